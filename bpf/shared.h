@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel side and userspace both see: limits, the table image, map values, ring records.
+ * The one header both include. Fixed-width types only; sizes asserted; explicit padding is zero.
+ * The loader compares FPL_SHARED_VERSION with the one the BPF object was built with.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define FPL_SHARED_VERSION 1u
+
+/* Limits that size a map value or bound a loop. What a user may want to change is an option. */
+#define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
+#define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
+#define FPL_SNAPSHOT_MAX     65536u /* bytes of stack in one snapshot */
+#define FPL_COMM_SIZE	     16u
+#define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
+
+/* clang-format off */
+
+/*
+ * Why the walk of a user stack ended: the enum, the texts, the JSON keys and the docs derive from
+ * this list. X(name, JSON key, text)
+ */
+#define FPL_STOP_LIST(X) \
+	X(OUTERMOST,     outermost,     "the outermost frame was reached: complete") \
+	X(DEPTH,         depth,         "deeper than --max-depth") \
+	X(NO_MAPPING,    no_mapping,    "the pc is in no known executable mapping") \
+	X(NO_TABLE,      no_table,      "the unwind table of the mapping was not there yet") \
+	X(NO_CFI,        no_cfi,        "the code has no CFI and no frame pointer that holds up") \
+	X(EXPR,          expr,          "the row needs a DWARF expression the table does not express") \
+	X(REG_UNKNOWN,   reg_unknown,   "the row needs a register whose value is not known there") \
+	X(READ_FAULT,    read_fault,    "stack memory is not resident, or lies beyond the snapshot") \
+	X(NO_PROGRESS,   no_progress,   "the CFA did not move up the stack") \
+	X(BAD_RA,        bad_ra,        "the return address is not in executable memory") \
+	X(FP_END,        fp_end,        "the frame-pointer chain ended") \
+	X(NO_USER_REGS,  no_user_regs,  "the task has no user registers") \
+	X(EXITING,       exiting,       "the task had given up its memory: exiting") \
+	X(EXECING,       execing,       "the task was between two programs: execing") \
+	X(COMPAT32,      compat32,      "32-bit code") \
+	X(TABLE_CHANGED, table_changed, "the table was replaced during the walk")
+
+#define X(name, key, text) FPL_STOP_##name,
+enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk goes on */ };
+#undef X
+
+/* How a frame was found. X(name, JSON key, suffix of --origin) */
+#define FPL_ORIGIN_LIST(X) \
+	X(CFI,      cfi,      "")            \
+	X(CFI_USER, cfi_user, "_[cfi_user]") \
+	X(FP,       fp,       "_[fp]")       \
+	X(SYNTH,    synth,    "_[synth]")
+
+#define X(name, key, suffix) FPL_ORIGIN_##name,
+enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
+#undef X
+
+/* Why a sample that passed the filter is not shown. X(name, JSON key, text) */
+#define FPL_LOST_LIST(X) \
+	X(RING_FULL,       ring_full,       "the ring buffer was full") \
+	X(STACK_MAP_FULL,  stack_map_full,  "the stack map and the ring buffer were full") \
+	X(OBJECT_MAP_FULL, object_map_full, "no room for another object") \
+	X(SNAPSHOT_FULL,   snapshot_full,   "a snapshot did not fit the ring buffer and nothing else could be kept") \
+	X(SCRATCH,         scratch,         "no scratch memory for this CPU") \
+	X(USER_MEMORY,     user_memory,     "fpless itself had no memory for the stack")
+
+#define X(name, key, text) FPL_LOST_##name,
+enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };
+#undef X
+/* clang-format on */
+
+/*
+ * A frame, 8 bytes, leaf first in every array:
+ *
+ *   bits 63..62  enum fpl_origin
+ *   bit  61      exact: the address is the pc itself (leaf, or interrupted by a signal), not a
+ *                return address; the one rule for lookup_pc is address - !exact
+ *   bit  60      raw: bits 59..0 are the runtime address, in no object
+ *   bits 59..40  object id, 1.. ; never reused in a run       (raw clear)
+ *   bits 39..0   ELF vaddr of the pc or return address as read (raw clear)
+ */
+#define FPL_FRAME_ORIGIN_SHIFT 62
+#define FPL_FRAME_EXACT	       (1ull << 61)
+#define FPL_FRAME_RAW	       (1ull << 60)
+#define FPL_FRAME_OBJECT_SHIFT 40
+#define FPL_FRAME_OBJECT_MAX   ((1u << 20) - 1)
+#define FPL_FRAME_VADDR_MASK   ((1ull << 40) - 1)
+#define FPL_FRAME_ADDR_MASK    ((1ull << 60) - 1)
+
+/*
+ * The table image
+ * ---------------
+ * One object's unwind table: position-independent bytes, written once by unwind/, read by
+ * bpf/lookup.h in the kernel and in userspace alike. Offsets count from the image's first byte.
+ * The pool it is copied into is made of chunks of 1 MiB; no rule, directory entry or page crosses
+ * a chunk boundary when the image starts at offset 0 of a chunk, or fits whole inside one.
+ *
+ *   rules      struct fpl_rule[nr_slots] at rules_off; slot 0 is the rule NONE
+ *   directory  struct fpl_page[nr_pages] at dir_off, one per 64 KiB of vaddr from first_vaddr
+ *   pages      8-byte aligned, each:
+ *                u16 first[258]   first[s]: index of the first row of span s (256 bytes of vaddr);
+ *                                 first[256] = nr_rows, first[257] = 0
+ *                u16 dict[nr_dict] rule of each local id         (narrow pages)
+ *                rows             narrow (nr_dict > 0): u16, low byte pc & 255, high byte local id
+ *                                 wide (nr_dict == 0): u32, low byte pc & 255, high half the rule
+ *              Row 0 covers the page's first byte, so a span without a row of its own at or below
+ *              the pc continues the row before it.
+ */
+#define FPL_CHUNK_LOG2 20
+#define FPL_CHUNK_SIZE (1u << FPL_CHUNK_LOG2)
+#define FPL_PAGE_LOG2  16
+#define FPL_SPAN_LOG2  8
+#define FPL_NR_SPANS   (1u << (FPL_PAGE_LOG2 - FPL_SPAN_LOG2))
+#define FPL_RULES_MAX  65535u
+
+struct fpl_page {
+	__u32 off;     /* of the page's bytes in the image; 0: no row in these 64 KiB */
+	__u16 nr_dict; /* 0: wide rows */
+	__u16 _pad;
+};
+_Static_assert(sizeof(struct fpl_page) == 8, "fpl_page is table ABI");
+
+/* How the CFA is found; N is cfa_off, M is off2, R is reg, S is reg2. */
+enum fpl_cfa {
+	FPL_CFA_NONE,  /* no CFI here: try the frame pointer */
+	FPL_CFA_REG,   /* CFA = R + N */
+	FPL_CFA_DEREF, /* CFA = *(R + N) + M */
+	FPL_CFA_INDEX, /* CFA = *(R + N + 8 * S) + M */
+	FPL_CFA_PLT,   /* CFA = R + N + ((pc & 15) >= S ? 8 : 0): S is the literal of this PLT */
+	FPL_CFA_EXPR,  /* an expression the table does not express */
+	FPL_CFA_COUNT
+};
+
+/* Flags of a rule. */
+#define FPL_RULE_END	1u /* RA is undefined: this is the outermost frame */
+#define FPL_RULE_SIGNAL 2u /* CIE augmentation 'S': the caller was interrupted; its pc is exact */
+#define FPL_RULE_EXT	4u /* nr_ext register rules follow in the next slots, two to a slot */
+#define FPL_RULE_RA_REG 8u /* RA is in register reg2 (CFA_REG only) */
+
+/* Where the caller's value of rbx, rbp, r12, r13, r14, r15 is: words from the base, or one of
+ * these. */
+#define FPL_NR_SAVED	6u
+#define FPL_SAVED_SAME	(-128)
+#define FPL_SAVED_UNDEF 127
+
+/*
+ * How to find the caller, one slot of 16 bytes. saved[i] is a distance in 8-byte words from the
+ * CFA, or from the value of R where bit i of from_reg is set (stack-realigning functions save at
+ * rbp + 8n while the CFA is read from memory). RA is at CFA - 8 unless a flag or an extended rule
+ * says otherwise. What does not fit (offsets out of range or no multiple of 8, other registers,
+ * values instead of places) is said by extended rules, which win over saved[].
+ */
+struct fpl_rule {
+	__u8 cfa;   /* enum fpl_cfa */
+	__u8 flags; /* FPL_RULE_* */
+	__u8 regs;  /* low nibble reg, high nibble reg2 or the PLT literal */
+	__u8 from_reg;
+	__s32 cfa_off;
+	__s8 saved[FPL_NR_SAVED];
+	__s16 off2; /* M */
+};
+_Static_assert(sizeof(struct fpl_rule) == 16, "fpl_rule is table ABI");
+
+/* Where one register of the caller is, when a slot cannot say it. */
+enum fpl_ext_kind {
+	FPL_EXT_UNDEF,	 /* not recoverable */
+	FPL_EXT_SAME,	 /* unchanged */
+	FPL_EXT_AT_CFA,	 /* *(CFA + off) */
+	FPL_EXT_AT_REG,	 /* *(base + off) */
+	FPL_EXT_VAL_CFA, /* CFA + off */
+	FPL_EXT_VAL_REG, /* base + off */
+	FPL_EXT_EXPR,	 /* an expression the table does not express */
+};
+#define FPL_EXT_MAX 17u /* 16 registers and the return address (number 16) */
+
+struct fpl_ext {
+	__u8 dst;   /* register the rule is for; 16: the return address */
+	__u8 kind;  /* enum fpl_ext_kind */
+	__u8 base;  /* register of AT_REG and VAL_REG */
+	__u8 count; /* in the first of a run: how many follow, itself included; else 0 */
+	__s32 off;
+};
+_Static_assert(sizeof(struct fpl_ext) == 8, "fpl_ext is table ABI");
+
+/* Value of the array map `objects`, by slot: where an object's table is. Immutable while published.
+ */
+enum fpl_table_state {
+	FPL_TABLE_PENDING, /* being compiled: take a snapshot */
+	FPL_TABLE_READY,
+	FPL_TABLE_NONE, /* the object has no usable CFI: every pc is `no CFI` */
+};
+
+struct fpl_object {
+	__u32 object; /* id; a mapping that names another id in this slot finds no table */
+	__u32 state;  /* enum fpl_table_state */
+	__u32 base;   /* pool address of the image: chunk number << FPL_CHUNK_LOG2 | offset */
+	__u32 rules_off;
+	__u32 dir_off;
+	__u32 nr_pages;
+	__u64 first_vaddr; /* multiple of 64 KiB */
+	__u64 entry_vaddr; /* e_entry */
+	__u64 _pad[3];
+};
+_Static_assert(sizeof(struct fpl_object) == 64, "fpl_object is map ABI: one cache line");
+
+/* Flags of a mapping. */
+#define FPL_MAPPING_MAIN   1u /* of the main object: its entry ends a stack */
+#define FPL_MAPPING_INTERP 2u /* of the program interpreter: likewise */
+#define FPL_MAPPING_ANON   4u /* executable memory without an object */
+
+/* Value of the array map `mappings`: one executable mapping; a mapset is a sorted run of them. */
+struct fpl_mapping {
+	__u64 start; /* runtime address, [start, end) */
+	__u64 end;
+	__u64 bias;   /* runtime address - vaddr */
+	__u32 object; /* id; 0 with FPL_MAPPING_ANON */
+	__u16 slot;   /* in `objects`; 0: none */
+	__u16 flags;
+};
+_Static_assert(sizeof(struct fpl_mapping) == 32, "fpl_mapping is map ABI");
+
+/* Value of the hash map `procs`, by tgid, written by the kernel side at exec, fork and first
+ * sample. */
+struct fpl_proc {
+	__u64 gen;	/* unique per program image: bumped by exec and fork */
+	__u64 mm;	/* address of its mm_struct; 0: not yet known; never dereferenced */
+	__u64 start_ns; /* start_boottime of the leader */
+};
+
+/* Value of the hash map `mapsets`, by tgid, written by userspace, copied to the child by fork. */
+struct fpl_mapset {
+	__u64 gen; /* the image it describes; used only where it equals fpl_proc.gen */
+	__u32 first;
+	__u32 nr;
+	__u32 version; /* counts changes of this process's mappings, for raw frames */
+	__u32 _pad;
+};
+
+/* Key and value of the hash map `stacks`: one distinct (process, comm, stack, stop). */
+struct fpl_stack_key {
+	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
+};
+
+struct fpl_stack {
+	__u64 count;
+	__u64 weight_ns;
+	__u64 check; /* a third hash, to tell a collision */
+	__u32 id;    /* of the FPL_RECORD_STACK that holds the frames */
+	__u32 nr_frames;
+};
+
+/* Ring records. Each begins with the header; sizes are multiples of 8. */
+enum fpl_record {
+	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
+	FPL_RECORD_SNAPSHOT, /* struct fpl_sample, kernel frames, struct fpl_regs, stack bytes */
+	FPL_RECORD_EXEC,     /* struct fpl_life */
+	FPL_RECORD_FORK,     /* struct fpl_life */
+	FPL_RECORD_EXIT,     /* struct fpl_life */
+	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged */
+};
+
+struct fpl_record_header {
+	__u32 type;    /* enum fpl_record */
+	__u32 size;    /* of the whole record, bytes */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Flags of a sample. */
+#define FPL_SAMPLE_KTHREAD 1u /* no user part: kernel thread, io or user worker */
+#define FPL_SAMPLE_KERNEL  2u /* the sample interrupted kernel code */
+#define FPL_SAMPLE_RAW	   4u /* holds a raw frame: gen and version are part of its identity */
+
+struct fpl_sample {
+	struct fpl_record_header header;
+	__u64 gen; /* of the process's image; 0: unknown */
+	__u64 start_ns;
+	__u64 weight_ns; /* of one sample */
+	__u32 id;	 /* stack id, unique in the run */
+	__u32 count;	 /* 1: shown by this record alone; 0: counted in `stacks` under id */
+	__u32 tgid;
+	__u32 tid;
+	__u32 cpu;
+	__u32 version; /* of the mapset */
+	__u16 nr_user;
+	__u16 nr_kernel;
+	__u8 stop; /* enum fpl_stop */
+	__u8 flags;
+	__u8 _pad[2];
+	char comm[FPL_COMM_SIZE];
+	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses) */
+};
+_Static_assert(sizeof(struct fpl_sample) == 88, "fpl_sample is ring ABI");
+
+/* Registers at the sample, by DWARF number, and the copy of the stack that follows them. */
+struct fpl_regs {
+	__u64 reg[FPL_NR_REGS];
+	__u64 pc;
+	__u64 stack_addr; /* address of the first byte copied: sp - 128 */
+	__u32 known;	  /* bit i: reg[i] is the task's */
+	__u32 stack_size; /* bytes that follow */
+};
+_Static_assert(sizeof(struct fpl_regs) == 152, "fpl_regs is ring ABI");
+
+struct fpl_life {
+	struct fpl_record_header header;
+	__u64 gen;
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 parent; /* tgid of the parent (fork) */
+};
+
+/* Value of the per-CPU array `counters`. */
+struct fpl_counters {
+	__u64 fired;
+	__u64 idle;
+	__u64 filtered;
+	__u64 bpf_ns;
+	__u64 snapshots; /* sent */
+	__u64 lost[8];	 /* by enum fpl_lost */
+};
+_Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");

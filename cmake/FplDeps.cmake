@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# Libraries from the distribution; nothing is vendored and nothing is downloaded by the build.
+find_package(PkgConfig REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
+pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
+find_library(FPL_LIBIBERTY iberty REQUIRED)

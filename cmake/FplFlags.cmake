@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The flags every target of the project is built with: link fpl_flags, set nothing directory-wide.
+option(FPL_WERROR "Warnings are errors (on in the presets, off for packagers)" OFF)
+option(FPL_FUZZ "Build the fuzz targets with libFuzzer instead of the corpus replay" OFF)
+set(FPL_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+
+add_library(fpl_flags INTERFACE)
+target_compile_features(fpl_flags INTERFACE c_std_17)
+target_compile_definitions(fpl_flags INTERFACE _GNU_SOURCE FPL_VERSION="${PROJECT_VERSION}")
+target_include_directories(fpl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(fpl_flags INTERFACE
+  -std=gnu17 -fPIE
+  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
+  $<$<BOOL:${FPL_WERROR}>:-Werror>
+  $<$<CONFIG:RelWithDebInfo,Release>:-fstack-protector-strong>
+  $<$<AND:$<CONFIG:RelWithDebInfo,Release>,$<NOT:$<BOOL:${FPL_SANITIZE}>>>:-D_FORTIFY_SOURCE=3>)
+target_link_options(fpl_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+if(FPL_SANITIZE)
+  target_compile_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE})
+endif()
+if(FPL_FUZZ)
+  target_compile_options(fpl_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Length of the valid UTF-8 sequence at @s (RFC 3629, section 4), or 0. Reads no byte past a NUL.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+
+	size_t len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	/* The second byte excludes overlong forms, surrogates and what lies beyond U+10FFFF. */
+	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* C1 controls (U+0080..U+009F) move a terminal's cursor as ESC sequences do. */
+	if (s[0] == 0xc2 && s[1] < 0xa0)
+		return 0;
+	return len;
+}
+
+static bool is_plain(unsigned char c, const char *also)
+{
+	return c >= 0x20 && c != 0x7f && c != '\\' && !(c < 0x80 && strchr(also, c));
+}
+
+size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t length = 0, written = 0;
+	bool cut = dst_size == 0;
+
+	for (const unsigned char *s = (const unsigned char *)src; *s;) {
+		size_t taken = utf8_length(s);
+		char piece[4];
+		size_t size;
+
+		if (taken && is_plain(*s, also)) {
+			memcpy(piece, s, taken);
+			size = taken;
+		} else {
+			taken = 1;
+			piece[0] = '\\';
+			piece[1] = 'x';
+			piece[2] = hex[*s >> 4];
+			piece[3] = hex[*s & 15];
+			size = 4;
+		}
+		if (!cut && written + size < dst_size) {
+			memcpy(dst + written, piece, size);
+			written += size;
+		} else {
+			cut = true;
+		}
+		length += size;
+		s += taken;
+	}
+	if (dst_size)
+		dst[written] = '\0';
+	return length;
+}

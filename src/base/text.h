@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text made safe for a terminal, a folded line or a message: names come from strangers. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Copy the string @src to @dst, with every control byte, backslash, byte of invalid UTF-8 and byte
+ * found in @also (may be "") written as \xHH with lower-case digits.
+ *
+ * Always NUL-terminates; a result longer than @dst_size - 1 is cut before the first character that
+ * does not fit whole. Returns the length the whole result would have (as snprintf does), so that
+ * a caller can size a buffer with @dst_size 0. Cost: O(length).
+ */
+size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also);

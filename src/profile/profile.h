@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finished profile: what output/ writes and what the books are closed over. Built by the engine,
+ * immutable afterwards. Frames are as in bpf/shared.h.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+
+struct profile_object {
+	uint32_t id;	/* 1.. ; objects[id - 1] */
+	char *path;	/* owned: as the target sees it, or "[vdso]" */
+	char *build_id; /* owned: lower-case hex, "" where there is none */
+};
+
+/* One distinct (pid, its start time, comm, user stack, kernel stack, stop). */
+struct profile_stack {
+	uint64_t count;
+	uint64_t weight_ns;
+	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
+	uint32_t pid;
+	uint8_t stop;  /* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
+			*/
+	uint8_t flags; /* FPL_SAMPLE_* */
+	uint16_t nr_user, nr_kernel;
+	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
+	uint64_t *frames; /* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first */
+};
+
+/* The books of interface.md: fired = shown + idle + filtered + sum(lost). */
+struct profile_books {
+	uint64_t expected, missed;
+	uint64_t fired, idle, filtered;
+	uint64_t lost[FPL_LOST_COUNT];
+	uint64_t bpf_ns, bpf_runs;
+};
+
+struct profile_tables {
+	uint64_t objects, rows, rules, bytes, allocated_bytes;
+};
+
+struct profile {
+	/* what was asked */
+	const char *event; /* "cpu-clock" or "cpu-cycles" */
+	uint64_t hz, period_ns;
+	char **argv;	   /* borrowed */
+	bool user, kernel; /* which stacks were asked for */
+
+	/* when and where */
+	uint64_t start_unix_ns, duration_ns;
+	uint32_t nr_cpus;
+	char kernel_release[65];
+
+	struct profile_object *objects; /* owned [nr_objects] */
+	size_t nr_objects;
+	struct profile_stack *stacks; /* owned [nr_stacks] */
+	size_t nr_stacks;
+
+	struct profile_books books;
+	struct profile_tables tables;
+	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;
+};
+
+/* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
+uint64_t profile_shown(const struct profile *profile);
+
+void profile_fini(struct profile *profile);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The compact unwind table of one object: compiled from its CFI, laid out as the image described in
+ * bpf/shared.h, answered by bpf/lookup.h. Immutable once compiled.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "obj/elf_file.h"
+
+/* What a file may cost; over any of them it is refused by name. */
+struct table_limits {
+	uint64_t cpu_ns;       /* 2 s */
+	uint64_t memory_bytes; /* 256 MiB: sections read plus what is built from them */
+	uint64_t rows;	       /* 4 M, before merging */
+};
+extern const struct table_limits table_limits_default;
+
+struct table_stats {
+	uint64_t text_bytes;	/* of executable PT_LOADs */
+	uint64_t cfi_bytes;	/* of .eh_frame and .debug_frame read */
+	uint64_t fdes;		/* used */
+	uint64_t fdes_bad;	/* skipped: malformed, or outside executable segments */
+	uint64_t fdes_shadowed; /* wholly hidden by FDEs with higher starts */
+	uint64_t rows_raw;	/* as decoded */
+	uint64_t rows;		/* in the image */
+	uint64_t rules;		/* distinct, extended ones counted once */
+	uint64_t rules_ext;
+	uint64_t rows_expr;	  /* rows that stop with `expr` */
+	uint64_t plt_bytes_synth; /* of .plt sections that have no FDE and got synthesised rows */
+	uint64_t image_bytes;
+	uint64_t covered_bytes; /* of text that has a row */
+};
+
+struct table {
+	uint8_t **chunks; /* owned [nr_chunks], each FPL_CHUNK_SIZE bytes (untouched pages cost
+			     nothing) */
+	size_t nr_chunks;
+	uint32_t image_bytes; /* used, from offset 0 of chunk 0 */
+	uint32_t rules_off, dir_off, nr_pages;
+	uint64_t first_vaddr;
+	uint64_t entry_vaddr;
+	struct table_stats stats;
+};
+
+/*
+ * Compile the CFI of @elf: .eh_frame (by section, else through PT_GNU_EH_FRAME), then .debug_frame
+ * where .eh_frame says nothing, then the .debug_frame of @debug, its separate debug file (may be
+ * NULL). A bad FDE costs that FDE and is counted.
+ *
+ * Errors: -ENODATA no CFI at all (message says so: not a fault of the file); -EFBIG over a limit
+ * (message names the limit); -EINVAL CFI that makes no sense as a whole; -ENOMEM.
+ */
+FPL_MUST_CHECK int table_compile(const struct elf_file *elf, const struct elf_file *debug,
+				 const struct table_limits *limits, struct table **ret,
+				 struct fpl_err *err);
+void table_destroy(struct table *table);
+
+/*
+ * The rule in force at @vaddr (a lookup_pc), with its extended rules behind it; slot 0 (NONE)
+ * where nothing covers it. Owned by the table. Never NULL.
+ */
+const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr);
