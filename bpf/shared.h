@@ -63,7 +63,8 @@ enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 	X(OBJECT_MAP_FULL, object_map_full, "no room for another object") \
 	X(SNAPSHOT_FULL,   snapshot_full,   "a snapshot did not fit the ring buffer and nothing else could be kept") \
 	X(SCRATCH,         scratch,         "no scratch memory for this CPU") \
-	X(USER_MEMORY,     user_memory,     "fpless itself had no memory for the stack")
+	X(USER_MEMORY,     user_memory,     "fpless itself had no memory for the stack") \
+	X(NO_FRAMES,       no_frames,       "a counted stack came without its frames: a bug of fpless")
 
 #define X(name, key, text) FPL_LOST_##name,
 enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };

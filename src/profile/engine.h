@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run: sample the targets for a while and hand back a finished profile. Everything that touches
+ * the kernel (BPF, perf events, /proc) happens behind this function.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+struct symbolizer;
+
+enum engine_target {
+	ENGINE_TARGET_ALL,     /* every process */
+	ENGINE_TARGET_PIDS,    /* all threads of the processes in pids, not their children */
+	ENGINE_TARGET_COMMAND, /* command and all its descendants */
+};
+
+enum engine_event {
+	ENGINE_EVENT_AUTO, /* cpu-cycles where there is a PMU, else cpu-clock, said aloud */
+	ENGINE_EVENT_CPU_CYCLES,
+	ENGINE_EVENT_CPU_CLOCK,
+};
+
+enum engine_unwind {
+	ENGINE_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
+	ENGINE_UNWIND_CFI,  /* CFI only */
+	ENGINE_UNWIND_FP,   /* bpf_get_stack, 127 frames, no tables */
+};
+
+struct engine_options {
+	enum engine_target target;
+	const pid_t *pids; /* borrowed [nr_pids], process (not thread) ids */
+	size_t nr_pids;
+	char **command; /* borrowed, NULL-terminated argv; searched in PATH */
+	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
+	bool command_stdout_to_stderr;
+
+	enum engine_event event;
+	enum engine_unwind unwind;
+	uint64_t hz;	      /* samples per second and CPU, 1.. */
+	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
+	uint64_t delay_ms;    /* from the start of the targets to the first sample */
+	bool user, kernel;    /* which stacks; both false counts as both */
+	bool idle;	      /* show pid 0 */
+
+	uint32_t max_depth;	 /* user frames, 1..FPL_DEPTH_MAX */
+	uint64_t table_memory;	 /* bytes for unwind tables; 0: 128 MiB */
+	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
+	uint32_t snapshot_bytes; /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
+
+	/* borrowed; every object is registered here as it is first seen; may be NULL */
+	struct symbolizer *symbolizer;
+
+	/* For tests: write every record_every-th walk with its registers and stack into this file
+	 * (profile/walk_file.h). NULL or 0: none. */
+	const char *record_path;
+	uint32_t record_every;
+
+	uint64_t started_ns; /* CLOCK_MONOTONIC at the start of main(), for startup_ms; 0: the call
+			      */
+	char **argv;	     /* borrowed by the profile, for its meta data; may be NULL */
+};
+
+/*
+ * Run: load, attach, sample until the duration is over, SIGINT or SIGTERM arrives, every pid has
+ * gone or the command has ended; then close the books. Signals and the end of the duration flush:
+ * they are no errors. SIGINT, SIGTERM and SIGCHLD are blocked in the calling thread from here on.
+ *
+ * A command is held until sampling is on. When the run ends before it does, it gets SIGTERM, and
+ * SIGKILL after 5 s; its status is logged.
+ *
+ * Writes *ret on success only; the caller ends it with profile_fini. A run without a single sample
+ * is a success with nr_stacks 0.
+ *
+ * Errors, each with one line of what and what to do in @err:
+ *   -ESRCH      none of the pids exists                                       (exit code 3)
+ *   -ENOENT     the command could not be executed                             (exit code 3)
+ *   -EINVAL     an option out of its range                                    (exit code 1)
+ *   -EIO        the walk recording could not be written                       (exit code 6)
+ *   any other   cannot run here: rights, kernel without BTF, old kernel, no
+ *               event, no memory                                              (exit code 2)
+ */
+FPL_MUST_CHECK int engine_run(const struct engine_options *options, struct profile *ret,
+			      struct fpl_err *err);
