@@ -97,11 +97,13 @@ enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };
  * The pool it is copied into is made of chunks of 1 MiB; no rule, directory entry or page crosses
  * a chunk boundary when the image starts at offset 0 of a chunk, or fits whole inside one.
  *
- *   rules      struct fpl_rule[nr_slots] at rules_off; slot 0 is the rule NONE
+ *   rules      struct fpl_rule[nr_slots] at rules_off; slot 0 is the rule NONE. Behind each rule
+ *              FPL_RULE_REACH - 16 more bytes lie in the same chunk, so that a reader may look at
+ *              extended rules without a second bounds check
  *   directory  struct fpl_page[nr_pages] at dir_off, one per 64 KiB of vaddr from first_vaddr
  *   pages      8-byte aligned, each:
  *                u16 first[258]   first[s]: index of the first row of span s (256 bytes of vaddr);
- *                                 first[256] = nr_rows, first[257] = 0
+ *                                 first[256] = nr_rows modulo 2^16, first[257] = 0
  *                u16 dict[nr_dict] rule of each local id         (narrow pages)
  *                rows             narrow (nr_dict > 0): u16, low byte pc & 255, high byte local id
  *                                 wide (nr_dict == 0): u32, low byte pc & 255, high half the rule
@@ -113,7 +115,10 @@ enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };
 #define FPL_PAGE_LOG2  16
 #define FPL_SPAN_LOG2  8
 #define FPL_NR_SPANS   (1u << (FPL_PAGE_LOG2 - FPL_SPAN_LOG2))
-#define FPL_RULES_MAX  65535u
+#define FPL_RULES_MAX  65526u /* slots: the last rule's reach ends with the chunk */
+
+#define FPL_PAGE_FIRST_BYTES (2 * (FPL_NR_SPANS + 2))
+#define FPL_RULE_REACH	     160u /* a rule and the nine slots of FPL_EXT_MAX extended ones */
 
 struct fpl_page {
 	__u32 off;     /* of the page's bytes in the image; 0: no row in these 64 KiB */
