@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "obj/elf_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "obj/elf_note.h"
+
+/*
+ * Section names read at most. The largest name table of Debian's /usr is below 64 KiB; object files
+ * built with -ffunction-sections reach a few MiB.
+ */
+#define NAMES_MAX (16u << 20)
+
+/* What the ELF header says once the escapes for large counts are resolved. */
+struct counts {
+	uint64_t nr_segments, nr_sections, names_idx;
+};
+
+static void cleanup_elf(struct elf_file **elf)
+{
+	elf_file_close(*elf);
+}
+
+void elf_file_close(struct elf_file *elf)
+{
+	if (!elf)
+		return;
+	if (elf->fd >= 0)
+		close(elf->fd);
+	free((void *)(uintptr_t)elf->memory);
+	free(elf->segments);
+	free(elf->sections);
+	free(elf->names);
+	free(elf->name);
+	free(elf);
+}
+
+int elf_file_read(const struct elf_file *elf, uint64_t off, void *buf, size_t size,
+		  struct fpl_err *err)
+{
+	uint64_t end;
+	size_t done = 0;
+
+	if (__builtin_add_overflow(off, size, &end) || end > elf->size)
+		return fpl_fail(err, -ENODATA,
+				"%s: +%#" PRIx64 ": wanted %zu bytes, file has %" PRIu64, elf->name,
+				off, size, elf->size);
+	if (elf->memory) {
+		if (size)
+			memcpy(buf, elf->memory + off, size);
+		return 0;
+	}
+	while (done < size) {
+		ssize_t n = pread(elf->fd, (uint8_t *)buf + done, size - done, (off_t)(off + done));
+		int code = n < 0 ? -errno : 0;
+
+		if (code == -EINTR)
+			continue;
+		if (code)
+			return fpl_fail(err, code, "%s: +%#" PRIx64 ": %s", elf->name, off,
+					strerror(-code));
+		if (n == 0) /* shorter than at open: somebody truncates it under us */
+			return fpl_fail(err, -ENODATA,
+					"%s: +%#" PRIx64 ": wanted %zu bytes, file ends after %zu",
+					elf->name, off, size, done);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int read_header(struct elf_file *elf, Elf64_Ehdr *eh, struct fpl_err *err)
+{
+	int rc;
+
+	if (elf->size < EI_NIDENT)
+		return fpl_fail(err, -ENOEXEC, "%s: no ELF file: %" PRIu64 " bytes", elf->name,
+				elf->size);
+	rc = elf_file_read(elf, 0, eh->e_ident, EI_NIDENT, err);
+	if (rc)
+		return rc;
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
+		return fpl_fail(err, -ENOEXEC, "%s: no ELF file", elf->name);
+	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_ident[EI_DATA] != ELFDATA2LSB)
+		return fpl_fail(err, -ENOEXEC, "%s: not a 64-bit little-endian ELF file",
+				elf->name);
+	if (eh->e_ident[EI_VERSION] != EV_CURRENT)
+		return fpl_fail(err, -ENOEXEC, "%s: ELF version %u is unknown", elf->name,
+				eh->e_ident[EI_VERSION]);
+	rc = elf_file_read(elf, 0, eh, sizeof(*eh), err);
+	if (rc)
+		return rc;
+	elf->type = eh->e_type;
+	elf->machine = eh->e_machine;
+	elf->entry = eh->e_entry;
+	return 0;
+}
+
+/*
+ * Counts that do not fit the ELF header stand in section header 0 (gABI, "ELF Header": e_phnum
+ * PN_XNUM, e_shnum 0, e_shstrndx SHN_XINDEX). Section counts of 0 mean "sectionless".
+ */
+static int resolve_counts(const struct elf_file *elf, const Elf64_Ehdr *eh, struct counts *ret,
+			  struct fpl_err *err)
+{
+	struct counts counts = { .nr_segments = eh->e_phnum,
+				 .nr_sections = eh->e_shnum,
+				 .names_idx = eh->e_shstrndx };
+	bool have_first = false;
+	Elf64_Shdr first;
+
+	if (eh->e_shoff && eh->e_shentsize == sizeof(first))
+		have_first = elf_file_read(elf, eh->e_shoff, &first, sizeof(first), NULL) == 0;
+	if (eh->e_phnum == PN_XNUM) {
+		if (!have_first)
+			return fpl_fail(
+				err, -EINVAL,
+				"%s: header: segment count is in section 0, which is absent",
+				elf->name);
+		counts.nr_segments = first.sh_info;
+	}
+	if (!have_first) {
+		counts.nr_sections = 0;
+	} else {
+		if (eh->e_shnum == 0)
+			counts.nr_sections = first.sh_size;
+		if (eh->e_shstrndx == SHN_XINDEX)
+			counts.names_idx = first.sh_link;
+	}
+	*ret = counts;
+	return 0;
+}
+
+static int read_segments(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr,
+			 struct fpl_err *err)
+{
+	AUTO_FREE Elf64_Phdr *ph = NULL;
+	int rc;
+
+	if (!nr)
+		return 0;
+	if (eh->e_phentsize != sizeof(*ph))
+		return fpl_fail(err, -EINVAL, "%s: header: segment headers of %u bytes", elf->name,
+				eh->e_phentsize);
+	if (nr > ELF_FILE_SEGMENTS_MAX)
+		return fpl_fail(err, -EINVAL, "%s: header: %" PRIu64 " segments, at most %u",
+				elf->name, nr, ELF_FILE_SEGMENTS_MAX);
+	ph = calloc(nr, sizeof(*ph));
+	elf->segments = calloc(nr, sizeof(*elf->segments));
+	if (!ph || !elf->segments)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	rc = elf_file_read(elf, eh->e_phoff, ph, nr * sizeof(*ph), err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t end;
+
+		/* Sums checked once here are safe wherever a consumer adds them. */
+		if (__builtin_add_overflow(ph[i].p_offset, ph[i].p_filesz, &end) ||
+		    __builtin_add_overflow(ph[i].p_vaddr, ph[i].p_memsz, &end) ||
+		    __builtin_add_overflow(ph[i].p_vaddr, ph[i].p_filesz, &end))
+			return fpl_fail(err, -EINVAL, "%s: segment %zu: wraps around", elf->name,
+					i);
+		elf->segments[i] = (struct elf_segment){
+			.type = ph[i].p_type,
+			.flags = ph[i].p_flags,
+			.off = ph[i].p_offset,
+			.vaddr = ph[i].p_vaddr,
+			.file_size = ph[i].p_filesz,
+			.mem_size = ph[i].p_memsz,
+		};
+		if (ph[i].p_type == PT_NOTE && !elf->build_id_size)
+			elf_note_find_build_id(elf, ph[i].p_offset, ph[i].p_filesz, ph[i].p_align);
+	}
+	elf->nr_segments = nr;
+	return 0;
+}
+
+/* Read the section names into elf->names, NUL-terminated; *ret_size counts the NUL. */
+static int read_names(struct elf_file *elf, const Elf64_Shdr *sh, size_t nr, uint64_t names_idx,
+		      size_t *ret_size)
+{
+	uint64_t size = 0;
+
+	if (names_idx >= nr)
+		return -EINVAL;
+	if (names_idx != SHN_UNDEF && sh[names_idx].sh_type != SHT_NOBITS)
+		size = sh[names_idx].sh_size;
+	if (size > NAMES_MAX || size > elf->size)
+		return -EFBIG;
+	elf->names = malloc(size + 1);
+	if (!elf->names)
+		return -ENOMEM;
+	elf->names[size] = '\0';
+	*ret_size = size + 1;
+	return elf_file_read(elf, sh[names_idx].sh_offset, elf->names, size, NULL);
+}
+
+/* Any fault leaves the file sectionless: the segments say all that is needed to load it. */
+static int try_read_sections(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr,
+			     uint64_t names_idx)
+{
+	AUTO_FREE Elf64_Shdr *sh = NULL;
+	size_t names_size;
+	int rc;
+
+	if (!nr || nr > ELF_FILE_SECTIONS_MAX || nr * sizeof(*sh) > elf->size)
+		return -EINVAL;
+	sh = calloc(nr, sizeof(*sh));
+	elf->sections = calloc(nr, sizeof(*elf->sections));
+	if (!sh || !elf->sections)
+		return -ENOMEM;
+	rc = elf_file_read(elf, eh->e_shoff, sh, nr * sizeof(*sh), NULL);
+	if (rc)
+		return rc;
+	rc = read_names(elf, sh, nr, names_idx, &names_size);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t end;
+
+		/* Section 0 holds counts, not a range. */
+		if (i && (__builtin_add_overflow(sh[i].sh_offset, sh[i].sh_size, &end) ||
+			  __builtin_add_overflow(sh[i].sh_addr, sh[i].sh_size, &end)))
+			return -EINVAL;
+		elf->sections[i] = (struct elf_section){
+			.name = elf->names +
+				(sh[i].sh_name < names_size ? sh[i].sh_name : names_size - 1),
+			.type = sh[i].sh_type,
+			.link = sh[i].sh_link,
+			.info = sh[i].sh_info,
+			.flags = sh[i].sh_flags,
+			.vaddr = sh[i].sh_addr,
+			.off = sh[i].sh_offset,
+			.size = i ? sh[i].sh_size : 0,
+			.entry_size = sh[i].sh_entsize,
+		};
+		if (i && sh[i].sh_type == SHT_NOTE && !elf->build_id_size)
+			elf_note_find_build_id(elf, sh[i].sh_offset, sh[i].sh_size,
+					       sh[i].sh_addralign);
+	}
+	elf->nr_sections = nr;
+	return 0;
+}
+
+static int read_headers(struct elf_file *elf, struct fpl_err *err)
+{
+	struct counts counts = { 0 };
+	Elf64_Ehdr eh;
+	int rc;
+
+	rc = read_header(elf, &eh, err);
+	if (rc)
+		return rc;
+	rc = resolve_counts(elf, &eh, &counts, err);
+	if (rc)
+		return rc;
+	rc = read_segments(elf, &eh, counts.nr_segments, err);
+	if (rc)
+		return rc;
+	rc = try_read_sections(elf, &eh, counts.nr_sections, counts.names_idx);
+	if (rc) {
+		free(elf->sections);
+		elf->sections = NULL;
+		free(elf->names);
+		elf->names = NULL;
+	}
+	return rc == -ENOMEM ? fpl_fail(err, rc, "%s: out of memory", elf->name) : 0;
+}
+
+int elf_file_open(int fd, const char *name, struct elf_file **ret, struct fpl_err *err)
+{
+	AUTO_FD int owned_fd = fd;
+	CLEANUP(cleanup_elf) struct elf_file *elf = calloc(1, sizeof(*elf));
+	struct stat st;
+	int rc;
+
+	if (!elf)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	elf->fd = TAKE_FD(owned_fd);
+	elf->name = strdup(name);
+	if (!elf->name)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	if (fstat(elf->fd, &st) < 0) {
+		rc = -errno;
+		return fpl_fail(err, rc, "%s: %s", name, strerror(-rc));
+	}
+	if (!S_ISREG(st.st_mode))
+		return fpl_fail(err, -ENOEXEC, "%s: not a regular file", name);
+	elf->size = (uint64_t)st.st_size;
+	rc = read_headers(elf, err);
+	if (rc)
+		return rc;
+	*ret = TAKE_PTR(elf);
+	return 0;
+}
+
+int elf_file_from_memory(const void *image, size_t size, const char *name, struct elf_file **ret,
+			 struct fpl_err *err)
+{
+	CLEANUP(cleanup_elf) struct elf_file *elf = calloc(1, sizeof(*elf));
+	uint8_t *copy;
+	int rc;
+
+	if (!elf)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	elf->fd = -1;
+	elf->name = strdup(name);
+	copy = malloc(size ? size : 1);
+	elf->memory = copy;
+	if (!elf->name || !copy)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	if (size)
+		memcpy(copy, image, size);
+	elf->size = size;
+	rc = read_headers(elf, err);
+	if (rc)
+		return rc;
+	*ret = TAKE_PTR(elf);
+	return 0;
+}
+
+int elf_file_open_path(const char *path, struct elf_file **ret, struct fpl_err *err)
+{
+	/* A FIFO behind the path would block an ordinary open for ever. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0) {
+		int rc = -errno;
+
+		return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
+	}
+	return elf_file_open(fd, path, ret, err);
+}
+
+const struct elf_section *elf_file_section(const struct elf_file *elf, const char *name)
+{
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		if (strcmp(elf->sections[i].name, name) == 0)
+			return &elf->sections[i];
+	}
+	return NULL;
+}
+
+const struct elf_segment *elf_file_load_at(const struct elf_file *elf, uint64_t vaddr,
+					   uint64_t size)
+{
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *seg = &elf->segments[i];
+
+		if (seg->type == PT_LOAD && vaddr >= seg->vaddr && size <= seg->file_size &&
+		    vaddr - seg->vaddr <= seg->file_size - size)
+			return seg;
+	}
+	return NULL;
+}
+
+int elf_file_bias(const struct elf_file *elf, uint64_t start, uint64_t file_off, uint64_t *ret)
+{
+	uint64_t page_mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	const struct elf_segment *found = NULL;
+
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *seg = &elf->segments[i];
+		uint64_t first_off = seg->off & ~page_mask;
+
+		if (seg->type != PT_LOAD || !(seg->flags & PF_X) || file_off < first_off ||
+		    file_off >= seg->off + seg->file_size)
+			continue;
+		/*
+		 * Neighbours may share a page of the file: the loader's mapping of a segment starts
+		 * exactly at its first page, so that one is meant.
+		 */
+		if (!found || (file_off == first_off && (found->off & ~page_mask) != file_off))
+			found = seg;
+	}
+	if (!found)
+		return -ENOENT;
+	*ret = start - (found->vaddr + file_off - found->off);
+	return 0;
+}
