@@ -232,7 +232,12 @@ struct fpl_proc {
 	__u64 gen;	/* unique per program image: bumped by exec and fork */
 	__u64 mm;	/* address of its mm_struct; 0: not yet known; never dereferenced */
 	__u64 start_ns; /* start_boottime of the leader */
+	/* Snapshots for an address in no known mapping: a budget per mapset version. */
+	__u64 retry_ns; /* of the last one */
+	__u32 retry_version;
+	__u32 retries;
 };
+_Static_assert(sizeof(struct fpl_proc) == 40, "fpl_proc is map ABI");
 
 /* Value of the hash map `mapsets`, by tgid, written by userspace, copied to the child by fork. */
 struct fpl_mapset {
@@ -259,11 +264,13 @@ struct fpl_stack {
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
 enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
-	FPL_RECORD_SNAPSHOT, /* struct fpl_sample, kernel frames, struct fpl_regs, stack bytes */
+	FPL_RECORD_SNAPSHOT, /* struct fpl_sample (nr_user 0; stop: why it was sent; count 1),
+				kernel frames, struct fpl_regs, stack bytes */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
-	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged */
+	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged, not
+			    to be shown: the sample is counted elsewhere */
 };
 
 struct fpl_record_header {
@@ -314,6 +321,40 @@ struct fpl_life {
 	__u64 start_ns;
 	__u32 tgid;
 	__u32 parent; /* tgid of the parent (fork) */
+};
+
+/* Read-only data of the program, set by the loader between open and load. */
+#define FPL_CONFIG_ALL	  1u  /* every process; else those in `targets` */
+#define FPL_CONFIG_FOLLOW 2u  /* a child of a target is a target */
+#define FPL_CONFIG_IDLE	  4u  /* pid 0 counts as a sample */
+#define FPL_CONFIG_USER	  8u  /* user stacks */
+#define FPL_CONFIG_KERNEL 16u /* kernel stacks */
+
+enum fpl_unwind {
+	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
+	FPL_UNWIND_CFI,	 /* CFI only */
+	FPL_UNWIND_FP,	 /* bpf_get_stack */
+};
+
+struct fpl_config {
+	__u64 seed[3];	 /* of the two hashes of a stack's key and of its check: random per run */
+	__u64 weight_ns; /* of one sample */
+	__u32 flags;	 /* FPL_CONFIG_* */
+	__u32 unwind;	 /* enum fpl_unwind */
+	__u32 max_depth; /* user frames, 1..FPL_DEPTH_MAX */
+	__u32 snapshot_bytes; /* of stack, at most FPL_SNAPSHOT_MAX; 0: no snapshots */
+	__u32 record_every;   /* send every n-th kernel walk as FPL_RECORD_WALK, with
+				 snapshot_bytes of stack; 0: none */
+	__u32 wakeup_bytes;   /* data in the ring that wakes its reader; life records and snapshots
+				 always do, other records never: read the ring a few times a second */
+	__u32 nr_mappings;    /* entries of `mappings` */
+	__u32 _pad;
+};
+_Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
+
+/* Value of the hash map `targets`, by tgid. */
+struct fpl_target {
+	__u64 start_ns; /* start_boottime of the leader; 0: whoever has this tgid */
 };
 
 /* Value of the per-CPU array `counters`. */

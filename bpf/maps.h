@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The maps. max_entries given here are the defaults; the loader sets what options or the machine
+ * decide (stacks, ring, chunks, snapshots: one per possible CPU) with bpf_map__set_max_entries.
+ * Everything is allocated when it is created: a perf event may interrupt any code, so nothing
+ * that runs there allocates.
+ */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/shared.h"
+#include "bpf/walk.h"
+
+/* Where each object's table is, by slot; slot 0 stays empty. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct fpl_object);
+} objects SEC(".maps");
+
+/* Runs of executable mappings, sorted by address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct fpl_mapping);
+} mappings SEC(".maps");
+
+/* By tgid: written here only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct fpl_proc);
+} procs SEC(".maps");
+
+/* By tgid: written by userspace, copied to the child by fork, deleted by exec and exit. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct fpl_mapset);
+} mapsets SEC(".maps");
+
+/* By tgid: who is profiled, unless everybody is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct fpl_target);
+} targets SEC(".maps");
+
+/* The counts. An element costs about 112 bytes with its bucket. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct fpl_stack_key);
+	__type(value, struct fpl_stack);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} ring SEC(".maps");
+
+/* The pool of table images: chunk n holds pool addresses [n << FPL_CHUNK_LOG2, ...). */
+struct fpl_chunk {
+	__u8 bytes[FPL_CHUNK_SIZE];
+};
+
+struct fpl_chunk_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fpl_chunk);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 128);
+	__type(key, __u32);
+	__array(values, struct fpl_chunk_map);
+} chunks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fpl_counters);
+} counters SEC(".maps");
+
+/*
+ * What the sampler works in: a sample being put together in the form in which it crosses the ring,
+ * and the walk. Perf events do not interrupt each other's programs on a CPU, so one per CPU is
+ * enough for them; no other program may use it. A per-CPU value is limited to 32 KiB.
+ */
+#define FPL_FRAMES_MAX (FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX + 1) /* a multiple of 8 */
+
+struct fpl_scratch {
+	struct fpl_sample sample;
+	__u64 frames[FPL_FRAMES_MAX];
+	struct fpl_regs regs; /* as the sample found them */
+	struct fpl_walk walk;
+};
+_Static_assert(sizeof(struct fpl_scratch) <= 32768, "more than a per-CPU map value can hold");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fpl_scratch);
+} scratch SEC(".maps");
+
+/* A record with a copy of the stack being put together; by CPU, because it is over 32 KiB. */
+struct fpl_snapshot {
+	__u8 bytes[sizeof(struct fpl_sample) + 8 * FPL_FRAMES_MAX + sizeof(struct fpl_regs) +
+		   FPL_SNAPSHOT_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fpl_snapshot);
+} snapshots SEC(".maps");
