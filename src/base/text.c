@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Length of the valid UTF-8 sequence at @s (RFC 3629, section 4), or 0. Reads no byte past a NUL.
- */
-static size_t utf8_length(const unsigned char *s)
+size_t text_utf8_length(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
+
 	if (s[0] < 0x80)
 		return 1;
 	if (s[0] < 0xc2 || s[0] > 0xf4)
@@ -23,15 +23,16 @@ static size_t utf8_length(const unsigned char *s)
 	for (size_t i = 2; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* C1 controls (U+0080..U+009F) move a terminal's cursor as ESC sequences do. */
-	if (s[0] == 0xc2 && s[1] < 0xa0)
-		return 0;
 	return len;
 }
 
-static bool is_plain(unsigned char c, const char *also)
+/* True where the valid sequence at @s may stand as it is. */
+static bool is_plain(const unsigned char *s, const char *also)
 {
-	return c >= 0x20 && c != 0x7f && c != '\\' && !(c < 0x80 && strchr(also, c));
+	/* C1 controls (U+0080..U+009F) move a terminal's cursor as ESC sequences do. */
+	if (s[0] == 0xc2 && s[1] < 0xa0)
+		return false;
+	return *s >= 0x20 && *s != 0x7f && *s != '\\' && !(*s < 0x80 && strchr(also, *s));
 }
 
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also)
@@ -41,11 +42,11 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 	bool cut = dst_size == 0;
 
 	for (const unsigned char *s = (const unsigned char *)src; *s;) {
-		size_t taken = utf8_length(s);
+		size_t taken = text_utf8_length((const char *)s);
 		char piece[4];
 		size_t size;
 
-		if (taken && is_plain(*s, also)) {
+		if (taken && is_plain(s, also)) {
 			memcpy(piece, s, taken);
 			size = taken;
 		} else {

@@ -5,6 +5,11 @@
 #include <stddef.h>
 
 /*
+ * Length of the valid UTF-8 sequence at @s (RFC 3629, section 4), or 0. Reads no byte past a NUL.
+ */
+size_t text_utf8_length(const char *s);
+
+/*
  * Copy the string @src to @dst, with every control byte, backslash, byte of invalid UTF-8 and byte
  * found in @also (may be "") written as \xHH with lower-case digits.
  *

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs share: exit codes and the verbs themselves, one file cmd_<verb>.c each. */
+#pragma once
+
+/* Exit codes of every verb: what a script can rely on. */
+enum cli_exit {
+	CLI_EXIT_OK = 0,
+	CLI_EXIT_USAGE = 1,
+	CLI_EXIT_CANNOT_RUN = 2,   /* not on this machine, or not with these rights */
+	CLI_EXIT_NO_SAMPLES = 3,   /* the target is gone, or nothing was sampled */
+	CLI_EXIT_STRICT = 4,	   /* --strict: too many samples lost */
+	CLI_EXIT_DISAGREEMENT = 5, /* verify found one */
+	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written */
+};
+
+/*
+ * Run a verb. @argv[0] is "fpless <verb>", the rest are its arguments. Returns an enum cli_exit;
+ * has said why on stderr unless it is CLI_EXIT_OK.
+ */
+int cmd_profile(int argc, char **argv);
+int cmd_tables(int argc, char **argv);

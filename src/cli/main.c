@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+
+static struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	char label[24]; /* argv[0] of the verb: what argp puts before its messages */
+	const char *text;
+} verbs[] = {
+	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
+	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
+};
+
+static void print_help(FILE *to)
+{
+	fputs("Usage: fpless VERB [OPTION...]\n"
+	      "A sampling profiler with correct stacks of programs built without frame pointers.\n"
+	      "\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].text);
+	fputs("\n"
+	      "      --help     print this\n"
+	      "      --version  print the version\n"
+	      "\n"
+	      "`fpless VERB --help' lists the options of a verb. Typical first steps:\n"
+	      "\n"
+	      "  fpless profile -d 10                        the whole machine, 10 seconds\n"
+	      "  fpless profile -F 499 -o out.folded -- CMD  a command and its descendants\n"
+	      "\n"
+	      "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples,\n"
+	      "4 --strict, 5 verify found a disagreement, 6 output could not be written.\n",
+	      to);
+}
+
+static void print_version(FILE *to, struct argp_state *state)
+{
+	(void)state;
+	fputs("fpless " FPL_VERSION "\n", to);
+}
+
+static int finish_stdout(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return CLI_EXIT_OK;
+	perror("fpless: stdout");
+	return CLI_EXIT_OUTPUT;
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : NULL;
+
+	/* A reader that closes the pipe is an output that could not be written, not a death. */
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	argp_err_exit_status = CLI_EXIT_USAGE;
+	argp_program_version_hook = print_version;
+
+	if (!verb) {
+		print_help(stderr);
+		return CLI_EXIT_USAGE;
+	}
+	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
+		print_help(stdout);
+		return finish_stdout();
+	}
+	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
+		print_version(stdout, NULL);
+		return finish_stdout();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verb, verbs[i].name) != 0)
+			continue;
+		argv[1] = verbs[i].label;
+		return verbs[i].run(argc - 1, argv + 1);
+	}
+	fpl_log(FPL_LOG_ERROR, "no verb '%s': see fpless --help", verb);
+	return CLI_EXIT_USAGE;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* strtoull takes blanks, signs and an empty string: nonsense for every option here. */
+static bool parse_digits(const char *text, int base, const char **end, uint64_t *ret)
+{
+	char *stop;
+
+	if (base == 16 ? !isxdigit((unsigned char)*text) : !isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	unsigned long long value = strtoull(text, &stop, base);
+	if (errno)
+		return false;
+	*end = stop;
+	*ret = value;
+	return true;
+}
+
+bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	const char *end;
+	uint64_t value;
+
+	if (!parse_digits(text, 10, &end, &value) || *end || value < min || value > max)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool parse_address(const char *text, uint64_t *ret)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *end;
+	uint64_t value;
+
+	if (!parse_digits(hex ? text + 2 : text, hex ? 16 : 10, &end, &value) || *end)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	const char *end;
+	uint64_t value, unit = 1;
+
+	if (!parse_digits(text, 10, &end, &value))
+		return false;
+	switch (*end) {
+	case 'k':
+	case 'K':
+		unit = 1ull << 10;
+		end++;
+		break;
+	case 'm':
+	case 'M':
+		unit = 1ull << 20;
+		end++;
+		break;
+	case 'g':
+	case 'G':
+		unit = 1ull << 30;
+		end++;
+		break;
+	default:
+		break;
+	}
+	if (*end || __builtin_mul_overflow(value, unit, &value) || value < min || value > max)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool parse_seconds(const char *text, uint64_t *ret_ms)
+{
+	static const uint64_t limit_s = 100 * 86400;
+	const char *end;
+	uint64_t seconds, ms = 0;
+
+	if (!parse_digits(text, 10, &end, &seconds) || seconds > limit_s)
+		return false;
+	if (*end == '.') {
+		end++;
+		for (uint64_t unit = 100; isdigit((unsigned char)*end) && unit; end++, unit /= 10)
+			ms += unit * (uint64_t)(*end - '0');
+	}
+	ms += seconds * 1000;
+	if (*end || ms == 0)
+		return false;
+	*ret_ms = ms;
+	return true;
+}
+
+bool parse_percent(const char *text, double *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return false;
+	double value = strtod(text, &end);
+	if (*end == '%')
+		end++;
+	if (end == text || *end || !(value >= 0 && value <= 100))
+		return false;
+	*ret = value;
+	return true;
+}
+
+static bool pid_is_listed(const pid_t *pids, size_t nr, pid_t pid)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+bool parse_pids(const char *text, pid_t **ret, size_t *ret_nr)
+{
+	/* Each pid takes two characters or more, so the list cannot hold more than this. */
+	size_t room = strlen(text) / 2 + 1, nr = 0;
+	AUTO_FREE pid_t *pids = calloc(room, sizeof(*pids));
+
+	if (!pids)
+		return false;
+	for (const char *at = text;; at++) {
+		uint64_t pid;
+
+		if (!parse_digits(at, 10, &at, &pid) || pid < 1 || pid > INT_MAX)
+			return false;
+		if (!pid_is_listed(pids, nr, (pid_t)pid))
+			pids[nr++] = (pid_t)pid;
+		if (!*at)
+			break;
+		if (*at != ',')
+			return false;
+	}
+	*ret = TAKE_PTR(pids);
+	*ret_nr = nr;
+	return true;
+}

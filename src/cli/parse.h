@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Option arguments to values. Each returns false on nonsense and leaves *ret alone then. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A decimal number in [min, max]; nothing before or behind it. */
+bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+
+/* A decimal or 0x-number: an address. */
+bool parse_address(const char *text, uint64_t *ret);
+
+/* A number of bytes in [min, max], with an optional suffix K, M or G (powers of 1024, any case). */
+bool parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+
+/* Seconds, with up to three decimals, above 0 and at most 100 days, as milliseconds. */
+bool parse_seconds(const char *text, uint64_t *ret_ms);
+
+/* A percentage from 0 to 100, with decimals. */
+bool parse_percent(const char *text, double *ret);
+
+/*
+ * A comma-separated list of process ids. *ret is owned by the caller: [*ret_nr], each once, in the
+ * order given. Returns false also when memory runs out.
+ */
+bool parse_pids(const char *text, pid_t **ret, size_t *ret_nr);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sampling_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bpf/shared.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+
+/* Keys of options without a letter. */
+enum {
+	KEY_FORMAT = 0x100,
+	KEY_DELIMITED,
+	KEY_ANNOTATE,
+	KEY_ORIGIN,
+	KEY_UNWIND,
+	KEY_MAX_DEPTH,
+	KEY_TABLE_MEMORY,
+	KEY_STACK_MEMORY,
+	KEY_SNAPSHOT,
+	KEY_STRICT,
+	KEY_STATS,
+	KEY_CALL_GRAPH,
+};
+
+static const struct argp_option options_list[] = {
+	{ .doc = "What to sample:", .group = 1 },
+	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
+	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
+	{ "event", 'e', "EVENT", 0,
+	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
+	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
+	{ "duration", 'd', "SECONDS", 0,
+	  "Stop after this long (default: until Ctrl-C or until COMMAND ends)", 1 },
+	{ "delay", 'D', "MS", 0, "Wait this long before the first sample", 1 },
+	{ "user-only", 'U', NULL, 0, "User stacks only (with -K: both)", 1 },
+	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
+	{ "idle", 'I', NULL, 0, "Include the idle task", 1 },
+
+	{ .doc = "What to write:", .group = 2 },
+	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE (may be repeated): .folded, .txt or .jsonl, or - for stdout with --format",
+	  2 },
+	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text or jsonl", 2 },
+	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
+	  2 },
+	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames", 2 },
+	{ "origin", KEY_ORIGIN, NULL, 0,
+	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or "
+	  "_[synth]",
+	  2 },
+	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
+	{ "strict", KEY_STRICT, "PCT", OPTION_ARG_OPTIONAL,
+	  "Exit with 4 where more than PCT per cent (default 0) of the samples are lost", 2 },
+	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
+	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
+
+	{ .doc = "How to walk:", .group = 3 },
+	{ "unwind", KEY_UNWIND, "HOW", 0,
+	  "auto: CFI, and frame pointers where there is none (default); cfi: CFI only; fp: frame "
+	  "pointers only",
+	  3 },
+	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "User frames per stack, at most 2048 (default 1024)",
+	  3 },
+	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
+	  "Room for unwind tables (default 128M; suffixes K, M, G)", 3 },
+	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks", 3 },
+	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
+	  "Stack bytes kept of a sample whose table is not there yet, at most 64K, 0 for none "
+	  "(default 32K)",
+	  3 },
+
+	{ .doc = "Accepted for habit:", .group = 4 },
+	{ "call-graph", KEY_CALL_GRAPH, "fp|dwarf", 0, "As --unwind fp, or --unwind auto", 4 },
+	{ NULL, 'g', NULL, 0, "Nothing: there are always stacks", 4 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ 0 },
+};
+
+static const struct {
+	const char *name, *extension;
+} formats[] = {
+#define X(name, format, extension) [SAMPLING_FORMAT_##name] = { format, extension },
+	SAMPLING_FORMAT_LIST(X)
+#undef X
+};
+
+/* While parsing: what only makes sense when everything is known. */
+struct parsing {
+	struct sampling_options *options;
+	bool all, user, kernel, have_format;
+	enum sampling_format format;
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_event(const char *arg, struct sampling_options *options, struct argp_state *state)
+{
+	if (!strcmp(arg, "cpu-cycles") || !strcmp(arg, "cycles"))
+		options->event = ENGINE_EVENT_CPU_CYCLES;
+	else if (!strcmp(arg, "cpu-clock"))
+		options->event = ENGINE_EVENT_CPU_CLOCK;
+	else
+		refuse(state, "-e %s: no such event: cpu-cycles or cpu-clock", arg);
+}
+
+static void parse_unwind(const char *arg, struct sampling_options *options,
+			 struct argp_state *state)
+{
+	if (!strcmp(arg, "auto"))
+		options->unwind = ENGINE_UNWIND_AUTO;
+	else if (!strcmp(arg, "cfi"))
+		options->unwind = ENGINE_UNWIND_CFI;
+	else if (!strcmp(arg, "fp"))
+		options->unwind = ENGINE_UNWIND_FP;
+	else
+		refuse(state, "--unwind %s: auto, cfi or fp", arg);
+}
+
+/* perf's dwarf takes a dump size behind a comma; there is no dump here to size. */
+static void parse_call_graph(const char *arg, struct sampling_options *options,
+			     struct argp_state *state)
+{
+	if (!strcmp(arg, "fp"))
+		options->unwind = ENGINE_UNWIND_FP;
+	else if (!strncmp(arg, "dwarf", 5) && (arg[5] == '\0' || arg[5] == ','))
+		options->unwind = ENGINE_UNWIND_AUTO;
+	else
+		refuse(state, "--call-graph %s: fp or dwarf", arg);
+}
+
+static void parse_format(const char *arg, struct parsing *parsing, struct argp_state *state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (!strcmp(arg, formats[i].name)) {
+			parsing->format = (enum sampling_format)i;
+			parsing->have_format = true;
+			return;
+		}
+	}
+	refuse(state, "--format %s: folded, text or jsonl", arg);
+}
+
+static void add_output(const char *path, struct sampling_options *options, struct argp_state *state)
+{
+	struct sampling_output *more =
+		reallocarray(options->outputs, options->nr_outputs + 1, sizeof(*options->outputs));
+
+	if (!more)
+		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
+	options->outputs = more;
+	options->outputs[options->nr_outputs++] = (struct sampling_output){ .path = path };
+}
+
+static void parse_number_option(int key, const char *arg, struct sampling_options *options,
+				struct argp_state *state)
+{
+	uint64_t value = 0;
+
+	switch (key) {
+	case 'F':
+		/* The kernel's own ceiling is perf_event_max_sample_rate; this is its default. */
+		if (!parse_number(arg, 1, 100000, &options->hz))
+			refuse(state, "-F %s: a frequency from 1 to 100000 Hz", arg);
+		break;
+	case 'd':
+		if (!parse_seconds(arg, &options->duration_ms))
+			refuse(state, "-d %s: seconds, above 0", arg);
+		break;
+	case 'D':
+		if (!parse_number(arg, 0, 86400000, &options->delay_ms))
+			refuse(state, "-D %s: milliseconds, at most a day", arg);
+		break;
+	case KEY_MAX_DEPTH:
+		if (!parse_number(arg, 1, FPL_DEPTH_MAX, &value))
+			refuse(state, "--max-depth %s: from 1 to %u", arg, FPL_DEPTH_MAX);
+		options->max_depth = (uint32_t)value;
+		break;
+	case KEY_STRICT:
+		options->strict = true;
+		if (arg && !parse_percent(arg, &options->strict_percent))
+			refuse(state, "--strict=%s: a percentage from 0 to 100", arg);
+		break;
+	default:
+		break;
+	}
+}
+
+static void parse_size_option(int key, const char *arg, struct sampling_options *options,
+			      struct argp_state *state)
+{
+	uint64_t value = 0;
+
+	switch (key) {
+	case KEY_TABLE_MEMORY:
+		if (!parse_size(arg, FPL_CHUNK_SIZE, 1ull << 32, &options->table_memory))
+			refuse(state, "--table-memory %s: bytes from 1M to 4G", arg);
+		break;
+	case KEY_STACK_MEMORY:
+		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->stack_memory))
+			refuse(state, "--stack-memory %s: bytes from 64K to 4G", arg);
+		break;
+	case KEY_SNAPSHOT:
+		if (!parse_size(arg, 0, FPL_SNAPSHOT_MAX, &value))
+			refuse(state, "--snapshot %s: bytes from 0 to %u", arg, FPL_SNAPSHOT_MAX);
+		options->snapshot = (uint32_t)value;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Options that are set or not set. Returns false where @key is none of them. */
+static bool parse_flag(int key, struct parsing *parsing)
+{
+	struct sampling_options *options = parsing->options;
+
+	switch (key) {
+	case 'a':
+		return parsing->all = true;
+	case 'U':
+		return parsing->user = true;
+	case 'K':
+		return parsing->kernel = true;
+	case 'I':
+		return options->idle = true;
+	case 'f':
+		return options->folded_stdout = true;
+	case 'q':
+		return options->quiet = true;
+	case 'v':
+		options->verbosity++;
+		return true;
+	case 'g':
+		return true;
+	case KEY_DELIMITED:
+		return options->delimited = true;
+	case KEY_ANNOTATE:
+		return options->annotate = true;
+	case KEY_ORIGIN:
+		return options->origin = true;
+	default:
+		return false;
+	}
+}
+
+/* A word that is no option: behind "--" the command begins, else it is a duration as in bcc. */
+static void parse_word(const char *arg, struct sampling_options *options, struct argp_state *state)
+{
+	if (state->quoted) {
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return;
+	}
+	if (options->duration_ms)
+		refuse(state, "'%s': the duration was given already (a command goes behind --)",
+		       arg);
+	if (!parse_seconds(arg, &options->duration_ms))
+		refuse(state,
+		       "'%s': neither an option nor a number of seconds (a command goes "
+		       "behind --)",
+		       arg);
+}
+
+static void resolve_format(struct sampling_output *output, const struct parsing *parsing,
+			   struct argp_state *state)
+{
+	const char *name = strrchr(output->path, '/') ? strrchr(output->path, '/') : output->path;
+	const char *extension = strrchr(name, '.');
+
+	for (size_t i = 0; extension && i < ARRAY_SIZE(formats); i++) {
+		if (!strcmp(extension, formats[i].extension)) {
+			output->format = (enum sampling_format)i;
+			return;
+		}
+	}
+	if (!parsing->have_format && !strcmp(output->path, "-"))
+		refuse(state, "-o -: needs --format folded, text or jsonl");
+	if (!parsing->have_format)
+		refuse(state, "-o %s: no format has this extension: .folded, .txt or .jsonl",
+		       output->path);
+	output->format = parsing->format;
+}
+
+/* What only the whole command line tells. */
+static void check_all(struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+	unsigned on_stdout = options->folded_stdout;
+
+	if (parsing->all + (options->nr_pids > 0) + (options->command != NULL) > 1)
+		refuse(state, "-a, -p and -- COMMAND exclude each other");
+	if (state->quoted && !options->command)
+		refuse(state, "no command behind --");
+	options->target = options->command   ? ENGINE_TARGET_COMMAND
+			  : options->nr_pids ? ENGINE_TARGET_PIDS
+					     : ENGINE_TARGET_ALL;
+	options->user = parsing->user || !parsing->kernel;
+	options->kernel = parsing->kernel || !parsing->user;
+
+	for (size_t i = 0; i < options->nr_outputs; i++) {
+		resolve_format(&options->outputs[i], parsing, state);
+		on_stdout += !strcmp(options->outputs[i].path, "-");
+	}
+	if (options->stats_path)
+		on_stdout += !strcmp(options->stats_path, "-");
+	if (on_stdout > 1)
+		refuse(state, "only one of -f, -o - and --stats - can write to stdout");
+	if (parsing->have_format && !options->nr_outputs)
+		refuse(state, "--format: nothing to apply it to: it goes with -o");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->hook;
+	struct sampling_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->hook = calloc(1, sizeof(*parsing));
+		if (!state->hook)
+			return ENOMEM;
+		((struct parsing *)state->hook)->options = options;
+		return 0;
+	case ARGP_KEY_FINI:
+		free(parsing);
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_word(arg, options, state);
+		return 0;
+	case ARGP_KEY_END:
+		check_all(parsing, state);
+		return 0;
+	case 'p':
+		if (options->pids)
+			refuse(state, "-p: given twice: separate the pids by commas");
+		if (!parse_pids(arg, &options->pids, &options->nr_pids))
+			refuse(state, "-p %s: process ids separated by commas", arg);
+		return 0;
+	case 'e':
+		parse_event(arg, options, state);
+		return 0;
+	case 'o':
+		add_output(arg, options, state);
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case KEY_FORMAT:
+		parse_format(arg, parsing, state);
+		return 0;
+	case KEY_UNWIND:
+		parse_unwind(arg, options, state);
+		return 0;
+	case KEY_CALL_GRAPH:
+		parse_call_graph(arg, options, state);
+		return 0;
+	case KEY_STATS:
+		options->stats_path = arg;
+		return 0;
+	case 'F':
+	case 'd':
+	case 'D':
+	case KEY_MAX_DEPTH:
+	case KEY_STRICT:
+		parse_number_option(key, arg, options, state);
+		return 0;
+	case KEY_TABLE_MEMORY:
+	case KEY_STACK_MEMORY:
+	case KEY_SNAPSHOT:
+		parse_size_option(key, arg, options, state);
+		return 0;
+	default:
+		return parse_flag(key, parsing) ? 0 : ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp sampling_argp = { .options = options_list, .parser = parse_option };
+
+void sampling_options_init(struct sampling_options *options)
+{
+	*options = (struct sampling_options){
+		.hz = 99,
+		.max_depth = 1024,
+		.table_memory = 128ull << 20,
+		.snapshot = 32 << 10,
+	};
+}
+
+void sampling_options_fini(struct sampling_options *options)
+{
+	free(options->pids);
+	free(options->outputs);
+}
+
+bool sampling_options_use_stdout(const struct sampling_options *options)
+{
+	if (options->folded_stdout || (!options->nr_outputs))
+		return true;
+	if (options->stats_path && !strcmp(options->stats_path, "-"))
+		return true;
+	for (size_t i = 0; i < options->nr_outputs; i++)
+		if (!strcmp(options->outputs[i].path, "-"))
+			return true;
+	return false;
+}

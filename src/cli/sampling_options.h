@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options common to all verbs that sample: parsed, checked, not yet acted upon. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/engine.h"
+
+/* X(name, --format NAME, extension) */
+#define SAMPLING_FORMAT_LIST(X)        \
+	X(FOLDED, "folded", ".folded") \
+	X(TEXT, "text", ".txt")        \
+	X(JSONL, "jsonl", ".jsonl")
+
+#define X(name, format, extension) SAMPLING_FORMAT_##name,
+enum sampling_format { SAMPLING_FORMAT_LIST(X) SAMPLING_FORMAT_COUNT };
+#undef X
+
+struct sampling_output {
+	const char *path; /* borrowed from argv; "-" is stdout */
+	enum sampling_format format;
+};
+
+struct sampling_options {
+	/* what to sample */
+	enum engine_target target;
+	pid_t *pids; /* owned [nr_pids] */
+	size_t nr_pids;
+	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
+
+	enum engine_event event;
+	uint64_t hz;
+	uint64_t duration_ms; /* 0: until Ctrl-C or the command's end */
+	uint64_t delay_ms;
+	bool user, kernel; /* which stacks to show */
+	bool idle;
+
+	/* how to walk */
+	enum engine_unwind unwind;
+	uint32_t max_depth;
+	uint64_t table_memory; /* bytes */
+	uint64_t stack_memory; /* bytes; 0: the engine's choice */
+	uint32_t snapshot;     /* bytes; 0: off */
+
+	/* what to write */
+	struct sampling_output *outputs; /* owned [nr_outputs] */
+	size_t nr_outputs;
+	const char *stats_path; /* borrowed; NULL: none */
+	bool folded_stdout;	/* -f */
+	bool delimited, annotate, origin;
+	bool strict;
+	double strict_percent;
+	bool quiet;
+	int verbosity; /* 0, 1: -v, 2: -vv */
+};
+
+/* Set the defaults. Nothing is owned yet. */
+void sampling_options_init(struct sampling_options *options);
+void sampling_options_fini(struct sampling_options *options);
+
+/*
+ * Argp of the common options and positional arguments; its input is a struct sampling_options that
+ * sampling_options_init has seen. Nonsense ends the process with CLI_EXIT_USAGE and one line.
+ * Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
+ */
+extern const struct argp sampling_argp;
+
+/* True where a data format goes to stdout: then the command's own stdout is moved to stderr. */
+bool sampling_options_use_stdout(const struct sampling_options *options);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing JSON: commas, escapes and nothing else. Write errors stay in the stream (ferror). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *to;
+	bool comma; /* the next value follows another one */
+};
+
+/*
+ * Each function that takes @key writes a member of the object that is open; NULL: an element of an
+ * array, or the whole document.
+ */
+void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct json *json, char bracket);		  /* '}' or ']' */
+void json_number(struct json *json, const char *key, uint64_t value);
+void json_true(struct json *json, const char *key);
+void json_null(struct json *json, const char *key);
+
+/* "0x..." in a string: a kernel address is beyond the integers many JSON readers keep exactly. */
+void json_address(struct json *json, const char *key, uint64_t addr);
+
+/*
+ * A string: quotes, backslashes, control characters (C1 too) and DEL as JSON escapes. A byte of
+ * invalid UTF-8 has no place in JSON and becomes the four characters \xHH.
+ */
+void json_string(struct json *json, const char *key, const char *text);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/jsonl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "output/json.h"
+#include "output/tally.h"
+
+static void write_meta(FILE *to, const struct profile *profile)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "meta");
+	json_number(&json, "format", 1);
+	json_string(&json, "event", profile->event);
+	json_number(&json, "period_ns", profile->period_ns);
+	json_number(&json, "hz", profile->hz);
+	json_number(&json, "start_unix_ns", profile->start_unix_ns);
+	json_number(&json, "duration_ns", profile->duration_ns);
+	json_number(&json, "cpus", profile->nr_cpus);
+	json_string(&json, "kernel", profile->kernel_release);
+	json_open(&json, "argv", '[');
+	for (char **arg = profile->argv; arg && *arg; arg++)
+		json_string(&json, NULL, *arg);
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putc('\n', to);
+}
+
+static void write_symbol(struct json *json, const struct frame_name *name)
+{
+	if (name->symbol) {
+		json_string(json, "symbol", name->symbol);
+		json_number(json, "offset", name->offset);
+	} else {
+		json_null(json, "symbol");
+		json_null(json, "offset");
+	}
+}
+
+static int write_user_frame(struct json *json, struct names *names, uint64_t frame)
+{
+	struct frame_name name;
+	int err = names_user(names, frame, &name);
+
+	if (err)
+		return err;
+	json_open(json, NULL, '{');
+	if (name.object) {
+		const struct profile_object *object = &names->profile->objects[name.object - 1];
+
+		json_string(json, "object", object->path);
+		json_string(json, "build_id", object->build_id);
+		json_address(json, "vaddr", frame_addr(frame));
+	} else {
+		json_address(json, "addr", frame_addr(frame));
+	}
+	write_symbol(json, &name);
+	json_string(json, "origin", tally_origin_key(frame_origin(frame)));
+	if (frame_is_exact(frame))
+		json_true(json, "exact");
+	json_close(json, '}');
+	return 0;
+}
+
+static int write_kernel_frame(struct json *json, struct names *names, uint64_t addr, size_t idx)
+{
+	struct frame_name name;
+	int err = names_kernel(names, addr, idx, &name);
+
+	if (err)
+		return err;
+	json_open(json, NULL, '{');
+	json_address(json, "addr", addr);
+	write_symbol(json, &name);
+	if (name.module)
+		json_string(json, "module", name.module);
+	else
+		json_null(json, "module");
+	json_close(json, '}');
+	return 0;
+}
+
+/* The stop of a stack without a walk has no meaning: null. */
+static bool has_stop(const struct profile *profile, const struct profile_stack *stack)
+{
+	return profile->user && !(stack->flags & FPL_SAMPLE_KTHREAD);
+}
+
+static int write_stack(FILE *to, struct names *names, const struct profile_stack *stack)
+{
+	struct json json = { .to = to };
+	char comm[FPL_COMM_SIZE + 1] = "";
+	int err = 0;
+
+	memcpy(comm, stack->comm, FPL_COMM_SIZE);
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "stack");
+	json_number(&json, "count", stack->count);
+	json_number(&json, "weight_ns", stack->weight_ns);
+	json_string(&json, "comm", comm);
+	json_number(&json, "pid", stack->pid);
+	if (has_stop(names->profile, stack))
+		json_string(&json, "stop", tally_stop_key((enum fpl_stop)stack->stop));
+	else
+		json_null(&json, "stop");
+	json_open(&json, "user", '[');
+	for (size_t i = 0; !err && i < stack->nr_user; i++)
+		err = write_user_frame(&json, names, stack->frames[i]);
+	json_close(&json, ']');
+	json_open(&json, "kernel", '[');
+	for (size_t i = 0; !err && i < stack->nr_kernel; i++)
+		err = write_kernel_frame(&json, names, stack->frames[stack->nr_user + i], i);
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putc('\n', to);
+	return err;
+}
+
+int jsonl_write(FILE *to, struct names *names, uint64_t *ret_shown, struct fpl_err *err)
+{
+	const struct profile *profile = names->profile;
+	uint64_t shown = 0;
+
+	write_meta(to, profile);
+	for (size_t i = 0; i < profile->nr_stacks; i++) {
+		if (write_stack(to, names, &profile->stacks[i]))
+			return fpl_fail(err, -ENOMEM, "output: out of memory for names");
+		shown += profile->stacks[i].count;
+	}
+
+	struct json json = { .to = to };
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "books");
+	tally_write_json(&json, profile, shown);
+	json_close(&json, '}');
+	putc('\n', to);
+	*ret_shown = shown;
+	return 0;
+}

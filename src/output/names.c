@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* Kinds of a cached frame: the same address is looked up differently as leaf and as caller. */
+enum { KIND_FREE, KIND_USER, KIND_KERNEL_LEAF, KIND_KERNEL_CALLER };
+
+struct names_slot {
+	uint64_t frame;
+	uint32_t kind;
+	struct frame_name name;
+};
+
+void names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
+		const struct names_options *options)
+{
+	*names = (struct names){
+		.profile = profile,
+		.symbolizer = symbolizer,
+		.options = *options,
+	};
+	strings_init(&names->strings);
+}
+
+void names_fini(struct names *names)
+{
+	strings_fini(&names->strings);
+	free(names->slots);
+}
+
+static struct names_slot *find_slot(const struct names *names, uint64_t frame, uint32_t kind)
+{
+	/* Fibonacci hashing: vaddrs of one object differ in their low bits only. */
+	uint64_t hash = (frame + kind) * 0x9e3779b97f4a7c15u;
+	size_t idx = (hash >> 20) & (names->nr_slots - 1);
+
+	while (names->slots[idx].kind != KIND_FREE &&
+	       (names->slots[idx].frame != frame || names->slots[idx].kind != kind))
+		idx = (idx + 1) & (names->nr_slots - 1);
+	return &names->slots[idx];
+}
+
+static int grow_slots(struct names *names)
+{
+	struct names_slot *old = names->slots;
+	size_t nr_old = names->nr_slots;
+	size_t nr_slots = nr_old ? 2 * nr_old : 1024;
+	struct names_slot *slots = calloc(nr_slots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	names->slots = slots;
+	names->nr_slots = nr_slots;
+	for (size_t i = 0; i < nr_old; i++)
+		if (old[i].kind != KIND_FREE)
+			*find_slot(names, old[i].frame, old[i].kind) = old[i];
+	free(old);
+	return 0;
+}
+
+/* Intern @text, escaped for a folded line, with @suffix behind it. */
+static int intern_escaped(struct names *names, const char *text, const char *suffix, uint32_t *ret)
+{
+	size_t length = text_escape(NULL, 0, text, ";");
+	size_t suffix_size = strlen(suffix) + 1;
+	AUTO_FREE char *escaped = malloc(length + suffix_size);
+
+	if (!escaped)
+		return -ENOMEM;
+	text_escape(escaped, length + 1, text, ";");
+	memcpy(escaped + length, suffix, suffix_size);
+	return strings_intern(&names->strings, escaped, ret);
+}
+
+static int intern_frame(struct names *names, const char *symbol, const char *object, uint64_t addr,
+			const char *suffix, uint32_t *ret)
+{
+	AUTO_FREE char *unnamed = NULL;
+	int length;
+
+	if (symbol)
+		return intern_escaped(names, symbol, suffix, ret);
+	if (object)
+		length = asprintf(&unnamed, "[%s+0x%" PRIx64 "]", object, addr);
+	else
+		length = asprintf(&unnamed, "[0x%" PRIx64 "]", addr);
+	if (length < 0) {
+		unnamed = NULL; /* asprintf leaves it undefined */
+		return -ENOMEM;
+	}
+	return intern_escaped(names, unnamed, suffix, ret);
+}
+
+static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
+{
+	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
+#define X(name, key, suffix) [FPL_ORIGIN_##name] = suffix,
+		FPL_ORIGIN_LIST(X)
+#undef X
+	};
+	uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
+	const char *suffix = names->options.origin ? suffixes[frame_origin(frame)] : "";
+	const char *path = NULL;
+	struct symbol symbol = { 0 };
+	bool exact = frame_is_exact(frame);
+
+	if (object > 0 && object <= names->profile->nr_objects) {
+		path = names->profile->objects[object - 1].path;
+		symbolizer_user(names->symbolizer, object,
+				frame_lookup_pc(frame_addr(frame), exact), &symbol);
+	} else {
+		object = 0;
+	}
+	*ret = (struct frame_name){
+		.object = object,
+		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
+		.offset = symbol.offset + !exact,
+	};
+	return intern_frame(names, ret->symbol, path, frame_addr(frame), suffix, &ret->text);
+}
+
+static int name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)
+{
+	struct symbol symbol = { 0 };
+
+	symbolizer_kernel(names->symbolizer, frame_lookup_pc(addr, exact), &symbol);
+	*ret = (struct frame_name){
+		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
+		.offset = symbol.offset + !exact,
+		.module = symbol.module,
+	};
+	return intern_frame(names, ret->symbol, NULL, addr, names->options.annotate ? "_[k]" : "",
+			    &ret->text);
+}
+
+static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struct frame_name *ret)
+{
+	if (2 * (names->nr + 1) > names->nr_slots && grow_slots(names))
+		return -ENOMEM;
+
+	struct names_slot *slot = find_slot(names, frame, kind);
+	if (slot->kind == KIND_FREE) {
+		struct frame_name name;
+		int err = kind == KIND_USER
+				  ? name_user(names, frame, &name)
+				  : name_kernel(names, frame, kind == KIND_KERNEL_LEAF, &name);
+
+		if (err)
+			return err;
+		*slot = (struct names_slot){ .frame = frame, .kind = kind, .name = name };
+		names->nr++;
+	}
+	*ret = slot->name;
+	return 0;
+}
+
+int names_user(struct names *names, uint64_t frame, struct frame_name *ret)
+{
+	return name_cached(names, frame, KIND_USER, ret);
+}
+
+int names_kernel(struct names *names, uint64_t addr, size_t idx, struct frame_name *ret)
+{
+	return name_cached(names, addr, idx ? KIND_KERNEL_CALLER : KIND_KERNEL_LEAF, ret);
+}

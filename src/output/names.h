@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The name of every frame of a profile, asked of the symbolizer once per distinct frame, and as the
+ * text a folded line shows.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "output/strings.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+struct names_options {
+	bool annotate; /* _[k] behind kernel frames */
+	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+};
+
+struct frame_name {
+	uint32_t text;	    /* id in names.strings: escaped for a folded line, with suffixes */
+	uint32_t object;    /* id of a user frame's object; 0: none, or a kernel frame */
+	const char *symbol; /* as the file says it, not escaped; NULL: none. Owned by symbolizer */
+	uint64_t offset;    /* of the frame's address as printed in it, bytes */
+	const char *module; /* of a kernel frame; NULL: the kernel itself. Owned by symbolizer */
+};
+
+struct names {
+	const struct profile *profile; /* borrowed */
+	struct symbolizer *symbolizer; /* borrowed */
+	struct names_options options;
+	struct strings strings;
+	struct names_slot *slots; /* owned [nr_slots], hash table by frame */
+	size_t nr_slots, nr;	  /* nr_slots: power of two */
+};
+
+void names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
+		const struct names_options *options);
+void names_fini(struct names *names);
+
+/* Name a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */
+FPL_MUST_CHECK int names_user(struct names *names, uint64_t frame, struct frame_name *ret);
+
+/* Name kernel frame @idx, leaf first, at @addr. Errors: -ENOMEM. */
+FPL_MUST_CHECK int names_kernel(struct names *names, uint64_t addr, size_t idx,
+				struct frame_name *ret);
+
+/*
+ * The address to look a frame up by: the pc itself where the frame is exact, else one before the
+ * return address, since the call may be the last instruction of its function (DWARF 5, section
+ * 6.4.4). The only place that subtracts.
+ */
+static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
+{
+	return addr - !exact;
+}
+
+static inline enum fpl_origin frame_origin(uint64_t frame)
+{
+	return (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
+}
+
+static inline bool frame_is_exact(uint64_t frame)
+{
+	return frame & FPL_FRAME_EXACT;
+}
+
+static inline bool frame_is_raw(uint64_t frame)
+{
+	return frame & FPL_FRAME_RAW;
+}
+
+/* Object id of a frame that is not raw. */
+static inline uint32_t frame_object(uint64_t frame)
+{
+	return (uint32_t)(frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
+}
+
+/* Runtime address of a raw frame, vaddr of any other. */
+static inline uint64_t frame_addr(uint64_t frame)
+{
+	return frame & (frame_is_raw(frame) ? FPL_FRAME_ADDR_MASK : FPL_FRAME_VADDR_MASK);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/report.h"
+
+#include <inttypes.h>
+
+#include "output/tally.h"
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* A percentage that never rounds up to 100: 100 % has to mean all of them. */
+static double percent(uint64_t part, uint64_t whole)
+{
+	double value = 100 * ratio(part, whole);
+
+	return part < whole && value > 99.99 ? 99.99 : value;
+}
+
+/* Write "key N, key N" of the entries that are not 0. */
+static void write_counts(FILE *to, const uint64_t *counts, size_t nr,
+			 const char *(*key)(unsigned idx))
+{
+	const char *separator = "";
+
+	for (unsigned i = 0; i < nr; i++) {
+		if (!counts[i])
+			continue;
+		fprintf(to, "%s%s %" PRIu64, separator, key(i), counts[i]);
+		separator = ", ";
+	}
+	fputs(*separator ? "\n" : "none\n", to);
+}
+
+static const char *stop_key(unsigned idx)
+{
+	return tally_stop_key((enum fpl_stop)idx);
+}
+
+static const char *lost_key(unsigned idx)
+{
+	return tally_lost_key((enum fpl_lost)idx);
+}
+
+static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	uint64_t judged = tally_judged(tally);
+
+	if (!profile->user) {
+		fputs("  user stacks  not asked for\n", to);
+		return;
+	}
+	if (judged)
+		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
+			percent(tally->complete, judged), tally->complete, judged);
+	else
+		fputs("  complete     no user stacks\n", to);
+	fputs("  stops        ", to);
+	write_counts(to, tally->stops, FPL_STOP_COUNT, stop_key);
+	fprintf(to, "  frames       %.1f per user stack",
+		ratio(tally->frames, tally->user_samples));
+	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++)
+		if (tally->frames_by_origin[i])
+			fprintf(to, ", %s %.2f %%", tally_origin_key((enum fpl_origin)i),
+				percent(tally->frames_by_origin[i], tally->frames));
+	putc('\n', to);
+}
+
+/* Frames walked in userspace cost the program nothing: they do not share its time. */
+static void write_costs(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	const struct profile_books *books = &profile->books;
+	const struct profile_tables *tables = &profile->tables;
+	uint64_t walked = tally->frames - tally->frames_by_origin[FPL_ORIGIN_CFI_USER];
+
+	if (books->bpf_runs) {
+		fprintf(to, "  BPF          %.0f ns per sample",
+			ratio(books->bpf_ns, books->bpf_runs));
+		if (walked)
+			fprintf(to, ", %.0f ns per frame", ratio(books->bpf_ns, walked));
+		putc('\n', to);
+	}
+	fprintf(to,
+		"  tables       %" PRIu64 " objects, %" PRIu64
+		" rows, %.1f MiB (%.1f MiB allocated); "
+		"all maps %.1f MiB\n",
+		tables->objects, tables->rows, (double)tables->bytes / (1 << 20),
+		(double)tables->allocated_bytes / (1 << 20),
+		(double)profile->maps_bytes / (1 << 20));
+}
+
+static void write_books(FILE *to, const struct profile *profile, const struct tally *tally,
+			uint64_t shown)
+{
+	const struct profile_books *books = &profile->books;
+	uint64_t right = shown + books->idle + books->filtered + tally->lost;
+
+	fprintf(to,
+		"  books        fired %" PRIu64 " = shown %" PRIu64 " + idle %" PRIu64
+		" + filtered %" PRIu64 " + lost %" PRIu64,
+		books->fired, shown, books->idle, books->filtered, tally->lost);
+	if (books->fired == right)
+		fputs(": closed\n", to);
+	else
+		fprintf(to, ": DO NOT CLOSE, off by %" PRId64 ": please report this\n",
+			(int64_t)(books->fired - right));
+	fprintf(to,
+		"  expected     %" PRIu64 " samples by the clock, %" PRIu64 " missed (%.2f %%)\n",
+		books->expected, books->missed, percent(books->missed, books->expected));
+}
+
+void report_write(FILE *to, const struct profile *profile, uint64_t shown)
+{
+	struct tally tally;
+
+	tally_count(profile, &tally);
+	fprintf(to, "fpless: %" PRIu64 " samples in %.1f s: %s at %" PRIu64 " Hz on %u CPUs\n",
+		shown, (double)profile->duration_ns / 1e9, profile->event, profile->hz,
+		profile->nr_cpus);
+	write_user_stacks(to, profile, &tally);
+	fputs("  lost         ", to);
+	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
+	write_costs(to, profile, &tally);
+	write_books(to, profile, &tally, shown);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of --stats, of the .jsonl books and of the closing report, summed from the stacks. */
+#pragma once
+
+#include <stdint.h>
+
+#include "output/json.h"
+#include "profile/profile.h"
+
+struct tally {
+	uint64_t user_samples;		/* of tasks that have a user part */
+	uint64_t stops[FPL_STOP_COUNT]; /* sum: user_samples; all 0 where no user stacks were asked
+					   for */
+	uint64_t complete;		/* stopped at the outermost frame */
+	uint64_t frames;		/* user frames, once per sample */
+	uint64_t frames_by_origin[FPL_ORIGIN_COUNT]; /* sum: frames */
+	uint64_t lost;				     /* sum over the reasons */
+};
+
+void tally_count(const struct profile *profile, struct tally *ret);
+
+/* Samples that could be complete: user_samples without exiting and execing. */
+uint64_t tally_judged(const struct tally *tally);
+
+/* True where fired = shown + idle + filtered + lost. */
+bool tally_books_close(const struct profile *profile, const struct tally *tally, uint64_t shown);
+
+/* Write the members of --stats, in the order of the documentation, into the object that is open. */
+void tally_write_json(struct json *json, const struct profile *profile, uint64_t shown);
+
+/* Key of a reason in JSON, as in the X-lists of bpf/shared.h. */
+const char *tally_stop_key(enum fpl_stop stop);
+const char *tally_lost_key(enum fpl_lost lost);
+const char *tally_origin_key(enum fpl_origin origin);
