@@ -23,6 +23,8 @@ enum {
 	KEY_STRICT,
 	KEY_STATS,
 	KEY_CALL_GRAPH,
+	KEY_RECORD_WALKS,
+	KEY_RECORD_EVERY,
 };
 
 static const struct argp_option options_list[] = {
@@ -76,6 +78,10 @@ static const struct argp_option options_list[] = {
 	{ .doc = "Accepted for habit:", .group = 4 },
 	{ "call-graph", KEY_CALL_GRAPH, "fp|dwarf", 0, "As --unwind fp, or --unwind auto", 4 },
 	{ NULL, 'g', NULL, 0, "Nothing: there are always stacks", 4 },
+	{ .doc = "To judge the walker by:", .group = 5 },
+	{ "record-walks", KEY_RECORD_WALKS, "FILE", 0,
+	  "Record walks with their registers and stack bytes", 5 },
+	{ "record-every", KEY_RECORD_EVERY, "N", 0, "Every Nth walk of a CPU (default 1)", 5 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -179,6 +185,11 @@ static void parse_number_option(int key, const char *arg, struct sampling_option
 		if (!parse_number(arg, 1, FPL_DEPTH_MAX, &value))
 			refuse(state, "--max-depth %s: from 1 to %u", arg, FPL_DEPTH_MAX);
 		options->max_depth = (uint32_t)value;
+		break;
+	case KEY_RECORD_EVERY:
+		if (!parse_number(arg, 1, 1000000, &value))
+			refuse(state, "--record-every %s: from 1 to 1000000", arg);
+		options->record_every = (uint32_t)value;
 		break;
 	case KEY_STRICT:
 		options->strict = true;
@@ -362,10 +373,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_STATS:
 		options->stats_path = arg;
 		return 0;
+	case KEY_RECORD_WALKS:
+		options->record_path = arg;
+		return 0;
 	case 'F':
 	case 'd':
 	case 'D':
 	case KEY_MAX_DEPTH:
+	case KEY_RECORD_EVERY:
 	case KEY_STRICT:
 		parse_number_option(key, arg, options, state);
 		return 0;
@@ -388,6 +403,7 @@ void sampling_options_init(struct sampling_options *options)
 		.max_depth = 1024,
 		.table_memory = 128ull << 20,
 		.snapshot = 32 << 10,
+		.record_every = 1,
 	};
 }
 
@@ -397,14 +413,49 @@ void sampling_options_fini(struct sampling_options *options)
 	free(options->outputs);
 }
 
-bool sampling_options_use_stdout(const struct sampling_options *options)
+static bool is_stdout(const char *path)
 {
-	if (options->folded_stdout || (!options->nr_outputs))
-		return true;
-	if (options->stats_path && !strcmp(options->stats_path, "-"))
+	return path && !strcmp(path, "-");
+}
+
+bool sampling_options_use_text(const struct sampling_options *options)
+{
+	return !options->folded_stdout && !options->nr_outputs && !is_stdout(options->stats_path);
+}
+
+/* Data goes to stdout: the command's own stdout is then moved to stderr. */
+static bool uses_stdout(const struct sampling_options *options)
+{
+	if (options->folded_stdout || sampling_options_use_text(options) ||
+	    is_stdout(options->stats_path))
 		return true;
 	for (size_t i = 0; i < options->nr_outputs; i++)
-		if (!strcmp(options->outputs[i].path, "-"))
+		if (is_stdout(options->outputs[i].path))
 			return true;
 	return false;
+}
+
+void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret)
+{
+	*ret = (struct engine_options){
+		.target = options->target,
+		.pids = options->pids,
+		.nr_pids = options->nr_pids,
+		.command = options->command,
+		.command_stdout_to_stderr = uses_stdout(options),
+		.event = options->event,
+		.unwind = options->unwind,
+		.hz = options->hz,
+		.duration_ms = options->duration_ms,
+		.delay_ms = options->delay_ms,
+		.user = options->user,
+		.kernel = options->kernel,
+		.idle = options->idle,
+		.max_depth = options->max_depth,
+		.table_memory = options->table_memory,
+		.stack_memory = options->stack_memory,
+		.snapshot_bytes = options->snapshot,
+		.record_path = options->record_path,
+		.record_every = options->record_every,
+	};
 }

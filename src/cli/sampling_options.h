@@ -42,9 +42,11 @@ struct sampling_options {
 	/* how to walk */
 	enum engine_unwind unwind;
 	uint32_t max_depth;
-	uint64_t table_memory; /* bytes */
-	uint64_t stack_memory; /* bytes; 0: the engine's choice */
-	uint32_t snapshot;     /* bytes; 0: off */
+	uint64_t table_memory;	 /* bytes */
+	uint64_t stack_memory;	 /* bytes; 0: the engine's choice */
+	uint32_t snapshot;	 /* bytes; 0: off */
+	const char *record_path; /* borrowed; walks are recorded into it; NULL: none */
+	uint32_t record_every;
 
 	/* what to write */
 	struct sampling_output *outputs; /* owned [nr_outputs] */
@@ -69,5 +71,8 @@ void sampling_options_fini(struct sampling_options *options);
  */
 extern const struct argp sampling_argp;
 
-/* True where a data format goes to stdout: then the command's own stdout is moved to stderr. */
-bool sampling_options_use_stdout(const struct sampling_options *options);
+/* True where the readable format goes to stdout because nothing else was asked for. */
+bool sampling_options_use_text(const struct sampling_options *options);
+
+/* Fill in what the options say of @ret; the rest of it is zero. Borrows from @options. */
+void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret);
