@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+
+/*
+ * Opens for reading what @path_fd (O_PATH) stands for. Only a regular file is ever opened: opening
+ * a device can have effects, opening a FIFO can block.
+ */
+static int reopen_regular(int path_fd, struct mapped_file *ret)
+{
+	char link[32];
+
+	if (fstat(path_fd, &ret->stat) < 0)
+		return -errno;
+	if (!S_ISREG(ret->stat.st_mode))
+		return -ENOEXEC;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	ret->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return ret->fd < 0 ? -errno : 0;
+}
+
+static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_file *ret)
+{
+	char link[96];
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start, end);
+
+	AUTO_FD int fd = open(link, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	ret->source = MAPPED_FILE_EXACT;
+	return reopen_regular(fd, ret);
+}
+
+static int open_in_root(pid_t pid, const char *path, struct mapped_file *ret)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	char root[32];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+
+	AUTO_FD int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root_fd < 0)
+		return -errno;
+
+	AUTO_FD int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	if (fd < 0)
+		return -errno;
+	ret->source = MAPPED_FILE_ROOT;
+	return reopen_regular(fd, ret);
+}
+
+static int open_path(const char *path, struct mapped_file *ret)
+{
+	AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	ret->source = MAPPED_FILE_PATH;
+	return reopen_regular(fd, ret);
+}
+
+int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
+		     struct mapped_file *ret, struct fpl_err *err)
+{
+	struct mapped_file file = { .fd = -1 };
+	int code = open_exact(pid, start, end, &file);
+
+	/* what is mapped there has been seen; a path would lead elsewhere */
+	if (code == -ENOEXEC)
+		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
+	if (code && path[0] == '/') {
+		code = open_in_root(pid, path, &file);
+		if (code == -ENOENT || code == -ESRCH)
+			code = open_path(path, &file);
+	}
+	if (code == -ENOEXEC)
+		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
+	if (code)
+		return fpl_fail(err, code, "pid %d: %s: %s", (int)pid, path, strerror(-code));
+	*ret = file;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file behind a mapping of another process, opened without being fooled: neither by a path that
+ * means something else in the process's mount namespace, nor by a FIFO or a device in its place.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum mapped_file_source {
+	MAPPED_FILE_EXACT, /* the very file that is mapped: /proc/PID/map_files */
+	MAPPED_FILE_ROOT,  /* what the path names in the process's root */
+	MAPPED_FILE_PATH,  /* what the path names here: the process is gone */
+};
+
+struct mapped_file {
+	int fd; /* owned by whoever has the struct; O_RDONLY */
+	enum mapped_file_source source;
+	struct stat stat;
+};
+
+/*
+ * Open the file mapped at [@start, @end) of process @pid, which sees it as @path. Tries the sources
+ * in the order above. A file that did not come from map_files may be another one than is mapped:
+ * the caller compares its build-id or inode.
+ *
+ * Errors: -ENOENT nothing there; -ENOEXEC not a regular file; else as open(2).
+ */
+FPL_MUST_CHECK int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
+				    struct mapped_file *ret, struct fpl_err *err);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
+#define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
+
+int processes_init(struct processes *table)
+{
+	*table = (struct processes){ .nr_buckets = 1024 };
+	table->buckets = calloc(table->nr_buckets, sizeof(struct process *));
+	return table->buckets ? 0 : -ENOMEM;
+}
+
+static void process_free(struct process *process)
+{
+	mapset_put(process->mapset);
+	mapset_put(process->published);
+	free(process);
+}
+
+void processes_fini(struct processes *table)
+{
+	for (size_t i = 0; table->buckets && i < table->nr_buckets; i++) {
+		for (struct process *p = table->buckets[i], *next; p; p = next) {
+			next = p->next;
+			process_free(p);
+		}
+	}
+	free(table->buckets);
+	*table = (struct processes){ 0 };
+}
+
+/* Pids are dense, so their low bits spread well. */
+static struct process **bucket_of(const struct processes *table, uint32_t pid)
+{
+	return &table->buckets[pid & (table->nr_buckets - 1)];
+}
+
+struct process *processes_find(const struct processes *table, uint32_t pid)
+{
+	struct process *p = *bucket_of(table, pid);
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+struct process *processes_get(struct processes *table, uint32_t pid)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->mapset = mapset_create();
+	if (!p->mapset) {
+		free(p);
+		return NULL;
+	}
+
+	struct process **bucket = bucket_of(table, pid);
+
+	p->pid = pid;
+	p->next = *bucket;
+	*bucket = p;
+	table->nr++;
+	return p;
+}
+
+void processes_remove(struct processes *table, uint32_t pid)
+{
+	struct process **link = bucket_of(table, pid);
+
+	while (*link && (*link)->pid != pid)
+		link = &(*link)->next;
+
+	struct process *gone = *link;
+
+	if (!gone)
+		return;
+	*link = gone->next;
+	table->nr--;
+	process_free(gone);
+}
+
+void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx)
+{
+	for (size_t i = 0; i < table->nr_buckets; i++) {
+		for (struct process *p = table->buckets[i]; p; p = p->next)
+			fn(p, ctx);
+	}
+}
+
+int process_exec(struct process *process)
+{
+	struct mapset *empty = mapset_create();
+
+	if (!empty)
+		return -ENOMEM;
+	mapset_put(process->mapset);
+	process->mapset = empty;
+	if (process->gen)
+		process->past_gen = process->gen;
+	process->gen = 0;
+	process->complete = true;
+	process->dirty = true;
+	process->in_exec = true;
+	process->main_object = 0;
+	process->interp_object = 0;
+	process->scanned_ns = 0;
+	process->scan_pause_ns = 0;
+	process->next_scan_ns = 0;
+	return 0;
+}
+
+void process_fork(struct process *child, const struct process *parent)
+{
+	mapset_put(child->mapset);
+	child->mapset = mapset_get(parent->mapset);
+	mapset_put(child->published);
+	child->published = parent->published ? mapset_get(parent->published) : NULL;
+	child->run_first = parent->run_first;
+	child->run_nr = parent->run_nr;
+	child->version = parent->version;
+	child->complete = parent->complete;
+	child->scanned_ns = parent->scanned_ns;
+	child->main_object = parent->main_object;
+	child->interp_object = parent->interp_object;
+	child->in_exec = parent->in_exec;
+	child->gen = 0;
+	child->past_gen = 0;
+	child->dirty = true;
+}
+
+int process_map(struct process *process, const struct fpl_mapping *map, bool vdso, uint64_t time_ns)
+{
+	if (time_ns <= process->scanned_ns)
+		return 0;
+
+	struct fpl_mapping flagged = *map;
+
+	if (process->in_exec && vdso) {
+		process->in_exec = false;
+	} else if (process->in_exec && map->object) {
+		if (!process->main_object)
+			process->main_object = map->object;
+		else if (process->main_object != map->object && !process->interp_object)
+			process->interp_object = map->object;
+	}
+	if (map->object && map->object == process->main_object)
+		flagged.flags |= FPL_MAPPING_MAIN;
+	if (map->object && map->object == process->interp_object)
+		flagged.flags |= FPL_MAPPING_INTERP;
+
+	int code = mapset_add(&process->mapset, &flagged);
+
+	if (!code)
+		process->dirty = true;
+	return code;
+}
+
+bool process_gen(struct process *process, uint64_t gen)
+{
+	if (process->gen == gen)
+		return true;
+	if (process->gen == 0 && gen != process->past_gen) {
+		process->gen = gen;
+		process->dirty = true;
+		return true;
+	}
+	return false;
+}
+
+void process_scanned(struct process *process, struct mapset *set, uint64_t time_ns)
+{
+	mapset_put(process->mapset);
+	process->mapset = set;
+	process->scanned_ns = time_ns;
+	process->complete = true;
+	process->in_exec = false;
+	process->dirty = true;
+}
+
+bool process_may_scan(struct process *process, uint64_t now_ns)
+{
+	if (now_ns < process->next_scan_ns)
+		return false;
+	process->scan_pause_ns = process->scan_pause_ns ? process->scan_pause_ns * 2
+							: SCAN_PAUSE_MIN_NS;
+	if (process->scan_pause_ns > SCAN_PAUSE_MAX_NS)
+		process->scan_pause_ns = SCAN_PAUSE_MAX_NS;
+	process->next_scan_ns = now_ns + process->scan_pause_ns;
+	return true;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The perf side-band: one dummy software event per CPU that reports executable mappings (with
+ * build-id), exec, fork and exit of every process. perf_event_open(2). It has no record for munmap
+ * and mremap, is unordered across CPUs and can overflow: a record is news, /proc is the truth.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SIDEBAND_BUILD_ID_MAX 20u
+
+enum sideband_type {
+	SIDEBAND_MAP,  /* an executable mapping appeared */
+	SIDEBAND_EXEC, /* the process runs another program from here on */
+	SIDEBAND_FORK, /* a process (not a thread) was made */
+	SIDEBAND_EXIT, /* a thread ended */
+	SIDEBAND_LOST, /* records were lost on this CPU */
+};
+
+struct sideband_record {
+	enum sideband_type type;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t pid, tid;
+	uint32_t parent; /* FORK: pid of the parent */
+	uint64_t nr_lost; /* LOST */
+
+	/* MAP */
+	uint64_t start, size, file_off;
+	uint64_t inode; /* 0 where the record carries a build-id in its place, or anonymous */
+	uint32_t dev_major, dev_minor;
+	uint8_t build_id[SIDEBAND_BUILD_ID_MAX];
+	uint8_t build_id_size; /* 0: none */
+	const char *path;      /* "//anon", "[vdso]", or as the process sees it; borrowed */
+};
+
+/*
+ * Read one record of @size bytes, as the kernel wrote it for an event opened by sideband_open.
+ * Returns 1 and fills *ret, 0 for a record of no interest, -EINVAL for one that does not hold
+ * together. ret->path points into @bytes.
+ */
+int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret);
+
+struct sideband;
+
+/*
+ * Open on every CPU of @cpus. Recording begins at once. Errors: those of perf_event_open(2), with
+ * what to do about them; -ENOMEM.
+ */
+FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, struct sideband **ret,
+				 struct fpl_err *err);
+void sideband_close(struct sideband *sideband);
+
+/* The fd of the event on CPU number @idx of @cpus, readable when half its buffer is full. */
+int sideband_fd(const struct sideband *sideband, size_t idx);
+
+/*
+ * Call @fn for every record there is, CPU by CPU, each in its order. The record is gone after the
+ * call. Returns the number of malformed records (a bug of one of the two sides).
+ */
+size_t sideband_drain(struct sideband *sideband,
+		      void (*fn)(const struct sideband_record *record, void *ctx), void *ctx);
