@@ -32,7 +32,8 @@ static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_fil
 {
 	char link[96];
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start, end);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
+		 end);
 
 	AUTO_FD int fd = open(link, O_PATH | O_CLOEXEC);
 

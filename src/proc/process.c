@@ -191,8 +191,8 @@ bool process_may_scan(struct process *process, uint64_t now_ns)
 {
 	if (now_ns < process->next_scan_ns)
 		return false;
-	process->scan_pause_ns = process->scan_pause_ns ? process->scan_pause_ns * 2
-							: SCAN_PAUSE_MIN_NS;
+	process->scan_pause_ns =
+		process->scan_pause_ns ? process->scan_pause_ns * 2 : SCAN_PAUSE_MIN_NS;
 	if (process->scan_pause_ns > SCAN_PAUSE_MAX_NS)
 		process->scan_pause_ns = SCAN_PAUSE_MAX_NS;
 	process->next_scan_ns = now_ns + process->scan_pause_ns;

@@ -25,7 +25,7 @@ struct sideband_record {
 	enum sideband_type type;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid, tid;
-	uint32_t parent; /* FORK: pid of the parent */
+	uint32_t parent;  /* FORK: pid of the parent */
 	uint64_t nr_lost; /* LOST */
 
 	/* MAP */
