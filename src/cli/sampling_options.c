@@ -162,7 +162,7 @@ static void add_output(const char *path, struct sampling_options *options, struc
 	options->outputs[options->nr_outputs++] = (struct sampling_output){ .path = path };
 }
 
-static void parse_number_option(int key, const char *arg, struct sampling_options *options,
+static bool parse_number_option(int key, const char *arg, struct sampling_options *options,
 				struct argp_state *state)
 {
 	uint64_t value = 0;
@@ -197,11 +197,12 @@ static void parse_number_option(int key, const char *arg, struct sampling_option
 			refuse(state, "--strict=%s: a percentage from 0 to 100", arg);
 		break;
 	default:
-		break;
+		return false;
 	}
+	return true;
 }
 
-static void parse_size_option(int key, const char *arg, struct sampling_options *options,
+static bool parse_size_option(int key, const char *arg, struct sampling_options *options,
 			      struct argp_state *state)
 {
 	uint64_t value = 0;
@@ -221,8 +222,9 @@ static void parse_size_option(int key, const char *arg, struct sampling_options 
 		options->snapshot = (uint32_t)value;
 		break;
 	default:
-		break;
+		return false;
 	}
+	return true;
 }
 
 /* Options that are set or not set. Returns false where @key is none of them. */
@@ -325,72 +327,80 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "--format: nothing to apply it to: it goes with -o");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* Options whose argument is a word, checked by a function of its own. False: @key is none. */
+static bool parse_word_option(int key, char *arg, struct parsing *parsing, struct argp_state *state)
 {
-	struct parsing *parsing = state->hook;
-	struct sampling_options *options = state->input;
+	struct sampling_options *options = parsing->options;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->hook = calloc(1, sizeof(*parsing));
-		if (!state->hook)
-			return ENOMEM;
-		((struct parsing *)state->hook)->options = options;
-		return 0;
-	case ARGP_KEY_FINI:
-		free(parsing);
-		return 0;
-	case ARGP_KEY_ARG:
-		parse_word(arg, options, state);
-		return 0;
-	case ARGP_KEY_END:
-		check_all(parsing, state);
-		return 0;
 	case 'p':
 		if (options->pids)
 			refuse(state, "-p: given twice: separate the pids by commas");
 		if (!parse_pids(arg, &options->pids, &options->nr_pids))
 			refuse(state, "-p %s: process ids separated by commas", arg);
-		return 0;
+		return true;
 	case 'e':
 		parse_event(arg, options, state);
-		return 0;
+		return true;
 	case 'o':
 		add_output(arg, options, state);
+		return true;
+	case KEY_FORMAT:
+		parse_format(arg, parsing, state);
+		return true;
+	case KEY_UNWIND:
+		parse_unwind(arg, options, state);
+		return true;
+	case KEY_CALL_GRAPH:
+		parse_call_graph(arg, options, state);
+		return true;
+	case KEY_STATS:
+		options->stats_path = arg;
+		return true;
+	case KEY_RECORD_WALKS:
+		options->record_path = arg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t start_parsing(struct argp_state *state)
+{
+	struct parsing *parsing = calloc(1, sizeof(*parsing));
+
+	if (!parsing)
+		return ENOMEM;
+	parsing->options = state->input;
+	state->hook = parsing;
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->hook;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		return start_parsing(state);
+	case ARGP_KEY_FINI:
+		free(parsing);
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_word(arg, parsing->options, state);
+		return 0;
+	case ARGP_KEY_END:
+		check_all(parsing, state);
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
-	case KEY_FORMAT:
-		parse_format(arg, parsing, state);
-		return 0;
-	case KEY_UNWIND:
-		parse_unwind(arg, options, state);
-		return 0;
-	case KEY_CALL_GRAPH:
-		parse_call_graph(arg, options, state);
-		return 0;
-	case KEY_STATS:
-		options->stats_path = arg;
-		return 0;
-	case KEY_RECORD_WALKS:
-		options->record_path = arg;
-		return 0;
-	case 'F':
-	case 'd':
-	case 'D':
-	case KEY_MAX_DEPTH:
-	case KEY_RECORD_EVERY:
-	case KEY_STRICT:
-		parse_number_option(key, arg, options, state);
-		return 0;
-	case KEY_TABLE_MEMORY:
-	case KEY_STACK_MEMORY:
-	case KEY_SNAPSHOT:
-		parse_size_option(key, arg, options, state);
-		return 0;
 	default:
-		return parse_flag(key, parsing) ? 0 : ARGP_ERR_UNKNOWN;
+		return parse_flag(key, parsing) || parse_word_option(key, arg, parsing, state) ||
+				       parse_number_option(key, arg, parsing->options, state) ||
+				       parse_size_option(key, arg, parsing->options, state)
+			       ? 0
+			       : ARGP_ERR_UNKNOWN;
 	}
 }
 

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_checks.sh TOOLS_FOLDER
+# Each check passes on a clean tree and fails on a tree with one offence.
+set -eu
+tools=$1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failed=0
+
+spdx='/* SPDX-License-Identifier: Apache-2.0 */'
+
+# expect WHAT STATUS CHECK: run the check on the tree.
+expect() {
+	status=0
+	sh "$tools/check-$3.sh" "$tree" >"$tree/log" 2>&1 || status=1
+	if [ "$status" != "$2" ]; then
+		echo "check-$3: $1: expected status $2, got $status:" >&2
+		cat "$tree/log" >&2
+		failed=1
+	fi
+}
+
+# source_file PATH: put a C file made of stdin behind the licence line.
+source_file() {
+	mkdir -p "$tree/$(dirname "$1")"
+	{ echo "$spdx"; cat; } >"$tree/$1"
+}
+
+body() { # N: a function with N lines
+	echo 'void body(void)'
+	echo '{'
+	yes '	call();' | head -n "$1"
+	echo '}'
+}
+
+for check in layers banned size format debt; do
+	expect "an empty tree" 0 $check
+done
+
+echo '#include "unwind/table.h"' | source_file src/profile/a.c
+expect "profile may include unwind" 0 layers
+echo '#include "profile/engine.h"' | source_file unwind/a.c
+expect "unwind may not include profile" 1 layers
+rm -r "$tree/unwind" "$tree/src"
+echo '#include "symbolize/symbolizer.h"' | source_file unwind/a.c
+expect "unwind may not include symbolize" 1 layers
+rm -r "$tree/unwind"
+echo '#include "unwind/table.h"' | source_file bpf/a.h
+expect "bpf may include bpf only" 1 layers
+rm -r "$tree/bpf"
+
+echo 'int n = snprintf(buf, size, "x") + parse_signal(1);' | source_file src/a.c
+expect "names that only end like a banned one" 0 banned
+echo 'int n = sprintf(buf, "x");' | source_file src/a.c
+expect "sprintf" 1 banned
+echo ' * unlike sprintf() it is bounded' | source_file src/a.c
+expect "a comment may name it" 0 banned
+rm -r "$tree/src"
+
+body 60 | source_file src/a.c
+expect "60 lines" 0 size
+body 61 | source_file src/a.c
+expect "61 lines" 1 size
+yes '' | head -n 800 | source_file src/a.c
+expect "801 lines in a file" 1 size
+rm -r "$tree/src"
+
+printf 'int a;\n' | source_file src/a.c
+expect "formatted" 0 format
+printf 'int a ;\n' | source_file src/a.c
+expect "a blank too many" 1 format
+echo 'int a;' >"$tree/src/a.c"
+expect "no licence line" 1 format
+rm -r "$tree/src"
+
+printf '/* %s: later */\n' TO''DO | source_file src/a.c
+expect "a marker of unfinished work" 1 debt
+exit $failed
