@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/shared.h"
-#include "bpf/walk.h"
+#include "bpf/walk_state.h"
 
 /* Where each object's table is, by slot; slot 0 stays empty. */
 struct {
@@ -76,8 +76,8 @@ struct fpl_chunk_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fpl_chunk);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct fpl_chunk));
 };
 
 struct {
@@ -104,6 +104,7 @@ struct {
 struct fpl_scratch {
 	struct fpl_sample sample;
 	__u64 frames[FPL_FRAMES_MAX];
+	__u64 pt_regs[21];    /* as the kernel stored them */
 	struct fpl_regs regs; /* as the sample found them */
 	struct fpl_walk walk;
 };

@@ -309,7 +309,7 @@ _Static_assert(sizeof(struct fpl_sample) == 88, "fpl_sample is ring ABI");
 struct fpl_regs {
 	__u64 reg[FPL_NR_REGS];
 	__u64 pc;
-	__u64 stack_addr; /* address of the first byte copied: sp - 128 */
+	__u64 stack_addr; /* of the first byte copied: the red zone's, or its page's end */
 	__u32 known;	  /* bit i: reg[i] is the task's */
 	__u32 stack_size; /* bytes that follow */
 };
@@ -353,9 +353,16 @@ struct fpl_config {
 _Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
 
 /* Value of the hash map `targets`, by tgid. */
+#define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
+#define FPL_TARGET_INHERIT 2u /* a child is a target with the same flags */
+#define FPL_TARGET_ON_EXEC 4u /* becomes active when it executes a program */
+
 struct fpl_target {
 	__u64 start_ns; /* start_boottime of the leader; 0: whoever has this tgid */
+	__u32 flags;	/* FPL_TARGET_* */
+	__u32 _pad;
 };
+_Static_assert(sizeof(struct fpl_target) == 16, "fpl_target is map ABI");
 
 /* Value of the per-CPU array `counters`. */
 struct fpl_counters {
@@ -364,6 +371,7 @@ struct fpl_counters {
 	__u64 filtered;
 	__u64 bpf_ns;
 	__u64 snapshots; /* sent */
+	__u64 life_lost; /* life records the ring had no room for: rescan /proc when it moves */
 	__u64 lost[8];	 /* by enum fpl_lost */
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");

@@ -1,37 +1,470 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From registers and a table to the caller, frame after frame: the one walker, in the kernel and in
+ * userspace. The includer defines, before including this, struct env (its own) and
+ *
+ *   int env_read_stack(struct env *env, void *dst, __u32 size, __u64 addr);
+ *   int env_read_code(struct env *env, void *dst, __u32 size, __u64 addr);
+ *	 0 when all of [addr, addr + size) was read; else *dst is unspecified. size is 8, or at
+ *	 most FPL_WINDOW_SIZE for the stack.
+ *   const struct fpl_mapping *env_mapping(struct env *env, __u32 idx);
+ *   const struct fpl_object *env_object(struct env *env, __u32 slot);
+ *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
+ *	 What the maps of bpf/shared.h hold there, or NULL.
+ *   long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx);
+ *	 Calls body(0..nr-1, ctx) until it returns non-zero.
+ *
+ * Nothing here trusts a register, a rule or a word of memory: each walk ends after at most
+ * max_depth frames with a named stop.
+ */
 #pragma once
 
+#include "bpf/arch_x86_64.h"
+#include "bpf/lookup.h"
 #include "bpf/shared.h"
+#include "bpf/walk_state.h"
 
-/* Bytes of user stack read at once. */
-#define FPL_WINDOW_SIZE 4096u
+#define WALK_PAGE_SIZE 4096u
 
-/* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. */
-struct fpl_walk {
-	__u64 reg[FPL_NR_REGS]; /* by DWARF number */
-	__u64 pc;
-	__u32 known; /* bit i: reg[i] is the frame's */
-	__u32 exact; /* pc is where the frame is, not where it will resume after a call */
+/* e_entry is followed by a few instructions that call the first function; none has a caller. */
+#define WALK_ENTRY_BYTES 64u
 
-	/* what describes the code */
-	__u32 first; /* of the mapset, in `mappings` */
-	__u32 nr;
-	struct fpl_mapping last; /* copy of the mapping found last */
+#define WALK_INLINE static inline __attribute__((__always_inline__))
 
-	/* what was found */
-	__u32 nr_frames;
-	__u32 max_depth;
-	__u8 unwind; /* enum fpl_unwind */
-	__u8 stop;   /* enum fpl_stop */
-	__u8 flags;  /* FPL_SAMPLE_RAW */
-	__u8 origin; /* of the frame at pc, enum fpl_origin */
-	__u8 cfi;    /* what a step by a row is called: CFI or CFI_USER */
-	__u8 _pad[7];
-	__u64 scratch[FPL_NR_REGS +
-		      1]; /* registers of the caller while a row with extended rules is applied */
-
-	/* copy of the stack: the window_size bytes from window_addr on */
-	__u64 window_addr;
-	__u64 window_size;
-	__u64 window[FPL_WINDOW_SIZE / 8];
+/* What the loop bodies get: pointers, which scratch memory cannot hold. */
+struct walker {
+	struct fpl_walk *walk;
+	__u64 *frames; /* [FPL_DEPTH_MAX] */
+	struct env *env;
 };
+
+/* A register's bit in a mask. */
+#define WALK_BIT(reg) (1u << ((reg)&15))
+
+/*
+ * Read a word outside the window. One above it moves the window there, starting a red zone lower
+ * because the words wanted next may be a little below; where that meets memory that is not
+ * resident, the window ends or begins at the page boundary. One below the window is read alone.
+ */
+static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __u64 addr,
+						       __u64 *ret)
+{
+	struct fpl_walk *walk = walker->walk;
+
+	if (!walk->window_size || addr >= walk->window_addr + walk->window_size) {
+		__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
+		__u32 to_page_end = WALK_PAGE_SIZE - (__u32)(start & (WALK_PAGE_SIZE - 1));
+		__u32 size = FPL_WINDOW_SIZE;
+
+		if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start)) {
+			size = to_page_end & (FPL_WINDOW_SIZE - 1);
+			if (addr - start >= size ||
+			    env_read_stack(walker->env, walk->window, size, start)) {
+				size = FPL_WINDOW_SIZE;
+				start = addr & ~(__u64)(WALK_PAGE_SIZE - 1);
+				if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE,
+						   start))
+					size = 0;
+			}
+		}
+		walk->window_addr = start;
+		walk->window_size = size;
+
+		__u64 off = addr - start;
+
+		if (off < size && !(off & 7)) {
+			*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
+			return 0;
+		}
+	}
+	return env_read_stack(walker->env, ret, 8, addr);
+}
+
+WALK_INLINE int walk_read(struct walker *walker, __u64 addr, __u64 *ret)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 off = addr - walk->window_addr;
+
+	if (off < walk->window_size && !(off & 7)) {
+		*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
+		return 0;
+	}
+	return walk_read_far(walker, addr, ret);
+}
+
+/* Make walk->last the mapping that holds @addr. Returns 0 where there is none. */
+static __attribute__((__noinline__)) int walk_find_mapping(struct walker *walker, __u64 addr)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u32 lo = walk->first, hi = lo + walk->nr;
+	const struct fpl_mapping *mapping;
+
+	/* Invariant: mappings before lo start at or below addr, those from hi on above it. 17:
+	 * a mapset has at most 2^16 mappings. */
+	for (int i = 0; i < 17 && lo < hi; i++) {
+		__u32 mid = lo + (hi - lo) / 2;
+
+		mapping = env_mapping(walker->env, mid);
+		if (!mapping)
+			return 0;
+		if (mapping->start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == walk->first)
+		return 0;
+	mapping = env_mapping(walker->env, lo - 1);
+	if (!mapping || addr >= mapping->end)
+		return 0;
+	walk->last = *mapping;
+	return 1;
+}
+
+WALK_INLINE int walk_mapping(struct walker *walker, __u64 addr)
+{
+	struct fpl_walk *walk = walker->walk;
+
+	return (walk->last.start <= addr && addr < walk->last.end) ||
+	       walk_find_mapping(walker, addr);
+}
+
+/* The frame at @pc, which lies in @mapping or, where that is NULL, in none that is known. */
+WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int exact, __u64 origin)
+{
+	__u64 frame = origin << FPL_FRAME_ORIGIN_SHIFT;
+	__u64 vaddr = mapping ? pc - mapping->bias : 0;
+
+	if (exact)
+		frame |= FPL_FRAME_EXACT;
+	if (!mapping || !mapping->object || vaddr > FPL_FRAME_VADDR_MASK)
+		return frame | FPL_FRAME_RAW | (pc & FPL_FRAME_ADDR_MASK);
+	return frame | (__u64)(mapping->object & FPL_FRAME_OBJECT_MAX) << FPL_FRAME_OBJECT_SHIFT |
+	       vaddr;
+}
+
+WALK_INLINE void walk_add(struct walker *walker, const struct fpl_mapping *mapping)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 frame = walk_frame(mapping, walk->pc, walk->exact != 0, walk->origin);
+	__u32 idx = walk->nr_frames;
+
+	if (frame & FPL_FRAME_RAW)
+		walk->flags |= FPL_SAMPLE_RAW;
+	walker->frames[idx & (FPL_DEPTH_MAX - 1)] = frame;
+	walk->nr_frames = idx + 1;
+}
+
+/* Go on in the caller, whose registers are in place. */
+WALK_INLINE int walk_to(struct fpl_walk *walk, __u64 pc, int exact, __u8 origin)
+{
+	walk->pc = pc;
+	walk->exact = exact ? 1 : 0;
+	walk->origin = origin;
+	return FPL_STOP_NONE;
+}
+
+/* What the loop over extended rules works on. */
+struct walk_ext {
+	struct walker *walker;
+	const struct fpl_ext *ext; /* [FPL_EXT_MAX] */
+	__u64 cfa;
+};
+
+/* The value an extended rule gives, from walk->old. Returns FPL_STOP_NONE or why there is none. */
+WALK_INLINE int walk_ext_value(struct walk_ext *args, const struct fpl_ext *ext, __u64 *ret)
+{
+	struct fpl_walk *walk = args->walker->walk;
+	__u32 base = (ext->kind == FPL_EXT_SAME ? ext->dst : ext->base) & (FPL_NR_REGS - 1);
+	__u64 off = (__u64)(__s64)ext->off;
+	__u64 value = args->cfa;
+
+	if (ext->kind == FPL_EXT_UNDEF)
+		return FPL_STOP_OUTERMOST;
+	if (ext->kind >= FPL_EXT_EXPR)
+		return FPL_STOP_EXPR;
+	if (ext->kind == FPL_EXT_SAME)
+		off = 0;
+	if (ext->kind != FPL_EXT_AT_CFA && ext->kind != FPL_EXT_VAL_CFA) {
+		if (!(walk->old_known & WALK_BIT(base)))
+			return FPL_STOP_REG_UNKNOWN;
+		value = walk->old[base];
+	}
+	value += off;
+	if (ext->kind != FPL_EXT_AT_CFA && ext->kind != FPL_EXT_AT_REG) {
+		*ret = value;
+		return FPL_STOP_NONE;
+	}
+	return walk_read(args->walker, value, ret) ? FPL_STOP_READ_FAULT : FPL_STOP_NONE;
+}
+
+static long walk_ext_one(__u32 idx, void *arg)
+{
+	struct walk_ext *args = arg;
+	struct fpl_walk *walk = args->walker->walk;
+	const struct fpl_ext *ext;
+	__u64 value = 0;
+
+	if (idx >= FPL_EXT_MAX)
+		return 1;
+	ext = args->ext + idx;
+
+	int stop = walk_ext_value(args, ext, &value);
+	__u32 dst = ext->dst;
+
+	if (dst >= FPL_NR_REGS) {
+		walk->ra = value;
+		walk->ra_said = 1;
+		walk->ra_stop = (__u8)stop;
+		return 0;
+	}
+	walk->reg[dst & (FPL_NR_REGS - 1)] = value;
+	if (stop == FPL_STOP_NONE)
+		walk->known |= WALK_BIT(dst);
+	else
+		walk->known &= ~WALK_BIT(dst);
+	return 0;
+}
+
+/* The CFA of @rule. @reg_value is the value of its register R. Returns FPL_STOP_NONE or why not. */
+WALK_INLINE int walk_cfa(struct walker *walker, const struct fpl_rule *rule, __u64 reg_value,
+			 __u64 *ret)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u32 second = rule->regs >> 4;
+	__u64 addr = reg_value + (__u64)(__s64)rule->cfa_off;
+
+	switch (rule->cfa) {
+	case FPL_CFA_REG:
+		*ret = addr;
+		return FPL_STOP_NONE;
+	case FPL_CFA_PLT:
+		*ret = addr + arch_plt_extra(walk->pc, second);
+		return FPL_STOP_NONE;
+	case FPL_CFA_INDEX:
+		if (!(walk->known & WALK_BIT(second)))
+			return FPL_STOP_REG_UNKNOWN;
+		addr += 8 * walk->reg[second & (FPL_NR_REGS - 1)];
+		break;
+	case FPL_CFA_DEREF:
+		break;
+	default:
+		return FPL_STOP_EXPR;
+	}
+	if (walk_read(walker, addr, &addr))
+		return FPL_STOP_READ_FAULT;
+	*ret = addr + (__u64)(__s64)rule->off2;
+	return FPL_STOP_NONE;
+}
+
+/*
+ * Restore the callee-saved registers. One whose word cannot be read is not known in the caller;
+ * that alone does not end the walk.
+ */
+WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, __u64 cfa,
+			    __u64 reg_value)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u32 known = walk->known & ARCH_CALLEE_SAVED;
+
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
+		__u32 reg = ARCH_SAVED_REG(i);
+		__s32 words = rule->saved[i];
+
+		if (words == FPL_SAVED_SAME)
+			continue;
+		known &= ~WALK_BIT(reg);
+		if (words == FPL_SAVED_UNDEF)
+			continue;
+
+		__u64 base = rule->from_reg >> i & 1 ? reg_value : cfa;
+
+		if (!walk_read(walker, base + (__u64)((__s64)words * 8), &walk->reg[reg]))
+			known |= WALK_BIT(reg);
+	}
+	walk->known = known;
+}
+
+WALK_INLINE void walk_apply_ext(struct walker *walker, const struct fpl_rule *rule, __u64 cfa)
+{
+	struct walk_ext args = {
+		.walker = walker,
+		.ext = (const struct fpl_ext *)(rule + 1),
+		.cfa = cfa,
+	};
+
+	env_loop(args.ext->count, walk_ext_one, &args);
+}
+
+/* Step to the caller by @rule. Returns FPL_STOP_NONE or why not. */
+WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_rule *rule)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u32 flags = rule->flags;
+	__u32 reg = rule->regs & 15u;
+	__u64 cfa, ra, sp = walk->reg[ARCH_SP];
+	int stop;
+
+	if (flags & FPL_RULE_END)
+		return FPL_STOP_OUTERMOST;
+	if (rule->cfa == FPL_CFA_EXPR)
+		return FPL_STOP_EXPR;
+	if (!(walk->known & WALK_BIT(reg)))
+		return FPL_STOP_REG_UNKNOWN;
+
+	__u64 reg_value = walk->reg[reg];
+
+	stop = walk_cfa(walker, rule, reg_value, &cfa);
+	if (stop != FPL_STOP_NONE)
+		return stop;
+
+	/* The return address first where it is a register: the caller's value replaces it. */
+	if (flags & FPL_RULE_RA_REG) {
+		__u32 ra_reg = rule->regs >> 4;
+
+		if (!(walk->known & WALK_BIT(ra_reg)))
+			return FPL_STOP_REG_UNKNOWN;
+		ra = walk->reg[ra_reg & (FPL_NR_REGS - 1)];
+	}
+	walk->ra_said = 0;
+	if (flags & FPL_RULE_EXT) {
+		for (int i = 0; i < (int)FPL_NR_REGS; i++)
+			walk->old[i] = walk->reg[i];
+		walk->old_known = walk->known;
+	}
+	walk_saved(walker, rule, cfa, reg_value);
+	walk->reg[ARCH_SP] = cfa;
+	walk->known |= WALK_BIT(ARCH_SP);
+	if (flags & FPL_RULE_EXT)
+		walk_apply_ext(walker, rule, cfa);
+
+	if (walk->ra_said) {
+		if (walk->ra_stop != FPL_STOP_NONE)
+			return walk->ra_stop;
+		ra = walk->ra;
+	} else if (!(flags & FPL_RULE_RA_REG)) {
+		if (walk_read(walker, cfa + (__u64)ARCH_RA_OFF, &ra))
+			return FPL_STOP_READ_FAULT;
+	}
+	if (flags & FPL_RULE_SIGNAL) {
+		walk->window_size = 0; /* the interrupted code may run on another stack */
+	} else {
+		int ra_in_reg = (flags & FPL_RULE_RA_REG) || walk->ra_said;
+		__u64 caller_sp = walk->reg[ARCH_SP];
+
+		if (caller_sp < sp || (caller_sp == sp && !ra_in_reg))
+			return FPL_STOP_NO_PROGRESS;
+	}
+	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk->by_row);
+}
+
+/*
+ * Step to the caller by the frame pointer, where there is no CFI. It must hold up in every respect
+ * that can be checked, since code without CFI may use the register for anything.
+ */
+WALK_INLINE int walk_by_fp(struct walker *walker)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, code;
+
+	if (walk->unwind != FPL_UNWIND_AUTO || !(walk->known & WALK_BIT(ARCH_FP)))
+		return FPL_STOP_NO_CFI;
+	if (!fp)
+		return FPL_STOP_FP_END;
+	if ((fp & 7) || !(walk->known & WALK_BIT(ARCH_SP)) || fp < walk->reg[ARCH_SP])
+		return FPL_STOP_NO_CFI;
+	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
+		return FPL_STOP_NO_CFI;
+	if (ra < ARCH_USER_START || ra >= ARCH_USER_END || !walk_mapping(walker, ra - 1))
+		return FPL_STOP_NO_CFI;
+	if (env_read_code(walker->env, &code, sizeof(code), ra - sizeof(code)) ||
+	    !arch_is_call(code))
+		return FPL_STOP_NO_CFI;
+	walk->reg[ARCH_FP] = caller_fp;
+	walk->reg[ARCH_SP] = fp + ARCH_FP_CFA_OFF;
+	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
+	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
+}
+
+/* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
+WALK_INLINE int walk_without_cfi(struct walker *walker, const struct fpl_object *object,
+				 __u64 vaddr)
+{
+	if ((walker->walk->last.flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) && object &&
+	    vaddr - object->entry_vaddr < WALK_ENTRY_BYTES)
+		return FPL_STOP_OUTERMOST;
+	return walk_by_fp(walker);
+}
+
+/* One frame: name it, find its rule, step to its caller. */
+WALK_INLINE int walk_step(struct walker *walker)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 lookup_pc = walk->pc - !walk->exact;
+	const struct fpl_object *object = 0;
+	const struct fpl_rule *rule = 0;
+
+	if (walk->nr_frames >= walk->max_depth)
+		return FPL_STOP_DEPTH;
+	if (!walk_mapping(walker, lookup_pc)) {
+		if (walk->nr_frames)
+			return FPL_STOP_BAD_RA;
+		walk_add(walker, 0);
+		return FPL_STOP_NO_MAPPING;
+	}
+	walk_add(walker, &walk->last);
+
+	__u64 vaddr = lookup_pc - walk->last.bias;
+
+	if (walk->last.slot) {
+		object = env_object(walker->env, walk->last.slot);
+		if (!object || object->object != walk->last.object ||
+		    object->state == FPL_TABLE_PENDING)
+			return FPL_STOP_NO_TABLE;
+		if (object->state == FPL_TABLE_READY) {
+			rule = table_lookup(walker->env, object, vaddr);
+			if (!rule)
+				return FPL_STOP_TABLE_CHANGED;
+		}
+	}
+	if (rule && (rule->cfa != FPL_CFA_NONE || (rule->flags & FPL_RULE_END)))
+		return walk_by_rule(walker, rule);
+
+	int stop = walk_without_cfi(walker, object, vaddr);
+
+	/* An object that has no slot has no table, whatever its CFI. */
+	if (stop == FPL_STOP_NO_CFI && walk->last.object && !walk->last.slot)
+		return FPL_STOP_NO_TABLE;
+	return stop;
+}
+
+static long walk_one(__u32 idx, void *arg)
+{
+	struct walker *walker = arg;
+	int stop = walk_step(walker);
+
+	(void)idx;
+	walker->walk->stop = (__u8)stop;
+	return stop != FPL_STOP_NONE;
+}
+
+/*
+ * Walk from the registers in walk->reg, pc and known, leaf first, into walker->frames; the number
+ * of frames and the stop are left in walk. The caller has set first, nr, max_depth, unwind and
+ * by_row.
+ */
+WALK_INLINE void walk_run(struct walker *walker)
+{
+	struct fpl_walk *walk = walker->walk;
+
+	walk->exact = 1;
+	walk->origin = walk->by_row;
+	walk->nr_frames = 0;
+	walk->flags = 0;
+	walk->last.start = 0;
+	walk->last.end = 0;
+	walk->window_size = 0;
+	/* One more than there may be frames: the last finds out whether the stack goes on. */
+	env_loop(walk->max_depth + 1, walk_one, walker);
+}

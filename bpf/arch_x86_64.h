@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * x86-64: everything the walker and the programs know about the architecture. Register numbers are
+ * DWARF's (x86-64 psABI 1.0, figure 3.36).
+ */
+#pragma once
+
+#include "bpf/shared.h"
+
+enum arch_reg {
+	ARCH_RCX = 2,
+	ARCH_RBX = 3,
+	ARCH_FP = 6,
+	ARCH_SP = 7,
+	ARCH_R11 = 11,
+	ARCH_R12 = 12,
+	ARCH_R13 = 13,
+	ARCH_R14 = 14,
+	ARCH_R15 = 15,
+	ARCH_RA = 16, /* the return address column */
+};
+
+#define ARCH_ALL_REGS 0xffffu
+
+/* The register of each fpl_rule.saved[], and the mask of all of them: who calls may rely on. */
+#define ARCH_SAVED_REG(i)      \
+	((i) == 0   ? ARCH_RBX \
+	 : (i) == 1 ? ARCH_FP  \
+	 : (i) == 2 ? ARCH_R12 \
+	 : (i) == 3 ? ARCH_R13 \
+	 : (i) == 4 ? ARCH_R14 \
+		    : ARCH_R15)
+#define ARCH_CALLEE_SAVED                                                                    \
+	(1u << ARCH_RBX | 1u << ARCH_FP | 1u << ARCH_R12 | 1u << ARCH_R13 | 1u << ARCH_R14 | \
+	 1u << ARCH_R15)
+
+/* Below the stack pointer a function may keep data (psABI 3.2.2), and gcc's epilogues leave rules
+ * that point there. */
+#define ARCH_RED_ZONE 128u
+
+/* The call pushed it. */
+#define ARCH_RA_OFF (-8)
+
+/* Where the frame pointer points: the caller's frame pointer, then the return address. */
+#define ARCH_FP_RA_OFF	8
+#define ARCH_FP_CFA_OFF 16
+
+/* No user code at or above (5-level page tables), nor on the first page. */
+#define ARCH_USER_END	(1ull << 56)
+#define ARCH_USER_START 4096u
+
+/*
+ * The CFA of a lazily bound PLT entry: 16 bytes, and from byte @literal on (11, or 9 or 10 under
+ * IBT) a second word is on the stack.
+ */
+static inline __attribute__((__always_inline__)) __u64 arch_plt_extra(__u64 pc, __u32 literal)
+{
+	return (pc & 15) >= literal ? 8 : 0;
+}
+
+/*
+ * May the 8 bytes of code before a return address end in a call? @code holds them little-endian:
+ * its high byte is the one just before. The forms are E8 rel32, and FF /2 with every addressing
+ * mode (Intel SDM volume 2, CALL), whose length is 2, 3, 4, 6 or 7 bytes.
+ */
+static inline __attribute__((__always_inline__)) int arch_is_call(__u64 code)
+{
+	/* opcode, ModRM and SIB of an FF form of n bytes */
+#define OPCODE(n) ((code >> (64 - 8 * (n))) & 0xff)
+#define MODRM(n)  ((code >> (72 - 8 * (n))) & 0xff)
+#define SIB(n)	  ((code >> (80 - 8 * (n))) & 0xff)
+	if (OPCODE(5) == 0xe8)
+		return 1;
+	/* mod 11: a register; mod 00: memory at a register, unless rm says SIB or rip */
+	if (OPCODE(2) == 0xff &&
+	    ((MODRM(2) & 0xf8) == 0xd0 ||
+	     ((MODRM(2) & 0xf8) == 0x10 && (MODRM(2) & 7) != 4 && (MODRM(2) & 7) != 5)))
+		return 1;
+	/* mod 00 with SIB and a base; mod 01: 8-bit displacement */
+	if (OPCODE(3) == 0xff && ((MODRM(3) == 0x14 && (SIB(3) & 7) != 5) ||
+				  ((MODRM(3) & 0xf8) == 0x50 && MODRM(3) != 0x54)))
+		return 1;
+	if (OPCODE(4) == 0xff && MODRM(4) == 0x54)
+		return 1;
+	/* rip-relative; mod 10: 32-bit displacement */
+	if (OPCODE(6) == 0xff &&
+	    (MODRM(6) == 0x15 || ((MODRM(6) & 0xf8) == 0x90 && MODRM(6) != 0x94)))
+		return 1;
+	/* mod 10 with SIB; mod 00 with SIB and no base */
+	return OPCODE(7) == 0xff && (MODRM(7) == 0x94 || (MODRM(7) == 0x14 && (SIB(7) & 7) == 5));
+#undef OPCODE
+#undef MODRM
+#undef SIB
+}
+
+/* The words of struct pt_regs, an ABI of ptrace(2). */
+enum arch_pt_word {
+	ARCH_PT_R15,
+	ARCH_PT_R14,
+	ARCH_PT_R13,
+	ARCH_PT_R12,
+	ARCH_PT_RBP,
+	ARCH_PT_RBX,
+	ARCH_PT_R11,
+	ARCH_PT_R10,
+	ARCH_PT_R9,
+	ARCH_PT_R8,
+	ARCH_PT_RAX,
+	ARCH_PT_RCX,
+	ARCH_PT_RDX,
+	ARCH_PT_RSI,
+	ARCH_PT_RDI,
+	ARCH_PT_ORIG_RAX,
+	ARCH_PT_RIP,
+	ARCH_PT_CS,
+	ARCH_PT_EFLAGS,
+	ARCH_PT_RSP,
+	ARCH_PT_SS,
+	ARCH_PT_WORDS
+};
+
+#define ARCH_CS_COMPAT32 0x23u /* __USER32_CS */
+
+static inline __attribute__((__always_inline__)) int arch_is_compat32(const __u64 *pt)
+{
+	return (pt[ARCH_PT_CS] & 0xffff) == ARCH_CS_COMPAT32;
+}
+
+/* Was the code that @cs belongs to kernel code? */
+static inline __attribute__((__always_inline__)) int arch_is_kernel(__u64 cs)
+{
+	return (cs & 3) == 0;
+}
+
+/*
+ * User registers by DWARF number. SYSCALL overwrites rcx with the return pc and r11 with the flags;
+ * that it was SYSCALL shows in those very values, whatever ptrace did to orig_rax.
+ */
+static inline __attribute__((__always_inline__)) void arch_user_regs(struct fpl_regs *regs,
+								     const __u64 *pt)
+{
+	regs->reg[0] = pt[ARCH_PT_RAX];
+	regs->reg[1] = pt[ARCH_PT_RDX];
+	regs->reg[2] = pt[ARCH_PT_RCX];
+	regs->reg[3] = pt[ARCH_PT_RBX];
+	regs->reg[4] = pt[ARCH_PT_RSI];
+	regs->reg[5] = pt[ARCH_PT_RDI];
+	regs->reg[6] = pt[ARCH_PT_RBP];
+	regs->reg[7] = pt[ARCH_PT_RSP];
+	regs->reg[8] = pt[ARCH_PT_R8];
+	regs->reg[9] = pt[ARCH_PT_R9];
+	regs->reg[10] = pt[ARCH_PT_R10];
+	regs->reg[11] = pt[ARCH_PT_R11];
+	regs->reg[12] = pt[ARCH_PT_R12];
+	regs->reg[13] = pt[ARCH_PT_R13];
+	regs->reg[14] = pt[ARCH_PT_R14];
+	regs->reg[15] = pt[ARCH_PT_R15];
+	regs->pc = pt[ARCH_PT_RIP];
+	regs->known = ARCH_ALL_REGS;
+	if (pt[ARCH_PT_RCX] == pt[ARCH_PT_RIP] || (__s64)pt[ARCH_PT_ORIG_RAX] >= 0)
+		regs->known &= ~(1u << ARCH_RCX | 1u << ARCH_R11);
+}
+
+/*
+ * Did the sample interrupt the code that stores the user registers at @pt? It runs with its stack
+ * pointer inside them (the same guess as the kernel's perf_get_regs_user makes in NMI).
+ */
+static inline __attribute__((__always_inline__)) int arch_regs_half_stored(__u64 kernel_sp,
+									   __u64 pt)
+{
+	return kernel_sp > pt + 8 * ARCH_PT_R11 && kernel_sp <= pt + 8 * ARCH_PT_WORDS;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Counting: a sample whose stack was seen before costs a lookup; a new one crosses the ring once.
+ * Every sample that comes here is counted in `stacks`, or sent on its own, or lost by name.
+ */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+
+__u32 last_stack_id;
+__u32 stacks_full; /* no insertion is tried any more */
+
+static __always_inline __u32 new_stack_id(void)
+{
+	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
+}
+
+/* Three hashes of one sequence of words. */
+struct stack_hash {
+	const __u64 *words;
+	__u64 lane[3];
+};
+
+/*
+ * Each lane is a bijection of its state for a given word, and of the word for a given state; the
+ * seeds are secret, so that no process can make two stacks collide on purpose.
+ */
+static __always_inline void hash_word(struct stack_hash *hash, __u64 word)
+{
+	hash->lane[0] = (hash->lane[0] ^ word) * 0x9e3779b97f4a7c15ull;
+	hash->lane[0] ^= hash->lane[0] >> 32;
+	hash->lane[1] = (hash->lane[1] + word) * 0xc2b2ae3d27d4eb4full;
+	hash->lane[1] ^= hash->lane[1] >> 29;
+	hash->lane[2] = (hash->lane[2] ^ word) * 0xd6e8feb86659fd93ull;
+	hash->lane[2] ^= hash->lane[2] >> 31;
+}
+
+#define HASH_WORDS 8u /* words at a time: a call of the loop body costs as much as a few words */
+
+static long hash_some(__u32 idx, void *arg)
+{
+	struct stack_hash *hash = arg;
+
+	if (idx >= FPL_FRAMES_MAX / HASH_WORDS)
+		return 1;
+#pragma GCC unroll 8
+	for (__u32 i = 0; i < HASH_WORDS; i++)
+		hash_word(hash, hash->words[idx * HASH_WORDS + i]);
+	return 0;
+}
+
+/* Hash the identity of the sample and its frames, which are followed by zeros up to a multiple of
+ * HASH_WORDS. */
+static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash *hash)
+{
+	const struct fpl_sample *sample = &s->sample;
+	const __u64 *comm = (const __u64 *)sample->comm;
+	__u32 nr = sample->nr_user + sample->nr_kernel;
+
+	hash->words = s->frames;
+	for (int i = 0; i < 3; i++)
+		hash->lane[i] = config.seed[i];
+	hash_word(hash, (__u64)sample->tgid << 32 | (__u32)sample->stop << 8 | sample->flags);
+	hash_word(hash, (__u64)sample->nr_user << 32 | sample->nr_kernel);
+	hash_word(hash, sample->start_ns);
+	hash_word(hash, comm[0]);
+	hash_word(hash, comm[1]);
+	if (sample->flags & FPL_SAMPLE_RAW) {
+		hash_word(hash, sample->gen);
+		hash_word(hash, sample->version);
+	}
+	bpf_loop((nr + HASH_WORDS - 1) / HASH_WORDS, hash_some, hash, 0);
+}
+
+static __always_inline __u64 ring_wakeup(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+/* Send the sample with its frames. Returns 0, or non-zero where the ring is full. */
+static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
+{
+	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+
+	if (nr > FPL_FRAMES_MAX)
+		nr = FPL_FRAMES_MAX;
+
+	__u32 size = sizeof(s->sample) + nr * 8;
+
+	s->sample.header.type = FPL_RECORD_STACK;
+	s->sample.header.size = size;
+	s->sample.count = count;
+	return bpf_ringbuf_output(&ring, &s->sample, size, ring_wakeup());
+}
+
+/* Add the sample to the count of its stack. Returns 0 where that stack is not in the map, or is
+ * another one with the same key. */
+static __always_inline int stack_add(const struct fpl_stack_key *key, __u64 check, __u32 nr,
+				     int *taken)
+{
+	struct fpl_stack *stack = bpf_map_lookup_elem(&stacks, key);
+
+	*taken = stack != 0;
+	if (!stack || stack->check != check || stack->nr_frames != nr)
+		return 0;
+	__sync_fetch_and_add(&stack->count, 1);
+	__sync_fetch_and_add(&stack->weight_ns, config.weight_ns);
+	return 1;
+}
+
+/*
+ * Count the sample. The record goes out before the key goes in, so that no count is ever without
+ * its frames; a record whose id is in no value then (another CPU was first, or the map is full)
+ * counts nothing.
+ */
+static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
+{
+	struct stack_hash hash;
+	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	int taken;
+
+	sample_hash(s, &hash);
+
+	struct fpl_stack_key key = { .hash = { hash.lane[0], hash.lane[1] } };
+
+	if (stack_add(&key, hash.lane[2], nr, &taken))
+		return;
+	s->sample.id = new_stack_id();
+	if (taken || stacks_full) {
+		if (sample_send(s, 1))
+			counted->lost[stacks_full ? FPL_LOST_STACK_MAP_FULL : FPL_LOST_RING_FULL]++;
+		return;
+	}
+	if (sample_send(s, 0)) {
+		counted->lost[FPL_LOST_RING_FULL]++;
+		return;
+	}
+
+	struct fpl_stack stack = {
+		.count = 1,
+		.weight_ns = config.weight_ns,
+		.check = hash.lane[2],
+		.id = s->sample.id,
+		.nr_frames = nr,
+	};
+	long err = bpf_map_update_elem(&stacks, &key, &stack, BPF_NOEXIST);
+
+	if (!err || stack_add(&key, hash.lane[2], nr, &taken))
+		return;
+	if (err == -7 /* E2BIG: full for good, nothing is ever taken out */)
+		stacks_full = 1;
+	s->sample.id = new_stack_id();
+	if (sample_send(s, 1))
+		counted->lost[FPL_LOST_STACK_MAP_FULL]++;
+}

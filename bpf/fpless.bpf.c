@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The sampler. It runs on a perf event of every CPU and may interrupt anything, even with
+ * interrupts off, so nothing it calls allocates or waits. The programs in process.h run in the task
+ * whose life they follow; they share no scratch memory with this one, which may interrupt them.
+ */
+#include "bpf/vmlinux_min.h"
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/count.h"
+#include "bpf/env.h"
+#include "bpf/maps.h"
+#include "bpf/process.h"
+#include "bpf/snapshot.h"
+#include "bpf/user_stack.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Compared by the loader with its own. */
+const volatile __u32 shared_version SEC(".rodata") = FPL_SHARED_VERSION;
+
+/* Append the kernel stack to the user frames. */
+static __always_inline void kernel_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
+{
+	__u32 at = s->sample.nr_user;
+
+	if (at > FPL_DEPTH_MAX)
+		return;
+
+	long size = bpf_get_stack(ctx, s->frames + at, FPL_KERNEL_DEPTH_MAX * 8, 0);
+
+	s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
+}
+
+/* Zero what the hash reads behind the last frame. */
+static __always_inline void frames_pad(struct fpl_scratch *s)
+{
+	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+
+	for (__u32 i = 0; i < HASH_WORDS; i++) {
+		__u32 idx = nr + i;
+
+		if (idx < FPL_FRAMES_MAX)
+			s->frames[idx] = 0;
+	}
+}
+
+static __always_inline void sample_begin(struct fpl_scratch *s, struct task_struct *task,
+					 __u64 pid_tgid, __u64 now_ns)
+{
+	struct fpl_sample *sample = &s->sample;
+
+	sample->header.time_ns = now_ns;
+	sample->gen = 0;
+	sample->start_ns = task->group_leader->start_boottime;
+	sample->weight_ns = config.weight_ns;
+	sample->tgid = pid_tgid >> 32;
+	sample->tid = (__u32)pid_tgid;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->version = 0;
+	sample->nr_user = 0;
+	sample->nr_kernel = 0;
+	sample->stop = FPL_STOP_NO_USER_REGS;
+	sample->flags = 0;
+	sample->_pad[0] = sample->_pad[1] = 0;
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+}
+
+/* Is it time to have a walk judged? */
+static __always_inline int is_recorded(const struct fpl_counters *count)
+{
+	return config.record_every && count->fired % config.record_every == 0;
+}
+
+static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct fpl_counters *count,
+					__u64 now_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fpl_scratch *s;
+	__u32 zero = 0;
+
+	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
+		count->idle++;
+		return;
+	}
+	if (!(config.flags & FPL_CONFIG_ALL)) {
+		struct fpl_target *target =
+			target_of(pid_tgid >> 32, task->group_leader->start_boottime);
+
+		if (!target || !(target->flags & FPL_TARGET_ACTIVE)) {
+			count->filtered++;
+			return;
+		}
+	}
+
+	int in_kernel = arch_is_kernel(ctx->regs.cs);
+	int has_user = !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	int want_user = has_user && (config.flags & FPL_CONFIG_USER);
+	int want_kernel = in_kernel && (config.flags & FPL_CONFIG_KERNEL);
+
+	if (!want_user && !want_kernel) {
+		count->filtered++;
+		return;
+	}
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s) {
+		count->lost[FPL_LOST_SCRATCH]++;
+		return;
+	}
+	sample_begin(s, task, pid_tgid, now_ns);
+
+	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
+	int result = USER_STACK_DONE;
+
+	if (want_user) {
+		result = user_stack(ctx, task, s);
+		flags |= s->walk.flags;
+		s->sample.nr_user = (__u16)s->walk.nr_frames;
+		s->sample.stop = s->walk.stop;
+	}
+	s->sample.flags = (__u8)flags;
+	if (want_kernel)
+		kernel_stack(ctx, s);
+	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
+	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, 0, 1)) {
+		count->snapshots++;
+		return;
+	}
+	frames_pad(s);
+	sample_count(s, count);
+	if (result == USER_STACK_WALKED && is_recorded(count))
+		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
+}
+
+SEC("perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	__u32 zero = 0;
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &zero);
+
+	if (!count)
+		return 0;
+	count->fired++;
+
+	__u64 start_ns = bpf_ktime_get_ns();
+
+	sample_take(ctx, count, start_ns);
+	count->bpf_ns += bpf_ktime_get_ns() - start_ns;
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The records of processes, kept where they change: at exec, fork and exit, in the task itself, so
+ * that a sample never takes one program's tables for another's.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+
+__u64 last_gen;
+
+static __always_inline __u64 new_gen(void)
+{
+	return __sync_fetch_and_add(&last_gen, 1) + 1;
+}
+
+static __always_inline struct fpl_target *target_of(__u32 tgid, __u64 start_ns)
+{
+	struct fpl_target *target = bpf_map_lookup_elem(&targets, &tgid);
+
+	return target && (!target->start_ns || target->start_ns == start_ns) ? target : 0;
+}
+
+/* Is the process watched: profiled, or soon to be? */
+static __always_inline int is_watched(__u32 tgid, __u64 start_ns)
+{
+	return (config.flags & FPL_CONFIG_ALL) || target_of(tgid, start_ns);
+}
+
+static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u64 gen,
+				      __u64 start_ns)
+{
+	struct fpl_life life = {
+		.header = { .type = type, .size = sizeof(life), .time_ns = bpf_ktime_get_ns() },
+		.gen = gen,
+		.start_ns = start_ns,
+		.tgid = tgid,
+		.parent = parent,
+	};
+	struct fpl_counters *count;
+	__u32 zero = 0;
+
+	if (!bpf_ringbuf_output(&ring, &life, sizeof(life), BPF_RB_FORCE_WAKEUP))
+		return;
+	count = bpf_map_lookup_elem(&counters, &zero);
+	if (count)
+		__sync_fetch_and_add(&count->life_lost, 1);
+}
+
+/* A new program in an old process: nothing that was known of its memory holds. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
+{
+	__u32 tgid = (__u32)task->tgid;
+	__u64 start_ns = task->group_leader->start_boottime;
+	struct fpl_target *target = target_of(tgid, start_ns);
+	struct fpl_proc proc = {
+		.gen = new_gen(),
+		.mm = (__u64)task->mm,
+		.start_ns = start_ns,
+	};
+
+	if (!(config.flags & FPL_CONFIG_ALL) && !target)
+		return 0;
+	if (target && (target->flags & FPL_TARGET_ON_EXEC))
+		target->flags = (target->flags & ~FPL_TARGET_ON_EXEC) | FPL_TARGET_ACTIVE;
+	bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY);
+	bpf_map_delete_elem(&mapsets, &tgid);
+	life_send(FPL_RECORD_EXEC, tgid, 0, proc.gen, start_ns);
+	return 0;
+}
+
+/* A new process has its parent's memory, or a copy of it: it can be walked with the same tables. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = (__u32)parent->tgid, tgid = (__u32)child->tgid;
+	__u64 parent_start_ns = parent->group_leader->start_boottime;
+	struct fpl_target *target = target_of(parent_tgid, parent_start_ns);
+	struct fpl_proc *parent_proc;
+	struct fpl_mapset *mapset;
+	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = (__u64)child->mm };
+
+	if (parent_tgid == tgid)
+		return 0; /* a thread */
+	if (target && (target->flags & FPL_TARGET_INHERIT)) {
+		struct fpl_target child_target = {
+			.start_ns = proc.start_ns,
+			.flags = target->flags,
+		};
+
+		bpf_map_update_elem(&targets, &tgid, &child_target, BPF_ANY);
+	} else if (!(config.flags & FPL_CONFIG_ALL)) {
+		return 0;
+	}
+	proc.gen = new_gen();
+	parent_proc = bpf_map_lookup_elem(&procs, &parent_tgid);
+	mapset = bpf_map_lookup_elem(&mapsets, &parent_tgid);
+	if (parent_proc && mapset && mapset->gen == parent_proc->gen) {
+		struct fpl_mapset copy = *mapset;
+
+		copy.gen = proc.gen;
+		bpf_map_update_elem(&mapsets, &tgid, &copy, BPF_ANY);
+	}
+	bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY);
+	life_send(FPL_RECORD_FORK, tgid, parent_tgid, proc.gen, proc.start_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	__u32 tgid = (__u32)task->tgid;
+	__u64 start_ns = task->group_leader->start_boottime;
+	struct fpl_proc *proc;
+	__u64 gen = 0;
+
+	if (task->signal->live.counter > 0 || !is_watched(tgid, start_ns))
+		return 0;
+	proc = bpf_map_lookup_elem(&procs, &tgid);
+	if (proc)
+		gen = proc->gen;
+	bpf_map_delete_elem(&procs, &tgid);
+	bpf_map_delete_elem(&mapsets, &tgid);
+	life_send(FPL_RECORD_EXIT, tgid, 0, gen, start_ns);
+	return 0;
+}
+
+/* The number may now be another process's. Until here the last samples, taken while its memory is
+ * being given back, belong to the target. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	__u32 tgid = (__u32)task->tgid;
+
+	if (task->pid == task->tgid && target_of(tgid, task->start_boottime))
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Snapshots: registers and a copy of the stack, sent to be walked in userspace, where the data the
+ * walk lacked will be; or, with the frames, to have the walk judged.
+ */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/count.h"
+#include "bpf/env.h"
+#include "bpf/maps.h"
+
+#define SNAPSHOT_PAGE 4096u
+
+struct stack_copy {
+	struct fpl_snapshot *to;
+	__u32 off;   /* in to->bytes, of the stack's first byte */
+	__u32 limit; /* bytes of stack wanted, at most FPL_SNAPSHOT_MAX */
+	__u32 first; /* bytes up to the end of the first page */
+	__u32 size;  /* copied */
+	__u64 addr;
+};
+
+/* Copy the part of the stack that lies in its @idx-th page. */
+static long stack_copy_page(__u32 idx, void *arg)
+{
+	struct stack_copy *copy = arg;
+	__u32 done = idx ? copy->first + (idx - 1) * SNAPSHOT_PAGE : 0;
+	__u32 size = idx ? SNAPSHOT_PAGE : copy->first;
+	__u32 limit = copy->limit;
+
+	if (done >= limit || limit > FPL_SNAPSHOT_MAX)
+		return 1;
+	if (size > limit - done)
+		size = limit - done;
+
+	__u64 to = copy->off + done;
+
+	if (size > SNAPSHOT_PAGE || to > sizeof(copy->to->bytes) - SNAPSHOT_PAGE)
+		return 1;
+	if (bpf_probe_read_user(copy->to->bytes + to, size, (const void *)(copy->addr + done)))
+		return 1;
+	copy->size = done + size;
+	return 0;
+}
+
+/* Copy the stack of the registers at @regs to @to + @off, as far as it is resident; completes
+ * @regs. */
+static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struct fpl_regs *regs)
+{
+	__u64 sp = regs->reg[ARCH_SP];
+	struct stack_copy copy = {
+		.to = to,
+		.off = off,
+		.limit = config.snapshot_bytes & ~7u,
+		.addr = (sp & ~7ull) - ARCH_RED_ZONE,
+	};
+	__u64 word;
+
+	/* The page below sp may never have been touched. */
+	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
+		copy.addr = sp & ~7ull;
+	copy.first = SNAPSHOT_PAGE - (__u32)(copy.addr & (SNAPSHOT_PAGE - 1));
+	bpf_loop(FPL_SNAPSHOT_MAX / SNAPSHOT_PAGE + 1, stack_copy_page, &copy, 0);
+	regs->stack_addr = copy.addr;
+	regs->stack_size = copy.size;
+}
+
+/*
+ * Send a record of @type with @nr_user user frames of the sample, its kernel frames, registers and
+ * stack. Returns 0, or non-zero where the ring is full.
+ */
+static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user,
+					  __u32 count)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
+	__u32 skip = nr_user ? 0 : s->sample.nr_user;
+	__u32 nr = nr_user + s->sample.nr_kernel;
+	struct fpl_sample *sample;
+
+	if (!to || skip > FPL_DEPTH_MAX || nr > FPL_FRAMES_MAX - FPL_DEPTH_MAX + nr_user ||
+	    nr_user > FPL_DEPTH_MAX)
+		return -1;
+
+	__u32 regs_off = sizeof(*sample) + nr * 8;
+	__u32 stack_off = regs_off + sizeof(s->regs);
+
+	if (nr > FPL_FRAMES_MAX || stack_off > sizeof(to->bytes) - FPL_SNAPSHOT_MAX)
+		return -1;
+	stack_copy(to, stack_off, &s->regs);
+
+	__u32 size = stack_off + s->regs.stack_size;
+
+	if (size > sizeof(to->bytes))
+		return -1;
+	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
+	bpf_probe_read_kernel(to->bytes + sizeof(*sample), nr * 8, s->frames + skip);
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
+	sample = (struct fpl_sample *)to->bytes;
+	sample->header.type = type;
+	sample->header.size = size;
+	sample->id = new_stack_id();
+	sample->count = count;
+	sample->nr_user = (__u16)nr_user;
+	return bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
+}

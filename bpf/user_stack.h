@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The user part of a sample: registers, the process's record and mapset, the walk. */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+#include "bpf/process.h"
+#include "bpf/walk.h"
+
+/* Whether userspace could find more than the walk did, and whether the kernel alone walked. */
+enum user_stack_result {
+	USER_STACK_DONE,
+	USER_STACK_WALKED,  /* from live registers, by rows or frame pointers */
+	USER_STACK_LACKING, /* data was missing: a snapshot can be walked once it is there */
+};
+
+/* Snapshots that a process may send for one version of its mapset because of an address in no
+ * mapping, before it is one per second: where no rescan helps, they would not either. */
+#define RETRIES_PER_VERSION 64u
+#define RETRY_NS	    1000000000ull
+
+static __always_inline int may_retry(struct fpl_proc *proc, __u32 version)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (proc->retry_version != version) {
+		proc->retry_version = version;
+		proc->retries = 0;
+	}
+	if (proc->retries >= RETRIES_PER_VERSION && now_ns - proc->retry_ns < RETRY_NS)
+		return 0;
+	proc->retries++;
+	proc->retry_ns = now_ns;
+	return 1;
+}
+
+/* Could a rescan of the process, or its tables, let the walk go on from where it stopped? */
+static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_proc *proc,
+				      __u32 version)
+{
+	switch (walk->stop) {
+	case FPL_STOP_NO_TABLE:
+		/* No slot: the object was refused one for good. */
+		return walk->last.slot != 0;
+	case FPL_STOP_NO_MAPPING:
+	case FPL_STOP_BAD_RA:
+		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END &&
+		       may_retry(proc, version);
+	case FPL_STOP_TABLE_CHANGED:
+		return may_retry(proc, version);
+	default:
+		return 0;
+	}
+}
+
+/* Store the task's user registers. Returns 0 where there are none. */
+static __always_inline int user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				     struct fpl_scratch *s)
+{
+	__u64 pt = (__u64)bpf_task_pt_regs(task);
+
+	if (arch_is_kernel(ctx->regs.cs) && arch_regs_half_stored(ctx->regs.rsp, pt))
+		return 0;
+	if (bpf_probe_read_kernel(s->pt_regs, sizeof(s->pt_regs), (const void *)pt))
+		return 0;
+	arch_user_regs(&s->regs, s->pt_regs);
+	return 1;
+}
+
+/*
+ * Take the process's mapset into the walk. Returns 0 where there is none for this image. The value
+ * may be replaced, and its memory reused for another, while it is read: that shows in its gen and
+ * version, which are written first and last.
+ */
+static __always_inline int mapset_take(struct fpl_scratch *s, __u32 tgid, __u64 gen)
+{
+	volatile struct fpl_mapset *mapset = bpf_map_lookup_elem(&mapsets, &tgid);
+
+	s->walk.first = 0;
+	s->walk.nr = 0;
+	s->sample.version = 0;
+	if (!mapset || !gen || mapset->gen != gen)
+		return 0;
+
+	__u32 version = mapset->version;
+	__u64 run = *(volatile __u64 *)&mapset->first; /* first and nr in one load */
+
+	if (mapset->version != version || mapset->gen != gen)
+		return 0;
+	s->walk.first = (__u32)run;
+	s->walk.nr = (__u32)(run >> 32);
+	s->sample.version = version;
+	return 1;
+}
+
+/* Turn the address in frames[idx] into a frame found by frame pointers. */
+static long fp_frame(__u32 idx, void *arg)
+{
+	struct walker *walker = arg;
+	struct fpl_walk *walk = walker->walk;
+
+	if (idx >= FPL_KERNEL_DEPTH_MAX)
+		return 1;
+
+	__u64 pc = walker->frames[idx];
+	int known = walk_mapping(walker, pc - (idx ? 1 : 0));
+	__u64 frame = walk_frame(known ? &walk->last : 0, pc, !idx, FPL_ORIGIN_FP);
+
+	if (frame & FPL_FRAME_RAW)
+		walk->flags |= FPL_SAMPLE_RAW;
+	walker->frames[idx] = frame;
+	return 0;
+}
+
+/* The kernel's own frame-pointer walk, in place of ours. */
+static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s,
+				     struct walker *walker)
+{
+	struct fpl_walk *walk = &s->walk;
+	long size = bpf_get_stack(ctx, s->frames, FPL_KERNEL_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
+
+	walk->stop = nr < FPL_KERNEL_DEPTH_MAX ? FPL_STOP_FP_END : FPL_STOP_DEPTH;
+	if (!nr) {
+		s->frames[0] = s->regs.pc;
+		nr = 1;
+	}
+	if (nr > walk->max_depth) {
+		nr = walk->max_depth;
+		walk->stop = FPL_STOP_DEPTH;
+	}
+	walk->nr_frames = nr;
+	bpf_loop(nr, fp_frame, walker, 0);
+}
+
+/* The record of the current process, made here where no sample or event came before; NULL on its
+ * way out, and where there is no room. */
+static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct task_struct *task,
+						  __u64 mm)
+{
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
+
+	if (proc || (task->flags & PF_EXITING))
+		return proc;
+
+	struct fpl_proc fresh = { .gen = new_gen(), .mm = mm, .start_ns = s->sample.start_ns };
+
+	bpf_map_update_elem(&procs, &tgid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&procs, &tgid);
+}
+
+/* Walk the user stack; sets the sample's user frames, stop and flags. */
+static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				      struct fpl_scratch *s)
+{
+	struct walker walker = { .walk = &s->walk, .frames = s->frames, .env = 0 };
+	struct fpl_walk *walk = &s->walk;
+	__u64 mm = (__u64)task->mm;
+	struct fpl_proc *proc;
+	int result = USER_STACK_WALKED;
+
+	walk->nr_frames = 0;
+	walk->flags = 0;
+	walk->last.start = walk->last.end = 0;
+	walk->last.slot = 0;
+	walk->max_depth = config.max_depth;
+	walk->unwind = (__u8)config.unwind;
+	walk->by_row = FPL_ORIGIN_CFI;
+	if (!mm) {
+		walk->stop = FPL_STOP_EXITING;
+		return USER_STACK_DONE;
+	}
+	proc = proc_take(s, task, mm);
+	if (!proc && (task->flags & PF_EXITING)) {
+		walk->stop = FPL_STOP_EXITING;
+		return USER_STACK_DONE;
+	}
+	if (proc && proc->mm != mm) {
+		walk->stop = FPL_STOP_EXECING;
+		return USER_STACK_DONE;
+	}
+	if (!user_regs(ctx, task, s)) {
+		walk->stop = FPL_STOP_NO_USER_REGS;
+		return USER_STACK_DONE;
+	}
+	s->sample.gen = proc ? proc->gen : 0;
+
+	int has_mapset = mapset_take(s, s->sample.tgid, s->sample.gen);
+
+	if (arch_is_compat32(s->pt_regs)) {
+		s->frames[0] = s->regs.pc;
+		walk->nr_frames = 1;
+		fp_frame(0, &walker);
+		walk->stop = FPL_STOP_COMPAT32;
+		return USER_STACK_DONE;
+	}
+	if (config.unwind == FPL_UNWIND_FP || !has_mapset) {
+		fp_stack(ctx, s, &walker);
+		if (config.unwind == FPL_UNWIND_FP)
+			return USER_STACK_DONE;
+		walk->stop = FPL_STOP_NO_TABLE;
+		return USER_STACK_LACKING;
+	}
+	for (int i = 0; i < (int)FPL_NR_REGS; i++)
+		walk->reg[i] = s->regs.reg[i];
+	walk->pc = s->regs.pc;
+	walk->known = s->regs.known;
+	walk_run(&walker);
+	if (proc && is_lacking(walk, proc, s->sample.version))
+		result = USER_STACK_LACKING;
+	return result;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The few kernel types the programs look into, by name: the loader finds the offsets in the running
+ * kernel's BTF, so a build needs no kernel headers and gives the same bytes everywhere.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct mm_struct;
+
+struct signal_struct {
+	atomic_t live; /* threads that have not begun to exit */
+} KERNEL_TYPE;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct task_struct *group_leader;
+	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
+} KERNEL_TYPE;
+
+/* task_struct.flags, include/linux/sched.h */
+#define PF_EXITING     0x00000004
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000 /* unused before v6.4 */
+#define PF_KTHREAD     0x00200000
