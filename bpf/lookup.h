@@ -43,7 +43,7 @@ LOOKUP_INLINE __u64 lookup_rows(const __u8 *chunk, __u64 off, __u32 row_log2, __
 {
 	__u64 pos = 0;
 
-#pragma clang loop unroll(full)
+#pragma GCC unroll 16
 	for (; step; step >>= 1) {
 		__u64 last = pos + step - 1;
 		/* Negative where the row is above the key, or is not one of the @nr. */
