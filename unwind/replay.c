@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/replay.h"
+
+#include <string.h>
+
+struct env {
+	const struct replay_input *input;
+};
+
+static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
+{
+	const struct fpl_regs *regs = env->input->regs;
+	uint64_t off = addr - regs->stack_addr;
+
+	if (off > regs->stack_size || size > regs->stack_size - off)
+		return -1;
+	memcpy(dst, env->input->stack + off, size);
+	return 0;
+}
+
+static int env_read_code(struct env *env, void *dst, uint32_t size, uint64_t addr)
+{
+	const struct replay_input *input = env->input;
+
+	return input->read_code ? input->read_code(input->arg, addr, dst, size) : -1;
+}
+
+static const struct fpl_mapping *env_mapping(struct env *env, uint32_t idx)
+{
+	return idx < env->input->nr_mappings ? &env->input->mappings[idx] : NULL;
+}
+
+static const struct fpl_object *env_object(struct env *env, uint32_t slot)
+{
+	return slot < env->input->nr_objects ? &env->input->objects[slot] : NULL;
+}
+
+static const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
+{
+	return chunk_no < env->input->nr_chunks ? env->input->chunks[chunk_no] : NULL;
+}
+
+static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *ctx)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (body(i, ctx))
+			return i + 1;
+	}
+	return nr;
+}
+
+#include "bpf/walk.h"
+
+#define REPLAY_MAPPINGS_MAX 65536u
+
+void replay_walk(const struct replay_input *input, struct replay_result *ret)
+{
+	struct env env = { .input = input };
+	struct fpl_walk walk;
+	struct walker walker = { .walk = &walk, .frames = ret->frames, .env = &env };
+	uint32_t depth = input->max_depth;
+
+	memcpy(walk.reg, input->regs->reg, sizeof(walk.reg));
+	walk.pc = input->regs->pc;
+	walk.known = input->regs->known & ARCH_ALL_REGS;
+	walk.first = 0;
+	walk.nr = (uint32_t)(input->nr_mappings < REPLAY_MAPPINGS_MAX ? input->nr_mappings
+								      : REPLAY_MAPPINGS_MAX);
+	walk.max_depth = depth < FPL_DEPTH_MAX ? depth : FPL_DEPTH_MAX;
+	walk.unwind = input->unwind;
+	walk.by_row = input->origin;
+	walk_run(&walker);
+	ret->nr_frames = walk.nr_frames;
+	ret->stop = walk.stop;
+	ret->flags = walk.flags;
+}

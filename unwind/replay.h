@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walker of bpf/walk.h over memory that was copied: registers and a piece of stack from a
+ * snapshot, mappings, objects and tables as the BPF maps hold them. Reentrant: all state is the
+ * caller's.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shared.h"
+
+/* Everything is borrowed for the time of the call, and may be hostile. */
+struct replay_input {
+	const struct fpl_mapping *mappings; /* [nr_mappings], by address, not overlapping */
+	size_t nr_mappings;		    /* at most 65,536 are looked at */
+	const struct fpl_object *objects;   /* [nr_objects], by slot; slot 0 is no object */
+	size_t nr_objects;
+	const uint8_t *const *chunks; /* [nr_chunks], FPL_CHUNK_SIZE bytes each, or NULL */
+	size_t nr_chunks;
+
+	const struct fpl_regs *regs;
+	const uint8_t *stack; /* regs->stack_size bytes: the memory at regs->stack_addr */
+
+	/*
+	 * Copies the @size bytes of code at @addr; returns 0 when it got them all. May be NULL: no
+	 * frame-pointer step is accepted then, since none can be checked.
+	 */
+	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
+	void *arg; /* for read_code */
+
+	uint32_t max_depth; /* frames wanted; cut to FPL_DEPTH_MAX */
+	uint8_t unwind;	    /* enum fpl_unwind: AUTO or CFI */
+	uint8_t origin;	    /* of frames found by a row: FPL_ORIGIN_CFI_USER, or CFI in tests */
+};
+
+struct replay_result {
+	__u64 frames[FPL_DEPTH_MAX]; /* [nr_frames], leaf first, as bpf/shared.h describes */
+	uint32_t nr_frames;
+	uint8_t stop;  /* enum fpl_stop */
+	uint8_t flags; /* FPL_SAMPLE_RAW where a frame is raw */
+};
+
+/* Walk @input. Always succeeds: what goes wrong is the stop. Cost: as in the kernel, per frame. */
+void replay_walk(const struct replay_input *input, struct replay_result *ret);
