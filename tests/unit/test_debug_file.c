@@ -32,7 +32,7 @@ static int scratch_setup(void **state)
 	struct scratch *scratch = calloc(1, sizeof(*scratch));
 
 	assert_non_null(scratch);
-	strcpy(scratch->dir, "/tmp/fpless-test-XXXXXX");
+	snprintf(scratch->dir, sizeof(scratch->dir), "/tmp/fpless-test-XXXXXX");
 	assert_non_null(mkdtemp(scratch->dir));
 	*state = scratch;
 	return 0;
