@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/arch_x86_64.h"
+
+#include <string.h>
+
+/* Kinds of entry, by what they do to the stack. */
+enum plt_shape {
+	PLT_UNKNOWN,
+	PLT_HEADER, /* push link map; jmp resolver: entered with 16 bytes above the caller's sp */
+	PLT_LAZY,   /* [endbr64;] [jmp *got;] push index; jmp header */
+	PLT_JUMP,   /* [endbr64;] jmp *got */
+};
+
+struct plt_entry {
+	enum plt_shape shape;
+	uint8_t push_end; /* offset behind the push: from there the stack is one word deeper */
+};
+
+static bool starts_with(const uint8_t *code, const char *prefix, size_t size)
+{
+	return memcmp(code, prefix, size) == 0;
+}
+
+/* Size of `jmp *disp(%rip)` at @code, the bnd prefix of MPX-era linkers included; 0: none. */
+static size_t jump_through_memory(const uint8_t *code)
+{
+	if (starts_with(code, "\xff\x25", 2))
+		return 6;
+	return starts_with(code, "\xf2\xff\x25", 3) ? 7 : 0;
+}
+
+static bool is_direct_jump(const uint8_t *code)
+{
+	return code[0] == 0xe9 || starts_with(code, "\xf2\xe9", 2);
+}
+
+static struct plt_entry classify(const uint8_t *code)
+{
+	size_t at = 0;
+
+	if (starts_with(code, "\xff\x35", 2) && jump_through_memory(code + 6))
+		return (struct plt_entry){ PLT_HEADER, 6 };
+	if (starts_with(code, "\xf3\x0f\x1e\xfa", 4))
+		at = 4;
+
+	size_t jump = jump_through_memory(code + at);
+
+	/* Lazy entries push an index of 32 bits and jump back to the header. */
+	if (code[at + jump] == 0x68 && at + jump + 7 <= ARCH_PLT_ENTRY_SIZE &&
+	    is_direct_jump(code + at + jump + 5))
+		return (struct plt_entry){ PLT_LAZY, (uint8_t)(at + jump + 5) };
+	if (jump)
+		return (struct plt_entry){ PLT_JUMP, 0 };
+	return (struct plt_entry){ PLT_UNKNOWN, 0 };
+}
+
+/* Add a row of CFA = rsp + @off, or the PLT form where @literal is not 0; joins an equal one. */
+static size_t add_row(struct cfi_row *rows, size_t nr, uint64_t start, uint64_t end, int64_t off,
+		      uint8_t literal)
+{
+	struct cfi_row row = {
+		.start = start,
+		.end = end,
+		.cfa = literal ? FPL_CFA_PLT : FPL_CFA_REG,
+		.cfa_reg = ARCH_SP,
+		.cfa_reg2 = literal,
+		.cfa_off = off,
+		.source = CFI_SOURCE_PLT,
+	};
+
+	row.reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
+	if (nr > 0 && rows[nr - 1].end == start && rows[nr - 1].cfa == row.cfa &&
+	    rows[nr - 1].cfa_off == off && rows[nr - 1].cfa_reg2 == literal) {
+		rows[nr - 1].end = end;
+		return nr;
+	}
+	rows[nr] = row;
+	return nr + 1;
+}
+
+size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows)
+{
+	size_t nr = 0;
+
+	/* The PLT form looks at the pc's low four bits: entries must be where they say. */
+	if (vaddr % ARCH_PLT_ENTRY_SIZE)
+		return 0;
+	for (size_t at = 0; size - at >= ARCH_PLT_ENTRY_SIZE; at += ARCH_PLT_ENTRY_SIZE) {
+		struct plt_entry entry = classify(bytes + at);
+		uint64_t start = vaddr + at;
+		uint64_t end = start + ARCH_PLT_ENTRY_SIZE;
+		uint64_t push_end = start + entry.push_end;
+
+		switch (entry.shape) {
+		case PLT_HEADER:
+			nr = add_row(rows, nr, start, push_end, 16, 0);
+			nr = add_row(rows, nr, push_end, end, 24, 0);
+			break;
+		case PLT_LAZY:
+			nr = add_row(rows, nr, start, end, 8, entry.push_end);
+			break;
+		case PLT_JUMP:
+			nr = add_row(rows, nr, start, end, 8, 0);
+			break;
+		case PLT_UNKNOWN:
+			break;
+		}
+	}
+	return nr;
+}

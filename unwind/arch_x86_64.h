@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CFI of x86-64 means and no other architecture's does (psABI, figure 3.36). */
+#pragma once
+
+#include <elf.h>
+
+#include "unwind/cfi_file.h"
+
+enum {
+	ARCH_MACHINE = EM_X86_64,
+	ARCH_RA_COLUMN = 16, /* in expressions: the pc */
+	ARCH_RA_OFF = -8,    /* from the CFA, where the CFI does not say */
+	ARCH_SP = 7,
+	ARCH_CALLEE_SAVED = 1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15,
+};
+
+/* The register of each of fpl_rule.saved: rbx, rbp, r12 to r15. */
+static const uint8_t arch_saved_regs[FPL_NR_SAVED] = { 3, 6, 12, 13, 14, 15 };
+
+/*
+ * Make rows for the procedure linkage table @bytes [size] at @vaddr by its instructions (ld.lld
+ * and old linkers write no FDE for it): entries of 16 bytes as ld.bfd, gold and ld.lld write them,
+ * with or without IBT. Equal entries in a row share one row; entries of another shape get none.
+ *
+ * @rows: room for size / 16 * ARCH_PLT_ROWS rows. Returns how many were made.
+ */
+enum { ARCH_PLT_ENTRY_SIZE = 16, ARCH_PLT_ROWS = 3 };
+size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CFI of one file as a whole: its sections read, their entries listed, overlaps resolved into
+ * pieces of address space of which each belongs to one FDE.
+ */
+#pragma once
+
+#include "unwind/cfa_program.h"
+#include "unwind/eh_frame.h"
+
+/* Half-open range of vaddr. */
+struct cfi_range {
+	uint64_t start, end;
+};
+
+/* [start, end) belongs to one FDE, or to one synthesised row. */
+struct cfi_piece {
+	uint64_t start, end;
+	uint32_t fde; /* index into list.fdes; with CFI_PIECE_PLT set: into plt_rows */
+};
+#define CFI_PIECE_PLT (1u << 31)
+
+struct cfi_file {
+	struct budget budget;
+	struct cfi_range *text; /* owned [nr_text], ascending: executable PT_LOADs, merged */
+	size_t nr_text;
+	struct cfi_section *sections; /* owned [nr_sections]; the bytes too, unless borrowed */
+	size_t nr_sections;
+	bool borrowed;
+	struct cfi_list list;
+	size_t fdes_end[CFI_SOURCE_COUNT]; /* fdes of a source end at this index */
+	struct cfi_row *plt_rows;	   /* owned [nr_plt_rows] */
+	size_t nr_plt_rows;
+	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
+	size_t nr_pieces;
+	uint64_t nr_shadowed; /* FDEs that own no piece */
+	uint64_t text_bytes;
+	struct cfa_machine machine;
+};
+
+/*
+ * Read and list the CFI of @elf and @debug (may be NULL). @limits must outlive the result.
+ * Errors: as table_compile().
+ */
+FPL_MUST_CHECK int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
+				 const struct table_limits *limits, struct cfi_file **ret,
+				 struct fpl_err *err);
+void cfi_file_close(struct cfi_file *file);
+
+/*
+ * The same for CFI bytes in memory: @sections [nr_sections] in order of their source, the bytes
+ * stay the caller's; @text [nr_text] ascending ranges FDEs may lie in. What cfi_file_open() does
+ * after reading; it is also where tests, benches and fuzzing enter.
+ */
+FPL_MUST_CHECK int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
+					  size_t nr_sections, const struct cfi_range *text,
+					  size_t nr_text, const struct table_limits *limits,
+					  struct cfi_file **ret, struct fpl_err *err);
+
+/*
+ * Hand the rows of @piece to @fn. As cfa_program_run(): enum cfa_outcome, a budget error, or what
+ * @fn returned.
+ */
+FPL_MUST_CHECK int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn,
+				void *ctx, uint64_t *ret_end, struct fpl_err *err);

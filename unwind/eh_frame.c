@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/eh_frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Often enough for the time limit to hold, too rarely to cost anything. */
+enum { CHECK_EVERY_FDES = 4096 };
+
+/* Letters of an augmentation, the NUL included; "zPLRS" is the longest anyone writes. */
+enum { AUGMENTATION_MAX = 64 };
+
+/* The header of an entry, whatever it is. */
+struct entry {
+	size_t off;	 /* of its length field */
+	size_t end;	 /* offset behind it */
+	size_t id_off;	 /* of its CIE id or pointer */
+	uint64_t id;	 /* as read */
+	size_t body_off; /* behind the id */
+	bool wide;	 /* 64-bit DWARF */
+};
+
+static uint64_t address_of(const struct cfi_section *section, const uint8_t *pos)
+{
+	return section->vaddr + (uint64_t)(pos - section->bytes);
+}
+
+/* The number at the cursor in @format (low nibble of a DW_EH_PE_*), sign-extended where signed. */
+static uint64_t read_format(struct cursor *c, uint8_t format, uint8_t address_size)
+{
+	switch (format) {
+	case PE_ABSPTR:
+		return cursor_uint(c, address_size);
+	case PE_SIGNED:
+		return address_size == 4 ? (uint64_t)(int32_t)cursor_u32(c) : cursor_u64(c);
+	case PE_ULEB128:
+		return cursor_uleb(c);
+	case PE_SLEB128:
+		return (uint64_t)cursor_sleb(c);
+	case PE_UDATA2:
+		return cursor_u16(c);
+	case PE_SDATA2:
+		return (uint64_t)(int16_t)cursor_u16(c);
+	case PE_UDATA4:
+		return cursor_u32(c);
+	case PE_SDATA4:
+		return (uint64_t)(int32_t)cursor_u32(c);
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return cursor_u64(c);
+	default:
+		cursor_fail(c);
+		return 0;
+	}
+}
+
+/* The word at @vaddr of the file: what an indirect pointer points to before relocation. */
+static uint64_t read_indirect(struct cursor *c, const struct cfi_section *section, uint64_t vaddr)
+{
+	const struct elf_segment *load =
+		section->elf ? elf_file_load_at(section->elf, vaddr, sizeof(uint64_t)) : NULL;
+	uint64_t value;
+
+	if (!load || elf_file_read(section->elf, load->off + (vaddr - load->vaddr), &value,
+				   sizeof(value), NULL)) {
+		cursor_fail(c);
+		return 0;
+	}
+	return value;
+}
+
+uint64_t cfi_pointer(struct cursor *c, const struct cfi_section *section, uint8_t encoding,
+		     uint8_t address_size, uint64_t func_vaddr)
+{
+	uint64_t at = address_of(section, c->pos);
+	uint64_t base = 0;
+	uint64_t value;
+
+	switch (encoding & PE_RELATION) {
+	case PE_ABSPTR:
+		break;
+	case PE_PCREL:
+		base = at;
+		break;
+	case PE_TEXTREL:
+		base = section->text_vaddr;
+		break;
+	case PE_DATAREL:
+		base = section->data_vaddr;
+		break;
+	case PE_FUNCREL:
+		base = func_vaddr;
+		break;
+	case PE_ALIGNED:
+		cursor_skip(c, -at & (address_size - 1u));
+		return cursor_uint(c, address_size);
+	default:
+		cursor_fail(c);
+		return 0;
+	}
+	value = base + read_format(c, encoding & PE_FORMAT, address_size);
+	if (address_size == 4)
+		value = (uint32_t)value;
+	if ((encoding & PE_INDIRECT) && !c->bad)
+		value = read_indirect(c, section, value);
+	return c->bad ? 0 : value;
+}
+
+/*
+ * Read the entry at @off. Returns 1 for an entry, 0 at a terminator, -1 where the section makes no
+ * sense from here on.
+ */
+static int entry_read(const struct cfi_section *section, size_t off, struct entry *ret)
+{
+	struct cursor c = cursor_make(section->bytes + off, section->size - off);
+	uint64_t length = cursor_u32(&c);
+
+	*ret = (struct entry){ .off = off, .end = off + 4 };
+	if (c.bad)
+		return -1;
+	if (length == 0)
+		return 0;
+	if (length == UINT32_MAX) {
+		ret->wide = true;
+		length = cursor_u64(&c);
+	} else if (length >= 0xfffffff0) {
+		return -1;
+	}
+	if (c.bad || length > cursor_left(&c))
+		return -1;
+	ret->id_off = (size_t)(c.pos - section->bytes);
+	ret->end = ret->id_off + (size_t)length;
+	c.end = c.pos + length;
+	ret->id = cursor_uint(&c, ret->wide ? 8 : 4);
+	ret->body_off = (size_t)(c.pos - section->bytes);
+	if (c.bad) /* too short for its id: skipped by the caller as a bad entry */
+		ret->body_off = ret->end;
+	return 1;
+}
+
+static bool entry_is_cie(const struct cfi_section *section, const struct entry *entry)
+{
+	if (section->source == CFI_SOURCE_EH_FRAME)
+		return entry->id == 0;
+	return entry->id == (entry->wide ? UINT64_MAX : UINT32_MAX);
+}
+
+/* The letters of an augmentation and their data. Sets cie->bad where they cannot be understood. */
+static void cie_read_augmentation(struct cfi_cie *cie, struct cursor *c, const char *letters)
+{
+	const uint8_t *end = NULL;
+
+	if (letters[0] == 'z') {
+		uint64_t size = cursor_uleb(c);
+
+		cie->sized = true;
+		letters++;
+		if (size > cursor_left(c)) {
+			cursor_fail(c);
+			return;
+		}
+		end = c->pos + size;
+	}
+	for (; *letters; letters++) {
+		uint8_t encoding;
+
+		switch (*letters) {
+		case 'R':
+			cie->fde_encoding = cursor_u8(c);
+			continue;
+		case 'P':
+			encoding = cursor_u8(c);
+			/* Only stepped over: where it points is no business of unwinding. */
+			if (encoding != PE_OMIT)
+				cfi_pointer(c, cie->section, encoding & (uint8_t)~PE_INDIRECT,
+					    cie->address_size, 0);
+			continue;
+		case 'L':
+			cursor_u8(c);
+			continue;
+		case 'S':
+			cie->signal = true;
+			continue;
+		case 'B':
+		case 'G':
+			continue;
+		default:
+			break;
+		}
+		/* A letter nobody knows: its data can be stepped over only if their size is. */
+		cie->bad |= !cie->sized;
+		break;
+	}
+	if (end && !c->bad) {
+		cie->bad |= c->pos > end;
+		c->pos = end;
+	}
+}
+
+static void cie_parse(struct cfi_cie *cie, const struct cfi_section *section,
+		      const struct entry *entry)
+{
+	struct cursor c =
+		cursor_make(section->bytes + entry->body_off, entry->end - entry->body_off);
+	uint8_t version = cursor_u8(&c);
+	const char *letters = cursor_text(&c, AUGMENTATION_MAX);
+
+	cie->address_size = 8;
+	cie->fde_encoding = PE_ABSPTR;
+	if (c.bad || (version != 1 && version != 3 && version != 4)) {
+		cie->bad = true;
+		return;
+	}
+	if (version == 4) {
+		cie->address_size = cursor_u8(&c);
+		cie->segment_size = cursor_u8(&c);
+	}
+	if ((cie->address_size != 4 && cie->address_size != 8) || cie->segment_size > 8) {
+		cie->bad = true;
+		return;
+	}
+	/* gcc 2: a pointer to an exception table, before the alignment factors. */
+	if (letters[0] == 'e' && letters[1] == 'h') {
+		cursor_skip(&c, cie->address_size);
+		letters += 2;
+	}
+	cie->code_align = cursor_uleb(&c);
+	cie->data_align = cursor_sleb(&c);
+	cie->ra_column = version == 1 ? cursor_u8(&c) : cursor_uleb(&c);
+	cie_read_augmentation(cie, &c, letters);
+	cie->bad |= c.bad;
+	cie->code_off = (uint32_t)(c.pos - section->bytes);
+	cie->code_end = (uint32_t)entry->end;
+}
+
+static size_t cie_hash(const struct cfi_section *section, uint32_t off, size_t nr_slots)
+{
+	uint64_t key = (uint64_t)(uintptr_t)section * 31 + off;
+
+	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 20) & (nr_slots - 1);
+}
+
+/* Make room for one more CIE, in the array and in the hash, which stays at most half full. */
+static int cies_grow(struct cfi_list *list, struct budget *budget, struct fpl_err *err)
+{
+	size_t cap = list->cap_cies ? 2 * list->cap_cies : 16;
+	int code = budget_memory(
+		budget, (cap - list->cap_cies) * (sizeof(*list->cies) + 2 * sizeof(uint32_t)), err);
+
+	if (code)
+		return code;
+
+	struct cfi_cie *cies = reallocarray(list->cies, cap, sizeof(*cies));
+
+	if (!cies)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	list->cies = cies;
+	list->cap_cies = cap;
+
+	uint32_t *slots = calloc(2 * cap, sizeof(*slots));
+
+	if (!slots)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	free(list->cie_slots);
+	list->cie_slots = slots;
+	list->nr_cie_slots = 2 * cap;
+	for (size_t i = 0; i < list->nr_cies; i++) {
+		size_t slot = cie_hash(cies[i].section, cies[i].off, 2 * cap);
+
+		while (slots[slot])
+			slot = (slot + 1) & (2 * cap - 1);
+		slots[slot] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* The CIE at @off of @section, parsed when first asked for; one that is none is marked bad. */
+static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint32_t off,
+		  struct budget *budget, uint32_t *ret, struct fpl_err *err)
+{
+	struct entry entry;
+	int code;
+
+	if (list->nr_cies > 0) {
+		const struct cfi_cie *last = &list->cies[*ret < list->nr_cies ? *ret : 0];
+
+		if (last->section == section && last->off == off) {
+			*ret = (uint32_t)(last - list->cies);
+			return 0;
+		}
+	}
+	if (list->nr_cies == list->cap_cies) {
+		code = cies_grow(list, budget, err);
+		if (code)
+			return code;
+	}
+
+	size_t slot = cie_hash(section, off, list->nr_cie_slots);
+
+	for (; list->cie_slots[slot]; slot = (slot + 1) & (list->nr_cie_slots - 1)) {
+		uint32_t idx = list->cie_slots[slot] - 1;
+
+		if (list->cies[idx].section == section && list->cies[idx].off == off) {
+			*ret = idx;
+			return 0;
+		}
+	}
+
+	struct cfi_cie *cie = &list->cies[list->nr_cies];
+
+	*cie = (struct cfi_cie){ .section = section, .off = off };
+	if (entry_read(section, off, &entry) == 1 && entry_is_cie(section, &entry))
+		cie_parse(cie, section, &entry);
+	else
+		cie->bad = true;
+	*ret = (uint32_t)list->nr_cies++;
+	list->cie_slots[slot] = *ret + 1;
+	return 0;
+}
+
+static int fdes_grow(struct cfi_list *list, struct budget *budget, struct fpl_err *err)
+{
+	size_t cap = list->cap_fdes ? 2 * list->cap_fdes : 256;
+	int code = budget_memory(budget, (cap - list->cap_fdes) * sizeof(*list->fdes), err);
+
+	if (code)
+		return code;
+
+	struct cfi_fde *fdes = reallocarray(list->fdes, cap, sizeof(*fdes));
+
+	if (!fdes)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	list->fdes = fdes;
+	list->cap_fdes = cap;
+	return 0;
+}
+
+/* The address range and the instructions of an FDE; false where they do not parse. */
+static bool fde_parse(struct cfi_fde *fde, const struct cfi_cie *cie, const struct entry *entry)
+{
+	const struct cfi_section *section = cie->section;
+	struct cursor c =
+		cursor_make(section->bytes + entry->body_off, entry->end - entry->body_off);
+	uint64_t size;
+
+	cursor_skip(&c, cie->segment_size);
+	fde->start = cfi_pointer(&c, section, cie->fde_encoding, cie->address_size, 0);
+	if ((cie->fde_encoding & PE_RELATION) == PE_ALIGNED)
+		size = cursor_uint(&c, cie->address_size);
+	else
+		size = read_format(&c, cie->fde_encoding & PE_FORMAT, cie->address_size);
+	if (cie->sized)
+		cursor_skip(&c, cursor_uleb(&c));
+	if (c.bad || size == 0 || __builtin_add_overflow(fde->start, size, &fde->end))
+		return false;
+	fde->off = (uint32_t)entry->off;
+	fde->code_off = (uint32_t)(c.pos - section->bytes);
+	fde->code_end = (uint32_t)entry->end;
+	return true;
+}
+
+/* Where the CIE of an FDE is, as the section's format says; false where it is outside. */
+static bool fde_cie_off(const struct cfi_section *section, const struct entry *entry, uint32_t *ret)
+{
+	uint64_t off = entry->id;
+
+	if (section->source == CFI_SOURCE_EH_FRAME) {
+		if (off > entry->id_off)
+			return false;
+		off = entry->id_off - off;
+	}
+	*ret = (uint32_t)off;
+	return off < section->size;
+}
+
+int cfi_list_add(struct cfi_list *list, const struct cfi_section *section, struct budget *budget,
+		 struct fpl_err *err)
+{
+	uint32_t cie_idx = 0;
+	struct entry entry;
+
+	for (size_t off = 0; off < section->size; off = entry.end) {
+		int kind = entry_read(section, off, &entry);
+		uint32_t cie_off;
+		int code;
+
+		if (kind < 0 || (kind == 0 && off >= section->terminator_off))
+			break;
+		if (kind == 0 || entry_is_cie(section, &entry))
+			continue;
+		if (list->nr_fdes == list->cap_fdes) {
+			code = fdes_grow(list, budget, err);
+			if (code)
+				return code;
+		}
+		if ((list->nr_fdes + list->nr_bad) % CHECK_EVERY_FDES == 0) {
+			code = budget_check(budget, err);
+			if (code)
+				return code;
+		}
+		if (!fde_cie_off(section, &entry, &cie_off)) {
+			list->nr_bad++;
+			continue;
+		}
+		code = cie_at(list, section, cie_off, budget, &cie_idx, err);
+		if (code)
+			return code;
+
+		struct cfi_fde *fde = &list->fdes[list->nr_fdes];
+
+		fde->cie = cie_idx;
+		if (list->cies[cie_idx].bad || !fde_parse(fde, &list->cies[cie_idx], &entry))
+			list->nr_bad++;
+		else
+			list->nr_fdes++;
+	}
+	return 0;
+}
+
+void cfi_list_fini(struct cfi_list *list)
+{
+	free(list->cies);
+	free(list->fdes);
+	free(list->cie_slots);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/pieces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+enum { RADIX_LOG2 = 11, RADIX = 1 << RADIX_LOG2 };
+
+/* A growing array of pieces. */
+struct piece_list {
+	struct cfi_piece *items; /* owned */
+	size_t nr, cap;
+};
+
+static void cleanup_piece_list(struct piece_list *list)
+{
+	free(list->items);
+}
+
+static int piece_list_reserve(struct piece_list *list, size_t cap, struct budget *budget,
+			      struct fpl_err *err)
+{
+	int code = budget_memory(budget, (cap - list->cap) * sizeof(*list->items), err);
+
+	if (code)
+		return code;
+
+	struct cfi_piece *items = reallocarray(list->items, cap, sizeof(*items));
+
+	if (!items)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	list->items = items;
+	list->cap = cap;
+	return 0;
+}
+
+/* Append unless empty; joins the piece before where that belongs to the same FDE. */
+static int piece_list_add(struct piece_list *list, struct cfi_piece piece, struct budget *budget,
+			  struct fpl_err *err)
+{
+	if (piece.start >= piece.end)
+		return 0;
+
+	struct cfi_piece *last = list->nr ? &list->items[list->nr - 1] : NULL;
+
+	if (last && last->fde == piece.fde && last->end == piece.start) {
+		last->end = piece.end;
+		return 0;
+	}
+	if (list->nr == list->cap) {
+		int code = piece_list_reserve(list, list->cap ? 2 * list->cap : 64, budget, err);
+
+		if (code)
+			return code;
+	}
+	list->items[list->nr++] = piece;
+	return 0;
+}
+
+struct sort_item {
+	uint32_t key; /* start, counted from the lowest */
+	uint32_t idx;
+};
+
+/* One pass of a stable radix sort, by the RADIX_LOG2 bits from @shift up. */
+static void radix_pass(const struct sort_item *from, struct sort_item *to, size_t nr,
+		       unsigned shift)
+{
+	size_t at[RADIX] = { 0 };
+	size_t sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		at[from[i].key >> shift & (RADIX - 1)]++;
+	for (size_t i = 0; i < RADIX; i++) {
+		size_t count = at[i];
+
+		at[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < nr; i++)
+		to[at[from[i].key >> shift & (RADIX - 1)]++] = from[i];
+}
+
+static bool is_ascending(const struct cfi_fde *fdes, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (fdes[i - 1].start >= fdes[i].start)
+			return false;
+	return true;
+}
+
+int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl_err *err)
+{
+	struct cfi_fde *fdes = &file->list.fdes[first];
+	size_t nr = last - first;
+	struct budget *budget = &file->budget;
+
+	if (is_ascending(fdes, nr))
+		return 0;
+
+	uint64_t bytes = nr * (2 * sizeof(struct sort_item) + sizeof(struct cfi_fde));
+	int code = budget_memory(budget, bytes, err);
+
+	if (code)
+		return code;
+
+	AUTO_FREE struct sort_item *items = calloc(2 * nr, sizeof(*items));
+	AUTO_FREE struct cfi_fde *copy = calloc(nr, sizeof(*copy));
+
+	if (!items || !copy)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+
+	/* Last first: the sort is stable, so equal starts end up in reverse order of the section.
+	 */
+	for (size_t i = 0; i < nr; i++)
+		items[nr - 1 - i] = (struct sort_item){
+			.key = (uint32_t)(fdes[i].start - file->text[0].start),
+			.idx = (uint32_t)i,
+		};
+	radix_pass(items, items + nr, nr, 0);
+	radix_pass(items + nr, items, nr, RADIX_LOG2);
+	radix_pass(items, items + nr, nr, 2 * RADIX_LOG2);
+	for (size_t i = 0; i < nr; i++)
+		copy[i] = fdes[items[nr + i].idx];
+	memcpy(fdes, copy, nr * sizeof(*fdes));
+	budget->memory_bytes -= bytes;
+	return 0;
+}
+
+/*
+ * Sweep over the FDEs by start. @open is a stack of indices of FDEs begun and not ended, the
+ * topmost owning the addresses from `at` on.
+ */
+static int sweep(const struct cfi_file *file, size_t first, size_t last, uint32_t *open,
+		 struct piece_list *list, struct budget *budget, struct fpl_err *err)
+{
+	const struct cfi_fde *fdes = file->list.fdes;
+	size_t nr_open = 0;
+	uint64_t at = 0;
+	int code = 0;
+
+	for (size_t i = first; i <= last && code == 0; i++) {
+		uint64_t until = i < last ? fdes[i].start : UINT64_MAX;
+
+		while (nr_open > 0 && at < until && code == 0) {
+			uint32_t top = open[nr_open - 1];
+			uint64_t end = fdes[top].end < until ? fdes[top].end : until;
+
+			code = piece_list_add(list, (struct cfi_piece){ at, end, top }, budget,
+					      err);
+			if (end > at)
+				at = end;
+			if (fdes[top].end > until)
+				break;
+			nr_open--;
+		}
+		at = until;
+		if (i < last)
+			open[nr_open++] = (uint32_t)i;
+	}
+	return code;
+}
+
+/* Pieces that end where the next one begins can only come from a sorted list without overlaps. */
+static int cut_disjoint(const struct cfi_file *file, size_t first, size_t last,
+			struct piece_list *list, struct budget *budget, struct fpl_err *err)
+{
+	const struct cfi_fde *fdes = file->list.fdes;
+	int code = piece_list_reserve(list, last - first, budget, err);
+
+	for (size_t i = first; i < last && code == 0; i++)
+		list->items[list->nr++] =
+			(struct cfi_piece){ fdes[i].start, fdes[i].end, (uint32_t)i };
+	return code;
+}
+
+static bool is_disjoint(const struct cfi_fde *fdes, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (fdes[i - 1].end > fdes[i].start)
+			return false;
+	return true;
+}
+
+/* Put the pieces @low where the pieces @high leave room; the result replaces the file's. */
+static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr_low,
+		   struct fpl_err *err)
+{
+	CLEANUP(cleanup_piece_list) struct piece_list list = { 0 };
+	const struct cfi_piece *high = file->pieces;
+	size_t nr_high = file->nr_pieces;
+	size_t h = 0;
+	int code = 0;
+
+	for (size_t l = 0; l < nr_low && code == 0; l++) {
+		uint64_t at = low[l].start;
+
+		/* High pieces that begin before this low one ends; what lies between is its own. */
+		for (; h < nr_high && high[h].start < low[l].end && code == 0; h++) {
+			code = piece_list_add(&list,
+					      (struct cfi_piece){ at, high[h].start, low[l].fde },
+					      &file->budget, err);
+			if (code == 0)
+				code = piece_list_add(&list, high[h], &file->budget, err);
+			if (high[h].end > at)
+				at = high[h].end;
+		}
+		/* The last high piece may reach into this low one. */
+		if (h > 0 && high[h - 1].end > at)
+			at = high[h - 1].end;
+		if (code == 0)
+			code = piece_list_add(&list,
+					      (struct cfi_piece){ at, low[l].end, low[l].fde },
+					      &file->budget, err);
+	}
+	for (; h < nr_high && code == 0; h++)
+		code = piece_list_add(&list, high[h], &file->budget, err);
+	if (code)
+		return code;
+	free(file->pieces);
+	file->pieces = TAKE_PTR(list.items);
+	file->nr_pieces = list.nr;
+	return 0;
+}
+
+int pieces_add(struct cfi_file *file, const struct cfi_piece *pieces, size_t nr,
+	       struct fpl_err *err)
+{
+	return nr == 0 ? 0 : overlay(file, pieces, nr, err);
+}
+
+int pieces_add_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl_err *err)
+{
+	CLEANUP(cleanup_piece_list) struct piece_list list = { 0 };
+	struct budget *budget = &file->budget;
+	int code;
+
+	if (first == last)
+		return 0;
+	if (is_disjoint(&file->list.fdes[first], last - first)) {
+		code = cut_disjoint(file, first, last, &list, budget, err);
+	} else {
+		AUTO_FREE uint32_t *open = calloc(last - first, sizeof(*open));
+
+		if (!open)
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+		code = sweep(file, first, last, open, &list, budget, err);
+	}
+	if (code)
+		return code;
+	if (file->nr_pieces > 0)
+		return overlay(file, list.items, list.nr, err);
+	free(file->pieces);
+	file->pieces = TAKE_PTR(list.items);
+	file->nr_pieces = list.nr;
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/rows.h"
+
+#include "base/cleanup.h"
+#include "unwind/cfi_file.h"
+
+static void cleanup_file(struct cfi_file **file)
+{
+	cfi_file_close(*file);
+}
+
+int cfi_rows_for_each(const struct elf_file *elf, const struct elf_file *debug,
+		      const struct table_limits *limits, cfi_row_fn fn, void *ctx,
+		      struct fpl_err *err)
+{
+	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	int code = cfi_file_open(elf, debug, limits, &file, err);
+
+	for (size_t i = 0; code == 0 && i < file->nr_pieces; i++) {
+		uint64_t end;
+
+		code = cfi_file_run(file, &file->pieces[i], fn, ctx, &end, err);
+		if (code == CFA_BAD)
+			code = 0; /* what came before the bad instruction was handed over */
+	}
+	return code;
+}
+
+int cfi_fdes_for_each(const struct elf_file *elf, const struct elf_file *debug,
+		      const struct table_limits *limits, cfi_fde_fn fn, void *ctx,
+		      struct fpl_err *err)
+{
+	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	int code = cfi_file_open(elf, debug, limits, &file, err);
+
+	for (size_t i = 0; code == 0 && i < file->list.nr_fdes; i++) {
+		const struct cfi_fde *fde = &file->list.fdes[i];
+		const struct cfi_fde_info info = {
+			.start = fde->start,
+			.end = fde->end,
+			.off = fde->off,
+			.source = file->list.cies[fde->cie].section->source,
+		};
+
+		code = fn(&info, ctx);
+	}
+	return code;
+}
