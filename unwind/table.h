@@ -53,7 +53,8 @@ struct table {
  * NULL). A bad FDE costs that FDE and is counted.
  *
  * Errors: -ENODATA no CFI at all (message says so: not a fault of the file); -EFBIG over a limit
- * (message names the limit); -EINVAL CFI that makes no sense as a whole; -ENOMEM.
+ * (message names the limit); -EINVAL CFI that makes no sense as a whole; -ENOTSUP code of another
+ * architecture; -ENOMEM.
  */
 FPL_MUST_CHECK int table_compile(const struct elf_file *elf, const struct elf_file *debug,
 				 const struct table_limits *limits, struct table **ret,

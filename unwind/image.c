@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_SIZE_VADDR = 1 << FPL_PAGE_LOG2, DICT_MAX = 256, PAGE_ALIGN = 8 };
+
+/* Offset 0 of an image means "no page", so the first page begins behind it. */
+enum { IMAGE_FIRST_OFF = 8 };
+
+static int add_chunk(struct image *image, struct fpl_err *err)
+{
+	struct table *table = image->table;
+	int code = budget_memory(image->budget, FPL_CHUNK_SIZE, err);
+
+	if (code)
+		return code;
+
+	uint8_t **chunks = reallocarray(table->chunks, table->nr_chunks + 1, sizeof(*chunks));
+
+	if (!chunks)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
+	table->chunks = chunks;
+	chunks[table->nr_chunks] = calloc(1, FPL_CHUNK_SIZE);
+	if (!chunks[table->nr_chunks])
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
+	table->nr_chunks++;
+	return 0;
+}
+
+/* Take @size bytes, at most a chunk, that do not cross chunks. */
+static int take(struct image *image, uint32_t size, uint32_t align, uint32_t *ret_off,
+		uint8_t **ret, struct fpl_err *err)
+{
+	struct table *table = image->table;
+	uint32_t off = (table->image_bytes + align - 1) & ~(align - 1);
+
+	if ((off & (FPL_CHUNK_SIZE - 1)) + size > FPL_CHUNK_SIZE)
+		off = (off + FPL_CHUNK_SIZE - 1) & ~(FPL_CHUNK_SIZE - 1);
+	if (off >> FPL_CHUNK_LOG2 >= table->nr_chunks) {
+		int code = add_chunk(image, err);
+
+		if (code)
+			return code;
+	}
+	table->image_bytes = off + size;
+	*ret_off = off;
+	*ret = table->chunks[off >> FPL_CHUNK_LOG2] + (off & (FPL_CHUNK_SIZE - 1));
+	return 0;
+}
+
+int image_init(struct image *image, struct table *table, uint64_t first, uint64_t end,
+	       struct budget *budget, struct fpl_err *err)
+{
+	uint64_t first_page = first >> FPL_PAGE_LOG2;
+	uint64_t nr_pages = ((end - 1) >> FPL_PAGE_LOG2) - first_page + 1;
+
+	*image = (struct image){ .table = table, .budget = budget, .page_idx = UINT32_MAX };
+	table->first_vaddr = first_page << FPL_PAGE_LOG2;
+	table->nr_pages = (uint32_t)nr_pages;
+	table->image_bytes = IMAGE_FIRST_OFF;
+
+	int code =
+		budget_memory(budget, nr_pages * sizeof(*image->dir) + sizeof(*image->page), err);
+
+	if (code)
+		return code;
+	image->dir = calloc(nr_pages, sizeof(*image->dir));
+	image->page = calloc(1, sizeof(*image->page));
+	if (!image->dir || !image->page)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	return 0;
+}
+
+void image_fini(struct image *image)
+{
+	free(image->dir);
+	free(image->page);
+}
+
+/* Give each slot of the page a local id, in order of appearance; 0: there are too many. */
+static uint32_t number_slots(struct image *image, uint16_t *dict)
+{
+	struct image_page *page = image->page;
+	uint32_t stamp = image->page_idx + 1;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < page->nr; i++) {
+		uint16_t slot = page->slot[i];
+
+		if (page->stamp[slot] == stamp)
+			continue;
+		if (nr == DICT_MAX)
+			return 0;
+		page->stamp[slot] = stamp;
+		page->local[slot] = (uint8_t)nr;
+		dict[nr++] = slot;
+	}
+	return nr;
+}
+
+/* first[s] for every span, from the rows' pcs. */
+static void write_first(const struct image_page *page, uint16_t *first)
+{
+	uint32_t span = 0;
+
+	for (uint32_t i = 0; i < page->nr; i++)
+		for (uint32_t last = page->low[i] >> FPL_SPAN_LOG2; span <= last; span++)
+			first[span] = (uint16_t)i;
+	for (; span <= FPL_NR_SPANS; span++)
+		first[span] = (uint16_t)page->nr;
+	first[span] = 0;
+}
+
+static void write_narrow(const struct image_page *page, uint16_t *rows)
+{
+	for (uint32_t i = 0; i < page->nr; i++)
+		rows[i] = (uint16_t)((page->low[i] & 0xff) | page->local[page->slot[i]] << 8);
+}
+
+static void write_wide(const struct image_page *page, uint32_t *rows)
+{
+	for (uint32_t i = 0; i < page->nr; i++)
+		rows[i] = (page->low[i] & 0xffu) | (uint32_t)page->slot[i] << 16;
+}
+
+/* Write the page under construction. */
+static int finish_page(struct image *image, struct fpl_err *err)
+{
+	struct image_page *page = image->page;
+	struct fpl_page *entry = &image->dir[image->page_idx];
+	uint16_t dict[DICT_MAX];
+	uint8_t *bytes;
+	uint32_t off;
+
+	if (page->nr == 1 && page->slot[0] == 0)
+		return 0; /* nothing here: the entry stays 0 */
+	if (page->nr == 1 && image->one_row_off && page->slot[0] == image->one_row_slot) {
+		*entry = (struct fpl_page){ .off = image->one_row_off, .nr_dict = 1 };
+		return 0;
+	}
+
+	uint32_t nr_dict = number_slots(image, dict);
+	uint32_t rows_off = (uint32_t)FPL_PAGE_FIRST_BYTES + 2 * nr_dict;
+	uint32_t size = rows_off + page->nr * (nr_dict ? 2u : 4u);
+	int code = take(image, size, PAGE_ALIGN, &off, &bytes, err);
+
+	if (code)
+		return code;
+	*entry = (struct fpl_page){ .off = off, .nr_dict = (uint16_t)nr_dict };
+	write_first(page, (uint16_t *)(void *)bytes);
+	if (nr_dict) {
+		memcpy(bytes + FPL_PAGE_FIRST_BYTES, dict, 2 * nr_dict);
+		write_narrow(page, (uint16_t *)(void *)(bytes + rows_off));
+	} else {
+		write_wide(page, (uint32_t *)(void *)(bytes + rows_off));
+	}
+	image->nr_rows += page->nr;
+	if (page->nr == 1) {
+		image->one_row_off = off;
+		image->one_row_slot = page->slot[0];
+	}
+	return 0;
+}
+
+static void page_add(struct image_page *page, uint16_t low, uint32_t slot)
+{
+	page->low[page->nr] = low;
+	page->slot[page->nr++] = (uint16_t)slot;
+}
+
+/* Finish pages up to @page_idx and begin that one; what was in force goes on at its first byte. */
+static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *err)
+{
+	if (image->page_idx == UINT32_MAX) {
+		image->page_idx = page_idx;
+		image->page->nr = 0;
+	}
+	while (image->page_idx < page_idx) {
+		if (image->page->nr == 0)
+			page_add(image->page, 0, image->slot);
+
+		int code = finish_page(image, err);
+
+		if (code)
+			return code;
+		image->page_idx++;
+		image->page->nr = 0;
+	}
+	return 0;
+}
+
+/* From @vaddr on @slot is in force. */
+static int change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_err *err)
+{
+	uint64_t page_idx = (vaddr - image->table->first_vaddr) >> FPL_PAGE_LOG2;
+	uint16_t low = (uint16_t)vaddr;
+
+	if (slot == image->slot)
+		return 0;
+	if (page_idx != image->page_idx) {
+		int code = move_to_page(image, (uint32_t)page_idx, err);
+
+		if (code)
+			return code;
+	}
+	if (image->page->nr == 0 && low != 0)
+		page_add(image->page, 0, image->slot);
+	page_add(image->page, low, slot);
+	image->slot = slot;
+	return 0;
+}
+
+int image_add(struct image *image, uint64_t start, uint64_t end, uint32_t slot, struct fpl_err *err)
+{
+	if (start - image->end > IMAGE_GAP_MAX) {
+		int code = change(image, image->end, 0, err);
+
+		if (code)
+			return code;
+	}
+	image->end = end;
+	return change(image, start, slot, err);
+}
+
+/* Whatever goes on behind the last row must not: the pages up to there are written. */
+static int finish_pages(struct image *image, struct fpl_err *err)
+{
+	struct table *table = image->table;
+	uint64_t pages_end = table->first_vaddr + ((uint64_t)table->nr_pages << FPL_PAGE_LOG2);
+	int code = 0;
+
+	if (image->page_idx == UINT32_MAX)
+		return 0;
+	if (image->end < pages_end)
+		code = change(image, image->end, 0, err);
+	if (code == 0)
+		code = move_to_page(image, table->nr_pages, err);
+	return code;
+}
+
+int image_finish(struct image *image, const struct rule_set *rules, struct fpl_err *err)
+{
+	struct table *table = image->table;
+	uint8_t *bytes;
+	int code = finish_pages(image, err);
+
+	if (code)
+		return code;
+
+	uint32_t dir_bytes = table->nr_pages * (uint32_t)sizeof(*image->dir);
+
+	code = take(image, dir_bytes, PAGE_ALIGN, &table->dir_off, &bytes, err);
+	if (code)
+		return code;
+	memcpy(bytes, image->dir, dir_bytes);
+
+	/* The reach of the last rule belongs to the region too. */
+	uint32_t rules_bytes = (uint32_t)(rules->nr_slots * sizeof(*rules->slots));
+	uint32_t reach = FPL_RULE_REACH - (uint32_t)sizeof(*rules->slots);
+
+	code = take(image, rules_bytes + reach, sizeof(*rules->slots), &table->rules_off, &bytes,
+		    err);
+	if (code)
+		return code;
+	memcpy(bytes, rules->slots, rules_bytes);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "unwind/cfi_file.h"
+#include "unwind/compact.h"
+#include "unwind/image.h"
+#include "unwind/table_compile.h"
+
+/* One compilation. */
+struct compiler {
+	struct cfi_file *file; /* borrowed */
+	struct rule_set rules;
+	struct image image;
+	struct table *table; /* borrowed */
+	struct fpl_err *err;
+};
+
+static void cleanup_table(struct table **table)
+{
+	table_destroy(*table);
+}
+
+static void cleanup_compiler(struct compiler *compiler)
+{
+	rule_set_fini(&compiler->rules);
+	image_fini(&compiler->image);
+}
+
+void table_destroy(struct table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->nr_chunks; i++)
+		free(table->chunks[i]);
+	free(table->chunks);
+	free(table);
+}
+
+/* Does the walk end with `expr` at this rule? */
+static bool is_expr(const struct compact_rule *packed)
+{
+	return packed->rule.cfa == FPL_CFA_EXPR ||
+	       (packed->nr_slots > 1 && packed->ext[0].dst == CFI_RA &&
+		packed->ext[0].kind == FPL_EXT_EXPR);
+}
+
+static int add_row(const struct cfi_row *row, void *ctx)
+{
+	struct compiler *compiler = ctx;
+	struct table_stats *stats = &compiler->table->stats;
+	struct compact_rule packed;
+
+	compact_pack(row, &packed);
+
+	int slot = rule_set_add(&compiler->rules, (const struct fpl_rule *)(const void *)&packed,
+				packed.nr_slots);
+
+	if (slot == -EFBIG)
+		return fpl_fail(compiler->err, -EFBIG, "%s: more than %u rules",
+				compiler->file->budget.name, FPL_RULES_MAX);
+	if (slot < 0)
+		return fpl_fail(compiler->err, slot, "%s: out of memory",
+				compiler->file->budget.name);
+	stats->rows_raw++;
+	stats->rows_expr += is_expr(&packed);
+	stats->covered_bytes += row->end - row->start;
+	return image_add(&compiler->image, row->start, row->end, (uint32_t)slot, compiler->err);
+}
+
+static int add_piece(struct compiler *compiler, const struct cfi_piece *piece)
+{
+	struct table_stats *stats = &compiler->table->stats;
+	uint64_t end;
+	int code = cfi_file_run(compiler->file, piece, add_row, compiler, &end, compiler->err);
+
+	if (piece->fde & CFI_PIECE_PLT)
+		stats->plt_bytes_synth += piece->end - piece->start;
+	if (code != CFA_BAD)
+		return code;
+	/* No rule for the rest, and no row before it may run over it. */
+	stats->fdes_bad++;
+	return image_add(&compiler->image, end, piece->end, 0, compiler->err);
+}
+
+static void fill_stats(struct compiler *compiler)
+{
+	const struct cfi_file *file = compiler->file;
+	struct table_stats *stats = &compiler->table->stats;
+
+	stats->text_bytes = file->text_bytes;
+	for (size_t i = 0; i < file->nr_sections; i++)
+		stats->cfi_bytes += file->sections[i].size;
+	stats->fdes = file->list.nr_fdes;
+	stats->fdes_bad += file->list.nr_bad;
+	stats->fdes_shadowed = file->nr_shadowed;
+	stats->rows = compiler->image.nr_rows;
+	stats->rules = compiler->rules.nr_rules;
+	stats->rules_ext = compiler->rules.nr_ext;
+	stats->image_bytes = compiler->table->image_bytes;
+}
+
+int table_compile_file(struct cfi_file *file, struct table **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
+	CLEANUP(cleanup_compiler)
+	struct compiler compiler = { .file = file, .table = table, .err = err };
+
+	if (!table || rule_set_init(&compiler.rules))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+
+	int code = image_init(&compiler.image, table, file->text[0].start,
+			      file->text[file->nr_text - 1].end, &file->budget, err);
+
+	if (code == 0)
+		compiler.image.end = file->pieces[0].start;
+	for (size_t i = 0; i < file->nr_pieces && code == 0; i++)
+		code = add_piece(&compiler, &file->pieces[i]);
+	if (code == 0)
+		code = image_finish(&compiler.image, &compiler.rules, err);
+	if (code)
+		return code;
+	fill_stats(&compiler);
+	*ret = TAKE_PTR(table);
+	return 0;
+}
+
+static void cleanup_file(struct cfi_file **file)
+{
+	cfi_file_close(*file);
+}
+
+int table_compile(const struct elf_file *elf, const struct elf_file *debug,
+		  const struct table_limits *limits, struct table **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	int code = cfi_file_open(elf, debug, limits, &file, err);
+
+	if (code == 0)
+		code = table_compile_file(file, ret, err);
+	if (code == 0)
+		(*ret)->entry_vaddr = elf->entry;
+	return code;
+}
