@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "obj/identity.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "obj/blake2b.h"
+
+/* A table of more than this is refused anyway (unwind/table.h). */
+#define DIGESTED_MAX (256u << 20)
+#define CHUNK	     65536u
+
+struct digester {
+	const struct elf_file *elf;
+	struct blake2b hash;
+	uint64_t left; /* bytes of contents that may still be digested */
+	uint8_t *chunk;
+};
+
+static void add_u64(struct digester *dig, uint64_t value)
+{
+	blake2b_update(&dig->hash, &value, sizeof(value));
+}
+
+/* Each range stands between its size and the bytes that could be read: nothing can be shifted. */
+static int add_range(struct digester *dig, uint64_t off, uint64_t size, struct fpl_err *err)
+{
+	const struct elf_file *elf = dig->elf;
+	uint64_t done = 0;
+
+	add_u64(dig, off);
+	add_u64(dig, size);
+	if (off > elf->size || size > elf->size - off)
+		size = 0;
+	if (size > dig->left)
+		return fpl_fail(err, -EFBIG, "%s: more than %u bytes of call-frame information",
+				elf->name, DIGESTED_MAX);
+	dig->left -= size;
+	while (done < size) {
+		size_t n = size - done < CHUNK ? (size_t)(size - done) : CHUNK;
+
+		if (elf_file_read(elf, off + done, dig->chunk, n, NULL))
+			break;
+		blake2b_update(&dig->hash, dig->chunk, n);
+		done += n;
+	}
+	add_u64(dig, done);
+	return 0;
+}
+
+static bool has_table_bytes(const struct elf_section *section)
+{
+	return strcmp(section->name, ".eh_frame") == 0 ||
+	       strcmp(section->name, ".eh_frame_hdr") == 0 ||
+	       strcmp(section->name, ".debug_frame") == 0 || strncmp(section->name, ".plt", 4) == 0;
+}
+
+static int add_sections(struct digester *dig, struct fpl_err *err)
+{
+	for (size_t i = 1; i < dig->elf->nr_sections; i++) {
+		const struct elf_section *section = &dig->elf->sections[i];
+		bool wanted = has_table_bytes(section) && section->type != SHT_NOBITS;
+		int rc;
+
+		/* What strip removes does not change what an object is. */
+		if (!wanted && !(section->flags & SHF_ALLOC))
+			continue;
+		blake2b_update(&dig->hash, section->name, strlen(section->name) + 1);
+		add_u64(dig, section->type);
+		add_u64(dig, section->flags);
+		add_u64(dig, section->vaddr);
+		add_u64(dig, section->size);
+		if (!wanted)
+			continue;
+		rc = add_range(dig, section->off, section->size, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int add_segments(struct digester *dig, struct fpl_err *err)
+{
+	const struct elf_file *elf = dig->elf;
+
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *seg = &elf->segments[i];
+		const struct elf_segment *load = NULL;
+		int rc;
+
+		add_u64(dig, seg->type);
+		add_u64(dig, seg->flags);
+		add_u64(dig, seg->off);
+		add_u64(dig, seg->vaddr);
+		add_u64(dig, seg->file_size);
+		add_u64(dig, seg->mem_size);
+		/* Without sections nothing says where .eh_frame ends: its whole segment counts. */
+		if (seg->type == PT_GNU_EH_FRAME && !elf->nr_sections)
+			load = elf_file_load_at(elf, seg->vaddr, 1);
+		if (!load)
+			continue;
+		rc = add_range(dig, load->off, load->file_size, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int identity_read(const struct elf_file *elf, struct identity *ret, struct fpl_err *err)
+{
+	AUTO_FREE uint8_t *chunk = malloc(CHUNK);
+	struct digester dig = { .elf = elf, .left = DIGESTED_MAX, .chunk = chunk };
+	int rc;
+
+	if (!chunk)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	blake2b_init(&dig.hash, IDENTITY_DIGEST_SIZE);
+	add_u64(&dig, elf->type);
+	add_u64(&dig, elf->machine);
+	add_u64(&dig, elf->entry);
+	add_u64(&dig, elf->nr_segments);
+	rc = add_segments(&dig, err);
+	if (!rc)
+		rc = add_sections(&dig, err);
+	if (rc)
+		return rc;
+	memset(ret, 0, sizeof(*ret));
+	ret->build_id_size = elf->build_id_size;
+	memcpy(ret->build_id, elf->build_id, elf->build_id_size);
+	blake2b_final(&dig.hash, ret->digest);
+	return 0;
+}
+
+static int64_t to_ns(struct timespec ts)
+{
+	return (int64_t)((uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
+}
+
+int file_stamp_read(int fd, struct file_stamp *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret = (struct file_stamp){
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.mtime_ns = to_ns(st.st_mtim),
+		.ctime_ns = to_ns(st.st_ctim),
+	};
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which object a file is: what its unwind table may be shared by.
+ *
+ * A build-id alone can be forged: a process that maps a file with libc's note and its own CFI would
+ * spoil everybody's table. So an object is its build-id and a digest of all a table is made from:
+ * entry point, program headers, headers of allocated sections, bytes of .eh_frame, .eh_frame_hdr,
+ * .debug_frame and the PLT sections. Two files that agree in these have the same table.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/elf_file.h"
+
+#define IDENTITY_DIGEST_SIZE 16u
+
+/* Holds no padding, so that it can be a hash key as it stands. */
+struct identity {
+	uint64_t build_id_size;			 /* 0: none */
+	uint8_t build_id[ELF_FILE_BUILD_ID_MAX]; /* zero behind build_id_size */
+	uint8_t digest[IDENTITY_DIGEST_SIZE];	 /* BLAKE2b-128 */
+};
+_Static_assert(sizeof(struct identity) == 8 + ELF_FILE_BUILD_ID_MAX + IDENTITY_DIGEST_SIZE,
+	       "struct identity is hashed bytewise");
+
+/*
+ * Compute the identity of @elf. A section that cannot be read counts as its header alone: such a
+ * file has an identity too, but no table.
+ *
+ * Errors: -EFBIG over 256 MiB to digest; -ENOMEM. Cost: reads the CFI, about 1 ms per MB.
+ */
+FPL_MUST_CHECK int identity_read(const struct elf_file *elf, struct identity *ret,
+				 struct fpl_err *err);
+
+/* Whether a file seen before needs to be read again: equal stamps mean it does not. No padding. */
+struct file_stamp {
+	uint64_t dev, inode, size;
+	int64_t mtime_ns, ctime_ns;
+};
+
+/* Fill *ret from fstat(2) of @fd: compare only with others from here (maps shows other numbers on
+ * overlayfs). Errors: those of fstat(2). */
+FPL_MUST_CHECK int file_stamp_read(int fd, struct file_stamp *ret);

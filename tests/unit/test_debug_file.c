@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/cleanup.h"
+#include "obj/debug_file.h"
+#include "tests/support/elf_builder.h"
+
+/* A directory of its own for each test, removed with all it holds. */
+struct scratch {
+	char dir[64];
+	char made[32][PATH_MAX]; /* in order of creation */
+	size_t nr_made;
+};
+
+static void scratch_note(struct scratch *scratch, const char *path)
+{
+	assert_true(scratch->nr_made < ARRAY_SIZE(scratch->made));
+	assert_true(strlen(path) < PATH_MAX);
+	memcpy(scratch->made[scratch->nr_made++], path, strlen(path) + 1);
+}
+
+static int scratch_setup(void **state)
+{
+	struct scratch *scratch = calloc(1, sizeof(*scratch));
+
+	assert_non_null(scratch);
+	snprintf(scratch->dir, sizeof(scratch->dir), "/tmp/fpless-test-XXXXXX");
+	assert_non_null(mkdtemp(scratch->dir));
+	*state = scratch;
+	return 0;
+}
+
+static int scratch_teardown(void **state)
+{
+	struct scratch *scratch = *state;
+
+	while (scratch->nr_made)
+		remove(scratch->made[--scratch->nr_made]);
+	rmdir(scratch->dir);
+	free(scratch);
+	return 0;
+}
+
+/* Write @bytes to @name below the scratch directory, making the directories on the way. */
+static void scratch_write(struct scratch *scratch, const char *name, const void *bytes, size_t size)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", scratch->dir, name);
+	for (char *slash = path + strlen(scratch->dir) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		if (mkdir(path, 0700) == 0)
+			scratch_note(scratch, path);
+		*slash = '/';
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+	close(fd);
+	scratch_note(scratch, path);
+}
+
+/* @id 0: no build-id. @link NULL: no debuglink. @mark tells files apart. */
+static void build(struct elf_builder *b, uint8_t id, const char *link, size_t link_size,
+		  uint32_t crc, const char *mark)
+{
+	const uint8_t desc[4] = { 0xab, 0xcd, 0xef, id };
+	uint8_t note[64], bytes[512] = { 0 };
+
+	elf_builder_init(b, ET_DYN);
+	if (id)
+		elf_builder_section(b, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note,
+				    elf_builder_note(note, NT_GNU_BUILD_ID, desc, sizeof(desc)));
+	if (link) {
+		size_t crc_off = (link_size + 3) & ~(size_t)3;
+
+		memcpy(bytes, link, link_size);
+		memcpy(bytes + crc_off, &crc, sizeof(crc));
+		elf_builder_section(b, ".gnu_debuglink", SHT_PROGBITS, 0, 0, bytes, crc_off + 4);
+	}
+	elf_builder_section(b, mark, SHT_PROGBITS, 0, 0, "", 1);
+	elf_builder_finish(b);
+}
+
+static void debug_file_is_found_where_gdb_looks(void **state)
+{
+	static const struct {
+		const char *what, *where;
+		uint8_t id, debug_id;
+		bool right_crc;
+		int want;
+	} cases[] = {
+		{ "by build-id", "debug/.build-id/ab/cdef01.debug", 1, 1, false, 0 },
+		{ "build-id of another", "debug/.build-id/ab/cdef01.debug", 1, 2, false, -ENOENT },
+		{ "by build-id, has none", "debug/.build-id/ab/cdef01.debug", 1, 0, true, -ENOENT },
+		{ "beside, CRC", "bin/prog.dbg", 0, 0, true, 0 },
+		{ "beside, wrong CRC", "bin/prog.dbg", 0, 0, false, -ENOENT },
+		{ "beside, build-id in place of CRC", "bin/prog.dbg", 1, 1, false, 0 },
+		{ "beside, build-ids differ", "bin/prog.dbg", 1, 2, true, -ENOENT },
+		{ "beside, one build-id, CRC", "bin/prog.dbg", 1, 0, true, 0 },
+		{ "beside, one build-id, wrong CRC", "bin/prog.dbg", 1, 0, false, -ENOENT },
+		{ ".debug below", "bin/.debug/prog.dbg", 0, 0, true, 0 },
+		{ "elsewhere", "other/prog.dbg", 0, 0, true, -ENOENT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct elf_builder b, d;
+		struct elf_file *elf = NULL, *debug = NULL;
+		char path[PATH_MAX], dir[PATH_MAX];
+		uint32_t crc;
+		int rc;
+
+		assert_int_equal(scratch_setup(state), 0);
+		struct scratch *scratch = *state;
+		build(&d, cases[i].debug_id, NULL, 0, 0, ".is_debug");
+		scratch_write(scratch, cases[i].where, d.bytes, d.size);
+		crc = (uint32_t)crc32_z(0, d.bytes, d.size);
+		build(&b, cases[i].id, "prog.dbg", 9, crc + !cases[i].right_crc, ".is_main");
+		scratch_write(scratch, "bin/prog", b.bytes, b.size);
+		snprintf(path, sizeof(path), "%s/bin/prog", scratch->dir);
+		snprintf(dir, sizeof(dir), "%s/debug", scratch->dir);
+		assert_int_equal(elf_file_open_path(path, &elf, NULL), 0);
+		rc = debug_file_open(elf, path, dir, &debug, NULL);
+		if (rc != cases[i].want)
+			fail_msg("%s: %d", cases[i].what, rc);
+		if (!rc && !elf_file_section(debug, ".is_debug"))
+			fail_msg("%s: another file", cases[i].what);
+		elf_file_close(debug);
+		elf_file_close(elf);
+		elf_builder_fini(&b);
+		elf_builder_fini(&d);
+		scratch_teardown(state);
+	}
+}
+
+static void debug_file_below_the_global_directory_follows_the_path(void **state)
+{
+	struct scratch *scratch = *state;
+	struct elf_builder b, d;
+	struct elf_file *elf = NULL, *debug = NULL;
+
+	build(&d, 0, NULL, 0, 0, ".is_debug");
+	scratch_write(scratch, "usr/lib/prog.dbg", d.bytes, d.size);
+	build(&b, 0, "prog.dbg", 9, (uint32_t)crc32_z(0, d.bytes, d.size), ".is_main");
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "prog", &elf, NULL), 0);
+	assert_int_equal(debug_file_open(elf, "/usr/lib/prog", scratch->dir, &debug, NULL), 0);
+	assert_non_null(elf_file_section(debug, ".is_debug"));
+	elf_file_close(debug);
+	debug = NULL;
+	assert_int_equal(debug_file_open(elf, "usr/lib/prog", scratch->dir, &debug, NULL), -ENOENT);
+	assert_int_equal(debug_file_open(elf, NULL, scratch->dir, &debug, NULL), -ENOENT);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+	elf_builder_fini(&d);
+}
+
+static void debuglink_to_the_file_itself_is_not_followed(void **state)
+{
+	struct scratch *scratch = *state;
+	struct elf_builder b;
+	struct elf_file *elf = NULL, *debug = NULL;
+	char path[PATH_MAX];
+
+	build(&b, 5, "prog", 5, 0, ".is_main");
+	scratch_write(scratch, "prog", b.bytes, b.size);
+	snprintf(path, sizeof(path), "%s/prog", scratch->dir);
+	assert_int_equal(elf_file_open_path(path, &elf, NULL), 0);
+	assert_int_equal(debug_file_open(elf, path, scratch->dir, &debug, NULL), -ENOENT);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
+static void hostile_debuglinks_lead_nowhere(void **state)
+{
+	struct scratch *scratch = *state;
+	static const struct {
+		const char *what, *link;
+		size_t size;
+	} cases[] = {
+		{ "path upwards", "../prog.dbg", 12 },
+		{ "absolute", "/etc/passwd", 12 },
+		{ "dot", ".", 2 },
+		{ "dot dot", "..", 3 },
+		{ "empty", "", 1 },
+		{ "no NUL", "prog.dbgXXXX", 12 },
+		{ "a FIFO", "fifo", 5 },
+		{ "a directory", "dir", 4 },
+	};
+	struct elf_builder d;
+	char path[PATH_MAX], fifo[PATH_MAX];
+
+	build(&d, 0, NULL, 0, 0, ".is_debug");
+	scratch_write(scratch, "prog.dbg", d.bytes, d.size);
+	scratch_write(scratch, "bin/dir/x", d.bytes, d.size);
+	snprintf(path, sizeof(path), "%s/bin/prog", scratch->dir);
+	snprintf(fifo, sizeof(fifo), "%s/bin/fifo", scratch->dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	scratch_note(scratch, fifo);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct elf_file *elf = NULL, *debug = NULL;
+		struct elf_builder b;
+
+		build(&b, 0, cases[i].link, cases[i].size, (uint32_t)crc32_z(0, d.bytes, d.size),
+		      ".is_main");
+		assert_int_equal(elf_file_from_memory(b.bytes, b.size, "prog", &elf, NULL), 0);
+		if (debug_file_open(elf, path, scratch->dir, &debug, NULL) != -ENOENT)
+			fail_msg("%s", cases[i].what);
+		elf_file_close(elf);
+		elf_builder_fini(&b);
+	}
+	elf_builder_fini(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(debug_file_is_found_where_gdb_looks),
+		cmocka_unit_test_setup_teardown(
+			debug_file_below_the_global_directory_follows_the_path, scratch_setup,
+			scratch_teardown),
+		cmocka_unit_test_setup_teardown(debuglink_to_the_file_itself_is_not_followed,
+						scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
+						scratch_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

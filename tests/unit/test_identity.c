@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "obj/blake2b.h"
+#include "obj/identity.h"
+#include "tests/support/elf_builder.h"
+
+static void blake2b_gives_the_digests_of_other_implementations(void **state)
+{
+	/* hashlib.blake2b(bytes((i * 7 + 1) & 255 for i in range(n)), digest_size=16) */
+	static const struct {
+		size_t size;
+		const char *want;
+	} cases[] = {
+		{ 0, "cae66941d9efbd404e4d88758ea67670" },
+		{ 1, "4a9e6f9b8d43f6ad008f8c291929dee2" },
+		{ 3, "5a71f812e6870c9e179e6e05319c7352" },
+		{ 127, "4a6ed0477804afacb35109abac7f0c14" },
+		{ 128, "10987546059f4ba6e114f4933aee33a2" },
+		{ 129, "25bd156630f298793992d28a84e4628c" },
+		{ 255, "5162b6ee46caa14ff3cc538d66b8e6e4" },
+		{ 256, "b9480d67db85c898e34fc1bba4ad1e19" },
+		{ 257, "1aad2e646e9ff664e7294e2b30abef52" },
+		{ 1000, "81536df771ff23cdb89da9c53075bb4a" },
+	};
+	uint8_t input[1000];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(input); i++)
+		input[i] = (uint8_t)(i * 7 + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* In one piece, and in pieces that do not divide the block size. */
+		for (size_t piece = 1000; piece; piece = piece == 1000 ? 37 : 0) {
+			struct blake2b hash;
+			uint8_t digest[16];
+			char hex[33];
+
+			blake2b_init(&hash, sizeof(digest));
+			for (size_t off = 0; off < cases[i].size; off += piece) {
+				size_t left = cases[i].size - off;
+
+				blake2b_update(&hash, input + off, left < piece ? left : piece);
+			}
+			blake2b_final(&hash, digest);
+			for (size_t k = 0; k < sizeof(digest); k++)
+				snprintf(hex + 2 * k, 3, "%02x", digest[k]);
+			if (strcmp(hex, cases[i].want) != 0)
+				fail_msg("%zu bytes by %zu: %s", cases[i].size, piece, hex);
+		}
+	}
+}
+
+static void blake2b_of_abc_is_that_of_the_rfc(void **state)
+{
+	/* RFC 7693, appendix A */
+	static const uint8_t want[8] = { 0xba, 0x80, 0xa5, 0x3f, 0x98, 0x1c, 0x4d, 0x0d };
+	uint8_t digest[64];
+	struct blake2b hash;
+
+	(void)state;
+	blake2b_init(&hash, sizeof(digest));
+	blake2b_update(&hash, "abc", 3);
+	blake2b_final(&hash, digest);
+	assert_memory_equal(digest, want, sizeof(want));
+}
+
+/* What differs between two files of a case. */
+struct variant {
+	const char *what;
+	bool same;
+	uint8_t frame, hdr, debug_frame, plt, text, build_id, symbols;
+	uint64_t frame_vaddr, entry, segment_vaddr;
+	bool without_sections;
+};
+
+static struct identity identity_of(const struct variant *v)
+{
+	uint8_t frame[300], note[64], id[20] = { 9, 9, v->build_id };
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	struct identity identity;
+	uint64_t off;
+	size_t size;
+
+	memset(frame, 7, sizeof(frame));
+	frame[299] = v->frame;
+	elf_builder_init(&b, ET_DYN);
+	elf_builder_ehdr(&b)->e_entry = v->entry;
+	size = elf_builder_note(note, NT_GNU_BUILD_ID, id, sizeof(id));
+	elf_builder_section(&b, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note, size);
+	elf_builder_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, 0x1000, &v->text, 1);
+	elf_builder_section(&b, ".plt.sec", SHT_PROGBITS, SHF_ALLOC, 0x1100, &v->plt, 1);
+	off = elf_builder_append(&b, frame, sizeof(frame));
+	elf_builder_section_at(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x2000 + v->frame_vaddr,
+			       off, sizeof(frame));
+	elf_builder_section(&b, ".eh_frame_hdr", SHT_PROGBITS, SHF_ALLOC, 0x3000, &v->hdr, 1);
+	elf_builder_segment(&b, PT_LOAD, PF_R, 0, v->segment_vaddr, b.size, b.size);
+	elf_builder_segment(&b, PT_GNU_EH_FRAME, PF_R, off, v->segment_vaddr + off, 8, 8);
+	elf_builder_section(&b, ".debug_frame", SHT_PROGBITS, 0, 0, &v->debug_frame, 1);
+	elf_builder_section(&b, ".symtab", SHT_SYMTAB, 0, 0, &v->symbols, 1);
+	b.without_sections = v->without_sections;
+	elf_builder_finish(&b);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "v", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &identity, NULL), 0);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+	return identity;
+}
+
+static void identity_changes_with_what_a_table_is_made_from(void **state)
+{
+	static const struct variant base = { .what = "itself", .same = true };
+	static const struct variant cases[] = {
+		{ .what = "itself", .same = true },
+		{ .what = "symbols", .same = true, .symbols = 1 },
+		{ .what = "text", .same = true, .text = 1 },
+		{ .what = "last byte of .eh_frame", .frame = 1 },
+		{ .what = ".eh_frame_hdr", .hdr = 1 },
+		{ .what = ".debug_frame", .debug_frame = 1 },
+		{ .what = "PLT", .plt = 1 },
+		{ .what = "build-id", .build_id = 1 },
+		{ .what = "vaddr of .eh_frame", .frame_vaddr = 8 },
+		{ .what = "entry", .entry = 1 },
+		{ .what = "vaddr of a segment", .segment_vaddr = 0x1000 },
+	};
+	struct identity want = identity_of(&base);
+
+	(void)state;
+	assert_int_equal(want.build_id_size, 20);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct identity got = identity_of(&cases[i]);
+
+		if ((memcmp(&got, &want, sizeof(got)) == 0) != cases[i].same)
+			fail_msg("%s", cases[i].what);
+	}
+}
+
+static void identity_of_a_stripped_file_covers_the_segment_of_its_cfi(void **state)
+{
+	const struct variant a = { .without_sections = true };
+	const struct variant b = { .without_sections = true, .frame = 1 };
+	struct identity id_a = identity_of(&a), again = identity_of(&a), id_b = identity_of(&b);
+
+	(void)state;
+	assert_memory_equal(&id_a, &again, sizeof(id_a));
+	assert_memory_not_equal(&id_a, &id_b, sizeof(id_a));
+}
+
+static void identity_of_a_truncated_file_differs(void **state)
+{
+	uint8_t frame[300] = { 0 };
+	struct identity whole, cut;
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	size_t idx;
+
+	(void)state;
+	elf_builder_init(&b, ET_DYN);
+	idx = elf_builder_section(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0, frame, 300);
+	elf_builder_finish(&b);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "w", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &whole, NULL), 0);
+	elf_file_close(elf);
+	elf_builder_shdr(&b, idx)->sh_offset = b.size - 299;
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "c", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &cut, NULL), 0);
+	elf_file_close(elf);
+	assert_memory_not_equal(&whole, &cut, sizeof(cut));
+	elf_builder_fini(&b);
+}
+
+static void identity_refuses_to_digest_without_end(void **state)
+{
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	struct identity identity;
+	struct fpl_err err = { 0 };
+	int fd;
+
+	(void)state;
+	elf_builder_init(&b, ET_DYN);
+	for (int i = 0; i < 20; i++)
+		elf_builder_section_at(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0, 0, 1ull << 40);
+	elf_builder_finish(&b);
+	fd = elf_builder_memfd(&b);
+	assert_int_equal(ftruncate(fd, 1ll << 41), 0);
+	assert_int_equal(elf_file_open(fd, "huge", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &identity, &err), -EFBIG);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
+static void stamp_changes_with_size_and_time(void **state)
+{
+	struct file_stamp before, after;
+	const struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 6, .tv_nsec = 7 } };
+	struct elf_builder b;
+	int fd;
+
+	(void)state;
+	elf_builder_init(&b, ET_DYN);
+	fd = elf_builder_memfd(&b);
+	assert_int_equal(file_stamp_read(fd, &before), 0);
+	assert_int_equal(before.size, b.size);
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(file_stamp_read(fd, &after), 0);
+	assert_int_equal(after.mtime_ns, 6000000007);
+	assert_memory_not_equal(&before, &after, sizeof(after));
+	close(fd);
+	assert_int_equal(file_stamp_read(fd, &after), -EBADF);
+	elf_builder_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blake2b_gives_the_digests_of_other_implementations),
+		cmocka_unit_test(blake2b_of_abc_is_that_of_the_rfc),
+		cmocka_unit_test(identity_changes_with_what_a_table_is_made_from),
+		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
+		cmocka_unit_test(identity_of_a_truncated_file_differs),
+		cmocka_unit_test(identity_refuses_to_digest_without_end),
+		cmocka_unit_test(stamp_changes_with_size_and_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
