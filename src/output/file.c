@@ -61,6 +61,8 @@ static int open_path(struct output_file *file, const char *path)
 	char resolved[PATH_MAX];
 	struct stat st;
 
+	if (!*path)
+		return -ENOENT;
 	if (stat(path, &st) < 0)
 		return errno == ENOENT ? open_temporary(file, path, default_mode()) : -errno;
 	if (S_ISDIR(st.st_mode))

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files: whole or not there, whatever the path is. */
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "output/file.h"
+
+static char folder[] = "/tmp/fpless-test-XXXXXX";
+
+static int setup(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static void remove_all(void)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	remove_all();
+	return rmdir(folder);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *to = fopen(path, "w");
+
+	assert_non_null(to);
+	fputs(text, to);
+	assert_int_equal(fclose(to), 0);
+}
+
+static void assert_content(const char *path, const char *want)
+{
+	char got[64] = "";
+	FILE *from = fopen(path, "r");
+
+	assert_non_null(from);
+	got[fread(got, 1, sizeof(got) - 1, from)] = '\0';
+	fclose(from);
+	assert_string_equal(got, want);
+}
+
+static size_t nr_files(void)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	size_t nr = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		nr += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	closedir(dir);
+	return nr;
+}
+
+static void the_target_appears_on_commit_only(void **state)
+{
+	struct output_file file;
+
+	(void)state;
+	remove_all();
+	assert_int_equal(output_file_open("new.folded", &file, NULL), 0);
+	fputs("whole\n", file.stream);
+	assert_int_not_equal(access("new.folded", F_OK), 0);
+	assert_int_equal(output_file_commit(&file, NULL), 0);
+	assert_content("new.folded", "whole\n");
+	assert_int_equal(nr_files(), 1);
+}
+
+static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
+{
+	struct output_file file;
+
+	(void)state;
+	remove_all();
+	write_text("old.txt", "old\n");
+	assert_int_equal(output_file_open("old.txt", &file, NULL), 0);
+	fputs("half", file.stream);
+	output_file_abort(&file);
+	output_file_abort(&file);
+	assert_content("old.txt", "old\n");
+	assert_int_equal(nr_files(), 1);
+}
+
+static void a_replaced_file_keeps_its_mode_and_its_link(void **state)
+{
+	struct output_file file;
+	struct stat st;
+
+	(void)state;
+	remove_all();
+	write_text("target", "old\n");
+	assert_int_equal(chmod("target", 0640), 0);
+	assert_int_equal(symlink("target", "link.txt"), 0);
+	assert_int_equal(output_file_open("link.txt", &file, NULL), 0);
+	fputs("new\n", file.stream);
+	assert_int_equal(output_file_commit(&file, NULL), 0);
+	assert_content("target", "new\n");
+	assert_int_equal(lstat("link.txt", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat("target", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+}
+
+static void a_full_device_is_an_error_that_names_it(void **state)
+{
+	struct output_file file;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(output_file_open("/dev/full", &file, &err), 0);
+	for (int i = 0; i < 100000; i++)
+		fputs("line\n", file.stream);
+	assert_true(output_file_commit(&file, &err) < 0);
+	assert_non_null(strstr(err.msg, "/dev/full: "));
+	assert_null(file.stream);
+}
+
+static void paths_that_cannot_be_written_are_refused_when_opened(void **state)
+{
+	static const struct {
+		const char *path;
+		int error;
+	} cases[] = {
+		{ "/nowhere/out.folded", -ENOENT },
+		{ "/tmp", -EISDIR },
+		{ "", -ENOENT },
+		{ "/proc/out.folded", -ENOENT },
+		{ "/dev/null/out.folded", -ENOTDIR },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct output_file file;
+		struct fpl_err err = { 0 };
+		int error = output_file_open(cases[i].path, &file, &err);
+
+		if (error != cases[i].error || !strstr(err.msg, cases[i].path))
+			fail_msg("%s: %d, \"%s\"", cases[i].path, error, err.msg);
+	}
+}
+
+static void a_pipe_is_written_in_place(void **state)
+{
+	struct output_file file;
+	char got[16] = "";
+
+	(void)state;
+	remove_all();
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	AUTO_FD int reader = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	assert_int_equal(output_file_open("pipe", &file, NULL), 0);
+	fputs("through\n", file.stream);
+	assert_int_equal(output_file_commit(&file, NULL), 0);
+	assert_int_equal(read(reader, got, sizeof(got) - 1), 8);
+	assert_string_equal(got, "through\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_target_appears_on_commit_only),
+		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
+		cmocka_unit_test(a_replaced_file_keeps_its_mode_and_its_link),
+		cmocka_unit_test(a_full_device_is_an_error_that_names_it),
+		cmocka_unit_test(paths_that_cannot_be_written_are_refused_when_opened),
+		cmocka_unit_test(a_pipe_is_written_in_place),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

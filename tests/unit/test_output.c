@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats, of a profile written by hand: kernel threads, raw frames, hostile names, merging. */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/folded.h"
+#include "output/jsonl.h"
+#include "output/merge.h"
+#include "output/report.h"
+#include "output/stats.h"
+#include "output/tally.h"
+#include "output/text_report.h"
+#include "tests/support/elf_builder.h"
+
+/* An address that no kernel symbol can hold. */
+#define NO_KERNEL 0x123456789abcull
+
+#define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
+#define LEAF(object, vaddr)  (FRAME(object, vaddr) | FPL_FRAME_EXACT)
+#define ORIGIN(name)	     ((uint64_t)FPL_ORIGIN_##name << FPL_FRAME_ORIGIN_SHIFT)
+#define RAW(addr)	     (FPL_FRAME_RAW | (addr))
+
+static const struct {
+	const char *name;
+	uint64_t vaddr, size;
+} symbols[] = {
+	{ "main", 0x1100, 0x10 },
+	{ "callee", 0x1110, 0x10 },
+	{ "evil;na\\me\n\xff", 0x1120, 0x10 },
+	{ "_ZN3foo3barEv", 0x1130, 0x10 },
+};
+
+static struct profile_object objects[] = {
+	{ 1, "/usr/bin/app", "c0ffee" },
+	{ 2, "/lib/e;v\x1b.so", "" },
+};
+
+/* 0x1110 as a return address belongs to main: the call was its last instruction. */
+static uint64_t app_frames[] = { LEAF(1, 0x1114), FRAME(1, 0x1110), NO_KERNEL };
+static uint64_t raw_frames[] = { LEAF(1, 0x1124), RAW(0x7f00dead0000) | ORIGIN(FP),
+				 FRAME(1, 0x1135) | ORIGIN(CFI_USER) };
+static uint64_t object_frames[] = { LEAF(2, 0x30), FRAME(2, 0x40) | ORIGIN(SYNTH) };
+static uint64_t kernel_frames[] = { NO_KERNEL, NO_KERNEL + 16 };
+
+static struct profile_stack stacks[] = {
+	{ .count = 5,
+	  .weight_ns = 50,
+	  .pid = 10,
+	  .stop = FPL_STOP_OUTERMOST,
+	  .comm = "app",
+	  .nr_user = 2,
+	  .nr_kernel = 1,
+	  .frames = app_frames,
+	  .flags = FPL_SAMPLE_KERNEL },
+	{ .count = 2,
+	  .weight_ns = 20,
+	  .pid = 11,
+	  .stop = FPL_STOP_OUTERMOST,
+	  .comm = "app",
+	  .nr_user = 2,
+	  .nr_kernel = 1,
+	  .frames = app_frames,
+	  .flags = FPL_SAMPLE_KERNEL },
+	{ .count = 3,
+	  .weight_ns = 30,
+	  .pid = 2,
+	  .stop = FPL_STOP_NO_USER_REGS,
+	  .comm = "kworker/0:1",
+	  .nr_kernel = 2,
+	  .frames = kernel_frames,
+	  .flags = FPL_SAMPLE_KTHREAD | FPL_SAMPLE_KERNEL },
+	{ .count = 1,
+	  .weight_ns = 10,
+	  .pid = 12,
+	  .stop = FPL_STOP_FP_END,
+	  .comm = "a;b\\\n\xff\"",
+	  .nr_user = 3,
+	  .frames = raw_frames },
+	{ .count = 1,
+	  .weight_ns = 10,
+	  .pid = 13,
+	  .stop = FPL_STOP_NO_CFI,
+	  .comm = "a",
+	  .nr_user = 2,
+	  .frames = object_frames },
+	{ .count = 1,
+	  .weight_ns = 10,
+	  .pid = 13,
+	  .stop = FPL_STOP_NO_CFI,
+	  .comm = "a b",
+	  .nr_user = 2,
+	  .frames = object_frames },
+	{ .count = 1,
+	  .weight_ns = 10,
+	  .pid = 14,
+	  .stop = FPL_STOP_EXECING,
+	  .comm = "sh",
+	  .frames = app_frames },
+};
+enum { SHOWN = 14 };
+
+static char *argv[] = { "fpless profile", "-F", "99", NULL };
+
+static struct profile profile = {
+	.event = "cpu-clock",
+	.hz = 99,
+	.period_ns = 10101010,
+	.argv = argv,
+	.user = true,
+	.kernel = true,
+	.start_unix_ns = 1700000000000000000,
+	.duration_ns = 2500000000,
+	.nr_cpus = 2,
+	.kernel_release = "6.1.0",
+	.objects = objects,
+	.nr_objects = ARRAY_SIZE(objects),
+	.stacks = stacks,
+	.nr_stacks = ARRAY_SIZE(stacks),
+	.books = { .expected = 40,
+		   .missed = 4,
+		   .fired = 36,
+		   .idle = 15,
+		   .filtered = 5,
+		   .lost = { [FPL_LOST_RING_FULL] = 2 },
+		   .bpf_ns = 36000,
+		   .bpf_runs = 36 },
+	.tables = { 3, 1000, 100, 4096, 1048576 },
+	.maps_bytes = 2097152,
+	.rss_peak_bytes = 1000000,
+	.user_cpu_ms = 7,
+	.startup_ms = 42,
+};
+
+static struct symbolizer *symbolizer;
+
+/* An ELF file with the symbols above: names no assembler would take. */
+static void build_app(struct elf_builder *elf)
+{
+	Elf64_Sym table[ARRAY_SIZE(symbols) + 1] = { 0 };
+	uint8_t text[0x200] = { 0 };
+	char names[256] = "";
+	size_t at = 1;
+
+	elf_builder_init(elf, ET_DYN);
+	size_t text_idx = elf_builder_section(elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+					      0x1000, text, sizeof(text));
+	elf_builder_segment(elf, PT_LOAD, PF_R | PF_X, elf->sections[text_idx].sh_offset, 0x1000,
+			    sizeof(text), sizeof(text));
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		size_t size = strlen(symbols[i].name) + 1;
+
+		assert_true(at + size <= sizeof(names));
+		memcpy(names + at, symbols[i].name, size);
+		table[i + 1] = (Elf64_Sym){ .st_name = (uint32_t)at,
+					    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					    .st_shndx = (uint16_t)text_idx,
+					    .st_value = symbols[i].vaddr,
+					    .st_size = symbols[i].size };
+		at += size;
+	}
+	size_t names_idx = elf_builder_section(elf, ".strtab", SHT_STRTAB, 0, 0, names, at);
+	size_t table_idx =
+		elf_builder_section(elf, ".symtab", SHT_SYMTAB, 0, 0, table, sizeof(table));
+	elf->sections[table_idx].sh_link = (uint32_t)names_idx;
+	elf->sections[table_idx].sh_info = 1;
+	elf->sections[table_idx].sh_entsize = sizeof(Elf64_Sym);
+	elf_builder_finish(elf);
+}
+
+static int setup(void **state)
+{
+	struct elf_builder elf;
+	struct fpl_err err;
+
+	(void)state;
+	build_app(&elf);
+	int error = symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err);
+	if (!error)
+		error = symbolizer_add_object(symbolizer, 1, -1, elf.bytes, elf.size, "app", &err);
+	elf_builder_fini(&elf);
+	return error;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	symbolizer_destroy(symbolizer);
+	return 0;
+}
+
+struct rendering {
+	struct names names;
+	struct merged merged;
+	FILE *to;
+	char *text; /* owned: valid after rendering_end */
+	size_t size;
+};
+
+static void rendering_begin(struct rendering *rendering, const struct names_options *options,
+			    bool delimited)
+{
+	names_init(&rendering->names, &profile, symbolizer, options);
+	assert_int_equal(merge_stacks(&rendering->names, delimited, &rendering->merged, NULL), 0);
+	rendering->to = open_memstream(&rendering->text, &rendering->size);
+	assert_non_null(rendering->to);
+}
+
+static void rendering_end(struct rendering *rendering)
+{
+	fclose(rendering->to);
+	merged_fini(&rendering->merged);
+	names_fini(&rendering->names);
+}
+
+static void assert_folded(const struct names_options *options, bool delimited, const char *want)
+{
+	struct rendering rendering;
+
+	rendering_begin(&rendering, options, delimited);
+	assert_int_equal(folded_write(rendering.to, &rendering.names, &rendering.merged), SHOWN);
+	rendering_end(&rendering);
+	assert_string_equal(rendering.text, want);
+	free(rendering.text);
+}
+
+static void folded_merges_equal_lines_and_sorts_by_count_then_text(void **state)
+{
+	(void)state;
+	/* ' ' sorts before ';', so "a b" comes before "a" with frames. */
+	assert_folded(&(struct names_options){ 0 }, false,
+		      "a b;[/lib/e\\x3bv\\x1b.so+0x40];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		      "a;[/lib/e\\x3bv\\x1b.so+0x40];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		      "a\\x3bb\\x5c\\x0a\\xff\";foo::bar();[0x7f00dead0000];"
+		      "evil\\x3bna\\x5cme\\x0a\\xff 1\n"
+		      "sh 1\n"
+		      "kworker/0:1;[0x123456789acc];[0x123456789abc] 3\n"
+		      "app;main;callee;[0x123456789abc] 7\n");
+}
+
+static void folded_marks_kernel_frames_and_origins_on_request(void **state)
+{
+	(void)state;
+	assert_folded(&(struct names_options){ .annotate = true, .origin = true }, true,
+		      "a b;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		      "a;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		      "a\\x3bb\\x5c\\x0a\\xff\";foo::bar()_[cfi_user];[0x7f00dead0000]_[fp];"
+		      "evil\\x3bna\\x5cme\\x0a\\xff 1\n"
+		      "sh 1\n"
+		      "kworker/0:1;[0x123456789acc]_[k];[0x123456789abc]_[k] 3\n"
+		      "app;main;callee;-;[0x123456789abc]_[k] 7\n");
+}
+
+#define BOOKS                                                                                 \
+	"\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10101010,"              \
+	"\"duration_ms\":2500,\"cpus\":2,\"expected\":40,\"missed\":4,\"fired\":36,"          \
+	"\"shown\":14,\"idle\":15,\"filtered\":5,\"lost\":{\"ring_full\":2,"                  \
+	"\"stack_map_full\":0,\"object_map_full\":0,\"snapshot_full\":0,\"scratch\":0,"       \
+	"\"user_memory\":0,\"no_frames\":0},\"user_samples\":11,\"complete\":7,"              \
+	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2," \
+	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"       \
+	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"         \
+	"\"table_changed\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1," \
+	"\"fp\":1,\"synth\":2},\"bpf_ns\":36000,\"bpf_runs\":36,\"tables\":{\"objects\":3,"   \
+	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576},"            \
+	"\"maps_bytes\":2097152,\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                \
+	"\"startup_ms\":42}\n"
+
+static void stats_hold_every_key_zeros_too(void **state)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	stats_write(to, &profile, SHOWN);
+	fclose(to);
+	assert_string_equal(text, "{" BOOKS);
+}
+
+#define APP                                                                          \
+	"\"comm\":\"app\",\"pid\":%d,\"stop\":\"outermost\",\"user\":["              \
+	"{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1114\"," \
+	"\"symbol\":\"callee\",\"offset\":4,\"origin\":\"cfi\",\"exact\":true},"     \
+	"{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1110\"," \
+	"\"symbol\":\"main\",\"offset\":16,\"origin\":\"cfi\"}],\"kernel\":["        \
+	"{\"addr\":\"0x123456789abc\",\"symbol\":null,\"offset\":null,\"module\":null}]}\n"
+
+static const char jsonl_format[] =
+	"{\"type\":\"meta\",\"format\":1,\"event\":\"cpu-clock\",\"period_ns\":10101010,"
+	"\"hz\":99,\"start_unix_ns\":1700000000000000000,\"duration_ns\":2500000000,\"cpus\":2,"
+	"\"kernel\":\"6.1.0\",\"argv\":[\"fpless profile\",\"-F\",\"99\"]}\n"
+	"{\"type\":\"stack\",\"count\":5,\"weight_ns\":50," APP
+	"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20," APP
+	"{\"type\":\"stack\",\"count\":3,\"weight_ns\":30,\"comm\":\"kworker/0:1\",\"pid\":2,"
+	"\"stop\":null,\"user\":[],\"kernel\":["
+	"{\"addr\":\"0x123456789abc\",\"symbol\":null,\"offset\":null,\"module\":null},"
+	"{\"addr\":\"0x123456789acc\",\"symbol\":null,\"offset\":null,\"module\":null}]}\n"
+	"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"a;b\\\\\\u000a\\\\xff\\\"\","
+	"\"pid\":12,\"stop\":\"fp_end\",\"user\":["
+	"{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1124\","
+	"\"symbol\":\"evil;na\\\\me\\u000a\\\\xff\",\"offset\":4,\"origin\":\"cfi\","
+	"\"exact\":true},"
+	"{\"addr\":\"0x7f00dead0000\",\"symbol\":null,\"offset\":null,\"origin\":\"fp\"},"
+	"{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1135\","
+	"\"symbol\":\"foo::bar()\",\"offset\":5,\"origin\":\"cfi_user\"}],\"kernel\":[]}\n"
+	"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"a\",\"pid\":13,"
+	"\"stop\":\"no_cfi\",\"user\":["
+	"{\"object\":\"/lib/e;v\\u001b.so\",\"build_id\":\"\",\"vaddr\":\"0x30\",\"symbol\":null,"
+	"\"offset\":null,\"origin\":\"cfi\",\"exact\":true},"
+	"{\"object\":\"/lib/e;v\\u001b.so\",\"build_id\":\"\",\"vaddr\":\"0x40\",\"symbol\":null,"
+	"\"offset\":null,\"origin\":\"synth\"}],\"kernel\":[]}\n";
+
+static void jsonl_keeps_processes_apart_and_names_what_is_known(void **state)
+{
+	struct rendering rendering;
+	AUTO_FREE char *want = NULL;
+	uint64_t shown;
+
+	(void)state;
+	assert_true(asprintf(&want, jsonl_format, 10, 11) > 0);
+	rendering_begin(&rendering, &(struct names_options){ .origin = true }, false);
+	assert_int_equal(jsonl_write(rendering.to, &rendering.names, &shown, NULL), 0);
+	rendering_end(&rendering);
+	assert_int_equal(shown, SHOWN);
+
+	/* The head word for word; the last two stacks repeat its forms. */
+	assert_true(rendering.size > strlen(want));
+	char *rest = rendering.text + strlen(want);
+	assert_memory_equal(rendering.text, want, strlen(want));
+	const char *books = strstr(rest, "{\"type\":\"books\"");
+	assert_non_null(books);
+	assert_string_equal(books, "{\"type\":\"books\"," BOOKS);
+	free(rendering.text);
+}
+
+static void text_shows_functions_and_stacks_that_add_up(void **state)
+{
+	struct rendering rendering;
+	uint64_t shown;
+
+	(void)state;
+	rendering_begin(&rendering, &(struct names_options){ 0 }, false);
+	assert_int_equal(
+		text_report_write(rendering.to, &rendering.names, &rendering.merged, &shown, NULL),
+		0);
+	rendering_end(&rendering);
+	assert_int_equal(shown, SHOWN);
+	const char *const lines[] = {
+		"14 samples: cpu-clock at 99 Hz, 2.5 s, 2 CPUs\n",
+		/* 7 as leaf of app, 3 as leaf of the kernel thread */
+		"   71.4%   71.4%  [0x123456789abc]  (kernel)\n",
+		"    0.0%   50.0%  callee  (app)\n",
+		"    7.1%    7.1%  evil\\x3bna\\x5cme\\x0a\\xff  (app)\n",
+		"   50.0%  7 of 14  app\n          [0x123456789abc]\n          callee\n"
+		"          main\n",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(rendering.text, lines[i]))
+			fail_msg("missing: %sin: %s", lines[i], rendering.text);
+	free(rendering.text);
+}
+
+static char *render_report(const struct profile *of, uint64_t shown)
+{
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	report_write(to, of, shown);
+	fclose(to);
+	return text;
+}
+
+static void report_prints_the_books_as_an_identity(void **state)
+{
+	AUTO_FREE char *text = render_report(&profile, SHOWN);
+
+	(void)state;
+	const char *const lines[] = {
+		"fpless: 14 samples in 2.5 s: cpu-clock at 99 Hz on 2 CPUs\n",
+		"complete     70.00 % (7 of 10 user stacks)\n",
+		"stops        outermost 7, no_cfi 2, fp_end 1, execing 1\n",
+		"frames       1.9 per user stack, cfi 80.95 %, cfi_user 4.76 %, fp 4.76 %, "
+		"synth 9.52 %\n",
+		"lost         ring_full 2\n",
+		"BPF          1000 ns per sample, 1800 ns per frame\n",
+		"books        fired 36 = shown 14 + idle 15 + filtered 5 + lost 2: closed\n",
+		"expected     40 samples by the clock, 4 missed (10.00 %)\n",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(text, lines[i]))
+			fail_msg("missing: %sin: %s", lines[i], text);
+}
+
+static void report_says_loudly_that_the_books_do_not_close(void **state)
+{
+	AUTO_FREE char *text = render_report(&profile, SHOWN - 1);
+
+	(void)state;
+	assert_non_null(strstr(text, "DO NOT CLOSE, off by 1: please report this\n"));
+}
+
+static void report_of_nothing_divides_by_nothing(void **state)
+{
+	const struct profile empty = { .event = "cpu-clock", .user = true };
+	AUTO_FREE char *text = render_report(&empty, 0);
+
+	(void)state;
+	assert_non_null(strstr(text, "no user stacks"));
+	assert_non_null(strstr(text, "lost         none\n"));
+	assert_non_null(strstr(text, ": closed\n"));
+	assert_null(strstr(text, "nan"));
+}
+
+static void completeness_never_rounds_up_to_all(void **state)
+{
+	struct profile_stack many[] = {
+		{ .count = 1000000, .stop = FPL_STOP_OUTERMOST },
+		{ .count = 1, .stop = FPL_STOP_READ_FAULT },
+	};
+	struct profile nearly = profile;
+
+	(void)state;
+	nearly.stacks = many;
+	nearly.nr_stacks = ARRAY_SIZE(many);
+	AUTO_FREE char *text = render_report(&nearly, 1000001);
+	assert_non_null(strstr(text, "complete     99.99 % "));
+}
+
+static void without_user_stacks_no_stop_is_counted(void **state)
+{
+	struct profile kernel_only = profile;
+	struct tally tally;
+
+	(void)state;
+	kernel_only.user = false;
+	tally_count(&kernel_only, &tally);
+	assert_int_equal(tally.user_samples, 11);
+	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
+		assert_int_equal(tally.stops[i], 0);
+}
+
+static void a_stack_of_2048_frames_is_written_whole(void **state)
+{
+	static uint64_t deep[FPL_DEPTH_MAX];
+	struct profile_stack stack = { .count = 1,
+				       .stop = FPL_STOP_DEPTH,
+				       .nr_user = FPL_DEPTH_MAX,
+				       .comm = "deep",
+				       .frames = deep };
+	struct profile one = profile;
+	struct names names;
+	struct merged merged;
+	AUTO_FREE char *text = NULL;
+	size_t size, commas = 0;
+
+	(void)state;
+	for (size_t i = 0; i < FPL_DEPTH_MAX; i++)
+		deep[i] = FRAME(1, 0x1105);
+	one.stacks = &stack;
+	one.nr_stacks = 1;
+	names_init(&names, &one, symbolizer, &(struct names_options){ 0 });
+	assert_int_equal(merge_stacks(&names, false, &merged, NULL), 0);
+	FILE *to = open_memstream(&text, &size);
+	assert_int_equal(folded_write(to, &names, &merged), 1);
+	fclose(to);
+	merged_fini(&merged);
+	names_fini(&names);
+	for (const char *s = text; *s; s++)
+		commas += *s == ';';
+	assert_int_equal(commas, FPL_DEPTH_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folded_merges_equal_lines_and_sorts_by_count_then_text),
+		cmocka_unit_test(folded_marks_kernel_frames_and_origins_on_request),
+		cmocka_unit_test(stats_hold_every_key_zeros_too),
+		cmocka_unit_test(jsonl_keeps_processes_apart_and_names_what_is_known),
+		cmocka_unit_test(text_shows_functions_and_stacks_that_add_up),
+		cmocka_unit_test(report_prints_the_books_as_an_identity),
+		cmocka_unit_test(report_says_loudly_that_the_books_do_not_close),
+		cmocka_unit_test(report_of_nothing_divides_by_nothing),
+		cmocka_unit_test(completeness_never_rounds_up_to_all),
+		cmocka_unit_test(without_user_stacks_no_stop_is_counted),
+		cmocka_unit_test(a_stack_of_2048_frames_is_written_whole),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include "base/cleanup.h"
+#include "cli/parse.h"
+
+static void sizes_take_suffixes_and_refuse_the_rest(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t want;
+	} cases[] = {
+		{ "0", true, 0 },
+		{ "4096", true, 4096 },
+		{ "32K", true, 32768 },
+		{ "32k", true, 32768 },
+		{ "128M", true, 134217728 },
+		{ "1G", true, 1073741824 },
+		{ "4G", true, 4294967296 },
+		{ "5G", false, 0 }, /* above the maximum of this test */
+		{ "", false, 0 },
+		{ "K", false, 0 },
+		{ "-1", false, 0 },
+		{ "+1", false, 0 },
+		{ " 1", false, 0 },
+		{ "1 ", false, 0 },
+		{ "1KB", false, 0 },
+		{ "1.5M", false, 0 },
+		{ "0x10", false, 0 },
+		{ "18446744073709551616", false, 0 },
+		{ "18446744073709551615G", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t got = 77;
+		bool ok = parse_size(cases[i].text, 0, 1ull << 32, &got);
+
+		if (ok != cases[i].ok || got != (ok ? cases[i].want : 77))
+			fail_msg("\"%s\": %d, %lu", cases[i].text, ok, (unsigned long)got);
+	}
+}
+
+static void seconds_are_positive_and_bounded(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t want_ms;
+	} cases[] = {
+		{ "1", true, 1000 },	 { "0.25", true, 250 },	 { "1.5", true, 1500 },
+		{ "0.001", true, 1 },	 { "10.", true, 10000 }, { "8640000", true, 8640000000 },
+		{ "0", false, 0 },	 { "0.0", false, 0 },	 { "0.0001", false, 0 },
+		{ "8640001", false, 0 }, { "-1", false, 0 },	 { "1e3", false, 0 },
+		{ ".5", false, 0 },	 { "", false, 0 },	 { "1s", false, 0 },
+		{ "nan", false, 0 },	 { "1.5.5", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t got = 77;
+		bool ok = parse_seconds(cases[i].text, &got);
+
+		if (ok != cases[i].ok || got != (ok ? cases[i].want_ms : 77))
+			fail_msg("\"%s\": %d, %lu", cases[i].text, ok, (unsigned long)got);
+	}
+}
+
+static void numbers_stay_in_their_range(void **state)
+{
+	uint64_t got;
+
+	(void)state;
+	assert_true(parse_number("1", 1, 5, &got));
+	assert_int_equal(got, 1);
+	assert_true(parse_number("5", 1, 5, &got));
+	assert_int_equal(got, 5);
+	assert_false(parse_number("0", 1, 5, &got));
+	assert_false(parse_number("6", 1, 5, &got));
+	assert_false(parse_number("5x", 1, 5, &got));
+	assert_false(parse_number("18446744073709551617", 1, 5, &got));
+}
+
+static void addresses_are_decimal_or_hex(void **state)
+{
+	uint64_t got;
+
+	(void)state;
+	assert_true(parse_address("0x1f", &got));
+	assert_int_equal(got, 31);
+	assert_true(parse_address("31", &got));
+	assert_int_equal(got, 31);
+	assert_true(parse_address("0xffffffffffffffff", &got));
+	assert_true(got == UINT64_MAX);
+	assert_false(parse_address("1f", &got));
+	assert_false(parse_address("0x", &got));
+	assert_false(parse_address("0x-1", &got));
+	assert_false(parse_address("main", &got));
+}
+
+static void percentages_go_from_0_to_100(void **state)
+{
+	double got;
+
+	(void)state;
+	assert_true(parse_percent("0.5", &got));
+	assert_true(got == 0.5);
+	assert_true(parse_percent("100%", &got));
+	assert_true(got == 100);
+	assert_false(parse_percent("100.1", &got));
+	assert_false(parse_percent("-1", &got));
+	assert_false(parse_percent("", &got));
+	assert_false(parse_percent("nan", &got));
+}
+
+static void pid_lists_hold_each_pid_once(void **state)
+{
+	static const char *const bad[] = { "",	 ",",	"1,",  ",1",	     "1,,2", "0",
+					   "-1", "1;2", "1 2", "2147483648", "self", "1,x" };
+	pid_t *pids = NULL;
+	size_t nr = 0;
+
+	(void)state;
+	assert_true(parse_pids("1,20,1,300", &pids, &nr));
+	assert_int_equal(nr, 3);
+	assert_int_equal(pids[0], 1);
+	assert_int_equal(pids[1], 20);
+	assert_int_equal(pids[2], 300);
+	free(pids);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (parse_pids(bad[i], &pids, &nr))
+			fail_msg("\"%s\" is a list of pids", bad[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_take_suffixes_and_refuse_the_rest),
+		cmocka_unit_test(seconds_are_positive_and_bounded),
+		cmocka_unit_test(numbers_stay_in_their_range),
+		cmocka_unit_test(addresses_are_decimal_or_hex),
+		cmocka_unit_test(percentages_go_from_0_to_100),
+		cmocka_unit_test(pid_lists_hold_each_pid_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

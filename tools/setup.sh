@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: setup.sh [build|test] [--list]
+# Install what is missing on Debian 12: `build` (default) is enough to build and run fpless; `test`
+# adds the test libraries and the programs that tests and benchmarks sample. --list only prints
+# the packages.
+set -eu
+
+build='
+	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libdw-dev libelf-dev libiberty-dev
+	liblzma-dev libzstd-dev llvm-16 ninja-build pkg-config zlib1g-dev
+'
+test='
+	clang-format-16 gdb libclang-rt-16-dev libcmocka-dev libjansson-dev lld-16 perl python3
+'
+
+group=build
+list=
+for arg in "$@"; do
+	case $arg in
+	build | test) group=$arg ;;
+	--list) list=1 ;;
+	*)
+		echo "usage: setup.sh [build|test] [--list]" >&2
+		exit 1
+		;;
+	esac
+done
+wanted=$build
+[ "$group" = build ] || wanted="$build $test"
+# shellcheck disable=SC2086
+wanted=$(printf '%s\n' $wanted | sort -u)
+
+if [ -n "$list" ]; then
+	printf '%s\n' "$wanted"
+	exit 0
+fi
+if ! command -v dpkg-query >/dev/null; then
+	echo "setup.sh: no Debian here: please install what these packages hold:" >&2
+	printf '  %s\n' $wanted >&2
+	exit 1
+fi
+
+missing=
+for package in $wanted; do
+	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || :)
+	[ "$state" = installed ] || missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+	echo "setup.sh: nothing to install"
+	exit 0
+fi
+echo "setup.sh: installing:$missing"
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "setup.sh: run as root: apt-get install$missing" >&2
+		exit 1
+	fi
+	as_root=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -q
+# shellcheck disable=SC2086
+$as_root apt-get install -q -y --no-install-recommends $missing </dev/null

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: test.sh
+# Install what the tests need, build everything with warnings as errors, and run all tests: the
+# parsers, the walker, the formats and the fuzz corpora under AddressSanitizer and UBSan first,
+# then everything in the release build, the tests on the running kernel included where there is
+# root and BPF. Ends with ctest's own closing lines; what was skipped is listed before them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+
+say() {
+	printf '\n=== %s\n' "$*"
+}
+
+build() { # PRESET
+	say "build: $1"
+	cmake --preset "$1" -DBUILD_TESTING=ON
+	cmake --build --preset "$1" -j "$jobs"
+}
+
+# run PRESET CTEST_ARGUMENT...: the closing lines of ctest come last, behind the skipped tests.
+run() {
+	local preset=$1 status=0
+	local log=build/$preset/ctest.log
+	shift
+	say "test: $preset"
+	ctest --preset "$preset" --no-tests=error "$@" </dev/null 2>&1 | tee "$log" |
+		sed '/% tests passed/,$d' || status=$?
+	local skipped
+	skipped=$(sed -n 's/^\(SKIP.*\|\[  SKIPPED \].*\)/  \1/p' \
+		"build/$preset/Testing/Temporary/LastTest.log" | sort -u)
+	[ -z "$skipped" ] || printf 'Skipped:\n%s\n' "$skipped"
+	sed -n '/% tests passed/,$p' "$log"
+	return "$status"
+}
+
+say "packages"
+./tools/setup.sh test
+build asan
+build release
+failed=0
+run asan -L 'unit|golden|fuzz' -LE 'root|slow' -j "$jobs" || failed=1
+run release -j "$jobs" || failed=1
+exit "$failed"
