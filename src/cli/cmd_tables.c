@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "output/row_text.h"
 #include "unwind/rows.h"
@@ -96,10 +97,10 @@ static int print_row(const struct cfi_row *row, void *ctx)
 	return ferror(stdout) ? -EIO : 0;
 }
 
-static int print_rows(const struct elf_file *elf, struct fpl_err *err)
+static int print_rows(const struct elf_file *elf, const struct elf_file *debug, struct fpl_err *err)
 {
 	struct printer printer = { .any = false };
-	int error = cfi_rows_for_each(elf, NULL, &table_limits_default, print_row, &printer, err);
+	int error = cfi_rows_for_each(elf, debug, &table_limits_default, print_row, &printer, err);
 
 	if (!error && printer.any)
 		print_line(&printer, printer.end, NULL);
@@ -123,7 +124,8 @@ static int find_row(const struct cfi_row *row, void *ctx)
 	return -ECANCELED; /* no row behind it can hold the address too */
 }
 
-static int print_pc(const struct elf_file *elf, uint64_t vaddr, struct fpl_err *err)
+static int print_pc(const struct elf_file *elf, const struct elf_file *debug, uint64_t vaddr,
+		    struct fpl_err *err)
 {
 	static const char *const sources[CFI_SOURCE_COUNT] = {
 		[CFI_SOURCE_EH_FRAME] = ".eh_frame",
@@ -132,7 +134,7 @@ static int print_pc(const struct elf_file *elf, uint64_t vaddr, struct fpl_err *
 		[CFI_SOURCE_PLT] = "made for a .plt without FDE",
 	};
 	struct finder finder = { .vaddr = vaddr };
-	int error = cfi_rows_for_each(elf, NULL, &table_limits_default, find_row, &finder, err);
+	int error = cfi_rows_for_each(elf, debug, &table_limits_default, find_row, &finder, err);
 	char text[ROW_TEXT_SIZE];
 
 	if (error && error != -ECANCELED)
@@ -156,10 +158,11 @@ static void cleanup_table(struct table **table)
 	table_destroy(*table);
 }
 
-static int print_stats(const struct elf_file *elf, struct fpl_err *err)
+static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
+		       struct fpl_err *err)
 {
 	CLEANUP(cleanup_table) struct table *table = NULL;
-	int error = table_compile(elf, NULL, &table_limits_default, &table, err);
+	int error = table_compile(elf, debug, &table_limits_default, &table, err);
 
 	if (error)
 		return error;
@@ -193,14 +196,18 @@ static void cleanup_elf(struct elf_file **elf)
 static int run(const struct tables_options *options, struct fpl_err *err)
 {
 	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	CLEANUP(cleanup_elf) struct elf_file *debug = NULL;
 	int error = elf_file_open_path(options->path, &elf, err);
 
+	/* As profile does: the separate debug file may hold CFI of its own; most have none. */
+	if (!error && debug_file_open(elf, options->path, NULL, &debug, NULL) == -ENOMEM)
+		error = fpl_fail(err, -ENOMEM, "%s: out of memory", options->path);
 	if (!error && options->rows)
-		error = print_rows(elf, err);
+		error = print_rows(elf, debug, err);
 	if (!error && options->pc)
-		error = print_pc(elf, options->vaddr, err);
+		error = print_pc(elf, debug, options->vaddr, err);
 	if (!error && (options->stats || (!options->rows && !options->pc)))
-		error = print_stats(elf, err);
+		error = print_stats(elf, debug, err);
 	return error;
 }
 
