@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whole walks: which frames come out, how they are marked, and why the walk ends. */
+#include "cmocka_all.h"
+
+#include "tests/support/walk_world.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define STACK	   0x7ffd00001000ull /* begins a page */
+#define NR_WORDS   4096u
+#define AT(i)	   (STACK + 8ull * (i))
+#define PC(v)	   (WORLD_BIAS + (v))
+#define SAME	   FPL_SAVED_SAME
+#define ANON_START 0x7f0000000000ull
+#define ANON_SIZE  0x1000u
+#define EXACT	   FPL_FRAME_EXACT
+#define FRAME(v)   ((__u64)WORLD_ID << FPL_FRAME_OBJECT_SHIFT | (v))
+#define BY_FP	   ((__u64)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT)
+
+/*
+ * The functions of the object, by vaddr:
+ *   0x1000 leaf: nothing on the stack      0x2000 frame of two words, rbp saved
+ *   0x3000 signal trampoline               0x4000 outermost
+ *   0x5000, until 0x6000: no CFI           0x6000 cfa at rbx
+ *   0x7000 like 0x2000                     0x8000 no CFI to the end
+ */
+struct scene {
+	struct env world;
+	struct fpl_walk walk;
+	uint64_t words[NR_WORDS];
+	uint8_t code[WORLD_TEXT]; /* the bytes of the object's text */
+	uint8_t jit[ANON_SIZE];
+	__u64 frames[FPL_DEPTH_MAX];
+};
+
+#define SAME6                                      \
+	{                                          \
+		SAME, SAME, SAME, SAME, SAME, SAME \
+	}
+
+static const struct fpl_rule rule_leaf = {
+	.cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 8, .saved = SAME6
+};
+static const struct fpl_rule rule_frame = {
+	.cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 16, .saved = { SAME, -2, SAME, SAME, SAME, SAME }
+};
+static const struct fpl_rule rule_signal = { .cfa = FPL_CFA_DEREF,
+					     .flags = FPL_RULE_SIGNAL | FPL_RULE_EXT,
+					     .regs = 7,
+					     .cfa_off = 16,
+					     .saved = SAME6 };
+static const struct fpl_ext ext_signal[] = {
+	{ .dst = 16, .kind = FPL_EXT_AT_REG, .base = 7, .count = 2, .off = 24 },
+	{ .dst = 0, .kind = FPL_EXT_AT_REG, .base = 7, .off = 32 },
+};
+static const struct fpl_rule rule_end = {
+	.cfa = FPL_CFA_REG, .flags = FPL_RULE_END, .regs = 7, .cfa_off = 8, .saved = SAME6
+};
+static const struct fpl_rule rule_none = { .cfa = FPL_CFA_NONE };
+static const struct fpl_rule rule_rbx = {
+	.cfa = FPL_CFA_REG, .regs = 3, .cfa_off = 16, .saved = SAME6
+};
+
+static int setup(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	world_init(&s->world);
+	world_row(&s->world, 0x1000, &rule_leaf, NULL, 0);
+	world_row(&s->world, 0x2000, &rule_frame, NULL, 0);
+	world_row(&s->world, 0x3000, &rule_signal, ext_signal, ARRAY_SIZE(ext_signal));
+	world_row(&s->world, 0x4000, &rule_end, NULL, 0);
+	world_row(&s->world, 0x5000, &rule_none, NULL, 0);
+	world_row(&s->world, 0x6000, &rule_rbx, NULL, 0);
+	world_row(&s->world, 0x7000, &rule_frame, NULL, 0);
+	world_row(&s->world, 0x8000, &rule_none, NULL, 0);
+	world_mapping(&s->world, ANON_START, ANON_START + ANON_SIZE, 0, FPL_MAPPING_ANON);
+	world_memory(&s->world, STACK, s->words, sizeof(s->words));
+	world_memory(&s->world, WORLD_BIAS, s->code, sizeof(s->code));
+	world_memory(&s->world, ANON_START, s->jit, sizeof(s->jit));
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.max_depth = 100;
+	s->walk.unwind = FPL_UNWIND_AUTO;
+	s->walk.by_row = FPL_ORIGIN_CFI;
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	world_fini(&s->world);
+	free(s);
+	return 0;
+}
+
+/* Walk from @pc; the frames must be @want, up to a zero. */
+static void check_walk(struct scene *s, uint64_t pc, enum fpl_stop stop, const __u64 *want)
+{
+	struct walker walker = { &s->walk, s->frames, &s->world };
+	uint32_t nr = 0;
+
+	s->walk.pc = pc;
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	for (; want[nr]; nr++) {
+		if (nr >= s->walk.nr_frames || s->frames[nr] != want[nr])
+			fail_msg("frame %u of %u is %#llx, not %#llx", nr, s->walk.nr_frames,
+				 (unsigned long long)s->frames[nr], (unsigned long long)want[nr]);
+	}
+	assert_int_equal(s->walk.nr_frames, nr);
+	assert_int_equal(s->walk.stop, stop);
+}
+
+static void walk_ends_complete_where_the_return_address_is_undefined(void **state)
+{
+	struct scene *s = *state;
+
+	s->words[0] = PC(0x2010); /* leaf's */
+	s->words[2] = PC(0x4010); /* the frame's; its rbp in words[1] */
+	check_walk(s, PC(0x1008), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1008) | EXACT, FRAME(0x2010), FRAME(0x4010), 0 });
+	assert_int_equal(s->walk.flags, 0);
+}
+
+static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
+{
+	struct scene *s = *state;
+
+	/* The call was the last instruction of 0x2000..0x2fff: 0x3000 is not the caller. */
+	s->words[0] = PC(0x3000);
+	s->words[2] = PC(0x5000);
+	check_walk(s, PC(0x1000), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x3000), FRAME(0x5000), 0 });
+}
+
+static void walk_looks_an_interrupted_pc_up_as_it_is(void **state)
+{
+	struct scene *s = *state;
+
+	/* leaf <- trampoline <- first instruction of 0x7000, on another stack <- outermost */
+	s->words[0] = PC(0x3001);
+	s->words[1 + 2] = AT(500); /* rsp */
+	s->words[1 + 3] = PC(0x7000);
+	s->words[500 + 1] = PC(0x4010);
+	check_walk(s, PC(0x1000), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x3001), FRAME(0x7000) | EXACT,
+			      FRAME(0x4010), 0 });
+}
+
+static void walk_leaves_an_alternate_stack_downwards(void **state)
+{
+	struct scene *s = *state;
+
+	s->walk.reg[7] = AT(2000);
+	s->words[2000] = PC(0x3001);
+	s->words[2001 + 2] = AT(10);
+	s->words[2001 + 3] = PC(0x7000);
+	for (uint32_t i = 0; i < 40; i++)
+		s->words[10 + 2 * i + 1] = PC(i < 39 ? 0x2010 : 0x4010);
+
+	struct walker walker = { &s->walk, s->frames, &s->world };
+
+	s->walk.pc = PC(0x1000);
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, 43);
+	assert_in_range(s->world.nr_reads, 2, 4); /* the window follows to the other stack */
+}
+
+static void walk_counts_depth_in_frames(void **state)
+{
+	static const struct {
+		uint32_t max_depth, nr_frames;
+		enum fpl_stop stop;
+	} cases[] = {
+		{ 1, 1, FPL_STOP_DEPTH },
+		{ 11, 11, FPL_STOP_DEPTH },
+		{ 12, 12, FPL_STOP_OUTERMOST }, /* the last frame still says that it is the last */
+		{ 13, 12, FPL_STOP_OUTERMOST },
+	};
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world };
+
+	for (uint32_t i = 0; i < 11; i++)
+		s->words[2 * i + 1] = PC(i < 10 ? 0x2010 : 0x4010);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		s->walk.max_depth = cases[i].max_depth;
+		s->walk.reg[7] = AT(0);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.pc = PC(0x2010);
+		s->walk.nr = s->world.nr_mappings;
+		walk_run(&walker);
+		assert_int_equal(s->walk.nr_frames, cases[i].nr_frames);
+		assert_int_equal(s->walk.stop, cases[i].stop);
+	}
+}
+
+static void walk_reaches_the_deepest_stack_with_few_reads(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world };
+	uint32_t nr = NR_WORDS / 2;
+
+	for (uint32_t i = 0; i < nr; i++)
+		s->words[2 * i + 1] = PC(i < nr - 1 ? 0x2010 : 0x4010);
+	s->walk.max_depth = FPL_DEPTH_MAX;
+	s->walk.pc = PC(0x2010);
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.nr_frames, FPL_DEPTH_MAX);
+	assert_int_equal(s->walk.stop, FPL_STOP_DEPTH);
+	assert_int_equal(s->frames[FPL_DEPTH_MAX - 1], FRAME(0x2010));
+	/* 32 KiB of stack in windows of nearly 4 KiB, and a few tries where memory ends */
+	assert_in_range(s->world.nr_reads, 8, 14);
+}
+
+static void walk_keeps_the_address_of_code_outside_every_object(void **state)
+{
+	struct scene *s = *state;
+
+	check_walk(s, 0x123456789, FPL_STOP_NO_MAPPING,
+		   (__u64[]){ 0x123456789 | FPL_FRAME_RAW | EXACT, 0 });
+	assert_int_equal(s->walk.flags, FPL_SAMPLE_RAW);
+	/* Anonymous code, with a frame pointer that holds up. */
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[7] = AT(0);
+	s->walk.reg[6] = AT(2);
+	s->words[3] = PC(0x4010);
+	s->code[0x400b] = 0xe8;
+	check_walk(s, ANON_START + 8, FPL_STOP_OUTERMOST,
+		   (__u64[]){ (ANON_START + 8) | FPL_FRAME_RAW | EXACT, FRAME(0x4010) | BY_FP, 0 });
+	assert_int_equal(s->walk.flags, FPL_SAMPLE_RAW);
+}
+
+static void walk_ends_where_a_return_address_is_no_code(void **state)
+{
+	static const uint64_t bad[] = { 0, 1, 0x7ffd00001000, PC(WORLD_TEXT) + 1, PC(0), ~0ull };
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		s->words[0] = bad[i];
+		s->walk.reg[7] = AT(0);
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, PC(0x1000), FPL_STOP_BAD_RA, (__u64[]){ FRAME(0x1000) | EXACT, 0 });
+		assert_int_equal(s->walk.pc, bad[i]);
+	}
+	/* The end of a mapping is a possible return address: of a call that does not return. */
+	s->words[0] = PC(WORLD_TEXT);
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	check_walk(s, PC(0x1000), FPL_STOP_FP_END,
+		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(WORLD_TEXT), 0 });
+}
+
+static void walk_says_what_state_the_table_is_in(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t object, state, slot, chunk_missing;
+		uint16_t flags;
+		enum fpl_stop stop;
+	} cases[] = {
+		{ "pending", WORLD_ID, FPL_TABLE_PENDING, 1, 0, 0, FPL_STOP_NO_TABLE },
+		{ "slot of another object", 99, FPL_TABLE_READY, 1, 0, 0, FPL_STOP_NO_TABLE },
+		{ "no such slot", WORLD_ID, FPL_TABLE_READY, 9, 0, 0, FPL_STOP_NO_TABLE },
+		{ "refused a slot", WORLD_ID, FPL_TABLE_READY, 0, 0, 0, FPL_STOP_NO_TABLE },
+		{ "no CFI", WORLD_ID, FPL_TABLE_NONE, 1, 0, 0, FPL_STOP_NO_CFI },
+		{ "chunk gone", WORLD_ID, FPL_TABLE_READY, 1, 1, 0, FPL_STOP_TABLE_CHANGED },
+		{ "there", WORLD_ID, FPL_TABLE_READY, 1, 0, 0, FPL_STOP_BAD_RA },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		s->world.objects[WORLD_SLOT].object = cases[i].object;
+		s->world.objects[WORLD_SLOT].state = cases[i].state;
+		s->world.mappings[0].slot = (uint16_t)cases[i].slot;
+		s->world.chunk_missing = cases[i].chunk_missing;
+		s->walk.reg[7] = AT(0);
+		s->walk.reg[6] = 1; /* no frame pointer */
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, PC(0x1000), cases[i].stop, (__u64[]){ FRAME(0x1000) | EXACT, 0 });
+	}
+}
+
+static void walk_knows_the_entry_of_a_program(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t vaddr;
+		uint16_t flags;
+		enum fpl_stop stop;
+	} cases[] = {
+		{ "entry of the main object", WORLD_ENTRY, FPL_MAPPING_MAIN, FPL_STOP_OUTERMOST },
+		{ "entry of the interpreter", WORLD_ENTRY, FPL_MAPPING_INTERP, FPL_STOP_OUTERMOST },
+		{ "last byte", WORLD_ENTRY + 63, FPL_MAPPING_MAIN, FPL_STOP_OUTERMOST },
+		{ "behind it", WORLD_ENTRY + 64, FPL_MAPPING_MAIN, FPL_STOP_NO_CFI },
+		{ "before it", WORLD_ENTRY - 1, FPL_MAPPING_MAIN, FPL_STOP_NO_CFI },
+		{ "entry of another object", WORLD_ENTRY, 0, FPL_STOP_NO_CFI },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		s->world.mappings[0].flags = cases[i].flags;
+		s->walk.reg[7] = AT(0);
+		s->walk.reg[6] = 1; /* no frame pointer */
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, PC(cases[i].vaddr), cases[i].stop,
+			   (__u64[]){ FRAME(cases[i].vaddr) | EXACT, 0 });
+	}
+	/* Where a row covers the entry, the row decides. */
+	s->world.mappings[0].flags = FPL_MAPPING_MAIN;
+	s->world.objects[WORLD_SLOT].entry_vaddr = 0x1000;
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	check_walk(s, PC(0x1000), FPL_STOP_BAD_RA, (__u64[]){ FRAME(0x1000) | EXACT, 0 });
+}
+
+static void frame_pointer_step_is_taken_only_if_everything_holds_up(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t fp, ra;
+		uint32_t known;
+		uint8_t unwind, opcode;
+		enum fpl_stop stop; /* OUTERMOST: the step was taken */
+	} cases[] = {
+		{ "all holds", AT(10), PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_OUTERMOST },
+		{ "at rsp itself", AT(8), PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_OUTERMOST },
+		{ "below rsp", AT(7), PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "unaligned", AT(10) + 4, PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "zero: the chain ended", 0, PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_FP_END },
+		{ "not resident", AT(NR_WORDS), PC(0x4010), 0xffff, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "half of it not resident", AT(NR_WORDS - 1), PC(0x4010), 0xffff, 0, 0xe8,
+		  FPL_STOP_NO_CFI },
+		{ "rbp not known", AT(10), PC(0x4010), 0xffbf, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "rsp not known", AT(10), PC(0x4010), 0xff7f, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "return address in no mapping", AT(10), 0x4010, 0xffff, 0, 0xe8,
+		  FPL_STOP_NO_CFI },
+		{ "return address on the first page", AT(10), 16, 0xffff, 0, 0xe8,
+		  FPL_STOP_NO_CFI },
+		{ "not behind a call", AT(10), PC(0x4010), 0xffff, 0, 0xe9, FPL_STOP_NO_CFI },
+		{ "code before it not resident", AT(10), PC(3), 0xffff, 0, 0xe8, FPL_STOP_NO_CFI },
+		{ "--unwind cfi", AT(10), PC(0x4010), 0xffff, FPL_UNWIND_CFI, 0xe8,
+		  FPL_STOP_NO_CFI },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 taken[] = { FRAME(0x5010) | EXACT, FRAME(0x4010) | BY_FP, 0 };
+
+		print_message("%s\n", cases[i].what);
+		if (cases[i].stop != FPL_STOP_OUTERMOST)
+			taken[1] = 0;
+		memset(s->words, 0, sizeof(s->words));
+		for (uint32_t w = 1; w < NR_WORDS; w++)
+			s->words[w] = cases[i].ra;
+		s->code[0x400b] = cases[i].opcode;
+		s->walk.reg[6] = cases[i].fp;
+		s->walk.reg[7] = AT(8);
+		s->walk.known = cases[i].known;
+		s->walk.unwind = cases[i].unwind;
+		check_walk(s, PC(0x5010), cases[i].stop, taken);
+	}
+}
+
+static void frame_pointer_step_leaves_two_registers_known(void **state)
+{
+	struct scene *s = *state;
+
+	s->code[0x600b] = s->code[0x200b] = 0xe8;
+	s->walk.reg[6] = AT(10);
+	s->walk.reg[3] = AT(20);
+	s->words[10] = AT(30);
+	s->words[11] = PC(0x6010); /* whose cfa is at rbx */
+	check_walk(s, PC(0x5010), FPL_STOP_REG_UNKNOWN,
+		   (__u64[]){ FRAME(0x5010) | EXACT, FRAME(0x6010) | BY_FP, 0 });
+	assert_int_equal(s->walk.known, 1u << 6 | 1u << 7);
+	assert_int_equal(s->walk.reg[6], AT(30));
+	assert_int_equal(s->walk.reg[7], AT(12));
+	/* A row after it is CFI again. */
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[6] = AT(10);
+	s->walk.reg[7] = AT(0);
+	s->words[11] = PC(0x2010);
+	s->words[13] = PC(0x4010);
+	check_walk(s, PC(0x5010), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x5010) | EXACT, FRAME(0x2010) | BY_FP, FRAME(0x4010), 0 });
+}
+
+/* The stack in pieces: what a window cannot cover is still read, word by word if need be. */
+static void walk_reads_whatever_is_resident(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t sp, from, size; /* resident: [from, from + size) */
+		enum fpl_stop stop;
+	} cases[] = {
+		{ "page of rsp only, rsp at its start", STACK + 4096, STACK + 4096, 4096, 0 },
+		{ "page of rsp only, rsp at its end", STACK + 8192 - 16, STACK + 4096, 4096, 0 },
+		{ "two words", STACK + 4096, STACK + 4096, 16, 0 },
+		{ "one word", STACK + 4096, STACK + 4096, 8, FPL_STOP_READ_FAULT },
+		{ "not the page of rsp", STACK, STACK + 4096, 4096, FPL_STOP_READ_FAULT },
+		{ "rsp not aligned", STACK + 4096 + 4, STACK + 4096, 4096, 0 },
+		{ "rsp not aligned, at the end", STACK + 8192 - 20, STACK + 4096, 4096, 0 },
+		{ "second word on the next page", STACK + 8192 - 8, STACK, 16384, 0 },
+		{ "second word on a missing page", STACK + 8192 - 8, STACK, 8192,
+		  FPL_STOP_READ_FAULT },
+		{ "second word across a page boundary", STACK + 8192 - 12, STACK + 4096, 8192, 0 },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t from = cases[i].from - STACK;
+		__u64 want[] = { FRAME(0x2010) | EXACT, FRAME(0x4010), 0 };
+		uint64_t ra = PC(0x4010);
+
+		print_message("%s\n", cases[i].what);
+		memset(s->words, 0xff, sizeof(s->words));
+		memcpy((uint8_t *)s->words + (cases[i].sp - STACK) + 8, &ra, sizeof(ra));
+		s->world.memory[0] = (struct world_memory){
+			.addr = cases[i].from,
+			.size = cases[i].size,
+			.bytes = (uint8_t *)s->words + from,
+		};
+		s->walk.reg[7] = cases[i].sp;
+		s->walk.known = ARCH_ALL_REGS;
+		if (cases[i].stop)
+			want[1] = 0;
+		check_walk(s, PC(0x2010), cases[i].stop, want);
+	}
+}
+
+static void window_edges_are_read_whole(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world };
+	uint64_t value;
+
+	for (uint32_t i = 0; i < NR_WORDS; i++)
+		s->words[i] = i;
+	s->walk.window_size = 0;
+	assert_int_equal(walk_read(&walker, AT(100), &value), 0);
+	assert_int_equal(s->walk.window_addr, AT(100) - ARCH_RED_ZONE);
+	assert_int_equal(s->walk.window_size, FPL_WINDOW_SIZE);
+
+	uint64_t end = s->walk.window_addr + s->walk.window_size;
+	uint32_t reads = s->world.nr_reads;
+
+	assert_int_equal(walk_read(&walker, end - 8, &value), 0);
+	assert_int_equal(value, (end - 8 - STACK) / 8);
+	assert_int_equal(s->world.nr_reads, reads);
+	/* Straddling the end: read alone, and the window stays. */
+	assert_int_equal(walk_read(&walker, end - 4, &value), 0);
+	assert_int_equal(value, ((end - 8 - STACK) / 8) >> 32 | (end - STACK) / 8 << 32);
+	assert_int_equal(s->world.nr_reads, reads + 1);
+	/* Below it: alone, too. */
+	assert_int_equal(walk_read(&walker, AT(3), &value), 0);
+	assert_int_equal(value, 3);
+	assert_int_equal(s->walk.window_addr, AT(100) - ARCH_RED_ZONE);
+	/* At its end it moves. */
+	assert_int_equal(walk_read(&walker, end, &value), 0);
+	assert_int_equal(value, (end - STACK) / 8);
+	assert_int_equal(s->walk.window_addr, end - ARCH_RED_ZONE);
+	/* The highest addresses of all wrap nowhere. */
+	assert_int_not_equal(walk_read(&walker, ~0ull - 3, &value), 0);
+	assert_int_not_equal(walk_read(&walker, ~7ull, &value), 0);
+	assert_int_not_equal(walk_read(&walker, 0, &value), 0);
+	assert_int_equal(s->walk.window_size, 0);
+}
+
+static void mapping_search_finds_the_one_that_holds_the_address(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world };
+
+	s->world.nr_mappings = 0;
+	for (uint32_t nr = 0; nr <= 8; nr++) {
+		for (uint64_t addr = 0; addr < 0x9000; addr += 0x400) {
+			uint64_t idx = addr / 0x1000;
+			int want = idx < nr && addr % 0x1000 < 0xc00;
+
+			s->walk.first = 0;
+			s->walk.nr = nr;
+			s->walk.last.start = s->walk.last.end = 0;
+			assert_int_equal(walk_mapping(&walker, addr), want);
+			assert_int_equal(walk_mapping(&walker, addr), want);
+			if (want)
+				assert_int_equal(s->walk.last.start, idx * 0x1000);
+		}
+		if (nr < 8)
+			world_mapping(&s->world, nr * 0x1000, nr * 0x1000 + 0xc00, 1, 0);
+	}
+	/* A run in the middle of the array ends where it ends. */
+	s->walk.first = 2;
+	s->walk.nr = 3;
+	s->walk.last.end = 0;
+	assert_false(walk_mapping(&walker, 0x1000));
+	assert_true(walk_mapping(&walker, 0x2000));
+	assert_true(walk_mapping(&walker, 0x4bff));
+	assert_false(walk_mapping(&walker, 0x5000));
+	/* One that leads out of the array ends there. */
+	s->walk.first = 7;
+	s->walk.nr = 100;
+	assert_false(walk_mapping(&walker, 0x6000));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(walk_ends_complete_where_the_return_address_is_undefined),
+		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
+		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
+		TEST(walk_leaves_an_alternate_stack_downwards),
+		TEST(walk_counts_depth_in_frames),
+		TEST(walk_reaches_the_deepest_stack_with_few_reads),
+		TEST(walk_keeps_the_address_of_code_outside_every_object),
+		TEST(walk_ends_where_a_return_address_is_no_code),
+		TEST(walk_says_what_state_the_table_is_in),
+		TEST(walk_knows_the_entry_of_a_program),
+		TEST(frame_pointer_step_is_taken_only_if_everything_holds_up),
+		TEST(frame_pointer_step_leaves_two_registers_known),
+		TEST(walk_reads_whatever_is_resident),
+		TEST(window_edges_are_read_whole),
+		TEST(mapping_search_finds_the_one_that_holds_the_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
