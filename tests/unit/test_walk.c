@@ -441,7 +441,7 @@ static void window_edges_are_read_whole(void **state)
 {
 	struct scene *s = *state;
 	struct walker walker = { &s->walk, s->frames, &s->world };
-	uint64_t value;
+	__u64 value;
 
 	for (uint32_t i = 0; i < NR_WORDS; i++)
 		s->words[i] = i;
