@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_options.sh FPLESS
+set -eu
+fpless=$1
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+# Help and version.
+expect 0 '' --help
+says '^Usage: fpless VERB'
+for verb in profile tables; do
+	says "^  $verb "
+done
+expect 0 '' --version
+says '^fpless [0-9]+\.[0-9]+\.[0-9]+$'
+expect 1 '^Usage: fpless VERB'
+refused "no verb 'record': see fpless --help" record
+refused 'no verb .\\x1b' "$(printf '\033[31m')"
+expect 0 '' profile --version
+says '^fpless '
+expect 0 '' profile --help
+for option in -a -p -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
+	--max-depth --table-memory --stack-memory --snapshot --strict --stats -q -v --call-graph -g \
+	--version --help; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+says 'Exit status: 0 ok'
+
+# Nonsense is refused in one line that names it.
+refused '-F 0: a frequency' profile -F 0 1
+refused '-F -5: a frequency' profile -F -5 1
+refused '-F fast: a frequency' profile -F fast 1
+refused '-F 1e3: a frequency' profile -F 1e3 1
+refused '-d 0: seconds' profile -d 0
+refused '-d -1: seconds' profile -d -1
+refused '-D x: milliseconds' profile -D x
+refused '-p 0: process ids' profile -p 0
+refused '-p 1,,2: process ids' profile -p 1,,2
+refused '-p self: process ids' profile -p self
+refused '-p: given twice' profile -p 1 -p 2
+refused '-e page-faults: no such event' profile -e page-faults
+refused '--unwind magic: auto, cfi or fp' profile --unwind magic
+refused '--call-graph lbr: fp or dwarf' profile --call-graph lbr
+refused '--max-depth 0: from 1 to 2048' profile --max-depth 0
+refused '--max-depth 2049: from 1 to 2048' profile --max-depth 2049
+refused '--table-memory 12: bytes' profile --table-memory 12
+refused '--table-memory 1T: bytes' profile --table-memory 1T
+refused '--stack-memory 1K: bytes' profile --stack-memory 1K
+refused '--snapshot 65K: bytes' profile --snapshot 65K
+refused '--strict=101: a percentage' profile --strict=101
+refused '--format xml: folded, text or jsonl' profile --format xml -o -
+refused '--format: nothing to apply it to' profile --format text
+refused '-o -: needs --format' profile -o -
+refused '-o out.svg: no format has this extension' profile -o out.svg
+refused '-o a.b/out: no format has this extension' profile -o a.b/out
+refused 'only one of -f, -o - and --stats - can write to stdout' profile -f -o - --format text
+refused 'only one of' profile -f --stats -
+refused '-a, -p and -- COMMAND exclude each other' profile -a -p 1
+refused '-a, -p and -- COMMAND exclude each other' profile -p 1 -- true
+refused 'no command behind --' profile --
+refused "'ls': neither an option nor a number of seconds" profile ls
+refused "'5': the duration was given already" profile -d 3 5
+refused "'6': the duration was given already" profile 5 6
+expect 1 'unrecognized option' profile --flame
+expect 1 'requires an argument' profile -F
+
+# Outputs are opened before anything is sampled, so this needs no rights.
+expect 6 '/nowhere/out.folded: No such file' profile -o /nowhere/out.folded -- true
+expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
+if [ -e "$work/x.txt" ] || ls -A "$work" | grep -q fpless; then
+	echo "an output or a temporary was left behind:" >&2
+	ls -A "$work" >&2
+	failed=1
+fi
+exit $failed
