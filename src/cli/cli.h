@@ -19,3 +19,4 @@ enum cli_exit {
  */
 int cmd_profile(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
+int cmd_verify(int argc, char **argv);

@@ -18,6 +18,8 @@ static struct {
 	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
 #endif
 	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
+	{ "verify", cmd_verify, "fpless verify",
+	  "compare the unwind tables of ELF files with libdw" },
 };
 
 static void print_help(FILE *to)

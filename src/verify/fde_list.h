@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The address ranges of a file's FDEs, found by libdw's own section iterator: what the sweep must
+ * visit, whatever the table's own reader made of the section.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libelf.h>
+
+#include "base/err.h"
+
+struct fde_range {
+	uint64_t start, end;	/* vaddr, start < end */
+	bool eh;		/* of .eh_frame, else of .debug_frame */
+	bool behind_terminator; /* libdw and the GNU unwinder stop reading before it */
+};
+
+struct fde_list {
+	struct fde_range *ranges; /* owned [nr], ascending start once sorted; may overlap */
+	size_t nr, capacity;
+	size_t nr_unreadable; /* entries libdw cannot read, or of an encoding it does not know */
+};
+
+void fde_list_fini(struct fde_list *list);
+
+/*
+ * Append the FDEs in @data, the bytes of a CFI section at @section_vaddr; @eh: of .eh_frame.
+ * @ident is the file's e_ident. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int fde_list_add(struct fde_list *list, const unsigned char *ident, Elf_Data *data,
+				uint64_t section_vaddr, bool eh);
+void fde_list_sort(struct fde_list *list);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A made-up machine: registers and memory with contents that follow from a seed, the same for
+ * whoever asks. Two ways to find a caller that agree on it agree by their rules and not by luck.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shared.h"
+
+#define MACHINE_RA FPL_NR_REGS /* the return address, after the registers */
+
+struct machine {
+	uint64_t reg[FPL_NR_REGS]; /* by DWARF number */
+	uint64_t pc;
+	uint64_t seed;
+};
+
+/* Registers from @seed; the program counter is @pc. */
+void machine_init(struct machine *machine, uint64_t seed, uint64_t pc);
+
+/* The @size (1 to 8) bytes at @addr, zero-extended: every byte of memory has one value. */
+uint64_t machine_read(const struct machine *machine, uint64_t addr, size_t size);
+
+/* What is known of one register of the caller. */
+enum caller_value_kind {
+	CALLER_UNCLAIMED, /* nothing is said about it */
+	CALLER_UNDEF,	  /* it cannot be recovered */
+	CALLER_VALUE,	  /* it is `value` */
+	CALLER_EXPR,	  /* it is given up: an expression nobody evaluated */
+};
+
+struct caller_value {
+	enum caller_value_kind kind;
+	uint64_t value;
+};
+
+/* How a frame was answered. */
+enum caller_status {
+	CALLER_NONE,	 /* no rule here */
+	CALLER_FOUND,	 /* cfa and reg hold */
+	CALLER_GIVEN_UP, /* there is a rule, and its CFA is an expression nobody evaluated */
+	CALLER_REFUSED,	 /* there is a rule, and it makes no sense */
+};
+
+/* The caller of a frame, as one side answers it. */
+struct caller {
+	enum caller_status status;
+	bool signal;
+	uint64_t cfa;
+	struct caller_value reg[FPL_NR_REGS + 1]; /* [MACHINE_RA]: UNDEF is the outermost frame */
+};

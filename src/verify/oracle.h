@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The other opinion: libdw's CFI interpreter on the same file. What it is known to get wrong is
+ * named here, with the evidence beside the code that makes up for it.
+ */
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include "base/err.h"
+#include "verify/fde_list.h"
+#include "verify/machine.h"
+
+struct oracle {
+	int fd;		      /* owned */
+	Elf *elf;	      /* owned */
+	Dwarf *dwarf;	      /* owned; NULL without .debug_frame */
+	Dwarf_CFI *eh;	      /* owned; NULL without usable .eh_frame */
+	Dwarf_CFI *debug;     /* borrowed from dwarf; NULL without .debug_frame */
+	struct fde_list fdes; /* of both sections, sorted */
+};
+
+enum oracle_status {
+	ORACLE_FRAME,	/* frame holds for [pc asked, end) */
+	ORACLE_NONE,	/* libdw finds no FDE there */
+	ORACLE_REFUSED, /* libdw finds an FDE and refuses it; why says how */
+};
+
+/* One answer. Zero-initialise; release with oracle_answer_fini before asking again. */
+struct oracle_answer {
+	enum oracle_status status;
+	uint64_t end;	    /* of the pcs it holds for: where libdw's row ends */
+	const char *why;    /* static storage */
+	Dwarf_Frame *frame; /* owned */
+	bool uses_pc;	    /* the CFA depends on the pc itself: a PLT row */
+};
+
+/*
+ * Open the file @path for libdw. Errors: -ENOEXEC libelf cannot read it; -ENODATA libdw finds no
+ * CFI; -ENOMEM; errors of open(2).
+ */
+FPL_MUST_CHECK int oracle_open(const char *path, struct oracle **ret, struct fpl_err *err);
+void oracle_close(struct oracle *oracle);
+
+/* Ask for the row at @pc: .eh_frame first, .debug_frame where that has no FDE. */
+void oracle_ask(struct oracle *oracle, uint64_t pc, struct oracle_answer *ret);
+void oracle_answer_fini(struct oracle_answer *answer);
+
+/*
+ * Find the caller that @answer (ORACLE_FRAME) gives on @machine, every register of it. An
+ * expression that cannot be evaluated yields CALLER_GIVEN_UP or CALLER_EXPR, a CFA that libdw calls
+ * invalid CALLER_REFUSED.
+ */
+void oracle_eval(const struct oracle_answer *answer, const struct machine *machine,
+		 struct caller *ret);
+
+/* Write what @answer says to @text, in the words of `tables --rows` where they suffice. */
+void oracle_text(const struct oracle_answer *answer, char *text, size_t size);

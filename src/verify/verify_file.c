@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify/verify_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "obj/elf_file.h"
+#include "unwind/rows.h"
+#include "unwind/table.h"
+#include "verify/oracle.h"
+#include "verify/rule_eval.h"
+
+enum {
+	GAP_MAX = 15, /* bytes a row of the compact table may run over between FDEs */
+	PEEK = 4,     /* FDEs looked ahead: both sections may list a function twice over */
+	SPAN = 1u << FPL_SPAN_LOG2,
+	PC_ROW_STEPS_MAX = 4096, /* pcs tried in a row whose CFA depends on the pc */
+};
+
+struct sweep {
+	struct oracle *oracle;
+	const struct elf_file *elf;
+	const struct table *table;
+	struct report *report;
+	struct oracle_answer answer; /* holds for [answer_start, answer.end) */
+	uint64_t answer_start;
+	uint64_t pos;		 /* everything below is judged */
+	size_t next_fde;	 /* first of oracle->fdes that starts above pos */
+	uint64_t covered_end[2]; /* highest end of the FDEs before it, by section (eh: 1) */
+	uint64_t overlap_end;	 /* FDEs of one section overlap below this, if it is above pos */
+	uint64_t terminated_end; /* likewise: an FDE behind a terminator */
+};
+
+/* One stretch of pcs over which libdw gives one answer and our exact rows one row. */
+struct stretch {
+	uint64_t start, end;
+	const struct cfi_row *row; /* NULL: no exact row */
+	uint64_t gap_size;	   /* of the hole in all FDEs it is in; 0: in none */
+};
+
+enum { RBX = 3 };
+
+static bool values_agree(const struct caller_value *table, const struct caller_value *libdw)
+{
+	if (table->kind == CALLER_UNCLAIMED)
+		return libdw->kind == CALLER_UNDEF;
+	if (table->kind != libdw->kind)
+		return false;
+	return table->kind != CALLER_VALUE || table->value == libdw->value;
+}
+
+/*
+ * libdw 0.188's defaults for this architecture (backends/x86_64_cfi.c) say "same value" for
+ * register 0, with the comment "rbx"; rbx is 3, so where the CFI says nothing of rbx libdw calls
+ * it undefined, and rax preserved. Nobody else does: rbx is callee-saved (psABI, figure 3.4).
+ */
+static bool is_libdw_default(unsigned int reg, const struct caller_value *table,
+			     const struct caller_value *libdw, const struct machine *machine)
+{
+	return reg == RBX && libdw->kind == CALLER_UNDEF && table->kind == CALLER_VALUE &&
+	       table->value == machine->reg[RBX];
+}
+
+static enum verdict compare_registers(const struct caller *table, const struct caller *libdw,
+				      const struct machine *machine, uint32_t *ret_reg)
+{
+	enum verdict verdict = VERDICT_AGREE;
+
+	for (unsigned int i = 0; i < FPL_NR_REGS; i++) {
+		const struct caller_value *ours = &table->reg[i], *theirs = &libdw->reg[i];
+		bool judged = table->signal || ours->kind != CALLER_UNCLAIMED;
+
+		if (!judged || values_agree(ours, theirs) ||
+		    is_libdw_default(i, ours, theirs, machine))
+			continue;
+		*ret_reg = i;
+		if (ours->kind == CALLER_EXPR)
+			verdict = VERDICT_EXPR;
+		else if (theirs->kind == CALLER_EXPR)
+			verdict = VERDICT_UNEVALUATED;
+		else
+			return VERDICT_REG;
+	}
+	return verdict;
+}
+
+static enum verdict compare_callers(const struct caller *table, const struct caller *libdw,
+				    const struct machine *machine, uint32_t *ret_reg)
+{
+	const struct caller_value *ra = &table->reg[MACHINE_RA];
+
+	if (libdw->status == CALLER_REFUSED)
+		return VERDICT_REFUSED;
+	if (table->status == CALLER_NONE)
+		return VERDICT_MISSING;
+	if (table->status == CALLER_GIVEN_UP)
+		return VERDICT_EXPR;
+	if (libdw->status != CALLER_FOUND)
+		return VERDICT_UNEVALUATED;
+	if (table->cfa != libdw->cfa)
+		return VERDICT_CFA;
+	if (ra->kind == CALLER_EXPR)
+		return VERDICT_EXPR;
+	if (!values_agree(ra, &libdw->reg[MACHINE_RA]))
+		return VERDICT_RA;
+	if (table->signal != libdw->signal)
+		return VERDICT_SIGNAL;
+	return compare_registers(table, libdw, machine, ret_reg);
+}
+
+/* The verdict where libdw has no rule. */
+static enum verdict judge_without_libdw(const struct sweep *sweep, const struct stretch *stretch,
+					const struct fpl_rule *rule)
+{
+	if (sweep->answer.status == ORACLE_REFUSED)
+		return VERDICT_REFUSED;
+	if (rule->cfa == FPL_CFA_NONE)
+		return VERDICT_NONE;
+	if (stretch->row != NULL && stretch->row->source == CFI_SOURCE_PLT)
+		return VERDICT_SYNTH;
+	if (stretch->gap_size != 0 && stretch->gap_size <= GAP_MAX)
+		return VERDICT_GAP;
+	return VERDICT_EXTRA;
+}
+
+static bool is_executable(const struct elf_file *elf, uint64_t pc)
+{
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (segment->type == PT_LOAD && (segment->flags & PF_X) && pc >= segment->vaddr &&
+		    pc - segment->vaddr < segment->mem_size)
+			return true;
+	}
+	return false;
+}
+
+/* Where a difference has a cause that is known and no fault of the table, the cause. */
+static enum verdict explain(const struct sweep *sweep, enum verdict verdict, uint64_t pc)
+{
+	if (!verdict_is_bad(verdict))
+		return verdict;
+	if (verdict == VERDICT_MISSING && !is_executable(sweep->elf, pc))
+		return VERDICT_OUTSIDE;
+	if (verdict == VERDICT_EXTRA && pc < sweep->terminated_end)
+		return VERDICT_TERMINATED;
+	/*
+	 * Which of them libdw takes depends on the order it was asked in: it keeps FDEs in a search
+	 * tree where an FDE that overlaps one already there counts as the same and is dropped.
+	 */
+	if (pc < sweep->overlap_end)
+		return VERDICT_OVERLAP;
+	return verdict;
+}
+
+static void note_difference(struct sweep *sweep, const struct fpl_rule *rule, uint64_t pc,
+			    enum verdict verdict, uint32_t reg)
+{
+	struct report *report = sweep->report;
+	struct report_difference *difference = &report->first[report->nr_first];
+
+	if (report->nr_first == REPORT_FIRST_MAX)
+		return;
+	report->nr_first++;
+	difference->vaddr = pc;
+	difference->verdict = verdict;
+	difference->reg = reg;
+	rule_text(rule, difference->table, sizeof(difference->table));
+	oracle_text(&sweep->answer, difference->libdw, sizeof(difference->libdw));
+}
+
+static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
+			  const struct fpl_rule *rule, uint64_t pc)
+{
+	struct machine machine;
+	struct caller table, libdw;
+	enum verdict verdict;
+	uint32_t reg = 0;
+
+	if (sweep->answer.status != ORACLE_FRAME) {
+		verdict = judge_without_libdw(sweep, stretch, rule);
+	} else {
+		machine_init(&machine, pc, pc);
+		rule_eval(rule, &machine, &table);
+		oracle_eval(&sweep->answer, &machine, &libdw);
+		verdict = compare_callers(&table, &libdw, &machine, &reg);
+	}
+	verdict = explain(sweep, verdict, pc);
+	if (verdict_is_bad(verdict))
+		note_difference(sweep, rule, pc, verdict, reg);
+	return verdict;
+}
+
+/* A pc in [start, end), another one in every row. */
+static uint64_t pick_inside(uint64_t start, uint64_t end)
+{
+	return start + (start * 0x9e3779b97f4a7c15ull >> 32) % (end - start);
+}
+
+/* The next pc worth a look behind @pc: the table's next span, or, outside the table, its bounds. */
+static uint64_t next_span(const struct table *table, uint64_t pc)
+{
+	uint64_t first = table->first_vaddr;
+	uint64_t last = first + ((uint64_t)table->nr_pages << FPL_PAGE_LOG2);
+
+	if (pc < first)
+		return first;
+	return pc < last ? (pc | (SPAN - 1)) + 1 : UINT64_MAX;
+}
+
+/*
+ * Judge @stretch at its first pc, its last, one between, and the first of each of the table's
+ * spans. Where neither answer depends on the pc, equal rules need no second look.
+ */
+static void judge_stretch(struct sweep *sweep, const struct stretch *stretch)
+{
+	const struct fpl_rule *seen = NULL;
+	enum verdict verdict = VERDICT_AGREE;
+	uint64_t inside = pick_inside(stretch->start, stretch->end);
+	uint64_t pc = stretch->start;
+	size_t steps = 0;
+
+	while (pc < stretch->end) {
+		const struct fpl_rule *rule = table_find(sweep->table, pc);
+		bool by_pc = sweep->answer.uses_pc || rule->cfa == FPL_CFA_PLT;
+		uint64_t next = next_span(sweep->table, pc);
+
+		if (rule != seen || by_pc)
+			verdict = judge(sweep, stretch, rule, pc);
+		seen = rule;
+		sweep->report->nr[verdict]++;
+		sweep->report->pcs++;
+		if (by_pc && ++steps < PC_ROW_STEPS_MAX)
+			next = pc + 1;
+		if (pc < inside && inside < next)
+			next = inside;
+		if (pc < stretch->end - 1 && stretch->end - 1 < next)
+			next = stretch->end - 1;
+		pc = next;
+	}
+}
+
+static void note_fde(struct sweep *sweep, const struct fde_range *fde)
+{
+	uint64_t *covered_end = &sweep->covered_end[fde->eh];
+
+	if (fde->start < *covered_end && fde->end > sweep->overlap_end)
+		sweep->overlap_end = fde->end;
+	if (fde->start<*covered_end && * covered_end> sweep->overlap_end)
+		sweep->overlap_end = *covered_end;
+	if (fde->behind_terminator && fde->end > sweep->terminated_end)
+		sweep->terminated_end = fde->end;
+}
+
+/* Move the FDE list along to @pc: what begins at or below it counts, what comes next is looked at.
+ */
+static void follow_fdes(struct sweep *sweep, uint64_t pc)
+{
+	const struct fde_list *fdes = &sweep->oracle->fdes;
+
+	while (sweep->next_fde < fdes->nr && fdes->ranges[sweep->next_fde].start <= pc) {
+		const struct fde_range *fde = &fdes->ranges[sweep->next_fde++];
+
+		note_fde(sweep, fde);
+		if (fde->end > sweep->covered_end[fde->eh])
+			sweep->covered_end[fde->eh] = fde->end;
+	}
+	for (size_t i = sweep->next_fde; i < fdes->nr && i < sweep->next_fde + PEEK; i++) {
+		if (fdes->ranges[i].start < sweep->covered_end[fdes->ranges[i].eh])
+			note_fde(sweep, &fdes->ranges[i]);
+	}
+}
+
+static uint64_t next_fde_start(const struct sweep *sweep)
+{
+	const struct fde_list *fdes = &sweep->oracle->fdes;
+
+	return sweep->next_fde < fdes->nr ? fdes->ranges[sweep->next_fde].start : UINT64_MAX;
+}
+
+static uint64_t covered_end(const struct sweep *sweep)
+{
+	const uint64_t *end = sweep->covered_end;
+
+	return end[0] > end[1] ? end[0] : end[1];
+}
+
+/* Make sweep->answer hold for @pc. */
+static void ask(struct sweep *sweep, uint64_t pc)
+{
+	struct oracle_answer *answer = &sweep->answer;
+	uint64_t limit = next_fde_start(sweep); /* where an FDE begins libdw is asked again */
+
+	if (answer->status == ORACLE_FRAME && pc >= sweep->answer_start && pc < answer->end)
+		return;
+	oracle_answer_fini(answer);
+	oracle_ask(sweep->oracle, pc, answer);
+	sweep->answer_start = pc;
+	/* and where one ends: libdw's rows may run past it, with an advance past the end */
+	for (size_t i = 0; i < 2; i++) {
+		if (sweep->covered_end[i] > pc && sweep->covered_end[i] < limit)
+			limit = sweep->covered_end[i];
+	}
+	if (answer->status != ORACLE_FRAME || answer->end > limit)
+		answer->end = limit;
+}
+
+/* Judge [sweep->pos, end), over which our exact rows say @row. */
+static void judge_range(struct sweep *sweep, uint64_t end, const struct cfi_row *row)
+{
+	while (sweep->pos < end) {
+		struct stretch stretch = { .start = sweep->pos, .row = row };
+
+		follow_fdes(sweep, sweep->pos);
+		ask(sweep, sweep->pos);
+		stretch.end = sweep->answer.end < end ? sweep->answer.end : end;
+		if (covered_end(sweep) != 0 && sweep->pos >= covered_end(sweep))
+			stretch.gap_size = next_fde_start(sweep) - covered_end(sweep);
+		judge_stretch(sweep, &stretch);
+		sweep->pos = stretch.end;
+	}
+}
+
+static int sweep_row(const struct cfi_row *row, void *ctx)
+{
+	struct sweep *sweep = ctx;
+
+	sweep->report->rows++;
+	judge_range(sweep, row->start, NULL);
+	judge_range(sweep, row->end, row);
+	return 0;
+}
+
+/* Judge the table over everything either side covers, and a little more at both ends. */
+static int sweep_all(struct sweep *sweep, struct fpl_err *err)
+{
+	const struct fde_list *fdes = &sweep->oracle->fdes;
+	uint64_t end = 0;
+	int rc;
+
+	sweep->pos = fdes->nr != 0 ? fdes->ranges[0].start : 0;
+	if (sweep->table->nr_pages != 0 && sweep->pos > sweep->table->first_vaddr)
+		sweep->pos = sweep->table->first_vaddr;
+	rc = cfi_rows_for_each(sweep->elf, NULL, &table_limits_default, sweep_row, sweep, err);
+	for (size_t i = 0; i < fdes->nr; i++) {
+		if (fdes->ranges[i].end > end)
+			end = fdes->ranges[i].end;
+	}
+	if (rc == 0)
+		judge_range(sweep, end, NULL);
+	if (rc == 0)
+		judge_range(sweep, sweep->pos + SPAN, NULL);
+	oracle_answer_fini(&sweep->answer);
+	return rc;
+}
+
+static void give_up(struct report *report, enum report_status status, const struct fpl_err *err)
+{
+	report->status = status;
+	snprintf(report->message, sizeof(report->message), "%s", err->msg);
+}
+
+static void verify_elf(const struct elf_file *elf, const char *path, struct report *ret)
+{
+	struct fpl_err err = { 0 };
+	struct table *table = NULL;
+	struct oracle *oracle = NULL;
+	struct sweep sweep = { .elf = elf, .report = ret };
+	int rc = table_compile(elf, NULL, &table_limits_default, &table, &err);
+
+	if (rc != 0) {
+		give_up(ret, rc == -ENODATA ? REPORT_NO_CFI : REPORT_REFUSED, &err);
+		return;
+	}
+	rc = oracle_open(path, &oracle, &err);
+	if (rc == 0) {
+		sweep.table = table;
+		sweep.oracle = oracle;
+		rc = sweep_all(&sweep, &err);
+		ret->fdes = oracle->fdes.nr;
+	}
+	if (rc != 0)
+		give_up(ret, REPORT_FAILED, &err);
+	oracle_close(oracle);
+	table_destroy(table);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void verify_file(const char *path, struct report *ret)
+{
+	uint64_t start_ns = cpu_ns();
+	struct elf_file *elf = NULL;
+	struct fpl_err err = { 0 };
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->status = REPORT_DONE;
+	rc = elf_file_open_path(path, &elf, &err);
+	if (rc != 0)
+		give_up(ret, rc == -ENOEXEC ? REPORT_SKIPPED : REPORT_FAILED, &err);
+	else if (elf->machine != EM_X86_64 || (elf->type != ET_EXEC && elf->type != ET_DYN))
+		ret->status = REPORT_SKIPPED;
+	else
+		verify_elf(elf, path, ret);
+	elf_file_close(elf);
+	ret->cpu_ns = cpu_ns() - start_ns;
+}
