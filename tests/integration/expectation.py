@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expected stacks (fixtures/expect/README) and how a sampled stack is compared with them."""
+
+import os
+import re
+
+ALWAYS_ALLOWED_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
+CFI_ORIGINS = {"cfi", "cfi_user"}
+
+_TOKEN = re.compile(r"^(?P<exact>!?)(?P<names>[^/{}?*+]+?)(?:/(?P<origin>[a-z_]+))?"
+                    r"(?P<times>\{\d+(?:,\d+)?\}|\?|\*|\+)?$")
+
+
+class Frame:
+    """One user frame: what fpless said, and what the file says about the same address."""
+
+    def __init__(self, record, files):
+        self.object = record.get("object")
+        self.symbol = record.get("symbol")
+        self.origin = record.get("origin")
+        self.exact = record.get("exact", False)
+        self.address = int(record["vaddr"] if self.object else record["addr"], 16)
+        self.lookup = self.address - (0 if self.exact else 1)
+        self.names = files.find(self.object) if self.object else None
+        self.aliases = self.names.aliases(self.lookup) if self.names else set()
+        self.section = self.names.section(self.lookup) if self.names else None
+        self.basename = os.path.basename(self.object or "").removesuffix(" (deleted)")
+
+    def matches(self, name):
+        """Whether NAME, [OBJECT], (SECTION) or [anon] of an expectation means this frame."""
+        if name == "[anon]":
+            return self.object is None
+        if name.startswith("["):
+            return name[1:-1] in (self.basename, self.object)
+        if name.startswith("("):
+            return self.section == name[1:-1] and not self.aliases
+        return name in self.aliases
+
+    def __str__(self):
+        where = "|".join(sorted(self.aliases)) or self.symbol or self.section or "?"
+        mark = "" if self.origin in CFI_ORIGINS else "/" + str(self.origin)
+        return f"{'!' if self.exact else ''}{where}@{self.basename or 'anon'}" \
+               f"+{self.address:#x}{mark}"
+
+
+class Token:
+    """One word of a `stack` line: which frames it takes, and how many."""
+
+    def __init__(self, text):
+        match = _TOKEN.match(text)
+        if not match:
+            raise ValueError(f"not a frame: {text!r}")
+        self.text = text
+        self.exact = bool(match["exact"])
+        self.names = match["names"].split("|")
+        self.origin = match["origin"]
+        times = match["times"] or "{1}"
+        if times[0] == "{":
+            bounds = [int(n) for n in times[1:-1].split(",")]
+            self.least, self.most = bounds[0], bounds[-1]
+        else:
+            self.least = 1 if times == "+" else 0
+            self.most = 1 if times == "?" else 1 << 30
+
+    def takes(self, frame, is_leaf):
+        origins = {self.origin} if self.origin else CFI_ORIGINS
+        return (any(frame.matches(name) for name in self.names)
+                and (self.origin == "any" or frame.origin in origins)
+                and frame.exact == (self.exact or is_leaf))
+
+
+class Pattern:
+    """A whole stack, leaf first."""
+
+    def __init__(self, text, must_appear=True):
+        self.text = text
+        self.must_appear = must_appear
+        self.tokens = [Token(word) for word in text.split()]
+
+    def matches(self, frames):
+        # States (token, how many frames it has taken); a token is left once it has its least.
+        states = self._close({(0, 0)})
+        for i, frame in enumerate(frames):
+            taken = {(t, n + 1) for t, n in states if t < len(self.tokens)
+                     and n < self.tokens[t].most and self.tokens[t].takes(frame, i == 0)}
+            states = self._close(taken)
+            if not states:
+                return False
+        return any(t == len(self.tokens) for t, _ in states)
+
+    def _close(self, states):
+        todo = list(states)
+        closed = set(states)
+        while todo:
+            t, n = todo.pop()
+            if t < len(self.tokens) and n >= self.tokens[t].least and (t + 1, 0) not in closed:
+                closed.add((t + 1, 0))
+                todo.append((t + 1, 0))
+        return closed
+
+
+class Expectation:
+    """A file of fixtures/expect."""
+
+    def __init__(self, text):
+        self.run = self.spin = None
+        self.options, self.patterns, self.distinct, self.jumps = [], [], [], set()
+        self.stops, self.others = {"outermost"}, set(ALWAYS_ALLOWED_STOPS)
+        self.samples, self.kernel_threads = 20, False
+        tail = ""
+        for line in text.splitlines():
+            if not line.strip() or line.startswith("#"):
+                continue
+            key, _, value = line.partition(":")
+            words = value.split()
+            if key == "run":
+                self.run = words
+            elif key == "options":
+                self.options = words
+            elif key == "spin":
+                self.spin = words
+            elif key == "tail":
+                tail = value
+            elif key in ("stack", "stack?"):
+                self.patterns.append(Pattern(value.replace("@tail", tail), key == "stack"))
+            elif key == "stop":
+                self.stops = set(words)
+            elif key == "others":
+                self.others |= set(words)
+            elif key == "distinct":
+                self.distinct.append((words[0], int(words[1])))
+            elif key == "jumps":
+                self.jumps |= set(words)
+            elif key == "samples":
+                self.samples = int(words[0])
+            elif key == "kernel_threads":
+                self.kernel_threads = words == ["yes"]
+            else:
+                raise ValueError(f"not a key: {key!r}")
+        if not self.run or not self.spin or not self.patterns:
+            raise ValueError("an expectation needs run, spin and stack")
+
+
+def call_site_fault(frames, jumps):
+    """What is wrong with the return addresses of a stack, by the disassembly; None if nothing.
+
+    Each must follow a call, and where the call is direct, the frame below must be what it calls,
+    or something that one of `jumps` went on to.
+    """
+    for below, frame in zip(frames, frames[1:]):
+        if not frame.names or frame.exact:
+            continue
+        sites = frame.names.return_sites()
+        if frame.address not in sites:
+            return f"{frame} does not follow a call"
+        callee = sites[frame.address]
+        if callee is None or below.names is not frame.names:
+            continue
+        called = _whole(frame.names.aliases(callee))
+        if called and not called & (_whole(below.aliases) | jumps):
+            return f"{frame} calls {'|'.join(called)}, not {below}"
+    return None
+
+
+def _whole(names):
+    """Names of functions without the suffix of their cold parts."""
+    return {name.removesuffix(".cold") for name in names}
+
+
+class Judge:
+    """Compares the stacks of a run with an expectation; `faults` is what is wrong, in words."""
+
+    def __init__(self, expectation, files):
+        self.expectation = expectation
+        self.files = files
+        self.symbols_told = True  # the records carry symbols
+        self.faults = []
+        self.judged = self.others = self.kernel_threads = 0
+        self.by_pattern = [0] * len(expectation.patterns)
+        self.leaf_pcs = {}  # function: {address}
+
+    def add(self, stack):
+        """One `stack` record of the .jsonl."""
+        count, stop = stack["count"], stack["stop"]
+        frames = [Frame(record, self.files) for record in stack["user"]]
+        if stop is None:
+            self.kernel_threads += count
+            if frames:
+                self._fault(count, "user frames without a stop", frames, stop)
+            return
+        if frames and any(frames[0].matches(name) for name in self.expectation.spin):
+            self.judged += count
+            self._judge(frames, stop, count)
+        else:
+            self.others += count
+            if stop not in self.expectation.others:
+                self._fault(count, "incomplete outside the spin functions", frames, stop)
+        self._check_any(frames, stop, count)
+
+    def _judge(self, frames, stop, count):
+        for i, pattern in enumerate(self.expectation.patterns):
+            if pattern.matches(frames):
+                self.by_pattern[i] += count
+                break
+        else:
+            self._fault(count, "not an expected stack", frames, stop)
+        if stop not in self.expectation.stops:
+            self._fault(count, "not an expected stop", frames, stop)
+        for name, _ in self.expectation.distinct:
+            if frames[0].matches(name):
+                self.leaf_pcs.setdefault(name, set()).add(frames[0].address)
+
+    def _check_any(self, frames, stop, count):
+        """What holds for every stack, expected or not."""
+        for frame in frames:
+            if self.symbols_told and frame.aliases and frame.symbol not in frame.aliases and \
+                    not any(alias.startswith("_Z") for alias in frame.aliases):
+                self._fault(count, f"{frame} is called {frame.symbol!r}", frames, stop)
+        fault = call_site_fault(frames, self.expectation.jumps)
+        if fault:
+            self._fault(count, fault, frames, stop)
+        if stop == "outermost" and not self._is_outermost(frames[-1]):
+            self._fault(count, "does not end in an entry or a thread's start", frames, stop)
+
+    @staticmethod
+    def _is_outermost(frame):
+        names = frame.aliases or {frame.symbol}
+        if names & {"_start", "_dl_start_user", "clone3", "__clone3", "clone", "__clone"}:
+            return True
+        if frame.names:
+            return frame.names.entry <= frame.address < frame.names.entry + 64
+        # A stripped libc or ld.so says no more; clone3 has no symbol there.
+        return frame.basename in ("libc.so.6", "ld-linux-x86-64.so.2")
+
+    def _fault(self, count, what, frames, stop):
+        shown = " ".join(str(frame) for frame in frames[:12])
+        if len(frames) > 12:
+            shown += f" ... {len(frames)} frames ... {frames[-1]}"
+        self.faults.append(f"{count} samples: {what}: stop {stop}: {shown}")
+
+    def finish(self):
+        """What only the whole run shows; returns all faults."""
+        expected = self.expectation
+        if self.judged < expected.samples:
+            self.faults.append(f"{self.judged} samples in {expected.spin}, "
+                               f"at least {expected.samples} expected")
+        for pattern, count in zip(expected.patterns, self.by_pattern):
+            if pattern.must_appear and not count:
+                self.faults.append(f"no sample of:{pattern.text}")
+        for name, least in expected.distinct:
+            if len(self.leaf_pcs.get(name, ())) < least:
+                self.faults.append(f"samples on {len(self.leaf_pcs.get(name, ()))} pcs of {name}, "
+                                   f"at least {least} expected")
+        if expected.kernel_threads and not self.kernel_threads:
+            self.faults.append("no sample of a kernel thread")
+        return self.faults

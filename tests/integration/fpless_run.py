@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs fpless and reads what it wrote."""
+
+import json
+import os
+import subprocess
+import sys
+
+from elf_names import ElfNames
+
+SKIPPED = 77
+TIMEOUT_S = 100  # of one run of fpless: hung, not slow
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(SKIPPED)
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("sampling needs root")
+
+
+class Files:
+    """ELF files whose names the tests know: those in the given folders."""
+
+    def __init__(self, *folders):
+        self.folders = [os.path.realpath(folder) for folder in folders]
+        self.cache = {}
+
+    def find(self, path):
+        path = path.removesuffix(" (deleted)")
+        if path not in self.cache:
+            known = os.path.dirname(os.path.realpath(path)) in self.folders
+            try:
+                self.cache[path] = ElfNames(path) if known else None
+            except (OSError, ValueError):
+                self.cache[path] = None
+        return self.cache[path]
+
+
+class Run:
+    """One run of `fpless profile`: exit status, outputs, books."""
+
+    def __init__(self, fpless, folder, args, env=None):
+        self.folder = folder
+        self.jsonl_path = os.path.join(folder, "out.jsonl")
+        self.folded_path = os.path.join(folder, "out.folded")
+        self.stats_path = os.path.join(folder, "stats.json")
+        self.command = [fpless, "profile", "-o", self.jsonl_path, "-o", self.folded_path,
+                        "--stats", self.stats_path] + args
+        done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=TIMEOUT_S, env=env, check=False)
+        self.status = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr.decode("utf-8", "backslashreplace")
+        self.meta = self.books = self.stats = None
+        self.stacks = []
+        if self.status == 0:
+            self._load()
+
+    def _load(self):
+        with open(self.jsonl_path, encoding="utf-8") as file:
+            records = [json.loads(line) for line in file]
+        self.meta, self.books = records[0], records[-1]
+        self.stacks = records[1:-1]
+        with open(self.stats_path, encoding="utf-8") as file:
+            self.stats = json.load(file)
+
+    def faults(self):
+        """What is wrong with the books and between the files; empty if nothing."""
+        if self.status:
+            return [f"exit status {self.status}: {self.stderr}"]
+        return book_faults(self.meta, self.stacks, self.books, self.stats, self._folded_sum())
+
+    def _folded_sum(self):
+        with open(self.folded_path, "rb") as file:
+            return sum(int(line.rsplit(b" ", 1)[1]) for line in file)
+
+
+def book_faults(meta, stacks, books, stats, folded_sum):
+    """The rules of the books (docs: Definitions), recomputed from the stacks themselves."""
+    faults = []
+
+    def same(what, got, expected):
+        if got != expected:
+            faults.append(f"{what}: {got}, expected {expected}")
+
+    same("first record", (meta["type"], meta["format"]), ("meta", 1))
+    same("last record", books["type"], "books")
+    same("kinds between", {stack["type"] for stack in stacks} - {"stack"}, set())
+    counted = sum(stack["count"] for stack in stacks)
+    same("books.shown against the stacks", books["shown"], counted)
+    same("folded against the stacks", folded_sum, counted)
+    same("fired", books["fired"], books["shown"] + books["idle"] + books["filtered"]
+         + sum(books["lost"].values()))
+    for key in ("fired", "shown", "idle", "filtered", "lost", "user_samples", "complete", "stop"):
+        same(f"stats.{key} against the books", stats[key], books[key])
+    same("user_samples", books["user_samples"],
+         sum(stack["count"] for stack in stacks if stack["stop"] is not None))
+    for stop, count in books["stop"].items():
+        same(f"stop.{stop}", count,
+             sum(stack["count"] for stack in stacks if stack["stop"] == stop))
+    same("complete", books["complete"], books["stop"]["outermost"])
+    origins = {}
+    for stack in stacks:
+        for frame in stack["user"]:
+            origins[frame["origin"]] = origins.get(frame["origin"], 0) + stack["count"]
+    for origin, count in books["frames_by_origin"].items():
+        same(f"frames_by_origin.{origin}", count, origins.get(origin, 0))
+    return faults

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: run_fixture.py FPLESS FIXTURES EXPECTATION
+
+Profiles a program with known stacks and compares every sample with them, frame by frame.
+"""
+
+import collections
+import os
+import shutil
+import sys
+import tempfile
+
+from expectation import Expectation, Judge
+from fpless_run import Files, Run, need_root, skip
+
+HZ = 997  # no divisor of the kernel's tick
+
+
+def command(expectation, fixtures, folder):
+    words = [word.replace("@DIR@", fixtures).replace("@TMP@", folder) for word in expectation.run]
+    words[0] = os.path.join(fixtures, words[0])
+    if not os.path.exists(words[0]):
+        skip(f"{words[0]} is not built: its compiler or linker is not installed")
+    return words
+
+
+def report(run, judge, faults):
+    stops = collections.Counter()
+    for stack in run.stacks:
+        stops[str(stack["stop"])] += stack["count"]
+    print(f"{judge.judged} samples judged, {judge.others} others, {judge.kernel_threads} without "
+          f"a user part; stops: {dict(stops)}; origins: {run.books and run.books['frames_by_origin']}")
+    for pattern, count in zip(judge.expectation.patterns, judge.by_pattern):
+        print(f"  {count:6} {pattern.text.strip()}")
+    for fault in faults[:20]:
+        print("FAULT:", fault)
+    if len(faults) > 20:
+        print(f"FAULT: and {len(faults) - 20} more")
+
+
+def main():
+    fpless, fixtures, path = sys.argv[1:4]
+    fixtures = os.path.realpath(fixtures)
+    with open(path, encoding="utf-8") as file:
+        expectation = Expectation(file.read())
+    need_root()
+    folder = tempfile.mkdtemp(prefix="fpless-test-")
+    try:
+        args = ["-F", str(HZ), "-d", "60", *expectation.options, "--",
+                *command(expectation, fixtures, folder)]
+        run = Run(fpless, folder, args)
+        judge = Judge(expectation, Files(fixtures, folder))
+        for stack in run.stacks:
+            judge.add(stack)
+        faults = run.faults() + (judge.finish() if run.status == 0 else [])
+        report(run, judge, faults)
+        if faults and os.environ.get("FPLESS_TEST_KEEP"):
+            shutil.copytree(folder, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
+        return 1 if faults else 0
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
