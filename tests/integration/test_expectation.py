@@ -127,9 +127,11 @@ class StackIsCompared(unittest.TestCase):
 
     def test_section_and_anonymous_frames_are_named(self):
         text = EXPECTATION.replace("spin: spin", "spin: (.plt) [anon]")
-        text = text.replace("stack: spin", "stack: (.plt)|[anon]")
+        text = text.replace("stack: spin inner outer", "stack: (.plt)|[anon]")
+        rest = [frame(0x1320)] + GOOD[4:]  # main, behind an indirect call
         for leaf in (frame(0x810, exact=True), frame(0x810, exact=True, path=None)):
-            self.assertEqual(faults_of([leaf] + GOOD[1:], text=text), [])
+            self.assertEqual(faults_of([leaf] + rest, text=text), [])
+        self.assertNotEqual(faults_of([frame(0x910, exact=True)] + rest, text=text), [])
 
 
 class PatternCounts(unittest.TestCase):
