@@ -132,7 +132,7 @@ void compact_pack(const struct cfi_row *row, struct compact_rule *ret)
 	ret->nr_slots = 1 + (nr + 1) / 2;
 }
 
-int rule_set_init(struct rule_set *set)
+int rule_set_init(struct rule_set *set, const char *name, struct fpl_err *err)
 {
 	*set = (struct rule_set){
 		.slots = calloc(SLOTS_MIN, sizeof(*set->slots)),
@@ -140,8 +140,11 @@ int rule_set_init(struct rule_set *set)
 		.cap_slots = SLOTS_MIN,
 		.hash = calloc(HASH_MIN, sizeof(*set->hash)),
 		.nr_hash = HASH_MIN,
+		.name = name,
 	};
-	return set->slots && set->hash ? 0 : -ENOMEM;
+	if (!set->slots || !set->hash)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	return 0;
 }
 
 void rule_set_fini(struct rule_set *set)
@@ -170,13 +173,13 @@ static unsigned rule_nr_slots(const struct fpl_rule *rule)
 	return rule->flags & FPL_RULE_EXT ? 1 + (ext->count + 1u) / 2 : 1;
 }
 
-static int hash_grow(struct rule_set *set)
+static int hash_grow(struct rule_set *set, struct fpl_err *err)
 {
 	size_t nr_hash = 2 * set->nr_hash;
 	uint16_t *hash = calloc(nr_hash, sizeof(*hash));
 
 	if (!hash)
-		return -ENOMEM;
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", set->name);
 	for (size_t i = 0; i < set->nr_hash; i++) {
 		uint16_t slot = set->hash[i];
 
@@ -197,23 +200,25 @@ static int hash_grow(struct rule_set *set)
 }
 
 /* Make room for the rule and its reach. */
-static int slots_grow(struct rule_set *set, unsigned nr_slots)
+static int slots_grow(struct rule_set *set, unsigned nr_slots, struct fpl_err *err)
 {
 	if (set->nr_slots + nr_slots > FPL_RULES_MAX)
-		return -EFBIG;
+		return fpl_fail(err, -EFBIG, "%s: its rules need more than %u slots", set->name,
+				FPL_RULES_MAX);
 	if (set->nr_slots + nr_slots <= set->cap_slots)
 		return 0;
 
 	struct fpl_rule *slots = reallocarray(set->slots, 2 * set->cap_slots, sizeof(*slots));
 
 	if (!slots)
-		return -ENOMEM;
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", set->name);
 	set->slots = slots;
 	set->cap_slots *= 2;
 	return 0;
 }
 
-int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_slots)
+int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_slots,
+		 struct fpl_err *err)
 {
 	size_t at = rule_hash(rule, nr_slots) & (set->nr_hash - 1);
 	size_t size = nr_slots * sizeof(*rule);
@@ -227,7 +232,7 @@ int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_
 		    memcmp(known, rule, size) == 0)
 			return set->hash[at];
 	}
-	code = slots_grow(set, nr_slots);
+	code = slots_grow(set, nr_slots, err);
 	if (code)
 		return code;
 	memcpy(&set->slots[set->nr_slots], rule, size);
@@ -236,7 +241,7 @@ int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_
 	set->nr_rules++;
 	set->nr_ext += nr_slots > 1;
 	if (2 * set->nr_rules >= set->nr_hash) {
-		code = hash_grow(set);
+		code = hash_grow(set, err);
 		if (code)
 			return code;
 	}

@@ -30,10 +30,11 @@ struct rule_set {
 	uint16_t *hash; /* owned [nr_hash]: slot of a rule; 0: free */
 	size_t nr_hash; /* a power of two, at least twice nr_rules */
 	size_t nr_rules, nr_ext;
+	const char *name; /* borrowed: of the file, for messages */
 };
 
 /* Errors: -ENOMEM. */
-FPL_MUST_CHECK int rule_set_init(struct rule_set *set);
+FPL_MUST_CHECK int rule_set_init(struct rule_set *set, const char *name, struct fpl_err *err);
 void rule_set_fini(struct rule_set *set);
 
 /*
@@ -41,4 +42,4 @@ void rule_set_fini(struct rule_set *set);
  * or -EFBIG when the table has no room for another, or -ENOMEM.
  */
 FPL_MUST_CHECK int rule_set_add(struct rule_set *set, const struct fpl_rule *rule,
-				unsigned nr_slots);
+				unsigned nr_slots, struct fpl_err *err);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_SIZE_VADDR = 1 << FPL_PAGE_LOG2, DICT_MAX = 256, PAGE_ALIGN = 8 };
+enum { PAGE_SIZE_VADDR = 1 << FPL_PAGE_LOG2, DICT_MAX = 256, LOCAL_BITS = 8, PAGE_ALIGN = 8 };
 
 /* Offset 0 of an image means "no page", so the first page begins behind it. */
 enum { IMAGE_FIRST_OFF = 8 };
@@ -57,7 +57,9 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	uint64_t first_page = first >> FPL_PAGE_LOG2;
 	uint64_t nr_pages = ((end - 1) >> FPL_PAGE_LOG2) - first_page + 1;
 
-	*image = (struct image){ .table = table, .budget = budget, .page_idx = UINT32_MAX };
+	*image = (struct image){
+		.table = table, .budget = budget, .page_idx = UINT32_MAX, .page_vaddr = UINT64_MAX
+	};
 	table->first_vaddr = first_page << FPL_PAGE_LOG2;
 	table->nr_pages = (uint32_t)nr_pages;
 	table->image_bytes = IMAGE_FIRST_OFF;
@@ -84,34 +86,42 @@ void image_fini(struct image *image)
 static uint32_t number_slots(struct image *image, uint16_t *dict)
 {
 	struct image_page *page = image->page;
-	uint32_t stamp = image->page_idx + 1;
+	uint32_t stamp = (image->page_idx + 1) << LOCAL_BITS;
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < page->nr; i++) {
 		uint16_t slot = page->slot[i];
 
-		if (page->stamp[slot] == stamp)
+		if (page->local[slot] >> LOCAL_BITS == stamp >> LOCAL_BITS)
 			continue;
 		if (nr == DICT_MAX)
 			return 0;
-		page->stamp[slot] = stamp;
-		page->local[slot] = (uint8_t)nr;
+		page->local[slot] = stamp | nr;
 		dict[nr++] = slot;
 	}
 	return nr;
 }
 
-/* first[s] for every span, from the rows' pcs. */
+/*
+ * first[s] for every span, from the rows' pcs: going down, the last to write an entry is the first
+ * row of its span, and spans without a row take over what the one behind them has.
+ */
 static void write_first(const struct image_page *page, uint16_t *first)
 {
-	uint32_t span = 0;
+	uint32_t next = page->nr;
+	uint32_t span = FPL_NR_SPANS;
 
-	for (uint32_t i = 0; i < page->nr; i++)
-		for (uint32_t last = page->low[i] >> FPL_SPAN_LOG2; span <= last; span++)
-			first[span] = (uint16_t)i;
-	for (; span <= FPL_NR_SPANS; span++)
-		first[span] = (uint16_t)page->nr;
-	first[span] = 0;
+	first[span + 1] = 0;
+	first[span] = (uint16_t)next;
+	for (uint32_t i = page->nr; i-- > 0;) {
+		uint32_t own = page->low[i] >> FPL_SPAN_LOG2;
+
+		while (span > own + 1)
+			first[--span] = (uint16_t)next;
+		span = own + 1;
+		next = i;
+		first[own] = (uint16_t)i;
+	}
 }
 
 static void write_narrow(const struct image_page *page, uint16_t *rows)
@@ -174,11 +184,9 @@ static void page_add(struct image_page *page, uint16_t low, uint32_t slot)
 /* Finish pages up to @page_idx and begin that one; what was in force goes on at its first byte. */
 static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *err)
 {
-	if (image->page_idx == UINT32_MAX) {
+	if (image->page_idx == UINT32_MAX)
 		image->page_idx = page_idx;
-		image->page->nr = 0;
-	}
-	while (image->page_idx < page_idx) {
+	for (; image->page_idx < page_idx; image->page_idx++) {
 		if (image->page->nr == 0)
 			page_add(image->page, 0, image->slot);
 
@@ -186,14 +194,13 @@ static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *
 
 		if (code)
 			return code;
-		image->page_idx++;
 		image->page->nr = 0;
 	}
+	image->page_vaddr = image->table->first_vaddr + ((uint64_t)page_idx << FPL_PAGE_LOG2);
 	return 0;
 }
 
-/* From @vaddr on @slot is in force. */
-static int change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_err *err)
+int image_change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_err *err)
 {
 	uint64_t page_idx = (vaddr - image->table->first_vaddr) >> FPL_PAGE_LOG2;
 	uint16_t low = (uint16_t)vaddr;
@@ -213,18 +220,6 @@ static int change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl
 	return 0;
 }
 
-int image_add(struct image *image, uint64_t start, uint64_t end, uint32_t slot, struct fpl_err *err)
-{
-	if (start - image->end > IMAGE_GAP_MAX) {
-		int code = change(image, image->end, 0, err);
-
-		if (code)
-			return code;
-	}
-	image->end = end;
-	return change(image, start, slot, err);
-}
-
 /* Whatever goes on behind the last row must not: the pages up to there are written. */
 static int finish_pages(struct image *image, struct fpl_err *err)
 {
@@ -235,7 +230,7 @@ static int finish_pages(struct image *image, struct fpl_err *err)
 	if (image->page_idx == UINT32_MAX)
 		return 0;
 	if (image->end < pages_end)
-		code = change(image, image->end, 0, err);
+		code = image_change(image, image->end, 0, err);
 	if (code == 0)
 		code = move_to_page(image, table->nr_pages, err);
 	return code;

@@ -7,14 +7,19 @@
 #include "base/cleanup.h"
 #include "unwind/cfi_file.h"
 #include "unwind/compact.h"
+#include "unwind/fast.h"
 #include "unwind/image.h"
 #include "unwind/table_compile.h"
+
+/* A piece of the longest program the fast interpreter takes costs well under a millisecond. */
+enum { CHECK_EVERY_PIECES = 1024 };
 
 /* One compilation. */
 struct compiler {
 	struct cfi_file *file; /* borrowed */
 	struct rule_set rules;
 	struct image image;
+	struct fast fast;
 	struct table *table; /* borrowed */
 	struct fpl_err *err;
 };
@@ -28,6 +33,7 @@ static void cleanup_compiler(struct compiler *compiler)
 {
 	rule_set_fini(&compiler->rules);
 	image_fini(&compiler->image);
+	fast_fini(&compiler->fast);
 }
 
 void table_destroy(struct table *table)
@@ -57,33 +63,57 @@ static int add_row(const struct cfi_row *row, void *ctx)
 	compact_pack(row, &packed);
 
 	int slot = rule_set_add(&compiler->rules, (const struct fpl_rule *)(const void *)&packed,
-				packed.nr_slots);
+				packed.nr_slots, compiler->err);
 
-	if (slot == -EFBIG)
-		return fpl_fail(compiler->err, -EFBIG, "%s: more than %u rules",
-				compiler->file->budget.name, FPL_RULES_MAX);
 	if (slot < 0)
-		return fpl_fail(compiler->err, slot, "%s: out of memory",
-				compiler->file->budget.name);
+		return slot;
 	stats->rows_raw++;
 	stats->rows_expr += is_expr(&packed);
 	stats->covered_bytes += row->end - row->start;
 	return image_add(&compiler->image, row->start, row->end, (uint32_t)slot, compiler->err);
 }
 
-static int add_piece(struct compiler *compiler, const struct cfi_piece *piece)
+/* The rows of a piece: of a plain program by the fast interpreter, as far as it gets. */
+static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 {
 	struct table_stats *stats = &compiler->table->stats;
 	uint64_t end;
-	int code = cfi_file_run(compiler->file, piece, add_row, compiler, &end, compiler->err);
+	int code;
 
-	if (piece->fde & CFI_PIECE_PLT)
-		stats->plt_bytes_synth += piece->end - piece->start;
+	if (piece.fde & CFI_PIECE_PLT) {
+		stats->plt_bytes_synth += piece.end - piece.start;
+	} else {
+		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
+		if (code || end == piece.end)
+			return code;
+		piece.start = end;
+	}
+	code = cfi_file_run(compiler->file, &piece, add_row, compiler, &end, compiler->err);
 	if (code != CFA_BAD)
 		return code;
 	/* No rule for the rest, and no row before it may run over it. */
 	stats->fdes_bad++;
-	return image_add(&compiler->image, end, piece->end, 0, compiler->err);
+	return image_add(&compiler->image, end, piece.end, 0, compiler->err);
+}
+
+static int add_pieces(struct compiler *compiler)
+{
+	struct cfi_file *file = compiler->file;
+	struct budget *budget = &file->budget;
+	uint64_t rows_before = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < file->nr_pieces && code == 0; i++) {
+		code = add_piece(compiler, file->pieces[i]);
+		if (i % CHECK_EVERY_PIECES == 0 && code == 0) {
+			budget->rows += compiler->fast.rows - rows_before;
+			rows_before = compiler->fast.rows;
+			code = budget_check(budget, compiler->err);
+		}
+	}
+	compiler->table->stats.rows_raw += compiler->fast.rows;
+	compiler->table->stats.covered_bytes += compiler->fast.covered_bytes;
+	return code;
 }
 
 static void fill_stats(struct compiler *compiler)
@@ -109,16 +139,20 @@ int table_compile_file(struct cfi_file *file, struct table **ret, struct fpl_err
 	CLEANUP(cleanup_compiler)
 	struct compiler compiler = { .file = file, .table = table, .err = err };
 
-	if (!table || rule_set_init(&compiler.rules))
+	if (!table)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
 
-	int code = image_init(&compiler.image, table, file->text[0].start,
-			      file->text[file->nr_text - 1].end, &file->budget, err);
+	int code = rule_set_init(&compiler.rules, file->budget.name, err);
 
 	if (code == 0)
+		code = image_init(&compiler.image, table, file->text[0].start,
+				  file->text[file->nr_text - 1].end, &file->budget, err);
+	if (code == 0)
+		code = fast_init(&compiler.fast, file, &compiler.rules, &compiler.image, err);
+	if (code == 0) {
 		compiler.image.end = file->pieces[0].start;
-	for (size_t i = 0; i < file->nr_pieces && code == 0; i++)
-		code = add_piece(&compiler, &file->pieces[i]);
+		code = add_pieces(&compiler);
+	}
 	if (code == 0)
 		code = image_finish(&compiler.image, &compiler.rules, err);
 	if (code)

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/fast.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/arch_x86_64.h"
+
+enum {
+	/* The only factors compilers write for x86-64: offsets are then words below the CFA. */
+	CODE_ALIGN = 1,
+	DATA_ALIGN = -8,
+	REMEMBER_MAX = 8,	 /* deeper is left to the general interpreter */
+	PROGRAM_MAX = 64 * 1024, /* bytes; in longer ones the budget must be looked at in between */
+	OFFSET_WORDS_MAX = 126,
+};
+
+/* Bits of rule_words.low. */
+enum { REG_SHIFT = 16, CFA_OFF_SHIFT = 32 };
+
+struct fast_state {
+	struct rule_words words, initial;
+	struct rule_words remembered[REMEMBER_MAX];
+	unsigned nr_remembered;
+	uint64_t pc;
+	const uint8_t *pos, *end;
+};
+
+/* By column: 1 + bit of its byte in rule_words.high; 0: it has none. */
+static const uint8_t saved_bit[64] = {
+	[3] = 1, [6] = 9, [12] = 17, [13] = 25, [14] = 33, [15] = 41,
+};
+
+int fast_init(struct fast *fast, struct cfi_file *file, struct rule_set *rules, struct image *image,
+	      struct fpl_err *err)
+{
+	fast->file = file;
+	fast->rules = rules;
+	fast->image = image;
+	fast->starts = calloc(file->list.nr_cies + 1, sizeof(*fast->starts));
+	if (!fast->starts)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	return 0;
+}
+
+void fast_fini(struct fast *fast)
+{
+	free(fast->starts);
+}
+
+static int find_start(struct fast *fast, struct cfi_cie *cie, struct fast_start *start,
+		      struct fpl_err *err)
+{
+	struct compact_rule packed;
+	int code = 0;
+
+	start->known = true;
+	if (!cie->started)
+		code = cfa_program_start(&fast->file->machine, cie, err);
+	if (code || cie->bad || cie->code_align != CODE_ALIGN || cie->data_align != DATA_ALIGN ||
+	    cie->ra_column != ARCH_RA_COLUMN || cie->initial.cfa != FPL_CFA_REG ||
+	    cie->initial.cfa_reg >= FPL_NR_REGS)
+		return code;
+
+	struct cfi_row initial = cie->initial;
+
+	initial.signal = cie->signal;
+	compact_pack(&initial, &packed);
+	memcpy(&start->words, &packed.rule, sizeof(start->words));
+	start->usable = packed.nr_slots == 1 && packed.rule.cfa == FPL_CFA_REG &&
+			packed.rule.from_reg == 0 &&
+			!(packed.rule.flags & (FPL_RULE_END | FPL_RULE_RA_REG));
+	return 0;
+}
+
+/* The slot of the rule @words, from the cache where it is there. */
+static inline int intern(struct fast *fast, struct rule_words words, struct fpl_err *err)
+{
+	uint64_t hash = (words.low * 0x9e3779b97f4a7c15ull) ^ (words.high * 0xc2b2ae3d27d4eb4full);
+	struct fast_entry *entry = &fast->cache[hash >> (64 - FAST_CACHE_LOG2)];
+
+	if (__builtin_expect(entry->words.low == words.low && entry->words.high == words.high, 1))
+		return (int)entry->slot;
+
+	struct fpl_rule rule;
+
+	memcpy(&rule, &words, sizeof(rule));
+
+	int slot = rule_set_add(fast->rules, &rule, 1, err);
+
+	if (slot > 0)
+		*entry = (struct fast_entry){ words, (uint32_t)slot };
+	return slot;
+}
+
+/* A ULEB128 of at most four bytes; -1 where it is longer or cut. */
+static inline int64_t read_uleb(struct fast_state *state)
+{
+	uint32_t value = 0;
+
+	for (unsigned shift = 0; shift < 28 && state->pos < state->end; shift += 7) {
+		uint8_t byte = *state->pos++;
+
+		value |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	return -1;
+}
+
+/* An unsigned number of @size bytes; -1 where it is cut. */
+static inline int64_t read_uint(struct fast_state *state, size_t size)
+{
+	uint32_t value = 0;
+
+	if ((size_t)(state->end - state->pos) < size)
+		return -1;
+	memcpy(&value, state->pos, size);
+	state->pos += size;
+	return value;
+}
+
+static inline bool set_offset(struct fast_state *state, unsigned column)
+{
+	int64_t words = read_uleb(state);
+	int shift = saved_bit[column] - 1;
+
+	if (column == ARCH_RA_COLUMN)
+		return words == 1; /* where the ABI has it: nothing to say */
+	if (shift < 0 || words < 0 || words > OFFSET_WORDS_MAX)
+		return false;
+	state->words.high = (state->words.high & ~(0xffull << shift)) | (uint64_t)(uint8_t)-words
+										<< shift;
+	return true;
+}
+
+static inline bool restore_reg(struct fast_state *state, unsigned column)
+{
+	int shift = saved_bit[column] - 1;
+
+	if (shift < 0)
+		return false;
+
+	uint64_t mask = 0xffull << shift;
+
+	state->words.high = (state->words.high & ~mask) | (state->initial.high & mask);
+	return true;
+}
+
+static inline bool def_cfa_register(struct fast_state *state)
+{
+	int64_t reg = read_uleb(state);
+
+	if (reg < 0 || reg >= FPL_NR_REGS)
+		return false;
+	state->words.low = (state->words.low & ~(0xffull << REG_SHIFT)) | (uint64_t)reg
+										  << REG_SHIFT;
+	return true;
+}
+
+static inline bool def_cfa_offset(struct fast_state *state)
+{
+	int64_t off = read_uleb(state);
+
+	if (off < 0)
+		return false;
+	state->words.low = (uint32_t)state->words.low | (uint64_t)off << CFA_OFF_SHIFT;
+	return true;
+}
+
+/* An instruction that does not move the pc; false: not one this interpreter knows. */
+static inline bool execute(struct fast_state *state, uint8_t op)
+{
+	switch (op) {
+	case CFA_NOP:
+		return true;
+	case CFA_DEF_CFA:
+		return def_cfa_register(state) && def_cfa_offset(state);
+	case CFA_DEF_CFA_REGISTER:
+		return def_cfa_register(state);
+	case CFA_DEF_CFA_OFFSET:
+		return def_cfa_offset(state);
+	case CFA_REMEMBER_STATE:
+		if (state->nr_remembered == REMEMBER_MAX)
+			return false;
+		state->remembered[state->nr_remembered++] = state->words;
+		return true;
+	case CFA_RESTORE_STATE:
+		if (state->nr_remembered == 0)
+			return false;
+		state->words = state->remembered[--state->nr_remembered];
+		return true;
+	case CFA_GNU_ARGS_SIZE:
+		return read_uleb(state) >= 0;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Run up to the next change of the pc. Returns by how much it moves, 0 at the end of the program,
+ * -1 at something this interpreter leaves alone.
+ */
+static inline int64_t next_advance(struct fast_state *state)
+{
+	while (state->pos < state->end) {
+		uint8_t op = *state->pos++;
+		int64_t delta;
+
+		switch (op & 0xc0) {
+		case CFA_ADVANCE_LOC:
+			delta = op & 0x3f;
+			break;
+		case CFA_OFFSET:
+			if (!set_offset(state, op & 0x3f))
+				return -1;
+			continue;
+		case CFA_RESTORE:
+			if (!restore_reg(state, op & 0x3f))
+				return -1;
+			continue;
+		default:
+			if (op < CFA_ADVANCE_LOC1 || op > CFA_ADVANCE_LOC4) {
+				if (!execute(state, op))
+					return -1;
+				continue;
+			}
+			delta = read_uint(state, 1u << (op - CFA_ADVANCE_LOC1));
+			break;
+		}
+		if (delta != 0)
+			return delta;
+	}
+	return 0;
+}
+
+/* Add the row [pc, to) of the state, cut to the piece. */
+static inline int add_row(struct fast *fast, const struct cfi_piece *piece,
+			  const struct fast_state *state, struct rule_words words, uint64_t to,
+			  struct fpl_err *err)
+{
+	uint64_t start = state->pc > piece->start ? state->pc : piece->start;
+	uint64_t end = to < piece->end ? to : piece->end;
+
+	if (start >= end)
+		return 0;
+
+	int slot = intern(fast, words, err);
+
+	if (slot < 0)
+		return slot;
+	fast->rows++;
+	return image_add(fast->image, start, end, (uint32_t)slot, err);
+}
+
+int fast_run(struct fast *fast, const struct cfi_piece *piece, uint64_t *ret_pc,
+	     struct fpl_err *err)
+{
+	const struct cfi_fde *fde = &fast->file->list.fdes[piece->fde];
+	struct cfi_cie *cie = &fast->file->list.cies[fde->cie];
+	struct fast_start *start = &fast->starts[fde->cie];
+	int code = start->known ? 0 : find_start(fast, cie, start, err);
+
+	*ret_pc = piece->start;
+	if (code || !start->usable || fde->code_end - fde->code_off > PROGRAM_MAX)
+		return code;
+
+	struct fast_state state = {
+		.words = start->words,
+		.initial = start->words,
+		.pc = fde->start,
+		.pos = cie->section->bytes + fde->code_off,
+		.end = cie->section->bytes + fde->code_end,
+	};
+
+	while (code == 0 && state.pc < piece->end) {
+		struct rule_words words;
+		int64_t delta = next_advance(&state);
+
+		if (delta < 0)
+			break;
+		words = state.words;
+
+		uint64_t to = delta ? state.pc + (uint64_t)delta : piece->end;
+
+		code = add_row(fast, piece, &state, words, to, err);
+		state.pc = to;
+	}
+
+	uint64_t pc = state.pc < piece->end ? state.pc : piece->end;
+
+	*ret_pc = pc > piece->start ? pc : piece->start;
+	fast->covered_bytes += *ret_pc - piece->start;
+	return code;
+}
