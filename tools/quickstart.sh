@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 cmake --preset release -DBUILD_TESTING=OFF
 cmake --build --preset release --target fpless
 
+# shellcheck disable=SC2016
 work='for file in src/output/*.c; do gcc -O3 -std=gnu17 -D_GNU_SOURCE -I. -Isrc -S -o /dev/null $file; done'
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo

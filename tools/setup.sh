@@ -11,7 +11,7 @@ build='
 	liblzma-dev libzstd-dev llvm-16 ninja-build pkg-config zlib1g-dev
 '
 test='
-	clang-format-16 gdb libclang-rt-16-dev libcmocka-dev libjansson-dev lld-16 perl python3
+	clang-format-16 clang-tidy-16 gdb libclang-rt-16-dev libcmocka-dev libjansson-dev lld-16 perl python3
 '
 
 group=build
@@ -37,7 +37,7 @@ if [ -n "$list" ]; then
 fi
 if ! command -v dpkg-query >/dev/null; then
 	echo "setup.sh: no Debian here: please install what these packages hold:" >&2
-	printf '  %s\n' $wanted >&2
+	printf '%s\n' "$wanted" >&2
 	exit 1
 fi
 

@@ -82,7 +82,7 @@ bool parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
 
 bool parse_seconds(const char *text, uint64_t *ret_ms)
 {
-	static const uint64_t limit_s = 100 * 86400;
+	static const uint64_t limit_s = 100 * UINT64_C(86400);
 	const char *end;
 	uint64_t seconds, ms = 0;
 

@@ -156,8 +156,10 @@ static void add_output(const char *path, struct sampling_options *options, struc
 	struct sampling_output *more =
 		reallocarray(options->outputs, options->nr_outputs + 1, sizeof(*options->outputs));
 
-	if (!more)
+	if (!more) {
 		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
+		return;
+	}
 	options->outputs = more;
 	options->outputs[options->nr_outputs++] = (struct sampling_output){ .path = path };
 }

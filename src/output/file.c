@@ -125,7 +125,7 @@ int output_file_commit(struct output_file *file, struct fpl_err *err)
 void output_file_abort(struct output_file *file)
 {
 	if (file->stream && file->stream != stdout)
-		fclose(file->stream);
+		(void)fclose(file->stream);
 	if (file->temporary)
 		unlink(file->temporary);
 	free(file->temporary);

@@ -102,7 +102,7 @@ static int intern_frame(struct names *names, const char *symbol, const char *obj
 static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
 {
 	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = suffix,
+#define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
 		FPL_ORIGIN_LIST(X)
 #undef X
 	};

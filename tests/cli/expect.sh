@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034,SC2154
 # Sourced by the tests of this folder: $fpless is the program, $work a folder that is removed.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

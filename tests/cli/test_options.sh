@@ -68,9 +68,8 @@ expect 1 'requires an argument' profile -F
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/out.folded: No such file' profile -o /nowhere/out.folded -- true
 expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
-if [ -e "$work/x.txt" ] || ls -A "$work" | grep -q fpless; then
-	echo "an output or a temporary was left behind:" >&2
-	ls -A "$work" >&2
+if find "$work" -name 'x.txt' -o -name '.fpless-*' | grep . >&2; then
+	echo "  ^ left behind" >&2
 	failed=1
 fi
 exit $failed

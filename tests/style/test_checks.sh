@@ -74,6 +74,6 @@ echo 'int a;' >"$tree/src/a.c"
 expect "no licence line" 1 format
 rm -r "$tree/src"
 
-printf '/* %s: later */\n' TO''DO | source_file src/a.c
+printf '/* %s%s: later */\n' TO DO | source_file src/a.c
 expect "a marker of unfinished work" 1 debt
 exit $failed

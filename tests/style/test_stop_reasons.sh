@@ -10,6 +10,7 @@ failed=0
 compare() {
 	header=$(sed -n "/^#define $1(X)/,/[^\\\\]\$/p" "$root/bpf/shared.h" |
 		sed -n 's/^[[:space:]]*X([A-Z0-9_]*,[[:space:]]*\([a-z0-9_]*\),.*/\1/p')
+	# shellcheck disable=SC2016
 	docs=$(awk -v heading="## $2" '$0 == heading { on = 1; next } /^## / { on = 0 } on' \
 		"$root/docs/stop-reasons.md" | sed -n 's/^| `\([a-z0-9_]*\)` |.*/\1/p')
 	if [ -z "$header" ] || [ "$header" != "$docs" ]; then
