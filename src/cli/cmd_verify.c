@@ -247,7 +247,7 @@ static int run(const struct options *options)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
-	if (nr != 1)
+	if (nr != 1 || options->files.files[0].from_folder)
 		print_totals(&printer.totals);
 	return exit_code(&printer.totals);
 }
