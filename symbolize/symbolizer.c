@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "obj/debug_file.h"
+#include "obj/elf_file.h"
+#include "symbolize/demangle.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/name_cache.h"
+#include "symbolize/symtab.h"
+
+/* Ids are dense: one far beyond is a bug of the caller and must not cost memory. */
+#define OBJECTS_MAX (1u << 20)
+
+struct object {
+	char *path;	/* owned; NULL: not registered */
+	int fd;		/* owned until the tables are read, then -1 */
+	uint8_t *image; /* owned until the tables are read */
+	size_t image_size;
+	bool read;		/* the tables were asked for: tab NULL means there are none */
+	struct elf_file *elf;	/* owned */
+	struct elf_file *debug; /* owned: separate debug file, or NULL */
+	struct symtab *tab;	/* owned */
+	struct name_cache names;
+};
+
+struct symbolizer {
+	bool no_demangle;
+	char *debug_dir;	/* owned, or NULL */
+	struct object *objects; /* owned [nr_objects], by id - 1 */
+	size_t nr_objects;
+	bool kernel_read;
+	struct kallsyms *kernel; /* owned; NULL: unreadable */
+	struct name_cache kernel_names;
+};
+
+static void cleanup_symbolizer(struct symbolizer **sym)
+{
+	symbolizer_destroy(*sym);
+}
+
+static void object_fini(struct object *object)
+{
+	name_cache_fini(&object->names);
+	symtab_destroy(object->tab);
+	elf_file_close(object->debug);
+	elf_file_close(object->elf);
+	free(object->image);
+	if (object->path && object->fd >= 0)
+		close(object->fd);
+	free(object->path);
+}
+
+int symbolizer_create(const struct symbolizer_options *options, struct symbolizer **ret,
+		      struct fpl_err *err)
+{
+	CLEANUP(cleanup_symbolizer) struct symbolizer *sym = calloc(1, sizeof(*sym));
+
+	if (!sym)
+		return fpl_fail(err, -ENOMEM, "symbols: out of memory");
+	sym->no_demangle = options->no_demangle;
+	if (options->debug_dir) {
+		sym->debug_dir = strdup(options->debug_dir);
+		if (!sym->debug_dir)
+			return fpl_fail(err, -ENOMEM, "symbols: out of memory");
+	}
+	*ret = TAKE_PTR(sym);
+	return 0;
+}
+
+void symbolizer_destroy(struct symbolizer *sym)
+{
+	if (!sym)
+		return;
+	for (size_t i = 0; i < sym->nr_objects; i++)
+		object_fini(&sym->objects[i]);
+	free(sym->objects);
+	kallsyms_destroy(sym->kernel);
+	name_cache_fini(&sym->kernel_names);
+	free(sym->debug_dir);
+	free(sym);
+}
+
+static int make_room(struct symbolizer *sym, uint32_t id)
+{
+	size_t nr = sym->nr_objects ? sym->nr_objects : 64;
+	struct object *grown;
+
+	if (id <= sym->nr_objects)
+		return 0;
+	while (nr < id)
+		nr *= 2;
+	grown = reallocarray(sym->objects, nr, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + sym->nr_objects, 0, (nr - sym->nr_objects) * sizeof(*grown));
+	sym->objects = grown;
+	sym->nr_objects = nr;
+	return 0;
+}
+
+int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const void *image,
+			  size_t image_size, const char *path, struct fpl_err *err)
+{
+	AUTO_FREE uint8_t *image_copy = NULL;
+	AUTO_FREE char *path_copy = strdup(path);
+	AUTO_FD int own_fd = -1;
+
+	if (id == 0 || id > OBJECTS_MAX)
+		return fpl_fail(err, -EINVAL, "%s: object id %u is out of range", path, id);
+	if (!path_copy || make_room(sym, id))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	if (sym->objects[id - 1].path)
+		return fpl_fail(err, -EEXIST, "%s: object %u is %s", path, id,
+				sym->objects[id - 1].path);
+	if (fd >= 0) {
+		own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (own_fd < 0) {
+			int rc = -errno;
+
+			return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
+		}
+	} else if (image) {
+		image_copy = malloc(image_size ? image_size : 1);
+		if (!image_copy)
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+		memcpy(image_copy, image, image_size);
+	}
+	sym->objects[id - 1] = (struct object){
+		.path = TAKE_PTR(path_copy),
+		.fd = TAKE_FD(own_fd),
+		.image = TAKE_PTR(image_copy),
+		.image_size = image_size,
+	};
+	return 0;
+}
+
+static int open_object(struct object *object, struct fpl_err *err)
+{
+	int rc;
+
+	if (object->fd >= 0)
+		return elf_file_open(TAKE_FD(object->fd), object->path, &object->elf, err);
+	if (!object->image)
+		return fpl_fail(err, -ENOENT, "%s: no file to read symbols from", object->path);
+	rc = elf_file_from_memory(object->image, object->image_size, object->path, &object->elf,
+				  err);
+	free(object->image);
+	object->image = NULL;
+	return rc;
+}
+
+/* Read the tables of @object, once; whatever fails leaves it without names. */
+static void read_tables(struct symbolizer *sym, struct object *object)
+{
+	const struct elf_file *debug[1];
+	size_t nr_debug = 0;
+	struct fpl_err err = { 0 };
+
+	if (object->read)
+		return;
+	object->read = true;
+	if (open_object(object, &err)) {
+		fpl_log(FPL_LOG_DEBUG, "no symbols: %s", err.msg);
+		return;
+	}
+	if (object->elf->fd >= 0 &&
+	    debug_file_open(object->elf, object->path, sym->debug_dir, &object->debug, NULL) == 0)
+		debug[nr_debug++] = object->debug;
+	if (symtab_create(object->elf, debug, nr_debug, &object->tab, &err)) {
+		fpl_log(FPL_LOG_WARN, "no symbols: %s", err.msg);
+		return;
+	}
+	fpl_log(FPL_LOG_DEBUG, "%s: %zu symbols%s%s", object->path, symtab_nr_symbols(object->tab),
+		object->debug ? ", debug file " : "", object->debug ? object->debug->name : "");
+}
+
+/* @raw made readable; takes it over. */
+static char *readable(const struct symbolizer *sym, char *raw)
+{
+	char *demangled = raw && !sym->no_demangle ? demangle_name(raw) : NULL;
+
+	if (!demangled)
+		return raw;
+	free(raw);
+	return demangled;
+}
+
+void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr, struct symbol *ret)
+{
+	struct symtab_match match;
+	struct object *object;
+
+	*ret = (struct symbol){ .name = NULL };
+	if (id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path)
+		return;
+	object = &sym->objects[id - 1];
+	read_tables(sym, object);
+	if (!object->tab || !symtab_find(object->tab, lookup_vaddr, &match))
+		return;
+	if (!name_cache_find(&object->names, match.idx, &ret->name))
+		ret->name = name_cache_add(&object->names, match.idx,
+					   readable(sym, symtab_name(object->tab, &match)));
+	ret->offset = ret->name ? lookup_vaddr - match.start : 0;
+}
+
+static void read_kernel(struct symbolizer *sym)
+{
+	struct fpl_err err = { 0 };
+
+	if (sym->kernel_read)
+		return;
+	sym->kernel_read = true;
+	if (kallsyms_read("/proc/kallsyms", &sym->kernel, &err))
+		fpl_log(FPL_LOG_WARN, "kernel functions have no names: %s", err.msg);
+	else
+		fpl_log(FPL_LOG_DEBUG, "/proc/kallsyms: %zu symbols",
+			kallsyms_nr_symbols(sym->kernel));
+}
+
+void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret)
+{
+	struct kallsyms_match match;
+
+	*ret = (struct symbol){ .name = NULL };
+	read_kernel(sym);
+	if (!sym->kernel || !kallsyms_find(sym->kernel, addr, &match))
+		return;
+	/* Most are plain C and stay where they are; Rust in the kernel is mangled. */
+	ret->name = match.name;
+	if (match.name[0] == '_' && !sym->no_demangle) {
+		const char *demangled = NULL;
+
+		if (!name_cache_find(&sym->kernel_names, match.start, &demangled))
+			demangled = name_cache_add(&sym->kernel_names, match.start,
+						   demangle_name(match.name));
+		if (demangled)
+			ret->name = demangled;
+	}
+	ret->module = match.module;
+	ret->offset = addr - match.start;
+}

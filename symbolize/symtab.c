@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/symtab.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbolize/name_rule.h"
+#include "symbolize/symtab_build.h"
+
+/* Steps from a symbol to those around it. Real nesting is 1 or 2 deep. */
+#define ENCLOSING_MAX 256u
+
+static void cleanup_symtab(struct symtab **tab)
+{
+	symtab_destroy(*tab);
+}
+
+void symtab_destroy(struct symtab *tab)
+{
+	if (!tab)
+		return;
+	free(tab->symbols);
+	free(tab->outer);
+	free(tab);
+}
+
+size_t symtab_nr_symbols(const struct symtab *tab)
+{
+	return tab->nr;
+}
+
+int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug, size_t nr_debug,
+		  struct symtab **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_symtab) struct symtab *tab = calloc(1, sizeof(*tab));
+	int rc, worst = 0;
+
+	if (!tab)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	symtab_set_code(tab, elf);
+	rc = symtab_add_section(tab, elf, SHT_SYMTAB, err);
+	worst = rc ? rc : worst;
+	rc = symtab_add_section(tab, elf, SHT_DYNSYM, err);
+	worst = rc ? rc : worst;
+	for (size_t i = 0; i < nr_debug; i++) {
+		rc = symtab_add_section(tab, debug[i], SHT_SYMTAB, err);
+		worst = rc ? rc : worst;
+	}
+	if (worst == -ENOMEM || (worst && tab->nr == 0))
+		return worst;
+	rc = symtab_arrange(tab);
+	if (rc)
+		return fpl_fail(err, rc, "%s: out of memory", elf->name);
+	*ret = TAKE_PTR(tab);
+	return 0;
+}
+
+bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret)
+{
+	size_t lo = 0, hi = tab->nr;
+
+	/* Invariant: symbols before lo start at or below vaddr; symbols from hi on start above. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (symbol_vaddr(&tab->symbols[mid]) <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0)
+		return false;
+	uint32_t idx = (uint32_t)(lo - 1);
+	for (unsigned int i = 0; i < ENCLOSING_MAX && idx != SYMTAB_NO_OUTER; i++) {
+		const struct symtab_symbol *symbol = &tab->symbols[idx];
+
+		if (vaddr - symbol_vaddr(symbol) < symbol->size) {
+			ret->start = symbol_vaddr(symbol);
+			ret->idx = idx;
+			return true;
+		}
+		idx = tab->outer[idx];
+	}
+	return false;
+}
+
+/* Read the NUL-terminated name of @symbol into @buf of @buf_size; false where there is none. */
+static bool read_name(const struct symtab *tab, const struct symtab_symbol *symbol, char *buf,
+		      size_t buf_size)
+{
+	const struct symtab_source *source = &tab->sources[symbol_source(symbol)];
+	uint64_t left = source->names_size - symbol->name_off;
+	size_t done = 0, step = 128;
+	char *at;
+
+	if (symbol->name_off >= source->names_size)
+		return false;
+	do {
+		size_t n = buf_size - 1 - done < step ? buf_size - 1 - done : step;
+
+		n = left < n ? (size_t)left : n;
+		if (n == 0 ||
+		    elf_file_read(source->elf, source->names_off + symbol->name_off + done,
+				  buf + done, n, NULL))
+			break;
+		buf[done + n] = '\0';
+		done += n;
+		left -= n;
+		step = 4096;
+	} while (strlen(buf) == done);
+	if (done == 0 || buf[0] == '\0')
+		return false;
+	/* "name@VERSION" and "name@@VERSION": the version is no part of the name. */
+	at = strchr(buf + 1, '@');
+	if (at)
+		*at = '\0';
+	return true;
+}
+
+/* Labels of the assembler and mapping symbols name no function. */
+static bool is_label(const char *name)
+{
+	return strncmp(name, ".L", 2) == 0 || name[0] == '$';
+}
+
+char *symtab_name(const struct symtab *tab, const struct symtab_match *match)
+{
+	AUTO_FREE char *best = NULL, *name = malloc(SYMTAB_NAME_MAX);
+	const struct symtab_symbol *last = &tab->symbols[match->idx];
+	struct name_candidate best_candidate = { 0 };
+	unsigned int nr = 0;
+
+	if (!name)
+		return NULL;
+	/* Aliases stand before it, largest first: all that start here and reach as far. */
+	for (size_t i = match->idx + 1; i-- > 0 && nr < SYMTAB_ALIASES_MAX;) {
+		const struct symtab_symbol *symbol = &tab->symbols[i];
+		struct name_candidate candidate = { .text = name,
+						    .binding = symbol_binding(symbol),
+						    .untyped = symbol_is_untyped(symbol) };
+
+		if (symbol_vaddr(symbol) != symbol_vaddr(last))
+			break;
+		nr++;
+		if (!read_name(tab, symbol, name, SYMTAB_NAME_MAX) ||
+		    (candidate.untyped && is_label(name)))
+			continue;
+		if (best && name_rule_compare(&candidate, &best_candidate) >= 0)
+			continue;
+		free(best);
+		best = strdup(name);
+		if (!best)
+			return NULL;
+		best_candidate = candidate;
+		best_candidate.text = best;
+	}
+	return TAKE_PTR(best);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code symbols of one object, from all places that have any: its .symtab and .dynsym and the
+ * .symtab of its separate debug file. 20 bytes a symbol; names stay in the file until asked for.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/elf_file.h"
+
+#define SYMTAB_SYMBOLS_MAX (4u << 20) /* the largest Debian debug file (chromium) has 1.1 M */
+#define SYMTAB_NAME_MAX	   65536u     /* bytes of a name; what is longer is cut */
+#define SYMTAB_ALIASES_MAX 64u	      /* names of one address that are compared */
+
+struct symtab;
+
+/* Which symbol covers an address. */
+struct symtab_match {
+	uint64_t start; /* vaddr of the symbol */
+	size_t idx;	/* equal idx: equal name */
+};
+
+/*
+ * Read the symbols of @elf and of each of the @nr_debug files @debug, which must outlive the table.
+ * No symbols at all is no error.
+ *
+ * Kept are defined STT_FUNC and STT_GNU_IFUNC symbols and untyped ones inside executable segments;
+ * an untyped or unsized symbol inside a sized function is dropped: the function is the name. An
+ * unsized symbol elsewhere reaches to the next symbol or the end of its segment.
+ *
+ * Errors: -EINVAL or -ENODATA a symbol table that does not hold together (message says which; the
+ * others are used: only where nothing could be read is it returned); -ENOMEM.
+ * Cost: O(n log n), n at most SYMTAB_SYMBOLS_MAX.
+ */
+FPL_MUST_CHECK int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug,
+				 size_t nr_debug, struct symtab **ret, struct fpl_err *err);
+void symtab_destroy(struct symtab *tab);
+
+size_t symtab_nr_symbols(const struct symtab *tab);
+
+/*
+ * Find the symbol that covers @vaddr: of several the one that starts last. Returns false where
+ * there is none: behind the end of a symbol there is no name. Cost: O(log n).
+ */
+bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret);
+
+/*
+ * Read the name of a match into a new string (the caller frees it), chosen among aliases by
+ * name_rule.h, without "@VERSION". NULL where it cannot be read or memory ran out.
+ */
+char *symtab_name(const struct symtab *tab, const struct symtab_match *match);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a symbol table is held and built: for symtab.c and what adds symbols to it. */
+#pragma once
+
+#include "symbolize/name_rule.h"
+#include "symbolize/symtab.h"
+
+#define SYMTAB_SOURCES_MAX     4u
+#define SYMTAB_CODE_RANGES_MAX 64u /* each symbol is held against all of them */
+#define SYMTAB_NO_OUTER	       UINT32_MAX
+
+/* Where names stand. */
+struct symtab_source {
+	const struct elf_file *elf; /* borrowed */
+	uint64_t names_off, names_size;
+};
+
+struct symtab_symbol {
+	uint64_t key;  /* vaddr << 16 | flags; vaddrs from 2^48 on are no code of a user process */
+	uint32_t size; /* 0 only until symtab_arrange; sizes over 4 GiB count as 4 GiB */
+	uint32_t name_off;
+};
+_Static_assert(sizeof(struct symtab_symbol) == 16, "four to a cache line");
+
+#define SYMBOL_VADDR_END    (1ull << 48)
+#define SYMBOL_BINDING_MASK 3u /* enum name_binding */
+#define SYMBOL_UNTYPED	    (1u << 2)
+#define SYMBOL_SOURCE_SHIFT 4u /* 2 bits: index in sources */
+
+/* [start, end) */
+struct symtab_range {
+	uint64_t start, end;
+};
+
+struct symtab {
+	struct symtab_symbol *symbols; /* owned [nr], by vaddr, then largest first, then flags */
+	uint32_t *outer; /* owned [nr]: the last symbol before that ends behind it, or NO_OUTER */
+	size_t nr, room;
+	struct symtab_source sources[SYMTAB_SOURCES_MAX];
+	size_t nr_sources;
+	struct symtab_range code[SYMTAB_CODE_RANGES_MAX]; /* executable segments */
+	size_t nr_code;
+};
+
+static inline uint64_t symbol_vaddr(const struct symtab_symbol *symbol)
+{
+	return symbol->key >> 16;
+}
+
+static inline enum name_binding symbol_binding(const struct symtab_symbol *symbol)
+{
+	return (enum name_binding)(symbol->key & SYMBOL_BINDING_MASK);
+}
+
+static inline bool symbol_is_untyped(const struct symtab_symbol *symbol)
+{
+	return symbol->key & SYMBOL_UNTYPED;
+}
+
+static inline size_t symbol_source(const struct symtab_symbol *symbol)
+{
+	return (symbol->key >> SYMBOL_SOURCE_SHIFT) & 3u;
+}
+
+/* Take over from @elf, the object itself, which addresses are code. */
+void symtab_set_code(struct symtab *tab, const struct elf_file *elf);
+
+/*
+ * Add the code symbols of the first section of @type (SHT_SYMTAB, SHT_DYNSYM) of @from. None is no
+ * error.
+ */
+FPL_MUST_CHECK int symtab_add_section(struct symtab *tab, const struct elf_file *from,
+				      uint32_t type, struct fpl_err *err);
+
+/* Sort what was added and settle what covers what; afterwards nothing can be added. */
+FPL_MUST_CHECK int symtab_arrange(struct symtab *tab);
