@@ -5,7 +5,8 @@
 usage: run.py FPLESS [--only NAME,...] [--seconds 10] [--hz 499] [--perf] [--input DIR]
 
 --perf adds perf's frame-pointer and dwarf,65528 stacks of the same programs, attached with -p (perf 6.1 breaks after
-an exec inside its own session); a perf stack counts as complete when its last frame is a known outermost function.
+an exec inside its own session); a perf stack counts as complete when one of its last two frames is a
+known outermost function.
 """
 
 import argparse
@@ -87,7 +88,8 @@ def perf(command, graph, folder):
             continue
         samples += 1
         frames += len(lines)
-        complete += bool(OUTERMOST.match(lines[-1][1] if len(lines[-1]) > 1 else ""))
+        # Stripped programs have no name for _start: its callee's name stands for it.
+        complete += any(OUTERMOST.match(words[1]) for words in lines[-2:] if len(words) > 1)
     return samples, 100 * complete / max(samples, 1), frames / max(samples, 1), os.path.getsize(data)
 
 
