@@ -64,6 +64,14 @@ t(i, k, s) AS (SELECT i, (i * 7919) % 10007, printf('x%d', i) FROM n)
 SELECT count(*), sum(k), max(s) FROM (SELECT k, s FROM t WHERE s LIKE '%7%' GROUP BY k, substr(s, 1, 6) ORDER BY k);
 """
 
+GDB = """
+while 1
+file %s
+maint expand-symtabs
+file
+end
+"""
+
 BC = "scale=6000\ndefine p(n) { auto i; for (i = 0; i < n; i++) x = a(1/(i+2)) * 4; return x }\np(1000000)\n"
 
 
@@ -88,7 +96,7 @@ def make_inputs(folder):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data if isinstance(data, bytes) else data.encode())
     put("w.py", PYTHON), put("w.pl", PERL), put("w.php", PHP), put("w.rb", RUBY), put("w.awk", AWK)
-    put("w.sql", SQL), put("w.bc", BC), put("big.cc", cpp_source())
+    put("w.sql", SQL), put("w.bc", BC), put("w.gdb", GDB % debug_file()), put("big.cc", cpp_source())
     put("numbers", "".join("%d\n" % rng.getrandbits(60) for _ in range(6000000)))
     words = ["w%d" % rng.getrandbits(14) for _ in range(4000)]
     put("text", "".join(" ".join(rng.choices(words, k=12)) + "\n" for _ in range(1200000)))
@@ -128,7 +136,7 @@ def workloads(folder):
     return [
         ("perl", ["/usr/bin/perl", folder + "/w.pl"]),
         ("python3", ["/usr/bin/python3", folder + "/w.py"]),
-        ("gdb", loop("gdb -nx -batch -ex 'maint expand-symtabs' %s" % debug_file())),
+        ("gdb", ["gdb", "-nx", "-batch", "-x", folder + "/w.gdb"]),
         ("g++", loop("g++ -O2 -c -o /dev/null %s/big.cc" % folder)),
         ("clang++", loop("clang++-16 -std=c++17 -O2 -c -o /dev/null %s/big.cc" % folder)),
         ("xz", loop("xz -T2 -6 -c %s/text >/dev/null" % folder)),
