@@ -8,17 +8,30 @@
 #define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
 #define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
 
-int processes_init(struct processes *table)
+int processes_init(struct processes *table, void (*retire)(void *ctx, const struct run *run),
+		   void *ctx)
 {
-	*table = (struct processes){ .nr_buckets = 1024 };
+	*table = (struct processes){ .nr_buckets = 1024, .retire = retire, .ctx = ctx };
 	table->buckets = calloc(table->nr_buckets, sizeof(struct process *));
 	return table->buckets ? 0 : -ENOMEM;
 }
 
-static void process_free(struct process *process)
+void process_set_run(const struct processes *table, struct process *process, struct run *run)
 {
+	struct run *old = process->run;
+
+	process->run = run;
+	if (!old || --old->refs)
+		return;
+	if (table->retire)
+		table->retire(table->ctx, old);
+	free(old);
+}
+
+static void process_free(const struct processes *table, struct process *process)
+{
+	process_set_run(table, process, NULL);
 	mapset_put(process->mapset);
-	mapset_put(process->published);
 	free(process);
 }
 
@@ -27,7 +40,7 @@ void processes_fini(struct processes *table)
 	for (size_t i = 0; table->buckets && i < table->nr_buckets; i++) {
 		for (struct process *p = table->buckets[i], *next; p; p = next) {
 			next = p->next;
-			process_free(p);
+			process_free(table, p);
 		}
 	}
 	free(table->buckets);
@@ -86,7 +99,7 @@ void processes_remove(struct processes *table, uint32_t pid)
 		return;
 	*link = gone->next;
 	table->nr--;
-	process_free(gone);
+	process_free(table, gone);
 }
 
 void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx)
@@ -123,10 +136,9 @@ void process_fork(struct process *child, const struct process *parent)
 {
 	mapset_put(child->mapset);
 	child->mapset = mapset_get(parent->mapset);
-	mapset_put(child->published);
-	child->published = parent->published ? mapset_get(parent->published) : NULL;
-	child->run_first = parent->run_first;
-	child->run_nr = parent->run_nr;
+	child->run = parent->run;
+	if (child->run)
+		child->run->refs++;
 	child->version = parent->version;
 	child->complete = parent->complete;
 	child->scanned_ns = parent->scanned_ns;
@@ -177,14 +189,21 @@ bool process_gen(struct process *process, uint64_t gen)
 	return false;
 }
 
+static bool same_mappings(const struct mapset *a, const struct mapset *b)
+{
+	return a->nr == b->nr &&
+	       (a->nr == 0 || memcmp(a->mappings, b->mappings, a->nr * sizeof(*a->mappings)) == 0);
+}
+
 void process_scanned(struct process *process, struct mapset *set, uint64_t time_ns)
 {
+	if (!same_mappings(process->mapset, set))
+		process->dirty = true;
 	mapset_put(process->mapset);
 	process->mapset = set;
 	process->scanned_ns = time_ns;
 	process->complete = true;
 	process->in_exec = false;
-	process->dirty = true;
 }
 
 bool process_may_scan(struct process *process, uint64_t now_ns)

@@ -12,6 +12,13 @@
 #include "base/err.h"
 #include "proc/mapset.h"
 
+/* A run of entries of the map `mappings`, shared by a process and its children until they change.
+ */
+struct run {
+	uint32_t refs;
+	uint32_t first, nr;
+};
+
 struct process {
 	uint32_t pid;
 	uint64_t gen;		/* of the image, as the kernel side counts it; 0: not yet told */
@@ -30,9 +37,7 @@ struct process {
 	uint32_t main_object, interp_object;
 	bool in_exec; /* between exec and [vdso]: first object is main, second the interpreter */
 
-	/* run of `mappings` that is published; nr 0: none */
-	uint32_t run_first, run_nr;
-	struct mapset *published; /* owned reference: what the run holds; NULL: nothing */
+	struct run *run; /* owned reference: what is published of it; NULL: nothing */
 
 	struct process *next; /* in its bucket */
 };
@@ -41,9 +46,13 @@ struct processes {
 	struct process **buckets; /* owned */
 	size_t nr_buckets;	  /* a power of two */
 	size_t nr;
+	/* Called when nobody refers to a run any more, just before it is freed; may be NULL. */
+	void (*retire)(void *ctx, const struct run *run);
+	void *ctx;
 };
 
-FPL_MUST_CHECK int processes_init(struct processes *table);
+FPL_MUST_CHECK int processes_init(struct processes *table,
+				  void (*retire)(void *ctx, const struct run *run), void *ctx);
 void processes_fini(struct processes *table);
 struct process *processes_find(const struct processes *table, uint32_t pid);
 /* Find or make; NULL without memory. A new one has an empty, incomplete mapset. */
@@ -55,8 +64,11 @@ void processes_each(const struct processes *table, void (*fn)(struct process *, 
 /* The process began to run another program: nothing of the old one holds any more. */
 FPL_MUST_CHECK int process_exec(struct process *process);
 
-/* @child has just been forked from @parent: it has the parent's mappings as they are now. */
+/* @child has just been made, by a fork of @parent: it has the parent's mappings as they are now. */
 void process_fork(struct process *child, const struct process *parent);
+
+/* @run (the reference is taken over; may be NULL) is what is published of @process from now on. */
+void process_set_run(const struct processes *table, struct process *process, struct run *run);
 
 /*
  * A mapping appeared at @time_ns; @vdso says that it is the vDSO's. Sets its MAIN and INTERP flags.
@@ -71,7 +83,10 @@ FPL_MUST_CHECK int process_map(struct process *process, const struct fpl_mapping
  */
 bool process_gen(struct process *process, uint64_t gen);
 
-/* Replace the mapset by @set (the reference is taken over), as read from /proc at @time_ns. */
+/*
+ * Replace the mapset by @set (the reference is taken over), as read from /proc at @time_ns. Only a
+ * set that differs from what was known makes the process dirty.
+ */
 void process_scanned(struct process *process, struct mapset *set, uint64_t time_ns);
 
 /* May the process be scanned (again) now? Each yes doubles the pause to the next, up to 1 s. */

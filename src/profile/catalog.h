@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects of a run: ELF files met behind mappings, one per identity however many processes,
+ * paths or copies there are. Each is opened at its first sighting and stays open, so that its table
+ * and its names do not depend on the process or the path.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "obj/elf_file.h"
+#include "obj/identity.h"
+#include "profile/profile.h"
+#include "unwind/table.h"
+
+struct symbolizer;
+
+enum object_state {
+	OBJECT_IDLE,	/* no table was asked for yet */
+	OBJECT_QUEUED,	/* being compiled */
+	OBJECT_READY,	/* its table is published */
+	OBJECT_NO_CFI,	/* published as having no usable CFI */
+	OBJECT_REFUSED, /* no room for its table: pcs in it are `no_table` */
+};
+
+struct object {
+	uint32_t id;   /* 1.. in order of sighting; never reused */
+	uint16_t slot; /* in the map `objects`; 0: none was left */
+	enum object_state state;
+	char *path;	      /* owned: as the first process saw it */
+	struct elf_file *elf; /* owned; its fd stays open; read by the compiler's thread too */
+	struct identity identity;
+	uint64_t max_vaddr; /* end of the last PT_LOAD */
+
+	/* while READY */
+	uint32_t pool_first, pool_size;
+	struct table_stats stats;
+	uint64_t round; /* of the last look that found it mapped, for eviction */
+};
+
+/* What is known of a mapping's file before it is opened. */
+struct file_hint {
+	pid_t pid;
+	uint64_t start, end;
+	const char *path;
+	const uint8_t *build_id; /* of the file that is mapped; NULL: not known */
+	size_t build_id_size;
+	uint64_t inode; /* 0: not known */
+};
+
+struct catalog;
+
+/* @nr_slots: entries of the map `objects`. @symbolizer: borrowed, may be NULL. */
+FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
+				  struct catalog **ret, struct fpl_err *err);
+void catalog_destroy(struct catalog *catalog);
+
+/*
+ * The object behind a mapping, made if this is its first sighting. NULL where there is none (not
+ * an ELF file, cannot be opened, replaced by another file): said once per path, counted.
+ * Cost: opens the file; reads its headers and CFI when it is new.
+ */
+struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint);
+
+/* The vDSO, read from this process: the kernel maps the same bytes into each. NULL: there is none.
+ */
+struct object *catalog_vdso(struct catalog *catalog);
+
+/* The object with this id, or NULL. */
+struct object *catalog_at(const struct catalog *catalog, uint32_t id);
+size_t catalog_nr(const struct catalog *catalog);
+/* Files behind executable mappings that could not be used. */
+size_t catalog_nr_refused(const struct catalog *catalog);
+
+/* Copies of all objects for the profile: [catalog_nr]. Errors: -ENOMEM. */
+FPL_MUST_CHECK int catalog_export(const struct catalog *catalog, struct profile_object **ret);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/compiler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/cleanup.h"
+#include "obj/debug_file.h"
+
+struct job {
+	struct job *next;
+	const struct elf_file *elf; /* borrowed */
+	const char *path;	    /* borrowed */
+	struct compiler_result result;
+};
+
+struct job_list {
+	struct job *first, **last;
+};
+
+struct compiler {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t wake;
+	struct job_list todo, done;
+	size_t nr_open; /* of the submitting thread alone */
+	bool stop;
+	int event_fd;
+};
+
+static void list_push(struct job_list *list, struct job *job)
+{
+	job->next = NULL;
+	*list->last = job;
+	list->last = &job->next;
+}
+
+static struct job *list_pop(struct job_list *list)
+{
+	struct job *job = list->first;
+
+	if (job) {
+		list->first = job->next;
+		if (!list->first)
+			list->last = &list->first;
+	}
+	return job;
+}
+
+static void compile(struct job *job)
+{
+	struct compiler_result *result = &job->result;
+	struct elf_file *debug = NULL;
+
+	if (debug_file_open(job->elf, job->path[0] == '/' ? job->path : NULL, NULL, &debug, NULL))
+		debug = NULL;
+	result->code =
+		table_compile(job->elf, debug, &table_limits_default, &result->table, &result->err);
+	elf_file_close(debug);
+}
+
+static void *compiler_main(void *ctx)
+{
+	struct compiler *compiler = ctx;
+
+	pthread_mutex_lock(&compiler->lock);
+	while (!compiler->stop) {
+		struct job *job = list_pop(&compiler->todo);
+
+		if (!job) {
+			pthread_cond_wait(&compiler->wake, &compiler->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&compiler->lock);
+		compile(job);
+		pthread_mutex_lock(&compiler->lock);
+		list_push(&compiler->done, job);
+		eventfd_write(compiler->event_fd, 1);
+	}
+	pthread_mutex_unlock(&compiler->lock);
+	return NULL;
+}
+
+int compiler_create(struct compiler **ret, struct fpl_err *err)
+{
+	struct compiler *compiler = calloc(1, sizeof(*compiler));
+
+	if (!compiler)
+		return fpl_fail(err, -ENOMEM, "table compiler: out of memory");
+	pthread_mutex_init(&compiler->lock, NULL);
+	pthread_cond_init(&compiler->wake, NULL);
+	compiler->todo.last = &compiler->todo.first;
+	compiler->done.last = &compiler->done.first;
+	compiler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	/* signals are for the thread that runs the loop */
+	sigset_t all, before;
+	int code = compiler->event_fd < 0 ? errno : 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!code)
+		code = pthread_create(&compiler->thread, NULL, compiler_main, compiler);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (code) {
+		if (compiler->event_fd >= 0)
+			close(compiler->event_fd);
+		free(compiler);
+		return fpl_fail(err, -code, "table compiler: thread: %s", strerror(code));
+	}
+	*ret = compiler;
+	return 0;
+}
+
+static void drop_jobs(struct job_list *list)
+{
+	struct job *job;
+
+	while ((job = list_pop(list))) {
+		table_destroy(job->result.table);
+		free(job);
+	}
+}
+
+void compiler_destroy(struct compiler *compiler)
+{
+	if (!compiler)
+		return;
+	pthread_mutex_lock(&compiler->lock);
+	compiler->stop = true;
+	pthread_cond_signal(&compiler->wake);
+	pthread_mutex_unlock(&compiler->lock);
+	pthread_join(compiler->thread, NULL);
+	drop_jobs(&compiler->todo);
+	drop_jobs(&compiler->done);
+	close(compiler->event_fd);
+	pthread_cond_destroy(&compiler->wake);
+	pthread_mutex_destroy(&compiler->lock);
+	free(compiler);
+}
+
+int compiler_submit(struct compiler *compiler, uint32_t object, const struct elf_file *elf,
+		    const char *path)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->elf = elf;
+	job->path = path;
+	job->result.object = object;
+	compiler->nr_open++;
+	pthread_mutex_lock(&compiler->lock);
+	list_push(&compiler->todo, job);
+	pthread_cond_signal(&compiler->wake);
+	pthread_mutex_unlock(&compiler->lock);
+	return 0;
+}
+
+int compiler_fd(const struct compiler *compiler)
+{
+	return compiler->event_fd;
+}
+
+bool compiler_take(struct compiler *compiler, struct compiler_result *ret)
+{
+	eventfd_t drained;
+
+	pthread_mutex_lock(&compiler->lock);
+
+	struct job *job = list_pop(&compiler->done);
+
+	if (!compiler->done.first)
+		eventfd_read(compiler->event_fd, &drained);
+	pthread_mutex_unlock(&compiler->lock);
+	if (!job)
+		return false;
+	*ret = job->result;
+	compiler->nr_open--;
+	free(job);
+	return true;
+}
+
+size_t compiler_nr_open(const struct compiler *compiler)
+{
+	return compiler->nr_open;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/publisher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+/* Retired entries that make a collection worth its grace period (10 to 30 ms) before it must be. */
+#define COLLECT_ENTRIES 16384u
+
+int publisher_init(struct publisher *publisher, struct fpl_mapping *entries, uint32_t nr_entries,
+		   uint32_t nr_mapsets)
+{
+	*publisher = (struct publisher){ .entries = entries, .nr_mapsets = nr_mapsets };
+	return space_init(&publisher->space, nr_entries);
+}
+
+void publisher_fini(struct publisher *publisher)
+{
+	space_fini(&publisher->space);
+	free(publisher->retired);
+	*publisher = (struct publisher){ 0 };
+}
+
+void publisher_retire(struct publisher *publisher, const struct run *run)
+{
+	if (!run->nr)
+		return;
+	if (publisher->nr_retired == publisher->retired_capacity) {
+		size_t capacity =
+			publisher->retired_capacity ? 2 * publisher->retired_capacity : 64;
+		struct space_extent *bigger =
+			realloc(publisher->retired, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return; /* these entries are never used again */
+		publisher->retired = bigger;
+		publisher->retired_capacity = capacity;
+	}
+	publisher->retired[publisher->nr_retired++] = (struct space_extent){ run->first, run->nr };
+	publisher->retired_entries += run->nr;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	uint32_t x = ((const struct fpl_mapset *)a)->first;
+	uint32_t y = ((const struct fpl_mapset *)b)->first;
+
+	return (x > y) - (x < y);
+}
+
+/* Runs that are in use do not overlap, so one that is named is named by its first entry. */
+static bool is_named(const struct fpl_mapset *sorted, uint32_t nr, uint32_t first)
+{
+	struct fpl_mapset key = { .first = first };
+
+	return bsearch(&key, sorted, nr, sizeof(*sorted), by_first) != NULL;
+}
+
+void publisher_collect(struct publisher *publisher)
+{
+	AUTO_FREE struct fpl_mapset *values = calloc(publisher->nr_mapsets, sizeof(*values));
+	AUTO_FREE uint32_t *pids = calloc(publisher->nr_mapsets, sizeof(*pids));
+
+	if (!values || !pids || !publisher->nr_retired)
+		return;
+	/* a fork that read a mapset before it was replaced has written the child's when this ends
+	 */
+	publisher->ops->grace(publisher->ctx);
+
+	int nr = publisher->ops->read_all(publisher->ctx, pids, values, publisher->nr_mapsets);
+
+	if (nr < 0)
+		return;
+
+	uint32_t nr_live = 0, nr_removed = 0;
+
+	for (int i = 0; i < nr; i++) {
+		if (!processes_find(publisher->processes, pids[i])) {
+			/* written after its process had gone */
+			publisher->ops->remove(publisher->ctx, pids[i]);
+			nr_removed++;
+		} else if (values[i].nr) {
+			values[nr_live++] = values[i];
+		}
+	}
+	/* a removed mapset may still be read by a program that runs now */
+	if (nr_removed)
+		publisher->ops->grace(publisher->ctx);
+	qsort(values, nr_live, sizeof(*values), by_first);
+
+	size_t kept = 0;
+
+	for (size_t i = 0; i < publisher->nr_retired; i++) {
+		struct space_extent run = publisher->retired[i];
+
+		if (is_named(values, nr_live, run.first) ||
+		    space_free(&publisher->space, run.first, run.nr))
+			publisher->retired[kept++] = run;
+		else
+			publisher->retired_entries -= run.nr;
+	}
+	publisher->nr_retired = kept;
+}
+
+/* Copies the mappings; one whose object was refused a table says so by slot 0. */
+static void write_run(struct publisher *publisher, uint32_t first, const struct mapset *set)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		struct fpl_mapping mapping = set->mappings[i];
+		const struct object *object = catalog_at(publisher->catalog, mapping.object);
+
+		if (object && object->state == OBJECT_REFUSED)
+			mapping.slot = 0;
+		publisher->entries[first + i] = mapping;
+	}
+}
+
+static int alloc_run(struct publisher *publisher, uint32_t nr, struct run **ret)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	run->refs = 1;
+	run->nr = nr;
+
+	int code = nr ? space_alloc(&publisher->space, nr, 1, 0, &run->first) : 0;
+
+	if (code == -ENOSPC && publisher->nr_retired) {
+		publisher_collect(publisher);
+		code = space_alloc(&publisher->space, nr, 1, 0, &run->first);
+	}
+	if (code) {
+		free(run);
+		return code;
+	}
+	*ret = run;
+	return 0;
+}
+
+void publisher_publish(struct publisher *publisher, struct process *process)
+{
+	struct run *run = NULL;
+
+	if (!process->dirty || !process->gen)
+		return;
+	process->dirty = false;
+
+	int code = alloc_run(publisher, process->mapset->nr, &run);
+
+	if (!code) {
+		write_run(publisher, run->first, process->mapset);
+
+		struct fpl_mapset value = {
+			.gen = process->gen,
+			.first = run->first,
+			.nr = run->nr,
+			.version = ++process->version,
+		};
+
+		code = publisher->ops->update(publisher->ctx, process->pid, &value);
+	}
+	if (code && publisher->nr_refused++ == 0)
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its %u mappings: its stacks are walked in userspace",
+			process->pid, process->mapset->nr);
+	if (code && run) {
+		publisher_retire(publisher, run);
+		free(run);
+		return;
+	}
+	if (!code)
+		process_set_run(publisher->processes, process, run);
+	if (publisher->retired_entries >= COLLECT_ENTRIES)
+		publisher_collect(publisher);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mapsets from userspace to the kernel side: each is a run of entries of the map `mappings`,
+ * written once, named by the entry of its process in the map `mapsets`. A run is reused when no
+ * process and no entry of `mapsets` (the kernel side copies them at fork) names it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "proc/process.h"
+#include "profile/catalog.h"
+#include "profile/space.h"
+
+/* What the publisher needs of the kernel side; a test has its own. */
+struct publisher_ops {
+	/* Write @value for @pid into `mapsets`; 0 or -errno. */
+	int (*update)(void *ctx, uint32_t pid, const struct fpl_mapset *value);
+	/* Read the values of `mapsets`: up to @max of them; how many, or -errno. */
+	int (*read_all)(void *ctx, uint32_t *pids, struct fpl_mapset *values, uint32_t max);
+	void (*remove)(void *ctx, uint32_t pid);
+	void (*grace)(void *ctx); /* wait for the running programs */
+};
+
+struct publisher {
+	struct fpl_mapping *entries; /* borrowed: the map `mappings`, mapped */
+	struct space space;
+	struct space_extent *retired; /* owned [nr_retired] */
+	size_t nr_retired, retired_capacity;
+	uint32_t retired_entries;
+	const struct catalog *catalog;	   /* borrowed */
+	const struct processes *processes; /* borrowed */
+	const struct publisher_ops *ops;
+	void *ctx;
+	uint32_t nr_mapsets; /* entries of `mapsets` */
+	uint64_t nr_refused; /* publications without room */
+};
+
+FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mapping *entries,
+				  uint32_t nr_entries, uint32_t nr_mapsets);
+void publisher_fini(struct publisher *publisher);
+
+/*
+ * Publish the mapset of @process under its gen if anything changed. Without room, the process
+ * stays unpublished: its samples come as snapshots. Cost: O(mappings); when space runs out also a
+ * grace period and a reading of `mapsets`.
+ */
+void publisher_publish(struct publisher *publisher, struct process *process);
+
+/* To be called with a run that no process refers to any more. */
+void publisher_retire(struct publisher *publisher, const struct run *run);
+
+/* Reuse what can be; called when space runs out, or when there is much to gain. */
+void publisher_collect(struct publisher *publisher);

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/stack_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes a stack what it is, besides its frames. */
+struct identity_part {
+	uint64_t start_ns;
+	uint32_t pid;
+	uint16_t nr_user, nr_kernel;
+	uint8_t stop, flags;
+	uint8_t zero[6];
+	char comm[FPL_COMM_SIZE];
+};
+
+struct entry {
+	struct identity_part part;
+	uint64_t hash;
+	uint64_t count, weight_ns;
+	uint64_t *frames; /* owned */
+};
+
+/* Open addressing, linear probing, powers of two, at most half full; 0 is an empty place. */
+struct index {
+	uint32_t *place; /* owned: number of an entry or id + 1 */
+	size_t size, nr;
+};
+
+struct id_entry {
+	uint32_t id, entry;
+};
+
+struct stack_store {
+	struct entry *entries; /* owned */
+	size_t nr, capacity;
+	struct index by_content;
+	struct id_entry *ids; /* owned */
+	size_t nr_ids, ids_capacity;
+	struct index by_id;
+	size_t bytes, max_bytes;
+};
+
+static int index_init(struct index *index, size_t size)
+{
+	index->place = calloc(size, sizeof(*index->place));
+	index->size = size;
+	index->nr = 0;
+	return index->place ? 0 : -ENOMEM;
+}
+
+int stack_store_create(size_t max_bytes, struct stack_store **ret)
+{
+	struct stack_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	store->max_bytes = max_bytes;
+	if (index_init(&store->by_content, 1024) || index_init(&store->by_id, 1024)) {
+		stack_store_destroy(store);
+		return -ENOMEM;
+	}
+	store->bytes = 2 * 1024 * sizeof(uint32_t);
+	*ret = store;
+	return 0;
+}
+
+void stack_store_destroy(struct stack_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->nr; i++)
+		free(store->entries[i].frames);
+	free(store->entries);
+	free(store->ids);
+	free(store->by_content.place);
+	free(store->by_id.place);
+	free(store);
+}
+
+size_t stack_store_bytes(const struct stack_store *store)
+{
+	return store->bytes;
+}
+
+/* A word of content into the hash: multiply and fold, as in wyhash's mix of two words. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	__uint128_t product = (__uint128_t)(hash ^ word) * 0x9e3779b97f4a7c15u;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (word << 1);
+}
+
+static uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		hash = mix(hash, words[i]);
+	return hash;
+}
+
+static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
+			const uint64_t *kernel)
+{
+	uint64_t words[sizeof(*part) / 8];
+
+	_Static_assert(sizeof(*part) % 8 == 0, "no bytes left over");
+	memcpy(words, part, sizeof(words));
+
+	uint64_t hash = hash_words(0x243f6a8885a308d3u, words, sizeof(words) / 8);
+
+	hash = hash_words(hash, user, part->nr_user);
+	return hash_words(hash, kernel, part->nr_kernel);
+}
+
+/* Doubles @index when half full; @hash_at gives the hash of what number n stands for. */
+static int index_grow(struct stack_store *store, struct index *index,
+		      uint64_t (*hash_at)(const struct stack_store *, uint32_t))
+{
+	struct index bigger;
+
+	if (2 * (index->nr + 1) <= index->size)
+		return 0;
+	if (index_init(&bigger, 2 * index->size))
+		return -ENOMEM;
+	for (size_t i = 0; i < index->size; i++) {
+		if (!index->place[i])
+			continue;
+
+		size_t at = hash_at(store, index->place[i] - 1) & (bigger.size - 1);
+
+		while (bigger.place[at])
+			at = (at + 1) & (bigger.size - 1);
+		bigger.place[at] = index->place[i];
+	}
+	bigger.nr = index->nr;
+	store->bytes += index->size * sizeof(*index->place);
+	free(index->place);
+	*index = bigger;
+	return 0;
+}
+
+static uint64_t entry_hash(const struct stack_store *store, uint32_t nr)
+{
+	return store->entries[nr].hash;
+}
+
+static uint64_t id_hash(const struct stack_store *store, uint32_t nr)
+{
+	return mix(0, store->ids[nr].id);
+}
+
+static bool entry_equals(const struct entry *entry, uint64_t hash, const struct identity_part *part,
+			 const uint64_t *user, const uint64_t *kernel)
+{
+	return entry->hash == hash && memcmp(&entry->part, part, sizeof(*part)) == 0 &&
+	       memcmp(entry->frames, user, part->nr_user * 8u) == 0 &&
+	       memcmp(entry->frames + part->nr_user, kernel, part->nr_kernel * 8u) == 0;
+}
+
+/* Room for one more element in an array, charged to the budget. */
+static int grow(struct stack_store *store, void **array, size_t nr, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 256;
+
+	if (nr < *capacity)
+		return 0;
+	if (nr >= UINT32_MAX - 1 || store->bytes + (wanted - *capacity) * size > store->max_bytes)
+		return -ENOSPC;
+
+	void *bigger = realloc(*array, wanted * size);
+
+	if (!bigger)
+		return -ENOMEM;
+	store->bytes += (wanted - *capacity) * size;
+	*array = bigger;
+	*capacity = wanted;
+	return 0;
+}
+
+static int add_entry(struct stack_store *store, uint64_t hash, const struct identity_part *part,
+		     const uint64_t *user, const uint64_t *kernel, uint32_t *ret)
+{
+	size_t frames_bytes = (part->nr_user + (size_t)part->nr_kernel) * 8;
+	size_t charge = frames_bytes + 16; /* of malloc */
+
+	if (store->bytes + charge > store->max_bytes)
+		return -ENOSPC;
+
+	int code = grow(store, (void **)&store->entries, store->nr, &store->capacity,
+			sizeof(*store->entries));
+
+	if (!code)
+		code = index_grow(store, &store->by_content, entry_hash);
+	if (code)
+		return code;
+
+	uint64_t *frames = malloc(frames_bytes ? frames_bytes : 1);
+
+	if (!frames)
+		return -ENOMEM;
+	memcpy(frames, user, part->nr_user * 8u);
+	memcpy(frames + part->nr_user, kernel, part->nr_kernel * 8u);
+	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
+	store->bytes += charge;
+	*ret = (uint32_t)store->nr++;
+	return 0;
+}
+
+/* Finds or adds the entry with this content. */
+static int intern(struct stack_store *store, const struct identity_part *part, const uint64_t *user,
+		  const uint64_t *kernel, uint32_t *ret)
+{
+	uint64_t hash = hash_of(part, user, kernel);
+	struct index *index = &store->by_content;
+	size_t at = hash & (index->size - 1);
+
+	for (; index->place[at]; at = (at + 1) & (index->size - 1)) {
+		*ret = index->place[at] - 1;
+		if (entry_equals(&store->entries[*ret], hash, part, user, kernel))
+			return 0;
+	}
+
+	int code = add_entry(store, hash, part, user, kernel, ret);
+
+	if (code)
+		return code;
+	at = hash & (index->size - 1); /* it may have grown */
+	while (index->place[at])
+		at = (at + 1) & (index->size - 1);
+	index->place[at] = *ret + 1;
+	index->nr++;
+	return 0;
+}
+
+/* The place of @id in by_id: where it is, or where it belongs. */
+static size_t id_place(const struct stack_store *store, uint32_t id)
+{
+	const struct index *index = &store->by_id;
+	size_t at = mix(0, id) & (index->size - 1);
+
+	while (index->place[at] && store->ids[index->place[at] - 1].id != id)
+		at = (at + 1) & (index->size - 1);
+	return at;
+}
+
+static int name_entry(struct stack_store *store, uint32_t id, uint32_t entry)
+{
+	int code = grow(store, (void **)&store->ids, store->nr_ids, &store->ids_capacity,
+			sizeof(*store->ids));
+
+	if (!code)
+		code = index_grow(store, &store->by_id, id_hash);
+	if (code)
+		return code;
+
+	size_t at = id_place(store, id);
+
+	if (store->by_id.place[at])
+		return 0;
+	store->ids[store->nr_ids++] = (struct id_entry){ id, entry };
+	store->by_id.place[at] = (uint32_t)store->nr_ids;
+	store->by_id.nr++;
+	return 0;
+}
+
+int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
+		    const uint64_t *user, const uint64_t *kernel)
+{
+	struct identity_part part = {
+		.start_ns = sample->start_ns,
+		.pid = sample->tgid,
+		.nr_user = sample->nr_user,
+		.nr_kernel = sample->nr_kernel,
+		.stop = sample->stop,
+		/* where the frames are the same, how they were come by makes no two stacks */
+		.flags = sample->flags & FPL_SAMPLE_KTHREAD,
+	};
+	uint32_t entry;
+
+	memcpy(part.comm, sample->comm, strnlen(sample->comm, FPL_COMM_SIZE - 1));
+
+	int code = intern(store, &part, user, kernel, &entry);
+
+	if (code)
+		return code;
+	if (!sample->count)
+		return name_entry(store, sample->id, entry);
+	store->entries[entry].count += sample->count;
+	store->entries[entry].weight_ns += sample->weight_ns * sample->count;
+	return 0;
+}
+
+int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight_ns)
+{
+	size_t at = id_place(store, id);
+
+	if (!store->by_id.place[at])
+		return -ENOENT;
+
+	struct entry *entry = &store->entries[store->ids[store->by_id.place[at] - 1].entry];
+
+	entry->count += count;
+	entry->weight_ns += weight_ns;
+	return 0;
+}
+
+int stack_store_take(struct stack_store *store, struct profile_stack **ret, size_t *ret_nr)
+{
+	struct profile_stack *stacks = calloc(store->nr ? store->nr : 1, sizeof(*stacks));
+	size_t nr = 0;
+
+	if (!stacks)
+		return -ENOMEM;
+	for (size_t i = 0; i < store->nr; i++) {
+		struct entry *entry = &store->entries[i];
+
+		if (!entry->count)
+			continue;
+		stacks[nr] = (struct profile_stack){
+			.count = entry->count,
+			.weight_ns = entry->weight_ns,
+			.start_ns = entry->part.start_ns,
+			.pid = entry->part.pid,
+			.stop = entry->part.stop,
+			.flags = entry->part.flags,
+			.nr_user = entry->part.nr_user,
+			.nr_kernel = entry->part.nr_kernel,
+			.frames = entry->frames,
+		};
+		memcpy(stacks[nr].comm, entry->part.comm, FPL_COMM_SIZE);
+		entry->frames = NULL;
+		nr++;
+	}
+	for (size_t i = 0; i < store->nr; i++)
+		free(store->entries[i].frames);
+	store->nr = 0;
+	store->nr_ids = 0;
+	store->by_content.nr = 0;
+	store->by_id.nr = 0;
+	memset(store->by_content.place, 0, store->by_content.size * sizeof(uint32_t));
+	memset(store->by_id.place, 0, store->by_id.size * sizeof(uint32_t));
+	*ret = stacks;
+	*ret_nr = nr;
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The distinct stacks of a run, with their counts: equal (pid, start time, comm, stop, flags, user
+ * frames, kernel frames) are one. Stacks are found by content and by the id the kernel side gave.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "profile/profile.h"
+
+struct stack_store;
+
+/* @max_bytes: of frames, entries and indexes; over it stack_store_add says -ENOSPC. */
+FPL_MUST_CHECK int stack_store_create(size_t max_bytes, struct stack_store **ret);
+void stack_store_destroy(struct stack_store *store);
+
+/*
+ * Take in the stack of @sample with its frames, user[nr_user] then kernel[nr_kernel]. sample->count
+ * samples of it are counted; with count 0 they come later, by stack_store_count under sample->id.
+ * Errors: -ENOSPC over the budget; -ENOMEM.
+ */
+FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
+				   const uint64_t *user, const uint64_t *kernel);
+
+/* Add @count samples of @weight_ns in all to the stack with @id. Errors: -ENOENT no such id. */
+FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
+				     uint64_t weight_ns);
+
+/*
+ * Hand the stacks over, in no order, those never counted left out; the store is empty then.
+ * Errors: -ENOMEM: nothing has changed.
+ */
+FPL_MUST_CHECK int stack_store_take(struct stack_store *store, struct profile_stack **ret,
+				    size_t *ret_nr);
+
+size_t stack_store_bytes(const struct stack_store *store);

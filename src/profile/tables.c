@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/tables.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+int tables_init(struct tables *tables, uint64_t max_bytes, pool_chunk_fn make, void *make_ctx,
+		struct fpl_err *err)
+{
+	*tables = (struct tables){ 0 };
+
+	int code = pool_init(&tables->pool, max_bytes, make, make_ctx, err);
+
+	if (code)
+		return code;
+	code = compiler_create(&tables->compiler, err);
+	if (code)
+		pool_fini(&tables->pool);
+	return code;
+}
+
+void tables_fini(struct tables *tables)
+{
+	compiler_destroy(tables->compiler);
+	pool_fini(&tables->pool);
+}
+
+void tables_grace(void)
+{
+	/* BPF programs run where RCU readers do; GLOBAL waits for all of those */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	/* refused with nohz_full CPUs: no program runs longer than a few ms */
+	usleep(50000);
+}
+
+void tables_want(struct tables *tables, struct object *object)
+{
+	if (object->state != OBJECT_IDLE)
+		return;
+	if (!object->slot) {
+		object->state = OBJECT_REFUSED;
+		tables->nr_refused++;
+		fpl_log(FPL_LOG_WARN, "%s: no slot for another object: its frames are no_table",
+			object->path);
+		return;
+	}
+	if (!compiler_submit(tables->compiler, object->id, object->elf, object->path))
+		object->state = OBJECT_QUEUED;
+}
+
+/* The kernel side takes a record for whole once it sees the id: so that goes in last. */
+static void publish(struct tables *tables, const struct object *object,
+		    const struct fpl_object *record)
+{
+	struct fpl_object *slot = &tables->slots[object->slot];
+
+	__atomic_store_n(&slot->object, 0, __ATOMIC_RELEASE);
+	slot->state = record->state;
+	slot->base = record->base;
+	slot->rules_off = record->rules_off;
+	slot->dir_off = record->dir_off;
+	slot->nr_pages = record->nr_pages;
+	slot->first_vaddr = record->first_vaddr;
+	slot->entry_vaddr = record->entry_vaddr;
+	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
+}
+
+/* Frees the table of one object that nobody maps, the longest unmapped first. */
+static bool evict_one(struct tables *tables)
+{
+	struct object *oldest = NULL;
+
+	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
+		struct object *object = catalog_at(tables->catalog, id);
+
+		if (object->state == OBJECT_READY && object->round != tables->round &&
+		    (!oldest || object->round < oldest->round))
+			oldest = object;
+	}
+	if (!oldest)
+		return false;
+	__atomic_store_n(&tables->slots[oldest->slot].object, 0, __ATOMIC_RELEASE);
+	tables_grace();
+	pool_remove(&tables->pool, oldest->pool_first, oldest->pool_size);
+	oldest->state = OBJECT_IDLE;
+	tables->nr_evicted++;
+	fpl_log(FPL_LOG_DEBUG, "%s: table evicted, no process maps it", oldest->path);
+	return true;
+}
+
+/* Puts @table into the pool, at the cost of tables that nobody needs. */
+static int place(struct tables *tables, struct object *object, const struct table *table,
+		 struct fpl_err *err)
+{
+	int code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
+
+	if (code != -ENOSPC)
+		return code;
+	tables->round++;
+	tables->mark_mapped(tables->ctx, tables->round);
+	while (code == -ENOSPC && evict_one(tables))
+		code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
+	return code;
+}
+
+static void publish_table(struct tables *tables, struct object *object, const struct table *table)
+{
+	struct fpl_err err = { 0 };
+
+	if (place(tables, object, table, &err)) {
+		object->state = OBJECT_REFUSED;
+		tables->nr_refused++;
+		tables->changed = true;
+		fpl_log(FPL_LOG_WARN, "%s: %s within --table-memory: its frames are no_table",
+			object->path, err.msg);
+		return;
+	}
+	object->state = OBJECT_READY;
+	object->stats = table->stats;
+	publish(tables, object,
+		&(struct fpl_object){ .state = FPL_TABLE_READY,
+				      .base = object->pool_first,
+				      .rules_off = table->rules_off,
+				      .dir_off = table->dir_off,
+				      .nr_pages = table->nr_pages,
+				      .first_vaddr = table->first_vaddr,
+				      .entry_vaddr = table->entry_vaddr });
+	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows", object->path,
+		object->id, table->image_bytes, (unsigned long long)table->stats.rows);
+}
+
+size_t tables_collect(struct tables *tables)
+{
+	struct compiler_result result;
+	size_t nr = 0;
+
+	for (; compiler_take(tables->compiler, &result); nr++) {
+		struct object *object = catalog_at(tables->catalog, result.object);
+
+		if (result.table) {
+			publish_table(tables, object, result.table);
+		} else {
+			object->state = OBJECT_NO_CFI;
+			publish(tables, object,
+				&(struct fpl_object){ .state = FPL_TABLE_NONE,
+						      .entry_vaddr = object->elf->entry });
+			fpl_log(result.code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN,
+				"%s: no unwind table", result.err.msg);
+		}
+		table_destroy(result.table);
+	}
+	return nr;
+}
+
+void tables_stats(const struct tables *tables, struct profile_tables *ret)
+{
+	*ret = (struct profile_tables){
+		.bytes = pool_used_bytes(&tables->pool),
+		.allocated_bytes = pool_allocated_bytes(&tables->pool),
+	};
+	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
+		const struct object *object = catalog_at(tables->catalog, id);
+
+		if (object->state != OBJECT_READY)
+			continue;
+		ret->objects++;
+		ret->rows += object->stats.rows;
+		ret->rules += object->stats.rules;
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind tables from files to the kernel side: asked for by object, compiled in a thread, copied
+ * into the pool and published in the map `objects`. When the pool is full, tables of objects that
+ * no process maps any more make room; if there is none, the object is refused by name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "profile/catalog.h"
+#include "profile/compiler.h"
+#include "profile/pool.h"
+
+struct tables {
+	struct pool pool;
+	struct compiler *compiler;     /* owned */
+	const struct catalog *catalog; /* borrowed */
+	struct fpl_object *slots;      /* borrowed: the map `objects`, mapped */
+	/* Set object->round = @round for every object that a process maps. */
+	void (*mark_mapped)(void *ctx, uint64_t round);
+	void *ctx;
+	uint64_t round;
+	uint64_t nr_refused, nr_evicted;
+	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
+};
+
+FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, pool_chunk_fn make,
+			       void *make_ctx, struct fpl_err *err);
+void tables_fini(struct tables *tables);
+
+/* Have the table of @object compiled unless that was asked before. */
+void tables_want(struct tables *tables, struct object *object);
+
+/* Publish what the compiler has finished. Returns the number of objects that left OBJECT_QUEUED. */
+size_t tables_collect(struct tables *tables);
+
+/* Sums over the objects whose tables are in the pool. */
+void tables_stats(const struct tables *tables, struct profile_tables *ret);
+
+/* Wait until no running BPF program can still read what was unpublished before the call. */
+void tables_grace(void);

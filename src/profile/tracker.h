@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps what is known of the processes in step with the kernel: side-band and life records are
+ * applied in time order, /proc is read where they leave a gap, and every change is published.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "proc/process.h"
+#include "proc/sideband.h"
+#include "profile/catalog.h"
+#include "profile/publisher.h"
+#include "profile/tables.h"
+
+struct tracker {
+	struct processes processes;
+	struct catalog *catalog;     /* borrowed */
+	struct tables *tables;	     /* borrowed; NULL with --unwind fp: no tables */
+	struct publisher *publisher; /* borrowed */
+	/* The gen the kernel side has for @pid now, 0 if none. */
+	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
+	void *ctx;
+	bool rescan_all;  /* records were lost */
+	uint64_t nr_lost; /* side-band records */
+	uint64_t nr_scans;
+};
+
+FPL_MUST_CHECK int tracker_init(struct tracker *tracker);
+void tracker_fini(struct tracker *tracker);
+
+/* A mapping record with its file looked up, which must happen while the process lives. */
+struct tracked_map {
+	struct fpl_mapping mapping;
+	bool vdso;
+};
+
+/* Look up the object behind a SIDEBAND_MAP record. Cost: may open and read a file. */
+void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
+		     struct tracked_map *ret);
+
+/* Apply a record; @map belongs to a SIDEBAND_MAP. In time order. */
+void tracker_sideband(struct tracker *tracker, const struct sideband_record *record,
+		      const struct tracked_map *map);
+
+/* Apply a life record. In time order with the others. */
+void tracker_life(struct tracker *tracker, const struct fpl_life *life);
+
+/*
+ * The process a sample (at its place in time) was taken in, with the mappings of its image; NULL
+ * where they cannot be had: it ran another program already, or is gone. Reads /proc if the process
+ * is not known. The process is published soon and its tables are compiled.
+ */
+struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample);
+
+/* A sample of @process met an address in no mapping: read /proc again, if it is not too soon for
+ * that. Returns true if mappings came to light. */
+bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid);
+
+/* Begin to follow a process that runs already. Errors: -ESRCH it does not exist. */
+FPL_MUST_CHECK int tracker_adopt(struct tracker *tracker, uint32_t pid, struct fpl_err *err);
+
+/* Publish what changed since the last call; rescan everything if records were lost. */
+void tracker_flush(struct tracker *tracker);
+
+/* Set the round of every object that is mapped: for tables.mark_mapped. */
+void tracker_mark_mapped(void *tracker, uint64_t round);
