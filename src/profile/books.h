@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Closing the books: what fired, and what became of it. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "profile/collect.h"
+#include "profile/profile.h"
+#include "profile/stack_store.h"
+
+/* The counts of the map `stacks` meet their frames. */
+struct books_join {
+	struct stack_store *store;  /* borrowed */
+	uint64_t nr_without_frames; /* samples */
+};
+
+/* For kernel_side_stacks: @join is a struct books_join. */
+void books_count(const struct fpl_stack *stack, void *join);
+
+/*
+ * Put together the books from the kernel side's counters and what userspace lost: @user_memory
+ * samples for want of memory here, @without_frames whose frames are missing (for want of memory as
+ * well if @stack_dropped).
+ */
+void books_close(const struct fpl_counters *counters, uint64_t user_memory, uint64_t without_frames,
+		 bool stack_dropped, struct profile_books *ret);
+
+/* fired - shown - idle - filtered - sum(lost): 0, or fpless has a bug. */
+int64_t books_gap(const struct profile_books *books, uint64_t shown);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum event_kind {
+	EVENT_SIDEBAND,
+	EVENT_LIFE,
+	EVENT_SNAPSHOT, /* replayed */
+	EVENT_STACK,	/* with raw frames: resolved against the mappings of its time */
+	EVENT_WALK,	/* recorded */
+};
+
+struct event {
+	uint64_t time_ns;
+	uint32_t seq;
+	enum event_kind kind;
+	union {
+		struct {
+			struct sideband_record record; /* path NULL */
+			struct tracked_map map;
+		} sideband;
+		struct fpl_life life;
+		struct fpl_sample *sample; /* owned */
+	};
+};
+
+void collect_init(struct collect *collect)
+{
+	*collect = (struct collect){ 0 };
+}
+
+void collect_fini(struct collect *collect)
+{
+	for (size_t i = 0; i < collect->nr; i++) {
+		if (collect->events[i].kind >= EVENT_SNAPSHOT)
+			free(collect->events[i].sample);
+	}
+	free(collect->events);
+	collect_init(collect);
+}
+
+size_t collect_nr_pending(const struct collect *collect)
+{
+	return collect->nr;
+}
+
+/* Room for one more event, filled with what all have; NULL without memory. */
+static struct event *push(struct collect *collect, enum event_kind kind, uint64_t time_ns)
+{
+	if (collect->nr == collect->capacity) {
+		size_t capacity = collect->capacity ? 2 * collect->capacity : 256;
+		struct event *bigger = realloc(collect->events, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		collect->events = bigger;
+		collect->capacity = capacity;
+	}
+
+	struct event *event = &collect->events[collect->nr++];
+
+	event->time_ns = time_ns;
+	event->seq = collect->seq++;
+	event->kind = kind;
+	return event;
+}
+
+/* Keeps a copy of the record for its turn. */
+static int push_sample(struct collect *collect, enum event_kind kind, const void *data, size_t size)
+{
+	struct fpl_sample *copy = malloc(size);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, size);
+
+	struct event *event = push(collect, kind, copy->header.time_ns);
+
+	if (!event) {
+		free(copy);
+		return -ENOMEM;
+	}
+	event->sample = copy;
+	return 0;
+}
+
+static void store_stack(struct collect *collect, const struct fpl_sample *sample)
+{
+	const uint64_t *frames = (const uint64_t *)(sample + 1);
+
+	if (stack_store_add(collect->store, sample, frames, frames + sample->nr_user)) {
+		collect->nr_user_memory += sample->count;
+		if (!sample->count)
+			collect->stack_dropped = true;
+	}
+}
+
+static bool frames_fit(const struct fpl_sample *sample, size_t size)
+{
+	return size >= sizeof(*sample) + 8u * ((size_t)sample->nr_user + sample->nr_kernel);
+}
+
+static void take_stack(struct collect *collect, const struct fpl_sample *sample, size_t size)
+{
+	if (!frames_fit(sample, size)) {
+		collect->nr_malformed++;
+		return;
+	}
+	if (!(sample->flags & FPL_SAMPLE_RAW) || push_sample(collect, EVENT_STACK, sample, size))
+		store_stack(collect, sample);
+}
+
+static void take_snapshot(struct collect *collect, const struct fpl_sample *sample, size_t size)
+{
+	if (!replayer_check(sample, size)) {
+		collect->nr_malformed++;
+		return;
+	}
+	if (push_sample(collect, EVENT_SNAPSHOT, sample, size))
+		collect->nr_user_memory += sample->count;
+}
+
+static void take_life(struct collect *collect, const struct fpl_life *life)
+{
+	struct event *event = push(collect, EVENT_LIFE, life->header.time_ns);
+
+	if (event)
+		event->life = *life;
+	else
+		collect->tracker->rescan_all = true;
+}
+
+int collect_ring_record(void *ctx, void *data, size_t size)
+{
+	struct collect *collect = ctx;
+	const struct fpl_record_header *header = data;
+	size_t least = sizeof(struct fpl_sample);
+
+	if (size >= sizeof(*header) && header->type >= FPL_RECORD_EXEC &&
+	    header->type <= FPL_RECORD_EXIT)
+		least = sizeof(struct fpl_life);
+	if (size < least) {
+		collect->nr_malformed++;
+		return 0;
+	}
+	switch (header->type) {
+	case FPL_RECORD_STACK:
+		take_stack(collect, data, size);
+		break;
+	case FPL_RECORD_SNAPSHOT:
+		take_snapshot(collect, data, size);
+		break;
+	case FPL_RECORD_EXEC:
+	case FPL_RECORD_FORK:
+	case FPL_RECORD_EXIT:
+		take_life(collect, data);
+		break;
+	case FPL_RECORD_WALK:
+		if (collect->walk_file && replayer_check(data, size))
+			push_sample(collect, EVENT_WALK, data, size);
+		break;
+	default:
+		collect->nr_malformed++;
+	}
+	return 0;
+}
+
+void collect_sideband_record(const struct sideband_record *record, void *ctx)
+{
+	struct collect *collect = ctx;
+
+	if (record->type != SIDEBAND_LOST && collect->is_followed &&
+	    !collect->is_followed(collect->ctx, record->pid))
+		return;
+
+	struct event *event = push(collect, EVENT_SIDEBAND, record->time_ns);
+
+	if (!event) {
+		collect->tracker->rescan_all = true;
+		return;
+	}
+	event->sideband.record = *record;
+	if (record->type == SIDEBAND_MAP)
+		tracker_resolve(collect->tracker, record, &event->sideband.map);
+	event->sideband.record.path = NULL;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	/* modulo 2^32: no two events of one sort are that far apart */
+	return (int32_t)(x->seq - y->seq) < 0 ? -1 : 1;
+}
+
+/* Names what a raw frame of @sample lies in, as far as that is known. */
+static void resolve_raw(struct collect *collect, struct fpl_sample *sample)
+{
+	struct process *process = tracker_sample(collect->tracker, sample);
+	uint64_t *frames = (uint64_t *)(sample + 1);
+
+	for (uint32_t i = 0; process && i < sample->nr_user; i++) {
+		if (!(frames[i] & FPL_FRAME_RAW))
+			continue;
+
+		uint64_t addr = frames[i] & FPL_FRAME_ADDR_MASK;
+		uint64_t exact = frames[i] & FPL_FRAME_EXACT;
+		const struct fpl_mapping *map =
+			mapset_find(process->mapset, exact ? addr : addr - 1);
+
+		if (!map || !map->object)
+			continue;
+		frames[i] = (frames[i] & ~(FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)) |
+			    (uint64_t)map->object << FPL_FRAME_OBJECT_SHIFT |
+			    ((addr - map->bias) & FPL_FRAME_VADDR_MASK);
+	}
+}
+
+static void record_walk(struct collect *collect, const struct fpl_sample *sample)
+{
+	const struct tracker *tracker = collect->tracker;
+	const struct process *process = processes_find(&tracker->processes, sample->tgid);
+
+	/* the run holds exactly what the walk saw, unless it was replaced meanwhile */
+	if (process && process->run && process->gen == sample->gen &&
+	    process->version == sample->version)
+		walk_file_add(collect->walk_file, sample,
+			      tracker->publisher->entries + process->run->first, process->run->nr,
+			      tracker->catalog);
+}
+
+static void apply(struct collect *collect, struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_SIDEBAND:
+		tracker_sideband(collect->tracker, &event->sideband.record, &event->sideband.map);
+		break;
+	case EVENT_LIFE:
+		tracker_life(collect->tracker, &event->life);
+		break;
+	case EVENT_SNAPSHOT:
+		replayer_add(collect->replayer, event->sample);
+		break;
+	case EVENT_STACK:
+		resolve_raw(collect, event->sample);
+		store_stack(collect, event->sample);
+		free(event->sample);
+		break;
+	case EVENT_WALK:
+		record_walk(collect, event->sample);
+		free(event->sample);
+		break;
+	}
+}
+
+void collect_apply(struct collect *collect, uint64_t horizon_ns)
+{
+	size_t nr_due = 0;
+
+	if (!collect->nr)
+		return;
+	qsort(collect->events, collect->nr, sizeof(*collect->events), by_time);
+	while (nr_due < collect->nr && collect->events[nr_due].time_ns <= horizon_ns)
+		apply(collect, &collect->events[nr_due++]);
+	collect->nr -= nr_due;
+	memmove(collect->events, collect->events + nr_due, collect->nr * sizeof(*collect->events));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel says, put in order of time: ring records and side-band records of all CPUs are
+ * gathered, sorted and applied. Stacks of known frames need no order and go to the store at once.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "proc/sideband.h"
+#include "profile/replayer.h"
+#include "profile/tracker.h"
+#include "profile/walk_file.h"
+
+struct event;
+
+struct collect {
+	struct tracker *tracker; /* borrowed, as all below */
+	struct replayer *replayer;
+	struct stack_store *store;
+	struct walk_file *walk_file; /* NULL: walks are not recorded */
+	/* Does anybody want to know about this process? NULL: about all. */
+	bool (*is_followed)(void *ctx, uint32_t pid);
+	void *ctx;
+
+	struct event *events; /* owned [nr]: gathered, not yet applied */
+	size_t nr, capacity;
+	uint32_t seq; /* order of gathering, for equal times */
+
+	uint64_t nr_user_memory; /* samples lost for want of memory here */
+	uint64_t nr_dropped;	 /* records lost for want of memory: everything is rescanned */
+	uint64_t nr_malformed;
+	bool stack_dropped; /* frames of a counted stack were lost for want of memory */
+};
+
+void collect_init(struct collect *collect);
+void collect_fini(struct collect *collect);
+
+/* Callback of the ring buffer: takes a record in. Always 0. */
+int collect_ring_record(void *collect, void *data, size_t size);
+
+/* Callback of sideband_drain. */
+void collect_sideband_record(const struct sideband_record *record, void *collect);
+
+/*
+ * Apply, in order of time, everything up to @horizon_ns. Records younger than that may still be
+ * overtaken by older ones of another CPU.
+ */
+void collect_apply(struct collect *collect, uint64_t horizon_ns);
+
+/* Waiting to be applied? */
+size_t collect_nr_pending(const struct collect *collect);

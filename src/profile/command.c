@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define KILL_AFTER_MS 5000
+
+/* Runs in the child; does not return. */
+__attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr, int go_fd,
+						     int fail_fd)
+{
+	sigset_t none;
+	char go;
+	ssize_t n = read(go_fd, &go, 1);
+
+	if (n != 1) /* the profiler ended before it began */
+		_exit(127);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		execvp(argv[0], argv);
+
+	int code = errno;
+
+	n = write(fail_fd, &code, sizeof(code));
+	_exit(127);
+}
+
+int command_start(char **argv, bool to_stderr, struct command *ret, struct fpl_err *err)
+{
+	int go[2] = { -1, -1 }, fail[2] = { -1, -1 };
+	int code = 0;
+
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(fail, O_CLOEXEC) < 0)
+		code = -errno;
+
+	pid_t pid = code ? -1 : fork();
+
+	if (pid == 0) {
+		close(go[1]);
+		child_main(argv, to_stderr, go[0], fail[1]);
+	}
+	if (!code && pid < 0)
+		code = -errno;
+	cleanup_fd(&go[0]);
+	cleanup_fd(&fail[1]);
+	if (code) {
+		cleanup_fd(&go[1]);
+		cleanup_fd(&fail[0]);
+		return fpl_fail(err, code, "%s: fork: %s", argv[0], strerror(-code));
+	}
+	*ret = (struct command){
+		.pid = pid,
+		.go_fd = go[1],
+		.fail_fd = fail[0],
+		.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.name = argv[0],
+	};
+	return 0;
+}
+
+int command_release(struct command *command, struct fpl_err *err)
+{
+	int code = 0;
+	ssize_t n = write(command->go_fd, "", 1);
+
+	close(command->go_fd);
+	command->go_fd = -1;
+	do
+		n = read(command->fail_fd, &code, sizeof(code));
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(code))
+		return fpl_fail(err, -ENOENT, "%s: %s", command->name, strerror(code));
+	return 0;
+}
+
+static void say_status(const struct command *command, int status, bool ended_by_us)
+{
+	if (WIFSIGNALED(status) && ended_by_us)
+		fpl_log(FPL_LOG_INFO, "%s: ended by signal %d with the run", command->name,
+			WTERMSIG(status));
+	else if (WIFSIGNALED(status))
+		fpl_log(FPL_LOG_WARN, "%s: killed by signal %d (%s)", command->name,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status) && WEXITSTATUS(status))
+		fpl_log(FPL_LOG_WARN, "%s: exited with status %d", command->name,
+			WEXITSTATUS(status));
+}
+
+/* Waits up to @timeout_ms for the end; returns true once the status was taken. */
+static bool reap(const struct command *command, int timeout_ms, int *status)
+{
+	struct pollfd poll_fd = { .fd = command->pid_fd, .events = POLLIN };
+
+	if (waitpid(command->pid, status, WNOHANG) == command->pid)
+		return true;
+	if (command->pid_fd < 0)
+		usleep((useconds_t)timeout_ms * 1000);
+	else
+		poll(&poll_fd, 1, timeout_ms);
+	return waitpid(command->pid, status, WNOHANG) == command->pid;
+}
+
+void command_end(struct command *command)
+{
+	bool held = command->go_fd >= 0;
+	int status = 0;
+
+	if (!command->pid)
+		return;
+	cleanup_fd(&command->go_fd); /* a child that is still held exits */
+
+	bool ended_by_us = !reap(command, 0, &status);
+
+	if (ended_by_us) {
+		kill(command->pid, SIGTERM);
+		if (!reap(command, KILL_AFTER_MS, &status)) {
+			kill(command->pid, SIGKILL);
+			waitpid(command->pid, &status, 0);
+		}
+	}
+	if (!held)
+		say_status(command, status, ended_by_us);
+	cleanup_fd(&command->fail_fd);
+	cleanup_fd(&command->pid_fd);
+	*command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that is profiled: held until sampling is on, ended with the run. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct command {
+	pid_t pid;   /* 0: none */
+	int go_fd;   /* owned: a byte or its end lets the child go on */
+	int fail_fd; /* owned: errno of a failed exec comes from here, nothing from a good one */
+	int pid_fd;  /* owned: readable when the command has ended */
+	const char *name; /* borrowed: argv[0] */
+};
+
+/*
+ * Fork a child that will execute @argv once command_release says so; @to_stderr: its stdout becomes
+ * its stderr. To be called while the process has one thread and its own resource limits. Errors:
+ * -EAGAIN, -ENOMEM, -EMFILE.
+ */
+FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, struct command *ret,
+				 struct fpl_err *err);
+
+/* Let it run. Errors: -ENOENT it cannot be executed (the message says why). */
+FPL_MUST_CHECK int command_release(struct command *command, struct fpl_err *err);
+
+/*
+ * End it if it still runs (SIGTERM, SIGKILL after 5 s), take its status and say how it ended where
+ * that is not plain success. No effect on a command that was never started.
+ */
+void command_end(struct command *command);

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/kernel_side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fpless.skel.h"
+#include "profile/tables.h"
+
+#define NR_OBJECTS	     8192u  /* a desktop maps about 1,000 files executable; 64 bytes each */
+#define NR_MAPPINGS	     65536u /* 1,000 processes with 60 mappings; 32 bytes each */
+#define RING_BYTES	     (4u << 20)
+#define STACK_MEMORY_DEFAULT (4u << 20)
+#define STACK_BYTES	     112u /* an element of `stacks` with its bucket, as the kernel charges */
+
+/* Errors with a meaning of their own for the caller of engine_run. */
+static int cannot_run(int code)
+{
+	return code == -ESRCH || code == -ENOENT || code == -EINVAL || code == -EIO ? -EOPNOTSUPP
+										    : code;
+}
+
+__attribute__((__format__(__printf__, 2, 0))) static int
+log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[512];
+
+	if (!fpl_log_enabled(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG))
+		return 0;
+
+	int len = vsnprintf(line, sizeof(line), format, args);
+
+	if (len > 0) {
+		line[strcspn(line, "\n")] = '\0'; /* the verifier's log has many lines */
+		fpl_log(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG, "%s", line);
+	}
+	return len;
+}
+
+/* What a kernel lacks is found by asking for it, so that the answer is one line. */
+static int probe(struct fpl_err *err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		return fpl_fail(err, -EOPNOTSUPP,
+				"/sys/kernel/btf/vmlinux: %s: the kernel needs "
+				"CONFIG_DEBUG_INFO_BTF=y, and /sys must be mounted",
+				strerror(errno));
+
+	int has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
+
+	if (has_loop == 0)
+		return fpl_fail(err, -EOPNOTSUPP,
+				"the kernel has no bpf_loop: Linux 5.17 or later is needed");
+	return 0;
+}
+
+static void configure(struct fpless_bpf *skel, const struct engine_options *options,
+		      uint64_t weight_ns)
+{
+	struct fpl_config config = {
+		.weight_ns = weight_ns,
+		.max_depth = options->max_depth,
+		.snapshot_bytes = options->unwind == ENGINE_UNWIND_FP ? 0 : options->snapshot_bytes,
+		.record_every = options->record_path ? options->record_every : 0,
+		.wakeup_bytes = RING_BYTES / 4,
+		.nr_mappings = NR_MAPPINGS,
+	};
+
+	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
+		config.seed[0] = (uint64_t)(uintptr_t)skel; /* early at boot: better than nothing */
+	config.unwind = options->unwind == ENGINE_UNWIND_FP    ? FPL_UNWIND_FP
+			: options->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI
+							       : FPL_UNWIND_AUTO;
+	if (options->target == ENGINE_TARGET_ALL)
+		config.flags |= FPL_CONFIG_ALL;
+	if (options->idle)
+		config.flags |= FPL_CONFIG_IDLE;
+	if (options->user || !options->kernel)
+		config.flags |= FPL_CONFIG_USER;
+	if (options->kernel || !options->user)
+		config.flags |= FPL_CONFIG_KERNEL;
+	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
+}
+
+static int size_maps(struct fpless_bpf *skel, const struct engine_options *options,
+		     struct kernel_side *kernel)
+{
+	uint64_t stack_memory =
+		options->stack_memory ? options->stack_memory : STACK_MEMORY_DEFAULT;
+	uint64_t nr_stacks = stack_memory / STACK_BYTES;
+	int code = 0;
+
+	if (nr_stacks < 1)
+		nr_stacks = 1;
+	if (nr_stacks > 1u << 26)
+		nr_stacks = 1u << 26;
+	code |= bpf_map__set_max_entries(skel->maps.objects, NR_OBJECTS);
+	code |= bpf_map__set_max_entries(skel->maps.mappings, NR_MAPPINGS);
+	code |= bpf_map__set_max_entries(skel->maps.ring, RING_BYTES);
+	code |= bpf_map__set_max_entries(skel->maps.stacks, (uint32_t)nr_stacks);
+	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
+	code |= bpf_map__set_max_entries(skel->maps.snapshots,
+					 (uint32_t)libbpf_num_possible_cpus());
+	kernel->nr_objects = NR_OBJECTS;
+	kernel->nr_mappings = NR_MAPPINGS;
+	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);
+	return code;
+}
+
+static int load_failed(int code, struct fpl_err *err)
+{
+	if (code == -EPERM || code == -EACCES)
+		return fpl_fail(err, -EPERM,
+				"BPF: %s: run as root (or with CAP_BPF, CAP_PERFMON and "
+				"CAP_SYS_ADMIN)",
+				strerror(-code));
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "BPF: no memory for the maps: lower --stack-memory");
+	return fpl_fail(err, cannot_run(code),
+			"BPF: the kernel refuses the program: %s: -v shows why", strerror(-code));
+}
+
+static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
+{
+	size_t size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (p == MAP_FAILED)
+		return fpl_fail(err, cannot_run(-errno), "BPF map %s: mmap: %s", bpf_map__name(map),
+				strerror(errno));
+	*ret = p;
+	return 0;
+}
+
+static int load(struct kernel_side *kernel, const struct engine_options *options,
+		uint64_t weight_ns, struct fpl_err *err)
+{
+	kernel->skel = fpless_bpf__open();
+	if (!kernel->skel)
+		return fpl_fail(err, cannot_run(-errno), "BPF object: %s", strerror(errno));
+	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
+		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
+				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
+	configure(kernel->skel, options, weight_ns);
+
+	int code = size_maps(kernel->skel, options, kernel);
+
+	if (!code)
+		code = fpless_bpf__load(kernel->skel);
+	if (code)
+		return load_failed(code, err);
+	code = map_array(kernel->skel->maps.objects, (void **)&kernel->objects, err);
+	return code ? code
+		    : map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
+}
+
+/* All but the sampler: that one is for the perf events. */
+static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, kernel->skel->obj)
+	{
+		if (program == kernel->skel->progs.sample)
+			continue;
+
+		struct bpf_link *link = bpf_program__attach(program);
+
+		if (!link)
+			return fpl_fail(err, cannot_run(-errno), "BPF program %s: attach: %s",
+					bpf_program__name(program), strerror(errno));
+		if (kernel->nr_links == KERNEL_SIDE_LINKS_MAX) {
+			bpf_link__destroy(link);
+			return fpl_fail(err, -EOPNOTSUPP, "BPF object: too many programs");
+		}
+		kernel->links[kernel->nr_links++] = link;
+	}
+	return 0;
+}
+
+int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
+		     int (*record)(void *ctx, void *data, size_t size), void *ctx,
+		     struct kernel_side *ret, struct fpl_err *err)
+{
+	struct kernel_side kernel = { 0 };
+	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
+
+	libbpf_set_print(log_libbpf);
+
+	int code = probe(err);
+
+	if (code)
+		return code;
+	kernel.nr_chunks = nr_chunks ? (uint32_t)nr_chunks : 1;
+	kernel.chunk_fds = calloc(kernel.nr_chunks, sizeof(int));
+	if (!kernel.chunk_fds)
+		return fpl_fail(err, -ENOMEM, "table pool: out of memory");
+	code = load(&kernel, options, weight_ns, err);
+	if (!code)
+		code = attach_life(&kernel, err);
+	if (!code) {
+		kernel.ring =
+			ring_buffer__new(bpf_map__fd(kernel.skel->maps.ring), record, ctx, NULL);
+		if (!kernel.ring)
+			code = fpl_fail(err, cannot_run(-errno), "BPF ring buffer: %s",
+					strerror(errno));
+	}
+	if (code) {
+		kernel_side_close(&kernel);
+		return code;
+	}
+	*ret = kernel;
+	return 0;
+}
+
+void kernel_side_close(struct kernel_side *kernel)
+{
+	for (size_t i = 0; i < kernel->nr_links; i++)
+		bpf_link__destroy(kernel->links[i]);
+	ring_buffer__free(kernel->ring);
+	for (uint32_t i = 0; kernel->chunk_fds && i < kernel->nr_chunks; i++) {
+		if (kernel->chunk_fds[i])
+			close(kernel->chunk_fds[i]);
+	}
+	free(kernel->chunk_fds);
+	if (kernel->objects)
+		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
+	if (kernel->mappings)
+		munmap(kernel->mappings, kernel->nr_mappings * sizeof(*kernel->mappings));
+	fpless_bpf__destroy(kernel->skel);
+	*kernel = (struct kernel_side){ 0 };
+}
+
+int kernel_side_sampler_fd(const struct kernel_side *kernel)
+{
+	return bpf_program__fd(kernel->skel->progs.sample);
+}
+
+int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
+		       struct fpl_err *err)
+{
+	struct fpl_target target = { .flags = flags };
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.targets), &pid, &target, BPF_ANY))
+		return fpl_fail(err, cannot_run(-errno), "pid %u: BPF map targets: %s", pid,
+				strerror(errno));
+	return 0;
+}
+
+int kernel_side_ring_fd(const struct kernel_side *kernel)
+{
+	return ring_buffer__epoll_fd(kernel->ring);
+}
+
+void kernel_side_drain(struct kernel_side *kernel)
+{
+	ring_buffer__consume(kernel->ring);
+}
+
+int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)
+{
+	struct kernel_side *kernel = ctx;
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	AUTO_FD int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fpl_chunk", sizeof(uint32_t),
+					FPL_CHUNK_SIZE, 1, &opts);
+
+	if (fd < 0)
+		return fpl_fail(err, fd, "a chunk of 1 MiB: %s", strerror(-fd));
+
+	void *p = mmap(NULL, FPL_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return fpl_fail(err, -errno, "a chunk of 1 MiB: mmap: %s", strerror(errno));
+
+	int code =
+		bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.chunks), &number, &fd, BPF_ANY);
+
+	if (code) {
+		munmap(p, FPL_CHUNK_SIZE);
+		return fpl_fail(err, code, "a chunk of 1 MiB: %s", strerror(-code));
+	}
+	kernel->chunk_fds[number] = TAKE_FD(fd);
+	*ret = p;
+	return 0;
+}
+
+uint64_t kernel_side_gen(void *ctx, uint32_t pid)
+{
+	const struct kernel_side *kernel = ctx;
+	struct fpl_proc proc;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.procs), &pid, &proc))
+		return 0;
+	return proc.gen;
+}
+
+static int mapset_update(void *ctx, uint32_t pid, const struct fpl_mapset *value)
+{
+	const struct kernel_side *kernel = ctx;
+
+	return bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.mapsets), &pid, value, BPF_ANY);
+}
+
+static void mapset_remove(void *ctx, uint32_t pid)
+{
+	const struct kernel_side *kernel = ctx;
+
+	bpf_map_delete_elem(bpf_map__fd(kernel->skel->maps.mapsets), &pid);
+}
+
+static int mapset_read_all(void *ctx, uint32_t *pids, struct fpl_mapset *values, uint32_t max)
+{
+	const struct kernel_side *kernel = ctx;
+	uint32_t count = max, batch;
+
+	/* max holds the whole map, so one batch does; -ENOENT says that it was the last */
+	int code = bpf_map_lookup_batch(bpf_map__fd(kernel->skel->maps.mapsets), NULL, &batch, pids,
+					values, &count, NULL);
+
+	return code && code != -ENOENT ? code : (int)count;
+}
+
+static void grace(void *ctx)
+{
+	(void)ctx;
+	tables_grace();
+}
+
+const struct publisher_ops kernel_side_publisher_ops = {
+	.update = mapset_update,
+	.read_all = mapset_read_all,
+	.remove = mapset_remove,
+	.grace = grace,
+};
+
+int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	uint32_t zero = 0;
+	AUTO_FREE struct fpl_counters *values =
+		nr_cpus > 0 ? calloc((size_t)nr_cpus, sizeof(*values)) : NULL;
+
+	if (!values)
+		return -ENOMEM;
+
+	int code = bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.counters), &zero, values);
+
+	if (code)
+		return code;
+	*ret = (struct fpl_counters){ 0 };
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		ret->fired += values[cpu].fired;
+		ret->idle += values[cpu].idle;
+		ret->filtered += values[cpu].filtered;
+		ret->bpf_ns += values[cpu].bpf_ns;
+		ret->snapshots += values[cpu].snapshots;
+		ret->life_lost += values[cpu].life_lost;
+		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
+			ret->lost[i] += values[cpu].lost[i];
+	}
+	return 0;
+}
+
+uint64_t kernel_side_run_cnt(const struct kernel_side *kernel)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(kernel_side_sampler_fd(kernel), &info, &size))
+		return 0;
+	return info.run_cnt;
+}
+
+int kernel_side_stacks(const struct kernel_side *kernel,
+		       void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.stacks);
+	uint32_t max = bpf_map__max_entries(kernel->skel->maps.stacks);
+	/* a batch must hold the fullest bucket */
+	uint32_t per_batch = max < 4096 ? max : 4096;
+	AUTO_FREE struct fpl_stack_key *keys = calloc(per_batch, sizeof(*keys));
+	AUTO_FREE struct fpl_stack *values = calloc(per_batch, sizeof(*values));
+	uint32_t in = 0, out = 0;
+	bool first = true;
+	int code = 0;
+
+	if (!keys || !values)
+		return -ENOMEM;
+	while (!code) {
+		uint32_t count = per_batch;
+
+		code = bpf_map_lookup_batch(fd, first ? NULL : &in, &out, keys, values, &count,
+					    NULL);
+		if (code && code != -ENOENT)
+			return code;
+		for (uint32_t i = 0; i < count; i++)
+			fn(&values[i], ctx);
+		in = out;
+		first = false;
+	}
+	return 0;
+}
+
+static uint64_t memlock_of(int fd)
+{
+	char line[128];
+	unsigned long long bytes = 0;
+
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
+
+	FILE *file = fopen(line, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
+{
+	const struct bpf_map *map;
+	uint64_t bytes = 0;
+
+	bpf_object__for_each_map(map, kernel->skel->obj) bytes += memlock_of(bpf_map__fd(map));
+	for (uint32_t i = 0; i < kernel->nr_chunks; i++) {
+		if (kernel->chunk_fds[i])
+			bytes += memlock_of(kernel->chunk_fds[i]);
+	}
+	return bytes;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF object of a run: opened, sized, loaded and attached here; everybody else sees maps and
+ * mapped arrays.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "profile/engine.h"
+#include "profile/events.h"
+#include "profile/publisher.h"
+
+struct fpless_bpf;
+struct ring_buffer;
+struct bpf_link;
+
+#define KERNEL_SIDE_LINKS_MAX 8u
+
+struct kernel_side {
+	struct fpless_bpf *skel;    /* owned */
+	struct fpl_object *objects; /* the map, mapped */
+	uint32_t nr_objects;
+	struct fpl_mapping *mappings; /* likewise */
+	uint32_t nr_mappings, nr_mapsets;
+	int *chunk_fds; /* owned [nr_chunks]; 0: not made */
+	uint32_t nr_chunks;
+	struct ring_buffer *ring;		       /* owned */
+	struct bpf_link *links[KERNEL_SIDE_LINKS_MAX]; /* owned [nr_links] */
+	size_t nr_links;
+};
+
+/*
+ * Load the programs, sized and configured after @options; attach those that follow the lives of
+ * processes. @record is called for each record of the ring by kernel_side_drain.
+ *
+ * Errors say what is missing and what to do: rights, BTF, an old kernel, memory. Never -ESRCH,
+ * -ENOENT, -EINVAL or -EIO, which mean something else to the caller of engine_run.
+ */
+FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
+				    int (*record)(void *ctx, void *data, size_t size), void *ctx,
+				    struct kernel_side *ret, struct fpl_err *err);
+void kernel_side_close(struct kernel_side *kernel);
+
+/* The program the perf events run. */
+int kernel_side_sampler_fd(const struct kernel_side *kernel);
+
+/* Let @pid be a target with FPL_TARGET_* @flags. */
+FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
+				      struct fpl_err *err);
+
+/* Readable when the ring wants to be drained. */
+int kernel_side_ring_fd(const struct kernel_side *kernel);
+void kernel_side_drain(struct kernel_side *kernel);
+
+/* pool_chunk_fn */
+int kernel_side_make_chunk(void *kernel, uint32_t number, void **ret, struct fpl_err *err);
+
+/* The gen the kernel side has for @pid, 0 if none: for tracker.kernel_gen. */
+uint64_t kernel_side_gen(void *kernel, uint32_t pid);
+
+/* Access to the map `mapsets`, with the struct kernel_side as ctx. */
+extern const struct publisher_ops kernel_side_publisher_ops;
+
+/* Sums over all CPUs. */
+FPL_MUST_CHECK int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret);
+
+/* Runs of the sampler as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */
+uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
+
+/* Call @fn for each entry of `stacks`, once sampling has stopped. Errors: those of bpf(2). */
+FPL_MUST_CHECK int kernel_side_stacks(const struct kernel_side *kernel,
+				      void (*fn)(const struct fpl_stack *stack, void *ctx),
+				      void *ctx);
+
+/* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */
+uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/replayer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+struct waiting {
+	struct waiting *next;
+	struct fpl_sample *record; /* owned */
+	struct mapset *set;	   /* owned reference: as it was at the sample's time */
+	uint32_t blocker;	   /* id of the object whose table is missing */
+};
+
+void replayer_init(struct replayer *replayer)
+{
+	*replayer = (struct replayer){ 0 };
+	replayer->last = &replayer->first;
+}
+
+static void waiting_free(struct waiting *waiting)
+{
+	mapset_put(waiting->set);
+	free(waiting->record);
+	free(waiting);
+}
+
+void replayer_fini(struct replayer *replayer)
+{
+	for (struct waiting *w = replayer->first, *next; w; w = next) {
+		next = w->next;
+		waiting_free(w);
+	}
+	replayer->first = NULL;
+	replayer->last = &replayer->first;
+	replayer->waiting_bytes = 0;
+}
+
+static const uint64_t *kernel_frames(const struct fpl_sample *record)
+{
+	return (const uint64_t *)(record + 1) + record->nr_user;
+}
+
+static const struct fpl_regs *regs_of(const struct fpl_sample *record)
+{
+	return (const struct fpl_regs *)(kernel_frames(record) + record->nr_kernel);
+}
+
+bool replayer_check(const struct fpl_sample *record, size_t size)
+{
+	size_t regs_off = sizeof(*record) + 8u * ((size_t)record->nr_user + record->nr_kernel);
+
+	if (record->header.size != size || regs_off + sizeof(struct fpl_regs) > size)
+		return false;
+	return regs_of(record)->stack_size <= size - regs_off - sizeof(struct fpl_regs);
+}
+
+struct code_source {
+	const struct mapset *set;
+	const struct catalog *catalog;
+};
+
+/* replay_input.read_code: from the file, which is what is mapped there. */
+static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
+{
+	const struct code_source *source = arg;
+	const struct fpl_mapping *map = mapset_find(source->set, addr);
+	const struct object *object = map ? catalog_at(source->catalog, map->object) : NULL;
+	const struct elf_segment *load;
+
+	if (!object)
+		return -ENOENT;
+	load = elf_file_load_at(object->elf, addr - map->bias, size);
+	if (!load)
+		return -ENOENT;
+	return elf_file_read(object->elf, addr - map->bias - load->vaddr + load->off, dst, size,
+			     NULL);
+}
+
+static void walk(struct replayer *replayer, const struct fpl_sample *record,
+		 const struct mapset *set)
+{
+	const struct fpl_regs *regs = regs_of(record);
+	struct code_source source = { .set = set, .catalog = replayer->tracker->catalog };
+	struct replay_input input = {
+		.mappings = set ? set->mappings : NULL,
+		.nr_mappings = set ? set->nr : 0,
+		.objects = replayer->objects,
+		.nr_objects = replayer->nr_objects,
+		.chunks = (const uint8_t *const *)replayer->pool->chunks,
+		.nr_chunks = replayer->pool->nr_chunks,
+		.regs = regs,
+		.stack = (const uint8_t *)(regs + 1),
+		.read_code = set ? read_code : NULL,
+		.arg = &source,
+		.max_depth = replayer->max_depth,
+		.unwind = replayer->unwind,
+		.origin = FPL_ORIGIN_CFI_USER,
+	};
+
+	replay_walk(&input, &replayer->result);
+}
+
+static void store_result(struct replayer *replayer, const struct fpl_sample *record)
+{
+	struct fpl_sample sample = *record;
+
+	sample.nr_user = (uint16_t)replayer->result.nr_frames;
+	sample.stop = replayer->result.stop;
+	sample.flags |= replayer->result.flags;
+	if (stack_store_add(replayer->store, &sample, replayer->result.frames,
+			    kernel_frames(record)))
+		replayer->nr_user_memory += sample.count;
+}
+
+/* The object whose missing table ended the walk, asked for if need be; NULL: nothing to wait for.
+ */
+static struct object *blocker_of(struct replayer *replayer)
+{
+	const struct replay_result *result = &replayer->result;
+
+	if (result->stop != FPL_STOP_NO_TABLE || !result->nr_frames)
+		return NULL;
+
+	uint64_t frame = result->frames[result->nr_frames - 1];
+	uint32_t id = (frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
+	struct object *object =
+		frame & FPL_FRAME_RAW ? NULL : catalog_at(replayer->tracker->catalog, id);
+
+	if (object)
+		tables_want(replayer->tracker->tables, object);
+	return object && object->state == OBJECT_QUEUED ? object : NULL;
+}
+
+/* Puts the snapshot in the queue; on failure nothing was taken over. */
+static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct mapset *set,
+		    uint32_t blocker)
+{
+	if (replayer->waiting_bytes + record->header.size > REPLAYER_WAITING_MAX) {
+		if (replayer->nr_overflows++ == 0)
+			fpl_log(FPL_LOG_WARN,
+				"snapshots: more than %u MiB wait for tables: the others are "
+				"no_table",
+				REPLAYER_WAITING_MAX >> 20);
+		return -ENOSPC;
+	}
+
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+
+	if (!waiting)
+		return -ENOMEM;
+	waiting->record = record;
+	waiting->set = mapset_get(set);
+	waiting->blocker = blocker;
+	*replayer->last = waiting;
+	replayer->last = &waiting->next;
+	replayer->waiting_bytes += record->header.size;
+	return 0;
+}
+
+void replayer_add(struct replayer *replayer, struct fpl_sample *record)
+{
+	struct process *process = tracker_sample(replayer->tracker, record);
+
+	walk(replayer, record, process ? process->mapset : NULL);
+	if (process &&
+	    (replayer->result.stop == FPL_STOP_NO_MAPPING ||
+	     replayer->result.stop == FPL_STOP_BAD_RA) &&
+	    tracker_rescan(replayer->tracker, process, record->tid))
+		walk(replayer, record, process->mapset);
+
+	const struct object *blocker = process ? blocker_of(replayer) : NULL;
+
+	if (blocker && !wait_for(replayer, record, process->mapset, blocker->id))
+		return;
+	store_result(replayer, record);
+	free(record);
+}
+
+void replayer_retry(struct replayer *replayer)
+{
+	struct waiting **link = &replayer->first;
+
+	while (*link) {
+		struct waiting *waiting = *link;
+		const struct object *blocker =
+			catalog_at(replayer->tracker->catalog, waiting->blocker);
+
+		if (blocker && blocker->state == OBJECT_QUEUED) {
+			link = &waiting->next;
+			continue;
+		}
+		walk(replayer, waiting->record, waiting->set);
+		blocker = blocker_of(replayer);
+		if (blocker) {
+			waiting->blocker = blocker->id;
+			link = &waiting->next;
+			continue;
+		}
+		store_result(replayer, waiting->record);
+		*link = waiting->next;
+		replayer->waiting_bytes -= waiting->record->header.size;
+		waiting_free(waiting);
+	}
+	replayer->last = link;
+}
+
+void replayer_finish(struct replayer *replayer)
+{
+	for (struct waiting *w = replayer->first; w; w = w->next) {
+		walk(replayer, w->record, w->set);
+		store_result(replayer, w->record);
+	}
+	replayer_fini(replayer);
+}

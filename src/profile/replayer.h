@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Snapshots to stacks: each is walked by the kernel's walker over its copy of the stack, as soon as
+ * the tables it needs are there. Those that wait for a table wait here, within a budget.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "profile/stack_store.h"
+#include "profile/tracker.h"
+#include "unwind/replay.h"
+
+#define REPLAYER_WAITING_MAX (16u << 20) /* bytes of snapshots: 0.5 s at 999 Hz and 32 KiB */
+
+struct waiting;
+
+struct replayer {
+	struct tracker *tracker;	  /* borrowed, as all below */
+	const struct fpl_object *objects; /* [nr_objects]: the map `objects` */
+	size_t nr_objects;
+	const struct pool *pool;
+	struct stack_store *store;
+	uint32_t max_depth;
+	uint8_t unwind; /* enum fpl_unwind */
+
+	struct waiting *first, **last; /* owned: in order of arrival */
+	size_t waiting_bytes;
+	uint64_t nr_overflows;	     /* snapshots that found the budget used up */
+	uint64_t nr_user_memory;     /* samples lost because the store was full */
+	struct replay_result result; /* of the walk at hand: 16 KiB */
+};
+
+void replayer_init(struct replayer *replayer);
+void replayer_fini(struct replayer *replayer);
+
+/*
+ * Take in a snapshot at its place in time. @record (FPL_RECORD_SNAPSHOT whole, checked by
+ * replayer_check) is allocated and taken over.
+ */
+void replayer_add(struct replayer *replayer, struct fpl_sample *record);
+
+/* Are the parts of the record within its @size bytes? */
+bool replayer_check(const struct fpl_sample *record, size_t size);
+
+/* Walk those again that waited for a table that has come. */
+void replayer_retry(struct replayer *replayer);
+
+/* Walk all that wait with what there is. */
+void replayer_finish(struct replayer *replayer);
