@@ -111,7 +111,7 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	sample.nr_user = (uint16_t)replayer->result.nr_frames;
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
-	if (stack_store_add(replayer->store, &sample, replayer->result.frames,
+	if (stack_store_add(replayer->store, &sample, (const uint64_t *)replayer->result.frames,
 			    kernel_frames(record)))
 		replayer->nr_user_memory += sample.count;
 }
