@@ -14,6 +14,7 @@
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
 #define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
 #define FPL_SNAPSHOT_MAX     65536u /* bytes of stack in one snapshot */
+#define FPL_STACK_PAGE	     4096u  /* smallest page: the unit in which stack is resident or not */
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
 
@@ -312,8 +313,11 @@ struct fpl_regs {
 	__u64 stack_addr; /* of the first byte copied: the red zone's, or its page's end */
 	__u32 known;	  /* bit i: reg[i] is the task's */
 	__u32 stack_size; /* bytes that follow */
+	__u32 missing;	  /* bit i: the i-th page of the copy (the first may be a part) was not
+			     resident and reads as zeros: large frames have untouched pages */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_regs) == 152, "fpl_regs is ring ABI");
+_Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 
 struct fpl_life {
 	struct fpl_record_header header;

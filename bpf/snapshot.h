@@ -12,14 +12,13 @@
 #include "bpf/env.h"
 #include "bpf/maps.h"
 
-#define SNAPSHOT_PAGE 4096u
-
 struct stack_copy {
 	struct fpl_snapshot *to;
 	__u32 off;   /* in to->bytes, of the stack's first byte */
 	__u32 limit; /* bytes of stack wanted, at most FPL_SNAPSHOT_MAX */
 	__u32 first; /* bytes up to the end of the first page */
-	__u32 size;  /* copied */
+	__u32 size;  /* copied, up to the end of the last page that is resident */
+	__u32 missing;
 	__u64 addr;
 };
 
@@ -27,8 +26,8 @@ struct stack_copy {
 static long stack_copy_page(__u32 idx, void *arg)
 {
 	struct stack_copy *copy = arg;
-	__u32 done = idx ? copy->first + (idx - 1) * SNAPSHOT_PAGE : 0;
-	__u32 size = idx ? SNAPSHOT_PAGE : copy->first;
+	__u32 done = idx ? copy->first + (idx - 1) * FPL_STACK_PAGE : 0;
+	__u32 size = idx ? FPL_STACK_PAGE : copy->first;
 	__u32 limit = copy->limit;
 
 	if (done >= limit || limit > FPL_SNAPSHOT_MAX)
@@ -38,11 +37,12 @@ static long stack_copy_page(__u32 idx, void *arg)
 
 	__u64 to = copy->off + done;
 
-	if (size > SNAPSHOT_PAGE || to > sizeof(copy->to->bytes) - SNAPSHOT_PAGE)
+	if (size > FPL_STACK_PAGE || to > sizeof(copy->to->bytes) - FPL_STACK_PAGE)
 		return 1;
 	if (bpf_probe_read_user(copy->to->bytes + to, size, (const void *)(copy->addr + done)))
-		return 1;
-	copy->size = done + size;
+		copy->missing |= 1u << (idx & 31);
+	else
+		copy->size = done + size;
 	return 0;
 }
 
@@ -62,10 +62,12 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	/* The page below sp may never have been touched. */
 	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
 		copy.addr = sp & ~7ull;
-	copy.first = SNAPSHOT_PAGE - (__u32)(copy.addr & (SNAPSHOT_PAGE - 1));
-	bpf_loop(FPL_SNAPSHOT_MAX / SNAPSHOT_PAGE + 1, stack_copy_page, &copy, 0);
+	copy.first = FPL_STACK_PAGE - (__u32)(copy.addr & (FPL_STACK_PAGE - 1));
+	bpf_loop(FPL_SNAPSHOT_MAX / FPL_STACK_PAGE + 1, stack_copy_page, &copy, 0);
 	regs->stack_addr = copy.addr;
 	regs->stack_size = copy.size;
+	regs->missing = copy.missing;
+	regs->_pad = 0;
 }
 
 /*

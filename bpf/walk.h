@@ -24,8 +24,6 @@
 #include "bpf/shared.h"
 #include "bpf/walk_state.h"
 
-#define WALK_PAGE_SIZE 4096u
-
 /* e_entry is followed by a few instructions that call the first function; none has a caller. */
 #define WALK_ENTRY_BYTES 64u
 
@@ -53,7 +51,7 @@ static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __
 
 	if (!walk->window_size || addr >= walk->window_addr + walk->window_size) {
 		__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
-		__u32 to_page_end = WALK_PAGE_SIZE - (__u32)(start & (WALK_PAGE_SIZE - 1));
+		__u32 to_page_end = FPL_STACK_PAGE - (__u32)(start & (FPL_STACK_PAGE - 1));
 		__u32 size = FPL_WINDOW_SIZE;
 
 		if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start)) {
@@ -61,7 +59,7 @@ static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __
 			if (addr - start >= size ||
 			    env_read_stack(walker->env, walk->window, size, start)) {
 				size = FPL_WINDOW_SIZE;
-				start = addr & ~(__u64)(WALK_PAGE_SIZE - 1);
+				start = addr & ~(__u64)(FPL_STACK_PAGE - 1);
 				if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE,
 						   start))
 					size = 0;

@@ -7,13 +7,24 @@ struct env {
 	const struct replay_input *input;
 };
 
+/* Which page of the copy the byte at @off is in. */
+static uint64_t stack_page(const struct fpl_regs *regs, uint64_t off)
+{
+	return (regs->stack_addr % FPL_STACK_PAGE + off) / FPL_STACK_PAGE;
+}
+
 static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
 {
 	const struct fpl_regs *regs = env->input->regs;
 	uint64_t off = addr - regs->stack_addr;
 
-	if (off > regs->stack_size || size > regs->stack_size - off)
+	if (!size || off > regs->stack_size || size > regs->stack_size - off)
 		return -1;
+	for (uint64_t page = stack_page(regs, off); page <= stack_page(regs, off + size - 1);
+	     page++) {
+		if (page < 32 && regs->missing >> page & 1)
+			return -1;
+	}
 	memcpy(dst, env->input->stack + off, size);
 	return 0;
 }
