@@ -13,9 +13,11 @@ target_compile_options(fpl_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
   -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
   $<$<BOOL:${FPL_WERROR}>:-Werror>
-  $<$<CONFIG:RelWithDebInfo,Release>:-fstack-protector-strong>
-  $<$<AND:$<CONFIG:RelWithDebInfo,Release>,$<NOT:$<BOOL:${FPL_SANITIZE}>>>:-D_FORTIFY_SOURCE=3>)
+  $<$<CONFIG:RelWithDebInfo,Release>:-fstack-protector-strong>)
 target_link_options(fpl_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+if(NOT FPL_SANITIZE) # a sanitizer wants to see the plain calls
+  target_compile_options(fpl_flags INTERFACE $<$<CONFIG:RelWithDebInfo,Release>:-D_FORTIFY_SOURCE=3>)
+endif()
 if(FPL_SANITIZE)
   target_compile_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE})

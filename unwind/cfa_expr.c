@@ -31,7 +31,6 @@ enum {
 	OP_BREGX = 0x92,
 	OP_DEREF_SIZE = 0x94,
 	OP_NOP = 0x96,
-	OP_CALL_FRAME_CFA = 0x9c,
 };
 
 enum {
@@ -271,8 +270,6 @@ static void execute(struct sym_stack *stack, uint8_t op, struct cursor *c)
 		uint64_t reg = cursor_uleb(c);
 
 		stack_push_reg(stack, reg, cursor_sleb(c));
-	} else if (op == OP_CALL_FRAME_CFA) {
-		stack_push(stack, (struct sym){ .kind = SYM_CFA });
 	} else if (op == OP_PLUS_UCONST) {
 		uint64_t number = cursor_uleb(c);
 

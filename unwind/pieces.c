@@ -93,9 +93,13 @@ static bool is_ascending(const struct cfi_fde *fdes, size_t nr)
 
 int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl_err *err)
 {
-	struct cfi_fde *fdes = &file->list.fdes[first];
 	size_t nr = last - first;
 	struct budget *budget = &file->budget;
+
+	if (nr == 0) /* the array may not be there */
+		return 0;
+
+	struct cfi_fde *fdes = &file->list.fdes[first];
 
 	if (is_ascending(fdes, nr))
 		return 0;

@@ -24,7 +24,7 @@ static bool rule_cfa(const struct fpl_rule *rule, const struct machine *machine,
 		return true;
 	case FPL_CFA_INDEX:
 		base += 8 * reg[second];
-		/* fall through */
+		__attribute__((__fallthrough__));
 	case FPL_CFA_DEREF:
 		*ret = machine_read(machine, base, 8) + (uint64_t)(int64_t)rule->off2;
 		return true;
