@@ -14,9 +14,7 @@ static struct {
 	char label[24]; /* argv[0] of the verb: what argp puts before its messages */
 	const char *text;
 } verbs[] = {
-#ifdef FPL_ENGINE
 	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
-#endif
 	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
 	{ "verify", cmd_verify, "fpless verify",
 	  "compare the unwind tables of ELF files with libdw" },

@@ -67,16 +67,20 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	putc('\n', to);
 }
 
-/* Frames walked in userspace cost the program nothing: they do not share its time. */
-static void write_costs(FILE *to, const struct profile *profile, const struct tally *tally)
+/*
+ * Runs that ended at the filter cost next to nothing, so their time is borne by the samples that
+ * passed it. Frames walked in userspace cost the program nothing: they do not share its time.
+ */
+static void write_costs(FILE *to, const struct profile *profile, const struct tally *tally,
+			uint64_t shown)
 {
 	const struct profile_books *books = &profile->books;
 	const struct profile_tables *tables = &profile->tables;
 	uint64_t walked = tally->frames - tally->frames_by_origin[FPL_ORIGIN_CFI_USER];
 
-	if (books->bpf_runs) {
+	if (shown + tally->lost) {
 		fprintf(to, "  BPF          %.0f ns per sample",
-			ratio(books->bpf_ns, books->bpf_runs));
+			ratio(books->bpf_ns, shown + tally->lost));
 		if (walked)
 			fprintf(to, ", %.0f ns per frame", ratio(books->bpf_ns, walked));
 		putc('\n', to);
@@ -121,6 +125,6 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
 	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
-	write_costs(to, profile, &tally);
+	write_costs(to, profile, &tally, shown);
 	write_books(to, profile, &tally, shown);
 }

@@ -387,7 +387,7 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"frames       1.9 per user stack, cfi 80.95 %, cfi_user 4.76 %, fp 4.76 %, "
 		"synth 9.52 %\n",
 		"lost         ring_full 2\n",
-		"BPF          1000 ns per sample, 1800 ns per frame\n",
+		"BPF          2250 ns per sample, 1800 ns per frame\n",
 		"books        fired 36 = shown 14 + idle 15 + filtered 5 + lost 2: closed\n",
 		"expected     40 samples by the clock, 4 missed (10.00 %)\n",
 	};
