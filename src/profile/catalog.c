@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -34,6 +35,8 @@ struct catalog {
 	struct symbolizer *symbolizer; /* borrowed */
 	struct object *vdso;	       /* borrowed from objects */
 	bool vdso_tried;
+	catalog_pause_fn pause; /* may be NULL */
+	void *ctx;
 };
 
 int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct catalog **ret,
@@ -54,6 +57,12 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct cata
 	}
 	*ret = catalog;
 	return 0;
+}
+
+void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx)
+{
+	catalog->pause = pause;
+	catalog->ctx = ctx;
 }
 
 static void object_free(struct object *object)
@@ -242,20 +251,16 @@ static bool same_build_id(const struct elf_file *elf, const struct file_hint *hi
 	       memcmp(elf->build_id, hint->build_id, hint->build_id_size) == 0;
 }
 
-/* Is @file, found by its path, the one that is mapped? */
+/* Is @file, found by its path, the one that is mapped? On overlayfs the numbers of a mapping are
+ * those of the layer below: then only a build-id can tell. */
 static bool is_mapped_one(const struct mapped_file *file, const struct elf_file *elf,
 			  const struct file_hint *hint)
 {
-	switch (file->source) {
-	case MAPPED_FILE_EXACT:
+	if (file->source == MAPPED_FILE_EXACT || same_build_id(elf, hint))
 		return true;
-	case MAPPED_FILE_ROOT:
-		return hint->build_id_size ? same_build_id(elf, hint)
-					   : hint->inode && hint->inode == file->stat.st_ino;
-	case MAPPED_FILE_PATH:
-		return same_build_id(elf, hint);
-	}
-	return false;
+	return !hint->build_id_size && hint->inode && hint->inode == file->stat.st_ino &&
+	       hint->dev_major == major(file->stat.st_dev) &&
+	       hint->dev_minor == minor(file->stat.st_dev);
 }
 
 /* The process and the file are gone, but the file may have been met before. */
@@ -282,7 +287,9 @@ static int identify(struct catalog *catalog, const struct file_hint *hint, struc
 		return code;
 	if (!is_mapped_one(file, elf, hint)) {
 		elf_file_close(elf);
-		return fpl_fail(err, -ESTALE, "pid %d: %s: was replaced by another file",
+		return fpl_fail(err, -ESTALE,
+				"pid %d: %s: is gone or was replaced, and the file there now "
+				"cannot be told to be the same",
 				(int)hint->pid, hint->path);
 	}
 	code = identity_read(elf, &identity, err);
@@ -324,6 +331,8 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 		return known->object;
 	}
 	code = identify(catalog, hint, &file, &stamp, &object, &err);
+	if (catalog->pause)
+		catalog->pause(catalog->ctx);
 	if (!code)
 		return object;
 	if (file.source == MAPPED_FILE_EXACT)

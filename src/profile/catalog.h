@@ -50,15 +50,20 @@ struct file_hint {
 	const char *path;
 	const uint8_t *build_id; /* of the file that is mapped; NULL: not known */
 	size_t build_id_size;
-	uint64_t inode; /* 0: not known */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode; /* 0: not known, and neither is the device */
 };
 
 struct catalog;
+
+/* Called after each file that was read: the reader of the ring must not fall behind. */
+typedef void (*catalog_pause_fn)(void *ctx);
 
 /* @nr_slots: entries of the map `objects`. @symbolizer: borrowed, may be NULL. */
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
 				  struct catalog **ret, struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
+void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx);
 
 /*
  * The object behind a mapping, made if this is its first sighting. NULL where there is none (not

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Records kept here while files are read; beyond it they stay in the ring. */
+#define KEPT_BYTES_MAX (8u << 20)
+#define PID_BITS       (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
+
 enum event_kind {
 	EVENT_SIDEBAND,
 	EVENT_LIFE,
@@ -27,9 +31,22 @@ struct event {
 	};
 };
 
-void collect_init(struct collect *collect)
+int collect_init(struct collect *collect)
 {
 	*collect = (struct collect){ 0 };
+	/* 512 KiB of which only the pages of pids in use are ever touched */
+	collect->told = calloc(PID_BITS / 64, sizeof(*collect->told));
+	return collect->told ? 0 : -ENOMEM;
+}
+
+static void tell(struct collect *collect, uint32_t pid)
+{
+	collect->told[pid % PID_BITS / 64] |= 1ull << pid % 64;
+}
+
+static bool was_told(const struct collect *collect, uint32_t pid)
+{
+	return collect->told[pid % PID_BITS / 64] >> pid % 64 & 1;
 }
 
 void collect_fini(struct collect *collect)
@@ -39,7 +56,8 @@ void collect_fini(struct collect *collect)
 			free(collect->events[i].sample);
 	}
 	free(collect->events);
-	collect_init(collect);
+	free(collect->told);
+	*collect = (struct collect){ 0 };
 }
 
 size_t collect_nr_pending(const struct collect *collect)
@@ -84,6 +102,7 @@ static int push_sample(struct collect *collect, enum event_kind kind, const void
 		return -ENOMEM;
 	}
 	event->sample = copy;
+	collect->bytes += size;
 	return 0;
 }
 
@@ -127,6 +146,7 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 {
 	struct event *event = push(collect, EVENT_LIFE, life->header.time_ns);
 
+	tell(collect, life->tgid);
 	if (event)
 		event->life = *life;
 	else
@@ -165,7 +185,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 	default:
 		collect->nr_malformed++;
 	}
-	return 0;
+	return collect->bytes > KEPT_BYTES_MAX ? -EBUSY : 0;
 }
 
 void collect_sideband_record(const struct sideband_record *record, void *ctx)
@@ -173,8 +193,14 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 	struct collect *collect = ctx;
 
 	if (record->type != SIDEBAND_LOST && collect->is_followed &&
-	    !collect->is_followed(collect->ctx, record->pid))
+	    !was_told(collect, record->pid) && !collect->is_followed(collect->ctx, record->pid))
 		return;
+
+	/* before the event is made: reading a file takes records in */
+	struct tracked_map map = { 0 };
+
+	if (record->type == SIDEBAND_MAP)
+		tracker_resolve(collect->tracker, record, &map);
 
 	struct event *event = push(collect, EVENT_SIDEBAND, record->time_ns);
 
@@ -183,9 +209,8 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 		return;
 	}
 	event->sideband.record = *record;
-	if (record->type == SIDEBAND_MAP)
-		tracker_resolve(collect->tracker, record, &event->sideband.map);
 	event->sideband.record.path = NULL;
+	event->sideband.map = map;
 }
 
 static int by_time(const void *a, const void *b)
@@ -236,6 +261,8 @@ static void record_walk(struct collect *collect, const struct fpl_sample *sample
 
 static void apply(struct collect *collect, struct event *event)
 {
+	if (event->kind >= EVENT_SNAPSHOT)
+		collect->bytes -= event->sample->header.size;
 	switch (event->kind) {
 	case EVENT_SIDEBAND:
 		tracker_sideband(collect->tracker, &event->sideband.record, &event->sideband.map);
@@ -260,13 +287,17 @@ static void apply(struct collect *collect, struct event *event)
 
 void collect_apply(struct collect *collect, uint64_t horizon_ns)
 {
-	size_t nr_due = 0;
+	size_t nr_due = 0, nr = collect->nr;
 
-	if (!collect->nr)
+	if (!nr)
 		return;
 	qsort(collect->events, collect->nr, sizeof(*collect->events), by_time);
-	while (nr_due < collect->nr && collect->events[nr_due].time_ns <= horizon_ns)
-		apply(collect, &collect->events[nr_due++]);
+	while (nr_due < nr && collect->events[nr_due].time_ns <= horizon_ns) {
+		/* a copy: applying may read files, and that takes records in behind the nr */
+		struct event event = collect->events[nr_due++];
+
+		apply(collect, &event);
+	}
 	collect->nr -= nr_due;
 	memmove(collect->events, collect->events + nr_due, collect->nr * sizeof(*collect->events));
 }

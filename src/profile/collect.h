@@ -25,9 +25,11 @@ struct collect {
 	/* Does anybody want to know about this process? NULL: about all. */
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;
+	uint64_t *told; /* owned: bit per pid a life record came for, so that it is followed */
 
 	struct event *events; /* owned [nr]: gathered, not yet applied */
 	size_t nr, capacity;
+	size_t bytes; /* of records kept with events */
 	uint32_t seq; /* order of gathering, for equal times */
 
 	uint64_t nr_user_memory; /* samples lost for want of memory here */
@@ -36,10 +38,13 @@ struct collect {
 	bool stack_dropped; /* frames of a counted stack were lost for want of memory */
 };
 
-void collect_init(struct collect *collect);
+FPL_MUST_CHECK int collect_init(struct collect *collect);
 void collect_fini(struct collect *collect);
 
-/* Callback of the ring buffer: takes a record in. Always 0. */
+/*
+ * Callback of the ring buffer: takes a record in. Returns 0, or -EBUSY when so many are kept
+ * already that the next had better stay in the ring.
+ */
 int collect_ring_record(void *collect, void *data, size_t size);
 
 /* Callback of sideband_drain. */

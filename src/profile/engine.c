@@ -97,15 +97,10 @@ static void raise_limits(void)
 	}
 }
 
-static bool is_wanted_pid(void *ctx, uint32_t pid)
+/* A long line of snapshots must not form while this thread waits for a CPU. Refused: so be it. */
+static void raise_priority(void)
 {
-	const struct engine *engine = ctx;
-
-	for (size_t i = 0; i < engine->options->nr_pids; i++) {
-		if ((uint32_t)engine->options->pids[i] == pid)
-			return true;
-	}
-	return false;
+	(void)!setpriority(PRIO_PROCESS, 0, -10); /* of the calling thread alone: setpriority(2) */
 }
 
 static int watch(struct engine *engine, int fd, enum watch what, struct fpl_err *err)
@@ -175,6 +170,12 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 	return code;
 }
 
+/* catalog_pause_fn */
+static void drain_ring(void *kernel)
+{
+	kernel_side_drain(kernel);
+}
+
 /* The parts that live in userspace, each knowing the ones it needs. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
@@ -224,10 +225,11 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	engine->collect.replayer = &engine->replayer;
 	engine->collect.store = engine->store;
 	engine->collect.walk_file = engine->walk_file;
-	if (o->target == ENGINE_TARGET_PIDS) {
-		engine->collect.is_followed = is_wanted_pid;
-		engine->collect.ctx = engine;
+	if (o->target != ENGINE_TARGET_ALL) {
+		engine->collect.is_followed = kernel_side_is_target;
+		engine->collect.ctx = &engine->kernel;
 	}
+	catalog_on_pause(engine->catalog, drain_ring, &engine->kernel);
 	return 0;
 }
 
@@ -275,6 +277,7 @@ static int engine_open(struct engine *engine, struct fpl_err *err)
 					&engine->collect, &engine->kernel, err);
 	if (!code)
 		code = open_parts(engine, err);
+	raise_priority();
 	if (!code)
 		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
 	if (!code)
@@ -323,14 +326,19 @@ static void check(struct engine *engine, uint64_t now)
 	engine->next_check_ns = now + CHECK_PERIOD_NS;
 }
 
-/* Gather what there is, apply what is old enough, publish what follows from it. */
-static void drain(struct engine *engine, bool all)
+/*
+ * Gather what there is, apply what is old enough, publish what follows from it. Returns false if
+ * the ring holds more.
+ */
+static bool drain(struct engine *engine, bool all)
 {
 	uint64_t now = usage_monotonic_ns();
 
+	/* the ring first: its life records say whose side-band records matter */
+	bool drained = kernel_side_drain(&engine->kernel);
+
 	engine->collect.nr_malformed +=
 		sideband_drain(engine->sideband, collect_sideband_record, &engine->collect);
-	kernel_side_drain(&engine->kernel);
 	collect_apply(&engine->collect, all ? UINT64_MAX : now - HORIZON_NS);
 	if (tables_collect(&engine->tables)) {
 		replayer_retry(&engine->replayer);
@@ -342,6 +350,7 @@ static void drain(struct engine *engine, bool all)
 	tracker_flush(&engine->tracker);
 	if (now >= engine->next_check_ns)
 		check(engine, now);
+	return drained;
 }
 
 static int enable(struct engine *engine, struct fpl_err *err)
@@ -422,8 +431,8 @@ static int loop(struct engine *engine, struct fpl_err *err)
 
 		for (int i = 0; i < nr; i++)
 			on_event(engine, &events[i]);
-		drain(engine, false);
-		poll(NULL, 0, DRAIN_PAUSE_MS);
+		if (drain(engine, false))
+			poll(NULL, 0, DRAIN_PAUSE_MS);
 	}
 	return 0;
 }
@@ -433,7 +442,8 @@ static void finish(struct engine *engine)
 {
 	uint64_t until = usage_monotonic_ns() + TABLES_TIMEOUT_MS * NS_PER_MS;
 
-	drain(engine, true);
+	while (!drain(engine, true))
+		;
 	while (engine->replayer.first && compiler_nr_open(engine->tables.compiler)) {
 		struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler),
 				       .events = POLLIN };
@@ -565,9 +575,9 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	engine->began_ns = options->started_ns ? options->started_ns : usage_monotonic_ns();
 	engine->signal_fd = engine->epoll_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
-	collect_init(&engine->collect);
 	replayer_init(&engine->replayer);
-	code = run(engine, ret, err);
+	code = collect_init(&engine->collect) ? fpl_fail(err, -ENOMEM, "out of memory")
+					      : run(engine, ret, err);
 	engine_close(engine);
 	free(engine);
 	return code;

@@ -259,9 +259,17 @@ int kernel_side_ring_fd(const struct kernel_side *kernel)
 	return ring_buffer__epoll_fd(kernel->ring);
 }
 
-void kernel_side_drain(struct kernel_side *kernel)
+bool kernel_side_is_target(void *ctx, uint32_t pid)
 {
-	ring_buffer__consume(kernel->ring);
+	const struct kernel_side *kernel = ctx;
+	struct fpl_target target;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.targets), &pid, &target);
+}
+
+bool kernel_side_drain(struct kernel_side *kernel)
+{
+	return ring_buffer__consume(kernel->ring) != -EBUSY;
 }
 
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)

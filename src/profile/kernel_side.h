@@ -53,9 +53,13 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel);
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 				      struct fpl_err *err);
 
+/* Is @pid a target? For collect.is_followed. */
+bool kernel_side_is_target(void *kernel, uint32_t pid);
+
 /* Readable when the ring wants to be drained. */
 int kernel_side_ring_fd(const struct kernel_side *kernel);
-void kernel_side_drain(struct kernel_side *kernel);
+/* Hand on the records there are. False: the taker refused more of them for now. */
+bool kernel_side_drain(struct kernel_side *kernel);
 
 /* pool_chunk_fn */
 int kernel_side_make_chunk(void *kernel, uint32_t number, void **ret, struct fpl_err *err);

@@ -79,6 +79,8 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 			.path = record->path,
 			.build_id = record->build_id_size ? record->build_id : NULL,
 			.build_id_size = record->build_id_size,
+			.dev_major = record->dev_major,
+			.dev_minor = record->dev_minor,
 			.inode = record->inode,
 		};
 
@@ -228,6 +230,8 @@ static int scan_map(const struct proc_map *map, void *ctx)
 			.start = map->start,
 			.end = map->end,
 			.path = map->path,
+			.dev_major = map->dev_major,
+			.dev_minor = map->dev_minor,
 			.inode = map->inode,
 		};
 
