@@ -29,6 +29,7 @@ void cfi_file_close(struct cfi_file *file)
 	free(file->text);
 	free(file->plt_rows);
 	free(file->pieces);
+	free(file->order);
 	cfi_list_fini(&file->list);
 	free(file);
 }
@@ -118,17 +119,8 @@ static int count_shadowed(struct cfi_file *file, struct fpl_err *err)
 	size_t nr_fdes = file->list.nr_fdes;
 	AUTO_FREE bool *owns = NULL;
 
-	if (file->nr_pieces == nr_fdes && file->nr_plt_rows == 0 &&
-	    file->fdes_end[CFI_SOURCE_EH_FRAME] == nr_fdes) {
-		/* As many pieces as FDEs is the common case; only overlaps make it a coincidence.
-		 */
-		size_t i = 0;
-
-		while (i < nr_fdes && file->pieces[i].fde == i)
-			i++;
-		if (i == nr_fdes)
-			return 0;
-	}
+	if (!file->overlaps)
+		return 0;
 	owns = calloc(nr_fdes + 1, sizeof(*owns));
 	if (!owns)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
@@ -156,7 +148,6 @@ static int file_list(struct cfi_file *file, struct fpl_err *err)
 		if (code)
 			break;
 		fdes_clip(file, first);
-		file->fdes_end[source] = file->list.nr_fdes;
 		code = pieces_sort_fdes(file, first, file->list.nr_fdes, err);
 		if (code == 0)
 			code = pieces_add_fdes(file, first, file->list.nr_fdes, err);

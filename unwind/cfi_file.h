@@ -28,8 +28,9 @@ struct cfi_file {
 	size_t nr_sections;
 	bool borrowed;
 	struct cfi_list list;
-	size_t fdes_end[CFI_SOURCE_COUNT]; /* fdes of a source end at this index */
-	struct cfi_row *plt_rows;	   /* owned [nr_plt_rows] */
+	uint32_t *order;	  /* owned [list.nr_fdes]: fdes by source and start */
+	bool overlaps;		  /* FDEs overlap, or there is more than one source */
+	struct cfi_row *plt_rows; /* owned [nr_plt_rows] */
 	size_t nr_plt_rows;
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
 	size_t nr_pieces;

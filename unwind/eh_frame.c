@@ -10,6 +10,9 @@ enum { CHECK_EVERY_FDES = 4096 };
 /* Letters of an augmentation, the NUL included; "zPLRS" is the longest anyone writes. */
 enum { AUGMENTATION_MAX = 64 };
 
+/* Length, CIE pointer, start, size, size of the augmentation data. */
+enum { USUAL_HEAD_SIZE = 17 };
+
 /* The header of an entry, whatever it is. */
 struct entry {
 	size_t off;	 /* of its length field */
@@ -373,13 +376,68 @@ static bool fde_cie_off(const struct cfi_section *section, const struct entry *e
 	return off < section->size;
 }
 
+/*
+ * The FDE at @off where it is as gcc, clang and rustc write it, of the same CIE as the one before:
+ * pc-relative in 32 bits, augmentation data of less than 128 bytes. Returns the offset behind it,
+ * 0 where it is anything else, which the general way then sorts out.
+ */
+static size_t fde_parse_usual(const struct cfi_section *section, size_t off,
+			      const struct cfi_cie *cie, uint32_t cie_idx, struct cfi_fde *fde)
+{
+	const uint8_t *bytes = section->bytes + off;
+	struct {
+		uint32_t length, id;
+		int32_t start, size;
+		uint8_t augmentation;
+	} head;
+
+	if (section->size - off < USUAL_HEAD_SIZE)
+		return 0;
+	memcpy(&head, bytes, USUAL_HEAD_SIZE);
+
+	size_t code_off = off + USUAL_HEAD_SIZE + head.augmentation;
+	size_t end = off + sizeof(head.length) + head.length;
+
+	if (head.length >= 0xfffffff0 || end > section->size || head.augmentation >= 0x80 ||
+	    code_off > end || head.size <= 0 || head.id == 0 ||
+	    off + sizeof(head.length) - head.id != cie->off)
+		return 0;
+	*fde = (struct cfi_fde){
+		.start = section->vaddr + off + 8 + (uint64_t)(int64_t)head.start,
+		.off = (uint32_t)off,
+		.code_off = (uint32_t)code_off,
+		.code_end = (uint32_t)end,
+		.cie = cie_idx,
+	};
+	fde->end = fde->start + (uint64_t)head.size;
+	return fde->end > fde->start ? end : 0;
+}
+
+static bool cie_is_usual(const struct cfi_cie *cie)
+{
+	return !cie->bad && cie->sized && cie->fde_encoding == (PE_PCREL | PE_SDATA4) &&
+	       cie->address_size == 8 && cie->segment_size == 0 &&
+	       cie->section->source == CFI_SOURCE_EH_FRAME;
+}
+
 int cfi_list_add(struct cfi_list *list, const struct cfi_section *section, struct budget *budget,
 		 struct fpl_err *err)
 {
 	uint32_t cie_idx = 0;
+	bool usual = false; /* the CIE cie_idx is of this section, and allows fde_parse_usual() */
 	struct entry entry;
 
 	for (size_t off = 0; off < section->size; off = entry.end) {
+		if (usual && list->nr_fdes < list->cap_fdes &&
+		    list->nr_fdes % CHECK_EVERY_FDES != 0) {
+			entry.end = fde_parse_usual(section, off, &list->cies[cie_idx], cie_idx,
+						    &list->fdes[list->nr_fdes]);
+			if (entry.end) {
+				list->nr_fdes++;
+				continue;
+			}
+		}
+
 		int kind = entry_read(section, off, &entry);
 		uint32_t cie_off;
 		int code;
@@ -405,6 +463,8 @@ int cfi_list_add(struct cfi_list *list, const struct cfi_section *section, struc
 		code = cie_at(list, section, cie_off, budget, &cie_idx, err);
 		if (code)
 			return code;
+
+		usual = cie_is_usual(&list->cies[cie_idx]);
 
 		struct cfi_fde *fde = &list->fdes[list->nr_fdes];
 

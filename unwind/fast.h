@@ -19,11 +19,12 @@ struct rule_words {
 /* Where the FDEs of a CIE start. */
 struct fast_start {
 	bool known;
-	bool usable; /* one plain slot says it, and the factors are the usual ones */
+	bool usable;	      /* one plain slot says it, and the factors are the usual ones */
+	const uint8_t *bytes; /* of the section; borrowed */
 	struct rule_words words;
 };
 
-enum { FAST_CACHE_LOG2 = 10 };
+enum { FAST_CACHE_LOG2 = 9 };
 
 struct fast {
 	struct cfi_file *file;	   /* borrowed */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_SIZE_VADDR = 1 << FPL_PAGE_LOG2, DICT_MAX = 256, LOCAL_BITS = 8, PAGE_ALIGN = 8 };
+enum { PAGE_ALIGN = 8 };
 
 /* Offset 0 of an image means "no page", so the first page begins behind it. */
 enum { IMAGE_FIRST_OFF = 8 };
@@ -57,9 +57,7 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	uint64_t first_page = first >> FPL_PAGE_LOG2;
 	uint64_t nr_pages = ((end - 1) >> FPL_PAGE_LOG2) - first_page + 1;
 
-	*image = (struct image){
-		.table = table, .budget = budget, .page_idx = UINT32_MAX, .page_vaddr = UINT64_MAX
-	};
+	*image = (struct image){ .table = table, .budget = budget, .page_idx = UINT32_MAX };
 	table->first_vaddr = first_page << FPL_PAGE_LOG2;
 	table->nr_pages = (uint32_t)nr_pages;
 	table->image_bytes = IMAGE_FIRST_OFF;
@@ -73,6 +71,8 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	image->page = calloc(1, sizeof(*image->page));
 	if (!image->dir || !image->page)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	image->page->vaddr = UINT64_MAX;
+	image->page->stamp = IMAGE_WIDE;
 	return 0;
 }
 
@@ -82,58 +82,60 @@ void image_fini(struct image *image)
 	free(image->page);
 }
 
-/* Give each slot of the page a local id, in order of appearance; 0: there are too many. */
-static uint32_t number_slots(struct image *image, uint16_t *dict)
+/* Rewrite the rows with slots in place of local ids: the page has more rules than those can say. */
+static void page_widen(struct image_page *page)
+{
+	for (uint32_t i = 0; i < page->nr; i++)
+		page->wide[i] = (page->narrow[i] & 0xffu) |
+				(uint32_t)page->dict[page->narrow[i] >> 8] << 16;
+	page->stamp = IMAGE_WIDE;
+	page->nr_dict = 0;
+}
+
+/* Add a row, whatever the page's kind and whether or not it has seen the rule. */
+static void page_add(struct image_page *page, uint32_t low, uint32_t slot)
+{
+	if (page->stamp != IMAGE_WIDE && page->local[slot] >> IMAGE_LOCAL_BITS != page->stamp) {
+		if (page->nr_dict == IMAGE_DICT_MAX) {
+			page_widen(page);
+		} else {
+			page->local[slot] = page->stamp << IMAGE_LOCAL_BITS | page->nr_dict;
+			page->dict[page->nr_dict++] = (uint16_t)slot;
+		}
+	}
+	if (page->stamp == IMAGE_WIDE)
+		page->wide[page->nr] = (low & 0xff) | slot << 16;
+	else
+		page->narrow[page->nr] = (uint16_t)((low & 0xff) | page->local[slot] << 8);
+	page->nr++;
+	page->end[low >> FPL_SPAN_LOG2] = (uint16_t)page->nr;
+}
+
+/* Begin the page @page_idx. */
+static void page_begin(struct image *image, uint32_t page_idx)
 {
 	struct image_page *page = image->page;
-	uint32_t stamp = (image->page_idx + 1) << LOCAL_BITS;
-	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < page->nr; i++) {
-		uint16_t slot = page->slot[i];
-
-		if (page->local[slot] >> LOCAL_BITS == stamp >> LOCAL_BITS)
-			continue;
-		if (nr == DICT_MAX)
-			return 0;
-		page->local[slot] = stamp | nr;
-		dict[nr++] = slot;
-	}
-	return nr;
+	image->page_idx = page_idx;
+	page->vaddr = image->table->first_vaddr + ((uint64_t)page_idx << FPL_PAGE_LOG2);
+	page->stamp = page_idx + 1;
+	page->nr = 0;
+	page->nr_dict = 0;
+	memset(page->end, 0, sizeof(page->end));
 }
 
-/*
- * first[s] for every span, from the rows' pcs: going down, the last to write an entry is the first
- * row of its span, and spans without a row take over what the one behind them has.
- */
+/* first[s] for every span: where the one before it ends, or the last before that with rows. */
 static void write_first(const struct image_page *page, uint16_t *first)
 {
-	uint32_t next = page->nr;
-	uint32_t span = FPL_NR_SPANS;
+	uint16_t at = 0;
 
-	first[span + 1] = 0;
-	first[span] = (uint16_t)next;
-	for (uint32_t i = page->nr; i-- > 0;) {
-		uint32_t own = page->low[i] >> FPL_SPAN_LOG2;
-
-		while (span > own + 1)
-			first[--span] = (uint16_t)next;
-		span = own + 1;
-		next = i;
-		first[own] = (uint16_t)i;
+	for (uint32_t span = 0; span < FPL_NR_SPANS; span++) {
+		first[span] = at;
+		if (page->end[span] > at)
+			at = page->end[span];
 	}
-}
-
-static void write_narrow(const struct image_page *page, uint16_t *rows)
-{
-	for (uint32_t i = 0; i < page->nr; i++)
-		rows[i] = (uint16_t)((page->low[i] & 0xff) | page->local[page->slot[i]] << 8);
-}
-
-static void write_wide(const struct image_page *page, uint32_t *rows)
-{
-	for (uint32_t i = 0; i < page->nr; i++)
-		rows[i] = (page->low[i] & 0xffu) | (uint32_t)page->slot[i] << 16;
+	first[FPL_NR_SPANS] = (uint16_t)page->nr;
+	first[FPL_NR_SPANS + 1] = 0;
 }
 
 /* Write the page under construction. */
@@ -141,52 +143,43 @@ static int finish_page(struct image *image, struct fpl_err *err)
 {
 	struct image_page *page = image->page;
 	struct fpl_page *entry = &image->dir[image->page_idx];
-	uint16_t dict[DICT_MAX];
+	bool wide = page->stamp == IMAGE_WIDE;
+	uint32_t dict_bytes = page->nr_dict * (uint32_t)sizeof(page->dict[0]);
+	uint32_t rows_bytes = page->nr * (wide ? 4u : 2u);
 	uint8_t *bytes;
 	uint32_t off;
 
-	if (page->nr == 1 && page->slot[0] == 0)
+	if (page->nr == 1 && page->dict[0] == 0)
 		return 0; /* nothing here: the entry stays 0 */
-	if (page->nr == 1 && image->one_row_off && page->slot[0] == image->one_row_slot) {
+	if (page->nr == 1 && image->one_row_off && page->dict[0] == image->one_row_slot) {
 		*entry = (struct fpl_page){ .off = image->one_row_off, .nr_dict = 1 };
 		return 0;
 	}
 
-	uint32_t nr_dict = number_slots(image, dict);
-	uint32_t rows_off = (uint32_t)FPL_PAGE_FIRST_BYTES + 2 * nr_dict;
-	uint32_t size = rows_off + page->nr * (nr_dict ? 2u : 4u);
-	int code = take(image, size, PAGE_ALIGN, &off, &bytes, err);
+	int code = take(image, (uint32_t)FPL_PAGE_FIRST_BYTES + dict_bytes + rows_bytes, PAGE_ALIGN,
+			&off, &bytes, err);
 
 	if (code)
 		return code;
-	*entry = (struct fpl_page){ .off = off, .nr_dict = (uint16_t)nr_dict };
+	*entry = (struct fpl_page){ .off = off, .nr_dict = (uint16_t)page->nr_dict };
 	write_first(page, (uint16_t *)(void *)bytes);
-	if (nr_dict) {
-		memcpy(bytes + FPL_PAGE_FIRST_BYTES, dict, 2 * nr_dict);
-		write_narrow(page, (uint16_t *)(void *)(bytes + rows_off));
-	} else {
-		write_wide(page, (uint32_t *)(void *)(bytes + rows_off));
-	}
+	bytes += FPL_PAGE_FIRST_BYTES;
+	memcpy(bytes, page->dict, dict_bytes);
+	memcpy(bytes + dict_bytes, wide ? (const void *)page->wide : page->narrow, rows_bytes);
 	image->nr_rows += page->nr;
 	if (page->nr == 1) {
 		image->one_row_off = off;
-		image->one_row_slot = page->slot[0];
+		image->one_row_slot = page->dict[0];
 	}
 	return 0;
-}
-
-static void page_add(struct image_page *page, uint16_t low, uint32_t slot)
-{
-	page->low[page->nr] = low;
-	page->slot[page->nr++] = (uint16_t)slot;
 }
 
 /* Finish pages up to @page_idx and begin that one; what was in force goes on at its first byte. */
 static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *err)
 {
 	if (image->page_idx == UINT32_MAX)
-		image->page_idx = page_idx;
-	for (; image->page_idx < page_idx; image->page_idx++) {
+		page_begin(image, page_idx);
+	while (image->page_idx < page_idx) {
 		if (image->page->nr == 0)
 			page_add(image->page, 0, image->slot);
 
@@ -194,16 +187,15 @@ static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *
 
 		if (code)
 			return code;
-		image->page->nr = 0;
+		page_begin(image, image->page_idx + 1);
 	}
-	image->page_vaddr = image->table->first_vaddr + ((uint64_t)page_idx << FPL_PAGE_LOG2);
 	return 0;
 }
 
 int image_change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_err *err)
 {
 	uint64_t page_idx = (vaddr - image->table->first_vaddr) >> FPL_PAGE_LOG2;
-	uint16_t low = (uint16_t)vaddr;
+	uint32_t low = (uint16_t)vaddr;
 
 	if (slot == image->slot)
 		return 0;

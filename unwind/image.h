@@ -6,14 +6,22 @@
 #include "unwind/compact.h"
 #include "unwind/table.h"
 
-/* The page under construction and what it continues. */
+enum { IMAGE_DICT_MAX = 256, IMAGE_SLOT_BITS = 16, IMAGE_LOCAL_BITS = 8 };
+
+/* A stamp no slot has: page numbers end far below. */
+#define IMAGE_WIDE (UINT32_MAX >> IMAGE_LOCAL_BITS)
+
+/* The page under construction. */
 struct image_page {
-	uint16_t low[1u << FPL_PAGE_LOG2];  /* of each row's first pc */
-	uint16_t slot[1u << FPL_PAGE_LOG2]; /* of each row's rule */
-	uint32_t nr;
-	/* By slot: low 8 bits its id in the page's dictionary, above them page_idx + 1 of the page
-	 * that is true for. */
-	uint32_t local[1u << 16];
+	uint64_t vaddr; /* of its first byte; UINT64_MAX: none yet */
+	uint32_t stamp; /* of the slots that have a local id here; IMAGE_WIDE once there is no room
+			 */
+	uint32_t nr, nr_dict;
+	uint16_t end[FPL_NR_SPANS];	       /* by span: index behind its last row; 0: none */
+	uint16_t dict[IMAGE_DICT_MAX];	       /* slots, by local id */
+	uint16_t narrow[1u << FPL_PAGE_LOG2];  /* rows as they will lie in a narrow page */
+	uint32_t wide[1u << FPL_PAGE_LOG2];    /* and in a wide one, once it is one */
+	uint32_t local[1u << IMAGE_SLOT_BITS]; /* by slot: stamp << 8 | local id */
 };
 
 struct image {
@@ -38,39 +46,53 @@ FPL_MUST_CHECK int image_init(struct image *image, struct table *table, uint64_t
 			      uint64_t end, struct budget *budget, struct fpl_err *err);
 void image_fini(struct image *image);
 
-/* From @vaddr on @slot is in force; image_add() is the way in. Errors: -ENOMEM, -EFBIG. */
+/* The general case of image_row(). Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK int image_change(struct image *image, uint64_t vaddr, uint32_t slot,
 				struct fpl_err *err);
 
-enum { IMAGE_GAP_MAX = 15 };
+/*
+ * From @vaddr on @slot is in force; calls come in ascending order. Errors: -ENOMEM, -EFBIG. Inline
+ * for a row that goes to the page of the one before it and a rule that page has: nearly all.
+ */
+FPL_MUST_CHECK static inline int image_row(struct image *image, uint64_t vaddr, uint32_t slot,
+					   struct fpl_err *err)
+{
+	struct image_page *page = image->page;
+	uint64_t low = vaddr - page->vaddr;
+	uint32_t local = page->local[slot];
+
+	if (slot == image->slot)
+		return 0;
+	if (low >= 1u << FPL_PAGE_LOG2 || local >> IMAGE_LOCAL_BITS != page->stamp)
+		return image_change(image, vaddr, slot, err);
+	page->narrow[page->nr++] = (uint16_t)((low & 0xff) | local << 8);
+	page->end[low >> FPL_SPAN_LOG2] = (uint16_t)page->nr;
+	image->slot = slot;
+	return 0;
+}
 
 /*
- * Say that @slot is in force in [start, end). Calls come in ascending order. A gap of at most
- * IMAGE_GAP_MAX bytes (padding between functions) continues the row before it, a larger one is
- * without a rule. Errors: -ENOMEM, -EFBIG. Inline for the row that goes to the page of the one
- * before it: nearly all.
+ * Rows follow from @start on. A gap behind what was added before of at most IMAGE_GAP_MAX bytes
+ * (padding between functions) continues the row before it, a larger one is without a rule. Errors:
+ * -ENOMEM, -EFBIG.
  */
+enum { IMAGE_GAP_MAX = 15 };
+FPL_MUST_CHECK static inline int image_begin(struct image *image, uint64_t start,
+					     struct fpl_err *err)
+{
+	if (start - image->end <= IMAGE_GAP_MAX)
+		return 0;
+	return image_row(image, image->end, 0, err);
+}
+
+/* Say that @slot is in force in [start, end). Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK static inline int image_add(struct image *image, uint64_t start, uint64_t end,
 					   uint32_t slot, struct fpl_err *err)
 {
-	if (start - image->end > IMAGE_GAP_MAX) {
-		int code = image_change(image, image->end, 0, err);
+	int code = image_begin(image, start, err);
 
-		if (code)
-			return code;
-	}
 	image->end = end;
-	if (slot == image->slot)
-		return 0;
-
-	struct image_page *page = image->page;
-
-	if (start - image->page_vaddr >= 1u << FPL_PAGE_LOG2 || page->nr == 0)
-		return image_change(image, start, slot, err);
-	page->low[page->nr] = (uint16_t)start;
-	page->slot[page->nr++] = (uint16_t)slot;
-	image->slot = slot;
-	return 0;
+	return code ? code : image_row(image, start, slot, err);
 }
 
 /* Write what is left: the last pages, the directory, @rules. Errors: -ENOMEM, -EFBIG. */

@@ -99,21 +99,28 @@ int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fp
 	if (nr == 0) /* the array may not be there */
 		return 0;
 
-	struct cfi_fde *fdes = &file->list.fdes[first];
+	const struct cfi_fde *fdes = &file->list.fdes[first];
+	uint32_t *order = reallocarray(file->order, last, sizeof(*order));
 
-	if (is_ascending(fdes, nr))
+	if (!order)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	file->order = order;
+	order += first;
+	if (is_ascending(fdes, nr)) {
+		for (size_t i = 0; i < nr; i++)
+			order[i] = (uint32_t)(first + i);
 		return 0;
+	}
 
-	uint64_t bytes = nr * (2 * sizeof(struct sort_item) + sizeof(struct cfi_fde));
+	uint64_t bytes = 2 * nr * sizeof(struct sort_item);
 	int code = budget_memory(budget, bytes, err);
 
 	if (code)
 		return code;
 
-	AUTO_FREE struct sort_item *items = calloc(2 * nr, sizeof(*items));
-	AUTO_FREE struct cfi_fde *copy = calloc(nr, sizeof(*copy));
+	AUTO_FREE struct sort_item *items = malloc(bytes);
 
-	if (!items || !copy)
+	if (!items)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
 
 	/* Last first: the sort is stable, so equal starts end up in reverse order of the section.
@@ -121,14 +128,13 @@ int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fp
 	for (size_t i = 0; i < nr; i++)
 		items[nr - 1 - i] = (struct sort_item){
 			.key = (uint32_t)(fdes[i].start - file->text[0].start),
-			.idx = (uint32_t)i,
+			.idx = (uint32_t)(first + i),
 		};
 	radix_pass(items, items + nr, nr, 0);
 	radix_pass(items + nr, items, nr, RADIX_LOG2);
 	radix_pass(items, items + nr, nr, 2 * RADIX_LOG2);
 	for (size_t i = 0; i < nr; i++)
-		copy[i] = fdes[items[nr + i].idx];
-	memcpy(fdes, copy, nr * sizeof(*fdes));
+		order[i] = items[nr + i].idx;
 	budget->memory_bytes -= bytes;
 	return 0;
 }
@@ -141,12 +147,13 @@ static int sweep(const struct cfi_file *file, size_t first, size_t last, uint32_
 		 struct piece_list *list, struct budget *budget, struct fpl_err *err)
 {
 	const struct cfi_fde *fdes = file->list.fdes;
+	const uint32_t *order = file->order;
 	size_t nr_open = 0;
 	uint64_t at = 0;
 	int code = 0;
 
 	for (size_t i = first; i <= last && code == 0; i++) {
-		uint64_t until = i < last ? fdes[i].start : UINT64_MAX;
+		uint64_t until = i < last ? fdes[order[i]].start : UINT64_MAX;
 
 		while (nr_open > 0 && at < until && code == 0) {
 			uint32_t top = open[nr_open - 1];
@@ -162,30 +169,33 @@ static int sweep(const struct cfi_file *file, size_t first, size_t last, uint32_
 		}
 		at = until;
 		if (i < last)
-			open[nr_open++] = (uint32_t)i;
+			open[nr_open++] = order[i];
 	}
 	return code;
 }
 
-/* Pieces that end where the next one begins can only come from a sorted list without overlaps. */
+/*
+ * The pieces of FDEs that do not overlap, which is how linkers write them. Returns 1 where they do,
+ * and the list is empty.
+ */
 static int cut_disjoint(const struct cfi_file *file, size_t first, size_t last,
 			struct piece_list *list, struct budget *budget, struct fpl_err *err)
 {
-	const struct cfi_fde *fdes = file->list.fdes;
 	int code = piece_list_reserve(list, last - first, budget, err);
+	uint64_t at = 0;
 
-	for (size_t i = first; i < last && code == 0; i++)
+	for (size_t i = first; i < last && code == 0; i++) {
+		const struct cfi_fde *fde = &file->list.fdes[file->order[i]];
+
+		if (fde->start < at) {
+			list->nr = 0;
+			return 1;
+		}
+		at = fde->end;
 		list->items[list->nr++] =
-			(struct cfi_piece){ fdes[i].start, fdes[i].end, (uint32_t)i };
+			(struct cfi_piece){ fde->start, fde->end, file->order[i] };
+	}
 	return code;
-}
-
-static bool is_disjoint(const struct cfi_fde *fdes, size_t nr)
-{
-	for (size_t i = 1; i < nr; i++)
-		if (fdes[i - 1].end > fdes[i].start)
-			return false;
-	return true;
 }
 
 /* Put the pieces @low where the pieces @high leave room; the result replaces the file's. */
@@ -243,10 +253,11 @@ int pieces_add_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl
 
 	if (first == last)
 		return 0;
-	if (is_disjoint(&file->list.fdes[first], last - first)) {
-		code = cut_disjoint(file, first, last, &list, budget, err);
-	} else {
+	code = cut_disjoint(file, first, last, &list, budget, err);
+	if (code > 0) {
 		AUTO_FREE uint32_t *open = calloc(last - first, sizeof(*open));
+
+		file->overlaps = true;
 
 		if (!open)
 			return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
@@ -254,8 +265,10 @@ int pieces_add_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl
 	}
 	if (code)
 		return code;
-	if (file->nr_pieces > 0)
+	if (file->nr_pieces > 0) {
+		file->overlaps = true;
 		return overlay(file, list.items, list.nr, err);
+	}
 	free(file->pieces);
 	file->pieces = TAKE_PTR(list.items);
 	file->nr_pieces = list.nr;

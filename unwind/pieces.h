@@ -5,8 +5,8 @@
 #include "unwind/cfi_file.h"
 
 /*
- * Sort the FDEs [first, last) of @file ascending by start; of those with the same start the first
- * in the section comes last. Errors: -ENOMEM, -EFBIG. Cost: linear.
+ * Set file->order[first, last) to the FDEs [first, last) of @file, ascending by start; of those
+ * with the same start the first in the section comes last. Errors: -ENOMEM, -EFBIG. Cost: linear.
  */
 FPL_MUST_CHECK int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last,
 				    struct fpl_err *err);

@@ -34,7 +34,7 @@ int cfi_fdes_for_each(const struct elf_file *elf, const struct elf_file *debug,
 	int code = cfi_file_open(elf, debug, limits, &file, err);
 
 	for (size_t i = 0; code == 0 && i < file->list.nr_fdes; i++) {
-		const struct cfi_fde *fde = &file->list.fdes[i];
+		const struct cfi_fde *fde = &file->list.fdes[file->order[i]];
 		const struct cfi_fde_info info = {
 			.start = fde->start,
 			.end = fde->end,
