@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The walker over a snapshot: what the copy lacks is a fault, everything else is as in the kernel.
+ */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/replay.h"
+
+#define STACK	 0x7ffd00000f80ull /* 128 bytes before a page ends */
+#define NR_WORDS 1100u
+#define BIAS	 0x10000ull
+#define FRAME(v) (1ull << FPL_FRAME_OBJECT_SHIFT | (v))
+#define USER	 ((__u64)FPL_ORIGIN_CFI_USER << FPL_FRAME_ORIGIN_SHIFT)
+
+/* An image with one rule for the whole of its 64 KiB: rules at 0, directory at 64, page at 128. */
+struct scene {
+	uint8_t chunk[FPL_CHUNK_SIZE];
+	const uint8_t *chunks[1];
+	struct fpl_object objects[2];
+	struct fpl_mapping mapping;
+	struct fpl_regs regs;
+	uint64_t words[NR_WORDS];
+	struct replay_input input;
+	struct replay_result result;
+};
+
+static int setup(void **state)
+{
+	static const struct fpl_rule rule = { .cfa = FPL_CFA_REG,
+					      .regs = 7,
+					      .cfa_off = 16,
+					      .saved = { -128, -2, -128, -128, -128, -128 } };
+	struct scene *s = calloc(1, sizeof(*s));
+	uint16_t *first;
+	uint32_t row = 1u << 16;
+
+	assert_non_null(s);
+	memcpy(s->chunk + sizeof(rule), &rule, sizeof(rule));
+	memcpy(s->chunk + 64, &(struct fpl_page){ .off = 128 }, sizeof(struct fpl_page));
+	first = (uint16_t *)(s->chunk + 128);
+	for (uint32_t span = 1; span <= FPL_NR_SPANS; span++)
+		first[span] = 1;
+	memcpy(s->chunk + 128 + FPL_PAGE_FIRST_BYTES, &row, sizeof(row));
+	s->chunks[0] = s->chunk;
+	s->objects[1] = (struct fpl_object){
+		.object = 1, .state = FPL_TABLE_READY, .dir_off = 64, .nr_pages = 1
+	};
+	s->mapping = (struct fpl_mapping){
+		.start = BIAS, .end = 2 * BIAS, .bias = BIAS, .object = 1, .slot = 1
+	};
+	s->regs.reg[7] = STACK + 128;
+	s->regs.pc = BIAS + 0x100;
+	s->regs.known = 0xffff;
+	s->regs.stack_addr = STACK;
+	s->regs.stack_size = sizeof(s->words);
+	for (uint32_t i = 0; i < NR_WORDS; i++)
+		s->words[i] = BIAS + i;
+	s->input = (struct replay_input){
+		.mappings = &s->mapping,
+		.nr_mappings = 1,
+		.objects = s->objects,
+		.nr_objects = 2,
+		.chunks = s->chunks,
+		.nr_chunks = 1,
+		.regs = &s->regs,
+		.stack = (const uint8_t *)s->words,
+		.max_depth = 1000,
+		.origin = FPL_ORIGIN_CFI_USER,
+	};
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void replay_walks_as_far_as_the_copy_goes(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t stack_size, missing, max_depth, nr_frames;
+		enum fpl_stop stop;
+	} cases[] = {
+		/* words 16.. are the stack: a frame takes two, its return address is the second */
+		{ "all of it", 8 * NR_WORDS, 0, 1000, 543, FPL_STOP_READ_FAULT },
+		{ "to the depth", 8 * NR_WORDS, 0, 10, 10, FPL_STOP_DEPTH },
+		{ "three frames", 8 * (16 + 4), 0, 1000, 3, FPL_STOP_READ_FAULT },
+		{ "half a word more", 8 * (16 + 4) + 12, 0, 1000, 3, FPL_STOP_READ_FAULT },
+		{ "nothing", 0, 0, 1000, 1, FPL_STOP_READ_FAULT },
+		{ "first page missing, not needed", 8 * (16 + 4), 1, 1000, 3, FPL_STOP_READ_FAULT },
+		{ "second page missing", 8 * NR_WORDS, 2, 1000, 1, FPL_STOP_READ_FAULT },
+		{ "third page missing", 8 * NR_WORDS, 4, 1000, 257, FPL_STOP_READ_FAULT },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s->regs.stack_size = cases[i].stack_size;
+		s->regs.missing = cases[i].missing;
+		s->input.max_depth = cases[i].max_depth;
+		replay_walk(&s->input, &s->result);
+		if (s->result.nr_frames != cases[i].nr_frames || s->result.stop != cases[i].stop)
+			fail_msg("%s: %u frames, stop %u", cases[i].what, s->result.nr_frames,
+				 s->result.stop);
+		assert_int_equal(s->result.frames[0], FRAME(0x100) | USER | FPL_FRAME_EXACT);
+		if (s->result.nr_frames > 2)
+			assert_int_equal(s->result.frames[2], FRAME(19) | USER);
+		assert_int_equal(s->result.flags, 0);
+	}
+}
+
+static void replay_needs_code_for_a_frame_pointer_step(void **state)
+{
+	struct scene *s = *state;
+
+	s->objects[1].state = FPL_TABLE_NONE;
+	s->regs.reg[6] = STACK + 256;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 1);
+	assert_int_equal(s->result.stop, FPL_STOP_NO_CFI);
+}
+
+static void replay_cuts_an_absurd_depth(void **state)
+{
+	struct scene *s = *state;
+
+	s->input.max_depth = ~0u;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 543);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(replay_walks_as_far_as_the_copy_goes),
+		TEST(replay_needs_code_for_a_frame_pointer_step),
+		TEST(replay_cuts_an_absurd_depth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
