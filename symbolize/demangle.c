@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 
 struct output {
-	char *text; /* [DEMANGLE_OUT_MAX + 1] */
+	char *text; /* room for DEMANGLE_OUT_MAX bytes */
 	size_t len;
 	jmp_buf too_long;
 };
@@ -47,20 +47,24 @@ static bool run(const char *mangled, struct output *out)
 
 char *demangle_name(const char *mangled)
 {
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = NULL, *bare = NULL;
 	struct output out = { .len = 0 };
+	const char *suffix;
 
 	/* All that libiberty takes starts like this; most names of C programs do not. */
 	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R'))
 		return NULL;
 	if (strnlen(mangled, DEMANGLE_IN_MAX + 1) > DEMANGLE_IN_MAX)
 		return NULL;
-	text = malloc(DEMANGLE_OUT_MAX + 1);
-	if (!text)
+	text = malloc(DEMANGLE_OUT_MAX + DEMANGLE_IN_MAX + 1);
+	/* "@plt" and its like are no part of the mangling. */
+	suffix = strchrnul(mangled, '@');
+	bare = strndup(mangled, (size_t)(suffix - mangled));
+	if (!text || !bare)
 		return NULL;
 	out.text = text;
-	if (!run(mangled, &out) || out.len == 0)
+	if (!run(bare, &out) || out.len == 0)
 		return NULL;
-	text[out.len] = '\0';
+	memcpy(text + out.len, suffix, strlen(suffix) + 1);
 	return strdup(text);
 }

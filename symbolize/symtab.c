@@ -9,10 +9,12 @@
 
 #include "base/cleanup.h"
 #include "symbolize/name_rule.h"
+#include "symbolize/plt.h"
 #include "symbolize/symtab_build.h"
 
 /* Steps from a symbol to those around it. Real nesting is 1 or 2 deep. */
 #define ENCLOSING_MAX 256u
+#define PLT_SUFFIX    "@plt"
 
 static void cleanup_symtab(struct symtab **tab)
 {
@@ -53,6 +55,10 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 	if (worst == -ENOMEM || (worst && tab->nr == 0))
 		return worst;
 	rc = symtab_arrange(tab);
+	if (!rc)
+		rc = plt_add_symbols(tab, elf);
+	if (!rc)
+		rc = symtab_arrange(tab);
 	if (rc)
 		return fpl_fail(err, rc, "%s: out of memory", elf->name);
 	*ret = TAKE_PTR(tab);
@@ -61,7 +67,7 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret)
 {
-	size_t lo = 0, hi = tab->nr;
+	size_t lo = 0, hi = tab->nr_arranged;
 
 	/* Invariant: symbols before lo start at or below vaddr; symbols from hi on start above. */
 	while (lo < hi) {
@@ -118,6 +124,13 @@ static bool read_name(const struct symtab *tab, const struct symtab_symbol *symb
 	at = strchr(buf + 1, '@');
 	if (at)
 		*at = '\0';
+	if (symbol->key & SYMBOL_PLT) {
+		size_t len = strlen(buf);
+
+		if (len + sizeof(PLT_SUFFIX) > buf_size)
+			return false;
+		memcpy(buf + len, PLT_SUFFIX, sizeof(PLT_SUFFIX));
+	}
 	return true;
 }
 

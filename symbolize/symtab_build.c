@@ -34,7 +34,7 @@ void symtab_set_code(struct symtab *tab, const struct elf_file *elf)
 	}
 }
 
-static int push(struct symtab *tab, const struct symtab_symbol *symbol)
+int symtab_push(struct symtab *tab, const struct symtab_symbol *symbol)
 {
 	if (tab->nr == tab->room) {
 		size_t room = tab->room ? tab->room * 2 : 1024;
@@ -106,7 +106,7 @@ static int add_symbols(struct symtab *tab, const struct elf_file *from,
 
 			if (!convert(tab, &chunk[i], source, &symbol))
 				continue;
-			rc = push(tab, &symbol);
+			rc = symtab_push(tab, &symbol);
 			if (rc)
 				return fpl_fail(err, rc, "%s: %s: %s", from->name, section->name,
 						rc == -EFBIG ? "more than 4 M code symbols"
@@ -139,6 +139,7 @@ int symtab_add_section(struct symtab *tab, const struct elf_file *from, uint32_t
 				from->name, section->name, section->link);
 	tab->sources[tab->nr_sources] = (struct symtab_source){
 		.elf = from,
+		.table = section,
 		.names_off = names->off,
 		.names_size = names->size,
 	};
@@ -216,16 +217,22 @@ int symtab_arrange(struct symtab *tab)
 {
 	struct symtab_symbol *trimmed;
 
+	free(tab->outer);
+	tab->outer = NULL;
+	tab->nr_arranged = 0;
 	if (tab->nr == 0)
 		return 0;
 	qsort(tab->symbols, tab->nr, sizeof(*tab->symbols), compare_symbols);
 	settle_sizes(tab);
 	trimmed = reallocarray(tab->symbols, tab->nr, sizeof(*trimmed));
-	if (trimmed)
+	if (trimmed) {
 		tab->symbols = trimmed;
+		tab->room = tab->nr;
+	}
 	tab->outer = calloc(tab->nr, sizeof(*tab->outer));
 	if (!tab->outer)
 		return -ENOMEM;
 	settle_nesting(tab);
+	tab->nr_arranged = tab->nr;
 	return 0;
 }

@@ -11,7 +11,8 @@
 
 /* Where names stand. */
 struct symtab_source {
-	const struct elf_file *elf; /* borrowed */
+	const struct elf_file *elf;	 /* borrowed */
+	const struct elf_section *table; /* the symbols, in elf */
 	uint64_t names_off, names_size;
 };
 
@@ -25,7 +26,8 @@ _Static_assert(sizeof(struct symtab_symbol) == 16, "four to a cache line");
 #define SYMBOL_VADDR_END    (1ull << 48)
 #define SYMBOL_BINDING_MASK 3u /* enum name_binding */
 #define SYMBOL_UNTYPED	    (1u << 2)
-#define SYMBOL_SOURCE_SHIFT 4u /* 2 bits: index in sources */
+#define SYMBOL_PLT	    (1u << 3) /* "@plt" belongs behind the name */
+#define SYMBOL_SOURCE_SHIFT 4u	      /* 2 bits: index in sources */
 
 /* [start, end) */
 struct symtab_range {
@@ -35,6 +37,7 @@ struct symtab_range {
 struct symtab {
 	struct symtab_symbol *symbols; /* owned [nr], by vaddr, then largest first, then flags */
 	uint32_t *outer; /* owned [nr]: the last symbol before that ends behind it, or NO_OUTER */
+	size_t nr_arranged; /* of them, from the first: what symtab_find sees */
 	size_t nr, room;
 	struct symtab_source sources[SYMTAB_SOURCES_MAX];
 	size_t nr_sources;
@@ -72,5 +75,8 @@ void symtab_set_code(struct symtab *tab, const struct elf_file *elf);
 FPL_MUST_CHECK int symtab_add_section(struct symtab *tab, const struct elf_file *from,
 				      uint32_t type, struct fpl_err *err);
 
-/* Sort what was added and settle what covers what; afterwards nothing can be added. */
+/* Add one symbol. Errors: -EFBIG over SYMTAB_SYMBOLS_MAX, -ENOMEM. */
+FPL_MUST_CHECK int symtab_push(struct symtab *tab, const struct symtab_symbol *symbol);
+
+/* Sort what was added and settle what covers what: only then symtab_find sees it. */
 FPL_MUST_CHECK int symtab_arrange(struct symtab *tab);

@@ -16,6 +16,8 @@ static void mangled_names_become_readable(void **state)
 		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
 		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 		{ "_ZN3fooC1Ev", "foo::foo()" },
+		{ "_ZN3fooC1Ev@plt", "foo::foo()@plt" },
+		{ "_Zonk@plt", NULL },
 		{ "_ZN3foo3barEi.part.0", "foo::bar(int) [clone .part.0]" },
 		{ "_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const" },
 		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
