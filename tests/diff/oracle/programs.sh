@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: programs.sh FPLESS WALK_ORACLE [AT_LEAST]: record walks of python3, clang++, gdb and openssl, and have
+# libdw unwind the same registers and stack copies. Needs root and BPF.
+set -eu
+fpless=$1
+oracle=$2
+at_least=${3:-1000}
+failed=0
+nr_judged=0
+
+if [ "$(id -u)" != 0 ]; then
+	echo "SKIP: sampling needs root"
+	exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/load.py" <<'PY'
+import json, re, time
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    fib(16)
+    json.loads(json.dumps({str(i): [i] * 10 for i in range(200)}))
+    re.sub(r"(a|b)+c", "x", "ababab" * 50 + "c")
+    sorted(range(5000), key=lambda x: -x)
+PY
+
+{
+	for header in algorithm functional future iostream map random regex string unordered_map vector; do
+		echo "#include <$header>"
+	done
+	cat <<'CC'
+template<int N> struct Deep {
+	static int run(std::map<std::string, std::vector<int>> &m)
+	{
+		std::regex r("a+b" + std::to_string(N));
+		std::sort(m["x"].begin(), m["x"].end(), [](int a, int b) { return a % N < b % N; });
+		return std::regex_match("aab", r) + Deep<N - 1>::run(m);
+	}
+};
+template<> struct Deep<0> {
+	static int run(std::map<std::string, std::vector<int>> &) { return 0; }
+};
+int main() { std::map<std::string, std::vector<int>> m; return Deep<200>::run(m); }
+CC
+} >"$work/deep.cc"
+
+# judge NAME COMMAND...: record COMMAND for 8 seconds at 999 Hz, judge its walks
+judge() {
+	name=$1
+	shift
+	if ! command -v "$1" >/dev/null; then
+		echo "SKIP: no $1"
+		return
+	fi
+	echo "== $name"
+	"$fpless" profile -F 999 -d 8 --snapshot 64K --record-walks "$work/walks" -f -- "$@" \
+		>"$work/folded" 2>"$work/report" || true
+	sed -n 's/^ *complete/  complete/p; s/^ *books/  books/p' "$work/report"
+	if "$oracle" -n "$at_least" "$work/walks"; then
+		nr_judged=$((nr_judged + 1))
+	else
+		echo "$name: libdw does not agree on at least $at_least walks: status $?"
+		failed=1
+	fi
+}
+
+# the system's: other builds may have frame pointers, or no CFI of their own
+judge python3 /usr/bin/python3 "$work/load.py"
+judge clang++ clang++-16 -O2 -c "$work/deep.cc" -o "$work/deep.o"
+judge gdb gdb -nx -batch -ex "python
+for i in range(1000):
+    gdb.execute('file $fpless', to_string=True)
+    gdb.execute('maint expand-symtabs', to_string=True)
+    gdb.execute('info functions walk', to_string=True)"
+judge openssl openssl speed -seconds 1 rsa2048 sha256 ecdsap256
+
+[ "$nr_judged" -gt 0 ] || [ "$failed" = 1 ] || exit 77
+exit $failed

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: walk_oracle [-n AT_LEAST] [-c COMM] WALK_FILE: judge recorded walks by libdwfl, frame by
+ * frame. Exit status: 0 none differs and at least AT_LEAST were judged, 5 one differs, 2 too few or
+ * unreadable.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "diff/oracle/unwinder.h"
+#include "diff/oracle/walk_reader.h"
+
+/* How a walk compares. X(name, judged: counts towards AT_LEAST, text) */
+#define OUTCOME_LIST(X)                                                                       \
+	X(IDENTICAL, true, "identical, frame by frame")                                       \
+	X(NO_CFI_END, true, "identical to where CFI ends, behind which libdw guesses by rbp") \
+	X(STACK_COPY, false, "identical as far as the stack copy reaches")                    \
+	X(NO_RULE, false, "identical to where libdw gives up")                                \
+	X(FP, false, "identical to a frame-pointer step, which is exempt")                    \
+	X(SHORTER, true, "ours ends earlier")                                                 \
+	X(DIFFERING, true, "DIFFERING")
+
+#define X(name, judged, text) OUTCOME_##name,
+enum outcome { OUTCOME_LIST(X) OUTCOME_COUNT };
+#undef X
+
+static const struct {
+	const char *text;
+	bool judged;
+} outcomes[] = {
+#define X(name, judged, text) { text, judged },
+	OUTCOME_LIST(X)
+#undef X
+};
+
+#define X(name, key, text) #key,
+static const char *const stop_keys[] = { FPL_STOP_LIST(X) };
+#undef X
+
+enum {
+	FRAMES_MAX = FPL_DEPTH_MAX,
+	UNWINDERS_MAX = 16,
+	SHOWN_MAX = 5,
+	ERRORS_MAX = 16,
+};
+
+struct tally {
+	uint64_t outcomes[OUTCOME_COUNT];
+	uint64_t stops[FPL_STOP_COUNT]; /* of identical walks */
+	uint64_t shorter[FPL_STOP_COUNT];
+	struct {
+		const char *text;
+		uint64_t nr;
+	} errors[ERRORS_MAX]; /* libdw's, of NO_RULE */
+	uint64_t walks, frames;
+	unsigned int nr_shown;
+};
+
+static struct unwound unwound;
+static struct tally tally;
+
+/* The runtime address of one of our frames. */
+static uint64_t frame_address(const struct walk_mapset *mapset, uint64_t frame)
+{
+	uint32_t object = (uint32_t)(frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
+	uint64_t vaddr = frame & FPL_FRAME_VADDR_MASK;
+
+	if (frame & FPL_FRAME_RAW)
+		return frame & FPL_FRAME_ADDR_MASK;
+	for (uint32_t i = 0; i < mapset->nr; i++) {
+		const struct fpl_mapping *mapping = &mapset->mappings[i];
+		uint64_t address = vaddr + mapping->bias;
+
+		/* a return address may be the first byte behind its mapping */
+		if (mapping->object == object && address >= mapping->start &&
+		    address <= mapping->end)
+			return address;
+	}
+	return UINT64_MAX;
+}
+
+static unsigned int frame_origin(uint64_t frame)
+{
+	return (unsigned int)(frame >> FPL_FRAME_ORIGIN_SHIFT);
+}
+
+static bool frames_agree(const struct walk *walk, size_t idx)
+{
+	return frame_address(walk->mapset, walk->user[idx]) == unwound.pc[idx] &&
+	       ((walk->user[idx] & FPL_FRAME_EXACT) != 0) == unwound.exact[idx];
+}
+
+static enum outcome compare(struct unwinder *unwinder, const struct walk *walk)
+{
+	size_t nr_ours = walk->sample->nr_user, nr_theirs = unwound.nr;
+	size_t nr = nr_ours < nr_theirs ? nr_ours : nr_theirs;
+	size_t same = 0;
+
+	while (same < nr && frames_agree(walk, same))
+		same++;
+	if (same == nr_ours && same == nr_theirs)
+		return OUTCOME_IDENTICAL;
+	for (size_t i = 0; i <= same && i < nr_ours; i++) {
+		if (frame_origin(walk->user[i]) == FPL_ORIGIN_FP)
+			return OUTCOME_FP;
+	}
+	/* libdw takes a return address it cannot read for the end of the stack, without an error */
+	if (same == nr_theirs && unwound.left_stack)
+		return OUTCOME_STACK_COPY;
+	if (same == nr_theirs && unwound.error != NULL)
+		return OUTCOME_NO_RULE;
+	if (same > 0 && !unwinder_has_cfi(unwinder, unwound.pc[same - 1], unwound.exact[same - 1]))
+		return same == nr_ours ? OUTCOME_NO_CFI_END : OUTCOME_DIFFERING;
+	return same == nr_ours ? OUTCOME_SHORTER : OUTCOME_DIFFERING;
+}
+
+static void note_error(void)
+{
+	for (size_t i = 0; i < ERRORS_MAX; i++) {
+		if (tally.errors[i].text == NULL)
+			tally.errors[i].text = unwound.error;
+		if (strcmp(tally.errors[i].text, unwound.error) == 0) {
+			tally.errors[i].nr++;
+			return;
+		}
+	}
+}
+
+static void show(struct unwinder *unwinder, const struct walk *walk, enum outcome outcome)
+{
+	size_t nr_ours = walk->sample->nr_user;
+	size_t nr = nr_ours > unwound.nr ? nr_ours : unwound.nr;
+	size_t same = 0;
+
+	if (tally.nr_shown++ >= SHOWN_MAX)
+		return;
+	while (same < nr_ours && same < unwound.nr && frames_agree(walk, same))
+		same++;
+	printf("%s: %s, pid %u, our stop %s, libdw %s; %zu frames alike\n", outcomes[outcome].text,
+	       walk->sample->comm, walk->sample->tgid, stop_keys[walk->sample->stop],
+	       unwound.error != NULL ? unwound.error : "came to an end", same);
+	for (size_t i = same > 2 ? same - 2 : 0; i < nr && i < same + 4; i++) {
+		uint64_t ours = i < nr_ours ? frame_address(walk->mapset, walk->user[i]) : 0;
+		uint64_t theirs = i < unwound.nr ? unwound.pc[i] : 0;
+		char text[512];
+
+		unwinder_name(unwinder, theirs != 0 ? theirs : ours, text, sizeof(text));
+		printf("  #%zu ours 0x%" PRIx64 "%s libdw 0x%" PRIx64 "%s  %s\n", i, ours,
+		       i < nr_ours && walk->user[i] & FPL_FRAME_EXACT ? " exact" : "", theirs,
+		       i < unwound.nr && unwound.exact[i] ? " exact" : "", text);
+	}
+}
+
+static void judge(struct unwinder *unwinder, const struct walk *walk)
+{
+	enum outcome outcome;
+	uint8_t stop = walk->sample->stop;
+
+	unwinder_run(unwinder, walk, &unwound);
+	outcome = compare(unwinder, walk);
+	tally.walks++;
+	tally.frames += walk->sample->nr_user;
+	tally.outcomes[outcome]++;
+	if (outcome == OUTCOME_IDENTICAL)
+		tally.stops[stop]++;
+	if (outcome == OUTCOME_SHORTER)
+		tally.shorter[stop]++;
+	if (outcome == OUTCOME_NO_RULE)
+		note_error();
+	if (outcome == OUTCOME_SHORTER || outcome == OUTCOME_DIFFERING ||
+	    outcome == OUTCOME_NO_RULE)
+		show(unwinder, walk, outcome);
+}
+
+/* The unwinder of @mapset: made when first needed, the oldest of UNWINDERS_MAX goes. */
+static int find_unwinder(const struct walk_reader *reader, const struct walk_mapset *mapset,
+			 struct unwinder **ret, struct fpl_err *err)
+{
+	static struct unwinder *kept[UNWINDERS_MAX];
+	static size_t next;
+	int code;
+
+	for (size_t i = 0; i < UNWINDERS_MAX; i++) {
+		if (kept[i] != NULL && kept[i]->mapset == mapset) {
+			*ret = kept[i];
+			return 0;
+		}
+	}
+	unwinder_destroy(kept[next]);
+	kept[next] = NULL;
+	code = unwinder_create(reader, mapset, &kept[next], err);
+	if (code != 0)
+		return code;
+	*ret = kept[next];
+	next = (next + 1) % UNWINDERS_MAX;
+	return 0;
+}
+
+static void print_tally(const struct walk_reader *reader)
+{
+	printf("%" PRIu64 " walks, %" PRIu64 " frames, %zu walks without their mappings\n",
+	       tally.walks, tally.frames, reader->nr_homeless);
+	for (size_t i = 0; i < OUTCOME_COUNT; i++) {
+		if (tally.outcomes[i] != 0)
+			printf("%8" PRIu64 " %s\n", tally.outcomes[i], outcomes[i].text);
+	}
+	for (size_t i = 0; i < FPL_STOP_COUNT; i++) {
+		if (tally.stops[i] != 0)
+			printf("    identical, our stop %s: %" PRIu64 "\n", stop_keys[i],
+			       tally.stops[i]);
+		if (tally.shorter[i] != 0)
+			printf("    ours ends earlier, stop %s: %" PRIu64 "\n", stop_keys[i],
+			       tally.shorter[i]);
+	}
+	for (size_t i = 0; i < ERRORS_MAX && tally.errors[i].text != NULL; i++)
+		printf("    libdw gives up: %s: %" PRIu64 "\n", tally.errors[i].text,
+		       tally.errors[i].nr);
+}
+
+static int judge_all(struct walk_reader *reader, const char *comm, struct fpl_err *err)
+{
+	struct walk walk;
+	int code;
+
+	while ((code = walk_reader_next(reader, &walk, err)) > 0) {
+		struct unwinder *unwinder = NULL;
+
+		if ((walk.sample->flags & FPL_SAMPLE_KTHREAD) || walk.sample->nr_user == 0 ||
+		    walk.sample->stop >= FPL_STOP_COUNT ||
+		    (comm != NULL && strncmp(comm, walk.sample->comm, FPL_COMM_SIZE) != 0))
+			continue;
+		code = find_unwinder(reader, walk.mapset, &unwinder, err);
+		if (code != 0)
+			return code;
+		judge(unwinder, &walk);
+	}
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct walk_reader reader;
+	struct fpl_err err = { 0 };
+	const char *comm = NULL;
+	uint64_t at_least = 1, judged = 0;
+	int option, code;
+
+	while ((option = getopt(argc, argv, "n:c:")) != -1) {
+		if (option == 'n')
+			at_least = strtoull(optarg, NULL, 10);
+		else if (option == 'c')
+			comm = optarg;
+		else
+			return 1;
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "usage: walk_oracle [-n AT_LEAST] [-c COMM] WALK_FILE\n");
+		return 1;
+	}
+	code = walk_reader_open(argv[optind], &reader, &err);
+	if (code == 0) {
+		code = judge_all(&reader, comm, &err);
+		print_tally(&reader);
+		walk_reader_close(&reader);
+	}
+	if (code != 0) {
+		fprintf(stderr, "walk_oracle: %s\n", err.msg);
+		return 2;
+	}
+	for (size_t i = 0; i < OUTCOME_COUNT; i++)
+		judged += outcomes[i].judged ? tally.outcomes[i] : 0;
+	if (tally.outcomes[OUTCOME_DIFFERING] != 0 || tally.outcomes[OUTCOME_SHORTER] != 0)
+		return 5;
+	return judged >= at_least ? 0 : 2;
+}
