@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests that run fpless as root share. Arguments of each: FPLESS FIXTURES."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from fpless_run import TIMEOUT_S, Run, need_root
+
+FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
+
+
+def fixture(name):
+    return os.path.join(FIXTURES, name)
+
+
+class RootCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="fpless-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def profile(self, *args, **more):
+        """A run whose books must close."""
+        run = Run(FPLESS, self.folder, list(args), **more)
+        self.assertEqual(run.faults(), [], run.command)
+        return run
+
+    def fpless(self, *args, **more):
+        """Runs fpless; its status and output are the test's business."""
+        return subprocess.run([FPLESS, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=TIMEOUT_S, check=False, **more)
+
+    def start(self, *args, **more):
+        process = subprocess.Popen(args, stdin=subprocess.DEVNULL, **more)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_refused(self, done, status, *words):
+        """One line on stderr that names what it is about; nothing on stdout."""
+        text = done.stderr.decode("utf-8", "backslashreplace")
+        self.assertEqual((done.returncode, done.stdout), (status, b""), text)
+        self.assertEqual(len(text.splitlines()), 1, text)
+        for word in words:
+            self.assertIn(word, text)
+
+
+def main():
+    need_root()
+    os.environ.pop("LD_BIND_NOW", None)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
