@@ -23,21 +23,26 @@ def need_root():
 
 
 class Files:
-    """ELF files whose names the tests know: those in the given folders."""
+    """ELF files whose names the tests know: those in the given folders, and copies of them."""
 
-    def __init__(self, *folders):
+    def __init__(self, *folders, copies=None):
         self.folders = [os.path.realpath(folder) for folder in folders]
+        self.copies = copies or {}  # path: what it was copied from
         self.cache = {}
 
     def find(self, path):
         path = path.removesuffix(" (deleted)")
         if path not in self.cache:
-            known = os.path.dirname(os.path.realpath(path)) in self.folders
-            try:
-                self.cache[path] = ElfNames(path) if known else None
-            except (OSError, ValueError):
-                self.cache[path] = None
+            self.cache[path] = self._read(self.copies.get(path, path))
         return self.cache[path]
+
+    def _read(self, path):
+        if os.path.dirname(os.path.realpath(path)) not in self.folders:
+            return None
+        try:
+            return ElfNames(path)
+        except (OSError, ValueError):
+            return None
 
 
 class Run:

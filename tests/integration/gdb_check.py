@@ -72,7 +72,7 @@ def main():
     words = command(expectation, fixtures, folder)
     words[1] = "60000"
     process = subprocess.Popen(words)
-    judge = Judge(expectation, Files(fixtures, folder))
+    judge = Judge(expectation, Files(fixtures))
     judge.symbols_told = False
     for token in [token for pattern in expectation.patterns for token in pattern.tokens]:
         token.origin = None  # gdb does not say how it found a frame

@@ -15,6 +15,7 @@ from expectation import Expectation, Judge
 from fpless_run import Files, Run, need_root, skip
 
 HZ = 997  # no divisor of the kernel's tick
+FAULTS_SHOWN = 12
 
 
 def command(expectation, fixtures, folder):
@@ -25,6 +26,12 @@ def command(expectation, fixtures, folder):
     return words
 
 
+def copies(expectation, words):
+    """What a program copies: it gets the original just before the place of the copy."""
+    return {word: words[i - 1] for i, word in enumerate(words)
+            if expectation.run[i].startswith("@TMP@")}
+
+
 def report(run, judge, faults):
     stops = collections.Counter()
     for stack in run.stacks:
@@ -33,10 +40,10 @@ def report(run, judge, faults):
           f"a user part; stops: {dict(stops)}; origins: {run.books and run.books['frames_by_origin']}")
     for pattern, count in zip(judge.expectation.patterns, judge.by_pattern):
         print(f"  {count:6} {pattern.text.strip()}")
-    for fault in faults[:20]:
+    for fault in faults[:FAULTS_SHOWN]:
         print("FAULT:", fault)
-    if len(faults) > 20:
-        print(f"FAULT: and {len(faults) - 20} more")
+    if len(faults) > FAULTS_SHOWN:
+        print(f"FAULT: and {len(faults) - FAULTS_SHOWN} more")
 
 
 def main():
@@ -47,10 +54,9 @@ def main():
     need_root()
     folder = tempfile.mkdtemp(prefix="fpless-test-")
     try:
-        args = ["-F", str(HZ), "-d", "60", *expectation.options, "--",
-                *command(expectation, fixtures, folder)]
-        run = Run(fpless, folder, args)
-        judge = Judge(expectation, Files(fixtures, folder))
+        words = command(expectation, fixtures, folder)
+        run = Run(fpless, folder, ["-F", str(HZ), "-d", "60", *expectation.options, "--", *words])
+        judge = Judge(expectation, Files(fixtures, copies=copies(expectation, words)))
         for stack in run.stacks:
             judge.add(stack)
         faults = run.faults() + (judge.finish() if run.status == 0 else [])

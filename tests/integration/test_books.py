@@ -46,7 +46,7 @@ class BooksClose(RootCase):
                 self.assertIn("threads", {stack["comm"] for stack in run.stacks})
 
     def test_user_only_and_kernel_only_show_only_that(self):
-        run = self.profile("-F", "999", "-U", "-d", "60", "--", fixture("vdso"), "300")
+        run = self.profile("-F", "999", "-U", "-d", "60", "--", fixture("clock"), "300")
         self.assertEqual([stack for stack in run.stacks if stack["kernel"]], [])
         run = self.profile("-F", "999", "-K", "-d", "60", "--", *BUSY)
         self.assertEqual([stack for stack in run.stacks if stack["user"]], [])
