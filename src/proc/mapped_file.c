@@ -76,6 +76,21 @@ static int open_path(const char *path, struct mapped_file *ret)
 	return reopen_regular(fd, ret);
 }
 
+int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret, struct fpl_err *err)
+{
+	struct mapped_file file = { .fd = -1 };
+	int code = path[0] == '/' ? open_in_root(pid, path, &file) : -ENOENT;
+
+	if (path[0] == '/' && (code == -ENOENT || code == -ESRCH))
+		code = open_path(path, &file);
+	if (code == -ENOEXEC)
+		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
+	if (code)
+		return fpl_fail(err, code, "pid %d: %s: %s", (int)pid, path, strerror(-code));
+	*ret = file;
+	return 0;
+}
+
 int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
 		     struct mapped_file *ret, struct fpl_err *err)
 {
@@ -85,15 +100,8 @@ int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
 	/* what is mapped there has been seen; a path would lead elsewhere */
 	if (code == -ENOEXEC)
 		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
-	if (code && path[0] == '/') {
-		code = open_in_root(pid, path, &file);
-		if (code == -ENOENT || code == -ESRCH)
-			code = open_path(path, &file);
-	}
-	if (code == -ENOEXEC)
-		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
 	if (code)
-		return fpl_fail(err, code, "pid %d: %s: %s", (int)pid, path, strerror(-code));
+		return mapped_file_open_path(pid, path, ret, err);
 	*ret = file;
 	return 0;
 }

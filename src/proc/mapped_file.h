@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 enum mapped_file_source {
-	MAPPED_FILE_EXACT, /* the very file that is mapped: /proc/PID/map_files */
+	MAPPED_FILE_EXACT, /* the very file that is mapped there now: /proc/PID/map_files */
 	MAPPED_FILE_ROOT,  /* what the path names in the process's root */
 	MAPPED_FILE_PATH,  /* what the path names here: the process is gone */
 };
@@ -26,10 +26,15 @@ struct mapped_file {
 
 /*
  * Open the file mapped at [@start, @end) of process @pid, which sees it as @path. Tries the sources
- * in the order above. A file that did not come from map_files may be another one than is mapped:
- * the caller compares its build-id or inode.
+ * in the order above. The file may be another one than the caller heard of: by its path always, and
+ * from map_files where something else has been mapped there since. The caller compares its build-id
+ * or inode.
  *
  * Errors: -ENOENT nothing there; -ENOEXEC not a regular file; else as open(2).
  */
 FPL_MUST_CHECK int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
 				    struct mapped_file *ret, struct fpl_err *err);
+
+/* The same without looking at what is mapped: for a mapping that is known to have gone. */
+FPL_MUST_CHECK int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret,
+					 struct fpl_err *err);

@@ -251,14 +251,19 @@ static bool same_build_id(const struct elf_file *elf, const struct file_hint *hi
 	       memcmp(elf->build_id, hint->build_id, hint->build_id_size) == 0;
 }
 
-/* Is @file, found by its path, the one that is mapped? On overlayfs the numbers of a mapping are
- * those of the layer below: then only a build-id can tell. */
+/*
+ * Is @file the one that was mapped? A build-id tells for sure: what map_files opens may have been
+ * mapped there since, by exec or dlopen, and what a path leads to may have replaced it. Without
+ * one, on overlayfs, the numbers of a mapping are those of the layer below: no path can be trusted.
+ */
 static bool is_mapped_one(const struct mapped_file *file, const struct elf_file *elf,
 			  const struct file_hint *hint)
 {
-	if (file->source == MAPPED_FILE_EXACT || same_build_id(elf, hint))
+	if (hint->build_id && hint->build_id_size)
+		return same_build_id(elf, hint);
+	if (file->source == MAPPED_FILE_EXACT)
 		return true;
-	return !hint->build_id_size && hint->inode && hint->inode == file->stat.st_ino &&
+	return hint->inode && hint->inode == file->stat.st_ino &&
 	       hint->dev_major == major(file->stat.st_dev) &&
 	       hint->dev_minor == minor(file->stat.st_dev);
 }
@@ -304,40 +309,57 @@ static int identify(struct catalog *catalog, const struct file_hint *hint, struc
 	return code;
 }
 
-struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
+/*
+ * Finds or makes the object of a file that was just opened and is closed here.
+ * Errors: -ESTALE it is not the one of the hint.
+ */
+static int take_file(struct catalog *catalog, const struct file_hint *hint,
+		     struct mapped_file *file, struct object **ret, struct fpl_err *err)
 {
-	struct mapped_file file;
 	struct file_stamp stamp;
-	struct object *object = NULL;
-	struct fpl_err err = { 0 };
-	int code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
+	int code = file_stamp_read(file->fd, &stamp);
 
 	if (code) {
-		object = find_by_build_id(catalog, hint);
-		return object ? object : refuse(catalog, hint->path, &err);
-	}
-	code = file_stamp_read(file.fd, &stamp);
-	if (code) {
-		close(file.fd);
-		return NULL;
+		close(file->fd);
+		return fpl_fail(err, code, "pid %d: %s: %s", (int)hint->pid, hint->path,
+				strerror(-code));
 	}
 
 	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
 
-	if (file_known(known) &&
-	    (file.source == MAPPED_FILE_EXACT ||
-	     (known->object && is_mapped_one(&file, known->object->elf, hint)))) {
-		close(file.fd);
-		return known->object;
+	if (file_known(known) && (known->object ? is_mapped_one(file, known->object->elf, hint)
+						: file->source == MAPPED_FILE_EXACT)) {
+		close(file->fd);
+		*ret = known->object;
+		return 0;
 	}
-	code = identify(catalog, hint, &file, &stamp, &object, &err);
+	code = identify(catalog, hint, file, &stamp, ret, err);
 	if (catalog->pause)
 		catalog->pause(catalog->ctx);
+	if (code && code != -ESTALE && file->source == MAPPED_FILE_EXACT)
+		remember(catalog, &stamp, NULL);
+	return code;
+}
+
+struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
+{
+	struct mapped_file file;
+	struct object *object = NULL;
+	struct fpl_err err = { 0 };
+	int code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
+
+	if (!code) {
+		code = take_file(catalog, hint, &file, &object, &err);
+		if (code == -ESTALE && file.source == MAPPED_FILE_EXACT) {
+			code = mapped_file_open_path(hint->pid, hint->path, &file, &err);
+			if (!code)
+				code = take_file(catalog, hint, &file, &object, &err);
+		}
+	}
 	if (!code)
 		return object;
-	if (file.source == MAPPED_FILE_EXACT)
-		remember(catalog, &stamp, NULL);
-	return refuse(catalog, hint->path, &err);
+	object = find_by_build_id(catalog, hint);
+	return object ? object : refuse(catalog, hint->path, &err);
 }
 
 /* proc_maps_fn: the size of [vdso]. */
