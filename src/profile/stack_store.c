@@ -150,12 +150,24 @@ static uint64_t id_hash(const struct stack_store *store, uint32_t nr)
 	return mix(0, store->ids[nr].id);
 }
 
+/* memcmp and memcpy want pointers also where there is nothing at them */
+static bool words_equal(const uint64_t *a, const uint64_t *b, size_t nr)
+{
+	return nr == 0 || memcmp(a, b, nr * sizeof(*a)) == 0;
+}
+
+static void copy_words(uint64_t *to, const uint64_t *from, size_t nr)
+{
+	if (nr)
+		memcpy(to, from, nr * sizeof(*to));
+}
+
 static bool entry_equals(const struct entry *entry, uint64_t hash, const struct identity_part *part,
 			 const uint64_t *user, const uint64_t *kernel)
 {
 	return entry->hash == hash && memcmp(&entry->part, part, sizeof(*part)) == 0 &&
-	       memcmp(entry->frames, user, part->nr_user * 8u) == 0 &&
-	       memcmp(entry->frames + part->nr_user, kernel, part->nr_kernel * 8u) == 0;
+	       words_equal(entry->frames, user, part->nr_user) &&
+	       words_equal(entry->frames + part->nr_user, kernel, part->nr_kernel);
 }
 
 /* Room for one more element in an array, charged to the budget. */
@@ -199,8 +211,8 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 
 	if (!frames)
 		return -ENOMEM;
-	memcpy(frames, user, part->nr_user * 8u);
-	memcpy(frames + part->nr_user, kernel, part->nr_kernel * 8u);
+	copy_words(frames, user, part->nr_user);
+	copy_words(frames + part->nr_user, kernel, part->nr_kernel);
 	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
 	store->bytes += charge;
 	*ret = (uint32_t)store->nr++;

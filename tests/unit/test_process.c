@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/process.h"
+
+static unsigned nr_retired;
+
+static void count_retired(void *ctx, const struct run *run)
+{
+	(void)ctx;
+	nr_retired += run->nr;
+}
+
+static int make_table(void **state)
+{
+	struct processes *table = calloc(1, sizeof(*table));
+
+	nr_retired = 0;
+	*state = table;
+	return table ? processes_init(table, count_retired, NULL) : -1;
+}
+
+static int drop_table(void **state)
+{
+	processes_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static void map_object(struct process *process, uint64_t start, uint32_t object, uint64_t time_ns)
+{
+	struct fpl_mapping map = {
+		.start = start, .end = start + 0x1000, .object = object, .slot = (uint16_t)object
+	};
+
+	assert_int_equal(process_map(process, &map, false, time_ns), 0);
+}
+
+static uint32_t object_at(const struct process *process, uint64_t addr)
+{
+	const struct fpl_mapping *map = mapset_find(process->mapset, addr);
+
+	return map ? map->object : 0;
+}
+
+static uint16_t flags_at(const struct process *process, uint64_t addr)
+{
+	const struct fpl_mapping *map = mapset_find(process->mapset, addr);
+
+	assert_non_null(map);
+	return map->flags;
+}
+
+static void a_process_is_found_by_pid_until_removed(void **state)
+{
+	struct processes *table = *state;
+
+	/* two in one bucket, and one by itself */
+	assert_non_null(processes_get(table, 5));
+	assert_non_null(processes_get(table, 5 + 1024));
+	assert_non_null(processes_get(table, 6));
+	assert_int_equal(table->nr, 3);
+	assert_ptr_equal(processes_get(table, 5), processes_find(table, 5));
+	processes_remove(table, 5);
+	assert_null(processes_find(table, 5));
+	assert_int_equal(processes_find(table, 1029)->pid, 1029);
+	processes_remove(table, 5);
+	assert_int_equal(table->nr, 2);
+}
+
+static void exec_forgets_the_old_program(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+
+	assert_non_null(p);
+	map_object(p, 0x1000, 1, 100);
+	assert_true(process_gen(p, 7));
+	assert_int_equal(process_exec(p), 0);
+	assert_int_equal(p->mapset->nr, 0);
+	assert_int_equal(p->gen, 0);
+	assert_true(p->complete);
+	/* a late sample of the old image must not be taken for the new one */
+	assert_false(process_gen(p, 7));
+	assert_true(process_gen(p, 8));
+	assert_true(process_gen(p, 8));
+	assert_false(process_gen(p, 9));
+}
+
+static void exec_flags_main_object_and_interpreter(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+	struct fpl_mapping vdso = { .start = 0x9000, .end = 0xa000, .object = 3 };
+
+	assert_non_null(p);
+	assert_int_equal(process_exec(p), 0);
+	map_object(p, 0x1000, 1, 100);
+	map_object(p, 0x3000, 1, 101); /* its second executable segment */
+	map_object(p, 0x5000, 2, 102);
+	assert_int_equal(process_map(p, &vdso, true, 103), 0);
+	map_object(p, 0x7000, 4, 104);
+	map_object(p, 0xb000, 1, 105); /* mapped again, by dlopen */
+	assert_int_equal(flags_at(p, 0x1000), FPL_MAPPING_MAIN);
+	assert_int_equal(flags_at(p, 0x3000), FPL_MAPPING_MAIN);
+	assert_int_equal(flags_at(p, 0x5000), FPL_MAPPING_INTERP);
+	assert_int_equal(flags_at(p, 0x9000), 0);
+	assert_int_equal(flags_at(p, 0x7000), 0);
+	assert_int_equal(flags_at(p, 0xb000), FPL_MAPPING_MAIN);
+}
+
+static void a_static_program_has_no_interpreter(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+	struct fpl_mapping vdso = { .start = 0x9000, .end = 0xa000, .object = 3 };
+
+	assert_non_null(p);
+	assert_int_equal(process_exec(p), 0);
+	map_object(p, 0x1000, 1, 100);
+	assert_int_equal(process_map(p, &vdso, true, 101), 0);
+	map_object(p, 0x5000, 2, 102);
+	assert_int_equal(flags_at(p, 0x5000), 0);
+	assert_int_equal(p->interp_object, 0);
+}
+
+static void a_child_has_the_mappings_of_its_parent_at_the_fork(void **state)
+{
+	struct process *parent = processes_get(*state, 10);
+	struct process *child = processes_get(*state, 11);
+
+	assert_non_null(parent);
+	assert_non_null(child);
+	parent->complete = true;
+	map_object(parent, 0x1000, 1, 100);
+	assert_true(process_gen(parent, 7));
+	process_fork(child, parent);
+	map_object(parent, 0x1000, 2, 101);
+	assert_int_equal(object_at(child, 0x1000), 1);
+	assert_int_equal(object_at(parent, 0x1000), 2);
+	map_object(child, 0x3000, 3, 102);
+	assert_int_equal(object_at(parent, 0x3000), 0);
+	assert_int_equal(child->gen, 0);
+	assert_true(child->complete);
+	assert_true(child->dirty);
+}
+
+static void a_run_is_retired_with_its_last_holder(void **state)
+{
+	struct processes *table = *state;
+	struct process *parent = processes_get(table, 10);
+	struct process *child = processes_get(table, 11);
+	struct run *run = calloc(1, sizeof(*run)), *other = calloc(1, sizeof(*other));
+
+	assert_non_null(parent);
+	assert_non_null(child);
+	assert_non_null(run);
+	assert_non_null(other);
+	*run = (struct run){ .refs = 1, .first = 0, .nr = 3 };
+	*other = (struct run){ .refs = 1, .first = 3, .nr = 5 };
+	process_set_run(table, parent, run);
+	process_fork(child, parent);
+	process_set_run(table, parent, other);
+	assert_int_equal(nr_retired, 0);
+	processes_remove(table, 11);
+	assert_int_equal(nr_retired, 3);
+	processes_remove(table, 10);
+	assert_int_equal(nr_retired, 8);
+}
+
+static void a_scan_outdates_the_records_before_it(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+	struct mapset *scanned = mapset_create();
+	struct fpl_mapping map = { .start = 0x1000, .end = 0x2000, .object = 5 };
+
+	assert_non_null(p);
+	assert_non_null(scanned);
+	assert_int_equal(mapset_add(&scanned, &map), 0);
+	process_scanned(p, scanned, 1000);
+	assert_true(p->complete);
+	map_object(p, 0x1000, 1, 999); /* what /proc has replaced already */
+	assert_int_equal(object_at(p, 0x1000), 5);
+	map_object(p, 0x1000, 1, 1001);
+	assert_int_equal(object_at(p, 0x1000), 1);
+}
+
+static void a_scan_with_no_news_makes_nothing_dirty(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+
+	assert_non_null(p);
+	map_object(p, 0x1000, 1, 100);
+	p->dirty = false;
+	for (uint32_t object = 1; object <= 2; object++) {
+		struct mapset *set = mapset_create();
+		struct fpl_mapping map = {
+			.start = 0x1000, .end = 0x2000, .object = object, .slot = (uint16_t)object
+		};
+
+		assert_non_null(set);
+		assert_int_equal(mapset_add(&set, &map), 0);
+		process_scanned(p, set, 200);
+		assert_int_equal(p->dirty, object == 2);
+	}
+}
+
+static void scans_pause_ever_longer_up_to_a_second(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+	uint64_t now = 1, last = 0;
+	unsigned nr = 0;
+
+	assert_non_null(p);
+	for (; now < 20000000000u; now += 500000) {
+		if (!process_may_scan(p, now))
+			continue;
+		nr++;
+		if (last)
+			assert_true(now - last <= 1000500000u);
+		last = now;
+	}
+	/* 10 while the pause doubles from 1 ms to 1 s, then one a second */
+	assert_in_range(nr, 25, 32);
+	assert_int_equal(process_exec(p), 0);
+	assert_true(process_may_scan(p, last + 1));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_table, drop_table)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_process_is_found_by_pid_until_removed),
+		TEST(exec_forgets_the_old_program),
+		TEST(exec_flags_main_object_and_interpreter),
+		TEST(a_static_program_has_no_interpreter),
+		TEST(a_child_has_the_mappings_of_its_parent_at_the_fork),
+		TEST(a_run_is_retired_with_its_last_holder),
+		TEST(a_scan_outdates_the_records_before_it),
+		TEST(a_scan_with_no_news_makes_nothing_dirty),
+		TEST(scans_pause_ever_longer_up_to_a_second),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

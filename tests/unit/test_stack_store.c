@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/books.h"
+#include "profile/stack_store.h"
+
+static struct fpl_sample sample_of(uint32_t pid, const char *comm, uint16_t nr_user,
+				   uint16_t nr_kernel)
+{
+	struct fpl_sample sample = {
+		.start_ns = 1000,
+		.weight_ns = 10,
+		.count = 1,
+		.tgid = pid,
+		.nr_user = nr_user,
+		.nr_kernel = nr_kernel,
+		.stop = FPL_STOP_OUTERMOST,
+	};
+
+	memcpy(sample.comm, comm, strlen(comm));
+	return sample;
+}
+
+static void free_stacks(struct profile_stack *stacks, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(stacks[i].frames);
+	free(stacks);
+}
+
+static void equal_stacks_are_one_and_others_are_not(void **state)
+{
+	static const uint64_t user[] = { 1, 2, 3 }, kernel[] = { 9, 8 }, other[] = { 1, 2, 4 };
+	struct fpl_sample base = sample_of(5, "perl", 3, 2), s;
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	assert_int_equal(stack_store_add(store, &base, user, kernel), 0);
+	assert_int_equal(stack_store_add(store, &base, user, kernel), 0);
+	s = base, s.gen = 77, s.tid = 9, s.cpu = 1, s.version = 3, s.flags = FPL_SAMPLE_RAW;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0); /* no part of a stack */
+	s = base, s.tgid = 6;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	s = base, s.start_ns = 1001;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	s = base, s.comm[0] = 'P';
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	s = base, s.stop = FPL_STOP_NO_CFI;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	s = base, s.flags = FPL_SAMPLE_KTHREAD;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	assert_int_equal(stack_store_add(store, &base, other, kernel), 0);
+	s = base, s.nr_kernel = 1;
+	assert_int_equal(stack_store_add(store, &s, user, kernel), 0);
+	s = base, s.nr_user = 2, s.nr_kernel = 3; /* same words, cut elsewhere */
+	assert_int_equal(stack_store_add(store, &s, user, (uint64_t[]){ 3, 9, 8 }), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 9);
+
+	uint64_t most = 0, sum = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		sum += stacks[i].count;
+		if (stacks[i].count > most)
+			most = stacks[i].count;
+		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+	}
+	assert_int_equal(most, 3);
+	assert_int_equal(sum, 11);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+static void counts_find_their_frames_by_id(void **state)
+{
+	struct fpl_sample s = sample_of(5, "perl", 1, 0);
+	struct books_join join = { 0 };
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(64 << 20, &join.store), 0);
+	s.count = 0;
+	for (uint32_t id = 1; id <= 5000; id++) {
+		s.id = id * 2654435761u; /* ids of all sizes */
+		assert_int_equal(stack_store_add(join.store, &s, (uint64_t[]){ id }, NULL), 0);
+	}
+	for (uint32_t id = 1; id <= 5000; id += 2) {
+		struct fpl_stack count = { .count = id,
+					   .weight_ns = id * 10ull,
+					   .id = id * 2654435761u };
+
+		books_count(&count, &join);
+	}
+	books_count(&(struct fpl_stack){ .count = 13, .id = 0x12345 }, &join);
+	assert_int_equal(join.nr_without_frames, 13);
+	assert_int_equal(stack_store_take(join.store, &stacks, &nr), 0);
+	assert_int_equal(nr, 2500); /* what was never counted is no stack of the profile */
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(stacks[i].count, stacks[i].frames[0]);
+		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+	}
+	free_stacks(stacks, nr);
+	stack_store_destroy(join.store);
+}
+
+static void two_ids_of_one_content_add_up(void **state)
+{
+	struct fpl_sample s = sample_of(5, "perl", 1, 0);
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	s.count = 0;
+	s.id = 1;
+	assert_int_equal(stack_store_add(store, &s, (uint64_t[]){ 7 }, NULL), 0);
+	s.id = 2;
+	assert_int_equal(stack_store_add(store, &s, (uint64_t[]){ 7 }, NULL), 0);
+	assert_int_equal(stack_store_count(store, 1, 10, 0), 0);
+	assert_int_equal(stack_store_count(store, 2, 5, 0), 0);
+	assert_int_equal(stack_store_count(store, 3, 5, 0), -ENOENT);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(stacks[0].count, 15);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+static void a_comm_without_an_end_is_cut(void **state)
+{
+	struct fpl_sample s = sample_of(5, "", 0, 0);
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	memset(s.comm, 'x', sizeof(s.comm));
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	assert_int_equal(stack_store_add(store, &s, NULL, NULL), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_string_equal(stacks[0].comm, "xxxxxxxxxxxxxxx");
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+static void over_the_budget_it_says_so_and_keeps_what_it_has(void **state)
+{
+	static const uint64_t zero[100];
+	struct fpl_sample s = sample_of(5, "perl", 100, 0);
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr, nr_kept = 0;
+	int code = 0;
+
+	(void)state;
+	assert_int_equal(stack_store_create(200000, &store), 0);
+	while (!code) {
+		uint64_t frames[100] = { nr_kept };
+
+		code = stack_store_add(store, &s, frames, NULL);
+		nr_kept += !code;
+	}
+	assert_int_equal(code, -ENOSPC);
+	assert_true(nr_kept > 50);
+	assert_true(stack_store_bytes(store) <= 200000);
+	/* what is known is still counted */
+	assert_int_equal(stack_store_add(store, &s, zero, NULL), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, nr_kept);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+static void the_books_name_every_sample(void **state)
+{
+	struct fpl_counters counters = { .fired = 1000, .idle = 100, .filtered = 50 };
+	struct profile_books books;
+
+	(void)state;
+	counters.lost[FPL_LOST_RING_FULL] = 7;
+	books_close(&counters, 3, 5, false, &books);
+	assert_int_equal(books.lost[FPL_LOST_RING_FULL], 7);
+	assert_int_equal(books.lost[FPL_LOST_USER_MEMORY], 3);
+	assert_int_equal(books.lost[FPL_LOST_NO_FRAMES], 5);
+	assert_int_equal(books_gap(&books, 835), 0);
+	assert_int_equal(books_gap(&books, 834), 1);
+	assert_int_equal(books_gap(&books, 836), -1);
+	books_close(&counters, 3, 5, true, &books);
+	assert_int_equal(books.lost[FPL_LOST_USER_MEMORY], 8);
+	assert_int_equal(books.lost[FPL_LOST_NO_FRAMES], 0);
+	assert_int_equal(books_gap(&books, 835), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_stacks_are_one_and_others_are_not),
+		cmocka_unit_test(counts_find_their_frames_by_id),
+		cmocka_unit_test(two_ids_of_one_content_add_up),
+		cmocka_unit_test(a_comm_without_an_end_is_cut),
+		cmocka_unit_test(over_the_budget_it_says_so_and_keeps_what_it_has),
+		cmocka_unit_test(the_books_name_every_sample),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
