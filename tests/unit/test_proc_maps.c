@@ -24,7 +24,7 @@ static int keep(const struct proc_map *map, void *ctx)
 
 	if (seen->nr < LINES_MAX) {
 		seen->maps[seen->nr] = *map;
-		strncpy(seen->paths[seen->nr], map->path, 127);
+		snprintf(seen->paths[seen->nr], 128, "%s", map->path);
 	}
 	seen->nr++;
 	return 0;
