@@ -28,7 +28,8 @@ static void append(const char *text, size_t len, void *opaque)
 	 */
 	if (len > DEMANGLE_OUT_MAX - out->len)
 		longjmp(out->too_long, 1);
-	memcpy(out->text + out->len, text, len);
+	if (len) /* an empty piece may come as NULL */
+		memcpy(out->text + out->len, text, len);
 	out->len += len;
 }
 
