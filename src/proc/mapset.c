@@ -159,6 +159,19 @@ int mapset_add(struct mapset **set, const struct fpl_mapping *map)
 	return 0;
 }
 
+bool mapset_has_other(const struct mapset *set, const struct fpl_mapping *map)
+{
+	for (uint32_t i = lower_bound(set, map->start); i < set->nr; i++) {
+		const struct fpl_mapping *old = &set->mappings[i];
+
+		if (old->start >= map->end)
+			break;
+		if (old->object != map->object)
+			return true;
+	}
+	return false;
+}
+
 const struct fpl_mapping *mapset_find(const struct mapset *set, uint64_t addr)
 {
 	uint32_t idx = lower_bound(set, addr);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -33,6 +34,9 @@ void mapset_put(struct mapset *set);
  * Cost: O(nr).
  */
 FPL_MUST_CHECK int mapset_add(struct mapset **set, const struct fpl_mapping *map);
+
+/* Does anything of @map's addresses belong to another object (or to none)? Cost: O(log nr). */
+bool mapset_has_other(const struct mapset *set, const struct fpl_mapping *map);
 
 /* The mapping that contains @addr, or NULL. Cost: O(log nr). */
 const struct fpl_mapping *mapset_find(const struct mapset *set, uint64_t addr);

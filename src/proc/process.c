@@ -8,6 +8,9 @@
 #define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
 #define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
 
+/* How long after dlclose and dlopen on one address the next is expected. */
+#define RESTLESS_NS 1000000000ull
+
 int processes_init(struct processes *table, void (*retire)(void *ctx, const struct run *run),
 		   void *ctx)
 {
@@ -129,6 +132,7 @@ int process_exec(struct process *process)
 	process->scanned_ns = 0;
 	process->scan_pause_ns = 0;
 	process->next_scan_ns = 0;
+	process->restless = false;
 	return 0;
 }
 
@@ -145,6 +149,8 @@ void process_fork(struct process *child, const struct process *parent)
 	child->main_object = parent->main_object;
 	child->interp_object = parent->interp_object;
 	child->in_exec = parent->in_exec;
+	child->restless = parent->restless;
+	child->replaced_ns = parent->replaced_ns;
 	child->gen = 0;
 	child->past_gen = 0;
 	child->dirty = true;
@@ -170,11 +176,25 @@ int process_map(struct process *process, const struct fpl_mapping *map, bool vds
 	if (map->object && map->object == process->interp_object)
 		flagged.flags |= FPL_MAPPING_INTERP;
 
+	bool replaces = mapset_has_other(process->mapset, &flagged);
 	int code = mapset_add(&process->mapset, &flagged);
 
 	if (!code)
 		process->dirty = true;
+	if (!code && replaces) {
+		process->restless = true;
+		process->replaced_ns = time_ns;
+	}
 	return code;
+}
+
+bool process_settles(struct process *process, uint64_t now_ns)
+{
+	if (!process->restless || now_ns < process->replaced_ns + RESTLESS_NS)
+		return false;
+	process->restless = false;
+	process->dirty = true;
+	return true;
 }
 
 bool process_gen(struct process *process, uint64_t gen)

@@ -33,6 +33,12 @@ struct process {
 	uint64_t next_scan_ns;	/* no rescan before */
 	uint64_t scan_pause_ns; /* doubles with each rescan */
 
+	/* Code was mapped where other code was, at replaced_ns (CLOCK_MONOTONIC): nothing tells the
+	 * kernel side of the next time before its samples are walked by the wrong table, so for a
+	 * while they are all walked in userspace, in time order. */
+	bool restless;
+	uint64_t replaced_ns;
+
 	/* main object and interpreter, to flag their mappings; 0: none or not yet */
 	uint32_t main_object, interp_object;
 	bool in_exec; /* between exec and [vdso]: first object is main, second the interpreter */
@@ -76,6 +82,10 @@ void process_set_run(const struct processes *table, struct process *process, str
  */
 FPL_MUST_CHECK int process_map(struct process *process, const struct fpl_mapping *map, bool vdso,
 			       uint64_t time_ns);
+
+/* Is the process no longer restless at @now_ns, having been so? Then its mapset is to be published.
+ */
+bool process_settles(struct process *process, uint64_t now_ns);
 
 /*
  * The kernel side says that the image at this time is @gen. Returns true if what is known of the

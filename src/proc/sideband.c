@@ -176,15 +176,16 @@ static int open_cpu(int cpu, struct sideband_cpu *ret)
 		.task = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		/* Each record wakes the reader, who paces himself: until he has read of a new
+		 * mapping, code there is walked by what was mapped before. */
 		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int code = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(buffer_pages); i++) {
 		size_t size = buffer_pages[i] * page;
-
-		attr.wakeup_watermark = (uint32_t)(size / 2);
 
 		AUTO_FD int fd =
 			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -150,10 +150,12 @@ void publisher_publish(struct publisher *publisher, struct process *process)
 		return;
 	process->dirty = false;
 
-	int code = alloc_run(publisher, process->mapset->nr, &run);
+	/* without mappings every sample sends a snapshot */
+	int code = alloc_run(publisher, process->restless ? 0 : process->mapset->nr, &run);
 
 	if (!code) {
-		write_run(publisher, run->first, process->mapset);
+		if (run->nr)
+			write_run(publisher, run->first, process->mapset);
 
 		struct fpl_mapset value = {
 			.gen = process->gen,

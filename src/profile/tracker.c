@@ -397,7 +397,8 @@ static void flush_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;
 
-	if (tracker->tables && tracker->tables->changed)
+	if ((tracker->tables && tracker->tables->changed) ||
+	    process_settles(process, tracker->flushed_ns))
 		process->dirty = true;
 	if (process->wanted)
 		publisher_publish(tracker->publisher, process);
@@ -411,6 +412,7 @@ void tracker_flush(struct tracker *tracker)
 		tracker->rescan_all = false;
 		processes_each(&tracker->processes, rescan_one, tracker);
 	}
+	tracker->flushed_ns = now_ns();
 	processes_each(&tracker->processes, flush_one, tracker);
 	if (tracker->tables)
 		tracker->tables->changed = false;

@@ -28,6 +28,7 @@ struct tracker {
 	bool rescan_all;  /* records were lost */
 	uint64_t nr_lost; /* side-band records */
 	uint64_t nr_scans;
+	uint64_t flushed_ns; /* CLOCK_MONOTONIC: the last tracker_flush */
 };
 
 FPL_MUST_CHECK int tracker_init(struct tracker *tracker);

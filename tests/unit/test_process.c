@@ -226,6 +226,30 @@ static void scans_pause_ever_longer_up_to_a_second(void **state)
 	assert_true(process_may_scan(p, last + 1));
 }
 
+static void code_in_the_place_of_other_code_makes_a_process_restless_for_a_second(void **state)
+{
+	struct process *p = processes_get(*state, 10);
+
+	assert_non_null(p);
+	map_object(p, 0x1000, 1, 100);
+	map_object(p, 0x1000, 1, 200); /* the same again: mprotect */
+	map_object(p, 0x2000, 2, 300); /* beside it */
+	assert_false(p->restless);
+	map_object(p, 0x1000, 3, 400);
+	assert_true(p->restless);
+	p->dirty = false;
+	assert_false(process_settles(p, 400 + 999999999));
+	assert_true(p->restless && !p->dirty);
+	assert_true(process_settles(p, 400 + 1000000000));
+	assert_true(!p->restless && p->dirty);
+	assert_false(process_settles(p, UINT64_MAX));
+
+	map_object(p, 0x1000, 4, 2000000000);
+	assert_true(p->restless);
+	assert_int_equal(process_exec(p), 0);
+	assert_false(p->restless);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_table, drop_table)
 
 int main(void)
@@ -240,6 +264,7 @@ int main(void)
 		TEST(a_scan_outdates_the_records_before_it),
 		TEST(a_scan_with_no_news_makes_nothing_dirty),
 		TEST(scans_pause_ever_longer_up_to_a_second),
+		TEST(code_in_the_place_of_other_code_makes_a_process_restless_for_a_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
