@@ -114,6 +114,11 @@ class StackIsCompared(unittest.TestCase):
         self.assertNotEqual(faults_of(GOOD, text=EXPECTATION + line.format("")), [])
         self.assertEqual(faults_of(GOOD, text=EXPECTATION + line.format("?")), [])
 
+    def test_wrong_samples_are_excused_up_to_their_number(self):
+        judge_text = EXPECTATION.replace("stack:", "stack?:")
+        self.assertNotEqual(faults_of(GOOD[:-1], text=judge_text + "wrong: 4\n", count=5), [])
+        self.assertEqual(faults_of(GOOD[:-1], text=judge_text + "wrong: 5\n", count=5), [])
+
     def test_distinct_pcs_are_counted(self):
         self.assertNotEqual(faults_of(GOOD, text=EXPECTATION + "distinct: spin 2\n"), [])
         self.assertEqual(faults_of(GOOD, text=EXPECTATION + "distinct: spin 1\n"), [])
