@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_profile.sh FPLESS
+# shellcheck disable=SC2016,SC2154
+# One real run per promise: outputs that agree, streams that stay apart, exit codes.
+set -eu
+fpless=$(realpath "$1")
+if [ "$(id -u)" != 0 ] || ! "$fpless" profile -q -f -d 0.1 -F 99 -I >/dev/null 2>&1; then
+	echo "SKIP: sampling needs root, BPF and perf events"
+	exit 77
+fi
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+cd "$work"
+loop='$n += $_ for 1 .. 1e9'
+
+fail() {
+	echo "$*" >&2
+	cat "$work/stderr" >&2
+	failed=1
+}
+
+# Every format of one run holds the same samples; only -o: stdout stays empty.
+expect 0 'books .*: closed' profile -F 499 -d 1 -o a.folded -o a.jsonl -o a.txt --stats a.json \
+	-- perl -e "$loop"
+[ ! -s stdout ] || fail "stdout is not empty"
+python3 - <<'PYTHON' || failed=1
+import json, re, sys
+
+stats = json.load(open("a.json"))
+folded = sum(int(line.rsplit(" ", 1)[1]) for line in open("a.folded"))
+lines = [json.loads(line) for line in open("a.jsonl")]
+stacks = [line for line in lines if line["type"] == "stack"]
+text = int(open("a.txt").readline().split()[0])
+rest = [int(n) for n in re.findall(r"%  (\d+) of \d+  ", open("a.txt").read())]
+books = dict(lines[-1])
+sums = {
+    "folded": folded,
+    "jsonl": sum(stack["count"] for stack in stacks),
+    "text": text,
+    "text stacks": sum(rest),
+    "books": books["shown"],
+    "stats": stats["shown"],
+}
+assert folded > 0 and len(set(sums.values())) == 1, sums
+assert lines[0]["type"] == "meta" and books.pop("type") == "books"
+assert books == stats, (books, stats)
+right = stats["shown"] + stats["idle"] + stats["filtered"] + sum(stats["lost"].values())
+assert stats["fired"] == right, stats
+assert sum(stats["stop"].values()) == stats["user_samples"], stats
+assert sum(stats["frames_by_origin"].values()) == stats["frames"], stats
+assert stats["frames"] == sum(s["count"] * len(s["user"]) for s in stacks), stats
+
+# The folded lines follow from the .jsonl, but for escapes, which none of these names need.
+want = {}
+for stack in stacks:
+    names = [f["symbol"] or (f"[{f['object']}+{f['vaddr']}]" if "object" in f else f"[{f['addr']}]")
+             for f in reversed(stack["user"])]
+    names += [f["symbol"] or f"[{f['addr']}]" for f in reversed(stack["kernel"])]
+    line = ";".join([stack["comm"]] + names)
+    want[line] = want.get(line, 0) + stack["count"]
+got = [line.rstrip("\n").rsplit(" ", 1) for line in open("a.folded")]
+assert {line: int(count) for line, count in got} == want
+assert got == sorted(got, key=lambda p: (int(p[1]), p[0].encode("utf-8", "surrogateescape")))
+PYTHON
+
+# Data on stdout: the command's own stdout goes to stderr.
+expect 0 '^said by the command$' profile -q -f -F 999 -- \
+	perl -e 'print "said by the command\n"; $n += $_ for 1 .. 5e6'
+if ! grep -qE '^perl;' stdout || grep -vqE ' [0-9]+$' stdout; then fail "no folded stdout"; fi
+expect 0 '' profile -q -o b.folded -F 999 -- perl -e 'print "data\n"; $n += $_ for 1 .. 5e6'
+[ "$(cat stdout)" = data ] || fail "the command's stdout was taken"
+
+# User and kernel only.
+expect 0 '' profile -q -U -o u.jsonl -F 499 -d 0.5 -- perl -e "$loop"
+if grep -q '"kernel":\[{' u.jsonl; then fail "-U shows kernel frames"; fi
+expect 0 '' profile -q -K -o k.jsonl -F 999 -d 0.5 -- dd if=/dev/zero of=/dev/null bs=1M
+if grep -q '"user":\[{' k.jsonl; then fail "-K shows user frames"; fi
+
+# Targets that are not there; a command's end and its own status.
+expect 3 'exists|No such process' profile -p 4194303 1
+expect 3 '/nowhere/command: No such file' profile 1 -- /nowhere/command
+expect 3 'no samples' profile -q 1 -- true
+expect 0 'SIGTERM|signal 15' profile -q -f -d 0.3 -- perl -e "$loop"
+perl -e "$loop" &
+pid=$!
+expect 0 '' profile -q -f -d 0.5 -F 499 -p $pid
+if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid shows something else"; fi
+kill $pid
+wait $pid 2>/dev/null || :
+
+# Ctrl-C flushes, whenever it comes.
+for when in 0.2 1; do
+	status=0
+	timeout --preserve-status -s INT "$when" "$fpless" profile -q -I -F 499 -o int.folded -a \
+		2>stderr || status=$?
+	if [ "$status" != 0 ] || [ ! -s int.folded ]; then fail "SIGINT: status $status"; fi
+done
+
+# An output that fails costs neither the others nor the exit code.
+status=0
+"$fpless" profile -q -f -F 499 -d 0.5 -o d.folded -- perl -e "$loop" >/dev/full 2>stderr || status=$?
+if [ "$status" != 6 ] || [ ! -s d.folded ] || ! grep -q 'stdout: No space' stderr; then
+	fail "/dev/full: status $status"
+fi
+
+# Without rights: one line that says what to do.
+status=0
+setpriv --reuid 65534 --clear-groups "$fpless" profile -e cpu-clock -q -d 0.1 2>stderr || status=$?
+if [ "$status" != 2 ] || [ "$(wc -l <stderr)" != 1 ] || ! grep -q root stderr; then
+	fail "without rights: status $status"
+fi
+if find . -name '.fpless-*' | grep . >&2; then
+	fail "a temporary was left behind"
+fi
+exit "$failed"
