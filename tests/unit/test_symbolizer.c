@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "symbolize/symbolizer.h"
+#include "tests/support/elf_symbols.h"
+
+static void build(struct elf_builder *b)
+{
+	struct elf_symbols syms;
+
+	elf_builder_init(b, ET_DYN);
+	elf_builder_segment(b, PT_LOAD, PF_R | PF_X, 0, 0x1000, 0x400, 0x1000);
+	elf_builder_section_at(b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 0x400,
+			       0);
+	elf_symbols_init(&syms);
+	elf_symbols_add(&syms, "plain", STT_FUNC, STB_GLOBAL, 0x1000, 0x10);
+	elf_symbols_add(&syms, "_ZN3foo3barEi", STT_FUNC, STB_GLOBAL, 0x1100, 0x10);
+	elf_symbols_put(&syms, b, SHT_SYMTAB);
+	elf_builder_finish(b);
+}
+
+static struct symbolizer *create(bool no_demangle)
+{
+	const struct symbolizer_options options = { .no_demangle = no_demangle,
+						    .debug_dir = "/nonexistent" };
+	struct symbolizer *sym = NULL;
+
+	assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+	return sym;
+}
+
+static void check(struct symbolizer *sym, uint32_t id, uint64_t vaddr, const char *name,
+		  uint64_t offset)
+{
+	/* Always filled, whatever was there. */
+	struct symbol got = { .name = "before", .offset = 77, .module = "before" };
+
+	symbolizer_user(sym, id, vaddr, &got);
+	if (!got.name != !name || (name && strcmp(got.name, name) != 0))
+		fail_msg("%u+%#lx: got %s", id, (unsigned long)vaddr, got.name);
+	assert_int_equal(got.offset, offset);
+	assert_null(got.module);
+}
+
+static void user_addresses_are_named_after_file_and_process_are_gone(void **state)
+{
+	struct symbolizer *sym = create(false);
+	struct elf_builder b;
+	int fd;
+
+	(void)state;
+	build(&b);
+	fd = elf_builder_memfd(&b);
+	assert_int_equal(symbolizer_add_object(sym, 3, fd, NULL, 0, "/gone", NULL), 0);
+	close(fd);
+	assert_int_equal(symbolizer_add_object(sym, 1, -1, b.bytes, b.size, "[vdso]", NULL), 0);
+	elf_builder_fini(&b);
+	for (uint32_t id = 1; id <= 3; id += 2) {
+		check(sym, id, 0x1000, "plain", 0);
+		check(sym, id, 0x100f, "plain", 15);
+		check(sym, id, 0x1010, NULL, 0);
+		check(sym, id, 0x1104, "foo::bar(int)", 4);
+		check(sym, id, 0xfff, NULL, 0);
+	}
+	symbolizer_destroy(sym);
+}
+
+static void the_same_name_is_handed_out_again(void **state)
+{
+	struct symbolizer *sym = create(false);
+	struct elf_builder b;
+	struct symbol first, second;
+
+	(void)state;
+	build(&b);
+	assert_int_equal(symbolizer_add_object(sym, 1, -1, b.bytes, b.size, "x", NULL), 0);
+	symbolizer_user(sym, 1, 0x1100, &first);
+	symbolizer_user(sym, 1, 0x1108, &second);
+	assert_ptr_equal(first.name, second.name);
+	elf_builder_fini(&b);
+	symbolizer_destroy(sym);
+}
+
+static void names_stay_mangled_where_asked(void **state)
+{
+	struct symbolizer *sym = create(true);
+	struct elf_builder b;
+
+	(void)state;
+	build(&b);
+	assert_int_equal(symbolizer_add_object(sym, 1, -1, b.bytes, b.size, "x", NULL), 0);
+	check(sym, 1, 0x1100, "_ZN3foo3barEi", 0);
+	elf_builder_fini(&b);
+	symbolizer_destroy(sym);
+}
+
+static void objects_that_cannot_be_read_have_no_names(void **state)
+{
+	struct symbolizer *sym = create(false);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(null >= 0);
+	assert_int_equal(symbolizer_add_object(sym, 1, null, NULL, 0, "a device", NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 2, -1, "no ELF", 6, "text", NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 3, -1, NULL, 0, "nothing", NULL), 0);
+	close(null);
+	for (uint32_t id = 0; id <= 5; id++)
+		check(sym, id, 0x1000, NULL, 0);
+	check(sym, UINT32_MAX, 0x1000, NULL, 0);
+	symbolizer_destroy(sym);
+}
+
+static void ids_out_of_range_or_taken_are_refused(void **state)
+{
+	struct symbolizer *sym = create(false);
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(symbolizer_add_object(sym, 0, -1, "x", 1, "zero", &err), -EINVAL);
+	assert_int_equal(symbolizer_add_object(sym, UINT32_MAX, -1, "x", 1, "far", &err), -EINVAL);
+	assert_int_equal(symbolizer_add_object(sym, 7, -1, "x", 1, "first", &err), 0);
+	assert_int_equal(symbolizer_add_object(sym, 7, -1, "x", 1, "second", &err), -EEXIST);
+	assert_int_equal(symbolizer_add_object(sym, 8, 1 << 20, NULL, 0, "no fd", &err), -EBADF);
+	symbolizer_destroy(sym);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(user_addresses_are_named_after_file_and_process_are_gone),
+		cmocka_unit_test(the_same_name_is_handed_out_again),
+		cmocka_unit_test(names_stay_mangled_where_asked),
+		cmocka_unit_test(objects_that_cannot_be_read_have_no_names),
+		cmocka_unit_test(ids_out_of_range_or_taken_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
