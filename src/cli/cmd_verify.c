@@ -47,13 +47,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'j':
 		if (!parse_number(arg, 1, WORKERS_MAX, &number))
-			argp_error(state, "-j takes a number from 1 to %d, not '%s'", WORKERS_MAX,
-				   arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0, "-j %s: a number from 1 to %d", arg,
+				     WORKERS_MAX);
 		options->nr_workers = (unsigned int)number;
 		return 0;
 	case 't':
-		if (!parse_seconds(arg, &options->timeout_ns))
-			argp_error(state, "--timeout takes seconds, not '%s'", arg);
+		if (!parse_seconds(arg, &number))
+			argp_failure(state, CLI_EXIT_USAGE, 0, "-t %s: seconds, above 0", arg);
+		options->timeout_ns = number * 1000000;
 		return 0;
 	case 'v':
 		options->verbose = true;

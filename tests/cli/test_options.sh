@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile tables; do
+for verb in profile tables verify; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -64,6 +64,11 @@ refused "'5': the duration was given already" profile -d 3 5
 refused "'6': the duration was given already" profile 5 6
 expect 1 'unrecognized option' profile --flame
 expect 1 'requires an argument' profile -F
+
+refused '-j 0: a number' verify -j 0 x
+refused '-t 0: seconds' verify -t 0 x
+# A timeout is seconds: a file that is judged in a blink has time enough.
+expect 0 '' verify -t 5 "$fpless"
 
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/out.folded: No such file' profile -o /nowhere/out.folded -- true

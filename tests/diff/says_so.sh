@@ -39,7 +39,7 @@ expect 0 'skipped' "$work/text"
 expect 2 'No such file' "$work/absent"
 expect 0 'total: 1 files judged' "$work/folder"
 expect 0 'total: 1 files judged' -v -j 1 "$work/folder"
-expect 1 'takes a number' -j 0 "$fixtures/opcodes.elf"
+expect 1 'a number from 1 to' -j 0 "$fixtures/opcodes.elf"
 # whatever it is called, it is named in one line and the next file is judged
 expect 0 'opcodes.elf: 14 FDEs' "$work/fifo" "$fixtures/opcodes.elf"
 "$fpless" verify "$work/cut" >/dev/null 2>&1
