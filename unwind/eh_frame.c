@@ -354,7 +354,9 @@ static bool fde_parse(struct cfi_fde *fde, const struct cfi_cie *cie, const stru
 		size = read_format(&c, cie->fde_encoding & PE_FORMAT, cie->address_size);
 	if (cie->sized)
 		cursor_skip(&c, cursor_uleb(&c));
-	if (c.bad || size == 0 || __builtin_add_overflow(fde->start, size, &fde->end))
+	/* The format may be a signed one: a negative size is none. */
+	if (c.bad || size == 0 || size > INT64_MAX ||
+	    __builtin_add_overflow(fde->start, size, &fde->end))
 		return false;
 	fde->off = (uint32_t)entry->off;
 	fde->code_off = (uint32_t)(c.pos - section->bytes);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame instructions to rows. Each case is one FDE of 0x40 bytes at the start of the text; the
+ * table compiled from it, by whichever interpreter, must say the same as its rows.
+ */
+#include "cmocka_all.h"
+
+#include <errno.h>
+
+#include "tests/support/cfi_builder.h"
+#include "unwind/compact.h"
+
+enum { FDE_SIZE = 0x40, TEXT_SIZE = 4096 };
+
+struct program {
+	const char *what;
+	const uint8_t *code;
+	size_t size;
+	const char *want;
+};
+
+/* Every row's rule must come back from the table at its first, middle and last pc. */
+static int check_row(const struct cfi_row *row, void *ctx)
+{
+	const struct table *table = ctx;
+	const uint64_t pcs[] = { row->start, (row->start + row->end) / 2, row->end - 1 };
+	struct compact_rule want;
+
+	compact_pack(row, &want);
+	for (size_t i = 0; i < ARRAY_SIZE(pcs); i++)
+		if (memcmp(table_find(table, pcs[i]), &want, want.nr_slots * sizeof(want.rule)) !=
+		    0)
+			return -EPROTO;
+	return 0;
+}
+
+static void check(const struct cfi_builder *b, const struct program *program)
+{
+	const struct cfi_builder *const builders[] = { b };
+	char text[TEXT_SIZE] = "";
+	struct fpl_err err = { 0 };
+	struct cfi_file *file;
+	struct table *table;
+	uint64_t end;
+	int code = cfi_builder_open(builders, 1, &table_limits_default, &file, &err);
+
+	if (code)
+		fail_msg("%s: %s", program->what, err.msg);
+	code = cfi_builder_rows(file, text, sizeof(text), &err);
+	if (code || strcmp(text, program->want) != 0)
+		fail_msg("%s: %d %s\n%s", program->what, code, err.msg, text);
+	code = table_compile_file(file, &table, &err);
+	if (code)
+		fail_msg("%s: %s", program->what, err.msg);
+	code = cfi_file_run(file, &file->pieces[0], check_row, table, &end, &err);
+	if (code < 0)
+		fail_msg("%s: the table differs: %s", program->what, text);
+	if (code == CFA_BAD && table_find(table, end)->cfa != FPL_CFA_NONE)
+		fail_msg("%s: a rule behind the bad instruction", program->what);
+	table_destroy(table);
+	cfi_file_close(file);
+}
+
+static void check_all(const struct program *programs, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, programs[i].code, programs[i].size);
+		check(&b, &programs[i]);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void moves_of_the_pc_end_rows(void **state)
+{
+	static const struct program programs[] = {
+		{ "no instructions", BYTES(""), "0-40 r7+8\n" },
+		{ "nops", BYTES("\x00\x00\x00\x00\x00"), "0-40 r7+8\n" },
+		{ "advance_loc", BYTES("\x41\x0e\x10"), "0-1 r7+8\n1-40 r7+16\n" },
+		{ "advance_loc1", BYTES("\x02\x20\x0e\x10"), "0-20 r7+8\n20-40 r7+16\n" },
+		{ "advance_loc2", BYTES("\x03\x21\x00\x0e\x10"), "0-21 r7+8\n21-40 r7+16\n" },
+		{ "advance_loc4", BYTES("\x04\x22\x00\x00\x00\x0e\x10"),
+		  "0-22 r7+8\n22-40 r7+16\n" },
+		{ "MIPS_advance_loc8", BYTES("\x1d\x23\x00\x00\x00\x00\x00\x00\x00\x0e\x10"),
+		  "0-23 r7+8\n23-40 r7+16\n" },
+		{ "advance by 0 makes no row", BYTES("\x0e\x10\x40\x0e\x18"), "0-40 r7+24\n" },
+		{ "advance past the end", BYTES("\x0e\x10\x02\xff\x0e\x18"), "0-40 r7+16\n" },
+		{ "what follows the end does not matter", BYTES("\x02\x40\x3f\x3f"),
+		  "0-40 r7+8\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void set_loc_is_encoded_as_the_cie_says(void **state)
+{
+	struct cfi_builder b;
+	const struct program program = { "set_loc", NULL, 0, "0-8 r7+8\n8-40 r7+16\n" };
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde_begin(&b);
+	cfi_builder_uint(&b, CFI_BUILDER_TEXT - (CFI_BUILDER_VADDR + b.size), 4);
+	cfi_builder_uint(&b, FDE_SIZE, 4);
+	cfi_builder_uleb(&b, 0);
+	cfi_builder_uint(&b, CFA_SET_LOC, 1);
+	cfi_builder_uint(&b, CFI_BUILDER_TEXT + 8 - (CFI_BUILDER_VADDR + b.size), 4);
+	cfi_builder_put(&b, BYTES("\x0e\x10"));
+	cfi_builder_end(&b);
+	check(&b, &program);
+	cfi_builder_fini(&b);
+}
+
+static void the_cfa_is_a_register_plus_an_offset(void **state)
+{
+	static const struct program programs[] = {
+		{ "def_cfa", BYTES("\x0c\x06\x10"), "0-40 r6+16\n" },
+		{ "def_cfa, two-byte offset", BYTES("\x0c\x0a\x80\x02"), "0-40 r10+256\n" },
+		{ "def_cfa, vector register", BYTES("\x0c\x11\x10"), "0-40 expr\n" },
+		{ "def_cfa, from vector to general", BYTES("\x0c\x11\x10\x0d\x06"),
+		  "0-40 r6+16\n" },
+		{ "def_cfa_sf", BYTES("\x12\x06\x7e"), "0-40 r6+16\n" },
+		{ "def_cfa_register", BYTES("\x0d\x06"), "0-40 r6+8\n" },
+		{ "def_cfa_offset", BYTES("\x0e\x20"), "0-40 r7+32\n" },
+		{ "def_cfa_offset, large", BYTES("\x0e\xa0\x80\x80\x01"), "0-40 r7+2097184\n" },
+		{ "def_cfa_offset, beyond the slot's 32 bits", BYTES("\x0e\x80\x80\x80\x80\x10"),
+		  "0-40 r7+4294967296\n" },
+		{ "def_cfa_offset_sf", BYTES("\x13\x7c"), "0-40 r7+32\n" },
+		{ "def_cfa_expression", BYTES("\x0f\x03\x76\x78\x06"), "0-40 *(r6-8)+0\n" },
+		{ "an expression the table has no form for", BYTES("\x0f\x01\x22"),
+		  "0-40 expr\n" },
+		{ "def_cfa after an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0c\x07\x08"),
+		  "0-1 *(r6-8)+0\n1-40 r7+8\n" },
+		{ "GNU_args_size", BYTES("\x2e\x10\x41\x0e\x10"), "0-1 r7+8\n1-40 r7+16\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void registers_follow_their_rules(void **state)
+{
+	static const struct program programs[] = {
+		{ "offset", BYTES("\x83\x02\x86\x03\x8c\x04\x8d\x05\x8e\x06\x8f\x07"),
+		  "0-40 r7+8 r3=c-16 r6=c-24 r12=c-32 r13=c-40 r14=c-48 r15=c-56\n" },
+		{ "push: def_cfa_offset, offset", BYTES("\x0e\x10\x86\x02\x41\x0e\x18\x83\x03"),
+		  "0-1 r7+16 r6=c-16\n1-40 r7+24 r3=c-24 r6=c-16\n" },
+		{ "offset, the farthest the slot's byte says", BYTES("\x83\x7e"),
+		  "0-40 r7+8 r3=c-1008\n" },
+		{ "offset, one word farther", BYTES("\x83\x7f"), "0-40 r7+8 r3=c-1016\n" },
+		{ "offset, two words farther", BYTES("\x83\x80\x01"), "0-40 r7+8 r3=c-1024\n" },
+		{ "offset of the return address", BYTES("\x90\x02"), "0-40 r7+8 ra=c-16\n" },
+		{ "offset of the return address, as the ABI has it", BYTES("\x90\x01\x41\x0e\x10"),
+		  "0-1 r7+8\n1-40 r7+16\n" },
+		{ "offset of a caller-saved register", BYTES("\x82\x02"), "0-40 r7+8 r2=c-16\n" },
+		{ "offset of a vector register is of no interest", BYTES("\x91\x02\x41\x0e\x10"),
+		  "0-1 r7+8\n1-40 r7+16\n" },
+		{ "offset_extended", BYTES("\x05\x06\x02"), "0-40 r7+8 r6=c-16\n" },
+		{ "offset_extended_sf", BYTES("\x11\x06\x02\x11\x03\x7e"),
+		  "0-40 r7+8 r3=c+16 r6=c-16\n" },
+		{ "GNU_negative_offset_extended", BYTES("\x2f\x06\x02"), "0-40 r7+8 r6=c+16\n" },
+		{ "val_offset", BYTES("\x14\x06\x02"), "0-40 r7+8 r6=v:c-16\n" },
+		{ "val_offset_sf", BYTES("\x15\x06\x7e"), "0-40 r7+8 r6=v:c+16\n" },
+		{ "rsp as a value", BYTES("\x14\x07\x01"), "0-40 r7+8 r7=v:c-8\n" },
+		{ "undefined", BYTES("\x07\x06"), "0-40 r7+8 r6=u\n" },
+		{ "undefined return address: the end", BYTES("\x07\x10"), "0-40 r7+8 ra=u\n" },
+		{ "same_value", BYTES("\x86\x02\x41\x08\x06"), "0-1 r7+8 r6=c-16\n1-40 r7+8\n" },
+		{ "same_value of a caller-saved register keeps it", BYTES("\x08\x02"),
+		  "0-40 r7+8 r2=v:r2+0\n" },
+		{ "same_value of the return address is the ABI's", BYTES("\x90\x02\x08\x10"),
+		  "0-40 r7+8\n" },
+		{ "register", BYTES("\x09\x06\x0a"), "0-40 r7+8 r6=v:r10+0\n" },
+		{ "register: glibc's vfork keeps the return address in rdi",
+		  BYTES("\x09\x10\x05\x0c\x07\x00"), "0-40 r7+0 ra=v:r5+0\n" },
+		{ "register, a vector one", BYTES("\x09\x06\x11"), "0-40 r7+8 r6=expr\n" },
+		{ "expression: gcc's realigned stack", BYTES("\x10\x06\x02\x76\x00"),
+		  "0-40 r7+8 r6=*(r6+0)\n" },
+		{ "val_expression", BYTES("\x16\x06\x02\x77\x08"), "0-40 r7+8 r6=v:r7+8\n" },
+		{ "expression without a form", BYTES("\x10\x06\x01\x22"), "0-40 r7+8 r6=expr\n" },
+		{ "return address by an expression without a form", BYTES("\x10\x10\x01\x22"),
+		  "0-40 r7+8 ra=expr\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void saves_from_the_cfa_register_fit_the_slot(void **state)
+{
+	static const struct program programs[] = {
+		{ "realigned: CFA *(rbp - 8), rbx and r12 at rbp - 8n, rbp at *(rbp)",
+		  BYTES("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00\x10\x03\x02\x76\x50"
+			"\x10\x0c\x02\x76\x58"),
+		  "0-40 *(r6-8)+0 r3=*(r6-48) r6=*(r6+0) r12=*(r6-40)\n" },
+		{ "at another register", BYTES("\x10\x03\x02\x76\x50"), "0-40 r7+8 r3=*(r6-48)\n" },
+		{ "no multiple of a word", BYTES("\x10\x03\x02\x77\x54"),
+		  "0-40 r7+8 r3=*(r7-44)\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void states_are_remembered_and_restored(void **state)
+{
+	static const struct program programs[] = {
+		{ "restore_state brings back CFA and registers",
+		  BYTES("\x0e\x10\x86\x02\x41\x0a\x0e\x08\xc6\x41\x0b"),
+		  "0-1 r7+16 r6=c-16\n1-2 r7+8\n2-40 r7+16 r6=c-16\n" },
+		{ "nested", BYTES("\x0a\x0e\x10\x0a\x0e\x18\x41\x0b\x41\x0b"),
+		  "0-1 r7+24\n1-2 r7+16\n2-40 r7+8\n" },
+		{ "deeper than the fast interpreter goes",
+		  BYTES("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0e\x10\x41\x0b"),
+		  "0-1 r7+16\n1-40 r7+8\n" },
+		{ "a CFA by expression comes back",
+		  BYTES("\x0f\x03\x76\x78\x06\x0a\x41\x0c\x07\x08"
+			"\x41\x0b"),
+		  "0-1 *(r6-8)+0\n1-2 r7+8\n2-40 *(r6-8)+0\n" },
+		{ "restore goes back to the CIE's rule", BYTES("\x86\x02\x41\xc6"),
+		  "0-1 r7+8 r6=c-16\n1-40 r7+8\n" },
+		{ "restore_extended", BYTES("\x05\x06\x02\x41\x06\x06"),
+		  "0-1 r7+8 r6=c-16\n1-40 r7+8\n" },
+		{ "restore of the return address", BYTES("\x90\x03\x41\xd0"),
+		  "0-1 r7+8 ra=c-24\n1-40 r7+8\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void a_bad_instruction_costs_the_rest_of_its_fde(void **state)
+{
+	static const struct program programs[] = {
+		{ "unknown opcode at once", BYTES("\x3f"), "" },
+		{ "unknown opcode later", BYTES("\x41\x0e\x10\x44\x3f"), "0-1 r7+8\n1-5 r7+16\n" },
+		{ "as libgcrypt has it: GNU_window_save", BYTES("\x41\x2d"), "0-1 r7+8\n" },
+		{ "restore_state of nothing", BYTES("\x41\x0b"), "0-1 r7+8\n" },
+		{ "operand cut", BYTES("\x41\x0e"), "0-1 r7+8\n" },
+		{ "advance cut", BYTES("\x41\x0e\x10\x03\x01"), "0-1 r7+8\n" },
+		{ "expression longer than the FDE", BYTES("\x41\x0f\x7f\x76"), "0-1 r7+8\n" },
+		{ "register of an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0d\x06"),
+		  "0-1 *(r6-8)+0\n" },
+		{ "offset of an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0e\x06"),
+		  "0-1 *(r6-8)+0\n" },
+		{ "factored offset over 64 bits",
+		  BYTES("\x41\x05\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), "0-1 r7+8\n" },
+	};
+
+	(void)state;
+	check_all(programs, ARRAY_SIZE(programs));
+}
+
+static void remembering_without_end_is_refused(void **state)
+{
+	uint8_t code[CFA_REMEMBER_MAX + 2];
+	const struct program program = { "65 states", code, sizeof(code), "0-1 r7+8\n" };
+
+	(void)state;
+	memset(code, CFA_REMEMBER_STATE, sizeof(code));
+	code[0] = CFA_ADVANCE_LOC | 1;
+	check_all(&program, 1);
+}
+
+static void the_cie_says_where_programs_start(void **state)
+{
+	static const struct {
+		const char *what;
+		const char *letters;
+		const uint8_t *data;
+		size_t data_size;
+		const uint8_t *code;
+		size_t code_size;
+		const char *want;
+	} cases[] = {
+		{ "signal frame", "zRS", BYTES("\x1b"), CFI_BUILDER_START,
+		  "0-1 r7+16 signal\n1-40 r7+16 r6=c-16 signal\n" },
+		{ "rbx saved from the start", "zR", BYTES("\x1b"),
+		  BYTES("\x0c\x07\x08\x90\x01\x83\x02"),
+		  "0-1 r7+16 r3=c-16\n1-40 r7+16 r3=c-16 r6=c-16\n" },
+		{ "an expression from the start", "zR", BYTES("\x1b"),
+		  BYTES("\x0f\x03\x76\x78\x06"), "" },
+		{ "no CFA at all", "zR", BYTES("\x1b"), BYTES(""), "" },
+		{ "end of the stack", "zR", BYTES("\x1b"), BYTES("\x0c\x07\x08\x07\x10"),
+		  "0-1 r7+16 ra=u\n1-40 r7+16 r6=c-16 ra=u\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct program program = { cases[i].what, BYTES("\x0e\x10\x41\x86\x02"),
+						 cases[i].want };
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_cie(&b, cases[i].letters, cases[i].data, cases[i].data_size,
+				cases[i].code, cases[i].code_size);
+		b.encoding = 0x1b;
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, program.code, program.size);
+		check(&b, &program);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void a_cie_with_a_bad_program_gives_no_rows(void **state)
+{
+	static const struct program programs[] = {
+		{ "unknown opcode", BYTES("\x3f"), "" },
+		{ "advance", BYTES("\x0c\x07\x08\x41"), "" },
+		{ "restore", BYTES("\x0c\x07\x08\xc6"), "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_cie(&b, "zR", BYTES("\x1b"), programs[i].code, programs[i].size);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
+		check(&b, &programs[i]);
+		cfi_builder_fini(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(moves_of_the_pc_end_rows),
+		cmocka_unit_test(set_loc_is_encoded_as_the_cie_says),
+		cmocka_unit_test(the_cfa_is_a_register_plus_an_offset),
+		cmocka_unit_test(registers_follow_their_rules),
+		cmocka_unit_test(saves_from_the_cfa_register_fit_the_slot),
+		cmocka_unit_test(states_are_remembered_and_restored),
+		cmocka_unit_test(a_bad_instruction_costs_the_rest_of_its_fde),
+		cmocka_unit_test(remembering_without_end_is_refused),
+		cmocka_unit_test(the_cie_says_where_programs_start),
+		cmocka_unit_test(a_cie_with_a_bad_program_gives_no_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
