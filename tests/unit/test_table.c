@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table image: pages, gaps, shared and wide pages, chunks, and what a file may cost. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+
+#include "tests/support/cfi_builder.h"
+#include "unwind/image.h"
+
+enum { TEXT = CFI_BUILDER_TEXT, PAGE = 1 << FPL_PAGE_LOG2 };
+
+static const struct cfi_section *section_of(const struct cfi_builder *b, struct cfi_section *ret)
+{
+	*ret = (struct cfi_section){ .bytes = b->bytes,
+				     .size = b->size,
+				     .vaddr = CFI_BUILDER_VADDR,
+				     .source = b->source,
+				     .terminator_off = SIZE_MAX };
+	return ret;
+}
+
+/* Compile with text of [TEXT, @text_end). Returns table_compile_file()'s code. */
+static int compile(const struct cfi_builder *b, uint64_t text_end,
+		   const struct table_limits *limits, struct table **ret, struct fpl_err *err)
+{
+	const struct cfi_range text = { TEXT, text_end };
+	struct cfi_section section;
+	struct cfi_file *file;
+	int code = cfi_file_from_sections("test", section_of(b, &section), 1, &text, 1, limits,
+					  &file, err);
+
+	if (code)
+		return code;
+	code = table_compile_file(file, ret, err);
+	cfi_file_close(file);
+	return code;
+}
+
+static struct table *compiled(const struct cfi_builder *b, uint64_t text_end)
+{
+	struct table *table;
+	struct fpl_err err;
+
+	if (compile(b, text_end, &table_limits_default, &table, &err))
+		fail_msg("%s", err.msg);
+	return table;
+}
+
+/* The CFA offset in force at @vaddr, -1 where there is no rule. */
+static int off_at(const struct table *table, uint64_t vaddr)
+{
+	const struct fpl_rule *rule = table_find(table, vaddr);
+
+	return rule->cfa == FPL_CFA_NONE ? -1 : rule->cfa_off;
+}
+
+static void small_gaps_between_fdes_continue_the_rule_before(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t gap;
+		int in_gap;
+	} cases[] = {
+		{ "none", 0, 24 },
+		{ "one byte", 1, 16 },
+		{ "15 bytes", 15, 16 },
+		{ "16 bytes", 16, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, TEXT + 0x20, 0x10, BYTES("\x0e\x10"));
+		cfi_builder_fde(&b, TEXT + 0x30 + cases[i].gap, 0x10, BYTES("\x0e\x18"));
+
+		struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
+
+		if (off_at(table, TEXT + 0x30) != cases[i].in_gap)
+			fail_msg("%s: %d", cases[i].what, off_at(table, TEXT + 0x30));
+		assert_int_equal(off_at(table, TEXT + 0x1f), -1);
+		assert_int_equal(off_at(table, TEXT + 0x20), 16);
+		assert_int_equal(off_at(table, TEXT + 0x30 + cases[i].gap), 24);
+		assert_int_equal(off_at(table, TEXT + 0x3f + cases[i].gap), 24);
+		assert_int_equal(off_at(table, TEXT + 0x40 + cases[i].gap), -1);
+		table_destroy(table);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void no_rule_runs_over_a_bad_instruction(void **state)
+{
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, TEXT, 8, BYTES("\x0e\x10\x44\x3f"));
+	cfi_builder_fde(&b, TEXT + 8, 8, BYTES("\x0e\x18"));
+
+	struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
+
+	assert_int_equal(off_at(table, TEXT + 3), 16);
+	assert_int_equal(off_at(table, TEXT + 4), -1);
+	assert_int_equal(off_at(table, TEXT + 7), -1);
+	assert_int_equal(off_at(table, TEXT + 8), 24);
+	assert_int_equal(table->stats.fdes_bad, 1);
+	assert_int_equal(table->stats.fdes, 2);
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+static void rules_go_on_over_page_boundaries(void **state)
+{
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	/* Three pages of one rule, then a change right at the fifth page's first byte. */
+	cfi_builder_fde(&b, TEXT + 0x100, 5 * PAGE - TEXT - 0x100, BYTES("\x0e\x10"));
+	cfi_builder_fde(&b, 5 * PAGE, 0x100, BYTES("\x0e\x18"));
+	/* A page without a row, and one whose row ends with it. */
+	cfi_builder_fde(&b, 8 * PAGE - 0x10, 0x10, BYTES("\x0e\x20"));
+
+	struct table *table = compiled(&b, 9 * PAGE);
+
+	assert_int_equal(table->nr_pages, 9);
+	assert_int_equal(off_at(table, TEXT + 0xff), -1);
+	for (uint64_t page = 1; page < 5; page++) {
+		assert_int_equal(off_at(table, page * PAGE), 16);
+		assert_int_equal(off_at(table, page * PAGE + 0x8000), 16);
+		assert_int_equal(off_at(table, page * PAGE - 1), 16);
+	}
+	assert_int_equal(off_at(table, 5 * PAGE - 1), 16);
+	assert_int_equal(off_at(table, 5 * PAGE), 24);
+	assert_int_equal(off_at(table, 5 * PAGE + 0xff), 24);
+	assert_int_equal(off_at(table, 5 * PAGE + 0x100), -1);
+	assert_int_equal(off_at(table, 6 * PAGE), -1);
+	assert_int_equal(off_at(table, 8 * PAGE - 0x11), -1);
+	assert_int_equal(off_at(table, 8 * PAGE - 1), 32);
+	assert_int_equal(off_at(table, 8 * PAGE), -1);
+	assert_int_equal(off_at(table, 9 * PAGE), -1);
+	assert_int_equal(off_at(table, 0), -1);
+	assert_int_equal(off_at(table, UINT64_MAX), -1);
+	/* Pages 1 to 4 are one row, the same: stored once. */
+	assert_int_equal(table->stats.rows, 2 + 1 + 2 + 2);
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+/* An FDE of @nr rows of @step bytes, with CFA offsets that cycle through @nr_offsets values. */
+static void add_rows(struct cfi_builder *b, uint64_t start, unsigned nr, unsigned step,
+		     unsigned nr_offsets)
+{
+	cfi_builder_fde_begin(b);
+	cfi_builder_uint(b, start - (CFI_BUILDER_VADDR + b->size), 4);
+	cfi_builder_uint(b, (uint64_t)nr * step, 4);
+	cfi_builder_uleb(b, 0);
+	for (unsigned i = 0; i < nr; i++) {
+		if (i)
+			cfi_builder_uint(b, CFA_ADVANCE_LOC | step, 1);
+		cfi_builder_uint(b, CFA_DEF_CFA_OFFSET, 1);
+		cfi_builder_uleb(b, 8 + 8 * (i % nr_offsets));
+	}
+	cfi_builder_end(b);
+}
+
+static void pages_of_any_density_answer_every_pc(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t start;
+		unsigned nr, step, nr_offsets;
+		unsigned want_dict; /* of the first page; 0: wide */
+	} cases[] = {
+		{ "a row per 32 bytes", 2 * PAGE, 2048, 32, 10, 10 },
+		{ "7 rows a span, and a gap", 2 * PAGE, 1771, 37, 3, 4 },
+		{ "255 rules and NONE are still narrow", 2 * PAGE, 300, 4, 255, 256 },
+		{ "256 rules and NONE are wide", 2 * PAGE, 300, 4, 256, 0 },
+		{ "a row on each byte, narrow", 2 * PAGE, 65536, 1, 5, 5 },
+		{ "a row on each byte, wide", 2 * PAGE, 65536, 1, 1000, 0 },
+		{ "a row on each byte over a page boundary", 2 * PAGE + 0x7fff, 65536, 1, 300, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		add_rows(&b, cases[i].start, cases[i].nr, cases[i].step, cases[i].nr_offsets);
+
+		uint64_t size = (uint64_t)cases[i].nr * cases[i].step;
+		struct table *table = compiled(&b, 8 * PAGE);
+		const struct fpl_page *page =
+			(const void *)(table->chunks[0] + table->dir_off + 2 * sizeof(*page));
+
+		for (uint64_t at = 0; at < size; at++) {
+			int want = 8 + 8 * (int)(at / cases[i].step % cases[i].nr_offsets);
+
+			if (off_at(table, cases[i].start + at) != want)
+				fail_msg("%s: at %#lx: %d, not %d", cases[i].what,
+					 (unsigned long)at, off_at(table, cases[i].start + at),
+					 want);
+		}
+		assert_int_equal(off_at(table, cases[i].start - 1), -1);
+		assert_int_equal(off_at(table, cases[i].start + size), -1);
+		if (cases[i].start % PAGE == 0)
+			assert_int_equal(page->nr_dict, cases[i].want_dict);
+		table_destroy(table);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void images_of_several_chunks_keep_their_parts_whole(void **state)
+{
+	enum { PAGES = 24 };
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	for (unsigned i = 0; i < PAGES; i++)
+		add_rows(&b, (1 + i) * (uint64_t)PAGE, 32768, 2, 600 + i);
+
+	struct table *table = compiled(&b, (2 + PAGES) * (uint64_t)PAGE);
+
+	assert_true(table->nr_chunks > 2);
+	assert_true(table->image_bytes > 2 * FPL_CHUNK_SIZE);
+	/* The last rule's reach lies in its chunk. */
+	assert_int_equal(table->rules_off >> FPL_CHUNK_LOG2,
+			 (table->image_bytes - 1) >> FPL_CHUNK_LOG2);
+	for (unsigned i = 0; i < PAGES; i++)
+		for (unsigned at = 0; at < PAGE; at += 254)
+			assert_int_equal(off_at(table, (1 + i) * (uint64_t)PAGE + at),
+					 8 + 8 * (int)(at / 2 % (600 + i)));
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+static void extended_rules_follow_their_slot(void **state)
+{
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_cie(&b, "zRS", BYTES("\x1b"), CFI_BUILDER_START);
+	b.encoding = 0x1b;
+	/* A signal frame: CFA *(rsp + 160), registers at rsp + N, by expressions. */
+	cfi_builder_fde(&b, TEXT, 0x10,
+			BYTES("\x0f\x04\x77\xa0\x01\x06\x10\x08\x02\x77\x28\x10\x00\x03\x77\x90\x01"
+			      "\x10\x06\x03\x77\xf8\x00\x10\x10\x03\x77\xa8\x01"));
+
+	struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
+	const struct fpl_rule *rule = table_find(table, TEXT);
+	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
+
+	assert_int_equal(rule->cfa, FPL_CFA_DEREF);
+	assert_int_equal(rule->cfa_off, 160);
+	assert_int_equal(rule->off2, 0);
+	assert_int_equal(rule->flags, FPL_RULE_SIGNAL | FPL_RULE_EXT);
+	assert_int_equal(rule->saved[1], 15); /* rbp at rsp + 120 */
+	assert_int_equal(rule->from_reg, 1 << 1);
+	assert_int_equal(ext[0].count, 3);
+	assert_int_equal(ext[0].dst, 16);
+	assert_int_equal(ext[0].kind, FPL_EXT_AT_REG);
+	assert_int_equal(ext[0].base, 7);
+	assert_int_equal(ext[0].off, 168);
+	assert_int_equal(ext[1].dst, 0);
+	assert_int_equal(ext[1].off, 144);
+	assert_int_equal(ext[1].count, 0);
+	assert_int_equal(ext[2].dst, 8);
+	assert_int_equal(ext[2].off, 40);
+	assert_int_equal(table->stats.rules_ext, 1);
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+static void what_does_not_fit_is_given_up_by_name(void **state)
+{
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, TEXT, 0x10, BYTES("\x0e\x80\x80\x80\x80\x10")); /* CFA rsp + 2^32 */
+	cfi_builder_fde(&b, TEXT + 0x10, 0x10,
+			BYTES("\x0f\x06\x76\x00\x06\x23\x80\x80\x02\x00")); /* *(rbp) + 2^15 */
+	cfi_builder_fde(&b, TEXT + 0x20, 0x10, BYTES("\x83\x80\x80\x80\x80\x08")); /* c - 2^34 */
+
+	struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
+	const struct fpl_rule *rule = table_find(table, TEXT + 0x20);
+	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
+
+	assert_int_equal(table_find(table, TEXT)->cfa, FPL_CFA_EXPR);
+	assert_int_equal(table_find(table, TEXT + 0x10)->cfa, FPL_CFA_EXPR);
+	assert_int_equal(rule->cfa, FPL_CFA_REG);
+	assert_int_equal(ext[0].dst, 3);
+	assert_int_equal(ext[0].kind, FPL_EXT_EXPR);
+	assert_int_equal(table->stats.rows_expr, 2);
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+/* Nested FDEs with long programs: to resume one of them means to run it from its start. */
+static void add_nested(struct cfi_builder *b, unsigned nr, unsigned code_size)
+{
+	uint8_t *code = calloc(code_size, 1);
+
+	assert_non_null(code);
+	for (unsigned i = 0; i + 1 < code_size; i += 2)
+		code[i] = CFA_REMEMBER_STATE, code[i + 1] = CFA_RESTORE_STATE;
+	cfi_builder_fde(b, TEXT, 2 * (uint64_t)nr, code, code_size & ~1u);
+	for (unsigned i = 0; i < nr; i++)
+		cfi_builder_fde(b, TEXT + 2 * (uint64_t)i + 1, 1, BYTES("\x0e\x10"));
+	free(code);
+}
+
+static void a_file_over_a_limit_is_refused_by_name(void **state)
+{
+	static const struct {
+		const char *what;
+		struct table_limits limits;
+		const char *want;
+	} cases[] = {
+		{ "time",
+		  { 1000000, 256 << 20, 1 << 22 },
+		  "test: its CFI takes more than the 1 ms of CPU time a file may take" },
+		{ "memory",
+		  { 2000000000, 1 << 20, 1 << 22 },
+		  "test: its CFI needs more than the 1 MiB of memory a file may take" },
+		{ "rows",
+		  { 2000000000, 256 << 20, 1000 },
+		  "test: its CFI has more than the 1000 rows a file may have" },
+	};
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	add_nested(&b, 20000, 60000); /* 1.2 G instructions */
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct table *table = NULL;
+		struct fpl_err err = { 0 };
+		int code = compile(&b, CFI_BUILDER_TEXT_END, &cases[i].limits, &table, &err);
+
+		if (code != -EFBIG || strcmp(err.msg, cases[i].want) != 0)
+			fail_msg("%s: %d %s", cases[i].what, code, err.msg);
+	}
+	cfi_builder_fini(&b);
+}
+
+static void more_rules_than_slots_are_refused_by_name(void **state)
+{
+	struct cfi_builder b;
+	struct table *table = NULL;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	add_rows(&b, TEXT, 65600, 1, 65600);
+	assert_int_equal(compile(&b, CFI_BUILDER_TEXT_END, &table_limits_default, &table, &err),
+			 -EFBIG);
+	assert_string_equal(err.msg, "test: its rules need more than 65526 slots");
+	cfi_builder_fini(&b);
+}
+
+static void text_beyond_a_table_is_refused_by_name(void **state)
+{
+	struct cfi_builder b;
+	struct table *table = NULL;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, TEXT, 0x10, BYTES(""));
+	assert_int_equal(compile(&b, TEXT + (1ull << 32) + 1, &table_limits_default, &table, &err),
+			 -EFBIG);
+	assert_non_null(strstr(err.msg, "span more than the 4 GiB"));
+	assert_int_equal(compile(&b, 1ull << 41, &table_limits_default, &table, &err), -EFBIG);
+	cfi_builder_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_gaps_between_fdes_continue_the_rule_before),
+		cmocka_unit_test(no_rule_runs_over_a_bad_instruction),
+		cmocka_unit_test(rules_go_on_over_page_boundaries),
+		cmocka_unit_test(pages_of_any_density_answer_every_pc),
+		cmocka_unit_test(images_of_several_chunks_keep_their_parts_whole),
+		cmocka_unit_test(extended_rules_follow_their_slot),
+		cmocka_unit_test(what_does_not_fit_is_given_up_by_name),
+		cmocka_unit_test(a_file_over_a_limit_is_refused_by_name),
+		cmocka_unit_test(more_rules_than_slots_are_refused_by_name),
+		cmocka_unit_test(text_beyond_a_table_is_refused_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
