@@ -328,11 +328,10 @@ struct fpl_life {
 };
 
 /* Read-only data of the program, set by the loader between open and load. */
-#define FPL_CONFIG_ALL	  1u  /* every process; else those in `targets` */
-#define FPL_CONFIG_FOLLOW 2u  /* a child of a target is a target */
-#define FPL_CONFIG_IDLE	  4u  /* pid 0 counts as a sample */
-#define FPL_CONFIG_USER	  8u  /* user stacks */
-#define FPL_CONFIG_KERNEL 16u /* kernel stacks */
+#define FPL_CONFIG_ALL	  1u /* every process; else those in `targets` */
+#define FPL_CONFIG_IDLE	  2u /* pid 0 counts as a sample */
+#define FPL_CONFIG_USER	  4u /* user stacks */
+#define FPL_CONFIG_KERNEL 8u /* kernel stacks */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
