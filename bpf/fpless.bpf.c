@@ -81,8 +81,9 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct fpl_rule_cache *cache;
 	struct fpl_scratch *s;
-	__u32 zero = 0;
 
 	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
 		count->idle++;
@@ -108,7 +109,8 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 		return;
 	}
 	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!s) {
+	cache = bpf_map_lookup_elem(&rule_caches, &cpu);
+	if (!s || !cache) {
 		count->lost[FPL_LOST_SCRATCH]++;
 		return;
 	}
@@ -118,7 +120,7 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 	int result = USER_STACK_DONE;
 
 	if (want_user) {
-		result = user_stack(ctx, task, s);
+		result = user_stack(ctx, task, s, cache);
 		flags |= s->walk.flags;
 		s->sample.nr_user = (__u16)s->walk.nr_frames;
 		s->sample.stop = s->walk.stop;

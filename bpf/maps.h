@@ -49,7 +49,7 @@ struct {
 /* By tgid: who is profiled, unless everybody is. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct fpl_target);
 } targets SEC(".maps");
@@ -129,3 +129,11 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fpl_snapshot);
 } snapshots SEC(".maps");
+
+/* By CPU, like snapshots: for perf events only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fpl_rule_cache);
+} rule_caches SEC(".maps");

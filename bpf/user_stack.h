@@ -157,9 +157,9 @@ static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct 
 
 /* Walk the user stack; sets the sample's user frames, stop and flags. */
 static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
-				      struct fpl_scratch *s)
+				      struct fpl_scratch *s, struct fpl_rule_cache *cache)
 {
-	struct walker walker = { .walk = &s->walk, .frames = s->frames, .env = 0 };
+	struct walker walker = { .walk = &s->walk, .frames = s->frames, .cache = cache };
 	struct fpl_walk *walk = &s->walk;
 	__u64 mm = (__u64)task->mm;
 	struct fpl_proc *proc;

@@ -34,6 +34,7 @@ struct walker {
 	struct fpl_walk *walk;
 	__u64 *frames; /* [FPL_DEPTH_MAX] */
 	struct env *env;
+	struct fpl_rule_cache *cache; /* of this CPU; NULL: none */
 };
 
 /* A register's bit in a mask. */
@@ -284,21 +285,14 @@ WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, 
 	walk->known = known;
 }
 
-WALK_INLINE void walk_apply_ext(struct walker *walker, const struct fpl_rule *rule, __u64 cfa)
-{
-	struct walk_ext args = {
-		.walker = walker,
-		.ext = (const struct fpl_ext *)(rule + 1),
-		.cfa = cfa,
-	};
-
-	env_loop(args.ext->count, walk_ext_one, &args);
-}
-
-/* Step to the caller by @rule. Returns FPL_STOP_NONE or why not. */
-WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_rule *rule)
+/*
+ * Step to the caller by walk->rule, with the extended rules at @ext; NULL: the rule has none.
+ * Returns FPL_STOP_NONE or why not.
+ */
+WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 {
 	struct fpl_walk *walk = walker->walk;
+	const struct fpl_rule *rule = &walk->rule;
 	__u32 flags = rule->flags;
 	__u32 reg = rule->regs & 15u;
 	__u64 cfa, ra, sp = walk->reg[ARCH_SP];
@@ -326,7 +320,7 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_rule *rule)
 		ra = walk->reg[ra_reg & (FPL_NR_REGS - 1)];
 	}
 	walk->ra_said = 0;
-	if (flags & FPL_RULE_EXT) {
+	if (ext) {
 		for (int i = 0; i < (int)FPL_NR_REGS; i++)
 			walk->old[i] = walk->reg[i];
 		walk->old_known = walk->known;
@@ -334,9 +328,11 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_rule *rule)
 	walk_saved(walker, rule, cfa, reg_value);
 	walk->reg[ARCH_SP] = cfa;
 	walk->known |= WALK_BIT(ARCH_SP);
-	if (flags & FPL_RULE_EXT)
-		walk_apply_ext(walker, rule, cfa);
+	if (ext) {
+		struct walk_ext args = { .walker = walker, .ext = ext, .cfa = cfa };
 
+		env_loop(ext->count, walk_ext_one, &args);
+	}
 	if (walk->ra_said) {
 		if (walk->ra_stop != FPL_STOP_NONE)
 			return walk->ra_stop;
@@ -385,14 +381,108 @@ WALK_INLINE int walk_by_fp(struct walker *walker)
 	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
 }
 
-/* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
-WALK_INLINE int walk_without_cfi(struct walker *walker, const struct fpl_object *object,
-				 __u64 vaddr)
+/* Where the table of the mapping found last is. NULL: it is in no table's slot, or no longer. */
+WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 {
-	if ((walker->walk->last.flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) && object &&
-	    vaddr - object->entry_vaddr < WALK_ENTRY_BYTES)
-		return FPL_STOP_OUTERMOST;
-	return walk_by_fp(walker);
+	const struct fpl_mapping *mapping = &walker->walk->last;
+	const struct fpl_object *object =
+		mapping->slot ? env_object(walker->env, mapping->slot) : 0;
+
+	return object && object->object == mapping->object ? object : 0;
+}
+
+/* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
+WALK_INLINE int walk_without_cfi(struct walker *walker, __u64 vaddr)
+{
+	const struct fpl_mapping *mapping = &walker->walk->last;
+
+	if (mapping->flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) {
+		const struct fpl_object *object = walk_object(walker);
+
+		if (object && vaddr - object->entry_vaddr < WALK_ENTRY_BYTES)
+			return FPL_STOP_OUTERMOST;
+	}
+
+	/* An object that has no slot has no table, whatever its CFI. */
+	int no_table = mapping->object && !mapping->slot;
+	int stop = walk_by_fp(walker);
+
+	return stop == FPL_STOP_NO_CFI && no_table ? FPL_STOP_NO_TABLE : stop;
+}
+
+/*
+ * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI.
+ * Returns FPL_STOP_NONE, or the stop where the table is not there.
+ */
+WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl_rule **ret)
+{
+	const struct fpl_object *object = walk_object(walker);
+
+	*ret = 0;
+	if (!object || object->state == FPL_TABLE_PENDING)
+		return FPL_STOP_NO_TABLE;
+	if (object->state == FPL_TABLE_NONE)
+		return FPL_STOP_NONE;
+	*ret = table_lookup(walker->env, object, vaddr);
+	return *ret ? FPL_STOP_NONE : FPL_STOP_TABLE_CHANGED;
+}
+
+/*
+ * Make walk->rule the rule at @vaddr of the mapping found last, and *ext its extended rules, if
+ * any. Returns FPL_STOP_NONE, or the stop where the table is not there.
+ */
+WALK_INLINE int walk_find_rule(struct walker *walker, __u64 vaddr, const struct fpl_ext **ext)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 key = (__u64)walk->last.object << FPL_FRAME_OBJECT_SHIFT | vaddr;
+	/* Fibonacci hashing: neighbours are far apart. */
+	__u64 idx = key * 0x9e3779b97f4a7c15ull >> (64 - FPL_CACHED_RULES_LOG2);
+	struct fpl_cached_rule *cached = 0;
+	const struct fpl_rule *rule;
+
+	if (walker->cache && vaddr <= FPL_FRAME_VADDR_MASK) {
+		cached = &walker->cache->rules[idx & ((1u << FPL_CACHED_RULES_LOG2) - 1)];
+		if (cached->key == key) {
+			walk->rule = cached->rule;
+			return FPL_STOP_NONE;
+		}
+	}
+
+	int stop = walk_lookup(walker, vaddr, &rule);
+
+	if (stop != FPL_STOP_NONE)
+		return stop;
+	if (!rule) {
+		walk->rule.cfa = FPL_CFA_NONE;
+		walk->rule.flags = 0;
+		return FPL_STOP_NONE;
+	}
+	walk->rule = *rule;
+	if (rule->flags & FPL_RULE_EXT) {
+		*ext = (const struct fpl_ext *)(rule + 1);
+	} else if (cached) {
+		cached->key = key;
+		cached->rule = *rule;
+	}
+	return FPL_STOP_NONE;
+}
+
+/* Step to the caller from @vaddr of the mapping found last. Returns FPL_STOP_NONE or why not. */
+WALK_INLINE int walk_from(struct walker *walker, __u64 vaddr)
+{
+	struct fpl_walk *walk = walker->walk;
+	const struct fpl_ext *ext = 0;
+
+	if (!walk->last.slot)
+		return walk_without_cfi(walker, vaddr);
+
+	int stop = walk_find_rule(walker, vaddr, &ext);
+
+	if (stop != FPL_STOP_NONE)
+		return stop;
+	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
+		return walk_without_cfi(walker, vaddr);
+	return walk_by_rule(walker, ext);
 }
 
 /* One frame: name it, find its rule, step to its caller. */
@@ -400,8 +490,6 @@ WALK_INLINE int walk_step(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
 	__u64 lookup_pc = walk->pc - !walk->exact;
-	const struct fpl_object *object = 0;
-	const struct fpl_rule *rule = 0;
 
 	if (walk->nr_frames >= walk->max_depth)
 		return FPL_STOP_DEPTH;
@@ -412,29 +500,7 @@ WALK_INLINE int walk_step(struct walker *walker)
 		return FPL_STOP_NO_MAPPING;
 	}
 	walk_add(walker, &walk->last);
-
-	__u64 vaddr = lookup_pc - walk->last.bias;
-
-	if (walk->last.slot) {
-		object = env_object(walker->env, walk->last.slot);
-		if (!object || object->object != walk->last.object ||
-		    object->state == FPL_TABLE_PENDING)
-			return FPL_STOP_NO_TABLE;
-		if (object->state == FPL_TABLE_READY) {
-			rule = table_lookup(walker->env, object, vaddr);
-			if (!rule)
-				return FPL_STOP_TABLE_CHANGED;
-		}
-	}
-	if (rule && (rule->cfa != FPL_CFA_NONE || (rule->flags & FPL_RULE_END)))
-		return walk_by_rule(walker, rule);
-
-	int stop = walk_without_cfi(walker, object, vaddr);
-
-	/* An object that has no slot has no table, whatever its CFI. */
-	if (stop == FPL_STOP_NO_CFI && walk->last.object && !walk->last.slot)
-		return FPL_STOP_NO_TABLE;
-	return stop;
+	return walk_from(walker, lookup_pc - walk->last.bias);
 }
 
 static long walk_one(__u32 idx, void *arg)

@@ -31,6 +31,7 @@ struct scene {
 	uint8_t code[WORLD_TEXT]; /* the bytes of the object's text */
 	uint8_t jit[ANON_SIZE];
 	__u64 frames[FPL_DEPTH_MAX];
+	struct fpl_rule_cache cache;
 };
 
 #define SAME6                                      \
@@ -98,9 +99,10 @@ static int teardown(void **state)
 }
 
 /* Walk from @pc; the frames must be @want, up to a zero. */
-static void check_walk(struct scene *s, uint64_t pc, enum fpl_stop stop, const __u64 *want)
+static void check_one_walk(struct scene *s, struct fpl_rule_cache *cache, uint64_t pc,
+			   enum fpl_stop stop, const __u64 *want)
 {
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, cache };
 	uint32_t nr = 0;
 
 	s->walk.pc = pc;
@@ -113,6 +115,19 @@ static void check_walk(struct scene *s, uint64_t pc, enum fpl_stop stop, const _
 	}
 	assert_int_equal(s->walk.nr_frames, nr);
 	assert_int_equal(s->walk.stop, stop);
+}
+
+/* The same without remembered rules, while they are found, and from them. */
+static void check_walk(struct scene *s, uint64_t pc, enum fpl_stop stop, const __u64 *want)
+{
+	struct fpl_walk before = s->walk;
+
+	memset(&s->cache, 0, sizeof(s->cache));
+	check_one_walk(s, &s->cache, pc, stop, want);
+	s->walk = before;
+	check_one_walk(s, &s->cache, pc, stop, want);
+	s->walk = before;
+	check_one_walk(s, NULL, pc, stop, want);
 }
 
 static void walk_ends_complete_where_the_return_address_is_undefined(void **state)
@@ -162,7 +177,7 @@ static void walk_leaves_an_alternate_stack_downwards(void **state)
 	for (uint32_t i = 0; i < 40; i++)
 		s->words[10 + 2 * i + 1] = PC(i < 39 ? 0x2010 : 0x4010);
 
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 
 	s->walk.pc = PC(0x1000);
 	s->walk.nr = s->world.nr_mappings;
@@ -184,7 +199,7 @@ static void walk_counts_depth_in_frames(void **state)
 		{ 13, 12, FPL_STOP_OUTERMOST },
 	};
 	struct scene *s = *state;
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 
 	for (uint32_t i = 0; i < 11; i++)
 		s->words[2 * i + 1] = PC(i < 10 ? 0x2010 : 0x4010);
@@ -203,7 +218,7 @@ static void walk_counts_depth_in_frames(void **state)
 static void walk_reaches_the_deepest_stack_with_few_reads(void **state)
 {
 	struct scene *s = *state;
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 	uint32_t nr = NR_WORDS / 2;
 
 	for (uint32_t i = 0; i < nr; i++)
@@ -440,7 +455,7 @@ static void walk_reads_whatever_is_resident(void **state)
 static void window_edges_are_read_whole(void **state)
 {
 	struct scene *s = *state;
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 	__u64 value;
 
 	for (uint32_t i = 0; i < NR_WORDS; i++)
@@ -478,7 +493,7 @@ static void window_edges_are_read_whole(void **state)
 static void mapping_search_finds_the_one_that_holds_the_address(void **state)
 {
 	struct scene *s = *state;
-	struct walker walker = { &s->walk, s->frames, &s->world };
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 
 	s->world.nr_mappings = 0;
 	for (uint32_t nr = 0; nr <= 8; nr++) {
@@ -511,6 +526,29 @@ static void mapping_search_finds_the_one_that_holds_the_address(void **state)
 	assert_false(walk_mapping(&walker, 0x6000));
 }
 
+static void remembered_rules_are_of_one_object_and_address(void **state)
+{
+	struct scene *s = *state;
+
+	/* The rule of 0x1000 is remembered; the table is gone, and the rule still right. */
+	s->words[0] = PC(0x4010);
+	check_walk(s, PC(0x1000), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x4010), 0 });
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	s->world.chunk_missing = 1;
+	check_one_walk(s, &s->cache, PC(0x1000), FPL_STOP_OUTERMOST,
+		       (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x4010), 0 });
+	/* The next address is not, and neither is this one of another object. */
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	check_one_walk(s, &s->cache, PC(0x1001), FPL_STOP_TABLE_CHANGED,
+		       (__u64[]){ FRAME(0x1001) | EXACT, 0 });
+	s->world.mappings[0].object = s->world.objects[WORLD_SLOT].object = WORLD_ID + 1;
+	check_one_walk(s, &s->cache, PC(0x1000), FPL_STOP_TABLE_CHANGED,
+		       (__u64[]){ (FRAME(0x1000) + (1ull << FPL_FRAME_OBJECT_SHIFT)) | EXACT, 0 });
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -529,6 +567,7 @@ int main(void)
 		TEST(frame_pointer_step_leaves_two_registers_known),
 		TEST(walk_reads_whatever_is_resident),
 		TEST(window_edges_are_read_whole),
+		TEST(remembered_rules_are_of_one_object_and_address),
 		TEST(mapping_search_finds_the_one_that_holds_the_address),
 	};
 

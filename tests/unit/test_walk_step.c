@@ -478,7 +478,7 @@ static void step_gives_the_caller_each_rule_describes(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct step_case *test = &cases[i];
-		struct walker walker = { &walk, (__u64 *)frames, &world };
+		struct walker walker = { &walk, (__u64 *)frames, &world, NULL };
 
 		step_init(&world, &walk, words, test);
 		int stop = walk_step(&walker);
@@ -503,7 +503,7 @@ static void step_never_uses_an_unknown_register(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases) * FPL_NR_REGS; i++) {
 		struct step_case test = cases[i / FPL_NR_REGS];
 		uint32_t reg = (uint32_t)(i % FPL_NR_REGS);
-		struct walker walker = { &walk, (__u64 *)frames, &world };
+		struct walker walker = { &walk, (__u64 *)frames, &world, NULL };
 
 		if (reg == 7)
 			continue; /* rsp is always known */
