@@ -54,7 +54,7 @@ FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, struct sideban
 				 struct fpl_err *err);
 void sideband_close(struct sideband *sideband);
 
-/* The fd of the event on CPU number @idx of @cpus, readable when half its buffer is full. */
+/* The fd of the event on CPU number @idx of @cpus, readable when there are records. */
 int sideband_fd(const struct sideband *sideband, size_t idx);
 
 /*

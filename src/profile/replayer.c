@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/code_reader.h"
 
 struct waiting {
 	struct waiting *next;
@@ -59,11 +60,15 @@ bool replayer_check(const struct fpl_sample *record, size_t size)
 }
 
 struct code_source {
+	uint32_t pid;
 	const struct mapset *set;
 	const struct catalog *catalog;
 };
 
-/* replay_input.read_code: from the file, which is what is mapped there. */
+/*
+ * replay_input.read_code: from the file, which is what is mapped there; code that was made at run
+ * time from the process, if it is still there.
+ */
 static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 {
 	const struct code_source *source = arg;
@@ -71,8 +76,10 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 	const struct object *object = map ? catalog_at(source->catalog, map->object) : NULL;
 	const struct elf_segment *load;
 
-	if (!object)
+	if (!map)
 		return -ENOENT;
+	if (!object)
+		return code_reader_read((pid_t)source->pid, addr, dst, size);
 	load = elf_file_load_at(object->elf, addr - map->bias, size);
 	if (!load)
 		return -ENOENT;
@@ -84,7 +91,9 @@ static void walk(struct replayer *replayer, const struct fpl_sample *record,
 		 const struct mapset *set)
 {
 	const struct fpl_regs *regs = regs_of(record);
-	struct code_source source = { .set = set, .catalog = replayer->tracker->catalog };
+	struct code_source source = { .pid = record->tgid,
+				      .set = set,
+				      .catalog = replayer->tracker->catalog };
 	struct replay_input input = {
 		.mappings = set ? set->mappings : NULL,
 		.nr_mappings = set ? set->nr : 0,
