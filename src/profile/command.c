@@ -78,7 +78,8 @@ int command_release(struct command *command, struct fpl_err *err)
 	do
 		n = read(command->fail_fd, &code, sizeof(code));
 	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(code))
+	command->failed = n == (ssize_t)sizeof(code);
+	if (command->failed)
 		return fpl_fail(err, -ENOENT, "%s: %s", command->name, strerror(code));
 	return 0;
 }
@@ -128,7 +129,7 @@ void command_end(struct command *command)
 			waitpid(command->pid, &status, 0);
 		}
 	}
-	if (!held)
+	if (!held && !command->failed)
 		say_status(command, status, ended_by_us);
 	cleanup_fd(&command->fail_fd);
 	cleanup_fd(&command->pid_fd);

@@ -12,6 +12,7 @@ struct command {
 	int go_fd;   /* owned: a byte or its end lets the child go on */
 	int fail_fd; /* owned: errno of a failed exec comes from here, nothing from a good one */
 	int pid_fd;  /* owned: readable when the command has ended */
+	bool failed; /* its end was told as an error already */
 	const char *name; /* borrowed: argv[0] */
 };
 

@@ -141,8 +141,9 @@ static int watch_pids(struct engine *engine, struct fpl_err *err)
 	for (size_t i = 0; i < o->nr_pids; i++) {
 		engine->pid_fds[i] = (int)syscall(SYS_pidfd_open, o->pids[i], 0);
 		if (engine->pid_fds[i] < 0) {
-			fpl_log(FPL_LOG_WARN, "pid %d: %s", (int)o->pids[i],
-				errno == EINVAL ? "not a process but a thread" : strerror(errno));
+			/* said when it is clear that it is not the only one */
+			fpl_fail(err, -ESRCH, "pid %d: %s", (int)o->pids[i],
+				 errno == EINVAL ? "a thread, not a process" : strerror(errno));
 			continue;
 		}
 
@@ -153,7 +154,12 @@ static int watch_pids(struct engine *engine, struct fpl_err *err)
 		engine->nr_pids_alive++;
 	}
 	if (!engine->nr_pids_alive)
-		return fpl_fail(err, -ESRCH, "-p: none of the processes exists");
+		return o->nr_pids == 1
+			       ? -ESRCH
+			       : fpl_fail_in(err, -ESRCH, "-p: none of %zu processes", o->nr_pids);
+	if (engine->nr_pids_alive < o->nr_pids && err)
+		fpl_log(FPL_LOG_WARN, "%s: the run goes on without %s", err->msg,
+			o->nr_pids - engine->nr_pids_alive == 1 ? "it" : "it and others");
 	return 0;
 }
 
@@ -539,6 +545,9 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, err);
+	if (!code && engine->events.is_second_best)
+		fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling %s",
+			engine->events.name);
 	if (!code)
 		code = loop(engine, err);
 	events_disable(&engine->events);

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 
 #define CPUS_MAX 8192
 
@@ -88,7 +87,7 @@ static bool means_no_event(int code)
 	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENODEV || code == -EINVAL;
 }
 
-/* Does the first CPU have cycles? Says aloud what is chosen. */
+/* Does the first CPU have cycles, if they are wanted? */
 static int choose(const struct engine_options *options, int cpu, bool *ret_clock,
 		  struct fpl_err *err)
 {
@@ -107,7 +106,6 @@ static int choose(const struct engine_options *options, int cpu, bool *ret_clock
 	if (options->event == ENGINE_EVENT_CPU_CYCLES)
 		return fpl_fail(err, -EOPNOTSUPP,
 				"cpu-cycles: no such counter on this machine: use -e cpu-clock");
-	fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling cpu-clock");
 	*ret_clock = true;
 	return 0;
 }
@@ -176,6 +174,7 @@ int events_open(const struct engine_options *options, struct events *ret, struct
 	if (!code)
 		code = choose(options, events.cpus[0], &clock, err);
 	if (!code) {
+		events.is_second_best = clock && options->event != ENGINE_EVENT_CPU_CLOCK;
 		events.name = clock ? "cpu-clock" : "cpu-cycles";
 		code = open_all(&events, clock, options, err);
 	}

@@ -14,8 +14,9 @@ struct events {
 	int *fds;   /* owned [nr]; -1: the CPU went offline */
 	int *links; /* owned [nr]: BPF links, -1: none */
 	size_t nr;
-	const char *name;   /* "cpu-clock" or "cpu-cycles" */
-	uint64_t period_ns; /* wanted time between two samples of a busy CPU */
+	const char *name;    /* "cpu-clock" or "cpu-cycles" */
+	bool is_second_best; /* cycles were wanted, but this machine has no counter for them */
+	uint64_t period_ns;  /* wanted time between two samples of a busy CPU */
 };
 
 /*
