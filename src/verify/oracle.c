@@ -179,7 +179,9 @@ static enum oracle_status ask_section(Dwarf_CFI *cfi, uint64_t pc, struct oracle
 		return ORACLE_FRAME;
 	answer->frame = NULL;
 	error = dwarf_errno();
-	answer->why = dwarf_errmsg(error);
+	answer->why = error != 0 ? dwarf_errmsg(error) : NULL;
+	if (answer->why == NULL) /* libdw 0.188 refuses some FDEs without saying why */
+		answer->why = "refused without a reason";
 	/* the one message that means "no FDE covers it": the numbers behind it are not public */
 	return strcmp(answer->why, "no matching address range") == 0 ? ORACLE_NONE : ORACLE_REFUSED;
 }
@@ -244,11 +246,12 @@ void oracle_eval(const struct oracle_answer *answer, const struct machine *machi
 	Dwarf_Addr start, end;
 	Dwarf_Op *ops;
 	size_t nr;
+	int ra;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->status = CALLER_REFUSED;
-	if (dwarf_frame_info(answer->frame, &start, &end, &ret->signal) < 0 ||
-	    dwarf_frame_cfa(answer->frame, &ops, &nr) != 0 || nr == 0)
+	ra = dwarf_frame_info(answer->frame, &start, &end, &ret->signal);
+	if (ra < 0 || dwarf_frame_cfa(answer->frame, &ops, &nr) != 0 || nr == 0)
 		return;
 	ret->status = CALLER_GIVEN_UP;
 	if (expr_eval(ops, nr, machine, NULL, &cfa) != 0)
@@ -257,18 +260,21 @@ void oracle_eval(const struct oracle_answer *answer, const struct machine *machi
 	ret->cfa = cfa.number;
 	for (unsigned int i = 0; i <= MACHINE_RA; i++) {
 		struct caller_value *value = &ret->reg[i];
+		int reg = i == MACHINE_RA ? ra : (int)i;
 		Dwarf_Op room[3];
 
-		if (dwarf_frame_register(answer->frame, (int)i, room, &ops, &nr) != 0)
+		if (dwarf_frame_register(answer->frame, reg, room, &ops, &nr) != 0)
 			value->kind = CALLER_EXPR;
 		else if (nr != 0)
 			*value = located(ops, nr, machine, ret->cfa);
 		else if (ops != NULL)
 			value->kind = CALLER_UNDEF;
-		else if (i == MACHINE_RA)
+		else if (reg == MACHINE_RA)
 			*value = default_ra(machine, ret->cfa);
+		else if (reg < (int)FPL_NR_REGS)
+			*value = (struct caller_value){ CALLER_VALUE, machine->reg[reg] };
 		else
-			*value = (struct caller_value){ CALLER_VALUE, machine->reg[i] };
+			value->kind = CALLER_EXPR;
 	}
 }
 

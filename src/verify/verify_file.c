@@ -41,7 +41,7 @@ struct stretch {
 	uint64_t gap_size;	   /* of the hole in all FDEs it is in; 0: in none */
 };
 
-enum { RBX = 3 };
+enum { RAX = 0, RBX = 3 };
 
 static bool values_agree(const struct caller_value *table, const struct caller_value *libdw)
 {
@@ -60,6 +60,9 @@ static bool values_agree(const struct caller_value *table, const struct caller_v
 static bool is_libdw_default(unsigned int reg, const struct caller_value *table,
 			     const struct caller_value *libdw, const struct machine *machine)
 {
+	if (reg == RAX)
+		return table->kind == CALLER_UNCLAIMED && libdw->kind == CALLER_VALUE &&
+		       libdw->value == machine->reg[RAX];
 	return reg == RBX && libdw->kind == CALLER_UNDEF && table->kind == CALLER_VALUE &&
 	       table->value == machine->reg[RBX];
 }
