@@ -27,7 +27,8 @@
 	X(CFA,           true,  "CFA differs") \
 	X(RA,            true,  "return address differs") \
 	X(REG,           true,  "a callee-saved register differs") \
-	X(SIGNAL,        true,  "one side says signal frame")
+	X(SIGNAL,        true,  "one side says signal frame") \
+	X(ROWS,          true,  "the table agrees, the exact row of tables --rows does not")
 /* clang-format on */
 
 #define X(name, bad, text) VERDICT_##name,

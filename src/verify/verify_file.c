@@ -11,6 +11,7 @@
 #include "unwind/rows.h"
 #include "unwind/table.h"
 #include "verify/oracle.h"
+#include "verify/row_eval.h"
 #include "verify/rule_eval.h"
 
 enum {
@@ -175,6 +176,23 @@ static void note_difference(struct sweep *sweep, const struct fpl_rule *rule, ui
 	oracle_text(&sweep->answer, difference->libdw, sizeof(difference->libdw));
 }
 
+/*
+ * The exact row is made by the general interpreter, the table mostly by the fast one: where the
+ * table agrees, so must the row.
+ */
+static enum verdict judge_row(const struct cfi_row *row, const struct caller *libdw,
+			      const struct machine *machine)
+{
+	struct caller caller = { .status = CALLER_NONE };
+	enum verdict verdict;
+	uint32_t reg;
+
+	if (row != NULL)
+		row_eval(row, machine, &caller);
+	verdict = compare_callers(&caller, libdw, machine, &reg);
+	return verdict_is_bad(verdict) ? VERDICT_ROWS : VERDICT_AGREE;
+}
+
 static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 			  const struct fpl_rule *rule, uint64_t pc)
 {
@@ -190,6 +208,8 @@ static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 		rule_eval(rule, &machine, &table);
 		oracle_eval(&sweep->answer, &machine, &libdw);
 		verdict = compare_callers(&table, &libdw, &machine, &reg);
+		if (verdict == VERDICT_AGREE)
+			verdict = judge_row(stretch->row, &libdw, &machine);
 	}
 	verdict = explain(sweep, verdict, pc);
 	if (verdict_is_bad(verdict))

@@ -11,9 +11,9 @@
 
 #include "obj/elf_file.h"
 #include "support/elf_builder.h"
-#include "support/row_eval.h"
 #include "unwind/rows.h"
 #include "unwind/table.h"
+#include "verify/row_eval.h"
 #include "verify/rule_eval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/row_eval.h"
 #include "unwind/cfa_expr.h"
 #include "verify/expr_eval.h"
+#include "verify/row_eval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,5 +5,8 @@
 #include "unwind/rows.h"
 #include "verify/machine.h"
 
-/* Find the caller that @row gives on @machine, every register of it (see unwind/rows.h). */
+/*
+ * Find the caller that @row gives on @machine (see unwind/rows.h). Callee-saved registers, rsp and
+ * the return address are always claimed; the others only where the CFI says something of them.
+ */
 void row_eval(const struct cfi_row *row, const struct machine *machine, struct caller *ret);

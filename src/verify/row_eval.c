@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/row_eval.h"
+#include "verify/row_eval.h"
 
 #include <string.h>
 
-enum { SP = 7 };
+enum {
+	SP = 7,
+	/* rbx, rbp, rsp, r12 to r15, and the return address (psABI, figure 3.4) */
+	PRESERVED = 1 << 3 | 1 << 6 | 1 << SP | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << CFI_RA,
+};
 
 static bool row_cfa(const struct cfi_row *row, const struct machine *machine, uint64_t *ret)
 {
@@ -64,6 +68,9 @@ void row_eval(const struct cfi_row *row, const struct machine *machine, struct c
 	for (unsigned int i = 0; i < CFI_NR_REGS; i++) {
 		uint64_t same = i == SP ? ret->cfa : i == CFI_RA ? machine->pc : machine->reg[i];
 
+		/* of a register a callee may change, "unchanged" is what the CFI says of nothing */
+		if (row->reg[i].kind == CFI_SAME && !((PRESERVED >> i) & 1))
+			continue;
 		ret->reg[i] = reg_value(&row->reg[i], machine, ret->cfa, same);
 	}
 }
