@@ -11,7 +11,7 @@ build='
 	liblzma-dev libzstd-dev llvm-16 ninja-build pkg-config zlib1g-dev
 '
 test='
-	binutils clang-format-16 clang-tidy-16 gdb libclang-rt-16-dev libcmocka-dev lld-16 perl python3
+	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 perl python3
 	util-linux
 '
 
