@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
+#include "obj/mini_debug.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/name_cache.h"
@@ -26,6 +27,7 @@ struct object {
 	bool read;		/* the tables were asked for: tab NULL means there are none */
 	struct elf_file *elf;	/* owned */
 	struct elf_file *debug; /* owned: separate debug file, or NULL */
+	struct elf_file *mini;	/* owned: .gnu_debugdata, or NULL */
 	struct symtab *tab;	/* owned */
 	struct name_cache names;
 };
@@ -49,6 +51,7 @@ static void object_fini(struct object *object)
 {
 	name_cache_fini(&object->names);
 	symtab_destroy(object->tab);
+	elf_file_close(object->mini);
 	elf_file_close(object->debug);
 	elf_file_close(object->elf);
 	free(object->image);
@@ -159,7 +162,7 @@ static int open_object(struct object *object, struct fpl_err *err)
 /* Read the tables of @object, once; whatever fails leaves it without names. */
 static void read_tables(struct symbolizer *sym, struct object *object)
 {
-	const struct elf_file *debug[1];
+	const struct elf_file *debug[2];
 	size_t nr_debug = 0;
 	struct fpl_err err = { 0 };
 
@@ -173,6 +176,10 @@ static void read_tables(struct symbolizer *sym, struct object *object)
 	if (object->elf->fd >= 0 &&
 	    debug_file_open(object->elf, object->path, sym->debug_dir, &object->debug, NULL) == 0)
 		debug[nr_debug++] = object->debug;
+	if (mini_debug_open(object->elf, &object->mini, &err) == 0)
+		debug[nr_debug++] = object->mini;
+	else if (err.code != -ENOENT)
+		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 	if (symtab_create(object->elf, debug, nr_debug, &object->tab, &err)) {
 		fpl_log(FPL_LOG_WARN, "no symbols: %s", err.msg);
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code symbols of one object, from all places that have any: its .symtab and .dynsym and the
- * .symtab of its separate debug file. 20 bytes a symbol; names stay in the file until asked for.
+ * The code symbols of one object, from all places that have any: its .symtab and .dynsym, and the
+ * .symtab of its separate debug file and of its .gnu_debugdata. 20 bytes a symbol; names stay in
+ * the file until asked for.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "obj/debug_file.h"
+#include "obj/mini_debug.h"
 #include "tests/support/elf_builder.h"
 
 /* A directory of its own for each test, removed with all it holds. */
@@ -220,6 +222,65 @@ static void hostile_debuglinks_lead_nowhere(void **state)
 	elf_builder_fini(&d);
 }
 
+/* The bytes of @plain as xz packs them; the caller frees them. */
+static uint8_t *pack(const uint8_t *plain, size_t size, size_t *ret_size)
+{
+	size_t room = lzma_stream_buffer_bound(size), used = 0;
+	uint8_t *packed = malloc(room);
+
+	assert_non_null(packed);
+	assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, plain, size, packed,
+						 &used, room),
+			 LZMA_OK);
+	*ret_size = used;
+	return packed;
+}
+
+static int open_mini(const void *packed, size_t size, struct elf_file **ret)
+{
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	int rc;
+
+	elf_builder_init(&b, ET_DYN);
+	if (packed)
+		elf_builder_section(&b, ".gnu_debugdata", SHT_PROGBITS, 0, 0, packed, size);
+	elf_builder_finish(&b);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "prog", &elf, NULL), 0);
+	elf_builder_fini(&b);
+	rc = mini_debug_open(elf, ret, NULL);
+	elf_file_close(elf);
+	return rc;
+}
+
+static void mini_debug_is_inflated_or_refused(void **state)
+{
+	struct elf_file *mini = NULL;
+	struct elf_builder d;
+	AUTO_FREE uint8_t *packed = NULL, *zeroes = calloc(1, MINI_DEBUG_MAX + 1), *bomb = NULL;
+	size_t size, bomb_size;
+
+	(void)state;
+	assert_non_null(zeroes);
+	build(&d, 0, NULL, 0, 0, ".is_debug");
+	packed = pack(d.bytes, d.size, &size);
+	assert_int_equal(open_mini(packed, size, &mini), 0);
+	assert_int_equal(mini->size, d.size);
+	assert_non_null(elf_file_section(mini, ".is_debug"));
+	elf_file_close(mini);
+	mini = NULL;
+	elf_builder_fini(&d);
+
+	assert_int_equal(open_mini(NULL, 0, &mini), -ENOENT);
+	assert_int_equal(open_mini(packed, size - 1, &mini), -EINVAL);
+	assert_int_equal(open_mini(packed, 0, &mini), -EINVAL);
+	packed[size / 2] ^= 0x55;
+	assert_int_equal(open_mini(packed, size, &mini), -EINVAL);
+	bomb = pack(zeroes, MINI_DEBUG_MAX + 1, &bomb_size);
+	assert_int_equal(open_mini(bomb, bomb_size, &mini), -EFBIG);
+	assert_null(mini);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +292,7 @@ int main(void)
 						scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
 						scratch_teardown),
+		cmocka_unit_test(mini_debug_is_inflated_or_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,6 +73,30 @@ static void user_addresses_are_named_after_file_and_process_are_gone(void **stat
 	symbolizer_destroy(sym);
 }
 
+/* Put the symbols of build() and their addresses as .gnu_debugdata into a file with code alone. */
+static void local_functions_are_named_by_gnu_debugdata(void **state)
+{
+	struct symbolizer *sym = create(false);
+	struct elf_builder inner, b;
+	uint8_t packed[8192];
+	size_t size = 0;
+
+	(void)state;
+	build(&inner);
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, inner.bytes, inner.size,
+						 packed, &size, sizeof(packed)),
+			 LZMA_OK);
+	elf_builder_init(&b, ET_DYN);
+	elf_builder_segment(&b, PT_LOAD, PF_R | PF_X, 0, 0x1000, 0x400, 0x1000);
+	elf_builder_section(&b, ".gnu_debugdata", SHT_PROGBITS, 0, 0, packed, size);
+	elf_builder_finish(&b);
+	assert_int_equal(symbolizer_add_object(sym, 1, -1, b.bytes, b.size, "x", NULL), 0);
+	check(sym, 1, 0x1104, "foo::bar(int)", 4);
+	elf_builder_fini(&inner);
+	elf_builder_fini(&b);
+	symbolizer_destroy(sym);
+}
+
 static void the_same_name_is_handed_out_again(void **state)
 {
 	struct symbolizer *sym = create(false);
@@ -136,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(user_addresses_are_named_after_file_and_process_are_gone),
+		cmocka_unit_test(local_functions_are_named_by_gnu_debugdata),
 		cmocka_unit_test(the_same_name_is_handed_out_again),
 		cmocka_unit_test(names_stay_mangled_where_asked),
 		cmocka_unit_test(objects_that_cannot_be_read_have_no_names),
