@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 cmake --preset release -DBUILD_TESTING=OFF
 cmake --build --preset release --target fpless
 
-set -- build/release/fpless profile -F 999 -- perl tools/most-used-words.pl src/*/*.c unwind/*.c
+set -- build/release/fpless profile -F 999 -- perl tools/most-used-words.pl src unwind symbolize
 printf '\n+ %s\n\n' "$*"
 [ "$(id -u)" = 0 ] || set -- sudo "$@"
 exec "$@"

@@ -26,7 +26,7 @@ run() {
 	shift
 	say "test: $preset"
 	ctest --preset "$preset" --no-tests=error "$@" </dev/null 2>&1 | tee "$log" |
-		sed '/% tests passed/,$d' || status=$?
+		sed -u '/% tests passed/,$d' || status=$?
 	local skipped
 	skipped=$(sed -n 's/^\(SKIP.*\|\[  SKIPPED \].*\)/  \1/p' \
 		"build/$preset/Testing/Temporary/LastTest.log" | sort -u)
