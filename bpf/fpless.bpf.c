@@ -76,8 +76,9 @@ static __always_inline int is_recorded(const struct fpl_counters *count)
 	return config.record_every && count->fired % config.record_every == 0;
 }
 
-static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct fpl_counters *count,
-					__u64 now_ns)
+/* Returns whether it was one of the targets. */
+static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct fpl_counters *count,
+				       __u64 now_ns)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -87,7 +88,7 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 
 	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
 		count->idle++;
-		return;
+		return 0;
 	}
 	if (!(config.flags & FPL_CONFIG_ALL)) {
 		struct fpl_target *target =
@@ -95,7 +96,7 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 
 		if (!target || !(target->flags & FPL_TARGET_ACTIVE)) {
 			count->filtered++;
-			return;
+			return 0;
 		}
 	}
 
@@ -106,13 +107,13 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 
 	if (!want_user && !want_kernel) {
 		count->filtered++;
-		return;
+		return 0;
 	}
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	cache = bpf_map_lookup_elem(&rule_caches, &cpu);
 	if (!s || !cache) {
 		count->lost[FPL_LOST_SCRATCH]++;
-		return;
+		return 1;
 	}
 	sample_begin(s, task, pid_tgid, now_ns);
 
@@ -129,14 +130,15 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 	if (want_kernel)
 		kernel_stack(ctx, s);
 	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
-	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, 0, 1)) {
+	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
 		count->snapshots++;
-		return;
+		return 1;
 	}
 	frames_pad(s);
 	sample_count(s, count);
 	if (result == USER_STACK_WALKED && is_recorded(count))
 		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
+	return 1;
 }
 
 SEC("perf_event")
@@ -151,7 +153,11 @@ int sample(struct bpf_perf_event_data *ctx)
 
 	__u64 start_ns = bpf_ktime_get_ns();
 
-	sample_take(ctx, count, start_ns);
-	count->bpf_ns += bpf_ktime_get_ns() - start_ns;
+	int taken = sample_take(ctx, count, start_ns);
+	__u64 ns = bpf_ktime_get_ns() - start_ns;
+
+	count->bpf_ns += ns;
+	if (taken)
+		count->sample_ns += ns;
 	return 0;
 }

@@ -105,7 +105,8 @@ struct fpl_scratch {
 	struct fpl_sample sample;
 	__u64 frames[FPL_FRAMES_MAX];
 	__u64 pt_regs[21];    /* as the kernel stored them */
-	struct fpl_regs regs; /* as the sample found them */
+	struct fpl_regs regs; /* the task's; in a snapshot, of the frame it begins at */
+	__u32 nr_kept;	      /* user frames of a snapshot */
 	struct fpl_walk walk;
 };
 _Static_assert(sizeof(struct fpl_scratch) <= 32768, "more than a per-CPU map value can hold");

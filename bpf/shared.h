@@ -265,8 +265,7 @@ struct fpl_stack {
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
 enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
-	FPL_RECORD_SNAPSHOT, /* struct fpl_sample (nr_user 0; stop: why it was sent; count 1),
-				kernel frames, struct fpl_regs, stack bytes */
+	FPL_RECORD_SNAPSHOT, /* as WALK; stop: why the walk could not go on; count 1 */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
@@ -306,7 +305,10 @@ struct fpl_sample {
 };
 _Static_assert(sizeof(struct fpl_sample) == 88, "fpl_sample is ring ABI");
 
-/* Registers at the sample, by DWARF number, and the copy of the stack that follows them. */
+/*
+ * Registers, by DWARF number, and the copy of the stack that follows them: of the leaf, or of the
+ * frame after the last user frame of the record, where a walk had to stop.
+ */
 struct fpl_regs {
 	__u64 reg[FPL_NR_REGS];
 	__u64 pc;
@@ -315,7 +317,9 @@ struct fpl_regs {
 	__u32 stack_size; /* bytes that follow */
 	__u32 missing;	  /* bit i: the i-th page of the copy (the first may be a part) was not
 			     resident and reads as zeros: large frames have untouched pages */
-	__u32 _pad;
+	__u8 exact;	  /* pc is where the frame is, not a return address */
+	__u8 origin;	  /* of the frame, enum fpl_origin */
+	__u8 _pad[2];
 };
 _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 
@@ -372,7 +376,8 @@ struct fpl_counters {
 	__u64 fired;
 	__u64 idle;
 	__u64 filtered;
-	__u64 bpf_ns;
+	__u64 bpf_ns;	 /* in the program, all runs */
+	__u64 sample_ns; /* of these, runs that were neither idle nor filtered */
 	__u64 snapshots; /* sent */
 	__u64 life_lost; /* life records the ring had no room for: rescan /proc when it moves */
 	__u64 lost[8];	 /* by enum fpl_lost */

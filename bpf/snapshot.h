@@ -67,31 +67,29 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	regs->stack_addr = copy.addr;
 	regs->stack_size = copy.size;
 	regs->missing = copy.missing;
-	regs->_pad = 0;
+	regs->_pad[0] = regs->_pad[1] = 0;
 }
 
 /*
- * Send a record of @type with @nr_user user frames of the sample, its kernel frames, registers and
- * stack. Returns 0, or non-zero where the ring is full.
+ * Send a record of @type with the first @nr_user user frames of the sample, its kernel frames,
+ * registers and stack. Returns 0, or non-zero where the ring is full.
  */
 static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user,
 					  __u32 count)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
-	__u32 skip = nr_user ? 0 : s->sample.nr_user;
-	__u32 nr = nr_user + s->sample.nr_kernel;
+	__u32 kernel_at = s->sample.nr_user, nr_kernel = s->sample.nr_kernel;
 	struct fpl_sample *sample;
 
-	if (!to || skip > FPL_DEPTH_MAX || nr > FPL_FRAMES_MAX - FPL_DEPTH_MAX + nr_user ||
-	    nr_user > FPL_DEPTH_MAX)
+	if (!to || nr_user > FPL_DEPTH_MAX || kernel_at > FPL_DEPTH_MAX ||
+	    nr_kernel > FPL_KERNEL_DEPTH_MAX)
 		return -1;
 
-	__u32 regs_off = sizeof(*sample) + nr * 8;
+	__u32 kernel_off = sizeof(*sample) + nr_user * 8;
+	__u32 regs_off = kernel_off + nr_kernel * 8;
 	__u32 stack_off = regs_off + sizeof(s->regs);
 
-	if (nr > FPL_FRAMES_MAX || stack_off > sizeof(to->bytes) - FPL_SNAPSHOT_MAX)
-		return -1;
 	stack_copy(to, stack_off, &s->regs);
 
 	__u32 size = stack_off + s->regs.stack_size;
@@ -99,7 +97,8 @@ static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u
 	if (size > sizeof(to->bytes))
 		return -1;
 	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
-	bpf_probe_read_kernel(to->bytes + sizeof(*sample), nr * 8, s->frames + skip);
+	bpf_probe_read_kernel(to->bytes + sizeof(*sample), nr_user * 8, s->frames);
+	bpf_probe_read_kernel(to->bytes + kernel_off, nr_kernel * 8, s->frames + kernel_at);
 	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
 	sample = (struct fpl_sample *)to->bytes;
 	sample->header.type = type;

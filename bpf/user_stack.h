@@ -69,6 +69,8 @@ static __always_inline int user_regs(struct bpf_perf_event_data *ctx, struct tas
 	if (bpf_probe_read_kernel(s->pt_regs, sizeof(s->pt_regs), (const void *)pt))
 		return 0;
 	arch_user_regs(&s->regs, s->pt_regs);
+	s->regs.exact = 1;
+	s->regs.origin = FPL_ORIGIN_CFI;
 	return 1;
 }
 
@@ -155,6 +157,25 @@ static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct 
 	return bpf_map_lookup_elem(&procs, &tgid);
 }
 
+/*
+ * Keep for a snapshot what was walked before the data ran out: the frames, and the registers of the
+ * one that could not be left, so that the copy of the stack begins there.
+ */
+static __always_inline void keep_walked(struct fpl_scratch *s)
+{
+	struct fpl_walk *walk = &s->walk;
+
+	/* A bad return address has not become a frame; whatever else was stopped at has. */
+	s->nr_kept = walk->stop == FPL_STOP_BAD_RA || !walk->nr_frames ? walk->nr_frames
+								       : walk->nr_frames - 1;
+	for (int i = 0; i < (int)FPL_NR_REGS; i++)
+		s->regs.reg[i] = walk->reg[i];
+	s->regs.pc = walk->pc;
+	s->regs.known = walk->known;
+	s->regs.exact = walk->exact != 0;
+	s->regs.origin = walk->origin;
+}
+
 /* Walk the user stack; sets the sample's user frames, stop and flags. */
 static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				      struct fpl_scratch *s, struct fpl_rule_cache *cache)
@@ -163,8 +184,8 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	struct fpl_walk *walk = &s->walk;
 	__u64 mm = (__u64)task->mm;
 	struct fpl_proc *proc;
-	int result = USER_STACK_WALKED;
 
+	s->nr_kept = 0;
 	walk->nr_frames = 0;
 	walk->flags = 0;
 	walk->last.start = walk->last.end = 0;
@@ -211,8 +232,11 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 		walk->reg[i] = s->regs.reg[i];
 	walk->pc = s->regs.pc;
 	walk->known = s->regs.known;
+	walk->exact = 1;
+	walk->origin = FPL_ORIGIN_CFI;
 	walk_run(&walker);
-	if (proc && is_lacking(walk, proc, s->sample.version))
-		result = USER_STACK_LACKING;
-	return result;
+	if (!proc || !is_lacking(walk, proc, s->sample.version))
+		return USER_STACK_WALKED;
+	keep_walked(s);
+	return USER_STACK_LACKING;
 }

@@ -514,17 +514,14 @@ static long walk_one(__u32 idx, void *arg)
 }
 
 /*
- * Walk from the registers in walk->reg, pc and known, leaf first, into walker->frames; the number
- * of frames and the stop are left in walk. The caller has set first, nr, max_depth, unwind and
- * by_row.
+ * Walk from the registers in walk->reg, pc and known, exact and origin, into walker->frames behind
+ * the walk->nr_frames that are there; the number of frames and the stop are left in walk. The
+ * caller has set first, nr, max_depth, unwind and by_row.
  */
 WALK_INLINE void walk_run(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
 
-	walk->exact = 1;
-	walk->origin = walk->by_row;
-	walk->nr_frames = 0;
 	walk->flags = 0;
 	walk->last.start = 0;
 	walk->last.end = 0;

@@ -70,6 +70,7 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	struct fpl_walk walk;
 	struct walker walker = { .walk = &walk, .frames = ret->frames, .env = &env };
 	uint32_t depth = input->max_depth;
+	uint64_t raw = 0;
 
 	memcpy(walk.reg, input->regs->reg, sizeof(walk.reg));
 	walk.pc = input->regs->pc;
@@ -78,10 +79,20 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	walk.nr = (uint32_t)(input->nr_mappings < REPLAY_MAPPINGS_MAX ? input->nr_mappings
 								      : REPLAY_MAPPINGS_MAX);
 	walk.max_depth = depth < FPL_DEPTH_MAX ? depth : FPL_DEPTH_MAX;
+	walk.nr_frames =
+		(uint32_t)(input->nr_frames < walk.max_depth ? input->nr_frames : walk.max_depth);
+	for (uint32_t i = 0; i < walk.nr_frames; i++) {
+		ret->frames[i] = input->frames[i];
+		raw |= input->frames[i] & FPL_FRAME_RAW;
+	}
+	walk.exact = input->regs->exact != 0;
+	/* A frame that a frame-pointer step led to stays one; the others are found here. */
+	walk.origin = walk.nr_frames && input->regs->origin == FPL_ORIGIN_FP ? FPL_ORIGIN_FP
+									     : input->origin;
 	walk.unwind = input->unwind;
 	walk.by_row = input->origin;
 	walk_run(&walker);
 	ret->nr_frames = walk.nr_frames;
 	ret->stop = walk.stop;
-	ret->flags = walk.flags;
+	ret->flags = raw ? walk.flags | FPL_SAMPLE_RAW : walk.flags;
 }

@@ -20,8 +20,10 @@ struct replay_input {
 	const uint8_t *const *chunks; /* [nr_chunks], FPL_CHUNK_SIZE bytes each, or NULL */
 	size_t nr_chunks;
 
-	const struct fpl_regs *regs;
-	const uint8_t *stack; /* regs->stack_size bytes: the memory at regs->stack_addr */
+	const __u64 *frames; /* [nr_frames]: walked already; the result begins with them */
+	size_t nr_frames;
+	const struct fpl_regs *regs; /* of the frame to go on from */
+	const uint8_t *stack;	     /* regs->stack_size bytes: the memory at regs->stack_addr */
 
 	/*
 	 * Copies the @size bytes of code at @addr; returns 0 when it got them all. May be NULL: no

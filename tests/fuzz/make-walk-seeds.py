@@ -44,7 +44,7 @@ def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE
     stack = struct.pack("<%dQ" % nr_words, *words)
     img = image(rules)
     ret = struct.pack("<16Q", *reg)
-    ret += struct.pack("<QQIIII", BIAS + vaddr, STACK, 0xFFFF, len(stack), 0, 0)
+    ret += struct.pack("<QQIIII", BIAS + vaddr, STACK, 0xFFFF, len(stack), 0, 1)
     obj = struct.pack("<6IQQ3Q", ID, 1, 0, RULES, DIR, 1, 0, 0x20, 0, 0, 0)
     ret += bytes(64) + obj + bytes(64) * 2
     ret += struct.pack("<QQQIHH", BIAS, BIAS + 0x10000, BIAS, ID, SLOT, flags) + bytes(32) * 3

@@ -53,6 +53,7 @@ static int setup(void **state)
 	s->regs.reg[7] = STACK + 128;
 	s->regs.pc = BIAS + 0x100;
 	s->regs.known = 0xffff;
+	s->regs.exact = 1;
 	s->regs.stack_addr = STACK;
 	s->regs.stack_size = sizeof(s->words);
 	for (uint32_t i = 0; i < NR_WORDS; i++)
@@ -133,12 +134,44 @@ static void replay_cuts_an_absurd_depth(void **state)
 	assert_int_equal(s->result.nr_frames, 543);
 }
 
+static void replay_goes_on_where_the_kernel_stopped(void **state)
+{
+	struct scene *s = *state;
+	__u64 walked[] = { 11, 12, 13 };
+
+	s->input.frames = walked;
+	s->input.nr_frames = 3;
+	s->regs.exact = 0;
+	s->regs.origin = FPL_ORIGIN_FP;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 3 + 543);
+	assert_memory_equal(s->result.frames, walked, sizeof(walked));
+	assert_int_equal(s->result.frames[3],
+			 FRAME(0x100) | (__u64)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT);
+	assert_int_equal(s->result.frames[4], FRAME(17) | USER);
+	assert_int_equal(s->result.flags, 0);
+	/* No frame past the depth; a raw one among those walked counts. */
+	walked[0] |= FPL_FRAME_RAW;
+	s->input.max_depth = 2;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 2);
+	assert_int_equal(s->result.stop, FPL_STOP_DEPTH);
+	assert_int_equal(s->result.flags, FPL_SAMPLE_RAW);
+	/* A bad return address is one, however few frames there are here. */
+	s->input.max_depth = 1000;
+	s->regs.pc = 5;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 3);
+	assert_int_equal(s->result.stop, FPL_STOP_BAD_RA);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(replay_walks_as_far_as_the_copy_goes),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
+		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_cuts_an_absurd_depth),
 	};
 

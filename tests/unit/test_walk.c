@@ -107,6 +107,9 @@ static void check_one_walk(struct scene *s, struct fpl_rule_cache *cache, uint64
 
 	s->walk.pc = pc;
 	s->walk.nr = s->world.nr_mappings;
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	s->walk.nr_frames = 0;
 	walk_run(&walker);
 	for (; want[nr]; nr++) {
 		if (nr >= s->walk.nr_frames || s->frames[nr] != want[nr])
@@ -181,6 +184,9 @@ static void walk_leaves_an_alternate_stack_downwards(void **state)
 
 	s->walk.pc = PC(0x1000);
 	s->walk.nr = s->world.nr_mappings;
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	s->walk.nr_frames = 0;
 	walk_run(&walker);
 	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
 	assert_int_equal(s->walk.nr_frames, 43);
@@ -209,6 +215,9 @@ static void walk_counts_depth_in_frames(void **state)
 		s->walk.known = ARCH_ALL_REGS;
 		s->walk.pc = PC(0x2010);
 		s->walk.nr = s->world.nr_mappings;
+		s->walk.exact = 1;
+		s->walk.origin = FPL_ORIGIN_CFI;
+		s->walk.nr_frames = 0;
 		walk_run(&walker);
 		assert_int_equal(s->walk.nr_frames, cases[i].nr_frames);
 		assert_int_equal(s->walk.stop, cases[i].stop);
@@ -226,6 +235,9 @@ static void walk_reaches_the_deepest_stack_with_few_reads(void **state)
 	s->walk.max_depth = FPL_DEPTH_MAX;
 	s->walk.pc = PC(0x2010);
 	s->walk.nr = s->world.nr_mappings;
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	s->walk.nr_frames = 0;
 	walk_run(&walker);
 	assert_int_equal(s->walk.nr_frames, FPL_DEPTH_MAX);
 	assert_int_equal(s->walk.stop, FPL_STOP_DEPTH);
