@@ -68,8 +68,8 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 }
 
 /*
- * Runs that ended at the filter cost next to nothing, so their time is borne by the samples that
- * passed it. Frames walked in userspace cost the program nothing: they do not share its time.
+ * Only runs that passed the filter: a run for another process is not the cost of a sample. Frames
+ * walked in userspace cost the program nothing: they do not share its time.
  */
 static void write_costs(FILE *to, const struct profile *profile, const struct tally *tally,
 			uint64_t shown)
@@ -80,9 +80,9 @@ static void write_costs(FILE *to, const struct profile *profile, const struct ta
 
 	if (shown + tally->lost) {
 		fprintf(to, "  BPF          %.0f ns per sample",
-			ratio(books->bpf_ns, shown + tally->lost));
+			ratio(books->sample_ns, shown + tally->lost));
 		if (walked)
-			fprintf(to, ", %.0f ns per frame", ratio(books->bpf_ns, walked));
+			fprintf(to, ", %.0f ns per frame", ratio(books->sample_ns, walked));
 		putc('\n', to);
 	}
 	fprintf(to,

@@ -36,7 +36,8 @@ struct profile_books {
 	uint64_t expected, missed;
 	uint64_t fired, idle, filtered;
 	uint64_t lost[FPL_LOST_COUNT];
-	uint64_t bpf_ns, bpf_runs;
+	uint64_t bpf_ns, bpf_runs; /* of all runs */
+	uint64_t sample_ns;	   /* of runs neither idle nor filtered; part of bpf_ns */
 };
 
 struct profile_tables {

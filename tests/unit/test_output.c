@@ -127,6 +127,7 @@ static struct profile profile = {
 		   .filtered = 5,
 		   .lost = { [FPL_LOST_RING_FULL] = 2 },
 		   .bpf_ns = 36000,
+		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
 	.tables = { 3, 1000, 100, 4096, 1048576 },
 	.maps_bytes = 2097152,
