@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "profile/collect.h"
+#include "profile/tracker.h"
+
+#define NR_ENTRIES 256u
+
+/* What the kernel side would say, set by the tests; pids above those of any machine. */
+#define PID   0x7ffffff0u
+#define CHILD 0x7ffffff1u
+
+struct world {
+	uint64_t gens[2]; /* of PID and CHILD */
+	struct fpl_mapset published[2];
+	struct fpl_mapping entries[NR_ENTRIES];
+	struct catalog *catalog;
+	struct publisher publisher;
+	struct tracker tracker;
+};
+
+static uint64_t fake_gen(void *ctx, uint32_t pid)
+{
+	struct world *world = ctx;
+
+	return pid == PID || pid == CHILD ? world->gens[pid - PID] : 0;
+}
+
+static int fake_update(void *ctx, uint32_t pid, const struct fpl_mapset *value)
+{
+	struct world *world = ctx;
+
+	if (pid == PID || pid == CHILD)
+		world->published[pid - PID] = *value;
+	return 0;
+}
+
+static int fake_read_all(void *ctx, uint32_t *pids, struct fpl_mapset *values, uint32_t max)
+{
+	(void)ctx, (void)pids, (void)values, (void)max;
+	return 0;
+}
+
+static void fake_remove(void *ctx, uint32_t pid)
+{
+	(void)ctx, (void)pid;
+}
+
+static void fake_grace(void *ctx)
+{
+	(void)ctx;
+}
+
+static const struct publisher_ops fake_ops = {
+	.update = fake_update,
+	.read_all = fake_read_all,
+	.remove = fake_remove,
+	.grace = fake_grace,
+};
+
+static int make_world(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	*state = world;
+	if (!world || catalog_create(16, NULL, &world->catalog, NULL) ||
+	    publisher_init(&world->publisher, world->entries, NR_ENTRIES, 16) ||
+	    tracker_init(&world->tracker))
+		return -1;
+	world->publisher.catalog = world->catalog;
+	world->publisher.processes = &world->tracker.processes;
+	world->publisher.ops = &fake_ops;
+	world->publisher.ctx = world;
+	world->tracker.catalog = world->catalog;
+	world->tracker.publisher = &world->publisher;
+	world->tracker.kernel_gen = fake_gen;
+	world->tracker.ctx = world;
+	return 0;
+}
+
+static int drop_world(void **state)
+{
+	struct world *world = *state;
+
+	tracker_fini(&world->tracker);
+	publisher_fini(&world->publisher);
+	catalog_destroy(world->catalog);
+	free(world);
+	return 0;
+}
+
+static void side_map(struct world *world, uint32_t pid, uint64_t start, uint32_t object,
+		     uint64_t time_ns)
+{
+	struct sideband_record record = { .type = SIDEBAND_MAP, .pid = pid, .time_ns = time_ns };
+	struct tracked_map map = {
+		.mapping = { .start = start, .end = start + 0x1000, .object = object }
+	};
+
+	tracker_sideband(&world->tracker, &record, &map);
+}
+
+static void side(struct world *world, enum sideband_type type, uint32_t pid, uint32_t parent)
+{
+	struct sideband_record record = {
+		.type = type, .pid = pid, .tid = pid, .parent = parent, .time_ns = 50
+	};
+
+	tracker_sideband(&world->tracker, &record, NULL);
+}
+
+static void life(struct world *world, uint32_t type, uint32_t pid, uint32_t parent, uint64_t gen)
+{
+	struct fpl_life record = {
+		.header = { .type = type }, .gen = gen, .tgid = pid, .parent = parent
+	};
+
+	tracker_life(&world->tracker, &record);
+}
+
+/* The object that a sample of image @gen finds at @addr; 0: none, or it cannot be said. */
+static uint32_t sample_finds(struct world *world, uint32_t pid, uint64_t gen, uint64_t addr)
+{
+	struct fpl_sample sample = { .tgid = pid, .tid = pid, .gen = gen };
+	struct process *process = tracker_sample(&world->tracker, &sample);
+	const struct fpl_mapping *map = process ? mapset_find(process->mapset, addr) : NULL;
+
+	return map ? map->object : 0;
+}
+
+/* One program: exec, its mapping at 0x1000, the kernel's word on its gen. */
+static void start_program(struct world *world, uint32_t pid, uint32_t object, uint64_t gen)
+{
+	side(world, SIDEBAND_EXEC, pid, 0);
+	side_map(world, pid, 0x1000, object, 100);
+	life(world, FPL_RECORD_EXEC, pid, 0, gen);
+	world->gens[pid - PID] = gen;
+}
+
+static void exec_and_map_are_published_with_the_gen(void **state)
+{
+	struct world *world = *state;
+
+	start_program(world, PID, 1, 7);
+	tracker_flush(&world->tracker);
+	assert_int_equal(world->published[0].gen, 7);
+	assert_int_equal(world->published[0].nr, 1);
+	assert_int_equal(sample_finds(world, PID, 7, 0x1800), 1);
+
+	uint32_t version = world->published[0].version;
+
+	side_map(world, PID, 0x5000, 2, 200);
+	tracker_flush(&world->tracker);
+	assert_int_equal(world->published[0].nr, 2);
+	assert_true(world->published[0].version > version);
+}
+
+static void a_sample_of_the_image_before_finds_nothing_of_the_new(void **state)
+{
+	struct world *world = *state;
+
+	start_program(world, PID, 1, 7);
+	start_program(world, PID, 2, 8);
+	assert_int_equal(sample_finds(world, PID, 7, 0x1800), 0);
+	assert_int_equal(sample_finds(world, PID, 8, 0x1800), 2);
+}
+
+static void an_exec_whose_side_band_record_was_lost_is_noticed(void **state)
+{
+	struct world *world = *state;
+
+	start_program(world, PID, 1, 7);
+	life(world, FPL_RECORD_EXEC, PID, 0, 8);
+	world->gens[0] = 8;
+	assert_int_equal(sample_finds(world, PID, 8, 0x1800), 0);
+	/* and by a sample alone, where both records were */
+	start_program(world, PID, 2, 9);
+	world->gens[0] = 10;
+	assert_int_equal(sample_finds(world, PID, 10, 0x1800), 0);
+}
+
+/* The side-band's and the kernel side's records of one fork, in either order, or one of them. */
+static void a_child_inherits_whichever_record_comes_first(void **state)
+{
+	static const struct {
+		const char *what;
+		bool side_first, life;
+	} cases[] = {
+		{ "side-band, life", true, true },
+		{ "side-band lost", false, true },
+		{ "life lost", true, false },
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t gen = 20 + 10 * i;
+
+		start_program(world, PID, 1, gen);
+		if (cases[i].side_first)
+			side(world, SIDEBAND_FORK, CHILD, PID);
+		if (cases[i].life)
+			life(world, FPL_RECORD_FORK, CHILD, PID, gen + 1);
+		world->gens[1] = gen + 1;
+		/* the parent goes on to something else */
+		side_map(world, PID, 0x1000, 3, 300);
+		if (sample_finds(world, CHILD, gen + 1, 0x1800) != 1 ||
+		    sample_finds(world, PID, gen, 0x1800) != 3)
+			fail_msg("%s", cases[i].what);
+		tracker_flush(&world->tracker);
+		assert_int_equal(world->published[1].gen, gen + 1);
+		life(world, FPL_RECORD_EXIT, CHILD, 0, gen + 1);
+		life(world, FPL_RECORD_EXIT, PID, 0, gen);
+		assert_null(processes_find(&world->tracker.processes, CHILD));
+	}
+}
+
+static void a_reused_pid_has_nothing_of_its_predecessor(void **state)
+{
+	static const struct {
+		const char *what;
+		bool exit_told, side_told;
+	} cases[] = {
+		{ "all told", true, true },
+		{ "exit lost", false, true },
+		{ "exit and side-band lost", false, false },
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t gen = 40 + 10 * i;
+
+		start_program(world, PID, 1, gen);
+		start_program(world, CHILD, 2, gen + 1);
+		if (cases[i].exit_told)
+			life(world, FPL_RECORD_EXIT, CHILD, 0, gen + 1);
+		if (cases[i].side_told)
+			side(world, SIDEBAND_FORK, CHILD, PID);
+		life(world, FPL_RECORD_FORK, CHILD, PID, gen + 2);
+		world->gens[1] = gen + 2;
+		if (sample_finds(world, CHILD, gen + 2, 0x1800) != 1)
+			fail_msg("%s", cases[i].what);
+		if (sample_finds(world, CHILD, gen + 1, 0x1800) != 0)
+			fail_msg("%s: old image", cases[i].what);
+	}
+}
+
+static void the_end_of_a_leader_is_not_the_end_of_a_target(void **state)
+{
+	struct world *world = *state;
+
+	start_program(world, PID, 1, 7);
+	side(world, SIDEBAND_EXIT, PID, 0);
+	assert_int_equal(sample_finds(world, PID, 7, 0x1800), 1);
+
+	/* of a process nobody samples the side-band is all there is */
+	side_map(world, CHILD, 0x1000, 1, 100);
+	assert_non_null(processes_find(&world->tracker.processes, CHILD));
+	side(world, SIDEBAND_EXIT, CHILD, 0);
+	assert_null(processes_find(&world->tracker.processes, CHILD));
+}
+
+static void a_process_that_ran_before_is_read_from_proc(void **state)
+{
+	struct world *world = *state;
+	struct fpl_sample sample = { .tgid = (uint32_t)getpid(), .tid = (uint32_t)getpid() };
+	struct process *process = tracker_sample(&world->tracker, &sample);
+	const struct fpl_mapping *map;
+
+	assert_non_null(process);
+	map = mapset_find(process->mapset, (uintptr_t)make_world);
+	assert_non_null(map);
+	assert_true(map->flags & FPL_MAPPING_MAIN);
+
+	const struct object *object = catalog_at(world->catalog, map->object);
+
+	assert_non_null(object);
+	assert_true((uintptr_t)make_world - map->bias < object->max_vaddr);
+	/* the functions of libc are in another object, which is not main */
+	map = mapset_find(process->mapset, (uintptr_t)getpid);
+	assert_non_null(map);
+	assert_true(map->object && map->object != object->id);
+	assert_false(map->flags & FPL_MAPPING_MAIN);
+	assert_int_equal(world->tracker.nr_scans, 1);
+}
+
+static void lost_records_make_everything_be_read_again(void **state)
+{
+	struct world *world = *state;
+	struct sideband_record lost = { .type = SIDEBAND_LOST, .nr_lost = 3 };
+
+	start_program(world, PID, 1, 7);
+	tracker_sideband(&world->tracker, &lost, NULL);
+	tracker_flush(&world->tracker);
+	assert_int_equal(world->tracker.nr_lost, 3);
+	assert_true(world->tracker.nr_scans > 0);
+	/* there is no such process: what is known of it stays, but is no longer trusted */
+	assert_false(processes_find(&world->tracker.processes, PID)->complete);
+}
+
+/* Records that come in one order and happened in another. */
+static void collect_applies_by_time_up_to_the_horizon(void **state)
+{
+	struct world *world = *state;
+	struct collect collect;
+	struct fpl_life exec = {
+		.header = { .type = FPL_RECORD_EXEC, .size = sizeof(exec), .time_ns = 300 },
+		.gen = 7,
+		.tgid = PID,
+	};
+	struct fpl_life fork = {
+		.header = { .type = FPL_RECORD_FORK, .size = sizeof(fork), .time_ns = 400 },
+		.gen = 8,
+		.tgid = CHILD,
+		.parent = PID,
+	};
+	struct sideband_record map = { .type = SIDEBAND_MAP,
+				       .pid = PID,
+				       .time_ns = 200,
+				       .start = 0x1000,
+				       .size = 0x1000,
+				       .path = "//anon" };
+	struct sideband_record started = {
+		.type = SIDEBAND_EXEC, .pid = PID, .time_ns = 100, .path = ""
+	};
+
+	assert_int_equal(collect_init(&collect), 0);
+	collect.tracker = &world->tracker;
+	assert_int_equal(collect_ring_record(&collect, &fork, sizeof(fork)), 0);
+	assert_int_equal(collect_ring_record(&collect, &exec, sizeof(exec)), 0);
+	collect_sideband_record(&map, &collect);
+	collect_sideband_record(&started, &collect);
+	collect_apply(&collect, 99);
+	assert_int_equal(collect_nr_pending(&collect), 4);
+	collect_apply(&collect, 300);
+	assert_int_equal(collect_nr_pending(&collect), 1);
+	assert_null(processes_find(&world->tracker.processes, CHILD));
+	assert_int_equal(processes_find(&world->tracker.processes, PID)->gen, 7);
+	assert_int_equal(processes_find(&world->tracker.processes, PID)->mapset->nr, 1);
+	collect_apply(&collect, UINT64_MAX);
+	assert_int_equal(processes_find(&world->tracker.processes, CHILD)->gen, 8);
+	assert_int_equal(processes_find(&world->tracker.processes, CHILD)->mapset->nr, 1);
+	collect_fini(&collect);
+}
+
+static void collect_counts_records_that_do_not_hold_together(void **state)
+{
+	struct world *world = *state;
+	struct fpl_sample sample = { .header = { .type = FPL_RECORD_STACK }, .nr_user = 1 };
+	struct fpl_record_header alone = { .type = FPL_RECORD_SNAPSHOT };
+	struct fpl_record_header unknown[8] = { { .type = 99 } };
+	struct collect collect;
+
+	assert_int_equal(collect_init(&collect), 0);
+	collect.tracker = &world->tracker;
+	collect_ring_record(&collect, &sample, sizeof(sample));
+	collect_ring_record(&collect, &alone, sizeof(alone));
+	collect_ring_record(&collect, unknown, sizeof(unknown));
+	sample.header.type = FPL_RECORD_SNAPSHOT;
+	collect_ring_record(&collect, &sample, sizeof(sample));
+	assert_int_equal(collect.nr_malformed, 4);
+	collect_fini(&collect);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(exec_and_map_are_published_with_the_gen),
+		TEST(a_sample_of_the_image_before_finds_nothing_of_the_new),
+		TEST(an_exec_whose_side_band_record_was_lost_is_noticed),
+		TEST(a_child_inherits_whichever_record_comes_first),
+		TEST(a_reused_pid_has_nothing_of_its_predecessor),
+		TEST(the_end_of_a_leader_is_not_the_end_of_a_target),
+		TEST(a_process_that_ran_before_is_read_from_proc),
+		TEST(lost_records_make_everything_be_read_again),
+		TEST(collect_applies_by_time_up_to_the_horizon),
+		TEST(collect_counts_records_that_do_not_hold_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
