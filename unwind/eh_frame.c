@@ -13,6 +13,10 @@ enum { AUGMENTATION_MAX = 64 };
 /* Length, CIE pointer, start, size, size of the augmentation data. */
 enum { USUAL_HEAD_SIZE = 17 };
 
+/* 39 to 53 bytes are the mean over libc, python3, gdb, cc1 and libLLVM; memory not used is not
+ * touched. */
+enum { FDE_USUAL_SIZE = 36 };
+
 /* The header of an entry, whatever it is. */
 struct entry {
 	size_t off;	 /* of its length field */
@@ -321,9 +325,11 @@ static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint
 	return 0;
 }
 
-static int fdes_grow(struct cfi_list *list, struct budget *budget, struct fpl_err *err)
+/* Make room for more FDEs: at first for as many as @section_size bytes usually hold. */
+static int fdes_grow(struct cfi_list *list, size_t section_size, struct budget *budget,
+		     struct fpl_err *err)
 {
-	size_t cap = list->cap_fdes ? 2 * list->cap_fdes : 256;
+	size_t cap = list->cap_fdes ? 2 * list->cap_fdes : section_size / FDE_USUAL_SIZE + 16;
 	int code = budget_memory(budget, (cap - list->cap_fdes) * sizeof(*list->fdes), err);
 
 	if (code)
@@ -449,7 +455,7 @@ int cfi_list_add(struct cfi_list *list, const struct cfi_section *section, struc
 		if (kind == 0 || entry_is_cie(section, &entry))
 			continue;
 		if (list->nr_fdes == list->cap_fdes) {
-			code = fdes_grow(list, budget, err);
+			code = fdes_grow(list, section->size, budget, err);
 			if (code)
 				return code;
 		}

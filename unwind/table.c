@@ -14,6 +14,8 @@
 /* A piece of the longest program the fast interpreter takes costs well under a millisecond. */
 enum { CHECK_EVERY_PIECES = 1024 };
 
+enum { PREFETCH_PROGRAM = 4, PREFETCH_FDE = 8 };
+
 /* One compilation. */
 struct compiler {
 	struct cfi_file *file; /* borrowed */
@@ -96,6 +98,31 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	return image_add(&compiler->image, end, piece.end, 0, compiler->err);
 }
 
+/*
+ * Linkers write FDEs by object file, not by address: what comes next is anywhere. Ask for the FDE
+ * some pieces ahead and for the program of one nearer, whose FDE has come by now.
+ */
+static inline void prefetch_piece(const struct cfi_file *file, size_t i)
+{
+	const struct cfi_list *list = &file->list;
+
+	if (i + PREFETCH_FDE >= file->nr_pieces)
+		return;
+
+	uint32_t far = file->pieces[i + PREFETCH_FDE].fde;
+	uint32_t near = file->pieces[i + PREFETCH_PROGRAM].fde;
+
+	if ((far | near) & CFI_PIECE_PLT)
+		return;
+
+	const struct cfi_fde *fde = &list->fdes[near];
+	const uint8_t *code = list->cies[fde->cie].section->bytes + fde->code_off;
+
+	__builtin_prefetch(&list->fdes[far]);
+	__builtin_prefetch(code);
+	__builtin_prefetch(code + 64);
+}
+
 static int add_pieces(struct compiler *compiler)
 {
 	struct cfi_file *file = compiler->file;
@@ -104,6 +131,7 @@ static int add_pieces(struct compiler *compiler)
 	int code = 0;
 
 	for (size_t i = 0; i < file->nr_pieces && code == 0; i++) {
+		prefetch_piece(file, i);
 		code = add_piece(compiler, file->pieces[i]);
 		if (i % CHECK_EVERY_PIECES == 0 && code == 0) {
 			budget->rows += compiler->fast.rows - rows_before;
