@@ -36,6 +36,13 @@ class Files:
             self.cache[path] = self._read(self.copies.get(path, path))
         return self.cache[path]
 
+    def section(self, path, vaddr):
+        """The section of any file, whoever built it."""
+        try:
+            return ElfNames(self.copies.get(path, path)).section(vaddr) if path else None
+        except (OSError, ValueError):
+            return None
+
     def _read(self, path):
         if os.path.dirname(os.path.realpath(path)) not in self.folders:
             return None

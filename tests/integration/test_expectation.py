@@ -38,6 +38,9 @@ class FakeFiles:
     def find(self, path):
         return self.names if path == "/t/prog" else None
 
+    def section(self, path, vaddr):
+        return ".init" if path == "/lib/libinit.so" else ".text"
+
 
 def frame(address, exact=False, origin="cfi", path="/t/prog"):
     names = FakeFiles().find(path)
@@ -98,6 +101,13 @@ class StackIsCompared(unittest.TestCase):
         judge.add({"count": 5, "stop": "outermost", "user": GOOD})
         judge.add({"count": 1, "stop": "no_table", "user": [frame(0x1120, exact=True)]})
         self.assertEqual(len(judge.finish()), 1)
+
+    def test_code_of_init_sections_may_have_no_cfi(self):
+        for path, faults in (("/lib/libinit.so", 0), ("/lib/libtext.so", 1)):
+            judge = Judge(Expectation(EXPECTATION), FakeFiles())
+            judge.add({"count": 5, "stop": "outermost", "user": GOOD})
+            judge.add({"count": 1, "stop": "no_cfi", "user": [frame(0x10, True, path=path)]})
+            self.assertEqual(len(judge.finish()), faults)
 
     def test_exiting_task_is_no_fault(self):
         judge = Judge(Expectation(EXPECTATION), FakeFiles())
