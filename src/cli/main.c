@@ -56,12 +56,22 @@ static int finish_stdout(void)
 	return CLI_EXIT_OUTPUT;
 }
 
+/*
+ * A reader that closes the pipe is an output that could not be written, not a death. A handler and
+ * not SIG_IGN: exec would hand that down to the command, which is to run as it does without fpless.
+ */
+static void on_broken_pipe(int signal_number)
+{
+	(void)signal_number;
+}
+
 int main(int argc, char **argv)
 {
+	const struct sigaction pipe_action = { .sa_handler = on_broken_pipe,
+					       .sa_flags = SA_RESTART };
 	const char *verb = argc > 1 ? argv[1] : NULL;
 
-	/* A reader that closes the pipe is an output that could not be written, not a death. */
-	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigaction(SIGPIPE, &pipe_action, NULL);
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
 

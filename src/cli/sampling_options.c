@@ -69,7 +69,8 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
 	  "Room for unwind tables (default 128M; suffixes K, M, G)", 3 },
-	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks", 3 },
+	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks (default 4M)",
+	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
 	  "Stack bytes kept of a sample whose table is not there yet, at most 64K, 0 for none "
 	  "(default 32K)",

@@ -71,6 +71,11 @@ if ! grep -qE '^perl;' stdout || grep -vqE ' [0-9]+$' stdout; then fail "no fold
 expect 0 '' profile -q -o b.folded -F 999 -- perl -e 'print "data\n"; $n += $_ for 1 .. 5e6'
 [ "$(cat stdout)" = data ] || fail "the command's stdout was taken"
 
+# The command runs as it does without fpless: no signal ignored or blocked.
+"$fpless" profile -q -o b.folded -- grep -E 'Sig(Ign|Blk)' /proc/self/status >with 2>stderr || :
+grep -E 'Sig(Ign|Blk)' /proc/self/status >without
+cmp with without || fail "the command was given other signals"
+
 # User and kernel only.
 expect 0 '' profile -q -U -o u.jsonl -F 499 -d 0.5 -- perl -e "$loop"
 if grep -q '"kernel":\[{' u.jsonl; then fail "-U shows kernel frames"; fi
