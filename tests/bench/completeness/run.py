@@ -10,7 +10,7 @@ known outermost function.
 """
 
 import argparse
-import collections
+import contextlib
 import json
 import os
 import re
@@ -29,8 +29,13 @@ def profile(fpless, command, options, folder):
     stats = os.path.join(folder, "stats.json")
     folded = os.path.join(folder, "out.folded")
     with open(folded, "wb") as out, open(os.devnull, "wb") as null:
-        subprocess.run([fpless, "profile", "-F", str(options.hz), "-d", str(options.seconds), "-q", "-f", "--stats", stats,
-                        "--", *command], stdout=out, stderr=null, stdin=null, check=False)
+        words = [fpless, "profile", "-F", str(options.hz), "-d", str(options.seconds), "-q", "-f", "--stats", stats]
+        run = subprocess.Popen([*words, *options.extra, "--", *command], stdout=out, stderr=null, stdin=null,
+                               start_new_session=True)
+        run.wait()
+        # The end of a run ends the command, not what the command has started.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
     with open(stats) as file:
         return json.load(file)
 
@@ -100,6 +105,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--hz", type=int, default=499)
     parser.add_argument("--perf", action="store_true")
+    parser.add_argument("--extra", type=lambda text: text.split(), default=[], help="more options for fpless profile")
     parser.add_argument("--input", help="keep generated inputs here")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

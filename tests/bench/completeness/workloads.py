@@ -38,7 +38,7 @@ function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
 while (true) {
     fib(20);
     $a = []; for ($i = 0; $i < 20000; $i++) $a["k" . ($i * 7919) % 10007] = str_repeat("x", $i % 17);
-    ksort($a); $s = json_encode($a); json_decode($s, true); preg_match_all('/k(\d+)7/', $s, $m); md5($s);
+    ksort($a); $s = json_encode($a); json_decode($s, true); md5($s); REGEX
 }
 """
 
@@ -95,8 +95,11 @@ def make_inputs(folder):
     def put(name, data):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data if isinstance(data, bytes) else data.encode())
-    put("w.py", PYTHON), put("w.pl", PERL), put("w.php", PHP), put("w.rb", RUBY), put("w.awk", AWK)
-    put("w.sql", SQL), put("w.bc", BC), put("w.gdb", GDB % debug_file()), put("big.cc", cpp_source())
+    regex = "preg_match_all('/k(\\d+)7/', $s, $m);"
+    for name, text in {"w.py": PYTHON, "w.pl": PERL, "w.rb": RUBY, "w.awk": AWK, "w.sql": SQL, "w.bc": BC,
+                       "w.php": PHP.replace("REGEX", ""), "w-regex.php": PHP.replace("REGEX", regex),
+                       "w.gdb": GDB % debug_file(), "big.cc": cpp_source()}.items():
+        put(name, text)
     put("numbers", "".join("%d\n" % rng.getrandbits(60) for _ in range(6000000)))
     words = ["w%d" % rng.getrandbits(14) for _ in range(4000)]
     put("text", "".join(" ".join(rng.choices(words, k=12)) + "\n" for _ in range(1200000)))
@@ -133,6 +136,7 @@ def debug_file():
 
 def workloads(folder):
     loop = lambda command: ["sh", "-c", "while :; do %s; done" % command]
+    # php+jit: PCRE compiles regular expressions to machine code, which has no CFI and keeps no frame pointer.
     return [
         ("perl", ["/usr/bin/perl", folder + "/w.pl"]),
         ("python3", ["/usr/bin/python3", folder + "/w.py"]),
@@ -151,5 +155,6 @@ def workloads(folder):
                       " --sample-rate=44100 --sign=signed %s/pcm >/dev/null" % folder)),
         ("zstd", loop("zstd -q -19 -c %s/text >/dev/null" % folder)),
         ("php", ["php", folder + "/w.php"]),
+        ("php+jit", ["php", folder + "/w-regex.php"]),
         ("ruby", ["ruby", folder + "/w.rb"]),
     ]
