@@ -211,6 +211,9 @@ static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr
 	for (size_t l = 0; l < nr_low && code == 0; l++) {
 		uint64_t at = low[l].start;
 
+		/* The high piece before may reach into this low one. */
+		if (h > 0 && high[h - 1].end > at)
+			at = high[h - 1].end;
 		/* High pieces that begin before this low one ends; what lies between is its own. */
 		for (; h < nr_high && high[h].start < low[l].end && code == 0; h++) {
 			code = piece_list_add(&list,
@@ -221,9 +224,6 @@ static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr
 			if (high[h].end > at)
 				at = high[h].end;
 		}
-		/* The last high piece may reach into this low one. */
-		if (h > 0 && high[h - 1].end > at)
-			at = high[h - 1].end;
 		if (code == 0)
 			code = piece_list_add(&list,
 					      (struct cfi_piece){ at, low[l].end, low[l].fde },

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "obj/elf_file.h"
-#include "support/elf_builder.h"
+#include "tests/support/elf_builder.h"
 #include "unwind/rows.h"
 #include "unwind/table.h"
 #include "verify/row_eval.h"
