@@ -199,8 +199,12 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 	/* before the event is made: reading a file takes records in */
 	struct tracked_map map = { 0 };
 
-	if (record->type == SIDEBAND_MAP)
+	if (record->type == SIDEBAND_MAP) {
 		tracker_resolve(collect->tracker, record, &map);
+		/* all that is followed is a target: what it maps will be walked soon */
+		if (collect->is_followed)
+			tracker_want(collect->tracker, map.mapping.object);
+	}
 
 	struct event *event = push(collect, EVENT_SIDEBAND, record->time_ns);
 

@@ -10,6 +10,12 @@
 #include "base/cleanup.h"
 #include "obj/debug_file.h"
 
+/*
+ * A program that begins maps its two or three large libraries within milliseconds: one must not
+ * wait for the other. More would only take the CPUs from what is profiled.
+ */
+#define NR_THREADS 2u
+
 struct job {
 	struct job *next;
 	const struct elf_file *elf; /* borrowed */
@@ -22,7 +28,8 @@ struct job_list {
 };
 
 struct compiler {
-	pthread_t thread;
+	pthread_t threads[NR_THREADS];
+	size_t nr_threads;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake;
 	struct job_list todo, done;
@@ -102,13 +109,13 @@ int compiler_create(struct compiler **ret, struct fpl_err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!code)
-		code = pthread_create(&compiler->thread, NULL, compiler_main, compiler);
+	for (size_t i = 0; !code && i < NR_THREADS; i++) {
+		code = pthread_create(&compiler->threads[i], NULL, compiler_main, compiler);
+		compiler->nr_threads += !code;
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (code) {
-		if (compiler->event_fd >= 0)
-			close(compiler->event_fd);
-		free(compiler);
+	if (!compiler->nr_threads) {
+		compiler_destroy(compiler);
 		return fpl_fail(err, -code, "table compiler: thread: %s", strerror(code));
 	}
 	*ret = compiler;
@@ -131,12 +138,13 @@ void compiler_destroy(struct compiler *compiler)
 		return;
 	pthread_mutex_lock(&compiler->lock);
 	compiler->stop = true;
-	pthread_cond_signal(&compiler->wake);
+	pthread_cond_broadcast(&compiler->wake);
 	pthread_mutex_unlock(&compiler->lock);
-	pthread_join(compiler->thread, NULL);
+	for (size_t i = 0; i < compiler->nr_threads; i++)
+		pthread_join(compiler->threads[i], NULL);
 	drop_jobs(&compiler->todo);
 	drop_jobs(&compiler->done);
-	close(compiler->event_fd);
+	cleanup_fd(&compiler->event_fd);
 	pthread_cond_destroy(&compiler->wake);
 	pthread_mutex_destroy(&compiler->lock);
 	free(compiler);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that compiles unwind tables, so that the loop that drains the kernel's records never
- * waits for one. Jobs go in by object, results come back in the order of the jobs.
+ * Threads that compile unwind tables, so that the loop that drains the kernel's records never waits
+ * for one. Jobs go in by object and are begun in that order; results come back as they are done.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct compiler_result {
 };
 
 FPL_MUST_CHECK int compiler_create(struct compiler **ret, struct fpl_err *err);
-/* Drops what is queued; waits for the job at hand (at most the CPU limit of a table). */
+/* Drops what is queued; waits for the jobs at hand (at most the CPU limit of a table). */
 void compiler_destroy(struct compiler *compiler);
 
 /*

@@ -97,10 +97,13 @@ static void raise_limits(void)
 	}
 }
 
-/* A long line of snapshots must not form while this thread waits for a CPU. Refused: so be it. */
+/*
+ * A long line of snapshots must not form while this thread, or those that compile tables, wait for
+ * a CPU. The command was started before and keeps its own. Refused: so be it.
+ */
 static void raise_priority(void)
 {
-	(void)!setpriority(PRIO_PROCESS, 0, -10); /* of the calling thread alone: setpriority(2) */
+	(void)!setpriority(PRIO_PROCESS, 0, -10); /* this thread and those it makes from now on */
 }
 
 static int watch(struct engine *engine, int fd, enum watch what, struct fpl_err *err)
@@ -271,6 +274,7 @@ static int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code && o->target == ENGINE_TARGET_PIDS)
 		code = watch_pids(engine, err);
 	raise_limits();
+	raise_priority();
 	if (!code && o->record_path)
 		code = walk_file_create(o->record_path, &engine->walk_file, err);
 	if (!code)
@@ -283,7 +287,6 @@ static int engine_open(struct engine *engine, struct fpl_err *err)
 					&engine->collect, &engine->kernel, err);
 	if (!code)
 		code = open_parts(engine, err);
-	raise_priority();
 	if (!code)
 		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
 	if (!code)

@@ -90,7 +90,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 		 ret->vdso ? 0 : record->file_off, &ret->mapping);
 }
 
-static void want_table(struct tracker *tracker, uint32_t id)
+void tracker_want(struct tracker *tracker, uint32_t id)
 {
 	struct object *object = catalog_at(tracker->catalog, id);
 
@@ -103,7 +103,7 @@ static void want_process(struct tracker *tracker, struct process *process)
 {
 	process->wanted = true;
 	for (uint32_t i = 0; i < process->mapset->nr; i++)
-		want_table(tracker, process->mapset->mappings[i].object);
+		tracker_want(tracker, process->mapset->mappings[i].object);
 }
 
 /* A process that has just been made by fork; what had the pid before is gone. */
@@ -133,7 +133,7 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;
 		if (process->wanted)
-			want_table(tracker, map->mapping.object);
+			tracker_want(tracker, map->mapping.object);
 		break;
 	case SIDEBAND_EXEC:
 		process = processes_get(&tracker->processes, record->pid);

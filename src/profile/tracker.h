@@ -44,6 +44,9 @@ struct tracked_map {
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret);
 
+/* Have the table of object @id (0: none) compiled. */
+void tracker_want(struct tracker *tracker, uint32_t id);
+
 /* Apply a record; @map belongs to a SIDEBAND_MAP. In time order. */
 void tracker_sideband(struct tracker *tracker, const struct sideband_record *record,
 		      const struct tracked_map *map);
