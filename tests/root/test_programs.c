@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The programs load on this kernel in every configuration, and stay far from the verifier's limit.
+ */
+#include "tests/unit/cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/shared.h"
+#include "bpf/walk_state.h"
+#include "fpless.skel.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The verifier gives up at 1,000,000; an older kernel may need a few times what this one does. */
+#define VERIFIED_MAX 200000u
+
+static const struct {
+	const char *what;
+	uint32_t flags, unwind, snapshot_bytes, record_every;
+} configs[] = {
+	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1 },
+	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0 },
+	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0 },
+	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0 },
+	{ "kernel only", 8, FPL_UNWIND_AUTO, 32768, 0 },
+	{ "cfi only, no snapshots", 13, FPL_UNWIND_CFI, 0, 0 },
+	{ "frame pointers", 13, FPL_UNWIND_FP, 0, 0 },
+	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1 },
+};
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t snapshot_bytes,
+				    uint32_t record_every)
+{
+	struct fpless_bpf *skel = fpless_bpf__open();
+
+	if (!skel)
+		return NULL;
+	skel->rodata->config = (struct fpl_config){
+		.seed = { 1, 2, 3 },
+		.weight_ns = 1,
+		.flags = flags,
+		.unwind = unwind,
+		.max_depth = FPL_DEPTH_MAX,
+		.snapshot_bytes = snapshot_bytes,
+		.record_every = record_every,
+		.wakeup_bytes = 1 << 20,
+		.nr_mappings = 65536,
+	};
+	return skel;
+}
+
+static void programs_load_in_every_configuration(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		struct fpless_bpf *skel =
+			open_with(configs[i].flags, configs[i].unwind, configs[i].snapshot_bytes,
+				  configs[i].record_every);
+
+		assert_non_null(skel);
+		assert_int_equal(skel->rodata->shared_version, FPL_SHARED_VERSION);
+		if (fpless_bpf__load(skel))
+			fail_msg("%s: refused", configs[i].what);
+
+		struct bpf_program *program;
+
+		bpf_object__for_each_program(program, skel->obj)
+		{
+			struct bpf_prog_info info = { 0 };
+			uint32_t size = sizeof(info);
+
+			assert_int_equal(
+				bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size), 0);
+			printf("%s: %s: %u instructions verified, %u translated, %u bytes\n",
+			       configs[i].what, bpf_program__name(program), info.verified_insns,
+			       info.xlated_prog_len / 8, info.jited_prog_len);
+			assert_in_range(info.verified_insns, 1, VERIFIED_MAX);
+		}
+		fpless_bpf__destroy(skel);
+	}
+}
+
+/* What the loader does not set is small: a run's fixed maps are at most 16 MiB. */
+static void maps_hold_what_the_contract_says(void **state)
+{
+	struct fpless_bpf *skel = open_with(13, FPL_UNWIND_AUTO, 0, 0);
+	const struct {
+		const char *name;
+		struct bpf_map *map;
+		uint32_t value_size;
+	} maps[] = {
+		{ "objects", skel->maps.objects, sizeof(struct fpl_object) },
+		{ "mappings", skel->maps.mappings, sizeof(struct fpl_mapping) },
+		{ "procs", skel->maps.procs, sizeof(struct fpl_proc) },
+		{ "mapsets", skel->maps.mapsets, sizeof(struct fpl_mapset) },
+		{ "targets", skel->maps.targets, sizeof(struct fpl_target) },
+		{ "stacks", skel->maps.stacks, sizeof(struct fpl_stack) },
+		{ "counters", skel->maps.counters, sizeof(struct fpl_counters) },
+	};
+	uint64_t bytes = bpf_map__max_entries(skel->maps.ring);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		if (bpf_map__value_size(maps[i].map) != maps[i].value_size)
+			fail_msg("%s: value of %u bytes", maps[i].name,
+				 bpf_map__value_size(maps[i].map));
+		/* A hash element costs about 72 bytes more than its value, with key and bucket. */
+		bytes += (uint64_t)bpf_map__max_entries(maps[i].map) *
+			 (maps[i].value_size +
+			  (bpf_map__type(maps[i].map) == BPF_MAP_TYPE_HASH ? 72u : 0u));
+	}
+	assert_in_range(bytes, 1, 16 << 20);
+	fpless_bpf__destroy(skel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_load_in_every_configuration),
+		cmocka_unit_test(maps_hold_what_the_contract_says),
+	};
+	int probe = bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe", 4, 4, 1, NULL);
+
+	if (probe < 0) {
+		printf("SKIP: no permission to create BPF maps: %s\n", strerror(errno));
+		return 77;
+	}
+	libbpf_set_print(silent);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
