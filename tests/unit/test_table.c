@@ -330,10 +330,10 @@ static void a_file_over_a_limit_is_refused_by_name(void **state)
 		  { 1000000, 256 << 20, 1 << 22 },
 		  "test: its CFI takes more than the 1 ms of CPU time a file may take" },
 		{ "memory",
-		  { 2000000000, 1 << 20, 1 << 22 },
+		  { UINT64_MAX, 1 << 20, 1 << 22 },
 		  "test: its CFI needs more than the 1 MiB of memory a file may take" },
 		{ "rows",
-		  { 2000000000, 256 << 20, 1000 },
+		  { UINT64_MAX, 256 << 20, 1000 },
 		  "test: its CFI has more than the 1000 rows a file may have" },
 	};
 	struct cfi_builder b;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows for a procedure linkage table without FDE, made from its instructions. */
+#include "cmocka_all.h"
+
+#include "tests/support/cfi_builder.h"
+#include "tests/support/elf_builder.h"
+#include "unwind/arch_x86_64.h"
+
+/* push link_map(%rip); jmp *resolver(%rip); nopl 0(%rax) */
+#define HEADER "\xff\x35\x01\x02\x03\x04\xff\x25\x05\x06\x07\x08\x0f\x1f\x40\x00"
+/* The same as ld.bfd writes it with bnd prefixes. */
+#define HEADER_BND "\xff\x35\x01\x02\x03\x04\xf2\xff\x25\x05\x06\x07\x08\x0f\x1f\x00"
+/* jmp *got(%rip); push $0; jmp header */
+#define LAZY "\xff\x25\x01\x02\x03\x04\x68\x00\x00\x00\x00\xe9\xe0\xff\xff\xff"
+/* endbr64; push $0; bnd jmp header; nop */
+#define LAZY_IBT "\xf3\x0f\x1e\xfa\x68\x00\x00\x00\x00\xf2\xe9\xe1\xff\xff\xff\x90"
+/* endbr64; push $0; jmp header; xchg %ax,%ax, as ld.lld writes it */
+#define LAZY_LLD "\xf3\x0f\x1e\xfa\x68\x00\x00\x00\x00\xe9\xe2\xff\xff\xff\x66\x90"
+/* .plt.sec: endbr64; bnd jmp *got(%rip); nopl */
+#define JUMP_IBT "\xf3\x0f\x1e\xfa\xf2\xff\x25\x01\x02\x03\x04\x0f\x1f\x44\x00\x00"
+/* .plt.got: jmp *got(%rip); xchg %ax,%ax; padding */
+#define JUMP "\xff\x25\x01\x02\x03\x04\x66\x90\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc"
+/* ld.lld -z retpolineplt: not known */
+#define RETPOLINE "\x4c\x8b\x1d\x01\x02\x03\x04\xe8\x01\x02\x03\x04\xe9\x01\x02\x03"
+
+static void entries_are_known_by_their_instructions(void **state)
+{
+	static const struct {
+		const char *what;
+		const uint8_t *code;
+		size_t size;
+		const char *want;
+	} cases[] = {
+		{ "header", BYTES(HEADER), "0-6 r7+16\n6-10 r7+24\n" },
+		{ "header, bnd", BYTES(HEADER_BND), "0-6 r7+16\n6-10 r7+24\n" },
+		{ "lazy entry", BYTES(LAZY), "0-10 plt:11\n" },
+		{ "lazy entry under IBT", BYTES(LAZY_IBT), "0-10 plt:9\n" },
+		{ "lazy entry under IBT, ld.lld", BYTES(LAZY_LLD), "0-10 plt:9\n" },
+		{ ".plt.sec", BYTES(JUMP_IBT), "0-10 r7+8\n" },
+		{ ".plt.got", BYTES(JUMP), "0-10 r7+8\n" },
+		{ "equal entries share a row", BYTES(HEADER LAZY LAZY LAZY),
+		  "0-6 r7+16\n6-10 r7+24\n10-40 plt:11\n" },
+		{ "entries with another literal do not", BYTES(LAZY LAZY_IBT),
+		  "0-10 plt:11\n10-20 plt:9\n" },
+		{ "what is not known has no row", BYTES(LAZY RETPOLINE LAZY),
+		  "0-10 plt:11\n20-30 plt:11\n" },
+		{ "half an entry", BYTES("\xff\x25\x01\x02\x03\x04\x68\x00"), "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_row rows[16];
+		size_t nr = arch_plt_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows);
+		char text[512] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		for (size_t row = 0; row < nr; row++)
+			cfi_builder_row_text(&rows[row], out);
+		fclose(out);
+		if (strcmp(text, cases[i].want) != 0)
+			fail_msg("%s: got\n%s", cases[i].what, text);
+	}
+}
+
+static void entries_off_their_boundary_have_no_rows(void **state)
+{
+	struct cfi_row rows[ARCH_PLT_ROWS];
+
+	(void)state;
+	assert_int_equal(arch_plt_rows(BYTES(LAZY), CFI_BUILDER_TEXT + 8, rows), 0);
+}
+
+/* A file with .text and .plt behind it, and the FDEs of @b. */
+static struct table *table_of(const struct cfi_builder *b)
+{
+	static const uint8_t text[0x100];
+	struct elf_builder elf;
+	struct elf_file *file;
+	struct table *table;
+	struct fpl_err err;
+
+	elf_builder_init(&elf, ET_DYN);
+	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, CFI_BUILDER_TEXT, 0x1000, 0x1000);
+	elf_builder_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+			    CFI_BUILDER_TEXT, text, sizeof(text));
+	elf_builder_section(&elf, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+			    CFI_BUILDER_TEXT + 0x100, BYTES(HEADER LAZY LAZY));
+	if (b)
+		elf_builder_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, CFI_BUILDER_VADDR,
+				    b->bytes, b->size);
+	elf_builder_finish(&elf);
+	if (elf_file_from_memory(elf.bytes, elf.size, "plt", &file, &err) ||
+	    table_compile(file, NULL, &table_limits_default, &table, &err))
+		fail_msg("%s", err.msg);
+	elf_file_close(file);
+	elf_builder_fini(&elf);
+	return table;
+}
+
+static void a_plt_without_fde_gets_rows_and_one_with_keeps_its_own(void **state)
+{
+	const uint64_t plt = CFI_BUILDER_TEXT + 0x100;
+	struct cfi_builder b;
+	struct table *table = table_of(NULL);
+
+	(void)state;
+	assert_int_equal(table->stats.plt_bytes_synth, 0x30);
+	assert_int_equal(table_find(table, plt)->cfa_off, 16);
+	assert_int_equal(table_find(table, plt + 6)->cfa_off, 24);
+	assert_int_equal(table_find(table, plt + 0x2f)->cfa, FPL_CFA_PLT);
+	assert_int_equal(table_find(table, plt + 0x2f)->regs, 11 << 4 | 7);
+	assert_int_equal(table_find(table, plt + 0x30)->cfa, FPL_CFA_NONE);
+	table_destroy(table);
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, 0x110, BYTES("\x0e\x48"));
+	table = table_of(&b);
+	assert_int_equal(table->stats.plt_bytes_synth, 0x20);
+	assert_int_equal(table_find(table, plt)->cfa_off, 0x48);
+	assert_int_equal(table_find(table, plt + 0xf)->cfa_off, 0x48);
+	assert_int_equal(table_find(table, plt + 0x10)->cfa, FPL_CFA_PLT);
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_are_known_by_their_instructions),
+		cmocka_unit_test(entries_off_their_boundary_have_no_rows),
+		cmocka_unit_test(a_plt_without_fde_gets_rows_and_one_with_keeps_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
