@@ -11,6 +11,7 @@ SHT_SYMTAB = 2
 SHT_NOBITS = 8
 STT_NOTYPE = 0
 STT_FUNC = 2
+STT_GNU_IFUNC = 10
 
 
 class ElfNames:
@@ -53,7 +54,7 @@ class ElfNames:
                 continue
             for off in range(header[4], header[4] + header[5], 24):
                 name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", image, off)
-                if info & 15 in (STT_NOTYPE, STT_FUNC) and section and size:
+                if info & 15 in (STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC) and section and size:
                     functions.setdefault((value, value + size), set()).add(
                         text(headers[header[6]], name))
 
