@@ -256,7 +256,7 @@ static int set_targets(struct engine *engine, struct fpl_err *err)
 		code = kernel_side_target(&engine->kernel, (uint32_t)o->pids[i], FPL_TARGET_ACTIVE,
 					  err);
 		/* the side-band is open: what changes from here on is seen */
-		if (!code && tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], NULL))
+		if (!code && tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], true, NULL))
 			fpl_log(FPL_LOG_DEBUG, "pid %d: its mappings cannot be read yet",
 				(int)o->pids[i]);
 	}
@@ -548,6 +548,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, err);
+	if (!code && engine->options->target == ENGINE_TARGET_ALL)
+		tracker_adopt_all(&engine->tracker);
 	if (!code && engine->events.is_second_best)
 		fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling %s",
 			engine->events.name);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/tracker.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -370,19 +372,40 @@ bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t t
 	return changed;
 }
 
-int tracker_adopt(struct tracker *tracker, uint32_t pid, struct fpl_err *err)
+int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct fpl_err *err)
 {
 	struct process *process = processes_get(&tracker->processes, pid);
 
 	if (!process)
 		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", pid);
-	process->wanted = true;
+	process->wanted = process->wanted || wanted;
 
 	int code = scan_process(tracker, process, pid, err);
 
-	if (code == -ESRCH)
+	if (code && !wanted)
 		processes_remove(&tracker->processes, pid);
-	return code == -ENODATA ? 0 : code;
+	return code;
+}
+
+void tracker_adopt_all(struct tracker *tracker)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char *end;
+		unsigned long pid = strtoul(entry->d_name, &end, 10);
+		const struct process *known;
+
+		if (*end || !pid || pid > INT32_MAX)
+			continue;
+		known = processes_find(&tracker->processes, (uint32_t)pid);
+		/* what cannot be read is gone, or is no business of ours */
+		if (!known || !known->complete)
+			(void)!tracker_adopt(tracker, (uint32_t)pid, false, NULL);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 static void rescan_one(struct process *process, void *ctx)

@@ -65,8 +65,18 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
  * that. Returns true if mappings came to light. */
 bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid);
 
-/* Begin to follow a process that runs already. Errors: -ESRCH it does not exist. */
-FPL_MUST_CHECK int tracker_adopt(struct tracker *tracker, uint32_t pid, struct fpl_err *err);
+/*
+ * Begin to follow a process that runs already; @wanted: with tables, for it is a target. Errors:
+ * -ESRCH it does not exist; -ENODATA it has no memory (a kernel thread); else as proc_maps_read.
+ */
+FPL_MUST_CHECK int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted,
+				 struct fpl_err *err);
+
+/*
+ * Read the mappings of every process there is, so that those which end or fork before their first
+ * sample was looked at are known. Cost: about 0.5 ms per process.
+ */
+void tracker_adopt_all(struct tracker *tracker);
 
 /* Publish what changed since the last call; rescan everything if records were lost. */
 void tracker_flush(struct tracker *tracker);
