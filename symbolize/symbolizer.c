@@ -199,17 +199,34 @@ static char *readable(const struct symbolizer *sym, char *raw)
 	return demangled;
 }
 
+/* The object with its tables read, or NULL where @id was never registered. */
+static struct object *find_object(struct symbolizer *sym, uint32_t id)
+{
+	if (id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path)
+		return NULL;
+	read_tables(sym, &sym->objects[id - 1]);
+	return &sym->objects[id - 1];
+}
+
+bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
+		    const struct elf_file **ret_debug)
+{
+	const struct object *object = find_object(sym, id);
+
+	if (!object || !object->elf)
+		return false;
+	*ret = object->elf;
+	*ret_debug = object->debug;
+	return true;
+}
+
 void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr, struct symbol *ret)
 {
 	struct symtab_match match;
-	struct object *object;
+	struct object *object = find_object(sym, id);
 
 	*ret = (struct symbol){ .name = NULL };
-	if (id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path)
-		return;
-	object = &sym->objects[id - 1];
-	read_tables(sym, object);
-	if (!object->tab || !symtab_find(object->tab, lookup_vaddr, &match))
+	if (!object || !object->tab || !symtab_find(object->tab, lookup_vaddr, &match))
 		return;
 	if (!name_cache_find(&object->names, match.idx, &ret->name))
 		ret->name = name_cache_add(&object->names, match.idx,

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+struct elf_file;
 struct symbolizer;
 
 struct symbolizer_options {
@@ -40,6 +41,14 @@ FPL_MUST_CHECK int symbolizer_add_object(struct symbolizer *sym, uint32_t id, in
  */
 void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
 		     struct symbol *ret);
+
+/*
+ * The file of object @id as opened for its symbols, and its separate debug file (NULL where there
+ * is none): for what else their bytes tell. Returns false where the file cannot be read. Both are
+ * owned by the symbolizer.
+ */
+bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
+		    const struct elf_file **ret_debug);
 
 /* Name the kernel code at @addr (from /proc/kallsyms, read once). */
 void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret);

@@ -7,10 +7,11 @@ set -eu
 cd "$(dirname "$0")/.."
 
 ./tools/setup.sh build
-cmake --preset release -DBUILD_TESTING=OFF
-cmake --build --preset release --target fpless
+# A folder of its own: build/release stays one with tests.
+cmake --preset release -B build/quickstart -DBUILD_TESTING=OFF
+cmake --build build/quickstart --target fpless
 
-set -- build/release/fpless profile -F 999 -- perl tools/most-used-words.pl src unwind symbolize
+set -- build/quickstart/fpless profile -F 999 -- perl tools/most-used-words.pl src unwind symbolize
 printf '\n+ %s\n\n' "$*"
 [ "$(id -u)" = 0 ] || set -- sudo "$@"
 exec "$@"

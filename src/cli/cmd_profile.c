@@ -99,23 +99,6 @@ static int open_sinks(const struct sampling_options *options, struct sinks *sink
 	return error;
 }
 
-static int write_sink(const struct sink *sink, struct names *names, const struct merged *merged,
-		      uint64_t *ret_shown, struct fpl_err *err)
-{
-	switch (sink->format) {
-	case SAMPLING_FORMAT_FOLDED:
-		*ret_shown = folded_write(sink->file.stream, names, merged);
-		return 0;
-	case SAMPLING_FORMAT_TEXT:
-		return text_report_write(sink->file.stream, names, merged, ret_shown, err);
-	case SAMPLING_FORMAT_JSONL:
-		return jsonl_write(sink->file.stream, names, ret_shown, err);
-	case SAMPLING_FORMAT_COUNT:
-	default:
-		abort();
-	}
-}
-
 static void cleanup_names(struct names *names)
 {
 	names_fini(names);
@@ -126,6 +109,32 @@ static void cleanup_merged(struct merged *merged)
 	merged_fini(merged);
 }
 
+/* Write one output in its format. *ret_shown is the sum of the counts written. */
+static int write_sink(const struct sink *sink, const struct profile *profile,
+		      struct symbolizer *symbolizer, const struct sampling_options *options,
+		      uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(cleanup_names) struct names names;
+	CLEANUP(cleanup_merged) struct merged merged = { 0 };
+	FILE *to = sink->file.stream;
+	const struct names_options names_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = sink->format == SAMPLING_FORMAT_TEXT,
+	};
+
+	if (names_init(&names, profile, symbolizer, &names_options))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	if (sink->format == SAMPLING_FORMAT_JSONL)
+		return jsonl_write(to, &names, ret_shown, err);
+	if (merge_stacks(&names, options->delimited, &merged, err))
+		return -ENOMEM;
+	if (sink->format == SAMPLING_FORMAT_TEXT)
+		return text_report_write(to, &names, &merged, ret_shown, err);
+	*ret_shown = folded_write(to, &names, &merged);
+	return 0;
+}
+
 /*
  * Write and commit every output. *ret_shown is what the writers showed; they have to agree. A
  * failed output does not keep the others from being written. Returns an enum cli_exit.
@@ -134,23 +143,15 @@ static int write_sinks(struct sinks *sinks, const struct profile *profile,
 		       struct symbolizer *symbolizer, const struct sampling_options *options,
 		       uint64_t *ret_shown)
 {
-	CLEANUP(cleanup_names) struct names names;
-	CLEANUP(cleanup_merged) struct merged merged = { 0 };
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
 
 	*ret_shown = profile_shown(profile);
-	names_init(&names, profile, symbolizer,
-		   &(struct names_options){ options->annotate, options->origin });
-	if (merge_stacks(&names, options->delimited, &merged, &err)) {
-		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-		return CLI_EXIT_OUTPUT;
-	}
 	for (size_t i = 0; i < sinks->nr; i++) {
 		struct output_file *file = &sinks->list[i].file;
 		uint64_t shown = 0;
 
-		if (write_sink(&sinks->list[i], &names, &merged, &shown, &err)) {
+		if (write_sink(&sinks->list[i], profile, symbolizer, options, &shown, &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
 			output_file_abort(file);
 			status = CLI_EXIT_OUTPUT;

@@ -127,7 +127,7 @@ int jsonl_write(FILE *to, struct names *names, uint64_t *ret_shown, struct fpl_e
 	write_meta(to, profile);
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		if (write_stack(to, names, &profile->stacks[i]))
-			return fpl_fail(err, -ENOMEM, "output: out of memory for names");
+			return fpl_fail(err, -ENOMEM, "out of memory for names");
 		shown += profile->stacks[i].count;
 	}
 

@@ -115,15 +115,14 @@ int merge_stacks(struct names *names, bool delimited, struct merged *ret, struct
 	AUTO_FREE uint32_t *ids = reallocarray(NULL, room, sizeof(*ids));
 	AUTO_FREE struct merged_stack *stacks = calloc(profile->nr_stacks + 1, sizeof(*stacks));
 	if (!ids || !stacks)
-		return fpl_fail(err, -ENOMEM, "output: out of memory for %zu stacks",
-				profile->nr_stacks);
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", profile->nr_stacks);
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		struct merged_stack *stack = &stacks[i];
 
 		stack->count = profile->stacks[i].count;
 		stack->ids = ids + at;
 		if (line_ids(names, &profile->stacks[i], delimited, ids + at, &stack->nr))
-			return fpl_fail(err, -ENOMEM, "output: out of memory for names");
+			return fpl_fail(err, -ENOMEM, "out of memory for names");
 		at += stack->nr;
 	}
 	qsort(stacks, profile->nr_stacks, sizeof(*stacks), compare_ids);

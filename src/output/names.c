@@ -19,8 +19,8 @@ struct names_slot {
 	struct frame_name name;
 };
 
-void names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
-		const struct names_options *options)
+int names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
+	       const struct names_options *options)
 {
 	*names = (struct names){
 		.profile = profile,
@@ -28,10 +28,14 @@ void names_init(struct names *names, const struct profile *profile, struct symbo
 		.options = *options,
 	};
 	strings_init(&names->strings);
+	return options->by_function
+		       ? functions_init(&names->functions, symbolizer, profile->nr_objects)
+		       : 0;
 }
 
 void names_fini(struct names *names)
 {
+	functions_fini(&names->functions);
 	strings_fini(&names->strings);
 	free(names->slots);
 }
@@ -111,11 +115,12 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 	const char *path = NULL;
 	struct symbol symbol = { 0 };
 	bool exact = frame_is_exact(frame);
+	uint64_t addr = frame_addr(frame);
+	uint64_t lookup_pc = frame_lookup_pc(addr, exact);
 
 	if (object > 0 && object <= names->profile->nr_objects) {
 		path = names->profile->objects[object - 1].path;
-		symbolizer_user(names->symbolizer, object,
-				frame_lookup_pc(frame_addr(frame), exact), &symbol);
+		symbolizer_user(names->symbolizer, object, lookup_pc, &symbol);
 	} else {
 		object = 0;
 	}
@@ -124,7 +129,13 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
 		.offset = symbol.offset + !exact,
 	};
-	return intern_frame(names, ret->symbol, path, frame_addr(frame), suffix, &ret->text);
+	if (!ret->symbol && path && names->options.by_function) {
+		const char *slash = strrchr(path, '/');
+
+		path = slash && slash[1] ? slash + 1 : path;
+		functions_start(&names->functions, object, lookup_pc, &addr);
+	}
+	return intern_frame(names, ret->symbol, path, addr, suffix, &ret->text);
 }
 
 static int name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "output/functions.h"
 #include "output/strings.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
@@ -16,6 +17,8 @@
 struct names_options {
 	bool annotate; /* _[k] behind kernel frames */
 	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+	/* For readers: code without a symbol is [file+0xstart of its function], not its address. */
+	bool by_function;
 };
 
 struct frame_name {
@@ -31,12 +34,14 @@ struct names {
 	struct symbolizer *symbolizer; /* borrowed */
 	struct names_options options;
 	struct strings strings;
-	struct names_slot *slots; /* owned [nr_slots], hash table by frame */
-	size_t nr_slots, nr;	  /* nr_slots: power of two */
+	struct functions functions; /* with by_function */
+	struct names_slot *slots;   /* owned [nr_slots], hash table by frame */
+	size_t nr_slots, nr;	    /* nr_slots: power of two */
 };
 
-void names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
-		const struct names_options *options);
+/* Errors: -ENOMEM; names_fini is safe then. */
+FPL_MUST_CHECK int names_init(struct names *names, const struct profile *profile,
+			      struct symbolizer *symbolizer, const struct names_options *options);
 void names_fini(struct names *names);
 
 /* Name a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */

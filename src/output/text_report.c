@@ -22,19 +22,19 @@ struct function {
 	size_t last_stack; /* index + 1 of the stack that counted it last: recursion counts once */
 };
 
-struct functions {
+struct function_table {
 	struct function *list; /* owned [nr] */
 	size_t *slots;	       /* owned [nr_slots]: index + 1, 0 is free */
 	size_t nr, room, nr_slots;
 };
 
-static void functions_fini(struct functions *functions)
+static void function_table_fini(struct function_table *functions)
 {
 	free(functions->list);
 	free(functions->slots);
 }
 
-static size_t *find_slot(const struct functions *functions, const struct function *key)
+static size_t *find_slot(const struct function_table *functions, const struct function *key)
 {
 	uint64_t hash =
 		((uint64_t)key->text << 32 | key->object << 1 | key->kernel) * 0x9e3779b97f4a7c15u;
@@ -50,7 +50,7 @@ static size_t *find_slot(const struct functions *functions, const struct functio
 	}
 }
 
-static int functions_grow(struct functions *functions)
+static int function_table_grow(struct function_table *functions)
 {
 	size_t nr_slots = functions->nr_slots ? 2 * functions->nr_slots : 1024;
 	struct function *list =
@@ -72,10 +72,10 @@ static int functions_grow(struct functions *functions)
 	return 0;
 }
 
-static int count_function(struct functions *functions, const struct function *key, size_t stack_idx,
-			  uint64_t count, bool leaf)
+static int count_function(struct function_table *functions, const struct function *key,
+			  size_t stack_idx, uint64_t count, bool leaf)
 {
-	if (functions->nr == functions->room && functions_grow(functions))
+	if (functions->nr == functions->room && function_table_grow(functions))
 		return -ENOMEM;
 
 	size_t *slot = find_slot(functions, key);
@@ -93,7 +93,7 @@ static int count_function(struct functions *functions, const struct function *ke
 }
 
 /* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
-static int count_stack(struct functions *functions, struct names *names, size_t stack_idx)
+static int count_stack(struct function_table *functions, struct names *names, size_t stack_idx)
 {
 	const struct profile_stack *stack = &names->profile->stacks[stack_idx];
 	size_t nr_frames = (size_t)stack->nr_user + stack->nr_kernel;
@@ -148,7 +148,7 @@ static void function_place(const struct names *names, const struct function *fun
 
 static int write_functions(FILE *to, struct names *names, uint64_t samples)
 {
-	CLEANUP(functions_fini) struct functions functions = { 0 };
+	CLEANUP(function_table_fini) struct function_table functions = { 0 };
 
 	for (size_t i = 0; i < names->profile->nr_stacks; i++)
 		if (count_stack(&functions, names, i))
@@ -199,7 +199,7 @@ int text_report_write(FILE *to, struct names *names, const struct merged *merged
 	fprintf(to, "%" PRIu64 " samples: %s at %" PRIu64 " Hz, %.1f s, %u CPUs\n", samples,
 		profile->event, profile->hz, (double)profile->duration_ns / 1e9, profile->nr_cpus);
 	if (write_functions(to, names, samples))
-		return fpl_fail(err, -ENOMEM, "output: out of memory for names");
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
 
 	fputs("\nHottest stacks (leaf first)\n", to);
 	size_t left = merged->nr;

@@ -204,7 +204,7 @@ struct rendering {
 static void rendering_begin(struct rendering *rendering, const struct names_options *options,
 			    bool delimited)
 {
-	names_init(&rendering->names, &profile, symbolizer, options);
+	assert_int_equal(names_init(&rendering->names, &profile, symbolizer, options), 0);
 	assert_int_equal(merge_stacks(&rendering->names, delimited, &rendering->merged, NULL), 0);
 	rendering->to = open_memstream(&rendering->text, &rendering->size);
 	assert_non_null(rendering->to);
@@ -464,7 +464,7 @@ static void a_stack_of_2048_frames_is_written_whole(void **state)
 		deep[i] = FRAME(1, 0x1105);
 	one.stacks = &stack;
 	one.nr_stacks = 1;
-	names_init(&names, &one, symbolizer, &(struct names_options){ 0 });
+	assert_int_equal(names_init(&names, &one, symbolizer, &(struct names_options){ 0 }), 0);
 	assert_int_equal(merge_stacks(&names, false, &merged, NULL), 0);
 	FILE *to = open_memstream(&text, &size);
 	assert_int_equal(folded_write(to, &names, &merged), 1);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where functions without a symbol begin: at the start of their FDE. For readers who want one entry
+ * per function of a stripped program.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "symbolize/symbolizer.h"
+
+struct function_range {
+	uint64_t start, end; /* vaddr, [start, end) */
+};
+
+struct function_object {
+	bool read;
+	struct function_range *ranges; /* owned [nr], ascending start */
+	size_t nr, room;
+};
+
+struct functions {
+	struct symbolizer *symbolizer;	 /* borrowed */
+	struct function_object *objects; /* owned [nr_objects], by id - 1 */
+	size_t nr_objects;
+};
+
+/* @nr_objects: ids are 1..nr_objects. Errors: -ENOMEM. */
+FPL_MUST_CHECK int functions_init(struct functions *functions, struct symbolizer *symbolizer,
+				  size_t nr_objects);
+void functions_fini(struct functions *functions);
+
+/*
+ * Find the start of the function of object @id that holds @vaddr. Returns false where no FDE covers
+ * it. Cost: the first question of an object lists its FDEs.
+ */
+bool functions_start(struct functions *functions, uint32_t id, uint64_t vaddr, uint64_t *ret);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code without a symbol is grouped by its FDE; judged on this very program. */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/functions.h"
+
+__attribute__((noinline)) static int some_function(int a)
+{
+	char text[32];
+
+	/* Long enough for an inside that is not its entry. */
+	snprintf(text, sizeof(text), "%d", a);
+	return text[0] + a;
+}
+
+static int first_base(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(uint64_t *)ctx = info->dlpi_addr;
+	return 1; /* the program itself comes first */
+}
+
+static uint64_t vaddr_of(int (*function)(int))
+{
+	uint64_t base = 0;
+
+	dl_iterate_phdr(first_base, &base);
+	return (uint64_t)(uintptr_t)function - base;
+}
+
+static struct symbolizer *with_this_program(void)
+{
+	struct symbolizer *symbolizer;
+	struct fpl_err err;
+	AUTO_FD int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err),
+			 0);
+	assert_int_equal(symbolizer_add_object(symbolizer, 1, fd, NULL, 0, "/bin/self", &err), 0);
+	return symbolizer;
+}
+
+static void an_address_inside_a_function_finds_its_start(void **state)
+{
+	struct symbolizer *symbolizer = with_this_program();
+	uint64_t vaddr = vaddr_of(some_function), start = 0;
+	struct functions functions;
+
+	(void)state;
+	assert_int_equal(some_function(7), '7' + 7);
+	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
+	assert_true(functions_start(&functions, 1, vaddr, &start));
+	assert_true(start == vaddr);
+	assert_true(functions_start(&functions, 1, vaddr + 5, &start));
+	assert_true(start == vaddr);
+	assert_true(!functions_start(&functions, 1, vaddr - 1, &start) || start < vaddr);
+	functions_fini(&functions);
+	symbolizer_destroy(symbolizer);
+}
+
+static void what_no_fde_covers_has_no_start(void **state)
+{
+	struct symbolizer *symbolizer = with_this_program();
+	struct functions functions;
+	uint64_t start = 77;
+
+	(void)state;
+	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
+	assert_false(functions_start(&functions, 1, 0, &start));
+	assert_false(functions_start(&functions, 1, UINT64_MAX, &start));
+	assert_false(functions_start(&functions, 0, 0, &start));
+	assert_false(functions_start(&functions, 2, 0, &start)); /* never registered */
+	assert_false(functions_start(&functions, 3, 0, &start));
+	assert_int_equal(start, 77);
+	functions_fini(&functions);
+	symbolizer_destroy(symbolizer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_address_inside_a_function_finds_its_start),
+		cmocka_unit_test(what_no_fde_covers_has_no_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
