@@ -231,7 +231,7 @@ _Static_assert(sizeof(struct fpl_mapping) == 32, "fpl_mapping is map ABI");
  * sample. */
 struct fpl_proc {
 	__u64 gen;	/* unique per program image: bumped by exec and fork */
-	__u64 mm;	/* address of its mm_struct; 0: not yet known; never dereferenced */
+	__u64 mm;	/* address of its mm_struct; never dereferenced */
 	__u64 start_ns; /* start_boottime of the leader */
 	/* Snapshots for an address in no known mapping: a budget per mapset version. */
 	__u64 retry_ns; /* of the last one */
