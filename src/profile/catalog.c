@@ -30,7 +30,7 @@ struct catalog {
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
-	size_t nr_refusals, nr_refused;
+	size_t nr_refusals, nr_refused, nr_without_fd;
 	uint32_t nr_slots;
 	struct symbolizer *symbolizer; /* borrowed */
 	struct object *vdso;	       /* borrowed from objects */
@@ -104,6 +104,15 @@ size_t catalog_nr_refused(const struct catalog *catalog)
 /* Says once per path that what is mapped there has no table and no names. */
 static struct object *refuse(struct catalog *catalog, const char *path, const struct fpl_err *why)
 {
+	if (why->code == -EMFILE || why->code == -ENFILE) {
+		/* no fault of the file: one line for all of them */
+		if (catalog->nr_without_fd++ == 0)
+			fpl_log(FPL_LOG_WARN,
+				"%s: raise the limit (ulimit -n): frames of further objects stay "
+				"addresses",
+				why->msg);
+		return NULL;
+	}
 	for (size_t i = 0; i < catalog->nr_refusals; i++) {
 		if (strcmp(catalog->refusals[i], path) == 0)
 			return NULL;

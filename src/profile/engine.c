@@ -24,6 +24,7 @@
 #include "profile/usage.h"
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
+#define STACK_MEMORY_DEFAULT (4ull << 20)
 #define STACK_STORE_MIN	     (64ull << 20)
 #define NS_PER_MS	     1000000ull
 
@@ -42,7 +43,8 @@
 enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA };
 
 struct engine {
-	const struct engine_options *options;
+	struct engine_options given;	      /* with the defaults filled in */
+	const struct engine_options *options; /* the same, for reading */
 	struct command command;
 	struct events events;
 	struct kernel_side kernel;
@@ -193,9 +195,8 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	int code = catalog_create(engine->kernel.nr_objects, o->symbolizer, &engine->catalog, err);
 
 	if (!code)
-		code = tables_init(&engine->tables,
-				   o->table_memory ? o->table_memory : TABLE_MEMORY_DEFAULT,
-				   kernel_side_make_chunk, &engine->kernel, err);
+		code = tables_init(&engine->tables, o->table_memory, kernel_side_make_chunk,
+				   &engine->kernel, err);
 	if (code)
 		return code;
 	engine->has_tables = true;
@@ -585,7 +586,12 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 
 	if (!engine)
 		return fpl_fail(err, -ENOMEM, "out of memory");
-	engine->options = options;
+	engine->given = *options;
+	if (!engine->given.table_memory)
+		engine->given.table_memory = TABLE_MEMORY_DEFAULT;
+	if (!engine->given.stack_memory)
+		engine->given.stack_memory = STACK_MEMORY_DEFAULT;
+	engine->options = &engine->given;
 	engine->began_ns = options->started_ns ? options->started_ns : usage_monotonic_ns();
 	engine->signal_fd = engine->epoll_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };

@@ -14,11 +14,10 @@
 #include "fpless.skel.h"
 #include "profile/tables.h"
 
-#define NR_OBJECTS	     8192u  /* a desktop maps about 1,000 files executable; 64 bytes each */
-#define NR_MAPPINGS	     65536u /* 1,000 processes with 60 mappings; 32 bytes each */
-#define RING_BYTES	     (4u << 20)
-#define STACK_MEMORY_DEFAULT (4u << 20)
-#define STACK_BYTES	     112u /* an element of `stacks` with its bucket, as the kernel charges */
+#define NR_OBJECTS  8192u  /* a desktop maps about 1,000 files executable; 64 bytes each */
+#define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
+#define RING_BYTES  (4u << 20)
+#define STACK_BYTES 112u /* an element of `stacks` with its bucket, as the kernel charges */
 
 /* Errors with a meaning of their own for the caller of engine_run. */
 static int cannot_run(int code)
@@ -92,9 +91,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 static int size_maps(struct fpless_bpf *skel, const struct engine_options *options,
 		     struct kernel_side *kernel)
 {
-	uint64_t stack_memory =
-		options->stack_memory ? options->stack_memory : STACK_MEMORY_DEFAULT;
-	uint64_t nr_stacks = stack_memory / STACK_BYTES;
+	uint64_t nr_stacks = options->stack_memory / STACK_BYTES;
 	int code = 0;
 
 	if (nr_stacks < 1)
@@ -201,8 +198,8 @@ int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
 	if (code)
 		return code;
 	kernel.nr_chunks = nr_chunks ? (uint32_t)nr_chunks : 1;
-	kernel.chunk_fds = calloc(kernel.nr_chunks, sizeof(int));
-	if (!kernel.chunk_fds)
+	kernel.chunks = calloc(kernel.nr_chunks, sizeof(void *));
+	if (!kernel.chunks)
 		return fpl_fail(err, -ENOMEM, "table pool: out of memory");
 	code = load(&kernel, options, weight_ns, err);
 	if (!code)
@@ -227,11 +224,11 @@ void kernel_side_close(struct kernel_side *kernel)
 	for (size_t i = 0; i < kernel->nr_links; i++)
 		bpf_link__destroy(kernel->links[i]);
 	ring_buffer__free(kernel->ring);
-	for (uint32_t i = 0; kernel->chunk_fds && i < kernel->nr_chunks; i++) {
-		if (kernel->chunk_fds[i])
-			close(kernel->chunk_fds[i]);
+	for (uint32_t i = 0; kernel->chunks && i < kernel->nr_chunks; i++) {
+		if (kernel->chunks[i])
+			munmap(kernel->chunks[i], FPL_CHUNK_SIZE);
 	}
-	free(kernel->chunk_fds);
+	free(kernel->chunks);
 	if (kernel->objects)
 		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
 	if (kernel->mappings)
@@ -274,6 +271,25 @@ bool kernel_side_drain(struct kernel_side *kernel)
 	return ring_buffer__consume(kernel->ring) != -EBUSY;
 }
 
+/* What the kernel charges for the map at @fd, bytes. */
+static uint64_t memlock_of(int fd)
+{
+	char line[128];
+	unsigned long long bytes = 0;
+
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
+
+	FILE *file = fopen(line, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)
 {
 	struct kernel_side *kernel = ctx;
@@ -296,7 +312,9 @@ int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_er
 		munmap(p, FPL_CHUNK_SIZE);
 		return fpl_fail(err, code, "a chunk of 1 MiB: %s", strerror(-code));
 	}
-	kernel->chunk_fds[number] = TAKE_FD(fd);
+	/* the outer map and the mapping hold it: no descriptor is needed any more */
+	kernel->chunks_bytes += memlock_of(fd);
+	kernel->chunks[number] = p;
 	*ret = p;
 	return 0;
 }
@@ -419,33 +437,11 @@ int kernel_side_stacks(const struct kernel_side *kernel,
 	return 0;
 }
 
-static uint64_t memlock_of(int fd)
-{
-	char line[128];
-	unsigned long long bytes = 0;
-
-	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
-
-	FILE *file = fopen(line, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "memlock: %llu", &bytes) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return bytes;
-}
-
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
 {
 	const struct bpf_map *map;
-	uint64_t bytes = 0;
+	uint64_t bytes = kernel->chunks_bytes;
 
 	bpf_object__for_each_map(map, kernel->skel->obj) bytes += memlock_of(bpf_map__fd(map));
-	for (uint32_t i = 0; i < kernel->nr_chunks; i++) {
-		if (kernel->chunk_fds[i])
-			bytes += memlock_of(kernel->chunk_fds[i]);
-	}
 	return bytes;
 }

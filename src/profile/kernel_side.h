@@ -27,8 +27,9 @@ struct kernel_side {
 	uint32_t nr_objects;
 	struct fpl_mapping *mappings; /* likewise */
 	uint32_t nr_mappings, nr_mapsets;
-	int *chunk_fds; /* owned [nr_chunks]; 0: not made */
+	void **chunks; /* owned [nr_chunks], FPL_CHUNK_SIZE bytes mapped; NULL: not made */
 	uint32_t nr_chunks;
+	uint64_t chunks_bytes;			       /* charged for them */
 	struct ring_buffer *ring;		       /* owned */
 	struct bpf_link *links[KERNEL_SIDE_LINKS_MAX]; /* owned [nr_links] */
 	size_t nr_links;

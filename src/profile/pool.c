@@ -63,7 +63,8 @@ int pool_add(struct pool *pool, const struct table *table, uint32_t *ret_first, 
 	int code = space_alloc(&pool->space, units, 1, UNITS_PER_CHUNK, &unit);
 
 	if (code)
-		return fpl_fail(err, code, "no room for a table of %u bytes", size);
+		return fpl_fail(err, code, "no room for a table of %u bytes within --table-memory",
+				size);
 
 	uint32_t first = unit * POOL_UNIT;
 

@@ -117,8 +117,7 @@ static void publish_table(struct tables *tables, struct object *object, const st
 		object->state = OBJECT_REFUSED;
 		tables->nr_refused++;
 		tables->changed = true;
-		fpl_log(FPL_LOG_WARN, "%s: %s within --table-memory: its frames are no_table",
-			object->path, err.msg);
+		fpl_log(FPL_LOG_WARN, "%s: %s: its frames are no_table", object->path, err.msg);
 		return;
 	}
 	object->state = OBJECT_READY;
