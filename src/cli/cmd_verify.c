@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "verify/file_list.h"
+#include "verify/verify_file.h"
 #include "verify/verify_pool.h"
 
 enum { WORKERS_MAX = 256, DEFAULT_TIMEOUT_S = 120 };
@@ -225,6 +226,7 @@ static int run(const struct options *options)
 	const struct verify_pool_options pool = {
 		.nr_workers = options->nr_workers,
 		.timeout_ns = options->timeout_ns,
+		.judge = verify_file,
 		.done = job_done,
 		.ctx = &printer,
 	};

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "verify/verify_file.h"
 
 struct worker {
 	pid_t pid; /* 0: none */
@@ -88,7 +87,7 @@ static _Noreturn void worker_main(const struct pool *pool, int fd)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (report != NULL && read_all(fd, &job, sizeof(job))) {
-		verify_file(pool->jobs[job].path, report);
+		pool->options->judge(pool->jobs[job].path, report);
 		if (!write_all(fd, report, sizeof(*report)))
 			break;
 	}

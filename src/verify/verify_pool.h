@@ -16,15 +16,17 @@ struct verify_job {
 struct verify_pool_options {
 	unsigned int nr_workers; /* 1 or more */
 	uint64_t timeout_ns;	 /* wall-clock time one file may take */
+	/* Judges one file, in a worker process: verify_file. */
+	void (*judge)(const char *path, struct report *ret);
 	/* Called in the caller's process whenever a job is done, in any order; may be NULL. */
 	void (*done)(struct verify_job *job, void *ctx);
 	void *ctx;
 };
 
 /*
- * Run verify_file on every job, in the order given, and set its report. A worker that dies or runs
- * over the time yields REPORT_FAILED with a message and is replaced. Errors: -ENOMEM; errors of
- * socketpair(2), fork(2) and poll(2).
+ * Run options->judge on every job, in the order given, and set its report. A worker that dies or
+ * runs over the time yields REPORT_FAILED with a message and is replaced. Errors: -ENOMEM; errors
+ * of socketpair(2), fork(2) and poll(2).
  */
 FPL_MUST_CHECK int verify_pool_run(struct verify_job *jobs, size_t nr_jobs,
 				   const struct verify_pool_options *options, struct fpl_err *err);
