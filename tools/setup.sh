@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: setup.sh [build|test] [--list]
+# usage: setup.sh [build|test|bench] [--list]
 # Install what is missing on Debian 12: `build` (default) is enough to build and run fpless; `test`
-# adds the test libraries and the programs that tests and benchmarks sample. --list only prints
-# the packages.
+# adds the test libraries and the tools that make the fixtures; `bench` adds the programs that the
+# benchmarks sample, and perf. --list only prints the packages.
 set -eu
 
 build='
@@ -14,21 +14,25 @@ test='
 	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 perl python3
 	util-linux
 '
+bench='
+	bc coreutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3 xz-utils zstd
+'
 
 group=build
 list=
 for arg in "$@"; do
 	case $arg in
-	build | test) group=$arg ;;
+	build | test | bench) group=$arg ;;
 	--list) list=1 ;;
 	*)
-		echo "usage: setup.sh [build|test] [--list]" >&2
+		echo "usage: setup.sh [build|test|bench] [--list]" >&2
 		exit 1
 		;;
 	esac
 done
 wanted=$build
-[ "$group" = build ] || wanted="$build $test"
+[ "$group" = build ] || wanted="$wanted $test"
+[ "$group" != bench ] || wanted="$wanted $bench"
 # shellcheck disable=SC2086
 wanted=$(printf '%s\n' $wanted | sort -u)
 
