@@ -72,15 +72,19 @@ FPL_MUST_CHECK static inline int image_row(struct image *image, uint64_t vaddr, 
 }
 
 /*
- * Rows follow from @start on. A gap behind what was added before of at most IMAGE_GAP_MAX bytes
- * (padding between functions) continues the row before it, a larger one is without a rule. Errors:
- * -ENOMEM, -EFBIG.
+ * Rows follow from @start on. A gap behind what was added before continues the row before it where
+ * it can be the padding that aligns @start: at most IMAGE_GAP_MAX bytes, and fewer than @start's
+ * alignment. Any other is without a rule: hand-written code ends its FDE on purpose (the system
+ * call in glibc's clone3, which the child returns from on another stack). Errors: -ENOMEM, -EFBIG.
  */
 enum { IMAGE_GAP_MAX = 15 };
 FPL_MUST_CHECK static inline int image_begin(struct image *image, uint64_t start,
 					     struct fpl_err *err)
 {
-	if (start - image->end <= IMAGE_GAP_MAX)
+	uint64_t gap = start - image->end;
+	uint64_t align = start & -start;
+
+	if (gap == 0 || (gap <= IMAGE_GAP_MAX && gap < align))
 		return 0;
 	return image_row(image, image->end, 0, err);
 }

@@ -54,37 +54,44 @@ static int off_at(const struct table *table, uint64_t vaddr)
 	return rule->cfa == FPL_CFA_NONE ? -1 : rule->cfa_off;
 }
 
-static void small_gaps_between_fdes_continue_the_rule_before(void **state)
+static void a_gap_continues_the_rule_before_where_it_aligns_what_follows(void **state)
 {
 	static const struct {
 		const char *what;
-		uint64_t gap;
+		uint64_t end, start; /* of the gap, from the start of the text */
 		int in_gap;
 	} cases[] = {
-		{ "none", 0, 24 },
-		{ "one byte", 1, 16 },
-		{ "15 bytes", 15, 16 },
-		{ "16 bytes", 16, -1 },
+		{ "none", 0x30, 0x30, 24 },
+		{ "one byte up to 2", 0x31, 0x32, 16 },
+		{ "15 bytes up to 16", 0x31, 0x40, 16 },
+		{ "16 bytes", 0x30, 0x40, -1 },
+		{ "31 bytes up to 32", 0x41, 0x60, -1 },
+		{ "3 bytes up to 4", 0x31, 0x34, 16 },
+		{ "5 bytes up to 4", 0x2f, 0x34, -1 },
+		{ "glibc's clone3: 10 bytes up to an odd address", 0x37, 0x41, -1 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t end = TEXT + cases[i].end, start = TEXT + cases[i].start;
 		struct cfi_builder b;
 
 		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 		cfi_builder_usual_cie(&b);
-		cfi_builder_fde(&b, TEXT + 0x20, 0x10, BYTES("\x0e\x10"));
-		cfi_builder_fde(&b, TEXT + 0x30 + cases[i].gap, 0x10, BYTES("\x0e\x18"));
+		cfi_builder_fde(&b, TEXT + 0x20, end - (TEXT + 0x20), BYTES("\x0e\x10"));
+		cfi_builder_fde(&b, start, 0x10, BYTES("\x0e\x18"));
 
 		struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
 
-		if (off_at(table, TEXT + 0x30) != cases[i].in_gap)
-			fail_msg("%s: %d", cases[i].what, off_at(table, TEXT + 0x30));
+		if (off_at(table, end) != cases[i].in_gap ||
+		    (start > end && off_at(table, start - 1) != cases[i].in_gap))
+			fail_msg("%s: %d", cases[i].what, off_at(table, end));
 		assert_int_equal(off_at(table, TEXT + 0x1f), -1);
 		assert_int_equal(off_at(table, TEXT + 0x20), 16);
-		assert_int_equal(off_at(table, TEXT + 0x30 + cases[i].gap), 24);
-		assert_int_equal(off_at(table, TEXT + 0x3f + cases[i].gap), 24);
-		assert_int_equal(off_at(table, TEXT + 0x40 + cases[i].gap), -1);
+		assert_int_equal(off_at(table, end - 1), 16);
+		assert_int_equal(off_at(table, start), 24);
+		assert_int_equal(off_at(table, start + 0xf), 24);
+		assert_int_equal(off_at(table, start + 0x10), -1);
 		table_destroy(table);
 		cfi_builder_fini(&b);
 	}
@@ -389,7 +396,7 @@ static void text_beyond_a_table_is_refused_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_gaps_between_fdes_continue_the_rule_before),
+		cmocka_unit_test(a_gap_continues_the_rule_before_where_it_aligns_what_follows),
 		cmocka_unit_test(no_rule_runs_over_a_bad_instruction),
 		cmocka_unit_test(rules_go_on_over_page_boundaries),
 		cmocka_unit_test(pages_of_any_density_answer_every_pc),
