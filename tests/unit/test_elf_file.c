@@ -313,6 +313,32 @@ static void build_id_is_found_in_a_section_where_no_segment_has_it(void **state)
 	elf_builder_fini(&b);
 }
 
+static void build_id_is_the_first_one_in_a_note_segment(void **state)
+{
+	static const struct {
+		uint32_t type;
+		uint8_t first;
+	} notes[] = { { PT_LOAD, 1 }, { PT_NOTE, 2 }, { PT_NOTE, 3 } };
+	struct elf_builder b;
+	struct elf_file *elf;
+
+	(void)state;
+	elf_builder_init(&b, ET_DYN);
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		uint8_t bytes[64], id[20] = { notes[i].first };
+		size_t size = elf_builder_note(bytes, NT_GNU_BUILD_ID, id, sizeof(id));
+
+		elf_builder_segment(&b, notes[i].type, PF_R, elf_builder_append(&b, bytes, size), 0,
+				    size, size);
+	}
+	elf_builder_finish(&b);
+	elf = open_built(&b);
+	assert_int_equal(elf->build_id_size, 20);
+	assert_int_equal(elf->build_id[0], 2);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
 static void build_id_of_a_damaged_note_is_none(void **state)
 {
 	static const struct {
@@ -692,6 +718,7 @@ int main(void)
 		cmocka_unit_test(counts_that_do_not_fit_the_header_come_from_section_0),
 		cmocka_unit_test(section_names_stay_inside_their_table),
 		cmocka_unit_test(build_id_is_found_in_a_section_where_no_segment_has_it),
+		cmocka_unit_test(build_id_is_the_first_one_in_a_note_segment),
 		cmocka_unit_test(build_id_of_a_damaged_note_is_none),
 		cmocka_unit_test(build_id_longer_than_the_room_is_none),
 		cmocka_unit_test(build_id_behind_an_8_aligned_note_is_found),

@@ -76,7 +76,7 @@ struct variant {
 	bool same;
 	uint8_t frame, hdr, debug_frame, plt, text, build_id, symbols;
 	uint64_t frame_vaddr, entry, segment_vaddr;
-	bool without_sections;
+	bool without_sections, debug_sections;
 };
 
 static struct identity identity_of(const struct variant *v)
@@ -104,6 +104,8 @@ static struct identity identity_of(const struct variant *v)
 	elf_builder_segment(&b, PT_GNU_EH_FRAME, PF_R, off, v->segment_vaddr + off, 8, 8);
 	elf_builder_section(&b, ".debug_frame", SHT_PROGBITS, 0, 0, &v->debug_frame, 1);
 	elf_builder_section(&b, ".symtab", SHT_SYMTAB, 0, 0, &v->symbols, 1);
+	if (v->debug_sections)
+		elf_builder_section(&b, ".debug_info", SHT_PROGBITS, 0, 0, "x", 1);
 	b.without_sections = v->without_sections;
 	elf_builder_finish(&b);
 	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "v", &elf, NULL), 0);
@@ -119,6 +121,7 @@ static void identity_changes_with_what_a_table_is_made_from(void **state)
 	static const struct variant cases[] = {
 		{ .what = "itself", .same = true },
 		{ .what = "symbols", .same = true, .symbols = 1 },
+		{ .what = "not stripped", .same = true, .debug_sections = true },
 		{ .what = "text", .same = true, .text = 1 },
 		{ .what = "last byte of .eh_frame", .frame = 1 },
 		{ .what = ".eh_frame_hdr", .hdr = 1 },

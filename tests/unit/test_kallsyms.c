@@ -21,21 +21,28 @@ static int read_text(const char *text, struct kallsyms **ret, struct fpl_err *er
 	return kallsyms_read(path, ret, err);
 }
 
+static const char kernel_text[] = "ffffffff81000000 T _text\n"
+				  "ffffffff81000000 T startup_64\n"
+				  "ffffffff81000200 t __local_one\n"
+				  "ffffffff81000200 T __global_one\n"
+				  "ffffffff81000300 D data_is_no_code\n"
+				  "ffffffff81000400 t local_one\n"
+				  "ffffffff81000400 W weak_one\n"
+				  "ffffffff81000400 t local_two\n"
+				  "ffffffff81000480 t local_three\n"
+				  "ffffffff81000480 w weak_two\n"
+				  "ffffffff81000490 T first_wins\n"
+				  "ffffffff81000490 T __second_loses\n"
+				  "no line of ours\n"
+				  "\n"
+				  "ffffffff81000500 t\n"
+				  "ffffffffc0001010 t module_end\t[ext4]\n"
+				  "ffffffffc0000000 t module_start\t[ext4]\n"
+				  "ffffffffc0100000 t other_start\t[xfs]\n"
+				  "ffffffffc0200000 t bpf_prog_1\t[bpf]";
+
 static void addresses_get_the_name_of_the_symbol_before_them(void **state)
 {
-	static const char text[] = "ffffffff81000000 T _text\n"
-				   "ffffffff81000000 T startup_64\n"
-				   "ffffffff81000200 t __local_one\n"
-				   "ffffffff81000200 T __global_one\n"
-				   "ffffffff81000300 D data_is_no_code\n"
-				   "ffffffff81000400 W weak_one\n"
-				   "no line of ours\n"
-				   "\n"
-				   "ffffffff81000500 t\n"
-				   "ffffffffc0001010 t module_end\t[ext4]\n"
-				   "ffffffffc0000000 t module_start\t[ext4]\n"
-				   "ffffffffc0100000 t other_start\t[xfs]\n"
-				   "ffffffffc0200000 t bpf_prog_1\t[bpf]";
 	static const struct {
 		const char *what;
 		uint64_t addr;
@@ -47,8 +54,10 @@ static void addresses_get_the_name_of_the_symbol_before_them(void **state)
 		{ "inside", 0xffffffff810001ff, "startup_64", NULL, 0x1ff },
 		{ "global before local", 0xffffffff81000200, "__global_one", NULL, 0 },
 		{ "data ends nothing", 0xffffffff81000310, "__global_one", NULL, 0x110 },
-		{ "last of the kernel, same page", 0xffffffff81000fff, "weak_one", NULL, 0xbff },
-		{ "last of the kernel, next page", 0xffffffff81001fff, "weak_one", NULL, 0x1bff },
+		{ "weak before local", 0xffffffff81000401, "weak_one", NULL, 1 },
+		{ "weak object before local", 0xffffffff81000480, "weak_two", NULL, 0 },
+		{ "last of the kernel, same page", 0xffffffff81000fff, "first_wins", NULL, 0xb6f },
+		{ "last of the kernel, next page", 0xffffffff81001fff, "first_wins", NULL, 0x1b6f },
 		{ "behind the kernel", 0xffffffff81002000, NULL, NULL, 0 },
 		{ "module", 0xffffffffc0000800, "module_start", "ext4", 0x800 },
 		{ "end of a module", 0xffffffffc0001011, "module_end", "ext4", 1 },
@@ -60,7 +69,7 @@ static void addresses_get_the_name_of_the_symbol_before_them(void **state)
 	struct kallsyms *syms = NULL;
 
 	(void)state;
-	assert_int_equal(read_text(text, &syms, NULL), 0);
+	assert_int_equal(read_text(kernel_text, &syms, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kallsyms_match match = { 0 };
 		bool found = kallsyms_find(syms, cases[i].addr, &match);

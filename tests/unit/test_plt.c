@@ -74,8 +74,8 @@ static void fill(struct image *image)
 	image->rela_plt[0] = rela(GOT + 16, 1, R_X86_64_JUMP_SLOT, 0);
 	image->rela_plt[1] = rela(GOT + 24, 2, R_X86_64_JUMP_SLOT, 0);
 	image->rela_plt[2] = rela(GOT + 32, 0, R_X86_64_IRELATIVE, MAIN);
-	image->rela_dyn[0] = rela(GOT + 40, 1, R_X86_64_GLOB_DAT, 0);
-	image->rela_dyn[1] = rela(GOT + 48, 1, R_X86_64_RELATIVE, 0);
+	image->rela_dyn[0] = rela(GOT + 48, 1, R_X86_64_RELATIVE, 0);
+	image->rela_dyn[1] = rela(GOT + 40, 1, R_X86_64_GLOB_DAT, 0);
 }
 
 static struct elf_file *build(const struct image *image)
@@ -94,6 +94,7 @@ static struct elf_file *build(const struct image *image)
 	syms.symbols[idx].st_shndx = SHN_UNDEF;
 	idx = elf_symbols_add(&syms, "_ZN3foo3barEi", STT_FUNC, STB_GLOBAL, 0, 0);
 	syms.symbols[idx].st_shndx = SHN_UNDEF;
+	elf_symbols_add(&syms, "a", STT_FUNC, STB_GLOBAL, MAIN - 0x20, 0x20);
 	elf_symbols_add(&syms, "__resolved", STT_GNU_IFUNC, STB_GLOBAL, MAIN, 0x20);
 	elf_symbols_add(&syms, "resolved", STT_GNU_IFUNC, STB_WEAK, MAIN, 0x20);
 	elf_symbols_put(&syms, &b, SHT_DYNSYM);
@@ -101,10 +102,11 @@ static struct elf_file *build(const struct image *image)
 	b.sections[idx].sh_entsize = 8;
 	elf_builder_section(&b, ".plt", SHT_PROGBITS, code, PLT, image->plt, 64);
 	elf_builder_section(&b, ".plt.sec", SHT_PROGBITS, code, PLT_SEC, image->plt_sec, 32);
-	elf_builder_section(&b, ".rela.plt", SHT_RELA, SHF_ALLOC, 0, image->rela_plt,
-			    sizeof(image->rela_plt));
+	/* ld puts it first: what it says at an index is nothing to lazy stubs */
 	elf_builder_section(&b, ".rela.dyn", SHT_RELA, SHF_ALLOC, 0, image->rela_dyn,
 			    sizeof(image->rela_dyn));
+	elf_builder_section(&b, ".rela.plt", SHT_RELA, SHF_ALLOC, 0, image->rela_plt,
+			    sizeof(image->rela_plt));
 	elf_builder_finish(&b);
 	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "test", &elf, NULL), 0);
 	elf_builder_fini(&b);

@@ -148,6 +148,8 @@ static void labels_inside_a_function_do_not_hide_it(void **state)
 		{ "sized_label", STT_NOTYPE, STB_LOCAL, 0x1020, 0x10 },
 		{ "unsized_function", STT_FUNC, STB_LOCAL, 0x1030, 0 },
 		{ ".L4", STT_NOTYPE, STB_LOCAL, 0x2000, 0 },
+		{ "sized_area", STT_NOTYPE, STB_LOCAL, 0x4000, 0x100 },
+		{ "function_in_area", STT_FUNC, STB_LOCAL, 0x4010, 0 },
 		{ "$x", STT_NOTYPE, STB_LOCAL, 0x3000, 0 },
 	};
 	static const struct asked asked[] = {
@@ -157,6 +159,7 @@ static void labels_inside_a_function_do_not_hide_it(void **state)
 		{ "unsized function", 0x1030, "function", 0x1000 },
 		{ "label of the assembler", 0x2000, NULL, 0 },
 		{ "mapping symbol", 0x3000, NULL, 0 },
+		{ "untyped areas hide nothing", 0x4020, "function_in_area", 0x4010 },
 	};
 
 	(void)state;
@@ -172,6 +175,8 @@ static void nested_and_overlapping_functions_name_the_one_that_starts_last(void 
 		{ "other_inner", STT_FUNC, STB_GLOBAL, 0x11a0, 0x10 },
 		{ "overlap", STT_FUNC, STB_GLOBAL, 0x1280, 0x100 },
 		{ "short_same_start", STT_FUNC, STB_GLOBAL, 0x1000, 0x20 },
+		{ "long_local", STT_FUNC, STB_LOCAL, 0x3000, 0x40 },
+		{ "short_global", STT_FUNC, STB_GLOBAL, 0x3000, 0x10 },
 	};
 	static const struct asked asked[] = {
 		{ "behind inner", 0x1190, "middle", 0x1100 },
@@ -184,6 +189,8 @@ static void nested_and_overlapping_functions_name_the_one_that_starts_last(void 
 		{ "end of outer", 0x1fff, "outer", 0x1000 },
 		{ "behind outer", 0x2000, NULL, 0 },
 		{ "same start, longer only", 0x1030, "outer", 0x1000 },
+		{ "same start, both", 0x3008, "short_global", 0x3000 },
+		{ "behind the preferred name", 0x3010, "long_local", 0x3000 },
 	};
 
 	(void)state;
@@ -226,6 +233,7 @@ static void aliases_are_resolved_by_the_names_alone(void **state)
 		{ "__typed", STT_FUNC, STB_LOCAL, 0x1500, 0x10 },
 		{ "memcpy@GLIBC_2.2.5", STT_FUNC, STB_GLOBAL, 0x1600, 0x10 },
 		{ "pthread_create@@GLIBC_2.34", STT_FUNC, STB_GLOBAL, 0x1700, 0x10 },
+		{ "@odd@V1", STT_FUNC, STB_GLOBAL, 0x1900, 0x10 },
 		{ "unique", STT_FUNC, STB_GNU_UNIQUE, 0x1800, 0x10 },
 		{ "uniqu", STT_FUNC, STB_LOCAL, 0x1800, 0x10 },
 	};
@@ -238,6 +246,7 @@ static void aliases_are_resolved_by_the_names_alone(void **state)
 		{ "function before label", 0x1500, "__typed", 0x1500 },
 		{ "version cut", 0x1600, "memcpy", 0x1600 },
 		{ "default version cut", 0x1700, "pthread_create", 0x1700 },
+		{ "only a version is cut", 0x1900, "@odd", 0x1900 },
 		{ "unique is exported", 0x1800, "unique", 0x1800 },
 	};
 	struct given reversed[ARRAY_SIZE(given)];
