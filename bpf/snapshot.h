@@ -71,8 +71,20 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 }
 
 /*
+ * Is there room for @size bytes in three quarters of the ring? The last one is for records that
+ * have no other way: what a snapshot would say better can still be counted as it is, while a new
+ * stack or the end of a process that finds the ring full is lost.
+ */
+static __always_inline int ring_has_room(__u32 size)
+{
+	__u64 ring_size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + size <= ring_size - ring_size / 4;
+}
+
+/*
  * Send a record of @type with the first @nr_user user frames of the sample, its kernel frames,
- * registers and stack. Returns 0, or non-zero where the ring is full.
+ * registers and stack. Returns 0, or non-zero where the ring has no room for it.
  */
 static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user,
 					  __u32 count)
@@ -83,7 +95,7 @@ static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u
 	struct fpl_sample *sample;
 
 	if (!to || nr_user > FPL_DEPTH_MAX || kernel_at > FPL_DEPTH_MAX ||
-	    nr_kernel > FPL_KERNEL_DEPTH_MAX)
+	    nr_kernel > FPL_KERNEL_DEPTH_MAX || !ring_has_room(config.snapshot_bytes))
 		return -1;
 
 	__u32 kernel_off = sizeof(*sample) + nr_user * 8;
