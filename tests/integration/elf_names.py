@@ -20,6 +20,7 @@ class ElfNames:
     def __init__(self, path):
         self.path = path
         self.sections = []  # (name, start, end), those with an address
+        self.offsets = {}  # start of a section: its place in the file
         self.entry = 0
         functions = {}
         for source in (path, path + ".debug"):
@@ -48,6 +49,7 @@ class ElfNames:
             for header in headers:
                 if header[3]:
                     name = text(headers[names_idx], header[0])
+                    self.offsets[header[3]] = header[4]
                     self.sections.append((name, header[3], header[3] + header[5]))
         for header in headers:
             if header[1] != SHT_SYMTAB:
@@ -70,6 +72,10 @@ class ElfNames:
             if start <= vaddr < end:
                 return name
         return None
+
+    def file_offset(self, start):
+        """Where the section that starts at this address is in the file."""
+        return self.offsets[start]
 
     def return_sites(self):
         """{address after a call: address called, or None where the call is indirect}"""

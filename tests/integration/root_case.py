@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run, need_root
 
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
@@ -41,6 +42,16 @@ class RootCase(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
+
+    def assert_chain_is_complete(self, run, program):
+        """@program is a copy of `chain`: all its stacks from spin on are whole."""
+        names = ElfNames(fixture("chain"))
+        leaves = [stack for stack in run.stacks if stack["user"]
+                  and stack["user"][0].get("object") == program
+                  and "spin" in names.aliases(int(stack["user"][0]["vaddr"], 16))]
+        self.assertTrue(leaves)
+        self.assertEqual({(stack["stop"], len(stack["user"])) for stack in leaves},
+                         {("outermost", 9)})
 
     def assert_refused(self, done, status, *words):
         """One line on stderr that names what it is about; nothing on stdout."""

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: run_fixture.py FPLESS FIXTURES EXPECTATION
+"""usage: run_fixture.py FPLESS FIXTURES EXPECTATION [attach]
 
-Profiles a program with known stacks and compares every sample with them, frame by frame.
+Profiles a program with known stacks and compares every sample with them, frame by frame. With
+`attach` the program runs already when fpless starts, and is profiled by its pid.
 """
 
 import collections
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 from expectation import Expectation, Judge
 from fpless_run import Files, Run, need_root, skip
@@ -46,6 +49,20 @@ def report(run, judge, faults):
         print(f"FAULT: and {len(faults) - FAULTS_SHOWN} more")
 
 
+def attach(fpless, folder, words):
+    """Profiles a program by pid, for a second of the time it would run."""
+    words[1] = "60000"
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+    try:
+        while os.path.realpath(f"/proc/{process.pid}/exe") != os.path.realpath(words[0]):
+            time.sleep(0.01)
+        time.sleep(0.1)  # so that what it loads at its start is loaded
+        return Run(fpless, folder, ["-F", str(HZ), "-d", "1", "-p", str(process.pid)])
+    finally:
+        process.kill()
+        process.wait()
+
+
 def main():
     fpless, fixtures, path = sys.argv[1:4]
     fixtures = os.path.realpath(fixtures)
@@ -55,7 +72,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="fpless-test-")
     try:
         words = command(expectation, fixtures, folder)
-        run = Run(fpless, folder, ["-F", str(HZ), "-d", "60", *expectation.options, "--", *words])
+        if sys.argv[4:] == ["attach"]:
+            run = attach(fpless, folder, words)
+        else:
+            run = Run(fpless, folder,
+                      ["-F", str(HZ), "-d", "60", *expectation.options, "--", *words])
         judge = Judge(expectation, Files(fixtures, copies=copies(expectation, words)))
         for stack in run.stacks:
             judge.add(stack)

@@ -4,12 +4,13 @@
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import time
 
-from fpless_run import Files
+from elf_names import ElfNames
 from root_case import FPLESS, RootCase, fixture, main
 
 NOBODY = 65534
@@ -100,6 +101,66 @@ class TargetsMisbehave(RootCase):
         stops = run.books["stop"]
         judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
         self.assertGreaterEqual(run.books["complete"], judged * 0.99, stops)
+
+
+class MachineIsOdd(RootCase):
+    """What elsewhere is fatal and should not be."""
+
+    def run_under(self, *wrapper):
+        out = self.path("out.jsonl")
+        done = subprocess.run([*wrapper, FPLESS, "profile", "-F", "999", "-d", "60", "-o", out,
+                               "--", fixture("chain"), "300"], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out, encoding="utf-8") as file:
+            books = json.loads(file.readlines()[-1])
+        self.assertGreater(books["stop"]["outermost"], 0)
+
+    def test_limits_that_may_not_be_raised(self):
+        self.run_under("prlimit", "--memlock=65536:65536", "--nofile=256:256",
+                       "setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
+
+    def test_tracefs_unmounted(self):
+        self.run_under("unshare", "--mount", "/bin/sh", "-c",
+                       "umount -R /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; exec \"$@\"",
+                       "sh")
+
+    def test_every_paranoia(self):
+        path = "/proc/sys/kernel/perf_event_paranoid"
+        with open(path, encoding="ascii") as file:
+            before = file.read()
+        self.addCleanup(self.write, path, before)
+        for level in ("3", "4", "-1"):
+            self.write(path, level)
+            self.run_under()
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def test_path_that_is_another_file_in_the_target_s_namespace(self):
+        """The target's /.../place/program is not what that path is here."""
+        here, there = self.path("place"), self.path("other")
+        os.mkdir(here)
+        os.mkdir(there)
+        shutil.copy2(fixture("chain_nocfi"), os.path.join(here, "program"))
+        shutil.copy2(fixture("chain"), os.path.join(there, "program"))
+        run = self.profile("-F", "999", "-d", "60", "--", "unshare", "--mount", "/bin/sh", "-c",
+                           f"mount --bind {there} {here} && exec {here}/program 400")
+        self.assert_chain_is_complete(run, os.path.join(here, "program"))
+
+    def test_root_that_is_another_in_the_target(self):
+        """A program behind chroot, without any of the folders that are here."""
+        root = self.path("root")
+        os.mkdir(root)
+        shutil.copy2(fixture("chain_static"), os.path.join(root, "program"))
+        run = self.profile("-F", "999", "-d", "60", "--", "chroot", root, "/program", "400")
+        leaves = [stack for stack in run.stacks if stack["user"]
+                  and stack["user"][0]["symbol"] == "spin"]
+        self.assertTrue(leaves)
+        self.assertEqual({(stack["stop"], len(stack["user"])) for stack in leaves},
+                         {("outermost", 9)})
 
 
 class NamesAreHostile(RootCase):
@@ -199,13 +260,27 @@ class FilesAreBroken(RootCase):
             file.write(image)
         os.chmod(program, 0o755)
         run = self.profile("-F", "999", "-d", "60", "--", program, "300")
-        names = Files(os.path.dirname(fixture("chain"))).find(fixture("chain"))
-        leaves = [stack for stack in run.stacks if stack["user"]
-                  and stack["user"][0].get("object") == program
-                  and "spin" in names.aliases(int(stack["user"][0]["vaddr"], 16))]
-        self.assertTrue(leaves)
-        for stack in leaves:
-            self.assertEqual((stack["stop"], len(stack["user"])), ("outermost", 9))
+        self.assert_chain_is_complete(run, program)
+
+    def test_command_with_random_cfi_is_profiled(self):
+        """Whatever the rows say, each walk ends by name and nothing else suffers."""
+        with open(fixture("recursion"), "rb") as file:
+            image = file.read()
+        names = ElfNames(fixture("recursion"))
+        start, end = next(section[1:] for section in names.sections if section[0] == ".eh_frame")
+        offset = names.file_offset(start)
+        for seed in range(8):
+            noise = random.Random(seed)
+            evil = bytearray(image)
+            for _ in range(1 << seed):
+                evil[offset + noise.randrange(end - start)] = noise.randrange(256)
+            program = self.path(f"evil{seed}")
+            with open(program, "wb") as file:
+                file.write(evil)
+            os.chmod(program, 0o755)
+            with self.subTest(seed):
+                run = self.profile("-F", "999", "-d", "60", "--", program, "100", "50")
+                self.assertGreater(run.books["user_samples"], 0)
 
 
 if __name__ == "__main__":

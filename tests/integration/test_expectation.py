@@ -165,7 +165,7 @@ class PatternCounts(unittest.TestCase):
             ("a{3}", "aaa", True), ("a{3}", "aa", False), ("a{3}", "aaaa", False),
             ("a{1,2}", "a", True), ("a{1,2}", "aaa", False), ("a? b", "b", True),
             ("a* b", "aaab", True), ("a+ b", "b", False), ("a+ a b", "aaab", True),
-            ("a|b{2} c", "abc", True), ("a", "", False), ("a b", "a", False),
+            ("a|b{2} c", "abc", True), ("a [*]*", "abcd", True), ("a [*]", "abc", False), ("a", "", False), ("a b", "a", False),
         ]
         for text, stack, expected in cases:
             with self.subTest(f"{text} on {stack}"):
