@@ -12,7 +12,7 @@ struct section {
 	const unsigned char *ident;
 	Elf_Data *data;
 	uint64_t vaddr;
-	bool eh;
+	enum fde_section where;
 	bool terminated; /* a terminator was passed */
 };
 
@@ -156,7 +156,7 @@ static bool fde_range(const struct section *section, const Dwarf_FDE *fde, uint8
 		return false;
 	}
 	ret->start = start;
-	ret->eh = section->eh;
+	ret->section = (uint8_t)section->where;
 	ret->behind_terminator = section->terminated;
 	return !__builtin_add_overflow(start, size, &ret->end) && size != 0;
 }
@@ -167,7 +167,8 @@ static bool read_cie(const struct section *section, Dwarf_Off off, Dwarf_CIE *re
 	Dwarf_CFI_Entry entry;
 	Dwarf_Off next;
 
-	if (dwarf_next_cfi(section->ident, section->data, section->eh, off, &next, &entry) != 0 ||
+	if (dwarf_next_cfi(section->ident, section->data, section->where == FDE_EH_FRAME, off,
+			   &next, &entry) != 0 ||
 	    !dwarf_cfi_cie_p(&entry))
 		return false;
 	*ret = entry.cie;
@@ -201,7 +202,7 @@ static bool skip_terminator(struct section *section, Dwarf_Off *off)
 {
 	uint32_t length;
 
-	if (!section->eh || *off + sizeof(length) > section->data->d_size)
+	if (section->where != FDE_EH_FRAME || *off + sizeof(length) > section->data->d_size)
 		return false;
 	memcpy(&length, (const char *)section->data->d_buf + *off, sizeof(length));
 	if (length != 0)
@@ -212,9 +213,9 @@ static bool skip_terminator(struct section *section, Dwarf_Off *off)
 }
 
 int fde_list_add(struct fde_list *list, const unsigned char *ident, Elf_Data *data,
-		 uint64_t section_vaddr, bool eh)
+		 uint64_t section_vaddr, enum fde_section where)
 {
-	struct section section = { ident, data, section_vaddr, eh, false };
+	struct section section = { ident, data, section_vaddr, where, false };
 	Dwarf_Off off = 0, cie_off = UINT64_MAX;
 	uint8_t encoding = DW_EH_PE_absptr;
 	int rc = 0;
@@ -226,7 +227,7 @@ int fde_list_add(struct fde_list *list, const unsigned char *ident, Elf_Data *da
 
 		if (skip_terminator(&section, &off))
 			continue;
-		got = dwarf_next_cfi(ident, data, eh, off, &next, &entry);
+		got = dwarf_next_cfi(ident, data, where == FDE_EH_FRAME, off, &next, &entry);
 		if (got > 0 || (got < 0 && next <= off))
 			break; /* the end, or bytes that say no length */
 		if (got < 0)

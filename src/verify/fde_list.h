@@ -13,9 +13,17 @@
 
 #include "base/err.h"
 
+/* Where an FDE stands. */
+enum fde_section {
+	FDE_EH_FRAME,
+	FDE_DEBUG_FRAME,
+	FDE_DEBUG_FILE, /* .debug_frame of the separate debug file */
+	FDE_NR_SECTIONS
+};
+
 struct fde_range {
 	uint64_t start, end;	/* vaddr, start < end */
-	bool eh;		/* of .eh_frame, else of .debug_frame */
+	uint8_t section;	/* enum fde_section */
 	bool behind_terminator; /* libdw and the GNU unwinder stop reading before it */
 };
 
@@ -28,9 +36,9 @@ struct fde_list {
 void fde_list_fini(struct fde_list *list);
 
 /*
- * Append the FDEs in @data, the bytes of a CFI section at @section_vaddr; @eh: of .eh_frame.
- * @ident is the file's e_ident. Errors: -ENOMEM.
+ * Append the FDEs in @data, the bytes of the CFI section @where at @section_vaddr. @ident is the
+ * file's e_ident. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int fde_list_add(struct fde_list *list, const unsigned char *ident, Elf_Data *data,
-				uint64_t section_vaddr, bool eh);
+				uint64_t section_vaddr, enum fde_section where);
 void fde_list_sort(struct fde_list *list);

@@ -69,67 +69,94 @@ static Elf_Data *eh_frame_by_segment(Elf *elf, uint64_t *ret_vaddr)
 	return NULL;
 }
 
-static int list_section(struct oracle *oracle, const char *name, bool eh)
+static int list_section(struct oracle *oracle, Elf *elf, enum fde_section where)
 {
-	const unsigned char *ident = (const unsigned char *)elf_getident(oracle->elf, NULL);
+	const char *name = where == FDE_EH_FRAME ? ".eh_frame" : ".debug_frame";
+	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
 	uint64_t vaddr = 0;
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(oracle->elf, name, &header);
+	Elf_Scn *section = find_section(elf, name, &header);
 	Elf_Data *data = NULL;
 
 	if (section != NULL) {
 		vaddr = header.sh_addr;
 		data = elf_rawdata(section, NULL);
-	} else if (eh) {
-		data = eh_frame_by_segment(oracle->elf, &vaddr);
+	} else if (where == FDE_EH_FRAME) {
+		data = eh_frame_by_segment(elf, &vaddr);
 	}
 	if (data == NULL || data->d_buf == NULL)
 		return 0;
-	return fde_list_add(&oracle->fdes, ident, data, vaddr, eh);
+	return fde_list_add(&oracle->fdes, ident, data, vaddr, where);
 }
 
-static int oracle_load(struct oracle *oracle, const char *path, struct fpl_err *err)
+static int file_open(struct oracle_file *file, const char *path, struct fpl_err *err)
+{
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->fd < 0)
+		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
+	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF)
+		return fpl_fail(err, -ENOEXEC, "%s: libelf cannot read it: %s", path,
+				elf_errmsg(-1));
+	return 0;
+}
+
+static void file_close(struct oracle_file *file)
+{
+	if (file->dwarf != NULL)
+		dwarf_end(file->dwarf);
+	if (file->elf != NULL)
+		elf_end(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+}
+
+static Dwarf_CFI *debug_frame_of(struct oracle_file *file)
 {
 	GElf_Shdr header;
-	int rc;
 
-	oracle->eh = dwarf_getcfi_elf(oracle->elf);
-	/* dwarf_begin_elf inflates compressed debug sections, so the list comes after it */
-	if (find_section(oracle->elf, ".debug_frame", &header) != NULL) {
-		oracle->dwarf = dwarf_begin_elf(oracle->elf, DWARF_C_READ, NULL);
-		oracle->debug = oracle->dwarf != NULL ? dwarf_getcfi(oracle->dwarf) : NULL;
+	if (find_section(file->elf, ".debug_frame", &header) == NULL)
+		return NULL;
+	file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	return file->dwarf != NULL ? dwarf_getcfi(file->dwarf) : NULL;
+}
+
+static int oracle_load(struct oracle *oracle, const char *path, const char *debug_path,
+		       struct fpl_err *err)
+{
+	int rc = file_open(&oracle->main, path, err);
+
+	if (rc == 0 && debug_path != NULL)
+		rc = file_open(&oracle->debug, debug_path, err);
+	if (rc != 0)
+		return rc;
+	oracle->cfi[FDE_EH_FRAME] = dwarf_getcfi_elf(oracle->main.elf);
+	/* dwarf_begin_elf inflates compressed debug sections, so the lists come after it */
+	oracle->cfi[FDE_DEBUG_FRAME] = debug_frame_of(&oracle->main);
+	if (debug_path != NULL)
+		oracle->cfi[FDE_DEBUG_FILE] = debug_frame_of(&oracle->debug);
+	for (unsigned int i = 0; i < FDE_NR_SECTIONS && rc == 0; i++) {
+		if (oracle->cfi[i] != NULL)
+			rc = list_section(
+				oracle, i == FDE_DEBUG_FILE ? oracle->debug.elf : oracle->main.elf,
+				i);
 	}
-	if (oracle->eh == NULL && oracle->debug == NULL)
-		return fpl_fail(err, -ENODATA, "%s: libdw finds no CFI: %s", path,
-				dwarf_errmsg(-1));
-	rc = oracle->eh != NULL ? list_section(oracle, ".eh_frame", true) : 0;
-	if (rc == 0 && oracle->debug != NULL)
-		rc = list_section(oracle, ".debug_frame", false);
 	if (rc != 0)
 		return fpl_fail(err, rc, "%s: no memory for the list of FDEs", path);
 	fde_list_sort(&oracle->fdes);
 	return 0;
 }
 
-int oracle_open(const char *path, struct oracle **ret, struct fpl_err *err)
+int oracle_open(const char *path, const char *debug_path, struct oracle **ret, struct fpl_err *err)
 {
 	struct oracle *oracle = calloc(1, sizeof(*oracle));
 	int rc;
 
 	if (oracle == NULL)
 		return fpl_fail(err, -ENOMEM, "%s: no memory", path);
+	oracle->main.fd = oracle->debug.fd = -1;
 	elf_version(EV_CURRENT);
-	oracle->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (oracle->fd < 0) {
-		rc = -errno;
-		oracle_close(oracle);
-		return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
-	}
-	oracle->elf = elf_begin(oracle->fd, ELF_C_READ_MMAP, NULL);
-	if (oracle->elf == NULL || elf_kind(oracle->elf) != ELF_K_ELF)
-		rc = fpl_fail(err, -ENOEXEC, "%s: libelf cannot read it: %s", path, elf_errmsg(-1));
-	else
-		rc = oracle_load(oracle, path, err);
+	rc = oracle_load(oracle, path, debug_path, err);
 	if (rc != 0) {
 		oracle_close(oracle);
 		return rc;
@@ -143,14 +170,10 @@ void oracle_close(struct oracle *oracle)
 	if (oracle == NULL)
 		return;
 	fde_list_fini(&oracle->fdes);
-	if (oracle->eh != NULL)
-		dwarf_cfi_end(oracle->eh);
-	if (oracle->dwarf != NULL)
-		dwarf_end(oracle->dwarf);
-	if (oracle->elf != NULL)
-		elf_end(oracle->elf);
-	if (oracle->fd >= 0)
-		close(oracle->fd);
+	if (oracle->cfi[FDE_EH_FRAME] != NULL)
+		dwarf_cfi_end(oracle->cfi[FDE_EH_FRAME]);
+	file_close(&oracle->debug);
+	file_close(&oracle->main);
 	free(oracle);
 }
 
@@ -192,9 +215,9 @@ void oracle_ask(struct oracle *oracle, uint64_t pc, struct oracle_answer *ret)
 	bool signal;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->status = ask_section(oracle->eh, pc, ret);
-	if (ret->status == ORACLE_NONE && oracle->debug != NULL)
-		ret->status = ask_section(oracle->debug, pc, ret);
+	ret->status = ORACLE_NONE;
+	for (unsigned int i = 0; i < FDE_NR_SECTIONS && ret->status == ORACLE_NONE; i++)
+		ret->status = ask_section(oracle->cfi[i], pc, ret);
 	ret->end = pc + 1;
 	if (ret->status != ORACLE_FRAME)
 		return;

@@ -11,13 +11,17 @@
 #include "verify/fde_list.h"
 #include "verify/machine.h"
 
+/* A file as libdw has it open. */
+struct oracle_file {
+	int fd;	      /* owned */
+	Elf *elf;     /* owned */
+	Dwarf *dwarf; /* owned; NULL without .debug_frame */
+};
+
 struct oracle {
-	int fd;		      /* owned */
-	Elf *elf;	      /* owned */
-	Dwarf *dwarf;	      /* owned; NULL without .debug_frame */
-	Dwarf_CFI *eh;	      /* owned; NULL without usable .eh_frame */
-	Dwarf_CFI *debug;     /* borrowed from dwarf; NULL without .debug_frame */
-	struct fde_list fdes; /* of both sections, sorted */
+	struct oracle_file main, debug;	 /* debug.elf NULL: no separate debug file */
+	Dwarf_CFI *cfi[FDE_NR_SECTIONS]; /* [FDE_EH_FRAME] owned, others borrowed; NULL: none */
+	struct fde_list fdes;		 /* of all sections, sorted */
 };
 
 enum oracle_status {
@@ -36,13 +40,14 @@ struct oracle_answer {
 };
 
 /*
- * Open the file @path for libdw. Errors: -ENOEXEC libelf cannot read it; -ENODATA libdw finds no
- * CFI; -ENOMEM; errors of open(2).
+ * Open the file @path for libdw, and its separate debug file @debug_path (NULL: none). Errors:
+ * -ENOEXEC libelf cannot read it; -ENODATA libdw finds no CFI; -ENOMEM; errors of open(2).
  */
-FPL_MUST_CHECK int oracle_open(const char *path, struct oracle **ret, struct fpl_err *err);
+FPL_MUST_CHECK int oracle_open(const char *path, const char *debug_path, struct oracle **ret,
+			       struct fpl_err *err);
 void oracle_close(struct oracle *oracle);
 
-/* Ask for the row at @pc: .eh_frame first, .debug_frame where that has no FDE. */
+/* Ask for the row at @pc: of .eh_frame; of the next section where one has no FDE for it. */
 void oracle_ask(struct oracle *oracle, uint64_t pc, struct oracle_answer *ret);
 void oracle_answer_fini(struct oracle_answer *answer);
 

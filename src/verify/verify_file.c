@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "unwind/rows.h"
 #include "unwind/table.h"
@@ -24,13 +25,14 @@ enum {
 struct sweep {
 	struct oracle *oracle;
 	const struct elf_file *elf;
+	const struct elf_file *debug; /* NULL: no separate debug file */
 	const struct table *table;
 	struct report *report;
 	struct oracle_answer answer; /* holds for [answer_start, answer.end) */
 	uint64_t answer_start;
-	uint64_t pos;		 /* everything below is judged */
-	size_t next_fde;	 /* first of oracle->fdes that starts above pos */
-	uint64_t covered_end[2]; /* highest end of the FDEs before it, by section (eh: 1) */
+	uint64_t pos;			       /* everything below is judged */
+	size_t next_fde;		       /* first of oracle->fdes that starts above pos */
+	uint64_t covered_end[FDE_NR_SECTIONS]; /* highest end of the FDEs before it */
 	uint64_t overlap_end;	 /* FDEs of one section overlap below this, if it is above pos */
 	uint64_t terminated_end; /* likewise: an FDE behind a terminator */
 };
@@ -268,7 +270,7 @@ static void judge_stretch(struct sweep *sweep, const struct stretch *stretch)
 
 static void note_fde(struct sweep *sweep, const struct fde_range *fde)
 {
-	uint64_t *covered_end = &sweep->covered_end[fde->eh];
+	uint64_t *covered_end = &sweep->covered_end[fde->section];
 
 	if (fde->start < *covered_end && fde->end > sweep->overlap_end)
 		sweep->overlap_end = fde->end;
@@ -288,11 +290,11 @@ static void follow_fdes(struct sweep *sweep, uint64_t pc)
 		const struct fde_range *fde = &fdes->ranges[sweep->next_fde++];
 
 		note_fde(sweep, fde);
-		if (fde->end > sweep->covered_end[fde->eh])
-			sweep->covered_end[fde->eh] = fde->end;
+		if (fde->end > sweep->covered_end[fde->section])
+			sweep->covered_end[fde->section] = fde->end;
 	}
 	for (size_t i = sweep->next_fde; i < fdes->nr && i < sweep->next_fde + PEEK; i++) {
-		if (fdes->ranges[i].start < sweep->covered_end[fdes->ranges[i].eh])
+		if (fdes->ranges[i].start < sweep->covered_end[fdes->ranges[i].section])
 			note_fde(sweep, &fdes->ranges[i]);
 	}
 }
@@ -306,9 +308,11 @@ static uint64_t next_fde_start(const struct sweep *sweep)
 
 static uint64_t covered_end(const struct sweep *sweep)
 {
-	const uint64_t *end = sweep->covered_end;
+	uint64_t end = 0;
 
-	return end[0] > end[1] ? end[0] : end[1];
+	for (size_t i = 0; i < FDE_NR_SECTIONS; i++)
+		end = sweep->covered_end[i] > end ? sweep->covered_end[i] : end;
+	return end;
 }
 
 /* Make sweep->answer hold for @pc. */
@@ -323,7 +327,7 @@ static void ask(struct sweep *sweep, uint64_t pc)
 	oracle_ask(sweep->oracle, pc, answer);
 	sweep->answer_start = pc;
 	/* and where one ends: libdw's rows may run past it, with an advance past the end */
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < FDE_NR_SECTIONS; i++) {
 		if (sweep->covered_end[i] > pc && sweep->covered_end[i] < limit)
 			limit = sweep->covered_end[i];
 	}
@@ -367,7 +371,8 @@ static int sweep_all(struct sweep *sweep, struct fpl_err *err)
 	sweep->pos = fdes->nr != 0 ? fdes->ranges[0].start : 0;
 	if (sweep->table->nr_pages != 0 && sweep->pos > sweep->table->first_vaddr)
 		sweep->pos = sweep->table->first_vaddr;
-	rc = cfi_rows_for_each(sweep->elf, NULL, &table_limits_default, sweep_row, sweep, err);
+	rc = cfi_rows_for_each(sweep->elf, sweep->debug, &table_limits_default, sweep_row, sweep,
+			       err);
 	for (size_t i = 0; i < fdes->nr; i++) {
 		if (fdes->ranges[i].end > end)
 			end = fdes->ranges[i].end;
@@ -386,19 +391,20 @@ static void give_up(struct report *report, enum report_status status, const stru
 	snprintf(report->message, sizeof(report->message), "%s", err->msg);
 }
 
-static void verify_elf(const struct elf_file *elf, const char *path, struct report *ret)
+static void verify_elf(const struct elf_file *elf, const struct elf_file *debug, const char *path,
+		       struct report *ret)
 {
 	struct fpl_err err = { 0 };
 	struct table *table = NULL;
 	struct oracle *oracle = NULL;
-	struct sweep sweep = { .elf = elf, .report = ret };
-	int rc = table_compile(elf, NULL, &table_limits_default, &table, &err);
+	struct sweep sweep = { .elf = elf, .debug = debug, .report = ret };
+	int rc = table_compile(elf, debug, &table_limits_default, &table, &err);
 
 	if (rc != 0) {
 		give_up(ret, rc == -ENODATA ? REPORT_NO_CFI : REPORT_REFUSED, &err);
 		return;
 	}
-	rc = oracle_open(path, &oracle, &err);
+	rc = oracle_open(path, debug != NULL ? debug->name : NULL, &oracle, &err);
 	if (rc == 0) {
 		sweep.table = table;
 		sweep.oracle = oracle;
@@ -409,6 +415,20 @@ static void verify_elf(const struct elf_file *elf, const char *path, struct repo
 		give_up(ret, REPORT_FAILED, &err);
 	oracle_close(oracle);
 	table_destroy(table);
+}
+
+/* With its separate debug file, as profile does: that may have CFI of its own. */
+static void verify_with_debug_file(const struct elf_file *elf, const char *path, struct report *ret)
+{
+	struct elf_file *debug = NULL;
+	struct fpl_err err = { 0 };
+	int rc = debug_file_open(elf, path, NULL, &debug, &err);
+
+	if (rc != 0 && rc != -ENOENT)
+		give_up(ret, REPORT_FAILED, &err);
+	else
+		verify_elf(elf, debug, path, ret);
+	elf_file_close(debug);
 }
 
 static uint64_t cpu_ns(void)
@@ -434,7 +454,7 @@ void verify_file(const char *path, struct report *ret)
 	else if (elf->machine != EM_X86_64 || (elf->type != ET_EXEC && elf->type != ET_DYN))
 		ret->status = REPORT_SKIPPED;
 	else
-		verify_elf(elf, path, ret);
+		verify_with_debug_file(elf, path, ret);
 	elf_file_close(elf);
 	ret->cpu_ns = cpu_ns() - start_ns;
 }
