@@ -66,7 +66,6 @@ struct engine {
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns;
-	uint64_t life_lost;
 	uint64_t rss_peak_bytes;
 };
 
@@ -329,8 +328,8 @@ static void check(struct engine *engine, uint64_t now)
 	if (rss > engine->rss_peak_bytes)
 		engine->rss_peak_bytes = rss;
 	if (!kernel_side_counters(&engine->kernel, &counters) &&
-	    counters.life_lost != engine->life_lost) {
-		engine->life_lost = counters.life_lost;
+	    counters.life_lost != engine->tracker.nr_lives_lost) {
+		engine->tracker.nr_lives_lost = counters.life_lost;
 		engine->tracker.rescan_all = true;
 	}
 	engine->next_check_ns = now + CHECK_PERIOD_NS;

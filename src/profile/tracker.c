@@ -2,25 +2,14 @@
 #include "profile/tracker.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "proc/proc_maps.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#include "profile/scan.h"
+#include "profile/usage.h"
 
 static void retire_run(void *ctx, const struct run *run)
 {
@@ -42,29 +31,6 @@ void tracker_fini(struct tracker *tracker)
 	processes_fini(&tracker->processes);
 }
 
-/* Describes the mapping [start, end) of @object at @file_off; anonymous if that makes no sense. */
-static void describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,
-		     struct fpl_mapping *ret)
-{
-	uint64_t bias;
-
-	*ret = (struct fpl_mapping){ .start = start, .end = end, .flags = FPL_MAPPING_ANON };
-	if (!object || elf_file_bias(object->elf, start, file_off, &bias))
-		return;
-	/* a frame has room for 40 bits: a mapping of other addresses is not this object's code */
-	if (end - bias > FPL_FRAME_VADDR_MASK || start - bias > end - bias)
-		return;
-	ret->bias = bias;
-	ret->object = object->id;
-	ret->slot = object->slot;
-	ret->flags = 0;
-}
-
-static bool is_file_path(const char *path)
-{
-	return path[0] == '/' && path[1] != '/';
-}
-
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret)
 {
@@ -73,7 +39,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 	ret->vdso = strcmp(record->path, "[vdso]") == 0;
 	if (ret->vdso) {
 		object = catalog_vdso(tracker->catalog);
-	} else if (is_file_path(record->path)) {
+	} else if (scan_is_file(record->path)) {
 		struct file_hint hint = {
 			.pid = (pid_t)record->pid,
 			.start = record->start,
@@ -88,8 +54,8 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 
 		object = catalog_object(tracker->catalog, &hint);
 	}
-	describe(object, record->start, record->start + record->size,
-		 ret->vdso ? 0 : record->file_off, &ret->mapping);
+	scan_describe(object, record->start, record->start + record->size,
+		      ret->vdso ? 0 : record->file_off, &ret->mapping);
 }
 
 void tracker_want(struct tracker *tracker, uint32_t id)
@@ -106,6 +72,40 @@ static void want_process(struct tracker *tracker, struct process *process)
 	process->wanted = true;
 	for (uint32_t i = 0; i < process->mapset->nr; i++)
 		tracker_want(tracker, process->mapset->mappings[i].object);
+}
+
+/* Reads the mappings of @process from /proc; @tid: a thread to ask where the leader has ended. */
+static int read_process(struct tracker *tracker, struct process *process, uint32_t tid,
+			struct scan_cache *cache, struct fpl_err *err)
+{
+	struct scan scan;
+	int code = scan_process(tracker->catalog, process->pid, tid, cache, &scan, err);
+
+	tracker->nr_scans++;
+	if (code)
+		return code;
+	process->main_object = scan.main_object;
+	process->interp_object = scan.interp_object;
+	process_scanned(process, scan.set, scan.time_ns);
+	if (process->wanted)
+		want_process(tracker, process);
+	return 0;
+}
+
+static int adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct scan_cache *cache,
+		 struct fpl_err *err)
+{
+	struct process *process = processes_get(&tracker->processes, pid);
+
+	if (!process)
+		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", pid);
+	process->wanted = process->wanted || wanted;
+
+	int code = read_process(tracker, process, pid, cache, err);
+
+	if (code && !process->wanted)
+		processes_remove(&tracker->processes, pid);
+	return code;
 }
 
 /* A process that has just been made by fork; what had the pid before is gone. */
@@ -206,121 +206,13 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 	}
 }
 
-struct scan {
-	struct tracker *tracker;
-	uint32_t pid;
-	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
-	uint32_t main_object, interp_object;
-	struct mapset *set; /* owned */
-};
-
-/* proc_maps_fn */
-static int scan_map(const struct proc_map *map, void *ctx)
-{
-	struct scan *scan = ctx;
-	struct object *object = NULL;
-	struct fpl_mapping mapping;
-	bool vdso = strcmp(map->path, "[vdso]") == 0;
-
-	if (!map->executable)
-		return 0;
-	if (vdso) {
-		object = catalog_vdso(scan->tracker->catalog);
-	} else if (map->inode && is_file_path(map->path)) {
-		struct file_hint hint = {
-			.pid = (pid_t)scan->pid,
-			.start = map->start,
-			.end = map->end,
-			.path = map->path,
-			.dev_major = map->dev_major,
-			.dev_minor = map->dev_minor,
-			.inode = map->inode,
-		};
-
-		object = catalog_object(scan->tracker->catalog, &hint);
-	}
-	describe(object, map->start, map->end, vdso ? 0 : map->file_off, &mapping);
-	if (mapping.object && scan->entry >= map->start && scan->entry < map->end)
-		scan->main_object = mapping.object;
-	/* the interpreter's first PT_LOAD is at vaddr 0, so its base is its bias */
-	if (mapping.object && scan->interp_base && mapping.bias == scan->interp_base)
-		scan->interp_object = mapping.object;
-
-	int code = mapset_add(&scan->set, &mapping);
-
-	return code == -E2BIG ? 0 : code;
-}
-
-/* AT_ENTRY and AT_BASE of /proc/PID/auxv, 0 where they cannot be had. */
-static void read_auxv(struct scan *scan)
-{
-	char path[64];
-	Elf64_auxv_t aux[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/auxv", scan->pid);
-
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
-
-	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(aux[0]); i++) {
-		if (aux[i].a_type == AT_ENTRY)
-			scan->entry = aux[i].a_un.a_val;
-		else if (aux[i].a_type == AT_BASE)
-			scan->interp_base = aux[i].a_un.a_val;
-	}
-}
-
-static void flag_main_and_interp(struct scan *scan)
-{
-	for (uint32_t i = 0; i < scan->set->nr; i++) {
-		struct fpl_mapping *map = &scan->set->mappings[i];
-
-		if (map->object && map->object == scan->main_object)
-			map->flags |= FPL_MAPPING_MAIN;
-		if (map->object && map->object == scan->interp_object)
-			map->flags |= FPL_MAPPING_INTERP;
-	}
-}
-
-/* Reads the mappings of @process from /proc; @tid: a thread to ask where the leader has ended. */
-static int scan_process(struct tracker *tracker, struct process *process, uint32_t tid,
-			struct fpl_err *err)
-{
-	struct scan scan = { .tracker = tracker, .pid = process->pid, .set = mapset_create() };
-	uint64_t time_ns = now_ns();
-
-	if (!scan.set)
-		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", process->pid);
-	read_auxv(&scan);
-
-	int code = proc_maps_read((pid_t)process->pid, scan_map, &scan, err);
-
-	if (code == -ENODATA && tid != process->pid) {
-		scan.pid = tid;
-		read_auxv(&scan);
-		code = proc_maps_read((pid_t)tid, scan_map, &scan, err);
-	}
-	tracker->nr_scans++;
-	if (code) {
-		mapset_put(scan.set);
-		return code;
-	}
-	flag_main_and_interp(&scan);
-	process->main_object = scan.main_object;
-	process->interp_object = scan.interp_object;
-	process_scanned(process, scan.set, time_ns);
-	if (process->wanted)
-		want_process(tracker, process);
-	return 0;
-}
-
 /* Fills a gap for the image @gen: a scan counts only if that image still runs after it. */
 static bool scan_image(struct tracker *tracker, struct process *process, uint64_t gen, uint32_t tid)
 {
 	struct mapset *before = mapset_get(process->mapset);
 	bool was_complete = process->complete;
 	bool valid = tracker->kernel_gen(tracker->ctx, process->pid) == gen &&
-		     !scan_process(tracker, process, tid, NULL) &&
+		     !read_process(tracker, process, tid, NULL, NULL) &&
 		     tracker->kernel_gen(tracker->ctx, process->pid) == gen;
 
 	if (!valid && process->mapset != before) {
@@ -359,7 +251,7 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 
 bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid)
 {
-	if (!process_may_scan(process, now_ns()))
+	if (!process_may_scan(process, usage_monotonic_ns()))
 		return false;
 
 	bool was_dirty = process->dirty;
@@ -374,45 +266,62 @@ bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t t
 
 int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct fpl_err *err)
 {
-	struct process *process = processes_get(&tracker->processes, pid);
-
-	if (!process)
-		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", pid);
-	process->wanted = process->wanted || wanted;
-
-	int code = scan_process(tracker, process, pid, err);
-
-	if (code && !wanted)
-		processes_remove(&tracker->processes, pid);
-	return code;
+	return adopt(tracker, pid, wanted, NULL, err);
 }
 
-void tracker_adopt_all(struct tracker *tracker)
+/* The numbers of all processes; NULL without memory or /proc. The caller frees them. */
+static uint32_t *list_pids(size_t *ret_nr)
 {
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
+	uint32_t *pids = NULL;
+	size_t nr = 0, capacity = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		char *end;
 		unsigned long pid = strtoul(entry->d_name, &end, 10);
-		const struct process *known;
 
 		if (*end || !pid || pid > INT32_MAX)
 			continue;
-		known = processes_find(&tracker->processes, (uint32_t)pid);
-		/* what cannot be read is gone, or is no business of ours */
-		if (!known || !known->complete)
-			(void)!tracker_adopt(tracker, (uint32_t)pid, false, NULL);
+		if (nr == capacity) {
+			capacity = capacity ? 2 * capacity : 256;
+
+			uint32_t *bigger = realloc(pids, capacity * sizeof(*pids));
+
+			if (!bigger)
+				break;
+			pids = bigger;
+		}
+		pids[nr++] = (uint32_t)pid;
 	}
 	if (dir)
 		closedir(dir);
+	*ret_nr = nr;
+	return pids;
+}
+
+void tracker_adopt_all(struct tracker *tracker)
+{
+	size_t nr = 0;
+	AUTO_FREE uint32_t *pids = list_pids(&nr);
+	struct scan_cache *cache = scan_cache_create();
+
+	/* from the youngest, which may be the first to go */
+	for (size_t i = nr; i-- > 0;) {
+		const struct process *known = processes_find(&tracker->processes, pids[i]);
+
+		/* what cannot be read is gone, or is no business of ours */
+		if (!known || !known->complete)
+			(void)!adopt(tracker, pids[i], false, cache, NULL);
+	}
+	scan_cache_destroy(cache);
 }
 
 static void rescan_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;
 
-	if (!process->wanted || scan_process(tracker, process, process->pid, NULL))
+	if (!process->wanted || read_process(tracker, process, process->pid, NULL, NULL))
 		process->complete = false;
 }
 
@@ -430,12 +339,15 @@ static void flush_one(struct process *process, void *ctx)
 void tracker_flush(struct tracker *tracker)
 {
 	if (tracker->rescan_all) {
-		fpl_log(FPL_LOG_WARN, "side-band: %llu records lost so far: reading /proc again",
-			(unsigned long long)tracker->nr_lost);
+		fpl_log(FPL_LOG_WARN,
+			"records of processes were lost (%llu of the side-band, %llu of their "
+			"lives so far): reading /proc again",
+			(unsigned long long)tracker->nr_lost,
+			(unsigned long long)tracker->nr_lives_lost);
 		tracker->rescan_all = false;
 		processes_each(&tracker->processes, rescan_one, tracker);
 	}
-	tracker->flushed_ns = now_ns();
+	tracker->flushed_ns = usage_monotonic_ns();
 	processes_each(&tracker->processes, flush_one, tracker);
 	if (tracker->tables)
 		tracker->tables->changed = false;

@@ -25,8 +25,9 @@ struct tracker {
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
-	bool rescan_all;  /* records were lost */
-	uint64_t nr_lost; /* side-band records */
+	bool rescan_all;	/* records were lost */
+	uint64_t nr_lost;	/* side-band records */
+	uint64_t nr_lives_lost; /* life records */
 	uint64_t nr_scans;
 	uint64_t flushed_ns; /* CLOCK_MONOTONIC: the last tracker_flush */
 };

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/scan.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/proc_maps.h"
+#include "profile/usage.h"
+
+#define CACHE_SIZE 4096u /* a power of two; a machine maps about 1,000 files executable */
+
+struct cached_file {
+	uint64_t dev, inode, path_hash;
+	struct object *object;
+	bool valid;
+};
+
+struct scan_cache {
+	struct cached_file files[CACHE_SIZE]; /* by hash; a later one takes the place */
+};
+
+struct reading {
+	struct catalog *catalog;
+	struct scan_cache *cache;
+	uint32_t pid;
+	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
+	struct scan *scan;
+};
+
+struct scan_cache *scan_cache_create(void)
+{
+	return calloc(1, sizeof(struct scan_cache));
+}
+
+void scan_cache_destroy(struct scan_cache *cache)
+{
+	free(cache);
+}
+
+bool scan_is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
+void scan_describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,
+		   struct fpl_mapping *ret)
+{
+	uint64_t bias;
+
+	*ret = (struct fpl_mapping){ .start = start, .end = end, .flags = FPL_MAPPING_ANON };
+	if (!object || elf_file_bias(object->elf, start, file_off, &bias))
+		return;
+	/* a frame has room for 40 bits: a mapping of other addresses is not this object's code */
+	if (end - bias > FPL_FRAME_VADDR_MASK || start - bias > end - bias)
+		return;
+	ret->bias = bias;
+	ret->object = object->id;
+	ret->slot = object->slot;
+	ret->flags = 0;
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	return hash;
+}
+
+static struct object *find_object(struct reading *reading, const struct proc_map *map)
+{
+	struct file_hint hint = {
+		.pid = (pid_t)reading->pid,
+		.start = map->start,
+		.end = map->end,
+		.path = map->path,
+		.dev_major = map->dev_major,
+		.dev_minor = map->dev_minor,
+		.inode = map->inode,
+	};
+	struct cached_file file = {
+		.dev = (uint64_t)map->dev_major << 32 | map->dev_minor,
+		.inode = map->inode,
+		.path_hash = hash_text(map->path),
+		.valid = true,
+	};
+
+	/* the file of a path that was unlinked may have the number of another by now */
+	if (!reading->cache || map->deleted)
+		return catalog_object(reading->catalog, &hint);
+
+	struct cached_file *known =
+		&reading->cache->files[(file.inode ^ file.path_hash) % CACHE_SIZE];
+
+	if (known->valid && known->dev == file.dev && known->inode == file.inode &&
+	    known->path_hash == file.path_hash)
+		return known->object;
+	file.object = catalog_object(reading->catalog, &hint);
+	*known = file;
+	return file.object;
+}
+
+/* proc_maps_fn */
+static int read_map(const struct proc_map *map, void *ctx)
+{
+	struct reading *reading = ctx;
+	struct scan *scan = reading->scan;
+	struct object *object = NULL;
+	struct fpl_mapping mapping;
+	bool vdso = strcmp(map->path, "[vdso]") == 0;
+
+	if (!map->executable)
+		return 0;
+	if (vdso)
+		object = catalog_vdso(reading->catalog);
+	else if (map->inode && scan_is_file(map->path))
+		object = find_object(reading, map);
+	scan_describe(object, map->start, map->end, vdso ? 0 : map->file_off, &mapping);
+	if (mapping.object && reading->entry >= map->start && reading->entry < map->end)
+		scan->main_object = mapping.object;
+	/* the interpreter's first PT_LOAD is at vaddr 0, so its base is its bias */
+	if (mapping.object && reading->interp_base && mapping.bias == reading->interp_base)
+		scan->interp_object = mapping.object;
+
+	int code = mapset_add(&scan->set, &mapping);
+
+	return code == -E2BIG ? 0 : code;
+}
+
+/* AT_ENTRY and AT_BASE of /proc/PID/auxv, 0 where they cannot be had. */
+static void read_auxv(struct reading *reading)
+{
+	char path[64];
+	Elf64_auxv_t aux[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/auxv", reading->pid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
+
+	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(aux[0]); i++) {
+		if (aux[i].a_type == AT_ENTRY)
+			reading->entry = aux[i].a_un.a_val;
+		else if (aux[i].a_type == AT_BASE)
+			reading->interp_base = aux[i].a_un.a_val;
+	}
+}
+
+static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
+{
+	reading->pid = pid;
+	read_auxv(reading);
+	return proc_maps_read((pid_t)pid, read_map, reading, err);
+}
+
+int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid, struct scan_cache *cache,
+		 struct scan *ret, struct fpl_err *err)
+{
+	struct scan scan = { .set = mapset_create(), .time_ns = usage_monotonic_ns() };
+	struct reading reading = { .catalog = catalog, .cache = cache, .scan = &scan };
+
+	if (!scan.set)
+		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", pid);
+
+	int code = read_all(&reading, pid, err);
+
+	if (code == -ENODATA && tid != pid)
+		code = read_all(&reading, tid, err);
+	if (code) {
+		mapset_put(scan.set);
+		return code;
+	}
+	for (uint32_t i = 0; i < scan.set->nr; i++) {
+		struct fpl_mapping *map = &scan.set->mappings[i];
+
+		if (map->object && map->object == scan.main_object)
+			map->flags |= FPL_MAPPING_MAIN;
+		if (map->object && map->object == scan.interp_object)
+			map->flags |= FPL_MAPPING_INTERP;
+	}
+	*ret = scan;
+	return 0;
+}

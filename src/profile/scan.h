@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a running process has mapped, read from /proc and matched with the objects of the run. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+#include "proc/mapset.h"
+#include "profile/catalog.h"
+
+struct scan {
+	struct mapset *set;	/* the caller's reference; MAIN and INTERP flags are set */
+	uint32_t main_object;	/* holds AT_ENTRY; 0: unknown */
+	uint32_t interp_object; /* is at AT_BASE; 0: none */
+	uint64_t time_ns;	/* CLOCK_MONOTONIC before the reading */
+};
+
+/*
+ * Files met during one pass over many processes: those with the same device, inode and path are not
+ * opened again. Not for longer than the pass: a file may be written anew.
+ */
+struct scan_cache;
+
+/* NULL without memory: then nothing is remembered. */
+struct scan_cache *scan_cache_create(void);
+void scan_cache_destroy(struct scan_cache *cache);
+
+/*
+ * Read the mappings of process @pid; where its leader has ended, those of its thread @tid. @cache
+ * may be NULL. Errors: -ESRCH, -ENODATA (kernel thread, zombie), -EACCES, -ENOMEM. Cost: about
+ * 50 us and 10 us per mapping whose file is not in @cache.
+ */
+FPL_MUST_CHECK int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid,
+				struct scan_cache *cache, struct scan *ret, struct fpl_err *err);
+
+/*
+ * Describe the mapping [@start, @end) of @object at @file_off; as anonymous where @object is NULL
+ * or has no segment there.
+ */
+void scan_describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,
+		   struct fpl_mapping *ret);
+
+/* Does @path (of maps or of the side-band) name a file, rather than "[heap]" or "//anon"? */
+bool scan_is_file(const char *path);
