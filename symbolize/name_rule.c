@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+static size_t underscores(const char *name)
+{
+	return strncmp(name, "__vdso_", 7) == 0 ? 0 : strspn(name, "_");
+}
+
 int name_rule_compare(const struct name_candidate *a, const struct name_candidate *b)
 {
 	bool local_a = a->binding == NAME_LOCAL, local_b = b->binding == NAME_LOCAL;
@@ -12,8 +17,8 @@ int name_rule_compare(const struct name_candidate *a, const struct name_candidat
 		return a->untyped ? 1 : -1;
 	if (local_a != local_b)
 		return local_a ? 1 : -1;
-	under_a = strspn(a->text, "_");
-	under_b = strspn(b->text, "_");
+	under_a = underscores(a->text);
+	under_b = underscores(b->text);
 	if (under_a != under_b)
 		return under_a < under_b ? -1 : 1;
 	if (a->binding != b->binding)

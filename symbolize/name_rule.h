@@ -4,7 +4,8 @@
  *
  *   1. a function (STT_FUNC, STT_GNU_IFUNC) before an untyped label
  *   2. an exported name (global, weak) before a local one
- *   3. fewer leading underscores: malloc before __libc_malloc
+ *   3. fewer leading underscores: malloc before __libc_malloc; those of __vdso_clock_gettime do not
+ *      count, so that it is not mistaken for libc's clock_gettime, which calls it
  *   4. global before weak
  *   5. the shorter name: open before open64
  *   6. the smaller name in byte order

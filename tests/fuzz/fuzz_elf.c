@@ -2,7 +2,8 @@
 /*
  * An ELF file as hostile bytes. Judged: what the headers say never leads outside of the file, sums
  * of segment and section bounds do not wrap, contents and inflated contents stay within the limit,
- * a search for a debug file ends without one, and two identities of the same bytes are equal.
+ * .gnu_debugdata too, a search for a debug file ends without one, and two identities of the same
+ * bytes are equal.
  */
 #include <elf.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "obj/mini_debug.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -84,6 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_sections(elf);
 	REQUIRE(debug_file_open(elf, "/nonexistent/dir/prog", "/nonexistent", &debug, NULL) ==
 		-ENOENT);
+	if (mini_debug_open(elf, &debug, NULL) == 0)
+		REQUIRE(debug->size <= MINI_DEBUG_MAX);
+	elf_file_close(debug);
 	rc = identity_read(elf, &first, NULL);
 	REQUIRE(rc == 0 || rc == -EFBIG);
 	if (rc == 0) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/fuzz/make-elf-seeds.sh: write the seeds of fuzz_elf and fuzz_symtab (the same files) from a few
 # lines of assembly: shared library with a PLT, IFUNC and aliases, as linked, stripped, with compressed sections, with
-# a debuglink, and the object file.
+# a debuglink, with .gnu_debugdata, and the object file.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -46,9 +46,12 @@ strip -o "$work/stripped" "$work/library"
 objcopy --only-keep-debug "$work/library" "$work/debug_file"
 cp "$work/stripped" "$work/debuglink"
 (cd "$work" && objcopy --add-gnu-debuglink=debug_file debuglink)
+xz --check=crc32 -k "$work/debug_file"
+cp "$work/stripped" "$work/debugdata"
+objcopy --add-section .gnu_debugdata="$work/debug_file.xz" "$work/debugdata"
 for target in fuzz_elf fuzz_symtab; do
 	mkdir -p "$top/fixtures/fuzz/$target"
-	for seed in object.o library compressed stripped debug_file debuglink; do
-		cp "$work/$seed" "$top/fixtures/fuzz/$target/$seed"
+	for seed in object.o library compressed stripped debug_file debuglink debugdata; do
+		install -m 644 "$work/$seed" "$top/fixtures/fuzz/$target/$seed"
 	done
 done

@@ -233,6 +233,8 @@ static void aliases_are_resolved_by_the_names_alone(void **state)
 		{ "__typed", STT_FUNC, STB_LOCAL, 0x1500, 0x10 },
 		{ "memcpy@GLIBC_2.2.5", STT_FUNC, STB_GLOBAL, 0x1600, 0x10 },
 		{ "pthread_create@@GLIBC_2.34", STT_FUNC, STB_GLOBAL, 0x1700, 0x10 },
+		{ "clock_gettime", STT_FUNC, STB_WEAK, 0x1a00, 0x10 },
+		{ "__vdso_clock_gettime", STT_FUNC, STB_GLOBAL, 0x1a00, 0x10 },
 		{ "@odd@V1", STT_FUNC, STB_GLOBAL, 0x1900, 0x10 },
 		{ "unique", STT_FUNC, STB_GNU_UNIQUE, 0x1800, 0x10 },
 		{ "uniqu", STT_FUNC, STB_LOCAL, 0x1800, 0x10 },
@@ -246,6 +248,7 @@ static void aliases_are_resolved_by_the_names_alone(void **state)
 		{ "function before label", 0x1500, "__typed", 0x1500 },
 		{ "version cut", 0x1600, "memcpy", 0x1600 },
 		{ "default version cut", 0x1700, "pthread_create", 0x1700 },
+		{ "vDSO", 0x1a00, "__vdso_clock_gettime", 0x1a00 },
 		{ "only a version is cut", 0x1900, "@odd", 0x1900 },
 		{ "unique is exported", 0x1800, "unique", 0x1800 },
 	};
