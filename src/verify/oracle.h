@@ -40,8 +40,9 @@ struct oracle_answer {
 };
 
 /*
- * Open the file @path for libdw, and its separate debug file @debug_path (NULL: none). Errors:
- * -ENOEXEC libelf cannot read it; -ENODATA libdw finds no CFI; -ENOMEM; errors of open(2).
+ * Open the file @path for libdw, and its separate debug file @debug_path (NULL: none). A
+ * file without CFI is no error: libdw has no answer for it. Errors: -ENOEXEC libelf cannot read one
+ * of them; -ENOMEM; errors of open(2).
  */
 FPL_MUST_CHECK int oracle_open(const char *path, const char *debug_path, struct oracle **ret,
 			       struct fpl_err *err);

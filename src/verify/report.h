@@ -21,6 +21,7 @@
 	X(UNEVALUATED,   false, "expression the oracle cannot evaluate") \
 	X(OUTSIDE,       false, "FDE outside executable segments: the table has none of it") \
 	X(TERMINATED,    false, "FDE behind a terminator: libdw does not read it") \
+	X(UNINDEXED,     false, "FDE that .eh_frame_hdr, and so libdw, does not find") \
 	X(OVERLAP,       false, "overlapping FDEs: libdw takes another one, or none") \
 	X(MISSING,       true,  "libdw has a rule, the table none") \
 	X(EXTRA,         true,  "the table has a rule, libdw none") \
