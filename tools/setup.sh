@@ -15,7 +15,8 @@ test='
 	util-linux
 '
 bench='
-	bc coreutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3 xz-utils zstd
+	bc coreutils elfutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3 xz-utils
+	zstd
 '
 
 group=build

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: bench.sh
+# Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
+# tables, walking, naming, and how complete the stacks of real programs are, beside perf's. Minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+./tools/setup.sh bench
+cmake --preset release -DBUILD_TESTING=ON
+cmake --build --preset release
+cmake --build --preset release --target bench_walker
+
+run() {
+	printf '\n=== %s\n' "$1"
+	"$@"
+}
+
+cat /proc/loadavg
+run build/release/tests/bench/compile/bench_compile
+run build/release/tests/bench/walker/bench_walker
+run python3 tests/bench/symbolize/run.py build/release
+run python3 tests/bench/completeness/run.py build/release/fpless --perf
+cat /proc/loadavg
