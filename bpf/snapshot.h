@@ -10,6 +10,7 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/count.h"
 #include "bpf/env.h"
+#include "bpf/lookup.h"
 #include "bpf/maps.h"
 
 struct stack_copy {
@@ -83,6 +84,23 @@ static __always_inline int ring_has_room(__u32 size)
 }
 
 /*
+ * Copy @nr frames, at most @max, from the @first on. The bounds are made certain right where they
+ * are used, and the compiler kept from using an earlier check in their place: kernels before 6.3
+ * forget bounds of what is kept on the stack meanwhile.
+ */
+static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, struct fpl_scratch *s,
+					__u64 first, __u64 nr, __u64 max)
+{
+	LOOKUP_OPAQUE(off);
+	LOOKUP_OPAQUE(first);
+	LOOKUP_OPAQUE(nr);
+	if (off > sizeof(struct fpl_sample) + 8 * FPL_DEPTH_MAX || first > FPL_DEPTH_MAX ||
+	    nr > max)
+		return;
+	bpf_probe_read_kernel(to->bytes + off, nr * 8, s->frames + first);
+}
+
+/*
  * Send a record of @type with the first @nr_user user frames of the sample, its kernel frames,
  * registers and stack. Returns 0, or non-zero where the ring has no room for it.
  */
@@ -98,23 +116,25 @@ static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u
 	    nr_kernel > FPL_KERNEL_DEPTH_MAX || !ring_has_room(config.snapshot_bytes))
 		return -1;
 
-	__u32 kernel_off = sizeof(*sample) + nr_user * 8;
-	__u32 regs_off = kernel_off + nr_kernel * 8;
-	__u32 stack_off = regs_off + sizeof(s->regs);
+	__u64 kernel_off = sizeof(*sample) + nr_user * 8;
+	__u64 regs_off = kernel_off + nr_kernel * 8;
 
-	stack_copy(to, stack_off, &s->regs);
+	stack_copy(to, (__u32)(regs_off + sizeof(s->regs)), &s->regs);
+	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
+	frames_copy(to, sizeof(*sample), s, 0, nr_user, FPL_DEPTH_MAX);
+	frames_copy(to, kernel_off, s, kernel_at, nr_kernel, FPL_KERNEL_DEPTH_MAX);
+	LOOKUP_OPAQUE(regs_off);
+	if (regs_off > sizeof(*sample) + 8 * FPL_FRAMES_MAX)
+		return -1;
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
 
-	__u32 size = stack_off + s->regs.stack_size;
+	__u64 size = regs_off + sizeof(s->regs) + s->regs.stack_size;
 
 	if (size > sizeof(to->bytes))
 		return -1;
-	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
-	bpf_probe_read_kernel(to->bytes + sizeof(*sample), nr_user * 8, s->frames);
-	bpf_probe_read_kernel(to->bytes + kernel_off, nr_kernel * 8, s->frames + kernel_at);
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
 	sample = (struct fpl_sample *)to->bytes;
 	sample->header.type = type;
-	sample->header.size = size;
+	sample->header.size = (__u32)size;
 	sample->id = new_stack_id();
 	sample->count = count;
 	sample->nr_user = (__u16)nr_user;
