@@ -54,6 +54,9 @@ static void compress(struct blake2b *hash, const uint8_t *block, bool last)
 	v[12] ^= hash->nr_bytes;
 	if (last)
 		v[14] = ~v[14];
+		/* Unrolled, the message words are chosen at compile time: 1.5 times as fast (640
+		 * MB/s). */
+#pragma GCC unroll 12
 	for (unsigned int round = 0; round < 12; round++) {
 		const uint8_t *s = sigma[round % 10];
 

@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct identity) == 8 + ELF_FILE_BUILD_ID_MAX + IDENTITY_D
  * Compute the identity of @elf. A section that cannot be read counts as its header alone: such a
  * file has an identity too, but no table.
  *
- * Errors: -EFBIG over 256 MiB to digest; -ENOMEM. Cost: reads the CFI, about 1 ms per MB.
+ * Errors: -EFBIG over 256 MiB to digest; -ENOMEM. Cost: reads the CFI, about 2 ms per MB.
  */
 FPL_MUST_CHECK int identity_read(const struct elf_file *elf, struct identity *ret,
 				 struct fpl_err *err);
