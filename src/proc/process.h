@@ -42,6 +42,7 @@ struct process {
 	/* main object and interpreter, to flag their mappings; 0: none or not yet */
 	uint32_t main_object, interp_object;
 	bool in_exec; /* between exec and [vdso]: first object is main, second the interpreter */
+	bool exec_pending; /* the side-band told of an exec, the kernel side not yet of its gen */
 
 	struct run *run; /* owned reference: what is published of it; NULL: nothing */
 

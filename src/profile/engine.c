@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -186,12 +187,12 @@ static void drain_ring(void *kernel)
 	kernel_side_drain(kernel);
 }
 
-/* The parts that live in userspace, each knowing the ones it needs. */
+/* What is known of processes, objects and stacks: parts that need nothing of the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
-	int code = catalog_create(engine->kernel.nr_objects, o->symbolizer, &engine->catalog, err);
+	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, &engine->catalog, err);
 
 	if (!code)
 		code = tables_init(&engine->tables, o->table_memory, kernel_side_make_chunk,
@@ -200,10 +201,22 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 		return code;
 	engine->has_tables = true;
 	engine->tables.catalog = engine->catalog;
-	engine->tables.slots = engine->kernel.objects;
 	engine->tables.mark_mapped = tracker_mark_mapped;
 	engine->tables.ctx = &engine->tracker;
 
+	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
+		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
+	engine->has_tracker = true;
+	engine->tracker.catalog = engine->catalog;
+	return 0;
+}
+
+/* The same parts meet the maps of the kernel side, and each other. */
+static int connect_parts(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+
+	engine->tables.slots = engine->kernel.objects;
 	if (publisher_init(&engine->publisher, engine->kernel.mappings, engine->kernel.nr_mappings,
 			   engine->kernel.nr_mapsets))
 		return fpl_fail(err, -ENOMEM, "mappings: out of memory");
@@ -213,12 +226,10 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	engine->publisher.ops = &kernel_side_publisher_ops;
 	engine->publisher.ctx = &engine->kernel;
 
-	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
-		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
-	engine->has_tracker = true;
-	engine->tracker.catalog = engine->catalog;
-	engine->tracker.tables = o->unwind == ENGINE_UNWIND_FP ? NULL : &engine->tables;
 	engine->tracker.publisher = &engine->publisher;
+	/* from here on tables are compiled; before, it would have slowed the loading down */
+	if (o->unwind != ENGINE_UNWIND_FP)
+		tracker_begin_tables(&engine->tracker, &engine->tables);
 	engine->tracker.kernel_gen = kernel_side_gen;
 	engine->tracker.ctx = &engine->kernel;
 
@@ -255,12 +266,60 @@ static int set_targets(struct engine *engine, struct fpl_err *err)
 			continue;
 		code = kernel_side_target(&engine->kernel, (uint32_t)o->pids[i], FPL_TARGET_ACTIVE,
 					  err);
-		/* the side-band is open: what changes from here on is seen */
-		if (!code && tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], true, NULL))
+	}
+	return code;
+}
+
+/* Who runs already, and with what. The side-band is open: what changes from here on is seen. */
+static void read_processes(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+
+	if (o->target == ENGINE_TARGET_ALL)
+		tracker_adopt_all(&engine->tracker);
+	for (size_t i = 0; o->target == ENGINE_TARGET_PIDS && i < o->nr_pids; i++) {
+		if (engine->pid_fds[i] >= 0 &&
+		    tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], true, NULL))
 			fpl_log(FPL_LOG_DEBUG, "pid %d: its mappings cannot be read yet",
 				(int)o->pids[i]);
 	}
-	return code;
+}
+
+struct loading {
+	struct engine *engine;
+	struct fpl_err err;
+	int code;
+};
+
+static void *load_kernel_side(void *ctx)
+{
+	struct loading *loading = ctx;
+	struct engine *engine = loading->engine;
+
+	loading->code =
+		kernel_side_open(engine->options, engine->events.period_ns, collect_ring_record,
+				 &engine->collect, &engine->kernel, &loading->err);
+	return NULL;
+}
+
+/*
+ * Load the kernel side while /proc is read: the verifier takes 150 ms, and a machine full of
+ * processes as long, and no sample is to be taken before both are done.
+ */
+static int load_and_read(struct engine *engine, struct fpl_err *err)
+{
+	struct loading loading = { .engine = engine };
+	pthread_t thread;
+	bool has_thread = pthread_create(&thread, NULL, load_kernel_side, &loading) == 0;
+
+	if (!has_thread)
+		load_kernel_side(&loading);
+	read_processes(engine);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	if (loading.code && err)
+		*err = loading.err;
+	return loading.code;
 }
 
 static int engine_open(struct engine *engine, struct fpl_err *err)
@@ -283,10 +342,11 @@ static int engine_open(struct engine *engine, struct fpl_err *err)
 		code = sideband_open(engine->events.cpus, engine->events.nr, &engine->sideband,
 				     err);
 	if (!code)
-		code = kernel_side_open(o, engine->events.period_ns, collect_ring_record,
-					&engine->collect, &engine->kernel, err);
-	if (!code)
 		code = open_parts(engine, err);
+	if (!code)
+		code = load_and_read(engine, err);
+	if (!code)
+		code = connect_parts(engine, err);
 	if (!code)
 		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
 	if (!code)
@@ -548,8 +608,6 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, err);
-	if (!code && engine->options->target == ENGINE_TARGET_ALL)
-		tracker_adopt_all(&engine->tracker);
 	if (!code && engine->events.is_second_best)
 		fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling %s",
 			engine->events.name);

@@ -14,7 +14,6 @@
 #include "fpless.skel.h"
 #include "profile/tables.h"
 
-#define NR_OBJECTS  8192u  /* a desktop maps about 1,000 files executable; 64 bytes each */
 #define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
 #define RING_BYTES  (4u << 20)
 #define STACK_BYTES 112u /* an element of `stacks` with its bucket, as the kernel charges */
@@ -98,7 +97,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 		nr_stacks = 1;
 	if (nr_stacks > 1u << 26)
 		nr_stacks = 1u << 26;
-	code |= bpf_map__set_max_entries(skel->maps.objects, NR_OBJECTS);
+	code |= bpf_map__set_max_entries(skel->maps.objects, KERNEL_SIDE_NR_OBJECTS);
 	code |= bpf_map__set_max_entries(skel->maps.mappings, NR_MAPPINGS);
 	code |= bpf_map__set_max_entries(skel->maps.ring, RING_BYTES);
 	code |= bpf_map__set_max_entries(skel->maps.stacks, (uint32_t)nr_stacks);
@@ -107,7 +106,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 					 (uint32_t)libbpf_num_possible_cpus());
 	code |= bpf_map__set_max_entries(skel->maps.rule_caches,
 					 (uint32_t)libbpf_num_possible_cpus());
-	kernel->nr_objects = NR_OBJECTS;
+	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = NR_MAPPINGS;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);
 	return code;

@@ -19,7 +19,8 @@ struct fpless_bpf;
 struct ring_buffer;
 struct bpf_link;
 
-#define KERNEL_SIDE_LINKS_MAX 8u
+#define KERNEL_SIDE_LINKS_MAX  8u
+#define KERNEL_SIDE_NR_OBJECTS 8192u /* a desktop maps about 1,000 files executable */
 
 struct kernel_side {
 	struct fpless_bpf *skel;    /* owned */

@@ -183,6 +183,13 @@ void replayer_add(struct replayer *replayer, struct fpl_sample *record)
 	    tracker_rescan(replayer->tracker, process, record->tid))
 		walk(replayer, record, process->mapset);
 
+	/* in execve, between the new memory and the new registers: the old pc is in no mapping */
+	if (process && process->exec_pending && replayer->result.stop == FPL_STOP_NO_MAPPING &&
+	    replayer->result.nr_frames <= 1) {
+		replayer->result.stop = FPL_STOP_EXECING;
+		replayer->result.nr_frames = 0;
+	}
+
 	const struct object *blocker = process ? blocker_of(replayer) : NULL;
 
 	if (blocker && !wait_for(replayer, record, process->mapset, blocker->id))

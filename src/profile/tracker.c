@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,8 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		process = processes_get(&tracker->processes, record->pid);
 		if (process && process_exec(process))
 			process->complete = false;
+		if (process)
+			process->exec_pending = true;
 		break;
 	case SIDEBAND_FORK:
 		begin_child(tracker, record->pid, record->parent);
@@ -164,12 +168,15 @@ static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 
 	if (!process)
 		return;
-	/* gen is 0 if the side-band told of the exec, as it does before the mappings */
-	if (process->gen && process->gen != life->gen) {
+	/* the side-band tells of an exec before the mappings, the kernel side after them */
+	if (!process->exec_pending) {
 		if (process_exec(process))
 			return;
 		process->complete = false;
+	} else if (process->gen && process->gen != life->gen) {
+		process->past_gen = process->gen; /* of a sample taken in between */
 	}
+	process->exec_pending = false;
 	process->gen = life->gen;
 	process->start_ns = life->start_ns;
 	process->dirty = true;
@@ -300,6 +307,26 @@ static uint32_t *list_pids(size_t *ret_nr)
 	return pids;
 }
 
+/* Is a thread of it on a CPU, or waiting for one? proc(5), /proc/PID/stat. */
+static bool is_running(uint32_t pid)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+
+	/* the name before the state may hold anything, parentheses too */
+	const char *end = strrchr(text, ')');
+
+	return end && end[1] == ' ' && end[2] == 'R';
+}
+
 void tracker_adopt_all(struct tracker *tracker)
 {
 	size_t nr = 0;
@@ -312,9 +339,21 @@ void tracker_adopt_all(struct tracker *tracker)
 
 		/* what cannot be read is gone, or is no business of ours */
 		if (!known || !known->complete)
-			(void)!adopt(tracker, pids[i], false, cache, NULL);
+			(void)!adopt(tracker, pids[i], is_running(pids[i]), cache, NULL);
 	}
 	scan_cache_destroy(cache);
+}
+
+static void want_one(struct process *process, void *ctx)
+{
+	if (process->wanted)
+		want_process(ctx, process);
+}
+
+void tracker_begin_tables(struct tracker *tracker, struct tables *tables)
+{
+	tracker->tables = tables;
+	processes_each(&tracker->processes, want_one, tracker);
 }
 
 static void rescan_one(struct process *process, void *ctx)

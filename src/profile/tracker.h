@@ -20,7 +20,7 @@
 struct tracker {
 	struct processes processes;
 	struct catalog *catalog;     /* borrowed */
-	struct tables *tables;	     /* borrowed; NULL with --unwind fp: no tables */
+	struct tables *tables;	     /* borrowed; NULL: none are compiled (yet) */
 	struct publisher *publisher; /* borrowed */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
@@ -73,9 +73,13 @@ bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t t
 FPL_MUST_CHECK int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted,
 				 struct fpl_err *err);
 
+/* Have the tables of all wanted processes compiled, and those of later ones as they come. */
+void tracker_begin_tables(struct tracker *tracker, struct tables *tables);
+
 /*
  * Read the mappings of every process there is, so that those which end or fork before their first
- * sample was looked at are known. Cost: about 0.5 ms per process.
+ * sample was looked at are known; of those that are running also the tables are wanted.
+ * Cost: about 0.5 ms per process.
  */
 void tracker_adopt_all(struct tracker *tracker);
 

@@ -171,6 +171,22 @@ static void a_sample_of_the_image_before_finds_nothing_of_the_new(void **state)
 	assert_int_equal(sample_finds(world, PID, 8, 0x1800), 2);
 }
 
+static void a_sample_between_an_exec_and_its_gen_spoils_nothing(void **state)
+{
+	struct world *world = *state;
+
+	/* the process was not known: its first sample, in the midst of execve, gives it a gen */
+	side(world, SIDEBAND_EXEC, PID, 0);
+	assert_int_equal(sample_finds(world, PID, 3, 0x1800), 0);
+	assert_true(processes_find(&world->tracker.processes, PID)->exec_pending);
+	side_map(world, PID, 0x1000, 1, 100);
+	life(world, FPL_RECORD_EXEC, PID, 0, 4);
+	world->gens[0] = 4;
+	assert_int_equal(sample_finds(world, PID, 4, 0x1800), 1);
+	assert_int_equal(sample_finds(world, PID, 3, 0x1800), 0);
+	assert_false(processes_find(&world->tracker.processes, PID)->exec_pending);
+}
+
 static void an_exec_whose_side_band_record_was_lost_is_noticed(void **state)
 {
 	struct world *world = *state;
@@ -374,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(exec_and_map_are_published_with_the_gen),
 		TEST(a_sample_of_the_image_before_finds_nothing_of_the_new),
+		TEST(a_sample_between_an_exec_and_its_gen_spoils_nothing),
 		TEST(an_exec_whose_side_band_record_was_lost_is_noticed),
 		TEST(a_child_inherits_whichever_record_comes_first),
 		TEST(a_reused_pid_has_nothing_of_its_predecessor),
