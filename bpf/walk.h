@@ -264,8 +264,10 @@ WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, 
 			    __u64 reg_value)
 {
 	struct fpl_walk *walk = walker->walk;
-	__u32 known = walk->known & ARCH_CALLEE_SAVED;
+	/* In memory, where the verifier does not tell one set of bits from another. */
+	volatile __u32 *known = &walk->known;
 
+	*known &= ARCH_CALLEE_SAVED;
 #pragma GCC unroll 6
 	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
 		__u32 reg = ARCH_SAVED_REG(i);
@@ -273,16 +275,15 @@ WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, 
 
 		if (words == FPL_SAVED_SAME)
 			continue;
-		known &= ~WALK_BIT(reg);
-		if (words == FPL_SAVED_UNDEF)
-			continue;
 
 		__u64 base = rule->from_reg >> i & 1 ? reg_value : cfa;
 
-		if (!walk_read(walker, base + (__u64)((__s64)words * 8), &walk->reg[reg]))
-			known |= WALK_BIT(reg);
+		if (words == FPL_SAVED_UNDEF ||
+		    walk_read(walker, base + (__u64)((__s64)words * 8), &walk->reg[reg]))
+			*known &= ~WALK_BIT(reg);
+		else
+			*known |= WALK_BIT(reg);
 	}
-	walk->known = known;
 }
 
 /*
