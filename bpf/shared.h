@@ -140,10 +140,11 @@ enum fpl_cfa {
 };
 
 /* Flags of a rule. */
-#define FPL_RULE_END	1u /* RA is undefined: this is the outermost frame */
-#define FPL_RULE_SIGNAL 2u /* CIE augmentation 'S': the caller was interrupted; its pc is exact */
-#define FPL_RULE_EXT	4u /* nr_ext register rules follow in the next slots, two to a slot */
-#define FPL_RULE_RA_REG 8u /* RA is in register reg2 (CFA_REG only) */
+#define FPL_RULE_END	1u  /* RA is undefined: this is the outermost frame */
+#define FPL_RULE_SIGNAL 2u  /* CIE augmentation 'S': the caller was interrupted; its pc is exact */
+#define FPL_RULE_EXT	4u  /* nr_ext register rules follow in the next slots, two to a slot */
+#define FPL_RULE_RA_REG 8u  /* RA is in register reg2 (CFA_REG only) */
+#define FPL_RULE_SYNTH	16u /* made for code without CFI: frames it finds are FPL_ORIGIN_SYNTH */
 
 /* Where the caller's value of rbx, rbp, r12, r13, r14, r15 is: words from the base, or one of
  * these. */

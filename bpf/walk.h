@@ -286,6 +286,12 @@ WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, 
 	}
 }
 
+/* Origin of the frame a rule with @flags finds. */
+WALK_INLINE __u8 walk_rule_origin(const struct fpl_walk *walk, __u32 flags)
+{
+	return flags & FPL_RULE_SYNTH ? FPL_ORIGIN_SYNTH : walk->by_row;
+}
+
 /*
  * Step to the caller by walk->rule, with the extended rules at @ext; NULL: the rule has none.
  * Returns FPL_STOP_NONE or why not.
@@ -351,7 +357,7 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 		if (caller_sp < sp || (caller_sp == sp && !ra_in_reg))
 			return FPL_STOP_NO_PROGRESS;
 	}
-	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk->by_row);
+	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk_rule_origin(walk, flags));
 }
 
 /*

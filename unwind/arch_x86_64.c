@@ -65,7 +65,7 @@ static size_t add_row(struct cfi_row *rows, size_t nr, uint64_t start, uint64_t 
 		.cfa_reg = ARCH_SP,
 		.cfa_reg2 = literal,
 		.cfa_off = off,
-		.source = CFI_SOURCE_PLT,
+		.source = CFI_SOURCE_SYNTH,
 	};
 
 	row.reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
@@ -107,4 +107,57 @@ size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct c
 		}
 	}
 	return nr;
+}
+
+/* What crt files put between the halves of .init: the call of __gmon_start__, in two spellings. */
+static const struct {
+	const char *prefix;
+	uint8_t prefix_size, size;
+} init_instructions[] = {
+	{ "\x48\x8b\x05", 3, 7 },	  /* mov disp(%rip),%rax */
+	{ "\x48\x85\xc0", 3, 3 },	  /* test %rax,%rax */
+	{ "\x74\x02", 2, 2 },		  /* je over the call */
+	{ "\xff\xd0", 2, 2 },		  /* call *%rax */
+	{ "\xff\x15", 2, 6 },		  /* call *disp(%rip) */
+	{ "\xe8", 1, 5 },		  /* call */
+	{ "\x0f\x1f\x44\x00\x00", 5, 5 }, /* nopl 0(%rax,%rax) */
+	{ "\x90", 1, 1 },		  /* nop */
+};
+
+static size_t init_instruction_size(const uint8_t *code, size_t left)
+{
+	for (size_t i = 0; i < sizeof(init_instructions) / sizeof(init_instructions[0]); i++)
+		if (init_instructions[i].size <= left &&
+		    starts_with(code, init_instructions[i].prefix,
+				init_instructions[i].prefix_size))
+			return init_instructions[i].size;
+	return 0;
+}
+
+size_t arch_init_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows)
+{
+	static const char sub[] = "\x48\x83\xec\x08", add_ret[] = "\x48\x83\xc4\x08\xc3";
+	enum { SUB_SIZE = 4, ADD_SIZE = 4, ADD_RET_SIZE = 5 };
+	size_t at = size >= 4 && starts_with(bytes, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+
+	if (size < at + SUB_SIZE + ADD_RET_SIZE || !starts_with(bytes + at, sub, SUB_SIZE))
+		return 0;
+	at += SUB_SIZE;
+
+	size_t body = at;
+
+	while (size - at > ADD_RET_SIZE) {
+		size_t step = init_instruction_size(bytes + at, size - at - ADD_RET_SIZE);
+
+		if (step == 0)
+			return 0;
+		at += step;
+	}
+	if (!starts_with(bytes + at, add_ret, ADD_RET_SIZE))
+		return 0;
+
+	size_t nr = add_row(rows, 0, vaddr, vaddr + body, 8, 0);
+
+	nr = add_row(rows, nr, vaddr + body, vaddr + at + ADD_SIZE, 16, 0);
+	return add_row(rows, nr, vaddr + at + ADD_SIZE, vaddr + size, 8, 0);
 }

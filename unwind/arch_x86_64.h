@@ -26,3 +26,14 @@ static const uint8_t arch_saved_regs[FPL_NR_SAVED] = { 3, 6, 12, 13, 14, 15 };
  */
 enum { ARCH_PLT_ENTRY_SIZE = 16, ARCH_PLT_ROWS = 3 };
 size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows);
+
+/*
+ * Make rows for .init or .fini, @bytes [size] at @vaddr: the halves of a function that crti.o and
+ * crtn.o bring, "[endbr64] sub $8,%rsp; ... add $8,%rsp; ret", for which neither has an FDE. Only
+ * where every instruction between is one that crt files are known to put there and leaves rsp
+ * alone.
+ *
+ * @rows: room for ARCH_INIT_ROWS. Returns how many were made, 0 for any other code.
+ */
+enum { ARCH_INIT_ROWS = 3 };
+size_t arch_init_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows);

@@ -27,7 +27,7 @@ void cfi_file_close(struct cfi_file *file)
 		free(file->sections[i].bytes);
 	free(file->sections);
 	free(file->text);
-	free(file->plt_rows);
+	free(file->synth_rows);
 	free(file->pieces);
 	free(file->order);
 	cfi_list_fini(&file->list);
@@ -125,7 +125,7 @@ static int count_shadowed(struct cfi_file *file, struct fpl_err *err)
 	if (!owns)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
 	for (size_t i = 0; i < file->nr_pieces; i++)
-		if (!(file->pieces[i].fde & CFI_PIECE_PLT))
+		if (!(file->pieces[i].fde & CFI_PIECE_SYNTH))
 			owns[file->pieces[i].fde] = true;
 	for (size_t i = 0; i < nr_fdes; i++)
 		file->nr_shadowed += !owns[i];
@@ -234,9 +234,20 @@ static int read_all(struct cfi_file *file, const struct elf_file *elf, const str
 	return code;
 }
 
-/* Rows for one section of the procedure linkage table, where no FDE covers it. */
-static int plt_add(struct cfi_file *file, const struct elf_file *elf,
-		   const struct elf_section *section, struct fpl_err *err)
+/* Code without FDE that is known by its instructions: who makes rows for it, and how many. */
+static const struct synth {
+	const char *section;
+	size_t (*make_rows)(const uint8_t *bytes, size_t size, uint64_t vaddr,
+			    struct cfi_row *rows);
+} synths[] = {
+	{ ".plt", arch_plt_rows },   { ".plt.sec", arch_plt_rows }, { ".plt.got", arch_plt_rows },
+	{ ".init", arch_init_rows }, { ".fini", arch_init_rows },
+};
+
+/* Rows for one section, where no FDE covers it. */
+static int synth_add(struct cfi_file *file, const struct elf_file *elf,
+		     const struct elf_section *section, const struct synth *synth,
+		     struct fpl_err *err)
 {
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t size;
@@ -246,29 +257,29 @@ static int plt_add(struct cfi_file *file, const struct elf_file *elf,
 	if (code)
 		return code == -ENOMEM ? code : 0;
 
-	size_t cap = size / ARCH_PLT_ENTRY_SIZE * ARCH_PLT_ROWS;
+	size_t cap = size / ARCH_PLT_ENTRY_SIZE * ARCH_PLT_ROWS + ARCH_INIT_ROWS;
 
-	code = budget_memory(&file->budget, cap * sizeof(*file->plt_rows), err);
+	code = budget_memory(&file->budget, cap * sizeof(*file->synth_rows), err);
 	if (code)
 		return code;
 
-	struct cfi_row *rows =
-		reallocarray(file->plt_rows, file->nr_plt_rows + cap + 1, sizeof(*file->plt_rows));
+	struct cfi_row *rows = reallocarray(file->synth_rows, file->nr_synth_rows + cap,
+					    sizeof(*file->synth_rows));
 
 	if (!rows)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	file->plt_rows = rows;
+	file->synth_rows = rows;
 
-	size_t first = file->nr_plt_rows;
-	size_t nr = arch_plt_rows(bytes, size, section->vaddr, rows + first);
+	size_t first = file->nr_synth_rows;
+	size_t nr = synth->make_rows(bytes, size, section->vaddr, rows + first);
 	AUTO_FREE struct cfi_piece *pieces = calloc(nr + 1, sizeof(*pieces));
 
 	if (!pieces)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	for (size_t i = 0; i < nr; i++)
 		pieces[i] = (struct cfi_piece){ rows[first + i].start, rows[first + i].end,
-						(uint32_t)(first + i) | CFI_PIECE_PLT };
-	file->nr_plt_rows += nr;
+						(uint32_t)(first + i) | CFI_PIECE_SYNTH };
+	file->nr_synth_rows += nr;
 	return pieces_add(file, pieces, nr, err);
 }
 
@@ -281,17 +292,15 @@ static bool in_text(const struct cfi_file *file, const struct elf_section *secti
 	return false;
 }
 
-static int plt_add_all(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
+static int synth_add_all(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct elf_section *section = elf_file_section(elf, names[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(synths); i++) {
+		const struct elf_section *section = elf_file_section(elf, synths[i].section);
 
 		if (!section || section->type == SHT_NOBITS || !in_text(file, section))
 			continue;
 
-		int code = plt_add(file, elf, section, err);
+		int code = synth_add(file, elf, section, &synths[i], err);
 
 		if (code)
 			return code;
@@ -328,7 +337,7 @@ int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 	if (code == 0)
 		code = file_list(file, err);
 	if (code == 0)
-		code = plt_add_all(file, elf, err);
+		code = synth_add_all(file, elf, err);
 	if (code == 0)
 		code = count_shadowed(file, err);
 	if (code == 0)
@@ -373,8 +382,8 @@ int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
 int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn, void *ctx,
 		 uint64_t *ret_end, struct fpl_err *err)
 {
-	if (piece->fde & CFI_PIECE_PLT) {
-		struct cfi_row row = file->plt_rows[piece->fde & ~CFI_PIECE_PLT];
+	if (piece->fde & CFI_PIECE_SYNTH) {
+		struct cfi_row row = file->synth_rows[piece->fde & ~CFI_PIECE_SYNTH];
 
 		row.start = piece->start;
 		row.end = piece->end;

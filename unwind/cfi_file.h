@@ -16,9 +16,9 @@ struct cfi_range {
 /* [start, end) belongs to one FDE, or to one synthesised row. */
 struct cfi_piece {
 	uint64_t start, end;
-	uint32_t fde; /* index into list.fdes; with CFI_PIECE_PLT set: into plt_rows */
+	uint32_t fde; /* index into list.fdes; with CFI_PIECE_SYNTH set: into synth_rows */
 };
-#define CFI_PIECE_PLT (1u << 31)
+#define CFI_PIECE_SYNTH (1u << 31)
 
 struct cfi_file {
 	struct budget budget;
@@ -28,10 +28,10 @@ struct cfi_file {
 	size_t nr_sections;
 	bool borrowed;
 	struct cfi_list list;
-	uint32_t *order;	  /* owned [list.nr_fdes]: fdes by source and start */
-	bool overlaps;		  /* FDEs overlap, or there is more than one source */
-	struct cfi_row *plt_rows; /* owned [nr_plt_rows] */
-	size_t nr_plt_rows;
+	uint32_t *order;	    /* owned [list.nr_fdes]: fdes by source and start */
+	bool overlaps;		    /* FDEs overlap, or there is more than one source */
+	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
+	size_t nr_synth_rows;
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
 	size_t nr_pieces;
 	uint64_t nr_shadowed; /* FDEs that own no piece */

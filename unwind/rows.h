@@ -39,7 +39,7 @@ enum cfi_source {
 	CFI_SOURCE_EH_FRAME,
 	CFI_SOURCE_DEBUG_FRAME, /* .debug_frame of the file itself */
 	CFI_SOURCE_DEBUG_FILE,	/* .debug_frame of its separate debug file */
-	CFI_SOURCE_PLT,		/* synthesised for a .plt without FDE */
+	CFI_SOURCE_SYNTH,	/* made for code without FDE: .plt, .init, .fini */
 	CFI_SOURCE_COUNT
 };
 

@@ -82,8 +82,8 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	uint64_t end;
 	int code;
 
-	if (piece.fde & CFI_PIECE_PLT) {
-		stats->plt_bytes_synth += piece.end - piece.start;
+	if (piece.fde & CFI_PIECE_SYNTH) {
+		stats->synth_bytes += piece.end - piece.start;
 	} else {
 		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
 		if (code || end == piece.end)
@@ -112,7 +112,7 @@ static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 	uint32_t far = file->pieces[i + PREFETCH_FDE].fde;
 	uint32_t near = file->pieces[i + PREFETCH_PROGRAM].fde;
 
-	if ((far | near) & CFI_PIECE_PLT)
+	if ((far | near) & CFI_PIECE_SYNTH)
 		return;
 
 	const struct cfi_fde *fde = &list->fdes[near];
@@ -121,6 +121,18 @@ static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 	__builtin_prefetch(&list->fdes[far]);
 	__builtin_prefetch(code);
 	__builtin_prefetch(code + 64);
+}
+
+/* Around synthesised rows there is no padding to continue over: sections end there. */
+static int end_rule(struct compiler *compiler, size_t i)
+{
+	const struct cfi_file *file = compiler->file;
+	const struct cfi_piece *piece = &file->pieces[i];
+
+	if (i + 1 == file->nr_pieces || piece[1].start == piece->end ||
+	    !((piece->fde | piece[1].fde) & CFI_PIECE_SYNTH))
+		return 0;
+	return image_row(&compiler->image, piece->end, 0, compiler->err);
 }
 
 static int add_pieces(struct compiler *compiler)
@@ -133,6 +145,8 @@ static int add_pieces(struct compiler *compiler)
 	for (size_t i = 0; i < file->nr_pieces && code == 0; i++) {
 		prefetch_piece(file, i);
 		code = add_piece(compiler, file->pieces[i]);
+		if (code == 0)
+			code = end_rule(compiler, i);
 		if (i % CHECK_EVERY_PIECES == 0 && code == 0) {
 			budget->rows += compiler->fast.rows - rows_before;
 			rows_before = compiler->fast.rows;

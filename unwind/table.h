@@ -30,8 +30,8 @@ struct table_stats {
 	uint64_t rows;		/* in the image */
 	uint64_t rules;		/* distinct, extended ones counted once */
 	uint64_t rules_ext;
-	uint64_t rows_expr;	  /* rows that stop with `expr` */
-	uint64_t plt_bytes_synth; /* of .plt sections that have no FDE and got synthesised rows */
+	uint64_t rows_expr;   /* rows that stop with `expr` */
+	uint64_t synth_bytes; /* of .plt, .init and .fini without FDE that got synthesised rows */
 	uint64_t image_bytes;
 	uint64_t covered_bytes; /* of text that has a row */
 };

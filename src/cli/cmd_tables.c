@@ -131,7 +131,7 @@ static int print_pc(const struct elf_file *elf, const struct elf_file *debug, ui
 		[CFI_SOURCE_EH_FRAME] = ".eh_frame",
 		[CFI_SOURCE_DEBUG_FRAME] = ".debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = ".debug_frame of the debug file",
-		[CFI_SOURCE_PLT] = "made for a .plt without FDE",
+		[CFI_SOURCE_SYNTH] = "made for code without FDE",
 	};
 	struct finder finder = { .vaddr = vaddr };
 	int error = cfi_rows_for_each(elf, debug, &table_limits_default, find_row, &finder, err);
@@ -179,7 +179,7 @@ static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
 		     "need an expression that has no rule: stop expr");
 	print_number("rules", stats->rules, "distinct");
 	print_number("rules_ext", stats->rules_ext, "of them in more than one slot");
-	print_number("plt_bytes_synth", stats->plt_bytes_synth, "of .plt without FDE");
+	print_number("synth_bytes", stats->synth_bytes, "of .plt, .init and .fini without FDE");
 	print_number("image_bytes", stats->image_bytes, "the table with index and rules");
 	if (stats->text_bytes)
 		printf("%-16s %12.1f  %s\n", "kib_per_mib",

@@ -15,7 +15,7 @@
 	X(AGREE,         false, "agree") \
 	X(NONE,          false, "agree that nothing is known") \
 	X(GAP,           false, "in a gap of at most 15 bytes between FDEs that a row runs over") \
-	X(SYNTH,         false, "rows synthesised for a .plt without FDE: libdw has none") \
+	X(SYNTH,         false, "rows synthesised for code without FDE: libdw has none") \
 	X(EXPR,          false, "expression the table gives up by name") \
 	X(REFUSED,       false, "libdw refuses the FDE") \
 	X(UNEVALUATED,   false, "expression the oracle cannot evaluate") \

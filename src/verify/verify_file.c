@@ -125,7 +125,7 @@ static enum verdict judge_without_libdw(const struct sweep *sweep, const struct 
 		return VERDICT_REFUSED;
 	if (rule->cfa == FPL_CFA_NONE)
 		return VERDICT_NONE;
-	if (stretch->row != NULL && stretch->row->source == CFI_SOURCE_PLT)
+	if (stretch->row != NULL && stretch->row->source == CFI_SOURCE_SYNTH)
 		return VERDICT_SYNTH;
 	if (stretch->gap_size != 0 && stretch->gap_size <= GAP_MAX)
 		return VERDICT_GAP;

@@ -15,11 +15,13 @@
 #define ANON_SIZE  0x1000u
 #define EXACT	   FPL_FRAME_EXACT
 #define FRAME(v)   ((__u64)WORLD_ID << FPL_FRAME_OBJECT_SHIFT | (v))
+#define BY_SYNTH   ((__u64)FPL_ORIGIN_SYNTH << FPL_FRAME_ORIGIN_SHIFT)
 #define BY_FP	   ((__u64)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT)
 
 /*
  * The functions of the object, by vaddr:
- *   0x1000 leaf: nothing on the stack      0x2000 frame of two words, rbp saved
+ *   0x1000 leaf: nothing on the stack      0x1800 the same, by a synthesised row
+ *   0x2000 frame of two words, rbp saved
  *   0x3000 signal trampoline               0x4000 outermost
  *   0x5000, until 0x6000: no CFI           0x6000 cfa at rbx
  *   0x7000 like 0x2000                     0x8000 no CFI to the end
@@ -41,6 +43,9 @@ struct scene {
 
 static const struct fpl_rule rule_leaf = {
 	.cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 8, .saved = SAME6
+};
+static const struct fpl_rule rule_synth = {
+	.cfa = FPL_CFA_REG, .flags = FPL_RULE_SYNTH, .regs = 7, .cfa_off = 8, .saved = SAME6
 };
 static const struct fpl_rule rule_frame = {
 	.cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 16, .saved = { SAME, -2, SAME, SAME, SAME, SAME }
@@ -69,6 +74,7 @@ static int setup(void **state)
 	assert_non_null(s);
 	world_init(&s->world);
 	world_row(&s->world, 0x1000, &rule_leaf, NULL, 0);
+	world_row(&s->world, 0x1800, &rule_synth, NULL, 0);
 	world_row(&s->world, 0x2000, &rule_frame, NULL, 0);
 	world_row(&s->world, 0x3000, &rule_signal, ext_signal, ARRAY_SIZE(ext_signal));
 	world_row(&s->world, 0x4000, &rule_end, NULL, 0);
@@ -142,6 +148,16 @@ static void walk_ends_complete_where_the_return_address_is_undefined(void **stat
 	check_walk(s, PC(0x1008), FPL_STOP_OUTERMOST,
 		   (__u64[]){ FRAME(0x1008) | EXACT, FRAME(0x2010), FRAME(0x4010), 0 });
 	assert_int_equal(s->walk.flags, 0);
+}
+
+static void walk_marks_frames_found_by_synthesised_rows(void **state)
+{
+	struct scene *s = *state;
+
+	s->words[0] = PC(0x2010); /* found by the row of 0x1808 */
+	s->words[2] = PC(0x4010);
+	check_walk(s, PC(0x1808), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1808) | EXACT, FRAME(0x2010) | BY_SYNTH, FRAME(0x4010), 0 });
 }
 
 static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
@@ -566,6 +582,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(walk_ends_complete_where_the_return_address_is_undefined),
+		TEST(walk_marks_frames_found_by_synthesised_rows),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows for a procedure linkage table without FDE, made from its instructions. */
+/* Rows for a procedure linkage table, .init and .fini without FDE, made from their instructions. */
 #include "cmocka_all.h"
 
 #include "tests/support/cfi_builder.h"
@@ -104,9 +104,10 @@ static void a_plt_without_fde_gets_rows_and_one_with_keeps_its_own(void **state)
 	struct table *table = table_of(NULL);
 
 	(void)state;
-	assert_int_equal(table->stats.plt_bytes_synth, 0x30);
+	assert_int_equal(table->stats.synth_bytes, 0x30);
 	assert_int_equal(table_find(table, plt)->cfa_off, 16);
 	assert_int_equal(table_find(table, plt + 6)->cfa_off, 24);
+	assert_int_equal(table_find(table, plt + 6)->flags, FPL_RULE_SYNTH);
 	assert_int_equal(table_find(table, plt + 0x2f)->cfa, FPL_CFA_PLT);
 	assert_int_equal(table_find(table, plt + 0x2f)->regs, 11 << 4 | 7);
 	assert_int_equal(table_find(table, plt + 0x30)->cfa, FPL_CFA_NONE);
@@ -115,13 +116,58 @@ static void a_plt_without_fde_gets_rows_and_one_with_keeps_its_own(void **state)
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT, 0x110, BYTES("\x0e\x48"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT + 0x138, 8, BYTES("\x0e\x48"));
 	table = table_of(&b);
-	assert_int_equal(table->stats.plt_bytes_synth, 0x20);
+	assert_int_equal(table->stats.synth_bytes, 0x20);
+	assert_int_equal(table_find(table, plt + 0x30)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, plt + 0x38)->cfa_off, 0x48);
 	assert_int_equal(table_find(table, plt)->cfa_off, 0x48);
 	assert_int_equal(table_find(table, plt + 0xf)->cfa_off, 0x48);
+	assert_int_equal(table_find(table, plt + 0xf)->flags, 0);
 	assert_int_equal(table_find(table, plt + 0x10)->cfa, FPL_CFA_PLT);
 	table_destroy(table);
 	cfi_builder_fini(&b);
+}
+
+static void init_and_fini_are_known_whole(void **state)
+{
+	static const struct {
+		const char *what;
+		const uint8_t *code;
+		size_t size;
+		const char *want;
+	} cases[] = {
+		{ ".init of crti.o and crtn.o",
+		  BYTES("\x48\x83\xec\x08\x48\x8b\x05\x01\x02\x03\x04\x48\x85\xc0\x74\x02\xff\xd0"
+			"\x48\x83\xc4\x08\xc3"),
+		  "0-4 r7+8\n4-16 r7+16\n16-17 r7+8\n" },
+		{ ".fini", BYTES("\x48\x83\xec\x08\x48\x83\xc4\x08\xc3"),
+		  "0-4 r7+8\n4-8 r7+16\n8-9 r7+8\n" },
+		{ ".fini under IBT", BYTES("\xf3\x0f\x1e\xfa\x48\x83\xec\x08\x48\x83\xc4\x08\xc3"),
+		  "0-8 r7+8\n8-c r7+16\nc-d r7+8\n" },
+		{ "a call between",
+		  BYTES("\x48\x83\xec\x08\xe8\x01\x02\x03\x04\x48\x83\xc4\x08\xc3"),
+		  "0-4 r7+8\n4-d r7+16\nd-e r7+8\n" },
+		{ "a push between", BYTES("\x48\x83\xec\x08\x50\x48\x83\xc4\x08\xc3"), "" },
+		{ "another frame size", BYTES("\x48\x83\xec\x18\x48\x83\xc4\x18\xc3"), "" },
+		{ "no end", BYTES("\x48\x83\xec\x08\x48\x83\xc4\x08"), "" },
+		{ "code behind the end", BYTES("\x48\x83\xec\x08\x48\x83\xc4\x08\xc3\xc3"), "" },
+		{ "empty", BYTES(""), "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_row rows[ARCH_INIT_ROWS];
+		size_t nr = arch_init_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows);
+		char text[512] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		for (size_t row = 0; row < nr; row++)
+			cfi_builder_row_text(&rows[row], out);
+		fclose(out);
+		if (strcmp(text, cases[i].want) != 0)
+			fail_msg("%s: got\n%s", cases[i].what, text);
+	}
 }
 
 int main(void)
@@ -129,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_known_by_their_instructions),
 		cmocka_unit_test(entries_off_their_boundary_have_no_rows),
+		cmocka_unit_test(init_and_fini_are_known_whole),
 		cmocka_unit_test(a_plt_without_fde_gets_rows_and_one_with_keeps_its_own),
 	};
 
