@@ -57,7 +57,7 @@ static void check_result(const struct replay_input *in, const struct replay_resu
 		uint64_t origin = frame >> FPL_FRAME_ORIGIN_SHIFT;
 
 		require(i > 0 || !(frame & FPL_FRAME_EXACT) == !in->regs->exact);
-		require(origin == in->origin ||
+		require(origin == in->origin || (origin == FPL_ORIGIN_SYNTH && i > 0) ||
 			(origin == FPL_ORIGIN_FP && i > 0 && in->unwind == FPL_UNWIND_AUTO));
 		raw |= (frame & FPL_FRAME_RAW) != 0;
 	}
