@@ -66,7 +66,7 @@ static int text_finish(struct cfi_file *file, struct fpl_err *err)
 	    file->text[nr - 1].end - file->text[0].start > TEXT_SPAN_MAX)
 		return fpl_fail(err, -EFBIG,
 				"%s: executable segments from %#" PRIx64 " to %#" PRIx64
-				" span more than the 4 GiB a table can address",
+				": a table covers 4 GiB, below 2^40",
 				file->budget.name, file->text[0].start, file->text[nr - 1].end);
 	return 0;
 }

@@ -159,6 +159,8 @@ static int keep_start(const struct cfi_row *row, void *ctx)
 {
 	struct row_starts *starts = ctx;
 
+	if (row->source != CFI_SOURCE_EH_FRAME)
+		return 0; /* libdw has none for code without FDE */
 	if (starts->nr == starts->cap) {
 		size_t cap = starts->cap ? 2 * starts->cap : 1 << 16;
 		uint64_t *pc = reallocarray(starts->pc, cap, sizeof(*pc));
