@@ -31,6 +31,7 @@ class ElfNames:
         self.functions = [(start, end, names) for (start, end), names in sorted(functions.items())]
         self._starts = [function[0] for function in self.functions]
         self._return_sites = None
+        self._jumps = {}
 
     def _read(self, image, functions, is_main):
         if image[:6] != b"\x7fELF\x02\x01":
@@ -80,24 +81,41 @@ class ElfNames:
     def return_sites(self):
         """{address after a call: address called, or None where the call is indirect}"""
         if self._return_sites is None:
-            self._return_sites = _return_sites(self.path)
+            self._return_sites, jumps = _disassemble(self.path)
+            for source, target in jumps:
+                if self.aliases(source) != self.aliases(target):
+                    for name in self.aliases(source):
+                        self._jumps.setdefault(name, set()).update(self.aliases(target))
         return self._return_sites
+
+    def may_become(self, names):
+        """The functions a call of these can turn into by jumps, these included."""
+        self.return_sites()
+        reached, todo = set(names), list(names)
+        while todo:
+            fresh = self._jumps.get(todo.pop(), set()) - reached
+            reached |= fresh
+            todo += fresh
+        return reached
 
 
 _INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t([^\t]*)(?:\t(.*))?$")
 
 
-def _return_sites(path):
+def _disassemble(path):
+    """({address after a call: address called or None}, [(address of a jump, its target)])"""
     listing = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True)
-    sites = {}
+    sites, jumps = {}, []
     for line in listing.stdout.splitlines():
         match = _INSTRUCTION.match(line)
         words = (match.group(3) or "").split() if match else []
         while words and words[0] in ("notrack", "bnd", "data16", "rex.W", "addr32"):
             words.pop(0)
+        if len(words) > 1 and words[0][0] == "j" and re.fullmatch(r"[0-9a-f]+", words[1]):
+            jumps.append((int(match.group(1), 16), int(words[1], 16)))
         if not words or not words[0].startswith("call"):
             continue
         after = int(match.group(1), 16) + len(match.group(2).split())
         direct = len(words) > 1 and re.fullmatch(r"[0-9a-f]+", words[1])
         sites[after] = int(words[1], 16) if direct else None
-    return sites
+    return sites, jumps

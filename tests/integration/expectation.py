@@ -154,7 +154,7 @@ def call_site_fault(frames, jumps):
     """What is wrong with the return addresses of a stack, by the disassembly; None if nothing.
 
     Each must follow a call, and where the call is direct, the frame below must be what it calls,
-    or something that one of `jumps` went on to.
+    or something that it jumps to, or that one of `jumps` went on to.
     """
     for below, frame in zip(frames, frames[1:]):
         if not frame.names or frame.exact or frame.origin == "fp":
@@ -166,7 +166,7 @@ def call_site_fault(frames, jumps):
         if callee is None or below.names is not frame.names:
             continue
         called = _whole(frame.names.aliases(callee))
-        if called and not called & (_whole(below.aliases) | jumps):
+        if called and not _whole(frame.names.may_become(called)) & (_whole(below.aliases) | jumps):
             return f"{frame} calls {'|'.join(called)}, not {below}"
     return None
 
