@@ -37,10 +37,11 @@ struct object {
 	struct identity identity;
 	uint64_t max_vaddr; /* end of the last PT_LOAD */
 
-	/* while READY */
+	/* while READY; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;
 	struct table_stats stats;
-	uint64_t round; /* of the last look that found it mapped, for eviction */
+	uint64_t refused_ns; /* CLOCK_MONOTONIC, when there was no room last; 0: never */
+	uint64_t round;	     /* of the last look that found it mapped, for eviction */
 };
 
 /* What is known of a mapping's file before it is opened. */

@@ -8,6 +8,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "profile/usage.h"
+
+#define VICTIMS_MAX 64u /* tables evicted in one grace period */
+/* A table is tried again when there is twice its room, since gaps do not always fit, but compiling
+ * it costs CPU time each time. */
+#define RETRY_PAUSE_NS 1000000000ull
 
 int tables_init(struct tables *tables, uint64_t max_bytes, pool_chunk_fn make, void *make_ctx,
 		struct fpl_err *err)
@@ -39,8 +45,21 @@ void tables_grace(void)
 	usleep(50000);
 }
 
+/* Was there no room for the table, and may there be some by now? */
+static bool may_fit_now(const struct tables *tables, const struct object *object)
+{
+	uint64_t free_bytes = (uint64_t)tables->pool.nr_chunks << FPL_CHUNK_LOG2;
+
+	free_bytes -= pool_used_bytes(&tables->pool);
+	return object->slot && object->state == OBJECT_REFUSED &&
+	       2ull * object->pool_size <= free_bytes &&
+	       usage_monotonic_ns() >= object->refused_ns + RETRY_PAUSE_NS;
+}
+
 void tables_want(struct tables *tables, struct object *object)
 {
+	if (may_fit_now(tables, object))
+		object->state = OBJECT_IDLE;
 	if (object->state != OBJECT_IDLE)
 		return;
 	if (!object->slot) {
@@ -71,8 +90,8 @@ static void publish(struct tables *tables, const struct object *object,
 	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
 }
 
-/* Frees the table of one object that nobody maps, the longest unmapped first. */
-static bool evict_one(struct tables *tables)
+/* The object with a table that nobody maps, the longest unmapped first; NULL: there is none. */
+static struct object *find_victim(const struct tables *tables)
 {
 	struct object *oldest = NULL;
 
@@ -83,15 +102,31 @@ static bool evict_one(struct tables *tables)
 		    (!oldest || object->round < oldest->round))
 			oldest = object;
 	}
-	if (!oldest)
-		return false;
-	__atomic_store_n(&tables->slots[oldest->slot].object, 0, __ATOMIC_RELEASE);
-	tables_grace();
-	pool_remove(&tables->pool, oldest->pool_first, oldest->pool_size);
-	oldest->state = OBJECT_IDLE;
-	tables->nr_evicted++;
-	fpl_log(FPL_LOG_DEBUG, "%s: table evicted, no process maps it", oldest->path);
-	return true;
+	return oldest;
+}
+
+/* Frees at least @bytes of tables that nobody maps, after one grace period; false: none is left. */
+static bool evict(struct tables *tables, uint64_t bytes)
+{
+	struct object *victims[VICTIMS_MAX], *victim;
+	size_t nr = 0;
+
+	for (uint64_t freed = 0; freed < bytes && nr < VICTIMS_MAX; freed += victim->pool_size) {
+		victim = find_victim(tables);
+		if (!victim)
+			break;
+		__atomic_store_n(&tables->slots[victim->slot].object, 0, __ATOMIC_RELEASE);
+		victim->state = OBJECT_IDLE;
+		victims[nr++] = victim;
+	}
+	if (nr)
+		tables_grace();
+	for (size_t i = 0; i < nr; i++) {
+		pool_remove(&tables->pool, victims[i]->pool_first, victims[i]->pool_size);
+		tables->nr_evicted++;
+		fpl_log(FPL_LOG_DEBUG, "%s: table evicted, no process maps it", victims[i]->path);
+	}
+	return nr > 0;
 }
 
 /* Puts @table into the pool, at the cost of tables that nobody needs. */
@@ -104,7 +139,7 @@ static int place(struct tables *tables, struct object *object, const struct tabl
 		return code;
 	tables->round++;
 	tables->mark_mapped(tables->ctx, tables->round);
-	while (code == -ENOSPC && evict_one(tables))
+	while (code == -ENOSPC && evict(tables, table->image_bytes))
 		code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
 	return code;
 }
@@ -114,12 +149,20 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	struct fpl_err err = { 0 };
 
 	if (place(tables, object, table, &err)) {
+		bool is_news = !object->refused_ns;
+
 		object->state = OBJECT_REFUSED;
+		object->pool_size = table->image_bytes;
+		object->refused_ns = usage_monotonic_ns();
 		tables->nr_refused++;
 		tables->changed = true;
-		fpl_log(FPL_LOG_WARN, "%s: %s: its frames are no_table", object->path, err.msg);
+		fpl_log(is_news ? FPL_LOG_WARN : FPL_LOG_DEBUG, "%s: %s: its frames are no_table",
+			object->path, err.msg);
 		return;
 	}
+	/* mappings of a refused object were published as having no table */
+	if (object->refused_ns)
+		tables->changed = true;
 	object->state = OBJECT_READY;
 	object->stats = table->stats;
 	publish(tables, object,
