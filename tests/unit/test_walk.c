@@ -404,6 +404,8 @@ static void frame_pointer_step_is_taken_only_if_everything_holds_up(void **state
 		memset(s->words, 0, sizeof(s->words));
 		for (uint32_t w = 1; w < NR_WORDS; w++)
 			s->words[w] = cases[i].ra;
+		if (cases[i].fp - STACK < sizeof(s->words) - 16)
+			memcpy((uint8_t *)s->words + (cases[i].fp - STACK) + 8, &cases[i].ra, 8);
 		s->code[0x400b] = cases[i].opcode;
 		s->walk.reg[6] = cases[i].fp;
 		s->walk.reg[7] = AT(8);
