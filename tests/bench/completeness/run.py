@@ -79,8 +79,10 @@ def perf(command, graph, folder):
         child = subprocess.Popen(command, stdout=null, stderr=null, stdin=null, start_new_session=True)
         try:
             time.sleep(1)
-            subprocess.run(["unshare", "-m", "perf", "record", "-q", "-e", "cpu-clock:u", "-F", "99", "-p", str(busiest(child.pid)),
-                            "--call-graph", graph, "-o", data, "--", "sleep", "2"], stdout=null, stderr=null)
+            # -N -B: some builds of perf 6.1 abort while they store build-ids.
+            record = ["unshare", "-m", "perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "99", "-o", data]
+            subprocess.run([*record, "-p", str(busiest(child.pid)), "--call-graph", graph, "--", "sleep", "2"],
+                           stdout=null, stderr=null)
         finally:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
