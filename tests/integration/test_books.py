@@ -61,6 +61,7 @@ class FiredIsCounted(RootCase):
                 file.write("1")
         except OSError as error:
             self.skipTest(f"{BPF_STATS}: {error}")
+        self.start(fixture("threads"), "60000")
         try:
             for hz in ("99", "999", "4999"):
                 with self.subTest(hz):
@@ -75,7 +76,7 @@ class RunsEnd(RootCase):
     def test_duration_ends_a_command(self):
         run = self.profile("-F", "999", "-d", "1", "--", fixture("chain"), "60000")
         self.assertGreater(run.books["shown"], 0)
-        self.assertIn("15", run.stderr + str(signal.SIGTERM))
+        self.assertIn("signal 15", run.stderr)
 
     def test_interrupt_flushes(self):
         out, stats = self.path("out.jsonl"), self.path("stats.json")
