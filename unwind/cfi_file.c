@@ -244,7 +244,25 @@ static const struct synth {
 	{ ".init", arch_init_rows }, { ".fini", arch_init_rows },
 };
 
-/* Rows for one section, where no FDE covers it. */
+/* Does one FDE cover the whole of @section? Then no made-up row would be used. */
+static bool is_covered(const struct cfi_file *file, const struct elf_section *section)
+{
+	size_t lo = 0, hi = file->nr_pieces;
+
+	/* Invariant: pieces before lo start at or below the section, those from hi on above. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (file->pieces[mid].start <= section->vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > 0 && section->vaddr < file->pieces[lo - 1].end &&
+	       section->size <= file->pieces[lo - 1].end - section->vaddr;
+}
+
+/* Make the rows of one section. */
 static int synth_add(struct cfi_file *file, const struct elf_file *elf,
 		     const struct elf_section *section, const struct synth *synth,
 		     struct fpl_err *err)
@@ -269,17 +287,51 @@ static int synth_add(struct cfi_file *file, const struct elf_file *elf,
 	if (!rows)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	file->synth_rows = rows;
+	file->nr_synth_rows +=
+		synth->make_rows(bytes, size, section->vaddr, rows + file->nr_synth_rows);
+	return 0;
+}
 
-	size_t first = file->nr_synth_rows;
-	size_t nr = synth->make_rows(bytes, size, section->vaddr, rows + first);
-	AUTO_FREE struct cfi_piece *pieces = calloc(nr + 1, sizeof(*pieces));
+static int by_start(const void *a, const void *b)
+{
+	uint64_t start_a = ((const struct cfi_piece *)a)->start;
+	uint64_t start_b = ((const struct cfi_piece *)b)->start;
+
+	return start_a < start_b ? -1 : start_a > start_b;
+}
+
+/* Put the rows that were made where no FDE is. Sections may lie in any order, and overlap. */
+static int synth_place(struct cfi_file *file, struct fpl_err *err)
+{
+	size_t nr_rows = file->nr_synth_rows, nr = 0;
+	uint64_t at = 0;
+
+	if (nr_rows == 0)
+		return 0;
+
+	int code = budget_memory(&file->budget, nr_rows * sizeof(struct cfi_piece), err);
+
+	if (code)
+		return code;
+
+	AUTO_FREE struct cfi_piece *pieces = calloc(nr_rows, sizeof(*pieces));
 
 	if (!pieces)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	for (size_t i = 0; i < nr; i++)
-		pieces[i] = (struct cfi_piece){ rows[first + i].start, rows[first + i].end,
-						(uint32_t)(first + i) | CFI_PIECE_SYNTH };
-	file->nr_synth_rows += nr;
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	for (size_t i = 0; i < nr_rows; i++)
+		pieces[i] = (struct cfi_piece){ file->synth_rows[i].start, file->synth_rows[i].end,
+						(uint32_t)i | CFI_PIECE_SYNTH };
+	qsort(pieces, nr_rows, sizeof(*pieces), by_start);
+	for (size_t i = 0; i < nr_rows; i++) {
+		struct cfi_piece piece = pieces[i];
+
+		if (piece.start < at)
+			piece.start = at;
+		if (piece.start >= piece.end)
+			continue;
+		at = piece.end;
+		pieces[nr++] = piece;
+	}
 	return pieces_add(file, pieces, nr, err);
 }
 
@@ -297,7 +349,8 @@ static int synth_add_all(struct cfi_file *file, const struct elf_file *elf, stru
 	for (size_t i = 0; i < ARRAY_SIZE(synths); i++) {
 		const struct elf_section *section = elf_file_section(elf, synths[i].section);
 
-		if (!section || section->type == SHT_NOBITS || !in_text(file, section))
+		if (!section || section->type == SHT_NOBITS || !in_text(file, section) ||
+		    is_covered(file, section))
 			continue;
 
 		int code = synth_add(file, elf, section, &synths[i], err);
@@ -305,7 +358,7 @@ static int synth_add_all(struct cfi_file *file, const struct elf_file *elf, stru
 		if (code)
 			return code;
 	}
-	return 0;
+	return synth_place(file, err);
 }
 
 /* What is there to decode, and if nothing, why. */

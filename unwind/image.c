@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/zeroed.h"
+
 enum { PAGE_ALIGN = 8 };
 
 /* Offset 0 of an image means "no page", so the first page begins behind it. */
@@ -23,7 +25,7 @@ static int add_chunk(struct image *image, struct fpl_err *err)
 	if (!chunks)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
 	table->chunks = chunks;
-	chunks[table->nr_chunks] = calloc(1, FPL_CHUNK_SIZE);
+	chunks[table->nr_chunks] = zeroed_alloc(FPL_CHUNK_SIZE);
 	if (!chunks[table->nr_chunks])
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
 	table->nr_chunks++;
@@ -68,7 +70,7 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	if (code)
 		return code;
 	image->dir = calloc(nr_pages, sizeof(*image->dir));
-	image->page = calloc(1, sizeof(*image->page));
+	image->page = zeroed_alloc(sizeof(*image->page));
 	if (!image->dir || !image->page)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
 	image->page->vaddr = UINT64_MAX;
@@ -79,7 +81,7 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 void image_fini(struct image *image)
 {
 	free(image->dir);
-	free(image->page);
+	zeroed_free(image->page, sizeof(*image->page));
 }
 
 /* Rewrite the rows with slots in place of local ids: the page has more rules than those can say. */

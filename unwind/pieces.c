@@ -206,7 +206,8 @@ static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr
 	const struct cfi_piece *high = file->pieces;
 	size_t nr_high = file->nr_pieces;
 	size_t h = 0;
-	int code = 0;
+	/* Few low pieces are cut in two by high ones; where many are, the list grows. */
+	int code = piece_list_reserve(&list, nr_high + nr_low + 16, &file->budget, err);
 
 	for (size_t l = 0; l < nr_low && code == 0; l++) {
 		uint64_t at = low[l].start;

@@ -10,6 +10,7 @@
 #include "unwind/fast.h"
 #include "unwind/image.h"
 #include "unwind/table_compile.h"
+#include "unwind/zeroed.h"
 
 /* A piece of the longest program the fast interpreter takes costs well under a millisecond. */
 enum { CHECK_EVERY_PIECES = 1024 };
@@ -43,7 +44,7 @@ void table_destroy(struct table *table)
 	if (!table)
 		return;
 	for (size_t i = 0; i < table->nr_chunks; i++)
-		free(table->chunks[i]);
+		zeroed_free(table->chunks[i], FPL_CHUNK_SIZE);
 	free(table->chunks);
 	free(table);
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Large zeroed memory of which only a part is used. calloc() clears all of a block that its heap
+ * has used before, so every compile of a small file would touch 2 MiB for the 100 KiB it needs;
+ * fresh pages of the kernel cost nothing until they are touched.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+/* @size bytes of zeroes, page-aligned; NULL where there is no memory. */
+static inline void *zeroed_alloc(size_t size)
+{
+	void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+/* Give back what zeroed_alloc(@size) returned; NULL is allowed. */
+static inline void zeroed_free(void *ptr, size_t size)
+{
+	if (ptr)
+		munmap(ptr, size);
+}
