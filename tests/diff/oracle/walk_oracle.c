@@ -22,6 +22,7 @@
 	X(STACK_COPY, false, "identical as far as the stack copy reaches")                    \
 	X(NO_RULE, false, "identical to where libdw gives up")                                \
 	X(FP, false, "identical to a frame-pointer step, which is exempt")                    \
+	X(WRONG_CFI, true, "identical to where the file's CFI leads out of all code")         \
 	X(SHORTER, true, "ours ends earlier")                                                 \
 	X(DIFFERING, true, "DIFFERING")
 
@@ -95,6 +96,15 @@ static bool frames_agree(const struct walk *walk, size_t idx)
 	       ((walk->user[idx] & FPL_FRAME_EXACT) != 0) == unwound.exact[idx];
 }
 
+/* Is @address executable memory of the process? */
+static bool is_code(const struct walk_mapset *mapset, uint64_t address)
+{
+	for (uint32_t i = 0; i < mapset->nr; i++)
+		if (address >= mapset->mappings[i].start && address < mapset->mappings[i].end)
+			return true;
+	return false;
+}
+
 static enum outcome compare(struct unwinder *unwinder, const struct walk *walk)
 {
 	size_t nr_ours = walk->sample->nr_user, nr_theirs = unwound.nr;
@@ -114,6 +124,11 @@ static enum outcome compare(struct unwinder *unwinder, const struct walk *walk)
 		return OUTCOME_STACK_COPY;
 	if (same == nr_theirs && unwound.error != NULL)
 		return OUTCOME_NO_RULE;
+	/* Both read the same rule; we refuse what it leads to, libdw takes it for one more frame.
+	 */
+	if (same == nr_ours && walk->sample->stop == FPL_STOP_BAD_RA &&
+	    !is_code(walk->mapset, unwound.pc[same] - 1))
+		return OUTCOME_WRONG_CFI;
 	if (same > 0 && !unwinder_has_cfi(unwinder, unwound.pc[same - 1], unwound.exact[same - 1]))
 		return same == nr_ours ? OUTCOME_NO_CFI_END : OUTCOME_DIFFERING;
 	return same == nr_ours ? OUTCOME_SHORTER : OUTCOME_DIFFERING;
@@ -173,7 +188,7 @@ static void judge(struct unwinder *unwinder, const struct walk *walk)
 	if (outcome == OUTCOME_NO_RULE)
 		note_error();
 	if (outcome == OUTCOME_SHORTER || outcome == OUTCOME_DIFFERING ||
-	    outcome == OUTCOME_NO_RULE)
+	    outcome == OUTCOME_NO_RULE || outcome == OUTCOME_WRONG_CFI)
 		show(unwinder, walk, outcome);
 }
 
