@@ -6,6 +6,7 @@ import re
 
 ALWAYS_ALLOWED_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
 CFI_ORIGINS = {"cfi", "cfi_user"}
+CRTBEGIN = {"deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy"}
 
 _TOKEN = re.compile(r"^(?P<exact>!?)(?P<names>\[\*\]|[^/{}?*+]+?)(?:/(?P<origin>[a-z_]+))?"
                     r"(?P<times>\{\d+(?:,\d+)?\}|\?|\*|\+)?$")
@@ -242,9 +243,10 @@ class Judge:
             self._fault(count, "does not end in an entry or a thread's start", frames, stop)
 
     def _is_startup_code(self, frames, stop):
-        """No toolchain gives .init and .fini, put together from pieces, any CFI."""
+        """No toolchain gives .init and .fini, put together from pieces, or crtbegin.o any CFI."""
         return stop == "no_cfi" and frames and \
-            self.files.section(frames[-1].object, frames[-1].lookup) in (".init", ".fini")
+            (self.files.section(frames[-1].object, frames[-1].lookup) in (".init", ".fini") or
+             bool(frames[-1].aliases & CRTBEGIN))
 
     @staticmethod
     def _is_outermost(frame):

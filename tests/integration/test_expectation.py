@@ -13,7 +13,7 @@ from fpless_run import book_faults
 EXPECT_DIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fixtures/expect")
 
 # Functions of a program as its symbol table would have them: 0x100 bytes each.
-FUNCTIONS = ["spin", "inner", "outer", "main", "_start", "never_called"]
+FUNCTIONS = ["spin", "inner", "outer", "main", "_start", "never_called", "frame_dummy"]
 
 
 class FakeNames:
@@ -110,6 +110,13 @@ class StackIsCompared(unittest.TestCase):
             judge = Judge(Expectation(EXPECTATION), FakeFiles())
             judge.add({"count": 5, "stop": "outermost", "user": GOOD})
             judge.add({"count": 1, "stop": "no_cfi", "user": [frame(0x10, True, path=path)]})
+            self.assertEqual(len(judge.finish()), faults)
+
+    def test_code_of_crtbegin_may_have_no_cfi(self):
+        for address, faults in ((0x1620, 0), (0x1520, 1)):
+            judge = Judge(Expectation(EXPECTATION), FakeFiles())
+            judge.add({"count": 5, "stop": "outermost", "user": GOOD})
+            judge.add({"count": 1, "stop": "no_cfi", "user": [frame(address, exact=True)]})
             self.assertEqual(len(judge.finish()), faults)
 
     def test_exiting_task_is_no_fault(self):
