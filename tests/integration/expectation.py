@@ -246,7 +246,7 @@ class Judge:
         """No toolchain gives .init and .fini, put together from pieces, or crtbegin.o any CFI."""
         return stop == "no_cfi" and frames and \
             (self.files.section(frames[-1].object, frames[-1].lookup) in (".init", ".fini") or
-             bool(frames[-1].aliases & CRTBEGIN))
+             bool((frames[-1].aliases or {frames[-1].symbol}) & CRTBEGIN))
 
     @staticmethod
     def _is_outermost(frame):
