@@ -32,7 +32,7 @@ run() {
 		"build/$preset/Testing/Temporary/LastTest.log" | sort -u)
 	[ -z "$skipped" ] || printf 'Skipped:\n%s\n' "$skipped"
 	local again
-	again=$(sed -n 's/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*.*/  \1/p' "$log" | sort -u)
+	again=$(sed -n '/\*\*\*Skipped/!s/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*.*/  \1/p' "$log" | sort -u)
 	[ -z "$again" ] || printf 'Failed at least once (details in %s):\n%s\n' "$log" "$again"
 	sed -n '/% tests passed/,$p' "$log"
 	return "$status"
