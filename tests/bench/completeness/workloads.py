@@ -90,6 +90,22 @@ int f%(i)d(int x) { return S%(i)d<6>().run(x); }""" % {"i": i})
     return "\n".join(lines) + "\n"
 
 
+def plain_source(rng):
+    """3,500 functions without a header: no long chains of declarations for the compiler's collector to recurse on."""
+    lines = ["typedef unsigned long u64; int use(const void *);"]
+    for i in range(3500):
+        lines.append("""
+struct T%(i)d { u64 a[%(n)d]; int k; u64 mix(u64 x) const {
+  for (int j = 0; j < %(n)d; ++j) x = (x ^ a[j]) * %(p)dull + (x >> %(s)d);
+  return x; } };
+u64 f%(i)d(const T%(i)d *t, int n, u64 seed) { u64 s = seed;
+  for (int i = 0; i < n; ++i) { T%(i)d c = t[i];
+    if (c.k & 1) s += c.mix(s); else { s ^= c.mix(s + i); if (s %% %(m)d == 0) use(&c); }
+    switch (s & 7) { case 0: s += %(p)d; break; case 1: s = s * 3 + i; break; case 5: s ^= s >> 11; } }
+  return s; }""" % {"i": i, "n": 3 + i % 13, "p": rng.getrandbits(30) | 1, "s": 5 + i % 23, "m": 3 + i % 97})
+    return "\n".join(lines) + "\n"
+
+
 def make_inputs(folder):
     rng = random.Random(7)
     def put(name, data):
@@ -98,7 +114,8 @@ def make_inputs(folder):
     regex = "preg_match_all('/k(\\d+)7/', $s, $m);"
     for name, text in {"w.py": PYTHON, "w.pl": PERL, "w.rb": RUBY, "w.awk": AWK, "w.sql": SQL, "w.bc": BC,
                        "w.php": PHP.replace("REGEX", ""), "w-regex.php": PHP.replace("REGEX", regex),
-                       "w.gdb": GDB % debug_file(), "big.cc": cpp_source()}.items():
+                       "w.gdb": GDB % debug_file(), "big.cc": cpp_source(),
+                       "plain.cc": plain_source(random.Random(3))}.items():
         put(name, text)
     put("numbers", "".join("%d\n" % rng.getrandbits(60) for _ in range(6000000)))
     words = ["w%d" % rng.getrandbits(14) for _ in range(4000)]
@@ -142,6 +159,7 @@ def workloads(folder):
         ("python3", ["/usr/bin/python3", folder + "/w.py"]),
         ("gdb", ["gdb", "-nx", "-batch", "-x", folder + "/w.gdb"]),
         ("g++", loop("g++ -O2 -c -o /dev/null %s/big.cc" % folder)),
+        ("g++plain", ["g++", "-O2", "-c", "-o", "/dev/null", folder + "/plain.cc"]),
         ("clang++", loop("clang++-16 -std=c++17 -O2 -c -o /dev/null %s/big.cc" % folder)),
         ("xz", loop("xz -T2 -6 -c %s/text >/dev/null" % folder)),
         ("git", loop("git -C %s/repo log -p >/dev/null" % folder)),
