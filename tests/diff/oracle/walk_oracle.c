@@ -90,10 +90,20 @@ static unsigned int frame_origin(uint64_t frame)
 	return (unsigned int)(frame >> FPL_FRAME_ORIGIN_SHIFT);
 }
 
+static bool is_exact(const struct walk *walk, size_t idx)
+{
+	return idx < walk->sample->nr_user && (walk->user[idx] & FPL_FRAME_EXACT) != 0;
+}
+
+/*
+ * libdw calls the trampoline of a signal an activation as well as the frame that was interrupted;
+ * to us the trampoline's address is the return address that its handler was given.
+ */
 static bool frames_agree(const struct walk *walk, size_t idx)
 {
 	return frame_address(walk->mapset, walk->user[idx]) == unwound.pc[idx] &&
-	       ((walk->user[idx] & FPL_FRAME_EXACT) != 0) == unwound.exact[idx];
+	       (is_exact(walk, idx) == unwound.exact[idx] ||
+		(unwound.exact[idx] && is_exact(walk, idx + 1)));
 }
 
 /* Is @address executable memory of the process? */
