@@ -30,7 +30,6 @@ struct image {
 	struct fpl_page *dir;	 /* owned [nr_pages] */
 	struct image_page *page; /* owned */
 	uint32_t page_idx;	 /* of the page under construction; UINT32_MAX: none yet */
-	uint64_t page_vaddr;	 /* of its first byte; UINT64_MAX: none yet */
 	uint32_t slot;		 /* in force at the end of what was added */
 	uint64_t end;		 /* of the last row added */
 	uint32_t one_row_off;	 /* a page of one row, to be shared with its equals; 0: none */
