@@ -48,6 +48,9 @@ struct engine_options {
 	uint64_t delay_ms;    /* from the start of the targets to the first sample */
 	bool user, kernel;    /* which stacks; both false counts as both */
 	bool idle;	      /* show pid 0 */
+	/* Walk each user stack twice, by unwind and by the kernel's bpf_get_stack: profile_stack's
+	 * fp[]. Not with ENGINE_UNWIND_FP. */
+	bool compare;
 
 	uint32_t max_depth;	 /* user frames, 1..FPL_DEPTH_MAX */
 	uint64_t table_memory;	 /* bytes for unwind tables; 0: 128 MiB */

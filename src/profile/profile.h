@@ -27,8 +27,12 @@ struct profile_stack {
 			*/
 	uint8_t flags; /* FPL_SAMPLE_* */
 	uint16_t nr_user, nr_kernel;
+	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
 	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
-	uint64_t *frames; /* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first */
+	/* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first, then fp[nr_fp]: the
+	 * user stack of the same samples as the kernel's frame-pointer walk has it, leaf first,
+	 * origin FPL_ORIGIN_FP; compare addresses without origin and FPL_FRAME_EXACT */
+	uint64_t *frames;
 };
 
 /* The books of interface.md: fired = shown + idle + filtered + sum(lost). */
