@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/verdict.h"
+
+#include "output/names.h"
+#include "output/tally.h"
+
+/* The bits of a frame that say which code it is. */
+#define PC_MASK (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
+
+static bool same_pc(uint64_t left, uint64_t right)
+{
+	return ((left ^ right) & PC_MASK) == 0;
+}
+
+/* True where F can be made from C by leaving frames out. */
+static bool is_in_order_part(const uint64_t *c, size_t nr_c, const uint64_t *f, size_t nr_f)
+{
+	size_t found = 0;
+
+	/* Taking the first place that fits leaves the most of C for the rest of F. */
+	for (size_t i = 0; i < nr_c && found < nr_f; i++)
+		found += same_pc(c[i], f[found]);
+	return found == nr_f;
+}
+
+/* The reason not to judge @stack, or VERDICT_REASON_COUNT. */
+static unsigned reason_of(const struct profile_stack *stack)
+{
+	bool synth = false;
+
+	if (stack->flags & FPL_SAMPLE_KTHREAD)
+		return VERDICT_REASON_NO_USER_PART;
+	if (stack->stop != FPL_STOP_OUTERMOST)
+		return stack->stop < FPL_STOP_COUNT ? stack->stop : VERDICT_REASON_NO_USER_PART;
+	if (!stack->nr_user)
+		return VERDICT_REASON_NO_USER_PART;
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		if (frame_origin(stack->frames[i]) == FPL_ORIGIN_FP)
+			return VERDICT_REASON_FP_FRAME;
+		synth |= frame_origin(stack->frames[i]) == FPL_ORIGIN_SYNTH;
+	}
+	return synth ? VERDICT_REASON_SYNTH_FRAME : VERDICT_REASON_COUNT;
+}
+
+struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
+{
+	const uint64_t *c = stack->frames, *f = c + stack->nr_user + stack->nr_kernel;
+	size_t nr_c = stack->nr_user, nr_f = stack->nr_fp;
+	size_t reachable = nr_c < fp_max ? nr_c : fp_max;
+	unsigned reason = reason_of(stack);
+	struct verdict verdict = { 0 };
+
+	if (reason != VERDICT_REASON_COUNT)
+		return (struct verdict){ .class = VERDICT_UNJUDGED, .reason = reason };
+	while (verdict.nr_common < nr_c && verdict.nr_common < nr_f &&
+	       same_pc(c[verdict.nr_common], f[verdict.nr_common]))
+		verdict.nr_common++;
+	if (!is_in_order_part(c, nr_c, f, nr_f))
+		verdict.class = VERDICT_WRONG;
+	else if (verdict.nr_common < nr_f)
+		verdict.class = VERDICT_SKIP;
+	else if (nr_f < reachable)
+		verdict.class = VERDICT_CUT;
+	else
+		verdict.class = VERDICT_AGREE;
+	return verdict;
+}
+
+size_t verdict_parting(const struct profile_stack *stack, const struct verdict *verdict)
+{
+	return verdict->nr_common < stack->nr_user ? verdict->nr_common : stack->nr_user - 1u;
+}
+
+const char *verdict_class_key(enum verdict_class class)
+{
+	static const char *const keys[VERDICT_CLASS_COUNT] = {
+#define X(name, key, text) [VERDICT_##name] = #key,
+		VERDICT_CLASS_LIST(X)
+#undef X
+			[VERDICT_UNJUDGED] = "unjudged",
+	};
+
+	return keys[class];
+}
+
+const char *verdict_reason_key(unsigned reason)
+{
+	static const char *const keys[VERDICT_REASON_COUNT - FPL_STOP_COUNT] = {
+#define X(name, key, text) [VERDICT_REASON_##name - FPL_STOP_COUNT] = #key,
+		VERDICT_REASON_LIST(X)
+#undef X
+	};
+
+	return reason < FPL_STOP_COUNT ? tally_stop_key((enum fpl_stop)reason)
+				       : keys[reason - FPL_STOP_COUNT];
+}

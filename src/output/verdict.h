@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the frame-pointer walk of one stack is worth, judged by the CFI walk of the same sample.
+ *
+ * C are the pcs of the CFI walk, F those of the frame-pointer walk, leaf first. Pcs are equal where
+ * object and vaddr are, or the runtime address of code without an object; how a frame was found is
+ * no part of it.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/*
+ * The classes, exclusive: WRONG comes before SKIP, SKIP before CUT. "In-order part": F can be made
+ * from C by leaving frames out, so a pc that F has more often than C, or in another order, is
+ * WRONG. Frames of C behind the last that a full F (profile.fp_max frames) can reach are nobody's
+ * fault: AGREE. X(name, JSON key, what F is)
+ */
+/* clang-format off */
+#define VERDICT_CLASS_LIST(X) \
+	X(AGREE, agree, "it has the frames of the CFI walk, all of them and no other") \
+	X(WRONG, wrong, "it has a frame that is not on the stack") \
+	X(SKIP,  skip,  "it misses a frame, usually the caller of the leaf, and goes on behind it") \
+	X(CUT,   cut,   "it ends before the stack does")
+
+/* Why a sample is not judged, besides the stops of bpf/shared.h. X(name, JSON key, text) */
+#define VERDICT_REASON_LIST(X) \
+	X(NO_USER_PART, no_user_part, "a task without a user part") \
+	X(FP_FRAME,     fp_frame,     "the CFI walk had to take a frame-pointer step") \
+	X(SYNTH_FRAME,  synth_frame,  "the CFI walk used a row made for code without CFI")
+/* clang-format on */
+
+#define X(name, key, text) VERDICT_##name,
+enum verdict_class {
+	VERDICT_CLASS_LIST(X)
+	/* C is not complete, or not by CFI alone: nothing to judge F by. */
+	VERDICT_UNJUDGED,
+	VERDICT_CLASS_COUNT
+};
+#undef X
+
+#define X(name, key, text) VERDICT_REASON_##name,
+/* Numbered behind the stops, which are reasons too. */
+enum verdict_reason {
+	VERDICT_REASON_FIRST = FPL_STOP_COUNT - 1,
+	VERDICT_REASON_LIST(X) VERDICT_REASON_COUNT
+};
+#undef X
+
+struct verdict {
+	enum verdict_class class;
+	unsigned reason; /* UNJUDGED: enum fpl_stop or enum verdict_reason; else 0 */
+	/*
+	 * WRONG, SKIP and CUT: how many frames, from the leaf on, the walks have in common.
+	 * C[nr_common] is the first that F lacks or gets wrong, C[nr_common - 1] the one whose rbp
+	 * led astray.
+	 */
+	size_t nr_common;
+};
+
+/* @fp_max: frames F can have at most, of profile.fp_max. Cost: O(frames). */
+struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max);
+
+/*
+ * Index in C of the first frame that F lacks or gets wrong. Where F has all of C and goes on, it is
+ * the outermost: F did not take it for the end. Only where the class is WRONG, SKIP or CUT.
+ */
+size_t verdict_parting(const struct profile_stack *stack, const struct verdict *verdict);
+
+/* Keys of JSON and text. */
+const char *verdict_class_key(enum verdict_class class);
+const char *verdict_reason_key(unsigned reason);

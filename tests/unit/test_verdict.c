@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The classes of `compare`, stack by stack: C is the CFI walk, F the frame-pointer walk. */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/verdict.h"
+
+#define FP_MAX 127u
+
+#define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
+#define ORIGIN(name)	     ((uint64_t)FPL_ORIGIN_##name << FPL_FRAME_ORIGIN_SHIFT)
+#define RAW(addr)	     (FPL_FRAME_RAW | (addr))
+
+/* Letters stand for code: the same letter is the same pc. */
+static uint64_t code_of(char letter, bool leaf, uint64_t origin)
+{
+	return FRAME(1 + (letter & 1), 0x1000u + (unsigned char)letter) | origin |
+	       (leaf ? FPL_FRAME_EXACT : 0);
+}
+
+struct stack_of {
+	uint64_t frames[3 * FPL_DEPTH_MAX];
+	struct profile_stack stack;
+};
+
+static struct profile_stack *stack_from(struct stack_of *of, const char *c, const char *f)
+{
+	size_t nr = 0;
+
+	*of = (struct stack_of){ .stack = { .count = 1, .stop = FPL_STOP_OUTERMOST } };
+	for (size_t i = 0; c[i]; i++)
+		of->frames[nr++] = code_of(c[i], i == 0, ORIGIN(CFI));
+	of->frames[nr++] = 0xffffffff81000000u; /* a kernel frame between them */
+	for (size_t i = 0; f[i]; i++)
+		of->frames[nr++] = code_of(f[i], i == 0, ORIGIN(FP));
+	of->stack.nr_user = (uint16_t)strlen(c);
+	of->stack.nr_kernel = 1;
+	of->stack.nr_fp = (uint16_t)strlen(f);
+	of->stack.frames = of->frames;
+	return &of->stack;
+}
+
+static void the_class_follows_from_the_two_walks(void **state)
+{
+	static const struct {
+		const char *what, *c, *f;
+		enum verdict_class class;
+		size_t nr_common, parting;
+	} cases[] = {
+		{ "the same", "abcd", "abcd", VERDICT_AGREE, 4, 0 },
+		{ "one frame", "a", "a", VERDICT_AGREE, 1, 0 },
+		{ "the same recursion", "arrrm", "arrrm", VERDICT_AGREE, 5, 0 },
+
+		{ "no frame at all", "abcd", "", VERDICT_CUT, 0, 0 },
+		{ "the leaf alone", "abcd", "a", VERDICT_CUT, 1, 1 },
+		{ "all but the last", "abcd", "abc", VERDICT_CUT, 3, 3 },
+		{ "a recursion cut short", "rrrrm", "rr", VERDICT_CUT, 2, 2 },
+
+		{ "the caller of the leaf", "abcd", "acd", VERDICT_SKIP, 1, 1 },
+		{ "the leaf", "abcd", "bcd", VERDICT_SKIP, 0, 0 },
+		{ "two in a row", "abcde", "ade", VERDICT_SKIP, 1, 1 },
+		{ "two apart", "abcde", "ace", VERDICT_SKIP, 1, 1 },
+		{ "the last but one", "abcd", "abd", VERDICT_SKIP, 2, 2 },
+		{ "skips, then ends early", "abcde", "ac", VERDICT_SKIP, 1, 1 },
+		{ "one turn of a recursion", "arrrm", "arrm", VERDICT_SKIP, 3, 3 },
+		{ "a whole recursion", "arrrm", "am", VERDICT_SKIP, 1, 1 },
+
+		{ "a foreign frame at the end", "abcd", "abcx", VERDICT_WRONG, 3, 3 },
+		{ "a foreign frame in the middle", "abcd", "axcd", VERDICT_WRONG, 1, 1 },
+		{ "a foreign frame more", "abcd", "abxcd", VERDICT_WRONG, 2, 2 },
+		{ "a foreign leaf", "abcd", "xbcd", VERDICT_WRONG, 0, 0 },
+		{ "skips first, then a foreign frame", "abcd", "acx", VERDICT_WRONG, 1, 1 },
+		{ "longer than the stack", "abcd", "abcdx", VERDICT_WRONG, 4, 3 },
+		{ "longer by one it knows", "abcd", "abcda", VERDICT_WRONG, 4, 3 },
+		{ "longer than one frame", "a", "ax", VERDICT_WRONG, 1, 0 },
+		{ "the right frames in another order", "abcd", "acbd", VERDICT_WRONG, 1, 1 },
+		{ "a frame more often than it is there", "abcd", "abbcd", VERDICT_WRONG, 2, 2 },
+		{ "a turn of a recursion too many", "arrm", "arrrm", VERDICT_WRONG, 3, 3 },
+		{ "the last frame twice", "abcd", "abcdd", VERDICT_WRONG, 4, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		static struct stack_of of;
+		struct profile_stack *stack = stack_from(&of, cases[i].c, cases[i].f);
+		struct verdict verdict = verdict_of(stack, FP_MAX);
+
+		if (verdict.class != cases[i].class)
+			fail_msg("%s: %s, expected %s", cases[i].what,
+				 verdict_class_key(verdict.class),
+				 verdict_class_key(cases[i].class));
+		if (verdict.nr_common != cases[i].nr_common)
+			fail_msg("%s: %zu frames in common", cases[i].what, verdict.nr_common);
+		if (verdict.class != VERDICT_AGREE &&
+		    verdict_parting(stack, &verdict) != cases[i].parting)
+			fail_msg("%s: part at %zu", cases[i].what,
+				 verdict_parting(stack, &verdict));
+	}
+}
+
+static void pcs_are_equal_by_object_and_vaddr_or_by_raw_address(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t c, f;
+		bool same;
+	} cases[] = {
+		{ "the same", FRAME(1, 0x1000), FRAME(1, 0x1000), true },
+		{ "found in another way", FRAME(1, 0x1000) | ORIGIN(CFI_USER),
+		  FRAME(1, 0x1000) | ORIGIN(FP), true },
+		{ "exact on one side", FRAME(1, 0x1000) | FPL_FRAME_EXACT, FRAME(1, 0x1000), true },
+		{ "another object", FRAME(1, 0x1000), FRAME(2, 0x1000), false },
+		{ "another vaddr", FRAME(1, 0x1000), FRAME(1, 0x1001), false },
+		{ "a vaddr that differs in its highest bit", FRAME(1, 0), FRAME(1, 1ull << 39),
+		  false },
+		{ "the highest object", FRAME(FPL_FRAME_OBJECT_MAX, 1),
+		  FRAME(FPL_FRAME_OBJECT_MAX >> 1, 1), false },
+		{ "the same raw address", RAW(0x7f0000001000), RAW(0x7f0000001000) | ORIGIN(FP),
+		  true },
+		{ "another raw address", RAW(0x7f0000001000), RAW(0x7f0000001008), false },
+		{ "raw on one side", RAW(FRAME(1, 0x1000)), FRAME(1, 0x1000), false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t frames[] = { FRAME(9, 1), cases[i].c, FRAME(9, 1), cases[i].f };
+		struct profile_stack stack = { .count = 1,
+					       .stop = FPL_STOP_OUTERMOST,
+					       .nr_user = 2,
+					       .nr_fp = 2,
+					       .frames = frames };
+		enum verdict_class class = verdict_of(&stack, FP_MAX).class;
+
+		if (class != (cases[i].same ? VERDICT_AGREE : VERDICT_WRONG))
+			fail_msg("%s: %s", cases[i].what, verdict_class_key(class));
+	}
+}
+
+/* A walk of @nr frames, all different, without the one at @skipped. */
+static void fill(uint64_t *frames, size_t nr, size_t skipped)
+{
+	for (size_t i = 0; i < nr; i++)
+		frames[i] = FRAME(1, 0x1000 + (i >= skipped ? i + 1 : i));
+}
+
+static void a_full_walk_is_not_to_blame_for_what_lies_beyond_it(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t nr_c, nr_f, skipped;
+		uint32_t fp_max;
+		enum verdict_class class;
+	} cases[] = {
+		{ "both at the limit", 127, 127, 999, 127, VERDICT_AGREE },
+		{ "one frame beyond", 128, 127, 999, 127, VERDICT_AGREE },
+		{ "as deep as it gets", FPL_DEPTH_MAX, 127, 999, 127, VERDICT_AGREE },
+		{ "one short of the limit, stack at it", 127, 126, 999, 127, VERDICT_CUT },
+		{ "one short of the limit, stack beyond", 200, 126, 999, 127, VERDICT_CUT },
+		{ "a machine with a lower limit", 200, 64, 999, 64, VERDICT_AGREE },
+		{ "short of a lower limit", 200, 63, 999, 64, VERDICT_CUT },
+		{ "leaves one out and is full all the same", 200, 127, 1, 127, VERDICT_SKIP },
+		{ "leaves one out within the limit", 200, 100, 50, 127, VERDICT_SKIP },
+		{ "longer than the stack", 126, 127, 999, 127, VERDICT_WRONG },
+	};
+	static uint64_t frames[2 * FPL_DEPTH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile_stack stack = { .count = 1,
+					       .stop = FPL_STOP_OUTERMOST,
+					       .nr_user = (uint16_t)cases[i].nr_c,
+					       .nr_fp = (uint16_t)cases[i].nr_f,
+					       .frames = frames };
+
+		fill(frames, cases[i].nr_c, SIZE_MAX);
+		fill(frames + cases[i].nr_c, cases[i].nr_f, cases[i].skipped);
+		enum verdict_class class = verdict_of(&stack, cases[i].fp_max).class;
+		if (class != cases[i].class)
+			fail_msg("%s: %s", cases[i].what, verdict_class_key(class));
+	}
+}
+
+static void what_is_not_known_for_certain_is_not_judged(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t flags, stop;
+		uint64_t second, third; /* origins of the second and third frame of C */
+		uint16_t nr_user;
+		unsigned reason;
+		const char *key;
+	} cases[] = {
+		{ "a kernel thread", FPL_SAMPLE_KTHREAD, FPL_STOP_NO_USER_REGS, 0, 0, 0,
+		  VERDICT_REASON_NO_USER_PART, "no_user_part" },
+		{ "a kernel thread, whatever else it has", FPL_SAMPLE_KTHREAD, FPL_STOP_OUTERMOST,
+		  0, 0, 3, VERDICT_REASON_NO_USER_PART, "no_user_part" },
+		{ "exiting", 0, FPL_STOP_EXITING, 0, 0, 0, FPL_STOP_EXITING, "exiting" },
+		{ "an incomplete stack", 0, FPL_STOP_READ_FAULT, 0, 0, 3, FPL_STOP_READ_FAULT,
+		  "read_fault" },
+		{ "the last of the stops", 0, FPL_STOP_COUNT - 1, 0, 0, 3, FPL_STOP_COUNT - 1,
+		  "table_changed" },
+		{ "a chain of frame pointers that ended", 0, FPL_STOP_FP_END, ORIGIN(FP), 0, 3,
+		  FPL_STOP_FP_END, "fp_end" },
+		{ "a frame-pointer step", 0, FPL_STOP_OUTERMOST, 0, ORIGIN(FP), 3,
+		  VERDICT_REASON_FP_FRAME, "fp_frame" },
+		{ "a row made for code without CFI", 0, FPL_STOP_OUTERMOST, ORIGIN(SYNTH), 0, 3,
+		  VERDICT_REASON_SYNTH_FRAME, "synth_frame" },
+		{ "both of them", 0, FPL_STOP_OUTERMOST, ORIGIN(SYNTH), ORIGIN(FP), 3,
+		  VERDICT_REASON_FP_FRAME, "fp_frame" },
+		{ "complete without a frame", 0, FPL_STOP_OUTERMOST, 0, 0, 0,
+		  VERDICT_REASON_NO_USER_PART, "no_user_part" },
+		{ "no stop at all", 0, FPL_STOP_NONE, 0, 0, 3, VERDICT_REASON_NO_USER_PART,
+		  "no_user_part" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t frames[] = { FRAME(1, 1), FRAME(1, 2) | cases[i].second,
+				      FRAME(1, 3) | cases[i].third };
+		struct profile_stack stack = { .count = 1,
+					       .flags = cases[i].flags,
+					       .stop = cases[i].stop,
+					       .nr_user = cases[i].nr_user,
+					       .frames = frames };
+		struct verdict verdict = verdict_of(&stack, FP_MAX);
+
+		if (verdict.class != VERDICT_UNJUDGED)
+			fail_msg("%s: %s", cases[i].what, verdict_class_key(verdict.class));
+		if (verdict.reason != cases[i].reason)
+			fail_msg("%s: %s", cases[i].what, verdict_reason_key(verdict.reason));
+		assert_string_equal(verdict_reason_key(verdict.reason), cases[i].key);
+	}
+}
+
+static void frames_walked_in_userspace_by_the_same_rows_are_judged(void **state)
+{
+	uint64_t frames[] = { FRAME(1, 1) | ORIGIN(CFI_USER), FRAME(1, 2) | ORIGIN(CFI_USER),
+			      FRAME(1, 1) | ORIGIN(FP), FRAME(1, 2) | ORIGIN(FP) };
+	struct profile_stack stack = { .count = 1,
+				       .flags = FPL_SAMPLE_KERNEL | FPL_SAMPLE_RAW,
+				       .stop = FPL_STOP_OUTERMOST,
+				       .nr_user = 2,
+				       .nr_fp = 2,
+				       .frames = frames };
+
+	(void)state;
+	assert_int_equal(verdict_of(&stack, FP_MAX).class, VERDICT_AGREE);
+	assert_string_equal(verdict_class_key(VERDICT_AGREE), "agree");
+	assert_string_equal(verdict_class_key(VERDICT_UNJUDGED), "unjudged");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_class_follows_from_the_two_walks),
+		cmocka_unit_test(pcs_are_equal_by_object_and_vaddr_or_by_raw_address),
+		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
+		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),
+		cmocka_unit_test(frames_walked_in_userspace_by_the_same_rows_are_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
