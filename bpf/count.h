@@ -13,6 +13,12 @@
 __u32 last_stack_id;
 __u32 stacks_full; /* no insertion is tried any more */
 
+/* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
+static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
+{
+	return (__u32)sample->nr_user + sample->nr_kernel + sample->nr_fp;
+}
+
 static __always_inline __u32 new_stack_id(void)
 {
 	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
@@ -58,13 +64,14 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 {
 	const struct fpl_sample *sample = &s->sample;
 	const __u64 *comm = (const __u64 *)sample->comm;
-	__u32 nr = sample->nr_user + sample->nr_kernel;
+	__u32 nr = sample_nr_frames(sample);
 
 	hash->words = s->frames;
 	for (int i = 0; i < 3; i++)
 		hash->lane[i] = config.seed[i];
 	hash_word(hash, (__u64)sample->tgid << 32 | (__u32)sample->stop << 8 | sample->flags);
-	hash_word(hash, (__u64)sample->nr_user << 32 | sample->nr_kernel);
+	hash_word(hash,
+		  (__u64)sample->nr_user << 32 | (__u32)sample->nr_fp << 16 | sample->nr_kernel);
 	hash_word(hash, sample->start_ns);
 	hash_word(hash, comm[0]);
 	hash_word(hash, comm[1]);
@@ -85,7 +92,7 @@ static __always_inline __u64 ring_wakeup(void)
 /* Send the sample with its frames. Returns 0, or non-zero where the ring is full. */
 static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 {
-	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	__u32 nr = sample_nr_frames(&s->sample);
 
 	if (nr > FPL_FRAMES_MAX)
 		nr = FPL_FRAMES_MAX;
@@ -121,7 +128,7 @@ static __always_inline int stack_add(const struct fpl_stack_key *key, __u64 chec
 static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
 {
 	struct stack_hash hash;
-	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	__u32 nr = sample_nr_frames(&s->sample);
 	int taken;
 
 	sample_hash(s, &hash);

@@ -39,7 +39,7 @@ static __always_inline void kernel_stack(struct bpf_perf_event_data *ctx, struct
 /* Zero what the hash reads behind the last frame. */
 static __always_inline void frames_pad(struct fpl_scratch *s)
 {
-	__u32 nr = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	__u32 nr = sample_nr_frames(&s->sample);
 
 	for (__u32 i = 0; i < HASH_WORDS; i++) {
 		__u32 idx = nr + i;
@@ -66,7 +66,7 @@ static __always_inline void sample_begin(struct fpl_scratch *s, struct task_stru
 	sample->nr_kernel = 0;
 	sample->stop = FPL_STOP_NO_USER_REGS;
 	sample->flags = 0;
-	sample->_pad[0] = sample->_pad[1] = 0;
+	sample->nr_fp = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 }
 
@@ -74,6 +74,14 @@ static __always_inline void sample_begin(struct fpl_scratch *s, struct task_stru
 static __always_inline int is_recorded(const struct fpl_counters *count)
 {
 	return config.record_every && count->fired % config.record_every == 0;
+}
+
+/* Is the process a target, and its time come? */
+static __always_inline int is_active(struct task_struct *task, __u32 tgid)
+{
+	struct fpl_target *target = target_of(tgid, task->group_leader->start_boottime);
+
+	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
 /* Returns whether it was one of the targets. */
@@ -90,14 +98,9 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		count->idle++;
 		return 0;
 	}
-	if (!(config.flags & FPL_CONFIG_ALL)) {
-		struct fpl_target *target =
-			target_of(pid_tgid >> 32, task->group_leader->start_boottime);
-
-		if (!target || !(target->flags & FPL_TARGET_ACTIVE)) {
-			count->filtered++;
-			return 0;
-		}
+	if (!(config.flags & FPL_CONFIG_ALL) && !is_active(task, pid_tgid >> 32)) {
+		count->filtered++;
+		return 0;
 	}
 
 	int in_kernel = arch_is_kernel(ctx->regs.cs);
@@ -122,13 +125,17 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 
 	if (want_user) {
 		result = user_stack(ctx, task, s, cache);
-		flags |= s->walk.flags;
 		s->sample.nr_user = (__u16)s->walk.nr_frames;
 		s->sample.stop = s->walk.stop;
 	}
-	s->sample.flags = (__u8)flags;
 	if (want_kernel)
 		kernel_stack(ctx, s);
+	if (want_user) {
+		if (config.flags & FPL_CONFIG_COMPARE)
+			fp_append(ctx, s);
+		flags |= s->walk.flags;
+	}
+	s->sample.flags = (__u8)flags;
 	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
 	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
 		count->snapshots++;

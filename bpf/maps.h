@@ -99,7 +99,8 @@ struct {
  * and the walk. Perf events do not interrupt each other's programs on a CPU, so one per CPU is
  * enough for them; no other program may use it. A per-CPU value is limited to 32 KiB.
  */
-#define FPL_FRAMES_MAX (FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX + 1) /* a multiple of 8 */
+#define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX) /* behind the user frames */
+#define FPL_FRAMES_MAX (FPL_DEPTH_MAX + FPL_REST_MAX + 2)	 /* a multiple of 8 */
 
 struct fpl_scratch {
 	struct fpl_sample sample;

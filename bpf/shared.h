@@ -8,11 +8,12 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 1u
+#define FPL_SHARED_VERSION 2u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
 #define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
+#define FPL_FP_DEPTH_MAX     127u   /* user frames of the kernel's frame-pointer walk, likewise */
 #define FPL_SNAPSHOT_MAX     65536u /* bytes of stack in one snapshot */
 #define FPL_STACK_PAGE	     4096u  /* smallest page: the unit in which stack is resident or not */
 #define FPL_COMM_SIZE	     16u
@@ -300,9 +301,10 @@ struct fpl_sample {
 	__u16 nr_kernel;
 	__u8 stop; /* enum fpl_stop */
 	__u8 flags;
-	__u8 _pad[2];
+	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
-	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses) */
+	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
+	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
 };
 _Static_assert(sizeof(struct fpl_sample) == 88, "fpl_sample is ring ABI");
 
@@ -333,10 +335,11 @@ struct fpl_life {
 };
 
 /* Read-only data of the program, set by the loader between open and load. */
-#define FPL_CONFIG_ALL	  1u /* every process; else those in `targets` */
-#define FPL_CONFIG_IDLE	  2u /* pid 0 counts as a sample */
-#define FPL_CONFIG_USER	  4u /* user stacks */
-#define FPL_CONFIG_KERNEL 8u /* kernel stacks */
+#define FPL_CONFIG_ALL	   1u  /* every process; else those in `targets` */
+#define FPL_CONFIG_IDLE	   2u  /* pid 0 counts as a sample */
+#define FPL_CONFIG_USER	   4u  /* user stacks */
+#define FPL_CONFIG_KERNEL  8u  /* kernel stacks */
+#define FPL_CONFIG_COMPARE 16u /* each user stack a second time, by the kernel's bpf_get_stack */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
@@ -356,7 +359,8 @@ struct fpl_config {
 	__u32 wakeup_bytes;   /* data in the ring that wakes its reader; life records and snapshots
 				 always do, other records never: read the ring a few times a second */
 	__u32 nr_mappings;    /* entries of `mappings` */
-	__u32 _pad;
+	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
+			 */
 };
 _Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
 

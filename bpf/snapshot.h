@@ -101,7 +101,7 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 }
 
 /*
- * Send a record of @type with the first @nr_user user frames of the sample, its kernel frames,
+ * Send a record of @type with the first @nr_user user frames of the sample, its other frames,
  * registers and stack. Returns 0, or non-zero where the ring has no room for it.
  */
 static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user,
@@ -109,20 +109,21 @@ static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
-	__u32 kernel_at = s->sample.nr_user, nr_kernel = s->sample.nr_kernel;
+	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
+	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
 	struct fpl_sample *sample;
 
-	if (!to || nr_user > FPL_DEPTH_MAX || kernel_at > FPL_DEPTH_MAX ||
-	    nr_kernel > FPL_KERNEL_DEPTH_MAX || !ring_has_room(config.snapshot_bytes))
+	if (!to || nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX ||
+	    !ring_has_room(config.snapshot_bytes))
 		return -1;
 
-	__u64 kernel_off = sizeof(*sample) + nr_user * 8;
-	__u64 regs_off = kernel_off + nr_kernel * 8;
+	__u64 rest_off = sizeof(*sample) + nr_user * 8;
+	__u64 regs_off = rest_off + nr_rest * 8;
 
 	stack_copy(to, (__u32)(regs_off + sizeof(s->regs)), &s->regs);
 	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
 	frames_copy(to, sizeof(*sample), s, 0, nr_user, FPL_DEPTH_MAX);
-	frames_copy(to, kernel_off, s, kernel_at, nr_kernel, FPL_KERNEL_DEPTH_MAX);
+	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
 	LOOKUP_OPAQUE(regs_off);
 	if (regs_off > sizeof(*sample) + 8 * FPL_FRAMES_MAX)
 		return -1;

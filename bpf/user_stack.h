@@ -83,9 +83,6 @@ static __always_inline int mapset_take(struct fpl_scratch *s, __u32 tgid, __u64 
 {
 	volatile struct fpl_mapset *mapset = bpf_map_lookup_elem(&mapsets, &tgid);
 
-	s->walk.first = 0;
-	s->walk.nr = 0;
-	s->sample.version = 0;
 	if (!mapset || !gen || mapset->gen != gen)
 		return 0;
 
@@ -106,7 +103,7 @@ static long fp_frame(__u32 idx, void *arg)
 	struct walker *walker = arg;
 	struct fpl_walk *walk = walker->walk;
 
-	if (idx >= FPL_KERNEL_DEPTH_MAX)
+	if (idx >= FPL_FP_DEPTH_MAX)
 		return 1;
 
 	__u64 pc = walker->frames[idx];
@@ -124,10 +121,10 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 				     struct walker *walker)
 {
 	struct fpl_walk *walk = &s->walk;
-	long size = bpf_get_stack(ctx, s->frames, FPL_KERNEL_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	long size = bpf_get_stack(ctx, s->frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
 	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
 
-	walk->stop = nr < FPL_KERNEL_DEPTH_MAX ? FPL_STOP_FP_END : FPL_STOP_DEPTH;
+	walk->stop = nr < config.fp_depth ? FPL_STOP_FP_END : FPL_STOP_DEPTH;
 	if (!nr) {
 		s->frames[0] = s->regs.pc;
 		nr = 1;
@@ -138,6 +135,27 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 	}
 	walk->nr_frames = nr;
 	bpf_loop(nr, fp_frame, walker, 0);
+}
+
+/*
+ * Append the kernel's own frame-pointer walk of the same registers and stack to the sample, named
+ * by the mapset of ours. What cannot be walked so has the frames the kernel gives, or none.
+ */
+static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
+{
+	struct walker walker = { .walk = &s->walk };
+	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+
+	LOOKUP_OPAQUE(at);
+	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
+		return;
+	walker.frames = s->frames + at;
+
+	long size = bpf_get_stack(ctx, walker.frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
+
+	s->sample.nr_fp = (__u16)nr;
+	bpf_loop(nr, fp_frame, &walker, 0);
 }
 
 /* The record of the current process, made here where no sample or event came before; NULL on its
@@ -188,6 +206,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	s->nr_kept = 0;
 	walk->nr_frames = 0;
 	walk->flags = 0;
+	walk->first = walk->nr = 0;
 	walk->last.start = walk->last.end = 0;
 	walk->last.slot = 0;
 	walk->max_depth = config.max_depth;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/record.h"
+
 /* Records kept here while files are read; beyond it they stay in the ring. */
 #define KEPT_BYTES_MAX (8u << 20)
 #define PID_BITS       (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
@@ -108,23 +110,16 @@ static int push_sample(struct collect *collect, enum event_kind kind, const void
 
 static void store_stack(struct collect *collect, const struct fpl_sample *sample)
 {
-	const uint64_t *frames = (const uint64_t *)(sample + 1);
-
-	if (stack_store_add(collect->store, sample, frames, frames + sample->nr_user)) {
+	if (stack_store_add(collect->store, sample, record_user(sample), record_rest(sample))) {
 		collect->nr_user_memory += sample->count;
 		if (!sample->count)
 			collect->stack_dropped = true;
 	}
 }
 
-static bool frames_fit(const struct fpl_sample *sample, size_t size)
-{
-	return size >= sizeof(*sample) + 8u * ((size_t)sample->nr_user + sample->nr_kernel);
-}
-
 static void take_stack(struct collect *collect, const struct fpl_sample *sample, size_t size)
 {
-	if (!frames_fit(sample, size)) {
+	if (!record_holds_frames(sample, size)) {
 		collect->nr_malformed++;
 		return;
 	}
@@ -134,7 +129,7 @@ static void take_stack(struct collect *collect, const struct fpl_sample *sample,
 
 static void take_snapshot(struct collect *collect, const struct fpl_sample *sample, size_t size)
 {
-	if (!replayer_check(sample, size)) {
+	if (!record_holds_walk(sample, size)) {
 		collect->nr_malformed++;
 		return;
 	}
@@ -179,7 +174,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		take_life(collect, data);
 		break;
 	case FPL_RECORD_WALK:
-		if (collect->walk_file && replayer_check(data, size))
+		if (collect->walk_file && record_holds_walk(data, size))
 			push_sample(collect, EVENT_WALK, data, size);
 		break;
 	default:
@@ -227,27 +222,13 @@ static int by_time(const void *a, const void *b)
 	return (int32_t)(x->seq - y->seq) < 0 ? -1 : 1;
 }
 
-/* Names what a raw frame of @sample lies in, as far as that is known. */
+/* Names what raw frames of @sample lie in, as far as that is known. */
 static void resolve_raw(struct collect *collect, struct fpl_sample *sample)
 {
-	struct process *process = tracker_sample(collect->tracker, sample);
-	uint64_t *frames = (uint64_t *)(sample + 1);
+	const struct process *process = tracker_sample(collect->tracker, sample);
 
-	for (uint32_t i = 0; process && i < sample->nr_user; i++) {
-		if (!(frames[i] & FPL_FRAME_RAW))
-			continue;
-
-		uint64_t addr = frames[i] & FPL_FRAME_ADDR_MASK;
-		uint64_t exact = frames[i] & FPL_FRAME_EXACT;
-		const struct fpl_mapping *map =
-			mapset_find(process->mapset, exact ? addr : addr - 1);
-
-		if (!map || !map->object)
-			continue;
-		frames[i] = (frames[i] & ~(FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)) |
-			    (uint64_t)map->object << FPL_FRAME_OBJECT_SHIFT |
-			    ((addr - map->bias) & FPL_FRAME_VADDR_MASK);
-	}
+	if (process)
+		record_resolve(sample, process->mapset);
 }
 
 static void record_walk(struct collect *collect, const struct fpl_sample *sample)

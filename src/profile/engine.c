@@ -81,6 +81,10 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);
+	if (o->compare && o->unwind == ENGINE_UNWIND_FP)
+		return fpl_fail(err, -EINVAL,
+				"--unwind fp: compare walks by frame pointers anyway,"
+				" wanted auto or cfi");
 	if (o->target == ENGINE_TARGET_PIDS && !o->nr_pids)
 		return fpl_fail(err, -EINVAL, "-p: no pid");
 	if (o->target == ENGINE_TARGET_COMMAND && (!o->command || !o->command[0]))
@@ -572,6 +576,7 @@ static int fill_profile(struct engine *engine, struct profile *profile, struct f
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
+	profile->fp_max = o->compare ? kernel_side_fp_depth() : 0;
 	profile->start_unix_ns = engine->start_unix_ns;
 	if (engine->enabled_ns) {
 		profile->duration_ns = engine->disabled_ns - engine->enabled_ns;

@@ -59,6 +59,18 @@ static int probe(struct fpl_err *err)
 	return 0;
 }
 
+uint32_t kernel_side_fp_depth(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	unsigned int depth;
+
+	if (!file || fscanf(file, "%u", &depth) != 1 || depth > FPL_FP_DEPTH_MAX)
+		depth = FPL_FP_DEPTH_MAX;
+	if (file)
+		fclose(file);
+	return depth;
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      uint64_t weight_ns)
 {
@@ -69,6 +81,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.record_every = options->record_path ? options->record_every : 0,
 		.wakeup_bytes = RING_BYTES / 4,
 		.nr_mappings = NR_MAPPINGS,
+		.fp_depth = kernel_side_fp_depth(),
 	};
 
 	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
@@ -84,6 +97,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_USER;
 	if (options->kernel || !options->user)
 		config.flags |= FPL_CONFIG_KERNEL;
+	if (options->compare)
+		config.flags |= FPL_CONFIG_COMPARE;
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 }
 

@@ -54,7 +54,8 @@ struct profile {
 	uint64_t hz, period_ns;
 	char **argv;	   /* borrowed */
 	bool user, kernel; /* which stacks were asked for */
-	/* Frames the kernel's frame-pointer walk can give; 0: both walks were not asked for. */
+	/* Frames the kernel's frame-pointer walk can give: FPL_FP_DEPTH_MAX, or less where
+	 * kernel.perf_event_max_stack is lower; 0: both walks were not asked for. */
 	uint32_t fp_max;
 
 	/* when and where */

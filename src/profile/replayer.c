@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "proc/code_reader.h"
+#include "profile/record.h"
 
 struct waiting {
 	struct waiting *next;
@@ -40,25 +41,6 @@ void replayer_fini(struct replayer *replayer)
 	replayer->waiting_bytes = 0;
 }
 
-static const uint64_t *kernel_frames(const struct fpl_sample *record)
-{
-	return (const uint64_t *)(record + 1) + record->nr_user;
-}
-
-static const struct fpl_regs *regs_of(const struct fpl_sample *record)
-{
-	return (const struct fpl_regs *)(kernel_frames(record) + record->nr_kernel);
-}
-
-bool replayer_check(const struct fpl_sample *record, size_t size)
-{
-	size_t regs_off = sizeof(*record) + 8u * ((size_t)record->nr_user + record->nr_kernel);
-
-	if (record->header.size != size || regs_off + sizeof(struct fpl_regs) > size)
-		return false;
-	return regs_of(record)->stack_size <= size - regs_off - sizeof(struct fpl_regs);
-}
-
 struct code_source {
 	uint32_t pid;
 	const struct mapset *set;
@@ -87,10 +69,9 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 			     NULL);
 }
 
-static void walk(struct replayer *replayer, const struct fpl_sample *record,
-		 const struct mapset *set)
+static void walk(struct replayer *replayer, struct fpl_sample *record, const struct mapset *set)
 {
-	const struct fpl_regs *regs = regs_of(record);
+	const struct fpl_regs *regs = record_regs(record);
 	struct code_source source = { .pid = record->tgid,
 				      .set = set,
 				      .catalog = replayer->tracker->catalog };
@@ -101,7 +82,7 @@ static void walk(struct replayer *replayer, const struct fpl_sample *record,
 		.nr_objects = replayer->nr_objects,
 		.chunks = (const uint8_t *const *)replayer->pool->chunks,
 		.nr_chunks = replayer->pool->nr_chunks,
-		.frames = (const __u64 *)(record + 1),
+		.frames = (const __u64 *)record_user(record),
 		.nr_frames = record->nr_user,
 		.regs = regs,
 		.stack = (const uint8_t *)(regs + 1),
@@ -112,6 +93,9 @@ static void walk(struct replayer *replayer, const struct fpl_sample *record,
 		.origin = FPL_ORIGIN_CFI_USER,
 	};
 
+	/* what the kernel side had no mapping for, in both walks */
+	if (set)
+		record_resolve(record, set);
 	replay_walk(&input, &replayer->result);
 }
 
@@ -123,7 +107,7 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
 	if (stack_store_add(replayer->store, &sample, (const uint64_t *)replayer->result.frames,
-			    kernel_frames(record)))
+			    record_rest(record)))
 		replayer->nr_user_memory += sample.count;
 }
 

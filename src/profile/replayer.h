@@ -39,12 +39,9 @@ void replayer_fini(struct replayer *replayer);
 
 /*
  * Take in a snapshot at its place in time. @record (FPL_RECORD_SNAPSHOT whole, checked by
- * replayer_check) is allocated and taken over.
+ * record_holds_walk) is allocated and taken over.
  */
 void replayer_add(struct replayer *replayer, struct fpl_sample *record);
-
-/* Are the parts of the record within its @size bytes? */
-bool replayer_check(const struct fpl_sample *record, size_t size);
 
 /* Walk those again that waited for a table that has come. */
 void replayer_retry(struct replayer *replayer);

@@ -9,9 +9,9 @@
 struct identity_part {
 	uint64_t start_ns;
 	uint32_t pid;
-	uint16_t nr_user, nr_kernel;
+	uint16_t nr_user, nr_kernel, nr_fp;
 	uint8_t stop, flags;
-	uint8_t zero[6];
+	uint8_t zero[4];
 	char comm[FPL_COMM_SIZE];
 };
 
@@ -19,7 +19,7 @@ struct entry {
 	struct identity_part part;
 	uint64_t hash;
 	uint64_t count, weight_ns;
-	uint64_t *frames; /* owned */
+	uint64_t *frames; /* owned: user, then the rest */
 };
 
 /* Open addressing, linear probing, powers of two, at most half full; 0 is an empty place. */
@@ -99,8 +99,14 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t nr)
 	return hash;
 }
 
+/* Frames behind the user frames: kernel, then fp. */
+static size_t nr_rest(const struct identity_part *part)
+{
+	return (size_t)part->nr_kernel + part->nr_fp;
+}
+
 static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
-			const uint64_t *kernel)
+			const uint64_t *rest)
 {
 	uint64_t words[sizeof(*part) / 8];
 
@@ -110,7 +116,7 @@ static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
 	uint64_t hash = hash_words(0x243f6a8885a308d3u, words, sizeof(words) / 8);
 
 	hash = hash_words(hash, user, part->nr_user);
-	return hash_words(hash, kernel, part->nr_kernel);
+	return hash_words(hash, rest, nr_rest(part));
 }
 
 /* Doubles @index when half full; @hash_at gives the hash of what number n stands for. */
@@ -163,11 +169,11 @@ static void copy_words(uint64_t *to, const uint64_t *from, size_t nr)
 }
 
 static bool entry_equals(const struct entry *entry, uint64_t hash, const struct identity_part *part,
-			 const uint64_t *user, const uint64_t *kernel)
+			 const uint64_t *user, const uint64_t *rest)
 {
 	return entry->hash == hash && memcmp(&entry->part, part, sizeof(*part)) == 0 &&
 	       words_equal(entry->frames, user, part->nr_user) &&
-	       words_equal(entry->frames + part->nr_user, kernel, part->nr_kernel);
+	       words_equal(entry->frames + part->nr_user, rest, nr_rest(part));
 }
 
 /* Room for one more element in an array, charged to the budget. */
@@ -191,9 +197,9 @@ static int grow(struct stack_store *store, void **array, size_t nr, size_t *capa
 }
 
 static int add_entry(struct stack_store *store, uint64_t hash, const struct identity_part *part,
-		     const uint64_t *user, const uint64_t *kernel, uint32_t *ret)
+		     const uint64_t *user, const uint64_t *rest, uint32_t *ret)
 {
-	size_t frames_bytes = (part->nr_user + (size_t)part->nr_kernel) * 8;
+	size_t frames_bytes = (part->nr_user + nr_rest(part)) * 8;
 	size_t charge = frames_bytes + 16; /* of malloc */
 
 	if (store->bytes + charge > store->max_bytes)
@@ -212,7 +218,7 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 	if (!frames)
 		return -ENOMEM;
 	copy_words(frames, user, part->nr_user);
-	copy_words(frames + part->nr_user, kernel, part->nr_kernel);
+	copy_words(frames + part->nr_user, rest, nr_rest(part));
 	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
 	store->bytes += charge;
 	*ret = (uint32_t)store->nr++;
@@ -221,19 +227,19 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 
 /* Finds or adds the entry with this content. */
 static int intern(struct stack_store *store, const struct identity_part *part, const uint64_t *user,
-		  const uint64_t *kernel, uint32_t *ret)
+		  const uint64_t *rest, uint32_t *ret)
 {
-	uint64_t hash = hash_of(part, user, kernel);
+	uint64_t hash = hash_of(part, user, rest);
 	struct index *index = &store->by_content;
 	size_t at = hash & (index->size - 1);
 
 	for (; index->place[at]; at = (at + 1) & (index->size - 1)) {
 		*ret = index->place[at] - 1;
-		if (entry_equals(&store->entries[*ret], hash, part, user, kernel))
+		if (entry_equals(&store->entries[*ret], hash, part, user, rest))
 			return 0;
 	}
 
-	int code = add_entry(store, hash, part, user, kernel, ret);
+	int code = add_entry(store, hash, part, user, rest, ret);
 
 	if (code)
 		return code;
@@ -277,13 +283,14 @@ static int name_entry(struct stack_store *store, uint32_t id, uint32_t entry)
 }
 
 int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
-		    const uint64_t *user, const uint64_t *kernel)
+		    const uint64_t *user, const uint64_t *rest)
 {
 	struct identity_part part = {
 		.start_ns = sample->start_ns,
 		.pid = sample->tgid,
 		.nr_user = sample->nr_user,
 		.nr_kernel = sample->nr_kernel,
+		.nr_fp = sample->nr_fp,
 		.stop = sample->stop,
 		/* where the frames are the same, how they were come by makes no two stacks */
 		.flags = sample->flags & FPL_SAMPLE_KTHREAD,
@@ -292,7 +299,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 
 	memcpy(part.comm, sample->comm, strnlen(sample->comm, FPL_COMM_SIZE - 1));
 
-	int code = intern(store, &part, user, kernel, &entry);
+	int code = intern(store, &part, user, rest, &entry);
 
 	if (code)
 		return code;
@@ -338,6 +345,7 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 			.flags = entry->part.flags,
 			.nr_user = entry->part.nr_user,
 			.nr_kernel = entry->part.nr_kernel,
+			.nr_fp = entry->part.nr_fp,
 			.frames = entry->frames,
 		};
 		memcpy(stacks[nr].comm, entry->part.comm, FPL_COMM_SIZE);

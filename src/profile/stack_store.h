@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The distinct stacks of a run, with their counts: equal (pid, start time, comm, stop, flags, user
- * frames, kernel frames) are one. Stacks are found by content and by the id the kernel side gave.
+ * frames, kernel frames, fp frames) are one. Stacks are found by content and by the id the kernel
+ * side gave.
  */
 #pragma once
 
@@ -19,12 +20,12 @@ FPL_MUST_CHECK int stack_store_create(size_t max_bytes, struct stack_store **ret
 void stack_store_destroy(struct stack_store *store);
 
 /*
- * Take in the stack of @sample with its frames, user[nr_user] then kernel[nr_kernel]. sample->count
- * samples of it are counted; with count 0 they come later, by stack_store_count under sample->id.
- * Errors: -ENOSPC over the budget; -ENOMEM.
+ * Take in the stack of @sample with its frames: @user [nr_user], and @rest, kernel[nr_kernel] then
+ * fp[nr_fp]. sample->count samples of it are counted; with count 0 they come later, by
+ * stack_store_count under sample->id. Errors: -ENOSPC over the budget; -ENOMEM.
  */
 FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
-				   const uint64_t *user, const uint64_t *kernel);
+				   const uint64_t *user, const uint64_t *rest);
 
 /* Add @count samples of @weight_ns in all to the stack with @id. Errors: -ENOENT no such id. */
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,

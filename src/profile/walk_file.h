@@ -10,7 +10,7 @@
  *   WALK_FILE_MAPSET  struct walk_file_mapset, struct fpl_mapping[nr]; once per (tgid, gen,
  *                     version), before any walk in it
  *   FPL_RECORD_WALK   as it came through the ring: struct fpl_sample, user frames, kernel frames,
- *                     struct fpl_regs, stack bytes
+ *                     fp frames, struct fpl_regs, stack bytes
  */
 #pragma once
 

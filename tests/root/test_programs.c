@@ -24,6 +24,7 @@ static const struct {
 	uint32_t flags, unwind, snapshot_bytes, record_every;
 } configs[] = {
 	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1 },
+	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1 },
 	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0 },
 	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0 },
 	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0 },

@@ -79,6 +79,41 @@ static void equal_stacks_are_one_and_others_are_not(void **state)
 	stack_store_destroy(store);
 }
 
+static void what_the_other_walk_found_is_part_of_a_stack(void **state)
+{
+	/* a kernel frame, then fp frames */
+	static const uint64_t user[] = { 1, 2, 3 }, rest[] = { 9, 1, 7 }, other[] = { 9, 1, 8 };
+	struct fpl_sample s = sample_of(5, "perl", 3, 1);
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	s.nr_fp = 2;
+	assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+	assert_int_equal(stack_store_add(store, &s, user, other), 0);
+	assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+	s.nr_kernel = 2, s.nr_fp = 1; /* same words, cut elsewhere */
+	assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+	s.nr_kernel = 1, s.nr_fp = 0;
+	assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 4);
+	for (size_t i = 0; i < nr; i++) {
+		size_t nr_rest = (size_t)stacks[i].nr_kernel + stacks[i].nr_fp;
+		const uint64_t *found = stacks[i].frames + 3;
+
+		assert_int_equal(stacks[i].nr_user, 3);
+		assert_memory_equal(stacks[i].frames, user, sizeof(user));
+		assert_int_equal(stacks[i].count,
+				 nr_rest == 3 && stacks[i].nr_fp == 2 && found[2] == 7 ? 2 : 1);
+		assert_memory_equal(found, found[nr_rest - 1] == 8 ? other : rest, 8 * nr_rest);
+	}
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
 static void counts_find_their_frames_by_id(void **state)
 {
 	struct fpl_sample s = sample_of(5, "perl", 1, 0);
@@ -205,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_one_and_others_are_not),
+		cmocka_unit_test(what_the_other_walk_found_is_part_of_a_stack),
 		cmocka_unit_test(counts_find_their_frames_by_id),
 		cmocka_unit_test(two_ids_of_one_content_add_up),
 		cmocka_unit_test(a_comm_without_an_end_is_cut),

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "profile/collect.h"
+#include "profile/record.h"
 #include "profile/tracker.h"
 
 #define NR_ENTRIES 256u
@@ -375,12 +376,82 @@ static void collect_counts_records_that_do_not_hold_together(void **state)
 	assert_int_equal(collect_init(&collect), 0);
 	collect.tracker = &world->tracker;
 	collect_ring_record(&collect, &sample, sizeof(sample));
+	sample.nr_user = 0, sample.nr_fp = 1;
+	collect_ring_record(&collect, &sample, sizeof(sample));
 	collect_ring_record(&collect, &alone, sizeof(alone));
 	collect_ring_record(&collect, unknown, sizeof(unknown));
 	sample.header.type = FPL_RECORD_SNAPSHOT;
 	collect_ring_record(&collect, &sample, sizeof(sample));
-	assert_int_equal(collect.nr_malformed, 4);
+	assert_int_equal(collect.nr_malformed, 5);
 	collect_fini(&collect);
+}
+
+/* A snapshot of PID in image 7 at 0x1800, with what the frame pointers gave, as the kernel side
+ * sends it where it knows none of the mappings. */
+static struct fpl_sample *make_snapshot(void)
+{
+	static const uint64_t fp[] = { 0x1800, 0x5800, 0x9800 };
+	size_t size = sizeof(struct fpl_sample) + sizeof(fp) + sizeof(struct fpl_regs);
+	struct fpl_sample *record = calloc(1, size);
+
+	assert_non_null(record);
+	record->header.type = FPL_RECORD_SNAPSHOT;
+	record->header.size = (uint32_t)size;
+	record->gen = 7;
+	record->tgid = record->tid = PID;
+	record->count = 1;
+	record->nr_fp = ARRAY_SIZE(fp);
+	for (size_t i = 0; i < ARRAY_SIZE(fp); i++)
+		((uint64_t *)(record + 1))[i] = (uint64_t)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT |
+						FPL_FRAME_RAW | fp[i] | (i ? 0 : FPL_FRAME_EXACT);
+
+	struct fpl_regs *regs = (struct fpl_regs *)((uint64_t *)(record + 1) + ARRAY_SIZE(fp));
+
+	regs->pc = 0x1800;
+	regs->exact = 1;
+	assert_true(record_holds_walk(record, size));
+	return record;
+}
+
+/* Equal pcs must compare equal, whoever walked and wherever. */
+static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
+{
+	struct world *world = *state;
+	static const struct fpl_object objects[1];
+	struct pool pool = { 0 };
+	struct replayer replayer;
+	struct profile_stack *stacks;
+	const uint64_t where = ~(3ull << FPL_FRAME_ORIGIN_SHIFT);
+	size_t nr;
+
+	start_program(world, PID, 1, 7);
+	side_map(world, PID, 0x5000, 2, 200);
+	replayer_init(&replayer);
+	replayer.tracker = &world->tracker;
+	replayer.objects = objects;
+	replayer.nr_objects = ARRAY_SIZE(objects);
+	replayer.pool = &pool;
+	replayer.max_depth = 100;
+	assert_int_equal(stack_store_create(1 << 20, &replayer.store), 0);
+	replayer_add(&replayer, make_snapshot());
+	assert_int_equal(stack_store_take(replayer.store, &stacks, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(stacks[0].count, 1);
+	assert_int_equal(stacks[0].nr_user, 1);
+	assert_int_equal(stacks[0].nr_fp, 3);
+
+	const uint64_t *fp = stacks[0].frames + 1;
+
+	assert_int_equal(stacks[0].frames[0] >> FPL_FRAME_ORIGIN_SHIFT, FPL_ORIGIN_CFI_USER);
+	assert_int_equal(fp[0] >> FPL_FRAME_ORIGIN_SHIFT, FPL_ORIGIN_FP);
+	assert_int_equal(stacks[0].frames[0] & where, fp[0] & where);
+	assert_int_equal(fp[0] & where, FPL_FRAME_EXACT | 1ull << FPL_FRAME_OBJECT_SHIFT | 0x1800);
+	assert_int_equal(fp[1] & where, 2ull << FPL_FRAME_OBJECT_SHIFT | 0x5800);
+	assert_int_equal(fp[2] & where, FPL_FRAME_RAW | 0x9800);
+	free(stacks[0].frames);
+	free(stacks);
+	stack_store_destroy(replayer.store);
+	replayer_fini(&replayer);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
@@ -399,6 +470,7 @@ int main(void)
 		TEST(lost_records_make_everything_be_read_again),
 		TEST(collect_applies_by_time_up_to_the_horizon),
 		TEST(collect_counts_records_that_do_not_hold_together),
+		TEST(a_snapshot_brings_both_walks_under_the_same_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,14 +123,16 @@ static int read_walk(struct walk_reader *reader, const struct fpl_record_header 
 
 	if (header->size < sizeof(*sample))
 		return -EINVAL;
-	frames_size = ((size_t)sample->nr_user + sample->nr_kernel) * sizeof(uint64_t);
+	frames_size =
+		((size_t)sample->nr_user + sample->nr_kernel + sample->nr_fp) * sizeof(uint64_t);
 	left = header->size - sizeof(*sample);
 	if (left < frames_size + sizeof(struct fpl_regs))
 		return -EINVAL;
 	left -= frames_size + sizeof(struct fpl_regs);
 	ret->sample = sample;
 	ret->user = (const void *)(sample + 1);
-	ret->regs = (const void *)(ret->user + sample->nr_user + sample->nr_kernel);
+	ret->fp = ret->user + sample->nr_user + sample->nr_kernel;
+	ret->regs = (const void *)(ret->fp + sample->nr_fp);
 	ret->stack = (const void *)(ret->regs + 1);
 	if (ret->regs->stack_size > left)
 		return -EINVAL;

@@ -19,6 +19,7 @@ struct walk_mapset {
 struct walk {
 	const struct fpl_sample *sample;
 	const uint64_t *user; /* [sample->nr_user], leaf first */
+	const uint64_t *fp;   /* [sample->nr_fp], likewise, by the kernel's frame-pointer walk */
 	const struct fpl_regs *regs;
 	const uint8_t *stack; /* [regs->stack_size] */
 	const struct walk_mapset *mapset;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/record.h"
+
+#include "proc/mapset.h"
+
+static size_t frames_end(const struct fpl_sample *sample)
+{
+	return sizeof(*sample) + 8 * ((size_t)sample->nr_user + sample->nr_kernel + sample->nr_fp);
+}
+
+bool record_holds_frames(const struct fpl_sample *sample, size_t size)
+{
+	return frames_end(sample) <= size;
+}
+
+bool record_holds_walk(const struct fpl_sample *sample, size_t size)
+{
+	size_t regs_end = frames_end(sample) + sizeof(struct fpl_regs);
+
+	return sample->header.size == size && regs_end <= size &&
+	       record_regs(sample)->stack_size <= size - regs_end;
+}
+
+static void resolve(uint64_t *frames, size_t nr, const struct mapset *set)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!(frames[i] & FPL_FRAME_RAW))
+			continue;
+
+		uint64_t addr = frames[i] & FPL_FRAME_ADDR_MASK;
+		uint64_t exact = frames[i] & FPL_FRAME_EXACT;
+		const struct fpl_mapping *map = mapset_find(set, exact ? addr : addr - 1);
+
+		/* as walk_frame() has it: what no frame can say stays raw */
+		if (!map || !map->object || addr - map->bias > FPL_FRAME_VADDR_MASK)
+			continue;
+		frames[i] = (frames[i] & ~(FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)) |
+			    (uint64_t)(map->object & FPL_FRAME_OBJECT_MAX)
+				    << FPL_FRAME_OBJECT_SHIFT |
+			    (addr - map->bias);
+	}
+}
+
+void record_resolve(struct fpl_sample *sample, const struct mapset *set)
+{
+	resolve((uint64_t *)record_user(sample), sample->nr_user, set);
+	resolve((uint64_t *)record_rest(sample) + sample->nr_kernel, sample->nr_fp, set);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the ring records that begin with struct fpl_sample: user, kernel and fp frames, and
+ * in a snapshot or a recorded walk the registers and the copy of the stack. Where a part is follows
+ * from counts in the record itself: check before anything else is asked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shared.h"
+
+struct mapset;
+
+/* Are all frames of @sample within the @size bytes of the record, its header being whole? */
+bool record_holds_frames(const struct fpl_sample *sample, size_t size);
+
+/* Does the record say it has @size bytes, and are frames, registers and stack within them? */
+bool record_holds_walk(const struct fpl_sample *sample, size_t size);
+
+/* The user frames, [nr_user]. */
+static inline const uint64_t *record_user(const struct fpl_sample *sample)
+{
+	return (const uint64_t *)(sample + 1);
+}
+
+/* The frames behind them: kernel[nr_kernel], then fp[nr_fp]. */
+static inline const uint64_t *record_rest(const struct fpl_sample *sample)
+{
+	return record_user(sample) + sample->nr_user;
+}
+
+/* The registers of a walk; the stack follows them. */
+static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample)
+{
+	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp);
+}
+
+/*
+ * Name what the raw user and fp frames of the record lie in, as far as @set knows: by the same
+ * mappings, so that what is one address in both walks stays one.
+ */
+void record_resolve(struct fpl_sample *sample, const struct mapset *set);
