@@ -11,12 +11,11 @@ build='
 	liblzma-dev libzstd-dev llvm-16 ninja-build pkg-config zlib1g-dev
 '
 test='
-	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 perl python3
-	util-linux
+	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 lz4 perl python3
+	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='
-	bc coreutils elfutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3 xz-utils
-	zstd
+	bc coreutils elfutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3
 '
 
 group=build

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boots a kernel under qemu, without hardware support, with an initramfs of this machine's files,
+runs a shell script in it and brings back the files it leaves in /out."""
+
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+
+from initramfs import Initramfs
+
+QEMU = "qemu-system-x86_64"
+TOOLS = ["sh", "mount", "cat", "stty", "tar", "gzip", "sleep", "ls", "mkdir", "head", "dmesg", "uname"]
+CONSOLE_TAIL = 40
+
+# The results leave through a serial port of their own: the cloud kernels have drivers for disks
+# only as modules. The reset is the end: qemu is told not to reboot.
+INIT = """#!/bin/sh
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mkdir /out
+echo 1 > /proc/sys/kernel/sysrq
+stty -F /dev/ttyS1 raw -echo 115200
+echo GUEST-READY
+cd /
+sh /job.sh < /dev/null
+echo "GUEST-DONE $?"
+tar -C /out -cf - . | gzip -1f > /dev/ttyS1
+echo GUEST-SENT
+stty -F /dev/ttyS0 sane  # waits until all has left
+echo b > /proc/sysrq-trigger
+"""
+
+
+class GuestFailed(Exception):
+    """The guest did not come to its end; the message holds the end of its console."""
+
+
+class Guest:
+    """A run of a script in a guest: `status` of the script, `console`, `folder` with its files."""
+
+    def __init__(self, kernel, archive, script, folder, timeout_s=300, memory_mb=768, echo=None):
+        self.folder = folder
+        self.boot_s = self.total_s = 0.0
+        archive.text("/init", INIT, 0o755)
+        archive.text("/job.sh", script, 0o755)
+        self.console = self._run(kernel, archive, timeout_s, memory_mb, echo)
+        self.status = self._status()
+
+    def _run(self, kernel, archive, timeout_s, memory_mb, echo):
+        with tempfile.TemporaryDirectory(prefix="fpless-vm-") as work:
+            initramfs, sent = os.path.join(work, "initramfs"), os.path.join(work, "sent")
+            with open(initramfs, "wb") as file:
+                file.write(archive.bytes())
+            lines, end = self._wait(command(kernel, initramfs, sent, memory_mb), timeout_s, echo)
+            console = "\n".join(lines)
+            if not any(line.startswith("GUEST-SENT") for line in lines):
+                raise GuestFailed(f"{kernel}: the guest {end}\n"
+                                  + "\n".join(lines[-CONSOLE_TAIL:]))
+            with open(sent, "rb") as file, \
+                    tarfile.open(fileobj=io.BytesIO(file.read()), mode="r:gz") as tar:
+                tar.extractall(self.folder, filter="data")
+            return console
+
+    def _wait(self, words, timeout_s, echo):
+        """The lines of the console, and how it ended."""
+        start, lines = time.monotonic(), []
+        # `timeout` ends a guest that hangs, also where this process is gone.
+        with subprocess.Popen(["timeout", "-k", "5", str(timeout_s), *words],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as process:
+            for raw in process.stdout:
+                line = raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
+                if "GUEST-READY" in line:
+                    self.boot_s = time.monotonic() - start
+                elif echo and self.boot_s and "GUEST-" not in line and "sysrq:" not in line:
+                    print(line, file=echo, flush=True)
+                lines.append(line)
+        self.total_s = time.monotonic() - start
+        return lines, f"did not end within {timeout_s} s" if process.returncode == 124 else \
+            f"ended early (qemu: {process.returncode})"
+
+    def _status(self):
+        for line in self.console.splitlines():
+            if line.startswith("GUEST-DONE"):
+                return int(line.split()[1])
+        raise GuestFailed("the script did not end")
+
+
+def command(kernel, initramfs, sent, memory_mb):
+    # Without cx16 Linux up to 6.12 does not panic at random under qemu 7.2; Linux 7 needs it.
+    cpu = "qemu64,-cx16" if kernel.version < (6, 13) else "qemu64"
+    return [QEMU, "-M", "q35", "-accel", "tcg,thread=single", "-cpu", cpu, "-smp", "2",
+            "-m", str(memory_mb), "-nodefaults", "-display", "none", "-no-reboot",
+            "-serial", "stdio", "-serial", "file:" + sent,
+            "-kernel", kernel.image, "-initrd", initramfs, "-append",
+            "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check"]
+
+
+def base_archive():
+    """What every guest has: a shell, a few tools, and the places of the mounts."""
+    archive = Initramfs()
+    for folder in ("/bin", "/sbin", "/proc", "/sys", "/dev", "/tmp", "/root", "/etc"):
+        archive.folder(folder)
+    for tool in TOOLS:
+        archive.program(shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin"))
+    return archive
