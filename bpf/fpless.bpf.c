@@ -136,6 +136,7 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		flags |= s->walk.flags;
 	}
 	s->sample.flags = (__u8)flags;
+	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
 	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
 	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
 		count->snapshots++;

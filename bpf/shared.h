@@ -383,6 +383,7 @@ struct fpl_counters {
 	__u64 filtered;
 	__u64 bpf_ns;	 /* in the program, all runs */
 	__u64 sample_ns; /* of these, runs that were neither idle nor filtered */
+	__u64 frames;	 /* user and kernel frames found in those runs */
 	__u64 snapshots; /* sent */
 	__u64 life_lost; /* life records the ring had no room for: rescan /proc when it moves */
 	__u64 lost[8];	 /* by enum fpl_lost */

@@ -403,6 +403,7 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->filtered += values[cpu].filtered;
 		ret->bpf_ns += values[cpu].bpf_ns;
 		ret->sample_ns += values[cpu].sample_ns;
+		ret->frames += values[cpu].frames;
 		ret->snapshots += values[cpu].snapshots;
 		ret->life_lost += values[cpu].life_lost;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What samplers that are running cost, beside the floor, in the same windows: reads the counters of
+ * every program `sample` that is loaded (each fpless that runs has one), and samples the same
+ * process at the same rate with the floor program.
+ *
+ * usage: bench_windows PID HZ WINDOWS WINDOW_MS; prints TSV, a line for each window and program:
+ * window, program (0, 1, ... in the order of loading; floor), samples, frames, ns by its own clock,
+ * ns of all its runs by its own clock and by the kernel's (bpf_stats).
+ *
+ * Two programs on a CPU could warm caches for each other. The floor's timer starts anew in each
+ * window, after a random part of the period, so that over all windows neither comes after the other
+ * more often or closer. Programs of perf events do not nest: where two timers fire together the
+ * kernel runs one of them and drops the other without a count. As many as are missing from the
+ * floor's share of the window can be seen in its samples.
+ *
+ * The floor reads, for each sample, as many words as the first sampler found frames in the window
+ * before, on average.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench_floor.skel.h"
+#include "bpf/shared.h"
+#include "tests/bench/walker/floor.h"
+
+#define SAMPLERS_MAX 8u
+#define CPUS_MAX     1024
+#define MAPS_MAX     64u
+
+struct figures {
+	uint64_t samples, frames, ns;
+	uint64_t all_ns, run_ns; /* of all runs: own clock, the kernel's */
+};
+
+struct sampler {
+	int prog_fd, counters_fd;
+	struct figures last;
+};
+
+struct bench {
+	struct sampler samplers[SAMPLERS_MAX];
+	uint32_t nr_samplers;
+	struct bench_floor_bpf *floor;
+	struct figures floor_last;
+	int floor_fds[CPUS_MAX];
+	int nr_cpus;
+	uint32_t pid;
+	uint64_t period_ns;
+	useconds_t window_us;
+};
+
+static uint64_t run_ns_of(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &size) ? 0 : info.run_time_ns;
+}
+
+/* The map `counters` of the program, or a negative errno: it is no sampler of ours. */
+static int counters_of(int prog_fd)
+{
+	uint32_t ids[MAPS_MAX];
+	struct bpf_prog_info info = { .nr_map_ids = MAPS_MAX,
+				      .map_ids = (uint64_t)(uintptr_t)ids };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &size) || strcmp(info.name, "sample") != 0)
+		return -ENOENT;
+	for (uint32_t i = 0; i < info.nr_map_ids && i < MAPS_MAX; i++) {
+		struct bpf_map_info map = { 0 };
+		AUTO_FD int fd = bpf_map_get_fd_by_id(ids[i]);
+
+		size = sizeof(map);
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &map, &size) &&
+		    strcmp(map.name, "counters") == 0 &&
+		    map.value_size == sizeof(struct fpl_counters))
+			return TAKE_FD(fd);
+	}
+	return -ENOENT;
+}
+
+static void find_samplers(struct bench *bench)
+{
+	uint32_t id = 0;
+
+	while (bench->nr_samplers < SAMPLERS_MAX && !bpf_prog_get_next_id(id, &id)) {
+		AUTO_FD int fd = bpf_prog_get_fd_by_id(id);
+		int counters_fd = fd < 0 ? -ENOENT : counters_of(fd);
+
+		if (counters_fd >= 0)
+			bench->samplers[bench->nr_samplers++] =
+				(struct sampler){ .prog_fd = TAKE_FD(fd), .counters_fd = counters_fd };
+	}
+}
+
+static struct figures sampler_read(const struct sampler *sampler, int nr_cpus)
+{
+	AUTO_FREE struct fpl_counters *values = calloc((size_t)nr_cpus, sizeof(*values));
+	struct figures sum = { .run_ns = run_ns_of(sampler->prog_fd) };
+	uint32_t zero = 0;
+
+	if (!values || bpf_map_lookup_elem(sampler->counters_fd, &zero, values))
+		return sum;
+	for (int i = 0; i < nr_cpus; i++) {
+		sum.samples += values[i].fired - values[i].idle - values[i].filtered;
+		sum.frames += values[i].frames;
+		sum.ns += values[i].sample_ns;
+		sum.all_ns += values[i].bpf_ns;
+	}
+	return sum;
+}
+
+static struct figures floor_read(const struct bench *bench)
+{
+	struct floor_counters values[CPUS_MAX];
+	struct figures sum = { .run_ns = run_ns_of(bpf_program__fd(
+				       bench->floor->progs.floor_process)) };
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(bench->floor->maps.floor_counters), &zero, values))
+		return sum;
+	for (int i = 0; i < bench->nr_cpus; i++) {
+		sum.samples += values[i].samples;
+		sum.frames += values[i].frames;
+		sum.ns += values[i].ns;
+	}
+	sum.all_ns = sum.ns;
+	return sum;
+}
+
+static void print(uint32_t window, const char *name, const struct figures *now,
+		  const struct figures *last)
+{
+	printf("%u\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", window,
+	       name, now->samples - last->samples, now->frames - last->frames, now->ns - last->ns,
+	       now->all_ns - last->all_ns, now->run_ns - last->run_ns);
+}
+
+/* As many words as the sampler found frames in a sample, rounded. */
+static void set_floor(struct bench *bench, const struct figures *now, const struct figures *last)
+{
+	uint64_t samples = now->samples - last->samples, frames = now->frames - last->frames;
+
+	if (samples)
+		bench->floor->bss->nr_words = (uint32_t)((frames + samples / 2) / samples);
+}
+
+static int floor_start(struct bench *bench)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_period = bench->period_ns,
+					.disabled = 1 };
+	int prog_fd = bpf_program__fd(bench->floor->progs.floor_process);
+
+	for (int cpu = 0; cpu < bench->nr_cpus; cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+
+		bench->floor_fds[cpu] = fd;
+		if (fd < 0)
+			continue; /* offline */
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd) < 0)
+			return -errno;
+		usleep((useconds_t)((uint64_t)random() % bench->period_ns / 1000));
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return 0;
+}
+
+static void floor_stop(struct bench *bench)
+{
+	for (int cpu = 0; cpu < bench->nr_cpus; cpu++)
+		cleanup_fd(&bench->floor_fds[cpu]);
+}
+
+/* One window; the first, 0, only tells how many words the floor is to read. */
+static int run_window(struct bench *bench, uint32_t window)
+{
+	struct figures now;
+	int code = floor_start(bench);
+
+	for (uint32_t i = 0; i < bench->nr_samplers; i++)
+		bench->samplers[i].last = sampler_read(&bench->samplers[i], bench->nr_cpus);
+	bench->floor_last = floor_read(bench);
+	if (!code)
+		usleep(bench->window_us);
+	for (uint32_t i = 0; i < bench->nr_samplers; i++) {
+		struct sampler *sampler = &bench->samplers[i];
+		char name[16];
+
+		now = sampler_read(sampler, bench->nr_cpus);
+		snprintf(name, sizeof(name), "%u", i);
+		if (window)
+			print(window, name, &now, &sampler->last);
+		if (i == 0)
+			set_floor(bench, &now, &sampler->last);
+	}
+	now = floor_read(bench);
+	if (window)
+		print(window, "floor", &now, &bench->floor_last);
+	floor_stop(bench);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench bench;
+	int code = 0;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: %s PID HZ WINDOWS WINDOW_MS\n", argv[0]);
+		return 1;
+	}
+
+	uint32_t nr_windows = (uint32_t)strtoul(argv[3], NULL, 10);
+
+	bench.pid = (uint32_t)strtoul(argv[1], NULL, 10);
+	bench.period_ns = 1000000000u / strtoul(argv[2], NULL, 10);
+	bench.window_us = (useconds_t)(1000 * strtoul(argv[4], NULL, 10));
+	bench.nr_cpus = libbpf_num_possible_cpus();
+	srandom(bench.pid);
+	find_samplers(&bench);
+	bench.floor = bench_floor_bpf__open_and_load();
+	if (!bench.floor || !bench.nr_samplers || bench.nr_cpus > CPUS_MAX) {
+		fprintf(stderr, "%s: no sampler runs, or no BPF here\n", argv[0]);
+		return 1;
+	}
+	bench.floor->bss->target = bench.pid;
+
+	AUTO_FD int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	for (uint32_t window = 0; window <= nr_windows && !code; window++)
+		code = run_window(&bench, window);
+	if (code)
+		fprintf(stderr, "%s: %s\n", argv[0], strerror(-code));
+	return code != 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What floor.bpf.c counts, for those who load it. */
+#pragma once
+
+#include <linux/types.h>
+
+/* Value of the per-CPU array `floor_counters`: runs in the target. */
+struct floor_counters {
+	__u64 samples;
+	__u64 frames; /* words read */
+	__u64 ns;     /* in the program, by its own clock */
+};
