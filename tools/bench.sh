@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON
 cmake --build --preset release
-cmake --build --preset release --target bench_walker
+cmake --build --preset release --target bench_walker bench_windows
 
 run() {
 	printf '\n=== %s\n' "$1"
@@ -19,6 +19,7 @@ run() {
 cat /proc/loadavg
 run build/release/tests/bench/compile/bench_compile
 run build/release/tests/bench/walker/bench_walker
+run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 cat /proc/loadavg

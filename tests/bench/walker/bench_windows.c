@@ -72,8 +72,7 @@ static uint64_t run_ns_of(int prog_fd)
 static int counters_of(int prog_fd)
 {
 	uint32_t ids[MAPS_MAX];
-	struct bpf_prog_info info = { .nr_map_ids = MAPS_MAX,
-				      .map_ids = (uint64_t)(uintptr_t)ids };
+	struct bpf_prog_info info = { .nr_map_ids = MAPS_MAX, .map_ids = (uint64_t)(uintptr_t)ids };
 	uint32_t size = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(prog_fd, &info, &size) || strcmp(info.name, "sample") != 0)
@@ -101,7 +100,8 @@ static void find_samplers(struct bench *bench)
 
 		if (counters_fd >= 0)
 			bench->samplers[bench->nr_samplers++] =
-				(struct sampler){ .prog_fd = TAKE_FD(fd), .counters_fd = counters_fd };
+				(struct sampler){ .prog_fd = TAKE_FD(fd),
+						  .counters_fd = counters_fd };
 	}
 }
 
@@ -125,8 +125,8 @@ static struct figures sampler_read(const struct sampler *sampler, int nr_cpus)
 static struct figures floor_read(const struct bench *bench)
 {
 	struct floor_counters values[CPUS_MAX];
-	struct figures sum = { .run_ns = run_ns_of(bpf_program__fd(
-				       bench->floor->progs.floor_process)) };
+	struct figures sum = { .run_ns = run_ns_of(
+				       bpf_program__fd(bench->floor->progs.floor_process)) };
 	uint32_t zero = 0;
 
 	if (bpf_map_lookup_elem(bpf_map__fd(bench->floor->maps.floor_counters), &zero, values))

@@ -58,8 +58,7 @@ int floor_process(struct bpf_perf_event_data *ctx)
 	if (arch_is_kernel(ctx->regs.cs)) {
 		__u64 pt = (__u64)bpf_task_pt_regs(bpf_get_current_task_btf());
 
-		bpf_probe_read_kernel(&addr, sizeof(addr),
-				      (const void *)(pt + 8 * ARCH_PT_RSP));
+		bpf_probe_read_kernel(&addr, sizeof(addr), (const void *)(pt + 8 * ARCH_PT_RSP));
 	}
 	bpf_loop(nr_words, read_one, &addr, 0);
 	counters->ns += bpf_ktime_get_ns() - start_ns;
