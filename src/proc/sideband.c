@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/advice.h"
 
 /* Tried in this order: 256 KiB hold about 2,500 mappings between two drains. */
 static const size_t buffer_pages[] = { 64, 16, 4 };
@@ -226,11 +227,9 @@ int sideband_open(const int *cpus, size_t nr_cpus, struct sideband **ret, struct
 	}
 	if (code) {
 		sideband_close(sideband);
-		return fpl_fail(err, code, "perf side-band: perf_event_open: %s%s", strerror(-code),
-				code == -EACCES || code == -EPERM
-					? ": run as root, or with CAP_PERFMON and "
-					  "kernel.perf_event_paranoid at most 2"
-					: "");
+		if (advice_is_refusal(code))
+			return advice_fail_events(err, code, "perf side-band");
+		return fpl_fail(err, code, "perf side-band: perf_event_open: %s", strerror(-code));
 	}
 	*ret = sideband;
 	return 0;

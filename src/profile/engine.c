@@ -16,11 +16,13 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/advice.h"
 #include "profile/books.h"
 #include "profile/collect.h"
 #include "profile/command.h"
 #include "profile/compiler.h"
 #include "profile/events.h"
+#include "profile/features.h"
 #include "profile/kernel_side.h"
 #include "profile/usage.h"
 
@@ -326,10 +328,44 @@ static int load_and_read(struct engine *engine, struct fpl_err *err)
 	return loading.code;
 }
 
+/* The numbers of processes must mean the same here, in /proc and in the kernel. */
+static int check_namespaces(struct fpl_err *err)
+{
+	struct host host;
+	struct advice advice;
+
+	host_read("", &host);
+	if (!advice_namespaces(&host, &advice))
+		return 0;
+	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
+}
+
+/* What the kernel has to give: events, side-band, programs. Where it fails, a missing feature is
+ * why. */
+static int open_kernel(struct engine *engine, struct fpl_err *err)
+{
+	int code = events_open(engine->options, &engine->events, err);
+
+	if (!code) {
+		code = sideband_open(engine->events.cpus, engine->events.nr, &engine->sideband,
+				     err);
+		if (code == -EINVAL) /* a field of the attributes that is not known yet */
+			code = -EOPNOTSUPP;
+	}
+	if (!code)
+		code = open_parts(engine, err);
+	if (!code)
+		code = load_and_read(engine, err);
+	return features_explain(err, code);
+}
+
 static int engine_open(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
-	int code = block_signals(engine, err);
+	int code = check_namespaces(err);
+
+	if (!code)
+		code = block_signals(engine, err);
 
 	if (!code && o->target == ENGINE_TARGET_COMMAND)
 		code = command_start(o->command, o->command_stdout_to_stderr, &engine->command,
@@ -341,14 +377,7 @@ static int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code && o->record_path)
 		code = walk_file_create(o->record_path, &engine->walk_file, err);
 	if (!code)
-		code = events_open(o, &engine->events, err);
-	if (!code)
-		code = sideband_open(engine->events.cpus, engine->events.nr, &engine->sideband,
-				     err);
-	if (!code)
-		code = open_parts(engine, err);
-	if (!code)
-		code = load_and_read(engine, err);
+		code = open_kernel(engine, err);
 	if (!code)
 		code = connect_parts(engine, err);
 	if (!code)

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "proc/advice.h"
 
 #define CPUS_MAX 8192
 
@@ -138,11 +139,8 @@ static int open_all(struct events *events, bool clock, const struct engine_optio
 
 		if (fd == -ENODEV) /* went offline */
 			continue;
-		if (fd == -EACCES || fd == -EPERM)
-			return fpl_fail(err, -EACCES,
-					"perf_event_open: %s: run as root (or with CAP_PERFMON and "
-					"kernel.perf_event_paranoid at most 2)",
-					strerror(-fd));
+		if (advice_is_refusal(fd))
+			return advice_fail_events(err, -EACCES, "perf_event_open");
 		if (fd < 0)
 			return fpl_fail(err, means_no_event(fd) ? -EOPNOTSUPP : fd,
 					"%s on CPU %d: perf_event_open: %s", events->name,

@@ -10,8 +10,9 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "fpless.skel.h"
+#include "proc/advice.h"
+#include "profile/bpf_log.h"
 #include "profile/tables.h"
 
 #define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
@@ -25,37 +26,13 @@ static int cannot_run(int code)
 										    : code;
 }
 
-__attribute__((__format__(__printf__, 2, 0))) static int
-log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char line[512];
-
-	if (!fpl_log_enabled(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG))
-		return 0;
-
-	int len = vsnprintf(line, sizeof(line), format, args);
-
-	if (len > 0) {
-		line[strcspn(line, "\n")] = '\0'; /* the verifier's log has many lines */
-		fpl_log(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG, "%s", line);
-	}
-	return len;
-}
-
-/* What a kernel lacks is found by asking for it, so that the answer is one line. */
-static int probe(struct fpl_err *err)
+static int check_btf(struct fpl_err *err)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
 		return fpl_fail(err, -EOPNOTSUPP,
 				"/sys/kernel/btf/vmlinux: %s: the kernel needs "
 				"CONFIG_DEBUG_INFO_BTF=y, and /sys must be mounted",
 				strerror(errno));
-
-	int has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
-
-	if (has_loop == 0)
-		return fpl_fail(err, -EOPNOTSUPP,
-				"the kernel has no bpf_loop: Linux 5.17 or later is needed");
 	return 0;
 }
 
@@ -129,11 +106,8 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 
 static int load_failed(int code, struct fpl_err *err)
 {
-	if (code == -EPERM || code == -EACCES)
-		return fpl_fail(err, -EPERM,
-				"BPF: %s: run as root (or with CAP_BPF, CAP_PERFMON and "
-				"CAP_SYS_ADMIN)",
-				strerror(-code));
+	if (advice_is_refusal(code))
+		return advice_fail_bpf(err, -EPERM, "BPF");
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "BPF: no memory for the maps: lower --stack-memory");
 	return fpl_fail(err, cannot_run(code),
@@ -205,9 +179,9 @@ int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
 
-	libbpf_set_print(log_libbpf);
+	bpf_log_init();
 
-	int code = probe(err);
+	int code = check_btf(err);
 
 	if (code)
 		return code;

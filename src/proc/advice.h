@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why the kernel refused, and what the user can do about it: the one place these sentences come
+ * from, for the message of a run that failed as for doctor's line about it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "proc/host.h"
+
+#define ADVICE_MAX 400u
+
+struct advice {
+	char why[ADVICE_MAX]; /* lower case, no full stop */
+	char fix[ADVICE_MAX]; /* a command, or a few words around one */
+};
+
+/* Does @code (a negative errno) say that a right is missing? */
+bool advice_is_refusal(int code);
+
+/* perf_event_open(2) of an event of all tasks on a CPU was refused. Always fills *ret. */
+void advice_events(const struct host *host, struct advice *ret);
+
+/* bpf(2) was refused. Always fills *ret. */
+void advice_bpf(const struct host *host, struct advice *ret);
+
+/* Is anything of this machine's set-up in the way of every run? False: no, *ret is untouched. */
+bool advice_namespaces(const struct host *host, struct advice *ret);
+
+/*
+ * Record "@what: <strerror of @code>: <why>: <fix>" as advice_events or advice_bpf see it on this
+ * machine; returns @code.
+ */
+int advice_fail_events(struct fpl_err *err, int code, const char *what);
+int advice_fail_bpf(struct fpl_err *err, int code, const char *what);

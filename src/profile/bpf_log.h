@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libbpf says goes where everything else goes, at -v and -vv. */
+#pragma once
+
+/* Route libbpf's messages into fpl_log. May be called any number of times. */
+void bpf_log_init(void);
