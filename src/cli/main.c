@@ -18,6 +18,8 @@ static struct {
 	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
 	{ "verify", cmd_verify, "fpless verify",
 	  "compare the unwind tables of ELF files with libdw" },
+	{ "doctor", cmd_doctor, "fpless doctor",
+	  "tell whether fpless can run here, or what it finds in a file or process" },
 };
 
 static void print_help(FILE *to)

@@ -64,6 +64,12 @@ void json_true(struct json *json, const char *key)
 	fputs("true", json->to);
 }
 
+void json_bool(struct json *json, const char *key, bool value)
+{
+	put_key(json, key);
+	fputs(value ? "true" : "false", json->to);
+}
+
 void json_null(struct json *json, const char *key)
 {
 	put_key(json, key);

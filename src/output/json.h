@@ -19,6 +19,7 @@ void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' 
 void json_close(struct json *json, char bracket);		  /* '}' or ']' */
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_true(struct json *json, const char *key);
+void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
 /* "0x..." in a string: a kernel address is beyond the integers many JSON readers keep exactly. */

@@ -107,6 +107,12 @@ void advice_bpf(const struct host *host, struct advice *ret)
 		 "doctor");
 }
 
+void advice_lockdown(struct advice *ret)
+{
+	why(ret, "kernel lockdown (confidentiality) forbids BPF programs to read kernel memory");
+	fix(ret, "boot without lockdown=confidentiality, or with lockdown=integrity");
+}
+
 bool advice_namespaces(const struct host *host, struct advice *ret)
 {
 	if (host->pid_ns == HOST_NS_OTHER)

@@ -26,6 +26,9 @@ void advice_events(const struct host *host, struct advice *ret);
 /* bpf(2) was refused. Always fills *ret. */
 void advice_bpf(const struct host *host, struct advice *ret);
 
+/* Lockdown in confidentiality mode keeps programs from reading kernel memory. */
+void advice_lockdown(struct advice *ret);
+
 /* Is anything of this machine's set-up in the way of every run? False: no, *ret is untouched. */
 bool advice_namespaces(const struct host *host, struct advice *ret);
 

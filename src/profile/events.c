@@ -184,6 +184,24 @@ int events_open(const struct engine_options *options, struct events *ret, struct
 	return 0;
 }
 
+int events_try(enum engine_event event)
+{
+	const struct engine_options options = { .hz = 99 };
+	AUTO_FREE int *cpus = NULL;
+	size_t nr;
+	int code = online_cpus(&cpus, &nr);
+
+	if (code)
+		return code;
+
+	int fd = open_event(event == ENGINE_EVENT_CPU_CLOCK, &options, cpus[0]);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 void events_close(struct events *events)
 {
 	for (size_t i = 0; events->fds && events->links && i < events->nr; i++) {

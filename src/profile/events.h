@@ -25,6 +25,12 @@ struct events {
  */
 FPL_MUST_CHECK int events_open(const struct engine_options *options, struct events *ret,
 			       struct fpl_err *err);
+/*
+ * Can @event, of all tasks, be opened? Opens it on one CPU and closes it again. Returns 0 or a
+ * negative errno of perf_event_open(2), untranslated.
+ */
+int events_try(enum engine_event event);
+
 void events_close(struct events *events);
 
 /* Have @prog_fd run at each overflow. */

@@ -77,8 +77,23 @@ void features_probe(struct features *ret)
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
 	ret->present[FEATURE_TASK_PT_REGS] =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL);
+	ret->present[FEATURE_READ_KERNEL] =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_probe_read_kernel, NULL);
 	ret->present[FEATURE_RINGBUF] = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
 	ret->present[FEATURE_TP_BTF] = probe_tp_btf();
+}
+
+/* Lockdown takes the helper from kernels that have it. */
+static int fail_read_kernel(struct fpl_err *err)
+{
+	struct host host;
+	struct advice advice;
+
+	host_read("", &host);
+	if (host.lockdown != HOST_LOCKDOWN_CONFIDENTIALITY)
+		return feature_fail(err, FEATURE_READ_KERNEL);
+	advice_lockdown(&advice);
+	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
 
 int feature_fail(struct fpl_err *err, enum feature feature)
@@ -95,8 +110,10 @@ int features_explain(struct fpl_err *err, int code)
 		return code;
 	features_probe(&found);
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
-		if (!found.present[i])
-			return feature_fail(err, (enum feature)i);
+		if (found.present[i])
+			continue;
+		return i == FEATURE_READ_KERNEL ? fail_read_kernel(err)
+						: feature_fail(err, (enum feature)i);
 	}
 	return code;
 }

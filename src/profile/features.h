@@ -13,6 +13,7 @@
 	X(LOOP, "bpf_loop", "5.17")                         \
 	X(TASK_PT_REGS, "bpf_task_pt_regs", "5.15")         \
 	X(RINGBUF, "BPF ring buffer", "5.8")                \
+	X(READ_KERNEL, "bpf_probe_read_kernel", "5.5")      \
 	X(TP_BTF, "tp_btf programs of sched events", "5.5") \
 	X(PERF_EVENT, "perf_event programs", "4.9")
 

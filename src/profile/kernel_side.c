@@ -225,6 +225,23 @@ void kernel_side_close(struct kernel_side *kernel)
 	*kernel = (struct kernel_side){ 0 };
 }
 
+int kernel_side_object(struct kernel_side_object *ret)
+{
+	struct fpless_bpf *skel;
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	bpf_log_init();
+	skel = fpless_bpf__open();
+	if (!skel)
+		return -errno;
+	*ret = (struct kernel_side_object){ .version = skel->rodata->shared_version };
+	bpf_object__for_each_program(program, skel->obj) ret->nr_programs++;
+	bpf_object__for_each_map(map, skel->obj) ret->nr_maps++;
+	fpless_bpf__destroy(skel);
+	return 0;
+}
+
 int kernel_side_sampler_fd(const struct kernel_side *kernel)
 {
 	return bpf_program__fd(kernel->skel->progs.sample);

@@ -52,6 +52,15 @@ void kernel_side_close(struct kernel_side *kernel);
  * FPL_FP_DEPTH_MAX. */
 uint32_t kernel_side_fp_depth(void);
 
+/* What this build brings to load. */
+struct kernel_side_object {
+	uint32_t version; /* FPL_SHARED_VERSION it was built with */
+	uint32_t nr_programs, nr_maps;
+};
+
+/* Look at the BPF object without loading it. Errors: those of libbpf's open. */
+FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
+
 /* The program the perf events run. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel);
 

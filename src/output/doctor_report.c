@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/doctor_report.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "output/json.h"
+
+static void put_safe(FILE *to, const char *before, const char *text)
+{
+	char safe[4 * CHECK_TEXT_MAX];
+
+	text_escape(safe, sizeof(safe), text, "");
+	fprintf(to, "%s%s", before, safe);
+}
+
+/* The check before @idx that has the same fix, or NULL. */
+static const struct check *same_fix(const struct checkup *checkup, size_t idx)
+{
+	for (size_t i = 0; i < idx; i++) {
+		if (checkup->checks[i].verdict != CHECK_OK &&
+		    !strcmp(checkup->checks[i].fix, checkup->checks[idx].fix))
+			return &checkup->checks[i];
+	}
+	return NULL;
+}
+
+static void put_check(FILE *to, const struct checkup *checkup, size_t idx)
+{
+	const struct check *check = &checkup->checks[idx];
+
+	put_safe(to, "", check->fact);
+	if (check->verdict != CHECK_OK) {
+		const struct check *same = same_fix(checkup, idx);
+
+		put_safe(to, ": ", check->cost);
+		if (same)
+			fprintf(to, "; fix: as for %s", same->subject);
+		else
+			put_safe(to, "; fix: ", check->fix);
+	}
+	putc('\n', to);
+}
+
+void doctor_report_checkup(FILE *to, const struct checkup *checkup)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < checkup->nr; i++) {
+		int length = (int)strlen(checkup->checks[i].subject);
+
+		width = length > width ? length : width;
+	}
+	for (size_t i = 0; i < checkup->nr; i++) {
+		const struct check *check = &checkup->checks[i];
+
+		fprintf(to, "%-4s  %-*s  ", check_verdict_text(check->verdict), width,
+			check->subject);
+		put_check(to, checkup, i);
+	}
+	put_safe(to, "\n", checkup->summary);
+	putc('\n', to);
+}
+
+static void put_trial(struct json *json, const struct trial *trial)
+{
+	json_open(json, "trial", '{');
+	if (trial->code) {
+		json_string(json, "error", trial->said);
+	} else {
+		json_string(json, "event", trial->event);
+		json_number(json, "hz", trial->hz);
+		json_number(json, "samples", trial->nr_samples);
+		json_number(json, "complete", trial->nr_complete);
+		json_number(json, "startup_ms", trial->startup_ms);
+	}
+	json_close(json, '}');
+}
+
+void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_number(&json, "format", 1);
+	json_string(&json, "subject", "system");
+	json_bool(&json, "can_run", checkup->can_run);
+	json_string(&json, "summary", checkup->summary);
+	json_open(&json, "checks", '[');
+	for (size_t i = 0; i < checkup->nr; i++) {
+		const struct check *check = &checkup->checks[i];
+
+		json_open(&json, NULL, '{');
+		json_string(&json, "subject", check->subject);
+		json_string(&json, "verdict", check_verdict_text(check->verdict));
+		json_string(&json, "fact", check->fact);
+		json_string(&json, "cost", check->cost);
+		json_string(&json, "fix", check->fix);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	put_trial(&json, trial);
+	json_close(&json, '}');
+	putc('\n', to);
+}
