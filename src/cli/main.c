@@ -15,6 +15,8 @@ static struct {
 	const char *text;
 } verbs[] = {
 	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
+	{ "compare", cmd_compare, "fpless compare",
+	  "sample, and judge frame-pointer stacks by those walked by CFI" },
 	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
 	{ "verify", cmd_verify, "fpless verify",
 	  "compare the unwind tables of ELF files with libdw" },
@@ -38,6 +40,7 @@ static void print_help(FILE *to)
 	      "\n"
 	      "  fpless profile -d 10                        the whole machine, 10 seconds\n"
 	      "  fpless profile -F 499 -o out.folded -- CMD  a command and its descendants\n"
+	      "  fpless compare -- CMD                       what its frame pointers are worth\n"
 	      "\n"
 	      "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples,\n"
 	      "4 --strict, 5 verify found a disagreement, 6 output could not be written.\n",

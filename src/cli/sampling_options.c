@@ -306,6 +306,7 @@ static void resolve_format(struct sampling_output *output, const struct parsing 
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
+	const char *own = options->own_stdout;
 	unsigned on_stdout = options->folded_stdout;
 
 	if (parsing->all + (options->nr_pids > 0) + (options->command != NULL) > 1)
@@ -318,6 +319,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
 
+	on_stdout += own != NULL;
 	for (size_t i = 0; i < options->nr_outputs; i++) {
 		resolve_format(&options->outputs[i], parsing, state);
 		on_stdout += !strcmp(options->outputs[i].path, "-");
@@ -325,7 +327,8 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	if (options->stats_path)
 		on_stdout += !strcmp(options->stats_path, "-");
 	if (on_stdout > 1)
-		refuse(state, "only one of -f, -o - and --stats - can write to stdout");
+		refuse(state, "only one of %s%s-f, -o - and --stats - can write to stdout",
+		       own ? own : "", own ? ", " : "");
 	if (parsing->have_format && !options->nr_outputs)
 		refuse(state, "--format: nothing to apply it to: it goes with -o");
 }
@@ -433,13 +436,14 @@ static bool is_stdout(const char *path)
 
 bool sampling_options_use_text(const struct sampling_options *options)
 {
-	return !options->folded_stdout && !options->nr_outputs && !is_stdout(options->stats_path);
+	return !options->folded_stdout && !options->own_stdout && !options->nr_outputs &&
+	       !is_stdout(options->stats_path);
 }
 
 /* Data goes to stdout: the command's own stdout is then moved to stderr. */
 static bool uses_stdout(const struct sampling_options *options)
 {
-	if (options->folded_stdout || sampling_options_use_text(options) ||
+	if (options->folded_stdout || options->own_stdout || sampling_options_use_text(options) ||
 	    is_stdout(options->stats_path))
 		return true;
 	for (size_t i = 0; i < options->nr_outputs; i++)
@@ -470,5 +474,6 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.snapshot_bytes = options->snapshot,
 		.record_path = options->record_path,
 		.record_every = options->record_every,
+		.compare = options->compare,
 	};
 }

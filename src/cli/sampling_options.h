@@ -47,6 +47,7 @@ struct sampling_options {
 	uint32_t snapshot;	 /* bytes; 0: off */
 	const char *record_path; /* borrowed; walks are recorded into it; NULL: none */
 	uint32_t record_every;
+	bool compare; /* walk twice */
 
 	/* what to write */
 	struct sampling_output *outputs; /* owned [nr_outputs] */
@@ -57,7 +58,9 @@ struct sampling_options {
 	bool strict;
 	double strict_percent;
 	bool quiet;
-	int verbosity; /* 0, 1: -v, 2: -vv */
+	const char
+		*own_stdout; /* an option by which the verb itself writes to stdout; NULL: none */
+	int verbosity;	     /* 0, 1: -v, 2: -vv */
 };
 
 /* Set the defaults. Nothing is owned yet. */

@@ -107,15 +107,31 @@ static int close_stream(struct output_file *file)
 	return error;
 }
 
-int output_file_commit(struct output_file *file, struct fpl_err *err)
+static int fail(const struct output_file *file, int error, struct fpl_err *err)
+{
+	return fpl_fail(err, error, "%s: %s", strcmp(file->path, "-") ? file->path : "stdout",
+			strerror(-error));
+}
+
+int output_file_close(struct output_file *file, struct fpl_err *err)
 {
 	int error = close_stream(file);
+
+	if (error) {
+		fail(file, error, err);
+		output_file_abort(file);
+	}
+	return error;
+}
+
+int output_file_commit(struct output_file *file, struct fpl_err *err)
+{
+	int error = file->stream ? close_stream(file) : 0;
 
 	if (!error && file->temporary && rename(file->temporary, file->target) < 0)
 		error = -errno;
 	if (error)
-		fpl_fail(err, error, "%s: %s", strcmp(file->path, "-") ? file->path : "stdout",
-			 strerror(-error));
+		fail(file, error, err);
 	else
 		free(TAKE_PTR(file->temporary));
 	output_file_abort(file);

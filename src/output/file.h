@@ -25,8 +25,14 @@ struct output_file {
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 
 /*
- * Flush, sync nothing, close and rename. Errors: what any write met; the target is untouched and
- * the temporary gone then.
+ * Flush and close, but leave the target alone: for outputs that are committed together. Errors as
+ * output_file_commit().
+ */
+FPL_MUST_CHECK int output_file_close(struct output_file *file, struct fpl_err *err);
+
+/*
+ * Flush, sync nothing, close (unless it is closed) and rename. Errors: what any write met; the
+ * target is untouched and the temporary gone then.
  */
 FPL_MUST_CHECK int output_file_commit(struct output_file *file, struct fpl_err *err);
 

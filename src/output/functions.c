@@ -65,7 +65,8 @@ static void read_ranges(struct functions *functions, uint32_t id)
 		qsort(object->ranges, object->nr, sizeof(*object->ranges), compare_starts);
 }
 
-bool functions_start(struct functions *functions, uint32_t id, uint64_t vaddr, uint64_t *ret)
+bool functions_find(struct functions *functions, uint32_t id, uint64_t vaddr,
+		    struct function_range *ret)
 {
 	if (id == 0 || id > functions->nr_objects)
 		return false;
@@ -84,6 +85,6 @@ bool functions_start(struct functions *functions, uint32_t id, uint64_t vaddr, u
 	}
 	if (lo == 0 || vaddr >= object->ranges[lo - 1].end)
 		return false;
-	*ret = object->ranges[lo - 1].start;
+	*ret = object->ranges[lo - 1];
 	return true;
 }

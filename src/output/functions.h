@@ -33,7 +33,8 @@ FPL_MUST_CHECK int functions_init(struct functions *functions, struct symbolizer
 void functions_fini(struct functions *functions);
 
 /*
- * Find the start of the function of object @id that holds @vaddr. Returns false where no FDE covers
- * it. Cost: the first question of an object lists its FDEs.
+ * Find the function of object @id that holds @vaddr: what its FDE covers. Returns false where none
+ * does. Cost: the first question of an object lists its FDEs.
  */
-bool functions_start(struct functions *functions, uint32_t id, uint64_t vaddr, uint64_t *ret);
+bool functions_find(struct functions *functions, uint32_t id, uint64_t vaddr,
+		    struct function_range *ret);

@@ -6,6 +6,7 @@
 
 #include "output/json.h"
 #include "output/tally.h"
+#include "output/verdict.h"
 
 static void write_meta(FILE *to, const struct profile *profile)
 {
@@ -89,6 +90,21 @@ static bool has_stop(const struct profile *profile, const struct profile_stack *
 	return profile->user && !(stack->flags & FPL_SAMPLE_KTHREAD);
 }
 
+static int write_comparison(struct json *json, struct names *names,
+			    const struct profile_stack *stack)
+{
+	const uint64_t *fp = stack->frames + stack->nr_user + stack->nr_kernel;
+	struct verdict verdict = verdict_of(stack, names->profile->fp_max);
+	int err = 0;
+
+	json_open(json, "fp", '[');
+	for (size_t i = 0; !err && i < stack->nr_fp; i++)
+		err = write_user_frame(json, names, fp[i]);
+	json_close(json, ']');
+	json_string(json, "class", verdict_class_key(verdict.class));
+	return err;
+}
+
 static int write_stack(FILE *to, struct names *names, const struct profile_stack *stack)
 {
 	struct json json = { .to = to };
@@ -114,6 +130,8 @@ static int write_stack(FILE *to, struct names *names, const struct profile_stack
 	for (size_t i = 0; !err && i < stack->nr_kernel; i++)
 		err = write_kernel_frame(&json, names, stack->frames[stack->nr_user + i], i);
 	json_close(&json, ']');
+	if (!err && names->profile->fp_max)
+		err = write_comparison(&json, names, stack);
 	json_close(&json, '}');
 	putc('\n', to);
 	return err;

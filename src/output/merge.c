@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 
 void merged_fini(struct merged *merged)
 {
@@ -14,30 +13,22 @@ void merged_fini(struct merged *merged)
 	free(merged->ids);
 }
 
-static int intern_comm(struct names *names, const char *comm, uint32_t *ret)
-{
-	char escaped[4 * FPL_COMM_SIZE + 1];
-	char bounded[FPL_COMM_SIZE + 1] = "";
-
-	memcpy(bounded, comm, FPL_COMM_SIZE);
-	text_escape(escaped, sizeof(escaped), bounded, ";");
-	return strings_intern(&names->strings, escaped, ret);
-}
-
 /* Write the ids of @stack's line to @ids, which has room for all its frames and two more. */
-static int line_ids(struct names *names, const struct profile_stack *stack, bool delimited,
-		    uint32_t *ids, uint32_t *ret_nr)
+static int line_ids(struct names *names, const struct profile_stack *stack, enum merge_walk walk,
+		    bool delimited, uint32_t *ids, uint32_t *ret_nr)
 {
 	const uint64_t *kernel = stack->frames + stack->nr_user;
+	const uint64_t *user = walk == MERGE_FP ? kernel + stack->nr_kernel : stack->frames;
+	size_t nr_user = walk == MERGE_FP ? stack->nr_fp : stack->nr_user;
 	struct frame_name name;
 	uint32_t nr = 0;
-	int err = intern_comm(names, stack->comm, &ids[nr++]);
+	int err = names_comm(names, stack->comm, &ids[nr++]);
 
-	for (size_t i = stack->nr_user; !err && i-- > 0;) {
-		err = names_user(names, stack->frames[i], &name);
+	for (size_t i = nr_user; !err && i-- > 0;) {
+		err = names_user(names, user[i], &name);
 		ids[nr++] = name.text;
 	}
-	if (!err && delimited && stack->nr_user && stack->nr_kernel)
+	if (!err && delimited && nr_user && stack->nr_kernel)
 		err = strings_intern(&names->strings, "-", &ids[nr++]);
 	for (size_t i = stack->nr_kernel; !err && i-- > 0;) {
 		err = names_kernel(names, kernel[i], i, &name);
@@ -104,13 +95,15 @@ static size_t merge_sorted(struct merged_stack *stacks, size_t nr)
 	return kept;
 }
 
-int merge_stacks(struct names *names, bool delimited, struct merged *ret, struct fpl_err *err)
+int merge_stacks(struct names *names, enum merge_walk walk, bool delimited, struct merged *ret,
+		 struct fpl_err *err)
 {
 	const struct profile *profile = names->profile;
 	size_t room = 1, at = 0;
 
 	for (size_t i = 0; i < profile->nr_stacks; i++)
-		room += 2u + profile->stacks[i].nr_user + profile->stacks[i].nr_kernel;
+		room += 2u + profile->stacks[i].nr_kernel +
+			(walk == MERGE_FP ? profile->stacks[i].nr_fp : profile->stacks[i].nr_user);
 
 	AUTO_FREE uint32_t *ids = reallocarray(NULL, room, sizeof(*ids));
 	AUTO_FREE struct merged_stack *stacks = calloc(profile->nr_stacks + 1, sizeof(*stacks));
@@ -121,7 +114,7 @@ int merge_stacks(struct names *names, bool delimited, struct merged *ret, struct
 
 		stack->count = profile->stacks[i].count;
 		stack->ids = ids + at;
-		if (line_ids(names, &profile->stacks[i], delimited, ids + at, &stack->nr))
+		if (line_ids(names, &profile->stacks[i], walk, delimited, ids + at, &stack->nr))
 			return fpl_fail(err, -ENOMEM, "out of memory for names");
 		at += stack->nr;
 	}

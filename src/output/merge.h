@@ -19,10 +19,16 @@ struct merged {
 	uint32_t *ids; /* owned: what the stacks point into; ids of names->strings */
 };
 
+/* Whose user frames. */
+enum merge_walk {
+	MERGE_CFI, /* profile_stack's user part */
+	MERGE_FP,  /* the frame-pointer walk of the same samples */
+};
+
 /*
  * Name and merge every stack. @delimited puts "-" between user and kernel frames where a stack has
  * both. Errors: -ENOMEM. Cost: O(n log n) in stacks, times their depth.
  */
-FPL_MUST_CHECK int merge_stacks(struct names *names, bool delimited, struct merged *ret,
-				struct fpl_err *err);
+FPL_MUST_CHECK int merge_stacks(struct names *names, enum merge_walk walk, bool delimited,
+				struct merged *ret, struct fpl_err *err);
 void merged_fini(struct merged *merged);

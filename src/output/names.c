@@ -114,6 +114,7 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 	const char *suffix = names->options.origin ? suffixes[frame_origin(frame)] : "";
 	const char *path = NULL;
 	struct symbol symbol = { 0 };
+	struct function_range function;
 	bool exact = frame_is_exact(frame);
 	uint64_t addr = frame_addr(frame);
 	uint64_t lookup_pc = frame_lookup_pc(addr, exact);
@@ -133,7 +134,8 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		const char *slash = strrchr(path, '/');
 
 		path = slash && slash[1] ? slash + 1 : path;
-		functions_start(&names->functions, object, lookup_pc, &addr);
+		if (functions_find(&names->functions, object, lookup_pc, &function))
+			addr = function.start;
 	}
 	return intern_frame(names, ret->symbol, path, addr, suffix, &ret->text);
 }
@@ -171,6 +173,14 @@ static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struc
 	}
 	*ret = slot->name;
 	return 0;
+}
+
+int names_comm(struct names *names, const char *comm, uint32_t *ret)
+{
+	char bounded[FPL_COMM_SIZE + 1] = "";
+
+	memcpy(bounded, comm, FPL_COMM_SIZE);
+	return intern_escaped(names, bounded, "", ret);
 }
 
 int names_user(struct names *names, uint64_t frame, struct frame_name *ret)

@@ -44,6 +44,9 @@ FPL_MUST_CHECK int names_init(struct names *names, const struct profile *profile
 			      struct symbolizer *symbolizer, const struct names_options *options);
 void names_fini(struct names *names);
 
+/* The name of a task, escaped for a folded line. @comm: [FPL_COMM_SIZE]. Errors: -ENOMEM. */
+FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *ret);
+
 /* Name a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_user(struct names *names, uint64_t frame, struct frame_name *ret);
 

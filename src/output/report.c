@@ -10,14 +10,6 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* A percentage that never rounds up to 100: 100 % has to mean all of them. */
-static double percent(uint64_t part, uint64_t whole)
-{
-	double value = 100 * ratio(part, whole);
-
-	return part < whole && value > 99.99 ? 99.99 : value;
-}
-
 /* Write "key N, key N" of the entries that are not 0. */
 static void write_counts(FILE *to, const uint64_t *counts, size_t nr,
 			 const char *(*key)(unsigned idx))
@@ -53,7 +45,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	}
 	if (judged)
 		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
-			percent(tally->complete, judged), tally->complete, judged);
+			tally_percent(tally->complete, judged), tally->complete, judged);
 	else
 		fputs("  complete     no user stacks\n", to);
 	fputs("  stops        ", to);
@@ -63,7 +55,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++)
 		if (tally->frames_by_origin[i])
 			fprintf(to, ", %s %.2f %%", tally_origin_key((enum fpl_origin)i),
-				percent(tally->frames_by_origin[i], tally->frames));
+				tally_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
 }
 
@@ -111,7 +103,7 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 			(int64_t)(books->fired - right));
 	fprintf(to,
 		"  expected     %" PRIu64 " samples by the clock, %" PRIu64 " missed (%.2f %%)\n",
-		books->expected, books->missed, percent(books->missed, books->expected));
+		books->expected, books->missed, tally_percent(books->missed, books->expected));
 }
 
 void report_write(FILE *to, const struct profile *profile, uint64_t shown)

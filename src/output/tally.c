@@ -71,6 +71,13 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 	return books->fired == shown + books->idle + books->filtered + tally->lost;
 }
 
+double tally_percent(uint64_t part, uint64_t whole)
+{
+	double value = whole ? 100 * (double)part / (double)whole : 0;
+
+	return part < whole && value > 99.99 ? 99.99 : value;
+}
+
 static void write_books(struct json *json, const struct profile *profile, uint64_t shown)
 {
 	const struct profile_books *books = &profile->books;

@@ -25,6 +25,9 @@ uint64_t tally_judged(const struct tally *tally);
 /* True where fired = shown + idle + filtered + lost. */
 bool tally_books_close(const struct profile *profile, const struct tally *tally, uint64_t shown);
 
+/* 100 * part / whole, 0 of nothing; never rounds up to 100: 100 % has to mean all of them. */
+double tally_percent(uint64_t part, uint64_t whole);
+
 /* Write the members of --stats, in the order of the documentation, into the object that is open. */
 void tally_write_json(struct json *json, const struct profile *profile, uint64_t shown);
 

@@ -2,7 +2,6 @@
 #include "output/verdict.h"
 
 #include "output/names.h"
-#include "output/tally.h"
 
 /* The bits of a frame that say which code it is. */
 #define PC_MASK (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
@@ -42,6 +41,29 @@ static unsigned reason_of(const struct profile_stack *stack)
 	return synth ? VERDICT_REASON_SYNTH_FRAME : VERDICT_REASON_COUNT;
 }
 
+/*
+ * Where F went astray that has @nr_common frames right: "arrrm" with one r left out is "arrm"
+ * whichever it was. Frames left out can have been earlier ones as long as those look like them.
+ */
+static size_t nr_followed(const uint64_t *c, size_t nr_c, const uint64_t *f, size_t nr_f,
+			  size_t nr_common)
+{
+	size_t at = nr_common, end = nr_common;
+
+	if (nr_common == nr_f)
+		return at;
+	while (end < nr_c && !same_pc(c[end], f[nr_common]))
+		end++;
+	if (end == nr_c)
+		return at;
+	/* The leaf is the pc itself: no walk leaves it out. */
+	while (at > 1 && same_pc(c[at - 1], c[end - 1])) {
+		at--;
+		end--;
+	}
+	return at;
+}
+
 struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
 {
 	const uint64_t *c = stack->frames, *f = c + stack->nr_user + stack->nr_kernel;
@@ -63,6 +85,7 @@ struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
 		verdict.class = VERDICT_CUT;
 	else
 		verdict.class = VERDICT_AGREE;
+	verdict.nr_followed = nr_followed(c, nr_c, f, nr_f, verdict.nr_common);
 	return verdict;
 }
 
@@ -85,12 +108,28 @@ const char *verdict_class_key(enum verdict_class class)
 
 const char *verdict_reason_key(unsigned reason)
 {
-	static const char *const keys[VERDICT_REASON_COUNT - FPL_STOP_COUNT] = {
-#define X(name, key, text) [VERDICT_REASON_##name - FPL_STOP_COUNT] = #key,
-		VERDICT_REASON_LIST(X)
+	static const char *const keys[VERDICT_REASON_COUNT] = {
+#define X(name, key, text) [FPL_STOP_##name] = #key,
+		FPL_STOP_LIST(X)
+#undef X
+#define X(name, key, text) [VERDICT_REASON_##name] = #key,
+			VERDICT_REASON_LIST(X)
 #undef X
 	};
 
-	return reason < FPL_STOP_COUNT ? tally_stop_key((enum fpl_stop)reason)
-				       : keys[reason - FPL_STOP_COUNT];
+	return keys[reason];
+}
+
+const char *verdict_reason_text(unsigned reason)
+{
+	static const char *const texts[VERDICT_REASON_COUNT] = {
+#define X(name, key, text) [FPL_STOP_##name] = (text),
+		FPL_STOP_LIST(X)
+#undef X
+#define X(name, key, text) [VERDICT_REASON_##name] = (text),
+			VERDICT_REASON_LIST(X)
+#undef X
+	};
+
+	return texts[reason];
 }

@@ -53,12 +53,12 @@ enum verdict_reason {
 struct verdict {
 	enum verdict_class class;
 	unsigned reason; /* UNJUDGED: enum fpl_stop or enum verdict_reason; else 0 */
-	/*
-	 * WRONG, SKIP and CUT: how many frames, from the leaf on, the walks have in common.
-	 * C[nr_common] is the first that F lacks or gets wrong, C[nr_common - 1] the one whose rbp
-	 * led astray.
-	 */
+	/* WRONG, SKIP and CUT: how many frames, from the leaf on, the walks have in common.
+	 * C[nr_common] is the first that F lacks or gets wrong. */
 	size_t nr_common;
+	/* C[nr_followed - 1] is the frame whose rbp led F astray; 0: none did. nr_common, but where
+	 * frames look alike, in a recursion: F may have left out an earlier one. The earliest. */
+	size_t nr_followed;
 };
 
 /* @fp_max: frames F can have at most, of profile.fp_max. Cost: O(frames). */
@@ -73,3 +73,4 @@ size_t verdict_parting(const struct profile_stack *stack, const struct verdict *
 /* Keys of JSON and text. */
 const char *verdict_class_key(enum verdict_class class);
 const char *verdict_reason_key(unsigned reason);
+const char *verdict_reason_text(unsigned reason);

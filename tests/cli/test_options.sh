@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile tables verify doctor; do
+for verb in profile compare tables verify doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -65,6 +65,23 @@ refused "'6': the duration was given already" profile 5 6
 expect 1 'unrecognized option' profile --flame
 expect 1 'requires an argument' profile -F
 
+# compare takes what profile takes, but for what leaves nothing to compare.
+expect 0 '' compare --help
+for option in --out-dir --json -a -p -F -d -o -f --stats --strict --unwind; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+says 'Exit status: 0 ok'
+refused '-F 0: a frequency' compare -F 0 1
+refused '--unwind fp: both walks are made' compare --unwind fp 1
+refused '--unwind fp: both walks are made' compare --call-graph fp 1
+refused '-K: there are no user stacks' compare -K 1
+refused '--out-dir: given twice' compare --out-dir a --out-dir b 1
+refused 'only one of --json, -f, -o - and --stats - can write' compare --json -f
+refused 'only one of --json, -f' compare -o - --format text --json
+refused 'only one of --json, -f' compare --stats - --json
+expect 1 'unrecognized option' profile --json
+expect 1 'requires an argument' compare --out-dir
+
 refused '-j 0: a number' verify -j 0 x
 refused '-t 0: seconds' verify -t 0 x
 # A timeout is seconds: a file that is judged in a blink has time enough.
@@ -73,6 +90,10 @@ expect 0 '' verify -t 5 "$fpless"
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/out.folded: No such file' profile -o /nowhere/out.folded -- true
 expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
+expect 6 '/nowhere/dir: No such file' compare --out-dir /nowhere/dir -- true
+expect 6 "$work/stdout: Not a directory" compare --out-dir "$work/stdout" -- true
+expect 6 '/proc/self/cfi.folded: ' compare --json --out-dir /proc/self -- true
+expect 6 '/nowhere/x.jsonl: No such file' compare --out-dir "$work/x.txt" -o /nowhere/x.jsonl -- true
 if find "$work" -name 'x.txt' -o -name '.fpless-*' | grep . >&2; then
 	echo "  ^ left behind" >&2
 	failed=1

@@ -53,14 +53,14 @@ class Files:
 
 
 class Run:
-    """One run of `fpless profile`: exit status, outputs, books."""
+    """One run of `fpless profile`, or of another verb that samples: exit status, outputs, books."""
 
-    def __init__(self, fpless, folder, args, env=None):
+    def __init__(self, fpless, folder, args, env=None, verb="profile"):
         self.folder = folder
         self.jsonl_path = os.path.join(folder, "out.jsonl")
         self.folded_path = os.path.join(folder, "out.folded")
         self.stats_path = os.path.join(folder, "stats.json")
-        self.command = [fpless, "profile", "-o", self.jsonl_path, "-o", self.folded_path,
+        self.command = [fpless, verb, "-o", self.jsonl_path, "-o", self.folded_path,
                         "--stats", self.stats_path] + args
         done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIMEOUT_S, env=env, check=False)

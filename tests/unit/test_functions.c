@@ -50,17 +50,18 @@ static struct symbolizer *with_this_program(void)
 static void an_address_inside_a_function_finds_its_start(void **state)
 {
 	struct symbolizer *symbolizer = with_this_program();
-	uint64_t vaddr = vaddr_of(some_function), start = 0;
+	uint64_t vaddr = vaddr_of(some_function);
+	struct function_range found;
 	struct functions functions;
 
 	(void)state;
 	assert_int_equal(some_function(7), '7' + 7);
 	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
-	assert_true(functions_start(&functions, 1, vaddr, &start));
-	assert_true(start == vaddr);
-	assert_true(functions_start(&functions, 1, vaddr + 5, &start));
-	assert_true(start == vaddr);
-	assert_true(!functions_start(&functions, 1, vaddr - 1, &start) || start < vaddr);
+	assert_true(functions_find(&functions, 1, vaddr, &found));
+	assert_true(found.start == vaddr && found.end > vaddr + 5);
+	assert_true(functions_find(&functions, 1, vaddr + 5, &found));
+	assert_true(found.start == vaddr && found.end > vaddr + 5);
+	assert_true(!functions_find(&functions, 1, vaddr - 1, &found) || found.start < vaddr);
 	functions_fini(&functions);
 	symbolizer_destroy(symbolizer);
 }
@@ -69,16 +70,16 @@ static void what_no_fde_covers_has_no_start(void **state)
 {
 	struct symbolizer *symbolizer = with_this_program();
 	struct functions functions;
-	uint64_t start = 77;
+	struct function_range found = { .start = 77 };
 
 	(void)state;
 	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
-	assert_false(functions_start(&functions, 1, 0, &start));
-	assert_false(functions_start(&functions, 1, UINT64_MAX, &start));
-	assert_false(functions_start(&functions, 0, 0, &start));
-	assert_false(functions_start(&functions, 2, 0, &start)); /* never registered */
-	assert_false(functions_start(&functions, 3, 0, &start));
-	assert_int_equal(start, 77);
+	assert_false(functions_find(&functions, 1, 0, &found));
+	assert_false(functions_find(&functions, 1, UINT64_MAX, &found));
+	assert_false(functions_find(&functions, 0, 0, &found));
+	assert_false(functions_find(&functions, 2, 0, &found)); /* never registered */
+	assert_false(functions_find(&functions, 3, 0, &found));
+	assert_int_equal(found.start, 77);
 	functions_fini(&functions);
 	symbolizer_destroy(symbolizer);
 }

@@ -205,7 +205,8 @@ static void rendering_begin(struct rendering *rendering, const struct names_opti
 			    bool delimited)
 {
 	assert_int_equal(names_init(&rendering->names, &profile, symbolizer, options), 0);
-	assert_int_equal(merge_stacks(&rendering->names, delimited, &rendering->merged, NULL), 0);
+	assert_int_equal(
+		merge_stacks(&rendering->names, MERGE_CFI, delimited, &rendering->merged, NULL), 0);
 	rendering->to = open_memstream(&rendering->text, &rendering->size);
 	assert_non_null(rendering->to);
 }
@@ -465,7 +466,7 @@ static void a_stack_of_2048_frames_is_written_whole(void **state)
 	one.stacks = &stack;
 	one.nr_stacks = 1;
 	assert_int_equal(names_init(&names, &one, symbolizer, &(struct names_options){ 0 }), 0);
-	assert_int_equal(merge_stacks(&names, false, &merged, NULL), 0);
+	assert_int_equal(merge_stacks(&names, MERGE_CFI, false, &merged, NULL), 0);
 	FILE *to = open_memstream(&text, &size);
 	assert_int_equal(folded_write(to, &names, &merged), 1);
 	fclose(to);

@@ -42,62 +42,82 @@ static struct profile_stack *stack_from(struct stack_of *of, const char *c, cons
 	return &of->stack;
 }
 
+struct walk_case {
+	const char *what, *c, *f;
+	enum verdict_class class;
+	size_t nr_common, parting, nr_followed;
+};
+
+static void assert_case(const struct walk_case *want)
+{
+	static struct stack_of of;
+	struct profile_stack *stack = stack_from(&of, want->c, want->f);
+	struct verdict verdict = verdict_of(stack, FP_MAX);
+
+	if (verdict.class != want->class)
+		fail_msg("%s: %s, expected %s", want->what, verdict_class_key(verdict.class),
+			 verdict_class_key(want->class));
+	if (verdict.nr_common != want->nr_common)
+		fail_msg("%s: %zu frames in common", want->what, verdict.nr_common);
+	if (verdict.nr_followed != want->nr_followed)
+		fail_msg("%s: %zu frames followed", want->what, verdict.nr_followed);
+	if (verdict.class != VERDICT_AGREE && verdict_parting(stack, &verdict) != want->parting)
+		fail_msg("%s: part at %zu", want->what, verdict_parting(stack, &verdict));
+}
+
 static void the_class_follows_from_the_two_walks(void **state)
 {
-	static const struct {
-		const char *what, *c, *f;
-		enum verdict_class class;
-		size_t nr_common, parting;
-	} cases[] = {
-		{ "the same", "abcd", "abcd", VERDICT_AGREE, 4, 0 },
-		{ "one frame", "a", "a", VERDICT_AGREE, 1, 0 },
-		{ "the same recursion", "arrrm", "arrrm", VERDICT_AGREE, 5, 0 },
-
-		{ "no frame at all", "abcd", "", VERDICT_CUT, 0, 0 },
-		{ "the leaf alone", "abcd", "a", VERDICT_CUT, 1, 1 },
-		{ "all but the last", "abcd", "abc", VERDICT_CUT, 3, 3 },
-		{ "a recursion cut short", "rrrrm", "rr", VERDICT_CUT, 2, 2 },
-
-		{ "the caller of the leaf", "abcd", "acd", VERDICT_SKIP, 1, 1 },
-		{ "the leaf", "abcd", "bcd", VERDICT_SKIP, 0, 0 },
-		{ "two in a row", "abcde", "ade", VERDICT_SKIP, 1, 1 },
-		{ "two apart", "abcde", "ace", VERDICT_SKIP, 1, 1 },
-		{ "the last but one", "abcd", "abd", VERDICT_SKIP, 2, 2 },
-		{ "skips, then ends early", "abcde", "ac", VERDICT_SKIP, 1, 1 },
-		{ "one turn of a recursion", "arrrm", "arrm", VERDICT_SKIP, 3, 3 },
-		{ "a whole recursion", "arrrm", "am", VERDICT_SKIP, 1, 1 },
-
-		{ "a foreign frame at the end", "abcd", "abcx", VERDICT_WRONG, 3, 3 },
-		{ "a foreign frame in the middle", "abcd", "axcd", VERDICT_WRONG, 1, 1 },
-		{ "a foreign frame more", "abcd", "abxcd", VERDICT_WRONG, 2, 2 },
-		{ "a foreign leaf", "abcd", "xbcd", VERDICT_WRONG, 0, 0 },
-		{ "skips first, then a foreign frame", "abcd", "acx", VERDICT_WRONG, 1, 1 },
-		{ "longer than the stack", "abcd", "abcdx", VERDICT_WRONG, 4, 3 },
-		{ "longer by one it knows", "abcd", "abcda", VERDICT_WRONG, 4, 3 },
-		{ "longer than one frame", "a", "ax", VERDICT_WRONG, 1, 0 },
-		{ "the right frames in another order", "abcd", "acbd", VERDICT_WRONG, 1, 1 },
-		{ "a frame more often than it is there", "abcd", "abbcd", VERDICT_WRONG, 2, 2 },
-		{ "a turn of a recursion too many", "arrm", "arrrm", VERDICT_WRONG, 3, 3 },
-		{ "the last frame twice", "abcd", "abcdd", VERDICT_WRONG, 4, 3 },
+	static const struct walk_case cases[] = {
+		{ "the same", "abcd", "abcd", VERDICT_AGREE, 4, 0, 4 },
+		{ "one frame", "a", "a", VERDICT_AGREE, 1, 0, 1 },
+		{ "no frame at all", "abcd", "", VERDICT_CUT, 0, 0, 0 },
+		{ "the leaf alone", "abcd", "a", VERDICT_CUT, 1, 1, 1 },
+		{ "all but the last", "abcd", "abc", VERDICT_CUT, 3, 3, 3 },
+		{ "the caller of the leaf", "abcd", "acd", VERDICT_SKIP, 1, 1, 1 },
+		{ "the leaf", "abcd", "bcd", VERDICT_SKIP, 0, 0, 0 },
+		{ "two in a row", "abcde", "ade", VERDICT_SKIP, 1, 1, 1 },
+		{ "two apart", "abcde", "ace", VERDICT_SKIP, 1, 1, 1 },
+		{ "the last but one", "abcd", "abd", VERDICT_SKIP, 2, 2, 2 },
+		{ "skips, then ends early", "abcde", "ac", VERDICT_SKIP, 1, 1, 1 },
+		{ "a foreign frame at the end", "abcd", "abcx", VERDICT_WRONG, 3, 3, 3 },
+		{ "a foreign frame in the middle", "abcd", "axcd", VERDICT_WRONG, 1, 1, 1 },
+		{ "a foreign frame more", "abcd", "abxcd", VERDICT_WRONG, 2, 2, 2 },
+		{ "a foreign leaf", "abcd", "xbcd", VERDICT_WRONG, 0, 0, 0 },
+		{ "skips first, then a foreign frame", "abcd", "acx", VERDICT_WRONG, 1, 1, 1 },
+		{ "longer than the stack", "abcd", "abcdx", VERDICT_WRONG, 4, 3, 4 },
+		{ "longer by one it knows", "abcd", "abcda", VERDICT_WRONG, 4, 3, 4 },
+		{ "longer than one frame", "a", "ax", VERDICT_WRONG, 1, 0, 1 },
+		{ "the right frames in another order", "abcd", "acbd", VERDICT_WRONG, 1, 1, 1 },
+		{ "a frame more often than it is there", "abcd", "abbcd", VERDICT_WRONG, 2, 2, 2 },
+		{ "the last frame twice", "abcd", "abcdd", VERDICT_WRONG, 4, 3, 4 },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		static struct stack_of of;
-		struct profile_stack *stack = stack_from(&of, cases[i].c, cases[i].f);
-		struct verdict verdict = verdict_of(stack, FP_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_case(&cases[i]);
+}
 
-		if (verdict.class != cases[i].class)
-			fail_msg("%s: %s, expected %s", cases[i].what,
-				 verdict_class_key(verdict.class),
-				 verdict_class_key(cases[i].class));
-		if (verdict.nr_common != cases[i].nr_common)
-			fail_msg("%s: %zu frames in common", cases[i].what, verdict.nr_common);
-		if (verdict.class != VERDICT_AGREE &&
-		    verdict_parting(stack, &verdict) != cases[i].parting)
-			fail_msg("%s: part at %zu", cases[i].what,
-				 verdict_parting(stack, &verdict));
-	}
+static void in_a_recursion_the_earliest_frame_that_can_be_is_the_one_left_out(void **state)
+{
+	static const struct walk_case cases[] = {
+		{ "the same recursion", "arrrm", "arrrm", VERDICT_AGREE, 5, 0, 5 },
+		{ "a recursion cut short", "rrrrm", "rr", VERDICT_CUT, 2, 2, 2 },
+		{ "one turn of a recursion", "arrrm", "arrm", VERDICT_SKIP, 3, 3, 1 },
+		{ "a whole recursion", "arrrm", "am", VERDICT_SKIP, 1, 1, 1 },
+		{ "a turn of a longer recursion", "apqpqpqm", "apqpqm", VERDICT_SKIP, 5, 5, 1 },
+		{ "a turn and a half", "apqpqpqm", "aqpqm", VERDICT_SKIP, 1, 1, 1 },
+		{ "a turn that began behind another frame", "abrrrm", "abrrm", VERDICT_SKIP, 4, 4,
+		  2 },
+		{ "a recursion from the leaf on", "rrrm", "rrm", VERDICT_SKIP, 2, 2, 1 },
+		{ "a turn left out, then a foreign frame", "arrrmn", "arrmx", VERDICT_WRONG, 3, 3,
+		  1 },
+		{ "a foreign frame in a recursion", "arrrm", "arrx", VERDICT_WRONG, 3, 3, 3 },
+		{ "a turn of a recursion too many", "arrm", "arrrm", VERDICT_WRONG, 3, 3, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_case(&cases[i]);
 }
 
 static void pcs_are_equal_by_object_and_vaddr_or_by_raw_address(void **state)
@@ -255,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_class_follows_from_the_two_walks),
+		cmocka_unit_test(in_a_recursion_the_earliest_frame_that_can_be_is_the_one_left_out),
 		cmocka_unit_test(pcs_are_equal_by_object_and_vaddr_or_by_raw_address),
 		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
 		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "output/compare_json.h"
+#include "output/compare_text.h"
+#include "output/comparison.h"
+#include "output/file.h"
+#include "output/folded_pair.h"
+#include "output/names.h"
+
+enum { KEY_OUT_DIR = 0x200, KEY_JSON };
+
+static const struct argp_option options_list[] = {
+	{ "out-dir", KEY_OUT_DIR, "DIR", 0,
+	  "Write cfi.folded and fp.folded, all samples in both, into DIR", 0 },
+	{ "json", KEY_JSON, NULL, 0, "The comparison as JSON on stdout", 0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
+
+/* One comparison, from its options to its outputs. */
+struct compare {
+	struct sampling_options sampling;
+	const char *out_dir; /* borrowed from argv; NULL: none */
+	bool json;
+
+	struct output_file table; /* stream NULL: none */
+	struct folded_pair pair;  /* with out_dir */
+
+	struct names names; /* what the comparison's texts are in */
+	struct comparison comparison;
+	bool compared;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct compare *compare = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &compare->sampling;
+		return 0;
+	case KEY_OUT_DIR:
+		if (compare->out_dir)
+			argp_failure(state, CLI_EXIT_USAGE, 0, "--out-dir: given twice");
+		compare->out_dir = arg;
+		return 0;
+	case KEY_JSON:
+		compare->sampling.own_stdout = "--json";
+		compare->json = true;
+		return 0;
+	case ARGP_KEY_END: /* behind the one of sampling_argp: everything is known */
+		if (compare->sampling.unwind == ENGINE_UNWIND_FP)
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "--unwind fp: both walks are made: it can be auto or cfi");
+		if (!compare->sampling.user)
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "-K: there are no user stacks to compare");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp compare_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
+	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and say "
+	       "what "
+	       "the second is worth: how many stacks agree, have a wrong frame, skip one or are "
+	       "cut "
+	       "short, by program and by object, and where the walks part.\v"
+	       "Without -f and -o the comparison is printed as text. Other outputs are as `fpless "
+	       "profile' writes them, of the CFI stacks; .jsonl has both walks.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none "
+	       "that "
+	       "could be judged, 4 --strict, 6 output could not be written.",
+};
+
+static int open_outputs(void *ctx, struct fpl_err *err)
+{
+	struct compare *compare = ctx;
+	int error = 0;
+
+	if (compare->json || sampling_options_use_text(&compare->sampling))
+		error = output_file_open("-", &compare->table, err);
+	if (!error && compare->out_dir)
+		error = folded_pair_open(compare->out_dir, &compare->pair, err);
+	return error;
+}
+
+static int write_table(struct compare *compare, struct fpl_err *err)
+{
+	FILE *to = compare->table.stream;
+
+	if (!to)
+		return 0;
+	if (compare->json)
+		compare_json_write(to, &compare->comparison);
+	else
+		compare_text_write(to, &compare->comparison);
+	return output_file_commit(&compare->table, err);
+}
+
+static void cleanup_names(struct names *names)
+{
+	names_fini(names);
+}
+
+static int write_pair(struct compare *compare, const struct profile *profile,
+		      struct symbolizer *symbolizer, struct fpl_err *err)
+{
+	CLEANUP(cleanup_names) struct names names;
+	const struct names_options options = {
+		.annotate = compare->sampling.annotate,
+		.origin = compare->sampling.origin,
+	};
+
+	if (names_init(&names, profile, symbolizer, &options))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory for names", compare->out_dir);
+	return folded_pair_write(&compare->pair, &names, compare->sampling.delimited, err);
+}
+
+/* A failed output does not keep the other from being written. */
+static int write_outputs(void *ctx, const struct profile *profile, struct symbolizer *symbolizer)
+{
+	struct compare *compare = ctx;
+	struct fpl_err err = { 0 };
+	int status = CLI_EXIT_OK;
+	int error = names_init(&compare->names, profile, symbolizer,
+			       &(struct names_options){ .by_function = true });
+
+	compare->compared = true;
+	if (error)
+		fpl_fail(&err, error, "out of memory for names");
+	else
+		error = comparison_make(&compare->names, &compare->comparison, &err);
+	if (!error)
+		error = write_table(compare, &err);
+	if (error) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		status = CLI_EXIT_OUTPUT;
+	}
+	if (compare->out_dir && write_pair(compare, profile, symbolizer, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		status = CLI_EXIT_OUTPUT;
+	}
+	return status;
+}
+
+static void report(void *ctx, FILE *to)
+{
+	struct compare *compare = ctx;
+
+	compare_text_report(to, &compare->comparison);
+}
+
+/* What to do where most samples are unjudged for @reason. */
+static const char *advice_for(unsigned reason)
+{
+	switch (reason) {
+	case FPL_STOP_DEPTH:
+		return "raise --max-depth";
+	case FPL_STOP_READ_FAULT:
+	case FPL_STOP_NO_TABLE:
+		return "sample longer, or raise --snapshot";
+	case FPL_STOP_COMPAT32:
+		return "only 64-bit programs can be compared";
+	case FPL_STOP_NO_CFI:
+	case FPL_STOP_FP_END:
+	case FPL_STOP_BAD_RA:
+	case FPL_STOP_EXPR:
+	case FPL_STOP_REG_UNKNOWN:
+	case FPL_STOP_NO_PROGRESS:
+	case VERDICT_REASON_FP_FRAME:
+	case VERDICT_REASON_SYNTH_FRAME:
+		return "build it with -fasynchronous-unwind-tables, or see what there is with "
+		       "fpless profile";
+	default:
+		return "sample longer, or a program that runs code of its own";
+	}
+}
+
+static int judge(void *ctx, const struct profile *profile)
+{
+	const struct comparison *comparison = &((struct compare *)ctx)->comparison;
+	unsigned main_reason = 0;
+
+	(void)profile;
+	if (comparison->judged)
+		return CLI_EXIT_OK;
+	for (unsigned i = 0; i < VERDICT_REASON_COUNT; i++)
+		if (comparison->reasons[i] > comparison->reasons[main_reason])
+			main_reason = i;
+	fpl_log(FPL_LOG_ERROR,
+		"no stack could be judged: %" PRIu64 " of %" PRIu64 " samples are %s: %s: %s",
+		comparison->reasons[main_reason], comparison->shown,
+		verdict_reason_key(main_reason), verdict_reason_text(main_reason),
+		advice_for(main_reason));
+	return CLI_EXIT_NO_SAMPLES;
+}
+
+static void compare_fini(struct compare *compare)
+{
+	output_file_abort(&compare->table);
+	folded_pair_abort(&compare->pair);
+	if (compare->compared) {
+		comparison_fini(&compare->comparison);
+		names_fini(&compare->names);
+	}
+	sampling_options_fini(&compare->sampling);
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	CLEANUP(compare_fini) struct compare compare = { .json = false };
+	const struct sampling_verb verb = {
+		.ctx = &compare,
+		.own_text = true,
+		.open = open_outputs,
+		.write = write_outputs,
+		.report = report,
+		.judge = judge,
+	};
+
+	sampling_options_init(&compare.sampling);
+	compare.sampling.compare = true;
+	return sampling_main(argc, argv, &compare_argp, &compare, &compare.sampling, &verb);
+}

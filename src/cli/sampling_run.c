@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sampling_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "output/file.h"
+#include "output/folded.h"
+#include "output/jsonl.h"
+#include "output/merge.h"
+#include "output/report.h"
+#include "output/stats.h"
+#include "output/tally.h"
+#include "output/text_report.h"
+#include "profile/engine.h"
+
+/* One place a format is written to. */
+struct sink {
+	struct output_file file;
+	enum sampling_format format;
+};
+
+struct sinks {
+	struct sink *list; /* owned [nr] */
+	size_t nr;
+	struct output_file stats; /* stream NULL: none */
+};
+
+static void sinks_fini(struct sinks *sinks)
+{
+	for (size_t i = 0; i < sinks->nr; i++)
+		output_file_abort(&sinks->list[i].file);
+	free(sinks->list);
+	output_file_abort(&sinks->stats);
+}
+
+static int open_sink(struct sinks *sinks, const char *path, enum sampling_format format,
+		     struct fpl_err *err)
+{
+	struct sink *sink = &sinks->list[sinks->nr];
+	int error = output_file_open(path, &sink->file, err);
+
+	if (error)
+		return error;
+	sink->format = format;
+	sinks->nr++;
+	return 0;
+}
+
+/* Open every output before the first sample: a path that cannot be written costs no run. */
+static int open_sinks(const struct sampling_options *options, const struct sampling_verb *verb,
+		      struct sinks *sinks, struct fpl_err *err)
+{
+	int error = 0;
+
+	sinks->list = calloc(options->nr_outputs + 1, sizeof(*sinks->list));
+	if (!sinks->list)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	if (options->folded_stdout)
+		error = open_sink(sinks, "-", SAMPLING_FORMAT_FOLDED, err);
+	else if (sampling_options_use_text(options) && !verb->own_text)
+		error = open_sink(sinks, "-", SAMPLING_FORMAT_TEXT, err);
+	for (size_t i = 0; !error && i < options->nr_outputs; i++)
+		error = open_sink(sinks, options->outputs[i].path, options->outputs[i].format, err);
+	if (!error && options->stats_path)
+		error = output_file_open(options->stats_path, &sinks->stats, err);
+	if (!error && verb->open)
+		error = verb->open(verb->ctx, err);
+	return error;
+}
+
+static void cleanup_names(struct names *names)
+{
+	names_fini(names);
+}
+
+static void cleanup_merged(struct merged *merged)
+{
+	merged_fini(merged);
+}
+
+/* Write one output in its format. *ret_shown is the sum of the counts written. */
+static int write_sink(const struct sink *sink, const struct profile *profile,
+		      struct symbolizer *symbolizer, const struct sampling_options *options,
+		      uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(cleanup_names) struct names names;
+	CLEANUP(cleanup_merged) struct merged merged = { 0 };
+	FILE *to = sink->file.stream;
+	const struct names_options names_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = sink->format == SAMPLING_FORMAT_TEXT,
+	};
+
+	if (names_init(&names, profile, symbolizer, &names_options))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	if (sink->format == SAMPLING_FORMAT_JSONL)
+		return jsonl_write(to, &names, ret_shown, err);
+	if (merge_stacks(&names, MERGE_CFI, options->delimited, &merged, err))
+		return -ENOMEM;
+	if (sink->format == SAMPLING_FORMAT_TEXT)
+		return text_report_write(to, &names, &merged, ret_shown, err);
+	*ret_shown = folded_write(to, &names, &merged);
+	return 0;
+}
+
+/*
+ * Write and commit every output. *ret_shown is what the writers showed; they have to agree. A
+ * failed output does not keep the others from being written. Returns an enum cli_exit.
+ */
+static int write_sinks(struct sinks *sinks, const struct profile *profile,
+		       struct symbolizer *symbolizer, const struct sampling_options *options,
+		       uint64_t *ret_shown)
+{
+	struct fpl_err err = { 0 };
+	int status = CLI_EXIT_OK;
+
+	*ret_shown = profile_shown(profile);
+	for (size_t i = 0; i < sinks->nr; i++) {
+		struct output_file *file = &sinks->list[i].file;
+		uint64_t shown = 0;
+
+		if (write_sink(&sinks->list[i], profile, symbolizer, options, &shown, &err)) {
+			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
+			output_file_abort(file);
+			status = CLI_EXIT_OUTPUT;
+			continue;
+		}
+		if (shown != *ret_shown)
+			fpl_log(FPL_LOG_ERROR,
+				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
+				": please report this",
+				file->path, shown, *ret_shown);
+		*ret_shown = shown;
+		if (output_file_commit(file, &err)) {
+			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+			status = CLI_EXIT_OUTPUT;
+		}
+	}
+	return status;
+}
+
+static int write_stats(struct sinks *sinks, const struct profile *profile, uint64_t shown)
+{
+	struct fpl_err err;
+
+	if (!sinks->stats.stream)
+		return CLI_EXIT_OK;
+	stats_write(sinks->stats.stream, profile, shown);
+	if (!output_file_commit(&sinks->stats, &err))
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+	return CLI_EXIT_OUTPUT;
+}
+
+/* What the run is worth to a script, once everything is written. */
+static int judge(const struct profile *profile, const struct sampling_options *options,
+		 uint64_t shown)
+{
+	const struct profile_books *books = &profile->books;
+	uint64_t passed = books->fired - books->idle - books->filtered;
+	struct tally tally;
+
+	tally_count(profile, &tally);
+	if (options->strict &&
+	    (double)tally.lost * 100 > options->strict_percent * (double)passed) {
+		fpl_log(FPL_LOG_ERROR, "--strict: %" PRIu64 " of %" PRIu64 " samples were lost",
+			tally.lost, passed);
+		return CLI_EXIT_STRICT;
+	}
+	if (!shown) {
+		fpl_log(FPL_LOG_ERROR, "no samples: the target was not on a CPU, or too briefly");
+		return CLI_EXIT_NO_SAMPLES;
+	}
+	return CLI_EXIT_OK;
+}
+
+static int exit_status_of(int engine_error)
+{
+	switch (engine_error) {
+	case -ESRCH:
+	case -ENOENT:
+		return CLI_EXIT_NO_SAMPLES;
+	case -EINVAL:
+		return CLI_EXIT_USAGE;
+	case -EIO:
+		return CLI_EXIT_OUTPUT;
+	default:
+		return CLI_EXIT_CANNOT_RUN;
+	}
+}
+
+static void cleanup_symbolizer(struct symbolizer **symbolizer)
+{
+	symbolizer_destroy(*symbolizer);
+}
+
+static void cleanup_profile(struct profile *profile)
+{
+	profile_fini(profile);
+}
+
+/* Say what the run was, and what it is worth. @status: of the outputs. */
+static int conclude(const struct profile *profile, const struct sampling_options *options,
+		    const struct sampling_verb *verb, uint64_t shown, int status)
+{
+	if (!options->quiet) {
+		report_write(stderr, profile, shown);
+		if (verb->report)
+			verb->report(verb->ctx, stderr);
+	}
+	if (!status)
+		status = judge(profile, options, shown);
+	if (!status && verb->judge)
+		status = verb->judge(verb->ctx, profile);
+	return status;
+}
+
+static int run(const struct sampling_options *options, const struct sampling_verb *verb,
+	       uint64_t started_ns, char **argv)
+{
+	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
+	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
+	CLEANUP(cleanup_profile) struct profile profile = { 0 };
+	struct engine_options engine;
+	struct fpl_err err = { 0 };
+	uint64_t shown;
+
+	if (open_sinks(options, verb, &sinks, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return CLI_EXIT_OUTPUT;
+	}
+	if (symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return CLI_EXIT_CANNOT_RUN;
+	}
+	sampling_options_to_engine(options, &engine);
+	engine.symbolizer = symbolizer;
+	engine.started_ns = started_ns;
+	engine.argv = argv;
+	int error = engine_run(&engine, &profile, &err);
+	if (error) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return exit_status_of(error);
+	}
+
+	int status = write_sinks(&sinks, &profile, symbolizer, options, &shown);
+	int verb_status = verb->write ? verb->write(verb->ctx, &profile, symbolizer) : CLI_EXIT_OK;
+	int stats_status = write_stats(&sinks, &profile, shown);
+	return conclude(&profile, options, verb, shown,
+			status	      ? status
+			: verb_status ? verb_status
+				      : stats_status);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
+		  struct sampling_options *options, const struct sampling_verb *verb)
+{
+	uint64_t started_ns = monotonic_ns();
+
+	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
+		return CLI_EXIT_USAGE;
+	fpl_log_set_level(options->verbosity > 1    ? FPL_LOG_TRACE
+			  : options->verbosity == 1 ? FPL_LOG_DEBUG
+						    : FPL_LOG_INFO);
+	return run(options, verb, started_ns, argv);
+}

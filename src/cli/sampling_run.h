@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every verb that samples does: open the outputs, sample, write, close the books, and say what
+ * the run is worth. A verb adds what is its own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "cli/sampling_options.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+/* What a verb adds. Functions may be NULL; all get @ctx. */
+struct sampling_verb {
+	void *ctx;
+	bool own_text; /* it writes the readable text of stdout itself */
+
+	/* Open what it writes itself, before the first sample. Errors end with CLI_EXIT_OUTPUT. */
+	int (*open)(void *ctx, struct fpl_err *err);
+
+	/* Write it. Returns an enum cli_exit; has said why. */
+	int (*write)(void *ctx, const struct profile *profile, struct symbolizer *symbolizer);
+
+	/* Add lines to the closing report. Only after write. */
+	void (*report)(void *ctx, FILE *to);
+
+	/* What a run with samples is worth, all written. Returns an enum cli_exit; has said why. */
+	int (*judge)(void *ctx, const struct profile *profile);
+};
+
+/*
+ * Parse @argv with @argp, whose input is @input and whose child, sampling_argp, fills in @options,
+ * then run. Returns an enum cli_exit; has said why unless it is CLI_EXIT_OK.
+ */
+int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
+		  struct sampling_options *options, const struct sampling_verb *verb);

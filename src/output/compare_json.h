@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison as one JSON document: docs/formats.md. */
+#pragma once
+
+#include <stdio.h>
+
+#include "output/comparison.h"
+
+void compare_json_write(FILE *to, const struct comparison *comparison);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/compare_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "output/tally.h"
+
+/* Lines of a table that fit a screen; --json has them all. */
+enum { NR_PROGRAMS = 30, NR_OBJECTS = 20 };
+
+static void write_classes(FILE *to, const struct comparison *comparison)
+{
+	static const char *const texts[VERDICT_CLASS_COUNT] = {
+#define X(name, key, text) [VERDICT_##name] = (text),
+		VERDICT_CLASS_LIST(X)
+#undef X
+	};
+
+	fputs("\nThe frame-pointer walk, judged by the CFI walk of the same sample\n\n", to);
+	for (unsigned i = 0; i < VERDICT_UNJUDGED; i++)
+		fprintf(to, "  %-8s %7.2f%% %9" PRIu64 "  %s\n",
+			verdict_class_key((enum verdict_class)i),
+			tally_percent(comparison->counts[i], comparison->judged),
+			comparison->counts[i], texts[i]);
+	fprintf(to, "  %-8s          %9" PRIu64 "  %s", verdict_class_key(VERDICT_UNJUDGED),
+		comparison->counts[VERDICT_UNJUDGED],
+		comparison->counts[VERDICT_UNJUDGED] ? "the CFI walk is no judge here:"
+						     : "the CFI walk has all of every stack");
+	const char *separator = " ";
+	for (unsigned i = 0; i < VERDICT_REASON_COUNT; i++) {
+		if (!comparison->reasons[i])
+			continue;
+		fprintf(to, "%s%s %" PRIu64, separator, verdict_reason_key(i),
+			comparison->reasons[i]);
+		separator = ", ";
+	}
+	putc('\n', to);
+}
+
+/* Why: what the CFI says of the frame whose rbp F followed. */
+static void write_rules(FILE *to, const struct comparison *comparison)
+{
+	fputs("\nThe frame before the one where they part (samples)\n\n"
+	      "     wrong      skip       cut  rbp there\n",
+	      to);
+	for (unsigned i = 0; i < FP_RULE_COUNT; i++) {
+		uint64_t wrong = comparison->rules[VERDICT_WRONG][i];
+		uint64_t skip = comparison->rules[VERDICT_SKIP][i];
+		uint64_t cut = comparison->rules[VERDICT_CUT][i];
+
+		if (wrong + skip + cut)
+			fprintf(to, " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "  %s: %s\n", wrong,
+				skip, cut, fp_rule_key((enum fp_rule)i),
+				fp_rule_text((enum fp_rule)i));
+	}
+}
+
+static void write_more(FILE *to, size_t nr, size_t shown, const char *what)
+{
+	if (nr > shown)
+		fprintf(to, "  ... and %zu more %s\n", nr - shown, what);
+}
+
+static void write_programs(FILE *to, const struct comparison *comparison)
+{
+	const struct comparison_table *table = &comparison->programs;
+
+	fputs("\nBy program (% of its judged samples)\n\n"
+	      "   judged   agree   wrong    skip     cut  unjudged  program\n",
+	      to);
+	for (size_t i = 0; i < table->nr && i < NR_PROGRAMS; i++) {
+		const struct comparison_row *row = &table->rows[i];
+		uint64_t judged = comparison_judged(row);
+
+		fprintf(to, " %8" PRIu64, judged);
+		for (unsigned class = 0; class < VERDICT_UNJUDGED; class ++) {
+			if (judged)
+				fprintf(to, " %6.2f%%", tally_percent(row->counts[class], judged));
+			else
+				fputs("       -", to);
+		}
+		fprintf(to, " %9" PRIu64 "  %s\n", row->counts[VERDICT_UNJUDGED],
+			strings_text(&comparison->names->strings, row->text));
+	}
+	write_more(to, table->nr, NR_PROGRAMS, "programs");
+}
+
+/* Write the path of an object, or its last part, safe for a terminal. */
+static void write_object(FILE *to, const struct comparison *comparison, uint32_t object, bool whole)
+{
+	char escaped[512] = "code without an object";
+
+	if (object) {
+		const char *path = comparison->names->profile->objects[object - 1].path;
+		const char *slash = strrchr(path, '/');
+
+		text_escape(escaped, sizeof(escaped),
+			    !whole && slash && slash[1] ? slash + 1 : path, "");
+	}
+	fputs(escaped, to);
+}
+
+static void write_objects(FILE *to, const struct comparison *comparison)
+{
+	const struct comparison_table *table = &comparison->objects;
+
+	fputs("\nBy object of the first frame it lacks or gets wrong (% of all judged samples)\n\n"
+	      "  samples   wrong    skip     cut  object\n",
+	      to);
+	for (size_t i = 0; i < table->nr && i < NR_OBJECTS; i++) {
+		const struct comparison_row *row = &table->rows[i];
+
+		fprintf(to, " %8" PRIu64 " %6.2f%% %6.2f%% %6.2f%%  ", comparison_parted(row),
+			tally_percent(row->counts[VERDICT_WRONG], comparison->judged),
+			tally_percent(row->counts[VERDICT_SKIP], comparison->judged),
+			tally_percent(row->counts[VERDICT_CUT], comparison->judged));
+		write_object(to, comparison, row->object, true);
+		putc('\n', to);
+	}
+	write_more(to, table->nr, NR_OBJECTS, "objects");
+}
+
+static void write_partings(FILE *to, const struct comparison *comparison)
+{
+	const struct comparison_table *table = &comparison->partings;
+
+	fputs("\nThe first frame it lacks or gets wrong (% of all judged samples)\n\n"
+	      "    share   samples  class  function, and rbp in the frame before it\n",
+	      to);
+	for (size_t i = 0; i < table->nr && i < COMPARISON_NR_PARTINGS; i++) {
+		const struct comparison_row *row = &table->rows[i];
+
+		fprintf(to, " %7.2f%% %9" PRIu64 "  %-5s  %s  (",
+			tally_percent(comparison_parted(row), comparison->judged),
+			comparison_parted(row), verdict_class_key(row->class),
+			strings_text(&comparison->names->strings, row->text));
+		write_object(to, comparison, row->object, false);
+		fprintf(to, ")  %s\n", fp_rule_key(row->rule));
+	}
+	write_more(to, table->nr, COMPARISON_NR_PARTINGS, "places");
+}
+
+void compare_text_write(FILE *to, const struct comparison *comparison)
+{
+	const struct profile *profile = comparison->names->profile;
+
+	fprintf(to,
+		"%" PRIu64 " of %" PRIu64 " samples judged: %s at %" PRIu64
+		" Hz, %.1f s, %u CPUs\n",
+		comparison->judged, comparison->shown, profile->event, profile->hz,
+		(double)profile->duration_ns / 1e9, profile->nr_cpus);
+	write_classes(to, comparison);
+	write_programs(to, comparison);
+	if (comparison->judged == comparison->counts[VERDICT_AGREE])
+		return;
+	write_objects(to, comparison);
+	write_rules(to, comparison);
+	write_partings(to, comparison);
+}
+
+void compare_text_report(FILE *to, const struct comparison *comparison)
+{
+	const char *separator = "";
+
+	fprintf(to, "  compare      %" PRIu64 " judged: ", comparison->judged);
+	for (unsigned i = 0; i < VERDICT_UNJUDGED; i++) {
+		fprintf(to, "%s%s %.2f %%", separator, verdict_class_key((enum verdict_class)i),
+			tally_percent(comparison->counts[i], comparison->judged));
+		separator = ", ";
+	}
+	fprintf(to, "; %" PRIu64 " unjudged\n", comparison->counts[VERDICT_UNJUDGED]);
+}

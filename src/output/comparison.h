@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verdicts over all stacks of a profile, summed up: by program, by object, and by the first
+ * frame where the walks part. Text and JSON are written from here.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "output/fp_rules.h"
+#include "output/names.h"
+#include "output/verdict.h"
+
+/* One line of a table; its key are all members before the counts. */
+struct comparison_row {
+	uint32_t text;	 /* id in names.strings: the comm, or the frame's function; objects: 0 */
+	uint32_t object; /* id; 0: none, or a program */
+	enum verdict_class class; /* of a parting; else 0 */
+	enum fp_rule rule;	  /* of a parting: of the frame before it; else 0 */
+	const char *comm;	  /* of a program: borrowed from the profile, as the task has it */
+	uint64_t counts[VERDICT_CLASS_COUNT]; /* samples */
+};
+
+struct comparison_table {
+	struct comparison_row *rows; /* owned [nr], most samples first */
+	size_t *slots; /* owned [nr_slots]: index + 1, 0 is free; while it is filled */
+	size_t nr, room, nr_slots;
+};
+
+struct comparison {
+	const struct names *names;		/* borrowed */
+	uint64_t shown, judged;			/* samples */
+	uint64_t counts[VERDICT_CLASS_COUNT];	/* sum: shown */
+	uint64_t reasons[VERDICT_REASON_COUNT]; /* of the unjudged; sum: counts[UNJUDGED] */
+	/* Of the frame behind which the walks part; sum of a class: its count. */
+	uint64_t rules[VERDICT_CLASS_COUNT][FP_RULE_COUNT];
+	struct comparison_table programs;
+	struct comparison_table objects;  /* of the first frame F lacks or gets wrong */
+	struct comparison_table partings; /* by that frame's function, class and rule */
+};
+
+/* Readers of a table see so many partings; the rest is one number. */
+enum { COMPARISON_NR_PARTINGS = 20 };
+
+/*
+ * Judge and sum up the profile of @names, which are made with by_function and outlive the result.
+ * The profile has both walks (fp_max). Errors: -ENOMEM; comparison_fini is safe then.
+ */
+FPL_MUST_CHECK int comparison_make(struct names *names, struct comparison *ret,
+				   struct fpl_err *err);
+void comparison_fini(struct comparison *comparison);
+
+/* Samples of a row in which the walks part. */
+uint64_t comparison_parted(const struct comparison_row *row);
+
+/* Samples of a row that were judged. */
+uint64_t comparison_judged(const struct comparison_row *row);

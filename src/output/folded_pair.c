@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/folded_pair.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "output/folded.h"
+#include "output/merge.h"
+
+static int make_folder(const char *path, char **ret_made, struct fpl_err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0) {
+		*ret_made = strdup(path);
+		if (*ret_made)
+			return 0;
+		rmdir(path);
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	}
+	/* A file system that is read-only says so of a folder that is there, too. */
+	int error = -errno;
+	if (stat(path, &st) < 0)
+		return fpl_fail(err, error, "%s: %s", path, strerror(-error));
+	return S_ISDIR(st.st_mode) ? 0 : fpl_fail(err, -ENOTDIR, "%s: %s", path, strerror(ENOTDIR));
+}
+
+static int open_in(const char *folder, const char *name, struct output_file *ret,
+		   struct fpl_err *err)
+{
+	AUTO_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0) {
+		path = NULL; /* asprintf leaves it undefined */
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	}
+	return output_file_open(path, ret, err);
+}
+
+int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *err)
+{
+	struct folded_pair pair = { 0 };
+	int error = make_folder(path, &pair.made, err);
+
+	if (!error)
+		error = open_in(path, "cfi.folded", &pair.cfi, err);
+	if (!error)
+		error = open_in(path, "fp.folded", &pair.fp, err);
+	if (error)
+		folded_pair_abort(&pair);
+	else
+		*ret = pair;
+	return error;
+}
+
+static void cleanup_merged(struct merged *merged)
+{
+	merged_fini(merged);
+}
+
+/* Write one file whole, its target untouched. */
+static int write_one(struct output_file *file, struct names *names, enum merge_walk walk,
+		     bool delimited, struct fpl_err *err)
+{
+	CLEANUP(cleanup_merged) struct merged merged = { 0 };
+	uint64_t held = profile_shown(names->profile);
+	int error = merge_stacks(names, walk, delimited, &merged, err);
+
+	if (error)
+		return fpl_fail_in(err, error, "%s", file->path);
+	uint64_t shown = folded_write(file->stream, names, &merged);
+	if (shown != held)
+		return fpl_fail(err, -EIO,
+				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
+				": please report this",
+				file->path, shown, held);
+	return output_file_close(file, err);
+}
+
+int folded_pair_write(struct folded_pair *pair, struct names *names, bool delimited,
+		      struct fpl_err *err)
+{
+	AUTO_FREE char *cfi = NULL;
+	int error = write_one(&pair->cfi, names, MERGE_CFI, delimited, err);
+
+	if (!error)
+		error = write_one(&pair->fp, names, MERGE_FP, delimited, err);
+	if (!error && pair->cfi.target) {
+		cfi = strdup(pair->cfi.target);
+		if (!cfi)
+			error = fpl_fail(err, -ENOMEM, "out of memory");
+	}
+	if (!error)
+		error = output_file_commit(&pair->cfi, err);
+	if (!error) {
+		error = output_file_commit(&pair->fp, err);
+		if (error && cfi)
+			unlink(cfi);
+	}
+	if (!error)
+		free(TAKE_PTR(pair->made));
+	folded_pair_abort(pair);
+	return error;
+}
+
+void folded_pair_abort(struct folded_pair *pair)
+{
+	output_file_abort(&pair->cfi);
+	output_file_abort(&pair->fp);
+	if (pair->made)
+		rmdir(pair->made);
+	free(pair->made);
+	*pair = (struct folded_pair){ 0 };
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two walks of every sample as two folded files of one folder, cfi.folded and fp.folded: both
+ * or neither.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "output/file.h"
+#include "output/names.h"
+
+struct folded_pair {
+	struct output_file cfi, fp;
+	char *made; /* owned: the folder where it was made for them; NULL: it was there */
+};
+
+/*
+ * Open both files in folder @path, which is made where it is missing; its parent has to be there.
+ * Errors: those of mkdir(2) and open(2); the message names the path, nothing is left behind.
+ */
+FPL_MUST_CHECK int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *err);
+
+/*
+ * Write and commit both. Errors: -ENOMEM, and what a write met: neither file is there then, and
+ * what was there before either is still there or is gone.
+ */
+FPL_MUST_CHECK int folded_pair_write(struct folded_pair *pair, struct names *names, bool delimited,
+				     struct fpl_err *err);
+
+/* Drop what was not written, a folder made for it too. Safe after write and on a zeroed struct. */
+void folded_pair_abort(struct folded_pair *pair);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether code keeps a frame pointer, said by its CFI: where rbp points at the frame, the row has
+ * the CFA at rbp + 16 (x86-64 psABI 1.0, section 3.2.2). Asked of the frames behind which the two
+ * walks of a sample part: it tells why.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "output/functions.h"
+
+/* X(name, JSON key, text) */
+/* clang-format off */
+#define FP_RULE_LIST(X) \
+	X(PROLOGUE_OR_EPILOGUE, prologue_or_epilogue, \
+	  "its function sets rbp up as frame pointer, but not yet, or no more, at this pc") \
+	X(NO_FRAME_POINTER, no_frame_pointer, \
+	  "its function has no frame pointer anywhere: a leaf without a frame, or built without") \
+	X(FRAME_POINTER, frame_pointer, \
+	  "rbp is its frame pointer at this pc: the fault lies elsewhere") \
+	X(UNKNOWN, unknown, \
+	  "its CFI could not be read, or it has none")
+/* clang-format on */
+
+#define X(name, key, text) FP_RULE_##name,
+enum fp_rule { FP_RULE_LIST(X) FP_RULE_COUNT };
+#undef X
+
+struct fp_question; /* one pc, and what is known of it */
+
+struct fp_rules {
+	struct functions *functions;   /* borrowed */
+	struct fp_question *questions; /* owned [nr]; after fp_rules_resolve ascending, each once */
+	size_t nr, room;
+};
+
+void fp_rules_init(struct fp_rules *rules, struct functions *functions);
+void fp_rules_fini(struct fp_rules *rules);
+
+/* Ask about the pc of a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */
+FPL_MUST_CHECK int fp_rules_ask(struct fp_rules *rules, uint64_t frame);
+
+/* Answer all that was asked. Cost: the rows of every object asked about are read once. */
+void fp_rules_resolve(struct fp_rules *rules);
+
+/* The answer for a frame that was asked about; UNKNOWN for any other. Cost: O(log n). */
+enum fp_rule fp_rules_find(const struct fp_rules *rules, uint64_t frame);
+
+/* Keys and texts of JSON and text. */
+const char *fp_rule_key(enum fp_rule rule);
+const char *fp_rule_text(enum fp_rule rule);
