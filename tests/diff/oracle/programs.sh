@@ -16,37 +16,9 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cat >"$work/load.py" <<'PY'
-import json, re, time
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-end = time.monotonic() + 60
-while time.monotonic() < end:
-    fib(16)
-    json.loads(json.dumps({str(i): [i] * 10 for i in range(200)}))
-    re.sub(r"(a|b)+c", "x", "ababab" * 50 + "c")
-    sorted(range(5000), key=lambda x: -x)
-PY
-
-{
-	for header in algorithm functional future iostream map random regex string unordered_map vector; do
-		echo "#include <$header>"
-	done
-	cat <<'CC'
-template<int N> struct Deep {
-	static int run(std::map<std::string, std::vector<int>> &m)
-	{
-		std::regex r("a+b" + std::to_string(N));
-		std::sort(m["x"].begin(), m["x"].end(), [](int a, int b) { return a % N < b % N; });
-		return std::regex_match("aab", r) + Deep<N - 1>::run(m);
-	}
-};
-template<> struct Deep<0> {
-	static int run(std::map<std::string, std::vector<int>> &) { return 0; }
-};
-int main() { std::map<std::string, std::vector<int>> m; return Deep<200>::run(m); }
-CC
-} >"$work/deep.cc"
+# shellcheck source=tests/diff/oracle/loads.sh
+. "$(dirname "$0")/loads.sh"
+make_loads "$work"
 
 # judge NAME COMMAND...: record COMMAND for 8 seconds at 999 Hz, judge its walks
 judge() {

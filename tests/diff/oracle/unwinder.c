@@ -107,13 +107,36 @@ static void report_mapping(Dwfl *dwfl, const char *path, const struct fpl_mappin
 		close(fd); /* a file libdwfl does not take: its frames have no module */
 }
 
-static bool is_first_of_object(const struct walk_mapset *mapset, uint32_t idx)
+/* Executable bytes of the object of @mapping mapped with its bias. */
+static uint64_t mapped_bytes(const struct walk_mapset *mapset, const struct fpl_mapping *mapping)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < mapset->nr; i++) {
+		const struct fpl_mapping *other = &mapset->mappings[i];
+
+		if (other->object == mapping->object && other->bias == mapping->bias)
+			bytes += other->end - other->start;
+	}
+	return bytes;
+}
+
+/*
+ * A module is reported once, at the first of its mappings. One that maps a part of itself a second
+ * time elsewhere (node its builtins, next to the code it makes) is one module still: libdwfl drops
+ * both where it is told twice of a file with fixed addresses.
+ */
+static bool is_module(const struct walk_mapset *mapset, uint32_t idx)
 {
 	const struct fpl_mapping *mapping = &mapset->mappings[idx];
+	uint64_t bytes = mapped_bytes(mapset, mapping);
 
-	for (uint32_t i = 0; i < idx; i++) {
-		if (mapset->mappings[i].object == mapping->object &&
-		    mapset->mappings[i].bias == mapping->bias)
+	for (uint32_t i = 0; i < mapset->nr; i++) {
+		const struct fpl_mapping *other = &mapset->mappings[i];
+
+		if (other->object != mapping->object)
+			continue;
+		if (other->bias == mapping->bias ? i < idx : mapped_bytes(mapset, other) > bytes)
 			return false;
 	}
 	return true;
@@ -134,7 +157,7 @@ int unwinder_create(const struct walk_reader *reader, const struct walk_mapset *
 	for (uint32_t i = 0; i < mapset->nr; i++) {
 		const char *path = walk_reader_path(reader, mapset->mappings[i].object);
 
-		if (path != NULL && is_first_of_object(mapset, i))
+		if (path != NULL && is_module(mapset, i))
 			report_mapping(unwinder->dwfl, path, &mapset->mappings[i]);
 	}
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);

@@ -3,6 +3,11 @@
  * usage: walk_oracle [-n AT_LEAST] [-c COMM] WALK_FILE: judge recorded walks by libdwfl, frame by
  * frame. Exit status: 0 none differs and at least AT_LEAST were judged, 5 one differs, 2 too few or
  * unreadable.
+ *
+ * walk_oracle -s SEED [-m MAX_STACK] ...: of a run of compare, AT_LEAST walks chosen at random
+ * among those by which a frame-pointer walk is judged: complete, and by CFI alone. The
+ * frame-pointer walk beside each is judged too, by the chain of rbp in the same stack copy;
+ * MAX_STACK is kernel.perf_event_max_stack (127).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "diff/oracle/fp_chain.h"
 #include "diff/oracle/unwinder.h"
 #include "diff/oracle/walk_reader.h"
 
@@ -50,6 +56,28 @@ enum {
 	ERRORS_MAX = 16,
 };
 
+/* How the kernel's frame-pointer walk compares with the chain. X(name, text) */
+#define FP_OUTCOME_LIST(X)                                   \
+	X(SAME, "the chain of rbp, to its end")              \
+	X(COPY, "the same as far as the stack copy reaches") \
+	X(DIFFERING, "DIFFERING from the chain of rbp")
+
+#define X(name, text) FP_##name,
+enum fp_outcome { FP_OUTCOME_LIST(X) FP_COUNT };
+#undef X
+
+#define X(name, text) text,
+static const char *const fp_texts[] = { FP_OUTCOME_LIST(X) };
+#undef X
+
+struct options {
+	const char *comm; /* NULL: every process */
+	uint64_t at_least;
+	bool by_chance;
+	uint64_t seed;	  /* by_chance */
+	size_t max_stack; /* likewise */
+};
+
 struct tally {
 	uint64_t outcomes[OUTCOME_COUNT];
 	uint64_t stops[FPL_STOP_COUNT]; /* of identical walks */
@@ -60,6 +88,8 @@ struct tally {
 	} errors[ERRORS_MAX]; /* libdw's, of NO_RULE */
 	uint64_t walks, frames;
 	unsigned int nr_shown;
+	uint64_t fp[FP_COUNT], fp_frames;
+	uint64_t candidates; /* of the walks chosen by chance */
 };
 
 static struct unwound unwound;
@@ -85,6 +115,26 @@ static uint64_t frame_address(const struct walk_mapset *mapset, uint64_t frame)
 	return UINT64_MAX;
 }
 
+/*
+ * Is @frame the frame at @pc? A raw one has but the low bits of what may be any word; code of an
+ * object may be mapped twice.
+ */
+static bool is_at(const struct walk_mapset *mapset, uint64_t frame, uint64_t pc)
+{
+	uint32_t object = (uint32_t)(frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
+
+	if (frame & FPL_FRAME_RAW)
+		return (frame & FPL_FRAME_ADDR_MASK) == (pc & FPL_FRAME_ADDR_MASK);
+	for (uint32_t i = 0; i < mapset->nr; i++) {
+		const struct fpl_mapping *mapping = &mapset->mappings[i];
+
+		if (mapping->object == object && pc >= mapping->start && pc <= mapping->end &&
+		    pc - mapping->bias == (frame & FPL_FRAME_VADDR_MASK))
+			return true;
+	}
+	return false;
+}
+
 static unsigned int frame_origin(uint64_t frame)
 {
 	return (unsigned int)(frame >> FPL_FRAME_ORIGIN_SHIFT);
@@ -101,7 +151,7 @@ static bool is_exact(const struct walk *walk, size_t idx)
  */
 static bool frames_agree(const struct walk *walk, size_t idx)
 {
-	return frame_address(walk->mapset, walk->user[idx]) == unwound.pc[idx] &&
+	return is_at(walk->mapset, walk->user[idx], unwound.pc[idx]) &&
 	       (is_exact(walk, idx) == unwound.exact[idx] ||
 		(unwound.exact[idx] && is_exact(walk, idx + 1)));
 }
@@ -181,7 +231,7 @@ static void show(struct unwinder *unwinder, const struct walk *walk, enum outcom
 	}
 }
 
-static void judge(struct unwinder *unwinder, const struct walk *walk)
+static enum outcome judge(struct unwinder *unwinder, const struct walk *walk)
 {
 	enum outcome outcome;
 	uint8_t stop = walk->sample->stop;
@@ -200,6 +250,40 @@ static void judge(struct unwinder *unwinder, const struct walk *walk)
 	if (outcome == OUTCOME_SHORTER || outcome == OUTCOME_DIFFERING ||
 	    outcome == OUTCOME_NO_RULE || outcome == OUTCOME_WRONG_CFI)
 		show(unwinder, walk, outcome);
+	return outcome;
+}
+
+static enum fp_outcome compare_fp(const struct walk *walk, const struct fp_chain *chain)
+{
+	size_t nr = walk->sample->nr_fp;
+
+	if (nr < chain->nr || (nr > chain->nr && !chain->left_copy))
+		return FP_DIFFERING;
+	for (size_t i = 0; i < chain->nr; i++) {
+		if (!is_at(walk->mapset, walk->fp[i], chain->pc[i]) ||
+		    frame_origin(walk->fp[i]) != FPL_ORIGIN_FP)
+			return FP_DIFFERING;
+	}
+	return nr == chain->nr ? FP_SAME : FP_COPY;
+}
+
+static void judge_fp(const struct walk *walk, size_t max_stack)
+{
+	struct fp_chain chain;
+	enum fp_outcome outcome;
+
+	fp_chain_follow(walk, max_stack, &chain);
+	outcome = compare_fp(walk, &chain);
+	tally.fp[outcome]++;
+	tally.fp_frames += walk->sample->nr_fp;
+	if (outcome != FP_DIFFERING || tally.nr_shown++ >= SHOWN_MAX)
+		return;
+	printf("frame pointers: %s, pid %u: %u frames, the chain has %zu%s\n", walk->sample->comm,
+	       walk->sample->tgid, walk->sample->nr_fp, chain.nr,
+	       chain.left_copy ? " and goes on" : "");
+	for (size_t i = 0; i < walk->sample->nr_fp && i < chain.nr; i++)
+		printf("  #%zu kernel 0x%" PRIx64 " chain 0x%" PRIx64 "\n", i,
+		       frame_address(walk->mapset, walk->fp[i]), chain.pc[i]);
 }
 
 /* The unwinder of @mapset: made when first needed, the oldest of UNWINDERS_MAX goes. */
@@ -245,20 +329,39 @@ static void print_tally(const struct walk_reader *reader)
 	for (size_t i = 0; i < ERRORS_MAX && tally.errors[i].text != NULL; i++)
 		printf("    libdw gives up: %s: %" PRIu64 "\n", tally.errors[i].text,
 		       tally.errors[i].nr);
+	if (tally.candidates != 0)
+		printf("chosen by chance among %" PRIu64 "; their frame-pointer walks, %" PRIu64
+		       " frames:\n",
+		       tally.candidates, tally.fp_frames);
+	for (size_t i = 0; i < FP_COUNT; i++) {
+		if (tally.fp[i] != 0)
+			printf("%8" PRIu64 " %s\n", tally.fp[i], fp_texts[i]);
+	}
 }
 
-static int judge_all(struct walk_reader *reader, const char *comm, struct fpl_err *err)
+/* The next walk there is something to say of. Returns as walk_reader_next(). */
+static int next_walk(struct walk_reader *reader, const char *comm, struct walk *ret,
+		     struct fpl_err *err)
+{
+	int code;
+
+	while ((code = walk_reader_next(reader, ret, err)) > 0) {
+		if (!(ret->sample->flags & FPL_SAMPLE_KTHREAD) && ret->sample->nr_user > 0 &&
+		    ret->sample->stop < FPL_STOP_COUNT &&
+		    (comm == NULL || strncmp(comm, ret->sample->comm, FPL_COMM_SIZE) == 0))
+			break;
+	}
+	return code;
+}
+
+static int judge_all(struct walk_reader *reader, const struct options *options, struct fpl_err *err)
 {
 	struct walk walk;
 	int code;
 
-	while ((code = walk_reader_next(reader, &walk, err)) > 0) {
+	while ((code = next_walk(reader, options->comm, &walk, err)) > 0) {
 		struct unwinder *unwinder = NULL;
 
-		if ((walk.sample->flags & FPL_SAMPLE_KTHREAD) || walk.sample->nr_user == 0 ||
-		    walk.sample->stop >= FPL_STOP_COUNT ||
-		    (comm != NULL && strncmp(comm, walk.sample->comm, FPL_COMM_SIZE) != 0))
-			continue;
 		code = find_unwinder(reader, walk.mapset, &unwinder, err);
 		if (code != 0)
 			return code;
@@ -267,29 +370,137 @@ static int judge_all(struct walk_reader *reader, const char *comm, struct fpl_er
 	return code;
 }
 
+/* Would a frame-pointer walk be judged by it? */
+static bool is_judge(const struct walk *walk)
+{
+	if (walk->sample->stop != FPL_STOP_OUTERMOST)
+		return false;
+	for (uint32_t i = 0; i < walk->sample->nr_user; i++) {
+		if (frame_origin(walk->user[i]) == FPL_ORIGIN_FP ||
+		    frame_origin(walk->user[i]) == FPL_ORIGIN_SYNTH)
+			return false;
+	}
+	return true;
+}
+
+/* All walks of the file that may be chosen: owned [*ret_nr]. Returns 0 or an error. */
+static int find_candidates(struct walk_reader *reader, const char *comm, struct walk **ret,
+			   size_t *ret_nr, struct fpl_err *err)
+{
+	struct walk *walks = NULL, walk;
+	size_t nr = 0, capacity = 0;
+	int code;
+
+	while ((code = next_walk(reader, comm, &walk, err)) > 0) {
+		if (!is_judge(&walk))
+			continue;
+		if (nr == capacity) {
+			size_t more = 2 * capacity + 256;
+			struct walk *grown = reallocarray(walks, more, sizeof(*walks));
+
+			if (grown == NULL) {
+				free(walks);
+				return fpl_fail(err, -ENOMEM, "no memory for %zu walks", more);
+			}
+			walks = grown;
+			capacity = more;
+		}
+		walks[nr++] = walk;
+	}
+	*ret = walks;
+	*ret_nr = nr;
+	return code;
+}
+
+/* xorshift64*, for a choice that can be repeated. */
+static uint64_t chance(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dull;
+}
+
+/*
+ * Judge walks drawn by chance, until enough have been followed to their end: of one whose stack is
+ * longer than its copy only a part can be said.
+ */
+static int judge_some(struct walk_reader *reader, const struct options *options,
+		      struct fpl_err *err)
+{
+	AUTO_FREE struct walk *walks = NULL;
+	uint64_t state = options->seed * 2 + 1, nr_followed = 0;
+	size_t nr = 0;
+	int code = find_candidates(reader, options->comm, &walks, &nr, err);
+
+	if (code != 0)
+		return code;
+	tally.candidates = nr;
+	for (; nr > 0 && nr_followed < options->at_least; nr--) {
+		size_t idx = chance(&state) % nr;
+		struct walk walk = walks[idx];
+		struct unwinder *unwinder = NULL;
+
+		walks[idx] = walks[nr - 1];
+		code = find_unwinder(reader, walk.mapset, &unwinder, err);
+		if (code != 0)
+			return code;
+		nr_followed += outcomes[judge(unwinder, &walk)].judged;
+		judge_fp(&walk, options->max_stack);
+	}
+	return 0;
+}
+
+static bool parse_options(int argc, char **argv, struct options *ret)
+{
+	int option;
+
+	*ret = (struct options){ .at_least = 1, .max_stack = FPL_FP_DEPTH_MAX };
+	while ((option = getopt(argc, argv, "n:c:s:m:")) != -1) {
+		if (option == 'n')
+			ret->at_least = strtoull(optarg, NULL, 10);
+		else if (option == 'c')
+			ret->comm = optarg;
+		else if (option == 's')
+			ret->by_chance = true, ret->seed = strtoull(optarg, NULL, 10);
+		else if (option == 'm')
+			ret->max_stack = strtoull(optarg, NULL, 10);
+		else
+			return false;
+	}
+	if (ret->max_stack > FPL_FP_DEPTH_MAX)
+		ret->max_stack = FPL_FP_DEPTH_MAX;
+	return optind + 1 == argc;
+}
+
+static int verdict(uint64_t at_least)
+{
+	uint64_t judged = 0;
+
+	for (size_t i = 0; i < OUTCOME_COUNT; i++)
+		judged += outcomes[i].judged ? tally.outcomes[i] : 0;
+	if (tally.outcomes[OUTCOME_DIFFERING] != 0 || tally.outcomes[OUTCOME_SHORTER] != 0 ||
+	    tally.fp[FP_DIFFERING] != 0)
+		return 5;
+	return judged >= at_least ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct walk_reader reader;
 	struct fpl_err err = { 0 };
-	const char *comm = NULL;
-	uint64_t at_least = 1, judged = 0;
-	int option, code;
+	struct options options;
+	int code;
 
-	while ((option = getopt(argc, argv, "n:c:")) != -1) {
-		if (option == 'n')
-			at_least = strtoull(optarg, NULL, 10);
-		else if (option == 'c')
-			comm = optarg;
-		else
-			return 1;
-	}
-	if (optind + 1 != argc) {
-		fprintf(stderr, "usage: walk_oracle [-n AT_LEAST] [-c COMM] WALK_FILE\n");
+	if (!parse_options(argc, argv, &options)) {
+		fprintf(stderr, "usage: walk_oracle [-n AT_LEAST] [-c COMM] [-s SEED] "
+				"[-m MAX_STACK] WALK_FILE\n");
 		return 1;
 	}
 	code = walk_reader_open(argv[optind], &reader, &err);
 	if (code == 0) {
-		code = judge_all(&reader, comm, &err);
+		code = options.by_chance ? judge_some(&reader, &options, &err)
+					 : judge_all(&reader, &options, &err);
 		print_tally(&reader);
 		walk_reader_close(&reader);
 	}
@@ -297,9 +508,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "walk_oracle: %s\n", err.msg);
 		return 2;
 	}
-	for (size_t i = 0; i < OUTCOME_COUNT; i++)
-		judged += outcomes[i].judged ? tally.outcomes[i] : 0;
-	if (tally.outcomes[OUTCOME_DIFFERING] != 0 || tally.outcomes[OUTCOME_SHORTER] != 0)
-		return 5;
-	return judged >= at_least ? 0 : 2;
+	return verdict(options.at_least);
 }
