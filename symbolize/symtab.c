@@ -65,6 +65,24 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 	return 0;
 }
 
+int symtab_for_each(const struct symtab *tab,
+		    int (*fn)(const struct symtab_entry *entry, void *ctx), void *ctx)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < tab->nr_arranged && !code; i++) {
+		const struct symtab_symbol *symbol = &tab->symbols[i];
+		const struct symtab_entry entry = {
+			.match = { .start = symbol_vaddr(symbol), .idx = i },
+			.size = symbol->size,
+			.is_plt = symbol->key & SYMBOL_PLT,
+		};
+
+		code = fn(&entry, ctx);
+	}
+	return code;
+}
+
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret)
 {
 	size_t lo = 0, hi = tab->nr_arranged;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,20 @@ FPL_MUST_CHECK int symtab_create(const struct elf_file *elf, const struct elf_fi
 void symtab_destroy(struct symtab *tab);
 
 size_t symtab_nr_symbols(const struct symtab *tab);
+
+/* One symbol as symtab_for_each shows it. */
+struct symtab_entry {
+	struct symtab_match match;
+	uint64_t size; /* bytes; of an unsized symbol up to the next one */
+	bool is_plt;   /* made for an entry of a procedure linkage table */
+};
+
+/*
+ * Call @fn for every symbol by ascending address, aliases one after the other, the largest first.
+ * Another value than 0 ends it and is returned.
+ */
+int symtab_for_each(const struct symtab *tab,
+		    int (*fn)(const struct symtab_entry *entry, void *ctx), void *ctx);
 
 /*
  * Find the symbol that covers @vaddr: of several the one that starts last. Returns false where

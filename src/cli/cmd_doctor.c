@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "doctor/checkup.h"
+#include "doctor/object_report.h"
+#include "doctor/process_report.h"
+#include "obj/elf_file.h"
 #include "output/doctor_report.h"
 
 enum { KEY_JSON = 0x100 };
@@ -21,7 +26,26 @@ static const struct argp_option options_list[] = {
 struct doctor_options {
 	bool json;
 	bool verbose;
+	const char *target; /* NULL: the system */
+	uint64_t pid;	    /* 0: target is a file */
 };
+
+/* All digits is a process; a file of such a name is written with a slash. */
+static bool is_pid(const char *target)
+{
+	return target[0] && target[strspn(target, "0123456789")] == '\0';
+}
+
+static error_t take_target(struct doctor_options *options, char *arg, struct argp_state *state)
+{
+	if (options->target)
+		argp_failure(state, CLI_EXIT_USAGE, 0, "'%s': one file or process at a time", arg);
+	options->target = arg;
+	if (is_pid(arg) && !parse_number(arg, 1, INT_MAX, &options->pid))
+		argp_failure(state, CLI_EXIT_USAGE, 0,
+			     "'%s': no process id (a file of this name is './%s')", arg, arg);
+	return 0;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -35,8 +59,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, CLI_EXIT_USAGE, 0, "'%s': one file or process at a time", arg);
-		return 0;
+		return take_target(options, arg, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -45,11 +68,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp doctor_argp = {
 	.options = options_list,
 	.parser = parse_option,
+	.args_doc = "[PID|FILE]",
 	.doc = "Tell whether fpless can run on this machine with the rights of this process, and "
-	       "what "
-	       "would make it better.\v"
-	       "Exit status: 0 it can run, 1 usage, 2 it cannot run, 6 output could not be "
-	       "written.",
+	       "what would make it better; or what it finds in an ELF FILE, or in all that the "
+	       "process PID has mapped: unwind tables, code without CFI, symbols, debug "
+	       "information.\v"
+	       "Exit status: 0 ok, 1 usage, 2 fpless cannot run, or the file or process cannot be "
+	       "read, 3 no such process, 6 output could not be written.",
 };
 
 static int examine_system(const struct doctor_options *options)
@@ -70,6 +95,69 @@ static int examine_system(const struct doctor_options *options)
 	return checkup.can_run ? CLI_EXIT_OK : CLI_EXIT_CANNOT_RUN;
 }
 
+static void cleanup_elf(struct elf_file **elf)
+{
+	elf_file_close(*elf);
+}
+
+static int examine_file(const struct doctor_options *options, const struct host *host,
+			struct fpl_err *err)
+{
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	CLEANUP(object_report_fini) struct object_report report = { .path = NULL };
+	int code = elf_file_open_path(options->target, &elf, err);
+
+	if (!code)
+		code = object_report_make(elf, options->target, &report, err);
+	if (!code)
+		code = object_reports_packages("", host, &report, 1, err);
+	if (code)
+		return code;
+	if (options->json)
+		doctor_json_object(stdout, &report);
+	else
+		doctor_report_object(stdout, &report);
+	return 0;
+}
+
+static int examine_process(const struct doctor_options *options, const struct host *host,
+			   struct fpl_err *err)
+{
+	CLEANUP(process_report_fini) struct process_report report = { .pid = 0 };
+	struct check remarks[PROCESS_REMARKS_MAX];
+	int code = process_report_make((pid_t)options->pid, &report, err);
+
+	if (!code)
+		code = object_reports_packages("", host, report.objects, report.nr, err);
+	if (code)
+		return code;
+
+	size_t nr = process_remarks(&report, host, remarks);
+
+	if (options->json)
+		doctor_json_process(stdout, &report, remarks, nr);
+	else
+		doctor_report_process(stdout, &report, remarks, nr);
+	return 0;
+}
+
+/* Returns an enum cli_exit. */
+static int examine_target(const struct doctor_options *options)
+{
+	struct fpl_err err = { 0 };
+	struct host host;
+
+	host_read("", &host);
+
+	int code = options->pid ? examine_process(options, &host, &err)
+				: examine_file(options, &host, &err);
+
+	if (!code)
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+	return code == -ESRCH ? CLI_EXIT_NO_SAMPLES : CLI_EXIT_CANNOT_RUN;
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	struct doctor_options options = { 0 };
@@ -79,7 +167,7 @@ int cmd_doctor(int argc, char **argv)
 	/* what goes wrong in the trial is the report's to say */
 	fpl_log_set_level(options.verbose ? FPL_LOG_DEBUG : FPL_LOG_ERROR);
 
-	int status = examine_system(&options);
+	int status = options.target ? examine_target(&options) : examine_system(&options);
 
 	if (fflush(stdout) || ferror(stdout)) {
 		fpl_log(FPL_LOG_ERROR, "stdout: the output could not be written");

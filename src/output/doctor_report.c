@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "output/json.h"
 
 static void put_safe(FILE *to, const char *before, const char *text)
 {
@@ -59,47 +58,5 @@ void doctor_report_checkup(FILE *to, const struct checkup *checkup)
 		put_check(to, checkup, i);
 	}
 	put_safe(to, "\n", checkup->summary);
-	putc('\n', to);
-}
-
-static void put_trial(struct json *json, const struct trial *trial)
-{
-	json_open(json, "trial", '{');
-	if (trial->code) {
-		json_string(json, "error", trial->said);
-	} else {
-		json_string(json, "event", trial->event);
-		json_number(json, "hz", trial->hz);
-		json_number(json, "samples", trial->nr_samples);
-		json_number(json, "complete", trial->nr_complete);
-		json_number(json, "startup_ms", trial->startup_ms);
-	}
-	json_close(json, '}');
-}
-
-void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial)
-{
-	struct json json = { .to = to };
-
-	json_open(&json, NULL, '{');
-	json_number(&json, "format", 1);
-	json_string(&json, "subject", "system");
-	json_bool(&json, "can_run", checkup->can_run);
-	json_string(&json, "summary", checkup->summary);
-	json_open(&json, "checks", '[');
-	for (size_t i = 0; i < checkup->nr; i++) {
-		const struct check *check = &checkup->checks[i];
-
-		json_open(&json, NULL, '{');
-		json_string(&json, "subject", check->subject);
-		json_string(&json, "verdict", check_verdict_text(check->verdict));
-		json_string(&json, "fact", check->fact);
-		json_string(&json, "cost", check->cost);
-		json_string(&json, "fix", check->fix);
-		json_close(&json, '}');
-	}
-	json_close(&json, ']');
-	put_trial(&json, trial);
-	json_close(&json, '}');
 	putc('\n', to);
 }

@@ -5,7 +5,17 @@
 #include <stdio.h>
 
 #include "doctor/checkup.h"
+#include "doctor/object_report.h"
+#include "doctor/process_report.h"
 
 /* One line per check, then the summary. Bytes that could break a terminal are escaped. */
 void doctor_report_checkup(FILE *to, const struct checkup *checkup);
 void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial);
+
+/* What was found in a file, or in a process. @remarks [nr_remarks] are process_remarks()'s. */
+void doctor_report_object(FILE *to, const struct object_report *object);
+void doctor_report_process(FILE *to, const struct process_report *process,
+			   const struct check *remarks, size_t nr_remarks);
+void doctor_json_object(FILE *to, const struct object_report *object);
+void doctor_json_process(FILE *to, const struct process_report *process,
+			 const struct check *remarks, size_t nr_remarks);

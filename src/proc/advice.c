@@ -147,3 +147,22 @@ int advice_fail_bpf(struct fpl_err *err, int code, const char *what)
 {
 	return fail_with(err, code, what, advice_bpf);
 }
+
+void advice_process(const struct host *host, struct advice *ret)
+{
+	if (host_has_cap(host, CAP_SYS_PTRACE)) {
+		why(ret, "CAP_SYS_PTRACE is there, so a security module of the kernel refuses");
+		fix(ret, "sudo dmesg | grep -iE 'denied|avc' shows which rule");
+	} else {
+		why(ret, "it is another user's, or has more rights");
+		fix(ret, "run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
+	}
+}
+
+int advice_fail_process(struct fpl_err *err, int code, pid_t pid)
+{
+	char what[32];
+
+	snprintf(what, sizeof(what), "pid %d", (int)pid);
+	return fail_with(err, code, what, advice_process);
+}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "proc/host.h"
@@ -38,3 +39,7 @@ bool advice_namespaces(const struct host *host, struct advice *ret);
  */
 int advice_fail_events(struct fpl_err *err, int code, const char *what);
 int advice_fail_bpf(struct fpl_err *err, int code, const char *what);
+
+/* The same of another process whose memory may not be looked at (/proc/PID/maps). */
+void advice_process(const struct host *host, struct advice *ret);
+int advice_fail_process(struct fpl_err *err, int code, pid_t pid);

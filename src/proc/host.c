@@ -282,6 +282,7 @@ static void read_os(const char *root, struct host *host)
 	if (read_text(root, "/etc/os-release", text, sizeof(text)) <= 0)
 		(void)!read_text(root, "/usr/lib/os-release", text, sizeof(text));
 	take_assignment(text, "ID=", host->os_id, sizeof(host->os_id));
+	take_assignment(text, "VERSION_CODENAME=", host->os_codename, sizeof(host->os_codename));
 	take_assignment(text, "ID_LIKE=", host->os_like, sizeof(host->os_like));
 }
 

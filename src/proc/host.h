@@ -63,7 +63,8 @@ struct host {
 	enum host_kallsyms kallsyms;
 	bool has_debug_files;		/* anything in /usr/lib/debug/.build-id */
 	char debuginfod[HOST_TEXT_MAX]; /* $DEBUGINFOD_URLS, cut if need be */
-	char os_id[65], os_like[65];	/* ID and ID_LIKE of os-release; "" unknown */
+	char os_id[65], os_like[65],
+		os_codename[65]; /* ID, ID_LIKE and VERSION_CODENAME of os-release; "" unknown */
 	uint64_t memlock, memlock_hard, nofile_hard, nice_max; /* limits; UINT64_MAX: none */
 	bool nohz_full;					       /* CPUs without a tick */
 	char self_path[HOST_TEXT_MAX]; /* of this program, for commands to type; "fpless" unknown */

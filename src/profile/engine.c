@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "proc/advice.h"
+#include "proc/pidfd.h"
 #include "profile/books.h"
 #include "profile/collect.h"
 #include "profile/command.h"
@@ -150,13 +151,10 @@ static int watch_pids(struct engine *engine, struct fpl_err *err)
 	if (!engine->pid_fds)
 		return fpl_fail(err, -ENOMEM, "-p: out of memory");
 	for (size_t i = 0; i < o->nr_pids; i++) {
-		engine->pid_fds[i] = (int)syscall(SYS_pidfd_open, o->pids[i], 0);
-		if (engine->pid_fds[i] < 0) {
-			/* said when it is clear that it is not the only one */
-			fpl_fail(err, -ESRCH, "pid %d: %s", (int)o->pids[i],
-				 errno == EINVAL ? "a thread, not a process" : strerror(errno));
+		engine->pid_fds[i] = -1;
+		/* said when it is clear that it is not the only one */
+		if (pidfd_of(o->pids[i], &engine->pid_fds[i], err))
 			continue;
-		}
 
 		int code = watch(engine, engine->pid_fds[i], WATCH_PID, err);
 

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "doctor/coverage.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbolize/demangle.h"
+
+/* A gap of this size at most is looked into for padding; a larger one counts as it stands. */
+#define GAP_MAX 65536u
+
+struct range {
+	uint64_t start, end;
+};
+
+struct ranges {
+	struct range *list; /* owned [nr], ascending, disjoint once finished */
+	size_t nr, room;
+};
+
+struct measuring {
+	const struct elf_file *elf;
+	struct coverage *coverage;
+	struct ranges code, covered;
+};
+
+static void cleanup_ranges(struct measuring *m)
+{
+	free(m->code.list);
+	free(m->covered.list);
+}
+
+void coverage_fini(struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->nr_largest; i++)
+		free(coverage->largest[i].name);
+	coverage->nr_largest = 0;
+}
+
+static int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	if (start >= end)
+		return 0;
+	if (ranges->nr && ranges->list[ranges->nr - 1].end == start) {
+		ranges->list[ranges->nr - 1].end = end;
+		return 0;
+	}
+	if (ranges->nr == ranges->room) {
+		size_t room = ranges->room ? 2 * ranges->room : 64;
+		struct range *bigger = reallocarray(ranges->list, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		ranges->list = bigger;
+		ranges->room = room;
+	}
+	ranges->list[ranges->nr++] = (struct range){ start, end };
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+/* Sort, and join what overlaps or touches. */
+static void ranges_finish(struct ranges *ranges)
+{
+	size_t nr = 0;
+
+	if (ranges->nr)
+		qsort(ranges->list, ranges->nr, sizeof(*ranges->list), by_start);
+	for (size_t i = 0; i < ranges->nr; i++) {
+		struct range *last = nr ? &ranges->list[nr - 1] : NULL;
+
+		if (last && ranges->list[i].start <= last->end) {
+			if (ranges->list[i].end > last->end)
+				last->end = ranges->list[i].end;
+			continue;
+		}
+		ranges->list[nr++] = ranges->list[i];
+	}
+	ranges->nr = nr;
+}
+
+/* The first range that ends behind @vaddr. */
+static size_t ranges_at(const struct ranges *ranges, uint64_t vaddr)
+{
+	size_t lo = 0, hi = ranges->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (ranges->list[mid].end <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool ranges_hold(const struct ranges *ranges, uint64_t vaddr)
+{
+	size_t i = ranges_at(ranges, vaddr);
+
+	return i < ranges->nr && ranges->list[i].start <= vaddr;
+}
+
+/* Bytes of [start, end) that are in @ranges. */
+static uint64_t ranges_bytes_in(const struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = ranges_at(ranges, start); i < ranges->nr && ranges->list[i].start < end;
+	     i++) {
+		uint64_t from = ranges->list[i].start > start ? ranges->list[i].start : start;
+		uint64_t to = ranges->list[i].end < end ? ranges->list[i].end : end;
+
+		bytes += to - from;
+	}
+	return bytes;
+}
+
+/* Add [vaddr, vaddr + size) as far as executable PT_LOADs hold it. */
+static int add_code(struct measuring *m, uint64_t vaddr, uint64_t size)
+{
+	uint64_t end;
+	int code = 0;
+
+	if (__builtin_add_overflow(vaddr, size, &end))
+		end = UINT64_MAX;
+	for (size_t i = 0; i < m->elf->nr_segments && !code; i++) {
+		const struct elf_segment *s = &m->elf->segments[i];
+		uint64_t last;
+
+		if (s->type != PT_LOAD || !(s->flags & PF_X) ||
+		    __builtin_add_overflow(s->vaddr, s->mem_size, &last))
+			continue;
+		code = ranges_add(&m->code, vaddr > s->vaddr ? vaddr : s->vaddr,
+				  end < last ? end : last);
+	}
+	return code;
+}
+
+static int find_code(struct measuring *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->elf->nr_sections && !code; i++) {
+		const struct elf_section *s = &m->elf->sections[i];
+
+		if ((s->flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+		    s->type != SHT_NOBITS)
+			code = add_code(m, s->vaddr, s->size);
+	}
+	if (!code && !m->code.nr)
+		code = add_code(m, 0, UINT64_MAX);
+	ranges_finish(&m->code);
+	for (size_t i = 0; i < m->code.nr; i++)
+		m->coverage->code_bytes += m->code.list[i].end - m->code.list[i].start;
+	return code;
+}
+
+static bool is_expr(const struct cfi_row *row)
+{
+	return row->cfa == FPL_CFA_EXPR || row->reg[CFI_RA].kind == CFI_EXPR;
+}
+
+static int take_row(const struct cfi_row *row, void *ctx)
+{
+	struct measuring *m = ctx;
+	uint64_t bytes = ranges_bytes_in(&m->code, row->start, row->end);
+
+	if (!bytes)
+		return 0;
+	m->coverage->covered_bytes += bytes;
+	m->coverage->source_bytes[row->source] += bytes;
+	if (is_expr(row))
+		m->coverage->expr_bytes += bytes;
+	return ranges_add(&m->covered, row->start, row->end);
+}
+
+/* Length of the addressing form behind the opcode of a long nop: ModRM, SIB, displacement; 0: none.
+ */
+static size_t form_length(const uint8_t *code, size_t size)
+{
+	if (size == 0)
+		return 0;
+
+	unsigned int mod = code[0] >> 6, rm = code[0] & 7;
+	size_t length = 1;
+
+	if (mod != 3 && rm == 4) {
+		if (size < 2)
+			return 0;
+		length += 1;
+		if (mod == 0 && (code[1] & 7) == 5)
+			length += 4;
+	} else if (mod == 0 && rm == 5) {
+		length += 4;
+	}
+	length += mod == 1 ? 1 : mod == 2 ? 4 : 0;
+	return length <= size ? length : 0;
+}
+
+/* Length of the nop or int3 at the start of @code; 0: something else. */
+static size_t filler_length(const uint8_t *code, size_t size)
+{
+	size_t prefixes = 0;
+
+	if (code[0] == 0xcc)
+		return 1;
+	/* gas: up to nine 66, then a segment override */
+	while (prefixes < size && prefixes < 14 &&
+	       (code[prefixes] == 0x66 || code[prefixes] == 0x2e))
+		prefixes++;
+	if (prefixes < size && code[prefixes] == 0x90)
+		return prefixes + 1;
+	if (size - prefixes < 3 || code[prefixes] != 0x0f || code[prefixes + 1] != 0x1f)
+		return 0;
+
+	size_t form = form_length(code + prefixes + 2, size - prefixes - 2);
+
+	return form ? prefixes + 2 + form : 0;
+}
+
+size_t coverage_padding(const uint8_t *code, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		size_t length = filler_length(code + done, size - done);
+
+		if (!length)
+			break;
+		done += length;
+	}
+	return done;
+}
+
+/* [start, end) is code without a row: what of it is padding? */
+static int take_gap(struct measuring *m, uint64_t start, uint64_t end)
+{
+	size_t size = (size_t)(end - start);
+	const struct elf_segment *load = elf_file_load_at(m->elf, start, end - start);
+	size_t padding = 0;
+
+	if (load && end - start <= GAP_MAX) {
+		AUTO_FREE uint8_t *bytes = malloc(size);
+
+		if (!bytes)
+			return -ENOMEM;
+		if (!elf_file_read(m->elf, load->off + (start - load->vaddr), bytes, size, NULL))
+			padding = coverage_padding(bytes, size);
+	}
+	m->coverage->padding_bytes += padding;
+	m->coverage->bare_bytes += end - start - padding;
+	return 0;
+}
+
+static int find_gaps(struct measuring *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->code.nr && !code; i++) {
+		uint64_t at = m->code.list[i].start, end = m->code.list[i].end;
+
+		for (size_t c = ranges_at(&m->covered, at);
+		     c < m->covered.nr && m->covered.list[c].start < end && !code; c++) {
+			if (m->covered.list[c].start > at)
+				code = take_gap(m, at, m->covered.list[c].start);
+			at = m->covered.list[c].end;
+		}
+		if (at < end && !code)
+			code = take_gap(m, at, end);
+	}
+	return code;
+}
+
+/* Keep the largest few, largest first. */
+static void take_bare(struct coverage *coverage, const struct bare_function *bare)
+{
+	size_t at = coverage->nr_largest;
+
+	while (at > 0 && coverage->largest[at - 1].size < bare->size)
+		at--;
+	if (at == COVERAGE_LARGEST) {
+		free(bare->name);
+		return;
+	}
+	if (coverage->nr_largest == COVERAGE_LARGEST)
+		free(coverage->largest[--coverage->nr_largest].name);
+	memmove(&coverage->largest[at + 1], &coverage->largest[at],
+		(coverage->nr_largest - at) * sizeof(coverage->largest[0]));
+	coverage->largest[at] = *bare;
+	coverage->nr_largest++;
+}
+
+struct functions {
+	struct measuring *m;
+	const struct symtab *tab;
+	uint64_t last; /* start of the function before */
+};
+
+static int take_function(const struct symtab_entry *entry, void *ctx)
+{
+	struct functions *functions = ctx;
+	struct coverage *coverage = functions->m->coverage;
+
+	if (entry->is_plt || !ranges_hold(&functions->m->code, entry->match.start) ||
+	    (coverage->nr_functions && entry->match.start == functions->last))
+		return 0;
+	functions->last = entry->match.start;
+	coverage->nr_functions++;
+	if (ranges_hold(&functions->m->covered, entry->match.start))
+		return 0;
+	coverage->nr_bare++;
+	if (coverage->nr_largest == COVERAGE_LARGEST &&
+	    entry->size <= coverage->largest[COVERAGE_LARGEST - 1].size)
+		return 0;
+
+	char *raw = symtab_name(functions->tab, &entry->match);
+	char *readable = raw ? demangle_name(raw) : NULL;
+
+	if (readable)
+		free(raw);
+	take_bare(coverage, &(struct bare_function){ readable ? readable : raw, entry->match.start,
+						     entry->size });
+	return 0;
+}
+
+int coverage_measure(const struct elf_file *elf, const struct elf_file *debug,
+		     const struct symtab *tab, struct coverage *ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_ranges) struct measuring m = { .elf = elf, .coverage = ret };
+	struct functions functions = { .m = &m, .tab = tab };
+	int code;
+
+	*ret = (struct coverage){ 0 };
+	code = find_code(&m);
+	if (!code)
+		code = cfi_rows_for_each(elf, debug, &table_limits_default, take_row, &m, err);
+	if (code == -ENODATA)
+		code = 0;
+	ranges_finish(&m.covered);
+	if (!code)
+		code = find_gaps(&m);
+	if (!code && tab)
+		code = symtab_for_each(tab, take_function, &functions);
+	return code == -ENOMEM ? fpl_fail(err, code, "%s: out of memory", elf->name) : code;
+}

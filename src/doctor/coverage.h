@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much of a file's code its unwind rows cover, and which functions they leave out. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/elf_file.h"
+#include "symbolize/symtab.h"
+#include "unwind/rows.h"
+
+#define COVERAGE_LARGEST 5u
+
+/* A function without a row at its first byte. */
+struct bare_function {
+	char *name; /* owned, demangled; NULL: memory ran out */
+	uint64_t vaddr, size;
+};
+
+/*
+ * Bytes of code: of executable sections where the file has section headers, else of executable
+ * PT_LOADs. code = covered + padding + bare.
+ */
+struct coverage {
+	uint64_t code_bytes;
+	uint64_t covered_bytes; /* have a row */
+	uint64_t padding_bytes; /* have none, and are instructions that fill gaps */
+	uint64_t bare_bytes;	/* have none, and are anything else */
+	uint64_t source_bytes[CFI_SOURCE_COUNT]; /* covered, by where the row is from */
+	uint64_t expr_bytes;			 /* covered by rows outside the tables' rules */
+
+	size_t nr_functions; /* distinct start addresses of code symbols, PLT entries left out */
+	size_t nr_bare;	     /* of them without a row at their first byte */
+	struct bare_function largest[COVERAGE_LARGEST]; /* [nr_largest], by size, descending */
+	size_t nr_largest;
+};
+
+/*
+ * Measure @elf with @debug, its separate debug file (may be NULL), and @tab, its symbols. Code
+ * without any CFI is no error: nothing is covered then.
+ *
+ * Errors: those of cfi_rows_for_each() but -ENODATA; -ENOMEM. Ended by coverage_fini, also after
+ * an error. Cost: decodes all CFI; reads the bytes of the gaps.
+ */
+FPL_MUST_CHECK int coverage_measure(const struct elf_file *elf, const struct elf_file *debug,
+				    const struct symtab *tab, struct coverage *ret,
+				    struct fpl_err *err);
+void coverage_fini(struct coverage *coverage);
+
+/*
+ * Bytes at the start of @code [size] that are nothing but instructions which compilers and linkers
+ * put between functions: nops of all lengths, as the Intel SDM (volume 2, NOP) and gas write them,
+ * and int3. Cost: O(size).
+ */
+size_t coverage_padding(const uint8_t *code, size_t size);

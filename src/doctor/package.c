@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "doctor/package.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define INFO_DIR     "/var/lib/dpkg/info"
+#define STATUS_FILE  "/var/lib/dpkg/status"
+#define DIVERSIONS   "/var/lib/dpkg/diversions"
+#define LISTS_MAX    262144u	 /* packages, several times what Debian has */
+#define LIST_BYTES   (64u << 20) /* of one list; linux-source has 8 MiB */
+#define STATUS_BYTES (256u << 20)
+#define ALL_BYTES    (1ull << 30)
+
+/* What the lookup of one path is about. */
+struct wanted {
+	const char *path; /* borrowed from names, or from the query */
+	size_t query;
+};
+
+struct lookup {
+	struct package_query *queries;
+	struct wanted *wanted; /* owned [nr], sorted by path */
+	size_t nr;
+	char **names;	/* owned [nr_names]: paths made here */
+	char **diverts; /* owned [nr_queries]: who diverted the path, NULL: nobody */
+	size_t nr_names, nr_queries;
+	uint64_t bytes; /* read so far */
+};
+
+static void cleanup_lookup(struct lookup *lookup)
+{
+	for (size_t i = 0; lookup->names && i < lookup->nr_names; i++)
+		free(lookup->names[i]);
+	for (size_t i = 0; lookup->diverts && i < lookup->nr_queries; i++)
+		free(lookup->diverts[i]);
+	free(lookup->names);
+	free(lookup->diverts);
+	free(lookup->wanted);
+}
+
+/* Folders that are links into /usr where it is merged (Debian 12 on, most since 10). */
+static const char *const merged[] = {
+	"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"
+};
+
+/* The other name of @path on a system with a merged /usr, or NULL; the caller frees it. */
+static char *other_name(const char *path, int *ret)
+{
+	bool in_usr = strncmp(path, "/usr/", 5) == 0;
+	const char *below = in_usr ? path + 4 : path;
+	char *name = NULL;
+
+	*ret = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(merged); i++) {
+		if (strncmp(below, merged[i], strlen(merged[i])) != 0)
+			continue;
+		if (in_usr)
+			name = strdup(below);
+		else if (asprintf(&name, "/usr%s", path) < 0)
+			name = NULL;
+		*ret = name ? 0 : -ENOMEM;
+		return name;
+	}
+	return NULL;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct wanted *)a)->path, ((const struct wanted *)b)->path);
+}
+
+static int lookup_init(struct lookup *lookup, struct package_query *queries, size_t nr)
+{
+	*lookup = (struct lookup){ .queries = queries, .nr_queries = nr };
+	lookup->wanted = calloc(2 * nr + 1, sizeof(*lookup->wanted));
+	lookup->names = calloc(nr + 1, sizeof(char *));
+	lookup->diverts = calloc(nr + 1, sizeof(char *));
+	if (!lookup->wanted || !lookup->names || !lookup->diverts)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		int code;
+		char *other = other_name(queries[i].path, &code);
+
+		if (code)
+			return code;
+		queries[i].owner = (struct package){ .name = "" };
+		lookup->wanted[lookup->nr++] = (struct wanted){ queries[i].path, i };
+		if (!other)
+			continue;
+		lookup->names[lookup->nr_names++] = other;
+		lookup->wanted[lookup->nr++] = (struct wanted){ other, i };
+	}
+	qsort(lookup->wanted, lookup->nr, sizeof(*lookup->wanted), by_path);
+	return 0;
+}
+
+/* Read a regular file of at most @max bytes with a NUL behind it. Errors: -EFBIG, -ENOENT, ... */
+static int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
+{
+	struct stat st;
+	size_t done = 0;
+	AUTO_FD int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	if ((uint64_t)st.st_size > max)
+		return -EFBIG;
+
+	size_t size = (size_t)st.st_size;
+	AUTO_FREE char *text = malloc(size + 1);
+
+	if (!text)
+		return -ENOMEM;
+	while (done < size) {
+		ssize_t n = read(fd, text + done, size - done);
+
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	text[done] = '\0';
+	*ret = TAKE_PTR(text);
+	*ret_size = done;
+	return 0;
+}
+
+/* "libc6:amd64.list" to name and architecture; false for anything else. */
+static bool parse_list_name(const char *file, struct package *ret)
+{
+	size_t length = strlen(file);
+
+	if (length <= 5 || strcmp(file + length - 5, ".list") != 0)
+		return false;
+	length -= 5;
+
+	const char *colon = memchr(file, ':', length);
+	size_t name = colon ? (size_t)(colon - file) : length;
+	size_t arch = colon ? length - name - 1 : 0;
+
+	if (name == 0 || name >= sizeof(ret->name) || arch >= sizeof(ret->arch))
+		return false;
+	*ret = (struct package){ .installed = false };
+	memcpy(ret->name, file, name);
+	if (colon)
+		memcpy(ret->arch, colon + 1, arch);
+	return true;
+}
+
+/* The owner by its list, unless somebody else diverted the path. */
+static void take_line(struct lookup *lookup, const char *line, const struct package *package)
+{
+	const struct wanted key = { .path = line };
+	const struct wanted *found =
+		bsearch(&key, lookup->wanted, lookup->nr, sizeof(*lookup->wanted), by_path);
+
+	if (!found)
+		return;
+	/* equal paths: the same file was asked for twice */
+	while (found > lookup->wanted && !by_path(&found[-1], &key))
+		found--;
+	for (; found < lookup->wanted + lookup->nr && !by_path(found, &key); found++) {
+		const char *divert = lookup->diverts[found->query];
+		struct package *owner = &lookup->queries[found->query].owner;
+
+		if (divert ? !strcmp(divert, package->name) : !owner->name[0])
+			*owner = *package;
+	}
+}
+
+static int read_list(struct lookup *lookup, const char *path, const struct package *package)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	int code = read_file(path, LIST_BYTES, &text, &size);
+
+	if (code)
+		return code == -ENOMEM ? code : 0; /* one bad list does not spoil the others */
+	lookup->bytes += size;
+	for (char *line = text, *end; line < text + size; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!end)
+			end = text + size;
+		*end = '\0';
+		take_line(lookup, line, package);
+	}
+	return 0;
+}
+
+/* Three lines each: from, to, package (":" for the administrator's own). */
+static int read_diversions(struct lookup *lookup, const char *root)
+{
+	char path[PATH_MAX];
+	AUTO_FREE char *text = NULL;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s" DIVERSIONS, root);
+
+	int code = read_file(path, LIST_BYTES, &text, &size);
+
+	if (code)
+		return code == -ENOMEM ? code : 0;
+
+	char *rest = text, *from;
+
+	while ((from = strsep(&rest, "\n")) && rest) {
+		const struct wanted key = { .path = from };
+		const char *to = strsep(&rest, "\n"), *package = strsep(&rest, "\n");
+		const struct wanted *found =
+			bsearch(&key, lookup->wanted, lookup->nr, sizeof(*lookup->wanted), by_path);
+
+		if (!to || !package || !found || lookup->diverts[found->query])
+			continue;
+		lookup->diverts[found->query] = strdup(package);
+		if (!lookup->diverts[found->query])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_lists(struct lookup *lookup, const char *root)
+{
+	char folder_path[PATH_MAX], path[PATH_MAX];
+	size_t nr = 0;
+	int code = 0;
+
+	snprintf(folder_path, sizeof(folder_path), "%s" INFO_DIR, root);
+
+	DIR *folder = opendir(folder_path);
+
+	if (!folder)
+		return -ENOENT;
+	for (struct dirent *entry; !code && (entry = readdir(folder));) {
+		struct package package;
+		int n = snprintf(path, sizeof(path), "%s/%s", folder_path, entry->d_name);
+
+		if (n < 0 || (size_t)n >= sizeof(path) || !parse_list_name(entry->d_name, &package))
+			continue;
+		if (++nr > LISTS_MAX || lookup->bytes > ALL_BYTES)
+			break;
+		code = read_list(lookup, path, &package);
+	}
+	closedir(folder);
+	return code;
+}
+
+int packages_find(const char *root, struct package_query *queries, size_t nr, struct fpl_err *err)
+{
+	CLEANUP(cleanup_lookup) struct lookup lookup = { .nr = 0 };
+	AUTO_FREE struct package **owners = calloc(nr + 1, sizeof(struct package *));
+	int code = owners ? lookup_init(&lookup, queries, nr) : -ENOMEM;
+
+	if (!code)
+		code = read_diversions(&lookup, root);
+	if (!code)
+		code = read_lists(&lookup, root);
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "packages: out of memory");
+	if (code)
+		return fpl_fail(err, -ENOENT, "%s" INFO_DIR ": no dpkg here", root);
+	for (size_t i = 0; i < nr; i++)
+		owners[i] = &queries[i].owner;
+	code = packages_status(root, owners, nr, err);
+	return code == -ENOENT ? 0 : code;
+}
+
+/* The value of the field @name in a stanza, up to its line's end; false: it has none. */
+static bool field(const char *stanza, const char *name, char *ret, size_t size)
+{
+	size_t length = strlen(name);
+
+	for (const char *line = stanza; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, length) != 0)
+			continue;
+
+		size_t value = strcspn(line + length, "\n");
+
+		if (value >= size)
+			return false;
+		memcpy(ret, line + length, value);
+		ret[value] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* One stanza of the status file against all that is asked for. */
+static void take_stanza(const char *stanza, struct package *const *packages, size_t nr)
+{
+	char name[PACKAGE_NAME_MAX], arch[32], status[64], source[PACKAGE_NAME_MAX];
+
+	if (!field(stanza, "Package: ", name, sizeof(name)))
+		return;
+	if (!field(stanza, "Architecture: ", arch, sizeof(arch)))
+		arch[0] = '\0';
+	for (size_t i = 0; i < nr; i++) {
+		struct package *package = packages[i];
+
+		/* a list names the architecture of Multi-Arch: same packages alone */
+		if (strcmp(package->name, name) != 0 ||
+		    (package->arch[0] && arch[0] && strcmp(package->arch, arch) != 0))
+			continue;
+		package->installed = field(stanza, "Status: ", status, sizeof(status)) &&
+				     strcmp(status, "install ok installed") == 0;
+		if (!field(stanza, "Version: ", package->version, sizeof(package->version)))
+			package->version[0] = '\0';
+		/* "Source: name (version)", or none where it is the package's own name */
+		if (!field(stanza, "Source: ", source, sizeof(source)))
+			snprintf(source, sizeof(source), "%s", name);
+		source[strcspn(source, " ")] = '\0';
+		memcpy(package->source, source, sizeof(source));
+	}
+}
+
+int packages_status(const char *root, struct package *const *packages, size_t nr,
+		    struct fpl_err *err)
+{
+	char path[PATH_MAX];
+	AUTO_FREE char *text = NULL;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s" STATUS_FILE, root);
+
+	int code = read_file(path, STATUS_BYTES, &text, &size);
+
+	if (code)
+		return fpl_fail(err, code == -ENOMEM ? code : -ENOENT, "%s: %s", path,
+				strerror(-code));
+	for (char *stanza = text, *next; stanza; stanza = next) {
+		next = strstr(stanza, "\n\n");
+		if (next) {
+			*next = '\0';
+			next += 2;
+		}
+		take_stanza(stanza, packages, nr);
+	}
+	return 0;
+}

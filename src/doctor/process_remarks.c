@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <linux/capability.h>
+
+#include "doctor/judge.h"
+#include "doctor/process_report.h"
+
+static void judge_bits(const struct process_report *report, struct check *check)
+{
+	if (!report->is_32bit) {
+		check_ok(check, "64-bit code");
+		return;
+	}
+	check_fact(check, "a 32-bit program");
+	check_fail(check, "its stacks end at the first frame, as compat32");
+	check_fix(check, "run the 64-bit build of it");
+}
+
+static void judge_jit(const struct process_report *report, struct check *check)
+{
+	if (!report->nr_jit) {
+		check_ok(check, "none: all code is in files");
+		return;
+	}
+	check_fact(check, "%" PRIu64 " KiB of code in %zu mapping%s without a file",
+		   report->jit_bytes >> 10, report->nr_jit, report->nr_jit == 1 ? "" : "s");
+	check_warn(check, "walked by frame pointers, where it keeps them, and without names%s",
+		   report->has_perf_map ? " (its /tmp/perf-PID.map is not read)" : "");
+	check_fix(check, "where the runtime has an option for frame pointers, use it (java "
+			 "-XX:+PreserveFramePointer; node keeps them)");
+}
+
+static void judge_deleted(const struct process_report *report, const struct host *host,
+			  struct check *check)
+{
+	if (!report->nr_deleted) {
+		check_ok(check, "no file that was deleted or replaced");
+		return;
+	}
+	check_fact(check, "%zu file%s deleted or replaced since", report->nr_deleted,
+		   report->nr_deleted == 1 ? " was" : "s were");
+	if (host_has_cap(host, CAP_CHECKPOINT_RESTORE) || host_has_cap(host, CAP_SYS_ADMIN)) {
+		check_ok(check, "%zu deleted or replaced since, and read all the same",
+			 report->nr_deleted);
+		return;
+	}
+	check_warn(check, "code in them has neither table nor names");
+	check_fix(check, "run as root, or with CAP_CHECKPOINT_RESTORE");
+}
+
+static void judge_refused(const struct process_report *report, struct check *check)
+{
+	if (!report->nr_refused && !report->nr_beyond) {
+		check_ok(check, "all %zu can be read", report->nr);
+		return;
+	}
+	check_fact(check, "%zu cannot be read (below)", report->nr_refused + report->nr_beyond);
+	check_warn(check, "code in them stays addresses, and is walked by frame pointers");
+	check_fix(check, "run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
+			 "CAP_CHECKPOINT_RESTORE");
+}
+
+static void judge_namespaces(const struct process_report *report, struct check *check)
+{
+	if (report->other_mnt_ns)
+		check_ok(check, "its own files%s: paths are as it sees them",
+			 report->other_pid_ns ? " and process numbers" : "");
+	else if (report->other_pid_ns)
+		check_ok(check, "its own process numbers: -p takes the number seen here");
+	else
+		check_ok(check, "the same as here");
+}
+
+static void judge_rights(const struct host *host, struct check *check)
+{
+	bool admin = host_has_cap(host, CAP_SYS_ADMIN);
+
+	if ((admin || host_has_cap(host, CAP_BPF)) && (admin || host_has_cap(host, CAP_PERFMON))) {
+		check_ok(check, "to load programs and open events are there");
+		return;
+	}
+	check_fact(check, "to load programs and open events are missing");
+	check_fail(check, "no profile of it can be taken");
+	check_fix(check, "run as root; `%s doctor' says what else helps", host->self_path);
+}
+
+size_t process_remarks(const struct process_report *report, const struct host *host,
+		       struct check *ret)
+{
+	static const char *const subjects[] = { "code",	 "run-time code", "deleted files",
+						"files", "namespaces",	  "rights" };
+	const size_t nr = sizeof(subjects) / sizeof(subjects[0]);
+
+	_Static_assert(sizeof(subjects) / sizeof(subjects[0]) <= PROCESS_REMARKS_MAX, "room");
+	for (size_t i = 0; i < nr; i++)
+		ret[i] = (struct check){ .subject = subjects[i] };
+	judge_bits(report, &ret[0]);
+	judge_jit(report, &ret[1]);
+	judge_deleted(report, host, &ret[2]);
+	judge_refused(report, &ret[3]);
+	judge_namespaces(report, &ret[4]);
+	judge_rights(host, &ret[5]);
+	return nr;
+}

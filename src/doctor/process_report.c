@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "doctor/process_report.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "proc/advice.h"
+#include "proc/mapped_file.h"
+#include "proc/pidfd.h"
+#include "proc/proc_maps.h"
+
+/* The reading of one maps file. */
+struct reading {
+	struct process_report *report;
+	struct seen {
+		uint64_t dev, inode; /* as maps shows them */
+		char *path;	     /* owned */
+	} *seen;		     /* owned [nr_seen] */
+	size_t nr_seen;
+	struct fpl_err *err;
+};
+
+static void cleanup_reading(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->nr_seen; i++)
+		free(reading->seen[i].path);
+	free(reading->seen);
+}
+
+static void cleanup_elf(struct elf_file **elf)
+{
+	elf_file_close(*elf);
+}
+
+void process_report_fini(struct process_report *report)
+{
+	for (size_t i = 0; i < report->nr; i++)
+		object_report_fini(&report->objects[i]);
+	for (size_t i = 0; i < report->nr_refused; i++)
+		free(report->refused[i].path);
+	free(report->objects);
+	free(report->deleted);
+	free(report->refused);
+	*report = (struct process_report){ .pid = 0 };
+}
+
+static int add_refused(struct reading *reading, const char *path, const struct fpl_err *why)
+{
+	struct process_report *report = reading->report;
+	struct refused_object *bigger =
+		reallocarray(report->refused, report->nr_refused + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	report->refused = bigger;
+	bigger += report->nr_refused;
+	bigger->path = strdup(path);
+	if (!bigger->path)
+		return -ENOMEM;
+	memcpy(bigger->why, why->msg, sizeof(bigger->why));
+	report->nr_refused++;
+	return 0;
+}
+
+static int add_object(struct reading *reading, const struct elf_file *elf, const char *path,
+		      bool deleted)
+{
+	struct process_report *report = reading->report;
+	struct object_report *bigger =
+		reallocarray(report->objects, report->nr + 1, sizeof(*bigger));
+
+	if (bigger)
+		report->objects = bigger;
+
+	bool *flags = reallocarray(report->deleted, report->nr + 1, sizeof(*flags));
+
+	if (flags)
+		report->deleted = flags;
+	if (!bigger || !flags)
+		return -ENOMEM;
+
+	int code = object_report_make(elf, path, &bigger[report->nr], reading->err);
+
+	flags[report->nr++] = deleted;
+	report->nr_deleted += deleted;
+	return code;
+}
+
+/* The image the kernel maps into every process, read from this one. */
+static int take_vdso(struct reading *reading, const struct proc_map *map)
+{
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	struct fpl_err err = { 0 };
+	int code = image ? elf_file_from_memory(image, (size_t)(map->end - map->start), map->path,
+						&elf, &err)
+			 : fpl_fail(&err, -ENOENT, "%s: this process has none", map->path);
+
+	return code ? add_refused(reading, map->path, &err)
+		    : add_object(reading, elf, map->path, false);
+}
+
+/* Was the file met before? Else remembers it. */
+static int first_sight(struct reading *reading, const struct proc_map *map, bool *ret)
+{
+	uint64_t dev = (uint64_t)map->dev_major << 32 | map->dev_minor;
+
+	*ret = false;
+	for (size_t i = 0; i < reading->nr_seen; i++) {
+		const struct seen *seen = &reading->seen[i];
+
+		if (seen->dev == dev && seen->inode == map->inode && !strcmp(seen->path, map->path))
+			return 0;
+	}
+
+	struct seen *bigger = reallocarray(reading->seen, reading->nr_seen + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	reading->seen = bigger;
+	bigger += reading->nr_seen;
+	*bigger = (struct seen){ dev, map->inode, strdup(map->path) };
+	if (!bigger->path)
+		return -ENOMEM;
+	reading->nr_seen++;
+	*ret = true;
+	return 0;
+}
+
+static int take_file(struct reading *reading, const struct proc_map *map)
+{
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	struct process_report *report = reading->report;
+	struct mapped_file file;
+	struct fpl_err err = { 0 };
+	bool first;
+	int code = first_sight(reading, map, &first);
+
+	if (code || !first)
+		return code;
+	if (report->nr == PROCESS_REPORT_OBJECTS_MAX) {
+		report->nr_beyond++;
+		return 0;
+	}
+	code = mapped_file_open(report->pid, map->start, map->end, map->path, &file, &err);
+	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT) {
+		close(file.fd);
+		code = fpl_fail(&err, -ESTALE,
+				"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed "
+				"without CAP_CHECKPOINT_RESTORE",
+				(int)report->pid, map->path, (int)report->pid);
+	} else if (!code) {
+		code = elf_file_open(file.fd, map->path, &elf, &err);
+	}
+	return code ? add_refused(reading, map->path, &err)
+		    : add_object(reading, elf, map->path, map->deleted);
+}
+
+/* proc_maps_fn */
+static int take_map(const struct proc_map *map, void *ctx)
+{
+	struct reading *reading = ctx;
+	struct process_report *report = reading->report;
+
+	if (!map->executable || strcmp(map->path, "[vsyscall]") == 0)
+		return 0;
+	if (strcmp(map->path, "[vdso]") == 0)
+		return take_vdso(reading, map);
+	if (map->inode && map->path[0] == '/')
+		return take_file(reading, map);
+	report->jit_bytes += map->end - map->start;
+	report->nr_jit++;
+	return 0;
+}
+
+static int open_of(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void read_comm(struct process_report *report)
+{
+	AUTO_FD int fd = open_of(report->pid, "comm");
+	ssize_t n = fd < 0 ? -1 : read(fd, report->comm, sizeof(report->comm) - 1);
+
+	if (n < 0)
+		n = 0;
+	report->comm[n] = '\0';
+	report->comm[strcspn(report->comm, "\n")] = '\0';
+}
+
+/* The class of the program that runs. */
+static bool is_32bit(pid_t pid)
+{
+	unsigned char ident[EI_NIDENT] = { 0 };
+	AUTO_FD int fd = open_of(pid, "exe");
+
+	return fd >= 0 && read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
+	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
+}
+
+/* Is @pid's namespace @name another one than ours? Unreadable counts as ours. */
+static bool is_other_ns(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat theirs, ours;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+	if (stat(path, &theirs) < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	return stat(path, &ours) == 0 && theirs.st_ino != ours.st_ino;
+}
+
+int process_report_make(pid_t pid, struct process_report *ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_reading) struct reading reading = { .report = ret, .err = err };
+	AUTO_FD int fd = -1;
+	char map[64];
+	int code;
+
+	*ret = (struct process_report){ .pid = pid };
+	code = pidfd_of(pid, &fd, err);
+	if (code)
+		return code;
+	read_comm(ret);
+	ret->is_32bit = is_32bit(pid);
+	ret->other_pid_ns = is_other_ns(pid, "pid");
+	ret->other_mnt_ns = is_other_ns(pid, "mnt");
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)pid);
+	ret->has_perf_map = access(map, F_OK) == 0;
+	code = proc_maps_read(pid, take_map, &reading, err);
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "pid %d: out of memory", (int)pid);
+	if (code == -ENODATA)
+		return fpl_fail(err, code,
+				"pid %d: no user code to look into: a kernel thread, or a process "
+				"that has ended",
+				(int)pid);
+	if (advice_is_refusal(code))
+		return advice_fail_process(err, code, pid);
+	return code;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile of one running process would meet. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "doctor/checkup.h"
+#include "doctor/object_report.h"
+#include "proc/host.h"
+
+#define PROCESS_REPORT_OBJECTS_MAX 4096u /* more are counted, not examined */
+
+/* An executable mapping's file that could not be looked into. */
+struct refused_object {
+	char *path; /* owned */
+	char why[380];
+};
+
+struct process_report {
+	pid_t pid;
+	char comm[64];
+	bool is_32bit;
+	bool other_pid_ns, other_mnt_ns; /* than this process is in */
+	uint64_t jit_bytes;		 /* executable memory without a file, the vDSO aside */
+	size_t nr_jit;			 /* mappings of it */
+	bool has_perf_map;		 /* /tmp/perf-PID.map is there */
+	size_t nr_deleted;		 /* objects whose file was deleted or replaced */
+
+	struct object_report *objects; /* owned [nr]: each file once, in order of address */
+	bool *deleted;		       /* owned [nr] */
+	size_t nr;
+	struct refused_object *refused; /* owned [nr_refused] */
+	size_t nr_refused, nr_beyond;
+};
+
+/*
+ * Examine process @pid. Errors, each with one line in @err: -ESRCH no such process, or a thread;
+ * -ENODATA it has no user memory (kernel thread, zombie); -EACCES; -ENOMEM.
+ * Ended by process_report_fini, also after an error. Cost: object_report_make for each file.
+ */
+FPL_MUST_CHECK int process_report_make(pid_t pid, struct process_report *ret, struct fpl_err *err);
+void process_report_fini(struct process_report *report);
+
+/*
+ * What a profile of it would meet, as checks: code made at run time, 32-bit code, deleted files,
+ * other namespaces, missing rights. Writes at most PROCESS_REMARKS_MAX to @ret; returns how many.
+ */
+#define PROCESS_REMARKS_MAX 8u
+size_t process_remarks(const struct process_report *report, const struct host *host,
+		       struct check *ret);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process, and no thread, held by a descriptor. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Open a pidfd for process @pid; the caller closes it. Errors: -ESRCH there is none, or @pid is
+ * another thread than the first of its process (message says which); -EMFILE and the like.
+ */
+FPL_MUST_CHECK int pidfd_of(pid_t pid, int *ret, struct fpl_err *err);
