@@ -125,6 +125,7 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	write_stacks(json, &tally);
 	json_number(json, "bpf_ns", profile->books.bpf_ns);
 	json_number(json, "bpf_runs", profile->books.bpf_runs);
+	json_number(json, "sample_ns", profile->books.sample_ns);
 	json_open(json, "tables", '{');
 	json_number(json, "objects", tables->objects);
 	json_number(json, "rows", tables->rows);

@@ -36,6 +36,23 @@ class BooksClose(RootCase):
                 run = self.profile(*options, "-d", "60", "--", *BUSY)
                 self.assertGreater(run.books["shown"], 0)
 
+    def test_of_both_walks(self):
+        cases = [
+            ["-F", "999"], ["-F", "4999"],
+            ["-F", "4999", "--stack-memory", "64K"],
+            ["-F", "999", "--table-memory", "1M", "--snapshot", "64K"],
+            ["-F", "4999", "--snapshot", "0", "--table-memory", "1M", "--stack-memory", "64K"],
+            ["-F", "999", "-U", "--unwind", "cfi"],
+        ]
+        for options in cases:
+            with self.subTest(options):
+                run = self.profile(*options, "-d", "60", "--", *BUSY, verb="compare")
+                self.assertGreater(run.books["shown"], 0)
+                self.assertTrue([stack for stack in run.stacks if stack["fp"]])
+        self.start(fixture("threads"), "60000")
+        run = self.profile("-F", "4999", "-I", "-a", "-d", "1", verb="compare")
+        self.assertEqual((run.books["filtered"], run.books["idle"]), (0, 0))
+
     def test_of_the_whole_machine(self):
         self.start(fixture("threads"), "60000")
         for options in (["-F", "999"], ["-F", "999", "-I"], ["-F", "4999", "--snapshot", "0"]):
@@ -63,9 +80,10 @@ class FiredIsCounted(RootCase):
             self.skipTest(f"{BPF_STATS}: {error}")
         self.start(fixture("threads"), "60000")
         try:
-            for hz in ("99", "999", "4999"):
-                with self.subTest(hz):
-                    run = self.profile("-F", hz, "-a", "-d", "1")
+            for hz, verb in (("99", "profile"), ("999", "profile"), ("4999", "profile"),
+                             ("999", "compare")):
+                with self.subTest(hz, verb=verb):
+                    run = self.profile("-F", hz, "-a", "-d", "1", verb=verb)
                     self.assertEqual(run.stats["bpf_runs"], run.stats["fired"])
         finally:
             with open(BPF_STATS, "w", encoding="ascii") as file:
