@@ -33,10 +33,9 @@ static void set_reg(struct run *run, uint64_t column, uint8_t kind, uint64_t reg
 
 	if (idx < 0)
 		return;
-	if ((kind == CFI_VAL_REG || kind == CFI_AT_REG) && reg >= FPL_NR_REGS) {
+	if (kind == CFI_VAL_REG && reg >= FPL_NR_REGS) {
 		kind = CFI_EXPR; /* in a vector register, say */
 		reg = 0;
-		off = 0;
 	}
 	run->machine->row.reg[idx] =
 		(struct cfi_reg){ .kind = kind, .reg = (uint8_t)reg, .off = off };
@@ -47,7 +46,7 @@ static void set_same(struct run *run, uint64_t column)
 {
 	if (column < FPL_NR_REGS && column != ARCH_SP && !(ARCH_CALLEE_SAVED >> column & 1))
 		set_reg(run, column, CFI_VAL_REG, column, 0);
-	else if (column == ARCH_RA_COLUMN && column == run->cie->ra_column)
+	else if (column == ARCH_RA_COLUMN)
 		set_reg(run, column, CFI_AT_CFA, 0, ARCH_RA_OFF);
 	else
 		set_reg(run, column, CFI_SAME, 0, 0);
@@ -97,26 +96,20 @@ static int64_t factored(struct run *run, int64_t factor)
 {
 	int64_t off;
 
-	if (__builtin_mul_overflow(factor, run->cie->data_align, &off)) {
-		run->c.bad = true;
-		return 0;
-	}
+	run->c.bad |= __builtin_mul_overflow(factor, run->cie->data_align, &off);
 	return off;
 }
 
 static int64_t factored_u(struct run *run, uint64_t factor)
 {
-	if (factor > INT64_MAX) {
-		run->c.bad = true;
-		return 0;
-	}
+	run->c.bad |= factor > INT64_MAX;
 	return factored(run, (int64_t)factor);
 }
 
 static int64_t negated(struct run *run, int64_t off)
 {
-	run->c.bad |= off == INT64_MIN;
-	return off == INT64_MIN ? 0 : -off;
+	run->c.bad |= __builtin_sub_overflow(0, off, &off);
+	return off;
 }
 
 static void remember(struct run *run)
@@ -188,7 +181,10 @@ static struct cfi_row finished_row(const struct run *run, uint64_t start, uint64
 	return row;
 }
 
-/* Hand over the row that ends at @to. Returns what the callback returns, or the budget's error. */
+/*
+ * Hand over the row that ends at @to, if any of it is wanted. Returns what the callback returns, or
+ * the budget's error.
+ */
 static int emit(struct run *run, uint64_t to, struct fpl_err *err)
 {
 	uint64_t start = run->pc > run->start ? run->pc : run->start;
@@ -221,7 +217,7 @@ static int advance(struct run *run, uint64_t delta, struct fpl_err *err)
 		run->c.bad = true;
 		return 0;
 	}
-	return to == run->pc ? 0 : emit(run, to, err);
+	return emit(run, to, err);
 }
 
 static int set_loc(struct run *run, struct fpl_err *err)
@@ -236,7 +232,7 @@ static int set_loc(struct run *run, struct fpl_err *err)
 		run->c.bad = true;
 		return 0;
 	}
-	return to == run->pc ? 0 : emit(run, to, err);
+	return emit(run, to, err);
 }
 
 /* Instructions that say where the CFA is; false: @op is none. */
@@ -440,5 +436,5 @@ int cfa_program_run(struct cfa_machine *machine, struct cfi_cie *cie, const stru
 		return CFA_BAD;
 	}
 	*ret_end = end;
-	return run.pc < end ? emit(&run, end, err) : 0;
+	return emit(&run, end, err);
 }

@@ -23,7 +23,7 @@ static bool fits_s16(int64_t value)
 /* The CFA; what the slot has no room for is an expression to the walker. */
 static void pack_cfa(const struct cfi_row *row, struct fpl_rule *rule)
 {
-	if (row->cfa == FPL_CFA_EXPR || !fits_s32(row->cfa_off) || !fits_s16(row->cfa_off2)) {
+	if (!fits_s32(row->cfa_off) || !fits_s16(row->cfa_off2)) {
 		rule->cfa = FPL_CFA_EXPR;
 		return;
 	}

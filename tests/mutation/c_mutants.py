@@ -201,9 +201,7 @@ class File:
             self.return_mutants(where, i)
         elif token.kind == "punct":
             if text in RELATIONAL:
-                # A loop that counts up to n with < does the same with !=.
-                same = ("!=", "<") if i in self.loop_headers else ()
-                swap("relational", *(r for r in RELATIONAL[text] if r not in same))
+                swap("relational", *self.other_relations(i))
             elif text in ASSIGNMENT:
                 swap("assignment", ASSIGNMENT[text])
             elif text in STEP and i not in self.loop_headers:  # there it only runs away
@@ -220,6 +218,14 @@ class File:
             elif text == "?":
                 first = self.atom_start(i)
                 self.condition_mutants(where, first, i)
+
+    def other_relations(self, i):
+        text, following = self.tokens[i].text, self.tokens[i + 1].text
+        if text in ("==", "!=") and following.isupper() and following[0].isalpha():
+            return RELATIONAL[text][:1]  # an enumerator: the order of those means nothing
+        # A loop that counts up to n with < does the same with !=.
+        same = ("!=", "<") if i in self.loop_headers else ()
+        return [r for r in RELATIONAL[text] if r not in same]
 
     def atom_start(self, i):
         """Index of the first token of the operand that ends before token @i."""

@@ -81,6 +81,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds a test may take")
     parser.add_argument("--labels", default="unit|golden", help="tests with these ctest labels")
+    parser.add_argument("--tests", default="", help="only tests whose name this pattern finds")
     parser.add_argument("--survivors", type=Path, default=here / "survivors.tsv")
     parser.add_argument("--no-sanitizers", action="store_true", help="no second look")
     parser.add_argument("--work", help="keep the copies of the tree in this folder, for reuse")
@@ -137,6 +138,8 @@ def judge_all(tree, folder, file, mutants, args):
     ) as pool:  # fmt: skip
         for mutant, outcome in pool.imap_unordered(Worker.judge, mutants):
             outcomes[mutant] = outcome
+            if outcome == "survived":
+                print(f"survived: {row(mutant)}", file=sys.stderr, flush=True)
             if len(outcomes) % 50 == 0:
                 print(f"{file}: {len(outcomes)} of {len(mutants)}", file=sys.stderr, flush=True)
     return outcomes
@@ -163,8 +166,9 @@ class Trees:
     def make(self, name, sanitize):
         if name not in self.made:
             print(f"building {name}", file=sys.stderr, flush=True)
-            tree = TestTree(self.args.tree, Path(self.folder, name), self.args.labels, sanitize)
-            tree.configure(self.args.jobs)
+            args = self.args
+            tree = TestTree(args.tree, Path(self.folder, name), args.labels, args.tests, sanitize)
+            tree.configure(args.jobs)
             self.made[name] = tree
         return self.made[name]
 

@@ -72,11 +72,12 @@ def copy_tree(source, target):
 class TestTree:
     """A copy of @source under @folder, configured and built."""
 
-    def __init__(self, source, folder, labels, sanitize=""):
+    def __init__(self, source, folder, labels, names, sanitize=""):
         self.root = Path(folder, "tree").resolve()
         self.build = Path(folder, "build").resolve()
         self.sanitize = sanitize
         self.labels = labels
+        self.names = names
         copy_tree(source, self.root)
 
     def configure(self, jobs):
@@ -109,6 +110,7 @@ class TestTree:
 
     def read_tests(self):
         labels = ["-L", f"^({self.labels})$", "-LE", "^(root|slow)$"]
+        labels += ["-R", self.names] if self.names else []
         shown = json.loads(
             run_checked(["ctest", "--test-dir", str(self.build), "--show-only=json-v1", *labels])
         )

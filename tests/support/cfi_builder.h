@@ -42,11 +42,17 @@ struct cfi_builder {
 	size_t cie;	   /* offset of the CIE FDEs point to */
 	size_t length_off; /* of the entry begun last */
 	size_t terminator_off;
+	/* of CIEs: both alignments and the return address column, as the byte that says them */
+	uint8_t code_align, data_align, ra_column;
 };
 
 static inline void cfi_builder_init(struct cfi_builder *b, enum cfi_source source)
 {
-	*b = (struct cfi_builder){ .source = (uint8_t)source, .terminator_off = SIZE_MAX };
+	*b = (struct cfi_builder){ .source = (uint8_t)source,
+				   .terminator_off = SIZE_MAX,
+				   .code_align = 1,
+				   .data_align = 0x78,
+				   .ra_column = 16 };
 }
 
 static inline void cfi_builder_fini(struct cfi_builder *b)
@@ -103,8 +109,9 @@ static inline void cfi_builder_end(struct cfi_builder *b)
 }
 
 /*
- * A CIE of version 1, data alignment -8, return address column 16, which the FDEs that follow are
- * of. @data: what follows the letters' size ('z'), or the letters' own bytes.
+ * A CIE of version 1, data alignment -8 and return address column 16 unless @b says others, which
+ * the FDEs that follow are of. @data: what follows the letters' size ('z'), or the letters' own
+ * bytes.
  */
 static inline void cfi_builder_cie(struct cfi_builder *b, const char *letters, const uint8_t *data,
 				   size_t data_size, const uint8_t *code, size_t code_size)
@@ -117,7 +124,9 @@ static inline void cfi_builder_cie(struct cfi_builder *b, const char *letters, c
 	cfi_builder_begin(b, eh ? 0 : UINT64_MAX);
 	cfi_builder_uint(b, 1, 1);
 	cfi_builder_put(b, letters, strlen(letters) + 1);
-	cfi_builder_put(b, "\x01\x78\x10", 3);
+	cfi_builder_uint(b, b->code_align, 1);
+	cfi_builder_uint(b, b->data_align, 1);
+	cfi_builder_uint(b, b->ra_column, 1);
 	if (b->sized)
 		cfi_builder_uleb(b, data_size);
 	cfi_builder_put(b, data, data_size);
@@ -179,9 +188,28 @@ static inline int cfi_builder_open(const struct cfi_builder *const *builders, si
 	return cfi_file_from_sections("test", sections, nr, &text, 1, limits, ret, err);
 }
 
-/* Text of one register of a row: "" where it is what a program that says nothing has. */
-static inline void cfi_builder_reg_text(FILE *out, unsigned i, const struct cfi_reg *reg)
+/* "!" where a field is set that the kind does not use. */
+static inline const char *cfi_builder_stray(const struct cfi_row *row, const struct cfi_reg *reg)
 {
+	bool at_reg = reg && (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG);
+	bool has_off = at_reg || (reg && (reg->kind == CFI_AT_CFA || reg->kind == CFI_VAL_CFA));
+	bool has_cfa = row->cfa != FPL_CFA_EXPR;
+	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT;
+
+	if (reg)
+		return (!at_reg && reg->reg) || (!has_off && reg->off) ? "!" : "";
+	return (!has_cfa && (row->cfa_reg || row->cfa_off)) || (!second && row->cfa_reg2) ||
+			       (row->cfa != FPL_CFA_INDEX && row->cfa != FPL_CFA_DEREF &&
+				row->cfa_off2)
+		       ? "!"
+		       : "";
+}
+
+/* Text of one register of a row: "" where it is what a program that says nothing has. */
+static inline void cfi_builder_reg_text(FILE *out, unsigned i, const struct cfi_row *row)
+{
+	const struct cfi_reg *reg = &row->reg[i];
+
 	if (i == CFI_RA ? reg->kind == CFI_AT_CFA && reg->off == -8 : reg->kind == CFI_SAME)
 		return;
 	fprintf(out, i == CFI_RA ? " ra=" : " r%u=", i);
@@ -195,6 +223,7 @@ static inline void cfi_builder_reg_text(FILE *out, unsigned i, const struct cfi_
 		fprintf(out, "v:c%+" PRId64, reg->off);
 	else
 		fputs(reg->kind == CFI_SAME ? "s" : reg->kind == CFI_UNDEF ? "u" : "expr", out);
+	fputs(cfi_builder_stray(row, reg), out);
 }
 
 /* "START-END CFA[ rN=...][ ra=...][ signal]\n", addresses in hex from the start of the text. */
@@ -222,8 +251,9 @@ static inline int cfi_builder_row_text(const struct cfi_row *row, void *ctx)
 	default:
 		fputs("expr", out);
 	}
+	fputs(cfi_builder_stray(row, NULL), out);
 	for (unsigned i = 0; i < CFI_NR_REGS; i++)
-		cfi_builder_reg_text(out, i, &row->reg[i]);
+		cfi_builder_reg_text(out, i, row);
 	fputs(row->signal ? " signal\n" : "\n", out);
 	return 0;
 }

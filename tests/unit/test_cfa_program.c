@@ -87,6 +87,10 @@ static void moves_of_the_pc_end_rows(void **state)
 		{ "MIPS_advance_loc8", BYTES("\x1d\x23\x00\x00\x00\x00\x00\x00\x00\x0e\x10"),
 		  "0-23 r7+8\n23-40 r7+16\n" },
 		{ "advance by 0 makes no row", BYTES("\x0e\x10\x40\x0e\x18"), "0-40 r7+24\n" },
+		{ "the longest advance_loc", BYTES("\x7f\x0e\x10"), "0-3f r7+8\n3f-40 r7+16\n" },
+		{ "advance to the end", BYTES("\x0e\x10\x02\x40"), "0-40 r7+16\n" },
+		{ "advance_loc4 with a bit in each byte", BYTES("\x04\x00\x00\x00\x01\x0e\x10"),
+		  "0-40 r7+8\n" },
 		{ "advance past the end", BYTES("\x0e\x10\x02\xff\x0e\x18"), "0-40 r7+16\n" },
 		{ "what follows the end does not matter", BYTES("\x02\x40\x3f\x3f"),
 		  "0-40 r7+8\n" },
@@ -98,22 +102,36 @@ static void moves_of_the_pc_end_rows(void **state)
 
 static void set_loc_is_encoded_as_the_cie_says(void **state)
 {
-	struct cfi_builder b;
-	const struct program program = { "set_loc", NULL, 0, "0-8 r7+8\n8-40 r7+16\n" };
+	/* Where it leads to, from the start of the FDE, behind an advance to 4. */
+	static const struct {
+		uint64_t to;
+		struct program program;
+	} cases[] = {
+		{ 8, { "set_loc", NULL, 0, "0-4 r7+8\n4-8 r7+16\n8-40 r7+24\n" } },
+		{ 4, { "set_loc to where it is", NULL, 0, "0-4 r7+8\n4-40 r7+24\n" } },
+		{ 3, { "set_loc back", NULL, 0, "0-4 r7+8\n" } },
+		{ FDE_SIZE, { "set_loc to the end", NULL, 0, "0-4 r7+8\n4-40 r7+16\n" } },
+	};
 
 	(void)state;
-	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
-	cfi_builder_usual_cie(&b);
-	cfi_builder_fde_begin(&b);
-	cfi_builder_uint(&b, CFI_BUILDER_TEXT - (CFI_BUILDER_VADDR + b.size), 4);
-	cfi_builder_uint(&b, FDE_SIZE, 4);
-	cfi_builder_uleb(&b, 0);
-	cfi_builder_uint(&b, CFA_SET_LOC, 1);
-	cfi_builder_uint(&b, CFI_BUILDER_TEXT + 8 - (CFI_BUILDER_VADDR + b.size), 4);
-	cfi_builder_put(&b, BYTES("\x0e\x10"));
-	cfi_builder_end(&b);
-	check(&b, &program);
-	cfi_builder_fini(&b);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde_begin(&b);
+		cfi_builder_uint(&b, CFI_BUILDER_TEXT - (CFI_BUILDER_VADDR + b.size), 4);
+		cfi_builder_uint(&b, FDE_SIZE, 4);
+		cfi_builder_uleb(&b, 0);
+		cfi_builder_put(&b, BYTES("\x44\x0e\x10"));
+		cfi_builder_uint(&b, CFA_SET_LOC, 1);
+		cfi_builder_uint(&b, CFI_BUILDER_TEXT + cases[i].to - (CFI_BUILDER_VADDR + b.size),
+				 4);
+		cfi_builder_put(&b, BYTES("\x0e\x18"));
+		cfi_builder_end(&b);
+		check(&b, &cases[i].program);
+		cfi_builder_fini(&b);
+	}
 }
 
 static void the_cfa_is_a_register_plus_an_offset(void **state)
@@ -122,6 +140,11 @@ static void the_cfa_is_a_register_plus_an_offset(void **state)
 		{ "def_cfa", BYTES("\x0c\x06\x10"), "0-40 r6+16\n" },
 		{ "def_cfa, two-byte offset", BYTES("\x0c\x0a\x80\x02"), "0-40 r10+256\n" },
 		{ "def_cfa, vector register", BYTES("\x0c\x11\x10"), "0-40 expr\n" },
+		{ "def_cfa, the last general register", BYTES("\x0c\x0f\x10"), "0-40 r15+16\n" },
+		{ "def_cfa, the return address", BYTES("\x0c\x10\x10"), "0-40 expr\n" },
+		{ "def_cfa_register, the last general register", BYTES("\x0d\x0f"),
+		  "0-40 r15+8\n" },
+		{ "def_cfa_register, the return address", BYTES("\x0d\x10"), "0-40 expr\n" },
 		{ "def_cfa, from vector to general", BYTES("\x0c\x11\x10\x0d\x06"),
 		  "0-40 r6+16\n" },
 		{ "def_cfa_sf", BYTES("\x12\x06\x7e"), "0-40 r6+16\n" },
@@ -136,6 +159,15 @@ static void the_cfa_is_a_register_plus_an_offset(void **state)
 		{ "def_cfa after an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0c\x07\x08"),
 		  "0-1 *(r6-8)+0\n1-40 r7+8\n" },
 		{ "GNU_args_size", BYTES("\x2e\x10\x41\x0e\x10"), "0-1 r7+8\n1-40 r7+16\n" },
+		{ "def_cfa after an expression with a second offset",
+		  BYTES("\x0f\x05\x76\x78\x06\x23\x10\x41\x0c\x07\x08"),
+		  "0-1 *(r6-8)+16\n1-40 r7+8\n" },
+		{ "def_cfa after a PLT's expression",
+		  BYTES("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"
+			"\x41\x0c\x07\x08"),
+		  "0-1 plt:11\n1-40 r7+8\n" },
+		{ "def_cfa_register after a register beyond the general ones",
+		  BYTES("\x0c\x11\x10\x41\x0d\x06"), "0-1 expr\n1-40 r6+16\n" },
 	};
 
 	(void)state;
@@ -157,6 +189,8 @@ static void registers_follow_their_rules(void **state)
 		{ "offset of the return address, as the ABI has it", BYTES("\x90\x01\x41\x0e\x10"),
 		  "0-1 r7+8\n1-40 r7+16\n" },
 		{ "offset of a caller-saved register", BYTES("\x82\x02"), "0-40 r7+8 r2=c-16\n" },
+		{ "offset of the first and the last register", BYTES("\x80\x02\x8f\x03"),
+		  "0-40 r7+8 r0=c-16 r15=c-24\n" },
 		{ "offset of a vector register is of no interest", BYTES("\x91\x02\x41\x0e\x10"),
 		  "0-1 r7+8\n1-40 r7+16\n" },
 		{ "offset_extended", BYTES("\x05\x06\x02"), "0-40 r7+8 r6=c-16\n" },
@@ -171,12 +205,25 @@ static void registers_follow_their_rules(void **state)
 		{ "same_value", BYTES("\x86\x02\x41\x08\x06"), "0-1 r7+8 r6=c-16\n1-40 r7+8\n" },
 		{ "same_value of a caller-saved register keeps it", BYTES("\x08\x02"),
 		  "0-40 r7+8 r2=v:r2+0\n" },
+		{ "same_value of the first register", BYTES("\x08\x00"), "0-40 r7+8 r0=v:r0+0\n" },
+		{ "same_value of rsp is the CFA", BYTES("\x14\x07\x01\x41\x08\x07"),
+		  "0-1 r7+8 r7=v:c-8\n1-40 r7+8\n" },
+		{ "same_value of r15", BYTES("\x8f\x02\x41\x08\x0f"),
+		  "0-1 r7+8 r15=c-16\n1-40 r7+8\n" },
+		{ "same_value of a vector register is of no interest", BYTES("\x08\x11"),
+		  "0-40 r7+8\n" },
+		{ "same_value of a register 16 times rbx", BYTES("\x08\x23"), "0-40 r7+8\n" },
 		{ "same_value of the return address is the ABI's", BYTES("\x90\x02\x08\x10"),
 		  "0-40 r7+8\n" },
 		{ "register", BYTES("\x09\x06\x0a"), "0-40 r7+8 r6=v:r10+0\n" },
 		{ "register: glibc's vfork keeps the return address in rdi",
 		  BYTES("\x09\x10\x05\x0c\x07\x00"), "0-40 r7+0 ra=v:r5+0\n" },
 		{ "register, a vector one", BYTES("\x09\x06\x11"), "0-40 r7+8 r6=expr\n" },
+		{ "register, the last general one", BYTES("\x09\x06\x0f"),
+		  "0-40 r7+8 r6=v:r15+0\n" },
+		{ "register, the one behind it", BYTES("\x09\x06\x10"), "0-40 r7+8 r6=expr\n" },
+		{ "an offset as large as a number of a register is none",
+		  BYTES("\x10\x06\x03\x76\x90\x01"), "0-40 r7+8 r6=*(r6+144)\n" },
 		{ "expression: gcc's realigned stack", BYTES("\x10\x06\x02\x76\x00"),
 		  "0-40 r7+8 r6=*(r6+0)\n" },
 		{ "val_expression", BYTES("\x16\x06\x02\x77\x08"), "0-40 r7+8 r6=v:r7+8\n" },
@@ -226,6 +273,10 @@ static void states_are_remembered_and_restored(void **state)
 		  "0-1 r7+8 r6=c-16\n1-40 r7+8\n" },
 		{ "restore of the return address", BYTES("\x90\x03\x41\xd0"),
 		  "0-1 r7+8 ra=c-24\n1-40 r7+8\n" },
+		{ "restore of the first register", BYTES("\x80\x03\x41\xc0"),
+		  "0-1 r7+8 r0=c-24\n1-40 r7+8\n" },
+		{ "restore of a vector register is of no interest", BYTES("\x06\x11\x41\x0e\x10"),
+		  "0-1 r7+8\n1-40 r7+16\n" },
 	};
 
 	(void)state;
@@ -242,27 +293,56 @@ static void a_bad_instruction_costs_the_rest_of_its_fde(void **state)
 		{ "operand cut", BYTES("\x41\x0e"), "0-1 r7+8\n" },
 		{ "advance cut", BYTES("\x41\x0e\x10\x03\x01"), "0-1 r7+8\n" },
 		{ "expression longer than the FDE", BYTES("\x41\x0f\x7f\x76"), "0-1 r7+8\n" },
+		{ "expression of a register longer than the FDE", BYTES("\x41\x10\x06\x7f\x76"),
+		  "0-1 r7+8\n" },
+		{ "val_expression longer than the FDE", BYTES("\x41\x16\x06\x7f\x76"),
+		  "0-1 r7+8\n" },
+		{ "set_loc cut", BYTES("\x41\x01\x00"), "0-1 r7+8\n" },
 		{ "register of an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0d\x06"),
 		  "0-1 *(r6-8)+0\n" },
 		{ "offset of an expression", BYTES("\x0f\x03\x76\x78\x06\x41\x0e\x06"),
 		  "0-1 *(r6-8)+0\n" },
 		{ "factored offset over 64 bits",
 		  BYTES("\x41\x05\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), "0-1 r7+8\n" },
+		{ "signed factored offset over 64 bits",
+		  BYTES("\x41\x11\x06\x80\x80\x80\x80\x80\x80\x80\x80\x40"), "0-1 r7+8\n" },
+		{ "offset whose negative is over 64 bits",
+		  BYTES("\x41\x2f\x06\x80\x80\x80\x80\x80\x80\x80\x80\x10"), "0-1 r7+8\n" },
+		{ "advance over 64 bits", BYTES("\x41\x1d\xff\xff\xff\xff\xff\xff\xff\xff"),
+		  "0-1 r7+8\n" },
 	};
 
 	(void)state;
 	check_all(programs, ARRAY_SIZE(programs));
 }
 
-static void remembering_without_end_is_refused(void **state)
+static void states_are_remembered_up_to_a_depth(void **state)
 {
-	uint8_t code[CFA_REMEMBER_MAX + 2];
-	const struct program program = { "65 states", code, sizeof(code), "0-1 r7+8\n" };
+	uint8_t code[CFA_REMEMBER_MAX + 4];
+	const struct program most = { "64 states", code, sizeof(code),
+				      "0-1 r7+8\n1-2 r7+16\n2-40 r7+8\n" };
+	const struct program more = { "65 states", code, sizeof(code), "0-1 r7+8\n" };
 
 	(void)state;
 	memset(code, CFA_REMEMBER_STATE, sizeof(code));
 	code[0] = CFA_ADVANCE_LOC | 1;
-	check_all(&program, 1);
+	check_all(&more, 1);
+	code[CFA_REMEMBER_MAX] = CFA_DEF_CFA_OFFSET;
+	code[CFA_REMEMBER_MAX + 1] = 16;
+	code[CFA_REMEMBER_MAX + 2] = CFA_ADVANCE_LOC | 1;
+	code[CFA_REMEMBER_MAX + 3] = CFA_RESTORE_STATE;
+	check_all(&most, 1);
+
+	uint8_t full[CFA_REMEMBER_MAX + 4];
+	const struct program all = { "the 64th state", full, sizeof(full),
+				     "0-1 r7+16\n1-40 r7+8\n" };
+
+	memset(full, CFA_REMEMBER_STATE, sizeof(full));
+	full[CFA_REMEMBER_MAX] = CFA_DEF_CFA_OFFSET;
+	full[CFA_REMEMBER_MAX + 1] = 16;
+	full[CFA_REMEMBER_MAX + 2] = CFA_ADVANCE_LOC | 1;
+	full[CFA_REMEMBER_MAX + 3] = CFA_RESTORE_STATE;
+	check_all(&all, 1);
 }
 
 static void the_cie_says_where_programs_start(void **state)
@@ -304,12 +384,119 @@ static void the_cie_says_where_programs_start(void **state)
 	}
 }
 
+static void the_cie_says_what_factors_and_columns_mean(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t code_align, data_align, ra_column;
+		const uint8_t *start;
+		size_t start_size;
+		const uint8_t *code;
+		size_t code_size;
+		const char *want;
+	} cases[] = {
+		{ "code in units of 4", 4, 0x78, 16, CFI_BUILDER_START, BYTES("\x42\x0e\x10"),
+		  "0-8 r7+8\n8-40 r7+16\n" },
+		{ "code in units of 2, and an advance that overflows", 2, 0x78, 16,
+		  CFI_BUILDER_START,
+		  BYTES("\x41\x0e\x10\x1d\x01\x00\x00\x00\x00\x00\x00\x80\x0e\x18"), "0-2 r7+8\n" },
+		{ "data in units of 4", 1, 0x7c, 16, BYTES("\x0c\x07\x08\x90\x02"),
+		  BYTES("\x86\x04"), "0-40 r7+8 r6=c-16\n" },
+		{ "data in units of 1, upwards; the largest factor", 1, 1, 16,
+		  BYTES("\x0c\x07\x08\x90\x01"),
+		  BYTES("\x05\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+		  "0-40 r7+8 r6=c+9223372036854775807 ra=c+1\n" },
+		{ "and a larger one", 1, 1, 16, BYTES("\x0c\x07\x08\x90\x01"),
+		  BYTES("\x41\x05\x06\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+		  "0-1 r7+8 ra=c+1\n" },
+		{ "nobody says where the return address is", 1, 0x78, 16, BYTES("\x0c\x07\x08"),
+		  BYTES(""), "0-40 r7+8\n" },
+		{ "the return address is in a register and stays there", 1, 0x78, 5,
+		  BYTES("\x0c\x07\x08"), BYTES("\x41\x85\x02"),
+		  "0-1 r7+8 ra=v:r5+0\n1-40 r7+8 ra=c-16\n" },
+		{ "in the first register", 1, 0x78, 0, BYTES("\x0c\x07\x08"), BYTES(""),
+		  "0-40 r7+8 ra=v:r0+0\n" },
+		{ "in the last general one", 1, 0x78, 15, BYTES("\x0c\x07\x08"), BYTES(""),
+		  "0-40 r7+8 ra=v:r15+0\n" },
+		{ "in a column beyond the registers; the usual one is of no interest", 1, 0x78, 30,
+		  BYTES("\x0c\x07\x08\x90\x02"), BYTES("\x41\x9e\x03\x08\x10\x42\x08\x1e"),
+		  "0-1 r7+8 ra=expr\n1-3 r7+8 ra=c-24\n3-40 r7+8 ra=expr\n" },
+		{ "no CFA: a register has an offset of 0", 1, 0x78, 16, BYTES(""),
+		  BYTES("\x41\x0d\x06"), "0-1 expr\n1-40 r6+0\n" },
+		{ "no CFA at all", 1, 0x78, 16, BYTES(""), BYTES(""), "0-40 expr\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct program program = { cases[i].what, cases[i].code, cases[i].code_size,
+						 cases[i].want };
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		b.code_align = cases[i].code_align;
+		b.data_align = cases[i].data_align;
+		b.ra_column = cases[i].ra_column;
+		cfi_builder_cie(&b, "zR", BYTES("\x1b"), cases[i].start, cases[i].start_size);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, program.code, program.size);
+		check(&b, &program);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void a_program_restores_only_what_it_remembered(void **state)
+{
+	const struct program bad = { "after an FDE that remembers", NULL, 0, "0-40 r7+8\n" };
+	const struct program cie_bad = { "a CIE after an FDE that remembers", NULL, 0,
+					 "0-40 r7+8\n" };
+	const struct program of_cie = { "what a CIE remembers", BYTES("\x0b"), "" };
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x13\x7f\x0a"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT + FDE_SIZE, FDE_SIZE, BYTES("\x0b"));
+	check(&b, &bad);
+	cfi_builder_fini(&b);
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x13\x7f\x0a"));
+	cfi_builder_cie(&b, "zR", BYTES("\x1b"), BYTES("\x0c\x07\x08\x0b"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT + FDE_SIZE, FDE_SIZE, BYTES(""));
+	check(&b, &cie_bad);
+	cfi_builder_fini(&b);
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_cie(&b, "zR", BYTES("\x1b"), BYTES("\x0c\x07\x08\x90\x01\x0a"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, of_cie.code, of_cie.size);
+	check(&b, &of_cie);
+	cfi_builder_fini(&b);
+}
+
+static void a_bad_instruction_behind_another_fde_costs_what_follows_it(void **state)
+{
+	const struct program program = { "bad at 2, another FDE at 4 to 8", NULL, 0,
+					 "0-2 r7+8\n4-8 r7+16\n" };
+	struct cfi_builder b;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x42\x3f"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT + 4, 4, BYTES("\x0e\x10"));
+	check(&b, &program);
+	cfi_builder_fini(&b);
+}
+
 static void a_cie_with_a_bad_program_gives_no_rows(void **state)
 {
 	static const struct program programs[] = {
 		{ "unknown opcode", BYTES("\x3f"), "" },
 		{ "advance", BYTES("\x0c\x07\x08\x41"), "" },
 		{ "restore", BYTES("\x0c\x07\x08\xc6"), "" },
+		{ "set_loc", BYTES("\x0c\x07\x08\x01\x00\x00\x00\x00"), "" },
+		{ "advance by 0", BYTES("\x0c\x07\x08\x40"), "" },
 	};
 
 	(void)state;
@@ -334,8 +521,11 @@ int main(void)
 		cmocka_unit_test(saves_from_the_cfa_register_fit_the_slot),
 		cmocka_unit_test(states_are_remembered_and_restored),
 		cmocka_unit_test(a_bad_instruction_costs_the_rest_of_its_fde),
-		cmocka_unit_test(remembering_without_end_is_refused),
+		cmocka_unit_test(states_are_remembered_up_to_a_depth),
 		cmocka_unit_test(the_cie_says_where_programs_start),
+		cmocka_unit_test(the_cie_says_what_factors_and_columns_mean),
+		cmocka_unit_test(a_program_restores_only_what_it_remembered),
+		cmocka_unit_test(a_bad_instruction_behind_another_fde_costs_what_follows_it),
 		cmocka_unit_test(a_cie_with_a_bad_program_gives_no_rows),
 	};
 

@@ -295,7 +295,7 @@ static void what_does_not_fit_is_given_up_by_name(void **state)
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, TEXT, 0x10, BYTES("\x0e\x80\x80\x80\x80\x10")); /* CFA rsp + 2^32 */
 	cfi_builder_fde(&b, TEXT + 0x10, 0x10,
-			BYTES("\x0f\x06\x76\x00\x06\x23\x80\x80\x02\x00")); /* *(rbp) + 2^15 */
+			BYTES("\x0f\x07\x76\x00\x06\x23\x80\x80\x02")); /* *(rbp) + 2^15 */
 	cfi_builder_fde(&b, TEXT + 0x20, 0x10, BYTES("\x83\x80\x80\x80\x80\x08")); /* c - 2^34 */
 
 	struct table *table = compiled(&b, CFI_BUILDER_TEXT_END);
