@@ -53,8 +53,7 @@ void table_destroy(struct table *table)
 static bool is_expr(const struct compact_rule *packed)
 {
 	return packed->rule.cfa == FPL_CFA_EXPR ||
-	       (packed->nr_slots > 1 && packed->ext[0].dst == CFI_RA &&
-		packed->ext[0].kind == FPL_EXT_EXPR);
+	       (packed->ext[0].dst == CFI_RA && packed->ext[0].kind == FPL_EXT_EXPR);
 }
 
 static int add_row(const struct cfi_row *row, void *ctx)

@@ -255,10 +255,13 @@ static struct compact_rule numbered(unsigned i, unsigned nr_slots)
 
 	if (nr_slots == 1) {
 		rule.rule.cfa_off = (int32_t)i;
+		rule.rule.from_reg = 7; /* where extended rules have their count */
 	} else {
+		unsigned count = 2 * nr_slots - 2 - (i & 1);
+
 		rule.rule.flags = FPL_RULE_EXT;
-		rule.ext[0].count = (uint8_t)(2 * nr_slots - 2);
-		rule.ext[2 * nr_slots - 3].off = (int32_t)i;
+		rule.ext[0].count = (uint8_t)count;
+		rule.ext[count - 1].off = (int32_t)i;
 	}
 	return rule;
 }

@@ -129,6 +129,55 @@ static void a_plt_without_fde_gets_rows_and_one_with_keeps_its_own(void **state)
 	cfi_builder_fini(&b);
 }
 
+static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
+{
+	const uint64_t plt = CFI_BUILDER_TEXT + 0x100, fini = CFI_BUILDER_TEXT + 0x140;
+	struct elf_builder elf;
+	struct cfi_builder b;
+	struct elf_file *file;
+	struct table *table;
+	struct fpl_err err;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, plt - 0x20, 0x18, BYTES("\x0e\x48")); /* 8 bytes before .plt */
+	cfi_builder_fde(&b, plt + 0x20, 8, BYTES("\x0e\x50"));	  /* right behind it */
+	cfi_builder_fde(&b, fini + 0x10, 8, BYTES("\x0e\x58"));	  /* 7 bytes behind .fini */
+	elf_builder_init(&elf, ET_DYN);
+	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, CFI_BUILDER_TEXT, 0x1000, 0x1000);
+	elf_builder_section(&elf, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, plt,
+			    BYTES(HEADER LAZY));
+	elf_builder_section(&elf, ".fini", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, fini,
+			    BYTES("\x48\x83\xec\x08\x48\x83\xc4\x08\xc3"));
+	elf_builder_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, CFI_BUILDER_VADDR, b.bytes,
+			    b.size);
+	elf_builder_finish(&elf);
+	((Elf64_Ehdr *)(void *)elf.bytes)->e_entry = CFI_BUILDER_TEXT + 1;
+	if (elf_file_from_memory(elf.bytes, elf.size, "fini", &file, &err) ||
+	    table_compile(file, NULL, &table_limits_default, &table, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(table->entry_vaddr, CFI_BUILDER_TEXT + 1);
+	assert_int_equal(table->stats.synth_bytes, 0x20 + 9);
+	assert_int_equal(table->stats.covered_bytes, 0x18 + 8 + 8 + 0x20 + 9);
+	assert_int_equal(table_find(table, plt - 9)->cfa_off, 0x48);
+	assert_int_equal(table_find(table, plt - 8)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, plt - 1)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, plt)->cfa_off, 16);
+	assert_int_equal(table_find(table, plt + 0x20)->cfa_off, 0x50);
+	assert_int_equal(table_find(table, plt + 0x28)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, fini + 8)->cfa_off, 8);
+	assert_int_equal(table_find(table, fini + 9)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, fini + 0xf)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, fini + 0x10)->cfa_off, 0x58);
+	/* NONE before each part; two, three, one, three and one row. */
+	assert_int_equal(table->stats.rows, 1 + 1 + 1 + 3 + 1 + 1 + 3 + 1 + 1 + 1);
+	table_destroy(table);
+	elf_file_close(file);
+	elf_builder_fini(&elf);
+	cfi_builder_fini(&b);
+}
+
 static void init_and_fini_are_known_whole(void **state)
 {
 	static const struct {
@@ -175,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_known_by_their_instructions),
 		cmocka_unit_test(entries_off_their_boundary_have_no_rows),
+		cmocka_unit_test(no_rule_goes_on_into_or_out_of_made_up_rows),
 		cmocka_unit_test(init_and_fini_are_known_whole),
 		cmocka_unit_test(a_plt_without_fde_gets_rows_and_one_with_keeps_its_own),
 	};

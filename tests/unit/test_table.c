@@ -326,6 +326,101 @@ static void add_nested(struct cfi_builder *b, unsigned nr, unsigned code_size)
 	free(code);
 }
 
+static void the_statistics_say_what_was_read_and_made(void **state)
+{
+	struct cfi_builder eh, debug;
+	const struct cfi_builder *const builders[] = { &eh, &debug };
+	struct cfi_file *file;
+	struct table *table;
+	struct fpl_err err;
+
+	(void)state;
+	cfi_builder_init(&eh, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&eh);
+	cfi_builder_fde(&eh, TEXT, 0x20, BYTES("\x0e\x10\x48\x0e\x18")); /* two rows */
+	cfi_builder_fde(&eh, TEXT, 0x20, BYTES("\x0e\x10"));		 /* shadowed */
+	cfi_builder_fde(&eh, TEXT + 0x20, 0x10, BYTES("\x13\x7e\x48\x0e\x18"));
+	cfi_builder_fde(&eh, TEXT + 0x30, 0x10, BYTES("\x13\x7e\x48\x3f")); /* bad after 8 */
+	cfi_builder_fde(&eh, TEXT + 0x40, 0x10, BYTES("\x10\x10\x01\x22")); /* RA: expression */
+	cfi_builder_fde(&eh, TEXT + 0x50, 0x10, BYTES("\x0f\x01\x22"));	    /* CFA: expression */
+	cfi_builder_fde(&eh, TEXT + 0x60, 0x10, BYTES("\x90\x02"));	    /* RA: c-16 */
+	cfi_builder_fde(&eh, TEXT + 0x70, 0x10, BYTES("\x10\x03\x01\x22")); /* rbx: expression */
+	cfi_builder_fde(&eh, 8, 0x10, BYTES(""));			    /* not code: bad */
+	cfi_builder_init(&debug, CFI_SOURCE_DEBUG_FRAME);
+	cfi_builder_usual_cie(&debug);
+	cfi_builder_fde(&debug, TEXT + 0x80, 0x10, BYTES("\x0e\x28"));
+	if (cfi_builder_open(builders, 2, &table_limits_default, &file, &err) ||
+	    table_compile_file(file, &table, &err))
+		fail_msg("%s", err.msg);
+
+	const struct table_stats *stats = &table->stats;
+
+	assert_int_equal(stats->text_bytes, CFI_BUILDER_TEXT_END - TEXT);
+	assert_int_equal(stats->cfi_bytes, eh.size + debug.size);
+	assert_int_equal(stats->fdes, 9);
+	assert_int_equal(stats->fdes_bad, 2);
+	assert_int_equal(stats->fdes_shadowed, 1);
+	assert_int_equal(stats->rows_raw, 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rows, 1 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rules, 2 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rules_ext, 3);
+	assert_int_equal(stats->rows_expr, 2);
+	assert_int_equal(stats->synth_bytes, 0);
+	assert_int_equal(stats->covered_bytes, 0x90 - 8);
+	assert_int_equal(stats->image_bytes, table->image_bytes);
+	assert_true(stats->image_bytes > 0);
+	table_destroy(table);
+	cfi_file_close(file);
+	cfi_builder_fini(&eh);
+	cfi_builder_fini(&debug);
+}
+
+static void rows_are_counted_against_the_limit_once(void **state)
+{
+	/* Plain programs are looked at every 1,024 pieces: at 2,048 there have been 2,049 rows. */
+	static const struct {
+		const char *what;
+		unsigned nr_fdes, nr_rows;
+		uint8_t first; /* instruction of each FDE, with 0x10 for an operand */
+		uint64_t limit;
+		int want;
+	} cases[] = {
+		{ "plain programs", 2100, 1, CFA_DEF_CFA_OFFSET, 2049, 0 },
+		{ "plain programs, one row more", 2100, 1, CFA_DEF_CFA_OFFSET, 2048, -EFBIG },
+		{ "a program for the general interpreter", 1, 5000, CFA_DEF_CFA_OFFSET_SF, 5000,
+		  0 },
+		{ "one row more", 1, 5000, CFA_DEF_CFA_OFFSET_SF, 4999, -EFBIG },
+		{ "one row more, before a check for time", 1, 500, CFA_DEF_CFA_OFFSET_SF, 499,
+		  -EFBIG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct table_limits limits = { UINT64_MAX, 256 << 20, cases[i].limit };
+		uint8_t *code = calloc(cases[i].nr_rows, 3);
+		struct cfi_builder b;
+		struct table *table = NULL;
+		struct fpl_err err = { 0 };
+
+		assert_non_null(code);
+		for (unsigned row = 0; row < cases[i].nr_rows; row++) {
+			code[3 * row] = row ? CFA_DEF_CFA_OFFSET : cases[i].first;
+			code[3 * row + 1] = 0x10 + (row & 1);
+			code[3 * row + 2] = row + 1 < cases[i].nr_rows ? CFA_ADVANCE_LOC | 1 : 0;
+		}
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		for (unsigned fde = 0; fde < cases[i].nr_fdes; fde++)
+			cfi_builder_fde(&b, TEXT + (uint64_t)fde * cases[i].nr_rows,
+					cases[i].nr_rows, code, 3ul * cases[i].nr_rows);
+		if (compile(&b, CFI_BUILDER_TEXT_END, &limits, &table, &err) != cases[i].want)
+			fail_msg("%s: %s", cases[i].what, err.msg);
+		table_destroy(table);
+		cfi_builder_fini(&b);
+		free(code);
+	}
+}
+
 static void a_file_over_a_limit_is_refused_by_name(void **state)
 {
 	static const struct {
@@ -403,6 +498,8 @@ int main(void)
 		cmocka_unit_test(images_of_several_chunks_keep_their_parts_whole),
 		cmocka_unit_test(extended_rules_follow_their_slot),
 		cmocka_unit_test(what_does_not_fit_is_given_up_by_name),
+		cmocka_unit_test(the_statistics_say_what_was_read_and_made),
+		cmocka_unit_test(rows_are_counted_against_the_limit_once),
 		cmocka_unit_test(a_file_over_a_limit_is_refused_by_name),
 		cmocka_unit_test(more_rules_than_slots_are_refused_by_name),
 		cmocka_unit_test(text_beyond_a_table_is_refused_by_name),
