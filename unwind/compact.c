@@ -229,9 +229,9 @@ int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_
 	for (; set->hash[at]; at = (at + 1) & (set->nr_hash - 1)) {
 		const struct fpl_rule *known = &set->slots[set->hash[at]];
 
-		/* The flag and the count are part of what is compared: both are equally long. */
-		if (memcmp(known, rule, sizeof(*rule)) == 0 && rule_nr_slots(known) == nr_slots &&
-		    memcmp(known, rule, size) == 0)
+		/* As long, so that nothing behind it is read; the flag and the count are compared
+		 * too. */
+		if (rule_nr_slots(known) == nr_slots && memcmp(known, rule, size) == 0)
 			return set->hash[at];
 	}
 	code = slots_grow(set, nr_slots, err);

@@ -248,20 +248,28 @@ static void a_row_may_say_something_of_every_register(void **state)
 	assert_int_equal(got.ext[FPL_EXT_MAX].kind, 0);
 }
 
+/* Another number for each @i, without a pattern that keeps hashes of it apart. */
+static int32_t scrambled(uint32_t i)
+{
+	i = (i ^ i >> 16) * 0x7feb352du;
+	i = (i ^ i >> 15) * 0x846ca68bu;
+	return (int32_t)(i ^ i >> 16);
+}
+
 /* The @i-th of many rules of @nr_slots; those of more than one slot differ in the last alone. */
 static struct compact_rule numbered(unsigned i, unsigned nr_slots)
 {
 	struct compact_rule rule = { .rule = { .cfa = FPL_CFA_REG }, .nr_slots = nr_slots };
 
 	if (nr_slots == 1) {
-		rule.rule.cfa_off = (int32_t)i;
+		rule.rule.cfa_off = scrambled(i);
 		rule.rule.from_reg = 7; /* where extended rules have their count */
 	} else {
 		unsigned count = 2 * nr_slots - 2 - (i & 1);
 
 		rule.rule.flags = FPL_RULE_EXT;
 		rule.ext[0].count = (uint8_t)count;
-		rule.ext[count - 1].off = (int32_t)i;
+		rule.ext[count - 1].off = scrambled(i);
 	}
 	return rule;
 }
