@@ -119,6 +119,18 @@ static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
 	return hash_words(hash, rest, nr_rest(part));
 }
 
+/* Has the budget room for @bytes more? */
+static bool fits(const struct stack_store *store, size_t bytes)
+{
+	return store->bytes + bytes <= store->max_bytes;
+}
+
+/* What the frames of an entry cost. 16: of malloc. */
+static size_t frames_charge(const struct identity_part *part)
+{
+	return (part->nr_user + nr_rest(part)) * 8 + 16;
+}
+
 /* Doubles @index when half full; @hash_at gives the hash of what number n stands for. */
 static int index_grow(struct stack_store *store, struct index *index,
 		      uint64_t (*hash_at)(const struct stack_store *, uint32_t))
@@ -127,6 +139,8 @@ static int index_grow(struct stack_store *store, struct index *index,
 
 	if (2 * (index->nr + 1) <= index->size)
 		return 0;
+	if (!fits(store, index->size * sizeof(*index->place)))
+		return -ENOSPC;
 	if (index_init(&bigger, 2 * index->size))
 		return -ENOMEM;
 	for (size_t i = 0; i < index->size; i++) {
@@ -183,7 +197,7 @@ static int grow(struct stack_store *store, void **array, size_t nr, size_t *capa
 
 	if (nr < *capacity)
 		return 0;
-	if (nr >= UINT32_MAX - 1 || store->bytes + (wanted - *capacity) * size > store->max_bytes)
+	if (nr >= UINT32_MAX - 1 || !fits(store, (wanted - *capacity) * size))
 		return -ENOSPC;
 
 	void *bigger = realloc(*array, wanted * size);
@@ -199,21 +213,18 @@ static int grow(struct stack_store *store, void **array, size_t nr, size_t *capa
 static int add_entry(struct stack_store *store, uint64_t hash, const struct identity_part *part,
 		     const uint64_t *user, const uint64_t *rest, uint32_t *ret)
 {
-	size_t frames_bytes = (part->nr_user + nr_rest(part)) * 8;
-	size_t charge = frames_bytes + 16; /* of malloc */
-
-	if (store->bytes + charge > store->max_bytes)
-		return -ENOSPC;
-
+	size_t charge = frames_charge(part);
 	int code = grow(store, (void **)&store->entries, store->nr, &store->capacity,
 			sizeof(*store->entries));
 
 	if (!code)
 		code = index_grow(store, &store->by_content, entry_hash);
+	if (!code && !fits(store, charge))
+		code = -ENOSPC;
 	if (code)
 		return code;
 
-	uint64_t *frames = malloc(frames_bytes ? frames_bytes : 1);
+	uint64_t *frames = malloc(charge);
 
 	if (!frames)
 		return -ENOMEM;
@@ -352,8 +363,10 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 		entry->frames = NULL;
 		nr++;
 	}
-	for (size_t i = 0; i < store->nr; i++)
+	for (size_t i = 0; i < store->nr; i++) {
+		store->bytes -= frames_charge(&store->entries[i].part);
 		free(store->entries[i].frames);
+	}
 	store->nr = 0;
 	store->nr_ids = 0;
 	store->by_content.nr = 0;

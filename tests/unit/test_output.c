@@ -447,6 +447,66 @@ static void without_user_stacks_no_stop_is_counted(void **state)
 		assert_int_equal(tally.stops[i], 0);
 }
 
+static void the_tally_adds_up_stacks_by_stop_and_origin(void **state)
+{
+	const uint64_t frames[] = { FRAME(1, 0x1105), FRAME(1, 0x1106),
+				    FRAME(1, 0x1107) | (uint64_t)FPL_ORIGIN_FP
+							       << FPL_FRAME_ORIGIN_SHIFT };
+	struct profile_stack many[] = {
+		{ .count = 5, .stop = FPL_STOP_OUTERMOST, .nr_user = 3, .frames = (void *)frames },
+		{ .count = 100,
+		  .flags = FPL_SAMPLE_KTHREAD,
+		  .nr_user = 1,
+		  .frames = (void *)frames },
+		{ .count = 7, .stop = FPL_STOP_EXITING },
+		{ .count = 11, .stop = FPL_STOP_EXECING },
+		{ .count = 13, .stop = FPL_STOP_COUNT - 1, .nr_user = 1, .frames = (void *)frames },
+		{ .count = 17, .stop = FPL_STOP_COUNT }, /* of a broken record: counted, not kept */
+	};
+	struct profile some = profile;
+	struct tally tally;
+	uint64_t stops = 0;
+
+	(void)state;
+	some.stacks = many;
+	some.nr_stacks = ARRAY_SIZE(many);
+	some.books.lost[1] = 1;
+	some.books.lost[FPL_LOST_RING_FULL] = 2;
+	some.books.lost[FPL_LOST_COUNT - 1] = 4;
+	some.books.fired = 100;
+	some.books.idle = 20;
+	some.books.filtered = 30;
+	tally_count(&some, &tally);
+	assert_int_equal(tally.user_samples, 5 + 7 + 11 + 13 + 17);
+	assert_int_equal(tally_judged(&tally), 5 + 13 + 17);
+	assert_int_equal(tally.complete, 5);
+	assert_int_equal(tally.frames, 3 * 5 + 13);
+	assert_int_equal(tally.frames_by_origin[FPL_ORIGIN_CFI], 2 * 5 + 13);
+	assert_int_equal(tally.frames_by_origin[FPL_ORIGIN_FP], 5);
+	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
+		stops += tally.stops[i];
+	assert_int_equal(stops, 5 + 7 + 11 + 13);
+	assert_int_equal(tally.stops[FPL_STOP_COUNT - 1], 13);
+	assert_int_equal(tally.lost, 7);
+	assert_true(tally_books_close(&some, &tally, 43));
+	assert_false(tally_books_close(&some, &tally, 42));
+	assert_false(tally_books_close(&some, &tally, 44));
+}
+
+static void a_number_without_a_key_is_unknown(void **state)
+{
+	(void)state;
+	assert_string_equal(tally_stop_key(FPL_STOP_OUTERMOST), "outermost");
+	assert_string_equal(tally_stop_key(FPL_STOP_COUNT), "unknown");
+	assert_string_not_equal(tally_stop_key(FPL_STOP_COUNT - 1), "unknown");
+	assert_string_equal(tally_lost_key(FPL_LOST_RING_FULL), "ring_full");
+	assert_string_equal(tally_lost_key(FPL_LOST_COUNT), "unknown");
+	assert_string_not_equal(tally_lost_key(FPL_LOST_COUNT - 1), "unknown");
+	assert_string_equal(tally_origin_key(FPL_ORIGIN_CFI), "cfi");
+	assert_string_equal(tally_origin_key(FPL_ORIGIN_COUNT), "unknown");
+	assert_string_not_equal(tally_origin_key(FPL_ORIGIN_COUNT - 1), "unknown");
+}
+
 static void a_stack_of_2048_frames_is_written_whole(void **state)
 {
 	static uint64_t deep[FPL_DEPTH_MAX];
@@ -491,6 +551,8 @@ int main(void)
 		cmocka_unit_test(report_of_nothing_divides_by_nothing),
 		cmocka_unit_test(completeness_never_rounds_up_to_all),
 		cmocka_unit_test(without_user_stacks_no_stop_is_counted),
+		cmocka_unit_test(the_tally_adds_up_stacks_by_stop_and_origin),
+		cmocka_unit_test(a_number_without_a_key_is_unknown),
 		cmocka_unit_test(a_stack_of_2048_frames_is_written_whole),
 	};
 

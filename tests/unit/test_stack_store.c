@@ -216,24 +216,165 @@ static void over_the_budget_it_says_so_and_keeps_what_it_has(void **state)
 	stack_store_destroy(store);
 }
 
+static int add_frames(struct stack_store *store, uint16_t nr_user, uint16_t nr_kernel,
+		      uint16_t nr_fp, uint32_t count, uint32_t id)
+{
+	static const uint64_t user[] = { 1, 2, 3 }, rest[] = { 4, 5, 6 };
+	struct fpl_sample s = sample_of(5, "perl", nr_user, nr_kernel);
+
+	s.nr_fp = nr_fp;
+	s.count = count;
+	s.id = id;
+	return stack_store_add(store, &s, user, rest);
+}
+
+static void every_byte_is_charged(void **state)
+{
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr, empty, before;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	empty = stack_store_bytes(store);
+	assert_int_equal(empty, 2 * 1024 * 4); /* two indexes */
+	assert_int_equal(add_frames(store, 3, 0, 0, 1, 0), 0);
+	before = stack_store_bytes(store);
+	assert_true(before > empty + 256 * 64); /* the first 256 entries */
+	assert_int_equal(add_frames(store, 2, 1, 1, 1, 0), 0);
+	assert_int_equal(stack_store_bytes(store) - before, 4 * 8 + 16);
+	before = stack_store_bytes(store);
+	assert_int_equal(add_frames(store, 2, 1, 1, 1, 0), 0); /* known */
+	assert_int_equal(stack_store_bytes(store) - before, 0);
+	assert_int_equal(add_frames(store, 0, 0, 0, 1, 0), 0);
+	assert_int_equal(stack_store_bytes(store) - before, 16);
+	before = stack_store_bytes(store);
+	assert_int_equal(add_frames(store, 3, 0, 0, 0, 77), 0);
+	assert_int_equal(stack_store_bytes(store) - before, 256 * 8); /* the first 256 ids */
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 3);
+	assert_int_equal(before + 256 * 8 - stack_store_bytes(store), 24 + 32 + 3 * 16);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+/* The @i-th of stacks that are all different, each with an id. */
+static int add_nth(struct stack_store *store, uint32_t i)
+{
+	struct fpl_sample s = sample_of(5, "perl", 1, 0);
+
+	s.count = 0;
+	s.id = i;
+	return stack_store_add(store, &s, (uint64_t[]){ i }, NULL);
+}
+
+static void the_budget_is_kept_to_the_byte(void **state)
+{
+	enum { NR = 600 };
+	size_t after[NR];
+	struct stack_store *store;
+
+	(void)state;
+	assert_int_equal(stack_store_create(SIZE_MAX, &store), 0);
+	for (uint32_t i = 0; i < NR; i++) {
+		assert_int_equal(add_nth(store, i), 0);
+		after[i] = stack_store_bytes(store);
+	}
+	stack_store_destroy(store);
+	/* A budget of just what the last may need, and of a byte less. */
+	for (uint32_t last = 0; last < NR; last++)
+		for (size_t less = 0; less < 2; less++) {
+			assert_int_equal(stack_store_create(after[last] - less, &store), 0);
+			for (uint32_t i = 0; i < last; i++)
+				assert_int_equal(add_nth(store, i), 0);
+			assert_int_equal(add_nth(store, last), less ? -ENOSPC : 0);
+			assert_true(stack_store_bytes(store) <= after[last] - less);
+			stack_store_destroy(store);
+		}
+}
+
+static void what_is_taken_is_forgotten(void **state)
+{
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr, bytes = 0;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	for (unsigned round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 2000; i++)
+			assert_int_equal(add_nth(store, i + round), 0);
+		assert_int_equal(stack_store_count(store, 1 + round, 3, 30), 0);
+		assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+		assert_int_equal(stack_store_count(store, 1 + round, 3, 30), -ENOENT);
+		assert_int_equal(nr, 1);
+		assert_int_equal(stacks[0].frames[0], 1 + round);
+		assert_int_equal(stacks[0].count, 3);
+		assert_int_equal(stacks[0].weight_ns, 30);
+		free_stacks(stacks, nr);
+		assert_true(!round || stack_store_bytes(store) == bytes);
+		bytes = stack_store_bytes(store);
+	}
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 0);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
+static void an_id_keeps_the_stack_it_named_first(void **state)
+{
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	assert_int_equal(add_frames(store, 1, 0, 0, 0, 9), 0);
+	assert_int_equal(add_frames(store, 2, 0, 0, 0, 9), 0);
+	assert_int_equal(add_frames(store, 3, 0, 0, 3, 9), 0); /* counted itself, not by id */
+	assert_int_equal(stack_store_count(store, 9, 2, 20), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 2);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(stacks[i].count, stacks[i].nr_user == 1 ? 2 : 3);
+		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+		assert_int_equal(stacks[i].pid, 5);
+		assert_int_equal(stacks[i].start_ns, 1000);
+		assert_int_equal(stacks[i].stop, FPL_STOP_OUTERMOST);
+		assert_int_equal(stacks[i].flags, 0);
+		assert_string_equal(stacks[i].comm, "perl");
+	}
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
 static void the_books_name_every_sample(void **state)
 {
-	struct fpl_counters counters = { .fired = 1000, .idle = 100, .filtered = 50 };
+	struct fpl_counters counters = {
+		.fired = 1000, .idle = 100, .filtered = 50, .bpf_ns = 7000, .sample_ns = 8000
+	};
 	struct profile_books books;
 
 	(void)state;
-	counters.lost[FPL_LOST_RING_FULL] = 7;
+	for (unsigned i = 0; i < FPL_LOST_COUNT; i++)
+		counters.lost[i] = i + 1;
+	counters.fired += FPL_LOST_COUNT * (FPL_LOST_COUNT + 1) / 2;
 	books_close(&counters, 3, 5, false, &books);
-	assert_int_equal(books.lost[FPL_LOST_RING_FULL], 7);
-	assert_int_equal(books.lost[FPL_LOST_USER_MEMORY], 3);
-	assert_int_equal(books.lost[FPL_LOST_NO_FRAMES], 5);
-	assert_int_equal(books_gap(&books, 835), 0);
-	assert_int_equal(books_gap(&books, 834), 1);
-	assert_int_equal(books_gap(&books, 836), -1);
+	assert_int_equal(books.fired, counters.fired);
+	assert_int_equal(books.idle, 100);
+	assert_int_equal(books.filtered, 50);
+	assert_int_equal(books.bpf_ns, 7000);
+	assert_int_equal(books.sample_ns, 8000);
+	for (unsigned i = 0; i < FPL_LOST_COUNT; i++)
+		assert_int_equal(books.lost[i], i + 1 + (i == FPL_LOST_USER_MEMORY ? 3 : 0) +
+							(i == FPL_LOST_NO_FRAMES ? 5 : 0));
+	assert_int_equal(books_gap(&books, 842), 0);
+	assert_int_equal(books_gap(&books, 841), 1);
+	assert_int_equal(books_gap(&books, 843), -1);
 	books_close(&counters, 3, 5, true, &books);
-	assert_int_equal(books.lost[FPL_LOST_USER_MEMORY], 8);
-	assert_int_equal(books.lost[FPL_LOST_NO_FRAMES], 0);
-	assert_int_equal(books_gap(&books, 835), 0);
+	assert_int_equal(books.lost[FPL_LOST_USER_MEMORY], FPL_LOST_USER_MEMORY + 1 + 8);
+	assert_int_equal(books.lost[FPL_LOST_NO_FRAMES], FPL_LOST_NO_FRAMES + 1);
+	assert_int_equal(books_gap(&books, 842), 0);
 }
 
 int main(void)
@@ -245,6 +386,10 @@ int main(void)
 		cmocka_unit_test(two_ids_of_one_content_add_up),
 		cmocka_unit_test(a_comm_without_an_end_is_cut),
 		cmocka_unit_test(over_the_budget_it_says_so_and_keeps_what_it_has),
+		cmocka_unit_test(every_byte_is_charged),
+		cmocka_unit_test(the_budget_is_kept_to_the_byte),
+		cmocka_unit_test(what_is_taken_is_forgotten),
+		cmocka_unit_test(an_id_keeps_the_stack_it_named_first),
 		cmocka_unit_test(the_books_name_every_sample),
 	};
 
