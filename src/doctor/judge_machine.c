@@ -17,6 +17,9 @@
 /* Of the side-band, per CPU: 64 pages and one (proc/sideband.c). */
 #define SIDEBAND_KB 260
 
+/* What a run's maps come to at most, by default: tables, and 16 MiB for the rest. */
+#define MAPS_BYTES (144ull << 20)
+
 static void judge_event(const struct patient *patient, struct check *check)
 {
 	const struct probes *probes = patient->probes;
@@ -33,8 +36,8 @@ static void judge_event(const struct patient *patient, struct check *check)
 				 "-cpu host,pmu=on)");
 	} else if (advice_is_refusal(probes->clock)) {
 		advice_events(patient->host, &advice);
-		check_fact(check, "perf_event_open: %s", strerror(-probes->clock));
-		check_fail(check, "%s", advice.why);
+		check_fact(check, "perf_event_open: %s: %s", strerror(-probes->clock), advice.why);
+		check_fail(check, "nothing can be sampled");
 		check_fix(check, "%s", advice.fix);
 	} else {
 		check_fact(check, "perf_event_open: %s", strerror(-probes->clock));
@@ -120,23 +123,37 @@ static void judge_ptrace_scope(const struct patient *patient, struct check *chec
 	}
 }
 
+/* Before 5.11 maps counted against the limit, which libbpf raises where it may. */
+static bool limits_maps(const struct patient *patient)
+{
+	return patient->probes->features.present[FEATURE_TASK_PT_REGS] == 0 &&
+	       patient->host->memlock_hard < MAPS_BYTES &&
+	       !host_has_cap(patient->host, CAP_SYS_RESOURCE);
+}
+
 static void judge_memlock(const struct patient *patient, struct check *check)
 {
 	int64_t kb = patient->host->sysctls[HOST_SYSCTL_PERF_MLOCK_KB];
 	uint64_t limit = patient->host->memlock;
 
-	if (kb == HOST_UNKNOWN || kb >= SIDEBAND_KB || limit == UINT64_MAX ||
-	    host_has_cap(patient->host, CAP_IPC_LOCK)) {
-		check_ok(check, "no matter: BPF maps are not counted from Linux 5.11 on, and event "
-				"buffers fit");
-		return;
+	if (limits_maps(patient)) {
+		check_fact(check, "%" PRIu64 " KiB (ulimit -Hl)",
+			   patient->host->memlock_hard >> 10);
+		check_warn(check, "a kernel as old as this counts BPF maps against it: they do "
+				  "not fit");
+		check_fix(check, "run as root");
+	} else if (kb == HOST_UNKNOWN || kb >= SIDEBAND_KB || limit == UINT64_MAX ||
+		   host_has_cap(patient->host, CAP_IPC_LOCK)) {
+		check_ok(check, "the limit is no hindrance: not to BPF maps, not to the buffers of "
+				"events");
+	} else {
+		check_fact(check, "kernel.perf_event_mlock_kb is %" PRId64, kb);
+		check_warn(check,
+			   "the buffers for news of mappings are smaller than %d KiB per "
+			   "CPU: more re-reading of /proc in a storm of new programs",
+			   SIDEBAND_KB);
+		check_fix(check, "sudo sysctl kernel.perf_event_mlock_kb=516");
 	}
-	check_fact(check, "kernel.perf_event_mlock_kb is %" PRId64, kb);
-	check_warn(check,
-		   "the buffers for news of mappings are smaller than %d KiB per CPU: more "
-		   "re-reading of /proc in a storm of new programs",
-		   SIDEBAND_KB);
-	check_fix(check, "sudo sysctl kernel.perf_event_mlock_kb=516");
 }
 
 static void judge_files(const struct patient *patient, struct check *check)

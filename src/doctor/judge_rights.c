@@ -85,11 +85,11 @@ static void judge_paranoid(const struct patient *patient, struct check *check)
 		return;
 	}
 	advice_events(patient->host, &advice);
-	check_fact(check, "%" PRId64, level);
+	check_fact(check, "%s", advice.why);
 	if (host_has_cap(patient->host, CAP_PERFMON) || host_has_cap(patient->host, CAP_SYS_ADMIN))
-		check_fail(check, "%s", advice.why);
+		check_fail(check, "no event can be opened");
 	else
-		check_warn(check, "%s", advice.why);
+		check_warn(check, "whether CAP_PERFMON would do cannot be told");
 	check_fix(check, "%s", advice.fix);
 }
 

@@ -134,6 +134,10 @@ CHANGE(mlock_64_root, sysctl[HOST_SYSCTL_PERF_MLOCK_KB] = 64)
 CHANGE(mlock_64, sysctl[HOST_SYSCTL_PERF_MLOCK_KB] = 64; host->caps = 0)
 CHANGE(mlock_unlimited, sysctl[HOST_SYSCTL_PERF_MLOCK_KB] = 64; host->caps = 0;
        host->memlock = UINT64_MAX)
+CHANGE(old_maps, s->probes.features.present[FEATURE_TASK_PT_REGS] = 0; host->caps = 0;
+       host->memlock_hard = 64 << 10)
+CHANGE(old_maps_root, s->probes.features.present[FEATURE_TASK_PT_REGS] = 0;
+       host->memlock_hard = 64 << 10)
 CHANGE(few_files, host->nofile_hard = 1024)
 CHANGE(no_tracefs, host->tracefs[0] = '\0')
 CHANGE(no_debug_files, host->has_debug_files = false)
@@ -244,9 +248,11 @@ static const struct {
 	{ scope_1_root, "ptrace scope", CHECK_OK, "no matter" },
 	{ scope_1_nobody, "ptrace scope", CHECK_WARN, "ptrace_scope=0" },
 	{ scope_3, "ptrace scope", CHECK_WARN, "reboot" },
-	{ nothing, "locked memory", CHECK_OK, "no matter" },
-	{ mlock_64_root, "locked memory", CHECK_OK, "no matter" },
-	{ mlock_unlimited, "locked memory", CHECK_OK, "no matter" },
+	{ nothing, "locked memory", CHECK_OK, "no hindrance" },
+	{ mlock_64_root, "locked memory", CHECK_OK, "no hindrance" },
+	{ mlock_unlimited, "locked memory", CHECK_OK, "no hindrance" },
+	{ old_maps, "locked memory", CHECK_WARN, "64 KiB" },
+	{ old_maps_root, "locked memory", CHECK_OK, "no hindrance" },
 	{ mlock_64, "locked memory", CHECK_WARN, "perf_event_mlock_kb=516" },
 	{ nothing, "open files", CHECK_OK, "" },
 	{ few_files, "open files", CHECK_WARN, "ulimit -n" },
