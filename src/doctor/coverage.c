@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "symbolize/demangle.h"
 
-/* A gap of this size at most is looked into for padding; a larger one counts as it stands. */
+/* Padding is looked for in so many bytes of a gap: more than any linker aligns by. */
 #define GAP_MAX 65536u
 
 struct range {
@@ -246,11 +246,11 @@ size_t coverage_padding(const uint8_t *code, size_t size)
 /* [start, end) is code without a row: what of it is padding? */
 static int take_gap(struct measuring *m, uint64_t start, uint64_t end)
 {
-	size_t size = (size_t)(end - start);
-	const struct elf_segment *load = elf_file_load_at(m->elf, start, end - start);
+	size_t size = end - start < GAP_MAX ? (size_t)(end - start) : GAP_MAX;
+	const struct elf_segment *load = elf_file_load_at(m->elf, start, size);
 	size_t padding = 0;
 
-	if (load && end - start <= GAP_MAX) {
+	if (load) {
 		AUTO_FREE uint8_t *bytes = malloc(size);
 
 		if (!bytes)

@@ -25,7 +25,7 @@ struct bare_function {
 struct coverage {
 	uint64_t code_bytes;
 	uint64_t covered_bytes; /* have a row */
-	uint64_t padding_bytes; /* have none, and are instructions that fill gaps */
+	uint64_t padding_bytes; /* have none: nops and int3 at the start of a gap */
 	uint64_t bare_bytes;	/* have none, and are anything else */
 	uint64_t source_bytes[CFI_SOURCE_COUNT]; /* covered, by where the row is from */
 	uint64_t expr_bytes;			 /* covered by rows outside the tables' rules */

@@ -30,22 +30,20 @@ static void judge_jit(const struct process_report *report, struct check *check)
 			 "-XX:+PreserveFramePointer; node keeps them)");
 }
 
-static void judge_deleted(const struct process_report *report, const struct host *host,
-			  struct check *check)
+static void judge_deleted(const struct process_report *report, struct check *check)
 {
 	if (!report->nr_deleted) {
 		check_ok(check, "no file that was deleted or replaced");
-		return;
-	}
-	check_fact(check, "%zu file%s deleted or replaced since", report->nr_deleted,
-		   report->nr_deleted == 1 ? " was" : "s were");
-	if (host_has_cap(host, CAP_CHECKPOINT_RESTORE) || host_has_cap(host, CAP_SYS_ADMIN)) {
+	} else if (!report->nr_deleted_refused) {
 		check_ok(check, "%zu deleted or replaced since, and read all the same",
 			 report->nr_deleted);
-		return;
+	} else {
+		check_fact(check, "%zu of %zu deleted or replaced since cannot be read",
+			   report->nr_deleted_refused, report->nr_deleted);
+		check_warn(check, "code in them has neither table nor names");
+		check_fix(check, "run as root, or with CAP_CHECKPOINT_RESTORE, CAP_SYS_PTRACE and "
+				 "CAP_DAC_READ_SEARCH");
 	}
-	check_warn(check, "code in them has neither table nor names");
-	check_fix(check, "run as root, or with CAP_CHECKPOINT_RESTORE");
 }
 
 static void judge_refused(const struct process_report *report, struct check *check)
@@ -96,7 +94,7 @@ size_t process_remarks(const struct process_report *report, const struct host *h
 		ret[i] = (struct check){ .subject = subjects[i] };
 	judge_bits(report, &ret[0]);
 	judge_jit(report, &ret[1]);
-	judge_deleted(report, host, &ret[2]);
+	judge_deleted(report, &ret[2]);
 	judge_refused(report, &ret[3]);
 	judge_namespaces(report, &ret[4]);
 	judge_rights(host, &ret[5]);

@@ -90,7 +90,6 @@ static int add_object(struct reading *reading, const struct elf_file *elf, const
 	int code = object_report_make(elf, path, &bigger[report->nr], reading->err);
 
 	flags[report->nr++] = deleted;
-	report->nr_deleted += deleted;
 	return code;
 }
 
@@ -150,6 +149,7 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 		report->nr_beyond++;
 		return 0;
 	}
+	report->nr_deleted += map->deleted;
 	code = mapped_file_open(report->pid, map->start, map->end, map->path, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT) {
 		close(file.fd);
@@ -160,6 +160,7 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 	} else if (!code) {
 		code = elf_file_open(file.fd, map->path, &elf, &err);
 	}
+	report->nr_deleted_refused += code && map->deleted;
 	return code ? add_refused(reading, map->path, &err)
 		    : add_object(reading, elf, map->path, map->deleted);
 }

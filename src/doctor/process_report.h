@@ -28,7 +28,8 @@ struct process_report {
 	uint64_t jit_bytes;		 /* executable memory without a file, the vDSO aside */
 	size_t nr_jit;			 /* mappings of it */
 	bool has_perf_map;		 /* /tmp/perf-PID.map is there */
-	size_t nr_deleted;		 /* objects whose file was deleted or replaced */
+	size_t nr_deleted;		 /* files deleted or replaced since they were mapped */
+	size_t nr_deleted_refused;	 /* of them that cannot be read */
 
 	struct object_report *objects; /* owned [nr]: each file once, in order of address */
 	bool *deleted;		       /* owned [nr] */

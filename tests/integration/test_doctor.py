@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What doctor says is true: `fpless profile` runs where doctor says so, and is refused with the same
+words where it says not. Sysctls are put back."""
+
+import ctypes
+import errno
+import json
+import os
+import shutil
+import struct
+import subprocess
+
+from root_case import FPLESS, RootCase, fixture, main
+
+NOBODY = 65534
+ALL = "+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog,+sys_nice"
+SYS_BPF, SYS_PERF_EVENT_OPEN = 321, 298
+
+
+def refuse_calls(*numbers):
+    """A seccomp filter for a child: EPERM for these system calls, as containers have it."""
+    load, jump, answer = 0x20, 0x15, 0x06
+    program = [(load, 0, 0, 0)]
+    for i, number in enumerate(numbers):
+        program.append((jump, len(numbers) - i, 0, number))
+    program += [(answer, 0, 0, 0x7FFF0000), (answer, 0, 0, 0x00050000 | errno.EPERM)]
+    code = b"".join(struct.pack("<HBBI", *step) for step in program)
+
+    def preexec():
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(code)
+        header = struct.pack("<H6xQ", len(program), ctypes.addressof(buffer))
+        if libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0):  # PR_SET_SECCOMP, a filter
+            raise OSError(ctypes.get_errno(), "seccomp")
+    return preexec
+
+
+class DoctorCase(RootCase):
+    def setUp(self):
+        super().setUp()
+        # A copy: the folders above the build need not be open to everyone.
+        self.program = shutil.copy2(FPLESS, self.path("fpless"))
+        os.chmod(self.folder, 0o755)
+
+    def sysctl(self, name, value):
+        path = "/proc/sys/" + name
+        with open(path, encoding="ascii") as file:
+            before = file.read()
+        self.addCleanup(self.write, path, before)
+        self.write(path, str(value))
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    @staticmethod
+    def as_nobody(caps=""):
+        wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        return wrapper + ([f"--inh-caps={caps}", f"--ambient-caps={caps}"] if caps
+                          else ["--inh-caps=-all"])
+
+    def run_it(self, wrapper, *args, **more):
+        return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=100, check=False, **more)
+
+    def doctor(self, wrapper=(), **more):
+        """Its JSON, with the checks by subject; text and JSON agree about the exit status."""
+        done = self.run_it(wrapper, "doctor", "--json", **more)
+        self.assertEqual(done.stderr, b"")
+        report = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if report["can_run"] else 2, report["summary"])
+        self.assertEqual(report["can_run"], "error" not in report["trial"])
+        report["by"] = {check["subject"]: check for check in report["checks"]}
+        return report
+
+    def agree(self, wrapper=(), **more):
+        """doctor's verdict, after profile was found to do as it says."""
+        report = self.doctor(wrapper, **more)
+        done = self.run_it(wrapper, "profile", "-q", "-f", "--", "/bin/true", **more)
+        said = done.stderr.decode()
+        if report["can_run"]:
+            self.assertIn(done.returncode, (0, 3), said)
+        else:
+            self.assertEqual(done.returncode, 2, said)
+            self.assertEqual("fpless cannot run here: " + said.rstrip("\n").split("\n")[-1]
+                             .removeprefix("fpless: "), report["summary"])
+        return report
+
+
+class VerdictsAreTrue(DoctorCase):
+    def test_root(self):
+        report = self.agree()
+        self.assertTrue(report["can_run"], report["summary"])
+        self.assertFalse([check for check in report["checks"] if check["verdict"] == "fail"])
+        # A busy thread of its own was sampled, and walked to its end.
+        self.assertGreater(report["trial"]["samples"], 0)
+        self.assertGreater(report["trial"]["complete"], 0)
+
+    def test_rights(self):
+        for caps, can_run, fails in (
+                ("", False, {"CAP_BPF", "CAP_PERFMON", "event", "trial"}),
+                ("+bpf", False, {"CAP_PERFMON", "event", "trial"}),
+                ("+perfmon", False, {"CAP_BPF", "trial"}),
+                ("+bpf,+perfmon", True, set()),
+                ("+sys_admin", True, set()),
+                (ALL, True, set())):
+            with self.subTest(caps):
+                self.sysctl("kernel/perf_event_paranoid", 2)
+                report = self.agree(self.as_nobody(caps))
+                self.assertEqual(report["can_run"], can_run, report["summary"])
+                self.assertEqual({subject for subject, check in report["by"].items()
+                                  if check["verdict"] == "fail"}, fails)
+                for cap in ("SYS_PTRACE", "DAC_READ_SEARCH"):
+                    self.assertEqual(report["by"]["CAP_" + cap]["verdict"],
+                                     "ok" if cap.lower() in caps else "warn")
+
+    def test_paranoia(self):
+        for level in (-1, 3, 4):
+            for caps in ("", "+bpf,+perfmon", "+bpf,+perfmon,+sys_admin"):
+                with self.subTest((level, caps)):
+                    self.sysctl("kernel/perf_event_paranoid", level)
+                    report = self.agree(self.as_nobody(caps))
+                    verdict = report["by"]["perf_event_paranoid"]["verdict"]
+                    if level <= 2 or report["can_run"]:
+                        self.assertEqual(verdict, "ok")
+                    else:
+                        self.assertEqual(verdict, "fail" if caps else "warn")
+
+    def test_namespaces(self):
+        for wrapper, subject in (
+                (["unshare", "--user", "--map-root-user"], "user namespace"),
+                (["unshare", "--pid", "--fork", "--mount-proc"], "PID namespace"),
+                (["unshare", "--pid", "--fork"], "PID namespace")):
+            with self.subTest(wrapper):
+                report = self.agree(wrapper)
+                self.assertFalse(report["can_run"])
+                self.assertEqual(report["by"][subject]["verdict"], "fail")
+
+    def test_container_filters(self):
+        for calls, can_run in (((SYS_BPF,), False), ((SYS_PERF_EVENT_OPEN,), False),
+                               ((SYS_BPF, SYS_PERF_EVENT_OPEN), False), ((169,), True)):
+            with self.subTest(calls):
+                report = self.agree(preexec_fn=refuse_calls(*calls))
+                self.assertEqual(report["can_run"], can_run, report["summary"])
+                self.assertEqual(report["by"]["seccomp"]["verdict"], "ok" if can_run else "warn")
+                if not can_run:
+                    self.assertIn("seccomp", report["summary"])
+
+    def test_sysctls(self):
+        for name, value, wrapper, subject in (
+                ("kernel/kptr_restrict", 2, (), "kernel symbols"),
+                ("kernel/kptr_restrict", 1, self.as_nobody("+bpf,+perfmon"), "kernel symbols"),
+                ("kernel/perf_event_max_sample_rate", 50, (), "sample rate"),
+                ("net/core/bpf_jit_harden", 2, (), "BPF JIT hardening")):
+            with self.subTest((name, value)):
+                self.sysctl(name, value)
+                report = self.doctor(wrapper)
+                self.assertTrue(report["can_run"], report["summary"])
+                self.assertEqual(report["by"][subject]["verdict"], "warn")
+
+    def test_rate_is_refused_as_said(self):
+        self.sysctl("kernel/perf_event_max_sample_rate", 50)
+        report = self.doctor()
+        self.assertIn("-F 50", report["by"]["sample rate"]["cost"])
+        for rate, status in (("51", 2), ("50", 0)):
+            done = self.run_it((), "profile", "-q", "-f", "-I", "-d", "0.5", "-F", rate)
+            self.assertEqual(done.returncode, status, done.stderr)
+
+
+class ProcessesAreReported(DoctorCase):
+    def report(self, pid, wrapper=()):
+        done = self.run_it(wrapper, "doctor", "--json", str(pid))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        report = json.loads(done.stdout)
+        self.assertEqual(report["pid"], pid)
+        report["by"] = {check["subject"]: check for check in report["checks"]}
+        report["object"] = {found["object"]: found for found in report["objects"]}
+        self.assertEqual(len(report["object"]), len(report["objects"]))
+        return report
+
+    def test_each_object_is_as_its_file(self):
+        process = self.start(fixture("chain"), "60000")
+        report = self.report(process.pid)
+        self.assertEqual({check["verdict"] for check in report["checks"]}, {"ok"})
+        self.assertIn(fixture("chain"), report["object"])
+        self.assertIn("[vdso]", report["object"])
+        for path, found in report["object"].items():
+            if path == "[vdso]":
+                continue
+            done = self.run_it((), "doctor", "--json", path)
+            alone = json.loads(done.stdout)
+            for key in ("build_id", "table", "coverage", "symbols", "debug_info", "package"):
+                self.assertEqual(found[key], alone[key], path)
+            coverage = found["coverage"]
+            self.assertEqual(coverage["code_bytes"], coverage["covered_bytes"]
+                             + coverage["padding_bytes"] + coverage["bare_bytes"])
+            self.assertEqual(coverage["covered_bytes"], sum(coverage["covered_by"].values()))
+        text = self.run_it((), "doctor", str(process.pid)).stdout.decode()
+        for path in report["object"]:
+            self.assertIn(" " + path, text)
+
+    def test_code_without_cfi_is_named(self):
+        done = self.run_it((), "doctor", "--json", fixture("chain_nocfi"))
+        coverage = json.loads(done.stdout)["coverage"]
+        names = {function["symbol"] for function in coverage["largest_bare"]}
+        self.assertIn("main", names)
+        self.assertGreater(coverage["functions_bare"], len(names))
+
+    def test_code_made_at_run_time(self):
+        process = self.start(fixture("jit"), "60000", stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            report = self.report(process.pid)
+            if report["runtime_code_bytes"]:
+                break
+        self.assertEqual(report["by"]["run-time code"]["verdict"], "warn")
+
+    def test_deleted_program(self):
+        program = shutil.copy2(fixture("chain"), self.path("program"))
+        process = self.start(program, "60000")
+        while os.readlink(f"/proc/{process.pid}/exe") != program:
+            pass
+        os.unlink(program)
+        report = self.report(process.pid)
+        self.assertTrue(report["object"][program]["deleted"])
+        self.assertEqual(report["by"]["deleted files"]["verdict"], "ok")
+        wrapper = self.as_nobody("+sys_ptrace,+dac_read_search")
+        report = self.report(process.pid, wrapper)
+        self.assertNotIn(program, report["object"])
+        self.assertIn(program, {refused["object"] for refused in report["refused"]})
+        self.assertEqual(report["by"]["deleted files"]["verdict"], "warn")
+        self.assertEqual(report["by"]["rights"]["verdict"], "fail")
+
+    def test_32_bit_program(self):
+        code = b"\xeb\xfe"  # jmp .
+        header = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\x01\x01\x01", 2, 3, 1, 0x8048054, 52,
+                             0, 0, 52, 32, 1, 0, 0, 0)
+        segment = struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 86, 86, 5, 4096)
+        program = self.path("program32")
+        with open(program, "wb") as file:
+            file.write(header + segment + code)
+        os.chmod(program, 0o755)
+        try:
+            process = self.start(program)
+        except OSError as error:
+            self.skipTest(f"the kernel runs no 32-bit programs: {error.strerror}")
+        report = self.report(process.pid)
+        self.assertEqual(report["by"]["code"]["verdict"], "fail")
+        self.assertIn(program, {refused["object"] for refused in report["refused"]})
+
+    def test_who_cannot_be_examined(self):
+        thread = self.start(fixture("threads"), "60000")
+        tids = []
+        while not tids:
+            tids = [tid for tid in os.listdir(f"/proc/{thread.pid}/task")
+                    if int(tid) != thread.pid]
+        self.assert_refused(self.fpless("doctor", tids[0]), 3, tids[0], "a thread")
+        # `profile -p` says the same of it.
+        self.assert_refused(self.fpless("profile", "-d", "1", "-p", tids[0]), 3, "a thread")
+        for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+                    flags = int(file.read().rsplit(")", 1)[1].split()[6])
+            except OSError:
+                continue
+            if flags & 0x200000:  # PF_KTHREAD
+                self.assert_refused(self.fpless("doctor", pid), 2, pid, "kernel thread")
+                break
+        done = self.run_it(self.as_nobody(), "doctor", str(thread.pid))
+        self.assert_refused(done, 2, str(thread.pid), "CAP_SYS_PTRACE")
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        self.assert_refused(self.fpless("doctor", str(gone.pid)), 3, str(gone.pid))
+
+
+if __name__ == "__main__":
+    main()
