@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: bench.sh
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
-# tables, walking, naming, and how complete the stacks of real programs are, beside perf's. Minutes.
+# tables, walking, walking twice, naming, and how complete the stacks of real programs are, beside
+# perf's. Minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +21,7 @@ cat /proc/loadavg
 run build/release/tests/bench/compile/bench_compile
 run build/release/tests/bench/walker/bench_walker
 run python3 tests/bench/walker/run.py build/release
+run python3 tests/bench/compare/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 cat /proc/loadavg

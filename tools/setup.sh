@@ -15,7 +15,7 @@ test='
 	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='
-	bc coreutils elfutils flac gawk gdb libc6-dbg linux-perf openssl php-cli ruby sqlite3
+	bc coreutils elfutils flac gawk gdb libc6-dbg linux-perf nodejs openssl php-cli ruby sqlite3
 '
 
 group=build

@@ -31,11 +31,13 @@ QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": su
 
 
 def sample(verb, pid, hz, options, folder):
-    """Figures of one run; None where nothing was sampled."""
+    """Figures of one run; None where it failed: said, and the round does not count."""
     path = os.path.join(folder, "stats.json")
     done = subprocess.run([os.path.join(options.build, "fpless"), verb, "-q", "-f", "-F", str(hz), *options.extra,
-                           "-d", str(options.seconds), "--stats", path, "-p", str(pid)], check=False, **QUIET)
+                           "-d", str(options.seconds), "--stats", path, "-p", str(pid)], check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
+        print("%s: status %d: %s" % (verb, done.returncode, done.stderr), file=sys.stderr)
         return None
     with open(path, encoding="ascii") as file:
         stats = json.load(file)
