@@ -111,6 +111,8 @@ void compare_json_write(FILE *to, const struct comparison *comparison)
 	json_number(&json, "fp_max", comparison->names->profile->fp_max);
 	json_number(&json, "shown", comparison->shown);
 	json_number(&json, "judged", comparison->judged);
+	json_number(&json, "frames", comparison->frames);
+	json_number(&json, "frames_common", comparison->frames_common);
 	json_open(&json, "classes", '{');
 	write_counts(&json, comparison->counts, 0, VERDICT_CLASS_COUNT);
 	json_close(&json, '}');

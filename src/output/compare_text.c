@@ -40,6 +40,21 @@ static void write_classes(FILE *to, const struct comparison *comparison)
 	putc('\n', to);
 }
 
+/* How far F can be trusted, in frames. */
+static void write_frames(FILE *to, const struct comparison *comparison)
+{
+	double judged = (double)comparison->judged;
+
+	if (comparison->judged)
+		fprintf(to,
+			"\nOf %.1f frames a stack has, it has the first %.1f right, counted from "
+			"the "
+			"leaf (%.1f%%)\n",
+			(double)comparison->frames / judged,
+			(double)comparison->frames_common / judged,
+			tally_percent(comparison->frames_common, comparison->frames));
+}
+
 /* Why: what the CFI says of the frame whose rbp F followed. */
 static void write_rules(FILE *to, const struct comparison *comparison)
 {
@@ -153,6 +168,7 @@ void compare_text_write(FILE *to, const struct comparison *comparison)
 		comparison->judged, comparison->shown, profile->event, profile->hz,
 		(double)profile->duration_ns / 1e9, profile->nr_cpus);
 	write_classes(to, comparison);
+	write_frames(to, comparison);
 	write_programs(to, comparison);
 	if (comparison->judged == comparison->counts[VERDICT_AGREE])
 		return;

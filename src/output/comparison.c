@@ -162,6 +162,13 @@ static int count_stack(struct comparison *comparison, struct names *names,
 
 	comparison->shown += stack->count;
 	comparison->counts[verdict->class] += stack->count;
+	if (verdict->class != VERDICT_UNJUDGED) {
+		uint64_t reach = names->profile->fp_max;
+
+		comparison->frames +=
+			stack->count * (stack->nr_user < reach ? stack->nr_user : reach);
+		comparison->frames_common += stack->count * verdict->nr_common;
+	}
 	if (!err)
 		err = table_add(&comparison->programs, &program, verdict->class, stack->count);
 	if (err || verdict->class == VERDICT_AGREE)

@@ -30,9 +30,11 @@ struct comparison_table {
 };
 
 struct comparison {
-	const struct names *names;		/* borrowed */
-	uint64_t shown, judged;			/* samples */
-	uint64_t counts[VERDICT_CLASS_COUNT];	/* sum: shown */
+	const struct names *names;	      /* borrowed */
+	uint64_t shown, judged;		      /* samples */
+	uint64_t counts[VERDICT_CLASS_COUNT]; /* sum: shown */
+	/* Of judged samples: frames of C within F's reach, and those both walks begin with. */
+	uint64_t frames, frames_common;
 	uint64_t reasons[VERDICT_REASON_COUNT]; /* of the unjudged; sum: counts[UNJUDGED] */
 	/* Of the frame behind which the walks part; sum of a class: its count. */
 	uint64_t rules[VERDICT_CLASS_COUNT][FP_RULE_COUNT];

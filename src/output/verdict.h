@@ -53,7 +53,7 @@ enum verdict_reason {
 struct verdict {
 	enum verdict_class class;
 	unsigned reason; /* UNJUDGED: enum fpl_stop or enum verdict_reason; else 0 */
-	/* WRONG, SKIP and CUT: how many frames, from the leaf on, the walks have in common.
+	/* How many frames, from the leaf on, the walks have in common. WRONG, SKIP and CUT:
 	 * C[nr_common] is the first that F lacks or gets wrong. */
 	size_t nr_common;
 	/* C[nr_followed - 1] is the frame whose rbp led F astray; 0: none did. nr_common, but where

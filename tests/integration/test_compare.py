@@ -37,6 +37,27 @@ def class_of(stack, fp_max):
     return "agree" if len(fp) >= min(len(cfi), fp_max) else "cut"
 
 
+def wait_until_busy(pid, ms):
+    """Wait until a process has used so much CPU time, which a loaded machine may be long in giving."""
+    for _ in range(1200):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            ticks = int(file.read().rsplit(")", 1)[1].split()[11])
+        if ticks * 1000 >= ms * os.sysconf("SC_CLK_TCK"):
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"process {pid} did nothing")
+
+
+def only_child(pid):
+    for _ in range(1200):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.05)
+    raise TimeoutError(f"process {pid} has no child")
+
+
 def folded_counts(path):
     with open(path, "rb") as file:
         return [line.rstrip(b"\n").rsplit(b" ", 1) for line in file]
@@ -78,6 +99,7 @@ class CompareCase(RootCase):
     def check_classes(self, run):
         """Every class in the .jsonl follows from its frames, and they add up to the document."""
         sums, objects = dict.fromkeys([*CLASSES, "unjudged"], 0), {}
+        frames = right = 0
         for stack in run.stacks:
             want = class_of(stack, run.compared["fp_max"])
             self.assertEqual(stack["class"], want, stack)
@@ -86,12 +108,16 @@ class CompareCase(RootCase):
             if stack["user"] and stack["fp"]:
                 self.assertEqual(pcs(stack["fp"])[0], pcs(stack["user"])[0])
                 self.assertTrue(stack["fp"][0]["exact"])
+            pairs = zip(pcs(stack["user"]), pcs(stack["fp"]))
+            common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            if want != "unjudged":
+                frames += stack["count"] * min(len(stack["user"]), run.compared["fp_max"])
+                right += stack["count"] * common
             if want in PARTED:
-                pairs = zip(pcs(stack["user"]), pcs(stack["fp"]))
-                common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
                 path = stack["user"][min(common, len(stack["user"]) - 1)].get("object")
                 objects[path] = objects.get(path, 0) + stack["count"]
         self.assertEqual(sums, run.compared["classes"])
+        self.assertEqual((frames, right), (run.compared["frames"], run.compared["frames_common"]))
         # The same path may be two files in one run.
         got = {}
         for row in run.compared["objects"]:
@@ -231,7 +257,7 @@ class BadInput(CompareCase):
                               ("chain_fp", ("fp_frame",))):
             with self.subTest(name):
                 process = self.start(fixture(name), "60000")
-                time.sleep(0.2)  # behind the interpreter, whose stacks can be judged
+                wait_until_busy(process.pid, 100)  # behind the interpreter, which can be judged
                 done = self.fpless("compare", "--json", "-q", "--out-dir", self.path(name), "-F",
                                    "999", "-d", "0.5", "-p", str(process.pid))
                 lines = done.stderr.decode().splitlines()
@@ -245,10 +271,10 @@ class BadInput(CompareCase):
 
     def test_ctrl_c_writes_everything(self):
         out = self.path("out")
-        with subprocess.Popen([FPLESS, "compare", "--json", "-F", "999", "--out-dir", out, "--",
+        with subprocess.Popen([FPLESS, "compare", "-q", "--json", "-F", "999", "--out-dir", out, "--",
                                fixture("frames"), "60000"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-            time.sleep(1.5)
+            wait_until_busy(only_child(process.pid), 200)
             process.send_signal(2)
             text, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)

@@ -249,6 +249,7 @@ static void every_sample_is_counted_once_in_each_table(void **state)
 /* The JSON of the made-up profile but for the books. */
 static const char json_text[] =
 	"{\"type\":\"compare\",\"format\":1,\"fp_max\":127,\"shown\":135,\"judged\":100,"
+	"\"frames\":276,\"frames_common\":194,"
 	"\"classes\":{\"agree\":50,\"wrong\":24,\"skip\":10,\"cut\":16,\"unjudged\":35},"
 	"\"unjudged\":{\"outermost\":0,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":0,"
 	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"
@@ -326,6 +327,8 @@ static void text_says_what_each_class_means(void **state)
 		"  skip       10.00%        10  it misses a frame",
 		"  cut        16.00%        16  it ends before the stack does\n",
 		"  unjudged                 35  ",
+		"\nOf 2.8 frames a stack has, it has the first 1.9 right, counted from the leaf "
+		"(70.3%)\n",
 		" no_user_part 5, fp_frame 30\n",
 		"       70  71.43%   5.71%  14.29%   8.57%         0  app\n",
 		"       30   0.00%  66.67%   0.00%  33.33%         0  b\\x3bd\n",
