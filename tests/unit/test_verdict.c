@@ -32,9 +32,14 @@ static struct profile_stack *stack_from(struct stack_of *of, const char *c, cons
 	*of = (struct stack_of){ .stack = { .count = 1, .stop = FPL_STOP_OUTERMOST } };
 	for (size_t i = 0; c[i]; i++)
 		of->frames[nr++] = code_of(c[i], i == 0, ORIGIN(CFI));
-	of->frames[nr++] = 0xffffffff81000000u; /* a kernel frame between them */
+	/* Who looks behind the end of a walk finds what fits: the other one's next, or the last
+	 * again. */
+	char behind = strlen(f) > strlen(c) ? f[strlen(c)] : c[strlen(c) - 1];
+	of->frames[nr++] = code_of(behind, false, ORIGIN(CFI));
 	for (size_t i = 0; f[i]; i++)
 		of->frames[nr++] = code_of(f[i], i == 0, ORIGIN(FP));
+	for (size_t i = strlen(f); i < strlen(c); i++)
+		of->frames[nr++] = code_of(c[i], i == 0, ORIGIN(FP));
 	of->stack.nr_user = (uint16_t)strlen(c);
 	of->stack.nr_kernel = 1;
 	of->stack.nr_fp = (uint16_t)strlen(f);
@@ -111,6 +116,7 @@ static void in_a_recursion_the_earliest_frame_that_can_be_is_the_one_left_out(vo
 		{ "a recursion from the leaf on", "rrrm", "rrm", VERDICT_SKIP, 2, 2, 1 },
 		{ "a turn left out, then a foreign frame", "arrrmn", "arrmx", VERDICT_WRONG, 3, 3,
 		  1 },
+		{ "a foreign frame at its end", "arrr", "arrx", VERDICT_WRONG, 3, 3, 3 },
 		{ "a foreign frame in a recursion", "arrrm", "arrx", VERDICT_WRONG, 3, 3, 3 },
 		{ "a turn of a recursion too many", "arrm", "arrrm", VERDICT_WRONG, 3, 3, 3 },
 	};
@@ -207,7 +213,7 @@ static void what_is_not_known_for_certain_is_not_judged(void **state)
 	static const struct {
 		const char *what;
 		uint8_t flags, stop;
-		uint64_t second, third; /* origins of the second and third frame of C */
+		uint64_t second, third; /* origins of frames of C */
 		uint16_t nr_user;
 		unsigned reason;
 		const char *key;
@@ -251,7 +257,22 @@ static void what_is_not_known_for_certain_is_not_judged(void **state)
 		if (verdict.reason != cases[i].reason)
 			fail_msg("%s: %s", cases[i].what, verdict_reason_key(verdict.reason));
 		assert_string_equal(verdict_reason_key(verdict.reason), cases[i].key);
+		assert_true(strlen(verdict_reason_text(verdict.reason)) > 5);
 	}
+}
+
+static void a_leaf_that_was_not_found_by_cfi_is_not_judged(void **state)
+{
+	uint64_t frame = FRAME(1, 1) | ORIGIN(FP);
+	struct profile_stack stack = { .count = 1, .nr_user = 1, .frames = &frame };
+
+	(void)state;
+	assert_int_equal(verdict_of(&stack, FP_MAX).reason, VERDICT_REASON_FP_FRAME);
+	frame = FRAME(1, 1) | ORIGIN(SYNTH);
+	assert_int_equal(verdict_of(&stack, FP_MAX).reason, VERDICT_REASON_SYNTH_FRAME);
+	assert_string_equal(verdict_reason_text(VERDICT_REASON_SYNTH_FRAME),
+			    "the CFI walk used a row made for code without CFI");
+	assert_string_equal(verdict_reason_text(FPL_STOP_COMPAT32), "32-bit code");
 }
 
 static void frames_walked_in_userspace_by_the_same_rows_are_judged(void **state)
@@ -279,6 +300,7 @@ int main(void)
 		cmocka_unit_test(pcs_are_equal_by_object_and_vaddr_or_by_raw_address),
 		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
 		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),
+		cmocka_unit_test(a_leaf_that_was_not_found_by_cfi_is_not_judged),
 		cmocka_unit_test(frames_walked_in_userspace_by_the_same_rows_are_judged),
 	};
 
