@@ -33,7 +33,7 @@ static void set_reg(struct run *run, uint64_t column, uint8_t kind, uint64_t reg
 
 	if (idx < 0)
 		return;
-	if (kind == CFI_VAL_REG && reg >= FPL_NR_REGS) {
+	if (reg >= FPL_NR_REGS) {
 		kind = CFI_EXPR; /* in a vector register, say */
 		reg = 0;
 	}

@@ -210,7 +210,8 @@ static inline void cfi_builder_reg_text(FILE *out, unsigned i, const struct cfi_
 {
 	const struct cfi_reg *reg = &row->reg[i];
 
-	if (i == CFI_RA ? reg->kind == CFI_AT_CFA && reg->off == -8 : reg->kind == CFI_SAME)
+	if (!*cfi_builder_stray(row, reg) &&
+	    (i == CFI_RA ? reg->kind == CFI_AT_CFA && reg->off == -8 : reg->kind == CFI_SAME))
 		return;
 	fprintf(out, i == CFI_RA ? " ra=" : " r%u=", i);
 	if (reg->kind == CFI_AT_REG)
@@ -249,7 +250,7 @@ static inline int cfi_builder_row_text(const struct cfi_row *row, void *ctx)
 		fprintf(out, "plt:%u", row->cfa_reg2);
 		break;
 	default:
-		fputs("expr", out);
+		fputs(row->cfa == FPL_CFA_EXPR ? "expr" : "none", out);
 	}
 	fputs(cfi_builder_stray(row, NULL), out);
 	for (unsigned i = 0; i < CFI_NR_REGS; i++)

@@ -2,6 +2,7 @@
 /* What the walker knows about x86-64: calls, registers as the kernel stores them. */
 #include "cmocka_all.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "bpf/arch_x86_64.h"
@@ -68,6 +69,64 @@ static void calls_of_every_form_are_recognised(void **state)
 	}
 }
 
+/*
+ * Is this FF /2 a call of @size bytes? By the tables of the SDM (volume 2, 2.1.5) rather than by
+ * the masks of the code under test.
+ */
+static int is_ff_call(const uint8_t *bytes, unsigned size)
+{
+	unsigned mod = bytes[1] >> 6, op = bytes[1] >> 3 & 7, rm = bytes[1] & 7;
+	bool sib = mod != 3 && rm == 4;
+	unsigned disp = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+
+	if (mod == 0 && (rm == 5 || (sib && (bytes[2] & 7) == 5)))
+		disp = 4;
+	return op == 2 && size == 2 + sib + disp;
+}
+
+/* May these 8 bytes end in a call? Any number of the last ones can be one. */
+static int ends_in_call(const uint8_t *code)
+{
+	const uint8_t *end = code + 8;
+
+	for (unsigned size = 2; size <= 7; size++)
+		if (end[-(int)size] == 0xff && is_ff_call(end - size, size))
+			return 1;
+	return end[-5] == 0xe8;
+}
+
+static void every_opcode_modrm_and_sib_is_told(void **state)
+{
+	(void)state;
+	for (unsigned size = 1; size <= 8; size++)
+		for (unsigned i = 0; i < 1u << 16; i++)
+			for (unsigned opcode = 0xe8; opcode <= 0xff; opcode += 0x17) {
+				/* one more, for the SIB of a call that is not whole */
+				uint8_t code[8 + 1] = { 0 };
+				const uint8_t bytes[8] = { (uint8_t)opcode, (uint8_t)i,
+							   (uint8_t)(i >> 8) };
+				uint64_t word = code_before(bytes, size);
+
+				memcpy(code, &word, sizeof(word));
+				if (arch_is_call(word) != ends_in_call(code))
+					fail_msg("%02x %02x %02x, the first %u bytes", opcode,
+						 bytes[1], bytes[2], size);
+			}
+}
+
+static void no_other_opcode_is_a_call(void **state)
+{
+	(void)state;
+	for (unsigned opcode = 0; opcode < 256; opcode++)
+		for (unsigned size = 1; size <= 8; size++) {
+			const uint8_t bytes[8] = { (uint8_t)opcode, 0xd0 };
+			int want = (opcode == 0xe8 && size == 5) || (opcode == 0xff && size == 2);
+
+			if (arch_is_call(code_before(bytes, size)) != want)
+				fail_msg("%02x d0, the first %u bytes", opcode, size);
+		}
+}
+
 static void user_registers_get_their_dwarf_numbers(void **state)
 {
 	/* rax rdx rcx rbx rsi rdi rbp rsp r8..r15, as words of pt_regs */
@@ -101,6 +160,13 @@ static void a_system_call_has_overwritten_rcx_and_r11(void **state)
 	pt[ARCH_PT_RCX] = 5;
 	arch_user_regs(&regs, pt);
 	assert_int_equal(regs.known, 0xf7fb);
+	pt[ARCH_PT_RCX] = 4; /* below the pc, and a system call of a high number */
+	pt[ARCH_PT_ORIG_RAX] = 450;
+	arch_user_regs(&regs, pt);
+	assert_int_equal(regs.known, 0xf7fb);
+	pt[ARCH_PT_ORIG_RAX] = 1ull << 63;
+	arch_user_regs(&regs, pt);
+	assert_int_equal(regs.known, 0xffff);
 }
 
 static void code_segments_say_mode_and_width(void **state)
@@ -109,8 +175,16 @@ static void code_segments_say_mode_and_width(void **state)
 
 	(void)state;
 	assert_true(arch_is_compat32(pt));
+	pt[ARCH_PT_CS] = 0xabcd0023; /* the upper bits are anybody's */
+	assert_true(arch_is_compat32(pt));
 	pt[ARCH_PT_CS] = 0x33;
 	assert_false(arch_is_compat32(pt));
+	pt[ARCH_PT_CS] = 0x10;
+	assert_false(arch_is_compat32(pt));
+	pt[ARCH_PT_CS] = 0x8023;
+	assert_false(arch_is_compat32(pt));
+	for (uint64_t ring = 1; ring < 4; ring++)
+		assert_false(arch_is_kernel(0x30 | ring));
 	assert_false(arch_is_kernel(0x33));
 	assert_false(arch_is_kernel(0x23));
 	assert_true(arch_is_kernel(0x10));
@@ -123,6 +197,8 @@ static void registers_being_stored_are_not_taken(void **state)
 	(void)state;
 	assert_true(arch_regs_half_stored(pt + 8 * ARCH_PT_WORDS, pt));
 	assert_true(arch_regs_half_stored(pt + 8 * ARCH_PT_RAX, pt));
+	assert_true(arch_regs_half_stored(pt + 8 * ARCH_PT_R11 + 1, pt));
+	assert_false(arch_regs_half_stored(pt + 8 * ARCH_PT_WORDS + 1, pt));
 	assert_false(arch_regs_half_stored(pt + 8 * ARCH_PT_R11, pt));
 	assert_false(arch_regs_half_stored(pt - 100, pt));
 	assert_false(arch_regs_half_stored(pt + 8 * ARCH_PT_WORDS + 8, pt));
@@ -135,12 +211,17 @@ static void plt_entries_push_from_their_literal_on(void **state)
 	assert_int_equal(arch_plt_extra(0x100b, 11), 8);
 	assert_int_equal(arch_plt_extra(0x1009, 9), 8);
 	assert_int_equal(arch_plt_extra(0x1010, 9), 0);
+	assert_int_equal(arch_plt_extra(0x100f, 15), 8);
+	assert_int_equal(arch_plt_extra(0x100e, 15), 0);
+	assert_int_equal(arch_plt_extra(0x1000, 0), 8);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_of_every_form_are_recognised),
+		cmocka_unit_test(every_opcode_modrm_and_sib_is_told),
+		cmocka_unit_test(no_other_opcode_is_a_call),
 		cmocka_unit_test(user_registers_get_their_dwarf_numbers),
 		cmocka_unit_test(a_system_call_has_overwritten_rcx_and_r11),
 		cmocka_unit_test(code_segments_say_mode_and_width),

@@ -145,6 +145,7 @@ static void the_cfa_is_a_register_plus_an_offset(void **state)
 		{ "def_cfa_register, the last general register", BYTES("\x0d\x0f"),
 		  "0-40 r15+8\n" },
 		{ "def_cfa_register, the return address", BYTES("\x0d\x10"), "0-40 expr\n" },
+		{ "def_cfa_register, a vector register", BYTES("\x0d\x11"), "0-40 expr\n" },
 		{ "def_cfa, from vector to general", BYTES("\x0c\x11\x10\x0d\x06"),
 		  "0-40 r6+16\n" },
 		{ "def_cfa_sf", BYTES("\x12\x06\x7e"), "0-40 r6+16\n" },
@@ -443,6 +444,40 @@ static void the_cie_says_what_factors_and_columns_mean(void **state)
 	}
 }
 
+static int check_source(const struct cfi_row *row, void *ctx)
+{
+	const enum cfi_source *source = ctx;
+
+	return row->source == *source ? 0 : -EPROTO;
+}
+
+static void a_row_says_which_section_it_is_from(void **state)
+{
+	static const enum cfi_source sources[] = { CFI_SOURCE_EH_FRAME, CFI_SOURCE_DEBUG_FRAME,
+						   CFI_SOURCE_DEBUG_FILE };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		enum cfi_source source = sources[i];
+		struct cfi_builder b;
+		const struct cfi_builder *const builders[] = { &b };
+		struct cfi_file *file;
+		struct fpl_err err;
+		uint64_t end;
+
+		cfi_builder_init(&b, source);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
+		assert_int_equal(cfi_builder_open(builders, 1, &table_limits_default, &file, &err),
+				 0);
+		assert_int_equal(
+			cfi_file_run(file, &file->pieces[0], check_source, &source, &end, &err),
+			CFA_OK);
+		cfi_file_close(file);
+		cfi_builder_fini(&b);
+	}
+}
+
 static void a_program_restores_only_what_it_remembered(void **state)
 {
 	const struct program bad = { "after an FDE that remembers", NULL, 0, "0-40 r7+8\n" };
@@ -524,6 +559,7 @@ int main(void)
 		cmocka_unit_test(states_are_remembered_up_to_a_depth),
 		cmocka_unit_test(the_cie_says_where_programs_start),
 		cmocka_unit_test(the_cie_says_what_factors_and_columns_mean),
+		cmocka_unit_test(a_row_says_which_section_it_is_from),
 		cmocka_unit_test(a_program_restores_only_what_it_remembered),
 		cmocka_unit_test(a_bad_instruction_behind_another_fde_costs_what_follows_it),
 		cmocka_unit_test(a_cie_with_a_bad_program_gives_no_rows),
