@@ -293,6 +293,32 @@ static void the_budget_is_kept_to_the_byte(void **state)
 		}
 }
 
+static void what_is_known_is_found_however_much_there_is(void **state)
+{
+	enum { NR = 3000 };
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(SIZE_MAX, &store), 0);
+	for (uint64_t i = 0; i < 2 * NR; i++) {
+		const struct fpl_sample s = sample_of(5, "perl", 1, 0);
+		const uint64_t frame = i % NR * 0x10001;
+
+		assert_int_equal(stack_store_add(store, &s, &frame, NULL), 0);
+		assert_int_equal(add_nth(store, (uint32_t)(1u << 31 | i % NR)), 0);
+	}
+	for (uint32_t i = 0; i < NR; i++)
+		assert_int_equal(stack_store_count(store, 1u << 31 | i, 2, 20), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 2 * NR);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(stacks[i].count, 2);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
 static void what_is_taken_is_forgotten(void **state)
 {
 	struct stack_store *store;
@@ -388,6 +414,7 @@ int main(void)
 		cmocka_unit_test(over_the_budget_it_says_so_and_keeps_what_it_has),
 		cmocka_unit_test(every_byte_is_charged),
 		cmocka_unit_test(the_budget_is_kept_to_the_byte),
+		cmocka_unit_test(what_is_known_is_found_however_much_there_is),
 		cmocka_unit_test(what_is_taken_is_forgotten),
 		cmocka_unit_test(an_id_keeps_the_stack_it_named_first),
 		cmocka_unit_test(the_books_name_every_sample),
