@@ -210,8 +210,6 @@ static int advance(struct run *run, uint64_t delta, struct fpl_err *err)
 {
 	uint64_t to;
 
-	if (run->c.bad)
-		return 0;
 	if (run->initial || __builtin_mul_overflow(delta, run->cie->code_align, &delta) ||
 	    __builtin_add_overflow(run->pc, delta, &to)) {
 		run->c.bad = true;
@@ -226,9 +224,7 @@ static int set_loc(struct run *run, struct fpl_err *err)
 	uint64_t to = cfi_pointer(&run->c, cie->section, cie->fde_encoding, cie->address_size,
 				  run->func_vaddr);
 
-	if (run->c.bad)
-		return 0;
-	if (run->initial || to < run->pc) {
+	if (run->c.bad || run->initial || to < run->pc) {
 		run->c.bad = true;
 		return 0;
 	}
