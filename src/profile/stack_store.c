@@ -219,10 +219,10 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 
 	if (!code)
 		code = index_grow(store, &store->by_content, entry_hash);
-	if (!code && !fits(store, charge))
-		code = -ENOSPC;
 	if (code)
 		return code;
+	if (!fits(store, charge))
+		return -ENOSPC;
 
 	uint64_t *frames = malloc(charge);
 
