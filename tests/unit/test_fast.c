@@ -52,86 +52,86 @@ static struct outcome run(const struct cfi_builder *b)
 	return ret;
 }
 
+/* Each is one FDE of FDE_SIZE bytes. */
+static const struct {
+	const char *what;
+	const uint8_t *code;
+	size_t size;
+	uint64_t end, rows;
+} programs[] = {
+	{ "no instructions", BYTES(""), FDE_SIZE, 1 },
+	{ "nops", BYTES("\x00\x00\x00\x00\x00"), FDE_SIZE, 1 },
+	{ "advances", BYTES("\x41\x02\x01\x03\x01\x00\x04\x01\x00\x00\x00"), FDE_SIZE, 5 },
+	{ "to the end", BYTES("\x02\x40\x0e\x10"), FDE_SIZE, 1 },
+	{ "a byte short of it", BYTES("\x7f\x0e\x10"), FDE_SIZE, 2 },
+	{ "advance by 0", BYTES("\x40\x0e\x10\x40"), FDE_SIZE, 1 },
+	{ "advance_loc1 cut", BYTES("\x41\x02"), 1, 1 },
+	{ "advance_loc2 cut", BYTES("\x41\x03\x01"), 1, 1 },
+	{ "advance_loc4 cut", BYTES("\x41\x04\x01\x00\x00"), 1, 1 },
+	{ "set_loc", BYTES("\x41\x01\x00\x00\x00\x00"), 1, 1 },
+	{ "advance_loc8", BYTES("\x41\x1d\x01\x00\x00\x00\x00\x00\x00\x00"), 1, 1 },
+	{ "def_cfa", BYTES("\x41\x0c\x00\x10"), FDE_SIZE, 2 },
+	{ "def_cfa, the last register", BYTES("\x41\x0c\x0f\x10"), FDE_SIZE, 2 },
+	{ "def_cfa, no general register", BYTES("\x41\x0c\x10\x10"), 1, 1 },
+	{ "def_cfa, register cut", BYTES("\x41\x0c"), 1, 1 },
+	{ "def_cfa, offset cut", BYTES("\x41\x0c\x07"), 1, 1 },
+	{ "def_cfa_register", BYTES("\x41\x0d\x0f"), FDE_SIZE, 2 },
+	{ "def_cfa_register, no general register", BYTES("\x41\x0d\x10"), 1, 1 },
+	{ "def_cfa_offset", BYTES("\x41\x0e\x7f"), FDE_SIZE, 2 },
+	{ "def_cfa_offset of 0", BYTES("\x41\x0e\x00"), FDE_SIZE, 2 },
+	{ "def_cfa_offset of two bytes", BYTES("\x41\x0e\x80\x01"), FDE_SIZE, 2 },
+	{ "def_cfa_offset of four bytes", BYTES("\x41\x0e\xa0\x80\x80\x01"), FDE_SIZE, 2 },
+	{ "def_cfa_offset of five bytes", BYTES("\x41\x0e\xa0\x80\x80\x80\x00"), 1, 1 },
+	{ "def_cfa_offset cut", BYTES("\x41\x0e"), 1, 1 },
+	{ "def_cfa_offset cut inside its number", BYTES("\x41\x0e\x80"), 1, 1 },
+	{ "def_cfa_offset_sf", BYTES("\x41\x13\x7e"), 1, 1 },
+	{ "def_cfa_expression", BYTES("\x41\x0f\x03\x76\x78\x06"), 1, 1 },
+	{ "the six registers of a rule",
+	  BYTES("\x41\x83\x02\x86\x03\x8c\x04\x8d\x05\x8e\x06\x8f\x07"), FDE_SIZE, 2 },
+	{ "at the CFA itself", BYTES("\x41\x83\x00"), FDE_SIZE, 2 },
+	{ "the farthest", BYTES("\x41\x83\x7e"), FDE_SIZE, 2 },
+	{ "one farther", BYTES("\x41\x83\x7f"), 1, 1 },
+	{ "offset cut", BYTES("\x41\x83"), 1, 1 },
+	{ "another register", BYTES("\x41\x82\x02"), 1, 1 },
+	{ "the first", BYTES("\x41\x80\x02"), 1, 1 },
+	{ "no general register", BYTES("\x41\xbf\x02"), 1, 1 },
+	{ "the return address where it always is", BYTES("\x41\x90\x01"), FDE_SIZE, 2 },
+	{ "the return address elsewhere", BYTES("\x41\x90\x02"), 1, 1 },
+	{ "the return address at the CFA", BYTES("\x41\x90\x00"), 1, 1 },
+	{ "push", BYTES("\x41\x0e\x10\x86\x02\x41\x0e\x18\x83\x03"), FDE_SIZE, 3 },
+	{ "push of another register", BYTES("\x41\x0e\x10\x82\x02"), 1, 1 },
+	{ "push of the return address, elsewhere", BYTES("\x41\x0e\x10\x90\x02"), 1, 1 },
+	{ "push too far", BYTES("\x41\x0e\x10\x86\x7f"), 1, 1 },
+	{ "push with numbers of two bytes", BYTES("\x41\x0e\x80\x01\x86\x82\x00"), FDE_SIZE, 2 },
+	{ "offset_extended", BYTES("\x41\x05\x06\x02"), 1, 1 },
+	{ "restore", BYTES("\x86\x02\x41\xc6"), FDE_SIZE, 2 },
+	{ "restore of another register", BYTES("\x41\xc2"), 1, 1 },
+	{ "restore of the return address", BYTES("\x41\xd0"), 1, 1 },
+	{ "remember and restore", BYTES("\x0a\x0e\x10\x41\x0b"), FDE_SIZE, 2 },
+	{ "eight states",
+	  BYTES("\x41\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x41\x0b\x0b\x0b\x0b\x0b\x0b\x0b"
+		"\x0b"),
+	  FDE_SIZE, 3 },
+	{ "nine states", BYTES("\x41\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"), 1, 1 },
+	{ "a state of nothing", BYTES("\x41\x0b"), 1, 1 },
+	{ "args_size", BYTES("\x41\x2e\x00\x2e\x10"), FDE_SIZE, 2 },
+	{ "args_size cut", BYTES("\x41\x2e\x80"), 1, 1 },
+	{ "unknown", BYTES("\x41\x3f"), 1, 1 },
+};
+
 static void it_takes_what_it_knows_and_nothing_else(void **state)
 {
-	static const struct {
-		const char *what;
-		const uint8_t *code;
-		size_t size;
-		uint64_t end, rows;
-	} cases[] = {
-		{ "no instructions", BYTES(""), FDE_SIZE, 1 },
-		{ "nops", BYTES("\x00\x00\x00\x00\x00"), FDE_SIZE, 1 },
-		{ "advances", BYTES("\x41\x02\x01\x03\x01\x00\x04\x01\x00\x00\x00"), FDE_SIZE, 5 },
-		{ "to the end", BYTES("\x02\x40\x0e\x10"), FDE_SIZE, 1 },
-		{ "a byte short of it", BYTES("\x7f\x0e\x10"), FDE_SIZE, 2 },
-		{ "advance by 0", BYTES("\x40\x0e\x10\x40"), FDE_SIZE, 1 },
-		{ "advance_loc1 cut", BYTES("\x41\x02"), 1, 1 },
-		{ "advance_loc2 cut", BYTES("\x41\x03\x01"), 1, 1 },
-		{ "advance_loc4 cut", BYTES("\x41\x04\x01\x00\x00"), 1, 1 },
-		{ "set_loc", BYTES("\x41\x01\x00\x00\x00\x00"), 1, 1 },
-		{ "advance_loc8", BYTES("\x41\x1d\x01\x00\x00\x00\x00\x00\x00\x00"), 1, 1 },
-		{ "def_cfa", BYTES("\x41\x0c\x00\x10"), FDE_SIZE, 2 },
-		{ "def_cfa, the last register", BYTES("\x41\x0c\x0f\x10"), FDE_SIZE, 2 },
-		{ "def_cfa, no general register", BYTES("\x41\x0c\x10\x10"), 1, 1 },
-		{ "def_cfa, register cut", BYTES("\x41\x0c"), 1, 1 },
-		{ "def_cfa, offset cut", BYTES("\x41\x0c\x07"), 1, 1 },
-		{ "def_cfa_register", BYTES("\x41\x0d\x0f"), FDE_SIZE, 2 },
-		{ "def_cfa_register, no general register", BYTES("\x41\x0d\x10"), 1, 1 },
-		{ "def_cfa_offset", BYTES("\x41\x0e\x7f"), FDE_SIZE, 2 },
-		{ "def_cfa_offset of 0", BYTES("\x41\x0e\x00"), FDE_SIZE, 2 },
-		{ "def_cfa_offset of two bytes", BYTES("\x41\x0e\x80\x01"), FDE_SIZE, 2 },
-		{ "def_cfa_offset of four bytes", BYTES("\x41\x0e\xa0\x80\x80\x01"), FDE_SIZE, 2 },
-		{ "def_cfa_offset of five bytes", BYTES("\x41\x0e\xa0\x80\x80\x80\x00"), 1, 1 },
-		{ "def_cfa_offset cut", BYTES("\x41\x0e"), 1, 1 },
-		{ "def_cfa_offset cut inside its number", BYTES("\x41\x0e\x80"), 1, 1 },
-		{ "def_cfa_offset_sf", BYTES("\x41\x13\x7e"), 1, 1 },
-		{ "def_cfa_expression", BYTES("\x41\x0f\x03\x76\x78\x06"), 1, 1 },
-		{ "the six registers of a rule",
-		  BYTES("\x41\x83\x02\x86\x03\x8c\x04\x8d\x05\x8e\x06\x8f\x07"), FDE_SIZE, 2 },
-		{ "at the CFA itself", BYTES("\x41\x83\x00"), FDE_SIZE, 2 },
-		{ "the farthest", BYTES("\x41\x83\x7e"), FDE_SIZE, 2 },
-		{ "one farther", BYTES("\x41\x83\x7f"), 1, 1 },
-		{ "offset cut", BYTES("\x41\x83"), 1, 1 },
-		{ "another register", BYTES("\x41\x82\x02"), 1, 1 },
-		{ "the first", BYTES("\x41\x80\x02"), 1, 1 },
-		{ "no general register", BYTES("\x41\xbf\x02"), 1, 1 },
-		{ "the return address where it always is", BYTES("\x41\x90\x01"), FDE_SIZE, 2 },
-		{ "the return address elsewhere", BYTES("\x41\x90\x02"), 1, 1 },
-		{ "the return address at the CFA", BYTES("\x41\x90\x00"), 1, 1 },
-		{ "push", BYTES("\x41\x0e\x10\x86\x02\x41\x0e\x18\x83\x03"), FDE_SIZE, 3 },
-		{ "push of another register", BYTES("\x41\x0e\x10\x82\x02"), 1, 1 },
-		{ "push of the return address, elsewhere", BYTES("\x41\x0e\x10\x90\x02"), 1, 1 },
-		{ "push too far", BYTES("\x41\x0e\x10\x86\x7f"), 1, 1 },
-		{ "push with numbers of two bytes", BYTES("\x41\x0e\x80\x01\x86\x82\x00"), FDE_SIZE,
-		  2 },
-		{ "offset_extended", BYTES("\x41\x05\x06\x02"), 1, 1 },
-		{ "restore", BYTES("\x86\x02\x41\xc6"), FDE_SIZE, 2 },
-		{ "restore of another register", BYTES("\x41\xc2"), 1, 1 },
-		{ "restore of the return address", BYTES("\x41\xd0"), 1, 1 },
-		{ "remember and restore", BYTES("\x0a\x0e\x10\x41\x0b"), FDE_SIZE, 2 },
-		{ "eight states",
-		  BYTES("\x41\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x41\x0b\x0b\x0b\x0b\x0b\x0b\x0b"
-			"\x0b"),
-		  FDE_SIZE, 3 },
-		{ "nine states", BYTES("\x41\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"), 1, 1 },
-		{ "a state of nothing", BYTES("\x41\x0b"), 1, 1 },
-		{ "args_size", BYTES("\x41\x2e\x00\x2e\x10"), FDE_SIZE, 2 },
-		{ "args_size cut", BYTES("\x41\x2e\x80"), 1, 1 },
-		{ "unknown", BYTES("\x41\x3f"), 1, 1 },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		struct cfi_builder b;
 		struct outcome got;
 
 		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 		cfi_builder_usual_cie(&b);
-		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, cases[i].code, cases[i].size);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, programs[i].code, programs[i].size);
 		got = run(&b);
-		if (got.end != cases[i].end || got.rows != cases[i].rows)
-			fail_msg("%s: to %#lx, %lu rows", cases[i].what, (unsigned long)got.end,
+		if (got.end != programs[i].end || got.rows != programs[i].rows)
+			fail_msg("%s: to %#lx, %lu rows", programs[i].what, (unsigned long)got.end,
 				 (unsigned long)got.rows);
 		cfi_builder_fini(&b);
 	}

@@ -319,6 +319,41 @@ static void what_is_known_is_found_however_much_there_is(void **state)
 	stack_store_destroy(store);
 }
 
+/*
+ * Stacks whose 64-bit hashes are equal, found by a search of 2^32 steps over the store's hash. With
+ * another hash they are stacks like others.
+ */
+static void stacks_of_one_hash_are_told_apart(void **state)
+{
+	static const uint64_t starts_ns[] = { 0x24f474894ccb2abb, 0xf640c038bbcbc70b };
+	static const uint64_t user[] = { 0xffd63ba04890afa7, 0xf41fb48f9a93ad69 };
+	static const uint64_t kernel[] = { 0x6579119876cd0473, 0x63cf56e183924e88 };
+	struct fpl_sample s = sample_of(5, "perl", 1, 0);
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		s = sample_of(5, "perl", 0, 0);
+		s.start_ns = starts_ns[i & 1];
+		assert_int_equal(stack_store_add(store, &s, NULL, NULL), 0);
+		s = sample_of(5, "perl", 1, 0);
+		s.stop = FPL_STOP_NONE;
+		assert_int_equal(stack_store_add(store, &s, &user[i & 1], NULL), 0);
+		s = sample_of(5, "perl", 0, 1);
+		s.stop = FPL_STOP_NONE;
+		assert_int_equal(stack_store_add(store, &s, NULL, &kernel[i & 1]), 0);
+	}
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+	assert_int_equal(nr, 6);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(stacks[i].count, 2);
+	free_stacks(stacks, nr);
+	stack_store_destroy(store);
+}
+
 static void what_is_taken_is_forgotten(void **state)
 {
 	struct stack_store *store;
@@ -415,6 +450,7 @@ int main(void)
 		cmocka_unit_test(every_byte_is_charged),
 		cmocka_unit_test(the_budget_is_kept_to_the_byte),
 		cmocka_unit_test(what_is_known_is_found_however_much_there_is),
+		cmocka_unit_test(stacks_of_one_hash_are_told_apart),
 		cmocka_unit_test(what_is_taken_is_forgotten),
 		cmocka_unit_test(an_id_keeps_the_stack_it_named_first),
 		cmocka_unit_test(the_books_name_every_sample),
