@@ -127,7 +127,8 @@ static int examine_process(const struct doctor_options *options, const struct ho
 	struct check remarks[PROCESS_REMARKS_MAX];
 	int code = process_report_make((pid_t)options->pid, &report, err);
 
-	if (!code)
+	/* what its paths name here may be other files */
+	if (!code && !report.other_mnt_ns)
 		code = object_reports_packages("", host, report.objects, report.nr, err);
 	if (code)
 		return code;

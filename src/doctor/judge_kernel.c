@@ -36,26 +36,16 @@ static void judge_bugs(const struct patient *patient, struct check *check)
 
 static void judge_btf(const struct patient *patient, struct check *check)
 {
-	const struct host_btf *btf = &patient->host->btf;
+	struct advice advice;
 
-	if (!btf->error && btf->plausible) {
-		check_ok(check, "/sys/kernel/btf/vmlinux, %" PRIu64 " KiB", btf->bytes >> 10);
+	if (!advice_btf(patient->host, &advice)) {
+		check_ok(check, "/sys/kernel/btf/vmlinux, %" PRIu64 " KiB",
+			 patient->host->btf.bytes >> 10);
 		return;
 	}
-	if (btf->error)
-		check_fact(check, "/sys/kernel/btf/vmlinux: %s", strerror(-btf->error));
-	else
-		check_fact(check, "/sys/kernel/btf/vmlinux: %" PRIu64 " bytes that are no BTF",
-			   btf->bytes);
+	check_fact(check, "%s", advice.why);
 	check_fail(check, "the programs cannot be fitted to this kernel");
-	if (btf->error == -ENOENT)
-		check_fix(check, "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are; "
-				 "and sudo mount -t sysfs sysfs /sys");
-	else if (btf->error)
-		check_fix(check, "sudo chmod a+r /sys/kernel/btf/vmlinux");
-	else
-		check_fix(check, "ls -l /sys/kernel/btf/vmlinux; mount | grep /sys (what is "
-				 "mounted over it?)");
+	check_fix(check, "%s", advice.fix);
 }
 
 static void judge_feature(const struct patient *patient, enum feature feature, struct check *check)
@@ -73,12 +63,16 @@ static void judge_feature(const struct patient *patient, enum feature feature, s
 			  feature_since(feature));
 		return;
 	}
-	if (advice_is_refusal(present))
-		check_fact(check, "unknown without CAP_BPF and CAP_PERFMON");
-	else
-		check_fact(check, "unknown: %s", strerror(-present));
 	check_warn(check, "cannot be told");
 	check_fix(check, "sudo %s doctor", patient->host->self_path);
+	if (advice_is_refusal(present)) {
+		check_fact(check, "unknown without CAP_BPF and CAP_PERFMON");
+	} else if (present == -ENODATA) {
+		check_fact(check, "unknown without BTF");
+		check_fix(check, "see BTF");
+	} else {
+		check_fact(check, "unknown: %s", strerror(-present));
+	}
 }
 
 #define X(name, text, since)                                                                 \
@@ -92,15 +86,15 @@ FEATURE_LIST(X)
 static void judge_jit(const struct patient *patient, struct check *check)
 {
 	int64_t level = patient->host->sysctls[HOST_SYSCTL_JIT_ENABLE];
+	struct advice advice;
 
 	if (level == HOST_UNKNOWN) {
 		check_ok(check, "net.core.bpf_jit_enable is not to be seen in this network "
 				"namespace, or the kernel has no JIT");
-	} else if (level == 0) {
-		check_fact(check, "net.core.bpf_jit_enable is 0");
-		check_fail(check, "the kernel refuses programs with callbacks where it does not "
-				  "compile them");
-		check_fix(check, "sudo sysctl net.core.bpf_jit_enable=1");
+	} else if (advice_jit(patient->host, &advice)) {
+		check_fact(check, "%s", advice.why);
+		check_fail(check, "the programs cannot be loaded");
+		check_fix(check, "%s", advice.fix);
 	} else if (level == 2) {
 		check_fact(check, "net.core.bpf_jit_enable is 2");
 		check_warn(check, "each program is dumped into the kernel log when it is loaded");

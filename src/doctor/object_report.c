@@ -154,7 +154,7 @@ double object_report_percent(const struct object_report *report)
 /* The path to ask dpkg for: without symlinks. NULL: none (an anonymous or deleted file). */
 static char *real_path_of(const struct object_report *report)
 {
-	return report->path[0] == '[' ? NULL : realpath(report->path, NULL);
+	return report->path[0] == '[' || report->deleted ? NULL : realpath(report->path, NULL);
 }
 
 struct package_work {
@@ -219,7 +219,7 @@ int object_reports_packages(const char *root, const struct host *host,
 		struct object_report *report = &reports[i];
 
 		/* installed, but of another version: it holds other build-ids */
-		if (object_report_lacks_debug(report) && report->path[0] != '[')
+		if (object_report_lacks_debug(report) && report->path[0] != '[' && !report->deleted)
 			package_debug_hint(host, &report->debug_package, report->path,
 					   report->build_id, report->hint, sizeof(report->hint));
 	}

@@ -13,7 +13,9 @@
 #include "unwind/table.h"
 
 struct object_report {
-	char *path; /* owned: as the user named it, or as the process sees it */
+	char *path;   /* owned: as the user named it, or as the process sees it */
+	bool deleted; /* the file behind a mapping is gone: what is at path is another one, or none
+		       */
 	char build_id[2 * ELF_FILE_BUILD_ID_MAX + 1]; /* hex; "" none */
 
 	/* the unwind table; where there is none, problem says why and stats is zero */

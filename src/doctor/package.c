@@ -326,6 +326,18 @@ static void take_stanza(const char *stanza, struct package *const *packages, siz
 	}
 }
 
+void packages_parse_status(char *text, struct package *const *packages, size_t nr)
+{
+	for (char *stanza = text, *next; stanza; stanza = next) {
+		next = strstr(stanza, "\n\n");
+		if (next) {
+			*next = '\0';
+			next += 2;
+		}
+		take_stanza(stanza, packages, nr);
+	}
+}
+
 int packages_status(const char *root, struct package *const *packages, size_t nr,
 		    struct fpl_err *err)
 {
@@ -340,13 +352,6 @@ int packages_status(const char *root, struct package *const *packages, size_t nr
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -ENOENT, "%s: %s", path,
 				strerror(-code));
-	for (char *stanza = text, *next; stanza; stanza = next) {
-		next = strstr(stanza, "\n\n");
-		if (next) {
-			*next = '\0';
-			next += 2;
-		}
-		take_stanza(stanza, packages, nr);
-	}
+	packages_parse_status(text, packages, nr);
 	return 0;
 }

@@ -44,6 +44,12 @@ FPL_MUST_CHECK int packages_status(const char *root, struct package *const *pack
 				   struct fpl_err *err);
 
 /*
+ * The same from the @text of a status file, which is changed. A package that is not in it keeps
+ * what it has. Cost: O(length * nr).
+ */
+void packages_parse_status(char *text, struct package *const *packages, size_t nr);
+
+/*
  * Name the package that has the debug information of @owner's files: what Debian calls it where it
  * is made automatically (NAME-dbgsym), or what the sources that make their own call it (libc6-dbg,
  * perl-debug, python3.11-dbg). @ret->version is @owner's: they fit together only where it is equal.

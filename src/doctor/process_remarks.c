@@ -61,7 +61,8 @@ static void judge_refused(const struct process_report *report, struct check *che
 static void judge_namespaces(const struct process_report *report, struct check *check)
 {
 	if (report->other_mnt_ns)
-		check_ok(check, "its own files%s: paths are as it sees them",
+		check_ok(check,
+			 "its own files%s: paths are as it sees them, packages are not looked up",
 			 report->other_pid_ns ? " and process numbers" : "");
 	else if (report->other_pid_ns)
 		check_ok(check, "its own process numbers: -p takes the number seen here");

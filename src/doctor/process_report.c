@@ -47,7 +47,6 @@ void process_report_fini(struct process_report *report)
 	for (size_t i = 0; i < report->nr_refused; i++)
 		free(report->refused[i].path);
 	free(report->objects);
-	free(report->deleted);
 	free(report->refused);
 	*report = (struct process_report){ .pid = 0 };
 }
@@ -77,19 +76,13 @@ static int add_object(struct reading *reading, const struct elf_file *elf, const
 	struct object_report *bigger =
 		reallocarray(report->objects, report->nr + 1, sizeof(*bigger));
 
-	if (bigger)
-		report->objects = bigger;
-
-	bool *flags = reallocarray(report->deleted, report->nr + 1, sizeof(*flags));
-
-	if (flags)
-		report->deleted = flags;
-	if (!bigger || !flags)
+	if (!bigger)
 		return -ENOMEM;
+	report->objects = bigger;
 
 	int code = object_report_make(elf, path, &bigger[report->nr], reading->err);
 
-	flags[report->nr++] = deleted;
+	bigger[report->nr++].deleted = deleted;
 	return code;
 }
 
@@ -141,14 +134,15 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 	struct mapped_file file;
 	struct fpl_err err = { 0 };
 	bool first;
-	int code = first_sight(reading, map, &first);
+	int code;
 
-	if (code || !first)
-		return code;
-	if (report->nr == PROCESS_REPORT_OBJECTS_MAX) {
+	if (report->nr + report->nr_refused >= PROCESS_REPORT_OBJECTS_MAX) {
 		report->nr_beyond++;
 		return 0;
 	}
+	code = first_sight(reading, map, &first);
+	if (code || !first)
+		return code;
 	report->nr_deleted += map->deleted;
 	code = mapped_file_open(report->pid, map->start, map->end, map->path, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT) {

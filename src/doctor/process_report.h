@@ -32,7 +32,6 @@ struct process_report {
 	size_t nr_deleted_refused;	 /* of them that cannot be read */
 
 	struct object_report *objects; /* owned [nr]: each file once, in order of address */
-	bool *deleted;		       /* owned [nr] */
 	size_t nr;
 	struct refused_object *refused; /* owned [nr_refused] */
 	size_t nr_refused, nr_beyond;

@@ -182,7 +182,7 @@ void doctor_json_process(FILE *to, const struct process_report *process,
 	for (size_t i = 0; i < process->nr; i++) {
 		json_open(&json, NULL, '{');
 		put_object(&json, &process->objects[i]);
-		json_bool(&json, "deleted", process->deleted[i]);
+		json_bool(&json, "deleted", process->objects[i].deleted);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');

@@ -73,6 +73,10 @@ static void put_coverage(FILE *to, const struct object_report *object)
 
 	if (!object->measured)
 		return;
+	if (!coverage->code_bytes) {
+		put_line(to, "coverage", "no executable code to cover");
+		return;
+	}
 	put_line(to, "coverage",
 		 "%.2f %% of the code by CFI: %" PRIu64 " of %" PRIu64 " bytes; %" PRIu64
 		 " without, and %" PRIu64 " of padding",
@@ -122,11 +126,11 @@ void doctor_report_object(FILE *to, const struct object_report *object)
 		put_line(to, "to get it", "%s", object->hint);
 }
 
-static void put_row(FILE *to, const struct object_report *object, bool deleted)
+static void put_row(FILE *to, const struct object_report *object)
 {
 	char safe[16384], percent[16] = "-";
 
-	if (object->measured)
+	if (object->measured && object->coverage.code_bytes)
 		snprintf(percent, sizeof(percent), "%.2f", object_report_percent(object));
 	text_escape(safe, sizeof(safe), object->path, "");
 	fprintf(to,
@@ -138,7 +142,8 @@ static void put_row(FILE *to, const struct object_report *object, bool deleted)
 		object_report_lacks_debug(object) ? "missing"
 		: object->has_debug_info	  ? "inside"
 						  : "file",
-		object->build_id[0] ? object->build_id : "-", safe, deleted ? " (deleted)" : "");
+		object->build_id[0] ? object->build_id : "-", safe,
+		object->deleted ? " (deleted)" : "");
 }
 
 /* What would bring the missing debug information, each package once. */
@@ -186,7 +191,7 @@ void doctor_report_process(FILE *to, const struct process_report *process,
 	fprintf(to, "\n%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %s\n", "CFI %", "rows",
 		"rules", "bytes", "bare", "expr", "from", "symbols", "debug", "build-id", "object");
 	for (size_t i = 0; i < process->nr; i++)
-		put_row(to, &process->objects[i], process->deleted[i]);
+		put_row(to, &process->objects[i]);
 	for (size_t i = 0; i < process->nr_refused; i++) {
 		char why[4 * sizeof(process->refused[i].why)];
 
@@ -194,6 +199,7 @@ void doctor_report_process(FILE *to, const struct process_report *process,
 		fprintf(to, "%7s %s\n", "-", why);
 	}
 	if (process->nr_beyond)
-		fprintf(to, "%7s %zu more objects were not looked into\n", "-", process->nr_beyond);
+		fprintf(to, "%7s %zu more mappings were not looked into\n", "-",
+			process->nr_beyond);
 	put_hints(to, process);
 }

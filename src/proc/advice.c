@@ -2,6 +2,7 @@
 #include "proc/advice.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +106,36 @@ void advice_bpf(const struct host *host, struct advice *ret)
 	    perfmon ? "" : "CAP_PERFMON");
 	fix(ret, "run as root, or with CAP_BPF, CAP_PERFMON and the other capabilities of fpless "
 		 "doctor");
+}
+
+bool advice_btf(const struct host *host, struct advice *ret)
+{
+	const struct host_btf *btf = &host->btf;
+
+	if (!btf->error && btf->plausible)
+		return false;
+	if (btf->error)
+		why(ret, "/sys/kernel/btf/vmlinux: %s", strerror(-btf->error));
+	else
+		why(ret, "/sys/kernel/btf/vmlinux: %" PRIu64 " bytes that are no BTF", btf->bytes);
+	if (btf->error == -ENOENT)
+		fix(ret, "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are, and /sys "
+			 "mounted: sudo mount -t sysfs sysfs /sys");
+	else if (btf->error)
+		fix(ret, "sudo chmod a+r /sys/kernel/btf/vmlinux");
+	else
+		fix(ret, "see what is mounted over it: grep btf /proc/mounts");
+	return true;
+}
+
+bool advice_jit(const struct host *host, struct advice *ret)
+{
+	if (host->sysctls[HOST_SYSCTL_JIT_ENABLE] != 0)
+		return false;
+	why(ret, "net.core.bpf_jit_enable is 0: the kernel refuses programs with callbacks that it "
+		 "does not compile");
+	fix(ret, "sudo sysctl net.core.bpf_jit_enable=1");
+	return true;
 }
 
 void advice_lockdown(struct advice *ret)

@@ -30,6 +30,12 @@ void advice_bpf(const struct host *host, struct advice *ret);
 /* Lockdown in confidentiality mode keeps programs from reading kernel memory. */
 void advice_lockdown(struct advice *ret);
 
+/* Is the BTF of the kernel missing or damaged? False: no, *ret is untouched. */
+bool advice_btf(const struct host *host, struct advice *ret);
+
+/* Does the kernel not compile BPF programs? False: it does, *ret is untouched. */
+bool advice_jit(const struct host *host, struct advice *ret);
+
 /* Is anything of this machine's set-up in the way of every run? False: no, *ret is untouched. */
 bool advice_namespaces(const struct host *host, struct advice *ret);
 

@@ -2,6 +2,7 @@
 #include "profile/features.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -40,18 +41,30 @@ static int load_smallest(enum bpf_prog_type type, struct bpf_prog_load_opts *opt
 	return fd < 0 ? fd : 0;
 }
 
+static void cleanup_btf(struct btf **btf)
+{
+	btf__free(*btf);
+}
+
 /* The tracepoints of bpf/process.h, with what the programs get of them. */
 static int probe_tp_btf(void)
 {
-	static const char *const points[] = { "sched_process_exec", "sched_process_fork",
-					      "sched_process_exit", "sched_process_free" };
+	static const char *const points[] = {
+		"btf_trace_sched_process_exec",
+		"btf_trace_sched_process_fork",
+		"btf_trace_sched_process_exit",
+		"btf_trace_sched_process_free",
+	};
+	CLEANUP(cleanup_btf) struct btf *kernel = btf__load_vmlinux_btf();
 
+	if (!kernel)
+		return -ENODATA;
 	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
-		int id = libbpf_find_vmlinux_btf_id(points[i], BPF_TRACE_RAW_TP);
+		int id = btf__find_by_name_kind(kernel, points[i], BTF_KIND_TYPEDEF);
 		LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_RAW_TP);
 
 		if (id <= 0)
-			return id == -ENOMEM ? id : 0;
+			return 0;
 		opts.attach_btf_id = (__u32)id;
 
 		int code = load_smallest(BPF_PROG_TYPE_TRACING, &opts);
@@ -83,14 +96,23 @@ void features_probe(struct features *ret)
 	ret->present[FEATURE_TP_BTF] = probe_tp_btf();
 }
 
-/* Lockdown takes the helper from kernels that have it. */
-static int fail_read_kernel(struct fpl_err *err)
+/* All features are there, or are taken by the machine's set-up: a reason that is known, or @code.
+ */
+static int fail_setup(struct fpl_err *err, const struct host *host, int code)
 {
-	struct host host;
 	struct advice advice;
 
-	host_read("", &host);
-	if (host.lockdown != HOST_LOCKDOWN_CONFIDENTIALITY)
+	if (!advice_btf(host, &advice) && !advice_jit(host, &advice))
+		return code;
+	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
+}
+
+/* Lockdown takes the helper from kernels that have it. */
+static int fail_read_kernel(struct fpl_err *err, const struct host *host)
+{
+	struct advice advice;
+
+	if (host->lockdown != HOST_LOCKDOWN_CONFIDENTIALITY)
 		return feature_fail(err, FEATURE_READ_KERNEL);
 	advice_lockdown(&advice);
 	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
@@ -105,15 +127,19 @@ int feature_fail(struct fpl_err *err, enum feature feature)
 int features_explain(struct fpl_err *err, int code)
 {
 	struct features found;
+	struct host host;
 
 	if (!code || advice_is_refusal(code) || code == -ENOMEM)
 		return code;
+	host_read("", &host);
+	if (host.btf.error || !host.btf.plausible)
+		return fail_setup(err, &host, code); /* tp_btf seems to be missing, too */
 	features_probe(&found);
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
 		if (found.present[i])
 			continue;
-		return i == FEATURE_READ_KERNEL ? fail_read_kernel(err)
+		return i == FEATURE_READ_KERNEL ? fail_read_kernel(err, &host)
 						: feature_fail(err, (enum feature)i);
 	}
-	return code;
+	return fail_setup(err, &host, code);
 }

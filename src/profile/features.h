@@ -27,7 +27,8 @@ const char *feature_since(enum feature feature);
 /* What asking came to. */
 struct features {
 	int bpf;		    /* of loading the smallest program: 0, or a negative errno */
-	int present[FEATURE_COUNT]; /* 1 yes, 0 no, negative errno: cannot be told */
+	int present[FEATURE_COUNT]; /* 1 yes, 0 no, negative errno: cannot be told
+				     * (-ENODATA: without the kernel's BTF) */
 };
 
 /*

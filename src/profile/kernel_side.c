@@ -28,12 +28,13 @@ static int cannot_run(int code)
 
 static int check_btf(struct fpl_err *err)
 {
-	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-		return fpl_fail(err, -EOPNOTSUPP,
-				"/sys/kernel/btf/vmlinux: %s: the kernel needs "
-				"CONFIG_DEBUG_INFO_BTF=y, and /sys must be mounted",
-				strerror(errno));
-	return 0;
+	struct host host;
+	struct advice advice;
+
+	host_read("", &host);
+	if (!advice_btf(&host, &advice))
+		return 0;
+	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
 
 uint32_t kernel_side_fp_depth(void)

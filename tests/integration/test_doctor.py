@@ -160,6 +160,23 @@ class VerdictsAreTrue(DoctorCase):
                 self.assertTrue(report["can_run"], report["summary"])
                 self.assertEqual(report["by"][subject]["verdict"], "warn")
 
+    def test_kernel_without_btf(self):
+        """Something else, or nothing, where the kernel's BTF should be: in a mount namespace."""
+        cut = self.path("cut")
+        with open("/sys/kernel/btf/vmlinux", "rb") as file:
+            head = file.read(5000)
+        with open(cut, "wb") as file:
+            file.write(head)
+        for what in ("mount --bind /dev/null /sys/kernel/btf/vmlinux",
+                     f"mount --bind {cut} /sys/kernel/btf/vmlinux",
+                     "mount -t tmpfs none /sys/kernel/btf"):
+            with self.subTest(what):
+                report = self.agree(["unshare", "--mount", "/bin/sh", "-c",
+                                     what + ' && exec "$@"', "sh"])
+                self.assertFalse(report["can_run"])
+                self.assertEqual(report["by"]["BTF"]["verdict"], "fail")
+                self.assertIn(report["by"]["BTF"]["fact"], report["summary"])
+
     def test_rate_is_refused_as_said(self):
         self.sysctl("kernel/perf_event_max_sample_rate", 50)
         report = self.doctor()
