@@ -98,6 +98,18 @@ static int read_symbols(struct examination *e, const char *path, struct object_r
 	return report->debug_path ? 0 : -ENOMEM;
 }
 
+/* The message without the name it begins with: the report has it already. */
+static void say_problem(struct object_report *report, const struct elf_file *elf,
+			const struct fpl_err *err)
+{
+	size_t length = strlen(elf->name);
+	const char *msg = err->msg;
+
+	if (strncmp(msg, elf->name, length) == 0 && strncmp(msg + length, ": ", 2) == 0)
+		msg += length + 2;
+	snprintf(report->problem, sizeof(report->problem), "%s", msg);
+}
+
 static int read_table(const struct examination *e, struct object_report *report)
 {
 	CLEANUP(cleanup_table) struct table *table = NULL;
@@ -110,7 +122,7 @@ static int read_table(const struct examination *e, struct object_report *report)
 	if (code == 0)
 		report->stats = table->stats;
 	else
-		snprintf(report->problem, sizeof(report->problem), "%s", err.msg);
+		say_problem(report, e->elf, &err);
 	if (code && code != -ENODATA)
 		return 0; /* what cannot be decoded cannot be measured */
 	code = coverage_measure(e->elf, e->debug, e->tab, &report->coverage, &err);
@@ -118,7 +130,7 @@ static int read_table(const struct examination *e, struct object_report *report)
 	if (code)
 		coverage_fini(&report->coverage);
 	if (code && !report->problem[0])
-		snprintf(report->problem, sizeof(report->problem), "%s", err.msg);
+		say_problem(report, e->elf, &err);
 	return code == -ENOMEM ? code : 0;
 }
 
