@@ -121,9 +121,9 @@ enum arch_pt_word {
 
 #define ARCH_CS_COMPAT32 0x23u /* __USER32_CS */
 
-static inline __attribute__((__always_inline__)) int arch_is_compat32(const __u64 *pt)
+static inline __attribute__((__always_inline__)) int arch_is_compat32(__u64 cs)
 {
-	return (pt[ARCH_PT_CS] & 0xffff) == ARCH_CS_COMPAT32;
+	return (cs & 0xffff) == ARCH_CS_COMPAT32;
 }
 
 /* Was the code that @cs belongs to kernel code? */
@@ -133,32 +133,31 @@ static inline __attribute__((__always_inline__)) int arch_is_kernel(__u64 cs)
 }
 
 /*
- * User registers by DWARF number. SYSCALL overwrites rcx with the return pc and r11 with the flags;
- * that it was SYSCALL shows in those very values, whatever ptrace did to orig_rax.
+ * User registers by DWARF number, from the words of pt_regs. Returns which are known. SYSCALL
+ * overwrites rcx with the return pc and r11 with the flags; that it was SYSCALL shows in those very
+ * values, whatever ptrace did to orig_rax.
  */
-static inline __attribute__((__always_inline__)) void arch_user_regs(struct fpl_regs *regs,
-								     const __u64 *pt)
+static inline __attribute__((__always_inline__)) __u32 arch_user_regs(__u64 *reg, const __u64 *pt)
 {
-	regs->reg[0] = pt[ARCH_PT_RAX];
-	regs->reg[1] = pt[ARCH_PT_RDX];
-	regs->reg[2] = pt[ARCH_PT_RCX];
-	regs->reg[3] = pt[ARCH_PT_RBX];
-	regs->reg[4] = pt[ARCH_PT_RSI];
-	regs->reg[5] = pt[ARCH_PT_RDI];
-	regs->reg[6] = pt[ARCH_PT_RBP];
-	regs->reg[7] = pt[ARCH_PT_RSP];
-	regs->reg[8] = pt[ARCH_PT_R8];
-	regs->reg[9] = pt[ARCH_PT_R9];
-	regs->reg[10] = pt[ARCH_PT_R10];
-	regs->reg[11] = pt[ARCH_PT_R11];
-	regs->reg[12] = pt[ARCH_PT_R12];
-	regs->reg[13] = pt[ARCH_PT_R13];
-	regs->reg[14] = pt[ARCH_PT_R14];
-	regs->reg[15] = pt[ARCH_PT_R15];
-	regs->pc = pt[ARCH_PT_RIP];
-	regs->known = ARCH_ALL_REGS;
+	reg[0] = pt[ARCH_PT_RAX];
+	reg[1] = pt[ARCH_PT_RDX];
+	reg[2] = pt[ARCH_PT_RCX];
+	reg[3] = pt[ARCH_PT_RBX];
+	reg[4] = pt[ARCH_PT_RSI];
+	reg[5] = pt[ARCH_PT_RDI];
+	reg[6] = pt[ARCH_PT_RBP];
+	reg[7] = pt[ARCH_PT_RSP];
+	reg[8] = pt[ARCH_PT_R8];
+	reg[9] = pt[ARCH_PT_R9];
+	reg[10] = pt[ARCH_PT_R10];
+	reg[11] = pt[ARCH_PT_R11];
+	reg[12] = pt[ARCH_PT_R12];
+	reg[13] = pt[ARCH_PT_R13];
+	reg[14] = pt[ARCH_PT_R14];
+	reg[15] = pt[ARCH_PT_R15];
 	if (pt[ARCH_PT_RCX] == pt[ARCH_PT_RIP] || (__s64)pt[ARCH_PT_ORIG_RAX] >= 0)
-		regs->known &= ~(1u << ARCH_RCX | 1u << ARCH_R11);
+		return ARCH_ALL_REGS & ~(1u << ARCH_RCX | 1u << ARCH_R11);
+	return ARCH_ALL_REGS;
 }
 
 /*

@@ -90,15 +90,21 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
-	struct fpl_rule_cache *cache;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct fpl_recent *recent;
 	struct fpl_scratch *s;
 
 	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
 		count->idle++;
 		return 0;
 	}
-	if (!(config.flags & FPL_CONFIG_ALL) && !is_active(task, pid_tgid >> 32)) {
+	s = bpf_map_lookup_elem(&scratch, &cpu);
+	if (!s) {
+		count->lost[FPL_LOST_SCRATCH]++;
+		return 1;
+	}
+	recent = recent_find(s, task, pid_tgid >> 32);
+	if (!recent && !(config.flags & FPL_CONFIG_ALL) && !is_active(task, pid_tgid >> 32)) {
 		count->filtered++;
 		return 0;
 	}
@@ -112,19 +118,13 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		count->filtered++;
 		return 0;
 	}
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	cache = bpf_map_lookup_elem(&rule_caches, &cpu);
-	if (!s || !cache) {
-		count->lost[FPL_LOST_SCRATCH]++;
-		return 1;
-	}
 	sample_begin(s, task, pid_tgid, now_ns);
 
 	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
 	int result = USER_STACK_DONE;
 
 	if (want_user) {
-		result = user_stack(ctx, task, s, cache);
+		result = user_stack(ctx, task, s, recent);
 		s->sample.nr_user = (__u16)s->walk.nr_frames;
 		s->sample.stop = s->walk.stop;
 	}
@@ -144,8 +144,10 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	}
 	frames_pad(s);
 	sample_count(s, count);
-	if (result == USER_STACK_WALKED && is_recorded(count))
+	if (result == USER_STACK_WALKED && is_recorded(count) && user_regs(ctx, task, s)) {
+		keep_regs(s);
 		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
+	}
 	return 1;
 }
 

@@ -9,6 +9,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/arch_x86_64.h"
 #include "bpf/shared.h"
 #include "bpf/walk_state.h"
 
@@ -95,25 +96,50 @@ struct {
 } counters SEC(".maps");
 
 /*
+ * A process sampled lately on this CPU, so that most samples need no hash map: it is one that
+ * passes the filter, and its mapset, as they were at @epoch. A sample may use it only if the rest
+ * holds for its task, which no other image of any process can make true (user_stack.h).
+ */
+struct fpl_recent {
+	__u64 start_ns;
+	__u64 mm;
+	__u64 exec_id;
+	__u64 gen;
+	__u32 tgid; /* 0: empty */
+	__u32 epoch;
+	__u32 first;
+	__u32 nr;
+	__u32 version;
+	__u32 serial;
+	__u64 _pad;
+};
+_Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
+
+#define FPL_RECENTS 16u
+
+/*
  * What the sampler works in: a sample being put together in the form in which it crosses the ring,
- * and the walk. Perf events do not interrupt each other's programs on a CPU, so one per CPU is
- * enough for them; no other program may use it. A per-CPU value is limited to 32 KiB.
+ * the walk, and what it remembers. Perf events do not interrupt each other's programs on a CPU, so
+ * one per CPU is enough for them; no other program may use it.
  */
 #define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX) /* behind the user frames */
 #define FPL_FRAMES_MAX (FPL_DEPTH_MAX + FPL_REST_MAX + 2)	 /* a multiple of 8 */
 
 struct fpl_scratch {
+	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */
+	struct fpl_walk walk;
+	struct fpl_memory memory;
 	struct fpl_sample sample;
 	__u64 frames[FPL_FRAMES_MAX];
-	__u64 pt_regs[21];    /* as the kernel stored them */
-	struct fpl_regs regs; /* the task's; in a snapshot, of the frame it begins at */
-	__u32 nr_kept;	      /* user frames of a snapshot */
-	struct fpl_walk walk;
-};
-_Static_assert(sizeof(struct fpl_scratch) <= 32768, "more than a per-CPU map value can hold");
+	__u64 pt_regs[ARCH_PT_WORDS]; /* as the kernel stored them, if it was interrupted */
+	struct fpl_regs regs;	      /* in a snapshot, of the frame it begins at */
+	__u32 nr_kept;		      /* user frames of a snapshot */
+} __attribute__((__aligned__(4096)));
 
+/* By CPU; mmapable for its alignment only: a page. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct fpl_scratch);
@@ -131,11 +157,3 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fpl_snapshot);
 } snapshots SEC(".maps");
-
-/* By CPU, like snapshots: for perf events only. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fpl_rule_cache);
-} rule_caches SEC(".maps");

@@ -15,6 +15,10 @@
 
 __u64 last_gen;
 
+/* Counted up by userspace when it has changed a mapset, and before it reuses a run of mappings:
+ * what was noted of mapsets under another epoch is not to be used. */
+__u32 epoch;
+
 static __always_inline __u64 new_gen(void)
 {
 	return __sync_fetch_and_add(&last_gen, 1) + 1;

@@ -248,7 +248,7 @@ struct fpl_mapset {
 	__u32 first;
 	__u32 nr;
 	__u32 version; /* counts changes of this process's mappings, for raw frames */
-	__u32 _pad;
+	__u32 serial;  /* of the run of mappings: no other ever has it; 0: none left */
 };
 
 /* Key and value of the hash map `stacks`: one distinct (process, comm, stack, stop). */

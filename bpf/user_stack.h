@@ -58,20 +58,46 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 	}
 }
 
-/* Store the task's user registers. Returns 0 where there are none. */
-static __always_inline int user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
-				     struct fpl_scratch *s)
+/* The user registers of a task in the kernel, into the walk; @sp is the kernel's stack pointer.
+ * Returns their cs, or 0 where there are none. */
+static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch *s, __u64 sp)
 {
 	__u64 pt = (__u64)bpf_task_pt_regs(task);
 
-	if (arch_is_kernel(ctx->regs.cs) && arch_regs_half_stored(ctx->regs.rsp, pt))
+	if (arch_regs_half_stored(sp, pt) ||
+	    bpf_probe_read_kernel(s->pt_regs, sizeof(s->pt_regs), (const void *)pt))
 		return 0;
-	if (bpf_probe_read_kernel(s->pt_regs, sizeof(s->pt_regs), (const void *)pt))
-		return 0;
-	arch_user_regs(&s->regs, s->pt_regs);
-	s->regs.exact = 1;
-	s->regs.origin = FPL_ORIGIN_CFI;
-	return 1;
+	s->walk.known = arch_user_regs(s->walk.reg, s->pt_regs);
+	s->walk.pc = s->pt_regs[ARCH_PT_RIP];
+	return s->pt_regs[ARCH_PT_CS];
+}
+
+/* Put the task's user registers into the walk. Returns their cs, or 0 where there are none. */
+static __always_inline __u64 user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				       struct fpl_scratch *s)
+{
+	__u64 cs = ctx->regs.cs;
+
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	if (arch_is_kernel(cs))
+		return stored_regs(task, s, ctx->regs.rsp);
+	s->walk.known = arch_user_regs(s->walk.reg, (const __u64 *)&ctx->regs);
+	s->walk.pc = ctx->regs.rip;
+	return cs;
+}
+
+/* Keep the registers of the frame the walk is at, for a snapshot. */
+static __always_inline void keep_regs(struct fpl_scratch *s)
+{
+	const struct fpl_walk *walk = &s->walk;
+
+	for (int i = 0; i < (int)FPL_NR_REGS; i++)
+		s->regs.reg[i] = walk->reg[i];
+	s->regs.pc = walk->pc;
+	s->regs.known = walk->known;
+	s->regs.exact = walk->exact != 0;
+	s->regs.origin = walk->origin;
 }
 
 /*
@@ -86,15 +112,67 @@ static __always_inline int mapset_take(struct fpl_scratch *s, __u32 tgid, __u64 
 	if (!mapset || !gen || mapset->gen != gen)
 		return 0;
 
-	__u32 version = mapset->version;
-	__u64 run = *(volatile __u64 *)&mapset->first; /* first and nr in one load */
+	/* two members in one load each */
+	__u64 version = *(volatile __u64 *)&mapset->version;
+	__u64 run = *(volatile __u64 *)&mapset->first;
 
-	if (mapset->version != version || mapset->gen != gen)
+	if (*(volatile __u64 *)&mapset->version != version || mapset->gen != gen)
 		return 0;
 	s->walk.first = (__u32)run;
 	s->walk.nr = (__u32)(run >> 32);
-	s->sample.version = version;
+	s->walk.serial = (__u32)(version >> 32);
+	s->sample.version = (__u32)version;
 	return 1;
+}
+
+static __always_inline struct fpl_recent *recent_of(struct fpl_scratch *s, __u32 tgid)
+{
+	return &s->recents[tgid & (FPL_RECENTS - 1)];
+}
+
+/*
+ * What this CPU noted of the process of @task, if it still holds. Leader's start, count of execs
+ * and mm are those of one image of one process: a fork differs in the start, an exec in the others.
+ * That image's mapset is the noted one unless userspace has published another, which changes the
+ * epoch, or the process is exiting, when the kernel side takes its mapset away.
+ */
+static __always_inline struct fpl_recent *recent_find(struct fpl_scratch *s,
+						      struct task_struct *task, __u32 tgid)
+{
+	struct fpl_recent *recent = recent_of(s, tgid);
+
+	if (recent->tgid != tgid || recent->epoch != *(volatile __u32 *)&epoch ||
+	    recent->mm != (__u64)task->mm || recent->exec_id != task->self_exec_id ||
+	    recent->start_ns != task->group_leader->start_boottime ||
+	    (task->flags & PF_EXITING) || !tgid)
+		return 0;
+	return recent;
+}
+
+static __always_inline void recent_note(struct fpl_scratch *s, struct task_struct *task, __u64 mm,
+					__u32 now)
+{
+	struct fpl_recent *recent = recent_of(s, s->sample.tgid);
+
+	recent->start_ns = s->sample.start_ns;
+	recent->mm = mm;
+	recent->exec_id = task->self_exec_id;
+	recent->gen = s->sample.gen;
+	recent->tgid = s->sample.tgid;
+	recent->epoch = now;
+	recent->first = s->walk.first;
+	recent->nr = s->walk.nr;
+	recent->version = s->sample.version;
+	recent->serial = s->walk.serial;
+}
+
+static __always_inline void recent_take(struct fpl_scratch *s, const struct fpl_recent *recent)
+{
+	s->sample.gen = recent->gen;
+	s->sample.version = recent->version;
+	s->walk.first = recent->first;
+	s->walk.nr = recent->nr;
+	s->walk.serial = recent->serial;
 }
 
 /* Turn the address in frames[idx] into a frame found by frame pointers. */
@@ -126,7 +204,7 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 
 	walk->stop = nr < config.fp_depth ? FPL_STOP_FP_END : FPL_STOP_DEPTH;
 	if (!nr) {
-		s->frames[0] = s->regs.pc;
+		s->frames[0] = walk->pc;
 		nr = 1;
 	}
 	if (nr > walk->max_depth) {
@@ -186,76 +264,101 @@ static __always_inline void keep_walked(struct fpl_scratch *s)
 	/* A bad return address has not become a frame; whatever else was stopped at has. */
 	s->nr_kept = walk->stop == FPL_STOP_BAD_RA || !walk->nr_frames ? walk->nr_frames
 								       : walk->nr_frames - 1;
-	for (int i = 0; i < (int)FPL_NR_REGS; i++)
-		s->regs.reg[i] = walk->reg[i];
-	s->regs.pc = walk->pc;
-	s->regs.known = walk->known;
-	s->regs.exact = walk->exact != 0;
-	s->regs.origin = walk->origin;
+	keep_regs(s);
 }
 
-/* Walk the user stack; sets the sample's user frames, stop and flags. */
-static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
-				      struct fpl_scratch *s, struct fpl_rule_cache *cache)
+/* Could userspace let the stopped walk go on? */
+static __noinline int walk_lacks(struct fpl_scratch *s)
 {
-	struct walker walker = { .walk = &s->walk, .frames = s->frames, .cache = cache };
-	struct fpl_walk *walk = &s->walk;
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
+
+	if (!proc || !is_lacking(&s->walk, proc, s->sample.version))
+		return 0;
+	keep_walked(s);
+	return 1;
+}
+
+enum process_result {
+	PROCESS_NO_MAPSET,
+	PROCESS_MAPSET,
+	PROCESS_STOP, /* the sample's stop says why there is no user stack */
+};
+
+/* Make out the image of the current process and take its mapset, by the hash maps. */
+static __noinline int process_take(struct task_struct *task, struct fpl_scratch *s)
+{
+	__u32 now = *(volatile __u32 *)&epoch; /* before what is noted under it is read */
 	__u64 mm = (__u64)task->mm;
 	struct fpl_proc *proc;
+
+	proc = proc_take(s, task, mm);
+	if (!proc && (task->flags & PF_EXITING)) {
+		s->walk.stop = FPL_STOP_EXITING;
+		return PROCESS_STOP;
+	}
+	if (proc && proc->mm != mm) {
+		s->walk.stop = FPL_STOP_EXECING;
+		return PROCESS_STOP;
+	}
+	s->sample.gen = proc ? proc->gen : 0;
+	if (!mapset_take(s, s->sample.tgid, s->sample.gen))
+		return PROCESS_NO_MAPSET;
+	recent_note(s, task, mm, now);
+	return PROCESS_MAPSET;
+}
+
+/* Walk the user stack; sets the sample's user frames, stop and flags. @recent: what is noted of the
+ * process; NULL: nothing. */
+static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				      struct fpl_scratch *s, const struct fpl_recent *recent)
+{
+	struct walker walker = { .walk = &s->walk, .frames = s->frames, .memory = &s->memory };
+	struct fpl_walk *walk = &s->walk;
+	int process = PROCESS_STOP;
 
 	s->nr_kept = 0;
 	walk->nr_frames = 0;
 	walk->flags = 0;
 	walk->first = walk->nr = 0;
-	walk->last.start = walk->last.end = 0;
-	walk->last.slot = 0;
+	walk->serial = 0;
 	walk->max_depth = config.max_depth;
 	walk->unwind = (__u8)config.unwind;
 	walk->by_row = FPL_ORIGIN_CFI;
-	if (!mm) {
-		walk->stop = FPL_STOP_EXITING;
-		return USER_STACK_DONE;
+	walk->stop = FPL_STOP_EXITING;
+	if (recent) {
+		recent_take(s, recent);
+		process = PROCESS_MAPSET;
+	} else if (task->mm) {
+		process = process_take(task, s);
 	}
-	proc = proc_take(s, task, mm);
-	if (!proc && (task->flags & PF_EXITING)) {
-		walk->stop = FPL_STOP_EXITING;
+	walk_enter(walk);
+	if (process == PROCESS_STOP)
 		return USER_STACK_DONE;
-	}
-	if (proc && proc->mm != mm) {
-		walk->stop = FPL_STOP_EXECING;
-		return USER_STACK_DONE;
-	}
-	if (!user_regs(ctx, task, s)) {
+
+	__u64 cs = user_regs(ctx, task, s);
+
+	if (!cs) {
 		walk->stop = FPL_STOP_NO_USER_REGS;
 		return USER_STACK_DONE;
 	}
-	s->sample.gen = proc ? proc->gen : 0;
-
-	int has_mapset = mapset_take(s, s->sample.tgid, s->sample.gen);
-
-	if (arch_is_compat32(s->pt_regs)) {
-		s->frames[0] = s->regs.pc;
+	if (arch_is_compat32(cs)) {
+		s->frames[0] = walk->pc;
 		walk->nr_frames = 1;
 		fp_frame(0, &walker);
 		walk->stop = FPL_STOP_COMPAT32;
 		return USER_STACK_DONE;
 	}
-	if (config.unwind == FPL_UNWIND_FP || !has_mapset) {
+	if (config.unwind == FPL_UNWIND_FP || process == PROCESS_NO_MAPSET) {
 		fp_stack(ctx, s, &walker);
 		if (config.unwind == FPL_UNWIND_FP)
 			return USER_STACK_DONE;
 		walk->stop = FPL_STOP_NO_TABLE;
+		keep_regs(s);
 		return USER_STACK_LACKING;
 	}
-	for (int i = 0; i < (int)FPL_NR_REGS; i++)
-		walk->reg[i] = s->regs.reg[i];
-	walk->pc = s->regs.pc;
-	walk->known = s->regs.known;
-	walk->exact = 1;
-	walk->origin = FPL_ORIGIN_CFI;
 	walk_run(&walker);
-	if (!proc || !is_lacking(walk, proc, s->sample.version))
+	if (walk->stop == FPL_STOP_OUTERMOST || !walk_lacks(s))
 		return USER_STACK_WALKED;
-	keep_walked(s);
 	return USER_STACK_LACKING;
 }

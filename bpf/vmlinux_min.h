@@ -27,6 +27,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
+	__u64 self_exec_id;   /* counts the programs the process has executed */
 } KERNEL_TYPE;
 
 /* task_struct.flags, include/linux/sched.h */

@@ -34,7 +34,7 @@ struct walker {
 	struct fpl_walk *walk;
 	__u64 *frames; /* [FPL_DEPTH_MAX] */
 	struct env *env;
-	struct fpl_rule_cache *cache; /* of this CPU; NULL: none */
+	struct fpl_memory *memory; /* of this CPU; NULL: none */
 };
 
 /* A register's bit in a mask. */
@@ -68,6 +68,7 @@ static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __
 		}
 		walk->window_addr = start;
 		walk->window_size = size;
+		walk->window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
 
 		__u64 off = addr - start;
 
@@ -142,14 +143,11 @@ WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int ex
 	       vaddr;
 }
 
-WALK_INLINE void walk_add(struct walker *walker, const struct fpl_mapping *mapping)
+WALK_INLINE void walk_add(struct walker *walker, __u64 frame)
 {
 	struct fpl_walk *walk = walker->walk;
-	__u64 frame = walk_frame(mapping, walk->pc, walk->exact != 0, walk->origin);
 	__u32 idx = walk->nr_frames;
 
-	if (frame & FPL_FRAME_RAW)
-		walk->flags |= FPL_SAMPLE_RAW;
 	walker->frames[idx & (FPL_DEPTH_MAX - 1)] = frame;
 	walk->nr_frames = idx + 1;
 }
@@ -349,7 +347,8 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 			return FPL_STOP_READ_FAULT;
 	}
 	if (flags & FPL_RULE_SIGNAL) {
-		walk->window_size = 0; /* the interrupted code may run on another stack */
+		/* the interrupted code may run on another stack */
+		walk->window_size = walk->window_near = 0;
 	} else {
 		int ra_in_reg = (flags & FPL_RULE_RA_REG) || walk->ra_said;
 		__u64 caller_sp = walk->reg[ARCH_SP];
@@ -399,7 +398,7 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 }
 
 /* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
-WALK_INLINE int walk_without_cfi(struct walker *walker, __u64 vaddr)
+static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker, __u64 vaddr)
 {
 	const struct fpl_mapping *mapping = &walker->walk->last;
 
@@ -434,62 +433,167 @@ WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl
 	return *ret ? FPL_STOP_NONE : FPL_STOP_TABLE_CHANGED;
 }
 
+/* Has the rule all it needs, whatever it says, in the FPL_NEAR_BYTES below the CFA? */
+WALK_INLINE int walk_is_near(const struct fpl_rule *rule)
+{
+	int near = rule->cfa == FPL_CFA_REG && !(rule->flags & ~FPL_RULE_SYNTH) && !rule->from_reg;
+
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
+		__s32 words = rule->saved[i];
+
+		near &= words == FPL_SAVED_SAME ||
+			(words < 0 && words >= -(__s32)(FPL_NEAR_BYTES / 8));
+	}
+	return near;
+}
+
+/* Where in the index an address of the mapset is. Fibonacci hashing: neighbours are far apart. */
+WALK_INLINE __u64 walk_index(const struct fpl_walk *walk, __u64 pc)
+{
+	__u64 key = pc ^ (__u64)walk->serial << 40;
+
+	return key * 0x9e3779b97f4a7c15ull >> (64 - FPL_MEMORY_INDEX_LOG2);
+}
+
+/* The frame at @pc, a lookup_pc, if it is remembered. */
+WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
+{
+	struct fpl_memory *memory = walker->memory;
+	struct fpl_walk *walk = walker->walk;
+	__u32 at = walk->next & ((1u << FPL_MEMORY_LOG2) - 1);
+	struct fpl_known_frame *known = &memory->frames[at];
+
+	if (known->pc != pc || known->serial != walk->serial) {
+		at = memory->index[walk_index(walk, pc)] & ((1u << FPL_MEMORY_LOG2) - 1);
+		known = &memory->frames[at];
+		if (known->pc != pc || known->serial != walk->serial)
+			return 0;
+	}
+	walk->next = at + 1;
+	return known;
+}
+
+/* Remember @rule as the one at @pc, in the mapping found last. */
+WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl_rule *rule)
+{
+	struct fpl_memory *memory = walker->memory;
+	struct fpl_walk *walk = walker->walk;
+	const struct fpl_mapping *mapping = &walk->last;
+	__u64 vaddr = pc - mapping->bias;
+	struct fpl_known_frame *known;
+	__u32 at;
+
+	if (!memory || !walk->serial || !mapping->object || vaddr >= FPL_FRAME_VADDR_MASK)
+		return;
+	at = memory->head & ((1u << FPL_MEMORY_LOG2) - 1);
+	memory->head = at + 1;
+	memory->index[walk_index(walk, pc)] = (__u16)at;
+	walk->next = at + 1;
+	known = &memory->frames[at];
+	known->pc = pc;
+	known->frame = (__u64)(mapping->object & FPL_FRAME_OBJECT_MAX) << FPL_FRAME_OBJECT_SHIFT |
+		       vaddr;
+	known->serial = walk->serial;
+	known->near = (__u32)walk_is_near(rule);
+	known->rule = *rule;
+}
+
+/* Step to the caller by walk->rule, from @vaddr of the mapping found last. */
+static __attribute__((__noinline__)) int walk_from(struct walker *walker, __u64 vaddr,
+						   const struct fpl_ext *ext)
+{
+	const struct fpl_rule *rule = &walker->walk->rule;
+
+	if (rule->cfa == FPL_CFA_NONE && !(rule->flags & FPL_RULE_END))
+		return walk_without_cfi(walker, vaddr);
+	return walk_by_rule(walker, ext);
+}
+
 /*
- * Make walk->rule the rule at @vaddr of the mapping found last, and *ext its extended rules, if
- * any. Returns FPL_STOP_NONE, or the stop where the table is not there.
+ * One frame that is not remembered: find its mapping, name it, find its rule, step to its caller.
  */
-WALK_INLINE int walk_find_rule(struct walker *walker, __u64 vaddr, const struct fpl_ext **ext)
+static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __u64 lookup_pc)
 {
 	struct fpl_walk *walk = walker->walk;
-	__u64 key = (__u64)walk->last.object << FPL_FRAME_OBJECT_SHIFT | vaddr;
-	/* Fibonacci hashing: neighbours are far apart. */
-	__u64 idx = key * 0x9e3779b97f4a7c15ull >> (64 - FPL_CACHED_RULES_LOG2);
-	struct fpl_cached_rule *cached = 0;
+	const struct fpl_ext *ext = 0;
 	const struct fpl_rule *rule;
+	__u64 frame;
 
-	if (walker->cache && vaddr <= FPL_FRAME_VADDR_MASK) {
-		cached = &walker->cache->rules[idx & ((1u << FPL_CACHED_RULES_LOG2) - 1)];
-		if (cached->key == key) {
-			walk->rule = cached->rule;
-			return FPL_STOP_NONE;
-		}
+	if (!walk_mapping(walker, lookup_pc)) {
+		if (walk->nr_frames)
+			return FPL_STOP_BAD_RA;
+		walk->flags |= FPL_SAMPLE_RAW;
+		walk_add(walker, walk_frame(0, walk->pc, walk->exact != 0, walk->origin));
+		return FPL_STOP_NO_MAPPING;
 	}
+	frame = walk_frame(&walk->last, walk->pc, walk->exact != 0, walk->origin);
+	if (frame & FPL_FRAME_RAW)
+		walk->flags |= FPL_SAMPLE_RAW;
+	walk_add(walker, frame);
+
+	__u64 vaddr = lookup_pc - walk->last.bias;
+
+	if (!walk->last.slot)
+		return walk_without_cfi(walker, vaddr);
 
 	int stop = walk_lookup(walker, vaddr, &rule);
 
 	if (stop != FPL_STOP_NONE)
 		return stop;
-	if (!rule) {
-		walk->rule.cfa = FPL_CFA_NONE;
-		walk->rule.flags = 0;
-		return FPL_STOP_NONE;
-	}
+	if (!rule)
+		return walk_without_cfi(walker, vaddr);
 	walk->rule = *rule;
-	if (rule->flags & FPL_RULE_EXT) {
-		*ext = (const struct fpl_ext *)(rule + 1);
-	} else if (cached) {
-		cached->key = key;
-		cached->rule = *rule;
-	}
-	return FPL_STOP_NONE;
+	if (rule->flags & FPL_RULE_EXT)
+		ext = (const struct fpl_ext *)(rule + 1);
+	else
+		walk_remember(walker, lookup_pc, rule);
+	return walk_from(walker, vaddr, ext);
 }
 
-/* Step to the caller from @vaddr of the mapping found last. Returns FPL_STOP_NONE or why not. */
-WALK_INLINE int walk_from(struct walker *walker, __u64 vaddr)
+/* Step to the caller by walk->rule, remembered for @pc, whose mapping was not looked for. */
+static __attribute__((__noinline__)) int walk_step_known(struct walker *walker, __u64 pc)
+{
+	if (walker->walk->rule.cfa == FPL_CFA_NONE && !walk_mapping(walker, pc))
+		return FPL_STOP_BAD_RA;
+	return walk_from(walker, pc - walker->walk->last.bias, 0);
+}
+
+/*
+ * Step to the caller by a near rule whose words are all in the window: what walk_by_rule does, and
+ * no more than is needed for that. Returns FPL_STOP_COUNT, and has changed nothing, where they are
+ * not.
+ */
+WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 {
 	struct fpl_walk *walk = walker->walk;
-	const struct fpl_ext *ext = 0;
+	__u32 reg = rule->regs & 15u;
+	__u64 sp = walk->reg[ARCH_SP];
+	__u64 cfa = walk->reg[reg] + (__u64)(__s64)rule->cfa_off;
+	__u64 off = cfa - FPL_NEAR_BYTES - walk->window_addr;
+	/* In memory, where the verifier does not tell one set of bits from another. */
+	volatile __u32 *known = &walk->known;
 
-	if (!walk->last.slot)
-		return walk_without_cfi(walker, vaddr);
+	if (off >= walk->window_near || (off & 7) || !(walk->known & WALK_BIT(reg)))
+		return FPL_STOP_COUNT;
+	off = (off + FPL_NEAR_BYTES) >> 3;
+	*known = (*known & ARCH_CALLEE_SAVED) | WALK_BIT(ARCH_SP);
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
+		__s32 words = rule->saved[i];
 
-	int stop = walk_find_rule(walker, vaddr, &ext);
-
-	if (stop != FPL_STOP_NONE)
-		return stop;
-	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
-		return walk_without_cfi(walker, vaddr);
-	return walk_by_rule(walker, ext);
+		if (words != FPL_SAVED_SAME) {
+			walk->reg[ARCH_SAVED_REG(i)] =
+				walk->window[(off + (__u64)(__s64)words) &
+					     (FPL_WINDOW_SIZE / 8 - 1)];
+			*known |= WALK_BIT(ARCH_SAVED_REG(i));
+		}
+	}
+	walk->reg[ARCH_SP] = cfa;
+	if (cfa <= sp)
+		return FPL_STOP_NO_PROGRESS;
+	return walk_to(walk, walk->window[(off - 1) & (FPL_WINDOW_SIZE / 8 - 1)], 0,
+		       walk_rule_origin(walk, rule->flags));
 }
 
 /* One frame: name it, find its rule, step to its caller. */
@@ -497,17 +601,37 @@ WALK_INLINE int walk_step(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
 	__u64 lookup_pc = walk->pc - !walk->exact;
+	const struct fpl_known_frame *known;
+	int stop = FPL_STOP_COUNT;
 
 	if (walk->nr_frames >= walk->max_depth)
 		return FPL_STOP_DEPTH;
-	if (!walk_mapping(walker, lookup_pc)) {
-		if (walk->nr_frames)
-			return FPL_STOP_BAD_RA;
-		walk_add(walker, 0);
-		return FPL_STOP_NO_MAPPING;
+	known = walker->memory && walk->serial ? walk_recall(walker, lookup_pc) : 0;
+	if (!known)
+		return walk_step_far(walker, lookup_pc);
+	/* vaddr + 1 is still one: greater ones are not remembered */
+	walk_add(walker, (known->frame + !walk->exact) |
+				 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
+				 (walk->exact ? FPL_FRAME_EXACT : 0));
+	if (known->near)
+		stop = walk_near(walker, &known->rule);
+	if (stop == FPL_STOP_COUNT) {
+		walk->rule = known->rule;
+		stop = walk_step_known(walker, lookup_pc);
 	}
-	walk_add(walker, &walk->last);
-	return walk_from(walker, lookup_pc - walk->last.bias);
+	return stop;
+}
+
+/* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next
+ * walk in the same one. */
+WALK_INLINE void walk_enter(struct fpl_walk *walk)
+{
+	if (!walk->serial || walk->last_serial != walk->serial) {
+		walk->last.start = 0;
+		walk->last.end = 0;
+		walk->last.slot = 0;
+		walk->last_serial = walk->serial;
+	}
 }
 
 static long walk_one(__u32 idx, void *arg)
@@ -523,16 +647,17 @@ static long walk_one(__u32 idx, void *arg)
 /*
  * Walk from the registers in walk->reg, pc and known, exact and origin, into walker->frames behind
  * the walk->nr_frames that are there; the number of frames and the stop are left in walk. The
- * caller has set first, nr, max_depth, unwind and by_row.
+ * caller has set first, nr, serial, last_serial, max_depth, unwind and by_row.
  */
 WALK_INLINE void walk_run(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
 
 	walk->flags = 0;
-	walk->last.start = 0;
-	walk->last.end = 0;
+	walk_enter(walk);
 	walk->window_size = 0;
+	walk->window_near = 0;
+	walk->next = 0;
 	/* One more than there may be frames: the last finds out whether the stack goes on. */
 	env_loop(walk->max_depth + 1, walk_one, walker);
 }

@@ -8,30 +8,44 @@
  * stacks then take one or two. */
 #define FPL_WINDOW_SIZE 4096u
 
-/* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. */
+/* Below the CFA: the return address and, in all but large or odd frames, the saved registers. */
+#define FPL_NEAR_BYTES 64u
+
+/* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. What each
+ * frame needs comes first, close together. */
 struct fpl_walk {
-	/* the frame: what is known of its registers */
-	__u64 reg[FPL_NR_REGS]; /* by DWARF number */
+	/* the frame */
 	__u64 pc;
 	__u32 known; /* bit i: reg[i] is the frame's */
 	__u32 exact; /* pc is where the frame is, not where it resumes after a call */
 
-	/* the code */
-	__u32 first; /* of the mapset, in `mappings` */
-	__u32 nr;
-	struct fpl_mapping last; /* copy of the mapping found last; end 0: none */
-
 	/* the walk */
 	__u32 nr_frames;
 	__u32 max_depth; /* 1..FPL_DEPTH_MAX */
+	__u32 serial;	 /* of the mapset: what is remembered under it is true; 0: nothing is */
+	__u32 next;	 /* where the memory has the frame that came after this one last time */
 	__u8 unwind;	 /* enum fpl_unwind: AUTO or CFI */
 	__u8 stop;	 /* enum fpl_stop */
 	__u8 flags;	 /* FPL_SAMPLE_RAW */
 	__u8 origin;	 /* of the frame at pc */
 	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
-	__u8 _pad[7];
+	__u8 _pad[3];
 
-	struct fpl_rule rule; /* in force */
+	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */
+	__u64 window_addr;
+	__u32 window_size;
+	__u32 window_near; /* how many bytes of it have FPL_NEAR_BYTES from there on in it */
+
+	__u64 reg[FPL_NR_REGS]; /* by DWARF number */
+
+	/* the code */
+	__u32 first; /* of the mapset, in `mappings` */
+	__u32 nr;
+	__u32 last_serial;	 /* of the mapset that last is of */
+	__u32 _pad2;
+	struct fpl_mapping last; /* copy of the mapping found last; end 0: none */
+
+	struct fpl_rule rule; /* in force, where it is not a near one */
 
 	/* a row with extended rules: the registers it starts from, and the RA it gives */
 	__u64 old[FPL_NR_REGS];
@@ -39,29 +53,37 @@ struct fpl_walk {
 	__u32 old_known;
 	__u8 ra_said; /* by an extended rule: ra holds it unless ra_stop says why not */
 	__u8 ra_stop; /* enum fpl_stop */
-	__u8 _pad2[2];
+	__u8 _pad3[2];
 
-	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */
-	__u64 window_addr;
-	__u64 window_size;
 	__u64 window[FPL_WINDOW_SIZE / 8];
 };
 
 /*
- * Rules found lately, by object and vaddr: the outer frames of a program are the same in every
- * sample, and a hit costs one cache line in place of the six or so of a lookup. Object ids are
- * never reused and a rule is a fact about a file, so what is here stays true. Rules with extended
- * ones are not kept.
+ * Frames found lately: of each address of a mapset, its object and vaddr, and the rule in force
+ * there. A hit is a search among mappings and a table lookup saved, a dozen cache lines on as many
+ * pages. Serials of mapsets are never reused in a run and what is published under one does not
+ * change, nor does a rule, which is a fact about a file: so what is here stays true. Frames that
+ * are in no object and rules with extended ones are not kept.
+ *
+ * They lie in the order in which walks found them first, so that the callers of a frame, which are
+ * mostly the same every time, are in the lines behind it, and only where a walk leaves the path of
+ * the one before it is the index needed. The oldest give way.
  */
-#define FPL_CACHED_RULES_LOG2 12
+#define FPL_MEMORY_LOG2	      12
+#define FPL_MEMORY_INDEX_LOG2 13
 
-struct fpl_cached_rule {
-	__u64 key; /* object id << FPL_FRAME_OBJECT_SHIFT | vaddr; 0: empty */
+struct fpl_known_frame {
+	__u64 pc;     /* lookup_pc at run time; 0: empty */
+	__u64 frame;  /* object id << FPL_FRAME_OBJECT_SHIFT | vaddr of pc */
+	__u32 serial; /* of the mapset */
+	__u32 near;   /* the rule is one for walk_near() */
 	struct fpl_rule rule;
-	__u64 _pad; /* two to a cache line, none across */
 };
-_Static_assert(sizeof(struct fpl_cached_rule) == 32, "half a cache line");
+_Static_assert(sizeof(struct fpl_known_frame) == 40, "three to two cache lines");
 
-struct fpl_rule_cache {
-	struct fpl_cached_rule rules[1u << FPL_CACHED_RULES_LOG2];
+struct fpl_memory {
+	struct fpl_known_frame frames[1u << FPL_MEMORY_LOG2];
+	__u16 index[1u << FPL_MEMORY_INDEX_LOG2]; /* by hash: where in frames it was put last */
+	__u32 head;				  /* the next to be overwritten */
+	__u32 _pad;
 };

@@ -76,6 +76,7 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	walk.pc = input->regs->pc;
 	walk.known = input->regs->known & ARCH_ALL_REGS;
 	walk.first = 0;
+	walk.serial = 0;
 	walk.nr = (uint32_t)(input->nr_mappings < REPLAY_MAPPINGS_MAX ? input->nr_mappings
 								      : REPLAY_MAPPINGS_MAX);
 	walk.max_depth = depth < FPL_DEPTH_MAX ? depth : FPL_DEPTH_MAX;

@@ -97,7 +97,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
 					 (uint32_t)libbpf_num_possible_cpus());
-	code |= bpf_map__set_max_entries(skel->maps.rule_caches,
+	code |= bpf_map__set_max_entries(skel->maps.scratch,
 					 (uint32_t)libbpf_num_possible_cpus());
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = NR_MAPPINGS;
@@ -335,11 +335,21 @@ uint64_t kernel_side_gen(void *ctx, uint32_t pid)
 	return proc.gen;
 }
 
+/* What CPUs remember of processes holds no more for runs of the program that begin after this. */
+static void forget_recents(const struct kernel_side *kernel)
+{
+	__atomic_add_fetch(&kernel->skel->bss->epoch, 1, __ATOMIC_SEQ_CST);
+}
+
 static int mapset_update(void *ctx, uint32_t pid, const struct fpl_mapset *value)
 {
 	const struct kernel_side *kernel = ctx;
 
-	return bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.mapsets), &pid, value, BPF_ANY);
+	int code =
+		bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.mapsets), &pid, value, BPF_ANY);
+
+	forget_recents(kernel);
+	return code;
 }
 
 static void mapset_remove(void *ctx, uint32_t pid)
@@ -363,7 +373,8 @@ static int mapset_read_all(void *ctx, uint32_t *pids, struct fpl_mapset *values,
 
 static void grace(void *ctx)
 {
-	(void)ctx;
+	/* or a run of mappings could be read through them after it was freed */
+	forget_recents(ctx);
 	tables_grace();
 }
 

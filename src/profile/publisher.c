@@ -142,6 +142,12 @@ static int alloc_run(struct publisher *publisher, uint32_t nr, struct run **ret)
 	return 0;
 }
 
+/* Never one that was used before: what is remembered under it is believed. */
+static uint32_t next_serial(struct publisher *publisher)
+{
+	return publisher->serial < UINT32_MAX ? ++publisher->serial : 0;
+}
+
 void publisher_publish(struct publisher *publisher, struct process *process)
 {
 	struct run *run = NULL;
@@ -162,6 +168,7 @@ void publisher_publish(struct publisher *publisher, struct process *process)
 			.first = run->first,
 			.nr = run->nr,
 			.version = ++process->version,
+			.serial = next_serial(publisher),
 		};
 
 		code = publisher->ops->update(publisher->ctx, process->pid, &value);

@@ -35,6 +35,7 @@ struct publisher {
 	const struct publisher_ops *ops;
 	void *ctx;
 	uint32_t nr_mapsets; /* entries of `mapsets` */
+	uint32_t serial;     /* of the run published last */
 	uint64_t nr_refused; /* publications without room */
 };
 

@@ -33,7 +33,7 @@ struct scene {
 	uint8_t code[WORLD_TEXT]; /* the bytes of the object's text */
 	uint8_t jit[ANON_SIZE];
 	__u64 frames[FPL_DEPTH_MAX];
-	struct fpl_rule_cache cache;
+	struct fpl_memory memory;
 };
 
 #define SAME6                                      \
@@ -91,6 +91,7 @@ static int setup(void **state)
 	s->walk.max_depth = 100;
 	s->walk.unwind = FPL_UNWIND_AUTO;
 	s->walk.by_row = FPL_ORIGIN_CFI;
+	s->walk.serial = 1;
 	*state = s;
 	return 0;
 }
@@ -105,10 +106,10 @@ static int teardown(void **state)
 }
 
 /* Walk from @pc; the frames must be @want, up to a zero. */
-static void check_one_walk(struct scene *s, struct fpl_rule_cache *cache, uint64_t pc,
+static void check_one_walk(struct scene *s, struct fpl_memory *memory, uint64_t pc,
 			   enum fpl_stop stop, const __u64 *want)
 {
-	struct walker walker = { &s->walk, s->frames, &s->world, cache };
+	struct walker walker = { &s->walk, s->frames, &s->world, memory };
 	uint32_t nr = 0;
 
 	s->walk.pc = pc;
@@ -126,15 +127,15 @@ static void check_one_walk(struct scene *s, struct fpl_rule_cache *cache, uint64
 	assert_int_equal(s->walk.stop, stop);
 }
 
-/* The same without remembered rules, while they are found, and from them. */
+/* The same while frames are remembered, from memory, and without one. */
 static void check_walk(struct scene *s, uint64_t pc, enum fpl_stop stop, const __u64 *want)
 {
 	struct fpl_walk before = s->walk;
 
-	memset(&s->cache, 0, sizeof(s->cache));
-	check_one_walk(s, &s->cache, pc, stop, want);
+	memset(&s->memory, 0, sizeof(s->memory));
+	check_one_walk(s, &s->memory, pc, stop, want);
 	s->walk = before;
-	check_one_walk(s, &s->cache, pc, stop, want);
+	check_one_walk(s, &s->memory, pc, stop, want);
 	s->walk = before;
 	check_one_walk(s, NULL, pc, stop, want);
 }
@@ -324,6 +325,7 @@ static void walk_says_what_state_the_table_is_in(void **state)
 		s->world.objects[WORLD_SLOT].state = cases[i].state;
 		s->world.mappings[0].slot = (uint16_t)cases[i].slot;
 		s->world.chunk_missing = cases[i].chunk_missing;
+		s->walk.serial++; /* of another mapset */
 		s->walk.reg[7] = AT(0);
 		s->walk.reg[6] = 1; /* no frame pointer */
 		s->walk.known = ARCH_ALL_REGS;
@@ -351,6 +353,7 @@ static void walk_knows_the_entry_of_a_program(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		print_message("%s\n", cases[i].what);
 		s->world.mappings[0].flags = cases[i].flags;
+		s->walk.serial++; /* of another mapset */
 		s->walk.reg[7] = AT(0);
 		s->walk.reg[6] = 1; /* no frame pointer */
 		s->walk.known = ARCH_ALL_REGS;
@@ -359,6 +362,7 @@ static void walk_knows_the_entry_of_a_program(void **state)
 	}
 	/* Where a row covers the entry, the row decides. */
 	s->world.mappings[0].flags = FPL_MAPPING_MAIN;
+	s->walk.serial++;
 	s->world.objects[WORLD_SLOT].entry_vaddr = 0x1000;
 	s->walk.reg[7] = AT(0);
 	s->walk.known = ARCH_ALL_REGS;
@@ -556,7 +560,7 @@ static void mapping_search_finds_the_one_that_holds_the_address(void **state)
 	assert_false(walk_mapping(&walker, 0x6000));
 }
 
-static void remembered_rules_are_of_one_object_and_address(void **state)
+static void remembered_frames_are_of_one_mapset_and_address(void **state)
 {
 	struct scene *s = *state;
 
@@ -567,15 +571,16 @@ static void remembered_rules_are_of_one_object_and_address(void **state)
 	s->walk.reg[7] = AT(0);
 	s->walk.known = ARCH_ALL_REGS;
 	s->world.chunk_missing = 1;
-	check_one_walk(s, &s->cache, PC(0x1000), FPL_STOP_OUTERMOST,
+	check_one_walk(s, &s->memory, PC(0x1000), FPL_STOP_OUTERMOST,
 		       (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x4010), 0 });
-	/* The next address is not, and neither is this one of another object. */
+	/* The next address is not, and neither is this one in another mapset. */
 	s->walk.reg[7] = AT(0);
 	s->walk.known = ARCH_ALL_REGS;
-	check_one_walk(s, &s->cache, PC(0x1001), FPL_STOP_TABLE_CHANGED,
+	check_one_walk(s, &s->memory, PC(0x1001), FPL_STOP_TABLE_CHANGED,
 		       (__u64[]){ FRAME(0x1001) | EXACT, 0 });
 	s->world.mappings[0].object = s->world.objects[WORLD_SLOT].object = WORLD_ID + 1;
-	check_one_walk(s, &s->cache, PC(0x1000), FPL_STOP_TABLE_CHANGED,
+	s->walk.serial++;
+	check_one_walk(s, &s->memory, PC(0x1000), FPL_STOP_TABLE_CHANGED,
 		       (__u64[]){ (FRAME(0x1000) + (1ull << FPL_FRAME_OBJECT_SHIFT)) | EXACT, 0 });
 }
 
@@ -598,7 +603,7 @@ int main(void)
 		TEST(frame_pointer_step_leaves_two_registers_known),
 		TEST(walk_reads_whatever_is_resident),
 		TEST(window_edges_are_read_whole),
-		TEST(remembered_rules_are_of_one_object_and_address),
+		TEST(remembered_frames_are_of_one_mapset_and_address),
 		TEST(mapping_search_finds_the_one_that_holds_the_address),
 	};
 

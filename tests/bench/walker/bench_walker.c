@@ -184,7 +184,7 @@ static int load(struct bench *bench)
 	config->max_depth = 1024;
 	config->wakeup_bytes = 1 << 20;
 	bpf_map__set_max_entries(bench->walker->maps.snapshots, nr_cpus);
-	bpf_map__set_max_entries(bench->walker->maps.rule_caches, nr_cpus);
+	bpf_map__set_max_entries(bench->walker->maps.scratch, nr_cpus);
 	if (fpless_bpf__load(bench->walker))
 		return -errno;
 	bench->objects = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -204,7 +204,8 @@ static int publish_mapset(struct bench *bench, pid_t pid)
 		if (!bpf_map_lookup_elem(bpf_map__fd(bench->walker->maps.procs), &tgid, &proc)) {
 			struct fpl_mapset set = { .gen = proc.gen,
 						  .nr = bench->nr_mappings,
-						  .version = 1 };
+						  .version = 1,
+						  .serial = 1 };
 
 			return bpf_map_update_elem(bpf_map__fd(bench->walker->maps.mapsets), &tgid,
 						   &set, BPF_ANY);

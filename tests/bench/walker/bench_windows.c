@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What samplers that are running cost, beside the floor, in the same windows: reads the counters of
- * every program `sample` that is loaded (each fpless that runs has one), and samples the same
- * process at the same rate with the floor program.
+ * What fplesses that are running cost, beside the floor, in the same windows: reads the counters of
+ * their programs `sample`, and samples the same process at the same rate with the floor program.
  *
- * usage: bench_windows PID HZ WINDOWS WINDOW_MS; prints TSV, a line for each window and program:
- * window, program (0, 1, ... in the order of loading; floor), samples, frames, ns by its own clock,
- * ns of all its runs by its own clock and by the kernel's (bpf_stats).
+ * usage: bench_windows PID HZ WINDOWS WINDOW_MS FPLESS_PID...; prints TSV, a line for each window
+ * and program: window, program (0, 1, ... of the fplesses; floor), samples, frames, ns by its own
+ * clock, ns of all its runs by its own clock and by the kernel's (bpf_stats).
  *
  * Two programs on a CPU could warm caches for each other. The floor's timer starts anew in each
  * window, after a random part of the period, so that over all windows neither comes after the other
@@ -37,6 +36,7 @@
 #define SAMPLERS_MAX 8u
 #define CPUS_MAX     1024
 #define MAPS_MAX     64u
+#define FDS_MAX      256
 
 struct figures {
 	uint64_t samples, frames, ns;
@@ -90,19 +90,40 @@ static int counters_of(int prog_fd)
 	return -ENOENT;
 }
 
-static void find_samplers(struct bench *bench)
+/* The id of the program behind a descriptor of the process; 0: none. */
+static uint32_t prog_id_of(const char *pid, int fd)
 {
+	char line[128];
 	uint32_t id = 0;
 
-	while (bench->nr_samplers < SAMPLERS_MAX && !bpf_prog_get_next_id(id, &id)) {
-		AUTO_FD int fd = bpf_prog_get_fd_by_id(id);
+	snprintf(line, sizeof(line), "/proc/%s/fdinfo/%d", pid, fd);
+
+	FILE *file = fopen(line, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "prog_id: %u", &id) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return id;
+}
+
+/* Finds the sampler among the descriptors of the fpless that is process @pid. */
+static int add_sampler(struct bench *bench, const char *pid)
+{
+	for (int i = 3; i < FDS_MAX; i++) {
+		uint32_t id = prog_id_of(pid, i);
+		AUTO_FD int fd = id ? bpf_prog_get_fd_by_id(id) : -1;
 		int counters_fd = fd < 0 ? -ENOENT : counters_of(fd);
 
-		if (counters_fd >= 0)
-			bench->samplers[bench->nr_samplers++] =
-				(struct sampler){ .prog_fd = TAKE_FD(fd),
-						  .counters_fd = counters_fd };
+		if (counters_fd < 0)
+			continue;
+		bench->samplers[bench->nr_samplers++] =
+			(struct sampler){ .prog_fd = TAKE_FD(fd), .counters_fd = counters_fd };
+		return 0;
 	}
+	return -ENOENT;
 }
 
 static struct figures sampler_read(const struct sampler *sampler, int nr_cpus)
@@ -220,8 +241,8 @@ int main(int argc, char **argv)
 	static struct bench bench;
 	int code = 0;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: %s PID HZ WINDOWS WINDOW_MS\n", argv[0]);
+	if (argc < 6 || argc > 5 + (int)SAMPLERS_MAX) {
+		fprintf(stderr, "usage: %s PID HZ WINDOWS WINDOW_MS FPLESS_PID...\n", argv[0]);
 		return 1;
 	}
 
@@ -232,10 +253,11 @@ int main(int argc, char **argv)
 	bench.window_us = (useconds_t)(1000 * strtoul(argv[4], NULL, 10));
 	bench.nr_cpus = libbpf_num_possible_cpus();
 	srandom(bench.pid);
-	find_samplers(&bench);
+	for (int i = 5; i < argc && !code; i++)
+		code = add_sampler(&bench, argv[i]);
 	bench.floor = bench_floor_bpf__open_and_load();
-	if (!bench.floor || !bench.nr_samplers || bench.nr_cpus > CPUS_MAX) {
-		fprintf(stderr, "%s: no sampler runs, or no BPF here\n", argv[0]);
+	if (!bench.floor || code || bench.nr_cpus > CPUS_MAX) {
+		fprintf(stderr, "%s: no sampler there, or no BPF here\n", argv[0]);
 		return 1;
 	}
 	bench.floor->bss->target = bench.pid;
