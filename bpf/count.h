@@ -11,7 +11,6 @@
 #include "bpf/maps.h"
 
 __u32 last_stack_id;
-__u32 stacks_full; /* no insertion is tried any more */
 
 /* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
 static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
@@ -105,63 +104,84 @@ static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 	return bpf_ringbuf_output(&ring, &s->sample, size, ring_wakeup());
 }
 
-/* Add the sample to the count of its stack. Returns 0 where that stack is not in the map, or is
- * another one with the same key. */
-static __always_inline int stack_add(const struct fpl_stack_key *key, __u64 check, __u32 nr,
-				     int *taken)
-{
-	struct fpl_stack *stack = bpf_map_lookup_elem(&stacks, key);
+/* What stack_find() found. */
+enum stack_place {
+	STACK_THERE, /* the slot is the stack's */
+	STACK_FREE,  /* it is not there; the slot is free, or was a moment ago */
+	STACK_NONE,  /* its group is full, or another stack has its hash, or it is being entered */
+};
 
-	*taken = stack != 0;
-	if (!stack || stack->check != check || stack->nr_frames != nr)
+static __always_inline enum stack_place stack_find(const struct stack_hash *hash, __u32 nr,
+						   struct fpl_stack **ret)
+{
+	__u32 at = (hash->lane[0] >> 32) & (config.nr_stack_groups - 1);
+	struct fpl_stack_group *group = bpf_map_lookup_elem(&stacks, &at);
+
+	if (!group)
+		return STACK_NONE;
+	for (__u32 i = 0; i < FPL_STACKS_IN_GROUP; i++) {
+		__u32 idx = ((__u32)hash->lane[0] + i) & (FPL_STACKS_IN_GROUP - 1);
+		struct fpl_stack *stack = &group->stacks[idx];
+		__u32 id = *(volatile __u32 *)&stack->id;
+
+		*ret = stack;
+		if (!id)
+			return STACK_FREE;
+		if (id == FPL_STACK_CLAIMED)
+			return STACK_NONE;
+		if (stack->hash[0] == hash->lane[0] && stack->hash[1] == hash->lane[1])
+			return stack->check == hash->lane[2] && stack->nr_frames == nr
+				       ? STACK_THERE
+				       : STACK_NONE;
+	}
+	return STACK_NONE;
+}
+
+/* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
+static __always_inline int stack_enter(struct fpl_stack *stack, const struct stack_hash *hash,
+				       __u32 nr, __u32 id)
+{
+	if (__sync_val_compare_and_swap(&stack->id, 0, FPL_STACK_CLAIMED))
 		return 0;
-	__sync_fetch_and_add(&stack->count, 1);
-	__sync_fetch_and_add(&stack->weight_ns, config.weight_ns);
+	stack->hash[0] = hash->lane[0];
+	stack->hash[1] = hash->lane[1];
+	stack->check = hash->lane[2];
+	stack->count = 1;
+	stack->weight_ns = config.weight_ns;
+	stack->nr_frames = nr;
+	/* visible last, with all of the above */
+	__sync_val_compare_and_swap(&stack->id, FPL_STACK_CLAIMED, id);
 	return 1;
 }
 
 /*
- * Count the sample. The record goes out before the key goes in, so that no count is ever without
- * its frames; a record whose id is in no value then (another CPU was first, or the map is full)
- * counts nothing.
+ * Count the sample. The record goes out before the stack is entered, so that no count is ever
+ * without its frames; a record whose id is in no slot then (another CPU was first) counts nothing.
  */
 static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
 {
-	struct stack_hash hash;
 	__u32 nr = sample_nr_frames(&s->sample);
-	int taken;
+	struct fpl_stack *stack = 0;
+	struct stack_hash hash;
+	enum stack_place place;
 
 	sample_hash(s, &hash);
-
-	struct fpl_stack_key key = { .hash = { hash.lane[0], hash.lane[1] } };
-
-	if (stack_add(&key, hash.lane[2], nr, &taken))
-		return;
-	s->sample.id = new_stack_id();
-	if (taken || stacks_full) {
-		if (sample_send(s, 1))
-			counted->lost[stacks_full ? FPL_LOST_STACK_MAP_FULL : FPL_LOST_RING_FULL]++;
+	place = stack_find(&hash, nr, &stack);
+	if (place == STACK_THERE && stack) {
+		__sync_fetch_and_add(&stack->count, 1);
+		__sync_fetch_and_add(&stack->weight_ns, config.weight_ns);
 		return;
 	}
-	if (sample_send(s, 0)) {
-		counted->lost[FPL_LOST_RING_FULL]++;
-		return;
-	}
-
-	struct fpl_stack stack = {
-		.count = 1,
-		.weight_ns = config.weight_ns,
-		.check = hash.lane[2],
-		.id = s->sample.id,
-		.nr_frames = nr,
-	};
-	long err = bpf_map_update_elem(&stacks, &key, &stack, BPF_NOEXIST);
-
-	if (!err || stack_add(&key, hash.lane[2], nr, &taken))
-		return;
-	if (err == -7 /* E2BIG: full for good, nothing is ever taken out */)
-		stacks_full = 1;
 	s->sample.id = new_stack_id();
+	if (place == STACK_FREE && stack) {
+		if (sample_send(s, 0)) {
+			counted->lost[FPL_LOST_RING_FULL]++;
+			return;
+		}
+		if (stack_enter(stack, &hash, nr, s->sample.id))
+			return;
+		s->sample.id = new_stack_id();
+	}
 	if (sample_send(s, 1))
 		counted->lost[FPL_LOST_STACK_MAP_FULL]++;
 }

@@ -251,17 +251,26 @@ struct fpl_mapset {
 	__u32 serial;  /* of the run of mappings: no other ever has it; 0: none left */
 };
 
-/* Key and value of the hash map `stacks`: one distinct (process, comm, stack, stop). */
-struct fpl_stack_key {
+/*
+ * Value of the array `stacks`, a hash table: a stack is in the group its hash says, in the first
+ * slot that was free from the one its hash says on. Nothing is ever taken out.
+ */
+struct fpl_stack { /* one distinct (process, comm, stack, stop) */
 	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
-};
-
-struct fpl_stack {
+	__u64 check;   /* a third hash, to tell a collision */
 	__u64 count;
 	__u64 weight_ns;
-	__u64 check; /* a third hash, to tell a collision */
-	__u32 id;    /* of the FPL_RECORD_STACK that holds the frames */
+	__u32 id; /* of the FPL_RECORD_STACK that holds the frames; 0: free */
 	__u32 nr_frames;
+	__u64 _pad[2];
+};
+_Static_assert(sizeof(struct fpl_stack) == 64, "one cache line");
+
+#define FPL_STACK_CLAIMED   0xffffffffu /* id of a slot that is being filled */
+#define FPL_STACKS_IN_GROUP 8u
+
+struct fpl_stack_group {
+	struct fpl_stack stacks[FPL_STACKS_IN_GROUP];
 };
 
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
@@ -358,7 +367,7 @@ struct fpl_config {
 				 snapshot_bytes of stack; 0: none */
 	__u32 wakeup_bytes;   /* data in the ring that wakes its reader; life records and snapshots
 				 always do, other records never: read the ring a few times a second */
-	__u32 nr_mappings;    /* entries of `mappings` */
+	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
 	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
 			 */
 };

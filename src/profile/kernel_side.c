@@ -17,7 +17,6 @@
 
 #define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
 #define RING_BYTES  (4u << 20)
-#define STACK_BYTES 112u /* an element of `stacks` with its bucket, as the kernel charges */
 
 /* Errors with a meaning of their own for the caller of engine_run. */
 static int cannot_run(int code)
@@ -49,6 +48,16 @@ uint32_t kernel_side_fp_depth(void)
 	return depth;
 }
 
+/* As many as the memory for stacks has room for; a power of two. */
+static uint32_t nr_stack_groups(const struct engine_options *options)
+{
+	uint32_t nr = 1;
+
+	while (nr < 1u << 23 && 2ull * nr * sizeof(struct fpl_stack_group) <= options->stack_memory)
+		nr *= 2;
+	return nr;
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      uint64_t weight_ns)
 {
@@ -58,7 +67,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.snapshot_bytes = options->unwind == ENGINE_UNWIND_FP ? 0 : options->snapshot_bytes,
 		.record_every = options->record_path ? options->record_every : 0,
 		.wakeup_bytes = RING_BYTES / 4,
-		.nr_mappings = NR_MAPPINGS,
+		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = kernel_side_fp_depth(),
 	};
 
@@ -83,17 +92,12 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 static int size_maps(struct fpless_bpf *skel, const struct engine_options *options,
 		     struct kernel_side *kernel)
 {
-	uint64_t nr_stacks = options->stack_memory / STACK_BYTES;
 	int code = 0;
 
-	if (nr_stacks < 1)
-		nr_stacks = 1;
-	if (nr_stacks > 1u << 26)
-		nr_stacks = 1u << 26;
 	code |= bpf_map__set_max_entries(skel->maps.objects, KERNEL_SIDE_NR_OBJECTS);
 	code |= bpf_map__set_max_entries(skel->maps.mappings, NR_MAPPINGS);
 	code |= bpf_map__set_max_entries(skel->maps.ring, RING_BYTES);
-	code |= bpf_map__set_max_entries(skel->maps.stacks, (uint32_t)nr_stacks);
+	code |= bpf_map__set_max_entries(skel->maps.stacks, nr_stack_groups(options));
 	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
 					 (uint32_t)libbpf_num_possible_cpus());
@@ -430,10 +434,9 @@ int kernel_side_stacks(const struct kernel_side *kernel,
 {
 	int fd = bpf_map__fd(kernel->skel->maps.stacks);
 	uint32_t max = bpf_map__max_entries(kernel->skel->maps.stacks);
-	/* a batch must hold the fullest bucket */
-	uint32_t per_batch = max < 4096 ? max : 4096;
-	AUTO_FREE struct fpl_stack_key *keys = calloc(per_batch, sizeof(*keys));
-	AUTO_FREE struct fpl_stack *values = calloc(per_batch, sizeof(*values));
+	uint32_t per_batch = max < 512 ? max : 512;
+	AUTO_FREE uint32_t *keys = calloc(per_batch, sizeof(*keys));
+	AUTO_FREE struct fpl_stack_group *values = calloc(per_batch, sizeof(*values));
 	uint32_t in = 0, out = 0;
 	bool first = true;
 	int code = 0;
@@ -447,8 +450,12 @@ int kernel_side_stacks(const struct kernel_side *kernel,
 					    NULL);
 		if (code && code != -ENOENT)
 			return code;
-		for (uint32_t i = 0; i < count; i++)
-			fn(&values[i], ctx);
+		for (uint32_t i = 0; i < count * FPL_STACKS_IN_GROUP; i++) {
+			const struct fpl_stack *stack = &values[0].stacks[0] + i;
+
+			if (stack->id && stack->id != FPL_STACK_CLAIMED)
+				fn(stack, ctx);
+		}
 		in = out;
 		first = false;
 	}

@@ -58,7 +58,7 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 		.snapshot_bytes = snapshot_bytes,
 		.record_every = record_every,
 		.wakeup_bytes = 1 << 20,
-		.nr_mappings = 65536,
+		.nr_stack_groups = 8192,
 	};
 	return skel;
 }
@@ -108,7 +108,7 @@ static void maps_hold_what_the_contract_says(void **state)
 		{ "procs", skel->maps.procs, sizeof(struct fpl_proc) },
 		{ "mapsets", skel->maps.mapsets, sizeof(struct fpl_mapset) },
 		{ "targets", skel->maps.targets, sizeof(struct fpl_target) },
-		{ "stacks", skel->maps.stacks, sizeof(struct fpl_stack) },
+		{ "stacks", skel->maps.stacks, sizeof(struct fpl_stack_group) },
 		{ "counters", skel->maps.counters, sizeof(struct fpl_counters) },
 	};
 	uint64_t bytes = bpf_map__max_entries(skel->maps.ring);

@@ -183,6 +183,7 @@ static int load(struct bench *bench)
 	config->flags = FPL_CONFIG_ALL | FPL_CONFIG_USER;
 	config->max_depth = 1024;
 	config->wakeup_bytes = 1 << 20;
+	config->nr_stack_groups = bpf_map__max_entries(bench->walker->maps.stacks);
 	bpf_map__set_max_entries(bench->walker->maps.snapshots, nr_cpus);
 	bpf_map__set_max_entries(bench->walker->maps.scratch, nr_cpus);
 	if (fpless_bpf__load(bench->walker))

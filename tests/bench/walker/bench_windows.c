@@ -126,6 +126,18 @@ static int add_sampler(struct bench *bench, const char *pid)
 	return -ENOENT;
 }
 
+/* The same of one that may still be starting. */
+static int await_sampler(struct bench *bench, const char *pid)
+{
+	int code = add_sampler(bench, pid);
+
+	for (int i = 0; i < 100 && code; i++) {
+		usleep(100000);
+		code = add_sampler(bench, pid);
+	}
+	return code;
+}
+
 static struct figures sampler_read(const struct sampler *sampler, int nr_cpus)
 {
 	AUTO_FREE struct fpl_counters *values = calloc((size_t)nr_cpus, sizeof(*values));
@@ -254,7 +266,7 @@ int main(int argc, char **argv)
 	bench.nr_cpus = libbpf_num_possible_cpus();
 	srandom(bench.pid);
 	for (int i = 5; i < argc && !code; i++)
-		code = add_sampler(&bench, argv[i]);
+		code = await_sampler(&bench, argv[i]);
 	bench.floor = bench_floor_bpf__open_and_load();
 	if (!bench.floor || code || bench.nr_cpus > CPUS_MAX) {
 		fprintf(stderr, "%s: no sampler there, or no BPF here\n", argv[0]);
