@@ -57,8 +57,18 @@ LOOKUP_INLINE __u64 lookup_rows(const __u8 *chunk, __u64 off, __u32 row_log2, __
 	return pos;
 }
 
-/* The rule's slot for the pc at @low (its low FPL_PAGE_LOG2 bits) of the page at @off. */
-LOOKUP_INLINE __u32 lookup_in_page(const __u8 *chunk, __u64 off, __u32 nr_dict, __u64 low)
+/* Vaddrs [start, end) around the one that was looked up for which the answer is the same. */
+struct lookup_reach {
+	__u64 start;
+	__u64 end;
+};
+
+/*
+ * The rule's slot for the pc at @low (its low FPL_PAGE_LOG2 bits) of the page at @off, and how far
+ * the row reaches in its span, from the page's beginning.
+ */
+LOOKUP_INLINE __u32 lookup_in_page(const __u8 *chunk, __u64 off, __u32 nr_dict, __u64 low,
+				   struct lookup_reach *reach)
 {
 	__u64 span = low >> FPL_SPAN_LOG2;
 	__u64 key = low & ((1u << FPL_SPAN_LOG2) - 1);
@@ -75,21 +85,29 @@ LOOKUP_INLINE __u32 lookup_in_page(const __u8 *chunk, __u64 off, __u32 nr_dict, 
 		row = lookup_rows(chunk, rows, row_log2, nr, key, 4);
 	else
 		row = lookup_rows(chunk, rows, row_log2, nr, key, 256);
-	rows += (row << row_log2) - (1ull << row_log2); /* the last that is not above */
+	rows += row << row_log2;
+	reach->start = span << FPL_SPAN_LOG2;
+	reach->end = reach->start + (1u << FPL_SPAN_LOG2);
+	if (row < nr)
+		reach->end = reach->start + lookup_u8(chunk, rows);
+	rows -= 1ull << row_log2; /* the last that is not above */
+	if (row)
+		reach->start += lookup_u8(chunk, rows);
 	if (!nr_dict)
 		return lookup_u16(chunk, rows + 2);
 	return lookup_u16(chunk, dict + 2 * (__u64)lookup_u8(chunk, rows + 1));
 }
 
 /*
- * Find the rule in force at @vaddr, a lookup_pc, in the table of @object.
+ * Find the rule in force at @vaddr, a lookup_pc, in the table of @object; @reach: where around it
+ * that rule is in force, at least.
  *
  * Returns the rule, or slot 0 (FPL_CFA_NONE) where nothing covers @vaddr; the FPL_RULE_REACH bytes
  * from there on may be read, extended rules included. NULL: a chunk is missing, or the image is not
  * one. Cost: five cache lines, a search over the rows of 256 bytes of code.
  */
 LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct fpl_object *object,
-						  __u64 vaddr)
+						  __u64 vaddr, struct lookup_reach *reach)
 {
 	__u64 page_idx = (vaddr - object->first_vaddr) >> FPL_PAGE_LOG2;
 	__u32 base = object->base;
@@ -98,6 +116,8 @@ LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct 
 	__u32 at;
 	__u64 off;
 
+	reach->start = vaddr;
+	reach->end = vaddr + 1;
 	if (page_idx < object->nr_pages) {
 		const struct fpl_page *page;
 
@@ -115,8 +135,13 @@ LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct 
 			chunk = env_chunk(env, at >> FPL_CHUNK_LOG2);
 			if (!chunk)
 				return 0;
-			slot = lookup_in_page(chunk, at & (FPL_CHUNK_SIZE - 1), nr_dict,
-					      vaddr & ((1u << FPL_PAGE_LOG2) - 1));
+
+			__u64 low = vaddr & ((1u << FPL_PAGE_LOG2) - 1);
+
+			slot = lookup_in_page(chunk, at & (FPL_CHUNK_SIZE - 1), nr_dict, low,
+					      reach);
+			reach->start += vaddr - low;
+			reach->end += vaddr - low;
 		}
 	}
 	at = base + object->rules_off + slot * (__u32)sizeof(struct fpl_rule);

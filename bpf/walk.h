@@ -41,41 +41,47 @@ struct walker {
 #define WALK_BIT(reg) (1u << ((reg)&15))
 
 /*
- * Read a word outside the window. One above it moves the window there, starting a red zone lower
- * because the words wanted next may be a little below; where that meets memory that is not
- * resident, the window ends or begins at the page boundary. One below the window is read alone.
+ * Move the window up to where @addr is, starting a red zone lower because the words wanted next may
+ * be a little below; where that meets memory that is not resident, the window ends or begins at the
+ * page boundary. An address below the window does not move it.
  */
+static __attribute__((__noinline__)) void walk_move(struct walker *walker, __u64 addr)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
+	__u32 to_page_end = FPL_STACK_PAGE - (__u32)(start & (FPL_STACK_PAGE - 1));
+	__u32 size = FPL_WINDOW_SIZE;
+
+	if (walk->window_size && addr < walk->window_addr + walk->window_size)
+		return;
+	if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start)) {
+		size = to_page_end & (FPL_WINDOW_SIZE - 1);
+		if (addr - start >= size ||
+		    env_read_stack(walker->env, walk->window, size, start)) {
+			size = FPL_WINDOW_SIZE;
+			start = addr & ~(__u64)(FPL_STACK_PAGE - 1);
+			if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start))
+				size = 0;
+		}
+	}
+	walk->window_addr = start;
+	walk->window_size = size;
+	walk->window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
+}
+
+/* Read a word outside the window, which follows if the word is above it. */
 static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __u64 addr,
 						       __u64 *ret)
 {
 	struct fpl_walk *walk = walker->walk;
 
-	if (!walk->window_size || addr >= walk->window_addr + walk->window_size) {
-		__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
-		__u32 to_page_end = FPL_STACK_PAGE - (__u32)(start & (FPL_STACK_PAGE - 1));
-		__u32 size = FPL_WINDOW_SIZE;
+	walk_move(walker, addr);
 
-		if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start)) {
-			size = to_page_end & (FPL_WINDOW_SIZE - 1);
-			if (addr - start >= size ||
-			    env_read_stack(walker->env, walk->window, size, start)) {
-				size = FPL_WINDOW_SIZE;
-				start = addr & ~(__u64)(FPL_STACK_PAGE - 1);
-				if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE,
-						   start))
-					size = 0;
-			}
-		}
-		walk->window_addr = start;
-		walk->window_size = size;
-		walk->window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
+	__u64 off = addr - walk->window_addr;
 
-		__u64 off = addr - start;
-
-		if (off < size && !(off & 7)) {
-			*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
-			return 0;
-		}
+	if (off < walk->window_size && !(off & 7)) {
+		*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
+		return 0;
 	}
 	return env_read_stack(walker->env, ret, 8, addr);
 }
@@ -420,7 +426,8 @@ static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker,
  * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI.
  * Returns FPL_STOP_NONE, or the stop where the table is not there.
  */
-WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl_rule **ret)
+WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl_rule **ret,
+			    struct lookup_reach *reach)
 {
 	const struct fpl_object *object = walk_object(walker);
 
@@ -429,7 +436,7 @@ WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl
 		return FPL_STOP_NO_TABLE;
 	if (object->state == FPL_TABLE_NONE)
 		return FPL_STOP_NONE;
-	*ret = table_lookup(walker->env, object, vaddr);
+	*ret = table_lookup(walker->env, object, vaddr, reach);
 	return *ret ? FPL_STOP_NONE : FPL_STOP_TABLE_CHANGED;
 }
 
@@ -448,15 +455,24 @@ WALK_INLINE int walk_is_near(const struct fpl_rule *rule)
 	return near;
 }
 
+/* The index has an entry for each 64 bytes of code: few rows are shorter. */
+#define WALK_INDEX_CODE_LOG2 6
+
 /* Where in the index an address of the mapset is. Fibonacci hashing: neighbours are far apart. */
 WALK_INLINE __u64 walk_index(const struct fpl_walk *walk, __u64 pc)
 {
-	__u64 key = pc ^ (__u64)walk->serial << 40;
+	__u64 key = pc >> WALK_INDEX_CODE_LOG2 ^ (__u64)walk->serial << 40;
 
 	return key * 0x9e3779b97f4a7c15ull >> (64 - FPL_MEMORY_INDEX_LOG2);
 }
 
-/* The frame at @pc, a lookup_pc, if it is remembered. */
+WALK_INLINE int walk_knows(const struct fpl_walk *walk, const struct fpl_known_frame *known,
+			   __u64 pc)
+{
+	return pc - known->pc < known->size && known->serial == walk->serial;
+}
+
+/* What is remembered of @pc, a lookup_pc. */
 WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
 {
 	struct fpl_memory *memory = walker->memory;
@@ -464,38 +480,45 @@ WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
 	__u32 at = walk->next & ((1u << FPL_MEMORY_LOG2) - 1);
 	struct fpl_known_frame *known = &memory->frames[at];
 
-	if (known->pc != pc || known->serial != walk->serial) {
+	if (!walk_knows(walk, known, pc)) {
 		at = memory->index[walk_index(walk, pc)] & ((1u << FPL_MEMORY_LOG2) - 1);
 		known = &memory->frames[at];
-		if (known->pc != pc || known->serial != walk->serial)
+		if (!walk_knows(walk, known, pc))
 			return 0;
 	}
 	walk->next = at + 1;
 	return known;
 }
 
-/* Remember @rule as the one at @pc, in the mapping found last. */
-WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl_rule *rule)
+/* Remember @rule, in force at @pc in the mapping found last, and as far as @reach says. */
+WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl_rule *rule,
+			       const struct lookup_reach *reach)
 {
 	struct fpl_memory *memory = walker->memory;
 	struct fpl_walk *walk = walker->walk;
 	const struct fpl_mapping *mapping = &walk->last;
-	__u64 vaddr = pc - mapping->bias;
+	__u64 start = reach->start + mapping->bias, end = reach->end + mapping->bias;
 	struct fpl_known_frame *known;
 	__u32 at;
 
-	if (!memory || !walk->serial || !mapping->object || vaddr >= FPL_FRAME_VADDR_MASK)
+	/* A row may go on behind the mapping it was found in. */
+	if (start < mapping->start)
+		start = mapping->start;
+	if (end > mapping->end)
+		end = mapping->end;
+	if (!memory || !walk->serial || !mapping->object || reach->end > FPL_FRAME_VADDR_MASK)
 		return;
 	at = memory->head & ((1u << FPL_MEMORY_LOG2) - 1);
 	memory->head = at + 1;
 	memory->index[walk_index(walk, pc)] = (__u16)at;
 	walk->next = at + 1;
 	known = &memory->frames[at];
-	known->pc = pc;
+	known->pc = start;
 	known->frame = (__u64)(mapping->object & FPL_FRAME_OBJECT_MAX) << FPL_FRAME_OBJECT_SHIFT |
-		       vaddr;
+		       (start - mapping->bias);
 	known->serial = walk->serial;
-	known->near = (__u32)walk_is_near(rule);
+	known->size = (__u16)(end - start);
+	known->near = (__u16)walk_is_near(rule);
 	known->rule = *rule;
 }
 
@@ -518,6 +541,7 @@ static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __
 	struct fpl_walk *walk = walker->walk;
 	const struct fpl_ext *ext = 0;
 	const struct fpl_rule *rule;
+	struct lookup_reach reach;
 	__u64 frame;
 
 	if (!walk_mapping(walker, lookup_pc)) {
@@ -537,7 +561,7 @@ static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __
 	if (!walk->last.slot)
 		return walk_without_cfi(walker, vaddr);
 
-	int stop = walk_lookup(walker, vaddr, &rule);
+	int stop = walk_lookup(walker, vaddr, &rule, &reach);
 
 	if (stop != FPL_STOP_NONE)
 		return stop;
@@ -547,7 +571,7 @@ static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __
 	if (rule->flags & FPL_RULE_EXT)
 		ext = (const struct fpl_ext *)(rule + 1);
 	else
-		walk_remember(walker, lookup_pc, rule);
+		walk_remember(walker, lookup_pc, rule, &reach);
 	return walk_from(walker, vaddr, ext);
 }
 
@@ -560,9 +584,9 @@ static __attribute__((__noinline__)) int walk_step_known(struct walker *walker, 
 }
 
 /*
- * Step to the caller by a near rule whose words are all in the window: what walk_by_rule does, and
- * no more than is needed for that. Returns FPL_STOP_COUNT, and has changed nothing, where they are
- * not.
+ * Step to the caller by a near rule whose words are all in the window, which may be moved: what
+ * walk_by_rule does, and no more than is needed for that. Returns FPL_STOP_COUNT, and has done
+ * nothing, where they are not.
  */
 WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 {
@@ -574,7 +598,13 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 	/* In memory, where the verifier does not tell one set of bits from another. */
 	volatile __u32 *known = &walk->known;
 
-	if (off >= walk->window_near || (off & 7) || !(walk->known & WALK_BIT(reg)))
+	if (!(walk->known & WALK_BIT(reg)))
+		return FPL_STOP_COUNT;
+	if (off >= walk->window_near) {
+		walk_move(walker, cfa - FPL_NEAR_BYTES);
+		off = cfa - FPL_NEAR_BYTES - walk->window_addr;
+	}
+	if (off >= walk->window_near || (off & 7))
 		return FPL_STOP_COUNT;
 	off = (off + FPL_NEAR_BYTES) >> 3;
 	*known = (*known & ARCH_CALLEE_SAVED) | WALK_BIT(ARCH_SP);
@@ -609,8 +639,7 @@ WALK_INLINE int walk_step(struct walker *walker)
 	known = walker->memory && walk->serial ? walk_recall(walker, lookup_pc) : 0;
 	if (!known)
 		return walk_step_far(walker, lookup_pc);
-	/* vaddr + 1 is still one: greater ones are not remembered */
-	walk_add(walker, (known->frame + !walk->exact) |
+	walk_add(walker, (known->frame + (walk->pc - known->pc)) |
 				 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
 				 (walk->exact ? FPL_FRAME_EXACT : 0));
 	if (known->near)

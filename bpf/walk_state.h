@@ -59,7 +59,7 @@ struct fpl_walk {
 };
 
 /*
- * Frames found lately: of each address of a mapset, its object and vaddr, and the rule in force
+ * Frames found lately: of addresses of a mapset, their object and vaddr, and the rule in force
  * there. A hit is a search among mappings and a table lookup saved, a dozen cache lines on as many
  * pages. Serials of mapsets are never reused in a run and what is published under one does not
  * change, nor does a rule, which is a fact about a file: so what is here stays true. Frames that
@@ -73,10 +73,11 @@ struct fpl_walk {
 #define FPL_MEMORY_INDEX_LOG2 13
 
 struct fpl_known_frame {
-	__u64 pc;     /* lookup_pc at run time; 0: empty */
+	__u64 pc;     /* the first of them, at run time */
 	__u64 frame;  /* object id << FPL_FRAME_OBJECT_SHIFT | vaddr of pc */
-	__u32 serial; /* of the mapset */
-	__u32 near;   /* the rule is one for walk_near() */
+	__u32 serial; /* of the mapset; 0: empty */
+	__u16 size;   /* how many addresses: the part of a row that lies in 256 bytes of code */
+	__u16 near;   /* the rule is one for walk_near() */
 	struct fpl_rule rule;
 };
 _Static_assert(sizeof(struct fpl_known_frame) == 40, "three to two cache lines");

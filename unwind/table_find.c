@@ -23,7 +23,8 @@ const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr)
 		.nr_pages = table->nr_pages,
 		.first_vaddr = table->first_vaddr,
 	};
-	const struct fpl_rule *rule = table_lookup(&env, &object, vaddr);
+	struct lookup_reach reach;
+	const struct fpl_rule *rule = table_lookup(&env, &object, vaddr, &reach);
 
 	return rule ? rule : none;
 }

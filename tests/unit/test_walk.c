@@ -573,11 +573,18 @@ static void remembered_frames_are_of_one_mapset_and_address(void **state)
 	s->world.chunk_missing = 1;
 	check_one_walk(s, &s->memory, PC(0x1000), FPL_STOP_OUTERMOST,
 		       (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x4010), 0 });
-	/* The next address is not, and neither is this one in another mapset. */
+	/* So is that of the other addresses of its row near it. */
 	s->walk.reg[7] = AT(0);
 	s->walk.known = ARCH_ALL_REGS;
-	check_one_walk(s, &s->memory, PC(0x1001), FPL_STOP_TABLE_CHANGED,
-		       (__u64[]){ FRAME(0x1001) | EXACT, 0 });
+	check_one_walk(s, &s->memory, PC(0x103f), FPL_STOP_OUTERMOST,
+		       (__u64[]){ FRAME(0x103f) | EXACT, FRAME(0x4010), 0 });
+	/* Those of other rows are not, nor those far away, nor this one in another mapset. */
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	check_one_walk(s, &s->memory, PC(0xfff), FPL_STOP_TABLE_CHANGED,
+		       (__u64[]){ FRAME(0xfff) | EXACT, 0 });
+	check_one_walk(s, &s->memory, PC(0x1100), FPL_STOP_TABLE_CHANGED,
+		       (__u64[]){ FRAME(0x1100) | EXACT, 0 });
 	s->world.mappings[0].object = s->world.objects[WORLD_SLOT].object = WORLD_ID + 1;
 	s->walk.serial++;
 	check_one_walk(s, &s->memory, PC(0x1000), FPL_STOP_TABLE_CHANGED,
