@@ -130,9 +130,8 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 		if (id == FPL_STACK_CLAIMED)
 			return STACK_NONE;
 		if (stack->hash[0] == hash->lane[0] && stack->hash[1] == hash->lane[1])
-			return stack->check == hash->lane[2] && stack->nr_frames == nr
-				       ? STACK_THERE
-				       : STACK_NONE;
+			return stack->check == hash->lane[2] && stack->nr_frames == nr ? STACK_THERE
+										       : STACK_NONE;
 	}
 	return STACK_NONE;
 }

@@ -255,7 +255,7 @@ struct fpl_mapset {
  * Value of the array `stacks`, a hash table: a stack is in the group its hash says, in the first
  * slot that was free from the one its hash says on. Nothing is ever taken out.
  */
-struct fpl_stack { /* one distinct (process, comm, stack, stop) */
+struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
 	__u64 check;   /* a third hash, to tell a collision */
 	__u64 count;
@@ -362,11 +362,11 @@ struct fpl_config {
 	__u32 flags;	 /* FPL_CONFIG_* */
 	__u32 unwind;	 /* enum fpl_unwind */
 	__u32 max_depth; /* user frames, 1..FPL_DEPTH_MAX */
-	__u32 snapshot_bytes; /* of stack, at most FPL_SNAPSHOT_MAX; 0: no snapshots */
-	__u32 record_every;   /* send every n-th kernel walk as FPL_RECORD_WALK, with
-				 snapshot_bytes of stack; 0: none */
-	__u32 wakeup_bytes;   /* data in the ring that wakes its reader; life records and snapshots
-				 always do, other records never: read the ring a few times a second */
+	__u32 snapshot_bytes;  /* of stack, at most FPL_SNAPSHOT_MAX; 0: no snapshots */
+	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
+				  snapshot_bytes of stack; 0: none */
+	__u32 wakeup_bytes;    /* data in the ring that wakes its reader; life records and snapshots
+				  always do, other records never: read the ring a few times a second */
 	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
 	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
 			 */

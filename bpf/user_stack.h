@@ -143,8 +143,8 @@ static __always_inline struct fpl_recent *recent_find(struct fpl_scratch *s,
 
 	if (recent->tgid != tgid || recent->epoch != *(volatile __u32 *)&epoch ||
 	    recent->mm != (__u64)task->mm || recent->exec_id != task->self_exec_id ||
-	    recent->start_ns != task->group_leader->start_boottime ||
-	    (task->flags & PF_EXITING) || !tgid)
+	    recent->start_ns != task->group_leader->start_boottime || (task->flags & PF_EXITING) ||
+	    !tgid)
 		return 0;
 	return recent;
 }

@@ -613,9 +613,8 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 		__s32 words = rule->saved[i];
 
 		if (words != FPL_SAVED_SAME) {
-			walk->reg[ARCH_SAVED_REG(i)] =
-				walk->window[(off + (__u64)(__s64)words) &
-					     (FPL_WINDOW_SIZE / 8 - 1)];
+			walk->reg[ARCH_SAVED_REG(i)] = walk->window[(off + (__u64)(__s64)words) &
+								    (FPL_WINDOW_SIZE / 8 - 1)];
 			*known |= WALK_BIT(ARCH_SAVED_REG(i));
 		}
 	}

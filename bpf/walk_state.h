@@ -4,9 +4,9 @@
 
 #include "bpf/shared.h"
 
-/* Bytes of user stack read at once: one read costs about the same whatever its size, and most
- * stacks then take one or two. */
-#define FPL_WINDOW_SIZE 4096u
+/* Bytes of user stack read at once: most stacks then take one or two reads, each of which costs
+ * what ten frames' words would one by one. Larger ones copy lines that no frame needs. */
+#define FPL_WINDOW_SIZE 2048u
 
 /* Below the CFA: the return address and, in all but large or odd frames, the saved registers. */
 #define FPL_NEAR_BYTES 64u
@@ -41,7 +41,7 @@ struct fpl_walk {
 	/* the code */
 	__u32 first; /* of the mapset, in `mappings` */
 	__u32 nr;
-	__u32 last_serial;	 /* of the mapset that last is of */
+	__u32 last_serial; /* of the mapset that last is of */
 	__u32 _pad2;
 	struct fpl_mapping last; /* copy of the mapping found last; end 0: none */
 

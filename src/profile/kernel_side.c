@@ -101,8 +101,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
 					 (uint32_t)libbpf_num_possible_cpus());
-	code |= bpf_map__set_max_entries(skel->maps.scratch,
-					 (uint32_t)libbpf_num_possible_cpus());
+	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = NR_MAPPINGS;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);

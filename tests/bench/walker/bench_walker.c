@@ -203,10 +203,9 @@ static int publish_mapset(struct bench *bench, pid_t pid)
 
 	for (int i = 0; i < 1000; i++) {
 		if (!bpf_map_lookup_elem(bpf_map__fd(bench->walker->maps.procs), &tgid, &proc)) {
-			struct fpl_mapset set = { .gen = proc.gen,
-						  .nr = bench->nr_mappings,
-						  .version = 1,
-						  .serial = 1 };
+			struct fpl_mapset set = {
+				.gen = proc.gen, .nr = bench->nr_mappings, .version = 1, .serial = 1
+			};
 
 			return bpf_map_update_elem(bpf_map__fd(bench->walker->maps.mapsets), &tgid,
 						   &set, BPF_ANY);

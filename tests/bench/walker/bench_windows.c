@@ -36,7 +36,7 @@
 #define SAMPLERS_MAX 8u
 #define CPUS_MAX     1024
 #define MAPS_MAX     64u
-#define FDS_MAX      256
+#define FDS_MAX	     256
 
 struct figures {
 	uint64_t samples, frames, ns;

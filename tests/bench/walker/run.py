@@ -66,7 +66,7 @@ def run_round(words, hz, options, samplers):
         helper = os.path.join(options.build, "tests/bench/walker/bench_windows")
         out = subprocess.run([helper, str(target.pid), str(hz), str(options.windows), str(options.ms),
                               *[str(process.pid) for process in started[1:]]],
-                             check=True, capture_output=True, text=True).stdout
+                             check=True, stdout=subprocess.PIPE, text=True).stdout
         if target.poll() is not None:
             sys.exit("%s ended too early" % words[0])
     finally:
