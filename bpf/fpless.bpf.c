@@ -76,11 +76,24 @@ static __always_inline int is_recorded(const struct fpl_counters *count)
 	return config.record_every && count->fired % config.record_every == 0;
 }
 
-/* Is the process a target, and its time come? */
+/* Send the walk to be judged. */
+static __always_inline void record_send(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					struct fpl_scratch *s)
+{
+	if (user_regs(ctx, task, s)) {
+		keep_regs(s);
+		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
+	}
+}
+
+/* Is the process to be profiled, and its time come? */
 static __always_inline int is_active(struct task_struct *task, __u32 tgid)
 {
-	struct fpl_target *target = target_of(tgid, task->group_leader->start_boottime);
+	struct fpl_target *target;
 
+	if (config.flags & FPL_CONFIG_ALL)
+		return 1;
+	target = target_of(tgid, task->group_leader->start_boottime);
 	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
@@ -91,7 +104,6 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct fpl_recent *recent;
 	struct fpl_scratch *s;
 
 	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
@@ -103,8 +115,9 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		count->lost[FPL_LOST_SCRATCH]++;
 		return 1;
 	}
-	recent = recent_find(s, task, pid_tgid >> 32);
-	if (!recent && !(config.flags & FPL_CONFIG_ALL) && !is_active(task, pid_tgid >> 32)) {
+
+	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32);
+	if (!recent && !is_active(task, pid_tgid >> 32)) {
 		count->filtered++;
 		return 0;
 	}
@@ -144,10 +157,8 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	}
 	frames_pad(s);
 	sample_count(s, count);
-	if (result == USER_STACK_WALKED && is_recorded(count) && user_regs(ctx, task, s)) {
-		keep_regs(s);
-		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
-	}
+	if (result == USER_STACK_WALKED && is_recorded(count))
+		record_send(ctx, task, s);
 	return 1;
 }
 

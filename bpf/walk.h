@@ -296,6 +296,12 @@ WALK_INLINE __u8 walk_rule_origin(const struct fpl_walk *walk, __u32 flags)
 	return flags & FPL_RULE_SYNTH ? FPL_ORIGIN_SYNTH : walk->by_row;
 }
 
+/* The code that was interrupted may run on another stack. */
+WALK_INLINE void walk_other_stack(struct fpl_walk *walk)
+{
+	walk->window_size = walk->window_near = 0;
+}
+
 /*
  * Step to the caller by walk->rule, with the extended rules at @ext; NULL: the rule has none.
  * Returns FPL_STOP_NONE or why not.
@@ -353,8 +359,7 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 			return FPL_STOP_READ_FAULT;
 	}
 	if (flags & FPL_RULE_SIGNAL) {
-		/* the interrupted code may run on another stack */
-		walk->window_size = walk->window_near = 0;
+		walk_other_stack(walk);
 	} else {
 		int ra_in_reg = (flags & FPL_RULE_RA_REG) || walk->ra_said;
 		__u64 caller_sp = walk->reg[ARCH_SP];
