@@ -192,14 +192,14 @@ static int emit(struct run *run, uint64_t to, struct fpl_err *err)
 	struct budget *budget = run->machine->budget;
 
 	run->pc = to;
+	if (start >= end)
+		return 0;
 	if (++budget->rows % CHECK_EVERY_ROWS == 0 || budget->rows > budget->limits->rows) {
 		int code = budget_check(budget, err);
 
 		if (code)
 			return code;
 	}
-	if (start >= end)
-		return 0;
 
 	struct cfi_row row = finished_row(run, start, end);
 

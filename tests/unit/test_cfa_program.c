@@ -55,6 +55,9 @@ static void check(const struct cfi_builder *b, const struct program *program)
 	code = cfi_file_run(file, &file->pieces[0], check_row, table, &end, &err);
 	if (code < 0)
 		fail_msg("%s: the table differs: %s", program->what, text);
+	/* A program that makes sense has rows up to the end of its FDE. */
+	if ((code == CFA_OK) != (strstr(program->want, "-40 ") != NULL))
+		fail_msg("%s: outcome %d", program->what, code);
 	if (code == CFA_BAD && table_find(table, end)->cfa != FPL_CFA_NONE)
 		fail_msg("%s: a rule behind the bad instruction", program->what);
 	table_destroy(table);
@@ -92,6 +95,8 @@ static void moves_of_the_pc_end_rows(void **state)
 		{ "advance_loc4 with a bit in each byte", BYTES("\x04\x00\x00\x00\x01\x0e\x10"),
 		  "0-40 r7+8\n" },
 		{ "advance past the end", BYTES("\x0e\x10\x02\xff\x0e\x18"), "0-40 r7+16\n" },
+		{ "what follows an advance past the end does not matter",
+		  BYTES("\x02\xff\x3f\x00\x00"), "0-40 r7+8\n" },
 		{ "what follows the end does not matter", BYTES("\x02\x40\x3f\x3f"),
 		  "0-40 r7+8\n" },
 	};
@@ -288,6 +293,8 @@ static void a_bad_instruction_costs_the_rest_of_its_fde(void **state)
 {
 	static const struct program programs[] = {
 		{ "unknown opcode at once", BYTES("\x3f"), "" },
+		{ "unknown opcode with something behind it", BYTES("\x41\x3f\x00\x00\x00"),
+		  "0-1 r7+8\n" },
 		{ "unknown opcode later", BYTES("\x41\x0e\x10\x44\x3f"), "0-1 r7+8\n1-5 r7+16\n" },
 		{ "as libgcrypt has it: GNU_window_save", BYTES("\x41\x2d"), "0-1 r7+8\n" },
 		{ "restore_state of nothing", BYTES("\x41\x0b"), "0-1 r7+8\n" },
@@ -444,6 +451,110 @@ static void the_cie_says_what_factors_and_columns_mean(void **state)
 	}
 }
 
+struct count {
+	unsigned nr, nr_max; /* rows so far; the one to say -ECANCELED at */
+};
+
+static int count_row(const struct cfi_row *row, void *ctx)
+{
+	struct count *count = ctx;
+
+	(void)row;
+	return ++count->nr == count->nr_max ? -ECANCELED : 0;
+}
+
+/* Count the rows of one FDE of @size bytes with the program @code. Returns cfi_file_run()'s code.
+ */
+static int count_rows(const uint8_t *code, size_t code_size, uint64_t size,
+		      const struct table_limits *limits, struct count *count,
+		      uint64_t *ret_instructions)
+{
+	struct table_limits usual = table_limits_default;
+	struct cfi_builder b;
+	const struct cfi_builder *const builders[] = { &b };
+	struct cfi_file *file;
+	struct fpl_err err;
+	uint64_t end;
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, size, code, code_size);
+	assert_int_equal(cfi_builder_open(builders, 1, &usual, &file, &err), 0);
+	usual = *limits;
+
+	int ret = cfi_file_run(file, &file->pieces[0], count_row, count, &end, &err);
+
+	*ret_instructions = file->budget.instructions;
+	cfi_file_close(file);
+	cfi_builder_fini(&b);
+	return ret;
+}
+
+static void a_program_ends_where_a_limit_does(void **state)
+{
+	/* No time at all is used up when it is first looked at: every 4,096 rows. */
+	static const struct {
+		const char *what;
+		struct table_limits limits;
+		unsigned nr_max, want;
+		int code;
+	} cases[] = {
+		{ "as many rows as there may be",
+		  { UINT64_MAX, 256 << 20, 10000 },
+		  0,
+		  10000,
+		  CFA_OK },
+		{ "one more", { UINT64_MAX, 256 << 20, 9999 }, 0, 9999, -EFBIG },
+		{ "many more", { UINT64_MAX, 256 << 20, 10 }, 0, 10, -EFBIG },
+		{ "time", { 0, 256 << 20, 10000 }, 0, 4095, -EFBIG },
+		{ "enough for the one who asks",
+		  { UINT64_MAX, 256 << 20, 10000 },
+		  7,
+		  7,
+		  -ECANCELED },
+		{ "enough at the first row", { UINT64_MAX, 256 << 20, 10000 }, 1, 1, -ECANCELED },
+		{ "enough at the last row",
+		  { UINT64_MAX, 256 << 20, 10000 },
+		  10000,
+		  10000,
+		  -ECANCELED },
+	};
+	uint8_t code[10000];
+	uint64_t instructions;
+
+	(void)state;
+	memset(code, CFA_ADVANCE_LOC | 1, sizeof(code));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct count count = { 0, cases[i].nr_max };
+		int got = count_rows(code, sizeof(code), sizeof(code), &cases[i].limits, &count,
+				     &instructions);
+
+		if (got != cases[i].code || count.nr != cases[i].want)
+			fail_msg("%s: %d, %u rows", cases[i].what, got, count.nr);
+	}
+}
+
+static void a_program_without_rows_is_stopped_too(void **state)
+{
+	enum { NR = 200000, CHECKED_EVERY = 65536 };
+	const struct table_limits no_time = { 0, 256 << 20, 1 };
+	struct count count = { 0 };
+	uint8_t *nops = calloc(NR, 1);
+	uint64_t instructions;
+
+	(void)state;
+	assert_non_null(nops);
+	assert_int_equal(count_rows(nops, NR, FDE_SIZE, &no_time, &count, &instructions), -EFBIG);
+	assert_int_equal(count.nr, 0);
+	assert_int_equal(instructions, CHECKED_EVERY);
+	assert_int_equal(
+		count_rows(nops, NR, FDE_SIZE, &table_limits_default, &count, &instructions),
+		CFA_OK);
+	assert_int_equal(count.nr, 1);
+	assert_int_equal(instructions, NR + 2); /* and the CIE's */
+	free(nops);
+}
+
 static int check_source(const struct cfi_row *row, void *ctx)
 {
 	const enum cfi_source *source = ctx;
@@ -559,6 +670,8 @@ int main(void)
 		cmocka_unit_test(states_are_remembered_up_to_a_depth),
 		cmocka_unit_test(the_cie_says_where_programs_start),
 		cmocka_unit_test(the_cie_says_what_factors_and_columns_mean),
+		cmocka_unit_test(a_program_ends_where_a_limit_does),
+		cmocka_unit_test(a_program_without_rows_is_stopped_too),
 		cmocka_unit_test(a_row_says_which_section_it_is_from),
 		cmocka_unit_test(a_program_restores_only_what_it_remembered),
 		cmocka_unit_test(a_bad_instruction_behind_another_fde_costs_what_follows_it),

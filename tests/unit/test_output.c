@@ -498,12 +498,15 @@ static void a_number_without_a_key_is_unknown(void **state)
 	(void)state;
 	assert_string_equal(tally_stop_key(FPL_STOP_OUTERMOST), "outermost");
 	assert_string_equal(tally_stop_key(FPL_STOP_COUNT), "unknown");
+	assert_string_equal(tally_stop_key(FPL_STOP_COUNT + 1), "unknown");
 	assert_string_not_equal(tally_stop_key(FPL_STOP_COUNT - 1), "unknown");
 	assert_string_equal(tally_lost_key(FPL_LOST_RING_FULL), "ring_full");
 	assert_string_equal(tally_lost_key(FPL_LOST_COUNT), "unknown");
+	assert_string_equal(tally_lost_key(FPL_LOST_COUNT + 1), "unknown");
 	assert_string_not_equal(tally_lost_key(FPL_LOST_COUNT - 1), "unknown");
 	assert_string_equal(tally_origin_key(FPL_ORIGIN_CFI), "cfi");
 	assert_string_equal(tally_origin_key(FPL_ORIGIN_COUNT), "unknown");
+	assert_string_equal(tally_origin_key(FPL_ORIGIN_COUNT + 1), "unknown");
 	assert_string_not_equal(tally_origin_key(FPL_ORIGIN_COUNT - 1), "unknown");
 }
 
