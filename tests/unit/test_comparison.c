@@ -386,6 +386,84 @@ static void twenty_partings_are_listed_and_the_rest_is_summed_up(void **state)
 	assert_non_null(strstr(text, "  ... and 3 more places\n"));
 }
 
+static void a_place_is_function_object_class_and_rule(void **state)
+{
+	/* All part at a function called framed. The last is the first again, of another program. */
+	static uint64_t frames[][3] = {
+		{ EXACT(1, LEAF), CALL(1, FRAMED), BY_FP(EXACT(1, LEAF)) },
+		{ EXACT(1, LEAF), CALL(2, FRAMED), BY_FP(EXACT(1, LEAF)) },
+		{ EXACT(1, FRAMED), CALL(1, FRAMED), BY_FP(EXACT(1, FRAMED)) },
+		{ EXACT(1, LEAF), CALL(1, FRAMED), BY_FP(RAW(1)) },
+		{ EXACT(1, FRAMED + 8), CALL(1, FRAMED), BY_FP(EXACT(1, FRAMED + 8)) },
+		{ EXACT(1, LEAF + 1), CALL(1, FRAMED + 8), BY_FP(EXACT(1, LEAF + 1)) },
+	};
+	static const char *const want =
+		"\"partings\":["
+		"{\"samples\":97,\"class\":\"cut\",\"at\":\"no_frame_pointer\","
+		"\"function\":\"framed\",\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\"},"
+		"{\"samples\":32,\"class\":\"cut\",\"at\":\"no_frame_pointer\","
+		"\"function\":\"framed\",\"object\":\"/lib/b\\u001b.so\",\"build_id\":\"\"},"
+		"{\"samples\":16,\"class\":\"cut\",\"at\":\"prologue_or_epilogue\","
+		"\"function\":\"framed\",\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\"},"
+		"{\"samples\":8,\"class\":\"wrong\",\"at\":\"unknown\","
+		"\"function\":\"leaf\",\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\"},"
+		"{\"samples\":4,\"class\":\"cut\",\"at\":\"frame_pointer\","
+		"\"function\":\"framed\",\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\"}],";
+	static const uint64_t counts[] = { 64, 32, 16, 8, 4, 33 };
+	struct profile_stack list[ARRAY_SIZE(frames)];
+	struct profile of = profile;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		list[i] = (struct profile_stack){ .count = counts[i],
+						  .comm = "app",
+						  .nr_user = 2,
+						  .nr_fp = 1,
+						  .frames = frames[i] };
+		if (i == 5)
+			memcpy(list[i].comm, "other", 6);
+	}
+	of.stacks = list;
+	of.nr_stacks = ARRAY_SIZE(list);
+	AUTO_FREE char *json = rendered(&of, compare_json_write);
+	if (!strstr(json, want))
+		fail_msg("not there:\n%s\nin:\n%.2000s", want, strstr(json, "\"objects\""));
+	assert_non_null(strstr(json, "\"programs\":[{\"comm\":\"app\",\"judged\":124,"));
+	assert_non_null(strstr(json, "\"objects\":[{\"object\":\"/usr/bin/app\","
+				     "\"build_id\":\"c0ffee\",\"samples\":125,"));
+}
+
+static void many_programs_keep_their_own_counts(void **state)
+{
+	enum { NR = 500 };
+	static struct profile_stack many[2 * NR];
+	struct profile of = profile;
+	struct made made;
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(many); i++) {
+		many[i] = stacks[i < NR ? 0 : 3];
+		many[i].count = 1000 - i % NR;
+		snprintf(many[i].comm, sizeof(many[i].comm), "c%u", i % NR);
+	}
+	of.stacks = many;
+	of.nr_stacks = ARRAY_SIZE(many);
+	make(&made, &of);
+	assert_int_equal(made.comparison.programs.nr, NR);
+	for (unsigned i = 0; i < NR; i++) {
+		const struct comparison_row *row = &made.comparison.programs.rows[i];
+
+		assert_string_equal(row->comm, many[i].comm);
+		assert_string_equal(strings_text(&made.names.strings, row->text), many[i].comm);
+		assert_int_equal(row->counts[VERDICT_AGREE], 1000 - i);
+		assert_int_equal(row->counts[VERDICT_WRONG], 1000 - i);
+		assert_int_equal(comparison_judged(row), 2 * (1000 - i));
+	}
+	unmake(&made);
+	AUTO_FREE char *text = rendered(&of, compare_text_write);
+	assert_non_null(strstr(text, "  ... and 470 more programs\n"));
+}
+
 static void nothing_judged_divides_by_nothing(void **state)
 {
 	struct profile of = profile;
@@ -470,6 +548,8 @@ int main(void)
 		cmocka_unit_test(text_says_what_each_class_means),
 		cmocka_unit_test(the_report_has_one_line),
 		cmocka_unit_test(twenty_partings_are_listed_and_the_rest_is_summed_up),
+		cmocka_unit_test(a_place_is_function_object_class_and_rule),
+		cmocka_unit_test(many_programs_keep_their_own_counts),
 		cmocka_unit_test(nothing_judged_divides_by_nothing),
 		cmocka_unit_test(folded_holds_every_sample_of_either_walk),
 		cmocka_unit_test(jsonl_has_the_second_walk_and_the_class),
