@@ -59,11 +59,10 @@ static void write_object(struct json *json, const struct comparison *comparison,
 	}
 }
 
-static void write_objects(struct json *json, const struct comparison *comparison)
+static void write_objects(struct json *json, const struct comparison *comparison, const char *key,
+			  const struct comparison_table *table)
 {
-	const struct comparison_table *table = &comparison->objects;
-
-	json_open(json, "objects", '[');
+	json_open(json, key, '[');
 	for (size_t i = 0; i < table->nr; i++) {
 		json_open(json, NULL, '{');
 		write_object(json, comparison, table->rows[i].object);
@@ -119,7 +118,8 @@ void compare_json_write(FILE *to, const struct comparison *comparison)
 	write_reasons(&json, comparison);
 	write_rules(&json, comparison);
 	write_programs(&json, comparison);
-	write_objects(&json, comparison);
+	write_objects(&json, comparison, "objects", &comparison->objects);
+	write_objects(&json, comparison, "objects_before", &comparison->before);
 	write_partings(&json, comparison);
 	json_open(&json, "books", '{');
 	tally_write_json(&json, comparison->names->profile, comparison->shown);

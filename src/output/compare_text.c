@@ -58,8 +58,8 @@ static void write_frames(FILE *to, const struct comparison *comparison)
 /* Why: what the CFI says of the frame whose rbp F followed. */
 static void write_rules(FILE *to, const struct comparison *comparison)
 {
-	fputs("\nThe frame before the one where they part (samples)\n\n"
-	      "     wrong      skip       cut  rbp there\n",
+	fputs("\nWhat the CFI says of rbp in that frame (samples)\n\n"
+	      "     wrong      skip       cut\n",
 	      to);
 	for (unsigned i = 0; i < FP_RULE_COUNT; i++) {
 		uint64_t wrong = comparison->rules[VERDICT_WRONG][i];
@@ -106,7 +106,7 @@ static void write_programs(FILE *to, const struct comparison *comparison)
 /* Write the path of an object, or its last part, safe for a terminal. */
 static void write_object(FILE *to, const struct comparison *comparison, uint32_t object, bool whole)
 {
-	char escaped[512] = "code without an object";
+	char escaped[512] = "(no object)";
 
 	if (object) {
 		const char *path = comparison->names->profile->objects[object - 1].path;
@@ -118,13 +118,13 @@ static void write_object(FILE *to, const struct comparison *comparison, uint32_t
 	fputs(escaped, to);
 }
 
-static void write_objects(FILE *to, const struct comparison *comparison)
+static void write_objects(FILE *to, const struct comparison *comparison, const char *title,
+			  const struct comparison_table *table)
 {
-	const struct comparison_table *table = &comparison->objects;
-
-	fputs("\nBy object of the first frame it lacks or gets wrong (% of all judged samples)\n\n"
-	      "  samples   wrong    skip     cut  object\n",
-	      to);
+	fprintf(to,
+		"\nBy object of %s (%% of all judged samples)\n\n"
+		"  samples   wrong    skip     cut  object\n",
+		title);
 	for (size_t i = 0; i < table->nr && i < NR_OBJECTS; i++) {
 		const struct comparison_row *row = &table->rows[i];
 
@@ -143,7 +143,7 @@ static void write_partings(FILE *to, const struct comparison *comparison)
 	const struct comparison_table *table = &comparison->partings;
 
 	fputs("\nThe first frame it lacks or gets wrong (% of all judged samples)\n\n"
-	      "    share   samples  class  function, and rbp in the frame before it\n",
+	      "    share   samples  class  function (object), and rbp in the frame before it\n",
 	      to);
 	for (size_t i = 0; i < table->nr && i < COMPARISON_NR_PARTINGS; i++) {
 		const struct comparison_row *row = &table->rows[i];
@@ -172,7 +172,10 @@ void compare_text_write(FILE *to, const struct comparison *comparison)
 	write_programs(to, comparison);
 	if (comparison->judged == comparison->counts[VERDICT_AGREE])
 		return;
-	write_objects(to, comparison);
+	write_objects(to, comparison, "the first frame it lacks or gets wrong",
+		      &comparison->objects);
+	write_objects(to, comparison, "the frame before that, whose rbp it followed",
+		      &comparison->before);
 	write_rules(to, comparison);
 	write_partings(to, comparison);
 }

@@ -27,6 +27,7 @@ void comparison_fini(struct comparison *comparison)
 {
 	table_fini(&comparison->programs);
 	table_fini(&comparison->objects);
+	table_fini(&comparison->before);
 	table_fini(&comparison->partings);
 }
 
@@ -38,8 +39,8 @@ static bool same_key(const struct comparison_row *a, const struct comparison_row
 
 static size_t *find_slot(const struct comparison_table *table, const struct comparison_row *key)
 {
-	uint64_t word = (uint64_t)key->text << 32 | key->object;
-	uint64_t hash = (word + key->class * FP_RULE_COUNT + key->rule) * 0x9e3779b97f4a7c15u;
+	/* Classes and rules of one place are few: they are told apart by looking. */
+	uint64_t hash = ((uint64_t)key->text << 32 | key->object) * 0x9e3779b97f4a7c15u;
 	size_t idx = (hash >> 20) & (table->nr_slots - 1);
 
 	while (table->slots[idx] && !same_key(&table->rows[table->slots[idx] - 1], key))
@@ -135,13 +136,19 @@ static int count_parting(struct comparison *comparison, struct names *names,
 			 const struct fp_rules *rules)
 {
 	struct comparison_row key = { .class = verdict->class, .rule = FP_RULE_UNKNOWN };
+	struct comparison_row before = { .object = 0 };
 	struct frame_name name;
 	int err = names_user(names, stack->frames[verdict_parting(stack, verdict)], &name);
 
 	if (err)
 		return err;
-	if (verdict->nr_followed)
-		key.rule = fp_rules_find(rules, stack->frames[verdict->nr_followed - 1]);
+	if (verdict->nr_followed) {
+		uint64_t frame = stack->frames[verdict->nr_followed - 1];
+
+		key.rule = fp_rules_find(rules, frame);
+		if (!frame_is_raw(frame) && frame_object(frame) <= names->profile->nr_objects)
+			before.object = frame_object(frame);
+	}
 	key.text = name.text;
 	key.object = name.object;
 	comparison->rules[key.class][key.rule] += stack->count;
@@ -150,6 +157,8 @@ static int count_parting(struct comparison *comparison, struct names *names,
 		err = table_add(&comparison->objects,
 				&(struct comparison_row){ .object = name.object }, verdict->class,
 				stack->count);
+	if (!err)
+		err = table_add(&comparison->before, &before, verdict->class, stack->count);
 	return err;
 }
 
@@ -206,6 +215,7 @@ int comparison_make(struct names *names, struct comparison *ret, struct fpl_err 
 	ret->judged = ret->shown - ret->counts[VERDICT_UNJUDGED];
 	table_sort(&ret->programs, names);
 	table_sort(&ret->objects, names);
+	table_sort(&ret->before, names);
 	table_sort(&ret->partings, names);
 	return 0;
 }

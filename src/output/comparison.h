@@ -39,7 +39,9 @@ struct comparison {
 	/* Of the frame behind which the walks part; sum of a class: its count. */
 	uint64_t rules[VERDICT_CLASS_COUNT][FP_RULE_COUNT];
 	struct comparison_table programs;
-	struct comparison_table objects;  /* of the first frame F lacks or gets wrong */
+	struct comparison_table objects; /* of the first frame F lacks or gets wrong */
+	struct comparison_table
+		before; /* objects of the frames before those: whose rbp F followed */
 	struct comparison_table partings; /* by that frame's function, class and rule */
 };
 

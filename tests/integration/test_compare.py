@@ -89,7 +89,8 @@ class CompareCase(RootCase):
         self.assertEqual(got["books"], {key: value for key, value in run.stats.items()})
         for key in PARTED:
             self.assertEqual(sum(got["at"][key].values()), classes[key])
-            self.assertEqual(sum(row[key] for row in got["objects"]), classes[key])
+            for table in ("objects", "objects_before"):
+                self.assertEqual(sum(row[key] for row in got[table]), classes[key])
         for key in classes:
             self.assertEqual(sum(row[key] for row in got["programs"]), classes[key])
         self.assertEqual(sum(row["samples"] for row in got["partings"])
@@ -137,12 +138,12 @@ class FramePointersThroughout(CompareCase):
                 self.assertEqual(run.compared["at"][key][rule], 0, run.compared)
 
     def test_agree_but_for_prologues_epilogues_and_leaves(self):
-        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "1000")
+        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "600")
         self.check_all_explained(run)
         self.assertIn("compare      ", run.stderr)
 
     def test_agree_as_far_as_the_kernel_walks(self):
-        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "1000", "400")
+        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "600", "400")
         self.check_all_explained(run)
         deep = [stack for stack in run.stacks if len(stack["user"]) > run.compared["fp_max"]]
         self.assertTrue(deep)
@@ -156,6 +157,7 @@ class FramePointersInPart(CompareCase):
         first = run.compared["partings"][0]
         self.assertEqual((first["class"], first["at"]), ("cut", "no_frame_pointer"))
         self.assertIn("libc", first["object"])
+        self.assertIn("libc", run.compared["objects_before"][0]["object"])
 
     def test_programs_without_are_judged(self):
         for name in ("chain", "threads", "vfork"):

@@ -276,6 +276,12 @@ static const char json_text[] =
 	"\"skip\":10,\"cut\":6},"
 	"{\"object\":\"/lib/b\\u001b.so\",\"build_id\":\"\",\"samples\":10,\"wrong\":0,"
 	"\"skip\":0,\"cut\":10}],"
+	"\"objects_before\":["
+	"{\"object\":\"/lib/b\\u001b.so\",\"build_id\":\"\",\"samples\":30,\"wrong\":20,"
+	"\"skip\":0,\"cut\":10},"
+	"{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"samples\":14,\"wrong\":4,"
+	"\"skip\":10,\"cut\":0},"
+	"{\"object\":null,\"build_id\":null,\"samples\":6,\"wrong\":0,\"skip\":0,\"cut\":6}],"
 	"\"partings\":["
 	"{\"samples\":20,\"class\":\"wrong\",\"at\":\"no_frame_pointer\",\"function\":\"framed\","
 	"\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\"},"
@@ -335,6 +341,8 @@ static void text_says_what_each_class_means(void **state)
 		"        0       -       -       -       -        30  go\n",
 		"       40  24.00%  10.00%   6.00%  /usr/bin/app\n",
 		"       10   0.00%   0.00%  10.00%  /lib/b\\x1b.so\n",
+		"       30  20.00%   0.00%  10.00%  /lib/b\\x1b.so\n",
+		"        6   0.00%   0.00%   6.00%  (no object)\n",
 		"         0        10         0  prologue_or_epilogue: ",
 		"        24         0        10  no_frame_pointer: ",
 		"   20.00%        20  wrong  framed  (app)  no_frame_pointer\n",
@@ -464,6 +472,52 @@ static void many_programs_keep_their_own_counts(void **state)
 	assert_non_null(strstr(text, "  ... and 470 more programs\n"));
 }
 
+/* Objects of one name: their places read alike, and differ in object, class or rule alone. */
+static void places_that_read_alike_keep_their_own_counts(void **state)
+{
+	enum { NR = 60, NR_KINDS = 4 };
+	static struct profile_object many_objects[NR];
+	static uint64_t frames[NR * NR_KINDS][4];
+	static struct profile_stack many[NR * NR_KINDS];
+	struct profile of = profile;
+	struct made made;
+
+	(void)state;
+	for (unsigned i = 0; i < NR; i++)
+		many_objects[i] = (struct profile_object){ i + 1, objects[0].path, "" };
+	for (unsigned i = 0; i < ARRAY_SIZE(many); i++) {
+		uint64_t leaf = EXACT(1, i & 1 ? LEAF : FRAMED);
+
+		frames[i][0] = leaf;
+		frames[i][1] = FRAME(3 + i / NR_KINDS % (NR - 2), 0x77);
+		frames[i][2] = BY_FP(leaf);
+		frames[i][3] = BY_FP(RAW(1));
+		many[i] = (struct profile_stack){ .count = 1000 - i,
+						  .comm = "app",
+						  .nr_user = 2,
+						  .nr_fp = i & 2 ? 1 : 2,
+						  .frames = frames[i] };
+	}
+	of.objects = many_objects;
+	of.nr_objects = NR;
+	of.stacks = many;
+	of.nr_stacks = ARRAY_SIZE(many) - 2 * NR_KINDS; /* objects 3 to NR, each once */
+	make(&made, &of);
+	assert_int_equal(made.comparison.partings.nr, of.nr_stacks);
+	assert_int_equal(made.comparison.objects.nr, NR - 2);
+	assert_int_equal(made.comparison.before.nr, 1);
+	for (unsigned i = 0; i < of.nr_stacks; i++) {
+		const struct comparison_row *row = &made.comparison.partings.rows[i];
+
+		assert_int_equal(comparison_parted(row), 1000 - i);
+		assert_int_equal(row->object, 3 + i / NR_KINDS);
+		assert_int_equal(row->class, i & 2 ? VERDICT_CUT : VERDICT_WRONG);
+		assert_int_equal(row->rule,
+				 i & 1 ? FP_RULE_NO_FRAME_POINTER : FP_RULE_PROLOGUE_OR_EPILOGUE);
+	}
+	unmake(&made);
+}
+
 static void nothing_judged_divides_by_nothing(void **state)
 {
 	struct profile of = profile;
@@ -550,6 +604,7 @@ int main(void)
 		cmocka_unit_test(twenty_partings_are_listed_and_the_rest_is_summed_up),
 		cmocka_unit_test(a_place_is_function_object_class_and_rule),
 		cmocka_unit_test(many_programs_keep_their_own_counts),
+		cmocka_unit_test(places_that_read_alike_keep_their_own_counts),
 		cmocka_unit_test(nothing_judged_divides_by_nothing),
 		cmocka_unit_test(folded_holds_every_sample_of_either_walk),
 		cmocka_unit_test(jsonl_has_the_second_walk_and_the_class),
