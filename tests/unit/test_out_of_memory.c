@@ -82,11 +82,12 @@ static void a_table_without_memory_is_refused_by_name(void **state)
 		const uint8_t code[] = { CFA_DEF_CFA_OFFSET,
 					 (uint8_t)(0x80 | i),
 					 (uint8_t)(i >> 7),
+					 CFA_ADVANCE_LOC | 8,
 					 CFA_VAL_OFFSET,
 					 3,
 					 2 };
 
-		cfi_builder_fde(&b, CFI_BUILDER_TEXT + 16 * i, 16, code, i & 1 ? sizeof(code) : 3);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT + 16 * i, 16, code, i & 1 ? sizeof(code) : 4);
 	}
 	for (;; nr_failed++) {
 		struct table *table = NULL;

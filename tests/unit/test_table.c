@@ -345,6 +345,7 @@ static void the_statistics_say_what_was_read_and_made(void **state)
 	cfi_builder_fde(&eh, TEXT + 0x50, 0x10, BYTES("\x0f\x01\x22"));	    /* CFA: expression */
 	cfi_builder_fde(&eh, TEXT + 0x60, 0x10, BYTES("\x90\x02"));	    /* RA: c-16 */
 	cfi_builder_fde(&eh, TEXT + 0x70, 0x10, BYTES("\x10\x03\x01\x22")); /* rbx: expression */
+	cfi_builder_fde(&eh, TEXT + 0x90, 0x10, BYTES("\x10\x06\x01\x22")); /* rbp */
 	cfi_builder_fde(&eh, 8, 0x10, BYTES(""));			    /* not code: bad */
 	cfi_builder_init(&debug, CFI_SOURCE_DEBUG_FRAME);
 	cfi_builder_usual_cie(&debug);
@@ -357,16 +358,16 @@ static void the_statistics_say_what_was_read_and_made(void **state)
 
 	assert_int_equal(stats->text_bytes, CFI_BUILDER_TEXT_END - TEXT);
 	assert_int_equal(stats->cfi_bytes, eh.size + debug.size);
-	assert_int_equal(stats->fdes, 9);
+	assert_int_equal(stats->fdes, 10);
 	assert_int_equal(stats->fdes_bad, 2);
 	assert_int_equal(stats->fdes_shadowed, 1);
-	assert_int_equal(stats->rows_raw, 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1);
-	assert_int_equal(stats->rows, 1 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1);
-	assert_int_equal(stats->rules, 2 + 1 + 1 + 1 + 1 + 1);
-	assert_int_equal(stats->rules_ext, 3);
+	assert_int_equal(stats->rows_raw, 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rows, 1 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rules, 2 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rules_ext, 4);
 	assert_int_equal(stats->rows_expr, 2);
 	assert_int_equal(stats->synth_bytes, 0);
-	assert_int_equal(stats->covered_bytes, 0x90 - 8);
+	assert_int_equal(stats->covered_bytes, 0xa0 - 8);
 	assert_int_equal(stats->image_bytes, table->image_bytes);
 	assert_true(stats->image_bytes > 0);
 	table_destroy(table);
