@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A walk that remembers gives what a walk without a memory gives: over rules, stacks, registers and
+ * windows that are made up, the same in every run.
+ */
+#include "cmocka_all.h"
+
+#include <stdbool.h>
+
+#include "tests/support/walk_world.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define STACK	 0x7ffd00000000ull
+#define NR_WORDS 1024u
+#define AT(i)	 (STACK + 8ull * (i))
+#define PC	 0x2468ull
+#define SAME	 FPL_SAVED_SAME
+
+struct scene {
+	struct env world;
+	struct fpl_walk walk;
+	struct fpl_memory memory;
+	uint64_t words[NR_WORDS];
+	uint64_t code[8192];
+	__u64 frames[FPL_DEPTH_MAX];
+	uint64_t random;
+};
+
+static uint32_t draw(struct scene *s, uint32_t nr)
+{
+	s->random = s->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(s->random >> 33) % nr;
+}
+
+static int setup(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	world_init(&s->world);
+	world_memory(&s->world, STACK, s->words, sizeof(s->words));
+	world_memory(&s->world, WORLD_BIAS, s->code, sizeof(s->code));
+	memset(s->code, 0xe8, sizeof(s->code)); /* a call before every address */
+	s->random = 1;
+	s->walk.nr = s->world.nr_mappings;
+	s->walk.max_depth = 40;
+	s->walk.unwind = FPL_UNWIND_AUTO;
+	s->walk.by_row = FPL_ORIGIN_CFI;
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	world_fini(&s->world);
+	free(s);
+	return 0;
+}
+
+/* A rule compilers write, more or less. */
+static struct fpl_rule make_rule(struct scene *s)
+{
+	static const uint8_t regs[] = { 7, 7, 7, 6, 6, 3, 10, 12 };
+	static const uint8_t flags[] = { FPL_RULE_SYNTH, FPL_RULE_END, FPL_RULE_SIGNAL,
+					 FPL_RULE_RA_REG };
+	static const uint8_t kinds[] = { FPL_CFA_NONE, FPL_CFA_DEREF, FPL_CFA_INDEX, FPL_CFA_PLT,
+					 FPL_CFA_EXPR };
+	struct fpl_rule rule = {
+		.cfa = draw(s, 8) ? FPL_CFA_REG : kinds[draw(s, ARRAY_SIZE(kinds))],
+		.flags = draw(s, 4) ? 0 : flags[draw(s, ARRAY_SIZE(flags))],
+		.regs = (uint8_t)(regs[draw(s, ARRAY_SIZE(regs))] | draw(s, 16) << 4),
+		.from_reg = draw(s, 8) ? 0 : (uint8_t)draw(s, 64),
+		.cfa_off = 8 * (int32_t)draw(s, 24) - 16,
+		.off2 = 8,
+	};
+
+	if (!draw(s, 16))
+		rule.cfa_off += 4;
+
+	bool near = draw(s, 2);
+
+	for (uint32_t i = 0; i < FPL_NR_SAVED; i++)
+		rule.saved[i] = (int8_t)(draw(s, 2) ? SAME
+					 : near	    ? (int)draw(s, 8) - 8
+						    : (int)draw(s, 14) - 11);
+	if (!draw(s, 8))
+		rule.saved[draw(s, FPL_NR_SAVED)] = FPL_SAVED_UNDEF;
+	return rule;
+}
+
+static void make_registers(struct scene *s)
+{
+	for (uint32_t i = 0; i < FPL_NR_REGS; i++)
+		s->walk.reg[i] = draw(s, 2) ? AT(draw(s, NR_WORDS + 8)) : 0xb000u + draw(s, 99);
+	s->walk.reg[7] = AT(draw(s, NR_WORDS));
+	s->walk.reg[6] = AT(draw(s, NR_WORDS));
+	s->walk.known = draw(s, 4) ? ARCH_ALL_REGS : (draw(s, 1u << 16) | 1u << 7);
+	s->walk.origin = (uint8_t)draw(s, FPL_ORIGIN_COUNT);
+}
+
+/* Words of the stack that are in memory, and a window over some of them. */
+static void make_window(struct scene *s)
+{
+	uint32_t size = 8 * draw(s, FPL_WINDOW_SIZE / 8 + 1);
+	uint32_t first = draw(s, NR_WORDS - size / 8 + 1);
+
+	s->walk.window_addr = AT(first);
+	s->walk.window_size = draw(s, 3) ? size : 0;
+	s->walk.window_near =
+		s->walk.window_size < FPL_NEAR_BYTES ? 0 : s->walk.window_size - FPL_NEAR_BYTES + 1;
+	memcpy(s->walk.window, &s->words[first], size);
+}
+
+static void check_same(const char *what, unsigned nr, const struct scene *s,
+		       const struct fpl_walk *a, const __u64 *a_frames)
+{
+	const struct fpl_walk *b = &s->walk;
+
+	if (a->stop != b->stop || a->nr_frames != b->nr_frames || a->flags != b->flags)
+		fail_msg("%s %u: stop %u and %u, frames %u and %u", what, nr, a->stop, b->stop,
+			 a->nr_frames, b->nr_frames);
+	for (uint32_t i = 0; i < a->nr_frames; i++)
+		if (a_frames[i] != s->frames[i])
+			fail_msg("%s %u: frame %u is %#llx and %#llx", what, nr, i,
+				 (unsigned long long)a_frames[i], (unsigned long long)s->frames[i]);
+	if (a->stop != FPL_STOP_NONE)
+		return;
+	if (a->pc != b->pc || a->exact != b->exact || a->origin != b->origin ||
+	    a->known != b->known)
+		fail_msg("%s %u: another caller", what, nr);
+	for (uint32_t i = 0; i < FPL_NR_REGS; i++)
+		if ((a->known >> i & 1) && a->reg[i] != b->reg[i])
+			fail_msg("%s %u: register %u", what, nr, i);
+}
+
+static void step(struct scene *s, struct fpl_memory *memory, const struct fpl_walk *from)
+{
+	struct walker walker = { &s->walk, s->frames, &s->world, memory };
+
+	s->walk = *from;
+	walk_enter(&s->walk);
+	s->walk.stop = (uint8_t)walk_step(&walker);
+}
+
+static void a_remembered_step_is_the_step(void **state)
+{
+	static const struct fpl_rule any = { .cfa = FPL_CFA_REG, .regs = 7 };
+	struct scene *s = *state;
+	unsigned nr_near = 0;
+
+	world_row(&s->world, 0x2400, &any, NULL, 0);
+	for (unsigned i = 0; i < 60000; i++) {
+		struct fpl_rule rule = make_rule(s);
+		struct fpl_walk from, without;
+		__u64 frame;
+
+		memcpy(s->world.chunk + WORLD_RULES + sizeof(rule), &rule, sizeof(rule));
+		for (uint32_t w = 0; w < 64; w++)
+			s->words[draw(s, NR_WORDS)] = AT(draw(s, NR_WORDS));
+		s->world.memory[0].size = 8 * (draw(s, 2) ? NR_WORDS : draw(s, NR_WORDS));
+		make_registers(s);
+		s->walk.pc = WORLD_BIAS + PC + draw(s, 16);
+		s->walk.exact = draw(s, 2);
+		s->walk.nr_frames = 0;
+		s->walk.flags = 0;
+		s->walk.serial = i + 1; /* nothing is remembered from the rule before */
+		s->walk.next = draw(s, 1u << FPL_MEMORY_LOG2);
+		s->walk.window_size = s->walk.window_near = 0;
+		from = s->walk;
+		step(s, NULL, &from);
+		without = s->walk;
+		frame = s->frames[0];
+		step(s, &s->memory, &from);
+		check_same("cold", i, s, &without, &frame);
+		if (s->world.memory[0].size == sizeof(s->words)) {
+			s->walk = from;
+			make_window(s);
+			from = s->walk;
+		}
+		step(s, &s->memory, &from);
+		check_same("warm", i, s, &without, &frame);
+		nr_near += walk_is_near(&rule) != 0;
+	}
+	assert_true(nr_near > 10000);
+}
+
+/* The stack as calls would leave it: most words are addresses of code. */
+static void make_stack(struct scene *s)
+{
+	for (uint32_t i = 0; i < NR_WORDS; i++) {
+		s->words[i] = draw(s, 8) ? WORLD_BIAS + draw(s, WORLD_TEXT)
+					 : AT(i + draw(s, NR_WORDS - i));
+		if (!draw(s, 50))
+			s->words[i] = draw(s, 1000);
+	}
+}
+
+static void walk_it(struct scene *s, struct fpl_memory *memory, const struct fpl_walk *from)
+{
+	struct walker walker = { &s->walk, s->frames, &s->world, memory };
+
+	s->walk = *from;
+	walk_run(&walker);
+}
+
+static void remembered_walks_are_the_walks(void **state)
+{
+	static __u64 frames[FPL_DEPTH_MAX];
+	struct scene *s = *state;
+	uint64_t nr_frames = 0;
+
+	/* Rows of 5 to 36 bytes: more than the memory holds. */
+	for (uint32_t vaddr = 16; vaddr < WORLD_TEXT - 40; vaddr += 5 + draw(s, 32)) {
+		struct fpl_rule rule = make_rule(s);
+
+		if (draw(s, 4)) { /* so that walks go on */
+			rule.cfa = FPL_CFA_REG;
+			rule.regs = draw(s, 4) ? 7 : 6;
+			rule.flags = 0;
+			rule.cfa_off = 8 + 8 * (int32_t)draw(s, 12);
+		}
+		world_row(&s->world, vaddr, &rule, NULL, 0);
+	}
+	assert_true(s->world.nr_slots < FPL_RULES_MAX);
+	for (unsigned i = 0; i < 20000; i++) {
+		struct fpl_walk from, without;
+
+		if (i % 100 == 0)
+			make_stack(s);
+		s->world.memory[0].size = 8 * (draw(s, 4) ? NR_WORDS : draw(s, NR_WORDS));
+		make_registers(s);
+		s->walk.pc = WORLD_BIAS + draw(s, i % 3 ? 0x2000 : WORLD_TEXT);
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		/* Three mapsets: one is none, two differ in where the code is and what it is. */
+		s->walk.serial = draw(s, 3);
+		s->world.mappings[0].object = WORLD_ID + (s->walk.serial == 2);
+		s->world.objects[WORLD_SLOT].object = s->world.mappings[0].object;
+		s->walk.last_serial = 0;
+		from = s->walk;
+		walk_it(s, NULL, &from);
+		without = s->walk;
+		memcpy(frames, s->frames, without.nr_frames * sizeof(*frames));
+		nr_frames += without.nr_frames;
+		walk_it(s, &s->memory, &from);
+		check_same("walk", i, s, &without, frames);
+	}
+	assert_true(nr_frames > 40000);
+}
+
+static void what_is_remembered_ends_with_its_mapping(void **state)
+{
+	static const struct fpl_rule any = { .cfa = FPL_CFA_REG,
+					     .regs = 7,
+					     .cfa_off = 8,
+					     .saved = { SAME, SAME, SAME, SAME, SAME, SAME } };
+	/* Lookup pcs in the row [0x2400, 0x2500), and where its mapping begins and ends in it. */
+	static const struct {
+		uint64_t first, then;
+		bool known;
+	} cases[] = {
+		{ 0x2418, 0x2410, true },  { 0x2418, 0x241f, true },  { 0x2418, 0x240f, false },
+		{ 0x2418, 0x2420, false }, { 0x2410, 0x241f, true },  { 0x241f, 0x2410, true },
+		{ 0x2410, 0x2400, false }, { 0x241f, 0x24ff, false },
+	};
+	struct scene *s = *state;
+
+	world_row(&s->world, 0x2400, &any, NULL, 0);
+	s->world.mappings[0].start = WORLD_BIAS + 0x2410;
+	s->world.mappings[0].end = WORLD_BIAS + 0x2420;
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+
+		s->walk.serial = i + 1;
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[7] = AT(0);
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		s->walk.window_size = s->walk.window_near = 0;
+		walk_enter(&s->walk);
+		s->walk.pc = WORLD_BIAS + cases[i].first;
+		assert_int_equal(walk_step(&walker), FPL_STOP_NONE);
+		s->walk.next = 0;
+		assert_int_equal(walk_recall(&walker, WORLD_BIAS + cases[i].then) != NULL,
+				 cases[i].known);
+	}
+}
+
+static void nothing_is_remembered_that_has_no_name(void **state)
+{
+	static const struct fpl_rule any = { .cfa = FPL_CFA_REG,
+					     .regs = 7,
+					     .cfa_off = 8,
+					     .saved = { SAME, SAME, SAME, SAME, SAME, SAME } };
+	static const struct fpl_ext ext = { .dst = 1, .kind = FPL_EXT_SAME, .count = 1 };
+	static const struct {
+		const char *what;
+		uint32_t serial, object;
+		uint64_t vaddr;
+		uint8_t flags;
+		bool remembered;
+	} cases[] = {
+		{ "all is there", 5, WORLD_ID, 0x2400, 0, true },
+		{ "no mapset", 0, WORLD_ID, 0x2400, 0, false },
+		{ "no object", 5, 0, 0x2400, 0, false },
+		{ "more rules than one", 5, WORLD_ID, 0x2400, FPL_RULE_EXT, false },
+		{ "a row up to where vaddrs of frames end", 5, WORLD_ID,
+		  FPL_FRAME_VADDR_MASK - 0x100, 0, true },
+		{ "a row beyond it", 5, WORLD_ID, FPL_FRAME_VADDR_MASK - 0x10, 0, false },
+	};
+	struct scene *s = *state;
+
+	world_row(&s->world, 0x2400, &any, &ext, 1);
+	world_row(&s->world, 0xff00, &any, NULL, 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+		struct fpl_object *object = &s->world.objects[WORLD_SLOT];
+		uint64_t page = cases[i].vaddr & ~(uint64_t)(WORLD_TEXT - 1);
+
+		object->object = s->world.mappings[0].object = cases[i].object;
+		object->first_vaddr = page;
+		s->world.mappings[0].bias = WORLD_BIAS - page;
+		s->world.chunk[WORLD_RULES + sizeof(any) + offsetof(struct fpl_rule, flags)] =
+			cases[i].flags;
+		s->memory.head = 0;
+		s->walk.serial = cases[i].serial;
+		s->walk.last_serial = 0;
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[7] = AT(0);
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		walk_enter(&s->walk);
+		s->walk.pc = WORLD_BIAS + (cases[i].vaddr - page);
+		assert_int_equal(walk_step(&walker), FPL_STOP_NONE);
+		if ((s->memory.head != 0) != cases[i].remembered)
+			fail_msg("%s", cases[i].what);
+	}
+}
+
+static const struct {
+	const char *what;
+	struct fpl_rule rule;
+	bool near;
+} near_rules[] = {
+	{ "all in place",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  true },
+	{ "the next and the farthest",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { -1, SAME, SAME, SAME, SAME, -8 }, 0 },
+	  true },
+	{ "a word farther",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { -9, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "the same of the last",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, -9 }, 0 },
+	  false },
+	{ "at the CFA",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { SAME, 0, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "undefined",
+	  { FPL_CFA_REG, 0, 7, 0, 8, { SAME, SAME, FPL_SAVED_UNDEF, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "made up",
+	  { FPL_CFA_REG, FPL_RULE_SYNTH, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  true },
+	{ "the end",
+	  { FPL_CFA_REG, FPL_RULE_END, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "a signal frame",
+	  { FPL_CFA_REG, FPL_RULE_SIGNAL, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "return address in a register",
+	  { FPL_CFA_REG, FPL_RULE_RA_REG, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "from a register",
+	  { FPL_CFA_REG, 0, 7, 1, 8, { -1, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "a CFA in memory",
+	  { FPL_CFA_DEREF, 0, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+	{ "no CFI",
+	  { FPL_CFA_NONE, 0, 0, 0, 0, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
+	  false },
+};
+
+static void near_rules_need_eight_words_below_the_cfa(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(near_rules); i++)
+		if ((walk_is_near(&near_rules[i].rule) != 0) != near_rules[i].near)
+			fail_msg("%s", near_rules[i].what);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_remembered_step_is_the_step),
+		TEST(remembered_walks_are_the_walks),
+		TEST(what_is_remembered_ends_with_its_mapping),
+		TEST(nothing_is_remembered_that_has_no_name),
+		cmocka_unit_test(near_rules_need_eight_words_below_the_cfa),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
