@@ -132,6 +132,7 @@ static void a_plt_without_fde_gets_rows_and_one_with_keeps_its_own(void **state)
 static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 {
 	const uint64_t plt = CFI_BUILDER_TEXT + 0x100, fini = CFI_BUILDER_TEXT + 0x140;
+	const uint64_t got = CFI_BUILDER_TEXT + 0x200;
 	struct elf_builder elf;
 	struct cfi_builder b;
 	struct elf_file *file;
@@ -144,12 +145,16 @@ static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 	cfi_builder_fde(&b, plt - 0x20, 0x18, BYTES("\x0e\x48")); /* 8 bytes before .plt */
 	cfi_builder_fde(&b, plt + 0x20, 8, BYTES("\x0e\x50"));	  /* right behind it */
 	cfi_builder_fde(&b, fini + 0x10, 8, BYTES("\x0e\x58"));	  /* 7 bytes behind .fini */
+	cfi_builder_fde(&b, got - 0x20, 0x18, BYTES("\x0e\x48")); /* around a section of one row */
+	cfi_builder_fde(&b, got + 0x10, 8, BYTES("\x0e\x50"));
 	elf_builder_init(&elf, ET_DYN);
 	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, CFI_BUILDER_TEXT, 0x1000, 0x1000);
 	elf_builder_section(&elf, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, plt,
 			    BYTES(HEADER LAZY));
 	elf_builder_section(&elf, ".fini", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, fini,
 			    BYTES("\x48\x83\xec\x08\x48\x83\xc4\x08\xc3"));
+	elf_builder_section(&elf, ".plt.got", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, got,
+			    BYTES(JUMP));
 	elf_builder_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, CFI_BUILDER_VADDR, b.bytes,
 			    b.size);
 	elf_builder_finish(&elf);
@@ -158,8 +163,8 @@ static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 	    table_compile(file, NULL, &table_limits_default, &table, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(table->entry_vaddr, CFI_BUILDER_TEXT + 1);
-	assert_int_equal(table->stats.synth_bytes, 0x20 + 9);
-	assert_int_equal(table->stats.covered_bytes, 0x18 + 8 + 8 + 0x20 + 9);
+	assert_int_equal(table->stats.synth_bytes, 0x20 + 9 + 0x10);
+	assert_int_equal(table->stats.covered_bytes, 0x18 + 8 + 8 + 0x20 + 9 + 0x18 + 0x10 + 8);
 	assert_int_equal(table_find(table, plt - 9)->cfa_off, 0x48);
 	assert_int_equal(table_find(table, plt - 8)->cfa, FPL_CFA_NONE);
 	assert_int_equal(table_find(table, plt - 1)->cfa, FPL_CFA_NONE);
@@ -170,8 +175,12 @@ static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 	assert_int_equal(table_find(table, fini + 9)->cfa, FPL_CFA_NONE);
 	assert_int_equal(table_find(table, fini + 0xf)->cfa, FPL_CFA_NONE);
 	assert_int_equal(table_find(table, fini + 0x10)->cfa_off, 0x58);
-	/* NONE before each part; two, three, one, three and one row. */
-	assert_int_equal(table->stats.rows, 1 + 1 + 1 + 3 + 1 + 1 + 3 + 1 + 1 + 1);
+	assert_int_equal(table_find(table, got - 8)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, got - 1)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_find(table, got)->cfa_off, 8);
+	assert_int_equal(table_find(table, got + 0x10)->cfa_off, 0x50);
+	/* NONE before each part; two, three, one, three, one, one, one and one row. */
+	assert_int_equal(table->stats.rows, 1 + 1 + 1 + 3 + 1 + 1 + 3 + 1 + 1 + 1 + 5);
 	table_destroy(table);
 	elf_file_close(file);
 	elf_builder_fini(&elf);

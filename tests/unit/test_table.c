@@ -337,8 +337,10 @@ static void the_statistics_say_what_was_read_and_made(void **state)
 	(void)state;
 	cfi_builder_init(&eh, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&eh);
-	cfi_builder_fde(&eh, TEXT, 0x20, BYTES("\x0e\x10\x48\x0e\x18")); /* two rows */
-	cfi_builder_fde(&eh, TEXT, 0x20, BYTES("\x0e\x10"));		 /* shadowed */
+	cfi_builder_fde(&eh, TEXT, 0x20,
+			BYTES("\x0e\x10\x48\x0e\x18\x48\x13\x7c")); /* two rows, and one for the
+								       general interpreter */
+	cfi_builder_fde(&eh, TEXT, 0x20, BYTES("\x0e\x10"));	    /* shadowed */
 	cfi_builder_fde(&eh, TEXT + 0x20, 0x10, BYTES("\x13\x7e\x48\x0e\x18"));
 	cfi_builder_fde(&eh, TEXT + 0x30, 0x10, BYTES("\x13\x7e\x48\x3f")); /* bad after 8 */
 	cfi_builder_fde(&eh, TEXT + 0x40, 0x10, BYTES("\x10\x10\x01\x22")); /* RA: expression */
@@ -361,9 +363,9 @@ static void the_statistics_say_what_was_read_and_made(void **state)
 	assert_int_equal(stats->fdes, 10);
 	assert_int_equal(stats->fdes_bad, 2);
 	assert_int_equal(stats->fdes_shadowed, 1);
-	assert_int_equal(stats->rows_raw, 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
-	assert_int_equal(stats->rows, 1 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
-	assert_int_equal(stats->rules, 2 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rows_raw, 3 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rows, 1 + 3 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
+	assert_int_equal(stats->rules, 3 + 1 + 1 + 1 + 1 + 1 + 1);
 	assert_int_equal(stats->rules_ext, 4);
 	assert_int_equal(stats->rows_expr, 2);
 	assert_int_equal(stats->synth_bytes, 0);
