@@ -361,17 +361,20 @@ static int execute(struct run *run, struct fpl_err *err)
 static int execute_all(struct run *run, struct fpl_err *err)
 {
 	struct budget *budget = run->machine->budget;
-	int code = 0;
 
-	while (code == 0 && cursor_left(&run->c) > 0 && run->pc < run->end) {
-		code = execute(run, err);
-		if (run->c.bad)
-			break;
+	while (cursor_left(&run->c) > 0 && run->pc < run->end && !run->c.bad) {
+		int code = execute(run, err);
+
+		if (code)
+			return code;
 		/* Rows are not all that costs: a program may remember and restore for ever. */
-		if (++budget->instructions % CHECK_EVERY_INSTRUCTIONS == 0 && code == 0)
-			code = budget_check(budget, err);
+		if (++budget->instructions % CHECK_EVERY_INSTRUCTIONS)
+			continue;
+		code = budget_check(budget, err);
+		if (code)
+			return code;
 	}
-	return code;
+	return 0;
 }
 
 int cfa_program_start(struct cfa_machine *machine, struct cfi_cie *cie, struct fpl_err *err)

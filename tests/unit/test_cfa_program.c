@@ -19,19 +19,42 @@ struct program {
 	const char *want;
 };
 
+struct checked {
+	const struct table *table;
+	uint64_t end; /* of the rows so far */
+};
+
 /* Every row's rule must come back from the table at its first, middle and last pc. */
 static int check_row(const struct cfi_row *row, void *ctx)
 {
-	const struct table *table = ctx;
+	struct checked *checked = ctx;
 	const uint64_t pcs[] = { row->start, (row->start + row->end) / 2, row->end - 1 };
 	struct compact_rule want;
 
 	compact_pack(row, &want);
 	for (size_t i = 0; i < ARRAY_SIZE(pcs); i++)
-		if (memcmp(table_find(table, pcs[i]), &want, want.nr_slots * sizeof(want.rule)) !=
-		    0)
+		if (memcmp(table_find(checked->table, pcs[i]), &want,
+			   want.nr_slots * sizeof(want.rule)) != 0)
 			return -EPROTO;
+	checked->end = row->end;
 	return 0;
+}
+
+/* What a piece comes to: its rows by the table, and where they end. */
+static void check_piece(const char *what, struct cfi_file *file, const struct cfi_piece *piece,
+			const struct table *table)
+{
+	struct checked checked = { table, piece->start };
+	struct fpl_err err;
+	uint64_t end = 1;
+	int code = cfi_file_run(file, piece, check_row, &checked, &end, &err);
+
+	if (code < 0)
+		fail_msg("%s: the table differs", what);
+	if (end != (code == CFA_OK ? piece->end : checked.end))
+		fail_msg("%s: outcome %d at %#lx", what, code, (unsigned long)end);
+	if (code == CFA_BAD && table_find(table, end)->cfa != FPL_CFA_NONE)
+		fail_msg("%s: a rule behind the bad instruction", what);
 }
 
 static void check(const struct cfi_builder *b, const struct program *program)
@@ -41,7 +64,6 @@ static void check(const struct cfi_builder *b, const struct program *program)
 	struct fpl_err err = { 0 };
 	struct cfi_file *file;
 	struct table *table;
-	uint64_t end;
 	int code = cfi_builder_open(builders, 1, &table_limits_default, &file, &err);
 
 	if (code)
@@ -52,14 +74,11 @@ static void check(const struct cfi_builder *b, const struct program *program)
 	code = table_compile_file(file, &table, &err);
 	if (code)
 		fail_msg("%s: %s", program->what, err.msg);
-	code = cfi_file_run(file, &file->pieces[0], check_row, table, &end, &err);
-	if (code < 0)
-		fail_msg("%s: the table differs: %s", program->what, text);
+	for (size_t i = 0; i < file->nr_pieces; i++)
+		check_piece(program->what, file, &file->pieces[i], table);
 	/* A program that makes sense has rows up to the end of its FDE. */
-	if ((code == CFA_OK) != (strstr(program->want, "-40 ") != NULL))
-		fail_msg("%s: outcome %d", program->what, code);
-	if (code == CFA_BAD && table_find(table, end)->cfa != FPL_CFA_NONE)
-		fail_msg("%s: a rule behind the bad instruction", program->what);
+	if ((table->stats.fdes_bad == 0) != (strstr(program->want, "-40 ") != NULL))
+		fail_msg("%s: %d bad", program->what, (int)table->stats.fdes_bad);
 	table_destroy(table);
 	cfi_file_close(file);
 }
@@ -534,6 +553,33 @@ static void a_program_ends_where_a_limit_does(void **state)
 	}
 }
 
+static void a_cie_without_end_is_stopped_too(void **state)
+{
+	enum { NR = 70000 };
+	struct table_limits limits = table_limits_default;
+	struct count count = { 0 };
+	struct cfi_builder b;
+	const struct cfi_builder *const builders[] = { &b };
+	struct cfi_file *file;
+	struct fpl_err err;
+	uint64_t end;
+	uint8_t *nops = calloc(NR, 1);
+
+	(void)state;
+	assert_non_null(nops);
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_cie(&b, "zR", BYTES("\x1b"), nops, NR);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
+	assert_int_equal(cfi_builder_open(builders, 1, &limits, &file, &err), 0);
+	limits.cpu_ns = 0;
+	assert_int_equal(cfi_file_run(file, &file->pieces[0], count_row, &count, &end, &err),
+			 -EFBIG);
+	assert_int_equal(count.nr, 0);
+	cfi_file_close(file);
+	cfi_builder_fini(&b);
+	free(nops);
+}
+
 static void a_program_without_rows_is_stopped_too(void **state)
 {
 	enum { NR = 200000, CHECKED_EVERY = 65536 };
@@ -591,23 +637,23 @@ static void a_row_says_which_section_it_is_from(void **state)
 
 static void a_program_restores_only_what_it_remembered(void **state)
 {
-	const struct program bad = { "after an FDE that remembers", NULL, 0, "0-40 r7+8\n" };
+	const struct program bad = { "after an FDE that remembers", NULL, 0, "0-3f r7+8\n" };
 	const struct program cie_bad = { "a CIE after an FDE that remembers", NULL, 0,
-					 "0-40 r7+8\n" };
+					 "0-3f r7+8\n" };
 	const struct program of_cie = { "what a CIE remembers", BYTES("\x0b"), "" };
 	struct cfi_builder b;
 
 	(void)state;
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
-	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x13\x7f\x0a"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE - 1, BYTES("\x13\x7f\x0a"));
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT + FDE_SIZE, FDE_SIZE, BYTES("\x0b"));
 	check(&b, &bad);
 	cfi_builder_fini(&b);
 
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
-	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x13\x7f\x0a"));
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE - 1, BYTES("\x13\x7f\x0a"));
 	cfi_builder_cie(&b, "zR", BYTES("\x1b"), BYTES("\x0c\x07\x08\x0b"));
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT + FDE_SIZE, FDE_SIZE, BYTES(""));
 	check(&b, &cie_bad);
@@ -672,6 +718,7 @@ int main(void)
 		cmocka_unit_test(the_cie_says_what_factors_and_columns_mean),
 		cmocka_unit_test(a_program_ends_where_a_limit_does),
 		cmocka_unit_test(a_program_without_rows_is_stopped_too),
+		cmocka_unit_test(a_cie_without_end_is_stopped_too),
 		cmocka_unit_test(a_row_says_which_section_it_is_from),
 		cmocka_unit_test(a_program_restores_only_what_it_remembered),
 		cmocka_unit_test(a_bad_instruction_behind_another_fde_costs_what_follows_it),
