@@ -158,6 +158,40 @@ static void rules_go_on_over_page_boundaries(void **state)
 	cfi_builder_fini(&b);
 }
 
+static void a_table_covers_every_range_of_text(void **state)
+{
+	const struct cfi_range text[] = { { TEXT, TEXT + 0x100 },
+					  { 2 * PAGE, 2 * PAGE + 0x100 },
+					  { 5 * PAGE, 5 * PAGE + 0x100 } };
+	struct cfi_section section;
+	struct cfi_builder b;
+	struct cfi_file *file;
+	struct table *table;
+	struct fpl_err err;
+
+	(void)state;
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	for (unsigned i = 0; i < ARRAY_SIZE(text); i++)
+		cfi_builder_fde(&b, text[i].start, 0x100, BYTES("\x0e\x10"));
+	if (cfi_file_from_sections("test", section_of(&b, &section), 1, text, ARRAY_SIZE(text),
+				   &table_limits_default, &file, &err) ||
+	    table_compile_file(file, &table, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(table->first_vaddr, 0);
+	assert_int_equal(table->nr_pages, 6);
+	assert_int_equal(table->stats.text_bytes, 0x300);
+	for (unsigned i = 0; i < ARRAY_SIZE(text); i++) {
+		assert_int_equal(off_at(table, text[i].start - 1), -1);
+		assert_int_equal(off_at(table, text[i].start), 16);
+		assert_int_equal(off_at(table, text[i].end - 1), 16);
+		assert_int_equal(off_at(table, text[i].end), -1);
+	}
+	table_destroy(table);
+	cfi_file_close(file);
+	cfi_builder_fini(&b);
+}
+
 /* An FDE of @nr rows of @step bytes, with CFA offsets that cycle through @nr_offsets values. */
 static void add_rows(struct cfi_builder *b, uint64_t start, unsigned nr, unsigned step,
 		     unsigned nr_offsets)
@@ -497,6 +531,7 @@ int main(void)
 		cmocka_unit_test(a_gap_continues_the_rule_before_where_it_aligns_what_follows),
 		cmocka_unit_test(no_rule_runs_over_a_bad_instruction),
 		cmocka_unit_test(rules_go_on_over_page_boundaries),
+		cmocka_unit_test(a_table_covers_every_range_of_text),
 		cmocka_unit_test(pages_of_any_density_answer_every_pc),
 		cmocka_unit_test(images_of_several_chunks_keep_their_parts_whole),
 		cmocka_unit_test(extended_rules_follow_their_slot),
