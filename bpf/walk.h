@@ -527,29 +527,21 @@ WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl
 	known->rule = *rule;
 }
 
-/* Step to the caller by walk->rule, from @vaddr of the mapping found last. */
-static __attribute__((__noinline__)) int walk_from(struct walker *walker, __u64 vaddr,
-						   const struct fpl_ext *ext)
-{
-	const struct fpl_rule *rule = &walker->walk->rule;
-
-	if (rule->cfa == FPL_CFA_NONE && !(rule->flags & FPL_RULE_END))
-		return walk_without_cfi(walker, vaddr);
-	return walk_by_rule(walker, ext);
-}
-
 /*
- * One frame that is not remembered: find its mapping, name it, find its rule, step to its caller.
+ * The frame at @pc, a lookup_pc that is not remembered: find its mapping, name it, make walk->rule
+ * the rule in force there, and *ext its extended rules, if any. Returns FPL_STOP_NONE, or why the
+ * walk ends.
  */
-static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __u64 lookup_pc)
+static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 pc,
+						   const struct fpl_ext **ext)
 {
 	struct fpl_walk *walk = walker->walk;
-	const struct fpl_ext *ext = 0;
-	const struct fpl_rule *rule;
+	const struct fpl_rule *rule = 0;
 	struct lookup_reach reach;
 	__u64 frame;
+	int stop;
 
-	if (!walk_mapping(walker, lookup_pc)) {
+	if (!walk_mapping(walker, pc)) {
 		if (walk->nr_frames)
 			return FPL_STOP_BAD_RA;
 		walk->flags |= FPL_SAMPLE_RAW;
@@ -560,32 +552,36 @@ static __attribute__((__noinline__)) int walk_step_far(struct walker *walker, __
 	if (frame & FPL_FRAME_RAW)
 		walk->flags |= FPL_SAMPLE_RAW;
 	walk_add(walker, frame);
-
-	__u64 vaddr = lookup_pc - walk->last.bias;
-
-	if (!walk->last.slot)
-		return walk_without_cfi(walker, vaddr);
-
-	int stop = walk_lookup(walker, vaddr, &rule, &reach);
-
-	if (stop != FPL_STOP_NONE)
-		return stop;
-	if (!rule)
-		return walk_without_cfi(walker, vaddr);
+	if (walk->last.slot) {
+		stop = walk_lookup(walker, pc - walk->last.bias, &rule, &reach);
+		if (stop != FPL_STOP_NONE)
+			return stop;
+	}
+	if (!rule) {
+		walk->rule.cfa = FPL_CFA_NONE;
+		walk->rule.flags = 0;
+		return FPL_STOP_NONE;
+	}
 	walk->rule = *rule;
 	if (rule->flags & FPL_RULE_EXT)
-		ext = (const struct fpl_ext *)(rule + 1);
+		*ext = (const struct fpl_ext *)(rule + 1);
 	else
-		walk_remember(walker, lookup_pc, rule, &reach);
-	return walk_from(walker, vaddr, ext);
+		walk_remember(walker, pc, rule, &reach);
+	return FPL_STOP_NONE;
 }
 
-/* Step to the caller by walk->rule, remembered for @pc, whose mapping was not looked for. */
-static __attribute__((__noinline__)) int walk_step_known(struct walker *walker, __u64 pc)
+/* Step to the caller by walk->rule, which is in force at @pc; @ext: its extended rules, or NULL. */
+static __attribute__((__noinline__)) int walk_from(struct walker *walker, __u64 pc,
+						   const struct fpl_ext *ext)
 {
-	if (walker->walk->rule.cfa == FPL_CFA_NONE && !walk_mapping(walker, pc))
+	const struct fpl_rule *rule = &walker->walk->rule;
+
+	if (rule->cfa != FPL_CFA_NONE || (rule->flags & FPL_RULE_END))
+		return walk_by_rule(walker, ext);
+	/* not looked for where the rule is remembered */
+	if (!walk_mapping(walker, pc))
 		return FPL_STOP_BAD_RA;
-	return walk_from(walker, pc - walker->walk->last.bias, 0);
+	return walk_without_cfi(walker, pc - walker->walk->last.bias);
 }
 
 /*
@@ -636,23 +632,27 @@ WALK_INLINE int walk_step(struct walker *walker)
 	struct fpl_walk *walk = walker->walk;
 	__u64 lookup_pc = walk->pc - !walk->exact;
 	const struct fpl_known_frame *known;
+	const struct fpl_ext *ext = 0;
 	int stop = FPL_STOP_COUNT;
 
 	if (walk->nr_frames >= walk->max_depth)
 		return FPL_STOP_DEPTH;
 	known = walker->memory && walk->serial ? walk_recall(walker, lookup_pc) : 0;
-	if (!known)
-		return walk_step_far(walker, lookup_pc);
-	walk_add(walker, (known->frame + (walk->pc - known->pc)) |
-				 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
-				 (walk->exact ? FPL_FRAME_EXACT : 0));
-	if (known->near)
-		stop = walk_near(walker, &known->rule);
-	if (stop == FPL_STOP_COUNT) {
+	if (known) {
+		walk_add(walker, (known->frame + (walk->pc - known->pc)) |
+					 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
+					 (walk->exact ? FPL_FRAME_EXACT : 0));
+		if (known->near)
+			stop = walk_near(walker, &known->rule);
+		if (stop != FPL_STOP_COUNT)
+			return stop;
 		walk->rule = known->rule;
-		stop = walk_step_known(walker, lookup_pc);
+	} else {
+		stop = walk_find(walker, lookup_pc, &ext);
+		if (stop != FPL_STOP_NONE)
+			return stop;
 	}
-	return stop;
+	return walk_from(walker, lookup_pc, ext);
 }
 
 /* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next
