@@ -394,6 +394,112 @@ static void near_rules_need_eight_words_below_the_cfa(void **state)
 			fail_msg("%s", near_rules[i].what);
 }
 
+/* Pages of the stack: P(n) is the n-th. */
+#define P(n) (STACK + (n) * (uint64_t)FPL_STACK_PAGE)
+#define W    FPL_WINDOW_SIZE
+
+static const struct {
+	const char *what;
+	uint64_t resident, resident_end;
+	uint64_t window;
+	uint32_t size; /* of the window before */
+	uint64_t addr;
+	uint64_t want;
+	uint32_t want_size, want_reads;
+} moves[] = {
+	{ "all is there", P(0), P(9), 0, 0, P(2) + 0x400, P(2) + 0x380, W, 1 },
+	{ "not aligned", P(0), P(9), 0, 0, P(2) + 0x407, P(2) + 0x380, W, 1 },
+	{ "the next page is not", P(0), P(3), 0, 0, P(2) + 0xf00, P(2) + 0xe80, 0x180, 2 },
+	{ "nor for the last word", P(0), P(3), 0, 0, P(2) + 0xff8, P(2) + 0xf78, 0x88, 2 },
+	{ "the page before is not", P(2), P(9), 0, 0, P(2) + 0x40, P(2), W, 2 },
+	{ "nor for the first word", P(2), P(9), 0, 0, P(2), P(2), W, 2 },
+	{ "nor for the second", P(2), P(9), 0, 0, P(2) + 8, P(2), W, 2 },
+	{ "where the red zone just fits", P(2), P(9), 0, 0, P(2) + 0x80, P(2), W, 1 },
+	{ "nothing is there", P(5), P(9), 0, 0, P(2) + 0x400, P(2), 0, 3 },
+	{ "nothing, for the first word", P(5), P(9), 0, 0, P(2), P(2), 0, 2 },
+	{ "inside the window", P(0), P(9), P(2), 64, P(2) + 63, P(2), 64, 0 },
+	{ "below the window", P(0), P(9), P(2), 64, P(2) - 8, P(2), 64, 0 },
+	{ "right above the window", P(0), P(9), P(2), 64, P(2) + 64, P(2) - 64, W, 1 },
+	{ "below a window that is none", P(0), P(9), P(3), 0, P(2), P(2) - 0x80, W, 1 },
+};
+
+static void the_window_goes_where_memory_is(void **state)
+{
+	static const uint8_t bytes[9 * FPL_STACK_PAGE];
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(moves); i++) {
+		uint32_t near = moves[i].want_size - FPL_NEAR_BYTES + 1;
+
+		s->world.memory[0] =
+			(struct world_memory){ moves[i].resident,
+					       moves[i].resident_end - moves[i].resident, bytes };
+		s->world.nr_reads = 0;
+		s->walk.window_addr = moves[i].window;
+		s->walk.window_size = moves[i].size;
+		s->walk.window_near = 1;
+		walk_move(&walker, moves[i].addr);
+		if (s->walk.window_size != moves[i].want_size ||
+		    s->world.nr_reads != moves[i].want_reads ||
+		    (s->walk.window_size && s->walk.window_addr != moves[i].want))
+			fail_msg("%s: %#llx, %llu bytes, %u reads", moves[i].what,
+				 (unsigned long long)s->walk.window_addr,
+				 (unsigned long long)s->walk.window_size, s->world.nr_reads);
+		if (s->walk.window_near != (moves[i].want_reads == 0 ? 1
+					    : moves[i].want_size     ? near
+								     : 0))
+			fail_msg("%s: near %llu", moves[i].what,
+				 (unsigned long long)s->walk.window_near);
+	}
+}
+
+/* What lies in the window is not read again, by either way to step. */
+static void a_word_in_the_window_costs_no_read(void **state)
+{
+	static const struct fpl_rule rule = { .cfa = FPL_CFA_REG,
+					      .regs = 7,
+					      .cfa_off = 64,
+					      .saved = { -8, SAME, SAME, SAME, SAME, -2 } };
+	struct scene *s = *state;
+
+	world_row(&s->world, 0x2400, &rule, NULL, 0);
+	for (unsigned i = 0; i < NR_WORDS; i++)
+		s->words[i] = 0xa000 + i;
+	for (int words = -2; words <= 2; words++) {
+		struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+		uint32_t reads;
+
+		/* Eight words below the CFA, in a window that begins or ends some words off. */
+		s->walk.reg[7] = AT(100);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.pc = WORLD_BIAS + PC;
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		s->walk.serial = 1;
+		walk_enter(&s->walk);
+		s->walk.window_addr = words < 0 ? AT(100 + (unsigned)-words) : AT(100);
+		s->walk.window_size = words < 0 ? 64 : 64 + 8 * (uint32_t)words;
+		if (words == -1) { /* ends one word short */
+			s->walk.window_addr = AT(100);
+			s->walk.window_size = 56;
+		}
+		s->walk.window_near = s->walk.window_size < FPL_NEAR_BYTES
+					      ? 0
+					      : s->walk.window_size - FPL_NEAR_BYTES + 1;
+		memcpy(s->walk.window, (const char *)s->words + (s->walk.window_addr - STACK),
+		       s->walk.window_size);
+		reads = s->world.nr_reads;
+		assert_int_equal(walk_step(&walker), FPL_STOP_NONE);
+		assert_int_equal(s->walk.pc, 0xa000 + 107);
+		assert_int_equal(s->walk.reg[3], 0xa000 + 100);
+		assert_int_equal(s->walk.reg[15], 0xa000 + 106);
+		assert_int_equal(s->walk.reg[7], AT(108));
+		if ((s->world.nr_reads == reads) != (words >= 0))
+			fail_msg("window %d: %u reads", words, s->world.nr_reads - reads);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -403,6 +509,8 @@ int main(void)
 		TEST(remembered_walks_are_the_walks),
 		TEST(what_is_remembered_ends_with_its_mapping),
 		TEST(nothing_is_remembered_that_has_no_name),
+		TEST(the_window_goes_where_memory_is),
+		TEST(a_word_in_the_window_costs_no_read),
 		cmocka_unit_test(near_rules_need_eight_words_below_the_cfa),
 	};
 
