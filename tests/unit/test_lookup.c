@@ -2,18 +2,23 @@
 /* The reader of table images: the rule at every address, and how far it is the same. */
 #include "cmocka_all.h"
 
+#include <sys/mman.h>
+
 #include "tests/support/cfi_builder.h"
 
 /* Chunks of the pool: the table's own from @first on. */
 struct env {
-	const struct table *table;
-	uint32_t first, missing; /* the chunk that is not there; UINT32_MAX: none */
+	const struct table *table; /* NULL: */
+	const uint8_t *chunk;	   /* the only one */
+	uint32_t first, missing;   /* the chunk that is not there; UINT32_MAX: none */
 };
 
 static const __u8 *env_chunk(struct env *env, __u32 chunk_no)
 {
 	uint32_t own = chunk_no - env->first;
 
+	if (!env->table)
+		return env->chunk;
 	return own < env->table->nr_chunks && chunk_no != env->missing ? env->table->chunks[own]
 								       : NULL;
 }
@@ -80,7 +85,7 @@ static void every_address_has_its_rule_and_reach(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct table *table = make_table(cases[i].nr, cases[i].step, cases[i].nr_offsets);
-		struct env env = { table, 5, UINT32_MAX };
+		struct env env = { table, NULL, 5, UINT32_MAX };
 		const struct fpl_object object = object_of(table, env.first);
 		uint64_t size = (uint64_t)cases[i].nr * cases[i].step;
 
@@ -111,7 +116,7 @@ static void every_address_has_its_rule_and_reach(void **state)
 static void what_no_page_covers_has_no_rule_and_reaches_nowhere(void **state)
 {
 	struct table *table = make_table(10, 32, 3);
-	struct env env = { table, 5, UINT32_MAX };
+	struct env env = { table, NULL, 5, UINT32_MAX };
 	const struct fpl_object object = object_of(table, env.first);
 	const uint64_t end = object.first_vaddr + (uint64_t)object.nr_pages * PAGE;
 	/* a page without rows, the last vaddr and the first behind it, and far away */
@@ -135,7 +140,7 @@ static void what_no_page_covers_has_no_rule_and_reaches_nowhere(void **state)
 static void a_table_that_is_gone_or_wrong_gives_no_rule(void **state)
 {
 	struct table *table = make_table(10, 32, 3);
-	struct env env = { table, 5, UINT32_MAX };
+	struct env env = { table, NULL, 5, UINT32_MAX };
 	struct fpl_object object = object_of(table, env.first);
 	struct lookup_reach reach;
 
@@ -166,12 +171,46 @@ static void a_table_that_is_gone_or_wrong_gives_no_rule(void **state)
 	table_destroy(table);
 }
 
+/* Nothing lies around the chunk, and its bytes say the worst: nothing else may be read. */
+static void whatever_an_image_says_nothing_outside_its_chunk_is_read(void **state)
+{
+	const size_t guard = 1 << 20;
+	uint8_t *bytes = mmap(NULL, FPL_CHUNK_SIZE + 2 * guard, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct env env = { .chunk = bytes + guard };
+	struct fpl_object object = { .nr_pages = 1 };
+	struct fpl_page *page = (void *)(bytes + guard);
+
+	(void)state;
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	assert_int_equal(mprotect(bytes + guard, FPL_CHUNK_SIZE, PROT_READ | PROT_WRITE), 0);
+	for (unsigned fill = 0; fill < 256; fill += 85) {
+		memset(bytes + guard, (int)fill, FPL_CHUNK_SIZE);
+		for (unsigned i = 0; i < 64; i++) {
+			page->nr_dict = i & 1 ? UINT16_MAX : 0;
+			page->off = i & 2 ? FPL_CHUNK_SIZE - 1 - i / 4 : 1 + i;
+			object.rules_off = i & 8 ? UINT32_MAX - i : i;
+			for (uint64_t vaddr = 0; vaddr < PAGE; vaddr += 251) {
+				struct lookup_reach reach;
+				const uint8_t *rule =
+					(const void *)table_lookup(&env, &object, vaddr, &reach);
+
+				assert_true(!rule ||
+					    (rule >= env.chunk &&
+					     rule + FPL_RULE_REACH <= env.chunk + FPL_CHUNK_SIZE));
+			}
+		}
+	}
+	munmap(bytes, FPL_CHUNK_SIZE + 2 * guard);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_address_has_its_rule_and_reach),
 		cmocka_unit_test(what_no_page_covers_has_no_rule_and_reaches_nowhere),
 		cmocka_unit_test(a_table_that_is_gone_or_wrong_gives_no_rule),
+		cmocka_unit_test(whatever_an_image_says_nothing_outside_its_chunk_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
