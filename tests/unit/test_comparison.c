@@ -111,6 +111,8 @@ static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 		{ "another object", EXACT(2, FRAMED + 4), FP_RULE_FRAME_POINTER },
 		{ "an object without a file", EXACT(3, FRAMED + 4), FP_RULE_UNKNOWN },
 		{ "no object", RAW(FRAMED + 4), FP_RULE_UNKNOWN },
+		{ "an address that looks like an object's", RAW(FRAME(1, FRAMED + 4)),
+		  FP_RULE_UNKNOWN },
 	};
 	struct functions functions;
 	struct fp_rules rules;
