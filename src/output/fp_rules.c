@@ -83,11 +83,12 @@ static int compare_questions(const void *left, const void *right)
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-/* The questions of one object, on the way through its rows. */
+/* The questions of one object, on the way through its rows, which ascend as they do. */
 struct pass {
 	struct fp_question *questions; /* [nr], ascending, so their functions ascend as well */
 	size_t nr;
-	size_t first; /* all before it are of functions that end at or below the row */
+	size_t next;	/* all before it lie below the rows to come */
+	size_t started; /* the functions of all before it begin at or below the row */
 };
 
 /* rbp points at the frame: [rbp] is the caller's, [rbp + 8] the return address. */
@@ -99,24 +100,56 @@ static bool has_frame_pointer(const struct cfi_row *row)
 	return row->cfa == FPL_CFA_DEREF || (row->cfa == FPL_CFA_REG && row->cfa_off == 16);
 }
 
+/* The questions whose pc is in a row. */
+static void see_pcs(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
+{
+	for (; pass->next < pass->nr; pass->next++) {
+		struct fp_question *question = &pass->questions[pass->next];
+
+		if (question->vaddr >= row->end)
+			break;
+		question->known |= question->vaddr >= row->start;
+		question->here |= question->vaddr >= row->start && frame_pointer;
+	}
+}
+
+/* The functions a row is in: one question of each is marked, spread() tells the others. */
+static void see_functions(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
+{
+	struct fp_question *questions = pass->questions;
+
+	for (; pass->started < pass->nr; pass->started++) {
+		if (questions[pass->started].function.start > row->start)
+			break;
+	}
+	if (pass->started && questions[pass->started - 1].function.end > row->start)
+		questions[pass->started - 1].anywhere |= frame_pointer;
+	for (size_t i = pass->started; i < pass->nr; i++) {
+		if (questions[i].function.start >= row->end)
+			break;
+		questions[i].anywhere |= frame_pointer;
+	}
+}
+
 static int see_row(const struct cfi_row *row, void *ctx)
 {
 	struct pass *pass = ctx;
 	bool frame_pointer = has_frame_pointer(row);
 
-	while (pass->first < pass->nr && pass->questions[pass->first].function.end <= row->start)
-		pass->first++;
-	for (size_t i = pass->first; i < pass->nr; i++) {
-		struct fp_question *question = &pass->questions[i];
-		bool here = question->vaddr >= row->start && question->vaddr < row->end;
+	see_pcs(pass, row, frame_pointer);
+	see_functions(pass, row, frame_pointer);
+	return row->start >= pass->questions[pass->nr - 1].function.end ? -ECANCELED : 0;
+}
 
-		if (question->function.start >= row->end)
-			break;
-		question->known |= here;
-		question->here |= here && frame_pointer;
-		question->anywhere |= frame_pointer;
-	}
-	return pass->first == pass->nr ? -ECANCELED : 0;
+/* What is known of a function holds for every question in it. */
+static void spread(struct fp_question *questions, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (questions[i].function.start == questions[i - 1].function.start)
+			questions[i].anywhere |= questions[i - 1].anywhere;
+	for (size_t i = nr; i-- > 1;)
+		if (questions[i].function.start == questions[i - 1].function.start)
+			questions[i - 1].anywhere |= questions[i].anywhere;
 }
 
 /* Answer the questions about one object. A file that cannot be read leaves them open. */
@@ -140,6 +173,7 @@ static void resolve_object(struct fp_rules *rules, struct fp_question *questions
 	int error = cfi_rows_for_each(elf, debug, &table_limits_default, see_row, &pass, &err);
 	if (error && error != -ECANCELED)
 		fpl_log(FPL_LOG_DEBUG, "frame pointers of an object stay unknown: %s", err.msg);
+	spread(questions, nr);
 }
 
 void fp_rules_resolve(struct fp_rules *rules)
