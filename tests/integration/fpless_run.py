@@ -44,8 +44,8 @@ class Files:
             return None
 
     def _read(self, path):
-        if os.path.dirname(os.path.realpath(path)) not in self.folders:
-            return None
+        if not os.path.isabs(path) or os.path.dirname(os.path.realpath(path)) not in self.folders:
+            return None  # [vdso] is none of them in any working folder
         try:
             return ElfNames(path)
         except (OSError, ValueError):
@@ -56,20 +56,37 @@ class Run:
     """One run of `fpless profile`, or of another verb that samples: exit status, outputs, books."""
 
     def __init__(self, fpless, folder, args, env=None, verb="profile"):
-        self.folder = folder
-        self.jsonl_path = os.path.join(folder, "out.jsonl")
-        self.folded_path = os.path.join(folder, "out.folded")
-        self.stats_path = os.path.join(folder, "stats.json")
-        self.command = [fpless, verb, "-o", self.jsonl_path, "-o", self.folded_path,
-                        "--stats", self.stats_path] + args
+        self._begin(folder)
+        self.command = [fpless, verb, *self.outputs(folder), *args]
         done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIMEOUT_S, env=env, check=False)
-        self.status = done.returncode
         self.stdout = done.stdout
-        self.stderr = done.stderr.decode("utf-8", "backslashreplace")
+        self._end(done.returncode, done.stderr)
+
+    @classmethod
+    def of_folder(cls, folder, status, stderr):
+        """A run elsewhere, whose outputs are in the folder."""
+        run = cls.__new__(cls)
+        run._begin(folder)
+        run._end(status, stderr)
+        return run
+
+    @staticmethod
+    def outputs(folder):
+        """The options that make a run write what is read here."""
+        return ["-o", os.path.join(folder, "out.jsonl"), "-o", os.path.join(folder, "out.folded"),
+                "--stats", os.path.join(folder, "stats.json")]
+
+    def _begin(self, folder):
+        self.folder = folder
+        self.jsonl_path, self.folded_path, self.stats_path = self.outputs(folder)[1::2]
         self.meta = self.books = self.stats = None
         self.stacks = []
-        if self.status == 0:
+
+    def _end(self, status, stderr):
+        self.status = status
+        self.stderr = stderr.decode("utf-8", "backslashreplace")
+        if status == 0:
             self._load()
 
     def _load(self):

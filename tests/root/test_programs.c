@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The programs load on this kernel in every configuration, and stay far from the verifier's limit.
+/*
+ * usage: test_programs [CONFIGURATION...]
+ *
+ * The programs load on this kernel in every configuration, and stay far from the verifier's limit.
  */
 #include "tests/unit/cmocka_all.h"
 
@@ -34,6 +37,18 @@ static const struct {
 	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1 },
 };
 
+/* Names of configurations to try; all of them where there are none. */
+static char **wanted;
+
+static int is_wanted(const char *what)
+{
+	for (char **name = wanted; name && *name; name++) {
+		if (strcmp(*name, what) == 0)
+			return 1;
+	}
+	return !wanted || !*wanted;
+}
+
 static int silent(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level;
@@ -67,6 +82,9 @@ static void programs_load_in_every_configuration(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		if (!is_wanted(configs[i].what))
+			continue;
+
 		struct fpless_bpf *skel =
 			open_with(configs[i].flags, configs[i].unwind, configs[i].snapshot_bytes,
 				  configs[i].record_every);
@@ -127,7 +145,7 @@ static void maps_hold_what_the_contract_says(void **state)
 	fpless_bpf__destroy(skel);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_load_in_every_configuration),
@@ -139,6 +157,7 @@ int main(void)
 		printf("SKIP: no permission to create BPF maps: %s\n", strerror(errno));
 		return 77;
 	}
+	wanted = argc ? argv + 1 : NULL;
 	libbpf_set_print(silent);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

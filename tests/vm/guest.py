@@ -43,15 +43,19 @@ class GuestFailed(Exception):
 
 
 class Guest:
-    """A run of a script in a guest: `status` of the script, `console`, `folder` with its files."""
+    """A run of a script in a guest: `status` of the script, `console`, `folder` with its files;
+    seconds until the script began (boot_s), until all had ended, and of CPU on this machine."""
 
     def __init__(self, kernel, archive, script, folder, timeout_s=300, memory_mb=768, echo=None):
         self.folder = folder
-        self.boot_s = self.total_s = 0.0
+        self.boot_s = self.total_s = self.cpu_s = 0.0
         archive.text("/init", INIT, 0o755)
         archive.text("/job.sh", script, 0o755)
         self.console = self._run(kernel, archive, timeout_s, memory_mb, echo)
         self.status = self._status()
+
+    def __str__(self):
+        return f"booted in {self.boot_s:.1f} s, {self.total_s:.1f} s in all, {self.cpu_s:.1f} s of CPU"
 
     def _run(self, kernel, archive, timeout_s, memory_mb, echo):
         with tempfile.TemporaryDirectory(prefix="fpless-vm-") as work:
@@ -70,7 +74,7 @@ class Guest:
 
     def _wait(self, words, timeout_s, echo):
         """The lines of the console, and how it ended."""
-        start, lines = time.monotonic(), []
+        start, lines, before = time.monotonic(), [], os.times()
         # `timeout` ends a guest that hangs, also where this process is gone.
         with subprocess.Popen(["timeout", "-k", "5", str(timeout_s), *words],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -83,6 +87,9 @@ class Guest:
                     print(line, file=echo, flush=True)
                 lines.append(line)
         self.total_s = time.monotonic() - start
+        after = os.times()
+        self.cpu_s = after.children_user + after.children_system \
+            - before.children_user - before.children_system
         return lines, f"did not end within {timeout_s} s" if process.returncode == 124 else \
             f"ended early (qemu: {process.returncode})"
 

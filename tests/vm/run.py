@@ -69,8 +69,7 @@ def main():
         return 125
     if not args.out:
         shutil.rmtree(folder)
-    print(f"vm.sh: Linux {kernel}: status {done.status}; booted in {done.boot_s:.1f} s, "
-          f"{done.total_s:.1f} s in all", file=sys.stderr)
+    print(f"vm.sh: Linux {kernel}: status {done.status}; {done}", file=sys.stderr)
     return done.status
 
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of other kernels share."""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration"))
+
+import guest  # noqa: E402
+import kernel_image  # noqa: E402
+from fpless_run import skip  # noqa: E402
+
+TIMEOUT_S = 700  # of a guest: hung, not slow
+
+
+def kernel_or_skip(series):
+    """The kernel. Where it cannot be had the test is skipped, but not in continuous integration."""
+    reason = None
+    if not shutil.which(guest.QEMU):
+        reason = f"{guest.QEMU} is not installed"
+    else:
+        try:
+            return kernel_image.get(series)
+        except (kernel_image.CannotFetch, OSError) as error:
+            reason = str(error)
+    if os.environ.get("CI") == "true":
+        sys.exit(f"FAULT: no kernel to boot: {reason}")
+    return skip(f"no kernel to boot: {reason}")
+
+
+def boot(kernel, archive, script, folder):
+    try:
+        return guest.Guest(kernel, archive, script, folder, timeout_s=TIMEOUT_S)
+    except guest.GuestFailed as error:
+        sys.exit(f"FAULT: {error}")
+
+
+def end(faults, shown=20):
+    """Prints what is wrong; the exit status of the test."""
+    for fault in faults[:shown]:
+        print("FAULT:", fault)
+    if len(faults) > shown:
+        print(f"FAULT: and {len(faults) - shown} more")
+    return 1 if faults else 0
