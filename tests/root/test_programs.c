@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -49,12 +50,24 @@ static int is_wanted(const char *what)
 	return !wanted || !*wanted;
 }
 
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
+#define REASON_MAX 1200u /* of the verifier's log: the instruction it refuses, and why */
+
+/* The end of what libbpf said last of a refused program. */
+static char reason[REASON_MAX + 1];
+
+__attribute__((__format__(__printf__, 2, 0))) static int
+keep_reason(enum libbpf_print_level level, const char *format, va_list args)
 {
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
+	char *text;
+	int len;
+
+	if (level != LIBBPF_WARN || !strstr(format, "LOG") ||
+	    (len = vasprintf(&text, format, args)) < 0)
+		return 0;
+	snprintf(reason, sizeof(reason), "%s",
+		 (size_t)len > REASON_MAX ? text + (size_t)len - REASON_MAX : text);
+	free(text);
+	return len;
 }
 
 static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t snapshot_bytes,
@@ -92,7 +105,7 @@ static void programs_load_in_every_configuration(void **state)
 		assert_non_null(skel);
 		assert_int_equal(skel->rodata->shared_version, FPL_SHARED_VERSION);
 		if (fpless_bpf__load(skel))
-			fail_msg("%s: refused", configs[i].what);
+			fail_msg("%s: refused: %s", configs[i].what, reason);
 
 		struct bpf_program *program;
 
@@ -158,6 +171,6 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	wanted = argc ? argv + 1 : NULL;
-	libbpf_set_print(silent);
+	libbpf_set_print(keep_reason);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

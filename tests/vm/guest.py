@@ -13,7 +13,7 @@ import time
 from initramfs import Initramfs
 
 QEMU = "qemu-system-x86_64"
-TOOLS = ["sh", "mount", "cat", "stty", "tar", "gzip", "sleep", "ls", "mkdir", "head", "dmesg", "uname"]
+TOOLS = ["sh", "mount", "cat", "stty", "tar", "gzip", "sleep", "ls", "mkdir", "head", "tail", "grep", "cp", "dmesg", "uname"]
 CONSOLE_TAIL = 40
 
 # The results leave through a serial port of their own: the cloud kernels have drivers for disks
@@ -23,7 +23,6 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/r
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mount -t tmpfs tmp /tmp
 mkdir /out
 echo 1 > /proc/sys/kernel/sysrq
 stty -F /dev/ttyS1 raw -echo 115200

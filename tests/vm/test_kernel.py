@@ -110,11 +110,11 @@ class Test:
                 for path in programs.python_files():
                     archive.file(path)
         with open(os.path.realpath(__file__), encoding="utf-8") as file:
-            archive.text("/tmp.input", file.read() * 12)
+            archive.text("/tmp/input", file.read() * 12)
         return archive
 
     def script(self):
-        lines = ["echo 1 > /proc/sys/kernel/bpf_stats_enabled", "cat /tmp.input > /tmp/input",
+        lines = ["echo 1 > /proc/sys/kernel/bpf_stats_enabled",
                  shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
                  + " > /out/verified 2>&1; echo $? >> /out/verified"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs]
