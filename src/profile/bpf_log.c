@@ -3,25 +3,57 @@
 
 #include <bpf/libbpf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 
-__attribute__((__format__(__printf__, 2, 0))) static int
-log_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char line[512];
+/* Of a text of many lines, such as the verifier's, these are shown: why it ended stands last. */
+#define FIRST_LINES 2u
+#define LAST_LINES  12u
 
-	if (!fpl_log_enabled(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG))
+static size_t count_lines(const char *text)
+{
+	size_t nr = 0;
+
+	for (const char *end = text; *end; nr++) {
+		end += strcspn(end, "\n");
+		end += *end == '\n';
+	}
+	return nr;
+}
+
+static void log_lines(enum fpl_log_level level, char *text)
+{
+	size_t nr = count_lines(text), i = 0;
+	char *rest = text, *line;
+
+	for (; (line = strsep(&rest, "\n")) && (rest || *line); i++) {
+		if (i == FIRST_LINES && nr > FIRST_LINES + LAST_LINES)
+			fpl_log(level, "libbpf: (%zu lines)", nr - FIRST_LINES - LAST_LINES);
+		if (i < FIRST_LINES || i + LAST_LINES >= nr)
+			fpl_log(level, "%s", line);
+	}
+}
+
+__attribute__((__format__(__printf__, 2, 0))) static int
+log_libbpf(enum libbpf_print_level libbpf_level, const char *format, va_list args)
+{
+	enum fpl_log_level level = libbpf_level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG;
+	AUTO_FREE char *text = NULL;
+
+	if (!fpl_log_enabled(level))
 		return 0;
 
-	int len = vsnprintf(line, sizeof(line), format, args);
+	int length = vasprintf(&text, format, args);
 
-	if (len > 0) {
-		line[strcspn(line, "\n")] = '\0'; /* the verifier's log has many lines */
-		fpl_log(level == LIBBPF_DEBUG ? FPL_LOG_TRACE : FPL_LOG_DEBUG, "%s", line);
+	if (length < 0) {
+		text = NULL; /* undefined by then */
+		return 0;
 	}
-	return len;
+	log_lines(level, text);
+	return length;
 }
 
 void bpf_log_init(void)

@@ -75,10 +75,15 @@ static int probe_tp_btf(void)
 	return 1;
 }
 
-void features_probe(struct features *ret)
+int features_may_load(void)
 {
 	bpf_log_init();
-	ret->bpf = load_smallest(BPF_PROG_TYPE_PERF_EVENT, NULL);
+	return load_smallest(BPF_PROG_TYPE_PERF_EVENT, NULL);
+}
+
+void features_probe(struct features *ret)
+{
+	ret->bpf = features_may_load();
 	if (ret->bpf && ret->bpf != -EINVAL) {
 		for (size_t i = 0; i < FEATURE_COUNT; i++)
 			ret->present[i] = ret->bpf;

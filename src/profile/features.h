@@ -37,6 +37,9 @@ struct features {
  */
 void features_probe(struct features *ret);
 
+/* Load the smallest program. Returns 0, or the negative errno of the refusal. */
+int features_may_load(void);
+
 /* Say that @feature is missing; returns -EOPNOTSUPP. */
 int feature_fail(struct fpl_err *err, enum feature feature);
 

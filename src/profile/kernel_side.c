@@ -13,6 +13,7 @@
 #include "fpless.skel.h"
 #include "proc/advice.h"
 #include "profile/bpf_log.h"
+#include "profile/features.h"
 #include "profile/tables.h"
 
 #define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
@@ -110,11 +111,12 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 
 static int load_failed(int code, struct fpl_err *err)
 {
-	if (advice_is_refusal(code))
+	/* the verifier says EACCES, too: where the smallest program loads no right is missing */
+	if (advice_is_refusal(code) && features_may_load())
 		return advice_fail_bpf(err, -EPERM, "BPF");
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "BPF: no memory for the maps: lower --stack-memory");
-	return fpl_fail(err, cannot_run(code),
+	return fpl_fail(err, advice_is_refusal(code) ? -EOPNOTSUPP : cannot_run(code),
 			"BPF: the kernel refuses the program: %s: -v shows why", strerror(-code));
 }
 
