@@ -162,6 +162,27 @@ static void what_is_published_is_what_a_walk_finds(void **state)
 	assert_int_equal(world->kernel.mapsets[5].version, 2);
 }
 
+/* What the kernel side remembers under a serial is believed: none is given twice, and 0 to none. */
+static void each_publication_has_a_serial_of_its_own(void **state)
+{
+	struct world *world = *state;
+	struct process *p = publish_new(world, 5, 77, 3, 9);
+	uint32_t first = world->kernel.mapsets[5].serial;
+
+	assert_int_not_equal(first, 0);
+	p->dirty = true;
+	publisher_publish(&world->publisher, p);
+	assert_int_equal(world->kernel.mapsets[5].serial, first + 1);
+	publish_new(world, 6, 78, 3, 9);
+	assert_int_equal(world->kernel.mapsets[6].serial, first + 2);
+	world->publisher.serial = UINT32_MAX - 1;
+	for (int i = 0; i < 3; i++) {
+		p->dirty = true;
+		publisher_publish(&world->publisher, p);
+		assert_int_equal(world->kernel.mapsets[5].serial, i ? 0 : UINT32_MAX);
+	}
+}
+
 static void nothing_is_published_before_the_gen_is_known(void **state)
 {
 	struct world *world = *state;
@@ -248,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_published_is_what_a_walk_finds),
+		TEST(each_publication_has_a_serial_of_its_own),
 		TEST(nothing_is_published_before_the_gen_is_known),
 		TEST(space_comes_back_when_it_is_needed),
 		TEST(a_run_the_kernel_gave_to_a_child_is_not_reused),

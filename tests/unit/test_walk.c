@@ -591,6 +591,44 @@ static void remembered_frames_are_of_one_mapset_and_address(void **state)
 		       (__u64[]){ (FRAME(0x1000) + (1ull << FPL_FRAME_OBJECT_SHIFT)) | EXACT, 0 });
 }
 
+/* Rows of 1 to 96 bytes, many more than are remembered at a time, on stacks of random addresses. */
+static void what_is_remembered_changes_no_walk(void **state)
+{
+	const struct fpl_rule *rules[] = { &rule_leaf, &rule_frame, &rule_synth,
+					   &rule_rbx,  &rule_none,  &rule_end };
+	struct scene *s = *state;
+	struct fpl_walk before;
+	__u64 frames[FPL_DEPTH_MAX];
+
+	world_fini(&s->world);
+	world_init(&s->world);
+	srandom(1);
+	for (uint32_t vaddr = 0; vaddr < 0xc000; vaddr += 1 + (uint32_t)random() % 96)
+		world_row(&s->world, vaddr, rules[random() % (long)ARRAY_SIZE(rules)], NULL, 0);
+	world_memory(&s->world, STACK, s->words, 64 * 8);
+	s->walk.reg[3] = AT(20);
+	for (uint32_t i = 0; i < 60000; i++) {
+		for (uint32_t w = 0; w < 8; w++)
+			s->words[random() % 64] = PC((uint64_t)random() % 0xd000);
+		s->walk.serial = 1 + i / 30000;
+		s->walk.reg[7] = AT(0);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.pc = PC((uint64_t)random() % 0xc000);
+		s->walk.nr = s->world.nr_mappings;
+		s->walk.exact = 1;
+		s->walk.origin = FPL_ORIGIN_CFI;
+		s->walk.nr_frames = 0;
+		before = s->walk;
+		walk_run(&(struct walker){ &s->walk, s->frames, &s->world, &s->memory });
+		walk_run(&(struct walker){ &before, frames, &s->world, NULL });
+		assert_int_equal(s->walk.nr_frames, before.nr_frames);
+		assert_int_equal(s->walk.stop, before.stop);
+		assert_int_equal(s->walk.pc, before.pc);
+		assert_int_equal(s->walk.known, before.known);
+		assert_memory_equal(s->frames, frames, before.nr_frames * sizeof(*frames));
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -611,6 +649,7 @@ int main(void)
 		TEST(walk_reads_whatever_is_resident),
 		TEST(window_edges_are_read_whole),
 		TEST(remembered_frames_are_of_one_mapset_and_address),
+		TEST(what_is_remembered_changes_no_walk),
 		TEST(mapping_search_finds_the_one_that_holds_the_address),
 	};
 
