@@ -108,27 +108,22 @@ static void see_pcs(struct pass *pass, const struct cfi_row *row, bool frame_poi
 
 		if (question->vaddr >= row->end)
 			break;
-		question->known |= question->vaddr >= row->start;
-		question->here |= question->vaddr >= row->start && frame_pointer;
+		if (question->vaddr < row->start)
+			continue;
+		question->known = true;
+		question->here = frame_pointer;
 	}
 }
 
-/* The functions a row is in: one question of each is marked, spread() tells the others. */
-static void see_functions(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
+/* The function a row is in: the last question in it is marked, spread() tells the others. */
+static void see_function(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
 {
-	struct fp_question *questions = pass->questions;
+	const struct fp_question *questions = pass->questions;
 
-	for (; pass->started < pass->nr; pass->started++) {
-		if (questions[pass->started].function.start > row->start)
-			break;
-	}
+	while (pass->started < pass->nr && questions[pass->started].function.start <= row->start)
+		pass->started++;
 	if (pass->started && questions[pass->started - 1].function.end > row->start)
-		questions[pass->started - 1].anywhere |= frame_pointer;
-	for (size_t i = pass->started; i < pass->nr; i++) {
-		if (questions[i].function.start >= row->end)
-			break;
-		questions[i].anywhere |= frame_pointer;
-	}
+		pass->questions[pass->started - 1].anywhere |= frame_pointer;
 }
 
 static int see_row(const struct cfi_row *row, void *ctx)
@@ -137,19 +132,16 @@ static int see_row(const struct cfi_row *row, void *ctx)
 	bool frame_pointer = has_frame_pointer(row);
 
 	see_pcs(pass, row, frame_pointer);
-	see_functions(pass, row, frame_pointer);
+	see_function(pass, row, frame_pointer);
 	return row->start >= pass->questions[pass->nr - 1].function.end ? -ECANCELED : 0;
 }
 
 /* What is known of a function holds for every question in it. */
 static void spread(struct fp_question *questions, size_t nr)
 {
-	for (size_t i = 1; i < nr; i++)
-		if (questions[i].function.start == questions[i - 1].function.start)
-			questions[i].anywhere |= questions[i - 1].anywhere;
 	for (size_t i = nr; i-- > 1;)
 		if (questions[i].function.start == questions[i - 1].function.start)
-			questions[i - 1].anywhere |= questions[i].anywhere;
+			questions[i - 1].anywhere = questions[i].anywhere;
 }
 
 /* Answer the questions about one object. A file that cannot be read leaves them open. */

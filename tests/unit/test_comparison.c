@@ -45,7 +45,7 @@ static void add_program(uint32_t id)
 	cfi_builder_fde(&b, FRAMED, 0x40,
 			BYTES("\x41\x0e\x10\x86\x02\x43\x0d\x06\x7b\x0c\x07\x08"));
 	cfi_builder_fde(&b, LEAF, 0x20, BYTES(""));
-	cfi_builder_fde(&b, ODD, 0x20, BYTES("\x0c\x06\x20"));
+	cfi_builder_fde(&b, ODD, 0x20, BYTES("\x0c\x06\x20\x50\x0c\x06\x08"));
 	cfi_builder_fde(&b, REALIGNED, 0x20, BYTES("\x48\x0f\x03\x76\x78\x06"));
 	cfi_builder_fde(&b, LAST, 0x20, BYTES("\x0c\x06\x10\x50\x0c\x07\x08"));
 
@@ -84,6 +84,19 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* The answer where nothing else is asked. */
+static enum fp_rule rule_alone(struct functions *functions, uint64_t frame)
+{
+	struct fp_rules rules;
+
+	fp_rules_init(&rules, functions);
+	assert_int_equal(fp_rules_ask(&rules, frame), 0);
+	fp_rules_resolve(&rules);
+	enum fp_rule rule = fp_rules_find(&rules, frame);
+	fp_rules_fini(&rules);
+	return rule;
+}
+
 static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 {
 	static const struct {
@@ -102,6 +115,7 @@ static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 		  FP_RULE_FRAME_POINTER },
 		{ "a leaf", EXACT(1, LEAF + 8), FP_RULE_NO_FRAME_POINTER },
 		{ "rbp elsewhere in the frame", EXACT(1, ODD + 8), FP_RULE_NO_FRAME_POINTER },
+		{ "rbp too high in the frame", EXACT(1, ODD + 0x18), FP_RULE_NO_FRAME_POINTER },
 		{ "before the realignment", EXACT(1, REALIGNED), FP_RULE_PROLOGUE_OR_EPILOGUE },
 		{ "behind the realignment", EXACT(1, REALIGNED + 8), FP_RULE_FRAME_POINTER },
 		{ "without CFI", EXACT(1, NO_FDE + 8), FP_RULE_UNKNOWN },
@@ -131,6 +145,10 @@ static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 	}
 	assert_int_equal(fp_rules_find(&rules, EXACT(1, FRAMED + 5)), FP_RULE_UNKNOWN);
 	fp_rules_fini(&rules);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (rule_alone(&functions, cases[i].frame) != cases[i].rule)
+			fail_msg("alone: %s", cases[i].what);
 
 	fp_rules_init(&rules, &functions);
 	fp_rules_resolve(&rules);
