@@ -340,6 +340,39 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 	}
 }
 
+/* The frames of one walk lie one behind the other, and are found there without the index. */
+static void what_came_next_is_looked_for_first(void **state)
+{
+	static const uint32_t heads[] = { 0, 5, (1u << FPL_MEMORY_LOG2) - 2,
+					  (1u << FPL_MEMORY_LOG2) - 1 };
+	static const struct fpl_rule any = { .cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 8 };
+	const struct lookup_reach reaches[] = { { 0x2400, 0x2410 },
+						{ 0x3400, 0x3410 },
+						{ 0x4400, 0x4410 } };
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+
+	s->walk.serial = 1;
+	s->walk.last = s->world.mappings[0];
+	for (unsigned i = 0; i < ARRAY_SIZE(heads); i++) {
+		memset(&s->memory, 0, sizeof(s->memory));
+		s->memory.head = heads[i];
+		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++)
+			walk_remember(&walker, WORLD_BIAS + reaches[k].start, &any, &reaches[k]);
+		memset(s->memory.index, 0x7f, sizeof(s->memory.index));
+		s->walk.next = heads[i];
+		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++) {
+			const struct fpl_known_frame *known =
+				walk_recall(&walker, WORLD_BIAS + reaches[k].start + 3);
+
+			assert_non_null(known);
+			assert_int_equal(known->pc, WORLD_BIAS + reaches[k].start);
+			assert_int_equal(known->size, 0x10);
+		}
+		assert_null(walk_recall(&walker, WORLD_BIAS + reaches[0].start));
+	}
+}
+
 static const struct {
 	const char *what;
 	struct fpl_rule rule;
@@ -509,6 +542,7 @@ int main(void)
 		TEST(remembered_walks_are_the_walks),
 		TEST(what_is_remembered_ends_with_its_mapping),
 		TEST(nothing_is_remembered_that_has_no_name),
+		TEST(what_came_next_is_looked_for_first),
 		TEST(the_window_goes_where_memory_is),
 		TEST(a_word_in_the_window_costs_no_read),
 		cmocka_unit_test(near_rules_need_eight_words_below_the_cfa),
