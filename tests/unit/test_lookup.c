@@ -137,6 +137,29 @@ static void what_no_page_covers_has_no_rule_and_reaches_nowhere(void **state)
 	table_destroy(table);
 }
 
+static void a_table_begins_and_ends_where_its_object_says(void **state)
+{
+	struct table *table = make_table(10, 32, 3);
+	struct env env = { table, NULL, 5, UINT32_MAX };
+	struct fpl_object object = object_of(table, env.first);
+	struct lookup_reach reach;
+	uint64_t moved = 7 * PAGE;
+
+	(void)state;
+	object.first_vaddr += moved;
+	assert_int_equal(table_lookup(&env, &object, moved + START + 40, &reach)->cfa_off, 16);
+	assert_int_equal(reach.start, moved + START + 32);
+	assert_int_equal(reach.end, moved + START + 64);
+	assert_int_equal(table_lookup(&env, &object, moved - 1, &reach)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_lookup(&env, &object, START, &reach)->cfa, FPL_CFA_NONE);
+	/* The page of START is there, but not one of this object's. */
+	object.nr_pages = START / PAGE;
+	assert_int_equal(table_lookup(&env, &object, moved + START, &reach)->cfa, FPL_CFA_NONE);
+	object.nr_pages++;
+	assert_int_equal(table_lookup(&env, &object, moved + START, &reach)->cfa_off, 8);
+	table_destroy(table);
+}
+
 static void a_table_that_is_gone_or_wrong_gives_no_rule(void **state)
 {
 	struct table *table = make_table(10, 32, 3);
@@ -209,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_address_has_its_rule_and_reach),
 		cmocka_unit_test(what_no_page_covers_has_no_rule_and_reaches_nowhere),
+		cmocka_unit_test(a_table_begins_and_ends_where_its_object_says),
 		cmocka_unit_test(a_table_that_is_gone_or_wrong_gives_no_rule),
 		cmocka_unit_test(whatever_an_image_says_nothing_outside_its_chunk_is_read),
 	};
