@@ -175,28 +175,71 @@ static __always_inline void recent_take(struct fpl_scratch *s, const struct fpl_
 	s->walk.serial = recent->serial;
 }
 
-/* Turn the address in frames[idx] into a frame found by frame pointers. */
+/* Turns addresses into frames found by frame pointers. */
+struct fp_names {
+	struct walker walker;
+	/* The mapping found last, if every address of it can be said in a frame; else size 0. Most
+	 * callers are in the object of what they call. */
+	__u64 start, size;
+	__u64 base; /* a frame less its address */
+};
+
+static __noinline void fp_frame_far(struct fp_names *names, __u32 idx, __u64 pc)
+{
+	struct walker *walker = &names->walker;
+	struct fpl_walk *walk = walker->walk;
+	const struct fpl_mapping *mapping = &walk->last;
+	/* what was no return address has any value */
+	int known = pc >= ARCH_USER_START && pc < ARCH_USER_END &&
+		    walk_mapping(walker, pc - (idx ? 1 : 0));
+	__u64 frame = walk_frame(known ? mapping : 0, pc, !idx, FPL_ORIGIN_FP);
+
+	if (frame & FPL_FRAME_RAW)
+		walk->flags |= FPL_SAMPLE_RAW;
+	if (idx < FPL_FP_DEPTH_MAX)
+		walker->frames[idx] = frame;
+	names->size = 0;
+	if ((frame & FPL_FRAME_RAW) || mapping->start < mapping->bias ||
+	    mapping->end - mapping->bias > FPL_FRAME_VADDR_MASK)
+		return;
+	names->start = mapping->start;
+	names->size = mapping->end - mapping->start;
+	names->base = (frame & ~FPL_FRAME_EXACT) - pc;
+}
+
+/* Turn the address in frames[idx] into a frame. */
 static long fp_frame(__u32 idx, void *arg)
 {
-	struct walker *walker = arg;
-	struct fpl_walk *walk = walker->walk;
+	struct fp_names *names = arg;
 
 	if (idx >= FPL_FP_DEPTH_MAX)
 		return 1;
 
-	__u64 pc = walker->frames[idx];
-	int known = walk_mapping(walker, pc - (idx ? 1 : 0));
-	__u64 frame = walk_frame(known ? &walk->last : 0, pc, !idx, FPL_ORIGIN_FP);
+	__u64 pc = names->walker.frames[idx];
 
-	if (frame & FPL_FRAME_RAW)
-		walk->flags |= FPL_SAMPLE_RAW;
-	walker->frames[idx] = frame;
+	if (idx && pc - 1 - names->start < names->size)
+		names->walker.frames[idx] = names->base + pc;
+	else
+		fp_frame_far(names, idx, pc);
 	return 0;
 }
 
+/* Turn the @nr addresses from the @at-th of the sample's frames on into frames. With a stack frame
+ * of its own: that of the program is a part of each chain of calls, and old kernels allow 512
+ * bytes. */
+static __noinline void fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
+{
+	struct fp_names names = { .walker = { .walk = &s->walk } };
+
+	LOOKUP_OPAQUE(at);
+	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
+		return;
+	names.walker.frames = s->frames + at;
+	bpf_loop(nr, fp_frame, &names, 0);
+}
+
 /* The kernel's own frame-pointer walk, in place of ours. */
-static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s,
-				     struct walker *walker)
+static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
 {
 	struct fpl_walk *walk = &s->walk;
 	long size = bpf_get_stack(ctx, s->frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
@@ -212,7 +255,7 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 		walk->stop = FPL_STOP_DEPTH;
 	}
 	walk->nr_frames = nr;
-	bpf_loop(nr, fp_frame, walker, 0);
+	fp_name(s, 0, nr);
 }
 
 /*
@@ -221,19 +264,17 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
  */
 static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
 {
-	struct walker walker = { .walk = &s->walk };
 	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel;
 
 	LOOKUP_OPAQUE(at);
 	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
 		return;
-	walker.frames = s->frames + at;
 
-	long size = bpf_get_stack(ctx, walker.frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	long size = bpf_get_stack(ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
 	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
 
 	s->sample.nr_fp = (__u16)nr;
-	bpf_loop(nr, fp_frame, &walker, 0);
+	fp_name(s, at, nr);
 }
 
 /* The record of the current process, made here where no sample or event came before; NULL on its
@@ -345,12 +386,12 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	if (arch_is_compat32(cs)) {
 		s->frames[0] = walk->pc;
 		walk->nr_frames = 1;
-		fp_frame(0, &walker);
+		fp_name(s, 0, 1);
 		walk->stop = FPL_STOP_COMPAT32;
 		return USER_STACK_DONE;
 	}
 	if (config.unwind == FPL_UNWIND_FP || process == PROCESS_NO_MAPSET) {
-		fp_stack(ctx, s, &walker);
+		fp_stack(ctx, s);
 		if (config.unwind == FPL_UNWIND_FP)
 			return USER_STACK_DONE;
 		walk->stop = FPL_STOP_NO_TABLE;
