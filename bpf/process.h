@@ -24,6 +24,22 @@ static __always_inline __u64 new_gen(void)
 	return __sync_fetch_and_add(&last_gen, 1) + 1;
 }
 
+/* The mapset of the image @gen. Returns 0 where there is none, or it is just being replaced. */
+static __always_inline int mapset_read(__u32 tgid, __u64 gen, struct fpl_mapset *ret)
+{
+	const volatile struct fpl_mapset *mapset = bpf_map_lookup_elem(&mapsets, &tgid);
+
+	if (!mapset || !gen)
+		return 0;
+	ret->gen = mapset->gen;
+	ret->first = mapset->first;
+	ret->nr = mapset->nr;
+	ret->version = mapset->version;
+	ret->serial = mapset->serial;
+	ret->check = mapset->check;
+	return ret->gen == gen && ret->check == fpl_mapset_check(ret);
+}
+
 static __always_inline struct fpl_target *target_of(__u32 tgid, __u64 start_ns)
 {
 	struct fpl_target *target = bpf_map_lookup_elem(&targets, &tgid);
@@ -88,7 +104,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	__u64 parent_start_ns = parent->group_leader->start_boottime;
 	struct fpl_target *target = target_of(parent_tgid, parent_start_ns);
 	struct fpl_proc *parent_proc;
-	struct fpl_mapset *mapset;
+	struct fpl_mapset mapset;
 	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = (__u64)child->mm };
 
 	if (parent_tgid == tgid)
@@ -105,12 +121,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	proc.gen = new_gen();
 	parent_proc = bpf_map_lookup_elem(&procs, &parent_tgid);
-	mapset = bpf_map_lookup_elem(&mapsets, &parent_tgid);
-	if (parent_proc && mapset && mapset->gen == parent_proc->gen) {
-		struct fpl_mapset copy = *mapset;
-
-		copy.gen = proc.gen;
-		bpf_map_update_elem(&mapsets, &tgid, &copy, BPF_ANY);
+	if (parent_proc && mapset_read(parent_tgid, parent_proc->gen, &mapset)) {
+		mapset.gen = proc.gen;
+		mapset.check = fpl_mapset_check(&mapset);
+		bpf_map_update_elem(&mapsets, &tgid, &mapset, BPF_ANY);
 	}
 	bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY);
 	life_send(FPL_RECORD_FORK, tgid, parent_tgid, proc.gen, proc.start_ns);

@@ -249,7 +249,25 @@ struct fpl_mapset {
 	__u32 nr;
 	__u32 version; /* counts changes of this process's mappings, for raw frames */
 	__u32 serial;  /* of the run of mappings: no other ever has it; 0: none left */
+	__u64 check;   /* fpl_mapset_check() of the others */
 };
+_Static_assert(sizeof(struct fpl_mapset) == 32, "fpl_mapset is map ABI");
+
+/*
+ * A word that stands for the whole mapset: the value may be replaced, and its memory be given to
+ * another, while a program reads it, and nothing says in which order its words change.
+ */
+static inline __attribute__((__always_inline__)) __u64
+fpl_mapset_check(const struct fpl_mapset *mapset)
+{
+	__u64 check = mapset->gen * 0x9e3779b97f4a7c15ull;
+
+	check = (check ^ check >> 32 ^ ((__u64)mapset->first << 32 | mapset->nr)) *
+		0xc2b2ae3d27d4eb4full;
+	check = (check ^ check >> 29 ^ ((__u64)mapset->version << 32 | mapset->serial)) *
+		0xd6e8feb86659fd93ull;
+	return check ^ check >> 31;
+}
 
 /*
  * Value of the array `stacks`, a hash table: a stack is in the group its hash says, in the first

@@ -100,28 +100,17 @@ static __always_inline void keep_regs(struct fpl_scratch *s)
 	s->regs.origin = walk->origin;
 }
 
-/*
- * Take the process's mapset into the walk. Returns 0 where there is none for this image. The value
- * may be replaced, and its memory reused for another, while it is read: that shows in its gen and
- * version, which are written first and last.
- */
+/* Take the process's mapset into the walk. Returns 0 where there is none for this image. */
 static __always_inline int mapset_take(struct fpl_scratch *s, __u32 tgid, __u64 gen)
 {
-	volatile struct fpl_mapset *mapset = bpf_map_lookup_elem(&mapsets, &tgid);
+	struct fpl_mapset mapset;
 
-	if (!mapset || !gen || mapset->gen != gen)
+	if (!mapset_read(tgid, gen, &mapset))
 		return 0;
-
-	/* two members in one load each */
-	__u64 version = *(volatile __u64 *)&mapset->version;
-	__u64 run = *(volatile __u64 *)&mapset->first;
-
-	if (*(volatile __u64 *)&mapset->version != version || mapset->gen != gen)
-		return 0;
-	s->walk.first = (__u32)run;
-	s->walk.nr = (__u32)(run >> 32);
-	s->walk.serial = (__u32)(version >> 32);
-	s->sample.version = (__u32)version;
+	s->walk.first = mapset.first;
+	s->walk.nr = mapset.nr;
+	s->walk.serial = mapset.serial;
+	s->sample.version = mapset.version;
 	return 1;
 }
 

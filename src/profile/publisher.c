@@ -171,6 +171,7 @@ void publisher_publish(struct publisher *publisher, struct process *process)
 			.serial = next_serial(publisher),
 		};
 
+		value.check = fpl_mapset_check(&value);
 		code = publisher->ops->update(publisher->ctx, process->pid, &value);
 	}
 	if (code && publisher->nr_refused++ == 0)

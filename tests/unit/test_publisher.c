@@ -170,6 +170,8 @@ static void each_publication_has_a_serial_of_its_own(void **state)
 	uint32_t first = world->kernel.mapsets[5].serial;
 
 	assert_int_not_equal(first, 0);
+	assert_int_equal(world->kernel.mapsets[5].check,
+			 fpl_mapset_check(&world->kernel.mapsets[5]));
 	p->dirty = true;
 	publisher_publish(&world->publisher, p);
 	assert_int_equal(world->kernel.mapsets[5].serial, first + 1);

@@ -207,6 +207,7 @@ static int publish_mapset(struct bench *bench, pid_t pid)
 				.gen = proc.gen, .nr = bench->nr_mappings, .version = 1, .serial = 1
 			};
 
+			set.check = fpl_mapset_check(&set);
 			return bpf_map_update_elem(bpf_map__fd(bench->walker->maps.mapsets), &tgid,
 						   &set, BPF_ANY);
 		}
