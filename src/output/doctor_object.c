@@ -135,14 +135,15 @@ static void put_row(FILE *to, const struct object_report *object)
 	text_escape(safe, sizeof(safe), object->path, "");
 	fprintf(to,
 		"%7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  %-12.12s %-14s %-7s "
-		"%-12.12s %s%s\n",
+		"%-12.12s %-18s %s%s\n",
 		percent, object->stats.rows, object->stats.rules, object->stats.image_bytes,
 		object->coverage.nr_bare, object->stats.rows_expr, frame_source(object),
 		symbol_source(object),
 		object_report_lacks_debug(object) ? "missing"
 		: object->has_debug_info	  ? "inside"
 						  : "file",
-		object->build_id[0] ? object->build_id : "-", safe,
+		object->build_id[0] ? object->build_id : "-",
+		object->package.name[0] ? object->package.name : "-", safe,
 		object->deleted ? " (deleted)" : "");
 }
 
@@ -188,8 +189,9 @@ void doctor_report_process(FILE *to, const struct process_report *process,
 	text_escape(safe, sizeof(safe), process->comm, "");
 	fprintf(to, "pid %d (%s): %zu objects\n\n", (int)process->pid, safe, process->nr);
 	put_remarks(to, remarks, nr_remarks);
-	fprintf(to, "\n%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %s\n", "CFI %", "rows",
-		"rules", "bytes", "bare", "expr", "from", "symbols", "debug", "build-id", "object");
+	fprintf(to, "\n%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %-18s %s\n", "CFI %", "rows",
+		"rules", "bytes", "bare", "expr", "from", "symbols", "debug", "build-id", "package",
+		"object");
 	for (size_t i = 0; i < process->nr; i++)
 		put_row(to, &process->objects[i]);
 	for (size_t i = 0; i < process->nr_refused; i++) {
