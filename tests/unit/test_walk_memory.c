@@ -308,13 +308,14 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 		{ "no object", 5, 0, 0x2400, 0, false },
 		{ "more rules than one", 5, WORLD_ID, 0x2400, FPL_RULE_EXT, false },
 		{ "a row up to where vaddrs of frames end", 5, WORLD_ID,
-		  FPL_FRAME_VADDR_MASK - 0x100, 0, true },
-		{ "a row beyond it", 5, WORLD_ID, FPL_FRAME_VADDR_MASK - 0x10, 0, false },
+		  FPL_FRAME_VADDR_MASK - 0x10, 0, true },
+		{ "a row beyond it", 5, WORLD_ID, FPL_FRAME_VADDR_MASK, 0, false },
 	};
 	struct scene *s = *state;
 
 	world_row(&s->world, 0x2400, &any, &ext, 1);
 	world_row(&s->world, 0xff00, &any, NULL, 0);
+	world_row(&s->world, 0xffff, &any, NULL, 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
 		struct fpl_object *object = &s->world.objects[WORLD_SLOT];
@@ -325,7 +326,7 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 		s->world.mappings[0].bias = WORLD_BIAS - page;
 		s->world.chunk[WORLD_RULES + sizeof(any) + offsetof(struct fpl_rule, flags)] =
 			cases[i].flags;
-		s->memory.head = 0;
+		memset(&s->memory, 0, sizeof(s->memory));
 		s->walk.serial = cases[i].serial;
 		s->walk.last_serial = 0;
 		s->walk.known = ARCH_ALL_REGS;
