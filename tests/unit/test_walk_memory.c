@@ -358,8 +358,10 @@ static void what_came_next_is_looked_for_first(void **state)
 	for (unsigned i = 0; i < ARRAY_SIZE(heads); i++) {
 		memset(&s->memory, 0, sizeof(s->memory));
 		s->memory.head = heads[i];
-		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++)
+		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++) {
 			walk_remember(&walker, WORLD_BIAS + reaches[k].start, &any, &reaches[k]);
+			assert_int_equal(s->walk.next, s->memory.head);
+		}
 		memset(s->memory.index, 0x7f, sizeof(s->memory.index));
 		s->walk.next = heads[i];
 		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++) {
