@@ -346,7 +346,10 @@ static void what_came_next_is_looked_for_first(void **state)
 {
 	static const uint32_t heads[] = { 0, 5, (1u << FPL_MEMORY_LOG2) - 2,
 					  (1u << FPL_MEMORY_LOG2) - 1 };
-	static const struct fpl_rule any = { .cfa = FPL_CFA_REG, .regs = 7, .cfa_off = 8 };
+	static const struct fpl_rule any = { .cfa = FPL_CFA_REG,
+					     .regs = 7,
+					     .cfa_off = 8,
+					     .saved = { SAME, SAME, SAME, SAME, SAME, SAME } };
 	const struct lookup_reach reaches[] = { { 0x2400, 0x2410 },
 						{ 0x3400, 0x3410 },
 						{ 0x4400, 0x4410 } };
@@ -371,6 +374,7 @@ static void what_came_next_is_looked_for_first(void **state)
 			assert_non_null(known);
 			assert_int_equal(known->pc, WORLD_BIAS + reaches[k].start);
 			assert_int_equal(known->size, 0x10);
+			assert_int_equal(known->near, 1);
 		}
 		assert_null(walk_recall(&walker, WORLD_BIAS + reaches[0].start));
 	}
