@@ -191,10 +191,8 @@ int table_compile_file(struct cfi_file *file, struct table **ret, struct fpl_err
 				  file->text[file->nr_text - 1].end, &file->budget, err);
 	if (code == 0)
 		code = fast_init(&compiler.fast, file, &compiler.rules, &compiler.image, err);
-	if (code == 0) {
-		compiler.image.end = file->pieces[0].start;
+	if (code == 0)
 		code = add_pieces(&compiler);
-	}
 	if (code == 0)
 		code = image_finish(&compiler.image, &compiler.rules, err);
 	if (code)
