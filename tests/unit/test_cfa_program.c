@@ -116,6 +116,8 @@ static void moves_of_the_pc_end_rows(void **state)
 		{ "advance past the end", BYTES("\x0e\x10\x02\xff\x0e\x18"), "0-40 r7+16\n" },
 		{ "what follows an advance past the end does not matter",
 		  BYTES("\x02\xff\x3f\x00\x00"), "0-40 r7+8\n" },
+		{ "nor to the general interpreter", BYTES("\x13\x7f\x02\x40\x3f\x00"),
+		  "0-40 r7+8\n" },
 		{ "what follows the end does not matter", BYTES("\x02\x40\x3f\x3f"),
 		  "0-40 r7+8\n" },
 	};

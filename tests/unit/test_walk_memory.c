@@ -540,6 +540,48 @@ static void a_word_in_the_window_costs_no_read(void **state)
 	}
 }
 
+static void a_near_step_is_taken_where_its_words_can_be_had(void **state)
+{
+	static const struct fpl_rule rule = { .cfa = FPL_CFA_REG,
+					      .regs = 7,
+					      .cfa_off = 64,
+					      .saved = { -8, SAME, SAME, SAME, SAME, SAME } };
+	static const struct {
+		const char *what;
+		uint64_t sp;
+		uint32_t window_words, reads; /* of a window from AT(100) on; to step */
+		int stop;
+	} cases[] = {
+		{ "in the window", AT(100), 8, 0, FPL_STOP_NONE },
+		{ "a window is made", AT(100), 0, 1, FPL_STOP_NONE },
+		{ "the window is moved up", AT(101), 1, 1, FPL_STOP_NONE },
+		{ "reaching out of the window, which does not move down", AT(99), 8, 0,
+		  FPL_STOP_COUNT },
+		{ "not aligned", AT(100) + 4, 16, 0, FPL_STOP_COUNT },
+		{ "not resident", AT(2 * NR_WORDS), 0, 2, FPL_STOP_COUNT },
+	};
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t size = 8 * cases[i].window_words;
+		uint32_t reads = s->world.nr_reads;
+
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[7] = cases[i].sp;
+		s->walk.window_addr = AT(100);
+		s->walk.window_size = size;
+		s->walk.window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
+		if (walk_near(&walker, &rule) != cases[i].stop ||
+		    s->world.nr_reads - reads != cases[i].reads)
+			fail_msg("%s: %u reads", cases[i].what, s->world.nr_reads - reads);
+		if (cases[i].stop == FPL_STOP_COUNT) {
+			assert_int_equal(s->walk.known, ARCH_ALL_REGS);
+			assert_int_equal(s->walk.reg[7], cases[i].sp);
+		}
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -552,6 +594,7 @@ int main(void)
 		TEST(what_came_next_is_looked_for_first),
 		TEST(the_window_goes_where_memory_is),
 		TEST(a_word_in_the_window_costs_no_read),
+		TEST(a_near_step_is_taken_where_its_words_can_be_had),
 		cmocka_unit_test(near_rules_need_eight_words_below_the_cfa),
 	};
 
