@@ -46,7 +46,6 @@ static int index_init(struct index *index, size_t size)
 {
 	index->place = calloc(size, sizeof(*index->place));
 	index->size = size;
-	index->nr = 0;
 	return index->place ? 0 : -ENOMEM;
 }
 
@@ -135,7 +134,7 @@ static size_t frames_charge(const struct identity_part *part)
 static int index_grow(struct stack_store *store, struct index *index,
 		      uint64_t (*hash_at)(const struct stack_store *, uint32_t))
 {
-	struct index bigger;
+	struct index bigger = { 0 };
 
 	if (2 * (index->nr + 1) <= index->size)
 		return 0;

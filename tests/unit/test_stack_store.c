@@ -380,6 +380,7 @@ static void what_is_taken_is_forgotten(void **state)
 	assert_int_equal(nr, 0);
 	free_stacks(stacks, nr);
 	stack_store_destroy(store);
+	stack_store_destroy(NULL);
 }
 
 static void an_id_keeps_the_stack_it_named_first(void **state)

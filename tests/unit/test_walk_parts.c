@@ -244,6 +244,25 @@ static void a_walk_begins_anew_in_another_mapset(void **state)
 	}
 }
 
+static void a_walk_says_nothing_of_the_one_before(void **state)
+{
+	static const struct fpl_rule end = { .cfa = FPL_CFA_REG, .flags = FPL_RULE_END, .regs = 7 };
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	world_row(&s->world, 0x2400, &end, NULL, 0);
+	s->walk.pc = WORLD_BIAS + 0x2400;
+	s->walk.exact = 1;
+	s->walk.flags = FPL_SAMPLE_RAW;
+	s->walk.window_size = s->walk.window_near = 8;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, 1);
+	assert_int_equal(s->walk.flags, 0);
+	assert_int_equal(s->walk.window_size, 0);
+	assert_int_equal(s->walk.window_near, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -253,6 +272,7 @@ int main(void)
 		TEST(extended_rules_give_each_kind_its_value),
 		TEST(extended_rules_end_where_they_must),
 		TEST(a_frame_pointer_leads_to_user_code_only),
+		TEST(a_walk_says_nothing_of_the_one_before),
 		TEST(a_walk_begins_anew_in_another_mapset),
 	};
 
