@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "proc/advice.h"
@@ -39,6 +40,32 @@ static int load_smallest(enum bpf_prog_type type, struct bpf_prog_load_opts *opt
 	AUTO_FD int fd = bpf_prog_load(type, "fpl_probe", "GPL", insns, ARRAY_SIZE(insns), opts);
 
 	return fd < 0 ? fd : 0;
+}
+
+/*
+ * Call the helper @id with whatever the registers hold: the verifier refuses that, but names the
+ * helper where that is what it refuses. The words are those of 5.10 to 6.12, and of 7.x.
+ */
+static int probe_helper(enum bpf_func_id id)
+{
+	static const char *const words[] = { "invalid func ", "unknown func ",
+					     "cannot use helper" };
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = (__s32)id },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	char log[4096] = "";
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .log_buf = log, .log_size = sizeof(log),
+		    .log_level = 1);
+	AUTO_FD int fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "fpl_probe", "GPL", insns,
+				       ARRAY_SIZE(insns), &opts);
+
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(words); i++) {
+		if (strstr(log, words[i]))
+			return 0;
+	}
+	return 1;
 }
 
 static void cleanup_btf(struct btf **btf)
@@ -90,13 +117,10 @@ void features_probe(struct features *ret)
 		return;
 	}
 	ret->present[FEATURE_PERF_EVENT] = !ret->bpf;
-	/* libbpf takes every failure but an unknown helper for a yes: hence the program first */
-	ret->present[FEATURE_LOOP] =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
-	ret->present[FEATURE_TASK_PT_REGS] =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL);
-	ret->present[FEATURE_READ_KERNEL] =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_probe_read_kernel, NULL);
+	/* every failure but an unknown helper counts as a yes: hence the program first */
+	ret->present[FEATURE_LOOP] = probe_helper(BPF_FUNC_loop);
+	ret->present[FEATURE_TASK_PT_REGS] = probe_helper(BPF_FUNC_task_pt_regs);
+	ret->present[FEATURE_READ_KERNEL] = probe_helper(BPF_FUNC_probe_read_kernel);
 	ret->present[FEATURE_RINGBUF] = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
 	ret->present[FEATURE_TP_BTF] = probe_tp_btf();
 }
