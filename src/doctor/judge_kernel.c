@@ -61,6 +61,9 @@ static void judge_feature(const struct patient *patient, enum feature feature, s
 		check_fail(check, "the programs cannot be loaded");
 		check_fix(check, "boot Linux %s or later; tested from 6.1 on, Debian 12's",
 			  feature_since(feature));
+		if (feature == FEATURE_READ_KERNEL &&
+		    patient->host->lockdown == HOST_LOCKDOWN_CONFIDENTIALITY)
+			check_fix(check, "see lockdown");
 		return;
 	}
 	check_warn(check, "cannot be told");

@@ -184,6 +184,7 @@ static const struct {
 	{ nothing, "lockdown", CHECK_OK, "none" },
 	{ integrity, "lockdown", CHECK_OK, "integrity" },
 	{ confidential, "lockdown", CHECK_FAIL, "lockdown=integrity" },
+	{ confidential, "bpf_probe_read_kernel", CHECK_FAIL, "see lockdown" },
 	{ confidential_open, "lockdown", CHECK_OK, "all the same" },
 	{ nothing, "user namespace", CHECK_OK, "initial" },
 	{ user_ns, "user namespace", CHECK_FAIL, "--privileged" },
