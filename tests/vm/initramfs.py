@@ -75,7 +75,8 @@ class Initramfs:
 
 def _append(out, number, path, mode, data, device=(0, 0)):
     name = path.encode() + b"\0"
-    fields = [number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(name), 0]
+    # Modified one second into 1970: gzip takes none for out of range.
+    fields = [number, mode, 0, 0, 1, 1, len(data), 0, 0, *device, len(name), 0]
     out += b"070701" + b"".join(b"%08X" % field for field in fields) + name
     out += bytes(-len(out) % 4)
     out += data

@@ -9,6 +9,7 @@ never judged.
 """
 
 import collections
+import json
 import os
 import shlex
 import shutil
@@ -20,12 +21,16 @@ import guest
 import programs
 from expectation import Frame, Judge
 from fpless_run import Files, Run
+from programs import SAMPLES_MIN
 from run_fixture import copies
 
 HZ = 97  # no divisor of the kernel's tick
 HOST_HZ = 997
 HOST_SHORTER = 4  # of the time on the running kernel, whose own tests take all of it
 COMPLETE_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
+OLDEST = "6.1"  # on the newest the verifier takes a quarter of the test's time for one more load
+VERIFIED_MAX = {"6.1": 200000, "newest": 900000}  # instructions: decision 0005
+FP_DEPTH = 50  # perf_event_max_stack for compare; nobody else samples in a guest
 CONFIGS = ["both walks"]  # the most there can be to verify: profile's and compare's
 
 
@@ -74,7 +79,8 @@ class GuestRun:
 
 
 class Test:
-    def __init__(self, fpless, fixtures, expectations, sequence, programs_test):
+    def __init__(self, series, fpless, fixtures, expectations, sequence, programs_test):
+        self.series, self.has_compare = series, series == OLDEST
         self.fpless, self.sequence = os.path.realpath(fpless), os.path.realpath(sequence)
         self.fixtures, self.programs_test = os.path.realpath(fixtures), programs_test
         self.expectations = expectations
@@ -115,10 +121,33 @@ class Test:
 
     def script(self):
         lines = ["echo 1 > /proc/sys/kernel/bpf_stats_enabled",
-                 shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
+                 f"FPLESS_VERIFIED_MAX={VERIFIED_MAX[self.series]} "
+                 + shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
                  + " > /out/verified 2>&1; echo $? >> /out/verified"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs]
-        return "\n".join(lines)
+        if self.has_compare:
+            words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
+                     os.path.join(self.fixtures, "frames"), "1500", "200"]
+            lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
+                      shlex.join(words) + " > /out/compare.json 2> /out/compare.err"]
+        return "\n".join(lines) + "\n"
+
+    def judge_compare(self, out):
+        """The kernel's own walk goes as far as it was told to, and no frame behind that counts."""
+        if not self.has_compare:
+            return []
+        try:
+            with open(os.path.join(out, "compare.json"), encoding="utf-8") as file:
+                told = json.load(file)
+        except ValueError:
+            with open(os.path.join(out, "compare.err"), encoding="utf-8") as file:
+                return ["compare: no JSON: " + file.read()]
+        classes = {name: told["classes"][name] for name in ("agree", "wrong", "skip", "cut")}
+        print(f"compare, frame pointers {FP_DEPTH} deep: {told['judged']} judged, {classes}")
+        if told["fp_max"] != FP_DEPTH or classes["cut"] or classes["wrong"] or \
+                classes["agree"] < SAMPLES_MIN or sum(classes.values()) != told["judged"]:
+            return [f"compare: fp_max {told['fp_max']}, {told['judged']} judged, {classes}"]
+        return []
 
     def files(self, members):
         """Copies of one file are one object, under the path that was seen first."""
@@ -216,7 +245,7 @@ def instructions(out):
 
 
 def main():
-    series, test = sys.argv[1], Test(*sys.argv[2:7])
+    series, test = sys.argv[1], Test(*sys.argv[1:7])
     kernel = boot.kernel_or_skip(series)
     out = tempfile.mkdtemp(prefix="fpless-vm-")
     try:
@@ -231,6 +260,7 @@ def main():
             faults += wrong or test.judge_known(run)
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
+        faults += test.judge_compare(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)
