@@ -31,7 +31,7 @@ LEFT_OUT = {
 }
 
 # Rounds, not milliseconds: each of them starts processes.
-ROUNDS = {"exec": "4", "fork": "60", "vfork": "60"}
+ROUNDS = {"exec": "8", "fork": "60", "vfork": "240"}
 
 # Too short for a few rounds: a child of 5 ms, which is less than ld.so needs here, and one call.
 MAY_NOT_APPEAR = {"vfork": ("spin far_away", "parent_spin")}
