@@ -70,8 +70,7 @@ static int find_start(struct fast *fast, struct cfi_cie *cie, struct fast_start 
 	if (!cie->started)
 		code = cfa_program_start(&fast->file->machine, cie, err);
 	if (code || cie->bad || cie->code_align != CODE_ALIGN || cie->data_align != DATA_ALIGN ||
-	    cie->ra_column != ARCH_RA_COLUMN || cie->initial.cfa != FPL_CFA_REG ||
-	    cie->initial.cfa_reg >= FPL_NR_REGS)
+	    cie->ra_column != ARCH_RA_COLUMN || cie->initial.cfa_reg >= FPL_NR_REGS)
 		return code;
 
 	struct cfi_row initial = cie->initial;
