@@ -35,6 +35,7 @@ struct env {
 	struct fpl_object objects[4];
 	struct fpl_mapping mappings[8];
 	uint32_t nr_mappings;
+	const struct fpl_mapping *many; /* borrowed, in their place: [nr_mappings]; NULL: none */
 	struct world_memory memory[8];
 	uint32_t nr_memory;
 	uint32_t nr_reads; /* of memory, failed ones included */
@@ -68,7 +69,7 @@ static inline int env_read_code(struct env *env, void *dst, uint32_t size, uint6
 
 static inline const struct fpl_mapping *env_mapping(struct env *env, uint32_t idx)
 {
-	return idx < env->nr_mappings ? &env->mappings[idx] : NULL;
+	return idx < env->nr_mappings ? &(env->many ? env->many : env->mappings)[idx] : NULL;
 }
 
 static inline const struct fpl_object *env_object(struct env *env, uint32_t slot)

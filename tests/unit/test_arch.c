@@ -202,6 +202,7 @@ static void plt_entries_push_from_their_literal_on(void **state)
 	(void)state;
 	assert_int_equal(arch_plt_extra(0x100a, 11), 0);
 	assert_int_equal(arch_plt_extra(0x100b, 11), 8);
+	assert_int_equal(arch_plt_extra(0x100f, 11), 8);
 	assert_int_equal(arch_plt_extra(0x1009, 9), 8);
 	assert_int_equal(arch_plt_extra(0x1010, 9), 0);
 	assert_int_equal(arch_plt_extra(0x100f, 15), 8);

@@ -6,6 +6,8 @@
  */
 #include "cmocka_all.h"
 
+#include <errno.h>
+
 #include "tests/support/cfi_builder.h"
 #include "unwind/fast.h"
 
@@ -13,15 +15,15 @@ enum { FDE_SIZE = 0x40, PROGRAM_MAX = 64 * 1024 };
 
 struct outcome {
 	uint64_t end; /* where it stopped, from the start of the FDE */
-	uint64_t rows, covered_bytes;
+	uint64_t rows, covered_bytes, rules;
 };
 
-/* Run it over the first piece of @b. */
-static struct outcome run(const struct cfi_builder *b)
+/* Run it over the first piece of @b, which may take @cpu_ns of time. */
+static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, struct outcome *ret)
 {
+	struct table_limits limits = table_limits_default;
 	const struct cfi_builder *const builders[] = { b };
 	struct table *table = calloc(1, sizeof(*table));
-	struct outcome ret = { 0 };
 	struct rule_set rules;
 	struct image image;
 	static struct fast fast;
@@ -30,25 +32,36 @@ static struct outcome run(const struct cfi_builder *b)
 
 	assert_non_null(table);
 	memset(&fast, 0, sizeof(fast));
-	if (cfi_builder_open(builders, 1, &table_limits_default, &file, &err) ||
+	if (cfi_builder_open(builders, 1, &limits, &file, &err) ||
 	    rule_set_init(&rules, "test", &err) ||
 	    image_init(&image, table, CFI_BUILDER_TEXT, CFI_BUILDER_TEXT_END, &file->budget,
 		       &err) ||
 	    fast_init(&fast, file, &rules, &image, &err))
 		fail_msg("%s", err.msg);
 	image.end = file->pieces[0].start;
-	if (fast_run(&fast, &file->pieces[0], &ret.end, &err))
-		fail_msg("%s", err.msg);
-	ret.end -= CFI_BUILDER_TEXT;
-	ret.rows = fast.rows;
-	ret.covered_bytes = fast.covered_bytes;
-	assert_int_equal(ret.covered_bytes, ret.end);
-	assert_int_equal(image.end - CFI_BUILDER_TEXT, ret.end);
+	limits.cpu_ns = cpu_ns;
+
+	int code = fast_run(&fast, &file->pieces[0], &ret->end, &err);
+
+	ret->end -= CFI_BUILDER_TEXT;
+	ret->rows = fast.rows;
+	ret->rules = rules.nr_rules;
+	ret->covered_bytes = fast.covered_bytes;
+	assert_int_equal(ret->covered_bytes, ret->end);
+	assert_int_equal(image.end - CFI_BUILDER_TEXT, ret->end);
 	fast_fini(&fast);
 	image_fini(&image);
 	rule_set_fini(&rules);
 	table_destroy(table);
 	cfi_file_close(file);
+	return code;
+}
+
+static struct outcome run(const struct cfi_builder *b)
+{
+	struct outcome ret;
+
+	assert_int_equal(run_within(b, UINT64_MAX, &ret), 0);
 	return ret;
 }
 
@@ -76,6 +89,7 @@ static const struct {
 	{ "def_cfa, register cut", BYTES("\x41\x0c"), 1, 1 },
 	{ "def_cfa, offset cut", BYTES("\x41\x0c\x07"), 1, 1 },
 	{ "def_cfa_register", BYTES("\x41\x0d\x0f"), FDE_SIZE, 2 },
+	{ "def_cfa_register cut", BYTES("\x41\x0d"), 1, 1 },
 	{ "def_cfa_register, no general register", BYTES("\x41\x0d\x10"), 1, 1 },
 	{ "def_cfa_offset", BYTES("\x41\x0e\x7f"), FDE_SIZE, 2 },
 	{ "def_cfa_offset of 0", BYTES("\x41\x0e\x00"), FDE_SIZE, 2 },
@@ -99,6 +113,10 @@ static const struct {
 	{ "the return address elsewhere", BYTES("\x41\x90\x02"), 1, 1 },
 	{ "the return address at the CFA", BYTES("\x41\x90\x00"), 1, 1 },
 	{ "push", BYTES("\x41\x0e\x10\x86\x02\x41\x0e\x18\x83\x03"), FDE_SIZE, 3 },
+	{ "a def_cfa_offset, and an advance that a column follows",
+	  BYTES("\x41\x0e\x10\x46\x0e\x18\x41\x0e\x20"), FDE_SIZE, 4 },
+	{ "nops, and an advance that a column follows", BYTES("\x41\x00\x00\x03\x02\x00"), FDE_SIZE,
+	  3 },
 	{ "push of another register", BYTES("\x41\x0e\x10\x82\x02"), 1, 1 },
 	{ "push of the return address, elsewhere", BYTES("\x41\x0e\x10\x90\x02"), 1, 1 },
 	{ "push too far", BYTES("\x41\x0e\x10\x86\x7f"), 1, 1 },
@@ -154,6 +172,8 @@ static void a_cie_must_start_with_one_plain_slot(void **state)
 		{ "data in units of 8", "zR", 1, 8, 16, CFI_BUILDER_START, 0 },
 		{ "another return address column", "zR", 1, 0x78, 15, CFI_BUILDER_START, 0 },
 		{ "a column beyond the registers", "zR", 1, 0x78, 17, CFI_BUILDER_START, 0 },
+		{ "another one, saved where the usual one is", "zR", 1, 0x78, 15,
+		  BYTES("\x0c\x07\x08\x8f\x01"), 0 },
 		{ "rbx saved", "zR", 1, 0x78, 16, BYTES("\x0c\x07\x08\x83\x02"), FDE_SIZE },
 		{ "rbx saved from the CFA's register", "zR", 1, 0x78, 16,
 		  BYTES("\x0c\x06\x08\x10\x03\x02\x76\x50"), 0 },
@@ -210,11 +230,64 @@ static void long_programs_are_for_the_interpreter_that_looks_at_the_clock(void *
 	free(nops);
 }
 
+/* Far more rules than are remembered as seen lately, each alike with many in one half. */
+static void every_rule_is_told_from_all_others(void **state)
+{
+	enum { NR_OFFSETS = 63, NR_PLACES = 63, NR = NR_OFFSETS * NR_PLACES, ROW_BYTES = 5 };
+	static uint8_t code[NR][ROW_BYTES];
+	struct outcome got;
+	struct cfi_builder b;
+
+	(void)state;
+	for (unsigned i = 0; i < NR; i++) {
+		/* Neither half comes in order. */
+		uint8_t off = (uint8_t)(1 + i * 5 % NR_OFFSETS);
+		uint8_t place = (uint8_t)(1 + i / NR_OFFSETS * 5 % NR_PLACES);
+		const uint8_t row[ROW_BYTES] = { CFA_DEF_CFA_OFFSET, off, CFA_OFFSET | 3, place,
+						 CFA_ADVANCE_LOC | 1 };
+
+		memcpy(code[i], row, sizeof(row));
+	}
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, NR, &code[0][0], sizeof(code));
+	got = run(&b);
+	assert_int_equal(got.end, NR);
+	assert_int_equal(got.rows, NR);
+	assert_int_equal(got.rules, NR);
+	cfi_builder_fini(&b);
+}
+
+static void a_cie_that_takes_too_long_ends_it(void **state)
+{
+	enum { NR = 70000 };
+	uint8_t *nops = calloc(NR, 1);
+
+	(void)state;
+	assert_non_null(nops);
+	for (unsigned i = 0; i < 2; i++) {
+		struct outcome got;
+		struct cfi_builder b;
+
+		/* Usable, as far as it gets: what is lost would be the error. */
+		memcpy(nops, "\x0c\x07\x08\x90\x01", 5);
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_cie(&b, "zR", BYTES("\x1b"), nops, NR);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
+		assert_int_equal(run_within(&b, i ? UINT64_MAX : 0, &got), i ? 0 : -EFBIG);
+		assert_int_equal(got.end, i ? FDE_SIZE : 0);
+		cfi_builder_fini(&b);
+	}
+	free(nops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_takes_what_it_knows_and_nothing_else),
 		cmocka_unit_test(a_cie_must_start_with_one_plain_slot),
+		cmocka_unit_test(every_rule_is_told_from_all_others),
+		cmocka_unit_test(a_cie_that_takes_too_long_ends_it),
 		cmocka_unit_test(long_programs_are_for_the_interpreter_that_looks_at_the_clock),
 	};
 

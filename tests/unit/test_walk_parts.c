@@ -174,6 +174,56 @@ static void extended_rules_end_where_they_must(void **state)
 	assert_int_equal(s->walk.reg[1], 0);
 }
 
+/* As many as a mapset can have: no search may end before it has found. */
+static void every_one_of_65536_mappings_is_found(void **state)
+{
+	enum { NR = 1 << 16, SIZE = 0x1000 };
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+	struct fpl_mapping *many = calloc(NR, sizeof(*many));
+
+	assert_non_null(many);
+	for (uint64_t i = 0; i < NR; i++)
+		many[i] = (struct fpl_mapping){ .start = i * SIZE, .end = i * SIZE + SIZE / 2 };
+	s->world.many = many;
+	s->world.nr_mappings = s->walk.nr = NR;
+	for (uint64_t i = 0; i < NR; i++) {
+		if (!walk_find_mapping(&walker, i * SIZE) || s->walk.last.start != i * SIZE ||
+		    walk_find_mapping(&walker, i * SIZE + SIZE / 2))
+			fail_msg("%lu", (unsigned long)i);
+	}
+	free(many);
+}
+
+static void a_window_below_a_missing_page_begins_at_the_page(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+	static const uint8_t page[FPL_STACK_PAGE];
+	__u64 value;
+
+	s->world.nr_memory = 0;
+	world_memory(&s->world, STACK, page, sizeof(page));
+	for (unsigned odd = 0; odd < 8; odd++) {
+		s->walk.window_size = 0;
+		assert_int_equal(walk_read(&walker, STACK + 16 + odd, &value), 0);
+		assert_int_equal(s->walk.window_addr, STACK);
+		assert_int_equal(s->walk.window_size, FPL_WINDOW_SIZE);
+	}
+}
+
+static void an_address_is_not_in_the_window_of_its_negative(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+	__u64 value;
+
+	s->walk.window_addr = STACK;
+	s->walk.window_size = sizeof(s->words);
+	assert_int_equal(walk_read(&walker, STACK, &value), 0);
+	assert_int_not_equal(walk_read(&walker, -STACK, &value), 0);
+}
+
 /* A frame-pointer step to @ra, which a mapping holds, as all around it. */
 static int step_to(struct scene *s, uint64_t ra)
 {
@@ -271,6 +321,9 @@ int main(void)
 		cmocka_unit_test(frames_name_an_object_or_keep_their_address),
 		TEST(extended_rules_give_each_kind_its_value),
 		TEST(extended_rules_end_where_they_must),
+		TEST(every_one_of_65536_mappings_is_found),
+		TEST(a_window_below_a_missing_page_begins_at_the_page),
+		TEST(an_address_is_not_in_the_window_of_its_negative),
 		TEST(a_frame_pointer_leads_to_user_code_only),
 		TEST(a_walk_says_nothing_of_the_one_before),
 		TEST(a_walk_begins_anew_in_another_mapset),
