@@ -52,12 +52,11 @@ class Explained:
             self.entries.append(fields)
 
     def reason(self, mutant):
-        have = (mutant.file, mutant.where, mutant.text, mutant.before, mutant.after)
         # An entry for a function is for each of its equal lines.
         anywhere = mutant.where.split("#")[0]
         for nr, entry in enumerate(self.entries):
-            if entry[1] == anywhere:
-                have = (have[0], anywhere, *have[2:])
+            where = anywhere if entry[1] == anywhere else mutant.where
+            have = (mutant.file, where, mutant.text, mutant.before, mutant.after)
             if all(want in ("*", got) for want, got in zip(entry, have)):
                 self.used.add(nr)
                 return entry[5]
