@@ -12,6 +12,7 @@
 #include "unwind/fast.h"
 
 enum { FDE_SIZE = 0x40, PROGRAM_MAX = 64 * 1024 };
+enum { TEXT_END = 0x4000000 }; /* farther than three bytes reach */
 
 struct outcome {
 	uint64_t end; /* where it stopped, from the start of the FDE */
@@ -22,7 +23,15 @@ struct outcome {
 static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, struct outcome *ret)
 {
 	struct table_limits limits = table_limits_default;
-	const struct cfi_builder *const builders[] = { b };
+	const struct cfi_section section = {
+		.bytes = b->bytes,
+		.size = b->size,
+		.vaddr = CFI_BUILDER_VADDR,
+		.text_vaddr = CFI_BUILDER_TEXT,
+		.source = CFI_SOURCE_EH_FRAME,
+		.terminator_off = b->terminator_off,
+	};
+	const struct cfi_range text = { CFI_BUILDER_TEXT, TEXT_END };
 	struct table *table = calloc(1, sizeof(*table));
 	struct rule_set rules;
 	struct image image;
@@ -32,10 +41,9 @@ static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, struct outco
 
 	assert_non_null(table);
 	memset(&fast, 0, sizeof(fast));
-	if (cfi_builder_open(builders, 1, &limits, &file, &err) ||
+	if (cfi_file_from_sections("test", &section, 1, &text, 1, &limits, &file, &err) ||
 	    rule_set_init(&rules, "test", &err) ||
-	    image_init(&image, table, CFI_BUILDER_TEXT, CFI_BUILDER_TEXT_END, &file->budget,
-		       &err) ||
+	    image_init(&image, table, CFI_BUILDER_TEXT, TEXT_END, &file->budget, &err) ||
 	    fast_init(&fast, file, &rules, &image, &err))
 		fail_msg("%s", err.msg);
 	image.end = file->pieces[0].start;
@@ -79,8 +87,8 @@ static const struct {
 	{ "a byte short of it", BYTES("\x7f\x0e\x10"), FDE_SIZE, 2 },
 	{ "advance by 0", BYTES("\x40\x0e\x10\x40"), FDE_SIZE, 1 },
 	{ "advance_loc1 cut", BYTES("\x41\x02"), 1, 1 },
-	{ "advance_loc2 cut", BYTES("\x41\x03\x01"), 1, 1 },
-	{ "advance_loc4 cut", BYTES("\x41\x04\x01\x00\x00"), 1, 1 },
+	{ "advance_loc2 cut", BYTES("\x41\x03\x00"), 1, 1 },
+	{ "advance_loc4 cut", BYTES("\x41\x04\x00\x00\x00"), 1, 1 },
 	{ "set_loc", BYTES("\x41\x01\x00\x00\x00\x00"), 1, 1 },
 	{ "advance_loc8", BYTES("\x41\x1d\x01\x00\x00\x00\x00\x00\x00\x00"), 1, 1 },
 	{ "def_cfa", BYTES("\x41\x0c\x00\x10"), FDE_SIZE, 2 },
@@ -123,6 +131,7 @@ static const struct {
 	{ "push with numbers of two bytes", BYTES("\x41\x0e\x80\x01\x86\x82\x00"), FDE_SIZE, 2 },
 	{ "offset_extended", BYTES("\x41\x05\x06\x02"), 1, 1 },
 	{ "restore", BYTES("\x86\x02\x41\xc6"), FDE_SIZE, 2 },
+	{ "restore of the first", BYTES("\x83\x02\x41\xc3"), FDE_SIZE, 2 },
 	{ "restore of another register", BYTES("\x41\xc2"), 1, 1 },
 	{ "restore of the return address", BYTES("\x41\xd0"), 1, 1 },
 	{ "remember and restore", BYTES("\x0a\x0e\x10\x41\x0b"), FDE_SIZE, 2 },
@@ -147,10 +156,36 @@ static void it_takes_what_it_knows_and_nothing_else(void **state)
 		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 		cfi_builder_usual_cie(&b);
 		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, programs[i].code, programs[i].size);
+		/* Read on into what comes next, and there are more rows. */
+		cfi_builder_put(&b, "\x41\x41\x41\x41", 4);
 		got = run(&b);
 		if (got.end != programs[i].end || got.rows != programs[i].rows)
 			fail_msg("%s: to %#lx, %lu rows", programs[i].what, (unsigned long)got.end,
 				 (unsigned long)got.rows);
+		cfi_builder_fini(&b);
+	}
+}
+
+static void long_advances_are_read_whole(void **state)
+{
+	static const struct {
+		const uint8_t *code;
+		size_t size;
+		uint64_t end;
+	} cases[] = {
+		{ BYTES("\x02\xfe\x3f"), 0xfe },
+		{ BYTES("\x03\x34\x12\x3f"), 0x1234 },
+		{ BYTES("\x04\x78\x56\x34\x01\x3f"), 0x1345678 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_builder b;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, 0x2000000, cases[i].code, cases[i].size);
+		assert_int_equal(run(&b).end, cases[i].end);
 		cfi_builder_fini(&b);
 	}
 }
@@ -285,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_takes_what_it_knows_and_nothing_else),
+		cmocka_unit_test(long_advances_are_read_whole),
 		cmocka_unit_test(a_cie_must_start_with_one_plain_slot),
 		cmocka_unit_test(every_rule_is_told_from_all_others),
 		cmocka_unit_test(a_cie_that_takes_too_long_ends_it),

@@ -452,6 +452,7 @@ static const struct {
 	{ "the next page is not", P(0), P(3), 0, 0, P(2) + 0xf00, P(2) + 0xe80, 0x180, 2 },
 	{ "nor for the last word", P(0), P(3), 0, 0, P(2) + 0xff8, P(2) + 0xf78, 0x88, 2 },
 	{ "the page before is not", P(2), P(9), 0, 0, P(2) + 0x40, P(2), W, 2 },
+	{ "nor for an odd address", P(2), P(9), 0, 0, P(2) + 0x41, P(2), W, 2 },
 	{ "nor for the first word", P(2), P(9), 0, 0, P(2), P(2), W, 2 },
 	{ "nor for the second", P(2), P(9), 0, 0, P(2) + 8, P(2), W, 2 },
 	{ "where the red zone just fits", P(2), P(9), 0, 0, P(2) + 0x80, P(2), W, 1 },

@@ -195,23 +195,6 @@ static void every_one_of_65536_mappings_is_found(void **state)
 	free(many);
 }
 
-static void a_window_below_a_missing_page_begins_at_the_page(void **state)
-{
-	struct scene *s = *state;
-	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
-	static const uint8_t page[FPL_STACK_PAGE];
-	__u64 value;
-
-	s->world.nr_memory = 0;
-	world_memory(&s->world, STACK, page, sizeof(page));
-	for (unsigned odd = 0; odd < 8; odd++) {
-		s->walk.window_size = 0;
-		assert_int_equal(walk_read(&walker, STACK + 16 + odd, &value), 0);
-		assert_int_equal(s->walk.window_addr, STACK);
-		assert_int_equal(s->walk.window_size, FPL_WINDOW_SIZE);
-	}
-}
-
 static void an_address_is_not_in_the_window_of_its_negative(void **state)
 {
 	struct scene *s = *state;
@@ -322,7 +305,6 @@ int main(void)
 		TEST(extended_rules_give_each_kind_its_value),
 		TEST(extended_rules_end_where_they_must),
 		TEST(every_one_of_65536_mappings_is_found),
-		TEST(a_window_below_a_missing_page_begins_at_the_page),
 		TEST(an_address_is_not_in_the_window_of_its_negative),
 		TEST(a_frame_pointer_leads_to_user_code_only),
 		TEST(a_walk_says_nothing_of_the_one_before),
