@@ -19,8 +19,9 @@ struct outcome {
 	uint64_t rows, covered_bytes, rules;
 };
 
-/* Run it over the first piece of @b, which may take @cpu_ns of time. */
-static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, struct outcome *ret)
+/* Run it over the first piece of @b, which may take @cpu_ns of time and @nr_rules plain rules. */
+static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, uint32_t nr_rules,
+		      struct outcome *ret)
 {
 	struct table_limits limits = table_limits_default;
 	const struct cfi_section section = {
@@ -48,6 +49,11 @@ static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, struct outco
 		fail_msg("%s", err.msg);
 	image.end = file->pieces[0].start;
 	limits.cpu_ns = cpu_ns;
+	free(rules.slots);
+	rules.slots = calloc(FPL_RULES_MAX, sizeof(*rules.slots));
+	assert_non_null(rules.slots);
+	rules.cap_slots = FPL_RULES_MAX;
+	rules.nr_slots = FPL_RULES_MAX - nr_rules;
 
 	int code = fast_run(&fast, &file->pieces[0], &ret->end, &err);
 
@@ -69,7 +75,7 @@ static struct outcome run(const struct cfi_builder *b)
 {
 	struct outcome ret;
 
-	assert_int_equal(run_within(b, UINT64_MAX, &ret), 0);
+	assert_int_equal(run_within(b, UINT64_MAX, FPL_RULES_MAX - 1, &ret), 0);
 	return ret;
 }
 
@@ -309,11 +315,29 @@ static void a_cie_that_takes_too_long_ends_it(void **state)
 		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 		cfi_builder_cie(&b, "zR", BYTES("\x1b"), nops, NR);
 		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
-		assert_int_equal(run_within(&b, i ? UINT64_MAX : 0, &got), i ? 0 : -EFBIG);
+		assert_int_equal(run_within(&b, i ? UINT64_MAX : 0, 1, &got), i ? 0 : -EFBIG);
 		assert_int_equal(got.end, i ? FDE_SIZE : 0);
 		cfi_builder_fini(&b);
 	}
 	free(nops);
+}
+
+static void one_rule_too_many_ends_it_whatever_follows(void **state)
+{
+	(void)state;
+	for (uint32_t nr_rules = 0; nr_rules < 4; nr_rules++) {
+		struct outcome got;
+		struct cfi_builder b;
+
+		/* Two rules, and the first again. */
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES("\x0a\x41\x0e\x10\x41\x0b"));
+		assert_int_equal(run_within(&b, UINT64_MAX, nr_rules, &got),
+				 nr_rules < 2 ? -EFBIG : 0);
+		assert_int_equal(got.rules, nr_rules < 2 ? nr_rules : 2);
+		cfi_builder_fini(&b);
+	}
 }
 
 int main(void)
@@ -324,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_cie_must_start_with_one_plain_slot),
 		cmocka_unit_test(every_rule_is_told_from_all_others),
 		cmocka_unit_test(a_cie_that_takes_too_long_ends_it),
+		cmocka_unit_test(one_rule_too_many_ends_it_whatever_follows),
 		cmocka_unit_test(long_programs_are_for_the_interpreter_that_looks_at_the_clock),
 	};
 

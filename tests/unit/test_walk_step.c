@@ -7,7 +7,7 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define STACK	 0x7ffd00000000ull
-#define NR_WORDS 96u
+#define NR_WORDS 160u		      /* as many as a rule may reach above a CFA, and some */
 #define AT(i)	 (STACK + 8ull * (i)) /* address of a word of the stack */
 #define WORD(i)	 (0xa000ull + (i))    /* its value, unless a case needs another */
 #define SP	 AT(20)
@@ -69,8 +69,7 @@ static const struct step_case cases[] = {
 	  .stop = FPL_STOP_NONE,
 	  .pc = WORD(20),
 	  .sp = AT(21),
-	  .known = AFTER_CALL & ~BIT(6),
-	  .want = { { 3, WORD(24) } } },
+	  .want = { { 3, WORD(24) }, { 6, WORD(147) } } },
 	{ .what = "a register saved out of reach is unknown, and the walk goes on",
 	  .rule = { .cfa = FPL_CFA_REG,
 		    .regs = 7,
@@ -212,6 +211,10 @@ static const struct step_case cases[] = {
 	  .sp = AT(22) },
 	{ .what = "an expression the table does not express",
 	  .rule = { .cfa = FPL_CFA_EXPR, .regs = 7, .saved = ALL_SAME },
+	  .stop = FPL_STOP_EXPR },
+	{ .what = "an expression the table does not express, whatever is known",
+	  .rule = { .cfa = FPL_CFA_EXPR, .saved = ALL_SAME },
+	  .unknown = BIT(0),
 	  .stop = FPL_STOP_EXPR },
 	{ .what = "a kind of cfa that does not exist",
 	  .rule = { .cfa = 200, .regs = 7, .saved = ALL_SAME },
