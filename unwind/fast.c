@@ -335,8 +335,7 @@ int fast_run(struct fast *fast, const struct cfi_piece *piece, uint64_t *ret_pc,
 		fast->rows++;
 	}
 	*ret_pc = pc < piece->end ? pc : piece->end;
-	if (*ret_pc > piece->start)
-		image->end = *ret_pc;
+	image->end = *ret_pc;
 	fast->covered_bytes += *ret_pc - piece->start;
 	return code;
 }

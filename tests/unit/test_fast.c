@@ -90,6 +90,7 @@ static const struct {
 	{ "nops", BYTES("\x00\x00\x00\x00\x00"), FDE_SIZE, 1 },
 	{ "advances", BYTES("\x41\x02\x01\x03\x01\x00\x04\x01\x00\x00\x00"), FDE_SIZE, 5 },
 	{ "to the end", BYTES("\x02\x40\x0e\x10"), FDE_SIZE, 1 },
+	{ "beyond it", BYTES("\x02\x41\x0e\x10"), FDE_SIZE, 1 },
 	{ "a byte short of it", BYTES("\x7f\x0e\x10"), FDE_SIZE, 2 },
 	{ "advance by 0", BYTES("\x40\x0e\x10\x40"), FDE_SIZE, 1 },
 	{ "advance_loc1 cut", BYTES("\x41\x02"), 1, 1 },
