@@ -4,8 +4,8 @@
 
 Boots a kernel of Debian under qemu and has fpless profile the programs with known stacks there, and
 programs of this machine. The stacks are judged here, by the code that judges those of the running
-kernel, and compared with the running kernel's. Time in the guest is elastic: what it took is told,
-never judged.
+kernel, and compared with the running kernel's. Time in the guest counts instructions; how long it took
+here is told, never judged.
 """
 
 import collections
