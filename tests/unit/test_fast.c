@@ -272,27 +272,36 @@ static void long_programs_are_for_the_interpreter_that_looks_at_the_clock(void *
 	free(nops);
 }
 
-/* Far more rules than are remembered as seen lately, each alike with many in one half. */
+/* Far more rules than are remembered as seen lately, first alike in one half, then in the other. */
 static void every_rule_is_told_from_all_others(void **state)
 {
-	enum { NR_OFFSETS = 63, NR_PLACES = 63, NR = NR_OFFSETS * NR_PLACES, ROW_BYTES = 5 };
-	static uint8_t code[NR][ROW_BYTES];
+	enum { NR_OFFSETS = 4000, NR_PLACES = 63, NR = NR_OFFSETS + NR_PLACES * NR_PLACES };
 	struct outcome got;
 	struct cfi_builder b;
 
 	(void)state;
-	for (unsigned i = 0; i < NR; i++) {
-		/* Neither half comes in order. */
-		uint8_t off = (uint8_t)(1 + i * 5 % NR_OFFSETS);
-		uint8_t place = (uint8_t)(1 + i / NR_OFFSETS * 5 % NR_PLACES);
-		const uint8_t row[ROW_BYTES] = { CFA_DEF_CFA_OFFSET, off, CFA_OFFSET | 3, place,
-						 CFA_ADVANCE_LOC | 1 };
-
-		memcpy(code[i], row, sizeof(row));
-	}
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
-	cfi_builder_fde(&b, CFI_BUILDER_TEXT, NR, &code[0][0], sizeof(code));
+	cfi_builder_fde_begin(&b);
+	cfi_builder_uint(&b, CFI_BUILDER_TEXT - (CFI_BUILDER_VADDR + b.size), 4);
+	cfi_builder_uint(&b, NR, 4);
+	cfi_builder_uleb(&b, 0);
+	/* In no order: what comes later is neither always higher nor always lower. */
+	for (unsigned i = 0; i < NR_OFFSETS; i++) {
+		cfi_builder_uint(&b, CFA_DEF_CFA_OFFSET, 1);
+		cfi_builder_uleb(&b, 1 + i * 2741u % NR_OFFSETS);
+		cfi_builder_uint(&b, CFA_ADVANCE_LOC | 1, 1);
+	}
+	for (unsigned i = 0; i < NR_PLACES * NR_PLACES; i++) {
+		unsigned place = i * 1597u % (NR_PLACES * NR_PLACES);
+
+		cfi_builder_uint(&b, CFA_OFFSET | 3, 1);
+		cfi_builder_uleb(&b, 1 + place / NR_PLACES);
+		cfi_builder_uint(&b, CFA_OFFSET | 6, 1);
+		cfi_builder_uleb(&b, 1 + place % NR_PLACES);
+		cfi_builder_uint(&b, CFA_ADVANCE_LOC | 1, 1);
+	}
+	cfi_builder_end(&b);
 	got = run(&b);
 	assert_int_equal(got.end, NR);
 	assert_int_equal(got.rows, NR);

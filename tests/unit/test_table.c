@@ -347,6 +347,36 @@ static void what_does_not_fit_is_given_up_by_name(void **state)
 }
 
 /* Nested FDEs with long programs: to resume one of them means to run it from its start. */
+static void rows_whose_walks_end_are_counted(void **state)
+{
+	static const struct {
+		const char *what;
+		const uint8_t *code;
+		size_t size;
+		uint64_t rows_expr;
+	} cases[] = {
+		{ "return address elsewhere", BYTES("\x90\x02"), 0 },
+		{ "return address by an expression", BYTES("\x10\x10\x01\x19"), 1 },
+		{ "rbx by an expression", BYTES("\x10\x03\x01\x19"), 0 },
+		{ "CFA by an expression", BYTES("\x0f\x01\x19"), 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_builder b;
+		struct table *table;
+
+		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+		cfi_builder_usual_cie(&b);
+		cfi_builder_fde(&b, TEXT, 0x10, cases[i].code, cases[i].size);
+		table = compiled(&b, CFI_BUILDER_TEXT_END);
+		if (table->stats.rows_expr != cases[i].rows_expr)
+			fail_msg("%s", cases[i].what);
+		table_destroy(table);
+		cfi_builder_fini(&b);
+	}
+}
+
 static void add_nested(struct cfi_builder *b, unsigned nr, unsigned code_size)
 {
 	uint8_t *code = calloc(code_size, 1);
@@ -536,6 +566,7 @@ int main(void)
 		cmocka_unit_test(images_of_several_chunks_keep_their_parts_whole),
 		cmocka_unit_test(extended_rules_follow_their_slot),
 		cmocka_unit_test(what_does_not_fit_is_given_up_by_name),
+		cmocka_unit_test(rows_whose_walks_end_are_counted),
 		cmocka_unit_test(the_statistics_say_what_was_read_and_made),
 		cmocka_unit_test(rows_are_counted_against_the_limit_once),
 		cmocka_unit_test(a_file_over_a_limit_is_refused_by_name),

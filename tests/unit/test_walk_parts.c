@@ -254,6 +254,21 @@ static void a_frame_pointer_leads_to_user_code_only(void **state)
 	}
 }
 
+static void a_frame_pointer_leads_into_a_mapping_only(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	assert_int_equal(step_to(s, 0x10000), FPL_STOP_NONE);
+	/* All is as before but for the mapping. */
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[ARCH_SP] = STACK;
+	s->walk.reg[ARCH_FP] = STACK + 8 * 10;
+	s->walk.nr = 0;
+	s->walk.last.end = 0;
+	assert_int_equal(walk_by_fp(&walker), FPL_STOP_NO_CFI);
+}
+
 static void a_walk_begins_anew_in_another_mapset(void **state)
 {
 	/* serial before and now; is the mapping found last kept? */
@@ -307,6 +322,7 @@ int main(void)
 		TEST(every_one_of_65536_mappings_is_found),
 		TEST(an_address_is_not_in_the_window_of_its_negative),
 		TEST(a_frame_pointer_leads_to_user_code_only),
+		TEST(a_frame_pointer_leads_into_a_mapping_only),
 		TEST(a_walk_says_nothing_of_the_one_before),
 		TEST(a_walk_begins_anew_in_another_mapset),
 	};
