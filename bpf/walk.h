@@ -37,54 +37,88 @@ struct walker {
 	struct fpl_memory *memory; /* of this CPU; NULL: none */
 };
 
+/*
+ * A global function of the kernel's program. The verifier looks at one once and by itself, not
+ * again in each state it is called in, and goes on behind a call with one state, not with one for
+ * each way through it. It knows nothing of the arguments, not even that pointers are not NULL;
+ * those are to memory of known size, and no argument may go unused.
+ */
+#ifdef __bpf__
+#define WALK_GLOBAL __attribute__((__noinline__))
+#else
+#define WALK_GLOBAL static __attribute__((__noinline__))
+#endif
+
+/*
+ * Define @name(walker, addr), which is @body(env, walk, addr), or @none where there is no walk, by
+ * a global function. The kernel's env is its maps.
+ */
+#ifdef __bpf__
+#define WALK_ONCE(name, body, none)                                    \
+	WALK_GLOBAL int name##_once(struct fpl_walk *walk, __u64 addr) \
+	{                                                              \
+		return walk ? body(0, walk, addr) : (none);            \
+	}                                                              \
+	WALK_INLINE int name(struct walker *walker, __u64 addr)        \
+	{                                                              \
+		return name##_once(walker->walk, addr);                \
+	}
+#else
+#define WALK_ONCE(name, body, none)                             \
+	WALK_GLOBAL int name(struct walker *walker, __u64 addr) \
+	{                                                       \
+		return body(walker->env, walker->walk, addr);   \
+	}
+#endif
+
 /* A register's bit in a mask. */
 #define WALK_BIT(reg) (1u << ((reg)&15))
 
 /*
  * Move the window up to where @addr is, starting a red zone lower because the words wanted next may
  * be a little below; where that meets memory that is not resident, the window ends or begins at the
- * page boundary. An address below the window does not move it.
+ * page boundary. An address below the window does not move it. Returns 0.
  */
-static __attribute__((__noinline__)) void walk_move(struct walker *walker, __u64 addr)
+WALK_INLINE int walk_window(struct env *env, struct fpl_walk *walk, __u64 addr)
 {
-	struct fpl_walk *walk = walker->walk;
 	__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
 	__u32 to_page_end = FPL_STACK_PAGE - (__u32)(start & (FPL_STACK_PAGE - 1));
 	__u32 size = FPL_WINDOW_SIZE;
 
 	if (walk->window_size && addr < walk->window_addr + walk->window_size)
-		return;
-	if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start)) {
+		return 0;
+	if (env_read_stack(env, walk->window, FPL_WINDOW_SIZE, start)) {
 		size = to_page_end & (FPL_WINDOW_SIZE - 1);
-		if (addr - start >= size ||
-		    env_read_stack(walker->env, walk->window, size, start)) {
+		if (addr - start >= size || env_read_stack(env, walk->window, size, start)) {
 			size = FPL_WINDOW_SIZE;
 			start = addr & ~(__u64)(FPL_STACK_PAGE - 1);
-			if (env_read_stack(walker->env, walk->window, FPL_WINDOW_SIZE, start))
+			if (env_read_stack(env, walk->window, FPL_WINDOW_SIZE, start))
 				size = 0;
 		}
 	}
 	walk->window_addr = start;
 	walk->window_size = size;
 	walk->window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
+	return 0;
 }
+WALK_ONCE(walk_move, walk_window, 0)
 
-/* Read a word outside the window, which follows if the word is above it. */
-static __attribute__((__noinline__)) int walk_read_far(struct walker *walker, __u64 addr,
-						       __u64 *ret)
+/* Read a word outside the window, which follows if the word is above it, into walk->word. */
+WALK_INLINE int walk_word(struct env *env, struct fpl_walk *walk, __u64 addr)
 {
-	struct fpl_walk *walk = walker->walk;
+	struct walker walker = { .walk = walk, .env = env };
 
-	walk_move(walker, addr);
+	walk_move(&walker, addr);
 
 	__u64 off = addr - walk->window_addr;
 
 	if (off < walk->window_size && !(off & 7)) {
-		*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
+		walk->word = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
 		return 0;
 	}
-	return env_read_stack(walker->env, ret, 8, addr);
+	return env_read_stack(env, &walk->word, 8, addr);
 }
+WALK_ONCE(walk_read_far, walk_word, 1)
 
 WALK_INLINE int walk_read(struct walker *walker, __u64 addr, __u64 *ret)
 {
@@ -95,13 +129,15 @@ WALK_INLINE int walk_read(struct walker *walker, __u64 addr, __u64 *ret)
 		*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
 		return 0;
 	}
-	return walk_read_far(walker, addr, ret);
+	if (walk_read_far(walker, addr))
+		return 1;
+	*ret = walk->word;
+	return 0;
 }
 
 /* Make walk->last the mapping that holds @addr. Returns 0 where there is none. */
-static __attribute__((__noinline__)) int walk_find_mapping(struct walker *walker, __u64 addr)
+WALK_INLINE int walk_search(struct env *env, struct fpl_walk *walk, __u64 addr)
 {
-	struct fpl_walk *walk = walker->walk;
 	__u32 lo = walk->first, hi = lo + walk->nr;
 	const struct fpl_mapping *mapping;
 
@@ -110,7 +146,7 @@ static __attribute__((__noinline__)) int walk_find_mapping(struct walker *walker
 	for (int i = 0; i < 17 && lo < hi; i++) {
 		__u32 mid = lo + (hi - lo) / 2;
 
-		mapping = env_mapping(walker->env, mid);
+		mapping = env_mapping(env, mid);
 		if (!mapping)
 			return 0;
 		if (mapping->start <= addr)
@@ -120,12 +156,13 @@ static __attribute__((__noinline__)) int walk_find_mapping(struct walker *walker
 	}
 	if (lo == walk->first)
 		return 0;
-	mapping = env_mapping(walker->env, lo - 1);
+	mapping = env_mapping(env, lo - 1);
 	if (!mapping || addr >= mapping->end)
 		return 0;
 	walk->last = *mapping;
 	return 1;
 }
+WALK_ONCE(walk_find_mapping, walk_search, 0)
 
 WALK_INLINE int walk_mapping(struct walker *walker, __u64 addr)
 {
@@ -312,7 +349,7 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 	const struct fpl_rule *rule = &walk->rule;
 	__u32 flags = rule->flags;
 	__u32 reg = rule->regs & 15u;
-	__u64 cfa, ra, sp = walk->reg[ARCH_SP];
+	__u64 cfa, ra = 0, sp = walk->reg[ARCH_SP];
 	int stop;
 
 	if (flags & FPL_RULE_END)
@@ -495,24 +532,29 @@ WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
 	return known;
 }
 
-/* Remember @rule, in force at @pc in the mapping found last, and as far as @reach says. */
-WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl_rule *rule,
-			       const struct lookup_reach *reach)
+/*
+ * Remember walk->rule, in force at @pc in the mapping found last, and in the vaddrs [start, end)
+ * around it. Returns 0.
+ */
+WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, __u64 pc,
+			      __u64 start, __u64 end)
 {
-	struct fpl_memory *memory = walker->memory;
-	struct fpl_walk *walk = walker->walk;
-	const struct fpl_mapping *mapping = &walk->last;
-	__u64 start = reach->start + mapping->bias, end = reach->end + mapping->bias;
+	const struct fpl_mapping *mapping;
 	struct fpl_known_frame *known;
 	__u32 at;
 
+	if (!memory || !walk || !walk->serial || end > FPL_FRAME_VADDR_MASK)
+		return 0;
+	mapping = &walk->last;
+	start += mapping->bias;
+	end += mapping->bias;
 	/* A row may go on behind the mapping it was found in. */
 	if (start < mapping->start)
 		start = mapping->start;
 	if (end > mapping->end)
 		end = mapping->end;
-	if (!memory || !walk->serial || !mapping->object || reach->end > FPL_FRAME_VADDR_MASK)
-		return;
+	if (!mapping->object)
+		return 0;
 	at = memory->head & ((1u << FPL_MEMORY_LOG2) - 1);
 	memory->head = at + 1;
 	memory->index[walk_index(walk, pc)] = (__u16)at;
@@ -523,8 +565,9 @@ WALK_INLINE void walk_remember(struct walker *walker, __u64 pc, const struct fpl
 		       (start - mapping->bias);
 	known->serial = walk->serial;
 	known->size = (__u16)(end - start);
-	known->near = (__u16)walk_is_near(rule);
-	known->rule = *rule;
+	known->near = (__u16)walk_is_near(&walk->rule);
+	known->rule = walk->rule;
+	return 0;
 }
 
 /*
@@ -566,7 +609,7 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 	if (rule->flags & FPL_RULE_EXT)
 		*ext = (const struct fpl_ext *)(rule + 1);
 	else
-		walk_remember(walker, pc, rule, &reach);
+		walk_remember(walker->memory, walk, pc, reach.start, reach.end);
 	return FPL_STOP_NONE;
 }
 

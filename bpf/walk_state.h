@@ -55,6 +55,7 @@ struct fpl_walk {
 	__u8 ra_stop; /* enum fpl_stop */
 	__u8 _pad3[2];
 
+	__u64 word; /* read outside the window */
 	__u64 window[FPL_WINDOW_SIZE / 8];
 };
 

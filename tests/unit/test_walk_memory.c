@@ -358,11 +358,13 @@ static void what_came_next_is_looked_for_first(void **state)
 
 	s->walk.serial = 1;
 	s->walk.last = s->world.mappings[0];
+	s->walk.rule = any;
 	for (unsigned i = 0; i < ARRAY_SIZE(heads); i++) {
 		memset(&s->memory, 0, sizeof(s->memory));
 		s->memory.head = heads[i];
 		for (unsigned k = 0; k < ARRAY_SIZE(reaches); k++) {
-			walk_remember(&walker, WORLD_BIAS + reaches[k].start, &any, &reaches[k]);
+			walk_remember(&s->memory, &s->walk, WORLD_BIAS + reaches[k].start,
+				      reaches[k].start, reaches[k].end);
 			assert_int_equal(s->walk.next, s->memory.head);
 		}
 		memset(s->memory.index, 0x7f, sizeof(s->memory.index));
