@@ -254,19 +254,83 @@ static void a_frame_pointer_leads_to_user_code_only(void **state)
 	}
 }
 
+/* Wherever its code can be read: the call before it must lie in a mapping. */
 static void a_frame_pointer_leads_into_a_mapping_only(void **state)
 {
+	enum { RA = 0x10000 };
+	static const struct {
+		uint64_t start, end;
+		int stop;
+	} cases[] = {
+		{ 0, UINT64_MAX, FPL_STOP_NONE }, { 0, 0, FPL_STOP_NO_CFI },
+		{ RA - 1, RA, FPL_STOP_NONE },	  { RA, UINT64_MAX, FPL_STOP_NO_CFI },
+		{ 0, RA - 1, FPL_STOP_NO_CFI },
+	};
 	struct scene *s = *state;
 	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 
-	assert_int_equal(step_to(s, 0x10000), FPL_STOP_NONE);
-	/* All is as before but for the mapping. */
-	s->walk.known = ARCH_ALL_REGS;
-	s->walk.reg[ARCH_SP] = STACK;
-	s->walk.reg[ARCH_FP] = STACK + 8 * 10;
-	s->walk.nr = 0;
-	s->walk.last.end = 0;
-	assert_int_equal(walk_by_fp(&walker), FPL_STOP_NO_CFI);
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(step_to(s, RA), FPL_STOP_NONE);
+		s->world.mappings[0].start = cases[i].start;
+		s->world.mappings[0].end = cases[i].end;
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[ARCH_SP] = STACK;
+		s->walk.reg[ARCH_FP] = STACK + 8 * 10;
+		s->walk.last.start = s->walk.last.end = 0;
+		if (walk_by_fp(&walker) != cases[i].stop)
+			fail_msg("[%#lx, %#lx)", (unsigned long)cases[i].start,
+				 (unsigned long)cases[i].end);
+	}
+}
+
+static void a_table_is_that_of_the_object_of_the_mapping(void **state)
+{
+	static const struct {
+		uint16_t slot;
+		uint32_t object;
+		int found;
+	} cases[] = {
+		{ WORLD_SLOT, WORLD_ID, 1 },
+		{ WORLD_SLOT, WORLD_ID - 1, 0 },
+		{ WORLD_SLOT, WORLD_ID + 1, 0 },
+		{ WORLD_SLOT, 0, 0 },
+		{ WORLD_SLOT + 1, WORLD_ID, 0 },
+		{ 0, WORLD_ID, 0 },
+		{ 0, 0, 0 },
+	};
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		s->walk.last.slot = cases[i].slot;
+		s->walk.last.object = cases[i].object;
+		assert_int_equal(walk_object(&walker) != NULL, cases[i].found);
+	}
+}
+
+static void a_missing_table_is_named_where_nothing_else_leads_on(void **state)
+{
+	static const struct {
+		uint32_t object;
+		uint64_t fp;
+		int stop;
+	} cases[] = {
+		{ WORLD_ID, STACK + 8 * 10, FPL_STOP_NONE },
+		{ WORLD_ID, 0, FPL_STOP_FP_END },
+		{ WORLD_ID, 1, FPL_STOP_NO_TABLE },
+		{ 0, 1, FPL_STOP_NO_CFI },
+	};
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(step_to(s, 0x10000), FPL_STOP_NONE);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[ARCH_SP] = STACK;
+		s->walk.reg[ARCH_FP] = cases[i].fp;
+		s->walk.last.object = cases[i].object;
+		assert_int_equal(walk_without_cfi(&walker, 0x2468), cases[i].stop);
+	}
 }
 
 static void a_walk_begins_anew_in_another_mapset(void **state)
@@ -323,6 +387,8 @@ int main(void)
 		TEST(an_address_is_not_in_the_window_of_its_negative),
 		TEST(a_frame_pointer_leads_to_user_code_only),
 		TEST(a_frame_pointer_leads_into_a_mapping_only),
+		TEST(a_table_is_that_of_the_object_of_the_mapping),
+		TEST(a_missing_table_is_named_where_nothing_else_leads_on),
 		TEST(a_walk_says_nothing_of_the_one_before),
 		TEST(a_walk_begins_anew_in_another_mapset),
 	};
