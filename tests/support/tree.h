@@ -71,3 +71,22 @@ static inline void tree_fini(const struct tree *tree)
 {
 	nftw(tree->root, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+/* One tree a test, in *state, for cmocka. */
+static inline int tree_setup(void **state)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	if (!tree)
+		return -1;
+	tree_init(tree);
+	*state = tree;
+	return 0;
+}
+
+static inline int tree_teardown(void **state)
+{
+	tree_fini(*state);
+	free(*state);
+	return 0;
+}

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "output/file.h"
+#include "tests/support/text_file.h"
 
 static char folder[] = "/tmp/fpless-test-XXXXXX";
 
@@ -37,26 +38,6 @@ static int teardown(void **state)
 	(void)state;
 	remove_all();
 	return rmdir(folder);
-}
-
-static void write_text(const char *path, const char *text)
-{
-	FILE *to = fopen(path, "w");
-
-	assert_non_null(to);
-	fputs(text, to);
-	assert_int_equal(fclose(to), 0);
-}
-
-static void assert_content(const char *path, const char *want)
-{
-	char got[64] = "";
-	FILE *from = fopen(path, "r");
-
-	assert_non_null(from);
-	got[fread(got, 1, sizeof(got) - 1, from)] = '\0';
-	fclose(from);
-	assert_string_equal(got, want);
 }
 
 static size_t nr_files(void)

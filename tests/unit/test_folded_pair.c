@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "output/folded_pair.h"
+#include "tests/support/text_file.h"
 
 #define FRAME(vaddr) ((uint64_t)1 << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 
@@ -74,27 +75,6 @@ static int write_pair(struct folded_pair *pair, struct fpl_err *err)
 	int error = folded_pair_write(pair, &names, false, err);
 	names_fini(&names);
 	return error;
-}
-
-static void write_text(const char *path, const char *text)
-{
-	FILE *to = fopen(path, "w");
-
-	assert_non_null(to);
-	fputs(text, to);
-	assert_int_equal(fclose(to), 0);
-}
-
-static void assert_content(const char *path, const char *want)
-{
-	char got[256] = "";
-	FILE *from = fopen(path, "r");
-
-	if (!from)
-		fail_msg("%s is not there", path);
-	got[fread(got, 1, sizeof(got) - 1, from)] = '\0';
-	fclose(from);
-	assert_string_equal(got, want);
 }
 
 static size_t nr_found;

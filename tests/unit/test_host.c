@@ -13,25 +13,6 @@
 
 #define CAP(name) (1ull << CAP_##name)
 
-static int setup(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	assert_non_null(tree);
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct tree *tree = *state;
-
-	tree_fini(tree);
-	free(tree);
-	return 0;
-}
-
 static void everything_is_read_from_below_the_root(void **state)
 {
 	const struct tree *tree = *state;
@@ -300,7 +281,7 @@ static void only_another_pid_namespace_is_in_the_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_setup, tree_teardown)
 		TEST(everything_is_read_from_below_the_root),
 		TEST(nothing_there_is_unknown_not_an_error),
 		TEST(btf_is_plausible_where_its_sections_lie_inside),

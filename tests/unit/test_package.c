@@ -10,10 +10,10 @@
 
 static int setup(void **state)
 {
-	struct tree *tree = calloc(1, sizeof(*tree));
+	assert_int_equal(tree_setup(state), 0);
 
-	assert_non_null(tree);
-	tree_init(tree);
+	const struct tree *tree = *state;
+
 	tree_put(tree, "var/lib/dpkg/info/libc6:amd64.list",
 		 "/.\n/lib\n/lib/x86_64-linux-gnu/libc.so.6\n/usr/share/doc/libc6\n");
 	tree_put(tree, "var/lib/dpkg/info/libc6:i386.list", "/.\n/lib/i386-linux-gnu/libc.so.6\n");
@@ -33,16 +33,6 @@ static int setup(void **state)
 		 "Package: coreutils\nStatus: deinstall ok config-files\nArchitecture: amd64\n"
 		 "Version: 9.1-1\n\n"
 		 "Package: merged\nVersion: 1\n");
-	*state = tree;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct tree *tree = *state;
-
-	tree_fini(tree);
-	free(tree);
 	return 0;
 }
 
@@ -216,7 +206,7 @@ static void hints_are_what_users_of_the_distribution_type(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tree_teardown)
 		TEST(files_have_their_owners),
 		TEST(lists_without_a_status_file_still_name_owners),
 		TEST(damaged_status_files_do_no_harm),

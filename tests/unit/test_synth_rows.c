@@ -23,6 +23,18 @@
 /* ld.lld -z retpolineplt: not known */
 #define RETPOLINE "\x4c\x8b\x1d\x01\x02\x03\x04\xe8\x01\x02\x03\x04\xe9\x01\x02\x03"
 
+static void assert_rows(const char *what, const struct cfi_row *rows, size_t nr, const char *want)
+{
+	char text[512] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	for (size_t row = 0; row < nr; row++)
+		cfi_builder_row_text(&rows[row], out);
+	fclose(out);
+	if (strcmp(text, want) != 0)
+		fail_msg("%s: got\n%s", what, text);
+}
+
 static void entries_are_known_by_their_instructions(void **state)
 {
 	static const struct {
@@ -51,14 +63,8 @@ static void entries_are_known_by_their_instructions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cfi_row rows[16];
 		size_t nr = arch_plt_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows);
-		char text[512] = "";
-		FILE *out = fmemopen(text, sizeof(text), "w");
 
-		for (size_t row = 0; row < nr; row++)
-			cfi_builder_row_text(&rows[row], out);
-		fclose(out);
-		if (strcmp(text, cases[i].want) != 0)
-			fail_msg("%s: got\n%s", cases[i].what, text);
+		assert_rows(cases[i].what, rows, nr, cases[i].want);
 	}
 }
 
@@ -217,14 +223,8 @@ static void init_and_fini_are_known_whole(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cfi_row rows[ARCH_INIT_ROWS];
 		size_t nr = arch_init_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows);
-		char text[512] = "";
-		FILE *out = fmemopen(text, sizeof(text), "w");
 
-		for (size_t row = 0; row < nr; row++)
-			cfi_builder_row_text(&rows[row], out);
-		fclose(out);
-		if (strcmp(text, cases[i].want) != 0)
-			fail_msg("%s: got\n%s", cases[i].what, text);
+		assert_rows(cases[i].what, rows, nr, cases[i].want);
 	}
 }
 
