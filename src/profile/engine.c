@@ -603,7 +603,7 @@ static int fill_profile(struct engine *engine, struct profile *profile, struct f
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
-	profile->fp_max = o->compare ? kernel_side_fp_depth() : 0;
+	profile->fp_max = o->compare ? kernel_side_fp_depth(&engine->kernel) : 0;
 	profile->start_unix_ns = engine->start_unix_ns;
 	if (engine->enabled_ns) {
 		profile->duration_ns = engine->disabled_ns - engine->enabled_ns;

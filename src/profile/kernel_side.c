@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "fpless.skel.h"
 #include "proc/advice.h"
+#include "proc/host.h"
 #include "profile/bpf_log.h"
 #include "profile/features.h"
 #include "profile/tables.h"
@@ -26,27 +27,26 @@ static int cannot_run(int code)
 										    : code;
 }
 
-static int check_btf(struct fpl_err *err)
+static int check_btf(const struct host *host, struct fpl_err *err)
 {
-	struct host host;
 	struct advice advice;
 
-	host_read("", &host);
-	if (!advice_btf(&host, &advice))
+	if (!advice_btf(host, &advice))
 		return 0;
 	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
 
-uint32_t kernel_side_fp_depth(void)
+/* Frames the kernel's own frame-pointer walk can have. */
+static uint32_t fp_depth(const struct host *host)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
-	unsigned int depth;
+	int64_t max = host->sysctls[HOST_SYSCTL_MAX_STACK];
 
-	if (!file || fscanf(file, "%u", &depth) != 1 || depth > FPL_FP_DEPTH_MAX)
-		depth = FPL_FP_DEPTH_MAX;
-	if (file)
-		fclose(file);
-	return depth;
+	return max < 0 || max > FPL_FP_DEPTH_MAX ? FPL_FP_DEPTH_MAX : (uint32_t)max;
+}
+
+uint32_t kernel_side_fp_depth(const struct kernel_side *kernel)
+{
+	return kernel->skel->rodata->config.fp_depth;
 }
 
 /* As many as the memory for stacks has room for; a power of two. */
@@ -60,7 +60,7 @@ static uint32_t nr_stack_groups(const struct engine_options *options)
 }
 
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
-		      uint64_t weight_ns)
+		      const struct host *host, uint64_t weight_ns)
 {
 	struct fpl_config config = {
 		.weight_ns = weight_ns,
@@ -69,7 +69,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.record_every = options->record_path ? options->record_every : 0,
 		.wakeup_bytes = RING_BYTES / 4,
 		.nr_stack_groups = nr_stack_groups(options),
-		.fp_depth = kernel_side_fp_depth(),
+		.fp_depth = fp_depth(host),
 	};
 
 	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
@@ -133,7 +133,7 @@ static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
 }
 
 static int load(struct kernel_side *kernel, const struct engine_options *options,
-		uint64_t weight_ns, struct fpl_err *err)
+		const struct host *host, uint64_t weight_ns, struct fpl_err *err)
 {
 	kernel->skel = fpless_bpf__open();
 	if (!kernel->skel)
@@ -141,7 +141,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
-	configure(kernel->skel, options, weight_ns);
+	configure(kernel->skel, options, host, weight_ns);
 
 	int code = size_maps(kernel->skel, options, kernel);
 
@@ -185,9 +185,12 @@ int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
 
-	bpf_log_init();
+	struct host host;
 
-	int code = check_btf(err);
+	bpf_log_init();
+	host_read("", &host);
+
+	int code = check_btf(&host, err);
 
 	if (code)
 		return code;
@@ -195,7 +198,7 @@ int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
 	kernel.chunks = calloc(kernel.nr_chunks, sizeof(void *));
 	if (!kernel.chunks)
 		return fpl_fail(err, -ENOMEM, "table pool: out of memory");
-	code = load(&kernel, options, weight_ns, err);
+	code = load(&kernel, options, &host, weight_ns, err);
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {

@@ -48,9 +48,9 @@ FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, uint64
 				    struct kernel_side *ret, struct fpl_err *err);
 void kernel_side_close(struct kernel_side *kernel);
 
-/* Frames the kernel's own frame-pointer walk can have: kernel.perf_event_max_stack, at most
- * FPL_FP_DEPTH_MAX. */
-uint32_t kernel_side_fp_depth(void);
+/* Frames the kernel's own frame-pointer walk can have: kernel.perf_event_max_stack when the
+ * programs were loaded, at most FPL_FP_DEPTH_MAX. */
+uint32_t kernel_side_fp_depth(const struct kernel_side *kernel);
 
 /* What this build brings to load. */
 struct kernel_side_object {
