@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "proc/advice.h"
+#include "proc/pidfd.h"
+#include "profile/engine_state.h"
+#include "profile/features.h"
+
+#define STACK_STORE_MIN (64ull << 20)
+
+/* Two descriptors per object: as many as the system lets us have. Refused is no error. */
+static void raise_limits(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)!setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/*
+ * A long line of snapshots must not form while this thread, or those that compile tables, wait for
+ * a CPU. The command was started before and keeps its own. Refused: so be it.
+ */
+static void raise_priority(void)
+{
+	(void)!setpriority(PRIO_PROCESS, 0, -10); /* this thread and those it makes from now on */
+}
+
+static int watch(struct engine *engine, int fd, enum watch what, struct fpl_err *err)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)what << 32 };
+
+	event.data.u64 |= (uint32_t)fd;
+	if (fd >= 0 && epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return fpl_fail(err, -errno, "epoll: %s", strerror(errno));
+	return 0;
+}
+
+static int block_signals(struct engine *engine, struct fpl_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD); /* the command's end comes through its pidfd */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigdelset(&set, SIGCHLD);
+	engine->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (engine->signal_fd < 0 || engine->epoll_fd < 0)
+		return fpl_fail(err, -errno, "signalfd, epoll: %s", strerror(errno));
+	return watch(engine, engine->signal_fd, WATCH_SIGNAL, err);
+}
+
+/* A pidfd per target, so that the run ends when the last of them has gone. */
+static int watch_pids(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+
+	engine->pid_fds = malloc(o->nr_pids * sizeof(int));
+	if (!engine->pid_fds)
+		return fpl_fail(err, -ENOMEM, "-p: out of memory");
+	for (size_t i = 0; i < o->nr_pids; i++) {
+		engine->pid_fds[i] = -1;
+		/* said when it is clear that it is not the only one */
+		if (pidfd_of(o->pids[i], &engine->pid_fds[i], err))
+			continue;
+
+		int code = watch(engine, engine->pid_fds[i], WATCH_PID, err);
+
+		if (code)
+			return code;
+		engine->nr_pids_alive++;
+	}
+	if (!engine->nr_pids_alive)
+		return o->nr_pids == 1
+			       ? -ESRCH
+			       : fpl_fail_in(err, -ESRCH, "-p: none of %zu processes", o->nr_pids);
+	if (engine->nr_pids_alive < o->nr_pids && err)
+		fpl_log(FPL_LOG_WARN, "%s: the run goes on without %s", err->msg,
+			o->nr_pids - engine->nr_pids_alive == 1 ? "it" : "it and others");
+	return 0;
+}
+
+static int watch_data(struct engine *engine, struct fpl_err *err)
+{
+	int code = watch(engine, kernel_side_ring_fd(&engine->kernel), WATCH_DATA, err);
+
+	if (!code)
+		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
+	for (size_t i = 0; !code && i < engine->events.nr; i++)
+		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
+	if (!code && engine->command.pid)
+		code = watch(engine, engine->command.pid_fd, WATCH_COMMAND, err);
+	return code;
+}
+
+/* catalog_pause_fn */
+static void drain_ring(void *kernel)
+{
+	kernel_side_drain(kernel);
+}
+
+/* What is known of processes, objects and stacks: parts that need nothing of the kernel side. */
+static int open_parts(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
+	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, &engine->catalog, err);
+
+	if (!code)
+		code = tables_init(&engine->tables, o->table_memory, kernel_side_make_chunk,
+				   &engine->kernel, err);
+	if (code)
+		return code;
+	engine->has_tables = true;
+	engine->tables.catalog = engine->catalog;
+	engine->tables.mark_mapped = tracker_mark_mapped;
+	engine->tables.ctx = &engine->tracker;
+
+	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
+		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
+	engine->has_tracker = true;
+	engine->tracker.catalog = engine->catalog;
+	return 0;
+}
+
+/* The same parts meet the maps of the kernel side, and each other. */
+static int connect_parts(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+
+	engine->tables.slots = engine->kernel.objects;
+	if (publisher_init(&engine->publisher, engine->kernel.mappings, engine->kernel.nr_mappings,
+			   engine->kernel.nr_mapsets))
+		return fpl_fail(err, -ENOMEM, "mappings: out of memory");
+	engine->has_publisher = true;
+	engine->publisher.catalog = engine->catalog;
+	engine->publisher.processes = &engine->tracker.processes;
+	engine->publisher.ops = &kernel_side_publisher_ops;
+	engine->publisher.ctx = &engine->kernel;
+
+	engine->tracker.publisher = &engine->publisher;
+	/* from here on tables are compiled; before, it would have slowed the loading down */
+	if (o->unwind != ENGINE_UNWIND_FP)
+		tracker_begin_tables(&engine->tracker, &engine->tables);
+	engine->tracker.kernel_gen = kernel_side_gen;
+	engine->tracker.ctx = &engine->kernel;
+
+	engine->replayer.tracker = &engine->tracker;
+	engine->replayer.objects = engine->kernel.objects;
+	engine->replayer.nr_objects = engine->kernel.nr_objects;
+	engine->replayer.pool = &engine->tables.pool;
+	engine->replayer.store = engine->store;
+	engine->replayer.max_depth = o->max_depth;
+	engine->replayer.unwind = o->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO;
+
+	engine->collect.tracker = &engine->tracker;
+	engine->collect.replayer = &engine->replayer;
+	engine->collect.store = engine->store;
+	engine->collect.walk_file = engine->walk_file;
+	if (o->target != ENGINE_TARGET_ALL) {
+		engine->collect.is_followed = kernel_side_is_target;
+		engine->collect.ctx = &engine->kernel;
+	}
+	catalog_on_pause(engine->catalog, drain_ring, &engine->kernel);
+	return 0;
+}
+
+static int set_targets(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	int code = 0;
+
+	if (o->target == ENGINE_TARGET_COMMAND)
+		return kernel_side_target(&engine->kernel, (uint32_t)engine->command.pid,
+					  FPL_TARGET_INHERIT | FPL_TARGET_ON_EXEC, err);
+	for (size_t i = 0; !code && o->target == ENGINE_TARGET_PIDS && i < o->nr_pids; i++) {
+		if (engine->pid_fds[i] < 0)
+			continue;
+		code = kernel_side_target(&engine->kernel, (uint32_t)o->pids[i], FPL_TARGET_ACTIVE,
+					  err);
+	}
+	return code;
+}
+
+/* Who runs already, and with what. The side-band is open: what changes from here on is seen. */
+static void read_processes(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+
+	if (o->target == ENGINE_TARGET_ALL)
+		tracker_adopt_all(&engine->tracker);
+	for (size_t i = 0; o->target == ENGINE_TARGET_PIDS && i < o->nr_pids; i++) {
+		if (engine->pid_fds[i] >= 0 &&
+		    tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], true, NULL))
+			fpl_log(FPL_LOG_DEBUG, "pid %d: its mappings cannot be read yet",
+				(int)o->pids[i]);
+	}
+}
+
+struct loading {
+	struct engine *engine;
+	struct fpl_err err;
+	int code;
+};
+
+static void *load_kernel_side(void *ctx)
+{
+	struct loading *loading = ctx;
+	struct engine *engine = loading->engine;
+
+	loading->code =
+		kernel_side_open(engine->options, engine->events.period_ns, collect_ring_record,
+				 &engine->collect, &engine->kernel, &loading->err);
+	return NULL;
+}
+
+/*
+ * Load the kernel side while /proc is read: the verifier takes 150 ms, and a machine full of
+ * processes as long, and no sample is to be taken before both are done.
+ */
+static int load_and_read(struct engine *engine, struct fpl_err *err)
+{
+	struct loading loading = { .engine = engine };
+	pthread_t thread;
+	bool has_thread = pthread_create(&thread, NULL, load_kernel_side, &loading) == 0;
+
+	if (!has_thread)
+		load_kernel_side(&loading);
+	read_processes(engine);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	if (loading.code && err)
+		*err = loading.err;
+	return loading.code;
+}
+
+/* The numbers of processes must mean the same here, in /proc and in the kernel. */
+static int check_namespaces(struct fpl_err *err)
+{
+	struct host host;
+	struct advice advice;
+
+	host_read("", &host);
+	if (!advice_namespaces(&host, &advice))
+		return 0;
+	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
+}
+
+/* What the kernel has to give: events, side-band, programs. Where it fails, a missing feature is
+ * why. */
+static int open_kernel(struct engine *engine, struct fpl_err *err)
+{
+	int code = events_open(engine->options, &engine->events, err);
+
+	if (!code) {
+		code = sideband_open(engine->events.cpus, engine->events.nr, &engine->sideband,
+				     err);
+		if (code == -EINVAL) /* a field of the attributes that is not known yet */
+			code = -EOPNOTSUPP;
+	}
+	if (!code)
+		code = open_parts(engine, err);
+	if (!code)
+		code = load_and_read(engine, err);
+	return features_explain(err, code);
+}
+
+int engine_open(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	int code = check_namespaces(err);
+
+	if (!code)
+		code = block_signals(engine, err);
+
+	if (!code && o->target == ENGINE_TARGET_COMMAND)
+		code = command_start(o->command, o->command_stdout_to_stderr, &engine->command,
+				     err);
+	if (!code && o->target == ENGINE_TARGET_PIDS)
+		code = watch_pids(engine, err);
+	raise_limits();
+	raise_priority();
+	if (!code && o->record_path)
+		code = walk_file_create(o->record_path, &engine->walk_file, err);
+	if (!code)
+		code = open_kernel(engine, err);
+	if (!code)
+		code = connect_parts(engine, err);
+	if (!code)
+		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
+	if (!code)
+		code = set_targets(engine, err);
+	return code ? code : watch_data(engine, err);
+}
+
+void engine_close(struct engine *engine)
+{
+	events_disable(&engine->events);
+	command_end(&engine->command);
+	events_close(&engine->events);
+	collect_fini(&engine->collect);
+	replayer_fini(&engine->replayer);
+	if (engine->has_tracker)
+		tracker_fini(&engine->tracker);
+	if (engine->has_publisher)
+		publisher_fini(&engine->publisher);
+	if (engine->has_tables)
+		tables_fini(&engine->tables);
+	catalog_destroy(engine->catalog);
+	stack_store_destroy(engine->store);
+	kernel_side_close(&engine->kernel);
+	sideband_close(engine->sideband);
+	walk_file_close(engine->walk_file, NULL);
+	for (size_t i = 0; engine->pid_fds && i < engine->options->nr_pids; i++)
+		cleanup_fd(&engine->pid_fds[i]);
+	free(engine->pid_fds);
+	cleanup_fd(&engine->signal_fd);
+	cleanup_fd(&engine->epoll_fd);
+}

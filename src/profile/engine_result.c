@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/log.h"
+#include "profile/books.h"
+#include "profile/engine_state.h"
+#include "profile/usage.h"
+
+static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
+{
+	struct books_join join = { .store = engine->store };
+	struct fpl_counters counters;
+	int code = kernel_side_counters(&engine->kernel, &counters);
+
+	if (!code)
+		code = kernel_side_stacks(&engine->kernel, books_count, &join);
+	if (code)
+		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
+				"BPF maps cannot be read: %s", strerror(-code));
+	books_close(&counters, engine->collect.nr_user_memory + engine->replayer.nr_user_memory,
+		    join.nr_without_frames, engine->collect.stack_dropped, &profile->books);
+	profile->books.expected = events_expected(&engine->events);
+	if (profile->books.expected > profile->books.fired)
+		profile->books.missed = profile->books.expected - profile->books.fired;
+	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
+	if (!profile->books.bpf_runs)
+		profile->books.bpf_runs = counters.fired;
+	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
+		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
+
+	int64_t gap = books_gap(&profile->books, profile_shown(profile));
+
+	if (gap)
+		fpl_log(FPL_LOG_ERROR,
+			"the books do not close by %lld samples: this is a bug of fpless",
+			(long long)gap);
+	if (engine->collect.nr_malformed)
+		fpl_log(FPL_LOG_WARN, "%llu malformed records",
+			(unsigned long long)engine->collect.nr_malformed);
+	return 0;
+}
+
+int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	struct utsname uts;
+
+	profile->event = engine->events.name;
+	profile->hz = o->hz;
+	profile->period_ns = engine->events.period_ns;
+	profile->argv = o->argv;
+	profile->user = o->user || !o->kernel;
+	profile->kernel = o->kernel || !o->user;
+	profile->fp_max = o->compare ? kernel_side_fp_depth(&engine->kernel) : 0;
+	profile->start_unix_ns = engine->start_unix_ns;
+	if (engine->enabled_ns) {
+		profile->duration_ns = engine->disabled_ns - engine->enabled_ns;
+		profile->startup_ms =
+			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
+	}
+	profile->nr_cpus = (uint32_t)engine->events.nr;
+	if (uname(&uts) == 0)
+		memcpy(profile->kernel_release, uts.release, sizeof(profile->kernel_release));
+
+	int code = close_books(engine, profile, err);
+
+	if (code)
+		return code;
+	profile->nr_objects = catalog_nr(engine->catalog);
+	if (catalog_export(engine->catalog, &profile->objects)) {
+		profile->nr_objects = 0;
+		return fpl_fail(err, -ENOMEM, "objects: out of memory");
+	}
+	tables_stats(&engine->tables, &profile->tables);
+	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
+	profile->rss_peak_bytes = engine->rss_peak_bytes;
+	profile->user_cpu_ms = usage_cpu_ms();
+	return 0;
+}

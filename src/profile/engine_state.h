@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run consists of, and the steps engine_run takes: for engine*.c alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/catalog.h"
+#include "profile/collect.h"
+#include "profile/command.h"
+#include "profile/engine.h"
+#include "profile/events.h"
+#include "profile/kernel_side.h"
+#include "profile/publisher.h"
+#include "profile/replayer.h"
+#include "profile/tables.h"
+#include "profile/tracker.h"
+
+#define NS_PER_MS 1000000ull
+
+/* What a descriptor of the loop stands for. */
+enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA };
+
+struct engine {
+	struct engine_options given;	      /* with the defaults filled in */
+	const struct engine_options *options; /* the same, for reading */
+	struct command command;
+	struct events events;
+	struct kernel_side kernel;
+	struct sideband *sideband;
+	struct catalog *catalog;
+	struct stack_store *store;
+	struct tables tables;
+	struct publisher publisher;
+	struct tracker tracker;
+	struct replayer replayer;
+	struct collect collect;
+	struct walk_file *walk_file;
+	bool has_tables, has_publisher, has_tracker;
+
+	int epoll_fd, signal_fd;
+	int *pid_fds; /* owned [nr_pids] */
+	size_t nr_pids_alive;
+	bool stop;
+
+	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
+	uint64_t next_check_ns;
+	uint64_t rss_peak_bytes;
+};
+
+/*
+ * Open everything, down to the last map; no event is enabled, a command is held. Errors: as
+ * engine_run; engine_close must be called then, too.
+ */
+FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
+
+/* Stop what still runs, and give everything back. */
+void engine_close(struct engine *engine);
+
+/* Close the books of a run that has ended and been drained. Errors: as engine_run. */
+FPL_MUST_CHECK int engine_result(struct engine *engine, struct profile *profile,
+				 struct fpl_err *err);
