@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define INFO_DIR     "/var/lib/dpkg/info"
 #define STATUS_FILE  "/var/lib/dpkg/status"
@@ -108,7 +109,6 @@ static int lookup_init(struct lookup *lookup, struct package_query *queries, siz
 static int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
 {
 	struct stat st;
-	size_t done = 0;
 	AUTO_FD int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -123,18 +123,14 @@ static int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
 
 	if (!text)
 		return -ENOMEM;
-	while (done < size) {
-		ssize_t n = read(fd, text + done, size - done);
 
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	text[done] = '\0';
+	ssize_t length = io_read(fd, text, size);
+
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
 	*ret = TAKE_PTR(text);
-	*ret_size = done;
+	*ret_size = (size_t)length;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 /* Numbers of the namespaces the kernel boots with (include/linux/proc_ns.h). */
 #define PID_NS_INITIAL	4026531836u
@@ -32,27 +33,16 @@ static bool path_of(const char *root, const char *path, char *ret, size_t size)
 static ssize_t read_text(const char *root, const char *path, char *ret, size_t size)
 {
 	char full[PATH_MAX];
-	size_t done = 0;
 
 	ret[0] = '\0';
 	if (!path_of(root, path, full, sizeof(full)))
 		return -ENAMETOOLONG;
 
 	AUTO_FD int fd = open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -errno : io_read(fd, ret, size - 1);
 
-	if (fd < 0)
-		return -errno;
-	while (done < size - 1) {
-		ssize_t n = read(fd, ret + done, size - 1 - done);
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	ret[done] = '\0';
-	return (ssize_t)done;
+	ret[length < 0 ? 0 : length] = '\0';
+	return length;
 }
 
 /* The first line of a file, without its end. */

@@ -222,9 +222,9 @@ static void *load_kernel_side(void *ctx)
 	struct loading *loading = ctx;
 	struct engine *engine = loading->engine;
 
-	loading->code =
-		kernel_side_open(engine->options, engine->events.period_ns, collect_ring_record,
-				 &engine->collect, &engine->kernel, &loading->err);
+	loading->code = kernel_side_open(engine->options, &engine->host, engine->events.period_ns,
+					 collect_ring_record, &engine->collect, &engine->kernel,
+					 &loading->err);
 	return NULL;
 }
 
@@ -249,13 +249,11 @@ static int load_and_read(struct engine *engine, struct fpl_err *err)
 }
 
 /* The numbers of processes must mean the same here, in /proc and in the kernel. */
-static int check_namespaces(struct fpl_err *err)
+static int check_namespaces(const struct host *host, struct fpl_err *err)
 {
-	struct host host;
 	struct advice advice;
 
-	host_read("", &host);
-	if (!advice_namespaces(&host, &advice))
+	if (!advice_namespaces(host, &advice))
 		return 0;
 	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
@@ -282,8 +280,10 @@ static int open_kernel(struct engine *engine, struct fpl_err *err)
 int engine_open(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
-	int code = check_namespaces(err);
+	int code;
 
+	host_read("", &engine->host);
+	code = check_namespaces(&engine->host, err);
 	if (!code)
 		code = block_signals(engine, err);
 

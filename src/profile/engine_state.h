@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "proc/host.h"
 #include "profile/catalog.h"
 #include "profile/collect.h"
 #include "profile/command.h"
@@ -28,6 +29,7 @@ enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA };
 struct engine {
 	struct engine_options given;	      /* with the defaults filled in */
 	const struct engine_options *options; /* the same, for reading */
+	struct host host;
 	struct command command;
 	struct events events;
 	struct kernel_side kernel;

@@ -178,19 +178,16 @@ static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 	return 0;
 }
 
-int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
-		     int (*record)(void *ctx, void *data, size_t size), void *ctx,
-		     struct kernel_side *ret, struct fpl_err *err)
+int kernel_side_open(const struct engine_options *options, const struct host *host,
+		     uint64_t weight_ns, int (*record)(void *ctx, void *data, size_t size),
+		     void *ctx, struct kernel_side *ret, struct fpl_err *err)
 {
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
 
-	struct host host;
-
 	bpf_log_init();
-	host_read("", &host);
 
-	int code = check_btf(&host, err);
+	int code = check_btf(host, err);
 
 	if (code)
 		return code;
@@ -198,7 +195,7 @@ int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
 	kernel.chunks = calloc(kernel.nr_chunks, sizeof(void *));
 	if (!kernel.chunks)
 		return fpl_fail(err, -ENOMEM, "table pool: out of memory");
-	code = load(&kernel, options, &host, weight_ns, err);
+	code = load(&kernel, options, host, weight_ns, err);
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {

@@ -16,6 +16,7 @@
 #include "profile/publisher.h"
 
 struct fpless_bpf;
+struct host;
 struct ring_buffer;
 struct bpf_link;
 
@@ -37,13 +38,14 @@ struct kernel_side {
 };
 
 /*
- * Load the programs, sized and configured after @options; attach those that follow the lives of
- * processes. @record is called for each record of the ring by kernel_side_drain.
+ * Load the programs, sized and configured after @options for @host; attach those that follow the
+ * lives of processes. @record is called for each record of the ring by kernel_side_drain.
  *
  * Errors say what is missing and what to do: rights, BTF, an old kernel, memory. Never -ESRCH,
  * -ENOENT, -EINVAL or -EIO, which mean something else to the caller of engine_run.
  */
-FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, uint64_t weight_ns,
+FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, const struct host *host,
+				    uint64_t weight_ns,
 				    int (*record)(void *ctx, void *data, size_t size), void *ctx,
 				    struct kernel_side *ret, struct fpl_err *err);
 void kernel_side_close(struct kernel_side *kernel);

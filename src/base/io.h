@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole reads and writes: a system call may do a part of what it was asked for. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Read up to @size bytes, fewer only at the end of the file. Returns their number or -errno. */
+FPL_MUST_CHECK ssize_t io_read(int fd, void *buf, size_t size);
+
+/* Write all of @buf. Returns 0 or -errno, then with an unknown part written. */
+FPL_MUST_CHECK int io_write(int fd, const void *buf, size_t size);
