@@ -57,7 +57,23 @@ static bool has_table_bytes(const struct elf_section *section)
 {
 	return strcmp(section->name, ".eh_frame") == 0 ||
 	       strcmp(section->name, ".eh_frame_hdr") == 0 ||
-	       strcmp(section->name, ".debug_frame") == 0 || strncmp(section->name, ".plt", 4) == 0;
+	       strcmp(section->name, ".debug_frame") == 0 ||
+	       strncmp(section->name, ".plt", 4) == 0 || strcmp(section->name, ".init") == 0 ||
+	       strcmp(section->name, ".fini") == 0;
+}
+
+/* Is there an .eh_frame whose bytes can be had by section? Else they are found by segment. */
+static bool has_eh_frame(const struct elf_file *elf)
+{
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		const struct elf_section *section = &elf->sections[i];
+
+		if (strcmp(section->name, ".eh_frame") == 0 && section->type != SHT_NOBITS &&
+		    section->size && !(section->flags & SHF_COMPRESSED) &&
+		    section->off <= elf->size && section->size <= elf->size - section->off)
+			return true;
+	}
+	return false;
 }
 
 static int add_sections(struct digester *dig, struct fpl_err *err)
@@ -84,13 +100,44 @@ static int add_sections(struct digester *dig, struct fpl_err *err)
 	return 0;
 }
 
+/*
+ * The segments of the call-frame information that PT_GNU_EH_FRAME leads to: its own, where linkers
+ * put .eh_frame, too, with a pointer of four bytes to it; any other form may lead anywhere.
+ */
+static int add_eh_segments(struct digester *dig, const struct elf_segment *hdr, struct fpl_err *err)
+{
+	static const uint8_t usual[2] = { 1, 0x1b }; /* version; DW_EH_PE_pcrel | sdata4 */
+	const struct elf_file *elf = dig->elf;
+	const struct elf_segment *at = elf_file_load_at(elf, hdr->vaddr, 1), *target = NULL;
+	uint8_t bytes[8];
+	int32_t distance;
+
+	if (at &&
+	    !elf_file_read(elf, at->off + (hdr->vaddr - at->vaddr), bytes, sizeof(bytes), NULL) &&
+	    memcmp(bytes, usual, sizeof(usual)) == 0) {
+		memcpy(&distance, bytes + 4, sizeof(distance));
+		target = elf_file_load_at(elf, hdr->vaddr + 4 + (uint64_t)(int64_t)distance, 1);
+	}
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *seg = &elf->segments[i];
+		int rc;
+
+		if (seg->type != PT_LOAD || (target && seg != at && seg != target))
+			continue;
+		rc = add_range(dig, seg->off, seg->file_size, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int add_segments(struct digester *dig, struct fpl_err *err)
 {
 	const struct elf_file *elf = dig->elf;
+	bool by_section = has_eh_frame(elf);
 
 	for (size_t i = 0; i < elf->nr_segments; i++) {
 		const struct elf_segment *seg = &elf->segments[i];
-		const struct elf_segment *load = NULL;
 		int rc;
 
 		add_u64(dig, seg->type);
@@ -99,12 +146,9 @@ static int add_segments(struct digester *dig, struct fpl_err *err)
 		add_u64(dig, seg->vaddr);
 		add_u64(dig, seg->file_size);
 		add_u64(dig, seg->mem_size);
-		/* Without sections nothing says where .eh_frame ends: its whole segment counts. */
-		if (seg->type == PT_GNU_EH_FRAME && !elf->nr_sections)
-			load = elf_file_load_at(elf, seg->vaddr, 1);
-		if (!load)
+		if (seg->type != PT_GNU_EH_FRAME || by_section)
 			continue;
-		rc = add_range(dig, load->off, load->file_size, err);
+		rc = add_eh_segments(dig, seg, err);
 		if (rc)
 			return rc;
 	}

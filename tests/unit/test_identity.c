@@ -74,7 +74,7 @@ static void blake2b_of_abc_is_that_of_the_rfc(void **state)
 struct variant {
 	const char *what;
 	bool same;
-	uint8_t frame, hdr, debug_frame, plt, text, build_id, symbols;
+	uint8_t frame, hdr, debug_frame, plt, init, fini, text, build_id, symbols;
 	uint64_t frame_vaddr, entry, segment_vaddr;
 	bool without_sections, debug_sections;
 };
@@ -96,6 +96,8 @@ static struct identity identity_of(const struct variant *v)
 	elf_builder_section(&b, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note, size);
 	elf_builder_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, 0x1000, &v->text, 1);
 	elf_builder_section(&b, ".plt.sec", SHT_PROGBITS, SHF_ALLOC, 0x1100, &v->plt, 1);
+	elf_builder_section(&b, ".init", SHT_PROGBITS, SHF_ALLOC, 0x1200, &v->init, 1);
+	elf_builder_section(&b, ".fini", SHT_PROGBITS, SHF_ALLOC, 0x1300, &v->fini, 1);
 	off = elf_builder_append(&b, frame, sizeof(frame));
 	elf_builder_section_at(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x2000 + v->frame_vaddr,
 			       off, sizeof(frame));
@@ -127,6 +129,8 @@ static void identity_changes_with_what_a_table_is_made_from(void **state)
 		{ .what = ".eh_frame_hdr", .hdr = 1 },
 		{ .what = ".debug_frame", .debug_frame = 1 },
 		{ .what = "PLT", .plt = 1 },
+		{ .what = ".init", .init = 1 },
+		{ .what = ".fini", .fini = 1 },
 		{ .what = "build-id", .build_id = 1 },
 		{ .what = "vaddr of .eh_frame", .frame_vaddr = 8 },
 		{ .what = "entry", .entry = 1 },
@@ -153,6 +157,75 @@ static void identity_of_a_stripped_file_covers_the_segment_of_its_cfi(void **sta
 	(void)state;
 	assert_memory_equal(&id_a, &again, sizeof(id_a));
 	assert_memory_not_equal(&id_a, &id_b, sizeof(id_a));
+}
+
+/* A file whose sections do not say where the CFI is, or not so that it can be read. */
+struct hidden_cfi {
+	const char *what;
+	const char *section; /* the name that .eh_frame goes by; NULL: it has no section */
+	uint32_t type;
+	uint64_t flags, size;
+	uint8_t encoding; /* of the pointer from .eh_frame_hdr */
+};
+
+/* The header and the CFI stand in segments of their own. */
+static struct identity identity_of_hidden(const struct hidden_cfi *c, uint8_t frame, uint8_t data)
+{
+	uint8_t hdr[16] = { 1, c->encoding, 0xff, 0xff }, cfi[64] = { 7, frame };
+	int32_t distance = 0x1000 - 4;
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	struct identity identity;
+	uint64_t hdr_off, cfi_off, data_off;
+
+	memcpy(hdr + 4, &distance, sizeof(distance));
+	elf_builder_init(&b, ET_DYN);
+	hdr_off = elf_builder_append(&b, hdr, sizeof(hdr));
+	cfi_off = elf_builder_append(&b, cfi, sizeof(cfi));
+	data_off = elf_builder_append(&b, &data, 1);
+	elf_builder_segment(&b, PT_LOAD, PF_R, hdr_off, 0x1000, sizeof(hdr), sizeof(hdr));
+	elf_builder_segment(&b, PT_LOAD, PF_R, cfi_off, 0x2000, sizeof(cfi), sizeof(cfi));
+	elf_builder_segment(&b, PT_LOAD, PF_R | PF_W, data_off, 0x3000, 1, 1);
+	elf_builder_segment(&b, PT_GNU_EH_FRAME, PF_R, hdr_off, 0x1000, sizeof(hdr), sizeof(hdr));
+	elf_builder_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, 0x4000, "x", 1);
+	if (c->section) {
+		size_t idx = elf_builder_section_at(&b, c->section, c->type, SHF_ALLOC, 0x2000,
+						    cfi_off, c->size);
+
+		elf_builder_shdr(&b, idx)->sh_flags |= c->flags;
+	}
+	elf_builder_finish(&b);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "h", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &identity, NULL), 0);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+	return identity;
+}
+
+static void identity_covers_cfi_that_is_found_by_segment(void **state)
+{
+	static const struct hidden_cfi cases[] = {
+		{ "no section", NULL, 0, 0, 0, 0x1b },
+		{ "another name", ".frames", SHT_PROGBITS, 0, 64, 0x1b },
+		{ "no contents", ".eh_frame", SHT_NOBITS, 0, 64, 0x1b },
+		{ "empty", ".eh_frame", SHT_PROGBITS, 0, 0, 0x1b },
+		{ "outside of the file", ".eh_frame", SHT_PROGBITS, 0, 1 << 20, 0x1b },
+		{ "compressed", ".eh_frame", SHT_PROGBITS, SHF_COMPRESSED, 8, 0x1b },
+		{ "a pointer of another form", NULL, 0, 0, 0, 0x1c },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool any = cases[i].encoding != 0x1b; /* then all segments count */
+		struct identity base = identity_of_hidden(&cases[i], 1, 1);
+		struct identity frame = identity_of_hidden(&cases[i], 2, 1);
+		struct identity data = identity_of_hidden(&cases[i], 1, 2);
+
+		if (memcmp(&base, &frame, sizeof(base)) == 0)
+			fail_msg("%s: the CFI does not count", cases[i].what);
+		if ((memcmp(&base, &data, sizeof(base)) != 0) != any)
+			fail_msg("%s: data %s", cases[i].what, any ? "does not count" : "counts");
+	}
 }
 
 static void identity_of_a_truncated_file_differs(void **state)
@@ -227,6 +300,7 @@ int main(void)
 		cmocka_unit_test(blake2b_of_abc_is_that_of_the_rfc),
 		cmocka_unit_test(identity_changes_with_what_a_table_is_made_from),
 		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
+		cmocka_unit_test(identity_covers_cfi_that_is_found_by_segment),
 		cmocka_unit_test(identity_of_a_truncated_file_differs),
 		cmocka_unit_test(identity_refuses_to_digest_without_end),
 		cmocka_unit_test(stamp_changes_with_size_and_time),
