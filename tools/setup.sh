@@ -7,7 +7,7 @@
 set -eu
 
 build='
-	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libdw-dev libelf-dev libiberty-dev
+	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
 	liblzma-dev libzstd-dev llvm-16 ninja-build pkg-config zlib1g-dev
 '
 test='

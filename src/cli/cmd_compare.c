@@ -99,6 +99,21 @@ static int open_outputs(void *ctx, struct fpl_err *err)
 	return error;
 }
 
+static int delegate_outputs(void *ctx, struct deputy *deputy, struct fpl_err *err)
+{
+	struct compare *compare = ctx;
+
+	return compare->out_dir ? folded_pair_delegate(&compare->pair, deputy, err) : 0;
+}
+
+static void abandon_outputs(void *ctx)
+{
+	struct compare *compare = ctx;
+
+	output_file_abort(&compare->table);
+	folded_pair_abort(&compare->pair);
+}
+
 static int write_table(struct compare *compare, struct fpl_err *err)
 {
 	FILE *to = compare->table.stream;
@@ -212,8 +227,7 @@ static int judge(void *ctx, const struct profile *profile)
 
 static void compare_fini(struct compare *compare)
 {
-	output_file_abort(&compare->table);
-	folded_pair_abort(&compare->pair);
+	abandon_outputs(compare);
 	if (compare->compared) {
 		comparison_fini(&compare->comparison);
 		names_fini(&compare->names);
@@ -228,6 +242,8 @@ int cmd_compare(int argc, char **argv)
 		.ctx = &compare,
 		.own_text = true,
 		.open = open_outputs,
+		.delegate = delegate_outputs,
+		.abandon = abandon_outputs,
 		.write = write_outputs,
 		.report = report,
 		.judge = judge,

@@ -74,6 +74,21 @@ static int open_sinks(const struct sampling_options *options, const struct sampl
 	return error;
 }
 
+/* What is opened now may have to be put in place with rights that are gone by then. */
+static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
+			  struct deputy *deputy, struct fpl_err *err)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < sinks->nr; i++)
+		error = output_file_delegate(&sinks->list[i].file, deputy, err);
+	if (!error)
+		error = output_file_delegate(&sinks->stats, deputy, err);
+	if (!error && verb->delegate)
+		error = verb->delegate(verb->ctx, deputy, err);
+	return error;
+}
+
 static void cleanup_names(struct names *names)
 {
 	names_fini(names);
@@ -223,7 +238,7 @@ static int conclude(const struct profile *profile, const struct sampling_options
 }
 
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
-	       uint64_t started_ns, char **argv)
+	       struct deputy *deputy, uint64_t started_ns, char **argv)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
@@ -232,7 +247,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	struct fpl_err err = { 0 };
 	uint64_t shown;
 
-	if (open_sinks(options, verb, &sinks, &err)) {
+	if (open_sinks(options, verb, &sinks, &err) || delegate_sinks(&sinks, verb, deputy, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
@@ -242,6 +257,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	}
 	sampling_options_to_engine(options, &engine);
 	engine.symbolizer = symbolizer;
+	engine.deputy = deputy;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
 	int error = engine_run(&engine, &profile, &err);
@@ -270,6 +286,7 @@ static uint64_t monotonic_ns(void)
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 		  struct sampling_options *options, const struct sampling_verb *verb)
 {
+	struct deputy deputy = DEPUTY_NONE;
 	uint64_t started_ns = monotonic_ns();
 
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
@@ -277,5 +294,12 @@ int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 	fpl_log_set_level(options->verbosity > 1    ? FPL_LOG_TRACE
 			  : options->verbosity == 1 ? FPL_LOG_DEBUG
 						    : FPL_LOG_INFO);
-	return run(options, verb, started_ns, argv);
+
+	int status = run(options, verb, &deputy, started_ns, argv);
+
+	/* what the verb has not written is dropped while there is still somebody to do it */
+	if (verb->abandon)
+		verb->abandon(verb->ctx);
+	deputy_fini(&deputy);
+	return status;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/deputy.h"
 #include "base/err.h"
 #include "cli/sampling_options.h"
 #include "profile/profile.h"
@@ -22,8 +23,14 @@ struct sampling_verb {
 	/* Open what it writes itself, before the first sample. Errors end with CLI_EXIT_OUTPUT. */
 	int (*open)(void *ctx, struct fpl_err *err);
 
+	/* Have the deputy put it in place, as output_file_delegate. Errors: -ENOMEM. */
+	int (*delegate)(void *ctx, struct deputy *deputy, struct fpl_err *err);
+
 	/* Write it. Returns an enum cli_exit; has said why. */
 	int (*write)(void *ctx, const struct profile *profile, struct symbolizer *symbolizer);
+
+	/* Drop what was opened and not written. */
+	void (*abandon)(void *ctx);
 
 	/* Add lines to the closing report. Only after write. */
 	void (*report)(void *ctx, FILE *to);

@@ -7,6 +7,7 @@
 
 #include "doctor/judge.h"
 #include "proc/advice.h"
+#include "proc/rights.h"
 
 /* A nice value of -10, as RLIMIT_NICE counts: setrlimit(2). */
 #define NICE_WANTED 30
@@ -103,19 +104,6 @@ static void judge_unprivileged(const struct patient *patient, struct check *chec
 		check_ok(check, "%" PRId64 ", and no matter: fpless needs CAP_BPF anyway", level);
 }
 
-/* A right that is held, or included in one that is. */
-static bool is_held(const struct patient *patient, int cap, int also, const char *also_name,
-		    struct check *check)
-{
-	if (host_has_cap(patient->host, cap))
-		check_ok(check, "held");
-	else if (host_has_cap(patient->host, also))
-		check_ok(check, "included in %s", also_name);
-	else
-		return false;
-	return true;
-}
-
 static void fix_rights(const struct patient *patient, struct check *check)
 {
 	check_fix(check,
@@ -124,23 +112,31 @@ static void fix_rights(const struct patient *patient, struct check *check)
 		  patient->host->self_path);
 }
 
+/* Is the right held, or included in one that is? If not, what and how to get it is written. */
+static bool is_held(const struct patient *patient, int cap, struct check *check)
+{
+	const struct right *right = right_of(cap);
+
+	if (right_is_held(patient->host, right)) {
+		check_ok(check, host_has_cap(patient->host, cap) ? "held" : "included in %s",
+			 right->also_name);
+		return true;
+	}
+	check_fact(check, "not held");
+	fix_rights(patient, check);
+	return false;
+}
+
 static void judge_bpf(const struct patient *patient, struct check *check)
 {
-	if (is_held(patient, CAP_BPF, CAP_SYS_ADMIN, "CAP_SYS_ADMIN", check))
-		return;
-	check_fact(check, "not held");
-	check_fail(check, "no BPF program can be loaded");
-	fix_rights(patient, check);
+	if (!is_held(patient, CAP_BPF, check))
+		check_fail(check, "%s", right_of(CAP_BPF)->cost);
 }
 
 static void judge_perfmon(const struct patient *patient, struct check *check)
 {
-	if (is_held(patient, CAP_PERFMON, CAP_SYS_ADMIN, "CAP_SYS_ADMIN", check))
-		return;
-	check_fact(check, "not held");
-	check_fail(check, "no program for perf events can be loaded, and no event of all tasks "
-			  "opened");
-	fix_rights(patient, check);
+	if (!is_held(patient, CAP_PERFMON, check))
+		check_fail(check, "%s", right_of(CAP_PERFMON)->cost);
 }
 
 static void judge_admin(const struct patient *patient, struct check *check)
@@ -168,47 +164,29 @@ static void judge_admin(const struct patient *patient, struct check *check)
 
 static void judge_ptrace(const struct patient *patient, struct check *check)
 {
-	if (host_has_cap(patient->host, CAP_SYS_PTRACE)) {
-		check_ok(check, "held");
-		return;
-	}
-	check_fact(check, "not held");
-	check_warn(check, "what other users' processes have mapped cannot be read: their stacks "
-			  "stay short, and addresses");
-	fix_rights(patient, check);
+	if (!is_held(patient, CAP_SYS_PTRACE, check))
+		check_warn(check, "%s", right_of(CAP_SYS_PTRACE)->cost);
 }
 
 static void judge_dac(const struct patient *patient, struct check *check)
 {
-	if (is_held(patient, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", check))
-		return;
-	check_fact(check, "not held");
-	check_warn(check, "programs and /proc files that are not open to everyone cannot be read: "
-			  "their stacks stay short, and addresses");
-	fix_rights(patient, check);
+	if (!is_held(patient, CAP_DAC_READ_SEARCH, check))
+		check_warn(check, "%s", right_of(CAP_DAC_READ_SEARCH)->cost);
 }
 
 static void judge_restore(const struct patient *patient, struct check *check)
 {
-	if (is_held(patient, CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_SYS_ADMIN", check))
-		return;
-	check_fact(check, "not held");
-	check_warn(check, "/proc/PID/map_files stays closed: code of files that were deleted or "
-			  "replaced has no table and no names");
-	fix_rights(patient, check);
+	if (!is_held(patient, CAP_CHECKPOINT_RESTORE, check))
+		check_warn(check, "%s", right_of(CAP_CHECKPOINT_RESTORE)->cost);
 }
 
 static void judge_syslog(const struct patient *patient, struct check *check)
 {
-	if (host_has_cap(patient->host, CAP_SYSLOG)) {
-		check_ok(check, "held");
-	} else if (patient->host->kallsyms == HOST_KALLSYMS_VISIBLE) {
+	if (!host_has_cap(patient->host, CAP_SYSLOG) &&
+	    patient->host->kallsyms == HOST_KALLSYMS_VISIBLE)
 		check_ok(check, "not held, and not needed: kernel symbols are visible");
-	} else {
-		check_fact(check, "not held");
-		check_warn(check, "kernel functions have no names");
-		fix_rights(patient, check);
-	}
+	else if (!is_held(patient, CAP_SYSLOG, check))
+		check_warn(check, "%s", right_of(CAP_SYSLOG)->cost);
 }
 
 static void judge_nice(const struct patient *patient, struct check *check)

@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+
+/* Of random names: the first one is free as good as always. */
+#define NAMES_TRIED 16
 
 static mode_t default_mode(void)
 {
@@ -18,22 +24,73 @@ static mode_t default_mode(void)
 	return 0666 & ~mask;
 }
 
-/* Set target and temporary, and open the latter. */
-static int open_temporary(struct output_file *file, const char *target, mode_t mode)
+/* A file of @folder (up to and with its slash) that has no name. */
+static int open_nameless(const char *target, int folder, mode_t mode)
 {
-	AUTO_FREE char *temporary = NULL;
-	const char *slash = strrchr(target, '/');
-	int folder = slash ? (int)(slash - target) + 1 : 0;
+	AUTO_FREE char *path = NULL;
 
-	file->target = strdup(target);
-	if (!file->target || asprintf(&temporary, "%.*s.fpless-XXXXXX", folder, target) < 0) {
-		temporary = NULL;
+	if (asprintf(&path, "%.*s", folder, target) < 0) {
+		path = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}
-	AUTO_FD int fd = mkostemp(temporary, O_CLOEXEC);
+
+	int fd = open(*path ? path : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Up to and with the last slash; 0: there is none. */
+static int folder_length(const char *target)
+{
+	const char *slash = strrchr(target, '/');
+
+	return slash ? (int)(slash - target) + 1 : 0;
+}
+
+/* A hidden file beside @target; NULL without memory. */
+static char *temporary_name(const char *target, const char *suffix)
+{
+	char *name;
+	int n = asprintf(&name, "%.*s.fpless-%s", folder_length(target), target, suffix);
+
+	return n < 0 ? NULL : name;
+}
+
+static int open_named(struct output_file *file, const char *target)
+{
+	AUTO_FREE char *temporary = temporary_name(target, "XXXXXX");
+
+	if (!temporary)
+		return -ENOMEM;
+
+	int fd = mkostemp(temporary, O_CLOEXEC);
+
 	if (fd < 0)
 		return -errno;
 	file->temporary = TAKE_PTR(temporary);
+	return fd;
+}
+
+/* Set target, and temporary or fd, and open the stream. */
+static int open_temporary(struct output_file *file, const char *target, mode_t mode)
+{
+	file->target = strdup(target);
+	if (!file->target)
+		return -ENOMEM;
+
+	/* not every file system has such files; why not is told by the other way */
+	AUTO_FD int fd = open_nameless(target, folder_length(target), mode);
+
+	if (fd >= 0) {
+		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (file->fd < 0)
+			return -errno;
+		file->nameless = true;
+	} else {
+		fd = open_named(file, target);
+	}
+	if (fd < 0)
+		return fd;
 	if (fchmod(fd, mode) < 0)
 		return -errno;
 	file->stream = fdopen(fd, "w");
@@ -124,12 +181,92 @@ int output_file_close(struct output_file *file, struct fpl_err *err)
 	return error;
 }
 
+/* Give the nameless file the name @name, which nothing has yet. */
+static int give_name(int fd, const char *name)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* Only a file with a name can take another's place: for the moment between two system calls. */
+static int replace(const struct output_file *file)
+{
+	int error = -EEXIST;
+
+	for (int i = 0; error == -EEXIST && i < NAMES_TRIED; i++) {
+		char suffix[16];
+		uint32_t number;
+
+		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+			number = (uint32_t)getpid() + (uint32_t)i;
+		snprintf(suffix, sizeof(suffix), "%08x", number);
+
+		AUTO_FREE char *temporary = temporary_name(file->target, suffix);
+
+		error = temporary ? give_name(file->fd, temporary) : -ENOMEM;
+		if (!error && rename(temporary, file->target) < 0) {
+			error = -errno;
+			unlink(temporary);
+			break;
+		}
+	}
+	return error;
+}
+
+/* deputy_fn: the file becomes the target. */
+static int place(void *ctx)
+{
+	const struct output_file *file = ctx;
+
+	if (file->temporary)
+		return rename(file->temporary, file->target) < 0 ? -errno : 0;
+
+	int error = give_name(file->fd, file->target);
+
+	return error == -EEXIST ? replace(file) : error;
+}
+
+/* deputy_fn: its temporary name goes. */
+static int drop(void *ctx)
+{
+	const struct output_file *file = ctx;
+
+	return file->temporary && unlink(file->temporary) < 0 ? -errno : 0;
+}
+
+int output_file_delegate(struct output_file *file, struct deputy *deputy, struct fpl_err *err)
+{
+	if (!file->target)
+		return 0;
+	file->place_task = deputy_add(deputy, place, file, file->fd);
+	file->drop_task = deputy_add(deputy, drop, file, -1);
+	if (file->place_task < 0 || file->drop_task < 0)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->path);
+	file->deputy = deputy;
+	return 0;
+}
+
+/* Do it here, or have it done where the right to it is not here any more. */
+static int do_or_delegate(struct output_file *file, deputy_fn run, int task)
+{
+	int error = run(file);
+
+	if ((error == -EACCES || error == -EPERM) && file->deputy) {
+		int done = deputy_do(file->deputy, task);
+
+		return done == -ECHILD ? error : done;
+	}
+	return error;
+}
+
 int output_file_commit(struct output_file *file, struct fpl_err *err)
 {
 	int error = file->stream ? close_stream(file) : 0;
 
-	if (!error && file->temporary && rename(file->temporary, file->target) < 0)
-		error = -errno;
+	if (!error && file->target)
+		error = do_or_delegate(file, place, file->place_task);
 	if (error)
 		fail(file, error, err);
 	else
@@ -143,7 +280,9 @@ void output_file_abort(struct output_file *file)
 	if (file->stream && file->stream != stdout)
 		(void)fclose(file->stream);
 	if (file->temporary)
-		unlink(file->temporary);
+		do_or_delegate(file, drop, file->drop_task);
+	if (file->nameless)
+		close(file->fd);
 	free(file->temporary);
 	free(file->target);
 	free(file->path);

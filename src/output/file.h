@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An output file: written beside its target under a temporary name and renamed when whole, so that
- * no reader sees half a profile. Opened before sampling, so that a bad path costs no sample.
+ * An output file: written in the folder of its target without a name, or where the file system has
+ * no such files under a temporary one, and put in the target's place when whole: no reader sees
+ * half a profile, and a run that is killed leaves nothing. Opened before sampling, so that a bad
+ * path costs no sample.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
+#include "base/deputy.h"
 #include "base/err.h"
 
 struct output_file {
 	FILE *stream;	 /* owned; NULL: not open. Borrowed where it is stdout */
 	char *path;	 /* owned: what the user called it */
-	char *target;	 /* owned: what to rename to; NULL: written in place */
-	char *temporary; /* owned; NULL: written in place */
+	char *target;	 /* owned: what it becomes; NULL: written in place */
+	char *temporary; /* owned: its name until then; NULL: none */
+	bool nameless;	 /* it has none */
+	int fd;		 /* owned: by which a nameless one is found */
+
+	struct deputy *deputy; /* borrowed; NULL: none */
+	int place_task, drop_task;
 };
 
 /*
@@ -25,14 +34,21 @@ struct output_file {
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 
 /*
+ * Have @deputy (must outlive the file) put the file in its place where this process will have lost
+ * the right to. Before the deputy starts; @file must stay where it is until then. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int output_file_delegate(struct output_file *file, struct deputy *deputy,
+					struct fpl_err *err);
+
+/*
  * Flush and close, but leave the target alone: for outputs that are committed together. Errors as
  * output_file_commit().
  */
 FPL_MUST_CHECK int output_file_close(struct output_file *file, struct fpl_err *err);
 
 /*
- * Flush, sync nothing, close (unless it is closed) and rename. Errors: what any write met; the
- * target is untouched and the temporary gone then.
+ * Flush, sync nothing, close (unless it is closed) and put in place. Errors: what any write met;
+ * the target is untouched and the temporary gone then.
  */
 FPL_MUST_CHECK int output_file_commit(struct output_file *file, struct fpl_err *err);
 

@@ -59,6 +59,29 @@ int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *
 	return error;
 }
 
+/* deputy_fn: the folder that was made goes, if it is empty. */
+static int remove_made(void *ctx)
+{
+	const struct folded_pair *pair = ctx;
+
+	return rmdir(pair->made) < 0 ? -errno : 0;
+}
+
+int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct fpl_err *err)
+{
+	int error = output_file_delegate(&pair->cfi, deputy, err);
+
+	if (!error)
+		error = output_file_delegate(&pair->fp, deputy, err);
+	if (error || !pair->made)
+		return error;
+	pair->remove_task = deputy_add(deputy, remove_made, pair, -1);
+	if (pair->remove_task < 0)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", pair->made);
+	pair->deputy = deputy;
+	return 0;
+}
+
 static void cleanup_merged(struct merged *merged)
 {
 	merged_fini(merged);
@@ -113,8 +136,8 @@ void folded_pair_abort(struct folded_pair *pair)
 {
 	output_file_abort(&pair->cfi);
 	output_file_abort(&pair->fp);
-	if (pair->made)
-		rmdir(pair->made);
+	if (pair->made && remove_made(pair) == -EACCES && pair->deputy)
+		deputy_do(pair->deputy, pair->remove_task);
 	free(pair->made);
 	*pair = (struct folded_pair){ 0 };
 }

@@ -15,6 +15,9 @@
 struct folded_pair {
 	struct output_file cfi, fp;
 	char *made; /* owned: the folder where it was made for them; NULL: it was there */
+
+	struct deputy *deputy; /* borrowed; NULL: none */
+	int remove_task;
 };
 
 /*
@@ -22,6 +25,10 @@ struct folded_pair {
  * Errors: those of mkdir(2) and open(2); the message names the path, nothing is left behind.
  */
 FPL_MUST_CHECK int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *err);
+
+/* As output_file_delegate, for both files and the folder. */
+FPL_MUST_CHECK int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy,
+					struct fpl_err *err);
 
 /*
  * Write and commit both. Errors: -ENOMEM, and what a write met: neither file is there then, and

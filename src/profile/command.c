@@ -16,16 +16,14 @@
 
 /* Runs in the child; does not return. */
 __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr, int go_fd,
-						     int fail_fd)
+						     int fail_fd, const sigset_t *signals)
 {
-	sigset_t none;
 	char go;
 	ssize_t n = read(go_fd, &go, 1);
 
 	if (n != 1) /* the profiler ended before it began */
 		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigprocmask(SIG_SETMASK, signals, NULL);
 	if (!to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execvp(argv[0], argv);
 
@@ -35,7 +33,8 @@ __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr
 	_exit(127);
 }
 
-int command_start(char **argv, bool to_stderr, struct command *ret, struct fpl_err *err)
+int command_start(char **argv, bool to_stderr, const sigset_t *signals, struct command *ret,
+		  struct fpl_err *err)
 {
 	int go[2] = { -1, -1 }, fail[2] = { -1, -1 };
 	int code = 0;
@@ -47,7 +46,7 @@ int command_start(char **argv, bool to_stderr, struct command *ret, struct fpl_e
 
 	if (pid == 0) {
 		close(go[1]);
-		child_main(argv, to_stderr, go[0], fail[1]);
+		child_main(argv, to_stderr, go[0], fail[1], signals);
 	}
 	if (!code && pid < 0)
 		code = -errno;
@@ -82,6 +81,39 @@ int command_release(struct command *command, struct fpl_err *err)
 	if (command->failed)
 		return fpl_fail(err, -ENOENT, "%s: %s", command->name, strerror(code));
 	return 0;
+}
+
+static int send(const struct command *command, int number)
+{
+	return kill(command->pid, number) < 0 ? -errno : 0;
+}
+
+/* deputy_fn: while it has not been waited for, its number is nobody else's. */
+static int send_term(void *ctx)
+{
+	return send(ctx, SIGTERM);
+}
+
+/* deputy_fn */
+static int send_kill(void *ctx)
+{
+	return send(ctx, SIGKILL);
+}
+
+int command_delegate(struct command *command, struct deputy *deputy, struct fpl_err *err)
+{
+	command->term_task = deputy_add(deputy, send_term, command, -1);
+	command->kill_task = deputy_add(deputy, send_kill, command, -1);
+	if (command->term_task < 0 || command->kill_task < 0)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", command->name);
+	command->deputy = deputy;
+	return 0;
+}
+
+static void end_with(const struct command *command, int number, int task)
+{
+	if (send(command, number) == -EPERM && command->deputy)
+		deputy_do(command->deputy, task);
 }
 
 static void say_status(const struct command *command, int status, bool ended_by_us)
@@ -123,9 +155,9 @@ void command_end(struct command *command)
 	bool ended_by_us = !reap(command, 0, &status);
 
 	if (ended_by_us) {
-		kill(command->pid, SIGTERM);
+		end_with(command, SIGTERM, command->term_task);
 		if (!reap(command, KILL_AFTER_MS, &status)) {
-			kill(command->pid, SIGKILL);
+			end_with(command, SIGKILL, command->kill_task);
 			waitpid(command->pid, &status, 0);
 		}
 	}

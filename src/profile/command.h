@@ -2,9 +2,11 @@
 /* The command that is profiled: held until sampling is on, ended with the run. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/deputy.h"
 #include "base/err.h"
 
 struct command {
@@ -13,16 +15,26 @@ struct command {
 	int fail_fd; /* owned: errno of a failed exec comes from here, nothing from a good one */
 	int pid_fd;  /* owned: readable when the command has ended */
 	bool failed; /* its end was told as an error already */
-	const char *name; /* borrowed: argv[0] */
+	struct deputy *deputy;	  /* borrowed: may end it where this process may not; NULL: none */
+	int term_task, kill_task; /* of the deputy */
+	const char *name;	  /* borrowed: argv[0] */
 };
 
 /*
  * Fork a child that will execute @argv once command_release says so; @to_stderr: its stdout becomes
- * its stderr. To be called while the process has one thread and its own resource limits. Errors:
- * -EAGAIN, -ENOMEM, -EMFILE.
+ * its stderr; @signals: the signals it has blocked. Nothing else of it differs from what it would
+ * have without us: to be called while the process has one thread, and its limits and rights as
+ * given. Errors: -EAGAIN, -ENOMEM, -EMFILE.
  */
-FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, struct command *ret,
-				 struct fpl_err *err);
+FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, const sigset_t *signals,
+				 struct command *ret, struct fpl_err *err);
+
+/*
+ * Have @deputy (must outlive the command) end it where this process will have lost the right to:
+ * the command may become another user's. Before the deputy starts. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int command_delegate(struct command *command, struct deputy *deputy,
+				    struct fpl_err *err);
 
 /* Let it run. Errors: -ENOENT it cannot be executed (the message says why). */
 FPL_MUST_CHECK int command_release(struct command *command, struct fpl_err *err);

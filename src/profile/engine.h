@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "profile/profile.h"
 
+struct deputy;
 struct symbolizer;
 
 enum engine_target {
@@ -57,6 +58,10 @@ struct engine_options {
 	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
 	uint32_t snapshot_bytes; /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
 
+	/* borrowed; started where the run gives up rights that its tasks may need; the run adds its
+	 * own. NULL: none */
+	struct deputy *deputy;
+
 	/* borrowed; every object is registered here as it is first seen; may be NULL */
 	struct symbolizer *symbolizer;
 
@@ -74,6 +79,9 @@ struct engine_options {
  * Run: load, attach, sample until the duration is over, SIGINT or SIGTERM arrives, every pid has
  * gone or the command has ended; then close the books. Signals and the end of the duration flush:
  * they are no errors. SIGINT, SIGTERM and SIGCHLD are blocked in the calling thread from here on.
+ *
+ * Once the perf events are open, the process keeps the capabilities of proc/rights.h alone, for
+ * good.
  *
  * A command is held until sampling is on. When the run ends before it does, it gets SIGTERM, and
  * SIGKILL after 5 s; its status is logged.

@@ -14,6 +14,7 @@
 #include "proc/pidfd.h"
 #include "profile/engine_state.h"
 #include "profile/features.h"
+#include "profile/run_rights.h"
 
 #define STACK_STORE_MIN (64ull << 20)
 
@@ -55,7 +56,7 @@ static int block_signals(struct engine *engine, struct fpl_err *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD); /* the command's end comes through its pidfd */
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, &engine->signals);
 	sigdelset(&set, SIGCHLD);
 	engine->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -271,6 +272,8 @@ static int open_kernel(struct engine *engine, struct fpl_err *err)
 			code = -EOPNOTSUPP;
 	}
 	if (!code)
+		code = run_rights_settle(engine->options, &engine->host, err);
+	if (!code)
 		code = open_parts(engine, err);
 	if (!code)
 		code = load_and_read(engine, err);
@@ -288,8 +291,10 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 		code = block_signals(engine, err);
 
 	if (!code && o->target == ENGINE_TARGET_COMMAND)
-		code = command_start(o->command, o->command_stdout_to_stderr, &engine->command,
-				     err);
+		code = command_start(o->command, o->command_stdout_to_stderr, &engine->signals,
+				     &engine->command, err);
+	if (!code && engine->command.pid && o->deputy)
+		code = command_delegate(&engine->command, o->deputy, err);
 	if (!code && o->target == ENGINE_TARGET_PIDS)
 		code = watch_pids(engine, err);
 	raise_limits();

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@ enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA };
 struct engine {
 	struct engine_options given;	      /* with the defaults filled in */
 	const struct engine_options *options; /* the same, for reading */
-	struct host host;
+	struct host host;		      /* before rights were given up */
+	sigset_t signals;		      /* blocked when the run began */
 	struct command command;
 	struct events events;
 	struct kernel_side kernel;

@@ -14,6 +14,25 @@
 #include "output/file.h"
 #include "tests/support/text_file.h"
 
+#ifdef TEST_FILE_NAMED
+/* As on a file system that has no files without a name: the linker puts this before open(2). */
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, mode_t mode);
+
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return __real_open(path, flags, mode);
+}
+
+static const bool named_only = true;
+#else
+static const bool named_only = false;
+#endif
+
 static char folder[] = "/tmp/fpless-test-XXXXXX";
 
 static int setup(void **state)
@@ -65,6 +84,85 @@ static void the_target_appears_on_commit_only(void **state)
 	assert_int_equal(output_file_commit(&file, NULL), 0);
 	assert_content("new.folded", "whole\n");
 	assert_int_equal(nr_files(), 1);
+}
+
+static void a_file_in_the_making_has_a_name_only_where_it_must(void **state)
+{
+	struct output_file file;
+
+	(void)state;
+	remove_all();
+	assert_int_equal(output_file_open("new.folded", &file, NULL), 0);
+	assert_int_equal(file.nameless, !named_only);
+	assert_int_equal(nr_files(), named_only);
+	output_file_abort(&file);
+	assert_int_equal(nr_files(), 0);
+}
+
+static void what_appeared_meanwhile_is_replaced(void **state)
+{
+	struct output_file file;
+
+	(void)state;
+	remove_all();
+	assert_int_equal(output_file_open("new.folded", &file, NULL), 0);
+	write_text("new.folded", "somebody else's\n");
+	fputs("ours\n", file.stream);
+	assert_int_equal(output_file_close(&file, NULL), 0);
+	assert_content("new.folded", "somebody else's\n");
+	assert_int_equal(output_file_commit(&file, NULL), 0);
+	assert_content("new.folded", "ours\n");
+	assert_int_equal(nr_files(), 1);
+}
+
+static void a_folder_that_is_gone_is_an_error_that_names_the_file(void **state)
+{
+	struct output_file file;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	remove_all();
+	assert_int_equal(mkdir("gone", 0700), 0);
+	assert_int_equal(output_file_open("gone/new.folded", &file, NULL), 0);
+	if (file.temporary)
+		assert_int_equal(unlink(file.temporary), 0);
+	assert_int_equal(rmdir("gone"), 0);
+	assert_int_equal(output_file_commit(&file, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "gone/new.folded: "));
+}
+
+static int keep_all(void)
+{
+	return 0;
+}
+
+static void a_deputy_puts_in_place_what_this_process_may_not(void **state)
+{
+	struct output_file files[3];
+	struct deputy deputy = DEPUTY_NONE;
+
+	(void)state;
+	if (geteuid())
+		skip(); /* needs another user */
+	remove_all();
+	write_text("old.txt", "old\n");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		assert_int_equal(output_file_open(i == 1 ? "old.txt" : "new.txt", &files[i], NULL),
+				 0);
+		assert_int_equal(output_file_delegate(&files[i], &deputy, NULL), 0);
+	}
+	assert_int_equal(deputy_start(&deputy, keep_all, NULL), 0);
+	assert_int_equal(seteuid(65534), 0);
+	for (size_t i = 0; i < 2; i++) {
+		fputs("whole\n", files[i].stream);
+		assert_int_equal(output_file_commit(&files[i], NULL), 0);
+	}
+	output_file_abort(&files[2]);
+	assert_int_equal(seteuid(0), 0);
+	deputy_fini(&deputy);
+	assert_content("new.txt", "whole\n");
+	assert_content("old.txt", "whole\n");
+	assert_int_equal(nr_files(), 2);
 }
 
 static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
@@ -161,6 +259,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_target_appears_on_commit_only),
+		cmocka_unit_test(a_file_in_the_making_has_a_name_only_where_it_must),
+		cmocka_unit_test(what_appeared_meanwhile_is_replaced),
+		cmocka_unit_test(a_folder_that_is_gone_is_an_error_that_names_the_file),
+		cmocka_unit_test(a_deputy_puts_in_place_what_this_process_may_not),
 		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
 		cmocka_unit_test(a_replaced_file_keeps_its_mode_and_its_link),
 		cmocka_unit_test(a_full_device_is_an_error_that_names_it),

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The capabilities a run needs: what each of them costs where it is missing, and giving up all
+ * others once the perf events are open.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "proc/host.h"
+
+struct right {
+	int cap;	  /* CAP_* */
+	int also;	  /* a capability that includes it; -1: none */
+	const char *name; /* "CAP_..." */
+	const char *also_name;
+	const char *cost; /* what a run without it is like */
+};
+
+/* The six, in the order of their weight. */
+#define NR_RIGHTS 6u
+extern const struct right rights[NR_RIGHTS];
+
+/* The one of @cap, which is among them. */
+const struct right *right_of(int cap);
+
+/* Is it held, by itself or as a part of another? */
+bool right_is_held(const struct host *host, const struct right *right);
+
+/*
+ * Say what each missing capability that the run can do without will cost, a line each.
+ * @reads_others: it reads processes of other users.
+ */
+void rights_tell(const struct host *host, bool reads_others);
+
+/*
+ * Are there rights to give up that a deputy (base/deputy.h) would need: to write into folders of
+ * other users, and to end their processes?
+ */
+bool rights_need_deputy(void);
+
+/*
+ * For good, and before any other thread is made: keep the six of those permitted (with
+ * CAP_SYS_ADMIN or CAP_DAC_OVERRIDE where only those were given), and never gain any by executing a
+ * program (no_new_privs, and as root securebits and an empty bounding set). What is open stays
+ * open. Errors: those of capset(2).
+ */
+FPL_MUST_CHECK int rights_drop(struct fpl_err *err);
+
+/* The same for a deputy: keep only what it takes to write into any folder and to end any process.
+ */
+FPL_MUST_CHECK int rights_drop_to_deputy(void);
