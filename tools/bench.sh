@@ -24,5 +24,6 @@ run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/own_cost/run.py build/release/fpless
 run python3 tests/bench/compare/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
+run python3 tests/bench/machine/run.py build/release/fpless
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 cat /proc/loadavg
