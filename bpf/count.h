@@ -74,6 +74,11 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 	hash_word(hash, sample->start_ns);
 	hash_word(hash, comm[0]);
 	hash_word(hash, comm[1]);
+	if (config.flags & (FPL_CONFIG_BY_TID | FPL_CONFIG_BY_CPU))
+		hash_word(hash, (__u64)(config.flags & FPL_CONFIG_BY_TID ? sample->tid : 0) << 32 |
+					(config.flags & FPL_CONFIG_BY_CPU ? sample->cpu : 0));
+	if (config.flags & FPL_CONFIG_BY_CGROUP)
+		hash_word(hash, sample->cgroup);
 	if (sample->flags & FPL_SAMPLE_RAW) {
 		hash_word(hash, sample->gen);
 		hash_word(hash, sample->version);

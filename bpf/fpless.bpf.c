@@ -16,6 +16,7 @@
 #include "bpf/maps.h"
 #include "bpf/process.h"
 #include "bpf/snapshot.h"
+#include "bpf/target.h"
 #include "bpf/user_stack.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -68,6 +69,8 @@ static __always_inline void sample_begin(struct fpl_scratch *s, struct task_stru
 	sample->flags = 0;
 	sample->nr_fp = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+	if (config.flags & FPL_CONFIG_BY_CGROUP)
+		sample->cgroup = bpf_get_current_cgroup_id();
 }
 
 /* Is it time to have a walk judged? */
@@ -117,7 +120,7 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	}
 
 	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32);
-	if (!recent && !is_active(task, pid_tgid >> 32)) {
+	if ((!recent && !is_active(task, pid_tgid >> 32)) || !is_wanted(task, (__u32)pid_tgid)) {
 		count->filtered++;
 		return 0;
 	}

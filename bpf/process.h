@@ -12,6 +12,7 @@
 
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/target.h"
 
 __u64 last_gen;
 
@@ -139,6 +140,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct fpl_proc *proc;
 	__u64 gen = 0;
 
+	thread_exit(task);
 	if (task->signal->live.counter > 0 || !is_watched(tgid, start_ns))
 		return 0;
 	proc = bpf_map_lookup_elem(&procs, &tgid);
@@ -157,6 +159,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 {
 	__u32 tgid = (__u32)task->tgid;
 
+	thread_free(task);
 	if (task->pid == task->tgid && target_of(tgid, task->start_boottime))
 		bpf_map_delete_elem(&targets, &tgid);
 	return 0;

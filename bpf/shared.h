@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 2u
+#define FPL_SHARED_VERSION 3u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
@@ -318,6 +318,7 @@ struct fpl_sample {
 	__u64 gen; /* of the process's image; 0: unknown */
 	__u64 start_ns;
 	__u64 weight_ns; /* of one sample */
+	__u64 cgroup;	 /* id in the v2 hierarchy; 0 without FPL_CONFIG_BY_CGROUP */
 	__u32 id;	 /* stack id, unique in the run */
 	__u32 count;	 /* 1: shown by this record alone; 0: counted in `stacks` under id */
 	__u32 tgid;
@@ -333,7 +334,7 @@ struct fpl_sample {
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
 	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
 };
-_Static_assert(sizeof(struct fpl_sample) == 88, "fpl_sample is ring ABI");
+_Static_assert(sizeof(struct fpl_sample) == 96, "fpl_sample is ring ABI");
 
 /*
  * Registers, by DWARF number, and the copy of the stack that follows them: of the leaf, or of the
@@ -367,6 +368,15 @@ struct fpl_life {
 #define FPL_CONFIG_USER	   4u  /* user stacks */
 #define FPL_CONFIG_KERNEL  8u  /* kernel stacks */
 #define FPL_CONFIG_COMPARE 16u /* each user stack a second time, by the kernel's bpf_get_stack */
+/* Only these, of the processes above: */
+#define FPL_CONFIG_THREADS 32u	/* threads in `threads` */
+#define FPL_CONFIG_UID	   64u	/* tasks whose effective user is config.uid */
+#define FPL_CONFIG_CGROUP  128u /* tasks in the cgroup in `cgroups`, or below it */
+#define FPL_CONFIG_COMM	   256u /* tasks whose name is not refused by `comms` */
+/* What separates stacks besides process and comm: */
+#define FPL_CONFIG_BY_TID    512u
+#define FPL_CONFIG_BY_CPU    1024u
+#define FPL_CONFIG_BY_CGROUP 2048u
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
@@ -388,20 +398,31 @@ struct fpl_config {
 	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
 	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
 			 */
+	__u32 uid;	/* of FPL_CONFIG_UID, as the first user namespace has it */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 
-/* Value of the hash map `targets`, by tgid. */
+/* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
 #define FPL_TARGET_INHERIT 2u /* a child is a target with the same flags */
 #define FPL_TARGET_ON_EXEC 4u /* becomes active when it executes a program */
+#define FPL_TARGET_GONE	   8u /* of a thread: it has begun to exit */
 
 struct fpl_target {
-	__u64 start_ns; /* start_boottime of the leader; 0: whoever has this tgid */
+	__u64 start_ns; /* start_boottime of the leader, or thread; 0: whoever has this number */
 	__u32 flags;	/* FPL_TARGET_* */
 	__u32 _pad;
 };
 _Static_assert(sizeof(struct fpl_target) == 16, "fpl_target is map ABI");
+
+/* Key of the hash map `comms`, and its value: does the name match? */
+struct fpl_comm {
+	char name[FPL_COMM_SIZE]; /* zeros behind it */
+};
+
+#define FPL_COMM_WANTED	  1u
+#define FPL_COMM_UNWANTED 2u
 
 /* Value of the per-CPU array `counters`. */
 struct fpl_counters {

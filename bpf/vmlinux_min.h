@@ -19,12 +19,21 @@ struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 } KERNEL_TYPE;
 
+typedef struct {
+	unsigned int val;
+} KERNEL_TYPE kuid_t;
+
+struct cred {
+	kuid_t euid;
+} KERNEL_TYPE;
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	const struct cred *cred;
 	struct task_struct *group_leader;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	__u64 self_exec_id;   /* counts the programs the process has executed */

@@ -29,8 +29,6 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
-	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
-	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
 	{ "event", 'e', "EVENT", 0,
 	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
@@ -98,7 +96,7 @@ static const struct {
 /* While parsing: what only makes sense when everything is known. */
 struct parsing {
 	struct sampling_options *options;
-	bool all, user, kernel, have_format;
+	bool user, kernel, have_format;
 	enum sampling_format format;
 };
 
@@ -236,8 +234,6 @@ static bool parse_flag(int key, struct parsing *parsing)
 	struct sampling_options *options = parsing->options;
 
 	switch (key) {
-	case 'a':
-		return parsing->all = true;
 	case 'U':
 		return parsing->user = true;
 	case 'K':
@@ -309,13 +305,9 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	const char *own = options->own_stdout;
 	unsigned on_stdout = options->folded_stdout;
 
-	if (parsing->all + (options->nr_pids > 0) + (options->command != NULL) > 1)
-		refuse(state, "-a, -p and -- COMMAND exclude each other");
+	target_options_check(&options->target, options->command, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
-	options->target = options->command   ? ENGINE_TARGET_COMMAND
-			  : options->nr_pids ? ENGINE_TARGET_PIDS
-					     : ENGINE_TARGET_ALL;
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
 
@@ -339,12 +331,6 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 	struct sampling_options *options = parsing->options;
 
 	switch (key) {
-	case 'p':
-		if (options->pids)
-			refuse(state, "-p: given twice: separate the pids by commas");
-		if (!parse_pids(arg, &options->pids, &options->nr_pids))
-			refuse(state, "-p %s: process ids separated by commas", arg);
-		return true;
 	case 'e':
 		parse_event(arg, options, state);
 		return true;
@@ -378,6 +364,7 @@ static error_t start_parsing(struct argp_state *state)
 	if (!parsing)
 		return ENOMEM;
 	parsing->options = state->input;
+	state->child_inputs[0] = &parsing->options->target;
 	state->hook = parsing;
 	return 0;
 }
@@ -410,7 +397,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp sampling_argp = { .options = options_list, .parser = parse_option };
+static const struct argp_child children[] = { { .argp = &target_argp }, { 0 } };
+
+const struct argp sampling_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+};
 
 void sampling_options_init(struct sampling_options *options)
 {
@@ -425,7 +418,7 @@ void sampling_options_init(struct sampling_options *options)
 
 void sampling_options_fini(struct sampling_options *options)
 {
-	free(options->pids);
+	target_options_fini(&options->target);
 	free(options->outputs);
 }
 
@@ -455,9 +448,6 @@ static bool uses_stdout(const struct sampling_options *options)
 void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret)
 {
 	*ret = (struct engine_options){
-		.target = options->target,
-		.pids = options->pids,
-		.nr_pids = options->nr_pids,
 		.command = options->command,
 		.command_stdout_to_stderr = uses_stdout(options),
 		.event = options->event,
@@ -476,4 +466,5 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.record_every = options->record_every,
 		.compare = options->compare,
 	};
+	target_options_to_engine(&options->target, options->command, ret);
 }

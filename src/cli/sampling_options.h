@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/target_options.h"
 #include "profile/engine.h"
 
 /* X(name, --format NAME, extension) */
@@ -27,9 +28,7 @@ struct sampling_output {
 
 struct sampling_options {
 	/* what to sample */
-	enum engine_target target;
-	pid_t *pids; /* owned [nr_pids] */
-	size_t nr_pids;
+	struct target_options target;
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
 	enum engine_event event;

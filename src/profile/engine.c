@@ -43,14 +43,14 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 		return fpl_fail(err, -EINVAL,
 				"--unwind fp: compare walks by frame pointers anyway,"
 				" wanted auto or cfi");
-	if (o->target == ENGINE_TARGET_PIDS && !o->nr_pids)
+	if (o->target == ENGINE_TARGET_PIDS && !o->nr_pids && !o->nr_tids)
 		return fpl_fail(err, -EINVAL, "-p: no pid");
 	if (o->target == ENGINE_TARGET_COMMAND && (!o->command || !o->command[0]))
 		return fpl_fail(err, -EINVAL, "--: no command");
 	return 0;
 }
 
-/* Now and then: own memory, and whether the kernel side lost life records. */
+/* Now and then: own memory, whether the kernel side lost life records, and threads. */
 static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
@@ -63,6 +63,8 @@ static void check(struct engine *engine, uint64_t now)
 		engine->tracker.nr_lives_lost = counters.life_lost;
 		engine->tracker.rescan_all = true;
 	}
+	if (targets_threads_gone(&engine->target, &engine->kernel))
+		engine->stop = true;
 	engine->next_check_ns = now + CHECK_PERIOD_NS;
 }
 
@@ -128,7 +130,7 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 		break;
 	case WATCH_PID:
 		epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-		if (--engine->nr_pids_alive == 0)
+		if (targets_process_ended(&engine->target))
 			engine->stop = true;
 		break;
 	case WATCH_DATA:

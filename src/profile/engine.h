@@ -11,14 +11,15 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "proc/cpu_list.h"
 #include "profile/profile.h"
 
 struct deputy;
 struct symbolizer;
 
 enum engine_target {
-	ENGINE_TARGET_ALL,     /* every process */
-	ENGINE_TARGET_PIDS,    /* all threads of the processes in pids, not their children */
+	ENGINE_TARGET_ALL,  /* every process */
+	ENGINE_TARGET_PIDS, /* the processes in pids, not their children, or the threads in tids */
 	ENGINE_TARGET_COMMAND, /* command and all its descendants */
 };
 
@@ -38,7 +39,13 @@ struct engine_options {
 	enum engine_target target;
 	const pid_t *pids; /* borrowed [nr_pids], process (not thread) ids */
 	size_t nr_pids;
-	char **command; /* borrowed, NULL-terminated argv; searched in PATH */
+	const pid_t *tids; /* borrowed [nr_tids]: with ENGINE_TARGET_PIDS, of these only (or of all)
+			      processes these threads only; 0: all threads */
+	size_t nr_tids;
+	struct cpu_list cpus; /* borrowed: sample these only; nr 0: all */
+	bool has_uid;	      /* only tasks whose effective user is uid, */
+	uid_t uid;	      /* as the first user namespace has it */
+	char **command;	      /* borrowed, NULL-terminated argv; searched in PATH */
 	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
 	bool command_stdout_to_stderr;
 
@@ -76,9 +83,10 @@ struct engine_options {
 };
 
 /*
- * Run: load, attach, sample until the duration is over, SIGINT or SIGTERM arrives, every pid has
- * gone or the command has ended; then close the books. Signals and the end of the duration flush:
- * they are no errors. SIGINT, SIGTERM and SIGCHLD are blocked in the calling thread from here on.
+ * Run: load, attach, sample until the duration is over, SIGINT or SIGTERM arrives, every pid (or
+ * tid) has gone or the command has ended; then close the books. Signals and the end of the duration
+ * flush: they are no errors. SIGINT, SIGTERM and SIGCHLD are blocked in the calling thread from
+ * here on.
  *
  * Once the perf events are open, the process keeps the capabilities of proc/rights.h alone, for
  * good.
@@ -90,7 +98,7 @@ struct engine_options {
  * is a success with nr_stacks 0.
  *
  * Errors, each with one line of what and what to do in @err:
- *   -ESRCH      none of the pids exists                                       (exit code 3)
+ *   -ESRCH      none of the pids or tids exists, a CPU is not online          (exit code 3)
  *   -ENOENT     the command could not be executed                             (exit code 3)
  *   -EINVAL     an option out of its range                                    (exit code 1)
  *   -EIO        the walk recording could not be written                       (exit code 6)

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "proc/advice.h"
-#include "proc/pidfd.h"
 #include "profile/engine_state.h"
 #include "profile/features.h"
 #include "profile/run_rights.h"
@@ -65,34 +64,15 @@ static int block_signals(struct engine *engine, struct fpl_err *err)
 	return watch(engine, engine->signal_fd, WATCH_SIGNAL, err);
 }
 
-/* A pidfd per target, so that the run ends when the last of them has gone. */
-static int watch_pids(struct engine *engine, struct fpl_err *err)
+/* So that the run ends when the last target has gone. */
+static int watch_targets(struct engine *engine, struct fpl_err *err)
 {
-	const struct engine_options *o = engine->options;
+	const struct targets *targets = &engine->target;
+	int code = 0;
 
-	engine->pid_fds = malloc(o->nr_pids * sizeof(int));
-	if (!engine->pid_fds)
-		return fpl_fail(err, -ENOMEM, "-p: out of memory");
-	for (size_t i = 0; i < o->nr_pids; i++) {
-		engine->pid_fds[i] = -1;
-		/* said when it is clear that it is not the only one */
-		if (pidfd_of(o->pids[i], &engine->pid_fds[i], err))
-			continue;
-
-		int code = watch(engine, engine->pid_fds[i], WATCH_PID, err);
-
-		if (code)
-			return code;
-		engine->nr_pids_alive++;
-	}
-	if (!engine->nr_pids_alive)
-		return o->nr_pids == 1
-			       ? -ESRCH
-			       : fpl_fail_in(err, -ESRCH, "-p: none of %zu processes", o->nr_pids);
-	if (engine->nr_pids_alive < o->nr_pids && err)
-		fpl_log(FPL_LOG_WARN, "%s: the run goes on without %s", err->msg,
-			o->nr_pids - engine->nr_pids_alive == 1 ? "it" : "it and others");
-	return 0;
+	for (size_t i = 0; !code && i < targets->nr_processes; i++)
+		code = watch(engine, targets->processes[i].fd, WATCH_PID, err);
+	return code;
 }
 
 static int watch_data(struct engine *engine, struct fpl_err *err)
@@ -101,7 +81,7 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 
 	if (!code)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
-	for (size_t i = 0; !code && i < engine->events.nr; i++)
+	for (size_t i = 0; !code && i < engine->events.cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
 	if (!code && engine->command.pid)
 		code = watch(engine, engine->command.pid_fd, WATCH_COMMAND, err);
@@ -182,34 +162,18 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 
 static int set_targets(struct engine *engine, struct fpl_err *err)
 {
-	const struct engine_options *o = engine->options;
-	int code = 0;
-
-	if (o->target == ENGINE_TARGET_COMMAND)
+	if (engine->options->target == ENGINE_TARGET_COMMAND)
 		return kernel_side_target(&engine->kernel, (uint32_t)engine->command.pid,
 					  FPL_TARGET_INHERIT | FPL_TARGET_ON_EXEC, err);
-	for (size_t i = 0; !code && o->target == ENGINE_TARGET_PIDS && i < o->nr_pids; i++) {
-		if (engine->pid_fds[i] < 0)
-			continue;
-		code = kernel_side_target(&engine->kernel, (uint32_t)o->pids[i], FPL_TARGET_ACTIVE,
-					  err);
-	}
-	return code;
+	return targets_publish(&engine->target, &engine->kernel, err);
 }
 
 /* Who runs already, and with what. The side-band is open: what changes from here on is seen. */
 static void read_processes(struct engine *engine)
 {
-	const struct engine_options *o = engine->options;
-
-	if (o->target == ENGINE_TARGET_ALL)
+	if (engine->options->target == ENGINE_TARGET_ALL)
 		tracker_adopt_all(&engine->tracker);
-	for (size_t i = 0; o->target == ENGINE_TARGET_PIDS && i < o->nr_pids; i++) {
-		if (engine->pid_fds[i] >= 0 &&
-		    tracker_adopt(&engine->tracker, (uint32_t)o->pids[i], true, NULL))
-			fpl_log(FPL_LOG_DEBUG, "pid %d: its mappings cannot be read yet",
-				(int)o->pids[i]);
-	}
+	targets_adopt(&engine->target, &engine->tracker);
 }
 
 struct loading {
@@ -266,8 +230,8 @@ static int open_kernel(struct engine *engine, struct fpl_err *err)
 	int code = events_open(engine->options, &engine->events, err);
 
 	if (!code) {
-		code = sideband_open(engine->events.cpus, engine->events.nr, &engine->sideband,
-				     err);
+		code = sideband_open(engine->events.cpus.cpus, engine->events.cpus.nr,
+				     &engine->sideband, err);
 		if (code == -EINVAL) /* a field of the attributes that is not known yet */
 			code = -EOPNOTSUPP;
 	}
@@ -295,9 +259,11 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 				     &engine->command, err);
 	if (!code && engine->command.pid && o->deputy)
 		code = command_delegate(&engine->command, o->deputy, err);
-	if (!code && o->target == ENGINE_TARGET_PIDS)
-		code = watch_pids(engine, err);
 	raise_limits();
+	if (!code && o->target == ENGINE_TARGET_PIDS)
+		code = targets_open(o, &engine->target, err);
+	if (!code)
+		code = watch_targets(engine, err);
 	raise_priority();
 	if (!code && o->record_path)
 		code = walk_file_create(o->record_path, &engine->walk_file, err);
@@ -330,9 +296,7 @@ void engine_close(struct engine *engine)
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);
 	walk_file_close(engine->walk_file, NULL);
-	for (size_t i = 0; engine->pid_fds && i < engine->options->nr_pids; i++)
-		cleanup_fd(&engine->pid_fds[i]);
-	free(engine->pid_fds);
+	targets_close(&engine->target);
 	cleanup_fd(&engine->signal_fd);
 	cleanup_fd(&engine->epoll_fd);
 }

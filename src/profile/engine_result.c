@@ -60,7 +60,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		profile->startup_ms =
 			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
 	}
-	profile->nr_cpus = (uint32_t)engine->events.nr;
+	profile->nr_cpus = (uint32_t)engine->events.nr_sampled;
 	if (uname(&uts) == 0)
 		memcpy(profile->kernel_release, uts.release, sizeof(profile->kernel_release));
 

@@ -20,6 +20,7 @@
 #include "profile/publisher.h"
 #include "profile/replayer.h"
 #include "profile/tables.h"
+#include "profile/targets.h"
 #include "profile/tracker.h"
 
 #define NS_PER_MS 1000000ull
@@ -47,8 +48,7 @@ struct engine {
 	bool has_tables, has_publisher, has_tracker;
 
 	int epoll_fd, signal_fd;
-	int *pid_fds; /* owned [nr_pids] */
-	size_t nr_pids_alive;
+	struct targets target;
 	bool stop;
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;

@@ -11,53 +11,7 @@
 
 #include "base/cleanup.h"
 #include "proc/advice.h"
-
-#define CPUS_MAX 8192
-
-/* The numbers in a list such as "0-3,8", as sysfs writes it. Errors: -EINVAL, -ENOMEM. */
-static int parse_cpus(const char *text, int **ret, size_t *ret_nr)
-{
-	AUTO_FREE int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
-	size_t nr = 0;
-
-	if (!cpus)
-		return -ENOMEM;
-	for (const char *p = text; *p && *p != '\n';) {
-		int first, last, used = 0;
-
-		if (sscanf(p, "%d-%d%n", &first, &last, &used) < 2 || !used) {
-			if (sscanf(p, "%d%n", &first, &used) < 1)
-				return -EINVAL;
-			last = first;
-		}
-		if (first < 0 || last < first || last >= CPUS_MAX)
-			return -EINVAL;
-		for (int cpu = first; cpu <= last && nr < CPUS_MAX; cpu++)
-			cpus[nr++] = cpu;
-		p += used;
-		if (*p == ',')
-			p++;
-	}
-	*ret = TAKE_PTR(cpus);
-	*ret_nr = nr;
-	return nr ? 0 : -EINVAL;
-}
-
-static int online_cpus(int **ret, size_t *ret_nr)
-{
-	char text[4096];
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-
-	if (file && fgets(text, sizeof(text), file)) {
-		fclose(file);
-		return parse_cpus(text, ret, ret_nr);
-	}
-	if (file)
-		fclose(file);
-	/* no sysfs: they are numbered without gaps on all but odd machines */
-	snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	return parse_cpus(text, ret, ret_nr);
-}
+#include "proc/cpu_list.h"
 
 static int open_event(bool clock, const struct engine_options *options, int cpu)
 {
@@ -134,8 +88,13 @@ static int open_all(struct events *events, bool clock, const struct engine_optio
 {
 	size_t nr_open = 0;
 
-	for (size_t i = 0; i < events->nr; i++) {
-		int fd = open_event(clock, options, events->cpus[i]);
+	for (size_t i = 0; i < events->cpus.nr; i++) {
+		int cpu = events->cpus.cpus[i];
+
+		if (options->cpus.nr && !cpu_list_has(&options->cpus, cpu))
+			continue;
+
+		int fd = open_event(clock, options, cpu);
 
 		if (fd == -ENODEV) /* went offline */
 			continue;
@@ -143,12 +102,23 @@ static int open_all(struct events *events, bool clock, const struct engine_optio
 			return advice_fail_events(err, -EACCES, "perf_event_open");
 		if (fd < 0)
 			return fpl_fail(err, means_no_event(fd) ? -EOPNOTSUPP : fd,
-					"%s on CPU %d: perf_event_open: %s", events->name,
-					events->cpus[i], strerror(-fd));
+					"%s on CPU %d: perf_event_open: %s", events->name, cpu,
+					strerror(-fd));
 		events->fds[i] = fd;
 		nr_open++;
 	}
+	events->nr_sampled = nr_open;
 	return nr_open ? 0 : fpl_fail(err, -EOPNOTSUPP, "%s: no CPU has it", events->name);
+}
+
+/* Are the CPUs that are to be sampled online? */
+static int check_cpus(const struct events *events, const struct cpu_list *wanted,
+		      struct fpl_err *err)
+{
+	for (size_t i = 0; i < wanted->nr; i++)
+		if (!cpu_list_has(&events->cpus, wanted->cpus[i]))
+			return fpl_fail(err, -ESRCH, "-C: CPU %d is not online", wanted->cpus[i]);
+	return 0;
 }
 
 int events_open(const struct engine_options *options, struct events *ret, struct fpl_err *err)
@@ -159,18 +129,22 @@ int events_open(const struct engine_options *options, struct events *ret, struct
 
 	if (code)
 		return code;
-	code = online_cpus(&events.cpus, &events.nr);
+	code = cpu_list_online(&events.cpus);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
 				"/sys/devices/system/cpu/online: %s", strerror(-code));
-	events.fds = malloc(events.nr * sizeof(int));
-	events.links = malloc(events.nr * sizeof(int));
-	for (size_t i = 0; events.fds && events.links && i < events.nr; i++)
+	events.fds = malloc(events.cpus.nr * sizeof(int));
+	events.links = malloc(events.cpus.nr * sizeof(int));
+	for (size_t i = 0; events.fds && events.links && i < events.cpus.nr; i++)
 		events.fds[i] = events.links[i] = -1;
 	if (!events.fds || !events.links)
 		code = fpl_fail(err, -ENOMEM, "perf events: out of memory");
 	if (!code)
-		code = choose(options, events.cpus[0], &clock, err);
+		code = check_cpus(&events, &options->cpus, err);
+	if (!code)
+		code = choose(options,
+			      options->cpus.nr ? options->cpus.cpus[0] : events.cpus.cpus[0],
+			      &clock, err);
 	if (!code) {
 		events.is_second_best = clock && options->event != ENGINE_EVENT_CPU_CLOCK;
 		events.name = clock ? "cpu-clock" : "cpu-cycles";
@@ -187,15 +161,15 @@ int events_open(const struct engine_options *options, struct events *ret, struct
 int events_try(enum engine_event event)
 {
 	const struct engine_options options = { .hz = 99 };
-	AUTO_FREE int *cpus = NULL;
-	size_t nr;
-	int code = online_cpus(&cpus, &nr);
+	struct cpu_list cpus;
+	int code = cpu_list_online(&cpus);
 
 	if (code)
 		return code;
 
-	int fd = open_event(event == ENGINE_EVENT_CPU_CLOCK, &options, cpus[0]);
+	int fd = open_event(event == ENGINE_EVENT_CPU_CLOCK, &options, cpus.cpus[0]);
 
+	cpu_list_fini(&cpus);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -204,13 +178,13 @@ int events_try(enum engine_event event)
 
 void events_close(struct events *events)
 {
-	for (size_t i = 0; events->fds && events->links && i < events->nr; i++) {
+	for (size_t i = 0; events->fds && events->links && i < events->cpus.nr; i++) {
 		if (events->links[i] >= 0)
 			close(events->links[i]);
 		if (events->fds[i] >= 0)
 			close(events->fds[i]);
 	}
-	free(events->cpus);
+	cpu_list_fini(&events->cpus);
 	free(events->fds);
 	free(events->links);
 	*events = (struct events){ 0 };
@@ -218,31 +192,31 @@ void events_close(struct events *events)
 
 int events_attach(struct events *events, int prog_fd, struct fpl_err *err)
 {
-	for (size_t i = 0; i < events->nr; i++) {
+	for (size_t i = 0; i < events->cpus.nr; i++) {
 		if (events->fds[i] < 0)
 			continue;
 		/* not through libbpf's attach, which enables the event at once */
 		events->links[i] = bpf_link_create(prog_fd, events->fds[i], BPF_PERF_EVENT, NULL);
 		if (events->links[i] < 0)
 			return fpl_fail(err, -EOPNOTSUPP, "%s on CPU %d: attach: %s", events->name,
-					events->cpus[i], strerror(errno));
+					events->cpus.cpus[i], strerror(errno));
 	}
 	return 0;
 }
 
 int events_enable(struct events *events, struct fpl_err *err)
 {
-	for (size_t i = 0; i < events->nr; i++) {
+	for (size_t i = 0; i < events->cpus.nr; i++) {
 		if (events->fds[i] >= 0 && ioctl(events->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return fpl_fail(err, -EOPNOTSUPP, "%s on CPU %d: enable: %s", events->name,
-					events->cpus[i], strerror(errno));
+					events->cpus.cpus[i], strerror(errno));
 	}
 	return 0;
 }
 
 void events_disable(struct events *events)
 {
-	for (size_t i = 0; i < events->nr; i++) {
+	for (size_t i = 0; i < events->cpus.nr; i++) {
 		if (events->fds[i] >= 0)
 			ioctl(events->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	}
@@ -252,7 +226,7 @@ uint64_t events_expected(const struct events *events)
 {
 	uint64_t enabled_ns = 0;
 
-	for (size_t i = 0; i < events->nr; i++) {
+	for (size_t i = 0; i < events->cpus.nr; i++) {
 		uint64_t values[2]; /* count, time enabled */
 
 		if (events->fds[i] >= 0 &&

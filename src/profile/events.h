@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf events whose overflow runs the sampler: one per online CPU. */
+/* The perf events whose overflow runs the sampler: one per CPU that is sampled. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,21 +7,23 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "proc/cpu_list.h"
 #include "profile/engine.h"
 
 struct events {
-	int *cpus;  /* owned [nr]: the online CPUs */
-	int *fds;   /* owned [nr]; -1: the CPU went offline */
-	int *links; /* owned [nr]: BPF links, -1: none */
-	size_t nr;
-	const char *name;    /* "cpu-clock" or "cpu-cycles" */
-	bool is_second_best; /* cycles were wanted, but this machine has no counter for them */
-	uint64_t period_ns;  /* wanted time between two samples of a busy CPU */
+	struct cpu_list cpus; /* owned: the online CPUs */
+	int *fds;	      /* owned [cpus.nr]; -1: not to be sampled, or it went offline */
+	int *links;	      /* owned [cpus.nr]: BPF links, -1: none */
+	size_t nr_sampled;    /* CPUs with an event */
+	const char *name;     /* "cpu-clock" or "cpu-cycles" */
+	bool is_second_best;  /* cycles were wanted, but this machine has no counter for them */
+	uint64_t period_ns;   /* wanted time between two samples of a busy CPU */
 };
 
 /*
  * Open the events, disabled, of the kind options->event asks for. Errors: -EOPNOTSUPP no such
- * event; -EACCES no right to; -ERANGE hz is above kernel.perf_event_max_sample_rate; -ENOMEM.
+ * event; -ESRCH a CPU of options->cpus is not online; -EACCES no right to; -ERANGE hz is above
+ * kernel.perf_event_max_sample_rate; -ENOMEM.
  */
 FPL_MUST_CHECK int events_open(const struct engine_options *options, struct events *ret,
 			       struct fpl_err *err);
@@ -39,5 +41,5 @@ FPL_MUST_CHECK int events_attach(struct events *events, int prog_fd, struct fpl_
 FPL_MUST_CHECK int events_enable(struct events *events, struct fpl_err *err);
 void events_disable(struct events *events);
 
-/* Samples that should have fired: time enabled over all CPUs / period. */
+/* Samples that should have fired: time enabled over all CPUs with an event / period. */
 uint64_t events_expected(const struct events *events);

@@ -158,7 +158,7 @@ int features_explain(struct fpl_err *err, int code)
 	struct features found;
 	struct host host;
 
-	if (!code || advice_is_refusal(code) || code == -ENOMEM)
+	if (!code || advice_is_refusal(code) || code == -ENOMEM || code == -ESRCH)
 		return code;
 	host_read("", &host);
 	if (host.btf.error || !host.btf.plausible)

@@ -87,7 +87,26 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_KERNEL;
 	if (options->compare)
 		config.flags |= FPL_CONFIG_COMPARE;
+	if (options->nr_tids)
+		config.flags |= FPL_CONFIG_THREADS;
+	if (options->has_uid)
+		config.flags |= FPL_CONFIG_UID;
+	config.uid = options->uid;
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
+}
+
+/* What the filters need; the maps of those that were not asked for are not made. */
+static int size_filters(struct fpless_bpf *skel, const struct engine_options *options)
+{
+	uint32_t nr_threads = options->nr_tids ? (uint32_t)options->nr_tids : 1;
+	uint32_t nr_targets = bpf_map__max_entries(skel->maps.targets) + (uint32_t)options->nr_pids;
+	int code = bpf_map__set_max_entries(skel->maps.targets, nr_targets);
+
+	code |= bpf_map__set_max_entries(skel->maps.threads, nr_threads);
+	code |= bpf_map__set_autocreate(skel->maps.threads, options->nr_tids > 0);
+	code |= bpf_map__set_autocreate(skel->maps.cgroups, false);
+	code |= bpf_map__set_autocreate(skel->maps.comms, false);
+	return code;
 }
 
 static int size_maps(struct fpless_bpf *skel, const struct engine_options *options,
@@ -103,6 +122,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
 					 (uint32_t)libbpf_num_possible_cpus());
 	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
+	code |= size_filters(skel, options);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = NR_MAPPINGS;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);
@@ -262,6 +282,24 @@ int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 		return fpl_fail(err, cannot_run(-errno), "pid %u: BPF map targets: %s", pid,
 				strerror(errno));
 	return 0;
+}
+
+int kernel_side_thread(struct kernel_side *kernel, uint32_t tid, struct fpl_err *err)
+{
+	struct fpl_target thread = { 0 };
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.threads), &tid, &thread, BPF_ANY))
+		return fpl_fail(err, cannot_run(-errno), "thread %u: BPF map threads: %s", tid,
+				strerror(errno));
+	return 0;
+}
+
+bool kernel_side_thread_lives(const struct kernel_side *kernel, uint32_t tid)
+{
+	struct fpl_target thread;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.threads), &tid, &thread) &&
+	       !(thread.flags & FPL_TARGET_GONE);
 }
 
 int kernel_side_ring_fd(const struct kernel_side *kernel)

@@ -70,6 +70,14 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel);
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 				      struct fpl_err *err);
 
+/* Of the targets' threads only those given are sampled: let @tid be one. Only with threads in the
+ * options. */
+FPL_MUST_CHECK int kernel_side_thread(struct kernel_side *kernel, uint32_t tid,
+				      struct fpl_err *err);
+
+/* Has the thread, given before, not begun to exit? */
+bool kernel_side_thread_lives(const struct kernel_side *kernel, uint32_t tid);
+
 /* Is @pid a target? For collect.is_followed. */
 bool kernel_side_is_target(void *kernel, uint32_t pid);
 

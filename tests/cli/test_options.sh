@@ -20,7 +20,7 @@ refused 'no verb .\\x1b' "$(printf '\033[31m')"
 expect 0 '' profile --version
 says '^fpless '
 expect 0 '' profile --help
-for option in -a -p -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
+for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
 	--max-depth --table-memory --stack-memory --snapshot --strict --stats -q -v --call-graph -g \
 	--version --help; do
 	says "(^|[ ,])$option([ =,[]|\$)"
@@ -39,6 +39,20 @@ refused '-p 0: process ids' profile -p 0
 refused '-p 1,,2: process ids' profile -p 1,,2
 refused '-p self: process ids' profile -p self
 refused '-p: given twice' profile -p 1 -p 2
+refused '-t 0: thread ids' profile -t 0
+refused '-t 1,x: thread ids' profile -t 1,x
+refused '-t: given twice' profile -t 1 -t 2
+refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -t 1
+refused '-a, -p or -t, and -- COMMAND exclude each other' profile -t 1 -- true
+for list in '' , 0, -1 0-, 1-0 8192 0x1 ' 0' '0 ' 0,,1 all; do
+	refused "-C $list: CPUs and ranges" profile -C "$list"
+done
+refused '-C: given twice' profile -C 0 -C 1
+refused '-u no such user: no such user' profile -u 'no such user'
+refused '-u -1: no such user' profile -u -1
+refused '-u 4294967295: no such user' profile -u 4294967295
+refused '-u 0x10: no such user' profile -u 0x10
+refused '-u: given twice' profile -u 0 -u 1
 refused '-e page-faults: no such event' profile -e page-faults
 refused '--unwind magic: auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: fp or dwarf' profile --call-graph lbr
@@ -56,8 +70,8 @@ refused '-o out.svg: no format has this extension' profile -o out.svg
 refused '-o a.b/out: no format has this extension' profile -o a.b/out
 refused 'only one of -f, -o - and --stats - can write to stdout' profile -f -o - --format text
 refused 'only one of' profile -f --stats -
-refused '-a, -p and -- COMMAND exclude each other' profile -a -p 1
-refused '-a, -p and -- COMMAND exclude each other' profile -p 1 -- true
+refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -p 1
+refused '-a, -p or -t, and -- COMMAND exclude each other' profile -p 1 -- true
 refused 'no command behind --' profile --
 refused "'ls': neither an option nor a number of seconds" profile ls
 refused "'5': the duration was given already" profile -d 3 5
@@ -67,7 +81,7 @@ expect 1 'requires an argument' profile -F
 
 # compare takes what profile takes, but for what leaves nothing to compare.
 expect 0 '' compare --help
-for option in --out-dir --json -a -p -F -d -o -f --stats --strict --unwind; do
+for option in --out-dir --json -a -p -t -C -u -F -d -o -f --stats --strict --unwind; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 says 'Exit status: 0 ok'

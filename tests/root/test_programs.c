@@ -37,6 +37,7 @@ static const struct {
 } configs[] = {
 	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1 },
 	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1 },
+	{ "filters and labels", 4092, FPL_UNWIND_AUTO, 32768, 1 }, /* and both walks */
 	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0 },
 	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0 },
 	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0 },
@@ -147,6 +148,8 @@ static void maps_hold_what_the_contract_says(void **state)
 		{ "procs", skel->maps.procs, sizeof(struct fpl_proc) },
 		{ "mapsets", skel->maps.mapsets, sizeof(struct fpl_mapset) },
 		{ "targets", skel->maps.targets, sizeof(struct fpl_target) },
+		{ "threads", skel->maps.threads, sizeof(struct fpl_target) },
+		{ "comms", skel->maps.comms, sizeof(uint32_t) },
 		{ "stacks", skel->maps.stacks, sizeof(struct fpl_stack_group) },
 		{ "counters", skel->maps.counters, sizeof(struct fpl_counters) },
 	};

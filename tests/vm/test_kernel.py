@@ -30,7 +30,7 @@ HOST_SHORTER = 4  # of the time on the running kernel, whose own tests take all 
 COMPLETE_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
 VERIFIED_MAX = 100000  # instructions: decision 0005
 FP_DEPTH = 50  # perf_event_max_stack for compare; nobody else samples in a guest
-CONFIGS = ["both walks"]  # the most there can be to verify: profile's and compare's
+CONFIGS = ["filters and labels"]  # with both walks: the most there can be to verify: profile's and compare's
 
 
 class GuestRun:

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whose samples are wanted, beyond the process: thread, user, cgroup, name. Each filter is dead
+ * code, and its map is not made, unless it was asked for.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+
+/* By thread id: who is profiled of the processes in `targets`; written by userspace. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct fpl_target);
+} threads SEC(".maps");
+
+/* The one cgroup that is profiled, with all below it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+/* What userspace found of names it has met. A name that is not here yet is sampled, and judged when
+ * the stack gets there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct fpl_comm);
+	__type(value, __u32);
+} comms SEC(".maps");
+
+static __always_inline struct fpl_target *thread_of(__u32 tid, __u64 start_ns)
+{
+	struct fpl_target *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	return thread && (!thread->start_ns || thread->start_ns == start_ns) ? thread : 0;
+}
+
+static __always_inline int has_wanted_comm(void)
+{
+	struct fpl_comm comm = { 0 };
+	__u32 *verdict;
+
+	bpf_get_current_comm(&comm, sizeof(comm));
+	verdict = bpf_map_lookup_elem(&comms, &comm);
+	return !verdict || *verdict == FPL_COMM_WANTED;
+}
+
+/* Does the current task pass all filters but that of its process? */
+static __always_inline int is_wanted(struct task_struct *task, __u32 tid)
+{
+	if ((config.flags & FPL_CONFIG_THREADS) && !thread_of(tid, task->start_boottime))
+		return 0;
+	if ((config.flags & FPL_CONFIG_UID) && task->cred->euid.val != config.uid)
+		return 0;
+	if ((config.flags & FPL_CONFIG_CGROUP) && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+		return 0;
+	return !(config.flags & FPL_CONFIG_COMM) || has_wanted_comm();
+}
+
+/* The thread has begun to exit; what is still sampled of it belongs to the target. */
+static __always_inline void thread_exit(struct task_struct *task)
+{
+	struct fpl_target *thread;
+
+	if (!(config.flags & FPL_CONFIG_THREADS))
+		return;
+	thread = thread_of((__u32)task->pid, task->start_boottime);
+	if (thread)
+		thread->flags |= FPL_TARGET_GONE;
+}
+
+/* The number may now be another thread's. */
+static __always_inline void thread_free(struct task_struct *task)
+{
+	__u32 tid = (__u32)task->pid;
+
+	if ((config.flags & FPL_CONFIG_THREADS) && thread_of(tid, task->start_boottime))
+		bpf_map_delete_elem(&threads, &tid);
+}

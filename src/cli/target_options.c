@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/target_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/parse.h"
+
+static const struct argp_option options_list[] = {
+	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
+	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "These threads (with -p: of these processes)", 1 },
+	{ "cpu", 'C', "CPUS", 0, "These CPUs only: 0,2-3", 1 },
+	{ "uid", 'u', "UID|NAME", 0, "Tasks of this effective user only", 1 },
+	{ 0 },
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_cpus(const char *arg, struct target_options *options, struct argp_state *state)
+{
+	int error;
+
+	if (options->cpus.nr)
+		refuse(state, "-C: given twice: separate the CPUs by commas");
+	error = cpu_list_parse(arg, &options->cpus);
+	if (error == -ENOMEM)
+		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
+	else if (error || strchr(arg, '\n'))
+		refuse(state, "-C %s: CPUs and ranges of them separated by commas", arg);
+}
+
+/* A number is a number, as for kill; no user's name is one. */
+static void parse_user(const char *arg, struct target_options *options, struct argp_state *state)
+{
+	uint64_t uid = 0;
+
+	if (options->has_uid)
+		refuse(state, "-u: given twice");
+	/* the last one is nobody's: (uid_t)-1 */
+	if (parse_number(arg, 0, UINT32_MAX - 1, &uid)) {
+		options->uid = (uid_t)uid;
+	} else {
+		errno = 0;
+
+		const struct passwd *user = isdigit((unsigned char)*arg) ? NULL : getpwnam(arg);
+
+		if (!user)
+			refuse(state, "-u %s: no such user", arg);
+		else
+			options->uid = user->pw_uid;
+	}
+	options->has_uid = true;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct target_options *options = state->input;
+
+	switch (key) {
+	case 'a':
+		options->all = true;
+		return 0;
+	case 'p':
+		if (options->pids)
+			refuse(state, "-p: given twice: separate the pids by commas");
+		if (!parse_pids(arg, &options->pids, &options->nr_pids))
+			refuse(state, "-p %s: process ids separated by commas", arg);
+		return 0;
+	case 't':
+		if (options->tids)
+			refuse(state, "-t: given twice: separate the tids by commas");
+		if (!parse_pids(arg, &options->tids, &options->nr_tids))
+			refuse(state, "-t %s: thread ids separated by commas", arg);
+		return 0;
+	case 'C':
+		parse_cpus(arg, options, state);
+		return 0;
+	case 'u':
+		parse_user(arg, options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp target_argp = { .options = options_list, .parser = parse_option };
+
+void target_options_fini(struct target_options *options)
+{
+	free(options->pids);
+	free(options->tids);
+	cpu_list_fini(&options->cpus);
+}
+
+void target_options_check(const struct target_options *options, bool has_command,
+			  struct argp_state *state)
+{
+	if (options->all + (options->nr_pids || options->nr_tids) + has_command > 1)
+		refuse(state, "-a, -p or -t, and -- COMMAND exclude each other");
+}
+
+void target_options_to_engine(const struct target_options *options, bool has_command,
+			      struct engine_options *ret)
+{
+	ret->target = has_command			     ? ENGINE_TARGET_COMMAND
+		      : options->nr_pids || options->nr_tids ? ENGINE_TARGET_PIDS
+							     : ENGINE_TARGET_ALL;
+	ret->pids = options->pids;
+	ret->nr_pids = options->nr_pids;
+	ret->tids = options->tids;
+	ret->nr_tids = options->nr_tids;
+	ret->cpus = options->cpus;
+	ret->has_uid = options->has_uid;
+	ret->uid = options->uid;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose samples: processes, threads, CPUs, user. Options of every verb that samples. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "proc/cpu_list.h"
+#include "profile/engine.h"
+
+struct target_options {
+	bool all;
+	pid_t *pids; /* owned [nr_pids] */
+	size_t nr_pids;
+	pid_t *tids; /* owned [nr_tids] */
+	size_t nr_tids;
+	struct cpu_list cpus; /* owned; nr 0: all */
+	bool has_uid;
+	uid_t uid;
+};
+
+void target_options_fini(struct target_options *options);
+
+/* Argp of these options; its input is a struct target_options, zero at first. Nonsense ends the
+ * process with CLI_EXIT_USAGE and one line. */
+extern const struct argp target_argp;
+
+/* What only the whole command line tells. */
+void target_options_check(const struct target_options *options, bool has_command,
+			  struct argp_state *state);
+
+/* Fill in what the options say of @ret. Borrows from @options. */
+void target_options_to_engine(const struct target_options *options, bool has_command,
+			      struct engine_options *ret);
