@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is killed, whenever that is, leaves nothing: no BPF program, map or link, no pinned
+object, no process of its own, no half-written file. Its command goes on."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+from root_case import FPLESS, RootCase, fixture, main
+
+ROUNDS = 10
+PATIENCE_S = 20  # the kernel frees maps and programs after a grace period
+OLD = "an older profile\n"
+
+
+def children(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+    except OSError:
+        pass
+    return found
+
+
+def bpf_ids(pid):
+    """{("prog", id), ("map", id), ("link", id)} of what the process has open."""
+    found = set()
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
+                words = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+            if "link_id" in words:
+                found.add(("link", int(words["link_id"])))
+            elif "map_id" in words:
+                found.add(("map", int(words["map_id"])))
+            elif "prog_id" in words:
+                found.add(("prog", int(words["prog_id"])))
+    except OSError:
+        pass
+    return found
+
+
+def still_there(ids):
+    return {(kind, number) for kind, number in ids
+            if subprocess.run(["bpftool", kind, "show", "id", str(number)], check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0}
+
+
+def state(pid):
+    """Of /proc/PID/stat; None where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+class KilledRunLeavesNothing(RootCase):
+    def until_gone(self, what, left):
+        deadline = time.monotonic() + PATIENCE_S
+        while rest := left():
+            self.assertLess(time.monotonic(), deadline, f"{what}: {rest}")
+            time.sleep(0.02)
+
+    def kill(self, delay_s, *args):
+        """Kills a run after the delay; returns what it had open, and the children it had."""
+        pinned = sorted(os.listdir("/sys/fs/bpf")) if os.path.isdir("/sys/fs/bpf") else []
+        process = subprocess.Popen([FPLESS, "profile", "-q", "-F", "999", *args],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGSTOP)  # so that nothing is made while it is looked at
+        while state(process.pid) not in ("T", "Z"):
+            time.sleep(0.005)
+        ids, own = bpf_ids(process.pid), children(process.pid)
+        names = {pid: os.path.realpath(f"/proc/{pid}/exe") for pid in own}
+        process.kill()
+        process.wait()
+        self.until_gone("BPF objects", lambda: still_there(ids))
+        self.assertEqual(sorted(os.listdir("/sys/fs/bpf")) if pinned else [], pinned)
+        helpers = [pid for pid in own if names[pid] == os.path.realpath(FPLESS)]
+        self.until_gone("processes of its own",
+                        lambda: [pid for pid in helpers if state(pid) not in (None, "Z")])
+        return ids, [pid for pid in own if pid not in helpers]
+
+    def test_at_random_moments(self):
+        noise = random.Random(20)
+        seen = set()
+        for _ in range(ROUNDS):
+            folder = os.path.join(self.folder, "out")
+            os.mkdir(folder)
+            old = os.path.join(folder, "old.folded")
+            with open(old, "w", encoding="ascii") as file:
+                file.write(OLD)
+            ids, commands = self.kill(noise.uniform(0.0, 1.5), "-d", "60", "-o", old, "-o",
+                                      os.path.join(folder, "new.jsonl"), "--", fixture("chain"),
+                                      "60000")
+            seen |= {kind for kind, _ in ids}
+            for pid in commands:  # it has begun, and goes on
+                self.assertNotIn(state(pid), (None, "Z"))
+                os.kill(pid, signal.SIGKILL)
+            self.assertEqual(os.listdir(folder), ["old.folded"])
+            with open(old, encoding="ascii") as file:
+                self.assertEqual(file.read(), OLD)
+            os.unlink(old)
+            os.rmdir(folder)
+        self.assertEqual(seen, {"prog", "map", "link"})  # or they all came too early
+
+    def test_while_it_writes(self):
+        """Either file is the old one or a whole one."""
+        for i in range(ROUNDS):
+            old = self.path("old.jsonl")
+            with open(old, "w", encoding="ascii") as file:
+                file.write(OLD)
+            process = subprocess.Popen([FPLESS, "profile", "-q", "-F", "4999", "-d", "0.3", "-o", old],
+                                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.9 + i * 0.06)
+            process.kill()
+            process.wait()
+            with open(old, encoding="utf-8") as file:
+                text = file.read()
+            self.assertTrue(text == OLD or text.splitlines()[-1].startswith('{"type":"books"'))
+            self.assertEqual(os.listdir(self.folder), ["old.jsonl"])
+
+
+if __name__ == "__main__":
+    main()
