@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct reading {
 	struct scan_cache *cache;
 	uint32_t pid;
 	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
+	char root[PATH_MAX];	     /* of the process, as seen from here; "": the same */
 	struct scan *scan;
 };
 
@@ -73,13 +75,26 @@ static uint64_t hash_text(const char *text)
 	return hash;
 }
 
+/*
+ * /proc shows paths as seen from here, the side-band as the process sees them: below its root, of
+ * chroot(2) and the like.
+ */
+static const char *path_there(const struct reading *reading, const char *path)
+{
+	size_t length = strlen(reading->root);
+	bool below = strncmp(path, reading->root, length) == 0 && path[length] == '/';
+
+	return below ? path + length : path;
+}
+
 static struct object *find_object(struct reading *reading, const struct proc_map *map)
 {
+	const char *path = path_there(reading, map->path);
 	struct file_hint hint = {
 		.pid = (pid_t)reading->pid,
 		.start = map->start,
 		.end = map->end,
-		.path = map->path,
+		.path = path,
 		.dev_major = map->dev_major,
 		.dev_minor = map->dev_minor,
 		.inode = map->inode,
@@ -87,7 +102,7 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 	struct cached_file file = {
 		.dev = (uint64_t)map->dev_major << 32 | map->dev_minor,
 		.inode = map->inode,
-		.path_hash = hash_text(map->path),
+		.path_hash = hash_text(path),
 		.valid = true,
 	};
 
@@ -152,9 +167,24 @@ static void read_auxv(struct reading *reading)
 	}
 }
 
+static void read_root(struct reading *reading)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%u/root", reading->pid);
+
+	ssize_t n = readlink(link, reading->root, sizeof(reading->root));
+
+	/* "/": the one of this process, or of another mount namespace, as its own paths are */
+	if (n <= 1 || (size_t)n == sizeof(reading->root))
+		n = 0;
+	reading->root[n] = '\0';
+}
+
 static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
 {
 	reading->pid = pid;
+	read_root(reading);
 	read_auxv(reading);
 	return proc_maps_read((pid_t)pid, read_map, reading, err);
 }

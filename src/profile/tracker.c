@@ -33,9 +33,22 @@ void tracker_fini(struct tracker *tracker)
 	processes_fini(&tracker->processes);
 }
 
+/* The kernel marks the name of a file that has none any more, as that of memfd_create(2) always is.
+ * Returns the name without the mark, to be freed, or NULL where there is no mark. */
+static char *unmarked(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = strlen(path), mark_length = sizeof(mark) - 1;
+
+	if (length <= mark_length || strcmp(path + length - mark_length, mark) != 0)
+		return NULL;
+	return strndup(path, length - mark_length);
+}
+
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret)
 {
+	AUTO_FREE char *name = unmarked(record->path);
 	struct object *object = NULL;
 
 	ret->vdso = strcmp(record->path, "[vdso]") == 0;
@@ -46,7 +59,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 			.pid = (pid_t)record->pid,
 			.start = record->start,
 			.end = record->start + record->size,
-			.path = record->path,
+			.path = name ? name : record->path,
 			.build_id = record->build_id_size ? record->build_id : NULL,
 			.build_id_size = record->build_id_size,
 			.dev_major = record->dev_major,

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in namespaces of their own, behind other roots, on layers, and from files that are gone
+are profiled as completely as any, with the names they have there."""
+
+import os
+import shutil
+import subprocess
+import time
+
+from root_case import FPLESS, RootCase, fixture, main
+
+WAIT_S = 20
+CHAIN = ["spin", "far_away", "indirect", "wide", "outer", "main", "__libc_start_call_main",
+         "__libc_start_main", "_start"]
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def exe(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+class ContainerCase(RootCase):
+    def find(self, process, name):
+        """The pid, here, of the program @name that the process is or has started."""
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            todo = [process.pid]
+            while todo:
+                pid = todo.pop()
+                if os.path.basename(exe(pid).removesuffix(" (deleted)")) == name:
+                    time.sleep(0.05)  # so that it has left ld.so
+                    return pid
+                try:
+                    todo += children(pid)
+                except OSError:
+                    pass
+            time.sleep(0.01)
+        self.fail(f"{name} has not begun")
+
+    def script(self, text, *wrapper):
+        """A shell script, in a mount namespace in which it may mount what it likes."""
+        return [*wrapper, "/bin/sh", "-ec", text, "sh"]
+
+    def assert_whole(self, run, path, pid=None, leaf="spin"):
+        """All stacks of `chain` that was run as @path are whole and have its names."""
+        spinning = [stack for stack in run.stacks
+                    if stack["user"] and stack["user"][0]["symbol"] == leaf
+                    and (pid is None or stack["pid"] == pid)]
+        self.assertTrue(spinning, [stack["user"][:1] for stack in run.stacks[:5]])
+        for stack in spinning:
+            self.assertEqual(stack["stop"], "outermost")
+            self.assertEqual([frame["symbol"] for frame in stack["user"]], CHAIN)
+            self.assertEqual({frame["object"] for frame in stack["user"][:6]}, {path})
+        stops = run.books["stop"]
+        judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
+        if pid is not None:
+            self.assertEqual(run.books["complete"], judged, stops)
+
+    def both_ways(self, path, command, leaf_path=None):
+        """The program is whole when it is launched, and when it runs already."""
+        name = os.path.basename(path)
+        with self.subTest("launched"):
+            run = self.profile("-F", "999", "-d", "60", "--", *command("250"))
+            self.assert_whole(run, leaf_path or path)
+        with self.subTest("attached"):
+            process = self.start(*command("60000"), start_new_session=True)
+            pid = self.find(process, name)
+            run = self.profile("-F", "999", "-d", "0.3", "-p", str(pid))
+            self.assert_whole(run, leaf_path or path, pid)
+            os.kill(pid, 9)
+
+    def copy(self, name, source="chain"):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return shutil.copy2(fixture(source), path)
+
+
+class ProgramIsElsewhere(ContainerCase):
+    def test_all_namespaces_of_its_own(self):
+        program = self.copy("program")
+        self.both_ways(program, lambda ms: [
+            "unshare", "--mount", "--pid", "--fork", "--mount-proc", "--uts", "--ipc", "--net",
+            "--cgroup", program, ms])
+
+    def test_user_namespace(self):
+        program = self.copy("program")
+        os.chmod(self.folder, 0o755)
+        self.both_ways(program, lambda ms: [
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+            "unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", program, ms])
+
+    def test_pid_is_the_one_seen_here(self):
+        """In its own namespace it has the number 1."""
+        program = self.copy("program")
+        process = self.start("unshare", "--pid", "--fork", program, "60000")
+        pid = self.find(process, "program")
+        run = self.profile("-F", "999", "-d", "0.3", "-a")
+        self.assert_whole(run, program, pid)
+        os.kill(pid, 9)
+
+    def test_another_file_at_its_path_here(self):
+        """It is the bind mount of its namespace that counts."""
+        here, there = self.copy("place/program", "chain_nocfi"), self.copy("other/program")
+        mount = f'mount --bind {os.path.dirname(there)} {os.path.dirname(here)}; exec "$@"'
+        self.both_ways(here, lambda ms: self.script(mount, "unshare", "--mount") + [here, ms])
+
+    def test_chroot(self):
+        root = self.path("root")
+        for source in (fixture("chain"), *self.libraries(fixture("chain"))):
+            target = root + (source if source != fixture("chain") else "/program")
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(source, target)
+        self.both_ways("/program", lambda ms: ["chroot", root, "/program", ms],
+                       leaf_path="/program")
+
+    @staticmethod
+    def libraries(path):
+        done = subprocess.run(["ldd", path], capture_output=True, text=True, check=True)
+        return [word for line in done.stdout.splitlines() for word in line.split()
+                if word.startswith("/")]
+
+    def test_overlayfs(self):
+        """Its files have the numbers of one layer in /proc/PID/maps and of another to fstat(2)."""
+        self.copy("lower/program")
+        for name in ("upper", "work", "merged", "base"):
+            os.mkdir(self.path(name))
+        merged = self.path("merged")
+        # On a tmpfs: the layer above may not be an overlay itself, as it is in a container.
+        mount = f"""mount -t tmpfs none {self.path("base")}
+            mkdir {self.path("base")}/upper {self.path("base")}/work
+            mount -t overlay none -o lowerdir={self.path("lower")},upperdir={self.path("base")}/upper,workdir={self.path("base")}/work {merged}
+            exec "$@" """
+        if subprocess.run(self.script(mount, "unshare", "--mount") + ["true"], check=False,
+                          capture_output=True).returncode:
+            self.skipTest("no overlayfs")
+        program = os.path.join(merged, "program")
+        self.both_ways(program, lambda ms: self.script(mount, "unshare", "--mount") + [program, ms])
+        copied_up = mount.replace("exec", f"touch {program}; exec")
+        self.both_ways(program,
+                       lambda ms: self.script(copied_up, "unshare", "--mount") + [program, ms])
+
+
+class FileIsGone(ContainerCase):
+    def attach(self, change):
+        """Profiles a program whose file was changed after it began."""
+        program = self.copy("program")
+        process = self.start(program, "60000")
+        pid = self.find(process, "program")
+        change(program)
+        return self.profile("-F", "999", "-d", "0.3", "-p", str(pid)), program, pid
+
+    def test_deleted(self):
+        run, program, pid = self.attach(os.unlink)
+        self.assert_whole(run, program, pid)
+
+    def test_replaced(self):
+        def replace(program):
+            other = self.copy("other", "chain_nocfi")
+            os.rename(other, program)
+        run, program, pid = self.attach(replace)
+        self.assert_whole(run, program, pid)
+
+    def test_replaced_and_not_to_be_read(self):
+        """Where map_files stays closed the file that is there now is not taken for it."""
+        os.chmod(self.folder, 0o755)
+        fpless = shutil.copy2(FPLESS, self.path("fpless"))
+        program = self.copy("program")
+        process = self.start("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                             "--inh-caps=-all", program, "60000")
+        pid = self.find(process, "program")
+        os.rename(self.copy("other", "leaf"), program)
+        path = "/proc/sys/kernel/perf_event_paranoid"
+        with open(path, encoding="ascii") as file:
+            before = file.read()
+        try:
+            self.write(path, "2")
+            done = subprocess.run(
+                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                 "--inh-caps=-all,+bpf,+perfmon", "--ambient-caps=-all,+bpf,+perfmon", fpless,
+                 "profile", "-q", "-F", "999", "-f", "-d", "0.3", "-p", str(pid)],
+                capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        finally:
+            self.write(path, before)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{program}: ".encode(), done.stderr)
+        self.assertTrue(done.stdout)
+        for line in done.stdout.splitlines():
+            # addresses, and kernel functions behind them: nothing of the other program
+            self.assertRegex(line, rb"^program;\[0x[0-9a-f]+\]")
+            self.assertNotIn(b"main", line)
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def test_memfd(self):
+        """A program that never had a file: /memfd:program (deleted)."""
+        code = """import os, sys
+fd = os.memfd_create("program", 0)
+os.write(fd, open(sys.argv[1], "rb").read())
+os.execve(fd, ["program", sys.argv[2]], os.environ)"""
+        self.both_ways("/memfd:program",
+                       lambda ms: ["python3", "-c", code, fixture("chain"), ms])
+
+
+if __name__ == "__main__":
+    main()
