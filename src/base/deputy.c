@@ -57,12 +57,8 @@ static void close_others(const struct deputy *deputy, int socket)
 __attribute__((__noreturn__)) static void serve(const struct deputy *deputy, int socket,
 						int (*reduce)(void))
 {
-	sigset_t all;
 	uint32_t task;
 
-	/* Ctrl-C goes to the deputy, too: but what comes of it is for the parent to say */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 	close_others(deputy, socket);
 	if (reduce())
 		_exit(1);
@@ -86,12 +82,19 @@ int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		code = -errno;
 
+	/* Ctrl-C goes to the deputy, too: but what comes of it is for the parent to say */
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+
 	pid_t pid = code ? -1 : fork();
 
 	if (pid == 0)
 		serve(deputy, sockets[1], reduce);
 	if (!code && pid < 0)
 		code = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	cleanup_fd(&sockets[1]);
 	if (code) {
 		cleanup_fd(&sockets[0]);
