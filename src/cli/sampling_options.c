@@ -8,6 +8,7 @@
 #include "bpf/shared.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "profile/table_cache.h"
 
 /* Keys of options without a letter. */
 enum {
@@ -25,6 +26,9 @@ enum {
 	KEY_CALL_GRAPH,
 	KEY_RECORD_WALKS,
 	KEY_RECORD_EVERY,
+	KEY_TABLE_CACHE,
+	KEY_TABLE_CACHE_SIZE,
+	KEY_NO_TABLE_CACHE,
 };
 
 static const struct argp_option options_list[] = {
@@ -67,6 +71,14 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
 	  "Room for unwind tables (default 128M; suffixes K, M, G)", 3 },
+	{ "table-cache", KEY_TABLE_CACHE, "DIR", 0,
+	  "Keep compiled tables there from run to run (default: root's in /var/cache/fpless, "
+	  "others' in $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
+	  3 },
+	{ "table-cache-size", KEY_TABLE_CACHE_SIZE, "BYTES", 0,
+	  "Keep no more than this (default 256M)", 3 },
+	{ "no-table-cache", KEY_NO_TABLE_CACHE, NULL, 0, "Keep no tables, and use none that are",
+	  3 },
 	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks (default 4M)",
 	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
@@ -96,7 +108,7 @@ static const struct {
 /* While parsing: what only makes sense when everything is known. */
 struct parsing {
 	struct sampling_options *options;
-	bool user, kernel, have_format;
+	bool user, kernel, have_format, no_table_cache;
 	enum sampling_format format;
 };
 
@@ -213,6 +225,10 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 		if (!parse_size(arg, FPL_CHUNK_SIZE, 1ull << 32, &options->table_memory))
 			refuse(state, "--table-memory %s: bytes from 1M to 4G", arg);
 		break;
+	case KEY_TABLE_CACHE_SIZE:
+		if (!parse_size(arg, 64 << 10, 1ull << 40, &options->table_cache_bytes))
+			refuse(state, "--table-cache-size %s: bytes from 64K to 1024G", arg);
+		break;
 	case KEY_STACK_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->stack_memory))
 			refuse(state, "--stack-memory %s: bytes from 64K to 4G", arg);
@@ -249,6 +265,8 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return true;
 	case 'g':
 		return true;
+	case KEY_NO_TABLE_CACHE:
+		return parsing->no_table_cache = true;
 	case KEY_DELIMITED:
 		return options->delimited = true;
 	case KEY_ANNOTATE:
@@ -311,6 +329,10 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
 
+	if (parsing->no_table_cache && options->table_cache)
+		refuse(state, "--table-cache and --no-table-cache exclude each other");
+	if (parsing->no_table_cache)
+		options->table_cache_bytes = 0;
 	on_stdout += own != NULL;
 	for (size_t i = 0; i < options->nr_outputs; i++) {
 		resolve_format(&options->outputs[i], parsing, state);
@@ -348,6 +370,9 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		return true;
 	case KEY_STATS:
 		options->stats_path = arg;
+		return true;
+	case KEY_TABLE_CACHE:
+		options->table_cache = arg;
 		return true;
 	case KEY_RECORD_WALKS:
 		options->record_path = arg;
@@ -411,6 +436,7 @@ void sampling_options_init(struct sampling_options *options)
 		.hz = 99,
 		.max_depth = 1024,
 		.table_memory = 128ull << 20,
+		.table_cache_bytes = TABLE_CACHE_BYTES_DEFAULT,
 		.snapshot = 32 << 10,
 		.record_every = 1,
 	};
@@ -460,6 +486,8 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.idle = options->idle,
 		.max_depth = options->max_depth,
 		.table_memory = options->table_memory,
+		.table_cache = options->table_cache,
+		.table_cache_bytes = options->table_cache_bytes,
 		.stack_memory = options->stack_memory,
 		.snapshot_bytes = options->snapshot,
 		.record_path = options->record_path,

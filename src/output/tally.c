@@ -132,6 +132,9 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	json_number(json, "rules", tables->rules);
 	json_number(json, "bytes", tables->bytes);
 	json_number(json, "allocated_bytes", tables->allocated_bytes);
+	json_number(json, "cache_hits", tables->cache_hits);
+	json_number(json, "cache_misses", tables->cache_misses);
+	json_number(json, "cache_bytes", tables->cache_bytes);
 	json_close(json, '}');
 	json_number(json, "maps_bytes", profile->maps_bytes);
 	json_number(json, "rss_peak_bytes", profile->rss_peak_bytes);

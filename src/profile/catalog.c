@@ -312,6 +312,8 @@ static int identify(struct catalog *catalog, const struct file_hint *hint, struc
 		elf_file_close(elf);
 	} else {
 		code = add_object(catalog, elf, &identity, hint->path, ret, err);
+		if (!code)
+			(*ret)->stamp = *stamp;
 	}
 	if (!code)
 		remember(catalog, stamp, *ret);

@@ -35,7 +35,8 @@ struct object {
 	char *path;	      /* owned: as the first process saw it */
 	struct elf_file *elf; /* owned; its fd stays open; read by the compiler's thread too */
 	struct identity identity;
-	uint64_t max_vaddr; /* end of the last PT_LOAD */
+	struct file_stamp stamp; /* of the file, before its identity was read */
+	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
 
 	/* while READY; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;

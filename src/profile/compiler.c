@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "obj/debug_file.h"
+#include "profile/table_cache.h"
 
 /*
  * A program that begins maps its two or three large libraries within milliseconds: one must not
@@ -18,8 +19,7 @@
 
 struct job {
 	struct job *next;
-	const struct elf_file *elf; /* borrowed */
-	const char *path;	    /* borrowed */
+	struct compiler_input input;
 	struct compiler_result result;
 };
 
@@ -28,6 +28,7 @@ struct job_list {
 };
 
 struct compiler {
+	struct table_cache *cache; /* borrowed; may be NULL */
 	pthread_t threads[NR_THREADS];
 	size_t nr_threads;
 	pthread_mutex_t lock; /* of all below */
@@ -57,15 +58,36 @@ static struct job *list_pop(struct job_list *list)
 	return job;
 }
 
-static void compile(struct job *job)
+/* From the cache, or else by compiling. */
+static void make_table(struct table_cache *cache, const struct compiler_input *input,
+		       const struct elf_file *debug, struct compiler_result *result)
 {
-	struct compiler_result *result = &job->result;
+	struct table_key key, after;
+	bool has_key =
+		cache && !table_key_read(input->elf, input->identity, input->stamp, debug, &key);
+
+	if (has_key)
+		result->table = table_cache_load(cache, &key);
+	if (result->table)
+		return;
+	result->code = table_compile(input->elf, debug, &table_limits_default, &result->table,
+				     &result->err);
+	/* what was compiled must still be what the key is of */
+	if (has_key && !result->code &&
+	    !table_key_read(input->elf, input->identity, input->stamp, debug, &after) &&
+	    memcmp(&key, &after, sizeof(key)) == 0)
+		table_cache_store(cache, &key, result->table);
+}
+
+static void compile(struct compiler *compiler, struct job *job)
+{
+	const struct compiler_input *input = &job->input;
 	struct elf_file *debug = NULL;
 
-	if (debug_file_open(job->elf, job->path[0] == '/' ? job->path : NULL, NULL, &debug, NULL))
+	if (debug_file_open(input->elf, input->path[0] == '/' ? input->path : NULL, NULL, &debug,
+			    NULL))
 		debug = NULL;
-	result->code =
-		table_compile(job->elf, debug, &table_limits_default, &result->table, &result->err);
+	make_table(compiler->cache, input, debug, &job->result);
 	elf_file_close(debug);
 }
 
@@ -82,7 +104,7 @@ static void *compiler_main(void *ctx)
 			continue;
 		}
 		pthread_mutex_unlock(&compiler->lock);
-		compile(job);
+		compile(compiler, job);
 		pthread_mutex_lock(&compiler->lock);
 		list_push(&compiler->done, job);
 		eventfd_write(compiler->event_fd, 1);
@@ -91,12 +113,13 @@ static void *compiler_main(void *ctx)
 	return NULL;
 }
 
-int compiler_create(struct compiler **ret, struct fpl_err *err)
+int compiler_create(struct table_cache *cache, struct compiler **ret, struct fpl_err *err)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));
 
 	if (!compiler)
 		return fpl_fail(err, -ENOMEM, "table compiler: out of memory");
+	compiler->cache = cache;
 	pthread_mutex_init(&compiler->lock, NULL);
 	pthread_cond_init(&compiler->wake, NULL);
 	compiler->todo.last = &compiler->todo.first;
@@ -150,16 +173,14 @@ void compiler_destroy(struct compiler *compiler)
 	free(compiler);
 }
 
-int compiler_submit(struct compiler *compiler, uint32_t object, const struct elf_file *elf,
-		    const char *path)
+int compiler_submit(struct compiler *compiler, const struct compiler_input *input)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return -ENOMEM;
-	job->elf = elf;
-	job->path = path;
-	job->result.object = object;
+	job->input = *input;
+	job->result.object = input->object;
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
 	list_push(&compiler->todo, job);

@@ -11,9 +11,11 @@
 
 #include "base/err.h"
 #include "obj/elf_file.h"
+#include "obj/identity.h"
 #include "unwind/table.h"
 
 struct compiler;
+struct table_cache;
 
 struct compiler_result {
 	uint32_t object;
@@ -22,16 +24,23 @@ struct compiler_result {
 	struct fpl_err err;
 };
 
-FPL_MUST_CHECK int compiler_create(struct compiler **ret, struct fpl_err *err);
+/* @cache: borrowed, where tables are looked for first and kept; NULL: nowhere. */
+FPL_MUST_CHECK int compiler_create(struct table_cache *cache, struct compiler **ret,
+				   struct fpl_err *err);
 /* Drops what is queued; waits for the jobs at hand (at most the CPU limit of a table). */
 void compiler_destroy(struct compiler *compiler);
 
-/*
- * Queue object number @object. @elf and @path (for the search of its debug file) are borrowed until
- * the result was taken. Errors: -ENOMEM.
- */
-FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, uint32_t object,
-				   const struct elf_file *elf, const char *path);
+/* What a table is made from: all borrowed until the result was taken. */
+struct compiler_input {
+	uint32_t object;
+	const struct elf_file *elf;
+	const char *path; /* for the search of its debug file */
+	const struct identity *identity;
+	const struct file_stamp *stamp; /* of the file when its identity was read */
+};
+
+/* Queue @input. Errors: -ENOMEM. */
+FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct compiler_input *input);
 
 /* Readable while there are results. */
 int compiler_fd(const struct compiler *compiler);

@@ -60,10 +60,13 @@ struct engine_options {
 	 * fp[]. Not with ENGINE_UNWIND_FP. */
 	bool compare;
 
-	uint32_t max_depth;	 /* user frames, 1..FPL_DEPTH_MAX */
-	uint64_t table_memory;	 /* bytes for unwind tables; 0: 128 MiB */
-	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
-	uint32_t snapshot_bytes; /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
+	uint32_t max_depth;    /* user frames, 1..FPL_DEPTH_MAX */
+	uint64_t table_memory; /* bytes for unwind tables; 0: 128 MiB */
+	/* Where tables are kept from run to run; NULL: the default place of the user. */
+	const char *table_cache;    /* borrowed */
+	uint64_t table_cache_bytes; /* at most; 0: they are not kept */
+	uint64_t stack_memory;	    /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
+	uint32_t snapshot_bytes;    /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
 
 	/* borrowed; started where the run gives up rights that its tasks may need; the run adds its
 	 * own. NULL: none */

@@ -94,6 +94,24 @@ static void drain_ring(void *kernel)
 	kernel_side_drain(kernel);
 }
 
+/* Where compiled tables are kept. Whatever is wrong with it, the run goes on without. */
+static void open_table_cache(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+	struct fpl_err err = { 0 };
+
+	if (!o->table_cache_bytes || o->unwind == ENGINE_UNWIND_FP)
+		return;
+
+	int code =
+		table_cache_open(o->table_cache, o->table_cache_bytes, &engine->table_cache, &err);
+
+	/* a user without a home asked for nothing */
+	if (code)
+		fpl_log(code == -ENOENT && !o->table_cache ? FPL_LOG_DEBUG : FPL_LOG_WARN,
+			"%s: tables are not kept", err.msg);
+}
+
 /* What is known of processes, objects and stacks: parts that need nothing of the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
@@ -102,8 +120,8 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, &engine->catalog, err);
 
 	if (!code)
-		code = tables_init(&engine->tables, o->table_memory, kernel_side_make_chunk,
-				   &engine->kernel, err);
+		code = tables_init(&engine->tables, o->table_memory, engine->table_cache,
+				   kernel_side_make_chunk, &engine->kernel, err);
 	if (code)
 		return code;
 	engine->has_tables = true;
@@ -265,6 +283,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = watch_targets(engine, err);
 	raise_priority();
+	open_table_cache(engine);
 	if (!code && o->record_path)
 		code = walk_file_create(o->record_path, &engine->walk_file, err);
 	if (!code)
@@ -291,6 +310,7 @@ void engine_close(struct engine *engine)
 		publisher_fini(&engine->publisher);
 	if (engine->has_tables)
 		tables_fini(&engine->tables);
+	table_cache_close(engine->table_cache);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);
 	kernel_side_close(&engine->kernel);

@@ -42,6 +42,22 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	return 0;
 }
 
+static void take_cache(struct engine *engine, struct profile_tables *ret)
+{
+	struct table_cache_stats stats;
+
+	table_cache_stats(engine->table_cache, &stats);
+	ret->cache_hits = stats.hits;
+	ret->cache_misses = stats.misses;
+	ret->cache_bytes = stats.bytes;
+	if (engine->table_cache)
+		fpl_log(FPL_LOG_DEBUG,
+			"%s: %llu tables read, %llu compiled; it holds %.1f of %.1f MiB",
+			table_cache_path(engine->table_cache), (unsigned long long)stats.hits,
+			(unsigned long long)stats.misses, (double)stats.bytes / (1 << 20),
+			(double)engine->options->table_cache_bytes / (1 << 20));
+}
+
 int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
@@ -74,6 +90,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
 	tables_stats(&engine->tables, &profile->tables);
+	take_cache(engine, &profile->tables);
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
 	profile->rss_peak_bytes = engine->rss_peak_bytes;
 	profile->user_cpu_ms = usage_cpu_ms();

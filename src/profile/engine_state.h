@@ -19,6 +19,7 @@
 #include "profile/kernel_side.h"
 #include "profile/publisher.h"
 #include "profile/replayer.h"
+#include "profile/table_cache.h"
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
@@ -39,6 +40,7 @@ struct engine {
 	struct sideband *sideband;
 	struct catalog *catalog;
 	struct stack_store *store;
+	struct table_cache *table_cache; /* NULL: none */
 	struct tables tables;
 	struct publisher publisher;
 	struct tracker tracker;

@@ -46,6 +46,7 @@ struct profile_books {
 
 struct profile_tables {
 	uint64_t objects, rows, rules, bytes, allocated_bytes;
+	uint64_t cache_hits, cache_misses, cache_bytes; /* of the cache on disk */
 };
 
 struct profile {

@@ -57,7 +57,9 @@ class Run:
 
     def __init__(self, fpless, folder, args, env=None, verb="profile"):
         self._begin(folder)
-        self.command = [fpless, verb, *self.outputs(folder), *args]
+        # what one test compiles must not change what the next one sees
+        cache = [] if {"--table-cache", "--no-table-cache"} & set(args) else ["--no-table-cache"]
+        self.command = [fpless, verb, *self.outputs(folder), *cache, *args]
         done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIMEOUT_S, env=env, check=False)
         self.stdout = done.stdout

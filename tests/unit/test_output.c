@@ -129,7 +129,7 @@ static struct profile profile = {
 		   .bpf_ns = 37000,
 		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
-	.tables = { 3, 1000, 100, 4096, 1048576 },
+	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000 },
 	.maps_bytes = 2097152,
 	.rss_peak_bytes = 1000000,
 	.user_cpu_ms = 7,
@@ -268,7 +268,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"table_changed\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1,"     \
 	"\"fp\":1,\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,\"tables\":{" \
 	"\"objects\":3,"                                                                          \
-	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576},"                \
+	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"                 \
+	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000},"                             \
 	"\"maps_bytes\":2097152,\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                    \
 	"\"startup_ms\":42}\n"
 

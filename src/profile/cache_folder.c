@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/cache_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ASIDE	     "writing-"
+#define ASIDE_KEPT_S 3600
+/* What is beyond this goes at once: 256 MiB of tables are some thousand files. */
+#define FILES_MAX 65536u
+
+int cache_folder_open(const char *path, struct cache_folder *ret, struct fpl_err *err)
+{
+	int n = snprintf(ret->path, sizeof(ret->path), "%s", path);
+	struct stat st;
+
+	if (n < 0 || (size_t)n >= sizeof(ret->path))
+		return fpl_fail(err, -ENAMETOOLONG, "%.64s...: %s", path, strerror(ENAMETOOLONG));
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		int code = errno;
+
+		/* O_DIRECTORY calls a link ENOTDIR */
+		if (code == ENOTDIR && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			code = ELOOP;
+		return fpl_fail(err, -code, "%s: %s", path,
+				code == ELOOP ? "is a symbolic link" : strerror(code));
+	}
+	if (fstat(fd, &st) < 0)
+		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (st.st_uid != geteuid())
+		return fpl_fail(err, -EPERM, "%s: belongs to user %u", path, st.st_uid);
+	if (st.st_mode & 077)
+		return fpl_fail(err, -EPERM, "%s: others may use it (mode %03o, wanted 700)", path,
+				st.st_mode & 0777);
+	ret->fd = TAKE_FD(fd);
+	return 0;
+}
+
+void cache_folder_close(struct cache_folder *folder)
+{
+	cleanup_fd(&folder->fd);
+	folder->fd = -1;
+}
+
+int cache_folder_read(const struct cache_folder *folder, const struct cache_name *name,
+		      struct stat *ret_stat, struct fpl_err *err)
+{
+	AUTO_FD int fd = openat(folder->fd, name->text,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fpl_fail(err, -errno, "%s", strerror(errno));
+	if (fstat(fd, ret_stat) < 0)
+		return fpl_fail(err, -errno, "%s", strerror(errno));
+	if (!S_ISREG(ret_stat->st_mode))
+		return fpl_fail(err, -EPERM, "no regular file");
+	if (ret_stat->st_uid != geteuid() || ret_stat->st_mode & 022)
+		return fpl_fail(err, -EPERM, "others could have written it");
+	return TAKE_FD(fd);
+}
+
+int cache_folder_create(const struct cache_folder *folder, struct cache_file *ret)
+{
+	static unsigned int nr_asides;
+
+	ret->aside[0] = '\0';
+	/* without a name nothing can be left behind */
+	ret->fd = openat(folder->fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (ret->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return ret->fd < 0 ? -errno : 0;
+	snprintf(ret->aside, sizeof(ret->aside), ASIDE "%d-%u", (int)getpid(),
+		 __atomic_add_fetch(&nr_asides, 1, __ATOMIC_RELAXED));
+	ret->fd = openat(folder->fd, ret->aside, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	return ret->fd < 0 ? -errno : 0;
+}
+
+/* Give the file without a name the name it is to have. */
+static int link_file(const struct cache_folder *folder, int fd, const char *name)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, self, folder->fd, name, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	/* what is there is of another version, or damaged, or as good as this */
+	if (errno != EEXIST || (unlinkat(folder->fd, name, 0) < 0 && errno != ENOENT))
+		return -errno;
+	if (linkat(AT_FDCWD, self, folder->fd, name, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	return errno == EEXIST ? 0 : -errno; /* another fpless was faster */
+}
+
+int cache_folder_commit(const struct cache_folder *folder, struct cache_file *file,
+			const struct cache_name *name)
+{
+	int code = 0;
+
+	if (name && !file->aside[0])
+		code = link_file(folder, file->fd, name->text);
+	else if (name && renameat(folder->fd, file->aside, folder->fd, name->text) < 0)
+		code = -errno;
+	if (file->aside[0] && (!name || code))
+		unlinkat(folder->fd, file->aside, 0);
+	if (close(TAKE_FD(file->fd)) < 0 && name && !code) {
+		code = -errno;
+		unlinkat(folder->fd, name->text, 0);
+	}
+	return code;
+}
+
+struct known {
+	struct cache_name name;
+	uint64_t size;
+	struct timespec used;
+};
+
+struct listing {
+	struct known *files; /* owned [nr] */
+	size_t nr, capacity;
+	uint64_t bytes;
+};
+
+static bool is_name(const char *text)
+{
+	return strlen(text) == CACHE_NAME_SIZE &&
+	       strspn(text, "0123456789abcdef") == CACHE_NAME_SIZE;
+}
+
+static void list_add(struct listing *list, const struct cache_folder *folder, const char *name,
+		     const struct stat *st)
+{
+	if (list->nr == list->capacity && list->nr < FILES_MAX) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 256;
+		struct known *bigger = reallocarray(list->files, capacity, sizeof(*bigger));
+
+		if (bigger) {
+			list->files = bigger;
+			list->capacity = capacity;
+		}
+	}
+	if (list->nr == list->capacity) {
+		unlinkat(folder->fd, name, 0);
+		return;
+	}
+
+	struct known *known = &list->files[list->nr++];
+
+	*known = (struct known){ .size = (uint64_t)st->st_size, .used = st->st_mtim };
+	memcpy(known->name.text, name, CACHE_NAME_SIZE);
+	list->bytes += known->size;
+}
+
+static void list_read(struct listing *list, const struct cache_folder *folder)
+{
+	AUTO_FD int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct stat st;
+
+	if (!dir)
+		return;
+	(void)TAKE_FD(fd); /* the stream's */
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		bool is_aside = strncmp(entry->d_name, ASIDE, strlen(ASIDE)) == 0;
+
+		if ((!is_aside && !is_name(entry->d_name)) ||
+		    fstatat(folder->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (!is_aside)
+			list_add(list, folder, entry->d_name, &st);
+		else if (time(NULL) - st.st_mtime > ASIDE_KEPT_S)
+			unlinkat(folder->fd, entry->d_name, 0);
+	}
+	closedir(dir);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct known *)a)->used;
+	const struct timespec *y = &((const struct known *)b)->used;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+uint64_t cache_folder_trim(const struct cache_folder *folder, uint64_t max_bytes,
+			   uint64_t keep_bytes)
+{
+	struct listing list = { 0 };
+
+	list_read(&list, folder);
+	if (list.nr && list.bytes > max_bytes) {
+		qsort(list.files, list.nr, sizeof(*list.files), by_use);
+		for (size_t i = 0; i < list.nr && list.bytes > keep_bytes; i++) {
+			if (unlinkat(folder->fd, list.files[i].name.text, 0) == 0 ||
+			    errno == ENOENT)
+				list.bytes -= list.files[i].size;
+		}
+	}
+	free(list.files);
+	return list.bytes;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/table_key.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "obj/blake2b.h"
+
+static void add_u64(struct blake2b *hash, uint64_t value)
+{
+	blake2b_update(hash, &value, sizeof(value));
+}
+
+/* Who could have written the file; with its stamp where the numbers of devices are not for good. */
+static void add_file(struct blake2b *hash, const struct stat *st, const struct file_stamp *stamp,
+		     bool with_stamp)
+{
+	add_u64(hash, st->st_dev);
+	add_u64(hash, st->st_uid);
+	add_u64(hash, with_stamp);
+	if (with_stamp)
+		blake2b_update(hash, stamp, sizeof(*stamp));
+}
+
+static int read_file(const struct elf_file *elf, struct stat *st, struct file_stamp *stamp)
+{
+	if (elf->memory || elf->fd < 0)
+		return -ENODATA;
+	return fstat(elf->fd, st) < 0 ? -errno : file_stamp_read(elf->fd, stamp);
+}
+
+int table_key_read(const struct elf_file *elf, const struct identity *identity,
+		   const struct file_stamp *stamp, const struct elf_file *debug,
+		   struct table_key *ret)
+{
+	struct file_stamp seen;
+	struct blake2b hash;
+	struct stat st;
+	int code = read_file(elf, &st, &seen);
+
+	if (code)
+		return code;
+	if (memcmp(&seen, stamp, sizeof(seen)) != 0)
+		return -ESTALE;
+	blake2b_init(&hash, TABLE_KEY_SIZE);
+	blake2b_update(&hash, identity, sizeof(*identity));
+	add_file(&hash, &st, &seen, major(st.st_dev) == 0);
+	add_u64(&hash, debug != NULL);
+	if (debug) {
+		code = read_file(debug, &st, &seen);
+		if (code)
+			return code;
+		/* it has no identity here: its stamp says which file it was */
+		add_file(&hash, &st, &seen, true);
+	}
+	blake2b_final(&hash, ret->bytes);
+	return 0;
+}

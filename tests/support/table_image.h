@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables made of a pattern instead of CFI: for tests of what only carries them. */
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/table.h"
+#include "unwind/zeroed.h"
+
+/* A table of @image_bytes that differ for each @seed. Ended with table_destroy. */
+static inline struct table *table_of_pattern(uint32_t image_bytes, uint32_t seed)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		abort();
+	*table = (struct table){
+		.nr_chunks = (image_bytes + FPL_CHUNK_SIZE - 1) / FPL_CHUNK_SIZE,
+		.image_bytes = image_bytes,
+		.rules_off = 64,
+		.dir_off = 8,
+		.nr_pages = 2,
+		.first_vaddr = 0x10000ull * seed,
+		.entry_vaddr = 0x1040,
+		.stats = { .rows = seed, .rules = 3, .image_bytes = image_bytes },
+	};
+	table->chunks = calloc(table->nr_chunks, sizeof(uint8_t *));
+	for (size_t i = 0; table->chunks && i < table->nr_chunks; i++) {
+		table->chunks[i] = zeroed_alloc(FPL_CHUNK_SIZE);
+		if (!table->chunks[i])
+			abort();
+	}
+	for (uint32_t i = 0; i < image_bytes; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		table->chunks[i / FPL_CHUNK_SIZE][i % FPL_CHUNK_SIZE] = (uint8_t)(seed >> 24);
+	}
+	return table;
+}
+
+static inline int table_same(const struct table *a, const struct table *b)
+{
+	if (a->image_bytes != b->image_bytes || a->nr_chunks != b->nr_chunks ||
+	    a->rules_off != b->rules_off || a->dir_off != b->dir_off ||
+	    a->nr_pages != b->nr_pages || a->first_vaddr != b->first_vaddr ||
+	    a->entry_vaddr != b->entry_vaddr || memcmp(&a->stats, &b->stats, sizeof(a->stats)))
+		return 0;
+	for (size_t i = 0; i < a->nr_chunks; i++)
+		if (memcmp(a->chunks[i], b->chunks[i], FPL_CHUNK_SIZE))
+			return 0;
+	return 1;
+}
