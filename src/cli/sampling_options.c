@@ -20,6 +20,7 @@ enum {
 	KEY_MAX_DEPTH,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
+	KEY_JIT_MEMORY,
 	KEY_SNAPSHOT,
 	KEY_STRICT,
 	KEY_STATS,
@@ -80,6 +81,9 @@ static const struct argp_option options_list[] = {
 	{ "no-table-cache", KEY_NO_TABLE_CACHE, NULL, 0, "Keep no tables, and use none that are",
 	  3 },
 	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks (default 4M)",
+	  3 },
+	{ "jit-memory", KEY_JIT_MEMORY, "BYTES", 0,
+	  "Room for the names of code made at run time, from perf maps and jitdumps (default 64M)",
 	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
 	  "Stack bytes kept of a sample whose table is not there yet, at most 64K, 0 for none "
@@ -232,6 +236,10 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 	case KEY_STACK_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->stack_memory))
 			refuse(state, "--stack-memory %s: bytes from 64K to 4G", arg);
+		break;
+	case KEY_JIT_MEMORY:
+		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->jit_memory))
+			refuse(state, "--jit-memory %s: bytes from 64K to 4G", arg);
 		break;
 	case KEY_SNAPSHOT:
 		if (!parse_size(arg, 0, FPL_SNAPSHOT_MAX, &value))
@@ -489,6 +497,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.table_cache = options->table_cache,
 		.table_cache_bytes = options->table_cache_bytes,
 		.stack_memory = options->stack_memory,
+		.jit_memory = options->jit_memory,
 		.snapshot_bytes = options->snapshot,
 		.record_path = options->record_path,
 		.record_every = options->record_every,

@@ -138,7 +138,7 @@ static int count_parting(struct comparison *comparison, struct names *names,
 	struct comparison_row key = { .class = verdict->class, .rule = FP_RULE_UNKNOWN };
 	struct comparison_row before = { .object = 0 };
 	struct frame_name name;
-	int err = names_user(names, stack->frames[verdict_parting(stack, verdict)], &name);
+	int err = names_user(names, stack, stack->frames[verdict_parting(stack, verdict)], &name);
 
 	if (err)
 		return err;

@@ -41,10 +41,11 @@ static void write_symbol(struct json *json, const struct frame_name *name)
 	}
 }
 
-static int write_user_frame(struct json *json, struct names *names, uint64_t frame)
+static int write_user_frame(struct json *json, struct names *names,
+			    const struct profile_stack *stack, uint64_t frame)
 {
 	struct frame_name name;
-	int err = names_user(names, frame, &name);
+	int err = names_user(names, stack, frame, &name);
 
 	if (err)
 		return err;
@@ -99,7 +100,7 @@ static int write_comparison(struct json *json, struct names *names,
 
 	json_open(json, "fp", '[');
 	for (size_t i = 0; !err && i < stack->nr_fp; i++)
-		err = write_user_frame(json, names, fp[i]);
+		err = write_user_frame(json, names, stack, fp[i]);
 	json_close(json, ']');
 	json_string(json, "class", verdict_class_key(verdict.class));
 	return err;
@@ -124,7 +125,7 @@ static int write_stack(FILE *to, struct names *names, const struct profile_stack
 		json_null(&json, "stop");
 	json_open(&json, "user", '[');
 	for (size_t i = 0; !err && i < stack->nr_user; i++)
-		err = write_user_frame(&json, names, stack->frames[i]);
+		err = write_user_frame(&json, names, stack, stack->frames[i]);
 	json_close(&json, ']');
 	json_open(&json, "kernel", '[');
 	for (size_t i = 0; !err && i < stack->nr_kernel; i++)

@@ -25,7 +25,7 @@ static int line_ids(struct names *names, const struct profile_stack *stack, enum
 	int err = names_comm(names, stack->comm, &ids[nr++]);
 
 	for (size_t i = nr_user; !err && i-- > 0;) {
-		err = names_user(names, user[i], &name);
+		err = names_user(names, stack, user[i], &name);
 		ids[nr++] = name.text;
 	}
 	if (!err && delimited && nr_user && stack->nr_kernel)

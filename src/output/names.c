@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "profile/code_names.h"
 
 /* Kinds of a cached frame: the same address is looked up differently as leaf and as caller. */
 enum { KIND_FREE, KIND_USER, KIND_KERNEL_LEAF, KIND_KERNEL_CALLER };
@@ -103,15 +104,21 @@ static int intern_frame(struct names *names, const char *symbol, const char *obj
 	return intern_escaped(names, unnamed, suffix, ret);
 }
 
-static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
+/* What --origin says behind a frame. */
+static const char *suffix_of(const struct names *names, uint64_t frame)
 {
 	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
 #define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
 		FPL_ORIGIN_LIST(X)
 #undef X
 	};
+
+	return names->options.origin ? suffixes[frame_origin(frame)] : "";
+}
+
+static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
+{
 	uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
-	const char *suffix = names->options.origin ? suffixes[frame_origin(frame)] : "";
 	const char *path = NULL;
 	struct symbol symbol = { 0 };
 	struct function_range function;
@@ -137,7 +144,7 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		if (functions_find(&names->functions, object, lookup_pc, &function))
 			addr = function.start;
 	}
-	return intern_frame(names, ret->symbol, path, addr, suffix, &ret->text);
+	return intern_frame(names, ret->symbol, path, addr, suffix_of(names, frame), &ret->text);
 }
 
 static int name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)
@@ -183,8 +190,35 @@ int names_comm(struct names *names, const char *comm, uint32_t *ret)
 	return intern_escaped(names, bounded, "", ret);
 }
 
-int names_user(struct names *names, uint64_t frame, struct frame_name *ret)
+/* Code made at run time, if the program said what it is. Returns 0 where it did not, 1, or -ENOMEM.
+ */
+static int name_generated(struct names *names, const struct profile_stack *stack, uint64_t frame,
+			  struct frame_name *ret)
 {
+	const struct code_names *code_names = names->profile->code_names;
+	bool exact = frame_is_exact(frame);
+	uint64_t lookup_pc = frame_lookup_pc(frame_addr(frame), exact);
+	struct code_name name;
+
+	if (!code_names ||
+	    !code_names_find(code_names, stack->gen, lookup_pc, stack->first_ns, &name))
+		return 0;
+	*ret = (struct frame_name){ .symbol = name.symbol, .offset = name.offset + !exact };
+
+	int err = intern_escaped(names, name.symbol, suffix_of(names, frame), &ret->text);
+
+	return err ? err : 1;
+}
+
+int names_user(struct names *names, const struct profile_stack *stack, uint64_t frame,
+	       struct frame_name *ret)
+{
+	if (frame_is_raw(frame)) {
+		int code = name_generated(names, stack, frame, ret);
+
+		if (code)
+			return code < 0 ? code : 0;
+	}
 	return name_cached(names, frame, KIND_USER, ret);
 }
 

@@ -22,9 +22,10 @@ struct names_options {
 };
 
 struct frame_name {
-	uint32_t text;	    /* id in names.strings: escaped for a folded line, with suffixes */
-	uint32_t object;    /* id of a user frame's object; 0: none, or a kernel frame */
-	const char *symbol; /* as the file says it, not escaped; NULL: none. Owned by symbolizer */
+	uint32_t text;	 /* id in names.strings: escaped for a folded line, with suffixes */
+	uint32_t object; /* id of a user frame's object; 0: none, or a kernel frame */
+	/* As the file says it, not escaped; NULL: none. Owned by the symbolizer or the profile. */
+	const char *symbol;
 	uint64_t offset;    /* of the frame's address as printed in it, bytes */
 	const char *module; /* of a kernel frame; NULL: the kernel itself. Owned by symbolizer */
 };
@@ -47,8 +48,12 @@ void names_fini(struct names *names);
 /* The name of a task, escaped for a folded line. @comm: [FPL_COMM_SIZE]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *ret);
 
-/* Name a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */
-FPL_MUST_CHECK int names_user(struct names *names, uint64_t frame, struct frame_name *ret);
+/*
+ * Name a user frame (bits of bpf/shared.h) of @stack: what a raw frame is depends on the program
+ * image, and on the time. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int names_user(struct names *names, const struct profile_stack *stack,
+			      uint64_t frame, struct frame_name *ret);
 
 /* Name kernel frame @idx, leaf first, at @addr. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_kernel(struct names *names, uint64_t addr, size_t idx,

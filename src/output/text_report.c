@@ -103,7 +103,7 @@ static int count_stack(struct function_table *functions, struct names *names, si
 	for (size_t i = 0; i < nr_frames; i++) {
 		bool kernel = i >= stack->nr_user;
 		int err = kernel ? names_kernel(names, stack->frames[i], i - stack->nr_user, &name)
-				 : names_user(names, stack->frames[i], &name);
+				 : names_user(names, stack, stack->frames[i], &name);
 		struct function key = { .text = name.text,
 					.object = name.object,
 					.module = name.module,

@@ -124,6 +124,7 @@ int process_exec(struct process *process)
 	if (process->gen)
 		process->past_gen = process->gen;
 	process->gen = 0;
+	process->parent_gen = 0;
 	process->complete = true;
 	process->dirty = true;
 	process->in_exec = true;
@@ -153,6 +154,7 @@ void process_fork(struct process *child, const struct process *parent)
 	child->replaced_ns = parent->replaced_ns;
 	child->gen = 0;
 	child->past_gen = 0;
+	child->parent_gen = parent->gen;
 	child->dirty = true;
 }
 

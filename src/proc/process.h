@@ -23,6 +23,7 @@ struct process {
 	uint32_t pid;
 	uint64_t gen;		/* of the image, as the kernel side counts it; 0: not yet told */
 	uint64_t past_gen;	/* of the image before: a late sample of it is no news */
+	uint64_t parent_gen;	/* of the image it was forked from, until exec; 0: none */
 	uint64_t start_ns;	/* CLOCK_BOOTTIME; 0: not told */
 	struct mapset *mapset;	/* owned reference, never NULL */
 	bool complete;		/* mapset was scanned, or followed since exec or fork */

@@ -227,8 +227,8 @@ static void resolve_raw(struct collect *collect, struct fpl_sample *sample)
 {
 	const struct process *process = tracker_sample(collect->tracker, sample);
 
-	if (process)
-		record_resolve(sample, process->mapset);
+	if (process && record_resolve(sample, process->mapset))
+		tracker_raw(collect->tracker, process);
 }
 
 static void record_walk(struct collect *collect, const struct fpl_sample *sample)

@@ -221,6 +221,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		return code;
 	finish(engine);
 	command_end(&engine->command);
+	/* what the command wrote of its code last, too */
+	code_names_finish(engine->code_names);
 	code = engine_result(engine, &profile, err);
 	if (!code) {
 		code = walk_file_close(engine->walk_file, err);

@@ -65,6 +65,7 @@ struct engine_options {
 	/* Where tables are kept from run to run; NULL: the default place of the user. */
 	const char *table_cache;    /* borrowed */
 	uint64_t table_cache_bytes; /* at most; 0: they are not kept */
+	uint64_t jit_memory;	    /* bytes for names of code made at run time; 0: 64 MiB */
 	uint64_t stack_memory;	    /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
 	uint32_t snapshot_bytes;    /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
 

@@ -132,6 +132,9 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	engine->has_tracker = true;
+	if (code_names_create(o->jit_memory, &engine->code_names))
+		return fpl_fail(err, -ENOMEM, "names: out of memory");
+	engine->tracker.code_names = engine->code_names;
 	engine->tracker.catalog = engine->catalog;
 	return 0;
 }
@@ -313,6 +316,7 @@ void engine_close(struct engine *engine)
 	table_cache_close(engine->table_cache);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);
+	code_names_destroy(engine->code_names);
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);
 	walk_file_close(engine->walk_file, NULL);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/books.h"
 #include "profile/engine_state.h"
@@ -89,6 +90,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		profile->nr_objects = 0;
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
+	profile->code_names = TAKE_PTR(engine->code_names);
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "proc/host.h"
 #include "profile/catalog.h"
+#include "profile/code_names.h"
 #include "profile/collect.h"
 #include "profile/command.h"
 #include "profile/engine.h"
@@ -47,6 +48,7 @@ struct engine {
 	struct replayer replayer;
 	struct collect collect;
 	struct walk_file *walk_file;
+	struct code_names *code_names;
 	bool has_tables, has_publisher, has_tracker;
 
 	int epoll_fd, signal_fd;

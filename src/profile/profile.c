@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "profile/code_names.h"
+
 uint64_t profile_shown(const struct profile *profile)
 {
 	uint64_t shown = 0;
@@ -22,5 +24,6 @@ void profile_fini(struct profile *profile)
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		free(profile->stacks[i].frames);
 	free(profile->stacks);
+	code_names_destroy(profile->code_names);
 	*profile = (struct profile){ 0 };
 }

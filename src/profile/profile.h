@@ -17,11 +17,17 @@ struct profile_object {
 	char *build_id; /* owned: lower-case hex, "" where there is none */
 };
 
-/* One distinct (pid, its start time, comm, user stack, kernel stack, stop). */
+struct code_names;
+
+/* One distinct (pid, its start time, comm, user stack, kernel stack, stop); where a frame is raw
+ * also of one program image. */
 struct profile_stack {
 	uint64_t count;
 	uint64_t weight_ns;
 	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
+	uint64_t gen;	   /* of the program image where a frame is raw, for code_names; else 0 */
+	uint64_t first_ns; /* of one of the first samples, CLOCK_MONOTONIC; raw frames are named as
+			      of then */
 	uint32_t pid;
 	uint8_t stop;  /* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
 			*/
@@ -68,6 +74,8 @@ struct profile {
 	size_t nr_objects;
 	struct profile_stack *stacks; /* owned [nr_stacks] */
 	size_t nr_stacks;
+
+	struct code_names *code_names; /* owned: of raw frames; NULL: none */
 
 	struct profile_books books;
 	struct profile_tables tables;

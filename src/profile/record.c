@@ -21,8 +21,11 @@ bool record_holds_walk(const struct fpl_sample *sample, size_t size)
 	       record_regs(sample)->stack_size <= size - regs_end;
 }
 
-static void resolve(uint64_t *frames, size_t nr, const struct mapset *set)
+/* Returns how many frames stay raw. */
+static size_t resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 {
+	size_t nr_raw = 0;
+
 	for (size_t i = 0; i < nr; i++) {
 		if (!(frames[i] & FPL_FRAME_RAW))
 			continue;
@@ -32,17 +35,20 @@ static void resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 		const struct fpl_mapping *map = mapset_find(set, exact ? addr : addr - 1);
 
 		/* as walk_frame() has it: what no frame can say stays raw */
-		if (!map || !map->object || addr - map->bias > FPL_FRAME_VADDR_MASK)
+		if (!map || !map->object || addr - map->bias > FPL_FRAME_VADDR_MASK) {
+			nr_raw++;
 			continue;
+		}
 		frames[i] = (frames[i] & ~(FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)) |
 			    (uint64_t)(map->object & FPL_FRAME_OBJECT_MAX)
 				    << FPL_FRAME_OBJECT_SHIFT |
 			    (addr - map->bias);
 	}
+	return nr_raw;
 }
 
-void record_resolve(struct fpl_sample *sample, const struct mapset *set)
+size_t record_resolve(struct fpl_sample *sample, const struct mapset *set)
 {
-	resolve((uint64_t *)record_user(sample), sample->nr_user, set);
-	resolve((uint64_t *)record_rest(sample) + sample->nr_kernel, sample->nr_fp, set);
+	return resolve((uint64_t *)record_user(sample), sample->nr_user, set) +
+	       resolve((uint64_t *)record_rest(sample) + sample->nr_kernel, sample->nr_fp, set);
 }

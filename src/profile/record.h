@@ -40,6 +40,6 @@ static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample
 
 /*
  * Name what the raw user and fp frames of the record lie in, as far as @set knows: by the same
- * mappings, so that what is one address in both walks stays one.
+ * mappings, so that what is one address in both walks stays one. Returns how many frames stay raw.
  */
-void record_resolve(struct fpl_sample *sample, const struct mapset *set);
+size_t record_resolve(struct fpl_sample *sample, const struct mapset *set);

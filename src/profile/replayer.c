@@ -174,6 +174,9 @@ void replayer_add(struct replayer *replayer, struct fpl_sample *record)
 		replayer->result.nr_frames = 0;
 	}
 
+	if (replayer->result.flags & FPL_SAMPLE_RAW)
+		tracker_raw(replayer->tracker, process);
+
 	const struct object *blocker = process ? blocker_of(replayer) : NULL;
 
 	if (blocker && !wait_for(replayer, record, process->mapset, blocker->id))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "proc/code_place.h"
 #include "proc/proc_maps.h"
 #include "profile/usage.h"
 
@@ -134,7 +135,7 @@ static int read_map(const struct proc_map *map, void *ctx)
 		return 0;
 	if (vdso)
 		object = catalog_vdso(reading->catalog);
-	else if (map->inode && scan_is_file(map->path))
+	else if (map->inode && scan_is_file(map->path) && !code_place_is_dump(map->path))
 		object = find_object(reading, map);
 	scan_describe(object, map->start, map->end, vdso ? 0 : map->file_off, &mapping);
 	if (mapping.object && reading->entry >= map->start && reading->entry < map->end)

@@ -8,6 +8,7 @@
 /* What makes a stack what it is, besides its frames. */
 struct identity_part {
 	uint64_t start_ns;
+	uint64_t gen; /* of the image, where a frame is raw */
 	uint32_t pid;
 	uint16_t nr_user, nr_kernel, nr_fp;
 	uint8_t stop, flags;
@@ -19,6 +20,7 @@ struct entry {
 	struct identity_part part;
 	uint64_t hash;
 	uint64_t count, weight_ns;
+	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
 };
 
@@ -292,11 +294,28 @@ static int name_entry(struct stack_store *store, uint32_t id, uint32_t entry)
 	return 0;
 }
 
+/* Is the place of a frame known as an address alone, so that it depends on the program image? */
+static bool has_raw(const struct fpl_sample *sample, const uint64_t *user, const uint64_t *rest)
+{
+	if (!(sample->flags & FPL_SAMPLE_RAW))
+		return false;
+	for (size_t i = 0; i < sample->nr_user; i++) {
+		if (user[i] & FPL_FRAME_RAW)
+			return true;
+	}
+	for (size_t i = 0; i < sample->nr_fp; i++) {
+		if (rest[sample->nr_kernel + i] & FPL_FRAME_RAW)
+			return true;
+	}
+	return false;
+}
+
 int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		    const uint64_t *user, const uint64_t *rest)
 {
 	struct identity_part part = {
 		.start_ns = sample->start_ns,
+		.gen = has_raw(sample, user, rest) ? sample->gen : 0,
 		.pid = sample->tgid,
 		.nr_user = sample->nr_user,
 		.nr_kernel = sample->nr_kernel,
@@ -313,6 +332,8 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 
 	if (code)
 		return code;
+	if (!store->entries[entry].first_ns)
+		store->entries[entry].first_ns = sample->header.time_ns;
 	if (!sample->count)
 		return name_entry(store, sample->id, entry);
 	store->entries[entry].count += sample->count;
@@ -350,6 +371,8 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 			.count = entry->count,
 			.weight_ns = entry->weight_ns,
 			.start_ns = entry->part.start_ns,
+			.gen = entry->part.gen,
+			.first_ns = entry->first_ns,
 			.pid = entry->part.pid,
 			.stop = entry->part.stop,
 			.flags = entry->part.flags,

@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/code_place.h"
+#include "profile/code_names.h"
 #include "profile/scan.h"
 #include "profile/usage.h"
 
@@ -54,7 +56,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 	ret->vdso = strcmp(record->path, "[vdso]") == 0;
 	if (ret->vdso) {
 		object = catalog_vdso(tracker->catalog);
-	} else if (scan_is_file(record->path)) {
+	} else if (scan_is_file(record->path) && !code_place_is_dump(record->path)) {
 		struct file_hint hint = {
 			.pid = (pid_t)record->pid,
 			.start = record->start,
@@ -191,6 +193,8 @@ static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 	}
 	process->exec_pending = false;
 	process->gen = life->gen;
+	if (tracker->code_names)
+		code_names_exec(tracker->code_names, life->tgid, life->gen, life->header.time_ns);
 	process->start_ns = life->start_ns;
 	process->dirty = true;
 	want_process(tracker, process);
@@ -219,11 +223,19 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 		apply_fork(tracker, life);
 		break;
 	case FPL_RECORD_EXIT:
+		if (tracker->code_names)
+			code_names_exit(tracker->code_names, life->tgid);
 		processes_remove(&tracker->processes, life->tgid);
 		break;
 	default:
 		break;
 	}
+}
+
+void tracker_raw(struct tracker *tracker, const struct process *process)
+{
+	if (process && tracker->code_names)
+		code_names_meet(tracker->code_names, process);
 }
 
 /* Fills a gap for the image @gen: a scan counts only if that image still runs after it. */

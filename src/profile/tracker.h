@@ -17,11 +17,14 @@
 #include "profile/publisher.h"
 #include "profile/tables.h"
 
+struct code_names;
+
 struct tracker {
 	struct processes processes;
-	struct catalog *catalog;     /* borrowed */
-	struct tables *tables;	     /* borrowed; NULL: none are compiled (yet) */
-	struct publisher *publisher; /* borrowed */
+	struct catalog *catalog;       /* borrowed */
+	struct tables *tables;	       /* borrowed; NULL: none are compiled (yet) */
+	struct publisher *publisher;   /* borrowed */
+	struct code_names *code_names; /* borrowed; NULL: nobody asks for names */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
@@ -65,6 +68,9 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 /* A sample of @process met an address in no mapping: read /proc again, if it is not too soon for
  * that. Returns true if mappings came to light. */
 bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid);
+
+/* A frame of @process stays raw: its code is in no object. @process may be NULL. */
+void tracker_raw(struct tracker *tracker, const struct process *process);
 
 /*
  * Begin to follow a process that runs already; @wanted: with tables, for it is a target. Errors:

@@ -21,7 +21,7 @@ expect 0 '' profile --version
 says '^fpless '
 expect 0 '' profile --help
 for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
-	--max-depth --table-memory --stack-memory --snapshot --strict --stats -q -v --call-graph -g \
+	--max-depth --table-memory --stack-memory --jit-memory --snapshot --strict --stats -q -v --call-graph -g \
 	--version --help; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
@@ -61,6 +61,7 @@ refused '--max-depth 2049: from 1 to 2048' profile --max-depth 2049
 refused '--table-memory 12: bytes' profile --table-memory 12
 refused '--table-memory 1T: bytes' profile --table-memory 1T
 refused '--stack-memory 1K: bytes' profile --stack-memory 1K
+refused '--jit-memory 1K: bytes' profile --jit-memory 1K
 refused '--snapshot 65K: bytes' profile --snapshot 65K
 refused '--strict=101: a percentage' profile --strict=101
 refused '--format xml: folded, text or jsonl' profile --format xml -o -

@@ -55,13 +55,13 @@ class Files:
 class Run:
     """One run of `fpless profile`, or of another verb that samples: exit status, outputs, books."""
 
-    def __init__(self, fpless, folder, args, env=None, verb="profile"):
+    def __init__(self, fpless, folder, args, env=None, verb="profile", cwd=None):
         self._begin(folder)
         # what one test compiles must not change what the next one sees
         cache = [] if {"--table-cache", "--no-table-cache"} & set(args) else ["--no-table-cache"]
         self.command = [fpless, verb, *self.outputs(folder), *cache, *args]
         done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=TIMEOUT_S, env=env, check=False)
+                              timeout=TIMEOUT_S, env=env, cwd=cwd, check=False)
         self.stdout = done.stdout
         self._end(done.returncode, done.stderr)
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of code made at run time, per program image. An image is met when a sample of it holds a
+ * raw frame: then the way to its files is opened, while the process lives. They are read when the
+ * image is replaced by exec, else at the end of the run, for programs add to them all the time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct process;
+struct code_names;
+
+#define CODE_NAMES_MEMORY_DEFAULT (64u << 20)
+/* Images whose files are looked for: each may hold three descriptors while it runs. */
+#define CODE_NAMES_IMAGES_MAX 1024u
+
+struct code_names_stats {
+	uint64_t images;    /* met */
+	uint64_t beyond;    /* not met for CODE_NAMES_IMAGES_MAX; samples, not images */
+	uint64_t files;	    /* read */
+	uint64_t refused;   /* files not read, or not to the end, each said */
+	uint64_t functions; /* taken in */
+	uint64_t bytes;	    /* of memory held */
+};
+
+struct code_name {
+	const char *symbol; /* owned by the code_names */
+	uint64_t offset;    /* of the address in it, bytes */
+	bool was_replaced;  /* later other code was put there */
+};
+
+/* @max_bytes: of names and addresses, over all images; 0: CODE_NAMES_MEMORY_DEFAULT. */
+FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct code_names **ret);
+void code_names_destroy(struct code_names *names);
+
+/* A sample of @process holds a frame in no object. Cost: of the first sample some 100 us. */
+void code_names_meet(struct code_names *names, const struct process *process);
+
+/*
+ * Process @pid runs the image @gen from @time_ns (CLOCK_MONOTONIC) on: the files of the image
+ * before are read, unless the new one may have written to them already.
+ */
+void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint64_t time_ns);
+
+/* Process @pid has ended: what its files hold is all there will be. */
+void code_names_exit(struct code_names *names, uint32_t pid);
+
+/* Read all files that are left. Then, and only then, names can be found. */
+void code_names_finish(struct code_names *names);
+
+/* Name the code at @lookup_addr of image @gen at @time_ns (CLOCK_MONOTONIC). */
+bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t lookup_addr,
+		     uint64_t time_ns, struct code_name *ret);
+
+/* Does the image have any names? */
+bool code_names_has(const struct code_names *names, uint64_t gen);
+
+void code_names_stats(const struct code_names *names, struct code_names_stats *ret);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/code_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* What arranging needs per entry besides it: two segments at most, and a place in the heap. */
+#define ENTRY_CHARGE (sizeof(struct code_entry) + 2 * sizeof(struct code_segment))
+
+void code_table_init(struct code_table *table, size_t max_bytes)
+{
+	*table = (struct code_table){ .max_bytes = max_bytes };
+}
+
+void code_table_fini(struct code_table *table)
+{
+	free(table->entries);
+	free(table->names);
+	free(table->segments);
+	*table = (struct code_table){ .max_bytes = table->max_bytes };
+}
+
+size_t code_table_bytes(const struct code_table *table)
+{
+	return table->room * sizeof(*table->entries) + table->names_room +
+	       table->nr_segments * sizeof(*table->segments);
+}
+
+/* What the table costs when arranged, with room for @nr entries and @names_size bytes of names. */
+static bool fits(const struct code_table *table, size_t nr, size_t names_size)
+{
+	return nr < UINT32_MAX && names_size < CODE_NO_NAME && names_size <= table->max_bytes &&
+	       nr <= (table->max_bytes - names_size) / ENTRY_CHARGE;
+}
+
+/* The next capacity: doubled, but not beyond what the budget lets be filled. */
+static size_t next_room(size_t room, size_t least)
+{
+	size_t wanted = room + room / 2;
+
+	return wanted > least ? wanted : least;
+}
+
+static int reserve(struct code_table *table, size_t name_size)
+{
+	if (!fits(table, table->nr + 1, table->names_size + name_size))
+		return -ENOSPC;
+	if (table->nr == table->room) {
+		size_t room = next_room(table->room, 64);
+
+		if (!fits(table, room, table->names_room))
+			room = table->nr + 1;
+
+		struct code_entry *entries = reallocarray(table->entries, room, sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		table->entries = entries;
+		table->room = room;
+	}
+	if (table->names_size + name_size > table->names_room) {
+		size_t least = table->names_size + name_size;
+		size_t room = next_room(table->names_room, least + 4096);
+
+		if (!fits(table, table->room, room))
+			room = least;
+
+		char *names = realloc(table->names, room);
+
+		if (!names)
+			return -ENOMEM;
+		table->names = names;
+		table->names_room = room;
+	}
+	return 0;
+}
+
+int code_table_add(struct code_table *table, uint64_t start, uint64_t size, uint64_t from_ns,
+		   const char *name, size_t name_size)
+{
+	uint64_t end;
+	size_t kept = name_size < CODE_NAME_MAX ? name_size : CODE_NAME_MAX;
+
+	if (size == 0 || __builtin_add_overflow(start, size, &end))
+		return -EINVAL;
+
+	int code = reserve(table, name ? kept + 1 : 0);
+
+	if (code)
+		return code;
+	table->entries[table->nr] = (struct code_entry){
+		.start = start,
+		.end = end,
+		.from_ns = from_ns,
+		.name_off = name ? (uint32_t)table->names_size : CODE_NO_NAME,
+		.seq = (uint32_t)table->nr,
+	};
+	table->nr++;
+	if (name) {
+		memcpy(table->names + table->names_size, name, kept);
+		table->names[table->names_size + kept] = '\0';
+		table->names_size += kept + 1;
+	}
+	if (size > table->longest)
+		table->longest = size;
+	return 0;
+}
+
+const char *code_table_last_at(const struct code_table *table, uint64_t start, uint64_t *steps)
+{
+	for (size_t i = table->nr; i-- > 0 && *steps > 0;) {
+		const struct code_entry *entry = &table->entries[i];
+
+		--*steps;
+		if (entry->start == start)
+			return entry->name_off == CODE_NO_NAME ? NULL
+							       : table->names + entry->name_off;
+	}
+	return NULL;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct code_entry *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* Indexes of entries, the one added last on top. */
+struct heap {
+	const struct code_entry *entries;
+	uint32_t *places; /* owned [nr] */
+	size_t nr;
+};
+
+static bool above(const struct heap *heap, size_t a, size_t b)
+{
+	return heap->entries[heap->places[a]].seq > heap->entries[heap->places[b]].seq;
+}
+
+static void swap_places(struct heap *heap, size_t a, size_t b)
+{
+	uint32_t kept = heap->places[a];
+
+	heap->places[a] = heap->places[b];
+	heap->places[b] = kept;
+}
+
+static void heap_push(struct heap *heap, uint32_t entry)
+{
+	size_t at = heap->nr++;
+
+	heap->places[at] = entry;
+	for (; at > 0 && above(heap, at, (at - 1) / 2); at = (at - 1) / 2)
+		swap_places(heap, at, (at - 1) / 2);
+}
+
+static void heap_pop(struct heap *heap)
+{
+	size_t at = 0;
+
+	heap->places[0] = heap->places[--heap->nr];
+	for (;;) {
+		size_t top = at, child = 2 * at + 1;
+
+		if (child < heap->nr && above(heap, child, top))
+			top = child;
+		if (child + 1 < heap->nr && above(heap, child + 1, top))
+			top = child + 1;
+		if (top == at)
+			return;
+		swap_places(heap, at, top);
+		at = top;
+	}
+}
+
+static void add_segment(struct code_table *table, uint64_t start, uint64_t end, uint32_t entry)
+{
+	struct code_segment *last =
+		table->nr_segments ? &table->segments[table->nr_segments - 1] : NULL;
+
+	if (last && last->entry == entry && last->end == start)
+		last->end = end;
+	else
+		table->segments[table->nr_segments++] =
+			(struct code_segment){ .start = start, .end = end, .entry = entry };
+}
+
+/*
+ * Sweep over the addresses: from each place where an entry begins, or the one on top ends, to the
+ * next such place the entry added last among those that cover it is the answer. So there are at
+ * most 2 * nr segments.
+ */
+static void sweep(struct code_table *table, struct heap *heap)
+{
+	const struct code_entry *entries = table->entries;
+	uint64_t pos = 0;
+	size_t next = 0;
+
+	while (heap->nr || next < table->nr) {
+		if (!heap->nr)
+			pos = entries[next].start;
+		while (next < table->nr && entries[next].start <= pos)
+			heap_push(heap, (uint32_t)next++);
+		while (heap->nr && entries[heap->places[0]].end <= pos)
+			heap_pop(heap);
+		if (!heap->nr)
+			continue;
+
+		uint64_t end = entries[heap->places[0]].end;
+
+		if (next < table->nr && entries[next].start < end)
+			end = entries[next].start;
+		add_segment(table, pos, end, heap->places[0]);
+		pos = end;
+	}
+}
+
+int code_table_arrange(struct code_table *table)
+{
+	AUTO_FREE uint32_t *places = reallocarray(NULL, table->nr + 1, sizeof(*places));
+	struct heap heap = { .places = places };
+	struct code_segment *segments = reallocarray(NULL, 2 * table->nr + 1, sizeof(*segments));
+
+	if (!places || !segments) {
+		free(segments);
+		return -ENOMEM;
+	}
+	if (table->nr)
+		qsort(table->entries, table->nr, sizeof(*table->entries), compare_entries);
+	free(table->segments);
+	table->segments = segments;
+	table->nr_segments = 0;
+	heap.entries = table->entries;
+	sweep(table, &heap);
+
+	/* give back what was not needed; a smaller size that is refused is no harm */
+	segments = reallocarray(table->segments, table->nr_segments + 1, sizeof(*segments));
+	if (segments)
+		table->segments = segments;
+	return 0;
+}
+
+static const struct code_segment *find_segment(const struct code_table *table, uint64_t addr)
+{
+	size_t lo = 0, hi = table->nr_segments;
+
+	/* Invariant: segments before lo end at or below addr; those from hi on end above. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (table->segments[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < table->nr_segments && table->segments[lo].start <= addr ? &table->segments[lo]
+									    : NULL;
+}
+
+/*
+ * Of the entries that cover @addr the last one of a time up to @time_ns; where all are later, the
+ * first one: code may run a moment before it is written down. NULL where none was met.
+ */
+static const struct code_entry *find_at_time(const struct code_table *table, uint64_t addr,
+					     uint64_t time_ns)
+{
+	const struct code_entry *found = NULL, *first = NULL;
+	size_t lo = 0, hi = table->nr;
+
+	/* Invariant: entries before lo start at or below addr; those from hi on start above. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (table->entries[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t nr = 0; lo > 0 && nr < CODE_SCAN_MAX; nr++) {
+		const struct code_entry *entry = &table->entries[--lo];
+
+		if (addr - entry->start >= table->longest)
+			break;
+		if (addr >= entry->end)
+			continue;
+		if (entry->from_ns <= time_ns && (!found || entry->seq > found->seq))
+			found = entry;
+		if (!first || entry->seq < first->seq)
+			first = entry;
+	}
+	return found ? found : first;
+}
+
+bool code_table_find(const struct code_table *table, uint64_t addr, uint64_t time_ns,
+		     struct code_match *ret)
+{
+	const struct code_segment *segment = find_segment(table, addr);
+
+	if (!segment)
+		return false;
+
+	const struct code_entry *entry = &table->entries[segment->entry];
+	const struct code_entry *last = entry;
+
+	if (last->from_ns > time_ns)
+		entry = find_at_time(table, addr, time_ns);
+	if (!entry)
+		entry = last;
+	if (entry->name_off == CODE_NO_NAME)
+		return false;
+	*ret = (struct code_match){
+		.name = table->names + entry->name_off,
+		.start = entry->start,
+		.was_replaced = entry != last,
+	};
+	return true;
+}

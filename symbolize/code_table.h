@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of code that a program made at run time, by address and, as far as it is known, by time:
+ * the same memory may hold one function after another. Filled from what the program wrote of it
+ * (perf_map, jitdump), then arranged, then asked. The parts are flat: no pointers inside.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define CODE_NAME_MAX 4096u /* bytes of one name; the rest of a longer one is cut off */
+
+/* One function at one place, or with name_off CODE_NO_NAME the news that nothing is there now. */
+struct code_entry {
+	uint64_t start, end; /* runtime addresses, [start, end) */
+	uint64_t from_ns;    /* CLOCK_MONOTONIC; 0: at no known time, taken for always */
+	uint32_t name_off;   /* in names */
+	uint32_t seq;	     /* order of adding: where two cover an address, the later wins */
+};
+
+#define CODE_NO_NAME UINT32_MAX
+
+/* Which entry is the last to cover an address. */
+struct code_segment {
+	uint64_t start, end; /* [start, end) */
+	uint32_t entry;	     /* index */
+	uint32_t _pad;
+};
+
+struct code_table {
+	struct code_entry *entries; /* owned [nr]; after code_table_arrange by start, then seq */
+	size_t nr, room;
+	char *names; /* owned [names_size]: NUL-terminated, one behind the other */
+	size_t names_size, names_room;
+	struct code_segment *segments; /* owned [nr_segments], ascending, without overlap */
+	size_t nr_segments;
+	uint64_t longest; /* entry, bytes */
+	size_t max_bytes; /* of all the above */
+};
+
+struct code_match {
+	const char *name;  /* owned by the table */
+	uint64_t start;	   /* of the function */
+	bool was_replaced; /* other code was put there after the time asked for */
+};
+
+/* An empty table that grows up to @max_bytes. */
+void code_table_init(struct code_table *table, size_t max_bytes);
+void code_table_fini(struct code_table *table);
+
+/*
+ * Add a function of @size bytes at @start named @name[@name_size] (no NUL in it); @name NULL: from
+ * @from_ns on nothing is there. Errors: -EINVAL empty, or beyond the address space; -ENOSPC over
+ * the budget; -ENOMEM. The table is as before then.
+ */
+FPL_MUST_CHECK int code_table_add(struct code_table *table, uint64_t start, uint64_t size,
+				  uint64_t from_ns, const char *name, size_t name_size);
+
+/*
+ * The name of the entry added last of those that begin at @start; NULL where there is none or
+ * nothing is there. For jitdump's moves: before code_table_arrange. Looks at no more than *steps
+ * entries and takes from *steps how many it was.
+ */
+const char *code_table_last_at(const struct code_table *table, uint64_t start, uint64_t *steps);
+
+/* Make it ready for questions. Errors: -ENOMEM: it has no answers. Cost: O(nr log nr). */
+FPL_MUST_CHECK int code_table_arrange(struct code_table *table);
+
+/*
+ * Find what was at @addr at @time_ns (CLOCK_MONOTONIC). Code that is only known of a later time is
+ * taken where nothing earlier is, the first of it. Returns false where there was nothing. Cost:
+ * O(log nr); where the code was replaced later up to CODE_SCAN_MAX entries are looked at for what
+ * was there before.
+ */
+#define CODE_SCAN_MAX 65536u
+bool code_table_find(const struct code_table *table, uint64_t addr, uint64_t time_ns,
+		     struct code_match *ret);
+
+/* Bytes the table holds. */
+size_t code_table_bytes(const struct code_table *table);
