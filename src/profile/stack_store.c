@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/stack_hash.h"
+
 /* What makes a stack what it is, besides its frames. */
 struct identity_part {
 	uint64_t start_ns;
@@ -85,21 +87,6 @@ size_t stack_store_bytes(const struct stack_store *store)
 	return store->bytes;
 }
 
-/* A word of content into the hash: multiply and fold, as in wyhash's mix of two words. */
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	__uint128_t product = (__uint128_t)(hash ^ word) * 0x9e3779b97f4a7c15u;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (word << 1);
-}
-
-static uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		hash = mix(hash, words[i]);
-	return hash;
-}
-
 /* Frames behind the user frames: kernel, then fp. */
 static size_t nr_rest(const struct identity_part *part)
 {
@@ -114,10 +101,10 @@ static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
 	_Static_assert(sizeof(*part) % 8 == 0, "no bytes left over");
 	memcpy(words, part, sizeof(words));
 
-	uint64_t hash = hash_words(0x243f6a8885a308d3u, words, sizeof(words) / 8);
+	uint64_t hash = stack_hash_words(0x243f6a8885a308d3u, words, sizeof(words) / 8);
 
-	hash = hash_words(hash, user, part->nr_user);
-	return hash_words(hash, rest, nr_rest(part));
+	hash = stack_hash_words(hash, user, part->nr_user);
+	return stack_hash_words(hash, rest, nr_rest(part));
 }
 
 /* Has the budget room for @bytes more? */
@@ -168,7 +155,7 @@ static uint64_t entry_hash(const struct stack_store *store, uint32_t nr)
 
 static uint64_t id_hash(const struct stack_store *store, uint32_t nr)
 {
-	return mix(0, store->ids[nr].id);
+	return stack_hash_mix(0, store->ids[nr].id);
 }
 
 /* memcmp and memcpy want pointers also where there is nothing at them */
@@ -267,7 +254,7 @@ static int intern(struct stack_store *store, const struct identity_part *part, c
 static size_t id_place(const struct stack_store *store, uint32_t id)
 {
 	const struct index *index = &store->by_id;
-	size_t at = mix(0, id) & (index->size - 1);
+	size_t at = stack_hash_mix(0, id) & (index->size - 1);
 
 	while (index->place[at] && store->ids[index->place[at] - 1].id != id)
 		at = (at + 1) & (index->size - 1);

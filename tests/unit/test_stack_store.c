@@ -7,7 +7,19 @@
 
 #include "base/cleanup.h"
 #include "profile/books.h"
+#include "profile/stack_hash.h"
 #include "profile/stack_store.h"
+
+/* Linked in the place of stack_hash_words(), by ld's --wrap. */
+uint64_t __real_stack_hash_words(uint64_t hash, const uint64_t *words, size_t nr);
+uint64_t __wrap_stack_hash_words(uint64_t hash, const uint64_t *words, size_t nr);
+
+static bool all_hashes_equal;
+
+uint64_t __wrap_stack_hash_words(uint64_t hash, const uint64_t *words, size_t nr)
+{
+	return all_hashes_equal ? 1 : __real_stack_hash_words(hash, words, nr);
+}
 
 static struct fpl_sample sample_of(uint32_t pid, const char *comm, uint16_t nr_user,
 				   uint16_t nr_kernel)
@@ -319,39 +331,68 @@ static void what_is_known_is_found_however_much_there_is(void **state)
 	stack_store_destroy(store);
 }
 
-/*
- * Stacks whose 64-bit hashes are equal, found by a search of 2^32 steps over the store's hash. With
- * another hash they are stacks like others.
- */
 static void stacks_of_one_hash_are_told_apart(void **state)
 {
-	static const uint64_t starts_ns[] = { 0x24f474894ccb2abb, 0xf640c038bbcbc70b };
-	static const uint64_t user[] = { 0xffd63ba04890afa7, 0xf41fb48f9a93ad69 };
-	static const uint64_t kernel[] = { 0x6579119876cd0473, 0x63cf56e183924e88 };
-	struct fpl_sample s = sample_of(5, "perl", 1, 0);
+	static const uint64_t user[] = { 1, 2, 3 }, rest[] = { 4, 5, 6 }, other[] = { 1, 2, 4 };
+	struct fpl_sample base = sample_of(5, "perl", 3, 2), s;
 	struct stack_store *store;
 	struct profile_stack *stacks;
 	size_t nr;
 
 	(void)state;
+	all_hashes_equal = true;
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
-	for (unsigned i = 0; i < 4; i++) {
-		s = sample_of(5, "perl", 0, 0);
-		s.start_ns = starts_ns[i & 1];
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(stack_store_add(store, &base, user, rest), 0);
+		assert_int_equal(stack_store_add(store, &base, other, rest), 0);
+		assert_int_equal(stack_store_add(store, &base, user, rest + 1), 0);
+		s = base, s.start_ns--;
+		assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+		s = base, s.start_ns++;
+		assert_int_equal(stack_store_add(store, &s, user, rest), 0);
+		s = base, s.nr_user = 0;
+		assert_int_equal(stack_store_add(store, &s, NULL, rest), 0);
+		s = base, s.nr_kernel = 0;
+		assert_int_equal(stack_store_add(store, &s, user, NULL), 0);
+		s = base, s.nr_user = s.nr_kernel = 0;
 		assert_int_equal(stack_store_add(store, &s, NULL, NULL), 0);
-		s = sample_of(5, "perl", 1, 0);
-		s.stop = FPL_STOP_NONE;
-		assert_int_equal(stack_store_add(store, &s, &user[i & 1], NULL), 0);
-		s = sample_of(5, "perl", 0, 1);
-		s.stop = FPL_STOP_NONE;
-		assert_int_equal(stack_store_add(store, &s, NULL, &kernel[i & 1]), 0);
+		for (uint16_t one = 7; one < 9; one++) { /* frames lower and higher */
+			s = base, s.nr_user = 1;
+			assert_int_equal(stack_store_add(store, &s, (uint64_t[]){ one }, rest), 0);
+			s = base, s.nr_kernel = 1;
+			assert_int_equal(stack_store_add(store, &s, user, (uint64_t[]){ one }), 0);
+		}
 	}
+	all_hashes_equal = false;
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
-	assert_int_equal(nr, 6);
+	assert_int_equal(nr, 12);
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(stacks[i].count, 2);
 	free_stacks(stacks, nr);
 	stack_store_destroy(store);
+}
+
+static void the_stack_that_makes_the_index_grow_is_found_again(void **state)
+{
+	enum { NR = 513 }; /* one more than half of the index */
+	struct stack_store *store;
+	struct profile_stack *stacks;
+	size_t nr;
+
+	(void)state;
+	for (uint32_t round = 0; round < 16; round++) { /* its place is the same in half of them */
+		assert_int_equal(stack_store_create(SIZE_MAX, &store), 0);
+		for (uint32_t i = 0; i < NR + 1; i++) {
+			const struct fpl_sample s = sample_of(5, "perl", 1, 0);
+			const uint64_t frame = (i < NR ? i : NR - 1) * 0x10001ull + round;
+
+			assert_int_equal(stack_store_add(store, &s, &frame, NULL), 0);
+		}
+		assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+		assert_int_equal(nr, NR);
+		free_stacks(stacks, nr);
+		stack_store_destroy(store);
+	}
 }
 
 static void what_is_taken_is_forgotten(void **state)
@@ -452,6 +493,7 @@ int main(void)
 		cmocka_unit_test(the_budget_is_kept_to_the_byte),
 		cmocka_unit_test(what_is_known_is_found_however_much_there_is),
 		cmocka_unit_test(stacks_of_one_hash_are_told_apart),
+		cmocka_unit_test(the_stack_that_makes_the_index_grow_is_found_again),
 		cmocka_unit_test(what_is_taken_is_forgotten),
 		cmocka_unit_test(an_id_keeps_the_stack_it_named_first),
 		cmocka_unit_test(the_books_name_every_sample),
