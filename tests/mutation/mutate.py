@@ -4,9 +4,9 @@
 
 Each mutant of the files under test (one operator, constant, condition or statement changed) is
 compiled and linked against a built copy of the tree, and the unit and golden tests that depend on
-it are run until one fails. What survives that is tried again under AddressSanitizer and
-UndefinedBehaviorSanitizer, as the test command does. What survives both is a test that is missing
-or code that does nothing, unless survivors.tsv says why it cannot matter.
+it are run until one fails. What survives that, and survivors.tsv does not say why it cannot matter,
+is tried again under AddressSanitizer and UndefinedBehaviorSanitizer, as the test command does. What
+survives both is a test that is missing or code that does nothing.
 
 Exit status: 0, or 1 when a survivor is not explained, or 2 when the tree cannot be tested.
 """
@@ -148,10 +148,10 @@ def judge_all(tree, folder, file, mutants, args):
     return outcomes
 
 
-def mutate_file(trees, folder, file, mutants, args):
-    """{mutant: outcome}, survivors looked at again under the sanitizers."""
+def mutate_file(trees, folder, file, mutants, args, explained):
+    """{mutant: outcome}, survivors that are not explained looked at again under the sanitizers."""
     outcomes = judge_all(trees.plain(), folder, file, mutants, args)
-    survivors = [m for m in mutants if outcomes[m] == "survived"]
+    survivors = [m for m in mutants if outcomes[m] == "survived" and not explained.reason(m)]
     if survivors and not args.no_sanitizers:
         again = judge_all(trees.sanitized(), folder, file, survivors, args)
         outcomes.update({m: o for m, o in again.items() if o == "killed"})
@@ -210,7 +210,7 @@ def run(args, folder):
             continue
         if not mutants:
             continue
-        outcomes = mutate_file(trees, folder, file, mutants, args)
+        outcomes = mutate_file(trees, folder, file, mutants, args, explained)
         counts[file] = Counter(outcomes.values(), mutants=len(mutants))
         for mutant in mutants:
             if outcomes[mutant] == "survived":

@@ -109,7 +109,7 @@ class TestTree:
             }
 
     def read_tests(self):
-        labels = ["-L", f"^({self.labels})$", "-LE", "^(root|slow)$"]
+        labels = ["-L", f"^({self.labels})$", "-LE", "^(root|slow|system)$"]
         labels += ["-R", self.names] if self.names else []
         shown = json.loads(
             run_checked(["ctest", "--test-dir", str(self.build), "--show-only=json-v1", *labels])
@@ -178,12 +178,18 @@ class Bench:
             path.mkdir(parents=True, exist_ok=True)
         self.objects = tree.dependents(file)
         self.originals = {}
+        self.linked = {}  # program: whether it links with what was compiled last
 
-    def compile(self, name):
-        """Compile object @name; returns its digest, or None where the compiler refuses."""
+    def compile(self, name, optimised=False):
+        """
+        Compile object @name; returns its digest, or None where the compiler refuses. What tests
+        run is compiled without optimisation, in half the time.
+        """
         argv = list(self.tree.compile[name])
-        out = self.folder / "objects" / name
+        out = self.folder / ("optimised" if optimised else "objects") / name
         out.parent.mkdir(parents=True, exist_ok=True)
+        if not optimised and not self.tree.sanitize:
+            argv = ["-O0" if a == "-O1" else a for a in argv]
         argv[argv.index("-o") + 1] = str(out)
         source = str(self.tree.root / self.file)
         argv = [str(self.overlay / self.file) if a == source else a for a in argv]
@@ -193,8 +199,15 @@ class Bench:
 
     def replace(self, text):
         (self.overlay / self.file).write_text(text)
+        self.linked = {}
 
     def link(self, program, changed):
+        """Whether @program links; once for all tests of a text: its objects do not change."""
+        if program not in self.linked:
+            self.linked[program] = self.link_anew(program, changed)
+        return self.linked[program]
+
+    def link_anew(self, program, changed):
         argv, objects = self.tree.links[program]
         argv = list(argv)
         out = self.folder / "programs" / program
@@ -249,8 +262,8 @@ class Bench:
         """Compile the original the way mutants are. The tests must pass with it."""
         self.replace((self.tree.root / self.file).read_text())
         for name in self.objects:
-            self.originals[name] = self.compile(name)
-            if not self.originals[name]:
+            self.originals[name] = self.compile(name), self.compile(name, optimised=True)
+            if not self.originals[name][0]:
                 raise TreeError(f"{name}: does not compile outside the build")
 
     def tests(self):
@@ -275,8 +288,12 @@ class Bench:
                     if not digest:
                         return "invalid", ""
                     compiled.add(name)
-                    if digest != self.originals[name]:
+                    if digest != self.originals[name][0]:
                         changed.add(name)
             if changed & test.objects and not self.run(test, changed)[0]:
                 return "killed", test.name
-        return ("survived" if changed else "equivalent"), ""
+        return ("survived" if self.differs(changed) else "equivalent"), ""
+
+    def differs(self, changed):
+        """Whether an optimising compiler too finds a difference in one of @changed."""
+        return any(self.compile(n, optimised=True) != self.originals[n][1] for n in sorted(changed))

@@ -2,6 +2,7 @@
 /* The formats, of a profile written by hand: kernel threads, raw frames, hostile names, merging. */
 #include "cmocka_all.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +436,27 @@ static void completeness_never_rounds_up_to_all(void **state)
 	assert_non_null(strstr(text, "complete     99.99 % "));
 }
 
+static void a_percentage_is_the_share_and_all_only_of_all(void **state)
+{
+	static const struct {
+		uint64_t part, whole;
+		double percent;
+	} cases[] = {
+		{ 0, 0, 0 },
+		{ 0, 7, 0 },
+		{ 1, 4, 25 },
+		{ 7, 7, 100 },
+		{ 99, 100, 99 },
+		{ 3, 2, 150 },
+		{ 999999, 1000000, 99.99 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (tally_percent(cases[i].part, cases[i].whole) != cases[i].percent)
+			fail_msg("%" PRIu64 " of %" PRIu64, cases[i].part, cases[i].whole);
+}
+
 static void without_user_stacks_no_stop_is_counted(void **state)
 {
 	struct profile kernel_only = profile;
@@ -462,7 +484,9 @@ static void the_tally_adds_up_stacks_by_stop_and_origin(void **state)
 		{ .count = 7, .stop = FPL_STOP_EXITING },
 		{ .count = 11, .stop = FPL_STOP_EXECING },
 		{ .count = 13, .stop = FPL_STOP_COUNT - 1, .nr_user = 1, .frames = (void *)frames },
-		{ .count = 17, .stop = FPL_STOP_COUNT }, /* of a broken record: counted, not kept */
+		/* of broken records: counted, not kept */
+		{ .count = 17, .stop = FPL_STOP_COUNT },
+		{ .count = 19, .stop = FPL_STOP_COUNT + 1 },
 	};
 	struct profile some = profile;
 	struct tally tally;
@@ -478,8 +502,8 @@ static void the_tally_adds_up_stacks_by_stop_and_origin(void **state)
 	some.books.idle = 20;
 	some.books.filtered = 30;
 	tally_count(&some, &tally);
-	assert_int_equal(tally.user_samples, 5 + 7 + 11 + 13 + 17);
-	assert_int_equal(tally_judged(&tally), 5 + 13 + 17);
+	assert_int_equal(tally.user_samples, 5 + 7 + 11 + 13 + 17 + 19);
+	assert_int_equal(tally_judged(&tally), 5 + 13 + 17 + 19);
 	assert_int_equal(tally.complete, 5);
 	assert_int_equal(tally.frames, 3 * 5 + 13);
 	assert_int_equal(tally.frames_by_origin[FPL_ORIGIN_CFI], 2 * 5 + 13);
@@ -554,6 +578,7 @@ int main(void)
 		cmocka_unit_test(report_says_loudly_that_the_books_do_not_close),
 		cmocka_unit_test(report_of_nothing_divides_by_nothing),
 		cmocka_unit_test(completeness_never_rounds_up_to_all),
+		cmocka_unit_test(a_percentage_is_the_share_and_all_only_of_all),
 		cmocka_unit_test(without_user_stacks_no_stop_is_counted),
 		cmocka_unit_test(the_tally_adds_up_stacks_by_stop_and_origin),
 		cmocka_unit_test(a_number_without_a_key_is_unknown),

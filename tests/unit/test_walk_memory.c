@@ -7,9 +7,8 @@
 
 #include <stdbool.h>
 
+#include "base/cleanup.h"
 #include "tests/support/walk_world.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define STACK	 0x7ffd00000000ull
 #define NR_WORDS 1024u
@@ -587,6 +586,24 @@ static void a_near_step_is_taken_where_its_words_can_be_had(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void every_place_of_the_index_is_used_and_none_beyond(void **state)
+{
+	enum { NR = 1 << FPL_MEMORY_INDEX_LOG2 };
+	struct scene *s = *state;
+	AUTO_FREE bool *used = calloc(NR, sizeof(*used));
+	unsigned nr_used = 0;
+
+	assert_non_null(used);
+	for (uint64_t pc = 0; pc < 64ull * 16 * NR; pc += 64) {
+		uint64_t at = walk_index(&s->walk, WORLD_BIAS + pc);
+
+		assert_true(at < NR);
+		nr_used += !used[at];
+		used[at] = true;
+	}
+	assert_int_equal(nr_used, NR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +615,7 @@ int main(void)
 		TEST(the_window_goes_where_memory_is),
 		TEST(a_word_in_the_window_costs_no_read),
 		TEST(a_near_step_is_taken_where_its_words_can_be_had),
+		TEST(every_place_of_the_index_is_used_and_none_beyond),
 		cmocka_unit_test(near_rules_need_eight_words_below_the_cfa),
 	};
 
