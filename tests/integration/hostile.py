@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets that misbehave, to run beside others: for the tests and for tests/bench/hostile."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from elf_names import ElfNames
+
+LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
+
+
+def build_id_place(path):
+    """(offset, bytes) of the build-id in the file."""
+    names = ElfNames(path)
+    start = next(section[1] for section in names.sections
+                 if section[0] == ".note.gnu.build-id")
+    offset = names.file_offset(start) + 16  # behind the note's header and "GNU"
+    with open(path, "rb") as file:
+        file.seek(offset - 12)
+        size = int.from_bytes(file.read(4), "little")
+        file.seek(offset)
+        return offset, file.read(size)
+
+
+def forge(path, copy, of=LIBC):
+    """A copy of @path that says it is @of."""
+    offset, own = build_id_place(path)
+    _, other = build_id_place(of)
+    assert len(own) == len(other) and own != other
+    shutil.copy2(path, copy)
+    with open(copy, "r+b") as file:
+        file.seek(offset)
+        file.write(other)
+    return copy
+
+
+def spoil(path, copy, seed):
+    """A copy of @path with noise in its .eh_frame."""
+    names = ElfNames(path)
+    start, end = next(section[1:] for section in names.sections if section[0] == ".eh_frame")
+    offset = names.file_offset(start)
+    noise = random.Random(seed)
+    shutil.copy2(path, copy)
+    with open(copy, "r+b") as file:
+        for _ in range(1 << seed % 8):
+            file.seek(offset + noise.randrange(end - start))
+            file.write(bytes([noise.randrange(256)]))
+    return copy
+
+
+class PidsCgroup:
+    """A cgroup with at most so many tasks, in whichever hierarchy has the controller."""
+
+    def __init__(self, most):
+        root = self._hierarchy()
+        if not root:
+            raise OSError("no cgroup hierarchy with the pids controller")
+        self.path = os.path.join(root, f"fpless-test-{os.getpid()}")
+        os.mkdir(self.path)
+        self._write("pids.max", most)
+
+    @staticmethod
+    def _hierarchy():
+        with open("/proc/self/mounts", encoding="ascii") as file:
+            mounts = [line.split() for line in file]
+        for _, path, kind, options, *_ in mounts:
+            if kind == "cgroup" and "pids" in options.split(","):
+                return path
+        for _, path, kind, *_ in mounts:
+            if kind != "cgroup2":
+                continue
+            try:
+                with open(f"{path}/cgroup.subtree_control", "r+", encoding="ascii") as file:
+                    file.write("+pids")
+                return path
+            except OSError:
+                continue
+        return None
+
+    def _write(self, name, value):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def enter(self):
+        """In the child, before its exec."""
+        self._write("cgroup.procs", os.getpid())
+
+    def close(self):
+        self._write("pids.max", 0)
+        for _ in range(1000):
+            with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
+                pids = file.read().split()
+            for pid in pids:
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            if not pids:
+                try:
+                    os.rmdir(self.path)
+                    return
+                except OSError:  # some are not reaped yet
+                    pass
+            time.sleep(0.01)
+
+
+class Targets:
+    """All of them, by name. Each runs until close()."""
+
+    FOREVER_MS = "100000000"
+
+    def __init__(self, fixtures, folder):
+        self.fixtures = fixtures
+        self.folder = folder
+        self.started = []
+        self.cgroup = None
+
+    def fixture(self, name):
+        return os.path.join(self.fixtures, name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    FILES = ("unlink", "replace", "fifo", "device", "folder", "empty", "truncate")
+    NOISE = (3, 7)
+    names = ["remap", "swap", "munmap", "absent", "stop", "storm", "names", "jit", "deep", "forged",
+             *(f"file {what}" for what in FILES), *(f"noise{seed}" for seed in NOISE)]
+
+    def command(self, name):
+        """
+        The command of the target @name, one of names or `bomb`; some end after a second of CPU
+        time, to be started again.
+        """
+        plugins = self.fixture("libplugin_a.so"), self.fixture("libplugin_b.so")
+        misbehave, forever = self.fixture("misbehave"), self.FOREVER_MS
+        if name in ("munmap", "absent", "stop", "bomb"):
+            return [misbehave, forever, name]
+        if name == "remap":
+            return [misbehave, forever, name, *plugins]
+        if name == "swap":
+            return [self.fixture("dlopen"), forever, name, *plugins]
+        if name.startswith("file "):
+            what = name.removeprefix("file ")
+            return [self.fixture("badmap"), "1000", plugins[0], self.fresh(f"{what}.so"), what]
+        if name.startswith("noise"):
+            return [spoil(self.fixture("recursion"), self.fresh(name),
+                          int(name.removeprefix("noise"))), "1000", "50"]
+        return {
+            "storm": [self.fixture("vfork"), forever, self.fixture("chain_nopie")],
+            "names": [self.fixture("hostile"), forever],
+            "jit": [self.fixture("jit"), forever],
+            "deep": [self.fixture("recursion"), forever, "3000"],
+            "forged": [forge(self.fixture("chain_static"), self.fresh("forged")), forever],
+        }[name]
+
+    def fresh(self, name):
+        """A path with nothing there."""
+        path = self.path(name)
+        if os.path.isdir(path):
+            os.rmdir(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+        return path
+
+    def start(self, *names):
+        for name in names or self.names:
+            self._start(name)
+
+    def start_bomb(self, most=32):
+        """Raises OSError where nothing would bound it."""
+        self.cgroup = PidsCgroup(most)
+        self._start("bomb", preexec_fn=self.cgroup.enter)
+
+    def _start(self, name, **more):
+        process = subprocess.Popen(self.command(name), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True, **more)
+        self.started.append((name, process))
+
+    def poll(self):
+        """Starts again what has ended."""
+        for entry in list(self.started):
+            name, process = entry
+            if name != "bomb" and process.poll() is not None:
+                self.started.remove(entry)
+                self._start(name)
+
+    def close(self):
+        for _, process in self.started:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if self.cgroup:
+            self.cgroup.close()
+        for _, process in self.started:
+            process.wait()
