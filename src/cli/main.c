@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "parse/nursery.h"
 
 static struct {
 	const char *name;
@@ -76,6 +78,8 @@ int main(int argc, char **argv)
 					       .sa_flags = SA_RESTART };
 	const char *verb = argc > 1 ? argv[1] : NULL;
 
+	if (argc == 2 && strcmp(verb, NURSERY_VERB) == 0)
+		nursery_main(STDIN_FILENO);
 	sigaction(SIGPIPE, &pipe_action, NULL);
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	argp_program_version_hook = print_version;

@@ -17,6 +17,7 @@
 #include "output/stats.h"
 #include "output/tally.h"
 #include "output/text_report.h"
+#include "parse/parser.h"
 #include "profile/engine.h"
 
 /* One place a format is written to. */
@@ -211,6 +212,11 @@ static int exit_status_of(int engine_error)
 	}
 }
 
+static void cleanup_parser(struct parser **parser)
+{
+	parser_destroy(*parser);
+}
+
 static void cleanup_symbolizer(struct symbolizer **symbolizer)
 {
 	symbolizer_destroy(*symbolizer);
@@ -241,6 +247,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	       struct deputy *deputy, uint64_t started_ns, char **argv)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
+	CLEANUP(cleanup_parser) struct parser *parser = NULL;
 	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
 	struct engine_options engine;
@@ -251,13 +258,15 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	if (symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err)) {
+	if (parser_create(PARSER_EXEC, &parser, &err) ||
+	    symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
 	sampling_options_to_engine(options, &engine);
 	engine.symbolizer = symbolizer;
 	engine.deputy = deputy;
+	engine.parser = parser;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
 	int error = engine_run(&engine, &profile, &err);

@@ -16,11 +16,6 @@
 #define CRC_BYTES_MAX (8ull << 30)
 #define CHUNK	      65536u
 
-struct debuglink {
-	char name[NAME_MAX + 1];
-	uint32_t crc;
-};
-
 static bool is_same_file(const struct elf_file *a, const struct elf_file *b)
 {
 	struct stat st_a, st_b;
@@ -46,20 +41,20 @@ static bool crc_is(const struct elf_file *elf, uint32_t want)
 	return crc == want;
 }
 
-static bool belongs(const struct elf_file *debug, const struct elf_file *elf,
-		    const struct debuglink *link)
+bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,
+			const struct debug_link *link)
 {
-	if (is_same_file(debug, elf) || debug->machine != elf->machine)
+	if (debug->machine != elf->machine)
 		return false;
 	if (debug->build_id_size && elf->build_id_size)
 		return debug->build_id_size == elf->build_id_size &&
 		       memcmp(debug->build_id, elf->build_id, elf->build_id_size) == 0;
-	return link && crc_is(debug, link->crc);
+	return link && link->name[0] && crc_is(debug, link->crc);
 }
 
 /* @link: NULL when the candidate was found by build-id. */
 static int try_candidate(const char *candidate, const struct elf_file *elf,
-			 const struct debuglink *link, struct elf_file **ret)
+			 const struct debug_link *link, struct elf_file **ret)
 {
 	struct elf_file *debug = NULL;
 	struct fpl_err err = { 0 };
@@ -70,7 +65,7 @@ static int try_candidate(const char *candidate, const struct elf_file *elf,
 			fpl_log(FPL_LOG_DEBUG, "%s: debug file not used: %s", elf->name, err.msg);
 		return rc;
 	}
-	if (!belongs(debug, elf, link)) {
+	if (is_same_file(debug, elf) || !debug_file_belongs(debug, elf, link)) {
 		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s belongs to something else", elf->name,
 			candidate);
 		elf_file_close(debug);
@@ -80,86 +75,85 @@ static int try_candidate(const char *candidate, const struct elf_file *elf,
 	return 0;
 }
 
-static int find_by_build_id(const struct elf_file *elf, const char *debug_dir,
-			    struct elf_file **ret)
+bool debug_link_name_is_plain(const char *name)
 {
-	char candidate[PATH_MAX], hex[2 * ELF_FILE_BUILD_ID_MAX + 1];
-	int n;
-
-	if (elf->build_id_size < 2)
-		return -ENOENT;
-	for (size_t i = 0; i < elf->build_id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", elf->build_id[i]);
-	n = snprintf(candidate, sizeof(candidate), "%s/.build-id/%.2s/%s.debug", debug_dir, hex,
-		     hex + 2);
-	if (n < 0 || (size_t)n >= sizeof(candidate))
-		return -ENOENT;
-	return try_candidate(candidate, elf, NULL, ret);
+	/* It is a file name: a path would lead out of the directories to search. */
+	return name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 /* A name with its NUL, padding to 4 bytes, a CRC-32 (gdb manual, "Separate Debug Files"). */
-static int read_debuglink(const struct elf_file *elf, struct debuglink *ret)
+void debug_link_read(const struct elf_file *elf, struct debug_link *ret)
 {
 	const struct elf_section *section = elf_file_section(elf, ".gnu_debuglink");
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t size, name_size, crc_off;
 
+	*ret = (struct debug_link){ .crc = 0 };
 	if (!section ||
 	    elf_file_section_bytes(elf, section, sizeof(ret->name) + 8, &bytes, &size, NULL))
-		return -ENOENT;
+		return;
 	name_size = strnlen((const char *)bytes, size) + 1;
 	crc_off = (name_size + 3) & ~(size_t)3;
-	if (name_size > sizeof(ret->name) || crc_off + sizeof(ret->crc) > size)
-		return -ENOENT;
+	if (name_size > sizeof(ret->name) || crc_off + sizeof(ret->crc) > size ||
+	    !debug_link_name_is_plain((const char *)bytes))
+		return;
 	memcpy(ret->name, bytes, name_size);
 	memcpy(&ret->crc, bytes + crc_off, sizeof(ret->crc));
-	/* It is a file name: a path would lead out of the directories to search. */
-	if (!ret->name[0] || strchr(ret->name, '/') || strcmp(ret->name, ".") == 0 ||
-	    strcmp(ret->name, "..") == 0)
-		return -ENOENT;
-	return 0;
 }
 
-static int find_by_debuglink(const struct elf_file *elf, const char *path, const char *debug_dir,
-			     struct elf_file **ret)
+static bool build_id_candidate(const struct debug_search *search, const char *debug_dir,
+			       char ret[PATH_MAX])
 {
-	const char *slash = strrchr(path, '/');
-	/* "dir/" with its slash; "" for a file of the working directory */
-	int dir_len = slash ? (int)(slash - path) + 1 : 0;
+	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1];
+	int n;
+
+	if (search->build_id_size < 2 || search->build_id_size > ELF_FILE_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < search->build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", search->build_id[i]);
+	n = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
+	return n >= 0 && n < PATH_MAX;
+}
+
+bool debug_file_candidate(const struct debug_search *search, size_t idx, char ret[PATH_MAX])
+{
+	const char *debug_dir = search->debug_dir ? search->debug_dir : DEBUG_FILE_DIR;
 	const char *prefix[] = { "", "", debug_dir };
 	const char *below[] = { "", ".debug/", "" };
-	struct debuglink link;
-	int rc = read_debuglink(elf, &link);
+	const char *path = search->path, *slash;
+	int n;
 
-	if (rc || strlen(path) >= PATH_MAX)
-		return -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(prefix); i++) {
-		char candidate[PATH_MAX];
-		int n;
-
-		if (prefix[i][0] && path[0] != '/')
-			continue;
-		n = snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", prefix[i], dir_len, path,
-			     below[i], link.name);
-		if (n < 0 || (size_t)n >= sizeof(candidate))
-			continue;
-		if (try_candidate(candidate, elf, &link, ret) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	if (idx == 0)
+		return build_id_candidate(search, debug_dir, ret);
+	idx--;
+	if (idx >= ARRAY_SIZE(prefix) || !path || strlen(path) >= PATH_MAX ||
+	    !search->link->name[0] || (prefix[idx][0] && path[0] != '/'))
+		return false;
+	/* "dir/" with its slash; "" for a file of the working directory */
+	slash = strrchr(path, '/');
+	n = snprintf(ret, PATH_MAX, "%s%.*s%s%s", prefix[idx], slash ? (int)(slash - path) + 1 : 0,
+		     path, below[idx], search->link->name);
+	return n >= 0 && n < PATH_MAX;
 }
 
 int debug_file_open(const struct elf_file *elf, const char *path, const char *debug_dir,
 		    struct elf_file **ret, struct fpl_err *err)
 {
-	int rc;
+	struct debug_link link;
+	const struct debug_search search = { .build_id = elf->build_id,
+					     .build_id_size = elf->build_id_size,
+					     .link = &link,
+					     .path = path,
+					     .debug_dir = debug_dir };
+	char candidate[PATH_MAX];
+	int rc = -ENOENT;
 
-	if (!debug_dir)
-		debug_dir = DEBUG_FILE_DIR;
-	rc = find_by_build_id(elf, debug_dir, ret);
-	if (rc && path)
-		rc = find_by_debuglink(elf, path, debug_dir, ret);
-	if (rc == 0)
-		return 0;
+	debug_link_read(elf, &link);
+	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES; i++) {
+		if (debug_file_candidate(&search, i, candidate))
+			rc = try_candidate(candidate, elf, i ? &link : NULL, ret);
+		if (rc == 0)
+			return 0;
+	}
 	return fpl_fail(err, rc == -ENOMEM ? rc : -ENOENT, "%s: no separate debug file", elf->name);
 }

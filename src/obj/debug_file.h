@@ -2,10 +2,47 @@
 /* The separate debug file of an object: its full .symtab, and often a .debug_frame. */
 #pragma once
 
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "obj/elf_file.h"
 
 #define DEBUG_FILE_DIR "/usr/lib/debug"
+
+/* What .gnu_debuglink says. */
+struct debug_link {
+	char name[NAME_MAX + 1]; /* of a file: no slash; "": there is no link */
+	uint32_t crc;
+};
+
+/* Read the debuglink of @elf; one that is missing or damaged leaves *ret empty. */
+void debug_link_read(const struct elf_file *elf, struct debug_link *ret);
+/* Is @name one that a debuglink may have: a plain file name? */
+bool debug_link_name_is_plain(const char *name);
+
+#define DEBUG_FILE_CANDIDATES 4u
+
+/* What the search for a debug file goes by. */
+struct debug_search {
+	const uint8_t *build_id; /* borrowed [build_id_size] */
+	size_t build_id_size;
+	const struct debug_link *link; /* borrowed */
+	const char *path, *debug_dir;  /* as debug_file_open() has them */
+};
+
+/*
+ * Write the path of the @idx-th candidate, below DEBUG_FILE_CANDIDATES, in the order of the search.
+ * Returns false where there is none by this number.
+ */
+bool debug_file_candidate(const struct debug_search *search, size_t idx, char ret[PATH_MAX]);
+
+/* Is @debug the debug file of @elf, which has @link? Compares build-ids or the CRC-32 of the link.
+ */
+bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,
+			const struct debug_link *link);
 
 /*
  * Find and open the separate debug file of @elf, as gdb does ("Debugging Information in Separate

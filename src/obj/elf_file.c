@@ -138,6 +138,16 @@ static int resolve_counts(const struct elf_file *elf, const Elf64_Ehdr *eh, stru
 	return 0;
 }
 
+/* Sums checked once here are safe wherever a consumer adds them. */
+static bool segment_wraps(const struct elf_segment *segment)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(segment->off, segment->file_size, &end) ||
+	       __builtin_add_overflow(segment->vaddr, segment->mem_size, &end) ||
+	       __builtin_add_overflow(segment->vaddr, segment->file_size, &end);
+}
+
 static int read_segments(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr,
 			 struct fpl_err *err)
 {
@@ -160,14 +170,6 @@ static int read_segments(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t end;
-
-		/* Sums checked once here are safe wherever a consumer adds them. */
-		if (__builtin_add_overflow(ph[i].p_offset, ph[i].p_filesz, &end) ||
-		    __builtin_add_overflow(ph[i].p_vaddr, ph[i].p_memsz, &end) ||
-		    __builtin_add_overflow(ph[i].p_vaddr, ph[i].p_filesz, &end))
-			return fpl_fail(err, -EINVAL, "%s: segment %zu: wraps around", elf->name,
-					i);
 		elf->segments[i] = (struct elf_segment){
 			.type = ph[i].p_type,
 			.flags = ph[i].p_flags,
@@ -176,6 +178,9 @@ static int read_segments(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr
 			.file_size = ph[i].p_filesz,
 			.mem_size = ph[i].p_memsz,
 		};
+		if (segment_wraps(&elf->segments[i]))
+			return fpl_fail(err, -EINVAL, "%s: segment %zu: wraps around", elf->name,
+					i);
 		if (ph[i].p_type == PT_NOTE && !elf->build_id_size)
 			elf_note_find_build_id(elf, ph[i].p_offset, ph[i].p_filesz, ph[i].p_align);
 	}
@@ -275,29 +280,79 @@ static int read_headers(struct elf_file *elf, struct fpl_err *err)
 	return rc == -ENOMEM ? fpl_fail(err, rc, "%s: out of memory", elf->name) : 0;
 }
 
-int elf_file_open(int fd, const char *name, struct elf_file **ret, struct fpl_err *err)
+/* A file without anything read; takes @fd over, also on failure. */
+static int make_file(int fd, uint64_t size, const char *name, struct elf_file **ret,
+		     struct fpl_err *err)
 {
 	AUTO_FD int owned_fd = fd;
 	CLEANUP(cleanup_elf) struct elf_file *elf = calloc(1, sizeof(*elf));
-	struct stat st;
-	int rc;
 
 	if (!elf)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
 	elf->fd = TAKE_FD(owned_fd);
+	elf->size = size;
 	elf->name = strdup(name);
 	if (!elf->name)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
-	if (fstat(elf->fd, &st) < 0) {
+	*ret = TAKE_PTR(elf);
+	return 0;
+}
+
+int elf_file_open_sized(int fd, uint64_t size, const char *name, struct elf_file **ret,
+			struct fpl_err *err)
+{
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	int rc = make_file(fd, size, name, &elf, err);
+
+	if (!rc)
+		rc = read_headers(elf, err);
+	if (rc)
+		return rc;
+	*ret = TAKE_PTR(elf);
+	return 0;
+}
+
+int elf_file_open(int fd, const char *name, struct elf_file **ret, struct fpl_err *err)
+{
+	AUTO_FD int owned_fd = fd;
+	struct stat st;
+	int rc;
+
+	if (fstat(owned_fd, &st) < 0) {
 		rc = -errno;
 		return fpl_fail(err, rc, "%s: %s", name, strerror(-rc));
 	}
 	if (!S_ISREG(st.st_mode))
 		return fpl_fail(err, -ENOEXEC, "%s: not a regular file", name);
-	elf->size = (uint64_t)st.st_size;
-	rc = read_headers(elf, err);
+	return elf_file_open_sized(TAKE_FD(owned_fd), (uint64_t)st.st_size, name, ret, err);
+}
+
+int elf_file_assemble(int fd, uint64_t size, const char *name, const struct elf_facts *facts,
+		      struct elf_file **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	int rc = make_file(fd, size, name, &elf, err);
+
 	if (rc)
 		return rc;
+	if (facts->nr_segments > ELF_FILE_SEGMENTS_MAX ||
+	    facts->build_id_size > sizeof(elf->build_id))
+		return fpl_fail(err, -EINVAL, "%s: facts beyond what a file can have", name);
+	elf->type = facts->type;
+	elf->machine = facts->machine;
+	elf->entry = facts->entry;
+	elf->build_id_size = facts->build_id_size;
+	if (facts->build_id_size)
+		memcpy(elf->build_id, facts->build_id, facts->build_id_size);
+	elf->segments = calloc(facts->nr_segments + 1, sizeof(*elf->segments));
+	if (!elf->segments)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	for (; elf->nr_segments < facts->nr_segments; elf->nr_segments++) {
+		elf->segments[elf->nr_segments] = facts->segments[elf->nr_segments];
+		if (segment_wraps(&elf->segments[elf->nr_segments]))
+			return fpl_fail(err, -EINVAL, "%s: segment %zu: wraps around", name,
+					elf->nr_segments);
+	}
 	*ret = TAKE_PTR(elf);
 	return 0;
 }

@@ -54,7 +54,35 @@ struct elf_file {
 FPL_MUST_CHECK int elf_file_open(int fd, const char *name, struct elf_file **ret,
 				 struct fpl_err *err);
 
-/* The same for a copy of the @size bytes at @image (the vDSO). */
+/*
+ * The same where the caller knows @size, the file's size in bytes, and that it is a regular file:
+ * needs no other system call than pread(2).
+ */
+FPL_MUST_CHECK int elf_file_open_sized(int fd, uint64_t size, const char *name,
+				       struct elf_file **ret, struct fpl_err *err);
+
+/* What another reader of a file found in its headers. */
+struct elf_facts {
+	uint16_t type, machine;
+	uint64_t entry;
+	const struct elf_segment
+		*segments; /* borrowed [nr_segments], at most ELF_FILE_SEGMENTS_MAX */
+	size_t nr_segments;
+	const uint8_t *build_id; /* borrowed [build_id_size], at most ELF_FILE_BUILD_ID_MAX */
+	size_t build_id_size;
+};
+
+/*
+ * Make a file of @facts without reading it: it has no sections, and elf_file_read() works. Takes
+ * @fd over, also on failure. @size: bytes.
+ *
+ * Errors: -EINVAL facts that no headers can say; -ENOMEM.
+ */
+FPL_MUST_CHECK int elf_file_assemble(int fd, uint64_t size, const char *name,
+				     const struct elf_facts *facts, struct elf_file **ret,
+				     struct fpl_err *err);
+
+/* As elf_file_open() for a copy of the @size bytes at @image (the vDSO). */
 FPL_MUST_CHECK int elf_file_from_memory(const void *image, size_t size, const char *name,
 					struct elf_file **ret, struct fpl_err *err);
 void elf_file_close(struct elf_file *elf);

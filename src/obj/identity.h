@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,3 +46,22 @@ struct file_stamp {
 /* Fill *ret from fstat(2) of @fd: compare only with others from here (maps shows other numbers on
  * overlayfs). Errors: those of fstat(2). */
 FPL_MUST_CHECK int file_stamp_read(int fd, struct file_stamp *ret);
+
+/*
+ * Who could have written a file. What is learnt of a file by a parser that another one may have
+ * taken over is worth no more than the worst of what that parser read: so one instance reads files
+ * of one trust only, and nothing it says counts for a file of another. Holds no padding.
+ */
+struct trust {
+	uint64_t dev;
+	uint64_t uid;
+	/* 0; of a file that others than its owner may write, or that has no name (memfd): its own
+	 */
+	uint64_t inode;
+};
+
+/* Fill *ret from fstat(2) of @fd. Errors: those of fstat(2). */
+FPL_MUST_CHECK int trust_read(int fd, struct trust *ret);
+
+/* May a debug file of @debug be used for a file of @trust: is it root's, or the same owner's? */
+bool trust_covers(const struct trust *trust, const struct trust *debug);

@@ -10,23 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-
-/*
- * Opens for reading what @path_fd (O_PATH) stands for. Only a regular file is ever opened: opening
- * a device can have effects, opening a FIFO can block.
- */
-static int reopen_regular(int path_fd, struct mapped_file *ret)
-{
-	char link[32];
-
-	if (fstat(path_fd, &ret->stat) < 0)
-		return -errno;
-	if (!S_ISREG(ret->stat.st_mode))
-		return -ENOEXEC;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	ret->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return ret->fd < 0 ? -errno : 0;
-}
+#include "obj/regular_file.h"
 
 static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_file *ret)
 {
@@ -40,7 +24,7 @@ static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_fil
 	if (fd < 0)
 		return -errno;
 	ret->source = MAPPED_FILE_EXACT;
-	return reopen_regular(fd, ret);
+	return regular_file_reopen(fd, &ret->fd, &ret->stat);
 }
 
 static int open_in_root(pid_t pid, const char *path, struct mapped_file *ret)
@@ -63,17 +47,13 @@ static int open_in_root(pid_t pid, const char *path, struct mapped_file *ret)
 	if (fd < 0)
 		return -errno;
 	ret->source = MAPPED_FILE_ROOT;
-	return reopen_regular(fd, ret);
+	return regular_file_reopen(fd, &ret->fd, &ret->stat);
 }
 
 static int open_path(const char *path, struct mapped_file *ret)
 {
-	AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
 	ret->source = MAPPED_FILE_PATH;
-	return reopen_regular(fd, ret);
+	return regular_file_open(path, &ret->fd, &ret->stat);
 }
 
 int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret, struct fpl_err *err)

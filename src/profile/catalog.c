@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "proc/proc_maps.h"
 #include "symbolize/symbolizer.h"
@@ -33,14 +35,15 @@ struct catalog {
 	size_t nr_refusals, nr_refused, nr_without_fd;
 	uint32_t nr_slots;
 	struct symbolizer *symbolizer; /* borrowed */
+	struct desk *desk;	       /* owned; NULL: files cannot be read */
 	struct object *vdso;	       /* borrowed from objects */
 	bool vdso_tried;
 	catalog_pause_fn pause; /* may be NULL */
 	void *ctx;
 };
 
-int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct catalog **ret,
-		   struct fpl_err *err)
+int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct parser *parser,
+		   struct catalog **ret, struct fpl_err *err)
 {
 	struct catalog *catalog = calloc(1, sizeof(*catalog));
 
@@ -51,7 +54,8 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct cata
 		catalog->files = calloc(catalog->files_size, sizeof(*catalog->files));
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
 	}
-	if (!catalog || !catalog->files || !catalog->refusals) {
+	if (!catalog || !catalog->files || !catalog->refusals ||
+	    (parser && desk_open(parser, &catalog->desk, NULL))) {
 		catalog_destroy(catalog);
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
@@ -63,6 +67,8 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 {
 	catalog->pause = pause;
 	catalog->ctx = ctx;
+	if (catalog->desk)
+		desk_on_pause(catalog->desk, pause, ctx);
 }
 
 static void object_free(struct object *object)
@@ -83,6 +89,7 @@ void catalog_destroy(struct catalog *catalog)
 	for (size_t i = 0; catalog->refusals && i < catalog->nr_refusals; i++)
 		free(catalog->refusals[i]);
 	free(catalog->refusals);
+	desk_close(catalog->desk);
 	free(catalog);
 }
 
@@ -209,19 +216,29 @@ static uint64_t max_vaddr_of(const struct elf_file *elf)
 	return max;
 }
 
-/* Makes an object of @elf, which is taken over. */
-static int add_object(struct catalog *catalog, struct elf_file *elf,
-		      const struct identity *identity, const char *path, struct object **ret,
-		      struct fpl_err *err)
+/* What a worker found in a file. */
+struct found {
+	struct elf_file *elf; /* owned until it is an object's */
+	struct identity identity;
+	struct trust trust;
+	struct debug_link link;
+};
+
+/* Makes an object of what was found, which is taken over. */
+static int add_object(struct catalog *catalog, struct found *found, const char *path,
+		      struct object **ret, struct fpl_err *err)
 {
 	struct object *object = calloc(1, sizeof(*object));
+	struct elf_file *elf = TAKE_PTR(found->elf);
 
 	if (!object) {
 		elf_file_close(elf);
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 	}
 	object->elf = elf;
-	object->identity = *identity;
+	object->identity = found->identity;
+	object->trust = found->trust;
+	object->link = found->link;
 	object->max_vaddr = max_vaddr_of(elf);
 	object->path = strdup(path);
 
@@ -234,8 +251,8 @@ static int add_object(struct catalog *catalog, struct elf_file *elf,
 	object->id = (uint32_t)catalog->nr + 1;
 	object->slot = object->id < catalog->nr_slots ? (uint16_t)object->id : 0;
 	if (!code && catalog->symbolizer)
-		code = symbolizer_add_object(catalog->symbolizer, object->id, elf->fd, elf->memory,
-					     elf->memory ? (size_t)elf->size : 0, path, err);
+		code = symbolizer_add_object(catalog->symbolizer, object->id, elf->fd, NULL, 0,
+					     path, err);
 	if (code) {
 		object_free(object);
 		return code;
@@ -245,11 +262,14 @@ static int add_object(struct catalog *catalog, struct elf_file *elf,
 	return 0;
 }
 
-static struct object *find_identity(const struct catalog *catalog, const struct identity *identity)
+static struct object *find_identity(const struct catalog *catalog, const struct found *found)
 {
 	for (size_t i = 0; i < catalog->nr; i++) {
-		if (memcmp(&catalog->objects[i]->identity, identity, sizeof(*identity)) == 0)
-			return catalog->objects[i];
+		struct object *object = catalog->objects[i];
+
+		if (memcmp(&object->identity, &found->identity, sizeof(found->identity)) == 0 &&
+		    memcmp(&object->trust, &found->trust, sizeof(found->trust)) == 0)
+			return object;
 	}
 	return NULL;
 }
@@ -289,32 +309,45 @@ static struct object *find_by_build_id(const struct catalog *catalog, const stru
 	return NULL;
 }
 
-/* Reads the file that has just been opened, unless it was met before. */
-static int identify(struct catalog *catalog, const struct file_hint *hint, struct mapped_file *file,
-		    const struct file_stamp *stamp, struct object **ret, struct fpl_err *err)
+/* Has a worker read the headers and the CFI of the file open at @fd. */
+static int read_file(struct catalog *catalog, int fd, const char *path, struct found *ret,
+		     struct fpl_err *err)
 {
-	struct elf_file *elf;
-	struct identity identity;
-	int code = elf_file_open(file->fd, hint->path, &elf, err);
+	struct desk_file file;
+	int code = desk_file_init(&file, fd, path);
+
+	if (code)
+		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
+	if (!catalog->desk)
+		return fpl_fail(err, -ENOTSUP, "%s: nobody to read it", path);
+	ret->trust = file.trust;
+	return desk_facts(catalog->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
+}
+
+/* Reads the file that has just been opened, unless it was met before. */
+static int identify(struct catalog *catalog, const struct file_hint *hint,
+		    const struct mapped_file *file, const struct file_stamp *stamp,
+		    struct object **ret, struct fpl_err *err)
+{
+	struct found found = { .elf = NULL };
+	int code = read_file(catalog, file->fd, hint->path, &found, err);
 
 	if (code)
 		return code;
-	if (!is_mapped_one(file, elf, hint)) {
-		elf_file_close(elf);
+	if (!is_mapped_one(file, found.elf, hint)) {
+		elf_file_close(found.elf);
 		return fpl_fail(err, -ESTALE,
 				"pid %d: %s: is gone or was replaced, and the file there now "
 				"cannot be told to be the same",
 				(int)hint->pid, hint->path);
 	}
-	code = identity_read(elf, &identity, err);
-	*ret = code ? NULL : find_identity(catalog, &identity);
-	if (code || *ret) {
-		elf_file_close(elf);
-	} else {
-		code = add_object(catalog, elf, &identity, hint->path, ret, err);
+	*ret = find_identity(catalog, &found);
+	if (!*ret) {
+		code = add_object(catalog, &found, hint->path, ret, err);
 		if (!code)
 			(*ret)->stamp = *stamp;
 	}
+	elf_file_close(found.elf);
 	if (!code)
 		remember(catalog, stamp, *ret);
 	return code;
@@ -345,9 +378,10 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 		return 0;
 	}
 	code = identify(catalog, hint, file, &stamp, ret, err);
+	close(file->fd);
 	if (catalog->pause)
 		catalog->pause(catalog->ctx);
-	if (code && code != -ESTALE && file->source == MAPPED_FILE_EXACT)
+	if (code && code != -ESTALE && code != -EAGAIN && file->source == MAPPED_FILE_EXACT)
 		remember(catalog, &stamp, NULL);
 	return code;
 }
@@ -383,12 +417,23 @@ static int find_vdso(const struct proc_map *map, void *ctx)
 	return 0;
 }
 
+/* A file with the @size bytes at @bytes, to be read as any other. */
+static int memory_file(const void *bytes, size_t size, int *ret, struct fpl_err *err)
+{
+	AUTO_FD int fd = memfd_create("fpless-vdso", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		return fpl_fail(err, fd < 0 ? -errno : -EIO, "[vdso]: memfd: %s", strerror(errno));
+	*ret = TAKE_FD(fd);
+	return 0;
+}
+
 struct object *catalog_vdso(struct catalog *catalog)
 {
 	uintptr_t addr = getauxval(AT_SYSINFO_EHDR);
+	AUTO_FD int fd = -1;
 	size_t size = 0;
-	struct elf_file *elf;
-	struct identity identity;
+	struct found found = { .elf = NULL };
 	struct fpl_err err = { 0 };
 
 	if (catalog->vdso_tried)
@@ -397,15 +442,12 @@ struct object *catalog_vdso(struct catalog *catalog)
 	if (!addr || proc_maps_read(getpid(), find_vdso, &size, NULL) || !size)
 		return NULL;
 
-	int code = elf_file_from_memory((const void *)addr, size, "[vdso]", &elf, &err);
+	int code = memory_file((const void *)addr, size, &fd, &err);
 
-	if (code)
-		return refuse(catalog, "[vdso]", &err);
-	code = identity_read(elf, &identity, &err);
-	if (code)
-		elf_file_close(elf);
-	else
-		code = add_object(catalog, elf, &identity, "[vdso]", &catalog->vdso, &err);
+	if (!code)
+		code = read_file(catalog, fd, "[vdso]", &found, &err);
+	if (!code)
+		code = add_object(catalog, &found, "[vdso]", &catalog->vdso, &err);
 	return code ? refuse(catalog, "[vdso]", &err) : catalog->vdso;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of a run: ELF files met behind mappings, one per identity however many processes,
- * paths or copies there are. Each is opened at its first sighting and stays open, so that its table
- * and its names do not depend on the process or the path.
+ * The objects of a run: ELF files met behind mappings, one per identity and trust however many
+ * processes, paths or copies there are. Each is opened at its first sighting and stays open, so
+ * that its table and its names do not depend on the process or the path.
  */
 #pragma once
 
@@ -13,8 +13,10 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "parse/parser.h"
 #include "profile/profile.h"
 #include "unwind/table.h"
 
@@ -32,10 +34,13 @@ struct object {
 	uint32_t id;   /* 1.. in order of sighting; never reused */
 	uint16_t slot; /* in the map `objects`; 0: none was left */
 	enum object_state state;
-	char *path;	      /* owned: as the first process saw it */
-	struct elf_file *elf; /* owned; its fd stays open; read by the compiler's thread too */
+	char *path; /* owned: as the first process saw it */
+	struct elf_file
+		*elf; /* owned; without sections; its fd stays open, for other threads too */
 	struct identity identity;
 	struct file_stamp stamp; /* of the file, before its identity was read */
+	struct trust trust;	 /* objects are one only where this is equal too */
+	struct debug_link link;	 /* where its debug file may be */
 	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
 
 	/* while READY; pool_size is what would be needed while REFUSED */
@@ -58,12 +63,13 @@ struct file_hint {
 
 struct catalog;
 
-/* Called after each file that was read: the reader of the ring must not fall behind. */
+/* Called while and after a file is read: the reader of the ring must not fall behind. */
 typedef void (*catalog_pause_fn)(void *ctx);
 
-/* @nr_slots: entries of the map `objects`. @symbolizer: borrowed, may be NULL. */
+/* @nr_slots: entries of the map `objects`. @symbolizer: borrowed, may be NULL. @parser: borrowed,
+ * reads the files; without one (NULL) there are no objects. */
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
-				  struct catalog **ret, struct fpl_err *err);
+				  struct parser *parser, struct catalog **ret, struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
 void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx);
 

@@ -8,7 +8,8 @@
 #include <sys/eventfd.h>
 
 #include "base/cleanup.h"
-#include "obj/debug_file.h"
+#include "parse/desk.h"
+#include "profile/catalog.h"
 #include "profile/table_cache.h"
 
 /*
@@ -19,7 +20,7 @@
 
 struct job {
 	struct job *next;
-	struct compiler_input input;
+	const struct object *object; /* borrowed: what does not change after it was made */
 	struct compiler_result result;
 };
 
@@ -58,42 +59,55 @@ static struct job *list_pop(struct job_list *list)
 	return job;
 }
 
-/* From the cache, or else by compiling. */
-static void make_table(struct table_cache *cache, const struct compiler_input *input,
-		       const struct elf_file *debug, struct compiler_result *result)
+/* From the cache, or else by having it compiled. */
+static void make_table(struct table_cache *cache, const struct object *object, struct desk *desk,
+		       const struct desk_file *file, struct compiler_result *result)
 {
 	struct table_key key, after;
-	bool has_key =
-		cache && !table_key_read(input->elf, input->identity, input->stamp, debug, &key);
+	bool is_named = object->path[0] == '/'; /* not the vDSO, which is another file each run */
+	bool has_key = cache && is_named &&
+		       !table_key_read(object->elf, &object->identity, &object->stamp,
+				       file->debug_fd, &key);
 
 	if (has_key)
 		result->table = table_cache_load(cache, &key);
 	if (result->table)
 		return;
-	result->code = table_compile(input->elf, debug, &table_limits_default, &result->table,
-				     &result->err);
+	result->code = desk_table(desk, file, &result->table, &result->err);
 	/* what was compiled must still be what the key is of */
 	if (has_key && !result->code &&
-	    !table_key_read(input->elf, input->identity, input->stamp, debug, &after) &&
+	    !table_key_read(object->elf, &object->identity, &object->stamp, file->debug_fd,
+			    &after) &&
 	    memcmp(&key, &after, sizeof(key)) == 0)
 		table_cache_store(cache, &key, result->table);
 }
 
-static void compile(struct compiler *compiler, struct job *job)
+static void compile(struct compiler *compiler, struct desk *desk, struct job *job)
 {
-	const struct compiler_input *input = &job->input;
-	struct elf_file *debug = NULL;
+	const struct object *object = job->object;
+	struct compiler_result *result = &job->result;
+	struct desk_file file;
 
-	if (debug_file_open(input->elf, input->path[0] == '/' ? input->path : NULL, NULL, &debug,
-			    NULL))
-		debug = NULL;
-	make_table(compiler->cache, input, debug, &job->result);
-	elf_file_close(debug);
+	result->code = desk_file_init(&file, object->elf->fd, object->path);
+	if (result->code) {
+		fpl_fail(&result->err, result->code, "%s: %s", object->path,
+			 strerror(-result->code));
+		return;
+	}
+	desk_find_debug(desk, &file, object->elf, &object->link);
+	make_table(compiler->cache, object, desk, &file, result);
+	cleanup_fd(&file.debug_fd);
 }
+
+struct thread {
+	struct compiler *compiler; /* borrowed */
+	struct desk *desk;	   /* owned */
+};
 
 static void *compiler_main(void *ctx)
 {
-	struct compiler *compiler = ctx;
+	struct thread *thread = ctx;
+	struct compiler *compiler = thread->compiler;
 
 	pthread_mutex_lock(&compiler->lock);
 	while (!compiler->stop) {
@@ -104,16 +118,41 @@ static void *compiler_main(void *ctx)
 			continue;
 		}
 		pthread_mutex_unlock(&compiler->lock);
-		compile(compiler, job);
+		compile(compiler, thread->desk, job);
 		pthread_mutex_lock(&compiler->lock);
 		list_push(&compiler->done, job);
 		eventfd_write(compiler->event_fd, 1);
 	}
 	pthread_mutex_unlock(&compiler->lock);
+	desk_close(thread->desk);
+	free(thread);
 	return NULL;
 }
 
-int compiler_create(struct table_cache *cache, struct compiler **ret, struct fpl_err *err)
+/* Begins one more thread. Returns an errno(3). */
+static int begin_thread(struct compiler *compiler, struct parser *parser)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread || desk_open(parser, &thread->desk, NULL)) {
+		free(thread);
+		return ENOMEM;
+	}
+	thread->compiler = compiler;
+
+	int code = pthread_create(&compiler->threads[compiler->nr_threads], NULL, compiler_main,
+				  thread);
+
+	if (code) {
+		desk_close(thread->desk);
+		free(thread);
+	}
+	compiler->nr_threads += !code;
+	return code;
+}
+
+int compiler_create(struct parser *parser, struct table_cache *cache, struct compiler **ret,
+		    struct fpl_err *err)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));
 
@@ -132,10 +171,8 @@ int compiler_create(struct table_cache *cache, struct compiler **ret, struct fpl
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (size_t i = 0; !code && i < NR_THREADS; i++) {
-		code = pthread_create(&compiler->threads[i], NULL, compiler_main, compiler);
-		compiler->nr_threads += !code;
-	}
+	for (size_t i = 0; !code && i < NR_THREADS; i++)
+		code = begin_thread(compiler, parser);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!compiler->nr_threads) {
 		compiler_destroy(compiler);
@@ -173,14 +210,14 @@ void compiler_destroy(struct compiler *compiler)
 	free(compiler);
 }
 
-int compiler_submit(struct compiler *compiler, const struct compiler_input *input)
+int compiler_submit(struct compiler *compiler, const struct object *object)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return -ENOMEM;
-	job->input = *input;
-	job->result.object = input->object;
+	job->object = object;
+	job->result.object = object->id;
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
 	list_push(&compiler->todo, job);

@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 
 struct deputy;
+struct parser;
 struct symbolizer;
 
 enum engine_target {
@@ -75,6 +76,8 @@ struct engine_options {
 
 	/* borrowed; every object is registered here as it is first seen; may be NULL */
 	struct symbolizer *symbolizer;
+
+	struct parser *parser; /* borrowed: reads the files of targets */
 
 	/* For tests: write every record_every-th walk with its registers and stack into this file
 	 * (profile/walk_file.h). NULL or 0: none. */

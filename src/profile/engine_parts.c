@@ -117,10 +117,11 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
-	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, &engine->catalog, err);
+	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, o->parser,
+				  &engine->catalog, err);
 
 	if (!code)
-		code = tables_init(&engine->tables, o->table_memory, engine->table_cache,
+		code = tables_init(&engine->tables, o->table_memory, o->parser, engine->table_cache,
 				   kernel_side_make_chunk, &engine->kernel, err);
 	if (code)
 		return code;

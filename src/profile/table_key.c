@@ -25,21 +25,26 @@ static void add_file(struct blake2b *hash, const struct stat *st, const struct f
 		blake2b_update(hash, stamp, sizeof(*stamp));
 }
 
-static int read_file(const struct elf_file *elf, struct stat *st, struct file_stamp *stamp)
+static int read_file(int fd, struct stat *st, struct file_stamp *stamp)
 {
-	if (elf->memory || elf->fd < 0)
+	if (fd < 0)
 		return -ENODATA;
-	return fstat(elf->fd, st) < 0 ? -errno : file_stamp_read(elf->fd, stamp);
+	return fstat(fd, st) < 0 ? -errno : file_stamp_read(fd, stamp);
+}
+
+/* May entries outlive the file, and be read for others of its owner? */
+static bool is_told_by_owner(const struct stat *st)
+{
+	return major(st->st_dev) != 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 int table_key_read(const struct elf_file *elf, const struct identity *identity,
-		   const struct file_stamp *stamp, const struct elf_file *debug,
-		   struct table_key *ret)
+		   const struct file_stamp *stamp, int debug_fd, struct table_key *ret)
 {
 	struct file_stamp seen;
 	struct blake2b hash;
 	struct stat st;
-	int code = read_file(elf, &st, &seen);
+	int code = read_file(elf->memory ? -1 : elf->fd, &st, &seen);
 
 	if (code)
 		return code;
@@ -47,10 +52,10 @@ int table_key_read(const struct elf_file *elf, const struct identity *identity,
 		return -ESTALE;
 	blake2b_init(&hash, TABLE_KEY_SIZE);
 	blake2b_update(&hash, identity, sizeof(*identity));
-	add_file(&hash, &st, &seen, major(st.st_dev) == 0);
-	add_u64(&hash, debug != NULL);
-	if (debug) {
-		code = read_file(debug, &st, &seen);
+	add_file(&hash, &st, &seen, !is_told_by_owner(&st));
+	add_u64(&hash, debug_fd >= 0);
+	if (debug_fd >= 0) {
+		code = read_file(debug_fd, &st, &seen);
 		if (code)
 			return code;
 		/* it has no identity here: its stamp says which file it was */

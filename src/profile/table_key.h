@@ -6,8 +6,9 @@
  * A table may only ever be found by a file that would have given the same one. The identity of the
  * object (obj/identity.h) covers the bytes; but whoever parses a hostile file may be made to claim
  * another file's identity, so the key also holds what fstat(2) says of the file: its device and its
- * owner, and on devices whose numbers are given anew at each mount (overlayfs, tmpfs, btrfs) its
- * stamp. So a forged file reaches entries of files of its own owner on its own device at most.
+ * owner, and on devices whose numbers are given anew at each mount (overlayfs, tmpfs, btrfs), or
+ * where others than its owner may write it, its stamp. So a forged file reaches entries of files of
+ * its own owner on its own device at most.
  */
 #pragma once
 
@@ -28,9 +29,9 @@ struct table_key {
  * that was read. @debug: the separate debug file that takes part; NULL: none. Computed before and
  * after a table is made, two equal keys say that no file was changed meanwhile.
  *
- * Errors: -ENODATA one of them is not a file (the vDSO): it has no key; -ESTALE the file of @elf
- * was changed since @stamp; those of fstat(2).
+ * Errors: -ENODATA one of them is not a file (an image in memory): it has no key; -ESTALE the file
+ * of @elf was changed since @stamp; those of fstat(2).
  */
 FPL_MUST_CHECK int table_key_read(const struct elf_file *elf, const struct identity *identity,
-				  const struct file_stamp *stamp, const struct elf_file *debug,
+				  const struct file_stamp *stamp, int debug_fd,
 				  struct table_key *ret);

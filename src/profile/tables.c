@@ -15,8 +15,8 @@
  * it costs CPU time each time. */
 #define RETRY_PAUSE_NS 1000000000ull
 
-int tables_init(struct tables *tables, uint64_t max_bytes, struct table_cache *cache,
-		pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
+int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
+		struct table_cache *cache, pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
 {
 	*tables = (struct tables){ 0 };
 
@@ -24,7 +24,7 @@ int tables_init(struct tables *tables, uint64_t max_bytes, struct table_cache *c
 
 	if (code)
 		return code;
-	code = compiler_create(cache, &tables->compiler, err);
+	code = compiler_create(parser, cache, &tables->compiler, err);
 	if (code)
 		pool_fini(&tables->pool);
 	return code;
@@ -69,10 +69,7 @@ void tables_want(struct tables *tables, struct object *object)
 			object->path);
 		return;
 	}
-	const struct compiler_input input = { object->id, object->elf, object->path,
-					      &object->identity, &object->stamp };
-
-	if (!compiler_submit(tables->compiler, &input))
+	if (!compiler_submit(tables->compiler, object))
 		object->state = OBJECT_QUEUED;
 }
 

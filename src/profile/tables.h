@@ -28,9 +28,11 @@ struct tables {
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 
-/* @cache: borrowed; tables come from there, and are kept; NULL: there is none. */
-FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct table_cache *cache,
-			       pool_chunk_fn make, void *make_ctx, struct fpl_err *err);
+/* @parser: borrowed; compiles. @cache: borrowed; tables come from there, and are kept; NULL: there
+ * is none. */
+FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
+			       struct table_cache *cache, pool_chunk_fn make, void *make_ctx,
+			       struct fpl_err *err);
 void tables_fini(struct tables *tables);
 
 /* Have the table of @object compiled unless that was asked before. */

@@ -21,6 +21,7 @@ struct world {
 	uint64_t gens[2]; /* of PID and CHILD */
 	struct fpl_mapset published[2];
 	struct fpl_mapping entries[NR_ENTRIES];
+	struct parser *parser;
 	struct catalog *catalog;
 	struct publisher publisher;
 	struct tracker tracker;
@@ -70,7 +71,8 @@ static int make_world(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	*state = world;
-	if (!world || catalog_create(16, NULL, &world->catalog, NULL) ||
+	if (!world || parser_create(PARSER_FORK, &world->parser, NULL) ||
+	    catalog_create(16, NULL, world->parser, &world->catalog, NULL) ||
 	    publisher_init(&world->publisher, world->entries, NR_ENTRIES, 16) ||
 	    tracker_init(&world->tracker))
 		return -1;
@@ -92,6 +94,7 @@ static int drop_world(void **state)
 	tracker_fini(&world->tracker);
 	publisher_fini(&world->publisher);
 	catalog_destroy(world->catalog);
+	parser_destroy(world->parser);
 	free(world);
 	return 0;
 }

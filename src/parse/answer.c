@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "unwind/table_check.h"
+#include "unwind/zeroed.h"
+
+#define ERRNO_MAX 4095 /* what a system call can return as error (x86-64 psABI 1.0, A.2.1) */
+
+static int refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what)
+{
+	return fpl_fail(err, -EBADMSG, "%s: its parser sent %s", reader->path, what);
+}
+
+static int read_text(struct answer_reader *reader, size_t size, int answer_code,
+		     struct fpl_err *err)
+{
+	char text[sizeof(err->msg)];
+	int code = reader->read(reader->ctx, text, size);
+	size_t path_size = strlen(reader->path);
+
+	if (code)
+		return code;
+	text[size] = '\0';
+	/* whatever it says, the line names the file it is about */
+	if (strncmp(text, reader->path, path_size) == 0)
+		return fpl_fail(err, answer_code, "%s", text);
+	return fpl_fail(err, answer_code, "%s: %s", reader->path,
+			size ? text : strerror(-answer_code));
+}
+
+int answer_head(struct answer_reader *reader, enum parse_op op, struct fpl_err *err)
+{
+	struct parse_answer head;
+	int code = reader->read(reader->ctx, &head, sizeof(head));
+
+	if (code)
+		return code;
+	if (head.op != op || head.code > 0 || head.code < -ERRNO_MAX ||
+	    head.text_size >= sizeof(err->msg) || (!head.code && head.text_size))
+		return refuse(reader, err, "an answer to another question");
+	if (!head.code)
+		return 0;
+	code = read_text(reader, head.text_size, head.code, err);
+	/* these say what became of the worker, and are not its to say */
+	return code == -EBADMSG || code == -EOWNERDEAD ? -EINVAL : code;
+}
+
+int answer_facts(struct answer_reader *reader, struct answer_facts *ret, struct fpl_err *err)
+{
+	AUTO_FREE struct elf_segment *segments = NULL;
+	struct parse_facts *head = &ret->head;
+	int code = reader->read(reader->ctx, head, sizeof(*head));
+
+	if (code)
+		return code;
+	if (head->nr_segments > ELF_FILE_SEGMENTS_MAX ||
+	    head->identity.build_id_size > ELF_FILE_BUILD_ID_MAX)
+		return refuse(reader, err, "more than a file's headers can say");
+	if (memchr(head->link.name, '\0', sizeof(head->link.name)) == NULL ||
+	    (head->link.name[0] && !debug_link_name_is_plain(head->link.name)))
+		return refuse(reader, err, "a debuglink that is no file name");
+	segments = calloc(head->nr_segments + 1u, sizeof(*segments));
+	if (!segments)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	code = reader->read(reader->ctx, segments, head->nr_segments * sizeof(*segments));
+	if (code)
+		return code;
+	ret->segments = TAKE_PTR(segments);
+	return 0;
+}
+
+static void cleanup_table(struct table **table)
+{
+	table_destroy(*table);
+}
+
+static int read_image(struct answer_reader *reader, struct table *table, struct fpl_err *err)
+{
+	size_t nr = (table->image_bytes + FPL_CHUNK_SIZE - 1) >> FPL_CHUNK_LOG2;
+
+	table->chunks = calloc(nr, sizeof(*table->chunks));
+	if (!table->chunks)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	for (size_t i = 0; i < nr; i++) {
+		size_t left = table->image_bytes - i * FPL_CHUNK_SIZE;
+		int code;
+
+		table->chunks[i] = zeroed_alloc(FPL_CHUNK_SIZE);
+		if (!table->chunks[i])
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+		table->nr_chunks++;
+		code = reader->read(reader->ctx, table->chunks[i],
+				    left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
+	struct parse_table head;
+	int code = reader->read(reader->ctx, &head, sizeof(head));
+
+	if (code)
+		return code;
+	if (!table)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	if (!head.image_bytes || head.image_bytes > PARSE_IMAGE_MAX)
+		return refuse(reader, err, "a table of impossible size");
+	table->first_vaddr = head.first_vaddr;
+	table->entry_vaddr = head.entry_vaddr;
+	table->image_bytes = head.image_bytes;
+	table->rules_off = head.rules_off;
+	table->dir_off = head.dir_off;
+	table->nr_pages = head.nr_pages;
+	table->stats = head.stats;
+	code = read_image(reader, table, err);
+	if (code)
+		return code;
+	if (table_check(table, NULL))
+		return refuse(reader, err, "a table that does not hold together");
+	*ret = TAKE_PTR(table);
+	return 0;
+}

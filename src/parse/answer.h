@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answers of a worker as hostile bytes: every count is bounded before it is believed, and what
+ * is handed on has been checked. Knows no socket.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "parse/message.h"
+#include "unwind/table.h"
+
+struct answer_reader {
+	int (*read)(void *ctx, void *bytes, size_t size); /* all of @size, or an error */
+	void *ctx;
+	const char *path; /* of the file, for messages */
+};
+
+/*
+ * All below: -EBADMSG the answer makes no sense (message says what does not); -ENOMEM; what read()
+ * returned.
+ */
+
+/* Read what every answer begins with. Returns the code in it, 0 or one of errno(3), with its text.
+ */
+FPL_MUST_CHECK int answer_head(struct answer_reader *reader, enum parse_op op, struct fpl_err *err);
+
+struct answer_facts {
+	struct parse_facts head;
+	struct elf_segment *segments; /* owned [head.nr_segments]; the caller frees them */
+};
+FPL_MUST_CHECK int answer_facts(struct answer_reader *reader, struct answer_facts *ret,
+				struct fpl_err *err);
+
+FPL_MUST_CHECK int answer_table(struct answer_reader *reader, struct table **ret,
+				struct fpl_err *err);

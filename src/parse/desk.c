@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/desk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "obj/regular_file.h"
+#include "parse/answer.h"
+#include "parse/message.h"
+#include "parse/sandbox.h"
+#include "parse/wire.h"
+
+#define PAUSE_MS  10
+#define NS_PER_S  1000000000ull
+#define WORKER_NS (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
+
+/* What a request may take: CPU time of the worker; by the clock, should somebody have stopped it.
+ */
+static const struct {
+	uint64_t cpu_ns, clock_ns;
+} limits[PARSE_OP_COUNT] = {
+	[PARSE_FACTS] = { 2 * NS_PER_S, 10 * NS_PER_S },
+	[PARSE_MATCH] = { 10 * NS_PER_S, 30 * NS_PER_S },
+	[PARSE_TABLE] = { 5 * NS_PER_S, 60 * NS_PER_S },
+};
+
+struct desk {
+	struct parser *parser; /* borrowed */
+	int sock;	       /* owned; -1: no worker */
+	pid_t pid;
+	struct trust trust; /* of the worker */
+	desk_pause_fn pause;
+	void *ctx;
+
+	/* of the request at hand */
+	const struct desk_file *file;
+	enum parse_op op;
+	uint32_t flags; /* PARSE_* */
+	uint64_t began_cpu_ns, began_ns;
+	struct fpl_err *err;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	if (clock_gettime(clock, &now) < 0)
+		return 0;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* CPU time of the worker; 0 once it has gone. */
+static uint64_t worker_cpu_ns(const struct desk *desk)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(desk->pid, &clock) ? 0 : clock_ns(clock);
+}
+
+int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
+{
+	struct desk *desk = calloc(1, sizeof(*desk));
+
+	if (!desk)
+		return fpl_fail(err, -ENOMEM, "parser: out of memory");
+	desk->parser = parser;
+	desk->sock = -1;
+	*ret = desk;
+	return 0;
+}
+
+/* Lets the worker go. Returns how it ended, as wait(2) says it. */
+static int dismiss(struct desk *desk)
+{
+	if (desk->sock < 0)
+		return -1;
+	close(desk->sock);
+	desk->sock = -1;
+	return parser_bury(desk->parser, desk->pid);
+}
+
+void desk_close(struct desk *desk)
+{
+	if (!desk)
+		return;
+	dismiss(desk);
+	free(desk);
+}
+
+void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
+{
+	desk->pause = pause;
+	desk->ctx = ctx;
+}
+
+int desk_file_init(struct desk_file *file, int fd, const char *path)
+{
+	struct stat st;
+
+	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1 };
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	file->size = (uint64_t)st.st_size;
+	return trust_read(fd, &file->trust);
+}
+
+/* The worker is of no use any more, and that is the file's fault: @what it did. */
+static int lose(struct desk *desk, const char *what)
+{
+	parser_blame(desk->parser, &desk->file->trust);
+	dismiss(desk);
+	return fpl_fail(desk->err, -EOWNERDEAD, "%s: %s", desk->file->path, what);
+}
+
+/* The worker closed its socket: it has ended. */
+static int lose_dead(struct desk *desk)
+{
+	int status = dismiss(desk);
+
+	parser_blame(desk->parser, &desk->file->trust);
+	if (status != -1 && WIFSIGNALED(status))
+		return fpl_fail(desk->err, -EOWNERDEAD,
+				"%s: the process that read it was killed by signal %d (%s)",
+				desk->file->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return fpl_fail(desk->err, -EOWNERDEAD, "%s: the process that read it has ended",
+			desk->file->path);
+}
+
+/* Waits until the socket is ready for @events. */
+static int wait_for(struct desk *desk, short events)
+{
+	struct pollfd poll_fd = { .fd = desk->sock, .events = events };
+
+	for (;;) {
+		int nr = poll(&poll_fd, 1, PAUSE_MS);
+
+		if (nr > 0)
+			return 0;
+		if (desk->pause)
+			desk->pause(desk->ctx);
+		if (worker_cpu_ns(desk) > desk->began_cpu_ns + limits[desk->op].cpu_ns)
+			return lose(desk, "reading it takes more CPU time than a file may");
+		if (clock_ns(CLOCK_MONOTONIC) > desk->began_ns + limits[desk->op].clock_ns)
+			return lose(desk, "reading it takes too long");
+	}
+}
+
+static int send_all(struct desk *desk, const void *bytes, size_t size)
+{
+	const uint8_t *from = bytes;
+
+	for (size_t done = 0; done < size;) {
+		ssize_t n = send(desk->sock, from + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n >= 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (errno != EAGAIN && errno != EINTR)
+			return lose_dead(desk);
+
+		int code = wait_for(desk, POLLOUT);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+/* answer_read_fn */
+static int recv_all(void *ctx, void *bytes, size_t size)
+{
+	struct desk *desk = ctx;
+	uint8_t *to = bytes;
+
+	for (size_t done = 0; done < size;) {
+		ssize_t n = recv(desk->sock, to + done, size - done, MSG_DONTWAIT);
+
+		if (n > 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			return lose_dead(desk);
+
+		int code = wait_for(desk, POLLIN);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+/* A worker that may read the file: the one at hand unless it read files of another trust. */
+static int need_worker(struct desk *desk)
+{
+	if (desk->sock >= 0 &&
+	    (memcmp(&desk->trust, &desk->file->trust, sizeof(desk->trust)) != 0 ||
+	     worker_cpu_ns(desk) > WORKER_NS))
+		dismiss(desk);
+	if (desk->sock >= 0)
+		return 0;
+
+	int code =
+		parser_hire(desk->parser, &desk->file->trust, &desk->sock, &desk->pid, desk->err);
+
+	if (code)
+		return fpl_fail_in(desk->err, code, "%s", desk->file->path);
+	desk->trust = desk->file->trust;
+	return 0;
+}
+
+static int send_request(struct desk *desk)
+{
+	const struct desk_file *file = desk->file;
+	const struct parse_request request = {
+		.op = desk->op,
+		.flags = desk->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0),
+		.file_size = file->size,
+		.debug_size = file->debug_size,
+		.name_size = (uint32_t)strnlen(file->path, PARSE_NAME_MAX),
+	};
+	const int fds[] = { file->fd, file->debug_fd };
+
+	/* nothing is under way: it fits the socket's buffer */
+	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, file->debug_fd >= 0 ? 2 : 1))
+		return lose_dead(desk);
+	return send_all(desk, file->path, request.name_size);
+}
+
+/* Sends the request and takes the head of the answer. Returns its code; *@reader reads the rest. */
+static int ask(struct desk *desk, const struct desk_file *file, enum parse_op op, uint32_t flags,
+	       struct answer_reader *reader, struct fpl_err *err)
+{
+	desk->flags = flags;
+	desk->file = file;
+	desk->op = op;
+	desk->err = err;
+
+	int code = need_worker(desk);
+
+	if (code)
+		return code;
+	desk->began_cpu_ns = worker_cpu_ns(desk);
+	desk->began_ns = clock_ns(CLOCK_MONOTONIC);
+	*reader = (struct answer_reader){ .read = recv_all, .ctx = desk, .path = file->path };
+	code = send_request(desk);
+	return code ? code : answer_head(reader, op, err);
+}
+
+/* An answer that makes no sense ends the worker; @code is of the reader of the answer. */
+static int judge(struct desk *desk, int code)
+{
+	return code == -EBADMSG && desk->sock >= 0 ? lose(desk, desk->err ? desk->err->msg : "")
+						   : code;
+}
+
+int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
+	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+{
+	struct answer_reader reader;
+	struct answer_facts facts;
+	int code = ask(desk, file, PARSE_FACTS, 0, &reader, err);
+
+	if (!code)
+		code = answer_facts(&reader, &facts, err);
+	if (code)
+		return judge(desk, code);
+
+	const struct elf_facts elf_facts = {
+		.type = facts.head.type,
+		.machine = facts.head.machine,
+		.entry = facts.head.entry,
+		.segments = facts.segments,
+		.nr_segments = facts.head.nr_segments,
+		.build_id = facts.head.identity.build_id,
+		.build_id_size = facts.head.identity.build_id_size,
+	};
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		code = fpl_fail(err, -errno, "%s: %s", file->path, strerror(errno));
+	else
+		code = elf_file_assemble(fd, file->size, file->path, &elf_facts, ret, err);
+	free(facts.segments);
+	*ret_identity = facts.head.identity;
+	*ret_link = facts.head.link;
+	return code;
+}
+
+int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
+	       struct fpl_err *err)
+{
+	struct answer_reader reader;
+	int code = ask(desk, file, PARSE_TABLE, 0, &reader, err);
+
+	if (!code)
+		code = answer_table(&reader, ret, err);
+	return code ? judge(desk, code) : 0;
+}
+
+/* Is what @candidate names the debug file of @file? *ret_fd is the caller's then. */
+static bool try_candidate(struct desk *desk, const struct desk_file *file, const char *candidate,
+			  bool by_link, int *ret_fd, uint64_t *ret_size)
+{
+	AUTO_FD int fd = -1;
+	struct stat st, own;
+	struct trust trust;
+	struct answer_reader reader;
+	struct fpl_err err = { 0 };
+
+	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
+	    fstat(file->fd, &own) < 0)
+		return false;
+	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino)
+		return false;
+	if (!trust_covers(&file->trust, &trust)) {
+		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is somebody else's", file->path,
+			candidate);
+		return false;
+	}
+
+	struct desk_file both = *file;
+
+	both.debug_fd = fd;
+	both.debug_size = (uint64_t)st.st_size;
+	if (ask(desk, &both, PARSE_MATCH, by_link ? PARSE_BY_LINK : 0, &reader, &err)) {
+		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s not used: %s", file->path, candidate,
+			err.msg[0] ? err.msg : "it belongs to something else");
+		return false;
+	}
+	*ret_size = both.debug_size;
+	*ret_fd = TAKE_FD(fd);
+	return true;
+}
+
+void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
+		     const struct debug_link *link)
+{
+	const struct debug_search search = {
+		.build_id = elf->build_id,
+		.build_id_size = elf->build_id_size,
+		.link = link,
+		.path = file->path[0] == '/' ? file->path : NULL,
+	};
+	char candidate[PATH_MAX];
+
+	file->debug_fd = -1;
+	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES && file->debug_fd < 0; i++) {
+		if (debug_file_candidate(&search, i, candidate))
+			try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
+				      &file->debug_size);
+	}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where one thread puts its questions about files, one after the other. Behind it is a worker at a
+ * time: a file of another trust gets a fresh one. A worker that dies, lies or takes too long costs
+ * the file it had: the request fails with a message that names it and says what happened.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/debug_file.h"
+#include "obj/elf_file.h"
+#include "obj/identity.h"
+#include "parse/parser.h"
+#include "unwind/table.h"
+
+struct desk;
+
+/* A file to be read by a worker. */
+struct desk_file {
+	int fd; /* borrowed: a regular file */
+	uint64_t size;
+	const char *path; /* for messages, and for the search of its debug file */
+	struct trust trust;
+	int debug_fd; /* borrowed; -1: no debug file */
+	uint64_t debug_size;
+};
+
+/* Called every 10 ms or so while an answer is waited for. */
+typedef void (*desk_pause_fn)(void *ctx);
+
+/* @parser: borrowed. Errors: -ENOMEM. */
+FPL_MUST_CHECK int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err);
+/* Ends the worker. NULL is allowed. */
+void desk_close(struct desk *desk);
+void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx);
+
+/*
+ * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for an answer that
+ * is none; what parser_hire() returns; else what the function the worker calls returns.
+ */
+
+/* Describe the file open at @fd, which stays the caller's. Errors: those of fstat(2). */
+FPL_MUST_CHECK int desk_file_init(struct desk_file *file, int fd, const char *path);
+
+/*
+ * Read the headers: a file without sections (elf_file_assemble()) that holds a duplicate of
+ * file->fd, the identity, the debuglink. Errors: as elf_file_open() and identity_read(). At most 2
+ * s of CPU.
+ */
+FPL_MUST_CHECK int desk_facts(struct desk *desk, const struct desk_file *file,
+			      struct elf_file **ret, struct identity *ret_identity,
+			      struct debug_link *ret_link, struct fpl_err *err);
+
+/*
+ * Find the separate debug file as debug_file_open() does, for a file whose facts are @elf and
+ * @link, and put it into @file: debug_fd is the caller's to close, -1 where there is none. One that
+ * neither root nor the owner of @file wrote is not taken.
+ */
+void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
+		     const struct debug_link *link);
+
+/* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
+FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
+			      struct fpl_err *err);

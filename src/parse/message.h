@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes over the socket between the profiler and a worker that parses files for it. Both are
+ * one program, so structs go as they lie in memory. What a worker sends is hostile: it may have
+ * been taken over by the file it reads.
+ *
+ *   request   struct parse_request with the descriptors of the file, and of its debug file if
+ *             PARSE_HAS_DEBUG is set; the file's name; nr_vaddrs addresses
+ *   answer    struct parse_answer; the text of the error; where code is 0 what the request asked
+ * for: FACTS   struct parse_facts, its segments MATCH   nothing: code says it TABLE   struct
+ * parse_table, the bytes of the image
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "obj/debug_file.h"
+#include "obj/elf_file.h"
+#include "obj/identity.h"
+#include "unwind/table.h"
+
+enum parse_op {
+	PARSE_FACTS, /* what the headers say, and the identity */
+	PARSE_MATCH, /* does the debug file belong to the file? code 0: it does, -ENOENT: not */
+	PARSE_TABLE, /* the compiled table */
+	PARSE_OP_COUNT
+};
+
+#define PARSE_NAME_MAX	(PATH_MAX - 1) /* bytes of a file's name */
+#define PARSE_IMAGE_MAX (256u << 20)   /* bytes of a table image: what compiling one may take */
+
+#define PARSE_HAS_DEBUG 1u
+#define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
+
+struct parse_request {
+	uint32_t op;	/* enum parse_op */
+	uint32_t flags; /* PARSE_* */
+	uint64_t file_size, debug_size;
+	uint32_t name_size; /* without a NUL */
+	uint32_t nr_vaddrs;
+};
+
+struct parse_answer {
+	uint32_t op; /* of the request */
+	int32_t code;
+	uint32_t text_size; /* of struct fpl_err's message, without a NUL */
+	uint32_t _pad;
+};
+
+struct parse_facts {
+	struct identity identity; /* the build-id is the file's */
+	struct debug_link link;
+	uint64_t entry;
+	uint32_t nr_segments;
+	uint16_t type, machine;
+};
+
+struct parse_table {
+	uint64_t first_vaddr, entry_vaddr;
+	uint32_t image_bytes, rules_off, dir_off, nr_pages;
+	struct table_stats stats;
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/nursery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "parse/sandbox.h"
+#include "parse/wire.h"
+#include "parse/worker.h"
+
+/* Leaves @fd as descriptor 0 and no other. */
+static void keep_only(int fd)
+{
+	if (fd != 0 && dup2(fd, 0) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 1, ~0u, 0);
+}
+
+__attribute__((__noreturn__)) static void become_worker(int sock)
+{
+	keep_only(sock);
+	if (sandbox_enter_worker(NULL))
+		_exit(1);
+	worker_main(0);
+}
+
+static struct nursery_answer hire(int sock)
+{
+	pid_t pid = sock < 0 ? -1 : fork();
+
+	if (pid == 0)
+		become_worker(sock);
+	if (pid < 0)
+		return (struct nursery_answer){ .code = sock < 0 ? -EINVAL : -errno };
+	return (struct nursery_answer){ .value = pid };
+}
+
+static struct nursery_answer bury(pid_t pid)
+{
+	int status = 0;
+
+	/* one that has ended keeps the status it has */
+	if (pid <= 0 || kill(pid, SIGKILL) < 0 || waitpid(pid, &status, 0) != pid)
+		return (struct nursery_answer){ .code = -ESRCH };
+	return (struct nursery_answer){ .value = status };
+}
+
+static void serve(void)
+{
+	struct nursery_request request;
+	int fds[WIRE_FDS_MAX];
+
+	while (wire_recv_fds(0, &request, sizeof(request), fds) == 0) {
+		struct nursery_answer answer = { .code = -EINVAL };
+
+		if (request.op == NURSERY_HIRE)
+			answer = hire(fds[0]);
+		else if (request.op == NURSERY_BURY)
+			answer = bury(request.pid);
+		cleanup_fd(&fds[0]);
+		cleanup_fd(&fds[1]);
+		if (wire_send(0, &answer, sizeof(answer)))
+			break;
+	}
+}
+
+void nursery_main(int control)
+{
+	sigset_t none;
+
+	/*
+	 * A terminal's signals are for the profiler, which tells us to end by closing the socket.
+	 * Refused where this was called by hand: the group is somebody else's.
+	 */
+	if (setsid() < 0)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	fpl_log_set_level(FPL_LOG_ERROR); /* there is no stderr */
+	keep_only(control);
+	prctl(PR_SET_NAME, "fpless-parser");
+	/* as the profiler's own threads, so that no sample waits for it; refused: so be it */
+	(void)!setpriority(PRIO_PROCESS, 0, -10);
+
+	struct nursery_answer hello = { .code = sandbox_enter_nursery(NULL) };
+
+	if (wire_send(0, &hello, sizeof(hello)) == 0 && !hello.code)
+		serve();
+	/* workers end with their sockets; one that does not listen is ended */
+	kill(0, SIGKILL);
+	_exit(0);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that makes workers: a fresh image of the program that has given up everything before
+ * the first of them, so that a new one costs a fork of a small process and inherits nothing. It
+ * reads no file, and it ends its workers itself: whoever asks for them may not be allowed to.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define NURSERY_VERB "parser-nursery" /* argv[1] of the program that becomes one */
+
+enum nursery_op {
+	NURSERY_HIRE, /* with a socket: a worker for it; value of the answer: its pid */
+	NURSERY_BURY, /* end worker pid; value of the answer: its wait(2) status */
+};
+
+struct nursery_request {
+	uint32_t op; /* enum nursery_op */
+	int32_t pid;
+};
+
+struct nursery_answer {
+	int32_t code; /* 0 or -errno */
+	int32_t value;
+};
+
+/* Runs on @control, a socket of bytes, until it is closed. The first answer comes unasked: whether
+ * the sandbox holds. Closes all other descriptors. */
+__attribute__((__noreturn__)) void nursery_main(int control);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/parser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "parse/nursery.h"
+#include "parse/wire.h"
+
+#define DEATHS_BURST  16u /* of one trust, before its files wait */
+#define DEATH_NS      1000000000ull
+#define NR_BLAMED     64u /* trusts remembered; the one longest unblamed makes room */
+#define END_TRIES     500 /* of a millisecond each */
+#define ANSWER_S      10  /* an answer of the nursery takes 1 ms */
+#define NURSERIES_MAX 8u  /* in a run: each but the first because somebody ended the one before */
+
+/* Deaths of one trust: a bucket that leaks one in DEATH_NS. */
+struct blame {
+	struct trust trust;
+	uint64_t level_ns; /* deaths * DEATH_NS, as of last_ns */
+	uint64_t last_ns;  /* 0: free */
+};
+
+struct parser {
+	enum parser_image image;
+	pthread_mutex_t lock; /* of all below */
+	int control;	      /* owned; -1: no nursery */
+	pid_t pid;
+	bool greeted;
+	unsigned nr_nurseries;
+	struct blame blamed[NR_BLAMED];
+	uint64_t nr_deaths;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* In the child; a copy of this process or a new image of the program. */
+__attribute__((__noreturn__)) static void become_nursery(enum parser_image image, int control)
+{
+	static char *const argv[] = { "fpless", NURSERY_VERB, NULL };
+	static char *const no_environment[] = { NULL };
+
+	if (image == PARSER_FORK)
+		nursery_main(control);
+	/* before exec, so that capabilities of the file are not given to it */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (control == 0 ? fcntl(0, F_SETFD, 0) == 0 : dup2(control, 0) == 0)
+		execve("/proc/self/exe", argv, no_environment);
+	_exit(1);
+}
+
+static int begin_nursery(struct parser *parser, struct fpl_err *err)
+{
+	const struct timeval patience = { .tv_sec = ANSWER_S };
+	int socks[2] = { -1, -1 };
+
+	if (parser->nr_nurseries >= NURSERIES_MAX)
+		return fpl_fail(err, -EPIPE, "parser: ended %u times by somebody", NURSERIES_MAX);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
+		return fpl_fail(err, -errno, "parser: socketpair: %s", strerror(errno));
+
+	pid_t pid = fork();
+
+	if (pid == 0)
+		become_nursery(parser->image, socks[1]);
+
+	int code = pid < 0 ? -errno : 0;
+
+	close(socks[1]);
+	if (code) {
+		close(socks[0]);
+		return fpl_fail(err, code, "parser: fork: %s", strerror(-code));
+	}
+	setsockopt(socks[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	parser->control = socks[0];
+	parser->pid = pid;
+	parser->greeted = false;
+	parser->nr_nurseries++;
+	return 0;
+}
+
+static void end_nursery(struct parser *parser)
+{
+	if (parser->control < 0)
+		return;
+	/* its end of the socket reads end of file: it ends its workers and itself */
+	close(parser->control);
+	parser->control = -1;
+	for (int i = 0; i < END_TRIES; i++) {
+		if (waitpid(parser->pid, NULL, WNOHANG) != 0)
+			return;
+		usleep(1000);
+	}
+	kill(parser->pid, SIGKILL); /* stopped by somebody */
+}
+
+int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err)
+{
+	struct parser *parser = calloc(1, sizeof(*parser));
+
+	if (!parser)
+		return fpl_fail(err, -ENOMEM, "parser: out of memory");
+	pthread_mutex_init(&parser->lock, NULL);
+	parser->image = image;
+	parser->control = -1;
+
+	int code = begin_nursery(parser, err);
+
+	if (code) {
+		parser_destroy(parser);
+		return code;
+	}
+	*ret = parser;
+	return 0;
+}
+
+void parser_destroy(struct parser *parser)
+{
+	if (!parser)
+		return;
+	end_nursery(parser);
+	pthread_mutex_destroy(&parser->lock);
+	free(parser);
+}
+
+/* Takes the word a nursery begins with. */
+static int greet(struct parser *parser, struct fpl_err *err)
+{
+	struct nursery_answer hello;
+
+	if (parser->greeted)
+		return 0;
+	if (wire_recv(parser->control, &hello, sizeof(hello)))
+		return fpl_fail(err, -EPIPE, "parser: its process ended at once");
+	if (hello.code)
+		return fpl_fail(err, hello.code, "parser: cannot give up its rights: %s",
+				strerror(-hello.code));
+	parser->greeted = true;
+	return 0;
+}
+
+/* One question to the nursery that is there. */
+static int ask(struct parser *parser, const struct nursery_request *request, int sock,
+	       struct nursery_answer *ret, struct fpl_err *err)
+{
+	int code = greet(parser, err);
+
+	if (code)
+		return code;
+	if (wire_send_fds(parser->control, request, sizeof(*request), &sock, sock >= 0) ||
+	    wire_recv(parser->control, ret, sizeof(*ret)))
+		return fpl_fail(err, -EPIPE, "parser: its process has gone");
+	return ret->code ? fpl_fail(err, ret->code, "parser: %s", strerror(-ret->code)) : 0;
+}
+
+static struct blame *find_blame(struct parser *parser, const struct trust *trust, bool make)
+{
+	struct blame *oldest = &parser->blamed[0];
+
+	for (size_t i = 0; i < NR_BLAMED; i++) {
+		struct blame *blame = &parser->blamed[i];
+
+		if (blame->last_ns && memcmp(&blame->trust, trust, sizeof(*trust)) == 0)
+			return blame;
+		if (blame->last_ns < oldest->last_ns)
+			oldest = blame;
+	}
+	if (!make)
+		return NULL;
+	*oldest = (struct blame){ .trust = *trust };
+	return oldest;
+}
+
+/* What has not leaked out of the bucket. */
+static uint64_t level(const struct blame *blame, uint64_t now)
+{
+	uint64_t leaked = now - blame->last_ns;
+
+	return blame->level_ns > leaked ? blame->level_ns - leaked : 0;
+}
+
+void parser_blame(struct parser *parser, const struct trust *trust)
+{
+	pthread_mutex_lock(&parser->lock);
+
+	struct blame *blame = find_blame(parser, trust, true);
+	uint64_t now = now_ns();
+
+	blame->level_ns = level(blame, now) + DEATH_NS;
+	blame->last_ns = now;
+	parser->nr_deaths++;
+	pthread_mutex_unlock(&parser->lock);
+}
+
+uint64_t parser_nr_deaths(struct parser *parser)
+{
+	pthread_mutex_lock(&parser->lock);
+
+	uint64_t nr = parser->nr_deaths;
+
+	pthread_mutex_unlock(&parser->lock);
+	return nr;
+}
+
+static int hire(struct parser *parser, const struct trust *trust, int sock, pid_t *ret_pid,
+		struct fpl_err *err)
+{
+	const struct nursery_request request = { .op = NURSERY_HIRE };
+	const struct blame *blame = find_blame(parser, trust, false);
+	struct nursery_answer answer;
+	int code = parser->control < 0 ? -EPIPE : 0;
+
+	if (blame && level(blame, now_ns()) >= DEATHS_BURST * DEATH_NS)
+		return fpl_fail(err, -EAGAIN,
+				"parser: %u files of user %llu have ended it, others of his wait",
+				DEATHS_BURST, (unsigned long long)trust->uid);
+	if (!code)
+		code = ask(parser, &request, sock, &answer, err);
+	if (code == -EPIPE) { /* somebody has ended it */
+		end_nursery(parser);
+		code = begin_nursery(parser, err);
+		if (!code)
+			code = ask(parser, &request, sock, &answer, err);
+	}
+	if (!code)
+		*ret_pid = answer.value;
+	return code;
+}
+
+int parser_hire(struct parser *parser, const struct trust *trust, int *ret_sock, pid_t *ret_pid,
+		struct fpl_err *err)
+{
+	int socks[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
+		return fpl_fail(err, -errno, "parser: socketpair: %s", strerror(errno));
+	pthread_mutex_lock(&parser->lock);
+
+	int code = hire(parser, trust, socks[1], ret_pid, err);
+
+	pthread_mutex_unlock(&parser->lock);
+	close(socks[1]);
+	if (code)
+		close(socks[0]);
+	else
+		*ret_sock = socks[0];
+	return code;
+}
+
+int parser_bury(struct parser *parser, pid_t pid)
+{
+	const struct nursery_request request = { .op = NURSERY_BURY, .pid = pid };
+	struct nursery_answer answer;
+
+	pthread_mutex_lock(&parser->lock);
+
+	int code = parser->control < 0 ? -EPIPE : ask(parser, &request, -1, &answer, NULL);
+
+	pthread_mutex_unlock(&parser->lock);
+	return code ? -1 : answer.value;
+}

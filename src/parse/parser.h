@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of targets, read by processes without rights. The parser is the profiler's hold on them: it
+ * keeps a nursery (parse/nursery.h) and hires workers from it, each for the files of one trust
+ * (obj/identity.h). May be used by several threads. Requests go through a desk (parse/desk.h).
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "obj/identity.h"
+
+struct parser;
+
+enum parser_image {
+	PARSER_EXEC, /* the nursery is this program anew: inherits no memory */
+	PARSER_FORK, /* a copy of this process: for programs that have no verb of their own, as
+			tests */
+};
+
+/* Begins a nursery; whether it holds is seen at the first hire. Errors: -ENOMEM; socketpair(2),
+ * fork(2). */
+FPL_MUST_CHECK int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err);
+/* All desks must be closed. Ends the nursery and with it every worker. */
+void parser_destroy(struct parser *parser);
+
+/*
+ * Hire a worker for files of @trust: its socket is the caller's to close, its @ret_pid to be handed
+ * to parser_bury(). A nursery that has gone is replaced.
+ *
+ * Errors: -EAGAIN too many workers of this trust have died lately (16 at once, then one a second);
+ * -EPIPE there is no nursery, and none to be had; errors of the sandbox.
+ */
+FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust, int *ret_sock,
+			       pid_t *ret_pid, struct fpl_err *err);
+
+/* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 where nobody knows. */
+int parser_bury(struct parser *parser, pid_t pid);
+
+/* A file of @trust has cost a worker: counts against its next ones. */
+void parser_blame(struct parser *parser, const struct trust *trust);
+
+/* Workers that files have cost. */
+uint64_t parser_nr_deaths(struct parser *parser);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/sandbox.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define OVERFLOW_UID 65534u /* nobody: where SANDBOX_UID has no meaning, in a user namespace */
+
+#if defined(__x86_64__)
+#define SANDBOX_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define SANDBOX_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+/* Sanitizers reserve terabytes of addresses and call what no parser needs. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANDBOX_SANITIZED 1
+#endif
+#endif
+#ifndef SANDBOX_SANITIZED
+#define SANDBOX_SANITIZED 0
+#endif
+
+/* Reading what is open, talking to whoever made us, memory, time: for everyone. */
+static const int shared_calls[] = {
+	SYS_read,	   SYS_pread64,		SYS_recvfrom, SYS_recvmsg,
+	SYS_sendto,	   SYS_sendmsg,		SYS_close,    SYS_munmap,
+	SYS_mremap,	   SYS_madvise,		SYS_brk,      SYS_futex,
+	SYS_clock_gettime, SYS_getrandom,	SYS_sysinfo,  SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,  SYS_restart_syscall, SYS_exit,     SYS_exit_group,
+};
+
+/* Making workers, shutting them in, ending them. */
+static const int nursery_calls[] = {
+	SYS_clone,     SYS_clone3,    SYS_set_robust_list, SYS_set_tid_address,
+	SYS_rseq,      SYS_gettid,    SYS_getpid,	   SYS_wait4,
+	SYS_kill,      SYS_dup3,      SYS_prctl,	   SYS_seccomp,
+	SYS_prlimit64, SYS_setrlimit, SYS_close_range,
+#ifdef SYS_dup2
+	SYS_dup2,
+#endif
+};
+
+#define FILTER_MAX 96
+
+struct filter {
+	struct sock_filter code[FILTER_MAX];
+	unsigned short nr;
+};
+
+static void filter_add(struct filter *filter, struct sock_filter instruction)
+{
+	if (filter->nr < FILTER_MAX)
+		filter->code[filter->nr++] = instruction;
+}
+
+static void filter_load(struct filter *filter, size_t field_off)
+{
+	filter_add(filter,
+		   (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)field_off));
+}
+
+static void filter_return(struct filter *filter, uint32_t what)
+{
+	filter_add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
+}
+
+/* Unless what was loaded is @value skip the next @nr instructions. */
+static void filter_skip_unless(struct filter *filter, uint32_t value, uint8_t nr)
+{
+	filter_add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, nr));
+}
+
+static void filter_allow(struct filter *filter, const int *calls, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		filter_skip_unless(filter, (uint32_t)calls[i], 1);
+		filter_return(filter, SECCOMP_RET_ALLOW);
+	}
+}
+
+/* The low half of argument @idx; flags of mmap fit in it. */
+static size_t arg_off(size_t idx)
+{
+	return offsetof(struct seccomp_data, args) + idx * sizeof(uint64_t);
+}
+
+/* Memory that is executable kills; so does, with @anonymous_flag, a mapping of a file. */
+static void filter_allow_memory(struct filter *filter, int call, bool anonymous)
+{
+	filter_skip_unless(filter, (uint32_t)call, anonymous ? 7 : 4);
+	filter_load(filter, arg_off(2));
+	filter_add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC,
+							anonymous ? 4 : 1, 0));
+	if (anonymous) {
+		filter_load(filter, arg_off(3));
+		filter_add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
+								MAP_ANONYMOUS, 0, 2));
+		filter_return(filter, SECCOMP_RET_ALLOW);
+		filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+		filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+		return;
+	}
+	filter_return(filter, SECCOMP_RET_ALLOW);
+	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+}
+
+static int install(struct filter *filter, struct fpl_err *err)
+{
+	const struct sock_fprog program = { .len = filter->nr, .filter = filter->code };
+
+	if (SANDBOX_SANITIZED)
+		return 0;
+	if (filter->nr == FILTER_MAX)
+		return fpl_fail(err, -E2BIG, "seccomp filter: too long");
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+		return fpl_fail(err, -errno, "seccomp: %s", strerror(errno));
+	return 0;
+}
+
+static int filter_calls(bool nursery, struct fpl_err *err)
+{
+	struct filter filter = { .nr = 0 };
+
+	filter_load(&filter, offsetof(struct seccomp_data, arch));
+	filter_add(&filter,
+		   (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0));
+	filter_return(&filter, SECCOMP_RET_KILL_PROCESS);
+	filter_load(&filter, offsetof(struct seccomp_data, nr));
+	filter_allow(&filter, shared_calls, ARRAY_SIZE(shared_calls));
+	if (nursery)
+		filter_allow(&filter, nursery_calls, ARRAY_SIZE(nursery_calls));
+	filter_allow_memory(&filter, SYS_mmap, true);
+	filter_load(&filter, offsetof(struct seccomp_data, nr));
+	filter_allow_memory(&filter, SYS_mprotect, false);
+	filter_return(&filter, SECCOMP_RET_KILL_PROCESS);
+	return install(&filter, err);
+}
+
+static int limit(enum __rlimit_resource what, rlim_t value, struct fpl_err *err)
+{
+	const struct rlimit both = { .rlim_cur = value, .rlim_max = value };
+
+	if (setrlimit(what, &both) < 0)
+		return fpl_fail(err, -errno, "resource limit %d: %s", (int)what, strerror(errno));
+	return 0;
+}
+
+/* Become a user nobody else is; who may not, stays who he is. */
+static void change_user(void)
+{
+	static const uid_t uids[] = { SANDBOX_UID, OVERFLOW_UID };
+
+	if (setgroups(0, NULL) < 0 && errno == EPERM)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(uids); i++) {
+		if (setresgid(uids[i], uids[i], uids[i]) == 0 &&
+		    setresuid(uids[i], uids[i], uids[i]) == 0)
+			return;
+	}
+}
+
+static int drop_capabilities(struct fpl_err *err)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (syscall(SYS_capset, &header, none) < 0)
+		return fpl_fail(err, -errno, "capset: %s", strerror(errno));
+	return 0;
+}
+
+int sandbox_enter_nursery(struct fpl_err *err)
+{
+	int code;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fpl_fail(err, -errno, "no new privileges: %s", strerror(errno));
+	/* without CAP_SETPCAP they stay in the bounding set, out of reach all the same */
+	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	change_user();
+	code = drop_capabilities(err);
+	if (!code && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		code = fpl_fail(err, -errno, "not traceable: %s", strerror(errno));
+	if (!code)
+		code = limit(RLIMIT_CORE, 0, err);
+	if (!code)
+		code = limit(RLIMIT_FSIZE, 0, err);
+	if (!code)
+		code = limit(RLIMIT_NOFILE, SANDBOX_FDS, err);
+	return code ? code : filter_calls(true, err);
+}
+
+int sandbox_enter_worker(struct fpl_err *err)
+{
+	int code = limit(RLIMIT_NPROC, 0, err);
+
+	if (!code && !SANDBOX_SANITIZED)
+		code = limit(RLIMIT_AS, SANDBOX_MEMORY_BYTES, err);
+	if (!code)
+		code = limit(RLIMIT_CPU, SANDBOX_CPU_S, err);
+	return code ? code : filter_calls(false, err);
+}

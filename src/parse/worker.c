@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "parse/message.h"
+#include "parse/wire.h"
+
+/* One request, read. */
+struct job {
+	int sock;
+	struct parse_request request;
+	char name[PARSE_NAME_MAX + 1];
+	struct elf_file *elf, *debug; /* owned; debug may be NULL */
+};
+
+static void job_fini(struct job *job)
+{
+	elf_file_close(job->debug);
+	elf_file_close(job->elf);
+}
+
+/* What goes before the results of any request. */
+static int answer(const struct job *job, int code, const struct fpl_err *err)
+{
+	const struct parse_answer head = {
+		.op = job->request.op,
+		.code = code,
+		.text_size = code ? (uint32_t)strnlen(err->msg, sizeof(err->msg)) : 0,
+	};
+	int rc = wire_send(job->sock, &head, sizeof(head));
+
+	return rc ? rc : wire_send(job->sock, err->msg, head.text_size);
+}
+
+static int do_facts(struct job *job)
+{
+	const struct elf_file *elf = job->elf;
+	struct parse_facts facts = {
+		.entry = elf->entry,
+		.nr_segments = (uint32_t)elf->nr_segments,
+		.type = elf->type,
+		.machine = elf->machine,
+	};
+	struct fpl_err err = { 0 };
+	int code = identity_read(elf, &facts.identity, &err);
+	int rc;
+
+	debug_link_read(elf, &facts.link);
+	rc = answer(job, code, &err);
+	if (rc || code)
+		return rc;
+	rc = wire_send(job->sock, &facts, sizeof(facts));
+	return rc ? rc
+		  : wire_send(job->sock, elf->segments, elf->nr_segments * sizeof(*elf->segments));
+}
+
+static int do_match(struct job *job)
+{
+	bool by_link = job->request.flags & PARSE_BY_LINK;
+	struct debug_link link;
+	struct fpl_err err = { 0 };
+
+	debug_link_read(job->elf, &link);
+	return answer(job,
+		      job->debug && debug_file_belongs(job->debug, job->elf, by_link ? &link : NULL)
+			      ? 0
+			      : -ENOENT,
+		      &err);
+}
+
+static int send_table(const struct job *job, const struct table *table)
+{
+	const struct parse_table head = {
+		.first_vaddr = table->first_vaddr,
+		.entry_vaddr = table->entry_vaddr,
+		.image_bytes = table->image_bytes,
+		.rules_off = table->rules_off,
+		.dir_off = table->dir_off,
+		.nr_pages = table->nr_pages,
+		.stats = table->stats,
+	};
+	int rc = wire_send(job->sock, &head, sizeof(head));
+
+	for (uint32_t done = 0, n = 0; !rc && done < table->image_bytes; n++) {
+		uint32_t left = table->image_bytes - done;
+		uint32_t part = left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
+
+		rc = wire_send(job->sock, table->chunks[n], part);
+		done += part;
+	}
+	return rc;
+}
+
+static int do_table(struct job *job)
+{
+	struct table *table = NULL;
+	struct fpl_err err = { 0 };
+	int code = table_compile(job->elf, job->debug, &table_limits_default, &table, &err);
+	int rc = answer(job, code, &err);
+
+	if (!rc && !code)
+		rc = send_table(job, table);
+	table_destroy(table);
+	return rc;
+}
+
+/* Opens the files of the request; code goes into the answer. */
+static int open_files(struct job *job, int fds[WIRE_FDS_MAX], struct fpl_err *err)
+{
+	int code = elf_file_open_sized(TAKE_FD(fds[0]), job->request.file_size, job->name,
+				       &job->elf, err);
+
+	if (!code && (job->request.flags & PARSE_HAS_DEBUG))
+		code = elf_file_open_sized(TAKE_FD(fds[1]), job->request.debug_size, job->name,
+					   &job->debug, err);
+	return code;
+}
+
+static int serve(struct job *job, int fds[WIRE_FDS_MAX])
+{
+	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
+		[PARSE_FACTS] = do_facts,
+		[PARSE_MATCH] = do_match,
+		[PARSE_TABLE] = do_table,
+	};
+	struct fpl_err err = { 0 };
+
+	if (job->request.op >= PARSE_OP_COUNT || job->request.name_size > PARSE_NAME_MAX)
+		return -EBADMSG;
+
+	int rc = wire_recv(job->sock, job->name, job->request.name_size);
+
+	if (rc)
+		return rc;
+	job->name[job->request.name_size] = '\0';
+
+	int code = open_files(job, fds, &err);
+
+	return code ? answer(job, code, &err) : ops[job->request.op](job);
+}
+
+void worker_main(int sock)
+{
+	int rc = 0;
+
+	while (!rc) {
+		struct job *job = calloc(1, sizeof(*job));
+		int fds[WIRE_FDS_MAX];
+
+		if (!job)
+			break;
+		job->sock = sock;
+		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
+		if (!rc) {
+			rc = serve(job, fds);
+			cleanup_fd(&fds[0]);
+			cleanup_fd(&fds[1]);
+			job_fini(job);
+		}
+		free(job);
+	}
+	_exit(rc == -EPIPE ? 0 : 1);
+}

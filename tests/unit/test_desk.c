@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to a real worker in its sandbox. */
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "parse/desk.h"
+
+struct office {
+	struct parser *parser;
+	struct desk *desk;
+	int self; /* this program */
+	struct desk_file file;
+};
+
+static int open_office(void **state)
+{
+	struct office *office = calloc(1, sizeof(*office));
+
+	*state = office;
+	if (!office || parser_create(PARSER_FORK, &office->parser, NULL) ||
+	    desk_open(office->parser, &office->desk, NULL))
+		return -1;
+	office->self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	return desk_file_init(&office->file, office->self, "/bin/self");
+}
+
+static int close_office(void **state)
+{
+	struct office *office = *state;
+
+	desk_close(office->desk);
+	parser_destroy(office->parser);
+	close(office->self);
+	free(office);
+	return 0;
+}
+
+/* A file without a name that holds @bytes. */
+static void memory_file(struct desk_file *file, const void *bytes, size_t size, const char *path)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+	assert_int_equal(desk_file_init(file, fd, path), 0);
+}
+
+/* The only process whose parent is @parent; 0: none. */
+static pid_t child_of(pid_t parent)
+{
+	char path[64], text[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static pid_t worker(void)
+{
+	return child_of(child_of(getpid()));
+}
+
+static void facts_are_those_of_the_file(void **state)
+{
+	struct office *office = *state;
+	struct elf_file *told, *read;
+	struct identity identity, own;
+	struct debug_link link;
+
+	assert_int_equal(desk_facts(office->desk, &office->file, &told, &identity, &link, NULL), 0);
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &read, NULL), 0);
+	assert_int_equal(identity_read(read, &own, NULL), 0);
+	assert_memory_equal(&identity, &own, sizeof(own));
+	assert_int_equal(told->entry, read->entry);
+	assert_int_equal(told->type, read->type);
+	assert_int_equal(told->nr_segments, read->nr_segments);
+	assert_memory_equal(told->segments, read->segments,
+			    read->nr_segments * sizeof(*read->segments));
+	assert_int_equal(told->build_id_size, read->build_id_size);
+	assert_int_equal(told->nr_sections, 0);
+	elf_file_close(told);
+	elf_file_close(read);
+}
+
+static void table_is_the_one_compiled_here(void **state)
+{
+	struct office *office = *state;
+	struct table *sent, *own;
+	struct elf_file *elf;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &sent, NULL), 0);
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	assert_int_equal(table_compile(elf, NULL, &table_limits_default, &own, NULL), 0);
+	assert_int_equal(sent->image_bytes, own->image_bytes);
+	assert_int_equal(sent->entry_vaddr, own->entry_vaddr);
+	for (uint32_t at = 0; at < own->image_bytes; at += FPL_CHUNK_SIZE) {
+		uint32_t left = own->image_bytes - at;
+
+		assert_memory_equal(sent->chunks[at >> FPL_CHUNK_LOG2],
+				    own->chunks[at >> FPL_CHUNK_LOG2],
+				    left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE);
+	}
+	elf_file_close(elf);
+	table_destroy(sent);
+	table_destroy(own);
+}
+
+static void errors_are_those_of_the_file_and_name_it(void **state)
+{
+	struct office *office = *state;
+	struct desk_file file;
+	struct elf_file *elf;
+	struct identity identity;
+	struct debug_link link;
+	struct fpl_err err = { 0 };
+
+	memory_file(&file, "no ELF file at all", 18, "/tmp/text");
+	assert_int_equal(desk_facts(office->desk, &file, &elf, &identity, &link, &err), -ENOEXEC);
+	assert_string_equal(err.msg, "/tmp/text: no ELF file");
+	close(file.fd);
+	assert_int_equal(parser_nr_deaths(office->parser), 0);
+}
+
+static void assert_status(pid_t pid, const char *line)
+{
+	char path[64], text[256];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (!found && fgets(text, sizeof(text), file))
+		found = strcmp(text, line) == 0;
+	fclose(file);
+	if (!found)
+		fail_msg("pid %d has not: %s", (int)pid, line);
+}
+
+static size_t nr_fds(pid_t pid)
+{
+	char path[64];
+	size_t nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	if (!dir) /* not root */
+		return 0;
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		nr += entry->d_name[0] != '.';
+	closedir(dir);
+	return nr;
+}
+
+static void worker_has_no_rights(void **state)
+{
+	static const char *const lines[] = {
+		"NoNewPrivs:\t1\n",
+		"CapInh:\t0000000000000000\n",
+		"CapPrm:\t0000000000000000\n",
+		"CapEff:\t0000000000000000\n",
+		"CapAmb:\t0000000000000000\n",
+#ifndef __SANITIZE_ADDRESS__
+		"Seccomp:\t2\n",
+#endif
+	};
+	struct office *office = *state;
+	struct table *table;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_status(child_of(getpid()), lines[i]);
+		assert_status(worker(), lines[i]);
+	}
+	if (geteuid() == 0)
+		assert_status(worker(), "Uid:\t2147483646\t2147483646\t2147483646\t2147483646\n");
+	assert_true(nr_fds(child_of(getpid())) <= 4);
+	assert_true(nr_fds(worker()) <= 4);
+}
+
+static void death_of_a_worker_costs_one_request(void **state)
+{
+	struct office *office = *state;
+	struct fpl_err err = { 0 };
+	struct table *table;
+	pid_t first;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	first = worker();
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(kill(first, SIGTERM), 0);
+	assert_int_equal(desk_table(office->desk, &office->file, &table, &err), -EOWNERDEAD);
+	assert_string_equal(err.msg, "/bin/self: the process that read it was killed by signal 15 "
+				     "(Terminated)");
+	assert_int_equal(desk_table(office->desk, &office->file, &table, &err), 0);
+	table_destroy(table);
+	assert_int_not_equal(worker(), first);
+	assert_int_equal(parser_nr_deaths(office->parser), 1);
+}
+
+static void nursery_that_was_ended_is_replaced(void **state)
+{
+	struct office *office = *state;
+	struct table *table;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(kill(child_of(getpid()), SIGKILL), 0);
+		desk_close(office->desk);
+		assert_int_equal(desk_open(office->parser, &office->desk, NULL), 0);
+		assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+		table_destroy(table);
+	}
+}
+
+static void another_trust_gets_another_worker(void **state)
+{
+	struct office *office = *state;
+	struct desk_file file;
+	struct elf_file *elf;
+	struct identity identity;
+	struct debug_link link;
+	pid_t first;
+
+	assert_int_equal(desk_facts(office->desk, &office->file, &elf, &identity, &link, NULL), 0);
+	elf_file_close(elf);
+	first = worker();
+	assert_int_equal(desk_facts(office->desk, &office->file, &elf, &identity, &link, NULL), 0);
+	elf_file_close(elf);
+	assert_int_equal(worker(), first);
+	memory_file(&file, "x", 1, "x");
+	assert_int_equal(desk_facts(office->desk, &file, &elf, &identity, &link, NULL), -ENOEXEC);
+	assert_int_not_equal(worker(), first);
+	close(file.fd);
+}
+
+static void files_that_end_workers_wait(void **state)
+{
+	struct office *office = *state;
+	struct trust other = { .dev = 1, .uid = 2 };
+	struct fpl_err err = { 0 };
+	pid_t pid;
+	int sock;
+
+	for (int i = 0; i < 17; i++)
+		parser_blame(office->parser, &office->file.trust);
+	assert_int_equal(parser_hire(office->parser, &office->file.trust, &sock, &pid, &err),
+			 -EAGAIN);
+	assert_string_not_equal(err.msg, "");
+	assert_int_equal(parser_hire(office->parser, &other, &sock, &pid, &err), 0);
+	close(sock);
+	assert_true(parser_bury(office->parser, pid) >= 0);
+}
+
+static void trust_is_who_could_have_written_it(void **state)
+{
+	char path[] = "/tmp/fpless-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct trust own, shared, unnamed;
+	const struct trust root = { .dev = 1, .uid = 0 }, user = { .dev = 1, .uid = 1000 };
+	const struct trust anyone = { .dev = 1, .uid = 0, .inode = 7 };
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(trust_read(fd, &own), 0);
+	assert_int_equal(own.inode, 0);
+	assert_int_equal(own.uid, geteuid());
+	assert_int_equal(fchmod(fd, 0666), 0);
+	assert_int_equal(trust_read(fd, &shared), 0);
+	assert_int_not_equal(shared.inode, 0);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	unlink(path);
+	assert_int_equal(trust_read(fd, &unnamed), 0);
+	assert_int_not_equal(unnamed.inode, 0);
+	close(fd);
+	assert_true(trust_covers(&user, &root));
+	assert_true(trust_covers(&user, &user));
+	assert_false(trust_covers(&root, &user));
+	assert_false(trust_covers(&user, &anyone));
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, open_office, close_office)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(facts_are_those_of_the_file),
+		test(table_is_the_one_compiled_here),
+		test(errors_are_those_of_the_file_and_name_it),
+		test(worker_has_no_rights),
+		test(death_of_a_worker_costs_one_request),
+		test(nursery_that_was_ended_is_replaced),
+		test(another_trust_gets_another_worker),
+		test(files_that_end_workers_wait),
+		test(trust_is_who_could_have_written_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

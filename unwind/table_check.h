@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table that somebody else compiled, as hostile bytes. */
+#pragma once
+
+#include "unwind/table.h"
+
+/*
+ * Check that every lookup in @table ends inside it: directory, pages, dictionaries, rows and rules
+ * lie where bpf/shared.h says, in their chunks, and say nothing the format does not know. Whether
+ * the rules are true of the file cannot be seen.
+ *
+ * Errors: -EINVAL, the first fault named. Cost: reads the image once.
+ */
+FPL_MUST_CHECK int table_check(const struct table *table, struct fpl_err *err);
