@@ -12,6 +12,9 @@
 
 __u32 last_stack_id;
 
+/* Of a sample: the period in force, ns. Written by userspace while no event is enabled. */
+__u64 sample_weight_ns;
+
 /* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
 static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
 {
@@ -143,7 +146,7 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 
 /* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
 static __always_inline int stack_enter(struct fpl_stack *stack, const struct stack_hash *hash,
-				       __u32 nr, __u32 id)
+				       __u32 nr, __u32 id, __u64 weight_ns)
 {
 	if (__sync_val_compare_and_swap(&stack->id, 0, FPL_STACK_CLAIMED))
 		return 0;
@@ -151,7 +154,7 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	stack->hash[1] = hash->lane[1];
 	stack->check = hash->lane[2];
 	stack->count = 1;
-	stack->weight_ns = config.weight_ns;
+	stack->weight_ns = weight_ns;
 	stack->nr_frames = nr;
 	/* visible last, with all of the above */
 	__sync_val_compare_and_swap(&stack->id, FPL_STACK_CLAIMED, id);
@@ -173,7 +176,7 @@ static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_count
 	place = stack_find(&hash, nr, &stack);
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
-		__sync_fetch_and_add(&stack->weight_ns, config.weight_ns);
+		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
 		return;
 	}
 	s->sample.id = new_stack_id();
@@ -182,7 +185,7 @@ static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_count
 			counted->lost[FPL_LOST_RING_FULL]++;
 			return;
 		}
-		if (stack_enter(stack, &hash, nr, s->sample.id))
+		if (stack_enter(stack, &hash, nr, s->sample.id, s->sample.weight_ns))
 			return;
 		s->sample.id = new_stack_id();
 	}

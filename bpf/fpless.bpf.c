@@ -58,7 +58,7 @@ static __always_inline void sample_begin(struct fpl_scratch *s, struct task_stru
 	sample->header.time_ns = now_ns;
 	sample->gen = 0;
 	sample->start_ns = task->group_leader->start_boottime;
-	sample->weight_ns = config.weight_ns;
+	sample->weight_ns = *(volatile __u64 *)&sample_weight_ns;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();

@@ -386,7 +386,6 @@ enum fpl_unwind {
 
 struct fpl_config {
 	__u64 seed[3];	 /* of the two hashes of a stack's key and of its check: random per run */
-	__u64 weight_ns; /* of one sample */
 	__u32 flags;	 /* FPL_CONFIG_* */
 	__u32 unwind;	 /* enum fpl_unwind */
 	__u32 max_depth; /* user frames, 1..FPL_DEPTH_MAX */
@@ -401,7 +400,7 @@ struct fpl_config {
 	__u32 uid;	/* of FPL_CONFIG_UID, as the first user namespace has it */
 	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */

@@ -30,6 +30,7 @@ enum {
 	KEY_TABLE_CACHE,
 	KEY_TABLE_CACHE_SIZE,
 	KEY_NO_TABLE_CACHE,
+	KEY_MAX_OVERHEAD,
 };
 
 static const struct argp_option options_list[] = {
@@ -37,6 +38,10 @@ static const struct argp_option options_list[] = {
 	{ "event", 'e', "EVENT", 0,
 	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
+	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
+	  "Sample less often where fpless costs more than PCT per cent of the CPU time of what is "
+	  "profiled (of one CPU at least)",
+	  1 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop after this long (default: until Ctrl-C or until COMMAND ends)", 1 },
 	{ "delay", 'D', "MS", 0, "Wait this long before the first sample", 1 },
@@ -207,6 +212,10 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 		if (!parse_number(arg, 1, 1000000, &value))
 			refuse(state, "--record-every %s: from 1 to 1000000", arg);
 		options->record_every = (uint32_t)value;
+		break;
+	case KEY_MAX_OVERHEAD:
+		if (!parse_percent(arg, &options->max_overhead) || options->max_overhead == 0)
+			refuse(state, "--max-overhead %s: a percentage above 0, up to 100", arg);
 		break;
 	case KEY_STRICT:
 		options->strict = true;
@@ -487,6 +496,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.event = options->event,
 		.unwind = options->unwind,
 		.hz = options->hz,
+		.max_overhead = options->max_overhead,
 		.duration_ms = options->duration_ms,
 		.delay_ms = options->delay_ms,
 		.user = options->user,

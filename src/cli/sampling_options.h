@@ -35,7 +35,8 @@ struct sampling_options {
 	uint64_t hz;
 	uint64_t duration_ms; /* 0: until Ctrl-C or the command's end */
 	uint64_t delay_ms;
-	bool user, kernel; /* which stacks to show */
+	double max_overhead; /* per cent; 0: no limit */
+	bool user, kernel;   /* which stacks to show */
 	bool idle;
 
 	/* how to walk */

@@ -79,11 +79,36 @@ static void write_costs(FILE *to, const struct profile *profile, const struct ta
 	}
 	fprintf(to,
 		"  tables       %" PRIu64 " objects, %" PRIu64
-		" rows, %.1f MiB (%.1f MiB allocated); "
-		"all maps %.1f MiB\n",
+		" rows, %.1f MiB (%.1f MiB allocated)",
 		tables->objects, tables->rows, (double)tables->bytes / (1 << 20),
-		(double)tables->allocated_bytes / (1 << 20),
-		(double)profile->maps_bytes / (1 << 20));
+		(double)tables->allocated_bytes / (1 << 20));
+	if (tables->cache_hits)
+		fprintf(to, "; %" PRIu64 " read from disk", tables->cache_hits);
+	putc('\n', to);
+}
+
+/* What the run itself cost: the time of every run of the program counts, targets or not. */
+static void write_own_cost(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	uint64_t bpf_ns = profile->books.bpf_ns;
+	uint64_t own_ns = bpf_ns + profile->user_cpu_ms * 1000000;
+	double capacity_ns = (double)profile->duration_ns * profile->nr_cpus;
+
+	fprintf(to, "  own cost     BPF %.1f ms, fpless %" PRIu64 " ms of CPU",
+		(double)bpf_ns / 1e6, profile->user_cpu_ms);
+	if (tally->weight_ns && capacity_ns > 0)
+		fprintf(to, ": %.2f %% of the %.1f s profiled, %.2f %% of %u CPUs",
+			100 * ratio(own_ns, tally->weight_ns), (double)tally->weight_ns / 1e9,
+			100 * (double)own_ns / capacity_ns, profile->nr_cpus);
+	fprintf(to, "\n  own memory   %.1f MiB at most, maps %.1f MiB; started in %" PRIu64 " ms\n",
+		(double)profile->rss_peak_bytes / (1 << 20),
+		(double)profile->maps_bytes / (1 << 20), profile->startup_ms);
+	if (profile->hz_changes)
+		fprintf(to,
+			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
+			" at the end: changed %" PRIu64
+			" times (--max-overhead %g): weigh samples by weight_ns\n",
+			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
 }
 
 static void write_books(FILE *to, const struct profile *profile, const struct tally *tally,
@@ -118,5 +143,6 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	fputs("  lost         ", to);
 	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
 	write_costs(to, profile, &tally, shown);
+	write_own_cost(to, profile, &tally);
 	write_books(to, profile, &tally, shown);
 }

@@ -42,6 +42,7 @@ void tally_count(const struct profile *profile, struct tally *ret)
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 
+		ret->weight_ns += stack->weight_ns;
 		if (stack->flags & FPL_SAMPLE_KTHREAD)
 			continue;
 		ret->user_samples += stack->count;
@@ -126,6 +127,9 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	json_number(json, "bpf_ns", profile->books.bpf_ns);
 	json_number(json, "bpf_runs", profile->books.bpf_runs);
 	json_number(json, "sample_ns", profile->books.sample_ns);
+	json_number(json, "weight_ns", tally.weight_ns);
+	json_number(json, "hz_end", profile->hz_end);
+	json_number(json, "hz_changes", profile->hz_changes);
 	json_open(json, "tables", '{');
 	json_number(json, "objects", tables->objects);
 	json_number(json, "rows", tables->rows);

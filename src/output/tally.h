@@ -15,6 +15,7 @@ struct tally {
 	uint64_t frames;		/* user frames, once per sample */
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT]; /* sum: frames */
 	uint64_t lost;				     /* sum over the reasons */
+	uint64_t weight_ns; /* of all stacks: the CPU time that was profiled */
 };
 
 void tally_count(const struct profile *profile, struct tally *ret);

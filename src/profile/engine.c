@@ -39,6 +39,9 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);
+	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
+		return fpl_fail(err, -EINVAL, "--max-overhead %g: wanted 0 to 100",
+				o->max_overhead);
 	if (o->compare && o->unwind == ENGINE_UNWIND_FP)
 		return fpl_fail(err, -EINVAL,
 				"--unwind fp: compare walks by frame pointers anyway,"
@@ -50,7 +53,7 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	return 0;
 }
 
-/* Now and then: own memory, whether the kernel side lost life records, and threads. */
+/* Now and then: own memory and overhead, whether the kernel side lost life records, and threads. */
 static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
@@ -58,10 +61,13 @@ static void check(struct engine *engine, uint64_t now)
 
 	if (rss > engine->rss_peak_bytes)
 		engine->rss_peak_bytes = rss;
-	if (!kernel_side_counters(&engine->kernel, &counters) &&
-	    counters.life_lost != engine->tracker.nr_lives_lost) {
-		engine->tracker.nr_lives_lost = counters.life_lost;
-		engine->tracker.rescan_all = true;
+	if (!kernel_side_counters(&engine->kernel, &counters)) {
+		if (counters.life_lost != engine->tracker.nr_lives_lost) {
+			engine->tracker.nr_lives_lost = counters.life_lost;
+			engine->tracker.rescan_all = true;
+		}
+		if (engine->enabled_ns && !engine->disabled_ns)
+			engine_overhead_check(engine, &counters, now);
 	}
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
@@ -105,6 +111,7 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	int code = events_enable(&engine->events, err);
 
 	engine->enabled_ns = usage_monotonic_ns();
+	engine_overhead_begin(engine, engine->enabled_ns);
 	return code;
 }
 

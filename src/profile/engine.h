@@ -52,7 +52,10 @@ struct engine_options {
 
 	enum engine_event event;
 	enum engine_unwind unwind;
-	uint64_t hz;	      /* samples per second and CPU, 1.. */
+	uint64_t hz; /* samples per second and CPU, 1.. */
+	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may
+	 * cost: hz is lowered where it costs more. 0: no limit. */
+	double max_overhead;
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
 	uint64_t delay_ms;    /* from the start of the targets to the first sample */
 	bool user, kernel;    /* which stacks; both false counts as both */

@@ -9,6 +9,8 @@
 #include "profile/engine_state.h"
 #include "profile/usage.h"
 
+#define NS_PER_S 1000000000u
+
 static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	struct books_join join = { .store = engine->store };
@@ -66,7 +68,10 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 
 	profile->event = engine->events.name;
 	profile->hz = o->hz;
-	profile->period_ns = engine->events.period_ns;
+	profile->period_ns = NS_PER_S / o->hz;
+	profile->hz_end = engine->governor.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
+	profile->hz_changes = engine->governor.nr_changes;
+	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;

@@ -17,6 +17,7 @@
 #include "profile/command.h"
 #include "profile/engine.h"
 #include "profile/events.h"
+#include "profile/governor.h"
 #include "profile/kernel_side.h"
 #include "profile/publisher.h"
 #include "profile/replayer.h"
@@ -58,6 +59,10 @@ struct engine {
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns;
 	uint64_t rss_peak_bytes;
+
+	struct governor governor;
+	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
+	bool has_said_stuck;
 };
 
 /*
@@ -68,6 +73,12 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);
+
+/* Watch what the run costs from here on, where events are enabled; --max-overhead. */
+void engine_overhead_begin(struct engine *engine, uint64_t now);
+/* Sample less often where it costs too much, and as often as was asked where it does not. */
+void engine_overhead_check(struct engine *engine, const struct fpl_counters *counters,
+			   uint64_t now);
 
 /* Close the books of a run that has ended and been drained. Errors: as engine_run. */
 FPL_MUST_CHECK int engine_result(struct engine *engine, struct profile *profile,

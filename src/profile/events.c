@@ -147,6 +147,7 @@ int events_open(const struct engine_options *options, struct events *ret, struct
 			      &clock, err);
 	if (!code) {
 		events.is_second_best = clock && options->event != ENGINE_EVENT_CPU_CLOCK;
+		events.is_clock = clock;
 		events.name = clock ? "cpu-clock" : "cpu-cycles";
 		code = open_all(&events, clock, options, err);
 	}
@@ -222,16 +223,36 @@ void events_disable(struct events *events)
 	}
 }
 
-uint64_t events_expected(const struct events *events)
+static uint64_t enabled_ns(const struct events *events)
 {
-	uint64_t enabled_ns = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < events->cpus.nr; i++) {
 		uint64_t values[2]; /* count, time enabled */
 
 		if (events->fds[i] >= 0 &&
 		    read(events->fds[i], values, sizeof(values)) == sizeof(values))
-			enabled_ns += values[1];
+			sum += values[1];
 	}
-	return enabled_ns / events->period_ns;
+	return sum;
+}
+
+uint64_t events_expected(const struct events *events)
+{
+	return events->expected_before +
+	       (enabled_ns(events) - events->enabled_before_ns) / events->period_ns;
+}
+
+void events_set_period(struct events *events, uint64_t period_ns)
+{
+	/* of the clock the period, of cycles the frequency that the kernel is to follow */
+	uint64_t value = events->is_clock ? period_ns : 1000000000u / period_ns;
+
+	events->expected_before = events_expected(events);
+	events->enabled_before_ns = enabled_ns(events);
+	events->period_ns = period_ns;
+	for (size_t i = 0; i < events->cpus.nr; i++) {
+		if (events->fds[i] >= 0)
+			ioctl(events->fds[i], PERF_EVENT_IOC_PERIOD, &value);
+	}
 }

@@ -16,8 +16,11 @@ struct events {
 	int *links;	      /* owned [cpus.nr]: BPF links, -1: none */
 	size_t nr_sampled;    /* CPUs with an event */
 	const char *name;     /* "cpu-clock" or "cpu-cycles" */
+	bool is_clock;	      /* cpu-clock */
 	bool is_second_best;  /* cycles were wanted, but this machine has no counter for them */
 	uint64_t period_ns;   /* wanted time between two samples of a busy CPU */
+	/* up to the last change of the period: samples that should have fired, time enabled */
+	uint64_t expected_before, enabled_before_ns;
 };
 
 /*
@@ -40,6 +43,12 @@ FPL_MUST_CHECK int events_attach(struct events *events, int prog_fd, struct fpl_
 
 FPL_MUST_CHECK int events_enable(struct events *events, struct fpl_err *err);
 void events_disable(struct events *events);
+
+/*
+ * Sample every @period_ns from the next enabling on: between events_disable and events_enable. Time
+ * since the last sample of a CPU does not count then: half a period is lost on average.
+ */
+void events_set_period(struct events *events, uint64_t period_ns);
 
 /* Samples that should have fired: time enabled over all CPUs with an event / period. */
 uint64_t events_expected(const struct events *events);

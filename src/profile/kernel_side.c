@@ -63,7 +63,6 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		      const struct host *host, uint64_t weight_ns)
 {
 	struct fpl_config config = {
-		.weight_ns = weight_ns,
 		.max_depth = options->max_depth,
 		.snapshot_bytes = options->unwind == ENGINE_UNWIND_FP ? 0 : options->snapshot_bytes,
 		.record_every = options->record_path ? options->record_every : 0,
@@ -93,6 +92,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_UID;
 	config.uid = options->uid;
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
+	skel->bss->sample_weight_ns = weight_ns;
 }
 
 /* What the filters need; the maps of those that were not asked for are not made. */
@@ -271,6 +271,11 @@ int kernel_side_object(struct kernel_side_object *ret)
 int kernel_side_sampler_fd(const struct kernel_side *kernel)
 {
 	return bpf_program__fd(kernel->skel->progs.sample);
+}
+
+void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight_ns)
+{
+	__atomic_store_n(&kernel->skel->bss->sample_weight_ns, weight_ns, __ATOMIC_SEQ_CST);
 }
 
 int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

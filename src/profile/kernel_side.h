@@ -66,6 +66,9 @@ FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 /* The program the perf events run. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel);
 
+/* Let samples weigh @weight_ns from here on: while no event is enabled. */
+void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight_ns);
+
 /* Let @pid be a target with FPL_TARGET_* @flags. */
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 				      struct fpl_err *err);

@@ -79,6 +79,8 @@ struct profile {
 
 	struct profile_books books;
 	struct profile_tables tables;
+	double max_overhead;	     /* per cent; 0: no limit */
+	uint64_t hz_end, hz_changes; /* under that limit */
 	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;
 };
 

@@ -2,7 +2,6 @@
 #include "profile/usage.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
 
 uint64_t usage_rss_anon_bytes(void)
@@ -20,20 +19,25 @@ uint64_t usage_rss_anon_bytes(void)
 	return kib * 1024;
 }
 
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t usage_cpu_ns(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 uint64_t usage_cpu_ms(void)
 {
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage))
-		return 0;
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000u +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000u;
+	return usage_cpu_ns() / 1000000u;
 }
 
 uint64_t usage_monotonic_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return read_clock(CLOCK_MONOTONIC);
 }

@@ -10,4 +10,7 @@ uint64_t usage_rss_anon_bytes(void);
 /* CPU time of this process so far, user and system, ms. */
 uint64_t usage_cpu_ms(void);
 
+/* The same, ns. */
+uint64_t usage_cpu_ns(void);
+
 uint64_t usage_monotonic_ns(void);

@@ -131,6 +131,9 @@ static struct profile profile = {
 		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
 	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000 },
+	.max_overhead = 0.5,
+	.hz_end = 50,
+	.hz_changes = 2,
 	.maps_bytes = 2097152,
 	.rss_peak_bytes = 1000000,
 	.user_cpu_ms = 7,
@@ -257,21 +260,22 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 		      "app;main;callee;-;[0x123456789abc]_[k] 7\n");
 }
 
-#define BOOKS                                                                                     \
-	"\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10101010,"                  \
-	"\"duration_ms\":2500,\"cpus\":2,\"expected\":40,\"missed\":4,\"fired\":36,"              \
-	"\"shown\":14,\"idle\":15,\"filtered\":5,\"lost\":{\"ring_full\":2,"                      \
-	"\"stack_map_full\":0,\"object_map_full\":0,\"snapshot_full\":0,\"scratch\":0,"           \
-	"\"user_memory\":0,\"no_frames\":0},\"user_samples\":11,\"complete\":7,"                  \
-	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2,"     \
-	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"           \
-	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"             \
-	"\"table_changed\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1,"     \
-	"\"fp\":1,\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,\"tables\":{" \
-	"\"objects\":3,"                                                                          \
-	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"                 \
-	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000},"                             \
-	"\"maps_bytes\":2097152,\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                    \
+#define BOOKS                                                                                 \
+	"\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10101010,"              \
+	"\"duration_ms\":2500,\"cpus\":2,\"expected\":40,\"missed\":4,\"fired\":36,"          \
+	"\"shown\":14,\"idle\":15,\"filtered\":5,\"lost\":{\"ring_full\":2,"                  \
+	"\"stack_map_full\":0,\"object_map_full\":0,\"snapshot_full\":0,\"scratch\":0,"       \
+	"\"user_memory\":0,\"no_frames\":0},\"user_samples\":11,\"complete\":7,"              \
+	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2," \
+	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"       \
+	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"         \
+	"\"table_changed\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1," \
+	"\"fp\":1,\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,"         \
+	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"tables\":{"                       \
+	"\"objects\":3,"                                                                      \
+	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"             \
+	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000},"                         \
+	"\"maps_bytes\":2097152,\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                \
 	"\"startup_ms\":42}\n"
 
 static void stats_hold_every_key_zeros_too(void **state)
@@ -393,6 +397,13 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"synth 9.52 %\n",
 		"lost         ring_full 2\n",
 		"BPF          2250 ns per sample, 1800 ns per frame\n",
+		"tables       3 objects, 1000 rows, 0.0 MiB (1.0 MiB allocated); 12 read from "
+		"disk\n",
+		"own cost     BPF 0.0 ms, fpless 7 ms of CPU: ",
+		"s profiled, 0.14 % of 2 CPUs\n",
+		"own memory   1.0 MiB at most, maps 2.0 MiB; started in 42 ms\n",
+		"frequency    99 Hz wanted, 50 at the end: changed 2 times (--max-overhead 0.5): "
+		"weigh samples by weight_ns\n",
 		"books        fired 36 = shown 14 + idle 15 + filtered 5 + lost 2: closed\n",
 		"expected     40 samples by the clock, 4 missed (10.00 %)\n",
 	};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+#include "profile/engine_state.h"
+#include "profile/usage.h"
+
+/* A load that swings would say the same again and again. */
+#define CHANGES_SAID 16u
+
+static struct governor_use use_now(struct engine *engine, const struct fpl_counters *counters,
+				   uint64_t now)
+{
+	uint64_t nr_samples = counters->fired - counters->idle - counters->filtered;
+
+	/* between two looks all samples have the weight of the period in force */
+	engine->work_ns += (nr_samples - engine->nr_samples) * engine->events.period_ns;
+	engine->nr_samples = nr_samples;
+	return (struct governor_use){
+		.now_ns = now,
+		.bpf_ns = counters->bpf_ns,
+		.own_ns = usage_cpu_ns(),
+		.work_ns = engine->work_ns,
+	};
+}
+
+void engine_overhead_begin(struct engine *engine, uint64_t now)
+{
+	const struct governor_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
+
+	governor_init(&engine->governor, engine->options->max_overhead, engine->events.period_ns,
+		      &use);
+}
+
+static void say(const struct governor *governor, bool is_lower)
+{
+	double hz = 1e9 / (double)governor->period_ns;
+
+	if (governor->nr_changes > CHANGES_SAID)
+		return;
+	fpl_log(is_lower ? FPL_LOG_WARN : FPL_LOG_INFO,
+		"overhead %.3g %%, --max-overhead %.3g: sampling at %.4g Hz from here on%s",
+		100 * governor->overhead, 100 * governor->limit, hz,
+		governor->nr_changes == CHANGES_SAID ? " (further changes are not said)" : "");
+}
+
+void engine_overhead_check(struct engine *engine, const struct fpl_counters *counters, uint64_t now)
+{
+	struct governor *governor = &engine->governor;
+	uint64_t before_ns = governor->period_ns;
+	struct governor_use use;
+	struct fpl_err err;
+
+	if (governor->limit <= 0)
+		return;
+	use = use_now(engine, counters, now);
+	if (!governor_judge(governor, &use)) {
+		if (governor->is_stuck && !engine->has_said_stuck)
+			fpl_log(FPL_LOG_WARN,
+				"overhead %.3g %%, --max-overhead %.3g: little of it is sampling, "
+				"so a frequency below %.4g Hz would not help",
+				100 * governor->overhead, 100 * governor->limit,
+				1e9 / (double)governor->period_ns);
+		engine->has_said_stuck = engine->has_said_stuck || governor->is_stuck;
+		return;
+	}
+	/* off meanwhile: no sample may have the weight of another period */
+	events_disable(&engine->events);
+	events_set_period(&engine->events, governor->period_ns);
+	kernel_side_set_weight(&engine->kernel, engine->events.period_ns);
+	if (events_enable(&engine->events, &err))
+		fpl_log(FPL_LOG_WARN, "%s", err.msg);
+	say(governor, governor->period_ns > before_ns);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--max-overhead: sampling becomes rarer, the books and the weights stay right."""
+
+import os
+import sys
+
+from root_case import RootCase, main
+
+# Computes for so many seconds of CPU time, then says how many it was in all.
+BUSY = """
+import os, sys, time
+n = 0
+while time.process_time() < float(sys.argv[1]):
+    for _ in range(1000):
+        n = (n * 7919 + 1) % 10007
+with open(sys.argv[2], "w") as file:
+    file.write(str(time.clock_gettime_ns(time.CLOCK_PROCESS_CPUTIME_ID)))
+"""
+
+
+class MaxOverhead(RootCase):
+    def busy(self, seconds, *options, verb="profile"):
+        """The run, and the CPU time of its command, ns."""
+        out = self.path("cpu")
+        run = self.profile(*options, "-d", "60", "--", sys.executable, "-c", BUSY, str(seconds),
+                           out, verb=verb)
+        with open(out, encoding="ascii") as file:
+            return run, int(file.read())
+
+    def assert_weights_are_right(self, run, cpu_ns):
+        weight_ns = sum(stack["weight_ns"] for stack in run.stacks)
+        self.assertEqual(run.stats["weight_ns"], weight_ns)
+        self.assertLess(abs(weight_ns / cpu_ns - 1), 0.08, (weight_ns, cpu_ns, run.stderr))
+        # what fired is what the clock would give: a fired sample too many is one per change and CPU
+        spare = (1 + run.stats["hz_changes"]) * run.stats["cpus"]
+        self.assertLessEqual(run.stats["fired"], run.stats["expected"] + spare)
+
+    def test_steps_down_and_says_so(self):
+        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.5")
+        self.assertGreaterEqual(run.stats["hz_changes"], 1)
+        self.assertLess(run.stats["hz_end"], 4999)
+        self.assertEqual((run.stats["hz"], run.meta["hz"]), (4999, 4999))
+        said = [line for line in run.stderr.splitlines() if "sampling at" in line]
+        self.assertEqual(len(said), min(run.stats["hz_changes"], 16))
+        self.assertIn(f"  frequency    4999 Hz wanted, {run.stats['hz_end']} at the end",
+                      run.stderr)
+        weights = {stack["weight_ns"] // stack["count"] for stack in run.stacks}
+        self.assertGreater(len(weights), 1)
+        self.assert_weights_are_right(run, cpu_ns)
+
+    def test_both_walks(self):
+        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.5", verb="compare")
+        self.assertGreaterEqual(run.stats["hz_changes"], 1)
+        self.assert_weights_are_right(run, cpu_ns)
+
+    def test_leaves_alone_what_costs_less(self):
+        run, cpu_ns = self.busy(2, "-F", "999", "--max-overhead", "100")
+        self.assertEqual((run.stats["hz_changes"], run.stats["hz_end"]), (0, 999))
+        self.assertEqual({stack["weight_ns"] // stack["count"] for stack in run.stacks},
+                         {run.meta["period_ns"]})
+        self.assert_weights_are_right(run, cpu_ns)
+
+    def test_is_a_percentage(self):
+        for value in ("0", "-1", "101", "x", ""):
+            self.assert_refused(self.fpless("profile", "--max-overhead", value, "1"), 1,
+                                "--max-overhead")
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    main()
