@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "output/culprits.h"
 #include "output/file.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
@@ -103,7 +104,7 @@ static void cleanup_merged(struct merged *merged)
 /* Write one output in its format. *ret_shown is the sum of the counts written. */
 static int write_sink(const struct sink *sink, const struct profile *profile,
 		      struct symbolizer *symbolizer, const struct sampling_options *options,
-		      uint64_t *ret_shown, struct fpl_err *err)
+		      const struct culprits *culprits, uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(cleanup_names) struct names names;
 	CLEANUP(cleanup_merged) struct merged merged = { 0 };
@@ -117,7 +118,7 @@ static int write_sink(const struct sink *sink, const struct profile *profile,
 	if (names_init(&names, profile, symbolizer, &names_options))
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
 	if (sink->format == SAMPLING_FORMAT_JSONL)
-		return jsonl_write(to, &names, ret_shown, err);
+		return jsonl_write(to, &names, culprits, ret_shown, err);
 	if (merge_stacks(&names, MERGE_CFI, options->delimited, &merged, err))
 		return -ENOMEM;
 	if (sink->format == SAMPLING_FORMAT_TEXT)
@@ -132,7 +133,7 @@ static int write_sink(const struct sink *sink, const struct profile *profile,
  */
 static int write_sinks(struct sinks *sinks, const struct profile *profile,
 		       struct symbolizer *symbolizer, const struct sampling_options *options,
-		       uint64_t *ret_shown)
+		       const struct culprits *culprits, uint64_t *ret_shown)
 {
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
@@ -142,7 +143,8 @@ static int write_sinks(struct sinks *sinks, const struct profile *profile,
 		struct output_file *file = &sinks->list[i].file;
 		uint64_t shown = 0;
 
-		if (write_sink(&sinks->list[i], profile, symbolizer, options, &shown, &err)) {
+		if (write_sink(&sinks->list[i], profile, symbolizer, options, culprits, &shown,
+			       &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
 			output_file_abort(file);
 			status = CLI_EXIT_OUTPUT;
@@ -162,13 +164,14 @@ static int write_sinks(struct sinks *sinks, const struct profile *profile,
 	return status;
 }
 
-static int write_stats(struct sinks *sinks, const struct profile *profile, uint64_t shown)
+static int write_stats(struct sinks *sinks, const struct profile *profile, uint64_t shown,
+		       const struct culprits *culprits)
 {
 	struct fpl_err err;
 
 	if (!sinks->stats.stream)
 		return CLI_EXIT_OK;
-	stats_write(sinks->stats.stream, profile, shown);
+	stats_write(sinks->stats.stream, profile, shown, culprits);
 	if (!output_file_commit(&sinks->stats, &err))
 		return CLI_EXIT_OK;
 	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
@@ -229,10 +232,12 @@ static void cleanup_profile(struct profile *profile)
 
 /* Say what the run was, and what it is worth. @status: of the outputs. */
 static int conclude(const struct profile *profile, const struct sampling_options *options,
-		    const struct sampling_verb *verb, uint64_t shown, int status)
+		    const struct sampling_verb *verb, const struct culprits *culprits,
+		    uint64_t shown, int status)
 {
 	if (!options->quiet) {
 		report_write(stderr, profile, shown);
+		culprits_write(stderr, culprits);
 		if (verb->report)
 			verb->report(verb->ctx, stderr);
 	}
@@ -241,6 +246,32 @@ static int conclude(const struct profile *profile, const struct sampling_options
 	if (!status && verb->judge)
 		status = verb->judge(verb->ctx, profile);
 	return status;
+}
+
+/* Write everything and say what it is worth. Returns an enum cli_exit. */
+static int present(struct sinks *sinks, const struct profile *profile,
+		   struct symbolizer *symbolizer, const struct sampling_options *options,
+		   const struct sampling_verb *verb)
+{
+	CLEANUP(cleanup_names) struct names names;
+	struct culprits culprits;
+	uint64_t shown;
+
+	if (names_init(&names, profile, symbolizer,
+		       &(struct names_options){ .by_function = true }) ||
+	    culprits_find(&names, &culprits)) {
+		fpl_log(FPL_LOG_ERROR, "out of memory for names");
+		return CLI_EXIT_OUTPUT;
+	}
+
+	int status = write_sinks(sinks, profile, symbolizer, options, &culprits, &shown);
+	int verb_status = verb->write ? verb->write(verb->ctx, profile, symbolizer) : CLI_EXIT_OK;
+	int stats_status = write_stats(sinks, profile, shown, &culprits);
+
+	return conclude(profile, options, verb, &culprits, shown,
+			status	      ? status
+			: verb_status ? verb_status
+				      : stats_status);
 }
 
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
@@ -252,7 +283,6 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
 	struct engine_options engine;
 	struct fpl_err err = { 0 };
-	uint64_t shown;
 
 	if (open_sinks(options, verb, &sinks, &err) || delegate_sinks(&sinks, verb, deputy, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
@@ -274,14 +304,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return exit_status_of(error);
 	}
-
-	int status = write_sinks(&sinks, &profile, symbolizer, options, &shown);
-	int verb_status = verb->write ? verb->write(verb->ctx, &profile, symbolizer) : CLI_EXIT_OK;
-	int stats_status = write_stats(&sinks, &profile, shown);
-	return conclude(&profile, options, verb, shown,
-			status	      ? status
-			: verb_status ? verb_status
-				      : stats_status);
+	return present(&sinks, &profile, symbolizer, options, verb);
 }
 
 static uint64_t monotonic_ns(void)

@@ -138,7 +138,8 @@ static int write_stack(FILE *to, struct names *names, const struct profile_stack
 	return err;
 }
 
-int jsonl_write(FILE *to, struct names *names, uint64_t *ret_shown, struct fpl_err *err)
+int jsonl_write(FILE *to, struct names *names, const struct culprits *culprits, uint64_t *ret_shown,
+		struct fpl_err *err)
 {
 	const struct profile *profile = names->profile;
 	uint64_t shown = 0;
@@ -154,6 +155,8 @@ int jsonl_write(FILE *to, struct names *names, uint64_t *ret_shown, struct fpl_e
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");
 	tally_write_json(&json, profile, shown);
+	if (culprits)
+		culprits_write_json(&json, culprits);
 	json_close(&json, '}');
 	putc('\n', to);
 	*ret_shown = shown;

@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 
+#include "output/culprits.h"
 #include "profile/profile.h"
 
-/* @shown: what a writer returned. Write errors stay in @to (ferror). */
-void stats_write(FILE *to, const struct profile *profile, uint64_t shown);
+/* @shown: what a writer returned. @culprits may be NULL. Write errors stay in @to (ferror). */
+void stats_write(FILE *to, const struct profile *profile, uint64_t shown,
+		 const struct culprits *culprits);

@@ -599,7 +599,7 @@ static void jsonl_has_the_second_walk_and_the_class(void **state)
 
 	(void)state;
 	assert_int_equal(names_init(&names, &profile, symbolizer, &(struct names_options){ 0 }), 0);
-	assert_int_equal(jsonl_write(to, &names, &shown, NULL), 0);
+	assert_int_equal(jsonl_write(to, &names, NULL, &shown, NULL), 0);
 	fclose(to);
 	names_fini(&names);
 	assert_int_equal(shown, SHOWN);

@@ -285,7 +285,7 @@ static void stats_hold_every_key_zeros_too(void **state)
 	FILE *to = open_memstream(&text, &size);
 
 	(void)state;
-	stats_write(to, &profile, SHOWN);
+	stats_write(to, &profile, SHOWN, NULL);
 	fclose(to);
 	assert_string_equal(text, "{" BOOKS);
 }
@@ -332,7 +332,7 @@ static void jsonl_keeps_processes_apart_and_names_what_is_known(void **state)
 	(void)state;
 	assert_true(asprintf(&want, jsonl_format, 10, 11) > 0);
 	rendering_begin(&rendering, &(struct names_options){ .origin = true }, false);
-	assert_int_equal(jsonl_write(rendering.to, &rendering.names, &shown, NULL), 0);
+	assert_int_equal(jsonl_write(rendering.to, &rendering.names, NULL, &shown, NULL), 0);
 	rendering_end(&rendering);
 	assert_int_equal(shown, SHOWN);
 

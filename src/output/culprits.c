@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/culprits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "obj/elf_file.h"
+#include "output/remedy.h"
+#include "output/tally.h"
+
+static void cleanup_runtimes(struct runtimes *runtimes)
+{
+	runtimes_fini(runtimes);
+}
+
+/* Could the stack have been complete, and is it not? */
+static bool is_cut_short(const struct profile_stack *stack)
+{
+	return !(stack->flags & FPL_SAMPLE_KTHREAD) && stack->stop != FPL_STOP_OUTERMOST &&
+	       stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING;
+}
+
+/* What a function of a file says of the language it was written in. */
+static enum runtime runtime_of_function(struct names *names, const struct frame_name *name)
+{
+	const struct elf_file *elf, *debug;
+	size_t length = name->symbol ? strlen(name->symbol) : 0;
+
+	if (length > 5 && strcmp(name->symbol + length - 5, "_info") == 0)
+		return RUNTIME_GHC;
+	if (name->object && symbolizer_elf(names->symbolizer, name->object, &elf, &debug) &&
+	    (elf_file_section(elf, ".gopclntab") || elf_file_section(elf, ".note.go.buildid")))
+		return RUNTIME_GO;
+	return RUNTIME_NATIVE;
+}
+
+static int find_one(struct names *names, const struct runtimes *runtimes,
+		    const struct profile_stack *stack, struct culprit *ret)
+{
+	struct frame_name name;
+
+	*ret = (struct culprit){
+		.samples = stack->count,
+		.stop = (enum fpl_stop)stack->stop,
+		.runtime = runtimes_of(runtimes, stack),
+		.no_frame = stack->nr_user == 0,
+	};
+	if (ret->no_frame)
+		return 0;
+
+	uint64_t frame = stack->frames[stack->nr_user - 1];
+	int code = names_user(names, stack, frame, &name);
+
+	ret->object = name.object;
+	ret->generated = frame_is_raw(frame);
+	/* addresses nobody has a name for are one place */
+	if (!code && ret->generated && !name.symbol)
+		code = strings_intern(&names->strings, "code made at run time", &name.text);
+	ret->text = name.text;
+	return code;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct culprit *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	if (a->text != b->text)
+		return a->text < b->text ? -1 : 1;
+	if (a->runtime != b->runtime)
+		return a->runtime < b->runtime ? -1 : 1;
+	return (a->stop > b->stop) - (a->stop < b->stop);
+}
+
+/* Most samples first; else in the order of places, which the profile's order does not change. */
+static int compare_samples(const void *left, const void *right)
+{
+	const struct culprit *a = left, *b = right;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return compare_places(a, b);
+}
+
+/* Make equal places one. Returns how many are left. */
+static size_t merge_places(struct culprit *list, size_t nr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (kept && !compare_places(&list[kept - 1], &list[i]))
+			list[kept - 1].samples += list[i].samples;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+/* The runtime of a place in a file is known only when it is shown: it takes a look into the file.
+ */
+static void look_into_files(struct names *names, struct culprits *culprits)
+{
+	for (size_t i = 0; i < culprits->nr; i++) {
+		struct culprit *culprit = &culprits->list[i];
+		const struct frame_name name = {
+			.object = culprit->object,
+			.symbol = culprit->no_frame ? NULL
+						    : strings_text(&names->strings, culprit->text),
+		};
+
+		if (!culprit->generated && !culprit->no_frame && !culprit->runtime)
+			culprit->runtime = runtime_of_function(names, &name);
+	}
+}
+
+int culprits_find(struct names *names, struct culprits *ret)
+{
+	CLEANUP(cleanup_runtimes) struct runtimes runtimes = { 0 };
+	const struct profile *profile = names->profile;
+	AUTO_FREE struct culprit *list = calloc(profile->nr_stacks + 1, sizeof(*list));
+	struct tally tally;
+	size_t nr = 0;
+
+	tally_count(profile, &tally);
+	*ret = (struct culprits){ .names = names, .judged = tally_judged(&tally) };
+	if (!profile->user || tally.complete == ret->judged)
+		return 0;
+	if (!list || runtimes_init(&runtimes, profile))
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_stacks; i++) {
+		const struct profile_stack *stack = &profile->stacks[i];
+
+		if (!is_cut_short(stack))
+			continue;
+		if (find_one(names, &runtimes, stack, &list[nr]))
+			return -ENOMEM;
+		ret->samples += list[nr++].samples;
+	}
+	qsort(list, nr, sizeof(*list), compare_places);
+	nr = merge_places(list, nr);
+	qsort(list, nr, sizeof(*list), compare_samples);
+	ret->nr_places = nr;
+	ret->nr = nr < CULPRITS_SHOWN ? nr : CULPRITS_SHOWN;
+	memcpy(ret->list, list, ret->nr * sizeof(*list));
+	look_into_files(names, ret);
+	return 0;
+}
+
+static const char *runtime_text(enum runtime runtime)
+{
+	static const char *const texts[RUNTIME_COUNT] = {
+#define X(name, text) [RUNTIME_##name] = (text),
+		RUNTIME_LIST(X)
+#undef X
+	};
+
+	return texts[runtime];
+}
+
+static const char *remedy_of(const struct culprit *culprit)
+{
+	return culprit->no_frame ? NULL
+				 : remedy_find(culprit->stop, culprit->runtime, culprit->generated);
+}
+
+/* Where the function is: the last part of its object's path, or the run time that made it. */
+static void place_of(const struct culprits *culprits, const struct culprit *culprit, char *to,
+		     size_t size)
+{
+	const char *path, *slash;
+
+	if (!culprit->object) {
+		snprintf(to, size, "made at run time%s%s", culprit->runtime ? " by " : "",
+			 culprit->runtime ? runtime_text(culprit->runtime) : "");
+		return;
+	}
+	path = culprits->names->profile->objects[culprit->object - 1].path;
+	slash = strrchr(path, '/');
+	text_escape(to, size, slash && slash[1] ? slash + 1 : path, "");
+}
+
+static void write_one(FILE *to, const struct culprits *culprits, const struct culprit *culprit,
+		      const char *last_remedy)
+{
+	const char *remedy = remedy_of(culprit);
+	char place[128];
+
+	fprintf(to, "  %12" PRIu64 " %-13s ", culprit->samples, tally_stop_key(culprit->stop));
+	if (culprit->no_frame) {
+		fputs("without a frame\n", to);
+	} else {
+		place_of(culprits, culprit, place, sizeof(place));
+		fprintf(to, "%s  (%s)\n", strings_text(&culprits->names->strings, culprit->text),
+			place);
+	}
+	if (remedy && remedy != last_remedy)
+		fprintf(to, "               %s\n", remedy);
+}
+
+void culprits_write(FILE *to, const struct culprits *culprits)
+{
+	const char *last_remedy = NULL;
+	uint64_t shown = 0;
+
+	if (!culprits->samples)
+		return;
+	fprintf(to,
+		"  cut short    %" PRIu64 " of %" PRIu64
+		" user stacks (%.2f %%), most of them in\n",
+		culprits->samples, culprits->judged,
+		tally_percent(culprits->samples, culprits->judged));
+	for (size_t i = 0; i < culprits->nr; i++) {
+		write_one(to, culprits, &culprits->list[i], last_remedy);
+		last_remedy = remedy_of(&culprits->list[i]);
+		shown += culprits->list[i].samples;
+	}
+	if (culprits->nr_places > culprits->nr)
+		fprintf(to, "  %12" PRIu64 " in %zu other places\n", culprits->samples - shown,
+			culprits->nr_places - culprits->nr);
+}
+
+static void write_json_one(struct json *json, const struct culprits *culprits,
+			   const struct culprit *culprit)
+{
+	const char *remedy = remedy_of(culprit);
+
+	json_open(json, NULL, '{');
+	json_number(json, "samples", culprit->samples);
+	json_string(json, "stop", tally_stop_key(culprit->stop));
+	if (culprit->no_frame)
+		json_null(json, "function");
+	else
+		json_string(json, "function",
+			    strings_text(&culprits->names->strings, culprit->text));
+	if (culprit->object)
+		json_string(json, "object",
+			    culprits->names->profile->objects[culprit->object - 1].path);
+	else
+		json_null(json, "object");
+	if (remedy)
+		json_string(json, "advice", remedy);
+	else
+		json_null(json, "advice");
+	json_close(json, '}');
+}
+
+void culprits_write_json(struct json *json, const struct culprits *culprits)
+{
+	json_open(json, "incomplete", '{');
+	json_number(json, "samples", culprits->samples);
+	json_number(json, "places", culprits->nr_places);
+	json_open(json, "most", '[');
+	for (size_t i = 0; i < culprits->nr; i++)
+		write_json_one(json, culprits, &culprits->list[i]);
+	json_close(json, ']');
+	json_close(json, '}');
+}

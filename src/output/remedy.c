@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/remedy.h"
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+#define ANY_STOP    FPL_STOP_COUNT
+#define ANY_RUNTIME RUNTIME_COUNT
+
+/* The first that fits counts. */
+static const struct remedy {
+	int stop, runtime;
+	int generated; /* 1 yes, 0 no, -1 either */
+	const char *text;
+} remedies[] = {
+	/* what does not depend on the code */
+	{ FPL_STOP_DEPTH, ANY_RUNTIME, -1,
+	  "the stack is deeper: raise --max-depth (at most 2048)" },
+	{ FPL_STOP_COMPAT32, ANY_RUNTIME, -1, "32-bit programs are not walked" },
+	{ FPL_STOP_NO_TABLE, ANY_RUNTIME, -1,
+	  "the unwind table was missing: raise --table-memory, or see the warnings above" },
+	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
+	  "stack memory could not be read: raise --snapshot (at most 64K) if the run was short" },
+	{ FPL_STOP_EXPR, ANY_RUNTIME, -1,
+	  "its CFI holds an expression that tables do not express: `fpless tables --stats` counts "
+	  "them; please report the file" },
+
+	/* code made at run time */
+	{ ANY_STOP, RUNTIME_JAVA, 1, "start java with -XX:+PreserveFramePointer" },
+	{ ANY_STOP, RUNTIME_ERLANG, 1, "start Erlang with +JPperf fp" },
+	{ ANY_STOP, RUNTIME_LUAJIT, 1,
+	  "LuaJIT's compiled code keeps no frame pointer: -joff runs the interpreter, which has "
+	  "CFI" },
+	{ ANY_STOP, RUNTIME_PHP, 1,
+	  "the JIT's code keeps no frame pointer: -d opcache.jit=off runs the interpreter" },
+	{ ANY_STOP, RUNTIME_PYPY, 1,
+	  "PyPy's compiled code keeps no frame pointer: --jit off runs the interpreter" },
+	{ ANY_STOP, RUNTIME_SBCL, 1,
+	  "at the first and last instructions of a function its caller cannot be found" },
+	{ ANY_STOP, ANY_RUNTIME, 1,
+	  "this code has no CFI and keeps no frame pointer: does its run time have an option for "
+	  "frame pointers" },
+
+	/* code of files */
+	{ FPL_STOP_BAD_RA, RUNTIME_GO, 0,
+	  "Go: most of these are whole: goroutines begin in runtime.goexit, and its CFI does not "
+	  "say so" },
+	{ ANY_STOP, RUNTIME_GO, 0, "Go: nothing: assembly without a frame, or a switch of stacks" },
+	{ ANY_STOP, RUNTIME_GHC, 0,
+	  "Haskell keeps its own stack in rbp: build with ghc -g, whose CFI describes it" },
+	{ FPL_STOP_NO_CFI, ANY_RUNTIME, 0,
+	  "no CFI: build with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; debug "
+	  "symbols "
+	  "help only where they hold .debug_frame" },
+	{ FPL_STOP_REG_UNKNOWN, ANY_RUNTIME, 0,
+	  "its CFI needs a register that a frame below, walked by frame pointer, did not give: "
+	  "that "
+	  "code needs CFI" },
+	{ FPL_STOP_NO_MAPPING, ANY_RUNTIME, 0, "the code was unmapped, or mapped unseen" },
+	{ FPL_STOP_BAD_RA, ANY_RUNTIME, 0,
+	  "no return address was where one should be: its CFI is wrong there, or there is none" },
+	{ FPL_STOP_NO_PROGRESS, ANY_RUNTIME, 0, "its CFI does not lead up the stack there" },
+	{ FPL_STOP_FP_END, ANY_RUNTIME, 0,
+	  "the chain of frame pointers ended: code that keeps none was on the stack" },
+};
+
+const char *remedy_find(enum fpl_stop stop, enum runtime runtime, bool generated)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remedies); i++) {
+		const struct remedy *remedy = &remedies[i];
+
+		if ((remedy->stop == ANY_STOP || remedy->stop == (int)stop) &&
+		    (remedy->runtime == ANY_RUNTIME || remedy->runtime == (int)runtime) &&
+		    (remedy->generated < 0 || remedy->generated == (int)generated))
+			return remedy->text;
+	}
+	return NULL;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/runtime.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/names.h"
+
+struct runtime_process {
+	uint64_t start_ns;
+	uint32_t pid;
+	enum runtime runtime;
+};
+
+enum runtime runtime_of_path(const char *path)
+{
+	/* name: the whole file name; a prefix where it ends in '*' */
+	static const struct {
+		const char *name;
+		enum runtime runtime;
+	} known[] = {
+		{ "beam.smp", RUNTIME_ERLANG },	 { "libcoreclr.so", RUNTIME_DOTNET },
+		{ "libjvm.so", RUNTIME_JAVA },	 { "libluajit-*", RUNTIME_LUAJIT },
+		{ "libnode.so*", RUNTIME_NODE }, { "libphp*", RUNTIME_PHP },
+		{ "libpypy*", RUNTIME_PYPY },	 { "luajit*", RUNTIME_LUAJIT },
+		{ "node", RUNTIME_NODE },	 { "nodejs", RUNTIME_NODE },
+		{ "opcache.so", RUNTIME_PHP },	 { "php*", RUNTIME_PHP },
+		{ "pypy*", RUNTIME_PYPY },	 { "sbcl", RUNTIME_SBCL },
+	};
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t length = strcspn(known[i].name, "*");
+
+		if (strncmp(name, known[i].name, length) == 0 &&
+		    (known[i].name[length] == '*' || name[length] == '\0'))
+			return known[i].runtime;
+	}
+	return RUNTIME_NATIVE;
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+	const struct runtime_process *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static enum runtime runtime_of_stack(const struct profile *profile, const enum runtime *by_object,
+				     const struct profile_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		uint64_t frame = stack->frames[i];
+		uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
+
+		if (object > 0 && object <= profile->nr_objects && by_object[object - 1])
+			return by_object[object - 1];
+	}
+	return RUNTIME_NATIVE;
+}
+
+/* Only processes of a run time are kept, each once. */
+int runtimes_init(struct runtimes *runtimes, const struct profile *profile)
+{
+	AUTO_FREE enum runtime *by_object = calloc(profile->nr_objects + 1, sizeof(*by_object));
+	size_t nr = 0, kept = 0;
+
+	*runtimes = (struct runtimes){ 0 };
+	runtimes->list = calloc(profile->nr_stacks + 1, sizeof(*runtimes->list));
+	if (!by_object || !runtimes->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_objects; i++)
+		by_object[i] = runtime_of_path(profile->objects[i].path);
+	for (size_t i = 0; i < profile->nr_stacks; i++) {
+		const struct profile_stack *stack = &profile->stacks[i];
+		enum runtime runtime = runtime_of_stack(profile, by_object, stack);
+
+		if (runtime)
+			runtimes->list[nr++] = (struct runtime_process){
+				.start_ns = stack->start_ns, .pid = stack->pid, .runtime = runtime
+			};
+	}
+	qsort(runtimes->list, nr, sizeof(*runtimes->list), compare_processes);
+	for (size_t i = 0; i < nr; i++) {
+		if (!kept || compare_processes(&runtimes->list[kept - 1], &runtimes->list[i]))
+			runtimes->list[kept++] = runtimes->list[i];
+	}
+	runtimes->nr = kept;
+	return 0;
+}
+
+void runtimes_fini(struct runtimes *runtimes)
+{
+	free(runtimes->list);
+	*runtimes = (struct runtimes){ 0 };
+}
+
+enum runtime runtimes_of(const struct runtimes *runtimes, const struct profile_stack *stack)
+{
+	const struct runtime_process key = { .start_ns = stack->start_ns, .pid = stack->pid };
+	const struct runtime_process *found = runtimes->nr
+						      ? bsearch(&key, runtimes->list, runtimes->nr,
+								sizeof(key), compare_processes)
+						      : NULL;
+
+	return found ? found->runtime : RUNTIME_NATIVE;
+}

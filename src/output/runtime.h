@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which language run time a process is, as far as its objects tell: what can be done about a stack
+ * that ends early depends on it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+/* X(name, how it is called in advice) */
+#define RUNTIME_LIST(X)     \
+	X(NATIVE, "native") \
+	X(DOTNET, ".NET")   \
+	X(ERLANG, "Erlang") \
+	X(JAVA, "java")     \
+	X(LUAJIT, "LuaJIT") \
+	X(NODE, "node")     \
+	X(PHP, "php")       \
+	X(PYPY, "PyPy")     \
+	X(SBCL, "sbcl")     \
+	X(GO, "Go")         \
+	X(GHC, "Haskell")
+
+#define X(name, text) RUNTIME_##name,
+enum runtime { RUNTIME_LIST(X) RUNTIME_COUNT };
+#undef X
+
+/* The run time that an object of @path is or belongs to, by its name; RUNTIME_NATIVE: none. */
+enum runtime runtime_of_path(const char *path);
+
+/* The run times of the processes of a profile. */
+struct runtimes {
+	struct runtime_process *list; /* owned [nr], by pid, then start */
+	size_t nr;
+};
+
+/* Errors: -ENOMEM. Cost: O(frames). */
+FPL_MUST_CHECK int runtimes_init(struct runtimes *runtimes, const struct profile *profile);
+void runtimes_fini(struct runtimes *runtimes);
+
+/* The run time of the process of @stack. */
+enum runtime runtimes_of(const struct runtimes *runtimes, const struct profile_stack *stack);

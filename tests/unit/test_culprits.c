@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/culprits.h"
+#include "output/remedy.h"
+
+#define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
+#define RAW(addr)	     (FPL_FRAME_RAW | (addr))
+
+enum { APP = 1, JVM, NR_OBJECTS = 2 };
+
+static struct profile_object objects[NR_OBJECTS] = {
+	{ .id = APP, .path = "/usr/bin/a\033pp", .build_id = "" },
+	{ .id = JVM, .path = "/usr/lib/jvm/server/libjvm.so", .build_id = "" },
+};
+
+static uint64_t in_app[] = { FRAME(APP, 0x10), FRAME(APP, 0x1000) };
+static uint64_t elsewhere_in_app[] = { FRAME(APP, 0x2000) };
+static uint64_t in_jvm[] = { FRAME(JVM, 0x30) };
+static uint64_t jit_one[] = { RAW(0x7000) };
+static uint64_t jit_two[] = { RAW(0x7000), RAW(0x8000) };
+
+#define STACK(nr, stack_frames, why, process)                                               \
+	{                                                                                   \
+		.count = (nr), .frames = (stack_frames), .stop = FPL_STOP_##why,            \
+		.nr_user = sizeof(stack_frames) / sizeof(*(stack_frames)), .pid = (process) \
+	}
+
+static struct profile_stack stacks[] = {
+	STACK(100, in_app, OUTERMOST, 1),
+	STACK(7, in_app, NO_CFI, 1),
+	STACK(5, in_app, NO_CFI, 2), /* another process, the same place */
+	STACK(4, in_app, BAD_RA, 1), /* for another reason */
+	STACK(40, elsewhere_in_app, EXITING, 1),
+	STACK(41, elsewhere_in_app, EXECING, 1),
+	STACK(3, elsewhere_in_app, READ_FAULT, 1),
+	STACK(20, jit_one, NO_CFI, 9), /* of pid 9 something else tells that it is java */
+	STACK(10, jit_two, NO_CFI, 9),
+	STACK(9, in_jvm, OUTERMOST, 9),
+	STACK(2, jit_one, NO_CFI, 1), /* by nobody knows what */
+	{ .count = 6, .stop = FPL_STOP_NO_USER_REGS, .pid = 1 },
+	{ .count = 50, .stop = FPL_STOP_NO_CFI, .pid = 2, .flags = FPL_SAMPLE_KTHREAD },
+};
+
+static struct profile profile = {
+	.user = true,
+	.objects = objects,
+	.nr_objects = NR_OBJECTS,
+	.stacks = stacks,
+	.nr_stacks = sizeof(stacks) / sizeof(*stacks),
+};
+
+static struct symbolizer *symbolizer;
+
+static int setup(void **state)
+{
+	(void)state;
+	return symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	symbolizer_destroy(symbolizer);
+	return 0;
+}
+
+/* The text of what is found in @of; the caller frees it. */
+static char *render(const struct profile *of, bool as_json)
+{
+	struct culprits culprits;
+	struct names names;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_int_equal(
+		names_init(&names, of, symbolizer, &(struct names_options){ .by_function = true }),
+		0);
+	assert_int_equal(culprits_find(&names, &culprits), 0);
+	if (as_json) {
+		struct json json = { .to = to };
+
+		json_open(&json, NULL, '{');
+		culprits_write_json(&json, &culprits);
+		json_close(&json, '}');
+	} else {
+		culprits_write(to, &culprits);
+	}
+	fclose(to);
+	names_fini(&names);
+	return text;
+}
+
+static void places_are_told_apart_by_function_reason_and_run_time(void **state)
+{
+	AUTO_FREE char *text = render(&profile, false);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		"  cut short    57 of 166 user stacks (34.34 %), most of them in\n"
+		"            30 no_cfi        code made at run time  (made at run time by java)\n"
+		"               start java with -XX:+PreserveFramePointer\n"
+		"            12 no_cfi        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
+		"               no CFI: build with -fasynchronous-unwind-tables or"
+		" -fno-omit-frame-pointer; debug symbols help only where they hold .debug_frame\n"
+		"             6 no_user_regs  without a frame\n"
+		"             4 bad_ra        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
+		"               no return address was where one should be: its CFI is wrong there, "
+		"or"
+		" there is none\n"
+		"             3 read_fault    [a\\x1bpp+0x2000]  (a\\x1bpp)\n"
+		"               stack memory could not be read: raise --snapshot (at most 64K) if "
+		"the"
+		" run was short\n"
+		"             2 in 1 other places\n");
+}
+
+static void the_json_says_the_same(void **state)
+{
+	AUTO_FREE char *text = render(&profile, true);
+
+	(void)state;
+	assert_memory_equal(
+		text,
+		"{\"incomplete\":{\"samples\":57,\"places\":6,\"most\":[{\"samples\":30,"
+		"\"stop\":\"no_cfi\",\"function\":\"code made at run time\",\"object\":null,"
+		"\"advice\":\"start java with -XX:+PreserveFramePointer\"},{\"samples\":12,"
+		"\"stop\":\"no_cfi\",\"function\":\"[a\\\\x1bpp+0x1000]\","
+		"\"object\":\"/usr/bin/a\\u001bpp\",\"advice\":\"no CFI",
+		238);
+	assert_non_null(strstr(text, "{\"samples\":6,\"stop\":\"no_user_regs\",\"function\":null,"
+				     "\"object\":null,\"advice\":null}"));
+}
+
+static void nothing_is_said_where_all_is_complete_or_nothing_was_asked(void **state)
+{
+	struct profile complete = profile, kernel_only = profile;
+	AUTO_FREE char *first = NULL, *second = NULL, *json = NULL;
+
+	(void)state;
+	complete.nr_stacks = 1;
+	kernel_only.user = false;
+	first = render(&complete, false);
+	second = render(&kernel_only, false);
+	json = render(&complete, true);
+	assert_string_equal(first, "");
+	assert_string_equal(second, "");
+	assert_string_equal(json, "{\"incomplete\":{\"samples\":0,\"places\":0,\"most\":[]}}");
+}
+
+static void run_times_are_known_by_the_names_of_their_files(void **state)
+{
+	static const struct {
+		const char *path;
+		enum runtime runtime;
+	} cases[] = {
+		{ "/usr/bin/node", RUNTIME_NODE },
+		{ "node", RUNTIME_NODE },
+		{ "/usr/bin/node2", RUNTIME_NATIVE },
+		{ "/node/app", RUNTIME_NATIVE },
+		{ "/x/libnode.so.108", RUNTIME_NODE },
+		{ "/x/libjvm.so", RUNTIME_JAVA },
+		{ "/x/beam.smp", RUNTIME_ERLANG },
+		{ "/usr/bin/luajit-2.1.0", RUNTIME_LUAJIT },
+		{ "/x/libluajit-5.1.so.2", RUNTIME_LUAJIT },
+		{ "/x/php8.2", RUNTIME_PHP },
+		{ "/x/libpypy3-c.so", RUNTIME_PYPY },
+		{ "/usr/lib/sbcl/sbcl", RUNTIME_SBCL },
+		{ "[vdso]", RUNTIME_NATIVE },
+		{ "", RUNTIME_NATIVE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (runtime_of_path(cases[i].path) != cases[i].runtime)
+			fail_msg("%s: %d", cases[i].path, (int)runtime_of_path(cases[i].path));
+	}
+}
+
+static void every_walk_that_ends_in_code_has_advice(void **state)
+{
+	static const enum fpl_stop without[] = { FPL_STOP_OUTERMOST, FPL_STOP_NO_USER_REGS,
+						 FPL_STOP_EXITING, FPL_STOP_EXECING,
+						 FPL_STOP_TABLE_CHANGED };
+
+	(void)state;
+	for (unsigned stop = 0; stop < FPL_STOP_COUNT; stop++) {
+		bool expected = true;
+
+		for (size_t i = 0; i < ARRAY_SIZE(without); i++)
+			expected = expected && without[i] != (enum fpl_stop)stop;
+		assert_int_equal(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, false) != NULL,
+				 expected);
+		assert_non_null(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, true));
+	}
+	assert_non_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, true), "FramePointer"));
+	assert_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, false), "FramePointer"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places_are_told_apart_by_function_reason_and_run_time),
+		cmocka_unit_test(the_json_says_the_same),
+		cmocka_unit_test(nothing_is_said_where_all_is_complete_or_nothing_was_asked),
+		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
+		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
