@@ -281,6 +281,33 @@ static void walk_keeps_the_address_of_code_outside_every_object(void **state)
 	assert_int_equal(s->walk.flags, FPL_SAMPLE_RAW);
 }
 
+static void code_outside_every_object_takes_no_rule_of_another_frame(void **state)
+{
+	const struct fpl_rule *rules[] = { &rule_leaf, &rule_frame, &rule_end, &rule_rbx };
+	struct scene *s = *state;
+
+	s->code[0x400b] = s->code[0x200b] = s->jit[0xb] = 0xe8;
+	/* What the walk before has left. */
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		s->walk.rule = *rules[i];
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[7] = AT(0);
+		s->walk.reg[6] = AT(10);
+		s->words[11] = PC(0x4010);
+		check_walk(s, ANON_START + 8, FPL_STOP_OUTERMOST,
+			   (__u64[]){ (ANON_START + 8) | FPL_FRAME_RAW | EXACT,
+				      FRAME(0x4010) | BY_FP, 0 });
+	}
+	/* What the frame below has left. */
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[7] = AT(0);
+	s->words[0] = AT(10);
+	s->words[1] = ANON_START + 16;
+	check_walk(s, PC(0x2010), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x2010) | EXACT, (ANON_START + 16) | FPL_FRAME_RAW,
+			      FRAME(0x4010) | BY_FP, 0 });
+}
+
 static void walk_ends_where_a_return_address_is_no_code(void **state)
 {
 	static const uint64_t bad[] = { 0, 1, 0x7ffd00001000, PC(WORLD_TEXT) + 1, PC(0), ~0ull };
@@ -641,6 +668,7 @@ int main(void)
 		TEST(walk_counts_depth_in_frames),
 		TEST(walk_reaches_the_deepest_stack_with_few_reads),
 		TEST(walk_keeps_the_address_of_code_outside_every_object),
+		TEST(code_outside_every_object_takes_no_rule_of_another_frame),
 		TEST(walk_ends_where_a_return_address_is_no_code),
 		TEST(walk_says_what_state_the_table_is_in),
 		TEST(walk_knows_the_entry_of_a_program),
