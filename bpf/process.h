@@ -25,6 +25,16 @@ static __always_inline __u64 new_gen(void)
 	return __sync_fetch_and_add(&last_gen, 1) + 1;
 }
 
+/* A map had no room for an entry of this process. */
+static __always_inline void note_full(enum fpl_full map)
+{
+	__u32 zero = 0;
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &zero);
+
+	if (count)
+		__sync_fetch_and_add(&count->full[map], 1);
+}
+
 /* The mapset of the image @gen. Returns 0 where there is none, or it is just being replaced. */
 static __always_inline int mapset_read(__u32 tgid, __u64 gen, struct fpl_mapset *ret)
 {
@@ -91,7 +101,8 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 		return 0;
 	if (target && (target->flags & FPL_TARGET_ON_EXEC))
 		target->flags = (target->flags & ~FPL_TARGET_ON_EXEC) | FPL_TARGET_ACTIVE;
-	bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY);
+	if (bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY))
+		note_full(FPL_FULL_PROCS);
 	bpf_map_delete_elem(&mapsets, &tgid);
 	life_send(FPL_RECORD_EXEC, tgid, 0, proc.gen, start_ns);
 	return 0;
@@ -116,7 +127,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			.flags = target->flags,
 		};
 
-		bpf_map_update_elem(&targets, &tgid, &child_target, BPF_ANY);
+		if (bpf_map_update_elem(&targets, &tgid, &child_target, BPF_ANY))
+			note_full(FPL_FULL_TARGETS);
 	} else if (!(config.flags & FPL_CONFIG_ALL)) {
 		return 0;
 	}
@@ -125,9 +137,11 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (parent_proc && mapset_read(parent_tgid, parent_proc->gen, &mapset)) {
 		mapset.gen = proc.gen;
 		mapset.check = fpl_mapset_check(&mapset);
-		bpf_map_update_elem(&mapsets, &tgid, &mapset, BPF_ANY);
+		if (bpf_map_update_elem(&mapsets, &tgid, &mapset, BPF_ANY))
+			note_full(FPL_FULL_MAPSETS);
 	}
-	bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY);
+	if (bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY))
+		note_full(FPL_FULL_PROCS);
 	life_send(FPL_RECORD_FORK, tgid, parent_tgid, proc.gen, proc.start_ns);
 	return 0;
 }

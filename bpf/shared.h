@@ -71,6 +71,16 @@ enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 #define X(name, key, text) FPL_LOST_##name,
 enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };
 #undef X
+
+/* Maps that may have no room for a process. X(name, map) */
+#define FPL_FULL_LIST(X) \
+	X(PROCS,   procs)    \
+	X(MAPSETS, mapsets)  \
+	X(TARGETS, targets)
+
+#define X(name, map) FPL_FULL_##name,
+enum fpl_full { FPL_FULL_LIST(X) FPL_FULL_COUNT };
+#undef X
 /* clang-format on */
 
 /*
@@ -434,5 +444,7 @@ struct fpl_counters {
 	__u64 snapshots; /* sent */
 	__u64 life_lost; /* life records the ring had no room for: rescan /proc when it moves */
 	__u64 lost[8];	 /* by enum fpl_lost */
+	__u64 full[4];	 /* entries that found no room, by enum fpl_full */
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
+_Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");

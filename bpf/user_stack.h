@@ -280,7 +280,10 @@ static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct 
 	struct fpl_proc fresh = { .gen = new_gen(), .mm = mm, .start_ns = s->sample.start_ns };
 
 	bpf_map_update_elem(&procs, &tgid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&procs, &tgid);
+	proc = bpf_map_lookup_elem(&procs, &tgid);
+	if (!proc)
+		note_full(FPL_FULL_PROCS);
+	return proc;
 }
 
 /*

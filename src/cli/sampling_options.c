@@ -21,6 +21,9 @@ enum {
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
+	KEY_RING_MEMORY,
+	KEY_MAX_PROCESSES,
+	KEY_MAX_MAPPINGS,
 	KEY_SNAPSHOT,
 	KEY_STRICT,
 	KEY_STATS,
@@ -89,6 +92,13 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "jit-memory", KEY_JIT_MEMORY, "BYTES", 0,
 	  "Room for the names of code made at run time, from perf maps and jitdumps (default 64M)",
+	  3 },
+	{ "ring-memory", KEY_RING_MEMORY, "BYTES", 0,
+	  "Room for what is on its way out of the kernel (default 4M)", 3 },
+	{ "max-processes", KEY_MAX_PROCESSES, "N", 0, "Processes known at one time (default 16384)",
+	  3 },
+	{ "max-mappings", KEY_MAX_MAPPINGS, "N", 0,
+	  "Their executable mappings, all together (default 65536, or 32 for each task there is)",
 	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
 	  "Stack bytes kept of a sample whose table is not there yet, at most 64K, 0 for none "
@@ -208,6 +218,14 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 			refuse(state, "--max-depth %s: from 1 to %u", arg, FPL_DEPTH_MAX);
 		options->max_depth = (uint32_t)value;
 		break;
+	case KEY_MAX_PROCESSES:
+		if (!parse_number(arg, 16, 1 << 22, &options->max_processes))
+			refuse(state, "--max-processes %s: from 16 to 4194304", arg);
+		break;
+	case KEY_MAX_MAPPINGS:
+		if (!parse_number(arg, 256, 1 << 24, &options->max_mappings))
+			refuse(state, "--max-mappings %s: from 256 to 16777216", arg);
+		break;
 	case KEY_RECORD_EVERY:
 		if (!parse_number(arg, 1, 1000000, &value))
 			refuse(state, "--record-every %s: from 1 to 1000000", arg);
@@ -235,8 +253,9 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 
 	switch (key) {
 	case KEY_TABLE_MEMORY:
-		if (!parse_size(arg, FPL_CHUNK_SIZE, 1ull << 32, &options->table_memory))
-			refuse(state, "--table-memory %s: bytes from 1M to 4G", arg);
+		/* pool addresses are 32 bits wide, and a row lies beyond its page */
+		if (!parse_size(arg, FPL_CHUNK_SIZE, 3ull << 30, &options->table_memory))
+			refuse(state, "--table-memory %s: bytes from 1M to 3G", arg);
 		break;
 	case KEY_TABLE_CACHE_SIZE:
 		if (!parse_size(arg, 64 << 10, 1ull << 40, &options->table_cache_bytes))
@@ -249,6 +268,10 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 	case KEY_JIT_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->jit_memory))
 			refuse(state, "--jit-memory %s: bytes from 64K to 4G", arg);
+		break;
+	case KEY_RING_MEMORY:
+		if (!parse_size(arg, 256 << 10, 1ull << 30, &options->ring_memory))
+			refuse(state, "--ring-memory %s: bytes from 256K to 1G", arg);
 		break;
 	case KEY_SNAPSHOT:
 		if (!parse_size(arg, 0, FPL_SNAPSHOT_MAX, &value))
@@ -508,6 +531,9 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.table_cache_bytes = options->table_cache_bytes,
 		.stack_memory = options->stack_memory,
 		.jit_memory = options->jit_memory,
+		.ring_memory = options->ring_memory,
+		.max_processes = (uint32_t)options->max_processes,
+		.max_mappings = (uint32_t)options->max_mappings,
 		.snapshot_bytes = options->snapshot,
 		.record_path = options->record_path,
 		.record_every = options->record_every,

@@ -42,13 +42,15 @@ struct sampling_options {
 	/* how to walk */
 	enum engine_unwind unwind;
 	uint32_t max_depth;
-	uint64_t table_memory;	    /* bytes */
-	const char *table_cache;    /* borrowed; NULL: the default place */
-	uint64_t table_cache_bytes; /* 0: none */
-	uint64_t jit_memory;	    /* bytes; 0: the engine's choice */
-	uint64_t stack_memory;	    /* bytes; 0: the engine's choice */
-	uint32_t snapshot;	    /* bytes; 0: off */
-	const char *record_path;    /* borrowed; walks are recorded into it; NULL: none */
+	uint64_t table_memory;		      /* bytes */
+	const char *table_cache;	      /* borrowed; NULL: the default place */
+	uint64_t table_cache_bytes;	      /* 0: none */
+	uint64_t jit_memory;		      /* bytes; 0: the engine's choice */
+	uint64_t ring_memory;		      /* bytes; 0: the engine's choice */
+	uint64_t max_processes, max_mappings; /* 0: the engine's choice */
+	uint64_t stack_memory;		      /* bytes; 0: the engine's choice */
+	uint32_t snapshot;		      /* bytes; 0: off */
+	const char *record_path;	      /* borrowed; walks are recorded into it; NULL: none */
 	uint32_t record_every;
 	bool compare; /* walk twice */
 

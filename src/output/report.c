@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "base/log.h"
+#include "output/map_levels.h"
 #include "output/tally.h"
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -144,5 +146,9 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
+	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
+	if (fpl_log_enabled(FPL_LOG_DEBUG))
+		fprintf(to, "  ring reader  away %.1f ms at the longest\n",
+			(double)profile->drain_gap_max_ns / 1e6);
 	write_books(to, profile, &tally, shown);
 }

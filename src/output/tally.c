@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/tally.h"
 
+#include "output/map_levels.h"
 #include "output/names.h"
 
 const char *tally_stop_key(enum fpl_stop stop)
@@ -141,7 +142,9 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	json_number(json, "cache_bytes", tables->cache_bytes);
 	json_close(json, '}');
 	json_number(json, "maps_bytes", profile->maps_bytes);
+	map_levels_write_json(json, profile);
 	json_number(json, "rss_peak_bytes", profile->rss_peak_bytes);
 	json_number(json, "user_cpu_ms", profile->user_cpu_ms);
 	json_number(json, "startup_ms", profile->startup_ms);
+	json_number(json, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
 }

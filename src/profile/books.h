@@ -14,6 +14,7 @@
 struct books_join {
 	struct stack_store *store;  /* borrowed */
 	uint64_t nr_without_frames; /* samples */
+	uint64_t nr_stacks;
 };
 
 /* For kernel_side_stacks: @join is a struct books_join. */

@@ -103,6 +103,11 @@ size_t catalog_nr(const struct catalog *catalog)
 	return catalog->nr;
 }
 
+size_t catalog_nr_slots_used(const struct catalog *catalog)
+{
+	return catalog->nr < catalog->nr_slots ? catalog->nr : catalog->nr_slots - 1;
+}
+
 size_t catalog_nr_refused(const struct catalog *catalog)
 {
 	return catalog->nr_refused;

@@ -89,6 +89,8 @@ struct object *catalog_at(const struct catalog *catalog, uint32_t id);
 size_t catalog_nr(const struct catalog *catalog);
 /* Files behind executable mappings that could not be used. */
 size_t catalog_nr_refused(const struct catalog *catalog);
+/* Slots of `objects` taken; slot 0 is nobody's. */
+size_t catalog_nr_slots_used(const struct catalog *catalog);
 
 /* Copies of all objects for the profile: [catalog_nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_export(const struct catalog *catalog, struct profile_object **ret);

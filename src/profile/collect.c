@@ -123,6 +123,7 @@ static void take_stack(struct collect *collect, const struct fpl_sample *sample,
 		collect->nr_malformed++;
 		return;
 	}
+	collect->nr_uncounted += sample->count;
 	if (!(sample->flags & FPL_SAMPLE_RAW) || push_sample(collect, EVENT_STACK, sample, size))
 		store_stack(collect, sample);
 }

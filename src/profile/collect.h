@@ -32,6 +32,7 @@ struct collect {
 	size_t bytes; /* of records kept with events */
 	uint32_t seq; /* order of gathering, for equal times */
 
+	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */
 	uint64_t nr_user_memory; /* samples lost for want of memory here */
 	uint64_t nr_dropped;	 /* records lost for want of memory: everything is rescanned */
 	uint64_t nr_malformed;

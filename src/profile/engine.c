@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -15,6 +16,15 @@
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
 #define STACK_MEMORY_DEFAULT (4ull << 20)
+#define RING_MEMORY_DEFAULT  (4ull << 20)
+#define PROCESSES_DEFAULT    16384u
+/*
+ * Mappings a process has on average, and how many there is room for at least: 32 bytes each. Twice
+ * what one process may have: a new version of its mappings stands beside the old one for a while.
+ */
+#define MAPPINGS_PER_TASK 32u
+#define MAPPINGS_LEAST	  65536u
+#define MAPPINGS_MOST	  (1u << 22)
 
 /*
  * A record may become visible a little after its time was taken: on another CPU, between the two.
@@ -26,7 +36,8 @@
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	  100
 #define CHECK_PERIOD_NS	  (250 * NS_PER_MS)
-#define TABLES_TIMEOUT_MS 10000 /* for those still being compiled when the run ends */
+#define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
+#define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
 
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
@@ -71,6 +82,10 @@ static void check(struct engine *engine, uint64_t now)
 	}
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
+	if (now >= engine->next_count_ns) {
+		kernel_side_count(&engine->kernel);
+		engine->next_count_ns = now + COUNT_PERIOD_NS;
+	}
 	engine->next_check_ns = now + CHECK_PERIOD_NS;
 }
 
@@ -178,10 +193,13 @@ static int loop(struct engine *engine, struct fpl_err *err)
 
 		int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events), timeout);
 
+		kernel_side_woken(&engine->kernel);
 		for (int i = 0; i < nr; i++)
 			on_event(engine, &events[i]);
-		if (drain(engine, false))
+		if (drain(engine, false)) {
 			poll(NULL, 0, DRAIN_PAUSE_MS);
+			kernel_side_woken(&engine->kernel);
+		}
 	}
 	return 0;
 }
@@ -243,6 +261,27 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	return 0;
 }
 
+/* What was left to us; the more there is on the machine, the more room. */
+static void fill_in_sizes(struct engine_options *o)
+{
+	struct sysinfo info;
+
+	if (!o->table_memory)
+		o->table_memory = TABLE_MEMORY_DEFAULT;
+	if (!o->stack_memory)
+		o->stack_memory = STACK_MEMORY_DEFAULT;
+	if (!o->ring_memory)
+		o->ring_memory = RING_MEMORY_DEFAULT;
+	if (!o->max_processes)
+		o->max_processes = PROCESSES_DEFAULT;
+	if (o->max_mappings || sysinfo(&info))
+		return;
+	o->max_mappings = MAPPINGS_LEAST;
+	while (o->max_mappings < MAPPINGS_MOST &&
+	       o->max_mappings < (uint64_t)info.procs * MAPPINGS_PER_TASK)
+		o->max_mappings *= 2;
+}
+
 int engine_run(const struct engine_options *options, struct profile *ret, struct fpl_err *err)
 {
 	int code = check_options(options, err);
@@ -255,10 +294,7 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	if (!engine)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	engine->given = *options;
-	if (!engine->given.table_memory)
-		engine->given.table_memory = TABLE_MEMORY_DEFAULT;
-	if (!engine->given.stack_memory)
-		engine->given.stack_memory = STACK_MEMORY_DEFAULT;
+	fill_in_sizes(&engine->given);
 	engine->options = &engine->given;
 	engine->began_ns = options->started_ns ? options->started_ns : usage_monotonic_ns();
 	engine->signal_fd = engine->epoll_fd = -1;

@@ -71,6 +71,9 @@ struct engine_options {
 	uint64_t table_cache_bytes; /* at most; 0: they are not kept */
 	uint64_t jit_memory;	    /* bytes for names of code made at run time; 0: 64 MiB */
 	uint64_t stack_memory;	    /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
+	uint32_t max_processes;	    /* known to the kernel side at one time; 0: 16384 */
+	uint32_t max_mappings;	    /* executable ones, of all processes; 0: by their number */
+	uint64_t ring_memory;	    /* bytes between kernel side and userspace; 0: 4 MiB */
 	uint32_t snapshot_bytes;    /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
 
 	/* borrowed; started where the run gives up rights that its tasks may need; the run adds its

@@ -11,11 +11,40 @@
 
 #define NS_PER_S 1000000000u
 
+/* What the kernel side does not know of its maps: how much of them is used from here. */
+static void fill_maps(struct engine *engine, const struct fpl_counters *counters,
+		      uint64_t nr_stacks, struct profile *profile)
+{
+	const struct {
+		const char *name;
+		uint64_t entries, refused;
+	} known[] = {
+		{ "objects", catalog_nr_slots_used(engine->catalog),
+		  engine->tables.nr_without_slot },
+		{ "mappings", engine->publisher.peak, engine->publisher.nr_refused },
+		{ "stacks", nr_stacks, engine->collect.nr_uncounted },
+		{ "chunks", engine->tables.pool.nr_made, engine->tables.nr_refused },
+	};
+
+	profile->nr_maps = kernel_side_maps(&engine->kernel, counters, profile->maps,
+					    ARRAY_SIZE(profile->maps));
+	for (size_t i = 0; i < profile->nr_maps; i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(known); j++) {
+			if (strcmp(profile->maps[i].name, known[j].name) != 0)
+				continue;
+			profile->maps[i].entries = known[j].entries;
+			profile->maps[i].refused = known[j].refused;
+		}
+	}
+}
+
 static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	struct books_join join = { .store = engine->store };
 	struct fpl_counters counters;
 	int code = kernel_side_counters(&engine->kernel, &counters);
+
+	kernel_side_count(&engine->kernel);
 
 	if (!code)
 		code = kernel_side_stacks(&engine->kernel, books_count, &join);
@@ -32,6 +61,8 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 		profile->books.bpf_runs = counters.fired;
 	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
+
+	fill_maps(engine, &counters, join.nr_stacks, profile);
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
@@ -98,6 +129,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->code_names = TAKE_PTR(engine->code_names);
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
+	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
 	profile->rss_peak_bytes = engine->rss_peak_bytes;
 	profile->user_cpu_ms = usage_cpu_ms();

@@ -57,7 +57,7 @@ struct engine {
 	bool stop;
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
-	uint64_t next_check_ns;
+	uint64_t next_check_ns, next_count_ns;
 	uint64_t rss_peak_bytes;
 
 	struct governor governor;

@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -16,9 +15,9 @@
 #include "profile/bpf_log.h"
 #include "profile/features.h"
 #include "profile/tables.h"
+#include "profile/usage.h"
 
-#define NR_MAPPINGS 65536u /* 1,000 processes with 60 mappings; 32 bytes each */
-#define RING_BYTES  (4u << 20)
+#define RING_BYTES_LEAST (256u << 10) /* a few snapshots */
 
 /* Errors with a meaning of their own for the caller of engine_run. */
 static int cannot_run(int code)
@@ -59,6 +58,16 @@ static uint32_t nr_stack_groups(const struct engine_options *options)
 	return nr;
 }
 
+/* A power of two, as the kernel wants it. */
+static uint32_t ring_bytes(const struct engine_options *options)
+{
+	uint32_t bytes = RING_BYTES_LEAST;
+
+	while (bytes < 1u << 30 && 2ull * bytes <= options->ring_memory)
+		bytes *= 2;
+	return bytes;
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      const struct host *host, uint64_t weight_ns)
 {
@@ -66,7 +75,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.max_depth = options->max_depth,
 		.snapshot_bytes = options->unwind == ENGINE_UNWIND_FP ? 0 : options->snapshot_bytes,
 		.record_every = options->record_path ? options->record_every : 0,
-		.wakeup_bytes = RING_BYTES / 4,
+		.wakeup_bytes = ring_bytes(options) / 4,
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
 	};
@@ -99,7 +108,11 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 static int size_filters(struct fpless_bpf *skel, const struct engine_options *options)
 {
 	uint32_t nr_threads = options->nr_tids ? (uint32_t)options->nr_tids : 1;
-	uint32_t nr_targets = bpf_map__max_entries(skel->maps.targets) + (uint32_t)options->nr_pids;
+	/* with a command, all that descends from it; else those that are named */
+	uint32_t nr_targets =
+		options->target == ENGINE_TARGET_COMMAND
+			? options->max_processes
+			: bpf_map__max_entries(skel->maps.targets) + (uint32_t)options->nr_pids;
 	int code = bpf_map__set_max_entries(skel->maps.targets, nr_targets);
 
 	code |= bpf_map__set_max_entries(skel->maps.threads, nr_threads);
@@ -115,8 +128,10 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	int code = 0;
 
 	code |= bpf_map__set_max_entries(skel->maps.objects, KERNEL_SIDE_NR_OBJECTS);
-	code |= bpf_map__set_max_entries(skel->maps.mappings, NR_MAPPINGS);
-	code |= bpf_map__set_max_entries(skel->maps.ring, RING_BYTES);
+	code |= bpf_map__set_max_entries(skel->maps.mappings, options->max_mappings);
+	code |= bpf_map__set_max_entries(skel->maps.ring, ring_bytes(options));
+	code |= bpf_map__set_max_entries(skel->maps.procs, options->max_processes);
+	code |= bpf_map__set_max_entries(skel->maps.mapsets, options->max_processes);
 	code |= bpf_map__set_max_entries(skel->maps.stacks, nr_stack_groups(options));
 	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
@@ -124,7 +139,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
 	code |= size_filters(skel, options);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
-	kernel->nr_mappings = NR_MAPPINGS;
+	kernel->nr_mappings = options->max_mappings;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);
 	return code;
 }
@@ -198,6 +213,15 @@ static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 	return 0;
 }
 
+/* ring_buffer_sample_fn */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct kernel_side *kernel = ctx;
+
+	kernel->ring_bytes += size + BPF_RINGBUF_HDR_SZ;
+	return kernel->record(kernel->record_ctx, data, size);
+}
+
 int kernel_side_open(const struct engine_options *options, const struct host *host,
 		     uint64_t weight_ns, int (*record)(void *ctx, void *data, size_t size),
 		     void *ctx, struct kernel_side *ret, struct fpl_err *err)
@@ -219,8 +243,10 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {
-		kernel.ring =
-			ring_buffer__new(bpf_map__fd(kernel.skel->maps.ring), record, ctx, NULL);
+		kernel.record = record;
+		kernel.record_ctx = ctx;
+		kernel.ring = ring_buffer__new(bpf_map__fd(kernel.skel->maps.ring), take_record,
+					       ret, NULL);
 		if (!kernel.ring)
 			code = fpl_fail(err, cannot_run(-errno), "BPF ring buffer: %s",
 					strerror(errno));
@@ -322,26 +348,23 @@ bool kernel_side_is_target(void *ctx, uint32_t pid)
 
 bool kernel_side_drain(struct kernel_side *kernel)
 {
-	return ring_buffer__consume(kernel->ring) != -EBUSY;
+	uint64_t now = usage_monotonic_ns();
+
+	if (kernel->awake_ns && now - kernel->awake_ns > kernel->gap_max_ns)
+		kernel->gap_max_ns = now - kernel->awake_ns;
+	kernel->ring_bytes = 0;
+
+	bool drained = ring_buffer__consume(kernel->ring) != -EBUSY;
+
+	if (kernel->ring_bytes > kernel->ring_peak_bytes)
+		kernel->ring_peak_bytes = kernel->ring_bytes;
+	kernel_side_woken(kernel);
+	return drained;
 }
 
-/* What the kernel charges for the map at @fd, bytes. */
-static uint64_t memlock_of(int fd)
+void kernel_side_woken(struct kernel_side *kernel)
 {
-	char line[128];
-	unsigned long long bytes = 0;
-
-	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
-
-	FILE *file = fopen(line, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "memlock: %llu", &bytes) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return bytes;
+	kernel->awake_ns = usage_monotonic_ns();
 }
 
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)
@@ -367,7 +390,7 @@ int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_er
 		return fpl_fail(err, code, "a chunk of 1 MiB: %s", strerror(-code));
 	}
 	/* the outer map and the mapping hold it: no descriptor is needed any more */
-	kernel->chunks_bytes += memlock_of(fd);
+	kernel->chunks_bytes += kernel_side_map_bytes(fd);
 	kernel->chunks[number] = p;
 	*ret = p;
 	return 0;
@@ -459,6 +482,8 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->life_lost += values[cpu].life_lost;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 			ret->lost[i] += values[cpu].lost[i];
+		for (size_t i = 0; i < FPL_FULL_COUNT; i++)
+			ret->full[i] += values[cpu].full[i];
 	}
 	return 0;
 }
@@ -504,13 +529,4 @@ int kernel_side_stacks(const struct kernel_side *kernel,
 		first = false;
 	}
 	return 0;
-}
-
-uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
-{
-	const struct bpf_map *map;
-	uint64_t bytes = kernel->chunks_bytes;
-
-	bpf_object__for_each_map(map, kernel->skel->obj) bytes += memlock_of(bpf_map__fd(map));
-	return bytes;
 }

@@ -13,6 +13,7 @@
 #include "bpf/shared.h"
 #include "profile/engine.h"
 #include "profile/events.h"
+#include "profile/profile.h"
 #include "profile/publisher.h"
 
 struct fpless_bpf;
@@ -31,8 +32,15 @@ struct kernel_side {
 	uint32_t nr_mappings, nr_mapsets;
 	void **chunks; /* owned [nr_chunks], FPL_CHUNK_SIZE bytes mapped; NULL: not made */
 	uint32_t nr_chunks;
-	uint64_t chunks_bytes;			       /* charged for them */
-	struct ring_buffer *ring;		       /* owned */
+	uint64_t chunks_bytes;	  /* charged for them */
+	struct ring_buffer *ring; /* owned */
+	int (*record)(void *ctx, void *data, size_t size);
+	void *record_ctx;
+	uint64_t ring_bytes;	  /* taken in by the running drain */
+	uint64_t ring_peak_bytes; /* by one drain, the most */
+	uint64_t awake_ns,
+		gap_max_ns; /* since when this thread does other things, and the longest */
+	uint32_t nr_procs_peak, nr_mapsets_peak, nr_targets_peak;
 	struct bpf_link *links[KERNEL_SIDE_LINKS_MAX]; /* owned [nr_links] */
 	size_t nr_links;
 };
@@ -88,6 +96,18 @@ bool kernel_side_is_target(void *kernel, uint32_t pid);
 int kernel_side_ring_fd(const struct kernel_side *kernel);
 /* Hand on the records there are. False: the taker refused more of them for now. */
 bool kernel_side_drain(struct kernel_side *kernel);
+/* This thread has slept because there was nothing to hand on: that is no gap between two drains. */
+void kernel_side_woken(struct kernel_side *kernel);
+
+/* Look how many entries the hash maps have. Cost: reads them whole. */
+void kernel_side_count(struct kernel_side *kernel);
+
+/*
+ * What this side knows of how full its maps are, at most @max of them; entries of those that
+ * userspace fills are 0. Returns how many.
+ */
+size_t kernel_side_maps(const struct kernel_side *kernel, const struct fpl_counters *counters,
+			struct profile_map *ret, size_t max);
 
 /* pool_chunk_fn */
 int kernel_side_make_chunk(void *kernel, uint32_t number, void **ret, struct fpl_err *err);
@@ -108,6 +128,9 @@ uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 FPL_MUST_CHECK int kernel_side_stacks(const struct kernel_side *kernel,
 				      void (*fn)(const struct fpl_stack *stack, void *ctx),
 				      void *ctx);
+
+/* Memory charged to the map at @fd, bytes, as the kernel says in fdinfo. */
+uint64_t kernel_side_map_bytes(int fd);
 
 /* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,19 @@ struct profile_tables {
 	uint64_t cache_hits, cache_misses, cache_bytes; /* of the cache on disk */
 };
 
+/* How full a BPF map was. */
+struct profile_map {
+	char name[16];	  /* as in the kernel, cut to its length */
+	uint64_t entries; /* the most at one time, as far as was seen; of the ring: bytes */
+	uint64_t max;
+	uint64_t bytes;	    /* memory charged for it */
+	uint64_t refused;   /* entries that found no room */
+	const char *option; /* raises max; NULL: none does */
+	bool grows;	    /* else all of it is in use from the start */
+};
+
+#define PROFILE_MAPS_MAX 16u
+
 struct profile {
 	/* what was asked */
 	const char *event; /* "cpu-clock" or "cpu-cycles" */
@@ -81,7 +95,10 @@ struct profile {
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */
 	uint64_t hz_end, hz_changes; /* under that limit */
+	struct profile_map maps[PROFILE_MAPS_MAX];
+	size_t nr_maps;
 	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;
+	uint64_t drain_gap_max_ns; /* the longest the ring's reader did other work */
 };
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */

@@ -138,6 +138,8 @@ static int alloc_run(struct publisher *publisher, uint32_t nr, struct run **ret)
 		free(run);
 		return code;
 	}
+	if (publisher->space.in_use > publisher->peak)
+		publisher->peak = publisher->space.in_use;
 	*ret = run;
 	return 0;
 }

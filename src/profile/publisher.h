@@ -37,6 +37,7 @@ struct publisher {
 	uint32_t nr_mapsets; /* entries of `mapsets` */
 	uint32_t serial;     /* of the run published last */
 	uint64_t nr_refused; /* publications without room */
+	uint32_t peak;	     /* entries in use at one time, the most */
 };
 
 FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mapping *entries,

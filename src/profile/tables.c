@@ -64,9 +64,9 @@ void tables_want(struct tables *tables, struct object *object)
 		return;
 	if (!object->slot) {
 		object->state = OBJECT_REFUSED;
-		tables->nr_refused++;
-		fpl_log(FPL_LOG_WARN, "%s: no slot for another object: its frames are no_table",
-			object->path);
+		tables->nr_without_slot++;
+		fpl_log(tables->nr_without_slot == 1 ? FPL_LOG_WARN : FPL_LOG_DEBUG,
+			"%s: no slot for another object: its frames are no_table", object->path);
 		return;
 	}
 	if (!compiler_submit(tables->compiler, object))

@@ -24,7 +24,7 @@ struct tables {
 	void (*mark_mapped)(void *ctx, uint64_t round);
 	void *ctx;
 	uint64_t round;
-	uint64_t nr_refused, nr_evicted;
+	uint64_t nr_refused, nr_evicted, nr_without_slot;
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 

@@ -21,7 +21,7 @@ expect 0 '' profile --version
 says '^fpless '
 expect 0 '' profile --help
 for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
-	--max-depth --table-memory --stack-memory --jit-memory --snapshot --strict --stats -q -v --call-graph -g \
+	--max-depth --table-memory --stack-memory --jit-memory --ring-memory --max-processes --max-mappings --snapshot --strict --stats -q -v --call-graph -g \
 	--version --help; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
@@ -62,6 +62,10 @@ refused '--table-memory 12: bytes' profile --table-memory 12
 refused '--table-memory 1T: bytes' profile --table-memory 1T
 refused '--stack-memory 1K: bytes' profile --stack-memory 1K
 refused '--jit-memory 1K: bytes' profile --jit-memory 1K
+refused '--table-memory 4G: bytes' profile --table-memory 4G
+refused '--ring-memory 4K: bytes' profile --ring-memory 4K
+refused '--max-processes 1: from' profile --max-processes 1
+refused '--max-mappings x: from' profile --max-mappings x
 refused '--snapshot 65K: bytes' profile --snapshot 65K
 refused '--strict=101: a percentage' profile --strict=101
 refused '--format xml: folded, text or jsonl' profile --format xml -o -

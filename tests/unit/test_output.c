@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
 #include "output/merge.h"
@@ -134,6 +135,12 @@ static struct profile profile = {
 	.max_overhead = 0.5,
 	.hz_end = 50,
 	.hz_changes = 2,
+	.maps = { { "procs", 15, 16, 4096, 0, "--max-processes", true },
+		  { "mappings", 5, 100, 8192, 2, "--max-mappings", true },
+		  { "stacks", 5, 100, 8192, 0, "--stack-memory", true },
+		  { "scratch", 1, 1, 12288, 0, NULL, false } },
+	.nr_maps = 4,
+	.drain_gap_max_ns = 3500000,
 	.maps_bytes = 2097152,
 	.rss_peak_bytes = 1000000,
 	.user_cpu_ms = 7,
@@ -275,8 +282,13 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"objects\":3,"                                                                      \
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"             \
 	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000},"                         \
-	"\"maps_bytes\":2097152,\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                \
-	"\"startup_ms\":42}\n"
+	"\"maps_bytes\":2097152,\"maps\":{"                                                   \
+	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                 \
+	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"              \
+	"\"stacks\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":0},"                \
+	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"               \
+	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                       \
+	"\"startup_ms\":42,\"drain_gap_max_ms\":3}\n"
 
 static void stats_hold_every_key_zeros_too(void **state)
 {
@@ -410,6 +422,27 @@ static void report_prints_the_books_as_an_identity(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (!strstr(text, lines[i]))
 			fail_msg("missing: %sin: %s", lines[i], text);
+}
+
+static void report_names_the_maps_that_are_nearly_full(void **state)
+{
+	AUTO_FREE char *text = render_report(&profile, SHOWN);
+
+	(void)state;
+	assert_non_null(
+		strstr(text, "map          procs: 15 of 16, 0.0 MiB: more --max-processes\n"));
+	assert_non_null(strstr(text, "map          mappings: 5 of 100, 0.0 MiB, no room 2 times: "
+				     "more --max-mappings\n"));
+	assert_null(strstr(text, "stacks: "));
+	assert_null(strstr(text, "scratch: "));
+	assert_null(strstr(text, "ring reader"));
+
+	fpl_log_set_level(FPL_LOG_DEBUG);
+	AUTO_FREE char *more = render_report(&profile, SHOWN);
+	fpl_log_set_level(FPL_LOG_INFO);
+	assert_non_null(strstr(more, "map          stacks: 5 of 100, 0.0 MiB\n"));
+	assert_non_null(strstr(more, "map          scratch: 1 of 1, 0.0 MiB\n"));
+	assert_non_null(strstr(more, "ring reader  away 3.5 ms at the longest\n"));
 }
 
 static void report_says_loudly_that_the_books_do_not_close(void **state)
@@ -586,6 +619,7 @@ int main(void)
 		cmocka_unit_test(jsonl_keeps_processes_apart_and_names_what_is_known),
 		cmocka_unit_test(text_shows_functions_and_stacks_that_add_up),
 		cmocka_unit_test(report_prints_the_books_as_an_identity),
+		cmocka_unit_test(report_names_the_maps_that_are_nearly_full),
 		cmocka_unit_test(report_says_loudly_that_the_books_do_not_close),
 		cmocka_unit_test(report_of_nothing_divides_by_nothing),
 		cmocka_unit_test(completeness_never_rounds_up_to_all),

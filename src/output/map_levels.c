@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/map_levels.h"
+
+#include <inttypes.h>
+
+void map_levels_write_json(struct json *json, const struct profile *profile)
+{
+	json_open(json, "maps", '{');
+	for (size_t i = 0; i < profile->nr_maps; i++) {
+		const struct profile_map *map = &profile->maps[i];
+
+		json_open(json, map->name, '{');
+		json_number(json, "entries", map->entries);
+		json_number(json, "max", map->max);
+		json_number(json, "bytes", map->bytes);
+		json_number(json, "refused", map->refused);
+		json_close(json, '}');
+	}
+	json_close(json, '}');
+}
+
+static bool is_scarce(const struct profile_map *map)
+{
+	return map->refused || (map->grows && map->entries > map->max / 10 * 9);
+}
+
+static void write_level(FILE *to, const struct profile_map *map)
+{
+	fprintf(to, "  map          %s: %" PRIu64 " of %" PRIu64 ", %.1f MiB", map->name,
+		map->entries, map->max, (double)map->bytes / (1 << 20));
+	if (map->refused)
+		fprintf(to, ", no room %" PRIu64 " times", map->refused);
+	if (is_scarce(map) && map->option)
+		fprintf(to, ": more %s", map->option);
+	putc('\n', to);
+}
+
+void map_levels_write(FILE *to, const struct profile *profile, bool all)
+{
+	for (size_t i = 0; i < profile->nr_maps; i++) {
+		if (all || is_scarce(&profile->maps[i]))
+			write_level(to, &profile->maps[i]);
+	}
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How full the maps of the kernel side are, and what they cost. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/kernel_side.h"
+
+#include "fpless.skel.h" /* knows no types of its own */
+
+#define KEYS_PER_BATCH 1024u
+
+uint64_t kernel_side_map_bytes(int fd)
+{
+	char line[128];
+	unsigned long long bytes = 0;
+
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
+
+	FILE *file = fopen(line, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
+{
+	const struct bpf_map *map;
+	uint64_t bytes = kernel->chunks_bytes;
+
+	bpf_object__for_each_map(map, kernel->skel->obj) bytes +=
+		kernel_side_map_bytes(bpf_map__fd(map));
+	return bytes;
+}
+
+/* Entries of a hash map; 0 without memory for them. */
+static uint32_t count_entries(const struct bpf_map *map)
+{
+	AUTO_FREE void *keys = calloc(KEYS_PER_BATCH, bpf_map__key_size(map));
+	AUTO_FREE void *values = calloc(KEYS_PER_BATCH, bpf_map__value_size(map));
+	uint32_t at, nr = 0;
+	int code = keys && values ? 0 : -ENOMEM;
+
+	for (bool first = true; !code; first = false) {
+		uint32_t count = KEYS_PER_BATCH;
+
+		code = bpf_map_lookup_batch(bpf_map__fd(map), first ? NULL : &at, &at, keys, values,
+					    &count, NULL);
+		if (!code || code == -ENOENT)
+			nr += count;
+	}
+	return nr;
+}
+
+static void keep_peak(uint32_t *peak, uint32_t nr)
+{
+	if (nr > *peak)
+		*peak = nr;
+}
+
+void kernel_side_count(struct kernel_side *kernel)
+{
+	keep_peak(&kernel->nr_procs_peak, count_entries(kernel->skel->maps.procs));
+	keep_peak(&kernel->nr_mapsets_peak, count_entries(kernel->skel->maps.mapsets));
+	keep_peak(&kernel->nr_targets_peak, count_entries(kernel->skel->maps.targets));
+}
+
+/* What is special about one map. */
+static void describe(const struct kernel_side *kernel, const struct bpf_map *map,
+		     const struct fpl_counters *counters, struct profile_map *ret)
+{
+	const struct {
+		const struct bpf_map *map;
+		uint64_t entries, refused;
+		const char *option;
+	} known[] = {
+		{ kernel->skel->maps.objects, 0, 0, NULL },
+		{ kernel->skel->maps.mappings, 0, 0, "--max-mappings" },
+		{ kernel->skel->maps.procs, kernel->nr_procs_peak, counters->full[FPL_FULL_PROCS],
+		  "--max-processes" },
+		{ kernel->skel->maps.mapsets, kernel->nr_mapsets_peak,
+		  counters->full[FPL_FULL_MAPSETS], "--max-processes" },
+		{ kernel->skel->maps.targets, kernel->nr_targets_peak,
+		  counters->full[FPL_FULL_TARGETS], "--max-processes" },
+		{ kernel->skel->maps.stacks, 0, 0, "--stack-memory" },
+		{ kernel->skel->maps.ring, kernel->ring_peak_bytes,
+		  counters->lost[FPL_LOST_RING_FULL] + counters->life_lost, "--ring-memory" },
+		{ kernel->skel->maps.chunks, 0, 0, "--table-memory" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].map != map)
+			continue;
+		ret->grows = true;
+		ret->entries = known[i].entries;
+		ret->refused = known[i].refused;
+		ret->option = known[i].option;
+	}
+	if (!ret->grows && bpf_map__type(map) == BPF_MAP_TYPE_HASH) {
+		ret->grows = true;
+		ret->entries = count_entries(map);
+	} else if (!ret->grows) {
+		ret->entries = ret->max;
+	}
+}
+
+size_t kernel_side_maps(const struct kernel_side *kernel, const struct fpl_counters *counters,
+			struct profile_map *ret, size_t max)
+{
+	const struct bpf_map *map;
+	size_t nr = 0;
+
+	bpf_object__for_each_map(map, kernel->skel->obj)
+	{
+		if (bpf_map__is_internal(map) || bpf_map__fd(map) < 0 || nr == max)
+			continue;
+
+		struct profile_map *level = &ret[nr++];
+
+		*level = (struct profile_map){
+			.max = bpf_map__max_entries(map),
+			.bytes = kernel_side_map_bytes(bpf_map__fd(map)),
+		};
+		snprintf(level->name, sizeof(level->name), "%s", bpf_map__name(map));
+		describe(kernel, map, counters, level);
+		if (map == kernel->skel->maps.stacks)
+			level->max *= FPL_STACKS_IN_GROUP;
+		if (map == kernel->skel->maps.chunks)
+			level->bytes += kernel->chunks_bytes;
+	}
+	return nr;
+}
