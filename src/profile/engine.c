@@ -68,10 +68,8 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
-	uint64_t rss = usage_rss_anon_bytes();
 
-	if (rss > engine->rss_peak_bytes)
-		engine->rss_peak_bytes = rss;
+	engine_overhead_look(engine, now, engine->disabled_ns != 0);
 	if (!kernel_side_counters(&engine->kernel, &counters)) {
 		if (counters.life_lost != engine->tracker.nr_lives_lost) {
 			engine->tracker.nr_lives_lost = counters.life_lost;

@@ -4,7 +4,8 @@
 #include "profile/usage.h"
 
 /* A load that swings would say the same again and again. */
-#define CHANGES_SAID 16u
+#define CHANGES_SAID	  16u
+#define HELPERS_PERIOD_NS (1000 * NS_PER_MS)
 
 static struct governor_use use_now(struct engine *engine, const struct fpl_counters *counters,
 				   uint64_t now)
@@ -17,9 +18,27 @@ static struct governor_use use_now(struct engine *engine, const struct fpl_count
 	return (struct governor_use){
 		.now_ns = now,
 		.bpf_ns = counters->bpf_ns,
-		.own_ns = usage_cpu_ns(),
+		.own_ns = usage_cpu_ns() + engine->helpers.cpu_ns,
 		.work_ns = engine->work_ns,
 	};
+}
+
+void engine_overhead_look(struct engine *engine, uint64_t now, bool all)
+{
+	uint64_t rss_bytes = usage_rss_anon_bytes();
+
+	if (all || now >= engine->next_helpers_ns) {
+		uint64_t cpu_ns = engine->helpers.cpu_ns;
+
+		usage_helpers(engine->command.pid, &engine->helpers);
+		/* one that has died takes its time along */
+		if (engine->helpers.cpu_ns < cpu_ns)
+			engine->helpers.cpu_ns = cpu_ns;
+		engine->next_helpers_ns = now + HELPERS_PERIOD_NS;
+	}
+	rss_bytes += engine->helpers.rss_anon_bytes;
+	if (rss_bytes > engine->rss_peak_bytes)
+		engine->rss_peak_bytes = rss_bytes;
 }
 
 void engine_overhead_begin(struct engine *engine, uint64_t now)

@@ -25,6 +25,7 @@
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
+#include "profile/usage.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -58,7 +59,9 @@ struct engine {
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns, next_count_ns;
-	uint64_t rss_peak_bytes;
+	uint64_t rss_peak_bytes; /* helpers included */
+	struct usage_helpers helpers;
+	uint64_t next_helpers_ns; /* when they are looked at again */
 
 	struct governor governor;
 	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
@@ -74,6 +77,8 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);
 
+/* Note the memory in use, and what the helpers use, at most once a second unless @all. */
+void engine_overhead_look(struct engine *engine, uint64_t now, bool all);
 /* Watch what the run costs from here on, where events are enabled; --max-overhead. */
 void engine_overhead_begin(struct engine *engine, uint64_t now);
 /* Sample less often where it costs too much, and as often as was asked where it does not. */
