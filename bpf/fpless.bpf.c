@@ -14,6 +14,7 @@
 #include "bpf/count.h"
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/pid_ns.h"
 #include "bpf/process.h"
 #include "bpf/snapshot.h"
 #include "bpf/target.h"
@@ -94,6 +95,8 @@ static __always_inline int is_active(struct task_struct *task, __u32 tgid)
 {
 	struct fpl_target *target;
 
+	if (config.pid_ns && !tgid && task->pid)
+		return 0; /* nobody the profiler can see */
 	if (config.flags & FPL_CONFIG_ALL)
 		return 1;
 	target = target_of(tgid, task->group_leader->start_boottime);
@@ -104,12 +107,12 @@ static __always_inline int is_active(struct task_struct *task, __u32 tgid)
 static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct fpl_counters *count,
 				       __u64 now_ns)
 {
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 pid_tgid = current_pid_tgid(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_scratch *s;
 
-	if (!pid_tgid && !(config.flags & FPL_CONFIG_IDLE)) {
+	if (!pid_tgid && !task->pid && !(config.flags & FPL_CONFIG_IDLE)) {
 		count->idle++;
 		return 0;
 	}

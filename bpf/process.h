@@ -12,6 +12,7 @@
 
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/pid_ns.h"
 #include "bpf/target.h"
 
 __u64 last_gen;
@@ -88,7 +89,7 @@ static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u6
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 {
-	__u32 tgid = (__u32)task->tgid;
+	__u32 tgid = tgid_of(task);
 	__u64 start_ns = task->group_leader->start_boottime;
 	struct fpl_target *target = target_of(tgid, start_ns);
 	struct fpl_proc proc = {
@@ -97,7 +98,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 		.start_ns = start_ns,
 	};
 
-	if (!(config.flags & FPL_CONFIG_ALL) && !target)
+	if (!tgid || (!(config.flags & FPL_CONFIG_ALL) && !target))
 		return 0;
 	if (target && (target->flags & FPL_TARGET_ON_EXEC))
 		target->flags = (target->flags & ~FPL_TARGET_ON_EXEC) | FPL_TARGET_ACTIVE;
@@ -112,15 +113,15 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = (__u32)parent->tgid, tgid = (__u32)child->tgid;
+	__u32 parent_tgid = tgid_of(parent), tgid = tgid_of(child);
 	__u64 parent_start_ns = parent->group_leader->start_boottime;
 	struct fpl_target *target = target_of(parent_tgid, parent_start_ns);
 	struct fpl_proc *parent_proc;
 	struct fpl_mapset mapset;
 	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = (__u64)child->mm };
 
-	if (parent_tgid == tgid)
-		return 0; /* a thread */
+	if (parent->tgid == child->tgid || !tgid)
+		return 0; /* a thread, or none of ours */
 	if (target && (target->flags & FPL_TARGET_INHERIT)) {
 		struct fpl_target child_target = {
 			.start_ns = proc.start_ns,
@@ -149,11 +150,14 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	__u32 tgid = (__u32)task->tgid;
+	__u32 tgid = tgid_of(task);
 	__u64 start_ns = task->group_leader->start_boottime;
 	struct fpl_proc *proc;
 	__u64 gen = 0;
 
+	if (!tgid)
+		return 0;
+	leaving_keep(task);
 	thread_exit(task);
 	if (task->signal->live.counter > 0 || !is_watched(tgid, start_ns))
 		return 0;
@@ -171,10 +175,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	__u32 tgid = (__u32)task->tgid;
+	__u32 number = leaving_take(task);
 
-	thread_free(task);
-	if (task->pid == task->tgid && target_of(tgid, task->start_boottime))
-		bpf_map_delete_elem(&targets, &tgid);
+	thread_free(task, number);
+	if (task->pid == task->tgid && target_of(number, task->start_boottime))
+		bpf_map_delete_elem(&targets, &number);
 	return 0;
 }

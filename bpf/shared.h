@@ -408,7 +408,7 @@ struct fpl_config {
 	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
 			 */
 	__u32 uid;	/* of FPL_CONFIG_UID, as the first user namespace has it */
-	__u32 _pad;
+	__u32 pid_ns;	/* inode number of the PID namespace all numbers are of; 0: the first one */
 };
 _Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
 

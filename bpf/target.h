@@ -11,6 +11,7 @@
 
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/pid_ns.h"
 
 /* By thread id: who is profiled of the processes in `targets`; written by userspace. */
 struct {
@@ -73,16 +74,14 @@ static __always_inline void thread_exit(struct task_struct *task)
 
 	if (!(config.flags & FPL_CONFIG_THREADS))
 		return;
-	thread = thread_of((__u32)task->pid, task->start_boottime);
+	thread = thread_of(tid_of(task), task->start_boottime);
 	if (thread)
 		thread->flags |= FPL_TARGET_GONE;
 }
 
-/* The number may now be another thread's. */
-static __always_inline void thread_free(struct task_struct *task)
+/* Its number, @tid, may now be another thread's. */
+static __always_inline void thread_free(struct task_struct *task, __u32 tid)
 {
-	__u32 tid = (__u32)task->pid;
-
 	if ((config.flags & FPL_CONFIG_THREADS) && thread_of(tid, task->start_boottime))
 		bpf_map_delete_elem(&threads, &tid);
 }

@@ -27,6 +27,24 @@ struct cred {
 	kuid_t euid;
 } KERNEL_TYPE;
 
+struct ns_common {
+	unsigned int inum;
+} KERNEL_TYPE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} KERNEL_TYPE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} KERNEL_TYPE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* [level + 1]: from the first namespace to the task's own */
+} KERNEL_TYPE;
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -35,6 +53,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	__u64 self_exec_id;   /* counts the programs the process has executed */
 } KERNEL_TYPE;

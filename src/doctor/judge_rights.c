@@ -35,13 +35,14 @@ static void judge_pid_ns(const struct patient *patient, struct check *check)
 	struct advice advice;
 
 	if (advice_namespaces(patient->host, &advice)) {
-		check_fact(check, "not the initial one, or not that of /proc");
+		check_fact(check, "not that of /proc");
 		check_fail(check, "%s", advice.why);
 		check_fix(check, "%s", advice.fix);
 	} else {
 		check_ok(check, "%s",
-			 patient->host->pid_ns == HOST_NS_INITIAL
-				 ? "the initial one"
+			 patient->host->pid_ns == HOST_NS_INITIAL ? "the initial one"
+			 : patient->host->pid_ns == HOST_NS_OTHER
+				 ? "a container's: only processes in it are seen"
 				 : "unknown, as where the kernel has none");
 	}
 }

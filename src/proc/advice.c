@@ -146,15 +146,11 @@ void advice_lockdown(struct advice *ret)
 
 bool advice_namespaces(const struct host *host, struct advice *ret)
 {
-	if (host->pid_ns == HOST_NS_OTHER)
-		why(ret, "this is not the initial PID namespace: the kernel counts processes by "
-			 "other numbers than /proc shows here");
-	else if (host->foreign_proc)
-		why(ret, "/proc belongs to another PID namespace: its numbers are not the ones "
-			 "used here");
-	else
+	if (!host->foreign_proc)
 		return false;
-	fix(ret, "run outside of the container, or start it with --pid=host");
+	why(ret, "/proc belongs to another PID namespace: its numbers are not the ones used here");
+	fix(ret, "use one with a /proc of its own (unshare --pid --fork --mount-proc), or start "
+		 "the container with --pid=host");
 	return true;
 }
 

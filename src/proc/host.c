@@ -109,11 +109,13 @@ static void read_status(const char *root, struct host *host)
 		host->seccomp = -1;
 }
 
-static enum host_ns read_ns(const char *root, const char *path, unsigned int initial)
+static enum host_ns read_ns(const char *root, const char *path, unsigned int initial,
+			    uint32_t *ret_inum)
 {
 	char full[PATH_MAX], link[64];
 	unsigned int number;
 
+	*ret_inum = 0;
 	if (!path_of(root, path, full, sizeof(full)))
 		return HOST_NS_UNKNOWN;
 
@@ -124,6 +126,7 @@ static enum host_ns read_ns(const char *root, const char *path, unsigned int ini
 	link[n] = '\0';
 	if (sscanf(link, "%*[a-z]:[%u]", &number) != 1)
 		return HOST_NS_UNKNOWN;
+	*ret_inum = number;
 	return number == initial ? HOST_NS_INITIAL : HOST_NS_OTHER;
 }
 
@@ -316,6 +319,7 @@ static void read_self_path(const char *root, struct host *host)
 void host_read(const char *root, struct host *ret)
 {
 	struct host host = { 0 };
+	uint32_t user_ns_inum;
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	char text[256];
 
@@ -323,8 +327,8 @@ void host_read(const char *root, struct host *ret)
 	read_line(root, "/proc/sys/kernel/version", host.version, sizeof(host.version));
 	read_sysctls(root, &host);
 	read_status(root, &host);
-	host.user_ns = read_ns(root, "/proc/self/ns/user", USER_NS_INITIAL);
-	host.pid_ns = read_ns(root, "/proc/self/ns/pid", PID_NS_INITIAL);
+	host.user_ns = read_ns(root, "/proc/self/ns/user", USER_NS_INITIAL, &user_ns_inum);
+	host.pid_ns = read_ns(root, "/proc/self/ns/pid", PID_NS_INITIAL, &host.pid_ns_inum);
 	host.foreign_proc = is_foreign_proc(root);
 	read_btf(root, &host.btf);
 	host.lockdown = read_lockdown(root);

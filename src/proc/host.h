@@ -56,7 +56,8 @@ struct host {
 	int64_t euid;
 	int seccomp; /* 0 none, 1 strict, 2 filters; -1 unknown */
 	enum host_ns user_ns, pid_ns;
-	bool foreign_proc; /* /proc is another PID namespace's: its numbers are not ours */
+	uint32_t pid_ns_inum; /* inode number of that namespace; 0 unknown */
+	bool foreign_proc;    /* /proc is another PID namespace's: its numbers are not ours */
 	struct host_btf btf;
 	enum host_lockdown lockdown;
 	char tracefs[HOST_TEXT_MAX]; /* where it is mounted; "": nowhere */

@@ -120,6 +120,12 @@ static int parse_task(struct reader *r, uint32_t type, struct sideband_record *r
 	return type == PERF_RECORD_EXIT || ret->pid != ret->parent;
 }
 
+/* What has no number in the PID namespace of the reader, or none any more. */
+static bool is_nobody(uint32_t pid)
+{
+	return pid == 0 || pid == UINT32_MAX;
+}
+
 int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret)
 {
 	struct reader r = { .pos = bytes, .end = (const uint8_t *)bytes + size };
@@ -158,6 +164,8 @@ int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret)
 	default:
 		return 0;
 	}
+	if (ret->type != SIDEBAND_LOST && is_nobody(ret->pid))
+		keep = 0;
 	return r.bad ? -EINVAL : keep;
 }
 

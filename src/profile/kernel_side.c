@@ -100,6 +100,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	if (options->has_uid)
 		config.flags |= FPL_CONFIG_UID;
 	config.uid = options->uid;
+	if (host->pid_ns == HOST_NS_OTHER)
+		config.pid_ns = host->pid_ns_inum;
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 	skel->bss->sample_weight_ns = weight_ns;
 }
@@ -138,6 +140,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 					 (uint32_t)libbpf_num_possible_cpus());
 	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
 	code |= size_filters(skel, options);
+	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = options->max_mappings;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 
+from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
 
 WAIT_S = 20
@@ -102,8 +103,11 @@ class ProgramIsElsewhere(ContainerCase):
         program = self.copy("program")
         process = self.start("unshare", "--pid", "--fork", program, "60000")
         pid = self.find(process, "program")
-        run = self.profile("-F", "999", "-d", "0.3", "-a")
-        self.assert_whole(run, program, pid)
+        run = self.profile("-F", "99", "-d", "1", "-a")
+        # whole: but for the first, while the tables of all else that runs are made
+        self.assertIn((pid, "outermost", program),
+                      {(stack["pid"], stack["stop"], stack["user"][0].get("object"))
+                       for stack in run.stacks if stack["user"]})
         os.kill(pid, 9)
 
     def test_another_file_at_its_path_here(self):
@@ -146,6 +150,64 @@ class ProgramIsElsewhere(ContainerCase):
         copied_up = mount.replace("exec", f"touch {program}; exec")
         self.both_ways(program,
                        lambda ms: self.script(copied_up, "unshare", "--mount") + [program, ms])
+
+
+class ProfilerIsInside(ContainerCase):
+    """fpless in a PID namespace of its own profiles what is in it, by the numbers it has there."""
+
+    def inside(self, script, *words, level=1):
+        """Runs the script in as many namespaces inside each other; $@ profiles to the outputs."""
+        wrapper = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"] * level
+        words = [FPLESS, "profile", "-F", "999", *Run.outputs(self.folder), *words]
+        done = subprocess.run([*wrapper, "/bin/sh", "-ec", script, "sh", *words],
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=100,
+                              check=False)
+        run = Run.of_folder(self.folder, done.returncode, done.stderr)
+        self.assertEqual(run.faults(), [])
+        return run
+
+    def test_command(self):
+        program = self.copy("program")
+        for level in (1, 3):
+            with self.subTest(level):
+                run = self.inside('"$@"', "-d", "60", "--", program, "250", level=level)
+                self.assert_whole(run, program)
+                # The shell there is 1, what it starts 2, 3 ...
+                self.assertLess(max(stack["pid"] for stack in run.stacks), 20)
+
+    def test_process_that_runs(self):
+        program = self.copy("program")
+        start = f'{program} 60000 & sleep 0.2; "$@" -d 0.3 -p $!; echo $! > {self.path("pid")}'
+        run = self.inside(start)
+        with open(self.path("pid"), encoding="ascii") as file:
+            pid = int(file.read())
+        self.assert_whole(run, program, pid)
+        self.assertEqual({stack["pid"] for stack in run.stacks}, {pid})
+
+    def test_all_it_can_see_and_none_else(self):
+        """Also what is in a namespace further inside, by the number it has here."""
+        inner, outer = self.copy("inner"), self.copy("outer")
+        process = self.start(outer, "60000")
+        self.find(process, "outer")
+        start = f"""unshare --pid --fork {inner} 60000 & sleep 0.3; "$@" -d 0.4 -a
+            pgrep -x inner > {self.path("pid")}"""
+        run = self.inside(start)
+        with open(self.path("pid"), encoding="ascii") as file:
+            pid = int(file.read())
+        self.assert_whole(run, inner, pid)
+        self.assertNotIn("outer", {stack["comm"] for stack in run.stacks})
+        self.assertGreater(run.books["filtered"], 0)
+
+    def test_children_come_and_go(self):
+        """As complete as outside, to the last samples of those that exit."""
+        program = self.copy("program")
+        script = f"for i in $(seq 40); do {program} 4; {program} 2; done"
+        run = self.inside('"$@"', "-d", "60", "--", "/bin/sh", "-c", script)
+        self.assertGreater(len({stack["pid"] for stack in run.stacks}), 40)
+        stops = run.books["stop"]
+        judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
+        self.assertGreaterEqual(run.books["complete"], judged * 0.99, stops)
+        self.assertGreater(stops["exiting"], 0)
 
 
 class FileIsGone(ContainerCase):

@@ -34,17 +34,19 @@ static uint64_t verified_max(void)
 static const struct {
 	const char *what;
 	uint32_t flags, unwind, snapshot_bytes, record_every;
+	uint32_t pid_ns;
 } configs[] = {
-	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1 },
-	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1 },
-	{ "filters and labels", 4092, FPL_UNWIND_AUTO, 32768, 1 }, /* and both walks */
-	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0 },
-	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0 },
-	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0 },
-	{ "kernel only", 8, FPL_UNWIND_AUTO, 32768, 0 },
-	{ "cfi only, no snapshots", 13, FPL_UNWIND_CFI, 0, 0 },
-	{ "frame pointers", 13, FPL_UNWIND_FP, 0, 0 },
-	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1 },
+	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1, 0 },
+	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1, 0 },
+	/* and both walks, in a container */
+	{ "filters and labels", 4092, FPL_UNWIND_AUTO, 32768, 1, 1 },
+	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0, 0 },
+	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0, 0 },
+	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0, 0 },
+	{ "kernel only", 8, FPL_UNWIND_AUTO, 32768, 0, 0 },
+	{ "cfi only, no snapshots", 13, FPL_UNWIND_CFI, 0, 0, 0 },
+	{ "frame pointers", 13, FPL_UNWIND_FP, 0, 0, 0 },
+	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1, 0 },
 };
 
 /* Names of configurations to try; all of them where there are none. */
@@ -80,7 +82,7 @@ keep_reason(enum libbpf_print_level level, const char *format, va_list args)
 }
 
 static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t snapshot_bytes,
-				    uint32_t record_every)
+				    uint32_t record_every, uint32_t pid_ns)
 {
 	struct fpless_bpf *skel = fpless_bpf__open();
 
@@ -95,6 +97,7 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 		.record_every = record_every,
 		.wakeup_bytes = 1 << 20,
 		.nr_stack_groups = 8192,
+		.pid_ns = pid_ns,
 	};
 	return skel;
 }
@@ -108,7 +111,7 @@ static void programs_load_in_every_configuration(void **state)
 
 		struct fpless_bpf *skel =
 			open_with(configs[i].flags, configs[i].unwind, configs[i].snapshot_bytes,
-				  configs[i].record_every);
+				  configs[i].record_every, configs[i].pid_ns);
 
 		assert_non_null(skel);
 		assert_int_equal(skel->rodata->shared_version, FPL_SHARED_VERSION);
@@ -136,7 +139,7 @@ static void programs_load_in_every_configuration(void **state)
 /* What the loader does not set is small: a run's fixed maps are at most 16 MiB. */
 static void maps_hold_what_the_contract_says(void **state)
 {
-	struct fpless_bpf *skel = open_with(13, FPL_UNWIND_AUTO, 0, 0);
+	struct fpless_bpf *skel = open_with(13, FPL_UNWIND_AUTO, 0, 0, 0);
 	const struct {
 		const char *name;
 		struct bpf_map *map;

@@ -267,14 +267,15 @@ static void advice_about_a_process_depends_on_ptrace(void **state)
 	assert_non_null(strstr(advice.fix, "CAP_SYS_PTRACE"));
 }
 
-static void only_another_pid_namespace_is_in_the_way(void **state)
+static void only_the_proc_of_another_pid_namespace_is_in_the_way(void **state)
 {
 	struct advice advice;
 
 	(void)state;
 	assert_false(advice_namespaces(&(struct host){ .pid_ns = HOST_NS_INITIAL }, &advice));
 	assert_false(advice_namespaces(&(struct host){ .pid_ns = HOST_NS_UNKNOWN }, &advice));
-	assert_true(advice_namespaces(&(struct host){ .pid_ns = HOST_NS_OTHER }, &advice));
+	assert_false(advice_namespaces(&(struct host){ .pid_ns = HOST_NS_OTHER }, &advice));
+	assert_true(advice_namespaces(&(struct host){ .foreign_proc = true }, &advice));
 	assert_non_null(strstr(advice.fix, "--pid=host"));
 }
 
@@ -290,7 +291,7 @@ int main(void)
 #undef TEST
 		cmocka_unit_test(advice_follows_from_the_machine),
 		cmocka_unit_test(advice_about_a_process_depends_on_ptrace),
-		cmocka_unit_test(only_another_pid_namespace_is_in_the_way),
+		cmocka_unit_test(only_the_proc_of_another_pid_namespace_is_in_the_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
