@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: test_rights.py SERIES FPLESS FIXTURES
+
+Under Debian's perf_event_paranoid of 3, where its kernels let only CAP_SYS_ADMIN open events: root
+and who has it profile, and keep six capabilities; who has the six alone is told what to do, and
+profiles another user's program where the level is 2. fpless in a PID namespace of its own works."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+import boot
+import guest
+
+SIX = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore", "syslog"]
+MASK = sum(1 << number for number in (39, 38, 19, 2, 40, 34))
+NOBODY, DAEMON = 65534, 1
+# Written by a command under fpless: what its parent holds, and what it holds itself.
+LOOK = """grep -h ^CapEff: /proc/$PPID/task/*/status > $1/held
+grep ^CapEff: /proc/self/status > $1/command
+i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done
+"""
+
+
+def user(uid, caps):
+    given = ",".join("+" + cap for cap in caps)
+    return f"setpriv --reuid={uid} --regid={uid} --clear-groups --inh-caps=-all,{given} " \
+           f"--ambient-caps=-all,{given}"
+
+
+class Test:
+    def __init__(self, fpless, fixtures):
+        self.fpless, self.chain = os.path.realpath(fpless), os.path.join(os.path.realpath(fixtures),
+                                                                        "chain")
+
+    def archive(self):
+        archive = guest.base_archive()
+        for tool in ("setpriv", "unshare", "chmod", "kill"):
+            archive.program(shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin"))
+        for program in (self.fpless, self.chain):
+            archive.program(program)
+        archive.text("/look.sh", LOOK)
+        return archive
+
+    def run(self, name, wrapper, words):
+        folder = f"/out/{name}"
+        return f"mkdir {folder}; chmod 777 {folder}\n" \
+               f"{wrapper} {self.fpless} profile -q -F 999 -o {folder}/run.jsonl {words} " \
+               f"2> {folder}/stderr; echo $? > {folder}/status\n"
+
+    def script(self):
+        paranoid = "/proc/sys/kernel/perf_event_paranoid"
+        attached = f"-d 2 -p $(cat /out/pid)"
+        return f"chmod 777 /out; echo 3 > {paranoid}\n" \
+            + self.run("root", "", "-- sh /look.sh /out/root") \
+            + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), "-- sh /look.sh /out/admin") \
+            + self.run("refused", user(NOBODY, SIX), "-d 1") \
+            + f"echo 2 > {paranoid}\n" \
+            + f"setpriv --reuid={DAEMON} --regid={DAEMON} --clear-groups --inh-caps=-all " \
+            + f"{self.chain} 600000 & echo $! > /out/pid\n" \
+            + self.run("six", user(NOBODY, SIX), attached) \
+            + "kill $(cat /out/pid)\n" \
+            + self.run("inside", "unshare --mount --pid --fork --mount-proc",
+                       f"-- {self.chain} 1200")
+
+
+def text(out, *names):
+    with open(os.path.join(out, *names), encoding="utf-8", errors="backslashreplace") as file:
+        return file.read()
+
+
+def held(out, name, file):
+    return {int(line.split()[1], 16) for line in text(out, name, file).splitlines()}
+
+
+def stacks(out, name):
+    records = [json.loads(line) for line in text(out, name, "run.jsonl").splitlines()]
+    return [record for record in records if record["type"] == "stack"], records[-1]
+
+
+def chain_faults(out, name):
+    """All stacks of `chain` from its loop on are whole, and there are some."""
+    found, books = stacks(out, name)
+    spinning = [stack for stack in found if stack["user"] and stack["user"][0]["symbol"] == "spin"]
+    print(f"  {name}: {sum(stack['count'] for stack in spinning)} samples, stops "
+          f"{ {stop: nr for stop, nr in books['stop'].items() if nr} }")
+    if not spinning or {(stack["stop"], len(stack["user"])) for stack in spinning} \
+            != {("outermost", 9)}:
+        return [f"{name}: not whole: {spinning[:3]}"]
+    return []
+
+
+def judge(out):
+    faults = []
+    for name, expected in (("root", "0"), ("admin", "0"), ("refused", "2"), ("six", "0"),
+                           ("inside", "0")):
+        status = text(out, name, "status").strip()
+        if status != expected:
+            faults.append(f"{name}: status {status}, expected {expected}: "
+                          + text(out, name, "stderr"))
+    if faults:
+        return faults
+    for name in ("root", "admin"):
+        print(f"  {name}: fpless holds {[hex(mask) for mask in held(out, name, 'held')]}, its "
+              f"command {[hex(mask) for mask in held(out, name, 'command')]}")
+        if held(out, name, "held") != {MASK}:
+            faults.append(f"{name}: holds {held(out, name, 'held')}, expected {MASK}")
+    if held(out, "admin", "command") != {MASK | 1 << 21} or held(out, "root", "command") <= {MASK}:
+        faults.append("the command has not what it would have without fpless")
+    said = text(out, "refused", "stderr")
+    print("  refused:", said.strip())
+    if "CAP_SYS_ADMIN" not in said or "kernel.perf_event_paranoid" not in said \
+            or len(said.splitlines()) != 1:
+        faults.append(f"refused: {said}")
+    return faults + chain_faults(out, "six") + chain_faults(out, "inside")
+
+
+def main():
+    series, test = sys.argv[1], Test(*sys.argv[2:4])
+    kernel = boot.kernel_or_skip(series)
+    out = tempfile.mkdtemp(prefix="fpless-vm-")
+    try:
+        done = boot.boot(kernel, test.archive(), test.script(), out)
+        print(f"Linux {kernel}: {done}")
+        return boot.end(judge(out))
+    finally:
+        shutil.rmtree(out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
