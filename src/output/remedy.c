@@ -27,8 +27,12 @@ static const struct remedy {
 	  "them; please report the file" },
 
 	/* code made at run time */
-	{ ANY_STOP, RUNTIME_JAVA, 1, "start java with -XX:+PreserveFramePointer" },
-	{ ANY_STOP, RUNTIME_ERLANG, 1, "start Erlang with +JPperf fp" },
+	{ ANY_STOP, RUNTIME_JAVA, 1,
+	  "start java with -XX:+PreserveFramePointer: compiled code is then walked, up to where "
+	  "the "
+	  "interpreter called it" },
+	{ ANY_STOP, RUNTIME_ERLANG, 1,
+	  "start Erlang with +JPperf true, for frame pointers and names" },
 	{ ANY_STOP, RUNTIME_LUAJIT, 1,
 	  "LuaJIT's compiled code keeps no frame pointer: -joff runs the interpreter, which has "
 	  "CFI" },
@@ -48,7 +52,9 @@ static const struct remedy {
 	  "say so" },
 	{ ANY_STOP, RUNTIME_GO, 0, "Go: nothing: assembly without a frame, or a switch of stacks" },
 	{ ANY_STOP, RUNTIME_GHC, 0,
-	  "Haskell keeps its own stack in rbp: build with ghc -g, whose CFI describes it" },
+	  "Haskell keeps its own stack in rbp, and GHC's CFI (-g) covers a few bytes of a "
+	  "function: "
+	  "nothing" },
 	{ FPL_STOP_NO_CFI, ANY_RUNTIME, 0,
 	  "no CFI: build with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; debug "
 	  "symbols "

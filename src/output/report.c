@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "output/code_tally.h"
 #include "output/map_levels.h"
 #include "output/tally.h"
 
@@ -37,6 +38,30 @@ static const char *lost_key(unsigned idx)
 	return tally_lost_key((enum fpl_lost)idx);
 }
 
+/* Only where there is any. */
+static void write_run_time_code(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	struct code_tally code;
+
+	code_tally_count(profile, &code);
+	if (!code.frames)
+		return;
+	fprintf(to, "  run time     %.2f %% of the frames are code made at run time, ",
+		tally_percent(code.frames, tally->frames));
+	if (code.named)
+		fprintf(to,
+			"%.2f %% of them with a name (%" PRIu64 " files, %" PRIu64 " functions)\n",
+			tally_percent(code.named, code.frames), code.files.files,
+			code.files.functions);
+	else
+		fputs("without a name: languages.md says how to get one\n", to);
+	if (code.uncertain)
+		fprintf(to,
+			"               %" PRIu64 " samples in code that was replaced have the "
+			"name of what was there first\n",
+			code.uncertain);
+}
+
 static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t judged = tally_judged(tally);
@@ -59,6 +84,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			fprintf(to, ", %s %.2f %%", tally_origin_key((enum fpl_origin)i),
 				tally_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
+	write_run_time_code(to, profile, tally);
 }
 
 /*

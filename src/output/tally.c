@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/tally.h"
 
+#include "output/code_tally.h"
 #include "output/map_levels.h"
 #include "output/names.h"
 
@@ -147,4 +148,5 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	json_number(json, "user_cpu_ms", profile->user_cpu_ms);
 	json_number(json, "startup_ms", profile->startup_ms);
 	json_number(json, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
+	code_tally_write_json(json, profile);
 }

@@ -46,7 +46,10 @@ void scan_cache_destroy(struct scan_cache *cache)
 
 bool scan_is_file(const char *path)
 {
-	return path[0] == '/' && path[1] != '/';
+	/* anonymous memory that is shared goes by the name of a device that holds no code */
+	static const char shared[] = "/dev/zero";
+
+	return path[0] == '/' && path[1] != '/' && strncmp(path, shared, sizeof(shared) - 1) != 0;
 }
 
 void scan_describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,

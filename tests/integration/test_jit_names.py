@@ -50,6 +50,10 @@ class ProgramsNameTheirCode(RootCase):
         self.assertNotIn("object", frame)
         with open(run.folded_path, encoding="utf-8") as file:
             self.assertIn(";enter;jit_b of map;spin_b ", file.read())
+        code = run.stats["run_time_code"]
+        self.assertEqual((code["named"], code["uncertain"], code["files"], code["refused"],
+                          code["functions"]), (code["frames"], 0, 1, 0, 2))
+        self.assertIn("100.00 % of them with a name (1 files, 2 functions)", run.stderr)
 
     def test_a_jitdump_names_code_as_of_its_time(self):
         found = pairs(self.run_named("dump"))
@@ -157,6 +161,7 @@ class FilesOfStrangers(RootCase):
 
     def assert_refused_for(self, why, run=None):
         run = run or self.sample()
+        self.assertEqual(run.stats["run_time_code"]["refused"], 1)
         self.assertEqual(set(pairs(run)), {(None, "spin_a")})
         lines = [line for line in run.stderr.splitlines() if self.map in line]
         self.assertEqual(len(lines), 1, run.stderr)

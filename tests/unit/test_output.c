@@ -288,7 +288,9 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"stacks\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":0},"                \
 	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"               \
 	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                       \
-	"\"startup_ms\":42,\"drain_gap_max_ms\":3}\n"
+	"\"startup_ms\":42,\"drain_gap_max_ms\":3,"                                           \
+	"\"run_time_code\":{\"frames\":1,\"named\":0,\"uncertain\":0,"                        \
+	"\"files\":0,\"refused\":0,\"functions\":0,\"bytes\":0}}\n"
 
 static void stats_hold_every_key_zeros_too(void **state)
 {

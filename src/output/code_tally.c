@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/code_tally.h"
+
+#include "output/names.h"
+
+static void count_stack(const struct profile *profile, const struct profile_stack *stack,
+			struct code_tally *tally)
+{
+	bool was_replaced = false;
+
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		uint64_t frame = stack->frames[i];
+		struct code_name name;
+
+		if (!frame_is_raw(frame))
+			continue;
+		tally->frames += stack->count;
+		if (!profile->code_names ||
+		    !code_names_find(profile->code_names, stack->gen,
+				     frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)),
+				     stack->first_ns, &name))
+			continue;
+		tally->named += stack->count;
+		was_replaced = was_replaced || name.was_replaced;
+	}
+	if (was_replaced)
+		tally->uncertain += stack->count - 1;
+}
+
+void code_tally_count(const struct profile *profile, struct code_tally *ret)
+{
+	*ret = (struct code_tally){ 0 };
+	if (profile->code_names)
+		code_names_stats(profile->code_names, &ret->files);
+	for (size_t i = 0; profile->user && i < profile->nr_stacks; i++)
+		count_stack(profile, &profile->stacks[i], ret);
+}
+
+void code_tally_write_json(struct json *json, const struct profile *profile)
+{
+	struct code_tally tally;
+
+	code_tally_count(profile, &tally);
+	json_open(json, "run_time_code", '{');
+	json_number(json, "frames", tally.frames);
+	json_number(json, "named", tally.named);
+	json_number(json, "uncertain", tally.uncertain);
+	json_number(json, "files", tally.files.files);
+	json_number(json, "refused", tally.files.refused);
+	json_number(json, "functions", tally.files.functions);
+	json_number(json, "bytes", tally.files.bytes);
+	json_close(json, '}');
+}
