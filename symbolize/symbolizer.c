@@ -14,6 +14,7 @@
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/name_cache.h"
+#include "symbolize/place_list.h"
 #include "symbolize/symtab.h"
 
 /* Ids are dense: one far beyond is a bug of the caller and must not cost memory. */
@@ -30,12 +31,15 @@ struct object {
 	struct elf_file *mini;	/* owned: .gnu_debugdata, or NULL */
 	struct symtab *tab;	/* owned */
 	struct name_cache names;
+	struct place_list places; /* with a source: what it says */
+	bool is_lost;		  /* with a source: it failed over this file */
 };
 
 struct symbolizer {
 	bool no_demangle;
-	char *debug_dir;	/* owned, or NULL */
-	struct object *objects; /* owned [nr_objects], by id - 1 */
+	const struct symbol_source *source; /* borrowed, or NULL */
+	char *debug_dir;		    /* owned, or NULL */
+	struct object *objects;		    /* owned [nr_objects], by id - 1 */
 	size_t nr_objects;
 	bool kernel_read;
 	struct kallsyms *kernel; /* owned; NULL: unreadable */
@@ -50,6 +54,7 @@ static void cleanup_symbolizer(struct symbolizer **sym)
 static void object_fini(struct object *object)
 {
 	name_cache_fini(&object->names);
+	place_list_fini(&object->places);
 	symtab_destroy(object->tab);
 	elf_file_close(object->mini);
 	elf_file_close(object->debug);
@@ -68,6 +73,7 @@ int symbolizer_create(const struct symbolizer_options *options, struct symbolize
 	if (!sym)
 		return fpl_fail(err, -ENOMEM, "symbols: out of memory");
 	sym->no_demangle = options->no_demangle;
+	sym->source = options->source;
 	if (options->debug_dir) {
 		sym->debug_dir = strdup(options->debug_dir);
 		if (!sym->debug_dir)
@@ -211,7 +217,7 @@ static struct object *find_object(struct symbolizer *sym, uint32_t id)
 bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
 		    const struct elf_file **ret_debug)
 {
-	const struct object *object = find_object(sym, id);
+	const struct object *object = sym->source ? NULL : find_object(sym, id);
 
 	if (!object || !object->elf)
 		return false;
@@ -220,18 +226,128 @@ bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file *
 	return true;
 }
 
-void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr, struct symbol *ret)
+/* The object for which there is a source to ask; NULL: there is none. */
+static struct object *sourced_object(struct symbolizer *sym, uint32_t id)
+{
+	if (!sym->source || id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path ||
+	    sym->objects[id - 1].fd < 0)
+		return NULL;
+	return &sym->objects[id - 1];
+}
+
+void symbolizer_expect(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr)
+{
+	struct object *object = sourced_object(sym, id);
+
+	/* without memory it is a question of its own later */
+	if (object && !object->places.nr_answered)
+		(void)!place_list_add(&object->places, lookup_vaddr);
+}
+
+/* After a failure the file is not read again: it may have been the end of who did. */
+static int lose(struct object *object, int code, const struct fpl_err *err)
+{
+	if (code) {
+		object->is_lost = true;
+		fpl_log(FPL_LOG_WARN, "%s: its functions have no names", err->msg);
+	}
+	return code;
+}
+
+static int ask_names(const struct symbolizer *sym, struct object *object)
+{
+	struct place_list *list = &object->places;
+	struct fpl_err err = { 0 };
+
+	place_list_sort(list);
+
+	int code = lose(object,
+			sym->source->names(sym->source->ctx, object->fd, object->path, list->vaddrs,
+					   list->nr, &list->answer, &err),
+			&err);
+
+	if (!code)
+		list->nr_answered = list->nr;
+	return code;
+}
+
+/* An address nobody said would be asked about: one more reading of the file. */
+static const struct symbol_place *ask_again(const struct symbolizer *sym, struct object *object,
+					    uint64_t vaddr)
+{
+	struct symbol_places answer;
+	struct fpl_err err = { 0 };
+
+	if (lose(object,
+		 sym->source->names(sym->source->ctx, object->fd, object->path, &vaddr, 1, &answer,
+				    &err),
+		 &err))
+		return NULL;
+	return place_list_keep(&object->places, vaddr, &answer);
+}
+
+static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, struct symbol *ret)
+{
+	struct object *object = sourced_object(sym, id);
+	const struct symbol_place *place;
+
+	if (!object || object->is_lost)
+		return;
+	if (!object->places.nr_answered && object->places.nr && ask_names(sym, object))
+		return;
+	place = place_list_find(&object->places, vaddr);
+	if (!place)
+		place = ask_again(sym, object, vaddr);
+	if (place && place->name)
+		*ret = (struct symbol){ .name = place->name, .offset = place->offset };
+}
+
+int symbolizer_functions(struct symbolizer *sym, uint32_t id, struct vaddr_range **ret,
+			 size_t *ret_nr, struct fpl_err *err)
+{
+	struct object *object = sourced_object(sym, id);
+
+	if (!sym->source)
+		return -ENOSYS;
+	if (!object || object->is_lost)
+		return -ENOENT;
+	return sym->source->functions(sym->source->ctx, object->fd, object->path, ret, ret_nr, err);
+}
+
+int symbolizer_frames(struct symbolizer *sym, uint32_t id, const uint64_t *vaddrs, size_t nr,
+		      uint8_t *ret, struct fpl_err *err)
+{
+	struct object *object = sourced_object(sym, id);
+
+	if (!sym->source)
+		return -ENOSYS;
+	if (!object || object->is_lost)
+		return -ENOENT;
+	return sym->source->frames(sym->source->ctx, object->fd, object->path, vaddrs, nr, ret,
+				   err);
+}
+
+static void name_here(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
+		      struct symbol *ret)
 {
 	struct symtab_match match;
 	struct object *object = find_object(sym, id);
 
-	*ret = (struct symbol){ .name = NULL };
 	if (!object || !object->tab || !symtab_find(object->tab, lookup_vaddr, &match))
 		return;
 	if (!name_cache_find(&object->names, match.idx, &ret->name))
 		ret->name = name_cache_add(&object->names, match.idx,
 					   readable(sym, symtab_name(object->tab, &match)));
 	ret->offset = ret->name ? lookup_vaddr - match.start : 0;
+}
+
+void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr, struct symbol *ret)
+{
+	*ret = (struct symbol){ .name = NULL };
+	if (sym->source)
+		name_by_source(sym, id, lookup_vaddr, ret);
+	else
+		name_here(sym, id, lookup_vaddr, ret);
 }
 
 static void read_kernel(struct symbolizer *sym)

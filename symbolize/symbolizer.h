@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "symbolize/symbol_source.h"
 
 struct elf_file;
 struct symbolizer;
@@ -16,6 +17,8 @@ struct symbolizer;
 struct symbolizer_options {
 	bool no_demangle;
 	const char *debug_dir; /* NULL: /usr/lib/debug */
+	/* borrowed: reads the files; NULL: they are read here. It takes no debug_dir. */
+	const struct symbol_source *source;
 };
 
 struct symbol {
@@ -37,15 +40,32 @@ FPL_MUST_CHECK int symbolizer_add_object(struct symbolizer *sym, uint32_t id, in
 					 const void *image, size_t image_size, const char *path,
 					 struct fpl_err *err);
 
+/*
+ * Say that @lookup_vaddr of object @id will be asked about: with a source, all that were said for
+ * an object are named by one reading of its file. Without memory, or a source, nothing happens.
+ */
+void symbolizer_expect(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr);
+
 /* Name the code at @lookup_vaddr of object @id. Always fills *ret; name NULL where there is none.
  */
 void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
 		     struct symbol *ret);
 
 /*
+ * The functions of object @id, and what its CFI says of the frame pointer, from the source: as in
+ * symbolize/symbol_source.h. Errors: -ENOSYS there is no source, see symbolizer_elf(); -ENOENT
+ * there is no such object, or its file has been the end of who read it.
+ */
+FPL_MUST_CHECK int symbolizer_functions(struct symbolizer *sym, uint32_t id,
+					struct vaddr_range **ret, size_t *ret_nr,
+					struct fpl_err *err);
+FPL_MUST_CHECK int symbolizer_frames(struct symbolizer *sym, uint32_t id, const uint64_t *vaddrs,
+				     size_t nr, uint8_t *ret, struct fpl_err *err);
+
+/*
  * The file of object @id as opened for its symbols, and its separate debug file (NULL where there
- * is none): for what else their bytes tell. Returns false where the file cannot be read. Both are
- * owned by the symbolizer.
+ * is none): for what else their bytes tell. Returns false where the file cannot be read, or with a
+ * source. Both are owned by the symbolizer.
  */
 bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
 		    const struct elf_file **ret_debug);

@@ -19,6 +19,7 @@
 #include "output/tally.h"
 #include "output/text_report.h"
 #include "parse/parser.h"
+#include "parse/symbols.h"
 #include "profile/engine.h"
 
 /* One place a format is written to. */
@@ -279,6 +280,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
+	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL };
 	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
 	struct engine_options engine;
@@ -288,8 +290,9 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	if (parser_create(PARSER_EXEC, &parser, &err) ||
-	    symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err)) {
+	if (parser_create(PARSER_EXEC, &parser, &err) || symbols_init(&symbols, parser, &err) ||
+	    symbolizer_create(&(struct symbolizer_options){ .source = &symbols.source },
+			      &symbolizer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}

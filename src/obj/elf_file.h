@@ -21,6 +21,11 @@ struct elf_segment {
 	uint64_t off, vaddr, file_size, mem_size;
 };
 
+/* Addresses of a file, [start, end). */
+struct vaddr_range {
+	uint64_t start, end;
+};
+
 struct elf_section {
 	const char *name; /* borrowed from the file, never NULL */
 	uint32_t type, link, info;

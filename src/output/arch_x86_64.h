@@ -14,6 +14,3 @@ static const char *const arch_register_names[FPL_NR_REGS] = {
 
 /* Registers a callee must keep, in the order of `tables --rows`: rbx, rbp, r12 to r15. */
 static const uint8_t arch_saved_registers[FPL_NR_SAVED] = { 3, 6, 12, 13, 14, 15 };
-
-/* The register frame-pointer walks follow: rbp. */
-enum { ARCH_FRAME_POINTER = 6 };

@@ -4,18 +4,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
-#include "output/arch_x86_64.h"
 #include "output/names.h"
 #include "symbolize/symbolizer.h"
-#include "unwind/rows.h"
+#include "unwind/frame_pointer.h"
 
 struct fp_question {
 	uint64_t vaddr; /* lookup pc */
 	uint32_t object;
 	bool known;	     /* it has a row */
 	bool here, anywhere; /* a row that has the CFA by rbp: at the pc, in the function */
-	struct function_range function; /* around vaddr; empty: none */
 };
 
 const char *fp_rule_key(enum fp_rule rule)
@@ -83,89 +82,70 @@ static int compare_questions(const void *left, const void *right)
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-/* The questions of one object, on the way through its rows, which ascend as they do. */
-struct pass {
-	struct fp_question *questions; /* [nr], ascending, so their functions ascend as well */
-	size_t nr;
-	size_t next;	/* all before it lie below the rows to come */
-	size_t started; /* the functions of all before it begin at or below the row */
-};
-
-/* rbp points at the frame: [rbp] is the caller's, [rbp + 8] the return address. */
-static bool has_frame_pointer(const struct cfi_row *row)
+/* What the source of the symbols says of questions whose file is not read here. */
+static int ask_source(struct fp_rules *rules, struct fp_question *questions, size_t nr,
+		      struct fpl_err *err)
 {
-	if (row->cfa_reg != ARCH_FRAME_POINTER)
-		return false;
-	/* Functions that realign the stack keep the CFA beside the frame rbp points at. */
-	return row->cfa == FPL_CFA_DEREF || (row->cfa == FPL_CFA_REG && row->cfa_off == 16);
-}
+	AUTO_FREE uint64_t *vaddrs = calloc(nr, sizeof(*vaddrs));
+	AUTO_FREE uint8_t *answers = calloc(nr, sizeof(*answers));
 
-/* The questions whose pc is in a row. */
-static void see_pcs(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
-{
-	for (; pass->next < pass->nr; pass->next++) {
-		struct fp_question *question = &pass->questions[pass->next];
+	if (!vaddrs || !answers)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < nr; i++)
+		vaddrs[i] = questions[i].vaddr;
 
-		if (question->vaddr >= row->end)
-			break;
-		if (question->vaddr < row->start)
-			continue;
-		question->known = true;
-		question->here = frame_pointer;
+	int code = symbolizer_frames(rules->functions->symbolizer, questions->object, vaddrs, nr,
+				     answers, err);
+
+	for (size_t i = 0; !code && i < nr; i++) {
+		questions[i].known = answers[i] & SYMBOL_FRAME_KNOWN;
+		questions[i].here = answers[i] & SYMBOL_FRAME_HERE;
+		questions[i].anywhere = answers[i] & SYMBOL_FRAME_ANYWHERE;
 	}
+	return code;
 }
 
-/* The function a row is in: the last question in it is marked, spread() tells the others. */
-static void see_function(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
+/* The same of a file that is. */
+static int ask_file(struct fp_rules *rules, struct fp_question *questions, size_t nr,
+		    struct fpl_err *err)
 {
-	const struct fp_question *questions = pass->questions;
+	AUTO_FREE struct frame_question *asked = calloc(nr, sizeof(*asked));
+	const struct elf_file *elf, *debug;
+	struct vaddr_range function;
 
-	while (pass->started < pass->nr && questions[pass->started].function.start <= row->start)
-		pass->started++;
-	if (pass->started && questions[pass->started - 1].function.end > row->start)
-		pass->questions[pass->started - 1].anywhere |= frame_pointer;
-}
+	if (!asked)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	if (!symbolizer_elf(rules->functions->symbolizer, questions->object, &elf, &debug))
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		asked[i].vaddr = questions[i].vaddr;
+		if (functions_find(rules->functions, questions->object, questions[i].vaddr,
+				   &function)) {
+			asked[i].start = function.start;
+			asked[i].end = function.end;
+		}
+	}
 
-static int see_row(const struct cfi_row *row, void *ctx)
-{
-	struct pass *pass = ctx;
-	bool frame_pointer = has_frame_pointer(row);
+	int code = frame_pointer_ask(elf, debug, asked, nr, err);
 
-	see_pcs(pass, row, frame_pointer);
-	see_function(pass, row, frame_pointer);
-	return row->start >= pass->questions[pass->nr - 1].function.end ? -ECANCELED : 0;
-}
-
-/* What is known of a function holds for every question in it. */
-static void spread(struct fp_question *questions, size_t nr)
-{
-	for (size_t i = nr; i-- > 1;)
-		if (questions[i].function.start == questions[i - 1].function.start)
-			questions[i - 1].anywhere = questions[i].anywhere;
+	for (size_t i = 0; i < nr; i++) {
+		questions[i].known = asked[i].known;
+		questions[i].here = asked[i].here;
+		questions[i].anywhere = asked[i].anywhere;
+	}
+	return code;
 }
 
 /* Answer the questions about one object. A file that cannot be read leaves them open. */
 static void resolve_object(struct fp_rules *rules, struct fp_question *questions, size_t nr)
 {
-	struct pass pass = { .questions = questions, .nr = nr };
-	const struct elf_file *elf, *debug;
 	struct fpl_err err = { 0 };
+	int code = ask_source(rules, questions, nr, &err);
 
-	for (size_t i = 0; i < nr; i++) {
-		struct fp_question *question = &questions[i];
-
-		/* Without an FDE the pc stands for its function: a made-up row may cover it. */
-		if (!functions_find(rules->functions, question->object, question->vaddr,
-				    &question->function))
-			question->function =
-				(struct function_range){ question->vaddr, question->vaddr + 1 };
-	}
-	if (!symbolizer_elf(rules->functions->symbolizer, questions->object, &elf, &debug))
-		return;
-	int error = cfi_rows_for_each(elf, debug, &table_limits_default, see_row, &pass, &err);
-	if (error && error != -ECANCELED)
+	if (code == -ENOSYS)
+		code = ask_file(rules, questions, nr, &err);
+	if (code && code != -ENOENT)
 		fpl_log(FPL_LOG_DEBUG, "frame pointers of an object stay unknown: %s", err.msg);
-	spread(questions, nr);
 }
 
 void fp_rules_resolve(struct fp_rules *rules)

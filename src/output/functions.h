@@ -10,15 +10,11 @@
 
 #include "base/err.h"
 #include "symbolize/symbolizer.h"
-
-struct function_range {
-	uint64_t start, end; /* vaddr, [start, end) */
-};
+#include "unwind/function_list.h"
 
 struct function_object {
 	bool read;
-	struct function_range *ranges; /* owned [nr], ascending start */
-	size_t nr, room;
+	struct function_list list;
 };
 
 struct functions {
@@ -37,4 +33,4 @@ void functions_fini(struct functions *functions);
  * does. Cost: the first question of an object lists its FDEs.
  */
 bool functions_find(struct functions *functions, uint32_t id, uint64_t vaddr,
-		    struct function_range *ret);
+		    struct vaddr_range *ret);

@@ -20,6 +20,27 @@ struct names_slot {
 	struct frame_name name;
 };
 
+static void expect(struct names *names, const uint64_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!frame_is_raw(frames[i]))
+			symbolizer_expect(
+				names->symbolizer, frame_object(frames[i]),
+				frame_lookup_pc(frame_addr(frames[i]), frame_is_exact(frames[i])));
+	}
+}
+
+/* Say what will be asked, so that each file is read once. */
+static void expect_all(struct names *names)
+{
+	for (size_t i = 0; i < names->profile->nr_stacks; i++) {
+		const struct profile_stack *stack = &names->profile->stacks[i];
+
+		expect(names, stack->frames, stack->nr_user);
+		expect(names, stack->frames + stack->nr_user + stack->nr_kernel, stack->nr_fp);
+	}
+}
+
 int names_init(struct names *names, const struct profile *profile, struct symbolizer *symbolizer,
 	       const struct names_options *options)
 {
@@ -29,6 +50,7 @@ int names_init(struct names *names, const struct profile *profile, struct symbol
 		.options = *options,
 	};
 	strings_init(&names->strings);
+	expect_all(names);
 	return options->by_function
 		       ? functions_init(&names->functions, symbolizer, profile->nr_objects)
 		       : 0;
@@ -121,7 +143,7 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 	uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
 	const char *path = NULL;
 	struct symbol symbol = { 0 };
-	struct function_range function;
+	struct vaddr_range function;
 	bool exact = frame_is_exact(frame);
 	uint64_t addr = frame_addr(frame);
 	uint64_t lookup_pc = frame_lookup_pc(addr, exact);

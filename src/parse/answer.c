@@ -2,6 +2,7 @@
 #include "parse/answer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,4 +129,86 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 		return refuse(reader, err, "a table that does not hold together");
 	*ret = TAKE_PTR(table);
 	return 0;
+}
+
+/* Points the places into the text, where that is what they say. */
+static bool link_places(const struct parse_place *sent, size_t nr, const char *text,
+			size_t text_size, struct symbol_place *ret)
+{
+	for (size_t i = 0; i < nr; i++) {
+		ret[i] = (struct symbol_place){ .offset = sent[i].offset };
+		if (sent[i].text == PARSE_NO_TEXT)
+			continue;
+		if (sent[i].text >= text_size)
+			return false;
+		ret[i].name = text + sent[i].text;
+	}
+	return true;
+}
+
+int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *ret,
+		 struct fpl_err *err)
+{
+	struct parse_names head;
+	int code = reader->read(reader->ctx, &head, sizeof(head));
+
+	if (code)
+		return code;
+	if (head.nr_places != nr || head.text_size > PARSE_TEXT_MAX)
+		return refuse(reader, err, "more names than were asked for");
+
+	AUTO_FREE struct parse_place *sent = calloc(nr + 1, sizeof(*sent));
+	AUTO_FREE struct symbol_place *places = calloc(nr + 1, sizeof(*places));
+	AUTO_FREE char *text = malloc(head.text_size + 1u);
+
+	if (!sent || !places || !text)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	code = reader->read(reader->ctx, sent, nr * sizeof(*sent));
+	if (!code)
+		code = reader->read(reader->ctx, text, head.text_size);
+	if (code)
+		return code;
+	text[head.text_size] = '\0';
+	if (!link_places(sent, nr, text, head.text_size, places))
+		return refuse(reader, err, "a name that lies outside its text");
+	ret->places = TAKE_PTR(places);
+	ret->text = TAKE_PTR(text);
+	return 0;
+}
+
+int answer_functions(struct answer_reader *reader, struct vaddr_range **ret, size_t *ret_nr,
+		     struct fpl_err *err)
+{
+	AUTO_FREE struct vaddr_range *ranges = NULL;
+	uint32_t nr;
+	int code = reader->read(reader->ctx, &nr, sizeof(nr));
+
+	if (code)
+		return code;
+	if (nr > PARSE_FUNCTIONS_MAX)
+		return refuse(reader, err, "more functions than a file has");
+	ranges = calloc(nr + 1u, sizeof(*ranges));
+	if (!ranges)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	code = reader->read(reader->ctx, ranges, nr * sizeof(*ranges));
+	for (uint32_t i = 1; !code && i < nr; i++) {
+		if (ranges[i].start < ranges[i - 1].start)
+			code = refuse(reader, err, "functions that do not ascend");
+	}
+	if (code)
+		return code;
+	*ret = TAKE_PTR(ranges);
+	*ret_nr = nr;
+	return 0;
+}
+
+int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret, struct fpl_err *err)
+{
+	int code = reader->read(reader->ctx, ret, nr);
+
+	for (size_t i = 0; !code && i < nr; i++) {
+		if (ret[i] & ~(SYMBOL_FRAME_KNOWN | SYMBOL_FRAME_HERE | SYMBOL_FRAME_ANYWHERE))
+			code = refuse(reader, err, "what nobody asked of a frame");
+	}
+	return code;
 }

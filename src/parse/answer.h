@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "parse/message.h"
+#include "symbolize/symbol_source.h"
 #include "unwind/table.h"
 
 struct answer_reader {
@@ -35,3 +36,14 @@ FPL_MUST_CHECK int answer_facts(struct answer_reader *reader, struct answer_fact
 
 FPL_MUST_CHECK int answer_table(struct answer_reader *reader, struct table **ret,
 				struct fpl_err *err);
+
+/* @nr: of the addresses that were asked about. */
+FPL_MUST_CHECK int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *ret,
+				struct fpl_err *err);
+
+/* The caller frees *ret [*ret_nr], ascending start. */
+FPL_MUST_CHECK int answer_functions(struct answer_reader *reader, struct vaddr_range **ret,
+				    size_t *ret_nr, struct fpl_err *err);
+
+FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret,
+				 struct fpl_err *err);

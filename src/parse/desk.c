@@ -33,6 +33,9 @@ static const struct {
 	[PARSE_FACTS] = { 2 * NS_PER_S, 10 * NS_PER_S },
 	[PARSE_MATCH] = { 10 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_TABLE] = { 5 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_NAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_FUNCTIONS] = { 5 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_FRAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 };
 
 struct desk {
@@ -46,7 +49,9 @@ struct desk {
 	/* of the request at hand */
 	const struct desk_file *file;
 	enum parse_op op;
-	uint32_t flags; /* PARSE_* */
+	uint32_t flags;		/* PARSE_* */
+	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
+	size_t nr_vaddrs;
 	uint64_t began_cpu_ns, began_ns;
 	struct fpl_err *err;
 };
@@ -230,13 +235,17 @@ static int send_request(struct desk *desk)
 		.file_size = file->size,
 		.debug_size = file->debug_size,
 		.name_size = (uint32_t)strnlen(file->path, PARSE_NAME_MAX),
+		.nr_vaddrs = (uint32_t)desk->nr_vaddrs,
 	};
 	const int fds[] = { file->fd, file->debug_fd };
 
 	/* nothing is under way: it fits the socket's buffer */
 	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, file->debug_fd >= 0 ? 2 : 1))
 		return lose_dead(desk);
-	return send_all(desk, file->path, request.name_size);
+
+	int code = send_all(desk, file->path, request.name_size);
+
+	return code ? code : send_all(desk, desk->vaddrs, desk->nr_vaddrs * sizeof(*desk->vaddrs));
 }
 
 /* Sends the request and takes the head of the answer. Returns its code; *@reader reads the rest. */
@@ -259,6 +268,23 @@ static int ask(struct desk *desk, const struct desk_file *file, enum parse_op op
 	return code ? code : answer_head(reader, op, err);
 }
 
+/* The same about @vaddrs. */
+static int ask_about(struct desk *desk, const struct desk_file *file, enum parse_op op,
+		     const uint64_t *vaddrs, size_t nr, struct answer_reader *reader,
+		     struct fpl_err *err)
+{
+	int code;
+
+	if (nr > PARSE_VADDRS_MAX)
+		return fpl_fail(err, -E2BIG, "%s: more than %u addresses", file->path,
+				PARSE_VADDRS_MAX);
+	desk->vaddrs = vaddrs;
+	desk->nr_vaddrs = nr;
+	code = ask(desk, file, op, 0, reader, err);
+	desk->nr_vaddrs = 0;
+	return code;
+}
+
 /* An answer that makes no sense ends the worker; @code is of the reader of the answer. */
 static int judge(struct desk *desk, int code)
 {
@@ -271,7 +297,7 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 {
 	struct answer_reader reader;
 	struct answer_facts facts;
-	int code = ask(desk, file, PARSE_FACTS, 0, &reader, err);
+	int code = ask(desk, file, PARSE_FACTS, ret_identity ? 0 : PARSE_NO_DIGEST, &reader, err);
 
 	if (!code)
 		code = answer_facts(&reader, &facts, err);
@@ -294,7 +320,8 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 	else
 		code = elf_file_assemble(fd, file->size, file->path, &elf_facts, ret, err);
 	free(facts.segments);
-	*ret_identity = facts.head.identity;
+	if (ret_identity)
+		*ret_identity = facts.head.identity;
 	*ret_link = facts.head.link;
 	return code;
 }
@@ -362,4 +389,37 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 			try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
 				      &file->debug_size);
 	}
+}
+
+int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
+	       struct symbol_places *ret, struct fpl_err *err)
+{
+	struct answer_reader reader;
+	int code = ask_about(desk, file, PARSE_NAMES, vaddrs, nr, &reader, err);
+
+	if (!code)
+		code = answer_names(&reader, nr, ret, err);
+	return code ? judge(desk, code) : 0;
+}
+
+int desk_functions(struct desk *desk, const struct desk_file *file, struct vaddr_range **ret,
+		   size_t *ret_nr, struct fpl_err *err)
+{
+	struct answer_reader reader;
+	int code = ask(desk, file, PARSE_FUNCTIONS, 0, &reader, err);
+
+	if (!code)
+		code = answer_functions(&reader, ret, ret_nr, err);
+	return code ? judge(desk, code) : 0;
+}
+
+int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
+		uint8_t *ret, struct fpl_err *err)
+{
+	struct answer_reader reader;
+	int code = ask_about(desk, file, PARSE_FRAMES, vaddrs, nr, &reader, err);
+
+	if (!code)
+		code = answer_frames(&reader, nr, ret, err);
+	return code ? judge(desk, code) : 0;
 }

@@ -13,6 +13,7 @@
 #include "obj/elf_file.h"
 #include "obj/identity.h"
 #include "parse/parser.h"
+#include "symbolize/symbol_source.h"
 #include "unwind/table.h"
 
 struct desk;
@@ -64,3 +65,17 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 /* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
 FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
 			      struct fpl_err *err);
+
+/*
+ * As in symbolize/symbol_source.h, names of the file's symbols, its debug file's and its
+ * .gnu_debugdata's, demangled. At most 10 s of CPU (functions 5 s). Errors: -E2BIG too many
+ * addresses.
+ */
+FPL_MUST_CHECK int desk_names(struct desk *desk, const struct desk_file *file,
+			      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
+			      struct fpl_err *err);
+FPL_MUST_CHECK int desk_functions(struct desk *desk, const struct desk_file *file,
+				  struct vaddr_range **ret, size_t *ret_nr, struct fpl_err *err);
+FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,
+			       const uint64_t *vaddrs, size_t nr, uint8_t *ret,
+			       struct fpl_err *err);

@@ -18,20 +18,30 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "symbolize/symbol_source.h"
 #include "unwind/table.h"
 
 enum parse_op {
-	PARSE_FACTS, /* what the headers say, and the identity */
-	PARSE_MATCH, /* does the debug file belong to the file? code 0: it does, -ENOENT: not */
-	PARSE_TABLE, /* the compiled table */
+	PARSE_FACTS,	 /* what the headers say, and the identity */
+	PARSE_MATCH,	 /* does the debug file belong to the file? code 0: it does, -ENOENT: not */
+	PARSE_TABLE,	 /* the compiled table */
+	PARSE_NAMES,	 /* of addresses */
+	PARSE_FUNCTIONS, /* where they are, by their FDEs */
+	PARSE_FRAMES,	 /* what the CFI says of the frame pointer at addresses */
 	PARSE_OP_COUNT
 };
 
 #define PARSE_NAME_MAX	(PATH_MAX - 1) /* bytes of a file's name */
 #define PARSE_IMAGE_MAX (256u << 20)   /* bytes of a table image: what compiling one may take */
 
+#define PARSE_VADDRS_MAX    (1u << 20)	/* addresses in one request */
+#define PARSE_TEXT_MAX	    (64u << 20) /* bytes of names in one answer */
+#define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
+#define PARSE_NO_TEXT	    UINT32_MAX
+
 #define PARSE_HAS_DEBUG 1u
 #define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
+#define PARSE_NO_DIGEST 4u /* FACTS: the digest of the identity is not needed, it is 0 */
 
 struct parse_request {
 	uint32_t op;	/* enum parse_op */
@@ -60,4 +70,15 @@ struct parse_table {
 	uint64_t first_vaddr, entry_vaddr;
 	uint32_t image_bytes, rules_off, dir_off, nr_pages;
 	struct table_stats stats;
+};
+
+struct parse_names {
+	uint32_t nr_places; /* as many as the request has addresses */
+	uint32_t text_size; /* bytes, the last a NUL */
+};
+
+struct parse_place {
+	uint64_t offset; /* of the address in the symbol */
+	uint32_t text;	 /* where the name begins in the text; PARSE_NO_TEXT: there is none */
+	uint32_t _pad;
 };

@@ -7,25 +7,17 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "parse/message.h"
+#include "parse/job.h"
 #include "parse/wire.h"
-
-/* One request, read. */
-struct job {
-	int sock;
-	struct parse_request request;
-	char name[PARSE_NAME_MAX + 1];
-	struct elf_file *elf, *debug; /* owned; debug may be NULL */
-};
 
 static void job_fini(struct job *job)
 {
 	elf_file_close(job->debug);
 	elf_file_close(job->elf);
+	free(job->vaddrs);
 }
 
-/* What goes before the results of any request. */
-static int answer(const struct job *job, int code, const struct fpl_err *err)
+int job_answer(const struct job *job, int code, const struct fpl_err *err)
 {
 	const struct parse_answer head = {
 		.op = job->request.op,
@@ -47,11 +39,17 @@ static int do_facts(struct job *job)
 		.machine = elf->machine,
 	};
 	struct fpl_err err = { 0 };
-	int code = identity_read(elf, &facts.identity, &err);
-	int rc;
+	int code = 0, rc;
+
+	if (job->request.flags & PARSE_NO_DIGEST) {
+		facts.identity.build_id_size = elf->build_id_size;
+		memcpy(facts.identity.build_id, elf->build_id, elf->build_id_size);
+	} else {
+		code = identity_read(elf, &facts.identity, &err);
+	}
 
 	debug_link_read(elf, &facts.link);
-	rc = answer(job, code, &err);
+	rc = job_answer(job, code, &err);
 	if (rc || code)
 		return rc;
 	rc = wire_send(job->sock, &facts, sizeof(facts));
@@ -66,11 +64,12 @@ static int do_match(struct job *job)
 	struct fpl_err err = { 0 };
 
 	debug_link_read(job->elf, &link);
-	return answer(job,
-		      job->debug && debug_file_belongs(job->debug, job->elf, by_link ? &link : NULL)
-			      ? 0
-			      : -ENOENT,
-		      &err);
+	return job_answer(
+		job,
+		job->debug && debug_file_belongs(job->debug, job->elf, by_link ? &link : NULL)
+			? 0
+			: -ENOENT,
+		&err);
 }
 
 static int send_table(const struct job *job, const struct table *table)
@@ -101,7 +100,7 @@ static int do_table(struct job *job)
 	struct table *table = NULL;
 	struct fpl_err err = { 0 };
 	int code = table_compile(job->elf, job->debug, &table_limits_default, &table, &err);
-	int rc = answer(job, code, &err);
+	int rc = job_answer(job, code, &err);
 
 	if (!rc && !code)
 		rc = send_table(job, table);
@@ -124,24 +123,32 @@ static int open_files(struct job *job, int fds[WIRE_FDS_MAX], struct fpl_err *er
 static int serve(struct job *job, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
-		[PARSE_FACTS] = do_facts,
-		[PARSE_MATCH] = do_match,
-		[PARSE_TABLE] = do_table,
+		[PARSE_FACTS] = do_facts,	   [PARSE_MATCH] = do_match,
+		[PARSE_TABLE] = do_table,	   [PARSE_NAMES] = job_names,
+		[PARSE_FUNCTIONS] = job_functions, [PARSE_FRAMES] = job_frames,
 	};
 	struct fpl_err err = { 0 };
 
-	if (job->request.op >= PARSE_OP_COUNT || job->request.name_size > PARSE_NAME_MAX)
+	size_t nr = job->request.nr_vaddrs;
+
+	if (job->request.op >= PARSE_OP_COUNT || job->request.name_size > PARSE_NAME_MAX ||
+	    nr > PARSE_VADDRS_MAX)
 		return -EBADMSG;
+	job->vaddrs = calloc(nr + 1, sizeof(*job->vaddrs));
+	if (!job->vaddrs)
+		return -ENOMEM;
 
 	int rc = wire_recv(job->sock, job->name, job->request.name_size);
 
+	if (!rc)
+		rc = wire_recv(job->sock, job->vaddrs, nr * sizeof(*job->vaddrs));
 	if (rc)
 		return rc;
 	job->name[job->request.name_size] = '\0';
 
 	int code = open_files(job, fds, &err);
 
-	return code ? answer(job, code, &err) : ops[job->request.op](job);
+	return code ? job_answer(job, code, &err) : ops[job->request.op](job);
 }
 
 void worker_main(int sock)

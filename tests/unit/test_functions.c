@@ -51,7 +51,7 @@ static void an_address_inside_a_function_finds_its_start(void **state)
 {
 	struct symbolizer *symbolizer = with_this_program();
 	uint64_t vaddr = vaddr_of(some_function);
-	struct function_range found;
+	struct vaddr_range found;
 	struct functions functions;
 
 	(void)state;
@@ -70,7 +70,7 @@ static void what_no_fde_covers_has_no_start(void **state)
 {
 	struct symbolizer *symbolizer = with_this_program();
 	struct functions functions;
-	struct function_range found = { .start = 77 };
+	struct vaddr_range found = { .start = 77 };
 
 	(void)state;
 	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);

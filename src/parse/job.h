@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request as a worker has it at hand: for worker*.c alone. */
+#pragma once
+
+#include "parse/message.h"
+
+struct job {
+	int sock;
+	struct parse_request request;
+	char name[PARSE_NAME_MAX + 1];
+	uint64_t *vaddrs;	      /* owned [request.nr_vaddrs] */
+	struct elf_file *elf, *debug; /* owned; debug may be NULL */
+};
+
+/* Send what goes before the results of any request: @code, and @err where it is not 0. */
+FPL_MUST_CHECK int job_answer(const struct job *job, int code, const struct fpl_err *err);
+
+/* Answer PARSE_NAMES, PARSE_FUNCTIONS and PARSE_FRAMES. Errors: of the socket; -ENOMEM. */
+FPL_MUST_CHECK int job_names(struct job *job);
+FPL_MUST_CHECK int job_functions(struct job *job);
+FPL_MUST_CHECK int job_frames(struct job *job);

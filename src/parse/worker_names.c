@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "obj/mini_debug.h"
+#include "parse/job.h"
+#include "parse/wire.h"
+#include "symbolize/demangle.h"
+#include "symbolize/symtab.h"
+#include "unwind/frame_pointer.h"
+#include "unwind/function_list.h"
+
+/* The answer to PARSE_NAMES under construction. */
+struct naming {
+	struct symtab *tab;	    /* owned; NULL: the file has none */
+	struct elf_file *mini;	    /* owned, or NULL */
+	struct parse_place *places; /* owned [nr_vaddrs] */
+	char *text;		    /* owned [text_size] */
+	size_t text_size, text_room;
+	size_t last_idx; /* symbol of the name written last */
+	uint32_t last_text;
+};
+
+static void naming_fini(struct naming *naming)
+{
+	symtab_destroy(naming->tab);
+	elf_file_close(naming->mini);
+	free(naming->places);
+	free(naming->text);
+}
+
+static int open_tables(struct job *job, struct naming *naming, struct fpl_err *err)
+{
+	const struct elf_file *debug[2];
+	size_t nr_debug = 0;
+
+	if (job->debug)
+		debug[nr_debug++] = job->debug;
+	if (mini_debug_open(job->elf, &naming->mini, NULL) == 0)
+		debug[nr_debug++] = naming->mini;
+	return symtab_create(job->elf, debug, nr_debug, &naming->tab, err);
+}
+
+/* Adds @name; PARSE_NO_TEXT where there is no room for it. */
+static uint32_t add_text(struct naming *naming, const char *name)
+{
+	size_t size = strlen(name) + 1, wanted = naming->text_size + size;
+
+	if (wanted > PARSE_TEXT_MAX)
+		return PARSE_NO_TEXT;
+	if (wanted > naming->text_room) {
+		size_t room = 2 * wanted;
+		char *bigger = realloc(naming->text, room);
+
+		if (!bigger)
+			return PARSE_NO_TEXT;
+		naming->text = bigger;
+		naming->text_room = room;
+	}
+	memcpy(naming->text + naming->text_size, name, size);
+	naming->text_size = wanted;
+	return (uint32_t)(wanted - size);
+}
+
+/* Addresses ascend, so those of one symbol mostly follow each other. */
+static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
+{
+	if (naming->text_size && match->idx == naming->last_idx)
+		return naming->last_text;
+
+	AUTO_FREE char *raw = symtab_name(naming->tab, match);
+	AUTO_FREE char *readable = raw ? demangle_name(raw) : NULL;
+
+	if (!raw)
+		return PARSE_NO_TEXT;
+	naming->last_idx = match->idx;
+	naming->last_text = add_text(naming, readable ? readable : raw);
+	return naming->last_text;
+}
+
+static void name_all(const struct job *job, struct naming *naming)
+{
+	for (uint32_t i = 0; i < job->request.nr_vaddrs; i++) {
+		struct parse_place *place = &naming->places[i];
+		struct symtab_match match;
+
+		*place = (struct parse_place){ .text = PARSE_NO_TEXT };
+		if (!symtab_find(naming->tab, job->vaddrs[i], &match))
+			continue;
+		place->text = text_of(naming, &match);
+		place->offset = job->vaddrs[i] - match.start;
+	}
+}
+
+static int send_names(const struct job *job, const struct naming *naming)
+{
+	const struct parse_names head = { .nr_places = job->request.nr_vaddrs,
+					  .text_size = (uint32_t)naming->text_size };
+	int rc = wire_send(job->sock, &head, sizeof(head));
+
+	if (!rc)
+		rc = wire_send(job->sock, naming->places, head.nr_places * sizeof(*naming->places));
+	return rc ? rc : wire_send(job->sock, naming->text, naming->text_size);
+}
+
+int job_names(struct job *job)
+{
+	CLEANUP(naming_fini) struct naming naming = { .tab = NULL };
+	struct fpl_err err = { 0 };
+	int code = open_tables(job, &naming, &err);
+
+	if (!code) {
+		naming.places = calloc(job->request.nr_vaddrs + 1u, sizeof(*naming.places));
+		if (naming.places)
+			name_all(job, &naming);
+		else
+			code = fpl_fail(&err, -ENOMEM, "%s: out of memory", job->name);
+	}
+
+	int rc = job_answer(job, code, &err);
+
+	return rc || code ? rc : send_names(job, &naming);
+}
+
+int job_functions(struct job *job)
+{
+	CLEANUP(function_list_fini) struct function_list list = { .nr = 0 };
+	struct fpl_err err = { 0 };
+	int code = function_list_read(job->elf, job->debug, &list, &err);
+	uint32_t nr = list.nr < PARSE_FUNCTIONS_MAX ? (uint32_t)list.nr : PARSE_FUNCTIONS_MAX;
+
+	/* those that could be read are worth more than why others could not */
+	if (nr)
+		code = 0;
+
+	int rc = job_answer(job, code, &err);
+
+	if (rc || code)
+		return rc;
+	rc = wire_send(job->sock, &nr, sizeof(nr));
+	return rc ? rc : wire_send(job->sock, list.ranges, nr * sizeof(*list.ranges));
+}
+
+/* The questions of PARSE_FRAMES, each with the function it is in. */
+static struct frame_question *make_questions(const struct job *job)
+{
+	CLEANUP(function_list_fini) struct function_list list = { .nr = 0 };
+	uint32_t nr = job->request.nr_vaddrs;
+	struct frame_question *questions = calloc(nr + 1u, sizeof(*questions));
+	struct vaddr_range function;
+
+	if (!questions)
+		return NULL;
+	(void)!function_list_read(job->elf, job->debug, &list, NULL);
+	for (uint32_t i = 0; i < nr; i++) {
+		questions[i].vaddr = job->vaddrs[i];
+		if (!function_list_find(&list, job->vaddrs[i], &function))
+			continue;
+		questions[i].start = function.start;
+		questions[i].end = function.end;
+	}
+	return questions;
+}
+
+int job_frames(struct job *job)
+{
+	uint32_t nr = job->request.nr_vaddrs;
+	AUTO_FREE struct frame_question *questions = make_questions(job);
+	AUTO_FREE uint8_t *bits = calloc(nr + 1u, sizeof(*bits));
+	struct fpl_err err = { 0 };
+	int code = questions && bits ? frame_pointer_ask(job->elf, job->debug, questions, nr, &err)
+				     : fpl_fail(&err, -ENOMEM, "%s: out of memory", job->name);
+	int rc = job_answer(job, code, &err);
+
+	if (rc || code)
+		return rc;
+	for (uint32_t i = 0; i < nr; i++)
+		bits[i] = (uint8_t)((questions[i].known ? SYMBOL_FRAME_KNOWN : 0) |
+				    (questions[i].here ? SYMBOL_FRAME_HERE : 0) |
+				    (questions[i].anywhere ? SYMBOL_FRAME_ANYWHERE : 0));
+	return wire_send(job->sock, bits, nr);
+}

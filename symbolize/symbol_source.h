@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Somebody else who reads the files of objects for a symbolizer: a process without rights. All that
+ * comes from it has been checked to hold together; whether it is true only the file knows.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/elf_file.h"
+
+/* A name for an address. */
+struct symbol_place {
+	uint64_t offset;  /* of the address in the symbol, bytes */
+	const char *name; /* readable; NULL: there is none */
+};
+
+struct symbol_places {
+	struct symbol_place *places; /* owned [nr], in the order of the question */
+	char *text;		     /* owned: the names */
+};
+
+/* Bits of what the CFI says about the frame pointer at an address. */
+#define SYMBOL_FRAME_KNOWN    1u /* it has a row */
+#define SYMBOL_FRAME_HERE     2u /* which has the CFA by the frame pointer */
+#define SYMBOL_FRAME_ANYWHERE 4u /* some row of its function has */
+
+/*
+ * Each asks about the object open at @fd, that its process sees as @path. Errors, with a message
+ * that names the file: those of reading it; -EOWNERDEAD it was the end of who read it; -ENOMEM.
+ */
+struct symbol_source {
+	/* Name the code at each of @vaddrs [@nr], ascending. */
+	int (*names)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
+		     struct symbol_places *ret, struct fpl_err *err);
+	/* List the functions, as their FDEs say, ascending start: [*ret_nr], the caller frees it.
+	 */
+	int (*functions)(void *ctx, int fd, const char *path, struct vaddr_range **ret,
+			 size_t *ret_nr, struct fpl_err *err);
+	/* SYMBOL_FRAME_* of each of @vaddrs [@nr], ascending, into @ret [@nr]. */
+	int (*frames)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
+		      uint8_t *ret, struct fpl_err *err);
+	void *ctx;
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/function_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "unwind/rows.h"
+
+static int add_range(const struct cfi_fde_info *fde, void *ctx)
+{
+	struct function_list *list = ctx;
+
+	if (list->nr == list->room) {
+		size_t room = list->room ? 2 * list->room : 256;
+		struct vaddr_range *ranges = reallocarray(list->ranges, room, sizeof(*ranges));
+
+		if (!ranges)
+			return -ENOMEM;
+		list->ranges = ranges;
+		list->room = room;
+	}
+	list->ranges[list->nr++] = (struct vaddr_range){ .start = fde->start, .end = fde->end };
+	return 0;
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct vaddr_range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+int function_list_read(const struct elf_file *elf, const struct elf_file *debug,
+		       struct function_list *ret, struct fpl_err *err)
+{
+	*ret = (struct function_list){ .nr = 0 };
+
+	int code = cfi_fdes_for_each(elf, debug, &table_limits_default, add_range, ret, err);
+
+	if (ret->nr)
+		qsort(ret->ranges, ret->nr, sizeof(*ret->ranges), compare_starts);
+	return code;
+}
+
+void function_list_fini(struct function_list *list)
+{
+	free(list->ranges);
+}
+
+bool function_list_find(const struct function_list *list, uint64_t vaddr, struct vaddr_range *ret)
+{
+	/* Invariant: ranges before lo start at or below vaddr, those from hi on above. */
+	size_t lo = 0, hi = list->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (list->ranges[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || vaddr >= list->ranges[lo - 1].end)
+		return false;
+	*ret = list->ranges[lo - 1];
+	return true;
+}
