@@ -77,7 +77,7 @@ int frame_pointer_ask(const struct elf_file *elf, const struct elf_file *debug,
 		/* Without an FDE the pc stands for its function: a made-up row may cover it. */
 		if (questions[i].start == questions[i].end) {
 			questions[i].start = questions[i].vaddr;
-			questions[i].end = questions[i].vaddr + 1;
+			questions[i].end = questions[i].vaddr + (questions[i].vaddr < UINT64_MAX);
 		}
 	}
 

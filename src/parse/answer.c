@@ -46,9 +46,10 @@ int answer_head(struct answer_reader *reader, enum parse_op op, struct fpl_err *
 		return refuse(reader, err, "an answer to another question");
 	if (!head.code)
 		return 0;
-	code = read_text(reader, head.text_size, head.code, err);
 	/* these say what became of the worker, and are not its to say */
-	return code == -EBADMSG || code == -EOWNERDEAD ? -EINVAL : code;
+	if (head.code == -EBADMSG || head.code == -EOWNERDEAD)
+		head.code = -EINVAL;
+	return read_text(reader, head.text_size, head.code, err);
 }
 
 int answer_facts(struct answer_reader *reader, struct answer_facts *ret, struct fpl_err *err)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include "parse/sandbox.h"
 #include "parse/wire.h"
 
+#define TRIES	  3 /* of a request whose worker somebody kills */
 #define PAUSE_MS  10
 #define NS_PER_S  1000000000ull
 #define WORKER_NS (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
@@ -31,7 +34,7 @@ static const struct {
 	uint64_t cpu_ns, clock_ns;
 } limits[PARSE_OP_COUNT] = {
 	[PARSE_FACTS] = { 2 * NS_PER_S, 10 * NS_PER_S },
-	[PARSE_MATCH] = { 10 * NS_PER_S, 30 * NS_PER_S },
+	[PARSE_MATCH] = { 2 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_TABLE] = { 5 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_NAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FUNCTIONS] = { 5 * NS_PER_S, 60 * NS_PER_S },
@@ -45,13 +48,13 @@ struct desk {
 	struct trust trust; /* of the worker */
 	desk_pause_fn pause;
 	void *ctx;
+	enum fpl_log_level level; /* of lines about debug files given up */
+
+	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
 
 	/* of the request at hand */
 	const struct desk_file *file;
 	enum parse_op op;
-	uint32_t flags;		/* PARSE_* */
-	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
-	size_t nr_vaddrs;
 	uint64_t began_cpu_ns, began_ns;
 	struct fpl_err *err;
 };
@@ -81,6 +84,7 @@ int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "parser: out of memory");
 	desk->parser = parser;
 	desk->sock = -1;
+	desk->level = FPL_LOG_WARN;
 	*ret = desk;
 	return 0;
 }
@@ -109,6 +113,11 @@ void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
 	desk->ctx = ctx;
 }
 
+void desk_hush(struct desk *desk)
+{
+	desk->level = FPL_LOG_DEBUG;
+}
+
 int desk_file_init(struct desk_file *file, int fd, const char *path)
 {
 	struct stat st;
@@ -128,12 +137,17 @@ static int lose(struct desk *desk, const char *what)
 	return fpl_fail(desk->err, -EOWNERDEAD, "%s: %s", desk->file->path, what);
 }
 
-/* The worker closed its socket: it has ended. */
+/*
+ * The worker closed its socket: it has ended. A fault is the file's; SIGKILL comes from somebody,
+ * who may have had another reason.
+ */
 static int lose_dead(struct desk *desk)
 {
 	int status = dismiss(desk);
 
-	parser_blame(desk->parser, &desk->file->trust);
+	desk->was_killed = status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	if (!desk->was_killed)
+		parser_blame(desk->parser, &desk->file->trust);
 	if (status != -1 && WIFSIGNALED(status))
 		return fpl_fail(desk->err, -EOWNERDEAD,
 				"%s: the process that read it was killed by signal %d (%s)",
@@ -226,16 +240,29 @@ static int need_worker(struct desk *desk)
 	return 0;
 }
 
-static int send_request(struct desk *desk)
+/* One request: what is asked, and who reads the rest of the answer. */
+struct question {
+	const struct desk_file *file; /* borrowed */
+	enum parse_op op;
+	uint32_t flags;		/* PARSE_* */
+	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
+	size_t nr_vaddrs;
+	/* Reads what follows the head of the answer into @ret; NULL: nothing does. */
+	int (*take)(struct answer_reader *reader, const struct question *question, void *ret,
+		    struct fpl_err *err);
+	void *ret;
+};
+
+static int send_request(struct desk *desk, const struct question *question)
 {
-	const struct desk_file *file = desk->file;
+	const struct desk_file *file = question->file;
 	const struct parse_request request = {
-		.op = desk->op,
-		.flags = desk->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0),
+		.op = question->op,
+		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0),
 		.file_size = file->size,
 		.debug_size = file->debug_size,
 		.name_size = (uint32_t)strnlen(file->path, PARSE_NAME_MAX),
-		.nr_vaddrs = (uint32_t)desk->nr_vaddrs,
+		.nr_vaddrs = (uint32_t)question->nr_vaddrs,
 	};
 	const int fds[] = { file->fd, file->debug_fd };
 
@@ -245,17 +272,21 @@ static int send_request(struct desk *desk)
 
 	int code = send_all(desk, file->path, request.name_size);
 
-	return code ? code : send_all(desk, desk->vaddrs, desk->nr_vaddrs * sizeof(*desk->vaddrs));
+	return code ? code
+		    : send_all(desk, question->vaddrs,
+			       question->nr_vaddrs * sizeof(*question->vaddrs));
 }
 
-/* Sends the request and takes the head of the answer. Returns its code; *@reader reads the rest. */
-static int ask(struct desk *desk, const struct desk_file *file, enum parse_op op, uint32_t flags,
-	       struct answer_reader *reader, struct fpl_err *err)
+static int ask_once(struct desk *desk, const struct question *question, struct fpl_err *err)
 {
-	desk->flags = flags;
-	desk->file = file;
-	desk->op = op;
+	struct answer_reader reader = { .read = recv_all,
+					.ctx = desk,
+					.path = question->file->path };
+
+	desk->file = question->file;
+	desk->op = question->op;
 	desk->err = err;
+	desk->was_killed = false;
 
 	int code = need_worker(desk);
 
@@ -263,46 +294,59 @@ static int ask(struct desk *desk, const struct desk_file *file, enum parse_op op
 		return code;
 	desk->began_cpu_ns = worker_cpu_ns(desk);
 	desk->began_ns = clock_ns(CLOCK_MONOTONIC);
-	*reader = (struct answer_reader){ .read = recv_all, .ctx = desk, .path = file->path };
-	code = send_request(desk);
-	return code ? code : answer_head(reader, op, err);
-}
-
-/* The same about @vaddrs. */
-static int ask_about(struct desk *desk, const struct desk_file *file, enum parse_op op,
-		     const uint64_t *vaddrs, size_t nr, struct answer_reader *reader,
-		     struct fpl_err *err)
-{
-	int code;
-
-	if (nr > PARSE_VADDRS_MAX)
-		return fpl_fail(err, -E2BIG, "%s: more than %u addresses", file->path,
-				PARSE_VADDRS_MAX);
-	desk->vaddrs = vaddrs;
-	desk->nr_vaddrs = nr;
-	code = ask(desk, file, op, 0, reader, err);
-	desk->nr_vaddrs = 0;
+	code = send_request(desk, question);
+	if (!code)
+		code = answer_head(&reader, question->op, err);
+	if (!code && question->take)
+		code = question->take(&reader, question, question->ret, err);
+	/* what made no sense, or was not read to its end, would be taken for the next answer */
+	if (code == -EBADMSG && desk->sock >= 0)
+		return lose(desk, err->msg);
+	if (code == -ENOMEM)
+		dismiss(desk);
 	return code;
 }
 
-/* An answer that makes no sense ends the worker; @code is of the reader of the answer. */
-static int judge(struct desk *desk, int code)
+/* @err: may be NULL. */
+static int ask(struct desk *desk, const struct question *question, struct fpl_err *err)
 {
-	return code == -EBADMSG && desk->sock >= 0 ? lose(desk, desk->err ? desk->err->msg : "")
-						   : code;
+	struct fpl_err own = { 0 };
+	int code = -EOWNERDEAD;
+
+	if (question->nr_vaddrs > PARSE_VADDRS_MAX)
+		return fpl_fail(err, -E2BIG, "%s: more than %u addresses", question->file->path,
+				PARSE_VADDRS_MAX);
+	for (int i = 0; i < TRIES && code == -EOWNERDEAD && (i == 0 || desk->was_killed); i++)
+		code = ask_once(desk, question, &own);
+	if (code == -EOWNERDEAD && desk->was_killed)
+		parser_blame(desk->parser, &question->file->trust);
+	if (code && err)
+		*err = own;
+	return code;
+}
+
+static int take_facts(struct answer_reader *reader, const struct question *question, void *ret,
+		      struct fpl_err *err)
+{
+	(void)question;
+	return answer_facts(reader, ret, err);
 }
 
 int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
 	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
 {
-	struct answer_reader reader;
 	struct answer_facts facts;
-	int code = ask(desk, file, PARSE_FACTS, ret_identity ? 0 : PARSE_NO_DIGEST, &reader, err);
+	const struct question question = {
+		.file = file,
+		.op = PARSE_FACTS,
+		.flags = ret_identity ? 0 : PARSE_NO_DIGEST,
+		.take = take_facts,
+		.ret = &facts,
+	};
+	int code = ask(desk, &question, err);
 
-	if (!code)
-		code = answer_facts(&reader, &facts, err);
 	if (code)
-		return judge(desk, code);
+		return code;
 
 	const struct elf_facts elf_facts = {
 		.type = facts.head.type,
@@ -326,15 +370,21 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 	return code;
 }
 
+static int take_table(struct answer_reader *reader, const struct question *question, void *ret,
+		      struct fpl_err *err)
+{
+	(void)question;
+	return answer_table(reader, ret, err);
+}
+
 int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
 	       struct fpl_err *err)
 {
-	struct answer_reader reader;
-	int code = ask(desk, file, PARSE_TABLE, 0, &reader, err);
+	const struct question question = {
+		.file = file, .op = PARSE_TABLE, .take = take_table, .ret = ret
+	};
 
-	if (!code)
-		code = answer_table(&reader, ret, err);
-	return code ? judge(desk, code) : 0;
+	return ask(desk, &question, err);
 }
 
 /* Is what @candidate names the debug file of @file? *ret_fd is the caller's then. */
@@ -344,7 +394,6 @@ static bool try_candidate(struct desk *desk, const struct desk_file *file, const
 	AUTO_FD int fd = -1;
 	struct stat st, own;
 	struct trust trust;
-	struct answer_reader reader;
 	struct fpl_err err = { 0 };
 
 	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
@@ -362,9 +411,15 @@ static bool try_candidate(struct desk *desk, const struct desk_file *file, const
 
 	both.debug_fd = fd;
 	both.debug_size = (uint64_t)st.st_size;
-	if (ask(desk, &both, PARSE_MATCH, by_link ? PARSE_BY_LINK : 0, &reader, &err)) {
-		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s not used: %s", file->path, candidate,
-			err.msg[0] ? err.msg : "it belongs to something else");
+
+	const struct question question = { .file = &both,
+					   .op = PARSE_MATCH,
+					   .flags = by_link ? PARSE_BY_LINK : 0 };
+	int code = ask(desk, &question, &err);
+
+	if (code) {
+		fpl_log(code == -EOWNERDEAD ? desk->level : FPL_LOG_DEBUG,
+			"%s: debug file %s not used", err.msg[0] ? err.msg : file->path, candidate);
 		return false;
 	}
 	*ret_size = both.debug_size;
@@ -391,35 +446,74 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 	}
 }
 
+static int take_names(struct answer_reader *reader, const struct question *question, void *ret,
+		      struct fpl_err *err)
+{
+	return answer_names(reader, question->nr_vaddrs, ret, err);
+}
+
 int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
 	       struct symbol_places *ret, struct fpl_err *err)
 {
-	struct answer_reader reader;
-	int code = ask_about(desk, file, PARSE_NAMES, vaddrs, nr, &reader, err);
+	const struct question question = {
+		.file = file,
+		.op = PARSE_NAMES,
+		.vaddrs = vaddrs,
+		.nr_vaddrs = nr,
+		.take = take_names,
+		.ret = ret,
+	};
 
-	if (!code)
-		code = answer_names(&reader, nr, ret, err);
-	return code ? judge(desk, code) : 0;
+	return ask(desk, &question, err);
+}
+
+struct function_answer {
+	struct vaddr_range *ranges;
+	size_t nr;
+};
+
+static int take_functions(struct answer_reader *reader, const struct question *question, void *ret,
+			  struct fpl_err *err)
+{
+	struct function_answer *answer = ret;
+
+	(void)question;
+	return answer_functions(reader, &answer->ranges, &answer->nr, err);
 }
 
 int desk_functions(struct desk *desk, const struct desk_file *file, struct vaddr_range **ret,
 		   size_t *ret_nr, struct fpl_err *err)
 {
-	struct answer_reader reader;
-	int code = ask(desk, file, PARSE_FUNCTIONS, 0, &reader, err);
+	struct function_answer answer;
+	const struct question question = {
+		.file = file, .op = PARSE_FUNCTIONS, .take = take_functions, .ret = &answer
+	};
+	int code = ask(desk, &question, err);
 
-	if (!code)
-		code = answer_functions(&reader, ret, ret_nr, err);
-	return code ? judge(desk, code) : 0;
+	if (code)
+		return code;
+	*ret = answer.ranges;
+	*ret_nr = answer.nr;
+	return 0;
+}
+
+static int take_frames(struct answer_reader *reader, const struct question *question, void *ret,
+		       struct fpl_err *err)
+{
+	return answer_frames(reader, question->nr_vaddrs, ret, err);
 }
 
 int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
 		uint8_t *ret, struct fpl_err *err)
 {
-	struct answer_reader reader;
-	int code = ask_about(desk, file, PARSE_FRAMES, vaddrs, nr, &reader, err);
+	const struct question question = {
+		.file = file,
+		.op = PARSE_FRAMES,
+		.vaddrs = vaddrs,
+		.nr_vaddrs = nr,
+		.take = take_frames,
+		.ret = ret,
+	};
 
-	if (!code)
-		code = answer_frames(&reader, nr, ret, err);
-	return code ? judge(desk, code) : 0;
+	return ask(desk, &question, err);
 }

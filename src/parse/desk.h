@@ -35,6 +35,8 @@ typedef void (*desk_pause_fn)(void *ctx);
 FPL_MUST_CHECK int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err);
 /* Ends the worker. NULL is allowed. */
 void desk_close(struct desk *desk);
+/* Say of debug files that were given up at debug level only: somebody else says it aloud. */
+void desk_hush(struct desk *desk);
 void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx);
 
 /*

@@ -66,7 +66,12 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err
 			    .frames = find_frames,
 			    .ctx = ret },
 	};
-	return desk_open(parser, &ret->desk, err);
+
+	int code = desk_open(parser, &ret->desk, err);
+
+	if (!code)
+		desk_hush(ret->desk); /* the search for tables has said it */
+	return code;
 }
 
 void symbols_fini(struct symbols *symbols)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "parse/desk.h"
+#include "symbolize/symtab.h"
 
 struct office {
 	struct parser *parser;
@@ -73,6 +74,32 @@ static pid_t child_of(pid_t parent)
 static pid_t worker(void)
 {
 	return child_of(child_of(getpid()));
+}
+
+struct probe {
+	const char *name;
+	const struct symtab *tab;
+	uint64_t vaddr;
+};
+
+static int look(const struct symtab_entry *entry, void *ctx)
+{
+	struct probe *probe = ctx;
+	AUTO_FREE char *name = symtab_name(probe->tab, &entry->match);
+
+	if (name && strcmp(name, probe->name) == 0)
+		probe->vaddr = entry->match.start;
+	return 0;
+}
+
+static void find_symbol(const struct elf_file *elf, const char *name, struct probe *ret)
+{
+	struct symtab *tab;
+
+	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
+	*ret = (struct probe){ .name = name, .tab = tab };
+	symtab_for_each(tab, look, ret);
+	symtab_destroy(tab);
 }
 
 static void facts_are_those_of_the_file(void **state)
@@ -217,6 +244,65 @@ static void death_of_a_worker_costs_one_request(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 1);
 }
 
+static void worker_that_somebody_kills_is_replaced(void **state)
+{
+	struct office *office = *state;
+	struct table *table;
+	pid_t first;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	first = worker();
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(kill(first, SIGKILL), 0);
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	assert_int_not_equal(worker(), first);
+	assert_int_equal(parser_nr_deaths(office->parser), 0);
+}
+
+static void names_and_functions_are_those_of_the_file(void **state)
+{
+	struct office *office = *state;
+	struct symbol_places places;
+	struct vaddr_range *ranges;
+	struct probe probe = { .vaddr = 0 };
+	struct elf_file *elf;
+	size_t nr;
+
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	find_symbol(elf, "open_office", &probe);
+	assert_true(probe.vaddr != 0);
+
+	const uint64_t vaddrs[] = { 0, probe.vaddr, probe.vaddr + 1, UINT64_MAX };
+
+	assert_int_equal(desk_names(office->desk, &office->file, vaddrs, 4, &places, NULL), 0);
+	assert_null(places.places[0].name);
+	assert_string_equal(places.places[1].name, "open_office");
+	assert_int_equal(places.places[1].offset, 0);
+	assert_string_equal(places.places[2].name, "open_office");
+	assert_int_equal(places.places[2].offset, 1);
+	assert_null(places.places[3].name);
+	free(places.places);
+	free(places.text);
+
+	bool found = false;
+
+	assert_int_equal(desk_functions(office->desk, &office->file, &ranges, &nr, NULL), 0);
+	for (size_t i = 0; i < nr; i++)
+		found |= ranges[i].start == probe.vaddr;
+	assert_true(found);
+	free(ranges);
+
+	uint8_t bits[4];
+
+	assert_int_equal(desk_frames(office->desk, &office->file, vaddrs, 4, bits, NULL), 0);
+	assert_int_equal(bits[0] | bits[3], 0);
+	assert_true(bits[1] & bits[2] & SYMBOL_FRAME_KNOWN);
+	elf_file_close(elf);
+}
+
 static void nursery_that_was_ended_is_replaced(void **state)
 {
 	struct office *office = *state;
@@ -311,6 +397,8 @@ int main(void)
 		test(errors_are_those_of_the_file_and_name_it),
 		test(worker_has_no_rights),
 		test(death_of_a_worker_costs_one_request),
+		test(worker_that_somebody_kills_is_replaced),
+		test(names_and_functions_are_those_of_the_file),
 		test(nursery_that_was_ended_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),

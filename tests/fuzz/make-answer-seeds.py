@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write the seeds of fuzz_answer (src/parse/message.h): make-answer-seeds.py FOLDER"""
+
+import os
+import struct
+import sys
+
+FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES = range(6)
+
+
+def head(op, nr=0, code=0, text=b""):
+    return bytes([op, nr]) + struct.pack("<IiII", op, code, len(text), 0) + text
+
+
+def facts(nr_segments=2, build_id=20, link=b"x.debug"):
+    identity = struct.pack("<Q", build_id) + bytes(range(64)) + bytes(16)
+    segments = b"".join(struct.pack("<II4Q", 1, 5, n << 12, n << 12, 0x800, 0x1000)
+                        for n in range(2))
+    facts_head = identity + link.ljust(256, b"\0") + struct.pack("<I", 0x12345678)
+    facts_head = facts_head.ljust((len(facts_head) + 7) // 8 * 8, b"\0")
+    return head(FACTS) + facts_head + struct.pack("<QIHH", 0x1000, nr_segments, 3, 62) + segments
+
+
+def table(row=0x0100, nr_dict=2):
+    """One page of two rows, two rules."""
+    first = [0] + [2] * 256 + [0]
+    page = struct.pack("<258H", *first) + struct.pack("<2H", 0, 1) + struct.pack("<2H", 0, row | 16)
+    image = bytes(8) + page
+    image = image.ljust((len(image) + 7) // 8 * 8, b"\0")
+    dir_off = len(image)
+    image += struct.pack("<IHH", 8, nr_dict, 0)
+    image = image.ljust((len(image) + 15) // 16 * 16, b"\0")
+    rules_off = len(image)
+    image += bytes(16) + struct.pack("<BBBBi6bh", 1, 0, 7, 0, 8, *[-128] * 6, 0) + bytes(144)
+    return head(TABLE) + struct.pack("<QQIIII", 0, 0x100, len(image), rules_off, dir_off, 1) \
+        + bytes(13 * 8) + image
+
+
+def names(text=0):
+    return head(NAMES, 2) + struct.pack("<II", 2, 5) + struct.pack("<QII", 4, text, 0) \
+        + struct.pack("<QII", 0, 0xffffffff, 0) + b"main\0"
+
+
+SEEDS = {
+    "error": head(TABLE, 0, -61, b"fuzz: no CFI"),
+    "facts": facts(),
+    "facts_too_many": facts(nr_segments=1025),
+    "facts_slash": facts(link=b"../x"),
+    "facts_long_id": facts(build_id=65),
+    "match": head(MATCH),
+    "table": table(),
+    "table_row_outside": table(row=0x0200),
+    "table_wide": table(nr_dict=0),
+    "names": names(),
+    "names_outside": names(text=5),
+    "functions": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1000, 0x1010, 0x1010, 0x1020),
+    "functions_descend": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1010, 0x1020, 0x1000, 0x1010),
+    "frames": head(FRAMES, 3) + bytes([0, 3, 7]),
+    "frames_unknown": head(FRAMES, 1) + bytes([8]),
+}
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    for name, content in SEEDS.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content)
+
+
+if __name__ == "__main__":
+    main()

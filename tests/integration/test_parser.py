@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files of targets are read by processes without rights; the death of one costs one file, one line."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+from fpless_run import TIMEOUT_S, Run
+from root_case import FIXTURES, FPLESS, RootCase, fixture, main
+
+NO_CAPABILITIES = "0000000000000000"
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def nursery(pid):
+    """The child of fpless that makes workers; 0: there is none yet."""
+    for child in children(pid):
+        try:
+            if status(child)["Name"] == "fpless-parser":
+                return child
+        except OSError:
+            pass
+    return 0
+
+
+def workers(pid):
+    return children(nursery(pid)) if nursery(pid) else []
+
+
+class ParserCase(RootCase):
+    def begin(self, script, *options):
+        """Starts a run of a shell script whose outputs are in the folder."""
+        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-table-cache", *options,
+                          "-F", "999", "-d", "60", "--", "sh", "-c", script,
+                          stderr=subprocess.PIPE)
+
+    def end(self, process):
+        _, stderr = process.communicate(timeout=TIMEOUT_S)
+        run = Run.of_folder(self.folder, process.returncode, stderr)
+        self.assertEqual(run.faults(), [])
+        return run
+
+    def copies(self, number):
+        """Files with the code of `chain` that are objects of their own: each has another entry point
+        in its .comment's place, which nothing runs, and another owner."""
+        with open(fixture("chain"), "rb") as file:
+            content = file.read()
+        paths = []
+        for i in range(number):
+            path = self.path(f"chain{i}")
+            with open(path, "wb") as file:
+                file.write(content)
+            os.chmod(path, 0o755)
+            os.chown(path, 70000 + i, 70000 + i)
+            paths.append(path)
+        return paths
+
+
+class WorkersHaveNoRights(ParserCase):
+    def test_nursery_and_workers_have_given_up_everything(self):
+        process = self.begin(f"exec {fixture('chain')} 800")
+        deadline = time.monotonic() + 60
+        seen = set()
+        while process.poll() is None and not seen and time.monotonic() < deadline:
+            seen = set(workers(process.pid))
+        self.assertTrue(seen, "no worker was seen")
+        for pid in [nursery(process.pid), *workers(process.pid)]:
+            said = status(pid)
+            with self.subTest(pid, name=said["Name"]):
+                self.assertEqual(said["NoNewPrivs"], "1")
+                self.assertEqual(said["Seccomp"], "2")
+                for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                    self.assertEqual(said[name], NO_CAPABILITIES, name)
+                self.assertNotIn("0", said["Uid"].split())
+                self.assertNotIn("0", said["Gid"].split())
+                self.assertEqual(said["Groups"].strip(), "")
+                self.assertLessEqual(len(os.listdir(f"/proc/{pid}/fd")), 4)
+        for pid in workers(process.pid):
+            with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+                limits = {line[:25].strip(): line[26:47].strip() for line in file}
+            self.assertEqual(limits["Max address space"], str(1 << 30))
+            self.assertEqual(limits["Max cpu time"], "60")
+            self.assertEqual(limits["Max processes"], "0")
+            self.assertEqual(limits["Max open files"], "4")
+            self.assertEqual(limits["Max file size"], "0")
+        self.end(process)
+
+    def test_they_end_with_a_run_that_is_killed(self):
+        process = self.begin(f"exec {fixture('chain')} 60000")
+        while not workers(process.pid):
+            self.assertIsNone(process.poll())
+        own = [nursery(process.pid), *workers(process.pid)]
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 20
+        while any(os.path.exists(f"/proc/{pid}") for pid in own):
+            self.assertLess(time.monotonic(), deadline, own)
+            time.sleep(0.01)
+
+
+class DeathCostsOneFile(ParserCase):
+    def test_workers_killed_at_random(self):
+        """Programs come and go while whoever reads them is killed: the books close, and what begins
+        when it is over is whole."""
+        last = self.copies(7)
+        script = "".join(f"{path} 40; " for path in last[:-1])
+        process = self.begin(f"{script} touch {self.path('over')}; sleep 1; exec {last[-1]} 300")
+        killed = 0
+        while not os.path.exists(self.path("over")) and process.poll() is None:
+            for pid in workers(process.pid):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.015)
+        self.assertGreater(killed, 3)
+        run = self.end(process)
+        lines = [line for line in run.stderr.splitlines() if "killed by signal 9" in line]
+        self.assertTrue(all(line.startswith("fpless: /") for line in lines), lines)
+        self.assertLessEqual(len(lines), killed)
+        self.assert_complete(run, last[-1])
+
+    def test_nursery_killed(self):
+        last = self.copies(3)
+        process = self.begin(f"{last[0]} 100; touch {self.path('now')}; sleep 1; {last[1]} 300")
+        while not os.path.exists(self.path("now")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        os.kill(nursery(process.pid), signal.SIGKILL)
+        self.assert_complete(self.end(process), last[1])
+
+    def assert_complete(self, run, path):
+        stops = {}
+        for stack in run.stacks:
+            if stack["comm"] == os.path.basename(path) and stack["user"] \
+                    and stack["user"][0].get("object") == path:
+                stops[stack["stop"]] = stops.get(stack["stop"], 0) + stack["count"]
+        self.assertGreater(sum(stops.values()), 50, stops)
+        self.assertEqual(set(stops), {"outermost"}, run.stderr)
+
+
+class FilesThatTakeTooMuch(ParserCase):
+    def chain_with_section(self, name, size, content=b""):
+        """A copy of `chain` with one more section, of @size bytes, most of them in a hole."""
+        path = self.path("greedy")
+        with open(self.path("content"), "wb") as file:
+            file.write(content)
+        subprocess.run(["objcopy", "--add-section", f"{name}={self.path('content')}",
+                        fixture("chain"), path], check=True)
+        return path
+
+    def test_debug_file_of_8_gib_is_given_up(self):
+        """Its checksum would take seconds: one line, and the stacks are whole without it."""
+        content = b"huge.debug\0".ljust(12, b"\0") + struct.pack("<I", 0x12345678)
+        path = self.chain_with_section(".gnu_debuglink", 0, content)
+        subprocess.run(["objcopy", "--remove-section", ".note.gnu.build-id", path], check=True)
+        debug = self.path("huge.debug")
+        shutil.copy(fixture("chain"), debug)
+        subprocess.run(["objcopy", "--remove-section", ".note.gnu.build-id", debug], check=True)
+        os.truncate(debug, 8 << 30)
+        process = self.begin(f"exec {path} 500")
+        run = self.end(process)
+        lines = [line for line in run.stderr.splitlines() if "more CPU time than a file may" in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        self.assertIn(path, lines[0])
+        stops = {stack["stop"] for stack in run.stacks
+                 if stack["user"] and stack["user"][0].get("object") == path}
+        self.assertLessEqual(stops, {"outermost"})
+        self.assertIn("spin", json.dumps(run.stacks))
+
+    def test_cfi_without_an_end_is_given_up(self):
+        """CIEs and FDEs that say a lot in few bytes: over a limit by name, or compiled in time."""
+        path = self.path("verbose")
+        with open(fixture("chain"), "rb") as file:
+            content = bytearray(file.read())
+        section = self.section(bytes(content), b".eh_frame")
+        # the section header tells of 400 MB, which are not there
+        struct.pack_into("<Q", content, section + 32, 400 << 20)
+        with open(path, "wb") as file:
+            file.write(content)
+        os.truncate(path, 1 << 30)
+        os.chmod(path, 0o755)
+        run = self.end(self.begin(f"{path} 200; exec {fixture('chain')} 200"))
+        lines = [line for line in run.stderr.splitlines() if line.startswith(f"fpless: {path}: ")]
+        self.assertEqual(len(lines), 1, run.stderr)
+        self.assertRegex(lines[0], re.compile("more than"))
+        self.assert_chain_is_complete(run, fixture("chain"))
+
+    @staticmethod
+    def section(content, name):
+        """File offset of the section's header."""
+        off, = struct.unpack_from("<Q", content, 0x28)
+        size, number, names = struct.unpack_from("<3H", content, 0x3a)
+        texts, = struct.unpack_from("<Q", content, off + names * size + 0x18)
+        for i in range(number):
+            text, = struct.unpack_from("<I", content, off + i * size)
+            if content[texts + text:].split(b"\0", 1)[0] == name:
+                return off + i * size
+        raise ValueError(name)
+
+
+if __name__ == "__main__":
+    main()
