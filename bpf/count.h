@@ -116,7 +116,8 @@ static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 enum stack_place {
 	STACK_THERE, /* the slot is the stack's */
 	STACK_FREE,  /* it is not there; the slot is free, or was a moment ago */
-	STACK_NONE,  /* its group is full, or another stack has its hash, or it is being entered */
+	STACK_TAKEN, /* another stack has its hash, or its slot is being filled */
+	STACK_FULL,  /* it is not there, and its group is full */
 };
 
 static __always_inline enum stack_place stack_find(const struct stack_hash *hash, __u32 nr,
@@ -126,7 +127,7 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 	struct fpl_stack_group *group = bpf_map_lookup_elem(&stacks, &at);
 
 	if (!group)
-		return STACK_NONE;
+		return STACK_FULL;
 	for (__u32 i = 0; i < FPL_STACKS_IN_GROUP; i++) {
 		__u32 idx = ((__u32)hash->lane[0] + i) & (FPL_STACKS_IN_GROUP - 1);
 		struct fpl_stack *stack = &group->stacks[idx];
@@ -136,12 +137,13 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 		if (!id)
 			return STACK_FREE;
 		if (id == FPL_STACK_CLAIMED)
-			return STACK_NONE;
+			return STACK_TAKEN;
 		if (stack->hash[0] == hash->lane[0] && stack->hash[1] == hash->lane[1])
-			return stack->check == hash->lane[2] && stack->nr_frames == nr ? STACK_THERE
-										       : STACK_NONE;
+			return stack->check == hash->lane[2] && stack->nr_frames == nr
+				       ? STACK_THERE
+				       : STACK_TAKEN;
 	}
-	return STACK_NONE;
+	return STACK_FULL;
 }
 
 /* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
@@ -190,5 +192,5 @@ static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_count
 		s->sample.id = new_stack_id();
 	}
 	if (sample_send(s, 1))
-		counted->lost[FPL_LOST_STACK_MAP_FULL]++;
+		counted->lost[place == STACK_FULL ? FPL_LOST_STACK_MAP_FULL : FPL_LOST_RING_FULL]++;
 }
