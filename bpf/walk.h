@@ -5,8 +5,8 @@
  *
  *   int env_read_stack(struct env *env, void *dst, __u32 size, __u64 addr);
  *   int env_read_code(struct env *env, void *dst, __u32 size, __u64 addr);
- *	 0 when all of [addr, addr + size) was read; else *dst is unspecified. size is 8, or at
- *	 most FPL_WINDOW_SIZE for the stack.
+ *	 0 when all of [addr, addr + size) was read; else *dst is unspecified. size is at most
+ *	 LEAF_REACH for code, at most FPL_WINDOW_SIZE for the stack.
  *   const struct fpl_mapping *env_mapping(struct env *env, __u32 idx);
  *   const struct fpl_object *env_object(struct env *env, __u32 slot);
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
@@ -22,187 +22,12 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/lookup.h"
 #include "bpf/shared.h"
+#include "bpf/walk_fp.h"
+#include "bpf/walk_read.h"
 #include "bpf/walk_state.h"
 
 /* e_entry is followed by a few instructions that call the first function; none has a caller. */
 #define WALK_ENTRY_BYTES 64u
-
-#define WALK_INLINE static inline __attribute__((__always_inline__))
-
-/* What the loop bodies get: pointers, which scratch memory cannot hold. */
-struct walker {
-	struct fpl_walk *walk;
-	__u64 *frames; /* [FPL_DEPTH_MAX] */
-	struct env *env;
-	struct fpl_memory *memory; /* of this CPU; NULL: none */
-};
-
-/*
- * A global function of the kernel's program. The verifier looks at one once and by itself, not
- * again in each state it is called in, and goes on behind a call with one state, not with one for
- * each way through it. It knows nothing of the arguments, not even that pointers are not NULL;
- * those are to memory of known size, and no argument may go unused.
- */
-#ifdef __bpf__
-#define WALK_GLOBAL __attribute__((__noinline__))
-#else
-#define WALK_GLOBAL static __attribute__((__noinline__))
-#endif
-
-/*
- * Define @name(walker, addr), which is @body(env, walk, addr), or @none where there is no walk, by
- * a global function. The kernel's env is its maps.
- */
-#ifdef __bpf__
-#define WALK_ONCE(name, body, none)                                    \
-	WALK_GLOBAL int name##_once(struct fpl_walk *walk, __u64 addr) \
-	{                                                              \
-		return walk ? body(0, walk, addr) : (none);            \
-	}                                                              \
-	WALK_INLINE int name(struct walker *walker, __u64 addr)        \
-	{                                                              \
-		return name##_once(walker->walk, addr);                \
-	}
-#else
-#define WALK_ONCE(name, body, none)                             \
-	WALK_GLOBAL int name(struct walker *walker, __u64 addr) \
-	{                                                       \
-		return body(walker->env, walker->walk, addr);   \
-	}
-#endif
-
-/* A register's bit in a mask. */
-#define WALK_BIT(reg) (1u << ((reg)&15))
-
-/*
- * Move the window up to where @addr is, starting a red zone lower because the words wanted next may
- * be a little below; where that meets memory that is not resident, the window ends or begins at the
- * page boundary. An address below the window does not move it. Returns 0.
- */
-WALK_INLINE int walk_window(struct env *env, struct fpl_walk *walk, __u64 addr)
-{
-	__u64 start = (addr & ~7ull) - ARCH_RED_ZONE;
-	__u32 to_page_end = FPL_STACK_PAGE - (__u32)(start & (FPL_STACK_PAGE - 1));
-	__u32 size = FPL_WINDOW_SIZE;
-
-	if (walk->window_size && addr < walk->window_addr + walk->window_size)
-		return 0;
-	if (env_read_stack(env, walk->window, FPL_WINDOW_SIZE, start)) {
-		size = to_page_end & (FPL_WINDOW_SIZE - 1);
-		if (addr - start >= size || env_read_stack(env, walk->window, size, start)) {
-			size = FPL_WINDOW_SIZE;
-			start = addr & ~(__u64)(FPL_STACK_PAGE - 1);
-			if (env_read_stack(env, walk->window, FPL_WINDOW_SIZE, start))
-				size = 0;
-		}
-	}
-	walk->window_addr = start;
-	walk->window_size = size;
-	walk->window_near = size < FPL_NEAR_BYTES ? 0 : size - FPL_NEAR_BYTES + 1;
-	return 0;
-}
-WALK_ONCE(walk_move, walk_window, 0)
-
-/* Read a word outside the window, which follows if the word is above it, into walk->word. */
-WALK_INLINE int walk_word(struct env *env, struct fpl_walk *walk, __u64 addr)
-{
-	struct walker walker = { .walk = walk, .env = env };
-
-	walk_move(&walker, addr);
-
-	__u64 off = addr - walk->window_addr;
-
-	if (off < walk->window_size && !(off & 7)) {
-		walk->word = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
-		return 0;
-	}
-	return env_read_stack(env, &walk->word, 8, addr);
-}
-WALK_ONCE(walk_read_far, walk_word, 1)
-
-WALK_INLINE int walk_read(struct walker *walker, __u64 addr, __u64 *ret)
-{
-	struct fpl_walk *walk = walker->walk;
-	__u64 off = addr - walk->window_addr;
-
-	if (off < walk->window_size && !(off & 7)) {
-		*ret = walk->window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
-		return 0;
-	}
-	if (walk_read_far(walker, addr))
-		return 1;
-	*ret = walk->word;
-	return 0;
-}
-
-/* Make walk->last the mapping that holds @addr. Returns 0 where there is none. */
-WALK_INLINE int walk_search(struct env *env, struct fpl_walk *walk, __u64 addr)
-{
-	__u32 lo = walk->first, hi = lo + walk->nr;
-	const struct fpl_mapping *mapping;
-
-	/* Invariant: mappings before lo start at or below addr, those from hi on above it. 17:
-	 * a mapset has at most 2^16 mappings. */
-	for (int i = 0; i < 17 && lo < hi; i++) {
-		__u32 mid = lo + (hi - lo) / 2;
-
-		mapping = env_mapping(env, mid);
-		if (!mapping)
-			return 0;
-		if (mapping->start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == walk->first)
-		return 0;
-	mapping = env_mapping(env, lo - 1);
-	if (!mapping || addr >= mapping->end)
-		return 0;
-	walk->last = *mapping;
-	return 1;
-}
-WALK_ONCE(walk_find_mapping, walk_search, 0)
-
-WALK_INLINE int walk_mapping(struct walker *walker, __u64 addr)
-{
-	struct fpl_walk *walk = walker->walk;
-
-	return (walk->last.start <= addr && addr < walk->last.end) ||
-	       walk_find_mapping(walker, addr);
-}
-
-/* The frame at @pc, which lies in @mapping or, where that is NULL, in none that is known. */
-WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int exact, __u64 origin)
-{
-	__u64 frame = origin << FPL_FRAME_ORIGIN_SHIFT;
-	__u64 vaddr = mapping ? pc - mapping->bias : 0;
-
-	if (exact)
-		frame |= FPL_FRAME_EXACT;
-	if (!mapping || !mapping->object || vaddr > FPL_FRAME_VADDR_MASK)
-		return frame | FPL_FRAME_RAW | (pc & FPL_FRAME_ADDR_MASK);
-	return frame | (__u64)(mapping->object & FPL_FRAME_OBJECT_MAX) << FPL_FRAME_OBJECT_SHIFT |
-	       vaddr;
-}
-
-WALK_INLINE void walk_add(struct walker *walker, __u64 frame)
-{
-	struct fpl_walk *walk = walker->walk;
-	__u32 idx = walk->nr_frames;
-
-	walker->frames[idx & (FPL_DEPTH_MAX - 1)] = frame;
-	walk->nr_frames = idx + 1;
-}
-
-/* Go on in the caller, whose registers are in place. */
-WALK_INLINE int walk_to(struct fpl_walk *walk, __u64 pc, int exact, __u8 origin)
-{
-	walk->pc = pc;
-	walk->exact = exact ? 1 : 0;
-	walk->origin = origin;
-	return FPL_STOP_NONE;
-}
 
 /* What the loop over extended rules works on. */
 struct walk_ext {
@@ -407,34 +232,6 @@ WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
 	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk_rule_origin(walk, flags));
 }
 
-/*
- * Step to the caller by the frame pointer, where there is no CFI. It must hold up in every respect
- * that can be checked, since code without CFI may use the register for anything.
- */
-WALK_INLINE int walk_by_fp(struct walker *walker)
-{
-	struct fpl_walk *walk = walker->walk;
-	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, code;
-
-	if (walk->unwind != FPL_UNWIND_AUTO || !(walk->known & WALK_BIT(ARCH_FP)))
-		return FPL_STOP_NO_CFI;
-	if (!fp)
-		return FPL_STOP_FP_END;
-	if ((fp & 7) || !(walk->known & WALK_BIT(ARCH_SP)) || fp < walk->reg[ARCH_SP])
-		return FPL_STOP_NO_CFI;
-	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
-		return FPL_STOP_NO_CFI;
-	if (ra < ARCH_USER_START || ra >= ARCH_USER_END || !walk_mapping(walker, ra - 1))
-		return FPL_STOP_NO_CFI;
-	if (env_read_code(walker->env, &code, sizeof(code), ra - sizeof(code)) ||
-	    !arch_is_call(code))
-		return FPL_STOP_NO_CFI;
-	walk->reg[ARCH_FP] = caller_fp;
-	walk->reg[ARCH_SP] = fp + ARCH_FP_CFA_OFF;
-	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
-	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
-}
-
 /* Where the table of the mapping found last is. NULL: it is in no table's slot, or no longer. */
 WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 {
@@ -446,9 +243,11 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 }
 
 /* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
-static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker, __u64 vaddr)
+static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker, __u64 pc)
 {
-	const struct fpl_mapping *mapping = &walker->walk->last;
+	struct fpl_walk *walk = walker->walk;
+	const struct fpl_mapping *mapping = &walk->last;
+	__u64 vaddr = pc - mapping->bias;
 
 	if (mapping->flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) {
 		const struct fpl_object *object = walk_object(walker);
@@ -459,9 +258,19 @@ static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker,
 
 	/* An object that has no slot has no table, whatever its CFI. */
 	int no_table = mapping->object && !mapping->slot;
+	__u32 needed = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
+
+	if (walk->exact && walk->unwind == FPL_UNWIND_AUTO && (walk->known & needed) == needed &&
+	    walk_leaf(walker, pc))
+		return FPL_STOP_NONE;
+
 	int stop = walk_by_fp(walker);
 
-	return stop == FPL_STOP_NO_CFI && no_table ? FPL_STOP_NO_TABLE : stop;
+	if (stop != FPL_STOP_NO_CFI || !no_table)
+		return stop;
+	/* What was taken for a return address may lie in another mapping. */
+	walk_mapping(walker, pc);
+	return FPL_STOP_NO_TABLE;
 }
 
 /*
@@ -624,7 +433,7 @@ static __attribute__((__noinline__)) int walk_from(struct walker *walker, __u64 
 	/* not looked for where the rule is remembered */
 	if (!walk_mapping(walker, pc))
 		return FPL_STOP_BAD_RA;
-	return walk_without_cfi(walker, pc - walker->walk->last.bias);
+	return walk_without_cfi(walker, pc);
 }
 
 /*

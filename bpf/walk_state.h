@@ -11,6 +11,9 @@
 /* Below the CFA: the return address and, in all but large or odd frames, the saved registers. */
 #define FPL_NEAR_BYTES 64u
 
+/* Room for the code of a leaf from its first byte to the pc. */
+#define WALK_CODE_WORDS (256 / 8 + 1)
+
 /* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. What each
  * frame needs comes first, close together. */
 struct fpl_walk {
@@ -55,7 +58,8 @@ struct fpl_walk {
 	__u8 ra_stop; /* enum fpl_stop */
 	__u8 _pad3[2];
 
-	__u64 word; /* read outside the window */
+	__u64 word;		     /* read outside the window */
+	__u64 code[WALK_CODE_WORDS]; /* around a pc */
 	__u64 window[FPL_WINDOW_SIZE / 8];
 };
 

@@ -32,6 +32,9 @@ FILES = [
     "src/output/tally.c",
     "bpf/lookup.h",
     "bpf/arch_x86_64.h",
+    "bpf/leaf_x86_64.h",
+    "bpf/walk_fp.h",
+    "bpf/walk_read.h",
     "bpf/walk.h",
 ]
 COLUMNS = ["mutants", "invalid", "equivalent", "killed", "survived", "explained"]

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Steps to the caller where there is no CFI: by the frame pointer, or by what the code around the
+ * pc says of the return address where there is no frame yet or no longer.
+ */
+#pragma once
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/leaf_x86_64.h"
+#include "bpf/lookup.h"
+#include "bpf/walk_read.h"
+
+/* Is @ra a return address: in executable memory, behind a call? *code: the 8 bytes before it. */
+WALK_INLINE int walk_is_ra(struct walker *walker, __u64 ra, __u64 *code)
+{
+	return ra >= ARCH_USER_START && ra < ARCH_USER_END && walk_mapping(walker, ra - 1) &&
+	       !env_read_code(walker->env, code, sizeof(*code), ra - sizeof(*code)) &&
+	       arch_is_call(*code);
+}
+
+#define WALK_AROUND 32u /* bytes of code read around a pc */
+
+/* The code around @pc, from its own page, which is there. Returns 0, or non-zero where it could not
+ * be read. */
+WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, struct leaf_code *ret)
+{
+	__u64 page = pc & ~(__u64)(FPL_STACK_PAGE - 1);
+	__u64 start = pc - 8 < page ? page : pc - 8;
+	__u64 *words = walk->code;
+
+	if (start > page + FPL_STACK_PAGE - WALK_AROUND)
+		start = page + FPL_STACK_PAGE - WALK_AROUND;
+	if (env_read_code(env, words + 1, WALK_AROUND, start))
+		return 1;
+	words[0] = words[5] = words[6] = 0;
+
+	const __u64 *first = words + ((pc - start) >> 3 & 3);
+	__u64 shift = ((pc - start) & 7) * 8;
+
+	ret->before = first[0] >> shift | first[1] << 1 << (63 - shift);
+	ret->at = first[1] >> shift | first[2] << 1 << (63 - shift);
+	ret->then = first[2] >> shift | first[3] << 1 << (63 - shift);
+	return 0;
+}
+
+/* Code in walk->code that is looked through for what moves the stack pointer. */
+struct walk_scan {
+	const __u8 *bytes; /* [LEAF_REACH + 8] */
+	__u64 nr;
+	__u32 moved;
+};
+
+static long walk_scan_one(__u32 idx, void *arg)
+{
+	struct walk_scan *scan = arg;
+	const __u8 *bytes = scan->bytes;
+
+	if (idx >= LEAF_REACH || idx + 2 >= scan->nr)
+		return 1;
+	scan->moved = (__u32)leaf_moves_sp(bytes[idx] | (__u32)bytes[idx + 1] << 8 |
+					   (__u32)bytes[idx + 2] << 16);
+	return scan->moved;
+}
+
+/* Has no instruction from @target to @pc moved the stack pointer? Only where they are near. */
+WALK_INLINE int walk_is_bare(struct env *env, struct fpl_walk *walk, __u64 target, __u64 pc)
+{
+	struct walk_scan scan = { .bytes = (const __u8 *)walk->code, .nr = pc - target };
+	__u64 nr = pc - target;
+
+	if (!target)
+		return 0;
+	LOOKUP_OPAQUE(nr);
+	if (nr > LEAF_REACH || env_read_code(env, walk->code, (__u32)nr, target))
+		return 0;
+	env_loop(LEAF_REACH, walk_scan_one, &scan);
+	return !scan.moved;
+}
+
+/*
+ * Step to the caller of the code at @pc, which is exact, where the return address is not behind
+ * rbp: in a prologue, an epilogue, a leaf without a frame. Returns whether there was evidence for
+ * it.
+ */
+WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
+{
+	struct walker walker = { .walk = walk, .env = env };
+	__u64 sp = walk->reg[ARCH_SP], ra, call, saved;
+	struct leaf_place place;
+	struct leaf_code code;
+
+	if ((sp & 7) || walk_code(env, walk, pc, &code))
+		return 0;
+
+	int is_said = leaf_find(&code, &place);
+
+	if (walk_read(&walker, sp + place.ra_off, &ra) || !walk_is_ra(&walker, ra, &call))
+		return 0;
+	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, call), pc))
+		return 0;
+	if (place.fp_saved &&
+	    (walk_read(&walker, sp + place.ra_off - 8, &saved) || saved != walk->reg[ARCH_FP]))
+		return 0;
+	walk->reg[ARCH_SP] = sp + place.ra_off + 8;
+	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
+	walk_to(walk, ra, 0, FPL_ORIGIN_FP);
+	return 1;
+}
+WALK_ONCE(walk_leaf, walk_leaf_step, 0)
+
+/*
+ * Step to the caller by the frame pointer, where there is no CFI. It must hold up in every respect
+ * that can be checked, since code without CFI may use the register for anything.
+ */
+WALK_INLINE int walk_by_fp(struct walker *walker)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, code;
+
+	if (walk->unwind != FPL_UNWIND_AUTO || !(walk->known & WALK_BIT(ARCH_FP)))
+		return FPL_STOP_NO_CFI;
+	if (!fp)
+		return FPL_STOP_FP_END;
+	if ((fp & 7) || !(walk->known & WALK_BIT(ARCH_SP)) || fp < walk->reg[ARCH_SP])
+		return FPL_STOP_NO_CFI;
+	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra) ||
+	    !walk_is_ra(walker, ra, &code))
+		return FPL_STOP_NO_CFI;
+	walk->reg[ARCH_FP] = caller_fp;
+	walk->reg[ARCH_SP] = fp + ARCH_FP_CFA_OFF;
+	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
+	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
+}
