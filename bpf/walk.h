@@ -168,7 +168,8 @@ WALK_INLINE void walk_other_stack(struct fpl_walk *walk)
  * Step to the caller by walk->rule, with the extended rules at @ext; NULL: the rule has none.
  * Returns FPL_STOP_NONE or why not.
  */
-WALK_INLINE int walk_by_rule(struct walker *walker, const struct fpl_ext *ext)
+static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
+						      const struct fpl_ext *ext)
 {
 	struct fpl_walk *walk = walker->walk;
 	const struct fpl_rule *rule = &walk->rule;
@@ -242,11 +243,17 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 	return object && object->object == mapping->object ? object : 0;
 }
 
-/* Where no row covers the pc: the entry of a program has no caller; else the frame pointer. */
+/* Where no row covers @pc, a lookup_pc: the entry of a program has no caller; else the frame
+ * pointer. */
 static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker, __u64 pc)
 {
 	struct fpl_walk *walk = walker->walk;
 	const struct fpl_mapping *mapping = &walk->last;
+
+	/* not looked for where the rule is remembered */
+	if (!walk_mapping(walker, pc))
+		return FPL_STOP_BAD_RA;
+
 	__u64 vaddr = pc - mapping->bias;
 
 	if (mapping->flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) {
@@ -422,20 +429,6 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 	return FPL_STOP_NONE;
 }
 
-/* Step to the caller by walk->rule, which is in force at @pc; @ext: its extended rules, or NULL. */
-static __attribute__((__noinline__)) int walk_from(struct walker *walker, __u64 pc,
-						   const struct fpl_ext *ext)
-{
-	const struct fpl_rule *rule = &walker->walk->rule;
-
-	if (rule->cfa != FPL_CFA_NONE || (rule->flags & FPL_RULE_END))
-		return walk_by_rule(walker, ext);
-	/* not looked for where the rule is remembered */
-	if (!walk_mapping(walker, pc))
-		return FPL_STOP_BAD_RA;
-	return walk_without_cfi(walker, pc);
-}
-
 /*
  * Step to the caller by a near rule whose words are all in the window, which may be moved: what
  * walk_by_rule does, and no more than is needed for that. Returns FPL_STOP_COUNT, and has done
@@ -504,7 +497,11 @@ WALK_INLINE int walk_step(struct walker *walker)
 		if (stop != FPL_STOP_NONE)
 			return stop;
 	}
-	return walk_from(walker, lookup_pc, ext);
+	/* One after the other, not one within the other: old kernels count the stack of all calls.
+	 */
+	if (walk->rule.cfa != FPL_CFA_NONE || (walk->rule.flags & FPL_RULE_END))
+		return walk_by_rule(walker, ext);
+	return walk_without_cfi(walker, lookup_pc);
 }
 
 /* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next
@@ -543,6 +540,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->window_size = 0;
 	walk->window_near = 0;
 	walk->next = 0;
+	walk->fp_unmapped = 0;
 	/* One more than there may be frames: the last finds out whether the stack goes on. */
 	env_loop(walk->max_depth + 1, walk_one, walker);
 }

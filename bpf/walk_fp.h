@@ -10,10 +10,15 @@
 #include "bpf/lookup.h"
 #include "bpf/walk_read.h"
 
+WALK_INLINE int walk_is_user(__u64 addr)
+{
+	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
+}
+
 /* Is @ra a return address: in executable memory, behind a call? *code: the 8 bytes before it. */
 WALK_INLINE int walk_is_ra(struct walker *walker, __u64 ra, __u64 *code)
 {
-	return ra >= ARCH_USER_START && ra < ARCH_USER_END && walk_mapping(walker, ra - 1) &&
+	return walk_is_user(ra) && walk_mapping(walker, ra - 1) &&
 	       !env_read_code(walker->env, code, sizeof(*code), ra - sizeof(*code)) &&
 	       arch_is_call(*code);
 }
@@ -123,9 +128,12 @@ WALK_INLINE int walk_by_fp(struct walker *walker)
 		return FPL_STOP_FP_END;
 	if ((fp & 7) || !(walk->known & WALK_BIT(ARCH_SP)) || fp < walk->reg[ARCH_SP])
 		return FPL_STOP_NO_CFI;
-	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra) ||
-	    !walk_is_ra(walker, ra, &code))
+	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
 		return FPL_STOP_NO_CFI;
+	if (!walk_is_ra(walker, ra, &code)) {
+		walk->fp_unmapped = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
+		return FPL_STOP_NO_CFI;
+	}
 	walk->reg[ARCH_FP] = caller_fp;
 	walk->reg[ARCH_SP] = fp + ARCH_FP_CFA_OFF;
 	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);

@@ -466,6 +466,36 @@ static void code_at_the_edges_of_a_page_is_read(void **state)
 	}
 }
 
+static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t ra;
+		uint8_t noted;
+	} cases[] = {
+		{ "in no mapping", 0x700000000000ull, 1 },
+		{ "not behind a call", PC(0x3011), 0 },
+		{ "no address of user code", 16, 0 },
+	};
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		s->walk.pc = PC(0x1000);
+		s->walk.nr = s->world.nr_mappings;
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[6] = AT(20);
+		s->walk.reg[7] = AT(11);
+		s->words[21] = cases[i].ra;
+		walk_run(&walker);
+		assert_int_equal(s->walk.stop, FPL_STOP_NO_CFI);
+		if (s->walk.fp_unmapped != cases[i].noted)
+			fail_msg("%s", cases[i].what);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +512,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(leaf_without_a_frame_needs_a_call_to_it, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			frame_pointer_that_leads_to_no_known_mapping_is_noted, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_at_the_edges_of_a_page_is_read, setup,
 						teardown),
 	};
