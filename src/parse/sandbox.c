@@ -154,10 +154,16 @@ static int filter_calls(bool nursery, struct fpl_err *err)
 	return install(&filter, err);
 }
 
+/* No more than @value, nor than the limit there is: that may not be raised. */
 static int limit(enum __rlimit_resource what, rlim_t value, struct fpl_err *err)
 {
-	const struct rlimit both = { .rlim_cur = value, .rlim_max = value };
+	struct rlimit both;
 
+	if (getrlimit(what, &both) < 0)
+		return fpl_fail(err, -errno, "resource limit %d: %s", (int)what, strerror(errno));
+	if (both.rlim_max > value)
+		both.rlim_max = value;
+	both.rlim_cur = both.rlim_max;
 	if (setrlimit(what, &both) < 0)
 		return fpl_fail(err, -errno, "resource limit %d: %s", (int)what, strerror(errno));
 	return 0;

@@ -120,6 +120,9 @@ class MachineIsOdd(RootCase):
         self.run_under("prlimit", "--memlock=65536:65536", "--nofile=256:256",
                        "setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
 
+    def test_limits_below_those_of_the_parsers(self):
+        self.run_under("prlimit", "--cpu=20:20", "--as=1000000000:1000000000")
+
     def test_tracefs_unmounted(self):
         self.run_under("unshare", "--mount", "/bin/sh", "-c",
                        "umount -R /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; exec \"$@\"",
