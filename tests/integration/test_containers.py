@@ -248,7 +248,8 @@ class FileIsGone(ContainerCase):
                 ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                  "--inh-caps=-all,+bpf,+perfmon", "--ambient-caps=-all,+bpf,+perfmon", fpless,
                  "profile", "-q", "-F", "999", "-f", "-d", "0.3", "-p", str(pid)],
-                capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+                env={**os.environ, "HOME": self.folder}, capture_output=True,
+                stdin=subprocess.DEVNULL, timeout=60, check=False)
         finally:
             self.write(path, before)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -53,6 +53,7 @@ class RightsCase(RootCase):
         os.chmod(self.outputs, 0o777)
 
     def run_as(self, wrapper, *args, **more):
+        more.setdefault("env", {**os.environ, "HOME": self.outputs})
         return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=100, check=False, **more)
 
