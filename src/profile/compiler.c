@@ -63,7 +63,7 @@ static struct job *list_pop(struct job_list *list)
 static void make_table(struct table_cache *cache, const struct object *object, struct desk *desk,
 		       const struct desk_file *file, struct compiler_result *result)
 {
-	struct table_key key, after;
+	struct table_key key = { { 0 } }, after;
 	bool is_named = object->path[0] == '/'; /* not the vDSO, which is another file each run */
 	bool has_key = cache && is_named &&
 		       !table_key_read(object->elf, &object->identity, &object->stamp,
@@ -75,11 +75,11 @@ static void make_table(struct table_cache *cache, const struct object *object, s
 		return;
 	result->code = desk_table(desk, file, &result->table, &result->err);
 	/* what was compiled must still be what the key is of */
-	if (has_key && !result->code &&
-	    !table_key_read(object->elf, &object->identity, &object->stamp, file->debug_fd,
-			    &after) &&
-	    memcmp(&key, &after, sizeof(key)) == 0)
-		table_cache_store(cache, &key, result->table);
+	result->is_new = has_key && !result->code &&
+			 !table_key_read(object->elf, &object->identity, &object->stamp,
+					 file->debug_fd, &after) &&
+			 memcmp(&key, &after, sizeof(key)) == 0;
+	result->key = key;
 }
 
 static void compile(struct compiler *compiler, struct desk *desk, struct job *job)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "parse/parser.h"
+#include "profile/table_key.h"
 #include "unwind/table.h"
 
 struct compiler;
@@ -22,10 +23,12 @@ struct compiler_result {
 	uint32_t object;
 	int code;	     /* of desk_table() */
 	struct table *table; /* the caller's to destroy; NULL with an error */
+	bool is_new;	     /* it is not in the cache, and may be kept there under key */
+	struct table_key key;
 	struct fpl_err err;
 };
 
-/* @parser: borrowed. @cache: borrowed, where tables are looked for first and kept; NULL: nowhere.
+/* @parser: borrowed. @cache: borrowed, where tables are looked for first; NULL: nowhere.
  */
 FPL_MUST_CHECK int compiler_create(struct parser *parser, struct table_cache *cache,
 				   struct compiler **ret, struct fpl_err *err);

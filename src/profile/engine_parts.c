@@ -106,6 +106,8 @@ static void open_table_cache(struct engine *engine)
 	int code =
 		table_cache_open(o->table_cache, o->table_cache_bytes, &engine->table_cache, &err);
 
+	if (!code)
+		code = table_keeper_create(engine->table_cache, &engine->keeper, &err);
 	/* a user without a home asked for nothing */
 	if (code)
 		fpl_log(code == -ENOENT && !o->table_cache ? FPL_LOG_DEBUG : FPL_LOG_WARN,
@@ -127,6 +129,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 		return code;
 	engine->has_tables = true;
 	engine->tables.catalog = engine->catalog;
+	engine->tables.keeper = engine->keeper;
 	engine->tables.mark_mapped = tracker_mark_mapped;
 	engine->tables.ctx = &engine->tracker;
 
@@ -314,6 +317,7 @@ void engine_close(struct engine *engine)
 		publisher_fini(&engine->publisher);
 	if (engine->has_tables)
 		tables_fini(&engine->tables);
+	table_keeper_destroy(engine->keeper);
 	table_cache_close(engine->table_cache);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);

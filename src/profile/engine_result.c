@@ -80,6 +80,7 @@ static void take_cache(struct engine *engine, struct profile_tables *ret)
 {
 	struct table_cache_stats stats;
 
+	table_keeper_flush(engine->keeper);
 	table_cache_stats(engine->table_cache, &stats);
 	ret->cache_hits = stats.hits;
 	ret->cache_misses = stats.misses;

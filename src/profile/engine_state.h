@@ -44,6 +44,7 @@ struct engine {
 	struct catalog *catalog;
 	struct stack_store *store;
 	struct table_cache *table_cache; /* NULL: none */
+	struct table_keeper *keeper;	 /* likewise */
 	struct tables tables;
 	struct publisher publisher;
 	struct tracker tracker;

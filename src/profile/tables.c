@@ -195,7 +195,10 @@ size_t tables_collect(struct tables *tables)
 			fpl_log(result.code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN,
 				"%s: no unwind table", result.err.msg);
 		}
-		table_destroy(result.table);
+		if (result.is_new)
+			table_keeper_keep(tables->keeper, &result.key, result.table);
+		else
+			table_destroy(result.table);
 	}
 	return nr;
 }

@@ -14,11 +14,13 @@
 #include "profile/catalog.h"
 #include "profile/compiler.h"
 #include "profile/pool.h"
+#include "profile/table_keeper.h"
 
 struct tables {
 	struct pool pool;
 	struct compiler *compiler;     /* owned */
 	const struct catalog *catalog; /* borrowed */
+	struct table_keeper *keeper;   /* borrowed: keeps what was compiled; NULL: nobody does */
 	struct fpl_object *slots;      /* borrowed: the map `objects`, mapped */
 	/* Set object->round = @round for every object that a process maps. */
 	void (*mark_mapped)(void *ctx, uint64_t round);

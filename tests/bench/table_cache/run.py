@@ -70,15 +70,16 @@ def main():
     parser.add_argument("fpless")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--hz", type=int, default=4999)
-    parser.add_argument("command", nargs="*")
-    options = parser.parse_args()
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:cut])
     folder = tempfile.mkdtemp(prefix="fpless-bench-")
     try:
         source = os.path.join(folder, "a.cc")
         with open(source, "w", encoding="ascii") as file:
             file.write(SOURCE)
         compiler = shutil.which("clang++") or shutil.which("clang++-16") or "g++"
-        command = options.command or [compiler, "-c", "-o", os.path.join(folder, "a.o"), source]
+        command = words[cut + 1:] or [compiler, "-c", "-o", os.path.join(folder, "a.o"), source]
         print("what", "cache", *(cell for column, _ in COLUMNS
                                  for cell in ((column,) if column in ("read", "compiled") else (column, "x"))), sep="\t")
         measure(options, folder, os.path.basename(command[0]), ["-d", "60", "--", *command])
