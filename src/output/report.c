@@ -139,6 +139,18 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
 }
 
+/* What did not fit, and what would. */
+static void write_evictions(FILE *to, const struct profile_tables *tables)
+{
+	if (!tables->evicted && !tables->refused)
+		return;
+	fprintf(to,
+		"  table room   %" PRIu64 " tables gave way to others, %" PRIu64
+		" had none at the end; all together %.1f MiB: more --table-memory\n",
+		tables->evicted, tables->refused,
+		(double)(tables->bytes + tables->refused_bytes) / (1 << 20));
+}
+
 static void write_books(FILE *to, const struct profile *profile, const struct tally *tally,
 			uint64_t shown)
 {
@@ -172,6 +184,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
+	write_evictions(to, &profile->tables);
 	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	if (fpl_log_enabled(FPL_LOG_DEBUG))
 		fprintf(to, "  ring reader  away %.1f ms at the longest\n",

@@ -141,6 +141,9 @@ void tally_write_json(struct json *json, const struct profile *profile, uint64_t
 	json_number(json, "cache_hits", tables->cache_hits);
 	json_number(json, "cache_misses", tables->cache_misses);
 	json_number(json, "cache_bytes", tables->cache_bytes);
+	json_number(json, "evicted", tables->evicted);
+	json_number(json, "refused", tables->refused);
+	json_number(json, "refused_bytes", tables->refused_bytes);
 	json_close(json, '}');
 	json_number(json, "maps_bytes", profile->maps_bytes);
 	map_levels_write_json(json, profile);

@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "bpf/shared.h"
 
-#define MAPSET_MAX 16384u /* mappings of one process; more are refused */
+/* Mappings of one process, as many as the kernel side can search and vm.max_map_count allows by
+ * default; more are refused. */
+#define MAPSET_MAX 65536u
 
 struct mapset {
 	uint32_t refs;

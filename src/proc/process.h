@@ -38,6 +38,7 @@ struct process {
 	 * kernel side of the next time before its samples are walked by the wrong table, so for a
 	 * while they are all walked in userspace, in time order. */
 	bool restless;
+	uint64_t next_publish_ns; /* many mappings are not published again before */
 	uint64_t replaced_ns;
 
 	/* main object and interpreter, to flag their mappings; 0: none or not yet */

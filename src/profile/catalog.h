@@ -27,6 +27,7 @@ enum object_state {
 	OBJECT_QUEUED,	/* being compiled */
 	OBJECT_READY,	/* its table is published */
 	OBJECT_NO_CFI,	/* published as having no usable CFI */
+	OBJECT_EVICTED, /* its table gave way to others; a sample brings it back */
 	OBJECT_REFUSED, /* no room for its table: pcs in it are `no_table` */
 };
 
@@ -46,8 +47,14 @@ struct object {
 	/* while READY; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;
 	struct table_stats stats;
-	uint64_t refused_ns; /* CLOCK_MONOTONIC, when there was no room last; 0: never */
-	uint64_t round;	     /* of the last look that found it mapped, for eviction */
+	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */
+	uint32_t nr_refusals; /* in a row */
+	/* for eviction.h */
+	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
+	uint64_t round;	    /* of the last look that found it mapped */
+	uint64_t used_look; /* of the last look that found it used */
+	uint64_t used;	    /* frames by its table, of late: each look halves it */
+	uint64_t missed;    /* samples that ended in it for want of the table, likewise */
 };
 
 /* What is known of a mapping's file before it is opened. */

@@ -80,6 +80,7 @@ static void check(struct engine *engine, uint64_t now)
 	}
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
+	tables_review(&engine->tables);
 	if (now >= engine->next_count_ns) {
 		kernel_side_count(&engine->kernel);
 		engine->next_count_ns = now + COUNT_PERIOD_NS;

@@ -13,6 +13,7 @@
 #include "proc/advice.h"
 #include "profile/engine_state.h"
 #include "profile/features.h"
+#include "profile/table_use.h"
 #include "profile/run_rights.h"
 
 #define STACK_STORE_MIN (64ull << 20)
@@ -143,12 +144,38 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	return 0;
 }
 
+struct use_look {
+	struct engine *engine;
+	uint64_t look;
+};
+
+static void note_use(const struct fpl_stack *stack, void *ctx)
+{
+	const struct use_look *use = ctx;
+	struct stack_news news;
+
+	if (!stack_store_news(use->engine->store, stack->id, stack->count, &news) && news.count)
+		table_use_note(use->engine->catalog, news.user, news.nr_user, news.stop, news.count,
+			       use->look);
+}
+
+/* tables.look_at_use */
+static void look_at_use(void *engine, uint64_t look)
+{
+	struct use_look use = { .engine = engine, .look = look };
+
+	/* what cannot be read counts as not used */
+	(void)!kernel_side_stacks(&use.engine->kernel, note_use, &use);
+}
+
 /* The same parts meet the maps of the kernel side, and each other. */
 static int connect_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 
 	engine->tables.slots = engine->kernel.objects;
+	engine->tables.look_at_use = look_at_use;
+	engine->tables.use_ctx = engine;
 	if (publisher_init(&engine->publisher, engine->kernel.mappings, engine->kernel.nr_mappings,
 			   engine->kernel.nr_mapsets))
 		return fpl_fail(err, -ENOMEM, "mappings: out of memory");

@@ -92,6 +92,11 @@ void pool_remove(struct pool *pool, uint32_t first, uint32_t size)
 	space_free(&pool->space, first / POOL_UNIT, size / POOL_UNIT);
 }
 
+uint64_t pool_max_bytes(const struct pool *pool)
+{
+	return (uint64_t)pool->nr_chunks << FPL_CHUNK_LOG2;
+}
+
 uint64_t pool_used_bytes(const struct pool *pool)
 {
 	return (uint64_t)pool->space.in_use * POOL_UNIT;

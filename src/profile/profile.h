@@ -54,6 +54,8 @@ struct profile_books {
 struct profile_tables {
 	uint64_t objects, rows, rules, bytes, allocated_bytes;
 	uint64_t cache_hits, cache_misses, cache_bytes; /* of the cache on disk */
+	uint64_t evicted;				/* tables that gave way to others */
+	uint64_t refused, refused_bytes; /* tables without room at the end, and what they need */
 };
 
 /* How full a BPF map was. */

@@ -7,9 +7,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/usage.h"
 
 /* Retired entries that make a collection worth its grace period (10 to 30 ms) before it must be. */
 #define COLLECT_ENTRIES 16384u
+/* From how many mappings on a process waits between two publications, and how long for each. */
+#define PACED_MAPPINGS 1024u
+#define PACE_NS	       10000ull
+#define RETRY_NS       1000000000ull /* until room is looked for again */
 
 int publisher_init(struct publisher *publisher, struct fpl_mapping *entries, uint32_t nr_entries,
 		   uint32_t nr_mapsets)
@@ -150,43 +155,78 @@ static uint32_t next_serial(struct publisher *publisher)
 	return publisher->serial < UINT32_MAX ? ++publisher->serial : 0;
 }
 
-void publisher_publish(struct publisher *publisher, struct process *process)
+/*
+ * Writing many mappings anew for each one that is added would leave no time for the ring, and so
+ * would looking for room that is not there. Until then samples in the new ones are walked in
+ * userspace.
+ */
+static bool is_too_soon(const struct process *process)
+{
+	return process->next_publish_ns && !process->restless &&
+	       usage_monotonic_ns() < process->next_publish_ns;
+}
+
+/* Writes @run, of the mapset of @process, and has the kernel side use it. */
+static int write_mapset(struct publisher *publisher, struct process *process, const struct run *run)
+{
+	if (run->nr)
+		write_run(publisher, run->first, process->mapset);
+
+	struct fpl_mapset value = {
+		.gen = process->gen,
+		.first = run->first,
+		.nr = run->nr,
+		.version = ++process->version,
+		.serial = next_serial(publisher),
+	};
+
+	value.check = fpl_mapset_check(&value);
+	return publisher->ops->update(publisher->ctx, process->pid, &value);
+}
+
+/* Publishes the first @nr mappings: all of them, or none. */
+static int publish_run(struct publisher *publisher, struct process *process, uint32_t nr)
 {
 	struct run *run = NULL;
+	int code = alloc_run(publisher, nr, &run);
 
-	if (!process->dirty || !process->gen)
+	if (code)
+		return code;
+	code = write_mapset(publisher, process, run);
+	if (code) {
+		publisher_retire(publisher, run);
+		free(run);
+	} else {
+		process_set_run(publisher->processes, process, run);
+	}
+	return code;
+}
+
+void publisher_publish(struct publisher *publisher, struct process *process)
+{
+	if (!process->dirty || !process->gen || is_too_soon(process))
 		return;
 	process->dirty = false;
+	process->next_publish_ns = 0;
 
 	/* without mappings every sample sends a snapshot */
-	int code = alloc_run(publisher, process->restless ? 0 : process->mapset->nr, &run);
+	uint32_t nr = process->restless ? 0 : process->mapset->nr;
+	int code = publish_run(publisher, process, nr);
 
-	if (!code) {
-		if (run->nr)
-			write_run(publisher, run->first, process->mapset);
-
-		struct fpl_mapset value = {
-			.gen = process->gen,
-			.first = run->first,
-			.nr = run->nr,
-			.version = ++process->version,
-			.serial = next_serial(publisher),
-		};
-
-		value.check = fpl_mapset_check(&value);
-		code = publisher->ops->update(publisher->ctx, process->pid, &value);
+	/* what many mappings had before makes room for what they have now, if need be */
+	if (code == -ENOSPC && nr >= PACED_MAPPINGS && process->run && process->run->nr &&
+	    !publish_run(publisher, process, 0))
+		code = publish_run(publisher, process, nr);
+	if (nr >= PACED_MAPPINGS)
+		process->next_publish_ns = usage_monotonic_ns() + nr * PACE_NS;
+	if (code) {
+		process->dirty = true;
+		process->next_publish_ns = usage_monotonic_ns() + RETRY_NS;
 	}
 	if (code && publisher->nr_refused++ == 0)
 		fpl_log(FPL_LOG_WARN,
 			"pid %u: no room for its %u mappings: its stacks are walked in userspace",
 			process->pid, process->mapset->nr);
-	if (code && run) {
-		publisher_retire(publisher, run);
-		free(run);
-		return;
-	}
-	if (!code)
-		process_set_run(publisher->processes, process, run);
 	if (publisher->retired_entries >= COLLECT_ENTRIES)
 		publisher_collect(publisher);
 }

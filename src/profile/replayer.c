@@ -9,12 +9,14 @@
 #include "base/log.h"
 #include "proc/code_reader.h"
 #include "profile/record.h"
+#include "profile/table_use.h"
 
 struct waiting {
 	struct waiting *next;
 	struct fpl_sample *record; /* owned */
 	struct mapset *set;	   /* owned reference: as it was at the sample's time */
 	uint32_t blocker;	   /* id of the object whose table is missing */
+	size_t charge;		   /* of waiting_bytes */
 };
 
 void replayer_init(struct replayer *replayer)
@@ -106,6 +108,10 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	sample.nr_user = (uint16_t)replayer->result.nr_frames;
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
+	if (replayer->tracker->tables)
+		table_use_note(replayer->tracker->catalog,
+			       (const uint64_t *)replayer->result.frames, sample.nr_user,
+			       sample.stop, sample.count, replayer->tracker->tables->look);
 	if (stack_store_add(replayer->store, &sample, (const uint64_t *)replayer->result.frames,
 			    record_rest(record)))
 		replayer->nr_user_memory += sample.count;
@@ -126,7 +132,7 @@ static struct object *blocker_of(struct replayer *replayer)
 		frame & FPL_FRAME_RAW ? NULL : catalog_at(replayer->tracker->catalog, id);
 
 	if (object)
-		tables_want(replayer->tracker->tables, object);
+		tables_need(replayer->tracker->tables, object);
 	return object && object->state == OBJECT_QUEUED ? object : NULL;
 }
 
@@ -134,7 +140,12 @@ static struct object *blocker_of(struct replayer *replayer)
 static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct mapset *set,
 		    uint32_t blocker)
 {
-	if (replayer->waiting_bytes + record->header.size > REPLAYER_WAITING_MAX) {
+	size_t charge = record->header.size;
+
+	/* each version of a process's mappings that is kept for its snapshots costs memory, too */
+	if (set != replayer->last_set)
+		charge += set->nr * sizeof(*set->mappings);
+	if (replayer->waiting_bytes + charge > REPLAYER_WAITING_MAX) {
 		if (replayer->nr_overflows++ == 0)
 			fpl_log(FPL_LOG_WARN,
 				"snapshots: more than %u MiB wait for tables: the others are "
@@ -150,9 +161,11 @@ static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct
 	waiting->record = record;
 	waiting->set = mapset_get(set);
 	waiting->blocker = blocker;
+	waiting->charge = charge;
+	replayer->last_set = set;
 	*replayer->last = waiting;
 	replayer->last = &waiting->next;
-	replayer->waiting_bytes += record->header.size;
+	replayer->waiting_bytes += charge;
 	return 0;
 }
 
@@ -207,7 +220,7 @@ void replayer_retry(struct replayer *replayer)
 		}
 		store_result(replayer, waiting->record);
 		*link = waiting->next;
-		replayer->waiting_bytes -= waiting->record->header.size;
+		replayer->waiting_bytes -= waiting->charge;
 		waiting_free(waiting);
 	}
 	replayer->last = link;

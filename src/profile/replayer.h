@@ -28,6 +28,7 @@ struct replayer {
 	uint8_t unwind; /* enum fpl_unwind */
 
 	struct waiting *first, **last; /* owned: in order of arrival */
+	const struct mapset *last_set; /* of the one that came last: for comparing only */
 	size_t waiting_bytes;
 	uint64_t nr_overflows;	     /* snapshots that found the budget used up */
 	uint64_t nr_user_memory;     /* samples lost because the store was full */

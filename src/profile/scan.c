@@ -32,6 +32,7 @@ struct reading {
 	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
 	char root[PATH_MAX];	     /* of the process, as seen from here; "": the same */
 	struct scan *scan;
+	struct cached_file last; /* without a cache: one file may be mapped thousands of times */
 };
 
 struct scan_cache *scan_cache_create(void)
@@ -111,11 +112,12 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 	};
 
 	/* the file of a path that was unlinked may have the number of another by now */
-	if (!reading->cache || map->deleted)
+	if (map->deleted)
 		return catalog_object(reading->catalog, &hint);
 
 	struct cached_file *known =
-		&reading->cache->files[(file.inode ^ file.path_hash) % CACHE_SIZE];
+		reading->cache ? &reading->cache->files[(file.inode ^ file.path_hash) % CACHE_SIZE]
+			       : &reading->last;
 
 	if (known->valid && known->dev == file.dev && known->inode == file.inode &&
 	    known->path_hash == file.path_hash)

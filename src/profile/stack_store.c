@@ -34,6 +34,7 @@ struct index {
 
 struct id_entry {
 	uint32_t id, entry;
+	uint64_t told; /* samples that stack_store_news has told of */
 };
 
 struct stack_store {
@@ -275,7 +276,7 @@ static int name_entry(struct stack_store *store, uint32_t id, uint32_t entry)
 
 	if (store->by_id.place[at])
 		return 0;
-	store->ids[store->nr_ids++] = (struct id_entry){ id, entry };
+	store->ids[store->nr_ids++] = (struct id_entry){ id, entry, 0 };
 	store->by_id.place[at] = (uint32_t)store->nr_ids;
 	store->by_id.nr++;
 	return 0;
@@ -339,6 +340,26 @@ int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, ui
 
 	entry->count += count;
 	entry->weight_ns += weight_ns;
+	return 0;
+}
+
+int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count, struct stack_news *ret)
+{
+	size_t at = id_place(store, id);
+
+	if (!store->by_id.place[at])
+		return -ENOENT;
+
+	struct id_entry *named = &store->ids[store->by_id.place[at] - 1];
+	const struct entry *entry = &store->entries[named->entry];
+
+	*ret = (struct stack_news){
+		.user = entry->frames,
+		.nr_user = entry->part.nr_user,
+		.stop = entry->part.stop,
+		.count = count - named->told,
+	};
+	named->told = count;
 	return 0;
 }
 

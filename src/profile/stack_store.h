@@ -31,6 +31,18 @@ FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_s
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
 				     uint64_t weight_ns);
 
+/* What was counted under an id since it was asked last. */
+struct stack_news {
+	const uint64_t *user; /* borrowed [nr_user], leaf first */
+	uint16_t nr_user;
+	uint8_t stop;
+	uint64_t count;
+};
+
+/* The stack with @id has @count samples by now: how many are new? Errors: -ENOENT no such id. */
+FPL_MUST_CHECK int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count,
+				    struct stack_news *ret);
+
 /*
  * Hand the stacks over, in no order, those never counted left out; the store is empty then.
  * Errors: -ENOMEM: nothing has changed.

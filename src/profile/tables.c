@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "profile/eviction.h"
+#include "profile/table_use.h"
 #include "profile/usage.h"
 
 #define VICTIMS_MAX 64u /* tables evicted in one grace period */
 /* A table is tried again when there is twice its room, since gaps do not always fit, but compiling
  * it costs CPU time each time. */
-#define RETRY_PAUSE_NS 1000000000ull
+#define RETRY_PAUSE_NS	 1000000000ull
+#define LOOK_PAUSE_NS	 500000000ull
+#define TRIES_PER_REVIEW 8u
+#define REFUSALS_SAID	 8u /* lines at warning level; the rest at debug */
 
 int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
 		struct table_cache *cache, pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
@@ -45,15 +50,21 @@ void tables_grace(void)
 	usleep(50000);
 }
 
+/* Each refusal doubles the pause to the next try: it costs compiling the table. */
+static bool may_try(const struct object *object, uint64_t now)
+{
+	uint32_t doublings = object->nr_refusals < 6 ? object->nr_refusals : 6;
+
+	return now >= object->refused_ns + (RETRY_PAUSE_NS << doublings);
+}
+
 /* Was there no room for the table, and may there be some by now? */
 static bool may_fit_now(const struct tables *tables, const struct object *object)
 {
-	uint64_t free_bytes = (uint64_t)tables->pool.nr_chunks << FPL_CHUNK_LOG2;
+	uint64_t free_bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 
-	free_bytes -= pool_used_bytes(&tables->pool);
 	return object->slot && object->state == OBJECT_REFUSED &&
-	       2ull * object->pool_size <= free_bytes &&
-	       usage_monotonic_ns() >= object->refused_ns + RETRY_PAUSE_NS;
+	       2ull * object->pool_size <= free_bytes && may_try(object, usage_monotonic_ns());
 }
 
 void tables_want(struct tables *tables, struct object *object)
@@ -73,6 +84,13 @@ void tables_want(struct tables *tables, struct object *object)
 		object->state = OBJECT_QUEUED;
 }
 
+void tables_need(struct tables *tables, struct object *object)
+{
+	if (object->state == OBJECT_EVICTED)
+		object->state = OBJECT_IDLE;
+	tables_want(tables, object);
+}
+
 /* The kernel side takes a record for whole once it sees the id: so that goes in last. */
 static void publish(struct tables *tables, const struct object *object,
 		    const struct fpl_object *record)
@@ -90,33 +108,45 @@ static void publish(struct tables *tables, const struct object *object,
 	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
 }
 
-/* The object with a table that nobody maps, the longest unmapped first; NULL: there is none. */
-static struct object *find_victim(const struct tables *tables)
+/* Look what is used and what is mapped, unless that was just done. */
+static void look(struct tables *tables, uint64_t now)
 {
-	struct object *oldest = NULL;
-
-	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
-		struct object *object = catalog_at(tables->catalog, id);
-
-		if (object->state == OBJECT_READY && object->round != tables->round &&
-		    (!oldest || object->round < oldest->round))
-			oldest = object;
-	}
-	return oldest;
+	if (tables->look && now < tables->looked_ns + LOOK_PAUSE_NS)
+		return;
+	tables->looked_ns = now;
+	tables->look++;
+	table_use_fade(tables->catalog);
+	if (tables->look_at_use)
+		tables->look_at_use(tables->use_ctx, tables->look);
+	tables->round++;
+	tables->mark_mapped(tables->ctx, tables->round);
 }
 
-/* Frees at least @bytes of tables that nobody maps, after one grace period; false: none is left. */
-static bool evict(struct tables *tables, uint64_t bytes)
+static struct eviction begin_eviction(struct tables *tables, const struct object *newcomer)
+{
+	uint64_t now = usage_monotonic_ns();
+
+	look(tables, now);
+	return (struct eviction){ .catalog = tables->catalog,
+				  .newcomer = newcomer,
+				  .now_ns = now,
+				  .look = tables->look,
+				  .round = tables->round };
+}
+
+/* Frees at least @bytes of tables worth less than the newcomer's, after one grace period; false:
+ * there is none. */
+static bool evict(struct tables *tables, struct eviction *eviction, uint64_t bytes)
 {
 	struct object *victims[VICTIMS_MAX], *victim;
 	size_t nr = 0;
 
 	for (uint64_t freed = 0; freed < bytes && nr < VICTIMS_MAX; freed += victim->pool_size) {
-		victim = find_victim(tables);
+		victim = eviction_next(eviction);
 		if (!victim)
 			break;
 		__atomic_store_n(&tables->slots[victim->slot].object, 0, __ATOMIC_RELEASE);
-		victim->state = OBJECT_IDLE;
+		victim->state = OBJECT_EVICTED;
 		victims[nr++] = victim;
 	}
 	if (nr)
@@ -124,24 +154,42 @@ static bool evict(struct tables *tables, uint64_t bytes)
 	for (size_t i = 0; i < nr; i++) {
 		pool_remove(&tables->pool, victims[i]->pool_first, victims[i]->pool_size);
 		tables->nr_evicted++;
-		fpl_log(FPL_LOG_DEBUG, "%s: table evicted, no process maps it", victims[i]->path);
+		fpl_log(FPL_LOG_DEBUG, "%s: table evicted for that of %s", victims[i]->path,
+			eviction->newcomer->path);
 	}
 	return nr > 0;
 }
 
-/* Puts @table into the pool, at the cost of tables that nobody needs. */
+/* Puts @table into the pool, at the cost of tables that are needed less. */
 static int place(struct tables *tables, struct object *object, const struct table *table,
 		 struct fpl_err *err)
 {
 	int code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
 
-	if (code != -ENOSPC)
+	if (code != -ENOSPC || table->image_bytes > pool_max_bytes(&tables->pool))
 		return code;
-	tables->round++;
-	tables->mark_mapped(tables->ctx, tables->round);
-	while (code == -ENOSPC && evict(tables, table->image_bytes))
+
+	struct eviction eviction = begin_eviction(tables, object);
+
+	while (code == -ENOSPC && evict(tables, &eviction, table->image_bytes))
 		code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
 	return code;
+}
+
+static void refuse(struct tables *tables, struct object *object, const struct table *table,
+		   const struct fpl_err *err)
+{
+	bool is_news = !object->refused_ns;
+
+	object->state = OBJECT_REFUSED;
+	object->pool_size = table->image_bytes;
+	object->refused_ns = usage_monotonic_ns();
+	object->nr_refusals++;
+	tables->nr_refused += is_news;
+	tables->nr_waiting = UINT32_MAX;
+	tables->changed = true;
+	fpl_log(is_news && tables->nr_refused <= REFUSALS_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
+		"%s: %s: its frames are no_table", object->path, err->msg);
 }
 
 static void publish_table(struct tables *tables, struct object *object, const struct table *table)
@@ -149,20 +197,15 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	struct fpl_err err = { 0 };
 
 	if (place(tables, object, table, &err)) {
-		bool is_news = !object->refused_ns;
-
-		object->state = OBJECT_REFUSED;
-		object->pool_size = table->image_bytes;
-		object->refused_ns = usage_monotonic_ns();
-		tables->nr_refused++;
-		tables->changed = true;
-		fpl_log(is_news ? FPL_LOG_WARN : FPL_LOG_DEBUG, "%s: %s: its frames are no_table",
-			object->path, err.msg);
+		refuse(tables, object, table, &err);
 		return;
 	}
 	/* mappings of a refused object were published as having no table */
-	if (object->refused_ns)
+	if (object->nr_refusals)
 		tables->changed = true;
+	object->nr_refusals = 0;
+	object->missed = 0;
+	object->placed_ns = usage_monotonic_ns();
 	object->state = OBJECT_READY;
 	object->stats = table->stats;
 	publish(tables, object,
@@ -175,6 +218,51 @@ static void publish_table(struct tables *tables, struct object *object, const st
 				      .entry_vaddr = table->entry_vaddr });
 	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows", object->path,
 		object->id, table->image_bytes, (unsigned long long)table->stats.rows);
+}
+
+/* Would tables that may go make room for that of the newcomer? */
+static bool is_worth_it(struct tables *tables, const struct object *newcomer)
+{
+	struct eviction eviction = begin_eviction(tables, newcomer);
+	uint64_t bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
+	struct object *taken[VICTIMS_MAX], *next;
+	size_t nr = 0;
+
+	while (bytes < newcomer->pool_size && nr < VICTIMS_MAX &&
+	       (next = eviction_next(&eviction))) {
+		bytes += next->pool_size;
+		next->state = OBJECT_EVICTED; /* for eviction_next only */
+		taken[nr++] = next;
+	}
+	for (size_t i = 0; i < nr; i++)
+		taken[i]->state = OBJECT_READY;
+	return bytes >= newcomer->pool_size;
+}
+
+void tables_review(struct tables *tables)
+{
+	uint64_t now = usage_monotonic_ns();
+	uint32_t nr_waiting = 0, nr_tried = 0;
+
+	if (!tables->nr_waiting || now < tables->reviewed_ns + RETRY_PAUSE_NS)
+		return;
+	tables->reviewed_ns = now;
+	look(tables, now);
+	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
+		struct object *object = catalog_at(tables->catalog, id);
+
+		if (object->state != OBJECT_REFUSED || !object->slot)
+			continue;
+		nr_waiting++;
+		if (nr_tried == TRIES_PER_REVIEW || !may_try(object, now) || !object->missed ||
+		    object->pool_size > pool_max_bytes(&tables->pool) ||
+		    !is_worth_it(tables, object))
+			continue;
+		nr_tried++;
+		object->state = OBJECT_IDLE;
+		tables_want(tables, object);
+	}
+	tables->nr_waiting = nr_waiting;
 }
 
 size_t tables_collect(struct tables *tables)
@@ -208,10 +296,15 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 	*ret = (struct profile_tables){
 		.bytes = pool_used_bytes(&tables->pool),
 		.allocated_bytes = pool_allocated_bytes(&tables->pool),
+		.evicted = tables->nr_evicted,
 	};
 	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
 		const struct object *object = catalog_at(tables->catalog, id);
 
+		if (object->state == OBJECT_REFUSED) {
+			ret->refused++;
+			ret->refused_bytes += object->pool_size;
+		}
 		if (object->state != OBJECT_READY)
 			continue;
 		ret->objects++;

@@ -25,7 +25,12 @@ struct tables {
 	/* Set object->round = @round for every object that a process maps. */
 	void (*mark_mapped)(void *ctx, uint64_t round);
 	void *ctx;
-	uint64_t round;
+	/* Note what the walks have used since the last call, as look number @look (table_use.h). */
+	void (*look_at_use)(void *ctx, uint64_t look);
+	void *use_ctx;
+	uint64_t round, look;
+	uint64_t looked_ns, reviewed_ns;
+	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
 	uint64_t nr_refused, nr_evicted, nr_without_slot;
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
@@ -39,6 +44,16 @@ void tables_fini(struct tables *tables);
 
 /* Have the table of @object compiled unless that was asked before. */
 void tables_want(struct tables *tables, struct object *object);
+
+/* A sample needs the table of @object: as tables_want, also where it was evicted. */
+void tables_need(struct tables *tables, struct object *object);
+
+/*
+ * To be called a few times a second: have tables compiled for which there was no room, where there
+ * is now, or where more samples end for want of them than use others. Cost: nothing while
+ * everything fits; else a reading of the counts of all stacks, once a second.
+ */
+void tables_review(struct tables *tables);
 
 /* Publish what the compiler has finished. Returns the number of objects that left OBJECT_QUEUED. */
 size_t tables_collect(struct tables *tables);

@@ -131,7 +131,7 @@ static struct profile profile = {
 		   .bpf_ns = 37000,
 		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
-	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000 },
+	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000, 4, 2, 3145728 },
 	.max_overhead = 0.5,
 	.hz_end = 50,
 	.hz_changes = 2,
@@ -281,7 +281,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"tables\":{"                       \
 	"\"objects\":3,"                                                                      \
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"             \
-	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000},"                         \
+	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000,"                          \
+	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728},"                             \
 	"\"maps_bytes\":2097152,\"maps\":{"                                                   \
 	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                 \
 	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"              \
@@ -437,6 +438,8 @@ static void report_names_the_maps_that_are_nearly_full(void **state)
 				     "more --max-mappings\n"));
 	assert_null(strstr(text, "stacks: "));
 	assert_null(strstr(text, "scratch: "));
+	assert_non_null(strstr(text, "table room   4 tables gave way to others, 2 had none at the "
+				     "end; all together 3.0 MiB: more --table-memory\n"));
 	assert_null(strstr(text, "ring reader"));
 
 	fpl_log_set_level(FPL_LOG_DEBUG);

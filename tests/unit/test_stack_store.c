@@ -262,10 +262,10 @@ static void every_byte_is_charged(void **state)
 	assert_int_equal(stack_store_bytes(store) - before, 16);
 	before = stack_store_bytes(store);
 	assert_int_equal(add_frames(store, 3, 0, 0, 0, 77), 0);
-	assert_int_equal(stack_store_bytes(store) - before, 256 * 8); /* the first 256 ids */
+	assert_int_equal(stack_store_bytes(store) - before, 256 * 16); /* the first 256 ids */
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
 	assert_int_equal(nr, 3);
-	assert_int_equal(before + 256 * 8 - stack_store_bytes(store), 24 + 32 + 3 * 16);
+	assert_int_equal(before + 256 * 16 - stack_store_bytes(store), 24 + 32 + 3 * 16);
 	free_stacks(stacks, nr);
 	stack_store_destroy(store);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/table_use.h"
+
+#include <stdlib.h>
+
+static struct object *object_of(const struct catalog *catalog, uint64_t frame)
+{
+	if (frame & FPL_FRAME_RAW)
+		return NULL;
+	return catalog_at(catalog, (frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX);
+}
+
+void table_use_fade(const struct catalog *catalog)
+{
+	for (uint32_t id = 1; id <= catalog_nr(catalog); id++) {
+		struct object *object = catalog_at(catalog, id);
+
+		object->used /= 2;
+		object->missed /= 2;
+	}
+}
+
+void table_use_note(const struct catalog *catalog, const uint64_t *user, size_t nr_user,
+		    uint8_t stop, uint64_t count, uint64_t look)
+{
+	for (size_t i = 0; i < nr_user; i++) {
+		struct object *object = object_of(catalog, user[i]);
+
+		if (!object)
+			continue;
+		if (stop == FPL_STOP_NO_TABLE && i + 1 == nr_user) {
+			object->missed += count;
+			continue;
+		}
+		object->used += count;
+		object->used_look = look;
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which table gives way, over objects made here in place of a catalog. */
+#include "cmocka_all.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/eviction.h"
+#include "profile/table_use.h"
+
+#define NR    4u
+#define LOOK  10u
+#define ROUND 5u
+#define NOW   (100 * EVICTION_STAY_NS)
+
+static struct object objects[NR];
+
+size_t catalog_nr(const struct catalog *catalog)
+{
+	(void)catalog;
+	return NR;
+}
+
+struct object *catalog_at(const struct catalog *catalog, uint32_t id)
+{
+	(void)catalog;
+	return id >= 1 && id <= NR ? &objects[id - 1] : NULL;
+}
+
+/* All have a table, are mapped, and were used one after the other, the last one lately. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(objects, 0, sizeof(objects));
+	for (uint32_t i = 0; i < NR; i++)
+		objects[i] = (struct object){ .id = i + 1,
+					      .state = OBJECT_READY,
+					      .round = ROUND,
+					      .used_look = LOOK - 2 * (NR - 1 - i),
+					      .used = 10 };
+	return 0;
+}
+
+static struct eviction eviction_for(const struct object *newcomer)
+{
+	return (struct eviction){
+		.newcomer = newcomer, .now_ns = NOW, .look = LOOK, .round = ROUND
+	};
+}
+
+static void the_longest_unused_goes_first(void **state)
+{
+	const struct object newcomer = { .missed = 0 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	for (uint32_t i = 0; i < NR - 1; i++) {
+		struct object *victim = eviction_next(&eviction);
+
+		assert_ptr_equal(victim, &objects[i]);
+		victim->state = OBJECT_EVICTED;
+	}
+	assert_null(eviction_next(&eviction)); /* the last one is in use */
+	assert_int_equal(eviction.spent, 10 * (NR - 1));
+}
+
+static void what_was_never_used_goes_before_what_was(void **state)
+{
+	const struct object newcomer = { .missed = 0 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	objects[2].used_look = 0;
+	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
+}
+
+static void what_nobody_maps_goes_before_what_is_mapped(void **state)
+{
+	const struct object newcomer = { .missed = 0 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	objects[1].round = ROUND - 1;
+	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
+
+	/* even one that was used lately, when nothing else is left; a new one, too */
+	for (uint32_t i = 0; i < NR; i++)
+		objects[i].state = OBJECT_IDLE;
+	objects[3].state = OBJECT_READY;
+	objects[3].round = ROUND - 1;
+	objects[3].placed_ns = NOW;
+	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
+}
+
+static void a_new_table_stays_for_a_while(void **state)
+{
+	const struct object newcomer = { .missed = 1000 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	objects[0].placed_ns = NOW - EVICTION_STAY_NS + 1;
+	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
+	objects[0].placed_ns = NOW - EVICTION_STAY_NS;
+	assert_ptr_equal(eviction_next(&eviction), &objects[0]);
+}
+
+static void one_in_use_goes_only_for_one_that_is_missed_more(void **state)
+{
+	struct object newcomer = { .missed = 20 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	for (uint32_t i = 0; i < NR; i++)
+		objects[i].used_look = LOOK - i % 2; /* in one of the last two looks */
+	assert_null(eviction_next(&eviction));
+	newcomer.missed = 21;
+	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
+	objects[1].state = OBJECT_EVICTED;
+	assert_null(eviction_next(&eviction)); /* two together are used 20 times */
+}
+
+static void what_has_no_table_cannot_give_way(void **state)
+{
+	const struct object newcomer = { .missed = 1000 };
+	struct eviction eviction = eviction_for(&newcomer);
+	static const enum object_state states[NR] = { OBJECT_IDLE, OBJECT_QUEUED, OBJECT_NO_CFI,
+						      OBJECT_REFUSED };
+
+	(void)state;
+	for (uint32_t i = 0; i < NR; i++)
+		objects[i].state = states[i];
+	assert_null(eviction_next(&eviction));
+}
+
+#define FRAME(object) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | 0x1000)
+
+static void frames_are_uses_of_the_tables_that_found_their_callers(void **state)
+{
+	const uint64_t frames[] = { FRAME(1), FRAME(2), FPL_FRAME_RAW | 0x1000, FRAME(NR + 1),
+				    FRAME(3) };
+
+	(void)state;
+	table_use_note(NULL, frames, ARRAY_SIZE(frames), FPL_STOP_OUTERMOST, 7, 11);
+	assert_int_equal(objects[0].used, 17);
+	assert_int_equal(objects[1].used, 17);
+	assert_int_equal(objects[2].used, 17);
+	assert_int_equal(objects[2].used_look, 11);
+	assert_int_equal(objects[3].used, 10);
+	assert_int_equal(objects[2].missed, 0);
+
+	/* the walk ended in object 3 for want of its table */
+	table_use_note(NULL, frames, ARRAY_SIZE(frames), FPL_STOP_NO_TABLE, 5, 12);
+	assert_int_equal(objects[1].used, 22);
+	assert_int_equal(objects[2].used, 17);
+	assert_int_equal(objects[2].used_look, 11);
+	assert_int_equal(objects[2].missed, 5);
+	table_use_fade(NULL);
+	assert_int_equal(objects[1].used, 11);
+	assert_int_equal(objects[2].missed, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_longest_unused_goes_first, setup),
+		cmocka_unit_test_setup(what_was_never_used_goes_before_what_was, setup),
+		cmocka_unit_test_setup(what_nobody_maps_goes_before_what_is_mapped, setup),
+		cmocka_unit_test_setup(a_new_table_stays_for_a_while, setup),
+		cmocka_unit_test_setup(one_in_use_goes_only_for_one_that_is_missed_more, setup),
+		cmocka_unit_test_setup(what_has_no_table_cannot_give_way, setup),
+		cmocka_unit_test_setup(frames_are_uses_of_the_tables_that_found_their_callers,
+				       setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
