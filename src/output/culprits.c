@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "obj/elf_file.h"
 #include "output/remedy.h"
 #include "output/tally.h"
 
@@ -22,20 +21,6 @@ static bool is_cut_short(const struct profile_stack *stack)
 {
 	return !(stack->flags & FPL_SAMPLE_KTHREAD) && stack->stop != FPL_STOP_OUTERMOST &&
 	       stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING;
-}
-
-/* What a function of a file says of the language it was written in. */
-static enum runtime runtime_of_function(struct names *names, const struct frame_name *name)
-{
-	const struct elf_file *elf, *debug;
-	size_t length = name->symbol ? strlen(name->symbol) : 0;
-
-	if (length > 5 && strcmp(name->symbol + length - 5, "_info") == 0)
-		return RUNTIME_GHC;
-	if (name->object && symbolizer_elf(names->symbolizer, name->object, &elf, &debug) &&
-	    (elf_file_section(elf, ".gopclntab") || elf_file_section(elf, ".note.go.buildid")))
-		return RUNTIME_GO;
-	return RUNTIME_NATIVE;
 }
 
 static int find_one(struct names *names, const struct runtimes *runtimes,
@@ -60,6 +45,8 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 	/* addresses nobody has a name for are one place */
 	if (!code && ret->generated && !name.symbol)
 		code = strings_intern(&names->strings, "code made at run time", &name.text);
+	if (!ret->generated && !ret->runtime && name.symbol)
+		ret->runtime = runtime_of_symbol(name.symbol);
 	ret->text = name.text;
 	return code;
 }
@@ -101,23 +88,6 @@ static size_t merge_places(struct culprit *list, size_t nr)
 	return kept;
 }
 
-/* The runtime of a place in a file is known only when it is shown: it takes a look into the file.
- */
-static void look_into_files(struct names *names, struct culprits *culprits)
-{
-	for (size_t i = 0; i < culprits->nr; i++) {
-		struct culprit *culprit = &culprits->list[i];
-		const struct frame_name name = {
-			.object = culprit->object,
-			.symbol = culprit->no_frame ? NULL
-						    : strings_text(&names->strings, culprit->text),
-		};
-
-		if (!culprit->generated && !culprit->no_frame && !culprit->runtime)
-			culprit->runtime = runtime_of_function(names, &name);
-	}
-}
-
 int culprits_find(struct names *names, struct culprits *ret)
 {
 	CLEANUP(cleanup_runtimes) struct runtimes runtimes = { 0 };
@@ -147,7 +117,6 @@ int culprits_find(struct names *names, struct culprits *ret)
 	ret->nr_places = nr;
 	ret->nr = nr < CULPRITS_SHOWN ? nr : CULPRITS_SHOWN;
 	memcpy(ret->list, list, ret->nr * sizeof(*list));
-	look_into_files(names, ret);
 	return 0;
 }
 

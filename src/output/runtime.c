@@ -42,6 +42,20 @@ enum runtime runtime_of_path(const char *path)
 	return RUNTIME_NATIVE;
 }
 
+enum runtime runtime_of_symbol(const char *symbol)
+{
+	static const char end[] = "_info";
+	size_t length = strlen(symbol), end_length = sizeof(end) - 1;
+
+	if (strncmp(symbol, "runtime.", 8) == 0)
+		return RUNTIME_GO;
+	if (length > end_length && strcmp(symbol + length - end_length, end) == 0 &&
+	    (strncmp(symbol, "stg_", 4) == 0 || strncmp(symbol, "Main_", 5) == 0 ||
+	     strstr(symbol, "zi") || strstr(symbol, "zd")))
+		return RUNTIME_GHC;
+	return RUNTIME_NATIVE;
+}
+
 static int compare_processes(const void *left, const void *right)
 {
 	const struct runtime_process *a = left, *b = right;

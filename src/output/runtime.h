@@ -31,6 +31,12 @@ enum runtime { RUNTIME_LIST(X) RUNTIME_COUNT };
 /* The run time that an object of @path is or belongs to, by its name; RUNTIME_NATIVE: none. */
 enum runtime runtime_of_path(const char *path);
 
+/*
+ * The run time whose compiler gave a function of a file its name @symbol: Go's own package, or what
+ * GHC makes of a name (an _info table's entry, encoded with z). RUNTIME_NATIVE: none that shows.
+ */
+enum runtime runtime_of_symbol(const char *symbol);
+
 /* The run times of the processes of a profile. */
 struct runtimes {
 	struct runtime_process *list; /* owned [nr], by pid, then start */

@@ -187,6 +187,33 @@ static void run_times_are_known_by_the_names_of_their_files(void **state)
 	}
 }
 
+static void languages_are_known_by_what_they_make_of_names(void **state)
+{
+	static const struct {
+		const char *symbol;
+		enum runtime runtime;
+	} cases[] = {
+		{ "runtime.goexit.abi0", RUNTIME_GO },
+		{ "my.runtime.thing", RUNTIME_NATIVE },
+		{ "runtime", RUNTIME_NATIVE },
+		{ "Main_zdwfib_info", RUNTIME_GHC },
+		{ "base_GHCziBase_map_info", RUNTIME_GHC },
+		{ "stg_upd_frame_info", RUNTIME_GHC },
+		{ "Main_main1_info", RUNTIME_GHC },
+		{ "print_info", RUNTIME_NATIVE },
+		{ "get_size_info", RUNTIME_NATIVE },
+		{ "_info", RUNTIME_NATIVE },
+		{ "zifib_information", RUNTIME_NATIVE },
+		{ "", RUNTIME_NATIVE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (runtime_of_symbol(cases[i].symbol) != cases[i].runtime)
+			fail_msg("%s", cases[i].symbol);
+	}
+}
+
 static void every_walk_that_ends_in_code_has_advice(void **state)
 {
 	static const enum fpl_stop without[] = { FPL_STOP_OUTERMOST, FPL_STOP_NO_USER_REGS,
@@ -214,6 +241,7 @@ int main(void)
 		cmocka_unit_test(the_json_says_the_same),
 		cmocka_unit_test(nothing_is_said_where_all_is_complete_or_nothing_was_asked),
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
+		cmocka_unit_test(languages_are_known_by_what_they_make_of_names),
 		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
 	};
 
