@@ -136,6 +136,10 @@ struct fpl_scratch {
 	__u64 pt_regs[ARCH_PT_WORDS]; /* as the kernel stored them, if it was interrupted */
 	struct fpl_regs regs;	      /* in a snapshot, of the frame it begins at */
 	__u32 nr_kept;		      /* user frames of a snapshot */
+	struct {
+		__u64 pc, fp;
+		__u32 is_64bit; /* 0: there are none, or of 32-bit code */
+	} fp_regs;		/* for the frame-pointer walk of compare */
 } __attribute__((__aligned__(4096)));
 
 /* By CPU; mmapable for its alignment only: a page. */

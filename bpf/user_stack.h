@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/env.h"
+#include "bpf/fp_chain.h"
 #include "bpf/maps.h"
 #include "bpf/process.h"
 #include "bpf/walk.h"
@@ -250,20 +251,26 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 }
 
 /*
- * Append the kernel's own frame-pointer walk of the same registers and stack to the sample, named
- * by the mapset of ours. What cannot be walked so has the frames the kernel gives, or none.
+ * Append the kernel's frame-pointer walk of the same registers and stack to the sample, named by
+ * the mapset of ours. What cannot be walked so has the frames the kernel gives, or none.
  */
 static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
 {
 	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	__u32 nr;
 
 	LOOKUP_OPAQUE(at);
 	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
 		return;
+	if (s->fp_regs.is_64bit) {
+		nr = fp_chain_walk(&s->walk, s->frames + at, s->fp_regs.pc, s->fp_regs.fp,
+				   config.fp_depth);
+	} else {
+		long size =
+			bpf_get_stack(ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
 
-	long size = bpf_get_stack(ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
-	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
-
+		nr = size > 0 ? (__u32)size / 8 : 0;
+	}
 	s->sample.nr_fp = (__u16)nr;
 	fp_name(s, at, nr);
 }
@@ -353,6 +360,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	int process = PROCESS_STOP;
 
 	s->nr_kept = 0;
+	s->fp_regs.is_64bit = 0;
 	walk->nr_frames = 0;
 	walk->flags = 0;
 	walk->first = walk->nr = 0;
@@ -384,6 +392,10 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 		walk->stop = FPL_STOP_COMPAT32;
 		return USER_STACK_DONE;
 	}
+	s->fp_regs.pc = walk->pc;
+	s->fp_regs.fp = walk->reg[ARCH_FP];
+	s->fp_regs.is_64bit = 1;
+	walk->window_size = 0;
 	if (config.unwind == FPL_UNWIND_FP || process == PROCESS_NO_MAPSET) {
 		fp_stack(ctx, s);
 		if (config.unwind == FPL_UNWIND_FP)

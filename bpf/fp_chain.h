@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel's frame-pointer walk, done here: what bpf_get_stack gives of a user stack of 64-bit
+ * code, word for word, at a fraction of its cost where the chain is long. It follows rbp wherever
+ * that leads, as perf_callchain_user does (Linux, arch/x86/events/core.c): both words of a frame
+ * readable is all it asks. tests/root/test_fp_chain has both walk the same samples. (From v6.11 on
+ * the kernel adds a frame where a sample interrupts the handler of a uprobe at a function's entry:
+ * not here.)
+ */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/shared.h"
+#include "bpf/walk_state.h"
+
+struct fp_chain {
+	struct fpl_walk *walk; /* its window, whose contents may be of this stack already */
+	__u64 *frames;	       /* [FPL_FP_DEPTH_MAX] */
+	__u64 fp;
+	__u64 last; /* where the frame before was */
+	__u32 nr;
+};
+
+/* Frames in a row lie close together: then the next ones are read along. */
+static __always_inline int fp_chain_is_near(const struct fp_chain *chain)
+{
+	return !(chain->fp & 7) && chain->fp - chain->last < FPL_WINDOW_SIZE;
+}
+
+/* Have the frame at chain->fp in the window, alone at least. Returns 0, or non-zero where it is not
+ * resident. */
+static __noinline int fp_chain_read(struct fp_chain *chain)
+{
+	struct fpl_walk *walk = chain->walk;
+
+	walk->window_addr = chain->fp;
+	walk->window_size = FPL_WINDOW_SIZE;
+	if (fp_chain_is_near(chain) &&
+	    !bpf_probe_read_user(walk->window, FPL_WINDOW_SIZE, (const void *)chain->fp))
+		return 0;
+	walk->window_size = 16;
+	if (!bpf_probe_read_user(walk->window, 16, (const void *)chain->fp))
+		return 0;
+	walk->window_size = 0;
+	return 1;
+}
+
+static long fp_chain_step(__u32 idx, void *arg)
+{
+	struct fp_chain *chain = arg;
+	struct fpl_walk *walk = chain->walk;
+	__u64 off = chain->fp - walk->window_addr;
+
+	if (idx + 1 >= FPL_FP_DEPTH_MAX)
+		return 1;
+	if (off >= walk->window_size || walk->window_size - off < 16 || (off & 7)) {
+		if (fp_chain_read(chain))
+			return 1;
+		off = 0;
+	}
+	off = (off >> 3) & (FPL_WINDOW_SIZE / 8 - 1);
+	chain->frames[idx + 1] = walk->window[(off + 1) & (FPL_WINDOW_SIZE / 8 - 1)];
+	chain->last = chain->fp;
+	chain->fp = walk->window[off];
+	chain->nr = idx + 2;
+	return 0;
+}
+
+/*
+ * Follow @fp from the frame at @pc on; at most @max frames, leaf first, to @frames. The window of
+ * @walk is empty, or a copy of this stack. Returns how many.
+ */
+static __noinline __u32 fp_chain_walk(struct fpl_walk *walk, __u64 *frames, __u64 pc, __u64 fp,
+				      __u32 max)
+{
+	struct fp_chain chain = { .walk = walk, .frames = frames, .fp = fp, .last = fp, .nr = 1 };
+
+	if (!max)
+		return 0;
+	frames[0] = pc;
+	bpf_loop(max - 1, fp_chain_step, &chain, 0);
+	return chain.nr;
+}
