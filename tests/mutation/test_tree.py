@@ -174,6 +174,7 @@ class Bench:
         self.folder = Path(folder).resolve()
         self.overlay = self.folder / "overlay"
         self.scratch = self.folder / "tmp"
+        shutil.rmtree(self.overlay, ignore_errors=True)  # what another file's bench left there
         for path in ((self.overlay / file).parent, self.scratch):
             path.mkdir(parents=True, exist_ok=True)
         self.objects = tree.dependents(file)
