@@ -185,19 +185,24 @@ static int64_t to_ns(struct timespec ts)
 	return (int64_t)((uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
 }
 
+struct file_stamp file_stamp_of(const struct stat *st)
+{
+	return (struct file_stamp){
+		.dev = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = to_ns(st->st_mtim),
+		.ctime_ns = to_ns(st->st_ctim),
+	};
+}
+
 int file_stamp_read(int fd, struct file_stamp *ret)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	*ret = (struct file_stamp){
-		.dev = st.st_dev,
-		.inode = st.st_ino,
-		.size = (uint64_t)st.st_size,
-		.mtime_ns = to_ns(st.st_mtim),
-		.ctime_ns = to_ns(st.st_ctim),
-	};
+	*ret = file_stamp_of(&st);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "obj/elf_file.h"
@@ -42,6 +43,9 @@ struct file_stamp {
 	uint64_t dev, inode, size;
 	int64_t mtime_ns, ctime_ns;
 };
+
+/* The stamp of a file whose stat(2) is @st. */
+struct file_stamp file_stamp_of(const struct stat *st);
 
 /* Fill *ret from fstat(2) of @fd: compare only with others from here (maps shows other numbers on
  * overlayfs). Errors: those of fstat(2). */

@@ -12,12 +12,26 @@
 #include "base/cleanup.h"
 #include "obj/regular_file.h"
 
+#define LINK_SIZE 96
+
+static void link_of(pid_t pid, uint64_t start, uint64_t end, char *ret)
+{
+	snprintf(ret, LINK_SIZE, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start, end);
+}
+
+int mapped_file_stat(pid_t pid, uint64_t start, uint64_t end, struct stat *ret)
+{
+	char link[LINK_SIZE];
+
+	link_of(pid, start, end, link);
+	return stat(link, ret) < 0 ? -errno : 0;
+}
+
 static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_file *ret)
 {
-	char link[96];
+	char link[LINK_SIZE];
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
-		 end);
+	link_of(pid, start, end, link);
 
 	AUTO_FD int fd = open(link, O_PATH | O_CLOEXEC);
 

@@ -35,6 +35,12 @@ struct mapped_file {
 FPL_MUST_CHECK int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
 				    struct mapped_file *ret, struct fpl_err *err);
 
+/*
+ * What is mapped at [@start, @end) of process @pid now, without opening it: a third of the cost,
+ * and most files were met before. Errors: as stat(2) of /proc/PID/map_files.
+ */
+FPL_MUST_CHECK int mapped_file_stat(pid_t pid, uint64_t start, uint64_t end, struct stat *ret);
+
 /* The same without looking at what is mapped: for a mapping that is known to have gone. */
 FPL_MUST_CHECK int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret,
 					 struct fpl_err *err);

@@ -391,11 +391,31 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 	return code;
 }
 
+/* The object of a file that was met before, as nearly all are: it need not be opened. */
+static struct object *find_known(const struct catalog *catalog, const struct file_hint *hint)
+{
+	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_EXACT };
+
+	if (mapped_file_stat(hint->pid, hint->start, hint->end, &file.stat))
+		return NULL;
+
+	const struct file_stamp stamp = file_stamp_of(&file.stat);
+	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
+
+	if (!file_known(known) || !known->object || !is_mapped_one(&file, known->object->elf, hint))
+		return NULL;
+	return known->object;
+}
+
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
 {
 	struct mapped_file file;
-	struct object *object = NULL;
+	struct object *object = find_known(catalog, hint);
 	struct fpl_err err = { 0 };
+
+	if (object)
+		return object;
+
 	int code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
 
 	if (!code) {
