@@ -38,7 +38,8 @@ int collect_init(struct collect *collect)
 	*collect = (struct collect){ 0 };
 	/* 512 KiB of which only the pages of pids in use are ever touched */
 	collect->told = calloc(PID_BITS / 64, sizeof(*collect->told));
-	return collect->told ? 0 : -ENOMEM;
+	collect->strange = calloc(PID_BITS / 64, sizeof(*collect->strange));
+	return collect->told && collect->strange ? 0 : -ENOMEM;
 }
 
 static void tell(struct collect *collect, uint32_t pid)
@@ -51,6 +52,29 @@ static bool was_told(const struct collect *collect, uint32_t pid)
 	return collect->told[pid % PID_BITS / 64] >> pid % 64 & 1;
 }
 
+/*
+ * Is @record of a process that is followed? The kernel side is asked once about each that is not:
+ * one becomes a target when it is forked, and of that a life record tells, too. On a busy machine
+ * most records are of strangers.
+ */
+static bool is_wanted(struct collect *collect, const struct sideband_record *record)
+{
+	uint64_t *strange = &collect->strange[record->pid % PID_BITS / 64];
+	uint64_t bit = 1ull << record->pid % 64;
+
+	if (!collect->is_followed || record->type == SIDEBAND_LOST ||
+	    was_told(collect, record->pid))
+		return true;
+	if (record->type == SIDEBAND_FORK)
+		*strange &= ~bit;
+	if (*strange & bit)
+		return false;
+	if (collect->is_followed(collect->ctx, record->pid))
+		return true;
+	*strange |= bit;
+	return false;
+}
+
 void collect_fini(struct collect *collect)
 {
 	for (size_t i = 0; i < collect->nr; i++) {
@@ -59,6 +83,7 @@ void collect_fini(struct collect *collect)
 	}
 	free(collect->events);
 	free(collect->told);
+	free(collect->strange);
 	*collect = (struct collect){ 0 };
 }
 
@@ -188,8 +213,7 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 {
 	struct collect *collect = ctx;
 
-	if (record->type != SIDEBAND_LOST && collect->is_followed &&
-	    !was_told(collect, record->pid) && !collect->is_followed(collect->ctx, record->pid))
+	if (!is_wanted(collect, record))
 		return;
 
 	/* before the event is made: reading a file takes records in */

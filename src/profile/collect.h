@@ -25,7 +25,8 @@ struct collect {
 	/* Does anybody want to know about this process? NULL: about all. */
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;
-	uint64_t *told; /* owned: bit per pid a life record came for, so that it is followed */
+	uint64_t *told;	   /* owned: bit per pid a life record came for, so that it is followed */
+	uint64_t *strange; /* owned: bit per pid that was asked for in vain, since its last fork */
 
 	struct event *events; /* owned [nr]: gathered, not yet applied */
 	size_t nr, capacity;
