@@ -102,10 +102,11 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 
 /*
  * Send a record of @type with the first @nr_user user frames of the sample, its other frames,
- * registers and stack. Returns 0, or non-zero where the ring has no room for it.
+ * registers and stack. Returns 0, or non-zero where the ring has no room for it. With a stack frame
+ * of its own: that of the program is a part of each chain of calls, and old kernels allow 512
+ * bytes.
  */
-static __always_inline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user,
-					  __u32 count)
+static __noinline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, __u32 count)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
