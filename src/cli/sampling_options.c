@@ -16,6 +16,7 @@ enum {
 	KEY_DELIMITED,
 	KEY_ANNOTATE,
 	KEY_ORIGIN,
+	KEY_BY,
 	KEY_UNWIND,
 	KEY_MAX_DEPTH,
 	KEY_TABLE_MEMORY,
@@ -58,6 +59,8 @@ static const struct argp_option options_list[] = {
 	  "Write FILE (may be repeated): .folded, .txt or .jsonl, or - for stdout with --format",
 	  2 },
 	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text or jsonl", 2 },
+	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
+	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
 	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames", 2 },
@@ -179,6 +182,32 @@ static void parse_format(const char *arg, struct parsing *parsing, struct argp_s
 		}
 	}
 	refuse(state, "--format %s: folded, text or jsonl", arg);
+}
+
+static void parse_by(const char *arg, struct sampling_options *options, struct argp_state *state)
+{
+	static const char *const words[PROFILE_LABEL_COUNT] = {
+#define X(name, word) [PROFILE_LABEL_##name] = (word),
+		PROFILE_LABEL_LIST(X)
+#undef X
+	};
+
+	for (const char *at = arg;; at++) {
+		size_t len = strcspn(at, ","), i = 0;
+
+		while (i < ARRAY_SIZE(words) &&
+		       (strlen(words[i]) != len || strncmp(words[i], at, len) != 0))
+			i++;
+		if (i == ARRAY_SIZE(words)) {
+			refuse(state, "--by %s: comm, pid, tid, cpu, cgroup, separated by commas",
+			       arg);
+			return;
+		}
+		options->by |= 1u << i;
+		at += len;
+		if (!*at)
+			return;
+	}
 }
 
 static void add_output(const char *path, struct sampling_options *options, struct argp_state *state)
@@ -408,6 +437,9 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 	case KEY_CALL_GRAPH:
 		parse_call_graph(arg, options, state);
 		return true;
+	case KEY_BY:
+		parse_by(arg, options, state);
+		return true;
 	case KEY_STATS:
 		options->stats_path = arg;
 		return true;
@@ -525,6 +557,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.user = options->user,
 		.kernel = options->kernel,
 		.idle = options->idle,
+		.by = options->by,
 		.max_depth = options->max_depth,
 		.table_memory = options->table_memory,
 		.table_cache = options->table_cache,

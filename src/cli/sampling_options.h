@@ -38,6 +38,7 @@ struct sampling_options {
 	double max_overhead; /* per cent; 0: no limit */
 	bool user, kernel;   /* which stacks to show */
 	bool idle;
+	unsigned by; /* PROFILE_BY_*; 0: the task's name */
 
 	/* how to walk */
 	enum engine_unwind unwind;

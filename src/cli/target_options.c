@@ -9,12 +9,18 @@
 
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "profile/comm_filter.h"
+
+/* Keys of options without a letter, none of those of sampling_options.c. */
+enum { KEY_CGROUP = 0x200, KEY_COMM };
 
 static const struct argp_option options_list[] = {
 	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
 	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "These threads (with -p: of these processes)", 1 },
 	{ "cpu", 'C', "CPUS", 0, "These CPUs only: 0,2-3", 1 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "Tasks in this cgroup (v2) and below it only", 1 },
+	{ "comm", KEY_COMM, "REGEX", 0, "Tasks whose name matches only (POSIX extended)", 1 },
 	{ "uid", 'u', "UID|NAME", 0, "Tasks of this effective user only", 1 },
 	{ 0 },
 };
@@ -58,6 +64,20 @@ static void parse_user(const char *arg, struct target_options *options, struct a
 	options->has_uid = true;
 }
 
+static void parse_comm(const char *arg, struct target_options *options, struct argp_state *state)
+{
+	struct comm_filter *filter;
+	struct fpl_err err;
+
+	if (options->comm)
+		refuse(state, "--comm: given twice: (one|two) matches either");
+	if (comm_filter_create(arg, &filter, &err))
+		refuse(state, "%s", err.msg);
+	else
+		comm_filter_destroy(filter);
+	options->comm = arg;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct target_options *options = state->input;
@@ -83,6 +103,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'u':
 		parse_user(arg, options, state);
+		return 0;
+	case KEY_CGROUP:
+		if (options->cgroup)
+			refuse(state, "--cgroup: given twice");
+		if (!*arg)
+			refuse(state, "--cgroup: an empty path");
+		options->cgroup = arg;
+		return 0;
+	case KEY_COMM:
+		parse_comm(arg, options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -118,4 +148,6 @@ void target_options_to_engine(const struct target_options *options, bool has_com
 	ret->cpus = options->cpus;
 	ret->has_uid = options->has_uid;
 	ret->uid = options->uid;
+	ret->cgroup = options->cgroup;
+	ret->comm = options->comm;
 }

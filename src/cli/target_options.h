@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose samples: processes, threads, CPUs, user. Options of every verb that samples. */
+/* Whose samples: processes, threads, CPUs, user, cgroup, name. Options of every verb that samples.
+ */
 #pragma once
 
 #include <argp.h>
@@ -19,6 +20,8 @@ struct target_options {
 	struct cpu_list cpus; /* owned; nr 0: all */
 	bool has_uid;
 	uid_t uid;
+	const char *cgroup; /* borrowed from argv; NULL: all */
+	const char *comm;   /* borrowed from argv: a regular expression that holds up; NULL: all */
 };
 
 void target_options_fini(struct target_options *options);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/json.h"
+#include "output/labels.h"
 #include "output/tally.h"
 #include "output/verdict.h"
 
@@ -106,6 +107,21 @@ static int write_comparison(struct json *json, struct names *names,
 	return err;
 }
 
+/* What is no part of every stack's identity. */
+static void write_labels(struct json *json, const struct profile *profile,
+			 const struct profile_stack *stack)
+{
+	char unknown[64];
+
+	if (profile->by & PROFILE_BY_TID)
+		json_number(json, "tid", stack->tid);
+	if (profile->by & PROFILE_BY_CPU)
+		json_number(json, "cpu", stack->cpu);
+	if (profile->by & PROFILE_BY_CGROUP)
+		json_string(json, "cgroup",
+			    labels_cgroup(profile, stack, unknown, sizeof(unknown)));
+}
+
 static int write_stack(FILE *to, struct names *names, const struct profile_stack *stack)
 {
 	struct json json = { .to = to };
@@ -119,6 +135,7 @@ static int write_stack(FILE *to, struct names *names, const struct profile_stack
 	json_number(&json, "weight_ns", stack->weight_ns);
 	json_string(&json, "comm", comm);
 	json_number(&json, "pid", stack->pid);
+	write_labels(&json, names->profile, stack);
 	if (has_stop(names->profile, stack))
 		json_string(&json, "stop", tally_stop_key((enum fpl_stop)stack->stop));
 	else

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "output/labels.h"
 
 void merged_fini(struct merged *merged)
 {
@@ -13,7 +14,7 @@ void merged_fini(struct merged *merged)
 	free(merged->ids);
 }
 
-/* Write the ids of @stack's line to @ids, which has room for all its frames and two more. */
+/* Write the ids of @stack's line to @ids, which has room for labels, frames and one more. */
 static int line_ids(struct names *names, const struct profile_stack *stack, enum merge_walk walk,
 		    bool delimited, uint32_t *ids, uint32_t *ret_nr)
 {
@@ -21,8 +22,10 @@ static int line_ids(struct names *names, const struct profile_stack *stack, enum
 	const uint64_t *user = walk == MERGE_FP ? kernel + stack->nr_kernel : stack->frames;
 	size_t nr_user = walk == MERGE_FP ? stack->nr_fp : stack->nr_user;
 	struct frame_name name;
-	uint32_t nr = 0;
-	int err = names_comm(names, stack->comm, &ids[nr++]);
+	uint32_t labels[LABELS_MAX], nr = (uint32_t)labels_nr(names->profile);
+	int err = labels_intern(names, stack, labels);
+
+	memcpy(ids, labels, err ? 0 : nr * sizeof(*ids));
 
 	for (size_t i = nr_user; !err && i-- > 0;) {
 		err = names_user(names, stack, user[i], &name);
@@ -102,7 +105,7 @@ int merge_stacks(struct names *names, enum merge_walk walk, bool delimited, stru
 	size_t room = 1, at = 0;
 
 	for (size_t i = 0; i < profile->nr_stacks; i++)
-		room += 2u + profile->stacks[i].nr_kernel +
+		room += 1u + LABELS_MAX + profile->stacks[i].nr_kernel +
 			(walk == MERGE_FP ? profile->stacks[i].nr_fp : profile->stacks[i].nr_user);
 
 	AUTO_FREE uint32_t *ids = reallocarray(NULL, room, sizeof(*ids));

@@ -9,7 +9,7 @@
 
 struct merged_stack {
 	uint64_t count;
-	const uint32_t *ids; /* borrowed [nr]: comm, then frames from the root to the leaf */
+	const uint32_t *ids; /* borrowed [nr]: labels, then frames from the root to the leaf */
 	uint32_t nr;
 };
 

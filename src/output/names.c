@@ -204,12 +204,17 @@ static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struc
 	return 0;
 }
 
+int names_text(struct names *names, const char *text, uint32_t *ret)
+{
+	return intern_escaped(names, text, "", ret);
+}
+
 int names_comm(struct names *names, const char *comm, uint32_t *ret)
 {
 	char bounded[FPL_COMM_SIZE + 1] = "";
 
 	memcpy(bounded, comm, FPL_COMM_SIZE);
-	return intern_escaped(names, bounded, "", ret);
+	return names_text(names, bounded, ret);
 }
 
 /* Code made at run time, if the program said what it is. Returns 0 where it did not, 1, or -ENOMEM.

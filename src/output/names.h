@@ -45,6 +45,9 @@ FPL_MUST_CHECK int names_init(struct names *names, const struct profile *profile
 			      struct symbolizer *symbolizer, const struct names_options *options);
 void names_fini(struct names *names);
 
+/* Any text, escaped for a folded line. Errors: -ENOMEM. */
+FPL_MUST_CHECK int names_text(struct names *names, const char *text, uint32_t *ret);
+
 /* The name of a task, escaped for a folded line. @comm: [FPL_COMM_SIZE]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *ret);
 

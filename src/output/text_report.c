@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "output/labels.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48 };
@@ -177,10 +178,14 @@ static int write_functions(FILE *to, struct names *names, uint64_t samples)
 static void write_stack(FILE *to, const struct names *names, const struct merged_stack *stack,
 			uint64_t samples)
 {
-	uint32_t nr_frames = stack->nr - 1;
+	uint32_t nr_labels = (uint32_t)labels_nr(names->profile);
+	uint32_t nr_frames = stack->nr - nr_labels;
 
-	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  %s\n", percent(stack->count, samples),
-		stack->count, samples, strings_text(&names->strings, stack->ids[0]));
+	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, percent(stack->count, samples),
+		stack->count, samples);
+	for (uint32_t i = 0; i < nr_labels; i++)
+		fprintf(to, "  %s", strings_text(&names->strings, stack->ids[i]));
+	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
 		fprintf(to, "          %s\n",
 			strings_text(&names->strings, stack->ids[stack->nr - 1 - i]));

@@ -161,15 +161,21 @@ int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret)
 		ret->nr_lost = take_u64(&r);
 		keep = 1;
 		break;
+	case PERF_RECORD_CGROUP:
+		ret->type = SIDEBAND_CGROUP;
+		ret->cgroup = take_u64(&r);
+		ret->path = take_string(&r);
+		keep = 1;
+		break;
 	default:
 		return 0;
 	}
-	if (ret->type != SIDEBAND_LOST && is_nobody(ret->pid))
+	if (ret->type != SIDEBAND_LOST && ret->type != SIDEBAND_CGROUP && is_nobody(ret->pid))
 		keep = 0;
 	return r.bad ? -EINVAL : keep;
 }
 
-static int open_cpu(int cpu, struct sideband_cpu *ret)
+static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -183,6 +189,7 @@ static int open_cpu(int cpu, struct sideband_cpu *ret)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.cgroup = cgroups,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		/* Each record wakes the reader, who paces himself: until he has read of a new
@@ -214,7 +221,8 @@ static int open_cpu(int cpu, struct sideband_cpu *ret)
 	return code;
 }
 
-int sideband_open(const int *cpus, size_t nr_cpus, struct sideband **ret, struct fpl_err *err)
+int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups, struct sideband **ret,
+		  struct fpl_err *err)
 {
 	struct sideband *sideband = calloc(1, sizeof(*sideband));
 	int code = -ENOMEM;
@@ -224,7 +232,7 @@ int sideband_open(const int *cpus, size_t nr_cpus, struct sideband **ret, struct
 	sideband->record = malloc(UINT16_MAX + 1);
 	sideband->cpus = calloc(nr_cpus, sizeof(*sideband->cpus));
 	for (size_t i = 0; sideband->cpus && sideband->record && i < nr_cpus; i++) {
-		code = open_cpu(cpus[i], &sideband->cpus[i]);
+		code = open_cpu(cpus[i], cgroups, &sideband->cpus[i]);
 		if (code == -ENODEV) { /* the CPU went offline just now: nothing runs there */
 			sideband->cpus[i].fd = -1;
 			code = 0;

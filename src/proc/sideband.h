@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,11 +15,12 @@
 #define SIDEBAND_BUILD_ID_MAX 20u
 
 enum sideband_type {
-	SIDEBAND_MAP,  /* an executable mapping appeared */
-	SIDEBAND_EXEC, /* the process runs another program from here on */
-	SIDEBAND_FORK, /* a process (not a thread) was made */
-	SIDEBAND_EXIT, /* a thread ended */
-	SIDEBAND_LOST, /* records were lost on this CPU */
+	SIDEBAND_MAP,	 /* an executable mapping appeared */
+	SIDEBAND_EXEC,	 /* the process runs another program from here on */
+	SIDEBAND_FORK,	 /* a process (not a thread) was made */
+	SIDEBAND_EXIT,	 /* a thread ended */
+	SIDEBAND_LOST,	 /* records were lost on this CPU */
+	SIDEBAND_CGROUP, /* a cgroup was made */
 };
 
 struct sideband_record {
@@ -27,6 +29,7 @@ struct sideband_record {
 	uint32_t pid, tid;
 	uint32_t parent;  /* FORK: pid of the parent */
 	uint64_t nr_lost; /* LOST */
+	uint64_t cgroup;  /* CGROUP: its id */
 
 	/* MAP */
 	uint64_t start, size, file_off;
@@ -34,7 +37,8 @@ struct sideband_record {
 	uint32_t dev_major, dev_minor;
 	uint8_t build_id[SIDEBAND_BUILD_ID_MAX];
 	uint8_t build_id_size; /* 0: none */
-	const char *path;      /* "//anon", "[vdso]", or as the process sees it; borrowed */
+	const char *path;      /* "//anon", "[vdso]", or as the process sees it; of a CGROUP, from
+				  the top of the hierarchy; borrowed */
 };
 
 /*
@@ -47,11 +51,11 @@ int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret);
 struct sideband;
 
 /*
- * Open on every CPU of @cpus. Recording begins at once. Errors: those of perf_event_open(2), with
- * what to do about them; -ENOMEM.
+ * Open on every CPU of @cpus, @cgroups: with records of new cgroups. Recording begins at once.
+ * Errors: those of perf_event_open(2), with what to do about them; -ENOMEM.
  */
-FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, struct sideband **ret,
-				 struct fpl_err *err);
+FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups,
+				 struct sideband **ret, struct fpl_err *err);
 void sideband_close(struct sideband *sideband);
 
 /* The fd of the event on CPU number @idx of @cpus, readable when there are records. */

@@ -174,6 +174,29 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 		collect->tracker->rescan_all = true;
 }
 
+/*
+ * Is that all there is to do about the record: a sample of a task whose name is not wanted? A stack
+ * that will be counted later is kept: the profile is filtered again when all counts are in.
+ */
+static bool is_filtered(struct collect *collect, const struct fpl_record_header *header)
+{
+	const struct fpl_sample *sample = (const struct fpl_sample *)header;
+
+	if (!collect->comm_filter ||
+	    (header->type >= FPL_RECORD_EXEC && header->type <= FPL_RECORD_EXIT) ||
+	    comm_filter_wants(collect->comm_filter, sample->comm))
+		return false;
+	collect->nr_filtered += sample->count;
+	return sample->count || header->type != FPL_RECORD_STACK;
+}
+
+/* While the cgroup exists. */
+static void see_cgroup(struct collect *collect, const struct fpl_sample *sample)
+{
+	if (collect->cgroup_names)
+		cgroup_names_see(collect->cgroup_names, sample->cgroup);
+}
+
 int collect_ring_record(void *ctx, void *data, size_t size)
 {
 	struct collect *collect = ctx;
@@ -187,11 +210,15 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		collect->nr_malformed++;
 		return 0;
 	}
+	if (is_filtered(collect, data))
+		return 0;
 	switch (header->type) {
 	case FPL_RECORD_STACK:
+		see_cgroup(collect, data);
 		take_stack(collect, data, size);
 		break;
 	case FPL_RECORD_SNAPSHOT:
+		see_cgroup(collect, data);
 		take_snapshot(collect, data, size);
 		break;
 	case FPL_RECORD_EXEC:

@@ -10,7 +10,9 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "proc/cgroup_names.h"
 #include "proc/sideband.h"
+#include "profile/comm_filter.h"
 #include "profile/replayer.h"
 #include "profile/tracker.h"
 #include "profile/walk_file.h"
@@ -21,7 +23,9 @@ struct collect {
 	struct tracker *tracker; /* borrowed, as all below */
 	struct replayer *replayer;
 	struct stack_store *store;
-	struct walk_file *walk_file; /* NULL: walks are not recorded */
+	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
+	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
+	struct cgroup_names *cgroup_names; /* NULL: nobody wants to know */
 	/* Does anybody want to know about this process? NULL: about all. */
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;
@@ -34,6 +38,7 @@ struct collect {
 	uint32_t seq; /* order of gathering, for equal times */
 
 	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */
+	uint64_t nr_filtered;	 /* samples of tasks whose name is not wanted */
 	uint64_t nr_user_memory; /* samples lost for want of memory here */
 	uint64_t nr_dropped;	 /* records lost for want of memory: everything is rescanned */
 	uint64_t nr_malformed;

@@ -88,6 +88,17 @@ static void check(struct engine *engine, uint64_t now)
 	engine->next_check_ns = now + CHECK_PERIOD_NS;
 }
 
+/* A new cgroup is nothing of a process: it has no place in the order of time. */
+static void take_sideband_record(const struct sideband_record *record, void *ctx)
+{
+	struct engine *engine = ctx;
+
+	if (record->type != SIDEBAND_CGROUP)
+		collect_sideband_record(record, &engine->collect);
+	else if (engine->cgroup_names)
+		cgroup_names_add(engine->cgroup_names, record->cgroup, record->path);
+}
+
 /*
  * Gather what there is, apply what is old enough, publish what follows from it. Returns false if
  * the ring holds more.
@@ -100,7 +111,7 @@ static bool drain(struct engine *engine, bool all)
 	bool drained = kernel_side_drain(&engine->kernel);
 
 	engine->collect.nr_malformed +=
-		sideband_drain(engine->sideband, collect_sideband_record, &engine->collect);
+		sideband_drain(engine->sideband, take_sideband_record, engine);
 	collect_apply(&engine->collect, all ? UINT64_MAX : now - HORIZON_NS);
 	if (tables_collect(&engine->tables)) {
 		replayer_retry(&engine->replayer);
@@ -296,7 +307,7 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	fill_in_sizes(&engine->given);
 	engine->options = &engine->given;
 	engine->began_ns = options->started_ns ? options->started_ns : usage_monotonic_ns();
-	engine->signal_fd = engine->epoll_fd = -1;
+	engine->signal_fd = engine->epoll_fd = engine->target.cgroup_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
 	replayer_init(&engine->replayer);
 	code = collect_init(&engine->collect) ? fpl_fail(err, -ENOMEM, "out of memory")

@@ -46,7 +46,10 @@ struct engine_options {
 	struct cpu_list cpus; /* borrowed: sample these only; nr 0: all */
 	bool has_uid;	      /* only tasks whose effective user is uid, */
 	uid_t uid;	      /* as the first user namespace has it */
-	char **command;	      /* borrowed, NULL-terminated argv; searched in PATH */
+	const char *cgroup;   /* borrowed: only tasks in it or below (proc/cgroup.h); NULL: all */
+	const char *comm; /* borrowed: only tasks whose name matches (profile/comm_filter.h); NULL:
+			     all */
+	char **command;	  /* borrowed, NULL-terminated argv; searched in PATH */
 	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
 	bool command_stdout_to_stderr;
 
@@ -60,6 +63,7 @@ struct engine_options {
 	uint64_t delay_ms;    /* from the start of the targets to the first sample */
 	bool user, kernel;    /* which stacks; both false counts as both */
 	bool idle;	      /* show pid 0 */
+	unsigned by;	      /* PROFILE_BY_*: what stacks are told apart by; 0: the task's name */
 	/* Walk each user stack twice, by unwind and by the kernel's bpf_get_stack: profile_stack's
 	 * fp[]. Not with ENGINE_UNWIND_FP. */
 	bool compare;
@@ -111,7 +115,8 @@ struct engine_options {
  * is a success with nr_stacks 0.
  *
  * Errors, each with one line of what and what to do in @err:
- *   -ESRCH      none of the pids or tids exists, a CPU is not online          (exit code 3)
+ *   -ESRCH      none of the pids or tids exists, nor the cgroup, or a CPU is
+ *               not online                                                    (exit code 3)
  *   -ENOENT     the command could not be executed                             (exit code 3)
  *   -EINVAL     an option out of its range                                    (exit code 1)
  *   -EIO        the walk recording could not be written                       (exit code 6)

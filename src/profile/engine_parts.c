@@ -141,7 +141,9 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	engine->tracker.code_names = engine->code_names;
 	engine->tracker.catalog = engine->catalog;
-	return 0;
+	stack_store_separate(engine->store, o->by);
+	/* the side-band is open: a cgroup that is made from here on is told */
+	return o->by & PROFILE_BY_CGROUP ? cgroup_names_create(&engine->cgroup_names, err) : 0;
 }
 
 struct use_look {
@@ -208,16 +210,22 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 		engine->collect.is_followed = kernel_side_is_target;
 		engine->collect.ctx = &engine->kernel;
 	}
+	engine->collect.comm_filter = engine->comm_filter;
+	engine->collect.cgroup_names = engine->cgroup_names;
+	if (engine->comm_filter)
+		comm_filter_tell(engine->comm_filter, kernel_side_comm, &engine->kernel);
 	catalog_on_pause(engine->catalog, drain_ring, &engine->kernel);
 	return 0;
 }
 
 static int set_targets(struct engine *engine, struct fpl_err *err)
 {
-	if (engine->options->target == ENGINE_TARGET_COMMAND)
-		return kernel_side_target(&engine->kernel, (uint32_t)engine->command.pid,
-					  FPL_TARGET_INHERIT | FPL_TARGET_ON_EXEC, err);
-	return targets_publish(&engine->target, &engine->kernel, err);
+	int code = targets_publish(&engine->target, &engine->kernel, err);
+
+	if (code || engine->options->target != ENGINE_TARGET_COMMAND)
+		return code;
+	return kernel_side_target(&engine->kernel, (uint32_t)engine->command.pid,
+				  FPL_TARGET_INHERIT | FPL_TARGET_ON_EXEC, err);
 }
 
 /* Who runs already, and with what. The side-band is open: what changes from here on is seen. */
@@ -283,7 +291,8 @@ static int open_kernel(struct engine *engine, struct fpl_err *err)
 
 	if (!code) {
 		code = sideband_open(engine->events.cpus.cpus, engine->events.cpus.nr,
-				     &engine->sideband, err);
+				     engine->options->by & PROFILE_BY_CGROUP, &engine->sideband,
+				     err);
 		if (code == -EINVAL) /* a field of the attributes that is not known yet */
 			code = -EOPNOTSUPP;
 	}
@@ -312,7 +321,9 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code && engine->command.pid && o->deputy)
 		code = command_delegate(&engine->command, o->deputy, err);
 	raise_limits();
-	if (!code && o->target == ENGINE_TARGET_PIDS)
+	if (!code && o->comm)
+		code = comm_filter_create(o->comm, &engine->comm_filter, err);
+	if (!code)
 		code = targets_open(o, &engine->target, err);
 	if (!code)
 		code = watch_targets(engine, err);
@@ -353,6 +364,8 @@ void engine_close(struct engine *engine)
 	sideband_close(engine->sideband);
 	walk_file_close(engine->walk_file, NULL);
 	targets_close(&engine->target);
+	comm_filter_destroy(engine->comm_filter);
+	cgroup_names_destroy(engine->cgroup_names);
 	cleanup_fd(&engine->signal_fd);
 	cleanup_fd(&engine->epoll_fd);
 }

@@ -62,6 +62,9 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 
+	profile->books.filtered += engine->collect.nr_filtered;
+	if (engine->comm_filter)
+		profile->books.filtered += comm_filter_apply(engine->comm_filter, profile);
 	fill_maps(engine, &counters, join.nr_stacks, profile);
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
@@ -107,6 +110,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
+	profile->by = o->by;
 	profile->fp_max = o->compare ? kernel_side_fp_depth(&engine->kernel) : 0;
 	profile->start_unix_ns = engine->start_unix_ns;
 	if (engine->enabled_ns) {
@@ -128,6 +132,9 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
 	profile->code_names = TAKE_PTR(engine->code_names);
+	if (engine->cgroup_names &&
+	    cgroup_names_take(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
+		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;

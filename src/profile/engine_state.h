@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "proc/cgroup_names.h"
 #include "proc/host.h"
 #include "profile/catalog.h"
 #include "profile/code_names.h"
 #include "profile/collect.h"
+#include "profile/comm_filter.h"
 #include "profile/command.h"
 #include "profile/engine.h"
 #include "profile/events.h"
@@ -56,6 +58,8 @@ struct engine {
 
 	int epoll_fd, signal_fd;
 	struct targets target;
+	struct comm_filter *comm_filter;   /* NULL: every name */
+	struct cgroup_names *cgroup_names; /* NULL: not asked for */
 	bool stop;
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;

@@ -68,6 +68,24 @@ static uint32_t ring_bytes(const struct engine_options *options)
 	return bytes;
 }
 
+/* What tells stacks apart, and who is left out. */
+static uint32_t filter_flags(const struct engine_options *options)
+{
+	uint32_t flags = 0;
+
+	if (options->by & PROFILE_BY_TID)
+		flags |= FPL_CONFIG_BY_TID;
+	if (options->by & PROFILE_BY_CPU)
+		flags |= FPL_CONFIG_BY_CPU;
+	if (options->by & PROFILE_BY_CGROUP)
+		flags |= FPL_CONFIG_BY_CGROUP;
+	if (options->cgroup)
+		flags |= FPL_CONFIG_CGROUP;
+	if (options->comm)
+		flags |= FPL_CONFIG_COMM;
+	return flags;
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      const struct host *host, uint64_t weight_ns)
 {
@@ -102,6 +120,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	config.uid = options->uid;
 	if (host->pid_ns == HOST_NS_OTHER)
 		config.pid_ns = host->pid_ns_inum;
+	config.flags |= filter_flags(options);
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 	skel->bss->sample_weight_ns = weight_ns;
 }
@@ -119,8 +138,8 @@ static int size_filters(struct fpless_bpf *skel, const struct engine_options *op
 
 	code |= bpf_map__set_max_entries(skel->maps.threads, nr_threads);
 	code |= bpf_map__set_autocreate(skel->maps.threads, options->nr_tids > 0);
-	code |= bpf_map__set_autocreate(skel->maps.cgroups, false);
-	code |= bpf_map__set_autocreate(skel->maps.comms, false);
+	code |= bpf_map__set_autocreate(skel->maps.cgroups, options->cgroup);
+	code |= bpf_map__set_autocreate(skel->maps.comms, options->comm);
 	return code;
 }
 
@@ -326,6 +345,23 @@ int kernel_side_thread(struct kernel_side *kernel, uint32_t tid, struct fpl_err 
 		return fpl_fail(err, cannot_run(-errno), "thread %u: BPF map threads: %s", tid,
 				strerror(errno));
 	return 0;
+}
+
+int kernel_side_cgroup(struct kernel_side *kernel, int fd, struct fpl_err *err)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.cgroups), &zero, &fd, BPF_ANY))
+		return fpl_fail(err, cannot_run(-errno), "--cgroup: BPF map cgroups: %s",
+				strerror(errno));
+	return 0;
+}
+
+void kernel_side_comm(void *ctx, const struct fpl_comm *comm, uint32_t verdict)
+{
+	const struct kernel_side *kernel = ctx;
+
+	(void)!bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.comms), comm, &verdict, BPF_ANY);
 }
 
 bool kernel_side_thread_lives(const struct kernel_side *kernel, uint32_t tid)

@@ -86,6 +86,12 @@ FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, 
 FPL_MUST_CHECK int kernel_side_thread(struct kernel_side *kernel, uint32_t tid,
 				      struct fpl_err *err);
 
+/* Only tasks in the cgroup @fd is of, or below it. Only with a cgroup in the options. */
+FPL_MUST_CHECK int kernel_side_cgroup(struct kernel_side *kernel, int fd, struct fpl_err *err);
+
+/* For comm_filter_tell; what finds no room is no error. Only with a comm in the options. */
+void kernel_side_comm(void *kernel, const struct fpl_comm *comm, uint32_t verdict);
+
 /* Has the thread, given before, not begun to exit? */
 bool kernel_side_thread_lives(const struct kernel_side *kernel, uint32_t tid);
 

@@ -14,6 +14,23 @@ uint64_t profile_shown(const struct profile *profile)
 	return shown;
 }
 
+static int compare_id(const void *id, const void *cgroup)
+{
+	uint64_t a = *(const uint64_t *)id, b = ((const struct cgroup_name *)cgroup)->id;
+
+	return (a > b) - (a < b);
+}
+
+const char *profile_cgroup(const struct profile *profile, uint64_t id)
+{
+	const struct cgroup_name *found =
+		profile->nr_cgroups ? bsearch(&id, profile->cgroups, profile->nr_cgroups,
+					      sizeof(*profile->cgroups), compare_id)
+				    : NULL;
+
+	return found ? found->path : NULL;
+}
+
 void profile_fini(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_objects; i++) {
@@ -21,6 +38,9 @@ void profile_fini(struct profile *profile)
 		free(profile->objects[i].build_id);
 	}
 	free(profile->objects);
+	for (size_t i = 0; i < profile->nr_cgroups; i++)
+		free(profile->cgroups[i].path);
+	free(profile->cgroups);
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		free(profile->stacks[i].frames);
 	free(profile->stacks);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "proc/cgroup_names.h"
 
 struct profile_object {
 	uint32_t id;	/* 1.. ; objects[id - 1] */
@@ -20,8 +21,24 @@ struct profile_object {
 
 struct code_names;
 
-/* One distinct (pid, its start time, comm, user stack, kernel stack, stop); where a frame is raw
- * also of one program image. */
+/* What stacks can be told apart by. X(name, word of --by) */
+#define PROFILE_LABEL_LIST(X) \
+	X(PID, "pid")         \
+	X(TID, "tid")         \
+	X(COMM, "comm")       \
+	X(CPU, "cpu")         \
+	X(CGROUP, "cgroup")
+
+#define X(name, word) PROFILE_LABEL_##name,
+enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
+#undef X
+
+#define X(name, word) PROFILE_BY_##name = 1 << PROFILE_LABEL_##name,
+enum { PROFILE_LABEL_LIST(X) };
+#undef X
+
+/* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and what else stacks
+ * were to be told apart by; where a frame is raw also of one program image. */
 struct profile_stack {
 	uint64_t count;
 	uint64_t weight_ns;
@@ -29,7 +46,9 @@ struct profile_stack {
 	uint64_t gen;	   /* of the program image where a frame is raw, for code_names; else 0 */
 	uint64_t first_ns; /* of one of the first samples, CLOCK_MONOTONIC; raw frames are named as
 			      of then */
+	uint64_t cgroup;   /* id; 0 unless by cgroup */
 	uint32_t pid;
+	uint32_t tid, cpu; /* 0 unless by tid, by cpu */
 	uint8_t stop;  /* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
 			*/
 	uint8_t flags; /* FPL_SAMPLE_* */
@@ -77,6 +96,7 @@ struct profile {
 	uint64_t hz, period_ns;
 	char **argv;	   /* borrowed */
 	bool user, kernel; /* which stacks were asked for */
+	unsigned by; /* PROFILE_BY_*: what stacks are told apart by; 0: the name of the task */
 	/* Frames the kernel's frame-pointer walk can give: FPL_FP_DEPTH_MAX, or less where
 	 * kernel.perf_event_max_stack is lower; 0: both walks were not asked for. */
 	uint32_t fp_max;
@@ -88,6 +108,9 @@ struct profile {
 
 	struct profile_object *objects; /* owned [nr_objects] */
 	size_t nr_objects;
+	struct cgroup_name
+		*cgroups; /* owned [nr_cgroups], ascending by id; none unless by cgroup */
+	size_t nr_cgroups;
 	struct profile_stack *stacks; /* owned [nr_stacks] */
 	size_t nr_stacks;
 
@@ -105,5 +128,8 @@ struct profile {
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
 uint64_t profile_shown(const struct profile *profile);
+
+/* The path of cgroup @id; NULL: not known. Cost: O(log nr_cgroups). */
+const char *profile_cgroup(const struct profile *profile, uint64_t id);
 
 void profile_fini(struct profile *profile);

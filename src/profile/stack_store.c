@@ -9,9 +9,9 @@
 
 /* What makes a stack what it is, besides its frames. */
 struct identity_part {
-	uint64_t start_ns;
+	uint64_t start_ns, cgroup;
 	uint64_t gen; /* of the image, where a frame is raw */
-	uint32_t pid;
+	uint32_t pid, tid, cpu;
 	uint16_t nr_user, nr_kernel, nr_fp;
 	uint8_t stop, flags;
 	uint8_t zero[4];
@@ -38,6 +38,7 @@ struct id_entry {
 };
 
 struct stack_store {
+	unsigned by;
 	struct entry *entries; /* owned */
 	size_t nr, capacity;
 	struct index by_content;
@@ -81,6 +82,11 @@ void stack_store_destroy(struct stack_store *store)
 	free(store->by_content.place);
 	free(store->by_id.place);
 	free(store);
+}
+
+void stack_store_separate(struct stack_store *store, unsigned by)
+{
+	store->by = by;
 }
 
 size_t stack_store_bytes(const struct stack_store *store)
@@ -305,6 +311,9 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		.start_ns = sample->start_ns,
 		.gen = has_raw(sample, user, rest) ? sample->gen : 0,
 		.pid = sample->tgid,
+		.tid = store->by & PROFILE_BY_TID ? sample->tid : 0,
+		.cpu = store->by & PROFILE_BY_CPU ? sample->cpu : 0,
+		.cgroup = store->by & PROFILE_BY_CGROUP ? sample->cgroup : 0,
 		.nr_user = sample->nr_user,
 		.nr_kernel = sample->nr_kernel,
 		.nr_fp = sample->nr_fp,
@@ -382,6 +391,9 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 			.gen = entry->part.gen,
 			.first_ns = entry->first_ns,
 			.pid = entry->part.pid,
+			.tid = entry->part.tid,
+			.cpu = entry->part.cpu,
+			.cgroup = entry->part.cgroup,
 			.stop = entry->part.stop,
 			.flags = entry->part.flags,
 			.nr_user = entry->part.nr_user,

@@ -19,6 +19,9 @@ struct stack_store;
 FPL_MUST_CHECK int stack_store_create(size_t max_bytes, struct stack_store **ret);
 void stack_store_destroy(struct stack_store *store);
 
+/* Before the first stack: tell stacks apart also by what PROFILE_BY_* of @by say. */
+void stack_store_separate(struct stack_store *store, unsigned by);
+
 /*
  * Take in the stack of @sample with its frames: @user [nr_user], and @rest, kernel[nr_kernel] then
  * fp[nr_fp]. sample->count samples of it are counted; with count 0 they come later, by

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/cgroup.h"
 #include "proc/pidfd.h"
 #include "proc/thread.h"
 
@@ -89,7 +90,7 @@ static int hold_processes(struct targets *targets, const pid_t *pids, size_t nr,
 int targets_open(const struct engine_options *options, struct targets *ret, struct fpl_err *err)
 {
 	AUTO_FREE pid_t *pids = calloc(options->nr_tids + 1, sizeof(*pids));
-	struct targets targets = { 0 };
+	struct targets targets = { .cgroup_fd = -1 };
 	size_t nr_pids = 0;
 	int code = 0;
 
@@ -97,9 +98,11 @@ int targets_open(const struct engine_options *options, struct targets *ret, stru
 		return fpl_fail(err, -ENOMEM, "-t: out of memory");
 	if (options->nr_tids)
 		code = find_threads(&targets, options, pids, &nr_pids, err);
-	if (!code)
+	if (!code && options->target == ENGINE_TARGET_PIDS)
 		code = hold_processes(&targets, options->nr_tids ? pids : options->pids,
 				      options->nr_tids ? nr_pids : options->nr_pids, err);
+	if (!code && options->cgroup)
+		code = cgroup_open(options->cgroup, &targets.cgroup_fd, err);
 	if (code) {
 		targets_close(&targets);
 		return code;
@@ -114,12 +117,14 @@ void targets_close(struct targets *targets)
 		cleanup_fd(&targets->processes[i].fd);
 	free(targets->processes);
 	free(targets->threads);
-	*targets = (struct targets){ 0 };
+	cleanup_fd(&targets->cgroup_fd);
+	*targets = (struct targets){ .cgroup_fd = -1 };
 }
 
 int targets_publish(struct targets *targets, struct kernel_side *kernel, struct fpl_err *err)
 {
-	int code = 0;
+	int code =
+		targets->cgroup_fd >= 0 ? kernel_side_cgroup(kernel, targets->cgroup_fd, err) : 0;
 
 	for (size_t i = 0; !code && i < targets->nr_threads; i++)
 		code = kernel_side_thread(kernel, (uint32_t)targets->threads[i].tid, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is profiled, where that is told by numbers: the processes of -p, the threads of -t, and when
- * the last of them has gone. Numbers are as the user sees them; what the kernel side is given are
- * the same, which kernel_side_target and kernel_side_thread alone would have to change.
+ * Who is profiled, where that is told by number or place: the processes of -p, the threads of -t,
+ * and when the last of them has gone; the cgroup of --cgroup. Numbers are as the user sees them;
+ * what the kernel side is given are the same, which kernel_side_target and kernel_side_thread alone
+ * would have to change.
  */
 #pragma once
 
@@ -30,13 +31,14 @@ struct targets {
 	struct target_thread *threads; /* owned [nr_threads]: those that have not gone */
 	size_t nr_threads;
 	bool by_thread; /* only threads */
+	int cgroup_fd;	/* owned; -1: every cgroup */
 };
 
 /*
  * Find the processes and threads @options name; a process is held by a descriptor, readable when it
  * ends. With threads, the processes are those of the threads; with both, a thread of no named
  * process is none. Those that are not there are warned of unless they are all. Errors: -ESRCH none
- * is there; -ENOMEM, -EMFILE.
+ * is there; -EOPNOTSUPP no cgroups of version 2; -ENOMEM, -EMFILE. targets_close is safe then.
  */
 FPL_MUST_CHECK int targets_open(const struct engine_options *options, struct targets *ret,
 				struct fpl_err *err);

@@ -170,6 +170,8 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		if (process && record->pid == record->tid && !process->wanted)
 			processes_remove(&tracker->processes, record->pid);
 		break;
+	case SIDEBAND_CGROUP: /* of no process */
+		break;
 	case SIDEBAND_LOST:
 		tracker->nr_lost += record->nr_lost;
 		tracker->rescan_all = true;

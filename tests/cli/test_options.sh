@@ -25,6 +25,9 @@ for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --a
 	--version --help; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
+for option in --cgroup --comm --by; do
+	says "^ +$option="
+done
 says 'Exit status: 0 ok'
 
 # Nonsense is refused in one line that names it.
@@ -53,6 +56,15 @@ refused '-u -1: no such user' profile -u -1
 refused '-u 4294967295: no such user' profile -u 4294967295
 refused '-u 0x10: no such user' profile -u 0x10
 refused '-u: given twice' profile -u 0 -u 1
+refused '--cgroup: given twice' profile --cgroup a --cgroup b
+refused '--cgroup: an empty path' profile --cgroup ''
+for regex in '(' '[a' 'a{1'; do
+	refused "--comm " profile --comm "$regex"
+done
+refused '--comm: given twice' profile --comm a --comm b
+for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
+	refused "--by $labels: comm, pid, tid, cpu, cgroup" profile --by "$labels"
+done
 refused '-e page-faults: no such event' profile -e page-faults
 refused '--unwind magic: auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: fp or dwarf' profile --call-graph lbr
@@ -86,7 +98,7 @@ expect 1 'requires an argument' profile -F
 
 # compare takes what profile takes, but for what leaves nothing to compare.
 expect 0 '' compare --help
-for option in --out-dir --json -a -p -t -C -u -F -d -o -f --stats --strict --unwind; do
+for option in --out-dir --json -a -p -t -C -u --cgroup --comm --by -F -d -o -f --stats --strict --unwind; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 says 'Exit status: 0 ok'

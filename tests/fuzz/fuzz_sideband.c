@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One record of the perf side-band as hostile bytes. Judged: a record that is taken has a type, and
- * a mapping a range that does not wrap, a build-id of at most 20 bytes and a path inside the
- * record.
+ * a mapping a range that does not wrap, a build-id of at most 20 bytes and, as a new cgroup, a path
+ * inside the record.
  */
 #include <linux/perf_event.h>
 #include <stddef.h>
@@ -19,15 +19,17 @@ static void check(const uint8_t *bytes, size_t size)
 
 	if (sideband_parse(bytes, size, &record) != 1)
 		return;
-	if (record.type > SIDEBAND_LOST)
+	if (record.type > SIDEBAND_CGROUP)
 		abort();
-	if (record.type != SIDEBAND_MAP)
+	if (record.type != SIDEBAND_MAP && record.type != SIDEBAND_CGROUP)
 		return;
 
 	size_t at = (size_t)((const uint8_t *)record.path - bytes);
 
 	if (at >= size || strnlen(record.path, size - at) == size - at)
 		abort();
+	if (record.type == SIDEBAND_CGROUP)
+		return;
 	if (!record.size || record.start + record.size < record.start ||
 	    record.build_id_size > SIDEBAND_BUILD_ID_MAX)
 		abort();

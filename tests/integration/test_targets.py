@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Only the samples of the targets are shown, whatever they are named by, and the books close."""
+"""Only the samples of the targets are shown, whatever they are named by, told apart by what was asked
+for, and the books close."""
 
+import errno
 import os
 import signal
 import subprocess
+import time
 import unittest
 
+from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
 
 NOBODY = 65534
@@ -44,15 +48,14 @@ class Threads(TargetCase):
     def test_only_the_threads_named_are_shown(self):
         process = self.threads()
         self.busy()
-        for verb in ("profile", "compare"):
-            found = set()
-            for tid in threads_of(process.pid)[1:]:
-                run = self.profile("-F", "999", "-d", "0.6", "-t", str(tid), verb=verb)
-                self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
-                depths = self.depths(run)
-                self.assertEqual(len(depths), 1, depths)
-                found |= depths
-            self.assertEqual(found, DEPTHS)
+        found = set()
+        for tid, verb in zip(threads_of(process.pid)[1:], ["profile", "compare"] * 2):
+            run = self.profile("-F", "999", "-d", "0.6", "-t", str(tid), verb=verb)
+            self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
+            depths = self.depths(run)
+            self.assertEqual(len(depths), 1, depths)
+            found |= depths
+        self.assertEqual(found, DEPTHS)
         tids = ",".join(map(str, threads_of(process.pid)))
         run = self.profile("-F", "999", "-d", "1", "-t", tids)
         self.assertEqual(self.depths(run), DEPTHS)
@@ -146,11 +149,13 @@ class Users(TargetCase):
         theirs = self.busy("setpriv", "--reuid", str(NOBODY), fixture("chain"), "600000")
         # Who the task acts as counts, not who started it.
         setuid = self.busy("setpriv", "--euid", str(NOBODY), fixture("chain"), "600000")
-        for user in (str(NOBODY), "nobody"):
-            for verb in ("profile", "compare"):
-                run = self.profile("-F", "499", "-d", "0.6", "-u", user, verb=verb)
-                self.assertEqual({stack["pid"] for stack in run.stacks},
-                                 {theirs.pid, setuid.pid})
+        for user, verb in ((str(NOBODY), "profile"), ("nobody", "compare")):
+            run = self.profile("-F", "499", "-d", "0.6", "-u", user, "-p",
+                               f"{mine.pid},{theirs.pid},{setuid.pid}", verb=verb)
+            self.assertEqual({stack["pid"] for stack in run.stacks}, {theirs.pid, setuid.pid})
+        run = self.profile("-F", "499", "-d", "0.6", "-u", "nobody")
+        self.assertLessEqual({theirs.pid, setuid.pid}, {stack["pid"] for stack in run.stacks})
+        self.assertNotIn(mine.pid, {stack["pid"] for stack in run.stacks})
         run = self.profile("-F", "499", "-d", "0.6", "-u", "0", "-p", f"{mine.pid},{theirs.pid}")
         self.assertEqual({stack["pid"] for stack in run.stacks}, {mine.pid})
         self.assertGreater(run.books["filtered"], 0)
@@ -159,6 +164,263 @@ class Users(TargetCase):
         done = self.fpless("profile", "-q", "-d", "0.2", "-u", "4294967294")
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"no samples", done.stderr)
+
+
+def cgroup_mount():
+    """Where cgroup v2 is mounted and new groups may be made; None: nowhere."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for line in file:
+            left, right = line.split(" - ")
+            if right.split()[0] == "cgroup2" and os.access(left.split()[4], os.W_OK):
+                return left.split()[4]
+    return None
+
+
+class CgroupCase(TargetCase):
+    def setUp(self):
+        super().setUp()
+        self.mount = cgroup_mount()
+        if not self.mount:
+            self.skipTest("no cgroup v2 to make groups in")
+
+    def group(self, name):
+        """A new cgroup: its path below the mount."""
+        path = f"/fpless-test-{os.getpid()}-{name}"
+        os.mkdir(self.mount + path)
+        self.addCleanup(self.remove, self.mount + path)
+        return path
+
+    def remove(self, folder):
+        for _ in range(500):  # until the last task has gone
+            try:
+                os.rmdir(folder)
+                return
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+                time.sleep(0.02)
+        self.fail(f"{folder} is busy")
+
+    def enter(self, path):
+        """For Popen's preexec_fn: be in the cgroup from the start."""
+        def move():
+            with open(f"{self.mount}{path}/cgroup.procs", "w", encoding="ascii") as file:
+                file.write("0")
+        return move
+
+
+class Cgroups(CgroupCase):
+    def test_the_whole_subtree_is_shown_and_nobody_else(self):
+        top = self.group("top")
+        below, beside = self.group("top/below"), self.group("beside")
+        pids = {path: self.busy(preexec_fn=self.enter(path)).pid
+                for path in (top, below, beside)}
+        cases = [(top, {top, below}), (top[1:], {top, below}), (self.mount + top, {top, below}),
+                 (self.mount + below + "/", {below}), ("/", set(pids))]
+        for (path, members), verb in zip(cases, ["profile", "compare"] + ["profile"] * 3):
+            with self.subTest(path, verb=verb):
+                run = self.profile("-F", "499", "-d", "0.6", "--cgroup", path, verb=verb)
+                shown = {stack["pid"] for stack in run.stacks}
+                self.assertEqual(shown & set(pids.values()), {pids[member] for member in members})
+                self.assertTrue(path == "/" or len(shown) == len(members))
+
+    def test_it_is_where_the_task_is_at_the_moment(self):
+        path = self.group("moved")
+        process = self.busy()
+        first, second = (os.path.join(self.folder, name) for name in ("1.jsonl", "2.jsonl"))
+        self.assertEqual(self.fpless("profile", "-q", "-F", "499", "-d", "0.4", "--cgroup", path,
+                                     "-o", first).returncode, 3)
+        with open(f"{self.mount}{path}/cgroup.procs", "w", encoding="ascii") as file:
+            file.write(str(process.pid))
+        self.assertEqual(self.fpless("profile", "-q", "-F", "499", "-d", "0.4", "--cgroup", path,
+                                     "-o", second).returncode, 0)
+
+    def test_what_is_no_cgroup_of_v2_is_refused(self):
+        self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup", "/no/such"), 3,
+                            "--cgroup /no/such: no such cgroup below")
+        self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup", self.folder), 3,
+                            "no such cgroup below")
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            for line in file:
+                left, right = line.split(" - ")
+                if right.split()[0] == "cgroup":
+                    self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup",
+                                                    left.split()[4]), 2, "a cgroup of v1")
+                    break
+
+    def test_without_the_mount_it_cannot_be_said(self):
+        command = ["unshare", "-m", "sh", "-c",
+                   f'umount -l {self.mount} && exec "$0" profile -q -d 1 --cgroup /x', FPLESS]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"cgroup v2 is not mounted", done.stderr)
+
+
+class Labels(CgroupCase):
+    def heads(self, labels, *args):
+        """The first frames of the folded lines, with their counts."""
+        self.run_ = self.profile("-F", "999", *args, "--by", labels)
+        heads = {}
+        with open(self.run_.folded_path, encoding="utf-8") as file:
+            for line in file:
+                stack, count = line.rsplit(" ", 1)
+                frames = stack.split(";")
+                head = tuple(frames[:3 if "cgroup,cpu" in labels else 1])
+                heads[head] = heads.get(head, 0) + int(count)
+        self.assertEqual(sum(heads.values()), self.run_.books["shown"])
+        return heads
+
+    def test_stacks_are_told_apart_by_what_was_asked_for(self):
+        process = self.threads()
+        pid, comm = process.pid, "threads"
+        tids = threads_of(pid)[1:]
+        target = ("-d", "1", "-p", str(pid))
+        self.assertEqual(set(self.heads("comm", *target)), {(comm,)})
+        self.assertEqual(set(self.heads("pid", *target)), {(f"{pid}",)})
+        self.assertEqual(set(self.heads("pid,comm", *target)), {(f"{comm}-{pid}",)})
+        self.assertEqual(set(self.heads("tid", *target)), {(f"{pid}/{tid}",) for tid in tids})
+        self.assertEqual({stack["tid"] for stack in self.run_.stacks}, set(tids))
+        heads = self.heads("comm,tid", *target)
+        self.assertEqual(set(heads), {(f"{comm}-{pid}/{tid}",) for tid in tids})
+        # Each thread has a depth of its own, so its stacks are not another's.
+        for tid in tids:
+            depths = {sum(frame["symbol"] == "descend" for frame in stack["user"])
+                      for stack in self.run_.stacks if stack["tid"] == tid} - {0}
+            self.assertEqual(len(depths), 1)
+        cpus = self.heads("cpu", *target)
+        self.assertLessEqual(set(cpus), {(f"cpu {cpu}",) for cpu in online_cpus()})
+        self.assertEqual({(f"cpu {stack['cpu']}",) for stack in self.run_.stacks}, set(cpus))
+        run = self.profile("-F", "999", *target)
+        self.assertEqual({key for stack in run.stacks for key in ("tid", "cpu", "cgroup")
+                          if key in stack}, set())
+
+    def test_of_a_comparison(self):
+        process = self.threads()
+        run = self.profile("-F", "999", "-d", "0.5", "-p", str(process.pid), "--by", "tid,cpu",
+                           "--out-dir", self.path("pair"), verb="compare")
+        self.assertEqual({stack["tid"] for stack in run.stacks}, set(threads_of(process.pid)[1:]))
+        for name in ("cfi", "fp"):
+            with open(os.path.join(self.path("pair"), name + ".folded"), encoding="utf-8") as file:
+                lines = [line.split(";") for line in file]
+            self.assertEqual({line[1].split("/")[0] for line in lines}, {str(process.pid)})
+
+    def test_cgroups_have_their_paths_even_when_they_have_gone(self):
+        process = subprocess.Popen(
+            [FPLESS, "profile", "-F", "999", "-d", "60", *self.outputs(), "--by",
+             "cgroup,cpu,comm,pid"], stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        before = self.group("before")  # while it starts, or before that
+        self.busy(preexec_fn=self.enter(before))
+        time.sleep(1)
+        gone = [self.group(f"gone{i}") for i in range(8)]
+        for path in gone:
+            subprocess.run([fixture("chain"), "100"], preexec_fn=self.enter(path), check=True)
+            os.rmdir(self.mount + path)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        stderr = process.stderr.read()
+        run = Run.of_folder(self.folder, process.wait(60), stderr)
+        self.assertEqual(run.faults(), [])
+        shown = {stack["cgroup"] for stack in run.stacks}
+        self.assertLessEqual({before, *gone}, shown)
+        with open(run.folded_path, encoding="utf-8") as file:
+            heads = {tuple(line.split(";")[:2]) for line in file}
+        self.assertLessEqual({path for path, _ in heads}, shown)
+        self.assertEqual({cpu.split()[0] for _, cpu in heads}, {"cpu"})
+
+    def outputs(self):
+        return Run.outputs(self.folder)
+
+
+class Names(TargetCase):
+    def rename(self):
+        """A program whose name alternates between two."""
+        script = ("import time\n"
+                  "while True:\n"
+                  "    for name in ('odd-one', 'even-one'):\n"
+                  "        open('/proc/self/comm', 'w').write(name)\n"
+                  "        end = time.monotonic() + 0.02\n"
+                  "        while time.monotonic() < end: pass\n")
+        return self.renamed(script)
+
+    def renamed(self, script):
+        """A program that changes its name, once it has done so."""
+        process = self.busy("python3", "-c", script)
+        while True:
+            self.assertIsNone(process.poll())
+            with open(f"/proc/{process.pid}/comm", encoding="ascii") as file:
+                if not file.read().startswith("python"):
+                    return process
+            time.sleep(0.01)
+
+    def test_only_names_that_match_are_shown_at_every_moment(self):
+        process = self.rename()
+        self.busy()
+        cases = [("^odd-one$", {"odd-one"}), ("^(odd|even)-", {"odd-one", "even-one"}),
+                 ("^chain$|odd", {"odd-one", "chain"}), ("^OdD", None)]
+        for (regex, names), verb in zip(cases, ["profile", "compare"] * 2):
+            with self.subTest(regex, verb=verb):
+                if names is None:
+                    self.assertEqual(self.fpless("profile", "-q", "-d", "0.3", "--comm",
+                                                 regex).returncode, 3)
+                    continue
+                run = self.profile("-F", "999", "-d", "0.8", "--comm", regex, verb=verb)
+                self.assertEqual({stack["comm"] for stack in run.stacks}, names)
+                self.assertGreater(run.books["filtered"], 0)
+        run = self.profile("-F", "999", "-d", "0.8", "--comm", "odd", "-p", str(process.pid))
+        self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
+
+    def test_more_names_than_the_kernel_side_is_told_of(self):
+        script = ("i = 0\n"
+                  "while True:\n"
+                  "    i += 1\n"
+                  "    open('/proc/self/comm', 'w').write(f'{\"yn\"[i % 2]}{i}')\n"
+                  "    for _ in range(300): pass\n")
+        self.renamed(script)
+        for more in ((), ("--stack-memory", "64K"), ("--snapshot", "0")):
+            run = self.profile("-F", "4999", "-d", "2", "--comm", "^y[0-9]+$", *more)
+            self.assertEqual({stack["comm"][0] for stack in run.stacks}, {"y"})
+            self.assertEqual(run.books["lost"]["no_frames"], 0)
+
+    def test_with_a_command_and_with_every_other_choice(self):
+        run = self.profile("-F", "999", "-d", "60", "--comm", "^chain", "--", fixture("vfork"),
+                           "300", fixture("chain_nopie"))
+        self.assertEqual({stack["comm"] for stack in run.stacks}, {"chain_nopie"})
+        process = self.threads()
+        tid = threads_of(process.pid)[1]
+        cpus = ",".join(map(str, online_cpus()))
+        run = self.profile("-F", "999", "-d", "1", "-p", str(process.pid), "-t", str(tid), "-C",
+                           cpus, "-u", "0", "--comm", "thr", "-U", "--by", "tid")
+        self.assertEqual({stack["tid"] for stack in run.stacks}, {tid})
+
+
+class KernelThreads(TargetCase):
+    def test_have_their_kernel_stacks_and_are_no_user_samples(self):
+        """Writing back what was written keeps a kworker busy."""
+        path = self.path("file")
+        script = f"while :; do dd if=/dev/zero of={path} bs=1M count=64 conv=fsync; done"
+        self.busy("sh", "-c", script, stderr=subprocess.DEVNULL, start_new_session=True)
+        run = self.profile("-F", "999", "-d", "2", "--comm", "^k")
+        self.assertEqual(run.status, 0)
+        mine = [stack for stack in run.stacks if stack["stop"] is None]
+        if not mine:
+            self.skipTest("no kernel thread ran")
+        for stack in mine:
+            self.assertEqual(stack["user"], [])
+        self.assertEqual(run.books["shown"] - run.books["user_samples"],
+                         sum(stack["count"] for stack in mine))
+        self.assertTrue(any(stack["kernel"] for stack in mine))
+        done = self.fpless("profile", "-q", "-U", "-d", "0.3", "--comm", "^kworker")
+        self.assertEqual(done.returncode, 3)
+
+    def test_one_of_them_is_a_target_like_any_other(self):
+        done = self.fpless("profile", "-q", "-d", "0.2", "-p", "2")
+        self.assertIn(done.returncode, (0, 3))
+        self.assertNotIn(b"No such process", done.stderr)
 
 
 class ManyProcesses(TargetCase):

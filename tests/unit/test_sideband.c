@@ -241,6 +241,28 @@ static void parse_reads_exec_and_lost(void **state)
 	assert_int_equal(r.nr_lost, 123);
 }
 
+static void parse_reads_a_new_cgroup(void **state)
+{
+	struct builder b;
+	struct sideband_record r;
+
+	(void)state;
+	begin(&b, PERF_RECORD_CGROUP, 0);
+	put_u64(&b, 0x100000019);
+	put_path(&b, "/a/b c");
+	end(&b, 4);
+	assert_int_equal(sideband_parse(b.bytes, b.size, &r), 1);
+	assert_int_equal(r.type, SIDEBAND_CGROUP);
+	assert_true(r.cgroup == 0x100000019);
+	assert_string_equal(r.path, "/a/b c");
+
+	begin(&b, PERF_RECORD_CGROUP, 0); /* its path has no end */
+	put_u64(&b, 25);
+	put(&b, "/unended", 8);
+	end(&b, 4);
+	assert_int_equal(sideband_parse(b.bytes, b.size, &r), -EINVAL);
+}
+
 /* Every prefix and every single changed byte of a record is survived (ASan watches). */
 static void parse_survives_hostile_bytes(void **state)
 {
@@ -304,6 +326,7 @@ int main(void)
 		cmocka_unit_test(parse_keeps_executable_mappings_that_make_sense),
 		cmocka_unit_test(parse_tells_processes_from_threads),
 		cmocka_unit_test(parse_reads_exec_and_lost),
+		cmocka_unit_test(parse_reads_a_new_cgroup),
 		cmocka_unit_test(parse_survives_hostile_bytes),
 		cmocka_unit_test(parse_refuses_a_path_without_an_end),
 	};

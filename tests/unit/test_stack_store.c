@@ -91,6 +91,53 @@ static void equal_stacks_are_one_and_others_are_not(void **state)
 	stack_store_destroy(store);
 }
 
+static void labels_tell_stacks_apart_where_they_were_asked_for(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned by;
+		size_t nr;
+	} cases[] = {
+		{ "none", 0, 1 },
+		{ "what always does", PROFILE_BY_PID | PROFILE_BY_COMM, 1 },
+		{ "tid", PROFILE_BY_TID, 2 },
+		{ "cpu", PROFILE_BY_CPU, 2 },
+		{ "cgroup", PROFILE_BY_CGROUP, 2 },
+		{ "all", PROFILE_BY_TID | PROFILE_BY_CPU | PROFILE_BY_CGROUP, 4 },
+	};
+	static const uint64_t user[] = { 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fpl_sample base = sample_of(5, "perl", 1, 0), s;
+		struct stack_store *store;
+		struct profile_stack *stacks;
+		size_t nr;
+
+		assert_int_equal(stack_store_create(1 << 20, &store), 0);
+		stack_store_separate(store, cases[i].by);
+		base.tid = 5, base.cpu = 1, base.cgroup = 7;
+		assert_int_equal(stack_store_add(store, &base, user, NULL), 0);
+		s = base, s.tid = 6;
+		assert_int_equal(stack_store_add(store, &s, user, NULL), 0);
+		s = base, s.cpu = 2;
+		assert_int_equal(stack_store_add(store, &s, user, NULL), 0);
+		s = base, s.cgroup = 1ull << 32 | 7;
+		assert_int_equal(stack_store_add(store, &s, user, NULL), 0);
+		assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
+		if (nr != cases[i].nr)
+			fail_msg("%s: %zu stacks", cases[i].what, nr);
+		for (size_t j = 0; j < nr; j++) {
+			assert_int_equal(stacks[j].tid != 0, !!(cases[i].by & PROFILE_BY_TID));
+			assert_int_equal(stacks[j].cpu != 0, !!(cases[i].by & PROFILE_BY_CPU));
+			assert_int_equal(stacks[j].cgroup != 0,
+					 !!(cases[i].by & PROFILE_BY_CGROUP));
+		}
+		free_stacks(stacks, nr);
+		stack_store_destroy(store);
+	}
+}
+
 static void what_the_other_walk_found_is_part_of_a_stack(void **state)
 {
 	/* a kernel frame, then fp frames */
@@ -485,6 +532,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_one_and_others_are_not),
+		cmocka_unit_test(labels_tell_stacks_apart_where_they_were_asked_for),
 		cmocka_unit_test(what_the_other_walk_found_is_part_of_a_stack),
 		cmocka_unit_test(counts_find_their_frames_by_id),
 		cmocka_unit_test(two_ids_of_one_content_add_up),

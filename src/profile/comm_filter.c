@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/comm_filter.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names judged lately, by hash: a later one takes the place. */
+#define NR_RECENT 1024u
+
+struct judged {
+	struct fpl_comm comm;
+	uint32_t verdict; /* 0: free */
+};
+
+struct comm_filter {
+	regex_t regex;
+	void (*tell)(void *ctx, const struct fpl_comm *comm, uint32_t verdict);
+	void *ctx;
+	struct judged recent[NR_RECENT];
+};
+
+int comm_filter_create(const char *regex, struct comm_filter **ret, struct fpl_err *err)
+{
+	struct comm_filter *filter = calloc(1, sizeof(*filter));
+	char why[128];
+	int code;
+
+	if (!filter)
+		return fpl_fail(err, -ENOMEM, "--comm: out of memory");
+	code = regcomp(&filter->regex, regex, REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		regerror(code, &filter->regex, why, sizeof(why));
+		free(filter);
+		return fpl_fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL, "--comm %s: %s", regex,
+				why);
+	}
+	*ret = filter;
+	return 0;
+}
+
+void comm_filter_destroy(struct comm_filter *filter)
+{
+	if (!filter)
+		return;
+	regfree(&filter->regex);
+	free(filter);
+}
+
+void comm_filter_tell(struct comm_filter *filter,
+		      void (*tell)(void *ctx, const struct fpl_comm *comm, uint32_t verdict),
+		      void *ctx)
+{
+	filter->tell = tell;
+	filter->ctx = ctx;
+}
+
+/* Its place among those judged lately: FNV-1a, 32 bits. */
+static struct judged *place_of(struct comm_filter *filter, const struct fpl_comm *comm)
+{
+	uint32_t hash = 0x811c9dc5u;
+
+	for (size_t i = 0; i < sizeof(comm->name); i++)
+		hash = (hash ^ (uint8_t)comm->name[i]) * 0x01000193u;
+	return &filter->recent[hash % NR_RECENT];
+}
+
+bool comm_filter_wants(struct comm_filter *filter, const char *comm)
+{
+	struct fpl_comm key = { 0 };
+	struct judged *judged;
+	char text[FPL_COMM_SIZE + 1] = "";
+
+	memcpy(key.name, comm, strnlen(comm, sizeof(key.name)));
+	judged = place_of(filter, &key);
+	if (!judged->verdict || memcmp(&judged->comm, &key, sizeof(key)) != 0) {
+		memcpy(text, key.name, sizeof(key.name));
+		judged->comm = key;
+		judged->verdict = regexec(&filter->regex, text, 0, NULL, 0) == 0
+					  ? FPL_COMM_WANTED
+					  : FPL_COMM_UNWANTED;
+		if (filter->tell)
+			filter->tell(filter->ctx, &key, judged->verdict);
+	}
+	return judged->verdict == FPL_COMM_WANTED;
+}
+
+uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
+{
+	uint64_t nr_filtered = 0;
+	size_t kept = 0;
+
+	filter->tell = NULL; /* nothing is sampled any more */
+	for (size_t i = 0; i < profile->nr_stacks; i++) {
+		struct profile_stack *stack = &profile->stacks[i];
+
+		if (comm_filter_wants(filter, stack->comm)) {
+			profile->stacks[kept++] = *stack;
+			continue;
+		}
+		nr_filtered += stack->count;
+		free(stack->frames);
+	}
+	profile->nr_stacks = kept;
+	return nr_filtered;
+}

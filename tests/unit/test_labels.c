@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/labels.h"
+#include "output/merge.h"
+
+static struct cgroup_name cgroups[] = {
+	{ 1, "/" }, { 40, "/a;b/c\n" }, { 50, NULL }, /* gone before it could be asked for */
+};
+
+static struct profile_stack stack = {
+	.count = 1,
+	.pid = 12,
+	.tid = 13,
+	.cpu = 3,
+	.cgroup = 40,
+	.comm = "a;b",
+	.flags = FPL_SAMPLE_KTHREAD,
+};
+
+static struct profile profile = {
+	.cgroups = cgroups,
+	.nr_cgroups = ARRAY_SIZE(cgroups),
+	.stacks = &stack,
+	.nr_stacks = 1,
+	.user = true,
+	.kernel = true,
+};
+
+/* The labels of `stack` with '|' between them. */
+static const char *labels(void)
+{
+	static char text[256];
+	struct names names;
+	struct merged merged;
+	struct fpl_err err;
+	int len = 0;
+
+	assert_int_equal(names_init(&names, &profile, NULL, &(struct names_options){ 0 }), 0);
+	assert_int_equal(merge_stacks(&names, MERGE_CFI, false, &merged, &err), 0);
+	assert_int_equal(merged.nr, 1);
+	/* a task without frames is a line of labels alone */
+	assert_int_equal(merged.stacks[0].nr, labels_nr(&profile));
+	for (uint32_t i = 0; i < merged.stacks[0].nr; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, i ? "|%s" : "%s",
+				strings_text(&names.strings, merged.stacks[0].ids[i]));
+	merged_fini(&merged);
+	names_fini(&names);
+	return text;
+}
+
+static void labels_stand_in_their_order_whatever_was_asked_first(void **state)
+{
+	static const struct {
+		unsigned by;
+		const char *want;
+	} cases[] = {
+		{ 0, "a\\x3bb" },
+		{ PROFILE_BY_COMM, "a\\x3bb" },
+		{ PROFILE_BY_PID, "12" },
+		{ PROFILE_BY_TID, "12/13" },
+		{ PROFILE_BY_PID | PROFILE_BY_TID, "12/13" },
+		{ PROFILE_BY_COMM | PROFILE_BY_PID, "a\\x3bb-12" },
+		{ PROFILE_BY_COMM | PROFILE_BY_TID, "a\\x3bb-12/13" },
+		{ PROFILE_BY_CPU, "cpu 3" },
+		{ PROFILE_BY_CGROUP, "/a\\x3bb/c\\x0a" },
+		{ PROFILE_BY_CGROUP | PROFILE_BY_CPU, "/a\\x3bb/c\\x0a|cpu 3" },
+		{ PROFILE_BY_CPU | PROFILE_BY_COMM, "cpu 3|a\\x3bb" },
+		{ PROFILE_BY_CGROUP | PROFILE_BY_PID, "/a\\x3bb/c\\x0a|12" },
+		{ 31, "/a\\x3bb/c\\x0a|cpu 3|a\\x3bb-12/13" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		profile.by = cases[i].by;
+		if (strcmp(labels(), cases[i].want) != 0)
+			fail_msg("%#x: \"%s\", want \"%s\"", cases[i].by, labels(), cases[i].want);
+	}
+}
+
+static void a_cgroup_without_a_path_has_its_id(void **state)
+{
+	static const struct {
+		uint64_t id;
+		const char *want;
+	} cases[] = {
+		{ 1, "/" },
+		{ 50, "[cgroup 50]" },
+		{ 51, "[cgroup 51]" },
+		{ UINT64_MAX, "[cgroup 18446744073709551615]" },
+	};
+
+	(void)state;
+	profile.by = PROFILE_BY_CGROUP;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		stack.cgroup = cases[i].id;
+		assert_string_equal(labels(), cases[i].want);
+	}
+}
+
+static void the_longest_labels_are_whole(void **state)
+{
+	(void)state;
+	memset(stack.comm, 'x', FPL_COMM_SIZE - 1);
+	stack.pid = stack.tid = stack.cpu = UINT32_MAX;
+	profile.by = 31 & ~PROFILE_BY_CGROUP;
+	assert_string_equal(labels(), "cpu 4294967295|xxxxxxxxxxxxxxx-4294967295/4294967295");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(labels_stand_in_their_order_whatever_was_asked_first),
+		cmocka_unit_test(a_cgroup_without_a_path_has_its_id),
+		cmocka_unit_test(the_longest_labels_are_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
