@@ -74,6 +74,37 @@ static void check_places(const struct place_case *cases, size_t nr)
 	}
 }
 
+static void the_code_around_a_pc_is_of_its_page_alone(void **state)
+{
+	enum { PAGE_BYTES = 4096, READ_BYTES = 32 };
+	static uint8_t page[PAGE_BYTES];
+	struct fpl_walk walk = { 0 };
+	struct env world;
+
+	(void)state;
+	world_init(&world);
+	world_memory(&world, WORLD_BIAS, page, sizeof(page));
+	for (uint32_t i = 0; i < PAGE_BYTES; i++)
+		page[i] = (uint8_t)(i * 7 + (i >> 8) + 1);
+	for (uint32_t pc = 0; pc < PAGE_BYTES; pc++) {
+		uint32_t start = pc < 8 ? 0 : pc - 8;
+		uint8_t want[24] = { 0 };
+		struct leaf_code code;
+
+		if (start > PAGE_BYTES - READ_BYTES)
+			start = PAGE_BYTES - READ_BYTES;
+		memset(walk.code, 0xff, sizeof(walk.code));
+		assert_int_equal(walk_code(&world, &walk, WORLD_BIAS + pc, &code), 0);
+		for (uint32_t i = 0; i < sizeof(want); i++)
+			if (pc + i >= start + 8 && pc + i < start + READ_BYTES + 8)
+				want[i] = page[pc + i - 8];
+		assert_memory_equal(&code, want, sizeof(want));
+	}
+	world.nr_memory = 0;
+	assert_int_not_equal(walk_code(&world, &walk, WORLD_BIAS, &(struct leaf_code){ 0 }), 0);
+	world_fini(&world);
+}
+
 static void prologue_says_where_the_return_address_is(void **state)
 {
 	static const struct place_case cases[] = {
@@ -499,6 +530,7 @@ static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_code_around_a_pc_is_of_its_page_alone),
 		cmocka_unit_test(prologue_says_where_the_return_address_is),
 		cmocka_unit_test(epilogue_says_where_the_return_address_is),
 		cmocka_unit_test(prologue_of_go_says_where_the_return_address_is),
