@@ -15,8 +15,9 @@ test='
 	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='
-	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go libc6-dbg linux-perf luajit nodejs
-	ocaml-nox openjdk-17-jdk-headless openssl php-cli php8.2-opcache pypy3 ruby sbcl sqlite3
+	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go
+	libc6-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl php-cli
+	php8.2-opcache postgresql pypy3 ruby sbcl sqlite3
 '
 
 group=build
