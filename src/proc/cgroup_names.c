@@ -30,6 +30,7 @@ struct cgroup_names {
 	int mount_fd;	    /* -1: not mounted */
 	struct slot *slots; /* owned [nr_slots]: a hash table, at most half full */
 	size_t nr_slots, nr;
+	size_t bytes; /* of paths */
 };
 
 /* The slot of @id, or the one where it belongs. */
@@ -75,13 +76,23 @@ static struct slot *slot_take(struct cgroup_names *names, uint64_t id)
 	return slot;
 }
 
+/* A copy of @path; NULL without room. */
+static char *keep_path(struct cgroup_names *names, const char *path)
+{
+	size_t size = strlen(path) + 1;
+	char *copy = names->bytes + size <= CGROUP_BYTES_MAX ? strdup(path) : NULL;
+
+	names->bytes += copy ? size : 0;
+	return copy;
+}
+
 void cgroup_names_add(struct cgroup_names *names, uint64_t id, const char *path)
 {
 	struct slot *slot = slot_take(names, id);
 
 	/* an id is never given twice, and a cgroup never gets another path */
 	if (slot && !slot->path)
-		slot->path = strdup(path);
+		slot->path = keep_path(names, path);
 }
 
 /*
@@ -158,7 +169,7 @@ void cgroup_names_destroy(struct cgroup_names *names)
 }
 
 /* The path of cgroup @id, which exists; NULL: it does not, or there is no right to ask. */
-static char *look_up(const struct cgroup_names *names, uint64_t id)
+static char *look_up(struct cgroup_names *names, uint64_t id)
 {
 	union {
 		struct file_handle handle;
@@ -183,7 +194,7 @@ static char *look_up(const struct cgroup_names *names, uint64_t id)
 	if (len < 0 || (size_t)len < mount_len || strncmp(path, names->mount.path, mount_len) != 0)
 		return NULL;
 	path[len] = '\0';
-	return strdup(path[mount_len] ? path + mount_len : "/");
+	return keep_path(names, path[mount_len] ? path + mount_len : "/");
 }
 
 void cgroup_names_see(struct cgroup_names *names, uint64_t id)

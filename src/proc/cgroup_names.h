@@ -11,9 +11,9 @@
 
 #include "base/err.h"
 
-#define CGROUP_NAMES_MAX                                                          \
-	65536u /* cgroups, as many as the kernel has ids for at a time; more have \
-		  no path */
+/* Cgroups, and bytes of paths; beyond either a new one has no path. */
+#define CGROUP_NAMES_MAX 65536u
+#define CGROUP_BYTES_MAX (16u << 20)
 
 struct cgroup_names;
 

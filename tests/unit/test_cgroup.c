@@ -138,6 +138,34 @@ static void more_names_than_there_is_room_for_are_left_out(void **state)
 	cgroup_names_destroy(names);
 }
 
+static void paths_have_a_bound_together(void **state)
+{
+	const uint64_t far = 1ull << 62;
+	struct cgroup_names *names;
+	struct cgroup_name *list;
+	struct fpl_err err;
+	size_t nr, nr_paths = 0;
+	char path[PATH_MAX];
+
+	(void)state;
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(cgroup_names_create(&names, &err), 0);
+	for (uint64_t i = 0; i < 5000; i++) {
+		cgroup_names_add(names, far + i, path);
+		cgroup_names_see(names, far + i);
+	}
+	assert_int_equal(cgroup_names_take(names, &list, &nr), 0);
+	assert_int_equal(nr, 5000);
+	for (size_t i = 0; i < nr; i++) {
+		nr_paths += list[i].path != NULL;
+		free(list[i].path);
+	}
+	assert_in_range(nr_paths, CGROUP_BYTES_MAX / PATH_MAX - 64, CGROUP_BYTES_MAX / PATH_MAX);
+	free(list);
+	cgroup_names_destroy(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +174,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_cgroup_is_refused),
 		cmocka_unit_test(names_of_seen_ids_are_handed_over_in_order),
 		cmocka_unit_test(more_names_than_there_is_room_for_are_left_out),
+		cmocka_unit_test(paths_have_a_bound_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
