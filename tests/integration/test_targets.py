@@ -38,10 +38,12 @@ class TargetCase(RootCase):
         return process
 
     def depths(self, run):
-        """How deep `descend` is in the stacks, each thread of the fixture has its own."""
-        counts = {sum(frame["symbol"] == "descend" for frame in stack["user"])
-                  for stack in run.stacks}
-        return counts - {0}
+        """How deep `descend` is where it is deepest: each thread of the fixture has its own."""
+        return self.depths_of(run.stacks)
+
+    def depths_of(self, stacks):
+        return {sum(frame["symbol"] == "descend" for frame in stack["user"]) for stack in stacks
+                if any(frame["symbol"] == "spin" for frame in stack["user"])}
 
 
 class Threads(TargetCase):
@@ -286,8 +288,7 @@ class Labels(CgroupCase):
         self.assertEqual(set(heads), {(f"{comm}-{pid}/{tid}",) for tid in tids})
         # Each thread has a depth of its own, so its stacks are not another's.
         for tid in tids:
-            depths = {sum(frame["symbol"] == "descend" for frame in stack["user"])
-                      for stack in self.run_.stacks if stack["tid"] == tid} - {0}
+            depths = self.depths_of(stack for stack in self.run_.stacks if stack["tid"] == tid)
             self.assertEqual(len(depths), 1)
         cpus = self.heads("cpu", *target)
         self.assertLessEqual(set(cpus), {(f"cpu {cpu}",) for cpu in online_cpus()})
