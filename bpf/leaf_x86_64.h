@@ -123,7 +123,7 @@ LEAF_INLINE int leaf_is_go_frame(const struct leaf_code *code, struct leaf_place
 	/* at mov */
 	if ((at & 0xffffffff) == 0x246c8948 && (before >> 32 & 0xffffff) == 0xec8348) {
 		ret->ra_off = fp_off8 + 8;
-		return fp_off8 < 128 && before >> 56 == fp_off8 + 8;
+		return ret->ra_off < 128 && before >> 56 == ret->ra_off;
 	}
 	if ((at & 0xffffffff) == 0x24ac8948 && (before >> 8 & 0xffffff) == 0xec8148) {
 		ret->ra_off = fp_off32 + 8;
