@@ -74,6 +74,77 @@ static void check_places(const struct place_case *cases, size_t nr)
 	}
 }
 
+/* A form of code as short as it is recognised. */
+struct form {
+	const char *what;
+	struct bytes before, at;
+	uint32_t free; /* bit i: byte i of @before and @at together may be anything */
+};
+
+static void form_is_recognised_by_every_byte(void **state)
+{
+	static const struct form forms[] = {
+		{ "push rbp; mov rbp, rsp", NOTHING, B(0x55, 0x48, 0x89, 0xe5), 0 },
+		{ "the other encoding", NOTHING, B(0x55, 0x48, 0x8b, 0xec), 0 },
+		{ "endbr64; push rbp; mov rbp, rsp", NOTHING,
+		  B(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5), 0 },
+		{ "endbr64; push rbp; lea rax, [rip]; mov rbp, rsp", NOTHING,
+		  B(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xe5),
+		  0xfe0 },
+		{ "behind push rbp", B(0x55), B(0x48, 0x89, 0xe5), 0 },
+		{ "behind push rbp, 7 bytes", B(0x55, 1, 2, 3, 4, 5, 6, 7), B(0x48, 0x8b, 0xec),
+		  0xfe },
+		{ "vzeroupper; ret", NOTHING, B(0xc5, 0xf8, 0x77, 0xc3), 0 },
+		{ "behind mov rsp, rbp; pop rbp", B(0x48, 0x89, 0xec, 0x5d), NOTHING, 0 },
+		{ "the other encoding", B(0x48, 0x8b, 0xe5, 0x5d), NOTHING, 0 },
+		{ "cmp rsp, [r14 + 16]", NOTHING, B(0x49, 0x3b, 0x66, 0x10), 0 },
+		{ "cmp r12, [r14 + 16]", NOTHING, B(0x4d, 0x3b, 0x66, 0x10), 0 },
+		{ "lea r12, [rsp - 8]; cmp r12, [r14 + 16]", NOTHING,
+		  B(0x4c, 0x8d, 0x64, 0x24, 0xf8, 0x4d, 0x3b, 0x66, 0x10), 0x10 },
+		{ "lea r12, [rsp - 1024]; cmp r12, [r14 + 16]", NOTHING,
+		  B(0x4c, 0x8d, 0xa4, 0x24, 0, 0xfc, 0xff, 0xff, 0x4d, 0x3b, 0x66, 0x10), 0xf0 },
+		{ "jbe behind cmp rsp", B(0x49, 0x3b, 0x66, 0x10), B(0x76), 0 },
+		{ "jbe behind cmp r12", B(0x4d, 0x3b, 0x66, 0x10), B(0x76), 0 },
+		{ "long jbe behind it", B(0x4d, 0x3b, 0x66, 0x10), B(0x0f, 0x86), 0 },
+		{ "sub rsp, 24; mov [rsp + 16], rbp", NOTHING,
+		  B(0x48, 0x83, 0xec, 24, 0x48, 0x89, 0x6c, 0x24, 16), 0 },
+		{ "sub rsp, 1024; mov [rsp + 1016], rbp", NOTHING,
+		  B(0x48, 0x81, 0xec, 0, 4, 0, 0, 0x48, 0x89, 0xac, 0x24, 0xf8, 3, 0, 0), 0 },
+		{ "at the mov", B(0x48, 0x83, 0xec, 24), B(0x48, 0x89, 0x6c, 0x24, 16), 0 },
+		{ "at the long mov", B(0x48, 0x81, 0xec, 0, 4, 0, 0),
+		  B(0x48, 0x89, 0xac, 0x24, 0xf8, 3, 0, 0), 0 },
+		{ "at lea rbp, [rsp + 16]", B(0x48, 0x89, 0x6c, 0x24, 16),
+		  B(0x48, 0x8d, 0x6c, 0x24, 16), 0 },
+		{ "at the long lea", B(0x48, 0x89, 0xac, 0x24, 0xf8, 3, 0, 0),
+		  B(0x48, 0x8d, 0xac, 0x24, 0xf8, 3, 0, 0), 0 },
+		{ "add rsp, 24; ret", NOTHING, B(0x48, 0x83, 0xc4, 24, 0xc3), 0 },
+		{ "add rsp, 1024; ret", NOTHING, B(0x48, 0x81, 0xc4, 0, 4, 0, 0, 0xc3), 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		struct leaf_code code = code_around(&forms[i].before, &forms[i].at);
+		uint32_t nr_before = forms[i].before.nr, nr = nr_before + forms[i].at.nr;
+		struct leaf_place place, other;
+
+		if (!leaf_find(&code, &place))
+			fail_msg("%s: not found", forms[i].what);
+		for (uint32_t change = 0; change < 2 * nr; change++) {
+			struct bytes before = forms[i].before, at = forms[i].at;
+			uint32_t idx = change / 2;
+			uint8_t *byte = idx < nr_before ? &before.of[idx] : &at.of[idx - nr_before];
+
+			if (forms[i].free >> idx & 1)
+				continue;
+			*byte = (uint8_t)(change & 1 ? *byte + 1 : *byte - 1);
+			code = code_around(&before, &at);
+			if (leaf_find(&code, &other) && other.ra_off == place.ra_off &&
+			    other.fp_saved == place.fp_saved)
+				fail_msg("%s: found with byte %u %#x", forms[i].what, idx, *byte);
+		}
+	}
+}
+
 static void the_code_around_a_pc_is_of_its_page_alone(void **state)
 {
 	enum { PAGE_BYTES = 4096, READ_BYTES = 32 };
@@ -120,6 +191,11 @@ static void prologue_says_where_the_return_address_is(void **state)
 		  B(0x55, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xe5), 0, 0 },
 		{ "8 bytes between them", NOTHING,
 		  B(0x55, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x90, 0x48, 0x89, 0xe5), NO, 0 },
+		{ "endbr64; push rbp; 7 bytes between", NOTHING,
+		  B(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 1, 2, 3, 4, 5, 6, 7, 0x48, 0x89, 0xe5), 0, 0 },
+		{ "endbr64; push rbp; 8 bytes between", NOTHING,
+		  B(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 1, 2, 3, 4, 5, 6, 7, 8, 0x48, 0x89, 0xe5), NO,
+		  0 },
 		{ "push rbp and no mov", NOTHING, B(0x55, 0x53, 0x48, 0x83, 0xec, 8), NO, 0 },
 		{ "mov rbp, rsp behind another push", NOTHING, B(0x53, 0x48, 0x89, 0xe5), NO, 0 },
 		{ "mov rbp, rdi", NOTHING, B(0x55, 0x48, 0x89, 0xfd), NO, 0 },
@@ -158,6 +234,8 @@ static void epilogue_says_where_the_return_address_is(void **state)
 		{ "add rsp, 24; pop rbx; ret", NOTHING, B(0x48, 0x83, 0xc4, 24, 0x5b, 0xc3), NO,
 		  0 },
 		{ "add rsp, 1024; pop rbx", NOTHING, B(0x48, 0x81, 0xc4, 0, 4, 0, 0, 0x5b), NO, 0 },
+		{ "add rsp, 120; ret", NOTHING, B(0x48, 0x83, 0xc4, 120, 0xc3), 120, 0 },
+		{ "add rsp, -128; ret", NOTHING, B(0x48, 0x83, 0xc4, 0x80, 0xc3), NO, 0 },
 		{ "add rsp, -8; ret", NOTHING, B(0x48, 0x83, 0xc4, 0xf8, 0xc3), NO, 0 },
 		{ "add rsp, 12; ret", NOTHING, B(0x48, 0x83, 0xc4, 12, 0xc3), NO, 0 },
 		{ "add rsp, 65536; ret", NOTHING, B(0x48, 0x81, 0xc4, 0, 0, 1, 0, 0xc3), NO, 0 },
@@ -199,6 +277,10 @@ static void prologue_of_go_says_where_the_return_address_is(void **state)
 		{ "sub rsp, 1024; mov [rsp + 1008], rbp", NOTHING,
 		  B(0x48, 0x81, 0xec, 0, 4, 0, 0, 0x48, 0x89, 0xac, 0x24, 0xf0, 3, 0, 0), NO, 0 },
 		{ "at the mov", B(0x48, 0x83, 0xec, 24), B(0x48, 0x89, 0x6c, 0x24, 16), 24, 0 },
+		{ "at the mov of the largest short one", B(0x48, 0x83, 0xec, 120),
+		  B(0x48, 0x89, 0x6c, 0x24, 112), 120, 0 },
+		{ "at a mov behind sub rsp, -128", B(0x48, 0x83, 0xec, 0x80),
+		  B(0x48, 0x89, 0x6c, 0x24, 120), NO, 0 },
 		{ "at a mov of another size", B(0x48, 0x83, 0xec, 32),
 		  B(0x48, 0x89, 0x6c, 0x24, 16), NO, 0 },
 		{ "at the long mov", B(0x48, 0x81, 0xec, 0, 4, 0, 0),
@@ -207,6 +289,12 @@ static void prologue_of_go_says_where_the_return_address_is(void **state)
 		  B(0x48, 0x89, 0xac, 0x24, 0xf8, 3, 0, 0), NO, 0 },
 		{ "at lea rbp, [rsp + 16]", B(0x48, 0x89, 0x6c, 0x24, 16),
 		  B(0x48, 0x8d, 0x6c, 0x24, 16), 24, 1 },
+		{ "at lea rbp, [rsp + 120]", B(0x48, 0x89, 0x6c, 0x24, 120),
+		  B(0x48, 0x8d, 0x6c, 0x24, 120), 128, 1 },
+		{ "at lea rbp, [rsp - 8]", B(0x48, 0x89, 0x6c, 0x24, 0xf8),
+		  B(0x48, 0x8d, 0x6c, 0x24, 0xf8), NO, 0 },
+		{ "at lea rbp, [rsp - 128]", B(0x48, 0x89, 0x6c, 0x24, 0x80),
+		  B(0x48, 0x8d, 0x6c, 0x24, 0x80), NO, 0 },
 		{ "at lea rbp, [rsp + 8]", B(0x48, 0x89, 0x6c, 0x24, 16),
 		  B(0x48, 0x8d, 0x6c, 0x24, 8), NO, 0 },
 		{ "at the long lea", B(0x48, 0x89, 0xac, 0x24, 0xf8, 3, 0, 0),
@@ -379,6 +467,60 @@ static void caller_is_found_before_and_behind_a_frame(void **state)
 	/* what was pushed is not rbp */
 	s->words[10] = AT(21);
 	assert_false(finds_caller(s, 0x1001, 10, 20));
+	s->words[10] = AT(19);
+	assert_false(finds_caller(s, 0x1001, 10, 20));
+}
+
+/* One step from @pc with rsp at @sp, rbp at word 20. */
+static int leaf_steps(struct scene *s, uint64_t pc, uint64_t sp)
+{
+	s->walk.nr = s->world.nr_mappings;
+	s->walk.last = (struct fpl_mapping){ 0 };
+	s->walk.window_size = 0;
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	s->walk.pc = pc;
+	s->walk.reg[6] = AT(20);
+	s->walk.reg[7] = sp;
+	return walk_leaf_step(&s->world, &s->walk, pc);
+}
+
+static void step_out_of_a_leaf_finds_the_registers_of_the_caller(void **state)
+{
+	struct scene *s = *state;
+	uint64_t ra = PC(0x2010);
+
+	s->code[0x1000] = 0xc3;
+	s->words[11] = ra;
+	assert_int_equal(leaf_steps(s, PC(0x1000), AT(11)), 1);
+	assert_true(s->walk.pc == PC(0x2010));
+	assert_int_equal(s->walk.exact, 0);
+	assert_int_equal(s->walk.origin, FPL_ORIGIN_FP);
+	assert_int_equal(s->walk.known, 1 << 6 | 1 << 7);
+	assert_true(s->walk.reg[6] == AT(20));
+	assert_true(s->walk.reg[7] == AT(12));
+	put(s, 0x1000, (struct bytes)B(0x48, 0x83, 0xc4, 24, 0xc3));
+	s->words[14] = ra;
+	assert_int_equal(leaf_steps(s, PC(0x1000), AT(11)), 1);
+	assert_true(s->walk.reg[7] == AT(15));
+	/* no stack pointer */
+	s->code[0x1000] = 0xc3;
+	memcpy((uint8_t *)s->words + 44, &ra, sizeof(ra));
+	assert_int_equal(leaf_steps(s, PC(0x1000), AT(5) + 4), 0);
+	assert_int_equal(s->walk.known, ARCH_ALL_REGS);
+	assert_true(s->walk.pc == PC(0x1000));
+}
+
+static void call_by_a_register_names_no_leaf_at_the_lowest_addresses(void **state)
+{
+	static const uint8_t low[64] = { 0x90 };
+	struct scene *s = *state;
+
+	world_memory(&s->world, 0, low, sizeof(low));
+	put(s, 0x200e, (struct bytes)B(0xff, 0xd0));
+	s->words[11] = PC(0x2010);
+	assert_int_equal(leaf_steps(s, 8, AT(11)), 0);
 }
 
 static void return_address_is_checked_whatever_the_code_says(void **state)
@@ -457,6 +599,13 @@ static void leaf_without_a_frame_needs_a_call_to_it(void **state)
 		if (finds_caller(s, cases[i].pc, 11, 20) != cases[i].found)
 			fail_msg("%s", cases[i].what);
 	}
+	/* the last two bytes before the pc and the one there are no instruction, though they look
+	 * it */
+	memset(s->code + 0x1000, 0x90, 0x200);
+	put_call(s, 0x2010, 0x1000);
+	put(s, 0x100e, (struct bytes)B(0x48, 0x8d, 0x64));
+	assert_true(finds_caller(s, 0x1010, 11, 20));
+	assert_false(finds_caller(s, 0x1011, 11, 20));
 	/* a call by a register names nobody */
 	memset(s->code + 0x1000, 0x90, 0x200);
 	put(s, 0x200b, (struct bytes)B(0x90, 0x90, 0x90, 0xff, 0xd0));
@@ -530,6 +679,7 @@ static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(form_is_recognised_by_every_byte),
 		cmocka_unit_test(the_code_around_a_pc_is_of_its_page_alone),
 		cmocka_unit_test(prologue_says_where_the_return_address_is),
 		cmocka_unit_test(epilogue_says_where_the_return_address_is),
@@ -538,6 +688,10 @@ int main(void)
 		cmocka_unit_test(target_of_a_direct_call_is_found),
 		cmocka_unit_test_setup_teardown(caller_is_found_before_and_behind_a_frame, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			step_out_of_a_leaf_finds_the_registers_of_the_caller, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			call_by_a_register_names_no_leaf_at_the_lowest_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(return_address_is_checked_whatever_the_code_says,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(frame_that_waits_for_a_return_is_in_its_body, setup,
