@@ -265,13 +265,14 @@ static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker,
 
 	/* An object that has no slot has no table, whatever its CFI. */
 	int no_table = mapping->object && !mapping->slot;
+	int made = walk_is_made(walk, pc);
 	__u32 needed = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
 
 	if (walk->exact && walk->unwind == FPL_UNWIND_AUTO && (walk->known & needed) == needed &&
 	    walk_leaf(walker, pc))
 		return FPL_STOP_NONE;
 
-	int stop = walk_by_fp(walker);
+	int stop = walk_by_fp(walker, made);
 
 	if (stop != FPL_STOP_NO_CFI || !no_table)
 		return stop;

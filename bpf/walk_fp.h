@@ -113,11 +113,39 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 }
 WALK_ONCE(walk_leaf, walk_leaf_step, 0)
 
+/* Is the mapping found last the one of @addr, and code made at run time? */
+WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)
+{
+	return (walk->last.flags & FPL_MAPPING_ANON) && walk->last.start <= addr &&
+	       addr < walk->last.end;
+}
+
+#define WALK_MADE_FRAME (1u << 20) /* the largest frame of an interpreter that is believed */
+
+/*
+ * Is @ra, which no call stands before, a return address for all that? An interpreter made at run
+ * time (HotSpot's) pushes the address at which it goes on and jumps to compiled code. It is
+ * believed where both are made at run time, and the frame pointer behind @caller_fp leads to a
+ * return address, too. To be called with the mapping of @ra found last, if there is one.
+ */
+WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp, __u64 ra)
+{
+	__u64 beyond, code;
+
+	if (!walk_is_made(walker->walk, ra - 1))
+		return 0;
+	if ((caller_fp & 7) || caller_fp - fp - 1 >= WALK_MADE_FRAME ||
+	    walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond))
+		return 0;
+	return walk_is_ra(walker, beyond, &code) || walk_is_made(walker->walk, beyond - 1);
+}
+
 /*
  * Step to the caller by the frame pointer, where there is no CFI. It must hold up in every respect
- * that can be checked, since code without CFI may use the register for anything.
+ * that can be checked, since code without CFI may use the register for anything. @made: it is code
+ * made at run time.
  */
-WALK_INLINE int walk_by_fp(struct walker *walker)
+WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 {
 	struct fpl_walk *walk = walker->walk;
 	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, code;
@@ -130,7 +158,8 @@ WALK_INLINE int walk_by_fp(struct walker *walker)
 		return FPL_STOP_NO_CFI;
 	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
 		return FPL_STOP_NO_CFI;
-	if (!walk_is_ra(walker, ra, &code)) {
+	if (!walk_is_ra(walker, ra, &code) &&
+	    !(made && walk_is_pushed(walker, fp, caller_fp, ra))) {
 		walk->fp_unmapped = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
 		return FPL_STOP_NO_CFI;
 	}

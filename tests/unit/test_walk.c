@@ -446,6 +446,79 @@ static void frame_pointer_step_is_taken_only_if_everything_holds_up(void **state
 	}
 }
 
+/*
+ * Words 10 and 11 are the frame pointer's, @caller the frame pointer of the caller, whose return
+ * address @beyond is; no call stands before @ra.
+ */
+static void a_pushed_return_address_needs_a_frame_behind_it(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t pc, ra, caller, beyond;
+		int taken;
+	} cases[] = {
+		{ "made at run time, as what called it", ANON_START + 8, ANON_START + 16, AT(20),
+		  ANON_START + 24, 1 },
+		{ "called from a file", ANON_START + 8, ANON_START + 16, AT(20), PC(0x4010), 1 },
+		{ "code of a file, though", PC(0x5010), ANON_START + 16, AT(20), ANON_START + 24,
+		  0 },
+		{ "into code of a file", ANON_START + 8, PC(0x4020), AT(20), PC(0x4010), 0 },
+		{ "not mapped behind it", ANON_START + 8, ANON_START + 16, AT(20), 0x123456789, 0 },
+		{ "nothing behind it", ANON_START + 8, ANON_START + 16, AT(20), 0, 0 },
+		{ "no call behind it", ANON_START + 8, ANON_START + 16, AT(20), PC(0x4020), 0 },
+		{ "unaligned behind it", ANON_START + 8, ANON_START + 16, AT(20) + 4,
+		  ANON_START + 24, 0 },
+		{ "the same frame", ANON_START + 8, ANON_START + 16, AT(10), ANON_START + 24, 0 },
+		{ "a frame below", ANON_START + 8, ANON_START + 16, AT(8), ANON_START + 24, 0 },
+		{ "not resident", ANON_START + 8, ANON_START + 16, AT(NR_WORDS), ANON_START + 24,
+		  0 },
+	};
+	struct scene *s = *state;
+
+	s->code[0x400b] = 0xe8;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(s->words, 0, sizeof(s->words));
+		if (cases[i].caller - STACK < sizeof(s->words) - 16)
+			memcpy((uint8_t *)s->words + (cases[i].caller - STACK) + 8,
+			       &cases[i].beyond, 8);
+		s->words[10] = cases[i].caller;
+		s->words[11] = cases[i].ra;
+		s->walk.reg[6] = AT(10);
+		s->walk.reg[7] = AT(8);
+		s->walk.known = ARCH_ALL_REGS;
+
+		int whole = cases[i].taken && cases[i].beyond == PC(0x4010);
+		__u64 leaf = cases[i].pc >= ANON_START ? cases[i].pc | FPL_FRAME_RAW
+						       : FRAME(cases[i].pc - WORLD_BIAS);
+
+		check_walk(s, cases[i].pc, whole ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI,
+			   (__u64[]){ leaf | EXACT,
+				      cases[i].taken ? cases[i].ra | FPL_FRAME_RAW | BY_FP : 0,
+				      whole ? FRAME(0x4010) | BY_FP : 0, 0 });
+	}
+}
+
+/* A frame as large as the limit, and one larger; both with a whole frame behind them. */
+static void a_pushed_return_address_is_near_its_frame(void **state)
+{
+	struct scene *s = *state;
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+	static uint64_t far[4];
+
+	world_memory(&s->world, AT(10) + WALK_MADE_FRAME - 8, far, sizeof(far));
+	for (int more = 0; more < 2; more++) {
+		s->words[10] = AT(10) + WALK_MADE_FRAME + (uint64_t)more * 8;
+		s->words[11] = ANON_START + 16;
+		far[2] = far[3] = ANON_START + 24;
+		s->walk.reg[6] = AT(10);
+		s->walk.reg[7] = AT(8);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.nr = s->world.nr_mappings;
+		assert_int_equal(walk_by_fp(&walker, 1), more ? FPL_STOP_NO_CFI : FPL_STOP_NONE);
+	}
+}
+
 static void frame_pointer_step_leaves_two_registers_known(void **state)
 {
 	struct scene *s = *state;
@@ -673,6 +746,8 @@ int main(void)
 		TEST(walk_says_what_state_the_table_is_in),
 		TEST(walk_knows_the_entry_of_a_program),
 		TEST(frame_pointer_step_is_taken_only_if_everything_holds_up),
+		TEST(a_pushed_return_address_needs_a_frame_behind_it),
+		TEST(a_pushed_return_address_is_near_its_frame),
 		TEST(frame_pointer_step_leaves_two_registers_known),
 		TEST(walk_reads_whatever_is_resident),
 		TEST(window_edges_are_read_whole),

@@ -225,7 +225,7 @@ static int step_to(struct scene *s, uint64_t ra)
 	s->walk.reg[ARCH_FP] = STACK + 8 * 10;
 	s->walk.window_size = 0;
 	s->walk.last.end = 0;
-	return walk_by_fp(&walker);
+	return walk_by_fp(&walker, 0);
 }
 
 static void a_frame_pointer_leads_to_user_code_only(void **state)
@@ -277,7 +277,7 @@ static void a_frame_pointer_leads_into_a_mapping_only(void **state)
 		s->walk.reg[ARCH_SP] = STACK;
 		s->walk.reg[ARCH_FP] = STACK + 8 * 10;
 		s->walk.last.start = s->walk.last.end = 0;
-		if (walk_by_fp(&walker) != cases[i].stop)
+		if (walk_by_fp(&walker, 0) != cases[i].stop)
 			fail_msg("[%#lx, %#lx)", (unsigned long)cases[i].start,
 				 (unsigned long)cases[i].end);
 	}
