@@ -28,9 +28,7 @@ static const struct remedy {
 
 	/* code made at run time */
 	{ ANY_STOP, RUNTIME_JAVA, 1,
-	  "start java with -XX:+PreserveFramePointer: compiled code is then walked, up to where "
-	  "the "
-	  "interpreter called it" },
+	  "start java with -XX:+PreserveFramePointer: compiled code is then walked" },
 	{ ANY_STOP, RUNTIME_ERLANG, 1,
 	  "start Erlang with +JPperf true, for frame pointers and names" },
 	{ ANY_STOP, RUNTIME_LUAJIT, 1,

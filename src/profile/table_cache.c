@@ -21,7 +21,7 @@
 
 /* The time of last use is noted this often at most: it is written to disk. */
 #define TOUCH_PERIOD_S 60
-/* A file of less than this saves no time (docs/decisions/0008-table-cache.md). */
+/* A file of less than this saves no time (docs/decisions/0011-table-cache.md). */
 #define IMAGE_BYTES_MIN 1024u
 
 struct table_cache {

@@ -106,8 +106,7 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 		"  cut short    57 of 166 user stacks (34.34 %), most of them in\n"
 		"            30 no_cfi        code made at run time  (made at run time by java)\n"
 		"               start java with -XX:+PreserveFramePointer: compiled code is then "
-		"walked,"
-		" up to where the interpreter called it\n"
+		"walked\n"
 		"            12 no_cfi        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
 		"               no CFI: build with -fasynchronous-unwind-tables or"
 		" -fno-omit-frame-pointer; debug symbols help only where they hold .debug_frame\n"
@@ -125,19 +124,17 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 
 static void the_json_says_the_same(void **state)
 {
-	AUTO_FREE char *text = render(&profile, true);
-
-	(void)state;
-	assert_memory_equal(
-		text,
+	static const char begin[] =
 		"{\"incomplete\":{\"samples\":57,\"places\":6,\"most\":[{\"samples\":30,"
 		"\"stop\":\"no_cfi\",\"function\":\"code made at run time\",\"object\":null,"
 		"\"advice\":\"start java with -XX:+PreserveFramePointer: compiled code is then "
-		"walked, up to where "
-		"the interpreter called it\"},{\"samples\":12,"
+		"walked\"},{\"samples\":12,"
 		"\"stop\":\"no_cfi\",\"function\":\"[a\\\\x1bpp+0x1000]\","
-		"\"object\":\"/usr/bin/a\\u001bpp\",\"advice\":\"no CFI",
-		297);
+		"\"object\":\"/usr/bin/a\\u001bpp\",\"advice\":\"no CFI";
+	AUTO_FREE char *text = render(&profile, true);
+
+	(void)state;
+	assert_memory_equal(text, begin, sizeof(begin) - 1);
 	assert_non_null(strstr(text, "{\"samples\":6,\"stop\":\"no_user_regs\",\"function\":null,"
 				     "\"object\":null,\"advice\":null}"));
 }
