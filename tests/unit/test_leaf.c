@@ -62,7 +62,7 @@ static void check_places(const struct place_case *cases, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct leaf_code code = code_around(&cases[i].before, &cases[i].at);
-		struct leaf_place place;
+		struct leaf_place place = { 1, 1 };
 		int found = leaf_find(&code, &place);
 
 		if (found != (cases[i].ra_off != NO))
@@ -333,6 +333,17 @@ static void moves_of_the_stack_pointer_are_recognised(void **state)
 		{ "mov rsp, r9, reversed", 0x498be1, 1 },
 		{ "mov rax, rsp, reversed", 0x488bc4, 0 },
 		{ "sub esp, imm8", 0x0083ec, 0 },
+		{ "sub esp, imm8, behind push rax", 0x5083ec, 0 },
+		{ "cmp rsp, rax", 0x4839c4, 0 },
+		{ "cmp rax, rsp", 0x4839e0, 0 },
+		{ "test rsp, rax", 0x4885c4, 0 },
+		{ "test rsp, imm32", 0x48f7c4, 0 },
+		{ "mul rax", 0x48f7e0, 0 },
+		{ "sub rbx, imm8", 0x4883eb, 0 },
+		{ "sub rbx, imm32", 0x4881eb, 0 },
+		{ "lea rbx, [rsp + x]", 0x488d5c, 0 },
+		{ "mov rax, rsp", 0x4889e0, 0 },
+		{ "mov rbp, rax, reversed", 0x488be8, 0 },
 		{ "nops", 0x909090, 0 },
 	};
 
@@ -518,7 +529,7 @@ static void call_by_a_register_names_no_leaf_at_the_lowest_addresses(void **stat
 	struct scene *s = *state;
 
 	world_memory(&s->world, 0, low, sizeof(low));
-	put(s, 0x200e, (struct bytes)B(0xff, 0xd0));
+	put(s, 0x200b, (struct bytes)B(0x90, 0x90, 0x90, 0xff, 0xd0));
 	s->words[11] = PC(0x2010);
 	assert_int_equal(leaf_steps(s, 8, AT(11)), 0);
 }
