@@ -239,6 +239,7 @@ static void epilogue_says_where_the_return_address_is(void **state)
 		{ "add rsp, -8; ret", NOTHING, B(0x48, 0x83, 0xc4, 0xf8, 0xc3), NO, 0 },
 		{ "add rsp, 12; ret", NOTHING, B(0x48, 0x83, 0xc4, 12, 0xc3), NO, 0 },
 		{ "add rsp, 65536; ret", NOTHING, B(0x48, 0x81, 0xc4, 0, 0, 1, 0, 0xc3), NO, 0 },
+		{ "add rsp, 65544; ret", NOTHING, B(0x48, 0x81, 0xc4, 8, 0, 1, 0, 0xc3), NO, 0 },
 		{ "add rsp, 65528; ret", NOTHING, B(0x48, 0x81, 0xc4, 0xf8, 0xff, 0, 0, 0xc3),
 		  65528, 0 },
 		{ "sub rsp, 24; ret", NOTHING, B(0x48, 0x83, 0xec, 24, 0xc3), NO, 0 },
@@ -667,6 +668,9 @@ static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
 		{ "in no mapping", 0x700000000000ull, 1 },
 		{ "not behind a call", PC(0x3011), 0 },
 		{ "no address of user code", 16, 0 },
+		{ "the first byte of a mapping", PC(0), 1 },
+		{ "behind that, and no call there", PC(1), 0 },
+		{ "behind the last of one, and no call there", PC(WORLD_TEXT), 0 },
 	};
 	struct scene *s = *state;
 	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
