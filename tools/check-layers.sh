@@ -27,7 +27,7 @@ allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
 allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile 'profile/|parse/|proc/|unwind/|symbolize/|obj/|base/|bpf/'
 allow src/verify  'verify/|unwind/|symbolize/|obj/|base/|bpf/'
-allow src/doctor  'doctor/|profile/|proc/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
+allow src/doctor  'doctor/|profile/|parse/|proc/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/output  'output/|doctor/|profile/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/cli     'cli/|verify/|output/|doctor/|profile/|parse/|proc/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 exit $bad

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "doctor/checkup.h"
+#include "parse/parser.h"
 #include "profile/engine.h"
 #include "profile/events.h"
 #include "profile/kernel_side.h"
@@ -55,7 +56,7 @@ void checkup_try(const struct host *host, struct trial *ret)
 {
 	int64_t rate = host->sysctls[HOST_SYSCTL_MAX_SAMPLE_RATE];
 	const pid_t self = getpid();
-	const struct engine_options options = {
+	struct engine_options options = {
 		.target = ENGINE_TARGET_PIDS,
 		.pids = &self,
 		.nr_pids = 1,
@@ -72,10 +73,13 @@ void checkup_try(const struct host *host, struct trial *ret)
 	pthread_t thread;
 	bool has_thread = pthread_create(&thread, NULL, spin, &stop) == 0;
 
-	trial.code = engine_run(&options, &profile, &err);
+	trial.code = parser_create(PARSER_EXEC, &options.parser, &err);
+	if (!trial.code)
+		trial.code = engine_run(&options, &profile, &err);
 	atomic_store(&stop, true);
 	if (has_thread)
 		pthread_join(thread, NULL);
+	parser_destroy(options.parser);
 	if (trial.code) {
 		snprintf(trial.said, sizeof(trial.said), "%s",
 			 err.msg[0] ? err.msg : strerror(-trial.code));
