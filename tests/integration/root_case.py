@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,11 +12,29 @@ import unittest
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run, need_root
 
+CHANGED = []  # of sysctls: (path, text before), in the order of changes
+
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
 
 
 def fixture(name):
     return os.path.join(FIXTURES, name)
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def put_back(nr_left=0):
+    while len(CHANGED) > nr_left:
+        write(*CHANGED.pop())
+
+
+def end(signal_nr, _frame):
+    """The machine is left as it was where a run of the tests is ended from outside, too."""
+    put_back()
+    os._exit(128 + signal_nr)
 
 
 class RootCase(unittest.TestCase):
@@ -25,6 +44,15 @@ class RootCase(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def sysctl(self, name, value):
+        """Until the end of the test."""
+        path = "/proc/sys/" + name
+        with open(path, encoding="ascii") as file:
+            before = file.read()
+        self.addCleanup(put_back, len(CHANGED))
+        CHANGED.append((path, before))
+        write(path, str(value))
 
     def profile(self, *args, **more):
         """A run whose books must close."""
@@ -64,5 +92,6 @@ class RootCase(unittest.TestCase):
 
 def main():
     need_root()
+    signal.signal(signal.SIGTERM, end)
     os.environ.pop("LD_BIND_NOW", None)
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -129,18 +129,9 @@ class MachineIsOdd(RootCase):
                        "sh")
 
     def test_every_paranoia(self):
-        path = "/proc/sys/kernel/perf_event_paranoid"
-        with open(path, encoding="ascii") as file:
-            before = file.read()
-        self.addCleanup(self.write, path, before)
-        for level in ("3", "4", "-1"):
-            self.write(path, level)
+        for level in (3, 4, -1):
+            self.sysctl("kernel/perf_event_paranoid", level)
             self.run_under()
-
-    @staticmethod
-    def write(path, text):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
 
     def test_path_that_is_another_file_in_the_target_s_namespace(self):
         """The target's /.../place/program is not what that path is here."""

@@ -239,19 +239,13 @@ class FileIsGone(ContainerCase):
                              "--inh-caps=-all", program, "60000")
         pid = self.find(process, "program")
         os.rename(self.copy("other", "leaf"), program)
-        path = "/proc/sys/kernel/perf_event_paranoid"
-        with open(path, encoding="ascii") as file:
-            before = file.read()
-        try:
-            self.write(path, "2")
-            done = subprocess.run(
-                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                 "--inh-caps=-all,+bpf,+perfmon", "--ambient-caps=-all,+bpf,+perfmon", fpless,
-                 "profile", "-q", "-F", "999", "-f", "-d", "0.3", "-p", str(pid)],
-                env={**os.environ, "HOME": self.folder}, capture_output=True,
-                stdin=subprocess.DEVNULL, timeout=60, check=False)
-        finally:
-            self.write(path, before)
+        self.sysctl("kernel/perf_event_paranoid", 2)
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+             "--inh-caps=-all,+bpf,+perfmon", "--ambient-caps=-all,+bpf,+perfmon", fpless,
+             "profile", "-q", "-F", "999", "-f", "-d", "0.3", "-p", str(pid)],
+            env={**os.environ, "HOME": self.folder}, capture_output=True,
+            stdin=subprocess.DEVNULL, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"{program}: ".encode(), done.stderr)
         self.assertTrue(done.stdout)
@@ -259,11 +253,6 @@ class FileIsGone(ContainerCase):
             # addresses, and kernel functions behind them: nothing of the other program
             self.assertRegex(line, rb"^program;\[0x[0-9a-f]+\]")
             self.assertNotIn(b"main", line)
-
-    @staticmethod
-    def write(path, text):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
 
     def test_memfd(self):
         """A program that never had a file: /memfd:program (deleted)."""

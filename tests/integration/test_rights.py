@@ -57,13 +57,6 @@ class RightsCase(RootCase):
         return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=100, check=False, **more)
 
-    def sysctl(self, name, value):
-        path = "/proc/sys/" + name
-        with open(path, encoding="ascii") as file:
-            before = file.read()
-        self.addCleanup(self.write, path, before)
-        self.write(path, str(value))
-
     @staticmethod
     def write(path, text):
         with open(path, "w", encoding="ascii") as file:
