@@ -89,7 +89,11 @@ class ProgramsNameTheirCode(RootCase):
             self.assertIn(f";enter;[{CODE + 10:#x}];spin_a ", file.read())
 
     def test_a_program_in_namespaces_of_its_own(self):
-        script = f"mount -t tmpfs none /tmp && exec {fixture('jit_named')} 6000 map"
+        # with what it runs: the build may lie below /tmp
+        tmp = self.path("tmp")
+        os.mkdir(tmp)
+        script = (f"mount -t tmpfs none {tmp} && cp {fixture('jit_named')} {tmp} &&"
+                  f" mount --bind {tmp} /tmp && exec /tmp/jit_named 6000 map")
         outer = self.start("unshare", "--fork", "--pid", "--mount", "--mount-proc", "--kill-child",
                            "sh", "-c", script)
         inner = self.child_of(outer.pid, "jit_named")
