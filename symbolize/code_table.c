@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 
 /* What arranging needs per entry besides it: two segments at most, and a place in the heap. */
 #define ENTRY_CHARGE (sizeof(struct code_entry) + 2 * sizeof(struct code_segment))
@@ -248,17 +249,8 @@ int code_table_arrange(struct code_table *table)
 
 static const struct code_segment *find_segment(const struct code_table *table, uint64_t addr)
 {
-	size_t lo = 0, hi = table->nr_segments;
+	size_t lo = SORTED_UP_TO(table->segments, end, table->nr_segments, addr);
 
-	/* Invariant: segments before lo end at or below addr; those from hi on end above. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table->segments[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < table->nr_segments && table->segments[lo].start <= addr ? &table->segments[lo]
 									    : NULL;
 }
@@ -271,17 +263,8 @@ static const struct code_entry *find_at_time(const struct code_table *table, uin
 					     uint64_t time_ns)
 {
 	const struct code_entry *found = NULL, *first = NULL;
-	size_t lo = 0, hi = table->nr;
+	size_t lo = SORTED_UP_TO(table->entries, start, table->nr, addr);
 
-	/* Invariant: entries before lo start at or below addr; those from hi on start above. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table->entries[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (size_t nr = 0; lo > 0 && nr < CODE_SCAN_MAX; nr++) {
 		const struct code_entry *entry = &table->entries[--lo];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "symbolize/name_rule.h"
 
 #define MODULES_MAX 4096u
@@ -250,17 +251,8 @@ int kallsyms_read(const char *path, struct kallsyms **ret, struct fpl_err *err)
 
 bool kallsyms_find(const struct kallsyms *syms, uint64_t addr, struct kallsyms_match *ret)
 {
-	size_t lo = 0, hi = syms->nr;
+	size_t lo = SORTED_UP_TO(syms->symbols, addr, syms->nr, addr);
 
-	/* Invariant: symbols before lo start at or below addr; symbols from hi on start above. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (syms->symbols[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == 0)
 		return false;
 	const struct kernel_symbol *symbol = &syms->symbols[lo - 1];

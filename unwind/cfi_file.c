@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/eh_frame_hdr.h"
 #include "unwind/pieces.h"
@@ -247,17 +248,8 @@ static const struct synth {
 /* Does one FDE cover the whole of @section? Then no made-up row would be used. */
 static bool is_covered(const struct cfi_file *file, const struct elf_section *section)
 {
-	size_t lo = 0, hi = file->nr_pieces;
+	size_t lo = SORTED_UP_TO(file->pieces, start, file->nr_pieces, section->vaddr);
 
-	/* Invariant: pieces before lo start at or below the section, those from hi on above. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (file->pieces[mid].start <= section->vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo > 0 && section->vaddr < file->pieces[lo - 1].end &&
 	       section->size <= file->pieces[lo - 1].end - section->vaddr;
 }

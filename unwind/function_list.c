@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "unwind/rows.h"
 
 static int add_range(const struct cfi_fde_info *fde, void *ctx)
@@ -49,17 +50,8 @@ void function_list_fini(struct function_list *list)
 
 bool function_list_find(const struct function_list *list, uint64_t vaddr, struct vaddr_range *ret)
 {
-	/* Invariant: ranges before lo start at or below vaddr, those from hi on above. */
-	size_t lo = 0, hi = list->nr;
+	size_t lo = SORTED_UP_TO(list->ranges, start, list->nr, vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (list->ranges[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == 0 || vaddr >= list->ranges[lo - 1].end)
 		return false;
 	*ret = list->ranges[lo - 1];

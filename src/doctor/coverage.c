@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "symbolize/demangle.h"
 
 /* Padding is looked for in so many bytes of a gap: more than any linker aligns by. */
@@ -91,17 +92,7 @@ static void ranges_finish(struct ranges *ranges)
 /* The first range that ends behind @vaddr. */
 static size_t ranges_at(const struct ranges *ranges, uint64_t vaddr)
 {
-	size_t lo = 0, hi = ranges->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ranges->list[mid].end <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_UP_TO(ranges->list, end, ranges->nr, vaddr);
 }
 
 static bool ranges_hold(const struct ranges *ranges, uint64_t vaddr)

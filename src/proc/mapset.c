@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 struct mapset *mapset_create(void)
 {
 	struct mapset *set = calloc(1, sizeof(*set));
@@ -31,17 +33,7 @@ void mapset_put(struct mapset *set)
 /* First index whose mapping ends above @addr; nr if none does. */
 static uint32_t lower_bound(const struct mapset *set, uint64_t addr)
 {
-	uint32_t low = 0, high = set->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (set->mappings[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t)SORTED_UP_TO(set->mappings, end, set->nr, addr);
 }
 
 /* Makes *@set ours alone, with room for two more mappings: an insertion may also split one. */

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from root_case import FPLESS, RootCase, fixture, main
+from root_case import FPLESS, RootCase, fixture, main, write
 
 NOBODY, DAEMON = 65534, 1
 SIX = {"bpf": 39, "perfmon": 38, "sys_ptrace": 19, "dac_read_search": 2, "checkpoint_restore": 40,
@@ -56,11 +56,6 @@ class RightsCase(RootCase):
         more.setdefault("env", {**os.environ, "HOME": self.outputs})
         return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=100, check=False, **more)
-
-    @staticmethod
-    def write(path, text):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
 
     def look(self, wrapper, *args):
         """The files of LOOK, written by a command under fpless."""
@@ -156,7 +151,7 @@ class OutputsArePlaced(RightsCase):
         os.chown(home, NOBODY, NOBODY)
         os.chmod(home, 0o755)
         old = os.path.join(home, "old.folded")
-        self.write(old, "old")
+        write(old, "old")
         os.chown(old, NOBODY, NOBODY)
         paths = [old] + [os.path.join(home, name) for name in ("new.folded", "new.jsonl")]
         stats = os.path.join(home, "stats.json")

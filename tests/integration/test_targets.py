@@ -30,6 +30,12 @@ class TargetCase(RootCase):
         """A program that keeps a CPU busy until the test ends."""
         return self.start(*(command or (fixture("chain"), "600000")), **more)
 
+    def busy_script(self, script):
+        """A python program that prints the number of a thread first: it, and the number."""
+        process = self.busy("python3", "-c", script, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        return process, int(process.stdout.readline())
+
     def threads(self):
         """The fixture with four busy threads, all of them there."""
         process = self.busy(fixture("threads"), "600000")
@@ -93,9 +99,7 @@ class Threads(TargetCase):
                   "thread.start()\n"
                   "print(thread.native_id, flush=True)\n"
                   "spin(600)\n")
-        process = self.busy("python3", "-c", script, stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        tid = int(process.stdout.readline())
+        process, tid = self.busy_script(script)
         run = self.profile("-F", "499", "-d", "90", "-t", str(tid))
         self.assertGreater(run.books["shown"], 0)
         self.assertIsNone(process.poll())
@@ -111,9 +115,7 @@ class Threads(TargetCase):
                   "thread.start()\n"
                   "print(thread.native_id, flush=True)\n"
                   "ctypes.CDLL(None).syscall(60, 0)\n")
-        process = self.busy("python3", "-c", script, stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        tid = int(process.stdout.readline())
+        _, tid = self.busy_script(script)
         run = self.profile("-F", "499", "-d", "0.5", "-t", str(tid))
         self.assertGreater(run.books["shown"], 0)
 
