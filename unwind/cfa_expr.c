@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/cfa_expr.h"
 
+#include "base/cursor.h"
 #include "unwind/arch_x86_64.h"
-#include "unwind/cursor.h"
 
 /* DWARF 5, table 7.9: the operations met in the CFI of gcc, clang, ld and hand-written assembly. */
 enum {

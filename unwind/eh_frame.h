@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/err.h"
 #include "obj/elf_file.h"
 #include "unwind/budget.h"
-#include "unwind/cursor.h"
 #include "unwind/rows.h"
 
 /* DW_EH_PE_*: low nibble the format, bits 4 to 6 what it is relative to. */

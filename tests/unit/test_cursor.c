@@ -2,7 +2,7 @@
 #include "cmocka_all.h"
 
 #include "base/cleanup.h"
-#include "unwind/cursor.h"
+#include "base/cursor.h"
 
 static void uleb_reads_what_fits_64_bits(void **state)
 {
