@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "output/functions.h"
-#include "output/strings.h"
+#include "base/strings.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
 

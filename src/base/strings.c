@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/strings.h"
+#include "base/strings.h"
 
 #include <errno.h>
 #include <stdlib.h>
