@@ -158,13 +158,16 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		.object = object,
 		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
 		.offset = symbol.offset + !exact,
+		.start = NAMES_NO_START,
 	};
+	if (ret->symbol)
+		ret->start = lookup_pc - symbol.offset;
 	if (!ret->symbol && path && names->options.by_function) {
 		const char *slash = strrchr(path, '/');
 
 		path = slash && slash[1] ? slash + 1 : path;
 		if (functions_find(&names->functions, object, lookup_pc, &function))
-			addr = function.start;
+			ret->start = addr = function.start;
 	}
 	return intern_frame(names, ret->symbol, path, addr, suffix_of(names, frame), &ret->text);
 }
@@ -177,8 +180,11 @@ static int name_kernel(struct names *names, uint64_t addr, bool exact, struct fr
 	*ret = (struct frame_name){
 		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
 		.offset = symbol.offset + !exact,
+		.start = NAMES_NO_START,
 		.module = symbol.module,
 	};
+	if (ret->symbol)
+		ret->start = frame_lookup_pc(addr, exact) - symbol.offset;
 	return intern_frame(names, ret->symbol, NULL, addr, names->options.annotate ? "_[k]" : "",
 			    &ret->text);
 }
@@ -230,7 +236,11 @@ static int name_generated(struct names *names, const struct profile_stack *stack
 	if (!code_names ||
 	    !code_names_find(code_names, stack->gen, lookup_pc, stack->first_ns, &name))
 		return 0;
-	*ret = (struct frame_name){ .symbol = name.symbol, .offset = name.offset + !exact };
+	*ret = (struct frame_name){
+		.symbol = name.symbol,
+		.offset = name.offset + !exact,
+		.start = lookup_pc - name.offset,
+	};
 
 	int err = intern_escaped(names, name.symbol, suffix_of(names, frame), &ret->text);
 

@@ -21,12 +21,17 @@ struct names_options {
 	bool by_function;
 };
 
+#define NAMES_NO_START UINT64_MAX
+
 struct frame_name {
 	uint32_t text;	 /* id in names.strings: escaped for a folded line, with suffixes */
 	uint32_t object; /* id of a user frame's object; 0: none, or a kernel frame */
 	/* As the file says it, not escaped; NULL: none. Owned by the symbolizer or the profile. */
 	const char *symbol;
-	uint64_t offset;    /* of the frame's address as printed in it, bytes */
+	uint64_t offset; /* of the frame's address as printed in it, bytes */
+	/* Where its function begins, in the frame's kind of address; NAMES_NO_START: not known.
+	 * Without a symbol only by_function. */
+	uint64_t start;
 	const char *module; /* of a kernel frame; NULL: the kernel itself. Owned by symbolizer */
 };
 

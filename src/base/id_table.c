@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/id_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256 };
+
+void id_table_fini(struct id_table *table)
+{
+	free(table->slots);
+	free(table->hashes);
+	*table = (struct id_table){ 0 };
+}
+
+uint32_t id_table_find(const struct id_table *table, uint64_t hash,
+		       bool (*equal)(const void *ctx, uint32_t index, const void *key),
+		       const void *ctx, const void *key)
+{
+	size_t mask = table->nr_slots - 1;
+
+	if (!table->nr_slots)
+		return ID_TABLE_NONE;
+	for (size_t slot = hash & mask; table->slots[slot]; slot = (slot + 1) & mask)
+		if (table->hashes[slot] == (uint32_t)hash &&
+		    equal(ctx, table->slots[slot] - 1, key))
+			return table->slots[slot] - 1;
+	return ID_TABLE_NONE;
+}
+
+static void put(struct id_table *table, uint32_t hash, uint32_t value)
+{
+	size_t mask = table->nr_slots - 1, slot = hash & mask;
+
+	while (table->slots[slot])
+		slot = (slot + 1) & mask;
+	table->slots[slot] = value;
+	table->hashes[slot] = hash;
+}
+
+static int grow(struct id_table *table)
+{
+	struct id_table bigger = {
+		.nr_slots = table->nr_slots ? 2 * table->nr_slots : FIRST_SLOTS,
+		.nr = table->nr,
+	};
+
+	/* a 32-bit hash tells no more places apart */
+	if (bigger.nr_slots > (size_t)1 << 32)
+		return -ENOMEM;
+	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
+	bigger.hashes = calloc(bigger.nr_slots, sizeof(*bigger.hashes));
+	if (!bigger.slots || !bigger.hashes) {
+		id_table_fini(&bigger);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < table->nr_slots; i++)
+		if (table->slots[i])
+			put(&bigger, table->hashes[i], table->slots[i]);
+	id_table_fini(table);
+	*table = bigger;
+	return 0;
+}
+
+int id_table_add(struct id_table *table, uint64_t hash, uint32_t index)
+{
+	if (index == ID_TABLE_NONE)
+		return -ENOMEM;
+	if (2 * (table->nr + 1) > table->nr_slots && grow(table))
+		return -ENOMEM;
+	put(table, (uint32_t)hash, index + 1);
+	table->nr++;
+	return 0;
+}
+
+uint64_t id_table_hash(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	uint64_t word;
+
+	for (; size >= sizeof(word); at += sizeof(word), size -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	word = size;
+	memcpy(&word, at, size);
+	hash = (hash ^ word ^ (uint64_t)size << 56) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}

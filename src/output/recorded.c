@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/recorded.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/labels.h"
+#include "output/verdict.h"
+
+/* A conversion under way. */
+struct recorder {
+	struct names *names;
+	struct recording *recording;
+	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile */
+	uint32_t *frames;  /* owned [nr_frames]: of the stack at hand */
+	size_t room_frames;
+};
+
+static void recorder_fini(struct recorder *recorder)
+{
+	free(recorder->objects);
+	free(recorder->frames);
+}
+
+/* PROFILE_BY_* as RECORDING_HAS_*. */
+static unsigned shown_by(unsigned by)
+{
+	return (by & PROFILE_BY_COMM ? RECORDING_HAS_COMM : 0u) |
+	       (by & PROFILE_BY_PID ? RECORDING_HAS_PID : 0u) |
+	       (by & PROFILE_BY_TID ? RECORDING_HAS_TID : 0u) |
+	       (by & PROFILE_BY_CPU ? RECORDING_HAS_CPU : 0u) |
+	       (by & PROFILE_BY_CGROUP ? RECORDING_HAS_CGROUP : 0u);
+}
+
+static int add_run(struct recorder *recorder)
+{
+	const struct profile *profile = recorder->names->profile;
+	struct recording *ret = recorder->recording;
+	int err = recording_add_text(ret, profile->event, &ret->event);
+
+	if (!err)
+		err = recording_add_text(ret, profile->kernel_release, &ret->kernel);
+	for (char **arg = profile->argv; !err && arg && *arg; arg++)
+		err = recording_add_arg(ret, *arg);
+	ret->hz = profile->hz;
+	ret->period_ns = profile->period_ns;
+	ret->start_unix_ns = profile->start_unix_ns;
+	ret->duration_ns = profile->duration_ns;
+	ret->nr_cpus = profile->nr_cpus;
+	ret->by = shown_by(profile->by);
+	return err;
+}
+
+static int add_objects(struct recorder *recorder)
+{
+	const struct profile *profile = recorder->names->profile;
+	struct recording *ret = recorder->recording;
+	int err = 0;
+
+	recorder->objects = calloc(profile->nr_objects + 1, sizeof(*recorder->objects));
+	if (!recorder->objects)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < profile->nr_objects; i++) {
+		struct recording_object object;
+
+		err = recording_add_text(ret, profile->objects[i].path, &object.path);
+		if (!err)
+			err = recording_add_text(ret, profile->objects[i].build_id,
+						 &object.build_id);
+		if (!err)
+			err = recording_add_object(ret, &object, &recorder->objects[i + 1]);
+	}
+	return err;
+}
+
+/* The frame at @frame, whose name is @name. */
+static int add_named(struct recorder *recorder, struct recording_frame *frame,
+		     const struct frame_name *name, uint32_t *ret)
+{
+	struct recording_function function = { 0 };
+	struct recording_line line = { 0 };
+	int err = 0;
+
+	frame->start = name->start;
+	if (name->symbol) {
+		err = recording_add_text(recorder->recording, name->symbol, &function.name);
+		if (!err)
+			err = recording_add_function(recorder->recording, &function,
+						     &line.function);
+		frame->nr_lines = 1;
+	}
+	return err ? err : recording_add_frame(recorder->recording, frame, &line, ret);
+}
+
+static int add_user(struct recorder *recorder, const struct profile_stack *stack, uint64_t pc,
+		    uint32_t *ret)
+{
+	struct frame_name name;
+	int err = names_user(recorder->names, stack, pc, &name);
+	struct recording_frame frame = {
+		.address = frame_addr(pc),
+		.kind = RECORDING_USER,
+		.origin = (uint8_t)frame_origin(pc),
+		.exact = frame_is_exact(pc),
+	};
+
+	if (err)
+		return err;
+	frame.object = recorder->objects[name.object];
+	return add_named(recorder, &frame, &name, ret);
+}
+
+static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint32_t *ret)
+{
+	struct recording_object object = { 0 };
+	struct frame_name name;
+	char module[128];
+	int err = names_kernel(recorder->names, addr, idx, &name);
+	struct recording_frame frame = {
+		.address = addr,
+		.kind = RECORDING_KERNEL,
+		.exact = !idx,
+	};
+
+	if (err)
+		return err;
+	snprintf(module, sizeof(module), "[%s]", name.module ? name.module : "kernel.kallsyms");
+	err = recording_add_text(recorder->recording, module, &object.path);
+	if (!err)
+		err = recording_add_object(recorder->recording, &object, &frame.object);
+	return err ? err : add_named(recorder, &frame, &name, ret);
+}
+
+static int add_frames(struct recorder *recorder, const struct profile_stack *stack)
+{
+	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
+	size_t nr = nr_walked + stack->nr_fp;
+	int err = 0;
+
+	if (nr > recorder->room_frames) {
+		uint32_t *bigger = reallocarray(recorder->frames, 2 * nr, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		recorder->frames = bigger;
+		recorder->room_frames = 2 * nr;
+	}
+	for (size_t i = 0; !err && i < nr; i++) {
+		bool kernel = i >= stack->nr_user && i < nr_walked;
+
+		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user,
+					  &recorder->frames[i])
+			     : add_user(recorder, stack, stack->frames[i], &recorder->frames[i]);
+	}
+	return err;
+}
+
+static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint32_t *ret)
+{
+	const struct profile *profile = recorder->names->profile;
+	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
+	struct recording_stack key = {
+		.count = stack->count,
+		.weight_ns = stack->weight_ns,
+		.task = stack->start_ns,
+		.nr_user = stack->nr_user,
+		.nr_kernel = stack->nr_kernel,
+		.nr_fp = stack->nr_fp,
+		.stop = profile->user && !no_user ? stack->stop : RECORDING_NO_STOP,
+		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
+		.no_user = no_user,
+		.pid = stack->pid,
+	};
+	char comm[FPL_COMM_SIZE + 1] = "", unknown[64];
+	int err;
+
+	memcpy(comm, stack->comm, FPL_COMM_SIZE);
+	err = recording_add_text(recorder->recording, comm, &key.comm);
+	if (profile->by & PROFILE_BY_TID) {
+		key.has |= RECORDING_HAS_TID;
+		key.tid = stack->tid;
+	}
+	if (profile->by & PROFILE_BY_CPU) {
+		key.has |= RECORDING_HAS_CPU;
+		key.cpu = stack->cpu;
+	}
+	if (!err && profile->by & PROFILE_BY_CGROUP) {
+		key.has |= RECORDING_HAS_CGROUP;
+		err = recording_add_text(recorder->recording,
+					 labels_cgroup(profile, stack, unknown, sizeof(unknown)),
+					 &key.cgroup);
+	}
+	if (profile->fp_max) {
+		key.has |= RECORDING_HAS_FP;
+		key.class = (uint8_t)verdict_of(stack, profile->fp_max).class;
+	}
+	if (!err)
+		err = add_frames(recorder, stack);
+	return err ? err : recording_add_stack(recorder->recording, &key, recorder->frames, ret);
+}
+
+int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_stacks,
+		  struct fpl_err *err)
+{
+	const struct profile *profile = names->profile;
+	CLEANUP(recorder_fini) struct recorder recorder = { .names = names, .recording = ret };
+	AUTO_FREE uint32_t *stacks = calloc(profile->nr_stacks + 1, sizeof(*stacks));
+	int error = stacks ? add_run(&recorder) : -ENOMEM;
+
+	if (!error)
+		error = add_objects(&recorder);
+	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
+		error = add_stack(&recorder, &profile->stacks[i], &stacks[i]);
+	if (error)
+		return fpl_fail(err, error, "out of memory for %zu stacks with names",
+				profile->nr_stacks);
+	if (ret_stacks)
+		*ret_stacks = TAKE_PTR(stacks);
+	return 0;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Make room for @wanted entries of @size bytes; an id of one has to fit 32 bits. */
+static int reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)
+{
+	void **list = list_ptr;
+	size_t new_room = *room ? *room : 64;
+
+	if (wanted <= *room)
+		return 0;
+	if (wanted >= ID_TABLE_NONE)
+		return -ENOMEM;
+	while (new_room < wanted)
+		new_room *= 2;
+
+	void *bigger = reallocarray(*list, new_room, size);
+
+	if (!bigger)
+		return -ENOMEM;
+	*list = bigger;
+	*room = new_room;
+	return 0;
+}
+
+#define RESERVE(recording, list, wanted)                                                   \
+	reserve(&(recording)->list, sizeof(*(recording)->list), &(recording)->room_##list, \
+		(recording)->nr_##list + (wanted))
+
+int recording_init(struct recording *ret)
+{
+	uint32_t none;
+
+	*ret = (struct recording){ 0 };
+	strings_init(&ret->strings);
+
+	int err = recording_add_text(ret, "", &none);
+
+	if (!err)
+		err = recording_add_object(ret, &(struct recording_object){ 0 }, &none);
+	if (!err)
+		err = recording_add_function(ret, &(struct recording_function){ 0 }, &none);
+	return err;
+}
+
+void recording_fini(struct recording *recording)
+{
+	strings_fini(&recording->strings);
+	id_table_fini(&recording->object_ids);
+	id_table_fini(&recording->function_ids);
+	id_table_fini(&recording->frame_table);
+	id_table_fini(&recording->stack_ids);
+	free(recording->args);
+	free(recording->objects);
+	free(recording->functions);
+	free(recording->lines);
+	free(recording->frames);
+	free(recording->frame_ids);
+	free(recording->stacks);
+	free(recording->events);
+	free(recording->numbers);
+	*recording = (struct recording){ 0 };
+}
+
+int recording_add_text(struct recording *recording, const char *text, uint32_t *ret)
+{
+	return strings_intern(&recording->strings, text ? text : "", ret);
+}
+
+static bool object_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct recording_object *a = &((const struct recording *)ctx)->objects[index];
+	const struct recording_object *b = key;
+
+	return a->path == b->path && a->build_id == b->build_id;
+}
+
+int recording_add_object(struct recording *recording, const struct recording_object *key,
+			 uint32_t *ret)
+{
+	uint64_t hash = id_table_hash(0, key, sizeof(*key));
+
+	*ret = id_table_find(&recording->object_ids, hash, object_equals, recording, key);
+	if (*ret != ID_TABLE_NONE)
+		return 0;
+	if (RESERVE(recording, objects, 1))
+		return -ENOMEM;
+	*ret = (uint32_t)recording->nr_objects;
+	if (id_table_add(&recording->object_ids, hash, *ret))
+		return -ENOMEM;
+	recording->objects[recording->nr_objects++] = *key;
+	return 0;
+}
+
+static bool function_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct recording_function *a = &((const struct recording *)ctx)->functions[index];
+	const struct recording_function *b = key;
+
+	return a->name == b->name && a->file == b->file && a->start_line == b->start_line;
+}
+
+int recording_add_function(struct recording *recording, const struct recording_function *key,
+			   uint32_t *ret)
+{
+	uint64_t hash = id_table_hash(1, key, sizeof(*key));
+
+	*ret = id_table_find(&recording->function_ids, hash, function_equals, recording, key);
+	if (*ret != ID_TABLE_NONE)
+		return 0;
+	if (RESERVE(recording, functions, 1))
+		return -ENOMEM;
+	*ret = (uint32_t)recording->nr_functions;
+	if (id_table_add(&recording->function_ids, hash, *ret))
+		return -ENOMEM;
+	recording->functions[recording->nr_functions++] = *key;
+	return 0;
+}
+
+struct frame_key {
+	const struct recording_frame *frame;
+	const struct recording_line *lines;
+};
+
+static bool frame_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct recording *recording = ctx;
+	const struct recording_frame *a = &recording->frames[index];
+	const struct frame_key *other = key;
+	const struct recording_frame *b = other->frame;
+
+	return a->address == b->address && a->start == b->start && a->object == b->object &&
+	       a->nr_lines == b->nr_lines && a->kind == b->kind && a->origin == b->origin &&
+	       a->exact == b->exact &&
+	       (!a->nr_lines || !memcmp(&recording->lines[a->first_line], other->lines,
+					a->nr_lines * sizeof(*other->lines)));
+}
+
+int recording_add_frame(struct recording *recording, const struct recording_frame *key,
+			const struct recording_line *lines, uint32_t *ret)
+{
+	const uint64_t fields[] = {
+		key->address,
+		key->start,
+		key->object,
+		(uint64_t)key->nr_lines << 24 | (uint64_t)key->kind << 16 |
+			(uint64_t)key->origin << 8 | key->exact,
+	};
+	uint64_t hash = id_table_hash(id_table_hash(2, fields, sizeof(fields)), lines,
+				      key->nr_lines * sizeof(*lines));
+	struct frame_key whole = { .frame = key, .lines = lines };
+
+	*ret = id_table_find(&recording->frame_table, hash, frame_equals, recording, &whole);
+	if (*ret != ID_TABLE_NONE)
+		return 0;
+	if (RESERVE(recording, frames, 1) || RESERVE(recording, lines, key->nr_lines))
+		return -ENOMEM;
+	*ret = (uint32_t)recording->nr_frames;
+	if (id_table_add(&recording->frame_table, hash, *ret))
+		return -ENOMEM;
+
+	struct recording_frame *frame = &recording->frames[recording->nr_frames++];
+
+	*frame = *key;
+	frame->first_line = (uint32_t)recording->nr_lines;
+	if (key->nr_lines)
+		memcpy(&recording->lines[recording->nr_lines], lines,
+		       key->nr_lines * sizeof(*lines));
+	recording->nr_lines += key->nr_lines;
+	return 0;
+}
+
+struct stack_key {
+	const struct recording_stack *stack;
+	const uint32_t *frames;
+};
+
+static size_t nr_frames_of(const struct recording_stack *stack)
+{
+	return (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
+}
+
+/* All that tells a stack apart but its frames. */
+struct stack_identity {
+	uint64_t task;
+	uint32_t nr_user, nr_kernel, nr_fp;
+	uint32_t stop, has, class, no_user;
+	uint32_t comm, cgroup, pid, tid, cpu;
+};
+
+static struct stack_identity identity_of(const struct recording_stack *stack)
+{
+	return (struct stack_identity){
+		.task = stack->task,
+		.nr_user = stack->nr_user,
+		.nr_kernel = stack->nr_kernel,
+		.nr_fp = stack->nr_fp,
+		.stop = stack->stop,
+		.has = stack->has,
+		.class = stack->class,
+		.no_user = stack->no_user,
+		.comm = stack->comm,
+		.cgroup = stack->cgroup,
+		.pid = stack->pid,
+		.tid = stack->tid,
+		.cpu = stack->cpu,
+	};
+}
+
+static bool stack_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct recording *recording = ctx;
+	const struct recording_stack *stack = &recording->stacks[index];
+	const struct stack_key *other = key;
+	struct stack_identity a = identity_of(stack), b = identity_of(other->stack);
+	size_t nr = nr_frames_of(stack);
+
+	_Static_assert(sizeof(a) == 8 + 12 * 4, "no padding: compared as bytes");
+	return !memcmp(&a, &b, sizeof(a)) &&
+	       (!nr || !memcmp(&recording->frame_ids[stack->first_frame], other->frames,
+			       nr * sizeof(*other->frames)));
+}
+
+int recording_add_stack(struct recording *recording, const struct recording_stack *key,
+			const uint32_t *frames, uint32_t *ret)
+{
+	size_t nr = nr_frames_of(key);
+	struct stack_identity identity = identity_of(key);
+	uint64_t hash = id_table_hash(id_table_hash(3, &identity, sizeof(identity)), frames,
+				      nr * sizeof(*frames));
+	struct stack_key whole = { .stack = key, .frames = frames };
+	uint32_t idx = id_table_find(&recording->stack_ids, hash, stack_equals, recording, &whole);
+
+	if (idx == ID_TABLE_NONE) {
+		idx = (uint32_t)recording->nr_stacks;
+		if (RESERVE(recording, stacks, 1) || RESERVE(recording, frame_ids, nr) ||
+		    id_table_add(&recording->stack_ids, hash, idx))
+			return -ENOMEM;
+
+		struct recording_stack *stack = &recording->stacks[recording->nr_stacks++];
+
+		*stack = *key;
+		stack->count = stack->weight_ns = 0;
+		stack->first_frame = (uint32_t)recording->nr_frame_ids;
+		if (nr)
+			memcpy(&recording->frame_ids[recording->nr_frame_ids], frames,
+			       nr * sizeof(*frames));
+		recording->nr_frame_ids += nr;
+	}
+	recording->stacks[idx].count += key->count;
+	recording->stacks[idx].weight_ns += key->weight_ns;
+	if (ret)
+		*ret = idx;
+	return 0;
+}
+
+int recording_add_event(struct recording *recording, const struct recording_event *event)
+{
+	if (RESERVE(recording, events, 1))
+		return -ENOMEM;
+	recording->events[recording->nr_events++] = *event;
+	return 0;
+}
+
+/* By time; at one time by CPU and thread, so that one recording has one order. */
+static int compare_events(const void *left, const void *right)
+{
+	const struct recording_event *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	if (a->cpu != b->cpu)
+		return a->cpu < b->cpu ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+void recording_sort_events(struct recording *recording)
+{
+	if (recording->nr_events)
+		qsort(recording->events, recording->nr_events, sizeof(*recording->events),
+		      compare_events);
+}
+
+static struct recording_number *find_number(const struct recording *recording, const char *key)
+{
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		if (!strcmp(recording_string(recording, recording->numbers[i].key), key))
+			return &recording->numbers[i];
+	return NULL;
+}
+
+int recording_add_number(struct recording *recording, const char *key, uint64_t value)
+{
+	struct recording_number *number = find_number(recording, key);
+	uint32_t text;
+
+	if (!number) {
+		if (RESERVE(recording, numbers, 1) || recording_add_text(recording, key, &text))
+			return -ENOMEM;
+		number = &recording->numbers[recording->nr_numbers++];
+		*number = (struct recording_number){ .key = text };
+	}
+	number->value += value;
+	return 0;
+}
+
+uint64_t recording_number(const struct recording *recording, const char *key)
+{
+	const struct recording_number *number = find_number(recording, key);
+
+	return number ? number->value : 0;
+}
+
+int recording_add_arg(struct recording *recording, const char *arg)
+{
+	uint32_t text;
+
+	if (recording_add_text(recording, arg, &text) || RESERVE(recording, args, 1))
+		return -ENOMEM;
+	recording->args[recording->nr_args++] = text;
+	return 0;
+}
+
+uint64_t recording_shown(const struct recording *recording)
+{
+	uint64_t shown = 0;
+
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		shown += recording->stacks[i].count;
+	return shown;
+}
+
+const struct recording_function *recording_function_of(const struct recording *recording,
+						       const struct recording_frame *frame)
+{
+	if (!frame->nr_lines)
+		return NULL;
+
+	const struct recording_line *line =
+		&recording->lines[frame->first_line + frame->nr_lines - 1u];
+
+	return &recording->functions[line->function];
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile whose frames have names: what every format is written from and what every reader of
+ * files makes. Knows no process, no kernel and no file.
+ *
+ * It is built by adding, in any order but this: what something refers to is added before. Equal
+ * texts, objects, functions, frames and stacks become one. Index 0 of texts, objects and functions
+ * is "none": the empty text, no object, no function.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id_table.h"
+#include "base/strings.h"
+#include "bpf/shared.h"
+
+/* A file that code comes from. Of the kernel: "[kernel.kallsyms]", of a module "[NAME]". */
+struct recording_object {
+	uint32_t path, build_id; /* texts; the build-id lower-case hex, 0 where there is none */
+};
+
+struct recording_function {
+	uint32_t name;	     /* text: as readers see it */
+	uint32_t file;	     /* text: of its source; 0: not known */
+	uint32_t start_line; /* of its source; 0: not known */
+};
+
+/* Where a function is. */
+struct recording_line {
+	uint32_t function;     /* index */
+	uint32_t line, column; /* of the frame in that function's file; 0: not known */
+};
+
+enum recording_kind {
+	RECORDING_USER,
+	RECORDING_KERNEL,
+};
+
+#define RECORDING_NO_ADDRESS UINT64_MAX
+#define RECORDING_LINES_MAX  255u
+
+struct recording_frame {
+	/*
+	 * With an object of a user frame as the object's program headers have it (vaddr), else at
+	 * run time: the pc where the frame is exact, else the return address as read.
+	 * RECORDING_NO_ADDRESS: not known.
+	 */
+	uint64_t address;
+	/* Where its function begins, like address; RECORDING_NO_ADDRESS: not known. Of code without
+	 * a name, too, where its CFI told. */
+	uint64_t start;
+	uint32_t object;     /* index */
+	uint32_t first_line; /* lines[first_line .. + nr_lines), the innermost inlined first; */
+	uint8_t nr_lines;    /* 0: it has no name. The last is the function itself */
+	uint8_t kind;	     /* enum recording_kind */
+	uint8_t origin;	     /* enum fpl_origin */
+	bool exact;
+};
+
+#define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */
+
+/* What is known of a stack's task. */
+#define RECORDING_HAS_COMM   1u
+#define RECORDING_HAS_PID    2u
+#define RECORDING_HAS_TID    4u
+#define RECORDING_HAS_CPU    8u
+#define RECORDING_HAS_CGROUP 16u
+#define RECORDING_HAS_FP     32u /* both walks were asked for: class is meant */
+
+struct recording_stack {
+	uint64_t count, weight_ns;
+	uint64_t task;	      /* tells apart tasks that had the same pid one after the other */
+	uint32_t first_frame; /* frame_ids[first_frame ..): nr_user leaf first, then nr_kernel leaf
+			       */
+	uint16_t nr_user, nr_kernel; /* first, then nr_fp: the other walk of the user stack */
+	uint16_t nr_fp;
+	uint8_t stop;	       /* enum fpl_stop or RECORDING_NO_STOP */
+	uint8_t has;	       /* RECORDING_HAS_* */
+	uint8_t class;	       /* of the comparison; 0 without RECORDING_HAS_FP */
+	bool no_user;	       /* a task without a user part */
+	uint32_t comm, cgroup; /* texts */
+	uint32_t pid, tid, cpu;
+};
+
+/* One sample, where the recording keeps each. */
+struct recording_event {
+	uint64_t time_ns; /* since recording.start_unix_ns */
+	uint64_t weight_ns;
+	uint32_t stack; /* index */
+	uint32_t tid, cpu;
+};
+
+/* A number of the run as --stats has it; the key's parts are joined by dots: "lost.ring_full". */
+struct recording_number {
+	uint32_t key; /* text */
+	uint64_t value;
+};
+
+struct recording {
+	uint32_t event;		/* text: "cpu-clock"; 0: not known */
+	uint32_t kernel;	/* text: its release; 0: not known */
+	uint64_t hz, period_ns; /* 0: not known */
+	uint64_t start_unix_ns, duration_ns;
+	uint32_t nr_cpus;
+	unsigned by; /* RECORDING_HAS_* of labels that stacks are shown by; 0: the name of the task
+		      */
+	uint32_t *args; /* owned [nr_args]: texts */
+	size_t nr_args;
+
+	struct strings strings;
+	struct recording_object *objects;     /* owned [nr_objects] */
+	struct recording_function *functions; /* owned [nr_functions] */
+	struct recording_line *lines;	      /* owned [nr_lines] */
+	struct recording_frame *frames;	      /* owned [nr_frames] */
+	uint32_t *frame_ids;		      /* owned [nr_frame_ids] */
+	struct recording_stack *stacks;	      /* owned [nr_stacks] */
+	struct recording_event *events;	      /* owned [nr_events], ascending by time_ns */
+	struct recording_number *numbers;     /* owned [nr_numbers], in the order of --stats */
+	size_t nr_objects, nr_functions, nr_lines, nr_frames, nr_frame_ids, nr_stacks, nr_events;
+	size_t nr_numbers;
+
+	/* private: rooms of the arrays, and what finds equals */
+	size_t room_objects, room_functions, room_lines, room_frames, room_frame_ids, room_stacks;
+	size_t room_events, room_numbers, room_args;
+	struct id_table object_ids, function_ids, frame_table, stack_ids;
+};
+
+/* Errors of all below: -ENOMEM; recording_fini is safe then, and after recording_init failed. */
+FPL_MUST_CHECK int recording_init(struct recording *ret);
+void recording_fini(struct recording *recording);
+
+/* @text: NULL counts as "". Cost: O(length). */
+FPL_MUST_CHECK int recording_add_text(struct recording *recording, const char *text, uint32_t *ret);
+
+/* Owned by the recording until recording_fini. */
+static inline const char *recording_string(const struct recording *recording, uint32_t text)
+{
+	return strings_text(&recording->strings, text);
+}
+
+FPL_MUST_CHECK int recording_add_object(struct recording *recording,
+					const struct recording_object *key, uint32_t *ret);
+FPL_MUST_CHECK int recording_add_function(struct recording *recording,
+					  const struct recording_function *key, uint32_t *ret);
+
+/*
+ * The frame like @key with the lines @lines [key->nr_lines], whose first_line is filled in here. At
+ * most RECORDING_LINES_MAX lines.
+ */
+FPL_MUST_CHECK int recording_add_frame(struct recording *recording,
+				       const struct recording_frame *key,
+				       const struct recording_line *lines, uint32_t *ret);
+
+/*
+ * Add @key->count samples of @key->weight_ns of the stack like @key, whose frames are @frames
+ * [nr_user + nr_kernel + nr_fp] and whose first_frame is filled in here. *ret (may be NULL) is its
+ * index. Cost: O(depth).
+ */
+FPL_MUST_CHECK int recording_add_stack(struct recording *recording,
+				       const struct recording_stack *key, const uint32_t *frames,
+				       uint32_t *ret);
+
+/* In any order; recording_sort_events() when all are there. */
+FPL_MUST_CHECK int recording_add_event(struct recording *recording,
+				       const struct recording_event *event);
+void recording_sort_events(struct recording *recording);
+
+/* Add @value to the number @key, which is made at first sight. Cost: O(nr_numbers). */
+FPL_MUST_CHECK int recording_add_number(struct recording *recording, const char *key,
+					uint64_t value);
+
+/* 0 where it is not known. Cost: O(nr_numbers). */
+uint64_t recording_number(const struct recording *recording, const char *key);
+
+FPL_MUST_CHECK int recording_add_arg(struct recording *recording, const char *arg);
+
+/* Sum of the counts of all stacks. */
+uint64_t recording_shown(const struct recording *recording);
+
+static inline const struct recording_frame *
+recording_frame_at(const struct recording *recording, const struct recording_stack *stack, size_t i)
+{
+	return &recording->frames[recording->frame_ids[stack->first_frame + i]];
+}
+
+/* The function of a frame, not what is inlined in it; NULL: it has no name. */
+const struct recording_function *recording_function_of(const struct recording *recording,
+						       const struct recording_frame *frame);
