@@ -4,6 +4,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+const char *code_fault_text(enum code_fault fault)
+{
+	static const char *const texts[] = {
+#define X(name, text) [CODE_FAULT_##name] = (text),
+		CODE_FAULT_LIST(X)
+#undef X
+	};
+
+	return texts[fault];
+}
+
 bool code_file_remark(const struct code_file_result *result, const char *path, char *to,
 		      size_t size)
 {
@@ -15,7 +26,7 @@ bool code_file_remark(const struct code_file_result *result, const char *path, c
 		snprintf(bad, sizeof(bad),
 			 "%s%" PRIu64 " left out, the first at offset %" PRIu64 ": %s",
 			 result->end == CODE_FILE_WHOLE ? "" : "; ", result->nr_bad,
-			 result->bad_off, result->bad_what);
+			 result->bad_off, code_fault_text(result->fault));
 	switch (result->end) {
 	case CODE_FILE_WHOLE:
 		snprintf(to, size, "%s: %s", path, bad);
@@ -32,8 +43,10 @@ bool code_file_remark(const struct code_file_result *result, const char *path, c
 		break;
 	case CODE_FILE_BROKEN:
 		snprintf(to, size, "%s: offset %" PRIu64 ": %s: what follows is not read", path,
-			 result->bad_off, result->bad_what);
+			 result->bad_off, code_fault_text(result->fault));
 		break;
+	case CODE_FILE_END_COUNT:
+		return false;
 	}
 	return true;
 }

@@ -8,9 +8,6 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 
-/* What arranging needs per entry besides it: two segments at most, and a place in the heap. */
-#define ENTRY_CHARGE (sizeof(struct code_entry) + 2 * sizeof(struct code_segment))
-
 void code_table_init(struct code_table *table, size_t max_bytes)
 {
 	*table = (struct code_table){ .max_bytes = max_bytes };
@@ -34,7 +31,7 @@ size_t code_table_bytes(const struct code_table *table)
 static bool fits(const struct code_table *table, size_t nr, size_t names_size)
 {
 	return nr < UINT32_MAX && names_size < CODE_NO_NAME && names_size <= table->max_bytes &&
-	       nr <= (table->max_bytes - names_size) / ENTRY_CHARGE;
+	       nr <= (table->max_bytes - names_size) / CODE_ENTRY_CHARGE;
 }
 
 /* The next capacity: doubled, but not beyond what the budget lets be filled. */
@@ -245,6 +242,67 @@ int code_table_arrange(struct code_table *table)
 	if (segments)
 		table->segments = segments;
 	return 0;
+}
+
+/* Every text in @names ends, and none is longer than names are. */
+static bool names_are_sound(const char *names, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		size_t left = size - at;
+		const char *end = memchr(names + at, '\0',
+					 left < CODE_NAME_MAX + 1 ? left : CODE_NAME_MAX + 1);
+
+		if (!end)
+			return false;
+		at = (size_t)(end - names) + 1;
+	}
+	return true;
+}
+
+static bool entries_are_sound(const struct code_table *table)
+{
+	for (size_t i = 0; i < table->nr; i++) {
+		const struct code_entry *entry = &table->entries[i];
+
+		if (entry->end <= entry->start ||
+		    (entry->name_off != CODE_NO_NAME && entry->name_off >= table->names_size) ||
+		    (i && compare_entries(entry - 1, entry) >= 0))
+			return false;
+	}
+	return true;
+}
+
+static bool segments_are_sound(const struct code_table *table)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < table->nr_segments; i++) {
+		const struct code_segment *segment = &table->segments[i];
+
+		if (segment->start < end || segment->end <= segment->start ||
+		    segment->entry >= table->nr ||
+		    segment->start < table->entries[segment->entry].start ||
+		    segment->end > table->entries[segment->entry].end)
+			return false;
+		end = segment->end;
+	}
+	return true;
+}
+
+bool code_table_check(struct code_table *table)
+{
+	if (!fits(table, table->nr, table->names_size) || table->nr_segments > 2 * table->nr ||
+	    !names_are_sound(table->names, table->names_size) || !entries_are_sound(table) ||
+	    !segments_are_sound(table))
+		return false;
+	table->longest = 0;
+	for (size_t i = 0; i < table->nr; i++) {
+		const struct code_entry *entry = &table->entries[i];
+
+		if (entry->end - entry->start > table->longest)
+			table->longest = entry->end - entry->start;
+	}
+	return true;
 }
 
 static const struct code_segment *find_segment(const struct code_table *table, uint64_t addr)

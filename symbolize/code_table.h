@@ -70,6 +70,15 @@ const char *code_table_last_at(const struct code_table *table, uint64_t start, u
 /* Make it ready for questions. Errors: -ENOMEM: it has no answers. Cost: O(nr log nr). */
 FPL_MUST_CHECK int code_table_arrange(struct code_table *table);
 
+/* What an entry costs at most once the table is arranged, its name aside. */
+#define CODE_ENTRY_CHARGE (sizeof(struct code_entry) + 2 * sizeof(struct code_segment))
+
+/*
+ * Is this an arranged table, whoever made it: may it be asked anything? Sets what it did not bring
+ * along (longest). Cost: O(bytes).
+ */
+bool code_table_check(struct code_table *table);
+
 /*
  * Find what was at @addr at @time_ns (CLOCK_MONOTONIC). Code that is only known of a later time is
  * taken where nothing earlier is, the first of it. Returns false where there was nothing. Cost:

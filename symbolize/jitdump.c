@@ -74,11 +74,11 @@ static int take(struct reading *reading, uint64_t off, void *to, size_t size)
 }
 
 /* The record at @off makes no sense by itself, but the next one can be found. */
-static int leave_out(struct reading *reading, uint64_t off, const char *what)
+static int leave_out(struct reading *reading, uint64_t off, enum code_fault fault)
 {
 	if (!reading->result->nr_bad++) {
 		reading->result->bad_off = off;
-		reading->result->bad_what = what;
+		reading->result->fault = fault;
 	}
 	return 1;
 }
@@ -91,7 +91,7 @@ static int add(struct reading *reading, uint64_t off, uint64_t start, uint64_t s
 
 	if (code == -EINVAL)
 		return leave_out(reading, off,
-				 size ? "code beyond the address space" : "code of no size");
+				 size ? CODE_FAULT_CODE_BEYOND : CODE_FAULT_CODE_NO_SIZE);
 	if (code == -ENOSPC) {
 		reading->result->end = CODE_FILE_NO_ROOM;
 		return 0;
@@ -111,9 +111,9 @@ static int take_load(struct reading *reading, uint64_t off, const struct record 
 	if (code <= 0)
 		return code;
 	if (record->total_size <= sizeof(load))
-		return leave_out(reading, off, "a load record without a name");
+		return leave_out(reading, off, CODE_FAULT_NAMELESS);
 	if (load.pid != reading->pid)
-		return leave_out(reading, off, "a record of another process");
+		return leave_out(reading, off, CODE_FAULT_OTHER_PID);
 
 	size_t room = record->total_size - sizeof(load);
 
@@ -128,9 +128,9 @@ static int take_load(struct reading *reading, uint64_t off, const struct record 
 	size_t length = strnlen((const char *)bytes, room);
 
 	if (length == room && room < CODE_NAME_MAX)
-		return leave_out(reading, off, "a name without an end");
+		return leave_out(reading, off, CODE_FAULT_ENDLESS_NAME);
 	if (length == 0)
-		return leave_out(reading, off, "no name");
+		return leave_out(reading, off, CODE_FAULT_NO_NAME);
 	memcpy(name, bytes, length);
 
 	size_t before = reading->table->nr;
@@ -149,14 +149,14 @@ static int take_move(struct reading *reading, uint64_t off, const struct record 
 	if (code <= 0)
 		return code;
 	if (record->total_size < sizeof(move))
-		return leave_out(reading, off, "a move record cut short");
+		return leave_out(reading, off, CODE_FAULT_MOVE_CUT);
 	if (move.pid != reading->pid)
-		return leave_out(reading, off, "a record of another process");
+		return leave_out(reading, off, CODE_FAULT_OTHER_PID);
 
 	const char *known = code_table_last_at(reading->table, move.old_addr, &reading->steps);
 
 	if (!known)
-		return leave_out(reading, off, "a move of code that is not known");
+		return leave_out(reading, off, CODE_FAULT_MOVE_UNKNOWN);
 
 	size_t length = strlen(known);
 
@@ -181,7 +181,7 @@ static int take_record(struct reading *reading, uint64_t off, const struct recor
 	case RECORD_CLOSE:
 		return 0;
 	default:
-		return leave_out(reading, off, "a record of unknown kind");
+		return leave_out(reading, off, CODE_FAULT_UNKNOWN_KIND);
 	}
 }
 
@@ -199,7 +199,7 @@ static int read_records(struct reading *reading, uint64_t off)
 		if (record.total_size < sizeof(record)) {
 			result->end = CODE_FILE_BROKEN;
 			result->bad_off = off;
-			result->bad_what = "a record shorter than its own header";
+			result->fault = CODE_FAULT_SHORT_RECORD;
 			return 0;
 		}
 		code = take_record(reading, off, &record);

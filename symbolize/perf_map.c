@@ -53,30 +53,30 @@ static bool take_number(struct text *line, uint64_t *ret)
 }
 
 /* Takes in one line. Returns 0, -ENOSPC or -ENOMEM; says in *ret_bad what is wrong with it. */
-static int take_line(struct text line, struct code_table *table, const char **ret_bad)
+static int take_line(struct text line, struct code_table *table, enum code_fault *ret_bad)
 {
 	uint64_t start, size;
 
-	*ret_bad = NULL;
+	*ret_bad = CODE_FAULT_NONE;
 	if (!take_number(&line, &start) || !take_number(&line, &size)) {
-		*ret_bad = "not a start, a size and a name";
+		*ret_bad = CODE_FAULT_NO_LINE;
 		return 0;
 	}
 	if (line.end > line.pos && line.end[-1] == '\r')
 		line.end--;
 	if (line.pos == line.end) {
-		*ret_bad = "no name";
+		*ret_bad = CODE_FAULT_NO_NAME;
 		return 0;
 	}
 	if (memchr(line.pos, '\0', (size_t)(line.end - line.pos))) {
-		*ret_bad = "a NUL in the name";
+		*ret_bad = CODE_FAULT_NUL;
 		return 0;
 	}
 
 	int code = code_table_add(table, start, size, 0, line.pos, (size_t)(line.end - line.pos));
 
 	if (code == -EINVAL) {
-		*ret_bad = size ? "beyond the address space" : "no size";
+		*ret_bad = size ? CODE_FAULT_BEYOND : CODE_FAULT_NO_SIZE;
 		code = 0;
 	}
 	return code;
@@ -108,7 +108,7 @@ static int read_lines(struct file_window *window, struct code_table *table,
 
 	for (;;) {
 		const uint8_t *bytes;
-		const char *bad;
+		enum code_fault bad;
 		uint64_t next;
 		long nr = file_window_at(window, off, LINE_MAX_BYTES, &bytes);
 
@@ -133,7 +133,7 @@ static int read_lines(struct file_window *window, struct code_table *table,
 			ret->nr_entries += !bad;
 			if (bad && !ret->nr_bad++) {
 				ret->bad_off = off;
-				ret->bad_what = bad;
+				ret->fault = bad;
 			}
 		}
 		if (end) {

@@ -213,3 +213,51 @@ int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret, struct 
 	}
 	return code;
 }
+
+/* Makes room for what the head announces, which is within the budget. */
+static int reserve_code(const struct parse_code *head, struct code_table *table)
+{
+	table->entries = calloc(head->nr_entries + 1, sizeof(*table->entries));
+	table->segments = calloc(head->nr_segments + 1, sizeof(*table->segments));
+	table->names = malloc(head->names_size + 1);
+	if (!table->entries || !table->segments || !table->names)
+		return -ENOMEM;
+	table->nr = table->room = head->nr_entries;
+	table->nr_segments = head->nr_segments;
+	table->names_size = table->names_room = head->names_size;
+	return 0;
+}
+
+static bool code_head_is_sound(const struct parse_code *head, size_t max_bytes)
+{
+	return head->result.end < CODE_FILE_END_COUNT && head->result.fault < CODE_FAULT_COUNT &&
+	       head->result.nr_entries <= head->nr_entries && head->names_size <= max_bytes &&
+	       head->nr_entries <= (max_bytes - head->names_size) / CODE_ENTRY_CHARGE &&
+	       head->nr_segments <= 2 * head->nr_entries;
+}
+
+int answer_code(struct answer_reader *reader, struct code_table *ret,
+		struct code_file_result *ret_result, struct fpl_err *err)
+{
+	struct parse_code head;
+	int code = reader->read(reader->ctx, &head, sizeof(head));
+
+	if (code)
+		return code;
+	if (!code_head_is_sound(&head, ret->max_bytes))
+		return refuse(reader, err, "more names than there is room for");
+	if (reserve_code(&head, ret))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
+	code = reader->read(reader->ctx, ret->entries, ret->nr * sizeof(*ret->entries));
+	if (!code)
+		code = reader->read(reader->ctx, ret->segments,
+				    ret->nr_segments * sizeof(*ret->segments));
+	if (!code)
+		code = reader->read(reader->ctx, ret->names, ret->names_size);
+	if (code)
+		return code;
+	if (!code_table_check(ret))
+		return refuse(reader, err, "names of code that do not hold together");
+	*ret_result = head.result;
+	return 0;
+}

@@ -47,3 +47,8 @@ FPL_MUST_CHECK int answer_functions(struct answer_reader *reader, struct vaddr_r
 
 FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret,
 				 struct fpl_err *err);
+
+/* @ret: as code_table_init() leaves it; arranged and checked (code_table_check()), the caller ends
+ * it also after an error. */
+FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *ret,
+			       struct code_file_result *ret_result, struct fpl_err *err);

@@ -39,6 +39,8 @@ static const struct {
 	[PARSE_NAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FUNCTIONS] = { 5 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FRAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_PERF_MAP] = { 5 * NS_PER_S, 30 * NS_PER_S },
+	[PARSE_JITDUMP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 };
 
 struct desk {
@@ -247,6 +249,8 @@ struct question {
 	uint32_t flags;		/* PARSE_* */
 	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
 	size_t nr_vaddrs;
+	uint64_t code_bytes;
+	uint32_t own_pid;
 	/* Reads what follows the head of the answer into @ret; NULL: nothing does. */
 	int (*take)(struct answer_reader *reader, const struct question *question, void *ret,
 		    struct fpl_err *err);
@@ -263,6 +267,8 @@ static int send_request(struct desk *desk, const struct question *question)
 		.debug_size = file->debug_size,
 		.name_size = (uint32_t)strnlen(file->path, PARSE_NAME_MAX),
 		.nr_vaddrs = (uint32_t)question->nr_vaddrs,
+		.code_bytes = question->code_bytes,
+		.own_pid = question->own_pid,
 	};
 	const int fds[] = { file->fd, file->debug_fd };
 
@@ -516,4 +522,51 @@ int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t 
 	};
 
 	return ask(desk, &question, err);
+}
+
+struct code_answer {
+	struct code_table *table; /* borrowed */
+	struct code_file_result *result;
+};
+
+static int take_code(struct answer_reader *reader, const struct question *question, void *ret,
+		     struct fpl_err *err)
+{
+	const struct code_answer *answer = ret;
+	size_t max_bytes = answer->table->max_bytes;
+
+	/* what a worker left half-done that was killed before this one was asked */
+	code_table_fini(answer->table);
+	code_table_init(answer->table, max_bytes);
+	(void)question;
+	return answer_code(reader, answer->table, answer->result, err);
+}
+
+static int ask_code(struct desk *desk, struct question *question, struct code_table *ret,
+		    struct code_file_result *ret_result, struct fpl_err *err)
+{
+	struct code_answer answer = { ret, ret_result };
+
+	if (ret->max_bytes > PARSE_CODE_MAX)
+		ret->max_bytes = PARSE_CODE_MAX;
+	question->code_bytes = ret->max_bytes;
+	question->take = take_code;
+	question->ret = &answer;
+	return ask(desk, question, err);
+}
+
+int desk_perf_map(struct desk *desk, const struct desk_file *file, struct code_table *ret,
+		  struct code_file_result *ret_result, struct fpl_err *err)
+{
+	struct question question = { .file = file, .op = PARSE_PERF_MAP };
+
+	return ask_code(desk, &question, ret, ret_result, err);
+}
+
+int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
+		 struct code_table *ret, struct code_file_result *ret_result, struct fpl_err *err)
+{
+	struct question question = { .file = file, .op = PARSE_JITDUMP, .own_pid = own_pid };
+
+	return ask_code(desk, &question, ret, ret_result, err);
 }

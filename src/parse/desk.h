@@ -13,6 +13,8 @@
 #include "obj/elf_file.h"
 #include "obj/identity.h"
 #include "parse/parser.h"
+#include "symbolize/code_file.h"
+#include "symbolize/code_table.h"
 #include "symbolize/symbol_source.h"
 #include "unwind/table.h"
 
@@ -81,3 +83,15 @@ FPL_MUST_CHECK int desk_functions(struct desk *desk, const struct desk_file *fil
 FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,
 			       const uint64_t *vaddrs, size_t nr, uint8_t *ret,
 			       struct fpl_err *err);
+
+/*
+ * perf_map_read() and jitdump_read(), and code_table_arrange(). @ret: as code_table_init() leaves
+ * it, its budget and PARSE_CODE_MAX bound what comes; checked; the caller ends it, also after an
+ * error. At most 5 s of CPU. Errors of the file name it.
+ */
+FPL_MUST_CHECK int desk_perf_map(struct desk *desk, const struct desk_file *file,
+				 struct code_table *ret, struct code_file_result *ret_result,
+				 struct fpl_err *err);
+FPL_MUST_CHECK int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
+				struct code_table *ret, struct code_file_result *ret_result,
+				struct fpl_err *err);

@@ -10,6 +10,7 @@ struct job {
 	char name[PARSE_NAME_MAX + 1];
 	uint64_t *vaddrs;	      /* owned [request.nr_vaddrs] */
 	struct elf_file *elf, *debug; /* owned; debug may be NULL */
+	int fd;			      /* owned: what is no ELF file; else -1 */
 };
 
 /* Send what goes before the results of any request: @code, and @err where it is not 0. */
@@ -19,3 +20,6 @@ FPL_MUST_CHECK int job_answer(const struct job *job, int code, const struct fpl_
 FPL_MUST_CHECK int job_names(struct job *job);
 FPL_MUST_CHECK int job_functions(struct job *job);
 FPL_MUST_CHECK int job_frames(struct job *job);
+
+/* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
+FPL_MUST_CHECK int job_code(struct job *job);

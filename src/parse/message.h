@@ -4,11 +4,18 @@
  * one program, so structs go as they lie in memory. What a worker sends is hostile: it may have
  * been taken over by the file it reads.
  *
- *   request   struct parse_request with the descriptors of the file, and of its debug file if
- *             PARSE_HAS_DEBUG is set; the file's name; nr_vaddrs addresses
- *   answer    struct parse_answer; the text of the error; where code is 0 what the request asked
- * for: FACTS   struct parse_facts, its segments MATCH   nothing: code says it TABLE   struct
- * parse_table, the bytes of the image
+ * A request is struct parse_request with the descriptors of the file, and of its debug file if
+ * PARSE_HAS_DEBUG is set; the file's name; nr_vaddrs addresses.
+ *
+ * An answer is struct parse_answer; the text of the error; where code is 0 what was asked for:
+ *
+ * - FACTS: struct parse_facts, its segments
+ * - MATCH: nothing, code says it
+ * - TABLE: struct parse_table, the bytes of the image
+ * - NAMES: struct parse_names, a struct parse_place per address, the text
+ * - FUNCTIONS: a uint32_t, so many struct vaddr_range
+ * - FRAMES: a byte of SYMBOL_FRAME_* per address
+ * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  */
 #pragma once
 
@@ -18,6 +25,8 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "symbolize/code_file.h"
+#include "symbolize/code_table.h"
 #include "symbolize/symbol_source.h"
 #include "unwind/table.h"
 
@@ -28,6 +37,8 @@ enum parse_op {
 	PARSE_NAMES,	 /* of addresses */
 	PARSE_FUNCTIONS, /* where they are, by their FDEs */
 	PARSE_FRAMES,	 /* what the CFI says of the frame pointer at addresses */
+	PARSE_PERF_MAP,	 /* the names of code in it, arranged */
+	PARSE_JITDUMP,	 /* the same of a jitdump */
 	PARSE_OP_COUNT
 };
 
@@ -39,6 +50,10 @@ enum parse_op {
 #define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
 #define PARSE_NO_TEXT	    UINT32_MAX
 
+/* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
+ * stays below the memory of a worker. */
+#define PARSE_CODE_MAX (256u << 20)
+
 #define PARSE_HAS_DEBUG 1u
 #define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
 #define PARSE_NO_DIGEST 4u /* FACTS: the digest of the identity is not needed, it is 0 */
@@ -49,6 +64,9 @@ struct parse_request {
 	uint64_t file_size, debug_size;
 	uint32_t name_size; /* without a NUL */
 	uint32_t nr_vaddrs;
+	uint64_t code_bytes; /* PERF_MAP, JITDUMP: what the table may take */
+	uint32_t own_pid;    /* JITDUMP: of the process, as itself sees it */
+	uint32_t _pad;
 };
 
 struct parse_answer {
@@ -81,4 +99,9 @@ struct parse_place {
 	uint64_t offset; /* of the address in the symbol */
 	uint32_t text;	 /* where the name begins in the text; PARSE_NO_TEXT: there is none */
 	uint32_t _pad;
+};
+
+struct parse_code {
+	struct code_file_result result;
+	uint64_t nr_entries, nr_segments, names_size;
 };

@@ -14,6 +14,7 @@ static void job_fini(struct job *job)
 {
 	elf_file_close(job->debug);
 	elf_file_close(job->elf);
+	cleanup_fd(&job->fd);
 	free(job->vaddrs);
 }
 
@@ -111,6 +112,11 @@ static int do_table(struct job *job)
 /* Opens the files of the request; code goes into the answer. */
 static int open_files(struct job *job, int fds[WIRE_FDS_MAX], struct fpl_err *err)
 {
+	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
+		job->fd = TAKE_FD(fds[0]);
+		return 0;
+	}
+
 	int code = elf_file_open_sized(TAKE_FD(fds[0]), job->request.file_size, job->name,
 				       &job->elf, err);
 
@@ -126,6 +132,7 @@ static int serve(struct job *job, int fds[WIRE_FDS_MAX])
 		[PARSE_FACTS] = do_facts,	   [PARSE_MATCH] = do_match,
 		[PARSE_TABLE] = do_table,	   [PARSE_NAMES] = job_names,
 		[PARSE_FUNCTIONS] = job_functions, [PARSE_FRAMES] = job_frames,
+		[PARSE_PERF_MAP] = job_code,	   [PARSE_JITDUMP] = job_code,
 	};
 	struct fpl_err err = { 0 };
 
@@ -162,6 +169,7 @@ void worker_main(int sock)
 		if (!job)
 			break;
 		job->sock = sock;
+		job->fd = -1;
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {
 			rc = serve(job, fds);

@@ -2,26 +2,20 @@
 #include "profile/code_names.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "proc/code_place.h"
 #include "proc/process.h"
+#include "profile/code_loader.h"
 #include "profile/usage.h"
 #include "symbolize/code_table.h"
-#include "symbolize/jitdump.h"
-#include "symbolize/perf_map.h"
 
-#define RETRY_MIN_NS   250000000ull  /* a file that is not there yet is looked for again */
-#define RETRY_MAX_NS   8000000000ull /* each time after twice the pause */
-#define REFUSED_SAID   32u	     /* lines at warning level; the rest at debug */
-#define MTIME_SLACK_NS 10000000ull   /* times of files are those of the last tick: 10 ms at most */
-#define PARENTS_MAX    8u /* images a name is looked for in: a child has its parent's code */
+#define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
+#define RETRY_MAX_NS 8000000000ull /* each time after twice the pause */
+#define PARENTS_MAX  8u /* images a name is looked for in: a child has its parent's code */
 
 struct code_image {
 	uint64_t gen, parent_gen;
@@ -39,18 +33,23 @@ struct code_image {
 struct code_names {
 	struct code_image *images; /* owned [nr]; by gen once finished */
 	size_t nr, room;
-	size_t last; /* found last */
-	size_t max_bytes, bytes;
+	size_t last;		    /* found last */
+	struct code_loader *loader; /* owned; NULL once finished */
 	struct code_names_stats stats;
+	struct code_loader_stats loaded; /* once finished */
 };
 
-int code_names_create(size_t max_bytes, struct code_names **ret)
+int code_names_create(size_t max_bytes, struct parser *parser, struct code_names **ret)
 {
 	struct code_names *names = calloc(1, sizeof(*names));
 
-	if (!names)
+	if (names)
+		names->loader = code_loader_create(parser, max_bytes ? max_bytes
+								     : CODE_NAMES_MEMORY_DEFAULT);
+	if (!names || !names->loader) {
+		free(names);
 		return -ENOMEM;
-	names->max_bytes = max_bytes ? max_bytes : CODE_NAMES_MEMORY_DEFAULT;
+	}
 	*ret = names;
 	return 0;
 }
@@ -69,6 +68,7 @@ void code_names_destroy(struct code_names *names)
 {
 	if (!names)
 		return;
+	code_loader_destroy(names->loader);
 	for (size_t i = 0; i < names->nr; i++) {
 		close_files(&names->images[i]);
 		code_table_fini(&names->images[i].dump);
@@ -91,14 +91,6 @@ static struct code_image *find_image(struct code_names *names, uint64_t gen)
 	return NULL;
 }
 
-/* Says why a file was not read, or not to its end. */
-static void refuse(struct code_names *names, const char *why)
-{
-	names->stats.refused++;
-	fpl_log(names->stats.refused <= REFUSED_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
-		"%s: code made at run time stays addresses", why);
-}
-
 /* Opens what is there by now. A map is taken by its name again: it may have been made anew. */
 static void open_files(struct code_names *names, struct code_image *image)
 {
@@ -113,7 +105,7 @@ static void open_files(struct code_names *names, struct code_image *image)
 		image->map_fd = fd;
 	} else if (code != -ENOENT && !image->map_refused) {
 		image->map_refused = true;
-		refuse(names, err.msg);
+		code_refuse(&names->stats.refused, err.msg);
 	}
 	/* what is mapped after an exec is the new image's */
 	if (image->dump_fd >= 0 || image->dump_refused || image->ended || image->replaced_ns)
@@ -123,7 +115,7 @@ static void open_files(struct code_names *names, struct code_image *image)
 		image->dump_fd = fd;
 	} else if (code != -ENOENT && code != -ESRCH && code != -ENODATA) {
 		image->dump_refused = true;
-		refuse(names, err.msg);
+		code_refuse(&names->stats.refused, err.msg);
 	}
 }
 
@@ -188,112 +180,27 @@ void code_names_meet(struct code_names *names, const struct process *process)
 		image->pause_ns *= 2;
 }
 
-/* Puts a table that was filled in order, and says what is to be said of its file. */
-static void take_in(struct code_names *names, struct code_table *table,
-		    const struct code_file_result *result, const char *path)
+/* Has what is open read, while the loop goes on; the image has nothing open any more then. */
+static void order_files(struct code_names *names, struct code_image *image)
 {
-	char remark[256];
+	struct code_order order = {
+		.gen = image->gen,
+		.pid = image->pid,
+		.own_pid = image->place.own_pid,
+		.map_fd = image->map_fd,
+		.dump_fd = image->dump_fd,
+		.ended = image->ended,
+		.at_exit = image->at_exit,
+		.replaced_ns = image->replaced_ns,
+	};
 
-	names->stats.files++;
-	if (code_file_remark(result, path, remark, sizeof(remark)))
-		refuse(names, remark);
-	if (!table->nr || code_table_arrange(table)) {
-		code_table_fini(table);
-		return;
-	}
-	names->stats.functions += result->nr_entries;
-	names->bytes += code_table_bytes(table);
-	fpl_log(FPL_LOG_DEBUG, "%s: %llu functions", path, (unsigned long long)result->nr_entries);
-}
-
-static size_t bytes_left(const struct code_names *names)
-{
-	return names->max_bytes > names->bytes ? names->max_bytes - names->bytes : 0;
-}
-
-static void read_dump(struct code_names *names, struct code_image *image)
-{
-	struct code_file_result result;
-	struct fpl_err err = { 0 };
-	char path[64];
-
-	if (image->dump_fd < 0)
-		return;
-	snprintf(path, sizeof(path), "pid %u: jit-%d.dump", image->pid, (int)image->place.own_pid);
-	code_table_init(&image->dump, bytes_left(names));
-	if (jitdump_read(image->dump_fd, JITDUMP_READ_MAX, (uint32_t)image->place.own_pid,
-			 &image->dump, &result, &err)) {
-		code_table_fini(&image->dump);
-		fpl_fail_in(&err, err.code, "%s", path);
-		refuse(names, err.msg);
-		return;
-	}
-	take_in(names, &image->dump, &result, path);
-}
-
-static uint64_t ns_of(struct timespec time)
-{
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-/* May the file have been written to at or after @time_ns (CLOCK_MONOTONIC)? */
-static bool is_written_since(const struct stat *stat, uint64_t time_ns)
-{
-	struct timespec real, monotonic;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	return ns_of(stat->st_mtim) + MTIME_SLACK_NS >= time_ns + (ns_of(real) - ns_of(monotonic));
-}
-
-/* Was the map written to after its image was gone: by the next image, or another process with the
- * same number? */
-static bool is_overwritten(const struct code_image *image)
-{
-	struct stat stat;
-
-	if (!image->ended && !image->replaced_ns)
-		return false;
-	if (fstat(image->map_fd, &stat) < 0)
-		return true;
-	if (image->replaced_ns)
-		return is_written_since(&stat, image->replaced_ns);
-	return stat.st_size != image->at_exit.st_size ||
-	       ns_of(stat.st_mtim) != ns_of(image->at_exit.st_mtim);
-}
-
-static void read_map(struct code_names *names, struct code_image *image)
-{
-	struct code_file_result result;
-	char name[64], path[96];
-	int code;
-
-	if (image->map_fd < 0)
-		return;
-	code_place_map_name(&image->place, name, sizeof(name));
-	snprintf(path, sizeof(path), "pid %u: %s", image->pid, name);
-	code_table_init(&image->map, bytes_left(names));
-	code = perf_map_read(image->map_fd, PERF_MAP_READ_MAX, &image->map, &result);
-	if (!code && is_overwritten(image))
-		code = -ESTALE;
-	if (code) {
-		struct fpl_err err = { 0 };
-
-		code_table_fini(&image->map);
-		fpl_fail(&err, code, "%s: %s", path,
-			 code == -ESTALE ? "was written to after the program had ended"
-					 : strerror(-code));
-		refuse(names, err.msg);
-		return;
-	}
-	take_in(names, &image->map, &result, path);
-}
-
-static void read_files(struct code_names *names, struct code_image *image)
-{
-	read_dump(names, image);
-	read_map(names, image);
+	code_place_map_name(&image->place, order.map_name, sizeof(order.map_name));
+	image->map_fd = image->dump_fd = -1;
 	close_files(image);
+	if (order.map_fd < 0 && order.dump_fd < 0)
+		return;
+	if (code_loader_submit(names->loader, &order))
+		code_refuse(&names->stats.refused, "out of memory");
 }
 
 void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint64_t time_ns)
@@ -305,7 +212,7 @@ void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint6
 			continue;
 		image->replaced_ns = time_ns;
 		open_files(names, image);
-		read_files(names, image);
+		order_files(names, image);
 	}
 }
 
@@ -333,22 +240,34 @@ static int compare_gens(const void *left, const void *right)
 	return (a->gen > b->gen) - (a->gen < b->gen);
 }
 
-void code_names_finish(struct code_names *names)
-{
-	for (size_t i = 0; i < names->nr; i++) {
-		open_files(names, &names->images[i]);
-		read_files(names, &names->images[i]);
-	}
-	if (names->nr)
-		qsort(names->images, names->nr, sizeof(*names->images), compare_gens);
-}
-
-static const struct code_image *image_of(const struct code_names *names, uint64_t gen)
+static struct code_image *image_of(const struct code_names *names, uint64_t gen)
 {
 	const struct code_image key = { .gen = gen };
 
 	return names->nr ? bsearch(&key, names->images, names->nr, sizeof(key), compare_gens)
 			 : NULL;
+}
+
+void code_names_finish(struct code_names *names)
+{
+	struct code_loaded loaded;
+
+	for (size_t i = 0; i < names->nr; i++) {
+		open_files(names, &names->images[i]);
+		order_files(names, &names->images[i]);
+	}
+	if (names->nr)
+		qsort(names->images, names->nr, sizeof(*names->images), compare_gens);
+	code_loader_finish(names->loader);
+	while (code_loader_take(names->loader, &loaded)) {
+		struct code_image *image = image_of(names, loaded.gen);
+
+		image->dump = loaded.dump;
+		image->map = loaded.map;
+	}
+	code_loader_stats(names->loader, &names->loaded);
+	code_loader_destroy(names->loader);
+	names->loader = NULL;
 }
 
 /* The image, or one it was forked from, that has @addr in a table. */
@@ -392,5 +311,8 @@ bool code_names_has(const struct code_names *names, uint64_t gen)
 void code_names_stats(const struct code_names *names, struct code_names_stats *ret)
 {
 	*ret = names->stats;
-	ret->bytes = names->bytes;
+	ret->files = names->loaded.files;
+	ret->refused += names->loaded.refused;
+	ret->functions = names->loaded.functions;
+	ret->bytes = names->loaded.bytes;
 }

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+struct parser;
 struct process;
 struct code_names;
 
@@ -34,8 +35,10 @@ struct code_name {
 	bool was_replaced;  /* later other code was put there */
 };
 
-/* @max_bytes: of names and addresses, over all images; 0: CODE_NAMES_MEMORY_DEFAULT. */
-FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct code_names **ret);
+/* @max_bytes: of names and addresses, over all images; 0: CODE_NAMES_MEMORY_DEFAULT. @parser:
+ * borrowed until code_names_finish(): its workers read the files. */
+FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct parser *parser,
+				     struct code_names **ret);
 void code_names_destroy(struct code_names *names);
 
 /* A sample of @process holds a frame in no object. Cost: of the first sample some 100 us. */
@@ -50,7 +53,7 @@ void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint6
 /* Process @pid has ended: what its files hold is all there will be. */
 void code_names_exit(struct code_names *names, uint32_t pid);
 
-/* Read all files that are left. Then, and only then, names can be found. */
+/* Wait until all files are read. Then, and only then, names can be found. */
 void code_names_finish(struct code_names *names);
 
 /* Name the code at @lookup_addr of image @gen at @time_ns (CLOCK_MONOTONIC). */

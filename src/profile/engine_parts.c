@@ -137,7 +137,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	engine->has_tracker = true;
-	if (code_names_create(o->jit_memory, &engine->code_names))
+	if (code_names_create(o->jit_memory, o->parser, &engine->code_names))
 		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	engine->tracker.code_names = engine->code_names;
 	engine->tracker.catalog = engine->catalog;

@@ -107,6 +107,31 @@ static void judge_functions(struct answer_reader *reader)
 	free(ranges);
 }
 
+static void judge_code(struct answer_reader *reader)
+{
+	struct code_file_result result;
+	struct code_table table;
+	char remark[256];
+
+	code_table_init(&table, 65536);
+	if (!answer_code(reader, &table, &result, NULL)) {
+		require(code_table_bytes(&table) <= table.max_bytes);
+		code_file_remark(&result, "fuzz", remark, sizeof(remark));
+		for (size_t i = 0; i < table.nr_segments; i++) {
+			uint64_t addr = table.segments[i].end - 1;
+			struct code_match match;
+
+			for (uint64_t time = 0; time < 4; time++) {
+				if (!code_table_find(&table, addr, time, &match))
+					continue;
+				require(match.start <= addr);
+				require(strlen(match.name) <= CODE_NAME_MAX);
+			}
+		}
+	}
+	code_table_fini(&table);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stream stream = { data, size };
@@ -131,6 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		judge_names(&reader, head[1]);
 	else if (op == PARSE_FUNCTIONS)
 		judge_functions(&reader);
+	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)
+		judge_code(&reader);
 	else if (op == PARSE_FRAMES && !answer_frames(&reader, head[1], frames, NULL))
 		for (size_t i = 0; i < head[1]; i++)
 			require(frames[i] < 8);

@@ -6,7 +6,7 @@ import os
 import struct
 import sys
 
-FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES = range(6)
+FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP = range(8)
 
 
 def head(op, nr=0, code=0, text=b""):
@@ -42,6 +42,14 @@ def names(text=0):
         + struct.pack("<QII", 0, 0xffffffff, 0) + b"main\0"
 
 
+def code(op=PERF_MAP, nr=2, name=6, fault=1, segment=0):
+    """Two functions at one address: the later is on top."""
+    entries = struct.pack("<QQQII", 0x1000, 0x1020, 0, 0, 0) + struct.pack("<QQQII", 0x1008, 0x1010, 3, name, 1)
+    segments = b"".join(struct.pack("<QQII", start, end, entry, 0) for start, end, entry in
+                        ((0x1000, 0x1008, segment), (0x1008, 0x1010, 1), (0x1010, 0x1020, 0)))
+    return head(op) + struct.pack("<II4Q3Q", 0, fault, 40, 2, 1, 9, nr, 3, 11) + entries + segments + b"outer\0over\0"
+
+
 SEEDS = {
     "error": head(TABLE, 0, -61, b"fuzz: no CFI"),
     "facts": facts(),
@@ -57,6 +65,12 @@ SEEDS = {
     "functions": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1000, 0x1010, 0x1010, 0x1020),
     "functions_descend": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1010, 0x1020, 0x1000, 0x1010),
     "frames": head(FRAMES, 3) + bytes([0, 3, 7]),
+    "perf_map": code(),
+    "jitdump": code(JITDUMP),
+    "code_name_outside": code(name=11),
+    "code_fault_unknown": code(fault=99),
+    "code_too_many": code(nr=1 << 40),
+    "code_segment_of_another": code(segment=1),
     "frames_unknown": head(FRAMES, 1) + bytes([8]),
 }
 

@@ -129,6 +129,91 @@ class WorkersHaveNoRights(ParserCase):
             time.sleep(0.01)
 
 
+class MapsAreReadByWorkers(ParserCase):
+    """Perf maps are text of strangers, too."""
+
+    CODE = 0x100000000000  # where jit_named has its code
+    GARBAGE = b"-\n" * (8 << 20)  # a quarter of a second of reading, or more
+
+    def program(self, content):
+        """A program with code of its own, and what it says of it."""
+        process = self.start(fixture("jit_named"), "60000", "none")
+        path = f"/tmp/perf-{process.pid}.map"
+        with open(path, "wb") as file:
+            file.write(content)
+        self.addCleanup(os.unlink, path)
+        return process, path
+
+    def sample(self, *programs):
+        pids = ",".join(str(process.pid) for process in programs)
+        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-table-cache", "-F", "499",
+                          "-d", "0.5", "-p", pids, stderr=subprocess.PIPE)
+
+    @staticmethod
+    def readers(fpless, path):
+        """Workers that have the file open."""
+        found = []
+        for pid in workers(fpless.pid):
+            try:
+                if any(os.readlink(f"/proc/{pid}/fd/{fd}") == path
+                       for fd in os.listdir(f"/proc/{pid}/fd")):
+                    found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    def names(self, run, process):
+        return {frame["symbol"] for stack in run.stacks if stack["pid"] == process.pid
+                for frame in stack["user"] if "addr" in frame}
+
+    def test_by_one_that_has_no_rights(self):
+        program, path = self.program(b"%x 40 good\n" % self.CODE + self.GARBAGE)
+        fpless = self.sample(program)
+        judged = 0
+        while not judged and fpless.poll() is None:
+            for pid in self.readers(fpless, path):
+                try:
+                    said = status(pid)
+                except OSError:
+                    continue
+                self.assertEqual((said["Seccomp"], said["CapEff"]), ("2", NO_CAPABILITIES))
+                self.assertNotIn("0", said["Uid"].split())
+                judged += 1
+        self.assertTrue(judged, "nobody was seen reading")
+        self.assertEqual(self.names(self.end(fpless), program), {"good"})
+
+    def test_one_that_is_killed_costs_that_map_and_one_line(self):
+        bad, path = self.program(b"%x 40 bad\n" % self.CODE + self.GARBAGE)
+        good, _ = self.program(b"%x 40 good\n" % self.CODE)
+        fpless = self.sample(bad, good)
+        killed = 0
+        while fpless.poll() is None:
+            for pid in self.readers(fpless, path):
+                try:
+                    os.kill(pid, signal.SIGSEGV)
+                    killed += 1
+                except ProcessLookupError:
+                    pass
+        self.assertGreater(killed, 0, "nobody was seen reading")
+        run = self.end(fpless)
+        lines = [line for line in run.stderr.splitlines() if path in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        self.assertIn("the process that read it was killed by signal 11", lines[0])
+        self.assertEqual((self.names(run, bad), self.names(run, good)), ({None}, {"good"}))
+        self.assertEqual(run.stats["run_time_code"]["refused"], 1)
+
+    def test_one_that_somebody_kills_is_replaced(self):
+        program, path = self.program(b"%x 40 good\n" % self.CODE + self.GARBAGE)
+        fpless = self.sample(program)
+        killed = 0
+        while not killed and fpless.poll() is None:
+            for pid in self.readers(fpless, path)[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+        self.assertEqual(killed, 1, "nobody was seen reading")
+        self.assertEqual(self.names(self.end(fpless), program), {"good"})
+
+
 class DeathCostsOneFile(ParserCase):
     def test_workers_killed_at_random(self):
         """Programs come and go while whoever reads them is killed: the books close, and what begins

@@ -100,12 +100,11 @@ static void bad_lines_are_counted_and_the_others_kept(void **state)
 		code_table_init(&table, ROOM);
 		read_map(text, at + size + 15, 1 << 20, &table, &result);
 		if (result.nr_bad != 1 || result.nr_entries != 2 || result.bad_off != at ||
-		    strcmp(result.bad_what, cases[i].why) != 0)
+		    strcmp(code_fault_text(result.fault), cases[i].why) != 0)
 			fail_msg("%s: %llu bad, %llu good, at %llu, %s", cases[i].what,
 				 (unsigned long long)result.nr_bad,
 				 (unsigned long long)result.nr_entries,
-				 (unsigned long long)result.bad_off,
-				 result.bad_what ? result.bad_what : "-");
+				 (unsigned long long)result.bad_off, code_fault_text(result.fault));
 		assert_string_equal(name_at(&table, 0x2000, 0), "before");
 		assert_string_equal(name_at(&table, 0x3000, 0), "behind");
 		assert_true(code_file_remark(&result, "m", remark, sizeof(remark)));
@@ -379,7 +378,7 @@ static void records_that_make_no_sense_are_left_out(void **state)
 	assert_int_equal(result.nr_bad, 6);
 	assert_int_equal(result.nr_entries, 1);
 	assert_int_equal(result.end, CODE_FILE_BROKEN);
-	assert_string_equal(result.bad_what, "a record shorter than its own header");
+	assert_int_equal(result.fault, CODE_FAULT_SHORT_RECORD);
 	assert_string_equal(name_at(&table, 0x4000, 1), "good");
 	assert_string_equal(name_at(&table, 0x5000, 1), "none");
 	assert_true(code_file_remark(&result, "d", remark, sizeof(remark)));

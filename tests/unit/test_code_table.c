@@ -210,6 +210,92 @@ static void a_thousand_overlapping_functions_are_found_as_by_looking_at_each(voi
 	code_table_fini(&table);
 }
 
+/* What a stranger may change in a table that is whole. */
+enum change {
+	NOTHING,
+	ENTRY_EMPTY,
+	ENTRY_ORDER,
+	NAME_OUTSIDE,
+	NAME_ENDLESS,
+	NAME_LONG,
+	SEGMENT_ENTRY,
+	SEGMENT_ORDER,
+	SEGMENT_EMPTY,
+	SEGMENT_BEFORE,
+	SEGMENT_BEHIND,
+	TOO_MANY_SEGMENTS,
+	OVER_BUDGET,
+};
+
+static void apply(struct code_table *table, enum change change)
+{
+	struct code_segment *last = &table->segments[table->nr_segments - 1];
+
+	switch (change) {
+	case NOTHING:
+		break;
+	case ENTRY_EMPTY:
+		table->entries[1].end = table->entries[1].start;
+		break;
+	case ENTRY_ORDER:
+		table->entries[1].start = 0x10;
+		break;
+	case NAME_OUTSIDE:
+		table->entries[0].name_off = (uint32_t)table->names_size;
+		break;
+	case NAME_ENDLESS:
+		table->names[table->names_size - 1] = 'x';
+		break;
+	case NAME_LONG:
+		memset(table->names, 'x', table->names_size - 1);
+		break;
+	case SEGMENT_ENTRY:
+		last->entry = (uint32_t)table->nr;
+		break;
+	case SEGMENT_ORDER:
+		last->start = table->segments[0].end - 1;
+		last->entry = 0;
+		break;
+	case SEGMENT_EMPTY:
+		last->end = last->start;
+		break;
+	case SEGMENT_BEFORE:
+		table->segments[0].start--;
+		break;
+	case SEGMENT_BEHIND:
+		last->end++;
+		break;
+	case TOO_MANY_SEGMENTS:
+		table->nr_segments = 2 * table->nr + 1;
+		break;
+	case OVER_BUDGET:
+		table->max_bytes = 100;
+		break;
+	}
+}
+
+static void a_table_of_a_stranger_is_one_or_is_refused(void **state)
+{
+	char name[CODE_NAME_MAX];
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	for (enum change change = NOTHING; change <= OVER_BUDGET; change++) {
+		struct code_table table;
+
+		code_table_init(&table, ROOM);
+		add(&table, 0x1000, 0x10, 0, "first");
+		assert_int_equal(code_table_add(&table, 0x2000, 0x20, 0, name, sizeof(name)), 0);
+		assert_int_equal(code_table_arrange(&table), 0);
+		table.longest = 0;
+		apply(&table, change);
+		if (code_table_check(&table) != (change == NOTHING))
+			fail_msg("change %d", change);
+		assert_int_equal(table.longest, change == NOTHING ? 0x20 : 0);
+		code_table_fini(&table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +306,7 @@ int main(void)
 		cmocka_unit_test(the_budget_is_kept_and_what_is_there_stays),
 		cmocka_unit_test(the_last_function_at_an_address_is_found_within_the_steps_given),
 		cmocka_unit_test(a_thousand_overlapping_functions_are_found_as_by_looking_at_each),
+		cmocka_unit_test(a_table_of_a_stranger_is_one_or_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,6 +303,83 @@ static void names_and_functions_are_those_of_the_file(void **state)
 	elf_file_close(elf);
 }
 
+static const char *code_at(const struct code_table *table, uint64_t addr)
+{
+	struct code_match match;
+
+	return code_table_find(table, addr, 0, &match) ? match.name : "none";
+}
+
+static void perf_maps_come_back_as_tables(void **state)
+{
+	static const char text[] = "2000 10 later\n1000 20 first\nhello\n1008 8 over\n";
+	struct office *office = *state;
+	struct desk_file file;
+	struct code_table table;
+	struct code_file_result result;
+
+	memory_file(&file, text, sizeof(text) - 1, "/tmp/perf-1.map");
+	code_table_init(&table, 1 << 20);
+	assert_int_equal(desk_perf_map(office->desk, &file, &table, &result, NULL), 0);
+	assert_int_equal(result.nr_entries, 3);
+	assert_int_equal(result.nr_bad, 1);
+	assert_int_equal(result.bad_off, 28);
+	assert_int_equal(result.fault, CODE_FAULT_NO_LINE);
+	assert_string_equal(code_at(&table, 0x1007), "first");
+	assert_string_equal(code_at(&table, 0x1008), "over");
+	assert_string_equal(code_at(&table, 0x200f), "later");
+	assert_string_equal(code_at(&table, 0x2010), "none");
+	code_table_fini(&table);
+
+	code_table_init(&table, CODE_ENTRY_CHARGE + 16);
+	assert_int_equal(desk_perf_map(office->desk, &file, &table, &result, NULL), 0);
+	assert_int_equal(result.end, CODE_FILE_NO_ROOM);
+	assert_int_equal(table.nr, 1);
+	code_table_fini(&table);
+	close(file.fd);
+}
+
+static void jitdumps_come_back_as_tables_or_say_what_is_wrong(void **state)
+{
+	const struct {
+		uint32_t magic, version, header_size, machine, pad, pid;
+		uint64_t time, flags;
+		uint32_t id, size;
+		uint64_t load_time;
+		uint32_t load_pid, tid;
+		uint64_t vma, addr, code_size, index;
+		char name[8];
+	} dump = {
+		.magic = 0x4a695444,
+		.version = 1,
+		.header_size = 40,
+		.machine = 62,
+		.pid = 7,
+		.size = 64,
+		.load_time = 5,
+		.load_pid = 7,
+		.addr = 0x1000,
+		.code_size = 16,
+		.name = "jitted",
+	};
+	struct office *office = *state;
+	struct desk_file file;
+	struct code_table table;
+	struct code_file_result result;
+	struct fpl_err err = { 0 };
+
+	memory_file(&file, &dump, sizeof(dump), "jit-7.dump");
+	code_table_init(&table, 1 << 20);
+	assert_int_equal(desk_jitdump(office->desk, &file, 7, &table, &result, NULL), 0);
+	assert_string_equal(code_at(&table, 0x100f), "jitted");
+	code_table_fini(&table);
+	assert_int_equal(desk_jitdump(office->desk, &file, 8, &table, &result, &err), -EINVAL);
+	assert_string_equal(err.msg, "jit-7.dump: offset 20: of process 7, not 8");
+	code_table_fini(&table);
+	close(file.fd);
+	assert_int_equal(parser_nr_deaths(office->parser), 0);
+}
+
 static void nursery_that_was_ended_is_replaced(void **state)
 {
 	struct office *office = *state;
@@ -399,6 +476,8 @@ int main(void)
 		test(death_of_a_worker_costs_one_request),
 		test(worker_that_somebody_kills_is_replaced),
 		test(names_and_functions_are_those_of_the_file),
+		test(perf_maps_come_back_as_tables),
+		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(nursery_that_was_ended_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),

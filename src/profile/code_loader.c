@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/code_loader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "parse/desk.h"
+#include "profile/usage.h"
+
+#define NS_PER_S       1000000000ull
+#define REFUSED_SAID   32u	 /* lines at warning level */
+#define MTIME_SLACK_NS 10000000u /* times of files are those of the last tick: 10 ms at most */
+
+struct job {
+	struct job *next;
+	struct code_order order;
+	struct code_loaded loaded;
+};
+
+struct code_loader {
+	struct parser *parser; /* borrowed */
+	struct desk *desk;     /* owned, of the thread */
+	size_t max_bytes;
+	struct code_loader_stats stats; /* of the thread, until it has been joined */
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t wake;
+	struct job *first, **last; /* owned: to be read */
+	bool stop;		   /* when all has been read */
+	bool abandon;		   /* at once */
+	uint64_t deadline_ns;	   /* 0: none yet */
+
+	struct job *done; /* owned, of the thread */
+};
+
+void code_refuse(uint64_t *nr, const char *why)
+{
+	++*nr;
+	fpl_log(*nr <= REFUSED_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
+		"%s: code made at run time stays addresses", why);
+}
+
+struct code_loader *code_loader_create(struct parser *parser, size_t max_bytes)
+{
+	struct code_loader *loader = calloc(1, sizeof(*loader));
+
+	if (!loader)
+		return NULL;
+	loader->parser = parser;
+	loader->max_bytes = max_bytes;
+	loader->last = &loader->first;
+	pthread_mutex_init(&loader->lock, NULL);
+	pthread_cond_init(&loader->wake, NULL);
+	return loader;
+}
+
+static void close_files(struct code_order *order)
+{
+	cleanup_fd(&order->map_fd);
+	cleanup_fd(&order->dump_fd);
+	order->map_fd = order->dump_fd = -1;
+}
+
+static void drop_jobs(struct job *job)
+{
+	while (job) {
+		struct job *next = job->next;
+
+		close_files(&job->order);
+		code_table_fini(&job->loaded.dump);
+		code_table_fini(&job->loaded.map);
+		free(job);
+		job = next;
+	}
+}
+
+static void join(struct code_loader *loader)
+{
+	pthread_mutex_lock(&loader->lock);
+	loader->stop = true;
+	pthread_cond_signal(&loader->wake);
+	pthread_mutex_unlock(&loader->lock);
+	if (loader->has_thread)
+		pthread_join(loader->thread, NULL);
+	loader->has_thread = false;
+	desk_close(loader->desk);
+	loader->desk = NULL;
+}
+
+void code_loader_destroy(struct code_loader *loader)
+{
+	if (!loader)
+		return;
+	pthread_mutex_lock(&loader->lock);
+	loader->abandon = true;
+	pthread_mutex_unlock(&loader->lock);
+	join(loader);
+	drop_jobs(loader->first);
+	drop_jobs(loader->done);
+	pthread_cond_destroy(&loader->wake);
+	pthread_mutex_destroy(&loader->lock);
+	free(loader);
+}
+
+/* Takes a table in, and says what is to be said of its file. */
+static void take_in(struct code_loader *loader, struct code_table *table,
+		    const struct code_file_result *result, const char *path)
+{
+	char remark[256];
+
+	loader->stats.files++;
+	if (code_file_remark(result, path, remark, sizeof(remark)))
+		code_refuse(&loader->stats.refused, remark);
+	if (!table->nr) {
+		code_table_fini(table);
+		return;
+	}
+	loader->stats.functions += result->nr_entries;
+	loader->stats.bytes += code_table_bytes(table);
+	fpl_log(FPL_LOG_DEBUG, "%s: %llu functions", path, (unsigned long long)result->nr_entries);
+}
+
+static size_t bytes_left(const struct code_loader *loader)
+{
+	return loader->max_bytes > loader->stats.bytes ? loader->max_bytes - loader->stats.bytes
+						       : 0;
+}
+
+static void read_dump(struct code_loader *loader, struct job *job)
+{
+	struct code_table *table = &job->loaded.dump;
+	const struct code_order *order = &job->order;
+	struct code_file_result result;
+	struct desk_file file;
+	struct fpl_err err = { 0 };
+	char path[64];
+	int code;
+
+	if (order->dump_fd < 0)
+		return;
+	snprintf(path, sizeof(path), "pid %u: jit-%d.dump", order->pid, (int)order->own_pid);
+	code_table_init(table, bytes_left(loader));
+	code = desk_file_init(&file, order->dump_fd, path);
+	if (code)
+		fpl_fail(&err, code, "%s: %s", path, strerror(-code));
+	else
+		code = desk_jitdump(loader->desk, &file, (uint32_t)order->own_pid, table, &result,
+				    &err);
+	if (!code) {
+		take_in(loader, table, &result, path);
+		return;
+	}
+	code_table_fini(table);
+	code_refuse(&loader->stats.refused, err.msg);
+}
+
+static uint64_t ns_of(struct timespec time)
+{
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+/* May the file have been written to at or after @time_ns (CLOCK_MONOTONIC)? */
+static bool is_written_since(const struct stat *stat, uint64_t time_ns)
+{
+	struct timespec real, monotonic;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	return ns_of(stat->st_mtim) + MTIME_SLACK_NS >= time_ns + (ns_of(real) - ns_of(monotonic));
+}
+
+/* Was the map written to after its image was gone: by the next image, or another process with the
+ * same number? */
+static bool is_overwritten(const struct code_order *order)
+{
+	struct stat stat;
+
+	if (!order->ended && !order->replaced_ns)
+		return false;
+	if (fstat(order->map_fd, &stat) < 0)
+		return true;
+	if (order->replaced_ns)
+		return is_written_since(&stat, order->replaced_ns);
+	return stat.st_size != order->at_exit.st_size ||
+	       ns_of(stat.st_mtim) != ns_of(order->at_exit.st_mtim);
+}
+
+static void read_map(struct code_loader *loader, struct job *job)
+{
+	struct code_table *table = &job->loaded.map;
+	const struct code_order *order = &job->order;
+	struct code_file_result result;
+	struct desk_file file;
+	struct fpl_err err = { 0 };
+	char path[96];
+	int code;
+
+	if (order->map_fd < 0)
+		return;
+	snprintf(path, sizeof(path), "pid %u: %s", order->pid, order->map_name);
+	code_table_init(table, bytes_left(loader));
+	code = desk_file_init(&file, order->map_fd, path);
+	if (code)
+		fpl_fail(&err, code, "%s: %s", path, strerror(-code));
+	else
+		code = desk_perf_map(loader->desk, &file, table, &result, &err);
+	/* what was read is the image's own where nobody has written to it by now */
+	if (!code && is_overwritten(order))
+		code = fpl_fail(&err, -ESTALE, "%s: was written to after the program had ended",
+				path);
+	if (!code) {
+		take_in(loader, table, &result, path);
+		return;
+	}
+	code_table_fini(table);
+	code_refuse(&loader->stats.refused, err.msg);
+}
+
+static void load(struct code_loader *loader, struct job *job, bool is_late)
+{
+	struct fpl_err err;
+
+	if (is_late) {
+		fpl_fail(&err, -ETIME, "pid %u: its code is not read: others took %u s",
+			 job->order.pid, CODE_LOADER_FINISH_S);
+		code_refuse(&loader->stats.refused, err.msg);
+	} else {
+		read_dump(loader, job);
+		read_map(loader, job);
+	}
+	close_files(&job->order);
+}
+
+static void *loader_main(void *ctx)
+{
+	struct code_loader *loader = ctx;
+
+	pthread_mutex_lock(&loader->lock);
+	for (;;) {
+		struct job *job = loader->first;
+		bool is_late = loader->deadline_ns && usage_monotonic_ns() > loader->deadline_ns;
+
+		if (loader->abandon || (!job && loader->stop))
+			break;
+		if (!job) {
+			pthread_cond_wait(&loader->wake, &loader->lock);
+			continue;
+		}
+		loader->first = job->next;
+		if (!loader->first)
+			loader->last = &loader->first;
+		pthread_mutex_unlock(&loader->lock);
+		load(loader, job, is_late);
+		job->next = loader->done;
+		loader->done = job;
+		pthread_mutex_lock(&loader->lock);
+	}
+	pthread_mutex_unlock(&loader->lock);
+	return NULL;
+}
+
+/* When there is something to read: most runs have nothing. */
+static int begin_thread(struct code_loader *loader)
+{
+	sigset_t all, before;
+	int code;
+
+	if (loader->has_thread)
+		return 0;
+	if (!loader->desk && desk_open(loader->parser, &loader->desk, NULL))
+		return -ENOMEM;
+	/* signals are for the thread that runs the loop */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&loader->thread, NULL, loader_main, loader);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	loader->has_thread = !code;
+	return -code;
+}
+
+int code_loader_submit(struct code_loader *loader, const struct code_order *order)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct code_order own = *order;
+
+	if (!job || begin_thread(loader)) {
+		close_files(&own);
+		free(job);
+		return -ENOMEM;
+	}
+	job->order = own;
+	job->loaded.gen = order->gen;
+	pthread_mutex_lock(&loader->lock);
+	*loader->last = job;
+	loader->last = &job->next;
+	pthread_cond_signal(&loader->wake);
+	pthread_mutex_unlock(&loader->lock);
+	return 0;
+}
+
+void code_loader_finish(struct code_loader *loader)
+{
+	pthread_mutex_lock(&loader->lock);
+	loader->deadline_ns = usage_monotonic_ns() + CODE_LOADER_FINISH_S * NS_PER_S;
+	pthread_mutex_unlock(&loader->lock);
+	join(loader);
+}
+
+bool code_loader_take(struct code_loader *loader, struct code_loaded *ret)
+{
+	struct job *job = loader->done;
+
+	if (!job)
+		return false;
+	loader->done = job->next;
+	*ret = job->loaded;
+	free(job);
+	return true;
+}
+
+void code_loader_stats(const struct code_loader *loader, struct code_loader_stats *ret)
+{
+	*ret = loader->stats;
+}
