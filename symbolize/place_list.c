@@ -8,13 +8,12 @@
 void place_list_fini(struct place_list *list)
 {
 	free(list->vaddrs);
-	free(list->answer.places);
-	free(list->answer.text);
-	for (size_t i = 0; i < list->nr_extra; i++) {
-		free(list->extra[i].answer.places);
-		free(list->extra[i].answer.text);
+	for (size_t i = 0; i < list->nr_rounds; i++) {
+		free(list->rounds[i].places);
+		free(list->rounds[i].text);
 	}
-	free(list->extra);
+	free(list->rounds);
+	free(list->known);
 }
 
 static int compare(const void *left, const void *right)
@@ -60,49 +59,58 @@ int place_list_add(struct place_list *list, uint64_t vaddr)
 	return 0;
 }
 
-/* Index of the first one kept that is not below @vaddr. */
-static size_t extra_at(const struct place_list *list, uint64_t vaddr)
+/* Both lists ascend; an address that was known keeps the answer it had. Returns how many there are.
+ */
+static size_t merge(const struct place_list *list, struct place_known *to)
 {
-	size_t lo = 0, hi = list->nr_extra;
+	uint32_t round = (uint32_t)list->nr_rounds;
+	size_t nr = 0, old = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (list->extra[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
+	for (size_t i = 0; i < list->nr; i++) {
+		while (old < list->nr_known && list->known[old].vaddr < list->vaddrs[i])
+			to[nr++] = list->known[old++];
+		if (old < list->nr_known && list->known[old].vaddr == list->vaddrs[i])
+			continue;
+		to[nr++] = (struct place_known){ list->vaddrs[i], round, (uint32_t)i };
 	}
-	return lo;
+	while (old < list->nr_known)
+		to[nr++] = list->known[old++];
+	return nr;
 }
 
-const struct symbol_place *place_list_keep(struct place_list *list, uint64_t vaddr,
-					   struct symbol_places *answer)
+int place_list_keep(struct place_list *list, struct symbol_places *answer)
 {
-	size_t at = extra_at(list, vaddr);
-	struct place_extra *extra = reallocarray(list->extra, list->nr_extra + 1, sizeof(*extra));
+	struct symbol_places *rounds =
+		reallocarray(list->rounds, list->nr_rounds + 1, sizeof(*rounds));
+	struct place_known *known = calloc(list->nr_known + list->nr + 1, sizeof(*known));
 
-	if (!extra) {
+	if (rounds)
+		list->rounds = rounds;
+	if (!rounds || !known) {
+		free(known);
 		free(answer->places);
 		free(answer->text);
-		return NULL;
+		return -ENOMEM;
 	}
-	memmove(extra + at + 1, extra + at, (list->nr_extra - at) * sizeof(*extra));
-	extra[at] = (struct place_extra){ .vaddr = vaddr, .answer = *answer };
-	list->extra = extra;
-	list->nr_extra++;
-	return answer->places;
+	list->nr_known = merge(list, known);
+	free(list->known);
+	list->known = known;
+	list->rounds[list->nr_rounds++] = *answer;
+	list->nr = 0;
+	return 0;
+}
+
+static int compare_known(const void *vaddr, const void *known)
+{
+	return compare(vaddr, &((const struct place_known *)known)->vaddr);
 }
 
 const struct symbol_place *place_list_find(const struct place_list *list, uint64_t vaddr)
 {
-	const uint64_t *found = NULL;
-	size_t at = extra_at(list, vaddr);
+	const struct place_known *found = list->nr_known
+						  ? bsearch(&vaddr, list->known, list->nr_known,
+							    sizeof(*list->known), compare_known)
+						  : NULL;
 
-	if (at < list->nr_extra && list->extra[at].vaddr == vaddr)
-		return list->extra[at].answer.places;
-	if (list->nr_answered)
-		found = bsearch(&vaddr, list->vaddrs, list->nr_answered, sizeof(*list->vaddrs),
-				compare);
-	return found ? &list->answer.places[found - list->vaddrs] : NULL;
+	return found ? &list->rounds[found->round].places[found->idx] : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The addresses of one object that will be asked about, gathered first and named all at once: a
- * file that somebody else reads (symbolize/symbol_source.h) is read once.
+ * file that somebody else reads (symbolize/symbol_source.h) is read once, or once per round.
  */
 #pragma once
 
@@ -11,33 +11,34 @@
 
 #include "symbolize/symbol_source.h"
 
-/* One that was asked later. */
-struct place_extra {
+/* Where the answer for an address is. */
+struct place_known {
 	uint64_t vaddr;
-	struct symbol_places answer; /* of one */
+	uint32_t round, idx; /* rounds[round].places[idx] */
 };
 
 struct place_list {
-	uint64_t *vaddrs; /* owned [nr]; ascending and each once after place_list_sort() */
+	uint64_t *vaddrs; /* owned [nr]: to be asked; see place_list_sort() */
 	size_t nr, room;
-	struct symbol_places answer; /* of the first nr_answered of vaddrs */
-	size_t nr_answered;
-	struct place_extra *extra; /* owned [nr_extra], ascending */
-	size_t nr_extra;
+	struct symbol_places *rounds; /* owned [nr_rounds] */
+	size_t nr_rounds;
+	struct place_known *known; /* owned [nr_known], ascending, each once */
+	size_t nr_known;
 };
 
 void place_list_fini(struct place_list *list);
 
-/* Add @vaddr, before the list is answered. Errors: -ENOMEM. Cost: amortised O(log n). */
+/* Have @vaddr asked in the next round. Errors: -ENOMEM. Cost: amortised O(log n). */
 FPL_MUST_CHECK int place_list_add(struct place_list *list, uint64_t vaddr);
+/* Those to be asked are ascending and each once then. */
 void place_list_sort(struct place_list *list);
 
 /*
- * Keep the answer for one more address, which is taken over; names that were handed out stay where
- * they are. Returns its place, NULL where memory ran out. Cost: O(those kept).
+ * Keep the answer for all of list->vaddrs, sorted, which is taken over; names that were handed out
+ * stay where they are. Nothing is left to be asked then. Errors: -ENOMEM: the answer is gone.
+ * Cost: O(known + asked).
  */
-const struct symbol_place *place_list_keep(struct place_list *list, uint64_t vaddr,
-					   struct symbol_places *answer);
+FPL_MUST_CHECK int place_list_keep(struct place_list *list, struct symbol_places *answer);
 
 /* The answer for @vaddr, NULL where it was not asked. Cost: O(log n). */
 const struct symbol_place *place_list_find(const struct place_list *list, uint64_t vaddr);

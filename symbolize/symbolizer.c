@@ -36,7 +36,7 @@ struct object {
 };
 
 struct symbolizer {
-	bool no_demangle;
+	bool no_demangle, live;
 	const struct symbol_source *source; /* borrowed, or NULL */
 	char *debug_dir;		    /* owned, or NULL */
 	struct object *objects;		    /* owned [nr_objects], by id - 1 */
@@ -73,6 +73,7 @@ int symbolizer_create(const struct symbolizer_options *options, struct symbolize
 	if (!sym)
 		return fpl_fail(err, -ENOMEM, "symbols: out of memory");
 	sym->no_demangle = options->no_demangle;
+	sym->live = options->live;
 	sym->source = options->source;
 	if (options->debug_dir) {
 		sym->debug_dir = strdup(options->debug_dir);
@@ -240,7 +241,10 @@ void symbolizer_expect(struct symbolizer *sym, uint32_t id, uint64_t lookup_vadd
 	struct object *object = sourced_object(sym, id);
 
 	/* without memory it is a question of its own later */
-	if (object && !object->places.nr_answered)
+	if (!object || object->is_lost)
+		return;
+	if (!object->places.nr_rounds ||
+	    (sym->live && !place_list_find(&object->places, lookup_vaddr)))
 		(void)!place_list_add(&object->places, lookup_vaddr);
 }
 
@@ -254,36 +258,21 @@ static int lose(struct object *object, int code, const struct fpl_err *err)
 	return code;
 }
 
+/* One reading of the file for all addresses that are to be asked. */
 static int ask_names(const struct symbolizer *sym, struct object *object)
 {
 	struct place_list *list = &object->places;
+	struct symbol_places answer;
 	struct fpl_err err = { 0 };
 
 	place_list_sort(list);
 
 	int code = lose(object,
 			sym->source->names(sym->source->ctx, object->fd, object->path, list->vaddrs,
-					   list->nr, &list->answer, &err),
+					   list->nr, &answer, &err),
 			&err);
 
-	if (!code)
-		list->nr_answered = list->nr;
-	return code;
-}
-
-/* An address nobody said would be asked about: one more reading of the file. */
-static const struct symbol_place *ask_again(const struct symbolizer *sym, struct object *object,
-					    uint64_t vaddr)
-{
-	struct symbol_places answer;
-	struct fpl_err err = { 0 };
-
-	if (lose(object,
-		 sym->source->names(sym->source->ctx, object->fd, object->path, &vaddr, 1, &answer,
-				    &err),
-		 &err))
-		return NULL;
-	return place_list_keep(&object->places, vaddr, &answer);
+	return code ? code : place_list_keep(list, &answer);
 }
 
 static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, struct symbol *ret)
@@ -293,11 +282,15 @@ static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, 
 
 	if (!object || object->is_lost)
 		return;
-	if (!object->places.nr_answered && object->places.nr && ask_names(sym, object))
-		return;
 	place = place_list_find(&object->places, vaddr);
-	if (!place)
-		place = ask_again(sym, object, vaddr);
+	if (!place && object->places.nr) {
+		if (ask_names(sym, object))
+			return;
+		place = place_list_find(&object->places, vaddr);
+	}
+	/* an address nobody said would be asked about: one more reading of the file */
+	if (!place && !place_list_add(&object->places, vaddr) && !ask_names(sym, object))
+		place = place_list_find(&object->places, vaddr);
 	if (place && place->name)
 		*ret = (struct symbol){ .name = place->name, .offset = place->offset };
 }

@@ -16,6 +16,8 @@ struct symbolizer;
 
 struct symbolizer_options {
 	bool no_demangle;
+	/* Addresses come a few at a time: symbolizer_expect() goes on after the first question. */
+	bool live;
 	const char *debug_dir; /* NULL: /usr/lib/debug */
 	/* borrowed: reads the files; NULL: they are read here. It takes no debug_dir. */
 	const struct symbol_source *source;

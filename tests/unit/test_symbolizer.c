@@ -157,6 +157,76 @@ static void ids_out_of_range_or_taken_are_refused(void **state)
 	symbolizer_destroy(sym);
 }
 
+/* A source that names each address "f<vaddr>", and counts what it is asked. */
+struct asked {
+	size_t rounds, addresses;
+};
+
+static int name_places(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
+		       struct symbol_places *ret, struct fpl_err *err)
+{
+	struct asked *asked = ctx;
+
+	(void)fd, (void)path, (void)err;
+	ret->places = calloc(nr, sizeof(*ret->places));
+	ret->text = calloc(nr, 16);
+	if (!ret->places || !ret->text)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		assert_true(!i || vaddrs[i - 1] < vaddrs[i]);
+		snprintf(ret->text + 16 * i, 16, "f%llx", (unsigned long long)vaddrs[i]);
+		ret->places[i].name = ret->text + 16 * i;
+	}
+	asked->rounds++;
+	asked->addresses += nr;
+	return 0;
+}
+
+static void addresses_that_come_live_are_named_a_round_at_a_time(void **state)
+{
+	static const struct {
+		uint64_t vaddrs[4];
+		size_t rounds[2], addresses[2]; /* asked by then: not live, live */
+	} steps[] = {
+		{ { 0x30, 0x10, 0x30, 0x20 }, { 1, 1 }, { 3, 3 } },
+		{ { 0x10, 0x20, 0x30, 0x10 }, { 1, 1 }, { 3, 3 } },
+		{ { 0x25, 0x10, 0x05, 0x40 }, { 4, 2 }, { 6, 6 } },
+		{ { 0x05, 0x25, 0x40, 0x30 }, { 4, 2 }, { 6, 6 } },
+		{ { 0x06, 0x26, 0x41, 0x29 }, { 8, 3 }, { 10, 10 } },
+	};
+	AUTO_FD int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	for (int live = 0; live < 2; live++) {
+		struct asked asked = { 0 };
+		const struct symbol_source source = { .names = name_places, .ctx = &asked };
+		const struct symbolizer_options options = { .source = &source, .live = live };
+		const char *kept = NULL;
+		struct symbolizer *sym = NULL;
+
+		assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+		assert_int_equal(symbolizer_add_object(sym, 1, fd, NULL, 0, "null", NULL), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+			for (size_t k = 0; k < 4; k++)
+				symbolizer_expect(sym, 1, steps[i].vaddrs[k]);
+			for (size_t k = 0; k < 4; k++) {
+				struct symbol symbol;
+				char name[16];
+
+				symbolizer_user(sym, 1, steps[i].vaddrs[k], &symbol);
+				snprintf(name, sizeof(name), "f%llx",
+					 (unsigned long long)steps[i].vaddrs[k]);
+				assert_string_equal(symbol.name, name);
+				kept = kept ? kept : symbol.name;
+			}
+			assert_int_equal(asked.rounds, steps[i].rounds[live]);
+			assert_int_equal(asked.addresses, steps[i].addresses[live]);
+		}
+		assert_string_equal(kept, "f30"); /* what was handed out stays */
+		symbolizer_destroy(sym);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +236,7 @@ int main(void)
 		cmocka_unit_test(names_stay_mangled_where_asked),
 		cmocka_unit_test(objects_that_cannot_be_read_have_no_names),
 		cmocka_unit_test(ids_out_of_range_or_taken_are_refused),
+		cmocka_unit_test(addresses_that_come_live_are_named_a_round_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
