@@ -74,9 +74,13 @@ int strings_intern(struct strings *strings, const char *text, uint32_t *ret)
 		strings->texts = texts;
 		strings->room = room;
 	}
-	char *copy = strdup(text);
+	size_t size = strlen(text) + 1;
+	char *copy = malloc(size);
+
 	if (!copy)
 		return -ENOMEM;
+	memcpy(copy, text, size);
+	strings->bytes += size;
 	strings->texts[strings->nr] = copy;
 	strings->ids[slot] = (uint32_t)++strings->nr;
 	*ret = (uint32_t)strings->nr - 1;

@@ -12,6 +12,7 @@ struct strings {
 	uint32_t *ids; /* owned [nr_slots], hash table: id + 1, 0 is free */
 	size_t nr, room;
 	size_t nr_slots; /* power of two */
+	size_t bytes;	 /* of the texts, NULs included */
 };
 
 void strings_init(struct strings *strings);

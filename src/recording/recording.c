@@ -293,18 +293,39 @@ static struct recording_number *find_number(const struct recording *recording, c
 	return NULL;
 }
 
-int recording_add_number(struct recording *recording, const char *key, uint64_t value)
+static int provide_number(struct recording *recording, const char *key,
+			  struct recording_number **ret)
 {
-	struct recording_number *number = find_number(recording, key);
 	uint32_t text;
 
-	if (!number) {
-		if (RESERVE(recording, numbers, 1) || recording_add_text(recording, key, &text))
-			return -ENOMEM;
-		number = &recording->numbers[recording->nr_numbers++];
-		*number = (struct recording_number){ .key = text };
-	}
+	*ret = find_number(recording, key);
+	if (*ret)
+		return 0;
+	if (RESERVE(recording, numbers, 1) || recording_add_text(recording, key, &text))
+		return -ENOMEM;
+	*ret = &recording->numbers[recording->nr_numbers++];
+	**ret = (struct recording_number){ .key = text };
+	return 0;
+}
+
+int recording_add_number(struct recording *recording, const char *key, uint64_t value)
+{
+	struct recording_number *number;
+
+	if (provide_number(recording, key, &number))
+		return -ENOMEM;
 	number->value += value;
+	return 0;
+}
+
+int recording_set_note(struct recording *recording, const char *key, const char *note)
+{
+	struct recording_number *number;
+	uint32_t text;
+
+	if (recording_add_text(recording, note, &text) || provide_number(recording, key, &number))
+		return -ENOMEM;
+	number->note = text;
 	return 0;
 }
 
@@ -323,6 +344,32 @@ int recording_add_arg(struct recording *recording, const char *arg)
 		return -ENOMEM;
 	recording->args[recording->nr_args++] = text;
 	return 0;
+}
+
+static size_t id_table_bytes(const struct id_table *table)
+{
+	return table->nr_slots * (sizeof(*table->slots) + sizeof(*table->hashes));
+}
+
+size_t recording_bytes(const struct recording *recording)
+{
+	const struct strings *strings = &recording->strings;
+	/* of an allocation of its own, beside the text */
+	const size_t text_cost = 16 + sizeof(*strings->texts);
+
+	return strings->bytes + strings->nr * text_cost +
+	       strings->nr_slots * sizeof(*strings->ids) +
+	       recording->room_objects * sizeof(*recording->objects) +
+	       recording->room_functions * sizeof(*recording->functions) +
+	       recording->room_lines * sizeof(*recording->lines) +
+	       recording->room_frames * sizeof(*recording->frames) +
+	       recording->room_frame_ids * sizeof(*recording->frame_ids) +
+	       recording->room_stacks * sizeof(*recording->stacks) +
+	       recording->room_events * sizeof(*recording->events) +
+	       recording->room_numbers * sizeof(*recording->numbers) +
+	       recording->room_args * sizeof(*recording->args) +
+	       id_table_bytes(&recording->object_ids) + id_table_bytes(&recording->function_ids) +
+	       id_table_bytes(&recording->frame_table) + id_table_bytes(&recording->stack_ids);
 }
 
 uint64_t recording_shown(const struct recording *recording)

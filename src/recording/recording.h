@@ -94,9 +94,14 @@ struct recording_event {
 	uint32_t tid, cpu;
 };
 
-/* A number of the run as --stats has it; the key's parts are joined by dots: "lost.ring_full". */
+/*
+ * A number of the run as --stats has it, or a note: a text among them. The key's parts are joined
+ * by dots: "lost.ring_full". A part that ends in "[]" is a list, whose elements are numbered:
+ * "incomplete.most[].0.samples"; "incomplete.most[]" alone opens it.
+ */
 struct recording_number {
-	uint32_t key; /* text */
+	uint32_t key;  /* text */
+	uint32_t note; /* text; 0: it is a number */
 	uint64_t value;
 };
 
@@ -173,10 +178,17 @@ void recording_sort_events(struct recording *recording);
 FPL_MUST_CHECK int recording_add_number(struct recording *recording, const char *key,
 					uint64_t value);
 
+/* Set the note @key, which stands among the numbers. Cost: O(nr_numbers). */
+FPL_MUST_CHECK int recording_set_note(struct recording *recording, const char *key,
+				      const char *note);
+
 /* 0 where it is not known. Cost: O(nr_numbers). */
 uint64_t recording_number(const struct recording *recording, const char *key);
 
 FPL_MUST_CHECK int recording_add_arg(struct recording *recording, const char *arg);
+
+/* Memory it takes: what a reader of strangers' files holds against a limit. Cost: O(1). */
+size_t recording_bytes(const struct recording *recording);
 
 /* Sum of the counts of all stacks. */
 uint64_t recording_shown(const struct recording *recording);

@@ -180,6 +180,34 @@ static void numbers_add_up_by_their_key(void **state)
 	assert_int_equal(recording.nr_numbers, 2);
 }
 
+static void notes_stand_among_the_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(recording_add_number(&recording, "fired", 1), 0);
+	assert_int_equal(recording_set_note(&recording, "why", "no cfi"), 0);
+	assert_int_equal(recording_set_note(&recording, "why", "depth"), 0);
+	assert_int_equal(recording.nr_numbers, 2);
+	assert_string_equal(recording_string(&recording, recording.numbers[1].note), "depth");
+	assert_int_equal(recording.numbers[0].note, 0);
+}
+
+static void its_memory_grows_with_what_it_holds(void **state)
+{
+	(void)state;
+	size_t before = recording_bytes(&recording);
+	char name[1001];
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "%01000u", i);
+		frame(i, name, NULL);
+	}
+	assert_true(recording_bytes(&recording) > before + 1000 * 1001);
+	before = recording_bytes(&recording);
+	frame(0, name, NULL);
+	frame(1, name, NULL);
+	assert_true(recording_bytes(&recording) < before + 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +220,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(events_are_put_in_the_order_of_time, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(numbers_add_up_by_their_key, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(notes_stand_among_the_numbers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(its_memory_grows_with_what_it_holds, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
