@@ -5,10 +5,29 @@
 
 #include "base/text.h"
 
+/* How many bytes from @text on stand for themselves: ASCII without quote, backslash, control. */
+static size_t plain_length(const unsigned char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= 0x20 && text[length] < 0x7f && text[length] != '"' &&
+	       text[length] != '\\')
+		length++;
+	return length;
+}
+
 static void put_text(FILE *to, const char *text)
 {
 	putc('"', to);
 	for (const unsigned char *s = (const unsigned char *)text; *s;) {
+		size_t plain = plain_length(s);
+
+		if (plain) {
+			fwrite(s, 1, plain, to);
+			s += plain;
+			continue;
+		}
+
 		size_t length = text_utf8_length((const char *)s);
 
 		if (length == 0)
@@ -37,6 +56,11 @@ static void put_key(struct json *json, const char *key)
 		put_text(json->to, key);
 		putc(':', json->to);
 	}
+}
+
+void json_next(struct json *json)
+{
+	put_key(json, NULL);
 }
 
 void json_open(struct json *json, const char *key, char bracket)

@@ -22,6 +22,9 @@ void json_true(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
+/* What is written to json->to next is an element of the array that is open. */
+void json_next(struct json *json);
+
 /* "0x..." in a string: a kernel address is beyond the integers many JSON readers keep exactly. */
 void json_address(struct json *json, const char *key, uint64_t addr);
 

@@ -20,10 +20,27 @@ struct names_slot {
 	struct frame_name name;
 };
 
-static void expect(struct names *names, const uint64_t *frames, size_t nr)
+/* Frames said lately: of a hundred that a profile has, most are the same few. */
+#define SAID_LOG2 12
+
+struct said {
+	uint64_t frames[1u << SAID_LOG2]; /* by hash; 0: none, and no frame of an object is that */
+};
+
+/* Was @frame said before? Now it is. */
+static bool is_said(struct said *said, uint64_t frame)
+{
+	uint64_t *slot = &said->frames[frame * 0x9e3779b97f4a7c15u >> (64 - SAID_LOG2)];
+	bool known = *slot == frame;
+
+	*slot = frame;
+	return known;
+}
+
+static void expect(struct names *names, const uint64_t *frames, size_t nr, struct said *said)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if (!frame_is_raw(frames[i]))
+		if (!frame_is_raw(frames[i]) && !is_said(said, frames[i]))
 			symbolizer_expect(
 				names->symbolizer, frame_object(frames[i]),
 				frame_lookup_pc(frame_addr(frames[i]), frame_is_exact(frames[i])));
@@ -33,11 +50,14 @@ static void expect(struct names *names, const uint64_t *frames, size_t nr)
 /* Say what will be asked, so that each file is read once. */
 static void expect_all(struct names *names)
 {
+	struct said said = { 0 };
+
 	for (size_t i = 0; i < names->profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &names->profile->stacks[i];
 
-		expect(names, stack->frames, stack->nr_user);
-		expect(names, stack->frames + stack->nr_user + stack->nr_kernel, stack->nr_fp);
+		expect(names, stack->frames, stack->nr_user, &said);
+		expect(names, stack->frames + stack->nr_user + stack->nr_kernel, stack->nr_fp,
+		       &said);
 	}
 }
 
