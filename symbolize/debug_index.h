@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses to inlined functions, files and lines, from the debugging information of a file. Only
+ * units that hold an address asked about are read, each once; the bytes are hostile: what makes no
+ * sense costs the answers it would have given, and the work is linear in the size of the file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "obj/elf_file.h"
+
+struct debug_index;
+
+/* A function at an address: the first one is the innermost, the last the one that is not inlined.
+ */
+struct debug_frame {
+	const char *name;      /* as readable as asked for; NULL: unknown */
+	const char *file;      /* absolute as far as is known; NULL: unknown */
+	uint32_t line, column; /* 0: unknown */
+	uint32_t start_line;   /* where the function is declared; 0: unknown */
+};
+
+/* Frames of one address; of more, those in the middle are left out. */
+#define DEBUG_FRAMES_MAX 255u
+
+struct debug_index_options {
+	bool no_demangle;
+};
+
+/*
+ * Prepare to read @elf. @supplement: what its .gnu_debugaltlink names, or NULL. Both have to stay.
+ *
+ * Errors: -ENOENT there is no debugging information; -EFBIG there is too much (DWARF_BYTES_MAX);
+ * those of elf_file_section_bytes(); -ENOMEM.
+ */
+FPL_MUST_CHECK int debug_index_create(const struct elf_file *elf, const struct elf_file *supplement,
+				      const struct debug_index_options *options,
+				      struct debug_index **ret, struct fpl_err *err);
+void debug_index_destroy(struct debug_index *index);
+
+/*
+ * Find what is at @vaddr: how many frames of @ret [DEBUG_FRAMES_MAX] are filled, 0 where nothing is
+ * known. Their text is owned by the index. A single frame without a name has only a line.
+ */
+size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct debug_frame *ret);
+
+/* Units whose most part is in a .dwo file, which is not read: seen so far. */
+size_t debug_index_nr_split(const struct debug_index *index);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/dwarf_abbrev.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "symbolize/dwarf_constants.h"
+
+/* A step: what to pass over; of STEP_BYTES, how many above. */
+enum step {
+	STEP_BYTES,
+	STEP_LEB,
+	STEP_TEXT,
+	STEP_BLOCK1,
+	STEP_BLOCK2,
+	STEP_BLOCK4,
+	STEP_BLOCK,
+	STEP_INDIRECT,
+	STEP_BAD, /* a form nobody knows: the entry has no end */
+};
+#define STEP_SHIFT 4u
+#define STEP_MASK  15u
+
+/* The step over a value of @form. */
+static uint32_t form_step(uint64_t form, struct form_sizes sizes)
+{
+	static const uint32_t steps[] = {
+		[DW_FORM_addr] = 8u << STEP_SHIFT,
+		[DW_FORM_block2] = STEP_BLOCK2,
+		[DW_FORM_block4] = STEP_BLOCK4,
+		[DW_FORM_data2] = 2u << STEP_SHIFT,
+		[DW_FORM_data4] = 4u << STEP_SHIFT,
+		[DW_FORM_data8] = 8u << STEP_SHIFT,
+		[DW_FORM_string] = STEP_TEXT,
+		[DW_FORM_block] = STEP_BLOCK,
+		[DW_FORM_block1] = STEP_BLOCK1,
+		[DW_FORM_data1] = 1u << STEP_SHIFT,
+		[DW_FORM_flag] = 1u << STEP_SHIFT,
+		[DW_FORM_sdata] = STEP_LEB,
+		[DW_FORM_udata] = STEP_LEB,
+		[DW_FORM_ref1] = 1u << STEP_SHIFT,
+		[DW_FORM_ref2] = 2u << STEP_SHIFT,
+		[DW_FORM_ref4] = 4u << STEP_SHIFT,
+		[DW_FORM_ref8] = 8u << STEP_SHIFT,
+		[DW_FORM_ref_udata] = STEP_LEB,
+		[DW_FORM_indirect] = STEP_INDIRECT,
+		[DW_FORM_exprloc] = STEP_BLOCK,
+		[DW_FORM_strx] = STEP_LEB,
+		[DW_FORM_addrx] = STEP_LEB,
+		[DW_FORM_ref_sup4] = 4u << STEP_SHIFT,
+		[DW_FORM_data16] = 16u << STEP_SHIFT,
+		[DW_FORM_ref_sig8] = 8u << STEP_SHIFT,
+		[DW_FORM_loclistx] = STEP_LEB,
+		[DW_FORM_rnglistx] = STEP_LEB,
+		[DW_FORM_ref_sup8] = 8u << STEP_SHIFT,
+		[DW_FORM_strx1] = 1u << STEP_SHIFT,
+		[DW_FORM_strx2] = 2u << STEP_SHIFT,
+		[DW_FORM_strx3] = 3u << STEP_SHIFT,
+		[DW_FORM_strx4] = 4u << STEP_SHIFT,
+		[DW_FORM_addrx1] = 1u << STEP_SHIFT,
+		[DW_FORM_addrx2] = 2u << STEP_SHIFT,
+		[DW_FORM_addrx3] = 3u << STEP_SHIFT,
+		[DW_FORM_addrx4] = 4u << STEP_SHIFT,
+	};
+
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_strp_sup:
+	case DW_FORM_sec_offset:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return (uint32_t)sizes.offset << STEP_SHIFT;
+	case DW_FORM_ref_addr:
+		return (uint32_t)sizes.ref_addr << STEP_SHIFT;
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		return STEP_LEB;
+	default:
+		return form < ARRAY_SIZE(steps) && steps[form] ? steps[form] : STEP_BAD;
+	}
+}
+
+static inline void skip_leb(struct cursor *c)
+{
+	while (c->pos < c->end) {
+		if (!(*c->pos++ & 0x80))
+			return;
+	}
+	cursor_fail(c);
+}
+
+static void skip_step(uint32_t step, struct form_sizes sizes, struct cursor *c)
+{
+	uint64_t form;
+
+	switch ((enum step)(step & STEP_MASK)) {
+	case STEP_BYTES:
+		cursor_skip(c, step >> STEP_SHIFT);
+		return;
+	case STEP_LEB:
+		skip_leb(c);
+		return;
+	case STEP_TEXT:
+		(void)cursor_text(c, SIZE_MAX);
+		return;
+	case STEP_BLOCK1:
+		cursor_skip(c, cursor_u8(c));
+		return;
+	case STEP_BLOCK2:
+		cursor_skip(c, cursor_u16(c));
+		return;
+	case STEP_BLOCK4:
+		cursor_skip(c, cursor_u32(c));
+		return;
+	case STEP_BLOCK:
+		cursor_skip(c, cursor_uleb(c));
+		return;
+	case STEP_INDIRECT:
+		form = cursor_uleb(c);
+		/* an implicit value stands in the abbreviation, of which there is none here */
+		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const)
+			cursor_fail(c);
+		else
+			form_skip(form, sizes, c);
+		return;
+	case STEP_BAD:
+		break;
+	}
+	cursor_fail(c);
+}
+
+void form_skip(uint64_t form, struct form_sizes sizes, struct cursor *c)
+{
+	uint32_t step = form_step(form, sizes);
+
+	/* once more at most: an indirect form is not indirect itself */
+	skip_step(step, sizes, c);
+}
+
+void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev, struct cursor *c)
+{
+	const uint32_t *step = table->steps + abbrev->first_step, *end = step + abbrev->nr_steps;
+
+	for (; step < end; step++)
+		skip_step(*step, table->sizes, c);
+}
+
+/* Lists that grow while a table is read. */
+struct growing {
+	struct abbrev_table *table;
+	uint32_t room, room_attrs, room_steps;
+};
+
+/* Room for one more of [@nr]: NULL without memory. */
+static void *grow(void *list, uint32_t nr, uint32_t *room, size_t size)
+{
+	uint32_t wanted = *room ? *room * 2 : 64;
+	void *grown;
+
+	if (nr < *room)
+		return list;
+	grown = wanted > nr ? reallocarray(list, wanted, size) : NULL;
+	if (grown)
+		*room = wanted;
+	return grown;
+}
+
+static int push_attr(struct growing *to, const struct abbrev_attr *attr)
+{
+	struct abbrev_table *table = to->table;
+	struct abbrev_attr *attrs =
+		grow(table->attrs, table->nr_attrs, &to->room_attrs, sizeof(*attrs));
+
+	if (!attrs)
+		return -ENOMEM;
+	table->attrs = attrs;
+	attrs[table->nr_attrs++] = *attr;
+	return 0;
+}
+
+/* Adds @step to those of @abbrev; bytes after bytes are one step. */
+static int push_step(struct growing *to, struct abbrev *abbrev, uint32_t step)
+{
+	struct abbrev_table *table = to->table;
+	uint32_t *steps, *last;
+
+	if (step == 0)
+		return 0;
+	if ((step & STEP_MASK) == STEP_BYTES && abbrev->nr_steps) {
+		last = &table->steps[table->nr_steps - 1];
+		if ((*last & STEP_MASK) == STEP_BYTES && *last < UINT32_MAX / 2) {
+			*last += step;
+			return 0;
+		}
+	}
+	steps = grow(table->steps, table->nr_steps, &to->room_steps, sizeof(*steps));
+	if (!steps)
+		return -ENOMEM;
+	table->steps = steps;
+	steps[table->nr_steps++] = step;
+	abbrev->nr_steps++;
+	return 0;
+}
+
+static int read_attrs(struct growing *to, struct abbrev *abbrev, struct cursor *c)
+{
+	abbrev->first_attr = to->table->nr_attrs;
+	abbrev->first_step = to->table->nr_steps;
+	for (;;) {
+		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+		struct abbrev_attr attr = { .name = name > UINT16_MAX ? 0 : (uint16_t)name,
+					    .form = form > UINT16_MAX ? 0 : (uint16_t)form };
+
+		if (c->bad || (!name && !form))
+			break;
+		if (form == DW_FORM_implicit_const)
+			attr.value = cursor_sleb(c);
+		if (push_attr(to, &attr) ||
+		    push_step(to, abbrev, form_step(form, to->table->sizes)))
+			return -ENOMEM;
+		abbrev->nr_attrs++;
+	}
+	return c->bad ? -EINVAL : 0;
+}
+
+static int read_table(struct growing *to, struct cursor *c)
+{
+	struct abbrev_table *table = to->table;
+
+	for (;;) {
+		struct abbrev abbrev = { .code = cursor_uleb(c) }, *list;
+		uint64_t tag;
+
+		if (c->bad || !abbrev.code)
+			break;
+		tag = cursor_uleb(c);
+		abbrev.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
+		abbrev.has_children = cursor_u8(c);
+
+		int code = read_attrs(to, &abbrev, c);
+
+		if (code)
+			return code;
+		list = grow(table->list, table->nr, &to->room, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		table->list = list;
+		list[table->nr++] = abbrev;
+		table->is_dense = table->is_dense && abbrev.code == table->nr;
+	}
+	return c->bad ? -EINVAL : 0;
+}
+
+static int compare_codes(const void *left, const void *right)
+{
+	const struct abbrev *a = left, *b = right;
+
+	if (a->code != b->code)
+		return a->code < b->code ? -1 : 1;
+	return a->first_attr < b->first_attr ? -1 : a->first_attr > b->first_attr;
+}
+
+const struct abbrev *abbrev_find_sparse(const struct abbrev_table *table, uint64_t code)
+{
+	size_t lo = 0, hi = table->nr;
+
+	/* Invariant: those before lo have a lower code, those from hi on do not. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (table->list[mid].code < code)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < table->nr && table->list[lo].code == code ? &table->list[lo] : NULL;
+}
+
+static void cleanup_table(struct abbrev_table **table)
+{
+	abbrev_table_destroy(*table);
+}
+
+int abbrev_table_create(struct dwarf_file *file, uint64_t off, struct form_sizes sizes,
+			struct abbrev_table **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_table) struct abbrev_table *table = calloc(1, sizeof(*table));
+	struct growing to = { .table = table };
+	struct cursor c = dwarf_at(file, DWARF_ABBREV, off), start = c;
+	int code;
+
+	if (!table)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
+	if (c.bad)
+		return dwarf_fail(file, DWARF_ABBREV, off, -EINVAL, "behind the end", err);
+	table->off = off;
+	table->sizes = sizes;
+	table->is_dense = true;
+	code = read_table(&to, &c);
+	if (dwarf_work(file, (uint64_t)(c.pos - start.pos), err))
+		return -E2BIG;
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "%s: out of memory", file->elf->name);
+	if (code)
+		return dwarf_fail(file, DWARF_ABBREV, off, code, "abbreviations that do not end",
+				  err);
+	if (!table->is_dense)
+		qsort(table->list, table->nr, sizeof(*table->list), compare_codes);
+	*ret = TAKE_PTR(table);
+	return 0;
+}
+
+void abbrev_table_destroy(struct abbrev_table *table)
+{
+	if (!table)
+		return;
+	free(table->list);
+	free(table->attrs);
+	free(table->steps);
+	free(table);
+}

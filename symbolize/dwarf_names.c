@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/dwarf_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/demangle.h"
+#include "symbolize/dwarf_constants.h"
+#include "symbolize/dwarf_value.h"
+
+#define CHAIN_MAX 16u /* entries on the way to a name; a ring must end */
+
+/* What one entry says. */
+struct said {
+	const char *name, *linkage_name;
+	struct dwarf_entry next;
+	bool has_next, next_is_origin;
+	uint64_t line;
+};
+
+static void take(struct said *said, const struct dwarf_unit *unit, struct dwarf_file *supplement,
+		 uint16_t name, const struct dwarf_value *value, bool in_supplement)
+{
+	bool is_ref = value->kind == VALUE_REF || value->kind == VALUE_SUP_REF;
+
+	switch (name) {
+	case DW_AT_name:
+		said->name = dwarf_value_text(unit, supplement, value);
+		break;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		said->linkage_name = dwarf_value_text(unit, supplement, value);
+		break;
+	case DW_AT_decl_line:
+		said->line = value->kind == VALUE_NUMBER ? value->number : 0;
+		break;
+	case DW_AT_abstract_origin:
+	case DW_AT_specification:
+		if (!is_ref || (said->has_next && said->next_is_origin))
+			break;
+		said->has_next = true;
+		said->next_is_origin = name == DW_AT_abstract_origin;
+		said->next.off = value->number & (UINT64_MAX >> 1);
+		said->next.in_supplement = in_supplement || value->kind == VALUE_SUP_REF;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Reads @entry; false where it cannot be. */
+static bool read_entry(struct dwarf_names *names, struct dwarf_entry entry, struct said *said)
+{
+	struct dwarf_units *units = entry.in_supplement ? names->supplement : names->units;
+	struct dwarf_file *supplement =
+		names->supplement && !entry.in_supplement ? names->supplement->file : NULL;
+	struct dwarf_unit *unit = units ? dwarf_units_at(units, entry.off) : NULL;
+
+	*said = (struct said){ .has_next = false };
+	if (!unit || dwarf_work(unit->file, 16, NULL))
+		return false;
+
+	struct cursor c = dwarf_unit_entries(unit, entry.off);
+	const struct abbrev *abbrev = abbrev_find(unit->abbrevs, cursor_uleb(&c));
+	struct dwarf_value value;
+
+	for (uint32_t i = 0; abbrev && i < abbrev->nr_attrs && !c.bad; i++) {
+		const struct abbrev_attr *attr = &unit->abbrevs->attrs[abbrev->first_attr + i];
+
+		dwarf_value_read(unit, attr, &c, &value);
+		if (!c.bad)
+			take(said, unit, supplement, attr->name, &value, entry.in_supplement);
+	}
+	return abbrev && !c.bad;
+}
+
+/* A mangled name anywhere on the way is better than the first plain one. */
+static void resolve(struct dwarf_names *names, struct dwarf_entry entry, struct dwarf_name *ret)
+{
+	struct said said;
+
+	for (unsigned int i = 0; i < CHAIN_MAX && read_entry(names, entry, &said); i++) {
+		if (!ret->raw)
+			ret->raw = said.name;
+		if (!ret->line)
+			ret->line = said.line > UINT32_MAX ? 0 : (uint32_t)said.line;
+		if (said.linkage_name && said.linkage_name[0]) {
+			ret->raw = said.linkage_name;
+			break;
+		}
+		if (!said.has_next)
+			break;
+		entry = said.next;
+	}
+	if (ret->raw && !ret->raw[0])
+		ret->raw = NULL;
+	if (ret->raw && !names->no_demangle)
+		ret->readable = demangle_name(ret->raw);
+}
+
+void dwarf_names_fini(struct dwarf_names *names)
+{
+	for (size_t i = 0; i < names->nr_slots; i++)
+		free(names->slots[i].readable);
+	free(names->slots);
+	names->slots = NULL;
+	names->nr_slots = names->nr = 0;
+}
+
+static uint64_t key_of(struct dwarf_entry entry)
+{
+	return entry.off << 1 | entry.in_supplement;
+}
+
+static struct dwarf_name *slot_of(const struct dwarf_names *names, struct dwarf_entry entry)
+{
+	uint64_t key = key_of(entry);
+	/* 2^64 divided by the golden ratio: neighbouring offsets spread over the table */
+	size_t idx = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (names->nr_slots - 1);
+
+	while (names->slots[idx].is_used && key_of(names->slots[idx].entry) != key)
+		idx = (idx + 1) & (names->nr_slots - 1);
+	return &names->slots[idx];
+}
+
+static bool grow(struct dwarf_names *names)
+{
+	struct dwarf_names bigger = *names;
+
+	bigger.nr_slots = names->nr_slots ? names->nr_slots * 2 : 1024;
+	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return false;
+	for (size_t i = 0; i < names->nr_slots; i++) {
+		if (names->slots[i].is_used)
+			*slot_of(&bigger, names->slots[i].entry) = names->slots[i];
+	}
+	free(names->slots);
+	*names = bigger;
+	return true;
+}
+
+const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry)
+{
+	struct dwarf_name *slot;
+
+	if (names->nr * 2 >= names->nr_slots && !grow(names))
+		return NULL;
+	slot = slot_of(names, entry);
+	if (!slot->is_used) {
+		*slot = (struct dwarf_name){ .entry = entry, .is_used = true };
+		names->nr++;
+		resolve(names, entry, slot);
+	}
+	return slot;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of functions by the entries that describe them: through DW_AT_abstract_origin and
+ * DW_AT_specification, from unit to unit and into the supplement; each read once.
+ */
+#pragma once
+
+#include "symbolize/dwarf_unit.h"
+
+/* An entry: its offset in .debug_info of the file, or of its supplement. */
+struct dwarf_entry {
+	uint64_t off : 63;
+	uint64_t in_supplement : 1;
+};
+
+struct dwarf_name {
+	struct dwarf_entry entry;
+	const char *raw; /* borrowed from a file: mangled where it has that; NULL: no name */
+	char *readable;	 /* owned: demangled, NULL: raw is all there is, or it was not asked for */
+	uint32_t line;	 /* where it is declared, 0: not said */
+	bool is_used;
+};
+
+struct dwarf_names {
+	struct dwarf_units *units, *supplement; /* borrowed; the latter may be NULL */
+	bool no_demangle;
+	struct dwarf_name *slots; /* owned [nr_slots], a power of two, at most half used */
+	size_t nr_slots, nr;
+};
+
+void dwarf_names_fini(struct dwarf_names *names);
+
+/*
+ * What @entry is called; NULL without memory. Valid until the next call. One without a name, or
+ * unreadable, has raw NULL.
+ */
+const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry);
+
+static inline const char *dwarf_name_text(const struct dwarf_name *name)
+{
+	return name->readable ? name->readable : name->raw;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/dwarf_unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbolize/dwarf_constants.h"
+#include "symbolize/dwarf_ranges.h"
+#include "symbolize/dwarf_value.h"
+
+#define ADDRESS_SIZE 8u
+
+/* Reads the header at @c: false where it makes no sense. */
+static bool read_header(struct dwarf_unit *unit, struct cursor *c)
+{
+	const uint8_t *start = c->pos, *end = dwarf_unit_length(c, &unit->sizes.offset);
+	uint8_t address_size;
+
+	unit->version = cursor_u16(c);
+	unit->sizes.ref_addr = unit->version < 3 ? ADDRESS_SIZE : unit->sizes.offset;
+	unit->type = DW_UT_compile;
+	if (unit->version >= 5) {
+		unit->type = cursor_u8(c);
+		address_size = cursor_u8(c);
+		unit->abbrev_off = cursor_uint(c, unit->sizes.offset);
+	} else {
+		unit->abbrev_off = cursor_uint(c, unit->sizes.offset);
+		address_size = cursor_u8(c);
+	}
+	if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
+		cursor_skip(c, 8); /* the id of the .dwo */
+	else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+		cursor_skip(c, 8u + unit->sizes.offset);
+	if (c->bad || !end || c->pos > end)
+		return false;
+	unit->root_off = unit->off + (uint64_t)(c->pos - start);
+	unit->end = unit->off + (uint64_t)(end - start);
+	/* one that cannot be read is listed all the same: others follow it */
+	if (unit->version < 2 || unit->version > 5 || address_size != ADDRESS_SIZE)
+		unit->is_read = true;
+	c->pos = end;
+	return true;
+}
+
+int dwarf_units_init(struct dwarf_units *units, struct dwarf_file *file, struct fpl_err *err)
+{
+	size_t room = 0;
+	struct cursor c = dwarf_at(file, DWARF_INFO, 0);
+	const uint8_t *start = c.pos;
+
+	*units = (struct dwarf_units){ .file = file };
+	while (cursor_left(&c) && units->nr < DWARF_UNITS_MAX) {
+		if (units->nr == room) {
+			struct dwarf_unit *grown;
+
+			room = room ? room * 2 : 64;
+			grown = reallocarray(units->list, room, sizeof(*grown));
+			if (!grown)
+				return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
+			units->list = grown;
+		}
+
+		struct dwarf_unit *unit = &units->list[units->nr];
+
+		*unit = (struct dwarf_unit){ .file = file, .off = (uint64_t)(c.pos - start) };
+		if (!read_header(unit, &c))
+			break;
+		units->nr++;
+	}
+	return 0;
+}
+
+void dwarf_units_fini(struct dwarf_units *units)
+{
+	for (size_t i = 0; i < units->nr_tables; i++)
+		abbrev_table_destroy(units->tables[i]);
+	free(units->tables);
+	free(units->list);
+	*units = (struct dwarf_units){ .nr = 0 };
+}
+
+struct cursor dwarf_unit_entries(const struct dwarf_unit *unit, uint64_t off)
+{
+	struct cursor c = dwarf_at(unit->file, DWARF_INFO, off);
+
+	if (off < unit->root_off || off > unit->end)
+		cursor_fail(&c);
+	else
+		c.end = c.pos + (unit->end - off);
+	return c;
+}
+
+/* How many tables are before one at @off for units of @sizes. */
+static size_t tables_before(const struct dwarf_units *units, uint64_t off, struct form_sizes sizes)
+{
+	size_t lo = 0, hi = units->nr_tables;
+
+	/* Invariant: those before lo are before it, those from hi on are not. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct abbrev_table *table = units->tables[mid];
+		int order = table->off < off ? -1 : table->off > off;
+
+		if (!order)
+			order = memcmp(&table->sizes, &sizes, sizeof(sizes));
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The abbreviations of @unit, each table read once. */
+static int find_table(struct dwarf_units *units, struct dwarf_unit *unit, struct fpl_err *err)
+{
+	size_t at = tables_before(units, unit->abbrev_off, unit->sizes);
+	struct abbrev_table **grown, *table;
+	int code;
+
+	if (at < units->nr_tables) {
+		table = units->tables[at];
+		if (table->off == unit->abbrev_off &&
+		    memcmp(&table->sizes, &unit->sizes, sizeof(unit->sizes)) == 0) {
+			unit->abbrevs = table;
+			return 0;
+		}
+	}
+	/* moving the list is work, too: files have the tables in the order of their units */
+	code = dwarf_work(units->file, units->nr_tables - at + 1, err);
+	if (code)
+		return code;
+	grown = reallocarray(units->tables, units->nr_tables + 1, sizeof(*grown));
+	if (!grown)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", units->file->elf->name);
+	units->tables = grown;
+	code = abbrev_table_create(units->file, unit->abbrev_off, unit->sizes, &table, err);
+	if (code)
+		return code;
+	memmove(grown + at + 1, grown + at, (units->nr_tables - at) * sizeof(*grown));
+	grown[at] = table;
+	units->nr_tables++;
+	unit->abbrevs = table;
+	return 0;
+}
+
+/* What is kept until the bases are known. */
+struct root_values {
+	struct dwarf_value name, comp_dir, low_pc, high_pc, ranges;
+};
+
+static void take_root(struct dwarf_root *root, struct root_values *values, uint16_t name,
+		      const struct dwarf_value *value)
+{
+	switch (name) {
+	case DW_AT_name:
+		values->name = *value;
+		break;
+	case DW_AT_comp_dir:
+		values->comp_dir = *value;
+		break;
+	case DW_AT_low_pc:
+		values->low_pc = *value;
+		break;
+	case DW_AT_high_pc:
+		values->high_pc = *value;
+		break;
+	case DW_AT_ranges:
+		values->ranges = *value;
+		break;
+	case DW_AT_stmt_list:
+		root->stmt_list_off = value->number;
+		break;
+	case DW_AT_str_offsets_base:
+		root->str_offsets_base = value->number;
+		break;
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
+		root->addr_base = value->number;
+		break;
+	case DW_AT_rnglists_base:
+		root->rnglists_base = value->number;
+		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		root->is_split = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void settle_root(struct dwarf_unit *unit, const struct root_values *values)
+{
+	struct dwarf_root *root = &unit->root;
+	uint64_t high;
+
+	root->name = dwarf_value_text(unit, NULL, &values->name);
+	root->comp_dir = dwarf_value_text(unit, NULL, &values->comp_dir);
+	if (!dwarf_value_address(unit, &values->low_pc, &root->low_pc))
+		root->low_pc = 0;
+	if (dwarf_value_address(unit, &values->high_pc, &high))
+		root->high_pc = high;
+	else if (values->high_pc.kind == VALUE_NUMBER)
+		root->high_pc = root->low_pc + values->high_pc.number;
+	root->ranges_off = dwarf_ranges_off(unit, &values->ranges);
+	if (unit->type == DW_UT_skeleton)
+		root->is_split = true;
+}
+
+static int read_root(struct dwarf_unit *unit, struct fpl_err *err)
+{
+	struct cursor c = dwarf_unit_entries(unit, unit->root_off);
+	const struct abbrev *abbrev = abbrev_find(unit->abbrevs, cursor_uleb(&c));
+	struct root_values values = { .name = { .kind = VALUE_NONE } };
+	struct dwarf_value value;
+
+	if (!abbrev)
+		return dwarf_fail(unit->file, DWARF_INFO, unit->root_off, -EINVAL,
+				  "a unit whose first entry has no abbreviation", err);
+	for (uint32_t i = 0; i < abbrev->nr_attrs; i++) {
+		const struct abbrev_attr *attr = &unit->abbrevs->attrs[abbrev->first_attr + i];
+
+		dwarf_value_read(unit, attr, &c, &value);
+		take_root(&unit->root, &values, attr->name, &value);
+	}
+	if (c.bad)
+		return dwarf_fail(unit->file, DWARF_INFO, unit->root_off, -EINVAL,
+				  "a unit whose first entry does not end", err);
+	settle_root(unit, &values);
+	return 0;
+}
+
+int dwarf_unit_read(struct dwarf_units *units, struct dwarf_unit *unit, struct fpl_err *err)
+{
+	int code;
+
+	if (unit->is_read)
+		return unit->abbrevs ? 0
+				     : dwarf_fail(unit->file, DWARF_INFO, unit->off, -EINVAL,
+						  "a unit that cannot be read", err);
+	unit->is_read = true;
+	unit->root = (struct dwarf_root){
+		.ranges_off = UINT64_MAX,
+		.stmt_list_off = UINT64_MAX,
+		.str_offsets_base = UINT64_MAX,
+		.addr_base = UINT64_MAX,
+		.rnglists_base = UINT64_MAX,
+	};
+	code = find_table(units, unit, err);
+	if (!code)
+		code = read_root(unit, err);
+	if (code)
+		unit->abbrevs = NULL;
+	return code;
+}
+
+struct dwarf_unit *dwarf_units_at(struct dwarf_units *units, uint64_t off)
+{
+	size_t lo = 0, hi = units->nr;
+
+	/* Invariant: units before lo begin at or before off, those from hi on behind it. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (units->list[mid].off <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || off < units->list[lo - 1].root_off || off >= units->list[lo - 1].end ||
+	    dwarf_unit_read(units, &units->list[lo - 1], NULL))
+		return NULL;
+	return &units->list[lo - 1];
+}
+
+bool dwarf_unit_address(const struct dwarf_unit *unit, uint64_t idx, uint64_t *ret)
+{
+	uint64_t base = unit->root.addr_base, off;
+	struct cursor c;
+
+	if (base == UINT64_MAX)
+		base = unit->version < 5 ? 0 : 8; /* behind the section's only header */
+	if (__builtin_mul_overflow(idx, ADDRESS_SIZE, &off) ||
+	    __builtin_add_overflow(off, base, &off))
+		return false;
+	c = dwarf_at(unit->file, DWARF_ADDR, off);
+	*ret = cursor_u64(&c);
+	return !c.bad;
+}

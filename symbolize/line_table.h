@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The line table of a unit (DWARF 5, section 6.2): its program run once, into rows by address. */
+#pragma once
+
+#include "symbolize/dwarf_unit.h"
+
+struct line_row {
+	uint64_t vaddr;
+	uint32_t file; /* index as the program counts them; LINE_END: the code before has ended */
+	uint32_t line; /* 0: code of no line */
+	uint32_t column;
+	uint32_t _pad;
+};
+#define LINE_END UINT32_MAX
+
+/* Code without a gap. */
+struct line_sequence {
+	uint64_t start, end;
+	size_t first_row, nr_rows; /* ascending vaddr */
+};
+
+struct line_file {
+	const char *name; /* borrowed, or NULL */
+	uint64_t dir;
+	char *path; /* owned, made when first asked for */
+	bool is_made;
+};
+
+/* What a program's header says. */
+struct line_header {
+	uint16_t version;
+	struct form_sizes sizes;
+	uint8_t min_insn_bytes, line_range, opcode_base;
+	int8_t line_base;
+	uint8_t operands[256];	 /* of standard opcodes */
+	const char **dirs;	 /* owned [nr_dirs] */
+	struct line_file *files; /* owned [nr_files] */
+	size_t nr_dirs, nr_files, room_dirs, room_files;
+};
+
+struct line_table {
+	const struct dwarf_unit *unit; /* borrowed */
+	struct line_header header;
+	struct line_row *rows; /* owned [nr_rows] */
+	size_t nr_rows, room_rows;
+	struct line_sequence *sequences; /* owned [nr_sequences], ascending start */
+	size_t nr_sequences, room_sequences;
+};
+
+/*
+ * Run the program of @unit, which is read and has to stay. @supplement: as in dwarf_value.h.
+ *
+ * Errors: -ENOENT the unit has none; -EINVAL it makes no sense, or is of an unknown version;
+ * -E2BIG over the file's work; -ENOMEM. A program that goes wrong half-way keeps the sequences
+ * before.
+ */
+FPL_MUST_CHECK int line_table_create(const struct dwarf_unit *unit, struct dwarf_file *supplement,
+				     struct line_table **ret, struct fpl_err *err);
+void line_table_destroy(struct line_table *table);
+
+/* The row in force at @vaddr; NULL: none. Cost: O(log n). */
+const struct line_row *line_table_find(const struct line_table *table, uint64_t vaddr);
+
+/*
+ * The path of file @idx: absolute as far as the unit says it, not normalised. NULL where there is
+ * no such file. Owned by the table.
+ */
+const char *line_table_path(struct line_table *table, uint64_t idx);
+
+/* For line_table_create(): reads the header at @c and leaves @c at the program. */
+FPL_MUST_CHECK int line_header_read(const struct dwarf_unit *unit, struct dwarf_file *supplement,
+				    struct cursor *c, struct line_header *ret);
+void line_header_fini(struct line_header *header);
+FPL_MUST_CHECK int line_header_add_file(struct line_header *header, const char *name, uint64_t dir);
