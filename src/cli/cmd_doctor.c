@@ -12,8 +12,9 @@
 #include "doctor/checkup.h"
 #include "doctor/object_report.h"
 #include "doctor/process_report.h"
-#include "obj/elf_file.h"
+#include "obj/regular_file.h"
 #include "output/doctor_report.h"
+#include "parse/desk.h"
 
 enum { KEY_JSON = 0x100 };
 
@@ -95,20 +96,18 @@ static int examine_system(const struct doctor_options *options)
 	return checkup.can_run ? CLI_EXIT_OK : CLI_EXIT_CANNOT_RUN;
 }
 
-static void cleanup_elf(struct elf_file **elf)
+static int examine_file(const struct doctor_options *options, struct desk *desk,
+			const struct host *host, struct fpl_err *err)
 {
-	elf_file_close(*elf);
-}
-
-static int examine_file(const struct doctor_options *options, const struct host *host,
-			struct fpl_err *err)
-{
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
 	CLEANUP(object_report_fini) struct object_report report = { .path = NULL };
-	int code = elf_file_open_path(options->target, &elf, err);
+	AUTO_FD int fd = -1;
+	struct stat st;
+	int code = regular_file_open(options->target, &fd, &st);
 
-	if (!code)
-		code = object_report_make(elf, options->target, &report, err);
+	if (code)
+		return fpl_fail(err, code, "%s: %s", options->target,
+				code == -ENOEXEC ? "not a regular file" : strerror(-code));
+	code = object_report_make(desk, fd, options->target, &report, err);
 	if (!code)
 		code = object_reports_packages("", host, &report, 1, err);
 	if (code)
@@ -120,12 +119,12 @@ static int examine_file(const struct doctor_options *options, const struct host 
 	return 0;
 }
 
-static int examine_process(const struct doctor_options *options, const struct host *host,
-			   struct fpl_err *err)
+static int examine_process(const struct doctor_options *options, struct desk *desk,
+			   const struct host *host, struct fpl_err *err)
 {
 	CLEANUP(process_report_fini) struct process_report report = { .pid = 0 };
 	struct check remarks[PROCESS_REMARKS_MAX];
-	int code = process_report_make((pid_t)options->pid, &report, err);
+	int code = process_report_make((pid_t)options->pid, desk, &report, err);
 
 	/* what its paths name here may be other files */
 	if (!code && !report.other_mnt_ns)
@@ -142,17 +141,35 @@ static int examine_process(const struct doctor_options *options, const struct ho
 	return 0;
 }
 
+/* Has the target read by processes without rights. */
+static int examine_target_with(const struct doctor_options *options, struct parser *parser,
+			       const struct host *host, struct fpl_err *err)
+{
+	struct desk *desk;
+	int code = desk_open(parser, &desk, err);
+
+	if (code)
+		return code;
+	code = options->pid ? examine_process(options, desk, host, err)
+			    : examine_file(options, desk, host, err);
+	desk_close(desk);
+	return code;
+}
+
 /* Returns an enum cli_exit. */
 static int examine_target(const struct doctor_options *options)
 {
+	struct parser *parser;
 	struct fpl_err err = { 0 };
 	struct host host;
+	int code;
 
 	host_read("", &host);
-
-	int code = options->pid ? examine_process(options, &host, &err)
-				: examine_file(options, &host, &err);
-
+	code = parser_create(PARSER_EXEC, &parser, &err);
+	if (!code) {
+		code = examine_target_with(options, parser, &host, &err);
+		parser_destroy(parser);
+	}
 	if (!code)
 		return CLI_EXIT_OK;
 	fpl_log(FPL_LOG_ERROR, "%s", err.msg);

@@ -7,32 +7,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "doctor/coverage.h"
 #include "doctor/package.h"
-#include "obj/elf_file.h"
-#include "unwind/table.h"
+#include "parse/desk.h"
+#include "parse/examination.h"
 
 struct object_report {
 	char *path;   /* owned: as the user named it, or as the process sees it */
 	bool deleted; /* the file behind a mapping is gone: what is at path is another one, or none
 		       */
-	char build_id[2 * ELF_FILE_BUILD_ID_MAX + 1]; /* hex; "" none */
-
-	/* the unwind table; where there is none, problem says why and stats is zero */
-	bool has_table;
-	char problem[380];
-	struct table_stats stats;
-	bool measured; /* coverage holds */
-	struct coverage coverage;
-
-	/* code symbols, by where they stand */
-	bool has_symtab, has_dynsym, has_mini_debug, has_debug_symtab;
-	size_t nr_symbols; /* all of them, PLT entries too */
-
-	/* debug information */
-	bool has_debug_info; /* in the file itself */
-	char *debug_path;    /* owned: its separate debug file; NULL: none found */
-	bool debug_has_info; /* that file holds .debug_info, not just symbols */
+	struct examination found;
+	char *debug_path; /* owned: its separate debug file; NULL: none found */
 
 	struct package package;		 /* the file's; name "" unknown */
 	struct package debug_package;	 /* that has, or would have, the debug file; "" unknown */
@@ -40,12 +24,14 @@ struct object_report {
 };
 
 /*
- * Examine @elf, which its user calls @path. Packages are left out: object_reports_packages. A part
- * of the file that makes no sense is said in the report, not an error.
+ * Have the file open as @fd (borrowed), which its user calls @path, examined by a worker. Packages
+ * are left out: object_reports_packages. A part of the file that makes no sense is said in the
+ * report, not an error.
  *
- * Errors: -ENOMEM. Ended by object_report_fini, also after an error. Cost: compiles the table.
+ * Errors: those of desk_facts() and desk_examine(); there is no report then. Ended by
+ * object_report_fini. Cost: compiles the table, in the worker.
  */
-FPL_MUST_CHECK int object_report_make(const struct elf_file *elf, const char *path,
+FPL_MUST_CHECK int object_report_make(struct desk *desk, int fd, const char *path,
 				      struct object_report *ret, struct fpl_err *err);
 void object_report_fini(struct object_report *report);
 

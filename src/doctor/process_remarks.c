@@ -24,8 +24,10 @@ static void judge_jit(const struct process_report *report, struct check *check)
 	}
 	check_fact(check, "%" PRIu64 " KiB of code in %zu mapping%s without a file",
 		   report->jit_bytes >> 10, report->nr_jit, report->nr_jit == 1 ? "" : "s");
-	check_warn(check, "walked by frame pointers, where it keeps them, and without names%s",
-		   report->has_perf_map ? " (its /tmp/perf-PID.map is not read)" : "");
+	check_warn(check, "walked by frame pointers, where it keeps them; %s",
+		   report->names_code
+			   ? "names are from the perf map or jitdump it writes"
+			   : "without names: it writes no perf map or jitdump that may be read");
 	check_fix(check, "where the runtime has an option for frame pointers, use it (java "
 			 "-XX:+PreserveFramePointer; node keeps them)");
 }

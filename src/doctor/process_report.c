@@ -7,25 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "proc/advice.h"
+#include "proc/code_place.h"
 #include "proc/mapped_file.h"
 #include "proc/pidfd.h"
 #include "proc/proc_maps.h"
+#include "proc/vdso.h"
 
 /* The reading of one maps file. */
 struct reading {
 	struct process_report *report;
+	struct desk *desk; /* borrowed */
 	struct seen {
 		uint64_t dev, inode; /* as maps shows them */
 		char *path;	     /* owned */
 	} *seen;		     /* owned [nr_seen] */
 	size_t nr_seen;
-	struct fpl_err *err;
 };
 
 static void cleanup_reading(struct reading *reading)
@@ -33,11 +34,6 @@ static void cleanup_reading(struct reading *reading)
 	for (size_t i = 0; i < reading->nr_seen; i++)
 		free(reading->seen[i].path);
 	free(reading->seen);
-}
-
-static void cleanup_elf(struct elf_file **elf)
-{
-	elf_file_close(*elf);
 }
 
 void process_report_fini(struct process_report *report)
@@ -69,10 +65,11 @@ static int add_refused(struct reading *reading, const char *path, const struct f
 	return 0;
 }
 
-static int add_object(struct reading *reading, const struct elf_file *elf, const char *path,
-		      bool deleted)
+/* Has the file open as @fd examined. */
+static int add_object(struct reading *reading, int fd, const char *path, bool deleted)
 {
 	struct process_report *report = reading->report;
+	struct fpl_err err = { 0 };
 	struct object_report *bigger =
 		reallocarray(report->objects, report->nr + 1, sizeof(*bigger));
 
@@ -80,24 +77,22 @@ static int add_object(struct reading *reading, const struct elf_file *elf, const
 		return -ENOMEM;
 	report->objects = bigger;
 
-	int code = object_report_make(elf, path, &bigger[report->nr], reading->err);
-
+	if (object_report_make(reading->desk, fd, path, &bigger[report->nr], &err)) {
+		report->nr_deleted_refused += deleted;
+		return add_refused(reading, path, &err);
+	}
 	bigger[report->nr++].deleted = deleted;
-	return code;
+	return 0;
 }
 
 /* The image the kernel maps into every process, read from this one. */
 static int take_vdso(struct reading *reading, const struct proc_map *map)
 {
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	AUTO_FD int fd = -1;
 	struct fpl_err err = { 0 };
-	int code = image ? elf_file_from_memory(image, (size_t)(map->end - map->start), map->path,
-						&elf, &err)
-			 : fpl_fail(&err, -ENOENT, "%s: this process has none", map->path);
 
-	return code ? add_refused(reading, map->path, &err)
-		    : add_object(reading, elf, map->path, false);
+	return vdso_open(&fd, &err) ? add_refused(reading, map->path, &err)
+				    : add_object(reading, fd, map->path, false);
 }
 
 /* Was the file met before? Else remembers it. */
@@ -129,9 +124,8 @@ static int first_sight(struct reading *reading, const struct proc_map *map, bool
 
 static int take_file(struct reading *reading, const struct proc_map *map)
 {
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
 	struct process_report *report = reading->report;
-	struct mapped_file file;
+	struct mapped_file file = { .fd = -1 };
 	struct fpl_err err = { 0 };
 	bool first;
 	int code;
@@ -145,18 +139,19 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 		return code;
 	report->nr_deleted += map->deleted;
 	code = mapped_file_open(report->pid, map->start, map->end, map->path, &file, &err);
-	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT) {
-		close(file.fd);
+	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT)
 		code = fpl_fail(&err, -ESTALE,
 				"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed "
 				"without CAP_CHECKPOINT_RESTORE",
 				(int)report->pid, map->path, (int)report->pid);
-	} else if (!code) {
-		code = elf_file_open(file.fd, map->path, &elf, &err);
+	if (!code) {
+		code = add_object(reading, file.fd, map->path, map->deleted);
+	} else {
+		report->nr_deleted_refused += map->deleted;
+		code = add_refused(reading, map->path, &err);
 	}
-	report->nr_deleted_refused += code && map->deleted;
-	return code ? add_refused(reading, map->path, &err)
-		    : add_object(reading, elf, map->path, map->deleted);
+	cleanup_fd(&file.fd);
+	return code;
 }
 
 /* proc_maps_fn */
@@ -218,11 +213,28 @@ static bool is_other_ns(pid_t pid, const char *name)
 	return stat(path, &ours) == 0 && theirs.st_ino != ours.st_ino;
 }
 
-int process_report_make(pid_t pid, struct process_report *ret, struct fpl_err *err)
+/* Is there a file that says what the process's code is, and that a profile would read? */
+static bool names_code(pid_t pid)
 {
-	CLEANUP(cleanup_reading) struct reading reading = { .report = ret, .err = err };
+	AUTO_FD int map_fd = -1;
+	AUTO_FD int dump_fd = -1;
+	struct code_place place;
+
+	if (code_place_open(pid, 0, &place, NULL))
+		return false;
+
+	bool found = !code_place_open_map(&place, &map_fd, NULL) ||
+		     !code_place_open_dump(&place, &dump_fd, NULL);
+
+	code_place_close(&place);
+	return found;
+}
+
+int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret,
+			struct fpl_err *err)
+{
+	CLEANUP(cleanup_reading) struct reading reading = { .report = ret, .desk = desk };
 	AUTO_FD int fd = -1;
-	char map[64];
 	int code;
 
 	*ret = (struct process_report){ .pid = pid };
@@ -233,8 +245,7 @@ int process_report_make(pid_t pid, struct process_report *ret, struct fpl_err *e
 	ret->is_32bit = is_32bit(pid);
 	ret->other_pid_ns = is_other_ns(pid, "pid");
 	ret->other_mnt_ns = is_other_ns(pid, "mnt");
-	snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)pid);
-	ret->has_perf_map = access(map, F_OK) == 0;
+	ret->names_code = names_code(pid);
 	code = proc_maps_read(pid, take_map, &reading, err);
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "pid %d: out of memory", (int)pid);

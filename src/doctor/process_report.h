@@ -27,7 +27,7 @@ struct process_report {
 	bool other_pid_ns, other_mnt_ns; /* than this process is in */
 	uint64_t jit_bytes;		 /* executable memory without a file, the vDSO aside */
 	size_t nr_jit;			 /* mappings of it */
-	bool has_perf_map;		 /* /tmp/perf-PID.map is there */
+	bool names_code;		 /* a perf map or jitdump of it is there, and may be read */
 	size_t nr_deleted;		 /* files deleted or replaced since they were mapped */
 	size_t nr_deleted_refused;	 /* of them that cannot be read */
 
@@ -38,11 +38,13 @@ struct process_report {
 };
 
 /*
- * Examine process @pid. Errors, each with one line in @err: -ESRCH no such process, or a thread;
- * -ENODATA it has no user memory (kernel thread, zombie); -EACCES; -ENOMEM.
- * Ended by process_report_fini, also after an error. Cost: object_report_make for each file.
+ * Examine process @pid; its files are read by the workers of @desk. Errors, each with one line in
+ * @err: -ESRCH no such process, or a thread; -ENODATA it has no user memory (kernel thread,
+ * zombie); -EACCES; -ENOMEM. Ended by process_report_fini, also after an error. Cost:
+ * object_report_make for each file.
  */
-FPL_MUST_CHECK int process_report_make(pid_t pid, struct process_report *ret, struct fpl_err *err);
+FPL_MUST_CHECK int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret,
+				       struct fpl_err *err);
 void process_report_fini(struct process_report *report);
 
 /*

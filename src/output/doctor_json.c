@@ -62,11 +62,11 @@ static void put_string_or_null(struct json *json, const char *key, const char *t
 
 static void put_table(struct json *json, const struct object_report *object)
 {
-	const struct table_stats *stats = &object->stats;
+	const struct table_stats *stats = &object->found.stats;
 
-	if (!object->has_table) {
+	if (!object->found.has_table) {
 		json_null(json, "table");
-		json_string(json, "problem", object->problem);
+		json_string(json, "problem", object->found.problem);
 		return;
 	}
 	json_open(json, "table", '{');
@@ -87,9 +87,9 @@ static void put_coverage(struct json *json, const struct object_report *object)
 		[CFI_SOURCE_DEBUG_FILE] = "debug_file",
 		[CFI_SOURCE_SYNTH] = "synth",
 	};
-	const struct coverage *coverage = &object->coverage;
+	const struct coverage *coverage = &object->found.coverage;
 
-	if (!object->measured) {
+	if (!object->found.measured) {
 		json_null(json, "coverage");
 		return;
 	}
@@ -134,20 +134,20 @@ static void put_package(struct json *json, const char *key, const struct package
 static void put_object(struct json *json, const struct object_report *object)
 {
 	json_string(json, "object", object->path);
-	put_string_or_null(json, "build_id", object->build_id);
+	put_string_or_null(json, "build_id", object->found.build_id);
 	put_table(json, object);
 	put_coverage(json, object);
 	json_open(json, "symbols", '{');
-	json_number(json, "code", object->nr_symbols);
-	json_bool(json, "symtab", object->has_symtab);
-	json_bool(json, "dynsym", object->has_dynsym);
-	json_bool(json, "gnu_debugdata", object->has_mini_debug);
-	json_bool(json, "debug_file", object->has_debug_symtab);
+	json_number(json, "code", object->found.nr_symbols);
+	json_bool(json, "symtab", object->found.has_symtab);
+	json_bool(json, "dynsym", object->found.has_dynsym);
+	json_bool(json, "gnu_debugdata", object->found.has_mini_debug);
+	json_bool(json, "debug_file", object->found.has_debug_symtab);
 	json_close(json, '}');
 	json_open(json, "debug_info", '{');
-	json_bool(json, "in_file", object->has_debug_info);
+	json_bool(json, "in_file", object->found.has_debug_info);
 	put_string_or_null(json, "debug_file", object->debug_path);
-	json_bool(json, "in_debug_file", object->debug_has_info);
+	json_bool(json, "in_debug_file", object->found.debug_has_info);
 	json_close(json, '}');
 	put_package(json, "package", &object->package);
 	put_package(json, "debug_package", &object->debug_package);

@@ -28,8 +28,8 @@ static const char *frame_source(const struct object_report *object)
 		[CFI_SOURCE_SYNTH] = "made for PLT, .init and .fini",
 	};
 
-	for (size_t i = 0; object->measured && i < CFI_SOURCE_COUNT; i++) {
-		if (object->coverage.source_bytes[i])
+	for (size_t i = 0; object->found.measured && i < CFI_SOURCE_COUNT; i++) {
+		if (object->found.coverage.source_bytes[i])
 			return names[i];
 	}
 	return "none";
@@ -37,27 +37,27 @@ static const char *frame_source(const struct object_report *object)
 
 static const char *symbol_source(const struct object_report *object)
 {
-	return object->has_symtab	  ? ".symtab"
-	       : object->has_debug_symtab ? "debug file"
-	       : object->has_mini_debug	  ? ".gnu_debugdata"
-	       : object->has_dynsym	  ? ".dynsym only"
-					  : "none";
+	return object->found.has_symtab		? ".symtab"
+	       : object->found.has_debug_symtab ? "debug file"
+	       : object->found.has_mini_debug	? ".gnu_debugdata"
+	       : object->found.has_dynsym	? ".dynsym only"
+						: "none";
 }
 
 static const char *debug_source(const struct object_report *object)
 {
-	return object->has_debug_info	? "in the file"
-	       : object->debug_has_info ? "separate file"
-	       : object->debug_path	? "separate file without .debug_info"
-					: "missing";
+	return object->found.has_debug_info   ? "in the file"
+	       : object->found.debug_has_info ? "separate file"
+	       : object->debug_path	      ? "separate file without .debug_info"
+					      : "missing";
 }
 
 static void put_table(FILE *to, const struct object_report *object)
 {
-	const struct table_stats *stats = &object->stats;
+	const struct table_stats *stats = &object->found.stats;
 
-	if (!object->has_table) {
-		put_line(to, "table", "none: %s", object->problem);
+	if (!object->found.has_table) {
+		put_line(to, "table", "none: %s", object->found.problem);
 		return;
 	}
 	put_line(to, "table", "%" PRIu64 " rows, %" PRIu64 " rules, %" PRIu64 " bytes; from %s",
@@ -69,9 +69,9 @@ static void put_table(FILE *to, const struct object_report *object)
 
 static void put_coverage(FILE *to, const struct object_report *object)
 {
-	const struct coverage *coverage = &object->coverage;
+	const struct coverage *coverage = &object->found.coverage;
 
-	if (!object->measured)
+	if (!object->found.measured)
 		return;
 	if (!coverage->code_bytes) {
 		put_line(to, "coverage", "no executable code to cover");
@@ -85,14 +85,14 @@ static void put_coverage(FILE *to, const struct object_report *object)
 	put_line(to, "outside",
 		 "%" PRIu64 " rows (%" PRIu64 " bytes of code) need an expression the table has no "
 		 "rule for",
-		 object->stats.rows_expr, coverage->expr_bytes);
+		 object->found.stats.rows_expr, coverage->expr_bytes);
 	put_line(to, "without CFI", "%zu of %zu functions%s", coverage->nr_bare,
 		 coverage->nr_functions, coverage->nr_bare ? ", the largest:" : "");
 	for (size_t i = 0; i < coverage->nr_largest; i++) {
 		const struct bare_function *bare = &coverage->largest[i];
 
 		put_line(to, "", "%8" PRIu64 " bytes at 0x%" PRIx64 "  %s", bare->size, bare->vaddr,
-			 bare->name ? bare->name : "?");
+			 bare->name[0] ? bare->name : "?");
 	}
 }
 
@@ -111,10 +111,10 @@ void doctor_report_object(FILE *to, const struct object_report *object)
 
 	text_escape(safe, sizeof(safe), object->path, "");
 	fprintf(to, "%s\n", safe);
-	put_line(to, "build-id", "%s", object->build_id[0] ? object->build_id : "none");
+	put_line(to, "build-id", "%s", object->found.build_id[0] ? object->found.build_id : "none");
 	put_table(to, object);
 	put_coverage(to, object);
-	put_line(to, "symbols", "%s, %zu of code", symbol_source(object), object->nr_symbols);
+	put_line(to, "symbols", "%s, %zu of code", symbol_source(object), object->found.nr_symbols);
 	put_line(to, "debug info", "%s%s%s", debug_source(object), object->debug_path ? ": " : "",
 		 object->debug_path ? object->debug_path : "");
 	if (object->path[0] == '[')
@@ -130,19 +130,19 @@ static void put_row(FILE *to, const struct object_report *object)
 {
 	char safe[16384], percent[16] = "-";
 
-	if (object->measured && object->coverage.code_bytes)
+	if (object->found.measured && object->found.coverage.code_bytes)
 		snprintf(percent, sizeof(percent), "%.2f", object_report_percent(object));
 	text_escape(safe, sizeof(safe), object->path, "");
 	fprintf(to,
 		"%7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  %-12.12s %-14s %-7s "
 		"%-12.12s %-18s %s%s\n",
-		percent, object->stats.rows, object->stats.rules, object->stats.image_bytes,
-		object->coverage.nr_bare, object->stats.rows_expr, frame_source(object),
-		symbol_source(object),
+		percent, object->found.stats.rows, object->found.stats.rules,
+		object->found.stats.image_bytes, object->found.coverage.nr_bare,
+		object->found.stats.rows_expr, frame_source(object), symbol_source(object),
 		object_report_lacks_debug(object) ? "missing"
-		: object->has_debug_info	  ? "inside"
+		: object->found.has_debug_info	  ? "inside"
 						  : "file",
-		object->build_id[0] ? object->build_id : "-",
+		object->found.build_id[0] ? object->found.build_id : "-",
 		object->package.name[0] ? object->package.name : "-", safe,
 		object->deleted ? " (deleted)" : "");
 }

@@ -261,3 +261,12 @@ int answer_code(struct answer_reader *reader, struct code_table *ret,
 	*ret_result = head.result;
 	return 0;
 }
+
+int answer_examination(struct answer_reader *reader, struct examination *ret, struct fpl_err *err)
+{
+	int code = reader->read(reader->ctx, ret, sizeof(*ret));
+
+	if (!code && !examination_check(ret))
+		code = refuse(reader, err, "what no file has");
+	return code;
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "parse/examination.h"
 #include "parse/message.h"
 #include "symbolize/symbol_source.h"
 #include "unwind/table.h"
@@ -52,3 +53,7 @@ FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_
  * it also after an error. */
 FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *ret,
 			       struct code_file_result *ret_result, struct fpl_err *err);
+
+/* Checked (examination_check()). */
+FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,
+				      struct fpl_err *err);

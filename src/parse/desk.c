@@ -41,6 +41,7 @@ static const struct {
 	[PARSE_FRAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_PERF_MAP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_JITDUMP] = { 5 * NS_PER_S, 30 * NS_PER_S },
+	[PARSE_EXAMINE] = { 20 * NS_PER_S, 120 * NS_PER_S },
 };
 
 struct desk {
@@ -434,21 +435,26 @@ static bool try_candidate(struct desk *desk, const struct desk_file *file, const
 }
 
 void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link)
+		     const struct debug_link *link, char ret_path[PATH_MAX])
 {
 	const struct debug_search search = {
 		.build_id = elf->build_id,
 		.build_id_size = elf->build_id_size,
 		.link = link,
-		.path = file->path[0] == '/' ? file->path : NULL,
+		.path = file->path[0] != '[' ? file->path : NULL, /* [vdso] */
 	};
 	char candidate[PATH_MAX];
 
 	file->debug_fd = -1;
+	if (ret_path)
+		ret_path[0] = '\0';
 	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES && file->debug_fd < 0; i++) {
-		if (debug_file_candidate(&search, i, candidate))
-			try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
-				      &file->debug_size);
+		if (!debug_file_candidate(&search, i, candidate) ||
+		    !try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
+				   &file->debug_size))
+			continue;
+		if (ret_path)
+			memcpy(ret_path, candidate, PATH_MAX);
 	}
 }
 
@@ -569,4 +575,21 @@ int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_p
 	struct question question = { .file = file, .op = PARSE_JITDUMP, .own_pid = own_pid };
 
 	return ask_code(desk, &question, ret, ret_result, err);
+}
+
+static int take_examination(struct answer_reader *reader, const struct question *question,
+			    void *ret, struct fpl_err *err)
+{
+	(void)question;
+	return answer_examination(reader, ret, err);
+}
+
+int desk_examine(struct desk *desk, const struct desk_file *file, struct examination *ret,
+		 struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file, .op = PARSE_EXAMINE, .take = take_examination, .ret = ret
+	};
+
+	return ask(desk, &question, err);
 }

@@ -6,12 +6,14 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "parse/examination.h"
 #include "parse/parser.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
@@ -61,10 +63,11 @@ FPL_MUST_CHECK int desk_facts(struct desk *desk, const struct desk_file *file,
 /*
  * Find the separate debug file as debug_file_open() does, for a file whose facts are @elf and
  * @link, and put it into @file: debug_fd is the caller's to close, -1 where there is none. One that
- * neither root nor the owner of @file wrote is not taken.
+ * neither root nor the owner of @file wrote is not taken. @ret_path: where it is, "" nowhere; NULL
+ * is allowed.
  */
 void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link);
+		     const struct debug_link *link, char ret_path[PATH_MAX]);
 
 /* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
 FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
@@ -95,3 +98,7 @@ FPL_MUST_CHECK int desk_perf_map(struct desk *desk, const struct desk_file *file
 FPL_MUST_CHECK int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
 				struct code_table *ret, struct code_file_result *ret_result,
 				struct fpl_err *err);
+
+/* examine(). At most 20 s of CPU. */
+FPL_MUST_CHECK int desk_examine(struct desk *desk, const struct desk_file *file,
+				struct examination *ret, struct fpl_err *err);

@@ -15,6 +15,7 @@
  * - NAMES: struct parse_names, a struct parse_place per address, the text
  * - FUNCTIONS: a uint32_t, so many struct vaddr_range
  * - FRAMES: a byte of SYMBOL_FRAME_* per address
+ * - EXAMINE: struct examination
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  */
 #pragma once
@@ -39,6 +40,7 @@ enum parse_op {
 	PARSE_FRAMES,	 /* what the CFI says of the frame pointer at addresses */
 	PARSE_PERF_MAP,	 /* the names of code in it, arranged */
 	PARSE_JITDUMP,	 /* the same of a jitdump */
+	PARSE_EXAMINE,	 /* what is in the file */
 	PARSE_OP_COUNT
 };
 

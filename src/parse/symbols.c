@@ -23,7 +23,7 @@ static int describe(struct symbols *symbols, int fd, const char *path, struct de
 	code = desk_facts(symbols->desk, ret, &elf, NULL, &link, err);
 	if (code)
 		return code;
-	desk_find_debug(symbols->desk, ret, elf, &link);
+	desk_find_debug(symbols->desk, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "parse/examination.h"
 #include "parse/job.h"
 #include "parse/wire.h"
 
@@ -73,6 +74,16 @@ static int do_match(struct job *job)
 		&err);
 }
 
+static int do_examine(struct job *job)
+{
+	struct examination examination;
+	struct fpl_err err = { 0 };
+	int code = examine(job->elf, job->debug, &examination, &err);
+	int rc = job_answer(job, code, &err);
+
+	return rc || code ? rc : wire_send(job->sock, &examination, sizeof(examination));
+}
+
 static int send_table(const struct job *job, const struct table *table)
 {
 	const struct parse_table head = {
@@ -133,6 +144,7 @@ static int serve(struct job *job, int fds[WIRE_FDS_MAX])
 		[PARSE_TABLE] = do_table,	   [PARSE_NAMES] = job_names,
 		[PARSE_FUNCTIONS] = job_functions, [PARSE_FRAMES] = job_frames,
 		[PARSE_PERF_MAP] = job_code,	   [PARSE_JITDUMP] = job_code,
+		[PARSE_EXAMINE] = do_examine,
 	};
 	struct fpl_err err = { 0 };
 

@@ -5,15 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
-#include "proc/proc_maps.h"
+#include "proc/vdso.h"
 #include "symbolize/symbolizer.h"
 
 #define OBJECTS_MAX   65536u
@@ -432,43 +430,20 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 	return object ? object : refuse(catalog, hint->path, &err);
 }
 
-/* proc_maps_fn: the size of [vdso]. */
-static int find_vdso(const struct proc_map *map, void *ctx)
-{
-	size_t *size = ctx;
-
-	if (strcmp(map->path, "[vdso]") == 0)
-		*size = (size_t)(map->end - map->start);
-	return 0;
-}
-
-/* A file with the @size bytes at @bytes, to be read as any other. */
-static int memory_file(const void *bytes, size_t size, int *ret, struct fpl_err *err)
-{
-	AUTO_FD int fd = memfd_create("fpless-vdso", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		return fpl_fail(err, fd < 0 ? -errno : -EIO, "[vdso]: memfd: %s", strerror(errno));
-	*ret = TAKE_FD(fd);
-	return 0;
-}
-
 struct object *catalog_vdso(struct catalog *catalog)
 {
-	uintptr_t addr = getauxval(AT_SYSINFO_EHDR);
 	AUTO_FD int fd = -1;
-	size_t size = 0;
 	struct found found = { .elf = NULL };
 	struct fpl_err err = { 0 };
 
 	if (catalog->vdso_tried)
 		return catalog->vdso;
 	catalog->vdso_tried = true;
-	if (!addr || proc_maps_read(getpid(), find_vdso, &size, NULL) || !size)
+
+	int code = vdso_open(&fd, &err);
+
+	if (code == -ENOENT)
 		return NULL;
-
-	int code = memory_file((const void *)addr, size, &fd, &err);
-
 	if (!code)
 		code = read_file(catalog, fd, "[vdso]", &found, &err);
 	if (!code)

@@ -94,7 +94,7 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 			 strerror(-result->code));
 		return;
 	}
-	desk_find_debug(desk, &file, object->elf, &object->link);
+	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
 	make_table(compiler->cache, object, desk, &file, result);
 	cleanup_fd(&file.debug_fd);
 }

@@ -107,6 +107,19 @@ static void judge_functions(struct answer_reader *reader)
 	free(ranges);
 }
 
+static void judge_examination(struct answer_reader *reader)
+{
+	struct examination found;
+
+	if (answer_examination(reader, &found, NULL))
+		return;
+	require(strlen(found.build_id) < sizeof(found.build_id));
+	require(strlen(found.problem) < sizeof(found.problem));
+	require(found.coverage.nr_largest <= COVERAGE_LARGEST);
+	for (size_t i = 0; i < found.coverage.nr_largest; i++)
+		require(strlen(found.coverage.largest[i].name) < COVERAGE_NAME_MAX);
+}
+
 static void judge_code(struct answer_reader *reader)
 {
 	struct code_file_result result;
@@ -156,6 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		judge_names(&reader, head[1]);
 	else if (op == PARSE_FUNCTIONS)
 		judge_functions(&reader);
+	else if (op == PARSE_EXAMINE)
+		judge_examination(&reader);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)
 		judge_code(&reader);
 	else if (op == PARSE_FRAMES && !answer_frames(&reader, head[1], frames, NULL))

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "doctor/coverage.h"
+#include "parse/coverage.h"
 #include "doctor/package.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@ import os
 import struct
 import sys
 
-FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP = range(8)
+FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP, EXAMINE = range(9)
 
 
 def head(op, nr=0, code=0, text=b""):
@@ -50,6 +50,14 @@ def code(op=PERF_MAP, nr=2, name=6, fault=1, segment=0):
     return head(op) + struct.pack("<II4Q3Q", 0, fault, 40, 2, 1, 9, nr, 3, 11) + entries + segments + b"outer\0over\0"
 
 
+def examination(build_id=b"00ff", has_table=1, nr_largest=1):
+    coverage = struct.pack("<11Q", 100, 80, 10, 10, 80, 0, 0, 0, 0, 3, 1)
+    coverage += b"bare".ljust(512, b"\0") + struct.pack("<2Q", 0x1000, 10) + bytes(4 * 528)
+    return head(EXAMINE) + build_id.ljust(129, b"\0") + b"no CFI".ljust(380, b"\0") \
+        + bytes([has_table, 1, 0]) + bytes(13 * 8) + coverage + struct.pack("<Q", nr_largest) \
+        + bytes([1, 0, 0, 0, 1, 0, 0, 0]) + struct.pack("<Q", 7)
+
+
 SEEDS = {
     "error": head(TABLE, 0, -61, b"fuzz: no CFI"),
     "facts": facts(),
@@ -71,6 +79,10 @@ SEEDS = {
     "code_fault_unknown": code(fault=99),
     "code_too_many": code(nr=1 << 40),
     "code_segment_of_another": code(segment=1),
+    "examination": examination(),
+    "examination_id": examination(build_id=b";rm"),
+    "examination_bool": examination(has_table=2),
+    "examination_largest": examination(nr_largest=6),
     "frames_unknown": head(FRAMES, 1) + bytes([8]),
 }
 

@@ -8,9 +8,12 @@ import errno
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
+import sys
 
+from parser_processes import NO_CAPABILITIES, status, workers
 from root_case import FPLESS, RootCase, fixture, main
 
 NOBODY = 65534
@@ -222,6 +225,41 @@ class ProcessesAreReported(DoctorCase):
             if report["runtime_code_bytes"]:
                 break
         self.assertEqual(report["by"]["run-time code"]["verdict"], "warn")
+
+    def test_files_are_read_by_workers_and_one_that_dies_costs_one_file(self):
+        process = self.start(sys.executable, "-c", "import ctypes, decimal, sqlite3, ssl, time; "
+                             "print(); time.sleep(600)", stdout=subprocess.PIPE)
+        process.stdout.readline()
+        whole = self.report(process.pid)
+        doctor = self.start(self.program, "doctor", "--json", str(process.pid),
+                            stdout=subprocess.PIPE)
+        said = None
+        while not said and doctor.poll() is None:
+            said = self.end_a_worker(doctor.pid, whole["object"])
+        self.assertTrue(said, "no worker was seen reading")
+        self.assertEqual((said["CapEff"], said["NoNewPrivs"]), (NO_CAPABILITIES, "1"))
+        report = json.loads(doctor.communicate(timeout=100)[0])
+        self.assertEqual(doctor.returncode, 0)
+        self.assertEqual(len(report["refused"]), 1)
+        lost = report["refused"][0]
+        self.assertIn("killed by signal 11", lost["error"])
+        objects = {found["object"] for found in report["objects"]}
+        self.assertEqual(objects | {lost["object"]}, set(whole["object"]))
+
+    @staticmethod
+    def end_a_worker(pid, paths):
+        """Ends one that has one of the files open, and no debug file besides."""
+        for worker in workers(pid):
+            try:
+                opened = {os.readlink(f"/proc/{worker}/fd/{fd}")
+                          for fd in os.listdir(f"/proc/{worker}/fd")}
+                said = status(worker)
+                if opened & set(paths) and len(opened) == 2:
+                    os.kill(worker, signal.SIGSEGV)
+                    return said
+            except OSError:
+                pass
+        return None
 
     def test_deleted_program(self):
         program = shutil.copy2(fixture("chain"), self.path("program"))

@@ -385,7 +385,7 @@ static void processes_have_their_remarks(void **state)
 		.is_32bit = true,
 		.nr_jit = 2,
 		.jit_bytes = 8192,
-		.has_perf_map = true,
+		.names_code = true,
 		.nr_deleted = 2,
 		.nr_deleted_refused = 1,
 		.nr_refused = 1,
@@ -404,7 +404,7 @@ static void processes_have_their_remarks(void **state)
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(remarks[i].verdict, as_nobody[i]);
 	assert_non_null(strstr(remarks[1].fact, "8 KiB of code in 2 mappings"));
-	assert_non_null(strstr(remarks[1].cost, "perf-PID.map is not read"));
+	assert_non_null(strstr(remarks[1].cost, "names are from the perf map"));
 	nr = process_remarks(&(struct process_report){ .nr_deleted = 2 }, &root, remarks);
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(remarks[i].verdict, CHECK_OK);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "doctor/coverage.h"
 #include "doctor/object_report.h"
+#include "parse/examination.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/elf_symbols.h"
@@ -100,7 +100,6 @@ static void bytes_are_covered_padding_or_bare(void **state)
 	assert_int_equal(coverage.bare_bytes, 0x20 - 8);
 	assert_int_equal(coverage.source_bytes[CFI_SOURCE_EH_FRAME], coverage.covered_bytes);
 	assert_int_equal(coverage.expr_bytes, 0);
-	coverage_fini(&coverage);
 	file_fini(&file);
 }
 
@@ -189,7 +188,6 @@ static void functions_without_cfi_are_listed_largest_first(void **state)
 		assert_string_equal(coverage.largest[i].name, want[i]);
 	assert_int_equal(coverage.largest[0].vaddr, CODE + 0x40);
 	assert_int_equal(coverage.largest[0].size, 0x10);
-	coverage_fini(&coverage);
 	file_fini(&file);
 }
 
@@ -239,24 +237,24 @@ static void padding_is_nops_and_int3(void **state)
 
 static void per_cent_are_rounded_down(void **state)
 {
-	struct object_report report = { .measured = true };
+	struct object_report report = { .found = { .measured = true } };
 
 	(void)state;
 	assert_true(object_report_percent(&report) == 100.0);
-	report.coverage.covered_bytes = 99999;
-	report.coverage.bare_bytes = 1;
-	report.coverage.padding_bytes = 50000;
+	report.found.coverage.covered_bytes = 99999;
+	report.found.coverage.bare_bytes = 1;
+	report.found.coverage.padding_bytes = 50000;
 	assert_true(object_report_percent(&report) == 99.99);
-	report.coverage.bare_bytes = 0;
+	report.found.coverage.bare_bytes = 0;
 	assert_true(object_report_percent(&report) == 100.0);
-	report.coverage.covered_bytes = 0;
-	report.coverage.bare_bytes = 5;
+	report.found.coverage.covered_bytes = 0;
+	report.found.coverage.bare_bytes = 5;
 	assert_true(object_report_percent(&report) == 0.0);
 }
 
 static void reports_say_what_they_found(void **state)
 {
-	struct object_report report;
+	struct examination found;
 	struct fpl_err err;
 	struct file file;
 
@@ -266,25 +264,22 @@ static void reports_say_what_they_found(void **state)
 	elf_symbols_add(&file.symbols, "f", STT_FUNC, STB_GLOBAL, CODE, 0x100);
 	elf_builder_section(&file.elf, ".debug_info", SHT_PROGBITS, 0, 0, "x", 1);
 	file_open(&file);
-	assert_int_equal(object_report_make(file.opened, "/nowhere/file", &report, &err), 0);
-	assert_string_equal(report.path, "/nowhere/file");
-	assert_string_equal(report.build_id, "");
-	assert_true(report.has_table);
-	assert_int_equal(report.stats.fdes, 1);
-	assert_true(report.measured);
-	assert_true(report.has_symtab);
-	assert_false(report.has_dynsym);
-	assert_int_equal(report.nr_symbols, 1);
-	assert_true(report.has_debug_info);
-	assert_null(report.debug_path);
-	assert_false(object_report_lacks_debug(&report));
-	object_report_fini(&report);
+	assert_int_equal(examine(file.opened, NULL, &found, &err), 0);
+	assert_string_equal(found.build_id, "");
+	assert_true(found.has_table);
+	assert_int_equal(found.stats.fdes, 1);
+	assert_true(found.measured);
+	assert_true(found.has_symtab);
+	assert_false(found.has_dynsym);
+	assert_int_equal(found.nr_symbols, 1);
+	assert_true(found.has_debug_info);
+	assert_false(object_report_lacks_debug(&(struct object_report){ .found = found }));
 	file_fini(&file);
 }
 
 static void a_file_without_cfi_is_reported_without_table(void **state)
 {
-	struct object_report report;
+	struct examination found;
 	struct fpl_err err;
 	struct file file;
 
@@ -292,19 +287,18 @@ static void a_file_without_cfi_is_reported_without_table(void **state)
 	file_init(&file);
 	file.cfi.size = 0;
 	file_open(&file);
-	assert_int_equal(object_report_make(file.opened, "file", &report, &err), 0);
-	assert_false(report.has_table);
-	assert_non_null(strstr(report.problem, "no CFI"));
-	assert_true(report.measured);
-	assert_true(object_report_percent(&report) == 0.0);
-	assert_true(object_report_lacks_debug(&report));
-	object_report_fini(&report);
+	assert_int_equal(examine(file.opened, NULL, &found, &err), 0);
+	assert_false(found.has_table);
+	assert_non_null(strstr(found.problem, "no CFI"));
+	assert_true(found.measured);
+	assert_true(object_report_percent(&(struct object_report){ .found = found }) == 0.0);
+	assert_true(object_report_lacks_debug(&(struct object_report){ .found = found }));
 	file_fini(&file);
 }
 
 static void code_of_another_architecture_is_not_measured(void **state)
 {
-	struct object_report report;
+	struct examination found;
 	struct fpl_err err;
 	struct file file;
 
@@ -312,11 +306,10 @@ static void code_of_another_architecture_is_not_measured(void **state)
 	file_init(&file);
 	elf_builder_ehdr(&file.elf)->e_machine = EM_AARCH64;
 	file_open(&file);
-	assert_int_equal(object_report_make(file.opened, "file", &report, &err), 0);
-	assert_false(report.has_table);
-	assert_false(report.measured);
-	assert_non_null(strstr(report.problem, "another architecture"));
-	object_report_fini(&report);
+	assert_int_equal(examine(file.opened, NULL, &found, &err), 0);
+	assert_false(found.has_table);
+	assert_false(found.measured);
+	assert_non_null(strstr(found.problem, "another architecture"));
 	file_fini(&file);
 }
 

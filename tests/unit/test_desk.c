@@ -380,6 +380,43 @@ static void jitdumps_come_back_as_tables_or_say_what_is_wrong(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
 }
 
+static void examinations_are_those_of_the_file_and_are_checked(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint8_t byte;
+		size_t nr;
+	} cases[] = {
+		{ "a build-id that is none", offsetof(struct examination, build_id), ';', 1 },
+		{ "a build-id without an end", offsetof(struct examination, build_id), '0',
+		  sizeof(((struct examination *)0)->build_id) },
+		{ "a problem without an end", offsetof(struct examination, problem), 'x',
+		  sizeof(((struct examination *)0)->problem) },
+		{ "two as a bool", offsetof(struct examination, measured), 2, 1 },
+		{ "255 as a bool", offsetof(struct examination, debug_has_info), 255, 1 },
+		{ "too many functions", offsetof(struct examination, coverage.nr_largest), 6, 1 },
+		{ "a name without an end", offsetof(struct examination, coverage.largest[0].name),
+		  'x', COVERAGE_NAME_MAX },
+	};
+	struct office *office = *state;
+	struct examination sent, own, changed;
+	struct elf_file *elf;
+
+	assert_int_equal(desk_examine(office->desk, &office->file, &sent, NULL), 0);
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	assert_int_equal(examine(elf, NULL, &own, NULL), 0);
+	elf_file_close(elf);
+	assert_true(own.has_table && own.coverage.nr_largest > 0);
+	assert_memory_equal(&sent, &own, sizeof(own));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		changed = own;
+		memset((char *)&changed + cases[i].at, cases[i].byte, cases[i].nr);
+		if (examination_check(&changed))
+			fail_msg("%s", cases[i].what);
+	}
+}
+
 static void nursery_that_was_ended_is_replaced(void **state)
 {
 	struct office *office = *state;
@@ -478,6 +515,7 @@ int main(void)
 		test(names_and_functions_are_those_of_the_file),
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
+		test(examinations_are_those_of_the_file_and_are_checked),
 		test(nursery_that_was_ended_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),

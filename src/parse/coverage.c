@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "doctor/coverage.h"
+#include "parse/coverage.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +33,6 @@ static void cleanup_ranges(struct measuring *m)
 {
 	free(m->code.list);
 	free(m->covered.list);
-}
-
-void coverage_fini(struct coverage *coverage)
-{
-	for (size_t i = 0; i < coverage->nr_largest; i++)
-		free(coverage->largest[i].name);
-	coverage->nr_largest = 0;
 }
 
 static int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
@@ -280,12 +274,10 @@ static void take_bare(struct coverage *coverage, const struct bare_function *bar
 
 	while (at > 0 && coverage->largest[at - 1].size < bare->size)
 		at--;
-	if (at == COVERAGE_LARGEST) {
-		free(bare->name);
+	if (at == COVERAGE_LARGEST)
 		return;
-	}
 	if (coverage->nr_largest == COVERAGE_LARGEST)
-		free(coverage->largest[--coverage->nr_largest].name);
+		coverage->nr_largest--;
 	memmove(&coverage->largest[at + 1], &coverage->largest[at],
 		(coverage->nr_largest - at) * sizeof(coverage->largest[0]));
 	coverage->largest[at] = *bare;
@@ -315,13 +307,12 @@ static int take_function(const struct symtab_entry *entry, void *ctx)
 	    entry->size <= coverage->largest[COVERAGE_LARGEST - 1].size)
 		return 0;
 
-	char *raw = symtab_name(functions->tab, &entry->match);
-	char *readable = raw ? demangle_name(raw) : NULL;
+	struct bare_function bare = { .vaddr = entry->match.start, .size = entry->size };
+	AUTO_FREE char *raw = symtab_name(functions->tab, &entry->match);
+	AUTO_FREE char *readable = raw ? demangle_name(raw) : NULL;
 
-	if (readable)
-		free(raw);
-	take_bare(coverage, &(struct bare_function){ readable ? readable : raw, entry->match.start,
-						     entry->size });
+	snprintf(bare.name, sizeof(bare.name), "%s", readable ? readable : raw ? raw : "");
+	take_bare(coverage, &bare);
 	return 0;
 }
 

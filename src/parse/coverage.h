@@ -12,15 +12,17 @@
 
 #define COVERAGE_LARGEST 5u
 
+#define COVERAGE_NAME_MAX 512u
+
 /* A function without a row at its first byte. */
 struct bare_function {
-	char *name; /* owned, demangled; NULL: memory ran out */
+	char name[COVERAGE_NAME_MAX]; /* demangled, cut where it is longer; "" memory ran out */
 	uint64_t vaddr, size;
 };
 
 /*
  * Bytes of code: of executable sections where the file has section headers, else of executable
- * PT_LOADs. code = covered + padding + bare.
+ * PT_LOADs. code = covered + padding + bare. Flat: it goes from process to process as it is.
  */
 struct coverage {
 	uint64_t code_bytes;
@@ -40,13 +42,12 @@ struct coverage {
  * Measure @elf with @debug, its separate debug file (may be NULL), and @tab, its symbols. Code
  * without any CFI is no error: nothing is covered then.
  *
- * Errors: those of cfi_rows_for_each() but -ENODATA; -ENOMEM. Ended by coverage_fini, also after
- * an error. Cost: decodes all CFI; reads the bytes of the gaps.
+ * Errors: those of cfi_rows_for_each() but -ENODATA; -ENOMEM. Cost: decodes all CFI; reads the
+ * bytes of the gaps.
  */
 FPL_MUST_CHECK int coverage_measure(const struct elf_file *elf, const struct elf_file *debug,
 				    const struct symtab *tab, struct coverage *ret,
 				    struct fpl_err *err);
-void coverage_fini(struct coverage *coverage);
 
 /*
  * Bytes at the start of @code [size] that are nothing but instructions which compilers and linkers
