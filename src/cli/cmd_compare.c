@@ -13,7 +13,6 @@
 #include "output/comparison.h"
 #include "output/file.h"
 #include "output/folded_pair.h"
-#include "output/names.h"
 
 enum { KEY_OUT_DIR = 0x200, KEY_JSON };
 
@@ -35,9 +34,7 @@ struct compare {
 	struct output_file table; /* stream NULL: none */
 	struct folded_pair pair;  /* with out_dir */
 
-	struct names names; /* what the comparison's texts are in */
 	struct comparison comparison;
-	bool compared;
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -127,46 +124,26 @@ static int write_table(struct compare *compare, struct fpl_err *err)
 	return output_file_commit(&compare->table, err);
 }
 
-static void cleanup_names(struct names *names)
+/* A failed output does not keep the other from being written. */
+static int write_outputs(void *ctx, struct names *names, const struct recording *recording)
 {
-	names_fini(names);
-}
-
-static int write_pair(struct compare *compare, const struct profile *profile,
-		      struct symbolizer *symbolizer, struct fpl_err *err)
-{
-	CLEANUP(cleanup_names) struct names names;
-	const struct names_options options = {
+	struct compare *compare = ctx;
+	const struct format_options options = {
+		.delimited = compare->sampling.delimited,
 		.annotate = compare->sampling.annotate,
 		.origin = compare->sampling.origin,
 	};
-
-	if (names_init(&names, profile, symbolizer, &options))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory for names", compare->out_dir);
-	return folded_pair_write(&compare->pair, &names, compare->sampling.delimited, err);
-}
-
-/* A failed output does not keep the other from being written. */
-static int write_outputs(void *ctx, const struct profile *profile, struct symbolizer *symbolizer)
-{
-	struct compare *compare = ctx;
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
-	int error = names_init(&compare->names, profile, symbolizer,
-			       &(struct names_options){ .by_function = true });
+	int error = comparison_make(names, recording, &compare->comparison, &err);
 
-	compare->compared = true;
-	if (error)
-		fpl_fail(&err, error, "out of memory for names");
-	else
-		error = comparison_make(&compare->names, &compare->comparison, &err);
 	if (!error)
 		error = write_table(compare, &err);
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		status = CLI_EXIT_OUTPUT;
 	}
-	if (compare->out_dir && write_pair(compare, profile, symbolizer, &err)) {
+	if (compare->out_dir && folded_pair_write(&compare->pair, recording, &options, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		status = CLI_EXIT_OUTPUT;
 	}
@@ -228,10 +205,7 @@ static int judge(void *ctx, const struct profile *profile)
 static void compare_fini(struct compare *compare)
 {
 	abandon_outputs(compare);
-	if (compare->compared) {
-		comparison_fini(&compare->comparison);
-		names_fini(&compare->names);
-	}
+	comparison_fini(&compare->comparison);
 	sampling_options_fini(&compare->sampling);
 }
 

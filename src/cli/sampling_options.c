@@ -119,19 +119,11 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
-static const struct {
-	const char *name, *extension;
-} formats[] = {
-#define X(name, format, extension) [SAMPLING_FORMAT_##name] = { format, extension },
-	SAMPLING_FORMAT_LIST(X)
-#undef X
-};
-
 /* While parsing: what only makes sense when everything is known. */
 struct parsing {
 	struct sampling_options *options;
-	bool user, kernel, have_format, no_table_cache;
-	enum sampling_format format;
+	bool user, kernel, no_table_cache;
+	const struct format *format; /* of --format; NULL: none */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -174,14 +166,12 @@ static void parse_call_graph(const char *arg, struct sampling_options *options,
 
 static void parse_format(const char *arg, struct parsing *parsing, struct argp_state *state)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (!strcmp(arg, formats[i].name)) {
-			parsing->format = (enum sampling_format)i;
-			parsing->have_format = true;
-			return;
-		}
-	}
-	refuse(state, "--format %s: folded, text or jsonl", arg);
+	char known[256];
+
+	parsing->format = format_by_name(arg);
+	formats_list_names(known, sizeof(known));
+	if (!parsing->format)
+		refuse(state, "--format %s: %s", arg, known);
 }
 
 static void parse_by(const char *arg, struct sampling_options *options, struct argp_state *state)
@@ -368,21 +358,19 @@ static void parse_word(const char *arg, struct sampling_options *options, struct
 static void resolve_format(struct sampling_output *output, const struct parsing *parsing,
 			   struct argp_state *state)
 {
-	const char *name = strrchr(output->path, '/') ? strrchr(output->path, '/') : output->path;
-	const char *extension = strrchr(name, '.');
+	char known[256];
 
-	for (size_t i = 0; extension && i < ARRAY_SIZE(formats); i++) {
-		if (!strcmp(extension, formats[i].extension)) {
-			output->format = (enum sampling_format)i;
-			return;
-		}
+	output->format = format_by_path(output->path);
+	if (!output->format)
+		output->format = parsing->format;
+	if (output->format)
+		return;
+	if (!strcmp(output->path, "-")) {
+		formats_list_names(known, sizeof(known));
+		refuse(state, "-o -: needs --format %s", known);
 	}
-	if (!parsing->have_format && !strcmp(output->path, "-"))
-		refuse(state, "-o -: needs --format folded, text or jsonl");
-	if (!parsing->have_format)
-		refuse(state, "-o %s: no format has this extension: .folded, .txt or .jsonl",
-		       output->path);
-	output->format = parsing->format;
+	formats_list_extensions(known, sizeof(known));
+	refuse(state, "-o %s: no format has this extension: %s", output->path, known);
 }
 
 /* What only the whole command line tells. */
@@ -412,7 +400,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	if (on_stdout > 1)
 		refuse(state, "only one of %s%s-f, -o - and --stats - can write to stdout",
 		       own ? own : "", own ? ", " : "");
-	if (parsing->have_format && !options->nr_outputs)
+	if (parsing->format && !options->nr_outputs)
 		refuse(state, "--format: nothing to apply it to: it goes with -o");
 }
 

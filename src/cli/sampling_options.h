@@ -9,21 +9,12 @@
 #include <sys/types.h>
 
 #include "cli/target_options.h"
+#include "output/formats.h"
 #include "profile/engine.h"
-
-/* X(name, --format NAME, extension) */
-#define SAMPLING_FORMAT_LIST(X)        \
-	X(FOLDED, "folded", ".folded") \
-	X(TEXT, "text", ".txt")        \
-	X(JSONL, "jsonl", ".jsonl")
-
-#define X(name, format, extension) SAMPLING_FORMAT_##name,
-enum sampling_format { SAMPLING_FORMAT_LIST(X) SAMPLING_FORMAT_COUNT };
-#undef X
 
 struct sampling_output {
 	const char *path; /* borrowed from argv; "-" is stdout */
-	enum sampling_format format;
+	const struct format *format;
 };
 
 struct sampling_options {

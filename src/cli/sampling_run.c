@@ -11,13 +11,11 @@
 #include "cli/cli.h"
 #include "output/culprits.h"
 #include "output/file.h"
-#include "output/folded.h"
-#include "output/jsonl.h"
-#include "output/merge.h"
+#include "output/formats.h"
+#include "output/recorded.h"
 #include "output/report.h"
 #include "output/stats.h"
 #include "output/tally.h"
-#include "output/text_report.h"
 #include "parse/parser.h"
 #include "parse/symbols.h"
 #include "profile/engine.h"
@@ -25,7 +23,7 @@
 /* One place a format is written to. */
 struct sink {
 	struct output_file file;
-	enum sampling_format format;
+	const struct format *format;
 };
 
 struct sinks {
@@ -42,7 +40,7 @@ static void sinks_fini(struct sinks *sinks)
 	output_file_abort(&sinks->stats);
 }
 
-static int open_sink(struct sinks *sinks, const char *path, enum sampling_format format,
+static int open_sink(struct sinks *sinks, const char *path, const struct format *format,
 		     struct fpl_err *err)
 {
 	struct sink *sink = &sinks->list[sinks->nr];
@@ -65,9 +63,9 @@ static int open_sinks(const struct sampling_options *options, const struct sampl
 	if (!sinks->list)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	if (options->folded_stdout)
-		error = open_sink(sinks, "-", SAMPLING_FORMAT_FOLDED, err);
+		error = open_sink(sinks, "-", format_by_name("folded"), err);
 	else if (sampling_options_use_text(options) && !verb->own_text)
-		error = open_sink(sinks, "-", SAMPLING_FORMAT_TEXT, err);
+		error = open_sink(sinks, "-", format_by_name("text"), err);
 	for (size_t i = 0; !error && i < options->nr_outputs; i++)
 		error = open_sink(sinks, options->outputs[i].path, options->outputs[i].format, err);
 	if (!error && options->stats_path)
@@ -97,55 +95,22 @@ static void cleanup_names(struct names *names)
 	names_fini(names);
 }
 
-static void cleanup_merged(struct merged *merged)
-{
-	merged_fini(merged);
-}
-
-/* Write one output in its format. *ret_shown is the sum of the counts written. */
-static int write_sink(const struct sink *sink, const struct profile *profile,
-		      struct symbolizer *symbolizer, const struct sampling_options *options,
-		      const struct culprits *culprits, uint64_t *ret_shown, struct fpl_err *err)
-{
-	CLEANUP(cleanup_names) struct names names;
-	CLEANUP(cleanup_merged) struct merged merged = { 0 };
-	FILE *to = sink->file.stream;
-	const struct names_options names_options = {
-		.annotate = options->annotate,
-		.origin = options->origin,
-		.by_function = sink->format == SAMPLING_FORMAT_TEXT,
-	};
-
-	if (names_init(&names, profile, symbolizer, &names_options))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
-	if (sink->format == SAMPLING_FORMAT_JSONL)
-		return jsonl_write(to, &names, culprits, ret_shown, err);
-	if (merge_stacks(&names, MERGE_CFI, options->delimited, &merged, err))
-		return -ENOMEM;
-	if (sink->format == SAMPLING_FORMAT_TEXT)
-		return text_report_write(to, &names, &merged, ret_shown, err);
-	*ret_shown = folded_write(to, &names, &merged);
-	return 0;
-}
-
 /*
  * Write and commit every output. *ret_shown is what the writers showed; they have to agree. A
  * failed output does not keep the others from being written. Returns an enum cli_exit.
  */
-static int write_sinks(struct sinks *sinks, const struct profile *profile,
-		       struct symbolizer *symbolizer, const struct sampling_options *options,
-		       const struct culprits *culprits, uint64_t *ret_shown)
+static int write_sinks(struct sinks *sinks, const struct recording *recording,
+		       const struct format_options *options, uint64_t *ret_shown)
 {
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
 
-	*ret_shown = profile_shown(profile);
+	*ret_shown = recording_shown(recording);
 	for (size_t i = 0; i < sinks->nr; i++) {
 		struct output_file *file = &sinks->list[i].file;
 		uint64_t shown = 0;
 
-		if (write_sink(&sinks->list[i], profile, symbolizer, options, culprits, &shown,
-			       &err)) {
+		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
 			output_file_abort(file);
 			status = CLI_EXIT_OUTPUT;
@@ -165,14 +130,14 @@ static int write_sinks(struct sinks *sinks, const struct profile *profile,
 	return status;
 }
 
-static int write_stats(struct sinks *sinks, const struct profile *profile, uint64_t shown,
+static int write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown,
 		       const struct culprits *culprits)
 {
 	struct fpl_err err;
 
 	if (!sinks->stats.stream)
 		return CLI_EXIT_OK;
-	stats_write(sinks->stats.stream, profile, shown, culprits);
+	stats_write(sinks->stats.stream, recording, shown, culprits);
 	if (!output_file_commit(&sinks->stats, &err))
 		return CLI_EXIT_OK;
 	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
@@ -255,19 +220,33 @@ static int present(struct sinks *sinks, const struct profile *profile,
 		   const struct sampling_verb *verb)
 {
 	CLEANUP(cleanup_names) struct names names;
+	CLEANUP(recording_fini) struct recording recording = { 0 };
 	struct culprits culprits;
+	struct fpl_err err = { 0 };
 	uint64_t shown;
+	int error = names_init(&names, profile, symbolizer,
+			       &(struct names_options){ .by_function = true });
 
-	if (names_init(&names, profile, symbolizer,
-		       &(struct names_options){ .by_function = true }) ||
-	    culprits_find(&names, &culprits)) {
-		fpl_log(FPL_LOG_ERROR, "out of memory for names");
+	if (!error)
+		error = recording_init(&recording);
+	if (!error)
+		error = recorded_make(&names, &recording, NULL, &err);
+	if (!error)
+		error = culprits_find(&names, &culprits);
+	if (error) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
 		return CLI_EXIT_OUTPUT;
 	}
 
-	int status = write_sinks(sinks, profile, symbolizer, options, &culprits, &shown);
-	int verb_status = verb->write ? verb->write(verb->ctx, profile, symbolizer) : CLI_EXIT_OK;
-	int stats_status = write_stats(sinks, profile, shown, &culprits);
+	const struct format_options format_options = {
+		.delimited = options->delimited,
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.culprits = &culprits,
+	};
+	int status = write_sinks(sinks, &recording, &format_options, &shown);
+	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
+	int stats_status = write_stats(sinks, &recording, shown, &culprits);
 
 	return conclude(profile, options, verb, &culprits, shown,
 			status	      ? status

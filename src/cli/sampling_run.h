@@ -12,8 +12,9 @@
 #include "base/deputy.h"
 #include "base/err.h"
 #include "cli/sampling_options.h"
+#include "output/names.h"
 #include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "recording/recording.h"
 
 /* What a verb adds. Functions may be NULL; all get @ctx. */
 struct sampling_verb {
@@ -26,8 +27,11 @@ struct sampling_verb {
 	/* Have the deputy put it in place, as output_file_delegate. Errors: -ENOMEM. */
 	int (*delegate)(void *ctx, struct deputy *deputy, struct fpl_err *err);
 
-	/* Write it. Returns an enum cli_exit; has said why. */
-	int (*write)(void *ctx, const struct profile *profile, struct symbolizer *symbolizer);
+	/*
+	 * Write it: @names, made by_function, and @recording outlive report. Returns an enum
+	 * cli_exit; has said why.
+	 */
+	int (*write)(void *ctx, struct names *names, const struct recording *recording);
 
 	/* Drop what was opened and not written. */
 	void (*abandon)(void *ctx);

@@ -35,19 +35,3 @@ void code_tally_count(const struct profile *profile, struct code_tally *ret)
 	for (size_t i = 0; profile->user && i < profile->nr_stacks; i++)
 		count_stack(profile, &profile->stacks[i], ret);
 }
-
-void code_tally_write_json(struct json *json, const struct profile *profile)
-{
-	struct code_tally tally;
-
-	code_tally_count(profile, &tally);
-	json_open(json, "run_time_code", '{');
-	json_number(json, "frames", tally.frames);
-	json_number(json, "named", tally.named);
-	json_number(json, "uncertain", tally.uncertain);
-	json_number(json, "files", tally.files.files);
-	json_number(json, "refused", tally.files.refused);
-	json_number(json, "functions", tally.files.functions);
-	json_number(json, "bytes", tally.files.bytes);
-	json_close(json, '}');
-}

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "output/json.h"
 #include "profile/code_names.h"
 #include "profile/profile.h"
 
@@ -19,6 +18,3 @@ struct code_tally {
 
 /* Cost: O(log functions) per frame in no object. */
 void code_tally_count(const struct profile *profile, struct code_tally *ret);
-
-/* Write the member "run_time_code" of --stats into the object that is open. */
-void code_tally_write_json(struct json *json, const struct profile *profile);

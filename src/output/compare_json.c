@@ -2,7 +2,7 @@
 #include "output/compare_json.h"
 
 #include "output/json.h"
-#include "output/tally.h"
+#include "output/books.h"
 
 static void write_counts(struct json *json, const uint64_t *counts, unsigned first, unsigned end)
 {
@@ -122,7 +122,7 @@ void compare_json_write(FILE *to, const struct comparison *comparison)
 	write_objects(&json, comparison, "objects_before", &comparison->before);
 	write_partings(&json, comparison);
 	json_open(&json, "books", '{');
-	tally_write_json(&json, comparison->names->profile, comparison->shown);
+	books_write_json(&json, comparison->recording, comparison->shown);
 	json_close(&json, '}');
 	json_close(&json, '}');
 	putc('\n', to);

@@ -194,14 +194,15 @@ static void cleanup_rules(struct fp_rules *rules)
 	fp_rules_fini(rules);
 }
 
-int comparison_make(struct names *names, struct comparison *ret, struct fpl_err *err)
+int comparison_make(struct names *names, const struct recording *recording, struct comparison *ret,
+		    struct fpl_err *err)
 {
 	const struct profile *profile = names->profile;
 	CLEANUP(cleanup_rules) struct fp_rules rules;
 	AUTO_FREE struct verdict *verdicts = calloc(profile->nr_stacks + 1, sizeof(*verdicts));
 	int error = verdicts ? 0 : -ENOMEM;
 
-	*ret = (struct comparison){ .names = names };
+	*ret = (struct comparison){ .names = names, .recording = recording };
 	fp_rules_init(&rules, &names->functions);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
 		verdicts[i] = verdict_of(&profile->stacks[i], profile->fp_max);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "output/fp_rules.h"
 #include "output/names.h"
+#include "recording/recording.h"
 #include "output/verdict.h"
 
 /* One line of a table; its key are all members before the counts. */
@@ -31,6 +32,7 @@ struct comparison_table {
 
 struct comparison {
 	const struct names *names;	      /* borrowed */
+	const struct recording *recording;    /* borrowed: for the books */
 	uint64_t shown, judged;		      /* samples */
 	uint64_t counts[VERDICT_CLASS_COUNT]; /* sum: shown */
 	/* Of judged samples: frames of C within F's reach, and those both walks begin with. */
@@ -49,11 +51,12 @@ struct comparison {
 enum { COMPARISON_NR_PARTINGS = 20 };
 
 /*
- * Judge and sum up the profile of @names, which are made with by_function and outlive the result.
- * The profile has both walks (fp_max). Errors: -ENOMEM; comparison_fini is safe then.
+ * Judge and sum up the profile of @names, which are made with by_function; @recording is made of
+ * them. Both outlive the result. The profile has both walks (fp_max). Errors: -ENOMEM;
+ * comparison_fini is safe then.
  */
-FPL_MUST_CHECK int comparison_make(struct names *names, struct comparison *ret,
-				   struct fpl_err *err);
+FPL_MUST_CHECK int comparison_make(struct names *names, const struct recording *recording,
+				   struct comparison *ret, struct fpl_err *err);
 void comparison_fini(struct comparison *comparison);
 
 /* Samples of a row in which the walks part. */

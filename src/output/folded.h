@@ -4,10 +4,18 @@
 
 #include <stdio.h>
 
+#include "output/formats.h"
 #include "output/merge.h"
 
 /*
- * Write every merged stack, ascending by count, ties by text. Returns the sum of the counts
- * written. Write errors stay in @to (ferror).
+ * Write every stack, ascending by count, ties by text; equal lines are one. *ret_shown is the sum
+ * of the counts written. Write errors stay in @to (ferror). Errors: -ENOMEM.
  */
-uint64_t folded_write(FILE *to, const struct names *names, const struct merged *merged);
+FPL_MUST_CHECK int folded_write(FILE *to, const struct recording *recording,
+				const struct format_options *options, uint64_t *ret_shown,
+				struct fpl_err *err);
+
+/* The same with the user frames of @walk. */
+FPL_MUST_CHECK int folded_write_walk(FILE *to, const struct recording *recording,
+				     enum merge_walk walk, const struct format_options *options,
+				     uint64_t *ret_shown, struct fpl_err *err);

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "output/folded.h"
-#include "output/merge.h"
 
 static int make_folder(const char *path, char **ret_made, struct fpl_err *err)
 {
@@ -82,22 +81,16 @@ int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct
 	return 0;
 }
 
-static void cleanup_merged(struct merged *merged)
-{
-	merged_fini(merged);
-}
-
 /* Write one file whole, its target untouched. */
-static int write_one(struct output_file *file, struct names *names, enum merge_walk walk,
-		     bool delimited, struct fpl_err *err)
+static int write_one(struct output_file *file, const struct recording *recording,
+		     enum merge_walk walk, const struct format_options *options,
+		     struct fpl_err *err)
 {
-	CLEANUP(cleanup_merged) struct merged merged = { 0 };
-	uint64_t held = profile_shown(names->profile);
-	int error = merge_stacks(names, walk, delimited, &merged, err);
+	uint64_t held = recording_shown(recording), shown;
+	int error = folded_write_walk(file->stream, recording, walk, options, &shown, err);
 
 	if (error)
 		return fpl_fail_in(err, error, "%s", file->path);
-	uint64_t shown = folded_write(file->stream, names, &merged);
 	if (shown != held)
 		return fpl_fail(err, -EIO,
 				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
@@ -106,14 +99,14 @@ static int write_one(struct output_file *file, struct names *names, enum merge_w
 	return output_file_close(file, err);
 }
 
-int folded_pair_write(struct folded_pair *pair, struct names *names, bool delimited,
-		      struct fpl_err *err)
+int folded_pair_write(struct folded_pair *pair, const struct recording *recording,
+		      const struct format_options *options, struct fpl_err *err)
 {
 	AUTO_FREE char *cfi = NULL;
-	int error = write_one(&pair->cfi, names, MERGE_CFI, delimited, err);
+	int error = write_one(&pair->cfi, recording, MERGE_CFI, options, err);
 
 	if (!error)
-		error = write_one(&pair->fp, names, MERGE_FP, delimited, err);
+		error = write_one(&pair->fp, recording, MERGE_FP, options, err);
 	if (!error && pair->cfi.target) {
 		cfi = strdup(pair->cfi.target);
 		if (!cfi)

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "output/file.h"
-#include "output/names.h"
+#include "output/formats.h"
 
 struct folded_pair {
 	struct output_file cfi, fp;
@@ -34,8 +34,8 @@ FPL_MUST_CHECK int folded_pair_delegate(struct folded_pair *pair, struct deputy 
  * Write and commit both. Errors: -ENOMEM, and what a write met: neither file is there then, and
  * what was there before either is still there or is gone.
  */
-FPL_MUST_CHECK int folded_pair_write(struct folded_pair *pair, struct names *names, bool delimited,
-				     struct fpl_err *err);
+FPL_MUST_CHECK int folded_pair_write(struct folded_pair *pair, const struct recording *recording,
+				     const struct format_options *options, struct fpl_err *err);
 
 /* Drop what was not written, a folder made for it too. Safe after write and on a zeroed struct. */
 void folded_pair_abort(struct folded_pair *pair);

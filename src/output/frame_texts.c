@@ -2,94 +2,134 @@
 #include "output/frame_texts.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct frame_texts_slot {
-	uint64_t frame;
-	uint32_t kind; /* 0: free */
-	uint32_t length;
-	size_t at; /* in texts */
-};
+#include "base/cleanup.h"
+#include "base/text.h"
+
+int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, uint32_t *ret)
+{
+	size_t length = text_escape(NULL, 0, text, ";");
+	size_t suffix_size = strlen(suffix) + 1;
+	AUTO_FREE char *escaped = malloc(length + suffix_size);
+
+	if (!escaped)
+		return -ENOMEM;
+	text_escape(escaped, length + 1, text, ";");
+	memcpy(escaped + length, suffix, suffix_size);
+	return strings_intern(strings, escaped, ret);
+}
+
+static const char *suffix_of(const struct frame_texts *texts, const struct recording_frame *frame)
+{
+	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
+#define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
+		FPL_ORIGIN_LIST(X)
+#undef X
+	};
+
+	if (frame->kind == RECORDING_KERNEL)
+		return texts->options.annotate ? "_[k]" : "";
+	return texts->options.origin && frame->origin < FPL_ORIGIN_COUNT ? suffixes[frame->origin]
+									 : "";
+}
+
+static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
+			  uint32_t *ret)
+{
+	const struct recording *recording = texts->recording;
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	const char *suffix = suffix_of(texts, frame), *slash = strrchr(path, '/');
+	bool placed = frame->kind == RECORDING_USER && *path;
+	uint64_t address = frame->address;
+	AUTO_FREE char *text = NULL;
+	int length;
+
+	if (placed && texts->options.by_function) {
+		path = slash && slash[1] ? slash + 1 : path;
+		if (frame->start != RECORDING_NO_ADDRESS)
+			address = frame->start;
+	}
+	if (address == RECORDING_NO_ADDRESS)
+		length = asprintf(&text, "[%s]", placed ? path : "unknown");
+	else if (placed)
+		length = asprintf(&text, "[%s+0x%" PRIx64 "]", path, address);
+	else
+		length = asprintf(&text, "[0x%" PRIx64 "]", address);
+	if (length < 0) {
+		text = NULL; /* asprintf leaves it undefined */
+		return -ENOMEM;
+	}
+	return frame_texts_intern(&texts->strings, text, suffix, ret);
+}
+
+static int intern_frame(struct frame_texts *texts, uint32_t idx)
+{
+	const struct recording *recording = texts->recording;
+	const struct recording_frame *frame = &recording->frames[idx];
+	int err = 0;
+
+	if (!frame->nr_lines)
+		return intern_unnamed(texts, frame, &texts->ids[recording->nr_lines + idx]);
+	for (uint32_t i = frame->first_line; !err && i < frame->first_line + frame->nr_lines; i++) {
+		uint32_t name = recording->functions[recording->lines[i].function].name;
+
+		err = frame_texts_intern(&texts->strings, recording_string(recording, name),
+					 suffix_of(texts, frame), &texts->ids[i]);
+	}
+	return err;
+}
+
+int frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
+		     struct frame_texts *ret)
+{
+	int err = 0;
+
+	*ret = (struct frame_texts){ .recording = recording, .options = *options };
+	strings_init(&ret->strings);
+	ret->ids = calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
+	if (!ret->ids)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < recording->nr_frames; i++)
+		err = intern_frame(ret, (uint32_t)i);
+	return err;
+}
 
 void frame_texts_fini(struct frame_texts *texts)
 {
-	if (texts->to)
-		(void)fclose(texts->to); /* to memory */
-	free(texts->texts);
-	free(texts->slots);
-	*texts = (struct frame_texts){ 0 };
+	strings_fini(&texts->strings);
+	free(texts->ids);
+	texts->ids = NULL;
 }
 
-/* The slot of (@frame, @kind), or the free one where it would be. */
-static struct frame_texts_slot *find_slot(const struct frame_texts *texts, uint64_t frame,
-					  uint32_t kind)
+const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr)
 {
-	/* Fibonacci hashing: vaddrs of one object differ in their low bits only. */
-	uint64_t hash = (frame + kind) * 0x9e3779b97f4a7c15u;
-	size_t idx = (hash >> 20) & (texts->nr_slots - 1);
+	const struct recording *recording = texts->recording;
+	const struct recording_frame *frame = &recording->frames[idx];
 
-	while (texts->slots[idx].kind &&
-	       (texts->slots[idx].frame != frame || texts->slots[idx].kind != kind))
-		idx = (idx + 1) & (texts->nr_slots - 1);
-	return &texts->slots[idx];
+	*ret_nr = 1;
+	if (!frame->nr_lines)
+		return &texts->ids[recording->nr_lines + idx];
+	if (texts->options.symbols_only)
+		return &texts->ids[frame->first_line + frame->nr_lines - 1u];
+	*ret_nr = frame->nr_lines;
+	return &texts->ids[frame->first_line];
 }
 
-static int grow_slots(struct frame_texts *texts)
+void frame_module(const struct recording *recording, const struct recording_frame *frame, char *buf,
+		  size_t size)
 {
-	struct frame_texts_slot *old = texts->slots;
-	size_t nr_old = texts->nr_slots;
-	size_t nr_slots = nr_old ? 2 * nr_old : 1024;
-	struct frame_texts_slot *slots = calloc(nr_slots, sizeof(*slots));
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	size_t length = strlen(path);
 
-	if (!slots)
-		return -ENOMEM;
-	texts->slots = slots;
-	texts->nr_slots = nr_slots;
-	for (size_t i = 0; i < nr_old; i++) {
-		if (old[i].kind)
-			*find_slot(texts, old[i].frame, old[i].kind) = old[i];
-	}
-	free(old);
-	return 0;
-}
-
-bool frame_texts_repeat(const struct frame_texts *texts, uint64_t frame, uint32_t kind, FILE *to)
-{
-	if (!texts->nr)
-		return false;
-
-	const struct frame_texts_slot *slot = find_slot(texts, frame, kind);
-
-	if (!slot->kind)
-		return false;
-	fwrite(texts->texts + slot->at, 1, slot->length, to);
-	return true;
-}
-
-int frame_texts_begin(struct frame_texts *texts, FILE **ret)
-{
-	if (!texts->to)
-		texts->to = open_memstream(&texts->texts, &texts->size);
-	if (!texts->to)
-		return -ENOMEM;
-	*ret = texts->to;
-	return 0;
-}
-
-int frame_texts_keep(struct frame_texts *texts, uint64_t frame, uint32_t kind)
-{
-	size_t at = texts->size;
-
-	if (2 * (texts->nr + 1) > texts->nr_slots && grow_slots(texts))
-		return -ENOMEM;
-	if (fflush(texts->to) || ferror(texts->to))
-		return -ENOMEM;
-	*find_slot(texts, frame, kind) = (struct frame_texts_slot){
-		.frame = frame,
-		.kind = kind,
-		.length = (uint32_t)(texts->size - at),
-		.at = at,
-	};
-	texts->nr++;
-	return 0;
+	*buf = '\0';
+	if (frame->kind != RECORDING_KERNEL || length < 2 || !strcmp(path, "[kernel.kallsyms]"))
+		return;
+	if (path[0] == '[' && path[length - 1] == ']')
+		snprintf(buf, size, "%.*s", (int)(length - 2), path + 1);
+	else
+		snprintf(buf, size, "%s", path);
 }

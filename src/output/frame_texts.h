@@ -1,34 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a writer has written of a frame, to be written again: a profile has a hundred thousand
- * frames, and among them a few thousand that differ.
+ * What readers see for a frame: the name of its function, escaped, with the suffixes that were
+ * asked for. A frame that others are inlined in has a text for each of them.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/err.h"
+#include "base/strings.h"
+#include "recording/recording.h"
 
-struct frame_texts {
-	struct frame_texts_slot *slots; /* owned [nr_slots], hash table by frame and kind */
-	size_t nr_slots, nr;		/* nr_slots: power of two */
-	FILE *to;			/* owned: writes texts; NULL: nothing was written yet */
-	char *texts;			/* owned [size], one behind the other */
-	size_t size;
+struct frame_text_options {
+	bool annotate; /* _[k] behind kernel frames */
+	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+	/* Code without a name is [file+0xstart of its function], not its address. */
+	bool by_function;
+	bool symbols_only; /* no texts for what is inlined */
 };
 
-/* One that is all zeros is empty. */
+struct frame_texts {
+	const struct recording *recording; /* borrowed */
+	struct frame_text_options options;
+	struct strings strings;
+	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
+};
+
+/* Escape @text for a folded line, with @suffix behind it. Errors: -ENOMEM. */
+FPL_MUST_CHECK int frame_texts_intern(struct strings *strings, const char *text, const char *suffix,
+				      uint32_t *ret);
+
+/* @recording outlives @ret. Errors: -ENOMEM; frame_texts_fini is safe then. Cost: O(frames). */
+FPL_MUST_CHECK int frame_texts_init(const struct recording *recording,
+				    const struct frame_text_options *options,
+				    struct frame_texts *ret);
 void frame_texts_fini(struct frame_texts *texts);
 
-/* Write to @to what was kept of (@frame, @kind). Returns false where nothing was. */
-bool frame_texts_repeat(const struct frame_texts *texts, uint64_t frame, uint32_t kind, FILE *to);
+/*
+ * The texts of frame @idx of the recording, ids of texts->strings, the innermost first: one, and
+ * one more for each inlined. Owned by @texts.
+ */
+const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr);
 
 /*
- * What is written to *ret (borrowed) until frame_texts_keep() is kept there under (@frame, @kind),
- * @kind from 1 on. Errors: -ENOMEM.
+ * The name of the kernel module that @frame is in, to @buf [size]; "": the kernel itself, or a user
+ * frame.
  */
-FPL_MUST_CHECK int frame_texts_begin(struct frame_texts *texts, FILE **ret);
-FPL_MUST_CHECK int frame_texts_keep(struct frame_texts *texts, uint64_t frame, uint32_t kind);
+void frame_module(const struct recording *recording, const struct recording_frame *frame, char *buf,
+		  size_t size);

@@ -2,228 +2,265 @@
 #include "output/jsonl.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
+#include "output/books.h"
+#include "output/culprits.h"
 #include "output/frame_texts.h"
 #include "output/json.h"
-#include "output/labels.h"
 #include "output/tally.h"
 #include "output/verdict.h"
 
-/* Kinds of frames that are written alike wherever they are met. */
-enum { KIND_USER = 1, KIND_KERNEL_LEAF, KIND_KERNEL_CALLER };
-
-struct writer {
-	struct names *names;
-	struct frame_texts texts;
-};
-
-static void write_meta(FILE *to, const struct profile *profile)
+static void write_meta(FILE *to, const struct recording *recording)
 {
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "meta");
 	json_number(&json, "format", 1);
-	json_string(&json, "event", profile->event);
-	json_number(&json, "period_ns", profile->period_ns);
-	json_number(&json, "hz", profile->hz);
-	json_number(&json, "start_unix_ns", profile->start_unix_ns);
-	json_number(&json, "duration_ns", profile->duration_ns);
-	json_number(&json, "cpus", profile->nr_cpus);
-	json_string(&json, "kernel", profile->kernel_release);
+	json_string(&json, "event", recording_string(recording, recording->event));
+	json_number(&json, "period_ns", recording->period_ns);
+	json_number(&json, "hz", recording->hz);
+	json_number(&json, "start_unix_ns", recording->start_unix_ns);
+	json_number(&json, "duration_ns", recording->duration_ns);
+	json_number(&json, "cpus", recording->nr_cpus);
+	json_string(&json, "kernel", recording_string(recording, recording->kernel));
 	json_open(&json, "argv", '[');
-	for (char **arg = profile->argv; arg && *arg; arg++)
-		json_string(&json, NULL, *arg);
+	for (size_t i = 0; i < recording->nr_args; i++)
+		json_string(&json, NULL, recording_string(recording, recording->args[i]));
 	json_close(&json, ']');
 	json_close(&json, '}');
 	putc('\n', to);
 }
 
-static void write_symbol(struct json *json, const struct frame_name *name)
+static void write_address(struct json *json, const char *key, uint64_t address)
 {
-	if (name->symbol) {
-		json_string(json, "symbol", name->symbol);
-		json_number(json, "offset", name->offset);
-	} else {
-		json_null(json, "symbol");
-		json_null(json, "offset");
-	}
+	if (address == RECORDING_NO_ADDRESS)
+		json_null(json, key);
+	else
+		json_address(json, key, address);
 }
 
-static int describe_user_frame(struct json *json, struct names *names,
-			       const struct profile_stack *stack, uint64_t frame)
+/* Members of a function at a line; those of a source only where it is known. */
+static void write_line(struct json *json, const struct recording *recording,
+		       const struct recording_line *line)
 {
-	struct frame_name name;
-	int err = names_user(names, stack, frame, &name);
+	const struct recording_function *function = &recording->functions[line->function];
 
-	if (err)
-		return err;
-	json_open(json, NULL, '{');
-	if (name.object) {
-		const struct profile_object *object = &names->profile->objects[name.object - 1];
+	if (function->file)
+		json_string(json, "file", recording_string(recording, function->file));
+	if (line->line)
+		json_number(json, "line", line->line);
+	if (line->column)
+		json_number(json, "column", line->column);
+	if (function->start_line)
+		json_number(json, "start_line", function->start_line);
+}
 
-		json_string(json, "object", object->path);
-		json_string(json, "build_id", object->build_id);
-		json_address(json, "vaddr", frame_addr(frame));
-	} else {
-		json_address(json, "addr", frame_addr(frame));
+static void write_symbol(struct json *json, const struct recording *recording,
+			 const struct recording_frame *frame)
+{
+	const struct recording_function *function = recording_function_of(recording, frame);
+
+	if (function)
+		json_string(json, "symbol", recording_string(recording, function->name));
+	else
+		json_null(json, "symbol");
+	if (function && frame->start != RECORDING_NO_ADDRESS &&
+	    frame->address != RECORDING_NO_ADDRESS)
+		json_number(json, "offset", frame->address - frame->start);
+	else
+		json_null(json, "offset");
+}
+
+/* Where in its source the frame is, and what is inlined there, the innermost first. */
+static void write_source(struct json *json, const struct recording *recording,
+			 const struct recording_frame *frame)
+{
+	const struct recording_line *lines = &recording->lines[frame->first_line];
+
+	if (!frame->nr_lines)
+		return;
+	write_line(json, recording, &lines[frame->nr_lines - 1]);
+	if (frame->nr_lines == 1)
+		return;
+	json_open(json, "inlined", '[');
+	for (unsigned i = 0; i + 1 < frame->nr_lines; i++) {
+		uint32_t name = recording->functions[lines[i].function].name;
+
+		json_open(json, NULL, '{');
+		json_string(json, "symbol", recording_string(recording, name));
+		write_line(json, recording, &lines[i]);
+		json_close(json, '}');
 	}
-	write_symbol(json, &name);
-	json_string(json, "origin", tally_origin_key(frame_origin(frame)));
-	if (frame_is_exact(frame))
+	json_close(json, ']');
+}
+
+static void write_user_frame(struct json *json, const struct recording *recording,
+			     const struct recording_frame *frame)
+{
+	json_open(json, NULL, '{');
+	if (frame->object) {
+		const struct recording_object *object = &recording->objects[frame->object];
+
+		json_string(json, "object", recording_string(recording, object->path));
+		json_string(json, "build_id", recording_string(recording, object->build_id));
+		write_address(json, "vaddr", frame->address);
+	} else {
+		write_address(json, "addr", frame->address);
+	}
+	write_symbol(json, recording, frame);
+	write_source(json, recording, frame);
+	json_string(json, "origin", tally_origin_key((enum fpl_origin)frame->origin));
+	if (frame->exact)
 		json_true(json, "exact");
 	json_close(json, '}');
-	return 0;
 }
 
-static int describe_kernel_frame(struct json *json, struct names *names, uint64_t addr, size_t idx)
+static void write_kernel_frame(struct json *json, const struct recording *recording,
+			       const struct recording_frame *frame)
 {
-	struct frame_name name;
-	int err = names_kernel(names, addr, idx, &name);
+	char module[128];
 
-	if (err)
-		return err;
+	frame_module(recording, frame, module, sizeof(module));
 	json_open(json, NULL, '{');
-	json_address(json, "addr", addr);
-	write_symbol(json, &name);
-	if (name.module)
-		json_string(json, "module", name.module);
+	write_address(json, "addr", frame->address);
+	write_symbol(json, recording, frame);
+	write_source(json, recording, frame);
+	if (*module)
+		json_string(json, "module", module);
 	else
 		json_null(json, "module");
 	json_close(json, '}');
-	return 0;
+}
+
+/* What tells of the task; tid, cpu and cgroup where stacks are told apart by them. */
+static void write_task(struct json *json, const struct recording *recording,
+		       const struct recording_stack *stack)
+{
+	if (stack->has & RECORDING_HAS_COMM)
+		json_string(json, "comm", recording_string(recording, stack->comm));
+	else
+		json_null(json, "comm");
+	if (stack->has & RECORDING_HAS_PID)
+		json_number(json, "pid", stack->pid);
+	else
+		json_null(json, "pid");
+	if (stack->has & RECORDING_HAS_TID)
+		json_number(json, "tid", stack->tid);
+	if (stack->has & RECORDING_HAS_CPU)
+		json_number(json, "cpu", stack->cpu);
+	if (stack->has & RECORDING_HAS_CGROUP)
+		json_string(json, "cgroup", recording_string(recording, stack->cgroup));
 }
 
 /*
- * A frame, described where it is met for the first time, and then repeated. What a raw frame is
- * depends on the stack.
+ * The frames as they are written, one behind the other: a recording has a hundred times as many
+ * frames of stacks as frames that differ.
  */
-static int write_frame(struct json *json, struct writer *writer, const struct profile_stack *stack,
-		       uint64_t frame, uint32_t kind)
-{
-	struct json kept = { 0 };
-	int err;
+struct frame_list {
+	char *text; /* owned */
+	size_t size;
+	size_t *ends; /* owned [nr_frames + 1]: frame i is text[ends[i] .. ends[i + 1]) */
+};
 
-	if (kind == KIND_USER && frame_is_raw(frame))
-		return describe_user_frame(json, writer->names, stack, frame);
-	json_next(json);
-	if (frame_texts_repeat(&writer->texts, frame, kind, json->to))
-		return 0;
-	err = frame_texts_begin(&writer->texts, &kept.to);
-	if (!err)
-		err = kind == KIND_USER ? describe_user_frame(&kept, writer->names, stack, frame)
-					: describe_kernel_frame(&kept, writer->names, frame,
-								kind == KIND_KERNEL_CALLER);
-	if (!err)
-		err = frame_texts_keep(&writer->texts, frame, kind);
-	if (!err)
-		frame_texts_repeat(&writer->texts, frame, kind, json->to);
-	return err;
+static void frame_list_fini(struct frame_list *list)
+{
+	free(list->text);
+	free(list->ends);
 }
 
-static int write_frames(struct json *json, struct writer *writer, const struct profile_stack *stack,
-			const uint64_t *frames, size_t nr)
+static int frame_list_make(const struct recording *recording, struct frame_list *ret)
 {
-	int err = 0;
+	FILE *to = open_memstream(&ret->text, &ret->size);
 
-	for (size_t i = 0; !err && i < nr; i++)
-		err = write_frame(json, writer, stack, frames[i], KIND_USER);
-	return err;
+	ret->ends = calloc(recording->nr_frames + 1, sizeof(*ret->ends));
+	for (size_t i = 0; to && ret->ends && i < recording->nr_frames; i++) {
+		const struct recording_frame *frame = &recording->frames[i];
+		struct json json = { .to = to };
+
+		if (frame->kind == RECORDING_KERNEL)
+			write_kernel_frame(&json, recording, frame);
+		else
+			write_user_frame(&json, recording, frame);
+		ret->ends[i + 1] = (size_t)ftell(to);
+	}
+	if (!to || fclose(to) || !ret->ends)
+		return -ENOMEM;
+	return 0;
 }
 
-/* The stop of a stack without a walk has no meaning: null. */
-static bool has_stop(const struct profile *profile, const struct profile_stack *stack)
+/* What all lines are written from. */
+struct writer {
+	FILE *to;
+	const struct recording *recording;
+	struct frame_list frames;
+};
+
+static void writer_fini(struct writer *writer)
 {
-	return profile->user && !(stack->flags & FPL_SAMPLE_KTHREAD);
+	frame_list_fini(&writer->frames);
 }
 
-static int write_comparison(struct json *json, struct writer *writer,
-			    const struct profile_stack *stack)
+/* Frames [first, end) of @stack under @key. */
+static void write_frames(struct json *json, const char *key, const struct writer *writer,
+			 const struct recording_stack *stack, size_t first, size_t end)
 {
-	const uint64_t *fp = stack->frames + stack->nr_user + stack->nr_kernel;
-	struct verdict verdict = verdict_of(stack, writer->names->profile->fp_max);
-	int err;
+	json_open(json, key, '[');
+	for (size_t i = first; i < end; i++) {
+		uint32_t idx = writer->recording->frame_ids[stack->first_frame + i];
+		size_t at = writer->frames.ends[idx];
 
-	json_open(json, "fp", '[');
-	err = write_frames(json, writer, stack, fp, stack->nr_fp);
+		json_next(json);
+		fwrite(writer->frames.text + at, 1, writer->frames.ends[idx + 1] - at, json->to);
+	}
 	json_close(json, ']');
-	json_string(json, "class", verdict_class_key(verdict.class));
-	return err;
 }
 
-/* What is no part of every stack's identity. */
-static void write_labels(struct json *json, const struct profile *profile,
-			 const struct profile_stack *stack)
+static void write_stack(const struct writer *writer, const struct recording_stack *stack)
 {
-	char unknown[64];
+	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
+	struct json json = { .to = writer->to };
 
-	if (profile->by & PROFILE_BY_TID)
-		json_number(json, "tid", stack->tid);
-	if (profile->by & PROFILE_BY_CPU)
-		json_number(json, "cpu", stack->cpu);
-	if (profile->by & PROFILE_BY_CGROUP)
-		json_string(json, "cgroup",
-			    labels_cgroup(profile, stack, unknown, sizeof(unknown)));
-}
-
-static int write_stack(FILE *to, struct writer *writer, const struct profile_stack *stack)
-{
-	const struct profile *profile = writer->names->profile;
-	struct json json = { .to = to };
-	char comm[FPL_COMM_SIZE + 1] = "";
-	int err;
-
-	memcpy(comm, stack->comm, FPL_COMM_SIZE);
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "stack");
 	json_number(&json, "count", stack->count);
 	json_number(&json, "weight_ns", stack->weight_ns);
-	json_string(&json, "comm", comm);
-	json_number(&json, "pid", stack->pid);
-	write_labels(&json, profile, stack);
-	if (has_stop(profile, stack))
-		json_string(&json, "stop", tally_stop_key((enum fpl_stop)stack->stop));
-	else
+	write_task(&json, writer->recording, stack);
+	if (stack->stop == RECORDING_NO_STOP)
 		json_null(&json, "stop");
-	json_open(&json, "user", '[');
-	err = write_frames(&json, writer, stack, stack->frames, stack->nr_user);
-	json_close(&json, ']');
-	json_open(&json, "kernel", '[');
-	for (size_t i = 0; !err && i < stack->nr_kernel; i++)
-		err = write_frame(&json, writer, stack, stack->frames[stack->nr_user + i],
-				  i ? KIND_KERNEL_CALLER : KIND_KERNEL_LEAF);
-	json_close(&json, ']');
-	if (!err && profile->fp_max)
-		err = write_comparison(&json, writer, stack);
+	else
+		json_string(&json, "stop", tally_stop_key((enum fpl_stop)stack->stop));
+	write_frames(&json, "user", writer, stack, 0, stack->nr_user);
+	write_frames(&json, "kernel", writer, stack, stack->nr_user, nr_walked);
+	if (stack->has & RECORDING_HAS_FP) {
+		write_frames(&json, "fp", writer, stack, nr_walked, nr_walked + stack->nr_fp);
+		json_string(&json, "class", verdict_class_key((enum verdict_class)stack->class));
+	}
 	json_close(&json, '}');
-	putc('\n', to);
-	return err;
+	putc('\n', writer->to);
 }
 
-int jsonl_write(FILE *to, struct names *names, const struct culprits *culprits, uint64_t *ret_shown,
-		struct fpl_err *err)
+int jsonl_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		uint64_t *ret_shown, struct fpl_err *err)
 {
-	const struct profile *profile = names->profile;
-	struct writer writer = { .names = names };
-	uint64_t shown = 0;
-	int code = 0;
-
-	write_meta(to, profile);
-	for (size_t i = 0; !code && i < profile->nr_stacks; i++) {
-		code = write_stack(to, &writer, &profile->stacks[i]);
-		shown += profile->stacks[i].count;
-	}
-	frame_texts_fini(&writer.texts);
-	if (code)
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
-
+	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
 	struct json json = { .to = to };
+	uint64_t shown = 0;
+
+	if (frame_list_make(recording, &writer.frames))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu frames", recording->nr_frames);
+	write_meta(to, recording);
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		write_stack(&writer, &recording->stacks[i]);
+		shown += recording->stacks[i].count;
+	}
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");
-	tally_write_json(&json, profile, shown);
-	if (culprits)
-		culprits_write_json(&json, culprits);
+	books_write_json(&json, recording, shown);
+	if (options->culprits)
+		culprits_write_json(&json, options->culprits);
 	json_close(&json, '}');
 	putc('\n', to);
 	*ret_shown = shown;

@@ -4,12 +4,9 @@
 
 #include <stdio.h>
 
-#include "output/culprits.h"
-#include "output/names.h"
+#include "output/formats.h"
 
-/*
- * Write the whole profile, @culprits (may be NULL) into its books; *ret_shown is the sum of the
- * counts written. Write errors stay in @to (ferror). Errors: -ENOMEM.
- */
-FPL_MUST_CHECK int jsonl_write(FILE *to, struct names *names, const struct culprits *culprits,
-			       uint64_t *ret_shown, struct fpl_err *err);
+/* Write the whole recording; as format_write_fn. */
+FPL_MUST_CHECK int jsonl_write(FILE *to, const struct recording *recording,
+			       const struct format_options *options, uint64_t *ret_shown,
+			       struct fpl_err *err);

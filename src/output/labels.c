@@ -1,71 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/labels.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define BY_TASK (PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM)
+#include "base/cleanup.h"
+#include "output/frame_texts.h"
 
-/* What was asked for; nothing is the name of the task. */
-static unsigned by(const struct profile *profile)
+#define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
+
+/* What was asked for and is known; nothing asked is the name of the task. */
+static unsigned labels_of(const struct recording *recording, const struct recording_stack *stack)
 {
-	return profile->by ? profile->by : PROFILE_BY_COMM;
+	return stack->has &
+	       (recording->by ? recording->by |
+					(recording->by & RECORDING_HAS_TID ? RECORDING_HAS_PID : 0u)
+			      : RECORDING_HAS_COMM);
 }
 
-size_t labels_nr(const struct profile *profile)
+static int intern_task(struct strings *strings, const char *comm, unsigned labels,
+		       const struct recording_stack *stack, uint32_t *ret)
 {
-	unsigned labels = by(profile);
+	AUTO_FREE char *text = NULL;
+	char pid[16] = "", tid[16] = "";
 
-	return (labels & PROFILE_BY_CGROUP ? 1u : 0u) + (labels & PROFILE_BY_CPU ? 1u : 0u) +
-	       (labels & BY_TASK ? 1u : 0u);
-}
-
-const char *labels_cgroup(const struct profile *profile, const struct profile_stack *stack,
-			  char *buf, size_t size)
-{
-	const char *path = profile_cgroup(profile, stack->cgroup);
-
-	if (path)
-		return path;
-	snprintf(buf, size, "[cgroup %" PRIu64 "]", stack->cgroup);
-	return buf;
-}
-
-static int intern_task(struct names *names, const struct profile_stack *stack, uint32_t *ret)
-{
-	unsigned labels = by(names->profile);
-	char text[FPL_COMM_SIZE + 32] = "";
-	size_t len = 0;
-
-	if (labels & PROFILE_BY_COMM) {
-		memcpy(text, stack->comm, FPL_COMM_SIZE);
-		len = strlen(text);
+	if (labels & RECORDING_HAS_PID)
+		snprintf(pid, sizeof(pid), labels & RECORDING_HAS_COMM ? "-%u" : "%u", stack->pid);
+	if (labels & RECORDING_HAS_TID)
+		snprintf(tid, sizeof(tid), "/%u", stack->tid);
+	if (asprintf(&text, "%s%s%s", labels & RECORDING_HAS_COMM ? comm : "", pid, tid) < 0) {
+		text = NULL; /* asprintf leaves it undefined */
+		return -ENOMEM;
 	}
-	if (labels & (PROFILE_BY_PID | PROFILE_BY_TID))
-		len += (size_t)snprintf(text + len, sizeof(text) - len,
-					labels & PROFILE_BY_COMM ? "-%u" : "%u", stack->pid);
-	if (labels & PROFILE_BY_TID)
-		snprintf(text + len, sizeof(text) - len, "/%u", stack->tid);
-	return names_text(names, text, ret);
+	return frame_texts_intern(strings, text, "", ret);
 }
 
-int labels_intern(struct names *names, const struct profile_stack *stack,
-		  uint32_t ret[static LABELS_MAX])
+int labels_intern(struct strings *strings, const struct recording *recording,
+		  const struct recording_stack *stack, uint32_t ret[static LABELS_MAX],
+		  uint32_t *ret_nr)
 {
-	unsigned labels = by(names->profile);
-	char text[64];
-	size_t nr = 0;
+	unsigned labels = labels_of(recording, stack);
+	uint32_t nr = 0;
 	int err = 0;
 
-	if (labels & PROFILE_BY_CGROUP)
-		err = names_text(names, labels_cgroup(names->profile, stack, text, sizeof(text)),
-				 &ret[nr++]);
-	if (!err && (labels & PROFILE_BY_CPU)) {
+	if (labels & RECORDING_HAS_CGROUP)
+		err = frame_texts_intern(strings, recording_string(recording, stack->cgroup), "",
+					 &ret[nr++]);
+	if (!err && (labels & RECORDING_HAS_CPU)) {
+		char text[16];
+
 		snprintf(text, sizeof(text), "cpu %u", stack->cpu);
-		err = names_text(names, text, &ret[nr++]);
+		err = frame_texts_intern(strings, text, "", &ret[nr++]);
 	}
 	if (!err && (labels & BY_TASK))
-		err = intern_task(names, stack, &ret[nr++]);
+		err = intern_task(strings, recording_string(recording, stack->comm), labels, stack,
+				  &ret[nr++]);
+	if (!err && !nr && !stack->nr_user && !stack->nr_kernel)
+		err = frame_texts_intern(strings, "[unknown]", "", &ret[nr++]);
+	*ret_nr = nr;
 	return err;
 }

@@ -7,6 +7,9 @@
  *   CPU      "cpu N"
  *   task     "comm", "comm-pid", "comm-pid/tid", "pid" or "pid/tid": as those of perf's and
  *            inferno's folded lines
+ *
+ * What is not known of a stack that was read from a file is left out. One of which nothing is known
+ * and that has no frame has the label "[unknown]".
  */
 #pragma once
 
@@ -14,17 +17,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/names.h"
+#include "base/strings.h"
+#include "recording/recording.h"
 
 #define LABELS_MAX 3u
 
-/* How many each stack of @profile has: 1 to LABELS_MAX. */
-size_t labels_nr(const struct profile *profile);
-
-/* The labels of @stack, ids of names->strings. Errors: -ENOMEM. */
-FPL_MUST_CHECK int labels_intern(struct names *names, const struct profile_stack *stack,
-				 uint32_t ret[static LABELS_MAX]);
-
-/* The path of the cgroup of @stack as it is, or "[cgroup ID]" in @buf of @size bytes. */
-const char *labels_cgroup(const struct profile *profile, const struct profile_stack *stack,
-			  char *buf, size_t size);
+/* The labels of @stack, escaped, as ids of @strings. Errors: -ENOMEM. */
+FPL_MUST_CHECK int labels_intern(struct strings *strings, const struct recording *recording,
+				 const struct recording_stack *stack,
+				 uint32_t ret[static LABELS_MAX], uint32_t *ret_nr);

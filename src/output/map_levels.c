@@ -3,22 +3,6 @@
 
 #include <inttypes.h>
 
-void map_levels_write_json(struct json *json, const struct profile *profile)
-{
-	json_open(json, "maps", '{');
-	for (size_t i = 0; i < profile->nr_maps; i++) {
-		const struct profile_map *map = &profile->maps[i];
-
-		json_open(json, map->name, '{');
-		json_number(json, "entries", map->entries);
-		json_number(json, "max", map->max);
-		json_number(json, "bytes", map->bytes);
-		json_number(json, "refused", map->refused);
-		json_close(json, '}');
-	}
-	json_close(json, '}');
-}
-
 static bool is_scarce(const struct profile_map *map)
 {
 	return map->refused || (map->grows && map->entries > map->max / 10 * 9);

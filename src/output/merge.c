@@ -14,31 +14,87 @@ void merged_fini(struct merged *merged)
 	free(merged->ids);
 }
 
-/* Write the ids of @stack's line to @ids, which has room for labels, frames and one more. */
-static int line_ids(struct names *names, const struct profile_stack *stack, enum merge_walk walk,
-		    bool delimited, uint32_t *ids, uint32_t *ret_nr)
+uint64_t merged_samples(const struct merged *merged)
 {
-	const uint64_t *kernel = stack->frames + stack->nr_user;
-	const uint64_t *user = walk == MERGE_FP ? kernel + stack->nr_kernel : stack->frames;
-	size_t nr_user = walk == MERGE_FP ? stack->nr_fp : stack->nr_user;
-	struct frame_name name;
-	uint32_t labels[LABELS_MAX], nr = (uint32_t)labels_nr(names->profile);
-	int err = labels_intern(names, stack, labels);
+	uint64_t samples = 0;
 
-	memcpy(ids, labels, err ? 0 : nr * sizeof(*ids));
+	for (size_t i = 0; i < merged->nr; i++)
+		samples += merged->stacks[i].count;
+	return samples;
+}
 
-	for (size_t i = nr_user; !err && i-- > 0;) {
-		err = names_user(names, stack, user[i], &name);
-		ids[nr++] = name.text;
+/* The lines under way, and where their ids go. */
+struct merger {
+	struct frame_texts *texts;
+	enum merge_walk walk;
+	bool delimited;
+	uint32_t *ids; /* owned [room] */
+	size_t nr, room;
+};
+
+static void merger_fini(struct merger *merger)
+{
+	free(merger->ids);
+}
+
+static int reserve(struct merger *merger, size_t wanted)
+{
+	size_t room = 2 * (merger->nr + wanted);
+	uint32_t *ids;
+
+	if (merger->nr + wanted <= merger->room)
+		return 0;
+	ids = reallocarray(merger->ids, room, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	merger->ids = ids;
+	merger->room = room;
+	return 0;
+}
+
+/* Frames @frames [nr], leaf first, from the root to the leaf. */
+static int put_frames(struct merger *merger, const uint32_t *frames, size_t nr)
+{
+	for (size_t i = nr; i-- > 0;) {
+		size_t nr_texts;
+		const uint32_t *texts = frame_texts_of(merger->texts, frames[i], &nr_texts);
+
+		if (reserve(merger, nr_texts))
+			return -ENOMEM;
+		while (nr_texts-- > 0)
+			merger->ids[merger->nr++] = texts[nr_texts];
 	}
-	if (!err && delimited && nr_user && stack->nr_kernel)
-		err = strings_intern(&names->strings, "-", &ids[nr++]);
-	for (size_t i = stack->nr_kernel; !err && i-- > 0;) {
-		err = names_kernel(names, kernel[i], i, &name);
-		ids[nr++] = name.text;
+	return 0;
+}
+
+/* The line of @stack; its ids begin at merger->nr, which moves behind them. */
+static int put_line(struct merger *merger, const struct recording_stack *stack,
+		    uint32_t *ret_nr_labels)
+{
+	const struct recording *recording = merger->texts->recording;
+	const uint32_t *user = &recording->frame_ids[stack->first_frame];
+	const uint32_t *kernel = user + stack->nr_user;
+	struct strings *strings = &merger->texts->strings;
+	size_t nr_user = stack->nr_user;
+	int err = reserve(merger, LABELS_MAX + 1);
+
+	if (merger->walk == MERGE_FP) {
+		user = kernel + stack->nr_kernel;
+		nr_user = stack->nr_fp;
 	}
-	*ret_nr = nr;
-	return err;
+	if (!err)
+		err = labels_intern(strings, recording, stack, &merger->ids[merger->nr],
+				    ret_nr_labels);
+	if (!err) {
+		merger->nr += *ret_nr_labels;
+		err = put_frames(merger, user, nr_user);
+	}
+	if (!err && merger->delimited && nr_user && stack->nr_kernel) {
+		err = reserve(merger, 1);
+		if (!err)
+			err = strings_intern(strings, "-", &merger->ids[merger->nr++]);
+	}
+	return err ? err : put_frames(merger, kernel, stack->nr_kernel);
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -98,32 +154,43 @@ static size_t merge_sorted(struct merged_stack *stacks, size_t nr)
 	return kept;
 }
 
-int merge_stacks(struct names *names, enum merge_walk walk, bool delimited, struct merged *ret,
-		 struct fpl_err *err)
+static int put_lines(struct merger *merger, struct merged_stack *stacks)
 {
-	const struct profile *profile = names->profile;
-	size_t room = 1, at = 0;
+	const struct recording *recording = merger->texts->recording;
+	size_t at = 0;
 
-	for (size_t i = 0; i < profile->nr_stacks; i++)
-		room += 1u + LABELS_MAX + profile->stacks[i].nr_kernel +
-			(walk == MERGE_FP ? profile->stacks[i].nr_fp : profile->stacks[i].nr_user);
-
-	AUTO_FREE uint32_t *ids = reallocarray(NULL, room, sizeof(*ids));
-	AUTO_FREE struct merged_stack *stacks = calloc(profile->nr_stacks + 1, sizeof(*stacks));
-	if (!ids || !stacks)
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", profile->nr_stacks);
-	for (size_t i = 0; i < profile->nr_stacks; i++) {
-		struct merged_stack *stack = &stacks[i];
-
-		stack->count = profile->stacks[i].count;
-		stack->ids = ids + at;
-		if (line_ids(names, &profile->stacks[i], walk, delimited, ids + at, &stack->nr))
-			return fpl_fail(err, -ENOMEM, "out of memory for names");
-		at += stack->nr;
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		stacks[i].count = recording->stacks[i].count;
+		if (put_line(merger, &recording->stacks[i], &stacks[i].nr_labels))
+			return -ENOMEM;
+		stacks[i].nr = (uint32_t)(merger->nr - at);
+		at = merger->nr;
 	}
-	qsort(stacks, profile->nr_stacks, sizeof(*stacks), compare_ids);
-	size_t nr = merge_sorted(stacks, profile->nr_stacks);
-	qsort_r(stacks, nr, sizeof(*stacks), compare_count, &names->strings);
-	*ret = (struct merged){ .stacks = TAKE_PTR(stacks), .nr = nr, .ids = TAKE_PTR(ids) };
+	at = 0;
+	for (size_t i = 0; i < recording->nr_stacks; i++) { /* the ids are where they stay */
+		stacks[i].ids = merger->ids + at;
+		at += stacks[i].nr;
+	}
+	return 0;
+}
+
+int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
+		 struct merged *ret, struct fpl_err *err)
+{
+	const struct recording *recording = texts->recording;
+	CLEANUP(merger_fini)
+	struct merger merger = {
+		.texts = texts,
+		.walk = walk,
+		.delimited = delimited,
+	};
+	AUTO_FREE struct merged_stack *stacks = calloc(recording->nr_stacks + 1, sizeof(*stacks));
+
+	if (!stacks || put_lines(&merger, stacks))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	qsort(stacks, recording->nr_stacks, sizeof(*stacks), compare_ids);
+	size_t nr = merge_sorted(stacks, recording->nr_stacks);
+	qsort_r(stacks, nr, sizeof(*stacks), compare_count, &texts->strings);
+	*ret = (struct merged){ .stacks = TAKE_PTR(stacks), .nr = nr, .ids = TAKE_PTR(merger.ids) };
 	return 0;
 }

@@ -2,12 +2,13 @@
 #include "output/recorded.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/labels.h"
+#include "output/tally.h"
 #include "output/verdict.h"
 
 /* A conversion under way. */
@@ -158,6 +159,18 @@ static int add_frames(struct recorder *recorder, const struct profile_stack *sta
 	return err;
 }
 
+/* The path of the cgroup of @stack as it is, or "[cgroup ID]" in @buf. */
+static const char *cgroup_text(const struct profile *profile, const struct profile_stack *stack,
+			       char *buf, size_t size)
+{
+	const char *path = profile_cgroup(profile, stack->cgroup);
+
+	if (path)
+		return path;
+	snprintf(buf, size, "[cgroup %" PRIu64 "]", stack->cgroup);
+	return buf;
+}
+
 static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint32_t *ret)
 {
 	const struct profile *profile = recorder->names->profile;
@@ -190,7 +203,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	if (!err && profile->by & PROFILE_BY_CGROUP) {
 		key.has |= RECORDING_HAS_CGROUP;
 		err = recording_add_text(recorder->recording,
-					 labels_cgroup(profile, stack, unknown, sizeof(unknown)),
+					 cgroup_text(profile, stack, unknown, sizeof(unknown)),
 					 &key.cgroup);
 	}
 	if (profile->fp_max) {
@@ -214,6 +227,8 @@ int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_sta
 		error = add_objects(&recorder);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
 		error = add_stack(&recorder, &profile->stacks[i], &stacks[i]);
+	if (!error)
+		error = tally_add_numbers(ret, profile);
 	if (error)
 		return fpl_fail(err, error, "out of memory for %zu stacks with names",
 				profile->nr_stacks);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/stats.h"
 
-#include "output/tally.h"
+#include "output/books.h"
 
-void stats_write(FILE *to, const struct profile *profile, uint64_t shown,
+void stats_write(FILE *to, const struct recording *recording, uint64_t shown,
 		 const struct culprits *culprits)
 {
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
-	tally_write_json(&json, profile, shown);
+	books_write_json(&json, recording, shown);
 	if (culprits)
 		culprits_write_json(&json, culprits);
 	json_close(&json, '}');

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "output/culprits.h"
-#include "profile/profile.h"
+#include "recording/recording.h"
 
 /* @shown: what a writer returned. @culprits may be NULL. Write errors stay in @to (ferror). */
-void stats_write(FILE *to, const struct profile *profile, uint64_t shown,
+void stats_write(FILE *to, const struct recording *recording, uint64_t shown,
 		 const struct culprits *culprits);

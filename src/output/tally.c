@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/tally.h"
 
+#include <stdio.h>
+
 #include "output/code_tally.h"
-#include "output/map_levels.h"
 #include "output/names.h"
 
 const char *tally_stop_key(enum fpl_stop stop)
@@ -81,75 +82,116 @@ double tally_percent(uint64_t part, uint64_t whole)
 	return part < whole && value > 99.99 ? 99.99 : value;
 }
 
-static void write_books(struct json *json, const struct profile *profile, uint64_t shown)
+/* A number under its key, from here on until one could not be added. */
+struct adder {
+	struct recording *to;
+	int err;
+};
+
+static void add(struct adder *adder, const char *key, uint64_t value)
+{
+	if (!adder->err)
+		adder->err = recording_add_number(adder->to, key, value);
+}
+
+static void add_of(struct adder *adder, const char *group, const char *key, uint64_t value)
+{
+	char whole[128];
+
+	snprintf(whole, sizeof(whole), "%s.%s", group, key);
+	add(adder, whole, value);
+}
+
+static void add_books(struct adder *adder, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	json_number(json, "expected", books->expected);
-	json_number(json, "missed", books->missed);
-	json_number(json, "fired", books->fired);
-	json_number(json, "shown", shown);
-	json_number(json, "idle", books->idle);
-	json_number(json, "filtered", books->filtered);
-	json_open(json, "lost", '{');
+	add(adder, "expected", books->expected);
+	add(adder, "missed", books->missed);
+	add(adder, "fired", books->fired);
+	add(adder, "shown", profile_shown(profile));
+	add(adder, "idle", books->idle);
+	add(adder, "filtered", books->filtered);
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		json_number(json, tally_lost_key((enum fpl_lost)i), books->lost[i]);
-	json_close(json, '}');
+		add_of(adder, "lost", tally_lost_key((enum fpl_lost)i), books->lost[i]);
 }
 
-static void write_stacks(struct json *json, const struct tally *tally)
+static void add_stacks(struct adder *adder, const struct tally *tally)
 {
-	json_number(json, "user_samples", tally->user_samples);
-	json_number(json, "complete", tally->complete);
-	json_open(json, "stop", '{');
+	add(adder, "user_samples", tally->user_samples);
+	add(adder, "complete", tally->complete);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
-		json_number(json, tally_stop_key((enum fpl_stop)i), tally->stops[i]);
-	json_close(json, '}');
-	json_number(json, "frames", tally->frames);
-	json_open(json, "frames_by_origin", '{');
+		add_of(adder, "stop", tally_stop_key((enum fpl_stop)i), tally->stops[i]);
+	add(adder, "frames", tally->frames);
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
-		json_number(json, tally_origin_key((enum fpl_origin)i), tally->frames_by_origin[i]);
-	json_close(json, '}');
+		add_of(adder, "frames_by_origin", tally_origin_key((enum fpl_origin)i),
+		       tally->frames_by_origin[i]);
 }
 
-void tally_write_json(struct json *json, const struct profile *profile, uint64_t shown)
+static void add_tables(struct adder *adder, const struct profile_tables *tables)
 {
-	const struct profile_tables *tables = &profile->tables;
+	add(adder, "tables.objects", tables->objects);
+	add(adder, "tables.rows", tables->rows);
+	add(adder, "tables.rules", tables->rules);
+	add(adder, "tables.bytes", tables->bytes);
+	add(adder, "tables.allocated_bytes", tables->allocated_bytes);
+	add(adder, "tables.cache_hits", tables->cache_hits);
+	add(adder, "tables.cache_misses", tables->cache_misses);
+	add(adder, "tables.cache_bytes", tables->cache_bytes);
+	add(adder, "tables.evicted", tables->evicted);
+	add(adder, "tables.refused", tables->refused);
+	add(adder, "tables.refused_bytes", tables->refused_bytes);
+}
+
+static void add_maps(struct adder *adder, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_maps; i++) {
+		const struct profile_map *map = &profile->maps[i];
+		char group[sizeof("maps.") + sizeof(map->name)];
+
+		snprintf(group, sizeof(group), "maps.%s", map->name);
+		add_of(adder, group, "entries", map->entries);
+		add_of(adder, group, "max", map->max);
+		add_of(adder, group, "bytes", map->bytes);
+		add_of(adder, group, "refused", map->refused);
+	}
+}
+
+static void add_run_time_code(struct adder *adder, const struct profile *profile)
+{
+	struct code_tally tally;
+
+	code_tally_count(profile, &tally);
+	add(adder, "run_time_code.frames", tally.frames);
+	add(adder, "run_time_code.named", tally.named);
+	add(adder, "run_time_code.uncertain", tally.uncertain);
+	add(adder, "run_time_code.files", tally.files.files);
+	add(adder, "run_time_code.refused", tally.files.refused);
+	add(adder, "run_time_code.functions", tally.files.functions);
+	add(adder, "run_time_code.bytes", tally.files.bytes);
+}
+
+int tally_add_numbers(struct recording *recording, const struct profile *profile)
+{
+	struct adder adder = { .to = recording };
 	struct tally tally;
 
 	tally_count(profile, &tally);
-	json_number(json, "format", 1);
-	json_string(json, "event", profile->event);
-	json_number(json, "hz", profile->hz);
-	json_number(json, "period_ns", profile->period_ns);
-	json_number(json, "duration_ms", profile->duration_ns / 1000000);
-	json_number(json, "cpus", profile->nr_cpus);
-	write_books(json, profile, shown);
-	write_stacks(json, &tally);
-	json_number(json, "bpf_ns", profile->books.bpf_ns);
-	json_number(json, "bpf_runs", profile->books.bpf_runs);
-	json_number(json, "sample_ns", profile->books.sample_ns);
-	json_number(json, "weight_ns", tally.weight_ns);
-	json_number(json, "hz_end", profile->hz_end);
-	json_number(json, "hz_changes", profile->hz_changes);
-	json_open(json, "tables", '{');
-	json_number(json, "objects", tables->objects);
-	json_number(json, "rows", tables->rows);
-	json_number(json, "rules", tables->rules);
-	json_number(json, "bytes", tables->bytes);
-	json_number(json, "allocated_bytes", tables->allocated_bytes);
-	json_number(json, "cache_hits", tables->cache_hits);
-	json_number(json, "cache_misses", tables->cache_misses);
-	json_number(json, "cache_bytes", tables->cache_bytes);
-	json_number(json, "evicted", tables->evicted);
-	json_number(json, "refused", tables->refused);
-	json_number(json, "refused_bytes", tables->refused_bytes);
-	json_close(json, '}');
-	json_number(json, "maps_bytes", profile->maps_bytes);
-	map_levels_write_json(json, profile);
-	json_number(json, "rss_peak_bytes", profile->rss_peak_bytes);
-	json_number(json, "user_cpu_ms", profile->user_cpu_ms);
-	json_number(json, "startup_ms", profile->startup_ms);
-	json_number(json, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
-	code_tally_write_json(json, profile);
+	add_books(&adder, profile);
+	add_stacks(&adder, &tally);
+	add(&adder, "bpf_ns", profile->books.bpf_ns);
+	add(&adder, "bpf_runs", profile->books.bpf_runs);
+	add(&adder, "sample_ns", profile->books.sample_ns);
+	add(&adder, "weight_ns", tally.weight_ns);
+	add(&adder, "hz_end", profile->hz_end);
+	add(&adder, "hz_changes", profile->hz_changes);
+	add_tables(&adder, &profile->tables);
+	add(&adder, "maps_bytes", profile->maps_bytes);
+	add_maps(&adder, profile);
+	add(&adder, "rss_peak_bytes", profile->rss_peak_bytes);
+	add(&adder, "user_cpu_ms", profile->user_cpu_ms);
+	add(&adder, "startup_ms", profile->startup_ms);
+	add(&adder, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
+	add_run_time_code(&adder, profile);
+	return adder.err;
 }

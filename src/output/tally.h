@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "output/json.h"
 #include "profile/profile.h"
+#include "recording/recording.h"
 
 struct tally {
 	uint64_t user_samples;		/* of tasks that have a user part */
@@ -29,8 +29,10 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 /* 100 * part / whole, 0 of nothing; never rounds up to 100: 100 % has to mean all of them. */
 double tally_percent(uint64_t part, uint64_t whole);
 
-/* Write the members of --stats, in the order of the documentation, into the object that is open. */
-void tally_write_json(struct json *json, const struct profile *profile, uint64_t shown);
+/*
+ * Add the numbers of --stats to @recording, in the order of the documentation. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int tally_add_numbers(struct recording *recording, const struct profile *profile);
 
 /* Key of a reason in JSON, as in the X-lists of bpf/shared.h. */
 const char *tally_stop_key(enum fpl_stop stop);

@@ -8,16 +8,15 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "output/labels.h"
+#include "output/merge.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48 };
 
 /* One function: a name in an object. */
 struct function {
-	uint32_t text;	    /* id of the name */
-	uint32_t object;    /* id; 0: none or the kernel */
-	const char *module; /* of a kernel function */
+	uint32_t text;	 /* id of the name */
+	uint32_t object; /* index */
 	bool kernel;
 	uint64_t self, total;
 	size_t last_stack; /* index + 1 of the stack that counted it last: recursion counts once */
@@ -25,95 +24,92 @@ struct function {
 
 struct function_table {
 	struct function *list; /* owned [nr] */
-	size_t *slots;	       /* owned [nr_slots]: index + 1, 0 is free */
-	size_t nr, room, nr_slots;
+	size_t nr, room;
+	struct id_table ids;
 };
 
 static void function_table_fini(struct function_table *functions)
 {
 	free(functions->list);
-	free(functions->slots);
+	id_table_fini(&functions->ids);
 }
 
-static size_t *find_slot(const struct function_table *functions, const struct function *key)
+static bool function_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct function *a = &((const struct function_table *)ctx)->list[index], *b = key;
+
+	return a->text == b->text && a->object == b->object && a->kernel == b->kernel;
+}
+
+/* The entry of @key, which is made at first sight; NULL: out of memory. */
+static struct function *find_function(struct function_table *functions, const struct function *key)
 {
 	uint64_t hash =
 		((uint64_t)key->text << 32 | key->object << 1 | key->kernel) * 0x9e3779b97f4a7c15u;
-	size_t idx = (hash >> 20) & (functions->nr_slots - 1);
+	uint32_t idx;
 
-	for (;; idx = (idx + 1) & (functions->nr_slots - 1)) {
-		size_t *slot = &functions->slots[idx];
-		const struct function *function = &functions->list[*slot - 1];
+	hash ^= hash >> 32;
+	idx = id_table_find(&functions->ids, hash, function_equals, functions, key);
+	if (idx != ID_TABLE_NONE)
+		return &functions->list[idx];
+	if (functions->nr == functions->room) {
+		size_t room = functions->room ? 2 * functions->room : 256;
+		struct function *list = reallocarray(functions->list, room, sizeof(*list));
 
-		if (!*slot || (function->text == key->text && function->object == key->object &&
-			       function->kernel == key->kernel))
-			return slot;
+		if (!list)
+			return NULL;
+		functions->list = list;
+		functions->room = room;
 	}
+	if (id_table_add(&functions->ids, hash, (uint32_t)functions->nr))
+		return NULL;
+	functions->list[functions->nr] = *key;
+	return &functions->list[functions->nr++];
 }
 
-static int function_table_grow(struct function_table *functions)
+/* Count frame @frame of a stack, and what is inlined in it. */
+static int count_frame(struct function_table *functions, const struct frame_texts *texts,
+		       uint32_t frame, size_t stack_idx, bool leaf)
 {
-	size_t nr_slots = functions->nr_slots ? 2 * functions->nr_slots : 1024;
-	struct function *list =
-		reallocarray(functions->list, nr_slots / 2, sizeof(*functions->list));
+	const struct recording *recording = texts->recording;
+	uint64_t count = recording->stacks[stack_idx].count;
+	struct function key = {
+		.object = recording->frames[frame].object,
+		.kernel = recording->frames[frame].kind == RECORDING_KERNEL,
+	};
+	size_t nr;
+	const uint32_t *ids = frame_texts_of(texts, frame, &nr);
 
-	if (!list)
-		return -ENOMEM;
-	functions->list = list;
-	functions->room = nr_slots / 2;
+	for (size_t i = 0; i < nr; i++) {
+		struct function *function;
 
-	size_t *slots = calloc(nr_slots, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(functions->slots);
-	functions->slots = slots;
-	functions->nr_slots = nr_slots;
-	for (size_t i = 0; i < functions->nr; i++)
-		*find_slot(functions, &functions->list[i]) = i + 1;
-	return 0;
-}
-
-static int count_function(struct function_table *functions, const struct function *key,
-			  size_t stack_idx, uint64_t count, bool leaf)
-{
-	if (functions->nr == functions->room && function_table_grow(functions))
-		return -ENOMEM;
-
-	size_t *slot = find_slot(functions, key);
-	if (!*slot) {
-		functions->list[functions->nr] = *key;
-		*slot = ++functions->nr;
+		key.text = ids[i];
+		function = find_function(functions, &key);
+		if (!function)
+			return -ENOMEM;
+		if (leaf && i == 0)
+			function->self += count;
+		if (function->last_stack != stack_idx + 1)
+			function->total += count;
+		function->last_stack = stack_idx + 1;
 	}
-	struct function *function = &functions->list[*slot - 1];
-	if (leaf)
-		function->self += count;
-	if (function->last_stack != stack_idx + 1)
-		function->total += count;
-	function->last_stack = stack_idx + 1;
 	return 0;
 }
 
 /* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
-static int count_stack(struct function_table *functions, struct names *names, size_t stack_idx)
+static int count_stack(struct function_table *functions, const struct frame_texts *texts,
+		       size_t stack_idx)
 {
-	const struct profile_stack *stack = &names->profile->stacks[stack_idx];
+	const struct recording_stack *stack = &texts->recording->stacks[stack_idx];
 	size_t nr_frames = (size_t)stack->nr_user + stack->nr_kernel;
 	size_t leaf = stack->nr_kernel ? stack->nr_user : 0;
-	struct frame_name name;
+	int err = 0;
 
-	for (size_t i = 0; i < nr_frames; i++) {
-		bool kernel = i >= stack->nr_user;
-		int err = kernel ? names_kernel(names, stack->frames[i], i - stack->nr_user, &name)
-				 : names_user(names, stack, stack->frames[i], &name);
-		struct function key = { .text = name.text,
-					.object = name.object,
-					.module = name.module,
-					.kernel = kernel };
-
-		if (err || count_function(functions, &key, stack_idx, stack->count, i == leaf))
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; !err && i < nr_frames; i++)
+		err = count_frame(functions, texts,
+				  texts->recording->frame_ids[stack->first_frame + i], stack_idx,
+				  i == leaf);
+	return err;
 }
 
 static int compare_functions(const void *left, const void *right, void *strings)
@@ -134,29 +130,33 @@ static double percent(uint64_t part, uint64_t whole)
 }
 
 /* Where a function lives: the last part of the object's path, escaped. */
-static void function_place(const struct names *names, const struct function *function, char *buf,
-			   size_t size)
+static void function_place(const struct recording *recording, const struct function *function,
+			   char *buf, size_t size)
 {
-	const char *place = "-";
-
-	if (function->kernel)
-		place = function->module ? function->module : "kernel";
-	else if (function->object)
-		place = names->profile->objects[function->object - 1].path;
+	const struct recording_frame frame = { .object = function->object,
+					       .kind = RECORDING_KERNEL };
+	const char *place = recording_string(recording, recording->objects[function->object].path);
 	const char *slash = strrchr(place, '/');
-	text_escape(buf, size, slash && slash[1] ? slash + 1 : place, "");
+	char module[128];
+
+	if (function->kernel) {
+		frame_module(recording, &frame, module, sizeof(module));
+		place = *module ? module : "kernel";
+		slash = NULL;
+	}
+	text_escape(buf, size, slash && slash[1] ? slash + 1 : *place ? place : "-", "");
 }
 
-static int write_functions(FILE *to, struct names *names, uint64_t samples)
+static int write_functions(FILE *to, struct frame_texts *texts, uint64_t samples)
 {
 	CLEANUP(function_table_fini) struct function_table functions = { 0 };
 
-	for (size_t i = 0; i < names->profile->nr_stacks; i++)
-		if (count_stack(&functions, names, i))
+	for (size_t i = 0; i < texts->recording->nr_stacks; i++)
+		if (count_stack(&functions, texts, i))
 			return -ENOMEM;
 	if (functions.nr)
 		qsort_r(functions.list, functions.nr, sizeof(*functions.list), compare_functions,
-			&names->strings);
+			&texts->strings);
 
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n"
 	      "    self   total  function\n",
@@ -165,62 +165,87 @@ static int write_functions(FILE *to, struct names *names, uint64_t samples)
 		const struct function *function = &functions.list[i];
 		char place[128];
 
-		function_place(names, function, place, sizeof(place));
+		function_place(texts->recording, function, place, sizeof(place));
 		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", percent(function->self, samples),
 			percent(function->total, samples),
-			strings_text(&names->strings, function->text), place);
+			strings_text(&texts->strings, function->text), place);
 	}
 	if (functions.nr > NR_FUNCTIONS)
 		fprintf(to, "                  ... and %zu more\n", functions.nr - NR_FUNCTIONS);
 	return 0;
 }
 
-static void write_stack(FILE *to, const struct names *names, const struct merged_stack *stack,
+static void write_stack(FILE *to, const struct strings *strings, const struct merged_stack *stack,
 			uint64_t samples)
 {
-	uint32_t nr_labels = (uint32_t)labels_nr(names->profile);
-	uint32_t nr_frames = stack->nr - nr_labels;
+	uint32_t nr_frames = stack->nr - stack->nr_labels;
 
 	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, percent(stack->count, samples),
 		stack->count, samples);
-	for (uint32_t i = 0; i < nr_labels; i++)
-		fprintf(to, "  %s", strings_text(&names->strings, stack->ids[i]));
+	for (uint32_t i = 0; i < stack->nr_labels; i++)
+		fprintf(to, "  %s", strings_text(strings, stack->ids[i]));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
-		fprintf(to, "          %s\n",
-			strings_text(&names->strings, stack->ids[stack->nr - 1 - i]));
+		fprintf(to, "          %s\n", strings_text(strings, stack->ids[stack->nr - 1 - i]));
 	if (nr_frames > NR_FRAMES)
 		fprintf(to, "          ... %u more callers\n", nr_frames - NR_FRAMES);
 }
 
-int text_report_write(FILE *to, struct names *names, const struct merged *merged,
-		      uint64_t *ret_shown, struct fpl_err *err)
+static void write_stacks(FILE *to, const struct strings *strings, const struct merged *merged,
+			 uint64_t samples)
 {
-	const struct profile *profile = names->profile;
-	uint64_t samples = 0, shown = 0;
-
-	for (size_t i = 0; i < merged->nr; i++)
-		samples += merged->stacks[i].count;
-	fprintf(to, "%" PRIu64 " samples: %s at %" PRIu64 " Hz, %.1f s, %u CPUs\n", samples,
-		profile->event, profile->hz, (double)profile->duration_ns / 1e9, profile->nr_cpus);
-	if (write_functions(to, names, samples))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	size_t left = merged->nr;
+	uint64_t rest = 0;
 
 	fputs("\nHottest stacks (leaf first)\n", to);
-	size_t left = merged->nr;
-	for (; left > 0 && merged->nr - left < NR_STACKS; left--) {
-		write_stack(to, names, &merged->stacks[left - 1], samples);
-		shown += merged->stacks[left - 1].count;
-	}
-	if (left) {
-		uint64_t rest = 0;
+	for (; left > 0 && merged->nr - left < NR_STACKS; left--)
+		write_stack(to, strings, &merged->stacks[left - 1], samples);
+	if (!left)
+		return;
+	for (size_t i = 0; i < left; i++)
+		rest += merged->stacks[i].count;
+	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
+		percent(rest, samples), rest, samples, left);
+}
 
-		for (size_t i = 0; i < left; i++)
-			rest += merged->stacks[i].count;
-		fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
-			percent(rest, samples), rest, samples, left);
-		shown += rest;
+/* What was sampled, as far as it is known. */
+static void write_heading(FILE *to, const struct recording *recording, uint64_t samples)
+{
+	const char *event = recording_string(recording, recording->event);
+	char safe[64];
+
+	fprintf(to, "%" PRIu64 " samples", samples);
+	if (*event) {
+		text_escape(safe, sizeof(safe), event, "");
+		fprintf(to, ": %s at %" PRIu64 " Hz, %.1f s, %u CPUs", safe, recording->hz,
+			(double)recording->duration_ns / 1e9, recording->nr_cpus);
 	}
-	*ret_shown = shown;
+	putc('\n', to);
+}
+
+int text_report_write(FILE *to, const struct recording *recording,
+		      const struct format_options *options, uint64_t *ret_shown,
+		      struct fpl_err *err)
+{
+	const struct frame_text_options text_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = true,
+		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+	};
+	CLEANUP(frame_texts_fini) struct frame_texts texts;
+	CLEANUP(merged_fini) struct merged merged = { 0 };
+	uint64_t samples;
+
+	if (frame_texts_init(recording, &text_options, &texts))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	if (merge_stacks(&texts, MERGE_CFI, options->delimited, &merged, err))
+		return -ENOMEM;
+	samples = merged_samples(&merged);
+	write_heading(to, recording, samples);
+	if (write_functions(to, &texts, samples))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	write_stacks(to, &texts.strings, &merged, samples);
+	*ret_shown = samples;
 	return 0;
 }

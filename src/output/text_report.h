@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
-#include "output/merge.h"
+#include "output/formats.h"
 
 /*
- * Write the hottest functions and stacks, and a line that counts the stacks left out. *ret_shown
- * is the sum of both. Write errors stay in @to (ferror). Errors: -ENOMEM.
+ * Write the hottest functions and stacks, and a line that counts the stacks left out. As
+ * format_write_fn; *ret_shown is the sum of both.
  */
-FPL_MUST_CHECK int text_report_write(FILE *to, struct names *names, const struct merged *merged,
-				     uint64_t *ret_shown, struct fpl_err *err);
+FPL_MUST_CHECK int text_report_write(FILE *to, const struct recording *recording,
+				     const struct format_options *options, uint64_t *ret_shown,
+				     struct fpl_err *err);

@@ -11,9 +11,9 @@
 #include "output/comparison.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
-#include "output/merge.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_symbols.h"
+#include "tests/support/written.h"
 
 enum {
 	FRAMED = CFI_BUILDER_TEXT, /* push rbp; mov rbp, rsp; ...; pop rbp; ret */
@@ -214,6 +214,7 @@ static struct profile profile = {
 
 struct made {
 	struct names names;
+	struct recording recording;
 	struct comparison comparison;
 };
 
@@ -222,12 +223,16 @@ static void make(struct made *made, const struct profile *of)
 	assert_int_equal(names_init(&made->names, of, symbolizer,
 				    &(struct names_options){ .by_function = true }),
 			 0);
-	assert_int_equal(comparison_make(&made->names, &made->comparison, NULL), 0);
+	assert_int_equal(recording_init(&made->recording), 0);
+	assert_int_equal(recorded_make(&made->names, &made->recording, NULL, NULL), 0);
+	assert_int_equal(comparison_make(&made->names, &made->recording, &made->comparison, NULL),
+			 0);
 }
 
 static void unmake(struct made *made)
 {
 	comparison_fini(&made->comparison);
+	recording_fini(&made->recording);
 	names_fini(&made->names);
 }
 
@@ -572,37 +577,30 @@ static void folded_holds_every_sample_of_either_walk(void **state)
 	of.stacks = few;
 	of.nr_stacks = ARRAY_SIZE(few);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct format_options options = { .delimited = true };
 		AUTO_FREE char *text = NULL;
-		struct merged merged;
-		struct names names;
+		struct recording recording;
+		uint64_t shown;
 		size_t size;
 		FILE *to = open_memstream(&text, &size);
 
-		assert_int_equal(names_init(&names, &of, symbolizer, &(struct names_options){ 0 }),
+		record_profile(&of, symbolizer, &recording);
+		assert_int_equal(folded_write_walk(to, &recording, (enum merge_walk)i, &options,
+						   &shown, NULL),
 				 0);
-		assert_int_equal(merge_stacks(&names, (enum merge_walk)i, true, &merged, NULL), 0);
-		assert_int_equal(folded_write(to, &names, &merged), 66);
+		assert_int_equal(shown, 66);
 		fclose(to);
-		merged_fini(&merged);
-		names_fini(&names);
+		recording_fini(&recording);
 		assert_string_equal(text, want[i]);
 	}
 }
 
 static void jsonl_has_the_second_walk_and_the_class(void **state)
 {
-	AUTO_FREE char *text = NULL;
-	struct names names;
-	uint64_t shown;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
+	AUTO_FREE char *text = written_profile(jsonl_write, &profile, symbolizer,
+					       &(struct format_options){ 0 }, SHOWN);
 
 	(void)state;
-	assert_int_equal(names_init(&names, &profile, symbolizer, &(struct names_options){ 0 }), 0);
-	assert_int_equal(jsonl_write(to, &names, NULL, &shown, NULL), 0);
-	fclose(to);
-	names_fini(&names);
-	assert_int_equal(shown, SHOWN);
 	assert_non_null(strstr(
 		text, "\"kernel\":[],\"fp\":["
 		      "{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1000\","

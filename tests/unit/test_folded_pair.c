@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "output/folded_pair.h"
 #include "tests/support/text_file.h"
+#include "tests/support/written.h"
 
 #define FRAME(vaddr) ((uint64_t)1 << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 
@@ -69,11 +70,11 @@ static int teardown(void **state)
 
 static int write_pair(struct folded_pair *pair, struct fpl_err *err)
 {
-	struct names names;
+	struct recording recording;
 
-	assert_int_equal(names_init(&names, &profile, symbolizer, &(struct names_options){ 0 }), 0);
-	int error = folded_pair_write(pair, &names, false, err);
-	names_fini(&names);
+	record_profile(&profile, symbolizer, &recording);
+	int error = folded_pair_write(pair, &recording, &(struct format_options){ 0 }, err);
+	recording_fini(&recording);
 	return error;
 }
 

@@ -11,12 +11,12 @@
 #include "base/log.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
-#include "output/merge.h"
 #include "output/report.h"
 #include "output/stats.h"
 #include "output/tally.h"
 #include "output/text_report.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/written.h"
 
 /* An address that no kernel symbol can hold. */
 #define NO_KERNEL 0x123456789abcull
@@ -204,47 +204,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-struct rendering {
-	struct names names;
-	struct merged merged;
-	FILE *to;
-	char *text; /* owned: valid after rendering_end */
-	size_t size;
-};
-
-static void rendering_begin(struct rendering *rendering, const struct names_options *options,
-			    bool delimited)
+static void assert_folded(const struct format_options *options, const char *want)
 {
-	assert_int_equal(names_init(&rendering->names, &profile, symbolizer, options), 0);
-	assert_int_equal(
-		merge_stacks(&rendering->names, MERGE_CFI, delimited, &rendering->merged, NULL), 0);
-	rendering->to = open_memstream(&rendering->text, &rendering->size);
-	assert_non_null(rendering->to);
-}
+	AUTO_FREE char *text = written_profile(folded_write, &profile, symbolizer, options, SHOWN);
 
-static void rendering_end(struct rendering *rendering)
-{
-	fclose(rendering->to);
-	merged_fini(&rendering->merged);
-	names_fini(&rendering->names);
-}
-
-static void assert_folded(const struct names_options *options, bool delimited, const char *want)
-{
-	struct rendering rendering;
-
-	rendering_begin(&rendering, options, delimited);
-	assert_int_equal(folded_write(rendering.to, &rendering.names, &rendering.merged), SHOWN);
-	rendering_end(&rendering);
-	assert_string_equal(rendering.text, want);
-	free(rendering.text);
+	assert_string_equal(text, want);
 }
 
 static void folded_merges_equal_lines_and_sorts_by_count_then_text(void **state)
 {
 	(void)state;
 	/* ' ' sorts before ';', so "a b" comes before "a" with frames. */
-	assert_folded(&(struct names_options){ 0 }, false,
+	assert_folded(&(struct format_options){ 0 },
 		      "a b;[/lib/e\\x3bv\\x1b.so+0x40];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
 		      "a;[/lib/e\\x3bv\\x1b.so+0x40];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
 		      "a\\x3bb\\x5c\\x0a\\xff\";foo::bar();[0x7f00dead0000];"
@@ -257,14 +228,15 @@ static void folded_merges_equal_lines_and_sorts_by_count_then_text(void **state)
 static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 {
 	(void)state;
-	assert_folded(&(struct names_options){ .annotate = true, .origin = true }, true,
-		      "a b;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
-		      "a;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
-		      "a\\x3bb\\x5c\\x0a\\xff\";foo::bar()_[cfi_user];[0x7f00dead0000]_[fp];"
-		      "evil\\x3bna\\x5cme\\x0a\\xff 1\n"
-		      "sh 1\n"
-		      "kworker/0:1;[0x123456789acc]_[k];[0x123456789abc]_[k] 3\n"
-		      "app;main;callee;-;[0x123456789abc]_[k] 7\n");
+	assert_folded(
+		&(struct format_options){ .delimited = true, .annotate = true, .origin = true },
+		"a b;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		"a;[/lib/e\\x3bv\\x1b.so+0x40]_[synth];[/lib/e\\x3bv\\x1b.so+0x30] 1\n"
+		"a\\x3bb\\x5c\\x0a\\xff\";foo::bar()_[cfi_user];[0x7f00dead0000]_[fp];"
+		"evil\\x3bna\\x5cme\\x0a\\xff 1\n"
+		"sh 1\n"
+		"kworker/0:1;[0x123456789acc]_[k];[0x123456789abc]_[k] 3\n"
+		"app;main;callee;-;[0x123456789abc]_[k] 7\n");
 }
 
 #define BOOKS                                                                                 \
@@ -299,9 +271,13 @@ static void stats_hold_every_key_zeros_too(void **state)
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
+	struct recording recording;
+
 	(void)state;
-	stats_write(to, &profile, SHOWN, NULL);
+	record_profile(&profile, symbolizer, &recording);
+	stats_write(to, &recording, SHOWN, NULL);
 	fclose(to);
+	recording_fini(&recording);
 	assert_string_equal(text, "{" BOOKS);
 }
 
@@ -340,39 +316,28 @@ static const char jsonl_format[] =
 
 static void jsonl_keeps_processes_apart_and_names_what_is_known(void **state)
 {
-	struct rendering rendering;
 	AUTO_FREE char *want = NULL;
-	uint64_t shown;
+	AUTO_FREE char *text = written_profile(jsonl_write, &profile, symbolizer,
+					       &(struct format_options){ .origin = true }, SHOWN);
 
 	(void)state;
 	assert_true(asprintf(&want, jsonl_format, 10, 11) > 0);
-	rendering_begin(&rendering, &(struct names_options){ .origin = true }, false);
-	assert_int_equal(jsonl_write(rendering.to, &rendering.names, NULL, &shown, NULL), 0);
-	rendering_end(&rendering);
-	assert_int_equal(shown, SHOWN);
 
 	/* The head word for word; the last two stacks repeat its forms. */
-	assert_true(rendering.size > strlen(want));
-	char *rest = rendering.text + strlen(want);
-	assert_memory_equal(rendering.text, want, strlen(want));
+	assert_true(strlen(text) > strlen(want));
+	char *rest = text + strlen(want);
+	assert_memory_equal(text, want, strlen(want));
 	const char *books = strstr(rest, "{\"type\":\"books\"");
 	assert_non_null(books);
 	assert_string_equal(books, "{\"type\":\"books\"," BOOKS);
-	free(rendering.text);
 }
 
 static void text_shows_functions_and_stacks_that_add_up(void **state)
 {
-	struct rendering rendering;
-	uint64_t shown;
+	AUTO_FREE char *text = written_profile(text_report_write, &profile, symbolizer,
+					       &(struct format_options){ 0 }, SHOWN);
 
 	(void)state;
-	rendering_begin(&rendering, &(struct names_options){ 0 }, false);
-	assert_int_equal(
-		text_report_write(rendering.to, &rendering.names, &rendering.merged, &shown, NULL),
-		0);
-	rendering_end(&rendering);
-	assert_int_equal(shown, SHOWN);
 	const char *const lines[] = {
 		"14 samples: cpu-clock at 99 Hz, 2.5 s, 2 CPUs\n",
 		/* 7 as leaf of app, 3 as leaf of the kernel thread */
@@ -383,9 +348,8 @@ static void text_shows_functions_and_stacks_that_add_up(void **state)
 		"          main\n",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		if (!strstr(rendering.text, lines[i]))
-			fail_msg("missing: %sin: %s", lines[i], rendering.text);
-	free(rendering.text);
+		if (!strstr(text, lines[i]))
+			fail_msg("missing: %sin: %s", lines[i], text);
 }
 
 static char *render_report(const struct profile *of, uint64_t shown)
@@ -593,23 +557,15 @@ static void a_stack_of_2048_frames_is_written_whole(void **state)
 				       .comm = "deep",
 				       .frames = deep };
 	struct profile one = profile;
-	struct names names;
-	struct merged merged;
-	AUTO_FREE char *text = NULL;
-	size_t size, commas = 0;
+	size_t commas = 0;
 
 	(void)state;
 	for (size_t i = 0; i < FPL_DEPTH_MAX; i++)
 		deep[i] = FRAME(1, 0x1105);
 	one.stacks = &stack;
 	one.nr_stacks = 1;
-	assert_int_equal(names_init(&names, &one, symbolizer, &(struct names_options){ 0 }), 0);
-	assert_int_equal(merge_stacks(&names, MERGE_CFI, false, &merged, NULL), 0);
-	FILE *to = open_memstream(&text, &size);
-	assert_int_equal(folded_write(to, &names, &merged), 1);
-	fclose(to);
-	merged_fini(&merged);
-	names_fini(&names);
+	AUTO_FREE char *text =
+		written_profile(folded_write, &one, symbolizer, &(struct format_options){ 0 }, 1);
 	for (const char *s = text; *s; s++)
 		commas += *s == ';';
 	assert_int_equal(commas, FPL_DEPTH_MAX);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a writer makes of a profile or a recording, as a string. */
+#pragma once
+
+#include "tests/unit/cmocka_all.h"
+
+#include <stdio.h>
+
+#include "output/formats.h"
+#include "output/recorded.h"
+
+/* @profile with the names that @symbolizer gives; the caller ends it with recording_fini. */
+static inline void record_profile(const struct profile *profile, struct symbolizer *symbolizer,
+				  struct recording *ret)
+{
+	struct names names;
+	struct fpl_err err = { 0 };
+
+	assert_int_equal(names_init(&names, profile, symbolizer,
+				    &(struct names_options){ .by_function = true }),
+			 0);
+	assert_int_equal(recording_init(ret), 0);
+	if (recorded_make(&names, ret, NULL, &err))
+		fail_msg("%s", err.msg);
+	names_fini(&names);
+}
+
+/* What @write makes of @recording, which has to show @shown; the caller frees it. */
+static inline char *written(format_write_fn *write, const struct recording *recording,
+			    const struct format_options *options, uint64_t shown)
+{
+	struct fpl_err err = { 0 };
+	uint64_t got = 0;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (write(to, recording, options, &got, &err))
+		fail_msg("%s", err.msg);
+	fclose(to);
+	assert_int_equal(got, shown);
+	return text;
+}
+
+/* The same of a profile. */
+static inline char *written_profile(format_write_fn *write, const struct profile *profile,
+				    struct symbolizer *symbolizer,
+				    const struct format_options *options, uint64_t shown)
+{
+	struct recording recording;
+	char *text;
+
+	record_profile(profile, symbolizer, &recording);
+	text = written(write, &recording, options, shown);
+	recording_fini(&recording);
+	return text;
+}
