@@ -2,102 +2,217 @@
 #include "cmocka_all.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "output/frame_texts.h"
 
-/* What frame_texts_repeat() writes of (@frame, @kind); NULL: it has nothing. The caller frees it.
- */
-static char *repeated(const struct frame_texts *texts, uint64_t frame, uint32_t kind)
+/* A frame of each kind: what it is, and its texts joined by '|' with and without by_function. */
+struct frame_case {
+	const char *what;
+	const char *path;	  /* of its object; NULL: none */
+	const char *functions[3]; /* the innermost first; NULL: no more */
+	uint64_t address, start;
+	enum recording_kind kind;
+	enum fpl_origin origin;
+	const char *text, *by_function, *symbols_only, *module;
+};
+
+static const struct frame_case cases[] = {
+	{ "a function",
+	  "/bin/app",
+	  { "main" },
+	  0x10,
+	  0x8,
+	  RECORDING_USER,
+	  FPL_ORIGIN_CFI,
+	  "main",
+	  "main",
+	  "main",
+	  "" },
+	{ "with what is inlined",
+	  "/bin/app",
+	  { "in;ner", "mid", "out" },
+	  0x11,
+	  0x8,
+	  RECORDING_USER,
+	  FPL_ORIGIN_FP,
+	  "in\\x3bner_[fp]|mid_[fp]|out_[fp]",
+	  "in\\x3bner_[fp]|mid_[fp]|out_[fp]",
+	  "out_[fp]",
+	  "" },
+	{ "no name",
+	  "/bin/a\x1bpp",
+	  { NULL },
+	  0x12,
+	  0x8,
+	  RECORDING_USER,
+	  FPL_ORIGIN_SYNTH,
+	  "[/bin/a\\x1bpp+0x12]_[synth]",
+	  "[a\\x1bpp+0x8]_[synth]",
+	  "[/bin/a\\x1bpp+0x12]_[synth]",
+	  "" },
+	{ "no name, no start",
+	  "/bin/",
+	  { NULL },
+	  0x13,
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_USER,
+	  FPL_ORIGIN_CFI,
+	  "[/bin/+0x13]",
+	  "[/bin/+0x13]",
+	  "[/bin/+0x13]",
+	  "" },
+	{ "no address",
+	  "/bin/app",
+	  { NULL },
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_USER,
+	  FPL_ORIGIN_CFI,
+	  "[/bin/app]",
+	  "[app]",
+	  "[/bin/app]",
+	  "" },
+	{ "nothing at all",
+	  NULL,
+	  { NULL },
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_USER,
+	  FPL_ORIGIN_CFI,
+	  "[unknown]",
+	  "[unknown]",
+	  "[unknown]",
+	  "" },
+	{ "no object",
+	  NULL,
+	  { NULL },
+	  0x7f0000,
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_USER,
+	  FPL_ORIGIN_CFI,
+	  "[0x7f0000]",
+	  "[0x7f0000]",
+	  "[0x7f0000]",
+	  "" },
+	{ "the kernel",
+	  "[kernel.kallsyms]",
+	  { "schedule" },
+	  UINT64_MAX - 9,
+	  UINT64_MAX - 19,
+	  RECORDING_KERNEL,
+	  FPL_ORIGIN_CFI,
+	  "schedule_[k]",
+	  "schedule_[k]",
+	  "schedule_[k]",
+	  "" },
+	{ "a module without a name",
+	  "[ext4]",
+	  { NULL },
+	  0xffffffffc0000000,
+	  RECORDING_NO_ADDRESS,
+	  RECORDING_KERNEL,
+	  FPL_ORIGIN_CFI,
+	  "[0xffffffffc0000000]_[k]",
+	  "[0xffffffffc0000000]_[k]",
+	  "[0xffffffffc0000000]_[k]",
+	  "ext4" },
+	{ "a module as other tools write it",
+	  "/lib/ext4.ko",
+	  { "f" },
+	  0xffffffffc0000001,
+	  0,
+	  RECORDING_KERNEL,
+	  FPL_ORIGIN_CFI,
+	  "f_[k]",
+	  "f_[k]",
+	  "f_[k]",
+	  "/lib/ext4.ko" },
+};
+
+static uint32_t add_case(struct recording *recording, const struct frame_case *one)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
+	struct recording_frame frame = { .address = one->address,
+					 .start = one->start,
+					 .kind = one->kind,
+					 .origin = one->origin };
+	struct recording_line lines[3] = { 0 };
+	uint32_t ret;
 
-	assert_non_null(to);
+	if (one->path) {
+		struct recording_object object = { 0 };
 
-	bool found = frame_texts_repeat(texts, frame, kind, to);
-
-	assert_int_equal(fclose(to), 0);
-	if (found)
-		return text;
-	assert_int_equal(size, 0);
-	free(text);
-	return NULL;
-}
-
-static void keep(struct frame_texts *texts, uint64_t frame, uint32_t kind, const char *text)
-{
-	FILE *to;
-
-	assert_int_equal(frame_texts_begin(texts, &to), 0);
-	fputs(text, to);
-	assert_int_equal(frame_texts_keep(texts, frame, kind), 0);
-}
-
-static void assert_repeats(const struct frame_texts *texts, uint64_t frame, uint32_t kind,
-			   const char *want)
-{
-	char *text = repeated(texts, frame, kind);
-
-	assert_non_null(text);
-	assert_string_equal(text, want);
-	free(text);
-}
-
-static void nothing_is_repeated_that_was_not_kept(void **state)
-{
-	struct frame_texts texts = { 0 };
-
-	(void)state;
-	assert_null(repeated(&texts, 1, 1));
-	keep(&texts, 1, 1, "one");
-	assert_null(repeated(&texts, 2, 1));
-	assert_null(repeated(&texts, 0, 1));
-	frame_texts_fini(&texts);
-	assert_null(repeated(&texts, 1, 1));
-}
-
-static void the_kinds_of_a_frame_are_kept_apart(void **state)
-{
-	struct frame_texts texts = { 0 };
-
-	(void)state;
-	keep(&texts, 7, 1, "as leaf");
-	assert_null(repeated(&texts, 7, 2));
-	assert_null(repeated(&texts, 6, 2)); /* of the same hash */
-	keep(&texts, 7, 2, "as caller");
-	keep(&texts, 6, 2, "");
-	assert_repeats(&texts, 7, 1, "as leaf");
-	assert_repeats(&texts, 7, 2, "as caller");
-	assert_repeats(&texts, 6, 2, "");
-	frame_texts_fini(&texts);
-}
-
-static void texts_stay_when_there_are_many(void **state)
-{
-	enum { NR = 5000 };
-	struct frame_texts texts = { 0 };
-	char text[64];
-
-	(void)state;
-	for (uint64_t i = 0; i < NR; i++) {
-		snprintf(text, sizeof(text), "frame %llu", (unsigned long long)i);
-		keep(&texts, i << 12, 1, text);
+		assert_int_equal(recording_add_text(recording, one->path, &object.path), 0);
+		assert_int_equal(recording_add_object(recording, &object, &frame.object), 0);
 	}
-	for (uint64_t i = 0; i < NR; i++) {
-		snprintf(text, sizeof(text), "frame %llu", (unsigned long long)i);
-		assert_repeats(&texts, i << 12, 1, text);
+	for (; frame.nr_lines < 3 && one->functions[frame.nr_lines]; frame.nr_lines++) {
+		struct recording_function function = { 0 };
+
+		assert_int_equal(recording_add_text(recording, one->functions[frame.nr_lines],
+						    &function.name),
+				 0);
+		assert_int_equal(recording_add_function(recording, &function,
+							&lines[frame.nr_lines].function),
+				 0);
 	}
-	frame_texts_fini(&texts);
+	assert_int_equal(recording_add_frame(recording, &frame, lines, &ret), 0);
+	return ret;
+}
+
+static void assert_texts(const struct recording *recording, const uint32_t *frames,
+			 const struct frame_text_options *options, size_t want_at)
+{
+	CLEANUP(frame_texts_fini) struct frame_texts texts;
+
+	assert_int_equal(frame_texts_init(recording, options, &texts), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *want = *(const char *const *)((const char *)&cases[i] + want_at);
+		char got[128] = "";
+		size_t nr, at = 0;
+		const uint32_t *ids = frame_texts_of(&texts, frames[i], &nr);
+
+		for (size_t j = 0; j < nr; j++)
+			at += (size_t)snprintf(got + at, sizeof(got) - at, j ? "|%s" : "%s",
+					       strings_text(&texts.strings, ids[j]));
+		if (strcmp(got, want) != 0)
+			fail_msg("%s: \"%s\", want \"%s\"", cases[i].what, got, want);
+	}
+}
+
+static void a_frame_reads_as_its_functions_or_as_where_it_is(void **state)
+{
+	CLEANUP(recording_fini) struct recording recording;
+	uint32_t frames[ARRAY_SIZE(cases)];
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		frames[i] = add_case(&recording, &cases[i]);
+	assert_texts(&recording, frames,
+		     &(struct frame_text_options){ .annotate = true, .origin = true },
+		     offsetof(struct frame_case, text));
+	assert_texts(&recording, frames,
+		     &(struct frame_text_options){
+			     .annotate = true, .origin = true, .by_function = true },
+		     offsetof(struct frame_case, by_function));
+	assert_texts(&recording, frames,
+		     &(struct frame_text_options){
+			     .annotate = true, .origin = true, .symbols_only = true },
+		     offsetof(struct frame_case, symbols_only));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char module[32];
+
+		frame_module(&recording, &recording.frames[frames[i]], module, sizeof(module));
+		if (strcmp(module, cases[i].module) != 0)
+			fail_msg("%s: module \"%s\"", cases[i].what, module);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_repeated_that_was_not_kept),
-		cmocka_unit_test(the_kinds_of_a_frame_are_kept_apart),
-		cmocka_unit_test(texts_stay_when_there_are_many),
+		cmocka_unit_test(a_frame_reads_as_its_functions_or_as_where_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
