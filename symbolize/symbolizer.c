@@ -43,6 +43,8 @@ struct symbolizer {
 	size_t nr_objects;
 	bool kernel_read;
 	struct kallsyms *kernel; /* owned; NULL: unreadable */
+	struct kernel_name_source kernel_source;
+	struct kernel_names kernel_told; /* by that source */
 	struct name_cache kernel_names;
 };
 
@@ -75,6 +77,7 @@ int symbolizer_create(const struct symbolizer_options *options, struct symbolize
 	sym->no_demangle = options->no_demangle;
 	sym->live = options->live;
 	sym->source = options->source;
+	sym->kernel_source = options->kernel;
 	if (options->debug_dir) {
 		sym->debug_dir = strdup(options->debug_dir);
 		if (!sym->debug_dir)
@@ -92,6 +95,7 @@ void symbolizer_destroy(struct symbolizer *sym)
 		object_fini(&sym->objects[i]);
 	free(sym->objects);
 	kallsyms_destroy(sym->kernel);
+	kernel_names_fini(&sym->kernel_told);
 	name_cache_fini(&sym->kernel_names);
 	free(sym->debug_dir);
 	free(sym);
@@ -362,9 +366,11 @@ void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret
 	struct kallsyms_match match;
 
 	*ret = (struct symbol){ .name = NULL };
-	read_kernel(sym);
-	if (!sym->kernel || !kallsyms_find(sym->kernel, addr, &match))
-		return;
+	if (!kernel_names_find(&sym->kernel_told, &sym->kernel_source, addr, &match)) {
+		read_kernel(sym);
+		if (!sym->kernel || !kallsyms_find(sym->kernel, addr, &match))
+			return;
+	}
 	/* Most are plain C and stay where they are; Rust in the kernel is mangled. */
 	ret->name = match.name;
 	if (match.name[0] == '_' && !sym->no_demangle) {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "symbolize/kernel_names.h"
 #include "symbolize/symbol_source.h"
 
 struct elf_file;
@@ -21,6 +22,8 @@ struct symbolizer_options {
 	const char *debug_dir; /* NULL: /usr/lib/debug */
 	/* borrowed: reads the files; NULL: they are read here. It takes no debug_dir. */
 	const struct symbol_source *source;
+	/* who is asked for names of the kernel, before /proc/kallsyms is read */
+	struct kernel_name_source kernel;
 };
 
 struct symbol {
@@ -72,5 +75,8 @@ FPL_MUST_CHECK int symbolizer_frames(struct symbolizer *sym, uint32_t id, const 
 bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
 		    const struct elf_file **ret_debug);
 
-/* Name the kernel code at @addr (from /proc/kallsyms, read once). */
+/*
+ * Name the kernel code at @addr: by the source of kernel names, and what that does not know from
+ * /proc/kallsyms, which is read once.
+ */
 void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret);

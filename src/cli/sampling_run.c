@@ -19,6 +19,7 @@
 #include "parse/parser.h"
 #include "parse/symbols.h"
 #include "profile/engine.h"
+#include "profile/kernel_text.h"
 
 /* One place a format is written to. */
 struct sink {
@@ -260,6 +261,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
 	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL };
+	CLEANUP(kernel_text_fini) struct kernel_text kernel_text = { 0 };
 	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
 	struct engine_options engine;
@@ -270,8 +272,10 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		return CLI_EXIT_OUTPUT;
 	}
 	if (parser_create(PARSER_EXEC, &parser, &err) || symbols_init(&symbols, parser, &err) ||
-	    symbolizer_create(&(struct symbolizer_options){ .source = &symbols.source },
-			      &symbolizer, &err)) {
+	    symbolizer_create(
+		    &(struct symbolizer_options){ .source = &symbols.source,
+						  .kernel = kernel_text_source(&kernel_text) },
+		    &symbolizer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}

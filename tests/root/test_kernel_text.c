@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel calls its code, asked address by address, is what /proc/kallsyms says of it. */
+#include "tests/unit/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/kernel_text.h"
+#include "symbolize/kallsyms.h"
+
+#define PROBES 5000u
+
+/* Addresses of code, a few bytes behind symbols spread over all of them. */
+static size_t read_addrs(uint64_t *addrs, size_t nr_max)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[1024];
+	size_t nr = 0, nr_lines = 0;
+
+	assert_non_null(file);
+	while (nr < nr_max && fgets(line, sizeof(line), file)) {
+		char *pos;
+		uint64_t addr = strtoull(line, &pos, 16);
+
+		if (addr && *pos == ' ' && strchr("tTwW", pos[1]) && nr_lines++ % 16 == 0)
+			addrs[nr++] = addr + nr_lines % 3;
+	}
+	fclose(file);
+	return nr;
+}
+
+static void names_are_those_of_kallsyms(void **state)
+{
+	static uint64_t addrs[PROBES];
+	struct kernel_text text = { 0 };
+	struct kernel_name_source source = kernel_text_source(&text);
+	struct kernel_names names = { 0 };
+	struct kallsyms *syms = NULL;
+	size_t nr = read_addrs(addrs, PROBES), nr_known = 0, nr_aliases = 0;
+
+	(void)state;
+	if (kallsyms_read("/proc/kallsyms", &syms, NULL))
+		skip();
+	assert_true(nr > 1000);
+	for (size_t i = 0; i < nr; i++) {
+		struct kallsyms_match told, want;
+
+		if (!kallsyms_find(syms, addrs[i], &want) ||
+		    !kernel_names_find(&names, &source, addrs[i], &told))
+			continue;
+		nr_known++;
+		nr_aliases += strcmp(told.name, want.name) != 0;
+		if (told.start != want.start)
+			fail_msg("0x%llx: %s at 0x%llx, wanted %s at 0x%llx",
+				 (unsigned long long)addrs[i], told.name,
+				 (unsigned long long)told.start, want.name,
+				 (unsigned long long)want.start);
+		assert_int_equal(!told.module, !want.module);
+		if (told.module)
+			assert_string_equal(told.module, want.module);
+	}
+	print_message("%zu of %zu known, %zu by another of their names\n", nr_known, nr,
+		      nr_aliases);
+	/* code that is discarded after the boot has lines of its own, but no names any more */
+	assert_true(nr_known > nr * 8 / 10);
+	assert_true(nr_aliases < nr / 20);
+	kernel_names_fini(&names);
+	kernel_text_fini(&text);
+	kallsyms_destroy(syms);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(names_are_those_of_kallsyms) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
