@@ -56,9 +56,10 @@ static const struct argp_option options_list[] = {
 	{ .doc = "What to write:", .group = 2 },
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated): .folded, .txt or .jsonl, or - for stdout with --format",
+	  "Write FILE (may be repeated): .folded, .txt, .jsonl or .pb.gz (pprof), or - for stdout "
+	  "with --format",
 	  2 },
-	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text or jsonl", 2 },
+	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text, jsonl or pprof", 2 },
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
 	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",

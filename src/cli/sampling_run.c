@@ -96,6 +96,17 @@ static void cleanup_names(struct names *names)
 	names_fini(names);
 }
 
+/* What a failed writer leaves: dropped, unless it is a whole file of fewer samples. */
+static void keep_or_drop(const struct sink *sink, struct output_file *file, uint64_t shown)
+{
+	struct fpl_err err;
+
+	if (!sink->format->parts || !shown)
+		output_file_abort(file);
+	else if (output_file_commit(file, &err))
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+}
+
 /*
  * Write and commit every output. *ret_shown is what the writers showed; they have to agree. A
  * failed output does not keep the others from being written. Returns an enum cli_exit.
@@ -113,7 +124,7 @@ static int write_sinks(struct sinks *sinks, const struct recording *recording,
 
 		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
-			output_file_abort(file);
+			keep_or_drop(&sinks->list[i], file, shown);
 			status = CLI_EXIT_OUTPUT;
 			continue;
 		}

@@ -7,11 +7,26 @@
 #include "output/folded.h"
 #include "output/jsonl.h"
 #include "output/text_report.h"
+#include "recording/pprof_write.h"
+
+/* format_write_fn: all of the recording, whatever readers are shown. */
+static int write_pprof(FILE *to, const struct recording *recording,
+		       const struct format_options *options, uint64_t *ret_shown,
+		       struct fpl_err *err)
+{
+	(void)options;
+	return pprof_write(to, recording, ret_shown, err);
+}
 
 const struct format formats[] = {
 	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },
 	{ .name = "text", .extensions = { ".txt" }, .write = text_report_write },
 	{ .name = "jsonl", .extensions = { ".jsonl" }, .write = jsonl_write },
+	{ .name = "pprof",
+	  .extensions = { ".pb.gz" },
+	  .write = write_pprof,
+	  .binary = true,
+	  .parts = true },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);

@@ -43,6 +43,8 @@ struct format {
 	const char *extensions[FORMAT_EXTENSIONS_MAX]; /* ".folded"; NULL: no more */
 	format_write_fn *write;
 	bool binary; /* not for a terminal */
+	/* Of writes that failed, a whole file of the *ret_shown samples before remains. */
+	bool parts;
 };
 
 extern const struct format formats[]; /* [formats_nr] */

@@ -12,6 +12,7 @@
 #include "output/functions.h"
 #include "base/strings.h"
 #include "profile/profile.h"
+#include "recording/recording.h"
 #include "symbolize/symbolizer.h"
 
 struct names_options {
@@ -66,16 +67,6 @@ FPL_MUST_CHECK int names_user(struct names *names, const struct profile_stack *s
 /* Name kernel frame @idx, leaf first, at @addr. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_kernel(struct names *names, uint64_t addr, size_t idx,
 				struct frame_name *ret);
-
-/*
- * The address to look a frame up by: the pc itself where the frame is exact, else one before the
- * return address, since the call may be the last instruction of its function (DWARF 5, section
- * 6.4.4). The only place that subtracts.
- */
-static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
-{
-	return addr - !exact;
-}
 
 static inline enum fpl_origin frame_origin(uint64_t frame)
 {

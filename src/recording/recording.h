@@ -41,6 +41,7 @@ enum recording_kind {
 };
 
 #define RECORDING_NO_ADDRESS UINT64_MAX
+#define RECORDING_NO_ORIGIN  UINT8_MAX
 #define RECORDING_LINES_MAX  255u
 
 struct recording_frame {
@@ -57,9 +58,19 @@ struct recording_frame {
 	uint32_t first_line; /* lines[first_line .. + nr_lines), the innermost inlined first; */
 	uint8_t nr_lines;    /* 0: it has no name. The last is the function itself */
 	uint8_t kind;	     /* enum recording_kind */
-	uint8_t origin;	     /* enum fpl_origin */
+	uint8_t origin; /* enum fpl_origin; RECORDING_NO_ORIGIN: not known, as of other tools */
 	bool exact;
 };
+
+/*
+ * The address to look a frame up by: the pc itself where the frame is exact, else one before the
+ * return address, since the call may be the last instruction of its function (DWARF 5, section
+ * 6.4.4). The only place that subtracts.
+ */
+static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
+{
+	return addr - !exact;
+}
 
 #define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */
 

@@ -80,7 +80,7 @@ refused '--max-processes 1: from' profile --max-processes 1
 refused '--max-mappings x: from' profile --max-mappings x
 refused '--snapshot 65K: bytes' profile --snapshot 65K
 refused '--strict=101: a percentage' profile --strict=101
-refused '--format xml: folded, text or jsonl' profile --format xml -o -
+refused '--format xml: folded, text, jsonl or pprof' profile --format xml -o -
 refused '--format: nothing to apply it to' profile --format text
 refused '-o -: needs --format' profile -o -
 refused '-o out.svg: no format has this extension' profile -o out.svg

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the fields of a pprof Profile one by one, and each text before it is first referred to. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/strings.h"
+#include "recording/gzip_members.h"
+#include "recording/recording.h"
+
+/* Numbers of the repeated fields of Profile. */
+enum {
+	PPROF_FIELD_SAMPLE_TYPE = 1,
+	PPROF_FIELD_SAMPLE = 2,
+	PPROF_FIELD_MAPPING = 3,
+	PPROF_FIELD_LOCATION = 4,
+	PPROF_FIELD_FUNCTION = 5,
+	PPROF_FIELD_STRING = 6,
+	PPROF_FIELD_RAW_TEXT = 1000,
+};
+
+struct pprof_fields {
+	const struct recording *recording; /* borrowed */
+	struct gzip_members members;
+	int64_t *texts; /* owned [recording.strings.nr]: index in string_table; 0: not there yet */
+	struct strings words; /* what is no text of the recording */
+	int64_t *word_ids;    /* owned [room_words]: index of each */
+	size_t nr_words, room_words;
+	int64_t nr; /* of string_table */
+};
+
+/* Errors: -ENOMEM; pprof_fields_fini is safe then. */
+FPL_MUST_CHECK int pprof_fields_init(struct pprof_fields *fields, FILE *to,
+				     const struct recording *recording, struct fpl_err *err);
+void pprof_fields_fini(struct pprof_fields *fields);
+
+/* The index in string_table of a text of the recording. Errors: as gzip_members_commit(). */
+FPL_MUST_CHECK int pprof_fields_text(struct pprof_fields *fields, uint32_t text, int64_t *ret,
+				     struct fpl_err *err);
+
+/* The same of any other text. */
+FPL_MUST_CHECK int pprof_fields_word(struct pprof_fields *fields, const char *word, int64_t *ret,
+				     struct fpl_err *err);
+
+/* Write @message as field @number, or, with 0, its fields as fields of the Profile. */
+FPL_MUST_CHECK int pprof_fields_message(struct pprof_fields *fields, unsigned number,
+					const ProtobufCMessage *message, struct fpl_err *err);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/pprof_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "pprof.pb-c.h"
+#include "recording/pprof_rules.h"
+
+/* Where the first object goes: what is below could be taken for no address. */
+#define FIRST_ADDRESS UINT64_C(0x1000000)
+#define PAGE	      UINT64_C(0x1000)
+/* Between two objects, so that no address is next to another's. */
+#define GAP (UINT64_C(16) * PAGE)
+
+static bool has_address(const struct recording_frame *frame)
+{
+	return frame->address != RECORDING_NO_ADDRESS;
+}
+
+static uint64_t lookup_address(const struct recording_frame *frame)
+{
+	return has_address(frame) ? frame_lookup_pc(frame->address, frame->exact) : 0;
+}
+
+static size_t mapping_index(const struct recording_frame *frame)
+{
+	return 2u * (size_t)frame->object + (frame->kind == RECORDING_KERNEL);
+}
+
+/* Note what @frame says of the mapping it is in. */
+static void note_frame(struct pprof_places *places, const struct recording_frame *frame)
+{
+	const struct recording *recording = places->recording;
+	struct pprof_mapping *mapping = &places->mappings[mapping_index(frame)];
+	uint64_t address = lookup_address(frame);
+
+	mapping->used = true;
+	mapping->inlined |= frame->nr_lines > 1;
+	for (size_t i = 0; i < frame->nr_lines; i++) {
+		const struct recording_line *line = &recording->lines[frame->first_line + i];
+
+		mapping->named = true;
+		mapping->files |= recording->functions[line->function].file;
+		mapping->numbers |= line->line;
+	}
+	if (!has_address(frame))
+		return;
+	if (!mapping->known || address < mapping->first)
+		mapping->first = address;
+	if (!mapping->known || address > mapping->last)
+		mapping->last = address;
+	mapping->known = true;
+}
+
+/*
+ * Give every object of user frames a range of its own. All sums are modulo 2^64: what a file of
+ * strangers says of addresses may be too large for ranges of their own, and is still read back.
+ */
+static void place_objects(struct pprof_places *places)
+{
+	uint64_t next = FIRST_ADDRESS;
+
+	for (size_t i = 1; i < places->recording->nr_objects; i++) {
+		struct pprof_mapping *mapping = &places->mappings[2 * i];
+		uint64_t first = mapping->first & ~(PAGE - 1);
+
+		if (!mapping->known)
+			continue;
+		mapping->base = next - first;
+		next += (mapping->last - first) / PAGE * PAGE + PAGE + GAP;
+	}
+}
+
+int pprof_places_init(struct pprof_places *places, const struct recording *recording,
+		      struct fpl_err *err)
+{
+	*places = (struct pprof_places){ .recording = recording };
+	places->mappings = calloc(2 * recording->nr_objects, sizeof(*places->mappings));
+	places->functions = calloc(recording->nr_functions, sizeof(*places->functions));
+	places->of_frame = calloc(recording->nr_frames + 1, sizeof(*places->of_frame));
+	if (!places->mappings || !places->functions || !places->of_frame)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < recording->nr_frames; i++)
+		note_frame(places, &recording->frames[i]);
+	place_objects(places);
+	return 0;
+}
+
+void pprof_places_fini(struct pprof_places *places)
+{
+	free(places->mappings);
+	free(places->functions);
+	free(places->of_frame);
+	id_table_fini(&places->table);
+	*places = (struct pprof_places){ 0 };
+}
+
+static int put_mapping(struct pprof_places *places, struct pprof_fields *fields, size_t i,
+		       struct fpl_err *err)
+{
+	const struct pprof_mapping *mapping = &places->mappings[i];
+	const struct recording_object *object = &places->recording->objects[i / 2];
+	Pprof__Mapping message = PPROF__MAPPING__INIT;
+	int error = pprof_fields_text(fields, object->path, &message.filename, err);
+
+	if (!error)
+		error = pprof_fields_text(fields, object->build_id, &message.build_id, err);
+	if (error)
+		return error;
+	message.id = i;
+	message.has_bias = true;
+	message.bias = mapping->base;
+	message.has_functions = mapping->named;
+	message.has_filenames = mapping->files;
+	message.has_line_numbers = mapping->numbers;
+	message.has_inline_frames = mapping->inlined;
+	if (mapping->known) {
+		message.file_offset = mapping->first & ~(PAGE - 1);
+		message.memory_start = mapping->base + message.file_offset;
+		message.memory_limit = mapping->base + (mapping->last | (PAGE - 1)) + 1;
+	}
+	return pprof_fields_message(fields, PPROF_FIELD_MAPPING, &message.base, err);
+}
+
+int pprof_places_start(struct pprof_places *places, struct pprof_fields *fields,
+		       struct fpl_err *err)
+{
+	int error = 0;
+
+	/* index 0 and 1 are no object, and no mapping may have id 0 */
+	for (size_t i = 2; !error && i < 2 * places->recording->nr_objects; i++)
+		if (places->mappings[i].used)
+			error = put_mapping(places, fields, i, err);
+	return error;
+}
+
+/* What makes two frames the same location. */
+static bool location_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct recording *recording = ctx;
+	const struct recording_frame *a = &recording->frames[index], *b = key;
+
+	return lookup_address(a) == lookup_address(b) && has_address(a) == has_address(b) &&
+	       a->start == b->start && mapping_index(a) == mapping_index(b) &&
+	       a->nr_lines == b->nr_lines &&
+	       (!a->nr_lines ||
+		!memcmp(&recording->lines[a->first_line], &recording->lines[b->first_line],
+			a->nr_lines * sizeof(*recording->lines)));
+}
+
+static int put_function(struct pprof_places *places, struct pprof_fields *fields, uint32_t index,
+			struct fpl_err *err)
+{
+	const struct recording_function *function = &places->recording->functions[index];
+	Pprof__Function message = PPROF__FUNCTION__INIT;
+	int error = pprof_fields_text(fields, function->name, &message.name, err);
+
+	if (!error)
+		error = pprof_fields_text(fields, function->file, &message.filename, err);
+	if (error)
+		return error;
+	message.id = index + 1;
+	message.system_name = message.name;
+	message.start_line = function->start_line;
+	places->functions[index] = true;
+	return pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base, err);
+}
+
+static int put_location(struct pprof_places *places, struct pprof_fields *fields,
+			const struct recording_frame *frame, uint64_t id, struct fpl_err *err)
+{
+	const struct recording *recording = places->recording;
+	const struct pprof_mapping *mapping = &places->mappings[mapping_index(frame)];
+	Pprof__Line lines[RECORDING_LINES_MAX], *links[RECORDING_LINES_MAX];
+	Pprof__Location message = PPROF__LOCATION__INIT;
+	uint64_t address = lookup_address(frame);
+	int error = 0;
+
+	for (size_t i = 0; !error && i < frame->nr_lines; i++) {
+		const struct recording_line *line = &recording->lines[frame->first_line + i];
+
+		pprof__line__init(&lines[i]);
+		links[i] = &lines[i];
+		lines[i].function_id = line->function + 1ull;
+		lines[i].line = line->line;
+		lines[i].column = line->column;
+		if (!places->functions[line->function])
+			error = put_function(places, fields, line->function, err);
+	}
+	if (error)
+		return error;
+	message.id = id;
+	message.mapping_id = frame->object ? mapping_index(frame) : 0;
+	if (has_address(frame)) {
+		message.address = mapping->base + address;
+		message.at_zero = !message.address;
+	}
+	if (frame->start != RECORDING_NO_ADDRESS) {
+		message.has_start = true;
+		message.start_distance = (int64_t)(address - frame->start);
+	}
+	message.n_line = frame->nr_lines;
+	message.line = links;
+	return pprof_fields_message(fields, PPROF_FIELD_LOCATION, &message.base, err);
+}
+
+int pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
+			  const struct recording_frame *frame, uint64_t *ret, struct fpl_err *err)
+{
+	const struct recording *recording = places->recording;
+	uint32_t index = (uint32_t)(frame - recording->frames);
+	const uint64_t key[] = { lookup_address(frame), mapping_index(frame) };
+	uint64_t hash = id_table_hash(4, key, sizeof(key));
+	int error = 0;
+
+	if (places->of_frame[index]) {
+		*ret = places->of_frame[index];
+		return 0;
+	}
+
+	uint32_t like = id_table_find(&places->table, hash, location_equals, recording, frame);
+
+	if (like == ID_TABLE_NONE) {
+		if (id_table_add(&places->table, hash, index))
+			return fpl_fail(err, -ENOMEM, "out of memory");
+		error = put_location(places, fields, frame, ++places->nr_locations, err);
+		if (error)
+			return error;
+		places->of_frame[index] = places->nr_locations;
+	} else {
+		places->of_frame[index] = places->of_frame[like];
+	}
+	*ret = places->of_frame[index];
+	return 0;
+}
+
+bool pprof_places_is_kernel(const struct pprof_places *places, const struct recording_frame *frame)
+{
+	const struct recording *recording = places->recording;
+	const struct pprof_mapping *mapping = &places->mappings[mapping_index(frame)];
+	uint64_t address = has_address(frame) ? mapping->base + lookup_address(frame) : 0;
+	const char *name =
+		frame->object ? recording_string(recording, recording->objects[frame->object].path)
+			      : NULL;
+
+	return pprof_is_kernel(name, address);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the mappings, functions and locations of a pprof, each once. Every object has addresses of
+ * its own: what many processes had mapped somewhere else is one mapping, and no two overlap.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id_table.h"
+#include "recording/pprof_fields.h"
+#include "recording/recording.h"
+
+/* The code of an object in one of the halves: of a program, or of the kernel. */
+struct pprof_mapping {
+	uint64_t first, last; /* addresses looked up in it, as in the recording */
+	uint64_t base;	      /* an address in the file less this is one in the recording */
+	bool used, named, files, numbers, inlined;
+	bool known; /* first and last are there */
+};
+
+struct pprof_places {
+	const struct recording *recording; /* borrowed */
+	struct pprof_mapping *mappings;	   /* owned [2 * recording.nr_objects] */
+	bool *functions;		   /* owned [recording.nr_functions]: written */
+	uint64_t *of_frame;    /* owned [recording.nr_frames]: id of its location; 0: not yet */
+	struct id_table table; /* of locations: index of the first frame like it */
+	uint64_t nr_locations;
+};
+
+/* Errors: -ENOMEM; pprof_places_fini is safe then. Cost: O(frames). */
+FPL_MUST_CHECK int pprof_places_init(struct pprof_places *places, const struct recording *recording,
+				     struct fpl_err *err);
+void pprof_places_fini(struct pprof_places *places);
+
+/* Write the mappings. Errors: as gzip_members_commit(). */
+FPL_MUST_CHECK int pprof_places_start(struct pprof_places *places, struct pprof_fields *fields,
+				      struct fpl_err *err);
+
+/* The id of the location of @frame, written where it is not there yet. Errors: the same. */
+FPL_MUST_CHECK int pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
+					 const struct recording_frame *frame, uint64_t *ret,
+					 struct fpl_err *err);
+
+/* Does the location of @frame look like kernel code to who reads the file? */
+bool pprof_places_is_kernel(const struct pprof_places *places, const struct recording_frame *frame);
