@@ -142,14 +142,13 @@ static int write_sinks(struct sinks *sinks, const struct recording *recording,
 	return status;
 }
 
-static int write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown,
-		       const struct culprits *culprits)
+static int write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown)
 {
 	struct fpl_err err;
 
 	if (!sinks->stats.stream)
 		return CLI_EXIT_OK;
-	stats_write(sinks->stats.stream, recording, shown, culprits);
+	stats_write(sinks->stats.stream, recording, shown);
 	if (!output_file_commit(&sinks->stats, &err))
 		return CLI_EXIT_OK;
 	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
@@ -245,6 +244,8 @@ static int present(struct sinks *sinks, const struct profile *profile,
 		error = recorded_make(&names, &recording, NULL, &err);
 	if (!error)
 		error = culprits_find(&names, &culprits);
+	if (!error)
+		error = culprits_add_numbers(&recording, &culprits);
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
 		return CLI_EXIT_OUTPUT;
@@ -254,11 +255,10 @@ static int present(struct sinks *sinks, const struct profile *profile,
 		.delimited = options->delimited,
 		.annotate = options->annotate,
 		.origin = options->origin,
-		.culprits = &culprits,
 	};
 	int status = write_sinks(sinks, &recording, &format_options, &shown);
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
-	int stats_status = write_stats(sinks, &recording, shown, &culprits);
+	int stats_status = write_stats(sinks, &recording, shown);
 
 	return conclude(profile, options, verb, &culprits, shown,
 			status	      ? status

@@ -193,39 +193,41 @@ void culprits_write(FILE *to, const struct culprits *culprits)
 			culprits->nr_places - culprits->nr);
 }
 
-static void write_json_one(struct json *json, const struct culprits *culprits,
-			   const struct culprit *culprit)
+static int add_one(struct recording *recording, const struct culprits *culprits, size_t idx)
 {
-	const char *remedy = remedy_of(culprit);
+	const struct culprit *culprit = &culprits->list[idx];
+	const struct names *names = culprits->names;
+	const struct {
+		const char *name, *note;
+	} notes[] = {
+		{ "stop", tally_stop_key(culprit->stop) },
+		{ "function",
+		  culprit->no_frame ? NULL : strings_text(&names->strings, culprit->text) },
+		{ "object",
+		  culprit->object ? names->profile->objects[culprit->object - 1].path : NULL },
+		{ "advice", remedy_of(culprit) },
+	};
+	char key[64];
+	int err;
 
-	json_open(json, NULL, '{');
-	json_number(json, "samples", culprit->samples);
-	json_string(json, "stop", tally_stop_key(culprit->stop));
-	if (culprit->no_frame)
-		json_null(json, "function");
-	else
-		json_string(json, "function",
-			    strings_text(&culprits->names->strings, culprit->text));
-	if (culprit->object)
-		json_string(json, "object",
-			    culprits->names->profile->objects[culprit->object - 1].path);
-	else
-		json_null(json, "object");
-	if (remedy)
-		json_string(json, "advice", remedy);
-	else
-		json_null(json, "advice");
-	json_close(json, '}');
+	snprintf(key, sizeof(key), "incomplete.most[].%zu.samples", idx);
+	err = recording_add_number(recording, key, culprit->samples);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(notes); i++) {
+		snprintf(key, sizeof(key), "incomplete.most[].%zu.%s", idx, notes[i].name);
+		err = recording_set_note(recording, key, notes[i].note);
+	}
+	return err;
 }
 
-void culprits_write_json(struct json *json, const struct culprits *culprits)
+int culprits_add_numbers(struct recording *recording, const struct culprits *culprits)
 {
-	json_open(json, "incomplete", '{');
-	json_number(json, "samples", culprits->samples);
-	json_number(json, "places", culprits->nr_places);
-	json_open(json, "most", '[');
-	for (size_t i = 0; i < culprits->nr; i++)
-		write_json_one(json, culprits, &culprits->list[i]);
-	json_close(json, ']');
-	json_close(json, '}');
+	int err = recording_add_number(recording, "incomplete.samples", culprits->samples);
+
+	if (!err)
+		err = recording_add_number(recording, "incomplete.places", culprits->nr_places);
+	if (!err)
+		err = recording_add_number(recording, "incomplete.most[]", 0);
+	for (size_t i = 0; !err && i < culprits->nr; i++)
+		err = add_one(recording, culprits, i);
+	return err;
 }

@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "output/json.h"
 #include "output/names.h"
 #include "output/runtime.h"
+#include "recording/recording.h"
 
 #define CULPRITS_SHOWN 5u /* places that are told apart; the others are summed */
 
@@ -41,5 +41,6 @@ FPL_MUST_CHECK int culprits_find(struct names *names, struct culprits *ret);
 /* For the closing report: nothing where all stacks are complete. */
 void culprits_write(FILE *to, const struct culprits *culprits);
 
-/* The member "incomplete" of --stats, of the object that is open. */
-void culprits_write_json(struct json *json, const struct culprits *culprits);
+/* Add the member "incomplete" of --stats to the numbers of @recording. Errors: -ENOMEM. */
+FPL_MUST_CHECK int culprits_add_numbers(struct recording *recording,
+					const struct culprits *culprits);

@@ -10,8 +10,6 @@
 #include "base/err.h"
 #include "recording/recording.h"
 
-struct culprits;
-
 /* Whether frames of inlined functions are written. */
 enum format_inlined {
 	FORMAT_INLINED_USUAL, /* where the format shows them: all but folded */
@@ -25,7 +23,6 @@ struct format_options {
 	bool annotate;	/* _[k] behind kernel frames */
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	enum format_inlined inlined;
-	const struct culprits *culprits; /* borrowed: for the books; NULL: none */
 };
 
 /*

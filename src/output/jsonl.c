@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "output/books.h"
-#include "output/culprits.h"
 #include "output/frame_texts.h"
 #include "output/json.h"
 #include "output/tally.h"
@@ -249,6 +248,7 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	struct json json = { .to = to };
 	uint64_t shown = 0;
 
+	(void)options;
 	if (frame_list_make(recording, &writer.frames))
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu frames", recording->nr_frames);
 	write_meta(to, recording);
@@ -259,8 +259,6 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");
 	books_write_json(&json, recording, shown);
-	if (options->culprits)
-		culprits_write_json(&json, options->culprits);
 	json_close(&json, '}');
 	putc('\n', to);
 	*ret_shown = shown;

@@ -3,15 +3,12 @@
 
 #include "output/books.h"
 
-void stats_write(FILE *to, const struct recording *recording, uint64_t shown,
-		 const struct culprits *culprits)
+void stats_write(FILE *to, const struct recording *recording, uint64_t shown)
 {
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
 	books_write_json(&json, recording, shown);
-	if (culprits)
-		culprits_write_json(&json, culprits);
 	json_close(&json, '}');
 	putc('\n', to);
 }

@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 
-#include "output/culprits.h"
 #include "recording/recording.h"
 
-/* @shown: what a writer returned. @culprits may be NULL. Write errors stay in @to (ferror). */
-void stats_write(FILE *to, const struct recording *recording, uint64_t shown,
-		 const struct culprits *culprits);
+/* @shown: what a writer returned. Write errors stay in @to (ferror). */
+void stats_write(FILE *to, const struct recording *recording, uint64_t shown);

@@ -325,7 +325,7 @@ int recording_set_note(struct recording *recording, const char *key, const char 
 
 	if (recording_add_text(recording, note, &text) || provide_number(recording, key, &number))
 		return -ENOMEM;
-	number->note = text;
+	number->note = note ? text : RECORDING_NO_NOTE;
 	return 0;
 }
 

@@ -110,9 +110,11 @@ struct recording_event {
  * by dots: "lost.ring_full". A part that ends in "[]" is a list, whose elements are numbered:
  * "incomplete.most[].0.samples"; "incomplete.most[]" alone opens it.
  */
+#define RECORDING_NO_NOTE UINT32_MAX
+
 struct recording_number {
 	uint32_t key;  /* text */
-	uint32_t note; /* text; 0: it is a number */
+	uint32_t note; /* text; 0: it is a number; RECORDING_NO_NOTE: nothing, null in JSON */
 	uint64_t value;
 };
 
@@ -189,7 +191,7 @@ void recording_sort_events(struct recording *recording);
 FPL_MUST_CHECK int recording_add_number(struct recording *recording, const char *key,
 					uint64_t value);
 
-/* Set the note @key, which stands among the numbers. Cost: O(nr_numbers). */
+/* Set the note @key, which stands among the numbers. @note: NULL: null. Cost: O(nr_numbers). */
 FPL_MUST_CHECK int recording_set_note(struct recording *recording, const char *key,
 				      const char *note);
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "output/culprits.h"
 #include "output/remedy.h"
+#include "output/stats.h"
 
 #define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 #define RAW(addr)	     (FPL_FRAME_RAW | (addr))
@@ -83,11 +84,12 @@ static char *render(const struct profile *of, bool as_json)
 		0);
 	assert_int_equal(culprits_find(&names, &culprits), 0);
 	if (as_json) {
-		struct json json = { .to = to };
+		struct recording recording;
 
-		json_open(&json, NULL, '{');
-		culprits_write_json(&json, &culprits);
-		json_close(&json, '}');
+		assert_int_equal(recording_init(&recording), 0);
+		assert_int_equal(culprits_add_numbers(&recording, &culprits), 0);
+		stats_write(to, &recording, 0);
+		recording_fini(&recording);
 	} else {
 		culprits_write(to, &culprits);
 	}
@@ -125,7 +127,7 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 static void the_json_says_the_same(void **state)
 {
 	static const char begin[] =
-		"{\"incomplete\":{\"samples\":57,\"places\":6,\"most\":[{\"samples\":30,"
+		"\"incomplete\":{\"samples\":57,\"places\":6,\"most\":[{\"samples\":30,"
 		"\"stop\":\"no_cfi\",\"function\":\"code made at run time\",\"object\":null,"
 		"\"advice\":\"start java with -XX:+PreserveFramePointer: compiled code is then "
 		"walked\"},{\"samples\":12,"
@@ -134,7 +136,7 @@ static void the_json_says_the_same(void **state)
 	AUTO_FREE char *text = render(&profile, true);
 
 	(void)state;
-	assert_memory_equal(text, begin, sizeof(begin) - 1);
+	assert_non_null(strstr(text, begin));
 	assert_non_null(strstr(text, "{\"samples\":6,\"stop\":\"no_user_regs\",\"function\":null,"
 				     "\"object\":null,\"advice\":null}"));
 }
@@ -152,7 +154,8 @@ static void nothing_is_said_where_all_is_complete_or_nothing_was_asked(void **st
 	json = render(&complete, true);
 	assert_string_equal(first, "");
 	assert_string_equal(second, "");
-	assert_string_equal(json, "{\"incomplete\":{\"samples\":0,\"places\":0,\"most\":[]}}");
+	assert_non_null(strstr(
+		json, ",\"incomplete\":{\"samples\":0,\"places\":0,\"most\":[]},\"shown\":0}\n"));
 }
 
 static void run_times_are_known_by_the_names_of_their_files(void **state)

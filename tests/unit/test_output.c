@@ -275,7 +275,7 @@ static void stats_hold_every_key_zeros_too(void **state)
 
 	(void)state;
 	record_profile(&profile, symbolizer, &recording);
-	stats_write(to, &recording, SHOWN, NULL);
+	stats_write(to, &recording, SHOWN);
 	fclose(to);
 	recording_fini(&recording);
 	assert_string_equal(text, "{" BOOKS);
