@@ -51,7 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		compare->out_dir = arg;
 		return 0;
 	case KEY_JSON:
-		compare->sampling.own_stdout = "--json";
+		compare->sampling.output.own_stdout = "--json";
 		compare->json = true;
 		return 0;
 	case ARGP_KEY_END: /* behind the one of sampling_argp: everything is known */
@@ -89,7 +89,7 @@ static int open_outputs(void *ctx, struct fpl_err *err)
 	struct compare *compare = ctx;
 	int error = 0;
 
-	if (compare->json || sampling_options_use_text(&compare->sampling))
+	if (compare->json || output_options_use_text(&compare->sampling.output))
 		error = output_file_open("-", &compare->table, err);
 	if (!error && compare->out_dir)
 		error = folded_pair_open(compare->out_dir, &compare->pair, err);
@@ -129,9 +129,9 @@ static int write_outputs(void *ctx, struct names *names, const struct recording 
 {
 	struct compare *compare = ctx;
 	const struct format_options options = {
-		.delimited = compare->sampling.delimited,
-		.annotate = compare->sampling.annotate,
-		.origin = compare->sampling.origin,
+		.delimited = compare->sampling.output.delimited,
+		.annotate = compare->sampling.output.annotate,
+		.origin = compare->sampling.output.origin,
 	};
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;

@@ -12,12 +12,7 @@
 
 /* Keys of options without a letter. */
 enum {
-	KEY_FORMAT = 0x100,
-	KEY_DELIMITED,
-	KEY_ANNOTATE,
-	KEY_ORIGIN,
-	KEY_BY,
-	KEY_UNWIND,
+	KEY_UNWIND = 0x100,
 	KEY_MAX_DEPTH,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
@@ -27,7 +22,6 @@ enum {
 	KEY_MAX_MAPPINGS,
 	KEY_SNAPSHOT,
 	KEY_STRICT,
-	KEY_STATS,
 	KEY_CALL_GRAPH,
 	KEY_RECORD_WALKS,
 	KEY_RECORD_EVERY,
@@ -53,27 +47,8 @@ static const struct argp_option options_list[] = {
 	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
 	{ "idle", 'I', NULL, 0, "Include the idle task", 1 },
 
-	{ .doc = "What to write:", .group = 2 },
-	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
-	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated): .folded, .txt, .jsonl or .pb.gz (pprof), or - for stdout "
-	  "with --format",
-	  2 },
-	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text, jsonl or pprof", 2 },
-	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
-	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
-	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
-	  2 },
-	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames", 2 },
-	{ "origin", KEY_ORIGIN, NULL, 0,
-	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or "
-	  "_[synth]",
-	  2 },
-	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ "strict", KEY_STRICT, "PCT", OPTION_ARG_OPTIONAL,
 	  "Exit with 4 where more than PCT per cent (default 0) of the samples are lost", 2 },
-	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
-	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
 
 	{ .doc = "How to walk:", .group = 3 },
 	{ "unwind", KEY_UNWIND, "HOW", 0,
@@ -124,7 +99,6 @@ static const struct argp_option options_list[] = {
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel, no_table_cache;
-	const struct format *format; /* of --format; NULL: none */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -163,55 +137,6 @@ static void parse_call_graph(const char *arg, struct sampling_options *options,
 		options->unwind = ENGINE_UNWIND_AUTO;
 	else
 		refuse(state, "--call-graph %s: fp or dwarf", arg);
-}
-
-static void parse_format(const char *arg, struct parsing *parsing, struct argp_state *state)
-{
-	char known[256];
-
-	parsing->format = format_by_name(arg);
-	formats_list_names(known, sizeof(known));
-	if (!parsing->format)
-		refuse(state, "--format %s: %s", arg, known);
-}
-
-static void parse_by(const char *arg, struct sampling_options *options, struct argp_state *state)
-{
-	static const char *const words[PROFILE_LABEL_COUNT] = {
-#define X(name, word) [PROFILE_LABEL_##name] = (word),
-		PROFILE_LABEL_LIST(X)
-#undef X
-	};
-
-	for (const char *at = arg;; at++) {
-		size_t len = strcspn(at, ","), i = 0;
-
-		while (i < ARRAY_SIZE(words) &&
-		       (strlen(words[i]) != len || strncmp(words[i], at, len) != 0))
-			i++;
-		if (i == ARRAY_SIZE(words)) {
-			refuse(state, "--by %s: comm, pid, tid, cpu, cgroup, separated by commas",
-			       arg);
-			return;
-		}
-		options->by |= 1u << i;
-		at += len;
-		if (!*at)
-			return;
-	}
-}
-
-static void add_output(const char *path, struct sampling_options *options, struct argp_state *state)
-{
-	struct sampling_output *more =
-		reallocarray(options->outputs, options->nr_outputs + 1, sizeof(*options->outputs));
-
-	if (!more) {
-		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
-		return;
-	}
-	options->outputs = more;
-	options->outputs[options->nr_outputs++] = (struct sampling_output){ .path = path };
 }
 
 static bool parse_number_option(int key, const char *arg, struct sampling_options *options,
@@ -316,23 +241,10 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return parsing->kernel = true;
 	case 'I':
 		return options->idle = true;
-	case 'f':
-		return options->folded_stdout = true;
-	case 'q':
-		return options->quiet = true;
-	case 'v':
-		options->verbosity++;
-		return true;
 	case 'g':
 		return true;
 	case KEY_NO_TABLE_CACHE:
 		return parsing->no_table_cache = true;
-	case KEY_DELIMITED:
-		return options->delimited = true;
-	case KEY_ANNOTATE:
-		return options->annotate = true;
-	case KEY_ORIGIN:
-		return options->origin = true;
 	default:
 		return false;
 	}
@@ -356,30 +268,10 @@ static void parse_word(const char *arg, struct sampling_options *options, struct
 		       arg);
 }
 
-static void resolve_format(struct sampling_output *output, const struct parsing *parsing,
-			   struct argp_state *state)
-{
-	char known[256];
-
-	output->format = format_by_path(output->path);
-	if (!output->format)
-		output->format = parsing->format;
-	if (output->format)
-		return;
-	if (!strcmp(output->path, "-")) {
-		formats_list_names(known, sizeof(known));
-		refuse(state, "-o -: needs --format %s", known);
-	}
-	formats_list_extensions(known, sizeof(known));
-	refuse(state, "-o %s: no format has this extension: %s", output->path, known);
-}
-
 /* What only the whole command line tells. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
-	const char *own = options->own_stdout;
-	unsigned on_stdout = options->folded_stdout;
 
 	target_options_check(&options->target, options->command, state);
 	if (state->quoted && !options->command)
@@ -391,18 +283,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "--table-cache and --no-table-cache exclude each other");
 	if (parsing->no_table_cache)
 		options->table_cache_bytes = 0;
-	on_stdout += own != NULL;
-	for (size_t i = 0; i < options->nr_outputs; i++) {
-		resolve_format(&options->outputs[i], parsing, state);
-		on_stdout += !strcmp(options->outputs[i].path, "-");
-	}
-	if (options->stats_path)
-		on_stdout += !strcmp(options->stats_path, "-");
-	if (on_stdout > 1)
-		refuse(state, "only one of %s%s-f, -o - and --stats - can write to stdout",
-		       own ? own : "", own ? ", " : "");
-	if (parsing->format && !options->nr_outputs)
-		refuse(state, "--format: nothing to apply it to: it goes with -o");
+	output_options_check(&options->output, state);
 }
 
 /* Options whose argument is a word, checked by a function of its own. False: @key is none. */
@@ -414,23 +295,11 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 	case 'e':
 		parse_event(arg, options, state);
 		return true;
-	case 'o':
-		add_output(arg, options, state);
-		return true;
-	case KEY_FORMAT:
-		parse_format(arg, parsing, state);
-		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
 		return true;
 	case KEY_CALL_GRAPH:
 		parse_call_graph(arg, options, state);
-		return true;
-	case KEY_BY:
-		parse_by(arg, options, state);
-		return true;
-	case KEY_STATS:
-		options->stats_path = arg;
 		return true;
 	case KEY_TABLE_CACHE:
 		options->table_cache = arg;
@@ -451,6 +320,7 @@ static error_t start_parsing(struct argp_state *state)
 		return ENOMEM;
 	parsing->options = state->input;
 	state->child_inputs[0] = &parsing->options->target;
+	state->child_inputs[1] = &parsing->options->output;
 	state->hook = parsing;
 	return 0;
 }
@@ -483,7 +353,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &target_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &target_argp },
+					      { .argp = &output_argp },
+					      { 0 } };
 
 const struct argp sampling_argp = {
 	.options = options_list,
@@ -506,37 +378,14 @@ void sampling_options_init(struct sampling_options *options)
 void sampling_options_fini(struct sampling_options *options)
 {
 	target_options_fini(&options->target);
-	free(options->outputs);
-}
-
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
-bool sampling_options_use_text(const struct sampling_options *options)
-{
-	return !options->folded_stdout && !options->own_stdout && !options->nr_outputs &&
-	       !is_stdout(options->stats_path);
-}
-
-/* Data goes to stdout: the command's own stdout is then moved to stderr. */
-static bool uses_stdout(const struct sampling_options *options)
-{
-	if (options->folded_stdout || options->own_stdout || sampling_options_use_text(options) ||
-	    is_stdout(options->stats_path))
-		return true;
-	for (size_t i = 0; i < options->nr_outputs; i++)
-		if (is_stdout(options->outputs[i].path))
-			return true;
-	return false;
+	output_options_fini(&options->output);
 }
 
 void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret)
 {
 	*ret = (struct engine_options){
 		.command = options->command,
-		.command_stdout_to_stderr = uses_stdout(options),
+		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
 		.event = options->event,
 		.unwind = options->unwind,
 		.hz = options->hz,
@@ -546,7 +395,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.user = options->user,
 		.kernel = options->kernel,
 		.idle = options->idle,
-		.by = options->by,
+		.by = options->output.by,
 		.max_depth = options->max_depth,
 		.table_memory = options->table_memory,
 		.table_cache = options->table_cache,

@@ -8,14 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/output_options.h"
 #include "cli/target_options.h"
-#include "output/formats.h"
 #include "profile/engine.h"
-
-struct sampling_output {
-	const char *path; /* borrowed from argv; "-" is stdout */
-	const struct format *format;
-};
 
 struct sampling_options {
 	/* what to sample */
@@ -29,7 +24,6 @@ struct sampling_options {
 	double max_overhead; /* per cent; 0: no limit */
 	bool user, kernel;   /* which stacks to show */
 	bool idle;
-	unsigned by; /* PROFILE_BY_*; 0: the task's name */
 
 	/* how to walk */
 	enum engine_unwind unwind;
@@ -47,17 +41,9 @@ struct sampling_options {
 	bool compare; /* walk twice */
 
 	/* what to write */
-	struct sampling_output *outputs; /* owned [nr_outputs] */
-	size_t nr_outputs;
-	const char *stats_path; /* borrowed; NULL: none */
-	bool folded_stdout;	/* -f */
-	bool delimited, annotate, origin;
+	struct output_options output;
 	bool strict;
 	double strict_percent;
-	bool quiet;
-	const char
-		*own_stdout; /* an option by which the verb itself writes to stdout; NULL: none */
-	int verbosity;	     /* 0, 1: -v, 2: -vv */
 };
 
 /* Set the defaults. Nothing is owned yet. */
@@ -70,9 +56,6 @@ void sampling_options_fini(struct sampling_options *options);
  * Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
  */
 extern const struct argp sampling_argp;
-
-/* True where the readable format goes to stdout because nothing else was asked for. */
-bool sampling_options_use_text(const struct sampling_options *options);
 
 /* Fill in what the options say of @ret; the rest of it is zero. Borrows from @options. */
 void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret);

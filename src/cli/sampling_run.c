@@ -9,68 +9,23 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/sinks.h"
 #include "output/culprits.h"
-#include "output/file.h"
 #include "output/formats.h"
 #include "output/recorded.h"
 #include "output/report.h"
-#include "output/stats.h"
 #include "output/tally.h"
 #include "parse/parser.h"
 #include "parse/symbols.h"
 #include "profile/engine.h"
 #include "profile/kernel_text.h"
 
-/* One place a format is written to. */
-struct sink {
-	struct output_file file;
-	const struct format *format;
-};
-
-struct sinks {
-	struct sink *list; /* owned [nr] */
-	size_t nr;
-	struct output_file stats; /* stream NULL: none */
-};
-
-static void sinks_fini(struct sinks *sinks)
-{
-	for (size_t i = 0; i < sinks->nr; i++)
-		output_file_abort(&sinks->list[i].file);
-	free(sinks->list);
-	output_file_abort(&sinks->stats);
-}
-
-static int open_sink(struct sinks *sinks, const char *path, const struct format *format,
-		     struct fpl_err *err)
-{
-	struct sink *sink = &sinks->list[sinks->nr];
-	int error = output_file_open(path, &sink->file, err);
-
-	if (error)
-		return error;
-	sink->format = format;
-	sinks->nr++;
-	return 0;
-}
-
 /* Open every output before the first sample: a path that cannot be written costs no run. */
 static int open_sinks(const struct sampling_options *options, const struct sampling_verb *verb,
 		      struct sinks *sinks, struct fpl_err *err)
 {
-	int error = 0;
+	int error = sinks_open(sinks, &options->output, !verb->own_text, err);
 
-	sinks->list = calloc(options->nr_outputs + 1, sizeof(*sinks->list));
-	if (!sinks->list)
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (options->folded_stdout)
-		error = open_sink(sinks, "-", format_by_name("folded"), err);
-	else if (sampling_options_use_text(options) && !verb->own_text)
-		error = open_sink(sinks, "-", format_by_name("text"), err);
-	for (size_t i = 0; !error && i < options->nr_outputs; i++)
-		error = open_sink(sinks, options->outputs[i].path, options->outputs[i].format, err);
-	if (!error && options->stats_path)
-		error = output_file_open(options->stats_path, &sinks->stats, err);
 	if (!error && verb->open)
 		error = verb->open(verb->ctx, err);
 	return error;
@@ -80,12 +35,8 @@ static int open_sinks(const struct sampling_options *options, const struct sampl
 static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
 			  struct deputy *deputy, struct fpl_err *err)
 {
-	int error = 0;
+	int error = sinks_delegate(sinks, deputy, err);
 
-	for (size_t i = 0; !error && i < sinks->nr; i++)
-		error = output_file_delegate(&sinks->list[i].file, deputy, err);
-	if (!error)
-		error = output_file_delegate(&sinks->stats, deputy, err);
 	if (!error && verb->delegate)
 		error = verb->delegate(verb->ctx, deputy, err);
 	return error;
@@ -94,65 +45,6 @@ static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
 static void cleanup_names(struct names *names)
 {
 	names_fini(names);
-}
-
-/* What a failed writer leaves: dropped, unless it is a whole file of fewer samples. */
-static void keep_or_drop(const struct sink *sink, struct output_file *file, uint64_t shown)
-{
-	struct fpl_err err;
-
-	if (!sink->format->parts || !shown)
-		output_file_abort(file);
-	else if (output_file_commit(file, &err))
-		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-}
-
-/*
- * Write and commit every output. *ret_shown is what the writers showed; they have to agree. A
- * failed output does not keep the others from being written. Returns an enum cli_exit.
- */
-static int write_sinks(struct sinks *sinks, const struct recording *recording,
-		       const struct format_options *options, uint64_t *ret_shown)
-{
-	struct fpl_err err = { 0 };
-	int status = CLI_EXIT_OK;
-
-	*ret_shown = recording_shown(recording);
-	for (size_t i = 0; i < sinks->nr; i++) {
-		struct output_file *file = &sinks->list[i].file;
-		uint64_t shown = 0;
-
-		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
-			keep_or_drop(&sinks->list[i], file, shown);
-			status = CLI_EXIT_OUTPUT;
-			continue;
-		}
-		if (shown != *ret_shown)
-			fpl_log(FPL_LOG_ERROR,
-				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
-				": please report this",
-				file->path, shown, *ret_shown);
-		*ret_shown = shown;
-		if (output_file_commit(file, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-			status = CLI_EXIT_OUTPUT;
-		}
-	}
-	return status;
-}
-
-static int write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown)
-{
-	struct fpl_err err;
-
-	if (!sinks->stats.stream)
-		return CLI_EXIT_OK;
-	stats_write(sinks->stats.stream, recording, shown);
-	if (!output_file_commit(&sinks->stats, &err))
-		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-	return CLI_EXIT_OUTPUT;
 }
 
 /* What the run is worth to a script, once everything is written. */
@@ -212,7 +104,7 @@ static int conclude(const struct profile *profile, const struct sampling_options
 		    const struct sampling_verb *verb, const struct culprits *culprits,
 		    uint64_t shown, int status)
 {
-	if (!options->quiet) {
+	if (!options->output.quiet) {
 		report_write(stderr, profile, shown);
 		culprits_write(stderr, culprits);
 		if (verb->report)
@@ -252,13 +144,13 @@ static int present(struct sinks *sinks, const struct profile *profile,
 	}
 
 	const struct format_options format_options = {
-		.delimited = options->delimited,
-		.annotate = options->annotate,
-		.origin = options->origin,
+		.delimited = options->output.delimited,
+		.annotate = options->output.annotate,
+		.origin = options->output.origin,
 	};
-	int status = write_sinks(sinks, &recording, &format_options, &shown);
+	int status = sinks_write(sinks, &recording, &format_options, &shown);
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
-	int stats_status = write_stats(sinks, &recording, shown);
+	int stats_status = sinks_write_stats(sinks, &recording, shown);
 
 	return conclude(profile, options, verb, &culprits, shown,
 			status	      ? status
@@ -320,9 +212,7 @@ int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
 		return CLI_EXIT_USAGE;
-	fpl_log_set_level(options->verbosity > 1    ? FPL_LOG_TRACE
-			  : options->verbosity == 1 ? FPL_LOG_DEBUG
-						    : FPL_LOG_INFO);
+	output_options_set_log(&options->output);
 
 	int status = run(options, verb, &deputy, started_ns, argv);
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/output_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "profile/profile.h"
+
+/* Keys of options without a letter, none of those of sampling_options.c. */
+enum { KEY_FORMAT = 0x300, KEY_DELIMITED, KEY_ANNOTATE, KEY_ORIGIN, KEY_BY, KEY_STATS };
+
+static const struct argp_option options_list[] = {
+	{ .doc = "What to write:", .group = 2 },
+	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE (may be repeated): .folded, .txt, .jsonl or .pb.gz (pprof), or - for stdout "
+	  "with --format",
+	  2 },
+	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text, jsonl or pprof", 2 },
+	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
+	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
+	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
+	  2 },
+	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames", 2 },
+	{ "origin", KEY_ORIGIN, NULL, 0,
+	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or "
+	  "_[synth]",
+	  2 },
+	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
+	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
+	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
+	{ 0 },
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_format(const char *arg, struct output_options *options, struct argp_state *state)
+{
+	char known[256];
+
+	options->format = format_by_name(arg);
+	formats_list_names(known, sizeof(known));
+	if (!options->format)
+		refuse(state, "--format %s: %s", arg, known);
+}
+
+static void parse_by(const char *arg, struct output_options *options, struct argp_state *state)
+{
+	static const char *const words[PROFILE_LABEL_COUNT] = {
+#define X(name, word) [PROFILE_LABEL_##name] = (word),
+		PROFILE_LABEL_LIST(X)
+#undef X
+	};
+
+	for (const char *at = arg;; at++) {
+		size_t len = strcspn(at, ","), i = 0;
+
+		while (i < ARRAY_SIZE(words) &&
+		       (strlen(words[i]) != len || strncmp(words[i], at, len) != 0))
+			i++;
+		if (i == ARRAY_SIZE(words)) {
+			refuse(state, "--by %s: comm, pid, tid, cpu, cgroup, separated by commas",
+			       arg);
+			return;
+		}
+		options->by |= 1u << i;
+		at += len;
+		if (!*at)
+			return;
+	}
+}
+
+static void add_output(const char *path, struct output_options *options, struct argp_state *state)
+{
+	struct output_option *more =
+		reallocarray(options->list, options->nr + 1, sizeof(*options->list));
+
+	if (!more) {
+		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
+		return;
+	}
+	options->list = more;
+	options->list[options->nr++] = (struct output_option){ .path = path };
+}
+
+static void resolve_format(struct output_option *output, const struct output_options *options,
+			   struct argp_state *state)
+{
+	char known[256];
+
+	output->format = format_by_path(output->path);
+	if (!output->format)
+		output->format = options->format;
+	if (output->format)
+		return;
+	if (!strcmp(output->path, "-")) {
+		formats_list_names(known, sizeof(known));
+		refuse(state, "-o -: needs --format %s", known);
+	}
+	formats_list_extensions(known, sizeof(known));
+	refuse(state, "-o %s: no format has this extension: %s", output->path, known);
+}
+
+void output_options_check(struct output_options *options, struct argp_state *state)
+{
+	const char *own = options->own_stdout;
+	unsigned on_stdout = options->folded_stdout;
+
+	on_stdout += own != NULL;
+	for (size_t i = 0; i < options->nr; i++) {
+		resolve_format(&options->list[i], options, state);
+		on_stdout += !strcmp(options->list[i].path, "-");
+	}
+	if (options->stats_path)
+		on_stdout += !strcmp(options->stats_path, "-");
+	if (on_stdout > 1)
+		refuse(state, "only one of %s%s-f, -o - and --stats - can write to stdout",
+		       own ? own : "", own ? ", " : "");
+	if (options->format && !options->nr)
+		refuse(state, "--format: nothing to apply it to: it goes with -o");
+}
+
+/* Options that are set or not set. Returns false where @key is none of them. */
+static bool parse_flag(int key, struct output_options *options)
+{
+	switch (key) {
+	case 'f':
+		return options->folded_stdout = true;
+	case 'q':
+		return options->quiet = true;
+	case 'v':
+		options->verbosity++;
+		return true;
+	case KEY_DELIMITED:
+		return options->delimited = true;
+	case KEY_ANNOTATE:
+		return options->annotate = true;
+	case KEY_ORIGIN:
+		return options->origin = true;
+	default:
+		return false;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct output_options *options = state->input;
+
+	switch (key) {
+	case 'o':
+		add_output(arg, options, state);
+		return 0;
+	case KEY_FORMAT:
+		parse_format(arg, options, state);
+		return 0;
+	case KEY_BY:
+		parse_by(arg, options, state);
+		return 0;
+	case KEY_STATS:
+		options->stats_path = arg;
+		return 0;
+	default:
+		return parse_flag(key, options) ? 0 : ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp output_argp = { .options = options_list, .parser = parse_option };
+
+void output_options_fini(struct output_options *options)
+{
+	free(options->list);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+bool output_options_use_text(const struct output_options *options)
+{
+	return !options->folded_stdout && !options->own_stdout && !options->nr &&
+	       !is_stdout(options->stats_path);
+}
+
+bool output_options_use_stdout(const struct output_options *options)
+{
+	if (options->folded_stdout || options->own_stdout || output_options_use_text(options) ||
+	    is_stdout(options->stats_path))
+		return true;
+	for (size_t i = 0; i < options->nr; i++)
+		if (is_stdout(options->list[i].path))
+			return true;
+	return false;
+}
+
+void output_options_set_log(const struct output_options *options)
+{
+	fpl_log_set_level(options->verbosity > 1    ? FPL_LOG_TRACE
+			  : options->verbosity == 1 ? FPL_LOG_DEBUG
+						    : FPL_LOG_INFO);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to write, and where: options of every verb that ends with a recording. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "output/formats.h"
+
+struct output_option {
+	const char *path;	     /* borrowed from argv; "-" is stdout */
+	const struct format *format; /* NULL only until output_options_check() */
+};
+
+struct output_options {
+	struct output_option *list; /* owned [nr] */
+	size_t nr;
+	const struct format *format; /* of --format; NULL: none */
+	const char *stats_path;	     /* borrowed; NULL: none */
+	const char *own_stdout;	     /* an option by which the verb itself writes to stdout; NULL */
+	bool folded_stdout;	     /* -f */
+	bool delimited, annotate, origin;
+	bool quiet;
+	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
+	int verbosity; /* 0, 1: -v, 2: -vv */
+};
+
+void output_options_fini(struct output_options *options);
+
+/*
+ * Argp of these options; its input is a struct output_options, zero at first. Nonsense ends the
+ * process with CLI_EXIT_USAGE and one line.
+ */
+extern const struct argp output_argp;
+
+/* What only the whole command line tells. */
+void output_options_check(struct output_options *options, struct argp_state *state);
+
+/* True where the readable format goes to stdout because nothing else was asked for. */
+bool output_options_use_text(const struct output_options *options);
+
+/* Data goes to stdout. */
+bool output_options_use_stdout(const struct output_options *options);
+
+/* The level of the log that -v asks for. */
+void output_options_set_log(const struct output_options *options);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sinks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "output/stats.h"
+
+void sinks_fini(struct sinks *sinks)
+{
+	for (size_t i = 0; i < sinks->nr; i++)
+		output_file_abort(&sinks->list[i].file);
+	free(sinks->list);
+	output_file_abort(&sinks->stats);
+}
+
+static int open_sink(struct sinks *sinks, const char *path, const struct format *format,
+		     struct fpl_err *err)
+{
+	struct sink *sink = &sinks->list[sinks->nr];
+	int error = output_file_open(path, &sink->file, err);
+
+	if (error)
+		return error;
+	sink->format = format;
+	sinks->nr++;
+	return 0;
+}
+
+int sinks_open(struct sinks *ret, const struct output_options *options, bool text,
+	       struct fpl_err *err)
+{
+	int error = 0;
+
+	*ret = (struct sinks){ .list = calloc(options->nr + 1, sizeof(*ret->list)) };
+	if (!ret->list)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	if (options->folded_stdout)
+		error = open_sink(ret, "-", format_by_name("folded"), err);
+	else if (text && output_options_use_text(options))
+		error = open_sink(ret, "-", format_by_name("text"), err);
+	for (size_t i = 0; !error && i < options->nr; i++)
+		error = open_sink(ret, options->list[i].path, options->list[i].format, err);
+	if (!error && options->stats_path)
+		error = output_file_open(options->stats_path, &ret->stats, err);
+	return error;
+}
+
+int sinks_delegate(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < sinks->nr; i++)
+		error = output_file_delegate(&sinks->list[i].file, deputy, err);
+	return error ? error : output_file_delegate(&sinks->stats, deputy, err);
+}
+
+/* What a failed writer leaves: dropped, unless it is a whole file of fewer samples. */
+static void keep_or_drop(const struct sink *sink, struct output_file *file, uint64_t shown)
+{
+	struct fpl_err err;
+
+	if (!sink->format->parts || !shown)
+		output_file_abort(file);
+	else if (output_file_commit(file, &err))
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+}
+
+int sinks_write(struct sinks *sinks, const struct recording *recording,
+		const struct format_options *options, uint64_t *ret_shown)
+{
+	struct fpl_err err = { 0 };
+	int status = CLI_EXIT_OK;
+
+	*ret_shown = recording_shown(recording);
+	for (size_t i = 0; i < sinks->nr; i++) {
+		struct output_file *file = &sinks->list[i].file;
+		uint64_t shown = 0;
+
+		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
+			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
+			keep_or_drop(&sinks->list[i], file, shown);
+			status = CLI_EXIT_OUTPUT;
+			continue;
+		}
+		if (shown != *ret_shown)
+			fpl_log(FPL_LOG_ERROR,
+				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
+				": please report this",
+				file->path, shown, *ret_shown);
+		*ret_shown = shown;
+		if (output_file_commit(file, &err)) {
+			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+			status = CLI_EXIT_OUTPUT;
+		}
+	}
+	return status;
+}
+
+int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown)
+{
+	struct fpl_err err;
+
+	if (!sinks->stats.stream)
+		return CLI_EXIT_OK;
+	stats_write(sinks->stats.stream, recording, shown);
+	if (!output_file_commit(&sinks->stats, &err))
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+	return CLI_EXIT_OUTPUT;
+}

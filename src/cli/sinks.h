@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The outputs of a verb: opened before there is anything to write, written in their formats. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/deputy.h"
+#include "base/err.h"
+#include "cli/output_options.h"
+#include "output/file.h"
+
+/* One place a format is written to. */
+struct sink {
+	struct output_file file;
+	const struct format *format; /* borrowed */
+};
+
+struct sinks {
+	struct sink *list; /* owned [nr] */
+	size_t nr;
+	struct output_file stats; /* stream NULL: none */
+};
+
+/*
+ * Open all that @options ask for; without anything asked for, and with @text, the readable format
+ * on stdout. Errors: output/file.h; -ENOMEM. Afterwards, in any case, sinks_fini().
+ */
+FPL_MUST_CHECK int sinks_open(struct sinks *ret, const struct output_options *options, bool text,
+			      struct fpl_err *err);
+
+/* Drops what was not written. */
+void sinks_fini(struct sinks *sinks);
+
+/* As output_file_delegate(), all of them. */
+FPL_MUST_CHECK int sinks_delegate(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err);
+
+/*
+ * Write and commit every output. *ret_shown is what the writers showed; they have to agree with
+ * each other and with @recording. A failed output does not keep the others from being written; what
+ * is a whole file of fewer samples is kept. Returns an enum cli_exit; has said why.
+ */
+int sinks_write(struct sinks *sinks, const struct recording *recording,
+		const struct format_options *options, uint64_t *ret_shown);
+
+/* Write and commit --stats, if there is one. Returns an enum cli_exit; has said why. */
+int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown);
