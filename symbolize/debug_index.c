@@ -102,7 +102,7 @@ static void read_unit(struct debug_index *index, struct dwarf_unit *unit)
 		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 }
 
-static void set_place(struct dwarf_unit *unit, struct debug_frame *frame, uint64_t file,
+static void set_place(struct dwarf_unit *unit, struct symbol_line *frame, uint64_t file,
 		      uint32_t line, uint32_t column)
 {
 	frame->file = line && unit->lines ? line_table_path(unit->lines, file) : NULL;
@@ -111,7 +111,7 @@ static void set_place(struct dwarf_unit *unit, struct debug_frame *frame, uint64
 }
 
 static void set_name(struct debug_index *index, const struct scope *scope,
-		     struct debug_frame *frame)
+		     struct symbol_line *frame)
 {
 	const struct dwarf_name *name = dwarf_names_find(&index->names, scope->entry);
 
@@ -119,7 +119,7 @@ static void set_name(struct debug_index *index, const struct scope *scope,
 	frame->start_line = name ? name->line : 0;
 }
 
-size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct debug_frame *ret)
+size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol_line *ret)
 {
 	const struct line_row *row = NULL;
 	const struct scope *scope = NULL;
@@ -137,7 +137,7 @@ size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct debug_
 		scope = scope_tree_find(unit->scopes, vaddr);
 	if (!row && !scope)
 		return 0;
-	ret[0] = (struct debug_frame){ .name = NULL };
+	ret[0] = (struct symbol_line){ .name = NULL };
 	if (row)
 		set_place(unit, &ret[0], row->file, row->line, row->column);
 	if (!scope)
@@ -147,9 +147,9 @@ size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct debug_
 		const struct scope *parent = &unit->scopes->list[scope->parent];
 
 		/* the last place is the outermost's, whatever lies between */
-		if (nr == DEBUG_FRAMES_MAX)
+		if (nr == SYMBOL_LINES_MAX)
 			nr--;
-		ret[nr] = (struct debug_frame){ .name = NULL };
+		ret[nr] = (struct symbol_line){ .name = NULL };
 		set_place(unit, &ret[nr], scope->call_file, scope->call_line, scope->call_column);
 		set_name(index, parent, &ret[nr]);
 		nr++;

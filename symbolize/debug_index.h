@@ -12,20 +12,9 @@
 
 #include "base/err.h"
 #include "obj/elf_file.h"
+#include "symbolize/symbol_source.h"
 
 struct debug_index;
-
-/* A function at an address: the first one is the innermost, the last the one that is not inlined.
- */
-struct debug_frame {
-	const char *name;      /* as readable as asked for; NULL: unknown */
-	const char *file;      /* absolute as far as is known; NULL: unknown */
-	uint32_t line, column; /* 0: unknown */
-	uint32_t start_line;   /* where the function is declared; 0: unknown */
-};
-
-/* Frames of one address; of more, those in the middle are left out. */
-#define DEBUG_FRAMES_MAX 255u
 
 struct debug_index_options {
 	bool no_demangle;
@@ -43,10 +32,11 @@ FPL_MUST_CHECK int debug_index_create(const struct elf_file *elf, const struct e
 void debug_index_destroy(struct debug_index *index);
 
 /*
- * Find what is at @vaddr: how many frames of @ret [DEBUG_FRAMES_MAX] are filled, 0 where nothing is
- * known. Their text is owned by the index. A single frame without a name has only a line.
+ * Find the functions at @vaddr, the innermost first: how many of @ret [SYMBOL_LINES_MAX] are
+ * filled, 0 where nothing is known; of more, those in the middle are left out. Their text is owned
+ * by the index. A single one without a name has only a line.
  */
-size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct debug_frame *ret);
+size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol_line *ret);
 
 /* Units whose most part is in a .dwo file, which is not read: seen so far. */
 size_t debug_index_nr_split(const struct debug_index *index);

@@ -58,6 +58,12 @@ void dwarf_file_fini(struct dwarf_file *file)
 	*file = (struct dwarf_file){ .elf = NULL };
 }
 
+/* Not at NULL: no offset may be added to that. */
+static struct cursor nothing(void)
+{
+	return cursor_make((const uint8_t *)"", 0);
+}
+
 int dwarf_section(struct dwarf_file *file, enum dwarf_section section, struct cursor *ret,
 		  struct fpl_err *err)
 {
@@ -65,7 +71,7 @@ int dwarf_section(struct dwarf_file *file, enum dwarf_section section, struct cu
 	const struct elf_section *header;
 	int code = 0;
 
-	*ret = cursor_make(bytes->bytes, bytes->size);
+	*ret = bytes->bytes ? cursor_make(bytes->bytes, bytes->size) : nothing();
 	if (bytes->is_read)
 		return 0;
 	bytes->is_read = true;
@@ -87,7 +93,7 @@ struct cursor dwarf_at(struct dwarf_file *file, enum dwarf_section section, uint
 	struct cursor c;
 
 	if (dwarf_section(file, section, &c, NULL))
-		c = cursor_make(NULL, 0);
+		c = nothing();
 	cursor_skip(&c, off);
 	return c;
 }

@@ -9,8 +9,7 @@ void place_list_fini(struct place_list *list)
 {
 	free(list->vaddrs);
 	for (size_t i = 0; i < list->nr_rounds; i++) {
-		free(list->rounds[i].places);
-		free(list->rounds[i].text);
+		symbol_places_fini(&list->rounds[i]);
 	}
 	free(list->rounds);
 	free(list->known);
@@ -88,8 +87,7 @@ int place_list_keep(struct place_list *list, struct symbol_places *answer)
 		list->rounds = rounds;
 	if (!rounds || !known) {
 		free(known);
-		free(answer->places);
-		free(answer->text);
+		symbol_places_fini(answer);
 		return -ENOMEM;
 	}
 	list->nr_known = merge(list, known);
@@ -105,12 +103,28 @@ static int compare_known(const void *vaddr, const void *known)
 	return compare(vaddr, &((const struct place_known *)known)->vaddr);
 }
 
+static const struct place_known *find(const struct place_list *list, uint64_t vaddr)
+{
+	return list->nr_known ? bsearch(&vaddr, list->known, list->nr_known, sizeof(*list->known),
+					compare_known)
+			      : NULL;
+}
+
+uint32_t place_list_lines(const struct place_list *list, uint64_t vaddr,
+			  const struct symbol_line **ret)
+{
+	const struct place_known *found = find(list, vaddr);
+	const struct symbol_chains *chains = found ? &list->rounds[found->round].chains : NULL;
+
+	if (!chains || !chains->chains)
+		return 0;
+	*ret = chains->lines + chains->chains[found->idx].first;
+	return chains->chains[found->idx].nr;
+}
+
 const struct symbol_place *place_list_find(const struct place_list *list, uint64_t vaddr)
 {
-	const struct place_known *found = list->nr_known
-						  ? bsearch(&vaddr, list->known, list->nr_known,
-							    sizeof(*list->known), compare_known)
-						  : NULL;
+	const struct place_known *found = find(list, vaddr);
 
 	return found ? &list->rounds[found->round].places[found->idx] : NULL;
 }

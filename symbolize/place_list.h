@@ -40,5 +40,9 @@ void place_list_sort(struct place_list *list);
  */
 FPL_MUST_CHECK int place_list_keep(struct place_list *list, struct symbol_places *answer);
 
+/* What is inlined at @vaddr: how many of *ret, 0 where nothing is known. Cost: O(log n). */
+uint32_t place_list_lines(const struct place_list *list, uint64_t vaddr,
+			  const struct symbol_line **ret);
+
 /* The answer for @vaddr, NULL where it was not asked. Cost: O(log n). */
 const struct symbol_place *place_list_find(const struct place_list *list, uint64_t vaddr);

@@ -17,9 +17,31 @@ struct symbol_place {
 	const char *name; /* readable; NULL: there is none */
 };
 
+/* A function at an address, inlined or not. */
+struct symbol_line {
+	const char *name;      /* readable; NULL: unknown */
+	const char *file;      /* its source, absolute as far as is known; NULL: unknown */
+	uint32_t line, column; /* of the address in that file; 0: unknown */
+	uint32_t start_line;   /* where the function is declared; 0: unknown */
+};
+
+#define SYMBOL_LINES_MAX 255u /* functions at one address */
+
+/* All functions at an address, the innermost first: the last one is not inlined. */
+struct symbol_chain {
+	uint32_t first, nr; /* in symbol_chains.lines; nr 0: nothing is known */
+};
+
+struct symbol_chains {
+	struct symbol_chain *chains; /* owned [nr], in the order of the question */
+	struct symbol_line *lines;   /* owned */
+	char *text;		     /* owned: names and files */
+};
+
 struct symbol_places {
 	struct symbol_place *places; /* owned [nr], in the order of the question */
 	char *text;		     /* owned: the names */
+	struct symbol_chains chains; /* of the same addresses, where they were asked for */
 };
 
 /* Bits of what the CFI says about the frame pointer at an address. */
@@ -35,6 +57,10 @@ struct symbol_source {
 	/* Name the code at each of @vaddrs [@nr], ascending. */
 	int (*names)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
 		     struct symbol_places *ret, struct fpl_err *err);
+	/* What is inlined at each of @vaddrs [@nr], ascending, and where that is written. May be
+	 * NULL. -ENOENT: the file has no debugging information. */
+	int (*lines)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
+		     struct symbol_chains *ret, struct fpl_err *err);
 	/* List the functions, as their FDEs say, ascending start: [*ret_nr], the caller frees it.
 	 */
 	int (*functions)(void *ctx, int fd, const char *path, struct vaddr_range **ret,
@@ -44,3 +70,6 @@ struct symbol_source {
 		      uint8_t *ret, struct fpl_err *err);
 	void *ctx;
 };
+
+void symbol_places_fini(struct symbol_places *places);
+void symbol_chains_fini(struct symbol_chains *chains);

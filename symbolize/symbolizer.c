@@ -11,6 +11,7 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/mini_debug.h"
+#include "symbolize/debug_index.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/name_cache.h"
@@ -31,12 +32,14 @@ struct object {
 	struct elf_file *mini;	/* owned: .gnu_debugdata, or NULL */
 	struct symtab *tab;	/* owned */
 	struct name_cache names;
-	struct place_list places; /* with a source: what it says */
-	bool is_lost;		  /* with a source: it failed over this file */
+	struct place_list places;  /* with a source: what it says */
+	bool is_lost;		   /* with a source: it failed over this file */
+	bool has_no_lines;	   /* there is no debugging information, or it cannot be read */
+	struct debug_index *index; /* owned: without a source, NULL until asked for */
 };
 
 struct symbolizer {
-	bool no_demangle, live;
+	bool no_demangle, live, lines, inlined;
 	const struct symbol_source *source; /* borrowed, or NULL */
 	char *debug_dir;		    /* owned, or NULL */
 	struct object *objects;		    /* owned [nr_objects], by id - 1 */
@@ -57,6 +60,7 @@ static void object_fini(struct object *object)
 {
 	name_cache_fini(&object->names);
 	place_list_fini(&object->places);
+	debug_index_destroy(object->index);
 	symtab_destroy(object->tab);
 	elf_file_close(object->mini);
 	elf_file_close(object->debug);
@@ -76,6 +80,8 @@ int symbolizer_create(const struct symbolizer_options *options, struct symbolize
 		return fpl_fail(err, -ENOMEM, "symbols: out of memory");
 	sym->no_demangle = options->no_demangle;
 	sym->live = options->live;
+	sym->lines = options->lines;
+	sym->inlined = options->inlined;
 	sym->source = options->source;
 	sym->kernel_source = options->kernel;
 	if (options->debug_dir) {
@@ -262,11 +268,30 @@ static int lose(struct object *object, int code, const struct fpl_err *err)
 	return code;
 }
 
+/* What is inlined at the same addresses; a file that fails over that keeps its names. */
+static void ask_lines(const struct symbolizer *sym, struct object *object,
+		      struct symbol_places *places)
+{
+	const struct place_list *list = &object->places;
+	struct fpl_err err = { 0 };
+	int code;
+
+	if (!sym->source->lines || (!sym->lines && !sym->inlined) || object->has_no_lines)
+		return;
+	code = sym->source->lines(sym->source->ctx, object->fd, object->path, list->vaddrs,
+				  list->nr, &places->chains, &err);
+	if (!code)
+		return;
+	object->has_no_lines = true;
+	fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "%s: its code has no lines",
+		err.msg);
+}
+
 /* One reading of the file for all addresses that are to be asked. */
 static int ask_names(const struct symbolizer *sym, struct object *object)
 {
 	struct place_list *list = &object->places;
-	struct symbol_places answer;
+	struct symbol_places answer = { .places = NULL };
 	struct fpl_err err = { 0 };
 
 	place_list_sort(list);
@@ -276,7 +301,10 @@ static int ask_names(const struct symbolizer *sym, struct object *object)
 					   list->nr, &answer, &err),
 			&err);
 
-	return code ? code : place_list_keep(list, &answer);
+	if (code)
+		return code;
+	ask_lines(sym, object, &answer);
+	return place_list_keep(list, &answer);
 }
 
 static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, struct symbol *ret)
@@ -345,6 +373,74 @@ void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
 		name_by_source(sym, id, lookup_vaddr, ret);
 	else
 		name_here(sym, id, lookup_vaddr, ret);
+}
+
+static size_t lines_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr,
+			      struct symbol_line *ret)
+{
+	struct object *object = sourced_object(sym, id);
+	const struct symbol_line *lines;
+	uint32_t nr = object ? place_list_lines(&object->places, vaddr, &lines) : 0;
+
+	if (nr)
+		memcpy(ret, lines, nr * sizeof(*ret));
+	return nr;
+}
+
+/* The debugging information of @object, opened once: of its debug file where that has some. */
+static struct debug_index *find_index(const struct symbolizer *sym, struct object *object)
+{
+	const struct debug_index_options options = { .no_demangle = sym->no_demangle };
+	struct fpl_err err = { 0 };
+	int code = -ENOENT;
+
+	if (object->index || object->has_no_lines || !object->elf)
+		return object->index;
+	if (object->debug)
+		code = debug_index_create(object->debug, NULL, &options, &object->index, &err);
+	if (code == -ENOENT)
+		code = debug_index_create(object->elf, NULL, &options, &object->index, &err);
+	if (code) {
+		object->has_no_lines = true;
+		fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "no lines: %s", err.msg);
+	}
+	return object->index;
+}
+
+static size_t lines_here(struct symbolizer *sym, uint32_t id, uint64_t vaddr,
+			 struct symbol_line *ret)
+{
+	struct object *object = find_object(sym, id);
+	struct debug_index *index = object ? find_index(sym, object) : NULL;
+
+	return index ? debug_index_find(index, vaddr, ret) : 0;
+}
+
+size_t symbolizer_lines(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
+			struct symbol_line *ret)
+{
+	struct symbol symbol;
+	size_t nr = 0;
+
+	if (!sym->lines && !sym->inlined)
+		return 0;
+	symbolizer_user(sym, id, lookup_vaddr, &symbol);
+	nr = sym->source ? lines_by_source(sym, id, lookup_vaddr, ret)
+			 : lines_here(sym, id, lookup_vaddr, ret);
+	if (!nr)
+		return 0;
+	if (symbol.name)
+		ret[nr - 1].name = symbol.name;
+	if (!sym->inlined && nr > 1) {
+		ret[nr - 1].file = ret[0].file;
+		ret[nr - 1].line = ret[0].line;
+		ret[nr - 1].column = ret[0].column;
+		ret[0] = ret[nr - 1];
+		nr = 1;
+	}
+	for (size_t i = 0; i < nr && !sym->lines; i++)
+		ret[i] = (struct symbol_line){ .name = ret[i].name };
+	return nr;
 }
 
 static void read_kernel(struct symbolizer *sym)

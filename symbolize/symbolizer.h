@@ -17,6 +17,8 @@ struct symbolizer;
 
 struct symbolizer_options {
 	bool no_demangle;
+	bool lines;   /* files and lines are wanted */
+	bool inlined; /* so are the functions that are inlined at an address */
 	/* Addresses come a few at a time: symbolizer_expect() goes on after the first question. */
 	bool live;
 	const char *debug_dir; /* NULL: /usr/lib/debug */
@@ -55,6 +57,16 @@ void symbolizer_expect(struct symbolizer *sym, uint32_t id, uint64_t lookup_vadd
  */
 void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
 		     struct symbol *ret);
+
+/*
+ * The functions at @lookup_vaddr of object @id, the innermost first: how many of @ret
+ * [SYMBOL_LINES_MAX] are filled. The last one is what symbolizer_user() names. 0 where there is no
+ * debugging information, or nothing of it was wanted. Without options.inlined there is the last one
+ * alone, at the line the code is of; without options.lines there are names alone. Texts are owned
+ * by the symbolizer.
+ */
+size_t symbolizer_lines(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
+			struct symbol_line *ret);
 
 /*
  * The functions of object @id, and what its CFI says of the frame pointer, from the source: as in

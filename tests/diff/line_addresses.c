@@ -12,7 +12,7 @@
 #include "obj/debug_file.h"
 #include "symbolize/debug_index.h"
 
-static void print_frames(const struct debug_frame *frames, size_t nr)
+static void print_frames(const struct symbol_line *frames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		fputs_unlocked(frames[i].name ? frames[i].name : "??", stdout);
@@ -28,7 +28,7 @@ static void print_frames(const struct debug_frame *frames, size_t nr)
 int main(int argc, char **argv)
 {
 	struct debug_index_options options = { .no_demangle = true };
-	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct symbol_line frames[SYMBOL_LINES_MAX];
 	struct elf_file *elf = NULL, *debug = NULL;
 	struct debug_index *index = NULL;
 	struct fpl_err err = { 0 };

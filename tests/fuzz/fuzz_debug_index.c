@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                           \
 	} while (0)
 
-static void check_frame(const struct debug_frame *frame)
+static void check_frame(const struct symbol_line *frame)
 {
 	REQUIRE(!frame->name || frame->name[0]);
 	REQUIRE(!frame->file || (frame->file[0] && frame->line));
@@ -32,10 +32,10 @@ static void check_frame(const struct debug_frame *frame)
 
 static void check_address(struct debug_index *index, uint64_t vaddr)
 {
-	static struct debug_frame frames[DEBUG_FRAMES_MAX], again[DEBUG_FRAMES_MAX];
+	static struct symbol_line frames[SYMBOL_LINES_MAX], again[SYMBOL_LINES_MAX];
 	size_t nr = debug_index_find(index, vaddr, frames);
 
-	REQUIRE(nr <= DEBUG_FRAMES_MAX);
+	REQUIRE(nr <= SYMBOL_LINES_MAX);
 	for (size_t i = 0; i < nr; i++)
 		check_frame(&frames[i]);
 	REQUIRE(debug_index_find(index, vaddr, again) == nr);

@@ -75,7 +75,7 @@ static uint64_t vaddr_of(const struct fixture *fixture, const char *label)
 	return found;
 }
 
-static void check_frame(const char *what, const struct debug_frame *frame, const char *name,
+static void check_frame(const char *what, const struct symbol_line *frame, const char *name,
 			const char *file, uint32_t line, uint32_t start_line)
 {
 	if (!frame->name || strcmp(frame->name, name) != 0 || !frame->file ||
@@ -93,7 +93,7 @@ static const char *const whole[] = {
 
 static void inlined_frames_are_found_as_any_compiler_writes_them(void **state)
 {
-	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct symbol_line frames[SYMBOL_LINES_MAX];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
@@ -117,7 +117,7 @@ static void inlined_frames_are_found_as_any_compiler_writes_them(void **state)
 
 static void names_stay_mangled_on_request(void **state)
 {
-	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct symbol_line frames[SYMBOL_LINES_MAX];
 	CLEANUP(fixture_fini) struct fixture fixture;
 
 	(void)state;
@@ -129,7 +129,7 @@ static void names_stay_mangled_on_request(void **state)
 
 static void a_dwo_file_is_not_read_but_counted(void **state)
 {
-	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct symbol_line frames[SYMBOL_LINES_MAX];
 	CLEANUP(fixture_fini) struct fixture fixture;
 
 	(void)state;
@@ -152,7 +152,7 @@ static void a_file_without_debugging_information_says_so(void **state)
 
 static void what_is_nobodys_has_no_frames(void **state)
 {
-	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct symbol_line frames[SYMBOL_LINES_MAX];
 	CLEANUP(fixture_fini) struct fixture fixture;
 
 	(void)state;
