@@ -301,7 +301,10 @@ int abbrev_table_create(struct dwarf_file *file, uint64_t off, struct form_sizes
 	table->off = off;
 	table->sizes = sizes;
 	table->is_dense = true;
-	code = read_table(&to, &c);
+	/* never NULL: an entry may have no attributes at all */
+	table->attrs = grow(NULL, 0, &to.room_attrs, sizeof(*table->attrs));
+	table->steps = grow(NULL, 0, &to.room_steps, sizeof(*table->steps));
+	code = table->attrs && table->steps ? read_table(&to, &c) : -ENOMEM;
 	if (dwarf_work(file, (uint64_t)(c.pos - start.pos), err))
 		return -E2BIG;
 	if (code == -ENOMEM)

@@ -101,16 +101,16 @@ void debug_link_read(const struct elf_file *elf, struct debug_link *ret)
 	memcpy(&ret->crc, bytes + crc_off, sizeof(ret->crc));
 }
 
-static bool build_id_candidate(const struct debug_search *search, const char *debug_dir,
+static bool build_id_candidate(const uint8_t *build_id, size_t build_id_size, const char *debug_dir,
 			       char ret[PATH_MAX])
 {
 	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1];
 	int n;
 
-	if (search->build_id_size < 2 || search->build_id_size > ELF_FILE_BUILD_ID_MAX)
+	if (build_id_size < 2 || build_id_size > ELF_FILE_BUILD_ID_MAX)
 		return false;
-	for (size_t i = 0; i < search->build_id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", search->build_id[i]);
+	for (size_t i = 0; i < build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
 	n = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
 	return n >= 0 && n < PATH_MAX;
 }
@@ -124,7 +124,7 @@ bool debug_file_candidate(const struct debug_search *search, size_t idx, char re
 	int n;
 
 	if (idx == 0)
-		return build_id_candidate(search, debug_dir, ret);
+		return build_id_candidate(search->build_id, search->build_id_size, debug_dir, ret);
 	idx--;
 	if (idx >= ARRAY_SIZE(prefix) || !path || strlen(path) >= PATH_MAX ||
 	    !search->link->name[0] || (prefix[idx][0] && path[0] != '/'))
@@ -156,4 +156,79 @@ int debug_file_open(const struct elf_file *elf, const char *path, const char *de
 			return 0;
 	}
 	return fpl_fail(err, rc == -ENOMEM ? rc : -ENOENT, "%s: no separate debug file", elf->name);
+}
+
+bool debug_alt_link_name_is_plain(const char *name)
+{
+	const char *at = name;
+
+	if (name[0] == '/')
+		return false;
+	while ((at = strstr(at, "..")) != NULL) {
+		if ((at == name || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return false;
+		at += 2;
+	}
+	return true;
+}
+
+/* A path with its NUL, a build-id (GNU's predecessor of DWARF 5's .debug_sup). */
+void debug_alt_link_read(const struct elf_file *debug, struct debug_alt_link *ret)
+{
+	const struct elf_section *section = elf_file_section(debug, ".gnu_debugaltlink");
+	AUTO_FREE uint8_t *bytes = NULL;
+	const char *path, *below = NULL;
+	size_t size, path_size;
+
+	*ret = (struct debug_alt_link){ .build_id_size = 0 };
+	if (!section || elf_file_section_bytes(debug, section, PATH_MAX + ELF_FILE_BUILD_ID_MAX,
+					       &bytes, &size, NULL))
+		return;
+	path = (const char *)bytes;
+	path_size = strnlen(path, size) + 1;
+	if (path_size > size || size - path_size > ELF_FILE_BUILD_ID_MAX)
+		return;
+	ret->build_id_size = size - path_size;
+	memcpy(ret->build_id, bytes + path_size, size - path_size);
+	/* what is behind the last "/.dwz/" is the name in any tree of debug files */
+	for (const char *at = path; (at = strstr(at, ".dwz/")) != NULL; at += 5)
+		below = at + 5;
+	if (below && strlen(below) < sizeof(ret->name) && debug_alt_link_name_is_plain(below))
+		memcpy(ret->name, below, strlen(below) + 1);
+}
+
+bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_dir, size_t idx,
+			 char ret[PATH_MAX])
+{
+	int n;
+
+	debug_dir = debug_dir ? debug_dir : DEBUG_FILE_DIR;
+	if (idx == 0)
+		return build_id_candidate(link->build_id, link->build_id_size, debug_dir, ret);
+	if (idx >= DEBUG_ALT_CANDIDATES || !link->name[0])
+		return false;
+	n = snprintf(ret, PATH_MAX, "%s/.dwz/%s", debug_dir, link->name);
+	return n >= 0 && n < PATH_MAX;
+}
+
+int debug_alt_open(const struct elf_file *debug, const char *debug_dir, struct elf_file **ret)
+{
+	struct debug_alt_link link;
+	char candidate[PATH_MAX];
+
+	debug_alt_link_read(debug, &link);
+	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES && link.build_id_size; i++) {
+		struct elf_file *elf = NULL;
+
+		if (!debug_alt_candidate(&link, debug_dir, i, candidate) ||
+		    elf_file_open_path(candidate, &elf, NULL))
+			continue;
+		if (elf->build_id_size == link.build_id_size &&
+		    memcmp(elf->build_id, link.build_id, link.build_id_size) == 0) {
+			*ret = elf;
+			return 0;
+		}
+		elf_file_close(elf);
+	}
+	return -ENOENT;
 }

@@ -23,6 +23,36 @@ void debug_link_read(const struct elf_file *elf, struct debug_link *ret);
 /* Is @name one that a debuglink may have: a plain file name? */
 bool debug_link_name_is_plain(const char *name);
 
+/* What .gnu_debugaltlink of a debug file says of its supplement, made by dwz(1). */
+struct debug_alt_link {
+	char name[256]; /* below DEBUG_FILE_DIR/.dwz: no "..", not absolute; "": not said */
+	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
+	uint64_t build_id_size; /* 0: there is no link */
+};
+
+/* Read the link of @debug; one that is missing or damaged leaves *ret empty. */
+void debug_alt_link_read(const struct elf_file *debug, struct debug_alt_link *ret);
+/* Is @name one that such a link may have? */
+bool debug_alt_link_name_is_plain(const char *name);
+
+#define DEBUG_ALT_CANDIDATES 2u
+
+/*
+ * Write the path of the @idx-th candidate for a supplement, below DEBUG_ALT_CANDIDATES: by
+ * build-id, then by name, both below @debug_dir (NULL: DEBUG_FILE_DIR), wherever the link says it
+ * is: a file of a stranger must not choose what is read. Returns false where there is none by this
+ * number.
+ */
+bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_dir, size_t idx,
+			 char ret[PATH_MAX]);
+
+/*
+ * Find and open the supplement of @debug. Errors: -ENOENT it has none, or none of that build-id is
+ * there; -ENOMEM.
+ */
+FPL_MUST_CHECK int debug_alt_open(const struct elf_file *debug, const char *debug_dir,
+				  struct elf_file **ret);
+
 #define DEBUG_FILE_CANDIDATES 4u
 
 /* What the search for a debug file goes by. */

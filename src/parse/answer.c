@@ -12,7 +12,7 @@
 
 #define ERRNO_MAX 4095 /* what a system call can return as error (x86-64 psABI 1.0, A.2.1) */
 
-static int refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what)
+int answer_refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what)
 {
 	return fpl_fail(err, -EBADMSG, "%s: its parser sent %s", reader->path, what);
 }
@@ -43,7 +43,7 @@ int answer_head(struct answer_reader *reader, enum parse_op op, struct fpl_err *
 		return code;
 	if (head.op != op || head.code > 0 || head.code < -ERRNO_MAX ||
 	    head.text_size >= sizeof(err->msg) || (!head.code && head.text_size))
-		return refuse(reader, err, "an answer to another question");
+		return answer_refuse(reader, err, "an answer to another question");
 	if (!head.code)
 		return 0;
 	/* these say what became of the worker, and are not its to say */
@@ -62,10 +62,14 @@ int answer_facts(struct answer_reader *reader, struct answer_facts *ret, struct 
 		return code;
 	if (head->nr_segments > ELF_FILE_SEGMENTS_MAX ||
 	    head->identity.build_id_size > ELF_FILE_BUILD_ID_MAX)
-		return refuse(reader, err, "more than a file's headers can say");
+		return answer_refuse(reader, err, "more than a file's headers can say");
 	if (memchr(head->link.name, '\0', sizeof(head->link.name)) == NULL ||
 	    (head->link.name[0] && !debug_link_name_is_plain(head->link.name)))
-		return refuse(reader, err, "a debuglink that is no file name");
+		return answer_refuse(reader, err, "a debuglink that is no file name");
+	if (memchr(head->alt_link.name, '\0', sizeof(head->alt_link.name)) == NULL ||
+	    !debug_alt_link_name_is_plain(head->alt_link.name) ||
+	    head->alt_link.build_id_size > ELF_FILE_BUILD_ID_MAX)
+		return answer_refuse(reader, err, "a link to a supplement that is none");
 	segments = calloc(head->nr_segments + 1u, sizeof(*segments));
 	if (!segments)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
@@ -115,7 +119,7 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 	if (!table)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
 	if (!head.image_bytes || head.image_bytes > PARSE_IMAGE_MAX)
-		return refuse(reader, err, "a table of impossible size");
+		return answer_refuse(reader, err, "a table of impossible size");
 	table->first_vaddr = head.first_vaddr;
 	table->entry_vaddr = head.entry_vaddr;
 	table->image_bytes = head.image_bytes;
@@ -127,7 +131,7 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 	if (code)
 		return code;
 	if (table_check(table, NULL))
-		return refuse(reader, err, "a table that does not hold together");
+		return answer_refuse(reader, err, "a table that does not hold together");
 	*ret = TAKE_PTR(table);
 	return 0;
 }
@@ -156,7 +160,7 @@ int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *
 	if (code)
 		return code;
 	if (head.nr_places != nr || head.text_size > PARSE_TEXT_MAX)
-		return refuse(reader, err, "more names than were asked for");
+		return answer_refuse(reader, err, "more names than were asked for");
 
 	AUTO_FREE struct parse_place *sent = calloc(nr + 1, sizeof(*sent));
 	AUTO_FREE struct symbol_place *places = calloc(nr + 1, sizeof(*places));
@@ -171,7 +175,7 @@ int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *
 		return code;
 	text[head.text_size] = '\0';
 	if (!link_places(sent, nr, text, head.text_size, places))
-		return refuse(reader, err, "a name that lies outside its text");
+		return answer_refuse(reader, err, "a name that lies outside its text");
 	ret->places = TAKE_PTR(places);
 	ret->text = TAKE_PTR(text);
 	return 0;
@@ -187,14 +191,14 @@ int answer_functions(struct answer_reader *reader, struct vaddr_range **ret, siz
 	if (code)
 		return code;
 	if (nr > PARSE_FUNCTIONS_MAX)
-		return refuse(reader, err, "more functions than a file has");
+		return answer_refuse(reader, err, "more functions than a file has");
 	ranges = calloc(nr + 1u, sizeof(*ranges));
 	if (!ranges)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
 	code = reader->read(reader->ctx, ranges, nr * sizeof(*ranges));
 	for (uint32_t i = 1; !code && i < nr; i++) {
 		if (ranges[i].start < ranges[i - 1].start)
-			code = refuse(reader, err, "functions that do not ascend");
+			code = answer_refuse(reader, err, "functions that do not ascend");
 	}
 	if (code)
 		return code;
@@ -209,7 +213,7 @@ int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret, struct 
 
 	for (size_t i = 0; !code && i < nr; i++) {
 		if (ret[i] & ~(SYMBOL_FRAME_KNOWN | SYMBOL_FRAME_HERE | SYMBOL_FRAME_ANYWHERE))
-			code = refuse(reader, err, "what nobody asked of a frame");
+			code = answer_refuse(reader, err, "what nobody asked of a frame");
 	}
 	return code;
 }
@@ -245,7 +249,7 @@ int answer_code(struct answer_reader *reader, struct code_table *ret,
 	if (code)
 		return code;
 	if (!code_head_is_sound(&head, ret->max_bytes))
-		return refuse(reader, err, "more names than there is room for");
+		return answer_refuse(reader, err, "more names than there is room for");
 	if (reserve_code(&head, ret))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
 	code = reader->read(reader->ctx, ret->entries, ret->nr * sizeof(*ret->entries));
@@ -257,7 +261,7 @@ int answer_code(struct answer_reader *reader, struct code_table *ret,
 	if (code)
 		return code;
 	if (!code_table_check(ret))
-		return refuse(reader, err, "names of code that do not hold together");
+		return answer_refuse(reader, err, "names of code that do not hold together");
 	*ret_result = head.result;
 	return 0;
 }
@@ -267,6 +271,6 @@ int answer_examination(struct answer_reader *reader, struct examination *ret, st
 	int code = reader->read(reader->ctx, ret, sizeof(*ret));
 
 	if (!code && !examination_check(ret))
-		code = refuse(reader, err, "what no file has");
+		code = answer_refuse(reader, err, "what no file has");
 	return code;
 }

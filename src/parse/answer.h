@@ -42,6 +42,10 @@ FPL_MUST_CHECK int answer_table(struct answer_reader *reader, struct table **ret
 FPL_MUST_CHECK int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *ret,
 				struct fpl_err *err);
 
+/* @nr: of the addresses that were asked about. */
+FPL_MUST_CHECK int answer_lines(struct answer_reader *reader, size_t nr, struct symbol_chains *ret,
+				struct fpl_err *err);
+
 /* The caller frees *ret [*ret_nr], ascending start. */
 FPL_MUST_CHECK int answer_functions(struct answer_reader *reader, struct vaddr_range **ret,
 				    size_t *ret_nr, struct fpl_err *err);
@@ -57,3 +61,6 @@ FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *
 /* Checked (examination_check()). */
 FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,
 				      struct fpl_err *err);
+
+/* For the readers themselves: @what came makes no sense. */
+int answer_refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what);

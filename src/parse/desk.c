@@ -39,6 +39,7 @@ static const struct {
 	[PARSE_NAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FUNCTIONS] = { 5 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FRAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_LINES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_PERF_MAP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_JITDUMP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_EXAMINE] = { 20 * NS_PER_S, 120 * NS_PER_S },
@@ -52,6 +53,7 @@ struct desk {
 	desk_pause_fn pause;
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */
+	bool mangled;
 
 	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
 
@@ -125,7 +127,7 @@ int desk_file_init(struct desk_file *file, int fd, const char *path)
 {
 	struct stat st;
 
-	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1 };
+	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	file->size = (uint64_t)st.st_size;
@@ -263,18 +265,25 @@ static int send_request(struct desk *desk, const struct question *question)
 	const struct desk_file *file = question->file;
 	const struct parse_request request = {
 		.op = question->op,
-		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0),
+		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0) |
+			 (file->alt_fd >= 0 ? PARSE_HAS_ALT : 0),
 		.file_size = file->size,
 		.debug_size = file->debug_size,
+		.alt_size = file->alt_size,
 		.name_size = (uint32_t)strnlen(file->path, PARSE_NAME_MAX),
 		.nr_vaddrs = (uint32_t)question->nr_vaddrs,
 		.code_bytes = question->code_bytes,
 		.own_pid = question->own_pid,
 	};
-	const int fds[] = { file->fd, file->debug_fd };
+	int fds[WIRE_FDS_MAX] = { file->fd };
+	size_t nr_fds = 1;
 
+	if (file->debug_fd >= 0)
+		fds[nr_fds++] = file->debug_fd;
+	if (file->alt_fd >= 0)
+		fds[nr_fds++] = file->alt_fd;
 	/* nothing is under way: it fits the socket's buffer */
-	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, file->debug_fd >= 0 ? 2 : 1))
+	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, nr_fds))
 		return lose_dead(desk);
 
 	int code = send_all(desk, file->path, request.name_size);
@@ -458,6 +467,70 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 	}
 }
 
+/* The headers' facts of the file open at @fd, which is not @file but as little to be trusted. */
+static bool read_head(struct desk *desk, const struct desk_file *file, int fd, uint64_t size,
+		      struct parse_facts *ret)
+{
+	const struct desk_file alone = { .fd = fd,
+					 .size = size,
+					 .path = file->path,
+					 .trust = file->trust,
+					 .debug_fd = -1,
+					 .alt_fd = -1 };
+	struct answer_facts facts;
+	const struct question question = { .file = &alone,
+					   .op = PARSE_FACTS,
+					   .flags = PARSE_NO_DIGEST,
+					   .take = take_facts,
+					   .ret = &facts };
+
+	if (ask(desk, &question, NULL))
+		return false;
+	free(facts.segments);
+	*ret = facts.head;
+	return true;
+}
+
+/* Is the file at @candidate the supplement that @link names? It is in @file then. */
+static bool try_alt(struct desk *desk, struct desk_file *file, const struct debug_alt_link *link,
+		    const char *candidate)
+{
+	AUTO_FD int fd = -1;
+	struct stat st;
+	struct trust trust;
+	struct parse_facts facts;
+
+	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
+	    !trust_covers(&file->trust, &trust) ||
+	    !read_head(desk, file, fd, (uint64_t)st.st_size, &facts) ||
+	    facts.identity.build_id_size != link->build_id_size ||
+	    memcmp(facts.identity.build_id, link->build_id, link->build_id_size) != 0)
+		return false;
+	file->alt_size = (uint64_t)st.st_size;
+	file->alt_fd = TAKE_FD(fd);
+	return true;
+}
+
+void desk_find_alt(struct desk *desk, struct desk_file *file)
+{
+	bool has_debug = file->debug_fd >= 0;
+	struct parse_facts facts;
+	char candidate[PATH_MAX];
+
+	file->alt_fd = -1;
+	if (!read_head(desk, file, has_debug ? file->debug_fd : file->fd,
+		       has_debug ? file->debug_size : file->size, &facts) ||
+	    !facts.alt_link.build_id_size)
+		return;
+	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {
+		if (debug_alt_candidate(&facts.alt_link, NULL, i, candidate) &&
+		    try_alt(desk, file, &facts.alt_link, candidate))
+			return;
+	}
+	fpl_log(FPL_LOG_DEBUG, "%s: the supplement of its debug file is not there: %s", file->path,
+		facts.alt_link.name);
+}
+
 static int take_names(struct answer_reader *reader, const struct question *question, void *ret,
 		      struct fpl_err *err)
 {
@@ -470,9 +543,37 @@ int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *
 	const struct question question = {
 		.file = file,
 		.op = PARSE_NAMES,
+		.flags = desk->mangled ? PARSE_MANGLED : 0,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
 		.take = take_names,
+		.ret = ret,
+	};
+
+	return ask(desk, &question, err);
+}
+
+void desk_mangled(struct desk *desk)
+{
+	desk->mangled = true;
+}
+
+static int take_lines(struct answer_reader *reader, const struct question *question, void *ret,
+		      struct fpl_err *err)
+{
+	return answer_lines(reader, question->nr_vaddrs, ret, err);
+}
+
+int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
+	       struct symbol_chains *ret, struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file,
+		.op = PARSE_LINES,
+		.flags = desk->mangled ? PARSE_MANGLED : 0,
+		.vaddrs = vaddrs,
+		.nr_vaddrs = nr,
+		.take = take_lines,
 		.ret = ret,
 	};
 

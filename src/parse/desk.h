@@ -30,6 +30,8 @@ struct desk_file {
 	struct trust trust;
 	int debug_fd; /* borrowed; -1: no debug file */
 	uint64_t debug_size;
+	int alt_fd; /* borrowed; -1: no supplement of the debug file */
+	uint64_t alt_size;
 };
 
 /* Called every 10 ms or so while an answer is waited for. */
@@ -69,6 +71,13 @@ FPL_MUST_CHECK int desk_facts(struct desk *desk, const struct desk_file *file,
 void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
 		     const struct debug_link *link, char ret_path[PATH_MAX]);
 
+/*
+ * Find the supplement that the debug file of @file names (the file itself, where it has none) and
+ * put it into @file: alt_fd is the caller's to close, -1 where there is none. Only such a one is
+ * taken that desk_find_debug() would take.
+ */
+void desk_find_alt(struct desk *desk, struct desk_file *file);
+
 /* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
 FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
 			      struct fpl_err *err);
@@ -81,6 +90,14 @@ FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, s
 FPL_MUST_CHECK int desk_names(struct desk *desk, const struct desk_file *file,
 			      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
 			      struct fpl_err *err);
+/*
+ * As in symbolize/symbol_source.h, by symbolize/debug_index.h: at most 10 s of CPU. For both:
+ * desk_mangled() has the names stay as the file has them.
+ */
+FPL_MUST_CHECK int desk_lines(struct desk *desk, const struct desk_file *file,
+			      const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret,
+			      struct fpl_err *err);
+void desk_mangled(struct desk *desk);
 FPL_MUST_CHECK int desk_functions(struct desk *desk, const struct desk_file *file,
 				  struct vaddr_range **ret, size_t *ret_nr, struct fpl_err *err);
 FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,

@@ -8,9 +8,9 @@ struct job {
 	int sock;
 	struct parse_request request;
 	char name[PARSE_NAME_MAX + 1];
-	uint64_t *vaddrs;	      /* owned [request.nr_vaddrs] */
-	struct elf_file *elf, *debug; /* owned; debug may be NULL */
-	int fd;			      /* owned: what is no ELF file; else -1 */
+	uint64_t *vaddrs;		    /* owned [request.nr_vaddrs] */
+	struct elf_file *elf, *debug, *alt; /* owned; debug and alt may be NULL */
+	int fd;				    /* owned: what is no ELF file; else -1 */
 };
 
 /* Send what goes before the results of any request: @code, and @err where it is not 0. */
@@ -20,6 +20,9 @@ FPL_MUST_CHECK int job_answer(const struct job *job, int code, const struct fpl_
 FPL_MUST_CHECK int job_names(struct job *job);
 FPL_MUST_CHECK int job_functions(struct job *job);
 FPL_MUST_CHECK int job_frames(struct job *job);
+
+/* Answer PARSE_LINES. */
+FPL_MUST_CHECK int job_lines(struct job *job);
 
 /* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
 FPL_MUST_CHECK int job_code(struct job *job);

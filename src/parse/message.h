@@ -4,8 +4,9 @@
  * one program, so structs go as they lie in memory. What a worker sends is hostile: it may have
  * been taken over by the file it reads.
  *
- * A request is struct parse_request with the descriptors of the file, and of its debug file if
- * PARSE_HAS_DEBUG is set; the file's name; nr_vaddrs addresses.
+ * A request is struct parse_request with the descriptors of the file, of its debug file if
+ * PARSE_HAS_DEBUG is set, and of that one's supplement if PARSE_HAS_ALT is; the file's name;
+ * nr_vaddrs addresses.
  *
  * An answer is struct parse_answer; the text of the error; where code is 0 what was asked for:
  *
@@ -16,6 +17,7 @@
  * - FUNCTIONS: a uint32_t, so many struct vaddr_range
  * - FRAMES: a byte of SYMBOL_FRAME_* per address
  * - EXAMINE: struct examination
+ * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  */
 #pragma once
@@ -41,6 +43,7 @@ enum parse_op {
 	PARSE_PERF_MAP,	 /* the names of code in it, arranged */
 	PARSE_JITDUMP,	 /* the same of a jitdump */
 	PARSE_EXAMINE,	 /* what is in the file */
+	PARSE_LINES,	 /* what is inlined at addresses, files and lines */
 	PARSE_OP_COUNT
 };
 
@@ -50,6 +53,7 @@ enum parse_op {
 #define PARSE_VADDRS_MAX    (1u << 20)	/* addresses in one request */
 #define PARSE_TEXT_MAX	    (64u << 20) /* bytes of names in one answer */
 #define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
+#define PARSE_LINES_MAX	    (4u << 20)	/* functions at all addresses of one answer */
 #define PARSE_NO_TEXT	    UINT32_MAX
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
@@ -58,12 +62,14 @@ enum parse_op {
 
 #define PARSE_HAS_DEBUG 1u
 #define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
-#define PARSE_NO_DIGEST 4u /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_HAS_ALT	8u
+#define PARSE_MANGLED	16u /* NAMES, LINES: names as the file has them */
+#define PARSE_NO_DIGEST 4u  /* FACTS: the digest of the identity is not needed, it is 0 */
 
 struct parse_request {
 	uint32_t op;	/* enum parse_op */
 	uint32_t flags; /* PARSE_* */
-	uint64_t file_size, debug_size;
+	uint64_t file_size, debug_size, alt_size;
 	uint32_t name_size; /* without a NUL */
 	uint32_t nr_vaddrs;
 	uint64_t code_bytes; /* PERF_MAP, JITDUMP: what the table may take */
@@ -81,6 +87,7 @@ struct parse_answer {
 struct parse_facts {
 	struct identity identity; /* the build-id is the file's */
 	struct debug_link link;
+	struct debug_alt_link alt_link;
 	uint64_t entry;
 	uint32_t nr_segments;
 	uint16_t type, machine;
@@ -106,4 +113,16 @@ struct parse_place {
 struct parse_code {
 	struct code_file_result result;
 	uint64_t nr_entries, nr_segments, names_size;
+};
+
+struct parse_lines {
+	uint32_t nr_chains; /* as many as the request has addresses */
+	uint32_t nr_lines;
+	uint32_t text_size; /* bytes, the last a NUL */
+	uint32_t _pad;
+};
+
+struct parse_line {
+	uint32_t name, file; /* where they begin in the text; PARSE_NO_TEXT: there is none */
+	uint32_t line, column, start_line;
 };

@@ -8,6 +8,7 @@
 static void close_debug(struct desk_file *file)
 {
 	cleanup_fd(&file->debug_fd);
+	cleanup_fd(&file->alt_fd);
 }
 
 /* Describes the file, its debug file included. */
@@ -32,17 +33,30 @@ static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddr
 		      struct symbol_places *ret, struct fpl_err *err)
 {
 	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1 };
+	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
 	int code = describe(symbols, fd, path, &file, err);
 
 	return code ? code : desk_names(symbols->desk, &file, vaddrs, nr, ret, err);
+}
+
+static int find_lines(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
+		      struct symbol_chains *ret, struct fpl_err *err)
+{
+	struct symbols *symbols = ctx;
+	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
+	int code = describe(symbols, fd, path, &file, err);
+
+	if (code)
+		return code;
+	desk_find_alt(symbols->desk, &file);
+	return desk_lines(symbols->desk, &file, vaddrs, nr, ret, err);
 }
 
 static int find_functions(void *ctx, int fd, const char *path, struct vaddr_range **ret,
 			  size_t *ret_nr, struct fpl_err *err)
 {
 	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1 };
+	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
 	int code = describe(symbols, fd, path, &file, err);
 
 	return code ? code : desk_functions(symbols->desk, &file, ret, ret_nr, err);
@@ -52,7 +66,7 @@ static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vadd
 		       uint8_t *ret, struct fpl_err *err)
 {
 	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1 };
+	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
 	int code = describe(symbols, fd, path, &file, err);
 
 	return code ? code : desk_frames(symbols->desk, &file, vaddrs, nr, ret, err);
@@ -62,6 +76,7 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err
 {
 	*ret = (struct symbols){
 		.source = { .names = find_names,
+			    .lines = find_lines,
 			    .functions = find_functions,
 			    .frames = find_frames,
 			    .ctx = ret },

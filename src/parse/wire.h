@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-#define WIRE_FDS_MAX 2u
+#define WIRE_FDS_MAX 3u
 
 /* Send all @size bytes. Errors: -EPIPE nobody reads any more; else as send(2). */
 FPL_MUST_CHECK int wire_send(int sock, const void *bytes, size_t size);

@@ -13,6 +13,7 @@
 
 static void job_fini(struct job *job)
 {
+	elf_file_close(job->alt);
 	elf_file_close(job->debug);
 	elf_file_close(job->elf);
 	cleanup_fd(&job->fd);
@@ -51,6 +52,7 @@ static int do_facts(struct job *job)
 	}
 
 	debug_link_read(elf, &facts.link);
+	debug_alt_link_read(elf, &facts.alt_link);
 	rc = job_answer(job, code, &err);
 	if (rc || code)
 		return rc;
@@ -134,6 +136,13 @@ static int open_files(struct job *job, int fds[WIRE_FDS_MAX], struct fpl_err *er
 	if (!code && (job->request.flags & PARSE_HAS_DEBUG))
 		code = elf_file_open_sized(TAKE_FD(fds[1]), job->request.debug_size, job->name,
 					   &job->debug, err);
+	if (!code && (job->request.flags & PARSE_HAS_ALT)) {
+		/* descriptors that are there come one after the other */
+		size_t idx = job->request.flags & PARSE_HAS_DEBUG ? 2 : 1;
+
+		code = elf_file_open_sized(TAKE_FD(fds[idx]), job->request.alt_size, job->name,
+					   &job->alt, err);
+	}
 	return code;
 }
 
@@ -144,7 +153,7 @@ static int serve(struct job *job, int fds[WIRE_FDS_MAX])
 		[PARSE_TABLE] = do_table,	   [PARSE_NAMES] = job_names,
 		[PARSE_FUNCTIONS] = job_functions, [PARSE_FRAMES] = job_frames,
 		[PARSE_PERF_MAP] = job_code,	   [PARSE_JITDUMP] = job_code,
-		[PARSE_EXAMINE] = do_examine,
+		[PARSE_EXAMINE] = do_examine,	   [PARSE_LINES] = job_lines,
 	};
 	struct fpl_err err = { 0 };
 
@@ -185,8 +194,8 @@ void worker_main(int sock)
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {
 			rc = serve(job, fds);
-			cleanup_fd(&fds[0]);
-			cleanup_fd(&fds[1]);
+			for (size_t i = 0; i < WIRE_FDS_MAX; i++)
+				cleanup_fd(&fds[i]);
 			job_fini(job);
 		}
 		free(job);

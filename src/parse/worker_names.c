@@ -21,6 +21,7 @@ struct naming {
 	size_t text_size, text_room;
 	size_t last_idx; /* symbol of the name written last */
 	uint32_t last_text;
+	bool mangled;
 };
 
 static void naming_fini(struct naming *naming)
@@ -71,7 +72,7 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 		return naming->last_text;
 
 	AUTO_FREE char *raw = symtab_name(naming->tab, match);
-	AUTO_FREE char *readable = raw ? demangle_name(raw) : NULL;
+	AUTO_FREE char *readable = raw && !naming->mangled ? demangle_name(raw) : NULL;
 
 	if (!raw)
 		return PARSE_NO_TEXT;
@@ -107,7 +108,8 @@ static int send_names(const struct job *job, const struct naming *naming)
 
 int job_names(struct job *job)
 {
-	CLEANUP(naming_fini) struct naming naming = { .tab = NULL };
+	CLEANUP(naming_fini)
+	struct naming naming = { .mangled = job->request.flags & PARSE_MANGLED };
 	struct fpl_err err = { 0 };
 	int code = open_tables(job, &naming, &err);
 

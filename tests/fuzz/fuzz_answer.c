@@ -95,6 +95,25 @@ static void judge_names(struct answer_reader *reader, size_t nr)
 	free(places.text);
 }
 
+static void judge_lines(struct answer_reader *reader, size_t nr)
+{
+	struct symbol_chains chains;
+	size_t total = 0;
+
+	if (answer_lines(reader, nr, &chains, NULL))
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbol_line *lines = chains.lines + chains.chains[i].first;
+
+		require(chains.chains[i].nr <= SYMBOL_LINES_MAX);
+		for (uint32_t k = 0; k < chains.chains[i].nr; k++)
+			total += (lines[k].name ? strlen(lines[k].name) : 0) +
+				 (lines[k].file ? strlen(lines[k].file) : 0);
+	}
+	require(total <= nr * (size_t)SYMBOL_LINES_MAX * 2 * PARSE_TEXT_MAX);
+	symbol_chains_fini(&chains);
+}
+
 static void judge_functions(struct answer_reader *reader)
 {
 	struct vaddr_range *ranges;
@@ -167,6 +186,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		judge_table(&reader);
 	else if (op == PARSE_NAMES)
 		judge_names(&reader, head[1]);
+	else if (op == PARSE_LINES)
+		judge_lines(&reader, head[1]);
 	else if (op == PARSE_FUNCTIONS)
 		judge_functions(&reader);
 	else if (op == PARSE_EXAMINE)

@@ -6,19 +6,20 @@ import os
 import struct
 import sys
 
-FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP, EXAMINE = range(9)
+FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP, EXAMINE, LINES = range(10)
 
 
 def head(op, nr=0, code=0, text=b""):
     return bytes([op, nr]) + struct.pack("<IiII", op, code, len(text), 0) + text
 
 
-def facts(nr_segments=2, build_id=20, link=b"x.debug"):
+def facts(nr_segments=2, build_id=20, link=b"x.debug", alt=b"deb/x.debug", alt_id=20):
     identity = struct.pack("<Q", build_id) + bytes(range(64)) + bytes(16)
     segments = b"".join(struct.pack("<II4Q", 1, 5, n << 12, n << 12, 0x800, 0x1000)
                         for n in range(2))
     facts_head = identity + link.ljust(256, b"\0") + struct.pack("<I", 0x12345678)
     facts_head = facts_head.ljust((len(facts_head) + 7) // 8 * 8, b"\0")
+    facts_head += alt.ljust(256, b"\0") + bytes(64) + struct.pack("<Q", alt_id)
     return head(FACTS) + facts_head + struct.pack("<QIHH", 0x1000, nr_segments, 3, 62) + segments
 
 
@@ -58,7 +59,20 @@ def examination(build_id=b"00ff", has_table=1, nr_largest=1):
         + bytes([1, 0, 0, 0, 1, 0, 0, 0]) + struct.pack("<Q", 7)
 
 
+def lines(first=0, nr=2, name=0, file=10):
+    """Two functions at the first address, nothing at the second."""
+    return head(LINES, 2) + struct.pack("<IIII", 2, 2, 20, 0) + struct.pack("<IIII", first, nr, 0, 0) \
+        + struct.pack("<5I", name, file, 7, 3, 1) + struct.pack("<5I", 5, 0xffffffff, 0, 0, 0) \
+        + b"leaf\0main\0/src/a.c\0\0"
+
+
 SEEDS = {
+    "lines": lines(),
+    "lines_outside": lines(first=1),
+    "lines_too_many": lines(nr=256),
+    "lines_text_outside": lines(file=20),
+    "facts_alt_outside": facts(alt=b"../x"),
+    "facts_alt_long_id": facts(alt_id=65),
     "error": head(TABLE, 0, -61, b"fuzz: no CFI"),
     "facts": facts(),
     "facts_too_many": facts(nr_segments=1025),

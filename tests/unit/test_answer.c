@@ -236,6 +236,111 @@ static void names_lie_inside_their_text(void **state)
 	}
 }
 
+static void lines_lie_inside_of_their_answer(void **state)
+{
+	static const struct {
+		const char *what;
+		struct parse_lines head;
+		struct symbol_chain chain;
+		struct parse_line line;
+		int code;
+		const char *name, *file;
+	} cases[] = {
+		{ "one", { 1, 1, 5, 0 }, { 0, 1 }, { 0, 2, 3, 4, 5 }, 0, "main", "in" },
+		{ "of no name and file",
+		  { 1, 1, 5, 0 },
+		  { 0, 1 },
+		  { PARSE_NO_TEXT, PARSE_NO_TEXT, 3, 4, 5 },
+		  0,
+		  NULL,
+		  NULL },
+		{ "none", { 1, 1, 5, 0 }, { 0, 0 }, { 0, 0, 0, 0, 0 }, 0, NULL, NULL },
+		{ "behind the last",
+		  { 1, 1, 5, 0 },
+		  { 1, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "far behind",
+		  { 1, 1, 5, 0 },
+		  { UINT32_MAX, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "too many", { 1, 1, 5, 0 }, { 0, 2 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+		{ "a name outside",
+		  { 1, 1, 5, 0 },
+		  { 0, 1 },
+		  { 5, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "a file outside",
+		  { 1, 1, 5, 0 },
+		  { 0, 1 },
+		  { 0, 5, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "for more addresses",
+		  { 2, 1, 5, 0 },
+		  { 0, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "of 4 GiB",
+		  { 1, 1, UINT32_MAX, 0 },
+		  { 0, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "of 4 G lines",
+		  { 1, UINT32_MAX, 5, 0 },
+		  { 0, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EBADMSG,
+		  NULL,
+		  NULL },
+		{ "that do not come",
+		  { 1, 1, 6, 0 },
+		  { 0, 1 },
+		  { 0, 0, 0, 0, 0 },
+		  -EOWNERDEAD,
+		  NULL,
+		  NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct stream stream = { .size = 0 };
+		struct answer_reader reader = reader_of(&stream);
+		struct symbol_chains chains = { .chains = NULL };
+
+		print_message("%s\n", cases[i].what);
+		say(&stream, &cases[i].head, sizeof(cases[i].head));
+		say(&stream, &cases[i].chain, sizeof(cases[i].chain));
+		say(&stream, &cases[i].line, sizeof(cases[i].line));
+		say(&stream, "main", 5);
+		assert_int_equal(answer_lines(&reader, 1, &chains, NULL), cases[i].code);
+		if (!cases[i].code) {
+			assert_int_equal(chains.chains[0].nr, cases[i].chain.nr);
+			assert_int_equal(chains.lines[0].line, cases[i].line.line);
+		}
+		if (cases[i].name) {
+			assert_string_equal(chains.lines[0].name, cases[i].name);
+			assert_string_equal(chains.lines[0].file, cases[i].file);
+		} else if (!cases[i].code && cases[i].chain.nr) {
+			assert_null(chains.lines[0].name);
+			assert_null(chains.lines[0].file);
+		}
+		symbol_chains_fini(&chains);
+	}
+}
+
 static void functions_ascend(void **state)
 {
 	static const struct {
@@ -289,6 +394,7 @@ int main(void)
 		cmocka_unit_test(segments_that_wrap_around_make_no_file),
 		cmocka_unit_test(tables_are_bounded_and_hold_together),
 		cmocka_unit_test(names_lie_inside_their_text),
+		cmocka_unit_test(lines_lie_inside_of_their_answer),
 		cmocka_unit_test(functions_ascend),
 		cmocka_unit_test(frames_have_known_bits_only),
 	};

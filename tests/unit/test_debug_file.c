@@ -281,6 +281,53 @@ static void mini_debug_is_inflated_or_refused(void **state)
 	assert_null(mini);
 }
 
+static void supplements_are_found_below_the_debug_folder_alone(void **state)
+{
+	static const struct {
+		const char *what, *path, *name;
+	} cases[] = {
+		{ "absolute", "/usr/lib/debug/.dwz/x86_64-linux-gnu/a.debug",
+		  "x86_64-linux-gnu/a.debug" },
+		{ "relative", "../../../.dwz/b-1.2", "b-1.2" },
+		{ "elsewhere", "/home/eve/.dwz/c", "c" },
+		{ "of no such tree", "/etc/shadow", "" },
+		{ "up again", "/usr/lib/debug/.dwz/../../../../etc/shadow", "" },
+		{ "up at the end", "/usr/lib/debug/.dwz/a/..", "" },
+		{ "dots in a name", ".dwz/a..b", "a..b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char bytes[128] = "", path[PATH_MAX], want[PATH_MAX];
+		size_t path_size = strlen(cases[i].path) + 1;
+		struct debug_alt_link link;
+		struct elf_builder b;
+		struct elf_file *elf;
+
+		memcpy(bytes, cases[i].path, path_size);
+		memset(bytes + path_size, 0xab, 20);
+		elf_builder_init(&b, ET_DYN);
+		elf_builder_section(&b, ".gnu_debugaltlink", SHT_PROGBITS, 0, 0, bytes,
+				    path_size + 20);
+		elf_builder_finish(&b);
+		assert_int_equal(elf_file_from_memory(b.bytes, b.size, "memory", &elf, NULL), 0);
+		debug_alt_link_read(elf, &link);
+		print_message("%s\n", cases[i].what);
+		assert_int_equal(link.build_id_size, 20);
+		assert_string_equal(link.name, cases[i].name);
+		assert_true(debug_alt_candidate(&link, "/d", 0, path));
+		assert_string_equal(path,
+				    "/d/.build-id/ab/ababababababababababababababababababab.debug");
+		assert_int_equal(debug_alt_candidate(&link, "/d", 1, path), !!cases[i].name[0]);
+		snprintf(want, sizeof(want), "/d/.dwz/%s", cases[i].name);
+		if (cases[i].name[0])
+			assert_string_equal(path, want);
+		assert_false(debug_alt_candidate(&link, "/d", 2, path));
+		elf_file_close(elf);
+		elf_builder_fini(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +339,7 @@ int main(void)
 						scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
 						scratch_teardown),
+		cmocka_unit_test(supplements_are_found_below_the_debug_folder_alone),
 		cmocka_unit_test(mini_debug_is_inflated_or_refused),
 	};
 

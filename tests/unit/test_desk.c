@@ -303,6 +303,68 @@ static void names_and_functions_are_those_of_the_file(void **state)
 	elf_file_close(elf);
 }
 
+static void lines_are_those_of_the_debug_file(void **state)
+{
+	struct office *office = *state;
+	const char *path = FIXTURES "/inlined_split";
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct desk_file file;
+	struct elf_file *elf;
+	struct debug_link link;
+	struct symbol_chains chains;
+	struct symbol_places places;
+	const struct symbol_line *last;
+	struct probe probe;
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(desk_file_init(&file, fd, path), 0);
+	assert_int_equal(desk_facts(office->desk, &file, &elf, NULL, &link, NULL), 0);
+	desk_find_debug(office->desk, &file, elf, &link);
+	elf_file_close(elf);
+	assert_true(file.debug_fd >= 0);
+	assert_int_equal(elf_file_open_path(FIXTURES "/inlined_split.debug", &elf, NULL), 0);
+	find_symbol(elf, "_Z9outermosti", &probe);
+	elf_file_close(elf);
+
+	const uint64_t vaddrs[] = { 0, probe.vaddr, UINT64_MAX };
+
+	assert_int_equal(desk_lines(office->desk, &file, vaddrs, 3, &chains, NULL), 0);
+	assert_int_equal(chains.chains[0].nr | chains.chains[2].nr, 0);
+	assert_int_not_equal(chains.chains[1].nr, 0);
+	last = &chains.lines[chains.chains[1].first + chains.chains[1].nr - 1];
+	assert_string_equal(last->name, "outermost(int)");
+	assert_string_equal(last->file, "/fixture/inlined.cc");
+	assert_int_equal(last->start_line, 28);
+	symbol_chains_fini(&chains);
+
+	desk_mangled(office->desk);
+	assert_int_equal(desk_lines(office->desk, &file, vaddrs, 3, &chains, NULL), 0);
+	last = &chains.lines[chains.chains[1].first + chains.chains[1].nr - 1];
+	assert_string_equal(last->name, "_Z9outermosti");
+	symbol_chains_fini(&chains);
+	assert_int_equal(desk_names(office->desk, &file, vaddrs, 3, &places, NULL), 0);
+	assert_string_equal(places.places[1].name, "_Z9outermosti");
+	symbol_places_fini(&places);
+	close(file.debug_fd);
+}
+
+static void a_file_without_debugging_information_has_no_lines(void **state)
+{
+	struct office *office = *state;
+	const uint64_t vaddr = 0x1000;
+	const char *path = FIXTURES "/inlined_none";
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct symbol_chains chains;
+	struct desk_file file;
+	struct fpl_err err = { 0 };
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(desk_file_init(&file, fd, path), 0);
+	assert_int_equal(desk_lines(office->desk, &file, &vaddr, 1, &chains, &err), -ENOENT);
+}
+
 static const char *code_at(const struct code_table *table, uint64_t addr)
 {
 	struct code_match match;
@@ -513,6 +575,8 @@ int main(void)
 		test(death_of_a_worker_costs_one_request),
 		test(worker_that_somebody_kills_is_replaced),
 		test(names_and_functions_are_those_of_the_file),
+		test(lines_are_those_of_the_debug_file),
+		test(a_file_without_debugging_information_has_no_lines),
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(examinations_are_those_of_the_file_and_are_checked),
