@@ -320,7 +320,7 @@ static void lines_are_those_of_the_debug_file(void **state)
 		skip();
 	assert_int_equal(desk_file_init(&file, fd, path), 0);
 	assert_int_equal(desk_facts(office->desk, &file, &elf, NULL, &link, NULL), 0);
-	desk_find_debug(office->desk, &file, elf, &link);
+	desk_find_debug(office->desk, &file, elf, &link, NULL);
 	elf_file_close(elf);
 	assert_true(file.debug_fd >= 0);
 	assert_int_equal(elf_file_open_path(FIXTURES "/inlined_split.debug", &elf, NULL), 0);
