@@ -236,104 +236,74 @@ static void names_lie_inside_their_text(void **state)
 	}
 }
 
+static const struct {
+	const char *what;
+	struct parse_lines head;
+	struct symbol_chain chain;
+	struct parse_line line;
+	int code;
+	const char *name, *file;
+} line_cases[] = {
+	{ "one", { 1, 1, 5, 0 }, { 0, 1 }, { 0, 2, 3, 4, 5 }, 0, "main", "in" },
+	{ "of no name and file",
+	  { 1, 1, 5, 0 },
+	  { 0, 1 },
+	  { PARSE_NO_TEXT, PARSE_NO_TEXT, 3, 4, 5 },
+	  0,
+	  NULL,
+	  NULL },
+	{ "none", { 1, 1, 5, 0 }, { 0, 0 }, { 0, 0, 0, 0, 0 }, 0, NULL, NULL },
+	{ "behind the last", { 1, 1, 5, 0 }, { 1, 1 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "far behind",
+	  { 1, 1, 5, 0 },
+	  { UINT32_MAX, 1 },
+	  { 0, 0, 0, 0, 0 },
+	  -EBADMSG,
+	  NULL,
+	  NULL },
+	{ "too many", { 1, 1, 5, 0 }, { 0, 2 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "a name outside", { 1, 1, 5, 0 }, { 0, 1 }, { 5, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "a file outside", { 1, 1, 5, 0 }, { 0, 1 }, { 0, 5, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "for more addresses", { 2, 1, 5, 0 }, { 0, 1 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "of 4 GiB", { 1, 1, UINT32_MAX, 0 }, { 0, 1 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
+	{ "of 4 G lines",
+	  { 1, UINT32_MAX, 5, 0 },
+	  { 0, 1 },
+	  { 0, 0, 0, 0, 0 },
+	  -EBADMSG,
+	  NULL,
+	  NULL },
+	{ "that do not come",
+	  { 1, 1, 6, 0 },
+	  { 0, 1 },
+	  { 0, 0, 0, 0, 0 },
+	  -EOWNERDEAD,
+	  NULL,
+	  NULL },
+};
+
 static void lines_lie_inside_of_their_answer(void **state)
 {
-	static const struct {
-		const char *what;
-		struct parse_lines head;
-		struct symbol_chain chain;
-		struct parse_line line;
-		int code;
-		const char *name, *file;
-	} cases[] = {
-		{ "one", { 1, 1, 5, 0 }, { 0, 1 }, { 0, 2, 3, 4, 5 }, 0, "main", "in" },
-		{ "of no name and file",
-		  { 1, 1, 5, 0 },
-		  { 0, 1 },
-		  { PARSE_NO_TEXT, PARSE_NO_TEXT, 3, 4, 5 },
-		  0,
-		  NULL,
-		  NULL },
-		{ "none", { 1, 1, 5, 0 }, { 0, 0 }, { 0, 0, 0, 0, 0 }, 0, NULL, NULL },
-		{ "behind the last",
-		  { 1, 1, 5, 0 },
-		  { 1, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "far behind",
-		  { 1, 1, 5, 0 },
-		  { UINT32_MAX, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "too many", { 1, 1, 5, 0 }, { 0, 2 }, { 0, 0, 0, 0, 0 }, -EBADMSG, NULL, NULL },
-		{ "a name outside",
-		  { 1, 1, 5, 0 },
-		  { 0, 1 },
-		  { 5, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "a file outside",
-		  { 1, 1, 5, 0 },
-		  { 0, 1 },
-		  { 0, 5, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "for more addresses",
-		  { 2, 1, 5, 0 },
-		  { 0, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "of 4 GiB",
-		  { 1, 1, UINT32_MAX, 0 },
-		  { 0, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "of 4 G lines",
-		  { 1, UINT32_MAX, 5, 0 },
-		  { 0, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EBADMSG,
-		  NULL,
-		  NULL },
-		{ "that do not come",
-		  { 1, 1, 6, 0 },
-		  { 0, 1 },
-		  { 0, 0, 0, 0, 0 },
-		  -EOWNERDEAD,
-		  NULL,
-		  NULL },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(line_cases); i++) {
 		struct stream stream = { .size = 0 };
 		struct answer_reader reader = reader_of(&stream);
 		struct symbol_chains chains = { .chains = NULL };
 
-		print_message("%s\n", cases[i].what);
-		say(&stream, &cases[i].head, sizeof(cases[i].head));
-		say(&stream, &cases[i].chain, sizeof(cases[i].chain));
-		say(&stream, &cases[i].line, sizeof(cases[i].line));
+		print_message("%s\n", line_cases[i].what);
+		say(&stream, &line_cases[i].head, sizeof(line_cases[i].head));
+		say(&stream, &line_cases[i].chain, sizeof(line_cases[i].chain));
+		say(&stream, &line_cases[i].line, sizeof(line_cases[i].line));
 		say(&stream, "main", 5);
-		assert_int_equal(answer_lines(&reader, 1, &chains, NULL), cases[i].code);
-		if (!cases[i].code) {
-			assert_int_equal(chains.chains[0].nr, cases[i].chain.nr);
-			assert_int_equal(chains.lines[0].line, cases[i].line.line);
+		assert_int_equal(answer_lines(&reader, 1, &chains, NULL), line_cases[i].code);
+		if (!line_cases[i].code) {
+			assert_int_equal(chains.chains[0].nr, line_cases[i].chain.nr);
+			assert_int_equal(chains.lines[0].line, line_cases[i].line.line);
 		}
-		if (cases[i].name) {
-			assert_string_equal(chains.lines[0].name, cases[i].name);
-			assert_string_equal(chains.lines[0].file, cases[i].file);
-		} else if (!cases[i].code && cases[i].chain.nr) {
+		if (line_cases[i].name) {
+			assert_string_equal(chains.lines[0].name, line_cases[i].name);
+			assert_string_equal(chains.lines[0].file, line_cases[i].file);
+		} else if (!line_cases[i].code && line_cases[i].chain.nr) {
 			assert_null(chains.lines[0].name);
 			assert_null(chains.lines[0].file);
 		}
