@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
+#include "output/perf_script.h"
 #include "output/text_report.h"
 #include "recording/pprof_write.h"
 
@@ -22,6 +23,9 @@ const struct format formats[] = {
 	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },
 	{ .name = "text", .extensions = { ".txt" }, .write = text_report_write },
 	{ .name = "jsonl", .extensions = { ".jsonl" }, .write = jsonl_write },
+	{ .name = "perf",
+	  .extensions = { ".perf", ".linux-perf.txt" },
+	  .write = perf_script_write },
 	{ .name = "pprof",
 	  .extensions = { ".pb.gz" },
 	  .write = write_pprof,

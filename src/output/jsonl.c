@@ -2,10 +2,10 @@
 #include "output/jsonl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "output/books.h"
+#include "output/frame_list.h"
 #include "output/frame_texts.h"
 #include "output/json.h"
 #include "output/tally.h"
@@ -154,40 +154,15 @@ static void write_task(struct json *json, const struct recording *recording,
 		json_string(json, "cgroup", recording_string(recording, stack->cgroup));
 }
 
-/*
- * The frames as they are written, one behind the other: a recording has a hundred times as many
- * frames of stacks as frames that differ.
- */
-struct frame_list {
-	char *text; /* owned */
-	size_t size;
-	size_t *ends; /* owned [nr_frames + 1]: frame i is text[ends[i] .. ends[i + 1]) */
-};
-
-static void frame_list_fini(struct frame_list *list)
+static void write_frame(FILE *to, const struct recording *recording,
+			const struct recording_frame *frame)
 {
-	free(list->text);
-	free(list->ends);
-}
+	struct json json = { .to = to };
 
-static int frame_list_make(const struct recording *recording, struct frame_list *ret)
-{
-	FILE *to = open_memstream(&ret->text, &ret->size);
-
-	ret->ends = calloc(recording->nr_frames + 1, sizeof(*ret->ends));
-	for (size_t i = 0; to && ret->ends && i < recording->nr_frames; i++) {
-		const struct recording_frame *frame = &recording->frames[i];
-		struct json json = { .to = to };
-
-		if (frame->kind == RECORDING_KERNEL)
-			write_kernel_frame(&json, recording, frame);
-		else
-			write_user_frame(&json, recording, frame);
-		ret->ends[i + 1] = (size_t)ftell(to);
-	}
-	if (!to || fclose(to) || !ret->ends)
-		return -ENOMEM;
-	return 0;
+	if (frame->kind == RECORDING_KERNEL)
+		write_kernel_frame(&json, recording, frame);
+	else
+		write_user_frame(&json, recording, frame);
 }
 
 /* What all lines are written from. */
@@ -208,11 +183,9 @@ static void write_frames(struct json *json, const char *key, const struct writer
 {
 	json_open(json, key, '[');
 	for (size_t i = first; i < end; i++) {
-		uint32_t idx = writer->recording->frame_ids[stack->first_frame + i];
-		size_t at = writer->frames.ends[idx];
-
 		json_next(json);
-		fwrite(writer->frames.text + at, 1, writer->frames.ends[idx + 1] - at, json->to);
+		frame_list_put(&writer->frames,
+			       writer->recording->frame_ids[stack->first_frame + i], json->to);
 	}
 	json_close(json, ']');
 }
@@ -249,7 +222,7 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	uint64_t shown = 0;
 
 	(void)options;
-	if (frame_list_make(recording, &writer.frames))
+	if (frame_list_make(recording, write_frame, &writer.frames))
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu frames", recording->nr_frames);
 	write_meta(to, recording);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every frame of a recording as a format writes it, made once: stacks have a hundred times as many
+ * frames as there are different ones.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+struct frame_list {
+	char *text; /* owned */
+	size_t size;
+	size_t *ends; /* owned [nr_frames + 1]: frame i is text[ends[i] .. ends[i + 1]) */
+};
+
+/* Make them by @write. Errors: -ENOMEM; frame_list_fini is safe then. Cost: O(frames). */
+FPL_MUST_CHECK int frame_list_make(const struct recording *recording,
+				   void (*write)(FILE *to, const struct recording *recording,
+						 const struct recording_frame *frame),
+				   struct frame_list *ret);
+void frame_list_fini(struct frame_list *list);
+
+/* Write frame @idx of the recording. */
+void frame_list_put(const struct frame_list *list, uint32_t idx, FILE *to);

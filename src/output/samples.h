@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of a recording one by one, for formats that have no counts. Where the recording keeps
+ * each sample, its events in their order, then what the counts of the stacks hold beyond them, at
+ * the end of the run; else each stack as often as it was counted, one stack behind the other, at
+ * equal distances over the run.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+struct sample {
+	uint64_t time_ns; /* since the start of the run; never less than that of the one before */
+	uint64_t weight_ns;
+	uint32_t stack; /* index */
+	uint32_t pid, tid, cpu;
+	unsigned has; /* RECORDING_HAS_PID, _TID, _CPU */
+};
+
+struct samples {
+	const struct recording *recording; /* borrowed */
+	struct {
+		uint64_t count, weight_ns;
+	} *left; /* owned [nr_stacks]: of what was not handed out yet */
+	uint64_t nr_total, nr_out;
+	uint64_t last_ns;
+	size_t event, stack;
+};
+
+/* @recording outlives @ret. Errors: -ENOMEM; samples_fini is safe then. */
+FPL_MUST_CHECK int samples_init(const struct recording *recording, struct samples *ret);
+void samples_fini(struct samples *samples);
+
+/* The next sample; false: there is none. There are as many as recording_shown(), or events. */
+bool samples_next(struct samples *samples, struct sample *ret);
