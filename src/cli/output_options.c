@@ -16,10 +16,15 @@ static const struct argp_option options_list[] = {
 	{ .doc = "What to write:", .group = 2 },
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated): .folded, .txt, .jsonl or .pb.gz (pprof), or - for stdout "
-	  "with --format",
+	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json or .json (Firefox Profiler); "
+	  "- "
+	  "is stdout",
 	  2 },
-	{ "format", KEY_FORMAT, "NAME", 0, "Format of -o -: folded, text, jsonl or pprof", 2 },
+	{ "format", KEY_FORMAT, "NAME", 0,
+	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
+	  "text, jsonl, perf, pprof, speedscope or firefox",
+	  2 },
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
 	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
@@ -40,12 +45,17 @@ static const struct argp_option options_list[] = {
 
 static void parse_format(const char *arg, struct output_options *options, struct argp_state *state)
 {
+	const struct format *format = format_by_name(arg);
 	char known[256];
 
-	options->format = format_by_name(arg);
-	formats_list_names(known, sizeof(known));
-	if (!options->format)
+	if (!format) {
+		formats_list_names(known, sizeof(known));
 		refuse(state, "--format %s: %s", arg, known);
+	} else if (options->nr_given == OUTPUT_FORMATS_MAX) {
+		refuse(state, "--format: given more than %u times", OUTPUT_FORMATS_MAX);
+	} else {
+		options->given[options->nr_given++] = format;
+	}
 }
 
 static void parse_by(const char *arg, struct output_options *options, struct argp_state *state)
@@ -87,22 +97,46 @@ static void add_output(const char *path, struct output_options *options, struct 
 	options->list[options->nr++] = (struct output_option){ .path = path };
 }
 
-static void resolve_format(struct output_option *output, const struct output_options *options,
-			   struct argp_state *state)
+/* Where the extension of a file tells nothing: why it has no format. */
+static void refuse_output(const char *path, struct argp_state *state)
 {
 	char known[256];
 
-	output->format = format_by_path(output->path);
-	if (!output->format)
-		output->format = options->format;
-	if (output->format)
-		return;
-	if (!strcmp(output->path, "-")) {
+	if (!strcmp(path, "-")) {
 		formats_list_names(known, sizeof(known));
 		refuse(state, "-o -: needs --format %s", known);
+	} else {
+		formats_list_extensions(known, sizeof(known));
+		refuse(state, "-o %s: no format has this extension: %s", path, known);
 	}
-	formats_list_extensions(known, sizeof(known));
-	refuse(state, "-o %s: no format has this extension: %s", output->path, known);
+}
+
+/*
+ * Outputs whose extension tells nothing take the formats given in their order, the last one again
+ * where there are not enough. One that none takes goes to stdout.
+ */
+static void resolve_formats(struct output_options *options, struct argp_state *state)
+{
+	size_t taken = 0;
+
+	for (size_t i = 0; i < options->nr; i++) {
+		struct output_option *output = &options->list[i];
+
+		output->format = format_by_path(output->path);
+		if (!output->format && taken < options->nr_given)
+			output->format = options->given[taken++];
+		else if (!output->format && taken)
+			output->format = options->given[taken - 1];
+		if (!output->format)
+			refuse_output(output->path, state);
+	}
+	if (options->nr_given - taken > 1)
+		refuse(state, "--format %s and --format %s: only one can go to stdout",
+		       options->given[taken]->name, options->given[taken + 1]->name);
+	if (options->nr_given > taken) {
+		add_output("-", options, state);
+		options->list[options->nr - 1].format = options->given[taken];
+	}
 }
 
 void output_options_check(struct output_options *options, struct argp_state *state)
@@ -110,18 +144,16 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 	const char *own = options->own_stdout;
 	unsigned on_stdout = options->folded_stdout;
 
+	resolve_formats(options, state);
 	on_stdout += own != NULL;
-	for (size_t i = 0; i < options->nr; i++) {
-		resolve_format(&options->list[i], options, state);
+	for (size_t i = 0; i < options->nr; i++)
 		on_stdout += !strcmp(options->list[i].path, "-");
-	}
 	if (options->stats_path)
 		on_stdout += !strcmp(options->stats_path, "-");
 	if (on_stdout > 1)
-		refuse(state, "only one of %s%s-f, -o - and --stats - can write to stdout",
+		refuse(state,
+		       "only one of %s%s-f, --format, -o - and --stats - can write to stdout",
 		       own ? own : "", own ? ", " : "");
-	if (options->format && !options->nr)
-		refuse(state, "--format: nothing to apply it to: it goes with -o");
 }
 
 /* Options that are set or not set. Returns false where @key is none of them. */

@@ -13,13 +13,16 @@ struct output_option {
 	const struct format *format; /* NULL only until output_options_check() */
 };
 
+#define OUTPUT_FORMATS_MAX 16u
+
 struct output_options {
 	struct output_option *list; /* owned [nr] */
 	size_t nr;
-	const struct format *format; /* of --format; NULL: none */
-	const char *stats_path;	     /* borrowed; NULL: none */
-	const char *own_stdout;	     /* an option by which the verb itself writes to stdout; NULL */
-	bool folded_stdout;	     /* -f */
+	const struct format *given[OUTPUT_FORMATS_MAX]; /* [nr_given]: of --format, in order */
+	size_t nr_given;
+	const char *stats_path; /* borrowed; NULL: none */
+	const char *own_stdout; /* an option by which the verb itself writes to stdout; NULL */
+	bool folded_stdout;	/* -f */
 	bool delimited, annotate, origin;
 	bool quiet;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */

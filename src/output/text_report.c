@@ -8,120 +8,64 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "output/function_index.h"
 #include "output/merge.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48 };
 
-/* One function: a name in an object. */
-struct function {
-	uint32_t text;	 /* id of the name */
-	uint32_t object; /* index */
-	bool kernel;
+/* How often a function ran. */
+struct tallied {
+	uint32_t function; /* index */
 	uint64_t self, total;
 	size_t last_stack; /* index + 1 of the stack that counted it last: recursion counts once */
 };
 
-struct function_table {
-	struct function *list; /* owned [nr] */
-	size_t nr, room;
-	struct id_table ids;
+/* Functions, and what they are sorted by: their texts. */
+struct sorting {
+	const struct function_index *index;
+	const struct strings *strings;
 };
 
-static void function_table_fini(struct function_table *functions)
-{
-	free(functions->list);
-	id_table_fini(&functions->ids);
-}
-
-static bool function_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct function *a = &((const struct function_table *)ctx)->list[index], *b = key;
-
-	return a->text == b->text && a->object == b->object && a->kernel == b->kernel;
-}
-
-/* The entry of @key, which is made at first sight; NULL: out of memory. */
-static struct function *find_function(struct function_table *functions, const struct function *key)
-{
-	uint64_t hash =
-		((uint64_t)key->text << 32 | key->object << 1 | key->kernel) * 0x9e3779b97f4a7c15u;
-	uint32_t idx;
-
-	hash ^= hash >> 32;
-	idx = id_table_find(&functions->ids, hash, function_equals, functions, key);
-	if (idx != ID_TABLE_NONE)
-		return &functions->list[idx];
-	if (functions->nr == functions->room) {
-		size_t room = functions->room ? 2 * functions->room : 256;
-		struct function *list = reallocarray(functions->list, room, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		functions->list = list;
-		functions->room = room;
-	}
-	if (id_table_add(&functions->ids, hash, (uint32_t)functions->nr))
-		return NULL;
-	functions->list[functions->nr] = *key;
-	return &functions->list[functions->nr++];
-}
-
-/* Count frame @frame of a stack, and what is inlined in it. */
-static int count_frame(struct function_table *functions, const struct frame_texts *texts,
-		       uint32_t frame, size_t stack_idx, bool leaf)
-{
-	const struct recording *recording = texts->recording;
-	uint64_t count = recording->stacks[stack_idx].count;
-	struct function key = {
-		.object = recording->frames[frame].object,
-		.kernel = recording->frames[frame].kind == RECORDING_KERNEL,
-	};
-	size_t nr;
-	const uint32_t *ids = frame_texts_of(texts, frame, &nr);
-
-	for (size_t i = 0; i < nr; i++) {
-		struct function *function;
-
-		key.text = ids[i];
-		function = find_function(functions, &key);
-		if (!function)
-			return -ENOMEM;
-		if (leaf && i == 0)
-			function->self += count;
-		if (function->last_stack != stack_idx + 1)
-			function->total += count;
-		function->last_stack = stack_idx + 1;
-	}
-	return 0;
-}
-
 /* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
-static int count_stack(struct function_table *functions, const struct frame_texts *texts,
-		       size_t stack_idx)
+static void count_stack(struct tallied *list, const struct function_index *index, size_t stack_idx)
 {
-	const struct recording_stack *stack = &texts->recording->stacks[stack_idx];
+	const struct recording *recording = index->texts->recording;
+	const struct recording_stack *stack = &recording->stacks[stack_idx];
 	size_t nr_frames = (size_t)stack->nr_user + stack->nr_kernel;
 	size_t leaf = stack->nr_kernel ? stack->nr_user : 0;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < nr_frames; i++)
-		err = count_frame(functions, texts,
-				  texts->recording->frame_ids[stack->first_frame + i], stack_idx,
-				  i == leaf);
-	return err;
+	for (size_t i = 0; i < nr_frames; i++) {
+		size_t nr;
+		const uint32_t *ids =
+			function_index_of(index, recording->frame_ids[stack->first_frame + i], &nr);
+
+		for (size_t j = 0; j < nr; j++) {
+			struct tallied *tallied = &list[ids[j]];
+
+			if (i == leaf && j == 0)
+				tallied->self += stack->count;
+			if (tallied->last_stack != stack_idx + 1)
+				tallied->total += stack->count;
+			tallied->last_stack = stack_idx + 1;
+		}
+	}
 }
 
-static int compare_functions(const void *left, const void *right, void *strings)
+static int compare_tallied(const void *left, const void *right, void *ctx)
 {
-	const struct function *a = left, *b = right;
+	const struct tallied *a = left, *b = right;
+	const struct sorting *sorting = ctx;
+	const struct shown_function *f = &sorting->index->list[a->function];
+	const struct shown_function *g = &sorting->index->list[b->function];
 
 	if (a->self != b->self)
 		return a->self > b->self ? -1 : 1;
 	if (a->total != b->total)
 		return a->total > b->total ? -1 : 1;
-	int order = strcmp(strings_text(strings, a->text), strings_text(strings, b->text));
-	return order ? order : (a->object > b->object) - (a->object < b->object);
+	int order = strcmp(strings_text(sorting->strings, f->text),
+			   strings_text(sorting->strings, g->text));
+	return order ? order : (f->object > g->object) - (f->object < g->object);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -129,49 +73,35 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Where a function lives: the last part of the object's path, escaped. */
-static void function_place(const struct recording *recording, const struct function *function,
-			   char *buf, size_t size)
+static int write_functions(FILE *to, const struct function_index *index, uint64_t samples)
 {
-	const struct recording_frame frame = { .object = function->object,
-					       .kind = RECORDING_KERNEL };
-	const char *place = recording_string(recording, recording->objects[function->object].path);
-	const char *slash = strrchr(place, '/');
-	char module[128];
+	const struct recording *recording = index->texts->recording;
+	const struct strings *strings = &index->texts->strings;
+	struct sorting sorting = { .index = index, .strings = strings };
+	AUTO_FREE struct tallied *list = calloc(index->nr + 1, sizeof(*list));
 
-	if (function->kernel) {
-		frame_module(recording, &frame, module, sizeof(module));
-		place = *module ? module : "kernel";
-		slash = NULL;
-	}
-	text_escape(buf, size, slash && slash[1] ? slash + 1 : *place ? place : "-", "");
-}
-
-static int write_functions(FILE *to, struct frame_texts *texts, uint64_t samples)
-{
-	CLEANUP(function_table_fini) struct function_table functions = { 0 };
-
-	for (size_t i = 0; i < texts->recording->nr_stacks; i++)
-		if (count_stack(&functions, texts, i))
-			return -ENOMEM;
-	if (functions.nr)
-		qsort_r(functions.list, functions.nr, sizeof(*functions.list), compare_functions,
-			&texts->strings);
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->nr; i++)
+		list[i].function = (uint32_t)i;
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		count_stack(list, index, i);
+	qsort_r(list, index->nr, sizeof(*list), compare_tallied, &sorting);
 
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n"
 	      "    self   total  function\n",
 	      to);
-	for (size_t i = 0; i < functions.nr && i < NR_FUNCTIONS; i++) {
-		const struct function *function = &functions.list[i];
-		char place[128];
+	for (size_t i = 0; i < index->nr && i < NR_FUNCTIONS; i++) {
+		char buf[128], place[128];
 
-		function_place(texts->recording, function, place, sizeof(place));
-		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", percent(function->self, samples),
-			percent(function->total, samples),
-			strings_text(&texts->strings, function->text), place);
+		text_escape(place, sizeof(place),
+			    function_index_place(index, list[i].function, buf, sizeof(buf)), "");
+		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", percent(list[i].self, samples),
+			percent(list[i].total, samples),
+			strings_text(strings, index->list[list[i].function].text), place);
 	}
-	if (functions.nr > NR_FUNCTIONS)
-		fprintf(to, "                  ... and %zu more\n", functions.nr - NR_FUNCTIONS);
+	if (index->nr > NR_FUNCTIONS)
+		fprintf(to, "                  ... and %zu more\n", index->nr - NR_FUNCTIONS);
 	return 0;
 }
 
@@ -233,17 +163,19 @@ int text_report_write(FILE *to, const struct recording *recording,
 		.by_function = true,
 		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
 	};
-	CLEANUP(frame_texts_fini) struct frame_texts texts;
+	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
+	CLEANUP(function_index_fini) struct function_index index = { 0 };
 	CLEANUP(merged_fini) struct merged merged = { 0 };
 	uint64_t samples;
 
-	if (frame_texts_init(recording, &text_options, &texts))
+	if (frame_texts_init(recording, &text_options, &texts) ||
+	    function_index_init(&texts, &index))
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
 	if (merge_stacks(&texts, MERGE_CFI, options->delimited, &merged, err))
 		return -ENOMEM;
 	samples = merged_samples(&merged);
 	write_heading(to, recording, samples);
-	if (write_functions(to, &texts, samples))
+	if (write_functions(to, &index, samples))
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
 	write_stacks(to, &texts.strings, &merged, samples);
 	*ret_shown = samples;

@@ -80,12 +80,14 @@ refused '--max-processes 1: from' profile --max-processes 1
 refused '--max-mappings x: from' profile --max-mappings x
 refused '--snapshot 65K: bytes' profile --snapshot 65K
 refused '--strict=101: a percentage' profile --strict=101
-refused '--format xml: folded, text, jsonl or pprof' profile --format xml -o -
-refused '--format: nothing to apply it to' profile --format text
+refused '--format xml: folded, text, jsonl, perf' profile --format xml -o -
+refused '--format folded and --format text: only one can go to stdout' profile --format folded --format text
+refused '--format perf and --format text: only one can go' profile -o - --format folded --format perf --format text
 refused '-o -: needs --format' profile -o -
 refused '-o out.svg: no format has this extension' profile -o out.svg
 refused '-o a.b/out: no format has this extension' profile -o a.b/out
-refused 'only one of -f, -o - and --stats - can write to stdout' profile -f -o - --format text
+refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f -o - --format text
+refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f --format text
 refused 'only one of' profile -f --stats -
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -p 1
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -p 1 -- true
@@ -107,7 +109,7 @@ refused '--unwind fp: both walks are made' compare --unwind fp 1
 refused '--unwind fp: both walks are made' compare --call-graph fp 1
 refused '-K: there are no user stacks' compare -K 1
 refused '--out-dir: given twice' compare --out-dir a --out-dir b 1
-refused 'only one of --json, -f, -o - and --stats - can write' compare --json -f
+refused 'only one of --json, -f, --format, -o - and --stats - can write' compare --json -f
 refused 'only one of --json, -f' compare -o - --format text --json
 refused 'only one of --json, -f' compare --stats - --json
 expect 1 'unrecognized option' profile --json
