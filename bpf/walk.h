@@ -221,7 +221,7 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 		if (walk_read(walker, cfa + (__u64)ARCH_RA_OFF, &ra))
 			return FPL_STOP_READ_FAULT;
 	}
-	if (flags & FPL_RULE_SIGNAL) {
+	if (flags & (FPL_RULE_SIGNAL | FPL_RULE_SWITCH)) {
 		walk_other_stack(walk);
 	} else {
 		int ra_in_reg = (flags & FPL_RULE_RA_REG) || walk->ra_said;

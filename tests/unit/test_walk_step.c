@@ -2,6 +2,8 @@
 /* One step of the walker: rule and registers to the caller's registers, or the stop. */
 #include "cmocka_all.h"
 
+#include <stdbool.h>
+
 #include "tests/support/walk_world.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -43,6 +45,7 @@ struct step_case {
 	uint32_t known; /* 0: AFTER_CALL */
 	struct want want[4];
 	uint32_t exact;
+	bool low_fp; /* rbp points below rsp, to the first word */
 };
 
 static const struct step_case cases[] = {
@@ -431,6 +434,20 @@ static const struct step_case cases[] = {
 		    .saved = ALL_SAME },
 	  .ext = { { .dst = 7, .kind = FPL_EXT_VAL_CFA, .count = 1, .off = -80 } },
 	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "no change of stacks: the caller's rsp below this one: no progress",
+	  .rule = { .cfa = FPL_CFA_REG, .regs = 6, .cfa_off = 16, .saved = ALL_SAME },
+	  .low_fp = true,
+	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "a change of stacks: the caller's may be lower",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_SWITCH,
+		    .regs = 6,
+		    .cfa_off = 16,
+		    .saved = ALL_SAME },
+	  .low_fp = true,
+	  .stop = FPL_STOP_NONE,
+	  .pc = WORD(1),
+	  .sp = AT(2) },
 	{ .what = "signal frame: the caller is exact, and its stack may be lower",
 	  .rule = { .cfa = FPL_CFA_DEREF,
 		    .flags = FPL_RULE_EXT | FPL_RULE_SIGNAL,
@@ -462,7 +479,7 @@ static void step_init(struct env *world, struct fpl_walk *walk, uint64_t *words,
 	for (uint32_t i = 0; i < FPL_NR_REGS; i++)
 		walk->reg[i] = OTHER(i);
 	walk->reg[7] = SP;
-	walk->reg[6] = FP;
+	walk->reg[6] = test->low_fp ? AT(0) : FP;
 	walk->reg[9] = 3;
 	walk->reg[10] = R10;
 	walk->pc = WORLD_BIAS + PC;
