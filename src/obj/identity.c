@@ -62,6 +62,26 @@ static bool has_table_bytes(const struct elf_section *section)
 	       strcmp(section->name, ".fini") == 0;
 }
 
+/* What decides the rows of a Go program: the table of its run time, and code (unwind/go_pclntab.h).
+ */
+static bool has_go_bytes(const struct elf_section *section)
+{
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro",
+					     ".go.module", ".text" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(section->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_go(const struct elf_file *elf)
+{
+	return elf_file_section(elf, ".gopclntab") ||
+	       elf_file_section(elf, ".data.rel.ro.gopclntab") ||
+	       elf_file_section(elf, ".go.buildinfo");
+}
+
 /* Is there an .eh_frame whose bytes can be had by section? Else they are found by segment. */
 static bool has_eh_frame(const struct elf_file *elf)
 {
@@ -78,9 +98,12 @@ static bool has_eh_frame(const struct elf_file *elf)
 
 static int add_sections(struct digester *dig, struct fpl_err *err)
 {
+	bool go = is_go(dig->elf);
+
 	for (size_t i = 1; i < dig->elf->nr_sections; i++) {
 		const struct elf_section *section = &dig->elf->sections[i];
-		bool wanted = has_table_bytes(section) && section->type != SHT_NOBITS;
+		bool wanted = (has_table_bytes(section) || (go && has_go_bytes(section))) &&
+			      section->type != SHT_NOBITS;
 		int rc;
 
 		/* What strip removes does not change what an object is. */

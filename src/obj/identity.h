@@ -5,8 +5,9 @@
  * A build-id alone can be forged: a process that maps a file with libc's note and its own CFI would
  * spoil everybody's table. So an object is its build-id and a digest of all a table is made from:
  * entry point, program headers, headers of allocated sections, bytes of .eh_frame, .eh_frame_hdr,
- * .debug_frame, .init, .fini and the PLT sections; and of the segments that PT_GNU_EH_FRAME leads
- * to where no section has the .eh_frame. Two files that agree in these have the same table.
+ * .debug_frame, .init, .fini and the PLT sections; of the segments that PT_GNU_EH_FRAME leads
+ * to where no section has the .eh_frame; and of a Go program .text, .go.module and the section of
+ * its pclntab. Two files that agree in these have the same table.
  */
 #pragma once
 

@@ -74,9 +74,11 @@ static void blake2b_of_abc_is_that_of_the_rfc(void **state)
 struct variant {
 	const char *what;
 	bool same;
-	uint8_t frame, hdr, debug_frame, plt, init, fini, text, build_id, symbols;
+	uint8_t frame, hdr, debug_frame, plt, init, fini, text, build_id, symbols, go_table,
+		go_module;
 	uint64_t frame_vaddr, entry, segment_vaddr;
 	bool without_sections, debug_sections;
+	bool go; /* a program of Go */
 };
 
 static struct identity identity_of(const struct variant *v)
@@ -106,6 +108,12 @@ static struct identity identity_of(const struct variant *v)
 	elf_builder_segment(&b, PT_GNU_EH_FRAME, PF_R, off, v->segment_vaddr + off, 8, 8);
 	elf_builder_section(&b, ".debug_frame", SHT_PROGBITS, 0, 0, &v->debug_frame, 1);
 	elf_builder_section(&b, ".symtab", SHT_SYMTAB, 0, 0, &v->symbols, 1);
+	if (v->go) {
+		elf_builder_section(&b, ".gopclntab", SHT_PROGBITS, SHF_ALLOC, 0x5000, &v->go_table,
+				    1);
+		elf_builder_section(&b, ".go.module", SHT_PROGBITS, SHF_ALLOC, 0x6000,
+				    &v->go_module, 1);
+	}
 	if (v->debug_sections)
 		elf_builder_section(&b, ".debug_info", SHT_PROGBITS, 0, 0, "x", 1);
 	b.without_sections = v->without_sections;
@@ -140,6 +148,27 @@ static void identity_changes_with_what_a_table_is_made_from(void **state)
 
 	(void)state;
 	assert_int_equal(want.build_id_size, 20);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct identity got = identity_of(&cases[i]);
+
+		if ((memcmp(&got, &want, sizeof(got)) == 0) != cases[i].same)
+			fail_msg("%s", cases[i].what);
+	}
+}
+
+static void identity_of_a_go_program_covers_its_code_and_tables(void **state)
+{
+	static const struct variant base = { .go = true };
+	static const struct variant cases[] = {
+		{ .what = "itself", .go = true, .same = true },
+		{ .what = "symbols", .go = true, .same = true, .symbols = 1 },
+		{ .what = "text", .go = true, .text = 1 },
+		{ .what = "pclntab", .go = true, .go_table = 1 },
+		{ .what = "module", .go = true, .go_module = 1 },
+	};
+	struct identity want = identity_of(&base);
+
+	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct identity got = identity_of(&cases[i]);
 
@@ -299,6 +328,7 @@ int main(void)
 		cmocka_unit_test(blake2b_gives_the_digests_of_other_implementations),
 		cmocka_unit_test(blake2b_of_abc_is_that_of_the_rfc),
 		cmocka_unit_test(identity_changes_with_what_a_table_is_made_from),
+		cmocka_unit_test(identity_of_a_go_program_covers_its_code_and_tables),
 		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
 		cmocka_unit_test(identity_covers_cfi_that_is_found_by_segment),
 		cmocka_unit_test(identity_of_a_truncated_file_differs),
