@@ -10,6 +10,7 @@
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/eh_frame_hdr.h"
+#include "unwind/go_rows.h"
 #include "unwind/pieces.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
@@ -29,6 +30,7 @@ void cfi_file_close(struct cfi_file *file)
 	free(file->sections);
 	free(file->text);
 	free(file->synth_rows);
+	go_functions_fini(&file->go);
 	free(file->pieces);
 	free(file->order);
 	cfi_list_fini(&file->list);
@@ -126,11 +128,56 @@ static int count_shadowed(struct cfi_file *file, struct fpl_err *err)
 	if (!owns)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
 	for (size_t i = 0; i < file->nr_pieces; i++)
-		if (!(file->pieces[i].fde & CFI_PIECE_SYNTH))
+		if (!(file->pieces[i].fde & CFI_PIECE_MADE))
 			owns[file->pieces[i].fde] = true;
 	for (size_t i = 0; i < nr_fdes; i++)
 		file->nr_shadowed += !owns[i];
 	return 0;
+}
+
+/* Is [start, end) in one executable range, and nothing of it in a piece? Both are passed upwards.
+ */
+static bool is_free(const struct cfi_file *file, uint64_t start, uint64_t end, size_t *text,
+		    size_t *piece)
+{
+	while (*text < file->nr_text && file->text[*text].end <= start)
+		(*text)++;
+	while (*piece < file->nr_pieces && file->pieces[*piece].end <= start)
+		(*piece)++;
+	return *text < file->nr_text && file->text[*text].start <= start &&
+	       end <= file->text[*text].end &&
+	       (*piece == file->nr_pieces || end <= file->pieces[*piece].start);
+}
+
+/* Put the functions of Go where no piece is: whole, so that each is decoded once. */
+static int go_place(struct cfi_file *file, struct fpl_err *err)
+{
+	const struct go_functions *go = &file->go;
+	size_t nr = go->nr < CFI_PIECE_GO ? go->nr : 0;
+	size_t nr_pieces = 0, text = 0, piece = 0;
+
+	if (nr == 0)
+		return 0;
+
+	int code = budget_memory(&file->budget, nr * sizeof(struct cfi_piece), err);
+
+	if (code)
+		return code;
+
+	AUTO_FREE struct cfi_piece *pieces = calloc(nr, sizeof(*pieces));
+
+	if (!pieces)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	for (size_t i = 0; i < nr; i++) {
+		const struct go_function *function = &go->list[i];
+
+		if ((function->depths || function->kind != GO_PLAIN) &&
+		    is_free(file, function->start, function->end, &text, &piece))
+			pieces[nr_pieces++] = (struct cfi_piece){ function->start, function->end,
+								  (uint32_t)i | CFI_PIECE_GO };
+	}
+	file->list.nr_bad += go->nr_bad;
+	return pieces_add(file, pieces, nr_pieces, err);
 }
 
 /* From sections to pieces. */
@@ -152,6 +199,8 @@ static int file_list(struct cfi_file *file, struct fpl_err *err)
 		code = pieces_sort_fdes(file, first, file->list.nr_fdes, err);
 		if (code == 0)
 			code = pieces_add_fdes(file, first, file->list.nr_fdes, err);
+		if (code == 0 && source == CFI_SOURCE_GO)
+			code = go_place(file, err);
 	}
 	return code;
 }
@@ -380,6 +429,8 @@ int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 	if (code == 0)
 		code = read_all(file, elf, debug, err);
 	if (code == 0)
+		code = go_functions_read(elf, &file->budget, &file->go, err);
+	if (code == 0)
 		code = file_list(file, err);
 	if (code == 0)
 		code = synth_add_all(file, elf, err);
@@ -434,6 +485,12 @@ int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_f
 		row.end = piece->end;
 		*ret_end = piece->end;
 		return fn(&row, ctx);
+	}
+
+	if (piece->fde & CFI_PIECE_GO) {
+		*ret_end = piece->end;
+		return go_function_rows(&file->go, &file->go.list[piece->fde & ~CFI_PIECE_GO], fn,
+					ctx, &file->budget.rows);
 	}
 
 	const struct cfi_fde *fde = &file->list.fdes[piece->fde];

@@ -7,18 +7,23 @@
 
 #include "unwind/cfa_program.h"
 #include "unwind/eh_frame.h"
+#include "unwind/go_pclntab.h"
 
 /* Half-open range of vaddr. */
 struct cfi_range {
 	uint64_t start, end;
 };
 
-/* [start, end) belongs to one FDE, or to one synthesised row. */
+/* [start, end) belongs to one FDE, to one synthesised row, or to one function of Go. */
 struct cfi_piece {
 	uint64_t start, end;
-	uint32_t fde; /* index into list.fdes; with CFI_PIECE_SYNTH set: into synth_rows */
+	/* index into list.fdes; with CFI_PIECE_SYNTH set: into synth_rows; with CFI_PIECE_GO: into
+	 * go.list */
+	uint32_t fde;
 };
 #define CFI_PIECE_SYNTH (1u << 31)
+#define CFI_PIECE_GO	(1u << 30)
+#define CFI_PIECE_MADE	(CFI_PIECE_SYNTH | CFI_PIECE_GO) /* any: it belongs to no FDE */
 
 struct cfi_file {
 	struct budget budget;
@@ -28,8 +33,9 @@ struct cfi_file {
 	size_t nr_sections;
 	bool borrowed;
 	struct cfi_list list;
-	uint32_t *order;	    /* owned [list.nr_fdes]: fdes by source and start */
-	bool overlaps;		    /* FDEs overlap, or there is more than one source */
+	uint32_t *order; /* owned [list.nr_fdes]: fdes by source and start */
+	bool overlaps;	 /* FDEs overlap, or there is more than one source */
+	struct go_functions go;
 	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
 	size_t nr_synth_rows;
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */

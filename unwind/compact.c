@@ -113,6 +113,8 @@ void compact_pack(const struct cfi_row *row, struct compact_rule *ret)
 	pack_cfa(row, &ret->rule);
 	if (row->signal)
 		ret->rule.flags |= FPL_RULE_SIGNAL;
+	if (row->other_stack)
+		ret->rule.flags |= FPL_RULE_SWITCH;
 	if (row->source == CFI_SOURCE_SYNTH)
 		ret->rule.flags |= FPL_RULE_SYNTH;
 	pack_ra(row, ret, &nr);

@@ -37,6 +37,7 @@ enum { CFI_RA = FPL_NR_REGS, CFI_NR_REGS = FPL_NR_REGS + 1 };
 /* Where a row comes from, best first. */
 enum cfi_source {
 	CFI_SOURCE_EH_FRAME,
+	CFI_SOURCE_GO,		/* pclntab of a Go program: what its own run time unwinds by */
 	CFI_SOURCE_DEBUG_FRAME, /* .debug_frame of the file itself */
 	CFI_SOURCE_DEBUG_FILE,	/* .debug_frame of its separate debug file */
 	CFI_SOURCE_SYNTH,	/* made for code without FDE: .plt, .init, .fini */
@@ -51,6 +52,7 @@ struct cfi_row {
 	uint8_t cfa_reg2;    /* S: the second register of INDEX, the literal of PLT */
 	uint8_t source;	     /* enum cfi_source */
 	bool signal;	     /* CIE augmentation 'S' */
+	bool other_stack;    /* the frame may be on another stack than its callees: anywhere */
 	int64_t cfa_off;     /* N */
 	int64_t cfa_off2;    /* M: of DEREF and INDEX, added to the word read */
 	/*
@@ -64,9 +66,9 @@ struct cfi_row {
 /*
  * Called once per row. Rows come in ascending address order and do not overlap: where FDEs overlap
  * the one with the higher start wins, ties the first in the section; .eh_frame wins over
- * .debug_frame, that over the debug file's, that over synthesised rows. Equal neighbours are not
- * merged; code without an FDE has no row. A negative return value ends the iteration and is
- * returned. @row is valid during the call.
+ * Go's pclntab, that over .debug_frame, that over the debug file's, that over synthesised rows.
+ * Equal neighbours are not merged; code without an FDE has no row. A negative return value ends the
+ * iteration and is returned. @row is valid during the call.
  */
 typedef int (*cfi_row_fn)(const struct cfi_row *row, void *ctx);
 

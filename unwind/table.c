@@ -82,9 +82,9 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	uint64_t end;
 	int code;
 
-	if (piece.fde & CFI_PIECE_SYNTH) {
+	if (piece.fde & CFI_PIECE_SYNTH)
 		stats->synth_bytes += piece.end - piece.start;
-	} else {
+	if (!(piece.fde & CFI_PIECE_MADE)) {
 		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
 		if (code || end == piece.end)
 			return code;
@@ -112,7 +112,7 @@ static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 	uint32_t far = file->pieces[i + PREFETCH_FDE].fde;
 	uint32_t near = file->pieces[i + PREFETCH_PROGRAM].fde;
 
-	if ((far | near) & CFI_PIECE_SYNTH)
+	if ((far | near) & CFI_PIECE_MADE)
 		return;
 
 	const struct cfi_fde *fde = &list->fdes[near];
@@ -123,14 +123,20 @@ static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 	__builtin_prefetch(code + 64);
 }
 
-/* Around synthesised rows there is no padding to continue over: sections end there. */
+/*
+ * Around synthesised rows there is no padding to continue over: sections end there. Behind the code
+ * of a Go function neither: its table says where that ends.
+ */
 static int end_rule(struct compiler *compiler, size_t i)
 {
 	const struct cfi_file *file = compiler->file;
 	const struct cfi_piece *piece = &file->pieces[i];
 
-	if (i + 1 == file->nr_pieces || piece[1].start == piece->end ||
-	    !((piece->fde | piece[1].fde) & CFI_PIECE_SYNTH))
+	if (i + 1 == file->nr_pieces)
+		return 0;
+	if ((piece->fde & CFI_PIECE_GO) && compiler->image.end < piece[1].start)
+		return image_row(&compiler->image, compiler->image.end, 0, compiler->err);
+	if (piece[1].start == piece->end || !((piece->fde | piece[1].fde) & CFI_PIECE_SYNTH))
 		return 0;
 	return image_row(&compiler->image, piece->end, 0, compiler->err);
 }

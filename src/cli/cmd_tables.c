@@ -129,6 +129,7 @@ static int print_pc(const struct elf_file *elf, const struct elf_file *debug, ui
 {
 	static const char *const sources[CFI_SOURCE_COUNT] = {
 		[CFI_SOURCE_EH_FRAME] = ".eh_frame",
+		[CFI_SOURCE_GO] = "the pclntab of Go",
 		[CFI_SOURCE_DEBUG_FRAME] = ".debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = ".debug_frame of the debug file",
 		[CFI_SOURCE_SYNTH] = "made for code without FDE",

@@ -83,6 +83,7 @@ static void put_coverage(struct json *json, const struct object_report *object)
 {
 	static const char *const sources[CFI_SOURCE_COUNT] = {
 		[CFI_SOURCE_EH_FRAME] = "eh_frame",
+		[CFI_SOURCE_GO] = "go_pclntab",
 		[CFI_SOURCE_DEBUG_FRAME] = "debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = "debug_file",
 		[CFI_SOURCE_SYNTH] = "synth",

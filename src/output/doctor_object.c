@@ -23,6 +23,7 @@ static const char *frame_source(const struct object_report *object)
 {
 	static const char *const names[CFI_SOURCE_COUNT] = {
 		[CFI_SOURCE_EH_FRAME] = ".eh_frame",
+		[CFI_SOURCE_GO] = "the pclntab of Go",
 		[CFI_SOURCE_DEBUG_FRAME] = ".debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = ".debug_frame of the debug file",
 		[CFI_SOURCE_SYNTH] = "made for PLT, .init and .fini",

@@ -22,6 +22,10 @@ static const struct remedy {
 	  "the unwind table was missing: raise --table-memory, or see the warnings above" },
 	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
 	  "stack memory could not be read: raise --snapshot (at most 64K) if the run was short" },
+	{ FPL_STOP_EXPR, RUNTIME_GO, 0,
+	  "Go: the run time is on another stack than the code it serves, and Go up to 1.20 leaves "
+	  "no "
+	  "way back: build with 1.21 or later" },
 	{ FPL_STOP_EXPR, ANY_RUNTIME, -1,
 	  "its CFI holds an expression that tables do not express: `fpless tables --stats` counts "
 	  "them; please report the file" },
@@ -46,8 +50,7 @@ static const struct remedy {
 
 	/* code of files */
 	{ FPL_STOP_BAD_RA, RUNTIME_GO, 0,
-	  "Go: most of these are whole: goroutines begin in runtime.goexit, and its CFI does not "
-	  "say so" },
+	  "Go: its stacks end like this where it was built by Go 1.17 or older" },
 	{ ANY_STOP, RUNTIME_GO, 0, "Go: nothing: assembly without a frame, or a switch of stacks" },
 	{ ANY_STOP, RUNTIME_GHC, 0,
 	  "Haskell keeps its own stack in rbp, and GHC's CFI (-g) covers a few bytes of a "

@@ -16,6 +16,8 @@
 	X(NONE,          false, "agree that nothing is known") \
 	X(GAP,           false, "in a gap of at most 15 bytes between FDEs that a row runs over") \
 	X(SYNTH,         false, "rows synthesised for code without FDE: libdw has none") \
+	X(GO,            false, "where stacks end or change in Go: its .debug_frame says nothing of that") \
+	X(GO_REGS,       false, "Go: CFA and return address agree; .debug_frame says nothing of rbp") \
 	X(EXPR,          false, "expression the table gives up by name") \
 	X(REFUSED,       false, "libdw refuses the FDE") \
 	X(UNEVALUATED,   false, "expression the oracle cannot evaluate") \

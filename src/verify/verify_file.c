@@ -117,6 +117,31 @@ static enum verdict compare_callers(const struct caller *table, const struct cal
 	return compare_registers(table, libdw, machine, ret_reg);
 }
 
+static bool is_go(const struct stretch *stretch)
+{
+	return stretch->row != NULL && stretch->row->source == CFI_SOURCE_GO;
+}
+
+/*
+ * The verdict on a row of Go's own table, which the linker makes .debug_frame from, too: that has
+ * the depth of the stack and no more. What it cannot know is not judged; of the rest the CFA and
+ * the return address must agree. The row must say what the table says in any case.
+ */
+static enum verdict judge_go(const struct cfi_row *row, const struct caller *table,
+			     const struct machine *machine, enum verdict by_libdw)
+{
+	struct caller caller = { .status = CALLER_NONE };
+	uint32_t reg;
+
+	row_eval(row, machine, &caller);
+	if (verdict_is_bad(compare_callers(table, &caller, machine, &reg)))
+		return VERDICT_ROWS;
+	if (row->other_stack || row->signal || row->cfa == FPL_CFA_EXPR ||
+	    row->reg[CFI_RA].kind == CFI_UNDEF)
+		return VERDICT_GO;
+	return by_libdw == VERDICT_REG ? VERDICT_GO_REGS : by_libdw;
+}
+
 /* The verdict where libdw has no rule. */
 static enum verdict judge_without_libdw(const struct sweep *sweep, const struct stretch *stretch,
 					const struct fpl_rule *rule)
@@ -127,6 +152,8 @@ static enum verdict judge_without_libdw(const struct sweep *sweep, const struct 
 		return VERDICT_NONE;
 	if (stretch->row != NULL && stretch->row->source == CFI_SOURCE_SYNTH)
 		return VERDICT_SYNTH;
+	if (is_go(stretch))
+		return VERDICT_GO;
 	if (stretch->gap_size != 0 && stretch->gap_size <= GAP_MAX)
 		return VERDICT_GAP;
 	return VERDICT_EXTRA;
@@ -213,7 +240,9 @@ static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 		rule_eval(rule, &machine, &table);
 		oracle_eval(&sweep->answer, &machine, &libdw);
 		verdict = compare_callers(&table, &libdw, &machine, &reg);
-		if (verdict == VERDICT_AGREE)
+		if (is_go(stretch))
+			verdict = judge_go(stretch->row, &table, &machine, verdict);
+		else if (verdict == VERDICT_AGREE)
 			verdict = judge_row(stretch->row, &libdw, &machine);
 	}
 	verdict = explain(sweep, verdict, pc);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/go_rows.h"
+
+#include "unwind/arch_x86_64.h"
+#include "unwind/go_code.h"
+#include "unwind/go_depth.h"
+
+/* On the way through one function. Offsets count from its first byte. */
+struct writer {
+	const struct go_function *function;
+	struct go_frame frame;
+	struct go_switch leaves;
+	bool framed; /* frame holds */
+	cfi_row_fn fn;
+	void *ctx;
+	uint64_t *nr_rows;
+};
+
+/* A row of a call: the return address is where the call put it. */
+static struct cfi_row row_of(uint64_t start, uint64_t end)
+{
+	struct cfi_row row = {
+		.start = start,
+		.end = end,
+		.cfa = FPL_CFA_REG,
+		.cfa_reg = ARCH_SP,
+		.cfa_off = 8,
+		.source = CFI_SOURCE_GO,
+	};
+
+	row.reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
+	return row;
+}
+
+static int hand_over(const struct writer *writer, const struct cfi_row *row)
+{
+	++*writer->nr_rows;
+	return writer->fn(row, writer->ctx);
+}
+
+/*
+ * The registers a frame may have changed. Compiled Go keeps none for its caller and needs none of
+ * its callees, so it says nothing of them; where C calls Go, assembly with a frame stands between,
+ * and what it does with them is not followed.
+ */
+static void set_registers(const struct writer *writer, uint64_t off, struct cfi_row *row)
+{
+	static const uint8_t kept[] = { 3, 12, 13, 14, 15 };
+
+	if (writer->framed && off >= writer->frame.saved)
+		row->reg[ARCH_FRAME_POINTER] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = -16 };
+	else if (!writer->framed)
+		row->reg[ARCH_FRAME_POINTER] = (struct cfi_reg){ .kind = CFI_UNDEF };
+	for (size_t i = 0; writer->function->is_asm && i < sizeof(kept); i++)
+		row->reg[kept[i]] = (struct cfi_reg){ .kind = CFI_UNDEF };
+}
+
+/* Where the table does not say how to find the caller: the walk ends by name. */
+static int add_unknown(const struct writer *writer, uint64_t start, uint64_t end)
+{
+	struct cfi_row row = row_of(start, end);
+
+	row.cfa = FPL_CFA_EXPR;
+	row.cfa_reg = 0;
+	row.cfa_off = 0;
+	return hand_over(writer, &row);
+}
+
+/* A row by the depth of the stack, in [start, end): over all of it the registers are the same. */
+static int add_part(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
+{
+	struct cfi_row row = row_of(start, end);
+
+	row.cfa_off = depth + 8;
+	if (depth > 0)
+		set_registers(writer, start - writer->function->start, &row);
+	return hand_over(writer, &row);
+}
+
+/* Rows by the depth of the stack, cut where rbp has been saved. */
+static int add_plain(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
+{
+	uint64_t saved = writer->framed ? writer->function->start + writer->frame.saved : 0;
+	int code = 0;
+
+	if (depth < 0)
+		return add_unknown(writer, start, end);
+	if (depth > 0 && start < saved && saved < end) {
+		code = add_part(writer, start, saved, depth);
+		start = saved;
+	}
+	return code ? code : add_part(writer, start, end, depth);
+}
+
+static int add_outermost(const struct writer *writer, uint64_t start, uint64_t end)
+{
+	struct cfi_row row = row_of(start, end);
+
+	row.reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_UNDEF };
+	return hand_over(writer, &row);
+}
+
+/*
+ * A row behind the instruction that writes rsp: the frame is on the stack that was left, and rbp
+ * still leads to it.
+ */
+static int add_switched(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
+{
+	uint64_t off = start - writer->function->start;
+	struct cfi_row row = row_of(start, end);
+
+	if (off >= writer->leaves.ended)
+		return add_outermost(writer, start, end);
+	if (!writer->framed || off < writer->frame.owned)
+		return add_unknown(writer, start, end);
+	if (depth == 0) /* rbp is the caller's again, so rsp is, too */
+		return add_plain(writer, start, end, 0);
+	row.cfa_reg = ARCH_FRAME_POINTER;
+	row.cfa_off = 16;
+	row.other_stack = true;
+	set_registers(writer, off, &row);
+	return hand_over(writer, &row);
+}
+
+/* Rows of one depth of a function that leaves its stack, cut where what is known changes. */
+static int add_stretch_of_switch(const struct writer *writer, const struct go_depth *at,
+				 bool is_epilogue)
+{
+	enum { ADD_SIZE = 4 }; /* add $8, %rsp */
+	const struct go_switch *leaves = &writer->leaves;
+	uint64_t first = writer->function->start;
+	/* The instruction itself still runs on the stack before. */
+	uint64_t left = leaves->written == GO_NOWHERE ? first : first + leaves->written + 1;
+	uint64_t ended = leaves->ended == GO_NOWHERE ? UINT64_MAX : first + leaves->ended;
+	uint64_t back =
+		is_epilogue && at->end - at->start > ADD_SIZE ? at->end - ADD_SIZE : at->end;
+	uint64_t start = at->start;
+	int code = 0;
+
+	if (start < left) {
+		uint64_t end = at->end < left ? at->end : left;
+
+		code = add_plain(writer, start, end, at->depth);
+		start = end;
+	}
+	if (code == 0 && start < back && start < ended) {
+		uint64_t end = back < ended ? back : ended;
+
+		code = add_switched(writer, start, end, at->depth);
+		start = end;
+	}
+	if (code == 0 && start < at->end)
+		code = start < ended ? add_plain(writer, start, at->end, at->depth)
+				     : add_outermost(writer, start, at->end);
+	return code;
+}
+
+/*
+ * Does the next stretch begin behind `mov disp(%rsp), %rbp; add $n, %rsp`? Before the addition rbp
+ * is the caller's again although the depth is not 0 yet. A pop changes both at once.
+ */
+static bool is_epilogue(const struct writer *writer, struct go_depth at)
+{
+	return writer->framed && !writer->frame.popped && at.depth > 0 && go_depth_next(&at) &&
+	       at.depth == 0;
+}
+
+/* What the kernel put on the stack for the handler: the registers of what was interrupted. */
+static int add_sigreturn(const struct writer *writer)
+{
+	/* Where struct ucontext of the kernel has each register, by DWARF number. */
+	static const uint8_t places[CFI_NR_REGS] = { 144, 136, 152, 128, 112, 104, 120, 160, 40,
+						     48,  56,  64,  72,	 80,  88,  96,	168 };
+	const struct go_function *function = writer->function;
+	struct cfi_row row = row_of(function->start, function->end);
+
+	row.cfa = FPL_CFA_DEREF;
+	row.cfa_off = places[ARCH_SP];
+	row.signal = true;
+	for (unsigned i = 0; i < CFI_NR_REGS; i++)
+		row.reg[i] = (struct cfi_reg){ CFI_AT_REG, ARCH_SP, places[i] };
+	row.reg[ARCH_SP] = (struct cfi_reg){ .kind = CFI_SAME };
+	return hand_over(writer, &row);
+}
+
+int go_function_rows(const struct go_functions *functions, const struct go_function *function,
+		     cfi_row_fn fn, void *ctx, uint64_t *nr_rows)
+{
+	struct writer writer = { .function = function, .fn = fn, .ctx = ctx, .nr_rows = nr_rows };
+	const uint8_t *bytes = go_function_code(functions, function);
+	uint64_t size = function->end - function->start;
+	struct go_depth at = go_depth_begin(functions, function);
+	bool seen = false;
+	int code = 0;
+
+	if (function->kind == GO_OUTERMOST)
+		return add_outermost(&writer, function->start, function->end);
+	if (function->kind == GO_SIGRETURN)
+		return add_sigreturn(&writer);
+	if (function->kind == GO_SWITCH)
+		go_code_switch(bytes, size, &writer.leaves);
+	while (code == 0 && go_depth_next(&at)) {
+		if (at.depth > 0 && !seen) {
+			seen = true;
+			writer.framed = go_code_frame(bytes, size, at.start - function->start,
+						      at.depth, &writer.frame);
+		}
+		code = function->kind == GO_SWITCH
+			       ? add_stretch_of_switch(&writer, &at, is_epilogue(&writer, at))
+			       : add_plain(&writer, at.start, at.end, at.depth);
+	}
+	return code;
+}
