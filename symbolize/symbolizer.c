@@ -161,6 +161,11 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	return 0;
 }
 
+int symbolizer_fd(const struct symbolizer *sym, uint32_t id)
+{
+	return id >= 1 && id <= sym->nr_objects ? sym->objects[id - 1].fd : -1;
+}
+
 static int open_object(struct object *object, struct fpl_err *err)
 {
 	int rc;

@@ -47,6 +47,9 @@ FPL_MUST_CHECK int symbolizer_add_object(struct symbolizer *sym, uint32_t id, in
 					 const void *image, size_t image_size, const char *path,
 					 struct fpl_err *err);
 
+/* The descriptor of object @id, which stays the symbolizer's; -1: it has none. */
+int symbolizer_fd(const struct symbolizer *sym, uint32_t id);
+
 /*
  * Say that @lookup_vaddr of object @id will be asked about: with a source, all that were said for
  * an object are named by one reading of its file. Without memory, or a source, nothing happens.

@@ -123,15 +123,26 @@ static int add_sections(struct digester *dig, struct fpl_err *err)
 	return 0;
 }
 
+/* From @vaddr to the end of its segment, at most @size bytes. */
+static int add_loaded(struct digester *dig, const struct elf_segment *seg, uint64_t vaddr,
+		      uint64_t size, struct fpl_err *err)
+{
+	uint64_t skipped = vaddr - seg->vaddr;
+	uint64_t left = skipped < seg->file_size ? seg->file_size - skipped : 0;
+
+	return add_range(dig, seg->off + skipped, left < size ? left : size, err);
+}
+
 /*
- * The segments of the call-frame information that PT_GNU_EH_FRAME leads to: its own, where linkers
- * put .eh_frame, too, with a pointer of four bytes to it; any other form may lead anywhere.
+ * The call-frame information that PT_GNU_EH_FRAME leads to: the header, and from where its pointer
+ * of four bytes says that .eh_frame begins; any other form may lead anywhere.
  */
 static int add_eh_segments(struct digester *dig, const struct elf_segment *hdr, struct fpl_err *err)
 {
 	static const uint8_t usual[2] = { 1, 0x1b }; /* version; DW_EH_PE_pcrel | sdata4 */
 	const struct elf_file *elf = dig->elf;
 	const struct elf_segment *at = elf_file_load_at(elf, hdr->vaddr, 1), *target = NULL;
+	uint64_t frames = 0;
 	uint8_t bytes[8];
 	int32_t distance;
 
@@ -139,13 +150,19 @@ static int add_eh_segments(struct digester *dig, const struct elf_segment *hdr, 
 	    !elf_file_read(elf, at->off + (hdr->vaddr - at->vaddr), bytes, sizeof(bytes), NULL) &&
 	    memcmp(bytes, usual, sizeof(usual)) == 0) {
 		memcpy(&distance, bytes + 4, sizeof(distance));
-		target = elf_file_load_at(elf, hdr->vaddr + 4 + (uint64_t)(int64_t)distance, 1);
+		frames = hdr->vaddr + 4 + (uint64_t)(int64_t)distance;
+		target = elf_file_load_at(elf, frames, 1);
+	}
+	if (target) {
+		int rc = add_loaded(dig, at, hdr->vaddr, hdr->file_size, err);
+
+		return rc ? rc : add_loaded(dig, target, frames, UINT64_MAX, err);
 	}
 	for (size_t i = 0; i < elf->nr_segments; i++) {
 		const struct elf_segment *seg = &elf->segments[i];
 		int rc;
 
-		if (seg->type != PT_LOAD || (target && seg != at && seg != target))
+		if (seg->type != PT_LOAD)
 			continue;
 		rc = add_range(dig, seg->off, seg->file_size, err);
 		if (rc)

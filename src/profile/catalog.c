@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -14,7 +15,6 @@
 #include "proc/vdso.h"
 #include "symbolize/symbolizer.h"
 
-#define OBJECTS_MAX   65536u
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
 #define REFUSALS_SAID 32u   /* lines at warning level; the rest at debug */
 
@@ -30,7 +30,7 @@ struct catalog {
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
-	size_t nr_refusals, nr_refused, nr_without_fd;
+	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond;
 	uint32_t nr_slots;
 	struct symbolizer *symbolizer; /* borrowed */
 	struct desk *desk;	       /* owned; NULL: files cannot be read */
@@ -69,8 +69,10 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 		desk_on_pause(catalog->desk, pause, ctx);
 }
 
-static void object_free(struct object *object)
+static void object_free(struct object *object, bool has_own_fd)
 {
+	if (!has_own_fd)
+		object->elf->fd = -1;
 	elf_file_close(object->elf);
 	free(object->path);
 	free(object);
@@ -81,7 +83,7 @@ void catalog_destroy(struct catalog *catalog)
 	if (!catalog)
 		return;
 	for (size_t i = 0; i < catalog->nr; i++)
-		object_free(catalog->objects[i]);
+		object_free(catalog->objects[i], !catalog->symbolizer);
 	free(catalog->objects);
 	free(catalog->files);
 	for (size_t i = 0; catalog->refusals && i < catalog->nr_refusals; i++)
@@ -101,9 +103,9 @@ size_t catalog_nr(const struct catalog *catalog)
 	return catalog->nr;
 }
 
-size_t catalog_nr_slots_used(const struct catalog *catalog)
+size_t catalog_nr_beyond(const struct catalog *catalog)
 {
-	return catalog->nr < catalog->nr_slots ? catalog->nr : catalog->nr_slots - 1;
+	return catalog->nr_beyond;
 }
 
 size_t catalog_nr_refused(const struct catalog *catalog)
@@ -119,6 +121,14 @@ static struct object *refuse(struct catalog *catalog, const char *path, const st
 		if (catalog->nr_without_fd++ == 0)
 			fpl_log(FPL_LOG_WARN,
 				"%s: raise the limit (ulimit -n): frames of further objects stay "
+				"addresses",
+				why->msg);
+		return NULL;
+	}
+	if (why->code == -ENOSPC) {
+		if (catalog->nr_beyond++ == 0)
+			fpl_log(FPL_LOG_WARN,
+				"%s: its frames, and those of other files from here on, stay "
 				"addresses",
 				why->msg);
 		return NULL;
@@ -184,10 +194,11 @@ static void remember(struct catalog *catalog, const struct file_stamp *stamp, st
 	*file = (struct known_file){ *stamp, object };
 }
 
-static int grow(struct catalog *catalog, struct fpl_err *err)
+static int grow(struct catalog *catalog, const char *path, struct fpl_err *err)
 {
-	if (catalog->nr >= OBJECTS_MAX)
-		return fpl_fail(err, -ENOSPC, "more than %u objects", OBJECTS_MAX);
+	if (catalog->nr + 1 >= catalog->nr_slots)
+		return fpl_fail(err, -ENOSPC, "%s: no room for more than %u files in one run", path,
+				catalog->nr_slots - 1);
 	if (catalog->nr < catalog->capacity)
 		return 0;
 
@@ -245,20 +256,24 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 	object->max_vaddr = max_vaddr_of(elf);
 	object->path = strdup(path);
 
-	int code = object->path ? grow(catalog, err)
+	int code = object->path ? grow(catalog, path, err)
 				: fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 
 	if (!code && object->max_vaddr > FPL_FRAME_VADDR_MASK)
 		code = fpl_fail(err, -ERANGE, "%s: addresses above %#llx", path,
 				FPL_FRAME_VADDR_MASK);
 	object->id = (uint32_t)catalog->nr + 1;
-	object->slot = object->id < catalog->nr_slots ? (uint16_t)object->id : 0;
+	object->slot = (uint16_t)object->id;
 	if (!code && catalog->symbolizer)
 		code = symbolizer_add_object(catalog->symbolizer, object->id, elf->fd, NULL, 0,
 					     path, err);
 	if (code) {
-		object_free(object);
+		object_free(object, true);
 		return code;
+	}
+	if (catalog->symbolizer) { /* one descriptor does for both */
+		close(elf->fd);
+		elf->fd = symbolizer_fd(catalog->symbolizer, object->id);
 	}
 	catalog->objects[catalog->nr++] = object;
 	*ret = object;

@@ -33,11 +33,12 @@ enum object_state {
 
 struct object {
 	uint32_t id;   /* 1.. in order of sighting; never reused */
-	uint16_t slot; /* in the map `objects`; 0: none was left */
+	uint16_t slot; /* in the map `objects` */
 	enum object_state state;
 	char *path; /* owned: as the first process saw it */
-	struct elf_file
-		*elf; /* owned; without sections; its fd stays open, for other threads too */
+	/* owned; without sections; its fd stays open, for other threads too: it is the symbolizer's
+	 * where there is one */
+	struct elf_file *elf;
 	struct identity identity;
 	struct file_stamp stamp; /* of the file, before its identity was read */
 	struct trust trust;	 /* objects are one only where this is equal too */
@@ -73,7 +74,8 @@ struct catalog;
 /* Called while and after a file is read: the reader of the ring must not fall behind. */
 typedef void (*catalog_pause_fn)(void *ctx);
 
-/* @nr_slots: entries of the map `objects`. @symbolizer: borrowed, may be NULL. @parser: borrowed,
+/* @nr_slots: entries of the map `objects`, of which slot 0 is nobody's: so many objects, less one,
+ * there may be; at most 65,536. @symbolizer: borrowed, may be NULL. @parser: borrowed,
  * reads the files; without one (NULL) there are no objects. */
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
 				  struct parser *parser, struct catalog **ret, struct fpl_err *err);
@@ -96,8 +98,8 @@ struct object *catalog_at(const struct catalog *catalog, uint32_t id);
 size_t catalog_nr(const struct catalog *catalog);
 /* Files behind executable mappings that could not be used. */
 size_t catalog_nr_refused(const struct catalog *catalog);
-/* Slots of `objects` taken; slot 0 is nobody's. */
-size_t catalog_nr_slots_used(const struct catalog *catalog);
+/* Files for which there was no object left, said once. */
+size_t catalog_nr_beyond(const struct catalog *catalog);
 
 /* Copies of all objects for the profile: [catalog_nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_export(const struct catalog *catalog, struct profile_object **ret);

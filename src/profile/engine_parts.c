@@ -17,16 +17,21 @@
 #include "profile/run_rights.h"
 
 #define STACK_STORE_MIN (64ull << 20)
+#define FILES_WANTED	(KERNEL_SIDE_NR_OBJECTS + 8192) /* others: maps, images, outputs */
 
-/* Two descriptors per object: as many as the system lets us have. Refused is no error. */
+/* A descriptor per object: for all of them where we have the right, else as many as the system
+ * lets us have. Refused is no error. */
 static void raise_limits(void)
 {
+	const struct rlimit enough = { FILES_WANTED, FILES_WANTED };
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)!setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	if (limit.rlim_max < FILES_WANTED && setrlimit(RLIMIT_NOFILE, &enough) == 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)!setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /*

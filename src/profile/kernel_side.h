@@ -22,7 +22,7 @@ struct ring_buffer;
 struct bpf_link;
 
 #define KERNEL_SIDE_LINKS_MAX  8u
-#define KERNEL_SIDE_NR_OBJECTS 8192u /* a desktop maps about 1,000 files executable */
+#define KERNEL_SIDE_NR_OBJECTS 65536u /* in 4 MiB; a desktop maps about 1,000 files executable */
 
 struct kernel_side {
 	struct fpless_bpf *skel;    /* owned */

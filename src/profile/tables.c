@@ -63,8 +63,8 @@ static bool may_fit_now(const struct tables *tables, const struct object *object
 {
 	uint64_t free_bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 
-	return object->slot && object->state == OBJECT_REFUSED &&
-	       2ull * object->pool_size <= free_bytes && may_try(object, usage_monotonic_ns());
+	return object->state == OBJECT_REFUSED && 2ull * object->pool_size <= free_bytes &&
+	       may_try(object, usage_monotonic_ns());
 }
 
 void tables_want(struct tables *tables, struct object *object)
@@ -73,13 +73,6 @@ void tables_want(struct tables *tables, struct object *object)
 		object->state = OBJECT_IDLE;
 	if (object->state != OBJECT_IDLE)
 		return;
-	if (!object->slot) {
-		object->state = OBJECT_REFUSED;
-		tables->nr_without_slot++;
-		fpl_log(tables->nr_without_slot == 1 ? FPL_LOG_WARN : FPL_LOG_DEBUG,
-			"%s: no slot for another object: its frames are no_table", object->path);
-		return;
-	}
 	if (!compiler_submit(tables->compiler, object))
 		object->state = OBJECT_QUEUED;
 }
@@ -251,7 +244,7 @@ void tables_review(struct tables *tables)
 	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
 		struct object *object = catalog_at(tables->catalog, id);
 
-		if (object->state != OBJECT_REFUSED || !object->slot)
+		if (object->state != OBJECT_REFUSED)
 			continue;
 		nr_waiting++;
 		if (nr_tried == TRIES_PER_REVIEW || !may_try(object, now) || !object->missed ||

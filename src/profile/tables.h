@@ -31,7 +31,7 @@ struct tables {
 	uint64_t round, look;
 	uint64_t looked_ns, reviewed_ns;
 	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
-	uint64_t nr_refused, nr_evicted, nr_without_slot;
+	uint64_t nr_refused, nr_evicted;
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 

@@ -3,6 +3,8 @@
 """What does not fit is named, with the option that makes room; what is left out is left out aloud."""
 
 import os
+import shutil
+import struct
 import sys
 
 from root_case import RootCase, fixture, main
@@ -25,10 +27,12 @@ for path, offset, size, seconds in zip(*[iter(sys.argv[1:])] * 4):
 """
 
 
-class Maps(RootCase):
+class LevelCase(RootCase):
     def level(self, run, name):
         return run.stats["maps"][name]
 
+
+class Maps(LevelCase):
     def assert_said(self, run, name, option):
         lines = [line for line in run.stderr.splitlines() if f"map          {name}: " in line]
         self.assertEqual(len(lines), 1, run.stderr)
@@ -70,6 +74,75 @@ class Maps(RootCase):
         self.assertTrue(spins)
         self.assertEqual({stack["stop"] for stack in spins}, {"outermost"})
         self.assertGreater(sum(stack["count"] for stack in spins), run.stats["user_samples"] / 4)
+
+
+def tiny_object(number):
+    """An ELF file without CFI, and with a build-id of its own."""
+    note = struct.pack("<3I", 4, 20, 3) + b"GNU\0" + number.to_bytes(20, "little")
+    headers = b"".join(struct.pack("<IIQQQQQQ", kind, 5, off, off, off, size, size, 4096 if kind == 1 else 4)
+                       for kind, off, size in ((1, 0, 4096), (4, 0x200, len(note))))
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+    return (head + headers).ljust(0x200, b"\0") + note.ljust(0xe00, b"\0")
+
+
+# Maps all files of a folder executable, shows itself until fpless has a descriptor for each, then
+# runs a program.
+MAPPER = """
+import mmap, os, sys, time
+for name in os.listdir(sys.argv[1]):
+    fd = os.open(os.path.join(sys.argv[1], name), os.O_RDONLY)
+    globals()[name] = mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+    os.close(fd)
+late = time.monotonic() + 60
+while len(os.listdir(f"/proc/{os.getppid()}/fd")) < 10000 and time.monotonic() < late:
+    time.sleep(0.2)
+os.spawnv(os.P_WAIT, sys.argv[2], sys.argv[2:])
+"""
+
+
+class Size(LevelCase):
+    def assert_whole(self, run, path, least):
+        stops = {}
+        for stack in run.stacks:
+            if stack["user"] and stack["user"][0].get("object") == path:
+                stops[stack["stop"]] = stops.get(stack["stop"], 0) + stack["count"]
+        self.assertGreater(sum(stops.values()), least, stops)
+        self.assertEqual(set(stops), {"outermost"}, stops)
+
+    def test_ten_thousand_objects(self):
+        folder = self.path("objects")
+        os.mkdir(folder)
+        for i in range(10000):
+            with open(os.path.join(folder, f"o{i}"), "wb") as file:
+                file.write(tiny_object(i + 1))
+        program = shutil.copy(fixture("chain"), self.path("last"))
+        with open(program, "r+b") as file:  # an object of its own: it has another owner
+            os.fchown(file.fileno(), 70000, 70000)
+        os.chmod(program, 0o755)
+        run = self.profile("-F", "499", "--", sys.executable, "-c", MAPPER, folder, program, "500")
+        level = self.level(run, "objects")
+        self.assertGreater(level["entries"], 10000)
+        self.assertEqual(level["refused"], 0)
+        self.assert_whole(run, program, 100)
+
+    def test_an_object_of_two_gigabytes(self):
+        path = self.path("large.so")
+        offset, size = make_object(path, 1, hole=2 << 30)
+        self.assertGreater(os.stat(path).st_size, 2 << 30)
+        run = self.profile("-F", "499", "--", sys.executable, "-c", DRIVER, path, str(offset), str(size), "1.5")
+        self.assert_whole(run, path, 100)
+
+    def test_a_thousand_processes_of_ten_threads(self):
+        run = self.profile("-F", "499", "--", fixture("crowd"), "4000", "1000", "10")
+        self.assertIn(b"0 failed", run.stdout)
+        self.assertEqual({name: level["refused"] for name, level in run.stats["maps"].items() if level["refused"]}, {})
+        self.assertGreater(len({stack["pid"] for stack in run.stacks}), 900)
+        spins = {}
+        for stack in run.stacks:
+            if stack["user"] and stack["user"][0]["symbol"] == "spin":
+                spins[stack["stop"]] = spins.get(stack["stop"], 0) + stack["count"]
+        self.assertGreater(sum(spins.values()), 1000)
+        self.assertGreater(spins["outermost"], 0.99 * sum(spins.values()), spins)
 
 
 class TableMemory(RootCase):

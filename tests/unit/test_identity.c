@@ -257,6 +257,42 @@ static void identity_covers_cfi_that_is_found_by_segment(void **state)
 	}
 }
 
+/* The header and the CFI stand behind other things in one segment, which is 1 GiB long. */
+static void identity_of_a_large_segment_is_of_the_cfi_in_it(void **state)
+{
+	const uint64_t hole = 1u << 30;
+	struct identity ids[4];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		uint8_t hdr[16] = { 1, 0x1b, 0xff, 0xff, 12, 0, 0, 0, i == 1 },
+			cfi[64] = { 7, i == 2 };
+		int fd = memfd_create("large", MFD_CLOEXEC);
+		struct elf_builder b;
+		struct elf_file *elf = NULL;
+
+		elf_builder_init(&b, ET_DYN);
+		elf_builder_segment(&b, PT_LOAD, PF_R, 0, 0, hole + 80, hole + 80);
+		elf_builder_segment(&b, PT_GNU_EH_FRAME, PF_R, hole, hole, sizeof(hdr),
+				    sizeof(hdr));
+		b.without_sections = true;
+		elf_builder_finish(&b);
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, b.bytes, b.size), (ssize_t)b.size);
+		assert_int_equal(pwrite(fd, hdr, sizeof(hdr), (off_t)hole), sizeof(hdr));
+		assert_int_equal(pwrite(fd, cfi, sizeof(cfi), (off_t)hole + 16), sizeof(cfi));
+		if (i == 3)
+			assert_int_equal(pwrite(fd, "x", 1, (off_t)hole - 1), 1);
+		assert_int_equal(elf_file_open(fd, "large", &elf, NULL), 0);
+		assert_int_equal(identity_read(elf, &ids[i], NULL), 0);
+		elf_file_close(elf);
+		elf_builder_fini(&b);
+	}
+	assert_memory_not_equal(&ids[0], &ids[1], sizeof(ids[0]));
+	assert_memory_not_equal(&ids[0], &ids[2], sizeof(ids[0]));
+	assert_memory_equal(&ids[0], &ids[3], sizeof(ids[0]));
+}
+
 static void identity_of_a_truncated_file_differs(void **state)
 {
 	uint8_t frame[300] = { 0 };
@@ -331,6 +367,7 @@ int main(void)
 		cmocka_unit_test(identity_of_a_go_program_covers_its_code_and_tables),
 		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
 		cmocka_unit_test(identity_covers_cfi_that_is_found_by_segment),
+		cmocka_unit_test(identity_of_a_large_segment_is_of_the_cfi_in_it),
 		cmocka_unit_test(identity_of_a_truncated_file_differs),
 		cmocka_unit_test(identity_refuses_to_digest_without_end),
 		cmocka_unit_test(stamp_changes_with_size_and_time),
