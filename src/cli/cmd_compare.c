@@ -224,6 +224,9 @@ int cmd_compare(int argc, char **argv)
 	};
 
 	sampling_options_init(&compare.sampling);
+	/* walks are compared by what was called; asked for, it is in what -o writes */
+	compare.sampling.output.no_inlined = true;
+	compare.sampling.output.no_lines = true;
 	compare.sampling.compare = true;
 	return sampling_main(argc, argv, &compare_argp, &compare, &compare.sampling, &verb);
 }

@@ -10,7 +10,19 @@
 #include "profile/profile.h"
 
 /* Keys of options without a letter, none of those of sampling_options.c. */
-enum { KEY_FORMAT = 0x300, KEY_DELIMITED, KEY_ANNOTATE, KEY_ORIGIN, KEY_BY, KEY_STATS };
+enum {
+	KEY_FORMAT = 0x300,
+	KEY_DELIMITED,
+	KEY_ANNOTATE,
+	KEY_ORIGIN,
+	KEY_BY,
+	KEY_STATS,
+	KEY_INLINE,
+	KEY_NO_INLINE,
+	KEY_LINES,
+	KEY_NO_LINES,
+	KEY_NO_DEMANGLE
+};
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to write:", .group = 2 },
@@ -29,11 +41,23 @@ static const struct argp_option options_list[] = {
 	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
-	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames", 2 },
+	{ "annotate", KEY_ANNOTATE, NULL, 0,
+	  "Append _[k] to kernel frames, _[i] to what was inlined", 2 },
 	{ "origin", KEY_ORIGIN, NULL, 0,
 	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or "
 	  "_[synth]",
 	  2 },
+	{ "inline", KEY_INLINE, NULL, 0,
+	  "Show functions that were inlined as frames of their own, where there is debugging "
+	  "information (default but in folded stacks)",
+	  2 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Show only functions that were called", 2 },
+	{ "lines", KEY_LINES, NULL, 0,
+	  "Append file and line to functions, where there is debugging information (always in "
+	  "formats that have a place for them)",
+	  2 },
+	{ "no-lines", KEY_NO_LINES, NULL, 0, "No files and lines in any format", 2 },
+	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
 	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
@@ -173,6 +197,20 @@ static bool parse_flag(int key, struct output_options *options)
 		return options->annotate = true;
 	case KEY_ORIGIN:
 		return options->origin = true;
+	case KEY_INLINE:
+		options->no_inlined = false;
+		return options->inlined = true;
+	case KEY_NO_INLINE:
+		options->inlined = false;
+		return options->no_inlined = true;
+	case KEY_LINES:
+		options->no_lines = false;
+		return options->lines = true;
+	case KEY_NO_LINES:
+		options->lines = false;
+		return options->no_lines = true;
+	case KEY_NO_DEMANGLE:
+		return options->no_demangle = true;
 	default:
 		return false;
 	}
@@ -227,6 +265,43 @@ bool output_options_use_stdout(const struct output_options *options)
 		if (is_stdout(options->list[i].path))
 			return true;
 	return false;
+}
+
+/* Something is written that shows more of a frame than its symbol. */
+static bool has_rich_output(const struct output_options *options)
+{
+	const struct format *folded = format_by_name("folded");
+
+	if (output_options_use_text(options) || options->own_stdout)
+		return true;
+	for (size_t i = 0; i < options->nr; i++) {
+		if (options->list[i].format != folded)
+			return true;
+	}
+	return false;
+}
+
+bool output_options_want_inlined(const struct output_options *options)
+{
+	return options->inlined || (!options->no_inlined && has_rich_output(options));
+}
+
+bool output_options_want_lines(const struct output_options *options)
+{
+	return options->lines || (!options->no_lines && has_rich_output(options));
+}
+
+struct format_options output_options_format(const struct output_options *options)
+{
+	return (struct format_options){
+		.delimited = options->delimited,
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.inlined = options->inlined	 ? FORMAT_INLINED_ALWAYS
+			   : options->no_inlined ? FORMAT_INLINED_NEVER
+						 : FORMAT_INLINED_USUAL,
+		.lines = options->lines,
+	};
 }
 
 void output_options_set_log(const struct output_options *options)

@@ -24,6 +24,9 @@ struct output_options {
 	const char *own_stdout; /* an option by which the verb itself writes to stdout; NULL */
 	bool folded_stdout;	/* -f */
 	bool delimited, annotate, origin;
+	/* --inline, --lines and their opposites; neither: as the formats are best read */
+	bool inlined, no_inlined, lines, no_lines;
+	bool no_demangle;
 	bool quiet;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
 	int verbosity; /* 0, 1: -v, 2: -vv */
@@ -45,6 +48,13 @@ bool output_options_use_text(const struct output_options *options);
 
 /* Data goes to stdout. */
 bool output_options_use_stdout(const struct output_options *options);
+
+/* What is to be read of debugging information for all that is written. */
+bool output_options_want_inlined(const struct output_options *options);
+bool output_options_want_lines(const struct output_options *options);
+
+/* How the formats are to be written. */
+struct format_options output_options_format(const struct output_options *options);
 
 /* The level of the log that -v asks for. */
 void output_options_set_log(const struct output_options *options);

@@ -143,11 +143,7 @@ static int present(struct sinks *sinks, const struct profile *profile,
 		return CLI_EXIT_OUTPUT;
 	}
 
-	const struct format_options format_options = {
-		.delimited = options->output.delimited,
-		.annotate = options->output.annotate,
-		.origin = options->output.origin,
-	};
+	const struct format_options format_options = output_options_format(&options->output);
 	int status = sinks_write(sinks, &recording, &format_options, &shown);
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
 	int stats_status = sinks_write_stats(sinks, &recording, shown);
@@ -176,12 +172,18 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	}
 	if (parser_create(PARSER_EXEC, &parser, &err) || symbols_init(&symbols, parser, &err) ||
 	    symbolizer_create(
-		    &(struct symbolizer_options){ .source = &symbols.source,
-						  .kernel = kernel_text_source(&kernel_text) },
+		    &(struct symbolizer_options){
+			    .source = &symbols.source,
+			    .no_demangle = options->output.no_demangle,
+			    .inlined = output_options_want_inlined(&options->output),
+			    .lines = output_options_want_lines(&options->output),
+			    .kernel = kernel_text_source(&kernel_text) },
 		    &symbolizer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
+	if (options->output.no_demangle)
+		symbols_mangled(&symbols);
 	sampling_options_to_engine(options, &engine);
 	engine.symbolizer = symbolizer;
 	engine.deputy = deputy;

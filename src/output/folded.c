@@ -28,6 +28,7 @@ int folded_write_walk(FILE *to, const struct recording *recording, enum merge_wa
 		.annotate = options->annotate,
 		.origin = options->origin,
 		.symbols_only = options->inlined != FORMAT_INLINED_ALWAYS,
+		.lines = options->lines,
 	};
 	CLEANUP(frame_texts_fini) struct frame_texts texts;
 	CLEANUP(merged_fini) struct merged merged = { 0 };

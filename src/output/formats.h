@@ -20,9 +20,10 @@ enum format_inlined {
 /* A format takes of these what it has a place for. */
 struct format_options {
 	bool delimited; /* a frame "-" between user and kernel frames */
-	bool annotate;	/* _[k] behind kernel frames */
+	bool annotate;	/* _[k] behind kernel frames, _[i] behind what is inlined */
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	enum format_inlined inlined;
+	bool lines; /* file and line behind names, also where the format has no place for them */
 };
 
 /*

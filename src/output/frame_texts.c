@@ -66,6 +66,44 @@ static int intern_unnamed(struct frame_texts *texts, const struct recording_fram
 	return frame_texts_intern(&texts->strings, text, suffix, ret);
 }
 
+/* " (file.c:12)", where the file is known and that was asked for; else nothing. */
+static int line_text(const struct frame_texts *texts, const struct recording_line *line, char **ret)
+{
+	const struct recording *recording = texts->recording;
+	const char *path = recording_string(recording, recording->functions[line->function].file);
+	const char *slash = strrchr(path, '/');
+
+	*ret = NULL;
+	if (!texts->options.lines || !*path || !line->line)
+		return 0;
+	if (asprintf(ret, " (%s:%u)", slash && slash[1] ? slash + 1 : path, line->line) < 0) {
+		*ret = NULL; /* asprintf leaves it undefined */
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* @idx: of a line of @frame, whose last one is not inlined. */
+static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx)
+{
+	const struct recording *recording = texts->recording;
+	const struct recording_line *line = &recording->lines[idx];
+	const char *name = recording_string(recording, recording->functions[line->function].name);
+	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
+	AUTO_FREE char *where = NULL, *whole = NULL;
+	int err = line_text(texts, line, &where);
+
+	if (err)
+		return err;
+	if (asprintf(&whole, "%s%s%s", name, where ? where : "",
+		     is_inlined && texts->options.annotate ? "_[i]" : "") < 0) {
+		whole = NULL;
+		return -ENOMEM;
+	}
+	return frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
+				  &texts->ids[idx]);
+}
+
 static int intern_frame(struct frame_texts *texts, uint32_t idx)
 {
 	const struct recording *recording = texts->recording;
@@ -74,12 +112,8 @@ static int intern_frame(struct frame_texts *texts, uint32_t idx)
 
 	if (!frame->nr_lines)
 		return intern_unnamed(texts, frame, &texts->ids[recording->nr_lines + idx]);
-	for (uint32_t i = frame->first_line; !err && i < frame->first_line + frame->nr_lines; i++) {
-		uint32_t name = recording->functions[recording->lines[i].function].name;
-
-		err = frame_texts_intern(&texts->strings, recording_string(recording, name),
-					 suffix_of(texts, frame), &texts->ids[i]);
-	}
+	for (uint32_t i = frame->first_line; !err && i < frame->first_line + frame->nr_lines; i++)
+		err = intern_line(texts, frame, i);
 	return err;
 }
 

@@ -14,11 +14,12 @@
 #include "recording/recording.h"
 
 struct frame_text_options {
-	bool annotate; /* _[k] behind kernel frames */
+	bool annotate; /* _[k] behind kernel frames, _[i] behind what is inlined */
 	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	/* Code without a name is [file+0xstart of its function], not its address. */
 	bool by_function;
 	bool symbols_only; /* no texts for what is inlined */
+	bool lines;	   /* "name (file.c:12)" */
 };
 
 struct frame_texts {

@@ -11,8 +11,17 @@
 #include "output/tally.h"
 #include "output/verdict.h"
 
+/* User frames added lately: most frames of a profile are the same few. */
+#define ADDED_LOG2 12
+
+struct added {
+	uint64_t pc; /* as a stack has it; 0: none, and no frame of an object is that */
+	uint32_t frame;
+};
+
 /* A conversion under way. */
 struct recorder {
+	struct added added[1u << ADDED_LOG2]; /* by hash */
 	struct names *names;
 	struct recording *recording;
 	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile */
@@ -96,10 +105,53 @@ static int add_named(struct recorder *recorder, struct recording_frame *frame,
 	return err ? err : recording_add_frame(recorder->recording, frame, &line, ret);
 }
 
+static int add_line(struct recorder *recorder, const struct symbol_line *line,
+		    struct recording_line *ret)
+{
+	struct recording_function function = { .start_line = line->start_line };
+	int err = recording_add_text(recorder->recording, line->name, &function.name);
+
+	if (!err)
+		err = recording_add_text(recorder->recording, line->file, &function.file);
+	*ret = (struct recording_line){ .line = line->line, .column = line->column };
+	return err ? err : recording_add_function(recorder->recording, &function, &ret->function);
+}
+
+/* The frame with what is inlined there, where its file's debugging information tells. */
+static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recording_frame *frame,
+			  const struct frame_name *name, uint32_t *ret)
+{
+	struct symbol_line found[SYMBOL_LINES_MAX];
+	struct recording_line lines[SYMBOL_LINES_MAX];
+	size_t nr = 0;
+	int err = 0;
+
+	if (name->object && name->symbol)
+		nr = symbolizer_lines(recorder->names->symbolizer, name->object,
+				      frame_lookup_pc(frame_addr(pc), frame_is_exact(pc)), found);
+	if (!nr)
+		return add_named(recorder, frame, name, ret);
+	for (size_t i = 0; !err && i < nr; i++) {
+		/* what is inlined and has no name is a part of what it is inlined in */
+		if (found[i].name)
+			err = add_line(recorder, &found[i], &lines[frame->nr_lines++]);
+	}
+	frame->start = name->start;
+	return err ? err : recording_add_frame(recorder->recording, frame, lines, ret);
+}
+
 static int add_user(struct recorder *recorder, const struct profile_stack *stack, uint64_t pc,
 		    uint32_t *ret)
 {
+	struct added *added = &recorder->added[pc * 0x9e3779b97f4a7c15u >> (64 - ADDED_LOG2)];
 	struct frame_name name;
+
+	/* what a raw frame is depends on the stack */
+	if (!frame_is_raw(pc) && added->pc == pc) {
+		*ret = added->frame;
+		return 0;
+	}
+
 	int err = names_user(recorder->names, stack, pc, &name);
 	struct recording_frame frame = {
 		.address = frame_addr(pc),
@@ -111,7 +163,10 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 	if (err)
 		return err;
 	frame.object = recorder->objects[name.object];
-	return add_named(recorder, &frame, &name, ret);
+	err = add_with_lines(recorder, pc, &frame, &name, ret);
+	if (!err && !frame_is_raw(pc))
+		*added = (struct added){ .pc = pc, .frame = *ret };
+	return err;
 }
 
 static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint32_t *ret)

@@ -162,6 +162,7 @@ int text_report_write(FILE *to, const struct recording *recording,
 		.origin = options->origin,
 		.by_function = true,
 		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+		.lines = options->lines,
 	};
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
 	CLEANUP(function_index_fini) struct function_index index = { 0 };

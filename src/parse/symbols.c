@@ -89,6 +89,11 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err
 	return code;
 }
 
+void symbols_mangled(struct symbols *symbols)
+{
+	desk_mangled(symbols->desk);
+}
+
 void symbols_fini(struct symbols *symbols)
 {
 	desk_close(symbols->desk);

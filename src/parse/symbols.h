@@ -14,4 +14,6 @@ struct symbols {
 
 /* @parser: borrowed. *ret must not move. Errors: -ENOMEM. */
 FPL_MUST_CHECK int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err);
+/* From here on names are as the files have them. */
+void symbols_mangled(struct symbols *symbols);
 void symbols_fini(struct symbols *symbols);

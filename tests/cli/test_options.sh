@@ -21,6 +21,7 @@ expect 0 '' profile --version
 says '^fpless '
 expect 0 '' profile --help
 for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
+	--inline --no-inline --lines --no-lines --no-demangle \
 	--max-depth --table-memory --stack-memory --jit-memory --ring-memory --max-processes --max-mappings --snapshot --strict --stats -q -v --call-graph -g \
 	--version --help; do
 	says "(^|[ ,])$option([ =,[]|\$)"

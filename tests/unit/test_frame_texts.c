@@ -37,8 +37,8 @@ static const struct frame_case cases[] = {
 	  0x8,
 	  RECORDING_USER,
 	  FPL_ORIGIN_FP,
-	  "in\\x3bner_[fp]|mid_[fp]|out_[fp]",
-	  "in\\x3bner_[fp]|mid_[fp]|out_[fp]",
+	  "in\\x3bner_[i]_[fp]|mid_[i]_[fp]|out_[fp]",
+	  "in\\x3bner_[i]_[fp]|mid_[i]_[fp]|out_[fp]",
 	  "out_[fp]",
 	  "" },
 	{ "no name",
@@ -209,10 +209,54 @@ static void a_frame_reads_as_its_functions_or_as_where_it_is(void **state)
 	}
 }
 
+static void a_line_stands_behind_its_function(void **state)
+{
+	static const struct {
+		const char *what, *file;
+		uint32_t line;
+		const char *text;
+	} rows[] = {
+		{ "known", "/src/a;b.c", 12, "f (a\\x3bb.c:12)_[fp]" },
+		{ "without a folder", "a.c", 4294967295u, "f (a.c:4294967295)_[fp]" },
+		{ "that ends in a slash", "/src/", 1, "f (/src/:1)_[fp]" },
+		{ "no line", "a.c", 0, "f_[fp]" },
+		{ "no file", "", 12, "f_[fp]" },
+	};
+	const struct frame_text_options options = { .lines = true, .origin = true };
+	CLEANUP(recording_fini) struct recording recording;
+	uint32_t frames[ARRAY_SIZE(rows)];
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct recording_frame frame = { .nr_lines = 1, .origin = FPL_ORIGIN_FP };
+		struct recording_line line = { .line = rows[i].line };
+		struct recording_function function = { 0 };
+
+		assert_int_equal(recording_add_text(&recording, "f", &function.name), 0);
+		assert_int_equal(recording_add_text(&recording, rows[i].file, &function.file), 0);
+		assert_int_equal(recording_add_function(&recording, &function, &line.function), 0);
+		assert_int_equal(recording_add_frame(&recording, &frame, &line, &frames[i]), 0);
+	}
+
+	CLEANUP(frame_texts_fini) struct frame_texts texts;
+	size_t nr;
+
+	assert_int_equal(frame_texts_init(&recording, &options, &texts), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const uint32_t *ids = frame_texts_of(&texts, frames[i], &nr);
+
+		assert_int_equal(nr, 1);
+		if (strcmp(strings_text(&texts.strings, ids[0]), rows[i].text) != 0)
+			fail_msg("%s: %s", rows[i].what, strings_text(&texts.strings, ids[0]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_reads_as_its_functions_or_as_where_it_is),
+		cmocka_unit_test(a_line_stands_behind_its_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
