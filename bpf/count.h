@@ -9,6 +9,7 @@
 
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/walk_read.h"
 
 __u32 last_stack_id;
 
@@ -89,6 +90,19 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 	bpf_loop((nr + HASH_WORDS - 1) / HASH_WORDS, hash_some, hash, 0);
 }
 
+/* Zero what the hash reads behind the last frame. */
+static __always_inline void frames_pad(struct fpl_scratch *s)
+{
+	__u32 nr = sample_nr_frames(&s->sample);
+
+	for (__u32 i = 0; i < HASH_WORDS; i++) {
+		__u32 idx = nr + i;
+
+		if (idx < FPL_FRAMES_MAX)
+			s->frames[idx] = 0;
+	}
+}
+
 static __always_inline __u64 ring_wakeup(void)
 {
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes
@@ -164,33 +178,40 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 }
 
 /*
- * Count the sample. The record goes out before the stack is entered, so that no count is ever
- * without its frames; a record whose id is in no slot then (another CPU was first) counts nothing.
+ * Count the sample; returns 0. The record goes out before the stack is entered, so that no count is
+ * ever without its frames; a record whose id is in no slot then (another CPU was first) counts
+ * nothing.
  */
-static __always_inline void sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
+WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
 {
-	__u32 nr = sample_nr_frames(&s->sample);
 	struct fpl_stack *stack = 0;
 	struct stack_hash hash;
 	enum stack_place place;
 
+	if (!s || !counted)
+		return 0;
+
+	__u32 nr = sample_nr_frames(&s->sample);
+
+	frames_pad(s);
 	sample_hash(s, &hash);
 	place = stack_find(&hash, nr, &stack);
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
-		return;
+		return 0;
 	}
 	s->sample.id = new_stack_id();
 	if (place == STACK_FREE && stack) {
 		if (sample_send(s, 0)) {
 			counted->lost[FPL_LOST_RING_FULL]++;
-			return;
+			return 0;
 		}
 		if (stack_enter(stack, &hash, nr, s->sample.id, s->sample.weight_ns))
-			return;
+			return 0;
 		s->sample.id = new_stack_id();
 	}
 	if (sample_send(s, 1))
 		counted->lost[place == STACK_FULL ? FPL_LOST_STACK_MAP_FULL : FPL_LOST_RING_FULL]++;
+	return 0;
 }

@@ -38,27 +38,14 @@ static __always_inline void kernel_stack(struct bpf_perf_event_data *ctx, struct
 	s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
 }
 
-/* Zero what the hash reads behind the last frame. */
-static __always_inline void frames_pad(struct fpl_scratch *s)
-{
-	__u32 nr = sample_nr_frames(&s->sample);
-
-	for (__u32 i = 0; i < HASH_WORDS; i++) {
-		__u32 idx = nr + i;
-
-		if (idx < FPL_FRAMES_MAX)
-			s->frames[idx] = 0;
-	}
-}
-
-static __always_inline void sample_begin(struct fpl_scratch *s, struct task_struct *task,
-					 __u64 pid_tgid, __u64 now_ns)
+static __always_inline void sample_begin(struct fpl_scratch *s, __u64 start_ns, __u64 pid_tgid,
+					 __u64 now_ns)
 {
 	struct fpl_sample *sample = &s->sample;
 
 	sample->header.time_ns = now_ns;
 	sample->gen = 0;
-	sample->start_ns = task->group_leader->start_boottime;
+	sample->start_ns = start_ns;
 	sample->weight_ns = *(volatile __u64 *)&sample_weight_ns;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
@@ -91,7 +78,7 @@ static __always_inline void record_send(struct bpf_perf_event_data *ctx, struct 
 }
 
 /* Is the process to be profiled, and its time come? */
-static __always_inline int is_active(struct task_struct *task, __u32 tgid)
+static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64 start_ns)
 {
 	struct fpl_target *target;
 
@@ -99,8 +86,23 @@ static __always_inline int is_active(struct task_struct *task, __u32 tgid)
 		return 0; /* nobody the profiler can see */
 	if (config.flags & FPL_CONFIG_ALL)
 		return 1;
-	target = target_of(tgid, task->group_leader->start_boottime);
+	target = target_of(tgid, start_ns);
 	return target && (target->flags & FPL_TARGET_ACTIVE);
+}
+
+/* Send the sample to be walked on in userspace, or count it. */
+static __always_inline void sample_end(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				       struct fpl_scratch *s, struct fpl_counters *count,
+				       int result)
+{
+	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
+	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
+		count->snapshots++;
+		return;
+	}
+	sample_count(s, count);
+	if (result == USER_STACK_WALKED && is_recorded(count))
+		record_send(ctx, task, s);
 }
 
 /* Returns whether it was one of the targets. */
@@ -122,8 +124,11 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		return 1;
 	}
 
-	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32);
-	if ((!recent && !is_active(task, pid_tgid >> 32)) || !is_wanted(task, (__u32)pid_tgid)) {
+	__u64 start_ns = start_of(task);
+	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32, start_ns);
+
+	if ((!recent && !is_active(task, pid_tgid >> 32, start_ns)) ||
+	    !is_wanted(task, (__u32)pid_tgid)) {
 		count->filtered++;
 		return 0;
 	}
@@ -137,7 +142,7 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		count->filtered++;
 		return 0;
 	}
-	sample_begin(s, task, pid_tgid, now_ns);
+	sample_begin(s, start_ns, pid_tgid, now_ns);
 
 	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
 	int result = USER_STACK_DONE;
@@ -156,15 +161,7 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	}
 	s->sample.flags = (__u8)flags;
 	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
-	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
-	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
-		count->snapshots++;
-		return 1;
-	}
-	frames_pad(s);
-	sample_count(s, count);
-	if (result == USER_STACK_WALKED && is_recorded(count))
-		record_send(ctx, task, s);
+	sample_end(ctx, task, s, count, result);
 	return 1;
 }
 

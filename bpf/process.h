@@ -7,6 +7,7 @@
 
 #include "bpf/vmlinux_min.h"
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -20,6 +21,22 @@ __u64 last_gen;
 /* Counted up by userspace when it has changed a mapset, and before it reuses a run of mappings:
  * what was noted of mapsets under another epoch is not to be used. */
 __u32 epoch;
+
+/*
+ * Pointers in the kernel's structures are read as numbers, by a helper: where a program loads one
+ * directly, the verifier looks through all of the kernel's BTF for what is known of it, 1 to 2 ms
+ * for each such load.
+ */
+static __always_inline __u64 mm_of(struct task_struct *task)
+{
+	return (__u64)BPF_CORE_READ(task, mm);
+}
+
+/* When the process of the task was started, CLOCK_BOOTTIME. */
+static __always_inline __u64 start_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
 
 static __always_inline __u64 new_gen(void)
 {
@@ -90,11 +107,11 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 {
 	__u32 tgid = tgid_of(task);
-	__u64 start_ns = task->group_leader->start_boottime;
+	__u64 start_ns = start_of(task);
 	struct fpl_target *target = target_of(tgid, start_ns);
 	struct fpl_proc proc = {
 		.gen = new_gen(),
-		.mm = (__u64)task->mm,
+		.mm = mm_of(task),
 		.start_ns = start_ns,
 	};
 
@@ -114,11 +131,11 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = tgid_of(parent), tgid = tgid_of(child);
-	__u64 parent_start_ns = parent->group_leader->start_boottime;
+	__u64 parent_start_ns = start_of(parent);
 	struct fpl_target *target = target_of(parent_tgid, parent_start_ns);
 	struct fpl_proc *parent_proc;
 	struct fpl_mapset mapset;
-	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = (__u64)child->mm };
+	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = mm_of(child) };
 
 	if (parent->tgid == child->tgid || !tgid)
 		return 0; /* a thread, or none of ours */
@@ -151,7 +168,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	__u32 tgid = tgid_of(task);
-	__u64 start_ns = task->group_leader->start_boottime;
+	__u64 start_ns = start_of(task);
 	struct fpl_proc *proc;
 	__u64 gen = 0;
 
@@ -159,7 +176,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	leaving_keep(task);
 	thread_exit(task);
-	if (task->signal->live.counter > 0 || !is_watched(tgid, start_ns))
+	if (BPF_CORE_READ(task, signal, live.counter) > 0 || !is_watched(tgid, start_ns))
 		return 0;
 	proc = bpf_map_lookup_elem(&procs, &tgid);
 	if (proc)

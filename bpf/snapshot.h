@@ -12,6 +12,7 @@
 #include "bpf/env.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
+#include "bpf/walk_read.h"
 
 struct stack_copy {
 	struct fpl_snapshot *to;
@@ -102,19 +103,21 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 
 /*
  * Send a record of @type with the first @nr_user user frames of the sample, its other frames,
- * registers and stack. Returns 0, or non-zero where the ring has no room for it. With a stack frame
- * of its own: that of the program is a part of each chain of calls, and old kernels allow 512
- * bytes.
+ * registers and stack. Returns 0, or non-zero where the ring has no room for it.
  */
-static __noinline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, __u32 count)
+WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, __u32 count)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
-	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
-	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
 	struct fpl_sample *sample;
 
-	if (!to || nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX ||
+	if (!s || !to)
+		return -1;
+
+	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
+	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
+
+	if (nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX ||
 	    !ring_has_room(config.snapshot_bytes))
 		return -1;
 
@@ -140,5 +143,5 @@ static __noinline long snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr
 	sample->id = new_stack_id();
 	sample->count = count;
 	sample->nr_user = (__u16)nr_user;
-	return bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
+	return (int)bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
 }

@@ -123,20 +123,20 @@ static __always_inline struct fpl_recent *recent_of(struct fpl_scratch *s, __u32
 }
 
 /*
- * What this CPU noted of the process of @task, if it still holds. Leader's start, count of execs
- * and mm are those of one image of one process: a fork differs in the start, an exec in the others.
- * That image's mapset is the noted one unless userspace has published another, which changes the
- * epoch, or the process is exiting, when the kernel side takes its mapset away.
+ * What this CPU noted of the process of @task, which began at @start_ns, if it still holds.
+ * Leader's start, count of execs and mm are those of one image of one process: a fork differs in
+ * the start, an exec in the others. That image's mapset is the noted one unless userspace has
+ * published another, which changes the epoch, or the process is exiting, when the kernel side takes
+ * its mapset away.
  */
-static __always_inline struct fpl_recent *recent_find(struct fpl_scratch *s,
-						      struct task_struct *task, __u32 tgid)
+static __always_inline struct fpl_recent *
+recent_find(struct fpl_scratch *s, struct task_struct *task, __u32 tgid, __u64 start_ns)
 {
 	struct fpl_recent *recent = recent_of(s, tgid);
 
 	if (recent->tgid != tgid || recent->epoch != *(volatile __u32 *)&epoch ||
-	    recent->mm != (__u64)task->mm || recent->exec_id != task->self_exec_id ||
-	    recent->start_ns != task->group_leader->start_boottime || (task->flags & PF_EXITING) ||
-	    !tgid)
+	    recent->start_ns != start_ns || recent->exec_id != task->self_exec_id ||
+	    recent->mm != mm_of(task) || (task->flags & PF_EXITING) || !tgid)
 		return 0;
 	return recent;
 }
@@ -216,18 +216,18 @@ static long fp_frame(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Turn the @nr addresses from the @at-th of the sample's frames on into frames. With a stack frame
- * of its own: that of the program is a part of each chain of calls, and old kernels allow 512
- * bytes. */
-static __noinline void fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
+/* Turn the @nr addresses from the @at-th of the sample's frames on into frames. Returns 0. */
+WALK_GLOBAL int fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
 {
-	struct fp_names names = { .walker = { .walk = &s->walk } };
+	struct fp_names names = { .size = 0 };
 
 	LOOKUP_OPAQUE(at);
-	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
-		return;
+	if (!s || at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
+		return 0;
+	names.walker.walk = &s->walk;
 	names.walker.frames = s->frames + at;
 	bpf_loop(nr, fp_frame, &names, 0);
+	return 0;
 }
 
 /* The kernel's own frame-pointer walk, in place of ours. */
@@ -310,7 +310,7 @@ static __always_inline void keep_walked(struct fpl_scratch *s)
 }
 
 /* Could userspace let the stopped walk go on? */
-static __noinline int walk_lacks(struct fpl_scratch *s)
+static __always_inline int walk_lacks(struct fpl_scratch *s)
 {
 	__u32 tgid = s->sample.tgid;
 	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
@@ -319,6 +319,19 @@ static __noinline int walk_lacks(struct fpl_scratch *s)
 		return 0;
 	keep_walked(s);
 	return 1;
+}
+
+/* Walk from the registers that are in s->walk. Returns an enum user_stack_result. */
+WALK_GLOBAL int user_walk(struct fpl_scratch *s)
+{
+	if (!s)
+		return USER_STACK_DONE;
+
+	struct walker walker = { .walk = &s->walk, .frames = s->frames, .memory = &s->memory };
+
+	walk_run(&walker);
+	return s->walk.stop == FPL_STOP_OUTERMOST || !walk_lacks(s) ? USER_STACK_WALKED
+								    : USER_STACK_LACKING;
 }
 
 enum process_result {
@@ -331,7 +344,7 @@ enum process_result {
 static __noinline int process_take(struct task_struct *task, struct fpl_scratch *s)
 {
 	__u32 now = *(volatile __u32 *)&epoch; /* before what is noted under it is read */
-	__u64 mm = (__u64)task->mm;
+	__u64 mm = mm_of(task);
 	struct fpl_proc *proc;
 
 	proc = proc_take(s, task, mm);
@@ -355,7 +368,6 @@ static __noinline int process_take(struct task_struct *task, struct fpl_scratch 
 static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				      struct fpl_scratch *s, const struct fpl_recent *recent)
 {
-	struct walker walker = { .walk = &s->walk, .frames = s->frames, .memory = &s->memory };
 	struct fpl_walk *walk = &s->walk;
 	int process = PROCESS_STOP;
 
@@ -372,7 +384,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	if (recent) {
 		recent_take(s, recent);
 		process = PROCESS_MAPSET;
-	} else if (task->mm) {
+	} else if (mm_of(task)) {
 		process = process_take(task, s);
 	}
 	walk_enter(walk);
@@ -404,8 +416,5 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 		keep_regs(s);
 		return USER_STACK_LACKING;
 	}
-	walk_run(&walker);
-	if (walk->stop == FPL_STOP_OUTERMOST || !walk_lacks(s))
-		return USER_STACK_WALKED;
-	return USER_STACK_LACKING;
+	return user_walk(s);
 }

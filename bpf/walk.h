@@ -245,19 +245,19 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 
 /* Where no row covers @pc, a lookup_pc: the entry of a program has no caller; else the frame
  * pointer. */
-static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker, __u64 pc)
+WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
-	struct fpl_walk *walk = walker->walk;
+	struct walker walker = { .walk = walk, .env = env };
 	const struct fpl_mapping *mapping = &walk->last;
 
 	/* not looked for where the rule is remembered */
-	if (!walk_mapping(walker, pc))
+	if (!walk_mapping(&walker, pc))
 		return FPL_STOP_BAD_RA;
 
 	__u64 vaddr = pc - mapping->bias;
 
 	if (mapping->flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) {
-		const struct fpl_object *object = walk_object(walker);
+		const struct fpl_object *object = walk_object(&walker);
 
 		if (object && vaddr - object->entry_vaddr < WALK_ENTRY_BYTES)
 			return FPL_STOP_OUTERMOST;
@@ -269,17 +269,18 @@ static __attribute__((__noinline__)) int walk_without_cfi(struct walker *walker,
 	__u32 needed = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
 
 	if (walk->exact && walk->unwind == FPL_UNWIND_AUTO && (walk->known & needed) == needed &&
-	    walk_leaf(walker, pc))
+	    walk_leaf(&walker, pc))
 		return FPL_STOP_NONE;
 
-	int stop = walk_by_fp(walker, made);
+	int stop = walk_by_fp(&walker, made);
 
 	if (stop != FPL_STOP_NO_CFI || !no_table)
 		return stop;
 	/* What was taken for a return address may lie in another mapping. */
-	walk_mapping(walker, pc);
+	walk_mapping(&walker, pc);
 	return FPL_STOP_NO_TABLE;
 }
+WALK_ONCE(walk_without_cfi, walk_uncovered, FPL_STOP_NO_CFI)
 
 /*
  * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI.

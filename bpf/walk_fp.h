@@ -15,13 +15,17 @@ WALK_INLINE int walk_is_user(__u64 addr)
 	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
 }
 
-/* Is @ra a return address: in executable memory, behind a call? *code: the 8 bytes before it. */
-WALK_INLINE int walk_is_ra(struct walker *walker, __u64 ra, __u64 *code)
+/* Is @ra a return address: in executable memory, behind a call? The 8 bytes before it are left in
+ * walk->call. */
+WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 ra)
 {
-	return walk_is_user(ra) && walk_mapping(walker, ra - 1) &&
-	       !env_read_code(walker->env, code, sizeof(*code), ra - sizeof(*code)) &&
-	       arch_is_call(*code);
+	struct walker walker = { .walk = walk, .env = env };
+
+	return walk_is_user(ra) && walk_mapping(&walker, ra - 1) &&
+	       !env_read_code(env, &walk->call, sizeof(walk->call), ra - sizeof(walk->call)) &&
+	       arch_is_call(walk->call);
 }
+WALK_ONCE(walk_is_ra, walk_follows_call, 0)
 
 #define WALK_AROUND 32u /* bytes of code read around a pc */
 
@@ -47,6 +51,23 @@ WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, stru
 	ret->then = first[2] >> shift | first[3] << 1 << (63 - shift);
 	return 0;
 }
+
+/* What the code around @pc says of where the return address is, into walk->leaf_*. Returns 1 where
+ * it says, 0 where not, -1 where it could not be read. */
+WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 pc)
+{
+	struct leaf_place place;
+	struct leaf_code code;
+	int is_said;
+
+	if (walk_code(env, walk, pc, &code))
+		return -1;
+	is_said = leaf_find(&code, &place);
+	walk->leaf_ra_off = place.ra_off;
+	walk->leaf_fp_saved = place.fp_saved;
+	return is_said;
+}
+WALK_ONCE(walk_leaf_said, walk_look_around, -1)
 
 /* Code in walk->code that is looked through for what moves the stack pointer. */
 struct walk_scan {
@@ -90,23 +111,22 @@ WALK_INLINE int walk_is_bare(struct env *env, struct fpl_walk *walk, __u64 targe
 WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
 	struct walker walker = { .walk = walk, .env = env };
-	__u64 sp = walk->reg[ARCH_SP], ra, call, saved;
-	struct leaf_place place;
-	struct leaf_code code;
+	__u64 sp = walk->reg[ARCH_SP], ra, saved;
 
-	if ((sp & 7) || walk_code(env, walk, pc, &code))
+	if (sp & 7)
 		return 0;
 
-	int is_said = leaf_find(&code, &place);
+	int is_said = walk_leaf_said(&walker, pc);
+	__u64 ra_addr = sp + walk->leaf_ra_off;
 
-	if (walk_read(&walker, sp + place.ra_off, &ra) || !walk_is_ra(&walker, ra, &call))
+	if (is_said < 0 || walk_read(&walker, ra_addr, &ra) || !walk_is_ra(&walker, ra))
 		return 0;
-	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, call), pc))
+	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, walk->call), pc))
 		return 0;
-	if (place.fp_saved &&
-	    (walk_read(&walker, sp + place.ra_off - 8, &saved) || saved != walk->reg[ARCH_FP]))
+	if (walk->leaf_fp_saved &&
+	    (walk_read(&walker, ra_addr - 8, &saved) || saved != walk->reg[ARCH_FP]))
 		return 0;
-	walk->reg[ARCH_SP] = sp + place.ra_off + 8;
+	walk->reg[ARCH_SP] = ra_addr + 8;
 	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
 	walk_to(walk, ra, 0, FPL_ORIGIN_FP);
 	return 1;
@@ -130,14 +150,14 @@ WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)
  */
 WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp, __u64 ra)
 {
-	__u64 beyond, code;
+	__u64 beyond;
 
 	if (!walk_is_made(walker->walk, ra - 1))
 		return 0;
 	if ((caller_fp & 7) || caller_fp - fp - 1 >= WALK_MADE_FRAME ||
 	    walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond))
 		return 0;
-	return walk_is_ra(walker, beyond, &code) || walk_is_made(walker->walk, beyond - 1);
+	return walk_is_ra(walker, beyond) || walk_is_made(walker->walk, beyond - 1);
 }
 
 /*
@@ -148,7 +168,7 @@ WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp,
 WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 {
 	struct fpl_walk *walk = walker->walk;
-	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, code;
+	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra;
 
 	if (walk->unwind != FPL_UNWIND_AUTO || !(walk->known & WALK_BIT(ARCH_FP)))
 		return FPL_STOP_NO_CFI;
@@ -158,8 +178,7 @@ WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 		return FPL_STOP_NO_CFI;
 	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
 		return FPL_STOP_NO_CFI;
-	if (!walk_is_ra(walker, ra, &code) &&
-	    !(made && walk_is_pushed(walker, fp, caller_fp, ra))) {
+	if (!walk_is_ra(walker, ra) && !(made && walk_is_pushed(walker, fp, caller_fp, ra))) {
 		walk->fp_unmapped = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
 		return FPL_STOP_NO_CFI;
 	}

@@ -59,7 +59,10 @@ struct fpl_walk {
 	__u8 ra_stop; /* enum fpl_stop */
 	__u8 _pad3[2];
 
-	__u64 word;		     /* read outside the window */
+	__u64 word;	   /* read outside the window */
+	__u64 call;	   /* the bytes before a return address */
+	__u32 leaf_ra_off; /* struct leaf_place: what the code around a pc says */
+	__u32 leaf_fp_saved;
 	__u64 code[WALK_CODE_WORDS]; /* around a pc */
 	__u64 window[FPL_WINDOW_SIZE / 8];
 };
