@@ -11,7 +11,7 @@
 #include "recording/gzip_members.h"
 #include "recording/recording.h"
 
-/* Numbers of the repeated fields of Profile. */
+/* Numbers of the fields of Profile. */
 enum {
 	PPROF_FIELD_SAMPLE_TYPE = 1,
 	PPROF_FIELD_SAMPLE = 2,
@@ -19,6 +19,12 @@ enum {
 	PPROF_FIELD_LOCATION = 4,
 	PPROF_FIELD_FUNCTION = 5,
 	PPROF_FIELD_STRING = 6,
+	PPROF_FIELD_TIME = 9,
+	PPROF_FIELD_DURATION = 10,
+	PPROF_FIELD_PERIOD_TYPE = 11,
+	PPROF_FIELD_PERIOD = 12,
+	PPROF_FIELD_COMMENT = 13,
+	PPROF_FIELD_DEFAULT_TYPE = 14,
 	PPROF_FIELD_RAW_TEXT = 1000,
 };
 

@@ -111,8 +111,10 @@ static int put_mapping(struct pprof_places *places, struct pprof_fields *fields,
 	if (error)
 		return error;
 	message.id = i;
-	message.has_bias = true;
-	message.bias = mapping->base;
+	/* of offsets in a file, those of the mapping say all */
+	message.has_bias = !object->offsets || i % 2;
+	if (message.has_bias)
+		message.bias = mapping->base;
 	message.has_functions = mapping->named;
 	message.has_filenames = mapping->files;
 	message.has_line_numbers = mapping->numbers;

@@ -60,6 +60,11 @@ struct pprof_run {
 	uint8_t origin; /* enum fpl_origin or RECORDING_NO_ORIGIN */
 };
 
+static inline bool pprof_runs_equal(const struct pprof_run *a, const struct pprof_run *b)
+{
+	return a->kernel == b->kernel && a->exact == b->exact && a->origin == b->origin;
+}
+
 const char *pprof_run_key(const struct pprof_run *run);
 
 /*
@@ -77,6 +82,6 @@ static inline struct pprof_run pprof_run_usual(size_t idx, size_t nr_kernel, uin
 	return (struct pprof_run){
 		.kernel = idx < nr_kernel,
 		.exact = !idx || idx == nr_kernel,
-		.origin = origin,
+		.origin = idx < nr_kernel ? 0 : origin,
 	};
 }

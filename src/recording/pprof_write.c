@@ -11,7 +11,7 @@
 #include "recording/pprof_fields.h"
 #include "recording/pprof_places.h"
 #include "recording/pprof_rules.h"
-#include "recording/pprof_run.h"
+#include "recording/pprof_meta.h"
 
 struct writer {
 	const struct recording *recording;
@@ -128,11 +128,6 @@ static const struct recording_frame *frame_of(const struct writer *writer, const
 						      : walk->first_user + i - walk->nr_kernel);
 }
 
-static bool runs_equal(const struct pprof_run *a, const struct pprof_run *b)
-{
-	return a->kernel == b->kernel && a->exact == b->exact && a->origin == b->origin;
-}
-
 static struct pprof_run run_of(const struct writer *writer, const struct walk *walk, size_t i)
 {
 	const struct recording_frame *frame = frame_of(writer, walk, i);
@@ -158,9 +153,7 @@ static bool walk_is_usual(const struct writer *writer, const struct walk *walk)
 		struct pprof_run usual = pprof_run_usual(i, nr_kernel, walk->usual);
 		struct pprof_run run = run_of(writer, walk, i);
 
-		if (usual.kernel)
-			usual.origin = 0;
-		if (!runs_equal(&usual, &run))
+		if (!pprof_runs_equal(&usual, &run))
 			return false;
 	}
 	return true;
@@ -181,7 +174,7 @@ static int add_runs(struct writer *writer, struct labels *labels, enum pprof_lab
 
 		for (length = 1; i + length < nr; length++) {
 			next = run_of(writer, walk, i + length);
-			if (!runs_equal(&run, &next))
+			if (!pprof_runs_equal(&run, &next))
 				break;
 		}
 		error = append_run(writer, &run, (uint32_t)length);
@@ -398,7 +391,7 @@ int pprof_write(FILE *to, const struct recording *recording, uint64_t *ret_shown
 	if (!error)
 		error = pprof_places_init(&writer.places, recording, err);
 	if (!error)
-		error = pprof_run_write(&writer.fields, err);
+		error = pprof_meta_write(&writer.fields, err);
 	if (!error)
 		error = put_words(&writer, err);
 	if (!error)

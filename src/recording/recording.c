@@ -76,7 +76,7 @@ static bool object_equals(const void *ctx, uint32_t index, const void *key)
 	const struct recording_object *a = &((const struct recording *)ctx)->objects[index];
 	const struct recording_object *b = key;
 
-	return a->path == b->path && a->build_id == b->build_id;
+	return a->path == b->path && a->build_id == b->build_id && a->offsets == b->offsets;
 }
 
 int recording_add_object(struct recording *recording, const struct recording_object *key,

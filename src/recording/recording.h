@@ -21,6 +21,9 @@
 /* A file that code comes from. Of the kernel: "[kernel.kallsyms]", of a module "[NAME]". */
 struct recording_object {
 	uint32_t path, build_id; /* texts; the build-id lower-case hex, 0 where there is none */
+	/* 1: addresses of its user frames are offsets in the file, in place of vaddrs: pprofs of
+	 * other tools do not say where segments go. Else 0. */
+	uint32_t offsets;
 };
 
 struct recording_function {

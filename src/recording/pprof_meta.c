@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/pprof_meta.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "pprof.pb-c.h"
+#include "recording/pprof_rules.h"
+
+/* The comments, as they are found. */
+struct comments {
+	struct pprof_fields *fields;
+	int64_t *list; /* owned [nr] */
+	size_t nr, room;
+	struct fpl_err *err;
+};
+
+static void cleanup_comments(struct comments *comments)
+{
+	free(comments->list);
+}
+
+__attribute__((__format__(__printf__, 2, 3))) static int add_comment(struct comments *comments,
+								     const char *fmt, ...)
+{
+	AUTO_FREE char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+
+	int length = vasprintf(&text, fmt, args);
+
+	va_end(args);
+	if (length < 0) {
+		text = NULL; /* vasprintf leaves it undefined */
+		return fpl_fail(comments->err, -ENOMEM, "out of memory");
+	}
+	if (comments->nr == comments->room) {
+		size_t room = 2 * comments->room + 64;
+		int64_t *bigger = reallocarray(comments->list, room, sizeof(*bigger));
+
+		if (!bigger)
+			return fpl_fail(comments->err, -ENOMEM, "out of memory");
+		comments->list = bigger;
+		comments->room = room;
+	}
+	return pprof_fields_word(comments->fields, text, &comments->list[comments->nr++],
+				 comments->err);
+}
+
+static const struct {
+	unsigned has;
+	const char *word;
+} by_words[] = { PPROF_BY_LIST };
+
+static int add_by(struct comments *comments, unsigned by)
+{
+	char text[64] = "";
+	int used = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(by_words); i++)
+		if (by & by_words[i].has)
+			used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s",
+					 used ? "," : "", by_words[i].word);
+	return used ? add_comment(comments, PPROF_COMMENT "by %s", text) : 0;
+}
+
+static int add_number(struct comments *comments, const struct recording_number *number)
+{
+	const struct recording *recording = comments->fields->recording;
+	const char *key = recording_string(recording, number->key);
+
+	if (number->note == RECORDING_NO_NOTE)
+		return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_NOTE "%s", key);
+	if (number->note)
+		return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_NOTE "%s %s", key,
+				   recording_string(recording, number->note));
+	return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_BOOKS "%s %" PRIu64, key,
+			   number->value);
+}
+
+static int add_comments(struct comments *comments)
+{
+	const struct recording *recording = comments->fields->recording;
+	int error = add_comment(comments, "%s", PPROF_COMMENT_OWN);
+
+	if (!error && recording->event)
+		error = add_comment(comments, PPROF_COMMENT "event %s",
+				    recording_string(recording, recording->event));
+	if (!error && recording->kernel)
+		error = add_comment(comments, PPROF_COMMENT "kernel %s",
+				    recording_string(recording, recording->kernel));
+	if (!error && recording->hz)
+		error = add_comment(comments, PPROF_COMMENT "hz %" PRIu64, recording->hz);
+	if (!error && recording->nr_cpus)
+		error = add_comment(comments, PPROF_COMMENT "cpus %" PRIu32, recording->nr_cpus);
+	if (!error)
+		error = add_by(comments, recording->by);
+	for (size_t i = 0; !error && i < recording->nr_args; i++)
+		error = add_comment(comments, PPROF_COMMENT "arg %s",
+				    recording_string(recording, recording->args[i]));
+	for (size_t i = 0; !error && i < recording->nr_numbers; i++)
+		error = add_number(comments, &recording->numbers[i]);
+	return error;
+}
+
+static int set_type(struct pprof_fields *fields, Pprof__ValueType *ret, const char *type,
+		    const char *unit, struct fpl_err *err)
+{
+	int error;
+
+	pprof__value_type__init(ret);
+	error = pprof_fields_word(fields, type, &ret->type, err);
+	return error ? error : pprof_fields_word(fields, unit, &ret->unit, err);
+}
+
+int pprof_meta_write(struct pprof_fields *fields, struct fpl_err *err)
+{
+	const struct recording *recording = fields->recording;
+	CLEANUP(cleanup_comments) struct comments comments = { .fields = fields, .err = err };
+	Pprof__ValueType samples, cpu;
+	Pprof__ValueType *types[] = { &samples, &cpu };
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	int error = set_type(fields, &samples, "samples", "count", err);
+
+	if (!error)
+		error = set_type(fields, &cpu, "cpu", "nanoseconds", err);
+	if (!error)
+		error = add_comments(&comments);
+	if (error)
+		return error;
+	profile.n_sample_type = ARRAY_SIZE(types);
+	profile.sample_type = types;
+	profile.period_type = &cpu;
+	profile.period = (int64_t)recording->period_ns;
+	profile.time_nanos = (int64_t)recording->start_unix_ns;
+	profile.duration_nanos = (int64_t)recording->duration_ns;
+	profile.default_sample_type = cpu.type;
+	profile.n_comment = comments.nr;
+	profile.comment = comments.list;
+	return pprof_fields_message(fields, 0, &profile.base, err);
+}
+
+void pprof_meta_fini(struct pprof_meta *meta)
+{
+	free(meta->comments);
+	*meta = (struct pprof_meta){ 0 };
+}
+
+static int push_comment(struct pprof_meta *meta, uint64_t text)
+{
+	if (meta->nr_comments == meta->room_comments) {
+		size_t room = 2 * meta->room_comments + 64;
+		int64_t *bigger = reallocarray(meta->comments, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		meta->comments = bigger;
+		meta->room_comments = room;
+	}
+	meta->comments[meta->nr_comments++] = (int64_t)text;
+	return 0;
+}
+
+int pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field)
+{
+	struct cursor packed;
+	int error = 0;
+
+	if (!field->is_bytes)
+		return push_comment(meta, field->value);
+	packed = cursor_make(field->bytes, field->size);
+	while (!error && cursor_left(&packed)) {
+		uint64_t text = cursor_uleb(&packed);
+
+		if (!packed.bad)
+			error = push_comment(meta, text);
+	}
+	return error;
+}
+
+static const char *comment_at(const struct pprof_meta *meta, const struct pprof_tables *tables,
+			      size_t i)
+{
+	return recording_string(tables->recording, pprof_tables_text(tables, meta->comments[i]));
+}
+
+bool pprof_meta_is_own(const struct pprof_meta *meta, const struct pprof_tables *tables)
+{
+	return meta->nr_comments && !strcmp(comment_at(meta, tables, 0), PPROF_COMMENT_OWN);
+}
+
+/* What is behind @word in @text; NULL: it does not begin with that. */
+static const char *behind(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return strncmp(text, word, length) ? NULL : text + length;
+}
+
+/* As decimal digits alone; 0 where it is something else. */
+static uint64_t number_of(const char *text)
+{
+	char *end;
+
+	errno = 0;
+
+	uint64_t value = strtoull(text, &end, 10);
+
+	return errno || *end || *text < '0' || *text > '9' ? 0 : value;
+}
+
+static unsigned by_of(const char *text)
+{
+	unsigned by = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, ",");
+
+		for (size_t i = 0; i < ARRAY_SIZE(by_words); i++)
+			if (strlen(by_words[i].word) == length &&
+			    !strncmp(by_words[i].word, text, length))
+				by |= by_words[i].has;
+		text += length + (text[length] == ',');
+	}
+	return by;
+}
+
+/* "KEY NUMBER"; of a note "KEY TEXT" or "KEY", for null. A key has no space in it. */
+static int apply_book(struct recording *recording, const char *text, bool note)
+{
+	size_t length = strcspn(text, " ");
+	const char *value = text[length] ? text + length + 1 : NULL;
+	AUTO_FREE char *key = strndup(text, length);
+
+	if (!key)
+		return -ENOMEM;
+	if (note)
+		return recording_set_note(recording, key, value);
+	return value ? recording_add_number(recording, key, number_of(value)) : 0;
+}
+
+static int apply_comment(struct recording *recording, const char *comment)
+{
+	const char *text = behind(comment, PPROF_COMMENT), *value;
+
+	if (!text)
+		return 0;
+	if ((value = behind(text, "event ")))
+		return recording_add_text(recording, value, &recording->event);
+	if ((value = behind(text, "kernel ")))
+		return recording_add_text(recording, value, &recording->kernel);
+	if ((value = behind(text, "arg ")))
+		return recording_add_arg(recording, value);
+	if ((value = behind(text, PPROF_COMMENT_BOOKS)))
+		return apply_book(recording, value, false);
+	if ((value = behind(text, PPROF_COMMENT_NOTE)))
+		return apply_book(recording, value, true);
+	if ((value = behind(text, "hz ")))
+		recording->hz = number_of(value);
+	else if ((value = behind(text, "cpus ")))
+		recording->nr_cpus = (uint32_t)number_of(value);
+	else if ((value = behind(text, "by ")))
+		recording->by = by_of(value);
+	return 0;
+}
+
+int pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables)
+{
+	struct recording *recording = tables->recording;
+	int error = 0;
+
+	tables->own = pprof_meta_is_own(meta, tables);
+	recording->start_unix_ns = meta->start_unix_ns;
+	recording->duration_ns = meta->duration_ns;
+	for (size_t i = 0; !error && tables->own && i < meta->nr_comments; i++)
+		error = apply_comment(recording, comment_at(meta, tables, i));
+	return error;
+}

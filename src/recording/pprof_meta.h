@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pprof says of the run as a whole: what its samples are, when they were taken, the books.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recording/pprof_fields.h"
+#include "recording/pprof_input.h"
+#include "recording/pprof_tables.h"
+
+/* Errors: as gzip_members_commit(). */
+FPL_MUST_CHECK int pprof_meta_write(struct pprof_fields *fields, struct fpl_err *err);
+
+/* The same as it is read. */
+struct pprof_meta {
+	int64_t *comments; /* owned [nr_comments]: texts */
+	size_t nr_comments, room_comments;
+	uint64_t start_unix_ns, duration_ns;
+};
+
+void pprof_meta_fini(struct pprof_meta *meta);
+
+/* Add what a field PPROF_FIELD_COMMENT has, one comment or several. Errors: -ENOMEM. */
+FPL_MUST_CHECK int pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field);
+
+/* Did fpless write the file, as far as its comments are there? */
+bool pprof_meta_is_own(const struct pprof_meta *meta, const struct pprof_tables *tables);
+
+/* Tell the recording of @tables. Errors: -ENOMEM. */
+FPL_MUST_CHECK int pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables);

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/pprof_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "pprof.pb-c.h"
+#include "recording/arena.h"
+#include "recording/pprof_fields.h"
+#include "recording/pprof_input.h"
+#include "recording/pprof_meta.h"
+#include "recording/pprof_samples.h"
+#include "recording/pprof_tables.h"
+#include "recording/pprof_values.h"
+
+struct reader {
+	const char *name;
+	const struct pprof_read_options *options;
+	struct recording *recording;
+	uint64_t memory;
+	struct pprof_tables tables;
+	struct pprof_values values;
+	struct pprof_samples samples;
+	struct arena arena;
+	struct pprof_meta meta;
+	uint64_t nr_samples; /* met in this pass */
+	uint64_t nr_added;   /* of them, those that need not be looked at again */
+	bool waiting;	     /* one had to be left for the second pass, and so all behind it */
+	bool begun;	     /* the recording knows of the run */
+	bool last;	     /* this is the second pass */
+};
+
+static void reader_fini(struct reader *reader)
+{
+	pprof_tables_fini(&reader->tables);
+	pprof_samples_fini(&reader->samples);
+	pprof_meta_fini(&reader->meta);
+	arena_fini(&reader->arena);
+}
+
+/* Is there room for what was added? */
+static int check_memory(const struct reader *reader, struct fpl_err *err)
+{
+	size_t bytes = recording_bytes(reader->recording) + pprof_tables_bytes(&reader->tables) +
+		       pprof_samples_bytes(&reader->samples) + reader->arena.bytes;
+
+	if (bytes <= reader->memory)
+		return 0;
+	return fpl_fail(err, -E2BIG,
+			"%s: more distinct stacks and names than %" PRIu64
+			" MiB have room for, after %" PRIu64 " samples",
+			reader->name, reader->memory >> 20, reader->nr_samples);
+}
+
+/* libprotobuf-c takes no size of 0 with NULL. */
+static ProtobufCMessage *unpack(struct reader *reader, const ProtobufCMessageDescriptor *what,
+				const struct pprof_field *field)
+{
+	arena_reset(&reader->arena);
+	return protobuf_c_message_unpack(what, &reader->arena.allocator, field->size,
+					 field->size ? field->bytes : (const uint8_t *)"");
+}
+
+/* What is known of the run goes first: what samples mean depends on it. */
+static int begin(struct reader *reader, struct fpl_err *err)
+{
+	if (pprof_meta_apply(&reader->meta, &reader->tables))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->name);
+	reader->begun = true;
+	return 0;
+}
+
+static int add_sample(struct reader *reader, const struct pprof_input *input,
+		      const struct pprof_field *field, struct fpl_err *err)
+{
+	struct pprof_values *values = &reader->values;
+	bool ready;
+
+	reader->nr_samples++;
+	/* fpless says all before the first sample; what others say behind it may be needed */
+	if (!reader->begun && pprof_meta_is_own(&reader->meta, &reader->tables) &&
+	    begin(reader, err))
+		return -ENOMEM;
+	reader->waiting |= !reader->begun;
+	if (reader->waiting || (reader->last && reader->nr_samples <= reader->nr_added))
+		return 0;
+
+	const Pprof__Sample *sample =
+		(const Pprof__Sample *)unpack(reader, &pprof__sample__descriptor, field);
+
+	if (!sample)
+		return pprof_input_fail(input, "a sample that is no message", err);
+
+	int error = pprof_values_choose(values, &reader->tables, reader->options->sample_type,
+					reader->last, &ready, err);
+
+	if (error)
+		return error;
+	if (ready)
+		error = pprof_samples_add(&reader->samples, sample, reader->last, &ready, err);
+	if (error)
+		return error;
+	if (ready)
+		reader->nr_added++;
+	else
+		reader->waiting = true;
+	return 0;
+}
+
+static struct pprof_type type_of(const Pprof__ValueType *type)
+{
+	return (struct pprof_type){ .type = type->type, .unit = type->unit };
+}
+
+static int add_type(struct reader *reader, const Pprof__ValueType *type,
+		    const struct pprof_input *input, struct fpl_err *err)
+{
+	struct pprof_values *values = &reader->values;
+
+	if (values->nr == PPROF_TYPES_MAX)
+		return pprof_input_fail(input, "more than 64 sample types", err);
+	values->types[values->nr++] = type_of(type);
+	return 0;
+}
+
+static int add_raw_text(struct reader *reader, const Pprof__RawText *raw)
+{
+	return pprof_tables_set_text(&reader->tables, raw->index, raw->bytes.data, raw->bytes.len);
+}
+
+/* A field that is a message of its own, but no sample. */
+static int add_message(struct reader *reader, const struct pprof_input *input,
+		       const struct pprof_field *field, struct fpl_err *err)
+{
+	static const struct {
+		unsigned number;
+		const ProtobufCMessageDescriptor *what;
+	} kinds[] = {
+		{ PPROF_FIELD_SAMPLE_TYPE, &pprof__value_type__descriptor },
+		{ PPROF_FIELD_MAPPING, &pprof__mapping__descriptor },
+		{ PPROF_FIELD_LOCATION, &pprof__location__descriptor },
+		{ PPROF_FIELD_FUNCTION, &pprof__function__descriptor },
+		{ PPROF_FIELD_PERIOD_TYPE, &pprof__value_type__descriptor },
+		{ PPROF_FIELD_RAW_TEXT, &pprof__raw_text__descriptor },
+	};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(kinds) && kinds[i].number != field->number)
+		i++;
+	if (i == ARRAY_SIZE(kinds))
+		return 0;
+
+	const ProtobufCMessage *message = unpack(reader, kinds[i].what, field);
+	struct pprof_tables *tables = &reader->tables;
+	int error = 0;
+
+	if (!message)
+		return pprof_input_fail(input, "a part of a profile that is no message", err);
+	switch (field->number) {
+	case PPROF_FIELD_SAMPLE_TYPE:
+		return add_type(reader, (const Pprof__ValueType *)message, input, err);
+	case PPROF_FIELD_PERIOD_TYPE:
+		reader->values.period_type = type_of((const Pprof__ValueType *)message);
+		break;
+	case PPROF_FIELD_MAPPING:
+		error = pprof_tables_add_mapping(tables, (const Pprof__Mapping *)message);
+		break;
+	case PPROF_FIELD_LOCATION:
+		error = pprof_tables_add_location(tables, (const Pprof__Location *)message);
+		break;
+	case PPROF_FIELD_FUNCTION:
+		error = pprof_tables_add_function(tables, (const Pprof__Function *)message);
+		break;
+	default:
+		error = add_raw_text(reader, (const Pprof__RawText *)message);
+	}
+	return error ? fpl_fail(err, error, "%s: out of memory", reader->name) : 0;
+}
+
+static void add_number(struct reader *reader, const struct pprof_field *field)
+{
+	switch (field->number) {
+	case PPROF_FIELD_TIME:
+		reader->meta.start_unix_ns = field->value;
+		break;
+	case PPROF_FIELD_DURATION:
+		reader->meta.duration_ns = field->value;
+		break;
+	case PPROF_FIELD_PERIOD:
+		reader->values.period = (int64_t)field->value;
+		break;
+	case PPROF_FIELD_DEFAULT_TYPE:
+		reader->values.default_type = (int64_t)field->value;
+		break;
+	default:
+		break;
+	}
+}
+
+static int add_field(struct reader *reader, const struct pprof_input *input,
+		     const struct pprof_field *field, struct fpl_err *err)
+{
+	int error = 0;
+
+	if (field->number == PPROF_FIELD_SAMPLE && field->is_bytes)
+		return add_sample(reader, input, field, err);
+	if (reader->last)
+		return 0; /* all else was read before */
+	if (field->number == PPROF_FIELD_STRING && field->is_bytes)
+		error = pprof_tables_add_text(&reader->tables, field->bytes, field->size);
+	else if (field->number == PPROF_FIELD_COMMENT)
+		error = pprof_meta_add_comment(&reader->meta, field);
+	else if (field->is_bytes)
+		return add_message(reader, input, field, err);
+	else
+		add_number(reader, field);
+	return error ? fpl_fail(err, error, "%s: out of memory", reader->name) : 0;
+}
+
+/* Read the file once. What partial forgives ends it early. */
+static int read_pass(struct reader *reader, int fd, struct pprof_remarks *remarks,
+		     struct fpl_err *err)
+{
+	CLEANUP(pprof_input_fini) struct pprof_input input = { .buffer = NULL };
+	struct pprof_field field;
+	bool end = false;
+	int error = pprof_input_init(&input, reader->name, fd, err);
+
+	reader->nr_samples = 0;
+	for (uint64_t i = 0; !error && !end; i++) {
+		error = pprof_input_next(&input, &field, &end, err);
+		if (!error && !end)
+			error = add_field(reader, &input, &field, err);
+		if (!error && i % 64 == 0)
+			error = check_memory(reader, err);
+	}
+	if ((error != -EBADMSG && error != -ENODATA) || !reader->options->partial)
+		return error ? error : check_memory(reader, err);
+	remarks->truncated = true;
+	remarks->why = *err;
+	return 0;
+}
+
+static int read_all(struct reader *reader, int fd, off_t start, struct pprof_remarks *remarks,
+		    struct fpl_err *err)
+{
+	struct recording *recording = reader->recording;
+	struct fpl_err why = { 0 };
+	bool ready;
+	int error = read_pass(reader, fd, remarks, &why);
+
+	if (!error && !reader->begun)
+		error = begin(reader, &why);
+	reader->last = true;
+	/* of a file that is none, this tells as well as anything */
+	if (!error)
+		error = pprof_values_choose(&reader->values, &reader->tables,
+					    reader->options->sample_type, true, &ready, &why);
+	if (!error && reader->waiting) {
+		reader->waiting = false;
+		if (lseek(fd, start, SEEK_SET) < 0)
+			error = fpl_fail(&why, -errno, "%s: %s", reader->name, strerror(errno));
+		else
+			error = read_pass(reader, fd, remarks, &why);
+	}
+	if (error)
+		return fpl_fail(err, error, "%s", why.msg);
+	recording->period_ns = reader->values.period_ns;
+	if (!recording->hz && recording->period_ns)
+		recording->hz = (1000000000 + recording->period_ns / 2) / recording->period_ns;
+	if (!recording->event && !reader->tables.own)
+		recording->event =
+			pprof_tables_text(&reader->tables, reader->values.period_type.type);
+	recording_sort_events(recording);
+	return 0;
+}
+
+/* A temporary file without a name that holds what @fd has. */
+static int spool(const char *name, int fd, FILE **ret, struct fpl_err *err)
+{
+	unsigned char buffer[16 << 10];
+	FILE *file = tmpfile();
+	ssize_t size = 0;
+	int error = file ? 0 : -errno;
+
+	while (!error && (size = io_read(fd, buffer, sizeof(buffer))) > 0)
+		error = io_write(fileno(file), buffer, (size_t)size);
+	if (!error && size < 0)
+		error = (int)size;
+	if (!error && lseek(fileno(file), 0, SEEK_SET) < 0)
+		error = -errno;
+	if (error && file)
+		(void)fclose(file);
+	if (error)
+		return fpl_fail(err, error, "%s: %s", name, strerror(-error));
+	*ret = file;
+	return 0;
+}
+
+int pprof_read(const char *name, int fd, const struct pprof_read_options *options,
+	       struct recording *ret, struct pprof_remarks *remarks, struct fpl_err *err)
+{
+	CLEANUP(reader_fini)
+	struct reader reader = {
+		.name = name,
+		.options = options,
+		.recording = ret,
+		.memory = options->memory ? options->memory : PPROF_READ_MEMORY,
+	};
+	struct pprof_remarks unsaid;
+	FILE *spooled = NULL;
+	off_t start = lseek(fd, 0, SEEK_CUR);
+	int error = start < 0 ? spool(name, fd, &spooled, err) : 0;
+
+	if (!remarks)
+		remarks = &unsaid;
+	*remarks = (struct pprof_remarks){ 0 };
+	arena_init(&reader.arena);
+	pprof_tables_init(&reader.tables, ret);
+	pprof_samples_init(&reader.samples, &reader.tables, &reader.values, options->events);
+	if (!error)
+		error = read_all(&reader, spooled ? fileno(spooled) : fd, spooled ? 0 : start,
+				 remarks, err);
+	if (spooled)
+		(void)fclose(spooled);
+	remarks->own = reader.tables.own;
+	remarks->negative = reader.samples.negative;
+	remarks->cut = reader.samples.cut;
+	remarks->dangling = reader.tables.dangling;
+	remarks->duplicate = reader.tables.duplicate;
+	return error;
+}
+
+bool pprof_looks_like(const unsigned char *bytes, size_t size)
+{
+	/* gzip; or field 1, a sample type, as all writers have it first: 10, then its length and
+	 * field 1 or 2 of it as a number */
+	if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+		return true;
+	return size >= 3 && bytes[0] == 0x0a && bytes[1] <= 24 && (bytes[2] == 8 || bytes[2] == 16);
+}

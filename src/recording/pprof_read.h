@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pprof, gzipped or not, of fpless or of any other tool, as a recording: docs/formats.md,
+ * "pprof". Every byte is hostile. The file is read field by field; what is held in memory is what
+ * is distinct in it, and bounded.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+#define PPROF_READ_MEMORY (UINT64_C(1) << 30) /* bytes, if nothing else is said */
+
+struct pprof_read_options {
+	uint64_t memory; /* bytes all that is distinct may take; 0: PPROF_READ_MEMORY */
+	/* The sample type that is the count; NULL: samples/count and cpu/nanoseconds, or what comes
+	 * next to them. */
+	const char *sample_type;
+	bool events;  /* keep the time of each sample, where there is one */
+	bool partial; /* of a file that ends early or is corrupt keep what comes before that */
+};
+
+/* What is to be said of a file that was read. */
+struct pprof_remarks {
+	bool own;	/* fpless wrote it */
+	bool truncated; /* with partial: why says where it ends */
+	struct fpl_err why;
+	uint64_t negative;  /* samples left out: with counts below 0, as of a difference */
+	uint64_t cut;	    /* samples whose stack was cut to its 65,535 innermost frames */
+	uint64_t dangling;  /* references to what is not in the file: frames without a name */
+	uint64_t duplicate; /* entries left out: ids that others have, or 0 */
+};
+
+/* Could these, the first of a file, be of one? What it is not may still be refused. */
+bool pprof_looks_like(const unsigned char *bytes, size_t size);
+
+/*
+ * Fill @ret, which the caller has from recording_init(), with what @fd holds from where it is on.
+ * It is read twice where samples come before what they refer to; a pipe is kept in a temporary file
+ * without a name for that. @name is for messages; @remarks may be NULL.
+ *
+ * Errors, with name and offset: -EBADMSG it is no pprof, or corrupt, or a bomb (gunzip.h); -ENODATA
+ * it ends early; -E2BIG it needs more memory than it may take; -ENOENT no type is called
+ * sample_type; -ENOMEM; those of read(2). @ret is only to be dropped then. Cost: O(size of what is
+ * unpacked).
+ */
+FPL_MUST_CHECK int pprof_read(const char *name, int fd, const struct pprof_read_options *options,
+			      struct recording *ret, struct pprof_remarks *remarks,
+			      struct fpl_err *err);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of a pprof as stacks of a recording. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "pprof.pb-c.h"
+#include "recording/pprof_frames.h"
+#include "recording/pprof_values.h"
+
+struct pprof_samples {
+	struct pprof_tables *tables;	   /* borrowed */
+	const struct pprof_values *values; /* borrowed */
+	bool events;			   /* keep the time of each, where there is one */
+	/* of the sample at hand; owned [room] */
+	struct pprof_location **locations;
+	struct pprof_run *runs;
+	uint32_t *frames;
+	size_t room;
+	uint8_t *labels; /* owned [nr_labels]: by text of the recording: enum key + 1; 0: not looked
+			    at */
+	size_t nr_labels;
+	uint64_t shown;	   /* sum of counts */
+	uint64_t negative; /* samples left out: counts below 0, as of a difference */
+	uint64_t cut;	   /* samples whose stack was longer than one may be */
+};
+
+void pprof_samples_init(struct pprof_samples *samples, struct pprof_tables *tables,
+			const struct pprof_values *values, bool events);
+void pprof_samples_fini(struct pprof_samples *samples);
+
+/* Memory it takes. */
+size_t pprof_samples_bytes(const struct pprof_samples *samples);
+
+/*
+ * Add @sample. *ret_ready false: it refers to what is not there yet, and nothing was done (not with
+ * @last). Errors: -ENOMEM; -EBADMSG: the counts of all samples do not fit 64 bits.
+ */
+FPL_MUST_CHECK int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample,
+				     bool last, bool *ret_ready, struct fpl_err *err);
