@@ -99,12 +99,10 @@ static int add_sample(struct reader *reader, const struct pprof_input *input,
 	int error = pprof_values_choose(values, &reader->tables, reader->options->sample_type,
 					reader->last, &ready, err);
 
-	if (error)
-		return error;
-	if (ready)
+	if (!error && ready)
 		error = pprof_samples_add(&reader->samples, sample, reader->last, &ready, err);
 	if (error)
-		return error;
+		return fpl_fail_in(err, error, "%s", reader->name);
 	if (ready)
 		reader->nr_added++;
 	else
@@ -258,9 +256,12 @@ static int read_all(struct reader *reader, int fd, off_t start, struct pprof_rem
 		error = begin(reader, &why);
 	reader->last = true;
 	/* of a file that is none, this tells as well as anything */
-	if (!error)
+	if (!error) {
 		error = pprof_values_choose(&reader->values, &reader->tables,
 					    reader->options->sample_type, true, &ready, &why);
+		if (error)
+			fpl_fail_in(&why, error, "%s", reader->name);
+	}
 	if (!error && reader->waiting) {
 		reader->waiting = false;
 		if (lseek(fd, start, SEEK_SET) < 0)

@@ -75,7 +75,9 @@ static inline char *recording_dump(const struct recording *recording)
 
 		fprintf(to, "  number '%s' %" PRIu64 " note '%s'\n",
 			recording_string(recording, number->key), number->value,
-			recording_string(recording, number->note));
+			number->note == RECORDING_NO_NOTE
+				? "(null)"
+				: recording_string(recording, number->note));
 	}
 	if (fclose(to)) {
 		free(text);

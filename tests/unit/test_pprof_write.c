@@ -12,7 +12,7 @@
 #include "bpf/shared.h"
 #include "recording/pprof_read.h"
 #include "recording/pprof_write.h"
-#include "support/recording_dump.h"
+#include "tests/support/recording_dump.h"
 
 #define NO_START RECORDING_NO_ADDRESS
 
@@ -470,12 +470,13 @@ static void what_fits_is_a_profile(void **state)
 	assert_string_equal(err.msg, said);
 	assert_false(ferror(file));
 	assert_int_equal(fflush(file), 0);
-	rewind(file);
+	assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
 	recording_fini(&again);
 	assert_int_equal(recording_init(&again), 0);
-	assert_int_equal(pprof_read("x", fileno(file), &(struct pprof_read_options){ 0 }, &again,
-				    &remarks, &err),
-			 0);
+	error = pprof_read("x", fileno(file), &(struct pprof_read_options){ 0 }, &again, &remarks,
+			   &err);
+	if (error)
+		fail_msg("%s", err.msg);
 	assert_int_equal(recording_shown(&again), shown);
 	assert_true(shown > 0 && shown < recording_shown(&recording));
 	fclose(file);
