@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -362,23 +363,28 @@ static void labels_of_a_stack_stay_beside_those_of_its_samples(void **state)
 }
 
 /* What does not fit the members of gzip at once, and more than one of them. */
+static void make_thousands(void)
+{
+	enum { NR_FRAMES = 5000, DEPTH = 40, NR_STACKS = 40000 };
+	static uint32_t frames[NR_FRAMES];
+	char name[64];
+
+	for (uint32_t i = 0; i < NR_FRAMES; i++) {
+		snprintf(name, sizeof(name), "function_%u", i);
+		frames[i] = simple_frame(0x1000 + 16 * i, name);
+	}
+	for (uint32_t i = 0; i < NR_STACKS; i++)
+		stack((struct recording_stack){ .count = i,
+						.nr_user = (uint16_t)(i % DEPTH),
+						.has = RECORDING_HAS_PID,
+						.pid = i },
+		      &frames[i * 7919 % (NR_FRAMES - DEPTH)]);
+}
+
 static void thousands_of_stacks_are_kept(void **state)
 {
 	(void)state;
-	uint32_t frames[40];
-	char name[64];
-
-	for (uint32_t i = 0; i < 20000; i++) {
-		for (uint32_t j = 0; j < ARRAY_SIZE(frames); j++) {
-			snprintf(name, sizeof(name), "function_%u", i % 977 * j);
-			frames[j] = simple_frame(0x1000 + 16ull * (i % 977) * j, name);
-		}
-		stack((struct recording_stack){ .count = i,
-						.nr_user = (uint16_t)(i % 41),
-						.has = RECORDING_HAS_PID,
-						.pid = i },
-		      frames);
-	}
+	make_thousands();
 	assert_same_again();
 }
 
@@ -389,7 +395,7 @@ static void a_file_cut_behind_any_member_is_a_profile(void **state)
 	long size, whole = 0;
 	uint64_t shown = 0;
 
-	thousands_of_stacks_are_kept(state);
+	make_thousands();
 
 	FILE *file = write_file();
 
@@ -435,37 +441,48 @@ static void a_full_disk_is_said(void **state)
 	uint64_t shown;
 	FILE *full = fopen("/dev/full", "w");
 
-	thousands_of_stacks_are_kept(state);
+	make_thousands();
 	assert_non_null(full);
 	assert_int_equal(pprof_write(full, &recording, &shown, &err), -ENOSPC);
 	assert_int_equal(shown, 0);
-	assert_string_equal(err.msg, "0 of 199990000 samples are in it: No space left on device");
+	assert_string_equal(err.msg, "0 of 799980000 samples are in it: No space left on device");
 	assert_int_equal(fclose(full), 0);
+}
+
+static rlim_t file_size(void)
+{
+	FILE *file = write_file();
+	struct stat st;
+
+	assert_int_equal(fstat(fileno(file), &st), 0);
+	fclose(file);
+	return (rlim_t)st.st_size;
 }
 
 /* A file may be no larger than this process may make it: what fits stays. */
 static void what_fits_is_a_profile(void **state)
 {
 	(void)state;
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct fpl_err err = { 0 };
 	struct rlimit before, limit;
 	FILE *file = tmpfile();
 	uint64_t shown;
 	char said[128];
 
-	thousands_of_stacks_are_kept(state);
+	make_thousands();
 	assert_non_null(file);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
-	limit.rlim_cur = 150000;
-	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	limit.rlim_cur = file_size() * 2 / 3;
+	assert_int_equal(sigaction(SIGXFSZ, &ignore, NULL), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 
 	int error = pprof_write(file, &recording, &shown, &err);
 
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(error, -EFBIG);
-	snprintf(said, sizeof(said), "%" PRIu64 " of 199990000 samples are in it: File too large",
+	snprintf(said, sizeof(said), "%" PRIu64 " of 799980000 samples are in it: File too large",
 		 shown);
 	assert_string_equal(err.msg, said);
 	assert_false(ferror(file));
