@@ -17,7 +17,8 @@ enum arch_reg {
 	ARCH_R13 = 13,
 	ARCH_R14 = 14,
 	ARCH_R15 = 15,
-	ARCH_RA = 16, /* the return address column */
+	ARCH_RA = 16,	 /* the return address column */
+	ARCH_RESULT = 0, /* rax: what a system call returns */
 };
 
 #define ARCH_ALL_REGS 0xffffu

@@ -209,3 +209,25 @@ LEAF_INLINE int leaf_moves_sp(__u32 bytes)
 	       (opcode == 0x89 && (modrm & 0xc7) == 0xc4) ||
 	       (opcode == 0x8b && (modrm & 0xf8) == 0xe0);
 }
+
+/*
+ * Behind the system call that makes a thread or a process on a stack of its own, at test rax, rax;
+ * jl error; je child; ret; child: xor ebp, ebp (clone and clone3 of glibc, which end their CFI
+ * before it on purpose)? The child has 0 in rax, so it goes where rbp is set to 0, the mark of the
+ * outermost frame (psABI 3.4.1). In the parent rax is never 0 here.
+ */
+LEAF_INLINE int leaf_is_birth(const struct leaf_code *code)
+{
+	const __u64 five = 0xffffffffffull, called = 0xc08548050full, /* syscall; test rax, rax */
+		forked = 0xed31c30174ull;			      /* je +1; ret; xor ebp, ebp */
+	__u64 at = code->at, before = code->before;
+
+	if (before >> 48 == (called & 0xffff)) /* at test */
+		return (at & 0xffffffff) == (0x7c000000 | called >> 16) &&
+		       (leaf_ahead(code, 5) & five) == forked;
+	if (before >> 24 == called) /* at jl */
+		return (at & 0xff) == 0x7c && (leaf_ahead(code, 2) & five) == forked;
+	/* at je */
+	return (before >> 8 & five) == called && (before >> 48 & 0xff) == 0x7c &&
+	       (at & five) == forked;
+}

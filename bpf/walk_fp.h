@@ -52,8 +52,11 @@ WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, stru
 	return 0;
 }
 
+enum { WALK_SAID_BIRTH = 2 };
+
 /* What the code around @pc says of where the return address is, into walk->leaf_*. Returns 1 where
- * it says, 0 where not, -1 where it could not be read. */
+ * it says, 0 where not, -1 where it could not be read, WALK_SAID_BIRTH where there is none: a new
+ * thread or process. */
 WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
 	struct leaf_place place;
@@ -62,6 +65,9 @@ WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 p
 
 	if (walk_code(env, walk, pc, &code))
 		return -1;
+	if ((walk->known & WALK_BIT(ARCH_RESULT)) && !walk->reg[ARCH_RESULT] &&
+	    leaf_is_birth(&code))
+		return WALK_SAID_BIRTH;
 	is_said = leaf_find(&code, &place);
 	walk->leaf_ra_off = place.ra_off;
 	walk->leaf_fp_saved = place.fp_saved;
@@ -103,10 +109,17 @@ WALK_INLINE int walk_is_bare(struct env *env, struct fpl_walk *walk, __u64 targe
 	return !scan.moved;
 }
 
+/* What the code around a pc was evidence for. */
+enum walk_leaf {
+	WALK_LEAF_NOTHING,
+	WALK_LEAF_STEP,	 /* the step to the caller was taken */
+	WALK_LEAF_BIRTH, /* there is no caller */
+};
+
 /*
  * Step to the caller of the code at @pc, which is exact, where the return address is not behind
- * rbp: in a prologue, an epilogue, a leaf without a frame. Returns whether there was evidence for
- * it.
+ * rbp: in a prologue, an epilogue, a leaf without a frame; or say that it has none. Returns enum
+ * walk_leaf.
  */
 WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
@@ -114,24 +127,26 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 	__u64 sp = walk->reg[ARCH_SP], ra, saved;
 
 	if (sp & 7)
-		return 0;
+		return WALK_LEAF_NOTHING;
 
 	int is_said = walk_leaf_said(&walker, pc);
 	__u64 ra_addr = sp + walk->leaf_ra_off;
 
+	if (is_said == WALK_SAID_BIRTH)
+		return WALK_LEAF_BIRTH;
 	if (is_said < 0 || walk_read(&walker, ra_addr, &ra) || !walk_is_ra(&walker, ra))
-		return 0;
+		return WALK_LEAF_NOTHING;
 	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, walk->call), pc))
-		return 0;
+		return WALK_LEAF_NOTHING;
 	if (walk->leaf_fp_saved &&
 	    (walk_read(&walker, ra_addr - 8, &saved) || saved != walk->reg[ARCH_FP]))
-		return 0;
+		return WALK_LEAF_NOTHING;
 	walk->reg[ARCH_SP] = ra_addr + 8;
 	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
 	walk_to(walk, ra, 0, FPL_ORIGIN_FP);
-	return 1;
+	return WALK_LEAF_STEP;
 }
-WALK_ONCE(walk_leaf, walk_leaf_step, 0)
+WALK_ONCE(walk_leaf, walk_leaf_step, WALK_LEAF_NOTHING)
 
 /* Is the mapping found last the one of @addr, and code made at run time? */
 WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)

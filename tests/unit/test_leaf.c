@@ -145,6 +145,37 @@ static void form_is_recognised_by_every_byte(void **state)
 	}
 }
 
+/* One that has neither the system call nor the end of the chain behind it is another branch. */
+static void birth_is_recognised_by_every_byte(void **state)
+{
+	enum { DISTANCE = 6 }; /* of the jump to where errors are handled: any */
+	static const struct form forms[] = {
+		{ "at test rax, rax", B(0x0f, 0x05),
+		  B(0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed), 0 },
+		{ "at jl", B(0x0f, 0x05, 0x48, 0x85, 0xc0),
+		  B(0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed), 0 },
+		{ "at je", B(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18),
+		  B(0x74, 0x01, 0xc3, 0x31, 0xed), 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		uint32_t nr_before = forms[i].before.nr;
+
+		for (uint32_t idx = 0; idx < nr_before + forms[i].at.nr; idx++) {
+			struct bytes before = forms[i].before, at = forms[i].at;
+			struct leaf_code code = code_around(&before, &at);
+
+			if (!leaf_is_birth(&code))
+				fail_msg("%s: not found", forms[i].what);
+			++*(idx < nr_before ? &before.of[idx] : &at.of[idx - nr_before]);
+			code = code_around(&before, &at);
+			if (leaf_is_birth(&code) != (idx == DISTANCE))
+				fail_msg("%s: byte %u", forms[i].what, idx);
+		}
+	}
+}
+
 static void the_code_around_a_pc_is_of_its_page_alone(void **state)
 {
 	enum { PAGE_BYTES = 4096, READ_BYTES = 32 };
@@ -483,19 +514,60 @@ static void caller_is_found_before_and_behind_a_frame(void **state)
 	assert_false(finds_caller(s, 0x1001, 10, 20));
 }
 
-/* One step from @pc with rsp at @sp, rbp at word 20. */
-static int leaf_steps(struct scene *s, uint64_t pc, uint64_t sp)
+/* One step from @pc with rsp at @sp, rbp at word 20, the registers of @known known. */
+static int leaf_steps_with(struct scene *s, uint64_t pc, uint64_t sp, uint32_t known)
 {
 	s->walk.nr = s->world.nr_mappings;
 	s->walk.last = (struct fpl_mapping){ 0 };
 	s->walk.window_size = 0;
-	s->walk.known = ARCH_ALL_REGS;
+	s->walk.known = known;
 	s->walk.exact = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
 	s->walk.pc = pc;
 	s->walk.reg[6] = AT(20);
 	s->walk.reg[7] = sp;
 	return walk_leaf_step(&s->world, &s->walk, pc);
+}
+
+static int leaf_steps(struct scene *s, uint64_t pc, uint64_t sp)
+{
+	return leaf_steps_with(s, pc, sp, ARCH_ALL_REGS);
+}
+
+static void a_child_behind_its_system_call_has_no_caller(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t result;
+		uint32_t known;
+		int leaf;
+	} cases[] = {
+		{ "child", 0, ARCH_ALL_REGS, WALK_LEAF_BIRTH },
+		{ "parent", 4711, ARCH_ALL_REGS, WALK_LEAF_NOTHING },
+		{ "parent, in the system call", (uint64_t)-38, ARCH_ALL_REGS, WALK_LEAF_NOTHING },
+		{ "who knows", 0, ARCH_ALL_REGS & ~1u, WALK_LEAF_NOTHING },
+	};
+	struct scene *s = *state;
+
+	put(s, 0x1000,
+	    (struct bytes)B(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31,
+			    0xed));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		s->walk.reg[0] = cases[i].result;
+		if (leaf_steps_with(s, PC(0x1002), AT(11), cases[i].known) != cases[i].leaf)
+			fail_msg("%s", cases[i].what);
+	}
+	s->walk.reg[0] = 0;
+	s->walk.reg[7] = AT(11);
+	s->walk.nr_frames = 0;
+	s->walk.pc = PC(0x1002);
+	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
+
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.exact = 1;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, 1);
 }
 
 static void step_out_of_a_leaf_finds_the_registers_of_the_caller(void **state)
@@ -695,6 +767,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(form_is_recognised_by_every_byte),
+		cmocka_unit_test(birth_is_recognised_by_every_byte),
 		cmocka_unit_test(the_code_around_a_pc_is_of_its_page_alone),
 		cmocka_unit_test(prologue_says_where_the_return_address_is),
 		cmocka_unit_test(epilogue_says_where_the_return_address_is),
@@ -702,6 +775,8 @@ int main(void)
 		cmocka_unit_test(moves_of_the_stack_pointer_are_recognised),
 		cmocka_unit_test(target_of_a_direct_call_is_found),
 		cmocka_unit_test_setup_teardown(caller_is_found_before_and_behind_a_frame, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_child_behind_its_system_call_has_no_caller, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(
 			step_out_of_a_leaf_finds_the_registers_of_the_caller, setup, teardown),
