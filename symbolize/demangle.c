@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@
 #undef ARRAY_SIZE /* libiberty has its own */
 
 #include "base/cleanup.h"
+
+#define D_IN_MAX	 2048u /* recursion is as deep as a name is long */
+#define D_REFERENCES_MAX 32u
 
 struct output {
 	char *text; /* room for DEMANGLE_OUT_MAX bytes */
@@ -46,13 +50,39 @@ static bool run(const char *mangled, struct output *out)
 	return cplus_demangle_v3_callback(mangled, options, append, out) != 0;
 }
 
+/*
+ * D has no callback to stop at: what it writes is bounded by what a name may say. Each reference
+ * back ("Q") can have the text before it once more, so two of them double it.
+ */
+static char *demangle_d(const char *mangled)
+{
+	size_t len = strnlen(mangled, D_IN_MAX + 1), nr_references = 0;
+	AUTO_FREE char *bare = NULL, *text = NULL;
+	const char *suffix = strchrnul(mangled, '@');
+	char *ret = NULL;
+
+	for (size_t i = 0; i < len; i++)
+		nr_references += mangled[i] == 'Q';
+	if (len > D_IN_MAX || nr_references > D_REFERENCES_MAX)
+		return NULL;
+	bare = strndup(mangled, (size_t)(suffix - mangled));
+	text = bare ? dlang_demangle(bare, DMGL_DLANG) : NULL;
+	if (!text || strnlen(text, DEMANGLE_OUT_MAX) == DEMANGLE_OUT_MAX ||
+	    asprintf(&ret, "%s%s", text, suffix) < 0)
+		return NULL;
+	return ret;
+}
+
 char *demangle_name(const char *mangled)
 {
 	AUTO_FREE char *text = NULL, *bare = NULL;
 	struct output out = { .len = 0 };
 	const char *suffix;
 
-	/* All that libiberty takes starts like this; most names of C programs do not. */
+	if (mangled[0] == '_' && mangled[1] == 'D' &&
+	    ((mangled[2] >= '1' && mangled[2] <= '9') || strcmp(mangled + 2, "main") == 0))
+		return demangle_d(mangled);
+	/* All else that libiberty takes starts like this; most names of C programs do not. */
 	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R'))
 		return NULL;
 	if (strnlen(mangled, DEMANGLE_IN_MAX + 1) > DEMANGLE_IN_MAX)

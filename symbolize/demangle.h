@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mangled C++ and Rust names (Itanium ABI, Rust legacy and v0) made readable. */
+/* Mangled C++, Rust and D names (Itanium ABI; Rust legacy and v0) made readable. */
 #pragma once
 
 /*

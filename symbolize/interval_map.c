@@ -35,9 +35,11 @@ static int push(struct interval_map *map, const struct interval *interval)
 
 int interval_map_add(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
-	const struct interval interval = {
-		.start = start, .end = end, .value = value, .order = (uint32_t)map->nr
-	};
+	uint32_t nr = (uint32_t)map->nr;
+	const struct interval interval = { .start = start,
+					   .end = end,
+					   .value = value,
+					   .order = map->first_wins ? UINT32_MAX - nr : nr };
 
 	return map->nr >= INTERVALS_MAX ? -E2BIG : push(map, &interval);
 }

@@ -16,6 +16,7 @@ struct interval {
 struct interval_map {
 	struct interval *list; /* owned [nr]; once settled ascending and disjoint */
 	size_t nr, room;
+	bool first_wins; /* to be set before adding; see interval_map_settle() */
 };
 
 void interval_map_fini(struct interval_map *map);
@@ -26,8 +27,9 @@ FPL_MUST_CHECK int interval_map_add(struct interval_map *map, uint64_t start, ui
 
 /*
  * Settle what was added: where several overlap, the one that starts last has the address, of those
- * that start together the one added last. So inner ones are to be added behind their outer ones.
- * Errors: -ENOMEM. Cost: O(n log n), O(n) where they were added by ascending start.
+ * that start together the one added last, or first with first_wins. So inner ones are to be added
+ * behind their outer ones. Errors: -ENOMEM. Cost: O(n log n), O(n) where they were added by
+ * ascending start.
  */
 FPL_MUST_CHECK int interval_map_settle(struct interval_map *map);
 

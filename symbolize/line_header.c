@@ -205,7 +205,10 @@ const char *line_table_path(struct line_table *table, uint64_t idx)
 	file->is_made = true;
 
 	const char *dir = file->dir < header->nr_dirs ? header->dirs[file->dir] : NULL;
-	AUTO_FREE char *whole_dir = join(table->unit->root.comp_dir, dir ? dir : "");
+	/* the first directory of DWARF 5 is that of the compilation, which may be relative */
+	bool is_whole = header->version >= 5 && file->dir == 0 && dir;
+	AUTO_FREE char *whole_dir =
+		join(is_whole ? NULL : table->unit->root.comp_dir, dir ? dir : "");
 
 	file->path = join(whole_dir, file->name);
 	return file->path;

@@ -111,7 +111,12 @@ int unit_map_make(struct dwarf_units *units, struct interval_map *ret, struct fp
 {
 	AUTO_FREE bool *has_ranges = calloc(units->nr + 1, sizeof(*has_ranges));
 	struct maker maker = { .units = units, .map = ret, .has_ranges = has_ranges };
-	int code = has_ranges ? read_aranges(&maker) : -ENOMEM;
+	int code;
+
+	/* Units have copies of inline functions; the linker keeps the first one's code, and the
+	 * others say that it is theirs. */
+	ret->first_wins = true;
+	code = has_ranges ? read_aranges(&maker) : -ENOMEM;
 
 	for (uint32_t i = 0; i < units->nr && !code; i++) {
 		if (!has_ranges[i])

@@ -1,59 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: line_addresses [-C] FILE < ADDRESSES: for each hexadecimal vaddr its frames as symbolize/
- * sees them, innermost first, each two lines: name, FILE:LINE:COLUMN, "??" and 0 for what is not
- * known; then an empty line. Debug files are searched for. -C: names are demangled.
+ * usage: line_addresses [-C] [-n] FILE < ADDRESSES: for each hexadecimal vaddr its functions as
+ * symbolize/ sees them, innermost first, each two lines: name, FILE:LINE:COLUMN, "??" and 0 for
+ * what is not known; then an empty line. Debug files are searched for. -C: names are demangled. -n:
+ * names of symbols only.
  */
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
-#include "obj/debug_file.h"
-#include "symbolize/debug_index.h"
+#include "symbolize/symbolizer.h"
 
-static void print_frames(const struct symbol_line *frames, size_t nr)
+static void print_lines(const struct symbol_line *lines, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		fputs_unlocked(frames[i].name ? frames[i].name : "??", stdout);
+		fputs_unlocked(lines[i].name ? lines[i].name : "??", stdout);
 		fputc_unlocked('\n', stdout);
-		fputs_unlocked(frames[i].file ? frames[i].file : "??", stdout);
-		printf(":%u:%u\n", frames[i].line, frames[i].column);
+		fputs_unlocked(lines[i].file ? lines[i].file : "??", stdout);
+		printf(":%u:%u\n", lines[i].line, lines[i].column);
 	}
-	if (!nr)
-		fputs_unlocked("??\n??:0:0\n", stdout);
 	fputc_unlocked('\n', stdout);
+}
+
+static void answer(struct symbolizer *sym, uint64_t vaddr)
+{
+	struct symbol_line lines[SYMBOL_LINES_MAX];
+	size_t nr = symbolizer_lines(sym, 1, vaddr, lines);
+	struct symbol symbol;
+
+	if (!nr) {
+		symbolizer_user(sym, 1, vaddr, &symbol);
+		lines[nr++] = (struct symbol_line){ .name = symbol.name };
+	}
+	print_lines(lines, nr);
 }
 
 int main(int argc, char **argv)
 {
-	struct debug_index_options options = { .no_demangle = true };
-	struct symbol_line frames[SYMBOL_LINES_MAX];
-	struct elf_file *elf = NULL, *debug = NULL;
-	struct debug_index *index = NULL;
+	struct symbolizer_options options = { .no_demangle = true, .lines = true, .inlined = true };
+	struct symbolizer *sym = NULL;
 	struct fpl_err err = { 0 };
-	const char *path = argc > 1 ? argv[argc - 1] : NULL;
 	char line[64];
+	int option, fd;
 
-	if (argc == 3 && strcmp(argv[1], "-C") == 0)
-		options.no_demangle = false;
-	else if (argc != 2) {
-		fprintf(stderr, "usage: line_addresses [-C] FILE < ADDRESSES\n");
+	while ((option = getopt(argc, argv, "Cn")) != -1) {
+		options.no_demangle = options.no_demangle && option != 'C';
+		if (option == 'n')
+			options.lines = options.inlined = false;
+	}
+	if (optind + 1 != argc || (fd = open(argv[optind], O_RDONLY | O_CLOEXEC)) < 0) {
+		fprintf(stderr, "usage: line_addresses [-C] [-n] FILE < ADDRESSES\n");
 		return 2;
 	}
-	if (elf_file_open_path(path, &elf, &err)) {
+	if (symbolizer_create(&options, &sym, &err) ||
+	    symbolizer_add_object(sym, 1, fd, NULL, 0, argv[optind], &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 2;
 	}
-	(void)!debug_file_open(elf, path, NULL, &debug, NULL);
-	if (debug_index_create(debug ? debug : elf, NULL, &options, &index, &err)) {
-		fprintf(stderr, "%s\n", err.msg);
-		return 2;
-	}
+	close(fd);
 	while (fgets_unlocked(line, sizeof(line), stdin))
-		print_frames(frames, debug_index_find(index, strtoull(line, NULL, 16), frames));
-	debug_index_destroy(index);
-	elf_file_close(debug);
-	elf_file_close(elf);
+		answer(sym, strtoull(line, NULL, 16));
+	symbolizer_destroy(sym);
 	return 0;
 }

@@ -202,6 +202,24 @@ static void the_innermost_interval_has_an_address(void **state)
 	interval_map_fini(&map);
 }
 
+static void of_equal_intervals_the_first_may_win(void **state)
+{
+	uint32_t got;
+
+	(void)state;
+	for (int first_wins = 0; first_wins < 2; first_wins++) {
+		struct interval_map map = { .first_wins = first_wins };
+
+		for (uint32_t i = 0; i < 3; i++)
+			assert_int_equal(interval_map_add(&map, 10, 20, i), 0);
+		assert_int_equal(interval_map_settle(&map), 0);
+		assert_int_equal(map.nr, 1);
+		assert_true(interval_map_find(&map, 19, &got));
+		assert_int_equal(got, first_wins ? 0 : 2);
+		interval_map_fini(&map);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_debugging_information_says_so),
 		cmocka_unit_test(what_is_nobodys_has_no_frames),
 		cmocka_unit_test(the_innermost_interval_has_an_address),
+		cmocka_unit_test(of_equal_intervals_the_first_may_win),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,15 @@ static void mangled_names_become_readable(void **state)
 		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
 		{ "_RNvC6_123foo3bar", "123foo::bar" },
 		{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
+		{ "_D3std5stdio__T7writelnTAyaZQnFNfQjZv",
+		  "std.stdio.writeln!(immutable(char)[]).writeln(immutable(char)[])" },
+		{ "_D8demangle4testFZv", "demangle.test()" },
+		{ "_D8demangle4testFZv@plt", "demangle.test()@plt" },
+		{ "_Dmain", "D main" },
+		{ "_D4main", NULL },
+		{ "_D4mai", NULL },
+		{ "_Dynamic", NULL },
+		{ "_DYNAMIC", NULL },
 		{ "main", NULL },
 		{ "", NULL },
 		{ "_", NULL },
@@ -44,6 +53,16 @@ static void mangled_names_become_readable(void **state)
 
 static void a_name_that_stands_for_gigabytes_is_given_up(void **state)
 {
+	/* Each parameter of D is a table of the one before it, by the one before it. */
+	char d_name[256] = "_D1fFi";
+
+	size_t at = strlen(d_name);
+
+	for (size_t i = 0; i < 40; i++)
+		at += (size_t)snprintf(d_name + at, sizeof(d_name) - at, i ? "HQeQf" : "HiQb");
+	snprintf(d_name + at, sizeof(d_name) - at, "Zv");
+	assert_null(demangle_name(d_name));
+
 	/* Each template argument is the pair of the one before it: 2^n "int"s. */
 	char name[1024] = "_Z1f1AIiiE";
 	size_t len = strlen(name);
