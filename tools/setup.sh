@@ -8,8 +8,8 @@ set -eu
 
 build='
 	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config protobuf-c-compiler
-	zlib1g-dev
+	libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config
+	protobuf-c-compiler zlib1g-dev
 '
 test='
 	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 lz4 perl python3

@@ -70,3 +70,20 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 		dst[written] = '\0';
 	return length;
 }
+
+bool text_to_number(const char *text, uint64_t max, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return false;
+	}
+	if (value > max)
+		return false;
+	*ret = value;
+	return true;
+}

@@ -2,7 +2,9 @@
 /* Text made safe for a terminal, a folded line or a message: names come from strangers. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Length of the valid UTF-8 sequence at @s (RFC 3629, section 4), or 0. Reads no byte past a NUL.
@@ -18,3 +20,9 @@ size_t text_utf8_length(const char *s);
  * a caller can size a buffer with @dst_size 0. Cost: O(length).
  */
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also);
+
+/*
+ * The whole of @text as a decimal number of at most @max, digits alone. Returns false on all else
+ * and leaves *ret alone then.
+ */
+bool text_to_number(const char *text, uint64_t max, uint64_t *ret);

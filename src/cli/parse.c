@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* strtoull takes blanks, signs and an empty string: nonsense for every option here. */
 static bool parse_digits(const char *text, int base, const char **end, uint64_t *ret)
@@ -27,10 +28,9 @@ static bool parse_digits(const char *text, int base, const char **end, uint64_t 
 
 bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
 {
-	const char *end;
 	uint64_t value;
 
-	if (!parse_digits(text, 10, &end, &value) || *end || value < min || value > max)
+	if (!text_to_number(text, max, &value) || value < min)
 		return false;
 	*ret = value;
 	return true;

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folded lines, `task;root;...;leaf COUNT`: ours, and those that stackcollapse-perf, inferno and
+ * bcc's profile write.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "recording/reading.h"
+
+/* The fields of a line, between semicolons. */
+struct fields {
+	char **list; /* owned [room]: into the line */
+	size_t nr, room;
+};
+
+static void fields_fini(struct fields *fields)
+{
+	free(fields->list);
+}
+
+static int add_field(struct fields *fields, char *field)
+{
+	if (fields->nr == fields->room) {
+		size_t room = fields->room ? 2 * fields->room : 128;
+		char **bigger = reallocarray(fields->list, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		fields->list = bigger;
+		fields->room = room;
+	}
+	fields->list[fields->nr++] = field;
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/*
+ * Undo \xHH where a writer of ours made it: of semicolons, backslashes, control bytes and bytes of
+ * no UTF-8. Others write a backslash as it is.
+ */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		int high = from[0] == '\\' && from[1] == 'x' ? hex_digit(from[2]) : -1;
+		int low = high >= 0 ? hex_digit(from[3]) : -1;
+		int byte = high * 16 + low;
+
+		if (low >= 0 && byte &&
+		    (byte == ';' || byte == '\\' || byte < 0x20 || byte >= 0x7f)) {
+			*to++ = (char)byte;
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/*
+ * What a suffix says of a frame. Others' (_[j] of code made at run time, _[i] of what is inlined)
+ * stay a part of the name.
+ */
+struct mark {
+	const char *suffix;
+	uint8_t kind;	/* enum recording_kind */
+	uint8_t origin; /* enum fpl_origin */
+};
+
+static const struct mark marks[] = { { "_[k]", RECORDING_KERNEL, 0 },
+#define X(name, key, suffix) { suffix, RECORDING_USER, FPL_ORIGIN_##name },
+				     FPL_ORIGIN_LIST(X)
+#undef X
+};
+
+/* The mark @field ends in, NULL where in none; a field that is nothing else has none. */
+static const struct mark *mark_of(const char *field)
+{
+	size_t length = strlen(field);
+
+	if (!length || field[length - 1] != ']')
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		size_t size = strlen(marks[i].suffix);
+
+		if (size && size < length && !strcmp(field + length - size, marks[i].suffix))
+			return &marks[i];
+	}
+	return NULL;
+}
+
+static bool is_marked_kernel(const char *field)
+{
+	const struct mark *mark = mark_of(field);
+
+	return mark && mark->kind == RECORDING_KERNEL;
+}
+
+/*
+ * "[OBJECT+0xVADDR]" or "[0xADDR]", as we write code without a name: the object's path is left in
+ * @field. Nothing else that could be read as one is: it has to read the same when written again.
+ */
+static bool parse_unnamed(char *field, char **ret_object, uint64_t *ret_address)
+{
+	size_t length = strlen(field);
+	char *digits, *end;
+
+	if (length < 5 || field[0] != '[' || field[length - 1] != ']')
+		return false;
+	digits = strrchr(field, '+');
+	digits = digits ? digits + 1 : field + 1;
+	if (strncmp(digits, "0x", 2) != 0 || digits == field + 2)
+		return false;
+	if (hex_digit(digits[2]) < 0 || (digits[2] == '0' && digits[3] != ']'))
+		return false;
+	for (end = digits + 2; hex_digit(*end) >= 0; end++)
+		;
+	if (end != field + length - 1 || end - digits > 18)
+		return false;
+	*ret_address = strtoull(digits, NULL, 16);
+	if (*ret_address == RECORDING_NO_ADDRESS)
+		return false;
+	if (digits == field + 1) {
+		*ret_object = NULL;
+	} else {
+		digits[-1] = '\0';
+		*ret_object = field + 1;
+	}
+	return true;
+}
+
+/* Add the frame that @field names. @leaf: of its part of the stack. */
+static int push_field(struct reading *reading, char *field, enum recording_kind kind, bool leaf,
+		      struct fpl_err *err)
+{
+	const struct mark *mark = mark_of(field);
+	struct recording_line line = { 0 };
+	struct recording_frame frame = {
+		.address = RECORDING_NO_ADDRESS,
+		.start = RECORDING_NO_ADDRESS,
+		.kind = (uint8_t)kind,
+	};
+	char *object;
+	int error = 0;
+
+	if (mark && mark->kind == kind) {
+		frame.origin = mark->origin;
+		field[strlen(field) - strlen(mark->suffix)] = '\0';
+	}
+	if (parse_unnamed(field, &object, &frame.address)) {
+		frame.exact = leaf;
+		if (object) {
+			unescape(object);
+			error = reading_object(reading, object, "", &frame.object, err);
+		}
+	} else {
+		unescape(field);
+		frame.nr_lines = 1;
+		error = reading_function(reading, field, "", 0, &line.function, err);
+	}
+	return error ? error : reading_push(reading, &frame, &line, err);
+}
+
+/*
+ * Where the kernel's frames begin among fields [first, nr): behind a "-" between frames, or with
+ * the marked ones at the end. *ret_user_end is where the user's end.
+ */
+static size_t find_kernel(const struct fields *fields, size_t first, size_t *ret_user_end)
+{
+	size_t kernel = fields->nr;
+
+	while (kernel > first && is_marked_kernel(fields->list[kernel - 1]))
+		kernel--;
+	*ret_user_end = kernel;
+	if (kernel < fields->nr) {
+		if (kernel > first + 1 && !strcmp(fields->list[kernel - 1], "-"))
+			*ret_user_end = kernel - 1;
+		return kernel;
+	}
+	for (size_t i = fields->nr; i-- > first + 1;) {
+		if (strcmp(fields->list[i], "-") != 0 || i + 1 == fields->nr)
+			continue;
+		*ret_user_end = i;
+		return i + 1;
+	}
+	return kernel;
+}
+
+static bool parse_u32(const char *text, uint32_t *ret)
+{
+	uint64_t value;
+
+	if (!text_to_number(text, UINT32_MAX, &value))
+		return false;
+	*ret = (uint32_t)value;
+	return true;
+}
+
+/* "comm-pid/tid" and parts of it; false where @field does not have what was promised. */
+static bool parse_task(char *field, unsigned by, struct recording_stack *key)
+{
+	char *slash = NULL, *pid = field;
+
+	if (by & RECORDING_HAS_TID) {
+		slash = strrchr(field, '/');
+		if (!slash || !parse_u32(slash + 1, &key->tid))
+			return false;
+		*slash = '\0';
+	}
+	if (by & (RECORDING_HAS_PID | RECORDING_HAS_TID)) {
+		char *dash = by & RECORDING_HAS_COMM ? strrchr(field, '-') : NULL;
+
+		pid = dash ? dash + 1 : field;
+		if ((by & RECORDING_HAS_COMM && !dash) || !parse_u32(pid, &key->pid)) {
+			if (slash)
+				*slash = '/';
+			return false;
+		}
+		if (dash)
+			*dash = '\0';
+		key->has |= RECORDING_HAS_PID;
+	}
+	key->has |= by & (RECORDING_HAS_TID | RECORDING_HAS_COMM);
+	return true;
+}
+
+/*
+ * The labels that --by says are there. A first field that is not what was promised is the name of
+ * the task, whole. *ret_nr is how many fields they are.
+ */
+static int read_labels(struct reading *reading, const struct fields *fields,
+		       struct recording_stack *key, size_t *ret_nr, struct fpl_err *err)
+{
+	unsigned by = reading->options->by ? reading->options->by : RECORDING_HAS_COMM;
+	unsigned by_task = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_TID;
+	size_t nr = 0;
+	int error = 0;
+
+	if (by & RECORDING_HAS_CGROUP && nr < fields->nr &&
+	    (fields->list[nr][0] == '/' || !strncmp(fields->list[nr], "[cgroup ", 8))) {
+		unescape(fields->list[nr]);
+		error = reading_text(reading, fields->list[nr++], &key->cgroup, err);
+		key->has |= RECORDING_HAS_CGROUP;
+	}
+	if (by & RECORDING_HAS_CPU && nr < fields->nr && !strncmp(fields->list[nr], "cpu ", 4) &&
+	    parse_u32(fields->list[nr] + 4, &key->cpu)) {
+		key->has |= RECORDING_HAS_CPU;
+		nr++;
+	}
+	if (!error && nr < fields->nr && (by & by_task || !nr)) {
+		char *task = fields->list[nr++];
+
+		if (!parse_task(task, by, key))
+			key->has |= RECORDING_HAS_COMM;
+		unescape(task);
+		if (key->has & RECORDING_HAS_COMM)
+			error = reading_text(reading, task, &key->comm, err);
+	}
+	*ret_nr = nr;
+	return error;
+}
+
+static int read_stack(struct reading *reading, const struct fields *fields, uint64_t count,
+		      struct fpl_err *err)
+{
+	struct recording_stack key = { .count = count, .stop = RECORDING_NO_STOP };
+	size_t first, user_end, kernel;
+	int error = read_labels(reading, fields, &key, &first, err);
+
+	if (error)
+		return error;
+	kernel = find_kernel(fields, first, &user_end);
+	key.nr_user = (uint16_t)(user_end - first);
+	key.nr_kernel = (uint16_t)(fields->nr - kernel);
+	for (size_t i = user_end; !error && i-- > first;)
+		error = push_field(reading, fields->list[i], RECORDING_USER, i + 1 == user_end,
+				   err);
+	for (size_t i = fields->nr; !error && i-- > kernel;)
+		error = push_field(reading, fields->list[i], RECORDING_KERNEL, i + 1 == fields->nr,
+				   err);
+	return error ? error : reading_stack(reading, &key, NULL, err);
+}
+
+/* Cut the count off @line. */
+static int take_count(const struct reading *reading, char *line, uint64_t *ret, struct fpl_err *err)
+{
+	char *space = strrchr(line, ' ');
+
+	if (!space)
+		return line_input_fail(reading->input, err, "no count behind a stack");
+	if (!text_to_number(space + 1, UINT64_MAX, ret))
+		return line_input_fail(reading->input, err,
+				       "the count '%.40s' is no whole number below 2^64",
+				       space + 1);
+	*space = '\0';
+	if (space == line)
+		return line_input_fail(reading->input, err, "a count without a stack");
+	return 0;
+}
+
+static int read_line(struct reading *reading, struct fields *fields, char *line,
+		     struct fpl_err *err)
+{
+	uint64_t count;
+	int error = take_count(reading, line, &count, err);
+
+	if (error)
+		return error;
+	fields->nr = 0;
+	for (char *field = line; field;) {
+		char *end = strchr(field, ';');
+
+		if (end)
+			*end = '\0';
+		if (add_field(fields, field))
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+		field = end ? end + 1 : NULL;
+	}
+	if (fields->nr > READING_FRAMES_MAX)
+		return line_input_fail(reading->input, err, "a stack of more than %u frames",
+				       READING_FRAMES_MAX);
+	return read_stack(reading, fields, count, err);
+}
+
+int folded_read(struct reading *reading, struct fpl_err *err)
+{
+	CLEANUP(fields_fini) struct fields fields = { 0 };
+	size_t length;
+	char *line;
+	int more;
+
+	reading->recording->by = reading->options->by;
+	while ((more = reading_next(reading, &line, &length, err)) > 0) {
+		int error = length ? read_line(reading, &fields, line, err) : 0;
+
+		if (error)
+			return error;
+	}
+	return more;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The closing line of .jsonl. */
+#pragma once
+
+#include "recording/jsonl_value.h"
+
+/*
+ * Add the members of the books to the recording's numbers, in their order, keys of members joined
+ * by dots; those that the recording has fields for are left out.
+ */
+FPL_MUST_CHECK int jsonl_books_read(struct reading *reading, json_object *books,
+				    struct fpl_err *err);

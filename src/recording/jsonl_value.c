@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/jsonl_value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+int jsonl_whole(const struct reading *reading, const char *key, json_object *value, uint64_t max,
+		uint64_t *ret, struct fpl_err *err)
+{
+	uint64_t number = json_object_get_uint64(value);
+
+	/* what does not fit the type is given as its ends, whose upper one no number of ours is */
+	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
+	    number > max || number == UINT64_MAX)
+		return line_input_fail(reading->input, err,
+				       "\"%.40s\" is no whole number from 0 to %" PRIu64, key,
+				       max == UINT64_MAX ? max - 1 : max);
+	*ret = number;
+	return 0;
+}
+
+int jsonl_number(const struct reading *reading, json_object *object, const char *key, uint64_t max,
+		 uint64_t *ret, struct fpl_err *err)
+{
+	json_object *value = json_object_object_get(object, key);
+
+	*ret = 0;
+	return value ? jsonl_whole(reading, key, value, max, ret, err) : 0;
+}
+
+int jsonl_address(const struct reading *reading, json_object *object, const char *key,
+		  uint64_t *ret, struct fpl_err *err)
+{
+	json_object *value = json_object_object_get(object, key);
+	const char *text = json_object_get_string(value);
+	char *end;
+
+	*ret = RECORDING_NO_ADDRESS;
+	if (!value)
+		return 0;
+	if (json_object_is_type(value, json_type_string) && !strncmp(text, "0x", 2) &&
+	    text[2 + strspn(text + 2, "0123456789abcdef")] == '\0' && text[2] &&
+	    strlen(text) <= 18) {
+		*ret = strtoull(text, &end, 16);
+		return 0;
+	}
+	return line_input_fail(reading->input, err, "\"%s\" is no address as \"0x1f\"", key);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/*
+ * Undo the \xHH of bytes that have no place in JSON. Only where the result is no UTF-8 there, as
+ * it was when it was written: else the backslash was one.
+ */
+static void undo_bytes(char *text)
+{
+	AUTO_FREE char *undone = strdup(text);
+	char *to = undone;
+	size_t length;
+
+	if (!undone || !strstr(text, "\\x"))
+		return;
+	for (const char *from = text; *from;) {
+		int high = from[0] == '\\' && from[1] == 'x' ? hex_digit(from[2]) : -1;
+		int low = high >= 8 ? hex_digit(from[3]) : -1;
+
+		if (low < 0) {
+			*to++ = *from++;
+			continue;
+		}
+		*to++ = (char)(high * 16 + low);
+		from += 4;
+	}
+	*to = '\0';
+
+	/* written again it has to be the same */
+	const char *was = text;
+
+	for (const char *s = undone; *s; s += length ? length : 1) {
+		char escaped[5];
+
+		length = text_utf8_length(s);
+		if (length) {
+			if (strncmp(was, s, length) != 0)
+				return;
+			was += length;
+			continue;
+		}
+		escaped[0] = '\\';
+		escaped[1] = 'x';
+		escaped[2] = "0123456789abcdef"[(unsigned char)*s >> 4];
+		escaped[3] = "0123456789abcdef"[*s & 15];
+		escaped[4] = '\0';
+		if (strncmp(was, escaped, 4) != 0)
+			return;
+		was += 4;
+	}
+	memcpy(text, undone, strlen(undone) + 1);
+}
+
+int jsonl_text_of(const struct reading *reading, const char *key, json_object *value, char **ret,
+		  struct fpl_err *err)
+{
+	*ret = NULL;
+	if (!value)
+		return 0;
+	if (!json_object_is_type(value, json_type_string))
+		return line_input_fail(reading->input, err, "\"%.40s\" is no text", key);
+
+	const char *text = json_object_get_string(value);
+	size_t length = (size_t)json_object_get_string_len(value);
+
+	if (memchr(text, '\0', length))
+		return line_input_fail(reading->input, err, "\"%.40s\" holds a NUL", key);
+	*ret = strdup(text);
+	if (!*ret)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	undo_bytes(*ret);
+	return 0;
+}
+
+int jsonl_interned(struct reading *reading, json_object *object, const char *key, uint32_t *ret,
+		   struct fpl_err *err)
+{
+	AUTO_FREE char *text = NULL;
+	int error = jsonl_text_of(reading, key, json_object_object_get(object, key), &text, err);
+
+	return error ? error : reading_text(reading, text ? text : "", ret, err);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define NOT_MAPPED UINT32_MAX
+
+/* A merge under way: indexes of @from as those of @to, NOT_MAPPED until they are asked for. */
+struct merger {
+	struct recording *to;
+	const struct recording *from;
+	const struct merge_filter *filter; /* NULL: none */
+	struct merge_result *result;
+	uint32_t *texts, *objects, *functions, *frames, *stacks; /* owned */
+	uint32_t *stack_frames;					 /* owned [room] */
+	size_t room;
+};
+
+static void merger_fini(struct merger *merger)
+{
+	free(merger->texts);
+	free(merger->objects);
+	free(merger->functions);
+	free(merger->frames);
+	free(merger->stacks);
+	free(merger->stack_frames);
+}
+
+static uint32_t *make_map(size_t nr)
+{
+	uint32_t *map = reallocarray(NULL, nr + 1, sizeof(*map));
+
+	if (map)
+		memset(map, 0xff, (nr + 1) * sizeof(*map));
+	return map;
+}
+
+static int merger_init(struct merger *merger)
+{
+	const struct recording *from = merger->from;
+
+	merger->texts = make_map(from->strings.nr);
+	merger->objects = make_map(from->nr_objects);
+	merger->functions = make_map(from->nr_functions);
+	merger->frames = make_map(from->nr_frames);
+	merger->stacks = make_map(from->nr_stacks);
+	return merger->texts && merger->objects && merger->functions && merger->frames &&
+			       merger->stacks
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int map_text(struct merger *merger, uint32_t text, uint32_t *ret)
+{
+	uint32_t *mapped = &merger->texts[text];
+	int err = *mapped == NOT_MAPPED
+			  ? recording_add_text(merger->to, recording_string(merger->from, text),
+					       mapped)
+			  : 0;
+
+	*ret = *mapped;
+	return err;
+}
+
+static int map_object(struct merger *merger, uint32_t object, uint32_t *ret)
+{
+	const struct recording_object *from = &merger->from->objects[object];
+	uint32_t *mapped = &merger->objects[object];
+	struct recording_object key;
+	int err = 0;
+
+	if (*mapped == NOT_MAPPED) {
+		err = map_text(merger, from->path, &key.path);
+		if (!err)
+			err = map_text(merger, from->build_id, &key.build_id);
+		if (!err)
+			err = recording_add_object(merger->to, &key, mapped);
+	}
+	*ret = *mapped;
+	return err;
+}
+
+static int map_function(struct merger *merger, uint32_t function, uint32_t *ret)
+{
+	const struct recording_function *from = &merger->from->functions[function];
+	uint32_t *mapped = &merger->functions[function];
+	struct recording_function key = { .start_line = from->start_line };
+	int err = 0;
+
+	if (*mapped == NOT_MAPPED) {
+		err = map_text(merger, from->name, &key.name);
+		if (!err)
+			err = map_text(merger, from->file, &key.file);
+		if (!err)
+			err = recording_add_function(merger->to, &key, mapped);
+	}
+	*ret = *mapped;
+	return err;
+}
+
+static int map_frame(struct merger *merger, uint32_t frame, uint32_t *ret)
+{
+	const struct recording_frame *from = &merger->from->frames[frame];
+	uint32_t *mapped = &merger->frames[frame];
+	struct recording_line lines[RECORDING_LINES_MAX];
+	struct recording_frame key = *from;
+	int err = 0;
+
+	if (*mapped == NOT_MAPPED) {
+		err = map_object(merger, from->object, &key.object);
+		for (size_t i = 0; !err && i < from->nr_lines; i++) {
+			lines[i] = merger->from->lines[from->first_line + i];
+			err = map_function(merger, lines[i].function, &lines[i].function);
+		}
+		if (!err)
+			err = recording_add_frame(merger->to, &key, lines, mapped);
+	}
+	*ret = *mapped;
+	return err;
+}
+
+static int add_checked(uint64_t *sum, uint64_t value)
+{
+	return __builtin_add_overflow(*sum, value, sum) ? -EOVERFLOW : 0;
+}
+
+/* The stack's frames as those of the other. */
+static int map_frames(struct merger *merger, const struct recording_stack *stack)
+{
+	size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
+	int err = 0;
+
+	if (nr > merger->room) {
+		uint32_t *bigger = reallocarray(merger->stack_frames, 2 * nr, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		merger->stack_frames = bigger;
+		merger->room = 2 * nr;
+	}
+	for (size_t i = 0; !err && i < nr; i++)
+		err = map_frame(merger, merger->from->frame_ids[stack->first_frame + i],
+				&merger->stack_frames[i]);
+	return err;
+}
+
+/* Add stack @idx with @count samples of together @weight_ns. */
+static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t weight_ns)
+{
+	struct recording_stack key = merger->from->stacks[idx];
+	struct merge_result *result = merger->result;
+	int err = map_text(merger, key.comm, &key.comm);
+
+	key.count = count;
+	key.weight_ns = weight_ns;
+	result->has_weight = result->has_weight || weight_ns;
+	result->has_weightless = result->has_weightless || (count && !weight_ns);
+	if (!err)
+		err = map_text(merger, key.cgroup, &key.cgroup);
+	if (!err)
+		err = map_frames(merger, &merger->from->stacks[idx]);
+	return err ? err
+		   : recording_add_stack(merger->to, &key, merger->stack_frames,
+					 &merger->stacks[idx]);
+}
+
+static bool takes_stack(const struct merger *merger, size_t idx)
+{
+	return !merger->filter || !merger->filter->stack ||
+	       merger->filter->stack(merger->filter->ctx, merger->from, idx);
+}
+
+static bool takes_event(const struct merger *merger, const struct recording_event *event)
+{
+	return !merger->filter || !merger->filter->event ||
+	       merger->filter->event(merger->filter->ctx, merger->from, event);
+}
+
+/* What is left of the stacks of which the filter judges each event: [nr_stacks]. */
+struct left {
+	uint64_t count, weight_ns;
+};
+
+static int count_events(const struct merger *merger, struct left *left)
+{
+	for (size_t i = 0; i < merger->from->nr_events; i++) {
+		const struct recording_event *event = &merger->from->events[i];
+
+		if (!takes_event(merger, event))
+			continue;
+		left[event->stack].count++;
+		left[event->stack].weight_ns += event->weight_ns;
+	}
+	return 0;
+}
+
+static int merge_stacks(struct merger *merger)
+{
+	const struct recording *from = merger->from;
+	bool by_events = merger->filter && merger->filter->event;
+	AUTO_FREE struct left *left = by_events ? calloc(from->nr_stacks + 1, sizeof(*left)) : NULL;
+	int err = 0;
+
+	if (by_events)
+		err = left ? count_events(merger, left) : -ENOMEM;
+	for (size_t i = 0; !err && i < from->nr_stacks; i++) {
+		const struct recording_stack *stack = &from->stacks[i];
+		uint64_t count = by_events ? left[i].count : stack->count;
+
+		if (!takes_stack(merger, i) || (by_events && !count)) {
+			err = add_checked(&merger->result->refused, stack->count);
+			continue;
+		}
+		err = add_checked(&merger->result->refused, stack->count - count);
+		if (!err)
+			err = add_stack(merger, i, count,
+					by_events ? left[i].weight_ns : stack->weight_ns);
+	}
+	return err;
+}
+
+static int merge_events(struct merger *merger, uint64_t shift_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < merger->from->nr_events; i++) {
+		struct recording_event event = merger->from->events[i];
+
+		if (merger->stacks[event.stack] == NOT_MAPPED || !takes_event(merger, &event))
+			continue;
+		event.stack = merger->stacks[event.stack];
+		event.time_ns += shift_ns;
+		err = recording_add_event(merger->to, &event);
+	}
+	recording_sort_events(merger->to);
+	return err;
+}
+
+/* Sizes and peaks of a run: of several the largest is said. */
+static bool is_peak(const char *key)
+{
+	static const char *const peaks[] = { "tables.",		"maps.",  "maps_bytes",
+					     "rss_peak_bytes",	"hz_end", "startup_ms",
+					     "drain_gap_max_ms" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(peaks); i++)
+		if (!strncmp(key, peaks[i], strlen(peaks[i])))
+			return true;
+	return false;
+}
+
+/* Places of other recordings cannot be told apart by their numbers: only the first's are kept. */
+static bool is_of_one(const char *key)
+{
+	return strstr(key, "[]") != NULL;
+}
+
+static int merge_number(struct merger *merger, const struct recording_number *number)
+{
+	const char *key = recording_string(merger->from, number->key);
+	uint64_t value = number->value, before = recording_number(merger->to, key);
+
+	if (merger->result->nr && is_of_one(key))
+		return 0;
+	if (number->note)
+		return merger->result->nr
+			       ? 0
+			       : recording_set_note(merger->to, key,
+						    recording_string(merger->from, number->note));
+	if (is_peak(key))
+		value = value > before ? value - before : 0;
+	else if (value > UINT64_MAX - before)
+		return -EOVERFLOW;
+	return recording_add_number(merger->to, key, value);
+}
+
+/*
+ * A file without books has shown all that it counted: without these numbers the books of others
+ * would not close.
+ */
+static int provide_books(struct merger *merger)
+{
+	uint64_t shown = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < merger->from->nr_numbers; i++)
+		if (!strcmp(recording_string(merger->from, merger->from->numbers[i].key), "fired"))
+			return 0;
+	for (size_t i = 0; !err && i < merger->from->nr_stacks; i++)
+		err = add_checked(&shown, merger->from->stacks[i].count);
+	if (!err)
+		err = recording_add_number(merger->to, "fired", shown);
+	return err ? err : recording_add_number(merger->to, "shown", shown);
+}
+
+static int merge_numbers(struct merger *merger, uint64_t refused)
+{
+	int err = provide_books(merger);
+
+	for (size_t i = 0; !err && i < merger->from->nr_numbers; i++)
+		err = merge_number(merger, &merger->from->numbers[i]);
+	if (!err && refused)
+		err = recording_add_number(merger->to, "filtered", refused);
+	return err;
+}
+
+static int take_run(struct merger *merger)
+{
+	struct recording *to = merger->to;
+	const struct recording *from = merger->from;
+	int err = map_text(merger, from->event, &to->event);
+
+	if (!err)
+		err = map_text(merger, from->kernel, &to->kernel);
+	for (size_t i = 0; !err && i < from->nr_args; i++)
+		err = recording_add_arg(to, recording_string(from, from->args[i]));
+	to->hz = from->hz;
+	to->period_ns = from->period_ns;
+	to->start_unix_ns = from->start_unix_ns;
+	to->duration_ns = from->duration_ns;
+	to->nr_cpus = from->nr_cpus;
+	to->by = from->by;
+	return err;
+}
+
+/* Two runs are one: both began when the first began. *ret_shift_ns is for the events of @from. */
+static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
+{
+	struct recording *to = merger->to;
+	const struct recording *from = merger->from;
+	struct merge_result *result = merger->result;
+	uint32_t event, kernel;
+	int err = map_text(merger, from->event, &event);
+
+	if (!err)
+		err = map_text(merger, from->kernel, &kernel);
+	if (err)
+		return err;
+	result->events_differ = result->events_differ || event != to->event;
+	result->periods_differ = result->periods_differ || from->period_ns != to->period_ns;
+	result->kernels_differ = result->kernels_differ || kernel != to->kernel;
+	to->by |= from->by;
+	if (from->nr_cpus > to->nr_cpus)
+		to->nr_cpus = from->nr_cpus;
+	if (from->start_unix_ns && to->start_unix_ns && from->start_unix_ns < to->start_unix_ns) {
+		for (size_t i = 0; i < to->nr_events; i++)
+			to->events[i].time_ns += to->start_unix_ns - from->start_unix_ns;
+		to->start_unix_ns = from->start_unix_ns;
+	}
+	if (from->start_unix_ns && to->start_unix_ns)
+		*ret_shift_ns = from->start_unix_ns - to->start_unix_ns;
+	return add_checked(&to->duration_ns, from->duration_ns);
+}
+
+int recording_merge(struct recording *to, const struct recording *from,
+		    const struct merge_filter *filter, struct merge_result *result)
+{
+	CLEANUP(merger_fini)
+	struct merger merger = { .to = to, .from = from, .filter = filter, .result = result };
+	uint64_t shift_ns = 0, refused_before = result->refused;
+	int err = merger_init(&merger);
+
+	if (!err)
+		err = result->nr ? join_runs(&merger, &shift_ns) : take_run(&merger);
+	if (!err)
+		err = merge_stacks(&merger);
+	if (!err)
+		err = merge_events(&merger, shift_ns);
+	if (!err)
+		err = merge_numbers(&merger, result->refused - refused_before);
+	result->nr++;
+	result->some_weightless = result->has_weight && result->has_weightless;
+	return err;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several recordings as one: stacks, events and numbers add up. What a filter refuses goes into the
+ * number "filtered", so that the books close.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "recording/recording.h"
+
+/* What to take. Functions may be NULL; all get @ctx. */
+struct merge_filter {
+	void *ctx;
+	/* Is stack @idx of @from wanted? */
+	bool (*stack)(void *ctx, const struct recording *from, size_t idx);
+	/* Is the event? Only of stacks that are. With it a stack is counted by its events. */
+	bool (*event)(void *ctx, const struct recording *from, const struct recording_event *event);
+};
+
+/* In what recordings differ that are one now. */
+struct merge_result {
+	size_t nr; /* recordings */
+	bool events_differ, periods_differ, kernels_differ;
+	bool some_weightless; /* some have samples without a weight, others with one */
+	uint64_t refused;     /* samples that the filter refused */
+	bool has_weight, has_weightless;
+};
+
+/*
+ * Add @from to @to, a recording of recording_init() at first. @filter: NULL takes all. @result: {0}
+ * at first.
+ *
+ * The run's fields are those of the first, but: durations add up, nr_cpus is the most,
+ * start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest. Notes
+ * are the first's. Errors: -ENOMEM; -EOVERFLOW counts beyond 64 bits.
+ */
+FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
+				   const struct merge_filter *filter, struct merge_result *result);

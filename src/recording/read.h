@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files to recordings: folded stacks, .jsonl, `perf script` text, told apart by what is in them.
+ * Every byte is hostile.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+#define READ_MEMORY_BYTES (1ull << 30) /* what a recording may take, if nothing else is said */
+
+struct read_options {
+	uint64_t memory; /* bytes that the recording may take; 0: READ_MEMORY_BYTES */
+	/* RECORDING_HAS_* of the labels that folded lines begin with; 0: the name of the task. */
+	unsigned by;
+	bool events; /* keep each sample with its time, where the file has times */
+};
+
+/*
+ * Fill @ret, which the caller has from recording_init(), with what @fd holds from where it is on;
+ * @name is for messages.
+ *
+ * Errors, all with name and line: -EBADMSG it is none of these, or broken; -E2BIG it needs more
+ * than the memory it may take; -ENOMEM; those of read(2). What was read until then is in @ret and
+ * only to be dropped.
+ */
+FPL_MUST_CHECK int recording_read(const char *name, int fd, const struct read_options *options,
+				  struct recording *ret, struct fpl_err *err);
