@@ -10,7 +10,7 @@ enum cli_exit {
 	CLI_EXIT_NO_SAMPLES = 3,   /* the target is gone, or nothing was sampled */
 	CLI_EXIT_STRICT = 4,	   /* --strict: too many samples lost */
 	CLI_EXIT_DISAGREEMENT = 5, /* verify found one */
-	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written */
+	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written, or a recording not read */
 };
 
 /*
@@ -20,5 +20,6 @@ enum cli_exit {
 int cmd_compare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

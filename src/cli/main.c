@@ -19,6 +19,8 @@ static struct {
 	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
 	{ "compare", cmd_compare, "fpless compare",
 	  "sample, and judge frame-pointer stacks by those walked by CFI" },
+	{ "report", cmd_report, "fpless report",
+	  "read recordings, add them up, filter them, write them in any format" },
 	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
 	{ "verify", cmd_verify, "fpless verify",
 	  "compare the unwind tables of ELF files with libdw" },
@@ -45,7 +47,7 @@ static void print_help(FILE *to)
 	      "  fpless compare -- CMD                       what its frame pointers are worth\n"
 	      "\n"
 	      "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples,\n"
-	      "4 --strict, 5 verify found a disagreement, 6 output could not be written.\n",
+	      "4 --strict, 5 verify found a disagreement, 6 a file could not be written or read.\n",
 	      to);
 }
 

@@ -71,6 +71,9 @@ static void write_symbol(struct json *json, const struct recording *recording,
 		json_number(json, "offset", frame->address - frame->start);
 	else
 		json_null(json, "offset");
+	/* of code without a name, where its CFI says where its function begins */
+	if (!function && frame->start != RECORDING_NO_ADDRESS)
+		json_address(json, "start", frame->start);
 }
 
 /* Where in its source the frame is, and what is inlined there, the innermost first. */

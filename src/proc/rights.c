@@ -142,6 +142,14 @@ int rights_drop(struct fpl_err *err)
 	return code ? fpl_fail(err, code, "capabilities: %s", strerror(-code)) : 0;
 }
 
+int rights_drop_all(struct fpl_err *err)
+{
+	CLEANUP(cleanup_cap) cap_t caps = cap_get_proc();
+	int code = caps ? drop_to(caps, NULL, 0) : -errno;
+
+	return code ? fpl_fail(err, code, "capabilities: %s", strerror(-code)) : 0;
+}
+
 int rights_drop_to_deputy(void)
 {
 	/* into folders of others, in the place of their files, by descriptor, and to their

@@ -49,6 +49,9 @@ bool rights_need_deputy(void);
  */
 FPL_MUST_CHECK int rights_drop(struct fpl_err *err);
 
+/* The same, keeping none. */
+FPL_MUST_CHECK int rights_drop_all(struct fpl_err *err);
+
 /* The same for a deputy: keep only what it takes to write into any folder and to end any process.
  */
 FPL_MUST_CHECK int rights_drop_to_deputy(void);

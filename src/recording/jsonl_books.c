@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 
 /* Numbers are found by walking their list: more than ours has a reader pay for their square. */
-enum { NUMBERS_MAX = 4096, KEY_MAX = 512, DEPTH_MAX = 8 };
+enum { NUMBERS_MAX = 4096, KEY_MAX = 512, NAME_LENGTH_MAX = 120, DEPTH_MAX = 8 };
 
 /* A container that is open. */
 struct level {
@@ -44,7 +44,7 @@ static int set_key(struct books *books, size_t length, const char *name, struct 
 			    length ? "." : "", name);
 
 	if (size < 0 || length + (size_t)size + 3 > sizeof(books->key) || strchr(name, '.') ||
-	    strchr(name, '[') || !*name)
+	    strchr(name, '[') || !*name || strlen(name) > NAME_LENGTH_MAX)
 		return line_input_fail(books->reading->input, err,
 				       "the books hold an empty, dotted or too long name");
 	return 0;
@@ -60,8 +60,11 @@ static int add_value(struct books *books, json_object *value, struct fpl_err *er
 	if (recording->nr_numbers >= NUMBERS_MAX)
 		return line_input_fail(books->reading->input, err,
 				       "the books hold more than %d numbers", NUMBERS_MAX);
-	if (json_object_is_type(value, json_type_string)) {
+	if (!value || json_object_is_type(value, json_type_string)) {
 		error = jsonl_text_of(books->reading, books->key, value, &text, err);
+		if (!error && text && !*text)
+			error = line_input_fail(books->reading->input, err,
+						"the books hold an empty text");
 		if (!error && recording_set_note(recording, books->key, text))
 			error = -ENOMEM;
 	} else {

@@ -154,6 +154,10 @@ int jsonl_frame_read(struct reading *reading, json_object *object, enum recordin
 			return line_input_fail(reading->input, err,
 					       "a frame's offset is beyond its address");
 		frame.start = frame.address - offset;
+	} else {
+		error = jsonl_address(reading, object, "start", &frame.start, err);
+		if (error)
+			return error;
 	}
 	return reading_push(reading, &frame, lines, err);
 }

@@ -4,6 +4,7 @@
  * strictly; what a line may cost is bounded before.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +275,19 @@ static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *
 	return error ? error : add_stack(reading, &stack, err);
 }
 
+static int read_books(struct reading *reading, json_object *object, struct fpl_err *err)
+{
+	uint64_t shown;
+	int error = jsonl_number(reading, object, "shown", UINT64_MAX, &shown, err);
+
+	if (!error && shown != reading->shown)
+		return line_input_fail(reading->input, err,
+				       "the books show %" PRIu64
+				       " samples, the stacks add up to %" PRIu64,
+				       shown, reading->shown);
+	return error ? error : jsonl_books_read(reading, object, err);
+}
+
 static int read_object(struct jsonl *jsonl, json_object *object, struct fpl_err *err)
 {
 	struct reading *reading = jsonl->reading;
@@ -293,7 +307,7 @@ static int read_object(struct jsonl *jsonl, json_object *object, struct fpl_err 
 		return read_stack(jsonl, object, err);
 	if (!strcmp(type, "books")) {
 		jsonl->has_books = true;
-		return jsonl_books_read(reading, object, err);
+		return read_books(reading, object, err);
 	}
 	return line_input_fail(reading->input, err, "no line is of type \"%.40s\"", type);
 }

@@ -155,6 +155,8 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 	struct merge_result *result = merger->result;
 	int err = map_text(merger, key.comm, &key.comm);
 
+	if (!err)
+		err = add_checked(&result->shown, count);
 	key.count = count;
 	key.weight_ns = weight_ns;
 	result->has_weight = result->has_weight || weight_ns;
@@ -259,6 +261,11 @@ static bool is_of_one(const char *key)
 	return strstr(key, "[]") != NULL;
 }
 
+static const char *note_of(const struct recording *from, const struct recording_number *number)
+{
+	return number->note == RECORDING_NO_NOTE ? NULL : recording_string(from, number->note);
+}
+
 static int merge_number(struct merger *merger, const struct recording_number *number)
 {
 	const char *key = recording_string(merger->from, number->key);
@@ -269,8 +276,7 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 	if (number->note)
 		return merger->result->nr
 			       ? 0
-			       : recording_set_note(merger->to, key,
-						    recording_string(merger->from, number->note));
+			       : recording_set_note(merger->to, key, note_of(merger->from, number));
 	if (is_peak(key))
 		value = value > before ? value - before : 0;
 	else if (value > UINT64_MAX - before)
@@ -327,6 +333,12 @@ static int take_run(struct merger *merger)
 	return err;
 }
 
+/* What is not known does not differ. */
+static bool differ(uint64_t a, uint64_t b)
+{
+	return a && b && a != b;
+}
+
 /* Two runs are one: both began when the first began. *ret_shift_ns is for the events of @from. */
 static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 {
@@ -340,9 +352,13 @@ static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 		err = map_text(merger, from->kernel, &kernel);
 	if (err)
 		return err;
-	result->events_differ = result->events_differ || event != to->event;
-	result->periods_differ = result->periods_differ || from->period_ns != to->period_ns;
-	result->kernels_differ = result->kernels_differ || kernel != to->kernel;
+	result->events_differ = result->events_differ || differ(event, to->event);
+	result->periods_differ = result->periods_differ || differ(from->period_ns, to->period_ns);
+	result->kernels_differ = result->kernels_differ || differ(kernel, to->kernel);
+	to->event = to->event ? to->event : event;
+	to->kernel = to->kernel ? to->kernel : kernel;
+	to->hz = to->hz ? to->hz : from->hz;
+	to->period_ns = to->period_ns ? to->period_ns : from->period_ns;
 	to->by |= from->by;
 	if (from->nr_cpus > to->nr_cpus)
 		to->nr_cpus = from->nr_cpus;
@@ -373,6 +389,5 @@ int recording_merge(struct recording *to, const struct recording *from,
 	if (!err)
 		err = merge_numbers(&merger, result->refused - refused_before);
 	result->nr++;
-	result->some_weightless = result->has_weight && result->has_weightless;
 	return err;
 }

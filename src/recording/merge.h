@@ -23,18 +23,17 @@ struct merge_filter {
 struct merge_result {
 	size_t nr; /* recordings */
 	bool events_differ, periods_differ, kernels_differ;
-	bool some_weightless; /* some have samples without a weight, others with one */
-	uint64_t refused;     /* samples that the filter refused */
-	bool has_weight, has_weightless;
+	bool has_weight, has_weightless; /* there are samples with a weight, and without one */
+	uint64_t shown, refused;	 /* samples taken, and those that the filter refused */
 };
 
 /*
  * Add @from to @to, a recording of recording_init() at first. @filter: NULL takes all. @result: {0}
  * at first.
  *
- * The run's fields are those of the first, but: durations add up, nr_cpus is the most,
- * start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest. Notes
- * are the first's. Errors: -ENOMEM; -EOVERFLOW counts beyond 64 bits.
+ * The run's fields are those of the first that knows them, but: durations add up, nr_cpus is the
+ * most, start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest.
+ * Notes are the first's. Errors: -ENOMEM; -EOVERFLOW counts beyond 64 bits.
  */
 FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
 				   const struct merge_filter *filter, struct merge_result *result);

@@ -84,8 +84,11 @@ int reading_push(struct reading *reading, const struct recording_frame *frame,
 int reading_stack(struct reading *reading, const struct recording_stack *key, uint32_t *ret,
 		  struct fpl_err *err)
 {
-	if (__builtin_add_overflow(reading->shown, key->count, &reading->shown))
-		return line_input_fail(reading->input, err, "the counts add up to more than 2^64");
+	if (__builtin_add_overflow(reading->shown, key->count, &reading->shown) ||
+	    __builtin_add_overflow(reading->weight_ns, key->weight_ns, &reading->weight_ns) ||
+	    reading->shown == UINT64_MAX || reading->weight_ns == UINT64_MAX)
+		return line_input_fail(reading->input, err,
+				       "counts or weights add up to more than 64 bits hold");
 	if (recording_add_stack(reading->recording, key, reading->frames, ret))
 		return no_memory(reading, err);
 	reading->nr_frames = 0;

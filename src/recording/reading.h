@@ -13,7 +13,7 @@ struct reading {
 	struct line_input *input;	    /* borrowed */
 	const struct read_options *options; /* borrowed */
 	struct recording *recording;	    /* borrowed */
-	uint64_t shown;			    /* samples read */
+	uint64_t shown, weight_ns;	    /* samples read, and what they weigh */
 	uint32_t *frames; /* owned [room_frames]: of the stack at hand, leaf first */
 	size_t nr_frames, room_frames;
 };

@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile compare tables verify doctor; do
+for verb in profile compare report tables verify doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/filter.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* What a pattern says of a text or frame, asked once. */
+enum { UNKNOWN, MATCHES, DIFFERS };
+
+struct pattern {
+	bool used;
+	regex_t regex;
+	uint8_t *texts; /* owned: by text of the recording at hand */
+};
+
+struct filter {
+	const struct filter_options *options; /* borrowed */
+	struct pattern comm, focus, ignore;
+	struct merge_filter merge;
+};
+
+static int pattern_init(struct pattern *pattern, const char *option, const char *text,
+			struct fpl_err *err)
+{
+	char why[128];
+	int code;
+
+	if (!text)
+		return 0;
+	code = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		regerror(code, &pattern->regex, why, sizeof(why));
+		return fpl_fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL, "%s %s: %s", option,
+				text, why);
+	}
+	pattern->used = true;
+	return 0;
+}
+
+static void pattern_fini(struct pattern *pattern)
+{
+	if (pattern->used)
+		regfree(&pattern->regex);
+	free(pattern->texts);
+}
+
+static int pattern_begin(struct pattern *pattern, const struct recording *recording)
+{
+	free(pattern->texts);
+	pattern->texts = pattern->used ? calloc(recording->strings.nr + 1, 1) : NULL;
+	return pattern->used && !pattern->texts ? -ENOMEM : 0;
+}
+
+static bool pattern_matches(struct pattern *pattern, const struct recording *recording,
+			    uint32_t text)
+{
+	uint8_t *known = &pattern->texts[text];
+
+	if (*known == UNKNOWN)
+		*known =
+			regexec(&pattern->regex, recording_string(recording, text), 0, NULL, 0) == 0
+				? MATCHES
+				: DIFFERS;
+	return *known == MATCHES;
+}
+
+static bool frame_matches(struct pattern *pattern, const struct recording *recording,
+			  const struct recording_frame *frame)
+{
+	if (!frame->nr_lines)
+		return pattern_matches(pattern, recording, recording->objects[frame->object].path);
+	for (size_t i = 0; i < frame->nr_lines; i++) {
+		const struct recording_line *line = &recording->lines[frame->first_line + i];
+
+		if (pattern_matches(pattern, recording, recording->functions[line->function].name))
+			return true;
+	}
+	return false;
+}
+
+static bool stack_matches(struct pattern *pattern, const struct recording *recording,
+			  const struct recording_stack *stack)
+{
+	for (size_t i = 0; i < (size_t)stack->nr_user + stack->nr_kernel; i++)
+		if (frame_matches(pattern, recording, recording_frame_at(recording, stack, i)))
+			return true;
+	return false;
+}
+
+static bool wants_pid(const struct filter_options *options, const struct recording_stack *stack)
+{
+	for (size_t i = 0; i < options->nr_pids; i++)
+		if (stack->has & RECORDING_HAS_PID && (pid_t)stack->pid == options->pids[i])
+			return true;
+	return !options->nr_pids;
+}
+
+static bool wants_stack(void *ctx, const struct recording *recording, size_t idx)
+{
+	struct filter *filter = ctx;
+	const struct recording_stack *stack = &recording->stacks[idx];
+
+	return wants_pid(filter->options, stack) &&
+	       (!filter->comm.used || pattern_matches(&filter->comm, recording, stack->comm)) &&
+	       (!filter->focus.used || stack_matches(&filter->focus, recording, stack)) &&
+	       (!filter->ignore.used || !stack_matches(&filter->ignore, recording, stack));
+}
+
+static bool wants_event(void *ctx, const struct recording *recording,
+			const struct recording_event *event)
+{
+	const struct filter *filter = ctx;
+
+	(void)recording;
+	return event->time_ns >= filter->options->from_ns &&
+	       event->time_ns < filter->options->to_ns;
+}
+
+static void cleanup_filter(struct filter **filter)
+{
+	filter_destroy(*filter);
+}
+
+int filter_create(const struct filter_options *options, struct filter **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_filter) struct filter *filter = calloc(1, sizeof(*filter));
+	int error = 0;
+
+	if (!filter)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	filter->options = options;
+	filter->merge = (struct merge_filter){
+		.ctx = filter,
+		.stack = wants_stack,
+		.event = options->has_time ? wants_event : NULL,
+	};
+	error = pattern_init(&filter->comm, "--comm", options->comm, err);
+	if (!error)
+		error = pattern_init(&filter->focus, "--focus", options->focus, err);
+	if (!error)
+		error = pattern_init(&filter->ignore, "--ignore", options->ignore, err);
+	if (!error)
+		*ret = TAKE_PTR(filter);
+	return error;
+}
+
+void filter_destroy(struct filter *filter)
+{
+	if (!filter)
+		return;
+	pattern_fini(&filter->comm);
+	pattern_fini(&filter->focus);
+	pattern_fini(&filter->ignore);
+	free(filter);
+}
+
+static bool has_pids(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		if (recording->stacks[i].has & RECORDING_HAS_PID)
+			return true;
+	return !recording->nr_stacks;
+}
+
+int filter_begin(struct filter *filter, const struct recording *recording, const char *name,
+		 struct fpl_err *err)
+{
+	if (filter->options->has_time && !recording->nr_events && recording->nr_stacks)
+		return fpl_fail(err, -ENODATA,
+				"%s: --time: it holds no times: of a recording made with "
+				"--timeline, or of perf script",
+				name);
+	if (filter->options->nr_pids && !has_pids(recording))
+		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);
+	if (pattern_begin(&filter->comm, recording) || pattern_begin(&filter->focus, recording) ||
+	    pattern_begin(&filter->ignore, recording))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	return 0;
+}
+
+const struct merge_filter *filter_of(const struct filter *filter)
+{
+	return &filter->merge;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which samples of a recording are wanted: by task, by time, by the names in their stacks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "recording/merge.h"
+
+struct filter_options {
+	/* POSIX extended regular expressions, found anywhere; NULL: all. Of the task's name, and of
+	 * the names of functions: a stack needs a frame that matches focus and none of ignore. Code
+	 * without a name has that of its object. */
+	const char *comm, *focus, *ignore;
+	const pid_t *pids; /* borrowed [nr_pids]; nr_pids 0: all */
+	size_t nr_pids;
+	bool has_time;
+	uint64_t from_ns, to_ns; /* since the recording began: [from_ns, to_ns) */
+};
+
+struct filter;
+
+/* Errors: -EINVAL a regular expression is none; -ENOMEM. */
+FPL_MUST_CHECK int filter_create(const struct filter_options *options, struct filter **ret,
+				 struct fpl_err *err);
+void filter_destroy(struct filter *filter);
+
+/*
+ * Judge samples of @recording from now on; @name is for messages. Errors: -ENODATA it is to be
+ * filtered by what it does not hold: times, process ids; -ENOMEM.
+ */
+FPL_MUST_CHECK int filter_begin(struct filter *filter, const struct recording *recording,
+				const char *name, struct fpl_err *err);
+
+/* To be handed to recording_merge(); owned by @filter. */
+const struct merge_filter *filter_of(const struct filter *filter);

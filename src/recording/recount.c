@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/recount.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct counts {
+	uint64_t shown, user_samples, frames, weight_ns;
+	uint64_t stops[FPL_STOP_COUNT], origins[FPL_ORIGIN_COUNT];
+};
+
+static void count_stack(const struct recording *recording, const struct recording_stack *stack,
+			struct counts *counts)
+{
+	counts->shown += stack->count;
+	counts->weight_ns += stack->weight_ns;
+	if (stack->no_user)
+		return;
+	counts->user_samples += stack->count;
+	if (stack->stop >= FPL_STOP_COUNT)
+		return;
+	counts->stops[stack->stop] += stack->count;
+	counts->frames += stack->count * stack->nr_user;
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		uint8_t origin = recording_frame_at(recording, stack, i)->origin;
+
+		if (origin < FPL_ORIGIN_COUNT)
+			counts->origins[origin] += stack->count;
+	}
+}
+
+static void set_number(struct recording *recording, const char *key, uint64_t value)
+{
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		if (!strcmp(recording_string(recording, recording->numbers[i].key), key))
+			recording->numbers[i].value = value;
+}
+
+static bool is_of_places(const char *key)
+{
+	static const char *const heads[] = { "incomplete.", "run_time_code." };
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
+		if (!strncmp(key, heads[i], strlen(heads[i])))
+			return true;
+	return false;
+}
+
+static void drop_places(struct recording *recording)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		if (!is_of_places(recording_string(recording, recording->numbers[i].key)))
+			recording->numbers[kept++] = recording->numbers[i];
+	recording->nr_numbers = kept;
+}
+
+void recording_recount(struct recording *recording)
+{
+	struct counts counts = { 0 };
+
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		count_stack(recording, &recording->stacks[i], &counts);
+	set_number(recording, "shown", counts.shown);
+	set_number(recording, "user_samples", counts.user_samples);
+	set_number(recording, "complete", counts.stops[FPL_STOP_OUTERMOST]);
+	set_number(recording, "frames", counts.frames);
+	set_number(recording, "weight_ns", counts.weight_ns);
+#define X(name, key, text) set_number(recording, "stop." #key, counts.stops[FPL_STOP_##name]);
+	FPL_STOP_LIST(X)
+#undef X
+#define X(name, key, suffix) \
+	set_number(recording, "frames_by_origin." #key, counts.origins[FPL_ORIGIN_##name]);
+	FPL_ORIGIN_LIST(X)
+#undef X
+	drop_places(recording);
+}

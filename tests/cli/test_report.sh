@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_report.sh FPLESS
+set -eu
+fpless=$1
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+page=$(dirname "$0")/../../docs/fpless-report.md
+
+# same FILE FILE
+same() {
+	cmp "$1" "$2" || failed=1
+}
+
+# Every option of --help is in the manual.
+expect 0 '' report --help
+for option in $(grep -oE '^ +(-., )?--[a-z-]+' "$work/stdout" | grep -oE -- '--[a-z-]+'); do
+	case $option in
+	--help | --usage | --version) continue ;;
+	--folded | --output | --quiet | --verbose) continue ;; # by their letters
+	esac
+	grep -q -- "$option" "$page" || {
+		echo "docs/fpless-report.md: no $option" >&2
+		failed=1
+	}
+done
+says 'Exit status: 0 ok'
+
+# Nonsense is refused in one line that names it.
+refused 'no FILE to read' report
+refused 'stdin can be read once' report - -
+refused '--time 3,2: two times' report --time 3,2 x
+refused '--time x: two times' report --time x x
+refused '--memory 1: bytes from 1M' report --memory 1 x
+refused '--pid a: process ids' report --pid a x
+refused '--focus \(: ' report --focus '(' x
+refused '--comm \(: ' report --comm '(' x
+refused '-o x.nothing: no format' report x -o x.nothing
+
+printf 'b;g;h_[k] 2\na;f 1\nb;[/bin/x+0x10]_[fp] 4\n' >"$work/a.folded"
+printf 'a;f 6\n' >"$work/b.folded"
+
+# From folded to folded nothing is lost; marks are written as asked.
+sort -n -k2 -t' ' "$work/a.folded" >"$work/sorted"
+expect 0 'fired 7 = shown 7 \+ idle 0 \+ filtered 0 \+ lost 0: closed' report -f --annotate --origin "$work/a.folded"
+same "$work/stdout" "$work/sorted"
+expect 0 '' report -q -f --delimited "$work/a.folded"
+says '^b;g;-;h 2$'
+[ ! -s "$work/stderr" ] || failed=1
+
+# Readable text is the default; files add up.
+expect 0 'fpless: 13 samples of 2 files' report "$work/a.folded" "$work/b.folded"
+says '^13 samples'
+says '53.8%.* f '
+
+# Filters close the books; nothing left is exit 3.
+expect 0 'fired 7 = shown 2 \+ idle 0 \+ filtered 5 \+ lost 0: closed' report -f --focus '^h$' "$work/a.folded"
+says '^b;g;h 2$'
+expect 0 'shown 1 \+ idle 0 \+ filtered 6' report -f --comm a "$work/a.folded"
+expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -f --ignore /bin/x "$work/a.folded"
+expect 3 'the filters refuse all' report --focus nothing "$work/a.folded"
+expect 6 'a.folded: --time: it holds no times' report --time 1,2 "$work/a.folded"
+expect 6 'a.folded: --pid: it holds no process ids' report --pid 1 "$work/a.folded"
+
+# .jsonl read and written again is the same bytes.
+expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
+expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"
+same "$work/a.jsonl" "$work/again.jsonl"
+
+# Bad files: where, exit 6, and nothing is written.
+printf 'a;f 1\na;f one\n' >"$work/bad.folded"
+expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' report "$work/a.folded" "$work/bad.folded" -o "$work/never.folded"
+[ ! -e "$work/never.folded" ] || failed=1
+head -c 300 "$work/a.jsonl" >"$work/cut.jsonl"
+expect 6 'cut.jsonl: line [0-9]+' report "$work/cut.jsonl"
+expect 6 'absent: No such file' report "$work/absent"
+printf "hello\n" >"$work/other"
+expect 6 'neither folded' report "$work/other"
+i=0
+while [ $i -lt 20000 ]; do
+	echo "task $i;function $i 1"
+	i=$((i + 1))
+done >"$work/big.folded"
+expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
+exit $failed

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One file of strangers as hostile bytes. Judged: an error says the file and leaves a recording
+ * that can be dropped; what is read has counts that fit, frames of the right kind, and is the same
+ * when it is written as .jsonl and read again.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "recording_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void check_stacks(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		const struct recording_stack *stack = &recording->stacks[i];
+		size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
+
+		for (size_t j = 0; j < nr; j++) {
+			bool kernel = j >= stack->nr_user &&
+				      j < (size_t)stack->nr_user + stack->nr_kernel;
+
+			if (recording_frame_at(recording, stack, j)->kind !=
+			    (kernel ? RECORDING_KERNEL : RECORDING_USER))
+				abort();
+		}
+	}
+	for (size_t i = 0; i < recording->nr_events; i++)
+		if (recording->events[i].stack >= recording->nr_stacks)
+			abort();
+}
+
+static inline void check_round_trip(const struct recording *recording)
+{
+	static const struct read_options options = { .memory = 64 << 20 };
+	const struct format_options format_options = { 0 };
+	char *first = recording_as(recording, "jsonl", &format_options);
+	struct recording again;
+	struct fpl_err err;
+
+	if (recording_of(first, strlen(first), &options, &again, &err))
+		abort();
+
+	char *second = recording_as(&again, "jsonl", &format_options);
+
+	if (strcmp(first, second) != 0)
+		abort();
+	free(first);
+	free(second);
+	recording_fini(&again);
+}
+
+static inline void fuzz_reader(const uint8_t *data, size_t size)
+{
+	static const struct read_options options = { .memory = 8 << 20, .events = true };
+	struct recording recording;
+	struct fpl_err err = { 0 };
+
+	if (recording_of(data, size, &options, &recording, &err)) {
+		if (strncmp(err.msg, "in", 2) != 0 || !err.code)
+			abort();
+	} else {
+		check_stacks(&recording);
+		check_round_trip(&recording);
+	}
+	recording_fini(&recording);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+
+#include "../support/recording_text.h"
+#include "base/cleanup.h"
+#include "recording/filter.h"
+#include "recording/merge.h"
+#include "recording/recount.h"
+
+static const struct format_options plain = { 0 };
+
+/* Add what @text says to @to. */
+static int add(struct recording *to, const char *text, const struct merge_filter *filter,
+	       struct merge_result *result)
+{
+	const struct read_options options = { .events = true };
+	CLEANUP(recording_fini) struct recording from = { 0 };
+	struct fpl_err err = { 0 };
+
+	if (recording_of(text, strlen(text), &options, &from, &err))
+		fail_msg("%s", err.msg);
+	return recording_merge(to, &from, filter, result);
+}
+
+static void stacks_of_files_add_up(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(add(&to, "a;f 1\nb;g;sys_[k] 2\n", NULL, &result), 0);
+	assert_int_equal(add(&to, "a;f 4\nc;[/x+0x1] 1\n", NULL, &result), 0);
+
+	AUTO_FREE char *folded = recording_as(&to, "folded", &plain);
+
+	assert_string_equal(folded, "c;[/x+0x1] 1\nb;g;sys 2\na;f 5\n");
+	assert_int_equal(recording_number(&to, "fired"), 8);
+	assert_int_equal(recording_number(&to, "shown"), 8);
+	assert_int_equal(result.nr, 2);
+	assert_false(result.events_differ || result.periods_differ);
+}
+
+#define META(event, period) \
+	"{\"type\":\"meta\",\"format\":1,\"event\":\"" event "\",\"period_ns\":" period "}\n"
+#define STACK(count, weight, build_id)                                                    \
+	"{\"type\":\"stack\",\"count\":" count ",\"weight_ns\":" weight                   \
+	",\"comm\":\"a\",\"pid\":7,\"stop\":\"outermost\",\"user\":[{\"object\":\"/x\","  \
+	"\"build_id\":\"" build_id "\",\"vaddr\":\"0x10\",\"symbol\":\"f\",\"offset\":0," \
+	"\"origin\":\"cfi\"}],\"kernel\":[]}\n"
+#define BOOKS(fired, shown, lost, peak)                                          \
+	"{\"type\":\"books\",\"fired\":" fired ",\"shown\":" shown               \
+	",\"idle\":1,\"lost\":{\"ring_full\":" lost "},\"rss_peak_bytes\":" peak \
+	",\"user_samples\":" shown ",\"incomplete\":{\"most\":[{\"stop\":\"expr\"}]}}\n"
+
+static void the_books_add_up_and_close(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(
+		add(&to, META("cpu-clock", "10") STACK("3", "30", "aa") BOOKS("5", "3", "1", "100"),
+		    NULL, &result),
+		0);
+	assert_int_equal(add(&to,
+			     META("cycles", "20") STACK("4", "80", "aa") STACK("1", "20", "bb")
+				     BOOKS("6", "5", "0", "70"),
+			     NULL, &result),
+			 0);
+	assert_int_equal(add(&to, "a;g 2\n", NULL, &result), 0);
+	assert_int_equal(recording_number(&to, "fired"), 13);
+	assert_int_equal(recording_number(&to, "fired"),
+			 recording_shown(&to) + recording_number(&to, "idle") +
+				 recording_number(&to, "lost.ring_full"));
+	assert_int_equal(recording_number(&to, "rss_peak_bytes"), 100);
+	assert_true(result.events_differ && result.periods_differ);
+	assert_true(result.has_weight && result.has_weightless);
+	/* the same path with another build-id is another object */
+	assert_int_equal(to.nr_stacks, 3);
+	assert_int_equal(to.stacks[0].count, 7);
+	assert_int_equal(to.stacks[0].weight_ns, 110);
+	assert_string_equal(recording_string(&to, to.event), "cpu-clock");
+
+	recording_recount(&to);
+	assert_int_equal(recording_number(&to, "user_samples"), 10);
+	for (size_t i = 0; i < to.nr_numbers; i++)
+		assert_null(strstr(recording_string(&to, to.numbers[i].key), "incomplete"));
+}
+
+static void counts_that_overflow_are_refused(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(add(&to, "a;f 18446744073709551614\n", NULL, &result), 0);
+	assert_int_equal(add(&to, "b;f 9\n", NULL, &result), -EOVERFLOW);
+}
+
+struct filter_case {
+	const char *what;
+	struct filter_options options;
+	const char *folded;
+};
+
+static const char samples[] =
+	"sh 1/2 [003] 7.000: 10 cpu-clock:u:\n\tffffffff81000000 sys_read ([kernel.kallsyms])\n"
+	"\t7f read (/a)\n\t80 main (/a)\n\n"
+	"sh 1/2 [003] 8.000: 10 cpu-clock:u:\n\t7f write (/a)\n\t80 main (/a)\n\n"
+	"dd 5/6 [001] 9.000: 10 cpu-clock:u:\n\t7f write (/a)\n\t80 [unknown] (/lib/libx.so)\n\n"
+	"dd 5/6 [001] 9.500: 10 cpu-clock:u:\n\t7f write (/a)\n\t80 [unknown] (/lib/libx.so)\n\n";
+
+static void what_a_filter_refuses_is_counted_filtered(void **state)
+{
+	static const pid_t pids[] = { 5, 9 };
+	static const struct filter_case cases[] = {
+		{ "nothing",
+		  { 0 },
+		  "sh;main;read;sys_read 1\nsh;main;write 1\ndd;[/lib/libx.so];write 2\n" },
+		{ "by name", { .comm = "^s" }, "sh;main;read;sys_read 1\nsh;main;write 1\n" },
+		{ "by pid", { .pids = pids, .nr_pids = 2 }, "dd;[/lib/libx.so];write 2\n" },
+		{ "by time",
+		  { .has_time = true, .from_ns = 1000000000, .to_ns = 2500000000 },
+		  "dd;[/lib/libx.so];write 1\nsh;main;write 1\n" },
+		{ "a function of the kernel", { .focus = "sys_.*" }, "sh;main;read;sys_read 1\n" },
+		{ "either", { .focus = "read|nothing" }, "sh;main;read;sys_read 1\n" },
+		{ "without", { .ignore = "write" }, "sh;main;read;sys_read 1\n" },
+		{ "an object without names", { .focus = "libx" }, "dd;[/lib/libx.so];write 2\n" },
+		{ "all at once",
+		  { .focus = "main", .ignore = "read", .comm = "sh" },
+		  "sh;main;write 1\n" },
+		{ "none", { .focus = "nothing" }, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct read_options options = { .events = true };
+		CLEANUP(recording_fini) struct recording to = { 0 }, from = { 0 };
+		struct merge_result result = { 0 };
+		struct filter *filter;
+		struct fpl_err err = { 0 };
+
+		assert_int_equal(recording_init(&to), 0);
+		assert_int_equal(recording_of(samples, strlen(samples), &options, &from, &err), 0);
+		assert_int_equal(filter_create(&cases[i].options, &filter, &err), 0);
+		assert_int_equal(filter_begin(filter, &from, "in", &err), 0);
+		assert_int_equal(recording_merge(&to, &from, filter_of(filter), &result), 0);
+		recording_recount(&to);
+
+		AUTO_FREE char *folded = recording_as(&to, "folded", &plain);
+
+		if (strcmp(folded, cases[i].folded) != 0)
+			fail_msg("%s: '%s'", cases[i].what, folded);
+		assert_int_equal(to.nr_events, recording_shown(&to));
+		assert_int_equal(recording_number(&to, "fired"), 4);
+		assert_int_equal(recording_number(&to, "filtered") + recording_shown(&to), 4);
+		assert_int_equal(recording_number(&to, "filtered"), result.refused);
+		filter_destroy(filter);
+	}
+}
+
+static void a_filter_says_what_it_cannot_do(void **state)
+{
+	static const pid_t pids[] = { 5 };
+	const struct filter_options broken = { .focus = "(" };
+	const struct filter_options by_time = { .has_time = true, .to_ns = 1 };
+	const struct filter_options by_pid = { .pids = pids, .nr_pids = 1 };
+	const struct filter_options *impossible[] = { &by_time, &by_pid };
+	const struct read_options options = { .events = true };
+	CLEANUP(recording_fini) struct recording from = { 0 };
+	struct filter *filter;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(filter_create(&broken, &filter, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--focus ("));
+	assert_int_equal(recording_of("a;f 1\n", 6, &options, &from, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(impossible); i++) {
+		assert_int_equal(filter_create(impossible[i], &filter, &err), 0);
+		assert_int_equal(filter_begin(filter, &from, "in", &err), -ENODATA);
+		assert_non_null(strstr(err.msg, "in: --"));
+		filter_destroy(filter);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_of_files_add_up),
+		cmocka_unit_test(the_books_add_up_and_close),
+		cmocka_unit_test(counts_that_overflow_are_refused),
+		cmocka_unit_test(what_a_filter_refuses_is_counted_filtered),
+		cmocka_unit_test(a_filter_says_what_it_cannot_do),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

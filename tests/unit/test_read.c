@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+
+#include "../support/recording_text.h"
+#include "base/cleanup.h"
+#include "recording/line_input.h"
+#include "recording/perf_header.h"
+
+#define OUTERMOST_STACK                                                                          \
+	"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20,\"comm\":\"a\",\"pid\":7,\"stop\":"    \
+	"\"outermost\",\"user\":[{\"object\":\"/bin/a\",\"build_id\":\"ab\",\"vaddr\":\"0x20\"," \
+	"\"symbol\":\"leaf\",\"offset\":4,\"origin\":\"cfi\",\"exact\":true},{\"addr\":"         \
+	"\"0x7f00\",\"symbol\":null,\"offset\":null,\"origin\":\"fp\"}],\"kernel\":[{\"addr\":"  \
+	"\"0xffffffff81000010\",\"symbol\":\"sys\",\"offset\":16,\"module\":null}]}\n"
+#define META                                                                                   \
+	"{\"type\":\"meta\",\"format\":1,\"event\":\"cpu-clock\",\"period_ns\":10,\"hz\":99,"  \
+	"\"start_unix_ns\":5,\"duration_ns\":6000000,\"cpus\":2,\"kernel\":\"6.1\",\"argv\":[" \
+	"\"fpless\",\"-a\"]}\n"
+#define BOOKS                                                                                      \
+	"{\"type\":\"books\",\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10,"     \
+	"\"duration_ms\":6,\"cpus\":2,\"fired\":2,\"shown\":2,\"idle\":0,\"lost\":{\"ring_full\":" \
+	"0},"                                                                                      \
+	"\"incomplete\":{\"most\":[{\"samples\":1,\"stop\":\"expr\"},{\"samples\":2}]}}\n"
+
+struct read_case {
+	const char *what;
+	const char *text;
+	const char *folded; /* with --annotate and --origin; NULL: it is refused */
+	const char *error;  /* a part of the message */
+	unsigned by;
+};
+
+static void judge(const struct read_case *test)
+{
+	const struct read_options options = { .by = test->by };
+	const struct format_options format_options = { .annotate = true, .origin = true };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	struct fpl_err err = { 0 };
+	int error = recording_of(test->text, strlen(test->text), &options, &recording, &err);
+
+	if (!test->folded) {
+		if (!error || !strstr(err.msg, test->error) || strncmp(err.msg, "in:", 3) != 0)
+			fail_msg("%s: refused with '%s'", test->what, err.msg);
+		return;
+	}
+
+	AUTO_FREE char *folded = error ? NULL : recording_as(&recording, "folded", &format_options);
+
+	if (error || strcmp(folded, test->folded) != 0)
+		fail_msg("%s: '%s' %s", test->what, folded ? folded : "", err.msg);
+}
+
+static void folded_lines_are_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "ours", "a;main;leaf 2\n", "a;main;leaf 2\n", NULL, 0 },
+		{ "nothing", "", "", NULL, 0 },
+		{ "no newline at the end", "a;b 1", "a;b 1\n", NULL, 0 },
+		{ "line ends of other systems", "a;b 1\r\n", "a;b 1\n", NULL, 0 },
+		{ "a task without frames", "a 3\n", "a 3\n", NULL, 0 },
+		{ "equal lines", "a;b 1\na;b 2\n", "a;b 3\n", NULL, 0 },
+		{ "blanks in names", "a b;operator new(unsigned long) 1\n",
+		  "a b;operator new(unsigned long) 1\n", NULL, 0 },
+		{ "a kernel part", "a;main;sys_[k];leaf_[k] 1\n", "a;main;sys_[k];leaf_[k] 1\n",
+		  NULL, 0 },
+		{ "a delimiter", "a;main;-;sys 1\n", "a;main;sys_[k] 1\n", NULL, 0 },
+		{ "a delimiter and marks", "a;main;-;sys_[k] 1\n", "a;main;sys_[k] 1\n", NULL, 0 },
+		{ "a leaf called -", "a;main;- 1\n", "a;main;- 1\n", NULL, 0 },
+		{ "a mark of the kernel below a user", "a;sys_[k];main 1\n", "a;sys_[k];main 1\n",
+		  NULL, 0 },
+		{ "origins", "a;x_[fp];y_[cfi_user];z_[synth] 1\n",
+		  "a;x_[fp];y_[cfi_user];z_[synth] 1\n", NULL, 0 },
+		{ "others' marks", "a;x_[i];y_[j] 1\n", "a;x_[i];y_[j] 1\n", NULL, 0 },
+		{ "a mark alone", "a;_[k] 1\n", "a;_[k] 1\n", NULL, 0 },
+		{ "escapes", "a\\x3b;b\\x5c\\x0a 1\n", "a\\x3b;b\\x5c\\x0a 1\n", NULL, 0 },
+		{ "code without a name", "a;[/bin/x+0x10];[0x7f] 1\n", "a;[/bin/x+0x10];[0x7f] 1\n",
+		  NULL, 0 },
+		{ "what only looks like it", "a;[/bin/x+0x010];[0x];[+0x];[0xffffffffffffffff] 1\n",
+		  "a;[/bin/x+0x010];[0x];[+0x];[0xffffffffffffffff] 1\n", NULL, 0 },
+		{ "empty frames", "a;;b 1\n", "a;;b 1\n", NULL, 0 },
+		{ "labels", "/x.slice;cpu 3;sh-12/13;f 1\n", "/x.slice;cpu 3;sh-12/13;f 1\n", NULL,
+		  31 },
+		{ "a label that is not there", "sh;f 1\n", "sh;f 1\n", NULL,
+		  RECORDING_HAS_COMM | RECORDING_HAS_PID },
+		{ "a count that is a word", "a;b 1\na;b x\n", NULL,
+		  "line 2 (offset 6): the count 'x'", 0 },
+		{ "a negative count", "a;b 1\na;b -1\n", NULL, "the count '-1'", 0 },
+		{ "a fraction", "a;b 1\na;b 1.5\n", NULL, "the count '1.5'", 0 },
+		{ "a count beyond 64 bits", "a;b 18446744073709551616\n", NULL, "the count", 0 },
+		{ "counts that overflow", "a;b 18446744073709551614\na;c 1\n", NULL,
+		  "line 2 (offset 25): counts or weights add up", 0 },
+		{ "no count", "a;b 1\na;b\n", NULL, "no count", 0 },
+		{ "no stack", "a;b 1\n 7\n", NULL, "without a stack", 0 },
+		{ "something else", "hello\n", NULL, "neither", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+static void jsonl_is_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "all of it", META OUTERMOST_STACK BOOKS, "a;[0x7f00]_[fp];leaf;sys_[k] 2\n", NULL,
+		  0 },
+		{ "cut off", META OUTERMOST_STACK, NULL, "ends without the books", 0 },
+		{ "no meta", OUTERMOST_STACK BOOKS, NULL, "no \"meta\"", 0 },
+		{ "two metas", META META BOOKS, NULL, "line 2 (offset 157): a second meta", 0 },
+		{ "a line behind the books", META OUTERMOST_STACK BOOKS OUTERMOST_STACK, NULL,
+		  "behind the books", 0 },
+		{ "half a line", META "{\"type\":\"sta", NULL, "line 2 (offset 157): no JSON", 0 },
+		{ "two objects in a line", META "{\"type\":\"stack\"}{}\n", NULL, "no JSON", 0 },
+		{ "a newer format", "{\"type\":\"meta\",\"format\":2}\n", NULL, "format 2", 0 },
+		{ "a count below 0", META "{\"type\":\"stack\",\"count\":-1}\n", NULL,
+		  "\"count\" is no whole number", 0 },
+		{ "a count beyond 64 bits",
+		  META "{\"type\":\"stack\",\"count\":99999999999999999999}\n", NULL,
+		  "\"count\" is no whole number", 0 },
+		{ "a count as text", META "{\"type\":\"stack\",\"count\":\"1\"}\n", NULL,
+		  "\"count\" is no whole number", 0 },
+		{ "an unknown stop", META "{\"type\":\"stack\",\"count\":1,\"stop\":\"x\"}\n", NULL,
+		  "no stop is called \"x\"", 0 },
+		{ "frames that are no list", META "{\"type\":\"stack\",\"count\":1,\"user\":{}}\n",
+		  NULL, "\"user\" is no list", 0 },
+		{ "an address that is none",
+		  META "{\"type\":\"stack\",\"count\":1,\"user\":[{\"addr\":\"7f\",\"origin\":"
+		       "\"cfi\"}]}\n",
+		  NULL, "\"addr\" is no address", 0 },
+		{ "an offset beyond its address",
+		  META "{\"type\":\"stack\",\"count\":1,\"user\":[{\"addr\":\"0x1\",\"symbol\":"
+		       "\"f\",\"offset\":2,\"origin\":\"cfi\"}]}\n",
+		  NULL, "beyond its address", 0 },
+		{ "a NUL in a name",
+		  META "{\"type\":\"stack\",\"count\":1,\"comm\":\"a\\u0000b\"}\n", NULL,
+		  "holds a NUL", 0 },
+		{ "too deep", "{\"type\":[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]}\n", NULL,
+		  "nesting too deep", 0 },
+		{ "books that show more than there is", META BOOKS, NULL,
+		  "the books show 2 samples, the stacks add up to 0", 0 },
+		{ "another type", META "{\"type\":\"x\"}\n", NULL, "no line is of type \"x\"", 0 },
+		{ "a list", META "[]\n", NULL, "no object with a \"type\"", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+static void jsonl_written_again_is_the_same_bytes(void **state)
+{
+	/* the second stack is one of another task that had the same pid: it stays a line */
+	static const char text[] = META OUTERMOST_STACK OUTERMOST_STACK
+		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":0,\"comm\":\"\\\\xff\xc3\xa4\\\\xc3"
+		"\\u0001\",\"pid\":8,\"tid\":9,\"stop\":null,\"user\":[],\"kernel\":[]}\n"
+		"{\"type\":\"books\",\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":"
+		"10,"
+		"\"duration_ms\":6,\"cpus\":2,\"fired\":5,\"shown\":5,\"idle\":0,\"lost\":{"
+		"\"ring_full\":0},\"incomplete\":{\"places\":2,\"most\":[{\"samples\":1,\"stop\":"
+		"\"expr\"},{\"samples\":2,\"hint\":null}]},\"last\":{\"empty\":[],\"x\":1}}\n";
+	const struct read_options options = { 0 };
+	const struct format_options format_options = { 0 };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	if (recording_of(text, strlen(text), &options, &recording, &err))
+		fail_msg("%s", err.msg);
+
+	AUTO_FREE char *again = recording_as(&recording, "jsonl", &format_options);
+
+	assert_string_equal(again, text);
+	assert_string_equal(recording_string(&recording, recording.stacks[2].comm),
+			    "\xff\xc3\xa4\xc3\x01");
+	assert_true(recording.stacks[2].no_user);
+	assert_false(recording.stacks[0].no_user);
+}
+
+static void the_text_of_perf_script_is_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "with pid, cpu and period",
+		  "# a comment\n\nweb server  12/13 [003]  1.500000:   1001 cpu-clock:ppp: \n"
+		  "\tffffffff81000010 sys_read+0x10 ([kernel.kallsyms])\n"
+		  "\t    7f00 read+0x4 (/lib/libc.so.6)\n\t 10 main (/bin/a)\n\n",
+		  "web server;main;read;sys_read_[k] 1\n", NULL, 0 },
+		{ "no cpu, no period", "sh 12 1.5: cycles:u:\n\t7f00 f+0x1 (/a)\n\n", "sh;f 1\n",
+		  NULL, 0 },
+		{ "no blank line at the end", "sh 12 1.5: cycles:u:\n\t7f00 f+0x1 (/a)", "sh;f 1\n",
+		  NULL, 0 },
+		{ "padded names",
+		  "              dd  12 1.5:  1 cycles: \n\t7f f (/a)\n\n"
+		  "              dd  12 1.6:  1 cycles: \n\t7f f (/a)\n\n",
+		  "dd;f 2\n", NULL, 0 },
+		{ "unknown symbols",
+		  "sh 1 1.5: cycles:\n\t7f [unknown] (/lib/x.so)\n\t80 [unknown] ([unknown])\n\n",
+		  "sh;[0x80];[/lib/x.so] 1\n", NULL, 0 },
+		{ "a module", "sh 1 1.5: cycles:\n\tffffffffc0000010 go+0x1 ([nf_tables])\n\n",
+		  "sh;go_[k] 1\n", NULL, 0 },
+		{ "the vDSO is the user's", "sh 1 1.5: cycles:\n\t7f go+0x1 ([vdso])\n\n",
+		  "sh;go 1\n", NULL, 0 },
+		{ "names with parentheses and blanks",
+		  "sh 1 1.5: cycles:\n\t7f a::b(int (*)(int))+0x2 (/tmp/x (deleted))\n\n",
+		  "sh;a::b(int (*)(int)) 1\n", NULL, 0 },
+		{ "an inlined function",
+		  "sh 1 1.5: cycles:\n\t7f inner (inlined)\n\t7f outer+0x3 (/a)\n\n",
+		  "sh;outer 1\n", NULL, 0 },
+		{ "no symbols printed", "sh 1 1.5: cycles:\n\t7f (/a)\n\t80\n\n",
+		  "sh;[0x80];[/a] 1\n", NULL, 0 },
+		{ "no chain",
+		  "sh 1 1.5: 7 cycles:  7f f+0x1 (/a)\n   sh 1 1.6: 7 cycles: 7f f (/a)\n",
+		  "sh;f 2\n", NULL, 0 },
+		{ "a tracepoint", "sh 1 1.5: sched:sched_switch: prev=sh (1)\n\t7f f (/a)\n\n",
+		  "sh;f 1\n", NULL, 0 },
+		{ "other records",
+		  "sh 1 1.5: PERF_RECORD_COMM: sh:1/1\nsh 1 1.5: cycles:\n\t7f f (/a)\n",
+		  "sh;f 1\n", NULL, 0 },
+		{ "a name with numbers", "a 7 b 12/13 [003] 1.5: cycles:\n\t7f f (/a)\n\n",
+		  "a 7 b;f 1\n", NULL, 0 },
+		{ "source lines",
+		  "sh 1 1.5: cycles:\n\t7f f (/a)\n  a.c:12\n\t80 g (/a)\n  ??:0\n\n", "sh;g;f 1\n",
+		  NULL, 0 },
+		{ "a frame that is none", "sh 1 1.5: cycles:\n\tzz f (/a)\n\n", NULL,
+		  "line 2 (offset 18): no frame", 0 },
+		{ "the kernel behind a user",
+		  "sh 1 1.5: cycles:\n\t7f f (/a)\n\tffffffff81000000 s ([kernel.kallsyms])\n\n",
+		  NULL, "line 3 (offset 29): a frame of the kernel behind", 0 },
+		{ "inlined in nothing", "sh 1 1.5: cycles:\n\t7f f (inlined)\n\n", NULL,
+		  "inlined in no frame", 0 },
+		{ "no sample", "# only\n", NULL, "no sample", 0 },
+		{ "a line of something else", "sh 1 1.5: cycles:\n\t7f f (/a)\n\nwhat is this\n",
+		  NULL, "line 4 (offset 30): no sample", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+static void perf_script_has_times_and_weights(void **state)
+{
+	static const char text[] = "sh 1/2 [003] 7.000001: 10 cpu-clock:u:\n\t7f f (/a)\n\n"
+				   "sh 1/4 [001] 6.999999500: 20 cpu-clock:u:\n\t7f f (/a)\n\n";
+	const struct read_options options = { .events = true };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_of(text, strlen(text), &options, &recording, &err), 0);
+	assert_string_equal(recording_string(&recording, recording.event), "cpu-clock");
+	assert_int_equal(recording.nr_stacks, 1);
+	assert_int_equal(recording.stacks[0].weight_ns, 30);
+	assert_int_equal(recording.stacks[0].pid, 1);
+	assert_int_equal(recording.nr_events, 2);
+	assert_int_equal(recording.events[0].time_ns, 0);
+	assert_int_equal(recording.events[0].tid, 4);
+	assert_int_equal(recording.events[0].cpu, 1);
+	assert_int_equal(recording.events[0].weight_ns, 20);
+	assert_int_equal(recording.events[1].time_ns, 1500);
+	assert_int_equal(recording.duration_ns, 1500);
+}
+
+static void lines_and_memory_are_bounded(void **state)
+{
+	const struct read_options little = { .memory = 1 << 20 }, usual = { 0 };
+	AUTO_FREE char *text = malloc(LINE_INPUT_MAX + 64);
+	struct fpl_err err = { 0 };
+	size_t length = 0;
+
+	(void)state;
+	{
+		CLEANUP(recording_fini) struct recording recording = { 0 };
+
+		memset(text, 'x', LINE_INPUT_MAX + 64);
+		memcpy(text, "a;b", 3);
+		assert_int_equal(recording_of(text, LINE_INPUT_MAX + 64, &usual, &recording, &err),
+				 -EBADMSG);
+		assert_non_null(strstr(err.msg, "in: line 1 (offset 0): longer than"));
+	}
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+
+	for (int i = 0; i < 100000; i++)
+		length += (size_t)snprintf(text + length, 64, "task %d;function %d 1\n", i, i);
+	assert_int_equal(recording_of(text, length, &little, &recording, &err), -E2BIG);
+	assert_non_null(strstr(err.msg, "--memory"));
+	assert_true(recording_bytes(&recording) < 4 << 20);
+}
+
+static void a_line_that_begins_a_sample_is_taken_apart(void **state)
+{
+	char line[] = "  tokio 1 x   12/34 [007] 9223372.000000001:  5 sched:sched_switch: more";
+	char without_time[] = "sh 5 cycles:u:";
+	char none[] = "sh x cycles:u:";
+	struct perf_header header;
+
+	(void)state;
+	assert_true(perf_header_parse(line, &header));
+	assert_string_equal(header.comm, "tokio 1 x");
+	assert_string_equal(header.event, "sched:sched_switch");
+	assert_string_equal(header.rest, "more");
+	assert_true(header.has_pid && header.has_tid && header.has_cpu && header.has_time);
+	assert_int_equal(header.pid, 12);
+	assert_int_equal(header.tid, 34);
+	assert_int_equal(header.cpu, 7);
+	assert_int_equal(header.time_ns, 9223372000000001);
+	assert_int_equal(header.period, 5);
+	assert_true(perf_header_parse(without_time, &header));
+	assert_false(header.has_time || header.has_pid || header.has_period);
+	assert_int_equal(header.tid, 5);
+	assert_string_equal(header.event, "cycles:u");
+	assert_false(perf_header_parse(none, &header));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folded_lines_are_read),
+		cmocka_unit_test(jsonl_is_read),
+		cmocka_unit_test(jsonl_written_again_is_the_same_bytes),
+		cmocka_unit_test(the_text_of_perf_script_is_read),
+		cmocka_unit_test(perf_script_has_times_and_weights),
+		cmocka_unit_test(lines_and_memory_are_bounded),
+		cmocka_unit_test(a_line_that_begins_a_sample_is_taken_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
