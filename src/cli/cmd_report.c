@@ -133,11 +133,7 @@ static int read_all(const struct report_options *options, const struct inputs *i
 static int present(struct sinks *sinks, const struct report_options *options,
 		   const struct recording *recording, const struct merge_result *result)
 {
-	const struct format_options format_options = {
-		.delimited = options->output.delimited,
-		.annotate = options->output.annotate,
-		.origin = options->output.origin,
-	};
+	const struct format_options format_options = output_options_format(&options->output);
 	uint64_t shown;
 	int status = sinks_write(sinks, recording, &format_options, &shown);
 	int stats_status = sinks_write_stats(sinks, recording, shown);

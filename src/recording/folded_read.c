@@ -67,9 +67,7 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/*
- * What a suffix says of a frame. Others' (_[j] of code made at run time, _[i] of what is inlined)
- * stay a part of the name.
+/* What a suffix says of a frame. Others' (_[j] of code made at run time) stay a part of the name.
  */
 struct mark {
 	const char *suffix;
@@ -139,12 +137,38 @@ static bool parse_unnamed(char *field, char **ret_object, uint64_t *ret_address)
 	return true;
 }
 
-/* Add the frame that @field names. @leaf: of its part of the stack. */
-static int push_field(struct reading *reading, char *field, enum recording_kind kind, bool leaf,
-		      struct fpl_err *err)
+/* Functions inlined in the frame that comes next, the innermost first. */
+struct inlined {
+	struct recording_line lines[RECORDING_LINES_MAX];
+	uint8_t nr;
+};
+
+static void cut_mark(char *field, enum recording_kind kind, uint8_t *ret_origin)
 {
 	const struct mark *mark = mark_of(field);
-	struct recording_line line = { 0 };
+
+	if (!mark || mark->kind != kind)
+		return;
+	*ret_origin = mark->origin;
+	field[strlen(field) - strlen(mark->suffix)] = '\0';
+}
+
+/* Cuts "_[i]" off. */
+static bool take_inlined_mark(char *field)
+{
+	size_t length = strlen(field);
+
+	if (length <= 4 || strcmp(field + length - 4, "_[i]") != 0)
+		return false;
+	field[length - 4] = '\0';
+	return true;
+}
+
+/* Add the frame that @field names. @leaf: of its part of the stack; @root: likewise. */
+static int push_field(struct reading *reading, char *field, enum recording_kind kind, bool leaf,
+		      bool root, struct inlined *inlined, struct fpl_err *err)
+{
+	struct recording_line *line = &inlined->lines[inlined->nr];
 	struct recording_frame frame = {
 		.address = RECORDING_NO_ADDRESS,
 		.start = RECORDING_NO_ADDRESS,
@@ -153,11 +177,14 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 	char *object;
 	int error = 0;
 
-	if (mark && mark->kind == kind) {
-		frame.origin = mark->origin;
-		field[strlen(field) - strlen(mark->suffix)] = '\0';
+	cut_mark(field, kind, &frame.origin);
+	*line = (struct recording_line){ 0 };
+	if (!root && inlined->nr < RECORDING_LINES_MAX - 1 && take_inlined_mark(field)) {
+		unescape(field);
+		inlined->nr++;
+		return reading_function(reading, field, "", 0, &line->function, err);
 	}
-	if (parse_unnamed(field, &object, &frame.address)) {
+	if (!inlined->nr && parse_unnamed(field, &object, &frame.address)) {
 		frame.exact = leaf;
 		if (object) {
 			unescape(object);
@@ -165,10 +192,11 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 		}
 	} else {
 		unescape(field);
-		frame.nr_lines = 1;
-		error = reading_function(reading, field, "", 0, &line.function, err);
+		frame.nr_lines = (uint8_t)(inlined->nr + 1);
+		error = reading_function(reading, field, "", 0, &line->function, err);
 	}
-	return error ? error : reading_push(reading, &frame, &line, err);
+	inlined->nr = 0;
+	return error ? error : reading_push(reading, &frame, inlined->lines, err);
 }
 
 /*
@@ -270,6 +298,22 @@ static int read_labels(struct reading *reading, const struct fields *fields,
 	return error;
 }
 
+/* Add the frames of fields [first, end), the last first; *ret_nr is how many they are. */
+static int push_fields(struct reading *reading, const struct fields *fields, size_t first,
+		       size_t end, enum recording_kind kind, uint16_t *ret_nr, struct fpl_err *err)
+{
+	size_t nr_before = reading->nr_frames;
+	struct inlined inlined;
+	int error = 0;
+
+	inlined.nr = 0;
+	for (size_t i = end; !error && i-- > first;)
+		error = push_field(reading, fields->list[i], kind, reading->nr_frames == nr_before,
+				   i == first, &inlined, err);
+	*ret_nr = (uint16_t)(reading->nr_frames - nr_before);
+	return error;
+}
+
 static int read_stack(struct reading *reading, const struct fields *fields, uint64_t count,
 		      struct fpl_err *err)
 {
@@ -280,14 +324,10 @@ static int read_stack(struct reading *reading, const struct fields *fields, uint
 	if (error)
 		return error;
 	kernel = find_kernel(fields, first, &user_end);
-	key.nr_user = (uint16_t)(user_end - first);
-	key.nr_kernel = (uint16_t)(fields->nr - kernel);
-	for (size_t i = user_end; !error && i-- > first;)
-		error = push_field(reading, fields->list[i], RECORDING_USER, i + 1 == user_end,
-				   err);
-	for (size_t i = fields->nr; !error && i-- > kernel;)
-		error = push_field(reading, fields->list[i], RECORDING_KERNEL, i + 1 == fields->nr,
-				   err);
+	error = push_fields(reading, fields, first, user_end, RECORDING_USER, &key.nr_user, err);
+	if (!error)
+		error = push_fields(reading, fields, kernel, fields->nr, RECORDING_KERNEL,
+				    &key.nr_kernel, err);
 	return error ? error : reading_stack(reading, &key, NULL, err);
 }
 

@@ -35,7 +35,9 @@ struct read_case {
 static void judge(const struct read_case *test)
 {
 	const struct read_options options = { .by = test->by };
-	const struct format_options format_options = { .annotate = true, .origin = true };
+	const struct format_options format_options = { .annotate = true,
+						       .origin = true,
+						       .inlined = FORMAT_INLINED_ALWAYS };
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	struct fpl_err err = { 0 };
 	int error = recording_of(test->text, strlen(test->text), &options, &recording, &err);
@@ -73,6 +75,8 @@ static void folded_lines_are_read(void **state)
 		{ "origins", "a;x_[fp];y_[cfi_user];z_[synth] 1\n",
 		  "a;x_[fp];y_[cfi_user];z_[synth] 1\n", NULL, 0 },
 		{ "others' marks", "a;x_[i];y_[j] 1\n", "a;x_[i];y_[j] 1\n", NULL, 0 },
+		{ "what is inlined", "a;x_[fp];y_[i]_[fp];z_[i]_[fp];s_[k];t_[i]_[k] 1\n",
+		  "a;x_[fp];y_[i]_[fp];z_[i]_[fp];s_[k];t_[i]_[k] 1\n", NULL, 0 },
 		{ "a mark alone", "a;_[k] 1\n", "a;_[k] 1\n", NULL, 0 },
 		{ "escapes", "a\\x3b;b\\x5c\\x0a 1\n", "a\\x3b;b\\x5c\\x0a 1\n", NULL, 0 },
 		{ "code without a name", "a;[/bin/x+0x10];[0x7f] 1\n", "a;[/bin/x+0x10];[0x7f] 1\n",
@@ -206,7 +210,7 @@ static void the_text_of_perf_script_is_read(void **state)
 		  "sh;a::b(int (*)(int)) 1\n", NULL, 0 },
 		{ "an inlined function",
 		  "sh 1 1.5: cycles:\n\t7f inner (inlined)\n\t7f outer+0x3 (/a)\n\n",
-		  "sh;outer 1\n", NULL, 0 },
+		  "sh;outer;inner_[i] 1\n", NULL, 0 },
 		{ "no symbols printed", "sh 1 1.5: cycles:\n\t7f (/a)\n\t80\n\n",
 		  "sh;[0x80];[/a] 1\n", NULL, 0 },
 		{ "no chain",
