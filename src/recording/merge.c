@@ -70,7 +70,7 @@ static int map_object(struct merger *merger, uint32_t object, uint32_t *ret)
 {
 	const struct recording_object *from = &merger->from->objects[object];
 	uint32_t *mapped = &merger->objects[object];
-	struct recording_object key;
+	struct recording_object key = *from;
 	int err = 0;
 
 	if (*mapped == NOT_MAPPED) {

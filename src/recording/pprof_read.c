@@ -339,9 +339,11 @@ int pprof_read(const char *name, int fd, const struct pprof_read_options *option
 
 bool pprof_looks_like(const unsigned char *bytes, size_t size)
 {
-	/* gzip; or field 1, a sample type, as all writers have it first: 10, then its length and
-	 * field 1 or 2 of it as a number */
+	/* gzip; or field 1, a sample type, as others have it first: 10, then its length and field 1
+	 * or 2 of it as a number; or field 6, the empty text, as we do */
 	if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+		return true;
+	if (size >= 2 && bytes[0] == 0x32 && bytes[1] == 0)
 		return true;
 	return size >= 3 && bytes[0] == 0x0a && bytes[1] <= 24 && (bytes[2] == 8 || bytes[2] == 16);
 }

@@ -2,15 +2,21 @@
 #include "recording/read.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
+#include "base/log.h"
 #include "recording/perf_header.h"
+#include "recording/pprof_read.h"
 #include "recording/reading.h"
 
 /* What is looked at to tell what a file is: longer than any first line but a folded one. */
-enum { PEEK_BYTES = 64 << 10 };
+enum { PEEK_BYTES = 64 << 10, SPOOL_BYTES = 256 << 10 };
 
 typedef int read_fn(struct reading *reading, struct fpl_err *err);
 
@@ -63,6 +69,76 @@ static void cleanup_input(struct line_input *input)
 	line_input_fini(input);
 }
 
+/* What a pipe holds behind @bytes, and these, in a file of memory. */
+static int spool(const char *name, int fd, const char *bytes, size_t size, uint64_t memory,
+		 int *ret, struct fpl_err *err)
+{
+	AUTO_FREE char *buf = malloc(SPOOL_BYTES);
+	AUTO_FD int copy = memfd_create("pprof", MFD_CLOEXEC);
+	uint64_t total = size;
+	ssize_t nr = buf ? 0 : -ENOMEM;
+	int error = copy < 0 ? -errno : io_write(copy, bytes, size);
+
+	while (!error && nr >= 0 && (nr = io_read(fd, buf, SPOOL_BYTES)) > 0) {
+		total += (uint64_t)nr;
+		error = total > memory ? -E2BIG : io_write(copy, buf, (size_t)nr);
+	}
+	if (!error && nr < 0)
+		error = (int)nr;
+	if (!error && lseek(copy, 0, SEEK_SET) < 0)
+		error = -errno;
+	if (error)
+		return fpl_fail(err, error, "%s: %s", name,
+				error == -E2BIG ? "more than --memory" : strerror(-error));
+	*ret = TAKE_FD(copy);
+	return 0;
+}
+
+/* Say what is not as it should be in a file that was read all the same. */
+static void tell(const char *name, const struct pprof_remarks *remarks)
+{
+	if (remarks->negative)
+		fpl_log(FPL_LOG_WARN, "%s: %" PRIu64 " samples with counts below 0 are left out",
+			name, remarks->negative);
+	if (remarks->cut)
+		fpl_log(FPL_LOG_WARN, "%s: %" PRIu64 " stacks are cut to their innermost frames",
+			name, remarks->cut);
+	if (remarks->dangling || remarks->duplicate)
+		fpl_log(FPL_LOG_WARN,
+			"%s: %" PRIu64 " references to nothing, %" PRIu64 " ids that others have",
+			name, remarks->dangling, remarks->duplicate);
+}
+
+static int read_pprof(struct line_input *input, const struct read_options *options,
+		      const char *bytes, size_t size, struct recording *ret, struct fpl_err *err)
+{
+	const struct pprof_read_options pprof_options = {
+		.memory = options->memory,
+		.events = options->events,
+	};
+	uint64_t memory = options->memory ? options->memory : READ_MEMORY_BYTES;
+	off_t at = lseek(input->fd, 0, SEEK_CUR);
+	struct pprof_remarks remarks = { 0 };
+	AUTO_FD int spooled = -1;
+	int fd = input->fd, error = 0;
+
+	/* what was looked at is read again */
+	if (at < 0 || lseek(fd, at - (off_t)(input->end - input->begin), SEEK_SET) < 0) {
+		error = spool(input->name, fd, bytes, size, memory, &spooled, err);
+		fd = spooled;
+	}
+	if (!error)
+		error = pprof_read(input->name, fd, &pprof_options, ret, &remarks, err);
+	if (!error)
+		tell(input->name, &remarks);
+	return error;
+}
+
+static bool is_gzip(const char *bytes, size_t size)
+{
+	return size >= 2 && !memcmp(bytes, "\x1f\x8b", 2);
+}
+
 int recording_read(const char *name, int fd, const struct read_options *options,
 		   struct recording *ret, struct fpl_err *err)
 {
@@ -81,11 +157,14 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 	if (error)
 		return error;
 
-	read_fn *read = reader_of(bytes, size, room);
+	read_fn *read = is_gzip(bytes, size) ? NULL : reader_of(bytes, size, room);
 
+	if (!read && pprof_looks_like((const unsigned char *)bytes, size))
+		return read_pprof(&input, options, bytes, input.end - input.begin, ret, err);
 	if (!read)
 		return fpl_fail(err, -EBADMSG,
-				"%s: neither folded stacks nor .jsonl nor the text of perf script",
+				"%s: neither pprof nor folded stacks nor .jsonl nor the text of "
+				"perf script",
 				name);
 	return read(&reading, err);
 }

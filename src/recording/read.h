@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files to recordings: folded stacks, .jsonl, `perf script` text, told apart by what is in them.
- * Every byte is hostile.
+ * Files to recordings: pprof, folded stacks, .jsonl, `perf script` text, told apart by what is in
+ * them. Every byte is hostile.
  */
 #pragma once
 

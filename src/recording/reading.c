@@ -37,7 +37,7 @@ int reading_object(struct reading *reading, const char *path, const char *build_
 		   struct fpl_err *err)
 {
 	struct recording *recording = reading->recording;
-	struct recording_object object;
+	struct recording_object object = { 0 };
 
 	if (recording_add_text(recording, path, &object.path) ||
 	    recording_add_text(recording, build_id, &object.build_id) ||

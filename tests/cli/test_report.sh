@@ -67,6 +67,13 @@ expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
 expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"
 same "$work/a.jsonl" "$work/again.jsonl"
 
+# pprof too: from a file, from a pipe, and not gzipped.
+expect 0 '' report -q "$work/a.folded" -o "$work/a.pb.gz"
+expect 0 '' report -q "$work/a.pb.gz" -o "$work/again.jsonl"
+same "$work/a.jsonl" "$work/again.jsonl"
+"$fpless" report -q -f --annotate --origin - <"$work/a.pb.gz" | cmp - "$work/sorted" || failed=1
+gzip -dc "$work/a.pb.gz" | "$fpless" report -q -f --annotate --origin - | cmp - "$work/sorted" || failed=1
+
 # Bad files: where, exit 6, and nothing is written.
 printf 'a;f 1\na;f one\n' >"$work/bad.folded"
 expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' report "$work/a.folded" "$work/bad.folded" -o "$work/never.folded"
@@ -75,7 +82,7 @@ head -c 300 "$work/a.jsonl" >"$work/cut.jsonl"
 expect 6 'cut.jsonl: line [0-9]+' report "$work/cut.jsonl"
 expect 6 'absent: No such file' report "$work/absent"
 printf "hello\n" >"$work/other"
-expect 6 'neither folded' report "$work/other"
+expect 6 'neither pprof nor folded' report "$work/other"
 i=0
 while [ $i -lt 20000 ]; do
 	echo "task $i;function $i 1"

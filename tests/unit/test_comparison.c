@@ -606,7 +606,8 @@ static void jsonl_has_the_second_walk_and_the_class(void **state)
 		      "{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x1000\","
 		      "\"symbol\":\"framed\",\"offset\":0,\"origin\":\"fp\",\"exact\":true},"
 		      "{\"object\":\"/usr/bin/app\",\"build_id\":\"c0ffee\",\"vaddr\":\"0x10c9\","
-		      "\"symbol\":null,\"offset\":null,\"origin\":\"fp\"}],\"class\":\"skip\"}\n"));
+		      "\"symbol\":null,\"offset\":null,\"start\":\"0x10c0\",\"origin\":\"fp\"}],"
+		      "\"class\":\"skip\"}\n"));
 	assert_non_null(strstr(text, "\"fp\":[],\"class\":\"cut\"}\n"));
 	assert_non_null(strstr(text, "\"fp\":[],\"class\":\"unjudged\"}\n"));
 }
