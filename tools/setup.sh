@@ -12,13 +12,13 @@ build='
 	protobuf-c-compiler zlib1g-dev
 '
 test='
-	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev lld-16 lz4 perl python3
+	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev libdebuginfod1 lld-16 lz4 perl python3
 	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='
 	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go
-	libc6-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl php-cli
-	php8.2-opcache postgresql pypy3 ruby sbcl sqlite3
+	libc6-dbg libstdc++6-12-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl php-cli
+	php8.2-opcache postgresql pypy3 python3.11-dbg ruby sbcl sqlite3 valgrind-dbg
 '
 
 group=build

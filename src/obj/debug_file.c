@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "obj/debuginfod.h"
 
 /* The largest debug file of Debian 12 (chromium) is below 2 GiB. */
 #define CRC_BYTES_MAX (8ull << 30)
@@ -125,6 +126,8 @@ bool debug_file_candidate(const struct debug_search *search, size_t idx, char re
 
 	if (idx == 0)
 		return build_id_candidate(search->build_id, search->build_id_size, debug_dir, ret);
+	if (idx == DEBUG_FILE_CANDIDATES - 1)
+		return debuginfod_cached(search->build_id, search->build_id_size, ret);
 	idx--;
 	if (idx >= ARRAY_SIZE(prefix) || !path || strlen(path) >= PATH_MAX ||
 	    !search->link->name[0] || (prefix[idx][0] && path[0] != '/'))
@@ -205,6 +208,8 @@ bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_di
 	debug_dir = debug_dir ? debug_dir : DEBUG_FILE_DIR;
 	if (idx == 0)
 		return build_id_candidate(link->build_id, link->build_id_size, debug_dir, ret);
+	if (idx == DEBUG_ALT_CANDIDATES - 1)
+		return debuginfod_cached(link->build_id, link->build_id_size, ret);
 	if (idx >= DEBUG_ALT_CANDIDATES || !link->name[0])
 		return false;
 	n = snprintf(ret, PATH_MAX, "%s/.dwz/%s", debug_dir, link->name);

@@ -35,13 +35,13 @@ void debug_alt_link_read(const struct elf_file *debug, struct debug_alt_link *re
 /* Is @name one that such a link may have? */
 bool debug_alt_link_name_is_plain(const char *name);
 
-#define DEBUG_ALT_CANDIDATES 2u
+#define DEBUG_ALT_CANDIDATES 3u
 
 /*
  * Write the path of the @idx-th candidate for a supplement, below DEBUG_ALT_CANDIDATES: by
  * build-id, then by name, both below @debug_dir (NULL: DEBUG_FILE_DIR), wherever the link says it
- * is: a file of a stranger must not choose what is read. Returns false where there is none by this
- * number.
+ * is (a file of a stranger must not choose what is read); then what debuginfod's client has
+ * fetched. Returns false where there is none by this number.
  */
 bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_dir, size_t idx,
 			 char ret[PATH_MAX]);
@@ -53,7 +53,7 @@ bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_di
 FPL_MUST_CHECK int debug_alt_open(const struct elf_file *debug, const char *debug_dir,
 				  struct elf_file **ret);
 
-#define DEBUG_FILE_CANDIDATES 4u
+#define DEBUG_FILE_CANDIDATES 5u
 
 /* What the search for a debug file goes by. */
 struct debug_search {
@@ -77,7 +77,8 @@ bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf
 /*
  * Find and open the separate debug file of @elf, as gdb does ("Debugging Information in Separate
  * Files"): by build-id, @debug_dir/.build-id/xx/yyyy.debug; then by .gnu_debuglink in the object's
- * directory, in .debug/ below it and in @debug_dir/<directory>.
+ * directory, in .debug/ below it and in @debug_dir/<directory>; at last what debuginfod's client
+ * has fetched (obj/debuginfod.h).
  *
  * @path: where the object is, for the debuglink: absolute, or relative to the working directory;
  *        NULL: search by build-id alone. @debug_dir: NULL means DEBUG_FILE_DIR.

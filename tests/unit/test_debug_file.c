@@ -12,8 +12,10 @@
 
 #include "base/cleanup.h"
 #include "obj/debug_file.h"
+#include "obj/debuginfod.h"
 #include "obj/mini_debug.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/tree.h"
 
 /* A directory of its own for each test, removed with all it holds. */
 struct scratch {
@@ -322,10 +324,83 @@ static void supplements_are_found_below_the_debug_folder_alone(void **state)
 		snprintf(want, sizeof(want), "/d/.dwz/%s", cases[i].name);
 		if (cases[i].name[0])
 			assert_string_equal(path, want);
-		assert_false(debug_alt_candidate(&link, "/d", 2, path));
+		assert_false(debug_alt_candidate(&link, "/d", DEBUG_ALT_CANDIDATES, path));
 		elf_file_close(elf);
 		elf_builder_fini(&b);
 	}
+}
+
+/* NULL takes it away. */
+static void set_variable(const char *name, const char *value)
+{
+	assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static void what_debuginfod_fetched_is_found_where_its_client_keeps_it(void **state)
+{
+	static const struct {
+		const char *what, *own, *xdg, *home, *want;
+	} cases[] = {
+		{ "the client's variable", "/own", "/xdg", "/home/u", "/own/abcd/debuginfo" },
+		{ "XDG", NULL, "/xdg", "/home/u", "/xdg/debuginfod_client/abcd/debuginfo" },
+		{ "at home", NULL, NULL, "/home/u",
+		  "/home/u/.cache/debuginfod_client/abcd/debuginfo" },
+		{ "relative paths do not count", "own", "", "/h",
+		  "/h/.cache/debuginfod_client/abcd/debuginfo" },
+		{ "nowhere", NULL, NULL, NULL, NULL },
+	};
+	static const uint8_t build_id[] = { 0xab, 0xcd };
+	char path[PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		set_variable("DEBUGINFOD_CACHE_PATH", cases[i].own);
+		set_variable("XDG_CACHE_HOME", cases[i].xdg);
+		set_variable("HOME", cases[i].home);
+		assert_int_equal(debuginfod_cached(build_id, 2, path), cases[i].want != NULL);
+		if (cases[i].want)
+			assert_string_equal(path, cases[i].want);
+	}
+	set_variable("HOME", "/home/u");
+	assert_false(debuginfod_cached(build_id, 1, path));
+	assert_false(debuginfod_cached(build_id, ELF_FILE_BUILD_ID_MAX + 1, path));
+}
+
+/* A server may be a folder: the client of elfutils takes file:// for one. */
+static void a_debug_file_is_fetched_into_the_cache(void **state)
+{
+	static const uint8_t build_id[] = { 0xab, 0xcd, 0xef, 0x01 }, other[] = { 1, 2, 3, 4 };
+	struct debuginfod *debuginfod = NULL;
+	struct fpl_err err = { 0 };
+	struct tree tree;
+	char text[PATH_MAX], path[PATH_MAX];
+	int code;
+
+	(void)state;
+	set_variable("DEBUGINFOD_URLS", NULL);
+	assert_int_equal(debuginfod_open(&debuginfod, &err), -ENOENT);
+	tree_init(&tree);
+	tree_put(&tree, "server/buildid/abcdef01/debuginfo", "debug");
+	snprintf(text, sizeof(text), "file://%s/server", tree.root);
+	set_variable("DEBUGINFOD_URLS", text);
+	snprintf(text, sizeof(text), "%s/cache", tree.root);
+	set_variable("DEBUGINFOD_CACHE_PATH", text);
+	code = debuginfod_open(&debuginfod, &err);
+	if (!code) {
+		assert_int_equal(debuginfod_fetch(debuginfod, build_id, 4, &err), 0);
+		assert_true(debuginfod_cached(build_id, 4, path));
+		assert_int_equal(access(path, R_OK), 0);
+		assert_true(debuginfod_fetch(debuginfod, other, 4, &err) < 0);
+		assert_int_equal(debuginfod_fetch(debuginfod, other, 1, &err), -EINVAL);
+		debuginfod_close(debuginfod);
+	}
+	tree_fini(&tree);
+	if (code == -ENOSYS) {
+		print_message("SKIP: %s\n", err.msg);
+		skip();
+	}
+	assert_int_equal(code, 0);
 }
 
 int main(void)
@@ -340,6 +415,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test(supplements_are_found_below_the_debug_folder_alone),
+		cmocka_unit_test(what_debuginfod_fetched_is_found_where_its_client_keeps_it),
+		cmocka_unit_test(a_debug_file_is_fetched_into_the_cache),
 		cmocka_unit_test(mini_debug_is_inflated_or_refused),
 	};
 
