@@ -126,6 +126,43 @@ static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 	return bpf_ringbuf_output(&ring, &s->sample, size, ring_wakeup());
 }
 
+/*
+ * Is there room for @size bytes if one part in @spared of the ring stays free? That is for records
+ * that have no other way: what a snapshot would say better can still be counted as it is, and a
+ * sample without its time is still counted, while a new stack or the end of a process that finds
+ * the ring full is lost.
+ */
+static __always_inline int ring_has_room(__u32 size, __u32 spared)
+{
+	__u64 ring_size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + size <= ring_size - ring_size / spared;
+}
+
+/* Say when the sample was taken that has just been counted in the stack with @id. */
+static __always_inline void event_send(const struct fpl_sample *sample, __u32 id,
+				       struct fpl_counters *counted)
+{
+	struct fpl_event *event = 0;
+
+	if (!(config.flags & FPL_CONFIG_TIMELINE))
+		return;
+	if (ring_has_room(sizeof(*event), 8)) /* small: it may go further than a snapshot */
+		event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		counted->events_lost++;
+		return;
+	}
+	event->header.type = FPL_RECORD_EVENT;
+	event->header.size = sizeof(*event);
+	event->header.time_ns = sample->header.time_ns;
+	event->id = id;
+	event->weight_ns = (__u32)sample->weight_ns;
+	event->tid = sample->tid;
+	event->cpu = sample->cpu;
+	bpf_ringbuf_submit(event, ring_wakeup());
+}
+
 /* What stack_find() found. */
 enum stack_place {
 	STACK_THERE, /* the slot is the stack's */
@@ -199,6 +236,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
+		event_send(&s->sample, stack->id, counted);
 		return 0;
 	}
 	s->sample.id = new_stack_id();
@@ -207,8 +245,10 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 			counted->lost[FPL_LOST_RING_FULL]++;
 			return 0;
 		}
-		if (stack_enter(stack, &hash, nr, s->sample.id, s->sample.weight_ns))
+		if (stack_enter(stack, &hash, nr, s->sample.id, s->sample.weight_ns)) {
+			event_send(&s->sample, s->sample.id, counted);
 			return 0;
+		}
 		s->sample.id = new_stack_id();
 	}
 	if (sample_send(s, 1))

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 3u
+#define FPL_SHARED_VERSION 4u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
@@ -311,6 +311,8 @@ enum fpl_record {
 	FPL_RECORD_EXIT,     /* struct fpl_life */
 	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged, not
 			    to be shown: the sample is counted elsewhere */
+	FPL_RECORD_EVENT, /* struct fpl_event: when a sample was taken that is counted in `stacks`
+			   */
 };
 
 struct fpl_record_header {
@@ -365,6 +367,16 @@ struct fpl_regs {
 };
 _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 
+/* With FPL_CONFIG_TIMELINE, of each sample that no record of its own (count 1) tells of. */
+struct fpl_event {
+	struct fpl_record_header header;
+	__u32 id;	 /* of the FPL_RECORD_STACK that came before it */
+	__u32 weight_ns; /* at most a second: -F is a whole number */
+	__u32 tid;
+	__u32 cpu;
+};
+_Static_assert(sizeof(struct fpl_event) == 32, "fpl_event is ring ABI");
+
 struct fpl_life {
 	struct fpl_record_header header;
 	__u64 gen;
@@ -388,6 +400,7 @@ struct fpl_life {
 #define FPL_CONFIG_BY_TID    512u
 #define FPL_CONFIG_BY_CPU    1024u
 #define FPL_CONFIG_BY_CGROUP 2048u
+#define FPL_CONFIG_TIMELINE  4096u /* say of each sample when it was taken */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
@@ -439,13 +452,14 @@ struct fpl_counters {
 	__u64 fired;
 	__u64 idle;
 	__u64 filtered;
-	__u64 bpf_ns;	 /* in the program, all runs */
-	__u64 sample_ns; /* of these, runs that were neither idle nor filtered */
-	__u64 frames;	 /* user and kernel frames found in those runs */
-	__u64 snapshots; /* sent */
-	__u64 life_lost; /* life records the ring had no room for: rescan /proc when it moves */
-	__u64 lost[8];	 /* by enum fpl_lost */
-	__u64 full[4];	 /* entries that found no room, by enum fpl_full */
+	__u64 bpf_ns;	   /* in the program, all runs */
+	__u64 sample_ns;   /* of these, runs that were neither idle nor filtered */
+	__u64 frames;	   /* user and kernel frames found in those runs */
+	__u64 snapshots;   /* sent */
+	__u64 life_lost;   /* life records the ring had no room for: rescan /proc when it moves */
+	__u64 events_lost; /* counted samples of whose time the ring had no room to tell */
+	__u64 lost[8];	   /* by enum fpl_lost */
+	__u64 full[4];	   /* entries that found no room, by enum fpl_full */
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");

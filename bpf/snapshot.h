@@ -73,18 +73,6 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 }
 
 /*
- * Is there room for @size bytes in three quarters of the ring? The last one is for records that
- * have no other way: what a snapshot would say better can still be counted as it is, while a new
- * stack or the end of a process that finds the ring full is lost.
- */
-static __always_inline int ring_has_room(__u32 size)
-{
-	__u64 ring_size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
-
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + size <= ring_size - ring_size / 4;
-}
-
-/*
  * Copy @nr frames, at most @max, from the @first on. The bounds are made certain right where they
  * are used, and the compiler kept from using an earlier check in their place: kernels before 6.3
  * forget bounds of what is kept on the stack meanwhile.
@@ -118,7 +106,7 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
 
 	if (nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX ||
-	    !ring_has_room(config.snapshot_bytes))
+	    !ring_has_room(config.snapshot_bytes, 4))
 		return -1;
 
 	__u64 rest_off = sizeof(*sample) + nr_user * 8;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/event_options.h"
 #include "cli/output_options.h"
 #include "cli/target_options.h"
 #include "profile/engine.h"
@@ -24,6 +25,7 @@ struct sampling_options {
 	double max_overhead; /* per cent; 0: no limit */
 	bool user, kernel;   /* which stacks to show */
 	bool idle;
+	struct event_options events;
 
 	/* how to walk */
 	enum engine_unwind unwind;

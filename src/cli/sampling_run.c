@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "output/formats.h"
 #include "output/recorded.h"
 #include "output/report.h"
+#include "output/stream.h"
 #include "output/tally.h"
 #include "parse/parser.h"
 #include "parse/symbols.h"
@@ -110,6 +113,8 @@ static int conclude(const struct profile *profile, const struct sampling_options
 		if (verb->report)
 			verb->report(verb->ctx, stderr);
 	}
+	if (!status && profile->stream.error)
+		status = CLI_EXIT_OUTPUT;
 	if (!status)
 		status = judge(profile, options, shown);
 	if (!status && verb->judge)
@@ -154,6 +159,37 @@ static int present(struct sinks *sinks, const struct profile *profile,
 				      : stats_status);
 }
 
+static void cleanup_stream(struct stream **stream)
+{
+	stream_destroy(*stream);
+}
+
+/* Sample, with somebody listening where that was asked for. Errors: as engine_run. */
+static int run_engine(const struct sampling_options *options, struct engine_options *engine,
+		      struct profile *ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_stream) struct stream *stream = NULL;
+	const struct event_options *events = &options->events;
+
+	event_options_to_engine(events, engine);
+	if (events->stream) {
+		if (stream_create(STDOUT_FILENO, events->stream_format, options->user,
+				  engine->parser, &stream, err))
+			return -ENOMEM;
+		engine->listener = stream_listener(stream);
+	}
+
+	int code = engine_run(engine, ret, err);
+
+	if (code || !stream)
+		return code;
+	code = stream_finish(stream, &ret->stream);
+	if (code)
+		fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(-code));
+	ret->stream.error = code;
+	return 0;
+}
+
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
 	       struct deputy *deputy, uint64_t started_ns, char **argv)
 {
@@ -190,7 +226,9 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	engine.parser = parser;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
-	int error = engine_run(&engine, &profile, &err);
+
+	int error = run_engine(options, &engine, &profile, &err);
+
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return exit_status_of(error);

@@ -270,6 +270,26 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	return err ? err : recording_add_stack(recorder->recording, &key, recorder->frames, ret);
 }
 
+static int add_events(struct recorder *recorder, const uint32_t *stacks)
+{
+	const struct profile *profile = recorder->names->profile;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < profile->nr_events; i++) {
+		const struct profile_event *event = &profile->events[i];
+
+		err = recording_add_event(recorder->recording,
+					  &(struct recording_event){
+						  .time_ns = event->time_ns,
+						  .weight_ns = event->weight_ns,
+						  .stack = stacks[event->stack],
+						  .tid = event->tid,
+						  .cpu = event->cpu,
+					  });
+	}
+	return err;
+}
+
 int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_stacks,
 		  struct fpl_err *err)
 {
@@ -284,6 +304,8 @@ int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_sta
 		error = add_stack(&recorder, &profile->stacks[i], &stacks[i]);
 	if (!error)
 		error = tally_add_numbers(ret, profile);
+	if (!error)
+		error = add_events(&recorder, stacks);
 	if (error)
 		return fpl_fail(err, error, "out of memory for %zu stacks with names",
 				profile->nr_stacks);

@@ -6,11 +6,11 @@
 #include "recording/recording.h"
 
 /*
- * Fill @ret, which the caller has from recording_init(), with the run, its stacks, their frames and
- * its numbers. @names: by_function. Stack i of the profile is *ret_stacks[i] of the recording
- * (stacks of one process that differ in what names their code become one where the names are the
- * same); the caller frees it. NULL: not wanted. Errors: -ENOMEM. Cost: O(stacks x depth), and what
- * naming costs.
+ * Fill @ret, which the caller has from recording_init(), with the run, its stacks, their frames,
+ * its events and its numbers. @names: by_function. Stack i of the profile is *ret_stacks[i] of the
+ * recording (stacks of one process that differ in what names their code become one where the names
+ * are the same); the caller frees it. NULL: not wanted. Errors: -ENOMEM. Cost: O(stacks x depth),
+ * and what naming costs.
  */
 FPL_MUST_CHECK int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_stacks,
 				 struct fpl_err *err);

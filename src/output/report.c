@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "output/code_tally.h"
+#include "output/event_tally.h"
 #include "output/map_levels.h"
 #include "output/tally.h"
 
@@ -185,6 +186,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);
+	event_tally_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	if (fpl_log_enabled(FPL_LOG_DEBUG))
 		fprintf(to, "  ring reader  away %.1f ms at the longest\n",

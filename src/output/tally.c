@@ -157,6 +157,17 @@ static void add_maps(struct adder *adder, const struct profile *profile)
 	}
 }
 
+/* Of single samples. */
+static void add_events(struct adder *adder, const struct profile *profile)
+{
+	add(adder, "timeline.events", profile->nr_events);
+	add(adder, "timeline.missing", profile->timeline.missing);
+	add(adder, "timeline.ring_full", profile->timeline.ring_full);
+	add(adder, "timeline.memory_full", profile->timeline.memory_full);
+	add(adder, "stream.printed", profile->stream.printed);
+	add(adder, "stream.unprinted", profile->stream.unprinted);
+}
+
 static void add_run_time_code(struct adder *adder, const struct profile *profile)
 {
 	struct code_tally tally;
@@ -192,6 +203,7 @@ int tally_add_numbers(struct recording *recording, const struct profile *profile
 	add(&adder, "user_cpu_ms", profile->user_cpu_ms);
 	add(&adder, "startup_ms", profile->startup_ms);
 	add(&adder, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
+	add_events(&adder, profile);
 	add_run_time_code(&adder, profile);
 	return adder.err;
 }

@@ -477,27 +477,37 @@ static char *hex_of(const uint8_t *bytes, size_t size)
 	return text;
 }
 
+int catalog_describe(const struct object *object, struct profile_object *ret)
+{
+	*ret = (struct profile_object){
+		.id = object->id,
+		.path = strdup(object->path),
+		.build_id = hex_of(object->elf->build_id, object->elf->build_id_size),
+	};
+	if (ret->path && ret->build_id)
+		return 0;
+	free(ret->path);
+	free(ret->build_id);
+	return -ENOMEM;
+}
+
 int catalog_export(const struct catalog *catalog, struct profile_object **ret)
 {
 	struct profile_object *list = calloc(catalog->nr ? catalog->nr : 1, sizeof(*list));
-	bool ok = list != NULL;
+	size_t nr = 0;
 
-	for (size_t i = 0; ok && i < catalog->nr; i++) {
-		const struct object *object = catalog->objects[i];
-
-		list[i].id = object->id;
-		list[i].path = strdup(object->path);
-		list[i].build_id = hex_of(object->elf->build_id, object->elf->build_id_size);
-		ok = list[i].path && list[i].build_id;
-	}
-	if (!ok) {
-		for (size_t i = 0; list && i < catalog->nr; i++) {
-			free(list[i].path);
-			free(list[i].build_id);
-		}
-		free(list);
+	if (!list)
 		return -ENOMEM;
+	while (nr < catalog->nr && !catalog_describe(catalog->objects[nr], &list[nr]))
+		nr++;
+	if (nr == catalog->nr) {
+		*ret = list;
+		return 0;
 	}
-	*ret = list;
-	return 0;
+	while (nr-- > 0) {
+		free(list[nr].path);
+		free(list[nr].build_id);
+	}
+	free(list);
+	return -ENOMEM;
 }

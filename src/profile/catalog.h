@@ -101,5 +101,8 @@ size_t catalog_nr_refused(const struct catalog *catalog);
 /* Files for which there was no object left, said once. */
 size_t catalog_nr_beyond(const struct catalog *catalog);
 
-/* Copies of all objects for the profile: [catalog_nr]. Errors: -ENOMEM. */
+/* A copy of what the profile says of @object. Errors: -ENOMEM. */
+FPL_MUST_CHECK int catalog_describe(const struct object *object, struct profile_object *ret);
+
+/* The same of all objects: [catalog_nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_export(const struct catalog *catalog, struct profile_object **ret);

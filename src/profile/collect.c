@@ -139,6 +139,8 @@ static void store_stack(struct collect *collect, const struct fpl_sample *sample
 		collect->nr_user_memory += sample->count;
 		if (!sample->count)
 			collect->stack_dropped = true;
+	} else if (collect->timeline && sample->count) {
+		timeline_sample(collect->timeline, sample, stack_store_last(collect->store));
 	}
 }
 
@@ -163,6 +165,12 @@ static void take_snapshot(struct collect *collect, const struct fpl_sample *samp
 		collect->nr_user_memory += sample->count;
 }
 
+static void take_event(struct collect *collect, const struct fpl_event *event)
+{
+	if (collect->timeline)
+		timeline_record(collect->timeline, event);
+}
+
 static void take_life(struct collect *collect, const struct fpl_life *life)
 {
 	struct event *event = push(collect, EVENT_LIFE, life->header.time_ns);
@@ -174,6 +182,22 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 		collect->tracker->rescan_all = true;
 }
 
+/* Does the record begin with a struct fpl_sample? */
+static bool is_sample(const struct fpl_record_header *header)
+{
+	return header->type <= FPL_RECORD_SNAPSHOT || header->type == FPL_RECORD_WALK;
+}
+
+/* What a record has at least, going by its type; of types nobody knows, a sample. */
+static size_t least_size(const struct fpl_record_header *header)
+{
+	if (header->type == FPL_RECORD_EVENT)
+		return sizeof(struct fpl_event);
+	return header->type >= FPL_RECORD_EXEC && header->type <= FPL_RECORD_EXIT
+		       ? sizeof(struct fpl_life)
+		       : sizeof(struct fpl_sample);
+}
+
 /*
  * Is that all there is to do about the record: a sample of a task whose name is not wanted? A stack
  * that will be counted later is kept: the profile is filtered again when all counts are in.
@@ -182,8 +206,7 @@ static bool is_filtered(struct collect *collect, const struct fpl_record_header 
 {
 	const struct fpl_sample *sample = (const struct fpl_sample *)header;
 
-	if (!collect->comm_filter ||
-	    (header->type >= FPL_RECORD_EXEC && header->type <= FPL_RECORD_EXIT) ||
+	if (!collect->comm_filter || !is_sample(header) ||
 	    comm_filter_wants(collect->comm_filter, sample->comm))
 		return false;
 	collect->nr_filtered += sample->count;
@@ -201,12 +224,8 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 {
 	struct collect *collect = ctx;
 	const struct fpl_record_header *header = data;
-	size_t least = sizeof(struct fpl_sample);
 
-	if (size >= sizeof(*header) && header->type >= FPL_RECORD_EXEC &&
-	    header->type <= FPL_RECORD_EXIT)
-		least = sizeof(struct fpl_life);
-	if (size < least) {
+	if (size < sizeof(*header) || size < least_size(header)) {
 		collect->nr_malformed++;
 		return 0;
 	}
@@ -225,6 +244,9 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 	case FPL_RECORD_FORK:
 	case FPL_RECORD_EXIT:
 		take_life(collect, data);
+		break;
+	case FPL_RECORD_EVENT:
+		take_event(collect, data);
 		break;
 	case FPL_RECORD_WALK:
 		if (collect->walk_file && record_holds_walk(data, size))
@@ -335,6 +357,8 @@ void collect_apply(struct collect *collect, uint64_t horizon_ns)
 
 		apply(collect, &event);
 	}
+	if (collect->timeline)
+		timeline_retry(collect->timeline);
 	collect->nr -= nr_due;
 	memmove(collect->events, collect->events + nr_due, collect->nr * sizeof(*collect->events));
 }

@@ -14,6 +14,7 @@
 #include "proc/sideband.h"
 #include "profile/comm_filter.h"
 #include "profile/replayer.h"
+#include "profile/timeline.h"
 #include "profile/tracker.h"
 #include "profile/walk_file.h"
 
@@ -23,6 +24,7 @@ struct collect {
 	struct tracker *tracker; /* borrowed, as all below */
 	struct replayer *replayer;
 	struct stack_store *store;
+	struct timeline *timeline;	   /* NULL: nobody wants to know when samples were taken */
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
 	struct cgroup_names *cgroup_names; /* NULL: nobody wants to know */

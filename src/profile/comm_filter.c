@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /* Names judged lately, by hash: a later one takes the place. */
 #define NR_RECENT 1024u
 
@@ -88,6 +90,7 @@ bool comm_filter_wants(struct comm_filter *filter, const char *comm)
 
 uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
 {
+	AUTO_FREE uint32_t *places = calloc(profile->nr_stacks + 1, sizeof(*places));
 	uint64_t nr_filtered = 0;
 	size_t kept = 0;
 
@@ -96,12 +99,20 @@ uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
 		struct profile_stack *stack = &profile->stacks[i];
 
 		if (comm_filter_wants(filter, stack->comm)) {
+			if (places)
+				places[i] = (uint32_t)kept;
 			profile->stacks[kept++] = *stack;
 			continue;
 		}
+		if (places)
+			places[i] = PROFILE_NO_STACK;
 		nr_filtered += stack->count;
 		free(stack->frames);
 	}
 	profile->nr_stacks = kept;
+	if (places)
+		profile_move_events(profile, places);
+	else
+		profile->nr_events = 0; /* of stacks nobody knows any more: without their time */
 	return nr_filtered;
 }

@@ -35,6 +35,7 @@
 #define DRAIN_PAUSE_MS 2
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	  100
+#define LISTEN_PERIOD_MS  30 /* where somebody watches */
 #define CHECK_PERIOD_NS	  (250 * NS_PER_MS)
 #define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
@@ -121,6 +122,7 @@ static bool drain(struct engine *engine, bool all)
 		}
 	}
 	tracker_flush(&engine->tracker);
+	engine_listen_pause(engine);
 	if (now >= engine->next_check_ns)
 		check(engine, now);
 	return drained;
@@ -131,6 +133,8 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
+	engine->timeline.start_ns = usage_monotonic_ns();
+	engine->listen_unix_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 	engine->start_unix_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 
 	int code = events_enable(&engine->events, err);
@@ -158,6 +162,7 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 	switch ((enum watch)(event->data.u64 >> 32)) {
 	case WATCH_SIGNAL:
 	case WATCH_COMMAND:
+	case WATCH_LISTENER:
 		engine->stop = true;
 		break;
 	case WATCH_PID:
@@ -194,7 +199,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		if (now >= end)
 			break;
 
-		int timeout = ms_until(end, now, DRAIN_PERIOD_MS);
+		int timeout = ms_until(end, now, o->listener ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
 
 		if (!engine->enabled_ns)
 			timeout = ms_until(enable_at, now, timeout);
@@ -232,6 +237,8 @@ static void finish(struct engine *engine)
 			replayer_retry(&engine->replayer);
 	}
 	replayer_finish(&engine->replayer);
+	timeline_retry(&engine->timeline);
+	engine_listen_pause(engine);
 	check(engine, usage_monotonic_ns());
 }
 

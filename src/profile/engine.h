@@ -36,6 +36,22 @@ enum engine_unwind {
 	ENGINE_UNWIND_FP,   /* bpf_get_stack, 127 frames, no tables */
 };
 
+/*
+ * Who is told of each sample as it comes: in the thread of the run, which must not be kept waiting.
+ * What a sample's stack is may come a moment after the sample, so times of one CPU may go back.
+ */
+struct engine_listener {
+	/* An object, before the first sample that names it. @fd is borrowed for the call. */
+	void (*object)(void *ctx, const struct profile_object *object, int fd);
+	/* A sample taken at @unix_ns: its stack, count 1, of the thread and on the CPU it was taken
+	 * of. The frames are borrowed for the call. */
+	void (*sample)(void *ctx, uint64_t unix_ns, const struct profile_stack *stack);
+	/* That was all for the moment. */
+	void (*pause)(void *ctx);
+	void *ctx;
+	int stop_fd; /* readable once nobody listens any more: the run ends */
+};
+
 struct engine_options {
 	enum engine_target target;
 	const pid_t *pids; /* borrowed [nr_pids], process (not thread) ids */
@@ -74,11 +90,15 @@ struct engine_options {
 	const char *table_cache;    /* borrowed */
 	uint64_t table_cache_bytes; /* at most; 0: they are not kept */
 	uint64_t jit_memory;	    /* bytes for names of code made at run time; 0: 64 MiB */
-	uint64_t stack_memory;	    /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
-	uint32_t max_processes;	    /* known to the kernel side at one time; 0: 16384 */
-	uint32_t max_mappings;	    /* executable ones, of all processes; 0: by their number */
-	uint64_t ring_memory;	    /* bytes between kernel side and userspace; 0: 4 MiB */
-	uint32_t snapshot_bytes;    /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
+	const struct engine_listener *listener; /* borrowed; NULL: nobody listens */
+
+	/* Keep when each sample was taken (profile.events), in this many bytes; 0: do not. */
+	uint64_t timeline_memory;
+	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
+	uint32_t max_processes;	 /* known to the kernel side at one time; 0: 16384 */
+	uint32_t max_mappings;	 /* executable ones, of all processes; 0: by their number */
+	uint64_t ring_memory;	 /* bytes between kernel side and userspace; 0: 4 MiB */
+	uint32_t snapshot_bytes; /* of stack, 0 (off)..FPL_SNAPSHOT_MAX */
 
 	/* borrowed; started where the run gives up rights that its tasks may need; the run adds its
 	 * own. NULL: none */

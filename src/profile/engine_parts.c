@@ -89,6 +89,8 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
 	for (size_t i = 0; !code && i < engine->events.cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
+	if (!code && engine->options->listener)
+		code = watch(engine, engine->options->listener->stop_fd, WATCH_LISTENER, err);
 	if (!code && engine->command.pid)
 		code = watch(engine, engine->command.pid_fd, WATCH_COMMAND, err);
 	return code;
@@ -144,6 +146,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	engine->has_tracker = true;
 	if (code_names_create(o->jit_memory, o->parser, &engine->code_names))
 		return fpl_fail(err, -ENOMEM, "names: out of memory");
+	timeline_init(&engine->timeline, engine->store, o->timeline_memory);
 	engine->tracker.code_names = engine->code_names;
 	engine->tracker.catalog = engine->catalog;
 	stack_store_separate(engine->store, o->by);
@@ -211,10 +214,13 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->collect.replayer = &engine->replayer;
 	engine->collect.store = engine->store;
 	engine->collect.walk_file = engine->walk_file;
+	if (o->timeline_memory || o->listener)
+		engine->collect.timeline = engine->replayer.timeline = &engine->timeline;
 	if (o->target != ENGINE_TARGET_ALL) {
 		engine->collect.is_followed = kernel_side_is_target;
 		engine->collect.ctx = &engine->kernel;
 	}
+	engine_listen(engine);
 	engine->collect.comm_filter = engine->comm_filter;
 	engine->collect.cgroup_names = engine->cgroup_names;
 	if (engine->comm_filter)
@@ -354,6 +360,7 @@ void engine_close(struct engine *engine)
 	events_close(&engine->events);
 	collect_fini(&engine->collect);
 	replayer_fini(&engine->replayer);
+	timeline_fini(&engine->timeline);
 	if (engine->has_tracker)
 		tracker_fini(&engine->tracker);
 	if (engine->has_publisher)

@@ -37,6 +37,26 @@ static void fill_maps(struct engine *engine, const struct fpl_counters *counters
 	}
 }
 
+/* The stacks with the counts they have in the end, and the samples of each. */
+static int take_stacks(struct engine *engine, const struct fpl_counters *counters,
+		       struct profile *profile)
+{
+	AUTO_FREE uint32_t *places = NULL;
+
+	if (engine->options->timeline_memory && stack_store_places(engine->store, &places))
+		return -ENOMEM;
+	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
+		return -ENOMEM;
+	if (!places)
+		return 0;
+	timeline_take(&engine->timeline, &profile->events, &profile->nr_events);
+	profile_move_events(profile, places);
+	profile->has_events = true;
+	profile->timeline.ring_full = counters->events_lost;
+	profile->timeline.memory_full = engine->timeline.nr_beyond;
+	return 0;
+}
+
 static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	struct books_join join = { .store = engine->store };
@@ -58,12 +78,14 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
-	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
+	if (take_stacks(engine, &counters, profile))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 
 	profile->books.filtered += engine->collect.nr_filtered;
 	if (engine->comm_filter)
 		profile->books.filtered += comm_filter_apply(engine->comm_filter, profile);
+	if (profile->has_events)
+		profile->timeline.missing = profile_shown(profile) - profile->nr_events;
 	fill_maps(engine, &counters, join.nr_stacks, profile);
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));

@@ -32,7 +32,7 @@
 #define NS_PER_MS 1000000ull
 
 /* What a descriptor of the loop stands for. */
-enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA };
+enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };
 
 struct engine {
 	struct engine_options given;	      /* with the defaults filled in */
@@ -52,6 +52,9 @@ struct engine {
 	struct tracker tracker;
 	struct replayer replayer;
 	struct collect collect;
+	struct timeline timeline;
+	uint32_t nr_told;	/* objects the listener was told of */
+	int64_t listen_unix_ns; /* the time at timeline.start_ns by the clock of now */
 	struct walk_file *walk_file;
 	struct code_names *code_names;
 	bool has_tables, has_publisher, has_tracker;
@@ -78,6 +81,11 @@ struct engine {
  * engine_run; engine_close must be called then, too.
  */
 FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
+
+/* Have the listener of the options told of each sample. */
+void engine_listen(struct engine *engine);
+/* That was all for the moment. */
+void engine_listen_pause(struct engine *engine);
 
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);

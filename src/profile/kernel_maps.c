@@ -93,7 +93,8 @@ static void describe(const struct kernel_side *kernel, const struct bpf_map *map
 		  counters->full[FPL_FULL_TARGETS], "--max-processes" },
 		{ kernel->skel->maps.stacks, 0, 0, "--stack-memory" },
 		{ kernel->skel->maps.ring, kernel->ring_peak_bytes,
-		  counters->lost[FPL_LOST_RING_FULL] + counters->life_lost, "--ring-memory" },
+		  counters->lost[FPL_LOST_RING_FULL] + counters->life_lost + counters->events_lost,
+		  "--ring-memory" },
 		{ kernel->skel->maps.chunks, 0, 0, "--table-memory" },
 	};
 

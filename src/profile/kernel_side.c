@@ -115,6 +115,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_COMPARE;
 	if (options->nr_tids)
 		config.flags |= FPL_CONFIG_THREADS;
+	if (options->timeline_memory || options->listener)
+		config.flags |= FPL_CONFIG_TIMELINE;
 	if (options->has_uid)
 		config.flags |= FPL_CONFIG_UID;
 	config.uid = options->uid;
@@ -519,6 +521,7 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->frames += values[cpu].frames;
 		ret->snapshots += values[cpu].snapshots;
 		ret->life_lost += values[cpu].life_lost;
+		ret->events_lost += values[cpu].events_lost;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 			ret->lost[i] += values[cpu].lost[i];
 		for (size_t i = 0; i < FPL_FULL_COUNT; i++)

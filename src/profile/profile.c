@@ -14,6 +14,20 @@ uint64_t profile_shown(const struct profile *profile)
 	return shown;
 }
 
+void profile_move_events(struct profile *profile, const uint32_t *places)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < profile->nr_events; i++) {
+		struct profile_event event = profile->events[i];
+
+		event.stack = places[event.stack];
+		if (event.stack != PROFILE_NO_STACK)
+			profile->events[kept++] = event;
+	}
+	profile->nr_events = kept;
+}
+
 static int compare_id(const void *id, const void *cgroup)
 {
 	uint64_t a = *(const uint64_t *)id, b = ((const struct cgroup_name *)cgroup)->id;
@@ -44,6 +58,7 @@ void profile_fini(struct profile *profile)
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		free(profile->stacks[i].frames);
 	free(profile->stacks);
+	free(profile->events);
 	code_names_destroy(profile->code_names);
 	*profile = (struct profile){ 0 };
 }

@@ -61,6 +61,30 @@ struct profile_stack {
 	uint64_t *frames;
 };
 
+/* One sample, where the profile keeps each. */
+struct profile_event {
+	uint64_t time_ns;   /* since start_unix_ns */
+	uint32_t stack;	    /* index in stacks */
+	uint32_t weight_ns; /* part of the stack's */
+	uint32_t tid, cpu;
+};
+
+/* What became of the times of the samples that are shown. */
+struct profile_timeline {
+	uint64_t missing;   /* shown, but without an event: */
+	uint64_t ring_full; /* the ring had no room to tell the time, */
+	uint64_t
+		memory_full; /* or it was beyond --timeline-memory; some of both may not be shown */
+};
+
+/* Samples printed while the run went on; those left out are in everything else. */
+struct profile_stream {
+	uint64_t printed;
+	uint64_t unprinted; /* naming or the reader did not keep up */
+	int error;	    /* that ended it: -errno; 0: none */
+	bool was_on;
+};
+
 /* The books of interface.md: fired = shown + idle + filtered + sum(lost). */
 struct profile_books {
 	uint64_t expected, missed;
@@ -114,6 +138,14 @@ struct profile {
 	struct profile_stack *stacks; /* owned [nr_stacks] */
 	size_t nr_stacks;
 
+	/* owned [nr_events], ascending by time_ns: samples of stacks, each counted there as well;
+	 * none unless has_events */
+	struct profile_event *events;
+	size_t nr_events;
+	bool has_events;
+	struct profile_timeline timeline;
+	struct profile_stream stream;
+
 	struct code_names *code_names; /* owned: of raw frames; NULL: none */
 
 	struct profile_books books;
@@ -128,6 +160,14 @@ struct profile {
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
 uint64_t profile_shown(const struct profile *profile);
+
+#define PROFILE_NO_STACK UINT32_MAX
+
+/*
+ * The stacks have moved: what was stack i is now stack @places[i], or, where that is
+ * PROFILE_NO_STACK, gone, and its events with it.
+ */
+void profile_move_events(struct profile *profile, const uint32_t *places);
 
 /* The path of cgroup @id; NULL: not known. Cost: O(log nr_cgroups). */
 const char *profile_cgroup(const struct profile *profile, uint64_t id);

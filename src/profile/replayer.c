@@ -115,6 +115,8 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	if (stack_store_add(replayer->store, &sample, (const uint64_t *)replayer->result.frames,
 			    record_rest(record)))
 		replayer->nr_user_memory += sample.count;
+	else if (replayer->timeline)
+		timeline_sample(replayer->timeline, &sample, stack_store_last(replayer->store));
 }
 
 /* The object whose missing table ended the walk, asked for if need be; NULL: nothing to wait for.

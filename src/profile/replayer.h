@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "bpf/shared.h"
 #include "profile/stack_store.h"
+#include "profile/timeline.h"
 #include "profile/tracker.h"
 #include "unwind/replay.h"
 
@@ -24,6 +25,7 @@ struct replayer {
 	size_t nr_objects;
 	const struct pool *pool;
 	struct stack_store *store;
+	struct timeline *timeline; /* NULL: nobody wants to know when samples were taken */
 	uint32_t max_depth;
 	uint8_t unwind; /* enum fpl_unwind */
 

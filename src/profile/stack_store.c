@@ -41,6 +41,7 @@ struct stack_store {
 	unsigned by;
 	struct entry *entries; /* owned */
 	size_t nr, capacity;
+	uint32_t last;
 	struct index by_content;
 	struct id_entry *ids; /* owned */
 	size_t nr_ids, ids_capacity;
@@ -329,6 +330,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 
 	if (code)
 		return code;
+	store->last = entry;
 	if (!store->entries[entry].first_ns)
 		store->entries[entry].first_ns = sample->header.time_ns;
 	if (!sample->count)
@@ -336,6 +338,19 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 	store->entries[entry].count += sample->count;
 	store->entries[entry].weight_ns += sample->weight_ns * sample->count;
 	return 0;
+}
+
+uint32_t stack_store_last(const struct stack_store *store)
+{
+	return store->last;
+}
+
+uint32_t stack_store_find(const struct stack_store *store, uint32_t id)
+{
+	size_t at = id_place(store, id);
+
+	return store->by_id.place[at] ? store->ids[store->by_id.place[at] - 1].entry
+				      : STACK_STORE_NONE;
 }
 
 int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight_ns)
@@ -372,6 +387,42 @@ int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count, str
 	return 0;
 }
 
+void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret)
+{
+	const struct entry *entry = &store->entries[stack];
+
+	*ret = (struct profile_stack){
+		.count = entry->count,
+		.weight_ns = entry->weight_ns,
+		.start_ns = entry->part.start_ns,
+		.gen = entry->part.gen,
+		.first_ns = entry->first_ns,
+		.pid = entry->part.pid,
+		.tid = entry->part.tid,
+		.cpu = entry->part.cpu,
+		.cgroup = entry->part.cgroup,
+		.stop = entry->part.stop,
+		.flags = entry->part.flags,
+		.nr_user = entry->part.nr_user,
+		.nr_kernel = entry->part.nr_kernel,
+		.nr_fp = entry->part.nr_fp,
+		.frames = entry->frames,
+	};
+	memcpy(ret->comm, entry->part.comm, FPL_COMM_SIZE);
+}
+
+int stack_store_places(const struct stack_store *store, uint32_t **ret)
+{
+	uint32_t *places = calloc(store->nr + 1, sizeof(*places)), nr = 0;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < store->nr; i++)
+		places[i] = store->entries[i].count ? nr++ : STACK_STORE_NONE;
+	*ret = places;
+	return 0;
+}
+
 int stack_store_take(struct stack_store *store, struct profile_stack **ret, size_t *ret_nr)
 {
 	struct profile_stack *stacks = calloc(store->nr ? store->nr : 1, sizeof(*stacks));
@@ -384,24 +435,7 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 
 		if (!entry->count)
 			continue;
-		stacks[nr] = (struct profile_stack){
-			.count = entry->count,
-			.weight_ns = entry->weight_ns,
-			.start_ns = entry->part.start_ns,
-			.gen = entry->part.gen,
-			.first_ns = entry->first_ns,
-			.pid = entry->part.pid,
-			.tid = entry->part.tid,
-			.cpu = entry->part.cpu,
-			.cgroup = entry->part.cgroup,
-			.stop = entry->part.stop,
-			.flags = entry->part.flags,
-			.nr_user = entry->part.nr_user,
-			.nr_kernel = entry->part.nr_kernel,
-			.nr_fp = entry->part.nr_fp,
-			.frames = entry->frames,
-		};
-		memcpy(stacks[nr].comm, entry->part.comm, FPL_COMM_SIZE);
+		stack_store_look(store, (uint32_t)i, &stacks[nr]);
 		entry->frames = NULL;
 		nr++;
 	}

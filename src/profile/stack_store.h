@@ -30,6 +30,21 @@ void stack_store_separate(struct stack_store *store, unsigned by);
 FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 				   const uint64_t *user, const uint64_t *rest);
 
+/* Stacks have numbers from 0, in the order of their first sight. */
+#define STACK_STORE_NONE UINT32_MAX
+
+/* The stack that the last stack_store_add that succeeded has taken in. */
+uint32_t stack_store_last(const struct stack_store *store);
+
+/* The stack with @id; STACK_STORE_NONE: there is none. */
+uint32_t stack_store_find(const struct stack_store *store, uint32_t id);
+
+/*
+ * What is known of a stack: its frames are borrowed until stack_store_take; counts are of what was
+ * counted so far.
+ */
+void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);
+
 /* Add @count samples of @weight_ns in all to the stack with @id. Errors: -ENOENT no such id. */
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
 				     uint64_t weight_ns);
@@ -52,5 +67,11 @@ FPL_MUST_CHECK int stack_store_news(struct stack_store *store, uint32_t id, uint
  */
 FPL_MUST_CHECK int stack_store_take(struct stack_store *store, struct profile_stack **ret,
 				    size_t *ret_nr);
+
+/*
+ * Which place each stack, by number, would have in what stack_store_take hands over now, or
+ * STACK_STORE_NONE: the caller frees it. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int stack_store_places(const struct stack_store *store, uint32_t **ret);
 
 size_t stack_store_bytes(const struct stack_store *store);

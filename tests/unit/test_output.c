@@ -262,6 +262,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"               \
 	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                       \
 	"\"startup_ms\":42,\"drain_gap_max_ms\":3,"                                           \
+	"\"timeline\":{\"events\":0,\"missing\":0,\"ring_full\":0,\"memory_full\":0},"        \
+	"\"stream\":{\"printed\":0,\"unprinted\":0},"                                         \
 	"\"run_time_code\":{\"frames\":1,\"named\":0,\"uncertain\":0,"                        \
 	"\"files\":0,\"refused\":0,\"functions\":0,\"bytes\":0}}\n"
 

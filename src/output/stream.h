@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every sample printed as it comes. The run hands samples over and goes on; a thread of its own
+ * names and prints them, a batch at a time. What it cannot keep up with is counted, not printed,
+ * and missing nowhere else.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "output/stream_format.h"
+#include "profile/engine.h"
+#include "profile/profile.h"
+
+struct parser;
+struct stream;
+
+#define STREAM_QUEUE_MAX (16u << 20) /* bytes of samples that wait: some 40,000 */
+
+/*
+ * Print to descriptor @fd, which stays the caller's. @user: there are user stacks. @parser:
+ * borrowed, reads the files of targets. Errors: -ENOMEM; eventfd(2).
+ */
+FPL_MUST_CHECK int stream_create(int fd, enum stream_format format, bool user,
+				 struct parser *parser, struct stream **ret, struct fpl_err *err);
+/* NULL is allowed. */
+void stream_destroy(struct stream *stream);
+
+/* To be lent to the run. The thread begins with the first call, when the run has given up rights.
+ */
+const struct engine_listener *stream_listener(struct stream *stream);
+
+/*
+ * The run is over: print what waits, and end the thread. A reader that takes nothing for two
+ * seconds is not waited for. Errors: what the first failed write met; a reader that has closed its
+ * end is none.
+ */
+FPL_MUST_CHECK int stream_finish(struct stream *stream, struct profile_stream *ret);
