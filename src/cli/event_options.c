@@ -18,7 +18,7 @@ static const struct argp_option options_list[] = {
 	{ "timeline-memory", KEY_TIMELINE_MEMORY, "BYTES", 0,
 	  "Room for these times, 24 bytes a sample (default 128M)", 2 },
 	{ "stream", KEY_STREAM, "FORMAT", OPTION_ARG_OPTIONAL,
-	  "Print every sample as it comes, on stdout: as blocks (default) or as a table", 2 },
+	  "Print every sample as it comes, on stdout: as blocks (default), table or json", 2 },
 	{ 0 },
 };
 
@@ -42,7 +42,7 @@ static void parse_stream(const char *arg, struct event_options *options, struct 
 		return;
 	}
 	if (arg)
-		refuse(state, "--stream=%s: blocks or table", arg);
+		refuse(state, "--stream=%s: blocks, table or json", arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -61,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_STREAM:
 		parse_stream(arg, options, state);
-		sampling->own_stdout = "--stream";
+		sampling->output.own_stdout = "--stream";
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

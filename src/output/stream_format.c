@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "output/frame_json.h"
+#include "output/json.h"
 #include "output/tally.h"
 
 /* Names are as long as their authors like: what is longer than this is cut. */
@@ -63,12 +65,12 @@ static void put_source(FILE *to, const struct recording *recording,
 
 /* symbol+0xoffset, or where the code is if it has no name. */
 static void put_name(FILE *to, const struct recording *recording,
-		     const struct recording_frame *frame, const char *also)
+		     const struct recording_frame *frame)
 {
 	const struct recording_function *function = recording_function_of(recording, frame);
 
 	if (function) {
-		put_safe(to, recording_string(recording, function->name), also);
+		put_safe(to, recording_string(recording, function->name), "");
 		if (frame->start != RECORDING_NO_ADDRESS)
 			fprintf(to, "+0x%" PRIx64, frame->address - frame->start);
 	} else if (frame->object && frame->kind == RECORDING_USER) {
@@ -76,7 +78,7 @@ static void put_name(FILE *to, const struct recording *recording,
 			recording_string(recording, recording->objects[frame->object].path);
 
 		putc('[', to);
-		put_safe(to, path, also);
+		put_safe(to, path, "");
 		fprintf(to, "+0x%" PRIx64 "]", frame->address);
 	} else {
 		fprintf(to, "[0x%" PRIx64 "]", frame->address);
@@ -99,7 +101,10 @@ static void put_frame(FILE *to, const struct recording *recording,
 		putc('\n', to);
 	}
 	fprintf(to, "    %3zu %#018" PRIx64 " ", idx, frame->address);
-	put_name(to, recording, frame, "");
+	if (frame->nr_lines || !frame->object)
+		put_name(to, recording, frame);
+	else
+		fputs("[unknown]", to); /* the address and the object are there anyway */
 	if (frame->nr_lines)
 		put_source(to, recording, &lines[frame->nr_lines - 1]);
 	if (frame->object) {
@@ -151,7 +156,7 @@ static void put_top(FILE *to, const struct recording *recording,
 		put_safe(to, recording_string(recording, recording->functions[line->function].name),
 			 "");
 	} else {
-		put_name(to, recording, frame, "");
+		put_name(to, recording, frame);
 	}
 	if (frame->nr_lines)
 		put_source(to, recording, &recording->lines[frame->first_line]);
@@ -171,6 +176,33 @@ static void put_row(FILE *to, const struct recording *recording,
 	putc('\n', to);
 }
 
+static void put_json(FILE *to, const struct recording *recording,
+		     const struct recording_stack *stack, uint64_t unix_ns)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "sample");
+	json_number(&json, "time_unix_ns", unix_ns);
+	json_number(&json, "weight_ns", stack->weight_ns / stack->count);
+	frame_json_write_task(&json, recording, stack);
+	if (stack->stop == RECORDING_NO_STOP)
+		json_null(&json, "stop");
+	else
+		json_string(&json, "stop", tally_stop_key((enum fpl_stop)stack->stop));
+	json_open(&json, "user", '[');
+	for (size_t i = 0; i < stack->nr_user; i++)
+		frame_json_write(&json, recording, recording_frame_at(recording, stack, i));
+	json_close(&json, ']');
+	json_open(&json, "kernel", '[');
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		frame_json_write(&json, recording,
+				 recording_frame_at(recording, stack, stack->nr_user + i));
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putc('\n', to);
+}
+
 void stream_format_head(FILE *to, enum stream_format format)
 {
 	if (format == STREAM_FORMAT_TABLE)
@@ -184,6 +216,9 @@ void stream_format_sample(FILE *to, enum stream_format format, const struct reco
 	switch (format) {
 	case STREAM_FORMAT_TABLE:
 		put_row(to, recording, stack, unix_ns);
+		break;
+	case STREAM_FORMAT_JSON:
+		put_json(to, recording, stack, unix_ns);
 		break;
 	case STREAM_FORMAT_BLOCKS:
 	case STREAM_FORMAT_COUNT:

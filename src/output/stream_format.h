@@ -10,7 +10,8 @@
 /* X(name, word of --stream=) */
 #define STREAM_FORMAT_LIST(X) \
 	X(BLOCKS, "blocks")   \
-	X(TABLE, "table")
+	X(TABLE, "table")     \
+	X(JSON, "json")
 
 #define X(name, word) STREAM_FORMAT_##name,
 enum stream_format { STREAM_FORMAT_LIST(X) STREAM_FORMAT_COUNT };

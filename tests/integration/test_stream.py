@@ -3,6 +3,7 @@
 """Single samples: their times are kept, and each is printed as it comes; nothing is lost of either."""
 
 import datetime
+import json
 import os
 import re
 import signal
@@ -61,6 +62,33 @@ class Stream(RootCase):
         self.assertEqual(run.stats["stream"]["unprinted"], 0)
         self.assertEqual(rows, counted)
         self.assertGreater(len({key[2] for key in rows}), 1)
+
+    def test_json_holds_the_stacks_of_the_profile(self):
+        run = self.profile("--stream=json", "-F", "999", "--by", "tid,cpu", "-d", "60", "--",
+                           *BUSY)
+        def key_of(stack):
+            # BPF programs have names while they are loaded
+            kernel = [frame["addr"] for frame in stack["kernel"]]
+            return json.dumps([stack[k] for k in ("comm", "pid", "tid", "cpu", "stop", "user")]
+                              + kernel)
+
+        streamed, counted, last = {}, {}, {}
+        for line in run.stdout.splitlines():
+            sample = json.loads(line)
+            self.assertEqual(sample["type"], "sample")
+            self.assertEqual(sample["weight_ns"], 1000000000 // 999)
+            key = key_of(sample)
+            streamed[key] = streamed.get(key, 0) + 1
+            # what was walked in userspace comes when its table is there
+            if all(frame["origin"] != "cfi_user" for frame in sample["user"]):
+                last.setdefault(sample["cpu"], []).append(sample["time_unix_ns"])
+        for stack in run.stacks:
+            key = key_of(stack)
+            counted[key] = counted.get(key, 0) + stack["count"]
+        self.assertEqual(run.stats["stream"]["unprinted"], 0)
+        self.assertEqual(streamed, counted)
+        for times in last.values():
+            self.assertEqual(len(set(times)), len(times))
 
     def test_names_are_those_of_the_profile(self):
         run = self.profile("--stream=table", "-U", "-F", "999", "-d", "60", "--", fixture("chain"),
