@@ -173,8 +173,17 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 
 	event_options_to_engine(events, engine);
 	if (events->stream) {
-		if (stream_create(STDOUT_FILENO, events->stream_format, options->user,
-				  engine->parser, &stream, err))
+		const struct stream_options stream_options = {
+			.fd = STDOUT_FILENO,
+			.format = events->stream_format,
+			.user = options->user,
+			.no_demangle = options->output.no_demangle,
+			.inlined = !options->output.no_inlined,
+			.lines = !options->output.no_lines,
+			.parser = engine->parser,
+		};
+
+		if (stream_create(&stream_options, &stream, err))
 			return -ENOMEM;
 		engine->listener = stream_listener(stream);
 	}

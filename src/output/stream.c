@@ -364,20 +364,19 @@ static void take_pause(void *ctx)
 	pthread_mutex_unlock(&stream->lock);
 }
 
-int stream_create(int fd, enum stream_format format, bool user, struct parser *parser,
-		  struct stream **ret, struct fpl_err *err)
+int stream_create(const struct stream_options *options, struct stream **ret, struct fpl_err *err)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return fpl_fail(err, -ENOMEM, "stream: out of memory");
-	stream->fd = fd;
-	stream->format = format;
+	stream->fd = options->fd;
+	stream->format = options->format;
 	stream->last = &stream->first;
 	stream->last_newcomer = &stream->newcomers;
 	stream->live = (struct profile){
 		.event = "",
-		.user = user,
+		.user = options->user,
 		.kernel = true,
 		.by = PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM | PROFILE_BY_CPU,
 	};
@@ -393,12 +392,15 @@ int stream_create(int fd, enum stream_format format, bool user, struct parser *p
 
 	int code = stream->listener.stop_fd < 0
 			   ? fpl_fail(err, -errno, "eventfd: %s", strerror(errno))
-			   : symbols_init(&stream->symbols, parser, err);
+			   : symbols_init(&stream->symbols, options->parser, err);
 
 	if (!code)
 		code = symbolizer_create(
 			&(struct symbolizer_options){ .source = &stream->symbols.source,
-						      .live = true },
+						      .live = true,
+						      .no_demangle = options->no_demangle,
+						      .inlined = options->inlined,
+						      .lines = options->lines },
 			&stream->symbolizer, err);
 	if (code) {
 		stream_destroy(stream);

@@ -18,12 +18,17 @@ struct stream;
 
 #define STREAM_QUEUE_MAX (16u << 20) /* bytes of samples that wait: some 40,000 */
 
-/*
- * Print to descriptor @fd, which stays the caller's. @user: there are user stacks. @parser:
- * borrowed, reads the files of targets. Errors: -ENOMEM; eventfd(2).
- */
-FPL_MUST_CHECK int stream_create(int fd, enum stream_format format, bool user,
-				 struct parser *parser, struct stream **ret, struct fpl_err *err);
+struct stream_options {
+	int fd; /* stays the caller's */
+	enum stream_format format;
+	bool user;			  /* there are user stacks */
+	bool no_demangle, inlined, lines; /* as of a symbolizer */
+	struct parser *parser;		  /* borrowed: reads the files of targets */
+};
+
+/* Errors: -ENOMEM; eventfd(2). */
+FPL_MUST_CHECK int stream_create(const struct stream_options *options, struct stream **ret,
+				 struct fpl_err *err);
 /* NULL is allowed. */
 void stream_destroy(struct stream *stream);
 
