@@ -168,6 +168,7 @@ static void cleanup_stream(struct stream **stream)
 static int run_engine(const struct sampling_options *options, struct engine_options *engine,
 		      struct profile *ret, struct fpl_err *err)
 {
+	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the stream's own */
 	CLEANUP(cleanup_stream) struct stream *stream = NULL;
 	const struct event_options *events = &options->events;
 
@@ -180,10 +181,11 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 			.no_demangle = options->output.no_demangle,
 			.inlined = !options->output.no_inlined,
 			.lines = !options->output.no_lines,
-			.parser = engine->parser,
+			.source = &symbols.source,
 		};
 
-		if (stream_create(&stream_options, &stream, err))
+		if (symbols_init(&symbols, engine->parser, err) ||
+		    stream_create(&stream_options, &stream, err))
 			return -ENOMEM;
 		engine->listener = stream_listener(stream);
 	}

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "output/names.h"
 #include "output/recorded.h"
-#include "parse/symbols.h"
 
 #define BATCH_MAX   2048u /* samples that are named and printed together */
 #define WRITE_BYTES 4096u /* POSIX: a pipe that poll says is writable takes PIPE_BUF at once */
@@ -57,7 +56,6 @@ struct stream {
 	struct profile_stream counts;
 
 	/* the thread's: */
-	struct symbols symbols;
 	struct symbolizer *symbolizer;
 	struct profile live; /* objects and stacks of the batch at hand */
 	int error;
@@ -392,11 +390,11 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 
 	int code = stream->listener.stop_fd < 0
 			   ? fpl_fail(err, -errno, "eventfd: %s", strerror(errno))
-			   : symbols_init(&stream->symbols, options->parser, err);
+			   : 0;
 
 	if (!code)
 		code = symbolizer_create(
-			&(struct symbolizer_options){ .source = &stream->symbols.source,
+			&(struct symbolizer_options){ .source = options->source,
 						      .live = true,
 						      .no_demangle = options->no_demangle,
 						      .inlined = options->inlined,
@@ -442,7 +440,6 @@ void stream_destroy(struct stream *stream)
 		newcomer_free(n);
 	}
 	symbolizer_destroy(stream->symbolizer);
-	symbols_fini(&stream->symbols);
 	profile_fini(&stream->live);
 	cleanup_fd(&stream->listener.stop_fd);
 	pthread_cond_destroy(&stream->wake);

@@ -12,8 +12,8 @@
 #include "output/stream_format.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
+#include "symbolize/symbol_source.h"
 
-struct parser;
 struct stream;
 
 #define STREAM_QUEUE_MAX (16u << 20) /* bytes of samples that wait: some 40,000 */
@@ -21,9 +21,9 @@ struct stream;
 struct stream_options {
 	int fd; /* stays the caller's */
 	enum stream_format format;
-	bool user;			  /* there are user stacks */
-	bool no_demangle, inlined, lines; /* as of a symbolizer */
-	struct parser *parser;		  /* borrowed: reads the files of targets */
+	bool user;			    /* there are user stacks */
+	bool no_demangle, inlined, lines;   /* as of a symbolizer */
+	const struct symbol_source *source; /* borrowed, of the thread alone: reads the files */
 };
 
 /* Errors: -ENOMEM; eventfd(2). */
