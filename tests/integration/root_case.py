@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests that run fpless as root share. Arguments of each: FPLESS FIXTURES."""
 
+import atexit
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run, need_root
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 CHANGED = []  # of sysctls: (path, text before), in the order of changes
 
@@ -31,9 +37,46 @@ def put_back(nr_left=0):
         write(*CHANGED.pop())
 
 
+def die_with_the_tests():
+    """In a child: it ends with this process, whatever ends that."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def children(pid):
+    try:
+        tids = os.listdir(f"/proc/{pid}/task")
+        return [int(child) for tid in tids
+                for child in open(f"/proc/{pid}/task/{tid}/children", encoding="ascii").read().split()]
+    except OSError:
+        return []
+
+
+def end_all():
+    """Ends what the tests began and has not ended, and what that began: orphans come to this process."""
+    for _ in range(100):
+        left = [pid for pid in children(os.getpid()) if not is_dead(pid)]
+        if not left:
+            return
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+
+
+def is_dead(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def end(signal_nr, _frame):
     """The machine is left as it was where a run of the tests is ended from outside, too."""
     put_back()
+    end_all()
     os._exit(128 + signal_nr)
 
 
@@ -66,6 +109,7 @@ class RootCase(unittest.TestCase):
                               timeout=TIMEOUT_S, check=False, **more)
 
     def start(self, *args, **more):
+        more.setdefault("preexec_fn", die_with_the_tests)
         process = subprocess.Popen(args, stdin=subprocess.DEVNULL, **more)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -93,5 +137,7 @@ class RootCase(unittest.TestCase):
 def main():
     need_root()
     signal.signal(signal.SIGTERM, end)
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    atexit.register(end_all)
     os.environ.pop("LD_BIND_NOW", None)
     unittest.main(argv=sys.argv[:1], verbosity=2)

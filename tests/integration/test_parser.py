@@ -13,7 +13,7 @@ import time
 
 from fpless_run import TIMEOUT_S, Run
 from parser_processes import NO_CAPABILITIES, nursery, status, workers
-from root_case import FPLESS, RootCase, fixture, main
+from root_case import FPLESS, RootCase, fixture, is_dead, main
 
 
 class ParserCase(RootCase):
@@ -95,7 +95,7 @@ class WorkersHaveNoRights(ParserCase):
         process.kill()
         process.wait()
         deadline = time.monotonic() + 20
-        while any(os.path.exists(f"/proc/{pid}") for pid in own):
+        while not all(is_dead(pid) for pid in own):
             self.assertLess(time.monotonic(), deadline, own)
             time.sleep(0.01)
 
