@@ -176,8 +176,7 @@ int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *
 	text[head.text_size] = '\0';
 	if (!link_places(sent, nr, text, head.text_size, places))
 		return answer_refuse(reader, err, "a name that lies outside its text");
-	ret->places = TAKE_PTR(places);
-	ret->text = TAKE_PTR(text);
+	*ret = (struct symbol_places){ .places = TAKE_PTR(places), .text = TAKE_PTR(text) };
 	return 0;
 }
 

@@ -21,12 +21,14 @@
 #include "parse/answer.h"
 #include "parse/message.h"
 #include "parse/sandbox.h"
+#include "parse/stopped.h"
 #include "parse/wire.h"
 
-#define TRIES	  3 /* of a request whose worker somebody kills */
-#define PAUSE_MS  10
-#define NS_PER_S  1000000000ull
-#define WORKER_NS (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
+#define TRIES	   3 /* of a request whose worker somebody kills */
+#define PAUSE_MS   10
+#define STOPPED_NS NS_PER_S /* so long somebody may have stopped a worker */
+#define NS_PER_S   1000000000ull
+#define WORKER_NS  (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
 
 /* What a request may take: CPU time of the worker; by the clock, should somebody have stopped it.
  */
@@ -61,6 +63,7 @@ struct desk {
 	const struct desk_file *file;
 	enum parse_op op;
 	uint64_t began_cpu_ns, began_ns;
+	uint64_t ran_ns; /* when the worker was last seen not stopped */
 	struct fpl_err *err;
 };
 
@@ -161,6 +164,26 @@ static int lose_dead(struct desk *desk)
 			desk->file->path);
 }
 
+/* Somebody has stopped the worker: it could wait for ever, and is of no use. */
+static int lose_stopped(struct desk *desk)
+{
+	dismiss(desk);
+	desk->was_killed = true;
+	return fpl_fail(desk->err, -EOWNERDEAD, "%s: the process that read it was stopped",
+			desk->file->path);
+}
+
+/* One that waits for a CPU is left in peace; one that was stopped is not waited for. */
+static bool is_stopped_for_long(struct desk *desk, uint64_t now)
+{
+	if (now < desk->ran_ns + STOPPED_NS)
+		return false;
+	if (process_is_stopped(desk->pid))
+		return true;
+	desk->ran_ns = now;
+	return false;
+}
+
 /* Waits until the socket is ready for @events. */
 static int wait_for(struct desk *desk, short events)
 {
@@ -168,6 +191,7 @@ static int wait_for(struct desk *desk, short events)
 
 	for (;;) {
 		int nr = poll(&poll_fd, 1, PAUSE_MS);
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		if (nr > 0)
 			return 0;
@@ -175,7 +199,9 @@ static int wait_for(struct desk *desk, short events)
 			desk->pause(desk->ctx);
 		if (worker_cpu_ns(desk) > desk->began_cpu_ns + limits[desk->op].cpu_ns)
 			return lose(desk, "reading it takes more CPU time than a file may");
-		if (clock_ns(CLOCK_MONOTONIC) > desk->began_ns + limits[desk->op].clock_ns)
+		if (is_stopped_for_long(desk, now))
+			return lose_stopped(desk);
+		if (now > desk->began_ns + limits[desk->op].clock_ns)
 			return lose(desk, "reading it takes too long");
 	}
 }
@@ -309,7 +335,7 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	if (code)
 		return code;
 	desk->began_cpu_ns = worker_cpu_ns(desk);
-	desk->began_ns = clock_ns(CLOCK_MONOTONIC);
+	desk->began_ns = desk->ran_ns = clock_ns(CLOCK_MONOTONIC);
 	code = send_request(desk, question);
 	if (!code)
 		code = answer_head(&reader, question->op, err);

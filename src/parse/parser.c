@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "parse/nursery.h"
+#include "parse/stopped.h"
 #include "parse/wire.h"
 
 #define DEATHS_BURST  16u /* of one trust, before its files wait */
@@ -106,7 +108,9 @@ static void end_nursery(struct parser *parser)
 			return;
 		usleep(1000);
 	}
-	kill(parser->pid, SIGKILL); /* stopped by somebody */
+	/* stopped by somebody; who may not end it leaves it */
+	if (kill(parser->pid, SIGKILL) == 0)
+		waitpid(parser->pid, NULL, 0);
 }
 
 int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err)
@@ -138,6 +142,20 @@ void parser_destroy(struct parser *parser)
 	free(parser);
 }
 
+/* Waits for a word of the nursery. One that has been stopped, or ended, has none. */
+static int await(struct parser *parser)
+{
+	struct pollfd poll_fd = { .fd = parser->control, .events = POLLIN };
+
+	for (int i = 0; i < ANSWER_S; i++) {
+		if (poll(&poll_fd, 1, 1000) > 0)
+			return 0;
+		if (process_is_stopped(parser->pid))
+			break;
+	}
+	return -EPIPE;
+}
+
 /* Takes the word a nursery begins with. */
 static int greet(struct parser *parser, struct fpl_err *err)
 {
@@ -145,7 +163,7 @@ static int greet(struct parser *parser, struct fpl_err *err)
 
 	if (parser->greeted)
 		return 0;
-	if (wire_recv(parser->control, &hello, sizeof(hello)))
+	if (await(parser) || wire_recv(parser->control, &hello, sizeof(hello)))
 		return fpl_fail(err, -EPIPE, "parser: its process ended at once");
 	if (hello.code)
 		return fpl_fail(err, hello.code, "parser: cannot give up its rights: %s",
@@ -163,7 +181,7 @@ static int ask(struct parser *parser, const struct nursery_request *request, int
 	if (code)
 		return code;
 	if (wire_send_fds(parser->control, request, sizeof(*request), &sock, sock >= 0) ||
-	    wire_recv(parser->control, ret, sizeof(*ret)))
+	    await(parser) || wire_recv(parser->control, ret, sizeof(*ret)))
 		return fpl_fail(err, -EPIPE, "parser: its process has gone");
 	return ret->code ? fpl_fail(err, ret->code, "parser: %s", strerror(-ret->code)) : 0;
 }

@@ -52,7 +52,7 @@ def code(op=PERF_MAP, nr=2, name=6, fault=1, segment=0):
 
 
 def examination(build_id=b"00ff", has_table=1, nr_largest=1):
-    coverage = struct.pack("<11Q", 100, 80, 10, 10, 80, 0, 0, 0, 0, 3, 1)
+    coverage = struct.pack("<12Q", 100, 80, 10, 10, 80, 0, 0, 0, 0, 0, 3, 1)
     coverage += b"bare".ljust(512, b"\0") + struct.pack("<2Q", 0x1000, 10) + bytes(4 * 528)
     return head(EXAMINE) + build_id.ljust(129, b"\0") + b"no CFI".ljust(380, b"\0") \
         + bytes([has_table, 1, 0]) + bytes(13 * 8) + coverage + struct.pack("<Q", nr_largest) \

@@ -262,6 +262,24 @@ static void worker_that_somebody_kills_is_replaced(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
 }
 
+static void worker_that_somebody_stops_is_replaced(void **state)
+{
+	struct office *office = *state;
+	struct table *table;
+	pid_t first;
+
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	first = worker();
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(kill(first, SIGSTOP), 0);
+	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	table_destroy(table);
+	assert_int_not_equal(worker(), first);
+	assert_int_equal(parser_nr_deaths(office->parser), 0);
+}
+
 static void names_and_functions_are_those_of_the_file(void **state)
 {
 	struct office *office = *state;
@@ -479,7 +497,7 @@ static void examinations_are_those_of_the_file_and_are_checked(void **state)
 	}
 }
 
-static void nursery_that_was_ended_is_replaced(void **state)
+static void nursery_that_was_ended_or_stopped_is_replaced(void **state)
 {
 	struct office *office = *state;
 	struct table *table;
@@ -489,7 +507,7 @@ static void nursery_that_was_ended_is_replaced(void **state)
 	if (geteuid() != 0)
 		skip();
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(kill(child_of(getpid()), SIGKILL), 0);
+		assert_int_equal(kill(child_of(getpid()), i ? SIGKILL : SIGSTOP), 0);
 		desk_close(office->desk);
 		assert_int_equal(desk_open(office->parser, &office->desk, NULL), 0);
 		assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
@@ -574,13 +592,14 @@ int main(void)
 		test(worker_has_no_rights),
 		test(death_of_a_worker_costs_one_request),
 		test(worker_that_somebody_kills_is_replaced),
+		test(worker_that_somebody_stops_is_replaced),
 		test(names_and_functions_are_those_of_the_file),
 		test(lines_are_those_of_the_debug_file),
 		test(a_file_without_debugging_information_has_no_lines),
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(examinations_are_those_of_the_file_and_are_checked),
-		test(nursery_that_was_ended_is_replaced),
+		test(nursery_that_was_ended_or_stopped_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),
 		test(trust_is_who_could_have_written_it),

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parse/stopped.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+bool process_is_stopped(pid_t pid)
+{
+	char path[32], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t nr = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (nr <= 0)
+		return false;
+	text[nr] = '\0';
+
+	/* proc_pid_stat(5): the name in field 2 may hold anything, the state follows it */
+	const char *name_end = strrchr(text, ')');
+
+	return name_end && name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
+}
