@@ -7,6 +7,7 @@
 #include "output/folded.h"
 #include "output/jsonl.h"
 #include "output/perf_script.h"
+#include "output/speedscope.h"
 #include "output/text_report.h"
 #include "recording/pprof_write.h"
 
@@ -31,6 +32,7 @@ const struct format formats[] = {
 	  .write = write_pprof,
 	  .binary = true,
 	  .parts = true },
+	{ .name = "speedscope", .extensions = { ".speedscope.json" }, .write = speedscope_write },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);

@@ -10,17 +10,21 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, uint32_t *ret)
+int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, bool verbatim,
+		       uint32_t *ret)
 {
-	size_t length = text_escape(NULL, 0, text, ";");
+	size_t length = verbatim ? strlen(text) : text_escape(NULL, 0, text, ";");
 	size_t suffix_size = strlen(suffix) + 1;
-	AUTO_FREE char *escaped = malloc(length + suffix_size);
+	AUTO_FREE char *whole = malloc(length + suffix_size);
 
-	if (!escaped)
+	if (!whole)
 		return -ENOMEM;
-	text_escape(escaped, length + 1, text, ";");
-	memcpy(escaped + length, suffix, suffix_size);
-	return strings_intern(strings, escaped, ret);
+	if (verbatim)
+		memcpy(whole, text, length);
+	else
+		text_escape(whole, length + 1, text, ";");
+	memcpy(whole + length, suffix, suffix_size);
+	return strings_intern(strings, whole, ret);
 }
 
 static const char *suffix_of(const struct frame_texts *texts, const struct recording_frame *frame)
@@ -63,7 +67,7 @@ static int intern_unnamed(struct frame_texts *texts, const struct recording_fram
 		text = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}
-	return frame_texts_intern(&texts->strings, text, suffix, ret);
+	return frame_texts_intern(&texts->strings, text, suffix, texts->options.verbatim, ret);
 }
 
 /* " (file.c:12)", where the file is known and that was asked for; else nothing. */
@@ -101,7 +105,7 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 		return -ENOMEM;
 	}
 	return frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
-				  &texts->ids[idx]);
+				  texts->options.verbatim, &texts->ids[idx]);
 }
 
 static int intern_frame(struct frame_texts *texts, uint32_t idx)

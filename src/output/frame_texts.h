@@ -20,6 +20,7 @@ struct frame_text_options {
 	bool by_function;
 	bool symbols_only; /* no texts for what is inlined */
 	bool lines;	   /* "name (file.c:12)" */
+	bool verbatim;	   /* not escaped: for formats that escape themselves */
 };
 
 struct frame_texts {
@@ -29,9 +30,9 @@ struct frame_texts {
 	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
 };
 
-/* Escape @text for a folded line, with @suffix behind it. Errors: -ENOMEM. */
+/* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM. */
 FPL_MUST_CHECK int frame_texts_intern(struct strings *strings, const char *text, const char *suffix,
-				      uint32_t *ret);
+				      bool verbatim, uint32_t *ret);
 
 /* @recording outlives @ret. Errors: -ENOMEM; frame_texts_fini is safe then. Cost: O(frames). */
 FPL_MUST_CHECK int frame_texts_init(const struct recording *recording,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "output/frame_texts.h"
 
 #define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
 
@@ -19,7 +18,12 @@ static unsigned labels_of(const struct recording *recording, const struct record
 			      : RECORDING_HAS_COMM);
 }
 
-static int intern_task(struct strings *strings, const char *comm, unsigned labels,
+static int intern(struct frame_texts *texts, const char *text, uint32_t *ret)
+{
+	return frame_texts_intern(&texts->strings, text, "", texts->options.verbatim, ret);
+}
+
+static int intern_task(struct frame_texts *texts, const char *comm, unsigned labels,
 		       const struct recording_stack *stack, uint32_t *ret)
 {
 	AUTO_FREE char *text = NULL;
@@ -33,31 +37,30 @@ static int intern_task(struct strings *strings, const char *comm, unsigned label
 		text = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}
-	return frame_texts_intern(strings, text, "", ret);
+	return intern(texts, text, ret);
 }
 
-int labels_intern(struct strings *strings, const struct recording *recording,
-		  const struct recording_stack *stack, uint32_t ret[static LABELS_MAX],
-		  uint32_t *ret_nr)
+int labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
+		  uint32_t ret[static LABELS_MAX], uint32_t *ret_nr)
 {
+	const struct recording *recording = texts->recording;
 	unsigned labels = labels_of(recording, stack);
 	uint32_t nr = 0;
 	int err = 0;
 
 	if (labels & RECORDING_HAS_CGROUP)
-		err = frame_texts_intern(strings, recording_string(recording, stack->cgroup), "",
-					 &ret[nr++]);
+		err = intern(texts, recording_string(recording, stack->cgroup), &ret[nr++]);
 	if (!err && (labels & RECORDING_HAS_CPU)) {
 		char text[16];
 
 		snprintf(text, sizeof(text), "cpu %u", stack->cpu);
-		err = frame_texts_intern(strings, text, "", &ret[nr++]);
+		err = intern(texts, text, &ret[nr++]);
 	}
 	if (!err && (labels & BY_TASK))
-		err = intern_task(strings, recording_string(recording, stack->comm), labels, stack,
+		err = intern_task(texts, recording_string(recording, stack->comm), labels, stack,
 				  &ret[nr++]);
 	if (!err && !nr && !stack->nr_user && !stack->nr_kernel)
-		err = frame_texts_intern(strings, "[unknown]", "", &ret[nr++]);
+		err = intern(texts, "[unknown]", &ret[nr++]);
 	*ret_nr = nr;
 	return err;
 }

@@ -17,12 +17,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/strings.h"
-#include "recording/recording.h"
+#include "output/frame_texts.h"
 
 #define LABELS_MAX 3u
 
-/* The labels of @stack, escaped, as ids of @strings. Errors: -ENOMEM. */
-FPL_MUST_CHECK int labels_intern(struct strings *strings, const struct recording *recording,
-				 const struct recording_stack *stack,
+/* The labels of @stack, escaped unless the texts are verbatim, in their strings. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
 				 uint32_t ret[static LABELS_MAX], uint32_t *ret_nr);

@@ -83,8 +83,7 @@ static int put_line(struct merger *merger, const struct recording_stack *stack,
 		nr_user = stack->nr_fp;
 	}
 	if (!err)
-		err = labels_intern(strings, recording, stack, &merger->ids[merger->nr],
-				    ret_nr_labels);
+		err = labels_intern(merger->texts, stack, &merger->ids[merger->nr], ret_nr_labels);
 	if (!err) {
 		merger->nr += *ret_nr_labels;
 		err = put_frames(merger, user, nr_user);
