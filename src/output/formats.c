@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "output/firefox.h"
 #include "output/folded.h"
 #include "output/jsonl.h"
 #include "output/perf_script.h"
@@ -33,6 +34,9 @@ const struct format formats[] = {
 	  .binary = true,
 	  .parts = true },
 	{ .name = "speedscope", .extensions = { ".speedscope.json" }, .write = speedscope_write },
+	{ .name = "firefox",
+	  .extensions = { ".json", ".firefox.json", ".profile.json" },
+	  .write = firefox_write },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);

@@ -82,6 +82,12 @@ void json_number(struct json *json, const char *key, uint64_t value)
 	fprintf(json->to, "%" PRIu64, value);
 }
 
+void json_decimal(struct json *json, const char *key, uint64_t whole, unsigned millionths)
+{
+	put_key(json, key);
+	fprintf(json->to, "%" PRIu64 ".%06u", whole, millionths);
+}
+
 void json_true(struct json *json, const char *key)
 {
 	put_key(json, key);
