@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/update-golden.sh [BUILD]: write the golden texts anew from BUILD (build/release). Read the
-# diff afterwards line by line: these files are what the reader of CFI is judged by.
+# diff afterwards line by line: these files are what the reader of CFI and the
+# writers of formats are judged by.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build/release}
@@ -9,5 +10,10 @@ for golden in "$top"/tests/golden/*.rows; do
 	name=$(basename "$golden" .rows)
 	"$build/fpless" tables --rows "$build/fixtures/cfi/$name.elf" >"$golden.tmp"
 	mv "$golden.tmp" "$golden"
+done
+for kind in counts events; do
+	for format in folded text jsonl perf speedscope firefox; do
+		"$build/tests/golden/write_formats" $format $kind >"$top/tests/golden/$kind.$format"
+	done
 done
 git -C "$top" --no-pager diff --stat -- tests/golden

@@ -86,7 +86,8 @@ static int write_meta(struct json *json, const struct recording *recording)
 	write_milliseconds(json, "interval", recording->period_ns ? recording->period_ns : 1000000);
 	write_milliseconds(json, "startTime", recording->start_unix_ns);
 	write_milliseconds(json, "profilingStartTime", 0);
-	write_milliseconds(json, "profilingEndTime", recording->duration_ns);
+	/* the end of the range that is shown, which a sample at the very end is part of */
+	write_milliseconds(json, "profilingEndTime", recording->duration_ns + recording->period_ns);
 	json_number(json, "processType", 0);
 	json_number(json, "stackwalk", 1);
 	json_bool(json, "debug", false);
@@ -98,6 +99,11 @@ static int write_meta(struct json *json, const struct recording *recording)
 	json_string(json, "oscpu", recording_string(recording, recording->kernel));
 	if (recording->nr_cpus)
 		json_number(json, "logicalCPUs", recording->nr_cpus);
+	json_open(json, "sampleUnits", '{');
+	json_string(json, "time", "ms");
+	json_string(json, "eventDelay", "ms");
+	json_string(json, "threadCPUDelta", "\u00b5s");
+	json_close(json, '}');
 	write_categories(json);
 	json_open(json, "markerSchema", '[');
 	json_close(json, ']');
@@ -176,6 +182,12 @@ static int write_samples(struct writer *writer, const struct thread *thread)
 	for (size_t i = 0; i < thread->nr; i++)
 		json_number(json, NULL, samples[i].count);
 	json_close(json, ']');
+	if (writer->recording->nr_events) {
+		json_open(json, "threadCPUDelta", '[');
+		for (size_t i = 0; i < thread->nr; i++)
+			json_number(json, NULL, samples[i].weight_ns / 1000);
+		json_close(json, ']');
+	}
 	json_close(json, '}');
 	return 0;
 }

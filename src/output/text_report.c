@@ -10,9 +10,10 @@
 #include "base/text.h"
 #include "output/function_index.h"
 #include "output/merge.h"
+#include "output/neighbours.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
-enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48 };
+enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
 
 /* How often a function ran. */
 struct tallied {
@@ -73,6 +74,23 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* Of functions that ran: of those at the top of @list, sorted. */
+static int write_neighbours(FILE *to, const struct function_index *index,
+			    const struct tallied *list, uint64_t samples)
+{
+	uint32_t functions[NR_NEIGHBOURED];
+	size_t nr = 0;
+
+	while (nr < NR_NEIGHBOURED && nr < index->nr && list[nr].self) {
+		functions[nr] = list[nr].function;
+		nr++;
+	}
+	if (!nr)
+		return 0;
+	fputs("\nCallers of the hottest functions, and below them what they call\n", to);
+	return neighbours_write(to, index, functions, nr, samples);
+}
+
 static int write_functions(FILE *to, const struct function_index *index, uint64_t samples)
 {
 	const struct recording *recording = index->texts->recording;
@@ -102,7 +120,7 @@ static int write_functions(FILE *to, const struct function_index *index, uint64_
 	}
 	if (index->nr > NR_FUNCTIONS)
 		fprintf(to, "                  ... and %zu more\n", index->nr - NR_FUNCTIONS);
-	return 0;
+	return write_neighbours(to, index, list, samples);
 }
 
 static void write_stack(FILE *to, const struct strings *strings, const struct merged_stack *stack,
