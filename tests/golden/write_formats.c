@@ -115,7 +115,7 @@ static struct recording_line add_line(struct recording *recording, const char *w
 
 	function.name = text(recording, words, at ? (size_t)(at - words) : strlen(words));
 	if (colon) {
-		line.line = (uint32_t)atoi(colon + 1);
+		line.line = (uint32_t)strtoul(colon + 1, NULL, 10);
 		line.column = 5;
 		function.file = text(recording, at + 1, (size_t)(colon - at - 1));
 		function.start_line = line.line - 2;
