@@ -21,7 +21,8 @@ fail() {
 }
 
 # Every format of one run holds the same samples; only -o: stdout stays empty.
-expect 0 'books .*: closed' profile -F 499 -d 1 -o a.folded -o a.jsonl -o a.txt --stats a.json \
+expect 0 'books .*: closed' profile -F 499 -d 1 -o a.folded -o a.jsonl -o a.txt -o a.perf \
+	-o a.speedscope.json -o a.firefox.json --stats a.json \
 	-- perl -e "$loop"
 [ ! -s stdout ] || fail "stdout is not empty"
 python3 - <<'PYTHON' || failed=1
@@ -34,14 +35,19 @@ stacks = [line for line in lines if line["type"] == "stack"]
 text = int(open("a.txt").readline().split()[0])
 rest = [int(n) for n in re.findall(r"%  (\d+) of \d+  ", open("a.txt").read())]
 books = dict(lines[-1])
+firefox = json.load(open("a.firefox.json"))
+speedscope = json.load(open("a.speedscope.json"))["profiles"][0]
 sums = {
     "folded": folded,
     "jsonl": sum(stack["count"] for stack in stacks),
     "text": text,
     "text stacks": sum(rest),
+    "perf": open("a.perf").read().count("\n\n"),
+    "firefox": sum(sum(thread["samples"]["weight"]) for thread in firefox["threads"]),
     "books": books["shown"],
     "stats": stats["shown"],
 }
+assert sum(speedscope["weights"]) == sum(stack["weight_ns"] for stack in stacks)
 assert folded > 0 and len(set(sums.values())) == 1, sums
 assert lines[0]["type"] == "meta" and books.pop("type") == "books"
 assert books == stats, (books, stats)
