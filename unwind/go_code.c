@@ -132,6 +132,23 @@ void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret)
 	}
 }
 
+bool go_code_is_interruption(const uint8_t *code, uint64_t size)
+{
+	/* push %rbp; mov %rsp, %rbp; pushf */
+	return is_at(code, size, 0, "\x55\x48\x89\xe5\x9c", 5);
+}
+
+int go_code_popped(const uint8_t *code, uint64_t size, uint64_t at)
+{
+	static const int8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+	uint8_t reg;
+
+	if (at == 0 || at > size || (code[at - 1] & 0xf8) != 0x58)
+		return -1;
+	reg = code[at - 1] & 7;
+	return at >= 2 && code[at - 2] == 0x41 ? reg + 8 : dwarf[reg];
+}
+
 bool go_code_is_sigreturn(const uint8_t *code, uint64_t size)
 {
 	/* mov $15, %rax; syscall: gdb knows signal frames by these bytes, so Go keeps them */

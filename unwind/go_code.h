@@ -39,6 +39,16 @@ struct go_switch {
 
 void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret);
 
+/*
+ * Does the function save the flags as soon as it has a frame? No call preserves them: it was called
+ * at a place that made no call, by who stopped the code there (asyncPreempt).
+ */
+bool go_code_is_interruption(const uint8_t *code, uint64_t size);
+
+/* The register that the instruction before offset @at has popped, by its DWARF number; -1: it is no
+ * pop. */
+int go_code_popped(const uint8_t *code, uint64_t size, uint64_t at);
+
 /* Is it the whole of what the kernel has a signal handler return to? */
 bool go_code_is_sigreturn(const uint8_t *code, uint64_t size);
 enum { GO_SIGRETURN_SIZE = 9 };

@@ -11,6 +11,8 @@ struct writer {
 	struct go_frame frame;
 	struct go_switch leaves;
 	bool framed; /* frame holds */
+	bool interrupts;
+	int popped; /* the register that the return address was popped into; -1: none */
 	cfi_row_fn fn;
 	void *ctx;
 	uint64_t *nr_rows;
@@ -66,12 +68,25 @@ static int add_unknown(const struct writer *writer, uint64_t start, uint64_t end
 	return hand_over(writer, &row);
 }
 
+/* A row where the return address is in a register, the stack as the caller left it. */
+static int add_popped(const struct writer *writer, uint64_t start, uint64_t end)
+{
+	struct cfi_row row = row_of(start, end);
+
+	if (writer->popped < 0 || writer->popped == ARCH_SP)
+		return add_unknown(writer, start, end);
+	row.cfa_off = 0;
+	row.reg[CFI_RA] = (struct cfi_reg){ CFI_VAL_REG, (uint8_t)writer->popped, 0 };
+	return hand_over(writer, &row);
+}
+
 /* A row by the depth of the stack, in [start, end): over all of it the registers are the same. */
 static int add_part(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
 {
 	struct cfi_row row = row_of(start, end);
 
 	row.cfa_off = depth + 8;
+	row.signal = writer->interrupts;
 	if (depth > 0)
 		set_registers(writer, start - writer->function->start, &row);
 	return hand_over(writer, &row);
@@ -84,7 +99,7 @@ static int add_plain(const struct writer *writer, uint64_t start, uint64_t end, 
 	int code = 0;
 
 	if (depth < 0)
-		return add_unknown(writer, start, end);
+		return add_popped(writer, start, end);
 	if (depth > 0 && start < saved && saved < end) {
 		code = add_part(writer, start, saved, depth);
 		start = saved;
@@ -197,6 +212,7 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 		return add_outermost(&writer, function->start, function->end);
 	if (function->kind == GO_SIGRETURN)
 		return add_sigreturn(&writer);
+	writer.interrupts = function->is_asm && go_code_is_interruption(bytes, size);
 	if (function->kind == GO_SWITCH)
 		go_code_switch(bytes, size, &writer.leaves);
 	while (code == 0 && go_depth_next(&at)) {
@@ -205,6 +221,7 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 			writer.framed = go_code_frame(bytes, size, at.start - function->start,
 						      at.depth, &writer.frame);
 		}
+		writer.popped = go_code_popped(bytes, size, at.start - function->start);
 		code = function->kind == GO_SWITCH
 			       ? add_stretch_of_switch(&writer, &at, is_epilogue(&writer, at))
 			       : add_plain(&writer, at.start, at.end, at.depth);

@@ -49,7 +49,7 @@ enum { RAX = 0, RBX = 3 };
 static bool values_agree(const struct caller_value *table, const struct caller_value *libdw)
 {
 	if (table->kind == CALLER_UNCLAIMED)
-		return libdw->kind == CALLER_UNDEF;
+		return libdw->kind == CALLER_UNDEF || libdw->kind == CALLER_UNCLAIMED;
 	if (table->kind != libdw->kind)
 		return false;
 	return table->kind != CALLER_VALUE || table->value == libdw->value;
@@ -137,7 +137,7 @@ static enum verdict judge_go(const struct cfi_row *row, const struct caller *tab
 	if (verdict_is_bad(compare_callers(table, &caller, machine, &reg)))
 		return VERDICT_ROWS;
 	if (row->other_stack || row->signal || row->cfa == FPL_CFA_EXPR ||
-	    row->reg[CFI_RA].kind == CFI_UNDEF)
+	    row->reg[CFI_RA].kind != CFI_AT_CFA)
 		return VERDICT_GO;
 	return by_libdw == VERDICT_REG ? VERDICT_GO_REGS : by_libdw;
 }

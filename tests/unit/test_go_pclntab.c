@@ -157,7 +157,18 @@ static const struct {
 	  "20-22 expr\n" },
 	{ "a return address that has been popped",
 	  { BYTES("\x41\x5c\x0f\x05\x41\x54\xc3"), { { 2, 0 }, { 4, -8 }, { 1, 0 } }, ASM, false },
+	  "20-22 r7+8\n22-26 r7+0 ra=v:r12+0\n26-27 r7+8\n" },
+	{ "or dropped",
+	  { BYTES("\x90\x90\x0f\x05\x90\x90\xc3"), { { 2, 0 }, { 4, -8 }, { 1, 0 } }, ASM, false },
 	  "20-22 r7+8\n22-26 expr\n26-27 r7+8\n" },
+	{ "one that saves the flags: it has interrupted its caller",
+	  { BYTES("\x55\x48\x89\xe5\x9c\x90\x9d\x5d\xc3"),
+	    { { 1, 0 }, { 4, 8 }, { 2, 16 }, { 1, 8 }, { 1, 0 } },
+	    ASM,
+	    false },
+	  "20-21 r7+8 signal\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n"
+	  "25-27 r7+24 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n"
+	  "27-28 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n28-29 r7+8 signal\n" },
 	{ "a depth that is no multiple of 8 ends the rows",
 	  { BYTES("\x90\x90\x90"), { { 1, 0 }, { 1, 4 }, { 1, 0 } }, ASM, false },
 	  "20-21 r7+8\n" },
