@@ -35,7 +35,7 @@ static int make_function(struct pprof_tables *tables, struct pprof_function *fun
 static int resolve_lines(struct pprof_tables *tables, struct pprof_location *location, bool last,
 			 bool *ret_ready)
 {
-	struct pprof_line *lines = tables->lines + location->first_line;
+	struct pprof_line *lines = location->nr_lines ? tables->lines + location->first_line : NULL;
 	uint8_t kept = 0;
 
 	/* twice: no line is changed before all functions are there */

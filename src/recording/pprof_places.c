@@ -165,7 +165,6 @@ static int put_function(struct pprof_places *places, struct pprof_fields *fields
 	if (error)
 		return error;
 	message.id = index + 1;
-	message.system_name = message.name;
 	message.start_line = function->start_line;
 	places->functions[index] = true;
 	return pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base, err);

@@ -221,16 +221,11 @@ static int apply_labels(struct pprof_samples *samples, const Pprof__Sample *samp
 	}
 	said->tid = stack->tid;
 	said->cpu = stack->cpu;
-	if (said->has_time && tables->own) {
-		/* of the sample then, and of the stack where stacks are told apart by them */
-		unsigned by = tables->recording->by;
-
-		if (!(by & RECORDING_HAS_TID))
-			stack->tid = 0;
-		if (!(by & RECORDING_HAS_CPU))
-			stack->cpu = 0;
-		stack->has &= (uint8_t)(by | ~(RECORDING_HAS_TID | RECORDING_HAS_CPU));
-	}
+	if (sample->own_labels & RECORDING_HAS_TID)
+		stack->tid = 0;
+	if (sample->own_labels & RECORDING_HAS_CPU)
+		stack->cpu = 0;
+	stack->has &= (uint8_t) ~(sample->own_labels & (RECORDING_HAS_TID | RECORDING_HAS_CPU));
 	return 0;
 }
 
@@ -411,8 +406,11 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 	/* a sample of nothing of a heap whose objects are gone, say */
 	if (!count && !weight_ns && !samples->tables->own)
 		return 0;
-	if (__builtin_add_overflow(samples->shown, count, &samples->shown))
-		return fpl_fail(err, -EBADMSG, "counts do not fit 64 bits");
+	samples->shown += count;
+	samples->weight_ns += weight_ns;
+	/* each of them does, so that one too many is seen */
+	if (samples->shown > INT64_MAX || samples->weight_ns > INT64_MAX)
+		return fpl_fail(err, -EBADMSG, "the values of all samples do not fit 63 bits");
 	samples->cut += sample->n_location_id > FRAMES_MAX;
 	if (add_stack(samples, sample, &walk, &fp, count, weight_ns))
 		return fpl_fail(err, -ENOMEM, "out of memory");

@@ -23,9 +23,9 @@ struct pprof_samples {
 	uint8_t *labels; /* owned [nr_labels]: by text of the recording: enum key + 1; 0: not looked
 			    at */
 	size_t nr_labels;
-	uint64_t shown;	   /* sum of counts */
-	uint64_t negative; /* samples left out: counts below 0, as of a difference */
-	uint64_t cut;	   /* samples whose stack was longer than one may be */
+	uint64_t shown, weight_ns; /* sums */
+	uint64_t negative;	   /* samples left out: counts below 0, as of a difference */
+	uint64_t cut;		   /* samples whose stack was longer than one may be */
 };
 
 void pprof_samples_init(struct pprof_samples *samples, struct pprof_tables *tables,
@@ -37,7 +37,7 @@ size_t pprof_samples_bytes(const struct pprof_samples *samples);
 
 /*
  * Add @sample. *ret_ready false: it refers to what is not there yet, and nothing was done (not with
- * @last). Errors: -ENOMEM; -EBADMSG: the counts of all samples do not fit 64 bits.
+ * @last). Errors: -ENOMEM; -EBADMSG: the sum of all counts or weights does not fit 63 bits.
  */
 FPL_MUST_CHECK int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample,
 				     bool last, bool *ret_ready, struct fpl_err *err);

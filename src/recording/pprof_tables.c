@@ -188,7 +188,7 @@ int pprof_tables_add_location(struct pprof_tables *tables, const Pprof__Location
 {
 	/* of more lines than there is room for, the function itself and what is closest to it */
 	size_t nr = location->n_line < RECORDING_LINES_MAX ? location->n_line : RECORDING_LINES_MAX;
-	Pprof__Line *const *from = location->line + (location->n_line - nr);
+	size_t first = location->n_line - nr;
 	const struct pprof_location entry = {
 		.id = location->id,
 		.mapping = location->mapping_id,
@@ -205,9 +205,9 @@ int pprof_tables_add_location(struct pprof_tables *tables, const Pprof__Location
 			 &tables->room_lines))
 			return -ENOMEM;
 		tables->lines[tables->nr_lines++] = (struct pprof_line){
-			.function = from[i]->function_id,
-			.line = to_line(from[i]->line),
-			.column = to_line(from[i]->column),
+			.function = location->line[first + i]->function_id,
+			.line = to_line(location->line[first + i]->line),
+			.column = to_line(location->line[first + i]->column),
 		};
 	}
 	return list_add(tables, &tables->locations, &entry, sizeof(entry));

@@ -130,11 +130,12 @@ static int64_t value_at(const Pprof__Sample *sample, size_t i)
 	return i < sample->n_value ? sample->value[i] : 0;
 }
 
+/* At most what a signed number holds. */
 static uint64_t saturated_product(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX >> 1 : product;
+	return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? INT64_MAX : product;
 }
 
 bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,

@@ -301,6 +301,8 @@ static int write_sample(struct writer *writer, const struct recording_stack *sta
 	if (error)
 		return error;
 	note_kept(writer); /* this sample is not there yet */
+	if (event)
+		sample.own_labels = (RECORDING_HAS_TID | RECORDING_HAS_CPU) & ~(unsigned)stack->has;
 	sample.location_id = writer->locations;
 	sample.fp_location_id = writer->fp_locations;
 	sample.n_value = ARRAY_SIZE(values);

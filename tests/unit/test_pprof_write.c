@@ -350,7 +350,6 @@ static void labels_of_a_stack_stay_beside_those_of_its_samples(void **state)
 	uint32_t frames[] = { simple_frame(0x1000, "f") }, of;
 
 	recording.start_unix_ns = 17;
-	recording.by = RECORDING_HAS_TID | RECORDING_HAS_CPU;
 	of = stack((struct recording_stack){ .count = 1,
 					     .weight_ns = 1,
 					     .nr_user = 1,
@@ -359,6 +358,11 @@ static void labels_of_a_stack_stay_beside_those_of_its_samples(void **state)
 					     .cpu = 5 },
 		   frames);
 	event(3, of, 1, 4, 5);
+	of = stack(
+		(struct recording_stack){
+			.count = 1, .nr_user = 1, .has = RECORDING_HAS_TID, .tid = 4 },
+		frames);
+	event(4, of, 0, 4, 6);
 	assert_same_again();
 }
 
