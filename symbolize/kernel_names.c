@@ -99,16 +99,19 @@ static int add(struct kernel_names *names, size_t at, const struct kernel_name *
 	return 0;
 }
 
-/* Ask for @addr, which lies before names->known[at] and in none that is known. */
-static bool ask(struct kernel_names *names, const struct kernel_name_source *source, uint64_t addr,
-		size_t at)
+/* Ask for @addr, which lies before names->known[at] and in none that is known. Returns as
+ * kernel_names_find(). */
+static int ask(struct kernel_names *names, const struct kernel_name_source *source, uint64_t addr,
+	       size_t at)
 {
 	char text[TEXT_SIZE] = "";
 	struct kallsyms_match match;
 	uint64_t end;
 
-	if (source->ask(source->ctx, addr, text, sizeof(text)) || !parse(text, addr, &match, &end))
-		return false;
+	int code = source->ask ? source->ask(source->ctx, addr, text, sizeof(text)) : -ENOSYS;
+
+	if (code || !parse(text, addr, &match, &end))
+		return code;
 	/* where code came and went, the last answer may reach into what was told before */
 	struct kernel_name known = { .first = match.start, .end = end, .start = match.start };
 
@@ -116,17 +119,20 @@ static bool ask(struct kernel_names *names, const struct kernel_name_source *sou
 		known.first = names->known[at - 1].end;
 	if (at < names->nr && known.end > names->known[at].first)
 		known.end = names->known[at].first;
-	return !add(names, at, &known, &match);
+	code = add(names, at, &known, &match);
+	return code ? code : 1;
 }
 
-bool kernel_names_find(struct kernel_names *names, const struct kernel_name_source *source,
-		       uint64_t addr, struct kallsyms_match *ret)
+int kernel_names_find(struct kernel_names *names, const struct kernel_name_source *source,
+		      uint64_t addr, struct kallsyms_match *ret)
 {
 	size_t at = SORTED_UP_TO(names->known, first, names->nr, addr);
 
 	if (!at || addr >= names->known[at - 1].end) {
-		if (!source->ask || !ask(names, source, addr, at))
-			return false;
+		int code = ask(names, source, addr, at);
+
+		if (code <= 0)
+			return code;
 		at++;
 	}
 
@@ -137,5 +143,5 @@ bool kernel_names_find(struct kernel_names *names, const struct kernel_name_sour
 		.module = known->module,
 		.start = known->start,
 	};
-	return true;
+	return 1;
 }

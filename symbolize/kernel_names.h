@@ -33,8 +33,9 @@ struct kernel_names {
 void kernel_names_fini(struct kernel_names *names);
 
 /*
- * The name of the code at @addr; what *ret points to is owned by @names. Returns false where there
- * is none, the source cannot be asked, or without memory. Cost: a system call for each function.
+ * The name of the code at @addr; what *ret points to is owned by @names. Returns whether there is
+ * one, or a negative errno where the source cannot be asked, or without memory. Cost: a system call
+ * for each function.
  */
-bool kernel_names_find(struct kernel_names *names, const struct kernel_name_source *source,
-		       uint64_t addr, struct kallsyms_match *ret);
+int kernel_names_find(struct kernel_names *names, const struct kernel_name_source *source,
+		      uint64_t addr, struct kallsyms_match *ret);

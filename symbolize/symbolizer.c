@@ -467,11 +467,15 @@ void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret
 	struct kallsyms_match match;
 
 	*ret = (struct symbol){ .name = NULL };
-	if (!kernel_names_find(&sym->kernel_told, &sym->kernel_source, addr, &match)) {
+
+	int found = kernel_names_find(&sym->kernel_told, &sym->kernel_source, addr, &match);
+
+	if (found < 0) {
 		read_kernel(sym);
-		if (!sym->kernel || !kallsyms_find(sym->kernel, addr, &match))
-			return;
+		found = sym->kernel && kallsyms_find(sym->kernel, addr, &match);
 	}
+	if (!found)
+		return;
 	/* Most are plain C and stay where they are; Rust in the kernel is mangled. */
 	ret->name = match.name;
 	if (match.name[0] == '_' && !sym->no_demangle) {

@@ -91,7 +91,7 @@ bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file *
 		    const struct elf_file **ret_debug);
 
 /*
- * Name the kernel code at @addr: by the source of kernel names, and what that does not know from
- * /proc/kallsyms, which is read once.
+ * Name the kernel code at @addr: by the source of kernel names, or from /proc/kallsyms, which is
+ * read once, where that cannot be asked.
  */
 void symbolizer_kernel(struct symbolizer *sym, uint64_t addr, struct symbol *ret);
