@@ -31,8 +31,19 @@ void process_set_run(const struct processes *table, struct process *process, str
 	free(old);
 }
 
+static void forget(struct process *process)
+{
+	if (!process->changed_link)
+		return;
+	*process->changed_link = process->next_changed;
+	if (process->next_changed)
+		process->next_changed->changed_link = process->changed_link;
+	process->changed_link = NULL;
+}
+
 static void process_free(const struct processes *table, struct process *process)
 {
+	forget(process);
 	process_set_run(table, process, NULL);
 	mapset_put(process->mapset);
 	free(process);
@@ -110,6 +121,33 @@ void processes_each(const struct processes *table, void (*fn)(struct process *, 
 	for (size_t i = 0; i < table->nr_buckets; i++) {
 		for (struct process *p = table->buckets[i]; p; p = p->next)
 			fn(p, ctx);
+	}
+}
+
+static bool has_changed(const struct process *process)
+{
+	return process->wanted && (process->dirty || process->restless);
+}
+
+void processes_note(struct processes *table, struct process *process)
+{
+	if (process->changed_link || !has_changed(process))
+		return;
+	process->next_changed = table->changed;
+	process->changed_link = &table->changed;
+	if (process->next_changed)
+		process->next_changed->changed_link = &process->next_changed;
+	table->changed = process;
+}
+
+void processes_each_changed(struct processes *table, void (*fn)(struct process *, void *),
+			    void *ctx)
+{
+	for (struct process *p = table->changed, *next; p; p = next) {
+		next = p->next_changed;
+		fn(p, ctx);
+		if (!has_changed(p))
+			forget(p);
 	}
 }
 

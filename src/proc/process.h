@@ -49,12 +49,15 @@ struct process {
 	struct run *run; /* owned reference: what is published of it; NULL: nothing */
 
 	struct process *next; /* in its bucket */
+	/* among those that changed; changed_link NULL: it is not */
+	struct process *next_changed, **changed_link;
 };
 
 struct processes {
 	struct process **buckets; /* owned */
 	size_t nr_buckets;	  /* a power of two */
 	size_t nr;
+	struct process *changed; /* the first of those that were noted */
 	/* Called when nobody refers to a run any more, just before it is freed; may be NULL. */
 	void (*retire)(void *ctx, const struct run *run);
 	void *ctx;
@@ -69,6 +72,15 @@ struct process *processes_get(struct processes *table, uint32_t pid);
 void processes_remove(struct processes *table, uint32_t pid);
 /* Call @fn for each; @fn may not add or remove. */
 void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx);
+
+/* To be called after each change of @process: has processes_each_changed() visit it, if it is
+ * wanted and dirty or restless. */
+void processes_note(struct processes *table, struct process *process);
+
+/* Call @fn for each that was noted; those that are neither dirty nor restless afterwards are so no
+ * more. @fn may not add or remove. Cost: O(those that changed). */
+void processes_each_changed(struct processes *table, void (*fn)(struct process *, void *),
+			    void *ctx);
 
 /* The process began to run another program: nothing of the old one holds any more. */
 FPL_MUST_CHECK int process_exec(struct process *process);

@@ -33,7 +33,7 @@ struct catalog {
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond;
 	uint32_t nr_slots;
 	struct symbolizer *symbolizer; /* borrowed */
-	struct desk *desk;	       /* owned; NULL: files cannot be read */
+	struct desk *desk;	       /* owned */
 	struct object *vdso;	       /* borrowed from objects */
 	bool vdso_tried;
 	catalog_pause_fn pause; /* may be NULL */
@@ -53,7 +53,7 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct pars
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
 	}
 	if (!catalog || !catalog->files || !catalog->refusals ||
-	    (parser && desk_open(parser, &catalog->desk, NULL))) {
+	    desk_open(parser, &catalog->desk, NULL)) {
 		catalog_destroy(catalog);
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
@@ -65,8 +65,7 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 {
 	catalog->pause = pause;
 	catalog->ctx = ctx;
-	if (catalog->desk)
-		desk_on_pause(catalog->desk, pause, ctx);
+	desk_on_pause(catalog->desk, pause, ctx);
 }
 
 static void object_free(struct object *object, bool has_own_fd)
@@ -336,8 +335,6 @@ static int read_file(struct catalog *catalog, int fd, const char *path, struct f
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
-	if (!catalog->desk)
-		return fpl_fail(err, -ENOTSUP, "%s: nobody to read it", path);
 	ret->trust = file.trust;
 	return desk_facts(catalog->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
 }

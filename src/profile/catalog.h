@@ -76,7 +76,7 @@ typedef void (*catalog_pause_fn)(void *ctx);
 
 /* @nr_slots: entries of the map `objects`, of which slot 0 is nobody's: so many objects, less one,
  * there may be; at most 65,536. @symbolizer: borrowed, may be NULL. @parser: borrowed,
- * reads the files; without one (NULL) there are no objects. */
+ * reads the files. */
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
 				  struct parser *parser, struct catalog **ret, struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);

@@ -31,7 +31,7 @@
  * 2 ms is far above what an interrupted writer needs, and below what anybody notices.
  */
 #define HORIZON_NS (2 * NS_PER_MS)
-/* Pause after each drain: bounds the wake-ups in a storm of short programs. */
+/* Shortest time between two drains: bounds the wake-ups in a storm of short programs. */
 #define DRAIN_PAUSE_MS 2
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	  100
@@ -58,6 +58,8 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 		return fpl_fail(err, -EINVAL,
 				"--unwind fp: compare walks by frame pointers anyway,"
 				" wanted auto or cfi");
+	if (!o->parser)
+		return fpl_fail(err, -EINVAL, "no parser to read the files of targets");
 	if (o->target == ENGINE_TARGET_PIDS && !o->nr_pids && !o->nr_tids)
 		return fpl_fail(err, -EINVAL, "-p: no pid");
 	if (o->target == ENGINE_TARGET_COMMAND && (!o->command || !o->command[0]))
@@ -175,11 +177,35 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 	}
 }
 
+/* How long nothing has to be done at @now, unless something comes. */
+static int idle_ms(const struct engine *engine, uint64_t now, uint64_t enable_at, uint64_t end)
+{
+	int timeout =
+		ms_until(end, now, engine->options->listener ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
+
+	if (!engine->enabled_ns)
+		timeout = ms_until(enable_at, now, timeout);
+	/* then all that is pending now is old enough */
+	if (collect_nr_pending(&engine->collect))
+		timeout = ms_until(now + HORIZON_NS, now, timeout);
+	return timeout;
+}
+
+/* What comes is looked at at once, unless that was done a moment ago. */
+static void pause_until(uint64_t when_ns)
+{
+	uint64_t now = usage_monotonic_ns();
+
+	if (now < when_ns)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)(when_ns - now) }, NULL);
+}
+
 /* Until the time is over, a signal comes or the targets have gone. */
 static int loop(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t enable_at = usage_monotonic_ns() + o->delay_ms * NS_PER_MS;
+	uint64_t next_drain_ns = 0;
 
 	while (!engine->stop) {
 		uint64_t now = usage_monotonic_ns();
@@ -199,22 +225,16 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		if (now >= end)
 			break;
 
-		int timeout = ms_until(end, now, o->listener ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
+		int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
+				    next_drain_ns ? idle_ms(engine, now, enable_at, end) : 0);
 
-		if (!engine->enabled_ns)
-			timeout = ms_until(enable_at, now, timeout);
-		if (collect_nr_pending(&engine->collect) && timeout > 2 * DRAIN_PAUSE_MS)
-			timeout = 2 * DRAIN_PAUSE_MS;
-
-		int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events), timeout);
-
+		pause_until(next_drain_ns);
 		kernel_side_woken(&engine->kernel);
 		for (int i = 0; i < nr; i++)
 			on_event(engine, &events[i]);
-		if (drain(engine, false)) {
-			poll(NULL, 0, DRAIN_PAUSE_MS);
-			kernel_side_woken(&engine->kernel);
-		}
+		next_drain_ns = drain(engine, false)
+					? usage_monotonic_ns() + DRAIN_PAUSE_MS * NS_PER_MS
+					: 0;
 	}
 	return 0;
 }

@@ -107,7 +107,7 @@ struct engine_options {
 	/* borrowed; every object is registered here as it is first seen; may be NULL */
 	struct symbolizer *symbolizer;
 
-	struct parser *parser; /* borrowed: reads the files of targets */
+	struct parser *parser; /* borrowed, never NULL: reads the files of targets */
 
 	/* For tests: write every record_every-th walk with its registers and stack into this file
 	 * (profile/walk_file.h). NULL or 0: none. */

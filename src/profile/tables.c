@@ -263,6 +263,8 @@ size_t tables_collect(struct tables *tables)
 	struct compiler_result result;
 	size_t nr = 0;
 
+	if (!compiler_nr_open(tables->compiler))
+		return 0; /* as after nearly every drain */
 	for (; compiler_take(tables->compiler, &result); nr++) {
 		struct object *object = catalog_at(tables->catalog, result.object);
 

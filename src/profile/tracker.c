@@ -89,6 +89,7 @@ static void want_process(struct tracker *tracker, struct process *process)
 	process->wanted = true;
 	for (uint32_t i = 0; i < process->mapset->nr; i++)
 		tracker_want(tracker, process->mapset->mappings[i].object);
+	processes_note(&tracker->processes, process);
 }
 
 /* Reads the mappings of @process from /proc; @tid: a thread to ask where the leader has ended. */
@@ -151,6 +152,7 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		process = processes_get(&tracker->processes, record->pid);
 		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;
+		processes_note(&tracker->processes, process);
 		if (process->wanted)
 			tracker_want(tracker, map->mapping.object);
 		break;
@@ -158,8 +160,10 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		process = processes_get(&tracker->processes, record->pid);
 		if (process && process_exec(process))
 			process->complete = false;
-		if (process)
+		if (process) {
 			process->exec_pending = true;
+			processes_note(&tracker->processes, process);
+		}
 		break;
 	case SIDEBAND_FORK:
 		begin_child(tracker, record->pid, record->parent);
@@ -278,6 +282,7 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 	process->start_ns = sample->start_ns;
 	if (!process->wanted)
 		want_process(tracker, process);
+	processes_note(&tracker->processes, process);
 	if (!process->complete && !scan_image(tracker, process, sample->gen, sample->tid))
 		return process->mapset->nr ? process : NULL;
 	return process;
@@ -295,6 +300,7 @@ bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t t
 	bool changed = scan_image(tracker, process, process->gen, tid) && process->dirty;
 
 	process->dirty = was_dirty || changed;
+	processes_note(&tracker->processes, process);
 	return changed;
 }
 
@@ -391,15 +397,21 @@ static void rescan_one(struct process *process, void *ctx)
 		process->complete = false;
 }
 
+/* Where tables were refused, or are no longer. */
+static void touch_one(struct process *process, void *ctx)
+{
+	struct tracker *tracker = ctx;
+
+	process->dirty = true;
+	processes_note(&tracker->processes, process);
+}
+
 static void flush_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;
 
-	if ((tracker->tables && tracker->tables->changed) ||
-	    process_settles(process, tracker->flushed_ns))
-		process->dirty = true;
-	if (process->wanted)
-		publisher_publish(tracker->publisher, process);
+	process_settles(process, tracker->flushed_ns);
+	publisher_publish(tracker->publisher, process);
 }
 
 void tracker_flush(struct tracker *tracker)
@@ -414,9 +426,11 @@ void tracker_flush(struct tracker *tracker)
 		processes_each(&tracker->processes, rescan_one, tracker);
 	}
 	tracker->flushed_ns = usage_monotonic_ns();
-	processes_each(&tracker->processes, flush_one, tracker);
-	if (tracker->tables)
+	if (tracker->tables && tracker->tables->changed) {
+		processes_each(&tracker->processes, touch_one, tracker);
 		tracker->tables->changed = false;
+	}
+	processes_each_changed(&tracker->processes, flush_one, tracker);
 }
 
 struct mark {

@@ -250,12 +250,90 @@ static void code_in_the_place_of_other_code_makes_a_process_restless_for_a_secon
 	assert_false(p->restless);
 }
 
+/* Notes the pids it is called with; what it publishes is dirty no more. */
+struct visits {
+	uint32_t pids[8];
+	size_t nr;
+	bool publishes;
+};
+
+static void visit(struct process *process, void *ctx)
+{
+	struct visits *visits = ctx;
+
+	assert_true(visits->nr < 8);
+	visits->pids[visits->nr++] = process->pid;
+	if (visits->publishes)
+		process->dirty = false;
+}
+
+static size_t nr_visited(struct processes *table, bool publishes)
+{
+	struct visits visits = { .publishes = publishes };
+
+	processes_each_changed(table, visit, &visits);
+	return visits.nr;
+}
+
+static void only_what_changed_and_is_wanted_is_visited(void **state)
+{
+	struct processes *table = *state;
+	struct process *p = processes_get(table, 10), *q = processes_get(table, 11);
+
+	assert_true(p && q);
+	p->dirty = q->dirty = true;
+	processes_note(table, p);
+	assert_int_equal(nr_visited(table, true), 0); /* it is not wanted */
+	p->wanted = q->wanted = true;
+	assert_int_equal(nr_visited(table, true), 0); /* nobody noted it since */
+	processes_note(table, p);
+	processes_note(table, p);
+	processes_note(table, q);
+	assert_int_equal(nr_visited(table, false), 2);
+	assert_int_equal(nr_visited(table, true), 2); /* they were not published */
+	assert_int_equal(nr_visited(table, true), 0);
+	processes_note(table, p);
+	assert_int_equal(nr_visited(table, true), 0); /* it is not dirty */
+	p->restless = true;
+	processes_note(table, p);
+	assert_int_equal(nr_visited(table, true), 1);
+	assert_int_equal(nr_visited(table, true), 1); /* until it is not */
+	p->restless = false;
+	assert_int_equal(nr_visited(table, true), 1);
+	assert_int_equal(nr_visited(table, true), 0);
+}
+
+static void what_is_removed_is_visited_no_more(void **state)
+{
+	struct processes *table = *state;
+
+	/* each of the three places in the list */
+	for (uint32_t gone = 20; gone < 23; gone++) {
+		struct visits visits = { .publishes = true };
+
+		for (uint32_t pid = 20; pid < 23; pid++) {
+			struct process *p = processes_get(table, pid);
+
+			assert_non_null(p);
+			p->wanted = p->dirty = true;
+			processes_note(table, p);
+		}
+		processes_remove(table, gone);
+		processes_each_changed(table, visit, &visits);
+		assert_int_equal(visits.nr, 2);
+		assert_true(visits.pids[0] != gone && visits.pids[1] != gone);
+		assert_int_equal(nr_visited(table, true), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_table, drop_table)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_is_found_by_pid_until_removed),
+		TEST(only_what_changed_and_is_wanted_is_visited),
+		TEST(what_is_removed_is_visited_no_more),
 		TEST(exec_forgets_the_old_program),
 		TEST(exec_flags_main_object_and_interpreter),
 		TEST(a_static_program_has_no_interpreter),
