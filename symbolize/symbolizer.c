@@ -26,11 +26,12 @@ struct object {
 	int fd;		/* owned until the tables are read, then -1 */
 	uint8_t *image; /* owned until the tables are read */
 	size_t image_size;
-	bool read;		/* the tables were asked for: tab NULL means there are none */
-	struct elf_file *elf;	/* owned */
-	struct elf_file *debug; /* owned: separate debug file, or NULL */
-	struct elf_file *mini;	/* owned: .gnu_debugdata, or NULL */
-	struct symtab *tab;	/* owned */
+	bool read;		     /* the tables were asked for: tab NULL means there are none */
+	struct elf_file *elf;	     /* owned */
+	struct elf_file *debug;	     /* owned: separate debug file, or NULL */
+	struct elf_file *supplement; /* owned: of the debugging information, or NULL */
+	struct elf_file *mini;	     /* owned: .gnu_debugdata, or NULL */
+	struct symtab *tab;	     /* owned */
 	struct name_cache names;
 	struct place_list places;  /* with a source: what it says */
 	bool is_lost;		   /* with a source: it failed over this file */
@@ -63,6 +64,7 @@ static void object_fini(struct object *object)
 	debug_index_destroy(object->index);
 	symtab_destroy(object->tab);
 	elf_file_close(object->mini);
+	elf_file_close(object->supplement);
 	elf_file_close(object->debug);
 	elf_file_close(object->elf);
 	free(object->image);
@@ -401,10 +403,14 @@ static struct debug_index *find_index(const struct symbolizer *sym, struct objec
 
 	if (object->index || object->has_no_lines || !object->elf)
 		return object->index;
+	(void)!debug_alt_open(object->debug ? object->debug : object->elf, sym->debug_dir,
+			      &object->supplement);
 	if (object->debug)
-		code = debug_index_create(object->debug, NULL, &options, &object->index, &err);
+		code = debug_index_create(object->debug, object->supplement, &options,
+					  &object->index, &err);
 	if (code == -ENOENT)
-		code = debug_index_create(object->elf, NULL, &options, &object->index, &err);
+		code = debug_index_create(object->elf, object->supplement, &options, &object->index,
+					  &err);
 	if (code) {
 		object->has_no_lines = true;
 		fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "no lines: %s", err.msg);

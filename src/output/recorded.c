@@ -21,7 +21,7 @@ struct added {
 
 /* A conversion under way. */
 struct recorder {
-	struct added added[1u << ADDED_LOG2]; /* by hash */
+	struct added *added; /* owned [1 << ADDED_LOG2], by hash */
 	struct names *names;
 	struct recording *recording;
 	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile */
@@ -31,6 +31,7 @@ struct recorder {
 
 static void recorder_fini(struct recorder *recorder)
 {
+	free(recorder->added);
 	free(recorder->objects);
 	free(recorder->frames);
 }
@@ -296,7 +297,11 @@ int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_sta
 	const struct profile *profile = names->profile;
 	CLEANUP(recorder_fini) struct recorder recorder = { .names = names, .recording = ret };
 	AUTO_FREE uint32_t *stacks = calloc(profile->nr_stacks + 1, sizeof(*stacks));
-	int error = stacks ? add_run(&recorder) : -ENOMEM;
+	int error = -ENOMEM;
+
+	recorder.added = calloc(1u << ADDED_LOG2, sizeof(*recorder.added));
+	if (stacks && recorder.added)
+		error = add_run(&recorder);
 
 	if (!error)
 		error = add_objects(&recorder);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: line_addresses [-C] [-n] FILE < ADDRESSES: for each hexadecimal vaddr its functions as
- * symbolize/ sees them, innermost first, each two lines: name, FILE:LINE:COLUMN, "??" and 0 for
- * what is not known; then an empty line. Debug files are searched for. -C: names are demangled. -n:
- * names of symbols only.
+ * usage: line_addresses [-C] [-n] [-d DIR] FILE < ADDRESSES: for each hexadecimal vaddr its
+ * functions as symbolize/ sees them, innermost first, each two lines: name, FILE:LINE:COLUMN, "??"
+ * and 0 for what is not known; then an empty line. Debug files are searched for, below DIR in place
+ * of /usr/lib/debug. -C: names are demangled. -n: names of symbols only.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,13 +44,15 @@ int main(int argc, char **argv)
 	char line[64];
 	int option, fd;
 
-	while ((option = getopt(argc, argv, "Cn")) != -1) {
+	while ((option = getopt(argc, argv, "Cd:n")) != -1) {
 		options.no_demangle = options.no_demangle && option != 'C';
+		if (option == 'd')
+			options.debug_dir = optarg;
 		if (option == 'n')
 			options.lines = options.inlined = false;
 	}
 	if (optind + 1 != argc || (fd = open(argv[optind], O_RDONLY | O_CLOEXEC)) < 0) {
-		fprintf(stderr, "usage: line_addresses [-C] [-n] FILE < ADDRESSES\n");
+		fprintf(stderr, "usage: line_addresses [-C] [-n] [-d DIR] FILE < ADDRESSES\n");
 		return 2;
 	}
 	if (symbolizer_create(&options, &sym, &err) ||
