@@ -41,25 +41,15 @@ static const char *suffix_of(const struct frame_texts *texts, const struct recor
 									 : "";
 }
 
-static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
-			  uint32_t *ret)
+int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t address,
+			     const char *suffix, bool verbatim, uint32_t *ret)
 {
-	const struct recording *recording = texts->recording;
-	const char *path = recording_string(recording, recording->objects[frame->object].path);
-	const char *suffix = suffix_of(texts, frame), *slash = strrchr(path, '/');
-	bool placed = frame->kind == RECORDING_USER && *path;
-	uint64_t address = frame->address;
 	AUTO_FREE char *text = NULL;
 	int length;
 
-	if (placed && texts->options.by_function) {
-		path = slash && slash[1] ? slash + 1 : path;
-		if (frame->start != RECORDING_NO_ADDRESS)
-			address = frame->start;
-	}
 	if (address == RECORDING_NO_ADDRESS)
-		length = asprintf(&text, "[%s]", placed ? path : "unknown");
-	else if (placed)
+		length = asprintf(&text, "[%s]", path ? path : "unknown");
+	else if (path)
 		length = asprintf(&text, "[%s+0x%" PRIx64 "]", path, address);
 	else
 		length = asprintf(&text, "[0x%" PRIx64 "]", address);
@@ -67,7 +57,25 @@ static int intern_unnamed(struct frame_texts *texts, const struct recording_fram
 		text = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}
-	return frame_texts_intern(&texts->strings, text, suffix, texts->options.verbatim, ret);
+	return frame_texts_intern(strings, text, suffix, verbatim, ret);
+}
+
+static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
+			  uint32_t *ret)
+{
+	const struct recording *recording = texts->recording;
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	const char *slash = strrchr(path, '/');
+	bool placed = frame->kind == RECORDING_USER && *path;
+	uint64_t address = frame->address;
+
+	if (placed && texts->options.by_function) {
+		path = slash && slash[1] ? slash + 1 : path;
+		if (frame->start != RECORDING_NO_ADDRESS)
+			address = frame->start;
+	}
+	return frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
+					suffix_of(texts, frame), texts->options.verbatim, ret);
 }
 
 /* " (file.c:12)", where the file is known and that was asked for; else nothing. */

@@ -34,6 +34,14 @@ struct frame_texts {
 FPL_MUST_CHECK int frame_texts_intern(struct strings *strings, const char *text, const char *suffix,
 				      bool verbatim, uint32_t *ret);
 
+/*
+ * Where code without a name is: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,
+ * "[@path]"; @path NULL: in no object. As frame_texts_intern.
+ */
+FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char *path,
+					    uint64_t address, const char *suffix, bool verbatim,
+					    uint32_t *ret);
+
 /* @recording outlives @ret. Errors: -ENOMEM; frame_texts_fini is safe then. Cost: O(frames). */
 FPL_MUST_CHECK int frame_texts_init(const struct recording *recording,
 				    const struct frame_text_options *options,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "output/frame_texts.h"
 #include "profile/code_names.h"
 
 /* Kinds of a cached frame: the same address is looked up differently as leaf and as caller. */
@@ -113,49 +113,13 @@ static int grow_slots(struct names *names)
 	return 0;
 }
 
-/* Intern @text, escaped for a folded line, with @suffix behind it. */
-static int intern_escaped(struct names *names, const char *text, const char *suffix, uint32_t *ret)
-{
-	size_t length = text_escape(NULL, 0, text, ";");
-	size_t suffix_size = strlen(suffix) + 1;
-	AUTO_FREE char *escaped = malloc(length + suffix_size);
-
-	if (!escaped)
-		return -ENOMEM;
-	text_escape(escaped, length + 1, text, ";");
-	memcpy(escaped + length, suffix, suffix_size);
-	return strings_intern(&names->strings, escaped, ret);
-}
-
+/* The text of a function, or of where code without a name is. */
 static int intern_frame(struct names *names, const char *symbol, const char *object, uint64_t addr,
-			const char *suffix, uint32_t *ret)
+			uint32_t *ret)
 {
-	AUTO_FREE char *unnamed = NULL;
-	int length;
-
 	if (symbol)
-		return intern_escaped(names, symbol, suffix, ret);
-	if (object)
-		length = asprintf(&unnamed, "[%s+0x%" PRIx64 "]", object, addr);
-	else
-		length = asprintf(&unnamed, "[0x%" PRIx64 "]", addr);
-	if (length < 0) {
-		unnamed = NULL; /* asprintf leaves it undefined */
-		return -ENOMEM;
-	}
-	return intern_escaped(names, unnamed, suffix, ret);
-}
-
-/* What --origin says behind a frame. */
-static const char *suffix_of(const struct names *names, uint64_t frame)
-{
-	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
-		FPL_ORIGIN_LIST(X)
-#undef X
-	};
-
-	return names->options.origin ? suffixes[frame_origin(frame)] : "";
+		return frame_texts_intern(&names->strings, symbol, "", false, ret);
+	return frame_texts_intern_place(&names->strings, object, addr, "", false, ret);
 }
 
 static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
@@ -189,7 +153,7 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		if (functions_find(&names->functions, object, lookup_pc, &function))
 			ret->start = addr = function.start;
 	}
-	return intern_frame(names, ret->symbol, path, addr, suffix_of(names, frame), &ret->text);
+	return intern_frame(names, ret->symbol, path, addr, &ret->text);
 }
 
 static int name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)
@@ -205,8 +169,7 @@ static int name_kernel(struct names *names, uint64_t addr, bool exact, struct fr
 	};
 	if (ret->symbol)
 		ret->start = frame_lookup_pc(addr, exact) - symbol.offset;
-	return intern_frame(names, ret->symbol, NULL, addr, names->options.annotate ? "_[k]" : "",
-			    &ret->text);
+	return intern_frame(names, ret->symbol, NULL, addr, &ret->text);
 }
 
 static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struct frame_name *ret)
@@ -230,17 +193,12 @@ static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struc
 	return 0;
 }
 
-int names_text(struct names *names, const char *text, uint32_t *ret)
-{
-	return intern_escaped(names, text, "", ret);
-}
-
 int names_comm(struct names *names, const char *comm, uint32_t *ret)
 {
 	char bounded[FPL_COMM_SIZE + 1] = "";
 
 	memcpy(bounded, comm, FPL_COMM_SIZE);
-	return names_text(names, bounded, ret);
+	return frame_texts_intern(&names->strings, bounded, "", false, ret);
 }
 
 /* Code made at run time, if the program said what it is. Returns 0 where it did not, 1, or -ENOMEM.
@@ -262,7 +220,7 @@ static int name_generated(struct names *names, const struct profile_stack *stack
 		.start = lookup_pc - name.offset,
 	};
 
-	int err = intern_escaped(names, name.symbol, suffix_of(names, frame), &ret->text);
+	int err = frame_texts_intern(&names->strings, name.symbol, "", false, &ret->text);
 
 	return err ? err : 1;
 }

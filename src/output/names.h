@@ -16,8 +16,6 @@
 #include "symbolize/symbolizer.h"
 
 struct names_options {
-	bool annotate; /* _[k] behind kernel frames */
-	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	/* For readers: code without a symbol is [file+0xstart of its function], not its address. */
 	bool by_function;
 };
@@ -25,7 +23,7 @@ struct names_options {
 #define NAMES_NO_START UINT64_MAX
 
 struct frame_name {
-	uint32_t text;	 /* id in names.strings: escaped for a folded line, with suffixes */
+	uint32_t text;	 /* id in names.strings: escaped for a folded line */
 	uint32_t object; /* id of a user frame's object; 0: none, or a kernel frame */
 	/* As the file says it, not escaped; NULL: none. Owned by the symbolizer or the profile. */
 	const char *symbol;
@@ -50,9 +48,6 @@ struct names {
 FPL_MUST_CHECK int names_init(struct names *names, const struct profile *profile,
 			      struct symbolizer *symbolizer, const struct names_options *options);
 void names_fini(struct names *names);
-
-/* Any text, escaped for a folded line. Errors: -ENOMEM. */
-FPL_MUST_CHECK int names_text(struct names *names, const char *text, uint32_t *ret);
 
 /* The name of a task, escaped for a folded line. @comm: [FPL_COMM_SIZE]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *ret);
