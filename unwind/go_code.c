@@ -110,10 +110,13 @@ static bool writes_sp(const uint8_t *code)
 
 void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret)
 {
-	*ret = (struct go_switch){ .written = GO_NOWHERE, .ended = GO_NOWHERE };
+	*ret = (struct go_switch){ GO_NOWHERE, GO_NOWHERE, GO_NOWHERE };
 	for (uint64_t at = 0; at + 3 <= size; at++) {
 		bool loaded = loads_sp(code + at);
 
+		if (ret->written == GO_NOWHERE && ret->called == GO_NOWHERE &&
+		    is_at(code, size, at, "\x0f\x05", 2))
+			ret->called = at;
 		if (!loaded && !writes_sp(code + at))
 			continue;
 		if (ret->written == GO_NOWHERE)

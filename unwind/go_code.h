@@ -32,6 +32,7 @@ bool go_code_frame(const uint8_t *code, uint64_t size, uint64_t at, int64_t dept
 /* Where a function leaves its stack. */
 struct go_switch {
 	uint64_t written; /* the first instruction that writes rsp; GO_NOWHERE: none was found */
+	uint64_t called; /* a system call before it: clone, whose child has another stack already */
 	/* From here on there is no caller: rbp was set to 0 right behind it (mcall, morestack: what
 	 * they call next does not return to them). GO_NOWHERE: not so. */
 	uint64_t ended;

@@ -144,8 +144,10 @@ static int add_stretch_of_switch(const struct writer *writer, const struct go_de
 	enum { ADD_SIZE = 4 }; /* add $8, %rsp */
 	const struct go_switch *leaves = &writer->leaves;
 	uint64_t first = writer->function->start;
+	uint64_t written = !writer->framed && leaves->called < leaves->written ? leaves->called
+									       : leaves->written;
 	/* The instruction itself still runs on the stack before. */
-	uint64_t left = leaves->written == GO_NOWHERE ? first : first + leaves->written + 1;
+	uint64_t left = written == GO_NOWHERE ? first : first + written + 1;
 	uint64_t ended = leaves->ended == GO_NOWHERE ? UINT64_MAX : first + leaves->ended;
 	uint64_t back =
 		is_epilogue && at->end - at->start > ADD_SIZE ? at->end - ADD_SIZE : at->end;
