@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
 #include "output/recording_report.h"
@@ -129,17 +130,38 @@ static int read_all(const struct report_options *options, const struct inputs *i
 	return error;
 }
 
+/* List on stdout what lacks names. Returns an enum cli_exit; has said why. */
+static int list_missing(const struct recording *recording)
+{
+	struct fpl_err err = { 0 };
+
+	if (report_names_missing(stdout, recording, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return CLI_EXIT_OUTPUT;
+	}
+	if (!fflush(stdout) && !ferror(stdout))
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(errno));
+	return CLI_EXIT_OUTPUT;
+}
+
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, const struct report_options *options,
-		   const struct recording *recording, const struct merge_result *result)
+		   const struct recording *recording, const struct merge_result *result,
+		   const struct report_names *names)
 {
 	const struct format_options format_options = output_options_format(&options->output);
 	uint64_t shown;
 	int status = sinks_write(sinks, recording, &format_options, &shown);
 	int stats_status = sinks_write_stats(sinks, recording, shown);
 
-	if (!options->output.quiet)
+	if (!stats_status && options->missing)
+		stats_status = list_missing(recording);
+	if (!options->output.quiet) {
 		recording_report_write(stderr, recording, result, shown);
+		if (options->symfs)
+			report_names_write(stderr, names);
+	}
 	if (status || stats_status)
 		return status ? status : stats_status;
 	if (shown)
@@ -160,6 +182,7 @@ static int run(const struct report_options *options, struct deputy *deputy)
 	CLEANUP(inputs_fini) struct inputs inputs = { 0 };
 	CLEANUP(cleanup_filter) struct filter *filter = NULL;
 	CLEANUP(recording_fini) struct recording recording = { 0 };
+	CLEANUP(report_names_fini) struct report_names names = { 0 };
 	struct merge_result result = { 0 };
 	struct fpl_err err = { 0 };
 
@@ -167,14 +190,19 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_USAGE;
 	}
+	if (options->symfs && report_names_init(&names, &options->output, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return CLI_EXIT_CANNOT_RUN;
+	}
 	if (inputs_open(options, &inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
 	    give_up_rights(&sinks, deputy, &err) ||
-	    read_all(options, &inputs, filter, &recording, &result, &err)) {
+	    read_all(options, &inputs, filter, &recording, &result, &err) ||
+	    (options->symfs && report_names_apply(&names, options->symfs, &recording, &err))) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	return present(&sinks, options, &recording, &result);
+	return present(&sinks, options, &recording, &result, &names);
 }
 
 int cmd_report(int argc, char **argv)

@@ -11,7 +11,16 @@
 #include "recording/read.h"
 
 /* Keys of options without a letter, none of those of output_options.c. */
-enum { KEY_COMM = 0x400, KEY_PID, KEY_TIME, KEY_FOCUS, KEY_IGNORE, KEY_MEMORY };
+enum {
+	KEY_COMM = 0x400,
+	KEY_PID,
+	KEY_TIME,
+	KEY_FOCUS,
+	KEY_IGNORE,
+	KEY_MEMORY,
+	KEY_SYMFS,
+	KEY_MISSING
+};
 
 static const struct argp_option options_list[] = {
 	{ .doc = "Which samples:", .group = 1 },
@@ -23,9 +32,19 @@ static const struct argp_option options_list[] = {
 	  1 },
 	{ "focus", KEY_FOCUS, "REGEX", 0, "Only stacks with a function that matches", 1 },
 	{ "ignore", KEY_IGNORE, "REGEX", 0, "No stacks with a function that matches", 1 },
-	{ .doc = "How to read:", .group = 3 },
+	{ .doc = "Names:", .group = 3 },
+	{ "symfs", KEY_SYMFS, "DIR", 0,
+	  "Name frames anew by the files below DIR that have the build-ids of the objects: "
+	  "DIR/PATH, "
+	  "DIR/.build-id, DIR/NAME. / is this machine",
+	  3 },
+	{ "missing", KEY_MISSING, NULL, 0,
+	  "List on stdout the objects without names or lines, the samples that costs, and the "
+	  "packages to install",
+	  3 },
+	{ .doc = "How to read:", .group = 4 },
 	{ "memory", KEY_MEMORY, "BYTES", 0,
-	  "What each recording may take while it is read (default 1G; suffixes K, M, G)", 3 },
+	  "What each recording may take while it is read (default 1G; suffixes K, M, G)", 4 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -110,6 +129,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MEMORY:
 		if (!parse_size(arg, 1 << 20, 1ull << 40, &options->memory))
 			refuse(state, "--memory %s: bytes from 1M to 1024G", arg);
+		return 0;
+	case KEY_SYMFS:
+		options->symfs = arg;
+		return 0;
+	case KEY_MISSING:
+		options->missing = true;
+		options->output.own_stdout = "--missing";
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);

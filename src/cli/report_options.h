@@ -12,8 +12,10 @@ struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;
 	struct filter_options filter;
-	pid_t *pids;	 /* owned: filter.pids */
-	uint64_t memory; /* bytes a recording may take */
+	pid_t *pids;	   /* owned: filter.pids */
+	uint64_t memory;   /* bytes a recording may take */
+	const char *symfs; /* borrowed: where files are to name frames anew; NULL: nowhere */
+	bool missing;
 	struct output_options output;
 };
 

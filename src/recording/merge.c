@@ -102,20 +102,34 @@ static int map_function(struct merger *merger, uint32_t function, uint32_t *ret)
 	return err;
 }
 
+static int map_lines(struct merger *merger, const struct recording_frame *frame,
+		     struct recording_line *lines)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < frame->nr_lines; i++) {
+		lines[i] = merger->from->lines[frame->first_line + i];
+		err = map_function(merger, lines[i].function, &lines[i].function);
+	}
+	return err;
+}
+
 static int map_frame(struct merger *merger, uint32_t frame, uint32_t *ret)
 {
 	const struct recording_frame *from = &merger->from->frames[frame];
+	const struct merge_filter *filter = merger->filter;
 	uint32_t *mapped = &merger->frames[frame];
 	struct recording_line lines[RECORDING_LINES_MAX];
 	struct recording_frame key = *from;
 	int err = 0;
 
 	if (*mapped == NOT_MAPPED) {
-		err = map_object(merger, from->object, &key.object);
-		for (size_t i = 0; !err && i < from->nr_lines; i++) {
-			lines[i] = merger->from->lines[from->first_line + i];
-			err = map_function(merger, lines[i].function, &lines[i].function);
-		}
+		if (filter && filter->rename)
+			err = filter->rename(filter->ctx, merger->from, merger->to, &key, lines);
+		if (!err)
+			err = map_lines(merger, from, lines);
+		if (err >= 0)
+			err = map_object(merger, from->object, &key.object);
 		if (!err)
 			err = recording_add_frame(merger->to, &key, lines, mapped);
 	}

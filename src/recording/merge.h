@@ -17,6 +17,13 @@ struct merge_filter {
 	bool (*stack)(void *ctx, const struct recording *from, size_t idx);
 	/* Is the event? Only of stacks that are. With it a stack is counted by its events. */
 	bool (*event)(void *ctx, const struct recording *from, const struct recording_event *event);
+	/*
+	 * Name @frame of @from anew, its object still an index there: nr_lines, start and @lines
+	 * [RECORDING_LINES_MAX], whose functions are of @to. Returns 1 where it did, 0 where the
+	 * frame stays as it is, or an error.
+	 */
+	int (*rename)(void *ctx, const struct recording *from, struct recording *to,
+		      struct recording_frame *frame, struct recording_line *lines);
 };
 
 /* In what recordings differ that are one now. */

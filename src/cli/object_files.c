@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/object_files.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "obj/regular_file.h"
+
+enum { CANDIDATES = 4 };
+
+/* The build-id of @elf as a recording has it. */
+static void hex_of(const struct elf_file *elf, char ret[2 * ELF_FILE_BUILD_ID_MAX + 1])
+{
+	for (size_t i = 0; i < elf->build_id_size; i++)
+		snprintf(ret + 2 * i, 3, "%02x", elf->build_id[i]);
+	ret[2 * elf->build_id_size] = '\0';
+}
+
+/* A build-id is a part of a path only where it is hex. */
+static bool is_hex(const char *build_id)
+{
+	size_t length = strlen(build_id);
+
+	return length >= 4 && length <= 2 * ELF_FILE_BUILD_ID_MAX &&
+	       build_id[strspn(build_id, "0123456789abcdef")] == '\0';
+}
+
+/* A path of strangers that stays below the folder it is put behind. */
+static bool is_below(const char *path)
+{
+	return path[0] == '/' && !strstr(path, "/../") &&
+	       (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..") != 0);
+}
+
+/* Write candidate @idx to @ret; false: it has none. Of another machine's files debug files come
+ * first, since here nobody looks for them beside the file. */
+static bool candidate(const char *root, const char *path, const char *build_id, size_t idx,
+		      char ret[PATH_MAX])
+{
+	bool here = !strcmp(root, "/");
+	const char *slash = strrchr(path, '/');
+	int length = -1;
+
+	root = here ? "" : root;
+	switch (here ? (idx + 2) % CANDIDATES : idx) {
+	case 0:
+		length = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", root, build_id,
+				  build_id + 2);
+		break;
+	case 1:
+		length = snprintf(ret, PATH_MAX, "%s" DEBUG_FILE_DIR "/.build-id/%.2s/%s.debug",
+				  root, build_id, build_id + 2);
+		break;
+	case 2:
+		if (is_below(path))
+			length = snprintf(ret, PATH_MAX, "%s%s", root, path);
+		break;
+	default:
+		if (is_below(path) && slash[1] && !here)
+			length = snprintf(ret, PATH_MAX, "%s%s", root, slash);
+		break;
+	}
+	return length > 0 && length < PATH_MAX;
+}
+
+/* Open what is at @path if it has @build_id. Returns 1, 0 where there is no ELF file, -EINVAL for
+ * one of another build-id. */
+static int open_if_equal(struct desk *desk, const char *path, const char *build_id, int *ret)
+{
+	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1], shown[256];
+	AUTO_FD int fd = -1;
+	struct desk_file file;
+	struct debug_link link;
+	struct elf_file *elf;
+	struct fpl_err err;
+	struct stat st;
+
+	if (regular_file_open(path, &fd, &st) || desk_file_init(&file, fd, path) ||
+	    desk_facts(desk, &file, &elf, NULL, &link, &err))
+		return 0;
+	hex_of(elf, hex);
+	elf_file_close(elf);
+	if (!strcmp(hex, build_id)) {
+		*ret = TAKE_FD(fd);
+		return 1;
+	}
+	text_escape(shown, sizeof(shown), path, "");
+	fpl_log(FPL_LOG_WARN, "%s: not used: its build-id is %s, the recording has %.16s...", shown,
+		*hex ? hex : "none", build_id);
+	return -EINVAL;
+}
+
+static int register_object(const struct recording *recording, uint32_t idx, const char *root,
+			   struct desk *desk, struct symbolizer *symbolizer,
+			   struct object_files *ret, struct fpl_err *err)
+{
+	const struct recording_object *object = &recording->objects[idx];
+	const char *path = recording_string(recording, object->path);
+	const char *build_id = recording_string(recording, object->build_id);
+	bool refused = false;
+	char file[PATH_MAX];
+
+	if (!is_hex(build_id)) {
+		ret->anonymous++;
+		return 0;
+	}
+	for (size_t i = 0; i < CANDIDATES; i++) {
+		AUTO_FD int fd = -1;
+		int opened = candidate(root, path, build_id, i, file)
+				     ? open_if_equal(desk, file, build_id, &fd)
+				     : 0;
+
+		refused = refused || opened < 0;
+		if (opened <= 0)
+			continue;
+		ret->found++;
+		return symbolizer_add_object(symbolizer, idx, fd, NULL, 0, file, err);
+	}
+	*(refused ? &ret->refused : &ret->absent) += 1;
+	return 0;
+}
+
+int object_files_register(const struct recording *recording, const char *root, struct desk *desk,
+			  struct symbolizer *symbolizer, struct object_files *ret,
+			  struct fpl_err *err)
+{
+	AUTO_FREE bool *used = calloc(recording->nr_objects + 1, sizeof(*used));
+	int error = 0;
+
+	*ret = (struct object_files){ 0 };
+	if (!used)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < recording->nr_frames; i++)
+		used[recording->frames[i].object] |=
+			recording->frames[i].kind == RECORDING_USER &&
+			recording->frames[i].address != RECORDING_NO_ADDRESS;
+	for (uint32_t i = 1; !error && i < recording->nr_objects; i++)
+		if (used[i])
+			error = register_object(recording, i, root, desk, symbolizer, ret, err);
+	return error;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of the objects of a recording, found by path or build-id below a folder: only one of
+ * the very build-id is taken. Files are looked at by workers without rights (parse/desk.h).
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "parse/desk.h"
+#include "recording/recording.h"
+#include "symbolize/symbolizer.h"
+
+struct object_files {
+	size_t found;
+	size_t refused;	  /* a file is there, of another build-id */
+	size_t absent;	  /* there is none */
+	size_t anonymous; /* the recording knows no build-id: any file could be meant */
+};
+
+/*
+ * Register with @symbolizer, by their index, the objects of @recording of which a file is below
+ * @root ("/": this machine): @root/PATH, its debug file in @root/.build-id or
+ * @root/usr/lib/debug/.build-id, @root/NAME. Says of each file that is refused why. Errors:
+ * -ENOMEM.
+ */
+FPL_MUST_CHECK int object_files_register(const struct recording *recording, const char *root,
+					 struct desk *desk, struct symbolizer *symbolizer,
+					 struct object_files *ret, struct fpl_err *err);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "doctor/object_report.h"
+#include "output/missing.h"
+#include "proc/host.h"
+
+int report_names_init(struct report_names *names, const struct output_options *options,
+		      struct fpl_err *err)
+{
+	int error = parser_create(PARSER_EXEC, &names->parser, err);
+
+	if (!error)
+		error = symbols_init(&names->symbols, names->parser, err);
+	if (!error && options->no_demangle)
+		symbols_mangled(&names->symbols);
+	if (!error)
+		error = desk_open(names->parser, &names->desk, err);
+	if (error)
+		return error;
+	return symbolizer_create(
+		&(struct symbolizer_options){
+			.source = &names->symbols.source,
+			.no_demangle = options->no_demangle,
+			.inlined = output_options_want_inlined(options),
+			.lines = output_options_want_lines(options),
+		},
+		&names->symbolizer, err);
+}
+
+void report_names_fini(struct report_names *names)
+{
+	symbolizer_destroy(names->symbolizer);
+	desk_close(names->desk);
+	if (names->symbols.desk)
+		symbols_fini(&names->symbols);
+	if (names->parser)
+		parser_destroy(names->parser);
+	*names = (struct report_names){ 0 };
+}
+
+int report_names_apply(struct report_names *names, const char *root, struct recording *recording,
+		       struct fpl_err *err)
+{
+	CLEANUP(recording_fini) struct recording renamed = { 0 };
+	int error = object_files_register(recording, root, names->desk, names->symbolizer,
+					  &names->files, err);
+
+	if (error)
+		return error;
+	error = recording_init(&renamed);
+	if (!error)
+		error = renaming_make(recording, names->symbolizer, &renamed, &names->renaming);
+	if (error)
+		return fpl_fail(err, error, "%s",
+				error == -ENOMEM ? "out of memory for names"
+						 : "counts add up to more than 2^64");
+
+	struct recording before = *recording;
+
+	*recording = renamed;
+	renamed = before; /* to be ended */
+	return 0;
+}
+
+void report_names_write(FILE *to, const struct report_names *names)
+{
+	fprintf(to,
+		"  names        %" PRIu64
+		" frames anew, by the files of %zu objects; no file of %zu\n",
+		names->renaming.frames, names->files.found, names->files.absent);
+	if (names->files.refused)
+		fprintf(to, "               %zu objects have files of other build-ids: not used\n",
+			names->files.refused);
+	if (names->files.anonymous)
+		fprintf(to, "               %zu objects have no build-id to find files by\n",
+			names->files.anonymous);
+}
+
+static void cleanup_missing(struct missing *missing)
+{
+	missing_fini(missing);
+}
+
+/* Objects as reports of files that are not looked into, of which packages can tell. */
+struct reports {
+	struct object_report *list; /* owned [nr] */
+	size_t nr;
+};
+
+static void reports_fini(struct reports *reports)
+{
+	for (size_t i = 0; i < reports->nr; i++)
+		object_report_fini(&reports->list[i]);
+	free(reports->list);
+}
+
+static int describe_objects(const struct recording *recording, const struct missing *missing,
+			    struct reports *ret)
+{
+	ret->list = calloc(missing->nr + 1, sizeof(*ret->list));
+	if (!ret->list)
+		return -ENOMEM;
+	for (; ret->nr < missing->nr; ret->nr++) {
+		const struct recording_object *object =
+			&recording->objects[missing->list[ret->nr].object];
+		const char *build_id = recording_string(recording, object->build_id);
+		struct object_report *report = &ret->list[ret->nr];
+
+		report->path = strdup(recording_string(recording, object->path));
+		if (!report->path)
+			return -ENOMEM;
+		snprintf(report->found.build_id, sizeof(report->found.build_id), "%s", build_id);
+	}
+	return 0;
+}
+
+/* What is installed is not to be installed: the recording is older, or was made without lines. */
+static void tell_installed(struct object_report *report)
+{
+	const struct package *debug = &report->debug_package;
+
+	if (debug->installed && !strcmp(debug->version, report->package.version))
+		snprintf(report->hint, sizeof(report->hint),
+			 "%s is installed: --symfs / takes what it has", debug->name);
+}
+
+int report_names_missing(FILE *to, const struct recording *recording, struct fpl_err *err)
+{
+	CLEANUP(cleanup_missing) struct missing missing = { 0 };
+	CLEANUP(reports_fini) struct reports reports = { 0 };
+	struct host host;
+	int error = missing_find(recording, &missing);
+
+	if (!error)
+		error = describe_objects(recording, &missing, &reports);
+	if (error)
+		return fpl_fail(err, error, "out of memory");
+	host_read("", &host);
+	error = object_reports_packages("", &host, reports.list, reports.nr, err);
+	if (error)
+		return error;
+	for (size_t i = 0; i < missing.nr; i++) {
+		tell_installed(&reports.list[i]);
+		missing.list[i].hint = reports.list[i].hint;
+	}
+	missing_write(to, recording, &missing);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of a recording's frames from files that are here now, and what to install for them. */
+#pragma once
+
+#include "cli/object_files.h"
+#include "cli/output_options.h"
+#include "output/renaming.h"
+#include "parse/parser.h"
+#include "parse/symbols.h"
+
+/* Who reads the files. */
+struct report_names {
+	struct parser *parser;	       /* owned */
+	struct symbols symbols;	       /* must not move */
+	struct desk *desk;	       /* owned: for build-ids */
+	struct symbolizer *symbolizer; /* owned */
+	struct object_files files;
+	struct renaming renaming;
+};
+
+/*
+ * Start the workers, before rights are given up: theirs are to be fewer. Ended by
+ * report_names_fini(), also after an error. Errors: parse/parser.h; -ENOMEM.
+ */
+FPL_MUST_CHECK int report_names_init(struct report_names *names,
+				     const struct output_options *options, struct fpl_err *err);
+/* Safe on a zeroed struct. */
+void report_names_fini(struct report_names *names);
+
+/*
+ * Replace *recording by one whose frames are named by files below @root. Errors: -ENOMEM;
+ * -EOVERFLOW.
+ */
+FPL_MUST_CHECK int report_names_apply(struct report_names *names, const char *root,
+				      struct recording *recording, struct fpl_err *err);
+
+/* What it came to, for the closing report. */
+void report_names_write(FILE *to, const struct report_names *names);
+
+/*
+ * Write which objects of @recording lack names or lines, what that costs, and the packages that
+ * have them. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int report_names_missing(FILE *to, const struct recording *recording,
+					struct fpl_err *err);
