@@ -190,7 +190,8 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_USAGE;
 	}
-	if (options->symfs && report_names_init(&names, &options->output, &err)) {
+	if (options->symfs &&
+	    report_names_init(&names, &options->output, options->debuginfod, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,7 +13,8 @@
 #include "base/text.h"
 #include "obj/regular_file.h"
 
-enum { CANDIDATES = 4 };
+/* The last one is what debuginfod's client keeps. */
+enum { CANDIDATES = 5 };
 
 /* The build-id of @elf as a recording has it. */
 static void hex_of(const struct elf_file *elf, char ret[2 * ELF_FILE_BUILD_ID_MAX + 1])
@@ -27,8 +29,21 @@ static bool is_hex(const char *build_id)
 {
 	size_t length = strlen(build_id);
 
-	return length >= 4 && length <= 2 * ELF_FILE_BUILD_ID_MAX &&
+	return length >= 4 && length <= 2 * ELF_FILE_BUILD_ID_MAX && length % 2 == 0 &&
 	       build_id[strspn(build_id, "0123456789abcdef")] == '\0';
+}
+
+/* @build_id, which is_hex(), as bytes; returns how many. */
+static size_t bytes_of(const char *build_id, uint8_t ret[static ELF_FILE_BUILD_ID_MAX])
+{
+	size_t nr = strlen(build_id) / 2;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char digits[] = { build_id[2 * i], build_id[2 * i + 1], '\0' };
+
+		ret[i] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	return nr;
 }
 
 /* A path of strangers that stays below the folder it is put behind. */
@@ -45,10 +60,13 @@ static bool candidate(const char *root, const char *path, const char *build_id, 
 {
 	bool here = !strcmp(root, "/");
 	const char *slash = strrchr(path, '/');
+	uint8_t bytes[ELF_FILE_BUILD_ID_MAX];
 	int length = -1;
 
+	if (idx == CANDIDATES - 1)
+		return debuginfod_cached(bytes, bytes_of(build_id, bytes), ret);
 	root = here ? "" : root;
-	switch (here ? (idx + 2) % CANDIDATES : idx) {
+	switch (here ? (idx + 2) % (CANDIDATES - 1) : idx) {
 	case 0:
 		length = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", root, build_id,
 				  build_id + 2);
@@ -96,6 +114,23 @@ static int open_if_equal(struct desk *desk, const char *path, const char *build_
 	return -EINVAL;
 }
 
+static bool lacks_lines(const struct recording *recording, const struct recording_frame *frame)
+{
+	return !frame->nr_lines || !recording->lines[frame->first_line + frame->nr_lines - 1u].line;
+}
+
+/* Have a server's debug file in the place where it is looked for. */
+static void fetch(struct debuginfod *fetcher, const char *build_id, struct object_files *ret)
+{
+	uint8_t bytes[ELF_FILE_BUILD_ID_MAX];
+	struct fpl_err err;
+
+	if (debuginfod_fetch(fetcher, bytes, bytes_of(build_id, bytes), &err))
+		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
+	else
+		ret->fetched++;
+}
+
 static int register_object(const struct recording *recording, uint32_t idx, const char *root,
 			   struct desk *desk, struct symbolizer *symbolizer,
 			   struct object_files *ret, struct fpl_err *err)
@@ -126,22 +161,32 @@ static int register_object(const struct recording *recording, uint32_t idx, cons
 	return 0;
 }
 
+/* Of an object: some frame is of it; some lacks its name or line. */
+enum { USED = 1, LACKING = 2 };
+
 int object_files_register(const struct recording *recording, const char *root, struct desk *desk,
-			  struct symbolizer *symbolizer, struct object_files *ret,
-			  struct fpl_err *err)
+			  struct debuginfod *fetcher, struct symbolizer *symbolizer,
+			  struct object_files *ret, struct fpl_err *err)
 {
-	AUTO_FREE bool *used = calloc(recording->nr_objects + 1, sizeof(*used));
+	AUTO_FREE uint8_t *used = calloc(recording->nr_objects + 1, sizeof(*used));
 	int error = 0;
 
 	*ret = (struct object_files){ 0 };
 	if (!used)
 		return fpl_fail(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < recording->nr_frames; i++)
-		used[recording->frames[i].object] |=
-			recording->frames[i].kind == RECORDING_USER &&
-			recording->frames[i].address != RECORDING_NO_ADDRESS;
-	for (uint32_t i = 1; !error && i < recording->nr_objects; i++)
+	for (size_t i = 0; i < recording->nr_frames; i++) {
+		const struct recording_frame *frame = &recording->frames[i];
+
+		if (frame->kind == RECORDING_USER && frame->address != RECORDING_NO_ADDRESS)
+			used[frame->object] |= lacks_lines(recording, frame) ? LACKING : USED;
+	}
+	for (uint32_t i = 1; !error && i < recording->nr_objects; i++) {
+		const char *build_id = recording_string(recording, recording->objects[i].build_id);
+
+		if (fetcher && used[i] & LACKING && is_hex(build_id))
+			fetch(fetcher, build_id, ret);
 		if (used[i])
 			error = register_object(recording, i, root, desk, symbolizer, ret, err);
+	}
 	return error;
 }

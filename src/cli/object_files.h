@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "obj/debuginfod.h"
 #include "parse/desk.h"
 #include "recording/recording.h"
 #include "symbolize/symbolizer.h"
@@ -16,15 +17,18 @@ struct object_files {
 	size_t found;
 	size_t refused;	  /* a file is there, of another build-id */
 	size_t absent;	  /* there is none */
+	size_t fetched;	  /* debug files that a server had */
 	size_t anonymous; /* the recording knows no build-id: any file could be meant */
 };
 
 /*
  * Register with @symbolizer, by their index, the objects of @recording of which a file is below
  * @root ("/": this machine): @root/PATH, its debug file in @root/.build-id or
- * @root/usr/lib/debug/.build-id, @root/NAME. Says of each file that is refused why. Errors:
- * -ENOMEM.
+ * @root/usr/lib/debug/.build-id, @root/NAME, what debuginfod's client has fetched. Says of each
+ * file that is refused why. @fetcher: asked before for debug files of objects with frames without a
+ * name or line; NULL: nobody is. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int object_files_register(const struct recording *recording, const char *root,
-					 struct desk *desk, struct symbolizer *symbolizer,
-					 struct object_files *ret, struct fpl_err *err);
+					 struct desk *desk, struct debuginfod *fetcher,
+					 struct symbolizer *symbolizer, struct object_files *ret,
+					 struct fpl_err *err);

@@ -12,9 +12,12 @@
 #include "proc/host.h"
 
 int report_names_init(struct report_names *names, const struct output_options *options,
-		      struct fpl_err *err)
+		      bool debuginfod, struct fpl_err *err)
 {
-	int error = parser_create(PARSER_EXEC, &names->parser, err);
+	int error = debuginfod ? debuginfod_open(&names->fetcher, err) : 0;
+
+	if (!error)
+		error = parser_create(PARSER_EXEC, &names->parser, err);
 
 	if (!error)
 		error = symbols_init(&names->symbols, names->parser, err);
@@ -36,6 +39,7 @@ int report_names_init(struct report_names *names, const struct output_options *o
 
 void report_names_fini(struct report_names *names)
 {
+	debuginfod_close(names->fetcher);
 	symbolizer_destroy(names->symbolizer);
 	desk_close(names->desk);
 	if (names->symbols.desk)
@@ -49,8 +53,8 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 		       struct fpl_err *err)
 {
 	CLEANUP(recording_fini) struct recording renamed = { 0 };
-	int error = object_files_register(recording, root, names->desk, names->symbolizer,
-					  &names->files, err);
+	int error = object_files_register(recording, root, names->desk, names->fetcher,
+					  names->symbolizer, &names->files, err);
 
 	if (error)
 		return error;
@@ -75,6 +79,9 @@ void report_names_write(FILE *to, const struct report_names *names)
 		"  names        %" PRIu64
 		" frames anew, by the files of %zu objects; no file of %zu\n",
 		names->renaming.frames, names->files.found, names->files.absent);
+	if (names->fetcher)
+		fprintf(to, "               %zu debug files from debuginfod\n",
+			names->files.fetched);
 	if (names->files.refused)
 		fprintf(to, "               %zu objects have files of other build-ids: not used\n",
 			names->files.refused);

@@ -14,16 +14,19 @@ struct report_names {
 	struct symbols symbols;	       /* must not move */
 	struct desk *desk;	       /* owned: for build-ids */
 	struct symbolizer *symbolizer; /* owned */
+	struct debuginfod *fetcher;    /* owned; NULL: the network is not asked */
 	struct object_files files;
 	struct renaming renaming;
 };
 
 /*
  * Start the workers, before rights are given up: theirs are to be fewer. Ended by
- * report_names_fini(), also after an error. Errors: parse/parser.h; -ENOMEM.
+ * report_names_fini(), also after an error. @debuginfod: servers are asked for debug files. Errors:
+ * parse/parser.h; obj/debuginfod.h; -ENOMEM.
  */
 FPL_MUST_CHECK int report_names_init(struct report_names *names,
-				     const struct output_options *options, struct fpl_err *err);
+				     const struct output_options *options, bool debuginfod,
+				     struct fpl_err *err);
 /* Safe on a zeroed struct. */
 void report_names_fini(struct report_names *names);
 

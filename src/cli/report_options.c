@@ -19,7 +19,8 @@ enum {
 	KEY_IGNORE,
 	KEY_MEMORY,
 	KEY_SYMFS,
-	KEY_MISSING
+	KEY_MISSING,
+	KEY_DEBUGINFOD
 };
 
 static const struct argp_option options_list[] = {
@@ -37,6 +38,10 @@ static const struct argp_option options_list[] = {
 	  "Name frames anew by the files below DIR that have the build-ids of the objects: "
 	  "DIR/PATH, "
 	  "DIR/.build-id, DIR/NAME. / is this machine",
+	  3 },
+	{ "debuginfod", KEY_DEBUGINFOD, NULL, 0,
+	  "The same, of this machine unless --symfs says otherwise, and ask the servers of "
+	  "$DEBUGINFOD_URLS for debug files",
 	  3 },
 	{ "missing", KEY_MISSING, NULL, 0,
 	  "List on stdout the objects without names or lines, the samples that costs, and the "
@@ -93,6 +98,8 @@ static void check_all(struct report_options *options, struct argp_state *state)
 		nr_stdin += !strcmp(options->files[i], "-");
 	if (nr_stdin > 1)
 		refuse(state, "stdin can be read once");
+	if (options->debuginfod && !options->symfs)
+		options->symfs = "/";
 	output_options_check(&options->output, state);
 }
 
@@ -132,6 +139,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SYMFS:
 		options->symfs = arg;
+		return 0;
+	case KEY_DEBUGINFOD:
+		options->debuginfod = true;
 		return 0;
 	case KEY_MISSING:
 		options->missing = true;

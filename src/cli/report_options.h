@@ -15,6 +15,7 @@ struct report_options {
 	pid_t *pids;	   /* owned: filter.pids */
 	uint64_t memory;   /* bytes a recording may take */
 	const char *symfs; /* borrowed: where files are to name frames anew; NULL: nowhere */
+	bool debuginfod;   /* servers are asked for debug files; symfs is not NULL */
 	bool missing;
 	struct output_options output;
 };

@@ -171,8 +171,8 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 {
 	if (filter->options->has_time && !recording->nr_events && recording->nr_stacks)
 		return fpl_fail(err, -ENODATA,
-				"%s: --time: it holds no times: of a recording made with "
-				"--timeline, or of perf script",
+				"%s: --time: it holds no times: a pprof of profile --timeline "
+				"does, and perf script's text",
 				name);
 	if (filter->options->nr_pids && !has_pids(recording))
 		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);

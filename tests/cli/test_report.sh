@@ -67,6 +67,8 @@ expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
 expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"
 same "$work/a.jsonl" "$work/again.jsonl"
 
+DEBUGINFOD_URLS='' expect 2 'DEBUGINFOD_URLS names no server' report --debuginfod "$work/a.folded"
+
 # pprof too: from a file, from a pipe, and not gzipped.
 expect 0 '' report -q "$work/a.folded" -o "$work/a.pb.gz"
 expect 0 '' report -q "$work/a.pb.gz" -o "$work/again.jsonl"
