@@ -8,7 +8,7 @@ set -eu
 
 build='
 	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config
+	libdeflate-dev libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config
 	protobuf-c-compiler zlib1g-dev
 '
 test='

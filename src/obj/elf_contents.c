@@ -5,9 +5,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "base/cleanup.h"
@@ -18,9 +18,15 @@
 
 static int inflate_zlib(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size)
 {
-	uLongf got = dst_size;
+	struct libdeflate_decompressor *zlib = libdeflate_alloc_decompressor();
+	enum libdeflate_result result;
 
-	return uncompress(dst, &got, src, src_size) == Z_OK && got == dst_size ? 0 : -EINVAL;
+	if (!zlib)
+		return -ENOMEM;
+	/* without a place for the size only all of it is success */
+	result = libdeflate_zlib_decompress(zlib, src, src_size, dst, dst_size, NULL);
+	libdeflate_free_decompressor(zlib);
+	return result == LIBDEFLATE_SUCCESS ? 0 : -EINVAL;
 }
 
 static int inflate_zstd(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size)
@@ -54,8 +60,8 @@ static int inflate_section(const struct elf_file *elf, const struct elf_section 
 		return fpl_fail(err, -EINVAL, "%s: %s: compression %u is unknown", elf->name,
 				section->name, ch.ch_type);
 	if (rc)
-		return fpl_fail(err, rc, "%s: %s: compressed bytes are damaged", elf->name,
-				section->name);
+		return fpl_fail(err, rc, "%s: %s: %s", elf->name, section->name,
+				rc == -ENOMEM ? "out of memory" : "compressed bytes are damaged");
 	*ret_size = ch.ch_size;
 	*ret = TAKE_PTR(bytes);
 	return 0;
