@@ -15,6 +15,7 @@ for kind in counts events; do
 	for format in folded text jsonl perf speedscope firefox; do
 		"$build/tests/golden/write_formats" $format $kind >"$top/tests/golden/$kind.$format"
 	done
+done
 for input in "$top"/tests/golden/read/*.txt; do
 	"$build/fpless" report -q "$input" --format jsonl -o - >"${input%.txt}.jsonl"
 done
