@@ -85,7 +85,8 @@ uint64_t id_table_hash(uint64_t hash, const void *bytes, size_t size)
 		hash ^= hash >> 29;
 	}
 	word = size;
-	memcpy(&word, at, size);
+	if (size) /* of nothing @bytes may be NULL */
+		memcpy(&word, at, size);
 	hash = (hash ^ word ^ (uint64_t)size << 56) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
 }
