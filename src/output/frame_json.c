@@ -51,10 +51,11 @@ static void write_symbol(struct json *json, const struct recording *recording,
 static void write_source(struct json *json, const struct recording *recording,
 			 const struct recording_frame *frame)
 {
-	const struct recording_line *lines = &recording->lines[frame->first_line];
+	const struct recording_line *lines;
 
 	if (!frame->nr_lines)
 		return;
+	lines = &recording->lines[frame->first_line];
 	write_line(json, recording, &lines[frame->nr_lines - 1]);
 	if (frame->nr_lines == 1)
 		return;
