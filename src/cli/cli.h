@@ -17,6 +17,8 @@ enum cli_exit {
  * Run a verb. @argv[0] is "fpless <verb>", the rest are its arguments. Returns an enum cli_exit;
  * has said why on stderr unless it is CLI_EXIT_OK.
  */
+/* Called by that name: the options of bcc's profile. */
+int cmd_bcc_profile(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,6 +75,14 @@ static void on_broken_pipe(int signal_number)
 	(void)signal_number;
 }
 
+/* Is @path, as a program is called, this @name? */
+static bool is_called(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction pipe_action = { .sa_handler = on_broken_pipe,
@@ -86,6 +95,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
 
+	if (argc && is_called(argv[0], "fpless-bcc-profile"))
+		return cmd_bcc_profile(argc, argv);
 	if (!verb) {
 		print_help(stderr);
 		return CLI_EXIT_USAGE;
