@@ -163,6 +163,15 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	return 0;
 }
 
+size_t symbolizer_nr_named(const struct symbolizer *sym)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < sym->nr_objects; i++)
+		nr += sym->objects[i].places.nr_known;
+	return nr;
+}
+
 int symbolizer_fd(const struct symbolizer *sym, uint32_t id)
 {
 	return id >= 1 && id <= sym->nr_objects ? sym->objects[id - 1].fd : -1;

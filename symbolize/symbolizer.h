@@ -47,6 +47,9 @@ FPL_MUST_CHECK int symbolizer_add_object(struct symbolizer *sym, uint32_t id, in
 					 const void *image, size_t image_size, const char *path,
 					 struct fpl_err *err);
 
+/* Addresses whose names are kept, with a source: what memory grows with. Cost: O(objects). */
+size_t symbolizer_nr_named(const struct symbolizer *sym);
+
 /* The descriptor of object @id, which stays the symbolizer's; -1: it has none. */
 int symbolizer_fd(const struct symbolizer *sym, uint32_t id);
 

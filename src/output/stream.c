@@ -56,6 +56,7 @@ struct stream {
 	struct profile_stream counts;
 
 	/* the thread's: */
+	struct symbolizer_options naming;
 	struct symbolizer *symbolizer;
 	struct profile live; /* objects and stacks of the batch at hand */
 	int error;
@@ -104,6 +105,26 @@ static void adopt(struct stream *stream, struct newcomer *newcomer)
 	if (symbolizer_add_object(stream->symbolizer, id, newcomer->fd, NULL, 0,
 				  live->objects[id - 1].path, &err))
 		fpl_log(FPL_LOG_DEBUG, "stream: %s", err.msg);
+}
+
+/* A stream may go on for weeks: names that were asked for long ago go, with all others. */
+static void forget_names(struct stream *stream)
+{
+	struct symbolizer *fresh;
+	struct fpl_err err = { 0 };
+
+	if (symbolizer_nr_named(stream->symbolizer) < STREAM_NAMES_MAX ||
+	    symbolizer_create(&stream->naming, &fresh, &err))
+		return;
+	for (uint32_t id = 1; id <= stream->live.nr_objects; id++) {
+		int fd = symbolizer_fd(stream->symbolizer, id);
+
+		if (fd >= 0 && symbolizer_add_object(fresh, id, fd, NULL, 0,
+						     stream->live.objects[id - 1].path, &err))
+			fpl_log(FPL_LOG_DEBUG, "stream: %s", err.msg);
+	}
+	symbolizer_destroy(stream->symbolizer);
+	stream->symbolizer = fresh;
 }
 
 static uint64_t now_ms(void)
@@ -238,6 +259,7 @@ static void print_all(struct stream *stream, struct item *list)
 		pthread_mutex_unlock(&stream->lock);
 
 		printed = broken ? 0 : print_batch(stream, items, nr);
+		forget_names(stream);
 		pthread_mutex_lock(&stream->lock);
 		stream->counts.printed += printed;
 		stream->counts.unprinted += nr - printed;
@@ -378,6 +400,13 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 		.kernel = true,
 		.by = PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM | PROFILE_BY_CPU,
 	};
+	stream->naming = (struct symbolizer_options){
+		.source = options->source,
+		.live = true,
+		.no_demangle = options->no_demangle,
+		.inlined = options->inlined,
+		.lines = options->lines,
+	};
 	pthread_mutex_init(&stream->lock, NULL);
 	pthread_cond_init(&stream->wake, NULL);
 	stream->listener = (struct engine_listener){
@@ -393,13 +422,7 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 			   : 0;
 
 	if (!code)
-		code = symbolizer_create(
-			&(struct symbolizer_options){ .source = options->source,
-						      .live = true,
-						      .no_demangle = options->no_demangle,
-						      .inlined = options->inlined,
-						      .lines = options->lines },
-			&stream->symbolizer, err);
+		code = symbolizer_create(&stream->naming, &stream->symbolizer, err);
 	if (code) {
 		stream_destroy(stream);
 		return code;

@@ -17,6 +17,7 @@
 struct stream;
 
 #define STREAM_QUEUE_MAX (16u << 20) /* bytes of samples that wait: some 40,000 */
+#define STREAM_NAMES_MAX (1u << 20)  /* addresses whose names are kept: 100 MB at most */
 
 struct stream_options {
 	int fd; /* stays the caller's */

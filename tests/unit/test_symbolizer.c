@@ -221,6 +221,7 @@ static void addresses_that_come_live_are_named_a_round_at_a_time(void **state)
 			}
 			assert_int_equal(asked.rounds, steps[i].rounds[live]);
 			assert_int_equal(asked.addresses, steps[i].addresses[live]);
+			assert_int_equal(symbolizer_nr_named(sym), asked.addresses);
 		}
 		assert_string_equal(kept, "f30"); /* what was handed out stays */
 		symbolizer_destroy(sym);
