@@ -11,17 +11,21 @@ books, and whether they are equal. A reader that is missing is a line that says 
     cargo install inferno                                    inferno-collapse-perf, in PATH
     stackcollapse-perf.pl                                    of FlameGraph, in PATH
     npm install speedscope ajv @firefox-devtools/profiler-cli node@24      in DIR's parent
+    apt-get install chromium                                 speedscope's page
 """
 
 import argparse
+import base64
 import collections
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SCHEMA_CHECK = """
 const Ajv = require("ajv"), fs = require("fs");
@@ -69,10 +73,11 @@ class ProfilerCli:
                 self.run("load", path)
                 return
             except subprocess.CalledProcessError as error:
-                print(error.stderr, file=sys.stderr)
-                self.run("stop", "--all")
+                for pid in re.findall(r'run "kill (\d+)"', error.stderr):
+                    os.kill(int(pid), signal.SIGTERM)
                 if not left:
                     raise
+                time.sleep(2)
 
     def total(self, path):
         self.load(path)
@@ -97,17 +102,40 @@ def speedscope_total(modules, path):
         return sum(json.load(file)["profiles"][0]["weights"])
 
 
-def readers(modules, work):
-    """(what, installed, function to its total, key of the total it has to be)"""
+def seconds(nanoseconds):
+    """As speedscope's page shows them."""
+    return f"{nanoseconds / 1e9:.2f}s" if nanoseconds >= 1e9 else f"{nanoseconds / 1e6:.2f}ms"
+
+
+def speedscope_page(modules, work, path):
+    """The weight of the profile of everything, as the page shows it in a browser without a screen."""
+    script = os.path.join(work, "profile.js")
+    with open(path, "rb") as file, open(script, "w", encoding="ascii") as to:
+        to.write('speedscope.loadFileFromBase64("run", "%s")' % base64.b64encode(file.read()).decode())
+    page = os.path.join(modules, "speedscope", "dist", "release", "index.html")
+    text = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader",
+         "--allow-file-access-from-files", "--virtual-time-budget=15000", "--user-data-dir=" + os.path.join(work, "user"),
+         "--dump-dom", f"file://{page}#localProfilePath={script}"],
+        check=True, capture_output=True, text=True, timeout=180).stdout
+    words = re.sub(r"(\s*<[^>]+>\s*)+", "|", text)
+    found = re.search(r"\|1\|all\|([\d.]+m?s)\|", words)
+    return found.group(1) if found else "nothing"
+
+
+def readers(modules, work, books):
+    """(what, installed, function to its total, the total it has to be)"""
     perf, firefox = os.path.join(work, "run.perf"), os.path.join(work, "run.json")
     speedscope = os.path.join(work, "run.speedscope.json")
     for tool in ("inferno-collapse-perf", "stackcollapse-perf.pl"):
-        yield tool + " of .perf", shutil.which(tool), lambda t=tool: collapse(t, perf), "shown"
+        yield tool + " of .perf", shutil.which(tool), lambda t=tool: collapse(t, perf), books["shown"]
     cli = modules and os.path.exists(os.path.join(modules, ".bin", "profiler-cli"))
-    yield "profiler-cli of .json", cli, lambda: ProfilerCli(modules).total(firefox), "shown"
-    yield "profiler-cli of .perf", cli, lambda: ProfilerCli(modules).total(perf), "shown"
+    yield "profiler-cli of .json", cli, lambda: ProfilerCli(modules).total(firefox), books["shown"]
+    yield "profiler-cli of .perf", cli, lambda: ProfilerCli(modules).total(perf), books["shown"]
     schema = modules and os.path.exists(os.path.join(modules, "speedscope"))
-    yield "speedscope's schema", schema, lambda: speedscope_total(modules, speedscope), "weight_ns"
+    yield "speedscope's schema", schema, lambda: speedscope_total(modules, speedscope), books["weight_ns"]
+    yield ("speedscope's page", schema and shutil.which("chromium"),
+           lambda: speedscope_page(modules, work, speedscope), seconds(books["weight_ns"]))
 
 
 def main():
@@ -128,13 +156,16 @@ def main():
         with open(os.path.join(work, "stats"), encoding="utf-8") as file:
             books = json.load(file)
         modules = options.node_modules and os.path.abspath(options.node_modules)
-        for what, installed, total, key in readers(modules, work):
+        for what, installed, total, wanted in readers(modules, work, books):
             if not installed:
-                lines.append(f"{what}\t-\t{books[key]}\tnot installed")
+                lines.append(f"{what}\t-\t{wanted}\tnot installed")
                 continue
-            got = total()
-            failed = failed or got != books[key]
-            lines.append(f"{what}\t{got}\t{books[key]}\t{'equal' if got == books[key] else 'DIFFERS'}")
+            try:
+                got = total()
+            except (subprocess.SubprocessError, OSError) as error:
+                got = f"did not run: {error}"
+            failed = failed or got != wanted
+            lines.append(f"{what}\t{got}\t{wanted}\t{'equal' if got == wanted else 'DIFFERS'}")
     print("\n".join(lines))
     if options.record:
         with open(options.record, "w", encoding="utf-8") as file:
