@@ -67,7 +67,7 @@ class Maps(LevelCase):
         self.assertGreater(run.stats["frames_by_origin"]["cfi_user"], 0)
 
     def test_thirty_thousand_mappings(self):
-        run = self.profile("-F", "499", "--", fixture("many_maps"), "1500", "30000")
+        run = self.profile("-F", "499", "--", fixture("many_maps"), "3500", "30000")  # half of it in mmap
         self.assertEqual(self.level(run, "mappings")["refused"], 0)
         spins = [stack for stack in run.stacks if not stack["kernel"] and len(stack["user"]) > 1
                  and stack["user"][-2].get("symbol", "").startswith("__libc_start")]
