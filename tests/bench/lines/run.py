@@ -8,7 +8,8 @@ the first of them), cold: a new process that opens the file and its debug file. 
 (median, p10, p90), addresses, rounds, ratio of ours (median of the rounds' ratios).
 
 --agree: the answers at 2,000 random addresses of .text, held against llvm-symbolizer's. Prints TSV: file, class, how many
-addresses, an example. `same`: equal in every name, file, line and column. The other classes are explained in CLASSES.
+addresses, an example. `same`: equal in every name, file, line and column. The other classes are explained in CLASSES; any
+of UNEXPLAINED is a failure (exit status 1). 77: there is nothing to compare.
 
 Without FILE: python3.11 (python3.11-dbg), libc (libc6-dbg), libstdc++ (libstdc++6-12-dbg), valgrind's memcheck
 (valgrind-dbg), those that are installed. Debuginfod is not asked.
@@ -50,6 +51,7 @@ CLASSES = {
     "more": "frames that the other has not",
     "other": "other functions",
 }
+UNEXPLAINED = ("no_line", "line", "more", "other")
 
 
 def text_addresses(path, nr):
@@ -156,6 +158,7 @@ def agreement(path, ours):
             print(f"{os.path.basename(path)}\t{name}\t{len(cases)}\t{example}", flush=True)
     inlined = sum(len(frames) > 1 for frames in one)
     print(f"{os.path.basename(path)}\tinlined\t{inlined}\taddresses with inlined functions", flush=True)
+    return sum(len(seen[name]) for name in UNEXPLAINED)
 
 
 def main():
@@ -168,9 +171,14 @@ def main():
     else:
         print(f"# load {os.getloadavg()[0]:.2f}, {ROUNDS} rounds")
         print("file\ttool\taddresses_per_cpu_s\tp10\tp90\taddresses\trounds\tours_ratio")
-    for path in args[1:] or FILES:
-        if os.path.exists(path):
-            (agreement if agree else rates)(path, ours)
+    found = [path for path in args[1:] or FILES if os.path.exists(path)]
+    if agree and (not found or not LLVM):
+        print("SKIP: no llvm-symbolizer, or nothing to ask about")
+        sys.exit(77)
+    if agree:
+        sys.exit(1 if sum(agreement(path, ours) for path in found) else 0)
+    for path in found:
+        rates(path, ours)
 
 
 if __name__ == "__main__":
