@@ -173,6 +173,7 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 		.address = RECORDING_NO_ADDRESS,
 		.start = RECORDING_NO_ADDRESS,
 		.kind = (uint8_t)kind,
+		.origin = kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0,
 	};
 	char *object;
 	int error = 0;

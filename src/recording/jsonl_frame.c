@@ -85,6 +85,10 @@ static int read_origin(struct reading *reading, json_object *object, uint8_t *re
 		*ret = i;
 		return 0;
 	}
+	if (text && !strcmp(text, "unknown")) {
+		*ret = RECORDING_NO_ORIGIN;
+		return 0;
+	}
 	return line_input_fail(reading->input, err, "no origin is called \"%.40s\"",
 			       text ? text : "");
 }

@@ -172,6 +172,7 @@ static int add_frame(struct perf_script *script, char *text, struct fpl_err *err
 	if (frame.kind == RECORDING_KERNEL && script->key.nr_user)
 		return line_input_fail(reading->input, err,
 				       "a frame of the kernel behind one of a user");
+	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
 	error = place_frame(script, &line, &frame, err);
 	frame.nr_lines = script->nr_inlined;
 	if (!error && (!is_unknown(line.symbol) || frame.nr_lines)) {
