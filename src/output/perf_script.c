@@ -15,6 +15,9 @@
 /* Longer names are cut: readers of lines have limits of their own. */
 enum { TEXT_MAX = 4096 };
 
+/* A line of a file of strangers can claim any count: an hour of 28 CPUs at 999 Hz, and no more. */
+#define BLOCKS_MAX 100000000u
+
 /*
  * Readers take the name for all up to white space and a number, and a line that does not begin with
  * a name for something else.
@@ -143,6 +146,10 @@ int perf_script_write(FILE *to, const struct recording *recording,
 			    &list) ||
 	    samples_init(recording, &samples))
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	if (samples.nr_total > BLOCKS_MAX)
+		return fpl_fail(err, -EFBIG,
+				"%" PRIu64 " samples, of which each has a block here: at most %u",
+				samples.nr_total, BLOCKS_MAX);
 	for (; samples_next(&samples, &sample); shown++) {
 		write_heading(to, recording, &sample);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);

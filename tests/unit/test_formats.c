@@ -2,6 +2,7 @@
 /* Which format a file is, and what formats without counts are written from. */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -155,6 +156,27 @@ static void every_sample_is_of_one_thread(void **state)
 	assert_int_equal(count, 7);
 }
 
+static void a_block_for_each_of_too_many_samples_is_refused(void **state)
+{
+	const struct format *perf = format_by_name("perf");
+	const struct recording_stack stack = { .count = UINT64_MAX };
+	const struct format_options options = { .delimited = false };
+	CLEANUP(recording_fini) struct recording recording;
+	AUTO_FREE char *text = NULL;
+	struct fpl_err err = { 0 };
+	uint64_t shown = 0;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	assert_int_equal(recording_add_stack(&recording, &stack, NULL, NULL), 0);
+	assert_int_equal(perf->write(to, &recording, &options, &shown, &err), -EFBIG);
+	assert_int_equal(shown, 0);
+	assert_non_null(strstr(err.msg, "18446744073709551615 samples"));
+	fclose(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +184,7 @@ int main(void)
 		cmocka_unit_test(lists_are_cut_where_there_is_no_room),
 		cmocka_unit_test(samples_are_as_many_as_were_counted_in_the_order_of_time),
 		cmocka_unit_test(every_sample_is_of_one_thread),
+		cmocka_unit_test(a_block_for_each_of_too_many_samples_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
