@@ -4,8 +4,10 @@
 #include "profile/usage.h"
 
 /* A load that swings would say the same again and again. */
-#define CHANGES_SAID	  16u
-#define HELPERS_PERIOD_NS (1000 * NS_PER_MS)
+#define CHANGES_SAID 16u
+/* Looking for helpers reads ten files of /proc: more often only where their time is judged by. */
+#define HELPERS_PERIOD_NS	 (4000 * NS_PER_MS)
+#define HELPERS_PERIOD_JUDGED_NS (1000 * NS_PER_MS)
 
 static struct governor_use use_now(struct engine *engine, const struct fpl_counters *counters,
 				   uint64_t now)
@@ -34,7 +36,9 @@ void engine_overhead_look(struct engine *engine, uint64_t now, bool all)
 		/* one that has died takes its time along */
 		if (engine->helpers.cpu_ns < cpu_ns)
 			engine->helpers.cpu_ns = cpu_ns;
-		engine->next_helpers_ns = now + HELPERS_PERIOD_NS;
+		engine->next_helpers_ns =
+			now + (engine->options->max_overhead > 0 ? HELPERS_PERIOD_JUDGED_NS
+								 : HELPERS_PERIOD_NS);
 	}
 	rss_bytes += engine->helpers.rss_anon_bytes;
 	if (rss_bytes > engine->rss_peak_bytes)
