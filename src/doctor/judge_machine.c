@@ -91,7 +91,8 @@ static void judge_kallsyms(const struct patient *patient, struct check *check)
 		   patient->host->kallsyms == HOST_KALLSYMS_HIDDEN
 			   ? "hides its addresses from this process"
 			   : "cannot be read");
-	check_warn(check, "kernel frames stay addresses");
+	check_warn(check, "kernel frames stay addresses, should the kernel not tell a BPF program "
+			  "their names");
 	if (patient->host->kallsyms != HOST_KALLSYMS_HIDDEN)
 		check_fix(check, "a kernel built with CONFIG_KALLSYMS=y");
 	else if (level >= 2)

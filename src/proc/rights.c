@@ -23,7 +23,8 @@ const struct right rights[NR_RIGHTS] = {
 	{ CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE", "CAP_SYS_ADMIN",
 	  "/proc/PID/map_files stays closed: code of files that were deleted or replaced has no "
 	  "table and no names" },
-	{ CAP_SYSLOG, -1, "CAP_SYSLOG", "", "kernel functions have no names" },
+	{ CAP_SYSLOG, -1, "CAP_SYSLOG", "",
+	  "kernel functions have no names, should the kernel not tell a BPF program their names" },
 };
 
 const struct right *right_of(int cap)
@@ -42,7 +43,7 @@ bool right_is_held(const struct host *host, const struct right *right)
 }
 
 /* Without CAP_BPF or CAP_PERFMON the run ends, and the lack of CAP_SYSLOG is told where a kernel
- * function is to be named: both with a message of their own. */
+ * function has no other way to a name: both with a message of their own. */
 static bool matters(const struct right *right, bool reads_others)
 {
 	switch (right->cap) {
