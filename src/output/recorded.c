@@ -75,7 +75,7 @@ static int add_objects(struct recorder *recorder)
 	if (!recorder->objects)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < profile->nr_objects; i++) {
-		struct recording_object object = { 0 };
+		struct recording_object object = { .file_bias = profile->objects[i].file_bias };
 
 		err = recording_add_text(ret, profile->objects[i].path, &object.path);
 		if (!err)

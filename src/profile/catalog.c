@@ -474,12 +474,25 @@ static char *hex_of(const uint8_t *bytes, size_t size)
 	return text;
 }
 
+/* Where code is in the file, less where it is in memory: of the first segment that holds code. */
+static uint64_t file_bias_of(const struct elf_file *elf)
+{
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *s = &elf->segments[i];
+
+		if (s->type == PT_LOAD && s->flags & PF_X)
+			return s->off - s->vaddr;
+	}
+	return 0;
+}
+
 int catalog_describe(const struct object *object, struct profile_object *ret)
 {
 	*ret = (struct profile_object){
 		.id = object->id,
 		.path = strdup(object->path),
 		.build_id = hex_of(object->elf->build_id, object->elf->build_id_size),
+		.file_bias = file_bias_of(object->elf),
 	};
 	if (ret->path && ret->build_id)
 		return 0;

@@ -14,9 +14,10 @@
 #include "proc/cgroup_names.h"
 
 struct profile_object {
-	uint32_t id;	/* 1.. ; objects[id - 1] */
-	char *path;	/* owned: as the target sees it, or "[vdso]" */
-	char *build_id; /* owned: lower-case hex, "" where there is none */
+	uint32_t id;	    /* 1.. ; objects[id - 1] */
+	char *path;	    /* owned: as the target sees it, or "[vdso]" */
+	char *build_id;	    /* owned: lower-case hex, "" where there is none */
+	uint64_t file_bias; /* of its code: offset in the file less vaddr, modulo 2^64 */
 };
 
 struct code_names;

@@ -101,7 +101,7 @@ void pprof_places_fini(struct pprof_places *places)
 static int put_mapping(struct pprof_places *places, struct pprof_fields *fields, size_t i,
 		       struct fpl_err *err)
 {
-	const struct pprof_mapping *mapping = &places->mappings[i];
+	struct pprof_mapping *mapping = &places->mappings[i];
 	const struct recording_object *object = &places->recording->objects[i / 2];
 	Pprof__Mapping message = PPROF__MAPPING__INIT;
 	int error = pprof_fields_text(fields, object->path, &message.filename, err);
@@ -110,7 +110,7 @@ static int put_mapping(struct pprof_places *places, struct pprof_fields *fields,
 		error = pprof_fields_text(fields, object->build_id, &message.build_id, err);
 	if (error)
 		return error;
-	message.id = i;
+	message.id = mapping->id = ++places->nr_mappings;
 	/* of offsets in a file, those of the mapping say all */
 	message.has_bias = !object->offsets || i % 2;
 	if (message.has_bias)
@@ -120,8 +120,11 @@ static int put_mapping(struct pprof_places *places, struct pprof_fields *fields,
 	message.has_line_numbers = mapping->numbers;
 	message.has_inline_frames = mapping->inlined;
 	if (mapping->known) {
-		message.file_offset = mapping->first & ~(PAGE - 1);
-		message.memory_start = mapping->base + message.file_offset;
+		uint64_t first = mapping->first & ~(PAGE - 1);
+
+		/* what is needed to find the code in the file by its address here */
+		message.file_offset = i % 2 ? first : first + object->file_bias;
+		message.memory_start = mapping->base + first;
 		message.memory_limit = mapping->base + (mapping->last | (PAGE - 1)) + 1;
 	}
 	return pprof_fields_message(fields, PPROF_FIELD_MAPPING, &message.base, err);
@@ -132,7 +135,7 @@ int pprof_places_start(struct pprof_places *places, struct pprof_fields *fields,
 {
 	int error = 0;
 
-	/* index 0 and 1 are no object, and no mapping may have id 0 */
+	/* index 0 and 1 are no object */
 	for (size_t i = 2; !error && i < 2 * places->recording->nr_objects; i++)
 		if (places->mappings[i].used)
 			error = put_mapping(places, fields, i, err);
@@ -164,9 +167,8 @@ static int put_function(struct pprof_places *places, struct pprof_fields *fields
 		error = pprof_fields_text(fields, function->file, &message.filename, err);
 	if (error)
 		return error;
-	message.id = index + 1;
+	message.id = places->functions[index] = ++places->nr_functions;
 	message.start_line = function->start_line;
-	places->functions[index] = true;
 	return pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base, err);
 }
 
@@ -185,16 +187,16 @@ static int put_location(struct pprof_places *places, struct pprof_fields *fields
 
 		pprof__line__init(&lines[i]);
 		links[i] = &lines[i];
-		lines[i].function_id = line->function + 1ull;
 		lines[i].line = line->line;
 		lines[i].column = line->column;
 		if (!places->functions[line->function])
 			error = put_function(places, fields, line->function, err);
+		lines[i].function_id = places->functions[line->function];
 	}
 	if (error)
 		return error;
 	message.id = id;
-	message.mapping_id = frame->object ? mapping_index(frame) : 0;
+	message.mapping_id = mapping->id;
 	if (has_address(frame)) {
 		message.address = mapping->base + address;
 		message.at_zero = !message.address;

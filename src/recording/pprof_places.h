@@ -18,6 +18,7 @@
 struct pprof_mapping {
 	uint64_t first, last; /* addresses looked up in it, as in the recording */
 	uint64_t base;	      /* an address in the file less this is one in the recording */
+	uint64_t id;	      /* 0: not written */
 	bool used, named, files, numbers, inlined;
 	bool known; /* first and last are there */
 };
@@ -25,10 +26,12 @@ struct pprof_mapping {
 struct pprof_places {
 	const struct recording *recording; /* borrowed */
 	struct pprof_mapping *mappings;	   /* owned [2 * recording.nr_objects] */
-	bool *functions;		   /* owned [recording.nr_functions]: written */
+	uint64_t *functions;   /* owned [recording.nr_functions]: id of each; 0: not yet */
 	uint64_t *of_frame;    /* owned [recording.nr_frames]: id of its location; 0: not yet */
 	struct id_table table; /* of locations: index of the first frame like it */
-	uint64_t nr_locations;
+	/* Ids are numbers from 1 on, without a gap: google/pprof gives those behind the last to
+	 * what it adds. */
+	uint64_t nr_mappings, nr_functions, nr_locations;
 };
 
 /* Errors: -ENOMEM; pprof_places_fini is safe then. Cost: O(frames). */

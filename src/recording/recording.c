@@ -82,7 +82,8 @@ static bool object_equals(const void *ctx, uint32_t index, const void *key)
 int recording_add_object(struct recording *recording, const struct recording_object *key,
 			 uint32_t *ret)
 {
-	uint64_t hash = id_table_hash(0, key, sizeof(*key));
+	const uint32_t fields[] = { key->path, key->build_id, key->offsets };
+	uint64_t hash = id_table_hash(0, fields, sizeof(fields));
 
 	*ret = id_table_find(&recording->object_ids, hash, object_equals, recording, key);
 	if (*ret != ID_TABLE_NONE)

@@ -24,6 +24,9 @@ struct recording_object {
 	/* 1: addresses of its user frames are offsets in the file, in place of vaddrs: pprofs of
 	 * other tools do not say where segments go. Else 0. */
 	uint32_t offsets;
+	/* Of its code, where known, else 0: offset in the file less vaddr, modulo 2^64. Tells no
+	 * objects apart: the first one's counts. */
+	uint64_t file_bias;
 };
 
 struct recording_function {

@@ -14,11 +14,13 @@ static void dump_frame(FILE *to, const struct recording *recording,
 {
 	const struct recording_object *object = &recording->objects[frame->object];
 
-	fprintf(to, "    %s %#" PRIx64 " start %#" PRIx64 " origin %u%s in '%s' %s%s\n",
+	fprintf(to,
+		"    %s %#" PRIx64 " start %#" PRIx64 " origin %u%s in '%s' %s%s %#" PRIx64 "\n",
 		frame->kind == RECORDING_KERNEL ? "kernel" : "user", frame->address, frame->start,
 		frame->origin, frame->exact ? " exact" : "",
 		recording_string(recording, object->path),
-		recording_string(recording, object->build_id), object->offsets ? " offsets" : "");
+		recording_string(recording, object->build_id), object->offsets ? " offsets" : "",
+		object->file_bias);
 	for (size_t i = 0; i < frame->nr_lines; i++) {
 		const struct recording_line *line = &recording->lines[frame->first_line + i];
 		const struct recording_function *function = &recording->functions[line->function];

@@ -193,8 +193,8 @@ static struct profile_stack stacks[] = {
 enum { SHOWN = 135, JUDGED = 100 };
 
 static struct profile_object objects[] = {
-	{ 1, "/usr/bin/app", "c0ffee" },
-	{ 2, "/lib/b\x1b.so", "" },
+	{ .id = 1, .path = "/usr/bin/app", .build_id = "c0ffee" },
+	{ .id = 2, .path = "/lib/b\x1b.so", .build_id = "" },
 };
 
 static struct profile profile = {
@@ -509,7 +509,9 @@ static void places_that_read_alike_keep_their_own_counts(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < NR; i++)
-		many_objects[i] = (struct profile_object){ i + 1, objects[0].path, "" };
+		many_objects[i] = (struct profile_object){ .id = i + 1,
+							   .path = objects[0].path,
+							   .build_id = "" };
 	for (unsigned i = 0; i < ARRAY_SIZE(many); i++) {
 		uint64_t leaf = EXACT(1, i & 1 ? LEAF : FRAMED);
 

@@ -31,7 +31,7 @@ static struct profile_stack stacks[] = {
 	  .frames = thread,
 	  .flags = FPL_SAMPLE_KTHREAD },
 };
-static struct profile_object object = { 1, "/app", "" };
+static struct profile_object object = { .id = 1, .path = "/app", .build_id = "" };
 static struct profile profile = {
 	.fp_max = 127,
 	.objects = &object,

@@ -37,8 +37,8 @@ static const struct {
 };
 
 static struct profile_object objects[] = {
-	{ 1, "/usr/bin/app", "c0ffee" },
-	{ 2, "/lib/e;v\x1b.so", "" },
+	{ .id = 1, .path = "/usr/bin/app", .build_id = "c0ffee" },
+	{ .id = 2, .path = "/lib/e;v\x1b.so", .build_id = "" },
 };
 
 /* 0x1110 as a return address belongs to main: the call was its last instruction. */

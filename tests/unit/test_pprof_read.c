@@ -219,22 +219,22 @@ static const char usual[] =
 	"  stack 3 30000000 ns task 0 stop 255 has 1 class 0 comm 'leaf' pid 0 tid 0 cpu 0 cgroup "
 	"'' "
 	"2 0 0\n"
-	"    user 0x1020 start 0xffffffffffffffff origin 255 exact in '/bin/x'  offsets\n"
+	"    user 0x1020 start 0xffffffffffffffff origin 255 exact in '/bin/x'  offsets 0\n"
 	"      'leaf' :3:9 from 0\n"
 	"      'main' x.c:12:0 from 1\n"
-	"    user 0x1011 start 0xffffffffffffffff origin 255 in '/bin/x'  offsets\n"
+	"    user 0x1011 start 0xffffffffffffffff origin 255 in '/bin/x'  offsets 0\n"
 	"      'main' x.c:12:0 from 1\n"
 	"  stack 3 30000000 ns task 0 stop 255 has 2 class 0 comm '' pid 7 tid 0 cpu 0 cgroup '' "
 	"2 2 0\n"
-	"    user 0x1020 start 0xffffffffffffffff origin 255 exact in '/bin/x'  offsets\n"
+	"    user 0x1020 start 0xffffffffffffffff origin 255 exact in '/bin/x'  offsets 0\n"
 	"      'leaf' :3:9 from 0\n"
 	"      'main' x.c:12:0 from 1\n"
-	"    user 0x1011 start 0xffffffffffffffff origin 255 in '/bin/x'  offsets\n"
+	"    user 0x1011 start 0xffffffffffffffff origin 255 in '/bin/x'  offsets 0\n"
 	"      'main' x.c:12:0 from 1\n"
 	"    kernel 0xffffffff81000010 start 0xffffffffffffffff origin 0 exact in "
-	"'[kernel.kallsyms]' \n"
+	"'[kernel.kallsyms]'  0\n"
 	"      'schedule' :12:0 from 0\n"
-	"    kernel 0xffffffffc0000011 start 0xffffffffffffffff origin 0 in '[nf_nat]' \n";
+	"    kernel 0xffffffffc0000011 start 0xffffffffffffffff origin 0 in '[nf_nat]'  0\n";
 
 static void what_samples_refer_to_may_come_behind_them(void **state)
 {

@@ -44,7 +44,12 @@ static uint32_t text(const char *what)
 
 static uint32_t object(const char *path, const char *build_id, uint32_t offsets)
 {
-	const struct recording_object key = { text(path), text(build_id), offsets };
+	const struct recording_object key = { .path = text(path),
+					      .build_id = text(build_id),
+					      .offsets = offsets,
+					      .file_bias = !strcmp(path, "/bin/x")
+								   ? (uint64_t)-0x400000
+								   : 0 };
 	uint32_t id;
 
 	assert_int_equal(recording_add_object(&recording, &key, &id), 0);
