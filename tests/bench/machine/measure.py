@@ -70,7 +70,7 @@ class Run:
     def __init__(self, fpless, *args, keep=False):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "stats.json")
-            stacks = os.path.join(folder, "out.jsonl")
+            stacks = os.path.join(folder, "out.jsonl" if keep else "out.folded")
             self.stacks = []
             with open(os.path.join(folder, "report"), "w+b") as report:
                 child = subprocess.Popen([fpless, "profile", "-v", "--stats", path, "-o", stacks, *args],
