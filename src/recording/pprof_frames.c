@@ -143,10 +143,11 @@ static int make_object(struct pprof_tables *tables, struct pprof_object *from,
 	}
 	if (from)
 		object.build_id = pprof_tables_text(tables, from->build_id);
-	if (from && kind == RECORDING_USER)
-		object.offsets = !from->has_bias && from->has_range;
-	if (from && kind == RECORDING_USER && from->has_bias && from->has_range)
-		object.file_bias = from->offset - (from->start - from->bias);
+	if (from && kind == RECORDING_USER) {
+		object.offsets = from->has_bias ? from->offsets : from->has_range;
+		if (from->has_bias)
+			object.file_bias = from->offset - (from->start - from->bias);
+	}
 	if (recording_add_object(tables->recording, &object, ret))
 		return -ENOMEM;
 	if (from)

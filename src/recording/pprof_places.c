@@ -111,19 +111,19 @@ static int put_mapping(struct pprof_places *places, struct pprof_fields *fields,
 	if (error)
 		return error;
 	message.id = mapping->id = ++places->nr_mappings;
-	/* of offsets in a file, those of the mapping say all */
-	message.has_bias = !object->offsets || i % 2;
-	if (message.has_bias)
-		message.bias = mapping->base;
+	message.has_bias = true;
+	message.bias = mapping->base;
+	message.offsets = object->offsets != 0;
 	message.has_functions = mapping->named;
 	message.has_filenames = mapping->files;
 	message.has_line_numbers = mapping->numbers;
 	message.has_inline_frames = mapping->inlined;
+	message.file_offset = i % 2 ? 0 : object->file_bias;
 	if (mapping->known) {
 		uint64_t first = mapping->first & ~(PAGE - 1);
 
 		/* what is needed to find the code in the file by its address here */
-		message.file_offset = i % 2 ? first : first + object->file_bias;
+		message.file_offset += first;
 		message.memory_start = mapping->base + first;
 		message.memory_limit = mapping->base + (mapping->last | (PAGE - 1)) + 1;
 	}

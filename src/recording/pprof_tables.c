@@ -178,6 +178,7 @@ int pprof_tables_add_mapping(struct pprof_tables *tables, const Pprof__Mapping *
 		.file = mapping->filename,
 		.build_id = mapping->build_id,
 		.has_bias = mapping->has_bias,
+		.offsets = mapping->offsets,
 		.has_range = mapping->memory_limit > mapping->memory_start,
 	};
 

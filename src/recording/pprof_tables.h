@@ -31,7 +31,7 @@ struct pprof_object {
 	uint64_t id;
 	uint64_t start, offset, bias;
 	int64_t file, build_id; /* texts */
-	bool has_bias, has_range;
+	bool has_bias, has_range, offsets;
 	uint32_t objects[2]; /* of the recording by recording_kind, + 1; 0: not made yet */
 };
 
