@@ -12,8 +12,9 @@ for golden in "$top"/tests/golden/*.rows; do
 	mv "$golden.tmp" "$golden"
 done
 for kind in counts events; do
-	for format in folded text jsonl perf speedscope firefox; do
-		"$build/tests/golden/write_formats" $format $kind >"$top/tests/golden/$kind.$format"
+	for format in folded text jsonl perf pprof speedscope firefox; do
+		"$top/tests/golden/format.sh" "$build/tests/golden/write_formats" $format $kind \
+			>"$top/tests/golden/$kind.$format"
 	done
 done
 for input in "$top"/tests/golden/read/*.txt; do
