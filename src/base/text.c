@@ -35,6 +35,17 @@ static bool is_plain(const unsigned char *s, const char *also)
 	return *s >= 0x20 && *s != 0x7f && *s != '\\' && !(*s < 0x80 && strchr(also, *s));
 }
 
+/* How many bytes from @s on are printable ASCII that may stand as it is: nearly all of any name. */
+static size_t plain_span(const char *s, const char *also)
+{
+	size_t length = 0;
+
+	while (s[length] >= 0x20 && s[length] < 0x7f && s[length] != '\\' &&
+	       (!*also || s[length] != *also) && (!*also || !also[1] || !strchr(also, s[length])))
+		length++;
+	return length;
+}
+
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -42,6 +53,18 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 	bool cut = dst_size == 0;
 
 	for (const unsigned char *s = (const unsigned char *)src; *s;) {
+		size_t span = plain_span((const char *)s, also);
+
+		if (span && (cut || span < dst_size - written)) {
+			if (!cut) {
+				memcpy(dst + written, s, span);
+				written += span;
+			}
+			length += span;
+			s += span;
+			continue;
+		}
+
 		size_t taken = text_utf8_length((const char *)s);
 		char piece[4];
 		size_t size;

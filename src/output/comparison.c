@@ -140,6 +140,8 @@ static int count_parting(struct comparison *comparison, struct names *names,
 	struct frame_name name;
 	int err = names_user(names, stack, stack->frames[verdict_parting(stack, verdict)], &name);
 
+	if (!err)
+		err = names_text(names, &name, &key.text);
 	if (err)
 		return err;
 	if (verdict->nr_followed) {
@@ -149,7 +151,6 @@ static int count_parting(struct comparison *comparison, struct names *names,
 		if (!frame_is_raw(frame) && frame_object(frame) <= names->profile->nr_objects)
 			before.object = frame_object(frame);
 	}
-	key.text = name.text;
 	key.object = name.object;
 	comparison->rules[key.class][key.rule] += stack->count;
 	err = table_add(&comparison->partings, &key, verdict->class, stack->count);

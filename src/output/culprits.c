@@ -44,10 +44,11 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 	ret->generated = frame_is_raw(frame);
 	/* addresses nobody has a name for are one place */
 	if (!code && ret->generated && !name.symbol)
-		code = strings_intern(&names->strings, "code made at run time", &name.text);
+		code = strings_intern(&names->strings, "code made at run time", &ret->text);
+	else if (!code)
+		code = names_text(names, &name, &ret->text);
 	if (!ret->generated && !ret->runtime && name.symbol)
 		ret->runtime = runtime_of_symbol(name.symbol);
-	ret->text = name.text;
 	return code;
 }
 

@@ -113,19 +113,25 @@ static int grow_slots(struct names *names)
 	return 0;
 }
 
-/* The text of a function, or of where code without a name is. */
-static int intern_frame(struct names *names, const char *symbol, const char *object, uint64_t addr,
-			uint32_t *ret)
+int names_text(struct names *names, const struct frame_name *name, uint32_t *ret)
 {
-	if (symbol)
-		return frame_texts_intern(&names->strings, symbol, "", false, ret);
-	return frame_texts_intern_place(&names->strings, object, addr, "", false, ret);
+	const char *path = NULL;
+
+	if (name->symbol)
+		return frame_texts_intern(&names->strings, name->symbol, "", false, ret);
+	if (name->object) {
+		path = names->profile->objects[name->object - 1].path;
+
+		const char *slash = names->options.by_function ? strrchr(path, '/') : NULL;
+
+		path = slash && slash[1] ? slash + 1 : path;
+	}
+	return frame_texts_intern_place(&names->strings, path, name->place, "", false, ret);
 }
 
-static int name_user(struct names *names, uint64_t frame, struct frame_name *ret)
+static void name_user(struct names *names, uint64_t frame, struct frame_name *ret)
 {
 	uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
-	const char *path = NULL;
 	struct symbol symbol = { 0 };
 	struct vaddr_range function;
 	bool exact = frame_is_exact(frame);
@@ -133,7 +139,6 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 	uint64_t lookup_pc = frame_lookup_pc(addr, exact);
 
 	if (object > 0 && object <= names->profile->nr_objects) {
-		path = names->profile->objects[object - 1].path;
 		symbolizer_user(names->symbolizer, object, lookup_pc, &symbol);
 	} else {
 		object = 0;
@@ -142,21 +147,17 @@ static int name_user(struct names *names, uint64_t frame, struct frame_name *ret
 		.object = object,
 		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
 		.offset = symbol.offset + !exact,
+		.place = addr,
 		.start = NAMES_NO_START,
 	};
 	if (ret->symbol)
 		ret->start = lookup_pc - symbol.offset;
-	if (!ret->symbol && path && names->options.by_function) {
-		const char *slash = strrchr(path, '/');
-
-		path = slash && slash[1] ? slash + 1 : path;
-		if (functions_find(&names->functions, object, lookup_pc, &function))
-			ret->start = addr = function.start;
-	}
-	return intern_frame(names, ret->symbol, path, addr, &ret->text);
+	else if (object && names->options.by_function &&
+		 functions_find(&names->functions, object, lookup_pc, &function))
+		ret->start = ret->place = function.start;
 }
 
-static int name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)
+static void name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)
 {
 	struct symbol symbol = { 0 };
 
@@ -164,12 +165,12 @@ static int name_kernel(struct names *names, uint64_t addr, bool exact, struct fr
 	*ret = (struct frame_name){
 		.symbol = symbol.name && *symbol.name ? symbol.name : NULL,
 		.offset = symbol.offset + !exact,
+		.place = addr,
 		.start = NAMES_NO_START,
 		.module = symbol.module,
 	};
 	if (ret->symbol)
 		ret->start = frame_lookup_pc(addr, exact) - symbol.offset;
-	return intern_frame(names, ret->symbol, NULL, addr, &ret->text);
 }
 
 static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struct frame_name *ret)
@@ -180,12 +181,11 @@ static int name_cached(struct names *names, uint64_t frame, uint32_t kind, struc
 	struct names_slot *slot = find_slot(names, frame, kind);
 	if (slot->kind == KIND_FREE) {
 		struct frame_name name;
-		int err = kind == KIND_USER
-				  ? name_user(names, frame, &name)
-				  : name_kernel(names, frame, kind == KIND_KERNEL_LEAF, &name);
 
-		if (err)
-			return err;
+		if (kind == KIND_USER)
+			name_user(names, frame, &name);
+		else
+			name_kernel(names, frame, kind == KIND_KERNEL_LEAF, &name);
 		*slot = (struct names_slot){ .frame = frame, .kind = kind, .name = name };
 		names->nr++;
 	}
@@ -201,10 +201,9 @@ int names_comm(struct names *names, const char *comm, uint32_t *ret)
 	return frame_texts_intern(&names->strings, bounded, "", false, ret);
 }
 
-/* Code made at run time, if the program said what it is. Returns 0 where it did not, 1, or -ENOMEM.
- */
-static int name_generated(struct names *names, const struct profile_stack *stack, uint64_t frame,
-			  struct frame_name *ret)
+/* Code made at run time, if the program said what it is. Returns whether it did. */
+static bool name_generated(struct names *names, const struct profile_stack *stack, uint64_t frame,
+			   struct frame_name *ret)
 {
 	const struct code_names *code_names = names->profile->code_names;
 	bool exact = frame_is_exact(frame);
@@ -213,27 +212,20 @@ static int name_generated(struct names *names, const struct profile_stack *stack
 
 	if (!code_names ||
 	    !code_names_find(code_names, stack->gen, lookup_pc, stack->first_ns, &name))
-		return 0;
+		return false;
 	*ret = (struct frame_name){
 		.symbol = name.symbol,
 		.offset = name.offset + !exact,
 		.start = lookup_pc - name.offset,
 	};
-
-	int err = frame_texts_intern(&names->strings, name.symbol, "", false, &ret->text);
-
-	return err ? err : 1;
+	return true;
 }
 
 int names_user(struct names *names, const struct profile_stack *stack, uint64_t frame,
 	       struct frame_name *ret)
 {
-	if (frame_is_raw(frame)) {
-		int code = name_generated(names, stack, frame, ret);
-
-		if (code)
-			return code < 0 ? code : 0;
-	}
+	if (frame_is_raw(frame) && name_generated(names, stack, frame, ret))
+		return 0;
 	return name_cached(names, frame, KIND_USER, ret);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The name of every frame of a profile, asked of the symbolizer once per distinct frame, and as the
- * text a folded line shows.
+ * The name of every frame of a profile, asked of the symbolizer once per distinct frame.
  */
 #pragma once
 
@@ -23,11 +22,12 @@ struct names_options {
 #define NAMES_NO_START UINT64_MAX
 
 struct frame_name {
-	uint32_t text;	 /* id in names.strings: escaped for a folded line */
 	uint32_t object; /* id of a user frame's object; 0: none, or a kernel frame */
 	/* As the file says it, not escaped; NULL: none. Owned by the symbolizer or the profile. */
 	const char *symbol;
 	uint64_t offset; /* of the frame's address as printed in it, bytes */
+	/* Without a symbol: what a text says of it, the address or, by_function, its function's. */
+	uint64_t place;
 	/* Where its function begins, in the frame's kind of address; NAMES_NO_START: not known.
 	 * Without a symbol only by_function. */
 	uint64_t start;
@@ -58,6 +58,11 @@ FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *r
  */
 FPL_MUST_CHECK int names_user(struct names *names, const struct profile_stack *stack,
 			      uint64_t frame, struct frame_name *ret);
+
+/*
+ * The text of @name, escaped for a folded line: an id in names->strings. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int names_text(struct names *names, const struct frame_name *name, uint32_t *ret);
 
 /* Name kernel frame @idx, leaf first, at @addr. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_kernel(struct names *names, uint64_t addr, size_t idx,

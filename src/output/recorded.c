@@ -12,7 +12,7 @@
 #include "output/verdict.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
-#define ADDED_LOG2 12
+#define ADDED_LOG2 15
 
 struct added {
 	uint64_t pc; /* as a stack has it; 0: none, and no frame of an object is that */
