@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "symbolize/dwarf_constants.h"
 
 /* A step: what to pass over; of STEP_BYTES, how many above. */
@@ -267,18 +268,10 @@ static int compare_codes(const void *left, const void *right)
 
 const struct abbrev *abbrev_find_sparse(const struct abbrev_table *table, uint64_t code)
 {
-	size_t lo = 0, hi = table->nr;
+	/* the first of those with one code is the one that counts */
+	size_t at = code ? SORTED_UP_TO(table->list, code, table->nr, code - 1) : table->nr;
 
-	/* Invariant: those before lo have a lower code, those from hi on do not. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table->list[mid].code < code)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < table->nr && table->list[lo].code == code ? &table->list[lo] : NULL;
+	return at < table->nr && table->list[at].code == code ? &table->list[at] : NULL;
 }
 
 static void cleanup_table(struct abbrev_table **table)

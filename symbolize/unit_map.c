@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "symbolize/dwarf_ranges.h"
 
 struct maker {
@@ -28,19 +29,12 @@ static int add_range(void *ctx, uint64_t start, uint64_t end)
 /* Finds the unit whose header is at @off; false: there is none. */
 static bool find_unit(const struct dwarf_units *units, uint64_t off, uint32_t *ret)
 {
-	size_t lo = 0, hi = units->nr;
+	size_t at = SORTED_UP_TO(units->list, off, units->nr, off);
 
-	/* Invariant: units before lo begin before off, those from hi on do not. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (units->list[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret = (uint32_t)lo;
-	return lo < units->nr && units->list[lo].off == off;
+	if (!at || units->list[at - 1].off != off)
+		return false;
+	*ret = (uint32_t)at - 1;
+	return true;
 }
 
 /* One set: the ranges of one unit. */

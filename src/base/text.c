@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+static const char hex_digits[] = "0123456789abcdef";
+
 size_t text_utf8_length(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -48,7 +50,6 @@ static size_t plain_span(const char *s, const char *also)
 
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also)
 {
-	static const char hex[] = "0123456789abcdef";
 	size_t length = 0, written = 0;
 	bool cut = dst_size == 0;
 
@@ -76,8 +77,8 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 			taken = 1;
 			piece[0] = '\\';
 			piece[1] = 'x';
-			piece[2] = hex[*s >> 4];
-			piece[3] = hex[*s & 15];
+			piece[2] = hex_digits[*s >> 4];
+			piece[3] = hex_digits[*s & 15];
 			size = 4;
 		}
 		if (!cut && written + size < dst_size) {
@@ -92,6 +93,27 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 	if (dst_size)
 		dst[written] = '\0';
 	return length;
+}
+
+const char *text_path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void text_hex(const uint8_t *bytes, size_t size, char *ret)
+{
+	for (size_t i = 0; i < size; i++) {
+		ret[2 * i] = hex_digits[bytes[i] >> 4];
+		ret[2 * i + 1] = hex_digits[bytes[i] & 15];
+	}
+	ret[2 * size] = '\0';
+}
+
+int text_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool text_to_number(const char *text, uint64_t max, uint64_t *ret)

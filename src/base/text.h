@@ -21,6 +21,15 @@ size_t text_utf8_length(const char *s);
  */
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also);
 
+/* The last part of @path, or all of it where it ends in a slash. A part of @path. */
+const char *text_path_name(const char *path);
+
+/* @bytes [@size] as 2 * @size lower-case digits and a NUL at @ret. */
+void text_hex(const uint8_t *bytes, size_t size, char *ret);
+
+/* The value of a lower-case hexadecimal digit; -1: it is none. */
+int text_hex_digit(char c);
+
 /*
  * The whole of @text as a decimal number of at most @max, digits alone. Returns false on all else
  * and leaves *ret alone then.

@@ -16,14 +16,6 @@
 /* The last one is what debuginfod's client keeps. */
 enum { CANDIDATES = 5 };
 
-/* The build-id of @elf as a recording has it. */
-static void hex_of(const struct elf_file *elf, char ret[2 * ELF_FILE_BUILD_ID_MAX + 1])
-{
-	for (size_t i = 0; i < elf->build_id_size; i++)
-		snprintf(ret + 2 * i, 3, "%02x", elf->build_id[i]);
-	ret[2 * elf->build_id_size] = '\0';
-}
-
 /* A build-id is a part of a path only where it is hex. */
 static bool is_hex(const char *build_id)
 {
@@ -102,7 +94,7 @@ static int open_if_equal(struct desk *desk, const char *path, const char *build_
 	if (regular_file_open(path, &fd, &st) || desk_file_init(&file, fd, path) ||
 	    desk_facts(desk, &file, &elf, NULL, &link, &err))
 		return 0;
-	hex_of(elf, hex);
+	text_hex(elf->build_id, elf->build_id_size, hex);
 	elf_file_close(elf);
 	if (!strcmp(hex, build_id)) {
 		*ret = TAKE_FD(fd);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "obj/debuginfod.h"
 
 /* The largest debug file of Debian 12 (chromium) is below 2 GiB. */
@@ -110,8 +111,7 @@ static bool build_id_candidate(const uint8_t *build_id, size_t build_id_size, co
 
 	if (build_id_size < 2 || build_id_size > ELF_FILE_BUILD_ID_MAX)
 		return false;
-	for (size_t i = 0; i < build_id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+	text_hex(build_id, build_id_size, hex);
 	n = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
 	return n >= 0 && n < PATH_MAX;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "obj/elf_file.h"
 
 #define LIBRARY "libdebuginfod.so.1"
@@ -24,8 +25,7 @@ static bool write_hex(const uint8_t *bytes, size_t size, char ret[2 * ELF_FILE_B
 {
 	if (size < 2 || size > ELF_FILE_BUILD_ID_MAX)
 		return false;
-	for (size_t i = 0; i < size; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	text_hex(bytes, size, ret);
 	return true;
 }
 

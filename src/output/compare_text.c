@@ -110,10 +110,8 @@ static void write_object(FILE *to, const struct comparison *comparison, uint32_t
 
 	if (object) {
 		const char *path = comparison->names->profile->objects[object - 1].path;
-		const char *slash = strrchr(path, '/');
 
-		text_escape(escaped, sizeof(escaped),
-			    !whole && slash && slash[1] ? slash + 1 : path, "");
+		text_escape(escaped, sizeof(escaped), whole ? path : text_path_name(path), "");
 	}
 	fputs(escaped, to);
 }

@@ -142,7 +142,7 @@ static const char *remedy_of(const struct culprit *culprit)
 static void place_of(const struct culprits *culprits, const struct culprit *culprit, char *to,
 		     size_t size)
 {
-	const char *path, *slash;
+	const char *path;
 
 	if (!culprit->object) {
 		snprintf(to, size, "made at run time%s%s", culprit->runtime ? " by " : "",
@@ -150,8 +150,7 @@ static void place_of(const struct culprits *culprits, const struct culprit *culp
 		return;
 	}
 	path = culprits->names->profile->objects[culprit->object - 1].path;
-	slash = strrchr(path, '/');
-	text_escape(to, size, slash && slash[1] ? slash + 1 : path, "");
+	text_escape(to, size, text_path_name(path), "");
 }
 
 static void write_one(FILE *to, const struct culprits *culprits, const struct culprit *culprit,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "output/firefox_tables.h"
 #include "output/threads.h"
 
@@ -136,8 +137,7 @@ static void write_libraries(struct json *json, const struct recording *recording
 		const struct recording_object *object = &recording->objects[i];
 		const char *path = recording_string(recording, object->path);
 		const char *build_id = recording_string(recording, object->build_id);
-		const char *slash = strrchr(path, '/');
-		const char *name = slash && slash[1] ? slash + 1 : path;
+		const char *name = text_path_name(path);
 		char id[BREAKPAD_DIGITS + 2];
 
 		breakpad_id(build_id, id);

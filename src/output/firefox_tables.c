@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Kinds of resources; a library is the only one we have. */
 enum { RESOURCE_LIBRARY = 1 };
 
@@ -38,14 +40,6 @@ static void subset_clear(struct firefox_subset *subset)
 	subset->nr = 0;
 }
 
-/* The last part of a path. */
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The names of objects are strings, too. */
 static int intern_objects(struct frame_texts *texts)
 {
@@ -56,7 +50,8 @@ static int intern_objects(struct frame_texts *texts)
 		uint32_t path = recording->objects[i].path, id;
 
 		err = frame_texts_intern(&texts->strings,
-					 name_of(recording_string(recording, path)), "", true, &id);
+					 text_path_name(recording_string(recording, path)), "",
+					 true, &id);
 	}
 	for (size_t i = 0; !err && i < recording->nr_functions; i++) {
 		uint32_t file = recording->functions[i].file, id;
@@ -424,7 +419,8 @@ static int write_resources(struct firefox_tables *tables, struct json *json)
 	for (size_t i = 0; !err && i < nr; i++) {
 		uint32_t path = recording->objects[tables->objects.used[i]].path, number;
 
-		err = string_number(tables, name_of(recording_string(recording, path)), &number);
+		err = string_number(tables, text_path_name(recording_string(recording, path)),
+				    &number);
 		json_number(json, NULL, number);
 	}
 	json_close(json, ']');

@@ -65,12 +65,11 @@ static int intern_unnamed(struct frame_texts *texts, const struct recording_fram
 {
 	const struct recording *recording = texts->recording;
 	const char *path = recording_string(recording, recording->objects[frame->object].path);
-	const char *slash = strrchr(path, '/');
 	bool placed = frame->kind == RECORDING_USER && *path;
 	uint64_t address = frame->address;
 
 	if (placed && texts->options.by_function) {
-		path = slash && slash[1] ? slash + 1 : path;
+		path = text_path_name(path);
 		if (frame->start != RECORDING_NO_ADDRESS)
 			address = frame->start;
 	}
@@ -83,12 +82,11 @@ static int line_text(const struct frame_texts *texts, const struct recording_lin
 {
 	const struct recording *recording = texts->recording;
 	const char *path = recording_string(recording, recording->functions[line->function].file);
-	const char *slash = strrchr(path, '/');
 
 	*ret = NULL;
 	if (!texts->options.lines || !*path || !line->line)
 		return 0;
-	if (asprintf(ret, " (%s:%u)", slash && slash[1] ? slash + 1 : path, line->line) < 0) {
+	if (asprintf(ret, " (%s:%u)", text_path_name(path), line->line) < 0) {
 		*ret = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}

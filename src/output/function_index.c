@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static bool function_equals(const void *ctx, uint32_t index, const void *key)
 {
 	const struct shown_function *a = &((const struct function_index *)ctx)->list[index];
@@ -100,7 +102,6 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 	const struct shown_function *shown = &index->list[function];
 	const struct recording_frame frame = { .object = shown->object, .kind = RECORDING_KERNEL };
 	const char *path = recording_string(recording, recording->objects[shown->object].path);
-	const char *slash = strrchr(path, '/');
 
 	if (shown->kernel) {
 		frame_module(recording, &frame, buf, size);
@@ -108,5 +109,5 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 	}
 	if (!*path)
 		return "-";
-	return slash && slash[1] ? slash + 1 : path;
+	return text_path_name(path);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "output/frame_texts.h"
 #include "profile/code_names.h"
 
@@ -121,10 +122,8 @@ int names_text(struct names *names, const struct frame_name *name, uint32_t *ret
 		return frame_texts_intern(&names->strings, name->symbol, "", false, ret);
 	if (name->object) {
 		path = names->profile->objects[name->object - 1].path;
-
-		const char *slash = names->options.by_function ? strrchr(path, '/') : NULL;
-
-		path = slash && slash[1] ? slash + 1 : path;
+		if (names->options.by_function)
+			path = text_path_name(path);
 	}
 	return frame_texts_intern_place(&names->strings, path, name->place, "", false, ret);
 }

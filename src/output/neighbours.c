@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "output/tally.h"
 
 /* Callers, and callees, that are told apart. */
 enum { NR_SHOWN = 5 };
@@ -122,11 +123,6 @@ static void count_chain(struct entry *entry, const struct chain *chain, size_t s
 	entry->total += there ? count : 0;
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 /* The function counted most often that comes behind (@count, @function); NOBODY: there is none. */
 static uint32_t next_most(const struct side *side, size_t nr, uint64_t count, uint32_t function)
 {
@@ -159,11 +155,12 @@ static void write_side(FILE *to, const struct function_index *index, const struc
 	for (size_t i = 0; i < NR_SHOWN && nr_left; i++, nr_left--) {
 		function = next_most(side, index->nr, count, function);
 		count = side->counts[function];
-		fprintf(to, " %6.1f%%  %s%s\n", percent(count, samples), indent,
+		fprintf(to, " %6.1f%%  %s%s\n", share_percent(count, samples), indent,
 			text_of(index, function));
 	}
 	if (side->nobody)
-		fprintf(to, " %6.1f%%  %s(outermost)\n", percent(side->nobody, samples), indent);
+		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->nobody, samples),
+			indent);
 	if (nr_left)
 		fprintf(to, "          %s... and %zu more\n", indent, nr_left);
 }
@@ -177,8 +174,8 @@ static void write_entry(FILE *to, const struct function_index *index, const stru
 		    function_index_place(index, entry->function, buf, sizeof(buf)), "");
 	putc('\n', to);
 	write_side(to, index, &entry->callers, "  ", samples);
-	fprintf(to, " %6.1f%%  %s  (%s), self %.1f%%\n", percent(entry->total, samples),
-		text_of(index, entry->function), place, percent(entry->self, samples));
+	fprintf(to, " %6.1f%%  %s  (%s), self %.1f%%\n", share_percent(entry->total, samples),
+		text_of(index, entry->function), place, share_percent(entry->self, samples));
 	write_side(to, index, &entry->callees, "    ", samples);
 }
 

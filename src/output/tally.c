@@ -77,7 +77,7 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 
 double tally_percent(uint64_t part, uint64_t whole)
 {
-	double value = whole ? 100 * (double)part / (double)whole : 0;
+	double value = share_percent(part, whole);
 
 	return part < whole && value > 99.99 ? 99.99 : value;
 }

@@ -29,6 +29,12 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 /* 100 * part / whole, 0 of nothing; never rounds up to 100: 100 % has to mean all of them. */
 double tally_percent(uint64_t part, uint64_t whole);
 
+/* The same as it is, for shares that nobody takes for a verdict. */
+static inline double share_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
 /*
  * Add the numbers of --stats to @recording, in the order of the documentation. Errors: -ENOMEM.
  */

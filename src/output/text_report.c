@@ -11,6 +11,7 @@
 #include "output/function_index.h"
 #include "output/merge.h"
 #include "output/neighbours.h"
+#include "output/tally.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
@@ -69,11 +70,6 @@ static int compare_tallied(const void *left, const void *right, void *ctx)
 	return order ? order : (f->object > g->object) - (f->object < g->object);
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 /* Of functions that ran: of those at the top of @list, sorted. */
 static int write_neighbours(FILE *to, const struct function_index *index,
 			    const struct tallied *list, uint64_t samples)
@@ -114,8 +110,8 @@ static int write_functions(FILE *to, const struct function_index *index, uint64_
 
 		text_escape(place, sizeof(place),
 			    function_index_place(index, list[i].function, buf, sizeof(buf)), "");
-		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", percent(list[i].self, samples),
-			percent(list[i].total, samples),
+		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(list[i].self, samples),
+			share_percent(list[i].total, samples),
 			strings_text(strings, index->list[list[i].function].text), place);
 	}
 	if (index->nr > NR_FUNCTIONS)
@@ -128,7 +124,7 @@ static void write_stack(FILE *to, const struct strings *strings, const struct me
 {
 	uint32_t nr_frames = stack->nr - stack->nr_labels;
 
-	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, percent(stack->count, samples),
+	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, share_percent(stack->count, samples),
 		stack->count, samples);
 	for (uint32_t i = 0; i < stack->nr_labels; i++)
 		fprintf(to, "  %s", strings_text(strings, stack->ids[i]));
@@ -153,7 +149,7 @@ static void write_stacks(FILE *to, const struct strings *strings, const struct m
 	for (size_t i = 0; i < left; i++)
 		rest += merged->stacks[i].count;
 	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
-		percent(rest, samples), rest, samples, left);
+		share_percent(rest, samples), rest, samples, left);
 }
 
 /* What was sampled, as far as it is known. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "obj/mini_debug.h"
 #include "symbolize/symtab.h"
 
@@ -119,8 +120,7 @@ int examine(const struct elf_file *elf, const struct elf_file *debug, struct exa
 
 	/* padding, too: it goes over a socket */
 	memset(ret, 0, sizeof(*ret));
-	for (size_t i = 0; i < elf->build_id_size; i++)
-		snprintf(ret->build_id + 2 * i, 3, "%02x", elf->build_id[i]);
+	text_hex(elf->build_id, elf->build_id_size, ret->build_id);
 	code = read_symbols(&parts, ret);
 	if (!code)
 		code = read_table(&parts, ret);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
@@ -467,10 +468,8 @@ static char *hex_of(const uint8_t *bytes, size_t size)
 {
 	char *text = malloc(2 * size + 1);
 
-	for (size_t i = 0; text && i < size; i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	if (text)
-		text[2 * size] = '\0';
+		text_hex(bytes, size, text);
 	return text;
 }
 

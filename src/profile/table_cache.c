@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "profile/cache_folder.h"
 #include "profile/table_entry.h"
 
@@ -93,8 +94,7 @@ void table_cache_close(struct table_cache *cache)
 
 static void name_of(const struct table_key *key, struct cache_name *ret)
 {
-	for (size_t i = 0; i < sizeof(key->bytes); i++)
-		snprintf(ret->text + 2 * i, 3, "%02x", key->bytes[i]);
+	text_hex(key->bytes, sizeof(key->bytes), ret->text);
 }
 
 struct reader {

@@ -38,11 +38,6 @@ static int add_field(struct fields *fields, char *field)
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /*
  * Undo \xHH where a writer of ours made it: of semicolons, backslashes, control bytes and bytes of
  * no UTF-8. Others write a backslash as it is.
@@ -52,8 +47,8 @@ static void unescape(char *text)
 	char *to = text;
 
 	for (const char *from = text; *from;) {
-		int high = from[0] == '\\' && from[1] == 'x' ? hex_digit(from[2]) : -1;
-		int low = high >= 0 ? hex_digit(from[3]) : -1;
+		int high = from[0] == '\\' && from[1] == 'x' ? text_hex_digit(from[2]) : -1;
+		int low = high >= 0 ? text_hex_digit(from[3]) : -1;
 		int byte = high * 16 + low;
 
 		if (low >= 0 && byte &&
@@ -119,9 +114,9 @@ static bool parse_unnamed(char *field, char **ret_object, uint64_t *ret_address)
 	digits = digits ? digits + 1 : field + 1;
 	if (strncmp(digits, "0x", 2) != 0 || digits == field + 2)
 		return false;
-	if (hex_digit(digits[2]) < 0 || (digits[2] == '0' && digits[3] != ']'))
+	if (text_hex_digit(digits[2]) < 0 || (digits[2] == '0' && digits[3] != ']'))
 		return false;
-	for (end = digits + 2; hex_digit(*end) >= 0; end++)
+	for (end = digits + 2; text_hex_digit(*end) >= 0; end++)
 		;
 	if (end != field + length - 1 || end - digits > 18)
 		return false;

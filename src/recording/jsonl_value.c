@@ -52,11 +52,6 @@ int jsonl_address(const struct reading *reading, json_object *object, const char
 	return line_input_fail(reading->input, err, "\"%s\" is no address as \"0x1f\"", key);
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /*
  * Undo the \xHH of bytes that have no place in JSON. Only where the result is no UTF-8 there, as
  * it was when it was written: else the backslash was one.
@@ -70,8 +65,8 @@ static void undo_bytes(char *text)
 	if (!undone || !strstr(text, "\\x"))
 		return;
 	for (const char *from = text; *from;) {
-		int high = from[0] == '\\' && from[1] == 'x' ? hex_digit(from[2]) : -1;
-		int low = high >= 8 ? hex_digit(from[3]) : -1;
+		int high = from[0] == '\\' && from[1] == 'x' ? text_hex_digit(from[2]) : -1;
+		int low = high >= 8 ? text_hex_digit(from[3]) : -1;
 
 		if (low < 0) {
 			*to++ = *from++;

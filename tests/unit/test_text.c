@@ -50,11 +50,39 @@ static void escape_cuts_before_a_character_that_does_not_fit(void **state)
 	assert_int_equal(text_escape(NULL, 0, "ab\ncd", ""), 8);
 }
 
+static void the_name_of_a_path_is_its_last_part(void **state)
+{
+	(void)state;
+	assert_string_equal(text_path_name("/usr/bin/app"), "app");
+	assert_string_equal(text_path_name("app"), "app");
+	assert_string_equal(text_path_name("/folder/"), "/folder/");
+	assert_string_equal(text_path_name(""), "");
+}
+
+static void bytes_and_hexadecimal_digits_agree(void **state)
+{
+	(void)state;
+	const uint8_t bytes[] = { 0x00, 0x9f, 0xa0, 0xff };
+	char hex[2 * sizeof(bytes) + 1];
+
+	text_hex(bytes, sizeof(bytes), hex);
+	assert_string_equal(hex, "009fa0ff");
+	text_hex(bytes, 0, hex);
+	assert_string_equal(hex, "");
+	assert_int_equal(text_hex_digit('9'), 9);
+	assert_int_equal(text_hex_digit('f'), 15);
+	assert_int_equal(text_hex_digit('F'), -1);
+	assert_int_equal(text_hex_digit('g'), -1);
+	assert_int_equal(text_hex_digit('\0'), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escape_keeps_safe_text_and_hexes_the_rest),
 		cmocka_unit_test(escape_cuts_before_a_character_that_does_not_fit),
+		cmocka_unit_test(the_name_of_a_path_is_its_last_part),
+		cmocka_unit_test(bytes_and_hexadecimal_digits_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
