@@ -12,7 +12,7 @@
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
-#include "output/bcc_profile.h"
+#include "format/bcc_profile.h"
 
 #define NS_PER_S	  1000000000u
 #define STACK_BYTES_LEAST (64u << 10)

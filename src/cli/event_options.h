@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/stream_format.h"
+#include "format/stream_format.h"
 
 struct event_options {
 	bool timeline;

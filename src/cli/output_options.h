@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "output/formats.h"
+#include "format/formats.h"
 
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */

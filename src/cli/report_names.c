@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "doctor/object_report.h"
-#include "output/missing.h"
+#include "format/missing.h"
 #include "proc/host.h"
 
 int report_names_init(struct report_names *names, const struct output_options *options,

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/sinks.h"
 #include "output/culprits.h"
-#include "output/formats.h"
+#include "format/formats.h"
 #include "output/recorded.h"
 #include "output/report.h"
 #include "output/stream.h"

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "output/stats.h"
+#include "format/stats.h"
 
 void sinks_fini(struct sinks *sinks)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/compare_text.h"
+#include "view/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void write_classes(FILE *to, const struct comparison *comparison)
 	for (unsigned i = 0; i < VERDICT_UNJUDGED; i++)
 		fprintf(to, "  %-8s %7.2f%% %9" PRIu64 "  %s\n",
 			verdict_class_key((enum verdict_class)i),
-			tally_percent(comparison->counts[i], comparison->judged),
+			share_whole_percent(comparison->counts[i], comparison->judged),
 			comparison->counts[i], texts[i]);
 	fprintf(to, "  %-8s          %9" PRIu64 "  %s", verdict_class_key(VERDICT_UNJUDGED),
 		comparison->counts[VERDICT_UNJUDGED],
@@ -52,7 +53,7 @@ static void write_frames(FILE *to, const struct comparison *comparison)
 			"leaf (%.1f%%)\n",
 			(double)comparison->frames / judged,
 			(double)comparison->frames_common / judged,
-			tally_percent(comparison->frames_common, comparison->frames));
+			share_whole_percent(comparison->frames_common, comparison->frames));
 }
 
 /* Why: what the CFI says of the frame whose rbp F followed. */
@@ -93,7 +94,8 @@ static void write_programs(FILE *to, const struct comparison *comparison)
 		fprintf(to, " %8" PRIu64, judged);
 		for (unsigned class = 0; class < VERDICT_UNJUDGED; class ++) {
 			if (judged)
-				fprintf(to, " %6.2f%%", tally_percent(row->counts[class], judged));
+				fprintf(to, " %6.2f%%",
+					share_whole_percent(row->counts[class], judged));
 			else
 				fputs("       -", to);
 		}
@@ -127,9 +129,9 @@ static void write_objects(FILE *to, const struct comparison *comparison, const c
 		const struct comparison_row *row = &table->rows[i];
 
 		fprintf(to, " %8" PRIu64 " %6.2f%% %6.2f%% %6.2f%%  ", comparison_parted(row),
-			tally_percent(row->counts[VERDICT_WRONG], comparison->judged),
-			tally_percent(row->counts[VERDICT_SKIP], comparison->judged),
-			tally_percent(row->counts[VERDICT_CUT], comparison->judged));
+			share_whole_percent(row->counts[VERDICT_WRONG], comparison->judged),
+			share_whole_percent(row->counts[VERDICT_SKIP], comparison->judged),
+			share_whole_percent(row->counts[VERDICT_CUT], comparison->judged));
 		write_object(to, comparison, row->object, true);
 		putc('\n', to);
 	}
@@ -147,7 +149,7 @@ static void write_partings(FILE *to, const struct comparison *comparison)
 		const struct comparison_row *row = &table->rows[i];
 
 		fprintf(to, " %7.2f%% %9" PRIu64 "  %-5s  %s  (",
-			tally_percent(comparison_parted(row), comparison->judged),
+			share_whole_percent(comparison_parted(row), comparison->judged),
 			comparison_parted(row), verdict_class_key(row->class),
 			strings_text(&comparison->names->strings, row->text));
 		write_object(to, comparison, row->object, false);
@@ -185,7 +187,7 @@ void compare_text_report(FILE *to, const struct comparison *comparison)
 	fprintf(to, "  compare      %" PRIu64 " judged: ", comparison->judged);
 	for (unsigned i = 0; i < VERDICT_UNJUDGED; i++) {
 		fprintf(to, "%s%s %.2f %%", separator, verdict_class_key((enum verdict_class)i),
-			tally_percent(comparison->counts[i], comparison->judged));
+			share_whole_percent(comparison->counts[i], comparison->judged));
 		separator = ", ";
 	}
 	fprintf(to, "; %" PRIu64 " unjudged\n", comparison->counts[VERDICT_UNJUDGED]);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/culprits.h"
+#include "view/keys.h"
+#include "view/share.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,7 +161,7 @@ static void write_one(FILE *to, const struct culprits *culprits, const struct cu
 	const char *remedy = remedy_of(culprit);
 	char place[128];
 
-	fprintf(to, "  %12" PRIu64 " %-13s ", culprit->samples, tally_stop_key(culprit->stop));
+	fprintf(to, "  %12" PRIu64 " %-13s ", culprit->samples, stop_key(culprit->stop));
 	if (culprit->no_frame) {
 		fputs("without a frame\n", to);
 	} else {
@@ -182,7 +184,7 @@ void culprits_write(FILE *to, const struct culprits *culprits)
 		"  cut short    %" PRIu64 " of %" PRIu64
 		" user stacks (%.2f %%), most of them in\n",
 		culprits->samples, culprits->judged,
-		tally_percent(culprits->samples, culprits->judged));
+		share_whole_percent(culprits->samples, culprits->judged));
 	for (size_t i = 0; i < culprits->nr; i++) {
 		write_one(to, culprits, &culprits->list[i], last_remedy);
 		last_remedy = remedy_of(&culprits->list[i]);
@@ -200,7 +202,7 @@ static int add_one(struct recording *recording, const struct culprits *culprits,
 	const struct {
 		const char *name, *note;
 	} notes[] = {
-		{ "stop", tally_stop_key(culprit->stop) },
+		{ "stop", stop_key(culprit->stop) },
 		{ "function",
 		  culprit->no_frame ? NULL : strings_text(&names->strings, culprit->text) },
 		{ "object",

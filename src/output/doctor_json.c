@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor found, as JSON: keys in docs/formats.md. */
 #include "output/doctor_report.h"
-#include "output/json.h"
+#include "view/json.h"
 
 static void put_check(struct json *json, const struct check *check)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "output/folded.h"
+#include "format/folded.h"
 
 static int make_folder(const char *path, char **ret_made, struct fpl_err *err)
 {

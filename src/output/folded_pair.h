@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "output/file.h"
-#include "output/formats.h"
+#include "format/formats.h"
 
 struct folded_pair {
 	struct output_file cfi, fp;

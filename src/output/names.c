@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "output/frame_texts.h"
+#include "view/frame_texts.h"
 #include "profile/code_names.h"
 
 /* Kinds of a cached frame: the same address is looked up differently as leaf and as caller. */

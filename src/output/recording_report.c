@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/recording_report.h"
+#include "view/share.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void write_complete(FILE *to, const struct recording *recording)
 	}
 	if (user)
 		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
-			tally_percent(complete, user), complete, user);
+			share_whole_percent(complete, user), complete, user);
 }
 
 /* What the files do not have in common. */
@@ -79,7 +80,7 @@ static void write_books(FILE *to, const struct recording *recording, uint64_t sh
 		fprintf(to,
 			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
 			" missed (%.2f %%)\n",
-			expected, missed, tally_percent(missed, expected));
+			expected, missed, share_whole_percent(missed, expected));
 }
 
 void recording_report_write(FILE *to, const struct recording *recording,

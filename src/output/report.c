@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/report.h"
+#include "view/keys.h"
+#include "view/share.h"
 
 #include <inttypes.h>
 
@@ -29,14 +31,14 @@ static void write_counts(FILE *to, const uint64_t *counts, size_t nr,
 	fputs(*separator ? "\n" : "none\n", to);
 }
 
-static const char *stop_key(unsigned idx)
+static const char *stop_key_at(unsigned idx)
 {
-	return tally_stop_key((enum fpl_stop)idx);
+	return stop_key((enum fpl_stop)idx);
 }
 
-static const char *lost_key(unsigned idx)
+static const char *lost_key_at(unsigned idx)
 {
-	return tally_lost_key((enum fpl_lost)idx);
+	return lost_key((enum fpl_lost)idx);
 }
 
 /* Only where there is any. */
@@ -48,11 +50,11 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 	if (!code.frames)
 		return;
 	fprintf(to, "  run time     %.2f %% of the frames are code made at run time, ",
-		tally_percent(code.frames, tally->frames));
+		share_whole_percent(code.frames, tally->frames));
 	if (code.named)
 		fprintf(to,
 			"%.2f %% of them with a name (%" PRIu64 " files, %" PRIu64 " functions)\n",
-			tally_percent(code.named, code.frames), code.files.files,
+			share_whole_percent(code.named, code.frames), code.files.files,
 			code.files.functions);
 	else
 		fputs("without a name: languages.md says how to get one\n", to);
@@ -73,17 +75,17 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	}
 	if (judged)
 		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
-			tally_percent(tally->complete, judged), tally->complete, judged);
+			share_whole_percent(tally->complete, judged), tally->complete, judged);
 	else
 		fputs("  complete     no user stacks\n", to);
 	fputs("  stops        ", to);
-	write_counts(to, tally->stops, FPL_STOP_COUNT, stop_key);
+	write_counts(to, tally->stops, FPL_STOP_COUNT, stop_key_at);
 	fprintf(to, "  frames       %.1f per user stack",
 		ratio(tally->frames, tally->user_samples));
 	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++)
 		if (tally->frames_by_origin[i])
-			fprintf(to, ", %s %.2f %%", tally_origin_key((enum fpl_origin)i),
-				tally_percent(tally->frames_by_origin[i], tally->frames));
+			fprintf(to, ", %s %.2f %%", origin_key((enum fpl_origin)i),
+				share_whole_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
 	write_run_time_code(to, profile, tally);
 }
@@ -169,7 +171,8 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 			(int64_t)(books->fired - right));
 	fprintf(to,
 		"  expected     %" PRIu64 " samples by the clock, %" PRIu64 " missed (%.2f %%)\n",
-		books->expected, books->missed, tally_percent(books->missed, books->expected));
+		books->expected, books->missed,
+		share_whole_percent(books->missed, books->expected));
 }
 
 void report_write(FILE *to, const struct profile *profile, uint64_t shown)
@@ -182,7 +185,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 		profile->nr_cpus);
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
-	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key);
+	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);

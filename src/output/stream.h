@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/stream_format.h"
+#include "format/stream_format.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
 #include "symbolize/symbol_source.h"

@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/tally.h"
+#include "view/keys.h"
 
 #include <stdio.h>
 
 #include "output/code_tally.h"
 #include "output/names.h"
-
-const char *tally_stop_key(enum fpl_stop stop)
-{
-	static const char *const keys[FPL_STOP_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = #key,
-		FPL_STOP_LIST(X)
-#undef X
-	};
-
-	return (unsigned)stop < FPL_STOP_COUNT ? keys[stop] : "unknown";
-}
-
-const char *tally_lost_key(enum fpl_lost lost)
-{
-	static const char *const keys[FPL_LOST_COUNT] = {
-#define X(name, key, text) [FPL_LOST_##name] = #key,
-		FPL_LOST_LIST(X)
-#undef X
-	};
-
-	return (unsigned)lost < FPL_LOST_COUNT ? keys[lost] : "unknown";
-}
-
-const char *tally_origin_key(enum fpl_origin origin)
-{
-	static const char *const keys[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = #key,
-		FPL_ORIGIN_LIST(X)
-#undef X
-	};
-
-	return (unsigned)origin < FPL_ORIGIN_COUNT ? keys[origin] : "unknown";
-}
 
 void tally_count(const struct profile *profile, struct tally *ret)
 {
@@ -75,13 +43,6 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 	return books->fired == shown + books->idle + books->filtered + tally->lost;
 }
 
-double tally_percent(uint64_t part, uint64_t whole)
-{
-	double value = share_percent(part, whole);
-
-	return part < whole && value > 99.99 ? 99.99 : value;
-}
-
 /* A number under its key, from here on until one could not be added. */
 struct adder {
 	struct recording *to;
@@ -113,7 +74,7 @@ static void add_books(struct adder *adder, const struct profile *profile)
 	add(adder, "idle", books->idle);
 	add(adder, "filtered", books->filtered);
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		add_of(adder, "lost", tally_lost_key((enum fpl_lost)i), books->lost[i]);
+		add_of(adder, "lost", lost_key((enum fpl_lost)i), books->lost[i]);
 }
 
 static void add_stacks(struct adder *adder, const struct tally *tally)
@@ -121,10 +82,10 @@ static void add_stacks(struct adder *adder, const struct tally *tally)
 	add(adder, "user_samples", tally->user_samples);
 	add(adder, "complete", tally->complete);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
-		add_of(adder, "stop", tally_stop_key((enum fpl_stop)i), tally->stops[i]);
+		add_of(adder, "stop", stop_key((enum fpl_stop)i), tally->stops[i]);
 	add(adder, "frames", tally->frames);
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
-		add_of(adder, "frames_by_origin", tally_origin_key((enum fpl_origin)i),
+		add_of(adder, "frames_by_origin", origin_key((enum fpl_origin)i),
 		       tally->frames_by_origin[i]);
 }
 

@@ -94,18 +94,6 @@ size_t verdict_parting(const struct profile_stack *stack, const struct verdict *
 	return verdict->nr_common < stack->nr_user ? verdict->nr_common : stack->nr_user - 1u;
 }
 
-const char *verdict_class_key(enum verdict_class class)
-{
-	static const char *const keys[VERDICT_CLASS_COUNT] = {
-#define X(name, key, text) [VERDICT_##name] = #key,
-		VERDICT_CLASS_LIST(X)
-#undef X
-			[VERDICT_UNJUDGED] = "unjudged",
-	};
-
-	return keys[class];
-}
-
 const char *verdict_reason_key(unsigned reason)
 {
 	static const char *const keys[VERDICT_REASON_COUNT] = {

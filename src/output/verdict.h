@@ -12,35 +12,15 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "view/verdict_class.h"
 
-/*
- * The classes, exclusive: WRONG comes before SKIP, SKIP before CUT. "In-order part": F can be made
- * from C by leaving frames out, so a pc that F has more often than C, or in another order, is
- * WRONG. Frames of C behind the last that a full F (profile.fp_max frames) can reach are nobody's
- * fault: AGREE. X(name, JSON key, what F is)
- */
 /* clang-format off */
-#define VERDICT_CLASS_LIST(X) \
-	X(AGREE, agree, "it has the frames of the CFI walk, all of them and no other") \
-	X(WRONG, wrong, "it has a frame that is not on the stack") \
-	X(SKIP,  skip,  "it misses a frame, usually the caller of the leaf, and goes on behind it") \
-	X(CUT,   cut,   "it ends before the stack does")
-
 /* Why a sample is not judged, besides the stops of bpf/shared.h. X(name, JSON key, text) */
 #define VERDICT_REASON_LIST(X) \
 	X(NO_USER_PART, no_user_part, "a task without a user part") \
 	X(FP_FRAME,     fp_frame,     "the CFI walk had to take a frame-pointer step") \
 	X(SYNTH_FRAME,  synth_frame,  "the CFI walk used a row made for code without CFI")
 /* clang-format on */
-
-#define X(name, key, text) VERDICT_##name,
-enum verdict_class {
-	VERDICT_CLASS_LIST(X)
-	/* C is not complete, or not by CFI alone: nothing to judge F by. */
-	VERDICT_UNJUDGED,
-	VERDICT_CLASS_COUNT
-};
-#undef X
 
 #define X(name, key, text) VERDICT_REASON_##name,
 /* Numbered behind the stops, which are reasons too. */
@@ -71,6 +51,5 @@ struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max);
 size_t verdict_parting(const struct profile_stack *stack, const struct verdict *verdict);
 
 /* Keys of JSON and text. */
-const char *verdict_class_key(enum verdict_class class);
 const char *verdict_reason_key(unsigned reason);
 const char *verdict_reason_text(unsigned reason);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/formats.h"
+#include "format/formats.h"
 
 /* A function where it is inlined or is itself: "name", "name@file:line". */
 struct one_frame {

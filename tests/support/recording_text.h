@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "output/formats.h"
+#include "format/formats.h"
 #include "recording/read.h"
 
 /* Read @size bytes of @text as the file "in". */

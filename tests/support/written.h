@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "output/formats.h"
+#include "format/formats.h"
 #include "output/recorded.h"
 
 /* @profile with the names that @symbolizer gives; the caller ends it with recording_fini. */

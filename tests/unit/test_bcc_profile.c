@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/bcc_profile.h"
+#include "format/bcc_profile.h"
 
 static uint32_t add_frame(struct recording *recording, const char *name, uint64_t address,
 			  enum recording_kind kind)

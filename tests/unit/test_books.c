@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/stats.h"
+#include "format/stats.h"
 
 #define HEAD "{\"format\":1,\"event\":\"\",\"hz\":0,\"period_ns\":0,\"duration_ms\":0,\"cpus\":0,"
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "output/culprits.h"
 #include "output/remedy.h"
-#include "output/stats.h"
+#include "format/stats.h"
 
 #define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 #define RAW(addr)	     (FPL_FRAME_RAW | (addr))

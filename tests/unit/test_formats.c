@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/formats.h"
-#include "output/samples.h"
-#include "output/threads.h"
+#include "format/formats.h"
+#include "view/samples.h"
+#include "view/threads.h"
 
 static void a_file_has_the_format_of_its_longest_extension(void **state)
 {

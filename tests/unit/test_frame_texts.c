@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/frame_texts.h"
+#include "view/frame_texts.h"
 
 /* A frame of each kind: what it is, and its texts joined by '|' with and without by_function. */
 struct frame_case {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/folded.h"
+#include "format/folded.h"
 #include "tests/support/written.h"
 
 static struct cgroup_name cgroups[] = {

@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "view/keys.h"
+#include "view/share.h"
 #include "base/log.h"
-#include "output/folded.h"
-#include "output/jsonl.h"
+#include "format/folded.h"
+#include "format/jsonl.h"
 #include "output/report.h"
-#include "output/stats.h"
+#include "format/stats.h"
 #include "output/tally.h"
-#include "output/text_report.h"
+#include "format/text_report.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/written.h"
 
@@ -468,7 +470,7 @@ static void a_percentage_is_the_share_and_all_only_of_all(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		if (tally_percent(cases[i].part, cases[i].whole) != cases[i].percent)
+		if (share_whole_percent(cases[i].part, cases[i].whole) != cases[i].percent)
 			fail_msg("%" PRIu64 " of %" PRIu64, cases[i].part, cases[i].whole);
 }
 
@@ -536,18 +538,18 @@ static void the_tally_adds_up_stacks_by_stop_and_origin(void **state)
 static void a_number_without_a_key_is_unknown(void **state)
 {
 	(void)state;
-	assert_string_equal(tally_stop_key(FPL_STOP_OUTERMOST), "outermost");
-	assert_string_equal(tally_stop_key(FPL_STOP_COUNT), "unknown");
-	assert_string_equal(tally_stop_key(FPL_STOP_COUNT + 1), "unknown");
-	assert_string_not_equal(tally_stop_key(FPL_STOP_COUNT - 1), "unknown");
-	assert_string_equal(tally_lost_key(FPL_LOST_RING_FULL), "ring_full");
-	assert_string_equal(tally_lost_key(FPL_LOST_COUNT), "unknown");
-	assert_string_equal(tally_lost_key(FPL_LOST_COUNT + 1), "unknown");
-	assert_string_not_equal(tally_lost_key(FPL_LOST_COUNT - 1), "unknown");
-	assert_string_equal(tally_origin_key(FPL_ORIGIN_CFI), "cfi");
-	assert_string_equal(tally_origin_key(FPL_ORIGIN_COUNT), "unknown");
-	assert_string_equal(tally_origin_key(FPL_ORIGIN_COUNT + 1), "unknown");
-	assert_string_not_equal(tally_origin_key(FPL_ORIGIN_COUNT - 1), "unknown");
+	assert_string_equal(stop_key(FPL_STOP_OUTERMOST), "outermost");
+	assert_string_equal(stop_key(FPL_STOP_COUNT), "unknown");
+	assert_string_equal(stop_key(FPL_STOP_COUNT + 1), "unknown");
+	assert_string_not_equal(stop_key(FPL_STOP_COUNT - 1), "unknown");
+	assert_string_equal(lost_key(FPL_LOST_RING_FULL), "ring_full");
+	assert_string_equal(lost_key(FPL_LOST_COUNT), "unknown");
+	assert_string_equal(lost_key(FPL_LOST_COUNT + 1), "unknown");
+	assert_string_not_equal(lost_key(FPL_LOST_COUNT - 1), "unknown");
+	assert_string_equal(origin_key(FPL_ORIGIN_CFI), "cfi");
+	assert_string_equal(origin_key(FPL_ORIGIN_COUNT), "unknown");
+	assert_string_equal(origin_key(FPL_ORIGIN_COUNT + 1), "unknown");
+	assert_string_not_equal(origin_key(FPL_ORIGIN_COUNT - 1), "unknown");
 }
 
 static void a_stack_of_2048_frames_is_written_whole(void **state)

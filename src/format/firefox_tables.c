@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/firefox_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Kinds of resources; a library is the only one we have. */
+enum { RESOURCE_LIBRARY = 1 };
+
+static int subset_init(struct firefox_subset *subset, size_t room)
+{
+	subset->local = calloc(room + 1, sizeof(*subset->local));
+	subset->used = calloc(room + 1, sizeof(*subset->used));
+	subset->room = room;
+	return subset->local && subset->used ? 0 : -ENOMEM;
+}
+
+static void subset_fini(struct firefox_subset *subset)
+{
+	free(subset->local);
+	free(subset->used);
+}
+
+static uint32_t subset_number(struct firefox_subset *subset, uint32_t number)
+{
+	if (!subset->local[number]) {
+		subset->used[subset->nr++] = number;
+		subset->local[number] = (uint32_t)subset->nr;
+	}
+	return subset->local[number] - 1;
+}
+
+static void subset_clear(struct firefox_subset *subset)
+{
+	for (size_t i = 0; i < subset->nr; i++)
+		subset->local[subset->used[i]] = 0;
+	subset->nr = 0;
+}
+
+/* The names of objects are strings, too. */
+static int intern_objects(struct frame_texts *texts)
+{
+	const struct recording *recording = texts->recording;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < recording->nr_objects; i++) {
+		uint32_t path = recording->objects[i].path, id;
+
+		err = frame_texts_intern(&texts->strings,
+					 text_path_name(recording_string(recording, path)), "",
+					 true, &id);
+	}
+	for (size_t i = 0; !err && i < recording->nr_functions; i++) {
+		uint32_t file = recording->functions[i].file, id;
+
+		err = frame_texts_intern(&texts->strings, recording_string(recording, file), "",
+					 true, &id);
+	}
+	return err;
+}
+
+int firefox_tables_init(struct frame_texts *texts, const struct function_index *index,
+			struct firefox_tables *ret)
+{
+	const struct recording *recording = texts->recording;
+	size_t nr_texts = recording->nr_lines + recording->nr_frames;
+	int err = intern_objects(texts);
+
+	*ret = (struct firefox_tables){ .index = index, .texts = texts };
+	if (!err)
+		err = frame_texts_intern(&texts->strings, "[unknown]", "", true, &ret->unknown);
+	if (!err)
+		err = subset_init(&ret->frames, nr_texts + 1); /* the last: no frame at all */
+	if (!err)
+		err = subset_init(&ret->functions, index->nr + 1);
+	if (!err)
+		err = subset_init(&ret->objects, recording->nr_objects);
+	if (!err)
+		err = subset_init(&ret->strings, texts->strings.nr);
+	ret->frame_of = calloc(nr_texts + 1, sizeof(*ret->frame_of));
+	if (err || !ret->frame_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->nr_frames; i++) {
+		const struct recording_frame *frame = &recording->frames[i];
+
+		ret->frame_of[recording->nr_lines + i] = (uint32_t)i;
+		for (unsigned j = 0; j < frame->nr_lines; j++)
+			ret->frame_of[frame->first_line + j] = (uint32_t)i;
+	}
+	return 0;
+}
+
+void firefox_tables_fini(struct firefox_tables *tables)
+{
+	subset_fini(&tables->frames);
+	subset_fini(&tables->functions);
+	subset_fini(&tables->objects);
+	subset_fini(&tables->strings);
+	free(tables->nodes);
+	free(tables->frame_of);
+	id_table_fini(&tables->node_ids);
+}
+
+void firefox_tables_clear(struct firefox_tables *tables)
+{
+	subset_clear(&tables->frames);
+	subset_clear(&tables->functions);
+	subset_clear(&tables->objects);
+	subset_clear(&tables->strings);
+	tables->nr_nodes = 0;
+	id_table_fini(&tables->node_ids);
+	tables->node_ids = (struct id_table){ 0 };
+}
+
+static bool node_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct firefox_node *a = &((const struct firefox_tables *)ctx)->nodes[index];
+	const struct firefox_node *b = key;
+
+	return a->prefix == b->prefix && a->frame == b->frame;
+}
+
+/* Go from node *at to that of text @text of frame_texts, called by it. */
+static int descend(struct firefox_tables *tables, uint32_t text, uint32_t *at)
+{
+	struct firefox_node key = { .prefix = *at, .frame = subset_number(&tables->frames, text) };
+	uint64_t hash = id_table_hash(0, &key, sizeof(key));
+
+	*at = id_table_find(&tables->node_ids, hash, node_equals, tables, &key);
+	if (*at != ID_TABLE_NONE)
+		return 0;
+	if (tables->nr_nodes == tables->room_nodes) {
+		size_t room = tables->room_nodes ? 2 * tables->room_nodes : 1024;
+		struct firefox_node *nodes = reallocarray(tables->nodes, room, sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		tables->nodes = nodes;
+		tables->room_nodes = room;
+	}
+	*at = (uint32_t)tables->nr_nodes;
+	if (id_table_add(&tables->node_ids, hash, *at))
+		return -ENOMEM;
+	tables->nodes[tables->nr_nodes++] = key;
+	return 0;
+}
+
+/* Frames [0, nr) of a part of a stack, from the root to the leaf. */
+static int descend_frames(struct firefox_tables *tables, const uint32_t *frames, size_t nr,
+			  uint32_t *at)
+{
+	const struct frame_texts *texts = tables->texts;
+
+	for (size_t i = nr; i-- > 0;) {
+		size_t nr_texts;
+		const uint32_t *ids = frame_texts_of(texts, frames[i], &nr_texts);
+
+		while (nr_texts-- > 0)
+			if (descend(tables, (uint32_t)(&ids[nr_texts] - texts->ids), at))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+int firefox_tables_add(struct firefox_tables *tables, const struct recording_stack *stack,
+		       uint32_t *ret)
+{
+	const struct recording *recording = tables->texts->recording;
+	const uint32_t *frames = &recording->frame_ids[stack->first_frame];
+	uint32_t at = FIREFOX_NONE;
+	int err = descend_frames(tables, frames, stack->nr_user, &at);
+
+	if (!err)
+		err = descend_frames(tables, frames + stack->nr_user, stack->nr_kernel, &at);
+	if (!err && at == FIREFOX_NONE)
+		err = descend(tables, (uint32_t)(recording->nr_lines + recording->nr_frames), &at);
+	*ret = at;
+	return err;
+}
+
+/* A column of a table: @value of each of its @nr rows. */
+#define COLUMN(json, key, nr, value)                      \
+	do {                                              \
+		json_open(json, key, '[');                \
+		for (size_t i = 0; i < (nr); i++)         \
+			json_number(json, NULL, (value)); \
+		json_close(json, ']');                    \
+	} while (0)
+
+static void write_nulls(struct json *json, const char *key, size_t nr)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < nr; i++)
+		json_null(json, NULL);
+	json_close(json, ']');
+}
+
+static void write_falses(struct json *json, const char *key, size_t nr)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < nr; i++)
+		json_bool(json, NULL, false);
+	json_close(json, ']');
+}
+
+static void put_minus_one(struct json *json)
+{
+	json_next(json);
+	fputs("-1", json->to);
+}
+
+/* NULL: it stands for no frame at all. */
+static const struct recording_frame *frame_of(const struct firefox_tables *tables, uint32_t text)
+{
+	const struct recording *recording = tables->texts->recording;
+
+	if (text == recording->nr_lines + recording->nr_frames)
+		return NULL;
+	return &recording->frames[tables->frame_of[text]];
+}
+
+/* NULL: a frame without a name. */
+static const struct recording_line *line_of(const struct firefox_tables *tables, uint32_t text)
+{
+	const struct recording *recording = tables->texts->recording;
+
+	return text < recording->nr_lines ? &recording->lines[text] : NULL;
+}
+
+static unsigned category_of(const struct firefox_tables *tables, uint32_t text)
+{
+	const struct recording_frame *frame = frame_of(tables, text);
+
+	return !frame				 ? FIREFOX_OTHER
+	       : frame->kind == RECORDING_KERNEL ? FIREFOX_KERNEL
+						 : FIREFOX_USER;
+}
+
+/* In the call instruction, as the format wants it; kernel addresses are no numbers of JSON. */
+static void write_address(struct json *json, const struct recording_frame *frame)
+{
+	if (!frame || !frame->object || frame->kind == RECORDING_KERNEL ||
+	    frame->address == RECORDING_NO_ADDRESS || frame->address >> 53)
+		put_minus_one(json);
+	else
+		json_number(json, NULL, frame->address - (!frame->exact && frame->address > 0));
+}
+
+static uint32_t function_of(struct firefox_tables *tables, uint32_t text)
+{
+	return frame_of(tables, text) ? tables->index->of_texts[text] : (uint32_t)tables->index->nr;
+}
+
+/* How many frames another is inlined in: the function itself is none. */
+static unsigned inline_depth(const struct firefox_tables *tables, uint32_t text)
+{
+	const struct recording_frame *frame = frame_of(tables, text);
+
+	if (!frame || !frame->nr_lines)
+		return 0;
+	return frame->first_line + frame->nr_lines - 1u - text;
+}
+
+static void write_positions(struct firefox_tables *tables, struct json *json, const char *key,
+			    bool column)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < tables->frames.nr; i++) {
+		const struct recording_line *line = line_of(tables, tables->frames.used[i]);
+		uint32_t number = !line ? 0 : column ? line->column : line->line;
+
+		if (number)
+			json_number(json, NULL, number);
+		else
+			json_null(json, NULL);
+	}
+	json_close(json, ']');
+}
+
+static void write_frames(struct firefox_tables *tables, struct json *json)
+{
+	const uint32_t *used = tables->frames.used;
+	size_t nr = tables->frames.nr;
+
+	json_open(json, "frameTable", '{');
+	json_number(json, "length", nr);
+	json_open(json, "address", '[');
+	for (size_t i = 0; i < nr; i++)
+		write_address(json, frame_of(tables, used[i]));
+	json_close(json, ']');
+	COLUMN(json, "inlineDepth", nr, inline_depth(tables, used[i]));
+	COLUMN(json, "category", nr, category_of(tables, used[i]));
+	COLUMN(json, "subcategory", nr, 0);
+	COLUMN(json, "func", nr, subset_number(&tables->functions, function_of(tables, used[i])));
+	write_nulls(json, "nativeSymbol", nr);
+	write_nulls(json, "innerWindowID", nr);
+	write_nulls(json, "implementation", nr);
+	write_positions(tables, json, "line", false);
+	write_positions(tables, json, "column", true);
+	json_close(json, '}');
+}
+
+static void write_nodes(struct firefox_tables *tables, struct json *json)
+{
+	const struct firefox_node *nodes = tables->nodes;
+	size_t nr = tables->nr_nodes;
+
+	json_open(json, "stackTable", '{');
+	json_number(json, "length", nr);
+	json_open(json, "prefix", '[');
+	for (size_t i = 0; i < nr; i++) {
+		if (nodes[i].prefix == FIREFOX_NONE)
+			json_null(json, NULL);
+		else
+			json_number(json, NULL, nodes[i].prefix);
+	}
+	json_close(json, ']');
+	COLUMN(json, "frame", nr, nodes[i].frame);
+	COLUMN(json, "category", nr, category_of(tables, tables->frames.used[nodes[i].frame]));
+	COLUMN(json, "subcategory", nr, 0);
+	json_close(json, '}');
+}
+
+/* NULL: of what has no frame. */
+static const struct shown_function *shown_of(const struct firefox_tables *tables, uint32_t function)
+{
+	return function < tables->index->nr ? &tables->index->list[function] : NULL;
+}
+
+/* A string of the texts that is there: it was interned before. */
+static int string_number(struct firefox_tables *tables, const char *text, uint32_t *ret)
+{
+	uint32_t id;
+	int err = strings_intern(&tables->texts->strings, text, &id);
+
+	*ret = err ? 0 : subset_number(&tables->strings, id);
+	return err;
+}
+
+static void write_resources_of(struct firefox_tables *tables, struct json *json)
+{
+	json_open(json, "resource", '[');
+	for (size_t i = 0; i < tables->functions.nr; i++) {
+		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
+
+		if (shown && shown->object)
+			json_number(json, NULL, subset_number(&tables->objects, shown->object));
+		else
+			put_minus_one(json);
+	}
+	json_close(json, ']');
+}
+
+/* @files: of the sources, else the lines functions begin at. */
+static int write_sources(struct firefox_tables *tables, struct json *json, const char *key,
+			 bool files)
+{
+	const struct recording *recording = tables->texts->recording;
+	int err = 0;
+
+	json_open(json, key, '[');
+	for (size_t i = 0; !err && i < tables->functions.nr; i++) {
+		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
+		uint32_t number = shown ? shown->start_line : 0;
+
+		if (!shown || !shown->file || (!files && !number)) {
+			json_null(json, NULL);
+			continue;
+		}
+		if (files)
+			err = string_number(tables, recording_string(recording, shown->file),
+					    &number);
+		json_number(json, NULL, number);
+	}
+	json_close(json, ']');
+	return err;
+}
+
+static int write_functions(struct firefox_tables *tables, struct json *json)
+{
+	size_t nr = tables->functions.nr;
+
+	json_open(json, "funcTable", '{');
+	json_number(json, "length", nr);
+	json_open(json, "name", '[');
+	for (size_t i = 0; i < nr; i++) {
+		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
+
+		json_number(json, NULL,
+			    subset_number(&tables->strings, shown ? shown->text : tables->unknown));
+	}
+	json_close(json, ']');
+	write_falses(json, "isJS", nr);
+	write_falses(json, "relevantForJS", nr);
+	write_resources_of(tables, json);
+
+	int err = write_sources(tables, json, "fileName", true);
+
+	if (!err)
+		err = write_sources(tables, json, "lineNumber", false);
+	write_nulls(json, "columnNumber", nr);
+	json_close(json, '}');
+	return err;
+}
+
+static int write_resources(struct firefox_tables *tables, struct json *json)
+{
+	const struct recording *recording = tables->texts->recording;
+	size_t nr = tables->objects.nr;
+	int err = 0;
+
+	json_open(json, "resourceTable", '{');
+	json_number(json, "length", nr);
+	COLUMN(json, "lib", nr, tables->objects.used[i] - 1);
+	json_open(json, "name", '[');
+	for (size_t i = 0; !err && i < nr; i++) {
+		uint32_t path = recording->objects[tables->objects.used[i]].path, number;
+
+		err = string_number(tables, text_path_name(recording_string(recording, path)),
+				    &number);
+		json_number(json, NULL, number);
+	}
+	json_close(json, ']');
+	write_nulls(json, "host", nr);
+	COLUMN(json, "type", nr, RESOURCE_LIBRARY);
+	json_close(json, '}');
+	return err;
+}
+
+static void write_strings(struct firefox_tables *tables, struct json *json)
+{
+	json_open(json, "stringArray", '[');
+	for (size_t i = 0; i < tables->strings.nr; i++)
+		json_string(json, NULL,
+			    strings_text(&tables->texts->strings, tables->strings.used[i]));
+	json_close(json, ']');
+}
+
+static void write_no_symbols(struct json *json)
+{
+	static const char *const columns[] = { "libIndex", "address", "name", "functionSize" };
+
+	json_open(json, "nativeSymbols", '{');
+	json_number(json, "length", 0);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		write_nulls(json, columns[i], 0);
+	json_close(json, '}');
+}
+
+/* In the order of use: what refers to something numbers it. */
+int firefox_tables_write(struct firefox_tables *tables, struct json *json)
+{
+	int err;
+
+	write_nodes(tables, json);
+	write_frames(tables, json);
+	err = write_functions(tables, json);
+	if (!err)
+		err = write_resources(tables, json);
+	write_no_symbols(json);
+	write_strings(tables, json);
+	return err;
+}

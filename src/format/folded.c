@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/folded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+
+static void write_lines(FILE *to, const struct strings *strings, const struct merged *merged)
+{
+	for (size_t i = 0; i < merged->nr; i++) {
+		const struct merged_stack *stack = &merged->stacks[i];
+
+		for (uint32_t j = 0; j < stack->nr; j++) {
+			if (j)
+				putc(';', to);
+			fputs(strings_text(strings, stack->ids[j]), to);
+		}
+		fprintf(to, " %" PRIu64 "\n", stack->count);
+	}
+}
+
+int folded_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
+		      const struct format_options *options, uint64_t *ret_shown,
+		      struct fpl_err *err)
+{
+	const struct frame_text_options text_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.symbols_only = options->inlined != FORMAT_INLINED_ALWAYS,
+		.lines = options->lines,
+	};
+	CLEANUP(frame_texts_fini) struct frame_texts texts;
+	CLEANUP(merged_fini) struct merged merged = { 0 };
+
+	if (frame_texts_init(recording, &text_options, &texts))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	if (merge_stacks(&texts, walk, options->delimited, &merged, err))
+		return -ENOMEM;
+	write_lines(to, &texts.strings, &merged);
+	*ret_shown = merged_samples(&merged);
+	return 0;
+}
+
+int folded_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		 uint64_t *ret_shown, struct fpl_err *err)
+{
+	return folded_write_walk(to, recording, MERGE_CFI, options, ret_shown, err);
+}

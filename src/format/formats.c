@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/formats.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/firefox.h"
+#include "format/folded.h"
+#include "format/jsonl.h"
+#include "format/perf_script.h"
+#include "format/speedscope.h"
+#include "format/text_report.h"
+#include "recording/pprof_write.h"
+
+/* format_write_fn: all of the recording, whatever readers are shown. */
+static int write_pprof(FILE *to, const struct recording *recording,
+		       const struct format_options *options, uint64_t *ret_shown,
+		       struct fpl_err *err)
+{
+	(void)options;
+	return pprof_write(to, recording, ret_shown, err);
+}
+
+const struct format formats[] = {
+	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },
+	{ .name = "text", .extensions = { ".txt" }, .write = text_report_write },
+	{ .name = "jsonl", .extensions = { ".jsonl" }, .write = jsonl_write },
+	{ .name = "perf",
+	  .extensions = { ".perf", ".linux-perf.txt" },
+	  .write = perf_script_write },
+	{ .name = "pprof",
+	  .extensions = { ".pb.gz" },
+	  .write = write_pprof,
+	  .binary = true,
+	  .parts = true },
+	{ .name = "speedscope", .extensions = { ".speedscope.json" }, .write = speedscope_write },
+	{ .name = "firefox",
+	  .extensions = { ".json", ".firefox.json", ".profile.json" },
+	  .write = firefox_write },
+};
+
+const size_t formats_nr = ARRAY_SIZE(formats);
+
+const struct format *format_by_name(const char *name)
+{
+	for (size_t i = 0; i < formats_nr; i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+/* Does a file name, more than an extension, end in @extension? */
+static bool ends_in(const char *path, const char *extension)
+{
+	const char *slash = strrchr(path, '/');
+	size_t length = strlen(slash ? slash + 1 : path), wanted = strlen(extension);
+
+	return length > wanted && !strcmp(path + strlen(path) - wanted, extension);
+}
+
+const struct format *format_by_path(const char *path)
+{
+	const struct format *found = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < formats_nr; i++) {
+		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && formats[i].extensions[j]; j++) {
+			const char *extension = formats[i].extensions[j];
+
+			if (strlen(extension) > longest && ends_in(path, extension)) {
+				longest = strlen(extension);
+				found = &formats[i];
+			}
+		}
+	}
+	return found;
+}
+
+/* Append entry @idx of @nr to a list in words. */
+static void append(char *buf, size_t size, const char *word, bool first, bool last)
+{
+	size_t at = strlen(buf);
+
+	snprintf(buf + at, size - at, "%s%s", first ? "" : last ? " or " : ", ", word);
+}
+
+void formats_list_names(char *buf, size_t size)
+{
+	*buf = '\0';
+	for (size_t i = 0; i < formats_nr; i++)
+		append(buf, size, formats[i].name, i == 0, i == formats_nr - 1);
+}
+
+void formats_list_extensions(char *buf, size_t size)
+{
+	*buf = '\0';
+	for (size_t i = 0; i < formats_nr; i++) {
+		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && formats[i].extensions[j]; j++) {
+			bool last = i == formats_nr - 1 && (j + 1 == FORMAT_EXTENSIONS_MAX ||
+							    !formats[i].extensions[j + 1]);
+
+			append(buf, size, formats[i].extensions[j], i == 0 && j == 0, last);
+		}
+	}
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON lines: a meta line, one line per distinct stack, a books line. docs/formats.md. */
+#pragma once
+
+#include <stdio.h>
+
+#include "view/format.h"
+
+/* Write the whole recording; as format_write_fn. */
+FPL_MUST_CHECK int jsonl_write(FILE *to, const struct recording *recording,
+			       const struct format_options *options, uint64_t *ret_shown,
+			       struct fpl_err *err);

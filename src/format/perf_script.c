@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/perf_script.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "view/frame_list.h"
+#include "view/samples.h"
+
+/* Longer names are cut: readers of lines have limits of their own. */
+enum { TEXT_MAX = 4096 };
+
+/* A line of a file of strangers can claim any count: an hour of 28 CPUs at 999 Hz, and no more. */
+#define BLOCKS_MAX 100000000u
+
+/*
+ * Readers take the name for all up to white space and a number, and a line that does not begin with
+ * a name for something else.
+ */
+static void write_comm(FILE *to, const char *comm)
+{
+	char safe[256];
+
+	text_escape(safe, sizeof(safe), comm, "");
+	for (const char *s = safe; *s; s++) {
+		if (*s == ' ' && (s == safe || !s[1] || isdigit((unsigned char)s[1])))
+			fputs("\\x20", to);
+		else if (*s == '#' && s == safe) /* a comment */
+			fputs("\\x23", to);
+		else
+			putc(*s, to);
+	}
+}
+
+/* A name that begins with a parenthesis is skipped by readers: old versions print comm that way. */
+static void write_name(FILE *to, const char *name)
+{
+	char safe[TEXT_MAX];
+
+	text_escape(safe, sizeof(safe), name, "");
+	if (!*safe)
+		fputs("[unknown]", to);
+	else if (*safe == '(')
+		fprintf(to, "\\x28%s", safe + 1);
+	else
+		fputs(safe, to);
+}
+
+/* White space and parentheses end a path for readers. */
+static void write_object(FILE *to, const struct recording *recording,
+			 const struct recording_frame *frame)
+{
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	char safe[TEXT_MAX];
+
+	if (!*path)
+		path = frame->kind == RECORDING_KERNEL ? "[kernel.kallsyms]" : "[unknown]";
+	text_escape(safe, sizeof(safe), path, " ()");
+	fprintf(to, " (%s)\n", safe);
+}
+
+static void write_frame(FILE *to, const struct recording *recording,
+			const struct recording_frame *frame, bool inlined)
+{
+	uint64_t address = frame->address == RECORDING_NO_ADDRESS ? 0 : frame->address;
+	const struct recording_function *function = recording_function_of(recording, frame);
+
+	for (unsigned i = 0; inlined && i + 1 < frame->nr_lines; i++) {
+		uint32_t idx = recording->lines[frame->first_line + i].function;
+
+		fprintf(to, "\t%16" PRIx64 " ", address);
+		write_name(to, recording_string(recording, recording->functions[idx].name));
+		fputs(" (inlined)\n", to);
+	}
+	fprintf(to, "\t%16" PRIx64 " ", address);
+	write_name(to, function ? recording_string(recording, function->name) : "");
+	if (function && frame->start <= frame->address && frame->address != RECORDING_NO_ADDRESS)
+		fprintf(to, "+0x%" PRIx64, frame->address - frame->start);
+	write_object(to, recording, frame);
+}
+
+static void write_all_lines(FILE *to, const struct recording *recording,
+			    const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, true);
+}
+
+static void write_function_only(FILE *to, const struct recording *recording,
+				const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, false);
+}
+
+static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
+{
+	const struct recording_stack *stack = &recording->stacks[sample->stack];
+	const char *comm = recording_string(recording, stack->comm);
+	const char *event = recording_string(recording, recording->event);
+	char safe[64];
+
+	if (*comm)
+		write_comm(to, comm);
+	else
+		fprintf(to, ":%u", sample->pid);
+	fprintf(to, " %7u/%-7u ", sample->pid,
+		sample->has & RECORDING_HAS_TID ? sample->tid : sample->pid);
+	if (sample->has & RECORDING_HAS_CPU)
+		fprintf(to, "[%03u] ", sample->cpu);
+	text_escape(safe, sizeof(safe), *event ? event : "samples", " :");
+	fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": %s: \n", sample->time_ns / 1000000000,
+		sample->time_ns / 1000 % 1000000, safe);
+}
+
+/* Kernel frames first: the leaf is. One without any is skipped by some readers: it gets one. */
+static void write_frames(FILE *to, const struct recording *recording, const struct frame_list *list,
+			 const struct recording_stack *stack)
+{
+	const uint32_t *frames = &recording->frame_ids[stack->first_frame];
+
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		frame_list_put(list, frames[stack->nr_user + i], to);
+	for (size_t i = 0; i < stack->nr_user; i++)
+		frame_list_put(list, frames[i], to);
+	if (!stack->nr_kernel && !stack->nr_user)
+		fputs("\t               0 [unknown] ([unknown])\n", to);
+	putc('\n', to);
+}
+
+int perf_script_write(FILE *to, const struct recording *recording,
+		      const struct format_options *options, uint64_t *ret_shown,
+		      struct fpl_err *err)
+{
+	CLEANUP(frame_list_fini) struct frame_list list = { .text = NULL };
+	CLEANUP(samples_fini) struct samples samples = { .left = NULL };
+	struct sample sample;
+	uint64_t shown = 0;
+
+	if (frame_list_make(recording,
+			    options->inlined == FORMAT_INLINED_NEVER ? write_function_only
+								     : write_all_lines,
+			    &list) ||
+	    samples_init(recording, &samples))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	if (samples.nr_total > BLOCKS_MAX)
+		return fpl_fail(err, -EFBIG,
+				"%" PRIu64 " samples, of which each has a block here: at most %u",
+				samples.nr_total, BLOCKS_MAX);
+	for (; samples_next(&samples, &sample); shown++) {
+		write_heading(to, recording, &sample);
+		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
+	}
+	*ret_shown = shown;
+	return 0;
+}

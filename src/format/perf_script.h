@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `perf script` prints, for the many tools that read it. docs/formats.md. */
+#pragma once
+
+#include <stdio.h>
+
+#include "view/format.h"
+
+/* Write a block for each sample; as format_write_fn. */
+FPL_MUST_CHECK int perf_script_write(FILE *to, const struct recording *recording,
+				     const struct format_options *options, uint64_t *ret_shown,
+				     struct fpl_err *err);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/speedscope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "view/function_index.h"
+#include "view/json.h"
+#include "view/labels.h"
+#include "view/threads.h"
+
+/* The reader lists them in a menu; all samples are in the first profile. */
+enum { NR_THREADS = 500 };
+
+struct labels {
+	uint32_t ids[LABELS_MAX]; /* of the strings of the texts */
+	uint32_t nr;
+};
+
+struct writer {
+	struct json json;
+	const struct recording *recording;
+	struct frame_texts texts;
+	struct function_index index;
+	struct threads threads;
+	struct labels *labels;	/* owned [nr_stacks] */
+	uint32_t *label_frames; /* owned [nr strings]: frame of a label + 1; 0: it is none */
+	bool weights;		/* in nanoseconds; else counts */
+};
+
+static void writer_fini(struct writer *writer)
+{
+	frame_texts_fini(&writer->texts);
+	function_index_fini(&writer->index);
+	threads_fini(&writer->threads);
+	free(writer->labels);
+	free(writer->label_frames);
+}
+
+static int intern_labels(struct writer *writer)
+{
+	const struct recording *recording = writer->recording;
+	int err = 0;
+
+	writer->labels = calloc(recording->nr_stacks + 1, sizeof(*writer->labels));
+	if (!writer->labels)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < recording->nr_stacks; i++)
+		err = labels_intern(&writer->texts, &recording->stacks[i], writer->labels[i].ids,
+				    &writer->labels[i].nr);
+	writer->label_frames = calloc(writer->texts.strings.nr + 1, sizeof(*writer->label_frames));
+	return err || !writer->label_frames ? -ENOMEM : 0;
+}
+
+static void write_function(struct writer *writer, uint32_t idx)
+{
+	const struct shown_function *function = &writer->index.list[idx];
+	const struct recording *recording = writer->recording;
+	struct json *json = &writer->json;
+	uint32_t path = recording->objects[function->object].path;
+
+	json_open(json, NULL, '{');
+	json_string(json, "name", strings_text(&writer->texts.strings, function->text));
+	if (function->file)
+		json_string(json, "file", recording_string(recording, function->file));
+	else if (path)
+		json_string(json, "file", recording_string(recording, path));
+	if (function->file && function->start_line)
+		json_number(json, "line", function->start_line);
+	json_close(json, '}');
+}
+
+/* The functions, and behind them the labels, which stand at the roots. */
+static void write_frames(struct writer *writer)
+{
+	uint32_t nr = (uint32_t)writer->index.nr;
+	struct json *json = &writer->json;
+
+	json_open(json, "shared", '{');
+	json_open(json, "frames", '[');
+	for (uint32_t i = 0; i < writer->index.nr; i++)
+		write_function(writer, i);
+	for (size_t i = 0; i < writer->recording->nr_stacks; i++) {
+		const struct labels *labels = &writer->labels[i];
+
+		for (uint32_t j = 0; j < labels->nr; j++) {
+			if (writer->label_frames[labels->ids[j]])
+				continue;
+			writer->label_frames[labels->ids[j]] = ++nr;
+			json_open(json, NULL, '{');
+			json_string(json, "name",
+				    strings_text(&writer->texts.strings, labels->ids[j]));
+			json_close(json, '}');
+		}
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+/* Frames [0, nr) of a part of a stack, from the root to the leaf. */
+static void put_frames(struct writer *writer, const uint32_t *frames, size_t nr)
+{
+	for (size_t i = nr; i-- > 0;) {
+		size_t nr_functions;
+		const uint32_t *ids = function_index_of(&writer->index, frames[i], &nr_functions);
+
+		while (nr_functions-- > 0)
+			json_number(&writer->json, NULL, ids[nr_functions]);
+	}
+}
+
+static void write_stack(struct writer *writer, uint32_t idx, bool labelled)
+{
+	const struct recording_stack *stack = &writer->recording->stacks[idx];
+	const uint32_t *frames = &writer->recording->frame_ids[stack->first_frame];
+	const struct labels *labels = &writer->labels[idx];
+
+	json_open(&writer->json, NULL, '[');
+	for (uint32_t i = 0; labelled && i < labels->nr; i++)
+		json_number(&writer->json, NULL, writer->label_frames[labels->ids[i]] - 1);
+	put_frames(writer, frames, stack->nr_user);
+	put_frames(writer, frames + stack->nr_user, stack->nr_kernel);
+	json_close(&writer->json, ']');
+}
+
+static void open_profile(struct writer *writer, const char *name, uint64_t end)
+{
+	struct json *json = &writer->json;
+
+	json_open(json, NULL, '{');
+	json_string(json, "type", "sampled");
+	json_string(json, "name", name);
+	json_string(json, "unit", writer->weights ? "nanoseconds" : "none");
+	json_number(json, "startValue", 0);
+	json_number(json, "endValue", end);
+}
+
+static uint64_t weight_of(const struct writer *writer, uint64_t count, uint64_t weight_ns)
+{
+	return writer->weights ? weight_ns : count;
+}
+
+static uint64_t write_all(struct writer *writer)
+{
+	const struct recording *recording = writer->recording;
+	uint64_t shown = 0, end = 0;
+
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		end += weight_of(writer, recording->stacks[i].count,
+				 recording->stacks[i].weight_ns);
+	open_profile(writer, "all", end);
+	json_open(&writer->json, "samples", '[');
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		write_stack(writer, (uint32_t)i, true);
+	json_close(&writer->json, ']');
+	json_open(&writer->json, "weights", '[');
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		const struct recording_stack *stack = &recording->stacks[i];
+
+		json_number(&writer->json, NULL, weight_of(writer, stack->count, stack->weight_ns));
+		shown += stack->count;
+	}
+	json_close(&writer->json, ']');
+	json_close(&writer->json, '}');
+	return shown;
+}
+
+/* "comm (pid 1, tid 2)", as far as it is known. */
+static int name_thread(const struct writer *writer, const struct thread *thread, char **ret)
+{
+	const char *comm = recording_string(writer->recording, thread->comm);
+	int length;
+
+	if (thread->tid && thread->tid != thread->pid)
+		length = asprintf(ret, "%s (pid %u, tid %u)", comm, thread->pid, thread->tid);
+	else if (thread->pid)
+		length = asprintf(ret, "%s (pid %u)", comm, thread->pid);
+	else
+		length = asprintf(ret, "%s", comm);
+	if (length < 0)
+		*ret = NULL; /* asprintf leaves it undefined */
+	return length < 0 ? -ENOMEM : 0;
+}
+
+/*
+ * Where the recording keeps each sample a thread is shown in time: what a sample weighs is the time
+ * before it, and time in which the thread was not seen has no frames. Returns how much of that
+ * there is before @sample; *at moves to its end.
+ */
+static uint64_t idle_before(const struct writer *writer, const struct thread_sample *sample,
+			    uint64_t *at)
+{
+	uint64_t from =
+		sample->time_ns > sample->weight_ns ? sample->time_ns - sample->weight_ns : 0;
+	uint64_t idle =
+		writer->weights && writer->recording->nr_events && from > *at ? from - *at : 0;
+
+	*at += idle + weight_of(writer, sample->count, sample->weight_ns);
+	return idle;
+}
+
+static int write_thread(struct writer *writer, const struct thread *thread)
+{
+	const struct thread_sample *samples = &writer->threads.samples[thread->first];
+	AUTO_FREE char *name = NULL;
+	uint64_t end = 0, at = 0;
+
+	if (name_thread(writer, thread, &name))
+		return -ENOMEM;
+	for (size_t i = 0; i < thread->nr; i++)
+		idle_before(writer, &samples[i], &end);
+	open_profile(writer, name, end);
+	json_open(&writer->json, "samples", '[');
+	for (size_t i = 0; i < thread->nr; i++) {
+		if (idle_before(writer, &samples[i], &at)) {
+			json_open(&writer->json, NULL, '[');
+			json_close(&writer->json, ']');
+		}
+		write_stack(writer, samples[i].stack, false);
+	}
+	json_close(&writer->json, ']');
+	json_open(&writer->json, "weights", '[');
+	at = 0;
+	for (size_t i = 0; i < thread->nr; i++) {
+		uint64_t idle = idle_before(writer, &samples[i], &at);
+
+		if (idle)
+			json_number(&writer->json, NULL, idle);
+		json_number(&writer->json, NULL,
+			    weight_of(writer, samples[i].count, samples[i].weight_ns));
+	}
+	json_close(&writer->json, ']');
+	json_close(&writer->json, '}');
+	return 0;
+}
+
+/* Are there weights, and so something to show them by? */
+static bool has_weights(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		if (!recording->stacks[i].weight_ns && recording->stacks[i].count)
+			return false;
+	return true;
+}
+
+static int prepare(struct writer *writer, const struct format_options *options)
+{
+	const struct frame_text_options text_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = true,
+		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+		.verbatim = true,
+	};
+	int err = frame_texts_init(writer->recording, &text_options, &writer->texts);
+
+	if (!err)
+		err = function_index_init(&writer->texts, &writer->index);
+	if (!err)
+		err = threads_init(writer->recording, &writer->threads);
+	writer->weights = has_weights(writer->recording);
+	return err ? err : intern_labels(writer);
+}
+
+int speedscope_write(FILE *to, const struct recording *recording,
+		     const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(writer_fini)
+	struct writer writer = { .json = { .to = to }, .recording = recording };
+	struct json *json = &writer.json;
+	int error = prepare(&writer, options);
+
+	if (error)
+		return fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks);
+	json_open(json, NULL, '{');
+	json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_string(json, "exporter", "fpless " FPL_VERSION);
+	json_string(json, "name", "fpless");
+	json_number(json, "activeProfileIndex", 0);
+	write_frames(&writer);
+	json_open(json, "profiles", '[');
+	*ret_shown = write_all(&writer);
+	for (size_t i = 0;
+	     !error && writer.threads.nr > 1 && i < writer.threads.nr && i < NR_THREADS; i++)
+		error = write_thread(&writer, &writer.threads.list[i]);
+	json_close(json, ']');
+	json_close(json, '}');
+	putc('\n', to);
+	return error ? fpl_fail(err, error, "out of memory") : 0;
+}

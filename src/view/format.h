@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What writers of recordings are asked for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+/* Whether frames of inlined functions are written. */
+enum format_inlined {
+	FORMAT_INLINED_USUAL, /* where the format shows them: all but folded */
+	FORMAT_INLINED_ALWAYS,
+	FORMAT_INLINED_NEVER,
+};
+
+/* A format takes of these what it has a place for. */
+struct format_options {
+	bool delimited; /* a frame "-" between user and kernel frames */
+	bool annotate;	/* _[k] behind kernel frames, _[i] behind what is inlined */
+	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+	enum format_inlined inlined;
+	bool lines; /* file and line behind names, also where the format has no place for them */
+};
+
+/*
+ * A writer: the whole recording to @to; *ret_shown is the sum of the counts written, set on
+ * success. Write errors stay in @to (ferror). Errors: -ENOMEM, and what the format cannot hold.
+ */
+typedef int format_write_fn(FILE *to, const struct recording *recording,
+			    const struct format_options *options, uint64_t *ret_shown,
+			    struct fpl_err *err);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tells stacks apart beside their frames, as the frames that stand before the others in a
+ * folded line: cgroup, CPU, task, each where it was asked for; the task alone where nothing was.
+ *
+ *   cgroup   its path, or "[cgroup ID]" where it was gone before it could be asked for
+ *   CPU      "cpu N"
+ *   task     "comm", "comm-pid", "comm-pid/tid", "pid" or "pid/tid": as those of perf's and
+ *            inferno's folded lines
+ *
+ * What is not known of a stack that was read from a file is left out. One of which nothing is known
+ * and that has no frame has the label "[unknown]".
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "view/frame_texts.h"
+
+#define LABELS_MAX 3u
+
+/* The labels of @stack, escaped unless the texts are verbatim, in their strings. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
+				 uint32_t ret[static LABELS_MAX], uint32_t *ret_nr);

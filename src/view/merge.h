@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks that read the same become one: what the folded and the text format print. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "view/frame_texts.h"
+#include "recording/recording.h"
+
+struct merged_stack {
+	uint64_t count;
+	const uint32_t *ids; /* borrowed [nr]: labels, then frames from the root to the leaf */
+	uint32_t nr, nr_labels;
+};
+
+struct merged {
+	struct merged_stack *stacks; /* owned [nr], ascending by count, ties by text */
+	size_t nr;
+	uint32_t *ids; /* owned: what the stacks point into; ids of strings of the frame_texts */
+};
+
+/* Whose user frames. */
+enum merge_walk {
+	MERGE_CFI, /* the user part of a stack */
+	MERGE_FP,  /* the frame-pointer walk of the same samples */
+};
+
+/*
+ * Merge every stack of the recording of @texts, whose strings get the labels. @delimited puts "-"
+ * between user and kernel frames where a stack has both. Errors: -ENOMEM. Cost: O(n log n) in
+ * stacks, times their depth.
+ */
+FPL_MUST_CHECK int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
+				struct merged *ret, struct fpl_err *err);
+void merged_fini(struct merged *merged);
+
+/* Sum of the counts. */
+uint64_t merged_samples(const struct merged *merged);

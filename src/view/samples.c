@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int samples_init(const struct recording *recording, struct samples *ret)
+{
+	*ret = (struct samples){ .recording = recording };
+	ret->left = calloc(recording->nr_stacks + 1, sizeof(*ret->left));
+	if (!ret->left)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		ret->left[i].count = recording->stacks[i].count;
+		ret->left[i].weight_ns = recording->stacks[i].weight_ns;
+	}
+	ret->nr_total = recording_shown(recording);
+	return 0;
+}
+
+void samples_fini(struct samples *samples)
+{
+	free(samples->left);
+}
+
+static struct sample sample_of(const struct recording *recording, uint32_t idx)
+{
+	const struct recording_stack *stack = &recording->stacks[idx];
+
+	return (struct sample){
+		.stack = idx,
+		.pid = stack->pid,
+		.tid = stack->tid,
+		.cpu = stack->cpu,
+		.has = stack->has & (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_CPU),
+	};
+}
+
+static void next_event(struct samples *samples, struct sample *ret)
+{
+	const struct recording_event *event = &samples->recording->events[samples->event++];
+	uint64_t *weight_ns = &samples->left[event->stack].weight_ns;
+
+	*ret = sample_of(samples->recording, event->stack);
+	ret->has |= RECORDING_HAS_TID | RECORDING_HAS_CPU;
+	ret->tid = event->tid;
+	ret->cpu = event->cpu;
+	ret->time_ns = samples->last_ns = event->time_ns;
+	ret->weight_ns = event->weight_ns;
+	if (samples->left[event->stack].count)
+		samples->left[event->stack].count--;
+	*weight_ns -= event->weight_ns < *weight_ns ? event->weight_ns : *weight_ns;
+}
+
+/* When the next sample without a time of its own is said to have been. */
+static uint64_t next_time(const struct samples *samples)
+{
+	const struct recording *recording = samples->recording;
+
+	if (!recording->nr_events)
+		return (uint64_t)((double)recording->duration_ns * (double)samples->nr_out /
+				  (double)samples->nr_total);
+	return recording->duration_ns > samples->last_ns ? recording->duration_ns
+							 : samples->last_ns;
+}
+
+bool samples_next(struct samples *samples, struct sample *ret)
+{
+	const struct recording *recording = samples->recording;
+
+	if (samples->event < recording->nr_events) {
+		next_event(samples, ret);
+		samples->nr_out++;
+		return true;
+	}
+	while (samples->stack < recording->nr_stacks && !samples->left[samples->stack].count)
+		samples->stack++;
+	if (samples->stack == recording->nr_stacks)
+		return false;
+	*ret = sample_of(recording, (uint32_t)samples->stack);
+	ret->time_ns = next_time(samples);
+	ret->weight_ns =
+		samples->left[samples->stack].weight_ns / samples->left[samples->stack].count;
+	samples->left[samples->stack].weight_ns -= ret->weight_ns;
+	samples->left[samples->stack].count--;
+	samples->nr_out++;
+	return true;
+}

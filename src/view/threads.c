@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+/* What is left of a stack behind its events. */
+struct rest {
+	uint64_t count, weight_ns;
+};
+
+static void add_events(const struct recording *recording, struct rest *rests,
+		       struct threads *threads)
+{
+	for (size_t i = 0; i < recording->nr_events; i++) {
+		const struct recording_event *event = &recording->events[i];
+		struct rest *rest = &rests[event->stack];
+
+		threads->samples[threads->nr_samples++] = (struct thread_sample){
+			.time_ns = event->time_ns,
+			.count = 1,
+			.weight_ns = event->weight_ns,
+			.stack = event->stack,
+			.tid = event->tid,
+		};
+		rest->count -= rest->count > 0;
+		rest->weight_ns -=
+			event->weight_ns < rest->weight_ns ? event->weight_ns : rest->weight_ns;
+	}
+}
+
+static void add_rests(const struct recording *recording, const struct rest *rests,
+		      struct threads *threads)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		const struct recording_stack *stack = &recording->stacks[i];
+
+		if (!rests[i].count)
+			continue;
+		threads->samples[threads->nr_samples++] = (struct thread_sample){
+			.time_ns = recording->duration_ns,
+			.count = rests[i].count,
+			.weight_ns = rests[i].weight_ns,
+			.stack = (uint32_t)i,
+			.tid = stack->has & RECORDING_HAS_TID ? stack->tid : stack->pid,
+		};
+	}
+}
+
+/* 0 where both are of one thread. */
+static int compare_threads(const struct recording *recording, const struct thread_sample *a,
+			   const struct thread_sample *b)
+{
+	const struct recording_stack *s = &recording->stacks[a->stack];
+	const struct recording_stack *t = &recording->stacks[b->stack];
+
+	if (s->pid != t->pid)
+		return s->pid < t->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (s->task != t->task)
+		return s->task < t->task ? -1 : 1;
+	if (!(s->has & t->has & RECORDING_HAS_PID) && s->comm != t->comm)
+		return s->comm < t->comm ? -1 : 1;
+	return 0;
+}
+
+static int compare_samples(const void *left, const void *right, void *recording)
+{
+	const struct thread_sample *a = left, *b = right;
+	int order = compare_threads(recording, a, b);
+
+	if (order)
+		return order;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static int compare_counts(const void *left, const void *right)
+{
+	const struct thread *a = left, *b = right;
+
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Say when the samples of @thread were, whose recording does not know. */
+static void spread(const struct recording *recording, const struct thread *thread,
+		   struct thread_sample *samples)
+{
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < thread->nr; i++) {
+		samples[i].time_ns = (uint64_t)((double)recording->duration_ns * (double)before /
+						(double)thread->count);
+		before += samples[i].count;
+	}
+}
+
+static int make_list(const struct recording *recording, struct threads *threads)
+{
+	threads->list = calloc(threads->nr_samples + 1, sizeof(*threads->list));
+	if (!threads->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads->nr_samples; i++) {
+		const struct thread_sample *sample = &threads->samples[i];
+		const struct recording_stack *stack = &recording->stacks[sample->stack];
+		struct thread *thread = &threads->list[threads->nr];
+
+		if (i && !compare_threads(recording, sample - 1, sample))
+			thread--;
+		else
+			threads->list[threads->nr++] = (struct thread){ .first = i };
+		thread->pid = stack->pid;
+		thread->tid = sample->tid;
+		thread->comm = stack->comm;
+		thread->nr++;
+		thread->count += sample->count;
+		thread->weight_ns += sample->weight_ns;
+	}
+	return 0;
+}
+
+int threads_init(const struct recording *recording, struct threads *ret)
+{
+	AUTO_FREE struct rest *rests = calloc(recording->nr_stacks + 1, sizeof(*rests));
+
+	*ret = (struct threads){ 0 };
+	ret->samples =
+		calloc(recording->nr_events + recording->nr_stacks + 1, sizeof(*ret->samples));
+	if (!rests || !ret->samples)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		rests[i].count = recording->stacks[i].count;
+		rests[i].weight_ns = recording->stacks[i].weight_ns;
+	}
+	add_events(recording, rests, ret);
+	add_rests(recording, rests, ret);
+	qsort_r(ret->samples, ret->nr_samples, sizeof(*ret->samples), compare_samples,
+		(void *)recording);
+	if (make_list(recording, ret))
+		return -ENOMEM;
+	for (size_t i = 0; !recording->nr_events && i < ret->nr; i++)
+		spread(recording, &ret->list[i], &ret->samples[ret->list[i].first]);
+	qsort(ret->list, ret->nr, sizeof(*ret->list), compare_counts);
+	return 0;
+}
+
+void threads_fini(struct threads *threads)
+{
+	free(threads->list);
+	free(threads->samples);
+}
