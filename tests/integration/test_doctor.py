@@ -228,7 +228,7 @@ class ProcessesAreReported(DoctorCase):
 
     def test_files_are_read_by_workers_and_one_that_dies_costs_one_file(self):
         process = self.start(sys.executable, "-c", "import ctypes, decimal, sqlite3, ssl, time; "
-                             "print(); time.sleep(600)", stdout=subprocess.PIPE)
+                             "print(flush=True); time.sleep(600)", stdout=subprocess.PIPE)
         process.stdout.readline()
         whole = self.report(process.pid)
         doctor = self.start(self.program, "doctor", "--json", str(process.pid),
