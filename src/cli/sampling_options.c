@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/disk_cache.h"
 #include "bpf/shared.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
-#include "profile/table_cache.h"
 
 /* Keys of options without a letter. */
 enum {
@@ -369,7 +369,7 @@ void sampling_options_init(struct sampling_options *options)
 		.hz = 99,
 		.max_depth = 1024,
 		.table_memory = 128ull << 20,
-		.table_cache_bytes = TABLE_CACHE_BYTES_DEFAULT,
+		.table_cache_bytes = DISK_CACHE_BYTES_DEFAULT,
 		.snapshot = 32 << 10,
 		.record_every = 1,
 	};
@@ -398,8 +398,6 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.by = options->output.by,
 		.max_depth = options->max_depth,
 		.table_memory = options->table_memory,
-		.table_cache = options->table_cache,
-		.table_cache_bytes = options->table_cache_bytes,
 		.stack_memory = options->stack_memory,
 		.jit_memory = options->jit_memory,
 		.ring_memory = options->ring_memory,

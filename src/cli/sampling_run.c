@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/disk_cache.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/sinks.h"
@@ -95,6 +96,11 @@ static void cleanup_parser(struct parser **parser)
 static void cleanup_symbolizer(struct symbolizer **symbolizer)
 {
 	symbolizer_destroy(*symbolizer);
+}
+
+static void cleanup_cache(struct disk_cache **cache)
+{
+	disk_cache_destroy(*cache);
 }
 
 static void cleanup_profile(struct profile *profile)
@@ -206,6 +212,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
+	CLEANUP(cleanup_cache) struct disk_cache *cache = NULL;
 	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL };
 	CLEANUP(kernel_text_fini) struct kernel_text kernel_text = { 0 };
 	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
@@ -217,7 +224,10 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	if (parser_create(PARSER_EXEC, &parser, &err) || symbols_init(&symbols, parser, &err) ||
+	if (parser_create(PARSER_EXEC, &parser, &err) ||
+	    (options->table_cache_bytes &&
+	     disk_cache_create(options->table_cache, options->table_cache_bytes, &cache, &err)) ||
+	    symbols_init(&symbols, parser, &err) ||
 	    symbolizer_create(
 		    &(struct symbolizer_options){
 			    .source = &symbols.source,
@@ -235,6 +245,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	engine.symbolizer = symbolizer;
 	engine.deputy = deputy;
 	engine.parser = parser;
+	engine.cache = cache;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
 

@@ -29,7 +29,7 @@ struct job_list {
 };
 
 struct compiler {
-	struct table_cache *cache; /* borrowed; may be NULL */
+	struct disk_cache *cache; /* borrowed; may be NULL */
 	pthread_t threads[NR_THREADS];
 	size_t nr_threads;
 	pthread_mutex_t lock; /* of all below */
@@ -60,12 +60,12 @@ static struct job *list_pop(struct job_list *list)
 }
 
 /* From the cache, or else by having it compiled. */
-static void make_table(struct table_cache *cache, const struct object *object, struct desk *desk,
+static void make_table(struct disk_cache *cache, const struct object *object, struct desk *desk,
 		       const struct desk_file *file, struct compiler_result *result)
 {
 	struct table_key key = { { 0 } }, after;
 	bool is_named = object->path[0] == '/'; /* not the vDSO, which is another file each run */
-	bool has_key = cache && is_named &&
+	bool has_key = disk_cache_is_open(cache) && is_named &&
 		       !table_key_read(object->elf, &object->identity, &object->stamp,
 				       file->debug_fd, &key);
 
@@ -151,7 +151,7 @@ static int begin_thread(struct compiler *compiler, struct parser *parser)
 	return code;
 }
 
-int compiler_create(struct parser *parser, struct table_cache *cache, struct compiler **ret,
+int compiler_create(struct parser *parser, struct disk_cache *cache, struct compiler **ret,
 		    struct fpl_err *err)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));

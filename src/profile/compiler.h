@@ -17,7 +17,7 @@
 
 struct compiler;
 struct object;
-struct table_cache;
+struct disk_cache;
 
 struct compiler_result {
 	uint32_t object;
@@ -30,7 +30,7 @@ struct compiler_result {
 
 /* @parser: borrowed. @cache: borrowed, where tables are looked for first; NULL: nowhere.
  */
-FPL_MUST_CHECK int compiler_create(struct parser *parser, struct table_cache *cache,
+FPL_MUST_CHECK int compiler_create(struct parser *parser, struct disk_cache *cache,
 				   struct compiler **ret, struct fpl_err *err);
 /* Drops what is queued; waits for the jobs at hand (at most the CPU limit of a table). */
 void compiler_destroy(struct compiler *compiler);

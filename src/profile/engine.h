@@ -16,6 +16,7 @@
 
 struct deputy;
 struct parser;
+struct disk_cache;
 struct symbolizer;
 
 enum engine_target {
@@ -86,10 +87,10 @@ struct engine_options {
 
 	uint32_t max_depth;    /* user frames, 1..FPL_DEPTH_MAX */
 	uint64_t table_memory; /* bytes for unwind tables; 0: 128 MiB */
-	/* Where tables are kept from run to run; NULL: the default place of the user. */
-	const char *table_cache;    /* borrowed */
-	uint64_t table_cache_bytes; /* at most; 0: they are not kept */
-	uint64_t jit_memory;	    /* bytes for names of code made at run time; 0: 64 MiB */
+	/* borrowed: what is kept from run to run, opened once rights were given up; NULL: nothing
+	 * is */
+	struct disk_cache *cache;
+	uint64_t jit_memory; /* bytes for names of code made at run time; 0: 64 MiB */
 	const struct engine_listener *listener; /* borrowed; NULL: nobody listens */
 
 	/* Keep when each sample was taken (profile.events), in this many bytes; 0: do not. */

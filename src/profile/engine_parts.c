@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "base/cleanup.h"
+#include "base/disk_cache.h"
 #include "base/log.h"
 #include "proc/advice.h"
 #include "profile/engine_state.h"
@@ -103,23 +104,16 @@ static void drain_ring(void *kernel)
 }
 
 /* Where compiled tables are kept. Whatever is wrong with it, the run goes on without. */
-static void open_table_cache(struct engine *engine)
+static void open_cache(struct engine *engine)
 {
-	const struct engine_options *o = engine->options;
+	struct disk_cache *cache = engine->options->cache;
 	struct fpl_err err = { 0 };
 
-	if (!o->table_cache_bytes || o->unwind == ENGINE_UNWIND_FP)
+	if (!cache || engine->options->unwind == ENGINE_UNWIND_FP)
 		return;
-
-	int code =
-		table_cache_open(o->table_cache, o->table_cache_bytes, &engine->table_cache, &err);
-
-	if (!code)
-		code = table_keeper_create(engine->table_cache, &engine->keeper, &err);
-	/* a user without a home asked for nothing */
-	if (code)
-		fpl_log(code == -ENOENT && !o->table_cache ? FPL_LOG_DEBUG : FPL_LOG_WARN,
-			"%s: tables are not kept", err.msg);
+	disk_cache_try_open(cache, "tables");
+	if (disk_cache_is_open(cache) && table_keeper_create(cache, &engine->keeper, &err))
+		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 
 /* What is known of processes, objects and stacks: parts that need nothing of the kernel side. */
@@ -131,7 +125,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 				  &engine->catalog, err);
 
 	if (!code)
-		code = tables_init(&engine->tables, o->table_memory, o->parser, engine->table_cache,
+		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
 				   kernel_side_make_chunk, &engine->kernel, err);
 	if (code)
 		return code;
@@ -339,7 +333,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = watch_targets(engine, err);
 	raise_priority();
-	open_table_cache(engine);
+	open_cache(engine);
 	if (!code && o->record_path)
 		code = walk_file_create(o->record_path, &engine->walk_file, err);
 	if (!code)
@@ -368,7 +362,6 @@ void engine_close(struct engine *engine)
 	if (engine->has_tables)
 		tables_fini(&engine->tables);
 	table_keeper_destroy(engine->keeper);
-	table_cache_close(engine->table_cache);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);
 	code_names_destroy(engine->code_names);

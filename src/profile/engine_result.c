@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "base/cleanup.h"
+#include "base/disk_cache.h"
 #include "base/log.h"
 #include "profile/books.h"
 #include "profile/engine_state.h"
@@ -102,19 +103,20 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 
 static void take_cache(struct engine *engine, struct profile_tables *ret)
 {
-	struct table_cache_stats stats;
+	struct disk_cache *cache = engine->options->cache;
+	struct disk_cache_stats stats;
 
 	table_keeper_flush(engine->keeper);
-	table_cache_stats(engine->table_cache, &stats);
+	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	ret->cache_hits = stats.hits;
 	ret->cache_misses = stats.misses;
 	ret->cache_bytes = stats.bytes;
-	if (engine->table_cache)
+	if (disk_cache_is_open(cache))
 		fpl_log(FPL_LOG_DEBUG,
 			"%s: %llu tables read, %llu compiled; it holds %.1f of %.1f MiB",
-			table_cache_path(engine->table_cache), (unsigned long long)stats.hits,
+			disk_cache_path(cache), (unsigned long long)stats.hits,
 			(unsigned long long)stats.misses, (double)stats.bytes / (1 << 20),
-			(double)engine->options->table_cache_bytes / (1 << 20));
+			(double)disk_cache_max_bytes(cache) / (1 << 20));
 }
 
 int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)

@@ -23,7 +23,6 @@
 #include "profile/kernel_side.h"
 #include "profile/publisher.h"
 #include "profile/replayer.h"
-#include "profile/table_cache.h"
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
@@ -45,8 +44,7 @@ struct engine {
 	struct sideband *sideband;
 	struct catalog *catalog;
 	struct stack_store *store;
-	struct table_cache *table_cache; /* NULL: none */
-	struct table_keeper *keeper;	 /* likewise */
+	struct table_keeper *keeper; /* NULL: tables are not kept */
 	struct tables tables;
 	struct publisher publisher;
 	struct tracker tracker;

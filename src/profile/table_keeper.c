@@ -17,7 +17,7 @@ struct waiting {
 };
 
 struct table_keeper {
-	struct table_cache *cache; /* borrowed */
+	struct disk_cache *cache; /* borrowed */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock; /* of all below */
@@ -27,7 +27,7 @@ struct table_keeper {
 	bool stop;
 };
 
-int table_keeper_create(struct table_cache *cache, struct table_keeper **ret, struct fpl_err *err)
+int table_keeper_create(struct disk_cache *cache, struct table_keeper **ret, struct fpl_err *err)
 {
 	struct table_keeper *keeper = calloc(1, sizeof(*keeper));
 

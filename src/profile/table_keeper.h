@@ -14,11 +14,11 @@
 /* Bytes of tables that may wait; what is beyond is not kept. */
 #define TABLE_KEEPER_BYTES_MAX (8ull << 20)
 
-struct table_cache;
+struct disk_cache;
 struct table_keeper;
 
 /* @cache: borrowed. The thread begins with the first table. Errors: -ENOMEM. */
-FPL_MUST_CHECK int table_keeper_create(struct table_cache *cache, struct table_keeper **ret,
+FPL_MUST_CHECK int table_keeper_create(struct disk_cache *cache, struct table_keeper **ret,
 				       struct fpl_err *err);
 /* Writes what waits, then ends. NULL is allowed. */
 void table_keeper_destroy(struct table_keeper *keeper);

@@ -21,7 +21,7 @@
 #define REFUSALS_SAID	 8u /* lines at warning level; the rest at debug */
 
 int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-		struct table_cache *cache, pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
+		struct disk_cache *cache, pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
 {
 	*tables = (struct tables){ 0 };
 

@@ -38,7 +38,7 @@ struct tables {
 /* @parser: borrowed; compiles. @cache: borrowed; tables come from there, and are kept; NULL: there
  * is none. */
 FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-			       struct table_cache *cache, pool_chunk_fn make, void *make_ctx,
+			       struct disk_cache *cache, pool_chunk_fn make, void *make_ctx,
 			       struct fpl_err *err);
 void tables_fini(struct tables *tables);
 

@@ -45,11 +45,25 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
 	return __real_openat(fd, path, flags, mode);
 }
 
-static struct table_cache *open_cache(const struct tree *tree, uint64_t max_bytes)
+static int open_at(const char *path, uint64_t max_bytes, struct disk_cache **ret,
+		   struct fpl_err *err)
 {
-	struct table_cache *cache = NULL;
+	assert_int_equal(disk_cache_create(path, max_bytes, ret, err), 0);
 
-	assert_int_equal(table_cache_open(tree_path(tree, "cache"), max_bytes, &cache, NULL), 0);
+	int code = disk_cache_open(*ret, err);
+
+	if (code) {
+		disk_cache_destroy(*ret);
+		*ret = NULL;
+	}
+	return code;
+}
+
+static struct disk_cache *open_cache(const struct tree *tree, uint64_t max_bytes)
+{
+	struct disk_cache *cache = NULL;
+
+	assert_int_equal(open_at(tree_path(tree, "cache"), max_bytes, &cache, NULL), 0);
 	return cache;
 }
 
@@ -58,7 +72,7 @@ static struct table_key key_of(uint8_t n)
 	return (struct table_key){ { n } };
 }
 
-static void put(struct table_cache *cache, uint8_t n, uint32_t bytes)
+static void put(struct disk_cache *cache, uint8_t n, uint32_t bytes)
 {
 	const struct table_key key = key_of(n);
 	struct table *table = table_of_pattern(bytes, n);
@@ -68,7 +82,7 @@ static void put(struct table_cache *cache, uint8_t n, uint32_t bytes)
 }
 
 /* Is table @n there, and as it was put? */
-static bool has(struct table_cache *cache, uint8_t n, uint32_t bytes)
+static bool has(struct disk_cache *cache, uint8_t n, uint32_t bytes)
 {
 	const struct table_key key = key_of(n);
 	struct table *want = table_of_pattern(bytes, n);
@@ -106,17 +120,17 @@ static size_t nr_files(const struct tree *tree)
 static void what_one_run_stores_the_next_one_finds(void **state)
 {
 	const struct tree *tree = *state;
-	struct table_cache *cache = open_cache(tree, 64 * MIB);
-	struct table_cache_stats stats;
+	struct disk_cache *cache = open_cache(tree, 64 * MIB);
+	struct disk_cache_stats stats;
 	struct stat st;
 
 	assert_false(has(cache, 1, 5000));
 	put(cache, 1, 5000);
 	put(cache, 2, 2 * FPL_CHUNK_SIZE + 77);
-	table_cache_stats(cache, &stats);
+	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_int_equal(stats.hits, 0);
 	assert_int_equal(stats.misses, 1);
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 
 	assert_int_equal(stat(file_of(tree, 1), &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
@@ -128,26 +142,26 @@ static void what_one_run_stores_the_next_one_finds(void **state)
 	assert_true(has(cache, 1, 5000));
 	assert_true(has(cache, 2, 2 * FPL_CHUNK_SIZE + 77));
 	assert_false(has(cache, 3, 5000));
-	table_cache_stats(cache, &stats);
+	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_int_equal(stats.hits, 2);
 	assert_int_equal(stats.misses, 1);
 	assert_in_range(stats.bytes, 2 * FPL_CHUNK_SIZE + 5077, 2 * FPL_CHUNK_SIZE + 7000);
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 }
 
 static void no_cache_is_a_cache_that_holds_nothing(void **state)
 {
 	const struct table_key key = key_of(1);
 	struct table *table = table_of_pattern(5000, 1);
-	struct table_cache_stats stats;
+	struct disk_cache_stats stats;
 
 	(void)state;
 	table_cache_store(NULL, &key, table);
 	assert_null(table_cache_load(NULL, &key));
-	table_cache_stats(NULL, &stats);
+	disk_cache_stats(NULL, DISK_CACHE_TABLES, &stats);
 	assert_int_equal(stats.hits + stats.misses + stats.bytes, 0);
-	assert_string_equal(table_cache_path(NULL), "");
-	table_cache_close(NULL);
+	assert_string_equal(disk_cache_path(NULL), "");
+	disk_cache_destroy(NULL);
 	table_destroy(table);
 }
 
@@ -255,14 +269,14 @@ static void file_that_does_not_hold_up_is_made_anew(void **state)
 		{ "another owner", damage_owner },
 	};
 
-	table_cache_close(open_cache(tree, MIB)); /* makes the folder */
+	disk_cache_destroy(open_cache(tree, MIB)); /* makes the folder */
 
 	AUTO_FREE char *path = strdup(file_of(tree, 1));
 	AUTO_FREE char *other = strdup(file_of(tree, 2));
 
 	assert_true(path && other);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct table_cache *cache = open_cache(tree, 64 * MIB);
+		struct disk_cache *cache = open_cache(tree, 64 * MIB);
 
 		put(cache, 1, 5000);
 		put(cache, 2, 6000);
@@ -272,7 +286,7 @@ static void file_that_does_not_hold_up_is_made_anew(void **state)
 		put(cache, 1, 5000);
 		if (!has(cache, 1, 5000) || !has(cache, 2, 6000))
 			fail_msg("%s: is not put right", cases[i].what);
-		table_cache_close(cache);
+		disk_cache_destroy(cache);
 		unlink(path);
 		unlink(other);
 	}
@@ -282,40 +296,39 @@ static void folder_must_be_ones_own(void **state)
 {
 	const struct tree *tree = *state;
 	const char *path;
-	struct table_cache *cache = NULL;
+	struct disk_cache *cache = NULL;
 	struct fpl_err err = { 0 };
 	struct stat st;
 
 	tree_put(tree, "file", "x");
-	assert_int_equal(table_cache_open(tree_path(tree, "file"), MIB, &cache, &err), -ENOTDIR);
-	assert_int_equal(table_cache_open(tree_path(tree, "none/x/y") /* made but for y */, MIB,
-					  &cache, &err),
-			 0);
-	table_cache_close(cache);
-	assert_int_equal(table_cache_open("/proc/nothing/here", MIB, &cache, &err), -ENOENT);
+	assert_int_equal(open_at(tree_path(tree, "file"), MIB, &cache, &err), -ENOTDIR);
+	assert_int_equal(
+		open_at(tree_path(tree, "none/x/y") /* made but for y */, MIB, &cache, &err), 0);
+	disk_cache_destroy(cache);
+	assert_int_equal(open_at("/proc/nothing/here", MIB, &cache, &err), -ENOENT);
 
 	path = tree_path(tree, "open");
 	assert_int_equal(mkdir(path, 0755), 0);
-	assert_int_equal(table_cache_open(path, MIB, &cache, &err), -EPERM);
+	assert_int_equal(open_at(path, MIB, &cache, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "mode 755"));
 	assert_int_equal(chmod(path, 0770), 0);
-	assert_int_equal(table_cache_open(path, MIB, &cache, &err), -EPERM);
+	assert_int_equal(open_at(path, MIB, &cache, &err), -EPERM);
 	assert_int_equal(chmod(path, 0700), 0);
-	assert_int_equal(table_cache_open(path, MIB, &cache, &err), 0);
-	table_cache_close(cache);
+	assert_int_equal(open_at(path, MIB, &cache, &err), 0);
+	disk_cache_destroy(cache);
 
 	tree_link(tree, "link", "open");
-	assert_int_equal(table_cache_open(tree_path(tree, "link"), MIB, &cache, &err), -ELOOP);
+	assert_int_equal(open_at(tree_path(tree, "link"), MIB, &cache, &err), -ELOOP);
 	assert_non_null(strstr(err.msg, "symbolic link"));
 	/* nor is anything made through one that leads nowhere yet */
 	tree_link(tree, "dangling", "target");
-	assert_int_equal(table_cache_open(tree_path(tree, "dangling"), MIB, &cache, &err), -ELOOP);
+	assert_int_equal(open_at(tree_path(tree, "dangling"), MIB, &cache, &err), -ELOOP);
 	assert_int_equal(stat(tree_path(tree, "target"), &st), -1);
 
 	if (geteuid() != 0)
 		skip(); /* nothing can be given away */
 	assert_int_equal(chown(tree_path(tree, "open"), 12345, (gid_t)-1), 0);
-	assert_int_equal(table_cache_open(tree_path(tree, "open"), MIB, &cache, &err), -EPERM);
+	assert_int_equal(open_at(tree_path(tree, "open"), MIB, &cache, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "user 12345"));
 }
 
@@ -329,8 +342,8 @@ static void set_used(const struct tree *tree, uint8_t n, time_t when)
 static void what_was_used_longest_ago_makes_room(void **state)
 {
 	const struct tree *tree = *state;
-	struct table_cache *cache = open_cache(tree, 64 * MIB);
-	struct table_cache_stats stats;
+	struct disk_cache *cache = open_cache(tree, 64 * MIB);
+	struct disk_cache_stats stats;
 	time_t now = time(NULL);
 
 	for (uint8_t n = 1; n <= 9; n++) {
@@ -339,7 +352,7 @@ static void what_was_used_longest_ago_makes_room(void **state)
 	}
 	tree_put(tree, "cache/README", "not a table, however old and large");
 	assert_true(has(cache, 9, 100000)); /* the oldest: used again */
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 
 	cache = open_cache(tree, MIB); /* nine fit, a tenth does so only beside seven */
 	put(cache, 10, 200000);
@@ -349,25 +362,25 @@ static void what_was_used_longest_ago_makes_room(void **state)
 	assert_false(has(cache, 8, 100000));
 	assert_false(has(cache, 7, 100000));
 	assert_int_equal(access(tree_path(tree, "cache/README"), F_OK), 0);
-	table_cache_stats(cache, &stats);
+	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_in_range(stats.bytes, 500000, MIB);
 	/* one that would take half of it is not kept */
 	put(cache, 11, 600000);
 	assert_false(has(cache, 11, 600000));
 	assert_true(has(cache, 10, 200000));
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 
 	/* a smaller size holds for what is there already */
 	cache = open_cache(tree, 300000);
-	table_cache_stats(cache, &stats);
+	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_in_range(stats.bytes, 1, 300000);
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 }
 
 static void what_a_killed_process_left_is_cleared_away(void **state)
 {
 	const struct tree *tree = *state;
-	struct table_cache *cache = open_cache(tree, 64 * MIB);
+	struct disk_cache *cache = open_cache(tree, 64 * MIB);
 	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 
 	tree_put(tree, "cache/writing-1-1", "a part");
@@ -376,13 +389,13 @@ static void what_a_killed_process_left_is_cleared_away(void **state)
 	put(cache, 1, 5000);
 	assert_int_equal(access(tree_path(tree, "cache/writing-1-1"), F_OK), -1);
 	assert_int_equal(access(tree_path(tree, "cache/writing-1-2"), F_OK), 0);
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 }
 
 static void full_disk_ends_the_storing_and_leaves_nothing_behind(void **state)
 {
 	const struct tree *tree = *state;
-	struct table_cache *cache = open_cache(tree, 64 * MIB);
+	struct disk_cache *cache = open_cache(tree, 64 * MIB);
 	struct rlimit before, limit;
 
 	size_t nr = nr_files(tree);
@@ -401,7 +414,7 @@ static void full_disk_ends_the_storing_and_leaves_nothing_behind(void **state)
 	put(cache, 6, 5000);
 	assert_false(has(cache, 6, 5000));
 	assert_true(has(cache, 4, 5000));
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 }
 
 static void file_system_without_nameless_files_does_as_well(void **state)
@@ -415,7 +428,7 @@ static void file_system_without_nameless_files_does_as_well(void **state)
 static void keeper_stores_what_it_was_given(void **state)
 {
 	const struct tree *tree = *state;
-	struct table_cache *cache = open_cache(tree, 64 * MIB);
+	struct disk_cache *cache = open_cache(tree, 64 * MIB);
 	struct table_keeper *keeper = NULL;
 	struct table_key key;
 
@@ -439,7 +452,7 @@ static void keeper_stores_what_it_was_given(void **state)
 	table_keeper_destroy(keeper);
 	assert_false(has(cache, 21, TABLE_KEEPER_BYTES_MAX + 1));
 	assert_true(has(cache, 22, 5022));
-	table_cache_close(cache);
+	disk_cache_destroy(cache);
 }
 
 /* Processes that store and read the same tables while the folder is too small for all of them. */
@@ -455,7 +468,7 @@ static void several_processes_may_share_a_folder(void **state)
 		if (pids[i])
 			continue;
 
-		struct table_cache *cache = open_cache(tree, 400000);
+		struct disk_cache *cache = open_cache(tree, 400000);
 
 		for (unsigned int k = 0; k < 100; k++) {
 			uint8_t n = (uint8_t)(1 + (k * 7 + i * 3) % 8);
@@ -465,7 +478,7 @@ static void several_processes_may_share_a_folder(void **state)
 			else
 				put(cache, n, 60000u + n);
 		}
-		table_cache_close(cache);
+		disk_cache_destroy(cache);
 		_exit(nr > 0 ? 0 : 1);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/cache_folder.h"
+#include "base/cache_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
