@@ -12,7 +12,7 @@ build='
 	protobuf-c-compiler zlib1g-dev
 '
 test='
-	binutils clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev libdebuginfod1 lld-16 lz4 perl python3
+	binutils chromium clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev libdebuginfod1 lld-16 lz4 perl python3
 	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='
