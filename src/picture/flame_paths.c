@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/flame_paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "view/labels.h"
+
+int flame_paths_init(struct flame_paths *ret)
+{
+	uint32_t none;
+
+	*ret = (struct flame_paths){ 0 };
+	strings_init(&ret->strings);
+	return strings_intern(&ret->strings, "", &none);
+}
+
+void flame_paths_fini(struct flame_paths *paths)
+{
+	strings_fini(&paths->strings);
+	free(paths->cells);
+	free(paths->steps);
+	free(paths->list);
+	id_table_fini(&paths->cell_ids);
+}
+
+/* A recording on its way in. */
+struct adding {
+	struct flame_paths *paths;
+	struct frame_texts *texts;
+	const struct flame_paths_options *options;
+	uint32_t *cells;   /* owned: of each entry of texts->ids */
+	uint32_t *objects; /* owned: text of each object of the recording */
+	uint32_t separator;
+	/* the label looked up last, and its cell */
+	uint32_t label, label_cell;
+	bool has_label;
+};
+
+static void adding_fini(struct adding *adding)
+{
+	free(adding->cells);
+	free(adding->objects);
+}
+
+static bool cell_equals(const void *ctx, uint32_t index, const void *key)
+{
+	const struct flame_cell *a = &((const struct flame_paths *)ctx)->cells[index], *b = key;
+
+	return a->text == b->text && a->object == b->object && a->kind == b->kind &&
+	       a->origin == b->origin;
+}
+
+/* Room for @wanted more behind the @nr elements of @size bytes of the array that *@list points to.
+ */
+static int grow(void *list, size_t nr, size_t wanted, size_t *room, size_t size)
+{
+	size_t bigger = 2 * (nr + wanted) + 64;
+	void *more;
+
+	if (nr + wanted <= *room)
+		return 0;
+	memcpy(&more, list, sizeof(more));
+	more = reallocarray(more, bigger, size);
+	if (!more)
+		return -ENOMEM;
+	memcpy(list, &more, sizeof(more));
+	*room = bigger;
+	return 0;
+}
+
+static int intern_cell(struct flame_paths *paths, const char *text, struct flame_cell *key,
+		       uint32_t *ret)
+{
+	if (strings_intern(&paths->strings, text, &key->text))
+		return -ENOMEM;
+
+	const uint32_t parts[] = { key->text, key->object, key->kind, key->origin };
+	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
+
+	*ret = id_table_find(&paths->cell_ids, hash, cell_equals, paths, key);
+	if (*ret != ID_TABLE_NONE)
+		return 0;
+	*ret = (uint32_t)paths->nr_cells;
+	if (grow(&paths->cells, paths->nr_cells, 1, &paths->room_cells, sizeof(*paths->cells)) ||
+	    id_table_add(&paths->cell_ids, hash, *ret))
+		return -ENOMEM;
+	paths->cells[paths->nr_cells++] = *key;
+	return 0;
+}
+
+static int intern_label(struct adding *adding, const char *text, uint32_t *ret)
+{
+	struct flame_cell key = { .kind = FLAME_LABEL, .origin = RECORDING_NO_ORIGIN };
+
+	return intern_cell(adding->paths, text, &key, ret);
+}
+
+/* The cells of frame @idx and of what is inlined in it. */
+static int add_frame(struct adding *adding, uint32_t idx)
+{
+	const struct frame_texts *texts = adding->texts;
+	const struct recording_frame *frame = &texts->recording->frames[idx];
+	struct flame_cell key = {
+		.object = adding->objects[frame->object],
+		.origin = frame->kind == RECORDING_KERNEL ? RECORDING_NO_ORIGIN : frame->origin,
+	};
+	size_t nr;
+	const uint32_t *ids = frame_texts_of(texts, idx, &nr);
+	uint32_t *to = &adding->cells[ids - texts->ids];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		key.kind = frame->kind == RECORDING_KERNEL ? FLAME_KERNEL
+			   : i + 1 < nr			   ? FLAME_INLINED
+							   : FLAME_USER;
+		err = intern_cell(adding->paths, strings_text(&texts->strings, ids[i]), &key,
+				  &to[i]);
+	}
+	return err;
+}
+
+static int add_cells(struct adding *adding)
+{
+	const struct recording *recording = adding->texts->recording;
+	int err = 0;
+
+	adding->cells =
+		calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*adding->cells));
+	adding->objects = calloc(recording->nr_objects + 1, sizeof(*adding->objects));
+	if (!adding->cells || !adding->objects)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < recording->nr_objects; i++)
+		err = strings_intern(&adding->paths->strings,
+				     recording_string(recording, recording->objects[i].path),
+				     &adding->objects[i]);
+	for (size_t i = 0; !err && i < recording->nr_frames; i++)
+		err = add_frame(adding, (uint32_t)i);
+	return err ? err : intern_label(adding, "-", &adding->separator);
+}
+
+/* One step more, unless the path is as long as any may be. */
+static void put(struct adding *adding, struct flame_path *path, uint32_t cell)
+{
+	if (path->nr < FLAME_STEPS_MAX)
+		adding->paths->steps[path->first + path->nr] = cell;
+	path->nr++; /* beyond, too: put_path() sees it */
+}
+
+/* Labels of a few texts follow each other in most recordings. */
+static int put_labels(struct adding *adding, const struct recording_stack *stack,
+		      struct flame_path *path)
+{
+	uint32_t labels[LABELS_MAX], nr;
+
+	if (adding->options->no_labels)
+		return 0;
+	if (labels_intern(adding->texts, stack, labels, &nr))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		if ((!adding->has_label || adding->label != labels[i]) &&
+		    intern_label(adding, strings_text(&adding->texts->strings, labels[i]),
+				 &adding->label_cell))
+			return -ENOMEM;
+		adding->has_label = true;
+		adding->label = labels[i];
+		put(adding, path, adding->label_cell);
+	}
+	return 0;
+}
+
+/* Frames @frames [nr], leaf first, from the root to the leaf. */
+static void put_frames(struct adding *adding, struct flame_path *path, const uint32_t *frames,
+		       size_t nr)
+{
+	for (size_t i = nr; i-- > 0 && path->nr <= FLAME_STEPS_MAX;) {
+		size_t nr_texts;
+		const uint32_t *ids = frame_texts_of(adding->texts, frames[i], &nr_texts);
+		const uint32_t *cells = &adding->cells[ids - adding->texts->ids];
+
+		while (nr_texts-- > 0)
+			put(adding, path, cells[nr_texts]);
+	}
+}
+
+static void reverse(uint32_t *steps, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		uint32_t step = steps[i];
+
+		steps[i] = steps[nr - 1 - i];
+		steps[nr - 1 - i] = step;
+	}
+}
+
+static int put_path(struct adding *adding, size_t idx, unsigned side)
+{
+	const struct recording *recording = adding->texts->recording;
+	const struct recording_stack *stack = &recording->stacks[idx];
+	const uint32_t *user = &recording->frame_ids[stack->first_frame];
+	const uint32_t *kernel = user + stack->nr_user;
+	bool other = adding->options->walk == MERGE_FP;
+	size_t nr_user = other ? stack->nr_fp : stack->nr_user;
+	struct flame_paths *paths = adding->paths;
+	struct flame_path path = {
+		.count = stack->count,
+		.first = paths->nr_steps,
+		.stack = (uint32_t)idx,
+		.side = (uint8_t)side,
+	};
+
+	if (grow(&paths->list, paths->nr, 1, &paths->room, sizeof(*paths->list)) ||
+	    grow(&paths->steps, paths->nr_steps, FLAME_STEPS_MAX, &paths->room_steps,
+		 sizeof(*paths->steps)) ||
+	    put_labels(adding, stack, &path))
+		return -ENOMEM;
+	put_frames(adding, &path, other ? kernel + stack->nr_kernel : user, nr_user);
+	if (adding->options->delimited && nr_user && stack->nr_kernel)
+		put(adding, &path, adding->separator);
+	put_frames(adding, &path, kernel, stack->nr_kernel);
+	if (path.nr > FLAME_STEPS_MAX) {
+		path.nr = FLAME_STEPS_MAX;
+		paths->cut[side] += path.count;
+	}
+	if (adding->options->reverse)
+		reverse(&paths->steps[path.first], path.nr);
+	paths->list[paths->nr++] = path;
+	paths->nr_steps += path.nr;
+	paths->samples[side] += path.count;
+	return 0;
+}
+
+int flame_paths_add(struct flame_paths *paths, const struct recording *recording,
+		    const struct flame_paths_options *options, unsigned side, struct fpl_err *err)
+{
+	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
+	CLEANUP(adding_fini)
+	struct adding adding = { .paths = paths, .texts = &texts, .options = options };
+	int error = frame_texts_init(recording, &options->text, &texts);
+
+	if (!error)
+		error = add_cells(&adding);
+	for (size_t i = 0; !error && i < recording->nr_stacks; i++)
+		error = put_path(&adding, i, side);
+	return error ? fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks)
+		     : 0;
+}

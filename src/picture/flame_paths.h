@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stacks of one or two recordings as paths from the root to the leaf, each step a frame as a
+ * picture shows it: what trees of frames are made of. A frame that others are inlined in is a step,
+ * and one more for each of them; labels (the task, or what --by says) are the first steps.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id_table.h"
+#include "base/strings.h"
+#include "recording/recording.h"
+#include "view/frame_texts.h"
+#include "view/merge.h"
+
+enum flame_kind {
+	FLAME_LABEL, /* no code: the task, a CPU, "-" between user and kernel frames */
+	FLAME_USER,
+	FLAME_INLINED, /* in a user frame; what is inlined in a kernel frame is FLAME_KERNEL */
+	FLAME_KERNEL,
+	FLAME_KIND_COUNT
+};
+
+/* What a step is. */
+struct flame_cell {
+	uint32_t text;	 /* in flame_paths.strings */
+	uint32_t object; /* there, too: path as the target sees it, "[ext4]"; 0, "": none */
+	uint8_t kind;	 /* enum flame_kind */
+	uint8_t origin;	 /* enum fpl_origin of user frames; RECORDING_NO_ORIGIN */
+};
+
+#define FLAME_SIDES 2u
+
+struct flame_path {
+	uint64_t count;
+	size_t first; /* steps[first .. + nr): indexes of cells */
+	uint32_t nr;
+	uint32_t stack; /* index in the recording it is from */
+	uint8_t side;	/* below FLAME_SIDES: which recording */
+};
+
+struct flame_paths {
+	struct strings strings;	  /* 0 is "" */
+	struct flame_cell *cells; /* owned [nr_cells], no two alike */
+	uint32_t *steps;	  /* owned [nr_steps] */
+	struct flame_path *list;  /* owned [nr] */
+	size_t nr_cells, nr_steps, nr;
+	uint64_t samples[FLAME_SIDES]; /* sums of the counts */
+	/* Samples whose stacks have more steps than FLAME_STEPS_MAX: what is beyond has no step. */
+	uint64_t cut[FLAME_SIDES];
+
+	/* private: rooms, and what finds equals */
+	size_t room_cells, room_steps, room;
+	struct id_table cell_ids;
+};
+
+#define FLAME_STEPS_MAX 4096u
+
+struct flame_paths_options {
+	struct frame_text_options text; /* .symbols_only: nothing inlined */
+	enum merge_walk walk;
+	bool delimited; /* "-" between user and kernel frames */
+	bool no_labels;
+	bool reverse; /* from the leaf to the root, the labels last */
+};
+
+/* Errors of all below: -ENOMEM; flame_paths_fini is safe then, and after flame_paths_init failed.
+ */
+FPL_MUST_CHECK int flame_paths_init(struct flame_paths *ret);
+void flame_paths_fini(struct flame_paths *paths);
+
+/*
+ * Add all stacks of @recording, which may go afterwards. @side: 0; of a difference 0 is before, 1
+ * after. Cost: O(frames of all stacks).
+ */
+FPL_MUST_CHECK int flame_paths_add(struct flame_paths *paths, const struct recording *recording,
+				   const struct flame_paths_options *options, unsigned side,
+				   struct fpl_err *err);
+
+static inline const char *flame_text(const struct flame_paths *paths, uint32_t text)
+{
+	return strings_text(&paths->strings, text);
+}

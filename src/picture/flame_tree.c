@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/flame_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "picture/path_sort.h"
+
+void flame_tree_fini(struct flame_tree *tree)
+{
+	free(tree->nodes);
+	tree->nodes = NULL;
+}
+
+/* Kernel code and labels are never one with what reads the same and is neither. */
+static unsigned class_of(const struct flame_cell *cell)
+{
+	return cell->kind == FLAME_INLINED ? FLAME_USER : cell->kind;
+}
+
+static int compare_cells(const struct flame_paths *paths, uint32_t a, uint32_t b)
+{
+	const struct flame_cell *s = &paths->cells[a], *t = &paths->cells[b];
+	int order = s->text == t->text
+			    ? 0
+			    : strcmp(flame_text(paths, s->text), flame_text(paths, t->text));
+
+	return order ? order : (int)class_of(s) - (int)class_of(t);
+}
+
+static int compare_indexes(const void *left, const void *right, void *paths)
+{
+	return compare_cells(paths, *(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* What cells are sorted by, and one by: equal where a node may hold both. */
+static uint32_t *make_ranks(const struct flame_paths *paths)
+{
+	AUTO_FREE uint32_t *order = calloc(paths->nr_cells + 1, sizeof(*order));
+	AUTO_FREE uint32_t *ranks = calloc(paths->nr_cells + 1, sizeof(*ranks));
+
+	if (!order || !ranks)
+		return NULL;
+	for (size_t i = 0; i < paths->nr_cells; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, paths->nr_cells, sizeof(*order), compare_indexes, (void *)paths);
+	for (size_t i = 1; i < paths->nr_cells; i++)
+		ranks[order[i]] =
+			ranks[order[i - 1]] + (compare_cells(paths, order[i - 1], order[i]) != 0);
+	return TAKE_PTR(ranks);
+}
+
+static struct sort_path *make_sorted(const struct flame_paths *paths)
+{
+	AUTO_FREE struct sort_path *sorted = calloc(paths->nr + 1, sizeof(*sorted));
+	AUTO_FREE uint32_t *ranks = make_ranks(paths);
+
+	if (!sorted || !ranks)
+		return NULL;
+	for (size_t i = 0; i < paths->nr; i++)
+		sorted[i] = (struct sort_path){
+			.steps = paths->steps + paths->list[i].first,
+			.nr = paths->list[i].nr,
+			.idx = (uint32_t)i,
+		};
+	if (path_sort(sorted, paths->nr, ranks))
+		return NULL;
+	return TAKE_PTR(sorted);
+}
+
+/* The nodes from the root to the leaf under way. */
+struct building {
+	struct flame_tree *tree;
+	uint32_t open[FLAME_STEPS_MAX + 1]; /* [nr_open]: by depth */
+	uint32_t nr_open;
+};
+
+static int open_node(struct building *building, const struct flame_cell *cell)
+{
+	struct flame_tree *tree = building->tree;
+
+	if (tree->nr == tree->room) {
+		size_t room = tree->room ? 2 * tree->room : 1024;
+		struct flame_node *nodes = reallocarray(tree->nodes, room, sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		tree->nodes = nodes;
+		tree->room = room;
+	}
+	tree->nodes[tree->nr] = (struct flame_node){
+		.text = cell->text,
+		.object = cell->object,
+		.kind = cell->kind,
+		.parent = building->nr_open ? building->open[building->nr_open - 1] : 0,
+		.depth = building->nr_open,
+	};
+	building->open[building->nr_open++] = (uint32_t)tree->nr++;
+	return 0;
+}
+
+/* The deepest node is complete. One of few samples goes; those below it have gone before. */
+static void close_node(struct building *building)
+{
+	struct flame_tree *tree = building->tree;
+	uint32_t idx = building->open[--building->nr_open];
+	struct flame_node *node = &tree->nodes[idx];
+
+	node->end = (uint32_t)tree->nr;
+	if (idx && node->total[0] < tree->min_total && node->total[1] < tree->min_total) {
+		tree->pruned++;
+		for (unsigned side = 0; side < FLAME_SIDES; side++)
+			tree->pruned_samples[side] += node->self[side];
+		tree->nr = idx;
+	} else if (node->depth > tree->depth) {
+		tree->depth = node->depth;
+	}
+}
+
+static void count_step(struct flame_node *node, const struct flame_cell *cell,
+		       const struct flame_path *path)
+{
+	node->total[path->side] += path->count;
+	if (cell->origin < FPL_ORIGIN_COUNT)
+		node->found[cell->origin] += path->count;
+	if (cell->kind != node->kind)
+		node->kind = FLAME_USER; /* inlined in some samples */
+	if (cell->object != node->object)
+		node->objects_differ = true;
+}
+
+static int add_path(struct building *building, const struct sort_path *sorted)
+{
+	struct flame_tree *tree = building->tree;
+	const struct flame_paths *paths = tree->paths;
+	const struct flame_path *path = &paths->list[sorted->idx];
+
+	while (building->nr_open > sorted->shared + 1)
+		close_node(building);
+	for (uint32_t i = sorted->shared; i < sorted->nr; i++)
+		if (open_node(building, &paths->cells[sorted->steps[i]]))
+			return -ENOMEM;
+	tree->nodes[0].total[path->side] += path->count;
+	for (uint32_t i = 0; i < sorted->nr; i++)
+		count_step(&tree->nodes[building->open[i + 1]], &paths->cells[sorted->steps[i]],
+			   path);
+	tree->nodes[building->open[sorted->nr]].self[path->side] += path->count;
+	return 0;
+}
+
+/* One pass over the paths. Returns 1 where more than @nodes_max nodes are left. */
+static int build(struct flame_tree *tree, const struct sort_path *sorted, uint32_t nodes_max)
+{
+	static const struct flame_cell root = { .kind = FLAME_LABEL };
+	struct building building = { .tree = tree };
+
+	tree->nr = tree->depth = 0;
+	tree->pruned = 0;
+	memset(tree->pruned_samples, 0, sizeof(tree->pruned_samples));
+	if (open_node(&building, &root))
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->paths->nr; i++) {
+		if (add_path(&building, &sorted[i]))
+			return -ENOMEM;
+		if (tree->nr - building.nr_open >= nodes_max)
+			return 1;
+	}
+	while (building.nr_open)
+		close_node(&building);
+	return tree->nr > nodes_max;
+}
+
+int flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
+		    struct flame_tree *ret)
+{
+	AUTO_FREE struct sort_path *sorted = make_sorted(paths);
+	uint32_t nodes_max = options->nodes_max ? options->nodes_max : FLAME_NODES_MAX;
+	int err = sorted ? 1 : -ENOMEM;
+
+	*ret = (struct flame_tree){
+		.paths = paths,
+		.min_total = options->min_total ? options->min_total : 1,
+	};
+	while (err > 0) {
+		err = build(ret, sorted, nodes_max);
+		if (err > 0 && ret->min_total == UINT64_MAX)
+			return 0; /* one way down, of all there is: no longer than a path may be */
+		if (err > 0)
+			ret->min_total =
+				ret->min_total > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->min_total;
+	}
+	return err;
+}
