@@ -19,6 +19,7 @@
 #include "recording/merge.h"
 #include "recording/read.h"
 #include "recording/recount.h"
+#include "recording/sample_type.h"
 
 /* A file to read, open before rights are given up. */
 struct inputs {
@@ -87,6 +88,17 @@ static int give_up_rights(struct sinks *sinks, struct deputy *deputy, struct fpl
 	return error;
 }
 
+/* Counts of different things: say which, and what helps. */
+static int refuse_type(const char *name, const struct recording *from, const struct recording *to,
+		       struct fpl_err *err)
+{
+	char theirs[96], ours[96];
+
+	return fpl_fail(err, -EDOM, "%s: counts %s, those before it %s: choose by --sample-type",
+			name, sample_type_text(from, theirs, sizeof(theirs)),
+			sample_type_text(to, ours, sizeof(ours)));
+}
+
 /* Read file @idx and add what the filter wants of it to @to. */
 static int add_file(const struct report_options *options, size_t idx, int fd, struct filter *filter,
 		    struct recording *to, struct merge_result *result, struct fpl_err *err)
@@ -97,6 +109,7 @@ static int add_file(const struct report_options *options, size_t idx, int fd, st
 		.memory = options->memory,
 		.by = recorded_by(options->output.by),
 		.events = true,
+		.sample_type = options->sample_type,
 	};
 	int error;
 
@@ -108,6 +121,8 @@ static int add_file(const struct report_options *options, size_t idx, int fd, st
 	if (error)
 		return error;
 	error = recording_merge(to, &from, filter_of(filter), result);
+	if (error == -EDOM)
+		return refuse_type(name, &from, to, err);
 	if (error)
 		return fpl_fail(err, error, "%s: %s", name,
 				error == -EOVERFLOW ? "counts add up to more than 2^64"

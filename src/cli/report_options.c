@@ -20,7 +20,8 @@ enum {
 	KEY_MEMORY,
 	KEY_SYMFS,
 	KEY_MISSING,
-	KEY_DEBUGINFOD
+	KEY_DEBUGINFOD,
+	KEY_SAMPLE_TYPE
 };
 
 static const struct argp_option options_list[] = {
@@ -50,6 +51,10 @@ static const struct argp_option options_list[] = {
 	{ .doc = "How to read:", .group = 4 },
 	{ "memory", KEY_MEMORY, "BYTES", 0,
 	  "What each recording may take while it is read (default 1G; suffixes K, M, G)", 4 },
+	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
+	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it "
+	  "prefers)",
+	  4 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -142,6 +147,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEBUGINFOD:
 		options->debuginfod = true;
+		return 0;
+	case KEY_SAMPLE_TYPE:
+		options->sample_type = arg;
 		return 0;
 	case KEY_MISSING:
 		options->missing = true;

@@ -12,10 +12,11 @@ struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;
 	struct filter_options filter;
-	pid_t *pids;	   /* owned: filter.pids */
-	uint64_t memory;   /* bytes a recording may take */
-	const char *symfs; /* borrowed: where files are to name frames anew; NULL: nowhere */
-	bool debuginfod;   /* servers are asked for debug files; symfs is not NULL */
+	pid_t *pids;		 /* owned: filter.pids */
+	uint64_t memory;	 /* bytes a recording may take */
+	const char *symfs;	 /* borrowed: where files are to name frames anew; NULL: nowhere */
+	const char *sample_type; /* borrowed: what is to count; NULL: what files prefer */
+	bool debuginfod;	 /* servers are asked for debug files; symfs is not NULL */
 	bool missing;
 	struct output_options output;
 };

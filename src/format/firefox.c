@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/sample_type.h"
 #include "format/firefox_tables.h"
 #include "view/threads.h"
 
@@ -165,7 +166,8 @@ static int write_samples(struct writer *writer, const struct thread *thread)
 
 	json_open(json, "samples", '{');
 	json_number(json, "length", thread->nr);
-	json_string(json, "weightType", "samples");
+	json_string(json, "weightType",
+		    sample_type_is_bytes(writer->recording) ? "bytes" : "samples");
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < thread->nr; i++) {
 		if (firefox_tables_add(&writer->tables,

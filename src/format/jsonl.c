@@ -25,6 +25,15 @@ static void write_meta(FILE *to, const struct recording *recording)
 	json_number(&json, "duration_ns", recording->duration_ns);
 	json_number(&json, "cpus", recording->nr_cpus);
 	json_string(&json, "kernel", recording_string(recording, recording->kernel));
+	if (recording->sample_type) {
+		json_string(&json, "sample_type",
+			    recording_string(recording, recording->sample_type));
+		json_string(&json, "sample_unit",
+			    recording_string(recording, recording->sample_unit));
+	}
+	if (recording->weight_type)
+		json_string(&json, "weight_type",
+			    recording_string(recording, recording->weight_type));
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)
 		json_string(&json, NULL, recording_string(recording, recording->args[i]));

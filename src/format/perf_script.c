@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "view/frame_list.h"
+#include "recording/sample_type.h"
 #include "view/samples.h"
 
 /* Longer names are cut: readers of lines have limits of their own. */
@@ -138,6 +139,7 @@ int perf_script_write(FILE *to, const struct recording *recording,
 	CLEANUP(frame_list_fini) struct frame_list list = { .text = NULL };
 	CLEANUP(samples_fini) struct samples samples = { .left = NULL };
 	struct sample sample;
+	char counted[128];
 	uint64_t shown = 0;
 
 	if (frame_list_make(recording,
@@ -148,8 +150,9 @@ int perf_script_write(FILE *to, const struct recording *recording,
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
 	if (samples.nr_total > BLOCKS_MAX)
 		return fpl_fail(err, -EFBIG,
-				"%" PRIu64 " samples, of which each has a block here: at most %u",
-				samples.nr_total, BLOCKS_MAX);
+				"%" PRIu64 " %s, of which each has a block here: at most %u",
+				samples.nr_total,
+				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
 	for (; samples_next(&samples, &sample); shown++) {
 		write_heading(to, recording, &sample);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/sample_type.h"
 #include "view/function_index.h"
 #include "view/json.h"
 #include "view/labels.h"
@@ -132,7 +133,10 @@ static void open_profile(struct writer *writer, const char *name, uint64_t end)
 	json_open(json, NULL, '{');
 	json_string(json, "type", "sampled");
 	json_string(json, "name", name);
-	json_string(json, "unit", writer->weights ? "nanoseconds" : "none");
+	json_string(json, "unit",
+		    writer->weights			      ? "nanoseconds"
+		    : sample_type_is_bytes(writer->recording) ? "bytes"
+							      : "none");
 	json_number(json, "startValue", 0);
 	json_number(json, "endValue", end);
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/sample_type.h"
 #include "view/function_index.h"
 #include "view/merge.h"
 #include "view/neighbours.h"
@@ -156,10 +157,12 @@ static void write_stacks(FILE *to, const struct strings *strings, const struct m
 static void write_heading(FILE *to, const struct recording *recording, uint64_t samples)
 {
 	const char *event = recording_string(recording, recording->event);
-	char safe[64];
+	char safe[64], counted[128];
 
-	fprintf(to, "%" PRIu64 " samples", samples);
-	if (*event) {
+	fprintf(to, "%" PRIu64 " %s", samples,
+		sample_type_text(recording, counted, sizeof(counted)));
+	/* of a heap there is no such thing */
+	if (*event && !recording->sample_type) {
 		text_escape(safe, sizeof(safe), event, "");
 		fprintf(to, ": %s at %" PRIu64 " Hz, %.1f s, %u CPUs", safe, recording->hz,
 			(double)recording->duration_ns / 1e9, recording->nr_cpus);

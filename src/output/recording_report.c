@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/recording_report.h"
-#include "view/share.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "output/tally.h"
+#include "recording/sample_type.h"
+#include "view/share.h"
 
 /* Sum of the numbers "lost.*", with each that is not 0 written to @to ("ring_full 3, ..."). */
 static uint64_t write_lost(FILE *to, const struct recording *recording)
@@ -87,9 +88,11 @@ void recording_report_write(FILE *to, const struct recording *recording,
 			    const struct merge_result *result, uint64_t shown)
 {
 	const char *event = recording_string(recording, recording->event);
+	char counted[128];
 	uint64_t lost;
 
-	fprintf(to, "fpless: %" PRIu64 " samples of %zu file%s", shown, result->nr,
+	fprintf(to, "fpless: %" PRIu64 " %s of %zu file%s", shown,
+		sample_type_text(recording, counted, sizeof(counted)), result->nr,
 		result->nr == 1 ? "" : "s");
 	if (recording->duration_ns)
 		fprintf(to, ", %.1f s", (double)recording->duration_ns / 1e9);

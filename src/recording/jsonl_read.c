@@ -118,6 +118,12 @@ static int read_meta(struct jsonl *jsonl, json_object *meta, struct fpl_err *err
 		error = jsonl_interned(reading, meta, "kernel", &to->kernel, err);
 	}
 	if (!error)
+		error = jsonl_interned(reading, meta, "sample_type", &to->sample_type, err);
+	if (!error)
+		error = jsonl_interned(reading, meta, "sample_unit", &to->sample_unit, err);
+	if (!error)
+		error = jsonl_interned(reading, meta, "weight_type", &to->weight_type, err);
+	if (!error)
 		error = read_args(reading, meta, err);
 	return error ? error : read_labels(reading, meta, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/sample_type.h"
 
 #define NOT_MAPPED UINT32_MAX
 
@@ -328,6 +329,17 @@ static int merge_numbers(struct merger *merger, uint64_t refused)
 	return err;
 }
 
+static int take_types(struct merger *merger)
+{
+	struct recording *to = merger->to;
+	const struct recording *from = merger->from;
+	int err = map_text(merger, from->sample_type, &to->sample_type);
+
+	if (!err)
+		err = map_text(merger, from->sample_unit, &to->sample_unit);
+	return err ? err : map_text(merger, from->weight_type, &to->weight_type);
+}
+
 static int take_run(struct merger *merger)
 {
 	struct recording *to = merger->to;
@@ -344,7 +356,7 @@ static int take_run(struct merger *merger)
 	to->duration_ns = from->duration_ns;
 	to->nr_cpus = from->nr_cpus;
 	to->by = from->by;
-	return err;
+	return err ? err : take_types(merger);
 }
 
 /* What is not known does not differ. */
@@ -394,6 +406,9 @@ int recording_merge(struct recording *to, const struct recording *from,
 	uint64_t shift_ns = 0, refused_before = result->refused;
 	int err = merger_init(&merger);
 
+	/* bytes and samples have no sum */
+	if (result->nr && !sample_types_equal(to, from))
+		return -EDOM;
 	if (!err)
 		err = result->nr ? join_runs(&merger, &shift_ns) : take_run(&merger);
 	if (!err)

@@ -120,28 +120,42 @@ static int set_type(struct pprof_fields *fields, Pprof__ValueType *ret, const ch
 	return error ? error : pprof_fields_word(fields, unit, &ret->unit, err);
 }
 
-int pprof_meta_write(struct pprof_fields *fields, struct fpl_err *err)
+static int set_count_type(struct pprof_fields *fields, Pprof__ValueType *ret, struct fpl_err *err)
+{
+	const struct recording *recording = fields->recording;
+
+	if (!recording->sample_type)
+		return set_type(fields, ret, "samples", "count", err);
+	return set_type(fields, ret, recording_string(recording, recording->sample_type),
+			recording_string(recording, recording->sample_unit), err);
+}
+
+int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *err)
 {
 	const struct recording *recording = fields->recording;
 	CLEANUP(cleanup_comments) struct comments comments = { .fields = fields, .err = err };
-	Pprof__ValueType samples, cpu;
-	Pprof__ValueType *types[] = { &samples, &cpu };
+	Pprof__ValueType count, weight;
+	Pprof__ValueType *types[] = { &count, &weight };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	int error = set_type(fields, &samples, "samples", "count", err);
+	int error = set_count_type(fields, &count, err);
 
 	if (!error)
-		error = set_type(fields, &cpu, "cpu", "nanoseconds", err);
+		error = set_type(fields, &weight,
+				 recording->weight_type
+					 ? recording_string(recording, recording->weight_type)
+					 : "cpu",
+				 "nanoseconds", err);
 	if (!error)
 		error = add_comments(&comments);
 	if (error)
 		return error;
-	profile.n_sample_type = ARRAY_SIZE(types);
+	profile.n_sample_type = weighed ? 2 : 1;
 	profile.sample_type = types;
-	profile.period_type = &cpu;
+	profile.period_type = weighed || recording->period_ns ? &weight : NULL;
 	profile.period = (int64_t)recording->period_ns;
 	profile.time_nanos = (int64_t)recording->start_unix_ns;
 	profile.duration_nanos = (int64_t)recording->duration_ns;
-	profile.default_sample_type = cpu.type;
+	profile.default_sample_type = types[profile.n_sample_type - 1]->type;
 	profile.n_comment = comments.nr;
 	profile.comment = comments.list;
 	return pprof_fields_message(fields, 0, &profile.base, err);

@@ -12,8 +12,8 @@
 #include "recording/pprof_input.h"
 #include "recording/pprof_tables.h"
 
-/* Errors: as gzip_members_commit(). */
-FPL_MUST_CHECK int pprof_meta_write(struct pprof_fields *fields, struct fpl_err *err);
+/* @weighed: samples have weights beside their counts. Errors: as gzip_members_commit(). */
+FPL_MUST_CHECK int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *err);
 
 /* The same as it is read. */
 struct pprof_meta {

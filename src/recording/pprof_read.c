@@ -271,6 +271,9 @@ static int read_all(struct reader *reader, int fd, off_t start, struct pprof_rem
 	}
 	if (error)
 		return fpl_fail(err, error, "%s", why.msg);
+	/* the books are about samples */
+	if (reader->tables.own && reader->values.count != 0)
+		recording->nr_numbers = 0;
 	recording->period_ns = reader->values.period_ns;
 	if (!recording->hz && recording->period_ns)
 		recording->hz = (1000000000 + recording->period_ns / 2) / recording->period_ns;

@@ -17,10 +17,9 @@
 
 struct pprof_read_options {
 	uint64_t memory; /* bytes all that is distinct may take; 0: PPROF_READ_MEMORY */
-	/* The sample type that is the count; NULL: samples/count and cpu/nanoseconds, or what comes
-	 * next to them. */
+	/* The sample type that is the count; NULL: as pprof_values_choose() does. */
 	const char *sample_type;
-	bool events;  /* keep the time of each sample, where there is one */
+	bool events;  /* keep the time of each sample, where there is one, and they are samples */
 	bool partial; /* of a file that ends early or is corrupt keep what comes before that */
 };
 

@@ -331,7 +331,8 @@ static int add_event(struct pprof_samples *samples, const struct said *said, uin
 	struct recording *recording = samples->tables->recording;
 	uint64_t start = recording->start_unix_ns;
 
-	if (!samples->events || !said->has_time)
+	/* a time is that of one sample */
+	if (!samples->events || !said->has_time || recording->sample_type)
 		return 0;
 	/* a clock of its own where it is not that of the start */
 	return recording_add_event(

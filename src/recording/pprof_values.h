@@ -28,17 +28,22 @@ struct pprof_values {
 	size_t count, weight;  /* indexes; PPROF_TYPES_MAX: none, it follows from the other */
 	uint64_t weight_scale; /* nanoseconds of one */
 	uint64_t period_ns;    /* 0: not known */
+	bool periodic;	       /* the count weighs periods, where there is no weight */
 };
 
 /*
- * Choose: the type called @wanted for the count, where that is not NULL; else samples/count and
- * cpu/nanoseconds, else any count and any time, else what the file prefers, as the count.
+ * Choose what counts and what weighs, and tell the recording. Without @wanted it is what the file
+ * prefers (else the last type): a time weighs, and samples/count, else any count, counts; samples
+ * are weighed by cpu, else any time; anything else counts alone. The type called @wanted counts,
+ * and weighs, too, where it is a time. In a file of fpless the first type counts and the second
+ * weighs.
+ *
  * *ret false: texts of it are not there yet (not with @last). Errors: -ENOENT no type is called
- * @wanted; -EBADMSG there are no types.
+ * @wanted, which lists what there is; -EBADMSG there are no types.
  */
-FPL_MUST_CHECK int pprof_values_choose(struct pprof_values *values,
-				       const struct pprof_tables *tables, const char *wanted,
-				       bool last, bool *ret, struct fpl_err *err);
+FPL_MUST_CHECK int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
+				       const char *wanted, bool last, bool *ret,
+				       struct fpl_err *err);
 
 /* Count and weight of a sample. False: one of them is below 0. */
 bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,

@@ -11,6 +11,7 @@
 #include "recording/pprof_fields.h"
 #include "recording/pprof_places.h"
 #include "recording/pprof_rules.h"
+#include "recording/sample_type.h"
 #include "recording/pprof_meta.h"
 
 struct writer {
@@ -26,6 +27,7 @@ struct writer {
 	char *runs; /* owned [room_runs]: text of runs */
 	size_t nr_runs, room_runs;
 
+	bool weighed;	     /* samples have a weight beside their count */
 	uint64_t shown;	     /* of the samples that are on disk or pending */
 	uint64_t shown_kept; /* of those on disk */
 	uint64_t members;    /* whole ones, when shown_kept was noted */
@@ -305,7 +307,7 @@ static int write_sample(struct writer *writer, const struct recording_stack *sta
 		sample.own_labels = (RECORDING_HAS_TID | RECORDING_HAS_CPU) & ~(unsigned)stack->has;
 	sample.location_id = writer->locations;
 	sample.fp_location_id = writer->fp_locations;
-	sample.n_value = ARRAY_SIZE(values);
+	sample.n_value = writer->weighed ? 2 : 1;
 	sample.value = values;
 	sample.n_label = labels.nr;
 	sample.label = labels.used;
@@ -387,13 +389,15 @@ static int write_stacks(struct writer *writer, struct fpl_err *err)
 int pprof_write(FILE *to, const struct recording *recording, uint64_t *ret_shown,
 		struct fpl_err *err)
 {
-	CLEANUP(writer_fini) struct writer writer = { .recording = recording };
+	CLEANUP(writer_fini)
+	struct writer writer = { .recording = recording,
+				 .weighed = sample_type_is_weighed(recording) };
 	int error = pprof_fields_init(&writer.fields, to, recording, err);
 
 	if (!error)
 		error = pprof_places_init(&writer.places, recording, err);
 	if (!error)
-		error = pprof_meta_write(&writer.fields, err);
+		error = pprof_meta_write(&writer.fields, writer.weighed, err);
 	if (!error)
 		error = put_words(&writer, err);
 	if (!error)

@@ -14,6 +14,7 @@
 #include "recording/perf_header.h"
 #include "recording/pprof_read.h"
 #include "recording/reading.h"
+#include "recording/sample_type.h"
 
 /* What is looked at to tell what a file is: longer than any first line but a folded one. */
 enum { PEEK_BYTES = 64 << 10, SPOOL_BYTES = 256 << 10 };
@@ -115,6 +116,7 @@ static int read_pprof(struct line_input *input, const struct read_options *optio
 	const struct pprof_read_options pprof_options = {
 		.memory = options->memory,
 		.events = options->events,
+		.sample_type = options->sample_type,
 	};
 	uint64_t memory = options->memory ? options->memory : READ_MEMORY_BYTES;
 	off_t at = lseek(input->fd, 0, SEEK_CUR);
@@ -166,5 +168,13 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 				"%s: neither pprof nor folded stacks nor .jsonl nor the text of "
 				"perf script",
 				name);
-	return read(&reading, err);
+	error = read(&reading, err);
+	if (!error && options->sample_type && !sample_type_is(ret, options->sample_type)) {
+		char counted[128];
+
+		return fpl_fail(err, -ENOENT, "%s: no sample type is called '%.40s': there are %s",
+				name, options->sample_type,
+				sample_type_text(ret, counted, sizeof(counted)));
+	}
+	return error;
 }

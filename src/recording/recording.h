@@ -132,6 +132,9 @@ struct recording {
 	uint32_t nr_cpus;
 	unsigned by; /* RECORDING_HAS_* of labels that stacks are shown by; 0: the name of the task
 		      */
+	/* Texts. What counts count, of what unit: "alloc_space", "bytes"; 0: samples. What weighs,
+	 * always in nanoseconds; 0: cpu. */
+	uint32_t sample_type, sample_unit, weight_type;
 	uint32_t *args; /* owned [nr_args]: texts */
 	size_t nr_args;
 

@@ -76,6 +76,17 @@ same "$work/a.jsonl" "$work/again.jsonl"
 "$fpless" report -q -f --annotate --origin - <"$work/a.pb.gz" | cmp - "$work/sorted" || failed=1
 gzip -dc "$work/a.pb.gz" | "$fpless" report -q -f --annotate --origin - | cmp - "$work/sorted" || failed=1
 
+# What is counted: of pprofs alone there is a choice, and different things do not add up.
+expect 0 '' report -q --sample-type samples "$work/a.folded"
+expect 6 "a.folded: no sample type is called 'cpu': there are samples" report --sample-type cpu "$work/a.folded"
+printf 'a 1 [000] 1.0: 500 cpu-clock: \n\t10 f (/x)\n\na 1 [000] 2.0: 700 cpu-clock: \n\t10 f (/x)\n\n' >"$work/perf"
+expect 0 'fpless: 2 samples of 1 file' report "$work/perf" -o "$work/perf.pb.gz"
+expect 6 "no sample type is called 'space': there are samples \(count\), cpu \(nanoseconds\)" report --sample-type space "$work/perf.pb.gz"
+expect 0 'fired 1200 = shown 1200 \+ idle 0 .*: closed' report --sample-type cpu -o "$work/cpu.jsonl" -o "$work/cpu.txt" "$work/perf.pb.gz"
+grep -q '^1200 nanoseconds of cpu$' "$work/cpu.txt" || failed=1
+grep -q '"sample_type":"cpu","sample_unit":"nanoseconds"' "$work/cpu.jsonl" || failed=1
+expect 6 'cpu.jsonl: counts nanoseconds of cpu, those before it samples' report "$work/a.folded" "$work/cpu.jsonl"
+
 # Bad files: where, exit 6, and nothing is written.
 printf 'a;f 1\na;f one\n' >"$work/bad.folded"
 expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' report "$work/a.folded" "$work/bad.folded" -o "$work/never.folded"

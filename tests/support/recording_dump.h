@@ -62,6 +62,11 @@ static inline char *recording_dump(const struct recording *recording)
 		recording_string(recording, recording->kernel), recording->hz, recording->period_ns,
 		recording->start_unix_ns, recording->duration_ns, recording->nr_cpus,
 		recording->by);
+	if (recording->sample_type || recording->weight_type)
+		fprintf(to, "counts '%s' of '%s', weighs '%s'\n",
+			recording_string(recording, recording->sample_type),
+			recording_string(recording, recording->sample_unit),
+			recording_string(recording, recording->weight_type));
 	for (size_t i = 0; i < recording->nr_args; i++)
 		fprintf(to, "  arg '%s'\n", recording_string(recording, recording->args[i]));
 	for (size_t i = 0; i < recording->nr_stacks; i++)

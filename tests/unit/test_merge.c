@@ -91,6 +91,31 @@ static void the_books_add_up_and_close(void **state)
 		assert_null(strstr(recording_string(&to, to.numbers[i].key), "incomplete"));
 }
 
+#define HEAP \
+	"{\"type\":\"meta\",\"format\":1,\"sample_type\":\"space\",\"sample_unit\":\"bytes\"}\n"
+
+static void bytes_and_samples_are_not_added(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(
+		add(&to, HEAP STACK("4", "0", "aa") BOOKS("5", "4", "0", "1"), NULL, &result), 0);
+	assert_int_equal(
+		add(&to, HEAP STACK("4", "0", "aa") BOOKS("5", "4", "0", "1"), NULL, &result), 0);
+	assert_string_equal(recording_string(&to, to.sample_type), "space");
+	assert_string_equal(recording_string(&to, to.sample_unit), "bytes");
+	assert_int_equal(recording_shown(&to), 8);
+	assert_int_equal(add(&to, "a;f 1\n", NULL, &result), -EDOM);
+	assert_int_equal(recording_shown(&to), 8);
+
+	AUTO_FREE char *text = recording_as(&to, "text", &plain);
+
+	assert_non_null(strstr(text, "8 bytes of space\n"));
+}
+
 static void counts_that_overflow_are_refused(void **state)
 {
 	CLEANUP(recording_fini) struct recording to = { 0 };
@@ -194,6 +219,7 @@ int main(void)
 		cmocka_unit_test(stacks_of_files_add_up),
 		cmocka_unit_test(the_books_add_up_and_close),
 		cmocka_unit_test(counts_that_overflow_are_refused),
+		cmocka_unit_test(bytes_and_samples_are_not_added),
 		cmocka_unit_test(what_a_filter_refuses_is_counted_filtered),
 		cmocka_unit_test(a_filter_says_what_it_cannot_do),
 	};

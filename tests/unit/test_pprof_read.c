@@ -316,7 +316,12 @@ static const struct {
 	  NULL,
 	  5,
 	  500 },
-	{ "counts alone weigh periods", { { SAMPLES, COUNT }, { WALL, BYTES } }, 0, NULL, 3, 300 },
+	{ "counts alone weigh periods",
+	  { { SAMPLES, COUNT }, { WALL, BYTES } },
+	  SAMPLES,
+	  NULL,
+	  3,
+	  300 },
 	{ "another unit of time",
 	  { { SAMPLES, COUNT }, { CPU, MILLISECONDS } },
 	  0,
@@ -330,8 +335,32 @@ static const struct {
 	  3,
 	  500 },
 	{ "what the file prefers", { { LEAF, COUNT }, { MAIN, BYTES } }, LEAF, NULL, 3, 300 },
-	{ "the last one else", { { LEAF, COUNT }, { MAIN, BYTES } }, 0, NULL, 500, 50000 },
-	{ "what is asked for", { { LEAF, COUNT }, { MAIN, BYTES } }, 0, "leaf", 3, 300 },
+	{ "the last one else", { { LEAF, COUNT }, { MAIN, BYTES } }, 0, NULL, 500, 0 },
+	{ "any time of samples",
+	  { { SAMPLES, COUNT }, { WALL, MILLISECONDS } },
+	  0,
+	  NULL,
+	  3,
+	  500000000 },
+	{ "bytes, though there are samples and their time",
+	  { { SAMPLES, COUNT }, { MAIN, BYTES } },
+	  0,
+	  NULL,
+	  500,
+	  0 },
+	{ "what is asked for", { { LEAF, COUNT }, { MAIN, BYTES } }, 0, "leaf", 3, 0 },
+	{ "a time that is asked for counts and weighs",
+	  { { SAMPLES, COUNT }, { CPU, MILLISECONDS } },
+	  0,
+	  "cpu",
+	  500,
+	  500000000 },
+	{ "samples that are asked for weigh as ever",
+	  { { SAMPLES, COUNT }, { CPU, NANOSECONDS } },
+	  CPU,
+	  "samples",
+	  3,
+	  500 },
 };
 
 static void types_say_what_counts(void **state)
@@ -360,7 +389,9 @@ static void types_say_what_counts(void **state)
 	assert_int_equal(read_bytes(file.bytes, file.size,
 				    &(struct pprof_read_options){ .sample_type = "x" }),
 			 -ENOENT);
-	assert_string_equal(err.msg, "x.pb.gz: no sample type is called 'x'");
+	assert_string_equal(err.msg,
+			    "x.pb.gz: no sample type is called 'x': there are samples (count), cpu "
+			    "(nanoseconds)");
 }
 
 static void what_is_not_there_is_counted(void **state)

@@ -165,6 +165,40 @@ static void the_run_is_kept(void **state)
 	assert_same_again();
 }
 
+static const struct {
+	const char *type, *unit, *weight;
+	uint64_t weight_ns;
+} counted[] = {
+	{ "alloc_space", "bytes", "", 0 },
+	{ "contentions", "count", "delay", 77 },
+	{ "cpu", "nanoseconds", "", 5 },
+	{ "cpu", "nanoseconds", "", 6 },
+	{ "wall", "seconds", "wall", 5000000000 },
+	{ "cpu", "bytes", "", 5 },
+	{ "samples", "", "", 0 },
+};
+
+static void what_is_counted_is_kept(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+		tear_down(NULL);
+		assert_int_equal(set_up(NULL), 0);
+
+		const uint32_t frames[] = { simple_frame(0x400010, "f") };
+
+		recording.sample_type = text(counted[i].type);
+		recording.sample_unit = text(counted[i].unit);
+		recording.weight_type = text(counted[i].weight);
+		stack((struct recording_stack){ .count = 5,
+						.weight_ns = counted[i].weight_ns,
+						.nr_user = 1,
+						.stop = RECORDING_NO_STOP },
+		      frames);
+		assert_same_again();
+	}
+}
+
 static void all_of_a_task_is_kept(void **state)
 {
 	(void)state;
@@ -514,6 +548,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(an_empty_recording_is_one),
 		TEST(the_run_is_kept),
+		TEST(what_is_counted_is_kept),
 		TEST(all_of_a_task_is_kept),
 		TEST(all_of_a_frame_is_kept),
 		TEST(kernel_frames_are_what_they_were),

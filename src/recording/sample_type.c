@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/sample_type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+static const char *type_of(const struct recording *recording)
+{
+	return recording->sample_type ? recording_string(recording, recording->sample_type)
+				      : "samples";
+}
+
+static const char *unit_of(const struct recording *recording)
+{
+	return recording->sample_type ? recording_string(recording, recording->sample_unit)
+				      : "count";
+}
+
+bool sample_types_equal(const struct recording *a, const struct recording *b)
+{
+	return !strcmp(type_of(a), type_of(b)) && !strcmp(unit_of(a), unit_of(b));
+}
+
+bool sample_type_is(const struct recording *recording, const char *name)
+{
+	return !strcmp(type_of(recording), name);
+}
+
+bool sample_type_is_bytes(const struct recording *recording)
+{
+	return !strcmp(unit_of(recording), "bytes");
+}
+
+uint64_t sample_unit_ns(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {
+		{ "nanoseconds", 1 },
+		{ "microseconds", 1000 },
+		{ "milliseconds", 1000000 },
+		{ "seconds", 1000000000 },
+		{ "nanosecond", 1 },
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(unit, units[i].unit))
+			return units[i].ns;
+	return 0;
+}
+
+const char *sample_type_text(const struct recording *recording, char *buf, size_t size)
+{
+	const char *unit = unit_of(recording);
+	char text[256];
+
+	/* of "objects" and "count" the first says it all */
+	if (!*unit || !strcmp(unit, "count"))
+		snprintf(text, sizeof(text), "%s", type_of(recording));
+	else
+		snprintf(text, sizeof(text), "%s of %s", unit, type_of(recording));
+	text_escape(buf, size, text, "");
+	return buf;
+}
+
+/* Do weights repeat the counts, which are nanoseconds of the same? */
+static bool weights_are_counts(const struct recording *recording)
+{
+	const char *weight = recording->weight_type
+				     ? recording_string(recording, recording->weight_type)
+				     : "cpu";
+
+	if (!sample_type_is(recording, weight) || sample_unit_ns(unit_of(recording)) != 1)
+		return false;
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		if (recording->stacks[i].weight_ns != recording->stacks[i].count)
+			return false;
+	return true;
+}
+
+bool sample_type_is_weighed(const struct recording *recording)
+{
+	if (!recording->sample_type)
+		return true;
+	if (sample_unit_ns(unit_of(recording)))
+		return !weights_are_counts(recording);
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		if (recording->stacks[i].weight_ns)
+			return true;
+	return false;
+}

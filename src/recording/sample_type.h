@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the counts of a recording count: samples, or what another tool's pprof counts. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording/recording.h"
+
+/* Do both count the same, in the same unit? */
+bool sample_types_equal(const struct recording *a, const struct recording *b);
+
+/* Is @name the one thing that is counted, as pprofs call it? */
+bool sample_type_is(const struct recording *recording, const char *name);
+
+/* Are counts numbers of bytes? */
+bool sample_type_is_bytes(const struct recording *recording);
+
+/* Nanoseconds of one of @unit; 0: it is no time. */
+uint64_t sample_unit_ns(const char *unit);
+
+/*
+ * Write what a number of counts is followed by: "samples", "alloc_objects", "bytes of alloc_space";
+ * escaped for terminals. Returns @buf.
+ */
+const char *sample_type_text(const struct recording *recording, char *buf, size_t size);
+
+/*
+ * Do weights say anything that counts do not? Of samples they always do. Cost: O(stacks), where
+ * counts are of something else.
+ */
+bool sample_type_is_weighed(const struct recording *recording);
