@@ -9,10 +9,11 @@ set -eu
 build='
 	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
 	libdeflate-dev libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config
-	protobuf-c-compiler zlib1g-dev
+	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	binutils chromium clang-format-16 clang-tidy-16 libclang-rt-16-dev libcmocka-dev libdebuginfod1 lld-16 lz4 perl python3
+	binutils chromium clang-format-16 clang-tidy-16 groff-base libclang-rt-16-dev libcmocka-dev libdebuginfod1 lld-16
+	lz4 man-db mandoc perl python3
 	qemu-system-x86 util-linux xz-utils zstd
 '
 bench='

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
@@ -215,7 +216,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp bcc_argp = {
+const struct argp bcc_profile_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[SECONDS]",
@@ -270,7 +271,7 @@ int cmd_bcc_profile(int argc, char **argv)
 	bcc.sampling.output.quiet = true;
 	bcc.sampling.output.own_stdout = argv[0];
 	return sampling_main(
-		argc, argv, &bcc_argp, &bcc, &bcc.sampling,
+		argc, argv, &bcc_profile_argp, &bcc, &bcc.sampling,
 		&(struct sampling_verb){
 			.ctx = &bcc, .own_text = true, .open = begin, .write = write_stacks });
 }

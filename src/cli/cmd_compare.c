@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "output/compare_json.h"
@@ -67,7 +68,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp compare_argp = {
+const struct argp compare_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,

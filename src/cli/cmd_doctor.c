@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/parse.h"
 #include "doctor/checkup.h"
 #include "doctor/object_report.h"
@@ -66,7 +67,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp doctor_argp = {
+const struct argp doctor_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[PID|FILE]",

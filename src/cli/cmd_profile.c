@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 
@@ -19,7 +20,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp profile_argp = {
+const struct argp profile_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/parse.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
@@ -60,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp tables_argp = {
+const struct argp tables_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "FILE",

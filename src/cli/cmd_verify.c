@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/verbs.h"
 #include "cli/parse.h"
 #include "verify/file_list.h"
 #include "verify/verify_file.h"
@@ -74,7 +75,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp verify_argp = {
+const struct argp verify_argp = {
 	.options = argp_options,
 	.parser = parse_option,
 	.args_doc = "FILE...",

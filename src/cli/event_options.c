@@ -17,7 +17,7 @@ static const struct argp_option options_list[] = {
 	  "Keep when each sample was taken, for formats that show it", 2 },
 	{ "timeline-memory", KEY_TIMELINE_MEMORY, "BYTES", 0,
 	  "Room for these times, 24 bytes a sample (default 128M)", 2 },
-	{ "stream", KEY_STREAM, "FORMAT", OPTION_ARG_OPTIONAL,
+	{ "stream", KEY_STREAM, "blocks|table|json", OPTION_ARG_OPTIONAL,
 	  "Print every sample as it comes, on stdout: as blocks (default), table or json", 2 },
 	{ 0 },
 };

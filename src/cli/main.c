@@ -8,26 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cli/verbs.h"
 #include "cli/cli.h"
 #include "parse/nursery.h"
-
-static struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	char label[24]; /* argv[0] of the verb: what argp puts before its messages */
-	const char *text;
-} verbs[] = {
-	{ "profile", cmd_profile, "fpless profile", "sample on-CPU stacks" },
-	{ "compare", cmd_compare, "fpless compare",
-	  "sample, and judge frame-pointer stacks by those walked by CFI" },
-	{ "report", cmd_report, "fpless report",
-	  "read recordings, add them up, filter them, write them in any format" },
-	{ "tables", cmd_tables, "fpless tables", "show the unwind rows of an ELF file" },
-	{ "verify", cmd_verify, "fpless verify",
-	  "compare the unwind tables of ELF files with libdw" },
-	{ "doctor", cmd_doctor, "fpless doctor",
-	  "tell whether fpless can run here, or what it finds in a file or process" },
-};
 
 static void print_help(FILE *to)
 {
@@ -35,20 +18,24 @@ static void print_help(FILE *to)
 	      "A sampling profiler with correct stacks of programs built without frame pointers.\n"
 	      "\n",
 	      to);
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].text);
+	for (size_t i = 0; i < cli_verbs_nr; i++)
+		if (!cli_verbs[i].program)
+			fprintf(to, "  %-10s %s\n", cli_verbs[i].name, cli_verbs[i].text);
 	fputs("\n"
-	      "      --help     print this\n"
-	      "      --version  print the version\n"
+	      "  help VERB  the options of a verb, as fpless VERB --help\n"
+	      "  --version  the version\n"
 	      "\n"
-	      "`fpless VERB --help' lists the options of a verb. Typical first steps:\n"
+	      "Typical first steps:\n"
 	      "\n"
+	      "  fpless doctor                               can it run here?\n"
 	      "  fpless profile -d 10                        the whole machine, 10 seconds\n"
 	      "  fpless profile -F 499 -o out.folded -- CMD  a command and its descendants\n"
 	      "  fpless compare -- CMD                       what its frame pointers are worth\n"
 	      "\n"
 	      "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples,\n"
-	      "4 --strict, 5 verify found a disagreement, 6 a file could not be written or read.\n",
+	      "4 --strict, 5 verify found a disagreement, 6 a file could not be written or read.\n"
+	      "\n"
+	      "The manual: man fpless, man fpless-VERB.\n",
 	      to);
 }
 
@@ -75,46 +62,71 @@ static void on_broken_pipe(int signal_number)
 	(void)signal_number;
 }
 
-/* Is @path, as a program is called, this @name? */
-static bool is_called(const char *path, const char *name)
+/* The verb that the program is when called by @path, "fpless-NAME"; NULL: none. */
+static const struct cli_verb *find_program(const char *path)
 {
+	static const char prefix[] = "fpless-";
 	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
 
-	return strcmp(slash ? slash + 1 : path, name) == 0;
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	const struct cli_verb *verb = cli_verb_find(name + sizeof(prefix) - 1);
+	return verb && verb->program ? verb : NULL;
+}
+
+/* @argv[0] is the verb. It becomes the label argp puts before its messages. */
+static int run_verb(int argc, char **argv)
+{
+	static char label[32];
+	const struct cli_verb *verb = cli_verb_find(argv[0]);
+
+	if (!verb || verb->program) {
+		fpl_log(FPL_LOG_ERROR, "no verb '%s': see fpless --help", argv[0]);
+		return CLI_EXIT_USAGE;
+	}
+	snprintf(label, sizeof(label), "fpless %s", verb->name);
+	argv[0] = label;
+	return verb->run(argc, argv);
+}
+
+/* @argv[0] is the first word behind the name of the program. */
+static int run_word(int argc, char **argv)
+{
+	static char help[] = "--help";
+	const char *word = argv[0];
+
+	if (!strcmp(word, "help") && argc > 1)
+		return run_verb(2, (char *[]){ argv[1], help, NULL });
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+		print_help(stdout);
+		return finish_stdout();
+	}
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		print_version(stdout, NULL);
+		return finish_stdout();
+	}
+	return run_verb(argc, argv);
 }
 
 int main(int argc, char **argv)
 {
 	const struct sigaction pipe_action = { .sa_handler = on_broken_pipe,
 					       .sa_flags = SA_RESTART };
-	const char *verb = argc > 1 ? argv[1] : NULL;
 
-	if (argc == 2 && strcmp(verb, NURSERY_VERB) == 0)
+	if (argc == 2 && strcmp(argv[1], NURSERY_VERB) == 0)
 		nursery_main(STDIN_FILENO);
 	sigaction(SIGPIPE, &pipe_action, NULL);
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
 
-	if (argc && is_called(argv[0], "fpless-bcc-profile"))
-		return cmd_bcc_profile(argc, argv);
-	if (!verb) {
+	const struct cli_verb *program = argc ? find_program(argv[0]) : NULL;
+
+	if (program)
+		return program->run(argc, argv);
+	if (argc < 2) {
 		print_help(stderr);
 		return CLI_EXIT_USAGE;
 	}
-	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
-		print_help(stdout);
-		return finish_stdout();
-	}
-	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
-		print_version(stdout, NULL);
-		return finish_stdout();
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (strcmp(verb, verbs[i].name) != 0)
-			continue;
-		argv[1] = verbs[i].label;
-		return verbs[i].run(argc - 1, argv + 1);
-	}
-	fpl_log(FPL_LOG_ERROR, "no verb '%s': see fpless --help", verb);
-	return CLI_EXIT_USAGE;
+	return run_word(argc - 1, argv + 1);
 }

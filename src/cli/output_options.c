@@ -33,7 +33,7 @@ static const struct argp_option options_list[] = {
 	  "- "
 	  "is stdout",
 	  2 },
-	{ "format", KEY_FORMAT, "NAME", 0,
+	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
 	  "text, jsonl, perf, pprof, speedscope or firefox",
 	  2 },

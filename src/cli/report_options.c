@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "cli/verbs.h"
 #include "recording/read.h"
 
 /* Keys of options without a letter, none of those of output_options.c. */
@@ -165,7 +166,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { .argp = &output_argp }, { 0 } };
 
-static const struct argp report_argp = {
+const struct argp report_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,

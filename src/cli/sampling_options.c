@@ -33,7 +33,7 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
-	{ "event", 'e', "EVENT", 0,
+	{ "event", 'e', "cpu-cycles|cpu-clock", 0,
 	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
@@ -51,7 +51,7 @@ static const struct argp_option options_list[] = {
 	  "Exit with 4 where more than PCT per cent (default 0) of the samples are lost", 2 },
 
 	{ .doc = "How to walk:", .group = 3 },
-	{ "unwind", KEY_UNWIND, "HOW", 0,
+	{ "unwind", KEY_UNWIND, "auto|cfi|fp", 0,
 	  "auto: CFI, and frame pointers where there is none (default); cfi: CFI only; fp: frame "
 	  "pointers only",
 	  3 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Firefox Profiler's processed profile format, version 48 (its docs-developer/CHANGELOG-formats.md
- * and src/types/profile.ts): what profiler.firefox.com opens. docs/formats.md.
+ * and src/types/profile.ts): what profiler.firefox.com opens. fpless-formats(5).
  */
 #pragma once
 

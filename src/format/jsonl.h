@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON lines: a meta line, one line per distinct stack, a books line. docs/formats.md. */
+/* JSON lines: a meta line, one line per distinct stack, a books line. fpless-formats(5). */
 #pragma once
 
 #include <stdio.h>

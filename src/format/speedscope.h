@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope's file format, https://www.speedscope.app/file-format-schema.json. docs/formats.md. */
+/* speedscope's file format, https://www.speedscope.app/file-format-schema.json. fpless-formats(5).
+ */
 #pragma once
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison as one JSON document: docs/formats.md. */
+/* A comparison as one JSON document: fpless-formats(5). */
 #pragma once
 
 #include <stdio.h>

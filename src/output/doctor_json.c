@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor found, as JSON: keys in docs/formats.md. */
+/* What doctor found, as JSON: keys in fpless-formats(5). */
 #include "output/doctor_report.h"
 #include "view/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An unwind row as `tables --rows` prints it; the grammar is in docs/fpless-tables.md. */
+/* An unwind row as `tables --rows` prints it; the grammar is in fpless-tables(1). */
 #pragma once
 
 #include <stddef.h>

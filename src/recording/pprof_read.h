@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pprof, gzipped or not, of fpless or of any other tool, as a recording: docs/formats.md,
+ * A pprof, gzipped or not, of fpless or of any other tool, as a recording: fpless-formats(5),
  * "pprof". Every byte is hostile. The file is read field by field; what is held in memory is what
  * is distinct in it, and bounded.
  */

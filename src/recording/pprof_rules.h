@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the writer and the reader of pprof files have to agree on: see docs/formats.md, "pprof".
+ * What the writer and the reader of pprof files have to agree on: see fpless-formats(5), "pprof".
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording as a gzipped pprof: docs/formats.md, "pprof", says what goes where. */
+/* A recording as a gzipped pprof: fpless-formats(5), "pprof", says what goes where. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames and tasks as .jsonl has them: docs/formats.md. */
+/* Frames and tasks as .jsonl has them: fpless-formats(5). */
 #pragma once
 
 #include "view/json.h"

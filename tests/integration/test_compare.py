@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fpless compare: both walks of each sample, judged as docs/fpless-compare.md says, recomputed here."""
+"""fpless compare: both walks of each sample, judged as docs/man/fpless-compare.1.scd says, recomputed here."""
 
 import itertools
 import json

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_stop_reasons.sh ROOT
-# docs/stop-reasons.md names the same stops, losses and origins as the X-lists of bpf/shared.h.
+# docs/man/fpless-stop-reasons.7.scd names the same stops, losses and origins as the X-lists of bpf/shared.h.
 set -eu
 root=$1
 failed=0
@@ -10,17 +10,16 @@ failed=0
 compare() {
 	header=$(sed -n "/^#define $1(X)/,/[^\\\\]\$/p" "$root/bpf/shared.h" |
 		sed -n 's/^[[:space:]]*X([A-Z0-9_]*,[[:space:]]*\([a-z0-9_]*\),.*/\1/p')
-	# shellcheck disable=SC2016
-	docs=$(awk -v heading="## $2" '$0 == heading { on = 1; next } /^## / { on = 0 } on' \
-		"$root/docs/stop-reasons.md" | sed -n 's/^| `\([a-z0-9_]*\)` |.*/\1/p')
+	docs=$(awk -v heading="# $2" '$0 == heading { on = 1; next } /^# / { on = 0 } on' \
+		"$root/docs/man/fpless-stop-reasons.7.scd" | sed -n 's/^\*\([a-z0-9_]*\)\*$/\1/p')
 	if [ -z "$header" ] || [ "$header" != "$docs" ]; then
-		printf '%s of bpf/shared.h:\n%s\n\nunder "%s" in docs/stop-reasons.md:\n%s\n' \
+		printf '%s of bpf/shared.h:\n%s\n\nunder "%s" in docs/man/fpless-stop-reasons.7.scd:\n%s\n' \
 			"$1" "$header" "$2" "$docs" >&2
 		failed=1
 	fi
 }
 
-compare FPL_STOP_LIST "Why a walk ended"
-compare FPL_LOST_LIST "Why a sample is lost"
-compare FPL_ORIGIN_LIST "How a frame was found"
+compare FPL_STOP_LIST "WHY A WALK ENDED"
+compare FPL_LOST_LIST "WHY A SAMPLE IS LOST"
+compare FPL_ORIGIN_LIST "HOW A FRAME WAS FOUND"
 exit $failed

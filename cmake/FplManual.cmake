@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# fpl_add_page(<name.section.scd>): a page of the manual in ${PROJECT_BINARY_DIR}/man, its options out of the tables of
+# the program, and its installation. Without scdoc there are none.
+# fpl_add_completion(<shell> <folder> <file>): the completions for a shell in ${PROJECT_BINARY_DIR}/completions/<shell>.
+include(GNUInstallDirs)
+find_program(SCDOC scdoc)
+if(NOT SCDOC)
+  message(STATUS "scdoc is missing: the manual pages are left out")
+endif()
+
+# scdoc dates a page by this variable: the day of the version, not of the build.
+if(DEFINED ENV{SOURCE_DATE_EPOCH})
+  set(FPL_SOURCE_DATE $ENV{SOURCE_DATE_EPOCH})
+else()
+  file(STRINGS ${PROJECT_SOURCE_DIR}/debian/changelog date REGEX "^ -- " LIMIT_COUNT 1)
+  string(REGEX REPLACE "^ -- .*>  " "" date "${date}")
+  execute_process(COMMAND date -d ${date} +%s OUTPUT_VARIABLE FPL_SOURCE_DATE OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
+function(fpl_add_completion shell folder file)
+  set(out ${PROJECT_BINARY_DIR}/completions/${shell})
+  file(MAKE_DIRECTORY ${out})
+  add_custom_command(OUTPUT ${out}/${file}
+    COMMAND fpless-manual ${shell} > ${out}/${file}
+    DEPENDS fpless-manual VERBATIM)
+  add_custom_target(completion_${shell} ALL DEPENDS ${out}/${file})
+  install(FILES ${out}/${file} DESTINATION ${folder})
+endfunction()
+
+function(fpl_add_page source)
+  if(NOT SCDOC)
+    return()
+  endif()
+  set(out ${PROJECT_BINARY_DIR}/man)
+  file(MAKE_DIRECTORY ${out})
+  cmake_path(GET source STEM LAST_ONLY page)
+  cmake_path(GET page EXTENSION LAST_ONLY section)
+  string(REPLACE "." "" section ${section})
+  add_custom_command(OUTPUT ${out}/${page}
+    COMMAND fpless-manual page ${source} > ${out}/${page}.scd
+    COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=${FPL_SOURCE_DATE}
+            ${SCDOC} < ${out}/${page}.scd > ${out}/${page}
+    DEPENDS fpless-manual ${source} VERBATIM)
+  add_custom_target(page_${page} ALL DEPENDS ${out}/${page})
+  install(FILES ${out}/${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endfunction()

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+const struct cli_verb cli_verbs[] = {
+#define X(verb, what) { #verb, what, cmd_##verb, &verb##_argp, false },
+	CLI_VERB_LIST(X)
+#undef X
+		{ "bcc-profile", "the options and the output of bcc's profile", cmd_bcc_profile,
+		  &bcc_profile_argp, true },
+};
+const size_t cli_verbs_nr = ARRAY_SIZE(cli_verbs);
+
+const struct cli_verb *cli_verb_find(const char *name)
+{
+	for (size_t i = 0; i < cli_verbs_nr; i++)
+		if (!strcmp(cli_verbs[i].name, name))
+			return &cli_verbs[i];
+	return NULL;
+}

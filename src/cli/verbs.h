@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verbs, each once. A line here, `const struct argp NAME_argp` and `cmd_NAME` in cmd_NAME.c,
+ * and docs/man/fpless-NAME.1.scd make one: help, manual and completions follow.
+ */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_VERB_LIST(X)                                                                 \
+	X(profile, "sample on-CPU stacks")                                               \
+	X(compare, "sample, and judge frame-pointer stacks by those walked by CFI")      \
+	X(report, "read recordings, add them up, filter them, write them in any format") \
+	X(tables, "show the unwind rows of an ELF file")                                 \
+	X(verify, "compare the unwind tables of ELF files with libdw")                   \
+	X(doctor, "tell whether fpless can run here, or what it finds in a file or process")
+
+/* clang-format off */
+#define X(name, text) extern const struct argp name##_argp;
+CLI_VERB_LIST(X)
+X(bcc_profile, "")
+#undef X
+/* clang-format on */
+
+/* "fpless NAME", or the program "fpless-NAME" where it is called by a name of its own. */
+struct cli_verb {
+	const char *name;
+	const char *text; /* what it does, in a line */
+	int (*run)(int argc, char **argv);
+	const struct argp *argp;
+	bool program;
+};
+
+extern const struct cli_verb cli_verbs[]; /* [cli_verbs_nr] */
+extern const size_t cli_verbs_nr;
+
+/* NULL: there is none of this name. */
+const struct cli_verb *cli_verb_find(const char *name);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/verbs.h"
+#include "manual/completion.h"
+#include "manual/option_list.h"
+#include "manual/values.h"
+
+static const char head[] =
+	"# Completion of fpless for fish. Made by the build from the tables of options.\n"
+	"\n"
+	"# The verb of the line is this one, and no command has begun.\n"
+	"function __fpless_verb\n"
+	"    set -l words (commandline -opc)\n"
+	"    contains -- -- $words; and return 1\n"
+	"    set -q words[2]; and test $words[2] = $argv[1]\n"
+	"end\n"
+	"\n"
+	"# Behind -- stands a command.\n"
+	"function __fpless_has_command\n"
+	"    set -l words (commandline -opc)\n"
+	"    set -q words[2]; and contains -- $words[2] $argv; and contains -- -- $words\n"
+	"end\n"
+	"\n"
+	"function __fpless_command\n"
+	"    set -l words (commandline -opc)\n"
+	"    set -l first (math (contains -i -- -- $words) + 1)\n"
+	"    set -l rest\n"
+	"    set -q words[$first]; and set rest $words[$first..-1]\n"
+	"    complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))\n"
+	"end\n"
+	"\n"
+	"complete -c fpless -f\n"
+	"complete -c fpless -n 'test (count (commandline -opc)) -eq 1' -l help -d 'Print the "
+	"verbs'\n"
+	"complete -c fpless -n 'test (count (commandline -opc)) -eq 1' -l version -d 'Print the "
+	"version'\n";
+
+/* @text inside of '...' */
+static void put_text(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			fputc('\\', to);
+		fputc(*text, to);
+	}
+}
+
+static void put_action(FILE *to, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_FILE:
+		fputs(" -r -F", to);
+		break;
+	case VALUE_FOLDER:
+		fputs(" -x -a '(__fish_complete_directories (commandline -ct))'", to);
+		break;
+	case VALUE_PIDS:
+		fputs(" -x -a '(__fish_append , (string replace /proc/ \"\" /proc/[0-9]*))'", to);
+		break;
+	case VALUE_USER:
+		fputs(" -x -a '(__fish_complete_users)'", to);
+		break;
+	case VALUE_WORD:
+		fprintf(to, " -x -a '%s'", value->words);
+		break;
+	case VALUE_WORDS:
+		fprintf(to, " -x -a '(__fish_append , %s)'", value->words);
+		break;
+	case VALUE_OTHER:
+		fputs(" -x", to);
+		break;
+	}
+}
+
+/* The start of a line for a verb: the program, and when it holds. */
+static void put_start(FILE *to, const struct cli_verb *verb)
+{
+	if (verb->program)
+		fprintf(to, "complete -c fpless-%s", verb->name);
+	else
+		fprintf(to, "complete -c fpless -n '__fpless_verb %s'", verb->name);
+}
+
+static void put_option(FILE *to, const struct cli_verb *verb, const struct argp_option *option)
+{
+	char letter = option_letter(option);
+	struct value value;
+
+	put_start(to, verb);
+	if (letter && letter != '?')
+		fprintf(to, " -s %c", letter);
+	if (option->name)
+		fprintf(to, " -l %s", option->name);
+	/* fish knows no value that may be missing: such an option is offered without */
+	if (option_needs_value(option)) {
+		value_of_option(option, &value);
+		put_action(to, &value);
+	} else if (option_takes_value(option)) {
+		value_of_option(option, &value);
+		if (value.kind == VALUE_WORD)
+			fprintf(to, " -a '%s'", value.words);
+	}
+	fputs(" -d '", to);
+	put_text(to, option->doc ? option->doc : "");
+	fputs("'\n", to);
+}
+
+static int put_verb(FILE *to, const struct cli_verb *verb)
+{
+	CLEANUP(option_list_fini) struct option_list list = { 0 };
+	bool command;
+	int error = option_list_make(verb->argp, &list);
+
+	if (error)
+		return error;
+	if (verb->program) {
+		fprintf(to, "complete -c fpless-%s -f\n", verb->name);
+	} else {
+		fprintf(to,
+			"complete -c fpless -n 'test (count (commandline -opc)) -eq 1' -a %s -d '",
+			verb->name);
+		put_text(to, verb->text);
+		fprintf(to, "'\ncomplete -c fpless -n '__fpless_verb help' -a %s\n", verb->name);
+	}
+	for (size_t i = 0; i < list.nr; i++)
+		if (!option_is_heading(list.items[i].option))
+			put_option(to, verb, list.items[i].option);
+	if (value_of_words(verb->argp, &command) == VALUE_FILE) {
+		put_start(to, verb);
+		fputs(" -F\n", to);
+	}
+	if (command)
+		fprintf(to,
+			"complete -c fpless -n '__fpless_has_command %s' -x -a "
+			"'(__fpless_command)'\n",
+			verb->name);
+	return 0;
+}
+
+int completion_fish(FILE *to)
+{
+	int error = 0;
+
+	fputs(head, to);
+	fputs("complete -c fpless -n 'test (count (commandline -opc)) -eq 1' -a help -d 'The "
+	      "options "
+	      "of a verb'\n",
+	      to);
+	for (size_t i = 0; !error && i < cli_verbs_nr; i++)
+		error = put_verb(to, &cli_verbs[i]);
+	return error;
+}
