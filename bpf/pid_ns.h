@@ -8,6 +8,7 @@
 
 #include "bpf/vmlinux_min.h"
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/env.h"
@@ -53,12 +54,14 @@ static __noinline __u32 pid_number(const struct pid *pid)
 
 static __always_inline __u32 tgid_of(struct task_struct *task)
 {
-	return config.pid_ns ? pid_number(task->group_leader->thread_pid) : (__u32)task->tgid;
+	return config.pid_ns ? pid_number(BPF_CORE_READ(task, group_leader, thread_pid))
+			     : (__u32)BPF_CORE_READ(task, tgid);
 }
 
 static __always_inline __u32 tid_of(struct task_struct *task)
 {
-	return config.pid_ns ? pid_number(task->thread_pid) : (__u32)task->pid;
+	return config.pid_ns ? pid_number(BPF_CORE_READ(task, thread_pid))
+			     : (__u32)BPF_CORE_READ(task, pid);
 }
 
 /* Both numbers of the current task, as bpf_get_current_pid_tgid gives them. */
@@ -82,10 +85,10 @@ static __always_inline void leaving_keep(struct task_struct *task)
 		bpf_map_update_elem(&leaving, &own, &number, BPF_ANY);
 }
 
-/* The number a task had that is being freed. */
-static __always_inline __u32 leaving_take(struct task_struct *task)
+/* The number a task had that is being freed; @own: the kernel's own. */
+static __always_inline __u32 leaving_take(__u32 own)
 {
-	__u32 own = (__u32)task->pid, number, *kept;
+	__u32 number, *kept;
 
 	if (!config.pid_ns)
 		return own;

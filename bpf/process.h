@@ -102,10 +102,17 @@ static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u6
 		__sync_fetch_and_add(&count->life_lost, 1);
 }
 
+/*
+ * Raw tracepoints without types: for those with types the loader needs all of the kernel's BTF. So
+ * what such a program is given are numbers, read by a helper; where the task is the current one, as
+ * at exec and exit, it is asked for instead, and has a type.
+ */
+
 /* A new program in an old process: nothing that was known of its memory holds. */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
+SEC("raw_tp/sched_process_exec")
+int on_exec(void *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = tgid_of(task);
 	__u64 start_ns = start_of(task);
 	struct fpl_target *target = target_of(tgid, start_ns);
@@ -127,17 +134,21 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, void *bprm)
 }
 
 /* A new process has its parent's memory, or a copy of it: it can be walked with the same tables. */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *untyped_parent, struct task_struct *child)
 {
+	struct task_struct *parent = bpf_get_current_task_btf();
 	__u32 parent_tgid = tgid_of(parent), tgid = tgid_of(child);
 	__u64 parent_start_ns = start_of(parent);
 	struct fpl_target *target = target_of(parent_tgid, parent_start_ns);
 	struct fpl_proc *parent_proc;
 	struct fpl_mapset mapset;
-	struct fpl_proc proc = { .start_ns = child->start_boottime, .mm = mm_of(child) };
+	struct fpl_proc proc = {
+		.start_ns = BPF_CORE_READ(child, start_boottime),
+		.mm = mm_of(child),
+	};
 
-	if (parent->tgid == child->tgid || !tgid)
+	if (parent->tgid == BPF_CORE_READ(child, tgid) || !tgid)
 		return 0; /* a thread, or none of ours */
 	if (target && (target->flags & FPL_TARGET_INHERIT)) {
 		struct fpl_target child_target = {
@@ -164,9 +175,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+SEC("raw_tp/sched_process_exit")
+int on_exit(void *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = tgid_of(task);
 	__u64 start_ns = start_of(task);
 	struct fpl_proc *proc;
@@ -189,13 +201,15 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 /* The number may now be another process's. Until here the last samples, taken while its memory is
  * being given back, belong to the target. */
-SEC("tp_btf/sched_process_free")
+SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	__u32 number = leaving_take(task);
+	__u32 pid = (__u32)BPF_CORE_READ(task, pid), tgid = (__u32)BPF_CORE_READ(task, tgid);
+	__u64 start_ns = BPF_CORE_READ(task, start_boottime);
+	__u32 number = leaving_take(pid);
 
-	thread_free(task, number);
-	if (task->pid == task->tgid && target_of(number, task->start_boottime))
+	thread_free(number, start_ns);
+	if (pid == tgid && target_of(number, start_ns))
 		bpf_map_delete_elem(&targets, &number);
 	return 0;
 }

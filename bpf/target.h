@@ -80,8 +80,8 @@ static __always_inline void thread_exit(struct task_struct *task)
 }
 
 /* Its number, @tid, may now be another thread's. */
-static __always_inline void thread_free(struct task_struct *task, __u32 tid)
+static __always_inline void thread_free(__u32 tid, __u64 start_ns)
 {
-	if ((config.flags & FPL_CONFIG_THREADS) && thread_of(tid, task->start_boottime))
+	if ((config.flags & FPL_CONFIG_THREADS) && thread_of(tid, start_ns))
 		bpf_map_delete_elem(&threads, &tid);
 }

@@ -70,9 +70,6 @@ static void judge_feature(const struct patient *patient, enum feature feature, s
 	check_fix(check, "sudo %s doctor", patient->host->self_path);
 	if (advice_is_refusal(present)) {
 		check_fact(check, "unknown without CAP_BPF and CAP_PERFMON");
-	} else if (present == -ENODATA) {
-		check_fact(check, "unknown without BTF");
-		check_fix(check, "see BTF");
 	} else {
 		check_fact(check, "unknown: %s", strerror(-present));
 	}

@@ -2,7 +2,6 @@
 #include "profile/features.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -31,13 +30,13 @@ const char *feature_since(enum feature feature)
 }
 
 /* Load "return 0" as a program of @type; returns 0 or a negative errno. */
-static int load_smallest(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+static int load_smallest(enum bpf_prog_type type)
 {
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	AUTO_FD int fd = bpf_prog_load(type, "fpl_probe", "GPL", insns, ARRAY_SIZE(insns), opts);
+	AUTO_FD int fd = bpf_prog_load(type, "fpl_probe", "GPL", insns, ARRAY_SIZE(insns), NULL);
 
 	return fd < 0 ? fd : 0;
 }
@@ -68,44 +67,10 @@ static int probe_helper(enum bpf_func_id id)
 	return 1;
 }
 
-static void cleanup_btf(struct btf **btf)
-{
-	btf__free(*btf);
-}
-
-/* The tracepoints of bpf/process.h, with what the programs get of them. */
-static int probe_tp_btf(void)
-{
-	static const char *const points[] = {
-		"btf_trace_sched_process_exec",
-		"btf_trace_sched_process_fork",
-		"btf_trace_sched_process_exit",
-		"btf_trace_sched_process_free",
-	};
-	CLEANUP(cleanup_btf) struct btf *kernel = btf__load_vmlinux_btf();
-
-	if (!kernel)
-		return -ENODATA;
-	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
-		int id = btf__find_by_name_kind(kernel, points[i], BTF_KIND_TYPEDEF);
-		LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_RAW_TP);
-
-		if (id <= 0)
-			return 0;
-		opts.attach_btf_id = (__u32)id;
-
-		int code = load_smallest(BPF_PROG_TYPE_TRACING, &opts);
-
-		if (code)
-			return code == -EINVAL ? 0 : code;
-	}
-	return 1;
-}
-
 int features_may_load(void)
 {
 	bpf_log_init();
-	return load_smallest(BPF_PROG_TYPE_PERF_EVENT, NULL);
+	return load_smallest(BPF_PROG_TYPE_PERF_EVENT);
 }
 
 void features_probe(struct features *ret)
@@ -122,7 +87,6 @@ void features_probe(struct features *ret)
 	ret->present[FEATURE_TASK_PT_REGS] = probe_helper(BPF_FUNC_task_pt_regs);
 	ret->present[FEATURE_READ_KERNEL] = probe_helper(BPF_FUNC_probe_read_kernel);
 	ret->present[FEATURE_RINGBUF] = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
-	ret->present[FEATURE_TP_BTF] = probe_tp_btf();
 }
 
 /* All features are there, or are taken by the machine's set-up: a reason that is known, or @code.
@@ -162,7 +126,7 @@ int features_explain(struct fpl_err *err, int code)
 		return code;
 	host_read("", &host);
 	if (host.btf.error || !host.btf.plausible)
-		return fail_setup(err, &host, code); /* tp_btf seems to be missing, too */
+		return fail_setup(err, &host, code);
 	features_probe(&found);
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
 		if (found.present[i])

@@ -9,12 +9,11 @@
 
 /* X(name, text, version of Linux it came with); the youngest first, for the message that names one
  */
-#define FEATURE_LIST(X)                                     \
-	X(LOOP, "bpf_loop", "5.17")                         \
-	X(TASK_PT_REGS, "bpf_task_pt_regs", "5.15")         \
-	X(RINGBUF, "BPF ring buffer", "5.8")                \
-	X(READ_KERNEL, "bpf_probe_read_kernel", "5.5")      \
-	X(TP_BTF, "tp_btf programs of sched events", "5.5") \
+#define FEATURE_LIST(X)                                \
+	X(LOOP, "bpf_loop", "5.17")                    \
+	X(TASK_PT_REGS, "bpf_task_pt_regs", "5.15")    \
+	X(RINGBUF, "BPF ring buffer", "5.8")           \
+	X(READ_KERNEL, "bpf_probe_read_kernel", "5.5") \
 	X(PERF_EVENT, "perf_event programs", "4.9")
 
 #define X(name, text, since) FEATURE_##name,
@@ -27,13 +26,12 @@ const char *feature_since(enum feature feature);
 /* What asking came to. */
 struct features {
 	int bpf;		    /* of loading the smallest program: 0, or a negative errno */
-	int present[FEATURE_COUNT]; /* 1 yes, 0 no, negative errno: cannot be told
-				     * (-ENODATA: without the kernel's BTF) */
+	int present[FEATURE_COUNT]; /* 1 yes, 0 no, negative errno: cannot be told */
 };
 
 /*
  * Ask the kernel for each. Without the right to load programs nothing can be told, which is not the
- * same as no. Cost: about 20 ms, nearly all of it reading the kernel's BTF.
+ * same as no. Cost: below 1 ms.
  */
 void features_probe(struct features *ret);
 

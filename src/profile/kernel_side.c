@@ -9,11 +9,13 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "fpless.skel.h"
 #include "proc/advice.h"
 #include "proc/host.h"
 #include "profile/bpf_log.h"
 #include "profile/features.h"
+#include "profile/kernel_types.h"
 #include "profile/tables.h"
 #include "profile/usage.h"
 
@@ -191,10 +193,17 @@ static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
 	return 0;
 }
 
-static int load(struct kernel_side *kernel, const struct engine_options *options,
-		const struct host *host, uint64_t weight_ns, struct fpl_err *err)
+/*
+ * Has the object's types found in what is cut out of the kernel's by @types, or, where that is
+ * NULL, in all of the kernel's. *@ret: the kernel's answer.
+ */
+static int load_with(struct kernel_side *kernel, const struct engine_options *options,
+		     const struct host *host, uint64_t weight_ns, struct kernel_types *types,
+		     int *ret, struct fpl_err *err)
 {
-	kernel->skel = fpless_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types ? types->path : NULL);
+
+	kernel->skel = fpless_bpf__open_opts(&opts);
 	if (!kernel->skel)
 		return fpl_fail(err, cannot_run(-errno), "BPF object: %s", strerror(errno));
 	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
@@ -202,12 +211,38 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
 	configure(kernel->skel, options, host, weight_ns);
 
-	int code = size_maps(kernel->skel, options, kernel);
+	*ret = size_maps(kernel->skel, options, kernel);
+	if (!*ret && types)
+		*ret = kernel_types_fill(types, bpf_object__btf(kernel->skel->obj), err);
+	if (!*ret)
+		*ret = fpless_bpf__load(kernel->skel);
+	return *ret ? load_failed(*ret, err) : 0;
+}
 
-	if (!code)
-		code = fpless_bpf__load(kernel->skel);
+static int load(struct kernel_side *kernel, const struct engine_options *options,
+		const struct host *host, uint64_t weight_ns, struct fpl_err *err)
+{
+	struct kernel_types types;
+	struct fpl_err why = { 0 };
+	int answer = 0;
+	int code = kernel_types_init(&types, &why);
+
+	if (!code) {
+		code = load_with(kernel, options, host, weight_ns, &types, &answer, &why);
+		kernel_types_fini(&types);
+	}
+	if (advice_is_refusal(answer) || answer == -ENOMEM) {
+		*err = why; /* which no types would change */
+		return code;
+	}
+	/* whatever is odd about them, what libbpf makes of all types may do */
+	if (code) {
+		fpl_log(FPL_LOG_DEBUG, "%s: reading all of the kernel's types", why.msg);
+		fpless_bpf__destroy(kernel->skel);
+		code = load_with(kernel, options, host, weight_ns, NULL, &answer, err);
+	}
 	if (code)
-		return load_failed(code, err);
+		return code;
 	code = map_array(kernel->skel->maps.objects, (void **)&kernel->objects, err);
 	return code ? code
 		    : map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);

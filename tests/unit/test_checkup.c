@@ -77,11 +77,9 @@ CHANGE(bad_btf, host->btf.plausible = false)
 CHANGE(no_loop, s->probes.features.present[FEATURE_LOOP] = 0)
 CHANGE(no_pt_regs, s->probes.features.present[FEATURE_TASK_PT_REGS] = 0)
 CHANGE(no_ringbuf, s->probes.features.present[FEATURE_RINGBUF] = 0)
-CHANGE(no_tp_btf, s->probes.features.present[FEATURE_TP_BTF] = 0)
 CHANGE(no_perf_bpf, s->probes.features.present[FEATURE_PERF_EVENT] = 0)
 CHANGE(no_read_kernel, s->probes.features.present[FEATURE_READ_KERNEL] = 0)
 CHANGE(loop_untold, s->probes.features.present[FEATURE_LOOP] = -EPERM)
-CHANGE(tp_untold, s->probes.features.present[FEATURE_TP_BTF] = -ENODATA)
 CHANGE(loop_odd, s->probes.features.present[FEATURE_LOOP] = -ENOMEM)
 CHANGE(jit_off, sysctl[HOST_SYSCTL_JIT_ENABLE] = 0)
 CHANGE(jit_dump, sysctl[HOST_SYSCTL_JIT_ENABLE] = 2)
@@ -168,10 +166,8 @@ static const struct {
 	{ no_pt_regs, "bpf_task_pt_regs", CHECK_FAIL, "Linux 5.15" },
 	{ no_ringbuf, "BPF ring buffer", CHECK_FAIL, "Linux 5.8" },
 	{ no_read_kernel, "bpf_probe_read_kernel", CHECK_FAIL, "Linux 5.5" },
-	{ no_tp_btf, "tp_btf programs of sched events", CHECK_FAIL, "Linux 5.5" },
 	{ no_perf_bpf, "perf_event programs", CHECK_FAIL, "Linux 4.9" },
 	{ loop_untold, "bpf_loop", CHECK_WARN, "unknown without CAP_BPF" },
-	{ tp_untold, "tp_btf programs of sched events", CHECK_WARN, "see BTF" },
 	{ loop_odd, "bpf_loop", CHECK_WARN, "Cannot allocate memory" },
 	{ nothing, "BPF JIT", CHECK_OK, "is 1" },
 	{ jit_off, "BPF JIT", CHECK_FAIL, "sudo sysctl net.core.bpf_jit_enable=1" },

@@ -18,7 +18,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "machine"))
 from measure import Timed  # noqa: E402
 
-SPIN = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"  # 0.1 s: it is sampled
+SPIN = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"  # 0.1 s or more: it is sampled
 BIRTHS = SPIN + "; i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done"
 
 
