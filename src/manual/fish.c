@@ -31,6 +31,10 @@ static const char head[] =
 	"    complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))\n"
 	"end\n"
 	"\n"
+	"function __fpless_pids\n"
+	"    __fish_append , (string replace -rf '^/proc/(\\d+)$' '$1' /proc/*)\n"
+	"end\n"
+	"\n"
 	"complete -c fpless -f\n"
 	"complete -c fpless -n 'test (count (commandline -opc)) -eq 1' -l help -d 'Print the "
 	"verbs'\n"
@@ -57,7 +61,7 @@ static void put_action(FILE *to, const struct value *value)
 		fputs(" -x -a '(__fish_complete_directories (commandline -ct))'", to);
 		break;
 	case VALUE_PIDS:
-		fputs(" -x -a '(__fish_append , (string replace /proc/ \"\" /proc/[0-9]*))'", to);
+		fputs(" -x -a '(__fpless_pids)'", to);
 		break;
 	case VALUE_USER:
 		fputs(" -x -a '(__fish_complete_users)'", to);
