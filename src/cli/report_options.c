@@ -2,155 +2,40 @@
 #include "cli/report_options.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/parse.h"
 #include "cli/verbs.h"
-#include "recording/read.h"
 
-/* Keys of options without a letter, none of those of output_options.c. */
-enum {
-	KEY_COMM = 0x400,
-	KEY_PID,
-	KEY_TIME,
-	KEY_FOCUS,
-	KEY_IGNORE,
-	KEY_MEMORY,
-	KEY_SYMFS,
-	KEY_MISSING,
-	KEY_DEBUGINFOD,
-	KEY_SAMPLE_TYPE
-};
+/* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
+enum { KEY_MISSING = 0x200 };
 
 static const struct argp_option options_list[] = {
-	{ .doc = "Which samples:", .group = 1 },
-	{ "comm", KEY_COMM, "REGEX", 0, "Of tasks whose name matches only (POSIX extended)", 1 },
-	{ "pid", KEY_PID, "PID[,PID...]", 0, "Of these processes only", 1 },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Of this time only, in seconds since the start of each recording; either may be missing. "
-	  "Needs recordings with times",
-	  1 },
-	{ "focus", KEY_FOCUS, "REGEX", 0, "Only stacks with a function that matches", 1 },
-	{ "ignore", KEY_IGNORE, "REGEX", 0, "No stacks with a function that matches", 1 },
-	{ .doc = "Names:", .group = 3 },
-	{ "symfs", KEY_SYMFS, "DIR", 0,
-	  "Name frames anew by the files below DIR that have the build-ids of the objects: "
-	  "DIR/PATH, "
-	  "DIR/.build-id, DIR/NAME. / is this machine",
-	  3 },
-	{ "debuginfod", KEY_DEBUGINFOD, NULL, 0,
-	  "The same, of this machine unless --symfs says otherwise, and ask the servers of "
-	  "$DEBUGINFOD_URLS for debug files",
-	  3 },
 	{ "missing", KEY_MISSING, NULL, 0,
 	  "List on stdout the objects without names or lines, the samples that costs, and the "
 	  "packages to install",
 	  3 },
-	{ .doc = "How to read:", .group = 4 },
-	{ "memory", KEY_MEMORY, "BYTES", 0,
-	  "What each recording may take while it is read (default 1G; suffixes K, M, G)", 4 },
-	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
-	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it "
-	  "prefers)",
-	  4 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
-
-/* End the process with one line and CLI_EXIT_USAGE. */
-#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
-
-/* "1.5,3", "1.5," or ",3" */
-static void parse_time(char *arg, struct filter_options *filter, struct argp_state *state)
-{
-	char *comma = strchr(arg, ',');
-	uint64_t from_ms = 0, to_ms = UINT64_MAX / 1000000;
-	bool right = comma && (comma > arg || comma[1]);
-
-	if (right) {
-		*comma = '\0';
-		/* parse_seconds takes nothing that is not above 0 */
-		right = (!*arg || !strcmp(arg, "0") || parse_seconds(arg, &from_ms)) &&
-			(!comma[1] || parse_seconds(comma + 1, &to_ms)) && from_ms < to_ms;
-		*comma = ',';
-	}
-	if (!right)
-		refuse(state, "--time %s: two times in seconds, FROM,TO; FROM is before TO", arg);
-	filter->has_time = true;
-	filter->from_ns = from_ms * 1000000;
-	filter->to_ns = to_ms * 1000000;
-}
-
-static void parse_pid_list(const char *arg, struct report_options *options,
-			   struct argp_state *state)
-{
-	if (options->pids)
-		refuse(state, "--pid: given twice: separate them by commas");
-	if (!parse_pids(arg, &options->pids, &options->filter.nr_pids))
-		refuse(state, "--pid %s: process ids, separated by commas", arg);
-	options->filter.pids = options->pids;
-}
-
-static void check_all(struct report_options *options, struct argp_state *state)
-{
-	size_t nr_stdin = 0;
-
-	if (!options->nr_files)
-		refuse(state, "no FILE to read");
-	for (size_t i = 0; i < options->nr_files; i++)
-		nr_stdin += !strcmp(options->files[i], "-");
-	if (nr_stdin > 1)
-		refuse(state, "stdin can be read once");
-	if (options->debuginfod && !options->symfs)
-		options->symfs = "/";
-	output_options_check(&options->output, state);
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
 
+	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->output;
+		state->child_inputs[0] = &options->reading;
+		state->child_inputs[1] = &options->output;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->files = state->argv + state->next;
 		options->nr_files = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_END:
-		check_all(options, state);
-		return 0;
-	case KEY_COMM:
-		options->filter.comm = arg;
-		return 0;
-	case KEY_PID:
-		parse_pid_list(arg, options, state);
-		return 0;
-	case KEY_TIME:
-		parse_time(arg, &options->filter, state);
-		return 0;
-	case KEY_FOCUS:
-		options->filter.focus = arg;
-		return 0;
-	case KEY_IGNORE:
-		options->filter.ignore = arg;
-		return 0;
-	case KEY_MEMORY:
-		if (!parse_size(arg, 1 << 20, 1ull << 40, &options->memory))
-			refuse(state, "--memory %s: bytes from 1M to 1024G", arg);
-		return 0;
-	case KEY_SYMFS:
-		options->symfs = arg;
-		return 0;
-	case KEY_DEBUGINFOD:
-		options->debuginfod = true;
-		return 0;
-	case KEY_SAMPLE_TYPE:
-		options->sample_type = arg;
+		reading_options_check_files(options->files, options->nr_files, state);
+		output_options_check(&options->output, state);
 		return 0;
 	case KEY_MISSING:
 		options->missing = true;
@@ -164,7 +49,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &output_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &reading_argp },
+					      { .argp = &output_argp },
+					      { 0 } };
 
 const struct argp report_argp = {
 	.options = options_list,
@@ -182,12 +69,13 @@ const struct argp report_argp = {
 
 void report_options_fini(struct report_options *options)
 {
-	free(options->pids);
+	reading_options_fini(&options->reading);
 	output_options_fini(&options->output);
 }
 
 int report_options_parse(int argc, char **argv, struct report_options *ret)
 {
-	*ret = (struct report_options){ .memory = READ_MEMORY_BYTES };
+	*ret = (struct report_options){ .missing = false };
+	reading_options_init(&ret->reading);
 	return argp_parse(&report_argp, argc, argv, 0, NULL, ret) ? -EINVAL : 0;
 }

@@ -3,20 +3,15 @@
 #pragma once
 
 #include <argp.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "cli/output_options.h"
-#include "recording/filter.h"
+#include "cli/reading_options.h"
 
 struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;
-	struct filter_options filter;
-	pid_t *pids;		 /* owned: filter.pids */
-	uint64_t memory;	 /* bytes a recording may take */
-	const char *symfs;	 /* borrowed: where files are to name frames anew; NULL: nowhere */
-	const char *sample_type; /* borrowed: what is to count; NULL: what files prefer */
-	bool debuginfod;	 /* servers are asked for debug files; symfs is not NULL */
+	struct reading_options reading;
 	bool missing;
 	struct output_options output;
 };

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "proc/rights.h"
+#include "profile/profile.h"
+#include "recording/read.h"
+#include "recording/sample_type.h"
+
+void inputs_fini(struct inputs *inputs)
+{
+	for (size_t i = 0; i < inputs->nr; i++)
+		if (inputs->fds[i] > STDIN_FILENO)
+			close(inputs->fds[i]);
+	free(inputs->fds);
+}
+
+static bool is_stdin(const char *path)
+{
+	return !strcmp(path, "-");
+}
+
+int inputs_open(char **paths, size_t nr, struct inputs *ret, struct fpl_err *err)
+{
+	*ret = (struct inputs){ .paths = paths, .fds = calloc(nr + 1, sizeof(*ret->fds)) };
+	if (!ret->fds)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	for (; ret->nr < nr; ret->nr++) {
+		const char *path = paths[ret->nr];
+		int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
+		ret->fds[ret->nr] = fd;
+	}
+	return 0;
+}
+
+unsigned inputs_labels(unsigned by)
+{
+	static const unsigned labels[PROFILE_LABEL_COUNT] = {
+#define X(name, word) [PROFILE_LABEL_##name] = RECORDING_HAS_##name,
+		PROFILE_LABEL_LIST(X)
+#undef X
+	};
+	unsigned ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		ret |= by & 1u << i ? labels[i] : 0;
+	return ret;
+}
+
+int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err)
+{
+	struct fpl_err refused = { 0 };
+	int error = sinks_delegate(sinks, deputy, err);
+
+	if (!error && rights_need_deputy())
+		error = deputy_start(deputy, rights_drop_to_deputy, err);
+	if (!error && rights_drop_all(&refused))
+		fpl_log(FPL_LOG_WARN, "%s: all rights are kept", refused.msg);
+	return error;
+}
+
+/* Counts of different things: say which, and what helps. */
+static int refuse_type(const char *name, const struct recording *from, const struct recording *to,
+		       struct fpl_err *err)
+{
+	char theirs[96], ours[96];
+
+	return fpl_fail(err, -EDOM, "%s: counts %s, those before it %s: choose by --sample-type",
+			name, sample_type_text(from, theirs, sizeof(theirs)),
+			sample_type_text(to, ours, sizeof(ours)));
+}
+
+const char *inputs_name(const struct inputs *inputs, size_t idx)
+{
+	return is_stdin(inputs->paths[idx]) ? "stdin" : inputs->paths[idx];
+}
+
+int inputs_add(const struct inputs *inputs, size_t idx, const struct input_options *options,
+	       struct filter *filter, struct recording *to, struct merge_result *result,
+	       struct fpl_err *err)
+{
+	CLEANUP(recording_fini) struct recording from = { 0 };
+	const char *name = inputs_name(inputs, idx);
+	const struct read_options read_options = {
+		.memory = options->reading->memory,
+		.by = inputs_labels(options->by),
+		.events = options->events,
+		.sample_type = options->reading->sample_type,
+	};
+	int error;
+
+	if (recording_init(&from))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	error = recording_read(name, inputs->fds[idx], &read_options, &from, err);
+	if (!error)
+		error = filter_begin(filter, &from, name, err);
+	if (error)
+		return error;
+	error = recording_merge(to, &from, filter_of(filter), result);
+	if (error == -EDOM)
+		return refuse_type(name, &from, to, err);
+	if (error)
+		return fpl_fail(err, error, "%s: %s", name,
+				error == -EOVERFLOW ? "counts add up to more than 2^64"
+						    : "out of memory");
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recordings that a verb reads. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/deputy.h"
+#include "base/err.h"
+#include "cli/reading_options.h"
+#include "cli/sinks.h"
+#include "recording/merge.h"
+#include "recording/recording.h"
+
+/* Files to read, open before rights are given up. */
+struct inputs {
+	char **paths; /* borrowed [nr]; "-" is stdin */
+	int *fds;     /* owned [nr], each owned but stdin */
+	size_t nr;
+};
+
+/* Errors: those of open(2), with the path; -ENOMEM. inputs_fini is safe then. */
+FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, struct inputs *ret, struct fpl_err *err);
+void inputs_fini(struct inputs *inputs);
+
+/* How file @idx is called in messages. */
+const char *inputs_name(const struct inputs *inputs, size_t idx);
+
+/*
+ * The bytes that come are strangers': nothing is left that they could be used for but what the user
+ * may do. What the outputs take, in folders of others, the deputy keeps.
+ */
+FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy,
+					 struct fpl_err *err);
+
+/* PROFILE_BY_* as RECORDING_HAS_*. */
+unsigned inputs_labels(unsigned by);
+
+struct input_options {
+	const struct reading_options *reading; /* borrowed */
+	unsigned by;			       /* PROFILE_BY_* of folded lines */
+	bool events;			       /* samples with their times are wanted */
+};
+
+/*
+ * Read file @idx and add what @filter wants of it to @to, as recording_merge(). Errors: those of
+ * recording/read.h, filter.h and merge.h, with the name of the file.
+ */
+FPL_MUST_CHECK int inputs_add(const struct inputs *inputs, size_t idx,
+			      const struct input_options *options, struct filter *filter,
+			      struct recording *to, struct merge_result *result,
+			      struct fpl_err *err);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How recordings are read, and which of their samples are wanted: options of every verb that does.
+ */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recording/filter.h"
+
+struct reading_options {
+	struct filter_options filter;
+	pid_t *pids;		 /* owned: filter.pids */
+	uint64_t memory;	 /* bytes a recording may take */
+	const char *symfs;	 /* borrowed: where files are to name frames anew; NULL: nowhere */
+	const char *sample_type; /* borrowed: what is to count; NULL: what files prefer */
+	bool debuginfod;	 /* servers are asked for debug files; symfs is not NULL */
+};
+
+void reading_options_init(struct reading_options *options);
+void reading_options_fini(struct reading_options *options);
+
+/*
+ * Argp of these options; its input is a struct reading_options. Nonsense ends the process with
+ * CLI_EXIT_USAGE and one line.
+ */
+extern const struct argp reading_argp;
+
+/* What FILEs there are at all: one at least, and stdin once. Ends the process otherwise. */
+void reading_options_check_files(char **files, size_t nr, struct argp_state *state);
