@@ -11,10 +11,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "obj/code_segments.h"
 #include "obj/regular_file.h"
-
-/* The last one is what debuginfod's client keeps. */
-enum { CANDIDATES = 5 };
 
 /* A build-id is a part of a path only where it is hex. */
 static bool is_hex(const char *build_id)
@@ -45,49 +43,81 @@ static bool is_below(const char *path)
 	       (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..") != 0);
 }
 
-/* Write candidate @idx to @ret; false: it has none. Of another machine's files debug files come
- * first, since here nobody looks for them beside the file. */
-static bool candidate(const char *root, const char *path, const char *build_id, size_t idx,
+/* The same of one that is a name alone. */
+static bool is_name(const char *path)
+{
+	return *path && !strchr(path, '/') && strcmp(path, ".") != 0 && strcmp(path, "..") != 0;
+}
+
+/*
+ * Where files are, by what leads there. Of another machine's files debug files come first, since
+ * here nobody looks for them beside the file; of this one's, for which somebody does, files.
+ */
+enum place { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID, BY_PATH, BY_NAME, FETCHED, PLACES };
+
+static const enum place order_here[PLACES] = { BY_PATH,	     BY_ID,   BY_ID_DEBUG,
+					       BY_ID_SYSTEM, FETCHED, BY_NAME };
+static const enum place order_below[PLACES] = { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID,
+						BY_PATH,     BY_NAME,	   FETCHED };
+
+/* Is what is there a file's debug information alone, as good as always? */
+static bool is_debug(enum place place)
+{
+	return place == BY_ID_DEBUG || place == BY_ID_SYSTEM || place == FETCHED;
+}
+
+/* Write where @place is to @ret; false: nowhere. @root: "" is this machine. */
+static bool candidate(const char *root, const char *path, const char *build_id, enum place place,
 		      char ret[PATH_MAX])
 {
-	bool here = !strcmp(root, "/");
 	const char *slash = strrchr(path, '/');
 	uint8_t bytes[ELF_FILE_BUILD_ID_MAX];
 	int length = -1;
 
-	if (idx == CANDIDATES - 1)
-		return debuginfod_cached(bytes, bytes_of(build_id, bytes), ret);
-	root = here ? "" : root;
-	switch (here ? (idx + 2) % (CANDIDATES - 1) : idx) {
-	case 0:
+	switch (place) {
+	case BY_ID_DEBUG:
 		length = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", root, build_id,
 				  build_id + 2);
 		break;
-	case 1:
+	case BY_ID_SYSTEM:
 		length = snprintf(ret, PATH_MAX, "%s" DEBUG_FILE_DIR "/.build-id/%.2s/%s.debug",
 				  root, build_id, build_id + 2);
 		break;
-	case 2:
+	case BY_ID:
+		length = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s", root, build_id,
+				  build_id + 2);
+		break;
+	case BY_PATH:
 		if (is_below(path))
 			length = snprintf(ret, PATH_MAX, "%s%s", root, path);
 		break;
-	default:
-		if (is_below(path) && slash[1] && !here)
+	case BY_NAME:
+		if (*root && is_below(path) && slash[1])
 			length = snprintf(ret, PATH_MAX, "%s%s", root, slash);
+		else if (*root && is_name(path))
+			length = snprintf(ret, PATH_MAX, "%s/%s", root, path);
 		break;
+	default:
+		return debuginfod_cached(bytes, bytes_of(build_id, bytes), ret);
 	}
 	return length > 0 && length < PATH_MAX;
 }
 
+static void cleanup_elf(struct elf_file **elf)
+{
+	elf_file_close(*elf);
+}
+
 /* Open what is at @path if it has @build_id. Returns 1, 0 where there is no ELF file, -EINVAL for
- * one of another build-id. */
-static int open_if_equal(struct desk *desk, const char *path, const char *build_id, int *ret)
+ * one of another build-id. @segments: of its code, where that is in it; NULL: not asked for. */
+static int open_if_equal(struct desk *desk, const char *path, const char *build_id, int *ret,
+			 struct code_segments *segments)
 {
 	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1], shown[256];
+	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
 	AUTO_FD int fd = -1;
 	struct desk_file file;
 	struct debug_link link;
-	struct elf_file *elf;
 	struct fpl_err err;
 	struct stat st;
 
@@ -95,8 +125,9 @@ static int open_if_equal(struct desk *desk, const char *path, const char *build_
 	    desk_facts(desk, &file, &elf, NULL, &link, &err))
 		return 0;
 	text_hex(elf->build_id, elf->build_id_size, hex);
-	elf_file_close(elf);
 	if (!strcmp(hex, build_id)) {
+		if (segments && code_segments_read(elf, segments))
+			segments->nr = 0; /* it has none; without memory as well */
 		*ret = TAKE_FD(fd);
 		return 1;
 	}
@@ -123,6 +154,49 @@ static void fetch(struct debuginfod *fetcher, const char *build_id, struct objec
 		ret->fetched++;
 }
 
+/* What the places of an object hold, as far as they were looked at. */
+struct found {
+	int fd; /* owned; -1: no file yet */
+	char path[PATH_MAX];
+	struct code_segments segments, of_debug; /* owned */
+	bool refused;
+};
+
+static void found_fini(struct found *found)
+{
+	cleanup_fd(&found->fd);
+	code_segments_fini(&found->segments);
+	code_segments_fini(&found->of_debug);
+}
+
+/*
+ * Look at the places in their order: for the file, and with @offsets for one that tells where code
+ * goes, which a debug file mostly does not.
+ */
+static void find_file(struct desk *desk, const char *root, const char *path, const char *build_id,
+		      bool offsets, struct found *ret)
+{
+	bool here = !strcmp(root, "/");
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < PLACES && (ret->fd < 0 || (offsets && !ret->segments.nr)); i++) {
+		enum place place = here ? order_here[i] : order_below[i];
+		struct code_segments *segments = is_debug(place) ? &ret->of_debug : &ret->segments;
+		AUTO_FD int fd = -1;
+		int opened;
+
+		if (!candidate(here ? "" : root, path, build_id, place, file))
+			continue;
+		opened = open_if_equal(desk, file, build_id, &fd,
+				       offsets && !segments->nr ? segments : NULL);
+		ret->refused = ret->refused || opened < 0;
+		if (opened <= 0 || ret->fd >= 0)
+			continue;
+		ret->fd = TAKE_FD(fd);
+		memcpy(ret->path, file, sizeof(file));
+	}
+}
+
 static int register_object(const struct recording *recording, uint32_t idx, const char *root,
 			   struct desk *desk, struct symbolizer *symbolizer,
 			   struct object_files *ret, struct fpl_err *err)
@@ -130,27 +204,35 @@ static int register_object(const struct recording *recording, uint32_t idx, cons
 	const struct recording_object *object = &recording->objects[idx];
 	const char *path = recording_string(recording, object->path);
 	const char *build_id = recording_string(recording, object->build_id);
-	bool refused = false;
-	char file[PATH_MAX];
+	CLEANUP(found_fini) struct found found = { .fd = -1 };
 
 	if (!is_hex(build_id)) {
 		ret->anonymous++;
 		return 0;
 	}
-	for (size_t i = 0; i < CANDIDATES; i++) {
-		AUTO_FD int fd = -1;
-		int opened = candidate(root, path, build_id, i, file)
-				     ? open_if_equal(desk, file, build_id, &fd)
-				     : 0;
-
-		refused = refused || opened < 0;
-		if (opened <= 0)
-			continue;
-		ret->found++;
-		return symbolizer_add_object(symbolizer, idx, fd, NULL, 0, file, err);
+	find_file(desk, root, path, build_id, object->offsets, &found);
+	if (found.fd < 0) {
+		*(found.refused ? &ret->refused : &ret->absent) += 1;
+		return 0;
 	}
-	*(refused ? &ret->refused : &ret->absent) += 1;
-	return 0;
+	ret->found++;
+	if (object->offsets) {
+		struct code_segments *segments =
+			found.segments.nr ? &found.segments : &found.of_debug;
+
+		ret->unplaced += !segments->nr;
+		ret->objects[idx].segments = *segments;
+		*segments = (struct code_segments){ 0 };
+	}
+	return symbolizer_add_object(symbolizer, idx, found.fd, NULL, 0, found.path, err);
+}
+
+void object_files_fini(struct object_files *files)
+{
+	for (size_t i = 0; i < files->nr_objects; i++)
+		code_segments_fini(&files->objects[i].segments);
+	free(files->objects);
+	*files = (struct object_files){ 0 };
 }
 
 /* Of an object: some frame is of it; some lacks its name or line. */
@@ -163,8 +245,11 @@ int object_files_register(const struct recording *recording, const char *root, s
 	AUTO_FREE uint8_t *used = calloc(recording->nr_objects + 1, sizeof(*used));
 	int error = 0;
 
-	*ret = (struct object_files){ 0 };
-	if (!used)
+	*ret = (struct object_files){ .nr_objects = recording->nr_objects };
+	ret->objects = calloc(recording->nr_objects + 1, sizeof(*ret->objects));
+	if (!ret->objects)
+		ret->nr_objects = 0;
+	if (!used || !ret->objects)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < recording->nr_frames; i++) {
 		const struct recording_frame *frame = &recording->frames[i];

@@ -9,26 +9,32 @@
 
 #include "base/err.h"
 #include "obj/debuginfod.h"
+#include "output/renaming.h"
 #include "parse/desk.h"
 #include "recording/recording.h"
 #include "symbolize/symbolizer.h"
 
 struct object_files {
+	struct renaming_object *objects; /* owned [nr_objects]: where their code goes */
+	size_t nr_objects;
 	size_t found;
 	size_t refused;	  /* a file is there, of another build-id */
 	size_t absent;	  /* there is none */
 	size_t fetched;	  /* debug files that a server had */
+	size_t unplaced;  /* found, but no file tells where the code of their offsets goes */
 	size_t anonymous; /* the recording knows no build-id: any file could be meant */
 };
 
 /*
  * Register with @symbolizer, by their index, the objects of @recording of which a file is below
- * @root ("/": this machine): @root/PATH, its debug file in @root/.build-id or
- * @root/usr/lib/debug/.build-id, @root/NAME, what debuginfod's client has fetched. Says of each
- * file that is refused why. @fetcher: asked before for debug files of objects with frames without a
- * name or line; NULL: nobody is. Errors: -ENOMEM.
+ * @root ("/": this machine): @root/PATH, by its build-id in @root/.build-id, its debug file there
+ * or in @root/usr/lib/debug/.build-id, @root/NAME, what debuginfod's client has fetched. Of objects
+ * with offsets the code segments are read, too. Says of each file that is refused why. @fetcher:
+ * asked before for debug files of objects with frames without a name or line; NULL: nobody is.
+ * Errors: -ENOMEM; object_files_fini() in any case.
  */
 FPL_MUST_CHECK int object_files_register(const struct recording *recording, const char *root,
 					 struct desk *desk, struct debuginfod *fetcher,
 					 struct symbolizer *symbolizer, struct object_files *ret,
 					 struct fpl_err *err);
+void object_files_fini(struct object_files *files);

@@ -39,6 +39,7 @@ int report_names_init(struct report_names *names, const struct output_options *o
 
 void report_names_fini(struct report_names *names)
 {
+	object_files_fini(&names->files);
 	debuginfod_close(names->fetcher);
 	symbolizer_destroy(names->symbolizer);
 	desk_close(names->desk);
@@ -58,9 +59,12 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 
 	if (error)
 		return error;
-	error = recording_init(&renamed);
+	error = renaming_place(recording, names->files.objects);
 	if (!error)
-		error = renaming_make(recording, names->symbolizer, &renamed, &names->renaming);
+		error = recording_init(&renamed);
+	if (!error)
+		error = renaming_make(recording, names->symbolizer, names->files.objects, &renamed,
+				      &names->renaming);
 	if (error)
 		return fpl_fail(err, error, "%s",
 				error == -ENOMEM ? "out of memory for names"
@@ -85,6 +89,11 @@ void report_names_write(FILE *to, const struct report_names *names)
 	if (names->files.refused)
 		fprintf(to, "               %zu objects have files of other build-ids: not used\n",
 			names->files.refused);
+	if (names->files.unplaced)
+		fprintf(to,
+			"               %zu objects with offsets: no file tells where their code "
+			"goes\n",
+			names->files.unplaced);
 	if (names->files.anonymous)
 		fprintf(to, "               %zu objects have no build-id to find files by\n",
 			names->files.anonymous);

@@ -8,16 +8,37 @@
 
 struct renamer {
 	struct symbolizer *symbolizer;
+	const struct renaming_object *objects;
 	struct renaming *counts;
 };
 
-/* Can its file be asked? */
-static bool is_askable(const struct renamer *renamer, const struct recording *from,
-		       const struct recording_frame *frame)
+/*
+ * The address to ask the frame's object for: a vaddr. False: there is none.
+ */
+static bool lookup_vaddr(const struct renamer *renamer, const struct recording *from,
+			 const struct recording_frame *frame, uint64_t *ret)
 {
-	return frame->kind == RECORDING_USER && frame->object &&
-	       frame->address != RECORDING_NO_ADDRESS && !from->objects[frame->object].offsets &&
-	       symbolizer_fd(renamer->symbolizer, frame->object) >= 0;
+	if (frame->kind != RECORDING_USER || !frame->object ||
+	    frame->address == RECORDING_NO_ADDRESS)
+		return false;
+	*ret = frame_lookup_pc(frame->address, frame->exact);
+	return !from->objects[frame->object].offsets ||
+	       code_segments_vaddr(&renamer->objects[frame->object].segments, *ret, ret);
+}
+
+/* From where it is in the file to where it is in the program headers. */
+static void place(const struct renamer *renamer, const struct recording *from,
+		  struct recording_frame *frame, uint64_t vaddr)
+{
+	uint64_t shift = vaddr - frame_lookup_pc(frame->address, frame->exact);
+
+	if (!from->objects[frame->object].offsets)
+		return;
+	frame->address += shift;
+	if (frame->start != RECORDING_NO_ADDRESS)
+		frame->start += shift;
+	frame->object = renamer->objects[frame->object].placed;
+	renamer->counts->placed++;
 }
 
 static int add_line(struct recording *to, const struct symbol_line *line,
@@ -39,21 +60,24 @@ static int rename_frame(void *ctx, const struct recording *from, struct recordin
 	const struct renamer *renamer = ctx;
 	struct symbol_line found[SYMBOL_LINES_MAX];
 	struct symbol symbol = { 0 };
+	uint32_t object = frame->object;
 	uint64_t lookup;
 	size_t nr;
 	int err = 0;
 
-	if (!is_askable(renamer, from, frame))
+	if (!lookup_vaddr(renamer, from, frame, &lookup))
 		return 0;
-	lookup = frame_lookup_pc(frame->address, frame->exact);
-	symbolizer_user(renamer->symbolizer, frame->object, lookup, &symbol);
+	place(renamer, from, frame, lookup);
+	if (symbolizer_fd(renamer->symbolizer, object) < 0)
+		return 0;
+	symbolizer_user(renamer->symbolizer, object, lookup, &symbol);
 	if (!symbol.name || !*symbol.name) {
 		renamer->counts->kept++;
 		return 0;
 	}
 	frame->start = lookup - symbol.offset;
 	frame->nr_lines = 0;
-	nr = symbolizer_lines(renamer->symbolizer, frame->object, lookup, found);
+	nr = symbolizer_lines(renamer->symbolizer, object, lookup, found);
 	for (size_t i = 0; !err && i < nr; i++) {
 		/* what is inlined and has no name is a part of what it is inlined in */
 		if (found[i].name)
@@ -69,20 +93,39 @@ static int rename_frame(void *ctx, const struct recording *from, struct recordin
 	return err ? err : 1;
 }
 
-int renaming_make(const struct recording *from, struct symbolizer *symbolizer, struct recording *to,
-		  struct renaming *ret)
+int renaming_place(struct recording *recording, struct renaming_object *objects)
 {
-	struct renamer renamer = { .symbolizer = symbolizer, .counts = ret };
+	size_t nr = recording->nr_objects;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		const struct code_segments *segments = &objects[i].segments;
+		struct recording_object key = recording->objects[i];
+
+		if (!key.offsets || !segments->nr)
+			continue;
+		key.offsets = 0;
+		key.file_bias = segments->list[0].off - segments->list[0].vaddr;
+		err = recording_add_object(recording, &key, &objects[i].placed);
+	}
+	return err;
+}
+
+int renaming_make(const struct recording *from, struct symbolizer *symbolizer,
+		  const struct renaming_object *objects, struct recording *to, struct renaming *ret)
+{
+	struct renamer renamer = { .symbolizer = symbolizer, .objects = objects, .counts = ret };
 	const struct merge_filter filter = { .ctx = &renamer, .rename = rename_frame };
 	struct merge_result result = { 0 };
 
 	*ret = (struct renaming){ 0 };
 	for (size_t i = 0; i < from->nr_frames; i++) {
 		const struct recording_frame *frame = &from->frames[i];
+		uint64_t lookup;
 
-		if (is_askable(&renamer, from, frame))
-			symbolizer_expect(symbolizer, frame->object,
-					  frame_lookup_pc(frame->address, frame->exact));
+		if (lookup_vaddr(&renamer, from, frame, &lookup) &&
+		    symbolizer_fd(symbolizer, frame->object) >= 0)
+			symbolizer_expect(symbolizer, frame->object, lookup);
 	}
 	return recording_merge(to, from, &filter, &result);
 }

@@ -5,18 +5,35 @@
  */
 #pragma once
 
+#include "obj/code_segments.h"
 #include "recording/recording.h"
 #include "symbolize/symbolizer.h"
 
+/* What is known of an object of the recording. */
+struct renaming_object {
+	/* Of one whose frames are offsets in its file, where its code goes: nr 0: not known. */
+	struct code_segments segments; /* owned */
+	uint32_t placed; /* the object of frames that have been given vaddrs; 0: none yet */
+};
+
 struct renaming {
 	uint64_t frames; /* named by the files */
+	uint64_t placed; /* offsets in files that are vaddrs now */
 	uint64_t kept;	 /* of files that are there, but do not know the frame: as it was */
 };
 
 /*
+ * Give the objects whose segments are known their places: an object of @recording more for each
+ * that has offsets. @objects [nr_objects before]. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int renaming_place(struct recording *recording, struct renaming_object *objects);
+
+/*
  * Fill @to, which the caller has from recording_init(), with @from. The files of objects are
- * registered with @symbolizer by the index of the object; frames of others stay as they are.
+ * registered with @symbolizer by the index of the object; frames of others stay as they are, but
+ * that offsets become vaddrs where @objects (renaming_place()) say how.
  * Errors: -ENOMEM; -EOVERFLOW. Cost: O(frames), and what naming costs.
  */
 FPL_MUST_CHECK int renaming_make(const struct recording *from, struct symbolizer *symbolizer,
-				 struct recording *to, struct renaming *ret);
+				 const struct renaming_object *objects, struct recording *to,
+				 struct renaming *ret);

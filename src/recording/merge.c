@@ -130,7 +130,7 @@ static int map_frame(struct merger *merger, uint32_t frame, uint32_t *ret)
 		if (!err)
 			err = map_lines(merger, from, lines);
 		if (err >= 0)
-			err = map_object(merger, from->object, &key.object);
+			err = map_object(merger, key.object, &key.object);
 		if (!err)
 			err = recording_add_frame(merger->to, &key, lines, mapped);
 	}

@@ -20,7 +20,7 @@ struct merge_filter {
 	/*
 	 * Name @frame of @from anew, its object still an index there: nr_lines, start and @lines
 	 * [RECORDING_LINES_MAX], whose functions are of @to. Returns 1 where it did, 0 where the
-	 * frame stays as it is, or an error.
+	 * frame keeps its lines, or an error. Where it is may be told anew in any case.
 	 */
 	int (*rename)(void *ctx, const struct recording *from, struct recording *to,
 		      struct recording_frame *frame, struct recording_line *lines);

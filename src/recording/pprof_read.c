@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/cursor.h"
 #include "base/io.h"
 #include "pprof.pb-c.h"
 #include "recording/arena.h"
@@ -340,13 +341,36 @@ int pprof_read(const char *name, int fd, const struct pprof_read_options *option
 	return error;
 }
 
+/* Behind the numbers of the run, which Go has first. */
+static struct cursor behind_numbers(const unsigned char *bytes, size_t size)
+{
+	struct cursor at = cursor_make(bytes, size);
+
+	for (struct cursor next = at; !next.bad; at = next) {
+		uint64_t tag = cursor_uleb(&next);
+
+		if (tag != PPROF_FIELD_TIME << 3 && tag != PPROF_FIELD_DURATION << 3 &&
+		    tag != PPROF_FIELD_PERIOD << 3)
+			break;
+		(void)cursor_uleb(&next);
+	}
+	return at;
+}
+
 bool pprof_looks_like(const unsigned char *bytes, size_t size)
 {
-	/* gzip; or field 1, a sample type, as others have it first: 10, then its length and field 1
-	 * or 2 of it as a number; or field 6, the empty text, as we do */
 	if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-		return true;
-	if (size >= 2 && bytes[0] == 0x32 && bytes[1] == 0)
-		return true;
-	return size >= 3 && bytes[0] == 0x0a && bytes[1] <= 24 && (bytes[2] == 8 || bytes[2] == 16);
+		return true; /* gzip */
+
+	struct cursor at = behind_numbers(bytes, size);
+	uint64_t tag = cursor_uleb(&at), length = cursor_uleb(&at);
+
+	/* field 6, the empty text, as fpless has it first */
+	if (tag == (PPROF_FIELD_STRING << 3 | 2) && !length)
+		return !at.bad;
+	/* a type, as others do: field 1 or 2 of it is a number */
+	if (tag != (PPROF_FIELD_SAMPLE_TYPE << 3 | 2) && tag != (PPROF_FIELD_PERIOD_TYPE << 3 | 2))
+		return false;
+	tag = cursor_uleb(&at);
+	return !at.bad && length <= 24 && (tag == 1 << 3 || tag == 2 << 3);
 }

@@ -556,10 +556,21 @@ static void what_looks_like_one_is_tried(void **state)
 		size_t size;
 		bool is;
 	} cases[] = {
-		{ "\x1f\x8b", 2, true },	 { "\x1f", 1, false },
-		{ "\x0a\x04\x08\x01", 4, true }, { "\x0a\x02\x10\x01", 4, true },
-		{ "\x0a\x0a\x0a", 3, false },	 { "\nab 3\n", 6, false },
-		{ "main 3\n", 7, false },	 { "", 0, false },
+		{ "\x1f\x8b", 2, true },
+		{ "\x1f", 1, false },
+		{ "\x0a\x04\x08\x01", 4, true },
+		{ "\x0a\x02\x10\x01", 4, true },
+		{ "\x0a\x0a\x0a", 3, false },
+		{ "\nab 3\n", 6, false },
+		{ "main 3\n", 7, false },
+		{ "", 0, false },
+		{ "Z\x04\x08\x01", 4, true },
+		{ "\x32\x00", 2, true },
+		{ "H\x81\x01`\x05Z\x04\x08", 8, true },
+		{ "H\xff\xff", 3, false },
+		{ "HP`\n", 4, false },
+		{ "Hello\n", 6, false },
+		{ "\x0a\x04", 2, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
