@@ -34,7 +34,7 @@ allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/format  'format/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/output  'output/|format/|view/|recording/|doctor/|profile/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
-allow src/top     'top/|output/|view/|recording/|profile/|base/|bpf/shared\.h'
+allow src/top     'top/|output/|view/|recording/|profile/|symbolize/|base/|bpf/shared\.h'
 allow src/cli     'cli/|top/|verify/|output/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|base/'
 exit $bad

@@ -2,8 +2,14 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
+
+#define PIECE_BYTES 4096u /* POSIX: a pipe that poll says is writable takes PIPE_BUF at once */
+#define POLL_MS	    100
+#define PATIENCE_MS 2000
 
 ssize_t io_read(int fd, void *buf, size_t size)
 {
@@ -35,6 +41,41 @@ int io_write(int fd, const void *buf, size_t size)
 		if (n < 0)
 			return -errno;
 		done += (size_t)n;
+	}
+	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int io_write_patiently(int fd, const void *buf, size_t size, bool (*is_closing)(void *ctx),
+		       void *ctx)
+{
+	const uint8_t *at = buf;
+	uint64_t last_ms = now_ms();
+
+	while (size) {
+		struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+		ssize_t n = -1;
+
+		if (poll(&poll_fd, 1, POLL_MS) > 0)
+			n = write(fd, at, size < PIECE_BYTES ? size : PIECE_BYTES);
+		else
+			errno = EAGAIN;
+		if (n > 0) {
+			at += n;
+			size -= (size_t)n;
+			last_ms = now_ms();
+		} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			return -errno;
+		} else if (is_closing(ctx) && now_ms() - last_ms > PATIENCE_MS) {
+			return -ETIMEDOUT;
+		}
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Whole reads and writes: a system call may do a part of what it was asked for. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -12,3 +13,10 @@ FPL_MUST_CHECK ssize_t io_read(int fd, void *buf, size_t size);
 
 /* Write all of @buf. Returns 0 or -errno, then with an unknown part written. */
 FPL_MUST_CHECK int io_write(int fd, const void *buf, size_t size);
+
+/*
+ * The same to a reader that may stop reading: once @is_closing(@ctx), one that takes nothing for
+ * two seconds is not waited for (-ETIMEDOUT).
+ */
+FPL_MUST_CHECK int io_write_patiently(int fd, const void *buf, size_t size,
+				      bool (*is_closing)(void *ctx), void *ctx);

@@ -207,6 +207,29 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 	return 0;
 }
 
+/* The same, with the verb listening. */
+static int run_heard(const struct sampling_options *options, const struct sampling_verb *verb,
+		     struct engine_options *engine, struct profile *ret, struct fpl_err *err)
+{
+	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the verb's own */
+	int code = symbols_init(&symbols, engine->parser, err);
+
+	if (!code && options->output.no_demangle)
+		symbols_mangled(&symbols);
+	if (!code)
+		code = verb->listen(verb->ctx, &symbols.source, &engine->listener, err);
+	if (!code)
+		code = engine_run(engine, ret, err);
+
+	int heard = verb->heard(verb->ctx);
+
+	if (!code && heard) {
+		fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(-heard));
+		ret->stream.error = heard;
+	}
+	return code;
+}
+
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
 	       struct deputy *deputy, uint64_t started_ns, char **argv)
 {
@@ -249,7 +272,8 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	engine.started_ns = started_ns;
 	engine.argv = argv;
 
-	int error = run_engine(options, &engine, &profile, &err);
+	int error = verb->listen ? run_heard(options, verb, &engine, &profile, &err)
+				 : run_engine(options, &engine, &profile, &err);
 
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);

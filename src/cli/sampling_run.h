@@ -13,8 +13,10 @@
 #include "base/err.h"
 #include "cli/sampling_options.h"
 #include "output/names.h"
+#include "profile/engine.h"
 #include "profile/profile.h"
 #include "recording/recording.h"
+#include "symbolize/symbol_source.h"
 
 /* What a verb adds. Functions may be NULL; all get @ctx. */
 struct sampling_verb {
@@ -23,6 +25,16 @@ struct sampling_verb {
 
 	/* Open what it writes itself, before the first sample. Errors end with CLI_EXIT_OUTPUT. */
 	int (*open)(void *ctx, struct fpl_err *err);
+
+	/*
+	 * Who listens while the run goes on (and nobody else does); @source is that one's alone.
+	 * Errors: -ENOMEM and others that end before the run.
+	 */
+	int (*listen)(void *ctx, const struct symbol_source *source,
+		      const struct engine_listener **ret, struct fpl_err *err);
+
+	/* The run is over, or has failed: with listen. Returns 0 or what its output met, -errno. */
+	int (*heard)(void *ctx);
 
 	/* Have the deputy put it in place, as output_file_delegate. Errors: -ENOMEM. */
 	int (*delegate)(void *ctx, struct deputy *deputy, struct fpl_err *err);

@@ -11,6 +11,7 @@
 
 #define CLI_VERB_LIST(X)                                                                 \
 	X(profile, "sample on-CPU stacks")                                               \
+	X(top, "show what is hot while it runs")                                         \
 	X(compare, "sample, and judge frame-pointer stacks by those walked by CFI")      \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
 	X(tables, "show the unwind rows of an ELF file")                                 \

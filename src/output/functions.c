@@ -20,6 +20,22 @@ void functions_fini(struct functions *functions)
 	free(functions->objects);
 }
 
+int functions_grow(struct functions *functions, size_t nr_objects)
+{
+	struct function_object *bigger;
+
+	if (nr_objects <= functions->nr_objects)
+		return 0;
+	bigger = reallocarray(functions->objects, nr_objects + 1, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	for (size_t i = functions->nr_objects; i < nr_objects; i++)
+		bigger[i] = (struct function_object){ .read = false };
+	functions->objects = bigger;
+	functions->nr_objects = nr_objects;
+	return 0;
+}
+
 /* List the functions of an object, once. One that cannot be read has none: its code keeps
  * addresses.
  */

@@ -28,6 +28,9 @@ FPL_MUST_CHECK int functions_init(struct functions *functions, struct symbolizer
 				  size_t nr_objects);
 void functions_fini(struct functions *functions);
 
+/* There are more objects: ids are 1..@nr_objects. Errors: -ENOMEM. */
+FPL_MUST_CHECK int functions_grow(struct functions *functions, size_t nr_objects);
+
 /*
  * Find the function of object @id that holds @vaddr: what its FDE covers. Returns false where none
  * does. Cost: the first question of an object lists its FDEs.

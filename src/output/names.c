@@ -77,6 +77,14 @@ int names_init(struct names *names, const struct profile *profile, struct symbol
 		       : 0;
 }
 
+int names_go_on(struct names *names)
+{
+	expect_all(names);
+	return names->options.by_function
+		       ? functions_grow(&names->functions, names->profile->nr_objects)
+		       : 0;
+}
+
 void names_fini(struct names *names)
 {
 	functions_fini(&names->functions);

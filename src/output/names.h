@@ -49,6 +49,11 @@ FPL_MUST_CHECK int names_init(struct names *names, const struct profile *profile
 			      struct symbolizer *symbolizer, const struct names_options *options);
 void names_fini(struct names *names);
 
+/*
+ * The profile has other stacks, and maybe more objects: what was named stays so. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int names_go_on(struct names *names);
+
 /* The name of a task, escaped for a folded line. @comm: [FPL_COMM_SIZE]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int names_comm(struct names *names, const char *comm, uint32_t *ret);
 

@@ -3,23 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "output/names.h"
 #include "output/recorded.h"
 
-#define BATCH_MAX   2048u /* samples that are named and printed together */
-#define WRITE_BYTES 4096u /* POSIX: a pipe that poll says is writable takes PIPE_BUF at once */
-#define POLL_MS	    100
-#define PATIENCE_MS 2000 /* with a reader that takes nothing when all is over */
+#define BATCH_MAX 2048u /* samples that are named and printed together */
 
 /* A sample on its way to the thread. */
 struct item {
@@ -127,16 +123,10 @@ static void forget_names(struct stream *stream)
 	stream->symbolizer = fresh;
 }
 
-static uint64_t now_ms(void)
+static bool is_closing(void *ctx)
 {
-	struct timespec ts;
+	struct stream *stream = ctx;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static bool is_closing(struct stream *stream)
-{
 	pthread_mutex_lock(&stream->lock);
 
 	bool closing = stream->closing;
@@ -161,29 +151,11 @@ static void give_up(struct stream *stream, int error)
  * of no use to go on. */
 static bool write_out(struct stream *stream, const char *text, size_t size)
 {
-	uint64_t last_ms = now_ms();
+	int code = io_write_patiently(stream->fd, text, size, is_closing, stream);
 
-	while (size) {
-		struct pollfd poll_fd = { .fd = stream->fd, .events = POLLOUT };
-		ssize_t n = -1;
-
-		if (poll(&poll_fd, 1, POLL_MS) > 0)
-			n = write(stream->fd, text, size < WRITE_BYTES ? size : WRITE_BYTES);
-		else
-			errno = EAGAIN;
-		if (n > 0) {
-			text += n;
-			size -= (size_t)n;
-			last_ms = now_ms();
-		} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-			give_up(stream, -errno);
-			return false;
-		} else if (is_closing(stream) && now_ms() - last_ms > PATIENCE_MS) {
-			give_up(stream, -ETIMEDOUT);
-			return false;
-		}
-	}
-	return true;
+	if (code)
+		give_up(stream, code);
+	return !code;
 }
 
 static int by_time(const void *a, const void *b)

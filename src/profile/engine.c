@@ -142,6 +142,7 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	int code = events_enable(&engine->events, err);
 
 	engine->enabled_ns = usage_monotonic_ns();
+	engine_look_begin(engine, engine->enabled_ns);
 	engine_overhead_begin(engine, engine->enabled_ns);
 	return code;
 }
@@ -180,9 +181,12 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 /* How long nothing has to be done at @now, unless something comes. */
 static int idle_ms(const struct engine *engine, uint64_t now, uint64_t enable_at, uint64_t end)
 {
-	int timeout =
-		ms_until(end, now, engine->options->listener ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
+	const struct engine_listener *listener = engine->options->listener;
+	int timeout = ms_until(end, now,
+			       listener && listener->sample ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
 
+	if (engine->enabled_ns)
+		timeout = ms_until(engine->looks.next_ns, now, timeout);
 	if (!engine->enabled_ns)
 		timeout = ms_until(enable_at, now, timeout);
 	/* then all that is pending now is old enough */
@@ -222,7 +226,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 				       ? engine->enabled_ns + o->duration_ms * NS_PER_MS
 				       : UINT64_MAX;
 
-		if (now >= end)
+		if (now >= end || engine_look_due(engine, now))
 			break;
 
 		int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
@@ -259,6 +263,7 @@ static void finish(struct engine *engine)
 	replayer_finish(&engine->replayer);
 	timeline_retry(&engine->timeline);
 	engine_listen_pause(engine);
+	engine_look_last(engine);
 	check(engine, usage_monotonic_ns());
 }
 

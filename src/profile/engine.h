@@ -37,20 +37,40 @@ enum engine_unwind {
 	ENGINE_UNWIND_FP,   /* bpf_get_stack, 127 frames, no tables */
 };
 
+/* What was counted so far. */
+struct engine_look {
+	uint64_t unix_ns, sampled_ns; /* the time of day; how long samples are taken */
+	const uint64_t *counts;	      /* borrowed [nr_stacks]: the samples of each stack */
+	uint32_t nr_stacks;	      /* told of so far: their numbers begin with 0 */
+	uint64_t fired, idle, filtered, lost;
+	bool last; /* the books are about to be closed: the counts are those of the profile */
+};
+
 /*
- * Who is told of each sample as it comes: in the thread of the run, which must not be kept waiting.
- * What a sample's stack is may come a moment after the sample, so times of one CPU may go back.
+ * Who is told of what is sampled while the run goes on: of each sample as it comes, or of the
+ * counts now and then, which costs the kernel side nothing. In the thread of the run, which must
+ * not be kept waiting. What a sample's stack is may come a moment after the sample, so times of one
+ * CPU may go back.
  */
 struct engine_listener {
-	/* An object, before the first sample that names it. @fd is borrowed for the call. */
+	/* An object, before the first sample or stack that names it. @fd is borrowed for the call.
+	 * NULL: nobody names them. */
 	void (*object)(void *ctx, const struct profile_object *object, int fd);
 	/* A sample taken at @unix_ns: its stack, count 1, of the thread and on the CPU it was taken
-	 * of. The frames are borrowed for the call. */
+	 * of. The frames are borrowed for the call. NULL: not wanted. */
 	void (*sample)(void *ctx, uint64_t unix_ns, const struct profile_stack *stack);
-	/* That was all for the moment. */
+	/* A stack that the looks to come will count: the next number. As for sample. Only with
+	 * look. */
+	void (*stack)(void *ctx, const struct profile_stack *stack);
+	/* Every *look_ms of sampling, and once more when all samples are counted. NULL: never.
+	 * Cost: reads all of the kernel side's counts, about 1 ms. */
+	void (*look)(void *ctx, const struct engine_look *look);
+	const _Atomic uint32_t *look_ms; /* borrowed */
+	uint32_t looks; /* sampling ends with this one, which is the last; 0: no look ends it */
+	/* That was all for the moment. NULL: not wanted. */
 	void (*pause)(void *ctx);
 	void *ctx;
-	int stop_fd; /* readable once nobody listens any more: the run ends */
+	int stop_fd; /* readable once nobody listens any more: the run ends; -1: none */
 };
 
 struct engine_options {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling somebody of each sample while the run goes on. */
+/* Telling somebody of what is sampled while the run goes on. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -32,7 +32,7 @@ static void tell_objects(struct engine *engine)
 {
 	const struct engine_listener *listener = engine->options->listener;
 
-	while (engine->nr_told < catalog_nr(engine->catalog)) {
+	while (listener->object && engine->nr_told < catalog_nr(engine->catalog)) {
 		const struct object *object = catalog_at(engine->catalog, ++engine->nr_told);
 		struct profile_object described;
 
@@ -66,7 +66,7 @@ static void tell_sample(void *ctx, const struct profile_event *event)
 
 void engine_listen(struct engine *engine)
 {
-	if (!engine->options->listener)
+	if (!engine->options->listener || !engine->options->listener->sample)
 		return;
 	engine->timeline.listener = tell_sample;
 	engine->timeline.ctx = engine;
@@ -78,6 +78,162 @@ void engine_listen_pause(struct engine *engine)
 
 	if (!listener)
 		return;
-	listener->pause(listener->ctx);
-	follow_clock(engine);
+	if (listener->pause)
+		listener->pause(listener->ctx);
+	if (listener->sample)
+		follow_clock(engine);
+}
+
+/* Room for @nr stacks. */
+static bool make_room(struct engine_looks *looks, size_t nr)
+{
+	size_t room = looks->room ? looks->room : 1024;
+
+	while (room < nr)
+		room *= 2;
+	if (room == looks->room)
+		return true;
+
+	uint32_t *places = reallocarray(looks->places, room, sizeof(*places));
+
+	if (!places)
+		return false;
+	looks->places = places;
+
+	uint64_t *counts = reallocarray(looks->counts, room, sizeof(*counts));
+
+	if (!counts)
+		return false;
+	looks->counts = counts;
+	looks->room = room;
+	return true;
+}
+
+/* The listener knows every stack of the store, but for those of tasks whose name is not wanted. */
+static void tell_stacks(struct engine *engine)
+{
+	const struct engine_listener *listener = engine->options->listener;
+	struct engine_looks *looks = &engine->looks;
+	uint32_t nr = stack_store_nr(engine->store);
+	struct profile_stack stack;
+
+	for (; looks->nr_seen < nr; looks->nr_seen++) {
+		stack_store_look(engine->store, looks->nr_seen, &stack);
+		looks->places[looks->nr_seen] = STACK_STORE_NONE;
+		if (engine->comm_filter && !comm_filter_wants(engine->comm_filter, stack.comm))
+			continue;
+		looks->places[looks->nr_seen] = looks->nr_stacks++;
+		listener->stack(listener->ctx, &stack);
+	}
+}
+
+/* What the kernel side has counted of a stack; one whose frames are on their way is for later. */
+static void add_count(const struct fpl_stack *stack, void *ctx)
+{
+	struct engine *engine = ctx;
+	uint32_t number = stack_store_find(engine->store, stack->id);
+
+	if (number == STACK_STORE_NONE)
+		engine->looks.nr_frameless += stack->count;
+	else if (engine->looks.places[number] == STACK_STORE_NONE)
+		engine->looks.nr_unwanted += stack->count;
+	else
+		engine->looks.counts[engine->looks.places[number]] += stack->count;
+}
+
+/* Count anew what is in the store, and what the kernel side holds beside it. Errors: bpf(2). */
+static int count_stacks(struct engine *engine)
+{
+	struct engine_looks *looks = &engine->looks;
+
+	looks->nr_frameless = looks->nr_unwanted = 0;
+	for (uint32_t i = 0; i < looks->nr_seen; i++) {
+		uint64_t count = stack_store_samples(engine->store, i);
+
+		if (looks->places[i] == STACK_STORE_NONE)
+			looks->nr_unwanted += count;
+		else
+			looks->counts[looks->places[i]] = count;
+	}
+	return kernel_side_stacks(&engine->kernel, add_count, engine);
+}
+
+static void look(struct engine *engine, bool last)
+{
+	const struct engine_listener *listener = engine->options->listener;
+	struct engine_looks *looks = &engine->looks;
+	struct fpl_counters counters;
+	uint64_t until_ns = last ? engine->disabled_ns : usage_monotonic_ns();
+
+	/* what cannot be read now can be at the next look */
+	if (!make_room(looks, stack_store_nr(engine->store)) ||
+	    kernel_side_counters(&engine->kernel, &counters))
+		return;
+	tell_objects(engine);
+	tell_stacks(engine);
+	if (count_stacks(engine))
+		return;
+
+	struct engine_look told = {
+		.unix_ns = (uint64_t)clock_ns(CLOCK_REALTIME),
+		.sampled_ns = until_ns - engine->enabled_ns,
+		.counts = looks->counts,
+		.nr_stacks = looks->nr_stacks,
+		.fired = counters.fired,
+		.idle = counters.idle,
+		.filtered = counters.filtered + engine->collect.nr_filtered + looks->nr_unwanted,
+		.lost = engine->collect.nr_user_memory + engine->replayer.nr_user_memory,
+		.last = last,
+	};
+
+	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
+		told.lost += counters.lost[i];
+	if (last) /* their frames do not come any more */
+		told.lost += looks->nr_frameless;
+	listener->look(listener->ctx, &told);
+}
+
+static uint64_t period_ns(const struct engine_listener *listener)
+{
+	return *listener->look_ms * NS_PER_MS;
+}
+
+void engine_look_begin(struct engine *engine, uint64_t now)
+{
+	const struct engine_listener *listener = engine->options->listener;
+
+	engine->looks.next_ns = UINT64_MAX;
+	if (listener && listener->look)
+		engine->looks.next_ns = now + period_ns(listener);
+}
+
+bool engine_look_due(struct engine *engine, uint64_t now)
+{
+	const struct engine_listener *listener = engine->options->listener;
+	struct engine_looks *looks = &engine->looks;
+
+	if (!listener || !listener->look || !engine->enabled_ns)
+		return false;
+	/* the period may have been made shorter since */
+	if (looks->next_ns > now + period_ns(listener))
+		looks->next_ns = now + period_ns(listener);
+	if (now < looks->next_ns)
+		return false;
+	if (listener->looks && looks->nr + 1 == listener->looks)
+		return true;
+	looks->nr++;
+	look(engine, false);
+	/* what is late does not come twice as soon then */
+	looks->next_ns += period_ns(listener);
+	if (looks->next_ns <= now)
+		looks->next_ns = now + period_ns(listener);
+	return false;
+}
+
+void engine_look_last(struct engine *engine)
+{
+	const struct engine_listener *listener = engine->options->listener;
+
+	if (listener && listener->look && engine->enabled_ns)
+		look(engine, true);
 }

@@ -208,7 +208,7 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->collect.replayer = &engine->replayer;
 	engine->collect.store = engine->store;
 	engine->collect.walk_file = engine->walk_file;
-	if (o->timeline_memory || o->listener)
+	if (o->timeline_memory || (o->listener && o->listener->sample))
 		engine->collect.timeline = engine->replayer.timeline = &engine->timeline;
 	if (o->target != ENGINE_TARGET_ALL) {
 		engine->collect.is_followed = kernel_side_is_target;
@@ -355,6 +355,8 @@ void engine_close(struct engine *engine)
 	collect_fini(&engine->collect);
 	replayer_fini(&engine->replayer);
 	timeline_fini(&engine->timeline);
+	free(engine->looks.places);
+	free(engine->looks.counts);
 	if (engine->has_tracker)
 		tracker_fini(&engine->tracker);
 	if (engine->has_publisher)

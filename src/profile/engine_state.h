@@ -33,6 +33,19 @@
 /* What a descriptor of the loop stands for. */
 enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };
 
+/* What the looks of a listener need. */
+struct engine_looks {
+	uint32_t *
+		places; /* owned [nr_seen]: the number it was told by, of each stack of the store */
+	uint64_t *counts;	     /* owned: by that number */
+	size_t room;		     /* of both */
+	uint32_t nr_seen, nr_stacks; /* stacks of the store; those of them it was told of */
+	uint64_t nr_frameless;	     /* samples whose frames are on their way */
+	uint64_t nr_unwanted;	     /* of tasks whose name is not wanted */
+	uint32_t nr;		     /* looks so far */
+	uint64_t next_ns;
+};
+
 struct engine {
 	struct engine_options given;	      /* with the defaults filled in */
 	const struct engine_options *options; /* the same, for reading */
@@ -51,7 +64,8 @@ struct engine {
 	struct replayer replayer;
 	struct collect collect;
 	struct timeline timeline;
-	uint32_t nr_told;	/* objects the listener was told of */
+	uint32_t nr_told; /* objects the listener was told of */
+	struct engine_looks looks;
 	int64_t listen_unix_ns; /* the time at timeline.start_ns by the clock of now */
 	struct walk_file *walk_file;
 	struct code_names *code_names;
@@ -84,6 +98,12 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 void engine_listen(struct engine *engine);
 /* That was all for the moment. */
 void engine_listen_pause(struct engine *engine);
+/* Have it look, where it is time; sampling begins at @now. */
+void engine_look_begin(struct engine *engine, uint64_t now);
+/* Returns true where the look that is due is the last: that is engine_look_last()'s. */
+bool engine_look_due(struct engine *engine, uint64_t now);
+/* All is counted, and the books are about to be closed. */
+void engine_look_last(struct engine *engine);
 
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);

@@ -117,7 +117,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_COMPARE;
 	if (options->nr_tids)
 		config.flags |= FPL_CONFIG_THREADS;
-	if (options->timeline_memory || options->listener)
+	if (options->timeline_memory || (options->listener && options->listener->sample))
 		config.flags |= FPL_CONFIG_TIMELINE;
 	if (options->has_uid)
 		config.flags |= FPL_CONFIG_UID;

@@ -387,6 +387,16 @@ int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count, str
 	return 0;
 }
 
+uint32_t stack_store_nr(const struct stack_store *store)
+{
+	return (uint32_t)store->nr;
+}
+
+uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack)
+{
+	return store->entries[stack].count;
+}
+
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret)
 {
 	const struct entry *entry = &store->entries[stack];

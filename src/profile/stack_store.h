@@ -39,6 +39,11 @@ uint32_t stack_store_last(const struct stack_store *store);
 /* The stack with @id; STACK_STORE_NONE: there is none. */
 uint32_t stack_store_find(const struct stack_store *store, uint32_t id);
 
+uint32_t stack_store_nr(const struct stack_store *store);
+
+/* Samples of the stack that were counted so far, as stack_store_look says. */
+uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
+
 /*
  * What is known of a stack: its frames are borrowed until stack_store_take; counts are of what was
  * counted so far.

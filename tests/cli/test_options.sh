@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile compare report tables verify doctor; do
+for verb in profile top compare report tables verify doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -132,4 +132,20 @@ if find "$work" -name 'x.txt' -o -name '.fpless-*' | grep . >&2; then
 	echo "  ^ left behind" >&2
 	failed=1
 fi
+# top
+expect 0 '' top --help
+for option in --view --sort --filter --interval --window --since-start --plain --count --rows -p -F; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+refused '--view x: functions, stacks or processes' top --view x
+refused '--sort x: self or total' top --sort x
+refused '--filter \(: .' top --filter '('
+refused '--interval 0: seconds' top --interval 0
+refused '--interval 0.05: seconds' top --interval 0.05
+refused '--window -1: seconds' top --window -1
+refused '--count 0: a number' top --count 0
+refused '--rows 0: a number' top --rows 0
+refused 'only one of what top shows, -f' top -f
+refused 'only one of what top shows, -f' top --stats -
+refused 'exclude each other' top -a -p 1
 exit $failed

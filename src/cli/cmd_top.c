@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <regex.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "cli/verbs.h"
+#include "top/top.h"
+
+#define INTERVAL_MS_DEFAULT 2000u
+#define INTERVAL_MS_MIN	    100u
+
+/* Keys of options without a letter, none of those of its children. */
+enum {
+	KEY_PLAIN = 0x900,
+	KEY_INTERVAL,
+	KEY_COUNT,
+	KEY_WINDOW,
+	KEY_SINCE_START,
+	KEY_VIEW,
+	KEY_SORT,
+	KEY_FILTER,
+	KEY_ROWS,
+};
+
+static const struct argp_option options_list[] = {
+	{ .doc = "What to show:", .group = 1 },
+	{ "view", KEY_VIEW, "functions|stacks|processes", 0,
+	  "What the rows are (default functions)", 1 },
+	{ "sort", KEY_SORT, "self|total", 0,
+	  "By the samples in which it was running itself (default), or those it was in", 1 },
+	{ "filter", KEY_FILTER, "REGEX", 0,
+	  "Rows that match only (POSIX extended): functions by their name or object, stacks by "
+	  "their functions, processes by their name or number",
+	  1 },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Show anew this often (default 2)", 1 },
+	{ "window", KEY_WINDOW, "SECONDS", 0,
+	  "Show the samples of the last SECONDS (default 10; of blocks, those of the interval)",
+	  1 },
+	{ "since-start", KEY_SINCE_START, NULL, 0, "Show all samples since the start", 1 },
+	{ "plain", KEY_PLAIN, NULL, 0,
+	  "Print blocks of text (default where stdin or stdout is no terminal)", 1 },
+	{ "count", KEY_COUNT, "N", 0, "Stop after N times", 1 },
+	{ "rows", KEY_ROWS, "N", 0, "At most this many rows in a block (default 20)", 1 },
+	{ 0 },
+};
+
+struct top_verb {
+	struct sampling_options sampling;
+	struct top_options options;
+	bool has_window, plain;
+	struct top *top; /* owned, while the run goes on */
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_view(const char *arg, struct top_verb *verb, struct argp_state *state)
+{
+	if (!strcmp(arg, "functions"))
+		verb->options.query.view = TABLE_VIEW_FUNCTIONS;
+	else if (!strcmp(arg, "stacks"))
+		verb->options.query.view = TABLE_VIEW_STACKS;
+	else if (!strcmp(arg, "processes"))
+		verb->options.query.view = TABLE_VIEW_PROCESSES;
+	else
+		refuse(state, "--view %s: functions, stacks or processes", arg);
+}
+
+static void parse_sort(const char *arg, struct top_verb *verb, struct argp_state *state)
+{
+	if (!strcmp(arg, "self"))
+		verb->options.query.sort = TABLE_SORT_SELF;
+	else if (!strcmp(arg, "total"))
+		verb->options.query.sort = TABLE_SORT_TOTAL;
+	else
+		refuse(state, "--sort %s: self or total", arg);
+}
+
+static void parse_filter(const char *arg, struct top_verb *verb, struct argp_state *state)
+{
+	char why[128];
+	regex_t regex;
+	int code = regcomp(&regex, arg, REG_EXTENDED | REG_NOSUB);
+
+	if (code) {
+		regerror(code, &regex, why, sizeof(why));
+		refuse(state, "--filter %s: %s", arg, why);
+		return;
+	}
+	regfree(&regex);
+	verb->options.filter = arg;
+}
+
+static void parse_times(int key, const char *arg, struct top_verb *verb, struct argp_state *state)
+{
+	uint64_t ms = 0;
+
+	if (key == KEY_INTERVAL) {
+		if (!parse_seconds(arg, &ms) || ms < INTERVAL_MS_MIN || ms > 86400000)
+			refuse(state, "--interval %s: seconds, from 0.1 to 86400", arg);
+		verb->options.interval_ms = (uint32_t)ms;
+	} else {
+		if (!parse_seconds(arg, &ms) || ms > 86400000)
+			refuse(state, "--window %s: seconds, above 0, at most 86400", arg);
+		verb->options.window_ms = ms;
+		verb->has_window = true;
+	}
+}
+
+/* What only the whole command line tells. */
+static void check_all(struct top_verb *verb)
+{
+	struct output_options *output = &verb->sampling.output;
+
+	verb->options.screen = !verb->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	verb->options.inlined = output->inlined;
+	/* nobody reads them where nothing is written in the end */
+	if (!output->nr && !output->inlined)
+		output->no_inlined = true;
+	if (!output->nr && !output->lines)
+		output->no_lines = true;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct top_verb *verb = state->input;
+	uint64_t value = 0;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &verb->sampling;
+		verb->sampling.output.own_stdout = "what top shows";
+		return 0;
+	case ARGP_KEY_END:
+		check_all(verb);
+		return 0;
+	case KEY_PLAIN:
+		verb->plain = true;
+		return 0;
+	case KEY_INTERVAL:
+	case KEY_WINDOW:
+		parse_times(key, arg, verb, state);
+		return 0;
+	case KEY_SINCE_START:
+		verb->options.since_start = true;
+		return 0;
+	case KEY_VIEW:
+		parse_view(arg, verb, state);
+		return 0;
+	case KEY_SORT:
+		parse_sort(arg, verb, state);
+		return 0;
+	case KEY_FILTER:
+		parse_filter(arg, verb, state);
+		return 0;
+	case KEY_COUNT:
+		if (!parse_number(arg, 1, UINT32_MAX, &value))
+			refuse(state, "--count %s: a number from 1 on", arg);
+		verb->options.count = (uint32_t)value;
+		return 0;
+	case KEY_ROWS:
+		if (!parse_number(arg, 1, 1000000, &value))
+			refuse(state, "--rows %s: a number from 1 to 1000000", arg);
+		verb->options.max_rows = value;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
+
+const struct argp top_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
+	.doc = "Show what is hot while it runs: functions, stacks, processes.\v"
+	       "On a terminal a screen: h lists its keys. Elsewhere a block of text for each "
+	       "interval. -o writes the whole run in the end, as of fpless profile. The closing "
+	       "report goes to stderr.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, "
+	       "4 --strict, 6 output could not be written.",
+};
+
+/* sampling_verb.listen */
+static int listen(void *ctx, const struct symbol_source *source, const struct engine_listener **ret,
+		  struct fpl_err *err)
+{
+	struct top_verb *verb = ctx;
+	struct top_options *options = &verb->options;
+
+	options->source = source;
+	options->user = verb->sampling.user;
+	options->no_demangle = verb->sampling.output.no_demangle;
+	options->query.kernel = verb->sampling.kernel;
+	if (!verb->has_window)
+		options->window_ms = options->screen ? 10000 : 0;
+
+	int code = top_create(options, &verb->top, err);
+
+	if (!code)
+		*ret = top_listener(verb->top);
+	return code;
+}
+
+/* sampling_verb.heard */
+static int heard(void *ctx)
+{
+	struct top_verb *verb = ctx;
+	int code = verb->top ? top_finish(verb->top) : 0;
+
+	top_destroy(verb->top);
+	verb->top = NULL;
+	return code;
+}
+
+static void cleanup_verb(struct top_verb *verb)
+{
+	sampling_options_fini(&verb->sampling);
+}
+
+int cmd_top(int argc, char **argv)
+{
+	CLEANUP(cleanup_verb)
+	struct top_verb verb = {
+		.options = { .fd = STDOUT_FILENO,
+			     .interval_ms = INTERVAL_MS_DEFAULT,
+			     .max_rows = 20 },
+	};
+
+	sampling_options_init(&verb.sampling);
+	return sampling_main(
+		argc, argv, &top_argp, &verb, &verb.sampling,
+		&(struct sampling_verb){ .ctx = &verb, .listen = listen, .heard = heard });
+}

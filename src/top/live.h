@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a live view has: names, counts over time, and the rows that follow from both. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "top/feed.h"
+#include "top/model.h"
+#include "top/naming.h"
+#include "top/table.h"
+#include "top/window.h"
+
+struct live {
+	struct naming naming;
+	struct model model;
+	struct window window;
+	struct engine_look look, before; /* the last two; their counts are not kept */
+	uint32_t nr_looks;
+};
+
+/* @span_ns: of the window. *ret must not move. Errors: -ENOMEM; live_fini is safe then. */
+FPL_MUST_CHECK int live_init(struct live *ret, const struct naming_options *options,
+			     uint64_t span_ns, struct fpl_err *err);
+void live_fini(struct live *live);
+
+/* Take in objects and stacks: before the looks of the same batch. Errors: -ENOMEM. */
+FPL_MUST_CHECK int live_add(struct live *live, const struct feed_batch *batch, struct fpl_err *err);
+
+/* Take in a look. Errors: -ENOMEM. */
+FPL_MUST_CHECK int live_look(struct live *live, const struct engine_look *look,
+			     struct fpl_err *err);
+
+/* The rows of @query, over the window or @since_start. Errors: -ENOMEM; table_fini is safe. */
+FPL_MUST_CHECK int live_table(struct live *live, const struct table_query *query, bool since_start,
+			      struct table *ret);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is hot while a run goes on: on a terminal as a screen (top/screen.h), elsewhere as blocks of
+ * text (top/plain.h). The run tells counts now and then and goes on; a thread of its own names and
+ * shows.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/engine.h"
+#include "symbolize/symbol_source.h"
+#include "top/table.h"
+
+struct top;
+
+struct top_options {
+	int fd;			   /* stays the caller's: where blocks go */
+	bool screen;		   /* a screen on the terminal of stdin and stdout */
+	uint32_t interval_ms;	   /* between two looks */
+	uint32_t count;		   /* the run ends after this many looks; 0: it does not */
+	uint64_t window_ms;	   /* how long a sample counts; 0: until the next look */
+	bool since_start;	   /* show all samples, not those of the window */
+	size_t max_rows;	   /* of a block */
+	struct table_query query;  /* to begin with */
+	const char *filter;	   /* borrowed: its regular expression, which holds up; NULL */
+	const char *what;	   /* borrowed: what is sampled, for the head of the screen */
+	bool user;		   /* there are user stacks */
+	bool no_demangle, inlined; /* as of a symbolizer */
+	const struct symbol_source *source; /* borrowed, of the thread alone: reads the files */
+};
+
+/* Errors: -EINVAL the filter is none; -ENOMEM; eventfd(2). */
+FPL_MUST_CHECK int top_create(const struct top_options *options, struct top **ret,
+			      struct fpl_err *err);
+/* NULL is allowed. */
+void top_destroy(struct top *top);
+
+/* To be lent to the run. The thread begins with the first call, when the run has given up rights.
+ */
+const struct engine_listener *top_listener(struct top *top);
+
+/*
+ * The run is over: show what waits, give the terminal back, and end the thread. Errors: what the
+ * first failed write met; a reader that has closed its end is none.
+ */
+FPL_MUST_CHECK int top_finish(struct top *top);

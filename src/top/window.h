@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was counted lately, and since the start, out of counts that only grow. Sums are exact: each
+ * sample is in one slice, the time between two looks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct window {
+	uint64_t span_ns;
+	uint64_t *seen; /* owned [nr]: by number of the stack, its samples at the last look */
+	uint64_t *base; /* owned [nr]: those at the last reset */
+	uint64_t *sums; /* owned [nr]: those in the window */
+	size_t nr, room;
+	struct window_slice *first, **last; /* owned, the oldest first */
+	uint64_t begin_ns, end_ns;	    /* the last reset; the last look */
+};
+
+/* @span_ns: how long a sample counts; 0: until the next look. */
+void window_init(struct window *window, uint64_t span_ns);
+void window_fini(struct window *window);
+
+/*
+ * The look at @end_ns, which is never less than the one before, found @counts [@nr]; @nr does not
+ * become less, either. Errors: -ENOMEM, then nothing has changed and the next look makes up for it.
+ * Cost: O(nr).
+ */
+FPL_MUST_CHECK int window_add(struct window *window, uint64_t end_ns, const uint64_t *counts,
+			      size_t nr);
+
+/* Forget all that was counted so far. */
+void window_reset(struct window *window);
+
+/* The samples of stack @idx in the window, or, @since_start, since the start or the last reset. */
+uint64_t window_count(const struct window *window, size_t idx, bool since_start);
+
+/* How long the time is that these are of. */
+uint64_t window_length_ns(const struct window *window, bool since_start);
