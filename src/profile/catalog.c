@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -402,7 +403,7 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 	return code;
 }
 
-/* The object of a file that was met before, as nearly all are: it need not be opened. */
+/* The object of what is mapped there now, if that was met before. */
 static struct object *find_known(const struct catalog *catalog, const struct file_hint *hint)
 {
 	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_EXACT };
@@ -418,10 +419,53 @@ static struct object *find_known(const struct catalog *catalog, const struct fil
 	return known->object;
 }
 
+/* May nobody write the file of @trust but those who can do anything to us anyway? */
+static bool is_safe_with(const struct trust *trust)
+{
+	return !trust->inode && (!trust->uid || trust->uid == geteuid());
+}
+
+/*
+ * The same by the path as it is here, for a tenth of what map_files costs: the kernel has said
+ * which build-id is mapped, and the file that stands here has it. In the root of the process
+ * another file with that build-id may stand there. Where ours is safe with its owner, it is the one
+ * the build-id was made for, and only who forges one has himself to blame. Of a process that has
+ * gone, with
+ * @any_owner, nothing better can be had (MAPPED_FILE_PATH).
+ */
+static struct object *find_here(const struct catalog *catalog, const struct file_hint *hint,
+				bool any_owner)
+{
+	struct stat stat;
+
+	if (!hint->build_id || !hint->build_id_size || hint->path[0] != '/' ||
+	    lstat(hint->path, &stat) < 0 || !S_ISREG(stat.st_mode))
+		return NULL;
+
+	const struct file_stamp stamp = file_stamp_of(&stat);
+	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
+
+	if (!file_known(known) || !known->object || !same_build_id(known->object->elf, hint))
+		return NULL;
+	return any_owner || is_safe_with(&known->object->trust) ? known->object : NULL;
+}
+
+/* The object of a file that was met before, without opening it; NULL: open it. */
+static struct object *find(const struct catalog *catalog, const struct file_hint *hint)
+{
+	struct object *object = find_here(catalog, hint, false);
+
+	if (!object)
+		object = find_known(catalog, hint);
+	if (!object && kill(hint->pid, 0) < 0 && errno == ESRCH)
+		object = find_here(catalog, hint, true);
+	return object;
+}
+
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
 {
 	struct mapped_file file;
-	struct object *object = find_known(catalog, hint);
+	struct object *object = find(catalog, hint);
 	struct fpl_err err = { 0 };
 
 	if (object)

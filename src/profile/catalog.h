@@ -85,7 +85,7 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 /*
  * The object behind a mapping, made if this is its first sighting. NULL where there is none (not
  * an ELF file, cannot be opened, replaced by another file): said once per path, counted.
- * Cost: opens the file; reads its headers and CFI when it is new.
+ * Cost: looks at the path, or opens the file; reads its headers and CFI when it is new.
  */
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint);
 

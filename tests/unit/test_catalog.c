@@ -2,10 +2,16 @@
 /* The objects behind this process's own mappings, read by a real worker. */
 #include "cmocka_all.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "proc/proc_maps.h"
 #include "profile/catalog.h"
 
@@ -99,6 +105,140 @@ static void files_beyond_the_slots_are_counted_once_and_have_no_object(void **st
 	catalog_destroy(catalog);
 }
 
+/* Runs a process that does nothing, and returns the number it had. */
+static pid_t gone_pid(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	AUTO_FD int in = open(from, O_RDONLY | O_CLOEXEC);
+	AUTO_FD int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	char bytes[65536];
+	ssize_t nr;
+
+	assert_true(in >= 0 && out >= 0);
+	while ((nr = io_read(in, bytes, sizeof(bytes))) > 0)
+		assert_int_equal(io_write(out, bytes, (size_t)nr), 0);
+	assert_int_equal(nr, 0);
+}
+
+/* Puts a copy of @from at @path, @owner's, that differs from others in its CFI and not in its
+ * build-id. */
+static void put_twin(const char *from, const char *path, uid_t owner, char nr)
+{
+	char copy[300];
+	struct elf_file *elf = NULL;
+
+	snprintf(copy, sizeof(copy), "%s.new", path);
+	copy_file(from, copy);
+	assert_int_equal(elf_file_open_path(copy, &elf, NULL), 0);
+
+	const struct elf_section *section = elf_file_section(elf, ".eh_frame");
+	AUTO_FD int fd = open(copy, O_WRONLY | O_CLOEXEC);
+
+	assert_non_null(section);
+	/* before the word of zeros at the end */
+	assert_int_equal(pwrite(fd, &nr, 1, (off_t)(section->off + section->size - 5)), 1);
+	assert_int_equal(fchown(fd, owner, owner), 0);
+	assert_int_equal(rename(copy, path), 0);
+	elf_file_close(elf);
+}
+
+/* What the kernel would say of a mapping of the file at @path. */
+static struct file_hint map_file(const char *path)
+{
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	assert_true(map != MAP_FAILED);
+	return (struct file_hint){
+		.pid = getpid(),
+		.start = (uintptr_t)map,
+		.end = (uintptr_t)map + 4096,
+		.path = path,
+	};
+}
+
+static void say_build_id(struct file_hint *hint, const struct object *of)
+{
+	hint->build_id = of->elf->build_id;
+	hint->build_id_size = of->elf->build_id_size;
+}
+
+static void a_file_met_before_is_found_without_its_process(void **state)
+{
+	static const uint8_t other[20] = { 1 };
+	struct world *world = *state;
+	struct file_hint hint = world->files.hints[1];
+	struct catalog *catalog;
+	struct object *object;
+
+	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	object = catalog_object(catalog, &hint);
+	assert_non_null(object);
+	hint.pid = gone_pid();
+	say_build_id(&hint, object);
+	assert_ptr_equal(catalog_object(catalog, &hint), object);
+	hint.build_id = other;
+	hint.build_id_size = sizeof(other);
+	assert_null(catalog_object(catalog, &hint));
+	catalog_destroy(catalog);
+}
+
+/* Who may forge a build-id of his own files must not be believed where the kernel knows better. */
+static void a_path_says_nothing_of_files_of_strangers(void **state)
+{
+	struct world *world = *state;
+	const char *from = world->files.paths[1];
+	char folder[] = "/tmp/test_catalog.XXXXXX", path[64], aside[64];
+	struct catalog *catalog;
+
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/library", folder);
+	snprintf(aside, sizeof(aside), "%s/aside", folder);
+	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	put_twin(from, path, 1234, 1);
+
+	struct file_hint first = map_file(path);
+	struct object *was = catalog_object(catalog, &first);
+
+	assert_int_equal(rename(path, aside), 0);
+	put_twin(from, path, 1234, 2);
+
+	struct file_hint second = map_file(path);
+	struct object *is = catalog_object(catalog, &second);
+
+	assert_non_null(was);
+	assert_non_null(is);
+	assert_ptr_not_equal(was, is);
+	assert_int_equal(was->elf->build_id_size, is->elf->build_id_size);
+	assert_memory_equal(was->elf->build_id, is->elf->build_id, is->elf->build_id_size);
+	say_build_id(&first, was);
+	say_build_id(&second, is);
+	assert_ptr_equal(catalog_object(catalog, &first), was);
+	assert_ptr_equal(catalog_object(catalog, &second), is);
+	first.pid = gone_pid(); /* then there is nothing else to go by */
+	assert_ptr_equal(catalog_object(catalog, &first), is);
+	catalog_destroy(catalog);
+	munmap((void *)(uintptr_t)first.start, 4096);
+	munmap((void *)(uintptr_t)second.start, 4096);
+	unlink(path);
+	unlink(aside);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +247,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			files_beyond_the_slots_are_counted_once_and_have_no_object, make_world,
 			drop_world),
+		cmocka_unit_test_setup_teardown(a_file_met_before_is_found_without_its_process,
+						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(a_path_says_nothing_of_files_of_strangers,
+						make_world, drop_world),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ def cpu_ms(timed, fpless, *args, command=None):
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+    if child.returncode not in (0, 3):  # 3: nobody else ran in that second
         sys.exit("%s: status %d" % (fpless, child.returncode))
     commands = sum(timed.times()[:2]) if command else 0
     return 1000 * (usage.ru_utime + usage.ru_stime - commands)
