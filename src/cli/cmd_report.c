@@ -41,9 +41,12 @@ static int list_missing(const struct recording *recording)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	if (!fflush(stdout) && !ferror(stdout))
+
+	int error = output_stream_error(stdout);
+
+	if (!error)
 		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(errno));
+	fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(-error));
 	return CLI_EXIT_OUTPUT;
 }
 
@@ -78,6 +81,14 @@ static void cleanup_filter(struct filter **filter)
 	filter_destroy(*filter);
 }
 
+static enum input_needs needs_of(const struct report_options *options)
+{
+	enum input_needs needs = inputs_needs(&options->reading);
+
+	/* packages are looked up in the lists of the system */
+	return options->missing && needs == INPUT_NEEDS_NOTHING ? INPUT_NEEDS_FILES : needs;
+}
+
 static int run(const struct report_options *options, struct deputy *deputy)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
@@ -99,7 +110,7 @@ static int run(const struct report_options *options, struct deputy *deputy)
 	}
 	if (inputs_open(options->files, options->nr_files, &inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
-	    inputs_give_up_rights(&sinks, deputy, &err) ||
+	    inputs_give_up_rights(&sinks, deputy, needs_of(options), &err) ||
 	    read_all(options, &inputs, filter, &recording, &result, &err) ||
 	    (options->reading.symfs &&
 	     report_names_apply(&names, options->reading.symfs, &recording, &err))) {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "parse/sandbox.h"
 #include "proc/rights.h"
 #include "profile/profile.h"
 #include "recording/read.h"
@@ -57,16 +58,30 @@ unsigned inputs_labels(unsigned by)
 	return ret;
 }
 
-int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err)
+enum input_needs inputs_needs(const struct reading_options *options)
+{
+	if (options->debuginfod)
+		return INPUT_NEEDS_NETWORK;
+	return options->symfs ? INPUT_NEEDS_FILES : INPUT_NEEDS_NOTHING;
+}
+
+int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, enum input_needs needs,
+			  struct fpl_err *err)
 {
 	struct fpl_err refused = { 0 };
 	int error = sinks_delegate(sinks, deputy, err);
 
-	if (!error && rights_need_deputy())
+	if (!error && (needs != INPUT_NEEDS_NETWORK || rights_need_deputy()))
 		error = deputy_start(deputy, rights_drop_to_deputy, err);
-	if (!error && rights_drop_all(&refused))
+	if (error)
+		return error;
+	if (rights_drop_all(&refused))
 		fpl_log(FPL_LOG_WARN, "%s: all rights are kept", refused.msg);
-	return error;
+	if (needs != INPUT_NEEDS_NETWORK &&
+	    sandbox_enter_reader(needs == INPUT_NEEDS_FILES, &refused))
+		fpl_log(FPL_LOG_WARN, "%s: files are read with the rights of their reader",
+			refused.msg);
+	return 0;
 }
 
 /* Counts of different things: say which, and what helps. */

@@ -26,12 +26,23 @@ void inputs_fini(struct inputs *inputs);
 /* How file @idx is called in messages. */
 const char *inputs_name(const struct inputs *inputs, size_t idx);
 
+/* What a verb does, while and after it reads, beyond reading and writing what is open. */
+enum input_needs {
+	INPUT_NEEDS_NOTHING,
+	INPUT_NEEDS_FILES,   /* opens files for reading, asks workers */
+	INPUT_NEEDS_NETWORK, /* all else: no filter of system calls */
+};
+
+/* Of how recordings are read. */
+enum input_needs inputs_needs(const struct reading_options *options);
+
 /*
- * The bytes that come are strangers': nothing is left that they could be used for but what the user
- * may do. What the outputs take, in folders of others, the deputy keeps.
+ * The bytes that come are strangers': before the first of them is read no capability is left, and
+ * of system calls what @needs takes (parse/sandbox.h). What the outputs take beyond that, and in
+ * folders of others, the deputy keeps. Errors: deputy_start()'s.
  */
 FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy,
-					 struct fpl_err *err);
+					 enum input_needs needs, struct fpl_err *err);
 
 /* PROFILE_BY_* as RECORDING_HAS_*. */
 unsigned inputs_labels(unsigned by);

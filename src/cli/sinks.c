@@ -81,7 +81,7 @@ int sinks_write(struct sinks *sinks, const struct recording *recording,
 		uint64_t shown = 0;
 
 		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s: %s", file->path, err.msg);
+			fpl_log(FPL_LOG_ERROR, "%s: %s", output_file_name(file), err.msg);
 			keep_or_drop(&sinks->list[i], file, shown);
 			status = CLI_EXIT_OUTPUT;
 			continue;
@@ -90,7 +90,7 @@ int sinks_write(struct sinks *sinks, const struct recording *recording,
 			fpl_log(FPL_LOG_ERROR,
 				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
 				": please report this",
-				file->path, shown, *ret_shown);
+				output_file_name(file), shown, *ret_shown);
 		*ret_shown = shown;
 		if (output_file_commit(file, &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s", err.msg);

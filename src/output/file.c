@@ -151,23 +151,34 @@ int output_file_open(const char *path, struct output_file *ret, struct fpl_err *
 	return 0;
 }
 
+int output_stream_error(FILE *stream)
+{
+	if (fflush(stream))
+		return -errno;
+	if (!ferror(stream))
+		return 0;
+	/* a write long ago failed, and why was not kept: the next one tells, and spoils nothing */
+	return putc('\n', stream) == EOF || fflush(stream) ? -errno : -EIO;
+}
+
 static int close_stream(struct output_file *file)
 {
 	FILE *stream = TAKE_PTR(file->stream);
-	/* The error of a write long ago is not kept: ENOSPC is by far its most likely one. */
-	int error = ferror(stream) ? -EIO : 0;
+	int error = output_stream_error(stream);
 
-	if (stream == stdout)
-		return fflush(stream) ? -errno : error;
-	if (fclose(stream) && !error)
+	if (stream != stdout && fclose(stream) && !error)
 		error = -errno;
 	return error;
 }
 
+const char *output_file_name(const struct output_file *file)
+{
+	return strcmp(file->path, "-") ? file->path : "stdout";
+}
+
 static int fail(const struct output_file *file, int error, struct fpl_err *err)
 {
-	return fpl_fail(err, error, "%s: %s", strcmp(file->path, "-") ? file->path : "stdout",
-			strerror(-error));
+	return fpl_fail(err, error, "%s: %s", output_file_name(file), strerror(-error));
 }
 
 int output_file_close(struct output_file *file, struct fpl_err *err)

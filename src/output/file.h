@@ -33,6 +33,15 @@ struct output_file {
  */
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 
+/* What it is called in messages. */
+const char *output_file_name(const struct output_file *file);
+
+/*
+ * Flush @stream, and say what the writes to it met, the last or any before: 0 or a negative errno.
+ * A stream that has failed may hold a line more then.
+ */
+int output_stream_error(FILE *stream);
+
 /*
  * Have @deputy (must outlive the file) put the file in its place where this process will have lost
  * the right to. Before the deputy starts; @file must stay where it is until then. Errors: -ENOMEM.

@@ -2,6 +2,7 @@
 #include "parse/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
@@ -10,9 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,11 +61,33 @@ static const int nursery_calls[] = {
 #endif
 };
 
-#define FILTER_MAX 96
+/* What a reader needs beyond that: its outputs, which are open, its children's ends, a place in
+ * memory for what a pipe holds. No call here takes a path, but for the stat of what is open. */
+static const int reader_calls[] = {
+	SYS_write,	  SYS_writev,	   SYS_pwrite64,	SYS_lseek,
+	SYS_fstat,	  SYS_fcntl,	   SYS_ftruncate,	SYS_memfd_create,
+	SYS_ppoll,	  SYS_wait4,	   SYS_clock_nanosleep, SYS_newfstatat,
+	SYS_clock_getres, SYS_getpid,	   SYS_gettid,		SYS_rt_sigaction,
+	SYS_getrusage,	  SYS_sched_yield, SYS_shutdown,
+#ifdef SYS_poll
+	SYS_poll,
+#endif
+};
+
+/* Finding files, beside opening them for reading. */
+static const int finder_calls[] = {
+	SYS_readlinkat, SYS_faccessat, SYS_getdents64, SYS_statx,
+#ifdef SYS_readlink
+	SYS_readlink,	SYS_access,
+#endif
+};
+
+#define FILTER_MAX 224
 
 struct filter {
 	struct sock_filter code[FILTER_MAX];
 	unsigned short nr;
+	uint32_t refusal; /* of what is not allowed */
 };
 
 static void filter_add(struct filter *filter, struct sock_filter instruction)
@@ -102,7 +127,21 @@ static size_t arg_off(size_t idx)
 	return offsetof(struct seccomp_data, args) + idx * sizeof(uint64_t);
 }
 
-/* Memory that is executable kills; so does, with @anonymous_flag, a mapping of a file. */
+/* Allow @call where no bit of @mask is set in argument @idx, or, with @equals, where it is @mask.
+ */
+static void filter_allow_where(struct filter *filter, int call, size_t idx, uint32_t mask,
+			       bool equals)
+{
+	filter_skip_unless(filter, (uint32_t)call, 4);
+	filter_load(filter, arg_off(idx));
+	filter_add(filter,
+		   (struct sock_filter)BPF_JUMP(BPF_JMP | (equals ? BPF_JEQ : BPF_JSET) | BPF_K,
+						mask, equals ? 0 : 1, equals ? 1 : 0));
+	filter_return(filter, SECCOMP_RET_ALLOW);
+	filter_return(filter, filter->refusal);
+}
+
+/* Memory that is executable is refused; so is, with @anonymous, a mapping of a file. */
 static void filter_allow_memory(struct filter *filter, int call, bool anonymous)
 {
 	filter_skip_unless(filter, (uint32_t)call, anonymous ? 7 : 4);
@@ -114,12 +153,17 @@ static void filter_allow_memory(struct filter *filter, int call, bool anonymous)
 		filter_add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
 								MAP_ANONYMOUS, 0, 2));
 		filter_return(filter, SECCOMP_RET_ALLOW);
-		filter_return(filter, SECCOMP_RET_KILL_PROCESS);
-		filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+		filter_return(filter, filter->refusal);
+		filter_return(filter, filter->refusal);
 		return;
 	}
 	filter_return(filter, SECCOMP_RET_ALLOW);
-	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+	filter_return(filter, filter->refusal);
+}
+
+bool sandbox_has_filter(void)
+{
+	return !SANDBOX_SANITIZED;
 }
 
 static int install(struct filter *filter, struct fpl_err *err)
@@ -135,23 +179,35 @@ static int install(struct filter *filter, struct fpl_err *err)
 	return 0;
 }
 
+static void filter_begin(struct filter *filter, uint32_t refusal)
+{
+	*filter = (struct filter){ .refusal = refusal };
+	filter_load(filter, offsetof(struct seccomp_data, arch));
+	filter_add(filter,
+		   (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0));
+	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+	filter_allow(filter, shared_calls, ARRAY_SIZE(shared_calls));
+}
+
+/* Memory, and nothing else. */
+static int filter_end(struct filter *filter, struct fpl_err *err)
+{
+	filter_allow_memory(filter, SYS_mmap, true);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+	filter_allow_memory(filter, SYS_mprotect, false);
+	filter_return(filter, filter->refusal);
+	return install(filter, err);
+}
+
 static int filter_calls(bool nursery, struct fpl_err *err)
 {
-	struct filter filter = { .nr = 0 };
+	struct filter filter;
 
-	filter_load(&filter, offsetof(struct seccomp_data, arch));
-	filter_add(&filter,
-		   (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0));
-	filter_return(&filter, SECCOMP_RET_KILL_PROCESS);
-	filter_load(&filter, offsetof(struct seccomp_data, nr));
-	filter_allow(&filter, shared_calls, ARRAY_SIZE(shared_calls));
+	filter_begin(&filter, SECCOMP_RET_KILL_PROCESS);
 	if (nursery)
 		filter_allow(&filter, nursery_calls, ARRAY_SIZE(nursery_calls));
-	filter_allow_memory(&filter, SYS_mmap, true);
-	filter_load(&filter, offsetof(struct seccomp_data, nr));
-	filter_allow_memory(&filter, SYS_mprotect, false);
-	filter_return(&filter, SECCOMP_RET_KILL_PROCESS);
-	return install(&filter, err);
+	return filter_end(&filter, err);
 }
 
 /* No more than @value, nor than the limit there is: that may not be raised. */
@@ -225,4 +281,26 @@ int sandbox_enter_worker(struct fpl_err *err)
 	if (!code)
 		code = limit(RLIMIT_CPU, SANDBOX_CPU_S, err);
 	return code ? code : filter_calls(false, err);
+}
+
+int sandbox_enter_reader(bool finds_files, struct fpl_err *err)
+{
+	struct filter filter;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fpl_fail(err, -errno, "no new privileges: %s", strerror(errno));
+	/* refused, not killed: what is written so far is to be put in its place by the deputy */
+	filter_begin(&filter, SECCOMP_RET_ERRNO | EPERM);
+	filter_allow(&filter, reader_calls, ARRAY_SIZE(reader_calls));
+	/* is stdout a terminal? */
+	filter_allow_where(&filter, SYS_ioctl, 1, TCGETS, true);
+	filter_load(&filter, offsetof(struct seccomp_data, nr));
+	if (finds_files) {
+		filter_allow(&filter, finder_calls, ARRAY_SIZE(finder_calls));
+		filter_allow_where(&filter, SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, false);
+		filter_load(&filter, offsetof(struct seccomp_data, nr));
+		filter_allow_where(&filter, SYS_socketpair, 0, AF_UNIX, true);
+		filter_load(&filter, offsetof(struct seccomp_data, nr));
+	}
+	return filter_end(&filter, err);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process gives up before it reads files of strangers. In two steps: the nursery, which only
- * forks workers, and each worker. There is no way back.
+ * What a process gives up before it reads files of strangers. Programs, in two steps: the nursery,
+ * which only forks workers, and each worker. Recordings: the reader. There is no way back.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -11,6 +13,9 @@
 #define SANDBOX_MEMORY_BYTES (1u << 30)	 /* address space: four times what compiling may take */
 #define SANDBOX_CPU_S	     60u	 /* in a worker's life */
 #define SANDBOX_FDS	     4u
+
+/* Are system calls filtered at all? Not in a build with sanitizers, which need more of them. */
+bool sandbox_has_filter(void);
 
 /*
  * No new privileges, no other user's rights, no capabilities, no core dumps, not traceable, no
@@ -27,3 +32,13 @@ FPL_MUST_CHECK int sandbox_enter_nursery(struct fpl_err *err);
  * kernel kills on any other.
  */
 FPL_MUST_CHECK int sandbox_enter_worker(struct fpl_err *err);
+
+/*
+ * Of a process that has opened its inputs and outputs, has one thread, has the workers and the
+ * deputy it needs, and reads recordings itself: no new privileges, and of system calls those that
+ * read and write what is open and manage memory that cannot be executed; with @finds_files those,
+ * too, that open files for reading and hire workers. The kernel refuses all others (EPERM).
+ * Capabilities are dropped by proc/rights.h. Without effect in a build with sanitizers, but for the
+ * privileges. Errors: what was refused, in words; nothing but no_new_privs has changed then.
+ */
+FPL_MUST_CHECK int sandbox_enter_reader(bool finds_files, struct fpl_err *err);

@@ -64,6 +64,35 @@ same "$work/a.jsonl" "$work/again.jsonl"
 "$fpless" report -q -f --annotate --origin - <"$work/a.pb.gz" | cmp - "$work/sorted" || failed=1
 gzip -dc "$work/a.pb.gz" | "$fpless" report -q -f --annotate --origin - | cmp - "$work/sorted" || failed=1
 
+i=0
+while [ $i -lt 20000 ]; do
+	echo "task $i;function $i 1"
+	i=$((i + 1))
+done >"$work/big.folded"
+
+# A disk that is full and a reader that has gone: one line that names the place, and exit 6.
+for format in folded jsonl perf pprof speedscope firefox; do
+	expect 6 '^fpless: /dev/full: (0 of 20000 samples are in it: )?No space left on device$' \
+		report -q --format "$format" -o /dev/full "$work/big.folded"
+	[ "$(wc -l <"$work/stderr")" = 1 ] || failed=1
+	status=0
+	"$fpless" report -q --format "$format" -o - "$work/big.folded" >/dev/full 2>"$work/stderr" || status=$?
+	[ "$status" = 6 ] && grep -qE '^fpless: stdout: .*No space left' "$work/stderr" || {
+		echo "$format: $status" >&2
+		cat "$work/stderr" >&2
+		failed=1
+	}
+	{
+		status=0
+		"$fpless" report -q --format "$format" -o - "$work/big.folded" 2>"$work/stderr" || status=$?
+		echo "$status" >"$work/status"
+	} | head -c 1 >/dev/null
+	[ "$(cat "$work/status")" = 6 ] && grep -qE '^fpless: stdout: .*Broken pipe$' "$work/stderr" || {
+		echo "$format to a pipe that is closed: $(cat "$work/status" "$work/stderr")" >&2
+		failed=1
+	}
+done
+
 # What is counted: of pprofs alone there is a choice, and different things do not add up.
 expect 0 '' report -q --sample-type samples "$work/a.folded"
 expect 6 "a.folded: no sample type is called 'cpu': there are samples" report --sample-type cpu "$work/a.folded"
@@ -84,10 +113,5 @@ expect 6 'cut.jsonl: line [0-9]+' report "$work/cut.jsonl"
 expect 6 'absent: No such file' report "$work/absent"
 printf "hello\n" >"$work/other"
 expect 6 'neither pprof nor folded' report "$work/other"
-i=0
-while [ $i -lt 20000 ]; do
-	echo "task $i;function $i 1"
-	i=$((i + 1))
-done >"$work/big.folded"
 expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
 exit $failed

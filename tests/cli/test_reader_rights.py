@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: test_reader_rights.py FPLESS [SANITIZERS]: what `fpless report` may do while it reads."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FPLESS = os.path.realpath(sys.argv[1])
+WAIT_S = 60
+FOLDED = b"a;main;f 3\n"
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+class ReaderRights(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="fpless-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.first = self.path("first.folded")
+        with open(self.first, "wb") as file:
+            file.write(FOLDED)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def begin(self, *args):
+        """Reads a file, and then waits for stdin to say more."""
+        process = subprocess.Popen([FPLESS, "report", *args, self.first, "-"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(lambda: [pipe.close() for pipe in (process.stdin, process.stdout, process.stderr)])
+        process.stdin.write(FOLDED)
+        process.stdin.flush()
+        return process
+
+    def wait_until_it_reads(self, process):
+        """The filter is the last thing before that; a container has one of its own."""
+        before = int(status_of("self")["Seccomp_filters"])
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            status = status_of(process.pid)
+            if int(status["Seccomp_filters"]) > before:
+                return status
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        return status_of(process.pid)
+
+    def check(self, *args):
+        output = self.path("out.jsonl")
+        process = self.begin("-f", "-o", output, *args)
+        status = self.wait_until_it_reads(process)
+        self.assertEqual({key: status[key] for key in ("Seccomp", "NoNewPrivs", "Threads")},
+                         {"Seccomp": "2", "NoNewPrivs": "1", "Threads": "1"})
+        for key in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+            self.assertEqual(int(status[key], 16), 0, key)
+        out, err = process.communicate(b"b;g 4\n", timeout=WAIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(out, b"b;g 4\na;main;f 6\n")
+        with open(output, "rb") as file:
+            self.assertEqual(len(file.readlines()), 4)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["first.folded", "out.jsonl"])
+
+    def test_it_reads_and_writes_what_is_open(self):
+        self.check()
+
+    def test_it_finds_files_where_it_is_told_to(self):
+        self.check("--symfs", "/")
+
+    def test_an_error_leaves_nothing(self):
+        process = self.begin("-o", self.path("out.jsonl"))
+        self.wait_until_it_reads(process)
+        out, err = process.communicate(b"b;g four\n", timeout=WAIT_S)
+        self.assertEqual((process.returncode, out), (6, b""), err)
+        self.assertIn(b"stdin: line 2", err)
+        self.assertEqual(os.listdir(self.folder), ["first.folded"])
+
+
+if __name__ == "__main__":
+    if sys.argv[2:]:
+        print("SKIP: no filter of system calls in a build with sanitizers")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
