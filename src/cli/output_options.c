@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/picture_args.h"
 #include "profile/profile.h"
 
 /* Keys of options without a letter, none of those of sampling_options.c. */
@@ -29,13 +30,12 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json or .json (Firefox Profiler); "
-	  "- "
-	  "is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler) or "
+	  ".svg (flame graph); - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
-	  "text, jsonl, perf, pprof, speedscope or firefox",
+	  "text, jsonl, perf, pprof, speedscope, firefox or svg",
 	  2 },
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
 	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
@@ -163,12 +163,26 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 	}
 }
 
+/* An option of pictures and no picture is a mistake that would be seen only when the run is over.
+ */
+static void check_picture(const struct output_options *options, struct argp_state *state)
+{
+	bool has_picture = false;
+
+	for (size_t i = 0; i < options->nr; i++)
+		has_picture |= options->list[i].format && options->list[i].format->picture;
+	if (options->picture.given && !has_picture)
+		refuse(state, "--%s: there is no picture to write: -o FILE.svg or --format svg",
+		       options->picture.given);
+}
+
 void output_options_check(struct output_options *options, struct argp_state *state)
 {
 	const char *own = options->own_stdout;
 	unsigned on_stdout = options->folded_stdout;
 
 	resolve_formats(options, state);
+	check_picture(options, state);
 	on_stdout += own != NULL;
 	for (size_t i = 0; i < options->nr; i++)
 		on_stdout += !strcmp(options->list[i].path, "-");
@@ -221,6 +235,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct output_options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->picture;
+		return 0;
 	case 'o':
 		add_output(arg, options, state);
 		return 0;
@@ -238,7 +255,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp output_argp = { .options = options_list, .parser = parse_option };
+static const struct argp_child children[] = { { .argp = &picture_argp }, { 0 } };
+
+const struct argp output_argp = { .options = options_list,
+				  .parser = parse_option,
+				  .children = children };
 
 void output_options_fini(struct output_options *options)
 {
@@ -301,6 +322,7 @@ struct format_options output_options_format(const struct output_options *options
 			   : options->no_inlined ? FORMAT_INLINED_NEVER
 						 : FORMAT_INLINED_USUAL,
 		.lines = options->lines,
+		.picture = &options->picture,
 	};
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "format/formats.h"
+#include "picture/picture_options.h"
 
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */
@@ -28,6 +29,7 @@ struct output_options {
 	bool inlined, no_inlined, lines, no_lines;
 	bool no_demangle;
 	bool quiet;
+	struct picture_options picture;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
 	int verbosity; /* 0, 1: -v, 2: -vv */
 };
@@ -53,7 +55,7 @@ bool output_options_use_stdout(const struct output_options *options);
 bool output_options_want_inlined(const struct output_options *options);
 bool output_options_want_lines(const struct output_options *options);
 
-/* How the formats are to be written. */
+/* How the formats are to be written. Refers to @options. */
 struct format_options output_options_format(const struct output_options *options);
 
 /* The level of the log that -v asks for. */

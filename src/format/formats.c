@@ -10,6 +10,7 @@
 #include "format/perf_script.h"
 #include "format/speedscope.h"
 #include "format/text_report.h"
+#include "picture/svg.h"
 #include "recording/pprof_write.h"
 
 /* format_write_fn: all of the recording, whatever readers are shown. */
@@ -37,6 +38,7 @@ const struct format formats[] = {
 	{ .name = "firefox",
 	  .extensions = { ".json", ".firefox.json", ".profile.json" },
 	  .write = firefox_write },
+	{ .name = "svg", .extensions = { ".svg" }, .write = svg_write, .picture = true },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);
