@@ -20,4 +20,5 @@ done
 for input in "$top"/tests/golden/read/*.txt; do
 	"$build/fpless" report -q "$input" --format jsonl -o - >"${input%.txt}.jsonl"
 done
+"$top/tests/golden/diff.sh" "$(realpath "$build/fpless")"
 git -C "$top" --no-pager diff --stat -- tests/golden
