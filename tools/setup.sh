@@ -8,12 +8,12 @@ set -eu
 
 build='
 	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	libdeflate-dev libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev llvm-16 ninja-build pkg-config
+	libdeflate-dev libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev libzydis-dev llvm-16 ninja-build pkg-config
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
 	bash-completion binutils chromium clang-format-16 clang-tidy-16 fish groff-base libclang-rt-16-dev libcmocka-dev
-	libdebuginfod1 libxml2-utils lld-16 lz4 man-db mandoc perl python3 qemu-system-x86 util-linux xz-utils zsh zstd
+	libdebuginfod1 lld-16 lz4 man-db mandoc perl python3 qemu-system-x86 util-linux xz-utils zsh zstd
 '
 bench='
 	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go

@@ -10,24 +10,28 @@
 #include "cli/cli.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
+#include "cli/tables_code.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "output/row_text.h"
 #include "unwind/rows.h"
 #include "unwind/table.h"
 
-enum { KEY_STATS = 0x100, KEY_PC, KEY_ROWS };
+enum { KEY_STATS = 0x100, KEY_PC, KEY_ROWS, KEY_SYNTH, KEY_AUDIT };
 
 static const struct argp_option options_list[] = {
 	{ "stats", KEY_STATS, NULL, 0, "Print what the table is made of (default)", 0 },
 	{ "pc", KEY_PC, "VADDR", 0, "Print the row in force at this address of the file", 0 },
 	{ "rows", KEY_ROWS, NULL, 0, "Print every row, as decoded", 0 },
+	{ "synth", KEY_SYNTH, NULL, 0,
+	  "Print the rows made from code that has no CFI, and why other such code has none", 0 },
+	{ "audit", KEY_AUDIT, NULL, 0, "Print where the CFI contradicts the code it is for", 0 },
 	{ 0 },
 };
 
 struct tables_options {
 	const char *path;
-	bool stats, pc, rows;
+	bool stats, pc, rows, synth, audit;
 	uint64_t vaddr;
 };
 
@@ -46,6 +50,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ROWS:
 		options->rows = true;
+		return 0;
+	case KEY_SYNTH:
+		options->synth = true;
+		return 0;
+	case KEY_AUDIT:
+		options->audit = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
@@ -208,7 +218,12 @@ static int run(const struct tables_options *options, struct fpl_err *err)
 		error = print_rows(elf, debug, err);
 	if (!error && options->pc)
 		error = print_pc(elf, debug, options->vaddr, err);
-	if (!error && (options->stats || (!options->rows && !options->pc)))
+	if (!error && options->synth)
+		error = print_made_rows(elf, debug, err);
+	if (!error && options->audit)
+		error = print_audit(elf, debug, err);
+	if (!error &&
+	    (options->stats || !(options->rows || options->pc || options->synth || options->audit)))
 		error = print_stats(elf, debug, err);
 	return error;
 }

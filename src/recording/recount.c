@@ -58,7 +58,7 @@ static void drop_places(struct recording *recording)
 	recording->nr_numbers = kept;
 }
 
-void recording_recount(struct recording *recording, bool parted)
+void recording_recount(struct recording *recording)
 {
 	struct counts counts = { 0 };
 
@@ -76,6 +76,5 @@ void recording_recount(struct recording *recording, bool parted)
 	set_number(recording, "frames_by_origin." #key, counts.origins[FPL_ORIGIN_##name]);
 	FPL_ORIGIN_LIST(X)
 #undef X
-	if (parted)
-		drop_places(recording);
+	drop_places(recording);
 }

@@ -52,4 +52,14 @@ expect 0 '' tables --pc "${row%% *}" "$fpless"
 }
 expect 0 '' tables --pc 0 "$fpless"
 says '^0x0 none$'
+
+# Rows made from code, one behind the other; and code held against its CFI.
+expect 0 '' tables --synth "$fpless"
+says '^# [0-9]+ bytes of code without CFI, [0-9]+ \([0-9.]+ %\) with a row, [0-9]+ of them by a guess$'
+if grep -vxE "0x[0-9a-f]+ 0x[0-9a-f]+ (none [a-z_]+|cfa=.* r15=.*)|# .*" "$work/stdout" >&2; then
+	echo "  ^ not in the grammar" >&2
+	failed=1
+fi
+expect 0 '' tables --audit "$fpless"
+says '^# agree [0-9]+, contradict 0 \(0\.0000 %\), not comparable [0-9]+$'
 exit $failed

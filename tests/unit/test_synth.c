@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows made from code: one hole of a few instructions, what is said of each byte of it. */
+#include "cmocka_all.h"
+
+#include "tests/support/cfi_builder.h"
+#include "unwind/synth/synth.h"
+
+/* push %rbx; push %rbp; sub $0x18,%rsp; call . + 0x1000; add $0x18,%rsp; pop %rbp; pop %rbx; ret */
+#define PUSHES                                                             \
+	"\x53\x55\x48\x83\xec\x18\xe8\xfb\x0f\x00\x00\x48\x83\xc4\x18\x5d" \
+	"\x5b\xc3"
+
+/* sub $0x28,%rsp; mov %rbx,8(%rsp); mov %r12,0x10(%rsp); xor %ebx,%ebx; xor %r12d,%r12d; mov
+ * 8(%rsp),%rbx; mov 0x10(%rsp),%r12; lea 0x28(%rsp),%rsp; ret */
+#define STORES                                                             \
+	"\x48\x83\xec\x28\x48\x89\x5c\x24\x08\x4c\x89\x64\x24\x10\x31\xdb" \
+	"\x45\x31\xe4\x48\x8b\x5c\x24\x08\x4c\x8b\x64\x24\x10\x48\x8d\x64" \
+	"\x24\x28\xc3"
+
+/* push %rbp; mov %rsp,%rbp; and $-32,%rsp; sub $0x40,%rsp; mov %rbx,-8(%rbp); leave; ret */
+#define FRAME                                                              \
+	"\x55\x48\x89\xe5\x48\x83\xe4\xe0\x48\x83\xec\x40\x48\x89\x5d\xf8" \
+	"\xc9\xc3"
+
+/* mov %rsp,%rax; push %rbx; and $-64,%rsp; sub $0x80,%rsp; mov %rax,0x78(%rsp); xor %eax,%eax; mov
+ * 0x78(%rsp),%rsp; ret */
+#define ALIGNED                                                            \
+	"\x48\x89\xe0\x53\x48\x83\xe4\xc0\x48\x81\xec\x80\x00\x00\x00\x48" \
+	"\x89\x44\x24\x78\x31\xc0\x48\x8b\x64\x24\x78\xc3"
+
+/* test %edi,%edi; je 1f; push %rbx; 1: nop; nop; pop %rax; ret */
+#define DISAGREE "\x85\xff\x74\x01\x53\x90\x90\x58\xc3"
+
+/* push %rbx; nop; ret */
+#define UNBALANCED "\x53\x90\xc3"
+
+/* push %rbx; test %edi,%edi; je 1f; pop %rbx; ret; 1: .byte 0x06 */
+#define UNDECODABLE "\x53\x85\xff\x74\x02\x5b\xc3\x06"
+
+/* lea 1f(%rip),%rax; movslq (%rax,%rdi,4),%rcx; add %rax,%rcx; push %rbx; jmp *%rcx; 2: pop %rbx;
+ * ret; 3: nop; pop %rbx; ret; .balign 4; 1: .long 2b-1b; .long 3b-1b; .long 0x7fffffff */
+#define TABLE                                                              \
+	"\x48\x8d\x05\x11\x00\x00\x00\x48\x63\x0c\xb8\x48\x01\xc1\x53\xff" \
+	"\xe1\x5b\xc3\x90\x5b\xc3\x66\x90\xf9\xff\xff\xff\xfb\xff\xff\xff" \
+	"\xff\xff\xff\x7f"
+
+/* mov %rsp,%rcx; and $-64,%rsp; call 1f; mov %rcx,%rsp; ret; 1: xor %eax,%eax; ret */
+#define LOCAL                                                              \
+	"\x48\x89\xe1\x48\x83\xe4\xc0\xe8\x04\x00\x00\x00\x48\x89\xcc\xc3" \
+	"\x31\xc0\xc3"
+
+/* mov %rsp,%rcx; and $-64,%rsp; call 1f; nop; mov %rcx,%rsp; ret; 1: xor %ecx,%ecx; ret */
+#define CLOBBERING                                                         \
+	"\x48\x89\xe1\x48\x83\xe4\xc0\xe8\x05\x00\x00\x00\x90\x48\x89\xcc" \
+	"\xc3\x31\xc9\xc3"
+
+/* test %edi,%edi; je 1f; push %rbx; call . + 0x1000; 1: nop; ret */
+#define NORETURN "\x85\xff\x74\x06\x53\xe8\xfb\x0f\x00\x00\x90\xc3"
+
+/* test %edi,%edi; je 1f; push %rbx; call 2f; ud2; 1: ret; 2: push %rax; call . + 0x1000; ud2 */
+#define ABORTS                                                             \
+	"\x85\xff\x74\x08\x53\xe8\x03\x00\x00\x00\x0f\x0b\xc3\x50\xe8\xfb" \
+	"\x0f\x00\x00\x0f\x0b"
+
+/* test %edi,%edi; je 1f + 1; 1: mov $0xc3c3c3c3,%eax; ret */
+#define MIDDLE "\x85\xff\x74\x01\xb8\xc3\xc3\xc3\xc3\xc3"
+
+/* mov %rbx,-8(%rsp); xor %ebx,%ebx; sub $0x98,%rsp; nop; add $0x98,%rsp; xor %eax,%eax; ret */
+#define REDZONE                                                            \
+	"\x48\x89\x5c\x24\xf8\x31\xdb\x48\x81\xec\x98\x00\x00\x00\x90\x48" \
+	"\x81\xc4\x98\x00\x00\x00\x31\xc0\xc3"
+
+/* xchg %rsp,%rdi; nop; xchg %rsp,%rdi; ret */
+#define SWAPPED "\x48\x87\xe7\x90\x48\x87\xe7\xc3"
+
+/* push %rbx; mov $9,%ecx; 1: nop; loop 1b; pop %rbx; ret */
+#define LOOP "\x53\xb9\x09\x00\x00\x00\x90\xe2\xfd\x5b\xc3"
+
+/* 1: push %rax; dec %edi; jne 1b; ret */
+#define GROWING "\x50\xff\xcf\x75\xfb\xc3"
+
+/* push %rbx; pop %rbx; jmp . + 0x1000 */
+#define TAIL "\x53\x5b\xe9\xfb\x0f\x00\x00"
+
+/* push %rbx; jmp . + 0x1000 */
+#define TAIL_DEEP "\x53\xe9\xfb\x0f\x00\x00"
+
+#define CODE(bytes) bytes, sizeof(bytes) - 1
+
+enum { TEXT = CFI_BUILDER_TEXT };
+
+static void write_result(FILE *out, const struct synth_result *result)
+{
+	size_t row = 0;
+
+	for (size_t gap = 0; gap <= result->nr_gaps; gap++) {
+		for (; row < result->nr_rows && (gap == result->nr_gaps ||
+						 result->rows[row].start < result->gaps[gap].start);
+		     row++)
+			cfi_builder_row_text(&result->rows[row], out);
+		if (gap < result->nr_gaps)
+			fprintf(out, "%" PRIx64 "-%" PRIx64 " %s\n", result->gaps[gap].start - TEXT,
+				result->gaps[gap].end - TEXT,
+				synth_reason_key(result->gaps[gap].reason));
+	}
+}
+
+/* What the whole of a file has no bytes of its own for: tables lie in the hole. */
+static bool read_hole(void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	const struct synth_hole *hole = ctx;
+
+	if (vaddr < hole->start || vaddr - hole->start > hole->size - size)
+		return false;
+	memcpy(to, hole->bytes + (vaddr - hole->start), size);
+	return true;
+}
+
+/* Analyse @code [size], entered at its first byte with @evidence. */
+static void analyse(const char *code, size_t size, enum synth_evidence evidence, char *text,
+		    size_t text_size)
+{
+	struct synth_hole hole = { TEXT, size, (const uint8_t *)code };
+	struct synth_entry entry = { TEXT, (uint8_t)evidence };
+	struct synth_input input = {
+		.holes = &hole,
+		.nr_holes = 1,
+		.entries = &entry,
+		.nr_entries = evidence != EVIDENCE_GUESS,
+		.guesses = true,
+		.read = read_hole,
+		.ctx = &hole,
+	};
+	struct synth_result result;
+	struct fpl_err err = { 0 };
+	struct budget budget;
+	FILE *out = fmemopen(text, text_size, "w");
+
+	budget_init(&budget, "test", &table_limits_default);
+	if (synth_analyse(&input, &budget, &result, &err))
+		fail_msg("%s", err.msg);
+	write_result(out, &result);
+	fclose(out);
+	synth_result_fini(&result);
+}
+
+static const struct {
+	const char *what, *code;
+	size_t size;
+	enum synth_evidence evidence;
+	const char *want;
+} cases[] = {
+	{ "registers on the stack", CODE(PUSHES), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-2 r7+16\n"
+	  "2-6 r7+24\n"
+	  "6-f r7+48\n"
+	  "f-10 r7+24\n"
+	  "10-11 r7+16\n"
+	  "11-12 r7+8\n" },
+	{ "registers stored in a frame", CODE(STORES), EVIDENCE_SYMBOL,
+	  "0-4 r7+8\n"
+	  "4-10 r7+48\n"
+	  "10-13 r7+48 r3=c-40\n"
+	  "13-18 r7+48 r3=c-40 r12=c-32\n"
+	  "18-1d r7+48 r12=c-32\n"
+	  "1d-22 r7+48\n"
+	  "22-23 r7+8\n" },
+	{ "a frame pointer and an aligned stack", CODE(FRAME), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-4 r7+16\n"
+	  "4-8 r7+16 r6=c-16\n"
+	  "8-11 r6+16 r6=c-16\n"
+	  "11-12 r7+8\n" },
+	{ "the old rsp in the aligned frame", CODE(ALIGNED), EVIDENCE_SYMBOL,
+	  "0-4 r7+8\n"
+	  "4-8 r7+16\n"
+	  "8-16 r0+8\n"
+	  "16-1b *(r7+120)+8\n"
+	  "1b-1c r7+8\n" },
+	{ "paths with stacks of different depth", CODE(DISAGREE), EVIDENCE_SYMBOL,
+	  "0-9 bad_end\n" },
+	{ "a return that does not return", CODE(UNBALANCED), EVIDENCE_SYMBOL, "0-3 bad_end\n" },
+	{ "no instruction on one path", CODE(UNDECODABLE), EVIDENCE_SYMBOL,
+	  "0-5 bad_end\n"
+	  "5-6 r7+16\n"
+	  "6-7 r7+8\n"
+	  "7-8 bad_end\n" },
+	{ "a jump by table", CODE(TABLE), EVIDENCE_SYMBOL,
+	  "0-f r7+8\n"
+	  "f-12 r7+16\n"
+	  "12-13 r7+8\n"
+	  "13-15 r7+16\n"
+	  "15-16 r7+8\n"
+	  "16-24 no_entry\n" },
+	{ "the old rsp in a register that a callee keeps", CODE(LOCAL), EVIDENCE_SYMBOL,
+	  "0-7 r7+8\n"
+	  "7-f r2+8\n"
+	  "f-10 r7+8\n"
+	  "10-13 r7+8 r2=v:r2+0\n" },
+	{ "a callee that does not keep it", CODE(CLOBBERING), EVIDENCE_SYMBOL,
+	  "0-11 bad_end\n"
+	  "11-14 r7+8\n" },
+	{ "a call that does not come back, by what is behind it", CODE(NORETURN), EVIDENCE_SYMBOL,
+	  "0-5 r7+8\n"
+	  "5-a r7+16\n"
+	  "a-c r7+8\n" },
+	{ "a callee that ends nowhere", CODE(ABORTS), EVIDENCE_SYMBOL,
+	  "0-5 r7+8\n"
+	  "5-a r7+16\n"
+	  "a-c no_entry\n"
+	  "c-e r7+8\n"
+	  "e-15 r7+16\n" },
+	{ "instructions that overlap", CODE(MIDDLE), EVIDENCE_SYMBOL,
+	  "0-4 r7+8\n"
+	  "4-9 overlap\n"
+	  "9-a r7+8\n" },
+	{ "a register saved below the stack pointer", CODE(REDZONE), EVIDENCE_SYMBOL,
+	  "0-7 r7+8\n"
+	  "7-e r7+8 r3=c-16\n"
+	  "e-16 r7+160 r3=c-16\n"
+	  "16-19 r7+8 r3=c-16\n" },
+	{ "rsp in another register", CODE(SWAPPED), EVIDENCE_SYMBOL,
+	  "0-3 r7+8\n"
+	  "3-7 r5+8\n"
+	  "7-8 r7+8\n" },
+	{ "a loop", CODE(LOOP), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-a r7+16\n"
+	  "a-b r7+8\n" },
+	{ "a loop that pushes", CODE(GROWING), EVIDENCE_SYMBOL, "0-6 bad_end\n" },
+	{ "a jump to a function elsewhere", CODE(TAIL), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-2 r7+16\n"
+	  "2-7 r7+8\n" },
+	{ "a jump elsewhere with something on the stack", CODE(TAIL_DEEP), EVIDENCE_SYMBOL,
+	  "0-6 bad_end\n" },
+	{ "a guess that returns", CODE(PUSHES), EVIDENCE_GUESS,
+	  "0-1 r7+8\n"
+	  "1-2 r7+16\n"
+	  "2-6 r7+24\n"
+	  "6-f r7+48\n"
+	  "f-10 r7+24\n"
+	  "10-11 r7+16\n"
+	  "11-12 r7+8\n" },
+	{ "a guess that never does", CODE("\x90\x0f\x0b"), EVIDENCE_GUESS,
+	  "0-1 no_entry\n"
+	  "1-3 guess\n" },
+	{ "a guess of which a path ends in nonsense", CODE(UNDECODABLE), EVIDENCE_GUESS,
+	  "0-8 guess\n" },
+	{ "an address that is taken, and no function", CODE("\xff\xe0"), EVIDENCE_ADDRESS,
+	  "0-2 guess\n" },
+	{ "a symbol at the same", CODE("\xff\xe0"), EVIDENCE_SYMBOL, "0-2 r7+8\n" },
+};
+
+static void rows_say_where_the_frame_is(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[2048] = "";
+
+		analyse(cases[i].code, cases[i].size, cases[i].evidence, text, sizeof(text));
+		if (strcmp(text, cases[i].want) != 0)
+			fail_msg("%s: got\n%s", cases[i].what, text);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_say_where_the_frame_is),
+	};
+
+	return cmocka_run_group_tests_name("synth", tests, NULL, NULL);
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/synth/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sorted.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/synth/graph.h"
+
+enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
+
+/* Bytes of the file that hold code. */
+struct code {
+	uint64_t start, size; /* vaddr */
+	uint8_t *bytes;	      /* owned [size] */
+};
+
+struct synth_file {
+	const struct elf_file *elf;
+	struct cfi_file *cfi;
+	enum synth_scope scope;
+	struct code *codes; /* owned [nr_codes], ascending */
+	size_t nr_codes;
+	struct synth_hole *holes; /* owned [nr_holes] */
+	size_t nr_holes, room_holes;
+	struct synth_entry *entries; /* owned [nr_entries] */
+	size_t nr_entries, room_entries;
+	uint8_t *pages; /* owned: by page from codes[0].start on: is there a hole in it? */
+	uint64_t nr_pages;
+	struct synth_decoder *decoder; /* owned */
+	uint64_t window_at;	       /* what of the file was read last */
+	size_t window_size;
+	uint8_t window[WINDOW];
+	size_t piece;	      /* number + 1 of the piece whose rows these are */
+	struct cfi_row *rows; /* owned [nr_rows] */
+	size_t nr_rows, room_rows;
+	synth_visit_fn *visit;
+	void *ctx;
+};
+
+static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const struct code *code,
+		    struct fpl_err *err)
+{
+	const uint8_t *bytes = code->bytes + (start - code->start);
+	size_t padding = file->scope == SYNTH_ALL ? 0 : synth_padding(bytes, end - start);
+
+	if (padding == end - start)
+		return 0;
+
+	int room = synth_grow(&file->cfi->budget, &file->holes, &file->room_holes, file->nr_holes,
+			      sizeof(*file->holes), err);
+
+	if (room == 0)
+		file->holes[file->nr_holes++] =
+			(struct synth_hole){ start + padding, end - start - padding,
+					     bytes + padding };
+	return room;
+}
+
+static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidence evidence,
+		     struct fpl_err *err)
+{
+	int code = synth_grow(&file->cfi->budget, &file->entries, &file->room_entries,
+			      file->nr_entries, sizeof(*file->entries), err);
+
+	if (code == 0)
+		file->entries[file->nr_entries++] =
+			(struct synth_entry){ vaddr, (uint8_t)evidence };
+	return code;
+}
+
+static bool in_hole(const struct synth_file *file, uint64_t vaddr)
+{
+	uint64_t page = (vaddr - file->codes[0].start) >> PAGE_BITS;
+
+	if (vaddr < file->codes[0].start || page >= file->nr_pages || !file->pages[page])
+		return false;
+
+	size_t nr = SORTED_UP_TO(file->holes, start, file->nr_holes, vaddr);
+
+	return nr > 0 && vaddr - file->holes[nr - 1].start < file->holes[nr - 1].size;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int code_add(struct synth_file *file, uint64_t vaddr, uint64_t off, uint64_t size,
+		    struct fpl_err *err)
+{
+	int code = budget_memory(&file->cfi->budget, size, err);
+
+	if (code)
+		return code;
+
+	AUTO_FREE uint8_t *bytes = malloc(size);
+
+	if (!bytes)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
+	code = elf_file_read(file->elf, off, bytes, size, err);
+	if (code)
+		return code;
+	file->codes[file->nr_codes++] = (struct code){ vaddr, size, TAKE_PTR(bytes) };
+	return 0;
+}
+
+/* The executable sections; where there are none, the executable segments. */
+static int read_code(struct synth_file *file, struct fpl_err *err)
+{
+	const struct elf_file *elf = file->elf;
+	int code = 0;
+
+	file->codes = calloc(elf->nr_sections + elf->nr_segments + 1, sizeof(*file->codes));
+	if (!file->codes)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	for (size_t i = 0; i < elf->nr_sections && code == 0; i++) {
+		const struct elf_section *section = &elf->sections[i];
+
+		if ((section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC) &&
+		    section->type == SHT_PROGBITS && section->size)
+			code = code_add(file, section->vaddr, section->off, section->size, err);
+	}
+	for (size_t i = 0; i < elf->nr_segments && code == 0 && elf->nr_sections == 0; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (segment->type == PT_LOAD && (segment->flags & PF_X) && segment->file_size)
+			code = code_add(file, segment->vaddr, segment->off, segment->file_size,
+					err);
+	}
+	if (code == 0 && file->nr_codes)
+		qsort(file->codes, file->nr_codes, sizeof(*file->codes), by_start);
+	for (size_t i = 1; i < file->nr_codes && code == 0; i++)
+		if (file->codes[i].start < file->codes[i - 1].start + file->codes[i - 1].size)
+			code = fpl_fail(err, -EINVAL, "%s: executable sections overlap", elf->name);
+	return code;
+}
+
+/* Is the FDE of @piece one of those that are to count as not there? */
+static bool is_hidden(const struct synth_file *file, const struct cfi_piece *piece)
+{
+	if (file->scope == SYNTH_HOLES || (piece->fde & CFI_PIECE_MADE))
+		return false;
+	return file->scope == SYNTH_ALL || piece->fde % HIDE_EVERY == HIDE_AT;
+}
+
+/* What of @code no piece covers, and pieces that are hidden. */
+static int find_holes(struct synth_file *file, const struct code *code, struct fpl_err *err)
+{
+	const struct cfi_file *cfi = file->cfi;
+	uint64_t at = code->start, end = code->start + code->size;
+	size_t i = SORTED_UP_TO(cfi->pieces, start, cfi->nr_pieces, code->start);
+	int status = 0;
+
+	for (i -= i > 0; i < cfi->nr_pieces && cfi->pieces[i].start < end && status == 0; i++) {
+		const struct cfi_piece *piece = &cfi->pieces[i];
+		uint64_t first = piece->start > at ? piece->start : at;
+		uint64_t last = piece->end < end ? piece->end : end;
+
+		if (last <= at)
+			continue;
+		if (at < first && file->scope != SYNTH_ALL)
+			status = hole_add(file, at, first, code, err);
+		if (status == 0 && first < last && is_hidden(file, piece))
+			status = hole_add(file, first, last, code, err);
+		at = last;
+	}
+	if (at < end && status == 0 && file->scope != SYNTH_ALL)
+		status = hole_add(file, at, end, code, err);
+	return status;
+}
+
+static int mark_pages(struct synth_file *file, struct fpl_err *err)
+{
+	const struct code *last = &file->codes[file->nr_codes - 1];
+	uint64_t base = file->codes[0].start;
+
+	file->nr_pages = ((last->start + last->size - base) >> PAGE_BITS) + 1;
+
+	int code = budget_memory(&file->cfi->budget, file->nr_pages, err);
+
+	if (code)
+		return code;
+	file->pages = calloc(file->nr_pages, 1);
+	if (!file->pages)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
+	for (size_t i = 0; i < file->nr_holes; i++) {
+		const struct synth_hole *hole = &file->holes[i];
+		uint64_t page = (hole->start - base) >> PAGE_BITS;
+
+		for (; page <= (hole->start + hole->size - 1 - base) >> PAGE_BITS; page++)
+			file->pages[page] = 1;
+	}
+	return 0;
+}
+
+static int keep_row(const struct cfi_row *row, void *ctx)
+{
+	struct synth_file *file = ctx;
+
+	if (file->nr_rows == file->room_rows) {
+		size_t room = 2 * file->room_rows + 16;
+		struct cfi_row *rows = reallocarray(file->rows, room, sizeof(*rows));
+
+		if (!rows)
+			return -ENOMEM;
+		file->rows = rows;
+		file->room_rows = room;
+	}
+	file->rows[file->nr_rows++] = *row;
+	return 0;
+}
+
+const struct cfi_row *synth_file_cfi(struct synth_file *file, uint64_t vaddr)
+{
+	struct cfi_file *cfi = file->cfi;
+	size_t nr = SORTED_UP_TO(cfi->pieces, start, cfi->nr_pieces, vaddr);
+
+	if (nr == 0 || vaddr >= cfi->pieces[nr - 1].end)
+		return NULL;
+	if (file->piece != nr) {
+		struct fpl_err err;
+		uint64_t end;
+
+		file->piece = nr;
+		file->nr_rows = 0;
+		if (cfi_file_run(cfi, &cfi->pieces[nr - 1], keep_row, file, &end, &err) == -ENOMEM)
+			file->nr_rows = 0;
+	}
+	nr = SORTED_UP_TO(file->rows, start, file->nr_rows, vaddr);
+	return nr > 0 && vaddr < file->rows[nr - 1].end ? &file->rows[nr - 1] : NULL;
+}
+
+/* Does the CFI say that at @vaddr nothing is on the stack but the return address? */
+static bool is_entry_like(struct synth_file *file, uint64_t vaddr)
+{
+	const struct cfi_row *row = synth_file_cfi(file, vaddr);
+
+	return row && row->cfa == FPL_CFA_REG && row->cfa_reg == ARCH_SP && row->cfa_off == 8 &&
+	       !row->signal && row->reg[CFI_RA].kind == CFI_AT_CFA &&
+	       row->reg[CFI_RA].off == ARCH_RA_OFF;
+}
+
+/* Does the name at @at of @names [size] say that it is a part of a function, without an entry? */
+static bool is_part(const char *names, size_t size, size_t at)
+{
+	size_t end = at < size ? at + strnlen(names + at, size - at) : at;
+
+	return end < size && strstr(names + at, ".cold") != NULL;
+}
+
+static bool is_function(const Elf64_Sym *symbol, uint32_t type)
+{
+	unsigned kind = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && (kind == STT_FUNC || kind == STT_GNU_IFUNC ||
+						 (kind == STT_NOTYPE && type == SHT_DYNSYM));
+}
+
+/* The contents of a section; none, and no error, where they are not to be had. */
+static int section_bytes(struct synth_file *file, const struct elf_file *elf,
+			 const struct elf_section *section, uint8_t **ret, size_t *ret_size)
+{
+	size_t max = (size_t)budget_memory_left(&file->cfi->budget);
+	int code = elf_file_section_bytes(elf, section, max, ret, ret_size, NULL);
+
+	if (code)
+		*ret_size = 0;
+	return code == -ENOMEM ? code : 0;
+}
+
+static int add_symbols_of(struct synth_file *file, const struct elf_file *elf,
+			  const struct elf_section *section, struct fpl_err *err)
+{
+	AUTO_FREE uint8_t *bytes = NULL, *names = NULL;
+	size_t size = 0, names_size = 0;
+	int code = section_bytes(file, elf, section, &bytes, &size);
+
+	if (code == 0 && section->link < elf->nr_sections)
+		code = section_bytes(file, elf, &elf->sections[section->link], &names, &names_size);
+	if (code)
+		return fpl_fail(err, code, "%s: out of memory", elf->name);
+	for (size_t at = 0; code == 0 && size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, bytes + at, sizeof(symbol));
+		if (is_function(&symbol, section->type) && in_hole(file, symbol.st_value) &&
+		    !is_part((const char *)names, names_size, symbol.st_name))
+			code = entry_add(file, symbol.st_value, EVIDENCE_SYMBOL, err);
+	}
+	return code;
+}
+
+static int add_symbols(struct synth_file *file, const struct elf_file *elf, uint32_t type,
+		       struct fpl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < elf->nr_sections && code == 0; i++)
+		if (elf->sections[i].type == type)
+			code = add_symbols_of(file, elf, &elf->sections[i], err);
+	return code;
+}
+
+static int add_relocations(struct synth_file *file, struct fpl_err *err)
+{
+	const struct elf_file *elf = file->elf;
+	int code = 0;
+
+	for (size_t i = 0; i < elf->nr_sections && code == 0; i++) {
+		const struct elf_section *section = &elf->sections[i];
+		AUTO_FREE uint8_t *bytes = NULL;
+		size_t size;
+
+		if (section->type != SHT_RELA || !(section->flags & SHF_ALLOC))
+			continue;
+		code = section_bytes(file, elf, section, &bytes, &size);
+		for (size_t at = 0; code == 0 && size - at >= sizeof(Elf64_Rela);
+		     at += sizeof(Elf64_Rela)) {
+			Elf64_Rela rela;
+
+			memcpy(&rela, bytes + at, sizeof(rela));
+
+			uint64_t type = ELF64_R_TYPE(rela.r_info);
+
+			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
+			    in_hole(file, (uint64_t)rela.r_addend))
+				code = entry_add(file, (uint64_t)rela.r_addend, EVIDENCE_ADDRESS,
+						 err);
+		}
+	}
+	return code;
+}
+
+static int32_t int_at(const uint8_t *bytes)
+{
+	int32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+/*
+ * May an instruction with a 32-bit distance at @at lead into a hole? Looks at bytes alone: call,
+ * jmp, jcc and lea have their distances behind bytes of these values.
+ */
+static bool may_lead(const struct synth_file *file, const uint8_t *bytes, size_t at, uint64_t vaddr)
+{
+	uint8_t last = bytes[at - 1], before = at >= 2 ? bytes[at - 2] : 0;
+
+	if (last != 0xe8 && last != 0xe9 && !((last & 0xf0) == 0x80 && before == 0x0f) &&
+	    !((last & 0xc7) == 0x05 && before == 0x8d))
+		return false;
+	return in_hole(file, vaddr + at + 4 + (uint64_t)(int64_t)int_at(bytes + at));
+}
+
+static int note_target(struct synth_file *file, const struct synth_op *op, uint64_t vaddr,
+		       struct fpl_err *err)
+{
+	enum synth_evidence evidence;
+
+	switch (op->kind) {
+	case OP_CALL:
+		evidence = EVIDENCE_CALL;
+		break;
+	case OP_ADDRESS:
+		evidence = EVIDENCE_ADDRESS;
+		break;
+	case OP_JUMP:
+	case OP_BRANCH:
+		evidence = EVIDENCE_JUMP;
+		break;
+	default:
+		return 0;
+	}
+	if (!in_hole(file, (uint64_t)op->imm) ||
+	    (evidence == EVIDENCE_JUMP && !is_entry_like(file, vaddr)))
+		return 0;
+	return entry_add(file, (uint64_t)op->imm, evidence, err);
+}
+
+/* What the covered code @bytes [size] at @vaddr leads to in holes. */
+static int search_piece(struct synth_file *file, const uint8_t *bytes, size_t size, uint64_t vaddr,
+			struct fpl_err *err)
+{
+	bool may = false;
+	int code = 0;
+
+	for (size_t at = 1; at + 4 <= size && !may; at++)
+		may = may_lead(file, bytes, at, vaddr);
+	for (size_t at = 0; may && at < size && code == 0;) {
+		struct synth_op op;
+
+		synth_decode(file->decoder, bytes + at, size - at, vaddr + at, &op);
+		code = note_target(file, &op, vaddr + at, err);
+		at += op.size;
+	}
+	return code;
+}
+
+static int search_code(struct synth_file *file, const struct code *code, struct fpl_err *err)
+{
+	const struct cfi_file *cfi = file->cfi;
+	uint64_t end = code->start + code->size;
+	size_t i = SORTED_UP_TO(cfi->pieces, start, cfi->nr_pieces, code->start);
+	int status = 0;
+
+	for (i -= i > 0; i < cfi->nr_pieces && cfi->pieces[i].start < end && status == 0; i++) {
+		const struct cfi_piece *piece = &cfi->pieces[i];
+
+		if (piece->start < code->start || piece->end > end || is_hidden(file, piece))
+			continue;
+		status = search_piece(file, code->bytes + (piece->start - code->start),
+				      piece->end - piece->start, piece->start, err);
+		if (status == 0 && i % 1024 == 0)
+			status = budget_check(&file->cfi->budget, err);
+	}
+	return status;
+}
+
+/* A part of a function that only exceptions reach begins with a nop: a landing pad at offset 0 of
+ * its FDE could not be told from none. */
+static bool is_landing(const struct synth_file *file, uint64_t vaddr)
+{
+	size_t nr = SORTED_UP_TO(file->holes, start, file->nr_holes, vaddr);
+
+	return nr > 0 && vaddr == file->holes[nr - 1].start && file->holes[nr - 1].bytes[0] == 0x90;
+}
+
+/* Of code that has CFI: FDEs that begin as functions do. */
+static int add_fdes(struct synth_file *file, struct fpl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < file->cfi->nr_pieces && code == 0; i++) {
+		const struct cfi_piece *piece = &file->cfi->pieces[i];
+
+		if (is_hidden(file, piece) && is_entry_like(file, piece->start) &&
+		    !is_landing(file, piece->start))
+			code = entry_add(file, piece->start, EVIDENCE_SYMBOL, err);
+	}
+	return code;
+}
+
+static int gather(struct synth_file *file, const struct elf_file *symbols, struct fpl_err *err)
+{
+	int code = mark_pages(file, err);
+
+	if (code == 0)
+		code = add_symbols(file, file->elf, SHT_DYNSYM, err);
+	if (code == 0)
+		code = add_symbols(file, file->elf, SHT_SYMTAB, err);
+	if (code == 0 && symbols)
+		code = add_symbols(file, symbols, SHT_SYMTAB, err);
+	if (code == 0)
+		code = add_relocations(file, err);
+	for (size_t i = 0; i < file->nr_codes && code == 0 && file->scope != SYNTH_ALL; i++)
+		code = search_code(file, &file->codes[i], err);
+	if (code == 0 && file->scope == SYNTH_ALL)
+		code = add_fdes(file, err);
+	return code;
+}
+
+static void cleanup_file(struct synth_file **file)
+{
+	synth_file_close(*file);
+}
+
+int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
+		    struct cfi_file *cfi, enum synth_scope scope, struct synth_file **ret,
+		    struct fpl_err *err)
+{
+	CLEANUP(cleanup_file) struct synth_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	file->elf = elf;
+	file->cfi = cfi;
+	file->scope = scope;
+	file->decoder = synth_decoder_create();
+	if (!file->decoder)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+
+	int code = read_code(file, err);
+
+	for (size_t i = 0; i < file->nr_codes && code == 0; i++)
+		code = find_holes(file, &file->codes[i], err);
+	if (code == 0 && file->nr_holes)
+		code = gather(file, symbols, err);
+	if (code)
+		return code;
+	*ret = TAKE_PTR(file);
+	return 0;
+}
+
+void synth_file_close(struct synth_file *file)
+{
+	if (!file)
+		return;
+	for (size_t i = 0; i < file->nr_codes; i++)
+		free(file->codes[i].bytes);
+	free(file->codes);
+	free(file->holes);
+	free(file->entries);
+	free(file->pages);
+	free(file->rows);
+	synth_decoder_destroy(file->decoder);
+	free(file);
+}
+
+/* Through a window: tables lie together. */
+static bool read_vaddr(void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	struct synth_file *file = ctx;
+
+	if (vaddr - file->window_at >= file->window_size ||
+	    file->window_size - (vaddr - file->window_at) < size) {
+		const struct elf_segment *segment = elf_file_load_at(file->elf, vaddr, size);
+
+		if (!segment)
+			return false;
+
+		uint64_t left = segment->file_size - (vaddr - segment->vaddr);
+		size_t wanted = left < WINDOW ? (size_t)left : WINDOW;
+
+		file->window_size = 0;
+		if (elf_file_read(file->elf, segment->off + (vaddr - segment->vaddr), file->window,
+				  wanted, NULL))
+			return false;
+		file->window_at = vaddr;
+		file->window_size = wanted;
+	}
+	memcpy(to, file->window + (vaddr - file->window_at), size);
+	return true;
+}
+
+static const struct cfi_row *cfi_at(void *ctx, uint64_t vaddr)
+{
+	return synth_file_cfi(ctx, vaddr);
+}
+
+/* Behind a call that comes back the stack is as it was before. */
+static bool returns(void *ctx, uint64_t vaddr, unsigned size)
+{
+	const struct cfi_row *row = synth_file_cfi(ctx, vaddr);
+	struct cfi_row before;
+
+	if (!row)
+		return true;
+	before = *row;
+	row = synth_file_cfi(ctx, vaddr + size);
+	return row && row->cfa == before.cfa && row->cfa_reg == before.cfa_reg &&
+	       row->cfa_off == before.cfa_off;
+}
+
+static void pass_visit(void *ctx, uint64_t vaddr, unsigned size, const struct synth_state *state,
+		       enum synth_reason reason)
+{
+	struct synth_file *file = ctx;
+
+	file->visit(file->ctx, vaddr, size, state, reason);
+}
+
+int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx,
+		       struct synth_result *ret, struct fpl_err *err)
+{
+	struct synth_input input = {
+		.holes = file->holes,
+		.nr_holes = file->nr_holes,
+		.entries = file->entries,
+		.nr_entries = file->nr_entries,
+		.guesses = file->scope != SYNTH_ALL,
+		.read = read_vaddr,
+		.cfi = cfi_at,
+		.returns = file->scope == SYNTH_ALL ? returns : NULL,
+		.visit = visit ? pass_visit : NULL,
+		.ctx = file,
+	};
+
+	file->visit = visit;
+	file->ctx = ctx;
+	return synth_analyse(&input, &file->cfi->budget, ret, err);
+}

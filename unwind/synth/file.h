@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code of one ELF file that its CFI does not cover, and where in it functions begin: what
+ * symbols, relocations and the covered code say.
+ */
+#pragma once
+
+#include "obj/elf_file.h"
+#include "unwind/cfi_file.h"
+#include "unwind/synth/synth.h"
+
+/* Which code counts as without CFI. */
+enum synth_scope {
+	SYNTH_HOLES,  /* what really is */
+	SYNTH_HIDDEN, /* that, and one FDE in ten: to see what analysis makes of them */
+	SYNTH_ALL,    /* all: each FDE is a hole of its own, entered where it says CFA = rsp + 8 */
+};
+
+struct synth_file;
+
+/*
+ * Read the code of @elf, whose CFI is @cfi; both outlive the result. @symbols (may be NULL): a file
+ * with symbols for the same code. Errors: -ENOMEM, -EFBIG, those of pread(2).
+ * Cost: one look at each byte of the code, one decode of functions that may lead into a hole.
+ */
+FPL_MUST_CHECK int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
+				   struct cfi_file *cfi, enum synth_scope scope,
+				   struct synth_file **ret, struct fpl_err *err);
+void synth_file_close(struct synth_file *file);
+
+typedef void synth_visit_fn(void *ctx, uint64_t vaddr, unsigned size,
+			    const struct synth_state *state, enum synth_reason reason);
+
+/* As synth_analyse(). @visit may be NULL. */
+FPL_MUST_CHECK int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx,
+				      struct synth_result *ret, struct fpl_err *err);
+
+/*
+ * The row of the CFI at @vaddr, valid until the next call; NULL: none. Cost: decoding one FDE where
+ * it is another one than before.
+ */
+const struct cfi_row *synth_file_cfi(struct synth_file *file, uint64_t vaddr);

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/synth/graph.h"
+
+/*
+ * Work on one group of blocks, in steps of one instruction, for each instruction it has: code that
+ * people and compilers write needs about three.
+ */
+enum { STEPS_PER_OP = 64, STEPS_MIN = 1 << 16, CALL_DEPTH_MAX = 64, NEED_ROUNDS = 16 };
+
+static const uint16_t abi_clobbers = (uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP);
+
+/* Blocks that flow leads between: usually a function. */
+struct group {
+	uint32_t first, nr; /* order[first .. first + nr) */
+	uint16_t clobbers;  /* registers that a call of it changes */
+	uint8_t progress;
+	bool bad;     /* something in it ends in nonsense */
+	bool endless; /* it took more steps than it may */
+	bool known;   /* there is better evidence for it than a taken address */
+	bool guessed; /* there is none at all */
+	bool returns; /* somewhere, as a function does */
+	bool ends;    /* somewhere, in any way */
+};
+enum { GROUP_NEW, GROUP_BEGUN, GROUP_DONE };
+
+/* One group calls another. */
+struct call {
+	uint32_t from, to;
+};
+
+struct flow {
+	struct synth_graph *graph;
+	struct synth_rows *rows;
+	struct group *groups; /* owned [nr_groups] */
+	size_t nr_groups;
+	uint32_t *order;	    /* owned [nr_blocks]: numbers of blocks, by group */
+	struct synth_state *states; /* owned [room_states]: of the group that is looked at */
+	size_t room_states;
+	uint32_t *queue, *calls; /* owned: blocks to run; of them calls, to come back from */
+	size_t nr_queue, nr_calls, room_queue, room_calls;
+	struct call *edges; /* owned [nr_edges] */
+	size_t nr_edges, room_edges;
+	uint64_t steps, steps_max; /* of the group that is looked at */
+	struct fpl_err *err;
+};
+
+/* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
+struct exits {
+	uint32_t next, target;
+	bool after_call; /* next is where a call comes back to */
+	const struct synth_jump *table;
+};
+
+static uint32_t number_at(const struct synth_graph *graph, uint32_t pos)
+{
+	const struct synth_block *block = pos ? synth_graph_block(graph, pos) : NULL;
+
+	return block ? (uint32_t)(block - graph->blocks) + 1 : 0;
+}
+
+static struct exits exits_of(const struct synth_graph *graph, const struct synth_block *block)
+{
+	const struct synth_op *op = synth_graph_op(graph, block->last);
+	uint32_t next = number_at(graph, synth_graph_next(graph, block->last));
+	struct exits exits = { 0 };
+
+	switch (op->kind) {
+	case OP_JUMP:
+	case OP_BRANCH:
+		exits.target = number_at(graph, synth_graph_pos(graph, (uint64_t)op->imm));
+		exits.next = op->kind == OP_BRANCH ? next : 0;
+		break;
+	case OP_CALL:
+	case OP_CALL_ANY:
+		exits.next = next;
+		exits.after_call = true;
+		break;
+	case OP_JUMP_REGISTER:
+		exits.table = synth_graph_jump(graph, block->last);
+		break;
+	case OP_JUMP_MEMORY:
+	case OP_RETURN:
+	case OP_END:
+	case OP_BAD:
+		break;
+	default:
+		exits.next = next;
+	}
+	return exits;
+}
+
+static uint32_t find(struct synth_block *blocks, uint32_t i)
+{
+	while (blocks[i].group != i) {
+		blocks[i].group = blocks[blocks[i].group].group;
+		i = blocks[i].group;
+	}
+	return i;
+}
+
+static void join(struct synth_block *blocks, uint32_t i, uint32_t number)
+{
+	if (number)
+		blocks[find(blocks, i)].group = find(blocks, number - 1);
+}
+
+static void join_all(struct synth_graph *graph)
+{
+	struct synth_block *blocks = graph->blocks;
+
+	for (uint32_t i = 0; i < graph->nr_blocks; i++)
+		blocks[i].group = i;
+	for (uint32_t i = 0; i < graph->nr_blocks; i++) {
+		struct exits exits = exits_of(graph, &blocks[i]);
+
+		join(blocks, i, exits.next);
+		join(blocks, i, exits.target);
+		for (uint32_t k = 0; exits.table && k < exits.table->nr; k++)
+			join(blocks, i, number_at(graph, graph->targets[exits.table->first + k]));
+	}
+}
+
+/* Give groups numbers from 0 on, and put the blocks of each together. */
+static int number_groups(struct flow *flow)
+{
+	struct synth_graph *graph = flow->graph;
+	size_t nr = graph->nr_blocks;
+	AUTO_FREE uint32_t *ids = calloc(nr + 1, sizeof(*ids));
+	int code = budget_memory(graph->budget, nr * (sizeof(*flow->groups) + 8), flow->err);
+
+	if (code)
+		return code;
+	flow->groups = calloc(nr + 1, sizeof(*flow->groups));
+	flow->order = calloc(nr + 1, sizeof(*flow->order));
+	flow->rows->needed = calloc(nr + 1, sizeof(*flow->rows->needed));
+	if (!ids || !flow->groups || !flow->order || !flow->rows->needed)
+		return fpl_fail(flow->err, -ENOMEM, "%s: out of memory", graph->budget->name);
+	join_all(graph);
+	for (uint32_t i = 0; i < nr; i++)
+		if (find(graph->blocks, i) == i)
+			ids[i] = (uint32_t)flow->nr_groups++;
+	for (uint32_t i = 0; i < nr; i++)
+		flow->groups[ids[find(graph->blocks, i)]].nr++;
+	for (uint32_t g = 1; g < flow->nr_groups; g++)
+		flow->groups[g].first = flow->groups[g - 1].first + flow->groups[g - 1].nr;
+	for (uint32_t g = 0; g < flow->nr_groups; g++)
+		flow->groups[g].nr = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct group *group = &flow->groups[ids[find(graph->blocks, i)]];
+
+		flow->order[group->first + group->nr++] = i;
+	}
+	for (uint32_t g = 0; g < flow->nr_groups; g++)
+		for (uint32_t i = 0; i < flow->groups[g].nr; i++)
+			graph->blocks[flow->order[flow->groups[g].first + i]].group = g;
+	return 0;
+}
+
+static struct synth_block *block_of_group(const struct flow *flow, const struct group *group,
+					  uint32_t i)
+{
+	return &flow->graph->blocks[flow->order[group->first + i]];
+}
+
+/* Number of the group that @op calls, + 1; 0: it is in no hole. */
+static uint32_t callee_of(const struct flow *flow, const struct synth_op *op)
+{
+	uint32_t number =
+		op->kind == OP_CALL
+			? number_at(flow->graph, synth_graph_pos(flow->graph, (uint64_t)op->imm))
+			: 0;
+
+	return number ? flow->graph->blocks[number - 1].group + 1 : 0;
+}
+
+static uint16_t call_clobbers(const struct flow *flow, const struct synth_op *op)
+{
+	uint32_t callee = callee_of(flow, op);
+	const struct group *group = callee ? &flow->groups[callee - 1] : NULL;
+
+	return group && group->progress == GROUP_DONE && !group->bad ? group->clobbers
+								     : abi_clobbers;
+}
+
+static int enqueue(struct flow *flow, struct synth_block *block)
+{
+	if (block->queued)
+		return 0;
+
+	int code = synth_grow(flow->graph->budget, &flow->queue, &flow->room_queue, flow->nr_queue,
+			      sizeof(*flow->queue), flow->err);
+
+	if (code)
+		return code;
+	block->queued = true;
+	flow->queue[flow->nr_queue++] = (uint32_t)(block - flow->graph->blocks);
+	return 0;
+}
+
+/* @state holds when @block is entered, too. */
+static int deposit(struct flow *flow, struct synth_block *block, const struct synth_state *state)
+{
+	struct synth_state *there = &flow->states[block->state];
+
+	if (!block->reached) {
+		block->reached = true;
+		*there = *state;
+		return enqueue(flow, block);
+	}
+	return synth_state_merge(there, state) ? enqueue(flow, block) : 0;
+}
+
+/* What holds behind the last instruction of @block. */
+static struct synth_state leave_block(struct flow *flow, const struct synth_block *block)
+{
+	const struct synth_graph *graph = flow->graph;
+	struct synth_state state = flow->states[block->state];
+
+	for (uint32_t pos = block->pos;; pos = synth_graph_next(graph, pos)) {
+		const struct synth_op *op = synth_graph_op(graph, pos);
+
+		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+		flow->steps++;
+		if (pos == block->last)
+			return state;
+	}
+}
+
+/* A jump to where a function begins, with nothing left on the stack, is its call. */
+static bool is_tail_call(const struct synth_graph *graph, const struct synth_block *target,
+			 const struct synth_state *state)
+{
+	return (graph->bytes[target->pos] & BYTE_ENTRIES) && synth_state_is_entry(state);
+}
+
+static int run_block(struct flow *flow, const struct synth_block *block)
+{
+	const struct synth_graph *graph = flow->graph;
+	struct exits exits = exits_of(graph, block);
+	struct synth_state state = leave_block(flow, block);
+	int code = 0;
+
+	if (exits.after_call) {
+		code = synth_grow(graph->budget, &flow->calls, &flow->room_calls, flow->nr_calls,
+				  sizeof(*flow->calls), flow->err);
+		if (code == 0)
+			flow->calls[flow->nr_calls++] = (uint32_t)(block - graph->blocks);
+		return code;
+	}
+	if (exits.target && !is_tail_call(graph, &graph->blocks[exits.target - 1], &state))
+		code = deposit(flow, &graph->blocks[exits.target - 1], &state);
+	if (code == 0 && exits.next)
+		code = deposit(flow, &graph->blocks[exits.next - 1], &state);
+	for (uint32_t i = 0; exits.table && i < exits.table->nr && code == 0; i++)
+		code = deposit(flow,
+			       synth_graph_block(graph, graph->targets[exits.table->first + i]),
+			       &state);
+	return code;
+}
+
+/* Is the call that ends @block one of abort() and its like? */
+static bool ends_there(const struct flow *flow, const struct synth_block *block)
+{
+	const struct synth_input *input = flow->graph->input;
+	const struct synth_op *op = synth_graph_op(flow->graph, block->last);
+	uint32_t callee = callee_of(flow, op);
+	const struct group *group = callee ? &flow->groups[callee - 1] : NULL;
+
+	if (group && group->progress == GROUP_DONE && !group->bad && !group->ends)
+		return true;
+	return input->returns &&
+	       !input->returns(input->ctx, synth_graph_vaddr(flow->graph, block->last), op->size);
+}
+
+/*
+ * Come back from the call that ends @block, unless what is behind it was reached with another
+ * stack: then the call is one of abort() and its like.
+ */
+static int come_back(struct flow *flow, struct synth_block *block)
+{
+	struct exits exits = exits_of(flow->graph, block);
+	struct synth_block *next = exits.next ? &flow->graph->blocks[exits.next - 1] : NULL;
+	struct synth_state state = leave_block(flow, block);
+
+	if (!next)
+		return 0;
+	block->no_return =
+		(next->reached && synth_state_other_depth(&flow->states[next->state], &state)) ||
+		ends_there(flow, block);
+	return block->no_return ? 0 : deposit(flow, next, &state);
+}
+
+static int enter_group(struct flow *flow, struct group *group)
+{
+	struct synth_state state;
+	int code = 0;
+
+	synth_state_enter(&state);
+	group->guessed = true;
+	for (uint32_t i = 0; i < group->nr && code == 0; i++) {
+		struct synth_block *block = block_of_group(flow, group, i);
+		uint8_t byte = flow->graph->bytes[block->pos];
+
+		block->state = i;
+		if (!(byte & BYTE_ENTRIES))
+			continue;
+		group->known |= (byte & BYTE_ENTRY) != 0;
+		group->guessed &= !(byte & (BYTE_ENTRY | BYTE_ADDRESS));
+		code = deposit(flow, block, &state);
+	}
+	return code;
+}
+
+static int states_room(struct flow *flow, size_t nr)
+{
+	if (nr <= flow->room_states)
+		return 0;
+
+	int code = budget_memory(flow->graph->budget, nr * sizeof(*flow->states), flow->err);
+
+	if (code)
+		return code;
+	free(flow->states);
+	flow->states = calloc(nr, sizeof(*flow->states));
+	flow->room_states = flow->states ? nr : 0;
+	return flow->states ? 0
+			    : fpl_fail(flow->err, -ENOMEM, "%s: out of memory",
+				       flow->graph->budget->name);
+}
+
+/* Until nothing is lost any more. A group that takes too long is bad. */
+static int settle(struct flow *flow, struct group *group)
+{
+	struct synth_block *blocks = flow->graph->blocks;
+	int code = enter_group(flow, group);
+
+	flow->steps = 0;
+	flow->steps_max = STEPS_MIN;
+	for (uint32_t i = 0; i < group->nr; i++) {
+		const struct synth_block *block = block_of_group(flow, group, i);
+
+		flow->steps_max += (uint64_t)STEPS_PER_OP * (1 + (block->last - block->pos) / 4);
+	}
+	while (code == 0 && (flow->nr_queue || flow->nr_calls)) {
+		if (flow->steps > flow->steps_max) {
+			group->bad = group->endless = true;
+			flow->nr_queue = flow->nr_calls = 0;
+			break;
+		}
+		if (flow->nr_queue) {
+			struct synth_block *block = &blocks[flow->queue[--flow->nr_queue]];
+
+			block->queued = false;
+			code = run_block(flow, block);
+		} else {
+			code = come_back(flow, &blocks[flow->calls[--flow->nr_calls]]);
+		}
+	}
+	return code ? code : budget_check(flow->graph->budget, flow->err);
+}
+
+/* May code go on at @vaddr, outside of the holes, with @state? */
+static bool may_leave(const struct synth_graph *graph, uint64_t vaddr,
+		      const struct synth_state *state)
+{
+	const struct synth_input *input = graph->input;
+	const struct cfi_row *row = input->cfi ? input->cfi(input->ctx, vaddr) : NULL;
+
+	return row ? synth_state_judge(state, row) != OPINION_WRONG
+		   : synth_state_is_balanced(state);
+}
+
+/* What becomes of registers in who called: part of what calls of the group change. */
+static void note_return(struct group *group, const struct synth_state *state)
+{
+	group->ends = true;
+	group->clobbers |= (uint16_t)(~synth_state_initial(state) & ~(1u << ARCH_SP));
+	if (synth_state_is_entry(state))
+		group->returns = true;
+}
+
+/* Is it sense how @block ends, with @state before its last instruction and @after behind it? */
+static bool ends_well(struct flow *flow, struct group *group, const struct synth_block *block,
+		      const struct synth_state *state, const struct synth_state *after)
+{
+	const struct synth_graph *graph = flow->graph;
+	const struct synth_op *op = synth_graph_op(graph, block->last);
+	struct exits exits = exits_of(graph, block);
+	bool leaves = (op->kind == OP_JUMP || op->kind == OP_BRANCH) && !exits.target;
+
+	switch (op->kind) {
+	case OP_BAD:
+		return false;
+	case OP_RETURN:
+		note_return(group, state);
+		return synth_state_is_balanced(state) && op->nr_bytes == 0;
+	case OP_JUMP_REGISTER:
+	case OP_JUMP_MEMORY:
+		if (!exits.table) {
+			group->clobbers |= abi_clobbers;
+			group->ends = true;
+		}
+		/* A jump by register may be one within the function: it proves nothing. */
+		if (op->kind == OP_JUMP_MEMORY && synth_state_is_entry(state))
+			group->returns = true;
+		return true;
+	case OP_CALL:
+	case OP_CALL_ANY:
+	case OP_END:
+		return true;
+	default:
+		break;
+	}
+	if (leaves ||
+	    (exits.target && is_tail_call(graph, &graph->blocks[exits.target - 1], state))) {
+		group->clobbers |= abi_clobbers;
+		group->ends = true;
+		group->returns |= synth_state_is_entry(state);
+	}
+	if (leaves && !may_leave(graph, (uint64_t)op->imm, state))
+		return false;
+	return op->kind == OP_JUMP || exits.next ||
+	       may_leave(graph, synth_graph_vaddr(graph, block->last) + op->size, after);
+}
+
+/* What holds before the last instruction of @block. */
+static struct synth_state before_last(struct flow *flow, const struct synth_block *block)
+{
+	const struct synth_graph *graph = flow->graph;
+	struct synth_state state = flow->states[block->state];
+
+	for (uint32_t pos = block->pos; pos != block->last; pos = synth_graph_next(graph, pos)) {
+		const struct synth_op *op = synth_graph_op(graph, pos);
+
+		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+	}
+	return state;
+}
+
+static bool leads_to_bad(const struct flow *flow, const struct synth_block *block)
+{
+	const struct synth_block *blocks = flow->graph->blocks;
+	struct exits exits = exits_of(flow->graph, block);
+	bool comes_back = !exits.after_call || !block->no_return;
+
+	/* Tables are read a little too far where nothing says how long they are. */
+	return (exits.next && comes_back && blocks[exits.next - 1].reason) ||
+	       (exits.target && blocks[exits.target - 1].reason);
+}
+
+/* Find the blocks from which a path ends in nonsense. */
+static void judge(struct flow *flow, struct group *group)
+{
+	bool more = true;
+
+	for (uint32_t i = 0; i < group->nr; i++) {
+		struct synth_block *block = block_of_group(flow, group, i);
+
+		if (!block->reached)
+			continue;
+
+		struct synth_state state = before_last(flow, block), after = state;
+		const struct synth_op *op = synth_graph_op(flow->graph, block->last);
+
+		synth_state_step(&after, op, block->last, call_clobbers(flow, op));
+		if (!ends_well(flow, group, block, &state, &after))
+			block->reason = SYNTH_REASON_BAD_END;
+		group->bad |= block->reason != SYNTH_REASON_NONE;
+	}
+	for (uint32_t round = 0; more && group->bad; round++) {
+		more = false;
+		for (uint32_t i = group->nr; i-- > 0;) {
+			struct synth_block *block = block_of_group(flow, group, i);
+
+			if (block->reason || !block->reached ||
+			    (!leads_to_bad(flow, block) && round < STEPS_PER_OP))
+				continue;
+			block->reason = SYNTH_REASON_BAD_END;
+			more = true;
+		}
+	}
+}
+
+/* Why nothing in the group gets a row, whatever its instructions say. */
+static enum synth_reason group_reason(const struct group *group)
+{
+	if (group->endless)
+		return SYNTH_REASON_BAD_END;
+	if (group->known || (group->returns && !group->bad))
+		return SYNTH_REASON_NONE;
+	return SYNTH_REASON_GUESS;
+}
+
+/* Registers that a caller's row reads, and that calls may change. */
+static uint16_t row_reads(const struct cfi_row *row)
+{
+	unsigned mask = 1u << row->cfa_reg;
+
+	for (unsigned i = 0; i < FPL_NR_SAVED; i++) {
+		const struct cfi_reg *reg = &row->reg[arch_saved_regs[i]];
+
+		if (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG)
+			mask |= 1u << reg->reg;
+	}
+	return mask & abi_clobbers;
+}
+
+static int note_call(struct flow *flow, uint32_t group, const struct synth_op *op,
+		     const struct cfi_row *row)
+{
+	uint32_t callee = callee_of(flow, op);
+
+	if (!callee)
+		return 0;
+	flow->rows->needed[callee - 1] |= row_reads(row);
+
+	int code = synth_grow(flow->graph->budget, &flow->edges, &flow->room_edges, flow->nr_edges,
+			      sizeof(*flow->edges), flow->err);
+
+	if (code == 0)
+		flow->edges[flow->nr_edges++] = (struct call){ group, callee - 1 };
+	return code;
+}
+
+static bool same_rule(const struct synth_row *a, const struct synth_row *b)
+{
+	enum { RULE = offsetof(struct synth_row, group) };
+
+	return memcmp((const char *)a + RULE, (const char *)b + RULE, sizeof(*a) - RULE) == 0;
+}
+
+static int row_add(struct flow *flow, uint32_t pos, const struct synth_op *op, uint32_t group,
+		   const struct synth_state *state, const struct cfi_row *row)
+{
+	struct synth_rows *rows = flow->rows;
+	struct synth_row *last = rows->nr ? &rows->list[rows->nr - 1] : NULL;
+	struct synth_row fresh;
+
+	memset(&fresh, 0, sizeof(fresh)); /* compared as bytes */
+	fresh.pos = pos;
+	fresh.end = pos + op->size;
+	fresh.group = group;
+	fresh.initial = synth_state_initial(state) & abi_clobbers;
+	fresh.guess = flow->groups[group].guessed;
+	fresh.cfa = row->cfa;
+	fresh.cfa_reg = row->cfa_reg;
+	fresh.cfa_off = (int32_t)row->cfa_off;
+	fresh.cfa_off2 = (int32_t)row->cfa_off2;
+	for (unsigned i = 0; i < FPL_NR_SAVED; i++) {
+		const struct cfi_reg *reg = &row->reg[arch_saved_regs[i]];
+
+		fresh.saved[i].kind = reg->kind;
+		fresh.saved[i].reg = reg->reg;
+		fresh.saved[i].off = (int32_t)reg->off;
+	}
+	if (last && last->end == pos && same_rule(last, &fresh)) {
+		last->end = fresh.end;
+		return 0;
+	}
+
+	int code = synth_grow(flow->graph->budget, &rows->list, &rows->room, rows->nr,
+			      sizeof(*rows->list), flow->err);
+
+	if (code == 0)
+		rows->list[rows->nr++] = fresh;
+	return code;
+}
+
+/* Make the rows of @block. */
+static int write_block(struct flow *flow, const struct synth_block *block, enum synth_reason reason)
+{
+	const struct synth_graph *graph = flow->graph;
+	const struct synth_input *input = graph->input;
+	struct synth_state state = flow->states[block->state];
+	int code = 0;
+
+	for (uint32_t pos = block->pos; code == 0; pos = synth_graph_next(graph, pos)) {
+		const struct synth_op *op = synth_graph_op(graph, pos);
+		uint8_t *told = &graph->reasons[graph->index[pos] - 1];
+		enum synth_reason why = reason ? reason : block->reason;
+		struct cfi_row row = { 0 };
+
+		if (!synth_state_row(&state, &row) && !why)
+			why = SYNTH_REASON_NO_CFA;
+		if (!why && *told == SYNTH_REASON_OVERLAP)
+			why = SYNTH_REASON_OVERLAP;
+		*told = (uint8_t)why;
+		if (!why)
+			code = row_add(flow, pos, op, block->group, &state, &row);
+		if (!why && code == 0)
+			code = note_call(flow, block->group, op, &row);
+		if (input->visit)
+			input->visit(input->ctx, synth_graph_vaddr(graph, pos), op->size, &state,
+				     why);
+		if (pos == block->last)
+			break;
+		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+	}
+	return code;
+}
+
+static int work_group(struct flow *flow, uint32_t number)
+{
+	struct group *group = &flow->groups[number];
+	int code = states_room(flow, group->nr);
+
+	if (code == 0)
+		code = settle(flow, group);
+	if (code)
+		return code;
+	judge(flow, group);
+	if (!group->returns && !group->clobbers)
+		group->clobbers = abi_clobbers;
+	for (uint32_t i = 0; i < group->nr && code == 0; i++) {
+		const struct synth_block *block = block_of_group(flow, group, i);
+
+		if (block->reached)
+			code = write_block(flow, block, group_reason(group));
+	}
+	group->progress = GROUP_DONE;
+	return code;
+}
+
+/* Work on a group, after the groups that it calls: what they change is known then. */
+static int visit_group(struct flow *flow, uint32_t number, unsigned depth)
+{
+	struct group *group = &flow->groups[number];
+
+	group->progress = GROUP_BEGUN;
+	for (uint32_t i = 0; i < group->nr && depth < CALL_DEPTH_MAX; i++) {
+		const struct synth_block *block = block_of_group(flow, group, i);
+		uint32_t callee = callee_of(flow, synth_graph_op(flow->graph, block->last));
+
+		if (!callee || flow->groups[callee - 1].progress != GROUP_NEW)
+			continue;
+
+		int code = visit_group(flow, callee - 1, depth + 1);
+
+		if (code)
+			return code;
+	}
+	return work_group(flow, number);
+}
+
+/* What a callee must keep for its caller, its own callees must keep, too. */
+static void spread_needs(struct flow *flow)
+{
+	uint16_t *needed = flow->rows->needed;
+	bool more = true;
+
+	for (unsigned round = 0; more && round < NEED_ROUNDS; round++) {
+		more = false;
+		for (size_t i = 0; i < flow->nr_edges; i++) {
+			const struct call *call = &flow->edges[i];
+
+			more |= (needed[call->from] & ~needed[call->to]) != 0;
+			needed[call->to] |= needed[call->from];
+		}
+	}
+}
+
+static void cleanup_flow(struct flow *flow)
+{
+	free(flow->groups);
+	free(flow->order);
+	free(flow->states);
+	free(flow->queue);
+	free(flow->calls);
+	free(flow->edges);
+}
+
+int synth_flow(struct synth_graph *graph, struct synth_rows *rows, struct fpl_err *err)
+{
+	CLEANUP(cleanup_flow) struct flow flow = { .graph = graph, .rows = rows, .err = err };
+	int code = number_groups(&flow);
+
+	for (uint32_t i = 0; i < flow.nr_groups && code == 0; i++)
+		if (flow.groups[i].progress == GROUP_NEW)
+			code = visit_group(&flow, i, 0);
+	if (code == 0)
+		spread_needs(&flow);
+	return code;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The instructions of all holes, as they follow each other. Private to unwind/synth.
+ *
+ * A position is a number for a byte of a hole: holes one after the other, from 1 on; 0 is none.
+ */
+#pragma once
+
+#include "unwind/synth/op.h"
+#include "unwind/synth/state.h"
+#include "unwind/synth/synth.h"
+
+#define SYNTH_BYTES_MAX (512u << 20) /* of all holes of a file */
+
+enum {
+	BYTE_LEADER = 1,  /* a block begins there */
+	BYTE_ENTRY = 2,	  /* a function begins there: there is a symbol, a call or a jump to it */
+	BYTE_ADDRESS = 4, /* one may: its address is taken */
+	BYTE_GUESS = 8,	  /* one may: nothing else begins in its hole */
+	BYTE_INSIDE = 16, /* it is behind the first byte of an instruction */
+};
+#define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_GUESS)
+
+/* A run of instructions that is entered at its first and left behind its last. */
+struct synth_block {
+	uint32_t pos, last; /* of its first and its last instruction */
+	uint32_t group;	    /* of the blocks that flow leads between */
+	uint32_t state;	    /* while its group is looked at: index of what holds at its beginning */
+	uint8_t reason;	    /* enum synth_reason: NONE or BAD_END */
+	bool reached, queued;
+	bool no_return; /* the call that ends it does not come back */
+};
+
+/* The targets of a jump by table: targets[first .. first + nr) of the jump at pos. */
+struct synth_jump {
+	uint32_t pos, first, nr;
+};
+
+struct synth_graph {
+	const struct synth_input *input; /* borrowed */
+	struct budget *budget;		 /* borrowed */
+	struct synth_decoder *decoder;	 /* owned */
+	uint32_t *bases; /* owned [nr_holes + 1]: position of the first byte of each hole */
+	uint32_t nr_bytes;
+	uint32_t *index;      /* owned [nr_bytes + 1]: the instruction there, its number + 1 */
+	uint8_t *bytes;	      /* owned [nr_bytes + 1]: BYTE_* */
+	struct synth_op *ops; /* owned [nr_ops] */
+	size_t nr_ops, room_ops;
+	uint8_t *reasons;   /* owned [nr_ops]: enum synth_reason */
+	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
+	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
+	size_t nr_blocks;
+	struct synth_jump *jumps; /* owned [nr_jumps], ascending by pos when discovery is over */
+	size_t nr_jumps, room_jumps;
+	uint32_t *targets; /* owned [nr_targets]: positions */
+	size_t nr_targets, room_targets;
+};
+
+/* Follow the code from all entries, and cut it into blocks. Errors: as synth_analyse(). */
+FPL_MUST_CHECK int synth_graph_make(struct synth_graph *graph, const struct synth_input *input,
+				    struct budget *budget, struct fpl_err *err);
+void synth_graph_fini(struct synth_graph *graph);
+
+/* Position of @vaddr; 0: in no hole. Cost: O(log holes). */
+uint32_t synth_graph_pos(const struct synth_graph *graph, uint64_t vaddr);
+uint64_t synth_graph_vaddr(const struct synth_graph *graph, uint32_t pos);
+
+/* The instruction at @pos; NULL: none was followed to there. */
+static inline const struct synth_op *synth_graph_op(const struct synth_graph *graph, uint32_t pos)
+{
+	return graph->index[pos] ? &graph->ops[graph->index[pos] - 1] : NULL;
+}
+
+/* The block that begins at @pos; NULL: none. */
+static inline struct synth_block *synth_graph_block(const struct synth_graph *graph, uint32_t pos)
+{
+	uint32_t op = graph->index[pos];
+
+	return op && graph->block_of[op - 1] ? &graph->blocks[graph->block_of[op - 1] - 1] : NULL;
+}
+
+/* Position behind the instruction at @pos; 0: its hole ends there. */
+uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos);
+
+/* The jump table of the jump at @pos; NULL: none was found. */
+const struct synth_jump *synth_graph_jump(const struct synth_graph *graph, uint32_t pos);
+
+/* Append room for @nr elements of @size bytes to an array; counted. Errors: -ENOMEM, -EFBIG. */
+FPL_MUST_CHECK int synth_grow(struct budget *budget, void *list, size_t *room, size_t nr,
+			      size_t size, struct fpl_err *err);
+
+/* A row in short, of [pos, end). */
+struct synth_row {
+	uint32_t pos, end;
+	uint32_t group;
+	uint16_t initial; /* registers that hold what they held at the entry */
+	bool guess;
+	uint8_t cfa, cfa_reg;
+	int32_t cfa_off, cfa_off2;
+	struct {
+		uint8_t kind, reg;
+		int32_t off;
+	} saved[FPL_NR_SAVED];
+};
+
+struct synth_rows {
+	struct synth_row *list; /* owned [nr] */
+	size_t nr, room;
+	uint16_t *needed; /* owned, by group: registers of a callee that its callers rely on */
+};
+
+/* Find what holds at each instruction, and make rows. Errors: as synth_analyse(). */
+FPL_MUST_CHECK int synth_flow(struct synth_graph *graph, struct synth_rows *rows,
+			      struct fpl_err *err);

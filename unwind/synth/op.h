@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One machine instruction, reduced to what it does to the stack and to the general registers. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an instruction does besides op.clobbers. Registers by DWARF number. */
+enum synth_op_kind {
+	OP_OTHER,	  /* nothing but its clobbers */
+	OP_PUSH,	  /* push src */
+	OP_PUSH_OTHER,	  /* push what is in no register */
+	OP_POP,		  /* pop dst */
+	OP_POP_OTHER,	  /* pop to nowhere that matters */
+	OP_ADD,		  /* dst += imm */
+	OP_ALIGN,	  /* dst &= imm, which clears low bits only */
+	OP_ADDRESS,	  /* dst = imm, an address of the file */
+	OP_LEA,		  /* dst = src + imm */
+	OP_MOVE,	  /* dst = src */
+	OP_SWAP,	  /* dst <-> src */
+	OP_LOAD,	  /* dst = 8 bytes at src + imm */
+	OP_STORE,	  /* 8 bytes at dst + imm = src */
+	OP_STORE_OTHER,	  /* nr_bytes at dst + imm = anything */
+	OP_TABLE,	  /* dst = sign-extended 4 bytes at src + imm + 4 * some index */
+	OP_SUM,		  /* dst += src */
+	OP_LEAVE,	  /* rsp = rbp, pop rbp */
+	OP_CALL,	  /* to imm */
+	OP_CALL_ANY,	  /* to who knows */
+	OP_RETURN,	  /* nr_bytes more are taken from the stack */
+	OP_JUMP,	  /* to imm */
+	OP_BRANCH,	  /* to imm, or on */
+	OP_JUMP_REGISTER, /* to dst */
+	OP_JUMP_MEMORY,	  /* to what is at some place */
+	OP_END,		  /* execution does not go on behind it: ud2, hlt, int3 */
+	OP_BAD,		  /* no instruction, or none of a user program */
+};
+
+struct synth_op {
+	int64_t imm;	   /* what its kind says */
+	uint16_t clobbers; /* mask: registers that hold something unknown afterwards, dst of kinds
+			      above not included */
+	uint16_t nr_bytes;
+	uint8_t kind; /* enum synth_op_kind */
+	uint8_t dst, src;
+	uint8_t size; /* of the instruction; 1 for OP_BAD */
+};
+_Static_assert(sizeof(struct synth_op) == 16, "one for each instruction of a hole");
+
+/* The decoder's state, made once: opaque, so that nobody else needs the library's headers. */
+struct synth_decoder;
+
+/* NULL: no memory. */
+struct synth_decoder *synth_decoder_create(void);
+void synth_decoder_destroy(struct synth_decoder *decoder);
+
+/* Decode the instruction at @code [size > 0], which lies at @vaddr. Cost: O(1). */
+void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
+		  uint64_t vaddr, struct synth_op *ret);
+
+/*
+ * How many of the @size bytes at @code are filler, as linkers and assemblers put between functions:
+ * nops, int3, zeroes. Cost: linear in what it returns.
+ */
+size_t synth_padding(const uint8_t *code, size_t size);

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/synth/state.h"
+
+#include <string.h>
+
+#include "unwind/arch_x86_64.h"
+
+enum { WORD = 8, RED_ZONE = 128, RBP = ARCH_FRAME_POINTER };
+
+static bool is_place(const struct synth_value *value)
+{
+	return value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED;
+}
+
+static bool same(const struct synth_value *a, const struct synth_value *b)
+{
+	return a->kind == b->kind && a->reg == b->reg && a->off == b->off;
+}
+
+static struct synth_value moved(struct synth_value value, int64_t by)
+{
+	int64_t off = value.off + by;
+
+	if (!is_place(&value) || off != (int32_t)off)
+		return (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+	value.off = (int32_t)off;
+	return value;
+}
+
+void synth_state_enter(struct synth_state *state)
+{
+	memset(state, 0, sizeof(*state));
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
+		state->regs[reg] = (struct synth_value){ VALUE_INITIAL, (uint8_t)reg, 0 };
+	state->regs[ARCH_SP] = (struct synth_value){ VALUE_CFA, 0, ARCH_RA_OFF };
+}
+
+static void slot_drop(struct synth_state *state, size_t i)
+{
+	state->slots[i] = state->slots[--state->nr_slots];
+}
+
+/* Forget what @nr_bytes at @place held. */
+static void forget(struct synth_state *state, struct synth_value place, unsigned nr_bytes)
+{
+	for (size_t i = state->nr_slots; i-- > 0;) {
+		const struct synth_slot *slot = &state->slots[i];
+
+		if (slot->base == place.kind && slot->off < (int64_t)place.off + nr_bytes &&
+		    place.off < slot->off + WORD)
+			slot_drop(state, i);
+	}
+}
+
+/* Forget what lies more than @keep bytes below the stack pointer: others write there. */
+static void forget_below(struct synth_state *state, int keep)
+{
+	struct synth_value sp = state->regs[ARCH_SP];
+
+	for (size_t i = state->nr_slots; i-- > 0;)
+		if (state->slots[i].base == sp.kind && state->slots[i].off < (int64_t)sp.off - keep)
+			slot_drop(state, i);
+}
+
+static void store(struct synth_state *state, struct synth_value place, struct synth_value value)
+{
+	if (!is_place(&place))
+		return;
+	forget(state, place, WORD);
+	if (value.kind == VALUE_UNKNOWN || state->nr_slots == SYNTH_SLOTS_MAX)
+		return;
+	state->slots[state->nr_slots++] = (struct synth_slot){ place.off, place.kind, value };
+}
+
+static struct synth_value load(const struct synth_state *state, struct synth_value place)
+{
+	for (size_t i = 0; i < state->nr_slots; i++)
+		if (state->slots[i].base == place.kind && state->slots[i].off == place.off)
+			return state->slots[i].value;
+	return (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+}
+
+static void push(struct synth_state *state, struct synth_value value)
+{
+	struct synth_value *sp = &state->regs[ARCH_SP];
+
+	*sp = moved(*sp, -WORD);
+	store(state, *sp, value);
+}
+
+static struct synth_value pop(struct synth_state *state)
+{
+	struct synth_value *sp = &state->regs[ARCH_SP];
+	struct synth_value value = load(state, *sp);
+
+	*sp = moved(*sp, WORD);
+	return value;
+}
+
+/* Everything that is known by an alignment, or was known by the one before, is gone. */
+static void forget_aligned(struct synth_state *state)
+{
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
+		if (state->regs[reg].kind == VALUE_ALIGNED)
+			state->regs[reg].kind = VALUE_UNKNOWN;
+	for (size_t i = state->nr_slots; i-- > 0;)
+		if (state->slots[i].base == VALUE_ALIGNED ||
+		    state->slots[i].value.kind == VALUE_ALIGNED)
+			slot_drop(state, i);
+	state->aligned_at = 0;
+}
+
+static void align(struct synth_state *state, unsigned reg, uint32_t at)
+{
+	if (reg != ARCH_SP || !is_place(&state->regs[reg])) {
+		state->regs[reg].kind = VALUE_UNKNOWN;
+		return;
+	}
+	forget_aligned(state);
+	state->regs[reg] = (struct synth_value){ VALUE_ALIGNED, 0, 0 };
+	state->aligned_at = at;
+}
+
+static void lose(struct synth_state *state, uint16_t clobbers)
+{
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
+		if (clobbers >> reg & 1)
+			state->regs[reg] = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+}
+
+static void swap(struct synth_state *state, unsigned a, unsigned b)
+{
+	struct synth_value value = state->regs[a];
+
+	state->regs[a] = state->regs[b];
+	state->regs[b] = value;
+}
+
+static void leave(struct synth_state *state)
+{
+	state->regs[ARCH_SP] = state->regs[RBP];
+	state->regs[RBP] = pop(state);
+}
+
+void synth_state_step(struct synth_state *state, const struct synth_op *op, uint32_t at,
+		      uint16_t call_clobbers)
+{
+	struct synth_value *dst = &state->regs[op->dst], src = state->regs[op->src];
+
+	switch ((enum synth_op_kind)op->kind) {
+	case OP_PUSH:
+	case OP_PUSH_OTHER:
+		push(state, op->kind == OP_PUSH ? src : (struct synth_value){ 0, 0, 0 });
+		break;
+	case OP_POP:
+		*dst = pop(state);
+		break;
+	case OP_POP_OTHER:
+		pop(state);
+		break;
+	case OP_ADD:
+		*dst = moved(*dst, op->imm);
+		break;
+	case OP_ALIGN:
+		align(state, op->dst, at);
+		break;
+	case OP_LEA:
+		*dst = op->imm ? moved(src, op->imm) : src;
+		break;
+	case OP_MOVE:
+		*dst = src;
+		break;
+	case OP_SWAP:
+		swap(state, op->dst, op->src);
+		break;
+	case OP_LOAD:
+		*dst = load(state, moved(src, op->imm));
+		break;
+	case OP_STORE:
+		store(state, moved(*dst, op->imm), src);
+		break;
+	case OP_STORE_OTHER:
+		forget(state, moved(*dst, op->imm), op->nr_bytes);
+		break;
+	case OP_ADDRESS:
+	case OP_TABLE:
+	case OP_SUM:
+		dst->kind = VALUE_UNKNOWN;
+		break;
+	case OP_LEAVE:
+		leave(state);
+		break;
+	case OP_CALL:
+	case OP_CALL_ANY:
+		forget_below(state, 0);
+		lose(state, call_clobbers);
+		break;
+	default:
+		break;
+	}
+	lose(state, op->clobbers);
+	forget_below(state, RED_ZONE);
+}
+
+/* What is no place and no register's has no other part than its kind. */
+static void tidy(struct synth_value *value)
+{
+	if (value->kind == VALUE_UNKNOWN)
+		*value = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+}
+
+bool synth_state_merge(struct synth_state *state, const struct synth_state *other)
+{
+	bool lost = false;
+
+	if (state->aligned_at && state->aligned_at != other->aligned_at) {
+		forget_aligned(state);
+		lost = true;
+	}
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++) {
+		tidy(&state->regs[reg]);
+		if (state->regs[reg].kind == VALUE_UNKNOWN ||
+		    same(&state->regs[reg], &other->regs[reg]))
+			continue;
+		state->regs[reg] = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+		lost = true;
+	}
+	for (size_t i = state->nr_slots; i-- > 0;) {
+		struct synth_slot *slot = &state->slots[i];
+		struct synth_value there =
+			load(other, (struct synth_value){ slot->base, 0, slot->off });
+
+		if (same(&slot->value, &there))
+			continue;
+		slot_drop(state, i);
+		lost = true;
+	}
+	return lost;
+}
+
+uint16_t synth_state_initial(const struct synth_state *state)
+{
+	unsigned mask = 0;
+
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
+		if (state->regs[reg].kind == VALUE_INITIAL && state->regs[reg].reg == reg)
+			mask |= 1u << reg;
+	return (uint16_t)mask;
+}
+
+bool synth_state_is_entry(const struct synth_state *state)
+{
+	return synth_state_is_balanced(state) &&
+	       (synth_state_initial(state) & ARCH_CALLEE_SAVED) == ARCH_CALLEE_SAVED;
+}
+
+bool synth_state_other_depth(const struct synth_state *state, const struct synth_state *other)
+{
+	const struct synth_value *a = &state->regs[ARCH_SP], *b = &other->regs[ARCH_SP];
+
+	return is_place(a) && is_place(b) && !same(a, b);
+}
+
+/* A register that is at a fixed distance from @place, rsp before rbp before others: its number and
+ * *ret_off = place - register; FPL_NR_REGS: none. */
+static unsigned find_base(const struct synth_state *state, struct synth_value place,
+			  int64_t *ret_off)
+{
+	static const uint8_t order[FPL_NR_REGS] = { ARCH_SP, RBP, 3, 12, 13, 14, 15, 0,
+						    1,	     2,	  4, 5,	 8,  9,	 10, 11 };
+
+	for (unsigned i = 0; i < FPL_NR_REGS; i++) {
+		const struct synth_value *value = &state->regs[order[i]];
+
+		if (value->kind != place.kind)
+			continue;
+		*ret_off = (int64_t)place.off - value->off;
+		return order[i];
+	}
+	return FPL_NR_REGS;
+}
+
+static bool find_cfa(const struct synth_state *state, struct cfi_row *row)
+{
+	int64_t off;
+	unsigned reg = find_base(state, (struct synth_value){ VALUE_CFA, 0, 0 }, &off);
+
+	if (reg != FPL_NR_REGS) {
+		row->cfa = FPL_CFA_REG;
+		row->cfa_reg = (uint8_t)reg;
+		row->cfa_off = off;
+		return true;
+	}
+	for (size_t i = 0; i < state->nr_slots; i++) {
+		const struct synth_slot *slot = &state->slots[i];
+
+		if (slot->value.kind != VALUE_CFA)
+			continue;
+		reg = find_base(state, (struct synth_value){ slot->base, 0, slot->off }, &off);
+		if (reg == FPL_NR_REGS)
+			continue;
+		row->cfa = FPL_CFA_DEREF;
+		row->cfa_reg = (uint8_t)reg;
+		row->cfa_off = off;
+		row->cfa_off2 = -(int64_t)slot->value.off;
+		return true;
+	}
+	return false;
+}
+
+/* Where the caller's @reg is. */
+static struct cfi_reg find_saved(const struct synth_state *state, unsigned reg)
+{
+	struct synth_value wanted = { VALUE_INITIAL, (uint8_t)reg, 0 };
+	int64_t off;
+
+	if (same(&state->regs[reg], &wanted))
+		return (struct cfi_reg){ .kind = CFI_SAME };
+	for (size_t i = 0; i < state->nr_slots; i++) {
+		const struct synth_slot *slot = &state->slots[i];
+
+		if (!same(&slot->value, &wanted))
+			continue;
+		if (slot->base == VALUE_CFA)
+			return (struct cfi_reg){ .kind = CFI_AT_CFA, .off = slot->off };
+		unsigned base =
+			find_base(state, (struct synth_value){ slot->base, 0, slot->off }, &off);
+
+		if (base != FPL_NR_REGS)
+			return (struct cfi_reg){ .kind = CFI_AT_REG,
+						 .reg = (uint8_t)base,
+						 .off = off };
+	}
+	for (unsigned other = 0; other < FPL_NR_REGS; other++)
+		if (same(&state->regs[other], &wanted))
+			return (struct cfi_reg){ .kind = CFI_VAL_REG, .reg = (uint8_t)other };
+	return (struct cfi_reg){ .kind = CFI_UNDEF };
+}
+
+bool synth_state_row(const struct synth_state *state, struct cfi_row *ret)
+{
+	if (!find_cfa(state, ret))
+		return false;
+	ret->source = CFI_SOURCE_SYNTH;
+	for (unsigned i = 0; i < FPL_NR_SAVED; i++)
+		ret->reg[arch_saved_regs[i]] = find_saved(state, arch_saved_regs[i]);
+	ret->reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
+	return true;
+}
+
+/* What a rule of a row says the caller's @reg is, against what is known. */
+static enum synth_opinion judge_register(const struct synth_state *state, unsigned reg,
+					 const struct cfi_reg *rule)
+{
+	struct synth_value wanted = { VALUE_INITIAL, (uint8_t)reg, 0 }, found = { 0, 0, 0 };
+
+	switch (rule->kind) {
+	case CFI_SAME:
+		found = state->regs[reg];
+		break;
+	case CFI_AT_CFA:
+		found = load(state, moved((struct synth_value){ VALUE_CFA, 0, 0 }, rule->off));
+		break;
+	case CFI_AT_REG:
+		found = load(state, moved(state->regs[rule->reg], rule->off));
+		break;
+	default:
+		return OPINION_NONE;
+	}
+	if (found.kind == VALUE_UNKNOWN)
+		return OPINION_NONE;
+	return same(&found, &wanted) ? OPINION_AGREE : OPINION_WRONG;
+}
+
+enum synth_opinion synth_state_judge(const struct synth_state *state, const struct cfi_row *row)
+{
+	struct synth_value cfa = { VALUE_UNKNOWN, 0, 0 };
+
+	if (row->reg[CFI_RA].kind == CFI_UNDEF)
+		return OPINION_NONE; /* nobody called it: there is no CFA to speak of */
+	if (row->cfa == FPL_CFA_REG)
+		cfa = moved(state->regs[row->cfa_reg], row->cfa_off);
+	else if (row->cfa == FPL_CFA_DEREF)
+		cfa = moved(load(state, moved(state->regs[row->cfa_reg], row->cfa_off)),
+			    row->cfa_off2);
+	if (cfa.kind == VALUE_CFA && cfa.off != 0)
+		return OPINION_WRONG;
+	for (unsigned i = 0; i < FPL_NR_SAVED; i++)
+		if (judge_register(state, arch_saved_regs[i], &row->reg[arch_saved_regs[i]]) ==
+		    OPINION_WRONG)
+			return OPINION_WRONG;
+	return cfa.kind == VALUE_CFA ? OPINION_AGREE : OPINION_NONE;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known before an instruction, on every path to it: what each general register holds, and
+ * which words of the stack hold something worth knowing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shared.h"
+#include "unwind/rows.h"
+#include "unwind/synth/op.h"
+
+enum synth_value_kind {
+	VALUE_UNKNOWN,
+	VALUE_INITIAL, /* what register reg held when the function was entered */
+	VALUE_CFA,     /* CFA + off */
+	VALUE_ALIGNED, /* the stack pointer after the alignment at `aligned_at`, + off */
+};
+
+struct synth_value {
+	uint8_t kind; /* enum synth_value_kind */
+	uint8_t reg;
+	int32_t off;
+};
+
+/* A word of the stack: at CFA + off or aligned + off, as its base says. */
+struct synth_slot {
+	int32_t off;
+	uint8_t base; /* VALUE_CFA or VALUE_ALIGNED */
+	struct synth_value value;
+};
+
+#define SYNTH_SLOTS_MAX 16u
+
+struct synth_state {
+	struct synth_value regs[FPL_NR_REGS];
+	struct synth_slot slots[SYNTH_SLOTS_MAX];
+	uint32_t nr_slots;
+	uint32_t aligned_at; /* position of the instruction that aligned the stack; 0: none */
+};
+
+/* At the entry of a function: rsp is CFA - 8, everything else the caller's. */
+void synth_state_enter(struct synth_state *state);
+
+/*
+ * Apply @op, which stands at position @at. Of calls the return: registers of @call_clobbers hold
+ * something unknown then. Cost: O(SYNTH_SLOTS_MAX).
+ */
+void synth_state_step(struct synth_state *state, const struct synth_op *op, uint32_t at,
+		      uint16_t call_clobbers);
+
+/* Keep of @state what holds in @other, too. True: something was lost. */
+bool synth_state_merge(struct synth_state *state, const struct synth_state *other);
+
+/* Registers that hold what they held at the entry, as a mask. */
+uint16_t synth_state_initial(const struct synth_state *state);
+
+/* rsp is where it was at the entry, and callee-saved registers hold what they held there. */
+bool synth_state_is_entry(const struct synth_state *state);
+
+/* Is rsp where it was at the entry? */
+static inline bool synth_state_is_balanced(const struct synth_state *state)
+{
+	return state->regs[7].kind == VALUE_CFA && state->regs[7].off == -8;
+}
+
+/* Both know where rsp is, and it is not the same place. */
+bool synth_state_other_depth(const struct synth_state *state, const struct synth_state *other);
+
+/*
+ * The row for a pc of this state; its addresses are left alone. False: the CFA is not to be had.
+ * Registers that are lost are undefined in it.
+ */
+bool synth_state_row(const struct synth_state *state, struct cfi_row *ret);
+
+/* How a row of CFI looks from this state. */
+enum synth_opinion {
+	OPINION_NONE, /* what the row names is not known here */
+	OPINION_AGREE,
+	OPINION_WRONG, /* row and state cannot both be right */
+};
+enum synth_opinion synth_state_judge(const struct synth_state *state, const struct cfi_row *row);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind rows for code that has no CFI, made from the code itself: instructions are followed from
+ * places where a function is known to begin, with what each register and each word of the stack
+ * holds. A row is made only where all paths agree and none of them comes to nonsense.
+ *
+ * Pure: bytes in, rows out. Hostile code costs its budget and yields fewer rows.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "unwind/budget.h"
+#include "unwind/rows.h"
+
+struct synth_state;
+
+/* Code without FDE: [start, start + size) of vaddrs. */
+struct synth_hole {
+	uint64_t start, size;
+	const uint8_t *bytes; /* borrowed [size] */
+};
+
+/* Why a function is believed to begin at an address; what comes later outweighs. */
+enum synth_evidence {
+	EVIDENCE_GUESS,	  /* nothing else begins in its hole */
+	EVIDENCE_ADDRESS, /* its address is taken: by lea, by a relocation */
+	EVIDENCE_JUMP,	  /* a jump from where the CFI says CFA = rsp + 8 leads there */
+	EVIDENCE_CALL,	  /* it is called */
+	EVIDENCE_SYMBOL,  /* a function symbol names it */
+};
+
+struct synth_entry {
+	uint64_t vaddr;
+	uint8_t evidence; /* enum synth_evidence */
+};
+
+/* Why an instruction has no row. X(name, key, text) */
+#define SYNTH_REASON_LIST(X)                                                                   \
+	X(NONE, row, "it has one")                                                             \
+	X(NO_ENTRY, no_entry, "nothing that is known to be code leads there")                  \
+	X(NO_CFA, no_cfa, "paths disagree on the stack, or the code hides where the frame is") \
+	X(BAD_END, bad_end,                                                                    \
+	  "a path from there ends in nonsense: no instruction, a return that "                 \
+	  "does not return, a jump to where it cannot lead")                                   \
+	X(GUESS, guess, "it was a guess, and nothing in it returns as a function does")        \
+	X(OVERLAP, overlap, "instructions overlap")
+
+#define X(name, key, text) SYNTH_REASON_##name,
+enum synth_reason { SYNTH_REASON_LIST(X) SYNTH_REASON_COUNT };
+#undef X
+
+/* @key: as in SYNTH_REASON_LIST; "row" of NONE. */
+const char *synth_reason_key(enum synth_reason reason);
+const char *synth_reason_text(enum synth_reason reason);
+
+struct synth_input {
+	const struct synth_hole *holes; /* borrowed [nr_holes], ascending, disjoint */
+	size_t nr_holes;
+	const struct synth_entry *entries; /* borrowed [nr_entries], in any order */
+	size_t nr_entries;
+	bool guesses; /* holes without an entry are tried from their first byte */
+	/*
+	 * Copy @size bytes at @vaddr of the file to @to; false: not there. Jump tables are read
+	 * with it. May be NULL.
+	 */
+	bool (*read)(void *ctx, uint64_t vaddr, void *to, size_t size);
+	/* The row of the CFI at @vaddr, outside of all holes, valid until the next call; NULL:
+	 * none. May be NULL. */
+	const struct cfi_row *(*cfi)(void *ctx, uint64_t vaddr);
+	/*
+	 * Does the call at @vaddr come back? Where code is analysed that has CFI, that tells. May
+	 * be NULL: they all do, but those of functions in holes that end nowhere.
+	 */
+	bool (*returns)(void *ctx, uint64_t vaddr, unsigned size);
+	/*
+	 * Called for each instruction that was reached, with what is known before it, whether or
+	 * not it gets a row. For audits. May be NULL.
+	 */
+	void (*visit)(void *ctx, uint64_t vaddr, unsigned size, const struct synth_state *state,
+		      enum synth_reason reason);
+	void *ctx;
+};
+
+/* [start, end) has no row for that reason. */
+struct synth_gap {
+	uint64_t start, end;
+	enum synth_reason reason;
+};
+
+struct synth_result {
+	struct cfi_row *rows; /* owned [nr_rows], ascending, disjoint, equal neighbours joined */
+	size_t nr_rows;
+	struct synth_gap *gaps; /* owned [nr_gaps], ascending: what of the holes has no row */
+	size_t nr_gaps;
+	uint64_t hole_bytes, row_bytes, guess_bytes; /* guess_bytes: of row_bytes */
+	uint64_t instructions;			     /* decoded */
+};
+
+/*
+ * Analyse. Errors: -EFBIG over a limit of @budget, -ENOMEM; synth_result_fini() is safe then.
+ * Cost: linear in the code for code that compilers and people write; @budget bounds the rest.
+ */
+FPL_MUST_CHECK int synth_analyse(const struct synth_input *input, struct budget *budget,
+				 struct synth_result *ret, struct fpl_err *err);
+void synth_result_fini(struct synth_result *result);
