@@ -12,7 +12,7 @@ for golden in "$top"/tests/golden/*.rows; do
 	mv "$golden.tmp" "$golden"
 done
 for kind in counts events; do
-	for format in folded text jsonl perf pprof speedscope firefox; do
+	for format in folded text jsonl perf pprof speedscope firefox svg; do
 		"$top/tests/golden/format.sh" "$build/tests/golden/write_formats" $format $kind \
 			>"$top/tests/golden/$kind.$format"
 	done
@@ -20,4 +20,5 @@ done
 for input in "$top"/tests/golden/read/*.txt; do
 	"$build/fpless" report -q "$input" --format jsonl -o - >"${input%.txt}.jsonl"
 done
+"$top/tests/golden/diff.sh" "$(realpath "$build/fpless")"
 git -C "$top" --no-pager diff --stat -- tests/golden

@@ -20,6 +20,7 @@ enum cli_exit {
 /* Called by that name: the options of bcc's profile. */
 int cmd_bcc_profile(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -26,7 +26,7 @@ static int read_all(const struct report_options *options, const struct inputs *i
 	for (size_t i = 0; !error && i < inputs->nr; i++)
 		error = inputs_add(inputs, i, &input_options, filter, ret, result, err);
 	if (!error && (result->refused || result->nr > 1))
-		recording_recount(ret);
+		recording_recount(ret, result->refused);
 	if (!error && options->output.by)
 		ret->by = inputs_labels(options->output.by);
 	return error;

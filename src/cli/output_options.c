@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/picture_args.h"
 #include "profile/profile.h"
 
 /* Keys of options without a letter, none of those of sampling_options.c. */
@@ -29,14 +30,18 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json or .json (Firefox Profiler); "
-	  "- "
-	  "is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler) or "
+	  ".svg (flame graph); - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
-	  "text, jsonl, perf, pprof, speedscope or firefox",
+	  "text, jsonl, perf, pprof, speedscope, firefox or svg",
 	  2 },
+	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
+	{ 0 },
+};
+
+static const struct argp_option shown_list[] = {
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
 	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
@@ -58,7 +63,6 @@ static const struct argp_option options_list[] = {
 	  2 },
 	{ "no-lines", KEY_NO_LINES, NULL, 0, "No files and lines in any format", 2 },
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },
-	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
 	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
 	{ 0 },
@@ -67,13 +71,20 @@ static const struct argp_option options_list[] = {
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-static void parse_format(const char *arg, struct output_options *options, struct argp_state *state)
+const struct format_list *output_options_formats(const struct output_options *options)
 {
-	const struct format *format = format_by_name(arg);
+	return options->formats ? options->formats : &recording_formats;
+}
+
+void output_options_add_format(struct output_options *options, const char *arg,
+			       struct argp_state *state)
+{
+	const struct format_list *list = output_options_formats(options);
+	const struct format *format = format_find(list, arg);
 	char known[256];
 
 	if (!format) {
-		formats_list_names(known, sizeof(known));
+		formats_list_names(list, known, sizeof(known));
 		refuse(state, "--format %s: %s", arg, known);
 	} else if (options->nr_given == OUTPUT_FORMATS_MAX) {
 		refuse(state, "--format: given more than %u times", OUTPUT_FORMATS_MAX);
@@ -108,7 +119,7 @@ static void parse_by(const char *arg, struct output_options *options, struct arg
 	}
 }
 
-static void add_output(const char *path, struct output_options *options, struct argp_state *state)
+void output_options_add(struct output_options *options, const char *path, struct argp_state *state)
 {
 	struct output_option *more =
 		reallocarray(options->list, options->nr + 1, sizeof(*options->list));
@@ -122,15 +133,16 @@ static void add_output(const char *path, struct output_options *options, struct 
 }
 
 /* Where the extension of a file tells nothing: why it has no format. */
-static void refuse_output(const char *path, struct argp_state *state)
+static void refuse_output(const struct format_list *list, const char *path,
+			  struct argp_state *state)
 {
 	char known[256];
 
 	if (!strcmp(path, "-")) {
-		formats_list_names(known, sizeof(known));
+		formats_list_names(list, known, sizeof(known));
 		refuse(state, "-o -: needs --format %s", known);
 	} else {
-		formats_list_extensions(known, sizeof(known));
+		formats_list_extensions(list, known, sizeof(known));
 		refuse(state, "-o %s: no format has this extension: %s", path, known);
 	}
 }
@@ -141,26 +153,40 @@ static void refuse_output(const char *path, struct argp_state *state)
  */
 static void resolve_formats(struct output_options *options, struct argp_state *state)
 {
+	const struct format_list *list = output_options_formats(options);
 	size_t taken = 0;
 
 	for (size_t i = 0; i < options->nr; i++) {
 		struct output_option *output = &options->list[i];
 
-		output->format = format_by_path(output->path);
+		output->format = format_by_path(list, output->path);
 		if (!output->format && taken < options->nr_given)
 			output->format = options->given[taken++];
 		else if (!output->format && taken)
 			output->format = options->given[taken - 1];
 		if (!output->format)
-			refuse_output(output->path, state);
+			refuse_output(list, output->path, state);
 	}
 	if (options->nr_given - taken > 1)
 		refuse(state, "--format %s and --format %s: only one can go to stdout",
 		       options->given[taken]->name, options->given[taken + 1]->name);
 	if (options->nr_given > taken) {
-		add_output("-", options, state);
+		output_options_add(options, "-", state);
 		options->list[options->nr - 1].format = options->given[taken];
 	}
+}
+
+/* An option of pictures and no picture is a mistake that would be seen only when the run is over.
+ */
+static void check_picture(const struct output_options *options, struct argp_state *state)
+{
+	bool has_picture = false;
+
+	for (size_t i = 0; i < options->nr; i++)
+		has_picture |= options->list[i].format && options->list[i].format->picture;
+	if (options->picture.given && !has_picture)
+		refuse(state, "--%s: there is no picture to write: -o FILE.svg or --format svg",
+		       options->picture.given);
 }
 
 void output_options_check(struct output_options *options, struct argp_state *state)
@@ -169,6 +195,7 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 	unsigned on_stdout = options->folded_stdout;
 
 	resolve_formats(options, state);
+	check_picture(options, state);
 	on_stdout += own != NULL;
 	for (size_t i = 0; i < options->nr; i++)
 		on_stdout += !strcmp(options->list[i].path, "-");
@@ -184,8 +211,6 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 static bool parse_flag(int key, struct output_options *options)
 {
 	switch (key) {
-	case 'f':
-		return options->folded_stdout = true;
 	case 'q':
 		return options->quiet = true;
 	case 'v':
@@ -216,29 +241,53 @@ static bool parse_flag(int key, struct output_options *options)
 	}
 }
 
+static error_t parse_shown(int key, char *arg, struct argp_state *state)
+{
+	struct output_options *options = state->input;
+
+	if (key != KEY_BY)
+		return parse_flag(key, options) ? 0 : ARGP_ERR_UNKNOWN;
+	parse_by(arg, options, state);
+	return 0;
+}
+
+const struct argp shown_argp = { .options = shown_list, .parser = parse_shown };
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct output_options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = options;
+		state->child_inputs[1] = &options->picture;
+		return 0;
+	case 'f':
+		options->folded_stdout = true;
+		return 0;
 	case 'o':
-		add_output(arg, options, state);
+		output_options_add(options, arg, state);
 		return 0;
 	case KEY_FORMAT:
-		parse_format(arg, options, state);
-		return 0;
-	case KEY_BY:
-		parse_by(arg, options, state);
+		output_options_add_format(options, arg, state);
 		return 0;
 	case KEY_STATS:
 		options->stats_path = arg;
 		return 0;
 	default:
-		return parse_flag(key, options) ? 0 : ARGP_ERR_UNKNOWN;
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-const struct argp output_argp = { .options = options_list, .parser = parse_option };
+static const struct argp_child children[] = { { .argp = &shown_argp },
+					      { .argp = &picture_argp },
+					      { 0 } };
+
+const struct argp output_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+};
 
 void output_options_fini(struct output_options *options)
 {
@@ -270,7 +319,7 @@ bool output_options_use_stdout(const struct output_options *options)
 /* Something is written that shows more of a frame than its symbol. */
 static bool has_rich_output(const struct output_options *options)
 {
-	const struct format *folded = format_by_name("folded");
+	const struct format *folded = format_find(output_options_formats(options), "folded");
 
 	if (output_options_use_text(options) || options->own_stdout)
 		return true;
@@ -301,6 +350,7 @@ struct format_options output_options_format(const struct output_options *options
 			   : options->no_inlined ? FORMAT_INLINED_NEVER
 						 : FORMAT_INLINED_USUAL,
 		.lines = options->lines,
+		.picture = &options->picture,
 	};
 }
 

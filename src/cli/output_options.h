@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "format/formats.h"
+#include "picture/picture_options.h"
 
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */
@@ -16,7 +17,8 @@ struct output_option {
 #define OUTPUT_FORMATS_MAX 16u
 
 struct output_options {
-	struct output_option *list; /* owned [nr] */
+	const struct format_list *formats; /* borrowed; NULL: those of recordings */
+	struct output_option *list;	   /* owned [nr] */
 	size_t nr;
 	const struct format *given[OUTPUT_FORMATS_MAX]; /* [nr_given]: of --format, in order */
 	size_t nr_given;
@@ -28,6 +30,7 @@ struct output_options {
 	bool inlined, no_inlined, lines, no_lines;
 	bool no_demangle;
 	bool quiet;
+	struct picture_options picture;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
 	int verbosity; /* 0, 1: -v, 2: -vv */
 };
@@ -39,6 +42,17 @@ void output_options_fini(struct output_options *options);
  * process with CLI_EXIT_USAGE and one line.
  */
 extern const struct argp output_argp;
+
+/* The same for a verb that has formats of its own: without where to write, and in what format. */
+extern const struct argp shown_argp;
+
+/* -o, --format: for such a verb. Nonsense ends the process. */
+void output_options_add(struct output_options *options, const char *path, struct argp_state *state);
+void output_options_add_format(struct output_options *options, const char *name,
+			       struct argp_state *state);
+
+/* What there is to choose from. */
+const struct format_list *output_options_formats(const struct output_options *options);
 
 /* What only the whole command line tells. */
 void output_options_check(struct output_options *options, struct argp_state *state);
@@ -53,7 +67,7 @@ bool output_options_use_stdout(const struct output_options *options);
 bool output_options_want_inlined(const struct output_options *options);
 bool output_options_want_lines(const struct output_options *options);
 
-/* How the formats are to be written. */
+/* How the formats are to be written. Refers to @options. */
 struct format_options output_options_format(const struct output_options *options);
 
 /* The level of the log that -v asks for. */

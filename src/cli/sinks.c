@@ -33,15 +33,16 @@ static int open_sink(struct sinks *sinks, const char *path, const struct format 
 int sinks_open(struct sinks *ret, const struct output_options *options, bool text,
 	       struct fpl_err *err)
 {
+	const struct format_list *list = output_options_formats(options);
 	int error = 0;
 
 	*ret = (struct sinks){ .list = calloc(options->nr + 1, sizeof(*ret->list)) };
 	if (!ret->list)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	if (options->folded_stdout)
-		error = open_sink(ret, "-", format_by_name("folded"), err);
+		error = open_sink(ret, "-", format_find(list, "folded"), err);
 	else if (text && output_options_use_text(options))
-		error = open_sink(ret, "-", format_by_name("text"), err);
+		error = open_sink(ret, "-", format_find(list, "text"), err);
 	for (size_t i = 0; !error && i < options->nr; i++)
 		error = open_sink(ret, options->list[i].path, options->list[i].format, err);
 	if (!error && options->stats_path)
@@ -69,18 +70,18 @@ static void keep_or_drop(const struct sink *sink, struct output_file *file, uint
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 }
 
-int sinks_write(struct sinks *sinks, const struct recording *recording,
-		const struct format_options *options, uint64_t *ret_shown)
+int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64_t holds,
+		   uint64_t *ret_shown)
 {
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
 
-	*ret_shown = recording_shown(recording);
+	*ret_shown = holds;
 	for (size_t i = 0; i < sinks->nr; i++) {
 		struct output_file *file = &sinks->list[i].file;
 		uint64_t shown = 0;
 
-		if (sinks->list[i].format->write(file->stream, recording, options, &shown, &err)) {
+		if (writer->write(writer->ctx, sinks->list[i].format, file->stream, &shown, &err)) {
 			fpl_log(FPL_LOG_ERROR, "%s: %s", output_file_name(file), err.msg);
 			keep_or_drop(&sinks->list[i], file, shown);
 			status = CLI_EXIT_OUTPUT;
@@ -98,6 +99,29 @@ int sinks_write(struct sinks *sinks, const struct recording *recording,
 		}
 	}
 	return status;
+}
+
+/* A recording, and how it is to be written. */
+struct written {
+	const struct recording *recording;
+	const struct format_options *options;
+};
+
+static int write_recording(void *ctx, const struct format *format, FILE *to, uint64_t *ret_shown,
+			   struct fpl_err *err)
+{
+	const struct written *written = ctx;
+
+	return format->write(to, written->recording, written->options, ret_shown, err);
+}
+
+int sinks_write(struct sinks *sinks, const struct recording *recording,
+		const struct format_options *options, uint64_t *ret_shown)
+{
+	struct written written = { recording, options };
+	const struct sink_writer writer = { .ctx = &written, .write = write_recording };
+
+	return sinks_write_by(sinks, &writer, recording_shown(recording), ret_shown);
 }
 
 int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown)

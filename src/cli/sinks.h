@@ -43,5 +43,16 @@ FPL_MUST_CHECK int sinks_delegate(struct sinks *sinks, struct deputy *deputy, st
 int sinks_write(struct sinks *sinks, const struct recording *recording,
 		const struct format_options *options, uint64_t *ret_shown);
 
+/* What writes a format to a stream; as format_write_fn. */
+struct sink_writer {
+	void *ctx;
+	int (*write)(void *ctx, const struct format *format, FILE *to, uint64_t *ret_shown,
+		     struct fpl_err *err);
+};
+
+/* The same by @writer, of what holds @shown samples. */
+int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64_t shown,
+		   uint64_t *ret_shown);
+
 /* Write and commit --stats, if there is one. Returns an enum cli_exit; has said why. */
 int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown);

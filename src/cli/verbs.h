@@ -14,6 +14,7 @@
 	X(top, "show what is hot while it runs")                                         \
 	X(compare, "sample, and judge frame-pointer stacks by those walked by CFI")      \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
+	X(diff, "compare recordings: what changed, and whether that is more than noise") \
 	X(tables, "show the unwind rows of an ELF file")                                 \
 	X(verify, "compare the unwind tables of ELF files with libdw")                   \
 	X(doctor, "tell whether fpless can run here, or what it finds in a file or process")

@@ -10,6 +10,7 @@
 #include "format/perf_script.h"
 #include "format/speedscope.h"
 #include "format/text_report.h"
+#include "picture/svg.h"
 #include "recording/pprof_write.h"
 
 /* format_write_fn: all of the recording, whatever readers are shown. */
@@ -37,16 +38,24 @@ const struct format formats[] = {
 	{ .name = "firefox",
 	  .extensions = { ".json", ".firefox.json", ".profile.json" },
 	  .write = firefox_write },
+	{ .name = "svg", .extensions = { ".svg" }, .write = svg_write, .picture = true },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);
 
+const struct format_list recording_formats = { formats, ARRAY_SIZE(formats) };
+
+const struct format *format_find(const struct format_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (!strcmp(list->list[i].name, name))
+			return &list->list[i];
+	return NULL;
+}
+
 const struct format *format_by_name(const char *name)
 {
-	for (size_t i = 0; i < formats_nr; i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	return NULL;
+	return format_find(&recording_formats, name);
 }
 
 /* Does a file name, more than an extension, end in @extension? */
@@ -58,18 +67,18 @@ static bool ends_in(const char *path, const char *extension)
 	return length > wanted && !strcmp(path + strlen(path) - wanted, extension);
 }
 
-const struct format *format_by_path(const char *path)
+const struct format *format_by_path(const struct format_list *list, const char *path)
 {
 	const struct format *found = NULL;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < formats_nr; i++) {
-		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && formats[i].extensions[j]; j++) {
-			const char *extension = formats[i].extensions[j];
+	for (size_t i = 0; i < list->nr; i++) {
+		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && list->list[i].extensions[j]; j++) {
+			const char *extension = list->list[i].extensions[j];
 
 			if (strlen(extension) > longest && ends_in(path, extension)) {
 				longest = strlen(extension);
-				found = &formats[i];
+				found = &list->list[i];
 			}
 		}
 	}
@@ -84,22 +93,22 @@ static void append(char *buf, size_t size, const char *word, bool first, bool la
 	snprintf(buf + at, size - at, "%s%s", first ? "" : last ? " or " : ", ", word);
 }
 
-void formats_list_names(char *buf, size_t size)
+void formats_list_names(const struct format_list *list, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (size_t i = 0; i < formats_nr; i++)
-		append(buf, size, formats[i].name, i == 0, i == formats_nr - 1);
+	for (size_t i = 0; i < list->nr; i++)
+		append(buf, size, list->list[i].name, i == 0, i == list->nr - 1);
 }
 
-void formats_list_extensions(char *buf, size_t size)
+void formats_list_extensions(const struct format_list *list, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (size_t i = 0; i < formats_nr; i++) {
-		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && formats[i].extensions[j]; j++) {
-			bool last = i == formats_nr - 1 && (j + 1 == FORMAT_EXTENSIONS_MAX ||
-							    !formats[i].extensions[j + 1]);
+	for (size_t i = 0; i < list->nr; i++) {
+		for (size_t j = 0; j < FORMAT_EXTENSIONS_MAX && list->list[i].extensions[j]; j++) {
+			bool last = i == list->nr - 1 && (j + 1 == FORMAT_EXTENSIONS_MAX ||
+							  !list->list[i].extensions[j + 1]);
 
-			append(buf, size, formats[i].extensions[j], i == 0 && j == 0, last);
+			append(buf, size, list->list[i].extensions[j], i == 0 && j == 0, last);
 		}
 	}
 }

@@ -13,7 +13,8 @@ struct format {
 	const char *name;			       /* of --format */
 	const char *extensions[FORMAT_EXTENSIONS_MAX]; /* ".folded"; NULL: no more */
 	format_write_fn *write;
-	bool binary; /* not for a terminal */
+	bool binary;  /* not for a terminal */
+	bool picture; /* drawn as format_options.picture asks for */
 	/* Of writes that failed, a whole file of the *ret_shown samples before remains. */
 	bool parts;
 };
@@ -21,12 +22,21 @@ struct format {
 extern const struct format formats[]; /* [formats_nr] */
 extern const size_t formats_nr;
 
+/* Formats to choose from: those of recordings, or what a verb has in their place. */
+struct format_list {
+	const struct format *list; /* borrowed [nr] */
+	size_t nr;
+};
+
+extern const struct format_list recording_formats; /* the above */
+
 /* NULL: there is none. */
-const struct format *format_by_name(const char *name);
+const struct format *format_find(const struct format_list *list, const char *name);
+const struct format *format_by_name(const char *name); /* of recordings */
 
 /* The format of the longest extension that @path ends in; NULL: none. */
-const struct format *format_by_path(const char *path);
+const struct format *format_by_path(const struct format_list *list, const char *path);
 
 /* "folded, text or jsonl" to @buf [size], always NUL-terminated; names or extensions of all. */
-void formats_list_names(char *buf, size_t size);
-void formats_list_extensions(char *buf, size_t size);
+void formats_list_names(const struct format_list *list, char *buf, size_t size);
+void formats_list_extensions(const struct format_list *list, char *buf, size_t size);

@@ -193,3 +193,19 @@ int flame_tree_make(const struct flame_paths *paths, const struct flame_tree_opt
 	}
 	return err;
 }
+
+uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side)
+{
+	AUTO_FREE uint64_t *starts = calloc(tree->nr + 1, sizeof(*starts));
+	AUTO_FREE uint64_t *next = calloc(tree->nr + 1, sizeof(*next)); /* child of each node */
+
+	if (!starts || !next)
+		return NULL;
+	for (size_t i = 1; i < tree->nr; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+
+		starts[i] = next[i] = next[node->parent];
+		next[node->parent] += node->total[side];
+	}
+	return TAKE_PTR(starts);
+}

@@ -62,3 +62,9 @@ FPL_MUST_CHECK int flame_tree_make(const struct flame_paths *paths,
 				   const struct flame_tree_options *options,
 				   struct flame_tree *ret);
 void flame_tree_fini(struct flame_tree *tree);
+
+/*
+ * Where the boxes of all nodes begin, in samples of @side: children one behind the other from the
+ * beginning of their parent on. The caller frees the array [tree->nr]; NULL: out of memory.
+ */
+uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side);

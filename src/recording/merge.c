@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/place_list.h"
 #include "recording/sample_type.h"
 
 #define NOT_MAPPED UINT32_MAX
@@ -270,12 +271,6 @@ static bool is_peak(const char *key)
 	return false;
 }
 
-/* Places of other recordings cannot be told apart by their numbers: only the first's are kept. */
-static bool is_of_one(const char *key)
-{
-	return strstr(key, "[]") != NULL;
-}
-
 static const char *note_of(const struct recording *from, const struct recording_number *number)
 {
 	return number->note == RECORDING_NO_NOTE ? NULL : recording_string(from, number->note);
@@ -286,8 +281,8 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 	const char *key = recording_string(merger->from, number->key);
 	uint64_t value = number->value, before = recording_number(merger->to, key);
 
-	if (merger->result->nr && is_of_one(key))
-		return 0;
+	if (merger->result->nr && place_list_has_key(key))
+		return 0; /* place_list_merge() */
 	if (number->note)
 		return merger->result->nr
 			       ? 0
@@ -320,10 +315,15 @@ static int provide_books(struct merger *merger)
 
 static int merge_numbers(struct merger *merger, uint64_t refused)
 {
+	size_t common = 0;
 	int err = provide_books(merger);
 
 	for (size_t i = 0; !err && i < merger->from->nr_numbers; i++)
 		err = merge_number(merger, &merger->from->numbers[i]);
+	if (!err && merger->result->nr)
+		err = place_list_merge(merger->to, merger->from, &common);
+	if (!err && common && common <= recording_number(merger->to, "incomplete.places"))
+		err = recording_add_number(merger->to, "incomplete.places", -(uint64_t)common);
 	if (!err && refused)
 		err = recording_add_number(merger->to, "filtered", refused);
 	return err;

@@ -40,8 +40,9 @@ struct merge_result {
  *
  * The run's fields are those of the first that knows them, but: durations add up, nr_cpus is the
  * most, start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest.
- * Notes are the first's. Errors: -ENOMEM; -EOVERFLOW counts beyond 64 bits; -EDOM counts of both
- * are not of the same (recording/sample_type.h).
+ * Notes are the first's, but for the list of places (recording/place_list.h), which is that of
+ * both; "incomplete.places" counts those once that both list. Errors: -ENOMEM; -EOVERFLOW counts
+ * beyond 64 bits; -EDOM counts of both are not of the same (recording/sample_type.h).
  */
 FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
 				   const struct merge_filter *filter, struct merge_result *result);

@@ -294,6 +294,35 @@ static struct recording_number *find_number(const struct recording *recording, c
 	return NULL;
 }
 
+/* How long are the parts, each with its dot, that both keys begin with? */
+static size_t common_parts(const char *a, const char *b)
+{
+	size_t parts = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '.')
+			parts = i + 1;
+	return parts;
+}
+
+/* Where a new number goes: behind the last of those it shares most parts with, so that they stand
+ * together; at the end where there are none. */
+static size_t place_of_number(const struct recording *recording, const char *key)
+{
+	size_t place = recording->nr_numbers, most = 0;
+
+	for (size_t i = 0; i < recording->nr_numbers; i++) {
+		size_t parts =
+			common_parts(recording_string(recording, recording->numbers[i].key), key);
+
+		if (parts && parts >= most) {
+			most = parts;
+			place = i + 1;
+		}
+	}
+	return place;
+}
+
 static int provide_number(struct recording *recording, const char *key,
 			  struct recording_number **ret)
 {
@@ -304,7 +333,9 @@ static int provide_number(struct recording *recording, const char *key,
 		return 0;
 	if (RESERVE(recording, numbers, 1) || recording_add_text(recording, key, &text))
 		return -ENOMEM;
-	*ret = &recording->numbers[recording->nr_numbers++];
+	*ret = &recording->numbers[place_of_number(recording, key)];
+	memmove(*ret + 1, *ret,
+		(size_t)(&recording->numbers[recording->nr_numbers++] - *ret) * sizeof(**ret));
 	**ret = (struct recording_number){ .key = text };
 	return 0;
 }

@@ -196,7 +196,8 @@ FPL_MUST_CHECK int recording_add_event(struct recording *recording,
 				       const struct recording_event *event);
 void recording_sort_events(struct recording *recording);
 
-/* Add @value to the number @key, which is made at first sight. Cost: O(nr_numbers). */
+/* Add @value to the number @key, which is made at first sight, beside those of the same parts.
+ * Cost: O(nr_numbers). */
 FPL_MUST_CHECK int recording_add_number(struct recording *recording, const char *key,
 					uint64_t value);
 

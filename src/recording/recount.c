@@ -58,7 +58,7 @@ static void drop_places(struct recording *recording)
 	recording->nr_numbers = kept;
 }
 
-void recording_recount(struct recording *recording)
+void recording_recount(struct recording *recording, bool parted)
 {
 	struct counts counts = { 0 };
 
@@ -76,5 +76,6 @@ void recording_recount(struct recording *recording)
 	set_number(recording, "frames_by_origin." #key, counts.origins[FPL_ORIGIN_##name]);
 	FPL_ORIGIN_LIST(X)
 #undef X
-	drop_places(recording);
+	if (parted)
+		drop_places(recording);
 }

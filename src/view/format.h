@@ -16,6 +16,8 @@ enum format_inlined {
 	FORMAT_INLINED_NEVER,
 };
 
+struct picture_options; /* picture/picture_options.h */
+
 /* A format takes of these what it has a place for. */
 struct format_options {
 	bool delimited; /* a frame "-" between user and kernel frames */
@@ -23,6 +25,7 @@ struct format_options {
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	enum format_inlined inlined;
 	bool lines; /* file and line behind names, also where the format has no place for them */
+	const struct picture_options *picture; /* borrowed: what is drawn; NULL: as is usual */
 };
 
 /*

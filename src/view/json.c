@@ -2,6 +2,7 @@
 #include "view/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/text.h"
 
@@ -86,6 +87,16 @@ void json_decimal(struct json *json, const char *key, uint64_t whole, unsigned m
 {
 	put_key(json, key);
 	fprintf(json->to, "%" PRIu64 ".%06u", whole, millionths);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		json_null(json, key);
+		return;
+	}
+	put_key(json, key);
+	fprintf(json->to, "%.9g", value);
 }
 
 void json_true(struct json *json, const char *key)

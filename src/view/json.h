@@ -20,6 +20,8 @@ void json_close(struct json *json, char bracket);		  /* '}' or ']' */
 void json_number(struct json *json, const char *key, uint64_t value);
 /* @whole and @millionths of one, below 1000000. */
 void json_decimal(struct json *json, const char *key, uint64_t whole, unsigned millionths);
+/* Nine digits; what is no number is null. */
+void json_real(struct json *json, const char *key, double value);
 void json_true(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);

@@ -85,7 +85,7 @@ refused '--format xml: folded, text, jsonl, perf' profile --format xml -o -
 refused '--format folded and --format text: only one can go to stdout' profile --format folded --format text
 refused '--format perf and --format text: only one can go' profile -o - --format folded --format perf --format text
 refused '-o -: needs --format' profile -o -
-refused '-o out.svg: no format has this extension' profile -o out.svg
+refused '-o out.png: no format has this extension' profile -o out.png
 refused '-o a.b/out: no format has this extension' profile -o a.b/out
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f -o - --format text
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f --format text

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: format.sh WRITE_FORMATS FORMAT KIND [GOLDEN]: the recording reads as the golden text does; without
-# GOLDEN, print how it reads. A pprof is shown field by field.
+# GOLDEN, print how it reads. A pprof is shown field by field, a
+# picture without its style and its script.
 set -eu
 here=$(dirname "$0")
 read_as_text() {
 	case $1 in
 	pprof) python3 "$here/pprof_text.py" "$here/../../src/recording/pprof.proto" ;;
+	svg) sed '/^<style>$/,/^<\/style>$/d; /^<script>/,/^\]\]><\/script>$/d' ;;
 	*) cat ;;
 	esac
 }

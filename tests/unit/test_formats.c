@@ -29,6 +29,7 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 		{ "a.perf ", NULL },
 		{ ".json", NULL }, /* a name and no extension */
 		{ "d/.speedscope.json", "firefox" },
+		{ "a.svg", "svg" },
 		{ "-", NULL },
 		{ "", NULL },
 		{ "json", NULL },
@@ -36,7 +37,7 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct format *format = format_by_path(cases[i].path);
+		const struct format *format = format_by_path(&recording_formats, cases[i].path);
 		const char *name = format ? format->name : NULL;
 
 		if ((name && cases[i].name) ? strcmp(name, cases[i].name) != 0
@@ -45,7 +46,7 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 	}
 	for (size_t i = 0; i < formats_nr; i++)
 		assert_ptr_equal(format_by_name(formats[i].name), &formats[i]);
-	assert_null(format_by_name("svg"));
+	assert_null(format_by_name("png"));
 	assert_null(format_by_name(""));
 }
 
@@ -54,12 +55,12 @@ static void lists_are_cut_where_there_is_no_room(void **state)
 	char all[256], few[8];
 
 	(void)state;
-	formats_list_names(all, sizeof(all));
+	formats_list_names(&recording_formats, all, sizeof(all));
 	assert_memory_equal(all, "folded, text, ", 14);
 	assert_non_null(strstr(all, " or "));
-	formats_list_names(few, sizeof(few));
+	formats_list_names(&recording_formats, few, sizeof(few));
 	assert_string_equal(few, "folded,");
-	formats_list_extensions(all, sizeof(all));
+	formats_list_extensions(&recording_formats, all, sizeof(all));
 	assert_non_null(strstr(all, ".speedscope.json"));
 }
 

@@ -85,10 +85,83 @@ static void the_books_add_up_and_close(void **state)
 	assert_int_equal(to.stacks[0].weight_ns, 110);
 	assert_string_equal(recording_string(&to, to.event), "cpu-clock");
 
-	recording_recount(&to);
+	recording_recount(&to, false);
 	assert_int_equal(recording_number(&to, "user_samples"), 10);
+	recording_recount(&to, true);
 	for (size_t i = 0; i < to.nr_numbers; i++)
 		assert_null(strstr(recording_string(&to, to.numbers[i].key), "incomplete"));
+}
+
+#define PLACE(samples, stop, function, advice)                                  \
+	"{\"samples\":" samples ",\"stop\":\"" stop "\",\"function\":" function \
+	",\"object\":\"/x\",\"advice\":" advice "}"
+#define PLACES(samples, places, list)                                                             \
+	META("cpu-clock", "10")                                                                   \
+	STACK("3", "30", "aa")                                                                    \
+	"{\"type\":\"books\",\"fired\":3,\"shown\":3,\"lost\":{\"ring_full\":0},\"incomplete\":{" \
+	"\"samples\":" samples ",\"places\":" places ",\"most\":[" list                           \
+	"]},\"run_time_code\":{\"frames\":5},\"drain_gap_max_ms\":" places "}\n"
+
+static const char joined[] = "\"incomplete\":{\"samples\":100,\"places\":12,\"most\":["
+	/* clang-format off */
+	PLACE("45", "expr", "\"f\"", "\"install\"") ","
+	PLACE("20", "no_cfi", "\"f\"", "null") ","
+	PLACE("4", "no_cfi", "null", "null")
+	/* clang-format on */
+	"]},\"run_time_code\":{\"frames\":10},\"drain_gap_max_ms\":7}\n";
+
+static void places_of_files_are_one_list(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(add(&to, "a;f 1\n", NULL, &result), 0);
+	assert_int_equal(add(&to,
+			     PLACES("60", "7",
+				    PLACE("20", "no_cfi", "\"f\"",
+					  "null") "," PLACE("15", "expr", "\"f\"", "\"install\"")),
+			     NULL, &result),
+			 0);
+	assert_int_equal(add(&to,
+			     PLACES("40", "6",
+				    PLACE("30", "expr", "\"f\"",
+					  "\"install\"") "," PLACE("4", "no_cfi", "null", "null")),
+			     NULL, &result),
+			 0);
+
+	AUTO_FREE char *jsonl = recording_as(&to, "jsonl", &plain);
+
+	const char *found = strstr(jsonl, "\"incomplete\"");
+
+	assert_non_null(found);
+	assert_string_equal(found, joined);
+}
+
+static void lists_of_strangers_are_bounded(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+#define FOUR(stop)                                                                             \
+	PLACE("9", stop, "\"f\"", "null")                                                      \
+	"," PLACE("0", stop, "\"g\"", "null") "," PLACE("8", stop, "\"h\"", "null") "," PLACE( \
+		"7", stop, "\"i\"", "null")
+	assert_int_equal(add(&to, PLACES("1", "0", FOUR("expr") "," FOUR("no_cfi")), NULL, &result),
+			 0);
+	assert_int_equal(add(&to, PLACES("1", "0", FOUR("expr")), NULL, &result), 0);
+	assert_int_equal(add(&to, PLACES("1", "0", FOUR("bad_ra")), NULL, &result), 0);
+
+	AUTO_FREE char *jsonl = recording_as(&to, "jsonl", &plain);
+	size_t nr = 0;
+
+	for (const char *at = jsonl; (at = strstr(at, "\"advice\"")); at++)
+		nr++;
+	assert_int_equal(nr, 5);
+	assert_non_null(strstr(jsonl, "\"places\":0,"));
 }
 
 #define HEAP \
@@ -175,7 +248,7 @@ static void what_a_filter_refuses_is_counted_filtered(void **state)
 		assert_int_equal(filter_create(&cases[i].options, &filter, &err), 0);
 		assert_int_equal(filter_begin(filter, &from, "in", &err), 0);
 		assert_int_equal(recording_merge(&to, &from, filter_of(filter), &result), 0);
-		recording_recount(&to);
+		recording_recount(&to, true);
 
 		AUTO_FREE char *folded = recording_as(&to, "folded", &plain);
 
@@ -219,6 +292,8 @@ int main(void)
 		cmocka_unit_test(stacks_of_files_add_up),
 		cmocka_unit_test(the_books_add_up_and_close),
 		cmocka_unit_test(counts_that_overflow_are_refused),
+		cmocka_unit_test(places_of_files_are_one_list),
+		cmocka_unit_test(lists_of_strangers_are_bounded),
 		cmocka_unit_test(bytes_and_samples_are_not_added),
 		cmocka_unit_test(what_a_filter_refuses_is_counted_filtered),
 		cmocka_unit_test(a_filter_says_what_it_cannot_do),

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/diff_options.h"
+#include "cli/inputs.h"
+#include "cli/report_names.h"
+#include "cli/sinks.h"
+#include "diff/diff_write.h"
+#include "recording/sample_type.h"
+
+/* What a diff can be written as; each has a writer below. */
+static const struct format diff_format_list[] = {
+	{ .name = "folded", .extensions = { ".folded" } },
+	{ .name = "text", .extensions = { ".txt" } },
+	{ .name = "json", .extensions = { ".json" } },
+};
+static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
+
+/* What all recordings have to have in common. */
+struct common {
+	char *event, *event_from;  /* owned; NULL: not known yet; and which file says so */
+	char *counted;		   /* owned: of the first file */
+	uint64_t hz;		   /* 0: not known yet */
+	const char *hz_from;	   /* borrowed */
+	uint64_t other_hz;	   /* of the first that differs; 0: none */
+	const char *other_hz_from; /* borrowed */
+};
+
+static void common_fini(struct common *common)
+{
+	free(common->event);
+	free(common->event_from);
+	free(common->counted);
+}
+
+/* A diff, from its options to its outputs. */
+struct diff {
+	const struct diff_options *options;
+	struct inputs inputs;
+	struct filter *filter; /* owned */
+	struct report_names names;
+	struct common common;
+	struct pairing shown; /* as readers see it: text, JSON */
+	struct pairing lines; /* as folded lines */
+	bool wants_shown, wants_lines;
+	struct merge_result merged; /* of all files: what filters refused */
+	struct difference difference;
+	bool has_difference;
+};
+
+static void diff_fini(struct diff *diff)
+{
+	if (diff->has_difference)
+		difference_fini(&diff->difference);
+	pairing_fini(&diff->shown);
+	pairing_fini(&diff->lines);
+	common_fini(&diff->common);
+	report_names_fini(&diff->names);
+	if (diff->filter)
+		filter_destroy(diff->filter);
+	inputs_fini(&diff->inputs);
+}
+
+static bool is_folded(const struct format *format)
+{
+	return !strcmp(format->name, "folded");
+}
+
+static void diff_init(struct diff *diff, const struct diff_options *options,
+		      const struct sinks *sinks)
+{
+	const struct format_options shown = output_options_format(&options->output);
+	const struct frame_text_options texts = {
+		.annotate = shown.annotate,
+		.origin = shown.origin,
+		.lines = shown.lines,
+	};
+	struct pairing_options pairing = { .text = texts,
+					   .delimited = shown.delimited,
+					   .strip_hex = options->strip_hex };
+
+	for (size_t i = 0; i < sinks->nr; i++) {
+		bool folded = is_folded(sinks->list[i].format);
+
+		diff->wants_lines = diff->wants_lines || folded;
+		diff->wants_shown = diff->wants_shown || !folded;
+	}
+	pairing.text.symbols_only = shown.inlined != FORMAT_INLINED_ALWAYS;
+	pairing.by = PAIRED_BY_LINE;
+	pairing_init(&diff->lines, &pairing);
+	pairing.text.symbols_only = shown.inlined == FORMAT_INLINED_NEVER;
+	pairing.text.by_function = true;
+	pairing.by = options->any_object ? PAIRED_BY_NAME : PAIRED_BY_PLACE;
+	pairing.shares = options->normalize;
+	pairing_init(&diff->shown, &pairing);
+}
+
+/* Does @recording count what those before it do? Says what does not, and what helps. */
+static int check_common(struct common *common, const struct recording *recording, const char *name,
+			struct fpl_err *err)
+{
+	const char *event = recording_string(recording, recording->event);
+	char counted[128];
+
+	sample_type_text(recording, counted, sizeof(counted));
+	if (!common->counted)
+		common->counted = strdup(counted);
+	if (*event && !common->event) {
+		common->event = strdup(event);
+		common->event_from = strdup(name);
+	}
+	if (!common->counted || (*event && (!common->event || !common->event_from)))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	if (strcmp(counted, common->counted) != 0)
+		return fpl_fail(err, -EDOM,
+				"%s: counts %s, those before it %s: choose by --sample-type", name,
+				counted, common->counted);
+	if (*event && strcmp(event, common->event) != 0)
+		return fpl_fail(err, -EDOM,
+				"%s: samples of %s, but %s has samples of %s: record both with the "
+				"same -e",
+				name, event, common->event_from, common->event);
+	if (recording->hz && !common->hz) {
+		common->hz = recording->hz;
+		common->hz_from = name;
+	} else if (recording->hz && recording->hz != common->hz && !common->other_hz) {
+		common->other_hz = recording->hz;
+		common->other_hz_from = name;
+	}
+	return 0;
+}
+
+/* What is said of both sides together may be beyond 64 bits. */
+static void add_result(struct merge_result *to, const struct merge_result *from)
+{
+	if (__builtin_add_overflow(to->shown, from->shown, &to->shown))
+		to->shown = UINT64_MAX;
+	if (__builtin_add_overflow(to->refused, from->refused, &to->refused))
+		to->refused = UINT64_MAX;
+}
+
+/* Read file @idx and pair what the filter wants of it. */
+static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
+{
+	CLEANUP(recording_fini) struct recording run = { 0 };
+	const struct diff_options *options = diff->options;
+	const struct input_options input = {
+		.reading = &options->reading,
+		.by = options->output.by,
+		.events = options->reading.filter.has_time,
+	};
+	enum diff_side side = idx < options->nr_before ? DIFF_BEFORE : DIFF_AFTER;
+	struct merge_result result = { 0 };
+	int error;
+
+	if (recording_init(&run))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	error = inputs_add(&diff->inputs, idx, &input, diff->filter, &run, &result, err);
+	if (!error)
+		error = check_common(&diff->common, &run, inputs_name(&diff->inputs, idx), err);
+	if (!error && options->reading.symfs)
+		error = report_names_apply(&diff->names, options->reading.symfs, &run, err);
+	if (error)
+		return error;
+	if (options->output.by)
+		run.by = inputs_labels(options->output.by);
+	add_result(&diff->merged, &result);
+	if (diff->wants_shown)
+		error = pairing_add(&diff->shown, &run, side, err);
+	if (!error && diff->wants_lines)
+		error = pairing_add(&diff->lines, &run, side, err);
+	return error;
+}
+
+/* Numbers of samples tell nothing where one side was asked ten times as often. */
+static int check_rates(const struct diff *diff, struct fpl_err *err)
+{
+	const struct common *common = &diff->common;
+
+	if (!common->other_hz || diff->options->normalize)
+		return 0;
+	if (!diff->wants_lines && diff->difference.significance.options.measure == DIFF_WEIGHT)
+		return 0;
+	return fpl_fail(err, -EDOM,
+			"%s: %" PRIu64 " samples per second, %s %" PRIu64
+			": their counts do not compare: shares do, with --normalize",
+			common->other_hz_from, common->other_hz, common->hz_from, common->hz);
+}
+
+static int read_all(struct diff *diff, struct fpl_err *err)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < diff->inputs.nr; i++)
+		error = add_run(diff, i, err);
+	if (!error && diff->wants_shown) {
+		diff->has_difference = true;
+		error = difference_make(&diff->shown, &diff->difference);
+		if (error)
+			return fpl_fail(err, error, "out of memory for what changed");
+	}
+	return error ? error : check_rates(diff, err);
+}
+
+/* As format_write_fn. */
+static int write_format(void *ctx, const struct format *format, FILE *to, uint64_t *ret_shown,
+			struct fpl_err *err)
+{
+	struct diff *diff = ctx;
+	const struct diff_options *options = diff->options;
+	const struct diff_text_options text = {
+		.nr_functions = !options->has_top ? DIFF_TEXT_FUNCTIONS
+				: options->top	  ? options->top
+						  : SIZE_MAX,
+		.counted = diff->common.counted,
+		.nr_stacks = !options->has_top ? DIFF_TEXT_STACKS
+			     : options->top    ? options->top
+					       : SIZE_MAX,
+	};
+
+	*ret_shown = diff->merged.shown;
+	if (is_folded(format))
+		return diff_folded_write(to, &diff->lines, options->normalize, err);
+	if (!strcmp(format->name, "json"))
+		diff_json_write(to, &diff->difference, diff->common.counted);
+	else
+		diff_text_write(to, &diff->difference, &text);
+	return 0;
+}
+
+/* What was compared, and what to know of it. */
+static void report(const struct diff *diff)
+{
+	const struct diff_options *options = diff->options;
+	const struct pairing *any = diff->wants_shown ? &diff->shown : &diff->lines;
+	size_t nr_after = options->nr_files - options->nr_before;
+
+	fprintf(stderr,
+		"fpless: %" PRIu64 " samples of %zu file%s before, %" PRIu64
+		" of %zu file%s after\n",
+		any->whole.count[DIFF_BEFORE], options->nr_before,
+		options->nr_before == 1 ? "" : "s", any->whole.count[DIFF_AFTER], nr_after,
+		nr_after == 1 ? "" : "s");
+	if (diff->merged.refused)
+		fprintf(stderr, "  refused      %" PRIu64 " samples, by the filters\n",
+			diff->merged.refused);
+	if (diff->wants_lines && !options->normalize && options->nr_before != nr_after)
+		fputs("  sums         of folded stacks are over different numbers of files: "
+		      "--normalize makes them comparable\n",
+		      stderr);
+	if (options->reading.symfs)
+		report_names_write(stderr, &diff->names);
+}
+
+static int present(struct sinks *sinks, struct diff *diff)
+{
+	const struct sink_writer writer = { .ctx = diff, .write = write_format };
+	uint64_t shown;
+	int status = sinks_write_by(sinks, &writer, diff->merged.shown, &shown);
+
+	if (!diff->options->output.quiet)
+		report(diff);
+	if (status || shown)
+		return status;
+	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters refuse all of them"
+						    : "no samples in what was read");
+	return CLI_EXIT_NO_SAMPLES;
+}
+
+/* Errors of the command line, of the machine and of files are told apart. */
+static int fail(int status, const struct fpl_err *err)
+{
+	fpl_log(FPL_LOG_ERROR, "%s", err->msg);
+	return status;
+}
+
+static int run(const struct diff_options *options, struct deputy *deputy)
+{
+	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
+	CLEANUP(diff_fini) struct diff diff = { .options = options };
+	const struct reading_options *reading = &options->reading;
+	struct fpl_err err = { 0 };
+	int error;
+
+	if (filter_create(&reading->filter, &diff.filter, &err))
+		return fail(CLI_EXIT_USAGE, &err);
+	if (reading->symfs &&
+	    report_names_init(&diff.names, &options->output, reading->debuginfod, &err))
+		return fail(CLI_EXIT_CANNOT_RUN, &err);
+	if (inputs_open(options->files, options->nr_files, &diff.inputs, &err) ||
+	    sinks_open(&sinks, &options->output, true, &err) ||
+	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), &err))
+		return fail(CLI_EXIT_OUTPUT, &err);
+	diff_init(&diff, options, &sinks);
+	error = read_all(&diff, &err);
+	if (error)
+		return fail(error == -EDOM ? CLI_EXIT_USAGE : CLI_EXIT_OUTPUT, &err);
+	return present(&sinks, &diff);
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	CLEANUP(diff_options_fini)
+	struct diff_options options = { .output.formats = &diff_formats };
+	struct deputy deputy = DEPUTY_NONE;
+
+	if (diff_options_parse(argc, argv, &options))
+		return CLI_EXIT_USAGE;
+	output_options_set_log(&options.output);
+
+	int status = run(&options, &deputy);
+
+	deputy_fini(&deputy);
+	return status;
+}

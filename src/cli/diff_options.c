@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/diff_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/verbs.h"
+
+/* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
+enum { KEY_NEGATE = 0x200, KEY_TOP, KEY_JSON, KEY_ANY_OBJECT, KEY_FORMAT };
+
+static const struct argp_option options_list[] = {
+	{ .doc = "What to compare:", .group = 1 },
+	{ "normalize", 'n', NULL, 0,
+	  "Compare shares: what took as much of its run is the same, however long the run was", 1 },
+	{ "strip-hex", 's', NULL, 0,
+	  "Take addresses in names for equal: 0x1f becomes 0x..., as code without symbols has "
+	  "other addresses in another build",
+	  1 },
+	{ "any-object", KEY_ANY_OBJECT, NULL, 0,
+	  "Take functions of one name for equal, whatever the object is called", 1 },
+	{ .doc = "What to write:", .group = 2 },
+	{ "folded", 'f', NULL, 0,
+	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",
+	  2 },
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE (may be repeated), the format by its extension: .folded, .txt or .json; - is "
+	  "stdout",
+	  2 },
+	{ "format", KEY_FORMAT, "folded|text|json", 0,
+	  "Format of stdout, or of each -o whose extension tells none (may be repeated)", 2 },
+	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
+	{ "top", KEY_TOP, "N", 0,
+	  "Functions and stacks to list in text (default 20 and 5; 0: all of them)", 2 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ 0 },
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+/* Behind the first `--' are the files of the other side. */
+static int add_file(struct diff_options *options, char *path, struct argp_state *state)
+{
+	options->files[options->nr_files++] = path;
+	if (!options->parting || state->next <= options->parting)
+		options->nr_before = options->nr_files;
+	return 0;
+}
+
+static void check_files(struct diff_options *options, struct argp_state *state)
+{
+	size_t nr = options->nr_files;
+
+	/* two files need nothing that parts them */
+	if (!options->parting && nr == 2)
+		options->nr_before = 1;
+	if (!options->nr_before || options->nr_before == nr)
+		refuse(state, "recordings of two sides are compared: BEFORE... -- AFTER...");
+	reading_options_check_files(options->files, nr, state);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct diff_options *options = state->input;
+	uint64_t number;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->reading;
+		state->child_inputs[1] = &options->output;
+		return 0;
+	case ARGP_KEY_ARG:
+		return add_file(options, arg, state);
+	case ARGP_KEY_END:
+		check_files(options, state);
+		output_options_check(&options->output, state);
+		return 0;
+	case 'n':
+		options->normalize = true;
+		return 0;
+	case 's':
+		options->strip_hex = true;
+		return 0;
+	case KEY_ANY_OBJECT:
+		options->any_object = true;
+		return 0;
+	case 'f':
+		options->output.folded_stdout = true;
+		return 0;
+	case 'o':
+		output_options_add(&options->output, arg, state);
+		return 0;
+	case KEY_FORMAT:
+		output_options_add_format(&options->output, arg, state);
+		return 0;
+	case KEY_JSON:
+		output_options_add_format(&options->output, "json", state);
+		return 0;
+	case KEY_TOP:
+		if (!parse_number(arg, 0, 1000000, &number))
+			refuse(state, "--top %s: a number, 0 for all", arg);
+		options->has_top = true;
+		options->top = number;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { .argp = &reading_argp },
+					      { .argp = &shown_argp },
+					      { 0 } };
+
+const struct argp diff_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "BEFORE... -- AFTER...",
+	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take "
+	       "more time or less, and whether that is more than chance. Several recordings of a "
+	       "side tell how much runs differ. They are read as by `fpless report'.\v"
+	       "Without -f and -o the changes are printed, those that are more than noise "
+	       "first.\n\n"
+	       "Exit status: 0 ok, 1 usage, or sides that count different things, 3 no samples, 6 "
+	       "a "
+	       "file could not be read or written.",
+};
+
+void diff_options_fini(struct diff_options *options)
+{
+	free(options->files);
+	reading_options_fini(&options->reading);
+	output_options_fini(&options->output);
+}
+
+/*
+ * Take the first `--' out of @argv, so that options may stand behind it, too. Returns the index of
+ * what was before it; 0: there is none.
+ */
+static int take_parting(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
+		--*argc;
+		return i;
+	}
+	return 0;
+}
+
+int diff_options_parse(int argc, char **argv, struct diff_options *ret)
+{
+	const struct format_list *list = ret->output.formats;
+
+	*ret = (struct diff_options){ .output.formats = list };
+	reading_options_init(&ret->reading);
+	ret->files = calloc((size_t)argc + 1, sizeof(*ret->files));
+	if (!ret->files)
+		return -ENOMEM;
+	ret->parting = take_parting(&argc, argv);
+	return argp_parse(&diff_argp, argc, argv, ARGP_IN_ORDER, NULL, ret) ? -EINVAL : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of `fpless diff`: parsed, checked, not yet acted upon. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/output_options.h"
+#include "cli/reading_options.h"
+
+struct diff_options {
+	char **files;		    /* owned [nr_files], each borrowed from argv; "-" is stdin */
+	size_t nr_files, nr_before; /* those before come first */
+	struct reading_options reading;
+	struct output_options output;
+	bool normalize, negate, strip_hex, any_object;
+	bool has_top;
+	size_t top;
+
+	/* private */
+	int parting; /* index in argv behind which files are of the other side; 0: none */
+};
+
+void diff_options_fini(struct diff_options *options);
+
+/* Parse; nonsense ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
+FPL_MUST_CHECK int diff_options_parse(int argc, char **argv, struct diff_options *ret);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/picture_args.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/parse.h"
+
+enum {
+	KEY_TITLE = 0x700,
+	KEY_SUBTITLE,
+	KEY_COLORS,
+	KEY_WIDTH,
+	KEY_HEIGHT,
+	KEY_MIN_WIDTH,
+	KEY_INVERTED,
+	KEY_REVERSE,
+	KEY_COUNT_NAME,
+};
+
+static const struct argp_option options_list[] = {
+	{ .doc = "Pictures (.svg):", .group = 6 },
+	{ "title", KEY_TITLE, "TEXT", 0, "Heading (default: Flame graph)", 6 },
+	{ "subtitle", KEY_SUBTITLE, "TEXT", 0,
+	  "Line below the heading (default: what was sampled, and for how long)", 6 },
+	{ "colors", KEY_COLORS, "hot|cold|object|origin", 0,
+	  "Colours by name, warm (default) or cold, with kernel code apart; by the file that the "
+	  "code is in; or by how the frame was found",
+	  6 },
+	{ "width", KEY_WIDTH, "PIXELS", 0,
+	  "Width of the picture (default: of the window, 1200 where nothing asks)", 6 },
+	{ "height", KEY_HEIGHT, "PIXELS", 0, "Height of a frame (default 16)", 6 },
+	{ "min-width", KEY_MIN_WIDTH, "PIXELS", 0,
+	  "Leave out frames that are narrower (default 0.1); the picture says how many", 6 },
+	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
+	{ "reverse", KEY_REVERSE, NULL, 0,
+	  "Begin with the function that ran, and go on with those that called it", 6 },
+	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "What is counted (default: samples)", 6 },
+	{ 0 },
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static uint32_t parse_pixels(const char *option, const char *arg, uint32_t min, uint32_t max,
+			     struct argp_state *state)
+{
+	uint64_t value = 0;
+
+	if (!parse_number(arg, min, max, &value))
+		refuse(state, "%s %s: pixels from %u to %u", option, arg, min, max);
+	return (uint32_t)value;
+}
+
+static void parse_min_width(const char *arg, struct picture_options *options,
+			    struct argp_state *state)
+{
+	char *end;
+	double value = strtod(arg, &end);
+
+	if (end == arg || *end || !isfinite(value) || value < 0 || value > PICTURE_WIDTH_MAX)
+		refuse(state, "--min-width %s: pixels from 0 to %u, with decimals", arg,
+		       PICTURE_WIDTH_MAX);
+	options->min_width = value;
+}
+
+static void parse_colors(const char *arg, struct picture_options *options, struct argp_state *state)
+{
+	if (!picture_options_set_colors(options, arg))
+		refuse(state, "--colors %s: hot, cold, object or origin", arg);
+}
+
+/* Returns false where @key is none of these. */
+static bool parse_look(int key, char *arg, struct picture_options *options,
+		       struct argp_state *state)
+{
+	switch (key) {
+	case KEY_COLORS:
+		parse_colors(arg, options, state);
+		return true;
+	case KEY_WIDTH:
+		options->width =
+			parse_pixels("--width", arg, PICTURE_WIDTH_MIN, PICTURE_WIDTH_MAX, state);
+		return true;
+	case KEY_HEIGHT:
+		options->frame_height = parse_pixels("--height", arg, PICTURE_FRAME_HEIGHT_MIN,
+						     PICTURE_FRAME_HEIGHT_MAX, state);
+		return true;
+	case KEY_MIN_WIDTH:
+		parse_min_width(arg, options, state);
+		return true;
+	case KEY_INVERTED:
+		return options->inverted = true;
+	case KEY_REVERSE:
+		return options->reverse = true;
+	default:
+		return false;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct picture_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		*options = picture_options_usual;
+		return 0;
+	case KEY_TITLE:
+		options->title = arg;
+		break;
+	case KEY_SUBTITLE:
+		options->subtitle = arg;
+		break;
+	case KEY_COUNT_NAME:
+		options->count_name = arg;
+		break;
+	default:
+		if (!parse_look(key, arg, options, state))
+			return ARGP_ERR_UNKNOWN;
+	}
+	for (const struct argp_option *option = options_list; option->name || option->doc; option++)
+		if (option->key == key && option->name)
+			options->given = option->name;
+	return 0;
+}
+
+const struct argp picture_argp = { .options = options_list, .parser = parse_option };

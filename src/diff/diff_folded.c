@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "diff/diff_write.h"
+
+/* A line, by its texts and counts. */
+struct line {
+	const struct paired_stack *stack;
+	uint64_t before, after;
+};
+
+/* A double as whole number, those that have none as the nearest that has one. */
+static uint64_t whole_number(double value)
+{
+	if (!(value > 0))
+		return 0;
+	return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
+}
+
+static int compare_texts(const struct pairing *pairing, const struct paired_stack *a,
+			 const struct paired_stack *b)
+{
+	int order = 0;
+
+	for (uint32_t i = 0; !order && i < a->nr && i < b->nr; i++) {
+		uint32_t left = pairing->steps[a->first + i], right = pairing->steps[b->first + i];
+
+		if (left != right)
+			order = strcmp(pairing_text(pairing, pairing->items[left].text),
+				       pairing_text(pairing, pairing->items[right].text));
+	}
+	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+/* As folded stacks: ascending by count, here those after first. */
+static int compare_lines(const void *left, const void *right, void *pairing)
+{
+	const struct line *a = left, *b = right;
+
+	if (a->after != b->after)
+		return a->after < b->after ? -1 : 1;
+	if (a->before != b->before)
+		return a->before < b->before ? -1 : 1;
+	return compare_texts(pairing, a->stack, b->stack);
+}
+
+static void write_line(FILE *to, const struct pairing *pairing, const struct line *line)
+{
+	for (uint32_t i = 0; i < line->stack->nr; i++) {
+		const struct paired_item *item =
+			&pairing->items[pairing->steps[line->stack->first + i]];
+
+		if (i)
+			putc(';', to);
+		fputs(pairing_text(pairing, item->text), to);
+	}
+	fprintf(to, " %" PRIu64 " %" PRIu64 "\n", line->before, line->after);
+}
+
+int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize, struct fpl_err *err)
+{
+	const uint64_t *sums = pairing->whole.count;
+	AUTO_FREE struct line *lines = calloc(pairing->nr_stacks + 1, sizeof(*lines));
+
+	if (!lines)
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", pairing->nr_stacks);
+	for (size_t i = 0; i < pairing->nr_stacks; i++) {
+		const struct paired_stack *stack = &pairing->stacks[i];
+		const uint64_t *count = stack->distribution.count;
+		struct line *line = &lines[i];
+
+		*line = (struct line){ stack, count[DIFF_BEFORE], count[DIFF_AFTER] };
+		if (normalize && sums[DIFF_BEFORE] != sums[DIFF_AFTER])
+			line->before =
+				whole_number((double)line->before * (double)sums[DIFF_AFTER] /
+					     (double)sums[DIFF_BEFORE]);
+	}
+	qsort_r(lines, pairing->nr_stacks, sizeof(*lines), compare_lines,
+		(void *)(uintptr_t)pairing);
+	for (size_t i = 0; i < pairing->nr_stacks; i++)
+		write_line(to, pairing, &lines[i]);
+	return 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "diff/diff_write.h"
+
+#define NR_FRAMES 48u /* of a stack: all is in JSON */
+
+static const char *const side_texts[DIFF_SIDES] = {
+	[DIFF_BEFORE] = "before",
+	[DIFF_AFTER] = "after ",
+};
+
+/* "% of the samples before": what percentages are of. */
+static void write_unit(FILE *to, const struct difference *difference, const char *counted)
+{
+	bool time = difference->significance.options.measure == DIFF_WEIGHT;
+	const char *when = difference->whole.before > 0 ? "before" : "after";
+
+	fprintf(to, "in %% of the %s %s", time ? "CPU time" : counted,
+		difference->pairing->options.shares ? "of their side" : when);
+}
+
+static void write_side(FILE *to, const struct difference *difference, enum diff_side side,
+		       const char *counted)
+{
+	const struct pairing *pairing = difference->pairing;
+	const struct paired_side *of = &pairing->sides[side];
+
+	fprintf(to, "%s  %" PRIu64 " %s of %zu run%s", side_texts[side], pairing->whole.count[side],
+		counted, of->nr_runs, of->nr_runs == 1 ? "" : "s");
+	if (pairing->whole.weight_ns[side])
+		fprintf(to, ", %.3f s of CPU time", (double)pairing->whole.weight_ns[side] / 1e9);
+	if (of->duration_ns)
+		fprintf(to, ", in %.1f s", (double)of->duration_ns / 1e9);
+	putc('\n', to);
+}
+
+/* "  12.34 +-   0.56"; the interval where it is known. */
+static void write_numbers(FILE *to, const struct difference *difference,
+			  const struct diff_change *change)
+{
+	double percent = 100 * difference->unit;
+
+	fprintf(to, " %7.2f%% %7.2f%% %+8.2f", percent * change->before, percent * change->after,
+		percent * change->change);
+	if (isfinite(change->interval))
+		fprintf(to, " %7.2f", percent * change->interval);
+	else
+		fputs("       ?", to);
+	fprintf(to, "  %-7s", diff_verdict_key(change->verdict));
+}
+
+static void write_whole(FILE *to, const struct difference *difference)
+{
+	const struct diff_change *whole = &difference->whole;
+	double percent = 100 * difference->unit;
+
+	if (!difference->whole_judged)
+		return;
+	fprintf(to, "total   %+.2f %% per run", percent * whole->change);
+	if (isfinite(whole->interval))
+		fprintf(to, " +- %.2f: %s", percent * whole->interval,
+			diff_verdict_key(whole->verdict));
+	putc('\n', to);
+}
+
+static void write_noise(FILE *to, const struct difference *difference)
+{
+	const struct significance *significance = &difference->significance;
+	size_t self = 0, total = 0;
+
+	for (size_t i = 0; i < difference->nr_functions; i++) {
+		self += difference->functions[i].self.verdict != DIFF_NOISE;
+		total += difference->functions[i].total.verdict != DIFF_NOISE;
+	}
+	fprintf(to, "noise   functions beyond it: %zu by self, %zu by total; ", self, total);
+	if (significance->assumed)
+		fprintf(to, "runs are taken to vary by %.0f %%: several a side would tell\n",
+			100 * significance->variation);
+	else
+		fprintf(to, "runs vary by %.2f %%\n", 100 * significance->variation);
+}
+
+static void write_functions(FILE *to, struct difference *difference, enum difference_order order,
+			    const struct diff_text_options *options)
+{
+	const struct pairing *pairing = difference->pairing;
+	size_t left = 0, nr_max = options->nr_functions;
+
+	difference_sort_functions(difference, order);
+	fprintf(to, "\nFunctions by what changed (%s), ",
+		order == DIFFERENCE_BY_SELF ? "self: it was running"
+					    : "total: it or what it called");
+	write_unit(to, difference, options->counted);
+	fputs("\n\n   before    after   change      +-  verdict  function\n", to);
+	for (size_t i = 0; i < difference->nr_functions; i++) {
+		const struct diff_function *function = &difference->functions[i];
+		const struct paired_item *item = &pairing->items[function->item];
+		const struct diff_change *change =
+			order == DIFFERENCE_BY_SELF ? &function->self : &function->total;
+
+		if (change->before <= 0 && change->after <= 0)
+			continue; /* it never ran, only what it called */
+		if (nr_max) {
+			write_numbers(to, difference, change);
+			fprintf(to, "  %s  (%s)\n", pairing_text(pairing, item->text),
+				pairing_text(pairing, item->place));
+			nr_max--;
+		} else {
+			left++;
+		}
+	}
+	if (left)
+		fprintf(to, "%45s... and %zu more\n", "", left);
+}
+
+static void write_stack(FILE *to, const struct difference *difference,
+			const struct diff_stack *stack)
+{
+	const struct pairing *pairing = difference->pairing;
+	const struct paired_stack *paired = &pairing->stacks[stack->stack];
+	const uint32_t *steps = &pairing->steps[paired->first];
+	uint32_t nr_frames = paired->nr - paired->nr_labels;
+
+	putc('\n', to);
+	write_numbers(to, difference, &stack->change);
+	for (uint32_t i = 0; i < paired->nr_labels; i++)
+		fprintf(to, "  %s", pairing_text(pairing, pairing->items[steps[i]].text));
+	putc('\n', to);
+	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
+		fprintf(to, "          %s\n",
+			pairing_text(pairing, pairing->items[steps[paired->nr - 1 - i]].text));
+	if (nr_frames > NR_FRAMES)
+		fprintf(to, "          ... %u more callers\n", nr_frames - NR_FRAMES);
+}
+
+static void write_stacks(FILE *to, struct difference *difference,
+			 const struct diff_text_options *options)
+{
+	size_t nr_max = options->nr_stacks;
+	size_t nr = difference->nr_stacks < nr_max ? difference->nr_stacks : nr_max;
+
+	difference_sort_stacks(difference);
+	fputs("\nStacks by what changed (leaf first), ", to);
+	write_unit(to, difference, options->counted);
+	putc('\n', to);
+	for (size_t i = 0; i < nr; i++)
+		write_stack(to, difference, &difference->stacks[i]);
+	if (difference->nr_stacks > nr)
+		fprintf(to, "\n%10s... and %zu more\n", "", difference->nr_stacks - nr);
+}
+
+void diff_text_write(FILE *to, struct difference *difference,
+		     const struct diff_text_options *options)
+{
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
+		write_side(to, difference, side, options->counted);
+	write_whole(to, difference);
+	write_noise(to, difference);
+	write_functions(to, difference, DIFFERENCE_BY_SELF, options);
+	write_functions(to, difference, DIFFERENCE_BY_TOTAL, options);
+	write_stacks(to, difference, options);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A difference as readers and programs are shown it: docs/formats.md. */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "diff/difference.h"
+
+/* How many lines where nothing else was asked for. */
+enum { DIFF_TEXT_FUNCTIONS = 20, DIFF_TEXT_STACKS = 5 };
+
+struct diff_text_options {
+	size_t nr_functions, nr_stacks; /* at most so many; SIZE_MAX: all */
+	const char *counted;		/* what numbers are followed by: "samples" */
+};
+
+/* Sorts what is in @difference. Write errors stay in @to. */
+void diff_text_write(FILE *to, struct difference *difference,
+		     const struct diff_text_options *options);
+
+/* All functions, and all stacks. Sorts, too. @counted: what counts count. */
+void diff_json_write(FILE *to, struct difference *difference, const char *counted);
+
+/*
+ * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is
+ * PAIRED_BY_LINE. @normalize: those before scaled to the sum of those after, cut to whole numbers.
+ * Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize,
+				     struct fpl_err *err);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions and stacks of two sides, each of several runs, paired by what readers see of them:
+ * text and, of functions, the last part of the object's path. A program that was built anew, or
+ * installed elsewhere, has the same functions. Keeps no recording: what is distinct in all of them
+ * together is what it takes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id_table.h"
+#include "base/strings.h"
+#include "diff/distribution.h"
+#include "recording/recording.h"
+#include "view/frame_texts.h"
+
+enum paired_kind {
+	PAIRED_LABEL, /* no function: the task, a CPU, "-" */
+	PAIRED_USER,
+	PAIRED_KERNEL,
+};
+
+/* A step of a stack. */
+struct paired_item {
+	uint32_t text, place;		 /* in the strings; place is escaped, "-": not known */
+	uint8_t kind;			 /* enum paired_kind */
+	struct distribution self, total; /* it was running; it was in the stack */
+
+	/* private */
+	struct run_tally run_self, run_total;
+	size_t last_stack; /* number + 1 of the stack that counted it last: recursion counts once */
+};
+
+struct paired_stack {
+	size_t first; /* steps[first .. + nr): labels, then root to leaf; indexes of items */
+	uint32_t nr, nr_labels;
+	struct distribution distribution;
+
+	struct run_tally run; /* private */
+};
+
+/* What is known of all runs of a side together. */
+struct paired_side {
+	size_t nr_runs, nr_empty; /* empty ones are runs, too */
+	uint64_t duration_ns;
+	bool weightless; /* there are samples without a weight */
+	/* Sums over the runs of distribution_sample_noise(). */
+	double noise[DIFF_MEASURES], share_noise[DIFF_MEASURES];
+};
+
+/* What makes two steps one. */
+enum paired_by {
+	PAIRED_BY_PLACE, /* text, object and kind */
+	PAIRED_BY_NAME,	 /* text and kind: the object may have got another name */
+	PAIRED_BY_LINE,	 /* text: as lines of folded stacks; functions are not counted then */
+};
+
+struct pairing_options {
+	struct frame_text_options text;
+	bool delimited; /* "-" between user and kernel frames */
+	bool strip_hex; /* 0x1f in texts is 0x... */
+	enum paired_by by;
+	bool shares; /* values are shares of a run */
+};
+
+struct pairing {
+	struct pairing_options options;
+	struct strings strings;
+	struct paired_item *items;   /* owned [nr_items] */
+	uint32_t *steps;	     /* owned [nr_steps] */
+	struct paired_stack *stacks; /* owned [nr_stacks] */
+	size_t nr_items, nr_steps, nr_stacks;
+	struct distribution whole; /* of what was counted, never of shares */
+	struct paired_side sides[DIFF_SIDES];
+
+	/* private */
+	size_t room_items, room_steps, room_stacks, nr_counted;
+	struct id_table item_ids, stack_ids;
+	struct run_tally run;
+};
+
+void pairing_init(struct pairing *pairing, const struct pairing_options *options);
+void pairing_fini(struct pairing *pairing);
+
+/*
+ * Add a run of @side; @recording may go afterwards. Errors: -ENOMEM; -EOVERFLOW counts beyond 64
+ * bits. Cost: O(frames of all stacks + what is paired so far).
+ */
+FPL_MUST_CHECK int pairing_add(struct pairing *pairing, const struct recording *recording,
+			       enum diff_side side, struct fpl_err *err);
+
+static inline const char *pairing_text(const struct pairing *pairing, uint32_t text)
+{
+	return strings_text(&pairing->strings, text);
+}

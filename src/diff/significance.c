@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diff/significance.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "diff/student.h"
+
+/* Dispersions below are taken for this: their logarithms are what the prior is fitted to. */
+#define DISPERSION_MIN 1e-4
+/* More would be no different from the normal distribution. */
+#define PRIOR_DF_MAX 1000.0
+/* Beyond, relative to the mean, runs tell nothing. */
+#define VARIATION_MAX 10.0
+
+const char *diff_verdict_key(enum diff_verdict verdict)
+{
+	static const char *const keys[DIFF_VERDICT_COUNT] = {
+#define X(name, key, text) [DIFF_##name] = #key,
+		DIFF_VERDICT_LIST(X)
+#undef X
+	};
+
+	return verdict < DIFF_VERDICT_COUNT ? keys[verdict] : "unknown";
+}
+
+/* The values of one thing in the runs of a side. */
+struct sample {
+	double mean;
+	double rest;  /* sum of the squares of what the runs differ from the mean by */
+	double noise; /* of one run */
+	double scale; /* what the variation is relative to */
+};
+
+static struct sample sample_of(const struct significance_options *options,
+			       const struct distribution *distribution, enum diff_side side)
+{
+	const struct spread *spread = &distribution->of[options->measure][side];
+	double nr = (double)options->runs[side];
+	struct sample ret = { 0 };
+
+	if (!options->runs[side])
+		return ret;
+	ret.mean = spread->sum / nr;
+	ret.rest = spread->squares - spread->sum * ret.mean;
+	if (ret.rest < 0) /* by rounding */
+		ret.rest = 0;
+	/*
+	 * One sample more than there are: what was not seen once has noise, too (Agresti and Caffo
+	 * 2000, for the difference of two proportions).
+	 */
+	ret.noise = (spread->noise + options->sample_noise[side] / nr) / nr;
+	ret.scale = options->shares ? ret.mean * (1 - ret.mean) : ret.mean;
+	return ret;
+}
+
+static double expected(const struct sample *sample, double variation)
+{
+	return sample->noise + variation * variation * sample->scale * sample->scale;
+}
+
+/* What the runs differ by, over what they are expected to. */
+static double dispersion(const struct significance_options *options,
+			 const struct distribution *distribution, double variation, unsigned df)
+{
+	double sum = 0;
+
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++) {
+		struct sample sample = sample_of(options, distribution, side);
+		double want = expected(&sample, variation);
+
+		if (options->runs[side] > 1 && want > 0)
+			sum += sample.rest / want;
+	}
+	return sum / df;
+}
+
+bool significance_is_tested(const struct distribution *distribution)
+{
+	/* the sum may be beyond 64 bits; the parts are not */
+	return distribution->count[DIFF_BEFORE] >= SIGNIFICANCE_SAMPLES_MIN ||
+	       distribution->count[DIFF_AFTER] >= SIGNIFICANCE_SAMPLES_MIN ||
+	       distribution->count[DIFF_BEFORE] + distribution->count[DIFF_AFTER] >=
+		       SIGNIFICANCE_SAMPLES_MIN;
+}
+
+/* The mean dispersion of all that are tested; *ret_nr is how many that is. */
+static double mean_dispersion(const struct significance *significance,
+			      const struct distribution *const *list, size_t nr, double variation,
+			      size_t *ret_nr)
+{
+	double sum = 0;
+
+	*ret_nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (!significance_is_tested(list[i]))
+			continue;
+		sum += dispersion(&significance->options, list[i], variation, significance->df);
+		++*ret_nr;
+	}
+	return *ret_nr ? sum / (double)*ret_nr : 0;
+}
+
+/* The variation with which runs differ as expected, on average over the functions. */
+static double fit_variation(const struct significance *significance,
+			    const struct distribution *const *list, size_t nr)
+{
+	double lo = 0, hi = VARIATION_MAX;
+	size_t nr_tested;
+
+	if (mean_dispersion(significance, list, nr, 0, &nr_tested) <= 1)
+		return 0;
+	for (int i = 0; i < 40; i++) {
+		double mid = lo + (hi - lo) / 2;
+
+		if (mean_dispersion(significance, list, nr, mid, &nr_tested) > 1)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return hi;
+}
+
+/* Of the logarithms of dispersions, less what the logarithm of chi-square / df is on average. */
+struct moments {
+	double sum, squares;
+	size_t nr;
+};
+
+static struct moments log_moments(const struct significance *significance,
+				  const struct distribution *const *list, size_t nr)
+{
+	double half_df = significance->df / 2.0, usual = digamma(half_df) - log(half_df);
+	struct moments ret = { 0 };
+
+	for (size_t i = 0; i < nr; i++) {
+		double value, excess;
+
+		if (!significance_is_tested(list[i]))
+			continue;
+		value = dispersion(&significance->options, list[i], significance->variation,
+				   significance->df);
+		excess = log(value > DISPERSION_MIN ? value : DISPERSION_MIN) - usual;
+		ret.sum += excess;
+		ret.squares += excess * excess;
+		ret.nr++;
+	}
+	return ret;
+}
+
+/* Match the moments: what the logarithms vary by beyond chance is what functions differ by. */
+static void fit_prior(struct significance *significance, const struct distribution *const *list,
+		      size_t nr)
+{
+	struct moments moments = log_moments(significance, list, nr);
+	double mean, excess, df = PRIOR_DF_MAX;
+
+	significance->prior = 1;
+	if (moments.nr < 3)
+		return;
+	mean = moments.sum / (double)moments.nr;
+	excess = (moments.squares - moments.sum * mean) / (double)(moments.nr - 1) -
+		 trigamma(significance->df / 2.0);
+	if (excess > 0)
+		df = 2 * trigamma_inverse(excess);
+	if (df > PRIOR_DF_MAX)
+		df = PRIOR_DF_MAX;
+	significance->prior_df = df;
+	significance->prior = exp(mean + digamma(df / 2) - log(df / 2));
+	/* all functions together tell no more than they have seen */
+	if (significance->prior_df > (double)(moments.nr - 1) * significance->df)
+		significance->prior_df = (double)(moments.nr - 1) * significance->df;
+}
+
+void significance_fit(const struct significance_options *options,
+		      const struct distribution *const *list, size_t nr, struct significance *ret)
+{
+	*ret = (struct significance){ .options = *options, .prior = 1 };
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
+		if (options->runs[side])
+			ret->df += (unsigned)(options->runs[side] - 1);
+	if (!ret->df) {
+		ret->assumed = true;
+		ret->variation = SIGNIFICANCE_ASSUMED_VARIATION;
+		return;
+	}
+	ret->variation = fit_variation(ret, list, nr);
+	fit_prior(ret, list, nr);
+}
+
+double significance_quantile(const struct significance *significance, size_t nr_tests)
+{
+	double chance = SIGNIFICANCE_LEVEL / 2 / (double)(nr_tests ? nr_tests : 1);
+
+	if (!significance->df)
+		return student_quantile(chance, INFINITY);
+	return student_quantile(chance, significance->df + significance->prior_df);
+}
+
+/* The dispersion of one thing, in the light of all others. */
+static double moderated(const struct significance *significance,
+			const struct distribution *distribution)
+{
+	double own, value;
+
+	if (!significance->df)
+		return 1;
+	own = dispersion(&significance->options, distribution, significance->variation,
+			 significance->df);
+	value = (significance->prior_df * significance->prior + significance->df * own) /
+		(significance->prior_df + significance->df);
+	return value > 1 ? value : 1;
+}
+
+static enum diff_verdict verdict_of(const struct distribution *distribution)
+{
+	if (!distribution->count[DIFF_BEFORE])
+		return DIFF_NEW;
+	return distribution->count[DIFF_AFTER] ? DIFF_REAL : DIFF_GONE;
+}
+
+void significance_judge(const struct significance *significance, double quantile,
+			const struct distribution *distribution, struct diff_change *ret)
+{
+	const struct significance_options *options = &significance->options;
+	double variance = 0;
+
+	*ret = (struct diff_change){ .verdict = DIFF_NOISE };
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++) {
+		struct sample sample = sample_of(options, distribution, side);
+
+		*(side == DIFF_BEFORE ? &ret->before : &ret->after) = sample.mean;
+		/* of a side without a value nothing is known */
+		variance += options->runs[side] ? expected(&sample, significance->variation) /
+							  (double)options->runs[side]
+						: INFINITY;
+	}
+	ret->change = ret->after - ret->before;
+	ret->interval = quantile * sqrt(variance * moderated(significance, distribution));
+	if (significance_is_tested(distribution) && fabs(ret->change) > ret->interval)
+		ret->verdict = verdict_of(distribution);
+}

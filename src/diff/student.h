@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of statistics that the C library lacks. */
+#pragma once
+
+/* Derivatives of the logarithm of the gamma function; @x > 0. Exact to about 1e-10. */
+double digamma(double x);
+double trigamma(double x);
+
+/* The x > 0 at which trigamma(x) is @y; @y > 0. */
+double trigamma_inverse(double y);
+
+/*
+ * The chance that a Student-t variable of @df degrees of freedom, not necessarily whole, is above
+ * @t; @df > 0, INFINITY is the normal distribution; @t >= 0. Exact to about 1e-10 of its value.
+ */
+double student_above(double t, double df);
+
+/* The t for which student_above() is @chance, in (0, 0.5]. INFINITY where that is beyond 1e12. */
+double student_quantile(double chance, double df);

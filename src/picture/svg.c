@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/svg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "picture/svg_about.h"
+#include "picture/svg_legend.h"
+#include "picture/svg_page.h"
+#include "picture/svg_palette.h"
+#include "picture/xml.h"
+#include "view/share.h"
+
+/* Boxes a browser still moves at once: where there were more, the narrowest are left out. */
+enum { BOXES_MAX = 50000 };
+
+/* One picture, from the recording to the file. */
+struct drawing {
+	const struct picture_options *options;
+	struct flame_paths paths;
+	struct flame_tree tree;
+	struct svg_about about;
+	struct svg_page page;
+};
+
+static void drawing_fini(struct drawing *drawing)
+{
+	svg_about_fini(&drawing->about);
+	flame_tree_fini(&drawing->tree);
+	flame_paths_fini(&drawing->paths);
+}
+
+static int make_tree(struct drawing *drawing, const struct recording *recording,
+		     enum merge_walk walk, const struct format_options *options,
+		     struct fpl_err *err)
+{
+	const struct flame_paths_options paths_options = {
+		.text = { .annotate = options->annotate,
+			  .origin = options->origin,
+			  .by_function = true,
+			  .symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+			  .lines = options->lines,
+			  .verbatim = true },
+		.walk = walk,
+		.delimited = options->delimited,
+		.reverse = drawing->options->reverse,
+	};
+	struct flame_tree_options tree_options = { .nodes_max = BOXES_MAX };
+
+	if (flame_paths_init(&drawing->paths))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	if (flame_paths_add(&drawing->paths, recording, &paths_options, 0, err))
+		return -ENOMEM;
+	tree_options.min_total = svg_page_min_count(drawing->options, drawing->paths.samples[0]);
+	if (flame_tree_make(&drawing->paths, &tree_options, &drawing->tree) ||
+	    svg_about_init(recording, drawing->options, drawing->paths.samples[0], &drawing->about))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	return 0;
+}
+
+static const char *usual_title(const struct picture_options *options)
+{
+	if (options->reverse)
+		return options->inverted ? "Icicle graph by leaf" : "Flame graph by leaf";
+	return options->inverted ? "Icicle graph" : "Flame graph";
+}
+
+static void set_page(struct drawing *drawing, FILE *to, const char *title)
+{
+	uint64_t total = drawing->paths.samples[0];
+
+	drawing->page = (struct svg_page){
+		.to = to,
+		.options = drawing->options,
+		.title = title ? title : usual_title(drawing->options),
+		.subtitle = drawing->about.subtitle,
+		.description = drawing->about.description,
+		.put_css = svg_palette_put_css,
+		.total = total,
+		.all = total,
+		.rows = drawing->tree.depth + 1,
+		.up = !drawing->options->inverted,
+	};
+}
+
+/* What there is to say of a node beyond its name. */
+static void put_details(const struct drawing *drawing, const struct flame_node *node)
+{
+	const struct flame_paths *paths = &drawing->paths;
+	uint64_t all = paths->samples[0], by_fp = node->found[FPL_ORIGIN_FP];
+	FILE *to = drawing->page.to;
+	char count[192];
+
+	putc('\n', to);
+	xml_put(to, svg_about_count(node->total[0], drawing->about.unit, count, sizeof(count)),
+		sizeof(count));
+	fprintf(to, ", %.2f %%", share_percent(node->total[0], all));
+	if (node->self[0] && node->self[0] != node->total[0])
+		fprintf(to, "; itself %s, %.2f %%", number_grouped(node->self[0], count),
+			share_percent(node->self[0], all));
+	if (node->object) {
+		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
+		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
+		fputs(node->objects_differ ? " and others" : "", to);
+	} else if (node->kind == FLAME_KERNEL) {
+		fputs("\nkernel", to);
+	}
+	if (node->kind == FLAME_INLINED)
+		fputs("\ninlined", to);
+	if (by_fp == node->total[0] && by_fp)
+		fputs("\nfound by frame pointers", to);
+	else if (by_fp)
+		fprintf(to, "\nfound by frame pointers in %s",
+			svg_about_count(by_fp, "samples", count, sizeof(count)));
+}
+
+static struct svg_paint paint_of(const struct drawing *drawing, const struct flame_node *node)
+{
+	struct svg_paint paint = {
+		.name = flame_text(&drawing->paths, node->text),
+		.object = flame_text(&drawing->paths, node->object),
+		.kind = node->kind,
+		.origin = RECORDING_NO_ORIGIN,
+		.by_fp = node->found[FPL_ORIGIN_FP] > 0,
+	};
+	uint64_t most = 0;
+
+	for (uint8_t i = 0; i < FPL_ORIGIN_COUNT; i++) {
+		if (node->found[i] > most) {
+			most = node->found[i];
+			paint.origin = i;
+		}
+	}
+	return paint;
+}
+
+static void draw_node(const struct drawing *drawing, size_t idx, uint64_t from)
+{
+	const struct flame_node *node = &drawing->tree.nodes[idx];
+	const struct svg_paint paint = paint_of(drawing, node);
+	char class[SVG_PALETTE_CLASS_SIZE];
+	const struct svg_box box = {
+		.from = from,
+		.count = node->total[0],
+		.row = node->depth,
+		.name = idx ? paint.name : "all",
+		.class = svg_palette_class(drawing->options, &paint, class),
+	};
+
+	svg_page_box_begin(&drawing->page, &box);
+	put_details(drawing, node);
+	svg_page_box_end(&drawing->page, &box);
+}
+
+/* Returns what all boxes show. */
+static uint64_t draw(struct drawing *drawing, const uint64_t *starts)
+{
+	const struct flame_tree *tree = &drawing->tree;
+	uint64_t shown = tree->pruned_samples[0];
+
+	svg_page_begin(&drawing->page);
+	for (size_t i = 0; i < tree->nr; i++) {
+		draw_node(drawing, i, starts[i]);
+		shown += tree->nodes[i].self[0];
+	}
+	svg_page_end(&drawing->page);
+	return shown;
+}
+
+int svg_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
+		   const char *title, const struct format_options *options, uint64_t *ret_shown,
+		   struct fpl_err *err)
+{
+	CLEANUP(drawing_fini)
+	struct drawing drawing = {
+		.options = options->picture ? options->picture : &picture_options_usual,
+	};
+	AUTO_FREE uint64_t *starts = NULL;
+
+	if (make_tree(&drawing, recording, walk, options, err))
+		return -ENOMEM;
+	starts = flame_tree_starts(&drawing.tree, 0);
+	if (!starts)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	set_page(&drawing, to, title);
+	if (svg_legend_of_tree(&drawing.page, &drawing.tree))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, drawing.about.unit);
+	svg_about_note_books(&drawing.page, recording, drawing.paths.samples[0]);
+	*ret_shown = draw(&drawing, starts);
+	return 0;
+}
+
+int svg_write(FILE *to, const struct recording *recording, const struct format_options *options,
+	      uint64_t *ret_shown, struct fpl_err *err)
+{
+	return svg_write_walk(to, recording, MERGE_CFI, NULL, options, ret_shown, err);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zoom, search and keys of a picture. Each box of .boxes has data-s="FROM COUNT ROW LANE": what it
+// spans of data-total, its row, and what it adds up with (0 where that is missing); the first line
+// of its title is its name. data-all is what all lanes add up to.
+(function () {
+"use strict";
+const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
+const svg = document.currentScript && document.currentScript.closest("svg.fpl");
+if (!svg)
+	return;
+const alone = document.documentElement === svg;
+const number = (name) => Number(svg.dataset[name]);
+const total = number("total"), pad = number("pad"), frames_top = number("top"), all = number("all");
+const up = svg.dataset.up === "1", fluid = svg.dataset.fluid === "1";
+const bare = svg.querySelector(".boxes.bare") !== null, small = svg.querySelector(".boxes.small") !== null;
+const in_time = svg.dataset.time === "1";
+const height = svg.viewBox.baseVal.height;
+let width = svg.viewBox.baseVal.width;
+
+const boxes = Array.from(svg.querySelectorAll(".boxes > g"), (g) => {
+	const [from, count, row, lane = 0] = g.dataset.s.split(" ").map(Number);
+	const lines = g.firstElementChild.textContent.split("\n");
+	return { g, from, count, row, lane, name: lines[0], rect: g.querySelector("rect"),
+		 text: g.querySelector("text"), on: true, above: false };
+});
+const box_of = new Map(boxes.map((box) => [box.g, box]));
+const whole = { from: 0, count: total, row: -1 };
+let view = whole, at = null, hits = [], searched = "", said = "";
+
+function make(name, attributes, parent, text) {
+	const element = document.createElementNS(SVG, name);
+	for (const key of Object.keys(attributes))
+		element.setAttribute(key, attributes[key]);
+	if (text !== undefined)
+		element.textContent = text;
+	parent.appendChild(element);
+	return element;
+}
+
+function grouped(value) {
+	return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function percent(part) {
+	return (all ? 100 * part / all : 0).toFixed(2) + " %";
+}
+
+// Columns that a text takes: characters from U+2000 on may be wide.
+function cut(text, columns) {
+	let used = 0, kept = "", plain = text.length <= columns;
+	if (/^[\x20-\x7e]*$/.test(text))
+		return plain ? text : columns > 2 ? text.slice(0, columns - 2) + ".." : "";
+	for (const c of text) {
+		const wide = c.codePointAt(0) >= 0x2000 ? 2 : 1;
+		if (used + wide > columns - 2 && kept.length + c.length < text.length)
+			return columns > 2 ? kept + ".." : "";
+		used += wide;
+		kept += c;
+	}
+	return used <= columns ? kept : "";
+}
+
+// The bar: what only a script can do.
+const bar = svg.querySelector(".bar");
+const bar_top = Number(bar.dataset.y), bar_height = frames_top - bar_top;
+const bar_paper = make("rect", { class: "paper", x: 0, y: bar_top, height: bar_height }, bar);
+const search_room = make("foreignObject", { x: pad, y: bar_top + 1, width: 220, height: 20 }, bar);
+const input = document.createElementNS(XHTML, "input");
+input.setAttribute("type", "text");
+input.setAttribute("placeholder", "Search (regular expression)");
+input.setAttribute("aria-label", "Search names by a regular expression");
+input.setAttribute("spellcheck", "false");
+search_room.appendChild(input);
+const matched = make("text", { class: "matched", x: pad + 230, y: bar_top + 15, role: "status" }, bar, "");
+const reset = make("text", { class: "button reset off", y: bar_top + 15, "text-anchor": "end", tabindex: 0,
+			     role: "button" }, bar, "Reset zoom");
+const details = make("text", { class: "details", x: pad, y: bar_top + 35, "aria-live": "polite" }, bar, "");
+const probe = make("text", { x: 0, y: -100, visibility: "hidden" }, bar, "0".repeat(100));
+const character = () => {
+	const measured = probe.getComputedTextLength() / 100;
+	return measured > 1 ? measured : 7.3;
+};
+
+// Where a box is in the view: [from, count, is it above what was zoomed to]; null: nowhere.
+function span_of(box) {
+	const end = box.from + box.count, view_end = view.from + view.count;
+	if (in_time) {
+		const from = Math.max(box.from, view.from), to = Math.min(end, view_end);
+		return to > from || (box.count === 0 && view === whole) ? [from, to - from, false] : null;
+	}
+	if (box.row < view.row)
+		return box.from <= view.from && end >= view_end ? [view.from, view.count, true] : null;
+	return box.from >= view.from && end <= view_end ? [box.from, box.count, false] : null;
+}
+
+// What is hidden is left alone.
+function draw() {
+	const scale = view.count ? (width - 2 * pad) / view.count : 0;
+	const per_character = character() * (small ? 0.75 : 1);
+	for (const box of boxes) {
+		const span = span_of(box), on = span !== null && (span[1] * scale >= 0.05 || view === whole);
+		const above = on && span[2];
+		if (on !== box.on)
+			box.g.classList.toggle("off", !on);
+		if (above !== box.above)
+			box.g.classList.toggle("above", above);
+		box.on = on;
+		box.above = above;
+		if (on)
+			place(box, pad + (span[0] - view.from) * scale, span[1] * scale, per_character);
+	}
+	reset.classList.toggle("off", view === whole);
+}
+
+function place(box, x, size, per_character) {
+	box.rect.setAttribute("x", x.toFixed(2));
+	box.rect.setAttribute("width", Math.max(size - (size > 1 ? 0.5 : 0), 0.05).toFixed(2));
+	const shown = cut(box.name, Math.floor((size - 6) / per_character));
+	if (bare || (!box.text && !shown))
+		return;
+	if (!box.text)
+		box.text = make("text", { y: (Number(box.rect.getAttribute("y")) + number("base")).toFixed(1) }, box.g);
+	box.text.setAttribute("x", (x + 3).toFixed(2));
+	if (box.text.textContent !== shown)
+		box.text.textContent = shown;
+}
+
+function zoom(box) {
+	view = box;
+	draw();
+}
+
+function describe(box) {
+	const hint = "Click to zoom, Ctrl-F or / to search, arrows to walk, Escape to reset.";
+	const text = box ? box.g.firstElementChild.textContent.split("\n").join("  \u00b7  ") : hint;
+	details.textContent = cut(text, Math.floor((width - 2 * pad) / character()));
+}
+
+function focus(box) {
+	if (at)
+		at.g.classList.remove("at");
+	at = box;
+	if (at)
+		at.g.classList.add("at");
+	describe(at);
+	if (at && alone)
+		at.rect.scrollIntoView({ block: "nearest" });
+}
+
+// Of boxes that lie above each other only one counts.
+function covered(list) {
+	let sum = 0, end = 0, lane = -1;
+	for (const box of list.slice().sort((a, b) => a.lane - b.lane || a.from - b.from || b.count - a.count)) {
+		if (box.lane !== lane)
+			end = 0;
+		lane = box.lane;
+		if (box.from + box.count <= end)
+			continue;
+		sum += box.from + box.count - Math.max(box.from, end);
+		end = box.from + box.count;
+	}
+	return sum;
+}
+
+function expression(text) {
+	try {
+		return new RegExp(text, text === text.toLowerCase() ? "i" : "");
+	} catch (error) {
+		return null;
+	}
+}
+
+function search(text) {
+	const wanted = text ? expression(text) : null;
+	searched = text;
+	for (const box of hits)
+		box.g.classList.remove("hit");
+	hits = wanted ? boxes.filter((box) => box.count && wanted.test(box.name)) : [];
+	for (const box of hits)
+		box.g.classList.add("hit");
+	search_room.classList.toggle("wrong", text !== "" && !wanted);
+	said = !text ? "" : !wanted ? "no regular expression"
+		: "Matched: " + percent(covered(hits)) + " (" + grouped(hits.length) + (hits.length === 1 ? " box)" : " boxes)");
+	fit_bar();
+}
+
+function next_hit(step) {
+	const shown = hits.filter((box) => box.on);
+	if (shown.length)
+		focus(shown[(shown.indexOf(at) + step + (at || step > 0 ? 0 : 1) + shown.length) % shown.length]);
+}
+
+// The box that an arrow leads to from where the focus is.
+function neighbour(key) {
+	if (!at)
+		return boxes.find((box) => box.on) || null;
+	const end = at.from + at.count, shown = boxes.filter((box) => box.on && box !== at);
+	const widest = (list) => list.reduce((best, box) => !best || box.count > best.count ? box : best, null);
+	if ((key === "ArrowUp") === up && (key === "ArrowUp" || key === "ArrowDown"))
+		return widest(shown.filter((box) => box.row === at.row + 1 && box.from >= at.from &&
+					   box.from + box.count <= end));
+	if (key === "ArrowUp" || key === "ArrowDown")
+		return shown.find((box) => box.row === at.row - 1 && box.from <= at.from &&
+				  box.from + box.count >= end) || null;
+	const row = shown.filter((box) => box.row === at.row && (key === "ArrowRight" ? box.from >= end
+							       : box.from + box.count <= at.from));
+	return (key === "ArrowRight" ? row[0] : row[row.length - 1]) || null;
+}
+
+function clear() {
+	input.value = "";
+	search("");
+	input.blur();
+}
+
+function in_search(event) {
+	if (event.key === "Escape")
+		clear();
+	else if (event.key === "Enter")
+		next_hit(event.shiftKey ? -1 : 1);
+	else
+		return;
+	event.preventDefault();
+}
+
+function pressed(event) {
+	const find = (event.ctrlKey || event.metaKey) && event.key === "f";
+	if (document.activeElement === input)
+		return in_search(event);
+	if (find || (event.key === "/" && !event.ctrlKey && !event.altKey)) {
+		input.focus();
+		input.select();
+	} else if (event.ctrlKey || event.metaKey || event.altKey) {
+		return;
+	} else if (event.key.startsWith("Arrow")) {
+		const box = neighbour(event.key);
+		if (box)
+			focus(box);
+	} else if ((event.key === "Enter" || event.key === " ") && document.activeElement === reset) {
+		zoom(whole);
+	} else if (event.key === "Enter" && at) {
+		zoom(at);
+	} else if (event.key === "n" || event.key === "N") {
+		next_hit(event.key === "n" ? 1 : -1);
+	} else if (event.key === "Escape") {
+		if (searched)
+			clear();
+		zoom(whole);
+		focus(null);
+	} else {
+		return;
+	}
+	event.preventDefault();
+}
+
+function fit_bar() {
+	const room = Math.max(80, Math.min(260, width - 2 * pad - 24 * character() - 90));
+	search_room.setAttribute("width", room.toFixed(0));
+	matched.setAttribute("x", (pad + room + 10).toFixed(0));
+	const left = width - 3 * pad - room - (view === whole ? 0 : 11 * character()) - 10;
+	matched.textContent = cut(said, Math.max(3, Math.floor(left / character())));
+	reset.setAttribute("x", (width - pad).toFixed(0));
+	bar_paper.setAttribute("width", width);
+	describe(at);
+}
+
+function resize() {
+	if (fluid) {
+		const room = alone ? document.documentElement.clientWidth || window.innerWidth
+				   : svg.getBoundingClientRect().width;
+		width = Math.max(320, Math.floor(room));
+		svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+		if (alone)
+			svg.setAttribute("width", width);
+	}
+	draw();
+	fit_bar();
+}
+
+// What the bar says is seen beside any frame of a tall picture.
+function follow() {
+	const away = alone ? Math.max(0, window.scrollY - bar_top) : 0;
+	bar.setAttribute("transform", "translate(0 " + Math.min(away, height - bar_top - bar_height).toFixed(0) + ")");
+}
+
+svg.addEventListener("click", (event) => {
+	const g = event.target.closest(".boxes > g");
+	if (event.target === reset)
+		zoom(whole);
+	else if (g)
+		zoom(box_of.get(g).row === 0 && box_of.get(g).count === total ? whole : box_of.get(g));
+	fit_bar();
+});
+svg.addEventListener("mouseover", (event) => {
+	const g = event.target.closest(".boxes > g");
+	describe(g ? box_of.get(g) : at);
+});
+svg.addEventListener("mouseleave", () => describe(at));
+input.addEventListener("input", () => search(input.value));
+(alone ? window : svg).addEventListener("keydown", pressed);
+window.addEventListener("resize", resize);
+window.addEventListener("scroll", follow, { passive: true });
+if (!alone) {
+	svg.setAttribute("tabindex", "0");
+	if (fluid)
+		svg.setAttribute("width", "100%");
+}
+svg.appendChild(bar);
+resize();
+}());

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/svg_about.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture/xml.h"
+#include "recording/sample_type.h"
+#include "view/share.h"
+
+const char *svg_about_count(uint64_t count, const char *unit, char *buf, size_t size)
+{
+	char number[NUMBER_GROUPED_SIZE];
+	bool one = count == 1 && !strcmp(unit, "samples");
+
+	snprintf(buf, size, "%s %s", number_grouped(count, number), one ? "sample" : unit);
+	return buf;
+}
+
+static void put_subtitle(const struct recording *recording, uint64_t shown, struct svg_about *about)
+{
+	char count[192];
+	int length = snprintf(about->subtitle, sizeof(about->subtitle), "%s",
+			      svg_about_count(shown, about->unit, count, sizeof(count)));
+	const char *event = recording_string(recording, recording->event);
+
+	if (!*event || !recording->hz || recording->sample_type)
+		return;
+	snprintf(about->subtitle + length, sizeof(about->subtitle) - (size_t)length,
+		 ": %.64s at %" PRIu64 " Hz, %.1f s, %" PRIu32 " CPUs", event, recording->hz,
+		 (double)recording->duration_ns / 1e9, recording->nr_cpus);
+}
+
+/* Is @key one of the books, or a reason? */
+static bool is_told(const char *key)
+{
+	static const char *const told[] = { "fired",	"shown",	"idle",	   "filtered",
+					    "expected", "user_samples", "complete" };
+
+	if (!strncmp(key, "lost.", 5) || !strncmp(key, "stop.", 5))
+		return true;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (!strcmp(key, told[i]))
+			return true;
+	return false;
+}
+
+static int make_description(const struct recording *recording, struct svg_about *about)
+{
+	size_t size;
+	FILE *to = open_memstream(&about->description, &size);
+
+	if (!to)
+		return -ENOMEM;
+	fprintf(to,
+		"%s. Each box is a frame, as wide as it was on the stack; what called it is next "
+		"to "
+		"it, towards the box named all.",
+		about->subtitle);
+	for (size_t i = 0; i < recording->nr_numbers; i++) {
+		const struct recording_number *number = &recording->numbers[i];
+		const char *key = recording_string(recording, number->key);
+		char value[NUMBER_GROUPED_SIZE];
+
+		if (!number->note && number->value && is_told(key))
+			fprintf(to, " %.64s: %s.", key, number_grouped(number->value, value));
+	}
+	if (!fclose(to))
+		return 0;
+	return -ENOMEM;
+}
+
+int svg_about_init(const struct recording *recording, const struct picture_options *options,
+		   uint64_t shown, struct svg_about *ret)
+{
+	*ret = (struct svg_about){ 0 };
+	if (options->count_name)
+		snprintf(ret->unit, sizeof(ret->unit), "%s", options->count_name);
+	else
+		sample_type_text(recording, ret->unit, sizeof(ret->unit));
+	put_subtitle(recording, shown, ret);
+	return make_description(recording, ret);
+}
+
+void svg_about_fini(struct svg_about *about)
+{
+	free(about->description);
+	about->description = NULL;
+}
+
+/* Sum of the numbers "lost.*". */
+static uint64_t sum_lost(const struct recording *recording)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		if (!strncmp(recording_string(recording, recording->numbers[i].key), "lost.", 5))
+			lost += recording->numbers[i].value;
+	return lost;
+}
+
+static void note_complete(struct svg_page *page, const struct recording *recording)
+{
+	uint64_t user = recording_number(recording, "user_samples"), gone;
+	uint64_t complete = recording_number(recording, "complete");
+	char a[NUMBER_GROUPED_SIZE], b[NUMBER_GROUPED_SIZE];
+
+	gone = recording_number(recording, "stop.exiting") +
+	       recording_number(recording, "stop.execing");
+	if (user <= gone)
+		return;
+	svg_page_note(page, "Complete: %.2f %% (%s of %s user stacks)",
+		      share_whole_percent(complete, user - gone), number_grouped(complete, a),
+		      number_grouped(user - gone, b));
+}
+
+void svg_about_note_books(struct svg_page *page, const struct recording *recording, uint64_t shown)
+{
+	uint64_t fired = recording_number(recording, "fired");
+	uint64_t idle = recording_number(recording, "idle");
+	uint64_t filtered = recording_number(recording, "filtered"), lost = sum_lost(recording);
+	char numbers[5][NUMBER_GROUPED_SIZE];
+
+	if (!fired)
+		return;
+	svg_page_note(page, "Books: fired %s = shown %s + idle %s + filtered %s + lost %s%s",
+		      number_grouped(fired, numbers[0]), number_grouped(shown, numbers[1]),
+		      number_grouped(idle, numbers[2]), number_grouped(filtered, numbers[3]),
+		      number_grouped(lost, numbers[4]),
+		      fired == shown + idle + filtered + lost ? "" : ": DO NOT CLOSE");
+	note_complete(page, recording);
+}
+
+void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree, unsigned side,
+			   const char *unit)
+{
+	uint64_t total = tree->paths->samples[side], cut = tree->paths->cut[side];
+	char nr[NUMBER_GROUPED_SIZE], count[192], min[192];
+
+	if (tree->pruned)
+		svg_page_note(
+			page, "Not drawn: %s frames of less than %s; %s (%.2f %%) end in them",
+			number_grouped(tree->pruned, nr),
+			svg_about_count(tree->min_total, unit, min, sizeof(min)),
+			svg_about_count(tree->pruned_samples[side], unit, count, sizeof(count)),
+			share_percent(tree->pruned_samples[side], total));
+	if (cut)
+		svg_page_note(page, "Not drawn: what is deeper than %u frames, of %s",
+			      FLAME_STEPS_MAX, svg_about_count(cut, unit, count, sizeof(count)));
+}

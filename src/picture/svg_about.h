@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pictures say of the run they show, beside their boxes. */
+#pragma once
+
+#include "picture/flame_tree.h"
+#include "picture/svg_page.h"
+#include "recording/recording.h"
+
+/* Texts that a page borrows. */
+struct svg_about {
+	char unit[128];	    /* "samples"; of the options, or what the recording counts */
+	char subtitle[256]; /* "12,345 samples: cpu-clock at 99 Hz, 10.0 s, 2 CPUs" */
+	char *description;  /* owned: the books and the stop reasons */
+};
+
+/* Errors: -ENOMEM; svg_about_fini is safe then. */
+FPL_MUST_CHECK int svg_about_init(const struct recording *recording,
+				  const struct picture_options *options, uint64_t shown,
+				  struct svg_about *ret);
+void svg_about_fini(struct svg_about *about);
+
+/* A line of the books, where there are any, and how many stacks are whole. */
+void svg_about_note_books(struct svg_page *page, const struct recording *recording, uint64_t shown);
+
+/* What of @tree is not drawn: too narrow, or too deep. @total: of the side that gives the width. */
+void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree, unsigned side,
+			   const char *unit);
+
+/* "1,234 samples", "1 sample" */
+const char *svg_about_count(uint64_t count, const char *unit, char *buf, size_t size);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/svg_page.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "picture/xml.h"
+#include "svg_css.h"
+#include "svg_js.h"
+
+/* Pixels. */
+enum { PAD = 10, TITLE_HEIGHT = 28, SUBTITLE_HEIGHT = 18, BAR_HEIGHT = 44, NOTE_HEIGHT = 17 };
+
+/* Columns of the fonts in pixels, of a height of 12 and 9: those of one width differ by little. */
+#define COLUMN	     7.3
+#define COLUMN_SMALL (COLUMN * 0.75)
+
+/* Rows that are lower have the small font, those lower still no text. */
+enum { SMALL_BELOW = 14, TEXT_FROM = 10 };
+
+void svg_page_note(struct svg_page *page, const char *fmt, ...)
+{
+	va_list args;
+
+	if (page->nr_notes == SVG_NOTES_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(page->notes[page->nr_notes], sizeof(page->notes[0]), fmt, args);
+	va_end(args);
+	page->nr_notes++;
+}
+
+void svg_page_legend(struct svg_page *page, const char *class, const char *text)
+{
+	struct svg_legend *legend = &page->legend[page->nr_legend];
+
+	if (page->nr_legend == SVG_LEGEND_MAX)
+		return;
+	snprintf(legend->class, sizeof(legend->class), "%s", class);
+	snprintf(legend->text, sizeof(legend->text), "%s", text);
+	page->nr_legend++;
+}
+
+static const char *title_of(const struct svg_page *page)
+{
+	return page->options->title ? page->options->title : page->title;
+}
+
+static const char *subtitle_of(const struct svg_page *page)
+{
+	return page->options->subtitle ? page->options->subtitle : page->subtitle;
+}
+
+static bool is_small(const struct svg_page *page)
+{
+	return picture_frame_height(page->options) < SMALL_BELOW;
+}
+
+static bool has_text(const struct svg_page *page)
+{
+	return picture_frame_height(page->options) >= TEXT_FROM;
+}
+
+/* Of the first row's text below the upper edge of its box. */
+static double baseline(const struct svg_page *page)
+{
+	return picture_frame_height(page->options) / 2.0 + (is_small(page) ? 3 : 3.5);
+}
+
+static uint32_t rows_height(const struct svg_page *page)
+{
+	return page->rows * picture_frame_height(page->options);
+}
+
+/* Entries of the legend stand beside each other, in as many lines as they need. */
+static unsigned legend_lines(const struct svg_page *page)
+{
+	return (page->nr_legend + 3) / 4;
+}
+
+static void write_heading(const struct svg_page *page)
+{
+	const char *subtitle = subtitle_of(page);
+
+	fputs("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", page->to);
+	fprintf(page->to, "<text class=\"title\" x=\"%d\" y=\"22\">", PAD);
+	xml_put(page->to, title_of(page), XML_NAME_BYTES);
+	fputs("</text>\n", page->to);
+	if (!*subtitle)
+		return;
+	fprintf(page->to, "<text class=\"subtitle\" x=\"%d\" y=\"%d\">", PAD, TITLE_HEIGHT + 12);
+	xml_put(page->to, subtitle, XML_NAME_BYTES);
+	fputs("</text>\n", page->to);
+}
+
+void svg_page_begin(struct svg_page *page)
+{
+	const struct picture_options *options = page->options;
+	uint32_t width = picture_width(options);
+
+	page->per_unit = page->total ? (width - 2.0 * PAD) / (double)page->total : 0;
+	page->bar = TITLE_HEIGHT + (*subtitle_of(page) ? SUBTITLE_HEIGHT : 0);
+	page->top = page->bar + BAR_HEIGHT;
+
+	unsigned height = (unsigned)page->top + rows_height(page) + PAD +
+			  (page->nr_notes + legend_lines(page)) * NOTE_HEIGHT + PAD;
+
+	fprintf(page->to,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		"<svg class=\"fpl\" xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+		"width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"group\"\n"
+		" data-total=\"%" PRIu64 "\" data-all=\"%" PRIu64
+		"\" data-pad=\"%d\" data-top=\"%.0f\" data-base=\"%.1f\" data-up=\"%d\" "
+		"data-fluid=\"%d\" data-time=\"%d\">\n<title>",
+		width, height, width, height, page->total, page->all, PAD, page->top,
+		baseline(page), page->up, options->width == 0, page->in_time);
+	xml_put(page->to, title_of(page), XML_NAME_BYTES);
+	fputs("</title>\n<desc>", page->to);
+	if (page->description)
+		xml_put(page->to, page->description, 1 << 16);
+	fputs("</desc>\n<style>\n", page->to);
+	if (page->put_css) /* first: what marks a box is stronger than what it is */
+		page->put_css(page->to, page->options);
+	fputs(svg_css, page->to);
+	fputs("</style>\n", page->to);
+	write_heading(page);
+	fprintf(page->to, "<g class=\"boxes%s%s\">\n", is_small(page) ? " small" : "",
+		has_text(page) ? "" : " bare");
+}
+
+static double y_of(const struct svg_page *page, uint32_t row)
+{
+	uint32_t from_top = page->up ? page->rows - 1 - row : row;
+
+	return page->top + (double)from_top * picture_frame_height(page->options);
+}
+
+void svg_page_box_begin(const struct svg_page *page, const struct svg_box *box)
+{
+	fprintf(page->to, "<g class=\"%s\" data-s=\"%" PRIu64 " %" PRIu64 " %" PRIu32, box->class,
+		box->from, box->count, box->row);
+	if (box->lane)
+		fprintf(page->to, " %" PRIu32, box->lane);
+	fputs("\"><title>", page->to);
+	xml_put(page->to, box->name, XML_NAME_BYTES);
+}
+
+void svg_page_box_end(const struct svg_page *page, const struct svg_box *box)
+{
+	uint32_t height = picture_frame_height(page->options);
+	double x = PAD + (double)box->from * page->per_unit;
+	double width = (double)box->count * page->per_unit, y = y_of(page, box->row);
+	double columns = (width - 6) / (is_small(page) ? COLUMN_SMALL : COLUMN);
+
+	fprintf(page->to,
+		"</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%" PRIu32 "\"/>", x, y,
+		width > 1 ? width - 0.5 : width, height > 5 ? height - 1 : height);
+	if (columns >= 3 && has_text(page)) {
+		fprintf(page->to, "<text x=\"%.2f\" y=\"%.1f\">", x + 3, y + baseline(page));
+		xml_put_columns(page->to, box->name, (size_t)columns);
+		fputs("</text>", page->to);
+	}
+	fputs("</g>\n", page->to);
+}
+
+static void write_legend(const struct svg_page *page, double y)
+{
+	unsigned column = (picture_width(page->options) - 2 * PAD) / 4;
+
+	for (unsigned i = 0; i < page->nr_legend; i++) {
+		const struct svg_legend *legend = &page->legend[i];
+		unsigned x = PAD + i % 4 * column;
+		double top = y + i / 4 * NOTE_HEIGHT;
+
+		fprintf(page->to,
+			"<g class=\"%s\"><rect x=\"%u\" y=\"%.0f\" width=\"22\" height=\"12\"/>"
+			"<text class=\"note\" x=\"%u\" y=\"%.0f\">",
+			legend->class, x, top + 2, x + 28, top + 12);
+		xml_put_columns(page->to, legend->text,
+				(size_t)(column > 60 ? (column - 36) / COLUMN : 3));
+		fputs("</text></g>\n", page->to);
+	}
+}
+
+void svg_page_end(const struct svg_page *page)
+{
+	double y = page->top + rows_height(page) + PAD;
+
+	fputs("</g>\n<g class=\"notes\">\n", page->to);
+	write_legend(page, y);
+	y += legend_lines(page) * NOTE_HEIGHT;
+	for (unsigned i = 0; i < page->nr_notes; i++) {
+		fprintf(page->to, "<text class=\"note\" x=\"%d\" y=\"%.0f\">", PAD,
+			y + (i + 1) * NOTE_HEIGHT - 5);
+		xml_put(page->to, page->notes[i], sizeof(page->notes[i]));
+		fputs("</text>\n", page->to);
+	}
+	fprintf(page->to, "</g>\n<g class=\"bar\" data-y=\"%.0f\"></g>\n<script><![CDATA[\n",
+		page->bar);
+	fputs(svg_js, page->to);
+	fputs("]]></script>\n</svg>\n", page->to);
+}
+
+uint64_t svg_page_min_count(const struct picture_options *options, uint64_t total)
+{
+	double pixels = picture_width(options) - 2.0 * PAD;
+	double count = picture_min_width(options) / pixels * (double)total;
+
+	if (pixels <= 0 || count < 0)
+		return 0;
+	return count >= (double)UINT64_MAX ? UINT64_MAX
+					   : (uint64_t)count + ((double)(uint64_t)count < count);
+}

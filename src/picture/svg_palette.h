@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colours of frames, as classes of CSS: light and dark. */
+#pragma once
+
+#include <stdio.h>
+
+#include "picture/flame_tree.h"
+#include "picture/picture_options.h"
+
+/* Rules for every class that svg_palette_class() gives with these options. */
+void svg_palette_put_css(FILE *to, const struct picture_options *options);
+
+/* What a box shows, in words of the palette. */
+struct svg_paint {
+	const char *name, *object; /* object "": none */
+	uint8_t kind;		   /* enum flame_kind */
+	uint8_t origin; /* enum fpl_origin that most was found by; RECORDING_NO_ORIGIN: not known */
+	bool by_fp;	/* some of it by frame pointers */
+};
+
+#define SVG_PALETTE_CLASS_SIZE 16u
+
+/* "h7 i": the colour, then "i": inlined, "f": found by frame pointers. */
+const char *svg_palette_class(const struct picture_options *options, const struct svg_paint *paint,
+			      char buf[static SVG_PALETTE_CLASS_SIZE]);

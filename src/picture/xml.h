@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text of strangers in XML and HTML: never markup, never more than there is room for, and nothing
+ * in it that cannot be seen. Write errors stay in the stream (ferror).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Bytes of a name that are written before it is cut. */
+#define XML_NAME_BYTES 512u
+
+/*
+ * Write @text for an element or an attribute in double quotes: what is markup as entities, and as
+ * \xHH each byte of control characters, backslashes, invalid UTF-8, of what XML cannot hold
+ * (U+FFFE, U+FFFF), of what cannot be seen, and of what turns the direction or the lines of a text
+ * about (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF). Of more than @max_bytes
+ * the rest is said: "[... 1,048,064 more bytes]".
+ */
+void xml_put(FILE *to, const char *text, size_t max_bytes);
+
+/* Columns of a font of one width that @text takes as xml_put() writes it; at most @max. */
+size_t xml_columns(const char *text, size_t max);
+
+/* Write what fits @columns of a font of one width, cut with "..". */
+void xml_put_columns(FILE *to, const char *text, size_t columns);
+
+/* "1,234,567" to @buf. Returns @buf. */
+#define NUMBER_GROUPED_SIZE 27u
+const char *number_grouped(uint64_t value, char buf[static NUMBER_GROUPED_SIZE]);

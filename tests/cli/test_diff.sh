@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_diff.sh FPLESS
+set -eu
+fpless=$1
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+expect 0 '' diff --help
+says 'Exit status: 0 ok'
+
+# Nonsense is refused in one line that names it.
+refused 'BEFORE... -- AFTER' diff
+refused 'BEFORE... -- AFTER' diff a
+refused 'BEFORE... -- AFTER' diff a b c
+refused 'BEFORE... -- AFTER' diff a --
+refused 'BEFORE... -- AFTER' diff -- a
+refused 'stdin can be read once' diff - -- -
+refused '--top x: a number' diff --top x a b
+refused '--format speedscope: folded, text' diff --format speedscope a b
+refused '-o x.pb.gz: no format' diff -o x.pb.gz a b
+refused 'only one of' diff -f --json a b
+refused '--focus \(: ' diff --focus '(' a b
+
+printf 'b;g;h_[k] 200\na;f 100\nb;[/bin/x+0x10]_[fp] 400\n' >"$work/a.folded"
+printf 'a;f 600\nb;[/lib/x+0x20] 410\n' >"$work/b.folded"
+: >"$work/empty.folded"
+cd "$work"
+
+# Readable text is the default; two files need no `--', and options may be anywhere.
+expect 0 '700 samples of 1 file before, 1010 of 1 file after' diff a.folded b.folded
+says 'total +\+44.29 % per run'
+says ' 14.29% +85.71% +\+71.43 .* real +f  \('
+says ' 28.57% +0.00% +-28.57 .* gone +h  \(kernel\)'
+expect 0 '' diff -q a.folded -- b.folded -s --top 1
+says '57.14% +58.57% .* noise +\[x\+0x\.\.\.\]|\.\.\. and '
+[ ! -s stderr ] || failed=1
+expect 0 '1400 samples of 2 files before, 1010 of 1 file after' diff a.folded a.folded -- b.folded
+says 'runs vary by 0.00 %'
+
+# Files and stdin; every format, several at a time.
+expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json
+[ ! -s stdout ] || failed=1
+grep -q '^a;f 100 600$' d.folded || failed=1
+"$fpless" diff -q --json - b.folded <a.folded | cmp - d.json || failed=1
+"$fpless" report -q a.folded -o a.pb.gz
+"$fpless" report -q a.folded -o a.jsonl
+expect 0 '' diff -q a.pb.gz -- b.folded -o d2.folded
+cmp d.folded d2.folded || failed=1
+expect 0 'over different numbers of files' diff -f a.folded a.folded -- b.folded
+expect 0 '' diff -q -f -n --delimited --annotate a.folded b.folded
+says '^b;g;-;h_\[k\] 288 0$'
+
+# Filters; nothing left is exit 3, and one empty side is not.
+expect 0 'refused +1010 samples' diff --comm a a.folded b.folded --ignore nothing
+expect 3 'the filters refuse all' diff --focus nothing a.folded b.folded
+expect 3 'no samples in what was read' diff empty.folded empty.folded
+expect 0 '' diff empty.folded b.folded
+says '0.00% +59.41% .* new +f '
+expect 0 '' diff -n empty.folded b.folded
+says '0.00% +59.41% .* \? +noise +f '
+expect 0 '' diff --json a.folded empty.folded
+says '"verdict":"gone"'
+printf 'a;f 1\n' >one.folded
+expect 0 '' diff one.folded empty.folded
+says '100.00% +0.00% .* noise +f '
+
+# What cannot be compared is refused: what, why, and what to do.
+meta() {
+	printf '{"type":"meta","format":1,"event":"%s","period_ns":%d,"hz":%d,"start_unix_ns":0,"duration_ns":1000000000,"cpus":1,"kernel":"6.1","argv":[]}\n' "$1" $((1000000000 / $2)) "$2"
+	printf '{"type":"stack","count":9,"weight_ns":%d,"comm":"a","pid":1,"stop":null,"user":[],"kernel":[]}\n' "$3"
+	printf '{"type":"books","shown":9}\n'
+}
+meta cpu-clock 99 90000000 >clock.jsonl
+meta cpu-clock 999 9000000 >fast.jsonl
+meta cpu-cycles 99 90000000 >cycles.jsonl
+refused 'cycles.jsonl: samples of cpu-cycles, but clock.jsonl has samples of cpu-clock: record both' diff clock.jsonl cycles.jsonl
+refused 'fast.jsonl: 999 samples per second, clock.jsonl 99: .*--normalize' diff -f clock.jsonl fast.jsonl
+expect 0 '' diff -f -n clock.jsonl fast.jsonl
+expect 0 '' diff clock.jsonl fast.jsonl
+says 'total +-90.00 %' # they weigh what they stand for
+expect 0 '' diff clock.jsonl one.folded
+
+# Bad files: where, exit 6, and nothing is written.
+printf 'a;f 1\na;f one\n' >bad.folded
+expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' diff a.folded bad.folded -o never.folded
+[ ! -e never.folded ] || failed=1
+expect 6 'absent: No such file' diff a.folded absent
+expect 6 'times' diff --time 1,2 a.folded b.folded
+printf 'a;f 18446744073709551614\n' >huge.folded
+expect 0 '' diff -q -f huge.folded huge.folded
+says '^a;f 18446744073709551614 18446744073709551614$'
+expect 6 'more than 2\^64' diff huge.folded huge.folded -- a.folded
+
+# Names of strangers stay in their lines.
+printf 'a\\x0ab;\\x1b[31mred\\x3b<script> 50\n' >hostile.folded
+expect 0 '' diff a.folded hostile.folded
+says 'x1b\[31mred.x3b<script>'
+if LC_ALL=C grep -q "$(printf '\033')" stdout; then
+	echo "an escape reached the terminal" >&2
+	failed=1
+fi
+exit $failed

@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_pictures.sh FPLESS: pictures and their options; what names hold never becomes markup.
+set -eu
+fpless=$1
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+# valid FILE: XML, whatever is in it.
+valid() {
+	xmllint --nonet --noout "$1" || failed=1
+}
+
+# holds FILE REGEX
+holds() {
+	if ! grep -qE -- "$2" "$1"; then
+		echo "$1 does not hold '$2'" >&2
+		failed=1
+	fi
+}
+
+# lacks FILE REGEX
+lacks() {
+	if grep -E -- "$2" "$1" >&2; then
+		echo "$1 holds '$2'" >&2
+		failed=1
+	fi
+}
+
+cd "$work"
+printf 'a;main;f 6\na;main;g_[k] 3\nb;h 1\n' >a.folded
+
+# Options: refused in one line, and where there is no picture that they could be for.
+refused '--colors blue: hot, cold, object or origin' report --colors blue -o x.svg a.folded
+refused '--width 10: pixels from 100 to 100000' report --width 10 -o x.svg a.folded
+refused '--height 1: pixels from 4 to 200' report --height 1 -o x.svg a.folded
+refused '--min-width -1: pixels from 0' report --min-width=-1 -o x.svg a.folded
+refused '--min-width nan: pixels from 0' report --min-width nan -o x.svg a.folded
+refused '--title: there is no picture to write' report --title x a.folded
+refused '--inverted: there is no picture to write' report --inverted -f a.folded
+refused '--colors: there is no picture to write' profile --colors hot -o x.folded -- true
+
+expect 0 '' report -q -o a.svg a.folded
+valid a.svg
+holds a.svg '<title>Flame graph</title>'
+holds a.svg '^10 samples, 100.00 %'
+holds a.svg '<title>g$'
+holds a.svg 'kernel code</text>'
+
+# Each option does what it says.
+expect 0 '' report -q --format svg -o - --title 'A "<b>" title' --subtitle '' --width 700 --height 20 \
+	--count-name 'CPU & seconds' --colors cold --inverted a.folded
+cp stdout b.svg
+valid b.svg
+holds b.svg '<title>A &quot;&lt;b&gt;&quot; title</title>'
+holds b.svg '^10 CPU &amp; seconds, 100.00 %'
+holds b.svg 'width="700" .* viewBox="0 0 700 '
+lacks b.svg 'class="subtitle"'
+holds b.svg ' height="19"/>'
+holds b.svg 'data-up="0"'
+expect 0 '' report -q -o c.svg --reverse a.folded
+holds c.svg 'Flame graph by leaf'
+holds c.svg 'data-s="0 6 1"><title>f$'
+expect 0 '' report -q -o d.svg --min-width 400 a.folded
+holds d.svg 'Not drawn: 3 frames of less than 4 samples; 4 samples \(40.00 %\) end in them'
+lacks d.svg '<title>h$'
+for colors in hot object origin; do
+	expect 0 '' report -q -o e.svg --colors $colors a.folded
+	valid e.svg
+done
+
+# Names are strangers': markup, quotes, escapes, bytes of no character, a megabyte.
+{
+	printf 'c"o<m>m&;<script>alert(1)</script>;</title><image href="x" onerror="alert(1)"/> 1\n'
+	printf 'c;]]>;\\x1b[31mred\\x0aline;\\xff\\xfe\xff\xef\xbf\xbf\xe2\x80\xae 2\n'
+	printf 'c;-->;&#x0;&lt;;%%s%%n;javascript:alert(1) 3\n'
+	printf 'c;'
+	head -c 900000 /dev/zero | tr '\0' '<'
+	printf ' 4\n'
+} >hostile.folded
+expect 0 '' report -q -o h.svg --title '</title><script>' --subtitle "$(printf 'a\033b')" hostile.folded
+valid h.svg
+lacks h.svg '<script>.*alert|<image|onerror="'
+[ "$(grep -c '<script' h.svg)" = 1 ] || failed=1
+holds h.svg 'x1b\[31mred.x0aline'
+holds h.svg '899,488 more bytes'
+[ "$(wc -c <h.svg)" -lt 60000 ] || failed=1
+if LC_ALL=C tr -d '\t\n' <h.svg | LC_ALL=C grep -q '[[:cntrl:]]'; then
+	echo "h.svg holds control characters" >&2
+	failed=1
+fi
+
+# Nothing is asked for from elsewhere, and nothing of a name could run.
+lacks h.svg '[[:space:]](href|src|style|on[a-z]+)="|@import|url\(|eval\(|Function\(|innerHTML|fetch\(|XMLHttp'
+[ "$(grep -oE 'https?://[^"]*' h.svg | sort -u)" = "$(printf 'http://www.w3.org/1999/xhtml\nhttp://www.w3.org/2000/svg')" ] ||
+	failed=1
+
+# Nothing and next to nothing.
+: >none.folded
+expect 3 'no samples in what was read' report -q -o none.svg none.folded
+[ ! -e none.svg ] || valid none.svg
+printf 'a 1\n' >one.folded
+expect 0 '' report -q -o one.svg one.folded
+valid one.svg
+holds one.svg '^1 sample, 100.00 %'
+
+exit $failed
