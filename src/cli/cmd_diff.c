@@ -19,6 +19,7 @@ static const struct format diff_format_list[] = {
 	{ .name = "folded", .extensions = { ".folded" } },
 	{ .name = "text", .extensions = { ".txt" } },
 	{ .name = "json", .extensions = { ".json" } },
+	{ .name = "svg", .extensions = { ".svg" }, .picture = true },
 };
 static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
 
@@ -46,9 +47,10 @@ struct diff {
 	struct filter *filter; /* owned */
 	struct report_names names;
 	struct common common;
-	struct pairing shown; /* as readers see it: text, JSON */
-	struct pairing lines; /* as folded lines */
-	bool wants_shown, wants_lines;
+	struct pairing shown;	  /* as readers see it: text, JSON */
+	struct pairing lines;	  /* as folded lines */
+	struct flame_paths paths; /* as frames of a picture */
+	bool wants_lines, wants_paths;
 	struct merge_result merged; /* of all files: what filters refused */
 	struct difference difference;
 	bool has_difference;
@@ -60,6 +62,8 @@ static void diff_fini(struct diff *diff)
 		difference_fini(&diff->difference);
 	pairing_fini(&diff->shown);
 	pairing_fini(&diff->lines);
+	if (diff->wants_paths)
+		flame_paths_fini(&diff->paths);
 	common_fini(&diff->common);
 	report_names_fini(&diff->names);
 	if (diff->filter)
@@ -67,13 +71,13 @@ static void diff_fini(struct diff *diff)
 	inputs_fini(&diff->inputs);
 }
 
-static bool is_folded(const struct format *format)
+static bool is_called(const struct format *format, const char *name)
 {
-	return !strcmp(format->name, "folded");
+	return !strcmp(format->name, name);
 }
 
-static void diff_init(struct diff *diff, const struct diff_options *options,
-		      const struct sinks *sinks)
+static int diff_init(struct diff *diff, const struct diff_options *options,
+		     const struct sinks *sinks, struct fpl_err *err)
 {
 	const struct format_options shown = output_options_format(&options->output);
 	const struct frame_text_options texts = {
@@ -86,10 +90,8 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 					   .strip_hex = options->strip_hex };
 
 	for (size_t i = 0; i < sinks->nr; i++) {
-		bool folded = is_folded(sinks->list[i].format);
-
-		diff->wants_lines = diff->wants_lines || folded;
-		diff->wants_shown = diff->wants_shown || !folded;
+		diff->wants_lines |= is_called(sinks->list[i].format, "folded");
+		diff->wants_paths |= is_called(sinks->list[i].format, "svg");
 	}
 	pairing.text.symbols_only = shown.inlined != FORMAT_INLINED_ALWAYS;
 	pairing.by = PAIRED_BY_LINE;
@@ -99,6 +101,26 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = options->any_object ? PAIRED_BY_NAME : PAIRED_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);
+	if (diff->wants_paths && flame_paths_init(&diff->paths))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int add_paths(struct diff *diff, const struct recording *run, enum diff_side side,
+		     struct fpl_err *err)
+{
+	const struct diff_options *options = diff->options;
+	const struct flame_paths_options paths = {
+		.text = diff->shown.options.text,
+		.walk = MERGE_CFI,
+		.delimited = options->output.delimited,
+		.strip_hex = options->strip_hex,
+		.reverse = options->output.picture.reverse,
+	};
+	struct flame_paths_options verbatim = paths;
+
+	verbatim.text.verbatim = true; /* what writes XML escapes by itself */
+	return flame_paths_add(&diff->paths, run, &verbatim, side, err);
 }
 
 /* Does @recording count what those before it do? Says what does not, and what helps. */
@@ -171,11 +193,10 @@ static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
 	if (options->output.by)
 		run.by = inputs_labels(options->output.by);
 	add_result(&diff->merged, &result);
-	if (diff->wants_shown)
-		error = pairing_add(&diff->shown, &run, side, err);
+	error = pairing_add(&diff->shown, &run, side, err);
 	if (!error && diff->wants_lines)
 		error = pairing_add(&diff->lines, &run, side, err);
-	return error;
+	return error || !diff->wants_paths ? error : add_paths(diff, &run, side, err);
 }
 
 /* Numbers of samples tell nothing where one side was asked ten times as often. */
@@ -185,7 +206,8 @@ static int check_rates(const struct diff *diff, struct fpl_err *err)
 
 	if (!common->other_hz || diff->options->normalize)
 		return 0;
-	if (!diff->wants_lines && diff->difference.significance.options.measure == DIFF_WEIGHT)
+	if (!diff->wants_lines && !diff->wants_paths &&
+	    diff->difference.significance.options.measure == DIFF_WEIGHT)
 		return 0;
 	return fpl_fail(err, -EDOM,
 			"%s: %" PRIu64 " samples per second, %s %" PRIu64
@@ -199,13 +221,31 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 
 	for (size_t i = 0; !error && i < diff->inputs.nr; i++)
 		error = add_run(diff, i, err);
-	if (!error && diff->wants_shown) {
-		diff->has_difference = true;
-		error = difference_make(&diff->shown, &diff->difference);
-		if (error)
-			return fpl_fail(err, error, "out of memory for what changed");
-	}
-	return error ? error : check_rates(diff, err);
+	if (error)
+		return error;
+	diff->has_difference = true;
+	error = difference_make(&diff->shown, &diff->difference);
+	if (error)
+		return fpl_fail(err, error, "out of memory for what changed");
+	return check_rates(diff, err);
+}
+
+static int write_picture(const struct diff *diff, FILE *to, struct fpl_err *err)
+{
+	const struct diff_options *options = diff->options;
+	const char *name = options->output.picture.count_name;
+	const struct diff_picture picture = {
+		.paths = &diff->paths,
+		.options = &options->output.picture,
+		.significance = &diff->difference.significance,
+		.counted = name ? name : diff->common.counted,
+		.runs = { diff->shown.sides[DIFF_BEFORE].nr_runs,
+			  diff->shown.sides[DIFF_AFTER].nr_runs },
+		.normalize = options->normalize,
+		.negate = options->negate,
+	};
+
+	return diff_svg_write(to, &picture, err);
 }
 
 /* As format_write_fn. */
@@ -225,9 +265,11 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 	};
 
 	*ret_shown = diff->merged.shown;
-	if (is_folded(format))
+	if (is_called(format, "folded"))
 		return diff_folded_write(to, &diff->lines, options->normalize, err);
-	if (!strcmp(format->name, "json"))
+	if (is_called(format, "svg"))
+		return write_picture(diff, to, err);
+	if (is_called(format, "json"))
 		diff_json_write(to, &diff->difference, diff->common.counted);
 	else
 		diff_text_write(to, &diff->difference, &text);
@@ -238,15 +280,14 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 static void report(const struct diff *diff)
 {
 	const struct diff_options *options = diff->options;
-	const struct pairing *any = diff->wants_shown ? &diff->shown : &diff->lines;
+	const uint64_t *samples = diff->shown.whole.count;
 	size_t nr_after = options->nr_files - options->nr_before;
 
 	fprintf(stderr,
 		"fpless: %" PRIu64 " samples of %zu file%s before, %" PRIu64
 		" of %zu file%s after\n",
-		any->whole.count[DIFF_BEFORE], options->nr_before,
-		options->nr_before == 1 ? "" : "s", any->whole.count[DIFF_AFTER], nr_after,
-		nr_after == 1 ? "" : "s");
+		samples[DIFF_BEFORE], options->nr_before, options->nr_before == 1 ? "" : "s",
+		samples[DIFF_AFTER], nr_after, nr_after == 1 ? "" : "s");
 	if (diff->merged.refused)
 		fprintf(stderr, "  refused      %" PRIu64 " samples, by the filters\n",
 			diff->merged.refused);
@@ -297,8 +338,9 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 	    sinks_open(&sinks, &options->output, true, &err) ||
 	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
-	diff_init(&diff, options, &sinks);
-	error = read_all(&diff, &err);
+	error = diff_init(&diff, options, &sinks, &err);
+	if (!error)
+		error = read_all(&diff, &err);
 	if (error)
 		return fail(error == -EDOM ? CLI_EXIT_USAGE : CLI_EXIT_OUTPUT, &err);
 	return present(&sinks, &diff);

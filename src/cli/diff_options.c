@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "cli/picture_args.h"
 #include "cli/verbs.h"
 
 /* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
@@ -28,12 +29,17 @@ static const struct argp_option options_list[] = {
 	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",
 	  2 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated), the format by its extension: .folded, .txt or .json; - is "
-	  "stdout",
+	  "Write FILE (may be repeated), the format by its extension: .svg, .folded, .txt or "
+	  ".json; "
+	  "- is stdout",
 	  2 },
-	{ "format", KEY_FORMAT, "folded|text|json", 0,
+	{ "format", KEY_FORMAT, "folded|text|json|svg", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated)", 2 },
 	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
+	{ "negate", KEY_NEGATE, NULL, 0,
+	  "Blue for more and red for less in pictures: for sides the wrong way round, since boxes "
+	  "are as wide as AFTER",
+	  2 },
 	{ "top", KEY_TOP, "N", 0,
 	  "Functions and stacks to list in text (default 20 and 5; 0: all of them)", 2 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
@@ -64,6 +70,18 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 	reading_options_check_files(options->files, nr, state);
 }
 
+static void check_picture(const struct diff_options *options, struct argp_state *state)
+{
+	bool has_picture = false;
+
+	for (size_t i = 0; i < options->output.nr; i++)
+		has_picture |= options->output.list[i].format->picture;
+	if (options->negate && !has_picture)
+		refuse(state, "--negate: there is no picture to write: -o FILE.svg");
+	if (options->output.picture.colors != PICTURE_COLORS_HOT)
+		refuse(state, "--colors: what changed is red and blue");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct diff_options *options = state->input;
@@ -73,18 +91,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->reading;
 		state->child_inputs[1] = &options->output;
+		state->child_inputs[2] = &options->output.picture;
 		return 0;
 	case ARGP_KEY_ARG:
 		return add_file(options, arg, state);
 	case ARGP_KEY_END:
 		check_files(options, state);
 		output_options_check(&options->output, state);
+		check_picture(options, state);
 		return 0;
 	case 'n':
 		options->normalize = true;
 		return 0;
 	case 's':
 		options->strip_hex = true;
+		return 0;
+	case KEY_NEGATE:
+		options->negate = true;
 		return 0;
 	case KEY_ANY_OBJECT:
 		options->any_object = true;
@@ -115,9 +138,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &reading_argp },
-					      { .argp = &shown_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &reading_argp }, { .argp = &shown_argp }, { .argp = &picture_argp }, { 0 }
+};
 
 const struct argp diff_argp = {
 	.options = options_list,

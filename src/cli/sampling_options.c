@@ -284,8 +284,6 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	if (parsing->no_table_cache)
 		options->table_cache_bytes = 0;
 	output_options_check(&options->output, state);
-	if (options->output.picture.chart && !options->events.timeline)
-		refuse(state, "--chart: needs --timeline, which keeps when each sample was taken");
 }
 
 /* Options whose argument is a word, checked by a function of its own. False: @key is none. */

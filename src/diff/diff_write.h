@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 #include "diff/difference.h"
+#include "picture/flame_paths.h"
+#include "picture/picture_options.h"
 
 /* How many lines where nothing else was asked for. */
 enum { DIFF_TEXT_FUNCTIONS = 20, DIFF_TEXT_STACKS = 5 };
@@ -30,3 +32,23 @@ void diff_json_write(FILE *to, struct difference *difference, const char *counte
  */
 FPL_MUST_CHECK int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize,
 				     struct fpl_err *err);
+
+/* What a differential flame graph is drawn from. */
+struct diff_picture {
+	const struct flame_paths *paths;       /* borrowed: DIFF_BEFORE and DIFF_AFTER are sides */
+	const struct picture_options *options; /* borrowed */
+	const struct significance *significance; /* borrowed: how runs vary */
+	const char *counted;			 /* borrowed: "samples" */
+	size_t runs[DIFF_SIDES];
+	bool normalize; /* widths and percentages of shares */
+	bool negate;	/* red is less, blue is more */
+};
+
+/*
+ * Write it as SVG: boxes as wide as after, red where there is more than before, blue where less,
+ * without colour where that may be noise. A box has the colour of what changed in itself and in
+ * what it called that is not drawn: that of the boxes above is seen there. Write errors stay in
+ * @to. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int diff_svg_write(FILE *to, const struct diff_picture *picture,
+				  struct fpl_err *err);

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "diff/hex.h"
 #include "view/function_index.h"
+#include "view/hex.h"
 #include "view/labels.h"
 
 #define NOT_MAPPED UINT32_MAX
@@ -80,15 +80,8 @@ static int find_item(struct pairing *pairing, const struct paired_item *key, uin
 /* @text as it is paired. */
 static int intern(struct pairing *pairing, const char *text, uint32_t *ret)
 {
-	AUTO_FREE char *stripped = NULL;
-
-	if (!pairing->options.strip_hex || !strstr(text, "0x"))
-		return strings_intern(&pairing->strings, text, ret);
-	stripped = malloc(HEX_STRIPPED_SIZE(strlen(text)));
-	if (!stripped)
-		return -ENOMEM;
-	hex_strip(text, stripped);
-	return strings_intern(&pairing->strings, stripped, ret);
+	return pairing->options.strip_hex ? hex_strip_intern(&pairing->strings, text, ret)
+					  : strings_intern(&pairing->strings, text, ret);
 }
 
 static int intern_place(struct adding *adding, uint32_t function, uint32_t *ret)

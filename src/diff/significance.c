@@ -8,8 +8,11 @@
 
 /* Dispersions below are taken for this: their logarithms are what the prior is fitted to. */
 #define DISPERSION_MIN 1e-4
-/* More would be no different from the normal distribution. */
-#define PRIOR_DF_MAX 1000.0
+/*
+ * However much most functions agree, some vary ten times as much from run to run (hashing by a
+ * seed, being preempted): more trust in the others calls those real.
+ */
+#define PRIOR_DF_MAX 8.0
 /* Beyond, relative to the mean, runs tell nothing. */
 #define VARIATION_MAX 10.0
 

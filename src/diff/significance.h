@@ -29,7 +29,7 @@
 /* Of both sides: what has fewer samples is noise whatever the sides say, and needs no test. */
 #define SIGNIFICANCE_SAMPLES_MIN 12u
 /* How much runs are taken to vary where there is only one a side. */
-#define SIGNIFICANCE_ASSUMED_VARIATION 0.02
+#define SIGNIFICANCE_ASSUMED_VARIATION 0.05
 
 #define DIFF_VERDICT_LIST(X)                          \
 	X(NOISE, noise, "may be chance")              \

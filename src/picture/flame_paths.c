@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "view/hex.h"
 #include "view/labels.h"
 
 int flame_paths_init(struct flame_paths *ret)
@@ -71,10 +72,13 @@ static int grow(void *list, size_t nr, size_t wanted, size_t *room, size_t size)
 	return 0;
 }
 
-static int intern_cell(struct flame_paths *paths, const char *text, struct flame_cell *key,
+static int intern_cell(struct adding *adding, const char *text, struct flame_cell *key,
 		       uint32_t *ret)
 {
-	if (strings_intern(&paths->strings, text, &key->text))
+	struct flame_paths *paths = adding->paths;
+
+	if (adding->options->strip_hex ? hex_strip_intern(&paths->strings, text, &key->text)
+				       : strings_intern(&paths->strings, text, &key->text))
 		return -ENOMEM;
 
 	const uint32_t parts[] = { key->text, key->object, key->kind, key->origin };
@@ -95,7 +99,7 @@ static int intern_label(struct adding *adding, const char *text, uint32_t *ret)
 {
 	struct flame_cell key = { .kind = FLAME_LABEL, .origin = RECORDING_NO_ORIGIN };
 
-	return intern_cell(adding->paths, text, &key, ret);
+	return intern_cell(adding, text, &key, ret);
 }
 
 /* The cells of frame @idx and of what is inlined in it. */
@@ -116,8 +120,7 @@ static int add_frame(struct adding *adding, uint32_t idx)
 		key.kind = frame->kind == RECORDING_KERNEL ? FLAME_KERNEL
 			   : i + 1 < nr			   ? FLAME_INLINED
 							   : FLAME_USER;
-		err = intern_cell(adding->paths, strings_text(&texts->strings, ids[i]), &key,
-				  &to[i]);
+		err = intern_cell(adding, strings_text(&texts->strings, ids[i]), &key, &to[i]);
 	}
 	return err;
 }

@@ -64,6 +64,7 @@ struct flame_paths_options {
 	struct frame_text_options text; /* .symbols_only: nothing inlined */
 	enum merge_walk walk;
 	bool delimited; /* "-" between user and kernel frames */
+	bool strip_hex; /* 0x1f in texts is 0x..., as other builds have other addresses */
 	bool no_labels;
 	bool reverse; /* from the leaf to the root, the labels last */
 };

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-LEVEL, SAMPLES_MIN, ASSUMED = 0.05, 12, 0.02
+LEVEL, SAMPLES_MIN, ASSUMED, PRIOR_DF_MAX = 0.05, 12, 0.05, 8.0
 SIDES = ("before", "after")
 
 
@@ -149,7 +149,7 @@ class Judge:
                 for c in tested]
         centre = math.fsum(logs) / len(logs)
         excess = math.fsum((x - centre) ** 2 for x in logs) / (len(logs) - 1) - polygamma(1, half)
-        df = 1000.0
+        df = PRIOR_DF_MAX
         if excess > 0:
             df = min(df, 2 * math.exp(bisect(lambda x: polygamma(1, math.exp(x)) - excess, -15, 15, 60)))
         self.prior = math.exp(centre + polygamma(0, df / 2) - math.log(df / 2))

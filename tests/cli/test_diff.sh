@@ -20,6 +20,9 @@ refused '--top x: a number' diff --top x a b
 refused '--format speedscope: folded, text' diff --format speedscope a b
 refused '-o x.pb.gz: no format' diff -o x.pb.gz a b
 refused 'only one of' diff -f --json a b
+refused '--negate: there is no picture' diff --negate a b -o x.txt
+refused '--title: there is no picture' diff --title x a b
+refused '--colors: what changed is red and blue' diff --colors cold a b -o x.svg
 refused '--focus \(: ' diff --focus '(' a b
 
 printf 'b;g;h_[k] 200\na;f 100\nb;[/bin/x+0x10]_[fp] 400\n' >"$work/a.folded"
@@ -39,9 +42,10 @@ expect 0 '1400 samples of 2 files before, 1010 of 1 file after' diff a.folded a.
 says 'runs vary by 0.00 %'
 
 # Files and stdin; every format, several at a time.
-expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json
+expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json -o d.svg --title 'Monday & Tuesday'
 [ ! -s stdout ] || failed=1
 grep -q '^a;f 100 600$' d.folded || failed=1
+grep -q '<title>Monday &amp; Tuesday</title>' d.svg || failed=1
 "$fpless" diff -q --json - b.folded <a.folded | cmp - d.json || failed=1
 "$fpless" report -q a.folded -o a.pb.gz
 "$fpless" report -q a.folded -o a.jsonl
@@ -62,6 +66,9 @@ says '0.00% +59.41% .* \? +noise +f '
 expect 0 '' diff --json a.folded empty.folded
 says '"verdict":"gone"'
 printf 'a;f 1\n' >one.folded
+expect 0 '' diff -q empty.folded b.folded -o e.svg
+expect 0 '' diff -q a.folded empty.folded -n -o f.svg
+grep -q 'There is nothing after' f.svg || failed=1
 expect 0 '' diff one.folded empty.folded
 says '100.00% +0.00% .* noise +f '
 
@@ -76,6 +83,8 @@ meta cpu-clock 999 9000000 >fast.jsonl
 meta cpu-cycles 99 90000000 >cycles.jsonl
 refused 'cycles.jsonl: samples of cpu-cycles, but clock.jsonl has samples of cpu-clock: record both' diff clock.jsonl cycles.jsonl
 refused 'fast.jsonl: 999 samples per second, clock.jsonl 99: .*--normalize' diff -f clock.jsonl fast.jsonl
+refused '999 samples per second' diff -o x.svg clock.jsonl fast.jsonl
+[ ! -e x.svg ] || failed=1
 expect 0 '' diff -f -n clock.jsonl fast.jsonl
 expect 0 '' diff clock.jsonl fast.jsonl
 says 'total +-90.00 %' # they weigh what they stand for

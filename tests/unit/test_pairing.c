@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
-#include "diff/hex.h"
 #include "tests/support/recording_text.h"
+#include "view/hex.h"
 
 static void add(struct pairing *pairing, enum diff_side side, const char *text)
 {

@@ -131,9 +131,9 @@ static void one_run_a_side_is_judged_by_its_counts(void **state)
 		{ "gone", 40, 0, DIFF_GONE },
 		{ "too few to tell", 0, 11, DIFF_NOISE },
 		{ "nothing at all", 0, 0, DIFF_NOISE },
-		{ "so many that counting hardly varies, by less than runs do", 10000000, 10300000,
+		{ "so many that counting hardly varies, by less than runs do", 10000000, 10500000,
 		  DIFF_NOISE },
-		{ "by more than runs do", 10000000, 11200000, DIFF_REAL },
+		{ "by more than runs do", 10000000, 12800000, DIFF_REAL },
 	};
 	const struct significance_options options = { .runs = { 1, 1 }, .sample_noise = { 1, 1 } };
 	struct significance significance;

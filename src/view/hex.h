@@ -3,6 +3,10 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strings.h"
 
 /* Room for a text of @length with its numbers stripped: "0x1" becomes longer. */
 #define HEX_STRIPPED_SIZE(length) (2 * (size_t)(length) + 1)
@@ -12,3 +16,6 @@
  * hexadecimal digits, one or more, behind it: what difffolded.pl -s does.
  */
 void hex_strip(const char *from, char *to);
+
+/* The id of @text with its numbers stripped. Errors: -ENOMEM. */
+FPL_MUST_CHECK int hex_strip_intern(struct strings *strings, const char *text, uint32_t *ret);

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "diff/diff_write.h"
+#include "picture/flame_tree.h"
+#include "picture/svg_about.h"
+#include "picture/svg_page.h"
+#include "picture/xml.h"
+
+/* Boxes a browser still moves at once, and shades of a colour. */
+enum { BOXES_MAX = 50000, NR_SHADES = 8 };
+
+/* What a box has that no box above it shows, and what to think of it. */
+struct own {
+	uint64_t count[DIFF_SIDES];
+	uint64_t gone; /* of those before, what was in children that are not there after */
+	double change; /* samples after, less those before as they would be there */
+	bool real;
+};
+
+struct drawing {
+	const struct diff_picture *picture;
+	struct flame_tree tree;
+	struct own *own;  /* owned [tree.nr] */
+	double scale;	  /* samples after that one before stands for */
+	double percent;	  /* that one sample after is */
+	double quantile;  /* of the noise of a box */
+	double most;	  /* the largest change of one that is real */
+	uint64_t narrow;  /* samples that a box needs at least to be drawn */
+	unsigned wide_by; /* the side that widths are of */
+	struct svg_page page;
+};
+
+static void drawing_fini(struct drawing *drawing)
+{
+	flame_tree_fini(&drawing->tree);
+	free(drawing->own);
+}
+
+static bool is_drawn(const struct drawing *drawing, const struct flame_node *node)
+{
+	return node->total[drawing->wide_by] >= drawing->narrow;
+}
+
+/* The interval of a change of so many samples, to either side, in samples after. */
+static double interval_of(const struct drawing *drawing, const uint64_t count[DIFF_SIDES])
+{
+	const struct diff_picture *picture = drawing->picture;
+	const struct significance *significance = picture->significance;
+	double before = drawing->scale * (double)count[DIFF_BEFORE];
+	double after = (double)count[DIFF_AFTER];
+	double dispersion = significance->prior > 1 ? significance->prior : 1;
+	/* as of functions: counting, with one sample more than there are, and what runs vary by */
+	double counting = drawing->scale * (before + drawing->scale) + after + 1;
+	double between = before * before / (double)picture->runs[DIFF_BEFORE] +
+			 after * after / (double)picture->runs[DIFF_AFTER];
+
+	return drawing->quantile *
+	       sqrt(dispersion *
+		    (counting + significance->variation * significance->variation * between));
+}
+
+/* Take what the drawn children show from their parents. */
+static void find_own(struct drawing *drawing)
+{
+	const struct flame_tree *tree = &drawing->tree;
+
+	for (size_t i = 0; i < tree->nr; i++)
+		for (unsigned side = 0; side < DIFF_SIDES; side++)
+			drawing->own[i].count[side] = tree->nodes[i].total[side];
+	for (size_t i = 1; i < tree->nr; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+
+		struct own *parent = &drawing->own[node->parent];
+
+		for (unsigned side = 0; side < DIFF_SIDES && is_drawn(drawing, node); side++)
+			parent->count[side] -= node->total[side];
+		if (!node->total[DIFF_AFTER] && tree->nodes[node->parent].total[DIFF_AFTER])
+			parent->gone += node->total[DIFF_BEFORE];
+	}
+}
+
+static void judge_own(struct drawing *drawing)
+{
+	const struct flame_tree *tree = &drawing->tree;
+	size_t nr_tests = 0;
+
+	for (size_t i = 0; i < tree->nr; i++)
+		nr_tests += is_drawn(drawing, &tree->nodes[i]);
+	drawing->quantile = significance_quantile(drawing->picture->significance, nr_tests);
+	for (size_t i = 0; i < tree->nr; i++) {
+		struct own *own = &drawing->own[i];
+
+		own->change = (double)own->count[DIFF_AFTER] -
+			      drawing->scale * (double)own->count[DIFF_BEFORE];
+		own->real = fabs(own->change) > interval_of(drawing, own->count);
+		if (own->real && is_drawn(drawing, &tree->nodes[i]) &&
+		    fabs(own->change) > drawing->most)
+			drawing->most = fabs(own->change);
+	}
+}
+
+/* How the sides compare. */
+static void set_scale(struct drawing *drawing)
+{
+	const struct diff_picture *picture = drawing->picture;
+	const uint64_t *samples = picture->paths->samples;
+	double before = (double)samples[DIFF_BEFORE], after = (double)samples[DIFF_AFTER];
+
+	drawing->wide_by = samples[DIFF_AFTER] ? DIFF_AFTER : DIFF_BEFORE;
+	drawing->scale =
+		picture->normalize && before > 0 && after > 0
+			? after / before
+			: (double)picture->runs[DIFF_AFTER] / (double)picture->runs[DIFF_BEFORE];
+	drawing->percent = 100 / (before > 0 ? drawing->scale * before : after > 0 ? after : 1);
+}
+
+static void put_shades(FILE *to, char letter, unsigned hue, bool dark)
+{
+	for (unsigned i = 0; i < NR_SHADES; i++)
+		fprintf(to, ".fpl .%c%u rect { fill: hsl(%u,%u%%,%u%%); }\n", letter, i, hue,
+			dark ? 35 + 4 * i : 90u, dark ? 24 + 3 * i : 90 - 5 * i);
+}
+
+static void put_css(FILE *to, const struct picture_options *options)
+{
+	(void)options;
+	put_shades(to, 'r', 4, false);
+	put_shades(to, 'b', 214, false);
+	fputs(".fpl .n rect { fill: #e9e9e6; }\n@media (prefers-color-scheme: dark) {\n", to);
+	put_shades(to, 'r', 4, true);
+	put_shades(to, 'b', 214, true);
+	fputs(".fpl .n rect { fill: #3c3f45; }\n}\n", to);
+}
+
+static const char *class_of(const struct drawing *drawing, const struct own *own, char buf[4])
+{
+	bool red = (own->change > 0) != drawing->picture->negate;
+	/* the root of the share, so that what is small next to the largest is seen, too */
+	double share = drawing->most > 0 ? sqrt(fabs(own->change) / drawing->most) : 0;
+	unsigned shade = (unsigned)(share * (NR_SHADES - 1) + 0.5);
+
+	if (!own->real)
+		return "n";
+	snprintf(buf, 4, "%c%u", red ? 'r' : 'b', shade < NR_SHADES ? shade : NR_SHADES - 1);
+	return buf;
+}
+
+static void put_side(const struct drawing *drawing, const struct flame_node *node,
+		     enum diff_side side)
+{
+	FILE *to = drawing->page.to;
+	double percent = drawing->percent * (side == DIFF_BEFORE ? drawing->scale : 1);
+	char count[192];
+
+	fprintf(to, "\n%s %.2f %%, ", side == DIFF_BEFORE ? "before" : "after",
+		percent * (double)node->total[side]);
+	xml_put(to,
+		svg_about_count(node->total[side], drawing->picture->counted, count, sizeof(count)),
+		sizeof(count));
+	if (node->self[side] && node->self[side] != node->total[side])
+		fprintf(to, "; itself %.2f %%", percent * (double)node->self[side]);
+}
+
+static void put_details(const struct drawing *drawing, size_t idx)
+{
+	const struct flame_node *node = &drawing->tree.nodes[idx];
+	const struct flame_paths *paths = drawing->picture->paths;
+	FILE *to = drawing->page.to;
+	double change =
+		(double)node->total[DIFF_AFTER] - drawing->scale * (double)node->total[DIFF_BEFORE];
+	double interval = interval_of(drawing, node->total);
+
+	put_side(drawing, node, DIFF_BEFORE);
+	put_side(drawing, node, DIFF_AFTER);
+	fprintf(to, "\n%+.2f points +- %.2f: %s", drawing->percent * change,
+		drawing->percent * interval,
+		fabs(change) <= interval    ? "may be noise"
+		: !node->total[DIFF_BEFORE] ? "new"
+		: !node->total[DIFF_AFTER]  ? "gone"
+					    : "more than noise");
+	if (drawing->own[idx].gone)
+		fprintf(to, "\nbelow it, and gone: %.2f %%",
+			drawing->percent * drawing->scale * (double)drawing->own[idx].gone);
+	if (node->object) {
+		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
+		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
+		fputs(node->objects_differ ? " and others" : "", to);
+	} else if (node->kind == FLAME_KERNEL) {
+		fputs("\nkernel", to);
+	}
+	if (node->kind == FLAME_INLINED)
+		fputs("\ninlined", to);
+}
+
+static void draw(struct drawing *drawing, const uint64_t *starts)
+{
+	const struct flame_tree *tree = &drawing->tree;
+
+	svg_page_begin(&drawing->page);
+	for (size_t i = 0; i < tree->nr; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+		char class[4];
+		const struct svg_box box = {
+			.from = starts[i],
+			.count = node->total[drawing->wide_by],
+			.row = node->depth,
+			.name = i ? flame_text(drawing->picture->paths, node->text) : "all",
+			.class = class_of(drawing, &drawing->own[i], class),
+		};
+
+		if (i && !is_drawn(drawing, node))
+			continue;
+		svg_page_box_begin(&drawing->page, &box);
+		put_details(drawing, i);
+		svg_page_box_end(&drawing->page, &box);
+	}
+	svg_page_end(&drawing->page);
+}
+
+/* "1,975 samples of 2 runs before, 1,286 of 2 after: -34.9 %" */
+static void make_subtitle(const struct drawing *drawing, char *buf, size_t size)
+{
+	const struct diff_picture *picture = drawing->picture;
+	const uint64_t *samples = picture->paths->samples;
+	char before[NUMBER_GROUPED_SIZE], after[NUMBER_GROUPED_SIZE];
+	double change = (double)samples[DIFF_AFTER] - drawing->scale * (double)samples[DIFF_BEFORE];
+	int length =
+		snprintf(buf, size, "%s %.64s of %zu run%s before, %s of %zu after",
+			 number_grouped(samples[DIFF_BEFORE], before), picture->counted,
+			 picture->runs[DIFF_BEFORE], picture->runs[DIFF_BEFORE] == 1 ? "" : "s",
+			 number_grouped(samples[DIFF_AFTER], after), picture->runs[DIFF_AFTER]);
+
+	if (picture->normalize)
+		snprintf(buf + length, size - (size_t)length, "; as shares");
+	else if (samples[DIFF_BEFORE])
+		snprintf(buf + length, size - (size_t)length, "; %+.2f %% a run",
+			 drawing->percent * change);
+}
+
+/* What has no box since there is nothing of it after. */
+static void note_gone(struct drawing *drawing)
+{
+	uint64_t gone = 0;
+
+	for (size_t i = 0; i < drawing->tree.nr; i++)
+		gone += drawing->own[i].gone;
+	if (gone && drawing->wide_by == DIFF_AFTER)
+		svg_page_note(&drawing->page,
+			      "%.2f %% of what was before is gone and has no box: the other way "
+			      "round, with --negate, it has",
+			      100 * (double)gone /
+				      (double)drawing->picture->paths->samples[DIFF_BEFORE]);
+}
+
+static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
+{
+	const struct diff_picture *picture = drawing->picture;
+	uint64_t total = picture->paths->samples[drawing->wide_by];
+
+	drawing->page = (struct svg_page){
+		.to = to,
+		.options = picture->options,
+		.title = picture->options->inverted ? "Differential icicle graph"
+						    : "Differential flame graph",
+		.subtitle = subtitle,
+		.description = "Each box is a frame, as wide as it was on the stack after. Its "
+			       "colour tells what changed in it.",
+		.put_css = put_css,
+		.total = total,
+		.all = total,
+		.rows = drawing->tree.depth + 1,
+		.up = !picture->options->inverted,
+	};
+	svg_page_legend(&drawing->page, picture->negate ? "b6" : "r6", "more than before");
+	svg_page_legend(&drawing->page, picture->negate ? "r6" : "b6", "less than before");
+	svg_page_legend(&drawing->page, "n", "no change beyond noise");
+	note_gone(drawing);
+	if (drawing->wide_by == DIFF_BEFORE)
+		svg_page_note(&drawing->page, "There is nothing after: widths are those before");
+	svg_about_note_pruned(&drawing->page, &drawing->tree, drawing->wide_by, picture->counted);
+}
+
+static int make_tree(struct drawing *drawing, struct fpl_err *err)
+{
+	const struct diff_picture *picture = drawing->picture;
+	uint64_t total = picture->paths->samples[drawing->wide_by];
+	struct flame_tree_options options = {
+		.nodes_max = BOXES_MAX,
+		.min_total = svg_page_min_count(picture->options, total),
+	};
+
+	if (flame_tree_make(picture->paths, &options, &drawing->tree))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", picture->paths->nr);
+	drawing->narrow = drawing->tree.min_total ? drawing->tree.min_total : 1;
+	drawing->own = calloc(drawing->tree.nr + 1, sizeof(*drawing->own));
+	return drawing->own ? 0 : fpl_fail(err, -ENOMEM, "out of memory");
+}
+
+int diff_svg_write(FILE *to, const struct diff_picture *picture, struct fpl_err *err)
+{
+	CLEANUP(drawing_fini) struct drawing drawing = { .picture = picture };
+	AUTO_FREE uint64_t *starts = NULL;
+	char subtitle[256];
+
+	set_scale(&drawing);
+	if (make_tree(&drawing, err))
+		return -ENOMEM;
+	find_own(&drawing);
+	judge_own(&drawing);
+	starts = flame_tree_starts(&drawing.tree, drawing.wide_by);
+	if (!starts)
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	make_subtitle(&drawing, subtitle, sizeof(subtitle));
+	set_page(&drawing, to, subtitle);
+	draw(&drawing, starts);
+	return 0;
+}

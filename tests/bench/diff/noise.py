@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How often does diff call a change real where there is none, and how often does it find one that is there?
+
+usage: noise.py FPLESS [--runs N] [--hz HZ] [--rounds N] [--keep FOLDER] [--record FILE.tsv]
+
+A program of a dozen functions, and perl, are recorded N times (40) each; the program once more N/4 times
+with one function made 5, 10 and 20 per cent slower. Needs root. Then diffs between equal runs: pairs, and
+groups of 3 and of 5 drawn at random; and between equal and changed ones. A line of TSV per kind of diff:
+program, what changed, runs a side, whether by shares, diffs, those with anything called real, functions
+called real of those tested, and, of changed ones, those in which the function was found.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+SOURCE = """
+#include <stdint.h>
+#include <stdlib.h>
+static volatile uint64_t sink;
+static uint64_t memory[1 << 18];
+#define WORK(name, many, step) \\
+	__attribute__((noinline)) static void name(uint64_t times) \\
+	{ \\
+		uint64_t at = times; \\
+		for (uint64_t i = 0; i < times * (many); i++) \\
+			at = at * 6364136223846793005u + memory[(at >> 40) * (step) & 0x3ffff]; \\
+		sink = at; \\
+	}
+WORK(f0, 400, 0) WORK(f1, 300, 1) WORK(f2, 200, 3) WORK(f3, 150, 0) WORK(f4, 100, 7) WORK(f5, 80, 1)
+WORK(f6, 60, 0) WORK(f7, 40, 5) WORK(f8, 25, 1) WORK(f9, 15, 0) WORK(f10, 8, 3) WORK(f11, 4, 1)
+__attribute__((noinline)) static void low(uint64_t n) { f6(n); f7(n); f8(n); f9(n); f10(n); f11(n); }
+__attribute__((noinline)) static void high(uint64_t n, uint64_t more) { f0(n); f1(n); f2(n); f3(n * more / 100); f4(n); f5(n); }
+int main(int argc, char **argv)
+{
+	uint64_t rounds = strtoull(argv[1], NULL, 0), more = argc > 2 ? strtoull(argv[2], NULL, 0) : 100;
+	for (uint64_t i = 0; i < rounds; i++) {
+		high(1000, more);
+		low(1000);
+	}
+}
+"""
+PERL = "my %h; for my $r (1 .. 6) { for my $i (1 .. 60000) { $h{$i % 997} .= join q(,), $i, sqrt $i; } " \
+       "for my $k (sort keys %h) { $h{$k} =~ s/1\\d/x/g; $h{$k} = substr $h{$k}, 0, 50 } }"
+
+
+def record(args, command, path):
+    subprocess.run([args.fpless, "profile", "-q", "-F", str(args.hz), "-o", path, "--", *command], check=True,
+                   stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+
+def record_all(args, folder):
+    """{(program, slower): [paths]}; what is there from an earlier run is kept."""
+    binary = os.path.join(folder, "mix")
+    if not os.path.exists(binary):
+        subprocess.run(["cc", "-O1", "-g", "-x", "c", "-", "-o", binary], input=SOURCE.encode(), check=True)
+    wanted = [("mix", 0, args.runs), ("perl", 0, args.runs)] + [("mix", more, args.runs // 4) for more in (5, 10, 20)]
+    runs = {}
+    for number in range(args.runs):  # in turn, so that a slow drift of the machine is in all of them
+        for program, more, nr in wanted:
+            if number >= nr:
+                continue
+            path = os.path.join(folder, "%s-%d-%d.pb.gz" % (program, more, number))
+            command = [binary, str(args.rounds), str(100 + more)] if program == "mix" else ["perl", "-e", PERL]
+            if not os.path.exists(path):
+                record(args, command, path)
+            runs.setdefault((program, more), []).append(path)
+    return runs
+
+
+def diff(args, before, after, shares):
+    done = subprocess.run([args.fpless, "diff", "-q", "--json", *["-n"] * shares, *before, "--", *after],
+                          check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    return json.loads(done.stdout)
+
+
+def is_real(change):
+    return change["verdict"] != "noise"
+
+
+def row(args, program, more, nr, shares, pairs):
+    diffs = with_real = real = tests = found = 0
+    for before, after in pairs:
+        told = diff(args, before, after, shares)
+        called = sum(is_real(f[key]) for f in told["functions"] for key in ("self", "total"))
+        diffs += 1
+        with_real += called > 0
+        real += called
+        tests += told["noise"]["function_tests"]
+        found += any(f["function"] == "f3" and is_real(f["self"]) for f in told["functions"])
+    return "%s\t+%d%%\t%d\t%s\t%d\t%d\t%d/%d\t%s" % (
+        program, more, nr, "shares" if shares else "time", diffs, with_real, real, tests,
+        found if more else "-")
+
+
+def judge(args, runs):
+    rng = random.Random(7)
+    for (program, more), paths in runs.items():
+        equal = runs[program, 0]
+        for nr in (1, 3, 5):
+            pairs = []
+            if nr > len(paths) or 2 * nr > len(equal):
+                continue
+            for number in range(20 if not more else 10):
+                if more:
+                    pairs.append((rng.sample(equal, nr), rng.sample(paths, nr)))
+                elif nr == 1:
+                    pairs.append((equal[2 * number:2 * number + 1], equal[2 * number + 1:2 * number + 2]))
+                else:
+                    drawn = rng.sample(equal, 2 * nr)
+                    pairs.append((drawn[:nr], drawn[nr:]))
+            for shares in (False, True):
+                yield row(args, program, more, nr, shares, [p for p in pairs if p[0] and p[1]])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("fpless")
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--hz", type=int, default=4999)
+    parser.add_argument("--rounds", type=int, default=700, help="length of the C program's runs")
+    parser.add_argument("--keep", help="keep recordings here, and use those that are")
+    parser.add_argument("--record")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.keep or temporary
+        os.makedirs(folder, exist_ok=True)
+        lines = ["program\tchange\truns\tby\tdiffs\twith_real\treal/tests\tfound"]
+        for line in judge(args, record_all(args, folder)):
+            print(line, flush=True)
+            lines.append(line)
+    if args.record:
+        with open(args.record, "w", encoding="utf-8") as out:
+            out.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
