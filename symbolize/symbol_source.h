@@ -11,10 +11,15 @@
 #include "base/err.h"
 #include "obj/elf_file.h"
 
+#define SYMBOL_NO_START UINT64_MAX
+
 /* A name for an address. */
 struct symbol_place {
-	uint64_t offset;  /* of the address in the symbol, bytes */
 	const char *name; /* readable; NULL: there is none */
+	/* Of the symbol; without one of the function, as its FDE says; SYMBOL_NO_START: unknown. */
+	uint64_t start;
+	/* Addresses around it that have the same answer; empty: unknown, else it lies in it. */
+	struct vaddr_range same;
 };
 
 /* A function at an address, inlined or not. */

@@ -340,7 +340,7 @@ static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, 
 	if (!place && !place_list_add(&object->places, vaddr) && !ask_names(sym, object))
 		place = place_list_find(&object->places, vaddr);
 	if (place && place->name)
-		*ret = (struct symbol){ .name = place->name, .offset = place->offset };
+		*ret = (struct symbol){ .name = place->name, .offset = vaddr - place->start };
 }
 
 int symbolizer_functions(struct symbolizer *sym, uint32_t id, struct vaddr_range **ret,
@@ -366,6 +366,19 @@ int symbolizer_frames(struct symbolizer *sym, uint32_t id, const uint64_t *vaddr
 		return -ENOENT;
 	return sym->source->frames(sym->source->ctx, object->fd, object->path, vaddrs, nr, ret,
 				   err);
+}
+
+int symbolizer_function_start(const struct symbolizer *sym, uint32_t id, uint64_t vaddr,
+			      uint64_t *ret)
+{
+	const struct object *object =
+		sym->source && id >= 1 && id <= sym->nr_objects ? &sym->objects[id - 1] : NULL;
+	const struct symbol_place *place = object ? place_list_find(&object->places, vaddr) : NULL;
+
+	if (!place || place->name)
+		return -ENOSYS;
+	*ret = place->start;
+	return place->start == SYMBOL_NO_START ? -ENOENT : 0;
 }
 
 static void name_here(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,

@@ -75,6 +75,14 @@ size_t symbolizer_lines(struct symbolizer *sym, uint32_t id, uint64_t lookup_vad
 			struct symbol_line *ret);
 
 /*
+ * Where the function at @vaddr of object @id begins, as its FDE says: of an address that
+ * symbolizer_user() found no name for. Errors: -ENOENT no FDE covers it; -ENOSYS unknown: it was
+ * not asked about, or has a name, or there is no source.
+ */
+FPL_MUST_CHECK int symbolizer_function_start(const struct symbolizer *sym, uint32_t id,
+					     uint64_t vaddr, uint64_t *ret);
+
+/*
  * The functions of object @id, and what its CFI says of the frame pointer, from the source: as in
  * symbolize/symbol_source.h. Errors: -ENOSYS there is no source, see symbolizer_elf(); -ENOENT
  * there is no such object, or its file has been the end of who read it.

@@ -83,9 +83,15 @@ int symtab_for_each(const struct symtab *tab,
 	return code;
 }
 
+static uint64_t symbol_end(const struct symtab_symbol *symbol)
+{
+	return symbol_vaddr(symbol) + symbol->size;
+}
+
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret)
 {
 	size_t lo = 0, hi = tab->nr_arranged;
+	struct vaddr_range same = { 0, UINT64_MAX };
 
 	/* Invariant: symbols before lo start at or below vaddr; symbols from hi on start above. */
 	while (lo < hi) {
@@ -96,19 +102,26 @@ bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *
 		else
 			hi = mid;
 	}
-	if (lo == 0)
-		return false;
-	uint32_t idx = (uint32_t)(lo - 1);
+	/* up to the next symbol, and behind all that end before, the answer is one */
+	if (lo < tab->nr_arranged)
+		same.end = symbol_vaddr(&tab->symbols[lo]);
+
+	uint32_t idx = lo ? (uint32_t)(lo - 1) : SYMTAB_NO_OUTER;
+
 	for (unsigned int i = 0; i < ENCLOSING_MAX && idx != SYMTAB_NO_OUTER; i++) {
 		const struct symtab_symbol *symbol = &tab->symbols[idx];
+		uint64_t start = symbol_vaddr(symbol), end = symbol_end(symbol);
 
-		if (vaddr - symbol_vaddr(symbol) < symbol->size) {
-			ret->start = symbol_vaddr(symbol);
-			ret->idx = idx;
+		if (vaddr < end) {
+			same.start = same.start > start ? same.start : start;
+			same.end = same.end < end ? same.end : end;
+			*ret = (struct symtab_match){ .start = start, .idx = idx, .same = same };
 			return true;
 		}
+		same.start = same.start > end ? same.start : end;
 		idx = tab->outer[idx];
 	}
+	ret->same = idx == SYMTAB_NO_OUTER ? same : (struct vaddr_range){ 0, 0 };
 	return false;
 }
 

@@ -23,6 +23,8 @@ struct symtab;
 struct symtab_match {
 	uint64_t start; /* vaddr of the symbol */
 	size_t idx;	/* equal idx: equal name */
+	/* Addresses around the one asked about whose answer is the same; empty: unknown. */
+	struct vaddr_range same;
 };
 
 /*
@@ -59,7 +61,8 @@ int symtab_for_each(const struct symtab *tab,
 
 /*
  * Find the symbol that covers @vaddr: of several the one that starts last. Returns false where
- * there is none: behind the end of a symbol there is no name. Cost: O(log n).
+ * there is none, behind the end of a symbol there is no name; of *ret only same is filled then.
+ * Cost: O(log n).
  */
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret);
 

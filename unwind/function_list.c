@@ -57,3 +57,22 @@ bool function_list_find(const struct function_list *list, uint64_t vaddr, struct
 	*ret = list->ranges[lo - 1];
 	return true;
 }
+
+void function_list_narrow(const struct function_list *list, uint64_t vaddr,
+			  struct vaddr_range *same)
+{
+	size_t lo = SORTED_UP_TO(list->ranges, start, list->nr, vaddr);
+	uint64_t start = same->start, end = same->end;
+
+	if (lo < list->nr && list->ranges[lo].start < end)
+		end = list->ranges[lo].start;
+	if (lo) {
+		const struct vaddr_range *last = &list->ranges[lo - 1];
+		bool holds = vaddr < last->end;
+		uint64_t from = holds ? last->start : last->end;
+
+		start = from > start ? from : start;
+		end = holds && last->end < end ? last->end : end;
+	}
+	*same = (struct vaddr_range){ start, end };
+}

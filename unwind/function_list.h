@@ -24,3 +24,9 @@ void function_list_fini(struct function_list *list);
 
 /* Find the function that holds @vaddr, of several the one that starts last. Cost: O(log n). */
 bool function_list_find(const struct function_list *list, uint64_t vaddr, struct vaddr_range *ret);
+
+/*
+ * Narrow @same, which holds @vaddr, to addresses for which function_list_find() says the same.
+ */
+void function_list_narrow(const struct function_list *list, uint64_t vaddr,
+			  struct vaddr_range *same);

@@ -66,3 +66,16 @@ bool functions_find(struct functions *functions, uint32_t id, uint64_t vaddr,
 	read_list(functions, id);
 	return function_list_find(&functions->objects[id - 1].list, vaddr, ret);
 }
+
+bool functions_find_start(struct functions *functions, uint32_t id, uint64_t vaddr, uint64_t *ret)
+{
+	struct vaddr_range function;
+	int code = symbolizer_function_start(functions->symbolizer, id, vaddr, ret);
+
+	if (code != -ENOSYS)
+		return !code;
+	if (!functions_find(functions, id, vaddr, &function))
+		return false;
+	*ret = function.start;
+	return true;
+}

@@ -32,6 +32,12 @@ void functions_fini(struct functions *functions);
 FPL_MUST_CHECK int functions_grow(struct functions *functions, size_t nr_objects);
 
 /*
+ * Find where the function of object @id begins that holds @vaddr and has no symbol: with what came
+ * with the names, where that is known. Returns false where there is none.
+ */
+bool functions_find_start(struct functions *functions, uint32_t id, uint64_t vaddr, uint64_t *ret);
+
+/*
  * Find the function of object @id that holds @vaddr: what its FDE covers. Returns false where none
  * does. Cost: the first question of an object lists its FDEs.
  */

@@ -140,9 +140,8 @@ static void name_user(struct names *names, uint64_t frame, struct frame_name *re
 {
 	uint32_t object = frame_is_raw(frame) ? 0 : frame_object(frame);
 	struct symbol symbol = { 0 };
-	struct vaddr_range function;
 	bool exact = frame_is_exact(frame);
-	uint64_t addr = frame_addr(frame);
+	uint64_t addr = frame_addr(frame), start;
 	uint64_t lookup_pc = frame_lookup_pc(addr, exact);
 
 	if (object > 0 && object <= names->profile->nr_objects) {
@@ -160,8 +159,8 @@ static void name_user(struct names *names, uint64_t frame, struct frame_name *re
 	if (ret->symbol)
 		ret->start = lookup_pc - symbol.offset;
 	else if (object && names->options.by_function &&
-		 functions_find(&names->functions, object, lookup_pc, &function))
-		ret->start = ret->place = function.start;
+		 functions_find_start(&names->functions, object, lookup_pc, &start))
+		ret->start = ret->place = start;
 }
 
 static void name_kernel(struct names *names, uint64_t addr, bool exact, struct frame_name *ret)

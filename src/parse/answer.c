@@ -136,12 +136,27 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 	return 0;
 }
 
+/* Can it be the answer for @vaddr? */
+static bool place_is_sound(const struct parse_place *sent, uint64_t vaddr)
+{
+	bool holds = sent->same_start <= vaddr && vaddr < sent->same_end;
+
+	/* a function that begins behind its code would be at an offset below 0 */
+	return (holds || sent->same_start == sent->same_end) &&
+	       (sent->start <= vaddr ||
+		(sent->text == PARSE_NO_TEXT && sent->start == SYMBOL_NO_START)) &&
+	       (!holds || sent->start == SYMBOL_NO_START || sent->start <= sent->same_start);
+}
+
 /* Points the places into the text, where that is what they say. */
-static bool link_places(const struct parse_place *sent, size_t nr, const char *text,
-			size_t text_size, struct symbol_place *ret)
+static bool link_places(const struct parse_place *sent, const uint64_t *vaddrs, size_t nr,
+			const char *text, size_t text_size, struct symbol_place *ret)
 {
 	for (size_t i = 0; i < nr; i++) {
-		ret[i] = (struct symbol_place){ .offset = sent[i].offset };
+		if (!place_is_sound(&sent[i], vaddrs[i]))
+			return false;
+		ret[i] = (struct symbol_place){ .start = sent[i].start,
+						.same = { sent[i].same_start, sent[i].same_end } };
 		if (sent[i].text == PARSE_NO_TEXT)
 			continue;
 		if (sent[i].text >= text_size)
@@ -151,8 +166,8 @@ static bool link_places(const struct parse_place *sent, size_t nr, const char *t
 	return true;
 }
 
-int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *ret,
-		 struct fpl_err *err)
+int answer_names(struct answer_reader *reader, const uint64_t *vaddrs, size_t nr,
+		 struct symbol_places *ret, struct fpl_err *err)
 {
 	struct parse_names head;
 	int code = reader->read(reader->ctx, &head, sizeof(head));
@@ -174,8 +189,9 @@ int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *
 	if (code)
 		return code;
 	text[head.text_size] = '\0';
-	if (!link_places(sent, nr, text, head.text_size, places))
-		return answer_refuse(reader, err, "a name that lies outside its text");
+	if (!link_places(sent, vaddrs, nr, text, head.text_size, places))
+		return answer_refuse(reader, err,
+				     "a name that lies outside its text, or is no answer");
 	*ret = (struct symbol_places){ .places = TAKE_PTR(places), .text = TAKE_PTR(text) };
 	return 0;
 }

@@ -38,9 +38,9 @@ FPL_MUST_CHECK int answer_facts(struct answer_reader *reader, struct answer_fact
 FPL_MUST_CHECK int answer_table(struct answer_reader *reader, struct table **ret,
 				struct fpl_err *err);
 
-/* @nr: of the addresses that were asked about. */
-FPL_MUST_CHECK int answer_names(struct answer_reader *reader, size_t nr, struct symbol_places *ret,
-				struct fpl_err *err);
+/* @vaddrs [@nr]: what was asked about. */
+FPL_MUST_CHECK int answer_names(struct answer_reader *reader, const uint64_t *vaddrs, size_t nr,
+				struct symbol_places *ret, struct fpl_err *err);
 
 /* @nr: of the addresses that were asked about. */
 FPL_MUST_CHECK int answer_lines(struct answer_reader *reader, size_t nr, struct symbol_chains *ret,

@@ -560,7 +560,7 @@ void desk_find_alt(struct desk *desk, struct desk_file *file)
 static int take_names(struct answer_reader *reader, const struct question *question, void *ret,
 		      struct fpl_err *err)
 {
-	return answer_names(reader, question->nr_vaddrs, ret, err);
+	return answer_names(reader, question->vaddrs, question->nr_vaddrs, ret, err);
 }
 
 int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,

@@ -105,8 +105,10 @@ struct parse_names {
 };
 
 struct parse_place {
-	uint64_t offset; /* of the address in the symbol */
-	uint32_t text;	 /* where the name begins in the text; PARSE_NO_TEXT: there is none */
+	/* Addresses around the one asked about whose answer is the same; empty: unknown. */
+	uint64_t same_start, same_end;
+	uint64_t start; /* of the symbol; without a name of the function; SYMBOL_NO_START */
+	uint32_t text;	/* where the name begins in the text; PARSE_NO_TEXT: there is none */
 	uint32_t _pad;
 };
 

@@ -19,6 +19,8 @@ struct naming {
 	struct parse_place *places; /* owned [nr_vaddrs] */
 	char *text;		    /* owned [text_size] */
 	size_t text_size, text_room;
+	struct function_list functions; /* read where an address has no name */
+	bool has_functions;
 	size_t last_idx; /* symbol of the name written last */
 	uint32_t last_text;
 	bool mangled;
@@ -28,6 +30,7 @@ static void naming_fini(struct naming *naming)
 {
 	symtab_destroy(naming->tab);
 	elf_file_close(naming->mini);
+	function_list_fini(&naming->functions);
 	free(naming->places);
 	free(naming->text);
 }
@@ -81,17 +84,45 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 	return naming->last_text;
 }
 
+/* Code without a name: its function is what the FDEs say, where they can be read. */
+static void place_function(const struct job *job, struct naming *naming, uint64_t vaddr,
+			   struct parse_place *place)
+{
+	struct vaddr_range same = { place->same_start, place->same_end }, function;
+
+	if (!naming->has_functions)
+		(void)!function_list_read(job->elf, job->debug, &naming->functions, NULL);
+	naming->has_functions = true;
+	if (function_list_find(&naming->functions, vaddr, &function))
+		place->start = function.start;
+	if (same.start == same.end)
+		return;
+	function_list_narrow(&naming->functions, vaddr, &same);
+	place->same_start = same.start;
+	place->same_end = same.end;
+}
+
 static void name_all(const struct job *job, struct naming *naming)
 {
 	for (uint32_t i = 0; i < job->request.nr_vaddrs; i++) {
 		struct parse_place *place = &naming->places[i];
+		uint64_t vaddr = job->vaddrs[i];
 		struct symtab_match match;
 
-		*place = (struct parse_place){ .text = PARSE_NO_TEXT };
-		if (!symtab_find(naming->tab, job->vaddrs[i], &match))
+		*place = (struct parse_place){ .start = SYMBOL_NO_START, .text = PARSE_NO_TEXT };
+		if (symtab_find(naming->tab, vaddr, &match)) {
+			place->text = text_of(naming, &match);
+			place->start = match.start;
+		}
+		/* the last address of all lies in no range */
+		if (vaddr < match.same.end) {
+			place->same_start = match.same.start;
+			place->same_end = match.same.end;
+		}
+		if (place->text != PARSE_NO_TEXT)
 			continue;
-		place->text = text_of(naming, &match);
-		place->offset = job->vaddrs[i] - match.start;
+		place->start = SYMBOL_NO_START;
+		place_function(job, naming, vaddr, place);
 	}
 }
 

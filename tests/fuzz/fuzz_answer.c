@@ -84,12 +84,21 @@ static void judge_table(struct answer_reader *reader)
 static void judge_names(struct answer_reader *reader, size_t nr)
 {
 	struct symbol_places places;
+	uint64_t vaddrs[UINT8_MAX + 1];
 	size_t total = 0;
 
-	if (answer_names(reader, nr, &places, NULL))
-		return;
 	for (size_t i = 0; i < nr; i++)
-		total += places.places[i].name ? strlen(places.places[i].name) : 0;
+		vaddrs[i] = 0x1000 + 16 * i;
+	if (answer_names(reader, vaddrs, nr, &places, NULL))
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbol_place *place = &places.places[i];
+
+		total += place->name ? strlen(place->name) : 0;
+		require(!place->name || place->start <= vaddrs[i]);
+		require(place->same.start == place->same.end ||
+			(place->same.start <= vaddrs[i] && vaddrs[i] < place->same.end));
+	}
 	require(total <= nr * (size_t)PARSE_TEXT_MAX);
 	free(places.places);
 	free(places.text);

@@ -38,9 +38,10 @@ def table(row=0x0100, nr_dict=2):
         + bytes(13 * 8) + image
 
 
-def names(text=0):
-    return head(NAMES, 2) + struct.pack("<II", 2, 5) + struct.pack("<QII", 4, text, 0) \
-        + struct.pack("<QII", 0, 0xffffffff, 0) + b"main\0"
+def names(text=0, start=0xff8):
+    """A function around the first address, code without a name around the second."""
+    return head(NAMES, 2) + struct.pack("<II", 2, 5) + struct.pack("<3QII", 0x1000, 0x1010, start, text, 0) \
+        + struct.pack("<3QII", 0x1010, 0x1020, (1 << 64) - 1, 0xffffffff, 0) + b"main\0"
 
 
 def code(op=PERF_MAP, nr=2, name=6, fault=1, segment=0):
@@ -84,6 +85,7 @@ SEEDS = {
     "table_wide": table(nr_dict=0),
     "names": names(),
     "names_outside": names(text=5),
+    "names_behind": names(start=0x1001),
     "functions": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1000, 0x1010, 0x1010, 0x1020),
     "functions_descend": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1010, 0x1020, 0x1000, 0x1010),
     "frames": head(FRAMES, 3) + bytes([0, 3, 7]),

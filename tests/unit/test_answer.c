@@ -36,6 +36,43 @@ static struct answer_reader reader_of(struct stream *stream)
 	return (struct answer_reader){ .read = take, .ctx = stream, .path = "/bin/x" };
 }
 
+static void names_are_of_what_was_asked(void **state)
+{
+	static const struct {
+		const char *what;
+		struct parse_place place; /* of 0x1003 */
+		int code;
+	} cases[] = {
+		{ "itself alone", { .start = 0x1003 }, 0 },
+		{ "its function", { 0x1000, 0x1010, .start = 0x1000 }, 0 },
+		{ "a part of it", { 0x1003, 0x1004, .start = 0x900 }, 0 },
+		{ "all there is", { 0, UINT64_MAX, .start = 0 }, 0 },
+		{ "no name", { 0x1000, 0x1010, SYMBOL_NO_START, PARSE_NO_TEXT, 0 }, 0 },
+		{ "a function without name", { 0x1000, 0x1010, 0x1000, PARSE_NO_TEXT, 0 }, 0 },
+		{ "a name without start", { .start = SYMBOL_NO_START }, -EBADMSG },
+		{ "a start behind it", { .start = 0x1004 }, -EBADMSG },
+		{ "a start in the range", { 0x1000, 0x1010, .start = 0x1001 }, -EBADMSG },
+		{ "a range before it", { 0x1000, 0x1003, .start = 0x1000 }, -EBADMSG },
+		{ "a range behind it", { 0x1004, 0x1010, .start = 0x1000 }, -EBADMSG },
+		{ "a range that ends first", { 0x1010, 0x1000, .start = 0x1000 }, -EBADMSG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct stream stream = { .size = 0 };
+		struct answer_reader reader = reader_of(&stream);
+		struct symbol_places places = { .places = NULL };
+		const uint64_t vaddr = 0x1003;
+
+		print_message("%s\n", cases[i].what);
+		say(&stream, &(struct parse_names){ 1, 5 }, sizeof(struct parse_names));
+		say(&stream, &cases[i].place, sizeof(cases[i].place));
+		say(&stream, "main", 5);
+		assert_int_equal(answer_names(&reader, &vaddr, 1, &places, NULL), cases[i].code);
+		symbol_places_fini(&places);
+	}
+}
+
 static const struct {
 	const char *what;
 	struct parse_answer head;
@@ -217,17 +254,18 @@ static void names_lie_inside_their_text(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct stream stream = { .size = 0 };
 		struct answer_reader reader = reader_of(&stream);
-		const struct parse_place place = { .offset = 3, .text = cases[i].text };
+		const struct parse_place place = { .start = 0x1000, .text = cases[i].text };
+		const uint64_t vaddr = 0x1003;
 		struct symbol_places places = { .places = NULL };
 
 		print_message("%s\n", cases[i].what);
 		say(&stream, &cases[i].head, sizeof(cases[i].head));
 		say(&stream, &place, sizeof(place));
 		say(&stream, "main", 5);
-		assert_int_equal(answer_names(&reader, 1, &places, NULL), cases[i].code);
+		assert_int_equal(answer_names(&reader, &vaddr, 1, &places, NULL), cases[i].code);
 		if (cases[i].name) {
 			assert_string_equal(places.places[0].name, cases[i].name);
-			assert_int_equal(places.places[0].offset, 3);
+			assert_int_equal(places.places[0].start, 0x1000);
 		} else if (!cases[i].code) {
 			assert_null(places.places[0].name);
 		}
@@ -364,6 +402,7 @@ int main(void)
 		cmocka_unit_test(segments_that_wrap_around_make_no_file),
 		cmocka_unit_test(tables_are_bounded_and_hold_together),
 		cmocka_unit_test(names_lie_inside_their_text),
+		cmocka_unit_test(names_are_of_what_was_asked),
 		cmocka_unit_test(lines_lie_inside_of_their_answer),
 		cmocka_unit_test(functions_ascend),
 		cmocka_unit_test(frames_have_known_bits_only),

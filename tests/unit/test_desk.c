@@ -298,9 +298,9 @@ static void names_and_functions_are_those_of_the_file(void **state)
 	assert_int_equal(desk_names(office->desk, &office->file, vaddrs, 4, &places, NULL), 0);
 	assert_null(places.places[0].name);
 	assert_string_equal(places.places[1].name, "open_office");
-	assert_int_equal(places.places[1].offset, 0);
+	assert_int_equal(places.places[1].start, vaddrs[1]);
 	assert_string_equal(places.places[2].name, "open_office");
-	assert_int_equal(places.places[2].offset, 1);
+	assert_int_equal(places.places[2].start, vaddrs[1]);
 	assert_null(places.places[3].name);
 	free(places.places);
 	free(places.text);

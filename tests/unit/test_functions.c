@@ -84,11 +84,37 @@ static void what_no_fde_covers_has_no_start(void **state)
 	symbolizer_destroy(symbolizer);
 }
 
+static void a_range_holds_one_answer(void **state)
+{
+	struct vaddr_range ranges[] = {
+		{ 10, 20 }, { 20, 22 }, { 25, 60 }, { 30, 40 }, { 30, 35 }, { 50, 70 }, { 80, 80 },
+	};
+	const struct function_list list = { .ranges = ranges, .nr = ARRAY_SIZE(ranges) };
+
+	(void)state;
+	for (uint64_t vaddr = 0; vaddr < 90; vaddr++) {
+		struct vaddr_range same = { 3, 85 }, found = { 0, 0 }, other;
+		bool is_found = function_list_find(&list, vaddr, &found);
+
+		if (vaddr < same.start || vaddr >= same.end)
+			continue;
+		function_list_narrow(&list, vaddr, &same);
+		assert_true(3 <= same.start && same.start <= vaddr);
+		assert_true(vaddr < same.end && same.end <= 85);
+		for (uint64_t near = same.start; near < same.end; near++) {
+			other = (struct vaddr_range){ 0, 0 };
+			assert_int_equal(function_list_find(&list, near, &other), is_found);
+			assert_memory_equal(&other, &found, sizeof(found));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_inside_a_function_finds_its_start),
 		cmocka_unit_test(what_no_fde_covers_has_no_start),
+		cmocka_unit_test(a_range_holds_one_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

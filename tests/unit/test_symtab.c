@@ -72,6 +72,31 @@ static void check(const struct symtab *tab, const struct asked *asked, size_t nr
 	}
 }
 
+static bool same_answer(const struct symtab *tab, uint64_t a, uint64_t b)
+{
+	struct symtab_match first = { 0 }, second = { 0 };
+	bool found = symtab_find(tab, a, &first);
+
+	return found == symtab_find(tab, b, &second) &&
+	       (!found || (first.start == second.start && first.idx == second.idx));
+}
+
+/* Where an answer says that it holds for neighbours, it does: each address is asked. */
+static void check_ranges(const struct symtab *tab)
+{
+	for (uint64_t vaddr = 0xff0; vaddr < 0x9010; vaddr++) {
+		struct symtab_match match;
+
+		(void)!symtab_find(tab, vaddr, &match);
+		if (match.same.start > vaddr || match.same.end <= vaddr)
+			fail_msg("%#llx is not in its own range", (unsigned long long)vaddr);
+		if ((vaddr > match.same.start && !same_answer(tab, vaddr, vaddr - 1)) ||
+		    (vaddr + 1 < match.same.end && !same_answer(tab, vaddr, vaddr + 1)))
+			fail_msg("%#llx has another answer than its neighbour",
+				 (unsigned long long)vaddr);
+	}
+}
+
 static void check_symbols(const struct given *given, size_t nr_given, const struct asked *asked,
 			  size_t nr_asked)
 {
@@ -84,6 +109,7 @@ static void check_symbols(const struct given *given, size_t nr_given, const stru
 	elf = finish(&b);
 	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 	check(tab, asked, nr_asked);
+	check_ranges(tab);
 	symtab_destroy(tab);
 	elf_file_close(elf);
 }
