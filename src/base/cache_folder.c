@@ -18,14 +18,14 @@
 /* What is beyond this goes at once: 256 MiB of tables are some thousand files. */
 #define FILES_MAX 65536u
 
-int cache_folder_open(const char *path, struct cache_folder *ret, struct fpl_err *err)
+int cache_folder_open(const char *path, bool make, struct cache_folder *ret, struct fpl_err *err)
 {
 	int n = snprintf(ret->path, sizeof(ret->path), "%s", path);
 	struct stat st;
 
 	if (n < 0 || (size_t)n >= sizeof(ret->path))
 		return fpl_fail(err, -ENAMETOOLONG, "%.64s...: %s", path, strerror(ENAMETOOLONG));
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
 
 	AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

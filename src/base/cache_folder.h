@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -29,10 +30,11 @@ struct cache_file {
 };
 
 /*
- * Open the folder @path, made with mode 0700 where it is not there. Errors: -EPERM it belongs to
- * another user, or others may use it; -ELOOP a symbolic link; -ENOTDIR; those of mkdir(2), open(2).
+ * Open the folder @path, with @make made with mode 0700 where it is not there. Errors: -EPERM it
+ * belongs to another user, or others may use it; -ELOOP a symbolic link; -ENOTDIR; those of
+ * mkdir(2), open(2).
  */
-FPL_MUST_CHECK int cache_folder_open(const char *path, struct cache_folder *ret,
+FPL_MUST_CHECK int cache_folder_open(const char *path, bool make, struct cache_folder *ret,
 				     struct fpl_err *err);
 void cache_folder_close(struct cache_folder *folder);
 

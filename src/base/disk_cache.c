@@ -34,7 +34,7 @@ struct disk_cache {
 };
 
 /* Where things are kept unless an option says so. Errors: -ENOENT the user has no home. */
-static int default_path(char *ret, size_t size)
+static int default_path(bool make, char *ret, size_t size)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *below = "";
 	int n;
@@ -49,7 +49,7 @@ static int default_path(char *ret, size_t size)
 	if (!base || base[0] != '/')
 		return -ENOENT;
 	n = snprintf(ret, size, "%s%s", base, below);
-	if (n < 0 || (size_t)n >= size || (mkdir(ret, 0700) < 0 && errno != EEXIST))
+	if (n < 0 || (size_t)n >= size || (make && mkdir(ret, 0700) < 0 && errno != EEXIST))
 		return -ENOENT;
 	n = snprintf(ret, size, "%s%s/fpless", base, below);
 	return n < 0 || (size_t)n >= size ? -ENOENT : 0;
@@ -85,10 +85,11 @@ int disk_cache_open(struct disk_cache *cache, struct fpl_err *err)
 
 	if (!cache || cache->is_open)
 		return 0;
-	if (!cache->wanted && default_path(text, sizeof(text)))
+	if (!cache->wanted && default_path(cache->max_bytes, text, sizeof(text)))
 		return fpl_fail(err, -ENOENT, "no place for a cache on disk");
 
-	int code = cache_folder_open(cache->wanted ? cache->wanted : text, &cache->folder, err);
+	int code = cache_folder_open(cache->wanted ? cache->wanted : text, cache->max_bytes,
+				     &cache->folder, err);
 
 	cache->is_open = !code;
 	return !cache->wanted && (code == -EROFS || code == -EACCES) ? -ENOENT : code;

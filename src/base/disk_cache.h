@@ -38,15 +38,17 @@ struct disk_cache_stats {
 
 /*
  * A cache that is off until it is opened: in the folder @path, borrowed; NULL: /var/cache/fpless of
- * root, else $XDG_CACHE_HOME/fpless or ~/.cache/fpless. Errors: -ENOMEM.
+ * root, else $XDG_CACHE_HOME/fpless or ~/.cache/fpless. @max_bytes: of all its files; 0: it is only
+ * read. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int disk_cache_create(const char *path, uint64_t max_bytes, struct disk_cache **ret,
 				     struct fpl_err *err);
 void disk_cache_destroy(struct disk_cache *cache);
 
 /*
- * Open the folder, made if need be (its parent as well where it is the default one): with the
- * rights in force now, before any other thread uses it. On one that is open: nothing.
+ * Open the folder, made if need be and if it is not only read (its parent as well where it is the
+ * default one): with the rights in force now, before any other thread uses it. On one that is open:
+ * nothing.
  *
  * Errors: -ENOENT there is no default place, or it cannot be made; -EPERM the folder belongs to
  * somebody else or is open to others; -ELOOP, -ENOTDIR it is no folder but a link or a file; those

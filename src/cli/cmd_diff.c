@@ -331,8 +331,8 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 
 	if (filter_create(&reading->filter, &diff.filter, &err))
 		return fail(CLI_EXIT_USAGE, &err);
-	if (reading->symfs &&
-	    report_names_init(&diff.names, &options->output, reading->debuginfod, &err))
+	if (reading->symfs && report_names_init(&diff.names, &options->output, &reading->cache,
+						reading->debuginfod, &err))
 		return fail(CLI_EXIT_CANNOT_RUN, &err);
 	if (inputs_open(options->files, options->nr_files, &diff.inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||

@@ -104,7 +104,8 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		return CLI_EXIT_USAGE;
 	}
 	if (options->reading.symfs &&
-	    report_names_init(&names, &options->output, options->reading.debuginfod, &err)) {
+	    report_names_init(&names, &options->output, &options->reading.cache,
+			      options->reading.debuginfod, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}

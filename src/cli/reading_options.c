@@ -102,6 +102,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct reading_options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->cache;
+		return 0;
 	case ARGP_KEY_END:
 		if (options->debuginfod && !options->symfs)
 			options->symfs = "/";
@@ -139,7 +142,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp reading_argp = { .options = options_list, .parser = parse_option };
+static const struct argp_child children[] = { { .argp = &cache_argp }, { 0 } };
+
+const struct argp reading_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+};
 
 void reading_options_init(struct reading_options *options)
 {

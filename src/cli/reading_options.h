@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/cache_options.h"
 #include "recording/filter.h"
 
 struct reading_options {
@@ -16,6 +17,7 @@ struct reading_options {
 	const char *symfs;	 /* borrowed: where files are to name frames anew; NULL: nowhere */
 	const char *sample_type; /* borrowed: what is to count; NULL: what files prefer */
 	bool debuginfod;	 /* servers are asked for debug files; symfs is not NULL */
+	struct cache_options cache; /* of names for symfs */
 };
 
 void reading_options_init(struct reading_options *options);

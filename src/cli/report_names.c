@@ -12,15 +12,18 @@
 #include "proc/host.h"
 
 int report_names_init(struct report_names *names, const struct output_options *options,
-		      bool debuginfod, struct fpl_err *err)
+		      const struct cache_options *cache, bool debuginfod, struct fpl_err *err)
 {
 	int error = debuginfod ? debuginfod_open(&names->fetcher, err) : 0;
 
 	if (!error)
 		error = parser_create(PARSER_EXEC, &names->parser, err);
-
 	if (!error)
-		error = symbols_init(&names->symbols, names->parser, err);
+		error = cache_options_create(cache, true, &names->cache, err);
+	if (!error)
+		disk_cache_try_open(names->cache, "names");
+	if (!error)
+		error = symbols_init(&names->symbols, names->parser, names->cache, err);
 	if (!error && options->no_demangle)
 		symbols_mangled(&names->symbols);
 	if (!error)
@@ -45,6 +48,7 @@ void report_names_fini(struct report_names *names)
 	desk_close(names->desk);
 	if (names->symbols.desk)
 		symbols_fini(&names->symbols);
+	disk_cache_destroy(names->cache);
 	if (names->parser)
 		parser_destroy(names->parser);
 	*names = (struct report_names){ 0 };
@@ -65,6 +69,7 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 	if (!error)
 		error = renaming_make(recording, names->symbolizer, names->files.objects, &renamed,
 				      &names->renaming);
+	symbols_keep(&names->symbols);
 	if (error)
 		return fpl_fail(err, error, "%s",
 				error == -ENOMEM ? "out of memory for names"

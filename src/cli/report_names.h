@@ -2,6 +2,7 @@
 /* Names of a recording's frames from files that are here now, and what to install for them. */
 #pragma once
 
+#include "cli/cache_options.h"
 #include "cli/object_files.h"
 #include "cli/output_options.h"
 #include "output/renaming.h"
@@ -11,6 +12,7 @@
 /* Who reads the files. */
 struct report_names {
 	struct parser *parser;	       /* owned */
+	struct disk_cache *cache;      /* owned; NULL: none is read */
 	struct symbols symbols;	       /* must not move */
 	struct desk *desk;	       /* owned: for build-ids */
 	struct symbolizer *symbolizer; /* owned */
@@ -25,7 +27,8 @@ struct report_names {
  * parse/parser.h; obj/debuginfod.h; -ENOMEM.
  */
 FPL_MUST_CHECK int report_names_init(struct report_names *names,
-				     const struct output_options *options, bool debuginfod,
+				     const struct output_options *options,
+				     const struct cache_options *cache, bool debuginfod,
 				     struct fpl_err *err);
 /* Safe on a zeroed struct. */
 void report_names_fini(struct report_names *names);

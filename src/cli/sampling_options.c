@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/disk_cache.h"
 #include "bpf/shared.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
@@ -25,9 +24,6 @@ enum {
 	KEY_CALL_GRAPH,
 	KEY_RECORD_WALKS,
 	KEY_RECORD_EVERY,
-	KEY_TABLE_CACHE,
-	KEY_TABLE_CACHE_SIZE,
-	KEY_NO_TABLE_CACHE,
 	KEY_MAX_OVERHEAD,
 };
 
@@ -59,14 +55,6 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
 	  "Room for unwind tables (default 128M; suffixes K, M, G)", 3 },
-	{ "table-cache", KEY_TABLE_CACHE, "DIR", 0,
-	  "Keep compiled tables there from run to run (default: root's in /var/cache/fpless, "
-	  "others' in $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
-	  3 },
-	{ "table-cache-size", KEY_TABLE_CACHE_SIZE, "BYTES", 0,
-	  "Keep no more than this (default 256M)", 3 },
-	{ "no-table-cache", KEY_NO_TABLE_CACHE, NULL, 0, "Keep no tables, and use none that are",
-	  3 },
 	{ "stack-memory", KEY_STACK_MEMORY, "BYTES", 0, "Room for distinct stacks (default 4M)",
 	  3 },
 	{ "jit-memory", KEY_JIT_MEMORY, "BYTES", 0,
@@ -98,7 +86,7 @@ static const struct argp_option options_list[] = {
 /* While parsing: what only makes sense when everything is known. */
 struct parsing {
 	struct sampling_options *options;
-	bool user, kernel, no_table_cache;
+	bool user, kernel;
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -202,10 +190,6 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 		if (!parse_size(arg, FPL_CHUNK_SIZE, 3ull << 30, &options->table_memory))
 			refuse(state, "--table-memory %s: bytes from 1M to 3G", arg);
 		break;
-	case KEY_TABLE_CACHE_SIZE:
-		if (!parse_size(arg, 64 << 10, 1ull << 40, &options->table_cache_bytes))
-			refuse(state, "--table-cache-size %s: bytes from 64K to 1024G", arg);
-		break;
 	case KEY_STACK_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->stack_memory))
 			refuse(state, "--stack-memory %s: bytes from 64K to 4G", arg);
@@ -243,8 +227,6 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return options->idle = true;
 	case 'g':
 		return true;
-	case KEY_NO_TABLE_CACHE:
-		return parsing->no_table_cache = true;
 	default:
 		return false;
 	}
@@ -278,11 +260,6 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "no command behind --");
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
-
-	if (parsing->no_table_cache && options->table_cache)
-		refuse(state, "--table-cache and --no-table-cache exclude each other");
-	if (parsing->no_table_cache)
-		options->table_cache_bytes = 0;
 	output_options_check(&options->output, state);
 }
 
@@ -301,9 +278,6 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 	case KEY_CALL_GRAPH:
 		parse_call_graph(arg, options, state);
 		return true;
-	case KEY_TABLE_CACHE:
-		options->table_cache = arg;
-		return true;
 	case KEY_RECORD_WALKS:
 		options->record_path = arg;
 		return true;
@@ -321,6 +295,7 @@ static error_t start_parsing(struct argp_state *state)
 	parsing->options = state->input;
 	state->child_inputs[0] = &parsing->options->target;
 	state->child_inputs[1] = &parsing->options->output;
+	state->child_inputs[2] = &parsing->options->cache;
 	state->hook = parsing;
 	return 0;
 }
@@ -353,9 +328,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &target_argp },
-					      { .argp = &output_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &target_argp }, { .argp = &output_argp }, { .argp = &cache_argp }, { 0 }
+};
 
 const struct argp sampling_argp = {
 	.options = options_list,
@@ -369,7 +344,6 @@ void sampling_options_init(struct sampling_options *options)
 		.hz = 99,
 		.max_depth = 1024,
 		.table_memory = 128ull << 20,
-		.table_cache_bytes = DISK_CACHE_BYTES_DEFAULT,
 		.snapshot = 32 << 10,
 		.record_every = 1,
 	};

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "cli/event_options.h"
+#include "cli/cache_options.h"
 #include "cli/output_options.h"
 #include "cli/target_options.h"
 #include "profile/engine.h"
@@ -30,9 +31,8 @@ struct sampling_options {
 	/* how to walk */
 	enum engine_unwind unwind;
 	uint32_t max_depth;
-	uint64_t table_memory;		      /* bytes */
-	const char *table_cache;	      /* borrowed; NULL: the default place */
-	uint64_t table_cache_bytes;	      /* 0: none */
+	uint64_t table_memory; /* bytes */
+	struct cache_options cache;
 	uint64_t jit_memory;		      /* bytes; 0: the engine's choice */
 	uint64_t ring_memory;		      /* bytes; 0: the engine's choice */
 	uint64_t max_processes, max_mappings; /* 0: the engine's choice */

@@ -128,8 +128,28 @@ static int conclude(const struct profile *profile, const struct sampling_options
 	return status;
 }
 
+/* Keep the names that are new, and say so in the numbers. Errors: -ENOMEM. */
+static int keep_names(struct symbols *symbols, const struct profile *profile,
+		      struct recording *recording)
+{
+	const struct name_store *store = &symbols->names;
+	struct disk_cache_stats stats;
+
+	symbols_keep(symbols);
+	disk_cache_stats(store->cache, DISK_CACHE_NAMES, &stats);
+
+	int error = recording_add_number(recording, "names.cache_hits", store->nr_known);
+
+	if (!error)
+		error = recording_add_number(recording, "names.cache_misses", store->nr_asked);
+	/* the engine counted before there were names: what they add, or made give way */
+	return error ? error
+		     : recording_add_number(recording, "tables.cache_bytes",
+					    stats.bytes - profile->tables.cache_bytes);
+}
+
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
-static int present(struct sinks *sinks, const struct profile *profile,
+static int present(struct sinks *sinks, const struct profile *profile, struct symbols *symbols,
 		   struct symbolizer *symbolizer, const struct sampling_options *options,
 		   const struct sampling_verb *verb)
 {
@@ -145,6 +165,8 @@ static int present(struct sinks *sinks, const struct profile *profile,
 		error = recording_init(&recording);
 	if (!error)
 		error = recorded_make(&names, &recording, NULL, &err);
+	if (!error)
+		error = keep_names(symbols, profile, &recording);
 	if (!error)
 		error = culprits_find(&names, &culprits);
 	if (!error)
@@ -190,7 +212,7 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 			.source = &symbols.source,
 		};
 
-		if (symbols_init(&symbols, engine->parser, err) ||
+		if (symbols_init(&symbols, engine->parser, engine->cache, err) ||
 		    stream_create(&stream_options, &stream, err))
 			return -ENOMEM;
 		engine->listener = stream_listener(stream);
@@ -212,7 +234,7 @@ static int run_heard(const struct sampling_options *options, const struct sampli
 		     struct engine_options *engine, struct profile *ret, struct fpl_err *err)
 {
 	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the verb's own */
-	int code = symbols_init(&symbols, engine->parser, err);
+	int code = symbols_init(&symbols, engine->parser, engine->cache, err);
 
 	if (!code && options->output.no_demangle)
 		symbols_mangled(&symbols);
@@ -248,9 +270,8 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		return CLI_EXIT_OUTPUT;
 	}
 	if (parser_create(PARSER_EXEC, &parser, &err) ||
-	    (options->table_cache_bytes &&
-	     disk_cache_create(options->table_cache, options->table_cache_bytes, &cache, &err)) ||
-	    symbols_init(&symbols, parser, &err) ||
+	    cache_options_create(&options->cache, false, &cache, &err) ||
+	    symbols_init(&symbols, parser, cache, &err) ||
 	    symbolizer_create(
 		    &(struct symbolizer_options){
 			    .source = &symbols.source,
@@ -279,7 +300,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return exit_status_of(error);
 	}
-	return present(&sinks, &profile, symbolizer, options, verb);
+	return present(&sinks, &profile, &symbols, symbolizer, options, verb);
 }
 
 static uint64_t monotonic_ns(void)

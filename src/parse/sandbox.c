@@ -74,9 +74,9 @@ static const int reader_calls[] = {
 #endif
 };
 
-/* Finding files, beside opening them for reading. */
+/* Finding files, beside opening them for reading, and whether they are one's own. */
 static const int finder_calls[] = {
-	SYS_readlinkat, SYS_faccessat, SYS_getdents64, SYS_statx,
+	SYS_readlinkat, SYS_faccessat, SYS_getdents64, SYS_statx, SYS_fstatfs, SYS_geteuid,
 #ifdef SYS_readlink
 	SYS_readlink,	SYS_access,
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parse/symbols.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
+#include "parse/message.h"
 
 static void close_debug(struct desk_file *file)
 {
@@ -11,9 +16,12 @@ static void close_debug(struct desk_file *file)
 	cleanup_fd(&file->alt_fd);
 }
 
-/* Describes the file, its debug file included. */
+/*
+ * Describes the file, its debug file included. @search: how that was looked for, as long as nothing
+ * of it has been read; NULL is allowed.
+ */
 static int describe(struct symbols *symbols, int fd, const char *path, struct desk_file *ret,
-		    struct fpl_err *err)
+		    struct name_search *search, struct fpl_err *err)
 {
 	struct debug_link link;
 	struct elf_file *elf;
@@ -24,32 +32,155 @@ static int describe(struct symbols *symbols, int fd, const char *path, struct de
 	code = desk_facts(symbols->desk, ret, &elf, NULL, &link, err);
 	if (code)
 		return code;
+	if (search)
+		name_search_make(elf, &link, path, search);
 	desk_find_debug(symbols->desk, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
+}
+
+/* Those of @vaddrs [@nr] that @entry does not know into @ret [@nr]: how many they are. */
+static size_t list_unknown(const struct name_entry *entry, const uint64_t *vaddrs, size_t nr,
+			   uint64_t *ret)
+{
+	size_t nr_unknown = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!name_entry_find(entry, vaddrs[i]))
+			ret[nr_unknown++] = vaddrs[i];
+	}
+	return nr_unknown;
+}
+
+/* Gives the names of @places [@nr], which are somebody else's, a text of their own. */
+static int own_names(struct symbol_places *places, size_t nr)
+{
+	const char *last = NULL;
+	size_t size = 0, done = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = places->places[i].name;
+		size_t wanted = name && name != last ? strlen(name) + 1 : 0;
+
+		/* no worker sends more */
+		if (wanted > PARSE_TEXT_MAX - size)
+			places->places[i].name = name = NULL, wanted = 0;
+		size += wanted;
+		last = name ? name : last;
+	}
+	places->text = malloc(size + 1);
+	if (!places->text)
+		return -ENOMEM;
+
+	char *copy = places->text;
+
+	last = NULL;
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = places->places[i].name;
+
+		if (!name)
+			continue;
+		if (name != last) {
+			size_t wanted = strlen(name) + 1;
+
+			copy = memcpy(places->text + done, name, wanted);
+			done += wanted;
+		}
+		last = name;
+		places->places[i].name = copy;
+	}
+	return 0;
+}
+
+/* What @entry knows of @vaddrs [@nr], and @answer of the others, in their order. */
+static int join(const struct name_entry *entry, const struct symbol_place *answer,
+		const uint64_t *vaddrs, size_t nr, struct symbol_places *ret)
+{
+	ret->places = calloc(nr + 1, sizeof(*ret->places));
+	if (!ret->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		const struct name_range *range = name_entry_find(entry, vaddrs[i]);
+
+		if (range)
+			ret->places[i] =
+				(struct symbol_place){ .name = name_entry_text(entry, range),
+						       .start = range->origin,
+						       .same = { range->start, range->end } };
+		else
+			ret->places[i] = *answer++;
+	}
+	return own_names(ret, nr);
+}
+
+/* Asks a worker. @search: as in describe(). */
+static int ask_names(struct symbols *symbols, int fd, const char *path, const uint64_t *vaddrs,
+		     size_t nr, struct name_search *search, struct symbol_places *ret,
+		     struct fpl_err *err)
+{
+	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
+	int code = describe(symbols, fd, path, &desk_file, search, err);
+
+	return code ? code : desk_names(symbols->desk, &desk_file, vaddrs, nr, ret, err);
 }
 
 static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
 		      struct symbol_places *ret, struct fpl_err *err)
 {
 	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, err);
+	struct name_file *file = name_store_find(&symbols->names, fd, path);
+	CLEANUP(symbol_places_fini) struct symbol_places answer = { .places = NULL };
+	AUTO_FREE uint64_t *unknown = calloc(nr + 1, sizeof(*unknown));
+	struct name_search search;
+	size_t nr_unknown = nr;
+	int code = 0;
 
-	return code ? code : desk_names(symbols->desk, &file, vaddrs, nr, ret, err);
+	if (!unknown)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	if (file)
+		nr_unknown = list_unknown(&file->entry, vaddrs, nr, unknown);
+	else
+		memcpy(unknown, vaddrs, nr * sizeof(*unknown));
+	symbols->names.nr_known += nr - nr_unknown;
+	symbols->names.nr_asked += nr_unknown;
+	if (nr_unknown)
+		code = ask_names(symbols, fd, path, unknown, nr_unknown, file ? &search : NULL,
+				 &answer, err);
+	if (!code && file && nr_unknown < nr &&
+	    join(&file->entry, answer.places, vaddrs, nr, ret)) {
+		symbol_places_fini(ret);
+		code = fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	}
+	if (!code && file && nr_unknown)
+		name_store_add(&symbols->names, file, fd, path, &search, unknown, answer.places,
+			       nr_unknown, false);
+	if (!code && nr_unknown == nr) {
+		*ret = answer;
+		answer = (struct symbol_places){ .places = NULL };
+	}
+	return code;
 }
 
 static int find_lines(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
 		      struct symbol_chains *ret, struct fpl_err *err)
 {
 	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, err);
+	struct name_file *file = name_store_find(&symbols->names, fd, path);
+	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
+	struct name_search search;
+
+	if (file && file->entry.has_no_lines)
+		return fpl_fail(err, -ENOENT, "%s: had no debugging information before", path);
+
+	int code = describe(symbols, fd, path, &desk_file, file ? &search : NULL, err);
 
 	if (code)
 		return code;
-	desk_find_alt(symbols->desk, &file);
-	return desk_lines(symbols->desk, &file, vaddrs, nr, ret, err);
+	desk_find_alt(symbols->desk, &desk_file);
+	code = desk_lines(symbols->desk, &desk_file, vaddrs, nr, ret, err);
+	if (code == -ENOENT && file)
+		name_store_add(&symbols->names, file, fd, path, &search, NULL, NULL, 0, true);
+	return code;
 }
 
 static int find_functions(void *ctx, int fd, const char *path, struct vaddr_range **ret,
@@ -57,7 +188,7 @@ static int find_functions(void *ctx, int fd, const char *path, struct vaddr_rang
 {
 	struct symbols *symbols = ctx;
 	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, err);
+	int code = describe(symbols, fd, path, &file, NULL, err);
 
 	return code ? code : desk_functions(symbols->desk, &file, ret, ret_nr, err);
 }
@@ -67,12 +198,13 @@ static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vadd
 {
 	struct symbols *symbols = ctx;
 	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, err);
+	int code = describe(symbols, fd, path, &file, NULL, err);
 
 	return code ? code : desk_frames(symbols->desk, &file, vaddrs, nr, ret, err);
 }
 
-int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err)
+int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *cache,
+		 struct fpl_err *err)
 {
 	*ret = (struct symbols){
 		.source = { .names = find_names,
@@ -80,6 +212,7 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err
 			    .functions = find_functions,
 			    .frames = find_frames,
 			    .ctx = ret },
+		.names = { .cache = cache },
 	};
 
 	int code = desk_open(parser, &ret->desk, err);
@@ -92,10 +225,23 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct fpl_err *err
 void symbols_mangled(struct symbols *symbols)
 {
 	desk_mangled(symbols->desk);
+	symbols->names.mangled = true;
+}
+
+void symbols_keep(struct symbols *symbols)
+{
+	const struct name_store *store = &symbols->names;
+
+	name_store_write(&symbols->names);
+	if (disk_cache_is_open(store->cache))
+		fpl_log(FPL_LOG_DEBUG,
+			"%s: %" PRIu64 " addresses named from there, %" PRIu64 " asked of workers",
+			disk_cache_path(store->cache), store->nr_known, store->nr_asked);
 }
 
 void symbols_fini(struct symbols *symbols)
 {
+	name_store_fini(&symbols->names);
 	desk_close(symbols->desk);
 	symbols->desk = NULL;
 }

@@ -103,16 +103,17 @@ static void drain_ring(void *kernel)
 	kernel_side_drain(kernel);
 }
 
-/* Where compiled tables are kept. Whatever is wrong with it, the run goes on without. */
+/* What was kept of earlier runs. Whatever is wrong with it, the run goes on without. */
 static void open_cache(struct engine *engine)
 {
 	struct disk_cache *cache = engine->options->cache;
 	struct fpl_err err = { 0 };
 
-	if (!cache || engine->options->unwind == ENGINE_UNWIND_FP)
+	if (!cache)
 		return;
-	disk_cache_try_open(cache, "tables");
-	if (disk_cache_is_open(cache) && table_keeper_create(cache, &engine->keeper, &err))
+	disk_cache_try_open(cache, "tables and names");
+	if (engine->options->unwind != ENGINE_UNWIND_FP && disk_cache_is_open(cache) &&
+	    table_keeper_create(cache, &engine->keeper, &err))
 		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 

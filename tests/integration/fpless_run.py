@@ -58,7 +58,7 @@ class Run:
     def __init__(self, fpless, folder, args, env=None, verb="profile", cwd=None):
         self._begin(folder)
         # what one test compiles must not change what the next one sees
-        cache = [] if {"--table-cache", "--no-table-cache"} & set(args) else ["--no-table-cache"]
+        cache = [] if {"--cache", "--no-cache"} & set(args) else ["--no-cache"]
         self.command = [fpless, verb, *self.outputs(folder), *cache, *args]
         done = subprocess.run(self.command, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIMEOUT_S, env=env, cwd=cwd, check=False)

@@ -167,7 +167,7 @@ class TableMemory(RootCase):
     def test_what_is_used_no_more_gives_way(self):
         first, second = self.objects(2)
         words = [str(word) for part in ((*first, 3), (*second, 5)) for word in part]
-        run = self.profile("-F", "499", "--no-table-cache", "--table-memory", "1M", "--",
+        run = self.profile("-F", "499", "--no-cache", "--table-memory", "1M", "--",
                            sys.executable, "-c", DRIVER, *words)
         leaves = {path: [(stack["stop"], stack["count"]) for stack in run.stacks
                          if stack["user"] and stack["user"][0].get("object") == path]
@@ -184,7 +184,7 @@ class TableMemory(RootCase):
     def test_one_that_can_never_fit_is_named_and_moves_nobody(self):
         path = self.path("huge.so")
         offset, size = make_object(path, 70)
-        run = self.profile("-F", "499", "--no-table-cache", "--table-memory", "1M", "--",
+        run = self.profile("-F", "499", "--no-cache", "--table-memory", "1M", "--",
                            sys.executable, "-c", DRIVER, path, str(offset), str(size), "1.5")
         self.assertEqual(run.stats["tables"]["refused"], 1)
         self.assertEqual(run.stats["tables"]["evicted"], 0)

@@ -19,7 +19,7 @@ from root_case import FPLESS, RootCase, fixture, is_dead, main
 class ParserCase(RootCase):
     def begin(self, script, *options):
         """Starts a run of a shell script whose outputs are in the folder."""
-        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-table-cache", *options,
+        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", *options,
                           "-F", "999", "-d", "60", "--", "sh", "-c", script,
                           stderr=subprocess.PIPE)
 
@@ -117,7 +117,7 @@ class MapsAreReadByWorkers(ParserCase):
 
     def sample(self, *programs):
         pids = ",".join(str(process.pid) for process in programs)
-        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-table-cache", "-F", "499",
+        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",
                           "-d", "0.5", "-p", pids, stderr=subprocess.PIPE)
 
     @staticmethod

@@ -42,7 +42,7 @@ def profile(fpless, folder, mode, hz, target):
     cache = os.path.join(folder, "cache")
     if mode == "cold":
         shutil.rmtree(cache, ignore_errors=True)
-    options = ["--no-table-cache"] if mode == "none" else ["--table-cache", cache]
+    options = ["--no-cache"] if mode == "none" else ["--cache", cache]
     out, stats = os.path.join(folder, "out.jsonl"), os.path.join(folder, "stats.json")
     subprocess.run([fpless, "profile", "-q", "-F", str(hz), "-o", out, "--stats", stats, *options, *target],
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of what is kept on disk from run to run: the same for every verb that keeps something. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/disk_cache.h"
+#include "base/err.h"
+
+struct cache_options {
+	const char *path;   /* borrowed; NULL: the default place */
+	uint64_t max_bytes; /* 0: the default */
+	bool off;
+};
+
+/* Its input is a zeroed struct cache_options. Nonsense ends the process with CLI_EXIT_USAGE. */
+extern const struct argp cache_argp;
+
+/*
+ * The cache they ask for, not open yet, with @read_only one that is only read; NULL where there is
+ * to be none. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int cache_options_create(const struct cache_options *options, bool read_only,
+					struct disk_cache **ret, struct fpl_err *err);
