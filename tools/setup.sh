@@ -8,7 +8,7 @@ set -eu
 
 build='
 	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	libdeflate-dev libjson-c-dev liblzma-dev libprotobuf-c-dev libzstd-dev libzydis-dev llvm-16 ninja-build pkg-config
+	libdeflate-dev libjson-c-dev liblzma-dev libncurses-dev libprotobuf-c-dev libzstd-dev libzydis-dev llvm-16 ninja-build pkg-config
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/err.h"
 
 enum fpl_log_level {
@@ -18,6 +20,12 @@ enum fpl_log_level {
 /* Show messages up to and including @level. */
 void fpl_log_set_level(enum fpl_log_level level);
 bool fpl_log_enabled(enum fpl_log_level level);
+
+/*
+ * Have @write, in place of stderr, take every line from now on, its newline included; NULL: stderr
+ * again. It is called by any thread, by one at a time, and logs nothing itself.
+ */
+void fpl_log_set_writer(void (*write)(void *ctx, const char *line, size_t size), void *ctx);
 
 /*
  * Print "fpless: <message>\n" to stderr in one write. Bytes that could break a terminal (control

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <locale.h>
 #include <regex.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/verbs.h"
+#include "top/screen.h"
 #include "top/top.h"
 
 #define INTERVAL_MS_DEFAULT 2000u
@@ -54,6 +58,7 @@ struct top_verb {
 	struct sampling_options sampling;
 	struct top_options options;
 	bool has_window, plain;
+	char what[128];	 /* is sampled, for the head of the screen */
 	struct top *top; /* owned, while the run goes on */
 };
 
@@ -118,7 +123,8 @@ static void check_all(struct top_verb *verb)
 {
 	struct output_options *output = &verb->sampling.output;
 
-	verb->options.screen = !verb->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	verb->options.screen = !verb->plain && screen_is_possible();
+	verb->sampling.command_off_terminal = verb->options.screen;
 	verb->options.inlined = output->inlined;
 	/* nobody reads them where nothing is written in the end */
 	if (!output->nr && !output->inlined)
@@ -189,6 +195,27 @@ const struct argp top_argp = {
 	       "4 --strict, 6 output could not be written.",
 };
 
+/* What is sampled, in words. */
+static void say_what(struct top_verb *verb)
+{
+	const struct sampling_options *sampling = &verb->sampling;
+	const struct target_options *target = &sampling->target;
+	char text[64];
+
+	if (sampling->command)
+		snprintf(text, sizeof(text), "%s", text_path_name(sampling->command[0]));
+	else if (target->nr_pids == 1)
+		snprintf(text, sizeof(text), "pid %d", target->pids[0]);
+	else if (target->nr_tids == 1)
+		snprintf(text, sizeof(text), "tid %d", target->tids[0]);
+	else if (target->nr_pids || target->nr_tids)
+		snprintf(text, sizeof(text), "%zu processes, %zu threads", target->nr_pids,
+			 target->nr_tids);
+	else
+		snprintf(text, sizeof(text), "all processes");
+	text_escape(verb->what, sizeof(verb->what), text, "");
+}
+
 /* sampling_verb.listen */
 static int listen(void *ctx, const struct symbol_source *source, const struct engine_listener **ret,
 		  struct fpl_err *err)
@@ -200,6 +227,11 @@ static int listen(void *ctx, const struct symbol_source *source, const struct en
 	options->user = verb->sampling.user;
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;
+	options->what = verb->what;
+	options->colour = style_is_wanted(verb->sampling.output.colour, STDOUT_FILENO);
+	say_what(verb);
+	if (options->screen)
+		setlocale(LC_CTYPE, ""); /* which characters there are, and how wide */
 	if (!verb->has_window)
 		options->window_ms = options->screen ? 10000 : 0;
 

@@ -22,7 +22,8 @@ enum {
 	KEY_NO_INLINE,
 	KEY_LINES,
 	KEY_NO_LINES,
-	KEY_NO_DEMANGLE
+	KEY_NO_DEMANGLE,
+	KEY_COLOR,
 };
 
 static const struct argp_option options_list[] = {
@@ -63,6 +64,8 @@ static const struct argp_option shown_list[] = {
 	  2 },
 	{ "no-lines", KEY_NO_LINES, NULL, 0, "No files and lines in any format", 2 },
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },
+	{ "color", KEY_COLOR, "auto|always|never", 0,
+	  "Colours on stdout (default auto: on a terminal, unless $NO_COLOR is set)", 2 },
 	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
 	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
 	{ 0 },
@@ -117,6 +120,13 @@ static void parse_by(const char *arg, struct output_options *options, struct arg
 		if (!*at)
 			return;
 	}
+}
+
+static void parse_color(const char *arg, struct output_options *options, struct argp_state *state)
+{
+	options->colour = style_mode_of(arg);
+	if (options->colour == STYLE_MODE_COUNT)
+		refuse(state, "--color %s: auto, always or never", arg);
 }
 
 void output_options_add(struct output_options *options, const char *path, struct argp_state *state)
@@ -245,10 +255,16 @@ static error_t parse_shown(int key, char *arg, struct argp_state *state)
 {
 	struct output_options *options = state->input;
 
-	if (key != KEY_BY)
+	switch (key) {
+	case KEY_BY:
+		parse_by(arg, options, state);
+		return 0;
+	case KEY_COLOR:
+		parse_color(arg, options, state);
+		return 0;
+	default:
 		return parse_flag(key, options) ? 0 : ARGP_ERR_UNKNOWN;
-	parse_by(arg, options, state);
-	return 0;
+	}
 }
 
 const struct argp shown_argp = { .options = shown_list, .parser = parse_shown };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/style.h"
 #include "format/formats.h"
 #include "picture/picture_options.h"
 
@@ -30,6 +31,7 @@ struct output_options {
 	bool inlined, no_inlined, lines, no_lines;
 	bool no_demangle;
 	bool quiet;
+	enum style_mode colour; /* --color */
 	struct picture_options picture;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
 	int verbosity; /* 0, 1: -v, 2: -vv */

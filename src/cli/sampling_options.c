@@ -359,6 +359,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 {
 	*ret = (struct engine_options){
 		.command = options->command,
+		.command_off_terminal = options->command_off_terminal,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
 		.event = options->event,
 		.unwind = options->unwind,

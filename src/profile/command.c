@@ -14,9 +14,21 @@
 
 #define KILL_AFTER_MS 5000
 
+/* Runs in the child. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++) {
+		if (isatty(fd))
+			dup2(null, fd);
+	}
+}
+
 /* Runs in the child; does not return. */
-__attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr, int go_fd,
-						     int fail_fd, const sigset_t *signals)
+__attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr, bool off_terminal,
+						     int go_fd, int fail_fd,
+						     const sigset_t *signals)
 {
 	char go;
 	ssize_t n = read(go_fd, &go, 1);
@@ -24,6 +36,8 @@ __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr
 	if (n != 1) /* the profiler ended before it began */
 		_exit(127);
 	sigprocmask(SIG_SETMASK, signals, NULL);
+	if (off_terminal)
+		leave_terminal();
 	if (!to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execvp(argv[0], argv);
 
@@ -33,8 +47,8 @@ __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr
 	_exit(127);
 }
 
-int command_start(char **argv, bool to_stderr, const sigset_t *signals, struct command *ret,
-		  struct fpl_err *err)
+int command_start(char **argv, bool to_stderr, bool off_terminal, const sigset_t *signals,
+		  struct command *ret, struct fpl_err *err)
 {
 	int go[2] = { -1, -1 }, fail[2] = { -1, -1 };
 	int code = 0;
@@ -46,7 +60,7 @@ int command_start(char **argv, bool to_stderr, const sigset_t *signals, struct c
 
 	if (pid == 0) {
 		close(go[1]);
-		child_main(argv, to_stderr, go[0], fail[1], signals);
+		child_main(argv, to_stderr, off_terminal, go[0], fail[1], signals);
 	}
 	if (!code && pid < 0)
 		code = -errno;

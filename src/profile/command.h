@@ -22,12 +22,13 @@ struct command {
 
 /*
  * Fork a child that will execute @argv once command_release says so; @to_stderr: its stdout becomes
- * its stderr; @signals: the signals it has blocked. Nothing else of it differs from what it would
+ * its stderr; @off_terminal: what of its stdin, stdout and stderr is a terminal becomes /dev/null;
+ * @signals: the signals it has blocked. Nothing else of it differs from what it would
  * have without us: to be called while the process has one thread, and its limits and rights as
  * given. Errors: -EAGAIN, -ENOMEM, -EMFILE.
  */
-FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, const sigset_t *signals,
-				 struct command *ret, struct fpl_err *err);
+FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, bool off_terminal,
+				 const sigset_t *signals, struct command *ret, struct fpl_err *err);
 
 /*
  * Have @deputy (must outlive the command) end it where this process will have lost the right to:

@@ -89,6 +89,9 @@ struct engine_options {
 	char **command;	  /* borrowed, NULL-terminated argv; searched in PATH */
 	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
 	bool command_stdout_to_stderr;
+	/* Where its stdin, stdout or stderr is a terminal, it is /dev/null: somebody draws there.
+	 */
+	bool command_off_terminal;
 
 	enum engine_event event;
 	enum engine_unwind unwind;

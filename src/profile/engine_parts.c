@@ -322,8 +322,9 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 		code = block_signals(engine, err);
 
 	if (!code && o->target == ENGINE_TARGET_COMMAND)
-		code = command_start(o->command, o->command_stdout_to_stderr, &engine->signals,
-				     &engine->command, err);
+		code = command_start(o->command, o->command_stdout_to_stderr,
+				     o->command_off_terminal, &engine->signals, &engine->command,
+				     err);
 	if (!code && engine->command.pid && o->deputy)
 		code = command_delegate(&engine->command, o->deputy, err);
 	raise_limits();

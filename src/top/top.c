@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "top/display.h"
 #include "top/live.h"
 #include "top/plain.h"
 
@@ -109,13 +110,46 @@ static void show_blocks(struct top *top)
 	}
 }
 
+/* display_options.quit */
+static void quit(void *ctx)
+{
+	give_up(ctx, 0);
+}
+
+/* Returns false where there is none. */
+static bool show_screen(struct top *top)
+{
+	const struct display_options options = {
+		.feed = &top->feed,
+		.live = &top->live,
+		.query = &top->options.query,
+		.filter = top->options.filter,
+		.what = top->options.what,
+		.since_start = top->options.since_start,
+		.colour = top->options.colour,
+		.window_ms = top->options.window_ms,
+		.look_ms = &top->look_ms,
+		.quit = quit,
+		.ctx = top,
+	};
+	struct fpl_err err = { 0 };
+	int code = display_run(&options, &err);
+
+	if (code)
+		fpl_log(FPL_LOG_ERROR, "top: %s", err.msg);
+	if (code == -ENOMEM)
+		give_up(top, code);
+	return !code || code == -ENOMEM;
+}
+
 static void *show(void *arg)
 {
 	struct top *top = arg;
 
 	/* the run's thread comes first */
 	(void)!setpriority(PRIO_PROCESS, 0, 0);
-	show_blocks(top);
+	if (!top->options.screen || !show_screen(top))
+		show_blocks(top);
 	return NULL;
 }
 

@@ -19,6 +19,7 @@ struct top;
 
 struct top_options {
 	int fd;			   /* stays the caller's: where blocks go */
+	bool colour;		   /* of the screen */
 	bool screen;		   /* a screen on the terminal of stdin and stdout */
 	uint32_t interval_ms;	   /* between two looks */
 	uint32_t count;		   /* the run ends after this many looks; 0: it does not */

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """fpless top: what it shows are the samples of the run, each once; books close, however it ends."""
 
+import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 
-from root_case import FPLESS, RootCase, fixture, main
+from root_case import FPLESS, RootCase, die_with_the_tests, fixture, is_dead, children, main
+from terminal import PATIENCE_S, Terminal
 
-PATIENCE_S = 60  # with a machine that has other things to do
+RED = b"\x1b[31m"
 COLUMNS = ["SELF%", "TOTAL%", "SELF", "TOTAL"]
 
 
@@ -184,6 +188,206 @@ class Plain(RootCase):
         self.assert_samples_are_those_of(run, blocks)
         done = self.fpless("top", "-p", "4194303", "--count", "1")
         self.assertEqual((done.returncode, done.stdout), (3, b""), done.stderr)
+
+
+class OnTerminal(RootCase):
+    def open(self, *args, columns=80, lines=24, term="xterm", env=None):
+        """top on a terminal of its own."""
+        given = {"LC_ALL": "C.UTF-8", **(env or {}), **({"TERM": term} if term is not None else {})}
+        env = {name: value for name, value in os.environ.items() if name not in ("TERM", "NO_COLOR")}
+        env.update(given)
+        terminal = Terminal([FPLESS, "top", "--no-table-cache", *args], columns, lines, env,
+                            die_with_the_tests)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def open_busy(self, *args, **more):
+        """One that shows `chain`, whose hottest function is spin."""
+        terminal = self.open("--interval", "0.2", "-F", "499", *args, "--", fixture("chain"),
+                             "600000", **more)
+        terminal.wait_for_text("chain", "spin")
+        return terminal
+
+    def assert_ended_well(self, terminal):
+        """The terminal is as it was, and the books are the last that is said."""
+        self.assertEqual(terminal.end(), 0, terminal.output[-2000:])
+        self.assertEqual(terminal.mode(), terminal.before)
+        self.assertIn(b": closed\r\n", terminal.output)
+        tail = terminal.output[terminal.output.index(b": closed\r\n"):]
+        self.assertNotIn(b"\x1b", tail)
+
+    def assert_fits(self, terminal):
+        for line in terminal.screen.text():
+            self.assertLessEqual(len(line), terminal.screen.columns)
+
+    def test_it_shows_what_is_hot_and_ends_by_its_key(self):
+        terminal = self.open_busy()
+        self.assertIn("samples in", terminal.screen.text()[0])
+        self.assertIn("*SELF% TOTAL% OBJECT", terminal.screen.text()[2])
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+
+    def test_keys(self):
+        terminal = self.open_busy()
+        terminal.keys("s")
+        terminal.wait_for_text("SELF% *TOTAL%")
+        terminal.keys("s")
+        terminal.wait_for_text("*SELF% TOTAL%")
+        terminal.keys("/^sp")
+        terminal.wait_for_text("/^sp")
+        terminal.keys("in$\r")
+        terminal.wait_for_text("functions", "/^spin$/")
+        rows = terminal.screen.text()[3:-1]
+        self.assertIn("spin", rows[0])
+        self.assertEqual([row for row in rows[1:] if row], [])
+        terminal.keys("/(\r")
+        terminal.wait_for_text("/^spin$(/: ")
+        terminal.keys("\x1b")  # no filter any more
+        terminal.wait_for_text("chain", "main")
+        terminal.keys("h")
+        terminal.wait_for_text("any key: back")
+        terminal.keys("h")
+        terminal.wait_for_text("chain", "main")
+        terminal.keys("w")
+        terminal.wait_for_text("since start")
+        terminal.keys("k")
+        terminal.wait_for_text("without the kernel")
+        terminal.keys("+")
+        terminal.wait_for_text("every 0.25 s")
+        terminal.keys("-")
+        terminal.wait_for_text("every 0.1 s")
+        terminal.keys("\x03")
+        self.assert_ended_well(terminal)
+
+    def test_views(self):
+        terminal = self.open_busy("--filter", "spin")
+        terminal.keys("\t")
+        terminal.wait_for_text("TASK", "STACK")
+        terminal.wait_for_text("chain", "spin < ")
+        terminal.keys("\r")
+        terminal.wait_for_text("frames of a stack")
+        terminal.wait_for_text("chain", "main")
+        terminal.keys("\x1b")
+        terminal.wait_for_text("TASK", "STACK")
+        terminal.keys("1")
+        terminal.wait_for_text("functions", "/spin/")
+        terminal.wait_for_text("chain", "spin")
+        terminal.keys("f")
+        terminal.wait_for_text("called by")
+        terminal.wait_for_text("hottest stacks")
+        terminal.keys("\x1b\x1b")  # back, and no filter
+        terminal.wait_for_text("100.0 % shown")
+        terminal.keys("P")
+        terminal.wait_for_text("PID", "COMMAND")
+        terminal.wait_for_text("100.0", "chain")
+        terminal.keys("\x1b[B\x1b[A\r")
+        terminal.wait_for_text("functions of pid")
+        terminal.wait_for_text("chain", "spin")
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+
+    def test_a_pause_stops_the_rows_and_not_the_counting(self):
+        terminal = self.open_busy("--since-start")
+        terminal.keys("p")
+        terminal.wait_for("PAUSED", lambda lines: lines[0].startswith("PAUSED"))
+        paused = terminal.screen.text()[0].removeprefix("PAUSED").split()[0]
+        terminal.keys("p")
+
+        def goes_on(lines):
+            words = lines[0].split()
+            return words and words[0].isdigit() and int(words[0]) > int(paused)
+
+        terminal.wait_for("more samples", goes_on)
+        terminal.keys("r")
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+
+    def test_it_follows_the_size_of_the_terminal(self):
+        terminal = self.open_busy()
+        for columns, lines in ((20, 5), (300, 100), (1, 1), (2, 2), (40, 3), (80, 24)):
+            with self.subTest(columns=columns, lines=lines):
+                terminal.resize(columns, lines)
+                if lines > 3:
+                    terminal.wait_for_text("spin")
+                    self.assertIn("samples", terminal.screen.text()[0])
+                elif columns > 10:
+                    terminal.wait_for_text("FUNCTION")
+                self.assert_fits(terminal)
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+
+    def test_it_begins_on_a_small_terminal(self):
+        terminal = self.open("--interval", "0.2", "-F", "499", "--", fixture("chain"), "600000",
+                             columns=20, lines=5)
+        terminal.wait_for("a share and a function",
+                          lambda lines: any(re.match(r" *\d+\.\d spin$", line) for line in lines))
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+
+    def test_signals_end_it_and_the_books_close(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                terminal = self.open_busy()
+                terminal.process.send_signal(number)
+                self.assert_ended_well(terminal)
+
+    def test_a_terminal_that_is_hung_up_ends_it(self):
+        stats = self.path("stats.json")
+        terminal = self.open_busy("--stats", stats)
+        inside = children(terminal.process.pid)
+        self.assertTrue(inside)
+        terminal.hang_up()
+        self.assertEqual(terminal.process.wait(PATIENCE_S), 0)
+        with open(stats, encoding="utf-8") as file:
+            books = json.load(file)
+        self.assertEqual(books["fired"], books["shown"] + books["idle"] + books["filtered"]
+                         + sum(books["lost"].values()))
+        self.assertEqual([pid for pid in inside if not is_dead(pid)], [])
+
+    def test_a_terminal_that_cannot_be_drawn_on_gets_blocks(self):
+        for term in (None, "", "dumb", "nonsense"):
+            with self.subTest(term):
+                terminal = self.open("--count", "1", "--interval", "0.3", "-F", "499", "-q", "--",
+                                     fixture("chain"), "600000", term=term)
+                self.assertEqual(terminal.end(), 0, terminal.output)
+                self.assertIn(b"top 1 time=", terminal.output)
+                self.assertIn(b"\tspin\r\n", terminal.output)
+                self.assertNotIn(b"\x1b", terminal.output)
+
+    def test_a_command_does_not_write_on_the_screen(self):
+        terminal = self.open("--interval", "0.2", "-F", "499", "--", "sh", "-c",
+                             "while :; do echo garbage; echo garbage >&2; read -r line; done")
+        terminal.wait_for_text("samples in")
+        terminal.wait_for("samples", lambda lines: lines[0].split()[:1] not in ([], ["0"]))
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+        self.assertNotIn(b"garbage", terminal.output)
+
+    def test_a_name_cannot_write_on_the_screen(self):
+        hostile = self.path("\x1b[31mred\n\u6f22\u5b57")
+        shutil.copy(fixture("chain"), hostile)
+        terminal = self.open("--interval", "0.2", "-F", "499", "--", hostile, "600000", columns=100)
+        terminal.wait_for_text("\\x1b[31mred\\x0a\u6f22\u5b57", "spin")
+        terminal.keys("P")
+        terminal.wait_for_text("100.0", "\\x1b[31mred\\x0a")
+        terminal.keys("q")
+        self.assert_ended_well(terminal)
+        self.assertNotIn(b"\x1b[31mred", terminal.output)
+
+    def test_colours_are_for_those_who_want_them(self):
+        for args, env, coloured in (([], {}, True), (["--color", "never"], {}, False),
+                                    ([], {"NO_COLOR": "1"}, False),
+                                    (["--color", "always"], {"NO_COLOR": "1"}, True)):
+            with self.subTest(args=args, env=env):
+                terminal = self.open_busy(*args, env=env)
+                terminal.keys("\x1b[B")  # off the hottest row
+                terminal.keys("s")
+                terminal.wait_for_text("SELF% *TOTAL%")
+                if coloured:
+                    terminal.wait_for("red", lambda _: RED in terminal.output)
+                terminal.keys("q")
+                self.assert_ended_well(terminal)
+                self.assertEqual(RED in terminal.output, coloured)
 
 
 if __name__ == "__main__":

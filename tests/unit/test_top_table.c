@@ -3,46 +3,14 @@
 
 #include <errno.h>
 
-#include "../support/recording_text.h"
+#include "../support/top_world.h"
 #include "base/cleanup.h"
-#include "recording/merge.h"
 #include "top/plain.h"
-
-/* A recording that grows, its model, and the counts of its stacks. */
-struct world {
-	struct recording recording;
-	struct model model;
-};
-
-static void world_fini(struct world *world)
-{
-	model_fini(&world->model);
-	recording_fini(&world->recording);
-}
-
-/* Add what @text says. */
-static void add(struct world *world, const char *text)
-{
-	const struct read_options options = { 0 };
-	CLEANUP(recording_fini) struct recording from = { 0 };
-	struct merge_result result = { 0 };
-	struct fpl_err err = { 0 };
-
-	if (!world->recording.nr_objects) {
-		assert_int_equal(recording_init(&world->recording), 0);
-		model_init(&world->model, &world->recording);
-	}
-	if (recording_of(text, strlen(text), &options, &from, &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(recording_merge(&world->recording, &from, NULL, &result), 0);
-	assert_int_equal(model_extend(&world->model), 0);
-}
 
 /* The rows of @query, of the counts the recording has, as a block without its first line. */
 static char *rows_of(const struct world *world, const struct table_query *query)
 {
 	CLEANUP(table_fini) struct table table = { 0 };
-	AUTO_FREE uint64_t *counts = calloc(world->recording.nr_stacks + 1, sizeof(*counts));
 	const struct engine_look look = { .unix_ns = 1 };
 	const struct plain_block block = { .look = &look, .before = &look, .max_rows = 100 };
 	char *text = NULL;
@@ -50,10 +18,7 @@ static char *rows_of(const struct world *world, const struct table_query *query)
 	FILE *to = open_memstream(&text, &size);
 
 	assert_non_null(to);
-	assert_non_null(counts);
-	for (size_t i = 0; i < world->recording.nr_stacks; i++)
-		counts[i] = world->recording.stacks[i].count;
-	assert_int_equal(table_make(&world->model, counts, query, &table), 0);
+	assert_int_equal(table_make(&world->model, world->counts, query, &table), 0);
 	plain_write(to, &block, &world->model, query, &table);
 	fclose(to);
 
@@ -85,7 +50,7 @@ static void functions_have_self_and_total(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	add(&world, THREE);
+	world_add(&world, THREE);
 	assert_rows(&world, &functions,
 		    "50.00\t50.00\t5\t5\t-\tg\n"
 		    "30.00\t100.00\t3\t10\t-\tf\n"
@@ -109,7 +74,7 @@ static void a_recursion_counts_once(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	add(&world, "a;f;g;f;g;f 4\n");
+	world_add(&world, "a;f;g;f;g;f 4\n");
 	assert_rows(&world, &functions, "100.00\t100.00\t4\t4\t-\tf\n0.00\t100.00\t0\t4\t-\tg\n\n");
 }
 
@@ -120,7 +85,7 @@ static void without_the_kernel_its_caller_was_running(void **state)
 
 	(void)state;
 	query.kernel = false;
-	add(&world, THREE "kworker;worker_[k] 10\n");
+	world_add(&world, THREE "kworker;worker_[k] 10\n");
 	assert_rows(&world, &query,
 		    "25.00\t50.00\t5\t10\t-\tf\n"
 		    "25.00\t25.00\t5\t5\t-\tg\n"
@@ -132,8 +97,8 @@ static void a_model_grows_with_its_recording(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	add(&world, "a;main;f 1\n");
-	add(&world, "a;main;f 1\nb;main;f;g 2\n");
+	world_add(&world, "a;main;f 1\n");
+	world_add(&world, "a;main;f 1\nb;main;f;g 2\n");
 	assert_int_equal(world.model.nr_stacks, 2);
 	assert_int_equal(world.model.nr_functions, 3);
 	assert_rows(&world, &functions,
@@ -149,7 +114,7 @@ static void a_filter_takes_rows_away_but_no_samples(void **state)
 	regex_t regex;
 
 	(void)state;
-	add(&world, THREE);
+	world_add(&world, THREE);
 	assert_int_equal(regcomp(&regex, "^g$|^kern", REG_EXTENDED | REG_NOSUB), 0);
 	query.filter = &regex;
 	assert_rows(&world, &query,
@@ -171,7 +136,7 @@ static void stacks_that_read_the_same_are_one(void **state)
 	struct table_query query = { .view = TABLE_VIEW_STACKS, .kernel = false };
 
 	(void)state;
-	add(&world, "a;main;f;x_[k] 1\na;main;f;y_[k] 2\nb;main;f 2\n");
+	world_add(&world, "a;main;f;x_[k] 1\na;main;f;y_[k] 2\nb;main;f 2\n");
 	assert_rows(&world, &query,
 		    "60.00\t60.00\t3\t3\ta\tmain;f\n40.00\t40.00\t2\t2\tb\tmain;f\n\n");
 }
@@ -190,8 +155,8 @@ static void names_that_are_the_same_in_two_objects_are_two(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	add(&world, META STACK("3", "a", "1", FRAME("/x/a.so", "\"f\""))
-			    STACK("1", "a", "1", FRAME("/x/b.so", "\"f\"")) BOOKS("4"));
+	world_add(&world, META STACK("3", "a", "1", FRAME("/x/a.so", "\"f\""))
+				  STACK("1", "a", "1", FRAME("/x/b.so", "\"f\"")) BOOKS("4"));
 	assert_rows(&world, &functions,
 		    "75.00\t75.00\t3\t3\ta.so\tf\n25.00\t25.00\t1\t1\tb.so\tf\n\n");
 }
@@ -201,7 +166,7 @@ static void code_without_a_name_is_one_function_by_its_start(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	add(&world, META STACK("3", "a", "1", FRAME("/x/a.so", "null")) BOOKS("3"));
+	world_add(&world, META STACK("3", "a", "1", FRAME("/x/a.so", "null")) BOOKS("3"));
 	assert_rows(&world, &functions, "100.00\t100.00\t3\t3\ta.so\t[a.so+0x1000]\n\n");
 }
 
@@ -211,8 +176,8 @@ static void names_cannot_break_a_block(void **state)
 	struct table_query query = functions;
 
 	(void)state;
-	add(&world, META STACK("1", "c\\u001b[2J\\t", "1",
-			       FRAME("/x/o\\n\\tx", "\"f;g\\t\\u009b1\\\\\"")) BOOKS("1"));
+	world_add(&world, META STACK("1", "c\\u001b[2J\\t", "1",
+				     FRAME("/x/o\\n\\tx", "\"f;g\\t\\u009b1\\\\\"")) BOOKS("1"));
 	assert_rows(&world, &query,
 		    "100.00\t100.00\t1\t1\to\\x0a\\x09x\tf\\x3bg\\x09\\xc2\\x9b1\\x5c\n\n");
 	query.view = TABLE_VIEW_STACKS;
@@ -228,9 +193,9 @@ static void processes_are_told_apart(void **state)
 	struct table_query query = { .view = TABLE_VIEW_PROCESSES, .kernel = true };
 
 	(void)state;
-	add(&world, META STACK("3", "sh", "7", FRAME("/x/a", "\"f\""))
-			    STACK("4", "ls", "7", FRAME("/x/a", "\"g\""))
-				    STACK("1", "sh", "8", FRAME("/x/a", "\"g\"")) BOOKS("8"));
+	world_add(&world, META STACK("3", "sh", "7", FRAME("/x/a", "\"f\""))
+				  STACK("4", "ls", "7", FRAME("/x/a", "\"g\""))
+					  STACK("1", "sh", "8", FRAME("/x/a", "\"g\"")) BOOKS("8"));
 	assert_rows(&world, &query, "87.50\t87.50\t7\t7\t7\tls\n12.50\t12.50\t1\t1\t8\tsh\n\n");
 	query = functions;
 	query.has_process = true;
@@ -256,7 +221,7 @@ static void a_function_has_callers_callees_and_stacks(void **state)
 	struct table_query query = { .view = TABLE_VIEW_NEIGHBOURS, .kernel = true };
 
 	(void)state;
-	add(&world, THREE "a;main;h;f;f;g 10\na;main;h 5\n");
+	world_add(&world, THREE "a;main;h;f;f;g 10\na;main;h 5\n");
 	query.function = function_of(&world, "f");
 	assert_rows(&world, &query,
 		    /* called by */
@@ -279,9 +244,7 @@ static void nothing_sampled_has_no_rows(void **state)
 	CLEANUP(world_fini) struct world world = { 0 };
 
 	(void)state;
-	assert_int_equal(recording_init(&world.recording), 0);
-	model_init(&world.model, &world.recording);
-	assert_int_equal(model_extend(&world.model), 0);
+	world_add(&world, NULL);
 	for (unsigned view = 0; view < TABLE_VIEW_COUNT; view++)
 		assert_rows(&world,
 			    &(struct table_query){ .view = (enum table_view)view, .kernel = true },

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Colours for readers at a terminal: where they are wanted, and what they look like. What goes
+ * elsewhere stays plain.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* X(name, word of --color) */
+#define STYLE_MODE_LIST(X)  \
+	X(AUTO, "auto")     \
+	X(ALWAYS, "always") \
+	X(NEVER, "never")
+
+#define X(name, word) STYLE_##name,
+enum style_mode { STYLE_MODE_LIST(X) STYLE_MODE_COUNT };
+#undef X
+
+/* STYLE_MODE_COUNT where @word is none. */
+enum style_mode style_mode_of(const char *word);
+
+/*
+ * Is what goes to @fd to be coloured? With STYLE_AUTO where @fd is a terminal, $TERM is neither
+ * missing nor "dumb", and $NO_COLOR is not set to anything (no-color.org).
+ */
+bool style_is_wanted(enum style_mode mode, int fd);
+
+enum style {
+	STYLE_END, /* plain again */
+	STYLE_BOLD,
+	STYLE_DIM,
+	STYLE_RED,
+	STYLE_GREEN,
+	STYLE_YELLOW,
+	STYLE_CYAN,
+};
+
+/* What begins @style where it is @wanted, else "". */
+const char *style_text(bool wanted, enum style style);
