@@ -17,6 +17,7 @@ for kind in counts events; do
 			>"$top/tests/golden/$kind.$format"
 	done
 done
+"$top/tests/golden/format.sh" "$build/tests/golden/write_formats" chart events >"$top/tests/golden/events.chart"
 for input in "$top"/tests/golden/read/*.txt; do
 	"$build/fpless" report -q "$input" --format jsonl -o - >"${input%.txt}.jsonl"
 done

@@ -27,6 +27,7 @@ run python3 tests/bench/table_cache/run.py build/release/fpless
 run python3 tests/bench/compare/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/lines/run.py build/release
+run python3 tests/bench/pictures/run.py build/release/fpless
 run python3 tests/bench/machine/run.py build/release/fpless
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 run python3 tests/bench/mixed/run.py build/release/fpless

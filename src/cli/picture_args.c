@@ -17,6 +17,7 @@ enum {
 	KEY_INVERTED,
 	KEY_REVERSE,
 	KEY_COUNT_NAME,
+	KEY_CHART,
 };
 
 static const struct argp_option options_list[] = {
@@ -36,6 +37,8 @@ static const struct argp_option options_list[] = {
 	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
 	{ "reverse", KEY_REVERSE, NULL, 0,
 	  "Begin with the function that ran, and go on with those that called it", 6 },
+	{ "chart", KEY_CHART, NULL, 0,
+	  "Flame chart: the stacks of each thread in the order of time (needs --timeline)", 6 },
 	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "What is counted (default: samples)", 6 },
 	{ 0 },
 };
@@ -92,6 +95,8 @@ static bool parse_look(int key, char *arg, struct picture_options *options,
 		return true;
 	case KEY_INVERTED:
 		return options->inverted = true;
+	case KEY_CHART:
+		return options->chart = true;
 	case KEY_REVERSE:
 		return options->reverse = true;
 	default:

@@ -261,6 +261,8 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
 	output_options_check(&options->output, state);
+	if (options->output.picture.chart && !options->events.timeline)
+		refuse(state, "--chart: needs --timeline, which keeps when each sample was taken");
 }
 
 /* Options whose argument is a word, checked by a function of its own. False: @key is none. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "picture/chart_svg.h"
 #include "picture/svg_about.h"
 #include "picture/svg_legend.h"
 #include "picture/svg_page.h"
@@ -196,5 +197,7 @@ int svg_write_walk(FILE *to, const struct recording *recording, enum merge_walk 
 int svg_write(FILE *to, const struct recording *recording, const struct format_options *options,
 	      uint64_t *ret_shown, struct fpl_err *err)
 {
+	if (options->picture && options->picture->chart)
+		return chart_svg_write(to, recording, options, ret_shown, err);
 	return svg_write_walk(to, recording, MERGE_CFI, NULL, options, ret_shown, err);
 }

@@ -10,18 +10,19 @@ if (!svg)
 	return;
 const alone = document.documentElement === svg;
 const number = (name) => Number(svg.dataset[name]);
-const total = number("total"), pad = number("pad"), frames_top = number("top"), all = number("all");
+const total = number("total"), pad = number("pad"), all = number("all");
 const up = svg.dataset.up === "1", fluid = svg.dataset.fluid === "1";
 const bare = svg.querySelector(".boxes.bare") !== null, small = svg.querySelector(".boxes.small") !== null;
 const in_time = svg.dataset.time === "1";
-const height = svg.viewBox.baseVal.height;
+const notes = svg.querySelector(".notes"), notes_top = Number(notes.dataset.y);
+let height = svg.viewBox.baseVal.height;
 let width = svg.viewBox.baseVal.width;
 
 const boxes = Array.from(svg.querySelectorAll(".boxes > g"), (g) => {
 	const [from, count, row, lane = 0] = g.dataset.s.split(" ").map(Number);
 	const lines = g.firstElementChild.textContent.split("\n");
 	return { g, from, count, row, lane, name: lines[0], rect: g.querySelector("rect"),
-		 text: g.querySelector("text"), on: true, above: false };
+		 text: g.querySelector("text"), on: true, above: false, thin: g.classList.contains("thin") };
 });
 const box_of = new Map(boxes.map((box) => [box.g, box]));
 const whole = { from: 0, count: total, row: -1 };
@@ -62,7 +63,7 @@ function cut(text, columns) {
 
 // The bar: what only a script can do.
 const bar = svg.querySelector(".bar");
-const bar_top = Number(bar.dataset.y), bar_height = frames_top - bar_top;
+const bar_top = Number(bar.dataset.y), bar_height = Number(bar.dataset.height);
 const bar_paper = make("rect", { class: "paper", x: 0, y: bar_top, height: bar_height }, bar);
 const search_room = make("foreignObject", { x: pad, y: bar_top + 1, width: 220, height: 20 }, bar);
 const input = document.createElementNS(XHTML, "input");
@@ -110,11 +111,35 @@ function draw() {
 			place(box, pad + (span[0] - view.from) * scale, span[1] * scale, per_character);
 	}
 	reset.classList.toggle("off", view === whole);
+	draw_axis();
+}
+
+// Times of what is in the view, at round numbers.
+function draw_axis() {
+	const axis = svg.querySelector(".axis");
+	if (!axis || !view.count)
+		return;
+	const room = width - 2 * pad, wanted = view.count / Math.max(1, room / 110);
+	const power = Math.pow(10, Math.floor(Math.log10(wanted)));
+	const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
+	const digits = Math.max(0, 9 - Math.floor(Math.log10(step)));
+	const base = Number(axis.dataset.from) + view.from;
+	axis.textContent = "";
+	for (let at_ns = Math.ceil(base / step) * step; at_ns <= base + view.count; at_ns += step) {
+		const x = pad + (at_ns - base) / view.count * room;
+		if (x + 10 * character() > width)
+			break;
+		make("text", { class: "note", x: x.toFixed(1), y: axis.dataset.y }, axis, (at_ns / 1e9).toFixed(digits) + " s");
+	}
 }
 
 function place(box, x, size, per_character) {
 	box.rect.setAttribute("x", x.toFixed(2));
 	box.rect.setAttribute("width", Math.max(size - (size > 1 ? 0.5 : 0), 0.05).toFixed(2));
+	const thin = size < 5;
+	if (thin !== box.thin)
+		box.g.classList.toggle("thin", thin);
+	box.thin = thin;
 	const shown = cut(box.name, Math.floor((size - 6) / per_character));
 	if (bare || (!box.text && !shown))
 		return;
@@ -131,6 +156,7 @@ function zoom(box) {
 }
 
 function describe(box) {
+	box = box || (view === whole ? null : view);
 	const hint = "Click to zoom, Ctrl-F or / to search, arrows to walk, Escape to reset.";
 	const text = box ? box.g.firstElementChild.textContent.split("\n").join("  \u00b7  ") : hint;
 	details.textContent = cut(text, Math.floor((width - 2 * pad) / character()));
@@ -264,12 +290,48 @@ function fit_bar() {
 	describe(at);
 }
 
+// What is below the picture, in as many columns and lines as the window has room for.
+function fit_notes() {
+	const legend = notes.querySelectorAll("g"), columns = Math.max(1, Math.min(4, Math.floor((width - 2 * pad) / 230)));
+	const characters = Math.floor((width - 2 * pad) / character());
+	let y = notes_top;
+	legend.forEach((g, i) => {
+		const dx = pad + (i % columns) * (width - 2 * pad) / columns - pad;
+		const dy = Math.floor(i / columns) * 17 + notes_top - Number(g.dataset.y);
+		g.setAttribute("transform", "translate(" + (dx + pad - Number(g.dataset.x)).toFixed(0) + " " + dy.toFixed(0) + ")");
+		y = notes_top + (Math.floor(i / columns) + 1) * 17;
+	});
+	notes.querySelectorAll(":scope > text").forEach((text) => {
+		const lines = wrap(text.textContent, characters);
+		text.textContent = "";
+		for (const line of lines) {
+			make("tspan", { x: pad, y: y + 12 }, text, line + " ");
+			y += 17;
+		}
+	});
+	height = Math.ceil(y + pad);
+}
+
+function wrap(text, characters) {
+	const lines = [""];
+	for (const word of text.trim().split(/ +/)) {
+		const last = lines[lines.length - 1];
+		if (last && last.length + 1 + word.length > characters)
+			lines.push(word);
+		else
+			lines[lines.length - 1] = last ? last + " " + word : word;
+	}
+	return lines;
+}
+
 function resize() {
 	if (fluid) {
 		const room = alone ? document.documentElement.clientWidth || window.innerWidth
 				   : svg.getBoundingClientRect().width;
 		width = Math.max(320, Math.floor(room));
+		fit_notes();
 		svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+		svg.setAttribute("height", height);
 		if (alone)
 			svg.setAttribute("width", width);
 	}

@@ -57,7 +57,7 @@ static int make_description(const struct recording *recording, struct svg_about 
 	fprintf(to,
 		"%s. Each box is a frame, as wide as it was on the stack; what called it is next "
 		"to "
-		"it, towards the box named all.",
+		"it, towards the root.",
 		about->subtitle);
 	for (size_t i = 0; i < recording->nr_numbers; i++) {
 		const struct recording_number *number = &recording->numbers[i];

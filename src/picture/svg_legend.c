@@ -11,13 +11,7 @@
 /* Objects in a legend; those of fewer samples are not named. */
 enum { NR_OBJECTS = 8 };
 
-/* What there is in a tree. */
-struct seen {
-	bool user, kernel, inlined, by_fp, unknown;
-	bool origins[FPL_ORIGIN_COUNT];
-};
-
-static void see(const struct flame_node *node, struct seen *seen)
+static void see(const struct flame_node *node, struct svg_seen *seen)
 {
 	uint64_t found = 0;
 
@@ -41,7 +35,7 @@ static void add(struct svg_page *page, const struct svg_paint *paint, const char
 	svg_page_legend(page, svg_palette_class(page->options, paint, class), text);
 }
 
-static void add_origins(struct svg_page *page, const struct seen *seen)
+static void add_origins(struct svg_page *page, const struct svg_seen *seen)
 {
 	static const char *const words[FPL_ORIGIN_COUNT] = {
 		[FPL_ORIGIN_CFI] = "by CFI, in the kernel",
@@ -101,7 +95,7 @@ static int add_objects(struct svg_page *page, const struct flame_tree *tree)
 	return 0;
 }
 
-static void add_code(struct svg_page *page, const struct seen *seen)
+static void add_code(struct svg_page *page, const struct svg_seen *seen)
 {
 	static const struct svg_paint user = { .name = "fpless", .object = "", .kind = FLAME_USER };
 	static const struct svg_paint kernel = { .name = "fpless",
@@ -114,22 +108,27 @@ static void add_code(struct svg_page *page, const struct seen *seen)
 		add(page, &kernel, "kernel code");
 }
 
+void svg_legend_of(struct svg_page *page, const struct svg_seen *seen)
+{
+	if (page->options->colors == PICTURE_COLORS_ORIGIN)
+		add_origins(page, seen);
+	else if (page->options->colors != PICTURE_COLORS_OBJECT)
+		add_code(page, seen);
+	if (seen->inlined)
+		svg_page_legend(page, "l i", "inlined");
+	if (seen->by_fp)
+		svg_page_legend(page, "l f", "found by frame pointers");
+}
+
 int svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree)
 {
-	struct seen seen = { 0 };
+	struct svg_seen seen = { 0 };
 	int err = 0;
 
 	for (size_t i = 0; i < tree->nr; i++)
 		see(&tree->nodes[i], &seen);
-	if (page->options->colors == PICTURE_COLORS_ORIGIN)
-		add_origins(page, &seen);
-	else if (page->options->colors == PICTURE_COLORS_OBJECT)
+	if (page->options->colors == PICTURE_COLORS_OBJECT)
 		err = add_objects(page, tree);
-	else
-		add_code(page, &seen);
-	if (seen.inlined)
-		svg_page_legend(page, "l i", "inlined");
-	if (seen.by_fp)
-		svg_page_legend(page, "l f", "found by frame pointers");
+	svg_legend_of(page, &seen);
 	return err;
 }

@@ -5,5 +5,13 @@
 #include "picture/flame_tree.h"
 #include "picture/svg_page.h"
 
+struct svg_seen {
+	bool user, kernel, inlined, by_fp, unknown; /* kinds of frames, and what nobody knows of */
+	bool origins[FPL_ORIGIN_COUNT];
+};
+
+/* Entries for kinds of code and ways to find it; with colours by object those are the caller's. */
+void svg_legend_of(struct svg_page *page, const struct svg_seen *seen);
+
 /* Errors: -ENOMEM. */
 FPL_MUST_CHECK int svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree);

@@ -16,6 +16,9 @@ enum { PAD = 10, TITLE_HEIGHT = 28, SUBTITLE_HEIGHT = 18, BAR_HEIGHT = 44, NOTE_
 #define COLUMN	     7.3
 #define COLUMN_SMALL (COLUMN * 0.75)
 
+/* Boxes that are narrower have no border, of which they would be all. */
+enum { THIN_BELOW = 5 };
+
 /* Rows that are lower have the small font, those lower still no text. */
 enum { SMALL_BELOW = 14, TEXT_FROM = 10 };
 
@@ -101,7 +104,7 @@ void svg_page_begin(struct svg_page *page)
 
 	page->per_unit = page->total ? (width - 2.0 * PAD) / (double)page->total : 0;
 	page->bar = TITLE_HEIGHT + (*subtitle_of(page) ? SUBTITLE_HEIGHT : 0);
-	page->top = page->bar + BAR_HEIGHT;
+	page->top = page->bar + BAR_HEIGHT + (page->in_time ? NOTE_HEIGHT : 0);
 
 	unsigned height = (unsigned)page->top + rows_height(page) + PAD +
 			  (page->nr_notes + legend_lines(page)) * NOTE_HEIGHT + PAD;
@@ -111,10 +114,10 @@ void svg_page_begin(struct svg_page *page)
 		"<svg class=\"fpl\" xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
 		"width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"group\"\n"
 		" data-total=\"%" PRIu64 "\" data-all=\"%" PRIu64
-		"\" data-pad=\"%d\" data-top=\"%.0f\" data-base=\"%.1f\" data-up=\"%d\" "
+		"\" data-pad=\"%d\" data-base=\"%.1f\" data-up=\"%d\" "
 		"data-fluid=\"%d\" data-time=\"%d\">\n<title>",
-		width, height, width, height, page->total, page->all, PAD, page->top,
-		baseline(page), page->up, options->width == 0, page->in_time);
+		width, height, width, height, page->total, page->all, PAD, baseline(page), page->up,
+		options->width == 0, page->in_time);
 	xml_put(page->to, title_of(page), XML_NAME_BYTES);
 	fputs("</title>\n<desc>", page->to);
 	if (page->description)
@@ -138,8 +141,10 @@ static double y_of(const struct svg_page *page, uint32_t row)
 
 void svg_page_box_begin(const struct svg_page *page, const struct svg_box *box)
 {
-	fprintf(page->to, "<g class=\"%s\" data-s=\"%" PRIu64 " %" PRIu64 " %" PRIu32, box->class,
-		box->from, box->count, box->row);
+	bool thin = (double)box->count * page->per_unit < THIN_BELOW;
+
+	fprintf(page->to, "<g class=\"%s%s\" data-s=\"%" PRIu64 " %" PRIu64 " %" PRIu32, box->class,
+		thin ? " thin" : "", box->from, box->count, box->row);
 	if (box->lane)
 		fprintf(page->to, " %" PRIu32, box->lane);
 	fputs("\"><title>", page->to);
@@ -164,6 +169,34 @@ void svg_page_box_end(const struct svg_page *page, const struct svg_box *box)
 	fputs("</g>\n", page->to);
 }
 
+void svg_page_label(const struct svg_page *page, uint32_t row, const char *text)
+{
+	size_t columns = (size_t)((picture_width(page->options) - 2 * PAD) / COLUMN);
+
+	fprintf(page->to, "<text class=\"lane\" x=\"%d\" y=\"%.1f\">", PAD,
+		y_of(page, row) + baseline(page));
+	xml_put_columns(page->to, text, columns);
+	fputs("</text>\n", page->to);
+}
+
+/* Times at equal distances; the script writes them anew for what is zoomed to. */
+static void write_axis(const struct svg_page *page)
+{
+	unsigned width = picture_width(page->options) - 2 * PAD;
+	unsigned nr = width / 120 + 1;
+
+	fprintf(page->to, "<g class=\"axis\" data-from=\"%" PRIu64 "\" data-y=\"%.0f\">\n",
+		page->from_ns, page->top - 4);
+	for (unsigned i = 0; i < nr; i++) {
+		double share = (double)i / nr;
+
+		fprintf(page->to, "<text class=\"note\" x=\"%.0f\" y=\"%.0f\">%.3f s</text>\n",
+			PAD + share * width, page->top - 4,
+			((double)page->from_ns + share * (double)page->total) / 1e9);
+	}
+	fputs("</g>\n", page->to);
+}
+
 static void write_legend(const struct svg_page *page, double y)
 {
 	unsigned column = (picture_width(page->options) - 2 * PAD) / 4;
@@ -174,9 +207,10 @@ static void write_legend(const struct svg_page *page, double y)
 		double top = y + i / 4 * NOTE_HEIGHT;
 
 		fprintf(page->to,
-			"<g class=\"%s\"><rect x=\"%u\" y=\"%.0f\" width=\"22\" height=\"12\"/>"
+			"<g class=\"%s\" data-x=\"%u\" data-y=\"%.0f\"><rect x=\"%u\" y=\"%.0f\" "
+			"width=\"22\" height=\"12\"/>"
 			"<text class=\"note\" x=\"%u\" y=\"%.0f\">",
-			legend->class, x, top + 2, x + 28, top + 12);
+			legend->class, x, top, x, top + 2, x + 28, top + 12);
 		xml_put_columns(page->to, legend->text,
 				(size_t)(column > 60 ? (column - 36) / COLUMN : 3));
 		fputs("</text></g>\n", page->to);
@@ -187,7 +221,10 @@ void svg_page_end(const struct svg_page *page)
 {
 	double y = page->top + rows_height(page) + PAD;
 
-	fputs("</g>\n<g class=\"notes\">\n", page->to);
+	fputs("</g>\n", page->to);
+	if (page->in_time)
+		write_axis(page);
+	fprintf(page->to, "<g class=\"notes\" data-y=\"%.0f\">\n", y);
 	write_legend(page, y);
 	y += legend_lines(page) * NOTE_HEIGHT;
 	for (unsigned i = 0; i < page->nr_notes; i++) {
@@ -196,8 +233,10 @@ void svg_page_end(const struct svg_page *page)
 		xml_put(page->to, page->notes[i], sizeof(page->notes[i]));
 		fputs("</text>\n", page->to);
 	}
-	fprintf(page->to, "</g>\n<g class=\"bar\" data-y=\"%.0f\"></g>\n<script><![CDATA[\n",
-		page->bar);
+	fprintf(page->to,
+		"</g>\n<g class=\"bar\" data-y=\"%.0f\" data-height=\"%d\"></g>\n"
+		"<script><![CDATA[\n",
+		page->bar, BAR_HEIGHT);
 	fputs(svg_js, page->to);
 	fputs("]]></script>\n</svg>\n", page->to);
 }

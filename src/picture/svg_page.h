@@ -34,8 +34,9 @@ struct svg_page {
 	uint64_t total; /* what the width shows */
 	uint64_t all;	/* what searches find shares of; mostly total */
 	uint32_t rows;
-	bool up;      /* row 0 is at the bottom */
-	bool in_time; /* x is time: rows of one box may hold boxes that are no part of it */
+	bool up;	  /* row 0 is at the bottom */
+	bool in_time;	  /* x is time, in nanoseconds; what is below a box may be no part of it */
+	uint64_t from_ns; /* in time: the left edge */
 	/* Below the picture, in this order: svg_page_note(), svg_page_legend(). */
 	char notes[SVG_NOTES_MAX][240];
 	struct svg_legend legend[SVG_LEGEND_MAX];
@@ -70,6 +71,9 @@ void svg_page_begin(struct svg_page *page);
 void svg_page_box_begin(const struct svg_page *page, const struct svg_box *box);
 void svg_page_box_end(const struct svg_page *page, const struct svg_box *box);
 void svg_page_end(const struct svg_page *page);
+
+/* Among the boxes: @text in a row of its own. */
+void svg_page_label(const struct svg_page *page, uint32_t row, const char *text);
 
 /* Units that a box needs to be as wide as the options ask for at least; 0 where any will do. */
 uint64_t svg_page_min_count(const struct picture_options *options, uint64_t total);

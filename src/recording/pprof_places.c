@@ -216,7 +216,10 @@ int pprof_places_location(struct pprof_places *places, struct pprof_fields *fiel
 	const struct recording *recording = places->recording;
 	uint32_t index = (uint32_t)(frame - recording->frames);
 	const uint64_t key[] = { lookup_address(frame), mapping_index(frame) };
-	uint64_t hash = id_table_hash(4, key, sizeof(key));
+	/* what has a name but no address, as of folded stacks, is told apart by its lines alone */
+	uint64_t hash = id_table_hash(id_table_hash(4, key, sizeof(key)),
+				      frame->nr_lines ? &recording->lines[frame->first_line] : NULL,
+				      frame->nr_lines * sizeof(*recording->lines));
 	int error = 0;
 
 	if (places->of_frame[index]) {

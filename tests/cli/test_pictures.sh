@@ -69,6 +69,16 @@ for colors in hot object origin; do
 	valid e.svg
 done
 
+# A chart needs times.
+refused '--chart: needs --timeline' profile --chart -o x.svg -- true
+expect 6 'a chart needs the time of each sample' report -q --chart -o chart.svg a.folded
+[ ! -e chart.svg ] || failed=1
+printf 'p <x> 7/7 [000] 1.0%s: cpu-clock:\n\t1000 <a>&" (/bin/p)\n\n' 02000 04000 09000 >times.perf
+expect 0 '' report -q --chart -o chart.svg times.perf
+valid chart.svg
+holds chart.svg '<title>Flame chart</title>'
+holds chart.svg 'ms from .* s on, [0-9] sample'
+
 # Names are strangers': markup, quotes, escapes, bytes of no character, a megabyte.
 {
 	printf 'c"o<m>m&;<script>alert(1)</script>;</title><image href="x" onerror="alert(1)"/> 1\n'

@@ -111,6 +111,21 @@ expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' report "$work/a.fold
 head -c 300 "$work/a.jsonl" >"$work/cut.jsonl"
 expect 6 'cut.jsonl: line [0-9]+' report "$work/cut.jsonl"
 expect 6 'absent: No such file' report "$work/absent"
+size=$(wc -c <"$work/a.pb.gz")
+head -c $((size - 9)) "$work/a.pb.gz" >"$work/cut.pb.gz"
+expect 6 '^fpless: .*cut.pb.gz: offset [0-9]+: the file ends within its gzip data$' report -o "$work/never.folded" "$work/cut.pb.gz"
+{
+	head -c 40 "$work/a.pb.gz"
+	printf '\377\377\377\377'
+	tail -c +45 "$work/a.pb.gz"
+} >"$work/corrupt.pb.gz"
+expect 6 'corrupt.pb.gz: .*offset [0-9]+' report -o "$work/never.folded" "$work/corrupt.pb.gz"
+gzip -dc "$work/a.pb.gz" | head -c 60 >"$work/cut.pb"
+expect 6 'cut.pb: ' report -o "$work/never.folded" "$work/cut.pb"
+expect 6 '^fpless: .*/none/x.folded: No such file' report -o "$work/none/x.folded" "$work/a.folded"
+expect 6 '^fpless: .*: Is a directory' report --format folded -o "$work" "$work/a.folded"
+expect 0 'no file of 0$' report -f --symfs "$work/none" "$work/a.folded"
+[ ! -e "$work/never.folded" ] || failed=1
 printf "hello\n" >"$work/other"
 expect 6 'neither pprof nor folded' report "$work/other"
 expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"

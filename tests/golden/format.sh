@@ -8,7 +8,7 @@ here=$(dirname "$0")
 read_as_text() {
 	case $1 in
 	pprof) python3 "$here/pprof_text.py" "$here/../../src/recording/pprof.proto" ;;
-	svg) sed '/^<style>$/,/^<\/style>$/d; /^<script>/,/^\]\]><\/script>$/d' ;;
+	svg | chart) sed '/^<style>$/,/^<\/style>$/d; /^<script>/,/^\]\]><\/script>$/d' ;;
 	*) cat ;;
 	esac
 }

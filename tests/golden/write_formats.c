@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: write_formats FORMAT counts|events: a recording made by hand, in FORMAT, on stdout. It has
- * what is hard: hostile names, inlined functions, code without a name or an object, modules, tasks
- * without frames, recursion; and with events, the times of its samples.
+ * usage: write_formats FORMAT counts|events: a recording made by hand, in FORMAT ("chart": a flame
+ * chart as svg), on stdout. It has what is hard: hostile names, inlined functions, code without a
+ * name or an object, modules, tasks without frames, recursion; and with events, the times of its
+ * samples.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "format/formats.h"
+#include "picture/picture_options.h"
 
 /* A function where it is inlined or is itself: "name", "name@file:line". */
 struct one_frame {
@@ -198,7 +200,9 @@ static void make(struct recording *recording, bool with_events)
 
 int main(int argc, char **argv)
 {
-	const struct format *format = argc == 3 ? format_by_name(argv[1]) : NULL;
+	const bool is_chart = argc == 3 && !strcmp(argv[1], "chart");
+	const struct format *format = argc == 3 ? format_by_name(is_chart ? "svg" : argv[1]) : NULL;
+	struct picture_options picture = picture_options_usual;
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	struct fpl_err err = { 0 };
 	uint64_t shown;
@@ -208,7 +212,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	make(&recording, !strcmp(argv[2], "events"));
-	if (format->write(stdout, &recording, &(struct format_options){ .origin = true }, &shown,
+	picture.chart = is_chart;
+	if (format->write(stdout, &recording,
+			  &(struct format_options){ .origin = true, .picture = &picture }, &shown,
 			  &err)) {
 		fprintf(stderr, "write_formats: %s\n", err.msg);
 		return 1;

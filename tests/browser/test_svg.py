@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Flame graphs and charts as readers use them: click, zoom, search, keys, hostile names, light and dark.
+
+usage: test_svg.py FPLESS
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from browser import Browser, keep_screenshots, need_chromium
+
+FPLESS = os.path.abspath(sys.argv[1])
+
+FOLDED = """a;main;left;deep 6
+a;main;left;read_[k] 2
+a;main;right 1
+b;other;deep 1
+"""
+HOSTILE = r"""<b>x</b>;<script>alert(1)</script>;"><image href=x onerror=alert(2)> 3
+c;]]>;\x1b[31mred\x0anext\x00;javascript:alert(3) 2
+c;&amp;&lt;&#x0;;'";{{7*7}};%s 1
+""" + "c;" + "<" * 300000 + " 4\n"
+
+# Two threads of two milliseconds a sample: a, a, b and, after a pause, a; the other one b.
+TIMES = """p     7/7     [000]  1.002000: cpu-clock:
+	            1000 a (/bin/p)
+	            2000 main (/bin/p)
+
+p     7/7     [000]  1.004000: cpu-clock:
+	            1000 a (/bin/p)
+	            2000 main (/bin/p)
+
+p     7/7     [000]  1.006000: cpu-clock:
+	            3000 b (/bin/p)
+	            2000 main (/bin/p)
+
+p     7/8     [001]  1.006000: cpu-clock:
+	            3000 b (/bin/p)
+	            2000 main (/bin/p)
+
+p     7/7     [000]  1.020000: cpu-clock:
+	            1000 a (/bin/p)
+	            2000 main (/bin/p)
+
+"""
+
+# Each box that is shown: [name, x, width, text], in the order of the file.
+SHOWN = """[...document.querySelectorAll(".boxes > g:not(.off)")].map(g => [
+    g.firstElementChild.textContent.split("\\n")[0], Number(g.querySelector("rect").getAttribute("x")),
+    Number(g.querySelector("rect").getAttribute("width")),
+    g.querySelector("text") ? g.querySelector("text").textContent : ""])"""
+
+
+class SvgCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="fpless-svg-")
+        self.addCleanup(self.folder.cleanup)
+
+    def make(self, text, *options):
+        source, path = os.path.join(self.folder.name, "in"), os.path.join(self.folder.name, "out.svg")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run([FPLESS, "report", "-q", "-o", path, *options, source], check=True, timeout=100,
+                       stdin=subprocess.DEVNULL)
+        return path
+
+    def open(self, text, *options, **more):
+        return self.browser.open(self.make(text, *options), **more)
+
+    def shown(self, page):
+        return [box[0] for box in page.evaluate(SHOWN)]
+
+    def wait_shown(self, page, names):
+        page.wait(f"{SHOWN}.map(box => box[0]).join() === {','.join(names)!r}", f"only {names} to be shown")
+
+    def test_boxes_are_as_wide_as_the_window_asks(self):
+        with self.open(FOLDED) as page:
+            for width in (1280, 800, 500):
+                page.resize(width, 600)
+                page.wait(f"document.documentElement.viewBox.baseVal.width === {width}")
+                boxes = {box[0]: box for box in page.evaluate(SHOWN)}
+                self.assertAlmostEqual(boxes["all"][2], width - 20.5, delta=0.1)
+                self.assertAlmostEqual(boxes["main"][2], (width - 20) * 0.9 - 0.5, delta=0.1)
+                self.assertEqual(boxes["all"][3], "all")
+        with self.open(FOLDED, "--width", "600") as page:
+            page.resize(900, 600)
+            page.settle()
+            self.assertEqual(page.evaluate("document.documentElement.viewBox.baseVal.width"), 600)
+
+    def test_a_click_zooms_and_reset_shows_all(self):
+        with self.open(FOLDED) as page:
+            everything = self.shown(page)
+            self.assertEqual(everything, ["all", "a", "main", "left", "deep", "read", "right", "b", "other", "deep"])
+            page.click(".boxes > g", "left")
+            self.wait_shown(page, ["all", "a", "main", "left", "deep", "read"])
+            boxes = {box[0]: box for box in page.evaluate(SHOWN)}
+            self.assertAlmostEqual(boxes["left"][2], boxes["all"][2], delta=0.1)
+            self.assertAlmostEqual(boxes["deep"][2], boxes["left"][2] * 6 / 8, delta=1)
+            self.assertIn("8 samples, 80.00 %", page.text(".details"))
+            keep_screenshots(page, "svg-zoomed")
+            page.click(".reset")
+            self.wait_shown(page, everything)
+            page.click(".boxes > g", "right")
+            self.wait_shown(page, ["all", "a", "main", "right"])
+            page.press("Escape")
+            self.wait_shown(page, everything)
+
+    def test_searches_say_how_much_they_match(self):
+        with self.open(FOLDED) as page:
+            page.press("f", "Control")
+            page.wait("document.activeElement.tagName === 'input'")
+            page.type("deep|left")
+            page.wait("document.querySelector('.matched').textContent === 'Matched: 90.00 % (3 boxes)'")
+            self.assertEqual(page.count(".hit"), 3)
+            keep_screenshots(page, "svg-searched")
+            page.press("Enter")
+            page.wait("document.querySelectorAll('.at').length === 1")
+            page.press("Escape")
+            page.wait("document.querySelectorAll('.hit').length === 0")
+            page.press("/")
+            page.type("(")
+            page.wait("document.querySelector('.matched').textContent === 'no regular expression'")
+            page.press("Backspace")
+            page.type("^READ$")
+            page.wait("document.querySelector('.matched').textContent === 'Matched: 0.00 % (0 boxes)'")
+
+    def test_arrows_go_from_box_to_box(self):
+        with self.open(FOLDED) as page:
+            for keys, name in ((["ArrowUp"], "all"), (["ArrowUp"], "a"), (["ArrowUp", "ArrowUp"], "left"),
+                               (["ArrowRight"], "right"), (["ArrowRight"], "deep"), (["ArrowDown"], "other"),
+                               (["ArrowLeft"], "main"), (["ArrowDown"], "a")):
+                for key in keys:
+                    page.press(key)
+                page.wait(f"document.querySelector('.at title').textContent.startsWith({name!r})", f"{name} to be reached")
+            page.press("Enter")
+            self.wait_shown(page, ["all", "a", "main", "left", "deep", "read", "right"])
+        with self.open(FOLDED, "--inverted") as page:
+            page.press("ArrowDown")
+            page.press("ArrowDown")
+            page.wait("document.querySelector('.at title').textContent.startsWith('a\\n')")
+
+    def test_what_the_pointer_is_on_is_said(self):
+        with self.open(FOLDED) as page:
+            page.hover(".boxes > g", "read")
+            page.wait("document.querySelector('.details').textContent.startsWith('read')")
+            self.assertRegex(page.text(".details"), r"2 samples, 20.00 %.*kernel")
+
+    def test_hostile_names_are_text(self):
+        for options in ((), ("--inverted",), ("--colors", "object")):
+            with self.subTest(options=options), self.open(HOSTILE, *options) as page:
+                self.assertEqual(page.count("script"), 1)
+                self.assertEqual(page.count("image, b, a"), 0)
+                self.assertIn("<script>alert(1)</script>", self.shown(page))
+                self.assertIn("\\x1b[31mred\\x0anext\\x00", [name.replace("\\x5cx", "\\x") for name in self.shown(page)])
+                self.assertEqual(max(len(name) for name in self.shown(page)), 512 + len("[... 299,488 more bytes]"))
+                page.click(".boxes > g", "<script>")
+                page.press("/")
+                page.type("alert|<")
+                page.wait("document.querySelector('.matched').textContent.startsWith('Matched: 90.00 %')")
+                keep_screenshots(page, "svg-hostile")
+
+    def test_light_and_dark_follow_the_reader(self):
+        paper = "getComputedStyle(document.querySelector('.paper')).fill"
+        box = "getComputedStyle([...document.querySelectorAll('.boxes > g')][2].querySelector('rect')).fill"
+        for colors in ("hot", "cold", "object", "origin"):
+            with self.subTest(colors=colors), self.open(FOLDED, "--colors", colors) as page:
+                light = page.evaluate(f"[{paper}, {box}]")
+                keep_screenshots(page, f"svg-{colors}-light")
+                page.use_dark(True)
+                page.wait(f"{paper} === 'rgb(22, 24, 28)'")
+                dark = page.evaluate(f"[{paper}, {box}]")
+                self.assertEqual(light[0], "rgb(255, 255, 255)")
+                self.assertNotIn(light[1], (dark[1], "rgb(0, 0, 0)"))
+                keep_screenshots(page, f"svg-{colors}-dark")
+
+    def test_it_works_inside_a_page(self):
+        svg = self.make(FOLDED)
+        path = os.path.join(self.folder.name, "page.html")
+        with open(svg, encoding="utf-8") as file, open(path, "w", encoding="utf-8") as to:
+            to.write('<!DOCTYPE html><meta charset="utf-8"><title>page</title><p>before</p>' +
+                     file.read().split("?>", 1)[1] + "<p>after</p>")
+        with self.browser.open(path, width=900) as page:
+            page.click(".boxes > g", "left")
+            self.wait_shown(page, ["all", "a", "main", "left", "deep", "read"])
+            page.press("/")
+            page.type("read")
+            page.wait("document.querySelector('.matched').textContent === 'Matched: 20.00 % (1 box)'")
+            keep_screenshots(page, "svg-inside")
+
+    def test_a_chart_is_in_the_order_of_time(self):
+        with self.open(TIMES, "--chart") as page:
+            self.assertEqual(page.evaluate("[...document.querySelectorAll('.lane')].map(e => e.textContent)"),
+                             ["p (pid 7): 4 samples", "p (pid 7, tid 8): 1 sample"])
+            self.assertEqual(self.shown(page), ["a", "b", "main", "a", "main", "b", "main"])
+            first, last = page.evaluate(SHOWN)[0], page.evaluate(SHOWN)[3]
+            self.assertLess(first[1] + first[2], last[1])
+            self.assertRegex(page.text(".axis"), r"0\.0\d+ s.*0\.0\d+ s")
+            before = page.text(".axis")
+            keep_screenshots(page, "svg-chart")
+            page.click(".boxes > g", "b\n")
+            page.wait(f"document.querySelector('.axis').textContent !== {before!r}")
+            self.assertEqual(self.shown(page), ["b", "main", "b", "main"])
+            page.press("Escape")
+            page.press("/")
+            page.type("^a$")
+            page.wait("document.querySelector('.matched').textContent.startsWith('Matched: ')")
+            self.assertEqual(page.count(".hit"), 2)
+
+
+if __name__ == "__main__":
+    need_chromium()
+    unittest.main(argv=sys.argv[:1])
