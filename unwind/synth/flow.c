@@ -508,7 +508,7 @@ static uint16_t row_reads(const struct cfi_row *row)
 		if (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG)
 			mask |= 1u << reg->reg;
 	}
-	return mask & abi_clobbers;
+	return (uint16_t)(mask & abi_clobbers);
 }
 
 static int note_call(struct flow *flow, uint32_t group, const struct synth_op *op,
