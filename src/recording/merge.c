@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "recording/place_list.h"
 #include "recording/sample_type.h"
@@ -148,16 +149,9 @@ static int add_checked(uint64_t *sum, uint64_t value)
 static int map_frames(struct merger *merger, const struct recording_stack *stack)
 {
 	size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
-	int err = 0;
+	int err = array_reserve(&merger->stack_frames, sizeof(*merger->stack_frames), &merger->room,
+				nr);
 
-	if (nr > merger->room) {
-		uint32_t *bigger = reallocarray(merger->stack_frames, 2 * nr, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		merger->stack_frames = bigger;
-		merger->room = 2 * nr;
-	}
 	for (size_t i = 0; !err && i < nr; i++)
 		err = map_frame(merger, merger->from->frame_ids[stack->first_frame + i],
 				&merger->stack_frames[i]);

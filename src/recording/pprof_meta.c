@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "pprof.pb-c.h"
@@ -41,15 +42,9 @@ __attribute__((__format__(__printf__, 2, 3))) static int add_comment(struct comm
 		text = NULL; /* vasprintf leaves it undefined */
 		return fpl_fail(comments->err, -ENOMEM, "out of memory");
 	}
-	if (comments->nr == comments->room) {
-		size_t room = 2 * comments->room + 64;
-		int64_t *bigger = reallocarray(comments->list, room, sizeof(*bigger));
-
-		if (!bigger)
-			return fpl_fail(comments->err, -ENOMEM, "out of memory");
-		comments->list = bigger;
-		comments->room = room;
-	}
+	if (array_reserve(&comments->list, sizeof(*comments->list), &comments->room,
+			  comments->nr + 1))
+		return fpl_fail(comments->err, -ENOMEM, "out of memory");
 	return pprof_fields_word(comments->fields, text, &comments->list[comments->nr++],
 				 comments->err);
 }
@@ -169,15 +164,9 @@ void pprof_meta_fini(struct pprof_meta *meta)
 
 static int push_comment(struct pprof_meta *meta, uint64_t text)
 {
-	if (meta->nr_comments == meta->room_comments) {
-		size_t room = 2 * meta->room_comments + 64;
-		int64_t *bigger = reallocarray(meta->comments, room, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		meta->comments = bigger;
-		meta->room_comments = room;
-	}
+	if (array_reserve(&meta->comments, sizeof(*meta->comments), &meta->room_comments,
+			  meta->nr_comments + 1))
+		return -ENOMEM;
 	meta->comments[meta->nr_comments++] = (int64_t)text;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 void pprof_tables_init(struct pprof_tables *tables, struct recording *recording)
@@ -40,24 +41,6 @@ size_t pprof_tables_bytes(const struct pprof_tables *tables)
 	       list_bytes(&tables->locations, sizeof(struct pprof_location)) +
 	       tables->room_texts * sizeof(*tables->texts) +
 	       tables->room_lines * sizeof(*tables->lines);
-}
-
-/* Room for one more of @nr entries. */
-static int grow(void *list_ptr, size_t size, size_t nr, size_t *room)
-{
-	void **list = list_ptr;
-	size_t bigger_room = *room ? 2 * *room : 64;
-
-	if (nr < *room)
-		return 0;
-
-	void *bigger = reallocarray(*list, bigger_room, size);
-
-	if (!bigger)
-		return -ENOMEM;
-	*list = bigger;
-	*room = bigger_room;
-	return 0;
 }
 
 struct list_ctx {
@@ -102,7 +85,8 @@ static int list_add(struct pprof_tables *tables, struct pprof_list *list, const 
 		tables->duplicate++;
 		return 0;
 	}
-	if (list->nr >= ID_TABLE_NONE || grow(&list->entries, size, list->nr, &list->room))
+	if (list->nr >= ID_TABLE_NONE ||
+	    array_reserve(&list->entries, size, &list->room, list->nr + 1))
 		return -ENOMEM;
 	if (id - 1 != list->nr &&
 	    id_table_add(&list->by_id, id_table_hash(0, &id, sizeof(id)), (uint32_t)list->nr))
@@ -132,7 +116,8 @@ static int intern(struct pprof_tables *tables, const void *bytes, size_t size, u
 
 int pprof_tables_add_text(struct pprof_tables *tables, const void *bytes, size_t size)
 {
-	if (grow(&tables->texts, sizeof(*tables->texts), tables->nr_texts, &tables->room_texts) ||
+	if (array_reserve(&tables->texts, sizeof(*tables->texts), &tables->room_texts,
+			  tables->nr_texts + 1) ||
 	    intern(tables, bytes, size, &tables->texts[tables->nr_texts]))
 		return -ENOMEM;
 	tables->nr_texts++;
@@ -202,8 +187,8 @@ int pprof_tables_add_location(struct pprof_tables *tables, const Pprof__Location
 	};
 
 	for (size_t i = 0; i < nr; i++) {
-		if (grow(&tables->lines, sizeof(*tables->lines), tables->nr_lines,
-			 &tables->room_lines))
+		if (array_reserve(&tables->lines, sizeof(*tables->lines), &tables->room_lines,
+				  tables->nr_lines + 1))
 			return -ENOMEM;
 		tables->lines[tables->nr_lines++] = (struct pprof_line){
 			.function = location->line[first + i]->function_id,

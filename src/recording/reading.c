@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 static int no_memory(const struct reading *reading, struct fpl_err *err)
 {
 	return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
@@ -65,16 +67,9 @@ int reading_push(struct reading *reading, const struct recording_frame *frame,
 	if (reading->nr_frames == READING_FRAMES_MAX)
 		return line_input_fail(reading->input, err, "a stack of more than %u frames",
 				       READING_FRAMES_MAX);
-	if (reading->nr_frames == reading->room_frames) {
-		size_t room = reading->room_frames ? 2 * reading->room_frames : 256;
-		uint32_t *bigger = reallocarray(reading->frames, room, sizeof(*bigger));
-
-		if (!bigger)
-			return no_memory(reading, err);
-		reading->frames = bigger;
-		reading->room_frames = room;
-	}
-	if (recording_add_frame(reading->recording, frame, lines,
+	if (array_reserve(&reading->frames, sizeof(*reading->frames), &reading->room_frames,
+			  reading->nr_frames + 1) ||
+	    recording_add_frame(reading->recording, frame, lines,
 				&reading->frames[reading->nr_frames]))
 		return no_memory(reading, err);
 	reading->nr_frames++;

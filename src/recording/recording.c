@@ -5,26 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for @wanted entries of @size bytes; an id of one has to fit 32 bits. */
+#include "base/array.h"
+
+/* Room for @wanted entries more, of which an index has to fit 32 bits. */
 static int reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)
 {
-	void **list = list_ptr;
-	size_t new_room = *room ? *room : 64;
-
-	if (wanted <= *room)
-		return 0;
-	if (wanted >= ID_TABLE_NONE)
-		return -ENOMEM;
-	while (new_room < wanted)
-		new_room *= 2;
-
-	void *bigger = reallocarray(*list, new_room, size);
-
-	if (!bigger)
-		return -ENOMEM;
-	*list = bigger;
-	*room = new_room;
-	return 0;
+	return wanted >= ID_TABLE_NONE ? -ENOMEM : array_reserve(list_ptr, size, room, wanted);
 }
 
 #define RESERVE(recording, list, wanted)                                                   \

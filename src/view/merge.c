@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "view/labels.h"
 
@@ -39,17 +40,8 @@ static void merger_fini(struct merger *merger)
 
 static int reserve(struct merger *merger, size_t wanted)
 {
-	size_t room = 2 * (merger->nr + wanted);
-	uint32_t *ids;
-
-	if (merger->nr + wanted <= merger->room)
-		return 0;
-	ids = reallocarray(merger->ids, room, sizeof(*ids));
-	if (!ids)
-		return -ENOMEM;
-	merger->ids = ids;
-	merger->room = room;
-	return 0;
+	return array_reserve(&merger->ids, sizeof(*merger->ids), &merger->room,
+			     merger->nr + wanted);
 }
 
 /* Frames @frames [nr], leaf first, from the root to the leaf. */

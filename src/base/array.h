@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays that grow: as { list, nr, room } of a struct, or as variables. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/*
+ * Make room for @wanted entries of @size bytes. @list_ptr: the address of the pointer to the first,
+ * which may move; *room: for how many there is room. Errors: -ENOMEM, nothing has changed then.
+ * Cost: O(1) for each entry, over all calls.
+ */
+FPL_MUST_CHECK int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted);
