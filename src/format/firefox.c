@@ -9,25 +9,20 @@
 #include "base/text.h"
 #include "recording/sample_type.h"
 #include "format/firefox_tables.h"
-#include "view/threads.h"
+#include "view/viewer.h"
 
 /* Hex digits of a build-id that go into the identifier of a library. */
 enum { BREAKPAD_DIGITS = 32 };
 
 struct writer {
 	struct json json;
-	const struct recording *recording;
-	struct frame_texts texts;
-	struct function_index index;
-	struct threads threads;
+	struct viewer viewer;
 	struct firefox_tables tables;
 };
 
 static void writer_fini(struct writer *writer)
 {
-	frame_texts_fini(&writer->texts);
-	function_index_fini(&writer->index);
-	threads_fini(&writer->threads);
+	viewer_fini(&writer->viewer);
 	firefox_tables_fini(&writer->tables);
 }
 
@@ -160,18 +155,18 @@ static void write_libraries(struct json *json, const struct recording *recording
 
 static int write_samples(struct writer *writer, const struct thread *thread)
 {
-	const struct thread_sample *samples = &writer->threads.samples[thread->first];
+	const struct thread_sample *samples = &writer->viewer.threads.samples[thread->first];
 	struct json *json = &writer->json;
 	uint32_t node;
 
 	json_open(json, "samples", '{');
 	json_number(json, "length", thread->nr);
 	json_string(json, "weightType",
-		    sample_type_is_bytes(writer->recording) ? "bytes" : "samples");
+		    sample_type_is_bytes(writer->viewer.recording) ? "bytes" : "samples");
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < thread->nr; i++) {
 		if (firefox_tables_add(&writer->tables,
-				       &writer->recording->stacks[samples[i].stack], &node))
+				       &writer->viewer.recording->stacks[samples[i].stack], &node))
 			return -ENOMEM;
 		json_number(json, NULL, node);
 	}
@@ -184,7 +179,7 @@ static int write_samples(struct writer *writer, const struct thread *thread)
 	for (size_t i = 0; i < thread->nr; i++)
 		json_number(json, NULL, samples[i].count);
 	json_close(json, ']');
-	if (writer->recording->nr_events) {
+	if (writer->viewer.recording->nr_events) {
 		json_open(json, "threadCPUDelta", '[');
 		for (size_t i = 0; i < thread->nr; i++)
 			json_number(json, NULL, samples[i].weight_ns / 1000);
@@ -210,7 +205,7 @@ static void write_no_markers(struct json *json)
 
 static int write_thread(struct writer *writer, const struct thread *thread)
 {
-	const char *comm = recording_string(writer->recording, thread->comm);
+	const char *comm = recording_string(writer->viewer.recording, thread->comm);
 	struct json *json = &writer->json;
 	char pid[16];
 	int err;
@@ -238,23 +233,14 @@ static int write_thread(struct writer *writer, const struct thread *thread)
 	return err;
 }
 
-static int prepare(struct writer *writer, const struct format_options *options)
+static int prepare(struct writer *writer, const struct recording *recording,
+		   const struct format_options *options)
 {
-	const struct frame_text_options text_options = {
-		.annotate = options->annotate,
-		.origin = options->origin,
-		.by_function = true,
-		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-		.verbatim = true,
-	};
-	int err = frame_texts_init(writer->recording, &text_options, &writer->texts);
+	int err = viewer_init(recording, options, &writer->viewer);
 
 	if (!err)
-		err = function_index_init(&writer->texts, &writer->index);
-	if (!err)
-		err = threads_init(writer->recording, &writer->threads);
-	if (!err)
-		err = firefox_tables_init(&writer->texts, &writer->index, &writer->tables);
+		err = firefox_tables_init(&writer->viewer.texts, &writer->viewer.index,
+					  &writer->tables);
 	return err;
 }
 
@@ -262,19 +248,19 @@ int firefox_write(FILE *to, const struct recording *recording, const struct form
 		  uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(writer_fini)
-	struct writer writer = { .json = { .to = to }, .recording = recording };
+	struct writer writer = { .json = { .to = to } };
 	struct json *json = &writer.json;
 	uint64_t shown = 0;
-	int error = prepare(&writer, options);
+	int error = prepare(&writer, recording, options);
 
 	json_open(json, NULL, '{');
 	if (!error)
 		error = write_meta(json, recording);
 	write_libraries(json, recording);
 	json_open(json, "threads", '[');
-	for (size_t i = 0; !error && i < writer.threads.nr; i++) {
-		error = write_thread(&writer, &writer.threads.list[i]);
-		shown += writer.threads.list[i].count;
+	for (size_t i = 0; !error && i < writer.viewer.threads.nr; i++) {
+		error = write_thread(&writer, &writer.viewer.threads.list[i]);
+		shown += writer.viewer.threads.list[i].count;
 	}
 	json_close(json, ']');
 	json_close(json, '}');

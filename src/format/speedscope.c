@@ -7,10 +7,9 @@
 
 #include "base/cleanup.h"
 #include "recording/sample_type.h"
-#include "view/function_index.h"
 #include "view/json.h"
 #include "view/labels.h"
-#include "view/threads.h"
+#include "view/viewer.h"
 
 /* The reader lists them in a menu; all samples are in the first profile. */
 enum { NR_THREADS = 500 };
@@ -22,10 +21,7 @@ struct labels {
 
 struct writer {
 	struct json json;
-	const struct recording *recording;
-	struct frame_texts texts;
-	struct function_index index;
-	struct threads threads;
+	struct viewer viewer;
 	struct labels *labels;	/* owned [nr_stacks] */
 	uint32_t *label_frames; /* owned [nr strings]: frame of a label + 1; 0: it is none */
 	bool weights;		/* in nanoseconds; else counts */
@@ -33,37 +29,36 @@ struct writer {
 
 static void writer_fini(struct writer *writer)
 {
-	frame_texts_fini(&writer->texts);
-	function_index_fini(&writer->index);
-	threads_fini(&writer->threads);
+	viewer_fini(&writer->viewer);
 	free(writer->labels);
 	free(writer->label_frames);
 }
 
 static int intern_labels(struct writer *writer)
 {
-	const struct recording *recording = writer->recording;
+	const struct recording *recording = writer->viewer.recording;
 	int err = 0;
 
 	writer->labels = calloc(recording->nr_stacks + 1, sizeof(*writer->labels));
 	if (!writer->labels)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < recording->nr_stacks; i++)
-		err = labels_intern(&writer->texts, &recording->stacks[i], writer->labels[i].ids,
-				    &writer->labels[i].nr);
-	writer->label_frames = calloc(writer->texts.strings.nr + 1, sizeof(*writer->label_frames));
+		err = labels_intern(&writer->viewer.texts, &recording->stacks[i],
+				    writer->labels[i].ids, &writer->labels[i].nr);
+	writer->label_frames =
+		calloc(writer->viewer.texts.strings.nr + 1, sizeof(*writer->label_frames));
 	return err || !writer->label_frames ? -ENOMEM : 0;
 }
 
 static void write_function(struct writer *writer, uint32_t idx)
 {
-	const struct shown_function *function = &writer->index.list[idx];
-	const struct recording *recording = writer->recording;
+	const struct shown_function *function = &writer->viewer.index.list[idx];
+	const struct recording *recording = writer->viewer.recording;
 	struct json *json = &writer->json;
 	uint32_t path = recording->objects[function->object].path;
 
 	json_open(json, NULL, '{');
-	json_string(json, "name", strings_text(&writer->texts.strings, function->text));
+	json_string(json, "name", strings_text(&writer->viewer.texts.strings, function->text));
 	if (function->file)
 		json_string(json, "file", recording_string(recording, function->file));
 	else if (path)
@@ -76,14 +71,14 @@ static void write_function(struct writer *writer, uint32_t idx)
 /* The functions, and behind them the labels, which stand at the roots. */
 static void write_frames(struct writer *writer)
 {
-	uint32_t nr = (uint32_t)writer->index.nr;
+	uint32_t nr = (uint32_t)writer->viewer.index.nr;
 	struct json *json = &writer->json;
 
 	json_open(json, "shared", '{');
 	json_open(json, "frames", '[');
-	for (uint32_t i = 0; i < writer->index.nr; i++)
+	for (uint32_t i = 0; i < writer->viewer.index.nr; i++)
 		write_function(writer, i);
-	for (size_t i = 0; i < writer->recording->nr_stacks; i++) {
+	for (size_t i = 0; i < writer->viewer.recording->nr_stacks; i++) {
 		const struct labels *labels = &writer->labels[i];
 
 		for (uint32_t j = 0; j < labels->nr; j++) {
@@ -92,7 +87,7 @@ static void write_frames(struct writer *writer)
 			writer->label_frames[labels->ids[j]] = ++nr;
 			json_open(json, NULL, '{');
 			json_string(json, "name",
-				    strings_text(&writer->texts.strings, labels->ids[j]));
+				    strings_text(&writer->viewer.texts.strings, labels->ids[j]));
 			json_close(json, '}');
 		}
 	}
@@ -105,7 +100,8 @@ static void put_frames(struct writer *writer, const uint32_t *frames, size_t nr)
 {
 	for (size_t i = nr; i-- > 0;) {
 		size_t nr_functions;
-		const uint32_t *ids = function_index_of(&writer->index, frames[i], &nr_functions);
+		const uint32_t *ids =
+			function_index_of(&writer->viewer.index, frames[i], &nr_functions);
 
 		while (nr_functions-- > 0)
 			json_number(&writer->json, NULL, ids[nr_functions]);
@@ -114,8 +110,8 @@ static void put_frames(struct writer *writer, const uint32_t *frames, size_t nr)
 
 static void write_stack(struct writer *writer, uint32_t idx, bool labelled)
 {
-	const struct recording_stack *stack = &writer->recording->stacks[idx];
-	const uint32_t *frames = &writer->recording->frame_ids[stack->first_frame];
+	const struct recording_stack *stack = &writer->viewer.recording->stacks[idx];
+	const uint32_t *frames = &writer->viewer.recording->frame_ids[stack->first_frame];
 	const struct labels *labels = &writer->labels[idx];
 
 	json_open(&writer->json, NULL, '[');
@@ -134,9 +130,9 @@ static void open_profile(struct writer *writer, const char *name, uint64_t end)
 	json_string(json, "type", "sampled");
 	json_string(json, "name", name);
 	json_string(json, "unit",
-		    writer->weights			      ? "nanoseconds"
-		    : sample_type_is_bytes(writer->recording) ? "bytes"
-							      : "none");
+		    writer->weights				     ? "nanoseconds"
+		    : sample_type_is_bytes(writer->viewer.recording) ? "bytes"
+								     : "none");
 	json_number(json, "startValue", 0);
 	json_number(json, "endValue", end);
 }
@@ -148,7 +144,7 @@ static uint64_t weight_of(const struct writer *writer, uint64_t count, uint64_t 
 
 static uint64_t write_all(struct writer *writer)
 {
-	const struct recording *recording = writer->recording;
+	const struct recording *recording = writer->viewer.recording;
 	uint64_t shown = 0, end = 0;
 
 	for (size_t i = 0; i < recording->nr_stacks; i++)
@@ -174,7 +170,7 @@ static uint64_t write_all(struct writer *writer)
 /* "comm (pid 1, tid 2)", as far as it is known. */
 static int name_thread(const struct writer *writer, const struct thread *thread, char **ret)
 {
-	const char *comm = recording_string(writer->recording, thread->comm);
+	const char *comm = recording_string(writer->viewer.recording, thread->comm);
 	int length;
 
 	if (thread->tid && thread->tid != thread->pid)
@@ -198,8 +194,9 @@ static uint64_t idle_before(const struct writer *writer, const struct thread_sam
 {
 	uint64_t from =
 		sample->time_ns > sample->weight_ns ? sample->time_ns - sample->weight_ns : 0;
-	uint64_t idle =
-		writer->weights && writer->recording->nr_events && from > *at ? from - *at : 0;
+	uint64_t idle = writer->weights && writer->viewer.recording->nr_events && from > *at
+				? from - *at
+				: 0;
 
 	*at += idle + weight_of(writer, sample->count, sample->weight_ns);
 	return idle;
@@ -207,7 +204,7 @@ static uint64_t idle_before(const struct writer *writer, const struct thread_sam
 
 static int write_thread(struct writer *writer, const struct thread *thread)
 {
-	const struct thread_sample *samples = &writer->threads.samples[thread->first];
+	const struct thread_sample *samples = &writer->viewer.threads.samples[thread->first];
 	AUTO_FREE char *name = NULL;
 	uint64_t end = 0, at = 0;
 
@@ -249,22 +246,12 @@ static bool has_weights(const struct recording *recording)
 	return true;
 }
 
-static int prepare(struct writer *writer, const struct format_options *options)
+static int prepare(struct writer *writer, const struct recording *recording,
+		   const struct format_options *options)
 {
-	const struct frame_text_options text_options = {
-		.annotate = options->annotate,
-		.origin = options->origin,
-		.by_function = true,
-		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-		.verbatim = true,
-	};
-	int err = frame_texts_init(writer->recording, &text_options, &writer->texts);
+	int err = viewer_init(recording, options, &writer->viewer);
 
-	if (!err)
-		err = function_index_init(&writer->texts, &writer->index);
-	if (!err)
-		err = threads_init(writer->recording, &writer->threads);
-	writer->weights = has_weights(writer->recording);
+	writer->weights = has_weights(writer->viewer.recording);
 	return err ? err : intern_labels(writer);
 }
 
@@ -272,9 +259,9 @@ int speedscope_write(FILE *to, const struct recording *recording,
 		     const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(writer_fini)
-	struct writer writer = { .json = { .to = to }, .recording = recording };
+	struct writer writer = { .json = { .to = to } };
 	struct json *json = &writer.json;
-	int error = prepare(&writer, options);
+	int error = prepare(&writer, recording, options);
 
 	if (error)
 		return fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks);
@@ -286,9 +273,10 @@ int speedscope_write(FILE *to, const struct recording *recording,
 	write_frames(&writer);
 	json_open(json, "profiles", '[');
 	*ret_shown = write_all(&writer);
-	for (size_t i = 0;
-	     !error && writer.threads.nr > 1 && i < writer.threads.nr && i < NR_THREADS; i++)
-		error = write_thread(&writer, &writer.threads.list[i]);
+	for (size_t i = 0; !error && writer.viewer.threads.nr > 1 && i < writer.viewer.threads.nr &&
+			   i < NR_THREADS;
+	     i++)
+		error = write_thread(&writer, &writer.viewer.threads.list[i]);
 	json_close(json, ']');
 	json_close(json, '}');
 	putc('\n', to);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/viewer.h"
+
+int viewer_init(const struct recording *recording, const struct format_options *options,
+		struct viewer *ret)
+{
+	const struct frame_text_options text_options = {
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = true,
+		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+		.verbatim = true,
+	};
+
+	*ret = (struct viewer){ .recording = recording };
+
+	int err = frame_texts_init(recording, &text_options, &ret->texts);
+
+	if (!err)
+		err = function_index_init(&ret->texts, &ret->index);
+	return err ? err : threads_init(recording, &ret->threads);
+}
+
+void viewer_fini(struct viewer *viewer)
+{
+	frame_texts_fini(&viewer->texts);
+	function_index_fini(&viewer->index);
+	threads_fini(&viewer->threads);
+}
