@@ -56,7 +56,7 @@ struct {
 } targets SEC(".maps");
 
 /* The counts: a stack that is there, and one that is not, take one cache line to find. Mmapable
- * for its alignment only. */
+ * for its alignment, and for reading all of it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

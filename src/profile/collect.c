@@ -52,27 +52,40 @@ static bool was_told(const struct collect *collect, uint32_t pid)
 	return collect->told[pid % PID_BITS / 64] >> pid % 64 & 1;
 }
 
+/* Is the process followed? The kernel side is asked once about each that is not. */
+static bool is_followed(struct collect *collect, uint32_t pid)
+{
+	uint64_t *strange = &collect->strange[pid % PID_BITS / 64];
+	uint64_t bit = 1ull << pid % 64;
+
+	if (was_told(collect, pid))
+		return true;
+	if (*strange & bit)
+		return false;
+	if (collect->is_followed(collect->ctx, pid))
+		return true;
+	*strange |= bit;
+	return false;
+}
+
 /*
- * Is @record of a process that is followed? The kernel side is asked once about each that is not:
- * one becomes a target when it is forked, and of that a life record tells, too. On a busy machine
- * most records are of strangers.
+ * Is @record of a process that is followed? One becomes a target when it is forked by one, and of
+ * that a life record tells, too. On a busy machine most records are of strangers, and of their
+ * children.
  */
 static bool is_wanted(struct collect *collect, const struct sideband_record *record)
 {
 	uint64_t *strange = &collect->strange[record->pid % PID_BITS / 64];
 	uint64_t bit = 1ull << record->pid % 64;
 
-	if (!collect->is_followed || record->type == SIDEBAND_LOST ||
-	    was_told(collect, record->pid))
+	if (!collect->is_followed || record->type == SIDEBAND_LOST)
 		return true;
-	if (record->type == SIDEBAND_FORK)
+	/* a number may be another process's by now */
+	if (record->type == SIDEBAND_FORK && is_followed(collect, record->parent))
 		*strange &= ~bit;
-	if (*strange & bit)
-		return false;
-	if (collect->is_followed(collect->ctx, record->pid))
-		return true;
-	*strange |= bit;
-	return false;
+	else if (record->type == SIDEBAND_FORK)
+		*strange |= bit;
+	return is_followed(collect, record->pid);
 }
 
 void collect_fini(struct collect *collect)

@@ -31,12 +31,20 @@
  * 2 ms is far above what an interrupted writer needs, and below what anybody notices.
  */
 #define HORIZON_NS (2 * NS_PER_MS)
-/* Shortest time between two drains: bounds the wake-ups in a storm of short programs. */
-#define DRAIN_PAUSE_MS 2
+/*
+ * Shortest time between two drains: bounds the wake-ups in a storm of short programs. Where samples
+ * are rare it may be longer, as long as few of them fall into it: until a new mapping was read of,
+ * a sample in it comes with a snapshot, which costs more than a wake-up. At most, a side-band
+ * buffer must hold what one task can map meanwhile (2,500 mappings, of 5 us each).
+ */
+#define DRAIN_PAUSE_NS	    (2 * NS_PER_MS)
+#define DRAIN_PAUSE_MOST_NS (8 * NS_PER_MS)
+/* Records of one drain from which on the next is not put off. */
+#define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	  100
 #define LISTEN_PERIOD_MS  50 /* where somebody watches */
-#define CHECK_PERIOD_NS	  (250 * NS_PER_MS)
+#define CHECK_PERIOD_NS	  (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
 
@@ -178,25 +186,32 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 	}
 }
 
-/* How long nothing has to be done at @now, unless something comes. */
-static int idle_ms(const struct engine *engine, uint64_t now, uint64_t enable_at, uint64_t end)
+/* How long nothing has to be done before @until, unless something comes. */
+static int idle_ms(const struct engine *engine, uint64_t until)
 {
 	const struct engine_listener *listener = engine->options->listener;
-	int timeout = ms_until(end, now,
-			       listener && listener->sample ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS);
+	int most = listener && listener->sample ? LISTEN_PERIOD_MS : DRAIN_PERIOD_MS;
 
-	if (engine->enabled_ns)
-		timeout = ms_until(engine->looks.next_ns, now, timeout);
-	if (!engine->enabled_ns)
-		timeout = ms_until(enable_at, now, timeout);
-	/* then all that is pending now is old enough */
-	if (collect_nr_pending(&engine->collect))
-		timeout = ms_until(now + HORIZON_NS, now, timeout);
-	return timeout;
+	/* what is pending becomes old enough in the pause */
+	return collect_nr_pending(&engine->collect) ? 0
+						    : ms_until(until, usage_monotonic_ns(), most);
 }
 
-/* What comes is looked at at once, unless that was done a moment ago. */
-static void pause_until(uint64_t when_ns)
+/* How long the next drain is put off after one that brought @nr_records. */
+static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
+{
+	size_t nr_cpus = engine->events.cpus.nr;
+	uint64_t pause_ns = engine->events.period_ns / (nr_cpus ? nr_cpus : 1);
+
+	if (pause_ns < DRAIN_PAUSE_NS || nr_records >= DRAIN_MANY)
+		pause_ns = DRAIN_PAUSE_NS;
+	/* what woke us was of strangers */
+	if (!nr_records)
+		pause_ns *= 2;
+	return pause_ns < DRAIN_PAUSE_MOST_NS ? pause_ns : DRAIN_PAUSE_MOST_NS;
+}
+
+static void sleep_until(uint64_t when_ns)
 {
 	uint64_t now = usage_monotonic_ns();
 
@@ -204,16 +219,43 @@ static void pause_until(uint64_t when_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(when_ns - now) }, NULL);
 }
 
+/* When what was drained makes it worth to look again, and whether more is likely to come first. */
+struct next_drain {
+	uint64_t time_ns; /* 0: there is more to do already */
+	bool is_busy;
+};
+
+/*
+ * Waits for what comes until @until, at most. It is looked at at once, unless that was done a
+ * moment ago; where records come one after the other, one sleep is enough for all of them.
+ */
+static void await(struct engine *engine, const struct next_drain *next, uint64_t until)
+{
+	uint64_t pause_until = next->time_ns < until ? next->time_ns : until;
+	struct epoll_event events[16];
+
+	if (next->is_busy)
+		sleep_until(pause_until);
+
+	int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
+			    next->time_ns ? idle_ms(engine, until) : 0);
+
+	sleep_until(pause_until);
+	kernel_side_woken(&engine->kernel);
+	for (int i = 0; i < nr; i++)
+		on_event(engine, &events[i]);
+}
+
 /* Until the time is over, a signal comes or the targets have gone. */
 static int loop(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t enable_at = usage_monotonic_ns() + o->delay_ms * NS_PER_MS;
-	uint64_t next_drain_ns = 0;
+	struct next_drain next = { 0 };
 
 	while (!engine->stop) {
-		uint64_t now = usage_monotonic_ns();
-		struct epoll_event events[16];
+		uint64_t now = usage_monotonic_ns(), end = UINT64_MAX;
+		uint32_t seq = engine->collect.seq;
 
 		if (!engine->enabled_ns && now >= enable_at) {
 			int code = enable(engine, err);
@@ -221,24 +263,23 @@ static int loop(struct engine *engine, struct fpl_err *err)
 			if (code)
 				return code;
 		}
-
-		uint64_t end = engine->enabled_ns && o->duration_ms
-				       ? engine->enabled_ns + o->duration_ms * NS_PER_MS
-				       : UINT64_MAX;
-
+		if (engine->enabled_ns && o->duration_ms)
+			end = engine->enabled_ns + o->duration_ms * NS_PER_MS;
 		if (now >= end || engine_look_due(engine, now))
 			break;
+		if (engine->enabled_ns && engine->looks.next_ns < end)
+			end = engine->looks.next_ns;
+		await(engine, &next, engine->enabled_ns ? end : enable_at);
 
-		int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
-				    next_drain_ns ? idle_ms(engine, now, enable_at, end) : 0);
+		bool drained = drain(engine, false);
+		uint32_t nr_records = engine->collect.seq - seq;
 
-		pause_until(next_drain_ns);
-		kernel_side_woken(&engine->kernel);
-		for (int i = 0; i < nr; i++)
-			on_event(engine, &events[i]);
-		next_drain_ns = drain(engine, false)
-					? usage_monotonic_ns() + DRAIN_PAUSE_MS * NS_PER_MS
-					: 0;
+		next = (struct next_drain){ 0 };
+		if (drained)
+			next = (struct next_drain){
+				usage_monotonic_ns() + drain_pause_ns(engine, nr_records),
+				nr_records > 0,
+			};
 	}
 	return 0;
 }

@@ -141,8 +141,8 @@ static void add_count(const struct fpl_stack *stack, void *ctx)
 		engine->looks.counts[engine->looks.places[number]] += stack->count;
 }
 
-/* Count anew what is in the store, and what the kernel side holds beside it. Errors: bpf(2). */
-static int count_stacks(struct engine *engine)
+/* Count anew what is in the store, and what the kernel side holds beside it. */
+static void count_stacks(struct engine *engine)
 {
 	struct engine_looks *looks = &engine->looks;
 
@@ -155,7 +155,7 @@ static int count_stacks(struct engine *engine)
 		else
 			looks->counts[looks->places[i]] = count;
 	}
-	return kernel_side_stacks(&engine->kernel, add_count, engine);
+	kernel_side_stacks(&engine->kernel, add_count, engine);
 }
 
 static void look(struct engine *engine, bool last)
@@ -171,8 +171,7 @@ static void look(struct engine *engine, bool last)
 		return;
 	tell_objects(engine);
 	tell_stacks(engine);
-	if (count_stacks(engine))
-		return;
+	count_stacks(engine);
 
 	struct engine_look told = {
 		.unix_ns = (uint64_t)clock_ns(CLOCK_REALTIME),

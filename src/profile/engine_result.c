@@ -66,11 +66,10 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 
 	kernel_side_count(&engine->kernel);
 
-	if (!code)
-		code = kernel_side_stacks(&engine->kernel, books_count, &join);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
 				"BPF maps cannot be read: %s", strerror(-code));
+	kernel_side_stacks(&engine->kernel, books_count, &join);
 	books_close(&counters, engine->collect.nr_user_memory + engine->replayer.nr_user_memory,
 		    join.nr_without_frames, engine->collect.stack_dropped, &profile->books);
 	profile->books.expected = events_expected(&engine->events);

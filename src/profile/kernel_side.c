@@ -167,6 +167,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
 	kernel->nr_mappings = options->max_mappings;
 	kernel->nr_mapsets = bpf_map__max_entries(skel->maps.mapsets);
+	kernel->nr_stack_groups = bpf_map__max_entries(skel->maps.stacks);
 	return code;
 }
 
@@ -244,8 +245,9 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (code)
 		return code;
 	code = map_array(kernel->skel->maps.objects, (void **)&kernel->objects, err);
-	return code ? code
-		    : map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
+	if (!code)
+		code = map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
+	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
 }
 
 /* All but the sampler: that one is for the perf events. */
@@ -332,6 +334,8 @@ void kernel_side_close(struct kernel_side *kernel)
 		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
 	if (kernel->mappings)
 		munmap(kernel->mappings, kernel->nr_mappings * sizeof(*kernel->mappings));
+	if (kernel->stacks)
+		munmap(kernel->stacks, kernel->nr_stack_groups * sizeof(*kernel->stacks));
 	fpless_bpf__destroy(kernel->skel);
 	*kernel = (struct kernel_side){ 0 };
 }
@@ -575,35 +579,20 @@ uint64_t kernel_side_run_cnt(const struct kernel_side *kernel)
 	return info.run_cnt;
 }
 
-int kernel_side_stacks(const struct kernel_side *kernel,
-		       void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx)
+void kernel_side_stacks(const struct kernel_side *kernel,
+			void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx)
 {
-	int fd = bpf_map__fd(kernel->skel->maps.stacks);
-	uint32_t max = bpf_map__max_entries(kernel->skel->maps.stacks);
-	uint32_t per_batch = max < 512 ? max : 512;
-	AUTO_FREE uint32_t *keys = calloc(per_batch, sizeof(*keys));
-	AUTO_FREE struct fpl_stack_group *values = calloc(per_batch, sizeof(*values));
-	uint32_t in = 0, out = 0;
-	bool first = true;
-	int code = 0;
+	for (uint32_t i = 0; i < kernel->nr_stack_groups; i++) {
+		for (uint32_t k = 0; k < FPL_STACKS_IN_GROUP; k++) {
+			const volatile struct fpl_stack *place = &kernel->stacks[i].stacks[k];
 
-	if (!keys || !values)
-		return -ENOMEM;
-	while (!code) {
-		uint32_t count = per_batch;
+			if (!place->id || place->id == FPL_STACK_CLAIMED)
+				continue;
 
-		code = bpf_map_lookup_batch(fd, first ? NULL : &in, &out, keys, values, &count,
-					    NULL);
-		if (code && code != -ENOENT)
-			return code;
-		for (uint32_t i = 0; i < count * FPL_STACKS_IN_GROUP; i++) {
-			const struct fpl_stack *stack = &values[0].stacks[0] + i;
+			/* a copy: it may be counted meanwhile */
+			struct fpl_stack stack = *place;
 
-			if (stack->id && stack->id != FPL_STACK_CLAIMED)
-				fn(stack, ctx);
+			fn(&stack, ctx);
 		}
-		in = out;
-		first = false;
 	}
-	return 0;
 }

@@ -30,6 +30,8 @@ struct kernel_side {
 	uint32_t nr_objects;
 	struct fpl_mapping *mappings; /* likewise */
 	uint32_t nr_mappings, nr_mapsets;
+	struct fpl_stack_group *stacks; /* likewise */
+	uint32_t nr_stack_groups;
 	void **chunks; /* owned [nr_chunks], FPL_CHUNK_SIZE bytes mapped; NULL: not made */
 	uint32_t nr_chunks;
 	uint64_t chunks_bytes;	  /* charged for them */
@@ -130,10 +132,9 @@ FPL_MUST_CHECK int kernel_side_counters(const struct kernel_side *kernel, struct
 /* Runs of the sampler as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */
 uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 
-/* Call @fn for each entry of `stacks`, once sampling has stopped. Errors: those of bpf(2). */
-FPL_MUST_CHECK int kernel_side_stacks(const struct kernel_side *kernel,
-				      void (*fn)(const struct fpl_stack *stack, void *ctx),
-				      void *ctx);
+/* Call @fn for each entry of `stacks`: what it counts is exact once sampling has stopped. */
+void kernel_side_stacks(const struct kernel_side *kernel,
+			void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx);
 
 /* Memory charged to the map at @fd, bytes, as the kernel says in fdinfo. */
 uint64_t kernel_side_map_bytes(int fd);

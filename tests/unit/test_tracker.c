@@ -368,6 +368,67 @@ static void collect_applies_by_time_up_to_the_horizon(void **state)
 	collect_fini(&collect);
 }
 
+/* The kernel side follows what is listed, and counts how often it was asked. */
+struct following {
+	uint32_t pids[2];
+	int nr_asked;
+};
+
+static bool follows(void *ctx, uint32_t pid)
+{
+	struct following *following = ctx;
+
+	following->nr_asked++;
+	return pid == following->pids[0] || pid == following->pids[1];
+}
+
+static void send_side(struct collect *collect, enum sideband_type type, uint32_t pid,
+		      uint32_t parent)
+{
+	const struct sideband_record record = {
+		.type = type, .pid = pid, .tid = pid, .parent = parent, .path = ""
+	};
+
+	collect_sideband_record(&record, collect);
+}
+
+static void children_of_strangers_are_strangers_unasked(void **state)
+{
+	struct world *world = *state;
+	struct following following = { .pids = { PID } };
+	struct fpl_life fork = {
+		.header = { .type = FPL_RECORD_FORK, .size = sizeof(fork) },
+		.gen = 1,
+		.tgid = 500,
+		.parent = PID,
+	};
+	struct collect collect;
+
+	assert_int_equal(collect_init(&collect), 0);
+	collect.tracker = &world->tracker;
+	collect.is_followed = follows;
+	collect.ctx = &following;
+	/* one question about whoever starts all of them */
+	for (uint32_t pid = 500; pid < 600; pid++) {
+		send_side(&collect, SIDEBAND_FORK, pid, 400);
+		send_side(&collect, SIDEBAND_EXEC, pid, 0);
+		send_side(&collect, SIDEBAND_EXIT, pid, 0);
+	}
+	assert_int_equal(following.nr_asked, 1);
+	assert_int_equal(collect_nr_pending(&collect), 0);
+
+	/* a number that was a stranger's, now of a target's child, whichever is told of it first */
+	following.pids[1] = 501;
+	send_side(&collect, SIDEBAND_FORK, 501, PID);
+	assert_int_equal(collect_nr_pending(&collect), 1);
+	assert_int_equal(collect_ring_record(&collect, &fork, sizeof(fork)), 0);
+	send_side(&collect, SIDEBAND_EXEC, 500, 0);
+	assert_int_equal(collect_nr_pending(&collect), 3);
+	send_side(&collect, SIDEBAND_EXEC, 502, 0);
+	assert_int_equal(collect_nr_pending(&collect), 3);
+	collect_fini(&collect);
+}
+
 static void collect_counts_records_that_do_not_hold_together(void **state)
 {
 	struct world *world = *state;
@@ -472,6 +533,7 @@ int main(void)
 		TEST(a_process_that_ran_before_is_read_from_proc),
 		TEST(lost_records_make_everything_be_read_again),
 		TEST(collect_applies_by_time_up_to_the_horizon),
+		TEST(children_of_strangers_are_strangers_unasked),
 		TEST(collect_counts_records_that_do_not_hold_together),
 		TEST(a_snapshot_brings_both_walks_under_the_same_names),
 	};
