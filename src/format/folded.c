@@ -13,8 +13,8 @@ static void write_lines(FILE *to, const struct strings *strings, const struct me
 
 		for (uint32_t j = 0; j < stack->nr; j++) {
 			if (j)
-				putc(';', to);
-			fputs(strings_text(strings, stack->ids[j]), to);
+				putc_unlocked(';', to);
+			fputs_unlocked(strings_text(strings, stack->ids[j]), to);
 		}
 		fprintf(to, " %" PRIu64 "\n", stack->count);
 	}

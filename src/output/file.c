@@ -13,6 +13,9 @@
 
 #include "base/cleanup.h"
 
+/* Sixteen times what a stream has by itself. */
+#define BUFFER_SIZE (64u << 10)
+
 /* Of random names: the first one is free as good as always. */
 #define NAMES_TRIED 16
 
@@ -132,6 +135,21 @@ static int open_path(struct output_file *file, const char *path)
 	return open_temporary(file, resolved, st.st_mode & 07777);
 }
 
+/* What goes out is some MB in short pieces. Without memory the stream keeps its own buffer. */
+static void widen_buffer(struct output_file *file)
+{
+	static char of_stdout[BUFFER_SIZE]; /* which is flushed when the program ends */
+
+	if (file->stream == stdout) {
+		if (!isatty(STDOUT_FILENO))
+			(void)setvbuf(stdout, of_stdout, _IOFBF, sizeof(of_stdout));
+		return;
+	}
+	file->buffer = malloc(BUFFER_SIZE);
+	if (file->buffer)
+		(void)setvbuf(file->stream, file->buffer, _IOFBF, BUFFER_SIZE);
+}
+
 int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err)
 {
 	struct output_file file = { .path = strdup(path) };
@@ -147,6 +165,7 @@ int output_file_open(const char *path, struct output_file *ret, struct fpl_err *
 		output_file_abort(&file);
 		return fpl_fail(err, error, "%s: %s", path, strerror(-error));
 	}
+	widen_buffer(&file);
 	*ret = file;
 	return 0;
 }
@@ -168,6 +187,7 @@ static int close_stream(struct output_file *file)
 
 	if (stream != stdout && fclose(stream) && !error)
 		error = -errno;
+	free(TAKE_PTR(file->buffer));
 	return error;
 }
 
@@ -290,6 +310,7 @@ void output_file_abort(struct output_file *file)
 {
 	if (file->stream && file->stream != stdout)
 		(void)fclose(file->stream);
+	free(file->buffer);
 	if (file->temporary)
 		do_or_delegate(file, drop, file->drop_task);
 	if (file->nameless)

@@ -15,6 +15,7 @@
 
 struct output_file {
 	FILE *stream;	 /* owned; NULL: not open. Borrowed where it is stdout */
+	char *buffer;	 /* owned: the stream's, until that is closed; NULL: it has its own */
 	char *path;	 /* owned: what the user called it */
 	char *target;	 /* owned: what it becomes; NULL: written in place */
 	char *temporary; /* owned: its name until then; NULL: none */

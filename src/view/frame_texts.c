@@ -13,8 +13,14 @@
 int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, bool verbatim,
 		       uint32_t *ret)
 {
-	size_t length = verbatim ? strlen(text) : text_escape(NULL, 0, text, ";");
+	size_t bare = strlen(text);
+	size_t length = verbatim ? bare : text_escape(NULL, 0, text, ";");
 	size_t suffix_size = strlen(suffix) + 1;
+
+	/* where nothing got longer nothing was escaped */
+	if (suffix_size == 1 && length == bare)
+		return strings_intern(strings, text, ret);
+
 	AUTO_FREE char *whole = malloc(length + suffix_size);
 
 	if (!whole)
@@ -93,6 +99,23 @@ static int line_text(const struct frame_texts *texts, const struct recording_lin
 	return 0;
 }
 
+/* The text of a function's name as it stands, made at the first of its lines. */
+static int intern_name(struct frame_texts *texts, uint32_t function, uint32_t *ret)
+{
+	const struct recording *recording = texts->recording;
+	const char *name = recording_string(recording, recording->functions[function].name);
+	uint32_t *known = &texts->names[function];
+	int err = 0;
+
+	if (!*known) {
+		err = frame_texts_intern(&texts->strings, name, "", texts->options.verbatim, known);
+		*known += !err;
+	}
+	if (!err)
+		*ret = *known - 1;
+	return err;
+}
+
 /* @idx: of a line of @frame, whose last one is not inlined. */
 static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx)
 {
@@ -100,13 +123,15 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 	const struct recording_line *line = &recording->lines[idx];
 	const char *name = recording_string(recording, recording->functions[line->function].name);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
+	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
 	AUTO_FREE char *where = NULL, *whole = NULL;
 	int err = line_text(texts, line, &where);
 
 	if (err)
 		return err;
-	if (asprintf(&whole, "%s%s%s", name, where ? where : "",
-		     is_inlined && texts->options.annotate ? "_[i]" : "") < 0) {
+	if (!where && !*mark && !*suffix_of(texts, frame))
+		return intern_name(texts, line->function, &texts->ids[idx]);
+	if (asprintf(&whole, "%s%s%s", name, where ? where : "", mark) < 0) {
 		whole = NULL;
 		return -ENOMEM;
 	}
@@ -135,7 +160,8 @@ int frame_texts_init(const struct recording *recording, const struct frame_text_
 	*ret = (struct frame_texts){ .recording = recording, .options = *options };
 	strings_init(&ret->strings);
 	ret->ids = calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
-	if (!ret->ids)
+	ret->names = calloc(recording->nr_functions + 1, sizeof(*ret->names));
+	if (!ret->ids || !ret->names)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < recording->nr_frames; i++)
 		err = intern_frame(ret, (uint32_t)i);
@@ -146,7 +172,8 @@ void frame_texts_fini(struct frame_texts *texts)
 {
 	strings_fini(&texts->strings);
 	free(texts->ids);
-	texts->ids = NULL;
+	free(texts->names);
+	texts->ids = texts->names = NULL;
 }
 
 const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr)

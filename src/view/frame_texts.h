@@ -28,6 +28,8 @@ struct frame_texts {
 	struct frame_text_options options;
 	struct strings strings;
 	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
+	/* owned [recording->nr_functions]: 1 + the id of the bare name, 0: not made yet */
+	uint32_t *names;
 };
 
 /* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM. */
