@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # fpl_add_page(<name.section.scd>): a page of the manual in ${PROJECT_BINARY_DIR}/man, its options out of the tables of
 # the program, and its installation. Without scdoc there are none.
-# fpl_add_completion(<shell> <folder> <file>): the completions for a shell in ${PROJECT_BINARY_DIR}/completions/<shell>.
+# fpl_add_completion(<shell> <folder> <file> <link>...): the completions for a shell in ${PROJECT_BINARY_DIR}/completions/<shell>;
+# links are for shells that look for a file by the name of the program.
 include(GNUInstallDirs)
 find_program(SCDOC scdoc)
 if(NOT SCDOC)
   message(STATUS "scdoc is missing: the manual pages are left out")
-endif()
-
-# scdoc dates a page by this variable: the day of the version, not of the build.
-if(DEFINED ENV{SOURCE_DATE_EPOCH})
-  set(FPL_SOURCE_DATE $ENV{SOURCE_DATE_EPOCH})
-else()
-  file(STRINGS ${PROJECT_SOURCE_DIR}/debian/changelog date REGEX "^ -- " LIMIT_COUNT 1)
-  string(REGEX REPLACE "^ -- .*>  " "" date "${date}")
-  execute_process(COMMAND date -d ${date} +%s OUTPUT_VARIABLE FPL_SOURCE_DATE OUTPUT_STRIP_TRAILING_WHITESPACE
-                  COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 function(fpl_add_completion shell folder file)
@@ -26,6 +17,10 @@ function(fpl_add_completion shell folder file)
     DEPENDS fpless-manual VERBATIM)
   add_custom_target(completion_${shell} ALL DEPENDS ${out}/${file})
   install(FILES ${out}/${file} DESTINATION ${folder})
+  foreach(link IN LISTS ARGN)
+    file(CREATE_LINK ${file} ${out}/${link} SYMBOLIC)
+    install(FILES ${out}/${link} DESTINATION ${folder})
+  endforeach()
 endfunction()
 
 function(fpl_add_page source)

@@ -12,8 +12,9 @@ build='
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	bash-completion binutils chromium clang-format-16 clang-tidy-16 fish groff-base libclang-rt-16-dev libcmocka-dev
-	libdebuginfod1 libxml2-utils lld-16 lz4 man-db mandoc perl python3 qemu-system-x86 util-linux xz-utils zsh zstd
+	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev fish groff-base
+	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 lz4 man-db mandoc mmdebstrap perl
+	python3 qemu-system-x86 util-linux xz-utils zsh zstd
 '
 bench='
 	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go

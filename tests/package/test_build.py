@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: test_build.py SOURCE FOLDER
+
+Builds the packages in a copy of the tree below FOLDER, where the other tests of the package find
+them, and looks at what is in them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import source_copy
+
+SOURCE, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+
+
+def said(*command):
+    """The stdout of a command that has to succeed."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True,
+                          text=True).stdout
+
+
+def contents(deb):
+    """{path: kind and permissions} of what a package installs, folders left out."""
+    found = {}
+    for line in said("dpkg-deb", "-c", deb).splitlines():
+        mode, owner, _, _, _, path = line.split(None, 5)
+        if not mode.startswith("d"):
+            found[path.split(" -> ")[0].removeprefix(".")] = (mode, owner)
+    return found
+
+
+class Build(unittest.TestCase):
+    """One build, by debian/rules and by cpack."""
+
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        os.makedirs(FOLDER)
+        tree = os.path.join(FOLDER, "fpless")
+        source_copy.copy(SOURCE, tree)
+        cls.debian, cls.cpack = source_copy.build(tree, os.cpu_count())
+        cls.deb = next(path for name, path in cls.debian.items() if name.startswith("fpless_"))
+        cls.packed = next(iter(cls.cpack.values()))
+
+    def test_names(self):
+        """The package, what gdb needs of it, and the same package by cpack."""
+        names = [re.sub("_.*", "", name) for name in self.debian]
+        self.assertEqual(names, ["fpless-dbgsym", "fpless"])
+        self.assertEqual(list(self.cpack), [os.path.basename(self.deb)])
+
+    def test_control(self):
+        """Both know the same of themselves."""
+        for field in ("Package", "Version", "Architecture", "Maintainer", "Section", "Priority",
+                      "Suggests", "Description"):
+            value = said("dpkg-deb", "-f", self.deb, field)
+            self.assertTrue(value.strip(), field)
+            self.assertEqual(value, said("dpkg-deb", "-f", self.packed, field), field)
+        for deb in (self.deb, self.packed):
+            depends = said("dpkg-deb", "-f", deb, "Depends")
+            for library in ("libc6", "libbpf1", "libelf1", "libdw1"):
+                self.assertRegex(depends, rf"\b{library} \(>= ")
+
+    def test_files(self):
+        """Program, manual, completions, documents: in both, root's, with the same rights."""
+        files = contents(self.deb)
+        self.assertEqual(files, contents(self.packed))
+        self.assertEqual({owner for _, owner in files.values()}, {"root/root"})
+        self.assertEqual(files["/usr/bin/fpless"][0], "-rwxr-xr-x")
+        self.assertEqual(files["/usr/bin/fpless-bcc-profile"][0], "lrwxrwxrwx")
+        for path in ("/usr/share/bash-completion/completions/fpless",
+                     "/usr/share/fish/vendor_completions.d/fpless.fish",
+                     "/usr/share/zsh/vendor-completions/_fpless", "/usr/share/doc/fpless/copyright"):
+            self.assertIn(path, files)
+        for name in os.listdir(os.path.join(SOURCE, "docs/man")):
+            section = name.split(".")[1]
+            self.assertIn(f"/usr/share/man/man{section}/{name.removesuffix('.scd')}.gz", files)
+
+    def test_no_path_of_the_build(self):
+        """Neither in the program nor in what gdb reads."""
+        for deb in (*self.debian.values(), self.packed):
+            folder = os.path.join(FOLDER, "unpacked")
+            said("dpkg-deb", "-x", deb, folder)
+            for path, _, names in os.walk(folder):
+                for name in names:
+                    if os.path.islink(os.path.join(path, name)):
+                        continue
+                    with open(os.path.join(path, name), "rb") as file:
+                        self.assertNotIn(FOLDER.encode(), file.read(), f"{deb}: {name}")
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    for program in ("dpkg-buildpackage", "dh", "scdoc"):
+        if not shutil.which(program):
+            print(f"SKIP: {program} is not installed")
+            sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
