@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries from the distribution; nothing is vendored and nothing is downloaded by the build.
+# Libraries from the distribution; nothing is vendored, and nothing downloaded but the page of the HTML report (FplNpm).
 find_package(PkgConfig REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)

@@ -12,7 +12,7 @@ for golden in "$top"/tests/golden/*.rows; do
 	mv "$golden.tmp" "$golden"
 done
 for kind in counts events; do
-	for format in folded text jsonl perf pprof speedscope firefox svg; do
+	for format in folded text jsonl perf pprof speedscope firefox svg html; do
 		"$top/tests/golden/format.sh" "$build/tests/golden/write_formats" $format $kind \
 			>"$top/tests/golden/$kind.$format"
 	done

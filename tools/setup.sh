@@ -37,6 +37,8 @@ done
 wanted=$build
 [ "$group" = build ] || wanted="$wanted $test"
 [ "$group" != bench ] || wanted="$wanted $bench"
+# What the HTML report is drawn with is fetched by npm, which comes with any node but Debian's.
+[ "$group" = build ] || command -v npm >/dev/null || wanted="$wanted npm"
 # shellcheck disable=SC2086
 wanted=$(printf '%s\n' $wanted | sort -u)
 

@@ -31,12 +31,12 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler) or "
-	  ".svg (flame graph); - is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), "
+	  ".svg (flame graph) or .html; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
-	  "text, jsonl, perf, pprof, speedscope, firefox or svg",
+	  "text, jsonl, perf, pprof, speedscope, firefox, svg or html",
 	  2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ 0 },
@@ -176,6 +176,9 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 			output->format = options->given[taken - 1];
 		if (!output->format)
 			refuse_output(list, output->path, state);
+		else if (output->format->missing)
+			argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "-o %s: %s", output->path,
+				     output->format->missing);
 	}
 	if (options->nr_given - taken > 1)
 		refuse(state, "--format %s and --format %s: only one can go to stdout",
@@ -195,7 +198,7 @@ static void check_picture(const struct output_options *options, struct argp_stat
 	for (size_t i = 0; i < options->nr; i++)
 		has_picture |= options->list[i].format && options->list[i].format->picture;
 	if (options->picture.given && !has_picture)
-		refuse(state, "--%s: there is no picture to write: -o FILE.svg or --format svg",
+		refuse(state, "--%s: there is no picture to write: -o FILE.svg or -o FILE.html",
 		       options->picture.given);
 }
 

@@ -14,6 +14,7 @@ enum {
 	KEY_WIDTH,
 	KEY_HEIGHT,
 	KEY_MIN_WIDTH,
+	KEY_MIN_SHARE,
 	KEY_INVERTED,
 	KEY_REVERSE,
 	KEY_COUNT_NAME,
@@ -21,7 +22,7 @@ enum {
 };
 
 static const struct argp_option options_list[] = {
-	{ .doc = "Pictures (.svg):", .group = 6 },
+	{ .doc = "Pictures (.svg, .html):", .group = 6 },
 	{ "title", KEY_TITLE, "TEXT", 0, "Heading (default: Flame graph)", 6 },
 	{ "subtitle", KEY_SUBTITLE, "TEXT", 0,
 	  "Line below the heading (default: what was sampled, and for how long)", 6 },
@@ -34,6 +35,11 @@ static const struct argp_option options_list[] = {
 	{ "height", KEY_HEIGHT, "PIXELS", 0, "Height of a frame (default 16)", 6 },
 	{ "min-width", KEY_MIN_WIDTH, "PIXELS", 0,
 	  "Leave out frames that are narrower (default 0.1); the picture says how many", 6 },
+	{ "min-share", KEY_MIN_SHARE, "PCT", 0,
+	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: of what "
+	  "is too "
+	  "much for a browser); the page says how many",
+	  6 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
 	{ "reverse", KEY_REVERSE, NULL, 0,
 	  "Begin with the function that ran, and go on with those that called it", 6 },
@@ -68,6 +74,17 @@ static void parse_min_width(const char *arg, struct picture_options *options,
 	options->min_width = value;
 }
 
+static void parse_min_share(const char *arg, struct picture_options *options,
+			    struct argp_state *state)
+{
+	char *end;
+	double value = strtod(arg, &end);
+
+	if (end == arg || *end || !(value >= 0 && value <= 100))
+		refuse(state, "--min-share %s: per cent, from 0 to 100", arg);
+	options->min_share = value;
+}
+
 static void parse_colors(const char *arg, struct picture_options *options, struct argp_state *state)
 {
 	if (!picture_options_set_colors(options, arg))
@@ -92,6 +109,9 @@ static bool parse_look(int key, char *arg, struct picture_options *options,
 		return true;
 	case KEY_MIN_WIDTH:
 		parse_min_width(arg, options, state);
+		return true;
+	case KEY_MIN_SHARE:
+		parse_min_share(arg, options, state);
 		return true;
 	case KEY_INVERTED:
 		return options->inverted = true;

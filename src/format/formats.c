@@ -10,6 +10,7 @@
 #include "format/perf_script.h"
 #include "format/speedscope.h"
 #include "format/text_report.h"
+#include "picture/html.h"
 #include "picture/svg.h"
 #include "recording/pprof_write.h"
 
@@ -39,6 +40,11 @@ const struct format formats[] = {
 	  .extensions = { ".json", ".firefox.json", ".profile.json" },
 	  .write = firefox_write },
 	{ .name = "svg", .extensions = { ".svg" }, .write = svg_write, .picture = true },
+	{ .name = "html",
+	  .extensions = { ".html", ".htm" },
+	  .write = html_write,
+	  .picture = true,
+	  .missing = HTML_MISSING },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);

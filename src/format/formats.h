@@ -13,8 +13,9 @@ struct format {
 	const char *name;			       /* of --format */
 	const char *extensions[FORMAT_EXTENSIONS_MAX]; /* ".folded"; NULL: no more */
 	format_write_fn *write;
-	bool binary;  /* not for a terminal */
-	bool picture; /* drawn as format_options.picture asks for */
+	const char *missing; /* what this program was built without; NULL: the format is there */
+	bool binary;	     /* not for a terminal */
+	bool picture;	     /* drawn as format_options.picture asks for */
 	/* Of writes that failed, a whole file of the *ret_shown samples before remains. */
 	bool parts;
 };

@@ -7,21 +7,23 @@
 #include "base/text.h"
 
 /* How many bytes from @text on stand for themselves: ASCII without quote, backslash, control. */
-static size_t plain_length(const unsigned char *text)
+static size_t plain_length(const unsigned char *text, bool in_markup)
 {
 	size_t length = 0;
 
 	while (text[length] >= 0x20 && text[length] < 0x7f && text[length] != '"' &&
-	       text[length] != '\\')
+	       text[length] != '\\' && !(in_markup && text[length] == '<'))
 		length++;
 	return length;
 }
 
-static void put_text(FILE *to, const char *text)
+static void put_text(const struct json *json, const char *text)
 {
+	FILE *to = json->to;
+
 	putc('"', to);
 	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		size_t plain = plain_length(s);
+		size_t plain = plain_length(s, json->in_markup);
 
 		if (plain) {
 			fwrite(s, 1, plain, to);
@@ -35,7 +37,7 @@ static void put_text(FILE *to, const char *text)
 			fprintf(to, "\\\\x%02x", *s++);
 		else if (*s == '"' || *s == '\\')
 			fprintf(to, "\\%c", *s++);
-		else if (*s < 0x20 || *s == 0x7f)
+		else if (*s < 0x20 || *s == 0x7f || *s == '<')
 			fprintf(to, "\\u%04x", *s++);
 		else if (*s == 0xc2 && s[1] < 0xa0) { /* C1: U+0080 + the low bits */
 			fprintf(to, "\\u%04x", s[1]);
@@ -54,7 +56,7 @@ static void put_key(struct json *json, const char *key)
 		putc(',', json->to);
 	json->comma = true;
 	if (key) {
-		put_text(json->to, key);
+		put_text(json, key);
 		putc(':', json->to);
 	}
 }
@@ -126,5 +128,5 @@ void json_address(struct json *json, const char *key, uint64_t addr)
 void json_string(struct json *json, const char *key, const char *text)
 {
 	put_key(json, key);
-	put_text(json->to, text);
+	put_text(json, text);
 }

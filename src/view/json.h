@@ -8,7 +8,8 @@
 
 struct json {
 	FILE *to;
-	bool comma; /* the next value follows another one */
+	bool comma;	/* the next value follows another one */
+	bool in_markup; /* within a script element: no text holds a '<' as it is, which ends one */
 };
 
 /*

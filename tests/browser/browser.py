@@ -265,7 +265,8 @@ class Page:
         deadline = time.monotonic() + seconds
         while True:
             try:
-                value = self.evaluate(condition)
+                # of an element, that it is there
+                value = self.evaluate(f"(value => value instanceof Node ? true : value)({condition})")
                 if value:
                     return value
             except PageError:
@@ -350,9 +351,10 @@ class Page:
             file.write(base64.b64decode(data))
 
     def heap_bytes(self):
-        """The heap of JavaScript in use, garbage collected before."""
+        """The heap of JavaScript in use, with what its arrays hold, garbage collected before."""
         self.call("HeapProfiler.collectGarbage")
-        return self.call("Runtime.getHeapUsage")["usedSize"]
+        usage = self.call("Runtime.getHeapUsage")
+        return usage["usedSize"] + usage.get("backingStorageSize", 0)
 
 
 def keep_screenshots(page, name):

@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "format/formats.h"
+#include "picture/html.h"
+#include "picture/html_data.h"
 #include "picture/picture_options.h"
 
 /* A function where it is inlined or is itself: "name", "name@file:line". */
@@ -203,6 +205,10 @@ int main(int argc, char **argv)
 	const bool is_chart = argc == 3 && !strcmp(argv[1], "chart");
 	const struct format *format = argc == 3 ? format_by_name(is_chart ? "svg" : argv[1]) : NULL;
 	struct picture_options picture = picture_options_usual;
+	/* of a page what it shows: the rest is the same in each, and not always built */
+	format_write_fn *write = !format		       ? NULL
+				 : format->write == html_write ? html_data_write
+							       : format->write;
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	struct fpl_err err = { 0 };
 	uint64_t shown;
@@ -213,9 +219,8 @@ int main(int argc, char **argv)
 	}
 	make(&recording, !strcmp(argv[2], "events"));
 	picture.chart = is_chart;
-	if (format->write(stdout, &recording,
-			  &(struct format_options){ .origin = true, .picture = &picture }, &shown,
-			  &err)) {
+	if (write(stdout, &recording,
+		  &(struct format_options){ .origin = true, .picture = &picture }, &shown, &err)) {
 		fprintf(stderr, "write_formats: %s\n", err.msg);
 		return 1;
 	}

@@ -25,6 +25,8 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 		{ "/x.json/out", NULL },
 		{ "a.pb.gz", "pprof" },
 		{ "a.gz", NULL },
+		{ "a.html", "html" },
+		{ "a.json.htm", "html" },
 		{ "a.perf", "perf" },
 		{ "a.perf ", NULL },
 		{ ".json", NULL }, /* a name and no extension */

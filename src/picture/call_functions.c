@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "picture/call_tree.h"
+
+void call_functions_fini(struct call_functions *functions)
+{
+	free(functions->list);
+	free(functions->of_cells);
+}
+
+/* Inlined or called, a function is one. */
+static uint8_t kind_of(const struct flame_cell *cell)
+{
+	return cell->kind == FLAME_INLINED ? FLAME_USER : cell->kind;
+}
+
+static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : strcmp(flame_text(paths, a), flame_text(paths, b));
+}
+
+static int compare_cells(const void *left, const void *right, void *ctx)
+{
+	const struct flame_paths *paths = ctx;
+	const struct flame_cell *a = &paths->cells[*(const uint32_t *)left];
+	const struct flame_cell *b = &paths->cells[*(const uint32_t *)right];
+	int order = compare_texts(paths, a->text, b->text);
+
+	if (!order)
+		order = compare_texts(paths, a->object, b->object);
+	return order ? order : (int)kind_of(a) - (int)kind_of(b);
+}
+
+/* Add the samples of a path to the functions on it. @seen: by function, the last path + 1 that had
+ * it. */
+static void count_path(struct call_functions *functions, const struct flame_paths *paths,
+		       size_t idx, size_t *seen)
+{
+	const struct flame_path *path = &paths->list[idx];
+	const uint32_t *steps = &paths->steps[path->first];
+
+	for (uint32_t i = 0; i < path->nr; i++) {
+		uint32_t function = functions->of_cells[steps[i]];
+
+		if (seen[function] == idx + 1)
+			continue;
+		seen[function] = idx + 1;
+		functions->list[function].total += path->count;
+	}
+	if (path->nr)
+		functions->list[functions->of_cells[steps[path->nr - 1]]].self += path->count;
+}
+
+int call_functions_make(const struct flame_paths *paths, struct call_functions *ret)
+{
+	size_t nr = paths->nr_cells;
+	AUTO_FREE uint32_t *order = calloc(nr + 1, sizeof(*order));
+	AUTO_FREE size_t *seen = calloc(nr + 1, sizeof(*seen));
+
+	*ret = (struct call_functions){
+		.list = calloc(nr + 1, sizeof(*ret->list)),
+		.of_cells = calloc(nr + 1, sizeof(*ret->of_cells)),
+	};
+	if (!order || !seen || !ret->list || !ret->of_cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, nr, sizeof(*order), compare_cells, (void *)paths);
+	for (size_t i = 0; i < nr; i++) {
+		const struct flame_cell *cell = &paths->cells[order[i]];
+
+		if (!i || compare_cells(&order[i - 1], &order[i], (void *)paths))
+			ret->list[ret->nr++] = (struct call_function){
+				.text = cell->text,
+				.object = cell->object,
+				.kind = kind_of(cell),
+			};
+		ret->of_cells[order[i]] = (uint32_t)ret->nr - 1;
+	}
+	for (size_t i = 0; i < paths->nr; i++)
+		if (!paths->list[i].side)
+			count_path(ret, paths, i, seen);
+	return 0;
+}

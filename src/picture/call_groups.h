@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What samples are told apart by beside their frames: the choices of a page's reader. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id_table.h"
+#include "recording/recording.h"
+
+struct call_group {
+	uint32_t comm; /* text of the recording; 0: not known */
+	uint32_t pid;
+	bool has_pid, has_class;
+	uint8_t stop;	 /* enum fpl_stop; RECORDING_NO_STOP */
+	uint8_t origins; /* of the frames of the user stack, each a bit */
+	uint8_t class;	 /* enum verdict_class, where it has one */
+};
+
+struct call_groups {
+	struct call_group *list; /* owned [nr], no two alike */
+	uint32_t *of_stacks;	 /* owned: the group of each stack of the recording */
+	size_t nr, room;
+	struct id_table ids;
+};
+
+/* More than @nr_max groups are told apart by name and not by pid. Errors: -ENOMEM; call_groups_fini
+ * is safe then. Cost: O(frames of all stacks). */
+FPL_MUST_CHECK int call_groups_make(const struct recording *recording, size_t nr_max,
+				    struct call_groups *ret);
+void call_groups_fini(struct call_groups *groups);

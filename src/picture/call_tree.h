@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A tree of frames whose samples can be told apart when it is looked at: by process, by how the
+ * walk ended, by how frames were found, by what the other walk is worth. A page weighs it anew for
+ * each choice of its reader, so it holds at each node in which groups samples end there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "picture/flame_paths.h"
+
+/* What has one name in one object, in the order of names, objects and kinds. */
+struct call_function {
+	uint64_t self, total;  /* samples of side 0, exact: a recursion counted once */
+	uint32_t text, object; /* in the strings of the paths */
+	uint8_t kind;	       /* FLAME_LABEL, FLAME_USER or FLAME_KERNEL */
+};
+
+struct call_functions {
+	struct call_function *list; /* owned [nr] */
+	uint32_t *of_cells;	    /* owned: the function of each cell of the paths */
+	size_t nr;
+};
+
+/* Errors: -ENOMEM; call_functions_fini is safe then. Cost: O(n log n) in cells, O(steps). */
+FPL_MUST_CHECK int call_functions_make(const struct flame_paths *paths, struct call_functions *ret);
+void call_functions_fini(struct call_functions *functions);
+
+#define CALL_FOUND_INLINED 16u /* beside 1 << enum fpl_origin */
+
+struct call_node {
+	uint64_t total;	   /* samples */
+	uint32_t function; /* index; of the root 0 */
+	uint32_t depth;	   /* of the root 0 */
+	uint8_t found;	   /* how its frames were found, each way a bit */
+};
+
+/* Samples of one group that end in one node, or, @left, in nodes below it that are not there. */
+struct call_end {
+	uint64_t count;
+	uint32_t node, group;
+	bool left;
+};
+
+/* Samples of one group in which a node's frame has a mark. */
+struct call_mark {
+	uint64_t count;
+	uint32_t node, group;
+	uint8_t mark; /* enum walk_mark */
+};
+
+struct call_tree {
+	struct call_node
+		*nodes; /* owned [nr], in pre-order, siblings by function; nodes[0] is the root */
+	struct call_end *ends;	 /* owned [nr_ends], by node */
+	struct call_mark *marks; /* owned [nr_marks], by node */
+	size_t nr, nr_ends, nr_marks;
+	uint64_t min_total;		    /* nodes of fewer samples are not there, */
+	uint64_t left_nodes;		    /* as many as that */
+	size_t room, room_ends, room_marks; /* private */
+};
+
+struct call_tree_options {
+	unsigned side;		/* of the paths */
+	uint64_t min_total;	/* 0: 1, of everything there is */
+	uint32_t nodes_max;	/* min_total is raised until no more are left */
+	const uint32_t *groups; /* of each stack of the recording */
+	/* NULL: no marks. What is inlined has no step then: one step for each frame. */
+	const struct recording *marked;
+};
+
+/* Errors: -ENOMEM; call_tree_fini is safe then. Cost: path_sort's. */
+FPL_MUST_CHECK int call_tree_make(const struct flame_paths *paths,
+				  const struct call_functions *functions,
+				  const struct call_tree_options *options, struct call_tree *ret);
+void call_tree_fini(struct call_tree *tree);

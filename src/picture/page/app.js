@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
+
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", color: "object", fn: -1, theme: "" };
+const FILTERS = ["process", "stop", "found", "class"];
+const PROCESSES_LISTED = 300;
+
+class App {
+	constructor(model) {
+		this.model = model;
+		this.colors = new Colors(model);
+		this.matched = null;
+		const own = [
+			["flame", "Flame graph", new GraphView(this, false)],
+			["icicle", "Icicle", new GraphView(this, true)],
+			["sandwich", "Callers & callees", new SandwichView(this)],
+			["functions", "Functions", new FunctionsView(this)],
+			["processes", "Processes", new ProcessesView(this)],
+			["run", "Run", new RunView(this)],
+		];
+		if (model.trees.length > 1)
+			own.unshift(["compare", "Compare", new CompareView(this)]);
+		this.views = own;
+		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0], color: model.run.by_origin ? "found" : "object" };
+		this.state = { ...this.initial };
+		this.build();
+		addEventListener("hashchange", () => this.readAddress());
+		addEventListener("popstate", () => this.readAddress());
+		addEventListener("keydown", (event) => this.pressed(event));
+		let waiting = 0;
+		addEventListener("resize", () => {
+			cancelAnimationFrame(waiting);
+			waiting = requestAnimationFrame(() => this.view().show());
+		});
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.apply({}));
+		this.readAddress();
+	}
+
+	view() {
+		return this.views.find(([key]) => key === this.state.view)[2];
+	}
+
+	filter() {
+		return Object.fromEntries(FILTERS.map((key) => [key, this.state[key]]));
+	}
+
+	isDark() {
+		return this.state.theme ? this.state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+	}
+
+	// The controls.
+
+	build() {
+		const { model } = this, { run, books } = model;
+		const command = run.title || run.args.join(" ");
+		document.title = (command ? shorten(command, 80) + " - " : "") + "fpless";
+		const lost = Object.values(books.lost || {}).reduce((sum, value) => sum + value, 0);
+		byId("head").replaceChildren(el("h1", {}, "fpless"), el("span", { class: "command", title: command }, shorten(command, 300)),
+			el("span", { class: "facts" }, [
+				samples(model.samples), run.event, run.hz ? count(run.hz) + " Hz" : "",
+				run.duration_ms ? duration(run.duration_ms) : "", lost ? samples(lost) + " lost" : "",
+			].filter(Boolean).join(" · ")),
+			el("button", { class: "icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
+			el("button", { class: "icon", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.toggleHelp() }, "?"));
+		this.tabs = this.views.map(([key, title], i) => el("button", { role: "tab", "data-view": key, title: `${title} (${i + 1})`,
+			onclick: () => this.set({ view: key }) }, title));
+		this.selects = {
+			process: this.select("process", "Process: all", this.processChoices()),
+			stop: this.select("stop", "Walk ended: any way", this.stopChoices()),
+			found: this.select("found", "Frames found: any way", this.foundChoices()),
+			class: this.select("class", "Class: all", this.classChoices()),
+			color: el("select", { "aria-label": "Colours", title: "Colours", onchange: (event) => this.set({ color: event.target.value }) },
+				COLOR_MODES.map(([value, text]) => el("option", { value }, "Colour " + text))),
+		};
+		this.search = el("input", { type: "search", placeholder: "Search (/): a pattern", "aria-label": "Search", title: "A regular expression; lower case finds both cases",
+			spellcheck: "false", oninput: () => this.typed() });
+		this.searched = el("output", { class: "searched" });
+		byId("tools").replaceChildren(el("div", { class: "tabs", role: "tablist" }, this.tabs),
+			el("div", { class: "filters" }, Object.values(this.selects), el("button", { class: "reset", onclick: () => this.resetFilters() }, "All samples")),
+			el("div", { class: "find" }, this.search, this.searched));
+		byId("main").replaceChildren(...this.views.map(([, , view]) => view.element));
+	}
+
+	select(key, all, choices) {
+		const select = el("select", { "aria-label": all, "data-filter": key, onchange: (event) => this.set({ [key]: event.target.value, zoom: 0 }) },
+			el("option", { value: "" }, all), choices.map(([value, text]) => el("option", { value }, text)));
+		select.hidden = choices.length < 2 && key !== "found";
+		return select;
+	}
+
+	sums(keyOf) {
+		const { groups, groupCounts } = this.model, sums = new Map();
+		for (let i = 0; i < groups.nr; i++) {
+			const key = keyOf(i);
+			if (key !== null)
+				sums.set(key, (sums.get(key) || 0) + groupCounts[i]);
+		}
+		return [...sums].sort((a, b) => b[1] - a[1]);
+	}
+
+	processChoices() {
+		const { groups } = this.model, all = this.model.samples;
+		const names = this.sums((i) => groups.comm[i]), pids = this.sums((i) => groups.pid[i] < 0 ? null : groups.comm[i] + "/" + groups.pid[i]);
+		const perName = new Map();
+		for (const [key, samples] of pids) {
+			const comm = key.slice(0, key.lastIndexOf("/"));
+			if (!perName.has(comm))
+				perName.set(comm, []);
+			perName.get(comm).push([key, samples]);
+		}
+		const choices = [];
+		for (const [comm, samples] of names) {
+			const own = perName.get(comm) || [];
+			choices.push([comm, `${shorten(comm || "(no name)", 40)} ${percent(samples, all)}`]);
+			if (own.length > 1)
+				for (const [key, part] of own.slice(0, 50))
+					choices.push([key, `\u2003pid ${key.slice(key.lastIndexOf("/") + 1)} ${percent(part, all)}`]);
+			if (choices.length > PROCESSES_LISTED)
+				break;
+		}
+		return choices;
+	}
+
+	stopChoices() {
+		const { groups, keys, samples } = this.model;
+		return this.sums((i) => groups.stop[i] < 0 ? null : keys.stops[groups.stop[i]][0])
+			.map(([key, sum]) => [key, `${key} ${percent(sum, samples)}`]);
+	}
+
+	foundChoices() {
+		const { groups, groupCounts, keys } = this.model;
+		let seen = 0;
+		for (let i = 0; i < groups.nr; i++)
+			seen |= groupCounts[i] ? groups.origins[i] : 0;
+		return [["cfi", "by CFI alone"], ...keys.origins.map(([key], i) => ["has:" + i, "with frames of " + key]).filter((_, i) => seen & 1 << i),
+			["none", "no user frames"]];
+	}
+
+	classChoices() {
+		const { groups, keys, samples } = this.model;
+		return this.sums((i) => groups.class[i] < 0 ? null : keys.classes[groups.class[i]][0])
+			.map(([key, sum]) => [key, `${key} ${percent(sum, samples)}`]);
+	}
+
+	// What is chosen.
+
+	// Take over what changes; @remember: so that Back leads here again.
+	set(changes, remember = true) {
+		if (this.apply(changes))
+			this.writeAddress(remember);
+	}
+
+	apply(changes) {
+		const before = this.state, state = this.state = { ...before, ...changes }, { model } = this;
+		if (!this.views.some(([key]) => key === state.view))
+			state.view = this.initial.view;
+		if (!COLOR_MODES.some(([key]) => key === state.color))
+			state.color = "object";
+		if (FILTERS.some((key) => before[key] !== state[key]))
+			model.weigh(this.filter());
+		if (!(state.zoom > 0 && state.zoom < model.tree.nr && model.tree.total[state.zoom]))
+			state.zoom = 0;
+		if (before.q !== state.q || !this.searchedFor)
+			this.match(state.q);
+		const dark = this.isDark();
+		document.documentElement.dataset.theme = dark ? "dark" : "light";
+		this.colors.use(state.color, dark);
+		this.showControls();
+		this.view().show();
+		this.showSearched();
+		return Object.keys(state).some((key) => state[key] !== before[key]);
+	}
+
+	showControls() {
+		const { state } = this;
+		this.views.forEach(([key, , view], i) => {
+			view.element.hidden = key !== state.view;
+			this.tabs[i].setAttribute("aria-selected", String(key === state.view));
+		});
+		for (const [key, select] of Object.entries(this.selects)) {
+			if (state[key] && ![...select.options].some((option) => option.value === state[key]))
+				select.append(el("option", { value: state[key] }, state[key]));
+			select.value = state[key];
+			if (key === "class") // there, it is the row of classes
+				select.hidden = state.view === "compare" || select.options.length < 3;
+			select.classList.toggle("on", key !== "color" && Boolean(state[key]));
+		}
+		byId("tools").querySelector(".reset").hidden = !this.model.filtered;
+		if (this.search !== document.activeElement)
+			this.search.value = state.q;
+		this.showStatus(null, -1);
+		this.hideTip();
+	}
+
+	zoom(node) {
+		this.set({ zoom: node });
+	}
+
+	openSandwich(fn) {
+		this.set({ view: "sandwich", fn });
+	}
+
+	resetFilters() {
+		this.set({ process: "", stop: "", found: "", class: "", zoom: 0 });
+	}
+
+	toggleTheme() {
+		this.set({ theme: this.isDark() ? "light" : "dark" }, false);
+	}
+
+	writeAddress(remember) {
+		const parts = new URLSearchParams();
+		for (const [key, value] of Object.entries(this.state))
+			if (value !== this.initial[key])
+				parts.set(key, value);
+		const address = "#" + parts;
+		if (address !== (location.hash || "#"))
+			history[remember ? "pushState" : "replaceState"](null, "", address);
+	}
+
+	readAddress() {
+		const state = { ...this.initial };
+		for (const [key, value] of new URLSearchParams(location.hash.slice(1)))
+			if (key in state)
+				state[key] = typeof state[key] === "number" ? Math.trunc(Number(value)) || 0 : value;
+		this.apply(state);
+	}
+
+	// Search.
+
+	typed() {
+		clearTimeout(this.typing);
+		this.typing = setTimeout(() => this.set({ q: this.search.value }, false), 80);
+	}
+
+	match(text) {
+		const began = performance.now(), { model } = this;
+		this.searchedFor = true;
+		this.matched = null;
+		this.searchError = "";
+		if (!text)
+			return;
+		let pattern;
+		try {
+			pattern = new RegExp(text, text === text.toLowerCase() ? "i" : "");
+		} catch (error) {
+			this.searchError = "no regular expression";
+			return;
+		}
+		// a name is matched once, whatever functions have it
+		const names = new Uint8Array(model.names.length); // 1: no, 2: yes
+		this.matched = new Uint8Array(model.nrFunctions);
+		for (let fn = 0; fn < model.nrFunctions; fn++) {
+			const name = model.nameOf[fn];
+			if (!names[name])
+				names[name] = pattern.test(model.names[name]) ? 2 : 1;
+			this.matched[fn] = names[name] - 1;
+		}
+		this.searchTime = performance.now() - began;
+	}
+
+	showSearched() {
+		const { model, matched } = this;
+		if (!matched) {
+			this.searched.textContent = this.searchError;
+			return;
+		}
+		const found = model.matchedSamples(model.tree, matched);
+		let names = 0;
+		for (const one of matched)
+			names += one;
+		this.searched.textContent = `${percent(found, model.shown)} (${count(found)}), ${plural(names, "name")}`;
+	}
+
+	// What is said of a frame.
+
+	// The root of a walk is no function: all of them.
+	isAll(tree, node) {
+		return !node && this.model.trees.includes(tree);
+	}
+
+	nameOf(tree, node) {
+		return this.isAll(tree, node) ? "all" : this.model.name(tree.fn[node]);
+	}
+
+	colorOf(tree, node) {
+		return this.isAll(tree, node) ? this.colors.shade(0.012, 260, 0.2) : this.colors.of(tree.fn[node], tree.found[node]);
+	}
+
+	// The parts of a frame's story: heading, lines.
+	describe(tree, node) {
+		const { model } = this, fn = tree.fn[node], total = tree.total[node], whole = tree.total[0], lines = [];
+		if (this.isAll(tree, node))
+			return ["all", [samples(whole)]];
+		lines.push(`${samples(total)}, ${percent(total, whole)}` +
+			(tree.parent[node] ? `, ${percent(total, tree.total[tree.parent[node]])} of its ${tree.left ? "caller" : "neighbour"}` : ""));
+		if (tree.self[node] && tree.left)
+			lines.push(`self ${count(tree.self[node])}, ${percent(tree.self[node], whole)}`);
+		if (tree.left && tree.left[node])
+			lines.push(`${samples(tree.left[node])} in frames that are left out`);
+		const found = model.keys.origins.filter((_, i) => tree.found[node] & 1 << i).map(([key]) => key);
+		const object = model.object(fn);
+		if (model.kindOf[fn] !== KIND_LABEL)
+			lines.push([model.kindOf[fn] === KIND_KERNEL ? "kernel " + object : object || "in no object",
+				tree.found[node] & FOUND_INLINED ? "inlined" : "", found.length ? "found by " + found.join(", ") : ""].filter(Boolean).join(" · "));
+		if (tree.marked)
+			MARKS.forEach(([key, text], kind) => {
+				if (tree.marked[kind][node])
+					lines.push(`${key} in ${samples(tree.marked[kind][node])}: ${text}`);
+			});
+		return [model.name(fn), lines];
+	}
+
+	showTip(x, y, tree, node) {
+		const tip = byId("tip");
+		if (this.tipOf !== node || this.tipIn !== tree || tip.hidden) {
+			const [heading, lines] = this.describe(tree, node);
+			tip.replaceChildren(el("b", {}, shorten(heading, 400)), ...lines.map((line) => el("div", {}, line)));
+			tip.hidden = false;
+			this.tipOf = node;
+			this.tipIn = tree;
+		}
+		const { offsetWidth, offsetHeight } = tip;
+		tip.style.left = Math.max(4, x + 14 + offsetWidth > innerWidth ? x - offsetWidth - 10 : x + 14) + "px";
+		tip.style.top = Math.max(4, y + 18 + offsetHeight > innerHeight ? y - offsetHeight - 10 : y + 18) + "px";
+	}
+
+	hideTip() {
+		byId("tip").hidden = true;
+	}
+
+	showStatus(tree, node) {
+		const status = byId("status");
+		if (!tree || node < 0) {
+			status.replaceChildren(el("span", {}, this.model.filtered ? `${samples(this.model.shown)} of ${count(this.model.samples)} (filtered)` :
+				samples(this.model.samples)), el("span", { class: "hint" }, "click: zoom · s: callers and callees · ?: keys"));
+			return;
+		}
+		const [heading, lines] = this.describe(tree, node);
+		status.replaceChildren(el("b", {}, shorten(heading, 300)), el("span", {}, lines.join(" · ")));
+	}
+
+	// Keys.
+
+	keys() {
+		return [
+			...this.views.map(([key, title], i) => [String(i + 1), title, () => this.set({ view: key })]),
+			["/", "search", () => { this.search.focus(); this.search.select(); }],
+			["Escape", "leave the search, then clear it, then zoom out", () => this.escape()],
+			["Backspace", "zoom out by one frame", () => this.set({ zoom: this.model.tree.parent[this.state.zoom] })],
+			["0", "zoom out", () => this.zoom(0)],
+			["s", "callers and callees of the frame pointed at or selected", () => this.sandwichOfFrame()],
+			["c", "next colours", () => this.nextColors()],
+			["a", "all samples: no filter", () => this.resetFilters()],
+			["d", "light or dark", () => this.toggleTheme()],
+			["?", "these keys", () => this.toggleHelp()],
+		];
+	}
+
+	pressed(event) {
+		const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+		if (event.ctrlKey || event.altKey || event.metaKey || (typing && event.key !== "Escape"))
+			return;
+		const entry = this.keys().find(([key]) => key === event.key);
+		if (byId("help").open && event.key !== "?")
+			return; // the dialog closes itself
+		if (entry) {
+			event.preventDefault();
+			entry[2]();
+		}
+	}
+
+	escape() {
+		if (this.search === document.activeElement)
+			this.search.blur();
+		else if (this.state.q)
+			this.set({ q: "" }, false);
+		else
+			this.zoom(0);
+	}
+
+	sandwichOfFrame() {
+		const { flame } = this.view();
+		const node = !flame ? -1 : flame.hovered > 0 ? flame.hovered : flame.selected;
+		if (node > 0 && this.model.kindOf[flame.tree.fn[node]] !== KIND_LABEL)
+			this.openSandwich(flame.tree.fn[node]);
+		else
+			this.set({ view: "sandwich" });
+	}
+
+	nextColors() {
+		const at = COLOR_MODES.findIndex(([key]) => key === this.state.color);
+		this.set({ color: COLOR_MODES[(at + 1) % COLOR_MODES.length][0] }, false);
+	}
+
+	toggleHelp() {
+		const help = byId("help");
+		if (help.open) {
+			help.close();
+			return;
+		}
+		help.replaceChildren(el("h2", {}, "Keys"), el("dl", {}, [...this.keys(),
+			["arrows", "from frame to frame, once one was clicked; Enter zooms to it"]]
+			.map(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])),
+		el("p", {}, "What is chosen is in the address of the page: it can be kept and sent, beside the file."),
+		el("button", { onclick: () => help.close() }, "Close"));
+		help.showModal();
+	}
+}
+
+const element = byId("data"), raw = JSON.parse(element.textContent);
+element.remove();
+useUnit(raw.run);
+const app = new App(new Model(raw));
+window.fpless = { app, ready: true };
+requestAnimationFrame(() => setTimeout(() => { window.fpless.drawn = performance.now(); }));

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The profile as the page has it: trees of nodes in arrays, in pre-order, and what to weigh them by.
+
+const KIND_LABEL = 0, KIND_KERNEL = 2;
+const FOUND_INLINED = 16; // beside the bits of the origins
+
+// A tree whose node i has children from i + 1 on; the next sibling of a node is at its end.
+class Tree {
+	constructor(fn, depth, found) {
+		const nr = fn.length;
+		this.nr = nr;
+		this.fn = Int32Array.from(fn);
+		this.depth = Int32Array.from(depth);
+		this.found = found ? Uint8Array.from(found) : new Uint8Array(nr);
+		this.parent = new Int32Array(nr);
+		this.end = new Int32Array(nr);
+		this.total = new Float64Array(nr);
+		this.self = new Float64Array(nr);
+		const open = []; // the node under way at each depth
+		for (let i = 0; i < nr; i++) {
+			const depthHere = this.depth[i];
+			for (let d = open.length - 1; d >= depthHere; d--)
+				this.end[open[d]] = i;
+			open.length = depthHere;
+			this.parent[i] = depthHere ? open[depthHere - 1] : 0;
+			open.push(i);
+		}
+		for (const node of open)
+			this.end[node] = nr;
+	}
+
+	childOf(node, fn) {
+		for (let i = node + 1; i < this.end[node]; i = this.end[i])
+			if (this.fn[i] === fn)
+				return i;
+		return -1;
+	}
+
+	// The functions on the way from the root to @node, which is the last.
+	pathOf(node) {
+		const path = [];
+		for (; node; node = this.parent[node])
+			path.push(this.fn[node]);
+		return path.reverse();
+	}
+
+	// The node as far down @path as there is one.
+	follow(path) {
+		let node = 0;
+		for (const fn of path) {
+			const child = this.childOf(node, fn);
+			if (child < 0 || !this.total[child])
+				break;
+			node = child;
+		}
+		return node;
+	}
+}
+
+const MARK_LOST = 0, MARK_WRONG = 1, MARK_GAP = 2, MARK_CUT = 3;
+
+// A tree as the file has it: samples end in nodes group by group, so that it can be weighed by some of the groups.
+class WalkTree extends Tree {
+	constructor(raw) {
+		super(raw.function, raw.depth, raw.found);
+		this.leftOut = raw.left_out;
+		this.left = new Float64Array(this.nr); // samples that end in nodes below, which are not in the file
+		this.ends = WalkTree.unpack(raw.ends, 2);
+		this.marks = WalkTree.unpack(raw.marks || [], 4);
+		this.marked = raw.marks ? [0, 1, 2, 3].map(() => new Float64Array(this.nr)) : null;
+	}
+
+	// [step to the next node, group * @kinds + kind, count]...
+	static unpack(list, kinds) {
+		const nr = list.length / 3;
+		const of = { nr, node: new Int32Array(nr), group: new Int32Array(nr), kind: new Uint8Array(nr), count: new Float64Array(nr) };
+		for (let i = 0, node = 0; i < nr; i++) {
+			node += list[3 * i];
+			of.node[i] = node;
+			of.group[i] = Math.floor(list[3 * i + 1] / kinds);
+			of.kind[i] = list[3 * i + 1] % kinds;
+			of.count[i] = list[3 * i + 2];
+		}
+		return of;
+	}
+
+	// Count the samples of the groups that @wanted has.
+	weigh(wanted) {
+		this.self.fill(0);
+		this.left.fill(0);
+		const ends = this.ends;
+		for (let i = 0; i < ends.nr; i++)
+			if (wanted[ends.group[i]])
+				(ends.kind[i] ? this.left : this.self)[ends.node[i]] += ends.count[i];
+		this.total.set(this.self);
+		for (let i = this.nr - 1; i > 0; i--) {
+			this.total[i] += this.left[i];
+			this.total[this.parent[i]] += this.total[i];
+		}
+		this.total[0] += this.left[0];
+		if (this.marked) {
+			for (const counts of this.marked)
+				counts.fill(0);
+			const marks = this.marks;
+			for (let i = 0; i < marks.nr; i++)
+				if (wanted[marks.group[i]])
+					this.marked[marks.kind[i]][marks.node[i]] += marks.count[i];
+		}
+	}
+
+	// Samples in nodes that are not in the file.
+	leftSamples() {
+		return this.left.reduce((sum, value) => sum + value, 0);
+	}
+}
+
+// What the groups are told apart by, and which of them are wanted.
+class Groups {
+	constructor(raw, names) {
+		this.nr = raw.comm.length;
+		this.comm = raw.comm.map((name) => names[name]);
+		this.pid = raw.pid;
+		this.stop = raw.stop;
+		this.origins = raw.origins;
+		this.class = raw.class;
+	}
+
+	// @filter: { process: "comm" or "comm/pid", stop, found: "has:N" or "cfi", class }, "" everywhere: all of them.
+	select(filter, keys) {
+		const wanted = new Uint8Array(this.nr);
+		const stop = keys.stops.findIndex(([key]) => key === filter.stop);
+		const cls = keys.classes.findIndex(([key]) => key === filter.class);
+		for (let i = 0; i < this.nr; i++) {
+			const origins = this.origins[i];
+			wanted[i] = (!filter.process || filter.process === this.comm[i] || filter.process === this.comm[i] + "/" + this.pid[i]) &&
+				(!filter.stop || this.stop[i] === stop) && (!filter.class || this.class[i] === cls) &&
+				(!filter.found || (filter.found === "cfi" ? origins && !(origins & ~3) :
+					filter.found === "none" ? !origins : (origins & 1 << Number(filter.found.slice(4))) !== 0));
+		}
+		return wanted;
+	}
+}
+
+class Model {
+	constructor(raw) {
+		this.run = raw.run;
+		this.books = raw.books;
+		this.version = raw.fpless;
+		this.samples = raw.samples;
+		this.keys = raw.keys;
+		this.cut = raw.cut;
+		this.names = raw.names.map(readable);
+		const functions = raw.functions;
+		this.nrFunctions = functions.name.length;
+		this.nameOf = functions.name;
+		this.objectOf = functions.object;
+		this.kindOf = Uint8Array.from(functions.kind);
+		this.exactSelf = Float64Array.from(functions.self);
+		this.exactTotal = Float64Array.from(functions.total);
+		this.groups = new Groups(raw.groups, this.names);
+		this.groupCounts = new Float64Array(this.groups.nr);
+		this.trees = raw.trees.map((tree) => new WalkTree(tree));
+		const ends = this.trees[0].ends;
+		for (let i = 0; i < ends.nr; i++)
+			this.groupCounts[ends.group[i]] += ends.count[i];
+		this.weigh({});
+	}
+
+	get tree() {
+		return this.trees[0];
+	}
+
+	name(fn) {
+		return this.names[this.nameOf[fn]];
+	}
+
+	object(fn) {
+		return this.names[this.objectOf[fn]];
+	}
+
+	weigh(filter) {
+		this.filtered = Object.values(filter).some((value) => value);
+		const wanted = this.groups.select(filter, this.keys);
+		for (const tree of this.trees)
+			tree.weigh(wanted);
+		this.shown = this.tree.total[0];
+		this.functionsOf = null;
+	}
+
+	// Self and total of every function, of what is shown: exact where everything is.
+	functionCounts() {
+		if (!this.filtered)
+			return { self: this.exactSelf, total: this.exactTotal, exact: true };
+		if (this.functionsOf)
+			return this.functionsOf;
+		const tree = this.tree, self = new Float64Array(this.nrFunctions), total = new Float64Array(this.nrFunctions);
+		eachOutermost(tree, (node, outermost) => {
+			self[tree.fn[node]] += tree.self[node];
+			if (outermost)
+				total[tree.fn[node]] += tree.total[node];
+		}, this.nrFunctions);
+		return this.functionsOf = { self, total, exact: !this.tree.leftSamples() };
+	}
+
+	// Samples in which a function of @matched ran or was on the stack; what is left out is not looked into.
+	matchedSamples(tree, matched) {
+		let sum = 0;
+		for (let i = 0; i < tree.nr;) {
+			if (matched[tree.fn[i]] && i) {
+				sum += tree.total[i];
+				i = tree.end[i];
+			} else {
+				i++;
+			}
+		}
+		return sum;
+	}
+}
+
+// Call @visit(node, whether it is not below another node of its function) for each node with samples.
+function eachOutermost(tree, visit, nrFunctions) {
+	const until = new Int32Array(nrFunctions); // where the outermost node of a function ends
+	for (let i = 1; i < tree.nr;) {
+		if (!tree.total[i]) {
+			i = tree.end[i];
+			continue;
+		}
+		const fn = tree.fn[i], outermost = i >= until[fn];
+		if (outermost)
+			until[fn] = tree.end[i];
+		visit(i, outermost);
+		i++;
+	}
+}
+
+// Of what is merged, frames of fewer samples than this part of all are not looked into: a screen has no room for them.
+const MERGED_SHARE = 1 / 5000;
+
+// Nodes of @tree that become one, with the samples each brings along.
+class Merged {
+	constructor(fn, depth) {
+		this.fn = fn;
+		this.depth = depth;
+		this.nodes = [];
+		this.samples = [];
+		this.total = 0;
+		this.found = 0;
+	}
+
+	add(node, samples, found) {
+		this.nodes.push(node);
+		this.samples.push(samples);
+		this.total += samples;
+		this.found |= found;
+	}
+}
+
+// The tree from @root down, where @next(node, samples, put) says by put(node, samples) what is below a node.
+function mergedTree(tree, root, next) {
+	const fn = [], depth = [], found = [], total = [], stack = [root], least = root.total * MERGED_SHARE;
+	while (stack.length) {
+		const at = stack.pop();
+		fn.push(at.fn);
+		depth.push(at.depth);
+		found.push(at.found);
+		total.push(at.total);
+		if (at.total < least)
+			continue;
+		const below = new Map();
+		for (let i = 0; i < at.nodes.length; i++)
+			next(at.nodes[i], at.samples[i], (node, samples) => {
+				const of = tree.fn[node];
+				let child = below.get(of);
+				if (!child)
+					below.set(of, child = new Merged(of, at.depth + 1));
+				child.add(node, samples, tree.found[node]);
+			});
+		// functions are numbered in the order of their names
+		stack.push(...[...below.values()].sort((a, b) => b.fn - a.fn));
+	}
+	const merged = new Tree(fn, depth, found);
+	merged.total.set(total);
+	return merged;
+}
+
+// All of @fn, each sample once.
+function outermostOf(tree, fn, nrFunctions) {
+	const root = new Merged(fn, 0);
+	eachOutermost(tree, (node, outermost) => {
+		if (outermost && tree.fn[node] === fn)
+			root.add(node, tree.total[node], tree.found[node]);
+	}, nrFunctions);
+	return root;
+}
+
+function callersOf(tree, fn, nrFunctions) {
+	return mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, put) => {
+		if (tree.parent[node])
+			put(tree.parent[node], samples);
+	});
+}
+
+function calleesOf(tree, fn, nrFunctions) {
+	return mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, put) => {
+		for (let i = node + 1; i < tree.end[node]; i = tree.end[i])
+			if (tree.total[i])
+				put(i, tree.total[i]);
+	});
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings made by hand, as .jsonl: what `fpless report` makes pages of, without root."""
+
+import json
+import os
+import subprocess
+import sys
+
+from browser import skip
+
+META = {"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 10101010, "hz": 99, "start_unix_ns": 1700000000000000000,
+        "duration_ns": 10000000000, "cpus": 4, "kernel": "6.1.0", "argv": ["fpless", "profile", "-a", "10"]}
+
+
+class Recording:
+    """Stacks are written from the root to the leaf: "main", "work@/lib/libwork.so", "leaf!fp" (found by a frame-pointer
+    step), "[k]sys_read" (kernel code)."""
+
+    def __init__(self, argv=None):
+        self.meta = dict(META, argv=argv or META["argv"])
+        self.lines, self.samples, self.user_samples, self.stops = [], 0, 0, {}
+        self.places = {}  # of functions: (object, address)
+
+    def frame(self, text):
+        text, _, origin = text.partition("!")
+        name, _, path = text.partition("@")
+        path = path or "/usr/bin/app"
+        vaddr = self.places.setdefault((name, path), 0x1000 + 0x100 * len(self.places))
+        return {"object": path, "build_id": "", "vaddr": hex(vaddr + 0x10), "symbol": name, "offset": 0x10, "origin": origin or "cfi"}
+
+    def kernel_frame(self, text):
+        address = 0xffffffff81000000 + 0x100 * (len(self.places) + 1)
+        address = self.places.setdefault((text, "kernel"), address)
+        return {"addr": hex(address + 5), "symbol": text, "offset": 5, "module": None}
+
+    def add(self, count, stack, comm="app", pid=100, stop="outermost", fp=None, cls=None):
+        user = [self.frame(text) for text in stack if not text.startswith("[k]")]
+        kernel = [self.kernel_frame(text[3:]) for text in stack if text.startswith("[k]")]
+        line = {"type": "stack", "count": count, "weight_ns": count * META["period_ns"], "comm": comm, "pid": pid, "stop": stop,
+                "user": user[::-1], "kernel": kernel[::-1]}
+        if cls:
+            line["fp"] = [self.frame(text + "!fp") for text in fp][::-1]
+            line["class"] = cls
+        self.lines.append(line)
+        self.samples += count
+        self.user_samples += count
+        self.stops[stop] = self.stops.get(stop, 0) + count
+        return self
+
+    def write(self, path):
+        books = {"type": "books", "format": 1, "event": "cpu-clock", "hz": 99, "period_ns": META["period_ns"], "duration_ms": 10000, "cpus": 4,
+                 "expected": self.samples + 12, "missed": 2, "fired": self.samples + 10, "shown": self.samples, "idle": 7, "filtered": 2,
+                 "lost": {"ring_full": 1}, "user_samples": self.user_samples, "complete": self.stops.get("outermost", 0), "stop": self.stops}
+        with open(path, "w", encoding="utf-8") as file:
+            for line in [self.meta, *self.lines, books]:
+                file.write(json.dumps(line) + "\n")
+
+
+def page_of(fpless, recording, folder, *options, name="x"):
+    """Writes the recording and, by `fpless report`, its page; returns the path. Ends the test where pages were left out of
+    the build."""
+    source, page = os.path.join(folder, name + ".jsonl"), os.path.join(folder, name + ".html")
+    recording.write(source)
+    done = subprocess.run([fpless, "report", source, "-q", "-o", page, *options], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
+    if done.returncode == 2 and "without npm" in done.stderr:
+        skip("this fpless was built without the HTML report: npm, or what it fetches, was not to be had")
+    if done.returncode:
+        sys.exit(f"fpless report: {done.returncode}: {done.stderr}")
+    return page
