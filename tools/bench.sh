@@ -24,6 +24,7 @@ run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/startup/run.py build/release/fpless
 run python3 tests/bench/own_cost/run.py build/release/fpless
 run python3 tests/bench/table_cache/run.py build/release/fpless
+run python3 tests/bench/names_cache/run.py build/release/fpless
 run python3 tests/bench/compare/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/lines/run.py build/release
