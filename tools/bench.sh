@@ -23,6 +23,7 @@ run build/release/tests/bench/walker/bench_walker
 run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/startup/run.py build/release/fpless
 run python3 tests/bench/own_cost/run.py build/release/fpless
+run python3 tests/bench/top/run.py build/release/fpless
 run python3 tests/bench/table_cache/run.py build/release/fpless
 run python3 tests/bench/names_cache/run.py build/release/fpless
 run python3 tests/bench/compare/run.py build/release

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <wchar.h>
 
 #include "base/text.h"
@@ -60,4 +61,11 @@ size_t width_of(const char *text)
 		text += bytes;
 	}
 	return columns;
+}
+
+size_t width_of_terminal(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

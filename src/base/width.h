@@ -15,5 +15,8 @@
  */
 size_t width_fit(char *dst, size_t size, const char *text, size_t columns);
 
+/* Columns of the terminal @fd is; 0: it is none, or they are not known. */
+size_t width_of_terminal(int fd);
+
 /* Columns that width_fit() would take with room for all of @text. Cost: O(length). */
 size_t width_of(const char *text);

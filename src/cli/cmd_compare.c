@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
+#include "cli/sinks.h"
 #include "output/compare_json.h"
 #include "output/compare_text.h"
 #include "output/comparison.h"
@@ -112,16 +113,25 @@ static void abandon_outputs(void *ctx)
 	folded_pair_abort(&compare->pair);
 }
 
+/* For sinks_write_report. */
+static int write_text(FILE *to, void *ctx)
+{
+	compare_text_write(to, &((struct compare *)ctx)->comparison);
+	return 0;
+}
+
 static int write_table(struct compare *compare, struct fpl_err *err)
 {
+	struct terminal_text terminal = output_options_terminal(&compare->sampling.output);
 	FILE *to = compare->table.stream;
 
 	if (!to)
 		return 0;
 	if (compare->json)
 		compare_json_write(to, &compare->comparison);
-	else
-		compare_text_write(to, &compare->comparison);
+	terminal.columns = 0; /* its sentences are better broken than cut */
+	if (!compare->json && sinks_write_report(to, &terminal, write_text, compare))
+		return fpl_fail(err, -ENOMEM, "out of memory for the comparison");
 	return output_file_commit(&compare->table, err);
 }
 

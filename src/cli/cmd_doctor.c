@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/style.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
@@ -17,10 +18,12 @@
 #include "output/doctor_report.h"
 #include "parse/desk.h"
 
-enum { KEY_JSON = 0x100 };
+enum { KEY_JSON = 0x100, KEY_COLOR };
 
 static const struct argp_option options_list[] = {
 	{ "json", KEY_JSON, NULL, 0, "Write one JSON object", 0 },
+	{ "color", KEY_COLOR, "auto|always|never", 0,
+	  "Colours on stdout (default auto: on a terminal, unless $NO_COLOR is set)", 0 },
 	{ "verbose", 'v', NULL, 0, "Say more of what is done", 0 },
 	{ 0 },
 };
@@ -28,6 +31,7 @@ static const struct argp_option options_list[] = {
 struct doctor_options {
 	bool json;
 	bool verbose;
+	enum style_mode colour;
 	const char *target; /* NULL: the system */
 	uint64_t pid;	    /* 0: target is a file */
 };
@@ -56,6 +60,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON:
 		options->json = true;
+		return 0;
+	case KEY_COLOR:
+		options->colour = style_mode_of(arg);
+		if (options->colour == STYLE_MODE_COUNT)
+			argp_failure(state, CLI_EXIT_USAGE, 0, "--color %s: auto, always or never",
+				     arg);
 		return 0;
 	case 'v':
 		options->verbose = true;
@@ -93,7 +103,8 @@ static int examine_system(const struct doctor_options *options)
 	if (options->json)
 		doctor_json_checkup(stdout, &checkup, &trial);
 	else
-		doctor_report_checkup(stdout, &checkup);
+		doctor_report_checkup(stdout, &checkup,
+				      style_is_wanted(options->colour, STDOUT_FILENO));
 	return checkup.can_run ? CLI_EXIT_OK : CLI_EXIT_CANNOT_RUN;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
-#include <locale.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -230,8 +229,6 @@ static int listen(void *ctx, const struct symbol_source *source, const struct en
 	options->what = verb->what;
 	options->colour = style_is_wanted(verb->sampling.output.colour, STDOUT_FILENO);
 	say_what(verb);
-	if (options->screen)
-		setlocale(LC_CTYPE, ""); /* which characters there are, and how wide */
 	if (!verb->has_window)
 		options->window_ms = options->screen ? 10000 : 0;
 

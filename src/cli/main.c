@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -117,6 +118,10 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], NURSERY_VERB) == 0)
 		nursery_main(STDIN_FILENO);
 	sigaction(SIGPIPE, &pipe_action, NULL);
+	/* which characters there are, and how wide: what goes elsewhere is the same in any locale
+	 */
+	if (isatty(STDOUT_FILENO))
+		setlocale(LC_CTYPE, "");
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
 

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/width.h"
 #include "cli/cli.h"
 #include "cli/picture_args.h"
 #include "profile/profile.h"
@@ -24,6 +26,7 @@ enum {
 	KEY_NO_LINES,
 	KEY_NO_DEMANGLE,
 	KEY_COLOR,
+	KEY_NO_PROGRESS,
 };
 
 static const struct argp_option options_list[] = {
@@ -66,7 +69,9 @@ static const struct argp_option shown_list[] = {
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },
 	{ "color", KEY_COLOR, "auto|always|never", 0,
 	  "Colours on stdout (default auto: on a terminal, unless $NO_COLOR is set)", 2 },
-	{ "quiet", 'q', NULL, 0, "No closing report", 2 },
+	{ "quiet", 'q', NULL, 0, "No closing report, and no progress", 2 },
+	{ "no-progress", KEY_NO_PROGRESS, NULL, 0, "No line on a terminal that says how far it is",
+	  2 },
 	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
 	{ 0 },
 };
@@ -249,6 +254,8 @@ static bool parse_flag(int key, struct output_options *options)
 		return options->no_lines = true;
 	case KEY_NO_DEMANGLE:
 		return options->no_demangle = true;
+	case KEY_NO_PROGRESS:
+		return options->no_progress = true;
 	default:
 		return false;
 	}
@@ -370,6 +377,14 @@ struct format_options output_options_format(const struct output_options *options
 						 : FORMAT_INLINED_USUAL,
 		.lines = options->lines,
 		.picture = &options->picture,
+	};
+}
+
+struct terminal_text output_options_terminal(const struct output_options *options)
+{
+	return (struct terminal_text){
+		.columns = width_of_terminal(STDOUT_FILENO),
+		.colour = style_is_wanted(options->colour, STDOUT_FILENO),
 	};
 }
 

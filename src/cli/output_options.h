@@ -9,6 +9,7 @@
 #include "base/style.h"
 #include "format/formats.h"
 #include "picture/picture_options.h"
+#include "view/terminal_text.h"
 
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */
@@ -30,7 +31,7 @@ struct output_options {
 	/* --inline, --lines and their opposites; neither: as the formats are best read */
 	bool inlined, no_inlined, lines, no_lines;
 	bool no_demangle;
-	bool quiet;
+	bool quiet, no_progress;
 	enum style_mode colour; /* --color */
 	struct picture_options picture;
 	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
@@ -71,6 +72,9 @@ bool output_options_want_lines(const struct output_options *options);
 
 /* How the formats are to be written. Refers to @options. */
 struct format_options output_options_format(const struct output_options *options);
+
+/* How stdout shows reports: as they are where it is no terminal. */
+struct terminal_text output_options_terminal(const struct output_options *options);
 
 /* The level of the log that -v asks for. */
 void output_options_set_log(const struct output_options *options);

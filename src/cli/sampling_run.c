@@ -12,6 +12,7 @@
 #include "base/disk_cache.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/sinks.h"
 #include "output/culprits.h"
 #include "format/formats.h"
@@ -192,12 +193,30 @@ static void cleanup_stream(struct stream **stream)
 	stream_destroy(*stream);
 }
 
+static void cleanup_progress(struct progress **progress)
+{
+	progress_destroy(*progress);
+}
+
+/*
+ * Whether a line of progress would be seen by somebody and be in nobody's way: a command writes to
+ * the same terminal, and would write into the line.
+ */
+static bool wants_progress(const struct sampling_options *options)
+{
+	const struct output_options *output = &options->output;
+
+	return !options->command && !options->events.stream && !output->quiet &&
+	       !output->verbosity && !output->no_progress && progress_is_possible();
+}
+
 /* Sample, with somebody listening where that was asked for. Errors: as engine_run. */
 static int run_engine(const struct sampling_options *options, struct engine_options *engine,
 		      struct profile *ret, struct fpl_err *err)
 {
 	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the stream's own */
 	CLEANUP(cleanup_stream) struct stream *stream = NULL;
+	CLEANUP(cleanup_progress) struct progress *progress = NULL;
 	const struct event_options *events = &options->events;
 
 	event_options_to_engine(events, engine);
@@ -217,6 +236,11 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 			return -ENOMEM;
 		engine->listener = stream_listener(stream);
 	}
+
+	if (wants_progress(options))
+		progress = progress_create(options->duration_ms, options->user);
+	if (progress)
+		engine->listener = progress_listener(progress);
 
 	int code = engine_run(engine, ret, err);
 

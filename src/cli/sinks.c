@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "format/stats.h"
@@ -39,6 +41,7 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	*ret = (struct sinks){ .list = calloc(options->nr + 1, sizeof(*ret->list)) };
 	if (!ret->list)
 		return fpl_fail(err, -ENOMEM, "out of memory");
+	ret->terminal = output_options_terminal(options);
 	if (options->folded_stdout)
 		error = open_sink(ret, "-", format_find(list, "folded"), err);
 	else if (text && output_options_use_text(options))
@@ -101,24 +104,67 @@ int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64
 	return status;
 }
 
+int sinks_write_report(FILE *to, const struct terminal_text *terminal,
+		       int (*write)(FILE *to, void *ctx), void *ctx)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *memory;
+
+	if (to != stdout || !(terminal->columns || terminal->colour))
+		return write(to, ctx);
+	memory = open_memstream(&text, &size);
+	if (!memory)
+		return -ENOMEM;
+
+	int code = write(memory, ctx);
+
+	if (fclose(memory) || code)
+		return code ? code : -ENOMEM;
+	terminal_text_write(to, terminal, text);
+	return 0;
+}
+
 /* A recording, and how it is to be written. */
 struct written {
 	const struct recording *recording;
 	const struct format_options *options;
+	const struct terminal_text *terminal;
 };
+
+/* The same to one output. */
+struct writing {
+	const struct written *written;
+	const struct format *format;
+	struct format_options options;
+	uint64_t *shown;
+	struct fpl_err *err;
+};
+
+static int write_format(FILE *to, void *ctx)
+{
+	const struct writing *writing = ctx;
+
+	return writing->format->write(to, writing->written->recording, &writing->options,
+				      writing->shown, writing->err);
+}
 
 static int write_recording(void *ctx, const struct format *format, FILE *to, uint64_t *ret_shown,
 			   struct fpl_err *err)
 {
 	const struct written *written = ctx;
+	struct writing writing = { written, format, *written->options, ret_shown, err };
 
-	return format->write(to, written->recording, written->options, ret_shown, err);
+	if (strcmp(format->name, "text") != 0 || to != stdout)
+		return write_format(to, &writing);
+	writing.options.columns = written->terminal->columns;
+	return sinks_write_report(to, written->terminal, write_format, &writing);
 }
 
 int sinks_write(struct sinks *sinks, const struct recording *recording,
 		const struct format_options *options, uint64_t *ret_shown)
 {
-	struct written written = { recording, options };
+	struct written written = { recording, options, &sinks->terminal };
 	const struct sink_writer writer = { .ctx = &written, .write = write_recording };
 
 	return sinks_write_by(sinks, &writer, recording_shown(recording), ret_shown);

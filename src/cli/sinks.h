@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cli/output_options.h"
 #include "output/file.h"
+#include "view/terminal_text.h"
 
 /* One place a format is written to. */
 struct sink {
@@ -19,7 +20,8 @@ struct sink {
 struct sinks {
 	struct sink *list; /* owned [nr] */
 	size_t nr;
-	struct output_file stats; /* stream NULL: none */
+	struct output_file stats;      /* stream NULL: none */
+	struct terminal_text terminal; /* how stdout shows reports */
 };
 
 /*
@@ -53,6 +55,10 @@ struct sink_writer {
 /* The same by @writer, of what holds @shown samples. */
 int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64_t shown,
 		   uint64_t *ret_shown);
+
+/* Write what @write writes of @ctx to @to, for a terminal where that is one. Errors: -ENOMEM. */
+FPL_MUST_CHECK int sinks_write_report(FILE *to, const struct terminal_text *terminal,
+				      int (*write)(FILE *to, void *ctx), void *ctx);
 
 /* Write and commit --stats, if there is one. Returns an enum cli_exit; has said why. */
 int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown);

@@ -13,6 +13,7 @@
 #include "view/function_index.h"
 #include "view/merge.h"
 #include "view/neighbours.h"
+#include "view/terminal_text.h"
 
 /* What fits two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
@@ -88,7 +89,31 @@ static int write_neighbours(FILE *to, const struct function_index *index,
 	return neighbours_write(to, index, functions, nr, samples);
 }
 
-static int write_functions(FILE *to, const struct function_index *index, uint64_t samples)
+static bool is_narrow(const struct format_options *options)
+{
+	return options->columns && options->columns < TERMINAL_TEXT_NARROW;
+}
+
+/* On a narrow terminal the name is what there is room for. */
+static void write_function(FILE *to, const struct function_index *index,
+			   const struct tallied *tallied, bool narrow, uint64_t samples)
+{
+	const char *name =
+		strings_text(&index->texts->strings, index->list[tallied->function].text);
+	char buf[128], place[128];
+
+	if (narrow) {
+		fprintf(to, " %4.1f%% %s\n", share_percent(tallied->self, samples), name);
+		return;
+	}
+	text_escape(place, sizeof(place),
+		    function_index_place(index, tallied->function, buf, sizeof(buf)), "");
+	fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tallied->self, samples),
+		share_percent(tallied->total, samples), name, place);
+}
+
+static int write_functions(FILE *to, const struct function_index *index,
+			   const struct format_options *options, uint64_t samples)
 {
 	const struct recording *recording = index->texts->recording;
 	const struct strings *strings = &index->texts->strings;
@@ -103,26 +128,20 @@ static int write_functions(FILE *to, const struct function_index *index, uint64_
 		count_stack(list, index, i);
 	qsort_r(list, index->nr, sizeof(*list), compare_tallied, &sorting);
 
-	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n"
-	      "    self   total  function\n",
-	      to);
-	for (size_t i = 0; i < index->nr && i < NR_FUNCTIONS; i++) {
-		char buf[128], place[128];
-
-		text_escape(place, sizeof(place),
-			    function_index_place(index, list[i].function, buf, sizeof(buf)), "");
-		fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(list[i].self, samples),
-			share_percent(list[i].total, samples),
-			strings_text(strings, index->list[list[i].function].text), place);
-	}
+	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
+	fputs(is_narrow(options) ? "  self function\n" : "    self   total  function\n", to);
+	for (size_t i = 0; i < index->nr && i < NR_FUNCTIONS; i++)
+		write_function(to, index, &list[i], is_narrow(options), samples);
 	if (index->nr > NR_FUNCTIONS)
-		fprintf(to, "                  ... and %zu more\n", index->nr - NR_FUNCTIONS);
+		fprintf(to, "%*s... and %zu more\n", is_narrow(options) ? 7 : 18, "",
+			index->nr - NR_FUNCTIONS);
 	return write_neighbours(to, index, list, samples);
 }
 
 static void write_stack(FILE *to, const struct strings *strings, const struct merged_stack *stack,
-			uint64_t samples)
+			const struct format_options *options, uint64_t samples)
 {
+	int indent = is_narrow(options) ? 2 : 10;
 	uint32_t nr_frames = stack->nr - stack->nr_labels;
 
 	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, share_percent(stack->count, samples),
@@ -131,20 +150,21 @@ static void write_stack(FILE *to, const struct strings *strings, const struct me
 		fprintf(to, "  %s", strings_text(strings, stack->ids[i]));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
-		fprintf(to, "          %s\n", strings_text(strings, stack->ids[stack->nr - 1 - i]));
+		fprintf(to, "%*s%s\n", indent, "",
+			strings_text(strings, stack->ids[stack->nr - 1 - i]));
 	if (nr_frames > NR_FRAMES)
-		fprintf(to, "          ... %u more callers\n", nr_frames - NR_FRAMES);
+		fprintf(to, "%*s... %u more callers\n", indent, "", nr_frames - NR_FRAMES);
 }
 
 static void write_stacks(FILE *to, const struct strings *strings, const struct merged *merged,
-			 uint64_t samples)
+			 const struct format_options *options, uint64_t samples)
 {
 	size_t left = merged->nr;
 	uint64_t rest = 0;
 
 	fputs("\nHottest stacks (leaf first)\n", to);
 	for (; left > 0 && merged->nr - left < NR_STACKS; left--)
-		write_stack(to, strings, &merged->stacks[left - 1], samples);
+		write_stack(to, strings, &merged->stacks[left - 1], options, samples);
 	if (!left)
 		return;
 	for (size_t i = 0; i < left; i++)
@@ -193,9 +213,9 @@ int text_report_write(FILE *to, const struct recording *recording,
 		return -ENOMEM;
 	samples = merged_samples(&merged);
 	write_heading(to, recording, samples);
-	if (write_functions(to, &index, samples))
+	if (write_functions(to, &index, options, samples))
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
-	write_stacks(to, &texts.strings, &merged, samples);
+	write_stacks(to, &texts.strings, &merged, options, samples);
 	*ret_shown = samples;
 	return 0;
 }

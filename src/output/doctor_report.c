@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/style.h"
 #include "base/text.h"
 
 static void put_safe(FILE *to, const char *before, const char *text)
@@ -41,7 +42,12 @@ static void put_check(FILE *to, const struct checkup *checkup, size_t idx)
 	putc('\n', to);
 }
 
-void doctor_report_checkup(FILE *to, const struct checkup *checkup)
+static enum style verdict_style(enum check_verdict verdict)
+{
+	return verdict == CHECK_OK ? STYLE_GREEN : verdict == CHECK_WARN ? STYLE_YELLOW : STYLE_RED;
+}
+
+void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour)
 {
 	int width = 0;
 
@@ -53,7 +59,8 @@ void doctor_report_checkup(FILE *to, const struct checkup *checkup)
 	for (size_t i = 0; i < checkup->nr; i++) {
 		const struct check *check = &checkup->checks[i];
 
-		fprintf(to, "%-4s  %-*s  ", check_verdict_text(check->verdict), width,
+		fprintf(to, "%s%-4s%s  %-*s  ", style_text(colour, verdict_style(check->verdict)),
+			check_verdict_text(check->verdict), style_text(colour, STYLE_END), width,
 			check->subject);
 		put_check(to, checkup, i);
 	}

@@ -2,14 +2,16 @@
 /* What doctor found, for people and as JSON. Write errors stay in the stream (ferror). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "doctor/checkup.h"
 #include "doctor/object_report.h"
 #include "doctor/process_report.h"
 
-/* One line per check, then the summary. Bytes that could break a terminal are escaped. */
-void doctor_report_checkup(FILE *to, const struct checkup *checkup);
+/* One line per check, then the summary. Bytes that could break a terminal are escaped. @colour: the
+ * verdicts are marked. */
+void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour);
 void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial);
 
 /* What was found in a file, or in a process. @remarks [nr_remarks] are process_remarks()'s. */

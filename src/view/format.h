@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ struct format_options {
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	enum format_inlined inlined;
 	bool lines; /* file and line behind names, also where the format has no place for them */
+	size_t columns;			       /* that a report has; 0: as many as it takes */
 	const struct picture_options *picture; /* borrowed: what is drawn; NULL: as is usual */
 };
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/width.h"
+#include "view/share.h"
+
+#define PERIOD_MS   1000u
+#define CLEAR_LINE  "\r\033[K" /* ECMA-48, EL */
+#define COLUMNS_MAX 200u
+
+/* What a stack's samples count as. */
+enum { STACK_OTHER, STACK_JUDGED, STACK_COMPLETE };
+
+struct progress {
+	struct engine_listener listener;
+	_Atomic uint32_t look_ms;
+	uint64_t duration_ms;
+	bool user;
+	uint8_t *stacks; /* owned [nr] */
+	size_t nr, room;
+	pthread_mutex_t lock; /* for what is on the terminal */
+	bool is_drawn;
+};
+
+bool progress_is_possible(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+void progress_text(const struct progress_facts *facts, char *buf, size_t size)
+{
+	char of[32] = "", complete[32] = "";
+
+	if (facts->duration_ms)
+		snprintf(of, sizeof(of), " of %g s", (double)facts->duration_ms / 1000);
+	if (facts->judged)
+		snprintf(complete, sizeof(complete), "  %.1f %% complete",
+			 share_whole_percent(facts->complete, facts->judged));
+	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s  lost %" PRIu64,
+		 (double)facts->sampled_ns / 1e9, of, facts->samples, complete, facts->lost);
+}
+
+/* Write the line anew. A terminal that takes nothing is not waited for. */
+static void draw(struct progress *progress, const struct progress_facts *facts)
+{
+	struct pollfd poll_fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+	char text[256], fitted[4 * COLUMNS_MAX], line[sizeof(fitted) + sizeof(CLEAR_LINE)];
+	size_t columns = width_of_terminal(STDERR_FILENO);
+
+	if (columns > COLUMNS_MAX)
+		columns = COLUMNS_MAX;
+	progress_text(facts, text, sizeof(text));
+	/* the last column stays free: some terminals go on to the next line there */
+	width_fit(fitted, sizeof(fitted), text, columns ? columns - 1 : 0);
+	int size = snprintf(line, sizeof(line), "%s%s", CLEAR_LINE, fitted);
+
+	pthread_mutex_lock(&progress->lock);
+	if (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents == POLLOUT)
+		progress->is_drawn = write(STDERR_FILENO, line, (size_t)size) > 0;
+	pthread_mutex_unlock(&progress->lock);
+}
+
+static void clear(struct progress *progress)
+{
+	if (progress->is_drawn)
+		(void)!write(STDERR_FILENO, CLEAR_LINE, strlen(CLEAR_LINE));
+	progress->is_drawn = false;
+}
+
+/* The writer of the log. */
+static void write_log(void *ctx, const char *line, size_t size)
+{
+	struct progress *progress = ctx;
+
+	pthread_mutex_lock(&progress->lock);
+	clear(progress);
+	(void)!fwrite(line, 1, size, stderr);
+	pthread_mutex_unlock(&progress->lock);
+}
+
+/* engine_listener.stack */
+static void take_stack(void *ctx, const struct profile_stack *stack)
+{
+	struct progress *progress = ctx;
+	uint8_t class = STACK_OTHER;
+
+	if (progress->nr == progress->room) {
+		size_t room = progress->room ? 2 * progress->room : 1024;
+		uint8_t *bigger = realloc(progress->stacks, room);
+
+		if (!bigger)
+			return; /* and nothing more is said of what is complete */
+		progress->stacks = bigger;
+		progress->room = room;
+	}
+	if (progress->user && !(stack->flags & FPL_SAMPLE_KTHREAD) &&
+	    stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING)
+		class = stack->stop == FPL_STOP_OUTERMOST ? STACK_COMPLETE : STACK_JUDGED;
+	progress->stacks[progress->nr++] = class;
+}
+
+/* engine_listener.look */
+static void take_look(void *ctx, const struct engine_look *look)
+{
+	struct progress *progress = ctx;
+	struct progress_facts facts = {
+		.sampled_ns = look->sampled_ns,
+		.duration_ms = progress->duration_ms,
+		.lost = look->lost,
+	};
+
+	if (look->last)
+		return;
+	for (uint32_t i = 0; i < look->nr_stacks; i++) {
+		unsigned class =
+			progress->nr == look->nr_stacks ? progress->stacks[i] : STACK_OTHER;
+
+		facts.samples += look->counts[i];
+		facts.judged += class != STACK_OTHER ? look->counts[i] : 0;
+		facts.complete += class == STACK_COMPLETE ? look->counts[i] : 0;
+	}
+	draw(progress, &facts);
+}
+
+struct progress *progress_create(uint64_t duration_ms, bool user)
+{
+	struct progress *progress = calloc(1, sizeof(*progress));
+
+	if (!progress)
+		return NULL;
+	progress->duration_ms = duration_ms;
+	progress->user = user;
+	atomic_init(&progress->look_ms, PERIOD_MS);
+	progress->listener = (struct engine_listener){
+		.stack = take_stack,
+		.look = take_look,
+		.look_ms = &progress->look_ms,
+		.ctx = progress,
+		.stop_fd = -1,
+	};
+	pthread_mutex_init(&progress->lock, NULL);
+	fpl_log_set_writer(write_log, progress);
+	return progress;
+}
+
+const struct engine_listener *progress_listener(const struct progress *progress)
+{
+	return &progress->listener;
+}
+
+void progress_destroy(struct progress *progress)
+{
+	if (!progress)
+		return;
+	fpl_log_set_writer(NULL, NULL);
+	clear(progress);
+	pthread_mutex_destroy(&progress->lock);
+	free(progress->stacks);
+	free(progress);
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The line that says how far a run is: on a terminal alone, in nobody's way, and gone at the end."""
+
+import os
+import re
+import subprocess
+
+from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
+from terminal import PATIENCE_S, Terminal
+
+LINE = re.compile(r"^\d+ s of 600 s  \d+ samples(  [0-9.]+ % complete)?  lost \d+$")
+
+
+class Progress(RootCase):
+    def open(self, *args, columns=80, **more):
+        env = {name: value for name, value in os.environ.items() if name != "TERM"}
+        env = {**env, "TERM": "xterm", **more}
+        terminal = Terminal([FPLESS, "profile", "--no-table-cache", "-o", self.path("a.folded"),
+                             *args], columns, 24, env, die_with_the_tests)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_a_run_says_how_far_it_is(self):
+        busy = self.start(fixture("chain"), "600000")
+        terminal = self.open("-F", "499", "-p", str(busy.pid), "-d", "600")
+        terminal.wait_for("progress", lambda lines: any(LINE.match(line) for line in lines))
+        terminal.wait_for_text("% complete")
+        terminal.keys("\x03")
+        self.assertEqual(terminal.end(), 0)
+        text = "\n".join(terminal.screen.text())
+        self.assertIn(": closed", text)
+        self.assertNotIn("lost 0\n", text.split("books")[0])
+        self.assertFalse([line for line in terminal.screen.text() if LINE.match(line)], text)
+
+    def test_it_fits_a_narrow_terminal(self):
+        busy = self.start(fixture("chain"), "600000")
+        terminal = self.open("-F", "499", "-p", str(busy.pid), "-d", "600", columns=20)
+        terminal.wait_for("progress", lambda lines: any(re.match(r"\d+ s of 600 s  \d", line)
+                                                        for line in lines))
+        self.assertFalse([line for line in terminal.screen.text() if "lost 0" in line])
+        terminal.keys("\x03")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_it_is_not_where_it_is_not_wanted(self):
+        busy = self.start(fixture("chain"), "600000")
+        target = ["-F", "499", "-d", "2.5", "-p", str(busy.pid)]
+        command = ["-F", "499", "-d", "2.5", "--", fixture("chain"), "600000"]
+        for args, more in ((["--no-progress", *target], {}), (["-q", *target], {}),
+                           (["-v", *target], {}), (target, {"TERM": "dumb"}), (command, {})):
+            with self.subTest(args=args, more=more):
+                terminal = self.open(*args, **more)
+                self.assertEqual(terminal.end(), 0, terminal.output)
+                self.assertNotIn(b"\x1b", terminal.output)
+        done = subprocess.run([FPLESS, "profile", "--no-table-cache", "-o", self.path("b.folded"),
+                               *target], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              timeout=PATIENCE_S, check=True)
+        self.assertNotIn(b"\x1b", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
