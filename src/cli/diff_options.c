@@ -80,6 +80,8 @@ static void check_picture(const struct diff_options *options, struct argp_state 
 		refuse(state, "--negate: there is no picture to write: -o FILE.svg");
 	if (options->output.picture.colors != PICTURE_COLORS_HOT)
 		refuse(state, "--colors: what changed is red and blue");
+	if (options->output.picture.chart)
+		refuse(state, "--chart: what changed is in no order of time");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

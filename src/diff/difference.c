@@ -50,8 +50,7 @@ static int fit(struct difference *difference)
 		if (item->kind != PAIRED_LABEL && has_samples(&item->self))
 			list[nr++] = &item->self;
 	}
-	significance_fit(&options, list, nr, &difference->significance);
-	return 0;
+	return significance_fit(&options, list, nr, &difference->significance);
 }
 
 /* What is looked at together shares one error rate. The whole is looked at alone. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/significance.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "diff/student.h"
@@ -12,7 +14,7 @@
  * However much most functions agree, some vary ten times as much from run to run (hashing by a
  * seed, being preempted): more trust in the others calls those real.
  */
-#define PRIOR_DF_MAX 8.0
+#define PRIOR_DF_MAX 4.0
 /* Beyond, relative to the mean, runs tell nothing. */
 #define VARIATION_MAX 10.0
 
@@ -87,36 +89,68 @@ bool significance_is_tested(const struct distribution *distribution)
 		       SIGNIFICANCE_SAMPLES_MIN;
 }
 
-/* The mean dispersion of all that are tested; *ret_nr is how many that is. */
-static double mean_dispersion(const struct significance *significance,
-			      const struct distribution *const *list, size_t nr, double variation,
-			      size_t *ret_nr)
+static int compare_doubles(const void *left, const void *right)
 {
-	double sum = 0;
+	double a = *(const double *)left, b = *(const double *)right;
 
-	*ret_nr = 0;
-	for (size_t i = 0; i < nr; i++) {
-		if (!significance_is_tested(list[i]))
-			continue;
-		sum += dispersion(&significance->options, list[i], variation, significance->df);
-		++*ret_nr;
-	}
-	return *ret_nr ? sum / (double)*ret_nr : 0;
+	return (a > b) - (a < b);
 }
 
-/* The variation with which runs differ as expected, on average over the functions. */
-static double fit_variation(const struct significance *significance,
-			    const struct distribution *const *list, size_t nr)
-{
-	double lo = 0, hi = VARIATION_MAX;
-	size_t nr_tested;
+/* What is tested of a list, and room for a number of each. */
+struct tested {
+	const struct distribution **list; /* owned [nr] */
+	double *values;			  /* owned [nr] */
+	size_t nr;
+};
 
-	if (mean_dispersion(significance, list, nr, 0, &nr_tested) <= 1)
+static void tested_fini(struct tested *tested)
+{
+	free(tested->list);
+	free(tested->values);
+}
+
+static int tested_init(const struct distribution *const *list, size_t nr, struct tested *ret)
+{
+	*ret = (struct tested){ .list = calloc(nr + 1, sizeof(const struct distribution *)),
+				.values = calloc(nr + 1, sizeof(double)) };
+	if (!ret->list || !ret->values)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		if (significance_is_tested(list[i]))
+			ret->list[ret->nr++] = list[i];
+	return 0;
+}
+
+/* The median dispersion of all that are tested, of one at least. */
+static double median_dispersion(const struct significance *significance, struct tested *tested,
+				double variation)
+{
+	size_t nr = tested->nr;
+
+	for (size_t i = 0; i < nr; i++)
+		tested->values[i] = dispersion(&significance->options, tested->list[i], variation,
+					       significance->df);
+	qsort(tested->values, nr, sizeof(*tested->values), compare_doubles);
+	return nr % 2 ? tested->values[nr / 2]
+		      : (tested->values[nr / 2 - 1] + tested->values[nr / 2]) / 2;
+}
+
+/*
+ * The variation with which runs differ as expected. By the median: a few functions that vary much
+ * more, as some always do, say nothing of the others.
+ */
+static double fit_variation(const struct significance *significance, struct tested *tested)
+{
+	/* of chi-square / df, by Wilson and Hilferty */
+	double root = 1 - 2 / (9.0 * significance->df), want = root * root * root;
+	double lo = 0, hi = VARIATION_MAX;
+
+	if (!tested->nr || median_dispersion(significance, tested, 0) <= want)
 		return 0;
 	for (int i = 0; i < 40; i++) {
 		double mid = lo + (hi - lo) / 2;
 
-		if (mean_dispersion(significance, list, nr, mid, &nr_tested) > 1)
+		if (median_dispersion(significance, tested, mid) > want)
 			lo = mid;
 		else
 			hi = mid;
@@ -131,17 +165,15 @@ struct moments {
 };
 
 static struct moments log_moments(const struct significance *significance,
-				  const struct distribution *const *list, size_t nr)
+				  const struct tested *tested)
 {
 	double half_df = significance->df / 2.0, usual = digamma(half_df) - log(half_df);
 	struct moments ret = { 0 };
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < tested->nr; i++) {
 		double value, excess;
 
-		if (!significance_is_tested(list[i]))
-			continue;
-		value = dispersion(&significance->options, list[i], significance->variation,
+		value = dispersion(&significance->options, tested->list[i], significance->variation,
 				   significance->df);
 		excess = log(value > DISPERSION_MIN ? value : DISPERSION_MIN) - usual;
 		ret.sum += excess;
@@ -152,10 +184,9 @@ static struct moments log_moments(const struct significance *significance,
 }
 
 /* Match the moments: what the logarithms vary by beyond chance is what functions differ by. */
-static void fit_prior(struct significance *significance, const struct distribution *const *list,
-		      size_t nr)
+static void fit_prior(struct significance *significance, const struct tested *tested)
 {
-	struct moments moments = log_moments(significance, list, nr);
+	struct moments moments = log_moments(significance, tested);
 	double mean, excess, df = PRIOR_DF_MAX;
 
 	significance->prior = 1;
@@ -175,9 +206,11 @@ static void fit_prior(struct significance *significance, const struct distributi
 		significance->prior_df = (double)(moments.nr - 1) * significance->df;
 }
 
-void significance_fit(const struct significance_options *options,
-		      const struct distribution *const *list, size_t nr, struct significance *ret)
+int significance_fit(const struct significance_options *options,
+		     const struct distribution *const *list, size_t nr, struct significance *ret)
 {
+	CLEANUP(tested_fini) struct tested tested = { 0 };
+
 	*ret = (struct significance){ .options = *options, .prior = 1 };
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		if (options->runs[side])
@@ -185,10 +218,13 @@ void significance_fit(const struct significance_options *options,
 	if (!ret->df) {
 		ret->assumed = true;
 		ret->variation = SIGNIFICANCE_ASSUMED_VARIATION;
-		return;
+		return 0;
 	}
-	ret->variation = fit_variation(ret, list, nr);
-	fit_prior(ret, list, nr);
+	if (tested_init(list, nr, &tested))
+		return -ENOMEM;
+	ret->variation = fit_variation(ret, &tested);
+	fit_prior(ret, &tested);
+	return 0;
 }
 
 double significance_quantile(const struct significance *significance, size_t nr_tests)

@@ -69,9 +69,13 @@ struct diff_change {
 	enum diff_verdict verdict;
 };
 
-/* Learn from @list [nr], the distributions of all functions, how runs vary. Cost: O(nr). */
-void significance_fit(const struct significance_options *options,
-		      const struct distribution *const *list, size_t nr, struct significance *ret);
+/*
+ * Learn from @list [nr], the distributions of all functions, how runs vary. Errors: -ENOMEM. Cost:
+ * O(nr log nr).
+ */
+FPL_MUST_CHECK int significance_fit(const struct significance_options *options,
+				    const struct distribution *const *list, size_t nr,
+				    struct significance *ret);
 
 /* Is it sampled often enough to be tested? */
 bool significance_is_tested(const struct distribution *distribution);

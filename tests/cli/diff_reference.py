@@ -15,11 +15,12 @@ import math
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 
-LEVEL, SAMPLES_MIN, ASSUMED, PRIOR_DF_MAX = 0.05, 12, 0.05, 8.0
+LEVEL, SAMPLES_MIN, ASSUMED, PRIOR_DF_MAX = 0.05, 12, 0.05, 4.0
 SIDES = ("before", "after")
 
 
@@ -140,8 +141,9 @@ class Judge:
         self.prior, self.prior_df, self.variation = 1, 0, ASSUMED
         if not self.df:
             return
-        mean = lambda v: math.fsum(self.dispersion(c, v) for c in tested) / max(len(tested), 1)
-        self.variation = bisect(lambda v: mean(v) - 1, 0, 10, 60) if mean(0) > 1 else 0
+        usual = (1 - 2 / (9 * self.df)) ** 3
+        excess = lambda v: statistics.median(self.dispersion(c, v) for c in tested) - usual if tested else 0
+        self.variation = bisect(excess, 0, 10, 60) if excess(0) > 0 else 0
         if len(tested) < 3:
             return
         half = self.df / 2

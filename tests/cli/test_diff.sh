@@ -23,6 +23,7 @@ refused 'only one of' diff -f --json a b
 refused '--negate: there is no picture' diff --negate a b -o x.txt
 refused '--title: there is no picture' diff --title x a b
 refused '--colors: what changed is red and blue' diff --colors cold a b -o x.svg
+refused '--chart: what changed is in no order of time' diff --chart a b -o x.svg
 refused '--focus \(: ' diff --focus '(' a b
 
 printf 'b;g;h_[k] 200\na;f 100\nb;[/bin/x+0x10]_[fp] 400\n' >"$work/a.folded"
