@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "view/function_index.h"
@@ -35,22 +36,6 @@ static void adding_fini(struct adding *adding)
 	free(adding->steps);
 }
 
-/* Room for @wanted elements of @size. */
-static int reserve(void *list, size_t *room, size_t wanted, size_t size)
-{
-	void *now, *more;
-
-	if (wanted <= *room)
-		return 0;
-	memcpy(&now, list, sizeof(now));
-	more = reallocarray(now, 2 * wanted, size);
-	if (!more)
-		return -ENOMEM;
-	memcpy(list, &more, sizeof(more));
-	*room = 2 * wanted;
-	return 0;
-}
-
 static bool item_equals(const void *ctx, uint32_t index, const void *key)
 {
 	const struct pairing *pairing = ctx;
@@ -69,8 +54,8 @@ static int find_item(struct pairing *pairing, const struct paired_item *key, uin
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	*ret = (uint32_t)pairing->nr_items;
-	if (reserve(&pairing->items, &pairing->room_items, pairing->nr_items + 1,
-		    sizeof(*pairing->items)) ||
+	if (array_reserve(&pairing->items, sizeof(*pairing->items), &pairing->room_items,
+			  pairing->nr_items + 1) ||
 	    id_table_add(&pairing->item_ids, hash, *ret))
 		return -ENOMEM;
 	pairing->items[pairing->nr_items++] = *key;
@@ -121,8 +106,8 @@ static int map_label(struct adding *adding, uint32_t text, uint32_t *ret)
 {
 	struct paired_item key = { .kind = PAIRED_LABEL };
 	size_t before = adding->room_labels;
-	int err = reserve(&adding->labels, &adding->room_labels, text + (size_t)1,
-			  sizeof(*adding->labels));
+	int err = array_reserve(&adding->labels, sizeof(*adding->labels), &adding->room_labels,
+				text + (size_t)1);
 
 	if (err)
 		return err;
@@ -141,8 +126,8 @@ static int map_label(struct adding *adding, uint32_t text, uint32_t *ret)
 
 static int put_step(struct adding *adding, uint32_t item)
 {
-	int err = reserve(&adding->steps, &adding->room_steps, adding->nr_steps + 1,
-			  sizeof(*adding->steps));
+	int err = array_reserve(&adding->steps, sizeof(*adding->steps), &adding->room_steps,
+				adding->nr_steps + 1);
 
 	if (!err)
 		adding->steps[adding->nr_steps++] = item;
@@ -220,10 +205,10 @@ static int find_stack(struct adding *adding, uint32_t nr_labels, uint32_t *ret)
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	*ret = (uint32_t)pairing->nr_stacks;
-	if (reserve(&pairing->stacks, &pairing->room_stacks, pairing->nr_stacks + 1,
-		    sizeof(*pairing->stacks)) ||
-	    reserve(&pairing->steps, &pairing->room_steps, pairing->nr_steps + nr,
-		    sizeof(*pairing->steps)) ||
+	if (array_reserve(&pairing->stacks, sizeof(*pairing->stacks), &pairing->room_stacks,
+			  pairing->nr_stacks + 1) ||
+	    array_reserve(&pairing->steps, sizeof(*pairing->steps), &pairing->room_steps,
+			  pairing->nr_steps + nr) ||
 	    id_table_add(&pairing->stack_ids, hash, *ret))
 		return -ENOMEM;
 	pairing->stacks[pairing->nr_stacks++] = (struct paired_stack){ .first = pairing->nr_steps,
