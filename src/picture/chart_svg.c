@@ -31,7 +31,7 @@ struct chart {
 
 	/* Boxes shorter than this are not drawn. */
 	uint64_t min_ns;
-	uint64_t nr_boxes, nr_short, busy_ns;
+	uint64_t nr_short, busy_ns;
 
 	uint64_t untimed; /* samples without a time */
 	struct svg_seen seen;
@@ -160,7 +160,6 @@ static void count_box(void *ctx, const struct chart_box *box)
 		chart->nr_short++;
 		return;
 	}
-	chart->nr_boxes++;
 	chart->seen.kernel |= cell->kind == FLAME_KERNEL;
 	chart->seen.inlined |= cell->kind == FLAME_INLINED;
 	chart->seen.user |= cell->kind == FLAME_USER;
@@ -171,19 +170,42 @@ static void count_box(void *ctx, const struct chart_box *box)
 	chart->seen.by_fp |= cell->origin == FPL_ORIGIN_FP;
 }
 
+/* How many boxes take how long: list[n] of them take 2^n ns to 2^(n+1) - 1. */
+struct durations {
+	uint64_t list[64];
+	uint64_t min_ns;
+};
+
+static void note_duration(void *ctx, const struct chart_box *box)
+{
+	struct durations *durations = ctx;
+	uint64_t took_ns = box->to_ns - box->from_ns;
+
+	if (took_ns && took_ns >= durations->min_ns)
+		durations->list[63 - __builtin_clzll(took_ns)]++;
+}
+
 /* Find the shortest boxes that there is room for. */
 static void measure(struct chart *chart)
 {
-	chart->min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns);
-	for (;;) {
-		chart->nr_boxes = chart->nr_short = chart->busy_ns = 0;
-		chart->seen = (struct svg_seen){ 0 };
-		for (uint32_t i = 0; i < chart->nr_lanes; i++)
-			chart_lane_walk(&chart->lanes[i], count_box, chart);
-		if (chart->nr_boxes <= BOXES_MAX || chart->min_ns > UINT64_MAX / 2)
-			return;
-		chart->min_ns = chart->min_ns ? 2 * chart->min_ns : 1000;
-	}
+	struct durations durations = {
+		.min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns),
+	};
+	uint64_t nr = 0;
+	unsigned power = 64;
+
+	if (!durations.min_ns)
+		durations.min_ns = 1; /* what took no time has no place */
+
+	for (uint32_t i = 0; i < chart->nr_lanes; i++)
+		chart_lane_walk(&chart->lanes[i], note_duration, &durations);
+	while (power && nr + durations.list[power - 1] <= BOXES_MAX)
+		nr += durations.list[--power];
+	chart->min_ns = durations.min_ns;
+	if (power && chart->min_ns < 1ull << (power < 64 ? power : 63))
+		chart->min_ns = 1ull << (power < 64 ? power : 63);
+	for (uint32_t i = 0; i < chart->nr_lanes; i++)
+		chart_lane_walk(&chart->lanes[i], count_box, chart);
 }
 
 static void draw_box(void *ctx, const struct chart_box *one)

@@ -188,6 +188,11 @@ static void put_frames(struct adding *adding, struct flame_path *path, const uin
 	}
 }
 
+static size_t steps_max(const struct flame_paths_options *options)
+{
+	return options->steps_max ? options->steps_max : FLAME_PATHS_STEPS_MAX;
+}
+
 static void reverse(uint32_t *steps, size_t nr)
 {
 	for (size_t i = 0; i < nr / 2; i++) {
@@ -198,6 +203,7 @@ static void reverse(uint32_t *steps, size_t nr)
 	}
 }
 
+/* Errors: -ENOMEM, -E2BIG. */
 static int put_path(struct adding *adding, size_t idx, unsigned side)
 {
 	const struct recording *recording = adding->texts->recording;
@@ -214,6 +220,8 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 		.side = (uint8_t)side,
 	};
 
+	if (paths->nr_steps > steps_max(adding->options))
+		return -E2BIG;
 	if (grow(&paths->list, paths->nr, 1, &paths->room, sizeof(*paths->list)) ||
 	    grow(&paths->steps, paths->nr_steps, FLAME_STEPS_MAX, &paths->room_steps,
 		 sizeof(*paths->steps)) ||
@@ -247,6 +255,10 @@ int flame_paths_add(struct flame_paths *paths, const struct recording *recording
 		error = add_cells(&adding);
 	for (size_t i = 0; !error && i < recording->nr_stacks; i++)
 		error = put_path(&adding, i, side);
+	if (error == -E2BIG)
+		return fpl_fail(err, error,
+				"stacks of more than %zu frames in all: too many to draw",
+				steps_max(options));
 	return error ? fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks)
 		     : 0;
 }

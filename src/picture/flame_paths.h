@@ -60,16 +60,23 @@ struct flame_paths {
 
 #define FLAME_STEPS_MAX 4096u
 
+/* A GiB of them: of a recording of strangers much can come of little, for what is inlined is in it
+ * once and in paths as often as it was on the stack. */
+#define FLAME_PATHS_STEPS_MAX ((size_t)1 << 28)
+
 struct flame_paths_options {
 	struct frame_text_options text; /* .symbols_only: nothing inlined */
 	enum merge_walk walk;
 	bool delimited; /* "-" between user and kernel frames */
 	bool strip_hex; /* 0x1f in texts is 0x..., as other builds have other addresses */
 	bool no_labels;
-	bool reverse; /* from the leaf to the root, the labels last */
+	bool reverse;	  /* from the leaf to the root, the labels last */
+	size_t steps_max; /* of all paths; 0: FLAME_PATHS_STEPS_MAX */
 };
 
-/* Errors of all below: -ENOMEM; flame_paths_fini is safe then, and after flame_paths_init failed.
+/*
+ * Errors of all below: -ENOMEM, -E2BIG: more steps than may be; flame_paths_fini is safe then, and
+ * after flame_paths_init failed.
  */
 FPL_MUST_CHECK int flame_paths_init(struct flame_paths *ret);
 void flame_paths_fini(struct flame_paths *paths);

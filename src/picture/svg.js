@@ -5,7 +5,8 @@
 (function () {
 "use strict";
 const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-const svg = document.currentScript && document.currentScript.closest("svg.fpl");
+const script = document.currentScript || document.querySelector("svg.fpl script");
+const svg = script && script.closest("svg.fpl");
 if (!svg)
 	return;
 const alone = document.documentElement === svg;

@@ -34,52 +34,52 @@ static void put(void *ctx, const struct chart_box *box)
 	assert_true(written->length < sizeof(written->text));
 }
 
+static const struct {
+	const char *what;
+	struct thread_sample samples[4];
+	size_t nr;
+	const char *wanted;
+} cases[] = {
+	{ "nothing", { { 0 } }, 0, "" },
+	{ "one",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A } },
+	  1,
+	  "1 a 90-100 (1)\n0 main 90-100 (1)\n" },
+	{ "the same again",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
+	    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = A } },
+	  2,
+	  "1 a 90-110 (2)\n0 main 90-110 (2)\n" },
+	{ "deeper and back",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
+	    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = AX },
+	    { .time_ns = 120, .weight_ns = 10, .count = 1, .stack = B } },
+	  3,
+	  "2 x 100-110 (1)\n1 a 90-110 (2)\n1 b 110-120 (1)\n0 main 90-120 (3)\n" },
+	{ "clocks that are not exact",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
+	    { .time_ns = 114, .weight_ns = 10, .count = 1, .stack = A },
+	    { .time_ns = 121, .weight_ns = 10, .count = 1, .stack = B } },
+	  3,
+	  "1 a 90-114 (2)\n1 b 114-121 (1)\n0 main 90-121 (3)\n" },
+	{ "a pause",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
+	    { .time_ns = 116, .weight_ns = 10, .count = 1, .stack = A } },
+	  2,
+	  "1 a 90-100 (1)\n0 main 90-100 (1)\n1 a 106-116 (1)\n0 main 106-116 (1)\n" },
+	{ "kernel code of the same name",
+	  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = READ },
+	    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = KERNEL_READ } },
+	  2,
+	  "1 read 90-100 (1)\n1 read 100-110 (1)\n0 main 90-110 (2)\n" },
+	{ "no weight, and none before the start",
+	  { { .time_ns = 3, .count = 1, .stack = A }, { .time_ns = 8, .count = 2, .stack = B } },
+	  2,
+	  "1 a 0-3 (1)\n1 b 3-8 (2)\n0 main 0-8 (3)\n" },
+};
+
 static void neighbours_that_read_the_same_are_one(void **state)
 {
-	static const struct {
-		const char *what;
-		struct thread_sample samples[4];
-		size_t nr;
-		const char *wanted;
-	} cases[] = {
-		{ "nothing", { { 0 } }, 0, "" },
-		{ "one",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A } },
-		  1,
-		  "1 a 90-100 (1)\n0 main 90-100 (1)\n" },
-		{ "the same again",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
-		    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = A } },
-		  2,
-		  "1 a 90-110 (2)\n0 main 90-110 (2)\n" },
-		{ "deeper and back",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
-		    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = AX },
-		    { .time_ns = 120, .weight_ns = 10, .count = 1, .stack = B } },
-		  3,
-		  "2 x 100-110 (1)\n1 a 90-110 (2)\n1 b 110-120 (1)\n0 main 90-120 (3)\n" },
-		{ "clocks that are not exact",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
-		    { .time_ns = 114, .weight_ns = 10, .count = 1, .stack = A },
-		    { .time_ns = 121, .weight_ns = 10, .count = 1, .stack = B } },
-		  3,
-		  "1 a 90-114 (2)\n1 b 114-121 (1)\n0 main 90-121 (3)\n" },
-		{ "a pause",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = A },
-		    { .time_ns = 116, .weight_ns = 10, .count = 1, .stack = A } },
-		  2,
-		  "1 a 90-100 (1)\n0 main 90-100 (1)\n1 a 106-116 (1)\n0 main 106-116 (1)\n" },
-		{ "kernel code of the same name",
-		  { { .time_ns = 100, .weight_ns = 10, .count = 1, .stack = READ },
-		    { .time_ns = 110, .weight_ns = 10, .count = 1, .stack = KERNEL_READ } },
-		  2,
-		  "1 read 90-100 (1)\n1 read 100-110 (1)\n0 main 90-110 (2)\n" },
-		{ "no weight, and none before the start",
-		  { { .time_ns = 3, .count = 1, .stack = A },
-		    { .time_ns = 8, .count = 2, .stack = B } },
-		  2,
-		  "1 a 0-3 (1)\n1 b 3-8 (2)\n0 main 0-8 (3)\n" },
-	};
 	const struct read_options options = { .memory = READ_MEMORY_BYTES };
 	CLEANUP(recording_fini) struct recording recording;
 	CLEANUP(flame_paths_fini) struct flame_paths paths;

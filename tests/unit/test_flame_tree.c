@@ -2,6 +2,7 @@
 /* Trees of frames: held against what adding up all paths one by one gives. */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,6 +390,20 @@ static void paths_are_cut_where_they_are_long(void **state)
 	assert_int_equal(tree.nodes[FLAME_STEPS_MAX].self[0], 3);
 }
 
+static void more_steps_than_may_be_are_refused(void **state)
+{
+	const struct flame_paths_options options = { .steps_max = 5 };
+	CLEANUP(flame_paths_fini) struct flame_paths paths;
+	CLEANUP(recording_fini) struct recording recording;
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	read_folded("c;a;b 1\nc;a;d 1\nc;e;f 1\n", &recording);
+	assert_int_equal(flame_paths_init(&paths), 0);
+	assert_int_equal(flame_paths_add(&paths, &recording, &options, 0, &err), -E2BIG);
+	assert_non_null(strstr(err.msg, "more than 5 frames"));
+}
+
 static void nothing_is_a_root_alone(void **state)
 {
 	CLEANUP(flame_paths_fini) struct flame_paths paths;
@@ -410,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_tree_adds_up_to_its_paths),
 		cmocka_unit_test(nodes_say_how_their_frames_were_found),
 		cmocka_unit_test(paths_are_cut_where_they_are_long),
+		cmocka_unit_test(more_steps_than_may_be_are_refused),
 		cmocka_unit_test(nothing_is_a_root_alone),
 	};
 
