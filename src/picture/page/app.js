@@ -21,7 +21,7 @@ class App {
 		if (model.trees.length > 1)
 			own.unshift(["compare", "Compare", new CompareView(this)]);
 		this.views = own;
-		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0], color: model.run.by_origin ? "found" : "object" };
+		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0], color: model.run.by_origin ? "found" : this.colors.usual() };
 		this.state = { ...this.initial };
 		this.build();
 		addEventListener("hashchange", () => this.readAddress());
@@ -155,7 +155,7 @@ class App {
 		if (!this.views.some(([key]) => key === state.view))
 			state.view = this.initial.view;
 		if (!COLOR_MODES.some(([key]) => key === state.color))
-			state.color = "object";
+			state.color = this.initial.color;
 		if (FILTERS.some((key) => before[key] !== state[key]))
 			model.weigh(this.filter());
 		if (!(state.zoom > 0 && state.zoom < model.tree.nr && model.tree.total[state.zoom]))

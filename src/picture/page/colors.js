@@ -7,15 +7,37 @@ const COLOR_MODES = [
 	["found", "by how it was found"],
 	["name", "by name"],
 ];
-// Hues that tell objects apart, none near that of kernel code.
-const HUES = [250, 150, 310, 195, 110, 280, 20, 225, 130, 340, 170, 85];
+// Hues that tell objects apart, none near that of kernel code: what ran most has the first.
+const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
-const FOUND_HUES = [150, 195, 40, 310]; // cfi, cfi_user, fp, synth
+const FOUND_HUES = [150, 245, 40, 310]; // cfi, cfi_user, fp, synth
 
 class Colors {
 	constructor(model) {
 		this.model = model;
 		this.cache = new Map();
+		this.hues = Colors.huesOf(model);
+	}
+
+	// A hue for each object, by the last part of its path.
+	static huesOf(model) {
+		const weights = new Map();
+		for (let fn = 0; fn < model.nrFunctions; fn++) {
+			const object = lastPart(model.object(fn));
+			if (object && model.kindOf[fn] !== KIND_KERNEL)
+				weights.set(object, (weights.get(object) || 0) + model.exactSelf[fn]);
+		}
+		return new Map([...weights].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+			.map(([object], i) => [object, HUES[i % HUES.length]]));
+	}
+
+	// Of other tools there may be no objects to tell colours by.
+	usual() {
+		return this.hues.size ? "object" : "name";
+	}
+
+	objectShade(object, vary) {
+		return object ? this.shade(0.075, this.hues.get(lastPart(object)), vary) : this.shade(0.03, 100, vary);
 	}
 
 	use(mode, dark) {
@@ -47,8 +69,7 @@ class Colors {
 			return this.shade(0.10, KERNEL_HUE, vary);
 		if (this.mode === "kind")
 			return found & FOUND_INLINED ? this.shade(0.07, 150, vary) : this.shade(0.08, 250, vary);
-		const object = model.object(fn);
-		return object ? this.shade(0.075, HUES[hash(lastPart(object)) % HUES.length], vary) : this.shade(0.03, 100, vary);
+		return this.objectShade(model.object(fn), vary);
 	}
 
 	of(fn, found) {
@@ -83,8 +104,7 @@ class Colors {
 		return [...weights].sort((a, b) => b[1].self - a[1].self).slice(0, 8).map(([name, { fn }]) => {
 			if (name === "kernel")
 				return [this.shade(0.10, KERNEL_HUE, 0.5), name];
-			const object = model.object(fn);
-			return [object ? this.shade(0.075, HUES[hash(lastPart(object)) % HUES.length], 0.5) : this.shade(0.03, 100, 0.5), name];
+			return [this.objectShade(model.object(fn), 0.5), name];
 		});
 	}
 }
