@@ -113,6 +113,9 @@ static void name_all(const struct job *job, struct naming *naming)
 		if (symtab_find(naming->tab, vaddr, &match)) {
 			place->text = text_of(naming, &match);
 			place->start = match.start;
+			/* there was no room for it: another time there may be */
+			if (place->text == PARSE_NO_TEXT)
+				match.same = (struct vaddr_range){ 0, 0 };
 		}
 		/* the last address of all lies in no range */
 		if (vaddr < match.same.end) {

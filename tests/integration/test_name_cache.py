@@ -175,7 +175,7 @@ class Void(NameCache):
         self.assertEqual(folded, self.named_plainly(recording))
         self.assertGreater(asked, 0)
         self.record(program)
-        self.assertEqual(len(set(self.kept_names()) - set(before)), 1)
+        self.assertGreater(len(set(self.kept_names()) - set(before)), 0)
 
 
 def cut(path):
