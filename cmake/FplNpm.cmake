@@ -16,7 +16,7 @@ function(_fpl_npm_fetch folder place problem)
     file(COPY ${folder}/package.json ${folder}/package-lock.json DESTINATION ${aside})
     execute_process(
       COMMAND ${FPL_NPM} ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
-              --cache ${aside}/.cache --fetch-retries 1 --fetch-timeout 20000
+              --cache ${aside}/.cache --fetch-retries 1 --fetch-timeout 20000 --fetch-retry-mintimeout 1000 --fetch-retry-maxtimeout 4000
       WORKING_DIRECTORY ${aside} TIMEOUT 60 RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said INPUT_FILE /dev/null)
     if(result EQUAL 0)
       break()
@@ -42,10 +42,11 @@ function(fpl_npm_modules folder modules problem)
   set(cache ${CMAKE_BINARY_DIR})
   foreach(home "$ENV{HOME}/.cache" "$ENV{XDG_CACHE_HOME}") # the last that is one
     if(home MATCHES "^/.+/.*[^/]$" AND NOT home MATCHES "^/\\.cache$")
-      set(wanted ${home}/fpless-build)
-      file(MAKE_DIRECTORY ${wanted} RESULT made)
-      if(made EQUAL 0)
-        set(cache ${wanted})
+      execute_process(COMMAND ${CMAKE_COMMAND} -E make_directory ${home}/fpless-build
+                      RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+      execute_process(COMMAND ${CMAKE_COMMAND} -E touch ${home}/fpless-build/.used RESULT_VARIABLE result ERROR_QUIET)
+      if(result EQUAL 0)
+        set(cache ${home}/fpless-build)
       endif()
     endif()
   endforeach()

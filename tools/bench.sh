@@ -32,6 +32,7 @@ run python3 tests/bench/lines/run.py build/release
 run python3 tests/bench/pictures/run.py build/release/fpless
 run python3 tests/bench/diff/run.py build/release/fpless
 run python3 tests/bench/diff/noise.py build/release/fpless
+run python3 tests/bench/html/run.py build/release/fpless
 run python3 tests/bench/machine/run.py build/release/fpless
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 run python3 tests/bench/mixed/run.py build/release/fpless

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trees that a page weighs: what they hold of each group, what is left out, what two walks differ
+ * in. */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "picture/call_groups.h"
+#include "picture/call_tree.h"
+#include "picture/html_data.h"
+#include "picture/walk_pair.h"
+#include "view/verdict_class.h"
+#include "../support/recording_text.h"
+
+/* All that a tree is made of. */
+struct made {
+	struct recording recording;
+	struct flame_paths paths;
+	struct call_functions functions;
+	struct call_groups groups;
+	struct call_tree tree;
+};
+
+static void made_fini(struct made *made)
+{
+	call_tree_fini(&made->tree);
+	call_groups_fini(&made->groups);
+	call_functions_fini(&made->functions);
+	flame_paths_fini(&made->paths);
+	recording_fini(&made->recording);
+}
+
+static void read_text(const char *text, struct recording *ret)
+{
+	const struct read_options options = { .memory = READ_MEMORY_BYTES };
+	struct fpl_err err = { 0 };
+
+	if (recording_of(text, strlen(text), &options, ret, &err))
+		fail_msg("%s", err.msg);
+}
+
+static void make(const char *text, uint64_t min_total, uint32_t nodes_max, struct made *ret)
+{
+	const struct flame_paths_options options = { .text.verbatim = true };
+	struct fpl_err err = { 0 };
+
+	*ret = (struct made){ 0 };
+	read_text(text, &ret->recording);
+	assert_int_equal(flame_paths_init(&ret->paths), 0);
+	assert_int_equal(flame_paths_add(&ret->paths, &ret->recording, &options, 0, &err), 0);
+	assert_int_equal(call_functions_make(&ret->paths, &ret->functions), 0);
+	assert_int_equal(call_groups_make(&ret->recording, 100, &ret->groups), 0);
+
+	const struct call_tree_options tree_options = {
+		.min_total = min_total,
+		.nodes_max = nodes_max,
+		.groups = ret->groups.of_stacks,
+	};
+
+	assert_int_equal(call_tree_make(&ret->paths, &ret->functions, &tree_options, &ret->tree),
+			 0);
+}
+
+/* "name total" of each node, indented by depth, and behind it what ends there: "+count", or
+ * "-count" in what is left out. */
+static void expect_tree(const struct made *made, const char *expected)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size, end = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	for (uint32_t i = 0; i < made->tree.nr; i++) {
+		const struct call_node *node = &made->tree.nodes[i];
+		uint32_t name = made->functions.list[node->function].text;
+
+		fprintf(to, "%*s%s %llu", (int)node->depth, "",
+			i ? flame_text(&made->paths, name) : "all",
+			(unsigned long long)node->total);
+		for (; end < made->tree.nr_ends && made->tree.ends[end].node == i; end++)
+			fprintf(to, " %c%llu", made->tree.ends[end].left ? '-' : '+',
+				(unsigned long long)made->tree.ends[end].count);
+		putc('\n', to);
+	}
+	assert_int_equal(fclose(to), 0);
+	assert_int_equal(end, made->tree.nr_ends);
+	assert_string_equal(text, expected);
+}
+
+static const char STACKS[] = "app;main;a;b 3\n"
+			     "app;main;a 2\n"
+			     "app;main;c;a 1\n"
+			     "zed;main;a;a 4\n"
+			     "app;main;c;d 1\n";
+
+static void every_sample_ends_in_its_node(void **state)
+{
+	CLEANUP(made_fini) struct made made;
+
+	(void)state;
+	make(STACKS, 0, 100, &made);
+	expect_tree(&made, "all 11\n"
+			   " app 7\n"
+			   "  main 7\n"
+			   "   a 5 +2\n"
+			   "    b 3 +3\n"
+			   "   c 2\n"
+			   "    a 1 +1\n"
+			   "    d 1 +1\n"
+			   " zed 4\n"
+			   "  main 4\n"
+			   "   a 4\n"
+			   "    a 4 +4\n");
+	assert_int_equal(made.tree.left_nodes, 0);
+}
+
+static void a_recursion_counts_once_for_its_function(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t self, total;
+	} expected[] = { { "-", 0, 0 }, { "a", 7, 10 }, { "app", 0, 7 },   { "b", 3, 3 },
+			 { "c", 0, 2 }, { "d", 1, 1 },	{ "main", 0, 11 }, { "zed", 0, 4 } };
+	CLEANUP(made_fini) struct made made;
+
+	(void)state;
+	make(STACKS, 0, 100, &made);
+	assert_int_equal(made.functions.nr, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		const struct call_function *function = &made.functions.list[i];
+
+		assert_string_equal(flame_text(&made.paths, function->text), expected[i].name);
+		assert_int_equal(function->self, expected[i].self);
+		assert_int_equal(function->total, expected[i].total);
+	}
+}
+
+static void what_is_left_out_counts_for_its_caller(void **state)
+{
+	CLEANUP(made_fini) struct made made;
+
+	(void)state;
+	make(STACKS, 2, 100, &made);
+	expect_tree(&made, "all 11\n"
+			   " app 7\n"
+			   "  main 7\n"
+			   "   a 5 +2\n"
+			   "    b 3 +3\n"
+			   "   c 2 -2\n" /* both of one group: one entry */
+			   " zed 4\n"
+			   "  main 4\n"
+			   "   a 4\n"
+			   "    a 4 +4\n");
+	assert_int_equal(made.tree.left_nodes, 2);
+}
+
+static void as_many_nodes_as_there_is_room_for(void **state)
+{
+	static const struct {
+		uint32_t nodes_max, nr;
+		uint64_t min_total;
+	} cases[] = { { 12, 12, 1 }, { 11, 10, 2 }, { 10, 10, 2 }, { 9, 9, 3 },
+		      { 8, 8, 4 },   { 7, 4, 5 },   { 3, 3, 6 },   { 1, 1, 8 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(made_fini) struct made made;
+		uint64_t samples = 0;
+
+		make(STACKS, 0, cases[i].nodes_max, &made);
+		if (made.tree.nr > cases[i].nodes_max || made.tree.min_total != cases[i].min_total)
+			fail_msg("%u: %zu nodes of %llu", cases[i].nodes_max, made.tree.nr,
+				 (unsigned long long)made.tree.min_total);
+		for (size_t j = 0; j < made.tree.nr_ends; j++)
+			samples += made.tree.ends[j].count;
+		assert_int_equal(samples, 11);
+		assert_int_equal(made.tree.nr + made.tree.left_nodes, 12);
+	}
+}
+
+static void beyond_as_many_groups_pids_are_one(void **state)
+{
+	static const char text[] =
+		"{\"type\":\"meta\",\"format\":1,\"event\":\"cpu-clock\",\"period_ns\":1,\"hz\":1,"
+		"\"start_unix_ns\":1,\"duration_ns\":1,\"cpus\":1,\"kernel\":\"6\",\"argv\":[]}\n"
+		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":1,\"comm\":\"a\",\"pid\":1,"
+		"\"stop\":\"outermost\",\"user\":[],"
+		"\"kernel\":[]}\n"
+		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":1,\"comm\":\"a\",\"pid\":2,"
+		"\"stop\":\"outermost\",\"user\":[],"
+		"\"kernel\":[]}\n"
+		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":1,\"comm\":\"b\",\"pid\":3,"
+		"\"stop\":\"fp_end\",\"user\":[],"
+		"\"kernel\":[]}\n"
+		"{\"type\":\"books\",\"format\":1,\"shown\":3}\n";
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+
+	(void)state;
+	read_text(text, &recording);
+	for (size_t nr_max = 2; nr_max <= 3; nr_max++) {
+		CLEANUP(call_groups_fini) struct call_groups groups = { 0 };
+
+		assert_int_equal(call_groups_make(&recording, nr_max, &groups), 0);
+		assert_int_equal(groups.nr, nr_max);
+		assert_int_equal(groups.list[0].has_pid, nr_max == 3);
+		assert_int_equal(groups.list[groups.of_stacks[2]].stop, FPL_STOP_FP_END);
+	}
+}
+
+/* Frames are letters, leaf first. */
+static void add_walks(struct recording *recording, const char *c, const char *f, uint8_t class)
+{
+	struct recording_stack key = { .count = 1,
+				       .has = RECORDING_HAS_FP,
+				       .class = class,
+				       .nr_user = (uint16_t)strlen(c),
+				       .nr_fp = (uint16_t)strlen(f) };
+	uint32_t ids[32];
+	size_t nr = 0;
+
+	for (const char *at = c;; at++) {
+		if (!*at && nr == key.nr_user)
+			at = f;
+		if (!*at)
+			break;
+
+		struct recording_frame frame = {
+			.address = (uint64_t)*at,
+			.start = RECORDING_NO_ADDRESS,
+			.origin = nr < key.nr_user ? FPL_ORIGIN_CFI : FPL_ORIGIN_FP,
+		};
+
+		assert_int_equal(recording_add_frame(recording, &frame, NULL, &ids[nr++]), 0);
+		if (nr == (size_t)key.nr_user + key.nr_fp)
+			break;
+	}
+	assert_int_equal(recording_add_stack(recording, &key, ids, NULL), 0);
+}
+
+/* A mark is a letter of lwgc, a frame without one is '.'. */
+static void marks_text(const uint8_t *marks, size_t nr, char *ret)
+{
+	for (size_t i = 0; i < nr; i++)
+		ret[i] = "lwgc."[marks[i]];
+	ret[nr] = '\0';
+}
+
+static void frames_of_both_walks_are_marked(void **state)
+{
+	static const struct {
+		const char *what, *c, *f;
+		uint8_t class;
+		const char *marks_c, *marks_f;
+	} cases[] = {
+		{ "the same", "abcd", "abcd", VERDICT_AGREE, "....", "...." },
+		{ "one left out", "abcd", "acd", VERDICT_SKIP, ".l..", "g.." },
+		{ "two left out", "abcde", "ace", VERDICT_SKIP, ".l.l.", "gg." },
+		{ "the end missing", "abcd", "ab", VERDICT_CUT, "..ll", ".c" },
+		{ "all but the leaf", "abcd", "a", VERDICT_CUT, ".lll", "c" },
+		{ "nothing", "abcd", "", VERDICT_CUT, "llll", "" },
+		{ "one left out and the end", "abcd", "ac", VERDICT_SKIP, ".l.l", "gc" },
+		{ "one that is not there", "abcd", "axcd", VERDICT_WRONG, ".l..", ".w.." },
+		{ "all wrong", "abcd", "xy", VERDICT_WRONG, "llll", "ww" },
+		{ "out of order", "abcd", "acbd", VERDICT_WRONG, ".l..", "g.w." },
+		{ "too many", "abc", "abcz", VERDICT_WRONG, "...", "...w" },
+		{ "nothing to judge by", "abcd", "xy", VERDICT_UNJUDGED, "....", ".." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(recording_fini) struct recording recording = { 0 };
+		uint8_t marks_c[32], marks_f[32];
+		char text_c[33], text_f[33];
+
+		assert_int_equal(recording_init(&recording), 0);
+		add_walks(&recording, cases[i].c, cases[i].f, cases[i].class);
+		walk_pair_mark(&recording, &recording.stacks[0], marks_c, marks_f);
+		marks_text(marks_c, strlen(cases[i].c), text_c);
+		marks_text(marks_f, strlen(cases[i].f), text_f);
+		if (strcmp(text_c, cases[i].marks_c) != 0 || strcmp(text_f, cases[i].marks_f) != 0)
+			fail_msg("%s: %s %s", cases[i].what, text_c, text_f);
+	}
+}
+
+static void no_text_of_a_page_holds_a_tag(void **state)
+{
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	AUTO_FREE char *text = NULL;
+	struct fpl_err err;
+	uint64_t shown = 0;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(to);
+	read_text("</script>;<!--;a<b 2\n", &recording);
+	assert_int_equal(
+		html_data_write(to, &recording, &(struct format_options){ 0 }, &shown, &err), 0);
+	assert_int_equal(fclose(to), 0);
+	assert_int_equal(shown, 2);
+	assert_null(strchr(text, '<'));
+	assert_non_null(strstr(text, "\"\\u003c/script>\""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_sample_ends_in_its_node),
+		cmocka_unit_test(a_recursion_counts_once_for_its_function),
+		cmocka_unit_test(what_is_left_out_counts_for_its_caller),
+		cmocka_unit_test(as_many_nodes_as_there_is_room_for),
+		cmocka_unit_test(beyond_as_many_groups_pids_are_one),
+		cmocka_unit_test(frames_of_both_walks_are_marked),
+		cmocka_unit_test(no_text_of_a_page_holds_a_tag),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
