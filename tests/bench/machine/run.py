@@ -20,7 +20,7 @@ import large
 import storm
 from measure import Figures
 
-BENCHES = {"storm": (storm.bench, 3), "make": (build.bench, 6), "copies": (copies.bench, 1), "idle": (idle.bench, 3),
+BENCHES = {"storm": (storm.bench, 3), "make": (build.bench, 3), "copies": (copies.bench, 1), "idle": (idle.bench, 3),
            "large": (large.bench, 3)}
 
 
@@ -31,7 +31,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=0, help="of each bench; else as many as each needs")
     parser.add_argument("--hz", type=int, default=999, help="of storm and copies")
     parser.add_argument("--seconds", type=float, default=10, help="of each round of storm")
-    parser.add_argument("--units", type=int, default=24, help="make: translation units")
+    parser.add_argument("--units", type=int, default=96, help="make: translation units")
     parser.add_argument("--functions", type=int, default=6, help="make: functions in each")
     parser.add_argument("--copies", type=int, default=20)
     parser.add_argument("--program", help="copies: what is copied; python3")
