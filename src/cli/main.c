@@ -76,6 +76,29 @@ static const struct cli_verb *find_program(const char *path)
 	return verb && verb->program ? verb : NULL;
 }
 
+/* Do the words differ by one letter only: another, one too many, or one too few? */
+static bool is_misspelt(const char *typed, const char *word)
+{
+	while (*typed && *typed == *word) {
+		typed++;
+		word++;
+	}
+	return !strcmp(typed, *word ? word + 1 : word) || (*typed && !strcmp(typed + 1, word)) ||
+	       (*typed && *word && !strcmp(typed + 1, word + 1));
+}
+
+static void refuse_verb(const char *typed)
+{
+	for (size_t i = 0; i < cli_verbs_nr; i++) {
+		if (cli_verbs[i].program || !is_misspelt(typed, cli_verbs[i].name))
+			continue;
+		fpl_log(FPL_LOG_ERROR, "no verb '%s': did you mean %s? see fpless --help", typed,
+			cli_verbs[i].name);
+		return;
+	}
+	fpl_log(FPL_LOG_ERROR, "no verb '%s': see fpless --help", typed);
+}
+
 /* @argv[0] is the verb. It becomes the label argp puts before its messages. */
 static int run_verb(int argc, char **argv)
 {
@@ -83,7 +106,7 @@ static int run_verb(int argc, char **argv)
 	const struct cli_verb *verb = cli_verb_find(argv[0]);
 
 	if (!verb || verb->program) {
-		fpl_log(FPL_LOG_ERROR, "no verb '%s': see fpless --help", argv[0]);
+		refuse_verb(argv[0]);
 		return CLI_EXIT_USAGE;
 	}
 	snprintf(label, sizeof(label), "fpless %s", verb->name);

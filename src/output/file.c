@@ -150,6 +150,21 @@ static void widen_buffer(struct output_file *file)
 		(void)setvbuf(file->stream, file->buffer, _IOFBF, BUFFER_SIZE);
 }
 
+/* What may help where an output cannot be opened; begins with what parts it from the reason. */
+static const char *open_hint(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return ": its folder has to be there";
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+		return ": write into a folder that is yours";
+	default:
+		return "";
+	}
+}
+
 int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err)
 {
 	struct output_file file = { .path = strdup(path) };
@@ -163,7 +178,7 @@ int output_file_open(const char *path, struct output_file *ret, struct fpl_err *
 		error = open_path(&file, path);
 	if (error) {
 		output_file_abort(&file);
-		return fpl_fail(err, error, "%s: %s", path, strerror(-error));
+		return fpl_fail(err, error, "%s: %s%s", path, strerror(-error), open_hint(error));
 	}
 	widen_buffer(&file);
 	*ret = file;

@@ -81,6 +81,16 @@ int command_start(char **argv, bool to_stderr, bool off_terminal, const sigset_t
 	return 0;
 }
 
+/* What may help where a command does not start; begins with what parts it from the reason. */
+static const char *start_hint(const char *name, int code)
+{
+	if (code == ENOENT && !strchr(name, '/'))
+		return ": no folder of $PATH has it";
+	if (code == EACCES)
+		return ": it is no program, or not one that you may run";
+	return "";
+}
+
 int command_release(struct command *command, struct fpl_err *err)
 {
 	int code = 0;
@@ -93,7 +103,8 @@ int command_release(struct command *command, struct fpl_err *err)
 	while (n < 0 && errno == EINTR);
 	command->failed = n == (ssize_t)sizeof(code);
 	if (command->failed)
-		return fpl_fail(err, -ENOENT, "%s: %s", command->name, strerror(code));
+		return fpl_fail(err, -ENOENT, "%s: %s%s", command->name, strerror(code),
+				start_hint(command->name, code));
 	return 0;
 }
 

@@ -16,6 +16,9 @@ expect 0 '' --version
 says '^fpless [0-9]+\.[0-9]+\.[0-9]+$'
 expect 1 '^Usage: fpless VERB'
 refused "no verb 'record': see fpless --help" record
+refused "no verb 'profil': did you mean profile. see fpless --help" profil
+refused "no verb 'dif': did you mean diff. see fpless --help" dif
+refused "no verb 'tabels': see fpless --help" tabels
 refused 'no verb .\\x1b' "$(printf '\033[31m')"
 expect 0 '' profile --version
 says '^fpless '
@@ -122,7 +125,7 @@ refused '-t 0: seconds' verify -t 0 x
 expect 0 '' verify -t 5 "$fpless"
 
 # Outputs are opened before anything is sampled, so this needs no rights.
-expect 6 '/nowhere/out.folded: No such file' profile -o /nowhere/out.folded -- true
+expect 6 '/nowhere/out.folded: No such file or directory: its folder has to be there' profile -o /nowhere/out.folded -- true
 expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
 expect 6 '/nowhere/dir: No such file' compare --out-dir /nowhere/dir -- true
 expect 6 "$work/stdout: Not a directory" compare --out-dir "$work/stdout" -- true

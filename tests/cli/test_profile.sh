@@ -91,6 +91,8 @@ if grep -q '"user":\[{' k.jsonl; then fail "-K shows user frames"; fi
 # Targets that are not there; a command's end and its own status.
 expect 3 'exists|No such process' profile -p 4194303 1
 expect 3 '/nowhere/command: No such file' profile 1 -- /nowhere/command
+expect 3 'nosuchcommand: No such file or directory: no folder of .PATH has it' profile 1 -- nosuchcommand
+expect 3 '/etc/passwd: Permission denied: it is no program' profile 1 -- /etc/passwd
 expect 3 'no samples' profile -q 1 -- true
 expect 0 'SIGTERM|signal 15' profile -q -f -d 0.3 -- perl -e "$loop"
 perl -e "$loop" &
