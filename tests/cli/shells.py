@@ -130,6 +130,12 @@ def missing(shell):
     for program in shell.programs:
         if not shutil.which(program):
             return f"{program} is not installed"
+    if shell is Zsh:
+        try:
+            for end in pty.openpty():
+                os.close(end)
+        except OSError as error:
+            return f"no terminal can be made: {error}"
     if shell.needs and not os.path.exists(shell.needs):
         return f"{shell.needs} is not there"
     return None

@@ -80,7 +80,7 @@ class Examples(unittest.TestCase):
         cls.put("work.pl", WORK.replace("ROUNDS", "1_500_000"))
         cls.put("old/prog", WORK.replace("ROUNDS", "300_000"))
         cls.put("new/prog", WORK.replace("ROUNDS", "400_000"))
-        cls.put("busy.pl", "1 while 1;\n")
+        cls.put("busy.pl", "alarm 1200;\n1 while 1;\n")  # whatever becomes of the test
         cls.put("perf.txt", PERF)
         for name in ("fpless", "fpless-bcc-profile"):
             program = os.path.join(os.path.dirname(FPLESS), name)
@@ -88,14 +88,18 @@ class Examples(unittest.TestCase):
                                     f'"{program}" "$@"\n')
         for name in ("run.jsonl", "monday.jsonl", "tuesday.jsonl", "before.pb.gz", "after.pb.gz"):
             cls.shell(f"fpless profile -q -F 499 -o {name} -- perl work.pl", os.environ)
-        # pylint: disable-next=consider-using-with
-        cls.busy = subprocess.Popen(["perl", "busy.pl"], cwd=cls.folder)
+        # one on each CPU: an example that looks at one of them finds something
+        cls.busy = []
+        for cpu in os.sched_getaffinity(0):
+            # pylint: disable-next=consider-using-with
+            cls.busy.append(subprocess.Popen(["perl", "busy.pl"], cwd=cls.folder))
+            os.sched_setaffinity(cls.busy[-1].pid, {cpu})
 
     @classmethod
     def tearDownClass(cls):
-        if hasattr(cls, "busy"):
-            cls.busy.kill()
-            cls.busy.wait()
+        for process in cls.busy:
+            process.kill()
+            process.wait()
         shutil.rmtree(cls.folder)
 
     @classmethod
@@ -130,7 +134,7 @@ class Examples(unittest.TestCase):
         for name in files:
             if os.path.exists(os.path.join(self.folder, name)):
                 os.remove(os.path.join(self.folder, name))
-        status, said = self.shell(command, os.environ, {"PID": str(self.busy.pid)})
+        status, said = self.shell(command, os.environ, {"PID": str(self.busy[0].pid)})
         # head has enough: fpless then ends as on Ctrl-C, the pipe with its status
         where = f"{page}: {heading}\n{command}\n{said[-3000:]}"
         self.assertEqual(status, 0, where)

@@ -14,12 +14,21 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "vm"))
 import apt_root  # noqa: E402  pylint: disable=wrong-import-position
 
-SUITE = "bookworm"
-TIMEOUT_S = 900
+TIMEOUT_S = 1200
 _MARK = "FPLESS_TEST_NAMESPACE"
 # What apt says where the network fails it, and not the package.
 _NETWORK = ("Failed to fetch", "Unable to fetch", "Could not resolve", "Could not connect",
             "Temporary failure", "Connection failed", "Connection timed out", "Mirror sync")
+
+
+def suite():
+    """The Debian of this machine, which the package was built for; "" where it is none."""
+    try:
+        with open("/etc/os-release", encoding="utf-8") as file:
+            found = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
+    except OSError:
+        return ""
+    return found.get("VERSION_CODENAME", "") if found.get("ID") == "debian" else ""
 
 
 class Unreachable(Exception):
@@ -39,6 +48,8 @@ def enter_namespace():
     for program in ("mmdebstrap", "unshare", "apt-get", "chroot"):
         if not shutil.which(program):
             skip(f"{program} is not installed")
+    if not suite():
+        skip("no Debian here, whose packages could be installed")
     if os.environ.get(_MARK):
         return
     command = ["unshare", "--mount", "--propagation", "private"]
@@ -64,7 +75,7 @@ class FreshRoot:
         probe = os.path.join(work, "probe")
         os.makedirs(probe)
         try:
-            apt = apt_root.AptRoot(probe, [SUITE])
+            apt = apt_root.AptRoot(probe, [suite()])
             apt.names("^perl-base$")
         except apt_root.AptError as error:
             raise Unreachable(str(error)) from None
@@ -83,10 +94,13 @@ class FreshRoot:
                                     "Acquire::AllowInsecure", "Acquire::Retries")):
                     options.append("--aptopt=" + line)
         command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--skip=check/empty", "--quiet",
-                   "--aptopt=APT::Install-Recommends false", *options, SUITE, self.path, *sources]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=TIMEOUT_S, check=False)
+                   "--aptopt=APT::Install-Recommends false", *options, suite(), self.path, *sources]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  timeout=TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise Unreachable(f"no Debian came within {TIMEOUT_S} s") from None
         if done.returncode:
             if _network_failed(done.stdout):
                 raise Unreachable(_said(done).strip().splitlines()[-1])
