@@ -139,6 +139,9 @@ struct fpl_page {
 };
 _Static_assert(sizeof(struct fpl_page) == 8, "fpl_page is table ABI");
 
+/* e_entry is followed by a few instructions that call the first function; none has a caller. */
+#define WALK_ENTRY_BYTES 64u
+
 /* How the CFA is found; N is cfa_off, M is off2, R is reg, S is reg2. */
 enum fpl_cfa {
 	FPL_CFA_NONE,  /* no CFI here: try the frame pointer */
@@ -156,6 +159,7 @@ enum fpl_cfa {
 #define FPL_RULE_EXT	4u  /* nr_ext register rules follow in the next slots, two to a slot */
 #define FPL_RULE_RA_REG 8u  /* RA is in register reg2 (CFA_REG only) */
 #define FPL_RULE_SYNTH	16u /* made for code without CFI: frames it finds are FPL_ORIGIN_SYNTH */
+#define FPL_RULE_JUDGED 64u /* with FPL_CFA_NONE: this code was looked at; rbp is no way out */
 #define FPL_RULE_SWITCH 32u /* the caller may be on another stack: its CFA is anywhere */
 
 /* Where the caller's value of rbx, rbp, r12, r13, r14, r15 is: words from the base, or one of

@@ -26,9 +26,6 @@
 #include "bpf/walk_read.h"
 #include "bpf/walk_state.h"
 
-/* e_entry is followed by a few instructions that call the first function; none has a caller. */
-#define WALK_ENTRY_BYTES 64u
-
 /* What the loop over extended rules works on. */
 struct walk_ext {
 	struct walker *walker;
@@ -306,7 +303,7 @@ WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl
 /* Has the rule all it needs, whatever it says, in the FPL_NEAR_BYTES below the CFA? */
 WALK_INLINE int walk_is_near(const struct fpl_rule *rule)
 {
-	int near = rule->cfa == FPL_CFA_REG && !(rule->flags & ~FPL_RULE_SYNTH) && !rule->from_reg;
+	int near = rule->cfa == FPL_CFA_REG && !rule->flags && !rule->from_reg;
 
 #pragma GCC unroll 6
 	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
@@ -472,8 +469,7 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 	walk->reg[ARCH_SP] = cfa;
 	if (cfa <= sp)
 		return FPL_STOP_NO_PROGRESS;
-	return walk_to(walk, walk->window[(off - 1) & (FPL_WINDOW_SIZE / 8 - 1)], 0,
-		       walk_rule_origin(walk, rule->flags));
+	return walk_to(walk, walk->window[(off - 1) & (FPL_WINDOW_SIZE / 8 - 1)], 0, walk->by_row);
 }
 
 /* One frame: name it, find its rule, step to its caller. */
@@ -504,9 +500,15 @@ WALK_INLINE int walk_step(struct walker *walker)
 	}
 	/* One after the other, not one within the other: old kernels count the stack of all calls.
 	 */
-	if (walk->rule.cfa != FPL_CFA_NONE || (walk->rule.flags & FPL_RULE_END))
-		return walk_by_rule(walker, ext);
-	return walk_without_cfi(walker, lookup_pc);
+	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
+		return walk->rule.flags & FPL_RULE_JUDGED ? FPL_STOP_NO_CFI
+							  : walk_without_cfi(walker, lookup_pc);
+	stop = walk_by_rule(walker, ext);
+	/* A row that nobody wrote is believed where what it finds can be a return address. */
+	if (stop == FPL_STOP_NONE && (walk->rule.flags & FPL_RULE_SYNTH) &&
+	    !walk_is_ra(walker, walk->pc))
+		return FPL_STOP_NO_CFI;
+	return stop;
 }
 
 /* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next

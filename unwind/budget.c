@@ -28,6 +28,11 @@ void budget_init(struct budget *budget, const char *name, const struct table_lim
 	};
 }
 
+uint64_t budget_spent_ns(const struct budget *budget)
+{
+	return cpu_now_ns() - budget->start_ns;
+}
+
 int budget_memory(struct budget *budget, uint64_t bytes, struct fpl_err *err)
 {
 	if (bytes > budget_memory_left(budget))
@@ -52,7 +57,7 @@ int budget_check(const struct budget *budget, struct fpl_err *err)
 		return fpl_fail(err, -EFBIG,
 				"%s: its CFI has more than the %" PRIu64 " rows a file may have",
 				budget->name, limits->rows);
-	if (cpu_now_ns() - budget->start_ns > limits->cpu_ns)
+	if (budget_spent_ns(budget) > limits->cpu_ns)
 		return fpl_fail(err, -EFBIG,
 				"%s: its CFI takes more than the %" PRIu64
 				" ms of CPU time a file may take",

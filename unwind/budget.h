@@ -18,6 +18,9 @@ struct budget {
 
 void budget_init(struct budget *budget, const char *name, const struct table_limits *limits);
 
+/* CPU time since budget_init(), of the same thread. */
+uint64_t budget_spent_ns(const struct budget *budget);
+
 /* Count memory before allocating it. Errors: -EFBIG, the limit named. */
 FPL_MUST_CHECK int budget_memory(struct budget *budget, uint64_t bytes, struct fpl_err *err);
 

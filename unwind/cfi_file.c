@@ -12,6 +12,7 @@
 #include "unwind/eh_frame_hdr.h"
 #include "unwind/go_rows.h"
 #include "unwind/pieces.h"
+#include "unwind/synth/fill.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
 #define TEXT_SPAN_MAX (1ull << 32)
@@ -303,6 +304,23 @@ static bool is_covered(const struct cfi_file *file, const struct elf_section *se
 	       section->size <= file->pieces[lo - 1].end - section->vaddr;
 }
 
+/* Room for @nr more rows. */
+static int synth_room(struct cfi_file *file, size_t nr, struct fpl_err *err)
+{
+	int code = budget_memory(&file->budget, nr * sizeof(*file->synth_rows), err);
+
+	if (code)
+		return code;
+
+	struct cfi_row *rows =
+		reallocarray(file->synth_rows, file->nr_synth_rows + nr, sizeof(*file->synth_rows));
+
+	if (!rows)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	file->synth_rows = rows;
+	return 0;
+}
+
 /* Make the rows of one section. */
 static int synth_add(struct cfi_file *file, const struct elf_file *elf,
 		     const struct elf_section *section, const struct synth *synth,
@@ -318,18 +336,11 @@ static int synth_add(struct cfi_file *file, const struct elf_file *elf,
 
 	size_t cap = size / ARCH_PLT_ENTRY_SIZE * ARCH_PLT_ROWS + ARCH_INIT_ROWS;
 
-	code = budget_memory(&file->budget, cap * sizeof(*file->synth_rows), err);
+	code = synth_room(file, cap, err);
 	if (code)
 		return code;
-
-	struct cfi_row *rows = reallocarray(file->synth_rows, file->nr_synth_rows + cap,
-					    sizeof(*file->synth_rows));
-
-	if (!rows)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	file->synth_rows = rows;
-	file->nr_synth_rows +=
-		synth->make_rows(bytes, size, section->vaddr, rows + file->nr_synth_rows);
+	file->nr_synth_rows += synth->make_rows(bytes, size, section->vaddr,
+						file->synth_rows + file->nr_synth_rows);
 	return 0;
 }
 
@@ -341,10 +352,11 @@ static int by_start(const void *a, const void *b)
 	return start_a < start_b ? -1 : start_a > start_b;
 }
 
-/* Put the rows that were made where no FDE is. Sections may lie in any order, and overlap. */
-static int synth_place(struct cfi_file *file, struct fpl_err *err)
+/* Put the rows that were made, from @first on, where nothing is. They may lie in any order, and
+ * overlap. */
+static int synth_place(struct cfi_file *file, size_t first, struct fpl_err *err)
 {
-	size_t nr_rows = file->nr_synth_rows, nr = 0;
+	size_t nr_rows = file->nr_synth_rows - first, nr = 0;
 	uint64_t at = 0;
 
 	if (nr_rows == 0)
@@ -360,8 +372,9 @@ static int synth_place(struct cfi_file *file, struct fpl_err *err)
 	if (!pieces)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
 	for (size_t i = 0; i < nr_rows; i++)
-		pieces[i] = (struct cfi_piece){ file->synth_rows[i].start, file->synth_rows[i].end,
-						(uint32_t)i | CFI_PIECE_SYNTH };
+		pieces[i] = (struct cfi_piece){ file->synth_rows[first + i].start,
+						file->synth_rows[first + i].end,
+						(uint32_t)(first + i) | CFI_PIECE_SYNTH };
 	qsort(pieces, nr_rows, sizeof(*pieces), by_start);
 	for (size_t i = 0; i < nr_rows; i++) {
 		struct cfi_piece piece = pieces[i];
@@ -399,7 +412,20 @@ static int synth_add_all(struct cfi_file *file, const struct elf_file *elf, stru
 		if (code)
 			return code;
 	}
-	return synth_place(file, err);
+	return synth_place(file, 0, err);
+}
+
+int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
+		      struct fpl_err *err)
+{
+	size_t first = file->nr_synth_rows;
+	int code = nr ? synth_room(file, nr, err) : 0;
+
+	if (code || nr == 0)
+		return code;
+	memcpy(file->synth_rows + first, rows, nr * sizeof(*rows));
+	file->nr_synth_rows += nr;
+	return synth_place(file, first, err);
 }
 
 /* What is there to decode, and if nothing, why. */
@@ -434,6 +460,8 @@ int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 		code = file_list(file, err);
 	if (code == 0)
 		code = synth_add_all(file, elf, err);
+	if (code == 0 && limits->synth && file->go.nr == 0)
+		code = synth_fill(file, elf, err);
 	if (code == 0)
 		code = count_shadowed(file, err);
 	if (code == 0)

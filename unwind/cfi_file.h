@@ -38,6 +38,7 @@ struct cfi_file {
 	struct go_functions go;
 	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
 	size_t nr_synth_rows;
+	bool synth_refused;	  /* code without CFI costs more than it may: no row for it */
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
 	size_t nr_pieces;
 	uint64_t nr_shadowed; /* FDEs that own no piece */
@@ -53,6 +54,13 @@ FPL_MUST_CHECK int cfi_file_open(const struct elf_file *elf, const struct elf_fi
 				 const struct table_limits *limits, struct cfi_file **ret,
 				 struct fpl_err *err);
 void cfi_file_close(struct cfi_file *file);
+
+/*
+ * Add the rows @rows [nr], made for code without CFI, where the file has none. In any order.
+ * Errors: -ENOMEM, -EFBIG.
+ */
+FPL_MUST_CHECK int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
+				     struct fpl_err *err);
 
 /*
  * The same for CFI bytes in memory: @sections [nr_sections] in order of their source, the bytes

@@ -110,6 +110,10 @@ void compact_pack(const struct cfi_row *row, struct compact_rule *ret)
 	unsigned nr = 0;
 
 	*ret = (struct compact_rule){ .nr_slots = 1 };
+	if (row->cfa == FPL_CFA_NONE) {
+		ret->rule.flags = FPL_RULE_JUDGED;
+		return;
+	}
 	pack_cfa(row, &ret->rule);
 	if (row->signal)
 		ret->rule.flags |= FPL_RULE_SIGNAL;

@@ -40,21 +40,23 @@ enum cfi_source {
 	CFI_SOURCE_GO,		/* pclntab of a Go program: what its own run time unwinds by */
 	CFI_SOURCE_DEBUG_FRAME, /* .debug_frame of the file itself */
 	CFI_SOURCE_DEBUG_FILE,	/* .debug_frame of its separate debug file */
-	CFI_SOURCE_SYNTH,	/* made for code without FDE: .plt, .init, .fini */
+	CFI_SOURCE_SYNTH,	/* made from the instructions of code without FDE */
 	CFI_SOURCE_COUNT
 };
 
 /* The rule in force for every pc in [start, end). Fields a kind does not use are 0. */
 struct cfi_row {
 	uint64_t start, end; /* vaddr */
-	uint8_t cfa;	     /* enum fpl_cfa, never NONE */
-	uint8_t cfa_reg;     /* R */
-	uint8_t cfa_reg2;    /* S: the second register of INDEX, the literal of PLT */
-	uint8_t source;	     /* enum cfi_source */
-	bool signal;	     /* CIE augmentation 'S' */
-	bool other_stack;    /* the frame may be on another stack than its callees: anywhere */
-	int64_t cfa_off;     /* N */
-	int64_t cfa_off2;    /* M: of DEREF and INDEX, added to the word read */
+	/* enum fpl_cfa. NONE only of CFI_SOURCE_SYNTH: the code was looked at, and neither a row
+	 * nor a frame-pointer step is right there; registers mean nothing then. */
+	uint8_t cfa;
+	uint8_t cfa_reg;  /* R */
+	uint8_t cfa_reg2; /* S: the second register of INDEX, the literal of PLT */
+	uint8_t source;	  /* enum cfi_source */
+	bool signal;	  /* CIE augmentation 'S' */
+	bool other_stack; /* the frame may be on another stack than its callees: anywhere */
+	int64_t cfa_off;  /* N */
+	int64_t cfa_off2; /* M: of DEREF and INDEX, added to the word read */
 	/*
 	 * reg[CFI_RA] is AT_CFA -8 where the CFI says nothing and UNDEF at the end of a stack. SAME
 	 * for rsp (7) means the CFA; SAME for a register the ABI lets a callee change means

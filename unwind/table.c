@@ -69,6 +69,13 @@ static int add_row(const struct cfi_row *row, void *ctx)
 
 	if (slot < 0)
 		return slot;
+	if (row->cfa == FPL_CFA_NONE) {
+		stats->judged_bytes += row->end - row->start;
+		return image_add(&compiler->image, row->start, row->end, (uint32_t)slot,
+				 compiler->err);
+	}
+	if (row->source == CFI_SOURCE_SYNTH)
+		stats->synth_bytes += row->end - row->start;
 	stats->rows_raw++;
 	stats->rows_expr += is_expr(&packed);
 	stats->covered_bytes += row->end - row->start;
@@ -82,8 +89,6 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	uint64_t end;
 	int code;
 
-	if (piece.fde & CFI_PIECE_SYNTH)
-		stats->synth_bytes += piece.end - piece.start;
 	if (!(piece.fde & CFI_PIECE_MADE)) {
 		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
 		if (code || end == piece.end)
@@ -175,6 +180,7 @@ static void fill_stats(struct compiler *compiler)
 	stats->fdes = file->list.nr_fdes;
 	stats->fdes_bad += file->list.nr_bad;
 	stats->fdes_shadowed = file->nr_shadowed;
+	stats->synth_refused = file->synth_refused;
 	stats->rows = compiler->image.nr_rows;
 	stats->rules = compiler->rules.nr_rules;
 	stats->rules_ext = compiler->rules.nr_ext;

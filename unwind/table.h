@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ struct table_limits {
 	uint64_t cpu_ns;       /* 2 s */
 	uint64_t memory_bytes; /* 256 MiB: sections read plus what is built from them */
 	uint64_t rows;	       /* 4 M, before merging */
+	/* Rows are made for code without CFI, too (unwind/synth): at most as much time and memory
+	 * again. What goes beyond costs such rows, not the table. */
+	bool synth; /* false */
 };
 extern const struct table_limits table_limits_default;
 
@@ -30,8 +34,11 @@ struct table_stats {
 	uint64_t rows;		/* in the image */
 	uint64_t rules;		/* distinct, extended ones counted once */
 	uint64_t rules_ext;
-	uint64_t rows_expr;   /* rows that stop with `expr` */
-	uint64_t synth_bytes; /* of .plt, .init and .fini without FDE that got synthesised rows */
+	uint64_t rows_expr;	/* rows that stop with `expr` */
+	uint64_t synth_bytes;	/* of code without FDE that got rows made from its instructions */
+	uint64_t judged_bytes;	/* of such code that was understood well enough to know that no row,
+				   and no frame-pointer step, is right there */
+	uint64_t synth_refused; /* 1: making rows from code would have cost more than it may */
 	uint64_t image_bytes;
 	uint64_t covered_bytes; /* of text that has a row */
 };

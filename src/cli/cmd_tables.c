@@ -143,7 +143,7 @@ static int print_pc(const struct elf_file *elf, const struct elf_file *debug, ui
 		[CFI_SOURCE_GO] = "the pclntab of Go",
 		[CFI_SOURCE_DEBUG_FRAME] = ".debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = ".debug_frame of the debug file",
-		[CFI_SOURCE_SYNTH] = "made for code without FDE",
+		[CFI_SOURCE_SYNTH] = "made from code without FDE",
 	};
 	struct finder finder = { .vaddr = vaddr };
 	int error = cfi_rows_for_each(elf, debug, &table_limits_default, find_row, &finder, err);
@@ -191,7 +191,13 @@ static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
 		     "need an expression that has no rule: stop expr");
 	print_number("rules", stats->rules, "distinct");
 	print_number("rules_ext", stats->rules_ext, "of them in more than one slot");
-	print_number("synth_bytes", stats->synth_bytes, "of .plt, .init and .fini without FDE");
+	print_number("synth_bytes", stats->synth_bytes,
+		     "of code without FDE that got rows made from it");
+	print_number("judged_bytes", stats->judged_bytes,
+		     "of such code for which no row is right, nor a frame-pointer step");
+	if (stats->synth_refused)
+		printf("%-16s %12s  %s\n", "synth_refused", "yes",
+		       "making rows from code would cost more than it may");
 	print_number("image_bytes", stats->image_bytes, "the table with index and rules");
 	if (stats->text_bytes)
 		printf("%-16s %12.1f  %s\n", "kib_per_mib",

@@ -13,6 +13,7 @@
 enum {
 	KEY_UNWIND = 0x100,
 	KEY_MAX_DEPTH,
+	KEY_SYNTH,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -50,6 +51,9 @@ static const struct argp_option options_list[] = {
 	{ "unwind", KEY_UNWIND, "auto|cfi|fp", 0,
 	  "auto: CFI, and frame pointers where there is none (default); cfi: CFI only; fp: frame "
 	  "pointers only",
+	  3 },
+	{ "synth", KEY_SYNTH, NULL, 0,
+	  "Make unwind rows from the instructions of code that has no CFI, and mark what they find",
 	  3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "User frames per stack, at most 2048 (default 1024)",
 	  3 },
@@ -277,6 +281,9 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
 		return true;
+	case KEY_SYNTH:
+		options->synth = true;
+		return true;
 	case KEY_CALL_GRAPH:
 		parse_call_graph(arg, options, state);
 		return true;
@@ -373,6 +380,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.kernel = options->kernel,
 		.idle = options->idle,
 		.by = options->output.by,
+		.synth = options->synth,
 		.max_depth = options->max_depth,
 		.table_memory = options->table_memory,
 		.stack_memory = options->stack_memory,

@@ -30,6 +30,7 @@ struct sampling_options {
 
 	/* how to walk */
 	enum engine_unwind unwind;
+	bool synth;
 	uint32_t max_depth;
 	uint64_t table_memory; /* bytes */
 	struct cache_options cache;

@@ -83,7 +83,7 @@ int print_made_rows(const struct elf_file *elf, const struct elf_file *debug, st
 	int code = cfi_file_open(elf, debug, &patient, &cfi, err);
 
 	if (code == 0)
-		code = synth_file_open(elf, debug, cfi, SYNTH_HOLES, &file, err);
+		code = synth_file_open(elf, debug, cfi, SYNTH_HOLES, &cfi->budget, &file, err);
 	if (code == 0)
 		code = synth_file_analyse(file, NULL, NULL, &result, err);
 	if (code)

@@ -96,13 +96,20 @@ static bool has_eh_frame(const struct elf_file *elf)
 	return false;
 }
 
+/* Rows are made from code, too, where there is no CFI. What has a build-id has that code. */
+static bool is_known_by_code(const struct elf_file *elf)
+{
+	return elf->build_id_size == 0;
+}
+
 static int add_sections(struct digester *dig, struct fpl_err *err)
 {
-	bool go = is_go(dig->elf);
+	bool go = is_go(dig->elf), code = is_known_by_code(dig->elf);
 
 	for (size_t i = 1; i < dig->elf->nr_sections; i++) {
 		const struct elf_section *section = &dig->elf->sections[i];
-		bool wanted = (has_table_bytes(section) || (go && has_go_bytes(section))) &&
+		bool wanted = (has_table_bytes(section) || (go && has_go_bytes(section)) ||
+			       (code && (section->flags & SHF_EXECINSTR))) &&
 			      section->type != SHT_NOBITS;
 		int rc;
 
@@ -186,6 +193,12 @@ static int add_segments(struct digester *dig, struct fpl_err *err)
 		add_u64(dig, seg->vaddr);
 		add_u64(dig, seg->file_size);
 		add_u64(dig, seg->mem_size);
+		if (seg->type == PT_LOAD && (seg->flags & PF_X) && elf->nr_sections == 0 &&
+		    is_known_by_code(elf)) {
+			rc = add_range(dig, seg->off, seg->file_size, err);
+			if (rc)
+				return rc;
+		}
 		if (seg->type != PT_GNU_EH_FRAME || by_section)
 			continue;
 		rc = add_eh_segments(dig, seg, err);

@@ -26,7 +26,7 @@ static const char *frame_source(const struct object_report *object)
 		[CFI_SOURCE_GO] = "the pclntab of Go",
 		[CFI_SOURCE_DEBUG_FRAME] = ".debug_frame",
 		[CFI_SOURCE_DEBUG_FILE] = ".debug_frame of the debug file",
-		[CFI_SOURCE_SYNTH] = "made for PLT, .init and .fini",
+		[CFI_SOURCE_SYNTH] = "made from the code itself",
 	};
 
 	for (size_t i = 0; object->found.measured && i < CFI_SOURCE_COUNT; i++) {

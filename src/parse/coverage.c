@@ -161,7 +161,7 @@ static int take_row(const struct cfi_row *row, void *ctx)
 	struct measuring *m = ctx;
 	uint64_t bytes = ranges_bytes_in(&m->code, row->start, row->end);
 
-	if (!bytes)
+	if (!bytes || row->cfa == FPL_CFA_NONE)
 		return 0;
 	m->coverage->covered_bytes += bytes;
 	m->coverage->source_bytes[row->source] += bytes;

@@ -423,7 +423,11 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 	       struct fpl_err *err)
 {
 	const struct question question = {
-		.file = file, .op = PARSE_TABLE, .take = take_table, .ret = ret
+		.file = file,
+		.op = PARSE_TABLE,
+		.flags = file->synth ? PARSE_SYNTH : 0,
+		.take = take_table,
+		.ret = ret,
 	};
 
 	return ask(desk, &question, err);

@@ -32,6 +32,7 @@ struct desk_file {
 	uint64_t debug_size;
 	int alt_fd; /* borrowed; -1: no supplement of the debug file */
 	uint64_t alt_size;
+	bool synth; /* its table has rows made from code, too */
 };
 
 /* Called every 10 ms or so while an answer is waited for. */

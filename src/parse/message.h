@@ -64,6 +64,7 @@ enum parse_op {
 #define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
 #define PARSE_HAS_ALT	8u
 #define PARSE_MANGLED	16u /* NAMES, LINES: names as the file has them */
+#define PARSE_SYNTH	32u /* TABLE: with rows made from code */
 #define PARSE_NO_DIGEST 4u  /* FACTS: the digest of the identity is not needed, it is 0 */
 
 struct parse_request {

@@ -113,7 +113,11 @@ static int do_table(struct job *job)
 {
 	struct table *table = NULL;
 	struct fpl_err err = { 0 };
-	int code = table_compile(job->elf, job->debug, &table_limits_default, &table, &err);
+	struct table_limits limits = table_limits_default;
+
+	limits.synth = (job->request.flags & PARSE_SYNTH) != 0;
+
+	int code = table_compile(job->elf, job->debug, &limits, &table, &err);
 	int rc = job_answer(job, code, &err);
 
 	if (!rc && !code)

@@ -30,6 +30,7 @@ struct job_list {
 
 struct compiler {
 	struct disk_cache *cache; /* borrowed; may be NULL */
+	bool synth;
 	pthread_t threads[NR_THREADS];
 	size_t nr_threads;
 	pthread_mutex_t lock; /* of all below */
@@ -67,7 +68,7 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 	bool is_named = object->path[0] == '/'; /* not the vDSO, which is another file each run */
 	bool has_key = disk_cache_is_open(cache) && is_named &&
 		       !table_key_read(object->elf, &object->identity, &object->stamp,
-				       file->debug_fd, &key);
+				       file->debug_fd, file->synth, &key);
 
 	if (has_key)
 		result->table = table_cache_load(cache, &key);
@@ -77,7 +78,7 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 	/* what was compiled must still be what the key is of */
 	result->is_new = has_key && !result->code &&
 			 !table_key_read(object->elf, &object->identity, &object->stamp,
-					 file->debug_fd, &after) &&
+					 file->debug_fd, file->synth, &after) &&
 			 memcmp(&key, &after, sizeof(key)) == 0;
 	result->key = key;
 }
@@ -94,6 +95,7 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 			 strerror(-result->code));
 		return;
 	}
+	file.synth = compiler->synth;
 	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
 	make_table(compiler->cache, object, desk, &file, result);
 	cleanup_fd(&file.debug_fd);
@@ -151,14 +153,15 @@ static int begin_thread(struct compiler *compiler, struct parser *parser)
 	return code;
 }
 
-int compiler_create(struct parser *parser, struct disk_cache *cache, struct compiler **ret,
-		    struct fpl_err *err)
+int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
+		    struct compiler **ret, struct fpl_err *err)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));
 
 	if (!compiler)
 		return fpl_fail(err, -ENOMEM, "table compiler: out of memory");
 	compiler->cache = cache;
+	compiler->synth = synth;
 	pthread_mutex_init(&compiler->lock, NULL);
 	pthread_cond_init(&compiler->wake, NULL);
 	compiler->todo.last = &compiler->todo.first;

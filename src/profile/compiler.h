@@ -28,9 +28,11 @@ struct compiler_result {
 	struct fpl_err err;
 };
 
-/* @parser: borrowed. @cache: borrowed, where tables are looked for first; NULL: nowhere.
+/*
+ * @parser: borrowed. @cache: borrowed, where tables are looked for first; NULL: nowhere. @synth:
+ * rows are made from code without CFI, too.
  */
-FPL_MUST_CHECK int compiler_create(struct parser *parser, struct disk_cache *cache,
+FPL_MUST_CHECK int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 				   struct compiler **ret, struct fpl_err *err);
 /* Drops what is queued; waits for the jobs at hand (at most the CPU limit of a table). */
 void compiler_destroy(struct compiler *compiler);

@@ -95,6 +95,7 @@ struct engine_options {
 
 	enum engine_event event;
 	enum engine_unwind unwind;
+	bool synth;  /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
 	uint64_t hz; /* samples per second and CPU, 1.. */
 	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may
 	 * cost: hz is lowered where it costs more. 0: no limit. */

@@ -127,6 +127,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 
 	if (!code)
 		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
+				   o->synth && o->unwind != ENGINE_UNWIND_CFI,
 				   kernel_side_make_chunk, &engine->kernel, err);
 	if (code)
 		return code;

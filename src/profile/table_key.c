@@ -39,7 +39,7 @@ static bool is_told_by_owner(const struct stat *st)
 }
 
 int table_key_read(const struct elf_file *elf, const struct identity *identity,
-		   const struct file_stamp *stamp, int debug_fd, struct table_key *ret)
+		   const struct file_stamp *stamp, int debug_fd, bool synth, struct table_key *ret)
 {
 	struct file_stamp seen;
 	struct blake2b hash;
@@ -53,6 +53,7 @@ int table_key_read(const struct elf_file *elf, const struct identity *identity,
 	blake2b_init(&hash, TABLE_KEY_SIZE);
 	blake2b_update(&hash, identity, sizeof(*identity));
 	add_file(&hash, &st, &seen, !is_told_by_owner(&st));
+	add_u64(&hash, synth);
 	add_u64(&hash, debug_fd >= 0);
 	if (debug_fd >= 0) {
 		code = read_file(debug_fd, &st, &seen);

@@ -26,12 +26,13 @@ struct table_key {
 
 /*
  * Compute the key of the table of @elf, whose identity is @identity; its file had @stamp before
- * that was read. @debug: the separate debug file that takes part; NULL: none. Computed before and
- * after a table is made, two equal keys say that no file was changed meanwhile.
+ * that was read. @debug: the separate debug file that takes part; NULL: none. @synth:
+ * rows are made from code, too. Computed before and after a table is made, two equal keys say that
+ * no file was changed meanwhile.
  *
  * Errors: -ENODATA one of them is not a file (an image in memory): it has no key; -ESTALE the file
  * of @elf was changed since @stamp; those of fstat(2).
  */
 FPL_MUST_CHECK int table_key_read(const struct elf_file *elf, const struct identity *identity,
-				  const struct file_stamp *stamp, int debug_fd,
+				  const struct file_stamp *stamp, int debug_fd, bool synth,
 				  struct table_key *ret);

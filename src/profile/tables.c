@@ -21,7 +21,8 @@
 #define REFUSALS_SAID	 8u /* lines at warning level; the rest at debug */
 
 int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-		struct disk_cache *cache, pool_chunk_fn make, void *make_ctx, struct fpl_err *err)
+		struct disk_cache *cache, bool synth, pool_chunk_fn make, void *make_ctx,
+		struct fpl_err *err)
 {
 	*tables = (struct tables){ 0 };
 
@@ -29,7 +30,7 @@ int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser
 
 	if (code)
 		return code;
-	code = compiler_create(parser, cache, &tables->compiler, err);
+	code = compiler_create(parser, cache, synth, &tables->compiler, err);
 	if (code)
 		pool_fini(&tables->pool);
 	return code;
@@ -211,6 +212,11 @@ static void publish_table(struct tables *tables, struct object *object, const st
 				      .entry_vaddr = table->entry_vaddr });
 	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows", object->path,
 		object->id, table->image_bytes, (unsigned long long)table->stats.rows);
+	if (table->stats.synth_refused)
+		fpl_log(FPL_LOG_INFO,
+			"%s: making rows from its code without CFI would cost more than it may: "
+			"there are none",
+			object->path);
 }
 
 /* Would tables that may go make room for that of the newcomer? */

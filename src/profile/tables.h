@@ -38,8 +38,8 @@ struct tables {
 /* @parser: borrowed; compiles. @cache: borrowed; tables come from there, and are kept; NULL: there
  * is none. */
 FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-			       struct disk_cache *cache, pool_chunk_fn make, void *make_ctx,
-			       struct fpl_err *err);
+			       struct disk_cache *cache, bool synth, pool_chunk_fn make,
+			       void *make_ctx, struct fpl_err *err);
 void tables_fini(struct tables *tables);
 
 /* Have the table of @object compiled unless that was asked before. */

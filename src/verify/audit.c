@@ -114,7 +114,7 @@ int audit_file(const struct elf_file *elf, const struct elf_file *debug, enum sy
 	uint64_t start_ns = cpu_now_ns();
 
 	if (code == 0)
-		code = synth_file_open(elf, debug, cfi, scope, &file, err);
+		code = synth_file_open(elf, debug, cfi, scope, &cfi->budget, &file, err);
 	auditor.file = file;
 	if (code == 0)
 		code = synth_file_analyse(file, scope == SYNTH_HOLES ? NULL : visit, &auditor,

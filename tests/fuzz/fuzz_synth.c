@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hole.size = size - NR_ENTRIES;
 	hole.bytes = data + NR_ENTRIES;
 	for (size_t i = 0; i < NR_ENTRIES; i++)
-		entries[i] = (struct synth_entry){ TEXT + data[i] / 8, data[i] % 5 };
+		entries[i] = (struct synth_entry){ TEXT + data[i] / 8, data[i] % 6 };
 
 	struct synth_input input = {
 		.holes = &hole,

@@ -34,7 +34,7 @@ static void file_init(struct file *file)
 	cfi_builder_init(&file->cfi, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&file->cfi);
 	elf_symbols_init(&file->symbols);
-	memset(file->code, 0xc3, sizeof(file->code)); /* ret: no padding */
+	memset(file->code, 0x06, sizeof(file->code)); /* neither an instruction nor padding */
 }
 
 /* An executable segment with .text over all of it, then CFI and symbols as gathered. */

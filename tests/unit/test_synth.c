@@ -248,8 +248,7 @@ static const struct {
 	  "1-3 guess\n" },
 	{ "a guess of which a path ends in nonsense", CODE(UNDECODABLE), EVIDENCE_GUESS,
 	  "0-8 guess\n" },
-	{ "an address that is taken, and no function", CODE("\xff\xe0"), EVIDENCE_ADDRESS,
-	  "0-2 guess\n" },
+	{ "an address in data, and no function", CODE("\xff\xe0"), EVIDENCE_DATA, "0-2 guess\n" },
 	{ "a symbol at the same", CODE("\xff\xe0"), EVIDENCE_SYMBOL, "0-2 r7+8\n" },
 };
 

@@ -223,18 +223,18 @@ static void key_says_what_it_is_of(void **state)
 	(void)state;
 	assert_int_equal(identity_read(elf, &identity, NULL), 0);
 	assert_int_equal(file_stamp_read(elf->fd, &stamp), 0);
-	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &key), 0);
-	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &same), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &key), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &same), 0);
 	assert_memory_equal(&key, &same, sizeof(key));
 
 	other_identity = identity;
 	other_identity.digest[0] ^= 1;
-	assert_int_equal(table_key_read(elf, &other_identity, &stamp, -1, &other), 0);
+	assert_int_equal(table_key_read(elf, &other_identity, &stamp, -1, false, &other), 0);
 	assert_memory_not_equal(&key, &other, sizeof(key));
 
-	assert_int_equal(table_key_read(elf, &identity, &stamp, debug->fd, &other), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, debug->fd, false, &other), 0);
 	assert_memory_not_equal(&key, &other, sizeof(key));
-	assert_int_equal(table_key_read(elf, &identity, &stamp, other_debug->fd, &same), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, other_debug->fd, false, &same), 0);
 	assert_memory_not_equal(&other, &same, sizeof(key));
 	elf_file_close(elf);
 	elf_file_close(debug);
@@ -255,15 +255,15 @@ static void key_of_a_forged_file_is_its_own(void **state)
 	assert_memory_equal(&identity, &claimed, sizeof(identity));
 	assert_int_equal(file_stamp_read(elf->fd, &stamp), 0);
 	assert_int_equal(file_stamp_read(forged->fd, &forged_stamp), 0);
-	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &key), 0);
-	assert_int_equal(table_key_read(forged, &claimed, &forged_stamp, -1, &other), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &key), 0);
+	assert_int_equal(table_key_read(forged, &claimed, &forged_stamp, -1, false, &other), 0);
 	assert_memory_not_equal(&key, &other, sizeof(key));
 
 	if (geteuid() == 0) {
 		/* its owner alone makes a difference, too */
 		assert_int_equal(fchown(elf->fd, 12345, (gid_t)-1), 0);
 		assert_int_equal(file_stamp_read(elf->fd, &stamp), 0);
-		assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &other), 0);
+		assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &other), 0);
 		assert_memory_not_equal(&key, &other, sizeof(key));
 	}
 	elf_file_close(elf);
@@ -283,15 +283,15 @@ static void file_that_was_changed_has_no_key(void **state)
 	assert_int_equal(identity_read(elf, &identity, NULL), 0);
 	assert_int_equal(file_stamp_read(elf->fd, &stamp), 0);
 	assert_int_equal(futimens(elf->fd, times), 0);
-	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &key), -ESTALE);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &key), -ESTALE);
 	assert_int_equal(file_stamp_read(elf->fd, &stamp), 0);
-	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, &key), 0);
+	assert_int_equal(table_key_read(elf, &identity, &stamp, -1, false, &key), 0);
 
 	ssize_t n = pread(elf->fd, bytes, sizeof(bytes), 0);
 
 	assert_true(n > 0);
 	assert_int_equal(elf_file_from_memory(bytes, (size_t)n, "m", &memory, NULL), 0);
-	assert_int_equal(table_key_read(memory, &identity, &stamp, -1, &key), -ENODATA);
+	assert_int_equal(table_key_read(memory, &identity, &stamp, -1, false, &key), -ENODATA);
 	elf_file_close(memory);
 	elf_file_close(elf);
 }

@@ -63,6 +63,7 @@ static const struct fpl_rule rule_end = {
 	.cfa = FPL_CFA_REG, .flags = FPL_RULE_END, .regs = 7, .cfa_off = 8, .saved = SAME6
 };
 static const struct fpl_rule rule_none = { .cfa = FPL_CFA_NONE };
+static const struct fpl_rule rule_judged = { .cfa = FPL_CFA_NONE, .flags = FPL_RULE_JUDGED };
 static const struct fpl_rule rule_rbx = {
 	.cfa = FPL_CFA_REG, .regs = 3, .cfa_off = 16, .saved = SAME6
 };
@@ -79,6 +80,7 @@ static int setup(void **state)
 	world_row(&s->world, 0x3000, &rule_signal, ext_signal, ARRAY_SIZE(ext_signal));
 	world_row(&s->world, 0x4000, &rule_end, NULL, 0);
 	world_row(&s->world, 0x5000, &rule_none, NULL, 0);
+	world_row(&s->world, 0x5800, &rule_judged, NULL, 0);
 	world_row(&s->world, 0x6000, &rule_rbx, NULL, 0);
 	world_row(&s->world, 0x7000, &rule_frame, NULL, 0);
 	world_row(&s->world, 0x8000, &rule_none, NULL, 0);
@@ -157,8 +159,30 @@ static void walk_marks_frames_found_by_synthesised_rows(void **state)
 
 	s->words[0] = PC(0x2010); /* found by the row of 0x1808 */
 	s->words[2] = PC(0x4010);
+	s->code[0x200b] = 0xe8;
 	check_walk(s, PC(0x1808), FPL_STOP_OUTERMOST,
 		   (__u64[]){ FRAME(0x1808) | EXACT, FRAME(0x2010) | BY_SYNTH, FRAME(0x4010), 0 });
+}
+
+static void walk_takes_no_frame_pointer_step_where_the_code_was_judged(void **state)
+{
+	struct scene *s = *state;
+
+	s->walk.reg[6] = AT(10);
+	s->words[11] = PC(0x4010);
+	s->code[0x400b] = 0xe8;
+	check_walk(s, PC(0x5010), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x5010) | EXACT, FRAME(0x4010) | BY_FP, 0 });
+	check_walk(s, PC(0x5810), FPL_STOP_NO_CFI, (__u64[]){ FRAME(0x5810) | EXACT, 0 });
+}
+
+static void walk_believes_synthesised_rows_that_find_a_call(void **state)
+{
+	struct scene *s = *state;
+
+	s->words[0] = PC(0x2010);
+	s->words[2] = PC(0x4010);
+	check_walk(s, PC(0x1808), FPL_STOP_NO_CFI, (__u64[]){ FRAME(0x1808) | EXACT, 0 });
 }
 
 static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
@@ -735,6 +759,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(walk_ends_complete_where_the_return_address_is_undefined),
 		TEST(walk_marks_frames_found_by_synthesised_rows),
+		TEST(walk_takes_no_frame_pointer_step_where_the_code_was_judged),
+		TEST(walk_believes_synthesised_rows_that_find_a_call),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),

@@ -406,7 +406,7 @@ static const struct {
 	  false },
 	{ "made up",
 	  { FPL_CFA_REG, FPL_RULE_SYNTH, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
-	  true },
+	  false },
 	{ "the end",
 	  { FPL_CFA_REG, FPL_RULE_END, 7, 0, 8, { SAME, SAME, SAME, SAME, SAME, SAME }, 0 },
 	  false },

@@ -21,6 +21,7 @@ struct code {
 struct synth_file {
 	const struct elf_file *elf;
 	struct cfi_file *cfi;
+	struct budget *budget;
 	enum synth_scope scope;
 	struct code *codes; /* owned [nr_codes], ascending */
 	size_t nr_codes;
@@ -50,7 +51,7 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const
 	if (padding == end - start)
 		return 0;
 
-	int room = synth_grow(&file->cfi->budget, &file->holes, &file->room_holes, file->nr_holes,
+	int room = synth_grow(file->budget, &file->holes, &file->room_holes, file->nr_holes,
 			      sizeof(*file->holes), err);
 
 	if (room == 0)
@@ -60,11 +61,29 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const
 	return room;
 }
 
+/*
+ * As hole_add(), but for where the kernel begins the program: nothing called that, and the walker
+ * knows it by its address.
+ */
+static int gap_add(struct synth_file *file, uint64_t start, uint64_t end, const struct code *code,
+		   struct fpl_err *err)
+{
+	uint64_t entry = file->elf->entry;
+	int status;
+
+	if (entry < start || entry >= end)
+		return hole_add(file, start, end, code, err);
+	status = entry > start ? hole_add(file, start, entry, code, err) : 0;
+	if (status == 0 && end - entry > WALK_ENTRY_BYTES)
+		status = hole_add(file, entry + WALK_ENTRY_BYTES, end, code, err);
+	return status;
+}
+
 static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidence evidence,
 		     struct fpl_err *err)
 {
-	int code = synth_grow(&file->cfi->budget, &file->entries, &file->room_entries,
-			      file->nr_entries, sizeof(*file->entries), err);
+	int code = synth_grow(file->budget, &file->entries, &file->room_entries, file->nr_entries,
+			      sizeof(*file->entries), err);
 
 	if (code == 0)
 		file->entries[file->nr_entries++] =
@@ -94,7 +113,7 @@ static int by_start(const void *a, const void *b)
 static int code_add(struct synth_file *file, uint64_t vaddr, uint64_t off, uint64_t size,
 		    struct fpl_err *err)
 {
-	int code = budget_memory(&file->cfi->budget, size, err);
+	int code = budget_memory(file->budget, size, err);
 
 	if (code)
 		return code;
@@ -165,13 +184,13 @@ static int find_holes(struct synth_file *file, const struct code *code, struct f
 		if (last <= at)
 			continue;
 		if (at < first && file->scope != SYNTH_ALL)
-			status = hole_add(file, at, first, code, err);
+			status = gap_add(file, at, first, code, err);
 		if (status == 0 && first < last && is_hidden(file, piece))
 			status = hole_add(file, first, last, code, err);
 		at = last;
 	}
 	if (at < end && status == 0 && file->scope != SYNTH_ALL)
-		status = hole_add(file, at, end, code, err);
+		status = gap_add(file, at, end, code, err);
 	return status;
 }
 
@@ -182,7 +201,7 @@ static int mark_pages(struct synth_file *file, struct fpl_err *err)
 
 	file->nr_pages = ((last->start + last->size - base) >> PAGE_BITS) + 1;
 
-	int code = budget_memory(&file->cfi->budget, file->nr_pages, err);
+	int code = budget_memory(file->budget, file->nr_pages, err);
 
 	if (code)
 		return code;
@@ -266,7 +285,7 @@ static bool is_function(const Elf64_Sym *symbol, uint32_t type)
 static int section_bytes(struct synth_file *file, const struct elf_file *elf,
 			 const struct elf_section *section, uint8_t **ret, size_t *ret_size)
 {
-	size_t max = (size_t)budget_memory_left(&file->cfi->budget);
+	size_t max = (size_t)budget_memory_left(file->budget);
 	int code = elf_file_section_bytes(elf, section, max, ret, ret_size, NULL);
 
 	if (code)
@@ -330,8 +349,7 @@ static int add_relocations(struct synth_file *file, struct fpl_err *err)
 
 			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
 			    in_hole(file, (uint64_t)rela.r_addend))
-				code = entry_add(file, (uint64_t)rela.r_addend, EVIDENCE_ADDRESS,
-						 err);
+				code = entry_add(file, (uint64_t)rela.r_addend, EVIDENCE_DATA, err);
 		}
 	}
 	return code;
@@ -418,7 +436,7 @@ static int search_code(struct synth_file *file, const struct code *code, struct 
 		status = search_piece(file, code->bytes + (piece->start - code->start),
 				      piece->end - piece->start, piece->start, err);
 		if (status == 0 && i % 1024 == 0)
-			status = budget_check(&file->cfi->budget, err);
+			status = budget_check(file->budget, err);
 	}
 	return status;
 }
@@ -472,8 +490,8 @@ static void cleanup_file(struct synth_file **file)
 }
 
 int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
-		    struct cfi_file *cfi, enum synth_scope scope, struct synth_file **ret,
-		    struct fpl_err *err)
+		    struct cfi_file *cfi, enum synth_scope scope, struct budget *budget,
+		    struct synth_file **ret, struct fpl_err *err)
 {
 	CLEANUP(cleanup_file) struct synth_file *file = calloc(1, sizeof(*file));
 
@@ -481,6 +499,7 @@ int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	file->elf = elf;
 	file->cfi = cfi;
+	file->budget = budget;
 	file->scope = scope;
 	file->decoder = synth_decoder_create();
 	if (!file->decoder)
@@ -584,5 +603,5 @@ int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx
 
 	file->visit = visit;
 	file->ctx = ctx;
-	return synth_analyse(&input, &file->cfi->budget, ret, err);
+	return synth_analyse(&input, file->budget, ret, err);
 }

@@ -19,13 +19,14 @@ enum synth_scope {
 struct synth_file;
 
 /*
- * Read the code of @elf, whose CFI is @cfi; both outlive the result. @symbols (may be NULL): a file
- * with symbols for the same code. Errors: -ENOMEM, -EFBIG, those of pread(2).
- * Cost: one look at each byte of the code, one decode of functions that may lead into a hole.
+ * Read the code of @elf, whose CFI is @cfi; both and @budget outlive the result. @symbols (may be
+ * NULL): a file with symbols for the same code. Errors: -ENOMEM, -EFBIG, those of pread(2). Cost:
+ * one look at each byte of the code, one decode of functions that may lead into a hole.
  */
 FPL_MUST_CHECK int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 				   struct cfi_file *cfi, enum synth_scope scope,
-				   struct synth_file **ret, struct fpl_err *err);
+				   struct budget *budget, struct synth_file **ret,
+				   struct fpl_err *err);
 void synth_file_close(struct synth_file *file);
 
 typedef void synth_visit_fn(void *ctx, uint64_t vaddr, unsigned size,

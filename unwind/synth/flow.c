@@ -23,7 +23,8 @@ struct group {
 	bool bad;     /* something in it ends in nonsense */
 	bool endless; /* it took more steps than it may */
 	bool known;   /* there is better evidence for it than a taken address */
-	bool guessed; /* there is none at all */
+	bool taken;   /* code takes its address */
+	bool guessed; /* there is no evidence at all */
 	bool returns; /* somewhere, as a function does */
 	bool ends;    /* somewhere, in any way */
 };
@@ -53,8 +54,8 @@ struct flow {
 /* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
 struct exits {
 	uint32_t next, target;
-	bool after_call; /* next is where a call comes back to */
-	const struct synth_jump *table;
+	bool after_call;		/* next is where a call comes back to */
+	const struct synth_edge *edges; /* of a jump by register */
 };
 
 static uint32_t number_at(const struct synth_graph *graph, uint32_t pos)
@@ -82,7 +83,7 @@ static struct exits exits_of(const struct synth_graph *graph, const struct synth
 		exits.after_call = true;
 		break;
 	case OP_JUMP_REGISTER:
-		exits.table = synth_graph_jump(graph, block->last);
+		exits.edges = synth_graph_edges(graph, block->last);
 		break;
 	case OP_JUMP_MEMORY:
 	case OP_RETURN:
@@ -121,8 +122,8 @@ static void join_all(struct synth_graph *graph)
 
 		join(blocks, i, exits.next);
 		join(blocks, i, exits.target);
-		for (uint32_t k = 0; exits.table && k < exits.table->nr; k++)
-			join(blocks, i, number_at(graph, graph->targets[exits.table->first + k]));
+		for (; exits.edges; exits.edges = synth_graph_edge_after(graph, exits.edges))
+			join(blocks, i, number_at(graph, exits.edges->to));
 	}
 }
 
@@ -257,10 +258,8 @@ static int run_block(struct flow *flow, const struct synth_block *block)
 		code = deposit(flow, &graph->blocks[exits.target - 1], &state);
 	if (code == 0 && exits.next)
 		code = deposit(flow, &graph->blocks[exits.next - 1], &state);
-	for (uint32_t i = 0; exits.table && i < exits.table->nr && code == 0; i++)
-		code = deposit(flow,
-			       synth_graph_block(graph, graph->targets[exits.table->first + i]),
-			       &state);
+	for (; exits.edges && code == 0; exits.edges = synth_graph_edge_after(graph, exits.edges))
+		code = deposit(flow, synth_graph_block(graph, exits.edges->to), &state);
 	return code;
 }
 
@@ -311,7 +310,8 @@ static int enter_group(struct flow *flow, struct group *group)
 		if (!(byte & BYTE_ENTRIES))
 			continue;
 		group->known |= (byte & BYTE_ENTRY) != 0;
-		group->guessed &= !(byte & (BYTE_ENTRY | BYTE_ADDRESS));
+		group->taken |= (byte & BYTE_ADDRESS) != 0;
+		group->guessed &= (byte & BYTE_GUESS) != 0;
 		code = deposit(flow, block, &state);
 	}
 	return code;
@@ -402,7 +402,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 		return synth_state_is_balanced(state) && op->nr_bytes == 0;
 	case OP_JUMP_REGISTER:
 	case OP_JUMP_MEMORY:
-		if (!exits.table) {
+		if (!exits.edges) {
 			group->clobbers |= abi_clobbers;
 			group->ends = true;
 		}
@@ -449,7 +449,7 @@ static bool leads_to_bad(const struct flow *flow, const struct synth_block *bloc
 	struct exits exits = exits_of(flow->graph, block);
 	bool comes_back = !exits.after_call || !block->no_return;
 
-	/* Tables are read a little too far where nothing says how long they are. */
+	/* Where a jump by register leads is in part a guess: tables are read too far. */
 	return (exits.next && comes_back && blocks[exits.next - 1].reason) ||
 	       (exits.target && blocks[exits.target - 1].reason);
 }
@@ -492,7 +492,7 @@ static enum synth_reason group_reason(const struct group *group)
 {
 	if (group->endless)
 		return SYNTH_REASON_BAD_END;
-	if (group->known || (group->returns && !group->bad))
+	if (group->known || (!group->bad && (group->returns || group->taken)))
 		return SYNTH_REASON_NONE;
 	return SYNTH_REASON_GUESS;
 }

@@ -10,7 +10,10 @@
 #include "unwind/arch_x86_64.h"
 #include "unwind/zeroed.h"
 
-enum { KNOWN_MAX = 4, TABLE_MAX = 1024, ENTRY_BYTES = 4, CHECK_EVERY = 4096 };
+enum { KNOWN_MAX = 4, TABLE_MAX = 1024, ENTRY_BYTES = 4, UNUSED_MAX = 16, CHECK_EVERY = 4096 };
+
+/* How far a jump is from where its target is taken, in bytes; how many of each are looked at. */
+enum { LABEL_REACH = 4096, LABELS_MAX = 4096 };
 
 /* What a register is known to hold on the way to a jump by table. */
 enum known_kind { KNOWN_NOTHING, KNOWN_ADDRESS, KNOWN_ENTRY, KNOWN_TARGET };
@@ -33,6 +36,16 @@ struct table_jump {
 	struct known known[KNOWN_MAX];
 };
 
+struct open_jump {
+	uint32_t pos;
+	unsigned reg;
+};
+
+struct label {
+	uint32_t at, pos; /* of the instruction that takes the address, and the address */
+	unsigned reg;
+};
+
 struct explorer {
 	struct synth_graph *graph;
 	struct lead *leads; /* owned [nr_leads] */
@@ -41,6 +54,11 @@ struct explorer {
 	size_t nr_tables, room_tables;
 	struct table_jump *pending; /* owned [nr_pending]: jumps whose tables are not read yet */
 	size_t nr_pending, room_pending;
+	struct open_jump *open; /* owned [nr_open]: jumps by registers that nothing is known of */
+	size_t nr_open, room_open;
+	struct label *labels; /* owned [nr_labels]: addresses in their own hole that code takes */
+	size_t nr_labels, room_labels;
+	size_t nr_linked, nr_labels_linked; /* of which the one may lead to the other already */
 	struct fpl_err *err;
 };
 
@@ -108,21 +126,27 @@ uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos)
 	return next < graph->bases[hole + 1] ? next : 0;
 }
 
-const struct synth_jump *synth_graph_jump(const struct synth_graph *graph, uint32_t pos)
+const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint32_t pos)
 {
-	size_t lo = 0, hi = graph->nr_jumps;
+	size_t lo = 0, hi = graph->nr_edges;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (graph->jumps[mid].pos == pos)
-			return &graph->jumps[mid];
-		if (graph->jumps[mid].pos < pos)
+		if (graph->edges[mid].from < pos)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return NULL;
+	return lo < graph->nr_edges && graph->edges[lo].from == pos ? &graph->edges[lo] : NULL;
+}
+
+const struct synth_edge *synth_graph_edge_after(const struct synth_graph *graph,
+						const struct synth_edge *edge)
+{
+	const struct synth_edge *next = edge + 1;
+
+	return next < graph->edges + graph->nr_edges && next->from == edge->from ? next : NULL;
 }
 
 static int lead_add(struct explorer *explorer, uint32_t pos, const struct known *known)
@@ -200,6 +224,22 @@ static void known_sum(struct known *known, unsigned dst, unsigned src)
 	known_set(known, sum);
 }
 
+/* @op, at @at, takes an address. */
+static int label_add(struct explorer *explorer, uint32_t at, const struct synth_op *op)
+{
+	struct synth_graph *graph = explorer->graph;
+	uint32_t pos = synth_graph_pos(graph, (uint64_t)op->imm);
+	int code;
+
+	if (!pos || hole_of(graph, pos) != hole_of(graph, at) || explorer->nr_labels == LABELS_MAX)
+		return 0;
+	code = synth_grow(graph->budget, &explorer->labels, &explorer->room_labels,
+			  explorer->nr_labels, sizeof(*explorer->labels), explorer->err);
+	if (code == 0)
+		explorer->labels[explorer->nr_labels++] = (struct label){ at, pos, op->dst };
+	return code;
+}
+
 static int table_add(struct explorer *explorer, uint64_t vaddr)
 {
 	int code = synth_grow(explorer->graph->budget, &explorer->tables, &explorer->room_tables,
@@ -225,7 +265,7 @@ static int known_step(struct explorer *explorer, struct known *known, const stru
 	case OP_TABLE:
 		if (src && src->kind == KNOWN_ADDRESS) {
 			value.kind = KNOWN_ENTRY;
-			value.table = src->table + (uint64_t)op->imm;
+			value.table = op->imm > 0 ? src->table : src->table + (uint64_t)op->imm;
 		}
 		known_set(known, value);
 		return 0;
@@ -283,13 +323,26 @@ static int call_to(struct explorer *explorer, uint64_t vaddr)
 	return lead_to(explorer, pos, NULL);
 }
 
+static int open_add(struct explorer *explorer, uint32_t pos, unsigned reg)
+{
+	int code;
+
+	if (explorer->nr_open == LABELS_MAX)
+		return 0;
+	code = synth_grow(explorer->graph->budget, &explorer->open, &explorer->room_open,
+			  explorer->nr_open, sizeof(*explorer->open), explorer->err);
+	if (code == 0)
+		explorer->open[explorer->nr_open++] = (struct open_jump){ pos, reg };
+	return code;
+}
+
 static int jump_by_table(struct explorer *explorer, uint32_t pos, const struct known *known,
 			 unsigned reg)
 {
 	const struct known *target = known_of(known, reg);
 
 	if (!target || target->kind != KNOWN_TARGET)
-		return 0;
+		return open_add(explorer, pos, reg);
 
 	int code = synth_grow(explorer->graph->budget, &explorer->pending, &explorer->room_pending,
 			      explorer->nr_pending, sizeof(*explorer->pending), explorer->err);
@@ -368,6 +421,8 @@ static int run(struct explorer *explorer, struct lead *lead)
 			code = follow(explorer, pos, &op, lead->known, &on);
 		if (code == 0)
 			code = known_step(explorer, lead->known, &op);
+		if (code == 0 && op.kind == OP_ADDRESS)
+			code = label_add(explorer, pos, &op);
 		if (code)
 			return code;
 		pos = synth_graph_next(graph, pos);
@@ -400,30 +455,33 @@ static size_t table_room(const struct explorer *explorer, uint64_t table)
 	return (explorer->tables[lo] - table) / ENTRY_BYTES;
 }
 
-static int target_add(struct explorer *explorer, uint32_t pos)
+/* The jump at @from may lead to @to. */
+static int edge_add(struct explorer *explorer, uint32_t from, uint32_t to,
+		    const struct known *known)
 {
 	struct synth_graph *graph = explorer->graph;
-	int code = synth_grow(graph->budget, &graph->targets, &graph->room_targets,
-			      graph->nr_targets, sizeof(*graph->targets), explorer->err);
+	int code = synth_grow(graph->budget, &graph->edges, &graph->room_edges, graph->nr_edges,
+			      sizeof(*graph->edges), explorer->err);
 
-	if (code == 0)
-		graph->targets[graph->nr_targets++] = pos;
-	return code;
+	if (code)
+		return code;
+	graph->edges[graph->nr_edges++] = (struct synth_edge){ from, to };
+	return lead_to(explorer, to, known);
 }
 
 /*
  * Read the table of @pending: entries until one does not lead into the hole of the jump. Compilers
- * check the index before; people, who count bits, do not.
+ * check the index before; people, who count bits, do not, and begin to count at 1 or below 0.
  */
 static int read_table(struct explorer *explorer, const struct table_jump *pending)
 {
 	struct synth_graph *graph = explorer->graph;
 	const struct synth_input *input = graph->input;
 	size_t room = table_room(explorer, pending->table);
-	struct synth_jump jump = { .pos = pending->pos, .first = (uint32_t)graph->nr_targets };
 	size_t hole = hole_of(graph, pending->pos);
+	int code = 0;
 
-	for (size_t i = 0; i < room; i++) {
+	for (size_t i = 0, found = 0; i < room && code == 0; i++) {
 		int32_t entry;
 
 		if (!input->read(input->ctx, pending->table + i * ENTRY_BYTES, &entry,
@@ -432,25 +490,42 @@ static int read_table(struct explorer *explorer, const struct table_jump *pendin
 
 		uint32_t pos = synth_graph_pos(graph, pending->base + (uint64_t)(int64_t)entry);
 
-		if (!pos || hole_of(graph, pos) != hole || (graph->bytes[pos] & BYTE_INSIDE))
+		if (pos && hole_of(graph, pos) == hole && !(graph->bytes[pos] & BYTE_INSIDE)) {
+			found++;
+			code = edge_add(explorer, pending->pos, pos, pending->known);
+		} else if (found || i >= UNUSED_MAX) {
 			break;
-
-		int code = target_add(explorer, pos);
-
-		if (code == 0)
-			code = lead_to(explorer, pos, pending->known);
-		if (code)
-			return code;
-		jump.nr++;
+		}
 	}
-	if (jump.nr == 0)
-		return 0;
+	return code;
+}
 
-	int code = synth_grow(graph->budget, &graph->jumps, &graph->room_jumps, graph->nr_jumps,
-			      sizeof(*graph->jumps), explorer->err);
+/*
+ * A jump by a register that nothing is known of may lead to where code nearby takes an address into
+ * that register: the entries of an unrolled loop.
+ */
+static int link_labels(struct explorer *explorer)
+{
+	const struct synth_graph *graph = explorer->graph;
+	int code = 0;
 
-	if (code == 0)
-		graph->jumps[graph->nr_jumps++] = jump;
+	for (size_t i = 0; i < explorer->nr_open; i++) {
+		const struct open_jump *jump = &explorer->open[i];
+		/* What both were there for before is done. */
+		size_t k = i < explorer->nr_linked ? explorer->nr_labels_linked : 0;
+
+		for (; k < explorer->nr_labels && code == 0; k++) {
+			const struct label *label = &explorer->labels[k];
+			uint32_t distance = label->at > jump->pos ? label->at - jump->pos
+								  : jump->pos - label->at;
+
+			if (label->reg == jump->reg && distance <= LABEL_REACH &&
+			    !(graph->bytes[label->pos] & (BYTE_ENTRY | BYTE_INSIDE)))
+				code = edge_add(explorer, jump->pos, label->pos, NULL);
+		}
+	}
+	explorer->nr_linked = explorer->nr_open;
+	explorer->nr_labels_linked = explorer->nr_labels;
 	return code;
 }
 
@@ -459,7 +534,9 @@ static int explore(struct explorer *explorer)
 {
 	int code = 0;
 
-	while (code == 0 && (explorer->nr_leads || explorer->nr_pending)) {
+	while (code == 0 && (explorer->nr_leads || explorer->nr_pending ||
+			     explorer->nr_linked != explorer->nr_open ||
+			     explorer->nr_labels_linked != explorer->nr_labels)) {
 		while (code == 0 && explorer->nr_leads) {
 			struct lead lead = explorer->leads[--explorer->nr_leads];
 
@@ -474,8 +551,17 @@ static int explore(struct explorer *explorer)
 			if (explorer->graph->input->read)
 				code = read_table(explorer, &jump);
 		}
+		if (code == 0 && !explorer->nr_leads)
+			code = link_labels(explorer);
 	}
 	return code;
+}
+
+static uint8_t byte_of(enum synth_evidence evidence)
+{
+	return evidence == EVIDENCE_DATA      ? BYTE_DATA
+	       : evidence == EVIDENCE_ADDRESS ? BYTE_ADDRESS
+					      : BYTE_ENTRY;
 }
 
 /* Begin at all entries of these kinds; at weaker ones unless code known better leads there. */
@@ -492,7 +578,7 @@ static int enter(struct explorer *explorer, enum synth_evidence least, enum synt
 		if (!pos || entry->evidence < least || entry->evidence > most ||
 		    (least < EVIDENCE_CALL && graph->index[pos]))
 			continue;
-		graph->bytes[pos] |= least == EVIDENCE_ADDRESS ? BYTE_ADDRESS : BYTE_ENTRY;
+		graph->bytes[pos] |= byte_of(least);
 		code = lead_to(explorer, pos, NULL);
 		if (code == 0 && least < EVIDENCE_CALL)
 			code = explore(explorer);
@@ -592,12 +678,26 @@ static void find_overlaps(struct synth_graph *graph)
 	}
 }
 
-static int by_pos(const void *a, const void *b)
+static int by_ends(const void *a, const void *b)
 {
-	uint32_t left = ((const struct synth_jump *)a)->pos;
-	uint32_t right = ((const struct synth_jump *)b)->pos;
+	const struct synth_edge *left = a, *right = b;
 
-	return left < right ? -1 : left > right;
+	if (left->from != right->from)
+		return left->from < right->from ? -1 : 1;
+	return left->to < right->to ? -1 : left->to > right->to;
+}
+
+/* Sort the edges, each once. */
+static void order_edges(struct synth_graph *graph)
+{
+	size_t nr = 0;
+
+	if (graph->nr_edges)
+		qsort(graph->edges, graph->nr_edges, sizeof(*graph->edges), by_ends);
+	for (size_t i = 0; i < graph->nr_edges; i++)
+		if (nr == 0 || by_ends(&graph->edges[nr - 1], &graph->edges[i]))
+			graph->edges[nr++] = graph->edges[i];
+	graph->nr_edges = nr;
 }
 
 static int lay_out(struct synth_graph *graph, struct fpl_err *err)
@@ -635,6 +735,8 @@ static void cleanup_explorer(struct explorer *explorer)
 	free(explorer->leads);
 	free(explorer->tables);
 	free(explorer->pending);
+	free(explorer->open);
+	free(explorer->labels);
 }
 
 int synth_graph_make(struct synth_graph *graph, const struct synth_input *input,
@@ -652,6 +754,8 @@ int synth_graph_make(struct synth_graph *graph, const struct synth_input *input,
 		code = enter(&explorer, EVIDENCE_JUMP, EVIDENCE_JUMP);
 	if (code == 0)
 		code = enter(&explorer, EVIDENCE_ADDRESS, EVIDENCE_ADDRESS);
+	if (code == 0)
+		code = enter(&explorer, EVIDENCE_DATA, EVIDENCE_DATA);
 	if (code == 0 && input->guesses)
 		code = guess(&explorer);
 	if (code == 0)
@@ -660,8 +764,7 @@ int synth_graph_make(struct synth_graph *graph, const struct synth_input *input,
 		return code;
 	find_overlaps(graph);
 	measure(graph);
-	if (graph->nr_jumps)
-		qsort(graph->jumps, graph->nr_jumps, sizeof(*graph->jumps), by_pos);
+	order_edges(graph);
 	return 0;
 }
 
@@ -675,6 +778,5 @@ void synth_graph_fini(struct synth_graph *graph)
 	free(graph->block_of);
 	free(graph->reasons);
 	free(graph->blocks);
-	free(graph->jumps);
-	free(graph->targets);
+	free(graph->edges);
 }

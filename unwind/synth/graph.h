@@ -15,11 +15,12 @@
 enum {
 	BYTE_LEADER = 1,  /* a block begins there */
 	BYTE_ENTRY = 2,	  /* a function begins there: there is a symbol, a call or a jump to it */
-	BYTE_ADDRESS = 4, /* one may: its address is taken */
-	BYTE_GUESS = 8,	  /* one may: nothing else begins in its hole */
-	BYTE_INSIDE = 16, /* it is behind the first byte of an instruction */
+	BYTE_ADDRESS = 4, /* one does, unless that comes to nonsense: code takes its address */
+	BYTE_DATA = 8,	  /* one may: its address is somewhere in data */
+	BYTE_GUESS = 16,  /* one may: nothing else begins in its hole */
+	BYTE_INSIDE = 32, /* it is behind the first byte of an instruction */
 };
-#define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_GUESS)
+#define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_DATA | BYTE_GUESS)
 
 /* A run of instructions that is entered at its first and left behind its last. */
 struct synth_block {
@@ -31,9 +32,9 @@ struct synth_block {
 	bool no_return; /* the call that ends it does not come back */
 };
 
-/* The targets of a jump by table: targets[first .. first + nr) of the jump at pos. */
-struct synth_jump {
-	uint32_t pos, first, nr;
+/* A jump by register may lead there: positions of instructions. */
+struct synth_edge {
+	uint32_t from, to;
 };
 
 struct synth_graph {
@@ -50,10 +51,8 @@ struct synth_graph {
 	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
 	size_t nr_blocks;
-	struct synth_jump *jumps; /* owned [nr_jumps], ascending by pos when discovery is over */
-	size_t nr_jumps, room_jumps;
-	uint32_t *targets; /* owned [nr_targets]: positions */
-	size_t nr_targets, room_targets;
+	struct synth_edge *edges; /* owned [nr_edges], ascending when discovery is over */
+	size_t nr_edges, room_edges;
 };
 
 /* Follow the code from all entries, and cut it into blocks. Errors: as synth_analyse(). */
@@ -82,8 +81,12 @@ static inline struct synth_block *synth_graph_block(const struct synth_graph *gr
 /* Position behind the instruction at @pos; 0: its hole ends there. */
 uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos);
 
-/* The jump table of the jump at @pos; NULL: none was found. */
-const struct synth_jump *synth_graph_jump(const struct synth_graph *graph, uint32_t pos);
+/* The first target of the jump by register at @pos; NULL: none is known. */
+const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint32_t pos);
+
+/* The next target of the same jump; NULL: no more. */
+const struct synth_edge *synth_graph_edge_after(const struct synth_graph *graph,
+						const struct synth_edge *edge);
 
 /* Append room for @nr elements of @size bytes to an array; counted. Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK int synth_grow(struct budget *budget, void *list, size_t *room, size_t nr,

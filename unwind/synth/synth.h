@@ -27,7 +27,8 @@ struct synth_hole {
 /* Why a function is believed to begin at an address; what comes later outweighs. */
 enum synth_evidence {
 	EVIDENCE_GUESS,	  /* nothing else begins in its hole */
-	EVIDENCE_ADDRESS, /* its address is taken: by lea, by a relocation */
+	EVIDENCE_DATA,	  /* a relocation puts its address into data: maybe a table of labels */
+	EVIDENCE_ADDRESS, /* code that has CFI takes its address */
 	EVIDENCE_JUMP,	  /* a jump from where the CFI says CFA = rsp + 8 leads there */
 	EVIDENCE_CALL,	  /* it is called */
 	EVIDENCE_SYMBOL,  /* a function symbol names it */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/synth/fill.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "unwind/synth/file.h"
+
+static void cleanup_file(struct synth_file **file)
+{
+	synth_file_close(*file);
+}
+
+static void cleanup_result(struct synth_result *result)
+{
+	synth_result_fini(result);
+}
+
+/* Where the analysis came to an end of its own: what is not known to be code is not judged, and a
+ * guess that did not hold says nothing. */
+static bool is_judged(enum synth_reason reason)
+{
+	return reason == SYNTH_REASON_NO_CFA || reason == SYNTH_REASON_BAD_END ||
+	       reason == SYNTH_REASON_OVERLAP;
+}
+
+static int add_judged(struct cfi_file *file, const struct synth_result *result, struct fpl_err *err)
+{
+	AUTO_FREE struct cfi_row *rows = calloc(result->nr_gaps + 1, sizeof(*rows));
+	size_t nr = 0;
+
+	if (!rows)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	for (size_t i = 0; i < result->nr_gaps; i++) {
+		const struct synth_gap *gap = &result->gaps[i];
+
+		if (!is_judged(gap->reason))
+			continue;
+		rows[nr++] = (struct cfi_row){ .start = gap->start,
+					       .end = gap->end,
+					       .cfa = FPL_CFA_NONE,
+					       .source = CFI_SOURCE_SYNTH };
+	}
+	return cfi_file_add_rows(file, rows, nr, err);
+}
+
+static int analyse(struct cfi_file *file, const struct elf_file *elf, struct budget *budget,
+		   struct synth_result *result, struct fpl_err *err)
+{
+	CLEANUP(cleanup_file) struct synth_file *code_file = NULL;
+	int code = synth_file_open(elf, NULL, file, SYNTH_HOLES, budget, &code_file, err);
+
+	return code ? code : synth_file_analyse(code_file, NULL, NULL, result, err);
+}
+
+int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
+{
+	CLEANUP(cleanup_result) struct synth_result result = { 0 };
+	struct budget budget;
+
+	budget_init(&budget, file->budget.name, file->budget.limits);
+
+	int code = analyse(file, elf, &budget, &result, err);
+
+	/* What this took is not the CFI's. */
+	file->budget.start_ns += budget_spent_ns(&budget);
+	if (code == 0)
+		code = cfi_file_add_rows(file, result.rows, result.nr_rows, err);
+	if (code == 0)
+		code = add_judged(file, &result, err);
+	if (code == 0 || code == -ENOMEM)
+		return code;
+	file->synth_refused = true;
+	return 0;
+}
