@@ -11,7 +11,7 @@ import time
 import unittest
 
 FPLESS = os.path.realpath(sys.argv[1])
-WAIT_S = 60
+WAIT_S = 120
 FOLDED = b"a;main;f 3\n"
 
 

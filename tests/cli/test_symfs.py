@@ -22,7 +22,7 @@ from elf_names import ElfNames
 
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
 PROGRAMS = ("chain", "chain_lld", "chain_lldnopie", "chain_nopie", "chain_offset", "chain_static", "chain_twoseg")
-TIMEOUT_S = 100
+TIMEOUT_S = 300
 PT_LOAD, PT_NOTE, PF_X, NT_GNU_BUILD_ID = 1, 4, 1, 3
 PAGE = 4096
 START = 0x7f5500000000  # where a mapping is
