@@ -174,8 +174,8 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 	if (values->weight != NONE)
 		values->weight_scale =
 			sample_unit_ns(text_of(tables, values->types[values->weight].unit));
-	/* a period is that of samples, not of bytes */
-	values->periodic = values->count != NONE &&
+	/* a period is that of samples, not of bytes; fpless says itself what samples weigh */
+	values->periodic = !tables->own && values->count != NONE &&
 			   !strcmp(text_of(tables, values->types[values->count].unit), "count") &&
 			   !wanted;
 	values->chosen = true;

@@ -92,6 +92,8 @@ bool sample_type_is_weighed(const struct recording *recording)
 		return true;
 	if (sample_unit_ns(unit_of(recording)))
 		return !weights_are_counts(recording);
+	if (recording->weight_type)
+		return true; /* it says of what, though there may be none */
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		if (recording->stacks[i].weight_ns)
 			return true;

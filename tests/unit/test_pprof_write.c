@@ -176,6 +176,8 @@ static const struct {
 	{ "wall", "seconds", "wall", 5000000000 },
 	{ "cpu", "bytes", "", 5 },
 	{ "samples", "", "", 0 },
+	{ "objects", "count", "", 0 },
+	{ "objects", "count", "delay", 0 },
 };
 
 static void what_is_counted_is_kept(void **state)
@@ -190,6 +192,8 @@ static void what_is_counted_is_kept(void **state)
 		recording.sample_type = text(counted[i].type);
 		recording.sample_unit = text(counted[i].unit);
 		recording.weight_type = text(counted[i].weight);
+		recording.period_ns = 100;
+		recording.hz = 10000000;
 		stack((struct recording_stack){ .count = 5,
 						.weight_ns = counted[i].weight_ns,
 						.nr_user = 1,
