@@ -181,9 +181,6 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 			output->format = options->given[taken - 1];
 		if (!output->format)
 			refuse_output(list, output->path, state);
-		else if (output->format->missing)
-			argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "-o %s: %s", output->path,
-				     output->format->missing);
 	}
 	if (options->nr_given - taken > 1)
 		refuse(state, "--format %s and --format %s: only one can go to stdout",
@@ -191,6 +188,18 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 	if (options->nr_given > taken) {
 		output_options_add(options, "-", state);
 		options->list[options->nr - 1].format = options->given[taken];
+	}
+}
+
+/* What this program was built without is said before anything is sampled. */
+static void check_missing(const struct output_options *options, struct argp_state *state)
+{
+	for (size_t i = 0; i < options->nr; i++) {
+		const struct format *format = options->list[i].format;
+
+		if (format && format->missing)
+			argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "-o %s: %s",
+				     options->list[i].path, format->missing);
 	}
 }
 
@@ -203,7 +212,7 @@ static void check_picture(const struct output_options *options, struct argp_stat
 	for (size_t i = 0; i < options->nr; i++)
 		has_picture |= options->list[i].format && options->list[i].format->picture;
 	if (options->picture.given && !has_picture)
-		refuse(state, "--%s: there is no picture to write: -o FILE.svg or -o FILE.html",
+		refuse(state, "--%s: there is no picture to write: -o FILE.svg writes one",
 		       options->picture.given);
 }
 
@@ -213,6 +222,7 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 	unsigned on_stdout = options->folded_stdout;
 
 	resolve_formats(options, state);
+	check_missing(options, state);
 	check_picture(options, state);
 	on_stdout += own != NULL;
 	for (size_t i = 0; i < options->nr; i++)
