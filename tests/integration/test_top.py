@@ -44,6 +44,20 @@ class Plain(RootCase):
         run = self.profile(*args, verb="top", **more)
         return run, blocks_of(run.stdout)
 
+    def begin(self, *args):
+        """top with a pipe, whose first block with samples has come: (process, what was read). How long
+        that takes is the machine's business."""
+        process = self.start(FPLESS, "top", "--no-table-cache", "--interval", "0.2", *args,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        text = b""
+        while not re.search(rb"^top .* samples=[1-9]", text, re.M):
+            line = process.stdout.readline()
+            self.assertTrue(line, text)
+            text += line
+        return process, text
+
     def assert_samples_are_those_of(self, run, blocks):
         books = run.books
         for word, counted in (("samples", books["shown"]), ("fired", books["fired"]),
@@ -115,47 +129,36 @@ class Plain(RootCase):
         self.assert_all_since_start(run, blocks[-1])
 
     def test_it_ends_after_as_many_blocks_as_asked_for(self):
-        run, blocks = self.top("--count", "3", "--interval", "0.2", "-F", "99", "-d", "60", "--",
-                               fixture("chain"), "60000")
-        self.assertEqual(len(blocks), 3)
-        self.assert_samples_are_those_of(run, blocks)
-        self.assertIn("ended by signal", run.stderr)
+        done = self.fpless("top", "--no-table-cache", "--count", "3", "--interval", "0.2", "-F", "99",
+                           "-d", "60", "--", fixture("chain"), "60000")
+        self.assertIn(done.returncode, (0, 3), done.stderr)  # it may have had no CPU meanwhile
+        self.assertEqual([block.number for block in blocks_of(done.stdout)], [1, 2, 3])
+        self.assertIn(b"ended by signal", done.stderr)
 
     def test_a_signal_ends_it_with_a_last_block(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
-                command = [FPLESS, "top", "--no-table-cache", "--interval", "0.2", "-F", "499",
-                           "--stats", self.path("stats.json"), "--", fixture("chain"), "600000"]
-                process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     bufsize=0)
-                first = process.stdout.readline()
-                self.assertTrue(first.startswith(b"top 1 "), first)
+                process, text = self.begin("-F", "499", "--", fixture("chain"), "600000")
                 process.send_signal(number)
                 rest, stderr = process.communicate(timeout=PATIENCE_S)
                 self.assertEqual(process.returncode, 0, stderr)
                 self.assertIn(b": closed\n", stderr)
-                blocks = blocks_of(first + rest)
                 shown = int(stderr.split(b"shown ")[1].split()[0])
-                self.assertEqual(sum(block.number_of("samples") for block in blocks), shown)
+                self.assertEqual(sum(block.number_of("samples") for block in blocks_of(text + rest)),
+                                 shown)
 
     def test_a_reader_that_goes_away_ends_it(self):
-        process = self.start(FPLESS, "top", "--no-table-cache", "--interval", "0.2", "--",
-                             fixture("chain"), "600000", stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE)
-        process.stdout.readline()
+        process, _ = self.begin("-F", "499", "--", fixture("chain"), "600000")
         process.stdout.close()
-        with process.stderr:
-            stderr = process.stderr.read()
+        stderr = process.stderr.read()
         self.assertEqual(process.wait(PATIENCE_S), 0, stderr)
         self.assertIn(b": closed\n", stderr)
 
     def test_a_reader_that_stops_reading_does_not_stop_it(self):
-        process = self.start(FPLESS, "top", "--no-table-cache", "--interval", "0.1", "--rows",
-                             "100000", "-F", "999", "-d", "3", "--", fixture("chain"), "600000",
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        with process.stdout, process.stderr:
-            self.assertEqual(process.wait(PATIENCE_S), 0)
-            self.assertIn(b": closed\n", process.stderr.read())
+        process, _ = self.begin("--rows", "100000", "-F", "999", "--", fixture("chain"), "600000")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+        self.assertIn(b": closed\n", process.stderr.read())
 
     def test_an_output_that_cannot_be_written_is_said(self):
         with open("/dev/full", "wb") as full:
@@ -172,20 +175,21 @@ class Plain(RootCase):
             if term is not None:
                 env["TERM"] = term
             with self.subTest(term):
-                done = self.fpless("top", "--no-table-cache", "-q", "--count", "1", "--interval",
-                                   "0.3", "-F", "499", "--", fixture("chain"), "60000", env=env)
+                done = self.fpless("top", "--no-table-cache", "-q", "-F", "499", "--",
+                                   fixture("chain"), "300", env=env)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(len(blocks_of(done.stdout)), 1)
+                self.assertGreater(len(blocks_of(done.stdout)), 0)
                 self.assertNotIn(b"\x1b", done.stdout + done.stderr)
 
     def test_targets_are_those_of_profile(self):
         busy = self.start(fixture("chain"), "600000")
         other = self.start(fixture("threads"), "600000")
-        run, blocks = self.top("--view", "processes", "-F", "499", "--count", "2", "--interval",
-                               "0.5", "-p", str(busy.pid))
-        pids = {int(row[4]) for block in blocks for row in block.rows}
+        process, text = self.begin("--view", "processes", "-F", "499", "-p", str(busy.pid))
+        process.send_signal(signal.SIGINT)
+        rest, stderr = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, stderr)
+        pids = {int(row[4]) for block in blocks_of(text + rest) for row in block.rows}
         self.assertEqual(pids, {busy.pid}, other.pid)
-        self.assert_samples_are_those_of(run, blocks)
         done = self.fpless("top", "-p", "4194303", "--count", "1")
         self.assertEqual((done.returncode, done.stdout), (3, b""), done.stderr)
 
@@ -237,9 +241,8 @@ class OnTerminal(RootCase):
         terminal.wait_for_text("/^sp")
         terminal.keys("in$\r")
         terminal.wait_for_text("functions", "/^spin$/")
-        rows = terminal.screen.text()[3:-1]
-        self.assertIn("spin", rows[0])
-        self.assertEqual([row for row in rows[1:] if row], [])
+        terminal.wait_for("spin alone",
+                          lambda lines: "spin" in lines[3] and not any(lines[4:-1]))
         terminal.keys("/(\r")
         terminal.wait_for_text("/^spin$(/: ")
         terminal.keys("\x1b")  # no filter any more
@@ -289,7 +292,7 @@ class OnTerminal(RootCase):
     def test_a_pause_stops_the_rows_and_not_the_counting(self):
         terminal = self.open_busy("--since-start")
         terminal.keys("p")
-        terminal.wait_for("PAUSED", lambda lines: lines[0].startswith("PAUSED"))
+        terminal.wait_for("PAUSED", lambda lines: re.match(r"PAUSED  \d+ samples in", lines[0]))
         paused = terminal.screen.text()[0].removeprefix("PAUSED").split()[0]
         terminal.keys("p")
 
@@ -347,8 +350,7 @@ class OnTerminal(RootCase):
     def test_a_terminal_that_cannot_be_drawn_on_gets_blocks(self):
         for term in (None, "", "dumb", "nonsense"):
             with self.subTest(term):
-                terminal = self.open("--count", "1", "--interval", "0.3", "-F", "499", "-q", "--",
-                                     fixture("chain"), "600000", term=term)
+                terminal = self.open("-F", "499", "-q", "--", fixture("chain"), "300", term=term)
                 self.assertEqual(terminal.end(), 0, terminal.output)
                 self.assertIn(b"top 1 time=", terminal.output)
                 self.assertIn(b"\tspin\r\n", terminal.output)
