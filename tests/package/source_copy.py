@@ -48,6 +48,12 @@ def packages(folder):
             if name.endswith(".deb")}
 
 
+def has_html(folder):
+    """Did the build beside it get from npm what the HTML report is drawn with?"""
+    with open(os.path.join(folder, "log"), "rb") as file:
+        return b"-DFPL_HAVE_HTML=1" in file.read()
+
+
 def build(tree, jobs, prefix=(), **more):
     """Both ways: dpkg-buildpackage beside the tree, then cpack of the same objects into cpack/."""
     beside = os.path.dirname(tree)
