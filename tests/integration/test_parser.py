@@ -109,7 +109,7 @@ class MapsAreReadByWorkers(ParserCase):
     """Perf maps are text of strangers, too."""
 
     CODE = 0x100000000000  # where jit_named has its code
-    GARBAGE = b"-\n" * (8 << 20)  # a quarter of a second of reading, or more
+    GARBAGE = b"-\n" * (28 << 20)  # a second of reading, or nearly
 
     def program(self, content):
         """A program with code of its own, and what it says of it."""
