@@ -32,24 +32,24 @@ enum {
 };
 
 static const struct argp_option options_list[] = {
-	{ .doc = "What to show:", .group = 1 },
+	FIRST_HEADING("What to show:"),
 	{ "view", KEY_VIEW, "functions|stacks|processes", 0,
-	  "What the rows are (default functions)", 1 },
+	  "What the rows are (default functions)", 0 },
 	{ "sort", KEY_SORT, "self|total", 0,
-	  "By the samples in which it was running itself (default), or those it was in", 1 },
+	  "By the samples in which it was running itself (default), or those it was in", 0 },
 	{ "filter", KEY_FILTER, "REGEX", 0,
 	  "Rows that match only (POSIX extended): functions by their name or object, stacks by "
 	  "their functions, processes by their name or number",
-	  1 },
-	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Show anew this often (default 2)", 1 },
+	  0 },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Show anew this often (default 2)", 0 },
 	{ "window", KEY_WINDOW, "SECONDS", 0,
 	  "Show the samples of the last SECONDS (default 10; of blocks, those of the interval)",
-	  1 },
-	{ "since-start", KEY_SINCE_START, NULL, 0, "Show all samples since the start", 1 },
+	  0 },
+	{ "since-start", KEY_SINCE_START, NULL, 0, "Show all samples since the start", 0 },
 	{ "plain", KEY_PLAIN, NULL, 0,
-	  "Print blocks of text (default where stdin or stdout is no terminal)", 1 },
-	{ "count", KEY_COUNT, "N", 0, "Stop after N times", 1 },
-	{ "rows", KEY_ROWS, "N", 0, "At most this many rows in a block (default 20)", 1 },
+	  "Print blocks of text (default where stdin or stdout is no terminal)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "Stop after N times", 0 },
+	{ "rows", KEY_ROWS, "N", 0, "At most this many rows in a block (default 20)", 0 },
 	{ 0 },
 };
 

@@ -15,15 +15,15 @@
 enum { KEY_NEGATE = 0x200, KEY_TOP, KEY_JSON, KEY_ANY_OBJECT, KEY_FORMAT };
 
 static const struct argp_option options_list[] = {
-	{ .doc = "What to compare:", .group = 1 },
+	FIRST_HEADING("What to compare:"),
 	{ "normalize", 'n', NULL, 0,
-	  "Compare shares: what took as much of its run is the same, however long the run was", 1 },
+	  "Compare shares: what took as much of its run is the same, however long the run was", 0 },
 	{ "strip-hex", 's', NULL, 0,
 	  "Take addresses in names for equal: 0x1f becomes 0x..., as code without symbols has "
 	  "other addresses in another build",
-	  1 },
+	  0 },
 	{ "any-object", KEY_ANY_OBJECT, NULL, 0,
-	  "Take functions of one name for equal, whatever the object is called", 1 },
+	  "Take functions of one name for equal, whatever the object is called", 0 },
 	{ .doc = "What to write:", .group = 2 },
 	{ "folded", 'f', NULL, 0,
 	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",

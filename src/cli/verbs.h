@@ -26,6 +26,17 @@ X(bcc_profile, "")
 #undef X
 /* clang-format on */
 
+/*
+ * A heading of group 0, which comes before those of all tables that a verb shares with others: two
+ * headings of one group would stand one below the other, the first of them with nothing to it.
+ * argp takes 0 for the group after that of the option before; 0xffff is no letter and has no name.
+ */
+#define FIRST_HEADING(text)                                     \
+	{ .key = 0xffff, .flags = OPTION_HIDDEN, .group = -1 }, \
+	{                                                       \
+		.doc = (text)                                   \
+	}
+
 /* "fpless NAME", or the program "fpless-NAME" where it is called by a name of its own. */
 struct cli_verb {
 	const char *name;

@@ -37,8 +37,35 @@ def of_help(text):
     return options(text.splitlines(), 6)
 
 
-def of_page(path):
-    """Options in the section OPTIONS of a page."""
+def lines_of_page(path):
+    """The section OPTIONS of a page."""
     text = re.sub(r".\x08", "", run("mandoc", "-Tascii", "-Owidth=200", path))
     section = re.search(r"^OPTIONS$(.*?)(?=^\S)", text, re.M | re.S)
-    return options(section[1].splitlines(), 7) if section else set()
+    return section[1].splitlines() if section else []
+
+
+def of_page(path):
+    """Options in the section OPTIONS of a page."""
+    return options(lines_of_page(path), 7)
+
+
+def headings(lines, heading, option):
+    """[(heading, options below it)], both found by patterns."""
+    found = []
+    for line in lines:
+        match = re.match(heading, line)
+        if match:
+            found.append((match[1], 0))
+        elif found and re.match(option, line):
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+    return found
+
+
+def headings_of_help(text):
+    """Of --help: indented by one."""
+    return headings(text.splitlines(), r"^ (\S.*):$", r"^ {2,6}-")
+
+
+def headings_of_page(path):
+    """Of the section OPTIONS of a page: indented by three."""
+    return headings(lines_of_page(path), r"^ {3}(\S.*)$", r"^ {7}-")

@@ -57,6 +57,17 @@ class Manual(unittest.TestCase):
                 self.assertEqual(said - page, set(), "not in the page")
                 self.assertEqual(page - said, set(), "not in --help")
 
+    def test_every_heading_has_options(self):
+        """None without any below it, and the same ones in the page and in --help."""
+        for verb in self.verbs:
+            if verb == "bcc-profile":
+                continue
+            said = manual_pages.headings_of_help(manual_pages.run(FPLESS, verb, "--help"))
+            page = manual_pages.headings_of_page(os.path.join(PAGES, f"fpless-{verb}.1"))
+            with self.subTest(verb=verb):
+                self.assertEqual([name for name, nr in said + page if not nr], [])
+                self.assertEqual([name for name, _ in said], [name for name, _ in page if name != "Help"])
+
     def test_man_has_no_warnings(self):
         """groff's, at two widths."""
         for page in self.pages:
