@@ -87,9 +87,12 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 		raw |= input->frames[i] & FPL_FRAME_RAW;
 	}
 	walk.exact = input->regs->exact != 0;
-	/* A frame that a frame-pointer step led to stays one; the others are found here. */
-	walk.origin = walk.nr_frames && input->regs->origin == FPL_ORIGIN_FP ? FPL_ORIGIN_FP
-									     : input->origin;
+	/* What a frame-pointer step or a row made from code led to stays that; the others are found
+	 * here. */
+	walk.origin = input->origin;
+	if (walk.nr_frames &&
+	    (input->regs->origin == FPL_ORIGIN_FP || input->regs->origin == FPL_ORIGIN_SYNTH))
+		walk.origin = input->regs->origin;
 	walk.unwind = input->unwind;
 	walk.by_row = input->origin;
 	walk_run(&walker);

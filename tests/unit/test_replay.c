@@ -125,6 +125,34 @@ static void replay_needs_code_for_a_frame_pointer_step(void **state)
 	assert_int_equal(s->result.stop, FPL_STOP_NO_CFI);
 }
 
+static void replay_keeps_the_mark_of_a_frame_that_waited(void **state)
+{
+	static const struct {
+		enum fpl_origin was, is;
+	} cases[] = {
+		{ FPL_ORIGIN_CFI, FPL_ORIGIN_CFI_USER },
+		{ FPL_ORIGIN_CFI_USER, FPL_ORIGIN_CFI_USER },
+		{ FPL_ORIGIN_FP, FPL_ORIGIN_FP },
+		{ FPL_ORIGIN_SYNTH, FPL_ORIGIN_SYNTH },
+	};
+	struct scene *s = *state;
+	__u64 walked[] = { 11 };
+
+	s->regs.exact = 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s->regs.origin = (__u8)cases[i].was;
+		s->input.frames = walked;
+		s->input.nr_frames = 1;
+		replay_walk(&s->input, &s->result);
+		assert_int_equal(s->result.frames[1] >> FPL_FRAME_ORIGIN_SHIFT, cases[i].is);
+		/* the frames behind it are found here, and so is a leaf */
+		assert_int_equal(s->result.frames[2], FRAME(17) | USER);
+		s->input.nr_frames = 0;
+		replay_walk(&s->input, &s->result);
+		assert_int_equal(s->result.frames[0], FRAME(0x100) | USER);
+	}
+}
+
 static void replay_cuts_an_absurd_depth(void **state)
 {
 	struct scene *s = *state;
@@ -172,6 +200,7 @@ int main(void)
 		TEST(replay_walks_as_far_as_the_copy_goes),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
+		TEST(replay_keeps_the_mark_of_a_frame_that_waited),
 		TEST(replay_cuts_an_absurd_depth),
 	};
 
