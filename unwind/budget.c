@@ -9,6 +9,7 @@ const struct table_limits table_limits_default = {
 	.cpu_ns = 2000000000,
 	.memory_bytes = 256u << 20,
 	.rows = 4u << 20,
+	.synth = true,
 };
 
 static uint64_t cpu_now_ns(void)

@@ -81,7 +81,12 @@ int frame_pointer_ask(const struct elf_file *elf, const struct elf_file *debug,
 		}
 	}
 
-	int code = cfi_rows_for_each(elf, debug, &table_limits_default, see_row, &pass, err);
+	/* Stacks with frames found by rows made from code are not judged. */
+	struct table_limits limits = table_limits_default;
+
+	limits.synth = false;
+
+	int code = cfi_rows_for_each(elf, debug, &limits, see_row, &pass, err);
 
 	spread(questions, nr);
 	return code == -ECANCELED ? 0 : code;

@@ -20,7 +20,7 @@ struct table_limits {
 	uint64_t rows;	       /* 4 M, before merging */
 	/* Rows are made for code without CFI, too (unwind/synth): at most as much time and memory
 	 * again. What goes beyond costs such rows, not the table. */
-	bool synth; /* false */
+	bool synth; /* true */
 };
 extern const struct table_limits table_limits_default;
 

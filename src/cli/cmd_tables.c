@@ -22,7 +22,7 @@ enum { KEY_STATS = 0x100, KEY_PC, KEY_ROWS, KEY_SYNTH, KEY_AUDIT };
 static const struct argp_option options_list[] = {
 	{ "stats", KEY_STATS, NULL, 0, "Print what the table is made of (default)", 0 },
 	{ "pc", KEY_PC, "VADDR", 0, "Print the row in force at this address of the file", 0 },
-	{ "rows", KEY_ROWS, NULL, 0, "Print every row, as decoded", 0 },
+	{ "rows", KEY_ROWS, NULL, 0, "Print every row of the CFI, as decoded", 0 },
 	{ "synth", KEY_SYNTH, NULL, 0,
 	  "Print the rows made from code that has no CFI, and why other such code has none", 0 },
 	{ "audit", KEY_AUDIT, NULL, 0, "Print where the CFI contradicts the code it is for", 0 },
@@ -111,7 +111,11 @@ static int print_row(const struct cfi_row *row, void *ctx)
 static int print_rows(const struct elf_file *elf, const struct elf_file *debug, struct fpl_err *err)
 {
 	struct printer printer = { .any = false };
-	int error = cfi_rows_for_each(elf, debug, &table_limits_default, print_row, &printer, err);
+	struct table_limits limits = table_limits_default;
+
+	limits.synth = false; /* as decoded: --synth lists the others */
+
+	int error = cfi_rows_for_each(elf, debug, &limits, print_row, &printer, err);
 
 	if (!error && printer.any)
 		print_line(&printer, printer.end, NULL);

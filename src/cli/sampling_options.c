@@ -13,7 +13,7 @@
 enum {
 	KEY_UNWIND = 0x100,
 	KEY_MAX_DEPTH,
-	KEY_SYNTH,
+	KEY_NO_SYNTH,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -49,12 +49,11 @@ static const struct argp_option options_list[] = {
 
 	{ .doc = "How to walk:", .group = 3 },
 	{ "unwind", KEY_UNWIND, "auto|cfi|fp", 0,
-	  "auto: CFI, and frame pointers where there is none (default); cfi: CFI only; fp: frame "
-	  "pointers only",
+	  "auto: CFI, rows made from code that has none, and frame pointers where there is neither "
+	  "(default); cfi: CFI only; fp: frame pointers only",
 	  3 },
-	{ "synth", KEY_SYNTH, NULL, 0,
-	  "Make unwind rows from the instructions of code that has no CFI, and mark what they find",
-	  3 },
+	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
+	  "Make no unwind rows from the instructions of code that has no CFI", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "User frames per stack, at most 2048 (default 1024)",
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
@@ -229,6 +228,9 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return parsing->kernel = true;
 	case 'I':
 		return options->idle = true;
+	case KEY_NO_SYNTH:
+		options->synth = false;
+		return true;
 	case 'g':
 		return true;
 	default:
@@ -280,9 +282,6 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
-		return true;
-	case KEY_SYNTH:
-		options->synth = true;
 		return true;
 	case KEY_CALL_GRAPH:
 		parse_call_graph(arg, options, state);
@@ -353,6 +352,7 @@ void sampling_options_init(struct sampling_options *options)
 		.hz = 99,
 		.max_depth = 1024,
 		.table_memory = 128ull << 20,
+		.synth = true,
 		.snapshot = 32 << 10,
 		.record_every = 1,
 	};

@@ -258,13 +258,16 @@ class BadInput(CompareCase):
         self.assertGreater(json.loads(done.stdout)["judged"], 0)
 
     def test_program_that_cannot_be_judged(self):
-        for name, reasons in (("chain_nocfi", ("no_cfi", "bad_ra", "fp_end")),
-                              ("chain_fp", ("fp_frame",))):
-            with self.subTest(name):
+        for name, options, reasons in (
+                ("chain_nocfi", (), ("synth_frame",)),
+                ("chain_nocfi", ("--no-synth",), ("no_cfi", "bad_ra", "fp_end")),
+                ("chain_fp", ("--no-synth",), ("fp_frame",))):
+            with self.subTest(name, options=options):
                 process = self.start(fixture(name), "60000")
                 wait_until_busy(process.pid, 100)  # behind the interpreter, which can be judged
-                done = self.fpless("compare", "--json", "-q", "--out-dir", self.path(name), "-F",
-                                   "999", "-d", "0.5", "-p", str(process.pid))
+                done = self.fpless("compare", "--json", "-q", *options, "--out-dir",
+                                   self.path(name), "-F", "999", "-d", "0.5", "-p",
+                                   str(process.pid))
                 lines = done.stderr.decode().splitlines()
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn("no stack could be judged: ", lines[-1])

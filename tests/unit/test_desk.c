@@ -124,15 +124,17 @@ static void facts_are_those_of_the_file(void **state)
 	elf_file_close(read);
 }
 
-static void table_is_the_one_compiled_here(void **state)
+static void assert_table_is_the_one_compiled_here(struct office *office, bool synth)
 {
-	struct office *office = *state;
+	struct table_limits limits = table_limits_default;
 	struct table *sent, *own;
 	struct elf_file *elf;
 
+	limits.synth = office->file.synth = synth;
 	assert_int_equal(desk_table(office->desk, &office->file, &sent, NULL), 0);
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
-	assert_int_equal(table_compile(elf, NULL, &table_limits_default, &own, NULL), 0);
+	assert_int_equal(table_compile(elf, NULL, &limits, &own, NULL), 0);
+	assert_int_equal(sent->stats.synth_bytes, own->stats.synth_bytes);
 	assert_int_equal(sent->image_bytes, own->image_bytes);
 	assert_int_equal(sent->entry_vaddr, own->entry_vaddr);
 	for (uint32_t at = 0; at < own->image_bytes; at += FPL_CHUNK_SIZE) {
@@ -145,6 +147,12 @@ static void table_is_the_one_compiled_here(void **state)
 	elf_file_close(elf);
 	table_destroy(sent);
 	table_destroy(own);
+}
+
+static void table_is_the_one_compiled_here(void **state)
+{
+	assert_table_is_the_one_compiled_here(*state, false);
+	assert_table_is_the_one_compiled_here(*state, true);
 }
 
 static void errors_are_those_of_the_file_and_name_it(void **state)
