@@ -12,6 +12,7 @@
 #include "cli/report_names.h"
 #include "cli/sinks.h"
 #include "diff/diff_write.h"
+#include "picture/html.h"
 #include "recording/sample_type.h"
 
 /* What a diff can be written as; each has a writer below. */
@@ -20,6 +21,10 @@ static const struct format diff_format_list[] = {
 	{ .name = "text", .extensions = { ".txt" } },
 	{ .name = "json", .extensions = { ".json" } },
 	{ .name = "svg", .extensions = { ".svg" }, .picture = true },
+	{ .name = "html",
+	  .extensions = { ".html", ".htm" },
+	  .picture = true,
+	  .missing = HTML_MISSING },
 };
 static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
 
@@ -47,10 +52,11 @@ struct diff {
 	struct filter *filter; /* owned */
 	struct report_names names;
 	struct common common;
-	struct pairing shown;	  /* as readers see it: text, JSON */
-	struct pairing lines;	  /* as folded lines */
-	struct flame_paths paths; /* as frames of a picture */
-	bool wants_lines, wants_paths;
+	struct pairing shown;	       /* as readers see it: text, JSON */
+	struct pairing lines;	       /* as folded lines */
+	struct flame_paths paths;      /* as frames of a picture */
+	struct flame_paths page_paths; /* as those of a page, which has the functions of shown */
+	bool wants_lines, wants_paths, wants_page;
 	struct merge_result merged; /* of all files: what filters refused */
 	struct difference difference;
 	bool has_difference;
@@ -64,6 +70,8 @@ static void diff_fini(struct diff *diff)
 	pairing_fini(&diff->lines);
 	if (diff->wants_paths)
 		flame_paths_fini(&diff->paths);
+	if (diff->wants_page)
+		flame_paths_fini(&diff->page_paths);
 	common_fini(&diff->common);
 	report_names_fini(&diff->names);
 	if (diff->filter)
@@ -92,6 +100,7 @@ static int diff_init(struct diff *diff, const struct diff_options *options,
 	for (size_t i = 0; i < sinks->nr; i++) {
 		diff->wants_lines |= is_called(sinks->list[i].format, "folded");
 		diff->wants_paths |= is_called(sinks->list[i].format, "svg");
+		diff->wants_page |= is_called(sinks->list[i].format, "html");
 	}
 	pairing.text.symbols_only = shown.inlined != FORMAT_INLINED_ALWAYS;
 	pairing.by = PAIRED_BY_LINE;
@@ -101,7 +110,8 @@ static int diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = options->any_object ? PAIRED_BY_NAME : PAIRED_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);
-	if (diff->wants_paths && flame_paths_init(&diff->paths))
+	if ((diff->wants_paths && flame_paths_init(&diff->paths)) ||
+	    (diff->wants_page && flame_paths_init(&diff->page_paths)))
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -121,6 +131,21 @@ static int add_paths(struct diff *diff, const struct recording *run, enum diff_s
 
 	verbatim.text.verbatim = true; /* what writes XML escapes by itself */
 	return flame_paths_add(&diff->paths, run, &verbatim, side, err);
+}
+
+static int add_page_paths(struct diff *diff, const struct recording *run, enum diff_side side,
+			  struct fpl_err *err)
+{
+	const struct flame_paths_options paths = {
+		.text = diff->shown.options.text,
+		.walk = MERGE_CFI,
+		.delimited = diff->shown.options.delimited,
+		.strip_hex = diff->shown.options.strip_hex,
+		.places = diff->shown.options.by == PAIRED_BY_PLACE,
+		.no_objects = true,
+	};
+
+	return flame_paths_add(&diff->page_paths, run, &paths, side, err);
 }
 
 /* Does @recording count what those before it do? Says what does not, and what helps. */
@@ -196,7 +221,9 @@ static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
 	error = pairing_add(&diff->shown, &run, side, err);
 	if (!error && diff->wants_lines)
 		error = pairing_add(&diff->lines, &run, side, err);
-	return error || !diff->wants_paths ? error : add_paths(diff, &run, side, err);
+	if (!error && diff->wants_paths)
+		error = add_paths(diff, &run, side, err);
+	return error || !diff->wants_page ? error : add_page_paths(diff, &run, side, err);
 }
 
 /* Numbers of samples tell nothing where one side was asked ten times as often. */
@@ -206,7 +233,7 @@ static int check_rates(const struct diff *diff, struct fpl_err *err)
 
 	if (!common->other_hz || diff->options->normalize)
 		return 0;
-	if (!diff->wants_lines && !diff->wants_paths &&
+	if (!diff->wants_lines && !diff->wants_paths && !diff->wants_page &&
 	    diff->difference.significance.options.measure == DIFF_WEIGHT)
 		return 0;
 	return fpl_fail(err, -EDOM,
@@ -230,12 +257,13 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	return check_rates(diff, err);
 }
 
-static int write_picture(const struct diff *diff, FILE *to, struct fpl_err *err)
+static struct diff_picture picture_of(const struct diff *diff, const struct flame_paths *paths)
 {
 	const struct diff_options *options = diff->options;
 	const char *name = options->output.picture.count_name;
-	const struct diff_picture picture = {
-		.paths = &diff->paths,
+
+	return (struct diff_picture){
+		.paths = paths,
 		.options = &options->output.picture,
 		.significance = &diff->difference.significance,
 		.counted = name ? name : diff->common.counted,
@@ -244,8 +272,28 @@ static int write_picture(const struct diff *diff, FILE *to, struct fpl_err *err)
 		.normalize = options->normalize,
 		.negate = options->negate,
 	};
+}
+
+static int write_picture(const struct diff *diff, FILE *to, struct fpl_err *err)
+{
+	const struct diff_picture picture = picture_of(diff, &diff->paths);
 
 	return diff_svg_write(to, &picture, err);
+}
+
+static int write_page(struct diff *diff, FILE *to, struct fpl_err *err)
+{
+	const struct diff_options *options = diff->options;
+	const struct common *common = &diff->common;
+	const struct diff_page page = {
+		.picture = picture_of(diff, &diff->page_paths),
+		.difference = &diff->difference,
+		.event = common->event,
+		.hz = common->other_hz ? 0 : common->hz,
+		.files = { options->files, options->files + options->nr_before },
+	};
+
+	return diff_html_write(to, &page, err);
 }
 
 /* As format_write_fn. */
@@ -269,6 +317,8 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 		return diff_folded_write(to, &diff->lines, options->normalize, err);
 	if (is_called(format, "svg"))
 		return write_picture(diff, to, err);
+	if (is_called(format, "html"))
+		return write_page(diff, to, err);
 	if (is_called(format, "json"))
 		diff_json_write(to, &diff->difference, diff->common.counted);
 	else

@@ -29,11 +29,10 @@ static const struct argp_option options_list[] = {
 	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",
 	  2 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated), the format by its extension: .svg, .folded, .txt or "
-	  ".json; "
-	  "- is stdout",
+	  "Write FILE (may be repeated), the format by its extension: .svg, .html, .folded, "
+	  ".txt or .json; - is stdout",
 	  2 },
-	{ "format", KEY_FORMAT, "folded|text|json|svg", 0,
+	{ "format", KEY_FORMAT, "folded|text|json|svg|html", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated)", 2 },
 	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
 	{ "negate", KEY_NEGATE, NULL, 0,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "diff/diff_write.h"
+#include "diff/frame_judge.h"
 #include "picture/flame_tree.h"
 #include "picture/svg_about.h"
 #include "picture/svg_page.h"
@@ -25,13 +25,10 @@ struct own {
 struct drawing {
 	const struct diff_picture *picture;
 	struct flame_tree tree;
-	struct own *own;  /* owned [tree.nr] */
-	double scale;	  /* samples after that one before stands for */
-	double percent;	  /* that one sample after is */
-	double quantile;  /* of the noise of a box */
-	double most;	  /* the largest change of one that is real */
-	uint64_t narrow;  /* samples that a box needs at least to be drawn */
-	unsigned wide_by; /* the side that widths are of */
+	struct own *own; /* owned [tree.nr] */
+	struct frame_judge judge;
+	double most;	 /* the largest change of one that is real */
+	uint64_t narrow; /* samples that a box needs at least to be drawn */
 	struct svg_page page;
 };
 
@@ -43,25 +40,7 @@ static void drawing_fini(struct drawing *drawing)
 
 static bool is_drawn(const struct drawing *drawing, const struct flame_node *node)
 {
-	return node->total[drawing->wide_by] >= drawing->narrow;
-}
-
-/* The interval of a change of so many samples, to either side, in samples after. */
-static double interval_of(const struct drawing *drawing, const uint64_t count[DIFF_SIDES])
-{
-	const struct diff_picture *picture = drawing->picture;
-	const struct significance *significance = picture->significance;
-	double before = drawing->scale * (double)count[DIFF_BEFORE];
-	double after = (double)count[DIFF_AFTER];
-	double dispersion = significance->prior > 1 ? significance->prior : 1;
-	/* as of functions: counting, with one sample more than there are, and what runs vary by */
-	double counting = drawing->scale * (before + drawing->scale) + after + 1;
-	double between = before * before / (double)picture->runs[DIFF_BEFORE] +
-			 after * after / (double)picture->runs[DIFF_AFTER];
-
-	return drawing->quantile *
-	       sqrt(dispersion *
-		    (counting + significance->variation * significance->variation * between));
+	return node->total[drawing->judge.wide_by] >= drawing->narrow;
 }
 
 /* Take what the drawn children show from their parents. */
@@ -91,32 +70,16 @@ static void judge_own(struct drawing *drawing)
 
 	for (size_t i = 0; i < tree->nr; i++)
 		nr_tests += is_drawn(drawing, &tree->nodes[i]);
-	drawing->quantile = significance_quantile(drawing->picture->significance, nr_tests);
+	drawing->judge.quantile = significance_quantile(drawing->picture->significance, nr_tests);
 	for (size_t i = 0; i < tree->nr; i++) {
 		struct own *own = &drawing->own[i];
 
-		own->change = (double)own->count[DIFF_AFTER] -
-			      drawing->scale * (double)own->count[DIFF_BEFORE];
-		own->real = fabs(own->change) > interval_of(drawing, own->count);
+		own->change = frame_judge_change(&drawing->judge, own->count);
+		own->real = fabs(own->change) > frame_judge_interval(&drawing->judge, own->count);
 		if (own->real && is_drawn(drawing, &tree->nodes[i]) &&
 		    fabs(own->change) > drawing->most)
 			drawing->most = fabs(own->change);
 	}
-}
-
-/* How the sides compare. */
-static void set_scale(struct drawing *drawing)
-{
-	const struct diff_picture *picture = drawing->picture;
-	const uint64_t *samples = picture->paths->samples;
-	double before = (double)samples[DIFF_BEFORE], after = (double)samples[DIFF_AFTER];
-
-	drawing->wide_by = samples[DIFF_AFTER] ? DIFF_AFTER : DIFF_BEFORE;
-	drawing->scale =
-		picture->normalize && before > 0 && after > 0
-			? after / before
-			: (double)picture->runs[DIFF_AFTER] / (double)picture->runs[DIFF_BEFORE];
-	drawing->percent = 100 / (before > 0 ? drawing->scale * before : after > 0 ? after : 1);
 }
 
 static void put_shades(FILE *to, char letter, unsigned hue, bool dark)
@@ -154,7 +117,7 @@ static void put_side(const struct drawing *drawing, const struct flame_node *nod
 		     enum diff_side side)
 {
 	FILE *to = drawing->page.to;
-	double percent = drawing->percent * (side == DIFF_BEFORE ? drawing->scale : 1);
+	double percent = drawing->judge.percent * (side == DIFF_BEFORE ? drawing->judge.scale : 1);
 	char count[192];
 
 	fprintf(to, "\n%s %.2f %%, ", side == DIFF_BEFORE ? "before" : "after",
@@ -171,21 +134,21 @@ static void put_details(const struct drawing *drawing, size_t idx)
 	const struct flame_node *node = &drawing->tree.nodes[idx];
 	const struct flame_paths *paths = drawing->picture->paths;
 	FILE *to = drawing->page.to;
-	double change =
-		(double)node->total[DIFF_AFTER] - drawing->scale * (double)node->total[DIFF_BEFORE];
-	double interval = interval_of(drawing, node->total);
+	double change = frame_judge_change(&drawing->judge, node->total);
+	double interval = frame_judge_interval(&drawing->judge, node->total);
 
 	put_side(drawing, node, DIFF_BEFORE);
 	put_side(drawing, node, DIFF_AFTER);
-	fprintf(to, "\n%+.2f points +- %.2f: %s", drawing->percent * change,
-		drawing->percent * interval,
+	fprintf(to, "\n%+.2f points +- %.2f: %s", drawing->judge.percent * change,
+		drawing->judge.percent * interval,
 		fabs(change) <= interval    ? "may be noise"
 		: !node->total[DIFF_BEFORE] ? "new"
 		: !node->total[DIFF_AFTER]  ? "gone"
 					    : "more than noise");
 	if (drawing->own[idx].gone)
 		fprintf(to, "\nbelow it, and gone: %.2f %%",
-			drawing->percent * drawing->scale * (double)drawing->own[idx].gone);
+			drawing->judge.percent * drawing->judge.scale *
+				(double)drawing->own[idx].gone);
 	if (node->object) {
 		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
 		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
@@ -207,7 +170,7 @@ static void draw(struct drawing *drawing, const uint64_t *starts)
 		char class[4];
 		const struct svg_box box = {
 			.from = starts[i],
-			.count = node->total[drawing->wide_by],
+			.count = node->total[drawing->judge.wide_by],
 			.row = node->depth,
 			.name = i ? flame_text(drawing->picture->paths, node->text) : "all",
 			.class = class_of(drawing, &drawing->own[i], class),
@@ -228,7 +191,7 @@ static void make_subtitle(const struct drawing *drawing, char *buf, size_t size)
 	const struct diff_picture *picture = drawing->picture;
 	const uint64_t *samples = picture->paths->samples;
 	char before[NUMBER_GROUPED_SIZE], after[NUMBER_GROUPED_SIZE];
-	double change = (double)samples[DIFF_AFTER] - drawing->scale * (double)samples[DIFF_BEFORE];
+	double change = frame_judge_change(&drawing->judge, samples);
 	int length =
 		snprintf(buf, size, "%s %.64s of %zu run%s before, %s of %zu after",
 			 number_grouped(samples[DIFF_BEFORE], before), picture->counted,
@@ -239,7 +202,7 @@ static void make_subtitle(const struct drawing *drawing, char *buf, size_t size)
 		snprintf(buf + length, size - (size_t)length, "; as shares");
 	else if (samples[DIFF_BEFORE])
 		snprintf(buf + length, size - (size_t)length, "; %+.2f %% a run",
-			 drawing->percent * change);
+			 drawing->judge.percent * change);
 }
 
 /* What has no box since there is nothing of it after. */
@@ -249,7 +212,7 @@ static void note_gone(struct drawing *drawing)
 
 	for (size_t i = 0; i < drawing->tree.nr; i++)
 		gone += drawing->own[i].gone;
-	if (gone && drawing->wide_by == DIFF_AFTER)
+	if (gone && drawing->judge.wide_by == DIFF_AFTER)
 		svg_page_note(&drawing->page,
 			      "%.2f %% of what was before is gone and has no box: the other way "
 			      "round, with --negate, it has",
@@ -260,7 +223,7 @@ static void note_gone(struct drawing *drawing)
 static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 {
 	const struct diff_picture *picture = drawing->picture;
-	uint64_t total = picture->paths->samples[drawing->wide_by];
+	uint64_t total = picture->paths->samples[drawing->judge.wide_by];
 
 	drawing->page = (struct svg_page){
 		.to = to,
@@ -280,15 +243,16 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 	svg_page_legend(&drawing->page, picture->negate ? "r6" : "b6", "less than before");
 	svg_page_legend(&drawing->page, "n", "no change beyond noise");
 	note_gone(drawing);
-	if (drawing->wide_by == DIFF_BEFORE)
+	if (drawing->judge.wide_by == DIFF_BEFORE)
 		svg_page_note(&drawing->page, "There is nothing after: widths are those before");
-	svg_about_note_pruned(&drawing->page, &drawing->tree, drawing->wide_by, picture->counted);
+	svg_about_note_pruned(&drawing->page, &drawing->tree, drawing->judge.wide_by,
+			      picture->counted);
 }
 
 static int make_tree(struct drawing *drawing, struct fpl_err *err)
 {
 	const struct diff_picture *picture = drawing->picture;
-	uint64_t total = picture->paths->samples[drawing->wide_by];
+	uint64_t total = picture->paths->samples[drawing->judge.wide_by];
 	struct flame_tree_options options = {
 		.nodes_max = BOXES_MAX,
 		.min_total = svg_page_min_count(picture->options, total),
@@ -303,16 +267,16 @@ static int make_tree(struct drawing *drawing, struct fpl_err *err)
 
 int diff_svg_write(FILE *to, const struct diff_picture *picture, struct fpl_err *err)
 {
-	CLEANUP(drawing_fini) struct drawing drawing = { .picture = picture };
+	CLEANUP(drawing_fini)
+	struct drawing drawing = { .picture = picture, .judge = frame_judge_make(picture) };
 	AUTO_FREE uint64_t *starts = NULL;
 	char subtitle[256];
 
-	set_scale(&drawing);
 	if (make_tree(&drawing, err))
 		return -ENOMEM;
 	find_own(&drawing);
 	judge_own(&drawing);
-	starts = flame_tree_starts(&drawing.tree, drawing.wide_by);
+	starts = flame_tree_starts(&drawing.tree, drawing.judge.wide_by);
 	if (!starts)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	make_subtitle(&drawing, subtitle, sizeof(subtitle));

@@ -52,3 +52,19 @@ struct diff_picture {
  */
 FPL_MUST_CHECK int diff_svg_write(FILE *to, const struct diff_picture *picture,
 				  struct fpl_err *err);
+
+/* What a page of a difference is made of. */
+struct diff_page {
+	struct diff_picture picture;	/* its paths with places, escaped texts, and not reversed */
+	struct difference *difference;	/* borrowed */
+	const char *event;		/* borrowed; NULL: not known */
+	uint64_t hz;			/* 0: not known, or not one */
+	char *const *files[DIFF_SIDES]; /* borrowed: names of the runs */
+};
+
+/*
+ * Write it as one HTML page: flame graph and icicle as diff_svg_write() draws them, by the frames
+ * of either side; callers and callees; all functions with what to think of them. Sorts. Errors:
+ * -ENOMEM, -ENOTSUP as html_write().
+ */
+FPL_MUST_CHECK int diff_html_write(FILE *to, const struct diff_page *page, struct fpl_err *err);

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "view/function_index.h"
 #include "view/hex.h"
 #include "view/labels.h"
@@ -73,13 +72,8 @@ static int intern_place(struct adding *adding, uint32_t function, uint32_t *ret)
 {
 	char buf[256];
 	const char *place = function_index_place(&adding->index, function, buf, sizeof(buf));
-	size_t length = text_escape(NULL, 0, place, "");
-	AUTO_FREE char *safe = malloc(length + 1);
 
-	if (!safe)
-		return -ENOMEM;
-	text_escape(safe, length + 1, place, "");
-	return strings_intern(&adding->pairing->strings, safe, ret);
+	return frame_place_intern(&adding->pairing->strings, place, ret);
 }
 
 static int map_function(struct adding *adding, uint32_t function, uint32_t *ret)

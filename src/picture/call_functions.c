@@ -55,7 +55,31 @@ static void count_path(struct call_functions *functions, const struct flame_path
 		functions->list[functions->of_cells[steps[path->nr - 1]]].self += path->count;
 }
 
-int call_functions_make(const struct flame_paths *paths, struct call_functions *ret)
+size_t call_functions_find(const struct call_functions *functions, const struct flame_paths *paths,
+			   const char *text, const char *object, uint8_t kind)
+{
+	size_t from = 0, to = functions->nr;
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+		const struct call_function *function = &functions->list[at];
+		int order = strcmp(text, flame_text(paths, function->text));
+
+		if (!order)
+			order = strcmp(object, flame_text(paths, function->object));
+		if (!order)
+			order = (int)kind - (int)function->kind;
+		if (!order)
+			return at;
+		if (order < 0)
+			to = at;
+		else
+			from = at + 1;
+	}
+	return functions->nr;
+}
+
+int call_functions_make(const struct flame_paths *paths, unsigned sides, struct call_functions *ret)
 {
 	size_t nr = paths->nr_cells;
 	AUTO_FREE uint32_t *order = calloc(nr + 1, sizeof(*order));
@@ -82,7 +106,7 @@ int call_functions_make(const struct flame_paths *paths, struct call_functions *
 		ret->of_cells[order[i]] = (uint32_t)ret->nr - 1;
 	}
 	for (size_t i = 0; i < paths->nr; i++)
-		if (!paths->list[i].side)
+		if (sides & 1u << paths->list[i].side)
 			count_path(ret, paths, i, seen);
 	return 0;
 }

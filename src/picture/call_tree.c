@@ -75,6 +75,13 @@ static void close_node(struct building *building)
 	tree->left_nodes++;
 }
 
+static uint32_t group_of(const struct building *building, const struct flame_path *path)
+{
+	const uint32_t *groups = building->options->groups;
+
+	return groups ? groups[path->stack] : path->side;
+}
+
 static int add_end(struct building *building, const struct flame_path *path)
 {
 	struct call_tree *tree = building->tree;
@@ -86,7 +93,7 @@ static int add_end(struct building *building, const struct flame_path *path)
 	ends[tree->nr_ends++] = (struct call_end){
 		.count = path->count,
 		.node = building->open[building->nr_open - 1],
-		.group = building->options->groups[path->stack],
+		.group = group_of(building, path),
 	};
 	return 0;
 }
@@ -104,7 +111,7 @@ static int add_mark(struct building *building, const struct flame_path *path, ui
 	marks[tree->nr_marks++] = (struct call_mark){
 		.count = path->count,
 		.node = node,
-		.group = building->options->groups[path->stack],
+		.group = group_of(building, path),
 		.mark = mark,
 	};
 	return 0;
@@ -115,7 +122,7 @@ static int add_marks(struct building *building, const struct flame_path *path)
 {
 	const struct recording *recording = building->options->marked;
 	const struct recording_stack *stack = &recording->stacks[path->stack];
-	bool other = building->options->side == 1;
+	bool other = path->side == 1;
 	size_t nr_user = other ? stack->nr_fp : stack->nr_user;
 	const uint8_t *marks = building->marks[other];
 	int err = 0;
@@ -229,9 +236,9 @@ static void merge_ends(struct call_tree *tree)
 	tree->nr_marks = nr;
 }
 
-/* The paths of one side. */
+/* The paths of @sides. */
 static struct sort_path *make_sorted(const struct flame_paths *paths,
-				     const struct call_functions *functions, unsigned side,
+				     const struct call_functions *functions, unsigned sides,
 				     size_t *ret_nr)
 {
 	AUTO_FREE struct sort_path *sorted = calloc(paths->nr + 1, sizeof(*sorted));
@@ -240,7 +247,7 @@ static struct sort_path *make_sorted(const struct flame_paths *paths,
 	if (!sorted)
 		return NULL;
 	for (size_t i = 0; i < paths->nr; i++)
-		if (paths->list[i].side == side)
+		if (sides & 1u << paths->list[i].side)
 			sorted[nr++] = (struct sort_path){
 				.steps = paths->steps + paths->list[i].first,
 				.nr = paths->list[i].nr,
@@ -300,7 +307,7 @@ int call_tree_make(const struct flame_paths *paths, const struct call_functions 
 {
 	size_t nr = 0;
 	AUTO_FREE struct building *building = calloc(1, sizeof(*building));
-	AUTO_FREE struct sort_path *sorted = make_sorted(paths, functions, options->side, &nr);
+	AUTO_FREE struct sort_path *sorted = make_sorted(paths, functions, options->sides, &nr);
 	int err = building && sorted ? 1 : -ENOMEM;
 
 	*ret = (struct call_tree){ .min_total = 1 };

@@ -15,7 +15,7 @@
 
 /* What has one name in one object, in the order of names, objects and kinds. */
 struct call_function {
-	uint64_t self, total;  /* samples of side 0, exact: a recursion counted once */
+	uint64_t self, total;  /* samples of the sides counted, exact: a recursion counted once */
 	uint32_t text, object; /* in the strings of the paths */
 	uint8_t kind;	       /* FLAME_LABEL, FLAME_USER or FLAME_KERNEL */
 };
@@ -26,9 +26,17 @@ struct call_functions {
 	size_t nr;
 };
 
-/* Errors: -ENOMEM; call_functions_fini is safe then. Cost: O(n log n) in cells, O(steps). */
-FPL_MUST_CHECK int call_functions_make(const struct flame_paths *paths, struct call_functions *ret);
+/*
+ * All functions of @paths, with the samples of @sides (1 << side). Errors: -ENOMEM;
+ * call_functions_fini is safe then. Cost: O(n log n) in cells, O(steps).
+ */
+FPL_MUST_CHECK int call_functions_make(const struct flame_paths *paths, unsigned sides,
+				       struct call_functions *ret);
 void call_functions_fini(struct call_functions *functions);
+
+/* Where the function called @text in @object is in the list; functions->nr: there is none. */
+size_t call_functions_find(const struct call_functions *functions, const struct flame_paths *paths,
+			   const char *text, const char *object, uint8_t kind);
 
 #define CALL_FOUND_INLINED 16u /* beside 1 << enum fpl_origin */
 
@@ -65,10 +73,10 @@ struct call_tree {
 };
 
 struct call_tree_options {
-	unsigned side;		/* of the paths */
+	unsigned sides;		/* of the paths: 1 << side */
 	uint64_t min_total;	/* 0: 1, of everything there is */
 	uint32_t nodes_max;	/* min_total is raised until no more are left */
-	const uint32_t *groups; /* of each stack of the recording */
+	const uint32_t *groups; /* of each stack of the recording; NULL: the side is the group */
 	/* NULL: no marks. What is inlined has no step then: one step for each frame. */
 	const struct recording *marked;
 };

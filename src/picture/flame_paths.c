@@ -102,19 +102,27 @@ static int intern_label(struct adding *adding, const char *text, uint32_t *ret)
 	return intern_cell(adding, text, &key, ret);
 }
 
+static int intern_place(struct adding *adding, const struct recording_frame *frame, uint32_t *ret)
+{
+	char buf[256];
+	const char *place = frame_place(adding->texts->recording, frame, buf, sizeof(buf));
+
+	return frame_place_intern(&adding->paths->strings, place, ret);
+}
+
 /* The cells of frame @idx and of what is inlined in it. */
 static int add_frame(struct adding *adding, uint32_t idx)
 {
 	const struct frame_texts *texts = adding->texts;
 	const struct recording_frame *frame = &texts->recording->frames[idx];
 	struct flame_cell key = {
-		.object = adding->objects[frame->object],
+		.object = adding->options->no_objects ? 0 : adding->objects[frame->object],
 		.origin = frame->kind == RECORDING_KERNEL ? RECORDING_NO_ORIGIN : frame->origin,
 	};
 	size_t nr;
 	const uint32_t *ids = frame_texts_of(texts, idx, &nr);
 	uint32_t *to = &adding->cells[ids - texts->ids];
-	int err = 0;
+	int err = adding->options->places ? intern_place(adding, frame, &key.object) : 0;
 
 	for (size_t i = 0; !err && i < nr; i++) {
 		key.kind = frame->kind == RECORDING_KERNEL ? FLAME_KERNEL

@@ -67,8 +67,10 @@ struct flame_paths {
 struct flame_paths_options {
 	struct frame_text_options text; /* .symbols_only: nothing inlined */
 	enum merge_walk walk;
-	bool delimited; /* "-" between user and kernel frames */
-	bool strip_hex; /* 0x1f in texts is 0x..., as other builds have other addresses */
+	bool delimited;	 /* "-" between user and kernel frames */
+	bool strip_hex;	 /* 0x1f in texts is 0x..., as other builds have other addresses */
+	bool places;	 /* objects are places as readers see them, escaped: any path will do */
+	bool no_objects; /* none, but for places */
 	bool no_labels;
 	bool reverse;	  /* from the leaf to the root, the labels last */
 	size_t steps_max; /* of all paths; 0: FLAME_PATHS_STEPS_MAX */

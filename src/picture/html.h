@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/err.h"
 #include "view/format.h"
 
 /* What to install where the page was not built in; NULL: it was. */
@@ -24,3 +25,7 @@
  */
 int html_write(FILE *to, const struct recording *recording, const struct format_options *options,
 	       uint64_t *ret_shown, struct fpl_err *err);
+
+/* What stands before the data of a page, and behind it. Errors: -ENOTSUP with HTML_MISSING. */
+FPL_MUST_CHECK int html_page_begin(FILE *to, struct fpl_err *err);
+void html_page_end(FILE *to);

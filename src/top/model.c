@@ -54,18 +54,14 @@ static bool function_equals(const void *ctx, uint32_t index, const void *key)
 static int intern_place(struct model *model, struct model_function *function)
 {
 	const struct recording *recording = model->recording;
-	const char *path = recording_string(recording, recording->objects[function->object].path);
-	const struct recording_frame frame = { .object = function->object,
-					       .kind = RECORDING_KERNEL };
-	char module[128] = "";
+	const struct recording_frame frame = {
+		.object = function->object,
+		.kind = function->kernel ? RECORDING_KERNEL : RECORDING_USER,
+	};
+	char buf[256];
+	const char *place = frame_place(recording, &frame, buf, sizeof(buf));
 
-	if (function->kernel) {
-		frame_module(recording, &frame, module, sizeof(module));
-		path = *module ? module : "kernel";
-	} else {
-		path = *path ? text_path_name(path) : "-";
-	}
-	return frame_texts_intern(&model->strings, path, "", false, &function->place);
+	return frame_texts_intern(&model->strings, place, "", false, &function->place);
 }
 
 static int find_or_add(struct model *model, struct model_function *key, uint32_t *ret)

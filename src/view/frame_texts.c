@@ -204,3 +204,26 @@ void frame_module(const struct recording *recording, const struct recording_fram
 	else
 		snprintf(buf, size, "%s", path);
 }
+
+const char *frame_place(const struct recording *recording, const struct recording_frame *frame,
+			char *buf, size_t size)
+{
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+
+	if (frame->kind == RECORDING_KERNEL) {
+		frame_module(recording, frame, buf, size);
+		return *buf ? buf : "kernel";
+	}
+	return *path ? text_path_name(path) : "-";
+}
+
+int frame_place_intern(struct strings *strings, const char *place, uint32_t *ret)
+{
+	size_t size = text_escape(NULL, 0, place, "") + 1;
+	AUTO_FREE char *safe = malloc(size);
+
+	if (!safe)
+		return -ENOMEM;
+	text_escape(safe, size, place, "");
+	return strings_intern(strings, safe, ret);
+}

@@ -62,3 +62,13 @@ const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, si
  */
 void frame_module(const struct recording *recording, const struct recording_frame *frame, char *buf,
 		  size_t size);
+
+/*
+ * Where the code of @frame lives: the last part of its object's path, its module, "kernel"; "-":
+ * not known. Not escaped; in @buf [size] or borrowed from @recording.
+ */
+const char *frame_place(const struct recording *recording, const struct recording_frame *frame,
+			char *buf, size_t size);
+
+/* @place, escaped. Errors: -ENOMEM. */
+FPL_MUST_CHECK int frame_place_intern(struct strings *strings, const char *place, uint32_t *ret);

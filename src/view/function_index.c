@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static bool function_equals(const void *ctx, uint32_t index, const void *key)
 {
 	const struct shown_function *a = &((const struct function_index *)ctx)->list[index];
@@ -100,14 +98,10 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 {
 	const struct recording *recording = index->texts->recording;
 	const struct shown_function *shown = &index->list[function];
-	const struct recording_frame frame = { .object = shown->object, .kind = RECORDING_KERNEL };
-	const char *path = recording_string(recording, recording->objects[shown->object].path);
+	const struct recording_frame frame = {
+		.object = shown->object,
+		.kind = shown->kernel ? RECORDING_KERNEL : RECORDING_USER,
+	};
 
-	if (shown->kernel) {
-		frame_module(recording, &frame, buf, size);
-		return *buf ? buf : "kernel";
-	}
-	if (!*path)
-		return "-";
-	return text_path_name(path);
+	return frame_place(recording, &frame, buf, size);
 }

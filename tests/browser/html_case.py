@@ -20,12 +20,17 @@ class HtmlCase(unittest.TestCase):
         raise NotImplementedError
 
     @classmethod
+    def make_page(cls):
+        """The path of the page that open() opens."""
+        return page_of(FPLESS, cls.make(), cls.folder.name)
+
+    @classmethod
     def setUpClass(cls):
         if cls is HtmlCase:
             raise unittest.SkipTest("not a test by itself")
         cls.folder = tempfile.TemporaryDirectory(prefix="fpless-page-")
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.page = page_of(FPLESS, cls.make(), cls.folder.name)
+        cls.page = cls.make_page()
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
 

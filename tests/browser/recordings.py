@@ -57,14 +57,17 @@ class Recording:
 
 
 def page_of(fpless, recording, folder, *options, name="x"):
-    """Writes the recording and, by `fpless report`, its page; returns the path. Ends the test where pages were left out of
-    the build."""
+    """Writes the recording and, by `fpless report`, its page; returns the path."""
     source, page = os.path.join(folder, name + ".jsonl"), os.path.join(folder, name + ".html")
     recording.write(source)
-    done = subprocess.run([fpless, "report", source, "-q", "-o", page, *options], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, check=False)
+    return write_page(page, fpless, "report", source, *options)
+
+
+def write_page(page, *command):
+    """Writes a page by a command, and returns its path. Ends the test where pages were left out of the build."""
+    done = subprocess.run([*command, "-q", "-o", page], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode == 2 and "without npm" in done.stderr:
         skip("this fpless was built without the HTML report: npm, or what it fetches, was not to be had")
     if done.returncode:
-        sys.exit(f"fpless report: {done.returncode}: {done.stderr}")
+        sys.exit(f"{' '.join(command)}: {done.returncode}: {done.stderr}")
     return page

@@ -11,6 +11,7 @@
 #include "picture/call_groups.h"
 #include "picture/call_tree.h"
 #include "picture/html_data.h"
+#include "picture/html_parts.h"
 #include "picture/walk_pair.h"
 #include "view/verdict_class.h"
 #include "../support/recording_text.h"
@@ -51,10 +52,11 @@ static void make(const char *text, uint64_t min_total, uint32_t nodes_max, struc
 	read_text(text, &ret->recording);
 	assert_int_equal(flame_paths_init(&ret->paths), 0);
 	assert_int_equal(flame_paths_add(&ret->paths, &ret->recording, &options, 0, &err), 0);
-	assert_int_equal(call_functions_make(&ret->paths, &ret->functions), 0);
+	assert_int_equal(call_functions_make(&ret->paths, 1, &ret->functions), 0);
 	assert_int_equal(call_groups_make(&ret->recording, 100, &ret->groups), 0);
 
 	const struct call_tree_options tree_options = {
+		.sides = 1,
 		.min_total = min_total,
 		.nodes_max = nodes_max,
 		.groups = ret->groups.of_stacks,
@@ -178,6 +180,57 @@ static void as_many_nodes_as_there_is_room_for(void **state)
 			samples += made.tree.ends[j].count;
 		assert_int_equal(samples, 11);
 		assert_int_equal(made.tree.nr + made.tree.left_nodes, 12);
+	}
+}
+
+static void a_tree_of_both_sides_has_them_as_groups(void **state)
+{
+	static const char *const texts[] = { "app;main;a 2\napp;main;gone 1\n",
+					     "app;main;a 3\napp;main;new 4\n" };
+	static const struct {
+		const char *name, *object;
+		uint8_t kind;
+		bool there;
+	} lookups[] = {
+		{ "a", "-", FLAME_USER, true },	   { "gone", "-", FLAME_USER, true },
+		{ "new", "-", FLAME_USER, true },  { "app", "", FLAME_LABEL, true },
+		{ "a", "-", FLAME_KERNEL, false }, { "a", "", FLAME_USER, false },
+		{ "zz", "-", FLAME_USER, false },  { "", "", FLAME_LABEL, false },
+	};
+	const struct flame_paths_options options = { .places = true, .no_objects = true };
+	const struct call_tree_options tree_options = { .sides = 3, .nodes_max = 100 };
+	CLEANUP(made_fini) struct made made = { 0 };
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(flame_paths_init(&made.paths), 0);
+	for (unsigned side = 0; side < 2; side++) {
+		CLEANUP(recording_fini) struct recording run = { 0 };
+
+		read_text(texts[side], &run);
+		assert_int_equal(flame_paths_add(&made.paths, &run, &options, side, &err), 0);
+	}
+	assert_int_equal(call_functions_make(&made.paths, 3, &made.functions), 0);
+	assert_int_equal(call_tree_make(&made.paths, &made.functions, &tree_options, &made.tree),
+			 0);
+	expect_tree(&made, "all 10\n"
+			   " app 10\n"
+			   "  main 10\n"
+			   "   a 5 +2 +3\n"
+			   "   gone 1 +1\n"
+			   "   new 4 +4\n");
+	for (size_t i = 0; i < made.tree.nr_ends; i++)
+		assert_int_equal(made.tree.ends[i].group, i == 1 || i == 3);
+	for (size_t i = 0; i < ARRAY_SIZE(lookups); i++) {
+		size_t found = call_functions_find(&made.functions, &made.paths, lookups[i].name,
+						   lookups[i].object, lookups[i].kind);
+
+		if ((found < made.functions.nr) != lookups[i].there)
+			fail_msg("%s: %zu of %zu", lookups[i].name, found, made.functions.nr);
+		if (lookups[i].there)
+			assert_string_equal(
+				flame_text(&made.paths, made.functions.list[found].text),
+				lookups[i].name);
 	}
 }
 
@@ -312,6 +365,7 @@ int main(void)
 		cmocka_unit_test(a_recursion_counts_once_for_its_function),
 		cmocka_unit_test(what_is_left_out_counts_for_its_caller),
 		cmocka_unit_test(as_many_nodes_as_there_is_room_for),
+		cmocka_unit_test(a_tree_of_both_sides_has_them_as_groups),
 		cmocka_unit_test(beyond_as_many_groups_pids_are_one),
 		cmocka_unit_test(frames_of_both_walks_are_marked),
 		cmocka_unit_test(no_text_of_a_page_holds_a_tag),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
 
-const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", color: "object", fn: -1, theme: "" };
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", color: "object", width: "", fn: -1, theme: "" };
 const FILTERS = ["process", "stop", "found", "class"];
 const PROCESSES_LISTED = 300;
 
@@ -14,14 +14,21 @@ class App {
 			["flame", "Flame graph", new GraphView(this, false)],
 			["icicle", "Icicle", new GraphView(this, true)],
 			["sandwich", "Callers & callees", new SandwichView(this)],
-			["functions", "Functions", new FunctionsView(this)],
-			["processes", "Processes", new ProcessesView(this)],
-			["run", "Run", new RunView(this)],
+			...(model.diff ? [
+				["functions", "Functions", new DiffFunctionsView(this)],
+				["run", "Sides", new SidesView(this)],
+			] : [
+				["functions", "Functions", new FunctionsView(this)],
+				["processes", "Processes", new ProcessesView(this)],
+				["run", "Run", new RunView(this)],
+			]),
 		];
 		if (model.trees.length > 1)
 			own.unshift(["compare", "Compare", new CompareView(this)]);
 		this.views = own;
-		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0], color: model.run.by_origin ? "found" : this.colors.usual() };
+		this.colorModes = model.diff ? [["change", "by change"], ...COLOR_MODES] : COLOR_MODES;
+		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0],
+			color: model.diff ? "change" : model.run.by_origin ? "found" : this.colors.usual(), width: model.diff ? SIDES[model.diff.wide_by] : "" };
 		this.state = { ...this.initial };
 		this.build();
 		addEventListener("hashchange", () => this.readAddress());
@@ -52,12 +59,12 @@ class App {
 
 	build() {
 		const { model } = this, { run, books } = model;
-		const command = run.title || run.args.join(" ");
+		const command = run.title || (model.diff ? model.diff.command() : run.args.join(" "));
 		document.title = (command ? shorten(command, 80) + " - " : "") + "fpless";
 		const lost = Object.values(books.lost || {}).reduce((sum, value) => sum + value, 0);
 		byId("head").replaceChildren(el("h1", {}, "fpless"), el("span", { class: "command", title: command }, shorten(command, 300)),
 			el("span", { class: "facts" }, [
-				samples(model.samples), run.event, run.hz ? count(run.hz) + " Hz" : "",
+				this.counted(), model.diff && model.diff.whole ? points(model.diff.whole.change) + " % a run" : "", run.event, run.hz ? count(run.hz) + " Hz" : "",
 				run.duration_ms ? duration(run.duration_ms) : "", lost ? samples(lost) + " lost" : "",
 			].filter(Boolean).join(" · ")),
 			el("button", { class: "icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
@@ -70,8 +77,11 @@ class App {
 			found: this.select("found", "Frames found: any way", this.foundChoices()),
 			class: this.select("class", "Class: all", this.classChoices()),
 			color: el("select", { "aria-label": "Colours", title: "Colours", onchange: (event) => this.set({ color: event.target.value }) },
-				COLOR_MODES.map(([value, text]) => el("option", { value }, "Colour " + text))),
+				this.colorModes.map(([value, text]) => el("option", { value }, "Colour " + text))),
 		};
+		if (model.diff)
+			this.selects.width = el("select", { "aria-label": "Widths", title: "Frames are as wide as (w)", onchange: (event) => this.set({ width: event.target.value }) },
+				SIDES.map((value) => el("option", { value }, "Width " + value)));
 		this.search = el("input", { type: "search", placeholder: "Search (/): a pattern", "aria-label": "Search", title: "A regular expression; lower case finds both cases",
 			spellcheck: "false", oninput: () => this.typed() });
 		this.searched = el("output", { class: "searched" });
@@ -84,8 +94,14 @@ class App {
 	select(key, all, choices) {
 		const select = el("select", { "aria-label": all, "data-filter": key, onchange: (event) => this.set({ [key]: event.target.value, zoom: 0 }) },
 			el("option", { value: "" }, all), choices.map(([value, text]) => el("option", { value }, text)));
-		select.hidden = choices.length < 2 && key !== "found";
+		select.hidden = (choices.length < 2 && key !== "found") || Boolean(this.model.diff);
 		return select;
+	}
+
+	// All that there is.
+	counted() {
+		const { model } = this;
+		return model.diff ? model.diff.sides.map((side, i) => `${samples(side.samples)} ${SIDES[i]}`).join(", ") : samples(model.samples);
 	}
 
 	sums(keyOf) {
@@ -154,8 +170,13 @@ class App {
 		const before = this.state, state = this.state = { ...before, ...changes }, { model } = this;
 		if (!this.views.some(([key]) => key === state.view))
 			state.view = this.initial.view;
-		if (!COLOR_MODES.some(([key]) => key === state.color))
+		if (!this.colorModes.some(([key]) => key === state.color))
 			state.color = this.initial.color;
+		if (model.diff) {
+			if (!SIDES.includes(state.width))
+				state.width = this.initial.width;
+			model.widen(SIDES.indexOf(state.width));
+		}
 		if (FILTERS.some((key) => before[key] !== state[key]))
 			model.weigh(this.filter());
 		if (!(state.zoom > 0 && state.zoom < model.tree.nr && model.tree.total[state.zoom]))
@@ -181,9 +202,9 @@ class App {
 			if (state[key] && ![...select.options].some((option) => option.value === state[key]))
 				select.append(el("option", { value: state[key] }, state[key]));
 			select.value = state[key];
-			if (key === "class") // there, it is the row of classes
+			if (key === "class" && !this.model.diff) // there, it is the row of classes
 				select.hidden = state.view === "compare" || select.options.length < 3;
-			select.classList.toggle("on", key !== "color" && Boolean(state[key]));
+			select.classList.toggle("on", FILTERS.includes(key) && Boolean(state[key]));
 		}
 		byId("tools").querySelector(".reset").hidden = !this.model.filtered;
 		if (this.search !== document.activeElement)
@@ -269,7 +290,7 @@ class App {
 		let names = 0;
 		for (const one of matched)
 			names += one;
-		this.searched.textContent = `${percent(found, model.shown)} (${count(found)}), ${plural(names, "name")}`;
+		this.searched.textContent = `${percent(found, model.shown)}${model.diff ? " " + this.state.width : ""} (${count(found)}), ${plural(names, "name")}`;
 	}
 
 	// What is said of a frame.
@@ -284,24 +305,29 @@ class App {
 	}
 
 	colorOf(tree, node) {
+		if (this.state.color === "change")
+			return this.model.diff.colorOf(tree, node, this.colors);
 		return this.isAll(tree, node) ? this.colors.shade(0.012, 260, 0.2) : this.colors.of(tree.fn[node], tree.found[node]);
 	}
 
 	// The parts of a frame's story: heading, lines.
 	describe(tree, node) {
 		const { model } = this, fn = tree.fn[node], total = tree.total[node], whole = tree.total[0], lines = [];
+		if (model.diff)
+			lines.push(...model.diff.describe(tree, node));
 		if (this.isAll(tree, node))
-			return ["all", [samples(whole)]];
-		lines.push(`${samples(total)}, ${percent(total, whole)}` +
-			(tree.parent[node] ? `, ${percent(total, tree.total[tree.parent[node]])} of its ${tree.left ? "caller" : "neighbour"}` : ""));
-		if (tree.self[node] && tree.left)
+			return ["all", lines.length ? lines : [samples(whole)]];
+		if (!model.diff)
+			lines.push(`${samples(total)}, ${percent(total, whole)}` +
+				(tree.parent[node] ? `, ${percent(total, tree.total[tree.parent[node]])} of its ${tree.left ? "caller" : "neighbour"}` : ""));
+		if (!model.diff && tree.self[node] && tree.left)
 			lines.push(`self ${count(tree.self[node])}, ${percent(tree.self[node], whole)}`);
 		if (tree.left && tree.left[node])
 			lines.push(`${samples(tree.left[node])} in frames that are left out`);
 		const found = model.keys.origins.filter((_, i) => tree.found[node] & 1 << i).map(([key]) => key);
 		const object = model.object(fn);
 		if (model.kindOf[fn] !== KIND_LABEL)
-			lines.push([model.kindOf[fn] === KIND_KERNEL ? "kernel " + object : object || "in no object",
+			lines.push([model.kindOf[fn] === KIND_KERNEL && object !== "kernel" ? "kernel " + object : object || "in no object",
 				tree.found[node] & FOUND_INLINED ? "inlined" : "", found.length ? "found by " + found.join(", ") : ""].filter(Boolean).join(" · "));
 		if (tree.marked)
 			MARKS.forEach(([key, text], kind) => {
@@ -333,7 +359,7 @@ class App {
 		const status = byId("status");
 		if (!tree || node < 0) {
 			status.replaceChildren(el("span", {}, this.model.filtered ? `${samples(this.model.shown)} of ${count(this.model.samples)} (filtered)` :
-				samples(this.model.samples)), el("span", { class: "hint" }, "click: zoom · s: callers and callees · ?: keys"));
+				this.counted()), el("span", { class: "hint" }, "click: zoom · s: callers and callees · ?: keys"));
 			return;
 		}
 		const [heading, lines] = this.describe(tree, node);
@@ -351,7 +377,8 @@ class App {
 			["0", "zoom out", () => this.zoom(0)],
 			["s", "callers and callees of the frame pointed at or selected", () => this.sandwichOfFrame()],
 			["c", "next colours", () => this.nextColors()],
-			["a", "all samples: no filter", () => this.resetFilters()],
+			this.model.diff ? ["w", "as wide as before, as wide as after", () => this.set({ width: SIDES[1 - SIDES.indexOf(this.state.width)] })] :
+				["a", "all samples: no filter", () => this.resetFilters()],
 			["d", "light or dark", () => this.toggleTheme()],
 			["?", "these keys", () => this.toggleHelp()],
 		];
@@ -389,8 +416,8 @@ class App {
 	}
 
 	nextColors() {
-		const at = COLOR_MODES.findIndex(([key]) => key === this.state.color);
-		this.set({ color: COLOR_MODES[(at + 1) % COLOR_MODES.length][0] }, false);
+		const modes = this.colorModes, at = modes.findIndex(([key]) => key === this.state.color);
+		this.set({ color: modes[(at + 1) % modes.length][0] }, false);
 	}
 
 	toggleHelp() {

@@ -15,6 +15,8 @@ class Tree {
 		this.parent = new Int32Array(nr);
 		this.end = new Int32Array(nr);
 		this.total = new Float64Array(nr);
+		this.seen = this.total; // of a difference: of either side
+		this.other = null; // of a difference: total of the side that frames are not as wide as
 		this.self = new Float64Array(nr);
 		const open = []; // the node under way at each depth
 		for (let i = 0; i < nr; i++) {
@@ -49,7 +51,7 @@ class Tree {
 		let node = 0;
 		for (const fn of path) {
 			const child = this.childOf(node, fn);
-			if (child < 0 || !this.total[child])
+			if (child < 0 || !this.seen[child])
 				break;
 			node = child;
 		}
@@ -159,7 +161,8 @@ class Model {
 		this.exactTotal = Float64Array.from(functions.total);
 		this.groups = new Groups(raw.groups, this.names);
 		this.groupCounts = new Float64Array(this.groups.nr);
-		this.trees = raw.trees.map((tree) => new WalkTree(tree));
+		this.diff = raw.diff ? new Changes(raw.diff) : null;
+		this.trees = raw.trees.map((tree) => this.diff ? new DiffTree(tree, raw.diff.wide_by) : new WalkTree(tree));
 		const ends = this.trees[0].ends;
 		for (let i = 0; i < ends.nr; i++)
 			this.groupCounts[ends.group[i]] += ends.count[i];
@@ -174,8 +177,17 @@ class Model {
 		return this.names[this.nameOf[fn]];
 	}
 
+	// "-" of a difference: not known.
 	object(fn) {
-		return this.names[this.objectOf[fn]];
+		const name = this.names[this.objectOf[fn]];
+		return this.diff && name === "-" ? "" : name;
+	}
+
+	// Of a difference: which side frames are as wide as.
+	widen(side) {
+		this.tree.use(side);
+		this.shown = this.tree.total[0];
+		this.functionsOf = null;
 	}
 
 	weigh(filter) {
@@ -189,7 +201,7 @@ class Model {
 
 	// Self and total of every function, of what is shown: exact where everything is.
 	functionCounts() {
-		if (!this.filtered)
+		if (!this.filtered && !this.diff)
 			return { self: this.exactSelf, total: this.exactTotal, exact: true };
 		if (this.functionsOf)
 			return this.functionsOf;
@@ -221,7 +233,7 @@ class Model {
 function eachOutermost(tree, visit, nrFunctions) {
 	const until = new Int32Array(nrFunctions); // where the outermost node of a function ends
 	for (let i = 1; i < tree.nr;) {
-		if (!tree.total[i]) {
+		if (!tree.seen[i]) {
 			i = tree.end[i];
 			continue;
 		}
@@ -236,51 +248,65 @@ function eachOutermost(tree, visit, nrFunctions) {
 // Of what is merged, frames of fewer samples than this part of all are not looked into: a screen has no room for them.
 const MERGED_SHARE = 1 / 5000;
 
-// Nodes of @tree that become one, with the samples each brings along.
+// Nodes of @tree that become one, with the samples each brings along, and those of the other side.
 class Merged {
 	constructor(fn, depth) {
 		this.fn = fn;
 		this.depth = depth;
 		this.nodes = [];
 		this.samples = [];
+		this.others = [];
 		this.total = 0;
+		this.other = 0;
 		this.found = 0;
 	}
 
-	add(node, samples, found) {
+	add(node, samples, other, found) {
 		this.nodes.push(node);
 		this.samples.push(samples);
+		this.others.push(other);
 		this.total += samples;
+		this.other += other;
 		this.found |= found;
 	}
 }
 
-// The tree from @root down, where @next(node, samples, put) says by put(node, samples) what is below a node.
+// The tree from @root down, where @next(node, samples, other, put) says by put(node, samples, other) what is below a node.
 function mergedTree(tree, root, next) {
-	const fn = [], depth = [], found = [], total = [], stack = [root], least = root.total * MERGED_SHARE;
+	const fn = [], depth = [], found = [], total = [], other = [], stack = [root], least = (root.total + root.other) * MERGED_SHARE;
 	while (stack.length) {
 		const at = stack.pop();
 		fn.push(at.fn);
 		depth.push(at.depth);
 		found.push(at.found);
 		total.push(at.total);
-		if (at.total < least)
+		other.push(at.other);
+		if (at.total + at.other < least)
 			continue;
 		const below = new Map();
 		for (let i = 0; i < at.nodes.length; i++)
-			next(at.nodes[i], at.samples[i], (node, samples) => {
+			next(at.nodes[i], at.samples[i], at.others[i], (node, samples, other) => {
 				const of = tree.fn[node];
 				let child = below.get(of);
 				if (!child)
 					below.set(of, child = new Merged(of, at.depth + 1));
-				child.add(node, samples, tree.found[node]);
+				child.add(node, samples, other, tree.found[node]);
 			});
 		// functions are numbered in the order of their names
 		stack.push(...[...below.values()].sort((a, b) => b.fn - a.fn));
 	}
 	const merged = new Tree(fn, depth, found);
 	merged.total.set(total);
+	if (tree.other) {
+		merged.wide = tree.wide;
+		merged.other = Float64Array.from(other);
+		merged.seen = merged.total.map((samples, i) => samples + other[i]);
+	}
 	return merged;
+}
+
+function otherAt(tree, node) {
+	return tree.other ? tree.other[node] : 0;
 }
 
 // All of @fn, each sample once.
@@ -288,22 +314,24 @@ function outermostOf(tree, fn, nrFunctions) {
 	const root = new Merged(fn, 0);
 	eachOutermost(tree, (node, outermost) => {
 		if (outermost && tree.fn[node] === fn)
-			root.add(node, tree.total[node], tree.found[node]);
+			root.add(node, tree.total[node], otherAt(tree, node), tree.found[node]);
 	}, nrFunctions);
 	return root;
 }
 
 function callersOf(tree, fn, nrFunctions) {
-	return mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, put) => {
+	const merged = mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, other, put) => {
 		if (tree.parent[node])
-			put(tree.parent[node], samples);
+			put(tree.parent[node], samples, other);
 	});
+	merged.ofCallers = true;
+	return merged;
 }
 
 function calleesOf(tree, fn, nrFunctions) {
-	return mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, put) => {
+	return mergedTree(tree, outermostOf(tree, fn, nrFunctions), (node, samples, other, put) => {
 		for (let i = node + 1; i < tree.end[node]; i = tree.end[i])
-			if (tree.total[i])
-				put(i, tree.total[i]);
+			if (tree.seen[i])
+				put(i, tree.total[i], otherAt(tree, i));
 	});
 }

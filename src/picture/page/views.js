@@ -15,7 +15,7 @@ class GraphView {
 	show() {
 		const { app } = this, tree = app.model.tree;
 		this.crumbs.replaceChildren(...breadcrumbs(app, tree, app.state.zoom, (node) => app.zoom(node)));
-		this.legend.replaceChildren(...legend(app, tree), ...leftOut(app, tree));
+		this.legend.replaceChildren(...legend(app, tree), ...(app.model.diff ? app.model.diff.notes(tree) : []), ...leftOut(app, tree));
 		this.flame.show(tree, app.state.zoom); // in what these leave of the window
 	}
 }
@@ -38,7 +38,7 @@ function shorten(text, length) {
 }
 
 function legend(app, tree) {
-	return app.colors.legend(tree).map(([color, text]) => {
+	return (app.state.color === "change" ? app.model.diff.legend(app.colors) : app.colors.legend(tree)).map(([color, text]) => {
 		const swatch = el("i", {});
 		swatch.style.background = color;
 		return el("span", { class: "key" }, swatch, text);
@@ -99,6 +99,8 @@ class SandwichView {
 			for (const each of found)
 				if (self[each] > self[fn])
 					fn = each;
+			if (model.diff && fn >= 0)
+				fn = model.diff.most(found);
 		}
 		if (fn < 0) {
 			this.heading.replaceChildren("No function here.");
@@ -106,14 +108,16 @@ class SandwichView {
 			this.callees.clear("");
 			return;
 		}
-		const key = fn + JSON.stringify(app.filter());
+		const key = fn + state.width + JSON.stringify(app.filter());
 		if (this.key !== key) {
 			this.key = key;
 			this.callerTree = callersOf(model.tree, fn, model.nrFunctions);
 			this.calleeTree = calleesOf(model.tree, fn, model.nrFunctions);
 		}
 		const { self, total } = model.functionCounts(), seen = this.calleeTree.total[0];
-		this.heading.replaceChildren(el("h2", {}, shorten(model.name(fn), 400)), el("p", {},
+		const changes = model.diff && model.diff.rows.get(fn);
+		this.heading.replaceChildren(el("h2", {}, shorten(model.name(fn), 400)), changes ? el("p", {}, `${model.object(fn) || "no object"}: self `,
+			changeCell(model.diff, changes.self), ", total ", changeCell(model.diff, changes.total), ` ${model.diff.unitText()}`) : el("p", {},
 			`${model.object(fn) || "no object"}: self ${percent(self[fn], model.shown)} (${count(self[fn])}), ` +
 			`total ${percent(total[fn], model.shown)} (${count(total[fn])})`,
 			seen < total[fn] ? ` · ${count(total[fn] - seen)} of them in frames that are left out` : ""));

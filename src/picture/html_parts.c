@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture/html_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "picture/walk_pair.h"
+#include "view/verdict_class.h"
+
+/* What is longer is shown by its ends: nobody reads a megabyte, and every view would hold it. */
+enum { NAME_MAX_BYTES = 2000, NAME_HEAD_BYTES = 1200, NAME_TAIL_BYTES = 400 };
+
+int html_parts_init(FILE *to, const struct flame_paths *paths,
+		    const struct call_functions *functions, struct html_parts *ret)
+{
+	*ret = (struct html_parts){
+		.json = { .to = to, .in_markup = true },
+		.paths = paths,
+		.functions = functions,
+		.names = calloc(paths->strings.nr + 1, sizeof(*ret->names)),
+		.written = calloc(paths->strings.nr + 1, sizeof(*ret->written)),
+	};
+	return ret->names && ret->written ? 0 : -ENOMEM;
+}
+
+void html_parts_fini(struct html_parts *parts)
+{
+	free(parts->names);
+	free(parts->written);
+}
+
+uint64_t html_min_total(uint64_t samples, double percent)
+{
+	double least = (double)samples * percent / 100;
+
+	return least < 1 ? 1 : least > 1e18 ? (uint64_t)1e18 : (uint64_t)least;
+}
+
+size_t html_parts_name(struct html_parts *parts, uint32_t text)
+{
+	if (!parts->names[text]) {
+		parts->written[parts->nr_names++] = text;
+		parts->names[text] = (uint32_t)parts->nr_names;
+	}
+	return parts->names[text] - 1;
+}
+
+static void
+write_numbers(struct html_parts *parts, const char *key, const struct call_function *list,
+	      uint64_t (*of)(struct html_parts *parts, const struct call_function *function))
+{
+	json_open(&parts->json, key, '[');
+	for (size_t i = 0; i < parts->functions->nr; i++)
+		json_number(&parts->json, NULL, of(parts, &list[i]));
+	json_close(&parts->json, ']');
+}
+
+static uint64_t function_name(struct html_parts *parts, const struct call_function *function)
+{
+	return html_parts_name(parts, function->text);
+}
+
+static uint64_t function_object(struct html_parts *parts, const struct call_function *function)
+{
+	return html_parts_name(parts, function->object);
+}
+
+/* Labels, user code and the kernel, as the page numbers them. */
+static uint64_t function_kind(struct html_parts *parts, const struct call_function *function)
+{
+	(void)parts;
+	return function->kind == FLAME_KERNEL ? 2 : function->kind == FLAME_LABEL ? 0 : 1;
+}
+
+static uint64_t function_self(struct html_parts *parts, const struct call_function *function)
+{
+	(void)parts;
+	return function->self;
+}
+
+static uint64_t function_total(struct html_parts *parts, const struct call_function *function)
+{
+	(void)parts;
+	return function->total;
+}
+
+void html_parts_write_functions(struct html_parts *parts)
+{
+	const struct call_function *list = parts->functions->list;
+
+	json_open(&parts->json, "functions", '{');
+	write_numbers(parts, "name", list, function_name);
+	write_numbers(parts, "object", list, function_object);
+	write_numbers(parts, "kind", list, function_kind);
+	write_numbers(parts, "self", list, function_self);
+	write_numbers(parts, "total", list, function_total);
+	json_close(&parts->json, '}');
+}
+
+/* A list of numbers in threes: how many nodes further on, group and kind in one, samples. */
+static void write_triple(struct json *json, uint32_t *node, uint32_t next, uint64_t what,
+			 uint64_t count)
+{
+	json_number(json, NULL, next - *node);
+	json_number(json, NULL, what);
+	json_number(json, NULL, count);
+	*node = next;
+}
+
+void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tree, const char *walk,
+			   bool marks)
+{
+	struct json *json = &parts->json;
+	uint32_t node = 0;
+
+	json_open(json, NULL, '{');
+	json_string(json, "walk", walk);
+	json_open(json, "function", '[');
+	for (size_t i = 0; i < tree->nr; i++)
+		json_number(json, NULL, tree->nodes[i].function);
+	json_close(json, ']');
+	json_open(json, "depth", '[');
+	for (size_t i = 0; i < tree->nr; i++)
+		json_number(json, NULL, tree->nodes[i].depth);
+	json_close(json, ']');
+	json_open(json, "found", '[');
+	for (size_t i = 0; i < tree->nr; i++)
+		json_number(json, NULL, tree->nodes[i].found);
+	json_close(json, ']');
+	json_open(json, "ends", '[');
+	for (size_t i = 0; i < tree->nr_ends; i++) {
+		const struct call_end *end = &tree->ends[i];
+
+		write_triple(json, &node, end->node, 2ull * end->group + end->left, end->count);
+	}
+	json_close(json, ']');
+	if (marks) {
+		node = 0;
+		json_open(json, "marks", '[');
+		for (size_t i = 0; i < tree->nr_marks; i++) {
+			const struct call_mark *mark = &tree->marks[i];
+
+			write_triple(json, &node, mark->node,
+				     (uint64_t)WALK_MARK_COUNT * mark->group + mark->mark,
+				     mark->count);
+		}
+		json_close(json, ']');
+	}
+	json_open(json, "left_out", '{');
+	json_number(json, "nodes", tree->left_nodes);
+	json_number(json, "min_samples", tree->min_total);
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
+/* The end of a character at or before @at. */
+static size_t character_end(const char *text, size_t at)
+{
+	while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
+int html_parts_write_names(struct html_parts *parts)
+{
+	struct json *json = &parts->json;
+
+	json_open(json, "names", '[');
+	for (size_t i = 0; i < parts->nr_names; i++) {
+		const char *text = flame_text(parts->paths, parts->written[i]);
+		size_t length = strlen(text);
+		AUTO_FREE char *shorter = NULL;
+
+		if (length > NAME_MAX_BYTES) {
+			size_t head = character_end(text, NAME_HEAD_BYTES);
+			size_t tail = character_end(text, length - NAME_TAIL_BYTES);
+
+			if (asprintf(&shorter, "%.*s\u2026(%zu bytes)\u2026%s", (int)head, text,
+				     tail - head, text + tail) < 0) {
+				shorter = NULL; /* asprintf leaves it undefined */
+				return -ENOMEM;
+			}
+		}
+		json_string(json, NULL, shorter ? shorter : text);
+	}
+	json_close(json, ']');
+	return 0;
+}
+
+static void write_key(struct json *json, const char *key, const char *text)
+{
+	json_open(json, NULL, '[');
+	json_string(json, NULL, key);
+	json_string(json, NULL, text);
+	json_close(json, ']');
+}
+
+void html_parts_write_keys(struct html_parts *parts)
+{
+	static const char *const origins[FPL_ORIGIN_COUNT] = {
+		[FPL_ORIGIN_CFI] = "by CFI, in the kernel",
+		[FPL_ORIGIN_CFI_USER] = "by CFI, of a snapshot of the stack",
+		[FPL_ORIGIN_FP] = "by a frame-pointer step, for want of CFI",
+		[FPL_ORIGIN_SYNTH] = "by a row made for code without CFI",
+	};
+
+	struct json *json = &parts->json;
+
+	json_open(json, "keys", '{');
+	json_open(json, "stops", '[');
+#define X(name, key, text) write_key(json, #key, text);
+	FPL_STOP_LIST(X)
+#undef X
+	json_close(json, ']');
+	json_open(json, "origins", '[');
+#define X(name, key, suffix) write_key(json, #key, origins[FPL_ORIGIN_##name]);
+	FPL_ORIGIN_LIST(X)
+#undef X
+	json_close(json, ']');
+	json_open(json, "classes", '[');
+#define X(name, key, text) write_key(json, #key, text);
+	VERDICT_CLASS_LIST(X)
+#undef X
+	write_key(json, verdict_class_key(VERDICT_UNJUDGED),
+		  "there is no CFI walk, complete and by CFI alone, to judge it by");
+	json_close(json, ']');
+	json_close(json, '}');
+}
