@@ -35,6 +35,7 @@ run python3 tests/bench/diff/noise.py build/release/fpless
 run python3 tests/bench/html/run.py build/release/fpless
 run python3 tests/bench/machine/run.py build/release/fpless
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
+run python3 tests/bench/synth/run.py build/release/fpless
 run python3 tests/bench/mixed/run.py build/release/fpless
 run python3 tests/bench/languages/run.py build/release/fpless
 run python3 tests/bench/hostile/run.py build/release/fpless build/release/fixtures

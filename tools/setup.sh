@@ -17,9 +17,9 @@ test='
 	python3 qemu-system-x86 util-linux xz-utils zsh zstd
 '
 bench='
-	bc coreutils elfutils erlang-base flac gawk gdb ghc golang-go
-	libc6-dbg libstdc++6-12-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl php-cli
-	php8.2-opcache postgresql pypy3 python3.11-dbg ruby sbcl sqlite3 valgrind-dbg
+	bc coreutils dav1d elfutils erlang-base ffmpeg flac gawk gdb ghc golang-go
+	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl
+	pari-gp php-cli php8.2-opcache postgresql pypy3 python3-numpy python3.11-dbg ruby sbcl sqlite3 valgrind-dbg
 '
 
 group=build
