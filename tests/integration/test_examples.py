@@ -4,7 +4,8 @@
 
 What the manual (.scd: the blocks under EXAMPLES) and the cookbook (.md: the blocks marked sh) tell the
 reader to type works as it stands: it succeeds, and says or writes something. Only durations are cut.
-A recipe that needs a program this machine lacks is left out."""
+A recipe that needs a program this machine lacks is left out, and so are pages that this fpless was
+built without."""
 
 import os
 import re
@@ -43,13 +44,29 @@ def in_manual(text):
     return [(heading, command.replace("\\\\", "\\"), "") for heading, command in blocks]
 
 
+def is_here(name):
+    """A program, or cgroups of version 2."""
+    if name == "cgroup2":
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
+            return any(line.split()[2] == "cgroup2" for line in mounts)
+    return shutil.which(name)
+
+
+def has_pages():
+    """Was this fpless built with what it writes HTML by?"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([FPLESS, "report", "-q", "-o", os.path.join(folder, "x.html"), "-"], check=False,
+                              input="a;b 1\n", stderr=subprocess.PIPE, text=True)
+    return done.returncode != 2 or "without npm" not in done.stderr
+
+
 def in_cookbook(text):
     """The same of a recipe's blocks, without those of recipes that cannot run here."""
     found = []
     for recipe in re.split(r"^## ", text, flags=re.M)[1:]:
         heading = recipe.split("\n", 1)[0]
         needs = re.search(r"<!-- needs: (.*?) -->", recipe)
-        lacking = [name for name in (needs[1].split() if needs else []) if not shutil.which(name)]
+        lacking = [name for name in (needs[1].split() if needs else []) if not is_here(name)]
         if lacking:
             print(f"left out: {heading}: {' '.join(lacking)} is not here")
             continue
@@ -61,12 +78,13 @@ def in_cookbook(text):
 
 def examples():
     """[(page, heading, command, pattern)]"""
-    found = []
+    found, pages = [], has_pages()
     for path in PAGES:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         read = in_cookbook(text) if path.endswith(".md") else in_manual(text)
-        found += [(os.path.basename(path), *example) for example in read]
+        found += [(os.path.basename(path), *example) for example in read
+                  if pages or ".html" not in example[1]]
     return found
 
 
