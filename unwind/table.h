@@ -73,3 +73,8 @@ void table_destroy(struct table *table);
  * where nothing covers it. Owned by the table. Never NULL.
  */
 const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr);
+
+/* The same; *ret_start and *ret_end: addresses around @vaddr for which the answer is the same, not
+ * necessarily all of them. */
+const struct fpl_rule *table_find_reach(const struct table *table, uint64_t vaddr,
+					uint64_t *ret_start, uint64_t *ret_end);

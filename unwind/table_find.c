@@ -13,7 +13,8 @@ static const __u8 *env_chunk(struct env *env, __u32 chunk_no)
 
 #include "bpf/lookup.h"
 
-const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr)
+const struct fpl_rule *table_find_reach(const struct table *table, uint64_t vaddr,
+					uint64_t *ret_start, uint64_t *ret_end)
 {
 	static const struct fpl_rule none[FPL_RULE_REACH / sizeof(struct fpl_rule)];
 	struct env env = { .table = table };
@@ -26,5 +27,14 @@ const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr)
 	struct lookup_reach reach;
 	const struct fpl_rule *rule = table_lookup(&env, &object, vaddr, &reach);
 
+	*ret_start = reach.start;
+	*ret_end = reach.end;
 	return rule ? rule : none;
+}
+
+const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr)
+{
+	uint64_t start, end;
+
+	return table_find_reach(table, vaddr, &start, &end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fpless verify: the compact tables of files, judged by libdw's CFI interpreter. */
+/* fpless verify: the compact tables of files, judged by libdw's CFI interpreter, or by stepping. */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/live_options.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
 #include "verify/file_list.h"
@@ -24,6 +25,8 @@ struct options {
 	unsigned int nr_workers;
 	uint64_t timeout_ns;
 	bool verbose;
+	bool of_files; /* an option was given that only files have */
+	struct live_cli live;
 };
 
 /* Counts over all files. */
@@ -35,8 +38,7 @@ struct totals {
 static const struct argp_option argp_options[] = {
 	{ "jobs", 'j', "N", 0, "Judge N files side by side (one per CPU)", 0 },
 	{ "timeout", 't', "SECONDS", 0, "Give up a file after this long (120)", 0 },
-	{ "verbose", 'v', NULL, 0, "Also list files found in folders that have nothing to tell",
-	  0 },
+	{ "verbose", 'v', NULL, 0, "Also list files that have nothing to tell", 0 },
 	{ 0 },
 };
 
@@ -52,38 +54,59 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_failure(state, CLI_EXIT_USAGE, 0, "-j %s: a number from 1 to %d", arg,
 				     WORKERS_MAX);
 		options->nr_workers = (unsigned int)number;
+		options->of_files = true;
 		return 0;
 	case 't':
 		if (!parse_seconds(arg, &number))
 			argp_failure(state, CLI_EXIT_USAGE, 0, "-t %s: seconds, above 0", arg);
 		options->timeout_ns = number * 1000000;
+		options->of_files = true;
 		return 0;
 	case 'v':
-		options->verbose = true;
+		options->verbose = options->live.verbose = true;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->live;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (options->live.live) {
+			live_cli_word(&options->live, arg, state);
+			return 0;
+		}
 		if (file_list_add(&options->files, arg, &err) != 0) {
 			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 			exit(CLI_EXIT_CANNOT_RUN);
 		}
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
+		if (!options->live.live)
+			argp_usage(state);
+		return 0;
+	case ARGP_KEY_END:
+		live_cli_check(&options->live, state);
+		if (options->live.live && (options->of_files || options->files.nr))
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "--live goes before what is judged, without files, -j and -t");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = { { .argp = &live_argp }, { 0 } };
+
 const struct argp verify_argp = {
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "FILE...",
+	.children = children,
+	.args_doc = "FILE...\n--live PID\n--live -- COMMAND [ARG...]",
 	.doc = "Compare the unwind table fpless makes of each FILE with libdw's CFI interpreter on "
 	       "the same file, at every row boundary of every FDE and inside every row: CFA, "
 	       "return "
-	       "address and callee-saved registers. A folder stands for every ELF file below it.\v"
-	       "Exit status: 0 no disagreement, 2 a file could not be judged, 5 a disagreement.",
+	       "address and callee-saved registers. A folder stands for every ELF file below it. "
+	       "With --live a process is judged while it runs, rows made from code included.\v"
+	       "Exit status: 0 no disagreement, 2 a file or process could not be judged, 3 --live: "
+	       "the process is gone or nothing was judged, 5 a disagreement.",
 };
 
 static void print_counts(const struct report *report)
@@ -265,8 +288,10 @@ int cmd_verify(int argc, char **argv)
 	};
 	int rc;
 
-	if (argp_parse(&verify_argp, argc, argv, 0, NULL, &options) != 0)
+	if (argp_parse(&verify_argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
 		return CLI_EXIT_USAGE;
+	if (options.live.live)
+		return live_cli_run(&options.live);
 	file_list_sort_by_size(&options.files);
 	rc = run(&options);
 	file_list_fini(&options.files);

@@ -168,6 +168,21 @@ static bool reap(const struct command *command, int timeout_ms, int *status)
 	return waitpid(command->pid, status, WNOHANG) == command->pid;
 }
 
+static void forget(struct command *command)
+{
+	cleanup_fd(&command->go_fd);
+	cleanup_fd(&command->fail_fd);
+	cleanup_fd(&command->pid_fd);
+	*command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
+}
+
+void command_ended(struct command *command, int status)
+{
+	if (!command->failed)
+		say_status(command, status, false);
+	forget(command);
+}
+
 void command_end(struct command *command)
 {
 	bool held = command->go_fd >= 0;
@@ -188,7 +203,5 @@ void command_end(struct command *command)
 	}
 	if (!held && !command->failed)
 		say_status(command, status, ended_by_us);
-	cleanup_fd(&command->fail_fd);
-	cleanup_fd(&command->pid_fd);
-	*command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
+	forget(command);
 }

@@ -40,6 +40,11 @@ FPL_MUST_CHECK int command_delegate(struct command *command, struct deputy *depu
 /* Let it run. Errors: -ENOENT it cannot be executed (the message says why). */
 FPL_MUST_CHECK int command_release(struct command *command, struct fpl_err *err);
 
+/* Somebody else has taken its @status of wait(2): say how it ended, where that is not plain
+ * success.
+ */
+void command_ended(struct command *command, int status);
+
 /*
  * End it if it still runs (SIGTERM, SIGKILL after 5 s), take its status and say how it ended where
  * that is not plain success. No effect on a command that was never started.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A made-up machine: registers and memory with contents that follow from a seed, the same for
- * whoever asks. Two ways to find a caller that agree on it agree by their rules and not by luck.
+ * A machine to apply rules to. A made-up one has registers and memory with contents that follow
+ * from a seed, the same for whoever asks: two ways to find a caller that agree on it agree by their
+ * rules and not by luck. Another one reads its memory where it is told to.
  */
 #pragma once
 
@@ -13,16 +14,25 @@
 
 #define MACHINE_RA FPL_NR_REGS /* the return address, after the registers */
 
+/* Memory that is somewhere. */
+struct machine_memory {
+	/* Copy @size bytes at @addr to @dst; false: they cannot be read. */
+	bool (*read)(void *ctx, uint64_t addr, size_t size, void *dst);
+	void *ctx;
+	bool faulted; /* a read has failed; it gave 0 */
+};
+
 struct machine {
 	uint64_t reg[FPL_NR_REGS]; /* by DWARF number */
 	uint64_t pc;
 	uint64_t seed;
+	struct machine_memory *memory; /* borrowed; NULL: it is made up */
 };
 
-/* Registers from @seed; the program counter is @pc. */
+/* A made-up one with registers from @seed; the program counter is @pc. */
 void machine_init(struct machine *machine, uint64_t seed, uint64_t pc);
 
-/* The @size (1 to 8) bytes at @addr, zero-extended: every byte of memory has one value. */
+/* The @size (1 to 8) bytes at @addr, zero-extended: every byte of made-up memory has one value. */
 uint64_t machine_read(const struct machine *machine, uint64_t addr, size_t size);
 
 /* What is known of one register of the caller. */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "parse/desk.h"
+#include "parse/symbols.h"
+#include "proc/mapset.h"
+#include "profile/catalog.h"
+#include "profile/scan.h"
+
+enum { OBJECTS_MAX = 65536 }; /* as profile has */
+
+struct made_table {
+	struct table *table; /* owned; NULL: there is none */
+	bool tried;
+};
+
+struct code {
+	struct symbols symbols;
+	struct symbolizer *symbolizer; /* owned */
+	struct catalog *catalog;       /* owned */
+	struct desk *desk;	       /* owned */
+	struct mapset *set;	       /* owned reference; NULL: not read yet */
+	struct made_table *tables;     /* owned [nr_tables]: by object id */
+	size_t nr_tables, room_tables;
+};
+
+int code_open(struct parser *parser, struct code **ret, struct fpl_err *err)
+{
+	struct code *code = calloc(1, sizeof(*code));
+	struct symbolizer_options options = { .no_demangle = false };
+	int error = code ? symbols_init(&code->symbols, parser, NULL, err)
+			 : fpl_fail(err, -ENOMEM, "out of memory");
+
+	if (!error) {
+		options.source = &code->symbols.source;
+		error = symbolizer_create(&options, &code->symbolizer, err);
+	}
+	if (!error)
+		error = catalog_create(OBJECTS_MAX, code->symbolizer, parser, &code->catalog, err);
+	if (!error)
+		error = desk_open(parser, &code->desk, err);
+	if (error)
+		code_close(code);
+	else
+		*ret = code;
+	return error;
+}
+
+void code_close(struct code *code)
+{
+	if (!code)
+		return;
+	for (size_t i = 0; i < code->nr_tables; i++)
+		table_destroy(code->tables[i].table);
+	free(code->tables);
+	if (code->set)
+		mapset_put(code->set);
+	desk_close(code->desk);
+	catalog_destroy(code->catalog);
+	symbolizer_destroy(code->symbolizer);
+	symbols_fini(&code->symbols);
+	free(code);
+}
+
+int code_scan(struct code *code, pid_t pid, struct fpl_err *err)
+{
+	struct scan scan;
+	int error = scan_process(code->catalog, (uint32_t)pid, (uint32_t)pid, NULL, &scan, err);
+
+	if (error)
+		return error;
+	if (code->set)
+		mapset_put(code->set);
+	code->set = scan.set;
+	return 0;
+}
+
+static struct table *make_table(struct code *code, const struct object *object)
+{
+	struct table *table = NULL;
+	struct desk_file file;
+	struct fpl_err err = { 0 };
+	int error = desk_file_init(&file, object->elf->fd, object->path);
+
+	if (error)
+		return NULL;
+	file.synth = true;
+	desk_find_debug(code->desk, &file, object->elf, &object->link, NULL);
+	error = desk_table(code->desk, &file, &table, &err);
+	cleanup_fd(&file.debug_fd);
+	if (error && error != -ENODATA)
+		fpl_log(FPL_LOG_WARN, "%s", err.msg);
+	return error ? NULL : table;
+}
+
+const struct table *code_table(struct code *code, uint32_t id)
+{
+	const struct object *object = catalog_at(code->catalog, id);
+
+	if (!object)
+		return NULL;
+	if (id >= code->nr_tables) {
+		if (array_reserve(&code->tables, sizeof(*code->tables), &code->room_tables,
+				  id + 1u))
+			return NULL;
+		memset(code->tables + code->nr_tables, 0,
+		       (id + 1u - code->nr_tables) * sizeof(*code->tables));
+		code->nr_tables = id + 1u;
+	}
+
+	struct made_table *made = &code->tables[id];
+
+	if (!made->tried) {
+		made->tried = true;
+		made->table = make_table(code, object);
+	}
+	return made->table;
+}
+
+bool code_has_met(const struct code *code, uint32_t object)
+{
+	return object < code->nr_tables && code->tables[object].tried;
+}
+
+bool code_find(struct code *code, uint64_t addr, struct code_place *ret)
+{
+	const struct fpl_mapping *mapping = code->set ? mapset_find(code->set, addr) : NULL;
+
+	*ret = (struct code_place){ .object = 0 };
+	if (!mapping)
+		return false;
+	ret->object = mapping->object;
+	ret->vaddr = addr - mapping->bias;
+	if (mapping->object)
+		ret->table = code_table(code, mapping->object);
+	return true;
+}
+
+bool code_mapping(const struct code *code, size_t idx, uint64_t *ret_start, uint64_t *ret_end,
+		  uint32_t *ret_object, uint64_t *ret_bias)
+{
+	if (!code->set || idx >= code->set->nr)
+		return false;
+
+	const struct fpl_mapping *mapping = &code->set->mappings[idx];
+
+	*ret_start = mapping->start;
+	*ret_end = mapping->end;
+	*ret_object = mapping->object;
+	*ret_bias = mapping->bias;
+	return true;
+}
+
+const char *code_path(const struct code *code, uint32_t id)
+{
+	const struct object *object = catalog_at(code->catalog, id);
+
+	return object ? object->path : "?";
+}
+
+void code_expect(struct code *code, uint32_t object, uint64_t vaddr)
+{
+	symbolizer_expect(code->symbolizer, object, vaddr);
+}
+
+void code_symbol(struct code *code, uint32_t object, uint64_t vaddr, struct symbol *ret)
+{
+	symbolizer_user(code->symbolizer, object, vaddr, ret);
+}

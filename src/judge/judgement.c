@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge/judgement.h"
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "verify/rule_eval.h"
+
+/* rbx, rbp, r12 to r15 (psABI 1.0, figure 3.4) */
+static const uint8_t callee_saved[] = { 3, 6, 12, 13, 14, 15 };
+
+enum judge_origin judge_origin_of(const struct fpl_rule *rule)
+{
+	if (rule->flags & FPL_RULE_SYNTH)
+		return JUDGE_ORIGIN_SYNTH;
+	if (rule->flags & FPL_RULE_SIGNAL)
+		return JUDGE_ORIGIN_SIGNAL;
+	return rule->cfa == FPL_CFA_PLT ? JUDGE_ORIGIN_PLT : JUDGE_ORIGIN_CFI;
+}
+
+static enum judge_skip skip_of_doubt(uint8_t doubt)
+{
+	switch ((enum shadow_doubt)doubt) {
+	case DOUBT_UNWOUND:
+		return SKIP_UNWOUND;
+	case DOUBT_SWITCHED:
+		return SKIP_SWITCHED;
+	case DOUBT_STRAY:
+		return SKIP_STRAY;
+	case DOUBT_NONE:
+	case DOUBT_COUNT:
+	default:
+		return SKIP_NONE;
+	}
+}
+
+/* Does the frame hold, as far as memory tells? */
+static enum judge_skip check_frame(const struct shadow_frame *frame, const struct machine *machine)
+{
+	if (!frame)
+		return SKIP_NO_FRAME;
+	if (frame->doubt)
+		return skip_of_doubt(frame->doubt);
+	if (frame->signal)
+		return SKIP_NONE;
+	if (machine_read(machine, frame->cfa - 8, 8) == frame->ra)
+		return SKIP_NONE;
+	return machine->memory && machine->memory->faulted ? SKIP_UNREADABLE : SKIP_RA_CHANGED;
+}
+
+static bool is_callee_saved(uint32_t reg)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(callee_saved); i++)
+		if (callee_saved[i] == reg)
+			return true;
+	return false;
+}
+
+static void find_wrong(const struct caller *caller, const struct shadow_frame *frame,
+		       struct judgement *ret)
+{
+	const struct caller_value *ra = &caller->reg[MACHINE_RA];
+
+	ret->wrong = WRONG_NOTHING;
+	/* of a signal's frame the stack pointer is judged below: its CFA may be anything */
+	if (caller->cfa != frame->cfa && !frame->signal) {
+		ret->wrong = WRONG_CFA;
+		ret->expected = frame->cfa;
+		ret->said = caller->cfa;
+		return;
+	}
+	if (ra->value != frame->ra) {
+		ret->wrong = WRONG_RA;
+		ret->expected = frame->ra;
+		ret->said = ra->value;
+		return;
+	}
+	for (uint32_t reg = 0; reg < FPL_NR_REGS; reg++) {
+		const struct caller_value *value = &caller->reg[reg];
+		uint64_t truth = reg == X86_RSP ? frame->cfa : frame->caller.reg[reg];
+
+		if (value->kind == CALLER_VALUE && value->value != truth) {
+			ret->wrong = reg;
+			ret->expected = truth;
+			ret->said = value->value;
+			return;
+		}
+		if (value->kind != CALLER_VALUE && is_callee_saved(reg))
+			ret->lost |= 1u << reg;
+	}
+}
+
+void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
+		const struct shadow_frame *frame, struct judgement *ret)
+{
+	struct caller caller;
+
+	*ret = (struct judgement){ .skip = check_frame(frame, machine), .wrong = WRONG_NOTHING };
+	if (ret->skip != SKIP_NONE)
+		return;
+	rule_eval(rule, machine, &caller);
+	if (caller.status == CALLER_NONE)
+		ret->skip = SKIP_NO_ROW;
+	else if (caller.status != CALLER_FOUND || caller.reg[MACHINE_RA].kind == CALLER_EXPR)
+		ret->skip = SKIP_EXPR;
+	else if (caller.reg[MACHINE_RA].kind != CALLER_VALUE)
+		ret->skip = SKIP_OUTERMOST;
+	else /* a word that cannot be read is 0, which is wrong: the truth is known */
+		find_wrong(&caller, frame, ret);
+}

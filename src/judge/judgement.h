@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a rule of the compact table says at an instruction, held against the truth of a shadow
+ * frame. Pure: memory is read through the machine.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "bpf/shared.h"
+#include "judge/shadow.h"
+#include "verify/machine.h"
+
+/* Why an instruction is not judged. X(name, key, text) */
+#define JUDGE_SKIP_LIST(X)                                                                        \
+	X(NONE, judged, "judged")                                                                 \
+	X(NO_FRAME, no_frame, "the call of the function was not seen")                            \
+	X(UNWOUND, unwound, "in a frame that others were unwound to: longjmp, an exception")      \
+	X(SWITCHED, switched, "the thread went to another stack")                                 \
+	X(STRAY, stray_return, "a return led to where no call came from")                         \
+	X(RA_CHANGED, ra_changed, "the code has put another return address onto the stack")       \
+	X(REPEATED, repeated, "the same instruction again: one that repeats itself, as rep movs") \
+	X(NO_OBJECT, no_object, "code of no file: made at run time")                              \
+	X(NO_TABLE, no_table, "its file has no table")                                            \
+	X(NO_ROW, no_row, "no row there")                                                         \
+	X(EXPR, expr, "an expression the table gives up")                                         \
+	X(OUTERMOST, outermost, "the row says that there is no caller")                           \
+	X(UNREADABLE, unreadable, "the stack cannot be read")                                     \
+	X(COMPAT32, compat32, "32-bit code")
+
+#define X(name, key, text) SKIP_##name,
+enum judge_skip { JUDGE_SKIP_LIST(X) SKIP_COUNT };
+#undef X
+
+/* What a row is made from. X(name, key) */
+#define JUDGE_ORIGIN_LIST(X) \
+	X(CFI, cfi)          \
+	X(SYNTH, synth)      \
+	X(PLT, plt)          \
+	X(SIGNAL, signal)
+
+#define X(name, key) JUDGE_ORIGIN_##name,
+enum judge_origin { JUDGE_ORIGIN_LIST(X) JUDGE_ORIGIN_COUNT };
+#undef X
+
+enum judge_origin judge_origin_of(const struct fpl_rule *rule);
+
+/* What is wrong, where something is: a register by its DWARF number, or one of these. */
+enum { WRONG_RA = MACHINE_RA, WRONG_CFA = MACHINE_RA + 1, WRONG_NOTHING = MACHINE_RA + 2 };
+
+struct judgement {
+	enum judge_skip skip; /* NONE: what follows holds */
+	uint32_t wrong;	      /* WRONG_*, or the register: the first of CFA, RA, registers */
+	uint32_t lost;	      /* mask of callee-saved registers the row says nothing is known of */
+	uint64_t expected, said; /* where something is wrong */
+};
+
+/*
+ * Judge @rule, with its extended rules behind it, on @machine, which is at an instruction of the
+ * function that has @frame. @frame may be NULL. Cost: a few words of memory.
+ */
+void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
+		const struct shadow_frame *frame, struct judgement *ret);

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge/tracees.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "proc/advice.h"
+#include "proc/thread.h"
+
+enum {
+	TICK_MS = 20,	    /* a wait wakes up this often to look at the time and at the user */
+	LEAVE_MS = 5000,    /* for a thread to stop, so that it can be let go */
+	ATTACH_ROUNDS = 64, /* over threads that are made while we attach */
+};
+
+#define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct tracee_thread *find(const struct tracees *tracees, pid_t tid)
+{
+	for (size_t i = 0; i < tracees->nr; i++)
+		if (tracees->threads[i].tid == tid)
+			return &tracees->threads[i];
+	return NULL;
+}
+
+static void forget(struct tracees *tracees, pid_t tid)
+{
+	struct tracee_thread *thread = find(tracees, tid);
+
+	if (thread)
+		*thread = tracees->threads[--tracees->nr];
+}
+
+static int add(struct tracees *tracees, pid_t tid)
+{
+	if (find(tracees, tid))
+		return 0;
+	if (tracees->nr == TRACEES_MAX)
+		return -E2BIG;
+
+	int code = array_reserve(&tracees->threads, sizeof(*tracees->threads), &tracees->room,
+				 tracees->nr + 1);
+
+	if (!code)
+		tracees->threads[tracees->nr++] = (struct tracee_thread){ .tid = tid };
+	return code;
+}
+
+/* A number in /proc/PID/status, by its key with the colon; -1: not there. */
+static int64_t status_number(pid_t pid, const char *key)
+{
+	char path[64], line[256];
+	int64_t value = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+
+	FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, strlen(key)) == 0) {
+			value = strtoll(line + strlen(key), NULL, 10);
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* The state letter of /proc/PID/task/TID/stat; 0: it is gone. */
+static char thread_state(pid_t pid, pid_t tid)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	text[size] = '\0';
+
+	const char *end = strrchr(text, ')'); /* the name before it may hold anything */
+
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
+static int scope_of_ptrace(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = file ? fgetc(file) - '0' : 0;
+
+	if (file)
+		fclose(file);
+	return scope;
+}
+
+static int refuse(pid_t pid, int code, struct fpl_err *err)
+{
+	int64_t tracer = status_number(pid, "TracerPid:");
+	int scope = scope_of_ptrace();
+
+	if (code == -ESRCH)
+		return fpl_fail(err, code, "pid %d: no such process", (int)pid);
+	if (code != -EPERM)
+		return fpl_fail(err, code, "pid %d: ptrace: %s", (int)pid, strerror(-code));
+	if (tracer > 0)
+		return fpl_fail(err, code,
+				"pid %d: process %" PRId64
+				" traces it (gdb, strace), and only one can: "
+				"end that first",
+				(int)pid, tracer);
+	if (scope > 0 && geteuid() != 0)
+		return fpl_fail(err, code,
+				"pid %d: ptrace: %s: kernel.yama.ptrace_scope is %d: run as root, "
+				"let fpless start the command, or sudo sysctl "
+				"kernel.yama.ptrace_scope=0",
+				(int)pid, strerror(-code), scope);
+	return advice_fail_process(err, code, pid);
+}
+
+/* Attaches to the threads that are there and not yet ours. Returns how many, or an error. */
+static int attach_round(struct tracees *tracees)
+{
+	char path[64];
+	int nr = 0, code = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)tracees->pid);
+
+	DIR *tasks = opendir(path);
+
+	if (!tasks)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (const struct dirent *entry; !code && (entry = readdir(tasks));) {
+		uint64_t tid;
+
+		if (!text_to_number(entry->d_name, INT32_MAX, &tid) || find(tracees, (pid_t)tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (void *)(uintptr_t)OPTIONS) == 0)
+			code = add(tracees, (pid_t)tid);
+		else if ((pid_t)tid == tracees->pid || errno != ESRCH)
+			/* one that was made after its maker was attached to is ours already */
+			code = errno == EPERM && tracees->nr ? 0 : -errno;
+		nr++;
+	}
+	closedir(tasks);
+	return code ? code : nr;
+}
+
+static void wake(int number)
+{
+	(void)number; /* only a wait is to end */
+}
+
+/* Waits end now and then. */
+static void tick(bool on)
+{
+	const struct sigaction action = { .sa_handler = wake };
+	const struct timeval every = { .tv_usec = on ? TICK_MS * 1000 : 0 };
+	const struct itimerval timer = { .it_interval = every, .it_value = every };
+
+	if (on)
+		sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+int tracees_attach(struct tracees *ret, pid_t pid, const volatile sig_atomic_t *stop,
+		   struct fpl_err *err)
+{
+	int nr = 1;
+
+	*ret = (struct tracees){ .pid = pid, .stop = stop };
+	for (int i = 0; i < ATTACH_ROUNDS && nr > 0; i++)
+		nr = attach_round(ret);
+	if (nr < 0)
+		return refuse(pid, nr, err);
+	tick(true);
+	return 0;
+}
+
+/* The process has executed another program: what is left of it is one thread. */
+static void take_exec(struct tracees *tracees, pid_t tid)
+{
+	tracees->nr = 0;
+	tracees->replaced = true;
+	if (add(tracees, tid) == 0) /* there is room: it was in the list */
+		tracees->threads[0].stopped = true;
+}
+
+/* What a stop with SIGTRAP is: of ours, or one that the program has earned itself. */
+static enum tracee_event event_of_trap(pid_t tid, int *ret_signal)
+{
+	int code;
+
+	*ret_signal = SIGTRAP;
+	if (!tracee_signal_code(tid, &code))
+		return TRACEE_GONE;
+	switch (code) {
+	case TRAP_TRACE:
+	case TRAP_BRKPT: /* behind a system call; of int3 it is SI_KERNEL */
+		return TRACEE_STEPPED;
+	case TRAP_HWBKPT:
+		return TRACEE_BREAKPOINT;
+	case SIGTRAP: /* the kernel's notice, signal.c:signal_setup_done() */
+		return TRACEE_HANDLER;
+	default:
+		return TRACEE_SIGNALLED;
+	}
+}
+
+static bool is_group_stop(int number)
+{
+	return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+static void note_end(struct tracees *tracees, pid_t tid, int status)
+{
+	forget(tracees, tid);
+	if (tid != tracees->pid)
+		return;
+	tracees->ended = true;
+	tracees->status = status;
+}
+
+/* What @status of wait(2) says of @tid. */
+static enum tracee_event event_of(struct tracees *tracees, pid_t tid, int status, int *ret_signal)
+{
+	int event = status >> 16, number = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+	struct tracee_thread *thread = find(tracees, tid);
+
+	*ret_signal = 0;
+	if (!WIFSTOPPED(status)) {
+		note_end(tracees, tid, status);
+		return TRACEE_GONE;
+	}
+	if (thread) {
+		thread->stopped = true;
+		thread->stepping = false;
+		if (event == PTRACE_EVENT_STOP)
+			thread->asked = false;
+	}
+	if (event == PTRACE_EVENT_EXEC) {
+		take_exec(tracees, tid);
+		return TRACEE_OTHER_IMAGE;
+	}
+	if (event == PTRACE_EVENT_STOP && is_group_stop(number))
+		return TRACEE_GROUP_STOP;
+	if (event)
+		return TRACEE_STOPPED;
+	if (number == SIGTRAP)
+		return event_of_trap(tid, ret_signal);
+	*ret_signal = number;
+	return TRACEE_SIGNALLED;
+}
+
+/* A thread that has just been made by one of ours, or a process that shares its memory. */
+static bool is_ours(struct tracees *tracees, pid_t tid)
+{
+	pid_t process;
+
+	if (find(tracees, tid))
+		return true;
+	if (thread_process(tid, &process, NULL) || process != tracees->pid)
+		return false;
+	return add(tracees, tid) == 0;
+}
+
+/* Lets a thread that is not held go on as if nobody looked. */
+static void settle(struct tracees *tracees, pid_t tid, int status)
+{
+	int number;
+
+	if (WIFSTOPPED(status) && !is_ours(tracees, tid)) {
+		tracee_go(tid, TRACEE_LEAVE, 0);
+		return;
+	}
+
+	enum tracee_event event = event_of(tracees, tid, status, &number);
+
+	switch (event) {
+	case TRACEE_GROUP_STOP:
+		tracees_go(tracees, tid, TRACEE_LISTEN, 0);
+		break;
+	case TRACEE_SIGNALLED:
+		tracees_go(tracees, tid, TRACEE_RUN, number);
+		break;
+	case TRACEE_BREAKPOINT:
+		tracees_break_at(tracees, tid, NULL, 0);
+		__attribute__((__fallthrough__));
+	case TRACEE_STOPPED:
+	case TRACEE_STEPPED:
+	case TRACEE_HANDLER:
+	case TRACEE_OTHER_IMAGE:
+		tracees_go(tracees, tid, TRACEE_RUN, 0);
+		break;
+	case TRACEE_NOTHING:
+	case TRACEE_GONE:
+	default:
+		break;
+	}
+}
+
+void tracees_settle(struct tracees *tracees)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		settle(tracees, tid, status);
+	if (tid < 0 && errno == ECHILD)
+		tracees->ended = true;
+}
+
+void tracees_idle(struct tracees *tracees, unsigned int ms)
+{
+	uint64_t end_ms = now_ms() + ms;
+	int status;
+
+	while (!tracees->ended && !*tracees->stop && now_ms() < end_ms) {
+		pid_t tid = waitpid(-1, &status, __WALL);
+
+		if (tid > 0)
+			settle(tracees, tid, status);
+		else if (errno == ECHILD)
+			tracees->ended = true;
+	}
+}
+
+pid_t tracees_running(struct tracees *tracees)
+{
+	for (size_t i = 0; i < tracees->nr; i++) {
+		const struct tracee_thread *thread =
+			&tracees->threads[(tracees->next + i) % tracees->nr];
+
+		if (!thread->stopped && thread_state(tracees->pid, thread->tid) == 'R') {
+			tracees->next = (tracees->next + i + 1) % tracees->nr;
+			return thread->tid;
+		}
+	}
+	return 0;
+}
+
+bool tracees_interrupt(struct tracees *tracees, pid_t tid)
+{
+	struct tracee_thread *thread = find(tracees, tid);
+
+	if (!thread)
+		return false;
+	thread->asked = true;
+	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+}
+
+bool tracees_break_at(struct tracees *tracees, pid_t tid, const uint64_t *addresses, size_t nr)
+{
+	struct tracee_thread *thread = find(tracees, tid);
+
+	if (!thread || (!nr && !thread->breakpoints))
+		return thread != NULL;
+
+	bool done = tracee_break_at(tid, addresses, nr);
+
+	thread->breakpoints = done && nr;
+	return done;
+}
+
+bool tracees_go(struct tracees *tracees, pid_t tid, enum tracee_request request, int number)
+{
+	struct tracee_thread *thread = find(tracees, tid);
+
+	if (!thread || !tracee_go(tid, request, number))
+		return false;
+	thread->stopped = false;
+	thread->stepping = request == TRACEE_STEP;
+	return true;
+}
+
+enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int ms, int *ret_signal)
+{
+	uint64_t end_ms = 0;
+	int status;
+
+	for (;;) {
+		pid_t which = waitpid(-1, &status, __WALL);
+
+		if (which < 0 && errno == EINTR) {
+			/* the clock is looked at only where nothing happens */
+			if (!end_ms)
+				end_ms = now_ms() + ms;
+			if (*tracees->stop || now_ms() >= end_ms)
+				return TRACEE_NOTHING;
+		} else if (which < 0) {
+			tracees->ended = true;
+			return TRACEE_GONE;
+		} else if (which == tid) {
+			return event_of(tracees, tid, status, ret_signal);
+		} else {
+			settle(tracees, which, status);
+			if (tracees->ended || tracees->replaced || !find(tracees, tid))
+				return TRACEE_GONE;
+		}
+	}
+}
+
+/* Has it nothing of ours that would be the end of it without us? */
+static bool can_be_left(const struct tracees *tracees, const struct tracee_thread *thread)
+{
+	return !thread->stepping && !thread->breakpoints && !thread->asked &&
+	       thread_state(tracees->pid, thread->tid) != 'R';
+}
+
+/* Lets go of a thread that is stopped, or has just been asked to stop. */
+static void leave_thread(struct tracees *tracees, pid_t tid)
+{
+	struct tracee_thread *thread = find(tracees, tid);
+	enum tracee_event event = TRACEE_STOPPED;
+	static const volatile sig_atomic_t never = 0;
+	int number = 0;
+
+	tracees->stop = &never; /* the end is wanted: it is what we are about */
+	if (!thread->stopped) {
+		if (can_be_left(tracees, thread) || !tracees_interrupt(tracees, tid))
+			return;
+		event = tracees_wait(tracees, tid, LEAVE_MS, &number);
+	}
+	if (event == TRACEE_NOTHING || event == TRACEE_GONE)
+		return;
+	tracees_break_at(tracees, tid, NULL, 0);
+	tracee_go(tid, TRACEE_LEAVE, event == TRACEE_SIGNALLED ? number : 0);
+	forget(tracees, tid);
+}
+
+void tracees_leave(struct tracees *tracees)
+{
+	/* new threads may come in meanwhile: those that are left alone stay in the list */
+	for (size_t i = tracees->nr; i-- > 0;)
+		if (i < tracees->nr)
+			leave_thread(tracees, tracees->threads[i].tid);
+	tick(false);
+	free(tracees->threads);
+	tracees->threads = NULL;
+	tracees->nr = tracees->room = 0;
+}
