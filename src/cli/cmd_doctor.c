@@ -127,7 +127,8 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 	if (options->json)
 		doctor_json_object(stdout, &report);
 	else
-		doctor_report_object(stdout, &report);
+		doctor_report_object(stdout, &report,
+				     style_is_wanted(options->colour, STDOUT_FILENO));
 	return 0;
 }
 
@@ -149,7 +150,8 @@ static int examine_process(const struct doctor_options *options, struct desk *de
 	if (options->json)
 		doctor_json_process(stdout, &report, remarks, nr);
 	else
-		doctor_report_process(stdout, &report, remarks, nr);
+		doctor_report_process(stdout, &report, remarks, nr,
+				      style_is_wanted(options->colour, STDOUT_FILENO));
 	return 0;
 }
 

@@ -4,11 +4,22 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/style.h"
 #include "base/text.h"
 #include "output/doctor_report.h"
 
-FPL_PRINTF(3, 4) static void put_line(FILE *to, const char *key, const char *fmt, ...)
+/* Where to write, and whether what is lacking is marked. */
+struct paper {
+	FILE *to;
+	bool colour;
+};
+
+/* A line of which all but @key has @style; STYLE_END: none. */
+FPL_PRINTF(4, 5)
+static void put_styled(const struct paper *paper, enum style style, const char *key,
+		       const char *fmt, ...)
 {
+	bool colour = paper->colour && style != STYLE_END;
 	char text[2048], safe[4 * sizeof(text)];
 	va_list args;
 
@@ -16,7 +27,19 @@ FPL_PRINTF(3, 4) static void put_line(FILE *to, const char *key, const char *fmt
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	text_escape(safe, sizeof(safe), text, "");
-	fprintf(to, "  %-14s%s\n", key, safe);
+	fprintf(paper->to, "  %-14s%s%s%s\n", key, style_text(colour, style), safe,
+		style_text(colour, STYLE_END));
+}
+
+#define put_line(paper, ...) put_styled(paper, STYLE_END, __VA_ARGS__)
+
+/* A field of @width columns, marked where it is @lacking. */
+static void put_field(const struct paper *paper, const char *text, int width, bool lacking)
+{
+	bool colour = paper->colour && lacking;
+
+	fprintf(paper->to, "%s%-*.*s%s ", style_text(colour, STYLE_YELLOW), width, width, text,
+		style_text(colour, STYLE_END));
 }
 
 static const char *frame_source(const struct object_report *object)
@@ -53,96 +76,109 @@ static const char *debug_source(const struct object_report *object)
 					      : "missing";
 }
 
-static void put_table(FILE *to, const struct object_report *object)
+static void put_table(const struct paper *paper, const struct object_report *object)
 {
 	const struct table_stats *stats = &object->found.stats;
 
 	if (!object->found.has_table) {
-		put_line(to, "table", "none: %s", object->found.problem);
+		put_styled(paper, STYLE_RED, "table", "none: %s", object->found.problem);
 		return;
 	}
-	put_line(to, "table", "%" PRIu64 " rows, %" PRIu64 " rules, %" PRIu64 " bytes; from %s",
+	put_line(paper, "table", "%" PRIu64 " rows, %" PRIu64 " rules, %" PRIu64 " bytes; from %s",
 		 stats->rows, stats->rules, stats->image_bytes, frame_source(object));
 	if (stats->fdes_bad)
-		put_line(to, "malformed", "%" PRIu64 " of %" PRIu64 " FDEs were skipped",
-			 stats->fdes_bad, stats->fdes_bad + stats->fdes);
+		put_styled(paper, STYLE_YELLOW, "malformed",
+			   "%" PRIu64 " of %" PRIu64 " FDEs were skipped", stats->fdes_bad,
+			   stats->fdes_bad + stats->fdes);
 }
 
-static void put_coverage(FILE *to, const struct object_report *object)
+static void put_coverage(const struct paper *paper, const struct object_report *object)
 {
 	const struct coverage *coverage = &object->found.coverage;
 
 	if (!object->found.measured)
 		return;
 	if (!coverage->code_bytes) {
-		put_line(to, "coverage", "no executable code to cover");
+		put_line(paper, "coverage", "no executable code to cover");
 		return;
 	}
-	put_line(to, "coverage",
+	put_line(paper, "coverage",
 		 "%.2f %% of the code by CFI: %" PRIu64 " of %" PRIu64 " bytes; %" PRIu64
 		 " without, and %" PRIu64 " of padding",
 		 object_report_percent(object), coverage->covered_bytes, coverage->code_bytes,
 		 coverage->bare_bytes, coverage->padding_bytes);
-	put_line(to, "outside",
+	put_line(paper, "outside",
 		 "%" PRIu64 " rows (%" PRIu64 " bytes of code) need an expression the table has no "
 		 "rule for",
 		 object->found.stats.rows_expr, coverage->expr_bytes);
-	put_line(to, "without CFI", "%zu of %zu functions%s", coverage->nr_bare,
+	put_line(paper, "without CFI", "%zu of %zu functions%s", coverage->nr_bare,
 		 coverage->nr_functions, coverage->nr_bare ? ", the largest:" : "");
 	for (size_t i = 0; i < coverage->nr_largest; i++) {
 		const struct bare_function *bare = &coverage->largest[i];
 
-		put_line(to, "", "%8" PRIu64 " bytes at 0x%" PRIx64 "  %s", bare->size, bare->vaddr,
-			 bare->name[0] ? bare->name : "?");
+		put_line(paper, "", "%8" PRIu64 " bytes at 0x%" PRIx64 "  %s", bare->size,
+			 bare->vaddr, bare->name[0] ? bare->name : "?");
 	}
 }
 
-static void put_package(FILE *to, const char *key, const struct package *package)
+static void put_package(const struct paper *paper, const char *key, const struct package *package)
 {
 	if (!package->name[0])
-		put_line(to, key, "unknown");
+		put_line(paper, key, "unknown");
 	else
-		put_line(to, key, "%s%s%s%s", package->name, package->version[0] ? " " : "",
+		put_line(paper, key, "%s%s%s%s", package->name, package->version[0] ? " " : "",
 			 package->version, package->installed ? "" : " (not installed)");
 }
 
-void doctor_report_object(FILE *to, const struct object_report *object)
+void doctor_report_object(FILE *to, const struct object_report *object, bool colour)
 {
+	const struct paper whole = { to, colour }, *paper = &whole;
+	bool bare = !object->found.has_symtab && !object->found.has_debug_symtab &&
+		    !object->found.has_mini_debug;
 	char safe[16384];
 
 	text_escape(safe, sizeof(safe), object->path, "");
-	fprintf(to, "%s\n", safe);
-	put_line(to, "build-id", "%s", object->found.build_id[0] ? object->found.build_id : "none");
-	put_table(to, object);
-	put_coverage(to, object);
-	put_line(to, "symbols", "%s, %zu of code", symbol_source(object), object->found.nr_symbols);
-	put_line(to, "debug info", "%s%s%s", debug_source(object), object->debug_path ? ": " : "",
-		 object->debug_path ? object->debug_path : "");
+	fprintf(to, "%s%s%s\n", style_text(colour, STYLE_BOLD), safe,
+		style_text(colour, STYLE_END));
+	put_line(paper, "build-id", "%s",
+		 object->found.build_id[0] ? object->found.build_id : "none");
+	put_table(paper, object);
+	put_coverage(paper, object);
+	put_styled(paper, bare ? STYLE_YELLOW : STYLE_END, "symbols", "%s, %zu of code",
+		   symbol_source(object), object->found.nr_symbols);
+	put_styled(paper, object_report_lacks_debug(object) ? STYLE_YELLOW : STYLE_END,
+		   "debug info", "%s%s%s", debug_source(object), object->debug_path ? ": " : "",
+		   object->debug_path ? object->debug_path : "");
 	if (object->path[0] == '[')
 		return; /* the kernel's own */
-	put_package(to, "package", &object->package);
+	put_package(paper, "package", &object->package);
 	if (object->debug_package.name[0])
-		put_package(to, "debug package", &object->debug_package);
+		put_package(paper, "debug package", &object->debug_package);
 	if (object->hint[0])
-		put_line(to, "to get it", "%s", object->hint);
+		put_line(paper, "to get it", "%s", object->hint);
 }
 
-static void put_row(FILE *to, const struct object_report *object)
+static void put_row(const struct paper *paper, const struct object_report *object)
 {
+	const char *symbols = symbol_source(object), *frames = frame_source(object);
+	bool lacks_debug = object_report_lacks_debug(object);
 	char safe[16384], percent[16] = "-";
 
 	if (object->found.measured && object->found.coverage.code_bytes)
 		snprintf(percent, sizeof(percent), "%.2f", object_report_percent(object));
 	text_escape(safe, sizeof(safe), object->path, "");
-	fprintf(to,
-		"%7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  %-12.12s %-14s %-7s "
-		"%-12.12s %-18s %s%s\n",
+	fprintf(paper->to, "%7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  ",
 		percent, object->found.stats.rows, object->found.stats.rules,
 		object->found.stats.image_bytes, object->found.coverage.nr_bare,
-		object->found.stats.rows_expr, frame_source(object), symbol_source(object),
-		object_report_lacks_debug(object) ? "missing"
-		: object->found.has_debug_info	  ? "inside"
-						  : "file",
+		object->found.stats.rows_expr);
+	put_field(paper, frames, 12, !strcmp(frames, "none"));
+	put_field(paper, symbols, 14, !strcmp(symbols, "none") || !strcmp(symbols, ".dynsym only"));
+	put_field(paper,
+		  lacks_debug			 ? "missing"
+		  : object->found.has_debug_info ? "inside"
+						 : "file",
+		  7, lacks_debug);
+	fprintf(paper->to, "%-12.12s %-18s %s%s\n",
 		object->found.build_id[0] ? object->found.build_id : "-",
 		object->package.name[0] ? object->package.name : "-", safe,
 		object->deleted ? " (deleted)" : "");
@@ -170,31 +206,34 @@ static void put_hints(FILE *to, const struct process_report *process)
 	}
 }
 
-static void put_remarks(FILE *to, const struct check *remarks, size_t nr)
+static void put_remarks(FILE *to, const struct check *remarks, size_t nr, bool colour)
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct check *check = &remarks[i];
 		bool bad = check->verdict != CHECK_OK;
 
-		fprintf(to, "%-4s  %-14s %s%s%s%s%s\n", check_verdict_text(check->verdict),
-			check->subject, check->fact, bad ? ": " : "", check->cost,
-			bad ? "; fix: " : "", check->fix);
+		doctor_report_verdict(to, check->verdict, colour);
+		fprintf(to, "  %-14s %s%s%s%s%s\n", check->subject, check->fact, bad ? ": " : "",
+			check->cost, bad ? "; fix: " : "", check->fix);
 	}
 }
 
 void doctor_report_process(FILE *to, const struct process_report *process,
-			   const struct check *remarks, size_t nr_remarks)
+			   const struct check *remarks, size_t nr_remarks, bool colour)
 {
+	const struct paper paper = { to, colour };
 	char safe[4 * sizeof(process->comm)];
 
 	text_escape(safe, sizeof(safe), process->comm, "");
-	fprintf(to, "pid %d (%s): %zu objects\n\n", (int)process->pid, safe, process->nr);
-	put_remarks(to, remarks, nr_remarks);
-	fprintf(to, "\n%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %-18s %s\n", "CFI %", "rows",
-		"rules", "bytes", "bare", "expr", "from", "symbols", "debug", "build-id", "package",
-		"object");
+	fprintf(to, "%spid %d (%s): %zu objects%s\n\n", style_text(colour, STYLE_BOLD),
+		(int)process->pid, safe, process->nr, style_text(colour, STYLE_END));
+	put_remarks(to, remarks, nr_remarks, colour);
+	fprintf(to, "\n%s%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %-18s %s%s\n",
+		style_text(colour, STYLE_BOLD), "CFI %", "rows", "rules", "bytes", "bare", "expr",
+		"from", "symbols", "debug", "build-id", "package", "object",
+		style_text(colour, STYLE_END));
 	for (size_t i = 0; i < process->nr; i++)
-		put_row(to, &process->objects[i]);
+		put_row(&paper, &process->objects[i]);
 	for (size_t i = 0; i < process->nr_refused; i++) {
 		char why[4 * sizeof(process->refused[i].why)];
 

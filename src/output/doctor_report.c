@@ -47,6 +47,12 @@ static enum style verdict_style(enum check_verdict verdict)
 	return verdict == CHECK_OK ? STYLE_GREEN : verdict == CHECK_WARN ? STYLE_YELLOW : STYLE_RED;
 }
 
+void doctor_report_verdict(FILE *to, enum check_verdict verdict, bool colour)
+{
+	fprintf(to, "%s%-4s%s", style_text(colour, verdict_style(verdict)),
+		check_verdict_text(verdict), style_text(colour, STYLE_END));
+}
+
 void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour)
 {
 	int width = 0;
@@ -59,9 +65,8 @@ void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour)
 	for (size_t i = 0; i < checkup->nr; i++) {
 		const struct check *check = &checkup->checks[i];
 
-		fprintf(to, "%s%-4s%s  %-*s  ", style_text(colour, verdict_style(check->verdict)),
-			check_verdict_text(check->verdict), style_text(colour, STYLE_END), width,
-			check->subject);
+		doctor_report_verdict(to, check->verdict, colour);
+		fprintf(to, "  %-*s  ", width, check->subject);
 		put_check(to, checkup, i);
 	}
 	put_safe(to, "\n", checkup->summary);

@@ -14,10 +14,14 @@
 void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour);
 void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial);
 
-/* What was found in a file, or in a process. @remarks [nr_remarks] are process_remarks()'s. */
-void doctor_report_object(FILE *to, const struct object_report *object);
+/* "warn", in its colour where that is wanted. */
+void doctor_report_verdict(FILE *to, enum check_verdict verdict, bool colour);
+
+/* What was found in a file, or in a process. @remarks [nr_remarks] are process_remarks()'s.
+ * @colour: what is lacking is marked. */
+void doctor_report_object(FILE *to, const struct object_report *object, bool colour);
 void doctor_report_process(FILE *to, const struct process_report *process,
-			   const struct check *remarks, size_t nr_remarks);
+			   const struct check *remarks, size_t nr_remarks, bool colour);
 void doctor_json_object(FILE *to, const struct object_report *object);
 void doctor_json_process(FILE *to, const struct process_report *process,
 			 const struct check *remarks, size_t nr_remarks);

@@ -6,6 +6,7 @@ usage: test_terminal.py FPLESS
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,9 +90,25 @@ class OnTerminal(unittest.TestCase):
             self.assertIn(done.returncode, (0, 2))
             return done.stdout
 
+        plain = doctor(FPLESS)
+        self.assertNotIn(b"\x1b", plain)
+        marked = doctor(FPLESS, "--color", "always")
+        self.assertTrue(marked.startswith(b"\x1b[1m" + FPLESS.encode()), marked)
+        self.assertEqual(re.sub(rb"\x1b\[[0-9;]*m", b"", marked), plain)
+        self.assertNotIn(b"\x1b", doctor(FPLESS, "--json", "--color", "always"))
+        lacking = os.path.join(os.path.dirname(self.file), "stripped")
+        subprocess.run(["objcopy", "--strip-all", FPLESS, lacking], check=True)
+        self.assertRegex(doctor(lacking, "--color", "always"),
+                         rb"symbols +\x1b\[33m(none|\.dynsym only).*\x1b\[0m\n")
         self.assertNotIn(b"\x1b", doctor())
         self.assertIn(b"\x1b[32mok  \x1b[0m", doctor("--color", "always"))
         self.assertNotIn(b"\x1b", doctor("--json", "--color", "always"))
+        terminal = self.shown("doctor", FPLESS, columns=200)
+        self.assertIn(b"\x1b[1m", terminal.output)
+        self.assertNotIn(b"\x1b", self.shown("doctor", FPLESS, columns=200, NO_COLOR="1").output)
+        process = self.shown("doctor", str(os.getpid()), columns=250)
+        self.assertRegex(process.output, rb"\x1b\[1mpid [0-9]+ \(")
+        self.assertNotIn(b"\x1b", self.shown("doctor", "--color", "never", str(os.getpid()), columns=250).output)
 
 
 if __name__ == "__main__":
