@@ -11,6 +11,17 @@
 #define POLL_MS	    100
 #define PATIENCE_MS 2000
 
+static struct {
+	void (*read)(void *ctx, int fd, size_t nr);
+	void *ctx;
+} watch;
+
+void io_set_watch(void (*read)(void *ctx, int fd, size_t nr), void *ctx)
+{
+	watch.read = read;
+	watch.ctx = ctx;
+}
+
 ssize_t io_read(int fd, void *buf, size_t size)
 {
 	size_t done = 0;
@@ -25,6 +36,8 @@ ssize_t io_read(int fd, void *buf, size_t size)
 		if (n == 0)
 			break;
 		done += (size_t)n;
+		if (watch.read)
+			watch.read(watch.ctx, fd, (size_t)n);
 	}
 	return (ssize_t)done;
 }

@@ -11,6 +11,12 @@
 /* Read up to @size bytes, fewer only at the end of the file. Returns their number or -errno. */
 FPL_MUST_CHECK ssize_t io_read(int fd, void *buf, size_t size);
 
+/*
+ * Have @read called for what io_read() reads from now on in this process, @nr bytes of @fd each
+ * time; NULL: no more. Of a process with one thread that reads.
+ */
+void io_set_watch(void (*read)(void *ctx, int fd, size_t nr), void *ctx);
+
 /* Write all of @buf. Returns 0 or -errno, then with an unknown part written. */
 FPL_MUST_CHECK int io_write(int fd, const void *buf, size_t size);
 

@@ -248,6 +248,7 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 
 	for (size_t i = 0; !error && i < diff->inputs.nr; i++)
 		error = add_run(diff, i, err);
+	inputs_end(&diff->inputs);
 	if (error)
 		return error;
 	diff->has_difference = true;
@@ -384,7 +385,7 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 	if (reading->symfs && report_names_init(&diff.names, &options->output, &reading->cache,
 						reading->debuginfod, &err))
 		return fail(CLI_EXIT_CANNOT_RUN, &err);
-	if (inputs_open(options->files, options->nr_files, &diff.inputs, &err) ||
+	if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
 	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), &err))
 		return fail(CLI_EXIT_OUTPUT, &err);

@@ -14,7 +14,7 @@
 #include "recording/merge.h"
 #include "recording/recount.h"
 
-static int read_all(const struct report_options *options, const struct inputs *inputs,
+static int read_all(const struct report_options *options, struct inputs *inputs,
 		    struct filter *filter, struct recording *ret, struct merge_result *result,
 		    struct fpl_err *err)
 {
@@ -25,6 +25,7 @@ static int read_all(const struct report_options *options, const struct inputs *i
 
 	for (size_t i = 0; !error && i < inputs->nr; i++)
 		error = inputs_add(inputs, i, &input_options, filter, ret, result, err);
+	inputs_end(inputs);
 	if (!error && (result->refused || result->nr > 1))
 		recording_recount(ret, result->refused);
 	if (!error && options->output.by)
@@ -109,7 +110,7 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
-	if (inputs_open(options->files, options->nr_files, &inputs, &err) ||
+	if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
 	    inputs_give_up_rights(&sinks, deputy, needs_of(options), &err) ||
 	    read_all(options, &inputs, filter, &recording, &result, &err) ||

@@ -15,8 +15,15 @@
 #include "recording/read.h"
 #include "recording/sample_type.h"
 
+void inputs_end(struct inputs *inputs)
+{
+	reading_progress_destroy(inputs->progress);
+	inputs->progress = NULL;
+}
+
 void inputs_fini(struct inputs *inputs)
 {
+	inputs_end(inputs);
 	for (size_t i = 0; i < inputs->nr; i++)
 		if (inputs->fds[i] > STDIN_FILENO)
 			close(inputs->fds[i]);
@@ -28,7 +35,8 @@ static bool is_stdin(const char *path)
 	return !strcmp(path, "-");
 }
 
-int inputs_open(char **paths, size_t nr, struct inputs *ret, struct fpl_err *err)
+int inputs_open(char **paths, size_t nr, const struct output_options *output, struct inputs *ret,
+		struct fpl_err *err)
 {
 	*ret = (struct inputs){ .paths = paths, .fds = calloc(nr + 1, sizeof(*ret->fds)) };
 	if (!ret->fds)
@@ -41,6 +49,7 @@ int inputs_open(char **paths, size_t nr, struct inputs *ret, struct fpl_err *err
 			return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
 		ret->fds[ret->nr] = fd;
 	}
+	ret->progress = reading_progress_create(output);
 	return 0;
 }
 
@@ -116,6 +125,7 @@ int inputs_add(const struct inputs *inputs, size_t idx, const struct input_optio
 
 	if (recording_init(&from))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	reading_progress_begin(inputs->progress, name, inputs->fds[idx], idx, inputs->nr);
 	error = recording_read(name, inputs->fds[idx], &read_options, &from, err);
 	if (!error)
 		error = filter_begin(filter, &from, name, err);

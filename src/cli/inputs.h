@@ -8,6 +8,7 @@
 #include "base/deputy.h"
 #include "base/err.h"
 #include "cli/reading_options.h"
+#include "cli/reading_progress.h"
 #include "cli/sinks.h"
 #include "recording/merge.h"
 #include "recording/recording.h"
@@ -17,11 +18,19 @@ struct inputs {
 	char **paths; /* borrowed [nr]; "-" is stdin */
 	int *fds;     /* owned [nr], each owned but stdin */
 	size_t nr;
+	struct reading_progress *progress; /* owned; NULL: none is shown */
 };
 
-/* Errors: those of open(2), with the path; -ENOMEM. inputs_fini is safe then. */
-FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, struct inputs *ret, struct fpl_err *err);
+/*
+ * Where @output lets it a status line says how far reading is, until inputs_end(). Errors: those of
+ * open(2), with the path; -ENOMEM. inputs_fini is safe then.
+ */
+FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, const struct output_options *output,
+			       struct inputs *ret, struct fpl_err *err);
 void inputs_fini(struct inputs *inputs);
+
+/* All is read. */
+void inputs_end(struct inputs *inputs);
 
 /* How file @idx is called in messages. */
 const char *inputs_name(const struct inputs *inputs, size_t idx);

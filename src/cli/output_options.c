@@ -404,3 +404,8 @@ void output_options_set_log(const struct output_options *options)
 			  : options->verbosity == 1 ? FPL_LOG_DEBUG
 						    : FPL_LOG_INFO);
 }
+
+bool output_options_want_progress(const struct output_options *options)
+{
+	return !options->quiet && !options->verbosity && !options->no_progress;
+}

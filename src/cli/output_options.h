@@ -76,5 +76,8 @@ struct format_options output_options_format(const struct output_options *options
 /* How stdout shows reports: as they are where it is no terminal. */
 struct terminal_text output_options_terminal(const struct output_options *options);
 
+/* Nothing was asked for that a line of progress is in the way of. */
+bool output_options_want_progress(const struct output_options *options);
+
 /* The level of the log that -v asks for. */
 void output_options_set_log(const struct output_options *options);

@@ -2,21 +2,15 @@
 #include "cli/progress.h"
 
 #include <inttypes.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/width.h"
+#include "cli/status_line.h"
 #include "view/share.h"
 
-#define PERIOD_MS   1000u
-#define CLEAR_LINE  "\r\033[K" /* ECMA-48, EL */
-#define COLUMNS_MAX 200u
+#define PERIOD_MS 1000u
 
 /* What a stack's samples count as. */
 enum { STACK_OTHER, STACK_JUDGED, STACK_COMPLETE };
@@ -28,16 +22,8 @@ struct progress {
 	bool user;
 	uint8_t *stacks; /* owned [nr] */
 	size_t nr, room;
-	pthread_mutex_t lock; /* for what is on the terminal */
-	bool is_drawn;
+	struct status_line line;
 };
-
-bool progress_is_possible(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
-}
 
 void progress_text(const struct progress_facts *facts, char *buf, size_t size)
 {
@@ -50,44 +36,6 @@ void progress_text(const struct progress_facts *facts, char *buf, size_t size)
 			 share_whole_percent(facts->complete, facts->judged));
 	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s  lost %" PRIu64,
 		 (double)facts->sampled_ns / 1e9, of, facts->samples, complete, facts->lost);
-}
-
-/* Write the line anew. A terminal that takes nothing is not waited for. */
-static void draw(struct progress *progress, const struct progress_facts *facts)
-{
-	struct pollfd poll_fd = { .fd = STDERR_FILENO, .events = POLLOUT };
-	char text[256], fitted[4 * COLUMNS_MAX], line[sizeof(fitted) + sizeof(CLEAR_LINE)];
-	size_t columns = width_of_terminal(STDERR_FILENO);
-
-	if (columns > COLUMNS_MAX)
-		columns = COLUMNS_MAX;
-	progress_text(facts, text, sizeof(text));
-	/* the last column stays free: some terminals go on to the next line there */
-	width_fit(fitted, sizeof(fitted), text, columns ? columns - 1 : 0);
-	int size = snprintf(line, sizeof(line), "%s%s", CLEAR_LINE, fitted);
-
-	pthread_mutex_lock(&progress->lock);
-	if (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents == POLLOUT)
-		progress->is_drawn = write(STDERR_FILENO, line, (size_t)size) > 0;
-	pthread_mutex_unlock(&progress->lock);
-}
-
-static void clear(struct progress *progress)
-{
-	if (progress->is_drawn)
-		(void)!write(STDERR_FILENO, CLEAR_LINE, strlen(CLEAR_LINE));
-	progress->is_drawn = false;
-}
-
-/* The writer of the log. */
-static void write_log(void *ctx, const char *line, size_t size)
-{
-	struct progress *progress = ctx;
-
-	pthread_mutex_lock(&progress->lock);
-	clear(progress);
-	(void)!fwrite(line, 1, size, stderr);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 /* engine_listener.stack */
@@ -120,6 +68,7 @@ static void take_look(void *ctx, const struct engine_look *look)
 		.duration_ms = progress->duration_ms,
 		.lost = look->lost,
 	};
+	char text[256];
 
 	if (look->last)
 		return;
@@ -131,7 +80,8 @@ static void take_look(void *ctx, const struct engine_look *look)
 		facts.judged += class != STACK_OTHER ? look->counts[i] : 0;
 		facts.complete += class == STACK_COMPLETE ? look->counts[i] : 0;
 	}
-	draw(progress, &facts);
+	progress_text(&facts, text, sizeof(text));
+	status_line_draw(&progress->line, text);
 }
 
 struct progress *progress_create(uint64_t duration_ms, bool user)
@@ -150,8 +100,7 @@ struct progress *progress_create(uint64_t duration_ms, bool user)
 		.ctx = progress,
 		.stop_fd = -1,
 	};
-	pthread_mutex_init(&progress->lock, NULL);
-	fpl_log_set_writer(write_log, progress);
+	status_line_init(&progress->line);
 	return progress;
 }
 
@@ -164,9 +113,7 @@ void progress_destroy(struct progress *progress)
 {
 	if (!progress)
 		return;
-	fpl_log_set_writer(NULL, NULL);
-	clear(progress);
-	pthread_mutex_destroy(&progress->lock);
+	status_line_fini(&progress->line);
 	free(progress->stacks);
 	free(progress);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One line on the terminal of stderr that says how far a run has come, written anew each second and
- * gone at the end. Lines that are logged meanwhile come above it.
- */
+/* A status line that says how far a run has come, written anew each second. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +8,6 @@
 #include "profile/engine.h"
 
 struct progress;
-
-/* Is stderr a terminal where a line can be written over? */
-bool progress_is_possible(void);
 
 /* @duration_ms: of the run; 0: not known. @user: there are user stacks. NULL without memory. One at
  * a time. */

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/sinks.h"
+#include "cli/status_line.h"
 #include "output/culprits.h"
 #include "format/formats.h"
 #include "output/recorded.h"
@@ -206,8 +207,8 @@ static bool wants_progress(const struct sampling_options *options)
 {
 	const struct output_options *output = &options->output;
 
-	return !options->command && !options->events.stream && !output->quiet &&
-	       !output->verbosity && !output->no_progress && progress_is_possible();
+	return !options->command && !options->events.stream &&
+	       output_options_want_progress(output) && status_line_is_possible();
 }
 
 /* Sample, with somebody listening where that was asked for. Errors: as engine_run. */

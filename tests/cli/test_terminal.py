@@ -10,13 +10,15 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "integration"))
 
-from terminal import Terminal  # pylint: disable=wrong-import-position
+from terminal import PATIENCE_S, Terminal  # pylint: disable=wrong-import-position
 
 FPLESS = os.path.realpath(sys.argv[1])
+PROGRESS = re.compile(r"^reading \S*pipe: \d+\.\d MiB$")
 STACKS = ("app;main;a_function_with_a_name_that_is_longer_than_any_terminal_of_eighty_columns_is;leaf 70\n"
           "app;main;\u6f22\u5b57\u6f22\u5b57\u6f22\u5b57\u6f22\u5b57\u6f22\u5b57;\x1b[31mred 20\n"
           "sh;_start;do_syscall_64_[k] 10\n")
@@ -109,6 +111,45 @@ class OnTerminal(unittest.TestCase):
         process = self.shown("doctor", str(os.getpid()), columns=250)
         self.assertRegex(process.output, rb"\x1b\[1mpid [0-9]+ \(")
         self.assertNotIn(b"\x1b", self.shown("doctor", "--color", "never", str(os.getpid()), columns=250).output)
+
+    def read_slowly(self, *args, **more):
+        """A report of a pipe that is written to until there is a line of progress, or a second more than that takes."""
+        pipe = os.path.join(os.path.dirname(self.file), "pipe")
+        if not os.path.exists(pipe):
+            os.mkfifo(pipe)
+        terminal = Terminal([FPLESS, "report", *args, pipe], 200, 200, env=self.env(**more))
+        self.addCleanup(terminal.close)
+        writer = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        end = time.monotonic() + (PATIENCE_S if not args else 2.5)
+        seen, lines = False, STACKS.encode() * 100
+        at = 0
+        while not seen and time.monotonic() < end and terminal.process.poll() is None:
+            terminal.pump(0.02)
+            seen = any(PROGRESS.match(line) for line in terminal.screen.text())
+            try:
+                at = (at + os.write(writer, lines[at:])) % len(lines)
+            except BlockingIOError:
+                pass
+        os.set_blocking(writer, True)
+        while at:
+            at = (at + os.write(writer, lines[at:])) % len(lines)
+        os.close(writer)
+        self.assertEqual(terminal.end(), 0, terminal.output)
+        return seen, terminal
+
+    def test_reading_for_seconds_says_how_far_it_is(self):
+        seen, terminal = self.read_slowly()
+        lines = terminal.screen.text()
+        self.assertTrue(seen, terminal.output)
+        self.assertFalse([line for line in lines if PROGRESS.match(line)], lines)
+        self.assertRegex(lines[0], r"^\d+ samples")
+
+    def test_reading_says_nothing_where_nobody_wants_it(self):
+        for args, more in ((["-q"], {}), (["--no-progress"], {}), (["-v"], {}), (["--no-lines"], {"TERM": "dumb"})):
+            with self.subTest(args=args, more=more):
+                seen, terminal = self.read_slowly(*args, **more)
+                self.assertFalse(seen)
+                self.assertNotIn(b"\x1b[K", terminal.output)
 
 
 if __name__ == "__main__":
