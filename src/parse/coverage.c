@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "symbolize/demangle.h"
+#include "unwind/filler.h"
 
 /* Padding is looked for in so many bytes of a gap: more than any linker aligns by. */
 #define GAP_MAX 65536u
@@ -170,64 +171,6 @@ static int take_row(const struct cfi_row *row, void *ctx)
 	return ranges_add(&m->covered, row->start, row->end);
 }
 
-/* Length of the addressing form behind the opcode of a long nop: ModRM, SIB, displacement; 0: none.
- */
-static size_t form_length(const uint8_t *code, size_t size)
-{
-	if (size == 0)
-		return 0;
-
-	unsigned int mod = code[0] >> 6, rm = code[0] & 7;
-	size_t length = 1;
-
-	if (mod != 3 && rm == 4) {
-		if (size < 2)
-			return 0;
-		length += 1;
-		if (mod == 0 && (code[1] & 7) == 5)
-			length += 4;
-	} else if (mod == 0 && rm == 5) {
-		length += 4;
-	}
-	length += mod == 1 ? 1 : mod == 2 ? 4 : 0;
-	return length <= size ? length : 0;
-}
-
-/* Length of the nop or int3 at the start of @code; 0: something else. */
-static size_t filler_length(const uint8_t *code, size_t size)
-{
-	size_t prefixes = 0;
-
-	if (code[0] == 0xcc)
-		return 1;
-	/* gas: up to nine 66, then a segment override */
-	while (prefixes < size && prefixes < 14 &&
-	       (code[prefixes] == 0x66 || code[prefixes] == 0x2e))
-		prefixes++;
-	if (prefixes < size && code[prefixes] == 0x90)
-		return prefixes + 1;
-	if (size - prefixes < 3 || code[prefixes] != 0x0f || code[prefixes + 1] != 0x1f)
-		return 0;
-
-	size_t form = form_length(code + prefixes + 2, size - prefixes - 2);
-
-	return form ? prefixes + 2 + form : 0;
-}
-
-size_t coverage_padding(const uint8_t *code, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		size_t length = filler_length(code + done, size - done);
-
-		if (!length)
-			break;
-		done += length;
-	}
-	return done;
-}
-
 /* [start, end) is code without a row: what of it is padding? */
 static int take_gap(struct measuring *m, uint64_t start, uint64_t end)
 {
@@ -241,7 +184,7 @@ static int take_gap(struct measuring *m, uint64_t start, uint64_t end)
 		if (!bytes)
 			return -ENOMEM;
 		if (!elf_file_read(m->elf, load->off + (start - load->vaddr), bytes, size, NULL))
-			padding = coverage_padding(bytes, size);
+			padding = filler_size(bytes, size, FILLER_INSTRUCTIONS);
 	}
 	m->coverage->padding_bytes += padding;
 	m->coverage->bare_bytes += end - start - padding;

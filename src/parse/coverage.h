@@ -48,10 +48,3 @@ struct coverage {
 FPL_MUST_CHECK int coverage_measure(const struct elf_file *elf, const struct elf_file *debug,
 				    const struct symtab *tab, struct coverage *ret,
 				    struct fpl_err *err);
-
-/*
- * Bytes at the start of @code [size] that are nothing but instructions which compilers and linkers
- * put between functions: nops of all lengths, as the Intel SDM (volume 2, NOP) and gas write them,
- * and int3. Cost: O(size).
- */
-size_t coverage_padding(const uint8_t *code, size_t size);

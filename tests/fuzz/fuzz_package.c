@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "parse/coverage.h"
 #include "doctor/package.h"
+#include "unwind/filler.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,9 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(code, data, size);
 
-	size_t padding = coverage_padding(code, size);
+	size_t padding = filler_size(code, size, FILLER_INSTRUCTIONS);
 
-	if (padding > size || coverage_padding(code, padding) != padding)
+	if (padding > size || filler_size(code, padding, FILLER_INSTRUCTIONS) != padding)
 		abort();
 	check_status(data, size);
 	return 0;

@@ -11,6 +11,7 @@
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/elf_symbols.h"
+#include "unwind/filler.h"
 
 /* Code at [CODE, CODE + 0x100), CFI at CFI_BUILDER_VADDR, as cfi_builder.h counts. */
 #define CODE	 0x2000u
@@ -228,7 +229,7 @@ static void padding_is_nops_and_int3(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		size_t padding = coverage_padding(cases[i].code, cases[i].size);
+		size_t padding = filler_size(cases[i].code, cases[i].size, FILLER_INSTRUCTIONS);
 
 		if (padding != cases[i].padding)
 			fail_msg("%s: %zu", cases[i].what, padding);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
+#include "unwind/filler.h"
 #include "unwind/synth/graph.h"
 
 enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
@@ -46,7 +47,7 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const
 		    struct fpl_err *err)
 {
 	const uint8_t *bytes = code->bytes + (start - code->start);
-	size_t padding = file->scope == SYNTH_ALL ? 0 : synth_padding(bytes, end - start);
+	size_t padding = file->scope == SYNTH_ALL ? 0 : filler_size(bytes, end - start, FILLER_ZEROES);
 
 	if (padding == end - start)
 		return 0;

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
+#include "unwind/filler.h"
 #include "unwind/zeroed.h"
 
 enum { KNOWN_MAX = 4, TABLE_MAX = 1024, ENTRY_BYTES = 4, UNUSED_MAX = 16, CHECK_EVERY = 4096 };
@@ -593,7 +594,7 @@ static int guess(struct explorer *explorer)
 
 	for (size_t i = 0; i < graph->input->nr_holes && code == 0; i++) {
 		const struct synth_hole *hole = &graph->input->holes[i];
-		size_t off = synth_padding(hole->bytes, hole->size);
+		size_t off = filler_size(hole->bytes, hole->size, FILLER_ZEROES);
 		uint32_t pos = graph->bases[i] + (uint32_t)off;
 
 		if (off >= hole->size || graph->index[pos])

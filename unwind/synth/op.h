@@ -57,9 +57,3 @@ void synth_decoder_destroy(struct synth_decoder *decoder);
 /* Decode the instruction at @code [size > 0], which lies at @vaddr. Cost: O(1). */
 void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
 		  uint64_t vaddr, struct synth_op *ret);
-
-/*
- * How many of the @size bytes at @code are filler, as linkers and assemblers put between functions:
- * nops, int3, zeroes. Cost: linear in what it returns.
- */
-size_t synth_padding(const uint8_t *code, size_t size);
