@@ -17,11 +17,6 @@
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
 #define TEXT_SPAN_MAX (1ull << 32)
 
-static void cleanup_file(struct cfi_file **file)
-{
-	cfi_file_close(*file);
-}
-
 void cfi_file_close(struct cfi_file *file)
 {
 	if (!file)
@@ -209,7 +204,7 @@ static int file_list(struct cfi_file *file, struct fpl_err *err)
 static int file_create(const char *name, size_t nr_sections, const struct table_limits *limits,
 		       struct cfi_file **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = calloc(1, sizeof(*file));
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
@@ -442,7 +437,7 @@ static int file_check(const struct cfi_file *file, struct fpl_err *err)
 int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 		  const struct table_limits *limits, struct cfi_file **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = NULL;
 	int code;
 
 	if (elf->machine != ARCH_MACHINE)
@@ -477,7 +472,7 @@ int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
 			   const struct table_limits *limits, struct cfi_file **ret,
 			   struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = NULL;
 	int code = file_create(name, nr_sections, limits, &file, err);
 
 	if (code)

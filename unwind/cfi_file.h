@@ -55,6 +55,12 @@ FPL_MUST_CHECK int cfi_file_open(const struct elf_file *elf, const struct elf_fi
 				 struct fpl_err *err);
 void cfi_file_close(struct cfi_file *file);
 
+/* For CLEANUP(). */
+static inline void cfi_file_cleanup(struct cfi_file **file)
+{
+	cfi_file_close(*file);
+}
+
 /*
  * Add the rows @rows [nr], made for code without CFI, where the file has none. In any order.
  * Errors: -ENOMEM, -EFBIG.

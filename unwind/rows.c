@@ -4,16 +4,11 @@
 #include "base/cleanup.h"
 #include "unwind/cfi_file.h"
 
-static void cleanup_file(struct cfi_file **file)
-{
-	cfi_file_close(*file);
-}
-
 int cfi_rows_for_each(const struct elf_file *elf, const struct elf_file *debug,
 		      const struct table_limits *limits, cfi_row_fn fn, void *ctx,
 		      struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = NULL;
 	int code = cfi_file_open(elf, debug, limits, &file, err);
 
 	for (size_t i = 0; code == 0 && i < file->nr_pieces; i++) {
@@ -30,7 +25,7 @@ int cfi_fdes_for_each(const struct elf_file *elf, const struct elf_file *debug,
 		      const struct table_limits *limits, cfi_fde_fn fn, void *ctx,
 		      struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = NULL;
 	int code = cfi_file_open(elf, debug, limits, &file, err);
 
 	for (size_t i = 0; code == 0 && i < file->list.nr_fdes; i++) {

@@ -214,15 +214,10 @@ int table_compile_file(struct cfi_file *file, struct table **ret, struct fpl_err
 	return 0;
 }
 
-static void cleanup_file(struct cfi_file **file)
-{
-	cfi_file_close(*file);
-}
-
 int table_compile(const struct elf_file *elf, const struct elf_file *debug,
 		  const struct table_limits *limits, struct table **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct cfi_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *file = NULL;
 	int code = cfi_file_open(elf, debug, limits, &file, err);
 
 	if (code == 0)

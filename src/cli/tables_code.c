@@ -17,26 +17,6 @@ static const struct table_limits patient = {
 	.rows = 64u << 20,
 };
 
-static void cleanup_cfi(struct cfi_file **cfi)
-{
-	cfi_file_close(*cfi);
-}
-
-static void cleanup_file(struct synth_file **file)
-{
-	synth_file_close(*file);
-}
-
-static void cleanup_result(struct synth_result *result)
-{
-	synth_result_fini(result);
-}
-
-static void cleanup_audit(struct audit *audit)
-{
-	audit_fini(audit);
-}
-
 static void print_rows(const struct synth_result *result)
 {
 	size_t row = 0;
@@ -77,9 +57,9 @@ static void print_sums(const struct synth_result *result)
 
 int print_made_rows(const struct elf_file *elf, const struct elf_file *debug, struct fpl_err *err)
 {
-	CLEANUP(cleanup_cfi) struct cfi_file *cfi = NULL;
-	CLEANUP(cleanup_file) struct synth_file *file = NULL;
-	CLEANUP(cleanup_result) struct synth_result result = { 0 };
+	CLEANUP(cfi_file_cleanup) struct cfi_file *cfi = NULL;
+	CLEANUP(synth_file_cleanup) struct synth_file *file = NULL;
+	CLEANUP(synth_result_fini) struct synth_result result = { 0 };
 	int code = cfi_file_open(elf, debug, &patient, &cfi, err);
 
 	if (code == 0)
@@ -95,7 +75,7 @@ int print_made_rows(const struct elf_file *elf, const struct elf_file *debug, st
 
 int print_audit(const struct elf_file *elf, const struct elf_file *debug, struct fpl_err *err)
 {
-	CLEANUP(cleanup_audit) struct audit audit = { 0 };
+	CLEANUP(audit_fini) struct audit audit = { 0 };
 	int code = audit_file(elf, debug, SYNTH_ALL, &patient, &audit, err);
 
 	if (code)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "unwind/synth/state.h"
@@ -14,14 +13,6 @@ struct auditor {
 	struct synth_file *file;
 	bool out_of_memory;
 };
-
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void note_place(struct auditor *auditor, uint64_t start, uint64_t end,
 		       const struct cfi_row *cfi, const struct synth_state *state)
@@ -90,28 +81,18 @@ static void visit(void *ctx, uint64_t vaddr, unsigned size, const struct synth_s
 	}
 }
 
-static void cleanup_cfi(struct cfi_file **cfi)
-{
-	cfi_file_close(*cfi);
-}
-
-static void cleanup_synth(struct synth_file **file)
-{
-	synth_file_close(*file);
-}
-
 int audit_file(const struct elf_file *elf, const struct elf_file *debug, enum synth_scope scope,
 	       const struct table_limits *limits, struct audit *ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_cfi) struct cfi_file *cfi = NULL;
-	CLEANUP(cleanup_synth) struct synth_file *file = NULL;
+	CLEANUP(cfi_file_cleanup) struct cfi_file *cfi = NULL;
+	CLEANUP(synth_file_cleanup) struct synth_file *file = NULL;
 	struct auditor auditor = { .audit = ret };
 	struct synth_result result = { 0 };
 
 	memset(ret, 0, sizeof(*ret));
 
 	int code = cfi_file_open(elf, debug, limits, &cfi, err);
-	uint64_t start_ns = cpu_now_ns();
+	uint64_t start_ns = code ? 0 : budget_spent_ns(&cfi->budget);
 
 	if (code == 0)
 		code = synth_file_open(elf, debug, cfi, scope, &cfi->budget, &file, err);
@@ -119,7 +100,8 @@ int audit_file(const struct elf_file *elf, const struct elf_file *debug, enum sy
 	if (code == 0)
 		code = synth_file_analyse(file, scope == SYNTH_HOLES ? NULL : visit, &auditor,
 					  &result, err);
-	ret->cpu_ns = cpu_now_ns() - start_ns;
+	if (cfi)
+		ret->cpu_ns = budget_spent_ns(&cfi->budget) - start_ns;
 	ret->hole_bytes = result.hole_bytes;
 	ret->row_bytes = result.row_bytes;
 	ret->guess_bytes = result.guess_bytes;

@@ -485,16 +485,11 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 	return code;
 }
 
-static void cleanup_file(struct synth_file **file)
-{
-	synth_file_close(*file);
-}
-
 int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 		    struct cfi_file *cfi, enum synth_scope scope, struct budget *budget,
 		    struct synth_file **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct synth_file *file = calloc(1, sizeof(*file));
+	CLEANUP(synth_file_cleanup) struct synth_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);

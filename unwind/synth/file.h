@@ -29,6 +29,12 @@ FPL_MUST_CHECK int synth_file_open(const struct elf_file *elf, const struct elf_
 				   struct fpl_err *err);
 void synth_file_close(struct synth_file *file);
 
+/* For CLEANUP(). */
+static inline void synth_file_cleanup(struct synth_file **file)
+{
+	synth_file_close(*file);
+}
+
 typedef void synth_visit_fn(void *ctx, uint64_t vaddr, unsigned size,
 			    const struct synth_state *state, enum synth_reason reason);
 

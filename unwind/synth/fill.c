@@ -8,16 +8,6 @@
 #include "base/cleanup.h"
 #include "unwind/synth/file.h"
 
-static void cleanup_file(struct synth_file **file)
-{
-	synth_file_close(*file);
-}
-
-static void cleanup_result(struct synth_result *result)
-{
-	synth_result_fini(result);
-}
-
 /* Where the analysis came to an end of its own: what is not known to be code is not judged, and a
  * guess that did not hold says nothing. */
 static bool is_judged(enum synth_reason reason)
@@ -49,7 +39,7 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 static int analyse(struct cfi_file *file, const struct elf_file *elf, struct budget *budget,
 		   struct synth_result *result, struct fpl_err *err)
 {
-	CLEANUP(cleanup_file) struct synth_file *code_file = NULL;
+	CLEANUP(synth_file_cleanup) struct synth_file *code_file = NULL;
 	int code = synth_file_open(elf, NULL, file, SYNTH_HOLES, budget, &code_file, err);
 
 	return code ? code : synth_file_analyse(code_file, NULL, NULL, result, err);
@@ -57,7 +47,7 @@ static int analyse(struct cfi_file *file, const struct elf_file *elf, struct bud
 
 int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	CLEANUP(cleanup_result) struct synth_result result = { 0 };
+	CLEANUP(synth_result_fini) struct synth_result result = { 0 };
 	struct budget budget;
 
 	budget_init(&budget, file->budget.name, file->budget.limits);

@@ -172,15 +172,10 @@ static void cleanup_rows(struct synth_rows *rows)
 	free(rows->needed);
 }
 
-static void cleanup_graph(struct synth_graph *graph)
-{
-	synth_graph_fini(graph);
-}
-
 int synth_analyse(const struct synth_input *input, struct budget *budget, struct synth_result *ret,
 		  struct fpl_err *err)
 {
-	CLEANUP(cleanup_graph) struct synth_graph graph = { 0 };
+	CLEANUP(synth_graph_fini) struct synth_graph graph = { 0 };
 	CLEANUP(cleanup_rows) struct synth_rows rows = { 0 };
 	struct writer writer = { .graph = &graph, .rows = &rows, .result = ret, .err = err };
 
