@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Search in an array that ascends by a 64-bit field. */
+/* Search in an array that ascends by a field of 64 or 32 bits. */
 #pragma once
 
 #include <stddef.h>
@@ -7,21 +7,25 @@
 #include <string.h>
 
 /*
- * How many of the @nr entries of @size bytes have at most @key in the field at @off: the index of
- * the first one above it, and, less one, of the last one that is not. @list may be NULL where @nr
- * is 0. Use SORTED_UP_TO.
+ * How many of the @nr entries of @size bytes have at most @key in the field of @width bytes (4 or
+ * 8) at @off: the index of the first one above it, and, less one, of the last one that is not.
+ * @list may be NULL where @nr is 0. Use SORTED_UP_TO, of numbers without a struct SORTED_NUMBERS.
  */
-static inline size_t sorted_up_to(const void *list, size_t size, size_t off, size_t nr,
-				  uint64_t key)
+static inline size_t sorted_up_to(const void *list, size_t size, size_t off, size_t width,
+				  size_t nr, uint64_t key)
 {
 	size_t lo = 0, hi = nr;
 
 	/* Invariant: entries before lo have at most key, those from hi on more. */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		uint64_t value;
+		const uint8_t *field = (const uint8_t *)list + mid * size + off;
+		uint64_t value = 0; /* little-endian: the low bytes are the first */
 
-		memcpy(&value, (const uint8_t *)list + mid * size + off, sizeof(value));
+		if (width == sizeof(uint32_t))
+			memcpy(&value, field, sizeof(uint32_t));
+		else
+			memcpy(&value, field, sizeof(value));
 		if (value <= key)
 			lo = mid + 1;
 		else
@@ -30,9 +34,19 @@ static inline size_t sorted_up_to(const void *list, size_t size, size_t off, siz
 	return lo;
 }
 
-#define SORTED_UP_TO(list, field, nr, key)                                                        \
-	({                                                                                        \
-		_Static_assert(sizeof((list)->field) == sizeof(uint64_t), "a 64-bit field");      \
-		sorted_up_to((list), sizeof(*(list)), offsetof(__typeof__(*(list)), field), (nr), \
-			     (key));                                                              \
+#define SORTED_UP_TO(list, field, nr, key)                                                  \
+	({                                                                                  \
+		_Static_assert(sizeof((list)->field) == sizeof(uint64_t) ||                 \
+				       sizeof((list)->field) == sizeof(uint32_t),           \
+			       "a field of 64 or 32 bits");                                 \
+		sorted_up_to((list), sizeof(*(list)), offsetof(__typeof__(*(list)), field), \
+			     sizeof((list)->field), (nr), (key));                           \
+	})
+
+#define SORTED_NUMBERS(list, nr, key)                                                   \
+	({                                                                              \
+		_Static_assert(sizeof(*(list)) == sizeof(uint64_t) ||                   \
+				       sizeof(*(list)) == sizeof(uint32_t),             \
+			       "numbers of 64 or 32 bits");                             \
+		sorted_up_to((list), sizeof(*(list)), 0, sizeof(*(list)), (nr), (key)); \
 	})
