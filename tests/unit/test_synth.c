@@ -85,6 +85,46 @@
 /* push %rbx; jmp . + 0x1000 */
 #define TAIL_DEEP "\x53\xe9\xfb\x0f\x00\x00"
 
+/* lea 1f(%rip),%rax; movzwl 3f-1f(%rax,%rdi,2),%ecx; add %rax,%rcx; push %rbx; jmp *%rcx; 1: ud2;
+ * 2: pop %rbx; ret; 4: nop; pop %rbx; ret; 3: .short 0, 2b-1b, 4b-1b, 0xffff */
+#define SHORT_TABLE                                                        \
+	"\x48\x8d\x05\x0e\x00\x00\x00\x0f\xb7\x8c\x78\x07\x00\x00\x00\x48" \
+	"\x01\xc1\x53\xff\xe1\x0f\x0b\x5b\xc3\x90\x5b\xc3\x00\x00\x02\x00" \
+	"\x04\x00\xff\xff"
+
+/* As TABLE, but by lea -7(%rax,%rcx),%rcx */
+#define LEA_TABLE                                                          \
+	"\x48\x8d\x05\x15\x00\x00\x00\x48\x63\x0c\xb8\x53\x48\x8d\x8c\x08" \
+	"\xf9\xff\xff\xff\xff\xe1\x5b\xc3\x90\x5b\xc3\x90\x01\x00\x00\x00" \
+	"\x03\x00\x00\x00\xff\xff\xff\x7f"
+
+/* cmp $1,%edi; je 5f; lea 3f(%rip),%rax; movslq (%rax,%rsi,4),%rcx; add %rax,%rcx; push %rbx; jmp
+ * *%rcx; 1: pop %rbx; ret; 2: clc; pop %rbx; ret; 5: nop; nop; lea 4f(%rip),%rax; movslq
+ * (%rax,%rsi,4),%rcx; add %rax,%rcx; jmp *%rcx; 6: nop; ret; 3: .long 0, 0, 0, 1b-3b; 4: .long
+ * 2b-3b, 0, 0, 6b-4b, 0x7fffffff */
+#define OVERLAPPING_TABLES                                                 \
+	"\x83\xff\x01\x74\x16\x48\x8d\x05\x24\x00\x00\x00\x48\x63\x0c\xb0" \
+	"\x48\x01\xc1\x53\xff\xe1\x5b\xc3\xf8\x5b\xc3\x90\x90\x48\x8d\x05" \
+	"\x1c\x00\x00\x00\x48\x63\x0c\xb0\x48\x01\xc1\xff\xe1\x90\xc3\x90" \
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe6\xff\xff\xff" \
+	"\xe8\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00\xed\xff\xff\xff" \
+	"\xff\xff\xff\x7f"
+
+/* push %rbx; lea 1f(%rip),%r8; jmp 2f; 1: pop %rbx; ret; 2: call 3f; jmp *%r8; 3: xor %eax,%eax;
+ * ret */
+#define LABEL                                                              \
+	"\x53\x4c\x8d\x05\x02\x00\x00\x00\xeb\x02\x5b\xc3\xe8\x03\x00\x00" \
+	"\x00\x41\xff\xe0\x31\xc0\xc3"
+
+/* sub $0x58,%rsp; lea 1f(%rip),%r8; call 2f; add $0x58,%rsp; ret; 1: nop; ret; 2: push %r8; xor
+ * %r8d,%r8d; pop %rcx; jmp *%rcx */
+#define PASSED_LABEL                                                       \
+	"\x48\x83\xec\x58\x4c\x8d\x05\x0a\x00\x00\x00\xe8\x07\x00\x00\x00" \
+	"\x48\x83\xc4\x58\xc3\x90\xc3\x41\x50\x45\x31\xc0\x59\xff\xe1"
+
+/* push %rbx; lea 1f(%rip),%rax; call *%rax; pop %rbx; ret; 1: ret */
+#define CALLED_LABEL "\x53\x48\x8d\x05\x04\x00\x00\x00\xff\xd0\x5b\xc3\xc3"
+
 #define CODE(bytes) bytes, sizeof(bytes) - 1
 
 enum { TEXT = CFI_BUILDER_TEXT };
@@ -193,6 +233,47 @@ static const struct {
 	  "13-15 r7+16\n"
 	  "15-16 r7+8\n"
 	  "16-24 no_entry\n" },
+	{ "a jump by table of 16 bits", CODE(SHORT_TABLE), EVIDENCE_SYMBOL,
+	  "0-13 r7+8\n"
+	  "13-15 r7+16\n"
+	  "15-17 no_entry\n"
+	  "17-18 r7+16\n"
+	  "18-19 r7+8\n"
+	  "19-1b r7+16\n"
+	  "1b-1c r7+8\n"
+	  "1c-24 no_entry\n" },
+	{ "a jump by table, added by lea", CODE(LEA_TABLE), EVIDENCE_SYMBOL,
+	  "0-c r7+8\n"
+	  "c-17 r7+16\n"
+	  "17-18 r7+8\n"
+	  "18-1a r7+16\n"
+	  "1a-1b r7+8\n"
+	  "1b-28 no_entry\n" },
+	{ "the end of a table in the unused beginning of the next", CODE(OVERLAPPING_TABLES),
+	  EVIDENCE_SYMBOL,
+	  "0-14 r7+8\n"
+	  "14-17 r7+16\n"
+	  "17-18 r7+8\n"
+	  "18-1a r7+16\n"
+	  "1a-2f r7+8\n"
+	  "2f-54 no_entry\n" },
+	{ "a label in a register", CODE(LABEL), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-b r7+16\n"
+	  "b-c r7+8\n"
+	  "c-14 r7+16\n"
+	  "14-17 r7+8\n" },
+	{ "a label in a register, on the stack, in another, of a callee", CODE(PASSED_LABEL),
+	  EVIDENCE_SYMBOL,
+	  "0-4 r7+8\n"
+	  "4-14 r7+96\n"
+	  "14-19 r7+8\n"
+	  "19-1d r7+16\n"
+	  "1d-1f r7+8\n" },
+	{ "a call of a label in a register", CODE(CALLED_LABEL), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-b r7+16\n"
+	  "b-d r7+8\n" },
 	{ "the old rsp in a register that a callee keeps", CODE(LOCAL), EVIDENCE_SYMBOL,
 	  "0-7 r7+8\n"
 	  "7-f r2+8\n"

@@ -47,7 +47,8 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const
 		    struct fpl_err *err)
 {
 	const uint8_t *bytes = code->bytes + (start - code->start);
-	size_t padding = file->scope == SYNTH_ALL ? 0 : filler_size(bytes, end - start, FILLER_ZEROES);
+	size_t padding =
+		file->scope == SYNTH_ALL ? 0 : filler_size(bytes, end - start, FILLER_ZEROES);
 
 	if (padding == end - start)
 		return 0;

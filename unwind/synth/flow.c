@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
-#include "unwind/synth/graph.h"
+#include "unwind/synth/reach.h"
 
 /*
  * Work on one group of blocks, in steps of one instruction, for each instruction it has: code that
@@ -13,7 +14,7 @@
  */
 enum { STEPS_PER_OP = 64, STEPS_MIN = 1 << 16, CALL_DEPTH_MAX = 64, NEED_ROUNDS = 16 };
 
-static const uint16_t abi_clobbers = (uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP);
+static const uint16_t abi_clobbers = SYNTH_ABI_CLOBBERS;
 
 /* Blocks that flow leads between: usually a function. */
 struct group {
@@ -35,6 +36,12 @@ struct call {
 	uint32_t from, to;
 };
 
+/* Numbers of blocks. */
+struct list {
+	uint32_t *numbers; /* owned [nr] */
+	size_t nr, room;
+};
+
 struct flow {
 	struct synth_graph *graph;
 	struct synth_rows *rows;
@@ -43,58 +50,18 @@ struct flow {
 	uint32_t *order;	    /* owned [nr_blocks]: numbers of blocks, by group */
 	struct synth_state *states; /* owned [room_states]: of the group that is looked at */
 	size_t room_states;
-	uint32_t *queue, *calls; /* owned: blocks to run; of them calls, to come back from */
-	size_t nr_queue, nr_calls, room_queue, room_calls;
+	struct list queue; /* blocks to run */
+	struct list calls; /* blocks that end in calls, to come back from */
+	struct list jumps; /* blocks that end in jumps by tables, to follow near, then far */
+	struct list far;
+	uint32_t *entries; /* owned [nr_entries], ascending: where functions may begin */
+	size_t nr_entries;
 	struct call *edges; /* owned [nr_edges] */
 	size_t nr_edges, room_edges;
 	uint64_t steps, steps_max; /* of the group that is looked at */
+	struct synth_reach *reach; /* owned */
 	struct fpl_err *err;
 };
-
-/* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
-struct exits {
-	uint32_t next, target;
-	bool after_call;		/* next is where a call comes back to */
-	const struct synth_edge *edges; /* of a jump by register */
-};
-
-static uint32_t number_at(const struct synth_graph *graph, uint32_t pos)
-{
-	const struct synth_block *block = pos ? synth_graph_block(graph, pos) : NULL;
-
-	return block ? (uint32_t)(block - graph->blocks) + 1 : 0;
-}
-
-static struct exits exits_of(const struct synth_graph *graph, const struct synth_block *block)
-{
-	const struct synth_op *op = synth_graph_op(graph, block->last);
-	uint32_t next = number_at(graph, synth_graph_next(graph, block->last));
-	struct exits exits = { 0 };
-
-	switch (op->kind) {
-	case OP_JUMP:
-	case OP_BRANCH:
-		exits.target = number_at(graph, synth_graph_pos(graph, (uint64_t)op->imm));
-		exits.next = op->kind == OP_BRANCH ? next : 0;
-		break;
-	case OP_CALL:
-	case OP_CALL_ANY:
-		exits.next = next;
-		exits.after_call = true;
-		break;
-	case OP_JUMP_REGISTER:
-		exits.edges = synth_graph_edges(graph, block->last);
-		break;
-	case OP_JUMP_MEMORY:
-	case OP_RETURN:
-	case OP_END:
-	case OP_BAD:
-		break;
-	default:
-		exits.next = next;
-	}
-	return exits;
-}
 
 static uint32_t find(struct synth_block *blocks, uint32_t i)
 {
@@ -118,12 +85,12 @@ static void join_all(struct synth_graph *graph)
 	for (uint32_t i = 0; i < graph->nr_blocks; i++)
 		blocks[i].group = i;
 	for (uint32_t i = 0; i < graph->nr_blocks; i++) {
-		struct exits exits = exits_of(graph, &blocks[i]);
+		struct synth_exits exits = synth_exits_of(graph, &blocks[i]);
 
 		join(blocks, i, exits.next);
 		join(blocks, i, exits.target);
 		for (; exits.edges; exits.edges = synth_graph_edge_after(graph, exits.edges))
-			join(blocks, i, number_at(graph, exits.edges->to));
+			join(blocks, i, synth_block_number(graph, exits.edges->to));
 	}
 }
 
@@ -174,44 +141,72 @@ static uint32_t callee_of(const struct flow *flow, const struct synth_op *op)
 {
 	uint32_t number =
 		op->kind == OP_CALL
-			? number_at(flow->graph, synth_graph_pos(flow->graph, (uint64_t)op->imm))
+			? synth_block_number(flow->graph,
+					     synth_graph_pos(flow->graph, (uint64_t)op->imm))
 			: 0;
 
 	return number ? flow->graph->blocks[number - 1].group + 1 : 0;
 }
 
-static uint16_t call_clobbers(const struct flow *flow, const struct synth_op *op)
+/* What of the caller's registers the call @op at @pos may change. */
+static uint16_t call_clobbers(struct flow *flow, const struct synth_op *op, uint32_t pos)
 {
 	uint32_t callee = callee_of(flow, op);
 	const struct group *group = callee ? &flow->groups[callee - 1] : NULL;
+	uint16_t clobbers = group && group->progress == GROUP_DONE && !group->bad ? group->clobbers
+										  : abi_clobbers;
 
-	return group && group->progress == GROUP_DONE && !group->bad ? group->clobbers
-								     : abi_clobbers;
+	if (op->kind < OP_CALL || op->kind > OP_CALL_REGISTER)
+		return 0;
+	return clobbers & synth_reach_written(flow->reach, pos);
+}
+
+static int list_add(struct flow *flow, struct list *list, const struct synth_block *block)
+{
+	int code = synth_grow(flow->graph->budget, &list->numbers, &list->room, list->nr,
+			      sizeof(*list->numbers), flow->err);
+
+	if (code == 0)
+		list->numbers[list->nr++] = (uint32_t)(block - flow->graph->blocks);
+	return code;
+}
+
+static struct synth_block *list_take(struct flow *flow, struct list *list)
+{
+	return &flow->graph->blocks[list->numbers[--list->nr]];
 }
 
 static int enqueue(struct flow *flow, struct synth_block *block)
 {
 	if (block->queued)
 		return 0;
-
-	int code = synth_grow(flow->graph->budget, &flow->queue, &flow->room_queue, flow->nr_queue,
-			      sizeof(*flow->queue), flow->err);
-
-	if (code)
-		return code;
 	block->queued = true;
-	flow->queue[flow->nr_queue++] = (uint32_t)(block - flow->graph->blocks);
-	return 0;
+	return list_add(flow, &flow->queue, block);
 }
 
-/* @state holds when @block is entered, too. */
-static int deposit(struct flow *flow, struct synth_block *block, const struct synth_state *state)
+/*
+ * @state holds when @block is entered, too, by a way of @belief. False in *ret_true: that is less
+ * sure than another way, by which the stack is not the same: it is not taken.
+ */
+static int deposit(struct flow *flow, struct synth_block *block, const struct synth_state *state,
+		   enum synth_belief belief, bool *ret_true)
 {
 	struct synth_state *there = &flow->states[block->state];
 
+	*ret_true = true;
 	if (!block->reached) {
 		block->reached = true;
+		block->belief = (uint8_t)belief;
 		*there = *state;
+		return enqueue(flow, block);
+	}
+	if (belief < block->belief && synth_state_other_depth(there, state)) {
+		*ret_true = false;
+		return 0;
+	}
+	if (belief > block->belief) {
+		block->belief = (uint8_t)belief;
+		synth_state_merge(there, state);
 		return enqueue(flow, block);
 	}
 	return synth_state_merge(there, state) ? enqueue(flow, block) : 0;
@@ -226,7 +221,7 @@ static struct synth_state leave_block(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos;; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 		flow->steps++;
 		if (pos == block->last)
 			return state;
@@ -240,26 +235,71 @@ static bool is_tail_call(const struct synth_graph *graph, const struct synth_blo
 	return (graph->bytes[target->pos] & BYTE_ENTRIES) && synth_state_is_entry(state);
 }
 
-static int run_block(struct flow *flow, const struct synth_block *block)
+/* From @block, with @state behind it, to the block of @number, unless that is 0. */
+static int go_on(struct flow *flow, struct synth_block *block, uint32_t number,
+		 const struct synth_state *state)
+{
+	bool is_true;
+	int code = 0;
+
+	if (number) {
+		code = deposit(flow, &flow->graph->blocks[number - 1], state,
+			       (enum synth_belief)block->belief, &is_true);
+		if (!is_true)
+			block->reason = SYNTH_REASON_BAD_END;
+	}
+	return code;
+}
+
+static int run_block(struct flow *flow, struct synth_block *block)
 {
 	const struct synth_graph *graph = flow->graph;
-	struct exits exits = exits_of(graph, block);
+	struct synth_exits exits = synth_exits_of(graph, block);
 	struct synth_state state = leave_block(flow, block);
 	int code = 0;
 
-	if (exits.after_call) {
-		code = synth_grow(graph->budget, &flow->calls, &flow->room_calls, flow->nr_calls,
-				  sizeof(*flow->calls), flow->err);
-		if (code == 0)
-			flow->calls[flow->nr_calls++] = (uint32_t)(block - graph->blocks);
-		return code;
-	}
-	if (exits.target && !is_tail_call(graph, &graph->blocks[exits.target - 1], &state))
-		code = deposit(flow, &graph->blocks[exits.target - 1], &state);
-	if (code == 0 && exits.next)
-		code = deposit(flow, &graph->blocks[exits.next - 1], &state);
+	if (exits.after_call)
+		return list_add(flow, &flow->calls, block);
+	if (exits.edges && exits.edges->by_table)
+		code = list_add(flow, &flow->jumps, block);
+	if (exits.target && !is_tail_call(graph, &graph->blocks[exits.target - 1], &state) &&
+	    code == 0)
+		code = go_on(flow, block, exits.target, &state);
+	if (code == 0)
+		code = go_on(flow, block, exits.next, &state);
 	for (; exits.edges && code == 0; exits.edges = synth_graph_edge_after(graph, exits.edges))
-		code = deposit(flow, synth_graph_block(graph, exits.edges->to), &state);
+		if (!exits.edges->by_table)
+			code = go_on(flow, block, synth_block_number(graph, exits.edges->to),
+				     &state);
+	return code;
+}
+
+/* The function that @pos is in, by where functions may begin. */
+static size_t function_of(const struct flow *flow, uint32_t pos)
+{
+	return SORTED_NUMBERS(flow->entries, flow->nr_entries, pos);
+}
+
+/* Follow the jump by table that ends @block, as far as that is of @belief. */
+static int run_jump(struct flow *flow, struct synth_block *block, enum synth_belief belief)
+{
+	struct synth_graph *graph = flow->graph;
+	struct synth_state state = leave_block(flow, block);
+	const struct synth_edge *edge = synth_graph_edges(graph, block->last);
+	size_t function = function_of(flow, block->last);
+	int code = belief == BELIEF_NEAR ? list_add(flow, &flow->far, block) : 0;
+	bool is_true;
+
+	for (; edge && code == 0; edge = synth_graph_edge_after(graph, edge)) {
+		enum synth_belief of_edge =
+			function_of(flow, edge->to) == function ? BELIEF_NEAR : BELIEF_FAR;
+
+		if (!edge->by_table || of_edge != belief)
+			continue;
+		if (of_edge > block->belief)
+			of_edge = (enum synth_belief)block->belief;
+		code = deposit(flow, synth_graph_block(graph, edge->to), &state, of_edge, &is_true);
+	}
 	return code;
 }
 
@@ -283,7 +323,7 @@ static bool ends_there(const struct flow *flow, const struct synth_block *block)
  */
 static int come_back(struct flow *flow, struct synth_block *block)
 {
-	struct exits exits = exits_of(flow->graph, block);
+	struct synth_exits exits = synth_exits_of(flow->graph, block);
 	struct synth_block *next = exits.next ? &flow->graph->blocks[exits.next - 1] : NULL;
 	struct synth_state state = leave_block(flow, block);
 
@@ -292,12 +332,13 @@ static int come_back(struct flow *flow, struct synth_block *block)
 	block->no_return =
 		(next->reached && synth_state_other_depth(&flow->states[next->state], &state)) ||
 		ends_there(flow, block);
-	return block->no_return ? 0 : deposit(flow, next, &state);
+	return block->no_return ? 0 : go_on(flow, block, exits.next, &state);
 }
 
 static int enter_group(struct flow *flow, struct group *group)
 {
 	struct synth_state state;
+	bool is_true;
 	int code = 0;
 
 	synth_state_enter(&state);
@@ -312,7 +353,7 @@ static int enter_group(struct flow *flow, struct group *group)
 		group->known |= (byte & BYTE_ENTRY) != 0;
 		group->taken |= (byte & BYTE_ADDRESS) != 0;
 		group->guessed &= (byte & BYTE_GUESS) != 0;
-		code = deposit(flow, block, &state);
+		code = deposit(flow, block, &state, BELIEF_SURE, &is_true);
 	}
 	return code;
 }
@@ -337,7 +378,6 @@ static int states_room(struct flow *flow, size_t nr)
 /* Until nothing is lost any more. A group that takes too long is bad. */
 static int settle(struct flow *flow, struct group *group)
 {
-	struct synth_block *blocks = flow->graph->blocks;
 	int code = enter_group(flow, group);
 
 	flow->steps = 0;
@@ -347,20 +387,26 @@ static int settle(struct flow *flow, struct group *group)
 
 		flow->steps_max += (uint64_t)STEPS_PER_OP * (1 + (block->last - block->pos) / 4);
 	}
-	while (code == 0 && (flow->nr_queue || flow->nr_calls)) {
-		if (flow->steps > flow->steps_max) {
-			group->bad = group->endless = true;
-			flow->nr_queue = flow->nr_calls = 0;
-			break;
-		}
-		if (flow->nr_queue) {
-			struct synth_block *block = &blocks[flow->queue[--flow->nr_queue]];
+	while (code == 0 && flow->steps <= flow->steps_max) {
+		struct synth_block *block;
 
+		if (flow->queue.nr) {
+			block = list_take(flow, &flow->queue);
 			block->queued = false;
 			code = run_block(flow, block);
+		} else if (flow->calls.nr) {
+			code = come_back(flow, list_take(flow, &flow->calls));
+		} else if (flow->jumps.nr) {
+			code = run_jump(flow, list_take(flow, &flow->jumps), BELIEF_NEAR);
+		} else if (flow->far.nr) {
+			code = run_jump(flow, list_take(flow, &flow->far), BELIEF_FAR);
 		} else {
-			code = come_back(flow, &blocks[flow->calls[--flow->nr_calls]]);
+			break;
 		}
+	}
+	if (flow->steps > flow->steps_max) {
+		group->bad = group->endless = true;
+		flow->queue.nr = flow->calls.nr = flow->jumps.nr = flow->far.nr = 0;
 	}
 	return code ? code : budget_check(flow->graph->budget, flow->err);
 }
@@ -391,7 +437,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 {
 	const struct synth_graph *graph = flow->graph;
 	const struct synth_op *op = synth_graph_op(graph, block->last);
-	struct exits exits = exits_of(graph, block);
+	struct synth_exits exits = synth_exits_of(graph, block);
 	bool leaves = (op->kind == OP_JUMP || op->kind == OP_BRANCH) && !exits.target;
 
 	switch (op->kind) {
@@ -412,6 +458,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 		return true;
 	case OP_CALL:
 	case OP_CALL_ANY:
+	case OP_CALL_REGISTER:
 	case OP_END:
 		return true;
 	default:
@@ -438,7 +485,7 @@ static struct synth_state before_last(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos; pos != block->last; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}
 	return state;
 }
@@ -446,7 +493,7 @@ static struct synth_state before_last(struct flow *flow, const struct synth_bloc
 static bool leads_to_bad(const struct flow *flow, const struct synth_block *block)
 {
 	const struct synth_block *blocks = flow->graph->blocks;
-	struct exits exits = exits_of(flow->graph, block);
+	struct synth_exits exits = synth_exits_of(flow->graph, block);
 	bool comes_back = !exits.after_call || !block->no_return;
 
 	/* Where a jump by register leads is in part a guess: tables are read too far. */
@@ -457,7 +504,7 @@ static bool leads_to_bad(const struct flow *flow, const struct synth_block *bloc
 /* Find the blocks from which a path ends in nonsense. */
 static void judge(struct flow *flow, struct group *group)
 {
-	bool more = true;
+	bool more = true, some = false;
 
 	for (uint32_t i = 0; i < group->nr; i++) {
 		struct synth_block *block = block_of_group(flow, group, i);
@@ -468,12 +515,13 @@ static void judge(struct flow *flow, struct group *group)
 		struct synth_state state = before_last(flow, block), after = state;
 		const struct synth_op *op = synth_graph_op(flow->graph, block->last);
 
-		synth_state_step(&after, op, block->last, call_clobbers(flow, op));
+		synth_state_step(&after, op, block->last, call_clobbers(flow, op, block->last));
 		if (!ends_well(flow, group, block, &state, &after))
 			block->reason = SYNTH_REASON_BAD_END;
-		group->bad |= block->reason != SYNTH_REASON_NONE;
+		group->bad |= block->reason && block->belief != BELIEF_FAR;
+		some |= block->reason != SYNTH_REASON_NONE;
 	}
-	for (uint32_t round = 0; more && group->bad; round++) {
+	for (uint32_t round = 0; more && some; round++) {
 		more = false;
 		for (uint32_t i = group->nr; i-- > 0;) {
 			struct synth_block *block = block_of_group(flow, group, i);
@@ -600,7 +648,7 @@ static int write_block(struct flow *flow, const struct synth_block *block, enum 
 				     why);
 		if (pos == block->last)
 			break;
-		synth_state_step(&state, op, pos, call_clobbers(flow, op));
+		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}
 	return code;
 }
@@ -665,20 +713,50 @@ static void spread_needs(struct flow *flow)
 	}
 }
 
+static int find_entries(struct flow *flow)
+{
+	const struct synth_graph *graph = flow->graph;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < graph->nr_blocks; i++)
+		nr += (graph->bytes[graph->blocks[i].pos] & BYTE_ENTRIES) != 0;
+
+	int code = budget_memory(graph->budget, nr * sizeof(*flow->entries), flow->err);
+
+	if (code)
+		return code;
+	flow->entries = calloc(nr + 1, sizeof(*flow->entries));
+	if (!flow->entries)
+		return fpl_fail(flow->err, -ENOMEM, "%s: out of memory", graph->budget->name);
+	for (size_t i = 0; i < graph->nr_blocks; i++)
+		if (graph->bytes[graph->blocks[i].pos] & BYTE_ENTRIES)
+			flow->entries[flow->nr_entries++] = graph->blocks[i].pos;
+	return 0;
+}
+
 static void cleanup_flow(struct flow *flow)
 {
 	free(flow->groups);
 	free(flow->order);
 	free(flow->states);
-	free(flow->queue);
-	free(flow->calls);
+	free(flow->queue.numbers);
+	free(flow->calls.numbers);
+	free(flow->jumps.numbers);
+	free(flow->far.numbers);
+	free(flow->entries);
 	free(flow->edges);
+	synth_reach_destroy(flow->reach);
 }
 
 int synth_flow(struct synth_graph *graph, struct synth_rows *rows, struct fpl_err *err)
 {
 	CLEANUP(cleanup_flow) struct flow flow = { .graph = graph, .rows = rows, .err = err };
 	int code = number_groups(&flow);
+
+	if (code == 0)
+		code = find_entries(&flow);
+	if (code == 0)
+		code = synth_reach_create(graph, &flow.reach, err);
 
 	for (uint32_t i = 0; i < flow.nr_groups && code == 0; i++)
 		if (flow.groups[i].progress == GROUP_NEW)

@@ -28,13 +28,22 @@ struct synth_block {
 	uint32_t group;	    /* of the blocks that flow leads between */
 	uint32_t state;	    /* while its group is looked at: index of what holds at its beginning */
 	uint8_t reason;	    /* enum synth_reason: NONE or BAD_END */
+	uint8_t belief;	    /* enum synth_belief: of the best way by which it was reached */
 	bool reached, queued;
 	bool no_return; /* the call that ends it does not come back */
 };
 
-/* A jump by register may lead there: positions of instructions. */
+/* How sure it is that a way can be taken. Tables are read too far, and from too early on. */
+enum synth_belief {
+	BELIEF_FAR,  /* an entry of a table leads to another function */
+	BELIEF_NEAR, /* an entry of a table leads on in the function */
+	BELIEF_SURE, /* everything else */
+};
+
+/* A jump or call by register may lead there: positions of instructions. */
 struct synth_edge {
 	uint32_t from, to;
+	bool by_table;
 };
 
 struct synth_graph {
@@ -51,8 +60,8 @@ struct synth_graph {
 	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
 	size_t nr_blocks;
-	struct synth_edge *edges; /* owned [nr_edges], ascending when discovery is over */
-	size_t nr_edges, room_edges;
+	struct synth_edge *edges; /* owned [nr_edges], the first nr_edges_ordered ascending */
+	size_t nr_edges, nr_edges_ordered, room_edges;
 };
 
 /* Follow the code from all entries, and cut it into blocks. Errors: as synth_analyse(). */
@@ -62,6 +71,9 @@ void synth_graph_fini(struct synth_graph *graph);
 
 /* Position of @vaddr; 0: in no hole. Cost: O(log holes). */
 uint32_t synth_graph_pos(const struct synth_graph *graph, uint64_t vaddr);
+/* Number of the hole that @pos > 0 is in. Cost: O(log holes). */
+size_t synth_graph_hole(const struct synth_graph *graph, uint32_t pos);
+
 uint64_t synth_graph_vaddr(const struct synth_graph *graph, uint32_t pos);
 
 /* The instruction at @pos; NULL: none was followed to there. */
@@ -81,7 +93,10 @@ static inline struct synth_block *synth_graph_block(const struct synth_graph *gr
 /* Position behind the instruction at @pos; 0: its hole ends there. */
 uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos);
 
-/* The first target of the jump by register at @pos; NULL: none is known. */
+/* Sort the edges, each once: those that are not in order are not found. */
+void synth_graph_order_edges(struct synth_graph *graph);
+
+/* The first target of the jump or call by register at @pos; NULL: none is known. */
 const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint32_t pos);
 
 /* The next target of the same jump; NULL: no more. */

@@ -139,6 +139,16 @@ static void decode_move(const struct decoded *in, struct synth_op *op)
 		decode_store(in, op);
 }
 
+/* lea dst, [dst + src + displacement], in either order. */
+static void decode_lea_sum(const ZydisDecodedOperand *from, unsigned dst, struct synth_op *op)
+{
+	unsigned base = register_number(from->mem.base), index = register_number(from->mem.index);
+
+	if (from->mem.scale == 1 && base != NO_REGISTER && index != NO_REGISTER &&
+	    (base == dst || index == dst))
+		set(op, OP_SUM, dst, base == dst ? index : base, displacement(from));
+}
+
 static void decode_lea(const struct decoded *in, struct synth_op *op)
 {
 	unsigned dst = whole_register(&in->operands[0]);
@@ -154,6 +164,8 @@ static void decode_lea(const struct decoded *in, struct synth_op *op)
 
 	if (base != NO_REGISTER)
 		set(op, OP_LEA, dst, base, displacement(&in->operands[1]));
+	else
+		decode_lea_sum(&in->operands[1], dst, op);
 }
 
 /* add, sub and and of a register with a constant or another register. */
@@ -219,20 +231,33 @@ static void decode_swap(const struct decoded *in, struct synth_op *op)
 	op->clobbers = 0;
 }
 
-/* movsxd dst, [base + 4 * index]: what jump tables are read with. */
-static void decode_table(const struct decoded *in, struct synth_op *op)
+/*
+ * movsxd dst, [base + 4 * index], or movzx dst, word [base + 2 * index]: what tables of distances
+ * are read with. @dst: number of the register that is written.
+ */
+static void decode_table(const struct decoded *in, struct synth_op *op, unsigned dst,
+			 unsigned nr_bytes)
 {
 	const ZydisDecodedOperand *from = &in->operands[1];
-	unsigned dst = whole_register(&in->operands[0]);
 
-	if (dst == NO_REGISTER || from->type != ZYDIS_OPERAND_TYPE_MEMORY || from->size != 32 ||
-	    from->mem.scale != 4)
+	if (dst == NO_REGISTER || from->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    from->size != 8 * nr_bytes || from->mem.scale != nr_bytes)
 		return;
 
 	unsigned base = register_number(from->mem.base);
 
-	if (base != NO_REGISTER)
-		set(op, OP_TABLE, dst, base, displacement(from));
+	if (base == NO_REGISTER)
+		return;
+	set(op, OP_TABLE, dst, base, displacement(from));
+	op->nr_bytes = (uint16_t)nr_bytes;
+}
+
+/* As whole_register(), of one whose upper half is zeroed, too. */
+static unsigned wide_register(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER && operand->size >= WORD_BITS / 2
+		       ? register_number(operand->reg.value)
+		       : NO_REGISTER;
 }
 
 static void decode_control(const struct decoded *in, struct synth_op *op)
@@ -245,7 +270,8 @@ static void decode_control(const struct decoded *in, struct synth_op *op)
 	op->imm = direct ? address(in, to) : 0;
 	switch (in->head.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-		op->kind = direct ? OP_CALL : OP_CALL_ANY;
+		op->kind = direct ? OP_CALL : reg == NO_REGISTER ? OP_CALL_ANY : OP_CALL_REGISTER;
+		op->dst = (uint8_t)(reg & 15);
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
 		op->clobbers = written_registers(in); /* loop counts in rcx */
@@ -296,7 +322,10 @@ static void decode_by_name(const struct decoded *in, struct synth_op *op)
 		decode_swap(in, op);
 		break;
 	case ZYDIS_MNEMONIC_MOVSXD:
-		decode_table(in, op);
+		decode_table(in, op, whole_register(&in->operands[0]), 4);
+		break;
+	case ZYDIS_MNEMONIC_MOVZX:
+		decode_table(in, op, wide_register(&in->operands[0]), 2);
 		break;
 	case ZYDIS_MNEMONIC_LEAVE:
 		op->kind = OP_LEAVE;

@@ -192,6 +192,7 @@ void synth_state_step(struct synth_state *state, const struct synth_op *op, uint
 		break;
 	case OP_CALL:
 	case OP_CALL_ANY:
+	case OP_CALL_REGISTER:
 		forget_below(state, 0);
 		lose(state, call_clobbers);
 		break;

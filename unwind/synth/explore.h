@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where code leads: instructions are followed from entries on, through jumps by tables and by
+ * labels in registers. Private to unwind/synth.
+ */
+#pragma once
+
+#include "unwind/synth/graph.h"
+#include "unwind/synth/known.h"
+
+/* A place to follow code from, and what is known on the way there. */
+struct synth_lead {
+	uint32_t pos;
+	struct synth_known known[SYNTH_KNOWN_MAX];
+};
+
+/* A jump or call by an entry of a table. */
+struct synth_table_jump {
+	uint32_t pos;
+	struct synth_known target;
+	struct synth_known known[SYNTH_KNOWN_MAX];
+};
+
+struct synth_open_jump {
+	uint32_t pos;
+	unsigned reg;
+	bool has_label; /* that was followed to there */
+};
+
+/* The instruction at @at takes the address of @pos, in the same hole. */
+struct synth_label {
+	uint32_t at, pos;
+	uint8_t reg;
+	bool is_done; /* it was followed everywhere it can get to */
+};
+
+struct synth_explorer {
+	struct synth_graph *graph;
+	struct synth_lead *leads; /* owned [nr_leads] */
+	size_t nr_leads, room_leads;
+	uint64_t *tables; /* owned [nr_tables]: addresses that code takes, of tables maybe */
+	size_t nr_tables, room_tables, nr_tables_sorted;
+	struct synth_table_jump *pending; /* owned [nr_pending]: whose tables are not read yet */
+	size_t nr_pending, room_pending;
+	struct synth_table_jump *read;		  /* owned [nr_read]: whose tables are, */
+	size_t nr_read, room_read, nr_read_whole; /* and of which the first entries are, too */
+	struct synth_open_jump *open; /* owned [nr_open]: by registers of which no table is known */
+	size_t nr_open, room_open;
+	struct synth_label *labels; /* owned [nr_labels] */
+	size_t nr_labels, room_labels;
+	size_t nr_ops_traced, nr_edges_traced; /* of the graph when labels were followed last */
+	size_t nr_linked, nr_labels_linked;    /* of which the one may lead to the other already */
+	bool all_entered;		       /* but guesses: what tables there are is known */
+	struct fpl_err *err;
+};
+
+/* Decode all code that entries lead to. Errors: as synth_analyse(). */
+FPL_MUST_CHECK int synth_explore(struct synth_graph *graph, struct fpl_err *err);
+
+/* The jump or call at @from may lead to @to. @known: what is known there, where a table says so;
+ * NULL: a label does. */
+FPL_MUST_CHECK int synth_edge_add(struct synth_explorer *explorer, uint32_t from, uint32_t to,
+				  const struct synth_known *known);
+
+/* Follow what may be in registers: add an edge for each jump and call by one that holds a label. */
+FPL_MUST_CHECK int synth_labels_link(struct synth_explorer *explorer);

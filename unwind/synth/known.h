@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What registers hold on the way to a jump by register: addresses, and what tables of distances
+ * make of them. Private to unwind/synth.
+ */
+#pragma once
+
+#include "unwind/synth/op.h"
+
+enum { SYNTH_KNOWN_MAX = 8 };
+
+enum synth_known_kind { KNOWN_NOTHING, KNOWN_ADDRESS, KNOWN_ENTRY, KNOWN_TARGET };
+
+struct synth_known {
+	uint8_t kind; /* enum synth_known_kind */
+	uint8_t reg;
+	uint8_t width;	/* ENTRY, TARGET: bytes of an entry of the table */
+	uint64_t table; /* ADDRESS: itself; ENTRY, TARGET: of the table it was read from */
+	uint64_t base;	/* TARGET: what the entry is added to */
+};
+
+/* What @reg is known to hold; NULL: nothing. @known: [SYNTH_KNOWN_MAX] */
+const struct synth_known *synth_known_of(const struct synth_known *known, unsigned reg);
+
+/* Apply @op. *ret_address: the address that it makes, perhaps of a table; 0: none. */
+void synth_known_step(struct synth_known *known, const struct synth_op *op, uint64_t *ret_address);
+
+/* Does an instruction of @kind write its dst? */
+bool synth_writes_dst(uint8_t kind);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels in registers: hand-written transforms pass the address of their next step on in a
+ * register, through jumps and local calls. Each label is followed by itself, from where its address
+ * is taken: a fact is that it may be in a place, before an instruction. A call is entered once for
+ * each place; what returns from there returns to all who entered it so.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/synth/explore.h"
+
+enum { WORD = 8, SEEN_LOG2 = 13, SEEN_MAX = 1 << SEEN_LOG2, STEPS_PER_OP = 32 };
+enum { STEPS_MIN = 1 << 20, CONTEXTS_MAX = 256, CALLERS_MAX = 4096 };
+
+/* Where the label may be: in a register, by its number, or a word of the stack, by its distance
+ * from the stack pointer. */
+struct place {
+	int32_t off; /* stack: at least 0 */
+	uint8_t reg; /* ON_STACK: the other */
+	bool known;
+};
+enum { ON_STACK = FPL_NR_REGS };
+
+struct fact {
+	uint32_t pos, context;
+	struct place place;
+};
+
+/* A function that was called while the label was in @place. */
+struct context {
+	uint32_t entry;
+	struct place place;
+	uint16_t returned; /* mask of registers that it comes back in */
+};
+
+struct caller {
+	uint32_t context, from, pos; /* @context was called by @from, which goes on at @pos */
+};
+
+/* Instructions from one on that end no block. */
+struct run {
+	uint32_t end;	/* position of the first that ends one, or begins one; 0: not looked at */
+	uint16_t named; /* mask of registers that they read or write */
+};
+
+struct tracer {
+	struct synth_explorer *explorer;
+	struct synth_graph *graph;
+	uint32_t label;
+	struct fact *facts; /* owned [nr_facts]: to follow */
+	size_t nr_facts, room_facts;
+	struct context contexts[CONTEXTS_MAX];
+	size_t nr_contexts;
+	struct caller callers[CALLERS_MAX];
+	size_t nr_callers;
+	struct fact seen[SEEN_MAX]; /* by hash; pos 0: free */
+	uint16_t slots[SEEN_MAX];   /* [nr_seen]: of them, those in use */
+	size_t nr_seen;
+	struct run *runs; /* owned, by number of the instruction that begins it */
+	uint64_t steps, steps_max;
+	bool has_more; /* it came to a jump by register, which may lead further than is known */
+};
+
+static bool same_place(struct place a, struct place b)
+{
+	return a.reg == b.reg && a.off == b.off;
+}
+
+static struct place in_register(unsigned reg)
+{
+	return (struct place){ .reg = (uint8_t)reg, .known = true };
+}
+
+/* Above the stack pointer, or nowhere. */
+static struct place on_stack(int64_t off)
+{
+	if (off < 0 || off > INT32_MAX)
+		return (struct place){ 0 };
+	return (struct place){ .reg = ON_STACK, .off = (int32_t)off, .known = true };
+}
+
+static int fact_add(struct tracer *tracer, uint32_t pos, uint32_t context, struct place place)
+{
+	if (!pos || !place.known)
+		return 0;
+
+	int code = synth_grow(tracer->graph->budget, &tracer->facts, &tracer->room_facts,
+			      tracer->nr_facts, sizeof(*tracer->facts), tracer->explorer->err);
+
+	if (code == 0)
+		tracer->facts[tracer->nr_facts++] = (struct fact){ pos, context, place };
+	return code;
+}
+
+/* Was @fact followed before? Where there is no room to remember, all were. */
+static bool was_seen(struct tracer *tracer, const struct fact *fact)
+{
+	uint32_t hash = fact->pos * 2654435761u + fact->context * 40503u +
+			(uint32_t)fact->place.off * 97u + fact->place.reg;
+
+	if (tracer->nr_seen > SEEN_MAX / 2)
+		return true;
+	for (uint32_t i = hash >> (32 - SEEN_LOG2);; i = (i + 1) % SEEN_MAX) {
+		struct fact *there = &tracer->seen[i];
+
+		if (!there->pos) {
+			*there = *fact;
+			tracer->slots[tracer->nr_seen++] = (uint16_t)i;
+			return false;
+		}
+		if (there->pos == fact->pos && there->context == fact->context &&
+		    same_place(there->place, fact->place))
+			return true;
+	}
+}
+
+/* What @op adds to the stack pointer. *ret_known: that can be said. */
+static int64_t stack_growth(const struct synth_op *op, bool *ret_known)
+{
+	*ret_known = true;
+	switch (op->kind) {
+	case OP_PUSH:
+	case OP_PUSH_OTHER:
+		return -WORD;
+	case OP_POP:
+		*ret_known = op->dst != ARCH_SP;
+		return WORD;
+	case OP_POP_OTHER:
+		return WORD;
+	case OP_ADD:
+		return op->dst == ARCH_SP ? op->imm : 0;
+	case OP_LEA:
+		*ret_known = op->dst != ARCH_SP || op->src == ARCH_SP;
+		return op->dst == ARCH_SP ? op->imm : 0;
+	default:
+		*ret_known = op->kind != OP_LEAVE && !(op->clobbers >> ARCH_SP & 1) &&
+			     !(synth_writes_dst(op->kind) && op->dst == ARCH_SP);
+		return 0;
+	}
+}
+
+/* Where @op, which is no jump and no call, leaves the label that is in @place. */
+static struct place keep(struct place place, const struct synth_op *op)
+{
+	bool known;
+	int64_t growth = stack_growth(op, &known), off = (int64_t)place.off - growth;
+	bool stores = op->kind == OP_STORE || op->kind == OP_STORE_OTHER;
+
+	if (place.reg != ON_STACK) {
+		bool written = (synth_writes_dst(op->kind) && op->dst == place.reg) ||
+			       (op->kind == OP_SWAP && op->src == place.reg) ||
+			       (op->clobbers >> place.reg & 1);
+
+		return written ? (struct place){ 0 } : place;
+	}
+	if (!known || (stores && op->dst == ARCH_SP && op->imm < (int64_t)place.off + WORD &&
+		       place.off < op->imm + op->nr_bytes))
+		return (struct place){ 0 };
+	return on_stack(off);
+}
+
+/* Where else @op puts the label that is in @place. */
+static struct place copy(struct place place, const struct synth_op *op)
+{
+	bool in_src = op->src == place.reg, in_dst = op->dst == place.reg;
+
+	switch (op->kind) {
+	case OP_MOVE:
+		return in_src ? in_register(op->dst) : (struct place){ 0 };
+	case OP_LEA:
+		return in_src && op->imm == 0 ? in_register(op->dst) : (struct place){ 0 };
+	case OP_SWAP:
+		return in_src	? in_register(op->dst)
+		       : in_dst ? in_register(op->src)
+				: (struct place){ 0 };
+	case OP_PUSH:
+		return in_src ? on_stack(0) : (struct place){ 0 };
+	case OP_STORE:
+		return in_src && op->dst == ARCH_SP ? on_stack(op->imm) : (struct place){ 0 };
+	case OP_LOAD:
+		return place.reg == ON_STACK && op->src == ARCH_SP && op->imm == place.off
+			       ? in_register(op->dst)
+			       : (struct place){ 0 };
+	case OP_POP:
+		return place.reg == ON_STACK && place.off == 0 ? in_register(op->dst)
+							       : (struct place){ 0 };
+	default:
+		return (struct place){ 0 };
+	}
+}
+
+/* The function at @entry is called with @fact, and comes back to @next. */
+static int enter(struct tracer *tracer, const struct fact *fact, uint32_t entry, uint32_t next)
+{
+	size_t i = 1;
+	int code = 0;
+
+	while (i < tracer->nr_contexts && !(tracer->contexts[i].entry == entry &&
+					    same_place(tracer->contexts[i].place, fact->place)))
+		i++;
+	if (i == CONTEXTS_MAX || tracer->nr_callers == CALLERS_MAX)
+		return 0;
+	if (i == tracer->nr_contexts) {
+		tracer->contexts[tracer->nr_contexts++] =
+			(struct context){ .entry = entry, .place = fact->place };
+		code = fact_add(tracer, entry, (uint32_t)i, fact->place);
+	}
+	tracer->callers[tracer->nr_callers++] = (struct caller){ (uint32_t)i, fact->context, next };
+	for (unsigned reg = 0; reg < FPL_NR_REGS && code == 0; reg++)
+		if (tracer->contexts[i].returned >> reg & 1)
+			code = fact_add(tracer, next, fact->context, in_register(reg));
+	return code;
+}
+
+static int come_back(struct tracer *tracer, const struct fact *fact)
+{
+	struct context *context = &tracer->contexts[fact->context];
+	int code = 0;
+
+	if (fact->place.reg == ON_STACK || (context->returned >> fact->place.reg & 1))
+		return 0;
+	context->returned |= (uint16_t)(1u << fact->place.reg);
+	for (size_t i = 0; i < tracer->nr_callers && code == 0; i++) {
+		const struct caller *caller = &tracer->callers[i];
+
+		if (caller->context == fact->context)
+			code = fact_add(tracer, caller->pos, caller->from, fact->place);
+	}
+	return code;
+}
+
+/* The call @op at @fact: of code in holes, or of any other. */
+static int call(struct tracer *tracer, const struct fact *fact, const struct synth_op *op)
+{
+	struct synth_graph *graph = tracer->graph;
+	uint32_t next = synth_graph_next(graph, fact->pos);
+	uint32_t callee = op->kind == OP_CALL ? synth_graph_pos(graph, (uint64_t)op->imm) : 0;
+	const struct synth_edge *edge = synth_graph_edges(graph, fact->pos);
+	bool on_a_stack = fact->place.reg == ON_STACK;
+	int code = 0;
+
+	if (on_a_stack || (!callee && !edge))
+		return on_a_stack || (ARCH_CALLEE_SAVED >> fact->place.reg & 1)
+			       ? fact_add(tracer, next, fact->context, fact->place)
+			       : 0;
+	if (callee)
+		return enter(tracer, fact, callee, next);
+	for (; edge && code == 0; edge = synth_graph_edge_after(graph, edge))
+		code = enter(tracer, fact, edge->to, next);
+	return code;
+}
+
+/* The label is in the register by which the instruction at @fact jumps or calls. */
+static int link_label(struct tracer *tracer, const struct fact *fact, const struct synth_op *op)
+{
+	struct synth_graph *graph = tracer->graph;
+	const struct synth_edge *edge = synth_graph_edges(graph, fact->pos);
+
+	while (edge && edge->to != tracer->label)
+		edge = synth_graph_edge_after(graph, edge);
+	if (edge || (graph->bytes[tracer->label] & BYTE_INSIDE))
+		return 0;
+	if (op->kind == OP_CALL_REGISTER)
+		graph->bytes[tracer->label] |= BYTE_ADDRESS;
+	return synth_edge_add(tracer->explorer, fact->pos, tracer->label, NULL);
+}
+
+static int jump_on(struct tracer *tracer, const struct fact *fact)
+{
+	const struct synth_edge *edge = synth_graph_edges(tracer->graph, fact->pos);
+	int code = 0;
+
+	for (; edge && code == 0; edge = synth_graph_edge_after(tracer->graph, edge))
+		code = fact_add(tracer, edge->to, fact->context, fact->place);
+	return code;
+}
+
+/* Follow @fact past the instruction it is at. *ret_on: it holds before the next one, too. */
+static int step(struct tracer *tracer, struct fact *fact, const struct synth_op *op, bool *ret_on)
+{
+	struct synth_graph *graph = tracer->graph;
+	uint32_t target;
+	int code = 0;
+
+	*ret_on = false;
+	switch (op->kind) {
+	case OP_JUMP:
+	case OP_BRANCH:
+		target = synth_graph_pos(graph, (uint64_t)op->imm);
+		*ret_on = op->kind == OP_BRANCH;
+		return fact_add(tracer, target, fact->context, fact->place);
+	case OP_JUMP_REGISTER:
+	case OP_CALL_REGISTER:
+		if (fact->place.reg == op->dst)
+			code = link_label(tracer, fact, op);
+		if (code)
+			return code;
+		return op->kind == OP_JUMP_REGISTER ? jump_on(tracer, fact)
+						    : call(tracer, fact, op);
+	case OP_CALL:
+	case OP_CALL_ANY:
+		return call(tracer, fact, op);
+	case OP_RETURN:
+		return come_back(tracer, fact);
+	case OP_JUMP_MEMORY:
+	case OP_END:
+	case OP_BAD:
+		return 0;
+	default:
+		break;
+	}
+
+	struct place copied = copy(fact->place, op);
+
+	if (copied.known)
+		code = fact_add(tracer, synth_graph_next(graph, fact->pos), fact->context, copied);
+	fact->place = keep(fact->place, op);
+	*ret_on = fact->place.known;
+	return code;
+}
+
+static const struct run *run_at(struct tracer *tracer, uint32_t pos)
+{
+	struct synth_graph *graph = tracer->graph;
+	struct run *run = &tracer->runs[graph->index[pos] - 1];
+	const struct synth_op *op = synth_graph_op(graph, pos);
+
+	if (run->end)
+		return run;
+	run->end = pos;
+	while (op && op->kind < OP_CALL) {
+		uint32_t next = synth_graph_next(graph, run->end);
+
+		run->named |= (uint16_t)(op->clobbers | 1u << op->dst | 1u << op->src);
+		if (!next)
+			break;
+		run->end = next;
+		op = synth_graph_op(graph, next);
+		if (graph->bytes[next] & BYTE_LEADER)
+			break;
+	}
+	return run;
+}
+
+/* Does what comes next have nothing to do with @fact? Then @fact is taken behind it. */
+static bool skip(struct tracer *tracer, struct fact *fact)
+{
+	const struct run *run = run_at(tracer, fact->pos);
+
+	if (fact->place.reg == ON_STACK || run->end == fact->pos ||
+	    (run->named >> fact->place.reg & 1))
+		return false;
+	fact->pos = run->end;
+	return true;
+}
+
+static int follow(struct tracer *tracer, struct fact fact)
+{
+	struct synth_graph *graph = tracer->graph;
+	bool on = true;
+	int code = 0;
+
+	while (on && fact.pos && code == 0 && tracer->steps < tracer->steps_max) {
+		const struct synth_op *op = synth_graph_op(graph, fact.pos);
+		bool leads = graph->bytes[fact.pos] & BYTE_LEADER;
+
+		tracer->has_more |=
+			!op || op->kind == OP_JUMP_REGISTER || op->kind == OP_CALL_REGISTER;
+		if (!op || (leads && was_seen(tracer, &fact)))
+			break;
+		tracer->steps++;
+		if (leads && skip(tracer, &fact))
+			continue;
+		code = step(tracer, &fact, op, &on);
+		fact.pos = on ? synth_graph_next(graph, fact.pos) : 0;
+	}
+	return code;
+}
+
+static int trace(struct tracer *tracer, const struct synth_label *label)
+{
+	int code;
+
+	tracer->label = label->pos;
+	tracer->nr_contexts = 1; /* of who takes the address, whose callers are not known */
+	tracer->nr_callers = 0;
+	while (tracer->nr_seen)
+		tracer->seen[tracer->slots[--tracer->nr_seen]].pos = 0;
+	memset(&tracer->contexts[0], 0, sizeof(tracer->contexts[0]));
+	code = fact_add(tracer, synth_graph_next(tracer->graph, label->at), 0,
+			in_register(label->reg));
+	while (code == 0 && tracer->nr_facts) {
+		struct fact fact = tracer->facts[--tracer->nr_facts];
+
+		code = follow(tracer, fact);
+	}
+	return code;
+}
+
+static void cleanup_tracer(struct tracer **tracer)
+{
+	if (*tracer) {
+		free((*tracer)->facts);
+		free((*tracer)->runs);
+	}
+	free(*tracer);
+}
+
+int synth_labels_link(struct synth_explorer *explorer)
+{
+	CLEANUP(cleanup_tracer) struct tracer *tracer = calloc(1, sizeof(*tracer));
+	struct budget *budget = explorer->graph->budget;
+	uint64_t runs_bytes = explorer->graph->nr_ops * sizeof(*tracer->runs);
+	int code = budget_memory(budget, runs_bytes, explorer->err);
+
+	if (code)
+		return code;
+	budget->memory_bytes -= runs_bytes; /* it is given back here */
+	if (tracer)
+		tracer->runs = calloc(explorer->graph->nr_ops + 1, sizeof(*tracer->runs));
+	if (!tracer || !tracer->runs)
+		return fpl_fail(explorer->err, -ENOMEM, "%s: out of memory", budget->name);
+	tracer->explorer = explorer;
+	tracer->graph = explorer->graph;
+	tracer->steps_max = STEPS_MIN + STEPS_PER_OP * (uint64_t)explorer->graph->nr_ops;
+	for (size_t i = 0; i < explorer->nr_labels && code == 0; i++) {
+		struct synth_label *label = &explorer->labels[i];
+
+		if (label->is_done)
+			continue;
+		tracer->has_more = false;
+		code = trace(tracer, label);
+		label->is_done = !tracer->has_more;
+		if (code == 0)
+			code = budget_check(budget, explorer->err);
+	}
+	return code;
+}

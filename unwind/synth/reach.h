@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where blocks lead, and what a call may write on all ways from there. Private to unwind/synth. */
+#pragma once
+
+#include "unwind/arch_x86_64.h"
+#include "unwind/synth/graph.h"
+
+/* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
+struct synth_exits {
+	uint32_t next, target;
+	bool after_call;		/* next is where a call comes back to */
+	const struct synth_edge *edges; /* of a jump by register */
+};
+
+/* Number of the block that begins at @pos, + 1; 0: none. */
+uint32_t synth_block_number(const struct synth_graph *graph, uint32_t pos);
+
+struct synth_exits synth_exits_of(const struct synth_graph *graph, const struct synth_block *block);
+
+/* What functions may change by the ABI. */
+#define SYNTH_ABI_CLOBBERS ((uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP))
+
+struct synth_reach;
+
+FPL_MUST_CHECK int synth_reach_create(struct synth_graph *graph, struct synth_reach **ret,
+				      struct fpl_err *err);
+void synth_reach_destroy(struct synth_reach *reach);
+
+/*
+ * Registers that some instruction writes on a way from the call at @pos, down to where nothing of
+ * it is left to follow; all of them, where that cannot be seen. Cost: linear in the code that is
+ * called, up to a limit, the first time.
+ */
+uint16_t synth_reach_written(struct synth_reach *reach, uint32_t pos);
