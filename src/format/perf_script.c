@@ -9,8 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "view/frame_list.h"
+#include "recording/origin_mark.h"
 #include "recording/sample_type.h"
+#include "view/frame_list.h"
 #include "view/samples.h"
 
 /* Longer names are cut: readers of lines have limits of their own. */
@@ -66,7 +67,7 @@ static void write_object(FILE *to, const struct recording *recording,
 }
 
 static void write_frame(FILE *to, const struct recording *recording,
-			const struct recording_frame *frame, bool inlined)
+			const struct recording_frame *frame, bool inlined, bool origin)
 {
 	uint64_t address = frame->address == RECORDING_NO_ADDRESS ? 0 : frame->address;
 	const struct recording_function *function = recording_function_of(recording, frame);
@@ -80,6 +81,8 @@ static void write_frame(FILE *to, const struct recording *recording,
 	}
 	fprintf(to, "\t%16" PRIx64 " ", address);
 	write_name(to, function ? recording_string(recording, function->name) : "");
+	if (origin && frame->kind == RECORDING_USER)
+		fputs(origin_mark(frame->origin), to);
 	if (function && frame->start <= frame->address && frame->address != RECORDING_NO_ADDRESS)
 		fprintf(to, "+0x%" PRIx64, frame->address - frame->start);
 	write_object(to, recording, frame);
@@ -88,13 +91,36 @@ static void write_frame(FILE *to, const struct recording *recording,
 static void write_all_lines(FILE *to, const struct recording *recording,
 			    const struct recording_frame *frame)
 {
-	write_frame(to, recording, frame, true);
+	write_frame(to, recording, frame, true, false);
+}
+
+static void write_all_lines_marked(FILE *to, const struct recording *recording,
+				   const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, true, true);
 }
 
 static void write_function_only(FILE *to, const struct recording *recording,
 				const struct recording_frame *frame)
 {
-	write_frame(to, recording, frame, false);
+	write_frame(to, recording, frame, false, false);
+}
+
+static void write_function_only_marked(FILE *to, const struct recording *recording,
+				       const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, false, true);
+}
+
+static int list_frames(const struct recording *recording, const struct format_options *options,
+		       struct frame_list *ret)
+{
+	if (options->inlined == FORMAT_INLINED_NEVER)
+		return frame_list_make(
+			recording,
+			options->origin ? write_function_only_marked : write_function_only, ret);
+	return frame_list_make(recording,
+			       options->origin ? write_all_lines_marked : write_all_lines, ret);
 }
 
 static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
@@ -142,11 +168,7 @@ int perf_script_write(FILE *to, const struct recording *recording,
 	char counted[128];
 	uint64_t shown = 0;
 
-	if (frame_list_make(recording,
-			    options->inlined == FORMAT_INLINED_NEVER ? write_function_only
-								     : write_all_lines,
-			    &list) ||
-	    samples_init(recording, &samples))
+	if (list_frames(recording, options, &list) || samples_init(recording, &samples))
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
 	if (samples.nr_total > BLOCKS_MAX)
 		return fpl_fail(err, -EFBIG,

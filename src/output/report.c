@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "output/code_tally.h"
 #include "output/event_tally.h"
@@ -65,6 +66,32 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 			code.uncertain);
 }
 
+/* Only where there is any: what is not known from CFI. */
+static void write_marked(FILE *to, const struct tally *tally)
+{
+	static const struct {
+		enum fpl_origin origin;
+		const char *by;
+	} marked[] = {
+		{ FPL_ORIGIN_SYNTH, "rows made from code (synth)" },
+		{ FPL_ORIGIN_FP, "frame pointers (fp)" },
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marked); i++) {
+		uint64_t samples = tally->samples_by_origin[marked[i].origin];
+
+		if (!samples)
+			continue;
+		fprintf(to, "%s by %s in %.2f %%%s", any ? "," : "  marked       frames",
+			marked[i].by, share_whole_percent(samples, tally->user_samples),
+			any ? "" : " of the user stacks");
+		any = true;
+	}
+	if (any)
+		putc('\n', to);
+}
+
 static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t judged = tally_judged(tally);
@@ -87,6 +114,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			fprintf(to, ", %s %.2f %%", origin_key((enum fpl_origin)i),
 				share_whole_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
+	write_marked(to, tally);
 	write_run_time_code(to, profile, tally);
 }
 

@@ -7,6 +7,21 @@
 #include "output/code_tally.h"
 #include "output/names.h"
 
+static void count_frames(const struct profile_stack *stack, struct tally *tally)
+{
+	bool seen[FPL_ORIGIN_COUNT] = { false };
+
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		unsigned origin = frame_origin(stack->frames[i]);
+
+		tally->frames_by_origin[origin] += stack->count;
+		if (!seen[origin])
+			tally->samples_by_origin[origin] += stack->count;
+		seen[origin] = true;
+	}
+	tally->frames += stack->count * stack->nr_user;
+}
+
 void tally_count(const struct profile *profile, struct tally *ret)
 {
 	*ret = (struct tally){ 0 };
@@ -21,9 +36,7 @@ void tally_count(const struct profile *profile, struct tally *ret)
 			continue;
 		if (stack->stop < FPL_STOP_COUNT)
 			ret->stops[stack->stop] += stack->count;
-		for (size_t j = 0; j < stack->nr_user; j++)
-			ret->frames_by_origin[frame_origin(stack->frames[j])] += stack->count;
-		ret->frames += stack->count * stack->nr_user;
+		count_frames(stack, ret);
 	}
 	ret->complete = ret->stops[FPL_STOP_OUTERMOST];
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
@@ -87,6 +100,9 @@ static void add_stacks(struct adder *adder, const struct tally *tally)
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
 		add_of(adder, "frames_by_origin", origin_key((enum fpl_origin)i),
 		       tally->frames_by_origin[i]);
+	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
+		add_of(adder, "samples_by_origin", origin_key((enum fpl_origin)i),
+		       tally->samples_by_origin[i]);
 }
 
 static void add_tables(struct adder *adder, const struct profile_tables *tables)

@@ -14,7 +14,9 @@ struct tally {
 	uint64_t complete;		/* stopped at the outermost frame */
 	uint64_t frames;		/* user frames, once per sample */
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT]; /* sum: frames */
-	uint64_t lost;				     /* sum over the reasons */
+	/* user_samples with at least one such frame: several of them may count one */
+	uint64_t samples_by_origin[FPL_ORIGIN_COUNT];
+	uint64_t lost;	    /* sum over the reasons */
 	uint64_t weight_ns; /* of all stacks: the CPU time that was profiled */
 };
 

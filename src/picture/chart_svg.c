@@ -168,6 +168,7 @@ static void count_box(void *ctx, const struct chart_box *box)
 	else if (cell->kind == FLAME_USER)
 		chart->seen.unknown = true;
 	chart->seen.by_fp |= cell->origin == FPL_ORIGIN_FP;
+	chart->seen.by_synth |= cell->origin == FPL_ORIGIN_SYNTH;
 }
 
 /* How many boxes take how long: list[n] of them take 2^n ns to 2^(n+1) - 1. */
@@ -221,6 +222,7 @@ static void draw_box(void *ctx, const struct chart_box *one)
 		.kind = cell->kind,
 		.origin = cell->origin,
 		.by_fp = cell->origin == FPL_ORIGIN_FP,
+		.by_synth = cell->origin == FPL_ORIGIN_SYNTH,
 	};
 	const struct svg_box box = {
 		.from = one->from_ns - chart->from_ns,
@@ -244,6 +246,7 @@ static void draw_box(void *ctx, const struct chart_box *one)
 		xml_put(to, object, XML_NAME_BYTES);
 	}
 	fputs(cell->kind == FLAME_INLINED ? "\ninlined" : "", to);
+	fputs(paint.by_synth ? "\nfound by rows made from code" : "", to);
 	fputs(paint.by_fp ? "\nfound by frame pointers" : "", to);
 	svg_page_box_end(&chart->page, &box);
 }

@@ -86,11 +86,26 @@ static void set_page(struct drawing *drawing, FILE *to, const char *title)
 	};
 }
 
+/* Where some of @node was found in a way that is marked, say in how many samples. */
+static void put_found(const struct drawing *drawing, const struct flame_node *node,
+		      enum fpl_origin origin, const char *by)
+{
+	uint64_t found = node->found[origin];
+	FILE *to = drawing->page.to;
+	char count[192];
+
+	if (!found)
+		return;
+	fprintf(to, "\nfound by %s", by);
+	if (found != node->total[0])
+		fprintf(to, " in %s", svg_about_count(found, "samples", count, sizeof(count)));
+}
+
 /* What there is to say of a node beyond its name. */
 static void put_details(const struct drawing *drawing, const struct flame_node *node)
 {
 	const struct flame_paths *paths = &drawing->paths;
-	uint64_t all = paths->samples[0], by_fp = node->found[FPL_ORIGIN_FP];
+	uint64_t all = paths->samples[0];
 	FILE *to = drawing->page.to;
 	char count[192];
 
@@ -110,11 +125,8 @@ static void put_details(const struct drawing *drawing, const struct flame_node *
 	}
 	if (node->kind == FLAME_INLINED)
 		fputs("\ninlined", to);
-	if (by_fp == node->total[0] && by_fp)
-		fputs("\nfound by frame pointers", to);
-	else if (by_fp)
-		fprintf(to, "\nfound by frame pointers in %s",
-			svg_about_count(by_fp, "samples", count, sizeof(count)));
+	put_found(drawing, node, FPL_ORIGIN_SYNTH, "rows made from code");
+	put_found(drawing, node, FPL_ORIGIN_FP, "frame pointers");
 }
 
 static struct svg_paint paint_of(const struct drawing *drawing, const struct flame_node *node)
@@ -125,6 +137,7 @@ static struct svg_paint paint_of(const struct drawing *drawing, const struct fla
 		.kind = node->kind,
 		.origin = RECORDING_NO_ORIGIN,
 		.by_fp = node->found[FPL_ORIGIN_FP] > 0,
+		.by_synth = node->found[FPL_ORIGIN_SYNTH] > 0,
 	};
 	uint64_t most = 0;
 

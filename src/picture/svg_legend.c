@@ -26,6 +26,7 @@ static void see(const struct flame_node *node, struct svg_seen *seen)
 		seen->unknown |= !found;
 	}
 	seen->by_fp |= node->found[FPL_ORIGIN_FP] > 0;
+	seen->by_synth |= node->found[FPL_ORIGIN_SYNTH] > 0;
 }
 
 static void add(struct svg_page *page, const struct svg_paint *paint, const char *text)
@@ -116,6 +117,8 @@ void svg_legend_of(struct svg_page *page, const struct svg_seen *seen)
 		add_code(page, seen);
 	if (seen->inlined)
 		svg_page_legend(page, "l i", "inlined");
+	if (seen->by_synth)
+		svg_page_legend(page, "l m", "found by rows made from code");
 	if (seen->by_fp)
 		svg_page_legend(page, "l f", "found by frame pointers");
 }

@@ -6,7 +6,8 @@
 #include "picture/svg_page.h"
 
 struct svg_seen {
-	bool user, kernel, inlined, by_fp, unknown; /* kinds of frames, and what nobody knows of */
+	bool user, kernel, inlined, by_fp, by_synth,
+		unknown; /* kinds of frames, and what nobody knows of */
 	bool origins[FPL_ORIGIN_COUNT];
 };
 

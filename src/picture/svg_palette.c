@@ -114,7 +114,8 @@ const char *svg_palette_class(const struct picture_options *options, const struc
 	char color[8];
 
 	put_color(options, paint, color, sizeof(color));
-	snprintf(buf, SVG_PALETTE_CLASS_SIZE, "%s%s%s", color,
-		 paint->kind == FLAME_INLINED ? " i" : "", paint->by_fp ? " f" : "");
+	snprintf(buf, SVG_PALETTE_CLASS_SIZE, "%s%s%s%s", color,
+		 paint->kind == FLAME_INLINED ? " i" : "", paint->by_synth ? " m" : "",
+		 paint->by_fp ? " f" : "");
 	return buf;
 }

@@ -16,6 +16,7 @@ struct svg_paint {
 	uint8_t kind;		   /* enum flame_kind */
 	uint8_t origin; /* enum fpl_origin that most was found by; RECORDING_NO_ORIGIN: not known */
 	bool by_fp;	/* some of it by frame pointers */
+	bool by_synth;	/* some of it by rows made from code */
 };
 
 #define SVG_PALETTE_CLASS_SIZE 16u

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/origin_mark.h"
 #include "recording/reading.h"
 
 /* The fields of a line, between semicolons. */
@@ -62,41 +63,14 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* What a suffix says of a frame. Others' (_[j] of code made at run time) stay a part of the name.
- */
-struct mark {
-	const char *suffix;
-	uint8_t kind;	/* enum recording_kind */
-	uint8_t origin; /* enum fpl_origin */
-};
+#define KERNEL_MARK "_[k]"
 
-static const struct mark marks[] = { { "_[k]", RECORDING_KERNEL, 0 },
-#define X(name, key, suffix) { suffix, RECORDING_USER, FPL_ORIGIN_##name },
-				     FPL_ORIGIN_LIST(X)
-#undef X
-};
-
-/* The mark @field ends in, NULL where in none; a field that is nothing else has none. */
-static const struct mark *mark_of(const char *field)
-{
-	size_t length = strlen(field);
-
-	if (!length || field[length - 1] != ']')
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-		size_t size = strlen(marks[i].suffix);
-
-		if (size && size < length && !strcmp(field + length - size, marks[i].suffix))
-			return &marks[i];
-	}
-	return NULL;
-}
-
+/* Others' marks (_[j] of code made at run time) stay a part of the name. */
 static bool is_marked_kernel(const char *field)
 {
-	const struct mark *mark = mark_of(field);
+	size_t length = strlen(field), size = strlen(KERNEL_MARK);
 
-	return mark && mark->kind == RECORDING_KERNEL;
+	return length > size && !strcmp(field + length - size, KERNEL_MARK);
 }
 
 /*
@@ -140,12 +114,10 @@ struct inlined {
 
 static void cut_mark(char *field, enum recording_kind kind, uint8_t *ret_origin)
 {
-	const struct mark *mark = mark_of(field);
-
-	if (!mark || mark->kind != kind)
-		return;
-	*ret_origin = mark->origin;
-	field[strlen(field) - strlen(mark->suffix)] = '\0';
+	if (kind == RECORDING_USER)
+		origin_mark_cut(field, ret_origin);
+	else if (is_marked_kernel(field))
+		field[strlen(field) - strlen(KERNEL_MARK)] = '\0';
 }
 
 /* Cuts "_[i]" off. */

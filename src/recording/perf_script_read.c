@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/origin_mark.h"
 #include "recording/perf_header.h"
 #include "recording/reading.h"
 
@@ -173,6 +174,8 @@ static int add_frame(struct perf_script *script, char *text, struct fpl_err *err
 		return line_input_fail(reading->input, err,
 				       "a frame of the kernel behind one of a user");
 	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
+	if (frame.kind == RECORDING_USER)
+		origin_mark_cut(line.symbol, &frame.origin);
 	error = place_frame(script, &line, &frame, err);
 	frame.nr_lines = script->nr_inlined;
 	if (!error && (!is_unknown(line.symbol) || frame.nr_lines)) {

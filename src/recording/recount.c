@@ -8,12 +8,15 @@
 
 struct counts {
 	uint64_t shown, user_samples, frames, weight_ns;
-	uint64_t stops[FPL_STOP_COUNT], origins[FPL_ORIGIN_COUNT];
+	uint64_t stops[FPL_STOP_COUNT];
+	uint64_t frames_by_origin[FPL_ORIGIN_COUNT], samples_by_origin[FPL_ORIGIN_COUNT];
 };
 
 static void count_stack(const struct recording *recording, const struct recording_stack *stack,
 			struct counts *counts)
 {
+	bool seen[FPL_ORIGIN_COUNT] = { false };
+
 	counts->shown += stack->count;
 	counts->weight_ns += stack->weight_ns;
 	if (stack->no_user)
@@ -26,8 +29,12 @@ static void count_stack(const struct recording *recording, const struct recordin
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		uint8_t origin = recording_frame_at(recording, stack, i)->origin;
 
-		if (origin < FPL_ORIGIN_COUNT)
-			counts->origins[origin] += stack->count;
+		if (origin >= FPL_ORIGIN_COUNT)
+			continue;
+		counts->frames_by_origin[origin] += stack->count;
+		if (!seen[origin])
+			counts->samples_by_origin[origin] += stack->count;
+		seen[origin] = true;
 	}
 }
 
@@ -72,8 +79,11 @@ void recording_recount(struct recording *recording, bool parted)
 #define X(name, key, text) set_number(recording, "stop." #key, counts.stops[FPL_STOP_##name]);
 	FPL_STOP_LIST(X)
 #undef X
-#define X(name, key, suffix) \
-	set_number(recording, "frames_by_origin." #key, counts.origins[FPL_ORIGIN_##name]);
+#define X(name, key, suffix)                                    \
+	set_number(recording, "frames_by_origin." #key,         \
+		   counts.frames_by_origin[FPL_ORIGIN_##name]); \
+	set_number(recording, "samples_by_origin." #key,        \
+		   counts.samples_by_origin[FPL_ORIGIN_##name]);
 	FPL_ORIGIN_LIST(X)
 #undef X
 	if (parted)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/origin_mark.h"
 
 int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, bool verbatim,
 		       uint32_t *ret)
@@ -35,16 +36,9 @@ int frame_texts_intern(struct strings *strings, const char *text, const char *su
 
 static const char *suffix_of(const struct frame_texts *texts, const struct recording_frame *frame)
 {
-	static const char *const suffixes[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
-		FPL_ORIGIN_LIST(X)
-#undef X
-	};
-
 	if (frame->kind == RECORDING_KERNEL)
 		return texts->options.annotate ? "_[k]" : "";
-	return texts->options.origin && frame->origin < FPL_ORIGIN_COUNT ? suffixes[frame->origin]
-									 : "";
+	return texts->options.origin ? origin_mark(frame->origin) : "";
 }
 
 int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t address,

@@ -24,7 +24,7 @@ struct one_frame {
 	bool exact;
 };
 
-enum { MAIN, WORK, INNER, BARE, LOST, EVIL, SYSCALL, EXT4, NR_FRAMES };
+enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, EXT4, NR_FRAMES };
 
 static const struct one_frame frames[NR_FRAMES] = {
 	[MAIN] = { "/usr/bin/app", { "main@/src/app.c:12" }, 0x1120, 0x1100 },
@@ -35,6 +35,11 @@ static const struct one_frame frames[NR_FRAMES] = {
 		    0x1200,
 		    .exact = true },
 	[BARE] = { "/opt/lib 1 (deleted)/x.so", { NULL }, 0x2050, 0x2000, .exact = true },
+	[LOOP] = { "/opt/lib 1 (deleted)/x.so",
+		   { "loop_avx2" },
+		   0x2150,
+		   0x2100,
+		   .origin = FPL_ORIGIN_SYNTH },
 	[LOST] = { NULL, { NULL }, 0x7f0000001000, RECORDING_NO_ADDRESS, .origin = FPL_ORIGIN_FP },
 	[EVIL] = { "/lib/e;v\x1b\"il.so",
 		   { "(anonymous namespace)::f<\"a\";\n\xff\\>(int)" },
@@ -78,7 +83,7 @@ static const struct {
 	  10000000,
 	  FPL_STOP_FP_END,
 	  false,
-	  { BARE, LOST, EVIL, -1 },
+	  { BARE, LOOP, LOST, EVIL, -1 },
 	  { -1 } },
 	{ "kworker/0:1", 2, 1, 10000000, RECORDING_NO_STOP, true, { -1 }, { SYSCALL, -1 } },
 	{ "sh", 13, 1, 10000000, FPL_STOP_EXECING, false, { -1 }, { -1 } },

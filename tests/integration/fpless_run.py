@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs fpless and reads what it wrote."""
 
+import collections
 import json
 import os
 import subprocess
@@ -136,10 +137,11 @@ def book_faults(meta, stacks, books, stats, folded_sum):
         same(f"stop.{stop}", count,
              sum(stack["count"] for stack in stacks if stack["stop"] == stop))
     same("complete", books["complete"], books["stop"]["outermost"])
-    origins = {}
-    for stack in stacks:
-        for frame in stack["user"]:
-            origins[frame["origin"]] = origins.get(frame["origin"], 0) + stack["count"]
-    for origin, count in books["frames_by_origin"].items():
-        same(f"frames_by_origin.{origin}", count, origins.get(origin, 0))
+    for key, kind in (("frames_by_origin", list), ("samples_by_origin", set)):
+        origins = collections.Counter()
+        for stack in stacks:
+            for origin in kind(frame["origin"] for frame in stack["user"]):
+                origins[origin] += stack["count"]
+        for origin, count in books[key].items():
+            same(f"{key}.{origin}", count, origins[origin])
     return faults

@@ -192,7 +192,8 @@ class BooksAreRecomputed(unittest.TestCase):
     def setUp(self):
         books = {"type": "books", "fired": 12, "shown": 7, "idle": 3, "filtered": 1,
                  "lost": {"ring_full": 1}, "user_samples": 6, "complete": 5,
-                 "stop": {"outermost": 5, "exiting": 1}, "frames_by_origin": {"cfi": 10, "fp": 0}}
+                 "stop": {"outermost": 5, "exiting": 1}, "frames_by_origin": {"cfi": 10, "fp": 0},
+                 "samples_by_origin": {"cfi": 5, "fp": 0}}
         stacks = [
             {"type": "stack", "count": 5, "stop": "outermost", "user": [{"origin": "cfi"}] * 2},
             {"type": "stack", "count": 1, "stop": "exiting", "user": []},
@@ -211,7 +212,7 @@ class BooksAreRecomputed(unittest.TestCase):
                 books[key] += 1
                 self.assertNotEqual(book_faults(**{**self.args, "books": books}), [])
         for key, inner in (("lost", "ring_full"), ("stop", "outermost"),
-                           ("frames_by_origin", "cfi")):
+                           ("frames_by_origin", "cfi"), ("samples_by_origin", "cfi")):
             with self.subTest(key):
                 books = dict(self.args["books"])
                 books[key] = dict(books[key])

@@ -92,6 +92,56 @@ static void the_books_add_up_and_close(void **state)
 		assert_null(strstr(recording_string(&to, to.numbers[i].key), "incomplete"));
 }
 
+#define FRAME(origin) \
+	"{\"object\":\"/x\",\"vaddr\":\"0x10\",\"symbol\":\"f\",\"origin\":\"" origin "\"}"
+#define FOUND(count, frames)                                                \
+	"{\"type\":\"stack\",\"count\":" count ",\"comm\":\"a\",\"pid\":7," \
+	"\"stop\":\"outermost\",\"user\":[" frames "],\"kernel\":[]}\n"
+
+/* The same function, found in different ways, is not one frame. */
+static void how_frames_were_found_outlives_a_merge(void **state)
+{
+	static const char synth[] = META("cpu-clock", "10")
+		FOUND("3", FRAME("cfi") "," FRAME("synth") "," FRAME(
+				   "synth")) "{\"type\":\"books\",\"fired\":3,\"shown\":3,\"frames_"
+					     "by_origin\":{\"cfi\":3,"
+					     "\"fp\":0,\"synth\":6},\"samples_by_origin\":{\"cfi\":"
+					     "3,\"fp\":0,\"synth\":3}}\n";
+	static const char fp[] = META("cpu-clock", "10")
+		FOUND("2", FRAME("cfi") "," FRAME("fp") "," FRAME(
+				   "synth")) "{\"type\":\"books\",\"fired\":2,\"shown\":2,\"frames_"
+					     "by_origin\":{\"cfi\":2,"
+					     "\"fp\":2,\"synth\":2},\"samples_by_origin\":{\"cfi\":"
+					     "2,\"fp\":2,\"synth\":2}}\n";
+	static const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "frames_by_origin.cfi", 8 },	  { "frames_by_origin.fp", 2 },
+		{ "frames_by_origin.synth", 14 }, { "samples_by_origin.cfi", 8 },
+		{ "samples_by_origin.fp", 2 },	  { "samples_by_origin.synth", 8 },
+	};
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(add(&to, synth, NULL, &result), 0);
+	assert_int_equal(add(&to, fp, NULL, &result), 0);
+	assert_int_equal(add(&to, synth, NULL, &result), 0);
+	for (int recounted = 0; recounted < 2; recounted++) {
+		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+			if (recording_number(&to, numbers[i].key) != numbers[i].value)
+				fail_msg("%s", numbers[i].key);
+		recording_recount(&to, true);
+	}
+
+	AUTO_FREE char *folded =
+		recording_as(&to, "folded", &(struct format_options){ .origin = true });
+
+	assert_string_equal(folded, "a;f_[synth];f_[fp];f 2\na;f_[synth];f_[synth];f 6\n");
+}
+
 #define PLACE(samples, stop, function, advice)                                  \
 	"{\"samples\":" samples ",\"stop\":\"" stop "\",\"function\":" function \
 	",\"object\":\"/x\",\"advice\":" advice "}"
@@ -291,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_files_add_up),
 		cmocka_unit_test(the_books_add_up_and_close),
+		cmocka_unit_test(how_frames_were_found_outlives_a_merge),
 		cmocka_unit_test(counts_that_overflow_are_refused),
 		cmocka_unit_test(places_of_files_are_one_list),
 		cmocka_unit_test(lists_of_strangers_are_bounded),

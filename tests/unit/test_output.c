@@ -251,7 +251,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"       \
 	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"         \
 	"\"table_changed\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1," \
-	"\"fp\":1,\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,"         \
+	"\"fp\":1,\"synth\":2},\"samples_by_origin\":{\"cfi\":10,\"cfi_user\":1,\"fp\":1,"    \
+	"\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,"                  \
 	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"tables\":{"                       \
 	"\"objects\":3,"                                                                      \
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"             \
@@ -378,6 +379,8 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"stops        outermost 7, no_cfi 2, fp_end 1, execing 1\n",
 		"frames       1.9 per user stack, cfi 80.95 %, cfi_user 4.76 %, fp 4.76 %, "
 		"synth 9.52 %\n",
+		"marked       frames by rows made from code (synth) in 18.18 % of the user stacks, "
+		"by frame pointers (fp) in 9.09 %\n",
 		"lost         ring_full 2\n",
 		"BPF          2250 ns per sample, 1800 ns per frame\n",
 		"tables       3 objects, 1000 rows, 0.0 MiB (1.0 MiB allocated); 12 read from "
