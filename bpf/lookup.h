@@ -98,19 +98,29 @@ LOOKUP_INLINE __u32 lookup_in_page(const __u8 *chunk, __u64 off, __u32 nr_dict, 
 	return lookup_u16(chunk, dict + 2 * (__u64)lookup_u8(chunk, rows + 1));
 }
 
+/* The image of @object in force now: a caller that looks twice sees one. */
+LOOKUP_INLINE const struct fpl_image *table_image(const struct fpl_object *object)
+{
+	__u32 current = *(const volatile __u32 *)&object->current & 1;
+
+	LOOKUP_OPAQUE(current);
+	return &object->images[current];
+}
+
 /*
- * Find the rule in force at @vaddr, a lookup_pc, in the table of @object; @reach: where around it
- * that rule is in force, at least.
+ * Find the rule in force at @vaddr, a lookup_pc, in @image, of the table of @object; @reach: where
+ * around it that rule is in force, at least.
  *
  * Returns the rule, or slot 0 (FPL_CFA_NONE) where nothing covers @vaddr; the FPL_RULE_REACH bytes
  * from there on may be read, extended rules included. NULL: a chunk is missing, or the image is not
  * one. Cost: five cache lines, a search over the rows of 256 bytes of code.
  */
 LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct fpl_object *object,
-						  __u64 vaddr, struct lookup_reach *reach)
+						  const struct fpl_image *image, __u64 vaddr,
+						  struct lookup_reach *reach)
 {
 	__u64 page_idx = (vaddr - object->first_vaddr) >> FPL_PAGE_LOG2;
-	__u32 base = object->base;
+	__u32 base = image->base;
 	__u32 slot = 0;
 	const __u8 *chunk;
 	__u32 at;
@@ -121,7 +131,7 @@ LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct 
 	if (page_idx < object->nr_pages) {
 		const struct fpl_page *page;
 
-		at = base + object->dir_off + (__u32)page_idx * (__u32)sizeof(*page);
+		at = base + image->dir_off + (__u32)page_idx * (__u32)sizeof(*page);
 		chunk = env_chunk(env, at >> FPL_CHUNK_LOG2);
 		if (!chunk)
 			return 0;
@@ -144,7 +154,7 @@ LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct 
 			reach->end += vaddr - low;
 		}
 	}
-	at = base + object->rules_off + slot * (__u32)sizeof(struct fpl_rule);
+	at = base + image->rules_off + slot * (__u32)sizeof(struct fpl_rule);
 	chunk = env_chunk(env, at >> FPL_CHUNK_LOG2);
 	if (!chunk)
 		return 0;

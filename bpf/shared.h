@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 4u
+#define FPL_SHARED_VERSION 5u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
@@ -207,24 +207,34 @@ struct fpl_ext {
 };
 _Static_assert(sizeof(struct fpl_ext) == 8, "fpl_ext is table ABI");
 
-/* Value of the array map `objects`, by slot: where an object's table is. Immutable while published.
- */
 enum fpl_table_state {
 	FPL_TABLE_PENDING, /* being compiled: take a snapshot */
 	FPL_TABLE_READY,
-	FPL_TABLE_NONE, /* the object has no usable CFI: every pc is `no CFI` */
+	FPL_TABLE_NONE,	   /* the object has no usable CFI: every pc is `no CFI` */
+	FPL_TABLE_PARTIAL, /* rows from code are still being made: PENDING where it has no row */
 };
 
-struct fpl_object {
-	__u32 object; /* id; a mapping that names another id in this slot finds no table */
-	__u32 state;  /* enum fpl_table_state */
-	__u32 base;   /* pool address of the image: chunk number << FPL_CHUNK_LOG2 | offset */
+/* Where an image is. Immutable while it may be read. */
+struct fpl_image {
+	__u32 state; /* enum fpl_table_state */
+	__u32 base;  /* pool address: chunk number << FPL_CHUNK_LOG2 | offset */
 	__u32 rules_off;
 	__u32 dir_off;
+};
+
+/*
+ * Value of the array map `objects`, by slot: where an object's table is. A table that takes the
+ * place of another is put into the image that is not current, and then made so by one store: a
+ * lookup reads one or the other.
+ */
+struct fpl_object {
+	__u32 object;  /* id; a mapping that names another id in this slot finds no table */
+	__u32 current; /* which of the images: 0 or 1 */
 	__u32 nr_pages;
+	__u32 _pad;
 	__u64 first_vaddr; /* multiple of 64 KiB */
 	__u64 entry_vaddr; /* e_entry */
-	__u64 _pad[3];
+	struct fpl_image images[2];
 };
 _Static_assert(sizeof(struct fpl_object) == 64, "fpl_object is map ABI: one cache line");
 

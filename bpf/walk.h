@@ -240,6 +240,17 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 	return object && object->object == mapping->object ? object : 0;
 }
 
+/* Is @vaddr of the mapping found last where the kernel begins a program, which has no caller? */
+WALK_INLINE int walk_is_entry(struct walker *walker, __u64 vaddr)
+{
+	const struct fpl_object *object;
+
+	if (!(walker->walk->last.flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)))
+		return 0;
+	object = walk_object(walker);
+	return object && vaddr - object->entry_vaddr < WALK_ENTRY_BYTES;
+}
+
 /* Where no row covers @pc, a lookup_pc: the entry of a program has no caller; else the frame
  * pointer. */
 WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
@@ -251,14 +262,8 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 	if (!walk_mapping(&walker, pc))
 		return FPL_STOP_BAD_RA;
 
-	__u64 vaddr = pc - mapping->bias;
-
-	if (mapping->flags & (FPL_MAPPING_MAIN | FPL_MAPPING_INTERP)) {
-		const struct fpl_object *object = walk_object(&walker);
-
-		if (object && vaddr - object->entry_vaddr < WALK_ENTRY_BYTES)
-			return FPL_STOP_OUTERMOST;
-	}
+	if (walk_is_entry(&walker, pc - mapping->bias))
+		return FPL_STOP_OUTERMOST;
 
 	/* An object that has no slot has no table, whatever its CFI. */
 	int no_table = mapping->object && !mapping->slot;
@@ -284,20 +289,29 @@ WALK_ONCE(walk_without_cfi, walk_uncovered, FPL_STOP_NO_CFI)
 
 /*
  * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI.
- * Returns FPL_STOP_NONE, or the stop where the table is not there.
+ * Returns FPL_STOP_NONE, or the stop where the table, or what of it may cover @vaddr, is not there.
  */
 WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl_rule **ret,
 			    struct lookup_reach *reach)
 {
 	const struct fpl_object *object = walk_object(walker);
+	const struct fpl_image *image;
 
 	*ret = 0;
-	if (!object || object->state == FPL_TABLE_PENDING)
+	if (!object)
 		return FPL_STOP_NO_TABLE;
-	if (object->state == FPL_TABLE_NONE)
+	image = table_image(object);
+	if (image->state == FPL_TABLE_PENDING)
+		return FPL_STOP_NO_TABLE;
+	if (image->state == FPL_TABLE_NONE)
 		return FPL_STOP_NONE;
-	*ret = table_lookup(walker->env, object, vaddr, reach);
-	return *ret ? FPL_STOP_NONE : FPL_STOP_TABLE_CHANGED;
+	*ret = table_lookup(walker->env, object, image, vaddr, reach);
+	if (!*ret)
+		return FPL_STOP_TABLE_CHANGED;
+	if (image->state == FPL_TABLE_PARTIAL && (*ret)->cfa == FPL_CFA_NONE &&
+	    !((*ret)->flags & FPL_RULE_END))
+		return walk_is_entry(walker, vaddr) ? FPL_STOP_OUTERMOST : FPL_STOP_NO_TABLE;
+	return FPL_STOP_NONE;
 }
 
 /* Has the rule all it needs, whatever it says, in the FPL_NEAR_BYTES below the CFA? */

@@ -426,7 +426,7 @@ int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t 
 /* What is there to decode, and if nothing, why. */
 static int file_check(const struct cfi_file *file, struct fpl_err *err)
 {
-	if (file->nr_pieces > 0)
+	if (file->nr_pieces > 0 || file->synth_left)
 		return 0;
 	if (file->list.nr_bad > 0)
 		return fpl_fail(err, -EINVAL, "%s: none of its %" PRIu64 " FDEs makes sense",

@@ -181,6 +181,7 @@ static void fill_stats(struct compiler *compiler)
 	stats->fdes_bad += file->list.nr_bad;
 	stats->fdes_shadowed = file->nr_shadowed;
 	stats->synth_refused = file->synth_refused;
+	stats->synth_left = file->synth_left;
 	stats->rows = compiler->image.nr_rows;
 	stats->rules = compiler->rules.nr_rules;
 	stats->rules_ext = compiler->rules.nr_ext;

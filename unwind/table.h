@@ -21,6 +21,9 @@ struct table_limits {
 	/* Rows are made for code without CFI, too (unwind/synth): at most as much time and memory
 	 * again. What goes beyond costs such rows, not the table. */
 	bool synth; /* true */
+	/* Rows from code are only made where that is likely to take no more than this; else they
+	 * are left for later, and synth_left says so. 0: however long it takes. */
+	uint64_t synth_quick_ns; /* 0 */
 };
 extern const struct table_limits table_limits_default;
 
@@ -39,6 +42,7 @@ struct table_stats {
 	uint64_t judged_bytes;	/* of such code that was understood well enough to know that no row,
 				   and no frame-pointer step, is right there */
 	uint64_t synth_refused; /* 1: making rows from code would have cost more than it may */
+	uint64_t synth_left;	/* 1: it was left for later */
 	uint64_t image_bytes;
 	uint64_t covered_bytes; /* of text that has a row */
 };

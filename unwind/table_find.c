@@ -19,13 +19,12 @@ const struct fpl_rule *table_find_reach(const struct table *table, uint64_t vadd
 	static const struct fpl_rule none[FPL_RULE_REACH / sizeof(struct fpl_rule)];
 	struct env env = { .table = table };
 	const struct fpl_object object = {
-		.rules_off = table->rules_off,
-		.dir_off = table->dir_off,
+		.images = { { .rules_off = table->rules_off, .dir_off = table->dir_off } },
 		.nr_pages = table->nr_pages,
 		.first_vaddr = table->first_vaddr,
 	};
 	struct lookup_reach reach;
-	const struct fpl_rule *rule = table_lookup(&env, &object, vaddr, &reach);
+	const struct fpl_rule *rule = table_lookup(&env, &object, &object.images[0], vaddr, &reach);
 
 	*ret_start = reach.start;
 	*ret_end = reach.end;

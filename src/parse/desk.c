@@ -55,7 +55,7 @@ struct desk {
 	desk_pause_fn pause;
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */
-	bool mangled;
+	bool mangled, calm, cancelled;
 
 	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
 
@@ -121,6 +121,16 @@ void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
 	desk->ctx = ctx;
 }
 
+void desk_calm(struct desk *desk)
+{
+	desk->calm = true;
+}
+
+void desk_cancel(struct desk *desk)
+{
+	desk->cancelled = true;
+}
+
 void desk_hush(struct desk *desk)
 {
 	desk->level = FPL_LOG_DEBUG;
@@ -173,6 +183,13 @@ static int lose_stopped(struct desk *desk)
 			desk->file->path);
 }
 
+/* Nobody waits for the answer any more. */
+static int give_up(struct desk *desk)
+{
+	dismiss(desk);
+	return fpl_fail(desk->err, -ECANCELED, "%s: given up", desk->file->path);
+}
+
 /* One that waits for a CPU is left in peace; one that was stopped is not waited for. */
 static bool is_stopped_for_long(struct desk *desk, uint64_t now)
 {
@@ -197,6 +214,8 @@ static int wait_for(struct desk *desk, short events)
 			return 0;
 		if (desk->pause)
 			desk->pause(desk->ctx);
+		if (desk->cancelled)
+			return give_up(desk);
 		if (worker_cpu_ns(desk) > desk->began_cpu_ns + limits[desk->op].cpu_ns)
 			return lose(desk, "reading it takes more CPU time than a file may");
 		if (is_stopped_for_long(desk, now))
@@ -262,8 +281,8 @@ static int need_worker(struct desk *desk)
 	if (desk->sock >= 0)
 		return 0;
 
-	int code =
-		parser_hire(desk->parser, &desk->file->trust, &desk->sock, &desk->pid, desk->err);
+	int code = parser_hire(desk->parser, &desk->file->trust, desk->calm, &desk->sock,
+			       &desk->pid, desk->err);
 
 	if (code)
 		return fpl_fail_in(desk->err, code, "%s", desk->file->path);
@@ -328,7 +347,7 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	desk->file = question->file;
 	desk->op = question->op;
 	desk->err = err;
-	desk->was_killed = false;
+	desk->was_killed = desk->cancelled = false;
 
 	int code = need_worker(desk);
 
@@ -425,7 +444,7 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 	const struct question question = {
 		.file = file,
 		.op = PARSE_TABLE,
-		.flags = file->synth ? PARSE_SYNTH : 0,
+		.flags = (file->synth ? PARSE_SYNTH : 0) | (file->quick ? PARSE_QUICK : 0),
 		.take = take_table,
 		.ret = ret,
 	};

@@ -33,6 +33,7 @@ struct desk_file {
 	int alt_fd; /* borrowed; -1: no supplement of the debug file */
 	uint64_t alt_size;
 	bool synth; /* its table has rows made from code, too */
+	bool quick; /* these are left for later where they are likely to take long */
 };
 
 /* Called every 10 ms or so while an answer is waited for. */
@@ -45,6 +46,11 @@ void desk_close(struct desk *desk);
 /* Say of debug files that were given up at debug level only: somebody else says it aloud. */
 void desk_hush(struct desk *desk);
 void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx);
+/* Have what is asked done with the priority of any process, not of those that samples wait for.
+ * Before the first request. */
+void desk_calm(struct desk *desk);
+/* Give up what is asked, with -ECANCELED, when the next pause is over: for a pause to call. */
+void desk_cancel(struct desk *desk);
 
 /*
  * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for an answer that

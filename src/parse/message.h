@@ -55,6 +55,7 @@ enum parse_op {
 #define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
 #define PARSE_LINES_MAX	    (4u << 20)	/* functions at all addresses of one answer */
 #define PARSE_NO_TEXT	    UINT32_MAX
+#define PARSE_QUICK_NS	    2000000u
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
  * stays below the memory of a worker. */
@@ -65,7 +66,9 @@ enum parse_op {
 #define PARSE_HAS_ALT	8u
 #define PARSE_MANGLED	16u /* NAMES, LINES: names as the file has them */
 #define PARSE_SYNTH	32u /* TABLE: with rows made from code */
-#define PARSE_NO_DIGEST 4u  /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_QUICK \
+	64u /* TABLE: these only where they are likely to take no longer than PARSE_QUICK_NS */
+#define PARSE_NO_DIGEST 4u /* FACTS: the digest of the identity is not needed, it is 0 */
 
 struct parse_request {
 	uint32_t op;	/* enum parse_op */

@@ -25,20 +25,22 @@ static void keep_only(int fd)
 	syscall(SYS_close_range, 1, ~0u, 0);
 }
 
-__attribute__((__noreturn__)) static void become_worker(int sock)
+__attribute__((__noreturn__)) static void become_worker(int sock, bool calm)
 {
 	keep_only(sock);
+	if (calm)
+		(void)!setpriority(PRIO_PROCESS, 0, 0);
 	if (sandbox_enter_worker(NULL))
 		_exit(1);
 	worker_main(0);
 }
 
-static struct nursery_answer hire(int sock)
+static struct nursery_answer hire(int sock, bool calm)
 {
 	pid_t pid = sock < 0 ? -1 : fork();
 
 	if (pid == 0)
-		become_worker(sock);
+		become_worker(sock, calm);
 	if (pid < 0)
 		return (struct nursery_answer){ .code = sock < 0 ? -EINVAL : -errno };
 	return (struct nursery_answer){ .value = pid };
@@ -62,8 +64,8 @@ static void serve(void)
 	while (wire_recv_fds(0, &request, sizeof(request), fds) == 0) {
 		struct nursery_answer answer = { .code = -EINVAL };
 
-		if (request.op == NURSERY_HIRE)
-			answer = hire(fds[0]);
+		if (request.op == NURSERY_HIRE || request.op == NURSERY_HIRE_CALM)
+			answer = hire(fds[0], request.op == NURSERY_HIRE_CALM);
 		else if (request.op == NURSERY_BURY)
 			answer = bury(request.pid);
 		cleanup_fd(&fds[0]);

@@ -12,8 +12,9 @@
 #define NURSERY_VERB "parser-nursery" /* argv[1] of the program that becomes one */
 
 enum nursery_op {
-	NURSERY_HIRE, /* with a socket: a worker for it; value of the answer: its pid */
-	NURSERY_BURY, /* end worker pid; value of the answer: its wait(2) status */
+	NURSERY_HIRE,	   /* with a socket: a worker for it; value of the answer: its pid */
+	NURSERY_HIRE_CALM, /* the same with the priority of any process */
+	NURSERY_BURY,	   /* end worker pid; value of the answer: its wait(2) status */
 };
 
 struct nursery_request {

@@ -235,10 +235,10 @@ uint64_t parser_nr_deaths(struct parser *parser)
 	return nr;
 }
 
-static int hire(struct parser *parser, const struct trust *trust, int sock, pid_t *ret_pid,
-		struct fpl_err *err)
+static int hire(struct parser *parser, const struct trust *trust, bool calm, int sock,
+		pid_t *ret_pid, struct fpl_err *err)
 {
-	const struct nursery_request request = { .op = NURSERY_HIRE };
+	const struct nursery_request request = { .op = calm ? NURSERY_HIRE_CALM : NURSERY_HIRE };
 	const struct blame *blame = find_blame(parser, trust, false);
 	struct nursery_answer answer;
 	int code = parser->control < 0 ? -EPIPE : 0;
@@ -260,8 +260,8 @@ static int hire(struct parser *parser, const struct trust *trust, int sock, pid_
 	return code;
 }
 
-int parser_hire(struct parser *parser, const struct trust *trust, int *ret_sock, pid_t *ret_pid,
-		struct fpl_err *err)
+int parser_hire(struct parser *parser, const struct trust *trust, bool calm, int *ret_sock,
+		pid_t *ret_pid, struct fpl_err *err)
 {
 	int socks[2];
 
@@ -269,7 +269,7 @@ int parser_hire(struct parser *parser, const struct trust *trust, int *ret_sock,
 		return fpl_fail(err, -errno, "parser: socketpair: %s", strerror(errno));
 	pthread_mutex_lock(&parser->lock);
 
-	int code = hire(parser, trust, socks[1], ret_pid, err);
+	int code = hire(parser, trust, calm, socks[1], ret_pid, err);
 
 	pthread_mutex_unlock(&parser->lock);
 	close(socks[1]);

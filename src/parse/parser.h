@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -26,14 +27,15 @@ FPL_MUST_CHECK int parser_create(enum parser_image image, struct parser **ret, s
 void parser_destroy(struct parser *parser);
 
 /*
- * Hire a worker for files of @trust: its socket is the caller's to close, its @ret_pid to be handed
- * to parser_bury(). A nursery that has gone is replaced.
+ * Hire a worker for files of @trust, one that no sample waits for if it is @calm: its socket is the
+ * caller's to close, its @ret_pid to be handed to parser_bury(). A nursery that has gone is
+ * replaced.
  *
  * Errors: -EAGAIN too many workers of this trust have died lately (16 at once, then one a second);
  * -EPIPE there is no nursery, and none to be had; errors of the sandbox.
  */
-FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust, int *ret_sock,
-			       pid_t *ret_pid, struct fpl_err *err);
+FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust, bool calm,
+			       int *ret_sock, pid_t *ret_pid, struct fpl_err *err);
 
 /* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 where nobody knows. */
 int parser_bury(struct parser *parser, pid_t pid);

@@ -55,7 +55,7 @@ static const int nursery_calls[] = {
 	SYS_clone,     SYS_clone3,    SYS_set_robust_list, SYS_set_tid_address,
 	SYS_rseq,      SYS_gettid,    SYS_getpid,	   SYS_wait4,
 	SYS_kill,      SYS_dup3,      SYS_prctl,	   SYS_seccomp,
-	SYS_prlimit64, SYS_setrlimit, SYS_close_range,
+	SYS_prlimit64, SYS_setrlimit, SYS_close_range,	   SYS_setpriority,
 #ifdef SYS_dup2
 	SYS_dup2,
 #endif

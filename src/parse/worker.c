@@ -116,6 +116,7 @@ static int do_table(struct job *job)
 	struct table_limits limits = table_limits_default;
 
 	limits.synth = (job->request.flags & PARSE_SYNTH) != 0;
+	limits.synth_quick_ns = job->request.flags & PARSE_QUICK ? PARSE_QUICK_NS : 0;
 
 	int code = table_compile(job->elf, job->debug, &limits, &table, &err);
 	int rc = job_answer(job, code, &err);

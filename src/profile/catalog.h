@@ -25,6 +25,7 @@ struct symbolizer;
 enum object_state {
 	OBJECT_IDLE,	/* no table was asked for yet */
 	OBJECT_QUEUED,	/* being compiled */
+	OBJECT_PARTIAL, /* its table is published, but for rows from code, which are being made */
 	OBJECT_READY,	/* its table is published */
 	OBJECT_NO_CFI,	/* published as having no usable CFI */
 	OBJECT_EVICTED, /* its table gave way to others; a sample brings it back */
@@ -45,8 +46,9 @@ struct object {
 	struct debug_link link;	 /* where its debug file may be */
 	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
 
-	/* while READY; pool_size is what would be needed while REFUSED */
+	/* while READY or PARTIAL; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;
+	bool whole_queued; /* its whole table is being made */
 	struct table_stats stats;
 	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */
 	uint32_t nr_refusals; /* in a row */
@@ -57,6 +59,18 @@ struct object {
 	uint64_t used;	    /* frames by its table, of late: each look halves it */
 	uint64_t missed;    /* samples that ended in it for want of the table, likewise */
 };
+
+/* Is a table of it in the pool? */
+static inline bool object_has_table(const struct object *object)
+{
+	return object->state == OBJECT_READY || object->state == OBJECT_PARTIAL;
+}
+
+/* Will there be one, or one that says more, without anybody's asking? */
+static inline bool object_is_awaited(const struct object *object)
+{
+	return object->state == OBJECT_QUEUED || object->state == OBJECT_PARTIAL;
+}
 
 /* What is known of a mapping's file before it is opened. */
 struct file_hint {

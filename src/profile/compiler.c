@@ -4,19 +4,27 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "parse/desk.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
+#include "profile/usage.h"
 
 /*
  * A program that begins maps its two or three large libraries within milliseconds: one must not
  * wait for the other. More would only take the CPUs from what is profiled.
  */
 #define NR_THREADS 2u
+
+/* So long the end of a run waits for the whole table at hand. */
+#define WHOLE_PATIENCE_NS 200000000ull
+
+enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 
 struct job {
 	struct job *next;
@@ -31,13 +39,15 @@ struct job_list {
 struct compiler {
 	struct disk_cache *cache; /* borrowed; may be NULL */
 	bool synth;
-	pthread_t threads[NR_THREADS];
+	pthread_t threads[NR_THREADS + 1];
 	size_t nr_threads;
+	bool has_whole;	      /* there is a thread for LANE_WHOLE */
 	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t wake;
-	struct job_list todo, done;
+	pthread_cond_t wake[LANE_COUNT];
+	struct job_list todo[LANE_COUNT], done;
 	size_t nr_open; /* of the submitting thread alone */
-	bool stop;
+	atomic_bool stop;
+	uint64_t stopped_ns; /* CLOCK_MONOTONIC; before stop is set */
 	int event_fd;
 };
 
@@ -70,13 +80,14 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 		       !table_key_read(object->elf, &object->identity, &object->stamp,
 				       file->debug_fd, file->synth, &key);
 
-	if (has_key)
+	/* of a whole table it was asked before the one without rows from code was made */
+	if (has_key && !result->whole)
 		result->table = table_cache_load(cache, &key);
 	if (result->table)
 		return;
 	result->code = desk_table(desk, file, &result->table, &result->err);
 	/* what was compiled must still be what the key is of */
-	result->is_new = has_key && !result->code &&
+	result->is_new = has_key && !result->code && !result->table->stats.synth_left &&
 			 !table_key_read(object->elf, &object->identity, &object->stamp,
 					 file->debug_fd, file->synth, &after) &&
 			 memcmp(&key, &after, sizeof(key)) == 0;
@@ -96,6 +107,7 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 		return;
 	}
 	file.synth = compiler->synth;
+	file.quick = compiler->has_whole && !result->whole;
 	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
 	make_table(compiler->cache, object, desk, &file, result);
 	cleanup_fd(&file.debug_fd);
@@ -104,19 +116,32 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 struct thread {
 	struct compiler *compiler; /* borrowed */
 	struct desk *desk;	   /* owned */
+	enum lane lane;
 };
+
+/* desk_pause_fn: at the end of a run a whole table is only of use to the next one. */
+static void stop_at_the_end(void *ctx)
+{
+	struct thread *thread = ctx;
+
+	if (thread->compiler->stop &&
+	    usage_monotonic_ns() > thread->compiler->stopped_ns + WHOLE_PATIENCE_NS)
+		desk_cancel(thread->desk);
+}
 
 static void *compiler_main(void *ctx)
 {
 	struct thread *thread = ctx;
 	struct compiler *compiler = thread->compiler;
 
+	if (thread->lane == LANE_WHOLE)
+		(void)!setpriority(PRIO_PROCESS, 0, 0); /* not with that of the loop */
 	pthread_mutex_lock(&compiler->lock);
 	while (!compiler->stop) {
-		struct job *job = list_pop(&compiler->todo);
+		struct job *job = list_pop(&compiler->todo[thread->lane]);
 
 		if (!job) {
-			pthread_cond_wait(&compiler->wake, &compiler->lock);
+			pthread_cond_wait(&compiler->wake[thread->lane], &compiler->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&compiler->lock);
@@ -131,8 +156,8 @@ static void *compiler_main(void *ctx)
 	return NULL;
 }
 
-/* Begins one more thread. Returns an errno(3). */
-static int begin_thread(struct compiler *compiler, struct parser *parser)
+/* Begins one more thread, for @lane. Returns an errno(3). */
+static int begin_thread(struct compiler *compiler, struct parser *parser, enum lane lane)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 
@@ -141,6 +166,11 @@ static int begin_thread(struct compiler *compiler, struct parser *parser)
 		return ENOMEM;
 	}
 	thread->compiler = compiler;
+	thread->lane = lane;
+	if (lane == LANE_WHOLE) {
+		desk_calm(thread->desk);
+		desk_on_pause(thread->desk, stop_at_the_end, thread);
+	}
 
 	int code = pthread_create(&compiler->threads[compiler->nr_threads], NULL, compiler_main,
 				  thread);
@@ -163,8 +193,10 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	compiler->cache = cache;
 	compiler->synth = synth;
 	pthread_mutex_init(&compiler->lock, NULL);
-	pthread_cond_init(&compiler->wake, NULL);
-	compiler->todo.last = &compiler->todo.first;
+	for (size_t i = 0; i < LANE_COUNT; i++) {
+		pthread_cond_init(&compiler->wake[i], NULL);
+		compiler->todo[i].last = &compiler->todo[i].first;
+	}
 	compiler->done.last = &compiler->done.first;
 	compiler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
@@ -175,7 +207,8 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; !code && i < NR_THREADS; i++)
-		code = begin_thread(compiler, parser);
+		code = begin_thread(compiler, parser, LANE_FIRST);
+	compiler->has_whole = synth && !code && !begin_thread(compiler, parser, LANE_WHOLE);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!compiler->nr_threads) {
 		compiler_destroy(compiler);
@@ -200,31 +233,37 @@ void compiler_destroy(struct compiler *compiler)
 	if (!compiler)
 		return;
 	pthread_mutex_lock(&compiler->lock);
+	compiler->stopped_ns = usage_monotonic_ns();
 	compiler->stop = true;
-	pthread_cond_broadcast(&compiler->wake);
+	for (size_t i = 0; i < LANE_COUNT; i++)
+		pthread_cond_broadcast(&compiler->wake[i]);
 	pthread_mutex_unlock(&compiler->lock);
 	for (size_t i = 0; i < compiler->nr_threads; i++)
 		pthread_join(compiler->threads[i], NULL);
-	drop_jobs(&compiler->todo);
+	for (size_t i = 0; i < LANE_COUNT; i++)
+		drop_jobs(&compiler->todo[i]);
 	drop_jobs(&compiler->done);
 	cleanup_fd(&compiler->event_fd);
-	pthread_cond_destroy(&compiler->wake);
+	for (size_t i = 0; i < LANE_COUNT; i++)
+		pthread_cond_destroy(&compiler->wake[i]);
 	pthread_mutex_destroy(&compiler->lock);
 	free(compiler);
 }
 
-int compiler_submit(struct compiler *compiler, const struct object *object)
+int compiler_submit(struct compiler *compiler, const struct object *object, bool whole)
 {
+	enum lane lane = whole && compiler->has_whole ? LANE_WHOLE : LANE_FIRST;
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return -ENOMEM;
 	job->object = object;
 	job->result.object = object->id;
+	job->result.whole = whole;
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
-	list_push(&compiler->todo, job);
-	pthread_cond_signal(&compiler->wake);
+	list_push(&compiler->todo[lane], job);
+	pthread_cond_signal(&compiler->wake[lane]);
 	pthread_mutex_unlock(&compiler->lock);
 	return 0;
 }

@@ -3,6 +3,9 @@
  * Threads that have unwind tables compiled by workers without rights (parse/desk.h), so that the
  * loop that drains the kernel's records never waits for one. Jobs go in by object and are begun in
  * that order; results come back as they are done.
+ *
+ * A table whose rows from code would take long comes without them first (table->stats.synth_left):
+ * the whole one is another job, of a thread that no other table waits for.
  */
 #pragma once
 
@@ -21,6 +24,7 @@ struct disk_cache;
 
 struct compiler_result {
 	uint32_t object;
+	bool whole;	     /* of a job that leaves nothing for later */
 	int code;	     /* of desk_table() */
 	struct table *table; /* the caller's to destroy; NULL with an error */
 	bool is_new;	     /* it is not in the cache, and may be kept there under key */
@@ -34,11 +38,14 @@ struct compiler_result {
  */
 FPL_MUST_CHECK int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 				   struct compiler **ret, struct fpl_err *err);
-/* Drops what is queued; waits for the jobs at hand (at most the CPU limit of a table). */
+/* Drops what is queued; waits for the jobs at hand: at most the CPU limit of a table, for a whole
+ * one 200 ms. */
 void compiler_destroy(struct compiler *compiler);
 
-/* Queue @object, borrowed until the result was taken. Errors: -ENOMEM. */
-FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object);
+/* Queue @object, borrowed until the result was taken; @whole: nothing is left for later. Errors:
+ * -ENOMEM. */
+FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object,
+				   bool whole);
 
 /* Readable while there are results. */
 int compiler_fd(const struct compiler *compiler);

@@ -32,7 +32,7 @@ static bool goes_before(const struct eviction *eviction, const struct object *a,
 
 static bool may_go(const struct eviction *eviction, const struct object *object)
 {
-	if (object->state != OBJECT_READY)
+	if (!object_has_table(object) || object == eviction->newcomer)
 		return false;
 	if (!is_mapped(eviction, object))
 		return true;

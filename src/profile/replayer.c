@@ -15,7 +15,8 @@ struct waiting {
 	struct waiting *next;
 	struct fpl_sample *record; /* owned */
 	struct mapset *set;	   /* owned reference: as it was at the sample's time */
-	uint32_t blocker;	   /* id of the object whose table is missing */
+	uint32_t blocker;	   /* id of the object whose table is missing, whole or in part */
+	enum object_state state;   /* that one's: when it is another, it is time to look again */
 	size_t charge;		   /* of waiting_bytes */
 };
 
@@ -135,12 +136,12 @@ static struct object *blocker_of(struct replayer *replayer)
 
 	if (object)
 		tables_need(replayer->tracker->tables, object);
-	return object && object->state == OBJECT_QUEUED ? object : NULL;
+	return object && object_is_awaited(object) ? object : NULL;
 }
 
 /* Puts the snapshot in the queue; on failure nothing was taken over. */
 static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct mapset *set,
-		    uint32_t blocker)
+		    const struct object *blocker)
 {
 	size_t charge = record->header.size;
 
@@ -162,7 +163,8 @@ static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct
 		return -ENOMEM;
 	waiting->record = record;
 	waiting->set = mapset_get(set);
-	waiting->blocker = blocker;
+	waiting->blocker = blocker->id;
+	waiting->state = blocker->state;
 	waiting->charge = charge;
 	replayer->last_set = set;
 	*replayer->last = waiting;
@@ -194,7 +196,7 @@ void replayer_add(struct replayer *replayer, struct fpl_sample *record)
 
 	const struct object *blocker = process ? blocker_of(replayer) : NULL;
 
-	if (blocker && !wait_for(replayer, record, process->mapset, blocker->id))
+	if (blocker && !wait_for(replayer, record, process->mapset, blocker))
 		return;
 	store_result(replayer, record);
 	free(record);
@@ -209,7 +211,7 @@ void replayer_retry(struct replayer *replayer)
 		const struct object *blocker =
 			catalog_at(replayer->tracker->catalog, waiting->blocker);
 
-		if (blocker && blocker->state == OBJECT_QUEUED) {
+		if (blocker && object_is_awaited(blocker) && blocker->state == waiting->state) {
 			link = &waiting->next;
 			continue;
 		}
@@ -217,6 +219,7 @@ void replayer_retry(struct replayer *replayer)
 		blocker = blocker_of(replayer);
 		if (blocker) {
 			waiting->blocker = blocker->id;
+			waiting->state = blocker->state;
 			link = &waiting->next;
 			continue;
 		}

@@ -74,7 +74,7 @@ void tables_want(struct tables *tables, struct object *object)
 		object->state = OBJECT_IDLE;
 	if (object->state != OBJECT_IDLE)
 		return;
-	if (!compiler_submit(tables->compiler, object))
+	if (!compiler_submit(tables->compiler, object, false))
 		object->state = OBJECT_QUEUED;
 }
 
@@ -85,21 +85,63 @@ void tables_need(struct tables *tables, struct object *object)
 	tables_want(tables, object);
 }
 
-/* The kernel side takes a record for whole once it sees the id: so that goes in last. */
+static struct fpl_image image_of(const struct table *table, uint32_t base, uint32_t state)
+{
+	return (struct fpl_image){ .state = state,
+				   .base = base,
+				   .rules_off = table->rules_off,
+				   .dir_off = table->dir_off };
+}
+
+/*
+ * Where no table is published. The kernel side takes a record for whole once it sees the id: so
+ * that goes in last.
+ */
 static void publish(struct tables *tables, const struct object *object,
 		    const struct fpl_object *record)
 {
 	struct fpl_object *slot = &tables->slots[object->slot];
 
 	__atomic_store_n(&slot->object, 0, __ATOMIC_RELEASE);
-	slot->state = record->state;
-	slot->base = record->base;
-	slot->rules_off = record->rules_off;
-	slot->dir_off = record->dir_off;
+	slot->current = 0;
+	slot->images[0] = record->images[0];
 	slot->nr_pages = record->nr_pages;
 	slot->first_vaddr = record->first_vaddr;
 	slot->entry_vaddr = record->entry_vaddr;
 	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
+}
+
+/*
+ * In place of what is published: nobody reads the other image, which never was current or was given
+ * up before the object was published anew.
+ */
+static void replace(struct tables *tables, const struct object *object,
+		    const struct fpl_image *image)
+{
+	struct fpl_object *slot = &tables->slots[object->slot];
+	uint32_t other = !slot->current;
+
+	slot->images[other] = *image;
+	__atomic_store_n(&slot->current, other, __ATOMIC_RELEASE);
+}
+
+/* Gives the space of what was replaced back, after one grace period. */
+static void free_retired(struct tables *tables)
+{
+	if (!tables->nr_retired)
+		return;
+	tables_grace();
+	for (size_t i = 0; i < tables->nr_retired; i++)
+		pool_remove(&tables->pool, tables->retired[i].first, tables->retired[i].nr);
+	tables->nr_retired = 0;
+}
+
+static void retire(struct tables *tables, const struct object *object)
+{
+	if (tables->nr_retired == TABLES_RETIRED_MAX)
+		free_retired(tables);
+	tables->retired[tables->nr_retired++] =
+		(struct space_extent){ object->pool_first, object->pool_size };
 }
 
 /* Look what is used and what is mapped, unless that was just done. */
@@ -154,19 +196,24 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 	return nr > 0;
 }
 
-/* Puts @table into the pool, at the cost of tables that are needed less. */
-static int place(struct tables *tables, struct object *object, const struct table *table,
-		 struct fpl_err *err)
+/* Puts @table into the pool, at the cost of tables that are needed less, but not of the one that
+ * @object has. */
+static int place(struct tables *tables, const struct object *object, const struct table *table,
+		 struct space_extent *ret, struct fpl_err *err)
 {
-	int code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
+	int code = pool_add(&tables->pool, table, &ret->first, &ret->nr, err);
 
+	if (code == -ENOSPC && tables->nr_retired) {
+		free_retired(tables);
+		code = pool_add(&tables->pool, table, &ret->first, &ret->nr, err);
+	}
 	if (code != -ENOSPC || table->image_bytes > pool_max_bytes(&tables->pool))
 		return code;
 
 	struct eviction eviction = begin_eviction(tables, object);
 
 	while (code == -ENOSPC && evict(tables, &eviction, table->image_bytes))
-		code = pool_add(&tables->pool, table, &object->pool_first, &object->pool_size, err);
+		code = pool_add(&tables->pool, table, &ret->first, &ret->nr, err);
 	return code;
 }
 
@@ -186,37 +233,133 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 		"%s: %s: its frames are no_table", object->path, err->msg);
 }
 
+static void say_table(const struct object *object, const struct table *table)
+{
+	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows%s", object->path,
+		object->id, table->image_bytes, (unsigned long long)table->stats.rows,
+		table->stats.synth_left ? ", those from code to come" : "");
+	if (table->stats.synth_refused)
+		fpl_log(FPL_LOG_INFO,
+			"%s: making rows from its code without CFI would cost more than it may: "
+			"there are none",
+			object->path);
+}
+
+/* The table that is published is all there will be. */
+static void settle(struct tables *tables, struct object *object)
+{
+	struct fpl_object *slot = &tables->slots[object->slot];
+
+	object->state = OBJECT_READY;
+	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_READY, __ATOMIC_RELEASE);
+}
+
+/* Has the whole table of @object made, unless that is under way. */
+static void want_whole(struct tables *tables, struct object *object)
+{
+	if (!object->whole_queued && compiler_submit(tables->compiler, object, true))
+		settle(tables, object);
+	else
+		object->whole_queued = true;
+}
+
+/* Of an object that has none. */
 static void publish_table(struct tables *tables, struct object *object, const struct table *table)
 {
+	bool partial = table->stats.synth_left;
+	struct space_extent extent;
 	struct fpl_err err = { 0 };
 
-	if (place(tables, object, table, &err)) {
+	if (place(tables, object, table, &extent, &err)) {
 		refuse(tables, object, table, &err);
 		return;
 	}
+	object->pool_first = extent.first;
+	object->pool_size = extent.nr;
 	/* mappings of a refused object were published as having no table */
 	if (object->nr_refusals)
 		tables->changed = true;
 	object->nr_refusals = 0;
 	object->missed = 0;
 	object->placed_ns = usage_monotonic_ns();
-	object->state = OBJECT_READY;
+	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
 	object->stats = table->stats;
 	publish(tables, object,
-		&(struct fpl_object){ .state = FPL_TABLE_READY,
-				      .base = object->pool_first,
-				      .rules_off = table->rules_off,
-				      .dir_off = table->dir_off,
-				      .nr_pages = table->nr_pages,
-				      .first_vaddr = table->first_vaddr,
-				      .entry_vaddr = table->entry_vaddr });
-	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows", object->path,
-		object->id, table->image_bytes, (unsigned long long)table->stats.rows);
-	if (table->stats.synth_refused)
-		fpl_log(FPL_LOG_INFO,
-			"%s: making rows from its code without CFI would cost more than it may: "
-			"there are none",
-			object->path);
+		&(struct fpl_object){
+			.images = { image_of(table, extent.first,
+					     partial ? FPL_TABLE_PARTIAL : FPL_TABLE_READY) },
+			.nr_pages = table->nr_pages,
+			.first_vaddr = table->first_vaddr,
+			.entry_vaddr = table->entry_vaddr });
+	say_table(object, table);
+	if (partial)
+		want_whole(tables, object);
+}
+
+static void publish_none(struct tables *tables, struct object *object,
+			 const struct compiler_result *result)
+{
+	object->state = OBJECT_NO_CFI;
+	publish(tables, object,
+		&(struct fpl_object){ .images = { { .state = FPL_TABLE_NONE } },
+				      .entry_vaddr = object->elf->entry });
+	fpl_log(result->code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN, "%s: no unwind table",
+		result->err.msg);
+}
+
+/* Does @table cover the same pages as the one that is published? A worker may say anything. */
+static bool fits(const struct tables *tables, const struct object *object,
+		 const struct table *table)
+{
+	const struct fpl_object *slot = &tables->slots[object->slot];
+
+	return table->first_vaddr == slot->first_vaddr && table->nr_pages == slot->nr_pages;
+}
+
+/* The whole table takes the place of the one without rows from code, which else stays. */
+static void complete(struct tables *tables, struct object *object, struct compiler_result *result)
+{
+	const struct table *table = result->table;
+	struct space_extent extent;
+	int code = result->code;
+
+	if (table && !fits(tables, object, table))
+		code = fpl_fail(&result->err, -EINVAL, "%s: was changed meanwhile", object->path);
+	else if (table)
+		code = place(tables, object, table, &extent, &result->err);
+	if (code) {
+		settle(tables, object);
+		fpl_log(code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN,
+			"%s: no rows from its code without CFI: %s", object->path, result->err.msg);
+		return;
+	}
+
+	struct fpl_image image = image_of(table, extent.first, FPL_TABLE_READY);
+
+	replace(tables, object, &image);
+	retire(tables, object);
+	object->pool_first = extent.first;
+	object->pool_size = extent.nr;
+	object->state = OBJECT_READY;
+	object->stats = table->stats;
+	say_table(object, table);
+}
+
+/*
+ * A table may have been evicted, and asked for again, since its whole one was: what comes first is
+ * published then, the whole one in any case where one is wanted.
+ */
+static void take_result(struct tables *tables, struct object *object,
+			struct compiler_result *result)
+{
+	if (result->whole)
+		object->whole_queued = false;
+	if (result->whole && object->state == OBJECT_PARTIAL)
+		complete(tables, object, result);
+	else if (object->state == OBJECT_QUEUED && result->table)
+		publish_table(tables, object, result->table);
+	else if (object->state == OBJECT_QUEUED && !result->whole)
+		publish_none(tables, object, result);
 }
 
 /* Would tables that may go make room for that of the newcomer? */
@@ -225,16 +368,18 @@ static bool is_worth_it(struct tables *tables, const struct object *newcomer)
 	struct eviction eviction = begin_eviction(tables, newcomer);
 	uint64_t bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 	struct object *taken[VICTIMS_MAX], *next;
+	enum object_state states[VICTIMS_MAX];
 	size_t nr = 0;
 
 	while (bytes < newcomer->pool_size && nr < VICTIMS_MAX &&
 	       (next = eviction_next(&eviction))) {
 		bytes += next->pool_size;
+		states[nr] = next->state;
 		next->state = OBJECT_EVICTED; /* for eviction_next only */
 		taken[nr++] = next;
 	}
 	for (size_t i = 0; i < nr; i++)
-		taken[i]->state = OBJECT_READY;
+		taken[i]->state = states[i];
 	return bytes >= newcomer->pool_size;
 }
 
@@ -243,6 +388,7 @@ void tables_review(struct tables *tables)
 	uint64_t now = usage_monotonic_ns();
 	uint32_t nr_waiting = 0, nr_tried = 0;
 
+	free_retired(tables);
 	if (!tables->nr_waiting || now < tables->reviewed_ns + RETRY_PAUSE_NS)
 		return;
 	tables->reviewed_ns = now;
@@ -272,18 +418,7 @@ size_t tables_collect(struct tables *tables)
 	if (!compiler_nr_open(tables->compiler))
 		return 0; /* as after nearly every drain */
 	for (; compiler_take(tables->compiler, &result); nr++) {
-		struct object *object = catalog_at(tables->catalog, result.object);
-
-		if (result.table) {
-			publish_table(tables, object, result.table);
-		} else {
-			object->state = OBJECT_NO_CFI;
-			publish(tables, object,
-				&(struct fpl_object){ .state = FPL_TABLE_NONE,
-						      .entry_vaddr = object->elf->entry });
-			fpl_log(result.code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN,
-				"%s: no unwind table", result.err.msg);
-		}
+		take_result(tables, catalog_at(tables->catalog, result.object), &result);
 		if (result.is_new)
 			table_keeper_keep(tables->keeper, &result.key, result.table);
 		else
@@ -306,7 +441,7 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 			ret->refused++;
 			ret->refused_bytes += object->pool_size;
 		}
-		if (object->state != OBJECT_READY)
+		if (!object_has_table(object))
 			continue;
 		ret->objects++;
 		ret->rows += object->stats.rows;

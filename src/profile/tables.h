@@ -3,6 +3,9 @@
  * Unwind tables from files to the kernel side: asked for by object, compiled in a thread, copied
  * into the pool and published in the map `objects`. When the pool is full, tables of objects that
  * no process maps any more make room; if there is none, the object is refused by name.
+ *
+ * Where rows from code take long, the table of the CFI alone is published first (OBJECT_PARTIAL),
+ * and the whole one takes its place. Both are in the pool then, until no walk can read the first.
  */
 #pragma once
 
@@ -15,6 +18,8 @@
 #include "profile/compiler.h"
 #include "profile/pool.h"
 #include "profile/table_keeper.h"
+
+#define TABLES_RETIRED_MAX 64u /* images whose space waits for a grace period they share */
 
 struct tables {
 	struct pool pool;
@@ -30,6 +35,8 @@ struct tables {
 	void *use_ctx;
 	uint64_t round, look;
 	uint64_t looked_ns, reviewed_ns;
+	struct space_extent retired[TABLES_RETIRED_MAX]; /* of the pool, bytes: may still be read */
+	size_t nr_retired;
 	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
 	uint64_t nr_refused, nr_evicted;
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
@@ -55,7 +62,7 @@ void tables_need(struct tables *tables, struct object *object);
  */
 void tables_review(struct tables *tables);
 
-/* Publish what the compiler has finished. Returns the number of objects that left OBJECT_QUEUED. */
+/* Publish what the compiler has finished. Returns how many tables that was. */
 size_t tables_collect(struct tables *tables);
 
 /* Sums over the objects whose tables are in the pool. */

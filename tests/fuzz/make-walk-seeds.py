@@ -35,7 +35,7 @@ def image(rules):
     return bytes(ret) + bytes(16) + rules + bytes(160)
 
 
-def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE8, depth=100):
+def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE8, depth=100, state=1):
     reg = [STACK + 8 * i for i in range(16)]
     reg[7] = STACK
     for number, value in (regs or {}).items():
@@ -45,7 +45,7 @@ def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE
     img = image(rules)
     ret = struct.pack("<16Q", *reg)
     ret += struct.pack("<QQIIII", BIAS + vaddr, STACK, 0xFFFF, len(stack), 0, 1)
-    obj = struct.pack("<6IQQ3Q", ID, 1, 0, RULES, DIR, 1, 0, 0x20, 0, 0, 0)
+    obj = struct.pack("<4IQQ4I16x", ID, 0, 1, 0, 0, 0x20, state, 0, RULES, DIR)
     ret += bytes(64) + obj + bytes(64) * 2
     ret += struct.pack("<QQQIHH", BIAS, BIAS + 0x10000, BIAS, ID, SLOT, flags) + bytes(32) * 3
     ret += struct.pack("<IIBBB5x", depth, len(img), 1, unwind, code)
@@ -67,6 +67,7 @@ SEEDS = {
                    b"".join(ext(i, 3, 7, 0, 8 * i) for i in range(16))),
     "no-cfi-fp": seed(rule(REG), vaddr=0x90, regs={6: STACK + 16}, flags=0),
     "no-cfi-refused": seed(rule(REG), vaddr=0x90, unwind=1, flags=0),
+    "partial": seed(rule(REG), vaddr=0x90, flags=0, state=3),
     "entry": seed(rule(REG), vaddr=0x30),
     "outside": seed(rule(REG), vaddr=0x20000),
     "deep": seed(rule(REG, off=16), nr_words=6000, depth=3000),

@@ -143,9 +143,9 @@ static inline void world_init(struct env *world)
 	world_row(world, 0, &none, NULL, 0);
 	world->objects[WORLD_SLOT] = (struct fpl_object){
 		.object = WORLD_ID,
-		.state = FPL_TABLE_READY,
-		.rules_off = WORLD_RULES,
-		.dir_off = WORLD_DIR,
+		.images = { { .state = FPL_TABLE_READY,
+			      .rules_off = WORLD_RULES,
+			      .dir_off = WORLD_DIR } },
 		.nr_pages = 1,
 		.entry_vaddr = WORLD_ENTRY,
 	};

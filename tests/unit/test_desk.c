@@ -557,10 +557,10 @@ static void files_that_end_workers_wait(void **state)
 
 	for (int i = 0; i < 17; i++)
 		parser_blame(office->parser, &office->file.trust);
-	assert_int_equal(parser_hire(office->parser, &office->file.trust, &sock, &pid, &err),
+	assert_int_equal(parser_hire(office->parser, &office->file.trust, false, &sock, &pid, &err),
 			 -EAGAIN);
 	assert_string_not_equal(err.msg, "");
-	assert_int_equal(parser_hire(office->parser, &other, &sock, &pid, &err), 0);
+	assert_int_equal(parser_hire(office->parser, &other, true, &sock, &pid, &err), 0);
 	close(sock);
 	assert_true(parser_bury(office->parser, pid) >= 0);
 }

@@ -59,9 +59,9 @@ static struct table *make_table(unsigned nr, unsigned step, unsigned nr_offsets)
 static struct fpl_object object_of(const struct table *table, uint32_t first_chunk)
 {
 	return (struct fpl_object){
-		.base = first_chunk << FPL_CHUNK_LOG2,
-		.rules_off = table->rules_off,
-		.dir_off = table->dir_off,
+		.images = { { .base = first_chunk << FPL_CHUNK_LOG2,
+			      .rules_off = table->rules_off,
+			      .dir_off = table->dir_off } },
 		.nr_pages = table->nr_pages,
 		.first_vaddr = table->first_vaddr,
 	};
@@ -95,7 +95,7 @@ static void every_address_has_its_rule_and_reach(void **state)
 			uint64_t span = at & ~(uint64_t)(SPAN - 1);
 			struct lookup_reach reach;
 			const struct fpl_rule *rule =
-				table_lookup(&env, &object, START + at, &reach);
+				table_lookup(&env, &object, &object.images[0], START + at, &reach);
 
 			if (start < span)
 				start = span;
@@ -127,7 +127,8 @@ static void what_no_page_covers_has_no_rule_and_reaches_nowhere(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(vaddrs); i++) {
 		struct lookup_reach reach;
-		const struct fpl_rule *rule = table_lookup(&env, &object, vaddrs[i], &reach);
+		const struct fpl_rule *rule =
+			table_lookup(&env, &object, &object.images[0], vaddrs[i], &reach);
 
 		assert_non_null(rule);
 		assert_int_equal(rule->cfa, FPL_CFA_NONE);
@@ -147,16 +148,22 @@ static void a_table_begins_and_ends_where_its_object_says(void **state)
 
 	(void)state;
 	object.first_vaddr += moved;
-	assert_int_equal(table_lookup(&env, &object, moved + START + 40, &reach)->cfa_off, 16);
+	assert_int_equal(
+		table_lookup(&env, &object, &object.images[0], moved + START + 40, &reach)->cfa_off,
+		16);
 	assert_int_equal(reach.start, moved + START + 32);
 	assert_int_equal(reach.end, moved + START + 64);
-	assert_int_equal(table_lookup(&env, &object, moved - 1, &reach)->cfa, FPL_CFA_NONE);
-	assert_int_equal(table_lookup(&env, &object, START, &reach)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_lookup(&env, &object, &object.images[0], moved - 1, &reach)->cfa,
+			 FPL_CFA_NONE);
+	assert_int_equal(table_lookup(&env, &object, &object.images[0], START, &reach)->cfa,
+			 FPL_CFA_NONE);
 	/* The page of START is there, but not one of this object's. */
 	object.nr_pages = START / PAGE;
-	assert_int_equal(table_lookup(&env, &object, moved + START, &reach)->cfa, FPL_CFA_NONE);
+	assert_int_equal(table_lookup(&env, &object, &object.images[0], moved + START, &reach)->cfa,
+			 FPL_CFA_NONE);
 	object.nr_pages++;
-	assert_int_equal(table_lookup(&env, &object, moved + START, &reach)->cfa_off, 8);
+	assert_int_equal(
+		table_lookup(&env, &object, &object.images[0], moved + START, &reach)->cfa_off, 8);
 	table_destroy(table);
 }
 
@@ -169,28 +176,28 @@ static void a_table_that_is_gone_or_wrong_gives_no_rule(void **state)
 
 	(void)state;
 	assert_int_equal(table->nr_chunks, 1);
-	assert_non_null(table_lookup(&env, &object, START, &reach));
+	assert_non_null(table_lookup(&env, &object, &object.images[0], START, &reach));
 	env.missing = 5;
-	assert_null(table_lookup(&env, &object, START, &reach));
+	assert_null(table_lookup(&env, &object, &object.images[0], START, &reach));
 	env.missing = UINT32_MAX;
-	object.rules_off = FPL_CHUNK_SIZE; /* in the next chunk, which is not there */
-	assert_null(table_lookup(&env, &object, START, &reach));
-	object.rules_off = table->rules_off;
-	object.dir_off = FPL_CHUNK_SIZE;
-	assert_null(table_lookup(&env, &object, START, &reach));
-	object.dir_off = table->dir_off;
+	object.images[0].rules_off = FPL_CHUNK_SIZE; /* in the next chunk, which is not there */
+	assert_null(table_lookup(&env, &object, &object.images[0], START, &reach));
+	object.images[0].rules_off = table->rules_off;
+	object.images[0].dir_off = FPL_CHUNK_SIZE;
+	assert_null(table_lookup(&env, &object, &object.images[0], START, &reach));
+	object.images[0].dir_off = table->dir_off;
 	/* Rule 1 is in force at START: the last place it may be in, and the next. */
-	object.rules_off = FPL_CHUNK_SIZE - FPL_RULE_REACH - sizeof(struct fpl_rule);
-	assert_non_null(table_lookup(&env, &object, START, &reach));
-	object.rules_off += sizeof(struct fpl_rule);
-	assert_null(table_lookup(&env, &object, START, &reach));
-	object.rules_off = table->rules_off;
+	object.images[0].rules_off = FPL_CHUNK_SIZE - FPL_RULE_REACH - sizeof(struct fpl_rule);
+	assert_non_null(table_lookup(&env, &object, &object.images[0], START, &reach));
+	object.images[0].rules_off += sizeof(struct fpl_rule);
+	assert_null(table_lookup(&env, &object, &object.images[0], START, &reach));
+	object.images[0].rules_off = table->rules_off;
 
 	struct fpl_page *page =
 		(void *)(table->chunks[0] + table->dir_off + START / PAGE * sizeof(*page));
 
 	page->off += FPL_CHUNK_SIZE;
-	assert_null(table_lookup(&env, &object, START, &reach));
+	assert_null(table_lookup(&env, &object, &object.images[0], START, &reach));
 	table_destroy(table);
 }
 
@@ -212,11 +219,11 @@ static void whatever_an_image_says_nothing_outside_its_chunk_is_read(void **stat
 		for (unsigned i = 0; i < 64; i++) {
 			page->nr_dict = i & 1 ? UINT16_MAX : 0;
 			page->off = i & 2 ? FPL_CHUNK_SIZE - 1 - i / 4 : 1 + i;
-			object.rules_off = i & 8 ? UINT32_MAX - i : i;
+			object.images[0].rules_off = i & 8 ? UINT32_MAX - i : i;
 			for (uint64_t vaddr = 0; vaddr < PAGE; vaddr += 251) {
 				struct lookup_reach reach;
-				const uint8_t *rule =
-					(const void *)table_lookup(&env, &object, vaddr, &reach);
+				const uint8_t *rule = (const void *)table_lookup(
+					&env, &object, &object.images[0], vaddr, &reach);
 
 				assert_true(!rule ||
 					    (rule >= env.chunk &&

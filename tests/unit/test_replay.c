@@ -45,7 +45,9 @@ static int setup(void **state)
 	memcpy(s->chunk + 128 + FPL_PAGE_FIRST_BYTES, &row, sizeof(row));
 	s->chunks[0] = s->chunk;
 	s->objects[1] = (struct fpl_object){
-		.object = 1, .state = FPL_TABLE_READY, .dir_off = 64, .nr_pages = 1
+		.object = 1,
+		.images = { { .state = FPL_TABLE_READY, .dir_off = 64 } },
+		.nr_pages = 1,
 	};
 	s->mapping = (struct fpl_mapping){
 		.start = BIAS, .end = 2 * BIAS, .bias = BIAS, .object = 1, .slot = 1
@@ -118,7 +120,7 @@ static void replay_needs_code_for_a_frame_pointer_step(void **state)
 {
 	struct scene *s = *state;
 
-	s->objects[1].state = FPL_TABLE_NONE;
+	s->objects[1].images[0].state = FPL_TABLE_NONE;
 	s->regs.reg[6] = STACK + 256;
 	replay_walk(&s->input, &s->result);
 	assert_int_equal(s->result.nr_frames, 1);
@@ -170,12 +172,14 @@ static void replay_goes_on_where_the_kernel_stopped(void **state)
 	s->input.frames = walked;
 	s->input.nr_frames = 3;
 	s->regs.exact = 0;
-	s->regs.origin = FPL_ORIGIN_FP;
-	replay_walk(&s->input, &s->result);
+	for (uint8_t origin = FPL_ORIGIN_FP; origin <= FPL_ORIGIN_SYNTH; origin++) {
+		s->regs.origin = origin;
+		replay_walk(&s->input, &s->result);
+		assert_int_equal(s->result.frames[3],
+				 FRAME(0x100) | (__u64)origin << FPL_FRAME_ORIGIN_SHIFT);
+	}
 	assert_int_equal(s->result.nr_frames, 3 + 543);
 	assert_memory_equal(s->result.frames, walked, sizeof(walked));
-	assert_int_equal(s->result.frames[3],
-			 FRAME(0x100) | (__u64)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT);
 	assert_int_equal(s->result.frames[4], FRAME(17) | USER);
 	assert_int_equal(s->result.flags, 0);
 	/* No frame past the depth; a raw one among those walked counts. */

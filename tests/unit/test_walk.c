@@ -367,13 +367,15 @@ static void walk_says_what_state_the_table_is_in(void **state)
 		{ "no CFI", WORLD_ID, FPL_TABLE_NONE, 1, 0, 0, FPL_STOP_NO_CFI },
 		{ "chunk gone", WORLD_ID, FPL_TABLE_READY, 1, 1, 0, FPL_STOP_TABLE_CHANGED },
 		{ "there", WORLD_ID, FPL_TABLE_READY, 1, 0, 0, FPL_STOP_BAD_RA },
+		{ "a part, with a row there", WORLD_ID, FPL_TABLE_PARTIAL, 1, 0, 0,
+		  FPL_STOP_BAD_RA },
 	};
 	struct scene *s = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		print_message("%s\n", cases[i].what);
 		s->world.objects[WORLD_SLOT].object = cases[i].object;
-		s->world.objects[WORLD_SLOT].state = cases[i].state;
+		s->world.objects[WORLD_SLOT].images[0].state = cases[i].state;
 		s->world.mappings[0].slot = (uint16_t)cases[i].slot;
 		s->world.chunk_missing = cases[i].chunk_missing;
 		s->walk.serial++; /* of another mapset */

@@ -340,6 +340,46 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 	}
 }
 
+/* Where rows from code are still being made: one that is looked up a moment later is found. */
+static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
+{
+	static const struct fpl_rule end = { .flags = FPL_RULE_END }, none = { 0 };
+	static const struct {
+		const char *what;
+		uint64_t vaddr;
+		uint32_t current;
+		enum fpl_stop stop;
+		uint32_t remembered;
+	} cases[] = {
+		{ "no row", 0x100, 0, FPL_STOP_NO_TABLE, 0 },
+		{ "the entry", WORLD_ENTRY, 0, FPL_STOP_OUTERMOST, 0 },
+		{ "a row that is an end", 0x3000, 0, FPL_STOP_OUTERMOST, 1 },
+		{ "no row in the table that took its place", 0x100, 1, FPL_STOP_NO_CFI, 2 },
+	};
+	struct scene *s = *state;
+	struct fpl_object *object = &s->world.objects[WORLD_SLOT];
+	struct walker walker = { &s->walk, s->frames, &s->world, &s->memory };
+
+	world_row(&s->world, 0x3000, &end, NULL, 0);
+	world_row(&s->world, 0x3010, &none, NULL, 0);
+	object->images[1] = object->images[0];
+	object->images[0].state = FPL_TABLE_PARTIAL;
+	s->walk.serial = 5;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		object->current = cases[i].current;
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.reg[7] = AT(0);
+		s->walk.reg[6] = 1; /* no frame pointer */
+		s->walk.exact = 1;
+		s->walk.nr_frames = 0;
+		walk_enter(&s->walk);
+		s->walk.pc = WORLD_BIAS + cases[i].vaddr;
+		if (walk_step(&walker) != (int)cases[i].stop ||
+		    s->memory.head != cases[i].remembered || s->walk.nr_frames != 1)
+			fail_msg("%s", cases[i].what);
+	}
+}
+
 /* The frames of one walk lie one behind the other, and are found there without the index. */
 static void what_came_next_is_looked_for_first(void **state)
 {
@@ -611,6 +651,7 @@ int main(void)
 		TEST(remembered_walks_are_the_walks),
 		TEST(what_is_remembered_ends_with_its_mapping),
 		TEST(nothing_is_remembered_that_has_no_name),
+		TEST(what_a_table_lacks_is_waited_for_and_not_remembered),
 		TEST(what_came_next_is_looked_for_first),
 		TEST(the_window_goes_where_memory_is),
 		TEST(a_word_in_the_window_costs_no_read),

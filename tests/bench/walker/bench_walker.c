@@ -116,10 +116,10 @@ static int object_add(struct bench *bench, const struct elf_file *elf, struct fp
 		return code;
 	bench->objects[id] = (struct fpl_object){
 		.object = id,
-		.state = FPL_TABLE_READY,
-		.base = bench->nr_chunks << FPL_CHUNK_LOG2,
-		.rules_off = table->rules_off,
-		.dir_off = table->dir_off,
+		.images = { { .state = FPL_TABLE_READY,
+			      .base = bench->nr_chunks << FPL_CHUNK_LOG2,
+			      .rules_off = table->rules_off,
+			      .dir_off = table->dir_off } },
 		.nr_pages = table->nr_pages,
 		.first_vaddr = table->first_vaddr,
 		.entry_vaddr = table->entry_vaddr,
