@@ -115,13 +115,13 @@ static void set_name(struct debug_index *index, const struct scope *scope,
 {
 	const struct dwarf_name *name = dwarf_names_find(&index->names, scope->entry);
 
-	frame->name = name ? dwarf_name_text(name) : NULL;
+	frame->name = name ? name->text : NULL;
 	frame->start_line = name ? name->line : 0;
 }
 
 size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol_line *ret)
 {
-	const struct line_row *row = NULL;
+	const struct line_place *place = NULL;
 	const struct scope *scope = NULL;
 	struct dwarf_unit *unit;
 	uint32_t idx;
@@ -132,14 +132,14 @@ size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol
 	unit = &index->units.list[idx];
 	read_unit(index, unit);
 	if (unit->lines)
-		row = line_table_find(unit->lines, vaddr);
+		place = line_table_find(unit->lines, vaddr);
 	if (unit->scopes)
 		scope = scope_tree_find(unit->scopes, vaddr);
-	if (!row && !scope)
+	if (!place && !scope)
 		return 0;
 	ret[0] = (struct symbol_line){ .name = NULL };
-	if (row)
-		set_place(unit, &ret[0], row->file, row->line, row->column);
+	if (place)
+		set_place(unit, &ret[0], place->file, place->line, place->column);
 	if (!scope)
 		return 1;
 	set_name(index, scope, &ret[0]);

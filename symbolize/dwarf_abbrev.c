@@ -143,7 +143,8 @@ void form_skip(uint64_t form, struct form_sizes sizes, struct cursor *c)
 	skip_step(step, sizes, c);
 }
 
-void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev, struct cursor *c)
+void abbrev_skip_steps(const struct abbrev_table *table, const struct abbrev *abbrev,
+		       struct cursor *c)
 {
 	const uint32_t *step = table->steps + abbrev->first_step, *end = step + abbrev->nr_steps;
 
@@ -154,7 +155,7 @@ void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev, 
 /* Lists that grow while a table is read. */
 struct growing {
 	struct abbrev_table *table;
-	uint32_t room, room_attrs, room_steps;
+	uint32_t room, room_attrs, room_values, room_steps;
 };
 
 /* Room for one more of [@nr]: NULL without memory. */
@@ -171,7 +172,37 @@ static void *grow(void *list, uint32_t nr, uint32_t *room, size_t size)
 	return grown;
 }
 
-static int push_attr(struct growing *to, const struct abbrev_attr *attr)
+/* All that anybody looks at. */
+static bool attr_is_wanted(uint16_t name)
+{
+	switch (name) {
+	case DW_AT_name:
+	case DW_AT_stmt_list:
+	case DW_AT_low_pc:
+	case DW_AT_high_pc:
+	case DW_AT_comp_dir:
+	case DW_AT_abstract_origin:
+	case DW_AT_decl_line:
+	case DW_AT_specification:
+	case DW_AT_ranges:
+	case DW_AT_call_column:
+	case DW_AT_call_file:
+	case DW_AT_call_line:
+	case DW_AT_linkage_name:
+	case DW_AT_str_offsets_base:
+	case DW_AT_addr_base:
+	case DW_AT_rnglists_base:
+	case DW_AT_dwo_name:
+	case DW_AT_MIPS_linkage_name:
+	case DW_AT_GNU_dwo_name:
+	case DW_AT_GNU_addr_base:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int push_attr(struct growing *to, struct abbrev *abbrev, const struct abbrev_attr *attr)
 {
 	struct abbrev_table *table = to->table;
 	struct abbrev_attr *attrs =
@@ -181,6 +212,32 @@ static int push_attr(struct growing *to, const struct abbrev_attr *attr)
 		return -ENOMEM;
 	table->attrs = attrs;
 	attrs[table->nr_attrs++] = *attr;
+	abbrev->nr_attrs++;
+	return 0;
+}
+
+/* Adds @nr bytes that are passed over. */
+static int push_passed(struct growing *to, struct abbrev *abbrev, uint32_t nr)
+{
+	const struct abbrev_attr attr = { .form = FORM_PASSED, .number = nr };
+	struct abbrev_attr *last =
+		abbrev->nr_attrs ? &to->table->attrs[to->table->nr_attrs - 1] : NULL;
+
+	if (!last || last->form != FORM_PASSED || last->number > UINT32_MAX / 2)
+		return push_attr(to, abbrev, &attr);
+	last->number += nr;
+	return 0;
+}
+
+static int push_value(struct growing *to, int64_t value)
+{
+	struct abbrev_table *table = to->table;
+	int64_t *values = grow(table->values, table->nr_values, &to->room_values, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	table->values = values;
+	values[table->nr_values++] = value;
 	return 0;
 }
 
@@ -215,18 +272,34 @@ static int read_attrs(struct growing *to, struct abbrev *abbrev, struct cursor *
 	for (;;) {
 		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
 		struct abbrev_attr attr = { .name = name > UINT16_MAX ? 0 : (uint16_t)name,
-					    .form = form > UINT16_MAX ? 0 : (uint16_t)form };
+					    .form = form >= FORM_PASSED ? 0 : (uint16_t)form };
+		uint32_t step = form_step(form, to->table->sizes);
+		int code = 0;
 
 		if (c->bad || (!name && !form))
 			break;
-		if (form == DW_FORM_implicit_const)
-			attr.value = cursor_sleb(c);
-		if (push_attr(to, &attr) ||
-		    push_step(to, abbrev, form_step(form, to->table->sizes)))
+		if (form == DW_FORM_implicit_const) {
+			attr.number = to->table->nr_values;
+			code = push_value(to, cursor_sleb(c));
+		}
+		if (!code && !attr_is_wanted(attr.name) && (step & STEP_MASK) == STEP_BYTES)
+			code = push_passed(to, abbrev, step >> STEP_SHIFT);
+		else if (!code)
+			code = push_attr(to, abbrev, &attr);
+		if (code || push_step(to, abbrev, step))
 			return -ENOMEM;
-		abbrev->nr_attrs++;
 	}
 	return c->bad ? -EINVAL : 0;
+}
+
+/* What the steps of @abbrev come to, where that is known. */
+static uint32_t fixed_size(const struct abbrev_table *table, const struct abbrev *abbrev)
+{
+	uint32_t step = abbrev->nr_steps ? table->steps[abbrev->first_step] : STEP_BYTES;
+
+	if (abbrev->nr_steps > 1 || (step & STEP_MASK) != STEP_BYTES)
+		return ABBREV_VARIES;
+	return step >> STEP_SHIFT;
 }
 
 static int read_table(struct growing *to, struct cursor *c)
@@ -247,6 +320,7 @@ static int read_table(struct growing *to, struct cursor *c)
 
 		if (code)
 			return code;
+		abbrev.size = fixed_size(table, &abbrev);
 		list = grow(table->list, table->nr, &to->room, sizeof(*list));
 		if (!list)
 			return -ENOMEM;
@@ -317,6 +391,7 @@ void abbrev_table_destroy(struct abbrev_table *table)
 		return;
 	free(table->list);
 	free(table->attrs);
+	free(table->values);
 	free(table->steps);
 	free(table);
 }

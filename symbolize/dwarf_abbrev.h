@@ -13,17 +13,25 @@ struct form_sizes {
 	uint8_t ref_addr; /* DW_FORM_ref_addr: 8 in DWARF 2, like an address, else like an offset */
 };
 
+/*
+ * What attr_is_wanted() of dwarf_abbrev.c does not list is no attribute here: such ones of a fixed
+ * size, as many as stand together, are one of name 0 and FORM_PASSED.
+ */
 struct abbrev_attr {
 	uint16_t name, form; /* DW_AT_*, DW_FORM_* */
-	uint32_t _pad;
-	int64_t value; /* of DW_FORM_implicit_const */
+	uint32_t number;     /* implicit_const: index in values; FORM_PASSED: how many bytes */
 };
+
+#define FORM_PASSED UINT16_MAX
+
+#define ABBREV_VARIES UINT32_MAX
 
 struct abbrev {
 	uint64_t code;
 	uint32_t first_attr, nr_attrs;
 	uint32_t first_step, nr_steps;
-	uint16_t tag; /* DW_TAG_*; larger ones are nobody's: 0 */
+	uint32_t size; /* of the attributes of any entry, bytes; ABBREV_VARIES */
+	uint16_t tag;  /* DW_TAG_*; larger ones are nobody's: 0 */
 	bool has_children;
 };
 
@@ -33,8 +41,9 @@ struct abbrev_table {
 	bool is_dense;		   /* codes are 1, 2, ... */
 	struct abbrev *list;	   /* owned [nr], ascending code */
 	struct abbrev_attr *attrs; /* owned [nr_attrs] */
+	int64_t *values;	   /* owned [nr_values] */
 	uint32_t *steps;	   /* owned [nr_steps] */
-	uint32_t nr, nr_attrs, nr_steps;
+	uint32_t nr, nr_attrs, nr_values, nr_steps;
 };
 
 /*
@@ -56,8 +65,19 @@ static inline const struct abbrev *abbrev_find(const struct abbrev_table *table,
 	return abbrev_find_sparse(table, code);
 }
 
+/* For abbrev_skip(), where the size varies. */
+void abbrev_skip_steps(const struct abbrev_table *table, const struct abbrev *abbrev,
+		       struct cursor *c);
+
 /* Pass over the attributes of an entry of @abbrev: @c is bad where they do not end. */
-void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev, struct cursor *c);
+static inline void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
+			       struct cursor *c)
+{
+	if (abbrev->size != ABBREV_VARIES)
+		cursor_skip(c, abbrev->size);
+	else
+		abbrev_skip_steps(table, abbrev, c);
+}
 
 /* Pass over one value of @form, which is not implicit. */
 void form_skip(uint64_t form, struct form_sizes sizes, struct cursor *c);

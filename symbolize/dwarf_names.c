@@ -77,31 +77,36 @@ static bool read_entry(struct dwarf_names *names, struct dwarf_entry entry, stru
 /* A mangled name anywhere on the way is better than the first plain one. */
 static void resolve(struct dwarf_names *names, struct dwarf_entry entry, struct dwarf_name *ret)
 {
+	char *readable = NULL;
 	struct said said;
 
 	for (unsigned int i = 0; i < CHAIN_MAX && read_entry(names, entry, &said); i++) {
-		if (!ret->raw)
-			ret->raw = said.name;
+		if (!ret->text)
+			ret->text = said.name;
 		if (!ret->line)
 			ret->line = said.line > UINT32_MAX ? 0 : (uint32_t)said.line;
 		if (said.linkage_name && said.linkage_name[0]) {
-			ret->raw = said.linkage_name;
+			ret->text = said.linkage_name;
 			break;
 		}
 		if (!said.has_next)
 			break;
 		entry = said.next;
 	}
-	if (ret->raw && !ret->raw[0])
-		ret->raw = NULL;
-	if (ret->raw && !names->no_demangle)
-		ret->readable = demangle_name(ret->raw);
+	if (ret->text && !ret->text[0])
+		ret->text = NULL;
+	if (ret->text && !names->no_demangle)
+		readable = demangle_name(ret->text);
+	ret->is_own = readable;
+	ret->text = readable ? readable : ret->text;
 }
 
 void dwarf_names_fini(struct dwarf_names *names)
 {
-	for (size_t i = 0; i < names->nr_slots; i++)
-		free(names->slots[i].readable);
+	for (size_t i = 0; i < names->nr_slots; i++) {
+		if (names->slots[i].is_own)
+			free((char *)names->slots[i].text);
+	}
 	free(names->slots);
 	names->slots = NULL;
 	names->nr_slots = names->nr = 0;

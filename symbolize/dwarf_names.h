@@ -13,12 +13,13 @@ struct dwarf_entry {
 	uint64_t in_supplement : 1;
 };
 
+/* No larger: of many a table is searched at random. */
 struct dwarf_name {
 	struct dwarf_entry entry;
-	const char *raw; /* borrowed from a file: mangled where it has that; NULL: no name */
-	char *readable;	 /* owned: demangled, NULL: raw is all there is, or it was not asked for */
-	uint32_t line;	 /* where it is declared, 0: not said */
+	const char *text; /* mangled only where demangling was not asked for; NULL: no name */
+	uint32_t line;	  /* where it is declared, 0: not said */
 	bool is_used;
+	bool is_own; /* text is owned; else it is borrowed from a file */
 };
 
 struct dwarf_names {
@@ -32,11 +33,6 @@ void dwarf_names_fini(struct dwarf_names *names);
 
 /*
  * What @entry is called; NULL without memory. Valid until the next call. One without a name, or
- * unreadable, has raw NULL.
+ * unreadable, has text NULL.
  */
 const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry);
-
-static inline const char *dwarf_name_text(const struct dwarf_name *name)
-{
-	return name->readable ? name->readable : name->raw;
-}

@@ -30,10 +30,10 @@ struct dwarf_unit {
 	uint8_t type;		      /* DW_UT_*; before DWARF 5 DW_UT_compile */
 	bool is_read;		      /* root and abbrevs, as far as that went */
 	bool has_parts;		      /* scopes and lines were read, as far as that went */
+	struct scope_tree *scopes;    /* owned by the index */
+	struct line_table *lines;     /* owned by the index */
 	struct abbrev_table *abbrevs; /* borrowed from the list; NULL: unreadable */
 	struct dwarf_root root;
-	struct scope_tree *scopes; /* owned by the index */
-	struct line_table *lines;  /* owned by the index */
 };
 
 struct dwarf_units {

@@ -12,6 +12,7 @@
 void interval_map_fini(struct interval_map *map)
 {
 	free(map->list);
+	free(map->starts);
 	*map = (struct interval_map){ .nr = 0 };
 }
 
@@ -35,32 +36,67 @@ static int push(struct interval_map *map, const struct interval *interval)
 
 int interval_map_add(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
-	uint32_t nr = (uint32_t)map->nr;
-	const struct interval interval = { .start = start,
-					   .end = end,
-					   .value = value,
-					   .order = map->first_wins ? UINT32_MAX - nr : nr };
+	const struct interval interval = { .start = start, .end = end, .value = value };
 
 	return map->nr >= INTERVALS_MAX ? -E2BIG : push(map, &interval);
 }
 
-static int compare(const void *left, const void *right)
+static void reverse(struct interval_map *map)
 {
-	const struct interval *a = left, *b = right;
+	for (size_t i = 0; i < map->nr / 2; i++) {
+		struct interval *other = &map->list[map->nr - 1 - i], first = map->list[i];
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+		map->list[i] = *other;
+		*other = first;
+	}
 }
 
-static void sort(struct interval_map *map)
+/* Moves @list [@nr] to @to in the order of the byte of start at @shift; equal ones stay in theirs.
+ */
+static void sort_by_byte(const struct interval *list, size_t nr, unsigned int shift,
+			 struct interval *to)
 {
-	for (size_t i = 1; i < map->nr; i++) {
-		if (compare(&map->list[i - 1], &map->list[i]) > 0) {
-			qsort(map->list, map->nr, sizeof(*map->list), compare);
-			return;
-		}
+	size_t places[256] = { 0 }, place = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		places[list[i].start >> shift & 0xff]++;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		size_t here = places[i];
+
+		places[i] = place;
+		place += here;
 	}
+	for (size_t i = 0; i < nr; i++)
+		to[places[list[i].start >> shift & 0xff]++] = list[i];
+}
+
+/* By start, of equal ones what counts last; byte by byte, as far as they differ. */
+static int sort(struct interval_map *map)
+{
+	uint64_t differ = 0;
+	bool is_sorted = true;
+	struct interval *to;
+
+	if (map->first_wins)
+		reverse(map);
+	for (size_t i = 1; i < map->nr; i++) {
+		differ |= map->list[i].start ^ map->list[0].start;
+		is_sorted = is_sorted && map->list[i - 1].start <= map->list[i].start;
+	}
+	if (is_sorted)
+		return 0;
+	to = reallocarray(NULL, map->nr, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	for (unsigned int shift = 0; shift < 64 && differ >> shift; shift += 8) {
+		struct interval *list = map->list;
+
+		sort_by_byte(list, map->nr, shift, to);
+		map->list = to;
+		to = list;
+	}
+	free(to);
+	return 0;
 }
 
 /* Adds [start, end) of @value; what touches a piece of the same value is one with it. */
@@ -94,9 +130,25 @@ static int close_until(struct interval_map *flat, const struct interval **open, 
 	return 0;
 }
 
+/* Gives back what was not needed, and lists starts. */
+static int list_starts(struct interval_map *map)
+{
+	struct interval *list = reallocarray(map->list, map->nr + 1, sizeof(*list));
+
+	if (list)
+		map->list = list;
+	map->starts = reallocarray(NULL, map->nr + 1, sizeof(*map->starts));
+	if (!list || !map->starts)
+		return -ENOMEM;
+	map->room = map->nr + 1;
+	for (size_t i = 0; i < map->nr; i++)
+		map->starts[i] = map->list[i].start;
+	return 0;
+}
+
 int interval_map_settle(struct interval_map *map)
 {
-	AUTO_FREE const struct interval **open = calloc(map->nr + 1, sizeof(*open));
+	AUTO_FREE const struct interval **open = reallocarray(NULL, map->nr + 1, sizeof(*open));
 	struct interval_map flat = { .nr = 0 };
 	size_t nr_open = 0;
 	uint64_t at = 0;
@@ -104,7 +156,7 @@ int interval_map_settle(struct interval_map *map)
 
 	if (!open)
 		return -ENOMEM;
-	sort(map);
+	code = sort(map);
 	for (size_t i = 0; i < map->nr && !code; i++) {
 		const struct interval *next = &map->list[i];
 
@@ -118,12 +170,12 @@ int interval_map_settle(struct interval_map *map)
 		code = close_until(&flat, open, &nr_open, UINT64_MAX, &at);
 	interval_map_fini(map);
 	*map = flat;
-	return code;
+	return code ? code : list_starts(map);
 }
 
 bool interval_map_find(const struct interval_map *map, uint64_t addr, uint32_t *ret)
 {
-	size_t nr = SORTED_UP_TO(map->list, start, map->nr, addr);
+	size_t nr = SORTED_NUMBERS(map->starts, map->nr, addr);
 
 	if (!nr || addr >= map->list[nr - 1].end)
 		return false;

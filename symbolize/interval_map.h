@@ -9,12 +9,13 @@
 #include "base/err.h"
 
 struct interval {
-	uint64_t start, end;   /* [start, end) */
-	uint32_t value, order; /* order: of adding */
+	uint64_t start, end; /* [start, end) */
+	uint32_t value, _pad;
 };
 
 struct interval_map {
 	struct interval *list; /* owned [nr]; once settled ascending and disjoint */
+	uint64_t *starts;      /* owned [nr], once settled: of list, for searches */
 	size_t nr, room;
 	bool first_wins; /* to be set before adding; see interval_map_settle() */
 };
@@ -28,8 +29,7 @@ FPL_MUST_CHECK int interval_map_add(struct interval_map *map, uint64_t start, ui
 /*
  * Settle what was added: where several overlap, the one that starts last has the address, of those
  * that start together the one added last, or first with first_wins. So inner ones are to be added
- * behind their outer ones. Errors: -ENOMEM. Cost: O(n log n), O(n) where they were added by
- * ascending start.
+ * behind their outer ones. Errors: -ENOMEM. Cost: O(n).
  */
 FPL_MUST_CHECK int interval_map_settle(struct interval_map *map);
 

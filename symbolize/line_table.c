@@ -10,30 +10,43 @@
 #include "symbolize/dwarf_constants.h"
 
 #define ROWS_MAX (1u << 24) /* of one unit */
+/* into the one loop that calls it, where registers are local */
+#define ALWAYS_INLINE inline __attribute__((__always_inline__))
 
-/* The machine that runs a program (DWARF 5, section 6.2.2). */
-struct line_machine {
-	struct line_table *table;
-	struct line_row now;
-	size_t first_row;  /* of the sequence at hand */
-	bool is_unordered; /* the sequence goes back: it is of no use */
+/* What a program changes (DWARF 5, section 6.2.2). */
+struct line_registers {
+	uint64_t vaddr;
+	struct line_place place;
 };
 
-static int push_row(struct line_table *table, const struct line_row *row)
-{
-	if (table->nr_rows == table->room_rows) {
-		size_t room = table->room_rows ? table->room_rows * 2 : 256;
-		struct line_row *grown;
+/* The sequence at hand. */
+struct line_state {
+	uint64_t start;
+	size_t first_row;
+	struct line_registers last; /* of the last row */
+	bool is_unordered;	    /* it goes back, or too far: it is of no use */
+};
 
-		if (table->nr_rows >= ROWS_MAX)
-			return -E2BIG;
-		grown = reallocarray(table->rows, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		table->rows = grown;
-		table->room_rows = room;
-	}
-	table->rows[table->nr_rows++] = *row;
+/* What an instruction has done beside changing registers. */
+enum line_event { LINE_NONE, LINE_ROW, LINE_END, LINE_FILE };
+
+static int grow_rows(struct line_table *table)
+{
+	size_t room = table->room_rows ? table->room_rows * 2 : 256;
+	struct line_place *places;
+	uint32_t *offs;
+
+	if (table->nr_rows >= ROWS_MAX)
+		return -E2BIG;
+	offs = reallocarray(table->offs, room, sizeof(*offs));
+	if (offs)
+		table->offs = offs;
+	places = reallocarray(table->places, room, sizeof(*places));
+	if (places)
+		table->places = places;
+	if (!offs || !places)
+		return -ENOMEM;
+	table->room_rows = room;
 	return 0;
 }
 
@@ -52,82 +65,88 @@ static int push_sequence(struct line_table *table, const struct line_sequence *s
 	return 0;
 }
 
-/* Adds the row at hand; of several at one address the last counts, equal ones are one. */
-static int emit(struct line_machine *machine)
+static inline bool same_place(const struct line_place *a, const struct line_place *b)
 {
-	struct line_table *table = machine->table;
-	const struct line_row *now = &machine->now;
+	return a->line == b->line && a->column == b->column && a->file == b->file;
+}
 
-	if (table->nr_rows > machine->first_row) {
-		struct line_row *last = &table->rows[table->nr_rows - 1];
+/* Adds a row; of several at one address the last counts, equal ones are one. */
+static ALWAYS_INLINE int add_row(struct line_table *table, struct line_state *state,
+				 struct line_registers now)
+{
+	size_t at = table->nr_rows;
 
-		if (now->vaddr < last->vaddr) {
-			machine->is_unordered = true;
-			return 0;
-		}
-		if (now->vaddr == last->vaddr) {
-			*last = *now;
-			return 0;
-		}
-		if (now->file == last->file && now->line == last->line &&
-		    now->column == last->column)
-			return 0;
+	if (at == state->first_row) {
+		state->start = now.vaddr;
+	} else if (now.vaddr == state->last.vaddr) {
+		at--;
+	} else if (now.vaddr < state->last.vaddr || now.vaddr - state->start > UINT32_MAX) {
+		state->is_unordered = true;
+		return 0;
+	} else if (same_place(&now.place, &state->last.place)) {
+		return 0;
 	}
-	return push_row(table, now);
-}
+	if (at == table->room_rows) {
+		int code = grow_rows(table);
 
-static void restart(struct line_machine *machine)
-{
-	machine->now = (struct line_row){ .file = 1, .line = 1 };
-	machine->first_row = machine->table->nr_rows;
-	machine->is_unordered = false;
-}
-
-static int end_sequence(struct line_machine *machine)
-{
-	struct line_table *table = machine->table;
-	struct line_sequence sequence = { .first_row = machine->first_row };
-	int code = 0;
-
-	machine->now.file = LINE_END;
-	machine->now.line = machine->now.column = 0;
-	if (table->nr_rows > machine->first_row) {
-		sequence.nr_rows = table->nr_rows - machine->first_row;
-		sequence.start = table->rows[machine->first_row].vaddr;
-		sequence.end = machine->now.vaddr;
+		if (code)
+			return code;
 	}
-	if (machine->is_unordered || sequence.start >= sequence.end ||
-	    !dwarf_is_code(table->unit->file, sequence.start))
-		table->nr_rows = machine->first_row;
-	else
-		code = push_sequence(table, &sequence);
-	restart(machine);
-	return code;
+	state->last = now;
+	table->offs[at] = (uint32_t)(now.vaddr - state->start);
+	table->places[at] = now.place;
+	table->nr_rows = at + 1;
+	return 0;
 }
 
-static int run_extended(struct line_machine *machine, struct cursor *c)
+/* Ends the sequence of @state at @end. */
+static int end_sequence(struct line_table *table, struct line_state state, uint64_t end)
+{
+	const struct line_sequence sequence = {
+		.start = state.start,
+		.end = end,
+		.first_row = state.first_row,
+		.nr_rows = table->nr_rows - state.first_row,
+	};
+
+	if (!state.is_unordered && sequence.nr_rows && sequence.start < end &&
+	    dwarf_is_code(table->unit->file, sequence.start))
+		return push_sequence(table, &sequence);
+	table->nr_rows = state.first_row;
+	return 0;
+}
+
+/* What an instruction of kind LINE_FILE says of its file. */
+static int add_file(struct line_table *table, struct cursor operands)
+{
+	const char *name = cursor_text(&operands, SIZE_MAX);
+
+	return line_header_add_file(&table->header, name, cursor_uleb(&operands));
+}
+
+/* *operands: of the instruction, where it is LINE_FILE. */
+static ALWAYS_INLINE enum line_event run_extended(struct line_registers *now, struct cursor *c,
+						  struct cursor *operands)
 {
 	uint64_t size = cursor_uleb(c);
-	struct cursor operands = *c;
-	const char *name;
 
+	*operands = *c;
 	if (!size)
-		return 0;
+		return LINE_NONE;
 	cursor_skip(c, size);
+	operands->end = c->pos;
 	if (c->bad)
-		return -EINVAL;
-	operands.end = c->pos;
-	switch (cursor_u8(&operands)) {
+		return LINE_NONE;
+	switch (cursor_u8(operands)) {
 	case DW_LNE_end_sequence:
-		return end_sequence(machine);
+		return LINE_END;
 	case DW_LNE_set_address:
-		machine->now.vaddr = cursor_uint(&operands, size > 8 ? 8 : (size_t)size - 1);
-		return 0;
+		now->vaddr = cursor_uint(operands, size > 8 ? 8 : (size_t)size - 1);
+		return LINE_NONE;
 	case DW_LNE_define_file:
-		name = cursor_text(&operands, SIZE_MAX);
-		return line_header_add_file(&machine->table->header, name, cursor_uleb(&operands));
+		return LINE_FILE;
 	default:
-		return 0;
+		return LINE_NONE;
 	}
 }
 
@@ -136,69 +155,106 @@ static uint32_t narrow(uint64_t number)
 	return number > UINT32_MAX - 1 ? UINT32_MAX - 1 : (uint32_t)number;
 }
 
-static int run_standard(struct line_machine *machine, uint8_t opcode, struct cursor *c)
+static ALWAYS_INLINE enum line_event run_standard(const struct line_header *header,
+						  struct line_registers *now, uint8_t opcode,
+						  struct cursor *c)
 {
-	const struct line_header *header = &machine->table->header;
-	struct line_row *now = &machine->now;
-
 	switch (opcode) {
 	case DW_LNS_copy:
-		return emit(machine);
+		return LINE_ROW;
 	case DW_LNS_advance_pc:
 		now->vaddr += cursor_uleb(c) * header->min_insn_bytes;
-		return 0;
+		break;
 	case DW_LNS_advance_line:
-		now->line = (uint32_t)(now->line + (uint64_t)cursor_sleb(c));
-		return 0;
+		now->place.line = (uint32_t)(now->place.line + (uint64_t)cursor_sleb(c));
+		break;
 	case DW_LNS_set_file:
-		now->file = narrow(cursor_uleb(c));
-		return 0;
+		now->place.file = narrow(cursor_uleb(c));
+		break;
 	case DW_LNS_set_column:
-		now->column = narrow(cursor_uleb(c));
-		return 0;
+		now->place.column = narrow(cursor_uleb(c));
+		break;
 	case DW_LNS_const_add_pc:
 		now->vaddr += (uint64_t)((255 - header->opcode_base) / header->line_range) *
 			      header->min_insn_bytes;
-		return 0;
+		break;
 	case DW_LNS_fixed_advance_pc:
 		now->vaddr += cursor_u16(c);
-		return 0;
+		break;
 	default:
 		for (unsigned int i = 0; i < header->operands[opcode]; i++)
 			(void)cursor_uleb(c);
-		return 0;
+		break;
+	}
+	return LINE_NONE;
+}
+
+/* What special opcodes add. */
+struct line_step {
+	uint32_t bytes, lines; /* modulo 2^32 */
+};
+
+static void make_steps(const struct line_header *header, struct line_step *steps)
+{
+	uint32_t bytes = 0, line = 0;
+
+	for (unsigned int opcode = header->opcode_base; opcode <= UINT8_MAX; opcode++) {
+		steps[opcode].bytes = bytes;
+		steps[opcode].lines = (uint32_t)header->line_base + line;
+		if (++line == header->line_range) {
+			line = 0;
+			bytes += header->min_insn_bytes;
+		}
 	}
 }
 
-static int run_special(struct line_machine *machine, uint8_t opcode)
+/* Runs one instruction. */
+static ALWAYS_INLINE enum line_event run_one(const struct line_header *header,
+					     const struct line_step *steps,
+					     struct line_registers *now, struct cursor *c,
+					     struct cursor *operands)
 {
-	const struct line_header *header = &machine->table->header;
-	unsigned int adjusted = opcode - header->opcode_base;
+	uint8_t opcode = cursor_u8(c);
 
-	machine->now.vaddr += (uint64_t)(adjusted / header->line_range) * header->min_insn_bytes;
-	machine->now.line += (uint32_t)(header->line_base + (int)(adjusted % header->line_range));
-	return emit(machine);
+	if (opcode < header->opcode_base)
+		return opcode ? run_standard(header, now, opcode, c)
+			      : run_extended(now, c, operands);
+	now->vaddr += steps[opcode].bytes;
+	now->place.line += steps[opcode].lines;
+	return LINE_ROW;
 }
 
-static int run(struct line_table *table, struct cursor *c)
+static int run(struct line_table *table, struct cursor c)
 {
-	struct line_machine machine = { .table = table };
+	static const struct line_registers first = { .place = { .file = 1, .line = 1 } };
+	struct line_state state = { .first_row = 0 };
+	struct line_registers now = first;
+	struct line_step steps[256];
+	struct cursor operands;
 	int code = 0;
 
-	restart(&machine);
-	while (!code && cursor_left(c)) {
-		uint8_t opcode = cursor_u8(c);
-
-		if (opcode >= table->header.opcode_base)
-			code = run_special(&machine, opcode);
-		else if (opcode == 0)
-			code = run_extended(&machine, c);
-		else
-			code = run_standard(&machine, opcode, c);
+	make_steps(&table->header, steps);
+	while (!code && cursor_left(&c)) {
+		switch (run_one(&table->header, steps, &now, &c, &operands)) {
+		case LINE_ROW:
+			code = add_row(table, &state, now);
+			break;
+		case LINE_END:
+			code = end_sequence(table, state, now.vaddr);
+			state.first_row = table->nr_rows;
+			state.is_unordered = false;
+			now = first;
+			break;
+		case LINE_FILE:
+			code = add_file(table, operands);
+			break;
+		case LINE_NONE:
+			break;
+		}
 	}
 	/* what has no end is no sequence */
-	table->nr_rows = machine.first_row;
-	return code ? code : c->bad ? -EINVAL : 0;
+	table->nr_rows = state.first_row;
+	return code ? code : c.bad ? -EINVAL : 0;
 }
 
 static int compare_sequences(const void *left, const void *right)
@@ -237,7 +293,7 @@ int line_table_create(const struct dwarf_unit *unit, struct dwarf_file *suppleme
 	if (code == -E2BIG)
 		return code;
 	if (!code) {
-		code = run(table, &c);
+		code = run(table, c);
 		/* the sequences before what went wrong are whole */
 		if (code != -ENOMEM && table->nr_sequences)
 			code = 0;
@@ -259,19 +315,21 @@ void line_table_destroy(struct line_table *table)
 	if (!table)
 		return;
 	line_header_fini(&table->header);
-	free(table->rows);
+	free(table->offs);
+	free(table->places);
 	free(table->sequences);
 	free(table);
 }
 
-const struct line_row *line_table_find(const struct line_table *table, uint64_t vaddr)
+const struct line_place *line_table_find(const struct line_table *table, uint64_t vaddr)
 {
 	size_t nr = SORTED_UP_TO(table->sequences, start, table->nr_sequences, vaddr);
 	const struct line_sequence *sequence = nr ? &table->sequences[nr - 1] : NULL;
-	const struct line_row *rows;
+	uint64_t off;
 
 	if (!sequence || vaddr >= sequence->end)
 		return NULL;
-	rows = table->rows + sequence->first_row;
-	return &rows[SORTED_UP_TO(rows, vaddr, sequence->nr_rows, vaddr) - 1];
+	off = vaddr - sequence->start;
+	nr = SORTED_NUMBERS(table->offs + sequence->first_row, sequence->nr_rows, off);
+	return &table->places[sequence->first_row + nr - 1];
 }

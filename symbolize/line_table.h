@@ -4,19 +4,17 @@
 
 #include "symbolize/dwarf_unit.h"
 
-struct line_row {
-	uint64_t vaddr;
-	uint32_t file; /* index as the program counts them; LINE_END: the code before has ended */
+/* What a row says of the code from it on. */
+struct line_place {
+	uint32_t file; /* index as the program counts them */
 	uint32_t line; /* 0: code of no line */
 	uint32_t column;
-	uint32_t _pad;
 };
-#define LINE_END UINT32_MAX
 
-/* Code without a gap. */
+/* Code without a gap, less than 4 GiB. */
 struct line_sequence {
 	uint64_t start, end;
-	size_t first_row, nr_rows; /* ascending vaddr */
+	size_t first_row, nr_rows;
 };
 
 struct line_file {
@@ -39,12 +37,16 @@ struct line_header {
 };
 
 struct line_table {
+	/* What a search needs comes first. Where rows begin stands apart, so that it meets few
+	 * lines of memory. */
+	struct line_sequence *sequences; /* owned [nr_sequences], ascending start */
+	size_t nr_sequences;
+	uint32_t *offs; /* owned [nr_rows]: from the start of the sequence, ascending in it */
+	struct line_place *places; /* owned [nr_rows] */
+	size_t nr_rows;
+	size_t room_rows, room_sequences;
 	const struct dwarf_unit *unit; /* borrowed */
 	struct line_header header;
-	struct line_row *rows; /* owned [nr_rows] */
-	size_t nr_rows, room_rows;
-	struct line_sequence *sequences; /* owned [nr_sequences], ascending start */
-	size_t nr_sequences, room_sequences;
 };
 
 /*
@@ -58,8 +60,8 @@ FPL_MUST_CHECK int line_table_create(const struct dwarf_unit *unit, struct dwarf
 				     struct line_table **ret, struct fpl_err *err);
 void line_table_destroy(struct line_table *table);
 
-/* The row in force at @vaddr; NULL: none. Cost: O(log n). */
-const struct line_row *line_table_find(const struct line_table *table, uint64_t vaddr);
+/* What is in force at @vaddr; NULL: nothing. Cost: O(log n). */
+const struct line_place *line_table_find(const struct line_table *table, uint64_t vaddr);
 
 /*
  * The path of file @idx: absolute as far as the unit says it, not normalised. NULL where there is

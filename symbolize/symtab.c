@@ -15,6 +15,9 @@
 /* Steps from a symbol to those around it. Real nesting is 1 or 2 deep. */
 #define ENCLOSING_MAX 256u
 #define PLT_SUFFIX    "@plt"
+/* A read of a name costs about as much as this many bytes of a long read. */
+#define READ_BYTES 4096u
+#define NAMES_MAX  (16u << 20) /* bytes of string tables that are kept */
 
 static void cleanup_symtab(struct symtab **tab)
 {
@@ -25,6 +28,9 @@ void symtab_destroy(struct symtab *tab)
 {
 	if (!tab)
 		return;
+	for (size_t i = 0; tab->names && i < SYMTAB_SOURCES_MAX; i++)
+		free(tab->names->tables[i].bytes);
+	free(tab->names);
 	free(tab->symbols);
 	free(tab->outer);
 	free(tab);
@@ -41,7 +47,9 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 	CLEANUP(cleanup_symtab) struct symtab *tab = calloc(1, sizeof(*tab));
 	int rc, worst = 0;
 
-	if (!tab)
+	if (tab)
+		tab->names = calloc(1, sizeof(*tab->names));
+	if (!tab || !tab->names)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	symtab_set_code(tab, elf);
 	rc = symtab_add_section(tab, elf, SHT_SYMTAB, err);
@@ -125,31 +133,60 @@ bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *
 	return false;
 }
 
+/* The string table of source @idx, once so much of it was asked for; NULL: not yet, or never. */
+static const char *whole_names(const struct symtab *tab, size_t idx)
+{
+	const struct symtab_source *source = &tab->sources[idx];
+	size_t *nr_read = &tab->names->tables[idx].nr_read;
+	AUTO_FREE char *bytes = NULL;
+
+	if (tab->names->tables[idx].bytes || source->names_size > NAMES_MAX ||
+	    ++*nr_read != 1 + source->names_size / READ_BYTES)
+		return tab->names->tables[idx].bytes;
+	bytes = malloc(source->names_size);
+	if (!bytes ||
+	    elf_file_read(source->elf, source->names_off, bytes, source->names_size, NULL))
+		return NULL;
+	return tab->names->tables[idx].bytes = TAKE_PTR(bytes);
+}
+
+/* Copies what is at @off of string table @idx, up to its NUL, with one. Returns how many bytes. */
+static size_t copy_name(const struct symtab *tab, size_t idx, uint64_t off, char *buf,
+			size_t buf_size)
+{
+	const struct symtab_source *source = &tab->sources[idx];
+	const char *whole = whole_names(tab, idx);
+	uint64_t left = source->names_size - off;
+	size_t done = 0, step = 128, max = left < buf_size - 1 ? (size_t)left : buf_size - 1;
+
+	if (whole) {
+		done = strnlen(whole + off, max);
+		memcpy(buf, whole + off, done);
+		buf[done] = '\0';
+		return done;
+	}
+	do {
+		size_t n = max - done < step ? max - done : step;
+
+		if (n == 0 ||
+		    elf_file_read(source->elf, source->names_off + off + done, buf + done, n, NULL))
+			break;
+		buf[done + n] = '\0';
+		done += n;
+		step = 4096;
+	} while (strlen(buf) == done);
+	return done;
+}
+
 /* Read the NUL-terminated name of @symbol into @buf of @buf_size; false where there is none. */
 static bool read_name(const struct symtab *tab, const struct symtab_symbol *symbol, char *buf,
 		      size_t buf_size)
 {
-	const struct symtab_source *source = &tab->sources[symbol_source(symbol)];
-	uint64_t left = source->names_size - symbol->name_off;
-	size_t done = 0, step = 128;
+	size_t idx = symbol_source(symbol);
 	char *at;
 
-	if (symbol->name_off >= source->names_size)
-		return false;
-	do {
-		size_t n = buf_size - 1 - done < step ? buf_size - 1 - done : step;
-
-		n = left < n ? (size_t)left : n;
-		if (n == 0 ||
-		    elf_file_read(source->elf, source->names_off + symbol->name_off + done,
-				  buf + done, n, NULL))
-			break;
-		buf[done + n] = '\0';
-		done += n;
-		left -= n;
-		step = 4096;
-	} while (strlen(buf) == done);
-	if (done == 0 || buf[0] == '\0')
+	if (symbol->name_off >= tab->sources[idx].names_size ||
+	    !copy_name(tab, idx, symbol->name_off, buf, buf_size) || buf[0] == '\0')
 		return false;
 	/* "name@VERSION" and "name@@VERSION": the version is no part of the name. */
 	at = strchr(buf + 1, '@');
@@ -173,13 +210,12 @@ static bool is_label(const char *name)
 
 char *symtab_name(const struct symtab *tab, const struct symtab_match *match)
 {
-	AUTO_FREE char *best = NULL, *name = malloc(SYMTAB_NAME_MAX);
+	AUTO_FREE char *best = NULL;
+	char *name = tab->names->name;
 	const struct symtab_symbol *last = &tab->symbols[match->idx];
 	struct name_candidate best_candidate = { 0 };
 	unsigned int nr = 0;
 
-	if (!name)
-		return NULL;
 	/* Aliases stand before it, largest first: all that start here and reach as far. */
 	for (size_t i = match->idx + 1; i-- > 0 && nr < SYMTAB_ALIASES_MAX;) {
 		const struct symtab_symbol *symbol = &tab->symbols[i];

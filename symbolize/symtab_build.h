@@ -34,7 +34,20 @@ struct symtab_range {
 	uint64_t start, end;
 };
 
+/*
+ * Names as they are read: one by one, until that has cost as much as reading the whole string table
+ * would have; then that is read, and kept.
+ */
+struct symtab_names {
+	char name[SYMTAB_NAME_MAX]; /* the one at hand */
+	struct {
+		char *bytes; /* owned [names_size], or NULL */
+		size_t nr_read;
+	} tables[SYMTAB_SOURCES_MAX];
+};
+
 struct symtab {
+	struct symtab_names *names;    /* owned */
 	struct symtab_symbol *symbols; /* owned [nr], by vaddr, then largest first, then flags */
 	uint32_t *outer; /* owned [nr]: the last symbol before that ends behind it, or NO_OUTER */
 	size_t nr_arranged; /* of them, from the first: what symtab_find sees */

@@ -60,7 +60,10 @@ static inline uint64_t cursor_uint(struct cursor *c, size_t size)
 
 static inline uint8_t cursor_u8(struct cursor *c)
 {
-	return (uint8_t)cursor_uint(c, 1);
+	if (c->pos < c->end)
+		return *c->pos++;
+	cursor_fail(c);
+	return 0;
 }
 
 static inline uint16_t cursor_u16(struct cursor *c)
@@ -86,6 +89,8 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 {
 	uint64_t value = 0;
 
+	if (c->pos < c->end && *c->pos < 0x80) /* most are */
+		return *c->pos++;
 	for (unsigned shift = 0; c->pos < c->end; shift += 7) {
 		uint8_t byte = *c->pos++;
 		uint64_t bits = byte & 0x7f;
