@@ -76,6 +76,8 @@ static void put_table(struct json *json, const struct object_report *object)
 	json_number(json, "rows_expr", stats->rows_expr);
 	json_number(json, "fdes", stats->fdes);
 	json_number(json, "fdes_bad", stats->fdes_bad);
+	json_number(json, "judged_bytes", stats->judged_bytes);
+	json_bool(json, "synth_refused", stats->synth_refused != 0);
 	json_close(json, '}');
 }
 

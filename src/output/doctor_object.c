@@ -7,6 +7,7 @@
 #include "base/style.h"
 #include "base/text.h"
 #include "output/doctor_report.h"
+#include "view/share.h"
 
 /* Where to write, and whether what is lacking is marked. */
 struct paper {
@@ -92,6 +93,12 @@ static void put_table(const struct paper *paper, const struct object_report *obj
 			   stats->fdes_bad + stats->fdes);
 }
 
+/* Of code without CFI, covered by rows made from it. */
+static uint64_t made_bytes(const struct object_report *object)
+{
+	return object->found.coverage.source_bytes[CFI_SOURCE_SYNTH];
+}
+
 static void put_coverage(const struct paper *paper, const struct object_report *object)
 {
 	const struct coverage *coverage = &object->found.coverage;
@@ -103,15 +110,25 @@ static void put_coverage(const struct paper *paper, const struct object_report *
 		return;
 	}
 	put_line(paper, "coverage",
-		 "%.2f %% of the code by CFI: %" PRIu64 " of %" PRIu64 " bytes; %" PRIu64
-		 " without, and %" PRIu64 " of padding",
-		 object_report_percent(object), coverage->covered_bytes, coverage->code_bytes,
+		 "%.2f %% of the code: of %" PRIu64 " bytes %" PRIu64 " by CFI, %" PRIu64
+		 " by rows made from the code; %" PRIu64 " without, and %" PRIu64 " of padding",
+		 object_report_percent(object), coverage->code_bytes,
+		 coverage->covered_bytes - made_bytes(object), made_bytes(object),
 		 coverage->bare_bytes, coverage->padding_bytes);
+	if (object->found.stats.judged_bytes)
+		put_line(paper, "no steps",
+			 "%" PRIu64 " bytes without a row are no place for a frame-pointer step "
+			 "either",
+			 object->found.stats.judged_bytes);
+	if (object->found.stats.synth_refused)
+		put_styled(paper, STYLE_YELLOW, "refused",
+			   "making rows from its code without CFI would cost more than it may: "
+			   "there are none");
 	put_line(paper, "outside",
 		 "%" PRIu64 " rows (%" PRIu64 " bytes of code) need an expression the table has no "
 		 "rule for",
 		 object->found.stats.rows_expr, coverage->expr_bytes);
-	put_line(paper, "without CFI", "%zu of %zu functions%s", coverage->nr_bare,
+	put_line(paper, "without a row", "%zu of %zu functions%s", coverage->nr_bare,
 		 coverage->nr_functions, coverage->nr_bare ? ", the largest:" : "");
 	for (size_t i = 0; i < coverage->nr_largest; i++) {
 		const struct bare_function *bare = &coverage->largest[i];
@@ -162,13 +179,18 @@ static void put_row(const struct paper *paper, const struct object_report *objec
 {
 	const char *symbols = symbol_source(object), *frames = frame_source(object);
 	bool lacks_debug = object_report_lacks_debug(object);
-	char safe[16384], percent[16] = "-";
+	char safe[16384], percent[16] = "-", made[16] = "-";
 
-	if (object->found.measured && object->found.coverage.code_bytes)
+	if (object->found.measured && object->found.coverage.code_bytes) {
 		snprintf(percent, sizeof(percent), "%.2f", object_report_percent(object));
+		snprintf(made, sizeof(made), "%.2f",
+			 share_percent(made_bytes(object), object->found.coverage.covered_bytes));
+	}
+	if (object->found.stats.synth_refused)
+		snprintf(made, sizeof(made), "refused");
 	text_escape(safe, sizeof(safe), object->path, "");
-	fprintf(paper->to, "%7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  ",
-		percent, object->found.stats.rows, object->found.stats.rules,
+	fprintf(paper->to, "%7s %7s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %6zu %6" PRIu64 "  ",
+		percent, made, object->found.stats.rows, object->found.stats.rules,
 		object->found.stats.image_bytes, object->found.coverage.nr_bare,
 		object->found.stats.rows_expr);
 	put_field(paper, frames, 12, !strcmp(frames, "none"));
@@ -228,9 +250,9 @@ void doctor_report_process(FILE *to, const struct process_report *process,
 	fprintf(to, "%spid %d (%s): %zu objects%s\n\n", style_text(colour, STYLE_BOLD),
 		(int)process->pid, safe, process->nr, style_text(colour, STYLE_END));
 	put_remarks(to, remarks, nr_remarks, colour);
-	fprintf(to, "\n%s%7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %-18s %s%s\n",
-		style_text(colour, STYLE_BOLD), "CFI %", "rows", "rules", "bytes", "bare", "expr",
-		"from", "symbols", "debug", "build-id", "package", "object",
+	fprintf(to, "\n%s%7s %7s %9s %6s %9s %6s %6s  %-12s %-14s %-7s %-12s %-18s %s%s\n",
+		style_text(colour, STYLE_BOLD), "row %", "made %", "rows", "rules", "bytes", "bare",
+		"expr", "from", "symbols", "debug", "build-id", "package", "object",
 		style_text(colour, STYLE_END));
 	for (size_t i = 0; i < process->nr; i++)
 		put_row(&paper, &process->objects[i]);

@@ -170,6 +170,17 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
 }
 
+/* Each of them was named when its table was made. */
+static void write_refusals(FILE *to, const struct profile_tables *tables)
+{
+	if (tables->synth_refused)
+		fprintf(to,
+			"  no rows      for the code without CFI of %" PRIu64
+			" %s: making them would "
+			"cost more than it may\n",
+			tables->synth_refused, tables->synth_refused == 1 ? "object" : "objects");
+}
+
 /* What did not fit, and what would. */
 static void write_evictions(FILE *to, const struct profile_tables *tables)
 {
@@ -217,6 +228,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);
+	write_refusals(to, &profile->tables);
 	event_tally_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	if (fpl_log_enabled(FPL_LOG_DEBUG))

@@ -118,6 +118,7 @@ static void add_tables(struct adder *adder, const struct profile_tables *tables)
 	add(adder, "tables.evicted", tables->evicted);
 	add(adder, "tables.refused", tables->refused);
 	add(adder, "tables.refused_bytes", tables->refused_bytes);
+	add(adder, "tables.synth_refused", tables->synth_refused);
 }
 
 static void add_maps(struct adder *adder, const struct profile *profile)

@@ -100,6 +100,8 @@ struct profile_tables {
 	uint64_t cache_hits, cache_misses, cache_bytes; /* of the cache on disk */
 	uint64_t evicted;				/* tables that gave way to others */
 	uint64_t refused, refused_bytes; /* tables without room at the end, and what they need */
+	uint64_t synth_refused; /* objects for whose code without CFI rows would have cost too much
+				 */
 };
 
 /* How full a BPF map was. */

@@ -239,7 +239,7 @@ static void say_table(const struct object *object, const struct table *table)
 		object->id, table->image_bytes, (unsigned long long)table->stats.rows,
 		table->stats.synth_left ? ", those from code to come" : "");
 	if (table->stats.synth_refused)
-		fpl_log(FPL_LOG_INFO,
+		fpl_log(FPL_LOG_WARN,
 			"%s: making rows from its code without CFI would cost more than it may: "
 			"there are none",
 			object->path);
@@ -446,5 +446,6 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 		ret->objects++;
 		ret->rows += object->stats.rows;
 		ret->rules += object->stats.rules;
+		ret->synth_refused += object->stats.synth_refused != 0;
 	}
 }

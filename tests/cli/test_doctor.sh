@@ -38,8 +38,8 @@ esac
 expect 0 '' doctor "$fpless"
 says '^  build-id      [0-9a-f]{16,}$'
 says '^  table         [1-9][0-9]* rows, [1-9][0-9]* rules, [1-9][0-9]* bytes; from .eh_frame$'
-says '^  coverage      [1-9][0-9.]* % of the code by CFI: '
-says '^  without CFI   [0-9]+ of [1-9][0-9]* functions'
+says '^  coverage      [1-9][0-9.]* % of the code: of [0-9]+ bytes [0-9]+ by CFI, [0-9]+ by rows made from the code; '
+says '^  without a row [0-9]+ of [1-9][0-9]* functions'
 says '^  symbols       .symtab, [1-9]'
 if readelf -SW "$fpless" | grep -qF .debug_info; then
 	says '^  debug info    in the file$'

@@ -133,7 +133,7 @@ static struct profile profile = {
 		   .bpf_ns = 37000,
 		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
-	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000, 4, 2, 3145728 },
+	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000, 4, 2, 3145728, 1 },
 	.max_overhead = 0.5,
 	.hz_end = 50,
 	.hz_changes = 2,
@@ -257,7 +257,7 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"objects\":3,"                                                                      \
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"             \
 	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000,"                          \
-	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728},"                             \
+	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728,\"synth_refused\":1},"         \
 	"\"maps_bytes\":2097152,\"maps\":{"                                                   \
 	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                 \
 	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"              \
@@ -382,6 +382,8 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"marked       frames by rows made from code (synth) in 18.18 % of the user stacks, "
 		"by frame pointers (fp) in 9.09 %\n",
 		"lost         ring_full 2\n",
+		"no rows      for the code without CFI of 1 object: making them would cost more "
+		"than it may\n",
 		"BPF          2250 ns per sample, 1800 ns per frame\n",
 		"tables       3 objects, 1000 rows, 0.0 MiB (1.0 MiB allocated); 12 read from "
 		"disk\n",
