@@ -73,10 +73,11 @@ int print_made_rows(const struct elf_file *elf, const struct elf_file *debug, st
 	return 0;
 }
 
-int print_audit(const struct elf_file *elf, const struct elf_file *debug, struct fpl_err *err)
+int print_audit(const struct elf_file *elf, const struct elf_file *debug, enum synth_scope scope,
+		struct fpl_err *err)
 {
 	CLEANUP(audit_fini) struct audit audit = { 0 };
-	int code = audit_file(elf, debug, SYNTH_ALL, &patient, &audit, err);
+	int code = audit_file(elf, debug, scope, &patient, &audit, err);
 
 	if (code)
 		return code;

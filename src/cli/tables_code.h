@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "obj/elf_file.h"
+#include "unwind/synth/file.h"
 
 /*
  * Print the rows made for the code of @elf that has no CFI, and why the rest of it has none.
@@ -13,6 +14,7 @@
 FPL_MUST_CHECK int print_made_rows(const struct elf_file *elf, const struct elf_file *debug,
 				   struct fpl_err *err);
 
-/* Print where the code of @elf that has CFI contradicts it. Errors: those of audit_file(). */
+/* Print where the code of @elf that has CFI contradicts it. @scope, errors: those of audit_file().
+ */
 FPL_MUST_CHECK int print_audit(const struct elf_file *elf, const struct elf_file *debug,
-			       struct fpl_err *err);
+			       enum synth_scope scope, struct fpl_err *err);

@@ -232,7 +232,8 @@ static const struct {
 	  "12-13 r7+8\n"
 	  "13-15 r7+16\n"
 	  "15-16 r7+8\n"
-	  "16-24 no_entry\n" },
+	  "16-18 filler\n"
+	  "18-24 no_entry\n" },
 	{ "a jump by table of 16 bits", CODE(SHORT_TABLE), EVIDENCE_SYMBOL,
 	  "0-13 r7+8\n"
 	  "13-15 r7+16\n"
@@ -241,14 +242,16 @@ static const struct {
 	  "18-19 r7+8\n"
 	  "19-1b r7+16\n"
 	  "1b-1c r7+8\n"
-	  "1c-24 no_entry\n" },
+	  "1c-1e filler\n"
+	  "1e-24 no_entry\n" },
 	{ "a jump by table, added by lea", CODE(LEA_TABLE), EVIDENCE_SYMBOL,
 	  "0-c r7+8\n"
 	  "c-17 r7+16\n"
 	  "17-18 r7+8\n"
 	  "18-1a r7+16\n"
 	  "1a-1b r7+8\n"
-	  "1b-28 no_entry\n" },
+	  "1b-1c filler\n"
+	  "1c-28 no_entry\n" },
 	{ "the end of a table in the unused beginning of the next", CODE(OVERLAPPING_TABLES),
 	  EVIDENCE_SYMBOL,
 	  "0-14 r7+8\n"
@@ -256,7 +259,8 @@ static const struct {
 	  "17-18 r7+8\n"
 	  "18-1a r7+16\n"
 	  "1a-2f r7+8\n"
-	  "2f-54 no_entry\n" },
+	  "2f-3c filler\n"
+	  "3c-54 no_entry\n" },
 	{ "a label in a register", CODE(LABEL), EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"
 	  "1-b r7+16\n"
@@ -325,7 +329,7 @@ static const struct {
 	  "10-11 r7+16\n"
 	  "11-12 r7+8\n" },
 	{ "a guess that never does", CODE("\x90\x0f\x0b"), EVIDENCE_GUESS,
-	  "0-1 no_entry\n"
+	  "0-1 filler\n"
 	  "1-3 guess\n" },
 	{ "a guess of which a path ends in nonsense", CODE(UNDECODABLE), EVIDENCE_GUESS,
 	  "0-8 guess\n" },

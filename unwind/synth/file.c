@@ -11,6 +11,7 @@
 #include "unwind/filler.h"
 #include "unwind/synth/graph.h"
 
+enum { SEARCH_MIN = 256 };
 enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
 
 /* Bytes of the file that hold code. */
@@ -467,6 +468,19 @@ static int add_fdes(struct synth_file *file, struct fpl_err *err)
 	return code;
 }
 
+/*
+ * Is it worth a search of all code what leads into the holes? Most files have none but the 192
+ * bytes that crtstuff.c brings, and an alignment or two.
+ */
+static bool is_worth_it(const struct synth_file *file)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < file->nr_holes; i++)
+		bytes += file->holes[i].size;
+	return file->scope != SYNTH_ALL && bytes >= SEARCH_MIN;
+}
+
 static int gather(struct synth_file *file, const struct elf_file *symbols, struct fpl_err *err)
 {
 	int code = mark_pages(file, err);
@@ -479,7 +493,7 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 		code = add_symbols(file, symbols, SHT_SYMTAB, err);
 	if (code == 0)
 		code = add_relocations(file, err);
-	for (size_t i = 0; i < file->nr_codes && code == 0 && file->scope != SYNTH_ALL; i++)
+	for (size_t i = 0; i < file->nr_codes && code == 0 && is_worth_it(file); i++)
 		code = search_code(file, &file->codes[i], err);
 	if (code == 0 && file->scope == SYNTH_ALL)
 		code = add_fdes(file, err);

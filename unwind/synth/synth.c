@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "unwind/arch_x86_64.h"
+#include "unwind/filler.h"
 #include "unwind/synth/graph.h"
 
 const char *synth_reason_key(enum synth_reason reason)
@@ -121,6 +122,23 @@ static int row_put(struct writer *writer, const struct synth_row *row)
 	return code;
 }
 
+/* No instruction was followed to @pos: up to where in [pos, end) is that so, for the same reason?
+ */
+static uint32_t unreached(const struct synth_graph *graph, uint32_t pos, uint32_t end,
+			  enum synth_reason *ret)
+{
+	const struct synth_hole *hole = &graph->input->holes[synth_graph_hole(graph, pos)];
+	uint64_t off = synth_graph_vaddr(graph, pos) - hole->start;
+	uint32_t next = pos + 1;
+	size_t filler;
+
+	while (next < end && !graph->index[next])
+		next++;
+	filler = filler_size(hole->bytes + off, next - pos, FILLER_ZEROES);
+	*ret = filler ? SYNTH_REASON_FILLER : SYNTH_REASON_NO_ENTRY;
+	return filler ? pos + (uint32_t)filler : next;
+}
+
 /* Why [pos, end), which has no row, has none. */
 static int explain(struct writer *writer, uint32_t pos, uint32_t end)
 {
@@ -129,13 +147,15 @@ static int explain(struct writer *writer, uint32_t pos, uint32_t end)
 
 	while (pos < end && code == 0) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
-		enum synth_reason reason = SYNTH_REASON_NO_ENTRY;
-		uint32_t next = pos + 1;
+		enum synth_reason reason;
 		uint64_t vaddr = synth_graph_vaddr(graph, pos);
+		uint32_t next;
 
 		if (op) {
 			reason = graph->reasons[graph->index[pos] - 1];
 			next = pos + op->size < end ? pos + op->size : end;
+		} else {
+			next = unreached(graph, pos, end, &reason);
 		}
 		code = gap_add(writer, vaddr, vaddr + (next - pos), reason);
 		pos = next;

@@ -48,7 +48,8 @@ struct synth_entry {
 	  "a path from there ends in nonsense: no instruction, a return that "                 \
 	  "does not return, a jump to where it cannot lead")                                   \
 	X(GUESS, guess, "it was a guess, and nothing in it returns as a function does")        \
-	X(OVERLAP, overlap, "instructions overlap")
+	X(OVERLAP, overlap, "instructions overlap")                                            \
+	X(FILLER, filler, "nops, int3 or zeroes, to which nothing leads")
 
 #define X(name, key, text) SYNTH_REASON_##name,
 enum synth_reason { SYNTH_REASON_LIST(X) SYNTH_REASON_COUNT };
