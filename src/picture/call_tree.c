@@ -14,6 +14,7 @@ void call_tree_fini(struct call_tree *tree)
 	free(tree->nodes);
 	free(tree->ends);
 	free(tree->marks);
+	free(tree->places);
 }
 
 /* The nodes from the root to the leaf under way. */
@@ -94,6 +95,7 @@ static int add_end(struct building *building, const struct flame_path *path)
 		.count = path->count,
 		.node = building->open[building->nr_open - 1],
 		.group = group_of(building, path),
+		.stack = path->stack,
 	};
 	return 0;
 }
@@ -211,6 +213,20 @@ static int compare_marks(const void *left, const void *right)
 	return (a->group > b->group) - (a->group < b->group);
 }
 
+/* Before ends are merged. */
+static int find_places(struct call_tree *tree, size_t nr_stacks)
+{
+	tree->places = calloc(nr_stacks, sizeof(*tree->places));
+	if (!tree->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->nr_ends; i++)
+		tree->places[tree->ends[i].stack] = (struct call_place){
+			.node = tree->ends[i].node,
+			.left = tree->ends[i].left,
+		};
+	return 0;
+}
+
 /* In their order, and one of each. */
 static void merge_ends(struct call_tree *tree)
 {
@@ -325,10 +341,12 @@ int call_tree_make(const struct flame_paths *paths, const struct call_functions 
 	while (err > 0) {
 		err = build(building, sorted, nr);
 		if (err > 0 && ret->min_total > UINT64_MAX / 2)
-			return 0; /* one way down, of all there is: no longer than a path may be */
+			err = 0; /* one way down, of all there is: no longer than a path may be */
 		if (err > 0)
 			ret->min_total *= 2;
 	}
+	if (!err && options->nr_stacks)
+		err = find_places(ret, options->nr_stacks);
 	if (!err)
 		merge_ends(ret);
 	return err;

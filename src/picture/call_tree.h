@@ -51,6 +51,13 @@ struct call_node {
 struct call_end {
 	uint64_t count;
 	uint32_t node, group;
+	uint32_t stack; /* private */
+	bool left;
+};
+
+/* Where the samples of a stack end: in a node, or, @left, below it. */
+struct call_place {
+	uint32_t node;
 	bool left;
 };
 
@@ -64,8 +71,9 @@ struct call_mark {
 struct call_tree {
 	struct call_node
 		*nodes; /* owned [nr], in pre-order, siblings by function; nodes[0] is the root */
-	struct call_end *ends;	 /* owned [nr_ends], by node */
-	struct call_mark *marks; /* owned [nr_marks], by node */
+	struct call_end *ends;	   /* owned [nr_ends], by node */
+	struct call_mark *marks;   /* owned [nr_marks], by node */
+	struct call_place *places; /* owned [nr_stacks of the options]; NULL: not asked for */
 	size_t nr, nr_ends, nr_marks;
 	uint64_t min_total;		    /* nodes of fewer samples are not there, */
 	uint64_t left_nodes;		    /* as many as that */
@@ -76,6 +84,7 @@ struct call_tree_options {
 	unsigned sides;		/* of the paths: 1 << side */
 	uint64_t min_total;	/* 0: 1, of everything there is */
 	uint32_t nodes_max;	/* min_total is raised until no more are left */
+	size_t nr_stacks;	/* of the recording, of one side: to have places; 0: none */
 	const uint32_t *groups; /* of each stack of the recording; NULL: the side is the group */
 	/* NULL: no marks. What is inlined has no step then: one step for each frame. */
 	const struct recording *marked;

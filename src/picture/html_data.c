@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "picture/call_groups.h"
 #include "picture/html_parts.h"
+#include "picture/html_time.h"
 #include "picture/picture_options.h"
 #include "view/books.h"
 
@@ -25,6 +26,7 @@ struct page {
 	struct call_functions functions;
 	struct call_groups groups;
 	struct call_tree trees[FLAME_SIDES]; /* CFI, or whatever there is; frame pointers */
+	struct html_time time;		     /* of one walk alone */
 };
 
 static void page_fini(struct page *page)
@@ -34,6 +36,7 @@ static void page_fini(struct page *page)
 	call_groups_fini(&page->groups);
 	for (unsigned side = 0; side < FLAME_SIDES; side++)
 		call_tree_fini(&page->trees[side]);
+	html_time_fini(&page->time);
 	html_parts_fini(&page->parts);
 }
 
@@ -76,6 +79,7 @@ static int make_trees(struct page *page)
 			.sides = 1u << side,
 			.min_total = html_min_total(page->paths.samples[0], page->look->min_share),
 			.nodes_max = HTML_NODES_MAX,
+			.nr_stacks = page->pair ? 0 : page->recording->nr_stacks,
 			.groups = page->groups.of_stacks,
 			.marked = page->pair ? page->recording : NULL,
 		};
@@ -83,6 +87,9 @@ static int make_trees(struct page *page)
 		error = call_tree_make(&page->paths, &page->functions, &tree_options,
 				       &page->trees[side]);
 	}
+	if (!error && !page->pair)
+		error = html_time_make(page->recording, page->groups.of_stacks, &page->trees[0],
+				       HTML_NODES_MAX, &page->time);
 	return error;
 }
 
@@ -183,6 +190,7 @@ static int write_all(struct page *page, FILE *to)
 	if (page->pair)
 		html_parts_write_tree(&page->parts, &page->trees[1], "fp", true);
 	json_close(json, ']');
+	html_time_write(json, &page->time);
 	if (html_parts_write_names(&page->parts))
 		return -ENOMEM;
 	json_close(json, '}');

@@ -321,6 +321,14 @@ class Page:
         """Clicks into the middle of the first element of @selector whose text holds @where."""
         self.click_at(*self.place_of(selector, where), times=times, button=button)
 
+    def drag(self, from_x, to_x, y):
+        """Presses the button at one place and lets it go at another."""
+        self.move(from_x, y)
+        self._mouse("mousePressed", from_x, y, button="left", clickCount=1)
+        for step in (1, 2, 3):
+            self._mouse("mouseMoved", from_x + (to_x - from_x) * step / 3, y, button="left", buttons=1)
+        self._mouse("mouseReleased", to_x, y, button="left", clickCount=1)
+
     def hover(self, selector, where=""):
         self.move(*self.place_of(selector, where))
 

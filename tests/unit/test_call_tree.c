@@ -12,6 +12,7 @@
 #include "picture/call_tree.h"
 #include "picture/html_data.h"
 #include "picture/html_parts.h"
+#include "picture/html_time.h"
 #include "picture/walk_pair.h"
 #include "view/verdict_class.h"
 #include "../support/recording_text.h"
@@ -60,6 +61,7 @@ static void make(const char *text, uint64_t min_total, uint32_t nodes_max, struc
 		.min_total = min_total,
 		.nodes_max = nodes_max,
 		.groups = ret->groups.of_stacks,
+		.nr_stacks = ret->recording.nr_stacks,
 	};
 
 	assert_int_equal(call_tree_make(&ret->paths, &ret->functions, &tree_options, &ret->tree),
@@ -338,6 +340,61 @@ static void frames_of_both_walks_are_marked(void **state)
 	}
 }
 
+static void add_event(struct recording *recording, uint64_t time_ns, uint32_t stack)
+{
+	const struct recording_event event = { .time_ns = time_ns, .stack = stack };
+
+	assert_int_equal(recording_add_event(recording, &event), 0);
+}
+
+static void moments_are_where_their_stacks_end_slice_by_slice(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t period_ns;
+		size_t nr_max;
+		const char *text;
+	} cases[] = {
+		{ "as fine as may be", 0, 100,
+		  "slices 400 of 26: 3,0@0x1 3,0@38x1 3,0@399x2 4,1@39x1 4,1@79x1" },
+		{ "whole periods", 1000, 100,
+		  "slices 11 of 1000: 3,0@0x1 3,0@1x1 3,0@10x2 4,1@1x1 4,1@2x1" },
+		{ "no more than so many", 1000, 4,
+		  "slices 6 of 2000: 3,0@0x2 3,0@5x2 4,1@0x1 4,1@1x1" },
+		{ "one at last", 1000, 1, "slices 1 of 16000: 3,0@0x4 4,1@0x2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(made_fini) struct made made;
+		CLEANUP(html_time_fini) struct html_time time = { 0 };
+		char text[256];
+		int at;
+
+		/* stacks: main;a, and main;c;d, which is left out of the tree below c */
+		make("app;main;a 4\napp;main;c;d 1\napp;main;c;e 1\n", 2, 100, &made);
+		made.recording.period_ns = cases[i].period_ns;
+		add_event(&made.recording, 500, 0);
+		add_event(&made.recording, 1500, 0);
+		add_event(&made.recording, 1530, 1);
+		add_event(&made.recording, 2570, 2);
+		add_event(&made.recording, 10889, 0);
+		add_event(&made.recording, 10890, 0);
+		assert_int_equal(html_time_make(&made.recording, made.groups.of_stacks, &made.tree,
+						cases[i].nr_max, &time),
+				 0);
+		at = snprintf(text, sizeof(text), "slices %u of %llu:", time.nr_slices,
+			      (unsigned long long)time.slice_ns);
+		for (size_t j = 0; j < time.nr; j++)
+			at += snprintf(text + at, sizeof(text) - (size_t)at, " %u,%u@%ux%u",
+				       time.list[j].node, time.list[j].what, time.list[j].slice,
+				       time.list[j].count);
+		if (strcmp(text, cases[i].text) != 0)
+			fail_msg("%s: %s", cases[i].what, text);
+		assert_int_equal(time.events, 6);
+	}
+}
+
 static void no_text_of_a_page_holds_a_tag(void **state)
 {
 	CLEANUP(recording_fini) struct recording recording = { 0 };
@@ -368,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_tree_of_both_sides_has_them_as_groups),
 		cmocka_unit_test(beyond_as_many_groups_pids_are_one),
 		cmocka_unit_test(frames_of_both_walks_are_marked),
+		cmocka_unit_test(moments_are_where_their_stacks_end_slice_by_slice),
 		cmocka_unit_test(no_text_of_a_page_holds_a_tag),
 	};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
 
-const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", color: "object", width: "", fn: -1, theme: "" };
-const FILTERS = ["process", "stop", "found", "class"];
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", time: "", color: "object", width: "", fn: -1, theme: "" };
+const FILTERS = ["process", "stop", "found", "class", "time"];
 const PROCESSES_LISTED = 300;
 
 class App {
@@ -37,7 +37,11 @@ class App {
 		let waiting = 0;
 		addEventListener("resize", () => {
 			cancelAnimationFrame(waiting);
-			waiting = requestAnimationFrame(() => this.view().show());
+			waiting = requestAnimationFrame(() => {
+				if (this.strip)
+					this.strip.draw();
+				this.view().show();
+			});
 		});
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.apply({}));
 		this.readAddress();
@@ -89,6 +93,10 @@ class App {
 			el("div", { class: "filters" }, Object.values(this.selects), el("button", { class: "reset", onclick: () => this.resetFilters() }, "All samples")),
 			el("div", { class: "find" }, this.search, this.searched));
 		byId("main").replaceChildren(...this.views.map(([, , view]) => view.element));
+		if (model.times) {
+			this.strip = new TimeStrip(this, model.times);
+			byId("time").replaceChildren(...this.strip.parts);
+		}
 	}
 
 	select(key, all, choices) {
@@ -177,6 +185,8 @@ class App {
 				state.width = this.initial.width;
 			model.widen(SIDES.indexOf(state.width));
 		}
+		if (!model.times || !model.times.during(state.time))
+			state.time = "";
 		if (FILTERS.some((key) => before[key] !== state[key]))
 			model.weigh(this.filter());
 		if (!(state.zoom > 0 && state.zoom < model.tree.nr && model.tree.total[state.zoom]))
@@ -187,6 +197,8 @@ class App {
 		document.documentElement.dataset.theme = dark ? "dark" : "light";
 		this.colors.use(state.color, dark);
 		this.showControls();
+		if (this.strip)
+			this.strip.show();
 		this.view().show();
 		this.showSearched();
 		return Object.keys(state).some((key) => state[key] !== before[key]);
@@ -222,7 +234,7 @@ class App {
 	}
 
 	resetFilters() {
-		this.set({ process: "", stop: "", found: "", class: "", zoom: 0 });
+		this.set({ ...Object.fromEntries(FILTERS.map((key) => [key, ""])), zoom: 0 });
 	}
 
 	toggleTheme() {
@@ -427,7 +439,8 @@ class App {
 			return;
 		}
 		help.replaceChildren(el("h2", {}, "Keys"), el("dl", {}, [...this.keys(),
-			["arrows", "from frame to frame, once one was clicked; Enter zooms to it"]]
+			["arrows", "from frame to frame, once one was clicked; Enter zooms to it"],
+			...(this.strip ? [["drag", "in the strip of time: what was sampled then; a click there: all of it again"]] : [])]
 			.map(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])),
 		el("p", {}, "What is chosen is in the address of the page: it can be kept and sent, beside the file."),
 		el("button", { onclick: () => help.close() }, "Close"));

@@ -86,13 +86,13 @@ class WalkTree extends Tree {
 		return of;
 	}
 
-	// Count the samples of the groups that @wanted has.
-	weigh(wanted) {
+	// Count the samples of the groups that @wanted has. @during: of moments alone that are in its slices.
+	weigh(wanted, during) {
 		this.self.fill(0);
 		this.left.fill(0);
-		const ends = this.ends;
+		const ends = during ? during.moments : this.ends;
 		for (let i = 0; i < ends.nr; i++)
-			if (wanted[ends.group[i]])
+			if (wanted[ends.group[i]] && (!during || during.has(ends.slice[i])))
 				(ends.kind[i] ? this.left : this.self)[ends.node[i]] += ends.count[i];
 		this.total.set(this.self);
 		for (let i = this.nr - 1; i > 0; i--) {
@@ -166,6 +166,7 @@ class Model {
 		const ends = this.trees[0].ends;
 		for (let i = 0; i < ends.nr; i++)
 			this.groupCounts[ends.group[i]] += ends.count[i];
+		this.times = raw.time ? new Times(raw.time) : null;
 		this.weigh({});
 	}
 
@@ -192,9 +193,9 @@ class Model {
 
 	weigh(filter) {
 		this.filtered = Object.values(filter).some((value) => value);
-		const wanted = this.groups.select(filter, this.keys);
+		const wanted = this.groups.select(filter, this.keys), during = this.times && this.times.during(filter.time);
 		for (const tree of this.trees)
-			tree.weigh(wanted);
+			tree.weigh(wanted, during);
 		this.shown = this.tree.total[0];
 		this.functionsOf = null;
 	}
