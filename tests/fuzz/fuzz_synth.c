@@ -31,6 +31,15 @@ static bool read_hole(void *ctx, uint64_t vaddr, void *to, size_t size)
 	return true;
 }
 
+/* Addresses count from the beginning of the hole. */
+static bool read_word(void *ctx, uint64_t vaddr, uint64_t *ret)
+{
+	if (!read_hole(ctx, vaddr, ret, sizeof(*ret)))
+		return false;
+	*ret += TEXT;
+	return true;
+}
+
 static void judge(const struct synth_result *result, size_t size)
 {
 	size_t row = 0, gap = 0;
@@ -76,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.nr_entries = NR_ENTRIES,
 		.guesses = data[0] & 1,
 		.read = read_hole,
+		.word = read_word,
 		.ctx = &hole,
 	};
 

@@ -125,6 +125,19 @@
 /* push %rbx; lea 1f(%rip),%rax; call *%rax; pop %rbx; ret; 1: ret */
 #define CALLED_LABEL "\x53\x48\x8d\x05\x04\x00\x00\x00\xff\xd0\x5b\xc3\xc3"
 
+/* lea 3f(%rip),%rax; push %rbx; jmp *(%rax,%rdi,8); 1: pop %rbx; ret; 2: nop; pop %rbx; ret; 3:
+ * .quad 1b, 2b, 0xffff, from the beginning */
+#define ADDRESS_TABLE                                                      \
+	"\x48\x8d\x05\x09\x00\x00\x00\x53\xff\x24\xf8\x5b\xc3\x90\x5b\xc3" \
+	"\x0b\x00\x00\x00\x00\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x00\x00" \
+	"\xff\xff\x00\x00\x00\x00\x00\x00"
+
+/* lea 3f(%rip),%rax; mov (%rax,%rdi,8),%rcx; push %rbx; jmp *%rcx; 1: pop %rbx; ret; 3: .quad 1b,
+ * 0xffff */
+#define LOADED_ADDRESS                                                     \
+	"\x48\x8d\x05\x09\x00\x00\x00\x48\x8b\x0c\xf8\x53\xff\xe1\x5b\xc3" \
+	"\x0e\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x00\x00\x00\x00"
+
 #define CODE(bytes) bytes, sizeof(bytes) - 1
 
 enum { TEXT = CFI_BUILDER_TEXT };
@@ -156,6 +169,15 @@ static bool read_hole(void *ctx, uint64_t vaddr, void *to, size_t size)
 	return true;
 }
 
+/* Addresses count from the beginning of the hole. */
+static bool read_word(void *ctx, uint64_t vaddr, uint64_t *ret)
+{
+	if (!read_hole(ctx, vaddr, ret, sizeof(*ret)))
+		return false;
+	*ret += TEXT;
+	return true;
+}
+
 /* Analyse @code [size], entered at its first byte with @evidence. */
 static void analyse(const char *code, size_t size, enum synth_evidence evidence, char *text,
 		    size_t text_size)
@@ -169,6 +191,7 @@ static void analyse(const char *code, size_t size, enum synth_evidence evidence,
 		.nr_entries = evidence != EVIDENCE_GUESS,
 		.guesses = true,
 		.read = read_hole,
+		.word = read_word,
 		.ctx = &hole,
 	};
 	struct synth_result result;
@@ -261,6 +284,18 @@ static const struct {
 	  "1a-2f r7+8\n"
 	  "2f-3c filler\n"
 	  "3c-54 no_entry\n" },
+	{ "a jump by table of addresses", CODE(ADDRESS_TABLE), EVIDENCE_SYMBOL,
+	  "0-8 r7+8\n"
+	  "8-c r7+16\n"
+	  "c-d r7+8\n"
+	  "d-f r7+16\n"
+	  "f-10 r7+8\n"
+	  "10-28 no_entry\n" },
+	{ "an address out of a table", CODE(LOADED_ADDRESS), EVIDENCE_SYMBOL,
+	  "0-c r7+8\n"
+	  "c-f r7+16\n"
+	  "f-10 r7+8\n"
+	  "10-20 no_entry\n" },
 	{ "a label in a register", CODE(LABEL), EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"
 	  "1-b r7+16\n"

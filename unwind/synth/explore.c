@@ -111,15 +111,10 @@ static int open_add(struct synth_explorer *explorer, uint32_t pos, unsigned reg)
 	return code;
 }
 
-/* The jump or call at @pos leads to where @reg says. */
-static int by_register(struct synth_explorer *explorer, uint32_t pos,
-		       const struct synth_known *known, unsigned reg)
+/* The jump or call at @pos leads to where @target says. */
+static int by_table(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known,
+		    const struct synth_known *target)
 {
-	const struct synth_known *target = synth_known_of(known, reg);
-
-	if (!target || target->kind != KNOWN_TARGET)
-		return open_add(explorer, pos, reg);
-
 	int code = synth_grow(explorer->graph->budget, &explorer->pending, &explorer->room_pending,
 			      explorer->nr_pending, sizeof(*explorer->pending), explorer->err);
 
@@ -131,6 +126,29 @@ static int by_register(struct synth_explorer *explorer, uint32_t pos,
 	*jump = (struct synth_table_jump){ .pos = pos, .target = *target };
 	memcpy(jump->known, known, sizeof(jump->known));
 	return 0;
+}
+
+/* The jump or call at @pos leads to where @reg says. */
+static int by_register(struct synth_explorer *explorer, uint32_t pos,
+		       const struct synth_known *known, unsigned reg)
+{
+	const struct synth_known *target = synth_known_of(known, reg);
+
+	return target && target->kind == KNOWN_TARGET ? by_table(explorer, pos, known, target)
+						      : open_add(explorer, pos, reg);
+}
+
+/* The jump @op at @pos leads to what a table holds, if it is known which. */
+static int by_memory(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known,
+		     const struct synth_op *op)
+{
+	const struct synth_known *base = synth_known_of(known, op->src);
+	struct synth_known target = { .kind = KNOWN_TARGET, .width = 8 };
+
+	if (op->nr_bytes != target.width || !base || base->kind != KNOWN_ADDRESS)
+		return 0;
+	target.table = base->table + (uint64_t)op->imm;
+	return by_table(explorer, pos, known, &target);
 }
 
 /* Where to go from the instruction at @pos, which may end a block. *ret_on: with the next one. */
@@ -161,8 +179,10 @@ static int follow(struct synth_explorer *explorer, uint32_t pos, const struct sy
 	case OP_JUMP_REGISTER:
 		code = by_register(explorer, pos, known, op->dst);
 		break;
-	case OP_JUMP:
 	case OP_JUMP_MEMORY:
+		code = by_memory(explorer, pos, known, op);
+		break;
+	case OP_JUMP:
 	case OP_RETURN:
 	case OP_END:
 	case OP_BAD:
@@ -297,11 +317,30 @@ static bool is_plausible(const struct synth_graph *graph, uint32_t pos)
 	return true;
 }
 
+/* Read entry @i of @table: a distance, or an address. False: there is none. */
+static bool read_entry(const struct synth_input *input, const struct synth_known *table, size_t i,
+		       int64_t *ret)
+{
+	uint64_t vaddr = table->table + i * table->width, word;
+	int32_t distance = 0;
+
+	if (table->width == sizeof(word)) {
+		if (!input->word || !input->word(input->ctx, vaddr, &word))
+			return false;
+		*ret = (int64_t)word;
+		return true;
+	}
+	if (!input->read(input->ctx, vaddr, &distance, table->width))
+		return false;
+	*ret = distance;
+	return true;
+}
+
 /* Position that @entry leads to from @base; 0: none of @hole. */
-static uint32_t entry_target(const struct synth_graph *graph, uint64_t base, int32_t entry,
+static uint32_t entry_target(const struct synth_graph *graph, uint64_t base, int64_t entry,
 			     size_t hole)
 {
-	uint32_t pos = synth_graph_pos(graph, base + (uint64_t)(int64_t)entry);
+	uint32_t pos = synth_graph_pos(graph, base + (uint64_t)entry);
 
 	/* A distance of 0 is one that is not used. */
 	return entry && pos && synth_graph_hole(graph, pos) == hole && is_plausible(graph, pos)
@@ -333,7 +372,7 @@ static bool is_behind_end(const struct synth_graph *graph, uint32_t pos)
  * before? Then it is where nothing else leads, for that. *ret_pos: where it leads.
  */
 static const struct synth_table_jump *real_owner(const struct synth_explorer *explorer,
-						 const struct synth_known *table, int32_t entry,
+						 const struct synth_known *table, int64_t entry,
 						 size_t hole, uint32_t pos, uint32_t *ret_pos)
 {
 	const struct synth_graph *graph = explorer->graph;
@@ -385,14 +424,14 @@ static int read_table(struct synth_explorer *explorer, const struct synth_table_
 	for (size_t i = first, found = 0; i < max && i < room && code == 0; i++) {
 		const struct synth_table_jump *owner = NULL;
 		uint32_t pos, other;
-		int32_t entry = 0;
+		int64_t entry;
 
-		if (!input->read(input->ctx, table->table + i * table->width, &entry, table->width))
+		if (!read_entry(input, table, i, &entry))
 			break;
 		pos = entry_target(graph, table->base, entry, hole);
 		if (!pos && (found || i >= UNUSED_MAX))
 			break;
-		if (pos && first == 0 && !is_short)
+		if (pos && first == 0 && table->width == 4)
 			owner = real_owner(explorer, table, entry, hole, pos, &other);
 		if (!pos)
 			continue;
@@ -441,7 +480,7 @@ static int link_near(struct synth_explorer *explorer)
 	return code;
 }
 
-static int by_table(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
 	const struct synth_table_jump *left = a, *right = b;
 
@@ -490,7 +529,7 @@ static int follow_tables(struct synth_explorer *explorer)
 		size_t nr = explorer->nr_read;
 
 		qsort(explorer->read + explorer->nr_read_whole, nr - explorer->nr_read_whole,
-		      sizeof(*explorer->read), by_table);
+		      sizeof(*explorer->read), by_place);
 		for (; explorer->nr_read_whole < nr && code == 0; explorer->nr_read_whole++) {
 			struct synth_table_jump jump = explorer->read[explorer->nr_read_whole];
 

@@ -10,6 +10,7 @@
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
 #include "unwind/synth/graph.h"
+#include "unwind/synth/words.h"
 
 enum { SEARCH_MIN = 256 };
 enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
@@ -29,6 +30,7 @@ struct synth_file {
 	size_t nr_codes;
 	struct synth_hole *holes; /* owned [nr_holes] */
 	size_t nr_holes, room_holes;
+	struct synth_words words;    /* that lead into holes */
 	struct synth_entry *entries; /* owned [nr_entries] */
 	size_t nr_entries, room_entries;
 	uint8_t *pages; /* owned: by page from codes[0].start on: is there a hole in it? */
@@ -329,32 +331,50 @@ static int add_symbols(struct synth_file *file, const struct elf_file *elf, uint
 	return code;
 }
 
+/* Through a window: tables lie together. */
+static bool read_vaddr(void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	struct synth_file *file = ctx;
+
+	if (vaddr - file->window_at >= file->window_size ||
+	    file->window_size - (vaddr - file->window_at) < size) {
+		const struct elf_segment *segment = elf_file_load_at(file->elf, vaddr, size);
+
+		if (!segment)
+			return false;
+
+		uint64_t left = segment->file_size - (vaddr - segment->vaddr);
+		size_t wanted = left < WINDOW ? (size_t)left : WINDOW;
+
+		file->window_size = 0;
+		if (elf_file_read(file->elf, segment->off + (vaddr - segment->vaddr), file->window,
+				  wanted, NULL))
+			return false;
+		file->window_at = vaddr;
+		file->window_size = wanted;
+	}
+	memcpy(to, file->window + (vaddr - file->window_at), size);
+	return true;
+}
+
+static bool wants_word(void *ctx, uint64_t value)
+{
+	return in_hole(ctx, value);
+}
+
 static int add_relocations(struct synth_file *file, struct fpl_err *err)
 {
-	const struct elf_file *elf = file->elf;
-	int code = 0;
+	struct synth_words_source source = {
+		.elf = file->elf,
+		.budget = file->budget,
+		.read = read_vaddr,
+		.is_wanted = wants_word,
+		.ctx = file,
+	};
+	int code = synth_words_read(&source, &file->words, err);
 
-	for (size_t i = 0; i < elf->nr_sections && code == 0; i++) {
-		const struct elf_section *section = &elf->sections[i];
-		AUTO_FREE uint8_t *bytes = NULL;
-		size_t size;
-
-		if (section->type != SHT_RELA || !(section->flags & SHF_ALLOC))
-			continue;
-		code = section_bytes(file, elf, section, &bytes, &size);
-		for (size_t at = 0; code == 0 && size - at >= sizeof(Elf64_Rela);
-		     at += sizeof(Elf64_Rela)) {
-			Elf64_Rela rela;
-
-			memcpy(&rela, bytes + at, sizeof(rela));
-
-			uint64_t type = ELF64_R_TYPE(rela.r_info);
-
-			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
-			    in_hole(file, (uint64_t)rela.r_addend))
-				code = entry_add(file, (uint64_t)rela.r_addend, EVIDENCE_DATA, err);
-		}
-	}
+	for (size_t i = 0; i < file->words.nr && code == 0; i++)
+		code = entry_add(file, file->words.list[i].value, EVIDENCE_DATA, err);
 	return code;
 }
 
@@ -539,34 +559,20 @@ void synth_file_close(struct synth_file *file)
 	free(file->entries);
 	free(file->pages);
 	free(file->rows);
+	synth_words_fini(&file->words);
 	synth_decoder_destroy(file->decoder);
 	free(file);
 }
 
-/* Through a window: tables lie together. */
-static bool read_vaddr(void *ctx, uint64_t vaddr, void *to, size_t size)
+/* A word of a program that is loaded where it says is as it is in the file. */
+static bool word_at(void *ctx, uint64_t vaddr, uint64_t *ret)
 {
 	struct synth_file *file = ctx;
+	const struct synth_word *word = synth_words_find(&file->words, vaddr);
 
-	if (vaddr - file->window_at >= file->window_size ||
-	    file->window_size - (vaddr - file->window_at) < size) {
-		const struct elf_segment *segment = elf_file_load_at(file->elf, vaddr, size);
-
-		if (!segment)
-			return false;
-
-		uint64_t left = segment->file_size - (vaddr - segment->vaddr);
-		size_t wanted = left < WINDOW ? (size_t)left : WINDOW;
-
-		file->window_size = 0;
-		if (elf_file_read(file->elf, segment->off + (vaddr - segment->vaddr), file->window,
-				  wanted, NULL))
-			return false;
-		file->window_at = vaddr;
-		file->window_size = wanted;
-	}
-	memcpy(to, file->window + (vaddr - file->window_at), size);
-	return true;
+	if (word)
+		*ret = word->value;
+	return word || (file->elf->type == ET_EXEC && read_vaddr(file, vaddr, ret, sizeof(*ret)));
 }
 
 static const struct cfi_row *cfi_at(void *ctx, uint64_t vaddr)
@@ -606,6 +612,7 @@ int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx
 		.nr_entries = file->nr_entries,
 		.guesses = file->scope != SYNTH_ALL,
 		.read = read_vaddr,
+		.word = word_at,
 		.cfi = cfi_at,
 		.returns = file->scope == SYNTH_ALL ? returns : NULL,
 		.visit = visit ? pass_visit : NULL,

@@ -453,7 +453,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 			group->ends = true;
 		}
 		/* A jump by register may be one within the function: it proves nothing. */
-		if (op->kind == OP_JUMP_MEMORY && synth_state_is_entry(state))
+		if (op->kind == OP_JUMP_MEMORY && !exits.edges && synth_state_is_entry(state))
 			group->returns = true;
 		return true;
 	case OP_CALL:

@@ -82,7 +82,7 @@ static struct synth_known entry_of(const struct synth_known *src, const struct s
 
 	if (!src || src->kind != KNOWN_ADDRESS)
 		return (struct synth_known){ .reg = op->dst };
-	return (struct synth_known){ .kind = KNOWN_ENTRY,
+	return (struct synth_known){ .kind = op->nr_bytes == 8 ? KNOWN_TARGET : KNOWN_ENTRY,
 				     .reg = op->dst,
 				     .width = (uint8_t)op->nr_bytes,
 				     .table = src->table + (near ? 0 : (uint64_t)op->imm) };

@@ -14,7 +14,8 @@ enum synth_known_kind { KNOWN_NOTHING, KNOWN_ADDRESS, KNOWN_ENTRY, KNOWN_TARGET 
 struct synth_known {
 	uint8_t kind; /* enum synth_known_kind */
 	uint8_t reg;
-	uint8_t width;	/* ENTRY, TARGET: bytes of an entry of the table */
+	uint8_t width;	/* ENTRY, TARGET: bytes of an entry of the table; 8: an address, not a
+			   distance */
 	uint64_t table; /* ADDRESS: itself; ENTRY, TARGET: of the table it was read from */
 	uint64_t base;	/* TARGET: what the entry is added to */
 };

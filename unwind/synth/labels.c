@@ -293,6 +293,8 @@ static int step(struct tracer *tracer, struct fact *fact, const struct synth_op 
 		target = synth_graph_pos(graph, (uint64_t)op->imm);
 		*ret_on = op->kind == OP_BRANCH;
 		return fact_add(tracer, target, fact->context, fact->place);
+	case OP_JUMP_MEMORY:
+		return jump_on(tracer, fact);
 	case OP_JUMP_REGISTER:
 	case OP_CALL_REGISTER:
 		if (fact->place.reg == op->dst)
@@ -306,7 +308,6 @@ static int step(struct tracer *tracer, struct fact *fact, const struct synth_op 
 		return call(tracer, fact, op);
 	case OP_RETURN:
 		return come_back(tracer, fact);
-	case OP_JUMP_MEMORY:
 	case OP_END:
 	case OP_BAD:
 		return 0;

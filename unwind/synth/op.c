@@ -118,6 +118,32 @@ static void decode_store(const struct decoded *in, struct synth_op *op)
 	}
 }
 
+/* Base register of an operand base + @scale * index + displacement, of @scale bytes; NO_REGISTER:
+ * of another form. */
+static unsigned table_base(const ZydisDecodedOperand *operand, unsigned scale)
+{
+	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->size != 8 * scale ||
+	    operand->mem.segment == ZYDIS_REGISTER_FS ||
+	    operand->mem.segment == ZYDIS_REGISTER_GS || operand->mem.scale != scale)
+		return NO_REGISTER;
+	return register_number(operand->mem.base);
+}
+
+/*
+ * movsxd dst, [base + 4 * index], movzx dst, word [base + 2 * index] or mov dst, [base + 8 *
+ * index]: what tables are read with. @dst: number of the register that is written.
+ */
+static void decode_table(const struct decoded *in, struct synth_op *op, unsigned dst,
+			 unsigned nr_bytes)
+{
+	unsigned base = table_base(&in->operands[1], nr_bytes);
+
+	if (dst == NO_REGISTER || base == NO_REGISTER)
+		return;
+	set(op, OP_TABLE, dst, base, displacement(&in->operands[1]));
+	op->nr_bytes = (uint16_t)nr_bytes;
+}
+
 static void decode_move(const struct decoded *in, struct synth_op *op)
 {
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
@@ -126,6 +152,9 @@ static void decode_move(const struct decoded *in, struct synth_op *op)
 
 	if (dst != NO_REGISTER && src != NO_REGISTER)
 		set(op, OP_MOVE, dst, src, 0);
+	else if (dst != NO_REGISTER && from->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		 from->mem.index != ZYDIS_REGISTER_NONE)
+		decode_table(in, op, dst, 8);
 	else if (dst != NO_REGISTER && base != NO_REGISTER)
 		set(op, OP_LOAD, dst, base, displacement(from));
 	else if (place != NO_REGISTER && src != NO_REGISTER)
@@ -231,27 +260,6 @@ static void decode_swap(const struct decoded *in, struct synth_op *op)
 	op->clobbers = 0;
 }
 
-/*
- * movsxd dst, [base + 4 * index], or movzx dst, word [base + 2 * index]: what tables of distances
- * are read with. @dst: number of the register that is written.
- */
-static void decode_table(const struct decoded *in, struct synth_op *op, unsigned dst,
-			 unsigned nr_bytes)
-{
-	const ZydisDecodedOperand *from = &in->operands[1];
-
-	if (dst == NO_REGISTER || from->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-	    from->size != 8 * nr_bytes || from->mem.scale != nr_bytes)
-		return;
-
-	unsigned base = register_number(from->mem.base);
-
-	if (base == NO_REGISTER)
-		return;
-	set(op, OP_TABLE, dst, base, displacement(from));
-	op->nr_bytes = (uint16_t)nr_bytes;
-}
-
 /* As whole_register(), of one whose upper half is zeroed, too. */
 static unsigned wide_register(const ZydisDecodedOperand *operand)
 {
@@ -289,6 +297,11 @@ static void decode_control(const struct decoded *in, struct synth_op *op)
 			   : reg == NO_REGISTER ? OP_JUMP_MEMORY
 						: OP_JUMP_REGISTER;
 		op->dst = (uint8_t)(reg & 15);
+		if (op->kind == OP_JUMP_MEMORY && table_base(to, 8) != NO_REGISTER) {
+			op->src = (uint8_t)table_base(to, 8);
+			op->imm = displacement(to);
+			op->nr_bytes = 8;
+		}
 	}
 }
 

@@ -8,32 +8,32 @@
 
 /* What an instruction does besides op.clobbers. Registers by DWARF number. */
 enum synth_op_kind {
-	OP_OTHER,	/* nothing but its clobbers */
-	OP_PUSH,	/* push src */
-	OP_PUSH_OTHER,	/* push what is in no register */
-	OP_POP,		/* pop dst */
-	OP_POP_OTHER,	/* pop to nowhere that matters */
-	OP_ADD,		/* dst += imm */
-	OP_ALIGN,	/* dst &= imm, which clears low bits only */
-	OP_ADDRESS,	/* dst = imm, an address of the file */
-	OP_LEA,		/* dst = src + imm */
-	OP_MOVE,	/* dst = src */
-	OP_SWAP,	/* dst <-> src */
-	OP_LOAD,	/* dst = 8 bytes at src + imm */
-	OP_STORE,	/* 8 bytes at dst + imm = src */
-	OP_STORE_OTHER, /* nr_bytes at dst + imm = anything */
-	OP_TABLE,	/* dst = nr_bytes at src + imm + nr_bytes * some index: 4, sign-extended, or
-			   2, zero-extended */
-	OP_SUM,		/* dst += src + imm */
-	OP_LEAVE,	/* rsp = rbp, pop rbp */
-	OP_CALL,	/* to imm */
-	OP_CALL_ANY,	/* to who knows */
+	OP_OTHER,	  /* nothing but its clobbers */
+	OP_PUSH,	  /* push src */
+	OP_PUSH_OTHER,	  /* push what is in no register */
+	OP_POP,		  /* pop dst */
+	OP_POP_OTHER,	  /* pop to nowhere that matters */
+	OP_ADD,		  /* dst += imm */
+	OP_ALIGN,	  /* dst &= imm, which clears low bits only */
+	OP_ADDRESS,	  /* dst = imm, an address of the file */
+	OP_LEA,		  /* dst = src + imm */
+	OP_MOVE,	  /* dst = src */
+	OP_SWAP,	  /* dst <-> src */
+	OP_LOAD,	  /* dst = 8 bytes at src + imm */
+	OP_STORE,	  /* 8 bytes at dst + imm = src */
+	OP_STORE_OTHER,	  /* nr_bytes at dst + imm = anything */
+	OP_TABLE,	  /* dst = nr_bytes at src + imm + nr_bytes * some index: 4, sign-extended,
+			     2, zero-extended, or 8 */
+	OP_SUM,		  /* dst += src + imm */
+	OP_LEAVE,	  /* rsp = rbp, pop rbp */
+	OP_CALL,	  /* to imm */
+	OP_CALL_ANY,	  /* to who knows */
 	OP_CALL_REGISTER, /* to dst */
 	OP_RETURN,	  /* nr_bytes more are taken from the stack */
 	OP_JUMP,	  /* to imm */
 	OP_BRANCH,	  /* to imm, or on */
 	OP_JUMP_REGISTER, /* to dst */
-	OP_JUMP_MEMORY,	  /* to what is at some place */
+	OP_JUMP_MEMORY,	  /* to what is at some place; nr_bytes 8: at src + imm + 8 * some index */
 	OP_END,		  /* execution does not go on behind it: ud2, hlt, int3 */
 	OP_BAD,		  /* no instruction, or none of a user program */
 };

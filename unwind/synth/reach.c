@@ -53,9 +53,9 @@ struct synth_exits synth_exits_of(const struct synth_graph *graph, const struct 
 		exits.after_call = true;
 		break;
 	case OP_JUMP_REGISTER:
+	case OP_JUMP_MEMORY:
 		exits.edges = synth_graph_edges(graph, block->last);
 		break;
-	case OP_JUMP_MEMORY:
 	case OP_RETURN:
 	case OP_END:
 	case OP_BAD:
@@ -132,9 +132,9 @@ static bool look_on(struct synth_reach *reach, const struct synth_block *block)
 
 	if (op->kind == OP_CALL)
 		callee = synth_block_number(graph, synth_graph_pos(graph, (uint64_t)op->imm));
-	if (op->kind == OP_CALL_ANY || op->kind == OP_CALL_REGISTER || op->kind == OP_JUMP_MEMORY ||
-	    (op->kind == OP_JUMP_REGISTER && !edge) || (!ends && !exits.next) ||
-	    (op->kind == OP_CALL && !callee) ||
+	if (op->kind == OP_CALL_ANY || op->kind == OP_CALL_REGISTER ||
+	    ((op->kind == OP_JUMP_MEMORY || op->kind == OP_JUMP_REGISTER) && !edge) ||
+	    (!ends && !exits.next) || (op->kind == OP_CALL && !callee) ||
 	    ((op->kind == OP_JUMP || op->kind == OP_BRANCH) && !exits.target))
 		return false;
 	for (; edge; edge = synth_graph_edge_after(graph, edge))

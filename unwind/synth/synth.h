@@ -70,6 +70,9 @@ struct synth_input {
 	 * with it. May be NULL.
 	 */
 	bool (*read)(void *ctx, uint64_t vaddr, void *to, size_t size);
+	/* The word at @vaddr as the loader leaves it, where that is an address of code: tables of
+	 * them are read with it. May be NULL. */
+	bool (*word)(void *ctx, uint64_t vaddr, uint64_t *ret);
 	/* The row of the CFI at @vaddr, outside of all holes, valid until the next call; NULL:
 	 * none. May be NULL. */
 	const struct cfi_row *(*cfi)(void *ctx, uint64_t vaddr);
