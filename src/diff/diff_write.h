@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A difference as readers and programs are shown it: docs/formats.md. */
+/* A difference as readers and programs are shown it: docs/man/fpless-formats.5.scd. */
 #pragma once
 
 #include <stddef.h>

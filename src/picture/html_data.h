@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profile as the page reads it: one JSON object within a script element. docs/formats.md says
- * its members. */
+/* The profile as the page reads it: one JSON object within a script element.
+ * docs/man/fpless-formats.5.scd says its members. */
 #pragma once
 
 #include "view/format.h"
