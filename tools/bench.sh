@@ -19,6 +19,7 @@ run() {
 
 cat /proc/loadavg
 run build/release/tests/bench/compile/bench_compile
+run build/release/tests/bench/coverage/bench_coverage
 run build/release/tests/bench/walker/bench_walker
 run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/startup/run.py build/release/fpless

@@ -518,7 +518,7 @@ static void judge(struct flow *flow, struct group *group)
 		synth_state_step(&after, op, block->last, call_clobbers(flow, op, block->last));
 		if (!ends_well(flow, group, block, &state, &after))
 			block->reason = SYNTH_REASON_BAD_END;
-		group->bad |= block->reason && block->belief != BELIEF_FAR;
+		group->bad |= block->reason && block->belief == BELIEF_SURE;
 		some |= block->reason != SYNTH_REASON_NONE;
 	}
 	for (uint32_t round = 0; more && some; round++) {

@@ -56,10 +56,9 @@ uint64_t synth_graph_vaddr(const struct synth_graph *graph, uint32_t pos)
 uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos)
 {
 	const struct synth_op *op = synth_graph_op(graph, pos);
-	size_t hole = synth_graph_hole(graph, pos);
 	uint32_t next = pos + op->size;
 
-	return next < graph->bases[hole + 1] ? next : 0;
+	return next <= graph->nr_bytes && !(graph->bytes[next] & BYTE_FIRST) ? next : 0;
 }
 
 const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint32_t pos)
@@ -198,6 +197,8 @@ static int lay_out(struct synth_graph *graph, struct fpl_err *err)
 	graph->decoder = synth_decoder_create();
 	if (!graph->index || !graph->bytes || !graph->decoder)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", graph->budget->name);
+	for (size_t i = 0; i < input->nr_holes; i++)
+		graph->bytes[graph->bases[i]] |= BYTE_FIRST;
 	return 0;
 }
 

@@ -19,6 +19,7 @@ enum {
 	BYTE_DATA = 8,	  /* one may: its address is somewhere in data */
 	BYTE_GUESS = 16,  /* one may: nothing else begins in its hole */
 	BYTE_INSIDE = 32, /* it is behind the first byte of an instruction */
+	BYTE_FIRST = 64,  /* a hole begins there */
 };
 #define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_DATA | BYTE_GUESS)
 
