@@ -235,6 +235,7 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 		if (symbols_init(&symbols, engine->parser, engine->cache, err) ||
 		    stream_create(&stream_options, &stream, err))
 			return -ENOMEM;
+		symbols_live(&symbols);
 		engine->listener = stream_listener(stream);
 	}
 
@@ -263,6 +264,8 @@ static int run_heard(const struct sampling_options *options, const struct sampli
 
 	if (!code && options->output.no_demangle)
 		symbols_mangled(&symbols);
+	if (!code)
+		symbols_live(&symbols);
 	if (!code)
 		code = verb->listen(verb->ctx, &symbols.source, &engine->listener, err);
 	if (!code)

@@ -20,6 +20,7 @@
 #include "obj/regular_file.h"
 #include "parse/answer.h"
 #include "parse/message.h"
+#include "parse/name_key.h"
 #include "parse/sandbox.h"
 #include "parse/stopped.h"
 #include "parse/wire.h"
@@ -55,7 +56,7 @@ struct desk {
 	desk_pause_fn pause;
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */
-	bool mangled, calm, cancelled;
+	bool mangled, keeps, calm, cancelled;
 
 	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
 
@@ -305,10 +306,32 @@ struct question {
 	void *ret;
 };
 
+/* The key under which the worker keeps what the question is about; false: it should not. */
+static bool find_key(const struct desk *desk, const struct question *question,
+		     struct parse_key *ret)
+{
+	const struct desk_file *file = question->file;
+	const int fds[] = { file->fd, file->debug_fd, file->alt_fd };
+	struct name_key key;
+
+	_Static_assert(ARRAY_SIZE(fds) == ARRAY_SIZE(ret->bytes), "a digest for each file");
+	if (!desk->keeps || (question->op != PARSE_NAMES && question->op != PARSE_LINES))
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (fds[i] < 0)
+			continue;
+		if (name_key_read(fds[i], i ? "/" : file->path, desk->mangled, &key))
+			return false;
+		memcpy(ret->bytes[i], key.bytes, sizeof(key.bytes));
+	}
+	return true;
+}
+
 static int send_request(struct desk *desk, const struct question *question)
 {
 	const struct desk_file *file = question->file;
-	const struct parse_request request = {
+	struct parse_request request = {
 		.op = question->op,
 		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0) |
 			 (file->alt_fd >= 0 ? PARSE_HAS_ALT : 0),
@@ -327,6 +350,8 @@ static int send_request(struct desk *desk, const struct question *question)
 		fds[nr_fds++] = file->debug_fd;
 	if (file->alt_fd >= 0)
 		fds[nr_fds++] = file->alt_fd;
+	if (find_key(desk, question, &request.key))
+		request.flags |= PARSE_KEEP;
 	/* nothing is under way: it fits the socket's buffer */
 	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, nr_fds))
 		return lose_dead(desk);
@@ -605,6 +630,11 @@ int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *
 void desk_mangled(struct desk *desk)
 {
 	desk->mangled = true;
+}
+
+void desk_keep(struct desk *desk)
+{
+	desk->keeps = true;
 }
 
 static int take_lines(struct answer_reader *reader, const struct question *question, void *ret,

@@ -105,6 +105,12 @@ FPL_MUST_CHECK int desk_lines(struct desk *desk, const struct desk_file *file,
 			      const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret,
 			      struct fpl_err *err);
 void desk_mangled(struct desk *desk);
+/*
+ * From here on the worker keeps what it has read of a file for names or lines, for the next
+ * question about it: at most 48 files (PARSE_KEPT_FILES) and 64 MiB (SHELF_BYTES), as long as it
+ * lives.
+ */
+void desk_keep(struct desk *desk);
 FPL_MUST_CHECK int desk_functions(struct desk *desk, const struct desk_file *file,
 				  struct vaddr_range **ret, size_t *ret_nr, struct fpl_err *err);
 FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,

@@ -3,13 +3,15 @@
 #pragma once
 
 #include "parse/message.h"
+#include "parse/shelf.h"
 
 struct job {
 	int sock;
 	struct parse_request request;
 	char name[PARSE_NAME_MAX + 1];
 	uint64_t *vaddrs;		    /* owned [request.nr_vaddrs] */
-	struct elf_file *elf, *debug, *alt; /* owned; debug and alt may be NULL */
+	struct reading *reading;	    /* owned: the file, and what was made of it */
+	struct elf_file *elf, *debug, *alt; /* borrowed from there; debug and alt may be NULL */
 	int fd;				    /* owned: what is no ELF file; else -1 */
 };
 

@@ -28,6 +28,7 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "parse/name_key.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
 #include "symbolize/symbol_source.h"
@@ -68,7 +69,18 @@ enum parse_op {
 #define PARSE_SYNTH	32u /* TABLE: with rows made from code */
 #define PARSE_QUICK \
 	64u /* TABLE: these only where they are likely to take no longer than PARSE_QUICK_NS */
-#define PARSE_NO_DIGEST 4u /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_KEEP	64u /* NAMES, LINES: more will be asked about the file of the key */
+#define PARSE_NO_DIGEST 4u  /* FACTS: the digest of the identity is not needed, it is 0 */
+
+#define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
+
+/*
+ * Which files a request is about, and that they are unchanged: digests of what fstat(2) says of the
+ * file, its debug file and its supplement (parse/name_key.h), zeroes where there is none.
+ */
+struct parse_key {
+	uint8_t bytes[3][NAME_KEY_SIZE];
+};
 
 struct parse_request {
 	uint32_t op;	/* enum parse_op */
@@ -79,6 +91,7 @@ struct parse_request {
 	uint64_t code_bytes; /* PERF_MAP, JITDUMP: what the table may take */
 	uint32_t own_pid;    /* JITDUMP: of the process, as itself sees it */
 	uint32_t _pad;
+	struct parse_key key; /* with PARSE_KEEP */
 };
 
 struct parse_answer {

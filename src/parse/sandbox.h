@@ -12,7 +12,7 @@
 #define SANDBOX_UID	     2147483646u /* belongs to nobody: above all ranges of systemd's table */
 #define SANDBOX_MEMORY_BYTES (1u << 30)	 /* address space: four times what compiling may take */
 #define SANDBOX_CPU_S	     60u	 /* in a worker's life */
-#define SANDBOX_FDS	     4u
+#define SANDBOX_FDS	     152u /* three for each file a worker keeps (PARSE_KEPT_FILES), and some */
 
 /* Are system calls filtered at all? Not in a build with sanitizers, which need more of them. */
 bool sandbox_has_filter(void);

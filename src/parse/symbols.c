@@ -17,11 +17,43 @@ static void close_debug(struct desk_file *file)
 }
 
 /*
+ * The desk for files of @trust. One worker reads those of one owner: questions about files of two
+ * in turn would have each anew, so where they go on there are several.
+ */
+static struct desk *desk_of(struct symbols *symbols, const struct trust *trust)
+{
+	size_t best = 0;
+
+	if (!symbols->is_live)
+		return symbols->desk;
+	for (size_t i = 0; i < SYMBOLS_DESKS; i++) {
+		if (symbols->live[i].last_use &&
+		    memcmp(&symbols->live[i].trust, trust, sizeof(*trust)) == 0) {
+			best = i;
+			break;
+		}
+		if (symbols->live[i].last_use < symbols->live[best].last_use)
+			best = i;
+	}
+	if (!symbols->live[best].desk) {
+		if (desk_open(symbols->parser, &symbols->live[best].desk, NULL))
+			return symbols->desk;
+		desk_hush(symbols->live[best].desk);
+		desk_keep(symbols->live[best].desk);
+		if (symbols->mangled)
+			desk_mangled(symbols->live[best].desk);
+	}
+	symbols->live[best].trust = *trust;
+	symbols->live[best].last_use = ++symbols->nr_uses;
+	return symbols->live[best].desk;
+}
+
+/*
  * Describes the file, its debug file included. @search: how that was looked for, as long as nothing
  * of it has been read; NULL is allowed.
  */
 static int describe(struct symbols *symbols, int fd, const char *path, struct desk_file *ret,
-		    struct name_search *search, struct fpl_err *err)
+		    struct desk **ret_desk, struct name_search *search, struct fpl_err *err)
 {
 	struct debug_link link;
 	struct elf_file *elf;
@@ -29,12 +61,13 @@ static int describe(struct symbols *symbols, int fd, const char *path, struct de
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
-	code = desk_facts(symbols->desk, ret, &elf, NULL, &link, err);
+	*ret_desk = desk_of(symbols, &ret->trust);
+	code = desk_facts(*ret_desk, ret, &elf, NULL, &link, err);
 	if (code)
 		return code;
 	if (search)
 		name_search_make(elf, &link, path, search);
-	desk_find_debug(symbols->desk, ret, elf, &link, NULL);
+	desk_find_debug(*ret_desk, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
 }
@@ -119,9 +152,10 @@ static int ask_names(struct symbols *symbols, int fd, const char *path, const ui
 		     struct fpl_err *err)
 {
 	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &desk_file, search, err);
+	struct desk *desk;
+	int code = describe(symbols, fd, path, &desk_file, &desk, search, err);
 
-	return code ? code : desk_names(symbols->desk, &desk_file, vaddrs, nr, ret, err);
+	return code ? code : desk_names(desk, &desk_file, vaddrs, nr, ret, err);
 }
 
 static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
@@ -172,12 +206,13 @@ static int find_lines(void *ctx, int fd, const char *path, const uint64_t *vaddr
 	if (file && file->entry.has_no_lines)
 		return fpl_fail(err, -ENOENT, "%s: had no debugging information before", path);
 
-	int code = describe(symbols, fd, path, &desk_file, file ? &search : NULL, err);
+	struct desk *desk;
+	int code = describe(symbols, fd, path, &desk_file, &desk, file ? &search : NULL, err);
 
 	if (code)
 		return code;
-	desk_find_alt(symbols->desk, &desk_file);
-	code = desk_lines(symbols->desk, &desk_file, vaddrs, nr, ret, err);
+	desk_find_alt(desk, &desk_file);
+	code = desk_lines(desk, &desk_file, vaddrs, nr, ret, err);
 	if (code == -ENOENT && file)
 		name_store_add(&symbols->names, file, fd, path, &search, NULL, NULL, 0, true);
 	return code;
@@ -188,9 +223,10 @@ static int find_functions(void *ctx, int fd, const char *path, struct vaddr_rang
 {
 	struct symbols *symbols = ctx;
 	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, NULL, err);
+	struct desk *desk;
+	int code = describe(symbols, fd, path, &file, &desk, NULL, err);
 
-	return code ? code : desk_functions(symbols->desk, &file, ret, ret_nr, err);
+	return code ? code : desk_functions(desk, &file, ret, ret_nr, err);
 }
 
 static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
@@ -198,9 +234,10 @@ static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vadd
 {
 	struct symbols *symbols = ctx;
 	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	int code = describe(symbols, fd, path, &file, NULL, err);
+	struct desk *desk;
+	int code = describe(symbols, fd, path, &file, &desk, NULL, err);
 
-	return code ? code : desk_frames(symbols->desk, &file, vaddrs, nr, ret, err);
+	return code ? code : desk_frames(desk, &file, vaddrs, nr, ret, err);
 }
 
 int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *cache,
@@ -213,6 +250,7 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *
 			    .frames = find_frames,
 			    .ctx = ret },
 		.names = { .cache = cache },
+		.parser = parser,
 	};
 
 	int code = desk_open(parser, &ret->desk, err);
@@ -225,7 +263,15 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *
 void symbols_mangled(struct symbols *symbols)
 {
 	desk_mangled(symbols->desk);
+	symbols->mangled = true;
 	symbols->names.mangled = true;
+}
+
+void symbols_live(struct symbols *symbols)
+{
+	desk_keep(symbols->desk);
+	symbols->live[0].desk = symbols->desk;
+	symbols->is_live = true;
 }
 
 void symbols_keep(struct symbols *symbols)
@@ -242,6 +288,8 @@ void symbols_keep(struct symbols *symbols)
 void symbols_fini(struct symbols *symbols)
 {
 	name_store_fini(&symbols->names);
+	for (size_t i = 1; i < SYMBOLS_DESKS; i++)
+		desk_close(symbols->live[i].desk);
 	desk_close(symbols->desk);
 	symbols->desk = NULL;
 }

@@ -13,9 +13,7 @@
 
 static void job_fini(struct job *job)
 {
-	elf_file_close(job->alt);
-	elf_file_close(job->debug);
-	elf_file_close(job->elf);
+	reading_destroy(job->reading);
 	cleanup_fd(&job->fd);
 	free(job->vaddrs);
 }
@@ -127,31 +125,64 @@ static int do_table(struct job *job)
 	return rc;
 }
 
-/* Opens the files of the request; code goes into the answer. */
-static int open_files(struct job *job, int fds[WIRE_FDS_MAX], struct fpl_err *err)
+static int open_elf_files(struct job *job, int fds[WIRE_FDS_MAX], struct reading *reading,
+			  struct fpl_err *err)
 {
-	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
-		job->fd = TAKE_FD(fds[0]);
-		return 0;
-	}
-
 	int code = elf_file_open_sized(TAKE_FD(fds[0]), job->request.file_size, job->name,
-				       &job->elf, err);
+				       &reading->elf, err);
 
 	if (!code && (job->request.flags & PARSE_HAS_DEBUG))
 		code = elf_file_open_sized(TAKE_FD(fds[1]), job->request.debug_size, job->name,
-					   &job->debug, err);
+					   &reading->debug, err);
 	if (!code && (job->request.flags & PARSE_HAS_ALT)) {
 		/* descriptors that are there come one after the other */
 		size_t idx = job->request.flags & PARSE_HAS_DEBUG ? 2 : 1;
 
 		code = elf_file_open_sized(TAKE_FD(fds[idx]), job->request.alt_size, job->name,
-					   &job->alt, err);
+					   &reading->alt, err);
 	}
 	return code;
 }
 
-static int serve(struct job *job, int fds[WIRE_FDS_MAX])
+/* Opens the files of the request, or has them from the shelf; code goes into the answer. */
+static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX],
+		      struct fpl_err *err)
+{
+	int code = 0;
+
+	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
+		job->fd = TAKE_FD(fds[0]);
+		return 0;
+	}
+	if (job->request.flags & PARSE_KEEP)
+		job->reading = shelf_take(shelf, &job->request.key);
+	if (!job->reading) {
+		job->reading = calloc(1, sizeof(*job->reading));
+		if (!job->reading)
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", job->name);
+		job->reading->key = job->request.key;
+		code = open_elf_files(job, fds, job->reading, err);
+	}
+	job->elf = job->reading->elf;
+	job->debug = job->reading->debug;
+	job->alt = job->reading->alt;
+	return code;
+}
+
+/* What is worth it goes on the shelf. */
+static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
+{
+	struct reading *reading = job->reading;
+	size_t now;
+
+	if (!reading || !(job->request.flags & PARSE_KEEP) || (!reading->tab && !reading->index))
+		return;
+	job->reading = NULL;
+	now = shelf_heap_bytes();
+	shelf_put(shelf, reading, now > bytes_before ? now - bytes_before : 0);
+}
+
+static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
 		[PARSE_FACTS] = do_facts,	   [PARSE_MATCH] = do_match,
@@ -179,17 +210,19 @@ static int serve(struct job *job, int fds[WIRE_FDS_MAX])
 		return rc;
 	job->name[job->request.name_size] = '\0';
 
-	int code = open_files(job, fds, &err);
+	int code = open_files(job, shelf, fds, &err);
 
 	return code ? job_answer(job, code, &err) : ops[job->request.op](job);
 }
 
 void worker_main(int sock)
 {
+	static struct shelf shelf;
 	int rc = 0;
 
 	while (!rc) {
 		struct job *job = calloc(1, sizeof(*job));
+		size_t bytes = shelf_heap_bytes();
 		int fds[WIRE_FDS_MAX];
 
 		if (!job)
@@ -198,7 +231,8 @@ void worker_main(int sock)
 		job->fd = -1;
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {
-			rc = serve(job, fds);
+			rc = serve(job, &shelf, fds);
+			shelve(job, &shelf, bytes);
 			for (size_t i = 0; i < WIRE_FDS_MAX; i++)
 				cleanup_fd(&fds[i]);
 			job_fini(job);

@@ -12,7 +12,7 @@
 
 /* The answer to PARSE_LINES under construction. */
 struct lining {
-	struct debug_index *index;   /* owned */
+	struct debug_index *index;   /* borrowed */
 	struct symbol_chain *chains; /* owned [nr_vaddrs] */
 	struct parse_line *lines;    /* owned [nr_lines]: texts by their ids until send_lines() */
 	size_t nr_lines, room_lines;
@@ -21,7 +21,6 @@ struct lining {
 
 static void lining_fini(struct lining *lining)
 {
-	debug_index_destroy(lining->index);
 	free(lining->chains);
 	free(lining->lines);
 	strings_fini(&lining->strings);
@@ -77,17 +76,19 @@ static void find_all(const struct job *job, struct lining *lining)
 	}
 }
 
-static int open_index(const struct job *job, struct lining *lining, struct fpl_err *err)
+static int open_index(const struct job *job, struct debug_index **index, struct fpl_err *err)
 {
 	const struct debug_index_options options = {
 		.no_demangle = job->request.flags & PARSE_MANGLED,
 	};
 	int code = -ENOENT;
 
+	if (*index)
+		return 0;
 	if (job->debug)
-		code = debug_index_create(job->debug, job->alt, &options, &lining->index, err);
+		code = debug_index_create(job->debug, job->alt, &options, index, err);
 	if (code == -ENOENT)
-		code = debug_index_create(job->elf, job->alt, &options, &lining->index, err);
+		code = debug_index_create(job->elf, job->alt, &options, index, err);
 	return code;
 }
 
@@ -140,8 +141,9 @@ int job_lines(struct job *job)
 	CLEANUP(lining_fini) struct lining lining = { .nr_lines = 0 };
 	AUTO_FREE char *text = NULL;
 	struct fpl_err err = { 0 };
-	int code = open_index(job, &lining, &err);
+	int code = open_index(job, &job->reading->index, &err);
 
+	lining.index = job->reading->index;
 	strings_init(&lining.strings);
 	if (!code) {
 		lining.chains = calloc(job->request.nr_vaddrs + 1u, sizeof(*lining.chains));

@@ -14,13 +14,10 @@
 
 /* The answer to PARSE_NAMES under construction. */
 struct naming {
-	struct symtab *tab;	    /* owned; NULL: the file has none */
-	struct elf_file *mini;	    /* owned, or NULL */
+	struct reading *reading;    /* borrowed: of the file */
 	struct parse_place *places; /* owned [nr_vaddrs] */
 	char *text;		    /* owned [text_size] */
 	size_t text_size, text_room;
-	struct function_list functions; /* read where an address has no name */
-	bool has_functions;
 	size_t last_idx; /* symbol of the name written last */
 	uint32_t last_text;
 	bool mangled;
@@ -28,23 +25,22 @@ struct naming {
 
 static void naming_fini(struct naming *naming)
 {
-	symtab_destroy(naming->tab);
-	elf_file_close(naming->mini);
-	function_list_fini(&naming->functions);
 	free(naming->places);
 	free(naming->text);
 }
 
-static int open_tables(struct job *job, struct naming *naming, struct fpl_err *err)
+static int open_tables(struct reading *reading, struct fpl_err *err)
 {
 	const struct elf_file *debug[2];
 	size_t nr_debug = 0;
 
-	if (job->debug)
-		debug[nr_debug++] = job->debug;
-	if (mini_debug_open(job->elf, &naming->mini, NULL) == 0)
-		debug[nr_debug++] = naming->mini;
-	return symtab_create(job->elf, debug, nr_debug, &naming->tab, err);
+	if (reading->tab)
+		return 0;
+	if (reading->debug)
+		debug[nr_debug++] = reading->debug;
+	if (mini_debug_open(reading->elf, &reading->mini, NULL) == 0)
+		debug[nr_debug++] = reading->mini;
+	return symtab_create(reading->elf, debug, nr_debug, &reading->tab, err);
 }
 
 /* Adds @name; PARSE_NO_TEXT where there is no room for it. */
@@ -74,7 +70,7 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 	if (naming->text_size && match->idx == naming->last_idx)
 		return naming->last_text;
 
-	AUTO_FREE char *raw = symtab_name(naming->tab, match);
+	AUTO_FREE char *raw = symtab_name(naming->reading->tab, match);
 	AUTO_FREE char *readable = raw && !naming->mangled ? demangle_name(raw) : NULL;
 
 	if (!raw)
@@ -85,19 +81,18 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 }
 
 /* Code without a name: its function is what the FDEs say, where they can be read. */
-static void place_function(const struct job *job, struct naming *naming, uint64_t vaddr,
-			   struct parse_place *place)
+static void place_function(struct reading *reading, uint64_t vaddr, struct parse_place *place)
 {
 	struct vaddr_range same = { place->same_start, place->same_end }, function;
 
-	if (!naming->has_functions)
-		(void)!function_list_read(job->elf, job->debug, &naming->functions, NULL);
-	naming->has_functions = true;
-	if (function_list_find(&naming->functions, vaddr, &function))
+	if (!reading->has_functions)
+		(void)!function_list_read(reading->elf, reading->debug, &reading->functions, NULL);
+	reading->has_functions = true;
+	if (function_list_find(&reading->functions, vaddr, &function))
 		place->start = function.start;
 	if (same.start == same.end)
 		return;
-	function_list_narrow(&naming->functions, vaddr, &same);
+	function_list_narrow(&reading->functions, vaddr, &same);
 	place->same_start = same.start;
 	place->same_end = same.end;
 }
@@ -110,7 +105,7 @@ static void name_all(const struct job *job, struct naming *naming)
 		struct symtab_match match;
 
 		*place = (struct parse_place){ .start = SYMBOL_NO_START, .text = PARSE_NO_TEXT };
-		if (symtab_find(naming->tab, vaddr, &match)) {
+		if (symtab_find(naming->reading->tab, vaddr, &match)) {
 			place->text = text_of(naming, &match);
 			place->start = match.start;
 			/* there was no room for it: another time there may be */
@@ -125,7 +120,7 @@ static void name_all(const struct job *job, struct naming *naming)
 		if (place->text != PARSE_NO_TEXT)
 			continue;
 		place->start = SYMBOL_NO_START;
-		place_function(job, naming, vaddr, place);
+		place_function(naming->reading, vaddr, place);
 	}
 }
 
@@ -143,9 +138,10 @@ static int send_names(const struct job *job, const struct naming *naming)
 int job_names(struct job *job)
 {
 	CLEANUP(naming_fini)
-	struct naming naming = { .mangled = job->request.flags & PARSE_MANGLED };
+	struct naming naming = { .reading = job->reading,
+				 .mangled = job->request.flags & PARSE_MANGLED };
 	struct fpl_err err = { 0 };
-	int code = open_tables(job, &naming, &err);
+	int code = open_tables(job->reading, &err);
 
 	if (!code) {
 		naming.places = calloc(job->request.nr_vaddrs + 1u, sizeof(*naming.places));

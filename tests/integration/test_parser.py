@@ -88,7 +88,7 @@ class WorkersHaveNoRights(ParserCase):
             self.assertEqual(limits["Max address space"], str(1 << 30))
             self.assertEqual(limits["Max cpu time"], "60")
             self.assertEqual(limits["Max processes"], "0")
-            self.assertEqual(limits["Max open files"], "4")
+            self.assertEqual(limits["Max open files"], "152")
             self.assertEqual(limits["Max file size"], "0")
         return bool(limits)
 

@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "parse/desk.h"
+#include "parse/name_key.h"
 #include "symbolize/symtab.h"
 
 struct office {
@@ -391,6 +393,61 @@ static void a_file_without_debugging_information_has_no_lines(void **state)
 	assert_int_equal(desk_lines(office->desk, &file, &vaddr, 1, &chains, &err), -ENOENT);
 }
 
+/* Has the file open at @fd a key? Not while it was changed a moment ago. */
+static bool wait_for_key(int fd)
+{
+	struct name_key key;
+
+	for (int i = 0; i < 3000; i++) {
+		if (name_key_read(fd, "/", false, &key) == 0)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	return false;
+}
+
+/* Files are put away, or closed, behind the answer. */
+static bool wait_for_fds(size_t nr)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (nr_fds(worker()) == nr)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	return false;
+}
+
+/* What is kept answers as what is read anew; who did not ask for it has nothing kept. */
+static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
+{
+	struct office *office = *state;
+	struct symbol_places places;
+	struct probe probe = { .vaddr = 0 };
+	struct elf_file *elf;
+
+	if (!wait_for_key(office->self))
+		skip();
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	find_symbol(elf, "open_office", &probe);
+	elf_file_close(elf);
+
+	const uint64_t vaddrs[] = { 0, probe.vaddr, UINT64_MAX };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (i == 1)
+			desk_keep(office->desk);
+		assert_int_equal(desk_names(office->desk, &office->file, vaddrs, 3, &places, NULL),
+				 0);
+		assert_null(places.places[0].name);
+		assert_string_equal(places.places[1].name, "open_office");
+		assert_int_equal(places.places[1].start, vaddrs[1]);
+		assert_null(places.places[2].name);
+		symbol_places_fini(&places);
+		/* beside its socket */
+		assert_true(wait_for_fds(i ? 2 : 1));
+	}
+}
+
 static const char *code_at(const struct code_table *table, uint64_t addr)
 {
 	struct code_match match;
@@ -607,6 +664,7 @@ int main(void)
 		test(names_and_functions_are_those_of_the_file),
 		test(lines_are_those_of_the_debug_file),
 		test(a_file_without_debugging_information_has_no_lines),
+		test(a_worker_keeps_files_that_will_be_asked_about_again),
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(examinations_are_those_of_the_file_and_are_checked),

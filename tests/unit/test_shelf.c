@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+
+#include "parse/shelf.h"
+
+static struct parse_key key_of(uint8_t name)
+{
+	return (struct parse_key){ .bytes = { { name } } };
+}
+
+/* Something of @bytes. */
+static struct reading *make(uint8_t name, size_t bytes)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+
+	assert_non_null(reading);
+	reading->key = key_of(name);
+	reading->functions.ranges = malloc(bytes + 1);
+	assert_non_null(reading->functions.ranges);
+	return reading;
+}
+
+static struct reading *take(struct shelf *shelf, uint8_t name)
+{
+	const struct parse_key key = key_of(name);
+
+	return shelf_take(shelf, &key);
+}
+
+static void empty(struct shelf *shelf)
+{
+	for (size_t i = 0; i < SHELF_FILES; i++)
+		reading_destroy(shelf->readings[i]);
+}
+
+static void what_was_put_is_taken_once(void **state)
+{
+	struct shelf shelf = { .nr_uses = 0 };
+	struct reading *one = make(1, 0), *two = make(2, 0);
+
+	(void)state;
+	assert_null(take(&shelf, 1));
+	shelf_put(&shelf, one, 0);
+	shelf_put(&shelf, two, 0);
+	assert_ptr_equal(take(&shelf, 1), one);
+	assert_null(take(&shelf, 1));
+	assert_ptr_equal(take(&shelf, 2), two);
+	reading_destroy(one);
+	reading_destroy(two);
+}
+
+static void a_key_is_of_all_three_files(void **state)
+{
+	struct shelf shelf = { .nr_uses = 0 };
+	struct parse_key other = key_of(1);
+
+	(void)state;
+	shelf_put(&shelf, make(1, 0), 0);
+	other.bytes[2][NAME_KEY_SIZE - 1] = 1;
+	assert_null(shelf_take(&shelf, &other));
+	empty(&shelf);
+}
+
+static void of_too_many_the_one_not_used_for_longest_goes(void **state)
+{
+	struct shelf shelf = { .nr_uses = 0 };
+	struct reading *first;
+
+	(void)state;
+	for (unsigned int i = 0; i < SHELF_FILES; i++)
+		shelf_put(&shelf, make((uint8_t)i, 0), 0);
+	first = take(&shelf, 0);
+	assert_non_null(first);
+	shelf_put(&shelf, first, 0);
+	shelf_put(&shelf, make(SHELF_FILES, 0), 0);
+	assert_null(take(&shelf, 1));
+	first = take(&shelf, 0);
+	assert_non_null(first);
+	reading_destroy(first);
+	empty(&shelf);
+}
+
+static void of_too_much_the_largest_goes(void **state)
+{
+	static const size_t small = SHELF_BYTES / 4, large = SHELF_BYTES / 2;
+	struct shelf shelf = { .nr_uses = 0 };
+	struct reading *found;
+
+	(void)state;
+	if (!shelf_heap_bytes())
+		skip(); /* with sanitizers */
+	shelf_put(&shelf, make(1, small), small);
+	shelf_put(&shelf, make(2, large), large);
+	shelf_put(&shelf, make(3, small), small);
+	assert_null(take(&shelf, 2));
+	found = take(&shelf, 1);
+	assert_non_null(found);
+	reading_destroy(found);
+	/* one that is too much alone */
+	shelf_put(&shelf, make(4, 2 * SHELF_BYTES), 2 * SHELF_BYTES);
+	assert_null(take(&shelf, 4));
+	found = take(&shelf, 3);
+	assert_non_null(found);
+	reading_destroy(found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_put_is_taken_once),
+		cmocka_unit_test(a_key_is_of_all_three_files),
+		cmocka_unit_test(of_too_many_the_one_not_used_for_longest_goes),
+		cmocka_unit_test(of_too_much_the_largest_goes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
