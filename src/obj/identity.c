@@ -96,10 +96,38 @@ static bool has_eh_frame(const struct elf_file *elf)
 	return false;
 }
 
-/* Rows are made from code, too, where there is no CFI. What has a build-id has that code. */
+static uint64_t in_file(const struct elf_file *elf, uint64_t off, uint64_t size)
+{
+	return off > elf->size || size > elf->size - off ? 0 : size;
+}
+
+static uint64_t code_bytes(const struct elf_file *elf)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 1; i < elf->nr_sections && bytes <= DIGESTED_MAX; i++) {
+		const struct elf_section *section = &elf->sections[i];
+
+		if ((section->flags & SHF_EXECINSTR) && section->type != SHT_NOBITS)
+			bytes += in_file(elf, section->off, section->size);
+	}
+	for (size_t i = 0; i < elf->nr_segments && !elf->nr_sections && bytes <= DIGESTED_MAX;
+	     i++) {
+		const struct elf_segment *seg = &elf->segments[i];
+
+		if (seg->type == PT_LOAD && (seg->flags & PF_X))
+			bytes += in_file(elf, seg->off, seg->file_size);
+	}
+	return bytes;
+}
+
+/*
+ * Rows are made from code, too, where there is no CFI. What has a build-id has that code; from more
+ * code than this no row is made.
+ */
 static bool is_known_by_code(const struct elf_file *elf)
 {
-	return elf->build_id_size == 0;
+	return elf->build_id_size == 0 && code_bytes(elf) <= DIGESTED_MAX;
 }
 
 static int add_sections(struct digester *dig, struct fpl_err *err)
@@ -213,6 +241,9 @@ int identity_read(const struct elf_file *elf, struct identity *ret, struct fpl_e
 	AUTO_FREE uint8_t *chunk = malloc(CHUNK);
 	struct digester dig = { .elf = elf, .left = DIGESTED_MAX, .chunk = chunk };
 	int rc;
+
+	if (is_known_by_code(elf))
+		dig.left += code_bytes(elf);
 
 	if (!chunk)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);

@@ -337,6 +337,26 @@ static void identity_refuses_to_digest_without_end(void **state)
 	elf_builder_fini(&b);
 }
 
+static void code_without_end_does_not_cost_a_file_its_identity(void **state)
+{
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+	struct identity identity;
+	int fd;
+
+	(void)state;
+	elf_builder_init(&b, ET_DYN);
+	elf_builder_section_at(&b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0,
+			       1ull << 40);
+	elf_builder_finish(&b);
+	fd = elf_builder_memfd(&b);
+	assert_int_equal(ftruncate(fd, 1ll << 41), 0);
+	assert_int_equal(elf_file_open(fd, "huge", &elf, NULL), 0);
+	assert_int_equal(identity_read(elf, &identity, NULL), 0);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
 static void stamp_changes_with_size_and_time(void **state)
 {
 	struct file_stamp before, after;
@@ -370,6 +390,7 @@ int main(void)
 		cmocka_unit_test(identity_of_a_large_segment_is_of_the_cfi_in_it),
 		cmocka_unit_test(identity_of_a_truncated_file_differs),
 		cmocka_unit_test(identity_refuses_to_digest_without_end),
+		cmocka_unit_test(code_without_end_does_not_cost_a_file_its_identity),
 		cmocka_unit_test(stamp_changes_with_size_and_time),
 	};
 
