@@ -13,6 +13,7 @@
  * people and compilers write needs about three.
  */
 enum { STEPS_PER_OP = 64, STEPS_MIN = 1 << 16, CALL_DEPTH_MAX = 64, NEED_ROUNDS = 16 };
+enum { CHECK_EVERY = 1 << 16 };
 
 static const uint16_t abi_clobbers = SYNTH_ABI_CLOBBERS;
 
@@ -59,6 +60,7 @@ struct flow {
 	struct call *edges; /* owned [nr_edges] */
 	size_t nr_edges, room_edges;
 	uint64_t steps, steps_max; /* of the group that is looked at */
+	uint64_t work;		   /* since the last look at the clock */
 	struct synth_reach *reach; /* owned */
 	struct fpl_err *err;
 };
@@ -223,6 +225,7 @@ static struct synth_state leave_block(struct flow *flow, const struct synth_bloc
 
 		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 		flow->steps++;
+		flow->work++;
 		if (pos == block->last)
 			return state;
 	}
@@ -290,7 +293,7 @@ static int run_jump(struct flow *flow, struct synth_block *block, enum synth_bel
 	int code = belief == BELIEF_NEAR ? list_add(flow, &flow->far, block) : 0;
 	bool is_true;
 
-	for (; edge && code == 0; edge = synth_graph_edge_after(graph, edge)) {
+	for (; edge && code == 0; edge = synth_graph_edge_after(graph, edge), flow->work++) {
 		enum synth_belief of_edge =
 			function_of(flow, edge->to) == function ? BELIEF_NEAR : BELIEF_FAR;
 
@@ -402,6 +405,10 @@ static int settle(struct flow *flow, struct group *group)
 			code = run_jump(flow, list_take(flow, &flow->far), BELIEF_FAR);
 		} else {
 			break;
+		}
+		if (code == 0 && flow->work > CHECK_EVERY) {
+			flow->work = 0;
+			code = budget_check(flow->graph->budget, flow->err);
 		}
 	}
 	if (flow->steps > flow->steps_max) {

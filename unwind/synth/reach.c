@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "unwind/synth/known.h"
 
-/* Blocks that are looked at for one call. */
-enum { REACH_MAX = 512 };
+/* Blocks that are looked at for one call; searches between two looks at the clock. */
+enum { REACH_MAX = 512, CHECK_EVERY = 16 };
 
 static const uint16_t everything = UINT16_MAX;
 
@@ -23,6 +23,7 @@ struct synth_reach {
 	struct synth_graph *graph; /* borrowed */
 	struct callee *callees;	   /* owned, by number of block */
 	uint32_t search;
+	bool is_late; /* the time is used up, which whoever asks will find out */
 	uint32_t queue[REACH_MAX];
 	size_t nr_queue;
 };
@@ -148,7 +149,11 @@ static uint16_t search(struct synth_reach *reach, uint32_t number)
 	const struct synth_graph *graph = reach->graph;
 	unsigned mask = 0;
 
-	reach->search++;
+	/* the same long code may be what many callees end in */
+	if (reach->search++ % CHECK_EVERY == 0)
+		reach->is_late = budget_check(graph->budget, NULL) != 0;
+	if (reach->is_late)
+		return everything;
 	reach->nr_queue = 0;
 	look_at(reach, number);
 	for (size_t i = 0; i < reach->nr_queue; i++) {
