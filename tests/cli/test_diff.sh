@@ -52,6 +52,21 @@ grep -q '<title>Monday &amp; Tuesday</title>' d.svg || failed=1
 "$fpless" report -q a.folded -o a.jsonl
 expect 0 '' diff -q a.pb.gz -- b.folded -o d2.folded
 cmp d.folded d2.folded || failed=1
+# A page, or a line that says why there is none.
+status=0
+"$fpless" diff -q a.folded b.folded -o p.html --title '</script>' 2>p.err || status=$?
+if [ "$status" = 2 ]; then
+	grep -q 'without npm' p.err || failed=1
+else
+	[ "$status" = 0 ] || failed=1
+	grep -q '"diff":{' p.html || failed=1
+	grep -q 'u003c/script>' p.html || failed=1
+	for options in -n -s --any-object --negate; do
+		expect 0 '' diff -q "$options" a.folded empty.folded -o q.html
+		expect 0 '' diff -q "$options" empty.folded b.folded -o q.html
+		tail -n 20 q.html | grep -q '</html>' || failed=1
+	done
+fi
 expect 0 'over different numbers of files' diff -f a.folded a.folded -- b.folded
 expect 0 '' diff -q -f -n --delimited --annotate a.folded b.folded
 says '^b;g;-;h_\[k\] 288 0$'

@@ -186,6 +186,8 @@ class Model {
 
 	// Of a difference: which side frames are as wide as.
 	widen(side) {
+		if (this.tree.wide === side)
+			return;
 		this.tree.use(side);
 		this.shown = this.tree.total[0];
 		this.functionsOf = null;
