@@ -138,6 +138,13 @@
 	"\x48\x8d\x05\x09\x00\x00\x00\x48\x8b\x0c\xf8\x53\xff\xe1\x5b\xc3" \
 	"\x0e\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x00\x00\x00\x00"
 
+/* lea 3f(%rip),%rax; movslq (%rax,%rdi,4),%r8; push %rbx; add %rax,%r8; call 4f; jmp *%r8; 1: pop
+ * %rbx; ret; 4: xor %eax,%eax; ret; 3: .long 0, 0, 0, 1b-3b, 0x7fffffff */
+#define TABLE_BEHIND_CALL                                                  \
+	"\x48\x8d\x05\x15\x00\x00\x00\x4c\x63\x04\xb8\x53\x49\x01\xc0\xe8" \
+	"\x05\x00\x00\x00\x41\xff\xe0\x5b\xc3\x31\xc0\xc3\x00\x00\x00\x00" \
+	"\x00\x00\x00\x00\x00\x00\x00\x00\xfb\xff\xff\xff\xff\xff\xff\x7f"
+
 #define CODE(bytes) bytes, sizeof(bytes) - 1
 
 enum { TEXT = CFI_BUILDER_TEXT };
@@ -296,6 +303,12 @@ static const struct {
 	  "c-f r7+16\n"
 	  "f-10 r7+8\n"
 	  "10-20 no_entry\n" },
+	{ "a jump by table behind a local call", CODE(TABLE_BEHIND_CALL), EVIDENCE_SYMBOL,
+	  "0-c r7+8\n"
+	  "c-18 r7+16\n"
+	  "18-1c r7+8\n"
+	  "1c-28 filler\n"
+	  "28-30 no_entry\n" },
 	{ "a label in a register", CODE(LABEL), EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"
 	  "1-b r7+16\n"

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/sorted.h"
+#include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
 
 enum { TABLE_MAX = 1024, SHORT_TABLE_MAX = 64, UNUSED_MAX = 16, CHECK_EVERY = 4096 };
@@ -193,6 +194,19 @@ static int follow(struct synth_explorer *explorer, uint32_t pos, const struct sy
 	return code;
 }
 
+/*
+ * What of tables is not known any more behind a call. Whoever jumps by a register that functions
+ * may change, behind a call of code beside it, knows that it does not; but results are new.
+ */
+static uint16_t call_writes(const struct synth_graph *graph, const struct synth_op *op)
+{
+	enum { RESULTS = 1 << 0 | 1 << 1 }; /* rax, rdx */
+
+	return op->kind == OP_CALL && synth_graph_pos(graph, (uint64_t)op->imm)
+		       ? RESULTS
+		       : (uint16_t) ~(unsigned)ARCH_CALLEE_SAVED;
+}
+
 /* Decode from @lead on until code was seen before, or ends. */
 static int run(struct synth_explorer *explorer, struct synth_lead *lead)
 {
@@ -220,7 +234,7 @@ static int run(struct synth_explorer *explorer, struct synth_lead *lead)
 		if (code == 0)
 			code = follow(explorer, pos, &op, lead->known, &on);
 		if (code == 0)
-			synth_known_step(lead->known, &op, &address);
+			synth_known_step(lead->known, &op, call_writes(graph, &op), &address);
 		if (code == 0 && address)
 			code = table_add(explorer, address);
 		if (code == 0 && op.kind == OP_ADDRESS)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "unwind/arch_x86_64.h"
-
 /*
  * A table is read at its address + a few bytes where people count from 1, or from below 0: it
  * begins at its address then. What is read further away is another table.
@@ -100,7 +98,8 @@ static struct synth_known moved(const struct synth_known *from, unsigned reg, in
 	return value;
 }
 
-void synth_known_step(struct synth_known *known, const struct synth_op *op, uint64_t *ret_address)
+void synth_known_step(struct synth_known *known, const struct synth_op *op, uint16_t call_writes,
+		      uint64_t *ret_address)
 {
 	const struct synth_known *src = synth_known_of(known, op->src);
 	struct synth_known value = { .reg = op->dst };
@@ -135,7 +134,7 @@ void synth_known_step(struct synth_known *known, const struct synth_op *op, uint
 	case OP_CALL:
 	case OP_CALL_ANY:
 	case OP_CALL_REGISTER:
-		drop(known, (uint16_t) ~(unsigned)ARCH_CALLEE_SAVED);
+		drop(known, call_writes);
 		return;
 	case OP_SWAP:
 		drop(known, (uint16_t)(1u << op->dst | 1u << op->src));

@@ -23,8 +23,12 @@ struct synth_known {
 /* What @reg is known to hold; NULL: nothing. @known: [SYNTH_KNOWN_MAX] */
 const struct synth_known *synth_known_of(const struct synth_known *known, unsigned reg);
 
-/* Apply @op. *ret_address: the address that it makes, perhaps of a table; 0: none. */
-void synth_known_step(struct synth_known *known, const struct synth_op *op, uint64_t *ret_address);
+/*
+ * Apply @op; a call writes the registers of @call_writes. *ret_address: the address that it makes,
+ * perhaps of a table; 0: none.
+ */
+void synth_known_step(struct synth_known *known, const struct synth_op *op, uint16_t call_writes,
+		      uint64_t *ret_address);
 
 /* Does an instruction of @kind write its dst? */
 bool synth_writes_dst(uint8_t kind);
