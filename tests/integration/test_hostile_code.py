@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files whose code was made to cost its analyst dear, mapped beside a program that is profiled."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+
+from fpless_run import TIMEOUT_S, Run
+from root_case import FPLESS, RootCase, fixture, main
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from hostile_code import GOOD_AT, write_file
+
+MAPPER = f"""
+import mmap, sys, time
+kept = []
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        kept.append(mmap.mmap(file.fileno(), 0x1000, offset={GOOD_AT}, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+while time.process_time() < 60:
+    pass
+"""
+REFUSED = "making rows from its code without CFI would cost more than it may"
+
+
+class HostileCode(RootCase):
+    def run_beside(self, names):
+        """A run of `chain` beside a program that has mapped the files, until fpless has said of each
+        that it costs too much."""
+        waited_for = {write_file(self.folder, name) for name in names}
+        mapper = shlex.join([sys.executable, "-c", MAPPER, *sorted(waited_for)])
+        script = f"{mapper} >/dev/null 2>&1 & exec {shlex.join([fixture('chain'), '60000'])} 2>/dev/null"
+        process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",
+                             "--", "sh", "-c", script, stderr=subprocess.PIPE)
+        hung = threading.Timer(TIMEOUT_S, process.kill)
+        hung.start()
+        stderr = b""
+        for line in process.stderr:
+            stderr += line
+            done = {path for path in waited_for if f"{path}: {REFUSED}".encode() in line}
+            waited_for -= done
+            if done and not waited_for:
+                process.send_signal(signal.SIGINT)
+        process.wait()
+        hung.cancel()
+        self.assertEqual(waited_for, set(), stderr)
+        return Run.of_folder(self.folder, process.returncode, stderr)
+
+    def test_its_rows_are_refused_by_name_and_nobody_else_pays(self):
+        names = ["overlaps", "gigabyte"]
+        run = self.run_beside(names)
+        self.assertEqual(run.faults(), [])
+        self.assertEqual(run.stats["tables"]["synth_refused"], len(names))
+        self.assert_chain_is_complete(run, fixture("chain"))
+
+
+if __name__ == "__main__":
+    main()
