@@ -513,17 +513,26 @@ static int note_read(struct synth_explorer *explorer, const struct synth_table_j
 	return code;
 }
 
-/* Follow all leads, and the jumps by table that they come to, but their first entries. */
+/*
+ * Follow all leads, and the jumps by table that they come to, but their first entries. Tables of
+ * distances wait until all functions were entered: where they end, another begins.
+ */
 static int follow_most(struct synth_explorer *explorer)
 {
 	int code = follow_leads(explorer);
+	size_t kept = 0;
 
-	while (code == 0 && explorer->nr_pending) {
+	while (code == 0 && explorer->nr_pending > kept) {
 		struct synth_table_jump jump = explorer->pending[--explorer->nr_pending];
 		size_t max = jump.target.width == 2 ? SHORT_TABLE_MAX : TABLE_MAX;
 
 		if (!explorer->graph->input->read)
 			continue;
+		if (!explorer->all_entered && jump.target.width != 8) {
+			explorer->pending[explorer->nr_pending++] = explorer->pending[kept];
+			explorer->pending[kept++] = jump;
+			continue;
+		}
 		code = read_table(explorer, &jump, DOUBTFUL_MAX, max);
 		if (code == 0)
 			code = note_read(explorer, &jump);
