@@ -59,16 +59,23 @@ static bool moves_stack(uint8_t opcode, uint8_t modrm, uint8_t rex)
 	}
 }
 
+size_t insn_prefixes(const uint8_t *code, size_t size)
+{
+	size_t nr = 0;
+
+	while (nr < size && is_prefix(code[nr]))
+		nr++;
+	return nr;
+}
+
 enum insn_kind insn_kind(const uint8_t *code, size_t size)
 {
-	uint8_t rex = 0;
-	size_t at = 0;
+	size_t at = insn_prefixes(code, size);
 
-	for (; at < size && is_prefix(code[at]); at++)
-		rex = (code[at] & 0xf0) == 0x40 ? code[at] : 0;
 	if (at >= size)
 		return INSN_OTHER;
 
+	uint8_t rex = at && (code[at - 1] & 0xf0) == 0x40 ? code[at - 1] : 0;
 	uint8_t opcode = code[at], next = at + 1 < size ? code[at + 1] : 0;
 
 	switch (opcode) {
@@ -81,6 +88,8 @@ enum insn_kind insn_kind(const uint8_t *code, size_t size)
 		return INSN_RETURN;
 	case 0x9c:
 		return INSN_PUSH_FLAGS;
+	case 0x9d:
+		return INSN_POP_FLAGS;
 	case 0x0f:
 		return next == 0x05 ? INSN_SYSCALL : INSN_OTHER;
 	default:

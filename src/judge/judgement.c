@@ -56,6 +56,15 @@ static bool is_callee_saved(uint32_t reg)
 	return false;
 }
 
+/* A row whose caller has a stack pointer of its own is not about who called: only the kernel's
+ * frames, and functions that replace all registers, have such. */
+static bool goes_elsewhere(const struct caller *caller)
+{
+	const struct caller_value *sp = &caller->reg[X86_RSP];
+
+	return !caller->signal && (sp->kind != CALLER_VALUE || sp->value != caller->cfa);
+}
+
 static void find_wrong(const struct caller *caller, const struct shadow_frame *frame,
 		       struct judgement *ret)
 {
@@ -105,6 +114,8 @@ void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 		ret->skip = SKIP_EXPR;
 	else if (caller.reg[MACHINE_RA].kind != CALLER_VALUE)
 		ret->skip = SKIP_OUTERMOST;
+	else if (goes_elsewhere(&caller))
+		ret->skip = SKIP_ELSEWHERE;
 	else /* a word that cannot be read is 0, which is wrong: the truth is known */
 		find_wrong(&caller, frame, ret);
 }

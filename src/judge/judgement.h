@@ -24,6 +24,7 @@
 	X(NO_TABLE, no_table, "its file has no table")                                            \
 	X(NO_ROW, no_row, "no row there")                                                         \
 	X(EXPR, expr, "an expression the table gives up")                                         \
+	X(ELSEWHERE, elsewhere, "the row tells of where the function goes, as longjmp's does")    \
 	X(OUTERMOST, outermost, "the row says that there is no caller")                           \
 	X(UNREADABLE, unreadable, "the stack cannot be read")                                     \
 	X(COMPAT32, compat32, "32-bit code")

@@ -281,8 +281,6 @@ static int work(struct live *live)
 	if (!error && live->command)
 		error = begin_command(live);
 	for (uint64_t nr = 0; !error && !is_over(live, &live->run->end); nr++) {
-		if (live->tracees.nr > live->run->nr_threads)
-			live->run->nr_threads = live->tracees.nr;
 		tracees_settle(&live->tracees);
 		error = round_of(live, nr);
 	}
@@ -336,6 +334,7 @@ static void take_frames(struct live *live)
 static void end_parts(struct live *live)
 {
 	take_frames(live);
+	live->run->nr_threads = live->tracees.most;
 	stepper_destroy(live->stepper);
 	places_fini(&live->places);
 	free(live->placed);

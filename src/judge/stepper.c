@@ -13,7 +13,8 @@
 #include "judge/memory.h"
 
 enum {
-	STEP_MS = 200,	  /* for a step; a thread that takes longer sleeps in a system call */
+	STEP_MS = 200,	  /* for a system call: one that takes longer ends the burst */
+	STEP_TRIES = 50,  /* as often for another instruction: that will be executed */
 	DULL_MAX = 20000, /* steps in a row, none of which counts, after which a burst ends */
 	TRAP_FLAG = 0x100,
 	CLOCK_EVERY = 256, /* steps: some 10 ms */
@@ -201,12 +202,52 @@ static bool take_other_image(struct stepper *stepper)
 	return tracee_registers(stepper->tid, &stepper->now, &stepper->compat);
 }
 
+/* Only a system call sleeps: what else takes long waits for a CPU, or for memory. */
+static enum tracee_event wait_for_step(struct stepper *stepper)
+{
+	enum tracee_event event;
+	int tries = stepper->kind == INSN_SYSCALL ? 1 : STEP_TRIES;
+
+	do
+		event = tracees_wait(stepper->tracees, stepper->tid, STEP_MS, &stepper->signal);
+	while (event == TRACEE_NOTHING && --tries);
+	return event;
+}
+
+/*
+ * Executes popf: it is not stepped but runs, up to a breakpoint behind it. Stepped, it would make
+ * the kernel take the trap flag of later steps for the program's own (arch/x86/kernel/step.c),
+ * which then has it when we are gone. Returns whether the burst goes on.
+ */
+static bool execute_pop_flags(struct stepper *stepper, enum burst_end *ret_end, int *ret_error)
+{
+	uint8_t code[INSN_SIZE_MAX];
+	size_t size = memory_read_some(&stepper->memory, stepper->now.pc, sizeof(code), code);
+	uint64_t next = stepper->now.pc + insn_prefixes(code, size) + 1;
+
+	*ret_end = BURST_DONE;
+	if (!tracees_break_at(stepper->tracees, stepper->tid, &next, 1) ||
+	    !tracees_go(stepper->tracees, stepper->tid, TRACEE_RUN, 0))
+		return false;
+
+	enum tracee_event event = wait_for_step(stepper);
+
+	tracees_break_at(stepper->tracees, stepper->tid, NULL, 0);
+	if (event == TRACEE_GROUP_STOP) {
+		*ret_end = BURST_INTERRUPTED;
+		tracees_go(stepper->tracees, stepper->tid, TRACEE_LISTEN, 0);
+	}
+	return event == TRACEE_BREAKPOINT && take_step(stepper, TRACEE_STEPPED, ret_error);
+}
+
 /*
  * Executes the instruction at hand, whatever comes between. Returns whether the burst goes on; else
  * *ret_end says why not.
  */
 static bool execute(struct stepper *stepper, enum burst_end *ret_end, int *ret_error)
 {
+	if (stepper->kind == INSN_POP_FLAGS)
+		return execute_pop_flags(stepper, ret_end, ret_error);
 	for (;;) {
 		int number = stepper->signal;
 
@@ -214,12 +255,10 @@ static bool execute(struct stepper *stepper, enum burst_end *ret_end, int *ret_e
 		stepper->signal = 0;
 		if (!tracees_go(stepper->tracees, stepper->tid, TRACEE_STEP, number))
 			return false;
-		switch (tracees_wait(stepper->tracees, stepper->tid, STEP_MS, &stepper->signal)) {
+		switch (wait_for_step(stepper)) {
 		case TRACEE_STEPPED:
-			stepper->signal = 0;
 			return take_step(stepper, TRACEE_STEPPED, ret_error);
 		case TRACEE_HANDLER:
-			stepper->signal = 0;
 			return take_step(stepper, TRACEE_HANDLER, ret_error);
 		case TRACEE_OTHER_IMAGE:
 			return take_other_image(stepper);
@@ -237,7 +276,6 @@ static bool execute(struct stepper *stepper, enum burst_end *ret_end, int *ret_e
 		case TRACEE_STOPPED:
 		case TRACEE_BREAKPOINT:
 		default:
-			stepper->signal = 0;
 			break;
 		}
 	}
@@ -253,6 +291,7 @@ static int begin(struct stepper *stepper, pid_t tid, bool *ret_gone)
 	stepper->last_pc = 0;
 	stepper->nr_dull = 0;
 	stepper->tracees->replaced = false;
+	tracees_break_at(stepper->tracees, tid, NULL, 0);
 	scan(stepper);
 	*ret_gone = !tracee_registers(tid, &stepper->now, &stepper->compat);
 	if (*ret_gone)
@@ -286,16 +325,19 @@ int stepper_burst(struct stepper *stepper, pid_t tid, enum burst_end *ret, struc
 	bool gone;
 	int error = begin(stepper, tid, &gone);
 
-	*ret = gone ? BURST_GONE : BURST_DONE;
-	for (uint64_t nr = 0; !error && *ret == BURST_DONE && !is_done(stepper, nr); nr++) {
-		enum burst_end end;
+	bool goes_on = !error && !gone;
 
+	*ret = gone ? BURST_GONE : BURST_DONE;
+	for (uint64_t nr = 0; goes_on && !is_done(stepper, nr); nr++) {
 		error = judge(stepper);
-		if (!error && !execute(stepper, &end, &error))
-			*ret = end;
-		if (*stepper->tracees->stop && *ret == BURST_DONE)
+		goes_on = !error && execute(stepper, ret, &error) && !error;
+		if (goes_on && *stepper->tracees->stop) {
 			*ret = BURST_INTERRUPTED;
+			goes_on = false;
+		}
 	}
+	if (goes_on)
+		*ret = BURST_DONE;
 	shadow_clear(&stepper->shadow);
 	/* fails where it is stopped no more */
 	tracees_go(stepper->tracees, tid, TRACEE_RUN, stepper->signal);

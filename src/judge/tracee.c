@@ -10,6 +10,8 @@
 enum {
 	CS_COMPAT = 0x23, /* the kernel's __USER32_CS */
 	DR7 = 7,
+	SIGNALS_PEEKED = 32, /* that wait for a thread alone; a trap is forced, so it is among the
+				first */
 };
 
 bool tracee_registers(pid_t tid, struct registers *ret, bool *ret_compat)
@@ -70,6 +72,20 @@ bool tracee_signal_code(pid_t tid, int *ret)
 		return false;
 	*ret = info.si_code;
 	return true;
+}
+
+bool tracee_has_trap(pid_t tid)
+{
+	siginfo_t infos[SIGNALS_PEEKED];
+	struct __ptrace_peeksiginfo_args args = { .nr = SIGNALS_PEEKED };
+	long nr = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
+
+	for (long i = 0; i < nr; i++)
+		if (infos[i].si_signo == SIGTRAP &&
+		    (infos[i].si_code == TRAP_TRACE || infos[i].si_code == TRAP_BRKPT ||
+		     infos[i].si_code == TRAP_HWBKPT))
+			return true;
+	return false;
 }
 
 bool tracee_poke(pid_t tid, uint64_t addr, uint64_t value)

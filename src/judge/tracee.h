@@ -35,5 +35,8 @@ bool tracee_break_at(pid_t tid, const uint64_t *addresses, size_t nr);
 /* What a signal stop is about, as sigaction(2) has si_code. */
 bool tracee_signal_code(pid_t tid, int *ret);
 
+/* Does a trap of a step or a breakpoint wait to be delivered to it? */
+bool tracee_has_trap(pid_t tid);
+
 /* Write a word to the process's memory. */
 bool tracee_poke(pid_t tid, uint64_t addr, uint64_t value);

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +59,12 @@ static int add(struct tracees *tracees, pid_t tid)
 	int code = array_reserve(&tracees->threads, sizeof(*tracees->threads), &tracees->room,
 				 tracees->nr + 1);
 
-	if (!code)
-		tracees->threads[tracees->nr++] = (struct tracee_thread){ .tid = tid };
-	return code;
+	if (code)
+		return code;
+	tracees->threads[tracees->nr++] = (struct tracee_thread){ .tid = tid };
+	if (tracees->nr > tracees->most)
+		tracees->most = tracees->nr;
+	return 0;
 }
 
 /* A number in /proc/PID/status, by its key with the colon; -1: not there. */
@@ -117,19 +119,19 @@ static int scope_of_ptrace(void)
 
 static int refuse(pid_t pid, int code, struct fpl_err *err)
 {
-	int64_t tracer = status_number(pid, "TracerPid:");
+	int64_t tracer = status_number(pid, "TracerPid:"); /* a thread */
 	int scope = scope_of_ptrace();
+	pid_t process;
 
 	if (code == -ESRCH)
 		return fpl_fail(err, code, "pid %d: no such process", (int)pid);
 	if (code != -EPERM)
 		return fpl_fail(err, code, "pid %d: ptrace: %s", (int)pid, strerror(-code));
-	if (tracer > 0)
+	if (tracer > 0 && thread_process((pid_t)tracer, &process, NULL) == 0)
 		return fpl_fail(err, code,
-				"pid %d: process %" PRId64
-				" traces it (gdb, strace), and only one can: "
+				"pid %d: process %d traces it (gdb, strace), and only one can: "
 				"end that first",
-				(int)pid, tracer);
+				(int)pid, (int)process);
 	if (scope > 0 && geteuid() != 0)
 		return fpl_fail(err, code,
 				"pid %d: ptrace: %s: kernel.yama.ptrace_scope is %d: run as root, "
@@ -212,7 +214,6 @@ static enum tracee_event event_of_trap(pid_t tid, int *ret_signal)
 {
 	int code;
 
-	*ret_signal = SIGTRAP;
 	if (!tracee_signal_code(tid, &code))
 		return TRACEE_GONE;
 	switch (code) {
@@ -224,6 +225,7 @@ static enum tracee_event event_of_trap(pid_t tid, int *ret_signal)
 	case SIGTRAP: /* the kernel's notice, signal.c:signal_setup_done() */
 		return TRACEE_HANDLER;
 	default:
+		*ret_signal = SIGTRAP;
 		return TRACEE_SIGNALLED;
 	}
 }
@@ -255,7 +257,6 @@ static enum tracee_event event_of(struct tracees *tracees, pid_t tid, int status
 	}
 	if (thread) {
 		thread->stopped = true;
-		thread->stepping = false;
 		if (event == PTRACE_EVENT_STOP)
 			thread->asked = false;
 	}
@@ -377,10 +378,10 @@ bool tracees_break_at(struct tracees *tracees, pid_t tid, const uint64_t *addres
 	if (!thread || (!nr && !thread->breakpoints))
 		return thread != NULL;
 
-	bool done = tracee_break_at(tid, addresses, nr);
-
-	thread->breakpoints = done && nr;
-	return done;
+	if (!tracee_break_at(tid, addresses, nr))
+		return false;
+	thread->breakpoints = nr != 0;
+	return true;
 }
 
 bool tracees_go(struct tracees *tracees, pid_t tid, enum tracee_request request, int number)
@@ -390,7 +391,8 @@ bool tracees_go(struct tracees *tracees, pid_t tid, enum tracee_request request,
 	if (!thread || !tracee_go(tid, request, number))
 		return false;
 	thread->stopped = false;
-	thread->stepping = request == TRACEE_STEP;
+	if (request != TRACEE_LISTEN) /* which leaves the processor's trap flag as it is */
+		thread->stepping = request == TRACEE_STEP;
 	return true;
 }
 
@@ -402,55 +404,79 @@ enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int 
 	for (;;) {
 		pid_t which = waitpid(-1, &status, __WALL);
 
-		if (which < 0 && errno == EINTR) {
-			/* the clock is looked at only where nothing happens */
-			if (!end_ms)
-				end_ms = now_ms() + ms;
-			if (*tracees->stop || now_ms() >= end_ms)
-				return TRACEE_NOTHING;
-		} else if (which < 0) {
+		if (which == tid)
+			return event_of(tracees, tid, status, ret_signal);
+		if (which < 0 && errno != EINTR) {
 			tracees->ended = true;
 			return TRACEE_GONE;
-		} else if (which == tid) {
-			return event_of(tracees, tid, status, ret_signal);
-		} else {
-			settle(tracees, which, status);
-			if (tracees->ended || tracees->replaced || !find(tracees, tid))
-				return TRACEE_GONE;
 		}
+		if (which > 0)
+			settle(tracees, which, status);
+		if (tracees->ended || tracees->replaced || !find(tracees, tid))
+			return TRACEE_GONE;
+		/* the clock is looked at only where it is not the thread's turn at once */
+		if (!end_ms)
+			end_ms = now_ms() + ms;
+		if (*tracees->stop || now_ms() >= end_ms)
+			return TRACEE_NOTHING;
 	}
 }
 
-/* Has it nothing of ours that would be the end of it without us? */
+/* Does it sleep, and has nothing of ours that would be the end of it without us? One that is in a
+ * stop nobody has looked at may be at a trap of ours. */
 static bool can_be_left(const struct tracees *tracees, const struct tracee_thread *thread)
 {
+	char state = thread_state(tracees->pid, thread->tid);
+
 	return !thread->stepping && !thread->breakpoints && !thread->asked &&
-	       thread_state(tracees->pid, thread->tid) != 'R';
+	       (state == 'S' || state == 'D');
 }
 
-/* Lets go of a thread that is stopped, or has just been asked to stop. */
+/*
+ * Has the thread, which is not stopped, stop with nothing of ours about it: no breakpoint, no trap
+ * that waits to be delivered. Returns the last event.
+ */
+static enum tracee_event stop_clean(struct tracees *tracees, pid_t tid, int *ret_signal)
+{
+	enum tracee_event event;
+
+	if (!tracees_interrupt(tracees, tid))
+		return TRACEE_GONE;
+	do {
+		event = tracees_wait(tracees, tid, LEAVE_MS, ret_signal);
+		if (event == TRACEE_NOTHING || event == TRACEE_GONE)
+			return event;
+		tracees_break_at(tracees, tid, NULL, 0);
+		/* the stop that was asked for may come before a trap that came first */
+	} while (event != TRACEE_SIGNALLED && tracee_has_trap(tid) &&
+		 tracees_go(tracees, tid, TRACEE_RUN, 0));
+	return event;
+}
+
+/* Lets go of a thread. */
 static void leave_thread(struct tracees *tracees, pid_t tid)
 {
 	struct tracee_thread *thread = find(tracees, tid);
 	enum tracee_event event = TRACEE_STOPPED;
-	static const volatile sig_atomic_t never = 0;
 	int number = 0;
 
-	tracees->stop = &never; /* the end is wanted: it is what we are about */
-	if (!thread->stopped) {
-		if (can_be_left(tracees, thread) || !tracees_interrupt(tracees, tid))
-			return;
-		event = tracees_wait(tracees, tid, LEAVE_MS, &number);
-	}
+	/* a trap of one that is stopped can only be seen where it goes on */
+	if (thread->stopped && !tracees_go(tracees, tid, TRACEE_RUN, 0))
+		return;
+	if (can_be_left(tracees, thread))
+		return;
+	event = stop_clean(tracees, tid, &number);
 	if (event == TRACEE_NOTHING || event == TRACEE_GONE)
 		return;
-	tracees_break_at(tracees, tid, NULL, 0);
 	tracee_go(tid, TRACEE_LEAVE, event == TRACEE_SIGNALLED ? number : 0);
 	forget(tracees, tid);
 }
 
 void tracees_leave(struct tracees *tracees)
 {
+	static const volatile sig_atomic_t never = 0;
+
+	tracees->stop = &never; /* the end is wanted: it is what we are about */
 	/* new threads may come in meanwhile: those that are left alone stay in the list */
 	for (size_t i = tracees->nr; i-- > 0;)
 		if (i < tracees->nr)

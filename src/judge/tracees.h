@@ -20,18 +20,18 @@ struct tracee_thread {
 	pid_t tid;
 	bool stopped;	  /* by us, or until we let it go on */
 	bool asked;	  /* to stop, and did not yet */
-	bool stepping;	  /* to stop behind one instruction */
+	bool stepping;	  /* its last request was a step: it has the trap flag */
 	bool breakpoints; /* it has some */
 };
 
 struct tracees {
 	pid_t pid;
 	struct tracee_thread *threads; /* owned [nr] */
-	size_t nr, room;
-	size_t next;   /* where the search for a running thread goes on */
-	bool ended;    /* the process has */
-	int status;    /* of wait(2), where it ended and we are its parent */
-	bool replaced; /* it has executed another program since this was cleared */
+	size_t nr, room, most;	       /* most: of nr so far */
+	size_t next;		       /* where the search for a running thread goes on */
+	bool ended;		       /* the process has */
+	int status;		       /* of wait(2), where it ended and we are its parent */
+	bool replaced;		       /* it has executed another program since this was cleared */
 	const volatile sig_atomic_t *stop; /* borrowed: becomes true where the user wants an end */
 };
 
@@ -81,6 +81,6 @@ bool tracees_break_at(struct tracees *tracees, pid_t tid, const uint64_t *addres
 /* Have @tid, which is stopped, go on by @request, with @signal. False: it is gone. */
 bool tracees_go(struct tracees *tracees, pid_t tid, enum tracee_request request, int signal);
 
-/* Wait up to @ms for @tid. */
+/* Wait up to @ms for @tid. *ret_signal: with TRACEE_SIGNALLED which signal it is, else 0. */
 enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int ms,
 			       int *ret_signal);

@@ -185,12 +185,23 @@ static void ext_text(const struct fpl_ext *ext, FILE *out)
 	}
 }
 
+/* Does an extended rule say where @reg is? It wins. */
+static bool is_extended(const struct fpl_rule *rule, uint8_t reg)
+{
+	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
+
+	for (size_t i = 0; (rule->flags & FPL_RULE_EXT) && i < ext->count && i < FPL_EXT_MAX; i++)
+		if (ext[i].dst == reg)
+			return true;
+	return false;
+}
+
 static void saved_text(const struct fpl_rule *rule, FILE *out)
 {
 	for (size_t i = 0; i < FPL_NR_SAVED; i++) {
 		int words = rule->saved[i];
 
-		if (words == FPL_SAVED_SAME)
+		if (words == FPL_SAVED_SAME || is_extended(rule, saved_reg[i]))
 			continue;
 		fprintf(out, " %s=", register_name(saved_reg[i]));
 		if (words == FPL_SAVED_UNDEF)
