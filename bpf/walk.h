@@ -486,6 +486,21 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 	return walk_to(walk, walk->window[(off - 1) & (FPL_WINDOW_SIZE / 8 - 1)], 0, walk->by_row);
 }
 
+/*
+ * A row that nobody wrote is believed where what it finds can be a return address. One in no
+ * mapping may be one for all that: the walk can go on there when the mapping is known, as behind
+ * any row.
+ */
+WALK_INLINE int walk_believed(struct walker *walker)
+{
+	__u64 ra = walker->walk->pc;
+
+	if (walk_is_ra(walker, ra))
+		return FPL_STOP_NONE;
+	return walk_is_user(ra) && !walk_mapping(walker, ra - 1) ? FPL_STOP_BAD_RA
+								 : FPL_STOP_NO_CFI;
+}
+
 /* One frame: name it, find its rule, step to its caller. */
 WALK_INLINE int walk_step(struct walker *walker)
 {
@@ -518,10 +533,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 		return walk->rule.flags & FPL_RULE_JUDGED ? FPL_STOP_NO_CFI
 							  : walk_without_cfi(walker, lookup_pc);
 	stop = walk_by_rule(walker, ext);
-	/* A row that nobody wrote is believed where what it finds can be a return address. */
-	if (stop == FPL_STOP_NONE && (walk->rule.flags & FPL_RULE_SYNTH) &&
-	    !walk_is_ra(walker, walk->pc))
-		return FPL_STOP_NO_CFI;
+	if (stop == FPL_STOP_NONE && (walk->rule.flags & FPL_RULE_SYNTH))
+		return walk_believed(walker);
 	return stop;
 }
 

@@ -62,6 +62,15 @@ static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *c
 
 #include "bpf/walk.h"
 
+/* A row from code led to @pc when its mapping was not known: now that it is, does no call stand
+ * before it? */
+static int is_refuted(struct env *env, uint64_t pc)
+{
+	uint64_t call;
+
+	return !env_read_code(env, &call, sizeof(call), pc - sizeof(call)) && !arch_is_call(call);
+}
+
 #define REPLAY_MAPPINGS_MAX 65536u
 
 void replay_walk(const struct replay_input *input, struct replay_result *ret)
@@ -95,7 +104,10 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 		walk.origin = input->regs->origin;
 	walk.unwind = input->unwind;
 	walk.by_row = input->origin;
-	walk_run(&walker);
+	walk.flags = 0;
+	walk.stop = FPL_STOP_NO_CFI;
+	if (walk.origin != FPL_ORIGIN_SYNTH || !is_refuted(&env, walk.pc))
+		walk_run(&walker);
 	ret->nr_frames = walk.nr_frames;
 	ret->stop = walk.stop;
 	ret->flags = raw ? walk.flags | FPL_SAMPLE_RAW : walk.flags;

@@ -155,6 +155,49 @@ static void replay_keeps_the_mark_of_a_frame_that_waited(void **state)
 	}
 }
 
+/* The same byte everywhere; NULL: none is there. */
+static int read_filled(void *arg, uint64_t addr, void *dst, size_t size)
+{
+	(void)addr;
+	if (!arg)
+		return -1;
+	memset(dst, *(uint8_t *)arg, size);
+	return 0;
+}
+
+static void replay_asks_for_a_call_where_a_row_from_code_led_to(void **state)
+{
+	static uint8_t call = 0xe8, nop = 0x90;
+	static const struct {
+		const char *what;
+		uint8_t *code;
+		enum fpl_origin origin;
+		uint32_t nr_frames;
+		enum fpl_stop stop;
+	} cases[] = {
+		{ "behind a call", &call, FPL_ORIGIN_SYNTH, 1 + 543, FPL_STOP_READ_FAULT },
+		{ "behind none", &nop, FPL_ORIGIN_SYNTH, 1, FPL_STOP_NO_CFI },
+		{ "behind what cannot be read", NULL, FPL_ORIGIN_SYNTH, 1 + 543,
+		  FPL_STOP_READ_FAULT },
+		{ "by CFI, behind none", &nop, FPL_ORIGIN_CFI, 1 + 543, FPL_STOP_READ_FAULT },
+	};
+	struct scene *s = *state;
+	__u64 walked[] = { 11 };
+
+	s->regs.exact = 0;
+	s->input.frames = walked;
+	s->input.nr_frames = 1;
+	s->input.read_code = read_filled;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s->input.arg = cases[i].code;
+		s->regs.origin = (__u8)cases[i].origin;
+		replay_walk(&s->input, &s->result);
+		if (s->result.nr_frames != cases[i].nr_frames || s->result.stop != cases[i].stop)
+			fail_msg("%s: %u frames, stop %u", cases[i].what, s->result.nr_frames,
+				 s->result.stop);
+	}
+}
+
 static void replay_cuts_an_absurd_depth(void **state)
 {
 	struct scene *s = *state;
@@ -205,6 +248,7 @@ int main(void)
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),
+		TEST(replay_asks_for_a_call_where_a_row_from_code_led_to),
 		TEST(replay_cuts_an_absurd_depth),
 	};
 

@@ -183,6 +183,10 @@ static void walk_believes_synthesised_rows_that_find_a_call(void **state)
 	s->words[0] = PC(0x2010);
 	s->words[2] = PC(0x4010);
 	check_walk(s, PC(0x1808), FPL_STOP_NO_CFI, (__u64[]){ FRAME(0x1808) | EXACT, 0 });
+	s->words[1] = 0x700000000000ull; /* the first walk has left sp there */
+	check_walk(s, PC(0x1808), FPL_STOP_BAD_RA, (__u64[]){ FRAME(0x1808) | EXACT, 0 });
+	/* the caller is there to be gone on with once its mapping is known */
+	assert_true(s->walk.pc == 0x700000000000ull && s->walk.origin == FPL_ORIGIN_SYNTH);
 }
 
 static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
