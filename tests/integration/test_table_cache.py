@@ -204,7 +204,8 @@ class FullDisk(TableCache):
             self.assert_cold(run, complaints=1)
             self.assertIn("No space left", self.complaints(run)[0])
             # what did fit is whole
-            self.assertEqual(self.tables(self.run_chain())["cache_hits"], len(self.kept_tables()))
+            kept = len(self.kept_tables())
+            self.assertEqual(self.tables(self.run_chain())["cache_hits"], kept)
         finally:
             subprocess.run(["umount", self.cache], check=True)
 
