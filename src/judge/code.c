@@ -16,6 +16,8 @@
 
 enum { OBJECTS_MAX = 65536 }; /* as profile has */
 
+#define TABLES_MAX_BYTES (1ull << 30) /* of all tables: what comes later has none */
+
 struct made_table {
 	struct table *table; /* owned; NULL: there is none */
 	bool tried;
@@ -29,6 +31,7 @@ struct code {
 	struct mapset *set;	       /* owned reference; NULL: not read yet */
 	struct made_table *tables;     /* owned [nr_tables]: by object id */
 	size_t nr_tables, room_tables;
+	uint64_t table_bytes; /* of all tables */
 };
 
 int code_open(struct parser *parser, struct code **ret, struct fpl_err *err)
@@ -119,7 +122,9 @@ const struct table *code_table(struct code *code, uint32_t id)
 
 	if (!made->tried) {
 		made->tried = true;
-		made->table = make_table(code, object);
+		if (code->table_bytes < TABLES_MAX_BYTES)
+			made->table = make_table(code, object);
+		code->table_bytes += made->table ? made->table->image_bytes : 0;
 	}
 	return made->table;
 }

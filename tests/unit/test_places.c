@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the judge waits: functions seen in a table, dealt out in turn. */
+#include "cmocka_all.h"
+
+#include "base/cleanup.h"
+#include "judge/places.h"
+#include "tests/support/cfi_builder.h"
+#include "unwind/table_compile.h"
+
+enum { TEXT = CFI_BUILDER_TEXT, SP = 7 };
+
+/* A row made from code of [start, end): CFA = rsp + @cfa_off, rbx saved where @saves. */
+static struct cfi_row made_row(uint64_t start, uint64_t end, int64_t cfa_off, bool saves)
+{
+	struct cfi_row row = {
+		.start = start,
+		.end = end,
+		.cfa = FPL_CFA_REG,
+		.cfa_reg = SP,
+		.source = CFI_SOURCE_SYNTH,
+		.cfa_off = cfa_off,
+	};
+
+	for (size_t i = 0; i < CFI_NR_REGS; i++)
+		row.reg[i].kind = CFI_SAME;
+	row.reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = -8 };
+	if (saves)
+		row.reg[3] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = -16 };
+	return row;
+}
+
+/* An FDE at TEXT, and rows made from code behind it. */
+static struct table *table_of(const struct cfi_row *rows, size_t nr)
+{
+	const struct cfi_range text = { TEXT, TEXT + 0x40000 };
+	struct cfi_section section;
+	struct cfi_builder b;
+	struct cfi_file *file;
+	struct table *table;
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, TEXT, 0x100, BYTES("\x0e\x10"));
+	section = (struct cfi_section){ .bytes = b.bytes,
+					.size = b.size,
+					.vaddr = CFI_BUILDER_VADDR,
+					.source = b.source,
+					.terminator_off = SIZE_MAX };
+	assert_int_equal(cfi_file_from_sections("test", &section, 1, &text, 1,
+						&table_limits_default, &file, NULL),
+			 0);
+	assert_int_equal(cfi_file_add_rows(file, rows, nr, NULL), 0);
+	assert_int_equal(table_compile_file(file, &table, NULL), 0);
+	cfi_file_close(file);
+	cfi_builder_fini(&b);
+	return table;
+}
+
+static bool has(const struct places *places, uint64_t vaddr)
+{
+	for (size_t i = 0; i < places->nr; i++)
+		if (places->list[i].object == 9 && places->list[i].vaddr == vaddr)
+			return true;
+	return false;
+}
+
+static void functions_begin_behind_code_without_such_rows(void **state)
+{
+	const struct cfi_row rows[] = {
+		made_row(TEXT + 0x100, TEXT + 0x101, 8, false),	    /* behind an FDE */
+		made_row(TEXT + 0x101, TEXT + 0x120, 16, true),	    /* its body */
+		made_row(TEXT + 0x120, TEXT + 0x121, 8, false),	    /* its end */
+		made_row(TEXT + 0x130, TEXT + 0x140, 8, false),	    /* behind padding */
+		made_row(TEXT + 0x150, TEXT + 0x160, 24, false),    /* a part of a function */
+		made_row(TEXT + 0x170, TEXT + 0x180, 8, true),	    /* not its beginning */
+		made_row(TEXT + 0x30000, TEXT + 0x30010, 8, false), /* pages further on */
+	};
+	struct table *table = table_of(rows, ARRAY_SIZE(rows));
+	struct places places = { .nr = 0 };
+
+	(void)state;
+	assert_int_equal(places_add(&places, 9, table), 0);
+	assert_int_equal(places.nr, 3);
+	assert_true(has(&places, TEXT + 0x100));
+	assert_true(has(&places, TEXT + 0x130));
+	assert_true(has(&places, TEXT + 0x30000));
+	places_fini(&places);
+	table_destroy(table);
+}
+
+static void all_places_have_their_turn(void **state)
+{
+	struct cfi_row rows[10];
+	struct places places = { .seed = 7 };
+	unsigned int turns[ARRAY_SIZE(rows)] = { 0 };
+	uint32_t chosen[4];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		rows[i] = made_row(TEXT + 0x200 + 0x20 * i, TEXT + 0x210 + 0x20 * i, 8, false);
+
+	struct table *table = table_of(rows, ARRAY_SIZE(rows));
+
+	assert_int_equal(places_add(&places, 9, table), 0);
+	for (int round = 0; round < 5; round++) {
+		assert_int_equal(places_choose(&places, chosen, 4), 4);
+		for (int i = 0; i < 4; i++)
+			turns[chosen[i]]++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(turns); i++)
+		assert_int_equal(turns[i], 2);
+
+	/* one that was met is always among them, once */
+	places_hit(&places, 3);
+	places_hit(&places, 3);
+	assert_int_equal(places.nr_hits, 1);
+	for (int round = 0; round < 20; round++) {
+		size_t nr = places_choose(&places, chosen, 4), of_it = 0;
+
+		assert_int_equal(nr, 4);
+		for (size_t i = 0; i < nr; i++)
+			of_it += chosen[i] == 3;
+		assert_int_equal(of_it, 1);
+	}
+	places_fini(&places);
+	table_destroy(table);
+}
+
+static void few_places_are_all_chosen(void **state)
+{
+	struct places places = { .nr = 0 };
+	uint32_t chosen[4];
+
+	(void)state;
+	assert_int_equal(places_choose(&places, chosen, 4), 0);
+
+	const struct cfi_row row = made_row(TEXT + 0x200, TEXT + 0x210, 8, false);
+	struct table *table = table_of(&row, 1);
+
+	assert_int_equal(places_add(&places, 9, table), 0);
+	assert_int_equal(places_choose(&places, chosen, 4), 1);
+	assert_int_equal(chosen[0], 0);
+	places_fini(&places);
+	table_destroy(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_begin_behind_code_without_such_rows),
+		cmocka_unit_test(all_places_have_their_turn),
+		cmocka_unit_test(few_places_are_all_chosen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
