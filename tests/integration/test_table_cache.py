@@ -133,7 +133,7 @@ class DamagedFiles(TableCache):
     def damage(self, *ways):
         """The lines that a run says in which all tables are damaged, each in the next way."""
         self.assert_cold(self.run_chain())
-        for i, path in enumerate(self.files()):
+        for i, path in enumerate(self.kept_tables()):
             ways[i % len(ways)](path)
         run = self.run_chain()
         self.assertEqual(self.tables(run)["cache_hits"], 0)
