@@ -39,7 +39,7 @@ struct cfi_file {
 	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
 	size_t nr_synth_rows;
 	bool synth_refused;	  /* code without CFI costs more than it may: no row for it */
-	bool synth_left;	  /* it is likely to take long: no row for it yet */
+	uint64_t synth_left;	  /* ns it is likely to take: left for later, at least in part */
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
 	size_t nr_pieces;
 	uint64_t nr_shadowed; /* FDEs that own no piece */

@@ -24,6 +24,9 @@ struct table_limits {
 	/* Rows from code are only made where that is likely to take no more than this; else they
 	 * are left for later, and synth_left says so. 0: however long it takes. */
 	uint64_t synth_quick_ns; /* 0 */
+	/* Such rows are made around these vaddrs only, the others are left for later. */
+	const uint64_t *synth_near; /* borrowed [nr_synth_near], ascending */
+	size_t nr_synth_near;	    /* 0: everywhere */
 };
 extern const struct table_limits table_limits_default;
 
@@ -42,7 +45,8 @@ struct table_stats {
 	uint64_t judged_bytes;	/* of such code that was understood well enough to know that no row,
 				   and no frame-pointer step, is right there */
 	uint64_t synth_refused; /* 1: making rows from code would have cost more than it may */
-	uint64_t synth_left;	/* 1: it was left for later */
+	uint64_t synth_left;	/* what that is likely to take, ns, where it was left for later, at
+				   least in part; 0: it was not */
 	uint64_t image_bytes;
 	uint64_t covered_bytes; /* of text that has a row */
 };

@@ -22,6 +22,8 @@
 
 struct desk;
 
+#define DESK_NEAR_MAX 16u /* vaddrs around which rows from code are asked for at once */
+
 /* A file to be read by a worker. */
 struct desk_file {
 	int fd; /* borrowed: a regular file */
@@ -34,6 +36,9 @@ struct desk_file {
 	uint64_t alt_size;
 	bool synth; /* its table has rows made from code, too */
 	bool quick; /* these are left for later where they are likely to take long */
+	/* Where there are any, they are made around these vaddrs, and left for later elsewhere. */
+	const uint64_t *near; /* borrowed [nr_near], ascending; at most DESK_NEAR_MAX */
+	size_t nr_near;
 };
 
 /* Called every 10 ms or so while an answer is waited for. */

@@ -37,7 +37,7 @@
 enum parse_op {
 	PARSE_FACTS,	 /* what the headers say, and the identity */
 	PARSE_MATCH,	 /* does the debug file belong to the file? code 0: it does, -ENOENT: not */
-	PARSE_TABLE,	 /* the compiled table */
+	PARSE_TABLE,	 /* the compiled table; with addresses: rows from code around these only */
 	PARSE_NAMES,	 /* of addresses */
 	PARSE_FUNCTIONS, /* where they are, by their FDEs */
 	PARSE_FRAMES,	 /* what the CFI says of the frame pointer at addresses */
@@ -69,8 +69,8 @@ enum parse_op {
 #define PARSE_SYNTH	32u /* TABLE: with rows made from code */
 #define PARSE_QUICK \
 	64u /* TABLE: these only where they are likely to take no longer than PARSE_QUICK_NS */
-#define PARSE_KEEP	64u /* NAMES, LINES: more will be asked about the file of the key */
-#define PARSE_NO_DIGEST 4u  /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_KEEP	128u /* NAMES, LINES: more will be asked about the file of the key */
+#define PARSE_NO_DIGEST 4u   /* FACTS: the digest of the identity is not needed, it is 0 */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 

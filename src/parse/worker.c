@@ -115,6 +115,8 @@ static int do_table(struct job *job)
 
 	limits.synth = (job->request.flags & PARSE_SYNTH) != 0;
 	limits.synth_quick_ns = job->request.flags & PARSE_QUICK ? PARSE_QUICK_NS : 0;
+	limits.synth_near = job->vaddrs;
+	limits.nr_synth_near = job->request.nr_vaddrs;
 
 	int code = table_compile(job->elf, job->debug, &limits, &table, &err);
 	int rc = job_answer(job, code, &err);

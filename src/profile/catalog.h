@@ -25,7 +25,7 @@ struct symbolizer;
 enum object_state {
 	OBJECT_IDLE,	/* no table was asked for yet */
 	OBJECT_QUEUED,	/* being compiled */
-	OBJECT_PARTIAL, /* its table is published, but for rows from code, which are being made */
+	OBJECT_PARTIAL, /* its table is published, but for rows from code: a sample has them made */
 	OBJECT_READY,	/* its table is published */
 	OBJECT_NO_CFI,	/* published as having no usable CFI */
 	OBJECT_EVICTED, /* its table gave way to others; a sample brings it back */
@@ -48,7 +48,11 @@ struct object {
 
 	/* while READY or PARTIAL; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;
-	bool whole_queued; /* its whole table is being made */
+	uint32_t nr_published; /* tables: when it is another, walks may get further */
+	bool whole_queued;     /* its whole table is being made */
+	bool near_queued;      /* rows around some vaddrs are */
+	bool is_replaced;      /* its slot's other image was in force */
+	uint32_t nr_near;      /* times that rows around some vaddrs were made */
 	struct table_stats stats;
 	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */
 	uint32_t nr_refusals; /* in a row */
@@ -66,7 +70,7 @@ static inline bool object_has_table(const struct object *object)
 	return object->state == OBJECT_READY || object->state == OBJECT_PARTIAL;
 }
 
-/* Will there be one, or one that says more, without anybody's asking? */
+/* Is there one to come, or one that says more, once a sample has asked for it? */
 static inline bool object_is_awaited(const struct object *object)
 {
 	return object->state == OBJECT_QUEUED || object->state == OBJECT_PARTIAL;

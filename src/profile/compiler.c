@@ -24,11 +24,16 @@
 /* So long the end of a run waits for the whole table at hand. */
 #define WHOLE_PATIENCE_NS 200000000ull
 
+/* So long a sample waits for all rows of a file: two or three other samples do meanwhile. */
+#define SLOW_NS 30000000ull
+
 enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 
 struct job {
 	struct job *next;
-	const struct object *object; /* borrowed: what does not change after it was made */
+	const struct object *object;  /* borrowed: what does not change after it was made */
+	uint64_t near[DESK_NEAR_MAX]; /* of COMPILER_NEAR */
+	size_t nr_near;
 	struct compiler_result result;
 };
 
@@ -80,18 +85,25 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 		       !table_key_read(object->elf, &object->identity, &object->stamp,
 				       file->debug_fd, file->synth, &key);
 
-	/* of a whole table it was asked before the one without rows from code was made */
-	if (has_key && !result->whole)
+	/* of others it was asked before the one without rows from code was made */
+	if (has_key && result->part == COMPILER_CFI)
 		result->table = table_cache_load(cache, &key);
 	if (result->table)
 		return;
 	result->code = desk_table(desk, file, &result->table, &result->err);
 	/* what was compiled must still be what the key is of */
-	result->is_new = has_key && !result->code && !result->table->stats.synth_left &&
+	result->is_new = has_key && !result->code && result->part != COMPILER_NEAR &&
 			 !table_key_read(object->elf, &object->identity, &object->stamp,
 					 file->debug_fd, file->synth, &after) &&
 			 memcmp(&key, &after, sizeof(key)) == 0;
 	result->key = key;
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
 }
 
 static void compile(struct compiler *compiler, struct desk *desk, struct job *job)
@@ -107,7 +119,10 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 		return;
 	}
 	file.synth = compiler->synth;
-	file.quick = compiler->has_whole && !result->whole;
+	file.quick = result->part == COMPILER_CFI;
+	qsort(job->near, job->nr_near, sizeof(*job->near), by_vaddr);
+	file.near = job->near;
+	file.nr_near = job->nr_near;
 	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
 	make_table(compiler->cache, object, desk, &file, result);
 	cleanup_fd(&file.debug_fd);
@@ -250,22 +265,69 @@ void compiler_destroy(struct compiler *compiler)
 	free(compiler);
 }
 
-int compiler_submit(struct compiler *compiler, const struct object *object, bool whole)
+bool compiler_is_slow(const struct object *object)
 {
-	enum lane lane = whole && compiler->has_whole ? LANE_WHOLE : LANE_FIRST;
+	return object->stats.synth_left > SLOW_NS;
+}
+
+static struct job *job_of(const struct object *object, enum compiler_part part)
+{
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
-		return -ENOMEM;
+		return NULL;
 	job->object = object;
 	job->result.object = object->id;
-	job->result.whole = whole;
+	job->result.part = part;
+	return job;
+}
+
+static void push_job(struct compiler *compiler, enum lane lane, struct job *job)
+{
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
 	list_push(&compiler->todo[lane], job);
 	pthread_cond_signal(&compiler->wake[lane]);
 	pthread_mutex_unlock(&compiler->lock);
+}
+
+int compiler_submit(struct compiler *compiler, const struct object *object, enum compiler_part part)
+{
+	bool slow = part == COMPILER_WHOLE && compiler_is_slow(object) && compiler->has_whole;
+	struct job *job = job_of(object, part);
+
+	if (!job)
+		return -ENOMEM;
+	push_job(compiler, slow ? LANE_WHOLE : LANE_FIRST, job);
 	return 0;
+}
+
+int compiler_submit_near(struct compiler *compiler, const struct object *object, uint64_t vaddr)
+{
+	struct job *job = job_of(object, COMPILER_NEAR);
+
+	if (!job)
+		return -ENOMEM;
+	job->near[job->nr_near++] = vaddr;
+	push_job(compiler, LANE_FIRST, job);
+	return 0;
+}
+
+void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr)
+{
+	pthread_mutex_lock(&compiler->lock);
+	for (struct job *job = compiler->todo[LANE_FIRST].first; job; job = job->next) {
+		size_t i = 0;
+
+		if (job->object != object || job->result.part != COMPILER_NEAR)
+			continue;
+		while (i < job->nr_near && job->near[i] != vaddr)
+			i++;
+		if (i == job->nr_near && job->nr_near < DESK_NEAR_MAX)
+			job->near[job->nr_near++] = vaddr;
+		break;
+	}
+	pthread_mutex_unlock(&compiler->lock);
 }
 
 int compiler_fd(const struct compiler *compiler)

@@ -4,8 +4,10 @@
  * loop that drains the kernel's records never waits for one. Jobs go in by object and are begun in
  * that order; results come back as they are done.
  *
- * A table whose rows from code would take long comes without them first (table->stats.synth_left):
- * the whole one is another job, of a thread that no other table waits for.
+ * A table whose rows from code would take a while comes without them (table->stats.synth_left):
+ * they are another job, for when a sample needs one. Where it takes so long that samples would be
+ * lost over it, that job is for a thread that no other table waits for, and one for the rows around
+ * some addresses goes before it.
  */
 #pragma once
 
@@ -22,9 +24,15 @@ struct compiler;
 struct object;
 struct disk_cache;
 
+enum compiler_part {
+	COMPILER_CFI,	/* no rows from code but what is made at once */
+	COMPILER_NEAR,	/* those around some vaddrs */
+	COMPILER_WHOLE, /* nothing is left for later */
+};
+
 struct compiler_result {
 	uint32_t object;
-	bool whole;	     /* of a job that leaves nothing for later */
+	enum compiler_part part;
 	int code;	     /* of desk_table() */
 	struct table *table; /* the caller's to destroy; NULL with an error */
 	bool is_new;	     /* it is not in the cache, and may be kept there under key */
@@ -42,10 +50,20 @@ FPL_MUST_CHECK int compiler_create(struct parser *parser, struct disk_cache *cac
  * one 200 ms. */
 void compiler_destroy(struct compiler *compiler);
 
-/* Queue @object, borrowed until the result was taken; @whole: nothing is left for later. Errors:
- * -ENOMEM. */
+/* Is making all rows of @object, of which some are left, more than samples should wait for? */
+bool compiler_is_slow(const struct object *object);
+
+/*
+ * Queue @object, borrowed until the result was taken. @vaddr: of COMPILER_NEAR; one that is queued
+ * and not yet begun takes more of them, up to DESK_NEAR_MAX. Errors: -ENOMEM.
+ */
 FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object,
-				   bool whole);
+				   enum compiler_part part);
+FPL_MUST_CHECK int compiler_submit_near(struct compiler *compiler, const struct object *object,
+					uint64_t vaddr);
+
+/* Add @vaddr to the job of compiler_submit_near() for @object, if it was not begun. */
+void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr);
 
 /* Readable while there are results. */
 int compiler_fd(const struct compiler *compiler);

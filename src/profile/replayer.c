@@ -16,7 +16,7 @@ struct waiting {
 	struct fpl_sample *record; /* owned */
 	struct mapset *set;	   /* owned reference: as it was at the sample's time */
 	uint32_t blocker;	   /* id of the object whose table is missing, whole or in part */
-	enum object_state state;   /* that one's: when it is another, it is time to look again */
+	uint32_t nr_published;	   /* that one's: when it is another, it is time to look again */
 	size_t charge;		   /* of waiting_bytes */
 };
 
@@ -135,7 +135,7 @@ static struct object *blocker_of(struct replayer *replayer)
 		frame & FPL_FRAME_RAW ? NULL : catalog_at(replayer->tracker->catalog, id);
 
 	if (object)
-		tables_need(replayer->tracker->tables, object);
+		tables_need(replayer->tracker->tables, object, frame & FPL_FRAME_VADDR_MASK);
 	return object && object_is_awaited(object) ? object : NULL;
 }
 
@@ -164,7 +164,7 @@ static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct
 	waiting->record = record;
 	waiting->set = mapset_get(set);
 	waiting->blocker = blocker->id;
-	waiting->state = blocker->state;
+	waiting->nr_published = blocker->nr_published;
 	waiting->charge = charge;
 	replayer->last_set = set;
 	*replayer->last = waiting;
@@ -211,7 +211,8 @@ void replayer_retry(struct replayer *replayer)
 		const struct object *blocker =
 			catalog_at(replayer->tracker->catalog, waiting->blocker);
 
-		if (blocker && object_is_awaited(blocker) && blocker->state == waiting->state) {
+		if (blocker && object_is_awaited(blocker) &&
+		    blocker->nr_published == waiting->nr_published) {
 			link = &waiting->next;
 			continue;
 		}
@@ -219,7 +220,7 @@ void replayer_retry(struct replayer *replayer)
 		blocker = blocker_of(replayer);
 		if (blocker) {
 			waiting->blocker = blocker->id;
-			waiting->state = blocker->state;
+			waiting->nr_published = blocker->nr_published;
 			link = &waiting->next;
 			continue;
 		}

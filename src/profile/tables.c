@@ -19,6 +19,9 @@
 #define LOOK_PAUSE_NS	 500000000ull
 #define TRIES_PER_REVIEW 8u
 #define REFUSALS_SAID	 8u /* lines at warning level; the rest at debug */
+/* So often rows around samples are made before those of the whole file are waited for: each time
+ * costs a look at all its code. */
+#define NEAR_TIMES_MAX 4u
 
 int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
 		struct disk_cache *cache, bool synth, pool_chunk_fn make, void *make_ctx,
@@ -74,15 +77,8 @@ void tables_want(struct tables *tables, struct object *object)
 		object->state = OBJECT_IDLE;
 	if (object->state != OBJECT_IDLE)
 		return;
-	if (!compiler_submit(tables->compiler, object, false))
+	if (!compiler_submit(tables->compiler, object, COMPILER_CFI))
 		object->state = OBJECT_QUEUED;
-}
-
-void tables_need(struct tables *tables, struct object *object)
-{
-	if (object->state == OBJECT_EVICTED)
-		object->state = OBJECT_IDLE;
-	tables_want(tables, object);
 }
 
 static struct fpl_image image_of(const struct table *table, uint32_t base, uint32_t state)
@@ -111,20 +107,6 @@ static void publish(struct tables *tables, const struct object *object,
 	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
 }
 
-/*
- * In place of what is published: nobody reads the other image, which never was current or was given
- * up before the object was published anew.
- */
-static void replace(struct tables *tables, const struct object *object,
-		    const struct fpl_image *image)
-{
-	struct fpl_object *slot = &tables->slots[object->slot];
-	uint32_t other = !slot->current;
-
-	slot->images[other] = *image;
-	__atomic_store_n(&slot->current, other, __ATOMIC_RELEASE);
-}
-
 /* Gives the space of what was replaced back, after one grace period. */
 static void free_retired(struct tables *tables)
 {
@@ -142,6 +124,24 @@ static void retire(struct tables *tables, const struct object *object)
 		free_retired(tables);
 	tables->retired[tables->nr_retired++] =
 		(struct space_extent){ object->pool_first, object->pool_size };
+}
+
+/*
+ * In place of what is published. Nobody reads the other image: it never was in force since the
+ * object was published, or what it said was retired, and a grace period is over.
+ */
+static void replace(struct tables *tables, struct object *object, const struct fpl_image *image)
+{
+	struct fpl_object *slot = &tables->slots[object->slot];
+	uint32_t other = !slot->current;
+
+	if (object->is_replaced)
+		free_retired(tables);
+	slot->images[other] = *image;
+	__atomic_store_n(&slot->current, other, __ATOMIC_RELEASE);
+	object->is_replaced = true;
+	object->nr_published++;
+	retire(tables, object);
 }
 
 /* Look what is used and what is mapped, unless that was just done. */
@@ -254,13 +254,31 @@ static void settle(struct tables *tables, struct object *object)
 	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_READY, __ATOMIC_RELEASE);
 }
 
-/* Has the whole table of @object made, unless that is under way. */
-static void want_whole(struct tables *tables, struct object *object)
+/* Has rows from the code of @object made, for a sample that ended at @vaddr, and then all of them.
+ */
+static void want_rows(struct tables *tables, struct object *object, uint64_t vaddr)
 {
-	if (!object->whole_queued && compiler_submit(tables->compiler, object, true))
+	if (object->near_queued)
+		compiler_add_near(tables->compiler, object, vaddr);
+	else if (compiler_is_slow(object) && object->nr_near < NEAR_TIMES_MAX &&
+		 !compiler_submit_near(tables->compiler, object, vaddr))
+		object->near_queued = true;
+	if (object->whole_queued)
+		return;
+	if (compiler_submit(tables->compiler, object, COMPILER_WHOLE))
 		settle(tables, object);
 	else
 		object->whole_queued = true;
+}
+
+void tables_need(struct tables *tables, struct object *object, uint64_t vaddr)
+{
+	if (object->state == OBJECT_EVICTED)
+		object->state = OBJECT_IDLE;
+	if (object->state == OBJECT_PARTIAL)
+		want_rows(tables, object, vaddr);
+	else
+		tables_want(tables, object);
 }
 
 /* Of an object that has none. */
@@ -284,6 +302,8 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	object->placed_ns = usage_monotonic_ns();
 	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
 	object->stats = table->stats;
+	object->is_replaced = false;
+	object->nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){
 			.images = { image_of(table, extent.first,
@@ -292,8 +312,6 @@ static void publish_table(struct tables *tables, struct object *object, const st
 			.first_vaddr = table->first_vaddr,
 			.entry_vaddr = table->entry_vaddr });
 	say_table(object, table);
-	if (partial)
-		want_whole(tables, object);
 }
 
 static void publish_none(struct tables *tables, struct object *object,
@@ -316,7 +334,8 @@ static bool fits(const struct tables *tables, const struct object *object,
 	return table->first_vaddr == slot->first_vaddr && table->nr_pages == slot->nr_pages;
 }
 
-/* The whole table takes the place of the one without rows from code, which else stays. */
+/* A table that says more takes the place of the one that lacks rows from code, which else stays; a
+ * whole one is the last. */
 static void complete(struct tables *tables, struct object *object, struct compiler_result *result)
 {
 	const struct table *table = result->table;
@@ -327,6 +346,8 @@ static void complete(struct tables *tables, struct object *object, struct compil
 		code = fpl_fail(&result->err, -EINVAL, "%s: was changed meanwhile", object->path);
 	else if (table)
 		code = place(tables, object, table, &extent, &result->err);
+	if (code && result->part == COMPILER_NEAR)
+		return; /* the whole one says it */
 	if (code) {
 		settle(tables, object);
 		fpl_log(code == -ENODATA ? FPL_LOG_DEBUG : FPL_LOG_WARN,
@@ -334,13 +355,14 @@ static void complete(struct tables *tables, struct object *object, struct compil
 		return;
 	}
 
-	struct fpl_image image = image_of(table, extent.first, FPL_TABLE_READY);
+	bool partial = result->part == COMPILER_NEAR;
+	struct fpl_image image =
+		image_of(table, extent.first, partial ? FPL_TABLE_PARTIAL : FPL_TABLE_READY);
 
 	replace(tables, object, &image);
-	retire(tables, object);
 	object->pool_first = extent.first;
 	object->pool_size = extent.nr;
-	object->state = OBJECT_READY;
+	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
 	object->stats = table->stats;
 	say_table(object, table);
 }
@@ -352,13 +374,17 @@ static void complete(struct tables *tables, struct object *object, struct compil
 static void take_result(struct tables *tables, struct object *object,
 			struct compiler_result *result)
 {
-	if (result->whole)
+	if (result->part == COMPILER_WHOLE)
 		object->whole_queued = false;
-	if (result->whole && object->state == OBJECT_PARTIAL)
+	if (result->part == COMPILER_NEAR) {
+		object->near_queued = false;
+		object->nr_near++;
+	}
+	if (result->part != COMPILER_CFI && object->state == OBJECT_PARTIAL)
 		complete(tables, object, result);
 	else if (object->state == OBJECT_QUEUED && result->table)
 		publish_table(tables, object, result->table);
-	else if (object->state == OBJECT_QUEUED && !result->whole)
+	else if (object->state == OBJECT_QUEUED && result->part == COMPILER_CFI)
 		publish_none(tables, object, result);
 }
 

@@ -4,8 +4,10 @@
  * into the pool and published in the map `objects`. When the pool is full, tables of objects that
  * no process maps any more make room; if there is none, the object is refused by name.
  *
- * Where rows from code take long, the table of the CFI alone is published first (OBJECT_PARTIAL),
- * and the whole one takes its place. Both are in the pool then, until no walk can read the first.
+ * Where rows from code take a while, the table of the CFI alone is published first
+ * (OBJECT_PARTIAL). When a sample ends for want of such a row, the whole one is made, which takes
+ * its place; where that takes long, one with the rows around such samples comes between. Two images
+ * are in the pool then, until no walk can read the first.
  */
 #pragma once
 
@@ -52,8 +54,9 @@ void tables_fini(struct tables *tables);
 /* Have the table of @object compiled unless that was asked before. */
 void tables_want(struct tables *tables, struct object *object);
 
-/* A sample needs the table of @object: as tables_want, also where it was evicted. */
-void tables_need(struct tables *tables, struct object *object);
+/* A sample needs the table of @object at @vaddr: as tables_want, also where it was evicted; rows
+ * that were left for later are made. */
+void tables_need(struct tables *tables, struct object *object, uint64_t vaddr);
 
 /*
  * To be called a few times a second: have tables compiled for which there was no room, where there

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files whose code was made to cost its analyst dear, mapped beside a program that is profiled."""
+"""Files whose code was made to cost its analyst dear, and runs, beside a program that is profiled."""
 
 import os
 import shlex
@@ -14,25 +14,30 @@ from root_case import FPLESS, RootCase, fixture, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 
-from hostile_code import GOOD_AT, write_file
+from hostile_code import GOOD, GOOD_AT, write_file
 
 MAPPER = f"""
-import mmap, sys, time
-kept = []
+import ctypes, mmap, sys, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+spins = []
 for path in sys.argv[1:]:
     with open(path, "rb") as file:
-        kept.append(mmap.mmap(file.fileno(), 0x1000, offset={GOOD_AT}, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+        start = libc.mmap(None, ctypes.c_size_t(0x1000), mmap.PROT_READ | mmap.PROT_EXEC,
+                          mmap.MAP_PRIVATE, file.fileno(), ctypes.c_long({GOOD_AT}))
+    spins.append(ctypes.CFUNCTYPE(None, ctypes.c_uint)(start + {len(GOOD)}))
 while time.process_time() < 60:
-    pass
+    for spin in spins:
+        spin(100000000)
 """
 REFUSED = "making rows from its code without CFI would cost more than it may"
 
 
 class HostileCode(RootCase):
     def run_beside(self, names):
-        """A run of `chain` beside a program that has mapped the files, until fpless has said of each
+        """A run of `chain` beside a program that spins in the files, until fpless has said of each
         that it costs too much."""
-        waited_for = {write_file(self.folder, name) for name in names}
+        waited_for = {write_file(self.folder, name, spin=True) for name in names}
         mapper = shlex.join([sys.executable, "-c", MAPPER, *sorted(waited_for)])
         script = f"{mapper} >/dev/null 2>&1 & exec {shlex.join([fixture('chain'), '60000'])} 2>/dev/null"
         process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",

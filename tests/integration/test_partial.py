@@ -9,13 +9,16 @@ from root_case import RootCase, fixture, main
 class Partial(RootCase):
     program = fixture("hole")
 
+    large = fixture("large_hole")
+
     def run_hole(self, ms, *options):
         return self.profile("-vv", "-F", "999", *options, "--", self.program, ms)
 
-    def tables(self, run):
+    def tables(self, run, program=None):
         """What was published for the program, in order."""
+        start = f"fpless: {program or self.program}: object "
         return [line for line in run.stderr.splitlines()
-                if line.startswith(f"fpless: {self.program}: object ") and ": table of " in line]
+                if line.startswith(start) and ": table of " in line]
 
     def in_hole(self, run):
         names = ElfNames(self.program)
@@ -42,6 +45,19 @@ class Partial(RootCase):
         self.assertEqual(len(self.tables(warm)), 1, warm.stderr)
         self.assertNotIn("to come", self.tables(warm)[0])
         self.assert_whole(warm)
+
+    def test_what_is_sampled_comes_first(self):
+        run = self.profile("-vv", "-F", "999", "--no-cache", "--", self.large, "600")
+        tables = self.tables(run, self.large)
+        self.assertEqual(["to come" in line for line in tables], [True, True, False], run.stderr)
+        self.assertEqual({stack["stop"] for stack in run.stacks if stack["user"]}, {"outermost"})
+
+    def test_rows_that_no_sample_needs_are_not_made(self):
+        cache = self.path("cache")
+        for _ in range(2):
+            run = self.profile("-vv", "-F", "999", "--cache", cache, "--", self.large, "300", "elsewhere")
+            tables = self.tables(run, self.large)
+            self.assertEqual(["to come" in line for line in tables], [True], run.stderr)
 
     def test_a_program_that_ends_meanwhile_has_its_stacks(self):
         for _ in range(3):

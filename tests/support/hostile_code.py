@@ -14,6 +14,7 @@ import sys
 BASE = 0x10000  # vaddrs are higher than offsets by this
 GOOD_AT = 0x1000  # offset of the code: GOOD, the hole
 GOOD = b"\x90" * 10 + b"\xc3"
+SPIN = b"\xff\xcf\x75\xfc\xc3"  # 1: dec %edi; jnz 1b; ret: fits before the hole
 JMP, CALL, RET = b"\xe9", b"\xe8", b"\xc3"
 JZ = b"\x0f\x84"
 
@@ -83,11 +84,11 @@ class Elf:
             file.write(self.names)
 
 
-def file_of(path, code, symbols=(), size=None, fdes=(), rodata=b"", with_sections=True):
-    """@code is a hole behind GOOD; symbols are offsets in it, fdes [(offset, size)] in it. @size: of a
+def file_of(path, code, symbols=(), size=None, fdes=(), rodata=b"", with_sections=True, spin=False):
+    """@code is a hole behind GOOD, and behind SPIN if that is asked for; symbols are offsets in it, fdes [(offset, size)] in it. @size: of a
     hole that goes on with zeros that take no room."""
     elf = Elf()
-    elf.add(".text", 1, 6, GOOD + bytes(16 - len(GOOD)) + code, size=None if size is None else size + 16)
+    elf.add(".text", 1, 6, GOOD + (SPIN if spin else bytes(16 - len(GOOD))) + code, size=None if size is None else size + 16)
     start = BASE + GOOD_AT
     frame_at = elf.end
     functions = [(start, len(GOOD))] + [(start + 16 + offset, length) for offset, length in fdes]
@@ -211,10 +212,10 @@ FILES = {
 TOO_MUCH = {"overlaps", "shared_ends", "gigabyte"}
 
 
-def write_file(folder, name):
+def write_file(folder, name, spin=False):
     """Returns its path."""
     path = os.path.join(folder, name)
-    file_of(path, **FILES[name]())
+    file_of(path, spin=spin, **FILES[name]())
     return path
 
 

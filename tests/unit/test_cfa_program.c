@@ -521,25 +521,25 @@ static void a_program_ends_where_a_limit_does(void **state)
 		int code;
 	} cases[] = {
 		{ "as many rows as there may be",
-		  { UINT64_MAX, 256 << 20, 10000, false, 0 },
+		  { UINT64_MAX, 256 << 20, 10000, false, 0, NULL, 0 },
 		  0,
 		  10000,
 		  CFA_OK },
-		{ "one more", { UINT64_MAX, 256 << 20, 9999, false, 0 }, 0, 9999, -EFBIG },
-		{ "many more", { UINT64_MAX, 256 << 20, 10, false, 0 }, 0, 10, -EFBIG },
-		{ "time", { 0, 256 << 20, 10000, false, 0 }, 0, 4095, -EFBIG },
+		{ "one more", { UINT64_MAX, 256 << 20, 9999, false, 0, NULL, 0 }, 0, 9999, -EFBIG },
+		{ "many more", { UINT64_MAX, 256 << 20, 10, false, 0, NULL, 0 }, 0, 10, -EFBIG },
+		{ "time", { 0, 256 << 20, 10000, false, 0, NULL, 0 }, 0, 4095, -EFBIG },
 		{ "enough for the one who asks",
-		  { UINT64_MAX, 256 << 20, 10000, false, 0 },
+		  { UINT64_MAX, 256 << 20, 10000, false, 0, NULL, 0 },
 		  7,
 		  7,
 		  -ECANCELED },
 		{ "enough at the first row",
-		  { UINT64_MAX, 256 << 20, 10000, false, 0 },
+		  { UINT64_MAX, 256 << 20, 10000, false, 0, NULL, 0 },
 		  1,
 		  1,
 		  -ECANCELED },
 		{ "enough at the last row",
-		  { UINT64_MAX, 256 << 20, 10000, false, 0 },
+		  { UINT64_MAX, 256 << 20, 10000, false, 0, NULL, 0 },
 		  10000,
 		  10000,
 		  -ECANCELED },
@@ -589,7 +589,7 @@ static void a_cie_without_end_is_stopped_too(void **state)
 static void a_program_without_rows_is_stopped_too(void **state)
 {
 	enum { NR = 200000, CHECKED_EVERY = 65536 };
-	const struct table_limits no_time = { 0, 256 << 20, 1, false, 0 };
+	const struct table_limits no_time = { 0, 256 << 20, 1, false, 0, NULL, 0 };
 	struct count count = { 0 };
 	uint8_t *nops = calloc(NR, 1);
 	uint64_t instructions;

@@ -463,7 +463,8 @@ static void rows_are_counted_against_the_limit_once(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct table_limits limits = { UINT64_MAX, 256 << 20, cases[i].limit, false,
+		const struct table_limits limits = { UINT64_MAX, 256 << 20, cases[i].limit,
+						     false,	 0,	    NULL,
 						     0 };
 		uint8_t *code = calloc(cases[i].nr_rows, 3);
 		struct cfi_builder b;
@@ -497,13 +498,13 @@ static void a_file_over_a_limit_is_refused_by_name(void **state)
 		const char *want;
 	} cases[] = {
 		{ "time",
-		  { 1000000, 256 << 20, 1 << 22, false, 0 },
+		  { 1000000, 256 << 20, 1 << 22, false, 0, NULL, 0 },
 		  "test: its CFI takes more than the 1 ms of CPU time a file may take" },
 		{ "memory",
-		  { UINT64_MAX, 1 << 20, 1 << 22, false, 0 },
+		  { UINT64_MAX, 1 << 20, 1 << 22, false, 0, NULL, 0 },
 		  "test: its CFI needs more than the 1 MiB of memory a file may take" },
 		{ "rows",
-		  { UINT64_MAX, 256 << 20, 1000, false, 0 },
+		  { UINT64_MAX, 256 << 20, 1000, false, 0, NULL, 0 },
 		  "test: its CFI has more than the 1000 rows a file may have" },
 	};
 	struct cfi_builder b;

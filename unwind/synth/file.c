@@ -9,10 +9,12 @@
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
+#include "unwind/synth/fill.h"
 #include "unwind/synth/graph.h"
 #include "unwind/synth/words.h"
 
 enum { SEARCH_MIN = 256 };
+enum { NEAR_BYTES = 4 * SYNTH_NEAR_BYTES }; /* so far around a vaddr its code is followed */
 enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
 
 /* Bytes of the file that hold code. */
@@ -520,6 +522,42 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 	return code;
 }
 
+/*
+ * Leave of the holes what is around the vaddrs that the limits name. What enters, or leaves, a part
+ * elsewhere is not seen: rows near its edges are not to be used, and nothing is guessed.
+ */
+static int narrow_holes(struct synth_file *file, struct fpl_err *err)
+{
+	const struct table_limits *limits = file->budget->limits;
+	AUTO_FREE struct synth_hole *wide = TAKE_PTR(file->holes);
+	size_t nr = file->nr_holes;
+	int code = 0;
+
+	file->nr_holes = file->room_holes = 0;
+	for (size_t i = 0; i < nr * limits->nr_synth_near && code == 0; i++) {
+		const struct synth_hole *hole = &wide[i / limits->nr_synth_near];
+		uint64_t at = limits->synth_near[i % limits->nr_synth_near] - hole->start;
+		uint64_t start = at > NEAR_BYTES ? at - NEAR_BYTES : 0;
+		uint64_t end = at + NEAR_BYTES < hole->size ? at + NEAR_BYTES : hole->size;
+		struct synth_hole *last = file->nr_holes ? &file->holes[file->nr_holes - 1] : NULL;
+
+		if (at >= hole->size)
+			continue;
+		if (last && last->start >= hole->start &&
+		    last->start + last->size >= hole->start + start) {
+			last->size = hole->start + end - last->start;
+			continue;
+		}
+		code = synth_grow(file->budget, &file->holes, &file->room_holes, file->nr_holes,
+				  sizeof(*file->holes), err);
+		if (code == 0)
+			file->holes[file->nr_holes++] =
+				(struct synth_hole){ hole->start + start, end - start,
+						     hole->bytes + start };
+	}
+	return code;
+}
+
 int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 		    struct cfi_file *cfi, enum synth_scope scope, struct budget *budget,
 		    struct synth_file **ret, struct fpl_err *err)
@@ -540,6 +578,8 @@ int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 
 	for (size_t i = 0; i < file->nr_codes && code == 0; i++)
 		code = find_holes(file, &file->codes[i], err);
+	if (code == 0 && budget->limits->nr_synth_near)
+		code = narrow_holes(file, err);
 	if (code == 0 && file->nr_holes)
 		code = gather(file, symbols, err);
 	if (code)
@@ -610,7 +650,7 @@ int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx
 		.nr_holes = file->nr_holes,
 		.entries = file->entries,
 		.nr_entries = file->nr_entries,
-		.guesses = file->scope != SYNTH_ALL,
+		.guesses = file->scope != SYNTH_ALL && !file->budget->limits->nr_synth_near,
 		.read = read_vaddr,
 		.word = word_at,
 		.cfi = cfi_at,

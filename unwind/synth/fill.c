@@ -84,25 +84,56 @@ static int analyse(struct cfi_file *file, const struct elf_file *elf, struct bud
 	return code ? code : synth_file_analyse(code_file, NULL, NULL, result, err);
 }
 
+/*
+ * Of what was found around some vaddrs, rows that are near: what leads to those at the edge may not
+ * have been seen. Nothing is said of code without row before all is known.
+ */
+static int add_near(struct cfi_file *file, struct synth_result *result, struct fpl_err *err)
+{
+	const struct table_limits *limits = file->budget.limits;
+	size_t nr = 0;
+
+	for (size_t i = 0, near = 0; i < result->nr_rows; i++) {
+		const struct cfi_row *row = &result->rows[i];
+
+		while (near < limits->nr_synth_near &&
+		       limits->synth_near[near] + SYNTH_NEAR_BYTES < row->start)
+			near++;
+		if (near < limits->nr_synth_near &&
+		    (row->end >= limits->synth_near[near] ||
+		     limits->synth_near[near] - row->end < SYNTH_NEAR_BYTES))
+			result->rows[nr++] = *row;
+	}
+	return cfi_file_add_rows(file, result->rows, nr, err);
+}
+
+static int add_all(struct cfi_file *file, const struct synth_result *result, struct fpl_err *err)
+{
+	int code = cfi_file_add_rows(file, result->rows, result->nr_rows, err);
+
+	return code ? code : add_judged(file, result, err);
+}
+
 int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
 	CLEANUP(synth_result_fini) struct synth_result result = { 0 };
-	const uint64_t quick_ns = file->budget.limits->synth_quick_ns;
+	const struct table_limits *limits = file->budget.limits;
+	uint64_t likely_ns = synth_likely_ns(file, elf);
 	struct budget budget;
 
-	file->synth_left = quick_ns && synth_likely_ns(file, elf) > quick_ns;
-	if (file->synth_left)
+	if (limits->nr_synth_near || (limits->synth_quick_ns && likely_ns > limits->synth_quick_ns))
+		file->synth_left = likely_ns ? likely_ns : 1;
+	if (file->synth_left && !limits->nr_synth_near)
 		return 0;
-	budget_init(&budget, file->budget.name, file->budget.limits);
+	budget_init(&budget, file->budget.name, limits);
 
 	int code = analyse(file, elf, &budget, &result, err);
 
 	/* What this took is not the CFI's. */
 	file->budget.start_ns += budget_spent_ns(&budget);
 	if (code == 0)
-		code = cfi_file_add_rows(file, result.rows, result.nr_rows, err);
-	if (code == 0)
-		code = add_judged(file, &result, err);
+		code = limits->nr_synth_near ? add_near(file, &result, err)
+					     : add_all(file, &result, err);
 	if (code == 0 || code == -ENOMEM)
 		return code;
 	file->synth_refused = true;

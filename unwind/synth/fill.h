@@ -5,6 +5,9 @@
 #include "obj/elf_file.h"
 #include "unwind/cfi_file.h"
 
+/* So far to both sides of a vaddr that is asked about rows are made, where not everywhere. */
+#define SYNTH_NEAR_BYTES 16384u
+
 /*
  * What making rows for the code of @elf, whose CFI is @file, is likely to take: CPU time. Reads
  * nothing. Where functions are padded it says too much.
@@ -15,7 +18,8 @@ uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf
  * Add to @file, the CFI of @elf, rows made from code without CFI, and rows without a CFA for such
  * code that was understood but has none. Code that costs more than the limits of @file allow, on
  * its own account, gets none; file->synth_refused says so then. Nor does any where it is likely to
- * take longer than the limits' synth_quick_ns: file->synth_left. Errors: -ENOMEM.
+ * take longer than the limits' synth_quick_ns, and only what is around the limits' synth_near where
+ * there are any: file->synth_left. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int synth_fill(struct cfi_file *file, const struct elf_file *elf,
 			      struct fpl_err *err);
