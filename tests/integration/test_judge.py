@@ -13,7 +13,7 @@ import time
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, is_dead, main
 
 TIMEOUT_S = 240
-WHOLE = ("--burst", "100000000")  # from the first instruction to the last
+WHOLE = ("--burst", "100000000", "-d", "200")  # from the first instruction to the last
 ACCUSATION = re.compile(r"^  (\S+) (\S+) 0x([0-9a-f]+)\.\.0x([0-9a-f]+) DISAGREE: (.+) of a row from "
                         r"(\w+), (\d+) times$", re.M)
 
@@ -125,7 +125,7 @@ class Judge(RootCase):
             self.assertIn(end, report.frames)
 
     def test_exceptions_are_not_accused(self):
-        report, _ = self.judge(*WHOLE, "-d", "20", "--steps", "300000", "--",
+        report, _ = self.judge(*WHOLE, "-d", "20", "--steps", "100000", "--",
                                fixture("exceptions"), "1")
         self.assertEqual(report.accusations, [])
 
@@ -151,21 +151,21 @@ class Judge(RootCase):
 
     def test_a_process_goes_on_as_it_was(self):
         process = self.target("all", "judged")
-        report, _ = self.judge("--steps", "30000", "--burst", "3000", str(process.pid))
+        report, _ = self.judge("-d", "200", "--steps", "10000", "--burst", "2000", str(process.pid))
         self.assertEqual(report.accusations, [])
-        self.assertGreaterEqual(report.judged, 30000)
+        self.assertGreaterEqual(report.judged, 10000)
         self.assert_unharmed(process, "all")
 
     def test_threads_are_all_judged(self):
         process = self.target("threads")
-        report, _ = self.judge("--steps", "20000", "--burst", "1000", str(process.pid))
+        report, _ = self.judge("-d", "200", "--steps", "5000", "--burst", "500", str(process.pid))
         self.assertRegex(report.text, r"^pid \d+: [2-9] threads, ")
         self.assert_unharmed(process, "threads")
 
     def test_code_that_was_asked_for_is_waited_at(self):
         process = self.target("bare")
         report, _ = self.judge("--object", "judged_stat*", "--synth-only", "--steps", "2000",
-                               "--burst", "500", str(process.pid))
+                               "-d", "200", "--burst", "500", str(process.pid))
         self.assertGreaterEqual(report.origins["synth"][0], 2000)
         self.assertIn("as many instructions as asked for were judged", report.text)
         self.assert_unharmed(process, "bare")
