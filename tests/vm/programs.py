@@ -99,6 +99,9 @@ def distro():
     return [Program(name, words) for name, words in DISTRO if os.path.exists(words[0])]
 
 
+PID_MAX_LEAST = 32768
+
+
 def python_files():
     """What the interpreter reads at its start, beside itself."""
     done = subprocess.run(
@@ -122,12 +125,17 @@ def deal(programs, stacks, notes):
     """Gives each program its stacks; returns those of sequence, and of its children before exec."""
     with open(notes, encoding="ascii") as file:
         noted = [tuple(int(word) for word in line.split()) for line in file]
-    if len(noted) != len(programs) or noted != sorted(noted):
-        raise ValueError(f"{len(programs)} programs, {len(noted)} pids, or not in order")
+    def turn(pid):
+        """Which comes first: pids begin anew when they are used up."""
+        return pid if noted[0][0] - pid < PID_MAX_LEAST // 2 else pid + (1 << 32)
+
+    turns = [turn(pid) for pid, _ in noted]
+    if len(noted) != len(programs) or turns != sorted(turns):
+        raise ValueError(f"{len(programs)} programs, pids {noted}")
     for program, (_, status) in zip(programs, noted):
         program.status = status
     others = []
     for stack in stacks:
-        i = bisect.bisect_right([pid for pid, _ in noted], stack["pid"])
+        i = bisect.bisect_right(turns, turn(stack["pid"]))
         (programs[i - 1].stacks if i and stack["comm"] != "sequence" else others).append(stack)
     return others

@@ -238,6 +238,10 @@ class SamplesAreDealt(unittest.TestCase):
         stacks.append({"pid": 20, "comm": "sequence"})
         self.assertEqual(self.deal("10 0\n20 0\n", stacks), [[10, 11, 19], [20, 25], [9, 20]])
 
+    def test_where_pids_begin_anew(self):
+        stacks = [{"pid": pid, "comm": "a"} for pid in (32761, 32762, 32767, 301, 305)]
+        self.assertEqual(self.deal("32762 0\n304 0\n", stacks), [[32762, 32767, 301], [305], [32761]])
+
     def test_only_where_all_ran(self):
         for notes in ("10 0\n", "20 0\n10 0\n"):
             with self.assertRaises(ValueError):
