@@ -99,7 +99,7 @@ def distro():
     return [Program(name, words) for name, words in DISTRO if os.path.exists(words[0])]
 
 
-PID_MAX_LEAST = 32768
+PID_MAX_LEAST = 32768  # what kernel.pid_max is where there are few CPUs; it is never less by itself
 
 
 def python_files():
