@@ -189,6 +189,7 @@ static bool wait_at_places(struct live *live, pid_t tid)
 	uint32_t idx[TRACEE_BREAKPOINTS];
 	uint64_t addr[TRACEE_BREAKPOINTS];
 	size_t nr = set_places(live, tid, idx, addr);
+	uint64_t end_ns = now_ns() + BREAK_MS * NS_PER_MS;
 	int number = 0;
 	bool met = false;
 
@@ -221,12 +222,14 @@ static bool wait_at_places(struct live *live, pid_t tid)
 		case TRACEE_SIGNALLED:
 		case TRACEE_OTHER_IMAGE:
 		default:
+			/* one that makes threads stops for each of them */
+			waits = now_ns() < end_ns;
 			break;
 		}
 	}
 	tracees_break_at(&live->tracees, tid, NULL, 0);
 	if (!met)
-		tracees_go(&live->tracees, tid, TRACEE_RUN, 0);
+		tracees_go(&live->tracees, tid, TRACEE_RUN, number);
 	return met;
 }
 

@@ -21,6 +21,8 @@ enum {
 	TICK_MS = 20,	    /* a wait wakes up this often to look at the time and at the user */
 	LEAVE_MS = 5000,    /* for a thread to stop, so that it can be let go */
 	ATTACH_ROUNDS = 64, /* over threads that are made while we attach */
+	SETTLE_MOST = 64,   /* stops at once: a program that makes threads all the time has always
+			       another one */
 };
 
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
@@ -324,10 +326,14 @@ static void settle(struct tracees *tracees, pid_t tid, int status)
 void tracees_settle(struct tracees *tracees)
 {
 	int status;
-	pid_t tid;
+	pid_t tid = 0;
 
-	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+	for (int i = 0; i < SETTLE_MOST; i++) {
+		tid = waitpid(-1, &status, __WALL | WNOHANG);
+		if (tid <= 0)
+			break;
 		settle(tracees, tid, status);
+	}
 	if (tid < 0 && errno == ECHILD)
 		tracees->ended = true;
 }
