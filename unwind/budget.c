@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 const struct table_limits table_limits_default = {
 	.cpu_ns = 2000000000,
@@ -12,26 +13,18 @@ const struct table_limits table_limits_default = {
 	.synth = true,
 };
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void budget_init(struct budget *budget, const char *name, const struct table_limits *limits)
 {
 	*budget = (struct budget){
 		.name = name,
 		.limits = limits,
-		.start_ns = cpu_now_ns(),
+		.start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
 	};
 }
 
 uint64_t budget_spent_ns(const struct budget *budget)
 {
-	return cpu_now_ns() - budget->start_ns;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - budget->start_ns;
 }
 
 int budget_memory(struct budget *budget, uint64_t bytes, struct fpl_err *err)

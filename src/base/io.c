@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define PIECE_BYTES 4096u /* POSIX: a pipe that poll says is writable takes PIPE_BUF at once */
 #define POLL_MS	    100
@@ -58,19 +59,11 @@ int io_write(int fd, const void *buf, size_t size)
 	return 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 int io_write_patiently(int fd, const void *buf, size_t size, bool (*is_closing)(void *ctx),
 		       void *ctx)
 {
 	const uint8_t *at = buf;
-	uint64_t last_ms = now_ms();
+	uint64_t last_ms = clock_monotonic_ms();
 
 	while (size) {
 		struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
@@ -83,10 +76,10 @@ int io_write_patiently(int fd, const void *buf, size_t size, bool (*is_closing)(
 		if (n > 0) {
 			at += n;
 			size -= (size_t)n;
-			last_ms = now_ms();
+			last_ms = clock_monotonic_ms();
 		} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
 			return -errno;
-		} else if (is_closing(ctx) && now_ms() - last_ms > PATIENCE_MS) {
+		} else if (is_closing(ctx) && clock_monotonic_ms() - last_ms > PATIENCE_MS) {
 			return -ETIMEDOUT;
 		}
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
@@ -15,7 +16,6 @@
 #include "cli/sampling_run.h"
 #include "format/bcc_profile.h"
 
-#define NS_PER_S	  1000000000u
 #define STACK_BYTES_LEAST (64u << 10)
 
 enum {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/status_line.h"
@@ -19,14 +19,6 @@ struct reading_progress {
 	int fd;
 	uint64_t next_ms; /* when to draw */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 void reading_progress_text(const struct reading_facts *facts, char *buf, size_t size)
 {
@@ -54,7 +46,7 @@ void reading_progress_text(const struct reading_facts *facts, char *buf, size_t 
 static void take_read(void *ctx, int fd, size_t nr)
 {
 	struct reading_progress *progress = ctx;
-	uint64_t now = now_ms();
+	uint64_t now = clock_monotonic_ms();
 	char text[256];
 
 	if (fd != progress->fd)
@@ -77,7 +69,7 @@ struct reading_progress *reading_progress_create(const struct output_options *op
 		return NULL;
 	status_line_init(&progress->line);
 	progress->fd = -1;
-	progress->next_ms = now_ms() + PERIOD_MS;
+	progress->next_ms = clock_monotonic_ms() + PERIOD_MS;
 	io_set_watch(take_read, progress);
 	return progress;
 }

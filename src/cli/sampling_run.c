@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/disk_cache.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -331,19 +331,11 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	return present(&sinks, &profile, &symbols, symbolizer, options, verb);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 		  struct sampling_options *options, const struct sampling_verb *verb)
 {
 	struct deputy deputy = DEPUTY_NONE;
-	uint64_t started_ns = monotonic_ns();
+	uint64_t started_ns = clock_monotonic_ns();
 
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
 		return CLI_EXIT_USAGE;

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "judge/places.h"
 #include "judge/tracees.h"
 #include "profile/command.h"
@@ -20,8 +20,6 @@ enum {
 	SLEEP_MS = 20,	    /* before it is looked again whether a thread runs */
 	RANDOM_EVERY = 4,   /* bursts: so often one begins anywhere, though there are places */
 };
-
-#define NS_PER_MS 1000000ull
 
 struct live {
 	const struct judge_options *options; /* borrowed */
@@ -40,14 +38,6 @@ struct live {
 	struct fpl_err *err; /* borrowed */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool is_over(struct live *live, enum judge_end *ret)
 {
 	if (live->tracees.ended)
@@ -56,7 +46,7 @@ static bool is_over(struct live *live, enum judge_end *ret)
 		*ret = JUDGE_END_USER;
 	else if (stepper_counted(live->stepper) >= live->bounds.steps)
 		*ret = JUDGE_END_STEPS;
-	else if (now_ns() >= live->bounds.end_ns)
+	else if (clock_monotonic_ns() >= live->bounds.end_ns)
 		*ret = JUDGE_END_TIME;
 	else
 		return false;
@@ -189,7 +179,7 @@ static bool wait_at_places(struct live *live, pid_t tid)
 	uint32_t idx[TRACEE_BREAKPOINTS];
 	uint64_t addr[TRACEE_BREAKPOINTS];
 	size_t nr = set_places(live, tid, idx, addr);
-	uint64_t end_ns = now_ns() + BREAK_MS * NS_PER_MS;
+	uint64_t end_ns = clock_monotonic_ns() + BREAK_MS * NS_PER_MS;
 	int number = 0;
 	bool met = false;
 
@@ -223,7 +213,7 @@ static bool wait_at_places(struct live *live, pid_t tid)
 		case TRACEE_OTHER_IMAGE:
 		default:
 			/* one that makes threads stops for each of them */
-			waits = now_ns() < end_ns;
+			waits = clock_monotonic_ns() < end_ns;
 			break;
 		}
 	}
@@ -347,7 +337,7 @@ int judge_process(const struct judge_options *options, struct code *code, struct
 		  struct fpl_err *err)
 {
 	struct command command = { .pid = 0 };
-	uint64_t start_ns = now_ns();
+	uint64_t start_ns = clock_monotonic_ns();
 	struct live live = {
 		.options = options,
 		.bounds = options->bounds,
@@ -377,7 +367,7 @@ int judge_process(const struct judge_options *options, struct code *code, struct
 	else
 		command_end(&command);
 	end_parts(&live);
-	ret->elapsed_ms = (now_ns() - start_ns) / NS_PER_MS;
+	ret->elapsed_ms = (clock_monotonic_ns() - start_ns) / NS_PER_MS;
 	return error;
 }
 

@@ -5,9 +5,9 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "judge/entry.h"
 #include "judge/memory.h"
@@ -304,12 +304,7 @@ static int begin(struct stepper *stepper, pid_t tid, bool *ret_gone)
 
 static bool is_late(const struct judge_bounds *bounds, uint64_t nr)
 {
-	struct timespec now;
-
-	if (nr % CLOCK_EVERY != 0)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= bounds->end_ns;
+	return nr % CLOCK_EVERY == 0 && clock_monotonic_ns() >= bounds->end_ns;
 }
 
 static bool is_done(const struct stepper *stepper, uint64_t nr)

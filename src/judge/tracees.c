@@ -10,9 +10,9 @@
 #include <sys/ptrace.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "proc/advice.h"
 #include "proc/thread.h"
@@ -26,14 +26,6 @@ enum {
 };
 
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static struct tracee_thread *find(const struct tracees *tracees, pid_t tid)
 {
@@ -340,10 +332,10 @@ void tracees_settle(struct tracees *tracees)
 
 void tracees_idle(struct tracees *tracees, unsigned int ms)
 {
-	uint64_t end_ms = now_ms() + ms;
+	uint64_t end_ms = clock_monotonic_ms() + ms;
 	int status;
 
-	while (!tracees->ended && !*tracees->stop && now_ms() < end_ms) {
+	while (!tracees->ended && !*tracees->stop && clock_monotonic_ms() < end_ms) {
 		pid_t tid = waitpid(-1, &status, __WALL);
 
 		if (tid > 0)
@@ -422,8 +414,8 @@ enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int 
 			return TRACEE_GONE;
 		/* the clock is looked at only where it is not the thread's turn at once */
 		if (!end_ms)
-			end_ms = now_ms() + ms;
-		if (*tracees->stop || now_ms() >= end_ms)
+			end_ms = clock_monotonic_ms() + ms;
+		if (*tracees->stop || clock_monotonic_ms() >= end_ms)
 			return TRACEE_NOTHING;
 	}
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "obj/regular_file.h"
 #include "parse/answer.h"
@@ -27,8 +28,7 @@
 
 #define TRIES	   3 /* of a request whose worker somebody kills */
 #define PAUSE_MS   10
-#define STOPPED_NS NS_PER_S /* so long somebody may have stopped a worker */
-#define NS_PER_S   1000000000ull
+#define STOPPED_NS NS_PER_S			  /* so long somebody may have stopped a worker */
 #define WORKER_NS  (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
 
 /* What a request may take: CPU time of the worker; by the clock, should somebody have stopped it.
@@ -67,15 +67,6 @@ struct desk {
 	uint64_t ran_ns; /* when the worker was last seen not stopped */
 	struct fpl_err *err;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	if (clock_gettime(clock, &now) < 0)
-		return 0;
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* CPU time of the worker; 0 once it has gone. */
 static uint64_t worker_cpu_ns(const struct desk *desk)
@@ -209,7 +200,7 @@ static int wait_for(struct desk *desk, short events)
 
 	for (;;) {
 		int nr = poll(&poll_fd, 1, PAUSE_MS);
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t now = clock_monotonic_ns();
 
 		if (nr > 0)
 			return 0;
@@ -379,7 +370,7 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	if (code)
 		return code;
 	desk->began_cpu_ns = worker_cpu_ns(desk);
-	desk->began_ns = desk->ran_ns = clock_ns(CLOCK_MONOTONIC);
+	desk->began_ns = desk->ran_ns = clock_monotonic_ns();
 	code = send_request(desk, question);
 	if (!code)
 		code = answer_head(&reader, question->op, err);

@@ -11,9 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "parse/nursery.h"
 #include "parse/stopped.h"
 #include "parse/wire.h"
@@ -42,14 +42,6 @@ struct parser {
 	struct blame blamed[NR_BLAMED];
 	uint64_t nr_deaths;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* In the child; a copy of this process or a new image of the program. */
 __attribute__((__noreturn__)) static void become_nursery(enum parser_image image, int control)
@@ -217,7 +209,7 @@ void parser_blame(struct parser *parser, const struct trust *trust)
 	pthread_mutex_lock(&parser->lock);
 
 	struct blame *blame = find_blame(parser, trust, true);
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	blame->level_ns = level(blame, now) + DEATH_NS;
 	blame->last_ns = now;
@@ -243,7 +235,7 @@ static int hire(struct parser *parser, const struct trust *trust, bool calm, int
 	struct nursery_answer answer;
 	int code = parser->control < 0 ? -EPIPE : 0;
 
-	if (blame && level(blame, now_ns()) >= DEATHS_BURST * DEATH_NS)
+	if (blame && level(blame, clock_monotonic_ns()) >= DEATHS_BURST * DEATH_NS)
 		return fpl_fail(err, -EAGAIN,
 				"parser: %u files of user %llu have ended it, others of his wait",
 				DEATHS_BURST, (unsigned long long)trust->uid);

@@ -10,11 +10,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "parse/desk.h"
-#include "profile/usage.h"
 
-#define NS_PER_S       1000000000ull
 #define REFUSED_SAID   32u	 /* lines at warning level */
 #define MTIME_SLACK_NS 10000000u /* times of files are those of the last tick: 10 ms at most */
 
@@ -170,11 +169,9 @@ static uint64_t ns_of(struct timespec time)
 /* May the file have been written to at or after @time_ns (CLOCK_MONOTONIC)? */
 static bool is_written_since(const struct stat *stat, uint64_t time_ns)
 {
-	struct timespec real, monotonic;
+	uint64_t real_ns = clock_ns(CLOCK_REALTIME), monotonic_ns = clock_monotonic_ns();
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	return ns_of(stat->st_mtim) + MTIME_SLACK_NS >= time_ns + (ns_of(real) - ns_of(monotonic));
+	return ns_of(stat->st_mtim) + MTIME_SLACK_NS >= time_ns + (real_ns - monotonic_ns);
 }
 
 /* Was the map written to after its image was gone: by the next image, or another process with the
@@ -246,7 +243,7 @@ static void *loader_main(void *ctx)
 	pthread_mutex_lock(&loader->lock);
 	for (;;) {
 		struct job *job = loader->first;
-		bool is_late = loader->deadline_ns && usage_monotonic_ns() > loader->deadline_ns;
+		bool is_late = loader->deadline_ns && clock_monotonic_ns() > loader->deadline_ns;
 
 		if (loader->abandon || (!job && loader->stop))
 			break;
@@ -309,7 +306,7 @@ int code_loader_submit(struct code_loader *loader, const struct code_order *orde
 void code_loader_finish(struct code_loader *loader)
 {
 	pthread_mutex_lock(&loader->lock);
-	loader->deadline_ns = usage_monotonic_ns() + CODE_LOADER_FINISH_S * NS_PER_S;
+	loader->deadline_ns = clock_monotonic_ns() + CODE_LOADER_FINISH_S * NS_PER_S;
 	pthread_mutex_unlock(&loader->lock);
 	join(loader);
 }

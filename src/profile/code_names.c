@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/code_place.h"
 #include "proc/process.h"
 #include "profile/code_loader.h"
-#include "profile/usage.h"
 #include "symbolize/code_table.h"
 
 #define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
@@ -171,7 +171,7 @@ void code_names_meet(struct code_names *names, const struct process *process)
 		image = add_image(names, process);
 	if (!image || !image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
 		return;
-	now = usage_monotonic_ns();
+	now = clock_monotonic_ns();
 	if (now < image->retry_ns)
 		return;
 	open_files(names, image);

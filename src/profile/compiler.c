@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "parse/desk.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
-#include "profile/usage.h"
 
 /*
  * A program that begins maps its two or three large libraries within milliseconds: one must not
@@ -140,7 +140,7 @@ static void stop_at_the_end(void *ctx)
 	struct thread *thread = ctx;
 
 	if (thread->compiler->stop &&
-	    usage_monotonic_ns() > thread->compiler->stopped_ns + WHOLE_PATIENCE_NS)
+	    clock_monotonic_ns() > thread->compiler->stopped_ns + WHOLE_PATIENCE_NS)
 		desk_cancel(thread->desk);
 }
 
@@ -248,7 +248,7 @@ void compiler_destroy(struct compiler *compiler)
 	if (!compiler)
 		return;
 	pthread_mutex_lock(&compiler->lock);
-	compiler->stopped_ns = usage_monotonic_ns();
+	compiler->stopped_ns = clock_monotonic_ns();
 	compiler->stop = true;
 	for (size_t i = 0; i < LANE_COUNT; i++)
 		pthread_cond_broadcast(&compiler->wake[i]);

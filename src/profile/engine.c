@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "profile/engine_state.h"
-#include "profile/usage.h"
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
 #define STACK_MEMORY_DEFAULT (4ull << 20)
@@ -116,7 +116,7 @@ static void take_sideband_record(const struct sideband_record *record, void *ctx
  */
 static bool drain(struct engine *engine, bool all)
 {
-	uint64_t now = usage_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	/* the ring first: its life records say whose side-band records matter */
 	bool drained = kernel_side_drain(&engine->kernel);
@@ -140,16 +140,13 @@ static bool drain(struct engine *engine, bool all)
 
 static int enable(struct engine *engine, struct fpl_err *err)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	engine->timeline.start_ns = usage_monotonic_ns();
-	engine->listen_unix_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-	engine->start_unix_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	engine->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	engine->listen_unix_ns = (int64_t)engine->start_unix_ns;
+	engine->timeline.start_ns = clock_monotonic_ns();
 
 	int code = events_enable(&engine->events, err);
 
-	engine->enabled_ns = usage_monotonic_ns();
+	engine->enabled_ns = clock_monotonic_ns();
 	engine_look_begin(engine, engine->enabled_ns);
 	engine_overhead_begin(engine, engine->enabled_ns);
 	return code;
@@ -194,7 +191,7 @@ static int idle_ms(const struct engine *engine, uint64_t until)
 
 	/* what is pending becomes old enough in the pause */
 	return collect_nr_pending(&engine->collect) ? 0
-						    : ms_until(until, usage_monotonic_ns(), most);
+						    : ms_until(until, clock_monotonic_ns(), most);
 }
 
 /* How long the next drain is put off after one that brought @nr_records. */
@@ -213,7 +210,7 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 
 static void sleep_until(uint64_t when_ns)
 {
-	uint64_t now = usage_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (now < when_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(when_ns - now) }, NULL);
@@ -250,11 +247,11 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 static int loop(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
-	uint64_t enable_at = usage_monotonic_ns() + o->delay_ms * NS_PER_MS;
+	uint64_t enable_at = clock_monotonic_ns() + o->delay_ms * NS_PER_MS;
 	struct next_drain next = { 0 };
 
 	while (!engine->stop) {
-		uint64_t now = usage_monotonic_ns(), end = UINT64_MAX;
+		uint64_t now = clock_monotonic_ns(), end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
 
 		if (!engine->enabled_ns && now >= enable_at) {
@@ -277,7 +274,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		next = (struct next_drain){ 0 };
 		if (drained)
 			next = (struct next_drain){
-				usage_monotonic_ns() + drain_pause_ns(engine, nr_records),
+				clock_monotonic_ns() + drain_pause_ns(engine, nr_records),
 				nr_records > 0,
 			};
 	}
@@ -287,14 +284,14 @@ static int loop(struct engine *engine, struct fpl_err *err)
 /* Applies all that came, and waits for the tables the last snapshots need. */
 static void finish(struct engine *engine)
 {
-	uint64_t until = usage_monotonic_ns() + TABLES_TIMEOUT_MS * NS_PER_MS;
+	uint64_t until = clock_monotonic_ns() + TABLES_TIMEOUT_MS * NS_PER_MS;
 
 	while (!drain(engine, true))
 		;
 	while (engine->replayer.first && compiler_nr_open(engine->tables.compiler)) {
 		struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler),
 				       .events = POLLIN };
-		int timeout = ms_until(until, usage_monotonic_ns(), TABLES_TIMEOUT_MS);
+		int timeout = ms_until(until, clock_monotonic_ns(), TABLES_TIMEOUT_MS);
 
 		if (!timeout || poll(&wait, 1, timeout) <= 0)
 			break;
@@ -305,7 +302,7 @@ static void finish(struct engine *engine)
 	timeline_retry(&engine->timeline);
 	engine_listen_pause(engine);
 	engine_look_last(engine);
-	check(engine, usage_monotonic_ns());
+	check(engine, clock_monotonic_ns());
 }
 
 static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
@@ -324,7 +321,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	if (!code)
 		code = loop(engine, err);
 	events_disable(&engine->events);
-	engine->disabled_ns = usage_monotonic_ns();
+	engine->disabled_ns = clock_monotonic_ns();
 	if (code)
 		return code;
 	finish(engine);
@@ -379,7 +376,7 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	engine->given = *options;
 	fill_in_sizes(&engine->given);
 	engine->options = &engine->given;
-	engine->began_ns = options->started_ns ? options->started_ns : usage_monotonic_ns();
+	engine->began_ns = options->started_ns ? options->started_ns : clock_monotonic_ns();
 	engine->signal_fd = engine->epoll_fd = engine->target.cgroup_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
 	replayer_init(&engine->replayer);

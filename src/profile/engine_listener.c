@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Telling somebody of what is sampled while the run goes on. */
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/engine_state.h"
 
 /* The wall clock has been set, or the machine has slept: beyond what reading two clocks takes. */
 #define CLOCK_STEP_NS (10 * (int64_t)NS_PER_MS)
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
-}
-
 /* Follow the wall clock where it leaves the other. */
 static void follow_clock(struct engine *engine)
 {
-	int64_t unix_ns = clock_ns(CLOCK_REALTIME) -
-			  (clock_ns(CLOCK_MONOTONIC) - (int64_t)engine->timeline.start_ns);
+	int64_t unix_ns = (int64_t)(clock_ns(CLOCK_REALTIME) -
+				    (clock_monotonic_ns() - engine->timeline.start_ns));
 	int64_t step = unix_ns - engine->listen_unix_ns;
 
 	if (step > CLOCK_STEP_NS || step < -CLOCK_STEP_NS)
@@ -163,7 +155,7 @@ static void look(struct engine *engine, bool last)
 	const struct engine_listener *listener = engine->options->listener;
 	struct engine_looks *looks = &engine->looks;
 	struct fpl_counters counters;
-	uint64_t until_ns = last ? engine->disabled_ns : usage_monotonic_ns();
+	uint64_t until_ns = last ? engine->disabled_ns : clock_monotonic_ns();
 
 	/* what cannot be read now can be at the next look */
 	if (!make_room(looks, stack_store_nr(engine->store)) ||
@@ -174,7 +166,7 @@ static void look(struct engine *engine, bool last)
 	count_stacks(engine);
 
 	struct engine_look told = {
-		.unix_ns = (uint64_t)clock_ns(CLOCK_REALTIME),
+		.unix_ns = clock_ns(CLOCK_REALTIME),
 		.sampled_ns = until_ns - engine->enabled_ns,
 		.counts = looks->counts,
 		.nr_stacks = looks->nr_stacks,

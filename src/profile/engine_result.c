@@ -10,8 +10,6 @@
 #include "profile/engine_state.h"
 #include "profile/usage.h"
 
-#define NS_PER_S 1000000000u
-
 /* What the kernel side does not know of its maps: how much of them is used from here. */
 static void fill_maps(struct engine *engine, const struct fpl_counters *counters,
 		      uint64_t nr_stacks, struct profile *profile)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "proc/cgroup_names.h"
 #include "proc/host.h"
@@ -27,8 +28,6 @@
 #include "profile/targets.h"
 #include "profile/tracker.h"
 #include "profile/usage.h"
-
-#define NS_PER_MS 1000000ull
 
 /* What a descriptor of the loop stands for. */
 enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "fpless.skel.h"
 #include "proc/advice.h"
@@ -17,7 +18,6 @@
 #include "profile/features.h"
 #include "profile/kernel_types.h"
 #include "profile/tables.h"
-#include "profile/usage.h"
 
 #define RING_BYTES_LEAST (256u << 10) /* a few snapshots */
 
@@ -428,7 +428,7 @@ bool kernel_side_is_target(void *ctx, uint32_t pid)
 
 bool kernel_side_drain(struct kernel_side *kernel)
 {
-	uint64_t now = usage_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (kernel->awake_ns && now - kernel->awake_ns > kernel->gap_max_ns)
 		kernel->gap_max_ns = now - kernel->awake_ns;
@@ -444,7 +444,7 @@ bool kernel_side_drain(struct kernel_side *kernel)
 
 void kernel_side_woken(struct kernel_side *kernel)
 {
-	kernel->awake_ns = usage_monotonic_ns();
+	kernel->awake_ns = clock_monotonic_ns();
 }
 
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "profile/usage.h"
 
 /* Retired entries that make a collection worth its grace period (10 to 30 ms) before it must be. */
 #define COLLECT_ENTRIES 16384u
@@ -163,7 +163,7 @@ static uint32_t next_serial(struct publisher *publisher)
 static bool is_too_soon(const struct process *process)
 {
 	return process->next_publish_ns && !process->restless &&
-	       usage_monotonic_ns() < process->next_publish_ns;
+	       clock_monotonic_ns() < process->next_publish_ns;
 }
 
 /* Writes @run, of the mapset of @process, and has the kernel side use it. */
@@ -218,10 +218,10 @@ void publisher_publish(struct publisher *publisher, struct process *process)
 	    !publish_run(publisher, process, 0))
 		code = publish_run(publisher, process, nr);
 	if (nr >= PACED_MAPPINGS)
-		process->next_publish_ns = usage_monotonic_ns() + nr * PACE_NS;
+		process->next_publish_ns = clock_monotonic_ns() + nr * PACE_NS;
 	if (code) {
 		process->dirty = true;
-		process->next_publish_ns = usage_monotonic_ns() + RETRY_NS;
+		process->next_publish_ns = clock_monotonic_ns() + RETRY_NS;
 	}
 	if (code && publisher->nr_refused++ == 0)
 		fpl_log(FPL_LOG_WARN,

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/code_place.h"
 #include "proc/proc_maps.h"
-#include "profile/usage.h"
 
 #define CACHE_SIZE 4096u /* a power of two; a machine maps about 1,000 files executable */
 
@@ -198,7 +198,7 @@ static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
 int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid, struct scan_cache *cache,
 		 struct scan *ret, struct fpl_err *err)
 {
-	struct scan scan = { .set = mapset_create(), .time_ns = usage_monotonic_ns() };
+	struct scan scan = { .set = mapset_create(), .time_ns = clock_monotonic_ns() };
 	struct reading reading = { .catalog = catalog, .cache = cache, .scan = &scan };
 
 	if (!scan.set)

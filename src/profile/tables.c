@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "profile/eviction.h"
 #include "profile/table_use.h"
-#include "profile/usage.h"
 
 #define VICTIMS_MAX 64u /* tables evicted in one grace period */
 /* A table is tried again when there is twice its room, since gaps do not always fit, but compiling
@@ -68,7 +68,7 @@ static bool may_fit_now(const struct tables *tables, const struct object *object
 	uint64_t free_bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 
 	return object->state == OBJECT_REFUSED && 2ull * object->pool_size <= free_bytes &&
-	       may_try(object, usage_monotonic_ns());
+	       may_try(object, clock_monotonic_ns());
 }
 
 void tables_want(struct tables *tables, struct object *object)
@@ -160,7 +160,7 @@ static void look(struct tables *tables, uint64_t now)
 
 static struct eviction begin_eviction(struct tables *tables, const struct object *newcomer)
 {
-	uint64_t now = usage_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	look(tables, now);
 	return (struct eviction){ .catalog = tables->catalog,
@@ -224,7 +224,7 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 
 	object->state = OBJECT_REFUSED;
 	object->pool_size = table->image_bytes;
-	object->refused_ns = usage_monotonic_ns();
+	object->refused_ns = clock_monotonic_ns();
 	object->nr_refusals++;
 	tables->nr_refused += is_news;
 	tables->nr_waiting = UINT32_MAX;
@@ -299,7 +299,7 @@ static void publish_table(struct tables *tables, struct object *object, const st
 		tables->changed = true;
 	object->nr_refusals = 0;
 	object->missed = 0;
-	object->placed_ns = usage_monotonic_ns();
+	object->placed_ns = clock_monotonic_ns();
 	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
 	object->stats = table->stats;
 	object->is_replaced = false;
@@ -411,7 +411,7 @@ static bool is_worth_it(struct tables *tables, const struct object *newcomer)
 
 void tables_review(struct tables *tables)
 {
-	uint64_t now = usage_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 	uint32_t nr_waiting = 0, nr_tried = 0;
 
 	free_retired(tables);

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/code_place.h"
 #include "profile/code_names.h"
 #include "profile/scan.h"
-#include "profile/usage.h"
 
 static void retire_run(void *ctx, const struct run *run)
 {
@@ -290,7 +290,7 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 
 bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid)
 {
-	if (!process_may_scan(process, usage_monotonic_ns()))
+	if (!process_may_scan(process, clock_monotonic_ns()))
 		return false;
 
 	bool was_dirty = process->dirty;
@@ -425,7 +425,7 @@ void tracker_flush(struct tracker *tracker)
 		tracker->rescan_all = false;
 		processes_each(&tracker->processes, rescan_one, tracker);
 	}
-	tracker->flushed_ns = usage_monotonic_ns();
+	tracker->flushed_ns = clock_monotonic_ns();
 	if (tracker->tables && tracker->tables->changed) {
 		processes_each(&tracker->processes, touch_one, tracker);
 		tracker->tables->changed = false;

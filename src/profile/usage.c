@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 
 /* The whole of a small file as a string; false: it cannot be had. */
@@ -110,20 +111,7 @@ void usage_helpers(pid_t except, struct usage_helpers *ret)
 	}
 }
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t usage_cpu_ns(void)
 {
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-uint64_t usage_monotonic_ns(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -23,5 +23,3 @@ struct usage_helpers {
  * 0.1 ms for a few of them.
  */
 void usage_helpers(pid_t except, struct usage_helpers *ret);
-
-uint64_t usage_monotonic_ns(void);

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "unwind/rows.h"
@@ -468,17 +468,9 @@ static void verify_with_debug_file(const struct elf_file *elf, const char *path,
 	elf_file_close(debug);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void verify_file(const char *path, struct report *ret)
 {
-	uint64_t start_ns = cpu_ns();
+	uint64_t start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct elf_file *elf = NULL;
 	struct fpl_err err = { 0 };
 	int rc;
@@ -493,5 +485,5 @@ void verify_file(const char *path, struct report *ret)
 	else
 		verify_with_debug_file(elf, path, ret);
 	elf_file_close(elf);
-	ret->cpu_ns = cpu_ns() - start_ns;
+	ret->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns;
 }

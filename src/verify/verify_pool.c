@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 struct worker {
 	pid_t pid; /* 0: none */
@@ -30,14 +30,6 @@ struct pool {
 	const struct verify_pool_options *options;
 	struct worker *workers; /* [options->nr_workers] */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool read_all(int fd, void *buf, size_t size)
 {
@@ -164,7 +156,7 @@ static int feed(struct pool *pool, struct worker *worker, struct fpl_err *err)
 	}
 	worker->job = pool->next_job++;
 	worker->busy = true;
-	worker->deadline_ns = now_ns() + pool->options->timeout_ns;
+	worker->deadline_ns = clock_monotonic_ns() + pool->options->timeout_ns;
 	/* a worker that is gone already is noticed as the end of its stream */
 	(void)!write_all(worker->fd, &worker->job, sizeof(worker->job));
 	return 0;
@@ -223,7 +215,7 @@ static int expire(struct pool *pool, struct worker *worker, struct fpl_err *err)
 static int pool_wait(struct pool *pool, struct pollfd *polls, struct fpl_err *err)
 {
 	unsigned int nr_workers = pool->options->nr_workers;
-	uint64_t now = now_ns(), wait_ns = UINT64_MAX;
+	uint64_t now = clock_monotonic_ns(), wait_ns = UINT64_MAX;
 	int rc = 0;
 
 	for (unsigned int i = 0; i < nr_workers; i++) {
@@ -237,7 +229,7 @@ static int pool_wait(struct pool *pool, struct pollfd *polls, struct fpl_err *er
 	}
 	if (poll(polls, nr_workers, (int)(wait_ns / 1000000 + 1)) < 0 && errno != EINTR)
 		return fpl_fail(err, -errno, "verify: poll: %s", strerror(errno));
-	now = now_ns();
+	now = clock_monotonic_ns();
 	for (unsigned int i = 0; i < nr_workers && rc == 0; i++) {
 		struct worker *worker = &pool->workers[i];
 
