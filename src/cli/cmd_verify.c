@@ -105,8 +105,9 @@ const struct argp verify_argp = {
 	       "return "
 	       "address and callee-saved registers. A folder stands for every ELF file below it. "
 	       "With --live a process is judged while it runs, rows made from code included.\v"
-	       "Exit status: 0 no disagreement, 2 a file or process could not be judged, 3 --live: "
-	       "the process is gone or nothing was judged, 5 a disagreement.",
+	       "Exit status: 0 no disagreement, 1 usage, 2 a file or process could not be judged, "
+	       "3 --live: the process is gone or nothing of what was asked for was judged, "
+	       "5 a disagreement, 6 output could not be written.",
 };
 
 static void print_counts(const struct report *report)

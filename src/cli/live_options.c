@@ -67,6 +67,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			refuse(state, "--burst %s: a number from 1 to %llu", arg, STEPS_MAX);
 		break;
 	case KEY_OBJECT:
+		if (!*arg)
+			refuse(state, "--object: an empty pattern matches no file");
 		cli->object = arg;
 		break;
 	case KEY_SYNTH_ONLY:
@@ -127,7 +129,22 @@ static int exit_of_error(int error, const struct live_cli *cli)
 	return error == -ESRCH && cli->pid ? CLI_EXIT_NO_SAMPLES : CLI_EXIT_CANNOT_RUN;
 }
 
-static int exit_of_run(const struct judge_run *run)
+static void say_nothing_judged(const struct judge_run *run, const struct live_cli *cli)
+{
+	if (!findings_judged(&run->findings)) {
+		fpl_log(FPL_LOG_ERROR,
+			"pid %d: nothing was judged: no function was called while it was stepped "
+			"(does it sleep? -d gives it longer)",
+			(int)run->pid);
+		return;
+	}
+	fpl_log(FPL_LOG_ERROR, "pid %d: nothing of what was asked for was judged: no %s%s%s",
+		(int)run->pid, cli->synth_only ? "row made from code" : "instruction",
+		cli->object ? " of a file that matches --object " : "",
+		cli->object ? cli->object : "");
+}
+
+static int exit_of_run(const struct judge_run *run, const struct live_cli *cli)
 {
 	if (fflush(stdout) || ferror(stdout)) {
 		fpl_log(FPL_LOG_ERROR, "stdout: the output could not be written");
@@ -135,12 +152,9 @@ static int exit_of_run(const struct judge_run *run)
 	}
 	if (findings_wrong(&run->findings))
 		return CLI_EXIT_DISAGREEMENT;
-	if (findings_judged(&run->findings))
+	if (run->counted)
 		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR,
-		"pid %d: nothing was judged: no function was called while it was stepped "
-		"(does it sleep? -d gives it longer)",
-		(int)run->pid);
+	say_nothing_judged(run, cli);
 	return CLI_EXIT_NO_SAMPLES;
 }
 
@@ -170,7 +184,7 @@ static int judge(const struct live_cli *cli, struct parser *parser)
 		status = exit_of_error(error, cli);
 	} else {
 		judge_report_write(stdout, &run, code, cli->verbose);
-		status = exit_of_run(&run);
+		status = exit_of_run(&run, cli);
 	}
 	judge_run_fini(&run);
 	code_close(code);

@@ -313,12 +313,13 @@ static int run_thread(struct live *live)
 	return live->error;
 }
 
-static void take_frames(struct live *live)
+static void take_counts(struct live *live)
 {
 	const struct shadow *shadow;
 
 	if (!live->stepper)
 		return;
+	live->run->counted = stepper_counted(live->stepper);
 	shadow = stepper_shadow(live->stepper);
 	live->run->frames_entered = shadow->entered;
 	memcpy(live->run->frames_ended, shadow->ended, sizeof(shadow->ended));
@@ -326,7 +327,7 @@ static void take_frames(struct live *live)
 
 static void end_parts(struct live *live)
 {
-	take_frames(live);
+	take_counts(live);
 	live->run->nr_threads = live->tracees.most;
 	stepper_destroy(live->stepper);
 	places_fini(&live->places);

@@ -39,6 +39,7 @@ struct judge_run {
 	pid_t pid;
 	size_t nr_threads; /* the most at a time */
 	uint64_t bursts, breakpoints_met;
+	uint64_t counted; /* judged steps that count: those of bounds.object and synth_only */
 	uint64_t elapsed_ms;
 	enum judge_end end;
 };

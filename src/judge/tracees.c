@@ -10,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -111,10 +112,26 @@ static int scope_of_ptrace(void)
 	return scope;
 }
 
+/* Why the kernel lets nobody trace @pid, whatever the rights. Returns 0: it is not that. */
+static int refuse_always(pid_t pid, struct fpl_err *err)
+{
+	if (pid == getpid())
+		return fpl_fail(err, -EPERM, "pid %d: fpless cannot judge itself", (int)pid);
+	if (thread_state(pid, pid) == 'Z')
+		return fpl_fail(err, -ESRCH,
+				"pid %d: it has ended, or its first thread has: nothing can be "
+				"read of it",
+				(int)pid);
+	if (status_number(pid, "VmSize:") < 0)
+		return fpl_fail(err, -EPERM, "pid %d: a kernel thread: it runs no program",
+				(int)pid);
+	return 0;
+}
+
 static int refuse(pid_t pid, int code, struct fpl_err *err)
 {
 	int64_t tracer = status_number(pid, "TracerPid:"); /* a thread */
-	int scope = scope_of_ptrace();
+	int scope = scope_of_ptrace(), known;
 	pid_t process;
 
 	if (code == -ESRCH)
@@ -126,6 +143,9 @@ static int refuse(pid_t pid, int code, struct fpl_err *err)
 				"pid %d: process %d traces it (gdb, strace), and only one can: "
 				"end that first",
 				(int)pid, (int)process);
+	known = refuse_always(pid, err);
+	if (known)
+		return known;
 	if (scope > 0 && geteuid() != 0)
 		return fpl_fail(err, code,
 				"pid %d: ptrace: %s: kernel.yama.ptrace_scope is %d: run as root, "
@@ -184,8 +204,12 @@ int tracees_attach(struct tracees *ret, pid_t pid, const volatile sig_atomic_t *
 		   struct fpl_err *err)
 {
 	int nr = 1;
+	pid_t process;
 
 	*ret = (struct tracees){ .pid = pid, .stop = stop };
+	if (thread_process(pid, &process, NULL) == 0 && process != pid)
+		return fpl_fail(err, -ESRCH, "pid %d: a thread of process %d, not a process",
+				(int)pid, (int)process);
 	for (int i = 0; i < ATTACH_ROUNDS && nr > 0; i++)
 		nr = attach_round(ret);
 	if (nr < 0)
