@@ -171,20 +171,10 @@ static int write_samples(struct writer *writer, const struct thread *thread)
 		json_number(json, NULL, node);
 	}
 	json_close(json, ']');
-	json_open(json, "time", '[');
-	for (size_t i = 0; i < thread->nr; i++)
-		write_milliseconds(json, NULL, samples[i].time_ns);
-	json_close(json, ']');
-	json_open(json, "weight", '[');
-	for (size_t i = 0; i < thread->nr; i++)
-		json_number(json, NULL, samples[i].count);
-	json_close(json, ']');
-	if (writer->viewer.recording->nr_events) {
-		json_open(json, "threadCPUDelta", '[');
-		for (size_t i = 0; i < thread->nr; i++)
-			json_number(json, NULL, samples[i].weight_ns / 1000);
-		json_close(json, ']');
-	}
+	JSON_ARRAY(json, "time", thread->nr, write_milliseconds(json, NULL, samples[i].time_ns));
+	JSON_COLUMN(json, "weight", thread->nr, samples[i].count);
+	if (writer->viewer.recording->nr_events)
+		JSON_COLUMN(json, "threadCPUDelta", thread->nr, samples[i].weight_ns / 1000);
 	json_close(json, '}');
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 /* Kinds of resources; a library is the only one we have. */
@@ -181,31 +182,6 @@ int firefox_tables_add(struct firefox_tables *tables, const struct recording_sta
 	return err;
 }
 
-/* A column of a table: @value of each of its @nr rows. */
-#define COLUMN(json, key, nr, value)                      \
-	do {                                              \
-		json_open(json, key, '[');                \
-		for (size_t i = 0; i < (nr); i++)         \
-			json_number(json, NULL, (value)); \
-		json_close(json, ']');                    \
-	} while (0)
-
-static void write_nulls(struct json *json, const char *key, size_t nr)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < nr; i++)
-		json_null(json, NULL);
-	json_close(json, ']');
-}
-
-static void write_falses(struct json *json, const char *key, size_t nr)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < nr; i++)
-		json_bool(json, NULL, false);
-	json_close(json, ']');
-}
-
 static void put_minus_one(struct json *json)
 {
 	json_next(json);
@@ -287,17 +263,15 @@ static void write_frames(struct firefox_tables *tables, struct json *json)
 
 	json_open(json, "frameTable", '{');
 	json_number(json, "length", nr);
-	json_open(json, "address", '[');
-	for (size_t i = 0; i < nr; i++)
-		write_address(json, frame_of(tables, used[i]));
-	json_close(json, ']');
-	COLUMN(json, "inlineDepth", nr, inline_depth(tables, used[i]));
-	COLUMN(json, "category", nr, category_of(tables, used[i]));
-	COLUMN(json, "subcategory", nr, 0);
-	COLUMN(json, "func", nr, subset_number(&tables->functions, function_of(tables, used[i])));
-	write_nulls(json, "nativeSymbol", nr);
-	write_nulls(json, "innerWindowID", nr);
-	write_nulls(json, "implementation", nr);
+	JSON_ARRAY(json, "address", nr, write_address(json, frame_of(tables, used[i])));
+	JSON_COLUMN(json, "inlineDepth", nr, inline_depth(tables, used[i]));
+	JSON_COLUMN(json, "category", nr, category_of(tables, used[i]));
+	JSON_COLUMN(json, "subcategory", nr, 0);
+	JSON_COLUMN(json, "func", nr,
+		    subset_number(&tables->functions, function_of(tables, used[i])));
+	JSON_ARRAY(json, "nativeSymbol", nr, json_null(json, NULL));
+	JSON_ARRAY(json, "innerWindowID", nr, json_null(json, NULL));
+	JSON_ARRAY(json, "implementation", nr, json_null(json, NULL));
 	write_positions(tables, json, "line", false);
 	write_positions(tables, json, "column", true);
 	json_close(json, '}');
@@ -318,9 +292,9 @@ static void write_nodes(struct firefox_tables *tables, struct json *json)
 			json_number(json, NULL, nodes[i].prefix);
 	}
 	json_close(json, ']');
-	COLUMN(json, "frame", nr, nodes[i].frame);
-	COLUMN(json, "category", nr, category_of(tables, tables->frames.used[nodes[i].frame]));
-	COLUMN(json, "subcategory", nr, 0);
+	JSON_COLUMN(json, "frame", nr, nodes[i].frame);
+	JSON_COLUMN(json, "category", nr, category_of(tables, tables->frames.used[nodes[i].frame]));
+	JSON_COLUMN(json, "subcategory", nr, 0);
 	json_close(json, '}');
 }
 
@@ -393,15 +367,15 @@ static int write_functions(struct firefox_tables *tables, struct json *json)
 			    subset_number(&tables->strings, shown ? shown->text : tables->unknown));
 	}
 	json_close(json, ']');
-	write_falses(json, "isJS", nr);
-	write_falses(json, "relevantForJS", nr);
+	JSON_ARRAY(json, "isJS", nr, json_bool(json, NULL, false));
+	JSON_ARRAY(json, "relevantForJS", nr, json_bool(json, NULL, false));
 	write_resources_of(tables, json);
 
 	int err = write_sources(tables, json, "fileName", true);
 
 	if (!err)
 		err = write_sources(tables, json, "lineNumber", false);
-	write_nulls(json, "columnNumber", nr);
+	JSON_ARRAY(json, "columnNumber", nr, json_null(json, NULL));
 	json_close(json, '}');
 	return err;
 }
@@ -414,7 +388,7 @@ static int write_resources(struct firefox_tables *tables, struct json *json)
 
 	json_open(json, "resourceTable", '{');
 	json_number(json, "length", nr);
-	COLUMN(json, "lib", nr, tables->objects.used[i] - 1);
+	JSON_COLUMN(json, "lib", nr, tables->objects.used[i] - 1);
 	json_open(json, "name", '[');
 	for (size_t i = 0; !err && i < nr; i++) {
 		uint32_t path = recording->objects[tables->objects.used[i]].path, number;
@@ -424,8 +398,8 @@ static int write_resources(struct firefox_tables *tables, struct json *json)
 		json_number(json, NULL, number);
 	}
 	json_close(json, ']');
-	write_nulls(json, "host", nr);
-	COLUMN(json, "type", nr, RESOURCE_LIBRARY);
+	JSON_ARRAY(json, "host", nr, json_null(json, NULL));
+	JSON_COLUMN(json, "type", nr, RESOURCE_LIBRARY);
 	json_close(json, '}');
 	return err;
 }
@@ -445,8 +419,10 @@ static void write_no_symbols(struct json *json)
 
 	json_open(json, "nativeSymbols", '{');
 	json_number(json, "length", 0);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		write_nulls(json, columns[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		json_open(json, columns[i], '[');
+		json_close(json, ']');
+	}
 	json_close(json, '}');
 }
 

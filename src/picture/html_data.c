@@ -103,34 +103,20 @@ static void write_known(struct json *json, bool known, uint64_t value)
 		fputs("-1", json->to);
 }
 
-static int write_groups(struct page *page, const uint32_t *comms)
+static void write_groups(struct page *page, const uint32_t *comms)
 {
 	struct json *json = &page->parts.json;
-	const struct call_groups *groups = &page->groups;
+	const struct call_group *list = page->groups.list;
+	size_t nr = page->groups.nr;
 
 	json_open(json, "groups", '{');
-	json_open(json, "comm", '[');
-	for (size_t i = 0; i < groups->nr; i++)
-		json_number(json, NULL, html_parts_name(&page->parts, comms[i]));
-	json_close(json, ']');
-	json_open(json, "pid", '[');
-	for (size_t i = 0; i < groups->nr; i++)
-		write_known(json, groups->list[i].has_pid, groups->list[i].pid);
-	json_close(json, ']');
-	json_open(json, "stop", '[');
-	for (size_t i = 0; i < groups->nr; i++)
-		write_known(json, groups->list[i].stop < FPL_STOP_COUNT, groups->list[i].stop);
-	json_close(json, ']');
-	json_open(json, "origins", '[');
-	for (size_t i = 0; i < groups->nr; i++)
-		json_number(json, NULL, groups->list[i].origins);
-	json_close(json, ']');
-	json_open(json, "class", '[');
-	for (size_t i = 0; i < groups->nr; i++)
-		write_known(json, groups->list[i].has_class, groups->list[i].class);
-	json_close(json, ']');
+	JSON_COLUMN(json, "comm", nr, html_parts_name(&page->parts, comms[i]));
+	JSON_ARRAY(json, "pid", nr, write_known(json, list[i].has_pid, list[i].pid));
+	JSON_ARRAY(json, "stop", nr,
+		   write_known(json, list[i].stop < FPL_STOP_COUNT, list[i].stop));
+	JSON_COLUMN(json, "origins", nr, list[i].origins);
+	JSON_ARRAY(json, "class", nr, write_known(json, list[i].has_class, list[i].class));
 	json_close(json, '}');
-	return 0;
 }
 
 static void write_run(struct page *page)
@@ -152,10 +138,8 @@ static void write_run(struct page *page)
 	json_number(json, "duration_ms", recording->duration_ns / 1000000);
 	json_number(json, "cpus", recording->nr_cpus);
 	json_string(json, "kernel", recording_string(recording, recording->kernel));
-	json_open(json, "args", '[');
-	for (size_t i = 0; i < recording->nr_args; i++)
-		json_string(json, NULL, recording_string(recording, recording->args[i]));
-	json_close(json, ']');
+	JSON_ARRAY(json, "args", recording->nr_args,
+		   json_string(json, NULL, recording_string(recording, recording->args[i])));
 	json_close(json, '}');
 	json_open(json, "books", '{');
 	books_write_json(json, recording, page->paths.samples[0]);

@@ -47,56 +47,25 @@ size_t html_parts_name(struct html_parts *parts, uint32_t text)
 	return parts->names[text] - 1;
 }
 
-static void
-write_numbers(struct html_parts *parts, const char *key, const struct call_function *list,
-	      uint64_t (*of)(struct html_parts *parts, const struct call_function *function))
-{
-	json_open(&parts->json, key, '[');
-	for (size_t i = 0; i < parts->functions->nr; i++)
-		json_number(&parts->json, NULL, of(parts, &list[i]));
-	json_close(&parts->json, ']');
-}
-
-static uint64_t function_name(struct html_parts *parts, const struct call_function *function)
-{
-	return html_parts_name(parts, function->text);
-}
-
-static uint64_t function_object(struct html_parts *parts, const struct call_function *function)
-{
-	return html_parts_name(parts, function->object);
-}
-
 /* Labels, user code and the kernel, as the page numbers them. */
-static uint64_t function_kind(struct html_parts *parts, const struct call_function *function)
+static unsigned kind_number(uint8_t kind)
 {
-	(void)parts;
-	return function->kind == FLAME_KERNEL ? 2 : function->kind == FLAME_LABEL ? 0 : 1;
-}
-
-static uint64_t function_self(struct html_parts *parts, const struct call_function *function)
-{
-	(void)parts;
-	return function->self;
-}
-
-static uint64_t function_total(struct html_parts *parts, const struct call_function *function)
-{
-	(void)parts;
-	return function->total;
+	return kind == FLAME_KERNEL ? 2 : kind == FLAME_LABEL ? 0 : 1;
 }
 
 void html_parts_write_functions(struct html_parts *parts)
 {
+	struct json *json = &parts->json;
 	const struct call_function *list = parts->functions->list;
+	size_t nr = parts->functions->nr;
 
-	json_open(&parts->json, "functions", '{');
-	write_numbers(parts, "name", list, function_name);
-	write_numbers(parts, "object", list, function_object);
-	write_numbers(parts, "kind", list, function_kind);
-	write_numbers(parts, "self", list, function_self);
-	write_numbers(parts, "total", list, function_total);
-	json_close(&parts->json, '}');
+	json_open(json, "functions", '{');
+	JSON_COLUMN(json, "name", nr, html_parts_name(parts, list[i].text));
+	JSON_COLUMN(json, "object", nr, html_parts_name(parts, list[i].object));
+	JSON_COLUMN(json, "kind", nr, kind_number(list[i].kind));
+	JSON_COLUMN(json, "self", nr, list[i].self);
+	JSON_COLUMN(json, "total", nr, list[i].total);
+	json_close(json, '}');
 }
 
 /* A list of numbers in threes: how many nodes further on, group and kind in one, samples. */
@@ -117,18 +86,9 @@ void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tre
 
 	json_open(json, NULL, '{');
 	json_string(json, "walk", walk);
-	json_open(json, "function", '[');
-	for (size_t i = 0; i < tree->nr; i++)
-		json_number(json, NULL, tree->nodes[i].function);
-	json_close(json, ']');
-	json_open(json, "depth", '[');
-	for (size_t i = 0; i < tree->nr; i++)
-		json_number(json, NULL, tree->nodes[i].depth);
-	json_close(json, ']');
-	json_open(json, "found", '[');
-	for (size_t i = 0; i < tree->nr; i++)
-		json_number(json, NULL, tree->nodes[i].found);
-	json_close(json, ']');
+	JSON_COLUMN(json, "function", tree->nr, tree->nodes[i].function);
+	JSON_COLUMN(json, "depth", tree->nr, tree->nodes[i].depth);
+	JSON_COLUMN(json, "found", tree->nr, tree->nodes[i].found);
 	json_open(json, "ends", '[');
 	for (size_t i = 0; i < tree->nr_ends; i++) {
 		const struct call_end *end = &tree->ends[i];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -26,6 +27,18 @@ void json_real(struct json *json, const char *key, double value);
 void json_true(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+
+/* An array of @nr: @element is the call that writes the one numbered i. */
+#define JSON_ARRAY(json, key, nr, element)        \
+	do {                                      \
+		json_open(json, key, '[');        \
+		for (size_t i = 0; i < (nr); i++) \
+			element;                  \
+		json_close(json, ']');            \
+	} while (0)
+
+/* An array of @nr numbers: @value is the one numbered i. */
+#define JSON_COLUMN(json, key, nr, value) JSON_ARRAY(json, key, nr, json_number(json, NULL, value))
 
 /* What is written to json->to next is an element of the array that is open. */
 void json_next(struct json *json);
