@@ -44,9 +44,12 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 
 	ret->object = name.object;
 	ret->generated = frame_is_raw(frame);
-	/* addresses nobody has a name for are one place */
+	/* addresses nobody has a name for are one place; what lies at rbp may be any number */
 	if (!code && ret->generated && !name.symbol)
-		code = strings_intern(&names->strings, "code made at run time", &ret->text);
+		code = strings_intern(&names->strings,
+				      names->profile->fp_only ? "an address in no file"
+							      : "code made at run time",
+				      &ret->text);
 	else if (!code)
 		code = names_text(names, &name, &ret->text);
 	if (!ret->generated && !ret->runtime && name.symbol)
@@ -134,10 +137,17 @@ static const char *runtime_text(enum runtime runtime)
 	return texts[runtime];
 }
 
-static const char *remedy_of(const struct culprit *culprit)
+static const char *remedy_of(const struct culprits *culprits, const struct culprit *culprit)
 {
-	return culprit->no_frame ? NULL
-				 : remedy_find(culprit->stop, culprit->runtime, culprit->generated);
+	const struct profile *profile = culprits->names->profile;
+	enum remedy_without without = profile->fp_only	  ? WITHOUT_CFI
+				      : profile->cfi_only ? WITHOUT_ALL_BUT_CFI
+				      : profile->no_synth ? WITHOUT_SYNTH
+							  : WITHOUT_NOTHING;
+
+	return culprit->no_frame
+		       ? NULL
+		       : remedy_find(culprit->stop, culprit->runtime, culprit->generated, without);
 }
 
 /* Where the function is: the last part of its object's path, or the run time that made it. */
@@ -147,7 +157,10 @@ static void place_of(const struct culprits *culprits, const struct culprit *culp
 	const char *path;
 
 	if (!culprit->object) {
-		snprintf(to, size, "made at run time%s%s", culprit->runtime ? " by " : "",
+		snprintf(to, size, "made at run time%s%s",
+			 culprit->runtime		     ? " by "
+			 : culprits->names->profile->fp_only ? ", or no code"
+							     : "",
 			 culprit->runtime ? runtime_text(culprit->runtime) : "");
 		return;
 	}
@@ -158,7 +171,7 @@ static void place_of(const struct culprits *culprits, const struct culprit *culp
 static void write_one(FILE *to, const struct culprits *culprits, const struct culprit *culprit,
 		      const char *last_remedy)
 {
-	const char *remedy = remedy_of(culprit);
+	const char *remedy = remedy_of(culprits, culprit);
 	char place[128];
 
 	fprintf(to, "  %12" PRIu64 " %-13s ", culprit->samples, stop_key(culprit->stop));
@@ -187,7 +200,7 @@ void culprits_write(FILE *to, const struct culprits *culprits)
 		share_whole_percent(culprits->samples, culprits->judged));
 	for (size_t i = 0; i < culprits->nr; i++) {
 		write_one(to, culprits, &culprits->list[i], last_remedy);
-		last_remedy = remedy_of(&culprits->list[i]);
+		last_remedy = remedy_of(culprits, &culprits->list[i]);
 		shown += culprits->list[i].samples;
 	}
 	if (culprits->nr_places > culprits->nr)
@@ -207,7 +220,7 @@ static int add_one(struct recording *recording, const struct culprits *culprits,
 		  culprit->no_frame ? NULL : strings_text(&names->strings, culprit->text) },
 		{ "object",
 		  culprit->object ? names->profile->objects[culprit->object - 1].path : NULL },
-		{ "advice", remedy_of(culprit) },
+		{ "advice", remedy_of(culprits, culprit) },
 	};
 	char key[64];
 	int err;

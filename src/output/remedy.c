@@ -21,7 +21,8 @@ static const struct remedy {
 	{ FPL_STOP_NO_TABLE, ANY_RUNTIME, -1,
 	  "the unwind table was missing: raise --table-memory, or see the warnings above" },
 	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
-	  "stack memory could not be read: raise --snapshot (at most 64K) if the run was short" },
+	  "stack memory was not there, or beyond the snapshot of a sample that came before its "
+	  "tables: raise --snapshot (at most 64K), or run longer, or again: tables are kept" },
 	{ FPL_STOP_EXPR, RUNTIME_GO, 0,
 	  "Go: the run time is on another stack than the code it serves, and Go up to 1.20 leaves "
 	  "no "
@@ -57,9 +58,9 @@ static const struct remedy {
 	  "function: "
 	  "nothing" },
 	{ FPL_STOP_NO_CFI, ANY_RUNTIME, 0,
-	  "no CFI: build with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; debug "
-	  "symbols "
-	  "help only where they hold .debug_frame" },
+	  "no CFI, and no row could be made from its instructions: build with "
+	  "-fasynchronous-unwind-tables or -fno-omit-frame-pointer; assembly needs CFI "
+	  "directives" },
 	{ FPL_STOP_REG_UNKNOWN, ANY_RUNTIME, 0,
 	  "its CFI needs a register that a frame below, walked by frame pointer, did not give: "
 	  "that "
@@ -72,15 +73,33 @@ static const struct remedy {
 	  "the chain of frame pointers ended: code that keeps none was on the stack" },
 };
 
-const char *remedy_find(enum fpl_stop stop, enum runtime runtime, bool generated)
+/* The advice where the walk ended for want of what was turned off; NULL: it did not. */
+static const char *turn_on(enum fpl_stop stop, enum runtime runtime, bool generated,
+			   enum remedy_without without)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(remedies); i++) {
+	if (without == WITHOUT_SYNTH && stop == FPL_STOP_NO_CFI && !generated)
+		return "no CFI: without --no-synth rows are made from its instructions";
+	if (without == WITHOUT_ALL_BUT_CFI && stop == FPL_STOP_NO_CFI)
+		return "no CFI: without --unwind cfi rows are made from its instructions, or a "
+		       "frame pointer that holds up is followed";
+	if (without == WITHOUT_CFI && stop == FPL_STOP_FP_END && runtime == RUNTIME_NATIVE)
+		return "frame pointers lead no further: without --unwind fp stacks are walked by "
+		       "CFI";
+	return NULL;
+}
+
+const char *remedy_find(enum fpl_stop stop, enum runtime runtime, bool generated,
+			enum remedy_without without)
+{
+	const char *text = turn_on(stop, runtime, generated, without);
+
+	for (size_t i = 0; i < ARRAY_SIZE(remedies) && !text; i++) {
 		const struct remedy *remedy = &remedies[i];
 
 		if ((remedy->stop == ANY_STOP || remedy->stop == (int)stop) &&
 		    (remedy->runtime == ANY_RUNTIME || remedy->runtime == (int)runtime) &&
 		    (remedy->generated < 0 || remedy->generated == (int)generated))
-			return remedy->text;
+			text = remedy->text;
 	}
-	return NULL;
+	return text;
 }

@@ -7,8 +7,17 @@
 #include "bpf/shared.h"
 #include "output/runtime.h"
 
+/* What the user has turned off: nothing else is advised where that is the cause. */
+enum remedy_without {
+	WITHOUT_NOTHING,
+	WITHOUT_SYNTH,	     /* --no-synth */
+	WITHOUT_ALL_BUT_CFI, /* --unwind cfi */
+	WITHOUT_CFI,	     /* --unwind fp */
+};
+
 /*
  * The advice for walks that end with @stop in code of a process of @runtime; @generated: the code
  * was made at run time. A sentence without a full stop; NULL where nothing is to be done.
  */
-const char *remedy_find(enum fpl_stop stop, enum runtime runtime, bool generated);
+const char *remedy_find(enum fpl_stop stop, enum runtime runtime, bool generated,
+			enum remedy_without without);

@@ -50,8 +50,10 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 	code_tally_count(profile, &code);
 	if (!code.frames)
 		return;
-	fprintf(to, "  run time     %.2f %% of the frames are code made at run time, ",
-		share_whole_percent(code.frames, tally->frames));
+	fprintf(to, "  run time     %.2f %% of the frames are %s, ",
+		share_whole_percent(code.frames, tally->frames),
+		profile->fp_only ? "in no file: code made at run time, or no code at all"
+				 : "code made at run time");
 	if (code.named)
 		fprintf(to,
 			"%.2f %% of them with a name (%" PRIu64 " files, %" PRIu64 " functions)\n",

@@ -131,6 +131,9 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
 	profile->by = o->by;
+	profile->cfi_only = o->unwind == ENGINE_UNWIND_CFI;
+	profile->fp_only = o->unwind == ENGINE_UNWIND_FP;
+	profile->no_synth = !o->synth;
 	profile->fp_max = o->compare ? kernel_side_fp_depth(&engine->kernel) : 0;
 	profile->start_unix_ns = engine->start_unix_ns;
 	if (engine->enabled_ns) {

@@ -123,6 +123,8 @@ struct profile {
 	uint64_t hz, period_ns;
 	char **argv;	   /* borrowed */
 	bool user, kernel; /* which stacks were asked for */
+	/* How user stacks were asked to be walked, where that is less than all there is. */
+	bool cfi_only, fp_only, no_synth;
 	unsigned by; /* PROFILE_BY_*: what stacks are told apart by; 0: the name of the task */
 	/* Frames the kernel's frame-pointer walk can give: FPL_FP_DEPTH_MAX, or less where
 	 * kernel.perf_event_max_stack is lower; 0: both walks were not asked for. */

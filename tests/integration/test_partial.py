@@ -74,6 +74,7 @@ class Partial(RootCase):
         self.assertEqual(len(self.tables(run)), 1, run.stderr)
         self.assertNotIn("to come", self.tables(run)[0])
         self.assertEqual(run.books["frames_by_origin"]["synth"], 0)
+        self.assertIn("no CFI: without --no-synth rows are made", run.stderr)
 
 
 if __name__ == "__main__":

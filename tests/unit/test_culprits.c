@@ -110,17 +110,19 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 		"               start java with -XX:+PreserveFramePointer: compiled code is then "
 		"walked\n"
 		"            12 no_cfi        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
-		"               no CFI: build with -fasynchronous-unwind-tables or"
-		" -fno-omit-frame-pointer; debug symbols help only where they hold .debug_frame\n"
+		"               no CFI, and no row could be made from its instructions: build with "
+		"-fasynchronous-unwind-tables or -fno-omit-frame-pointer; assembly needs CFI "
+		"directives\n"
 		"             6 no_user_regs  without a frame\n"
 		"             4 bad_ra        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
 		"               no return address was where one should be: its CFI is wrong there, "
 		"or"
 		" there is none\n"
 		"             3 read_fault    [a\\x1bpp+0x2000]  (a\\x1bpp)\n"
-		"               stack memory could not be read: raise --snapshot (at most 64K) if "
-		"the"
-		" run was short\n"
+		"               stack memory was not there, or beyond the snapshot of a sample "
+		"that "
+		"came before its tables: raise --snapshot (at most 64K), or run longer, or again: "
+		"tables are kept\n"
 		"             2 in 1 other places\n");
 }
 
@@ -226,12 +228,44 @@ static void every_walk_that_ends_in_code_has_advice(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(without); i++)
 			expected = expected && without[i] != (enum fpl_stop)stop;
-		assert_int_equal(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, false) != NULL,
+		assert_int_equal(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, false,
+					     WITHOUT_NOTHING) != NULL,
 				 expected);
-		assert_non_null(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, true));
+		assert_non_null(
+			remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, true, WITHOUT_NOTHING));
 	}
-	assert_non_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, true), "FramePointer"));
-	assert_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, false), "FramePointer"));
+	assert_non_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, true, WITHOUT_NOTHING),
+			       "FramePointer"));
+	assert_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, false, WITHOUT_NOTHING),
+			   "FramePointer"));
+}
+
+/* Nobody is told to build anew what a shorter command line walks. */
+static void what_was_turned_off_is_advised_first(void **state)
+{
+	struct profile no_synth = profile, cfi_only = profile, fp_only = profile;
+	struct profile_stack of_fp[] = { STACK(3, in_app, FP_END, 1) };
+	AUTO_FREE char *first = NULL, *second = NULL, *third = NULL;
+
+	(void)state;
+	no_synth.no_synth = true;
+	cfi_only.cfi_only = cfi_only.no_synth = true;
+	fp_only.fp_only = true;
+	fp_only.stacks = of_fp;
+	fp_only.nr_stacks = 1;
+	first = render(&no_synth, false);
+	second = render(&cfi_only, false);
+	third = render(&fp_only, false);
+	assert_non_null(strstr(first, "(a\\x1bpp)\n               no CFI: without --no-synth"));
+	assert_non_null(strstr(first, "-XX:+PreserveFramePointer"));
+	assert_non_null(strstr(second, "by java)\n               no CFI: without --unwind cfi"));
+	assert_null(strstr(second, "-XX:+PreserveFramePointer"));
+	assert_non_null(strstr(third, "without --unwind fp"));
+	of_fp[0].frames = jit_one;
+	of_fp[0].nr_user = 1;
+	AUTO_FREE char *fourth = render(&fp_only, false);
+	assert_non_null(strstr(fourth, "an address in no file  (made at run time, or no code)\n"
+				       "               frame pointers lead no further"));
 }
 
 int main(void)
@@ -243,6 +277,7 @@ int main(void)
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
 		cmocka_unit_test(languages_are_known_by_what_they_make_of_names),
 		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
+		cmocka_unit_test(what_was_turned_off_is_advised_first),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
