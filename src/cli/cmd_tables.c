@@ -47,7 +47,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PC:
 		options->pc = true;
 		if (!parse_address(arg, &options->vaddr))
-			argp_failure(state, CLI_EXIT_USAGE, 0, "--pc %s: an address", arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0, "--pc %s: no address, as 0x1000 is",
+				     arg);
 		return 0;
 	case KEY_ROWS:
 		options->rows = true;

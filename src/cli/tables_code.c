@@ -93,10 +93,12 @@ int print_audit(const struct elf_file *elf, const struct elf_file *debug, enum s
 	if (audit.places_left_out)
 		printf("# %" PRIu64 " instructions more, beyond %u places\n", audit.places_left_out,
 		       AUDIT_PLACES_MAX);
-	printf("# %" PRIu64 " instructions with CFI were reached, %" PRIu64 " of them got a row\n",
-	       audit.instructions, audit.rows);
+	printf("# %" PRIu64 " instructions were reached, %" PRIu64 " of them got a row, %" PRIu64
+	       " of these have no CFI to judge it by\n",
+	       audit.instructions, audit.rows, audit.without_cfi);
 	printf("# agree %" PRIu64 ", contradict %" PRIu64 " (%.4f %%), not comparable %" PRIu64
 	       "\n",
-	       audit.agree, audit.wrong, share_percent(audit.wrong, audit.rows), audit.unjudged);
+	       audit.agree, audit.wrong, share_percent(audit.wrong, audit.rows - audit.without_cfi),
+	       audit.unjudged);
 	return 0;
 }
