@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "output/report_lines.h"
 #include "output/tally.h"
 #include "recording/sample_type.h"
 #include "view/share.h"
@@ -28,22 +29,55 @@ static uint64_t write_lost(FILE *to, const struct recording *recording)
 	return lost;
 }
 
-static void write_complete(FILE *to, const struct recording *recording)
+/* Of the user stacks: why they ended, and how many have frames of which origin. */
+struct user_stacks {
+	uint64_t stops[FPL_STOP_COUNT], by_origin[FPL_ORIGIN_COUNT];
+	uint64_t nr, told; /* all; those that say why they ended: not those of other tools */
+};
+
+static void count_origins(const struct recording *recording, const struct recording_stack *stack,
+			  struct user_stacks *ret)
 {
-	uint64_t user = 0, complete = 0;
+	bool seen[FPL_ORIGIN_COUNT] = { false };
+
+	for (uint32_t i = 0; i < stack->nr_user; i++) {
+		uint32_t frame = recording->frame_ids[stack->first_frame + i];
+		uint8_t origin = recording->frames[frame].origin;
+
+		if (origin >= FPL_ORIGIN_COUNT || seen[origin])
+			continue;
+		seen[origin] = true;
+		ret->by_origin[origin] += stack->count;
+	}
+}
+
+static void write_user_stacks(FILE *to, const struct recording *recording)
+{
+	struct user_stacks user = { .nr = 0 };
+	uint64_t judged;
 
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 
-		if (stack->no_user || stack->stop == RECORDING_NO_STOP ||
-		    stack->stop == FPL_STOP_EXITING || stack->stop == FPL_STOP_EXECING)
+		bool is_told = stack->stop < FPL_STOP_COUNT;
+
+		if (stack->no_user || (!is_told && !stack->nr_user))
 			continue;
-		user += stack->count;
-		complete += stack->stop == FPL_STOP_OUTERMOST ? stack->count : 0;
+		user.nr += stack->count;
+		if (is_told) {
+			user.told += stack->count;
+			user.stops[stack->stop] += stack->count;
+		}
+		count_origins(recording, stack, &user);
 	}
-	if (user)
+	judged = user.told - user.stops[FPL_STOP_EXITING] - user.stops[FPL_STOP_EXECING];
+	if (judged)
 		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
-			share_whole_percent(complete, user), complete, user);
+			share_whole_percent(user.stops[FPL_STOP_OUTERMOST], judged),
+			user.stops[FPL_STOP_OUTERMOST], judged);
+	if (user.told)
+		stops_write(to, user.stops);
+	marked_write(to, user.by_origin, user.nr);
 }
 
 /* What the files do not have in common. */
@@ -103,7 +137,7 @@ void recording_report_write(FILE *to, const struct recording *recording,
 	if (recording->nr_cpus)
 		fprintf(to, " on %" PRIu32 " CPUs", recording->nr_cpus);
 	putc('\n', to);
-	write_complete(to, recording);
+	write_user_stacks(to, recording);
 	write_differences(to, result);
 	if (result->refused)
 		fprintf(to,

@@ -10,31 +10,12 @@
 #include "output/code_tally.h"
 #include "output/event_tally.h"
 #include "output/map_levels.h"
+#include "output/report_lines.h"
 #include "output/tally.h"
 
 static double ratio(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
-}
-
-/* Write "key N, key N" of the entries that are not 0. */
-static void write_counts(FILE *to, const uint64_t *counts, size_t nr,
-			 const char *(*key)(unsigned idx))
-{
-	const char *separator = "";
-
-	for (unsigned i = 0; i < nr; i++) {
-		if (!counts[i])
-			continue;
-		fprintf(to, "%s%s %" PRIu64, separator, key(i), counts[i]);
-		separator = ", ";
-	}
-	fputs(*separator ? "\n" : "none\n", to);
-}
-
-static const char *stop_key_at(unsigned idx)
-{
-	return stop_key((enum fpl_stop)idx);
 }
 
 static const char *lost_key_at(unsigned idx)
@@ -68,32 +49,6 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 			code.uncertain);
 }
 
-/* Only where there is any: what is not known from CFI. */
-static void write_marked(FILE *to, const struct tally *tally)
-{
-	static const struct {
-		enum fpl_origin origin;
-		const char *by;
-	} marked[] = {
-		{ FPL_ORIGIN_SYNTH, "rows made from code (synth)" },
-		{ FPL_ORIGIN_FP, "frame pointers (fp)" },
-	};
-	bool any = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(marked); i++) {
-		uint64_t samples = tally->samples_by_origin[marked[i].origin];
-
-		if (!samples)
-			continue;
-		fprintf(to, "%s by %s in %.2f %%%s", any ? "," : "  marked       frames",
-			marked[i].by, share_whole_percent(samples, tally->user_samples),
-			any ? "" : " of the user stacks");
-		any = true;
-	}
-	if (any)
-		putc('\n', to);
-}
-
 static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t judged = tally_judged(tally);
@@ -107,8 +62,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			share_whole_percent(tally->complete, judged), tally->complete, judged);
 	else
 		fputs("  complete     no user stacks\n", to);
-	fputs("  stops        ", to);
-	write_counts(to, tally->stops, FPL_STOP_COUNT, stop_key_at);
+	stops_write(to, tally->stops);
 	fprintf(to, "  frames       %.1f per user stack",
 		ratio(tally->frames, tally->user_samples));
 	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++)
@@ -116,7 +70,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			fprintf(to, ", %s %.2f %%", origin_key((enum fpl_origin)i),
 				share_whole_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
-	write_marked(to, tally);
+	marked_write(to, tally->samples_by_origin, tally->user_samples);
 	write_run_time_code(to, profile, tally);
 }
 
@@ -226,7 +180,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 		profile->nr_cpus);
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
-	write_counts(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);
+	counts_write(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);

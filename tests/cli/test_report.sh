@@ -36,6 +36,17 @@ expect 0 '' report -q -f --delimited "$work/a.folded"
 says '^b;g;-;h 2$'
 [ ! -s "$work/stderr" ] || failed=1
 
+# How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
+counts="$(dirname "$0")/../golden/counts.jsonl"
+expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
+expect 0 '^  stops +outermost 6, fp_end 1, execing 1$' report -f "$counts"
+expect 0 'marked +frames by rows made from code \(synth\) in [0-9.]+ % of the user stacks, by frame pointers' report -f "$counts"
+expect 0 '' report -f "$work/b.folded"
+if grep -qE '^  (stops|marked|complete)' "$work/stderr"; then
+	echo "report says what folded stacks do not know: $(cat "$work/stderr")" >&2
+	failed=1
+fi
+
 # Readable text is the default; files add up.
 expect 0 'fpless: 13 samples of 2 files' report "$work/a.folded" "$work/b.folded"
 says '^13 samples'

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/report_lines.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "view/keys.h"
+#include "view/share.h"
+
+void counts_write(FILE *to, const uint64_t *counts, size_t nr, const char *(*key)(unsigned idx))
+{
+	const char *separator = "";
+
+	for (unsigned i = 0; i < nr; i++) {
+		if (!counts[i])
+			continue;
+		fprintf(to, "%s%s %" PRIu64, separator, key(i), counts[i]);
+		separator = ", ";
+	}
+	fputs(*separator ? "\n" : "none\n", to);
+}
+
+static const char *stop_key_at(unsigned idx)
+{
+	return stop_key((enum fpl_stop)idx);
+}
+
+void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT])
+{
+	fputs("  stops        ", to);
+	counts_write(to, stops, FPL_STOP_COUNT, stop_key_at);
+}
+
+void marked_write(FILE *to, const uint64_t samples[FPL_ORIGIN_COUNT], uint64_t user_samples)
+{
+	static const struct {
+		enum fpl_origin origin;
+		const char *by;
+	} marked[] = {
+		{ FPL_ORIGIN_SYNTH, "rows made from code (synth)" },
+		{ FPL_ORIGIN_FP, "frame pointers (fp)" },
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marked); i++) {
+		if (!samples[marked[i].origin])
+			continue;
+		fprintf(to, "%s by %s in %.2f %%%s", any ? "," : "  marked       frames",
+			marked[i].by, share_whole_percent(samples[marked[i].origin], user_samples),
+			any ? "" : " of the user stacks");
+		any = true;
+	}
+	if (any)
+		putc('\n', to);
+}
