@@ -30,17 +30,19 @@ void engine_overhead_look(struct engine *engine, uint64_t now, bool all)
 	uint64_t rss_bytes = usage_rss_anon_bytes();
 
 	if (all || now >= engine->next_helpers_ns) {
-		uint64_t cpu_ns = engine->helpers.cpu_ns;
+		struct usage_helpers before = engine->helpers;
 
 		usage_helpers(engine->command.pid, &engine->helpers);
-		/* one that has died takes its time along */
-		if (engine->helpers.cpu_ns < cpu_ns)
-			engine->helpers.cpu_ns = cpu_ns;
+		/* one that has died takes its time along, and what it had of memory */
+		if (engine->helpers.cpu_ns < before.cpu_ns)
+			engine->helpers.cpu_ns = before.cpu_ns;
+		if (engine->helpers.rss_anon_peak_bytes < before.rss_anon_peak_bytes)
+			engine->helpers.rss_anon_peak_bytes = before.rss_anon_peak_bytes;
 		engine->next_helpers_ns =
 			now + (engine->options->max_overhead > 0 ? HELPERS_PERIOD_JUDGED_NS
 								 : HELPERS_PERIOD_NS);
 	}
-	rss_bytes += engine->helpers.rss_anon_bytes;
+	rss_bytes += engine->helpers.rss_anon_peak_bytes;
 	if (rss_bytes > engine->rss_peak_bytes)
 		engine->rss_peak_bytes = rss_bytes;
 }

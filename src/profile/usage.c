@@ -44,6 +44,29 @@ uint64_t usage_rss_anon_bytes(void)
 	return rss_anon_bytes(getpid());
 }
 
+/* The number of kB behind a key of a status file of /proc, in bytes; 0 where there is none. */
+static uint64_t status_bytes(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) << 10 : 0;
+}
+
+/* The kernel keeps the peak of all that was resident: what is of files now is taken off. */
+static uint64_t rss_anon_peak_bytes(pid_t pid)
+{
+	char text[4096], path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (!read_text(path, text, sizeof(text)))
+		return 0;
+
+	uint64_t peak = status_bytes(text, "\nVmHWM:");
+	uint64_t files = status_bytes(text, "\nRssFile:") + status_bytes(text, "\nRssShmem:");
+
+	return peak > files ? peak - files : 0;
+}
+
 /* proc_pid_stat(5): utime, stime, cutime and cstime, fields 14 to 17. */
 static uint64_t cpu_ns_of(pid_t pid)
 {
@@ -106,7 +129,7 @@ void usage_helpers(pid_t except, struct usage_helpers *ret)
 		if (pids.list[i] == except)
 			continue;
 		ret->cpu_ns += cpu_ns_of(pids.list[i]);
-		ret->rss_anon_bytes += rss_anon_bytes(pids.list[i]);
+		ret->rss_anon_peak_bytes += rss_anon_peak_bytes(pids.list[i]);
 		add_children(pids.list[i], &pids);
 	}
 }

@@ -13,8 +13,9 @@ uint64_t usage_cpu_ns(void);
 
 /* The same of the processes that work for this one: its children and theirs. */
 struct usage_helpers {
-	uint64_t cpu_ns;	 /* of those there are, and of those they outlived */
-	uint64_t rss_anon_bytes; /* now */
+	uint64_t cpu_ns; /* of those there are, and of those they outlived */
+	/* The most that each ever had: what one needs for a large file is gone by the next look. */
+	uint64_t rss_anon_peak_bytes;
 };
 
 /*
