@@ -194,7 +194,7 @@ class Judge(RootCase):
         self.wait_until("it is stopped", lambda: state(process.pid) == "T")
         _, said = self.judge("-d", "0.3", str(process.pid), status=3)
         self.assertIn("nothing was judged", said)
-        self.assertEqual(state(process.pid), "T")
+        self.wait_until("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
         self.assert_unharmed(process, "bare")
 
@@ -206,7 +206,7 @@ class Judge(RootCase):
         os.kill(process.pid, signal.SIGSTOP)
         out, said = fpless.communicate(timeout=60)
         self.assertIn(fpless.returncode, (0, 3), out + said)
-        self.assertEqual(state(process.pid), "T")
+        self.wait_until("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
         self.assert_unharmed(process, "bare")
 
