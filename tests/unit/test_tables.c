@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Tables on their way to the kernel side: published once, and again with rows made from code. */
+#include "tests/support/tables_world.h"
+
+static void a_table_is_made_once_and_published(void **state)
+{
+	struct world *world = *state;
+	struct profile_tables stats;
+
+	tables_want(&world->tables, object_of(CHAIN));
+	tables_want(&world->tables, object_of(CHAIN));
+	tables_need(&world->tables, object_of(CHAIN), 0x1000);
+	assert_int_equal(compiler.nr_jobs, 1);
+	assert_int_equal(object_of(CHAIN)->state, OBJECT_QUEUED);
+	assert_int_equal(world->slots[CHAIN].object, 0);
+	finish(CHAIN, COMPILER_CFI);
+	collect(world, 1);
+	assert_published(world, CHAIN, OBJECT_READY);
+	assert_cfi_is_there(world, CHAIN);
+	assert_int_equal(world->slots[CHAIN].entry_vaddr, object_of(CHAIN)->elf->entry);
+	assert_int_equal(object_of(CHAIN)->nr_published, 1);
+
+	tables_want(&world->tables, object_of(CHAIN));
+	tables_need(&world->tables, object_of(CHAIN), 0x1000);
+	assert_int_equal(compiler.nr_jobs, 0);
+	tables_stats(&world->tables, &stats);
+	assert_int_equal(stats.objects, 1);
+	assert_int_equal(stats.rows, object_of(CHAIN)->stats.rows);
+	assert_int_equal(stats.bytes, used_bytes(world));
+	assert_int_equal(stats.allocated_bytes, FPL_CHUNK_SIZE);
+}
+
+static void a_file_without_a_table_is_published_as_such(void **state)
+{
+	static const int codes[] = { -ENODATA, -EINVAL, -EOWNERDEAD };
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		uint32_t id = CHAIN + (uint32_t)i;
+
+		tables_want(&world->tables, object_of(id));
+		fail_job(id, COMPILER_CFI, codes[i]);
+		collect(world, 1);
+		assert_int_equal(object_of(id)->state, OBJECT_NO_CFI);
+		assert_int_equal(world->slots[id].object, id);
+		assert_int_equal(current(world, id)->state, FPL_TABLE_NONE);
+		assert_int_equal(world->slots[id].entry_vaddr, object_of(id)->elf->entry);
+		tables_need(&world->tables, object_of(id), 0x1000);
+		assert_int_equal(compiler.nr_jobs, 0);
+	}
+}
+
+static void what_the_compiler_does_not_take_is_asked_for_again(void **state)
+{
+	struct world *world = *state;
+
+	compiler.is_full = true;
+	tables_want(&world->tables, object_of(CHAIN));
+	assert_int_equal(object_of(CHAIN)->state, OBJECT_IDLE);
+	compiler.is_full = false;
+	publish_cfi(world, CHAIN);
+	assert_published(world, CHAIN, OBJECT_READY);
+}
+
+static void rows_from_code_come_when_a_sample_needs_them(void **state)
+{
+	struct world *world = *state;
+	uint64_t partial_bytes;
+
+	publish_cfi(world, HOLE);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_cfi_is_there(world, HOLE);
+	assert_false(has_row_at(world, first_made));
+	partial_bytes = used_bytes(world);
+	tables_want(&world->tables, object_of(HOLE));
+	assert_int_equal(compiler.nr_jobs, 0);
+
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	tables_need(&world->tables, object_of(HOLE), last_made);
+	assert_int_equal(compiler.nr_jobs, 1);
+	assert_false(has_row_at(world, first_made));
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, first_made));
+	assert_true(has_row_at(world, last_made));
+	assert_int_equal(object_of(HOLE)->nr_published, 2);
+
+	/* a walk may still read the first one, until the next review */
+	assert_int_equal(used_bytes(world), partial_bytes + object_of(HOLE)->pool_size);
+	tables_review(&world->tables);
+	assert_int_equal(used_bytes(world), object_of(HOLE)->pool_size);
+	assert_true(has_row_at(world, first_made));
+	tables_need(&world->tables, object_of(HOLE), 0x1000);
+	assert_int_equal(compiler.nr_jobs, 0);
+}
+
+static void what_is_around_samples_comes_first_where_all_takes_long(void **state)
+{
+	struct world *world = *state;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	tables_need(&world->tables, object_of(HOLE), first_made + 1);
+	assert_int_equal(compiler.nr_jobs, 2);
+	assert_int_equal(compiler.jobs[0].part, COMPILER_NEAR);
+	assert_int_equal(compiler.jobs[0].nr_near, 2);
+	assert_int_equal(compiler.jobs[0].near[1], first_made + 1);
+	assert_int_equal(compiler.jobs[1].part, COMPILER_WHOLE);
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_true(has_row_at(world, first_made));
+	assert_false(has_row_at(world, last_made));
+	assert_int_equal(world->slots[HOLE].current, 1);
+
+	/* another sample has its own rows made; the whole one is asked for once */
+	tables_need(&world->tables, object_of(HOLE), first_made + 64);
+	assert_int_equal(compiler.nr_jobs, 2);
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_true(has_row_at(world, first_made));
+	assert_false(has_row_at(world, last_made));
+	assert_int_equal(world->slots[HOLE].current, 0);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, first_made));
+	assert_true(has_row_at(world, last_made));
+	assert_int_equal(object_of(HOLE)->nr_published, 4);
+	tables_review(&world->tables);
+	assert_int_equal(used_bytes(world), object_of(HOLE)->pool_size);
+}
+
+static void rows_around_samples_are_made_a_few_times_only(void **state)
+{
+	struct world *world = *state;
+	int nr = 0;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	for (;; nr++) {
+		tables_need(&world->tables, object_of(HOLE), first_made);
+		if (compiler.nr_jobs == 1)
+			break;
+		finish(HOLE, COMPILER_NEAR);
+		collect(world, 1);
+	}
+	assert_int_equal(nr, 4);
+	assert_int_equal(compiler.jobs[0].part, COMPILER_WHOLE);
+}
+
+static void rows_around_a_sample_that_come_after_all_are_dropped(void **state)
+{
+	struct world *world = *state;
+	uint32_t image;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_WHOLE);
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 2);
+	assert_published(world, HOLE, OBJECT_READY);
+	image = world->slots[HOLE].current;
+	assert_int_equal(image, 1);
+	assert_true(has_row_at(world, last_made));
+	assert_int_equal(object_of(HOLE)->nr_published, 2);
+}
+
+static void where_rows_from_code_cannot_be_made_those_of_the_cfi_stay(void **state)
+{
+	struct world *world = *state;
+	uint64_t bytes;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	bytes = used_bytes(world);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	fail_job(HOLE, COMPILER_NEAR, -EOWNERDEAD);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	fail_job(HOLE, COMPILER_WHOLE, -EOWNERDEAD);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_int_equal(world->slots[HOLE].current, 0);
+	assert_cfi_is_there(world, HOLE);
+	assert_int_equal(used_bytes(world), bytes);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_int_equal(compiler.nr_jobs, 0);
+}
+
+static void rows_that_cannot_be_asked_for_are_given_up(void **state)
+{
+	struct world *world = *state;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	compiler.is_full = true;
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_false(object_of(HOLE)->near_queued || object_of(HOLE)->whole_queued);
+}
+
+/* The file was written to between the two. */
+static void assert_other_pages_are_not_published(struct world *world, enum compiler_part part,
+						 enum object_state want)
+{
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	begin_job(HOLE, part);
+	done(HOLE, part, table_of_pattern(4096, 7), 0);
+	collect(world, 1);
+	assert_published(world, HOLE, want);
+	assert_int_equal(world->slots[HOLE].current, 0);
+	assert_int_equal(object_of(HOLE)->nr_published, 1);
+	assert_cfi_is_there(world, HOLE);
+}
+
+static void a_whole_table_of_other_pages_is_not_published(void **state)
+{
+	assert_other_pages_are_not_published(*state, COMPILER_WHOLE, OBJECT_READY);
+}
+
+static void rows_around_a_sample_of_other_pages_are_not_published(void **state)
+{
+	assert_other_pages_are_not_published(*state, COMPILER_NEAR, OBJECT_PARTIAL);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, tables_world_set_up, tables_world_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_table_is_made_once_and_published),
+		TEST(a_file_without_a_table_is_published_as_such),
+		TEST(what_the_compiler_does_not_take_is_asked_for_again),
+		TEST(rows_from_code_come_when_a_sample_needs_them),
+		TEST(what_is_around_samples_comes_first_where_all_takes_long),
+		TEST(rows_around_samples_are_made_a_few_times_only),
+		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
+		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),
+		TEST(rows_that_cannot_be_asked_for_are_given_up),
+		TEST(a_whole_table_of_other_pages_is_not_published),
+		TEST(rows_around_a_sample_of_other_pages_are_not_published),
+	};
+
+	return cmocka_run_group_tests(tests, tables_world_open, tables_world_close);
+}

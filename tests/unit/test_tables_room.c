@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Tables that do not all fit: which are refused, evicted and tried again, also while rows from code
+ * are still to come. */
+#include "tests/support/tables_world.h"
+
+static void where_there_is_no_room_for_both_those_of_the_cfi_stay(void **state)
+{
+	struct world *world = *state;
+
+	publish_cfi(world, HOLE);
+	fill_pool(world, 0);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	world->mapped[HOLE - 1] = false; /* and it makes no room for itself */
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_false(has_row_at(world, first_made));
+	assert_cfi_is_there(world, HOLE);
+	assert_int_equal(world->tables.nr_evicted, 0);
+}
+
+static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
+{
+	struct world *world = *state;
+
+	publish_cfi(world, HOLE);
+	tables_want(&world->tables, object_of(SIGNAL));
+	finish_with(SIGNAL, FPL_CHUNK_SIZE / 2);
+	collect(world, 1);
+	fill_pool(world, 0);
+	world->mapped[SIGNAL - 1] = false;
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+	assert_int_equal(object_of(SIGNAL)->state, OBJECT_EVICTED);
+	assert_int_equal(world->slots[SIGNAL].object, 0);
+	assert_int_equal(world->tables.nr_evicted, 1);
+}
+
+/* HOLE has its rows asked for, and loses its place to CHAIN meanwhile; then there is room again. */
+static void evict_hole(struct world *world)
+{
+	publish_cfi(world, HOLE);
+	fill_pool(world, 0);
+	world->mapped[HOLE - 1] = false;
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	publish_cfi(world, CHAIN);
+	assert_published(world, CHAIN, OBJECT_READY);
+	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	assert_int_equal(world->slots[HOLE].object, 0);
+	assert_int_equal(world->tables.nr_evicted, 1);
+	world->mapped[HOLE - 1] = true;
+	empty_pool(world);
+}
+
+static void rows_of_one_that_was_evicted_are_dropped(void **state)
+{
+	struct world *world = *state;
+	uint64_t bytes;
+
+	compiler.is_slow = true;
+	evict_hole(world);
+	bytes = used_bytes(world);
+	tables_want(&world->tables, object_of(HOLE)); /* a mapping alone does not bring it back */
+	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	finish(HOLE, COMPILER_NEAR);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 2);
+	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	assert_int_equal(world->slots[HOLE].object, 0);
+	assert_int_equal(used_bytes(world), bytes);
+
+	/* a sample does, and begins anew */
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_int_equal(compiler.nr_jobs, 1);
+	finish(HOLE, COMPILER_CFI);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_int_equal(compiler.nr_jobs, 2);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+}
+
+static void one_that_was_evicted_waits_for_the_whole_table_asked_for_before(void **state)
+{
+	struct world *world = *state;
+
+	evict_hole(world);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_CFI);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_int_equal(compiler.nr_jobs, 1);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+}
+
+static void a_whole_table_that_comes_before_the_cfi_s_is_enough(void **state)
+{
+	struct world *world = *state;
+
+	evict_hole(world);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	finish(HOLE, COMPILER_CFI);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_int_equal(world->slots[HOLE].current, 0);
+	assert_true(has_row_at(world, last_made));
+}
+
+static void rows_around_a_sample_may_come_before_the_cfi_s_table(void **state)
+{
+	struct world *world = *state;
+
+	compiler.is_slow = true;
+	evict_hole(world);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_true(has_row_at(world, first_made));
+	finish(HOLE, COMPILER_CFI);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 2);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+}
+
+static void a_whole_table_that_fails_before_the_cfi_s_is_asked_for_again(void **state)
+{
+	struct world *world = *state;
+
+	evict_hole(world);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	fail_job(HOLE, COMPILER_WHOLE, -EOWNERDEAD);
+	collect(world, 1);
+	assert_int_equal(object_of(HOLE)->state, OBJECT_QUEUED);
+	finish(HOLE, COMPILER_CFI);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+}
+
+static void a_table_without_room_is_refused_until_there_is_some(void **state)
+{
+	struct world *world = *state;
+	struct object *object = object_of(CHAIN);
+	struct profile_tables stats;
+
+	fill_pool(world, 64);
+	publish_cfi(world, CHAIN);
+	assert_int_equal(object->state, OBJECT_REFUSED);
+	assert_int_equal(world->slots[CHAIN].object, 0);
+	assert_true(world->tables.changed);
+	tables_stats(&world->tables, &stats);
+	assert_int_equal(stats.objects, 0);
+	assert_int_equal(stats.refused, 1);
+	assert_true(stats.refused_bytes > 64);
+	assert_int_equal(object->pool_size, stats.refused_bytes);
+
+	/* not at once, nor later where there is no more room */
+	tables_need(&world->tables, object, 0x1000);
+	let_pass(world);
+	tables_need(&world->tables, object, 0x1000);
+	assert_int_equal(compiler.nr_jobs, 0);
+	empty_pool(world);
+	world->tables.changed = false;
+	publish_cfi(world, CHAIN);
+	assert_published(world, CHAIN, OBJECT_READY);
+	assert_true(world->tables.changed);
+	assert_int_equal(object->nr_refusals, 0);
+	assert_int_equal(world->tables.nr_refused, 1);
+}
+
+static void each_refusal_doubles_the_pause(void **state)
+{
+	static const struct {
+		uint32_t nr;
+		uint64_t pause_s;
+	} cases[] = { { 4, 16 }, { 5, 32 }, { 6, 64 }, { 9, 64 } };
+	struct world *world = *state;
+	struct object *object = object_of(CHAIN);
+
+	fill_pool(world, 64);
+	publish_cfi(world, CHAIN);
+	empty_pool(world);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		object->nr_refusals = cases[i].nr;
+		/* further from its end than a test is ever stopped for */
+		object->refused_ns = clock_monotonic_ns() - (cases[i].pause_s - 15) * 1000000000;
+		tables_want(&world->tables, object);
+		assert_int_equal(object->state, OBJECT_REFUSED);
+		object->refused_ns = clock_monotonic_ns() - cases[i].pause_s * 1000000000;
+		tables_want(&world->tables, object);
+		assert_int_equal(object->state, OBJECT_QUEUED);
+		object->state = OBJECT_REFUSED;
+	}
+}
+
+static void a_table_larger_than_the_pool_makes_nobody_go(void **state)
+{
+	struct world *world = *state;
+
+	publish_cfi(world, CHAIN);
+	world->mapped[CHAIN - 1] = false;
+	tables_want(&world->tables, object_of(SIGNAL));
+	finish_with(SIGNAL, FPL_CHUNK_SIZE + 64);
+	collect(world, 1);
+	assert_int_equal(object_of(SIGNAL)->state, OBJECT_REFUSED);
+	assert_published(world, CHAIN, OBJECT_READY);
+	object_of(SIGNAL)->missed = 1000;
+	let_pass(world);
+	tables_review(&world->tables);
+	assert_int_equal(compiler.nr_jobs, 0);
+	assert_int_equal(world->tables.nr_waiting, 1);
+}
+
+static void memory_that_the_kernel_refuses_is_no_room(void **state)
+{
+	struct world *world = *state;
+
+	world->no_chunks = true;
+	publish_cfi(world, CHAIN);
+	assert_int_equal(object_of(CHAIN)->state, OBJECT_REFUSED);
+	assert_int_equal(used_bytes(world), 0);
+	world->no_chunks = false;
+	let_pass(world);
+	publish_cfi(world, CHAIN);
+	assert_published(world, CHAIN, OBJECT_READY);
+}
+
+/* CHAIN and SIGNAL share the pool, both used by walks; LEAF has no room. */
+static void crowd(struct world *world)
+{
+	const uint32_t ids[] = { CHAIN, SIGNAL, LEAF };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		world->used[ids[i] - 1] = true;
+		tables_want(&world->tables, object_of(ids[i]));
+		finish_with(ids[i], FPL_CHUNK_SIZE / 2);
+		collect(world, 1);
+	}
+	assert_int_equal(object_of(CHAIN)->state, OBJECT_READY);
+	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	world->used[LEAF - 1] = false;
+	let_pass(world);
+}
+
+static void a_review_tries_what_more_samples_miss_than_use_others(void **state)
+{
+	struct world *world = *state;
+
+	crowd(world);
+	tables_review(&world->tables); /* nobody misses it */
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(world->tables.nr_waiting, 1);
+	let_pass(world);
+	object_of(LEAF)->missed = 20; /* not more than use another twice over */
+	tables_review(&world->tables);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+
+	/* both keep their state while it is weighed */
+	assert_int_equal(object_of(CHAIN)->state, OBJECT_READY);
+	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
+	let_pass(world);
+	object_of(LEAF)->missed = 1000;
+	tables_review(&world->tables);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_QUEUED);
+	object_of(LEAF)->missed = 1000;
+	let_pass(world);
+	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
+	collect(world, 1);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_READY);
+	assert_int_equal(object_of(LEAF)->missed, 0);
+	assert_int_equal((object_of(CHAIN)->state == OBJECT_EVICTED) +
+				 (object_of(SIGNAL)->state == OBJECT_EVICTED),
+			 1);
+	let_pass(world);
+	tables_review(&world->tables);
+	assert_int_equal(world->tables.nr_waiting, 0);
+}
+
+static void a_review_pauses(void **state)
+{
+	struct world *world = *state;
+	unsigned int nr;
+
+	tables_review(&world->tables);
+	assert_int_equal(world->nr_looks, 0); /* everything fits */
+	crowd(world);
+	tables_review(&world->tables);
+	nr = world->nr_looks;
+	object_of(LEAF)->missed = 1000;
+	world->tables.reviewed_ns = clock_monotonic_ns() + 1800ull * 1000000000;
+	tables_review(&world->tables);
+	assert_int_equal(world->nr_looks, nr);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+}
+
+/* More images are replaced than wait for one grace period. */
+static void space_of_what_was_replaced_comes_back(void **state)
+{
+	struct world *world = *state;
+
+	for (uint32_t i = 0; i < 2 * TABLES_RETIRED_MAX + 3; i++) {
+		struct object *object = object_of(CHAIN);
+
+		tables_want(&world->tables, object);
+		begin_job(CHAIN, COMPILER_CFI);
+
+		struct table *table = table_of_pattern(64, 5);
+
+		table->stats.synth_left = 1;
+		done(CHAIN, COMPILER_CFI, table, 0);
+		collect(world, 1);
+		tables_need(&world->tables, object, 0x1000);
+		begin_job(CHAIN, COMPILER_WHOLE);
+		done(CHAIN, COMPILER_WHOLE, table_of_pattern(64, 5), 0);
+		collect(world, 1);
+		assert_int_equal(object->state, OBJECT_READY);
+		assert_true(used_bytes(world) <= 64 * (i + TABLES_RETIRED_MAX + 1));
+		object->state = OBJECT_IDLE; /* as if it were the next one */
+	}
+	tables_review(&world->tables);
+	assert_int_equal(used_bytes(world), 64 * (2 * TABLES_RETIRED_MAX + 3));
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, tables_world_set_up, tables_world_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(where_there_is_no_room_for_both_those_of_the_cfi_stay),
+		TEST(rows_from_code_take_the_room_of_what_nobody_maps),
+		TEST(rows_of_one_that_was_evicted_are_dropped),
+		TEST(one_that_was_evicted_waits_for_the_whole_table_asked_for_before),
+		TEST(a_whole_table_that_comes_before_the_cfi_s_is_enough),
+		TEST(rows_around_a_sample_may_come_before_the_cfi_s_table),
+		TEST(a_whole_table_that_fails_before_the_cfi_s_is_asked_for_again),
+		TEST(a_table_without_room_is_refused_until_there_is_some),
+		TEST(each_refusal_doubles_the_pause),
+		TEST(a_table_larger_than_the_pool_makes_nobody_go),
+		TEST(memory_that_the_kernel_refuses_is_no_room),
+		TEST(a_review_tries_what_more_samples_miss_than_use_others),
+		TEST(a_review_pauses),
+		TEST(space_of_what_was_replaced_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, tables_world_open, tables_world_close);
+}
