@@ -11,11 +11,12 @@
 #include "unwind/filler.h"
 #include "unwind/synth/fill.h"
 #include "unwind/synth/graph.h"
+#include "unwind/synth/leads.h"
 #include "unwind/synth/words.h"
 
 enum { SEARCH_MIN = 256 };
 enum { NEAR_BYTES = 4 * SYNTH_NEAR_BYTES }; /* so far around a vaddr its code is followed */
-enum { WINDOW = 4096, PAGE_BITS = 12, HIDE_EVERY = 10, HIDE_AT = 3 };
+enum { WINDOW = 4096, HIDE_EVERY = 10, HIDE_AT = 3 };
 
 /* Bytes of the file that hold code. */
 struct code {
@@ -30,13 +31,10 @@ struct synth_file {
 	enum synth_scope scope;
 	struct code *codes; /* owned [nr_codes], ascending */
 	size_t nr_codes;
-	struct synth_hole *holes; /* owned [nr_holes] */
-	size_t nr_holes, room_holes;
+	struct synth_holes holes;
 	struct synth_words words;    /* that lead into holes */
 	struct synth_entry *entries; /* owned [nr_entries] */
 	size_t nr_entries, room_entries;
-	uint8_t *pages; /* owned: by page from codes[0].start on: is there a hole in it? */
-	uint64_t nr_pages;
 	struct synth_decoder *decoder; /* owned */
 	uint64_t window_at;	       /* what of the file was read last */
 	size_t window_size;
@@ -58,14 +56,10 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const
 	if (padding == end - start)
 		return 0;
 
-	int room = synth_grow(file->budget, &file->holes, &file->room_holes, file->nr_holes,
-			      sizeof(*file->holes), err);
-
-	if (room == 0)
-		file->holes[file->nr_holes++] =
-			(struct synth_hole){ start + padding, end - start - padding,
-					     bytes + padding };
-	return room;
+	return synth_holes_add(
+		&file->holes,
+		(struct synth_hole){ start + padding, end - start - padding, bytes + padding },
+		file->budget, err);
 }
 
 /*
@@ -96,18 +90,6 @@ static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidenc
 		file->entries[file->nr_entries++] =
 			(struct synth_entry){ vaddr, (uint8_t)evidence };
 	return code;
-}
-
-static bool in_hole(const struct synth_file *file, uint64_t vaddr)
-{
-	uint64_t page = (vaddr - file->codes[0].start) >> PAGE_BITS;
-
-	if (vaddr < file->codes[0].start || page >= file->nr_pages || !file->pages[page])
-		return false;
-
-	size_t nr = SORTED_UP_TO(file->holes, start, file->nr_holes, vaddr);
-
-	return nr > 0 && vaddr - file->holes[nr - 1].start < file->holes[nr - 1].size;
 }
 
 static int by_start(const void *a, const void *b)
@@ -201,30 +183,6 @@ static int find_holes(struct synth_file *file, const struct code *code, struct f
 	return status;
 }
 
-static int mark_pages(struct synth_file *file, struct fpl_err *err)
-{
-	const struct code *last = &file->codes[file->nr_codes - 1];
-	uint64_t base = file->codes[0].start;
-
-	file->nr_pages = ((last->start + last->size - base) >> PAGE_BITS) + 1;
-
-	int code = budget_memory(file->budget, file->nr_pages, err);
-
-	if (code)
-		return code;
-	file->pages = calloc(file->nr_pages, 1);
-	if (!file->pages)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
-	for (size_t i = 0; i < file->nr_holes; i++) {
-		const struct synth_hole *hole = &file->holes[i];
-		uint64_t page = (hole->start - base) >> PAGE_BITS;
-
-		for (; page <= (hole->start + hole->size - 1 - base) >> PAGE_BITS; page++)
-			file->pages[page] = 1;
-	}
-	return 0;
-}
-
 static int keep_row(const struct cfi_row *row, void *ctx)
 {
 	struct synth_file *file = ctx;
@@ -315,7 +273,8 @@ static int add_symbols_of(struct synth_file *file, const struct elf_file *elf,
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, bytes + at, sizeof(symbol));
-		if (is_function(&symbol, section->type) && in_hole(file, symbol.st_value) &&
+		if (is_function(&symbol, section->type) &&
+		    synth_holes_have(&file->holes, symbol.st_value) &&
 		    !is_part((const char *)names, names_size, symbol.st_name))
 			code = entry_add(file, symbol.st_value, EVIDENCE_SYMBOL, err);
 	}
@@ -361,7 +320,9 @@ static bool read_vaddr(void *ctx, uint64_t vaddr, void *to, size_t size)
 
 static bool wants_word(void *ctx, uint64_t value)
 {
-	return in_hole(ctx, value);
+	const struct synth_file *file = ctx;
+
+	return synth_holes_have(&file->holes, value);
 }
 
 static int add_relocations(struct synth_file *file, struct fpl_err *err)
@@ -378,28 +339,6 @@ static int add_relocations(struct synth_file *file, struct fpl_err *err)
 	for (size_t i = 0; i < file->words.nr && code == 0; i++)
 		code = entry_add(file, file->words.list[i].value, EVIDENCE_DATA, err);
 	return code;
-}
-
-static int32_t int_at(const uint8_t *bytes)
-{
-	int32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-/*
- * May an instruction with a 32-bit distance at @at lead into a hole? Looks at bytes alone: call,
- * jmp, jcc and lea have their distances behind bytes of these values.
- */
-static bool may_lead(const struct synth_file *file, const uint8_t *bytes, size_t at, uint64_t vaddr)
-{
-	uint8_t last = bytes[at - 1], before = at >= 2 ? bytes[at - 2] : 0;
-
-	if (last != 0xe8 && last != 0xe9 && !((last & 0xf0) == 0x80 && before == 0x0f) &&
-	    !((last & 0xc7) == 0x05 && before == 0x8d))
-		return false;
-	return in_hole(file, vaddr + at + 4 + (uint64_t)(int64_t)int_at(bytes + at));
 }
 
 static int note_target(struct synth_file *file, const struct synth_op *op, uint64_t vaddr,
@@ -421,7 +360,7 @@ static int note_target(struct synth_file *file, const struct synth_op *op, uint6
 	default:
 		return 0;
 	}
-	if (!in_hole(file, (uint64_t)op->imm) ||
+	if (!synth_holes_have(&file->holes, (uint64_t)op->imm) ||
 	    (evidence == EVIDENCE_JUMP && !is_entry_like(file, vaddr)))
 		return 0;
 	return entry_add(file, (uint64_t)op->imm, evidence, err);
@@ -431,12 +370,10 @@ static int note_target(struct synth_file *file, const struct synth_op *op, uint6
 static int search_piece(struct synth_file *file, const uint8_t *bytes, size_t size, uint64_t vaddr,
 			struct fpl_err *err)
 {
-	bool may = false;
+	size_t end = synth_leads_size(&file->holes, bytes, size, vaddr);
 	int code = 0;
 
-	for (size_t at = 1; at + 4 <= size && !may; at++)
-		may = may_lead(file, bytes, at, vaddr);
-	for (size_t at = 0; may && at < size && code == 0;) {
+	for (size_t at = 0; at < end && code == 0;) {
 		struct synth_op op;
 
 		synth_decode(file->decoder, bytes + at, size - at, vaddr + at, &op);
@@ -470,9 +407,10 @@ static int search_code(struct synth_file *file, const struct code *code, struct 
  * its FDE could not be told from none. */
 static bool is_landing(const struct synth_file *file, uint64_t vaddr)
 {
-	size_t nr = SORTED_UP_TO(file->holes, start, file->nr_holes, vaddr);
+	const struct synth_holes *holes = &file->holes;
+	size_t nr = SORTED_UP_TO(holes->list, start, holes->nr, vaddr);
 
-	return nr > 0 && vaddr == file->holes[nr - 1].start && file->holes[nr - 1].bytes[0] == 0x90;
+	return nr > 0 && vaddr == holes->list[nr - 1].start && holes->list[nr - 1].bytes[0] == 0x90;
 }
 
 /* Of code that has CFI: FDEs that begin as functions do. */
@@ -498,14 +436,14 @@ static bool is_worth_it(const struct synth_file *file)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < file->nr_holes; i++)
-		bytes += file->holes[i].size;
+	for (size_t i = 0; i < file->holes.nr; i++)
+		bytes += file->holes.list[i].size;
 	return file->scope != SYNTH_ALL && bytes >= SEARCH_MIN;
 }
 
 static int gather(struct synth_file *file, const struct elf_file *symbols, struct fpl_err *err)
 {
-	int code = mark_pages(file, err);
+	int code = synth_holes_index(&file->holes, file->budget, err);
 
 	if (code == 0)
 		code = add_symbols(file, file->elf, SHT_DYNSYM, err);
@@ -529,31 +467,29 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 static int narrow_holes(struct synth_file *file, struct fpl_err *err)
 {
 	const struct table_limits *limits = file->budget->limits;
-	AUTO_FREE struct synth_hole *wide = TAKE_PTR(file->holes);
-	size_t nr = file->nr_holes;
+	CLEANUP(synth_holes_fini) struct synth_holes wide = file->holes;
 	int code = 0;
 
-	file->nr_holes = file->room_holes = 0;
-	for (size_t i = 0; i < nr * limits->nr_synth_near && code == 0; i++) {
-		const struct synth_hole *hole = &wide[i / limits->nr_synth_near];
+	file->holes = (struct synth_holes){ 0 };
+	for (size_t i = 0; i < wide.nr * limits->nr_synth_near && code == 0; i++) {
+		const struct synth_hole *hole = &wide.list[i / limits->nr_synth_near];
 		uint64_t at = limits->synth_near[i % limits->nr_synth_near] - hole->start;
 		uint64_t start = at > NEAR_BYTES ? at - NEAR_BYTES : 0;
 		uint64_t end = at + NEAR_BYTES < hole->size ? at + NEAR_BYTES : hole->size;
-		struct synth_hole *last = file->nr_holes ? &file->holes[file->nr_holes - 1] : NULL;
+		struct synth_hole *last =
+			file->holes.nr ? &file->holes.list[file->holes.nr - 1] : NULL;
 
 		if (at >= hole->size)
 			continue;
 		if (last && last->start >= hole->start &&
-		    last->start + last->size >= hole->start + start) {
+		    last->start + last->size >= hole->start + start)
 			last->size = hole->start + end - last->start;
-			continue;
-		}
-		code = synth_grow(file->budget, &file->holes, &file->room_holes, file->nr_holes,
-				  sizeof(*file->holes), err);
-		if (code == 0)
-			file->holes[file->nr_holes++] =
-				(struct synth_hole){ hole->start + start, end - start,
-						     hole->bytes + start };
+		else
+			code = synth_holes_add(&file->holes,
+					       (struct synth_hole){ hole->start + start,
+								    end - start,
+								    hole->bytes + start },
+					       file->budget, err);
 	}
 	return code;
 }
@@ -580,7 +516,7 @@ int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 		code = find_holes(file, &file->codes[i], err);
 	if (code == 0 && budget->limits->nr_synth_near)
 		code = narrow_holes(file, err);
-	if (code == 0 && file->nr_holes)
+	if (code == 0 && file->holes.nr)
 		code = gather(file, symbols, err);
 	if (code)
 		return code;
@@ -595,9 +531,8 @@ void synth_file_close(struct synth_file *file)
 	for (size_t i = 0; i < file->nr_codes; i++)
 		free(file->codes[i].bytes);
 	free(file->codes);
-	free(file->holes);
+	synth_holes_fini(&file->holes);
 	free(file->entries);
-	free(file->pages);
 	free(file->rows);
 	synth_words_fini(&file->words);
 	synth_decoder_destroy(file->decoder);
@@ -646,8 +581,8 @@ int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx
 		       struct synth_result *ret, struct fpl_err *err)
 {
 	struct synth_input input = {
-		.holes = file->holes,
-		.nr_holes = file->nr_holes,
+		.holes = file->holes.list,
+		.nr_holes = file->holes.nr,
 		.entries = file->entries,
 		.nr_entries = file->nr_entries,
 		.guesses = file->scope != SYNTH_ALL && !file->budget->limits->nr_synth_near,

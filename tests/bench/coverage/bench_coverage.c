@@ -2,9 +2,10 @@
 /*
  * How much of the code without FDE gets rows (unwind/synth), why the rest has none, and how fast
  * that goes on one thread: entries found and code analysed, beside bare decoding of the same bytes
- * by libzydis, one instruction behind the other, in the same run. Best of some runs each.
+ * by libzydis, one instruction behind the other, in the same run; and what rows around one sample
+ * take, the median of some places, with the CFI's own table. Best of RUNS (3) each.
  *
- * usage: bench_coverage [FILE...]; prints a table in Markdown.
+ * usage: bench_coverage [-r RUNS] [FILE...]; prints a table in Markdown.
  */
 #include <Zydis/Zydis.h>
 #include <errno.h>
@@ -16,8 +17,9 @@
 
 #include "base/cleanup.h"
 #include "unwind/synth/file.h"
+#include "unwind/synth/fill.h"
 
-enum { RUNS = 3 };
+enum { PLACES = 9 }; /* at which rows around a sample are made */
 
 #define LIBRARIES "/usr/lib/x86_64-linux-gnu/"
 
@@ -121,8 +123,43 @@ static double decode_holes(const struct elf_file *elf, const struct synth_result
 	return spent_s;
 }
 
+/* Rows around @vaddr alone, the CFI read anew as a worker does: seconds; 0: it failed. */
+static double make_near(const struct elf_file *elf, uint64_t vaddr)
+{
+	CLEANUP(cfi_file_cleanup) struct cfi_file *cfi = NULL;
+	struct table_limits limits = patient;
+	struct fpl_err err;
+	double start_s = now_s();
+
+	limits.synth_near = &vaddr;
+	limits.nr_synth_near = 1;
+	if (cfi_file_open(elf, NULL, &limits, &cfi, &err) || synth_fill(cfi, elf, &err))
+		return 0;
+	return now_s() - start_s;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* The median of some places that have rows. */
+static double near_s(const struct elf_file *elf, const struct synth_result *result)
+{
+	double took[PLACES];
+
+	if (!result->nr_rows)
+		return 0;
+	for (size_t i = 0; i < PLACES; i++)
+		took[i] = make_near(elf, result->rows[result->nr_rows * i / PLACES].start);
+	qsort(took, PLACES, sizeof(*took), by_size);
+	return took[PLACES / 2];
+}
+
 static void print_file(const char *path, const struct synth_result *result, double made_s,
-		       double decoded_s)
+		       double decoded_s, double around_s)
 {
 	const char *slash = strrchr(path, '/');
 	uint64_t bytes[SYNTH_REASON_COUNT] = { 0 };
@@ -137,16 +174,17 @@ static void print_file(const char *path, const struct synth_result *result, doub
 	       (size_t)result->guess_bytes);
 	for (unsigned reason = 1; reason < SYNTH_REASON_FILLER; reason++)
 		printf(" %zu |", (size_t)bytes[reason]);
-	printf(" %.1f | %.2f |\n", all / made_s / 1e6, decoded_s / made_s);
+	printf(" %.1f | %.2f | %.1f | %.1f |\n", all / made_s / 1e6, decoded_s / made_s,
+	       made_s * 1e3, around_s * 1e3);
 }
 
-static int measure(const char *path, struct fpl_err *err)
+static int measure(const char *path, unsigned runs, struct fpl_err *err)
 {
 	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
 	double best_s = 0, decoded_s = 0;
 	int code = elf_file_open_path(path, &elf, err);
 
-	for (unsigned run = 0; run < RUNS && code == 0; run++) {
+	for (unsigned run = 0; run < runs && code == 0; run++) {
 		CLEANUP(synth_result_fini) struct synth_result result = { 0 };
 		double made_s, once_s;
 
@@ -156,32 +194,36 @@ static int measure(const char *path, struct fpl_err *err)
 		once_s = decode_holes(elf, &result);
 		best_s = run == 0 || made_s < best_s ? made_s : best_s;
 		decoded_s = run == 0 || once_s < decoded_s ? once_s : decoded_s;
-		if (run == RUNS - 1)
-			print_file(path, &result, best_s, decoded_s);
+		if (run == runs - 1)
+			print_file(path, &result, best_s, decoded_s, near_s(elf, &result));
 	}
 	return code;
 }
 
 int main(int argc, char **argv)
 {
-	const char *const *paths = argc > 1 ? (const char *const *)argv + 1 : default_files;
-	size_t nr = argc > 1 ? (size_t)argc - 1 : ARRAY_SIZE(default_files);
+	bool has_runs = argc > 2 && strcmp(argv[1], "-r") == 0;
+	unsigned runs = has_runs ? (unsigned)strtoul(argv[2], NULL, 10) : 3;
+	int first = has_runs ? 3 : 1;
+	const char *const *paths =
+		argc > first ? (const char *const *)argv + first : default_files;
+	size_t nr = argc > first ? (size_t)(argc - first) : ARRAY_SIZE(default_files);
 	int status = 0;
 
 	printf("| file | bytes without FDE | filler | with rows | %% of what is no filler | "
 	       "guesses |");
 	for (unsigned reason = 1; reason < SYNTH_REASON_FILLER; reason++)
 		printf(" %s |", synth_reason_key((enum synth_reason)reason));
-	printf(" MB/s | decoding / analysis |\n|");
-	for (unsigned i = 0; i < 8 + SYNTH_REASON_FILLER - 1; i++)
+	printf(" MB/s | decoding / analysis | all, ms | around one, ms |\n|");
+	for (unsigned i = 0; i < 10 + SYNTH_REASON_FILLER - 1; i++)
 		printf(" --- |");
 	printf("\n");
 	for (size_t i = 0; i < nr; i++) {
 		struct fpl_err err = { 0 };
 
-		if (argc == 1 && access(paths[i], R_OK))
+		if (paths == default_files && access(paths[i], R_OK))
 			continue;
-		if (measure(paths[i], &err)) {
+		if (measure(paths[i], runs, &err)) {
 			fprintf(stderr, "%s\n", err.msg);
 			status = 1;
 		}
