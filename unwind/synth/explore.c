@@ -52,7 +52,7 @@ static int label_add(struct synth_explorer *explorer, uint32_t at, const struct 
 			  explorer->nr_labels, sizeof(*explorer->labels), explorer->err);
 	if (code == 0)
 		explorer->labels[explorer->nr_labels++] =
-			(struct synth_label){ at, pos, op->dst, false };
+			(struct synth_label){ .at = at, .pos = pos, .reg = op->dst };
 	return code;
 }
 
@@ -660,6 +660,7 @@ static void cleanup_explorer(struct synth_explorer *explorer)
 	free(explorer->read);
 	free(explorer->open);
 	free(explorer->labels);
+	free(explorer->crossings);
 }
 
 int synth_explore(struct synth_graph *graph, struct fpl_err *err)

@@ -28,10 +28,17 @@ struct synth_open_jump {
 };
 
 /* The instruction at @at takes the address of @pos, in the same hole. */
+/* A label came to a jump or call by register, which led to that many places then. */
+struct synth_crossing {
+	uint32_t pos, nr_edges;
+};
+
 struct synth_label {
 	uint32_t at, pos;
 	uint8_t reg;
-	bool is_done; /* it was followed everywhere it can get to */
+	bool is_traced;	 /* as far as was known then, */
+	bool is_cut_off; /* and to where code was not decoded yet */
+	size_t first_crossing, nr_crossings, room_crossings;
 };
 
 struct synth_explorer {
@@ -48,6 +55,9 @@ struct synth_explorer {
 	size_t nr_open, room_open;
 	struct synth_label *labels; /* owned [nr_labels] */
 	size_t nr_labels, room_labels;
+	struct synth_crossing
+		*crossings; /* owned [nr_crossings]: of labels, those of each together */
+	size_t nr_crossings, room_crossings;
 	size_t nr_ops_traced, nr_edges_traced; /* of the graph when labels were followed last */
 	size_t nr_linked, nr_labels_linked;    /* of which the one may lead to the other already */
 	bool all_entered;		       /* but guesses: what tables there are is known */

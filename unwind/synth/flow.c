@@ -223,7 +223,8 @@ static struct synth_state leave_block(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos;; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
+		if (!synth_op_is_idle(op))
+			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 		flow->steps++;
 		flow->work++;
 		if (pos == block->last)
@@ -492,7 +493,8 @@ static struct synth_state before_last(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos; pos != block->last; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
+		if (!synth_op_is_idle(op))
+			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}
 	return state;
 }
@@ -633,21 +635,32 @@ static int write_block(struct flow *flow, const struct synth_block *block, enum 
 	const struct synth_graph *graph = flow->graph;
 	const struct synth_input *input = graph->input;
 	struct synth_state state = flow->states[block->state];
+	enum synth_reason always = reason ? reason : block->reason;
+	bool is_new = true;   /* @row is not yet that of @state, */
+	bool has_row = false; /* which has one, */
+	bool goes_on = false; /* and the instruction before got it */
+	struct cfi_row row;
 	int code = 0;
 
 	for (uint32_t pos = block->pos; code == 0; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 		uint8_t *told = &graph->reasons[graph->index[pos] - 1];
-		enum synth_reason why = reason ? reason : block->reason;
-		struct cfi_row row = { 0 };
+		enum synth_reason why = always;
 
-		if (!synth_state_row(&state, &row) && !why)
+		if (is_new) {
+			row = (struct cfi_row){ 0 };
+			has_row = synth_state_row(&state, &row);
+		}
+		if (!why && !has_row)
 			why = SYNTH_REASON_NO_CFA;
 		if (!why && *told == SYNTH_REASON_OVERLAP)
 			why = SYNTH_REASON_OVERLAP;
 		*told = (uint8_t)why;
-		if (!why)
+		if (!why && goes_on && !is_new)
+			flow->rows->list[flow->rows->nr - 1].end = pos + op->size;
+		else if (!why)
 			code = row_add(flow, pos, op, block->group, &state, &row);
+		goes_on = !why;
 		if (!why && code == 0)
 			code = note_call(flow, block->group, op, &row);
 		if (input->visit)
@@ -655,7 +668,9 @@ static int write_block(struct flow *flow, const struct synth_block *block, enum 
 				     why);
 		if (pos == block->last)
 			break;
-		synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
+		is_new = !synth_op_is_idle(op);
+		if (is_new)
+			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}
 	return code;
 }

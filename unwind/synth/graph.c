@@ -53,14 +53,6 @@ uint64_t synth_graph_vaddr(const struct synth_graph *graph, uint32_t pos)
 	return graph->input->holes[hole].start + (pos - graph->bases[hole]);
 }
 
-uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos)
-{
-	const struct synth_op *op = synth_graph_op(graph, pos);
-	uint32_t next = pos + op->size;
-
-	return next <= graph->nr_bytes && !(graph->bytes[next] & BYTE_FIRST) ? next : 0;
-}
-
 const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint32_t pos)
 {
 	size_t nr = graph->nr_edges_ordered, i = SORTED_UP_TO(graph->edges, from, nr, pos - 1);

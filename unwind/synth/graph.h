@@ -92,7 +92,12 @@ static inline struct synth_block *synth_graph_block(const struct synth_graph *gr
 }
 
 /* Position behind the instruction at @pos; 0: its hole ends there. */
-uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos);
+static inline uint32_t synth_graph_next(const struct synth_graph *graph, uint32_t pos)
+{
+	uint32_t next = pos + graph->ops[graph->index[pos] - 1].size;
+
+	return next <= graph->nr_bytes && !(graph->bytes[next] & BYTE_FIRST) ? next : 0;
+}
 
 /* Sort the edges, each once: those that are not in order are not found. */
 void synth_graph_order_edges(struct synth_graph *graph);

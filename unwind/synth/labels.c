@@ -14,7 +14,7 @@
 #include "unwind/synth/explore.h"
 
 enum { WORD = 8, SEEN_LOG2 = 13, SEEN_MAX = 1 << SEEN_LOG2, STEPS_PER_OP = 32 };
-enum { STEPS_MIN = 1 << 20, CONTEXTS_MAX = 256, CALLERS_MAX = 4096 };
+enum { STEPS_MIN = 1 << 20, CONTEXTS_MAX = 256, CALLERS_MAX = 4096, CHECK_EVERY = 64 };
 
 /* Where the label may be: in a register, by its number, or a word of the stack, by its distance
  * from the stack pointer. */
@@ -45,13 +45,14 @@ struct caller {
 struct run {
 	uint32_t end;	/* position of the first that ends one, or begins one; 0: not looked at */
 	uint16_t named; /* mask of registers that they read or write */
+	uint32_t label; /* number + 1 of the last one that crossed the first of them, a jump */
 };
 
 struct tracer {
 	struct synth_explorer *explorer;
 	struct synth_graph *graph;
-	uint32_t label;
-	struct fact *facts; /* owned [nr_facts]: to follow */
+	uint32_t label, number; /* where the label is, and which it is */
+	struct fact *facts;	/* owned [nr_facts]: to follow */
 	size_t nr_facts, room_facts;
 	struct context contexts[CONTEXTS_MAX];
 	size_t nr_contexts;
@@ -62,7 +63,9 @@ struct tracer {
 	size_t nr_seen;
 	struct run *runs; /* owned, by number of the instruction that begins it */
 	uint64_t steps, steps_max;
-	bool has_more; /* it came to a jump by register, which may lead further than is known */
+	struct synth_crossing *crossings; /* owned [nr_crossings]: of the label */
+	size_t nr_crossings, room_crossings;
+	bool is_cut_off; /* it came to where no code is decoded */
 };
 
 static bool same_place(struct place a, struct place b)
@@ -359,6 +362,33 @@ static bool skip(struct tracer *tracer, struct fact *fact)
 	return true;
 }
 
+static uint32_t count_edges(const struct synth_graph *graph, uint32_t pos)
+{
+	const struct synth_edge *edge = synth_graph_edges(graph, pos);
+	uint32_t nr = 0;
+
+	for (; edge; edge = synth_graph_edge_after(graph, edge))
+		nr++;
+	return nr;
+}
+
+/* The label came to the jump or call by register at @pos, which may lead further than is known. */
+static int cross(struct tracer *tracer, uint32_t pos)
+{
+	struct run *run = &tracer->runs[tracer->graph->index[pos] - 1];
+	int code;
+
+	if (run->label == tracer->number + 1)
+		return 0;
+	run->label = tracer->number + 1;
+	code = synth_grow(tracer->graph->budget, &tracer->crossings, &tracer->room_crossings,
+			  tracer->nr_crossings, sizeof(*tracer->crossings), tracer->explorer->err);
+	if (code == 0)
+		tracer->crossings[tracer->nr_crossings++] =
+			(struct synth_crossing){ pos, count_edges(tracer->graph, pos) };
+	return code;
+}
+
 static int follow(struct tracer *tracer, struct fact fact)
 {
 	struct synth_graph *graph = tracer->graph;
@@ -369,9 +399,13 @@ static int follow(struct tracer *tracer, struct fact fact)
 		const struct synth_op *op = synth_graph_op(graph, fact.pos);
 		bool leads = graph->bytes[fact.pos] & BYTE_LEADER;
 
-		tracer->has_more |=
-			!op || op->kind == OP_JUMP_REGISTER || op->kind == OP_CALL_REGISTER;
+		tracer->is_cut_off |= !op;
 		if (!op || (leads && was_seen(tracer, &fact)))
+			break;
+		if (op->kind == OP_JUMP_REGISTER || op->kind == OP_CALL_REGISTER ||
+		    op->kind == OP_JUMP_MEMORY)
+			code = cross(tracer, fact.pos);
+		if (code)
 			break;
 		tracer->steps++;
 		if (leads && skip(tracer, &fact))
@@ -387,6 +421,8 @@ static int trace(struct tracer *tracer, const struct synth_label *label)
 	int code;
 
 	tracer->label = label->pos;
+	tracer->nr_crossings = 0;
+	tracer->is_cut_off = false;
 	tracer->nr_contexts = 1; /* of who takes the address, whose callers are not known */
 	tracer->nr_callers = 0;
 	while (tracer->nr_seen)
@@ -402,9 +438,60 @@ static int trace(struct tracer *tracer, const struct synth_label *label)
 	return code;
 }
 
+/* Keep with @label what it came to, in the place of what it had before where that has the room. */
+static int keep_crossings(struct tracer *tracer, struct synth_label *label)
+{
+	struct synth_explorer *explorer = tracer->explorer;
+	size_t nr = tracer->nr_crossings;
+	int code = 0;
+
+	if (nr > label->room_crossings) {
+		label->first_crossing = explorer->nr_crossings;
+		label->room_crossings = nr;
+	}
+	label->nr_crossings = nr;
+	for (size_t i = 0; i < nr && code == 0; i++) {
+		size_t at = label->first_crossing + i;
+
+		if (at == explorer->nr_crossings)
+			code = synth_grow(explorer->graph->budget, &explorer->crossings,
+					  &explorer->room_crossings, explorer->nr_crossings++,
+					  sizeof(*explorer->crossings), explorer->err);
+		if (code == 0)
+			explorer->crossings[at] = tracer->crossings[i];
+	}
+	return code;
+}
+
+/* Would following @label again lead to no more than it did? */
+static bool is_done(const struct synth_explorer *explorer, const struct synth_label *label)
+{
+	const struct synth_crossing *crossings = explorer->crossings + label->first_crossing;
+
+	if (!label->is_traced || label->is_cut_off)
+		return false;
+	for (size_t i = 0; i < label->nr_crossings; i++)
+		if (count_edges(explorer->graph, crossings[i].pos) != crossings[i].nr_edges)
+			return false;
+	return true;
+}
+
+static int trace_anew(struct tracer *tracer, size_t number)
+{
+	struct synth_label *label = &tracer->explorer->labels[number];
+	int code;
+
+	tracer->number = (uint32_t)number;
+	code = trace(tracer, label);
+	label->is_traced = true;
+	label->is_cut_off = tracer->is_cut_off || tracer->steps >= tracer->steps_max;
+	return code ? code : keep_crossings(tracer, label);
+}
+
 static void cleanup_tracer(struct tracer **tracer)
 {
 	if (*tracer) {
+		free((*tracer)->crossings);
 		free((*tracer)->facts);
 		free((*tracer)->runs);
 	}
@@ -429,14 +516,9 @@ int synth_labels_link(struct synth_explorer *explorer)
 	tracer->graph = explorer->graph;
 	tracer->steps_max = STEPS_MIN + STEPS_PER_OP * (uint64_t)explorer->graph->nr_ops;
 	for (size_t i = 0; i < explorer->nr_labels && code == 0; i++) {
-		struct synth_label *label = &explorer->labels[i];
-
-		if (label->is_done)
-			continue;
-		tracer->has_more = false;
-		code = trace(tracer, label);
-		label->is_done = !tracer->has_more;
-		if (code == 0)
+		if (!is_done(explorer, &explorer->labels[i]))
+			code = trace_anew(tracer, i);
+		if (code == 0 && i % CHECK_EVERY == 0)
 			code = budget_check(budget, explorer->err);
 	}
 	return code;
