@@ -76,8 +76,12 @@ static int op_add(struct synth_graph *graph, const struct synth_op *op, uint32_t
 		return code;
 	graph->ops[graph->nr_ops++] = *op;
 	graph->index[pos] = (uint32_t)graph->nr_ops;
-	for (uint32_t i = 1; i < op->size && pos + i <= graph->nr_bytes; i++)
+	graph->bytes[pos] |= BYTE_START;
+	graph->has_overlaps |= graph->bytes[pos] & BYTE_INSIDE;
+	for (uint32_t i = 1; i < op->size && pos + i <= graph->nr_bytes; i++) {
+		graph->has_overlaps |= graph->bytes[pos + i] & BYTE_START;
 		graph->bytes[pos + i] |= BYTE_INSIDE;
+	}
 	return graph->nr_ops % CHECK_EVERY ? 0 : budget_check(graph->budget, err);
 }
 
@@ -661,6 +665,7 @@ static void cleanup_explorer(struct synth_explorer *explorer)
 	free(explorer->open);
 	free(explorer->labels);
 	free(explorer->crossings);
+	synth_tracer_destroy(explorer->tracer);
 }
 
 int synth_explore(struct synth_graph *graph, struct fpl_err *err)

@@ -58,6 +58,7 @@ struct synth_explorer {
 	struct synth_crossing
 		*crossings; /* owned [nr_crossings]: of labels, those of each together */
 	size_t nr_crossings, room_crossings;
+	struct synth_tracer *tracer;	       /* owned: who follows labels; NULL: nobody did yet */
 	size_t nr_ops_traced, nr_edges_traced; /* of the graph when labels were followed last */
 	size_t nr_linked, nr_labels_linked;    /* of which the one may lead to the other already */
 	bool all_entered;		       /* but guesses: what tables there are is known */
@@ -74,3 +75,6 @@ FPL_MUST_CHECK int synth_edge_add(struct synth_explorer *explorer, uint32_t from
 
 /* Follow what may be in registers: add an edge for each jump and call by one that holds a label. */
 FPL_MUST_CHECK int synth_labels_link(struct synth_explorer *explorer);
+
+/* NULL is allowed. */
+void synth_tracer_destroy(struct synth_tracer *tracer);

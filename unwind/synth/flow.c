@@ -223,7 +223,7 @@ static struct synth_state leave_block(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos;; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		if (!synth_op_is_idle(op))
+		if (!synth_state_stays(&state, op))
 			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 		flow->steps++;
 		flow->work++;
@@ -493,7 +493,7 @@ static struct synth_state before_last(struct flow *flow, const struct synth_bloc
 	for (uint32_t pos = block->pos; pos != block->last; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 
-		if (!synth_op_is_idle(op))
+		if (!synth_state_stays(&state, op))
 			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}
 	return state;
@@ -668,7 +668,7 @@ static int write_block(struct flow *flow, const struct synth_block *block, enum 
 				     why);
 		if (pos == block->last)
 			break;
-		is_new = !synth_op_is_idle(op);
+		is_new = !synth_state_stays(&state, op);
 		if (is_new)
 			synth_state_step(&state, op, pos, call_clobbers(flow, op, pos));
 	}

@@ -69,13 +69,18 @@ const struct synth_edge *synth_graph_edge_after(const struct synth_graph *graph,
 											 : NULL;
 }
 
+static bool begins_block(uint8_t byte)
+{
+	return (byte & (BYTE_START | BYTE_LEADER)) == (BYTE_START | BYTE_LEADER);
+}
+
 /* Number the blocks. */
 static int cut(struct synth_graph *graph, struct fpl_err *err)
 {
 	size_t nr = 0;
 
 	for (uint32_t pos = 1; pos <= graph->nr_bytes; pos++)
-		nr += graph->index[pos] && (graph->bytes[pos] & BYTE_LEADER);
+		nr += begins_block(graph->bytes[pos]);
 
 	int code = budget_memory(
 		graph->budget, nr * sizeof(*graph->blocks) + graph->nr_ops * (sizeof(uint32_t) + 1),
@@ -90,7 +95,7 @@ static int cut(struct synth_graph *graph, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", graph->budget->name);
 	memset(graph->reasons, SYNTH_REASON_NO_ENTRY, graph->nr_ops + 1);
 	for (uint32_t pos = 1; pos <= graph->nr_bytes; pos++) {
-		if (!graph->index[pos] || !(graph->bytes[pos] & BYTE_LEADER))
+		if (!begins_block(graph->bytes[pos]))
 			continue;
 		graph->blocks[graph->nr_blocks++] = (struct synth_block){ .pos = pos };
 		graph->block_of[graph->index[pos] - 1] = (uint32_t)graph->nr_blocks;
@@ -207,7 +212,8 @@ int synth_graph_make(struct synth_graph *graph, const struct synth_input *input,
 		code = cut(graph, err);
 	if (code)
 		return code;
-	find_overlaps(graph);
+	if (graph->has_overlaps)
+		find_overlaps(graph);
 	measure(graph);
 	return 0;
 }

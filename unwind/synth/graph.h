@@ -20,6 +20,7 @@ enum {
 	BYTE_GUESS = 16,  /* one may: nothing else begins in its hole */
 	BYTE_INSIDE = 32, /* it is behind the first byte of an instruction */
 	BYTE_FIRST = 64,  /* a hole begins there */
+	BYTE_START = 128, /* an instruction does */
 };
 #define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_DATA | BYTE_GUESS)
 
@@ -57,6 +58,7 @@ struct synth_graph {
 	uint8_t *bytes;	      /* owned [nr_bytes + 1]: BYTE_* */
 	struct synth_op *ops; /* owned [nr_ops] */
 	size_t nr_ops, room_ops;
+	bool has_overlaps;  /* instructions share bytes */
 	uint8_t *reasons;   /* owned [nr_ops]: enum synth_reason */
 	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */

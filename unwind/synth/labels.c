@@ -45,14 +45,15 @@ struct caller {
 struct run {
 	uint32_t end;	/* position of the first that ends one, or begins one; 0: not looked at */
 	uint16_t named; /* mask of registers that they read or write */
-	uint32_t label; /* number + 1 of the last one that crossed the first of them, a jump */
+	uint32_t trace; /* number of the last one that crossed the first of them, a jump */
 };
 
-struct tracer {
+struct synth_tracer {
 	struct synth_explorer *explorer;
 	struct synth_graph *graph;
-	uint32_t label, number; /* where the label is, and which it is */
-	struct fact *facts;	/* owned [nr_facts]: to follow */
+	uint32_t label;
+	uint32_t trace;	    /* labels that were followed so far, this one included */
+	struct fact *facts; /* owned [nr_facts]: to follow */
 	size_t nr_facts, room_facts;
 	struct context contexts[CONTEXTS_MAX];
 	size_t nr_contexts;
@@ -61,7 +62,8 @@ struct tracer {
 	struct fact seen[SEEN_MAX]; /* by hash; pos 0: free */
 	uint16_t slots[SEEN_MAX];   /* [nr_seen]: of them, those in use */
 	size_t nr_seen;
-	struct run *runs; /* owned, by number of the instruction that begins it */
+	struct run *runs; /* owned [nr_runs], by number of the instruction that begins it */
+	size_t nr_runs, room_runs;
 	uint64_t steps, steps_max;
 	struct synth_crossing *crossings; /* owned [nr_crossings]: of the label */
 	size_t nr_crossings, room_crossings;
@@ -86,7 +88,7 @@ static struct place on_stack(int64_t off)
 	return (struct place){ .reg = ON_STACK, .off = (int32_t)off, .known = true };
 }
 
-static int fact_add(struct tracer *tracer, uint32_t pos, uint32_t context, struct place place)
+static int fact_add(struct synth_tracer *tracer, uint32_t pos, uint32_t context, struct place place)
 {
 	if (!pos || !place.known)
 		return 0;
@@ -100,7 +102,7 @@ static int fact_add(struct tracer *tracer, uint32_t pos, uint32_t context, struc
 }
 
 /* Was @fact followed before? Where there is no room to remember, all were. */
-static bool was_seen(struct tracer *tracer, const struct fact *fact)
+static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 {
 	uint32_t hash = fact->pos * 2654435761u + fact->context * 40503u +
 			(uint32_t)fact->place.off * 97u + fact->place.reg;
@@ -197,7 +199,8 @@ static struct place copy(struct place place, const struct synth_op *op)
 }
 
 /* The function at @entry is called with @fact, and comes back to @next. */
-static int enter(struct tracer *tracer, const struct fact *fact, uint32_t entry, uint32_t next)
+static int enter(struct synth_tracer *tracer, const struct fact *fact, uint32_t entry,
+		 uint32_t next)
 {
 	size_t i = 1;
 	int code = 0;
@@ -219,7 +222,7 @@ static int enter(struct tracer *tracer, const struct fact *fact, uint32_t entry,
 	return code;
 }
 
-static int come_back(struct tracer *tracer, const struct fact *fact)
+static int come_back(struct synth_tracer *tracer, const struct fact *fact)
 {
 	struct context *context = &tracer->contexts[fact->context];
 	int code = 0;
@@ -237,7 +240,7 @@ static int come_back(struct tracer *tracer, const struct fact *fact)
 }
 
 /* The call @op at @fact: of code in holes, or of any other. */
-static int call(struct tracer *tracer, const struct fact *fact, const struct synth_op *op)
+static int call(struct synth_tracer *tracer, const struct fact *fact, const struct synth_op *op)
 {
 	struct synth_graph *graph = tracer->graph;
 	uint32_t next = synth_graph_next(graph, fact->pos);
@@ -258,7 +261,8 @@ static int call(struct tracer *tracer, const struct fact *fact, const struct syn
 }
 
 /* The label is in the register by which the instruction at @fact jumps or calls. */
-static int link_label(struct tracer *tracer, const struct fact *fact, const struct synth_op *op)
+static int link_label(struct synth_tracer *tracer, const struct fact *fact,
+		      const struct synth_op *op)
 {
 	struct synth_graph *graph = tracer->graph;
 	const struct synth_edge *edge = synth_graph_edges(graph, fact->pos);
@@ -272,7 +276,7 @@ static int link_label(struct tracer *tracer, const struct fact *fact, const stru
 	return synth_edge_add(tracer->explorer, fact->pos, tracer->label, NULL);
 }
 
-static int jump_on(struct tracer *tracer, const struct fact *fact)
+static int jump_on(struct synth_tracer *tracer, const struct fact *fact)
 {
 	const struct synth_edge *edge = synth_graph_edges(tracer->graph, fact->pos);
 	int code = 0;
@@ -283,7 +287,8 @@ static int jump_on(struct tracer *tracer, const struct fact *fact)
 }
 
 /* Follow @fact past the instruction it is at. *ret_on: it holds before the next one, too. */
-static int step(struct tracer *tracer, struct fact *fact, const struct synth_op *op, bool *ret_on)
+static int step(struct synth_tracer *tracer, struct fact *fact, const struct synth_op *op,
+		bool *ret_on)
 {
 	struct synth_graph *graph = tracer->graph;
 	uint32_t target;
@@ -327,7 +332,7 @@ static int step(struct tracer *tracer, struct fact *fact, const struct synth_op 
 	return code;
 }
 
-static const struct run *run_at(struct tracer *tracer, uint32_t pos)
+static const struct run *run_at(struct synth_tracer *tracer, uint32_t pos)
 {
 	struct synth_graph *graph = tracer->graph;
 	struct run *run = &tracer->runs[graph->index[pos] - 1];
@@ -351,7 +356,7 @@ static const struct run *run_at(struct tracer *tracer, uint32_t pos)
 }
 
 /* Does what comes next have nothing to do with @fact? Then @fact is taken behind it. */
-static bool skip(struct tracer *tracer, struct fact *fact)
+static bool skip(struct synth_tracer *tracer, struct fact *fact)
 {
 	const struct run *run = run_at(tracer, fact->pos);
 
@@ -373,14 +378,14 @@ static uint32_t count_edges(const struct synth_graph *graph, uint32_t pos)
 }
 
 /* The label came to the jump or call by register at @pos, which may lead further than is known. */
-static int cross(struct tracer *tracer, uint32_t pos)
+static int cross(struct synth_tracer *tracer, uint32_t pos)
 {
 	struct run *run = &tracer->runs[tracer->graph->index[pos] - 1];
 	int code;
 
-	if (run->label == tracer->number + 1)
+	if (run->trace == tracer->trace)
 		return 0;
-	run->label = tracer->number + 1;
+	run->trace = tracer->trace;
 	code = synth_grow(tracer->graph->budget, &tracer->crossings, &tracer->room_crossings,
 			  tracer->nr_crossings, sizeof(*tracer->crossings), tracer->explorer->err);
 	if (code == 0)
@@ -389,7 +394,7 @@ static int cross(struct tracer *tracer, uint32_t pos)
 	return code;
 }
 
-static int follow(struct tracer *tracer, struct fact fact)
+static int follow(struct synth_tracer *tracer, struct fact fact)
 {
 	struct synth_graph *graph = tracer->graph;
 	bool on = true;
@@ -416,7 +421,7 @@ static int follow(struct tracer *tracer, struct fact fact)
 	return code;
 }
 
-static int trace(struct tracer *tracer, const struct synth_label *label)
+static int trace(struct synth_tracer *tracer, const struct synth_label *label)
 {
 	int code;
 
@@ -439,7 +444,7 @@ static int trace(struct tracer *tracer, const struct synth_label *label)
 }
 
 /* Keep with @label what it came to, in the place of what it had before where that has the room. */
-static int keep_crossings(struct tracer *tracer, struct synth_label *label)
+static int keep_crossings(struct synth_tracer *tracer, struct synth_label *label)
 {
 	struct synth_explorer *explorer = tracer->explorer;
 	size_t nr = tracer->nr_crossings;
@@ -476,50 +481,63 @@ static bool is_done(const struct synth_explorer *explorer, const struct synth_la
 	return true;
 }
 
-static int trace_anew(struct tracer *tracer, size_t number)
+static int trace_anew(struct synth_tracer *tracer, struct synth_label *label)
 {
-	struct synth_label *label = &tracer->explorer->labels[number];
 	int code;
 
-	tracer->number = (uint32_t)number;
+	tracer->trace++;
 	code = trace(tracer, label);
 	label->is_traced = true;
 	label->is_cut_off = tracer->is_cut_off || tracer->steps >= tracer->steps_max;
 	return code ? code : keep_crossings(tracer, label);
 }
 
-static void cleanup_tracer(struct tracer **tracer)
+void synth_tracer_destroy(struct synth_tracer *tracer)
 {
-	if (*tracer) {
-		free((*tracer)->crossings);
-		free((*tracer)->facts);
-		free((*tracer)->runs);
+	if (tracer) {
+		free(tracer->crossings);
+		free(tracer->facts);
+		free(tracer->runs);
 	}
-	free(*tracer);
+	free(tracer);
+}
+
+/* Runs stay true while code is added, if not as long as they could be. */
+static int runs_room(struct synth_tracer *tracer)
+{
+	int code = 0;
+
+	while (tracer->room_runs < tracer->graph->nr_ops && code == 0)
+		code = synth_grow(tracer->graph->budget, &tracer->runs, &tracer->room_runs,
+				  tracer->room_runs, sizeof(*tracer->runs), tracer->explorer->err);
+	if (code == 0 && tracer->nr_runs < tracer->graph->nr_ops) {
+		memset(tracer->runs + tracer->nr_runs, 0,
+		       (tracer->graph->nr_ops - tracer->nr_runs) * sizeof(*tracer->runs));
+		tracer->nr_runs = tracer->graph->nr_ops;
+	}
+	return code;
 }
 
 int synth_labels_link(struct synth_explorer *explorer)
 {
-	CLEANUP(cleanup_tracer) struct tracer *tracer = calloc(1, sizeof(*tracer));
-	struct budget *budget = explorer->graph->budget;
-	uint64_t runs_bytes = explorer->graph->nr_ops * sizeof(*tracer->runs);
-	int code = budget_memory(budget, runs_bytes, explorer->err);
+	struct synth_graph *graph = explorer->graph;
+	struct synth_tracer *tracer = explorer->tracer;
+	int code;
 
-	if (code)
-		return code;
-	budget->memory_bytes -= runs_bytes; /* it is given back here */
-	if (tracer)
-		tracer->runs = calloc(explorer->graph->nr_ops + 1, sizeof(*tracer->runs));
-	if (!tracer || !tracer->runs)
-		return fpl_fail(explorer->err, -ENOMEM, "%s: out of memory", budget->name);
+	if (!tracer)
+		tracer = explorer->tracer = calloc(1, sizeof(*tracer));
+	if (!tracer)
+		return fpl_fail(explorer->err, -ENOMEM, "%s: out of memory", graph->budget->name);
 	tracer->explorer = explorer;
-	tracer->graph = explorer->graph;
-	tracer->steps_max = STEPS_MIN + STEPS_PER_OP * (uint64_t)explorer->graph->nr_ops;
+	tracer->graph = graph;
+	tracer->steps = 0;
+	tracer->steps_max = STEPS_MIN + STEPS_PER_OP * (uint64_t)graph->nr_ops;
+	code = runs_room(tracer);
 	for (size_t i = 0; i < explorer->nr_labels && code == 0; i++) {
 		if (!is_done(explorer, &explorer->labels[i]))
-			code = trace_anew(tracer, i);
+			code = trace_anew(tracer, &explorer->labels[i]);
 		if (code == 0 && i % CHECK_EVERY == 0)
-			code = budget_check(budget, explorer->err);
+			code = budget_check(graph->budget, explorer->err);
 	}
 	return code;
 }

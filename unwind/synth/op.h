@@ -49,12 +49,6 @@ struct synth_op {
 };
 _Static_assert(sizeof(struct synth_op) == 16, "one for each instruction of a hole");
 
-/* Does nothing to the stack and the general registers: most of what works on vectors. */
-static inline bool synth_op_is_idle(const struct synth_op *op)
-{
-	return op->kind == OP_OTHER && op->clobbers == 0;
-}
-
 /* The decoder's state, made once: opaque, so that nobody else needs the library's headers. */
 struct synth_decoder;
 

@@ -123,9 +123,8 @@ static void align(struct synth_state *state, unsigned reg, uint32_t at)
 
 static void lose(struct synth_state *state, uint16_t clobbers)
 {
-	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
-		if (clobbers >> reg & 1)
-			state->regs[reg] = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
+	for (unsigned left = clobbers; left; left &= left - 1)
+		state->regs[__builtin_ctz(left)] = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
 }
 
 static void swap(struct synth_state *state, unsigned a, unsigned b)
@@ -146,6 +145,7 @@ void synth_state_step(struct synth_state *state, const struct synth_op *op, uint
 		      uint16_t call_clobbers)
 {
 	struct synth_value *dst = &state->regs[op->dst], src = state->regs[op->src];
+	struct synth_value sp = state->regs[ARCH_SP];
 
 	switch ((enum synth_op_kind)op->kind) {
 	case OP_PUSH:
@@ -200,7 +200,42 @@ void synth_state_step(struct synth_state *state, const struct synth_op *op, uint
 		break;
 	}
 	lose(state, op->clobbers);
-	forget_below(state, RED_ZONE);
+	if (op->kind == OP_STORE || !same(&state->regs[ARCH_SP], &sp))
+		forget_below(state, RED_ZONE);
+}
+
+/* Does @op, which writes its dst, write what is not known there? Not said of all that do. */
+static bool makes_unknown(const struct synth_state *state, const struct synth_op *op)
+{
+	switch ((enum synth_op_kind)op->kind) {
+	case OP_ADDRESS:
+	case OP_TABLE:
+	case OP_SUM:
+	case OP_ADD: /* to itself */
+		return true;
+	case OP_LOAD:
+		return !is_place(&state->regs[op->src]);
+	case OP_LEA:
+	case OP_MOVE:
+		return state->regs[op->src].kind == VALUE_UNKNOWN;
+	default:
+		return false;
+	}
+}
+
+bool synth_state_stays(const struct synth_state *state, const struct synth_op *op)
+{
+	unsigned written = op->clobbers;
+
+	if (op->kind != OP_OTHER) {
+		if (!makes_unknown(state, op))
+			return false;
+		written |= 1u << op->dst;
+	}
+	for (; written; written &= written - 1)
+		if (state->regs[__builtin_ctz(written)].kind != VALUE_UNKNOWN)
+			return false;
+	return true;
 }
 
 /* What is no place and no register's has no other part than its kind. */

@@ -52,6 +52,9 @@ void synth_state_enter(struct synth_state *state);
 void synth_state_step(struct synth_state *state, const struct synth_op *op, uint32_t at,
 		      uint16_t call_clobbers);
 
+/* Does @op, applied, change nothing of @state? False may be said of one that does not. O(1). */
+bool synth_state_stays(const struct synth_state *state, const struct synth_op *op);
+
 /* Keep of @state what holds in @other, too. True: something was lost. */
 bool synth_state_merge(struct synth_state *state, const struct synth_state *other);
 
