@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/synth/explore.h"
+#include "unwind/zeroed.h"
 
 enum { WORD = 8, SEEN_LOG2 = 13, SEEN_MAX = 1 << SEEN_LOG2, STEPS_PER_OP = 32 };
 enum { STEPS_MIN = 1 << 20, CONTEXTS_MAX = 256, CALLERS_MAX = 4096, CHECK_EVERY = 64 };
@@ -499,7 +500,7 @@ void synth_tracer_destroy(struct synth_tracer *tracer)
 		free(tracer->facts);
 		free(tracer->runs);
 	}
-	free(tracer);
+	zeroed_free(tracer, sizeof(*tracer));
 }
 
 /* Runs stay true while code is added, if not as long as they could be. */
@@ -525,7 +526,7 @@ int synth_labels_link(struct synth_explorer *explorer)
 	int code;
 
 	if (!tracer)
-		tracer = explorer->tracer = calloc(1, sizeof(*tracer));
+		tracer = explorer->tracer = zeroed_alloc(sizeof(*tracer)); /* most is not used */
 	if (!tracer)
 		return fpl_fail(explorer->err, -ENOMEM, "%s: out of memory", graph->budget->name);
 	tracer->explorer = explorer;
