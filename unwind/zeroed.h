@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "base/large.h"
+
 /* @size bytes of zeroes, page-aligned; NULL where there is no memory. */
 static inline void *zeroed_alloc(size_t size)
 {
@@ -17,7 +19,17 @@ static inline void *zeroed_alloc(size_t size)
 	return ptr == MAP_FAILED ? NULL : ptr;
 }
 
-/* Give back what zeroed_alloc(@size) returned; NULL is allowed. */
+/* As zeroed_alloc(), where most of it will be used: in large pages, if there are any. */
+static inline void *zeroed_alloc_dense(size_t size)
+{
+	void *ptr = zeroed_alloc(size);
+
+	if (ptr && size >= 4 * LARGE_PAGE)
+		(void)madvise(ptr, size, MADV_HUGEPAGE);
+	return ptr;
+}
+
+/* Give back what zeroed_alloc(@size) or zeroed_alloc_dense(@size) returned; NULL is allowed. */
 static inline void zeroed_free(void *ptr, size_t size)
 {
 	if (ptr)

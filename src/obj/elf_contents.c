@@ -8,32 +8,14 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zstd.h>
 
 #include "base/cleanup.h"
+#include "base/large.h"
 
 #ifndef ELFCOMPRESS_ZSTD /* elf.h of glibc 2.36 has none */
 #define ELFCOMPRESS_ZSTD 2
 #endif
-
-#define LARGE_PAGE (2u << 20)
-
-/*
- * Memory for @size bytes, to be freed. Much of it is asked for in large pages: fewer faults while
- * it is filled, fewer walks over page tables where it is read here and there.
- */
-static uint8_t *make_room(size_t size)
-{
-	uint8_t *bytes;
-
-	if (size < LARGE_PAGE || size > SIZE_MAX - LARGE_PAGE)
-		return malloc(size ? size : 1);
-	bytes = aligned_alloc(LARGE_PAGE, (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1));
-	if (bytes)
-		(void)madvise(bytes, size, MADV_HUGEPAGE);
-	return bytes;
-}
 
 static int inflate_zlib(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size)
 {
@@ -68,7 +50,7 @@ static int inflate_section(const struct elf_file *elf, const struct elf_section 
 	if (ch.ch_size > max)
 		return fpl_fail(err, -EFBIG, "%s: %s: %" PRIu64 " bytes inflated, at most %zu",
 				elf->name, section->name, (uint64_t)ch.ch_size, max);
-	bytes = make_room(ch.ch_size);
+	bytes = large_alloc(ch.ch_size);
 	if (!bytes)
 		return fpl_fail(err, -ENOMEM, "%s: %s: out of memory", elf->name, section->name);
 	if (ch.ch_type == ELFCOMPRESS_ZLIB)
@@ -103,7 +85,7 @@ int elf_file_section_bytes(const struct elf_file *elf, const struct elf_section 
 		return fpl_fail(err, -ENODATA,
 				"%s: %s: %" PRIu64 " bytes at %#" PRIx64 ", file has %" PRIu64,
 				elf->name, section->name, section->size, section->off, elf->size);
-	raw = make_room(section->size);
+	raw = large_alloc(section->size);
 	if (!raw)
 		return fpl_fail(err, -ENOMEM, "%s: %s: out of memory", elf->name, section->name);
 	rc = elf_file_read(elf, section->off, raw, section->size, err);

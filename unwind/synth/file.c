@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/large.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
@@ -107,7 +108,7 @@ static int code_add(struct synth_file *file, uint64_t vaddr, uint64_t off, uint6
 	if (code)
 		return code;
 
-	AUTO_FREE uint8_t *bytes = malloc(size);
+	AUTO_FREE uint8_t *bytes = large_alloc(size);
 
 	if (!bytes)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);

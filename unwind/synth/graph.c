@@ -189,8 +189,8 @@ static int lay_out(struct synth_graph *graph, struct fpl_err *err)
 
 	if (code)
 		return code;
-	graph->index = zeroed_alloc((total + 1) * sizeof(*graph->index));
-	graph->bytes = zeroed_alloc(total + 1);
+	graph->index = zeroed_alloc_dense((total + 1) * sizeof(*graph->index));
+	graph->bytes = zeroed_alloc_dense(total + 1);
 	graph->decoder = synth_decoder_create();
 	if (!graph->index || !graph->bytes || !graph->decoder)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", graph->budget->name);
