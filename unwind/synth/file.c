@@ -10,6 +10,7 @@
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
+#include "unwind/synth/code.h"
 #include "unwind/synth/fill.h"
 #include "unwind/synth/graph.h"
 #include "unwind/synth/leads.h"
@@ -19,19 +20,14 @@ enum { SEARCH_MIN = 256 };
 enum { NEAR_BYTES = 4 * SYNTH_NEAR_BYTES }; /* so far around a vaddr its code is followed */
 enum { WINDOW = 4096, HIDE_EVERY = 10, HIDE_AT = 3 };
 
-/* Bytes of the file that hold code. */
-struct code {
-	uint64_t start, size; /* vaddr */
-	uint8_t *bytes;	      /* owned [size] */
-};
-
 struct synth_file {
 	const struct elf_file *elf;
 	struct cfi_file *cfi;
 	struct budget *budget;
 	enum synth_scope scope;
-	struct code *codes; /* owned [nr_codes], ascending */
-	size_t nr_codes;
+	struct synth_codes codes;
+	uint8_t *near_bytes; /* owned [nr_near_bytes]: of holes, where only what is near counts */
+	size_t nr_near_bytes;
 	struct synth_holes holes;
 	struct synth_words words;    /* that lead into holes */
 	struct synth_entry *entries; /* owned [nr_entries] */
@@ -47,28 +43,84 @@ struct synth_file {
 	void *ctx;
 };
 
-static int hole_add(struct synth_file *file, uint64_t start, uint64_t end, const struct code *code,
-		    struct fpl_err *err)
+/* [start, end), the bytes of which are @bytes, is a hole but for filler at its beginning. */
+static int hole_take(struct synth_file *file, uint64_t start, uint64_t end, const uint8_t *bytes,
+		     struct fpl_err *err)
 {
-	const uint8_t *bytes = code->bytes + (start - code->start);
 	size_t padding =
 		file->scope == SYNTH_ALL ? 0 : filler_size(bytes, end - start, FILLER_ZEROES);
 
 	if (padding == end - start)
 		return 0;
-
 	return synth_holes_add(
 		&file->holes,
 		(struct synth_hole){ start + padding, end - start - padding, bytes + padding },
 		file->budget, err);
 }
 
+/* Keep the bytes of [start, start + size) of @code. */
+static int near_read(struct synth_file *file, const struct synth_code *code, uint64_t start,
+		     uint64_t size, const uint8_t **ret, struct fpl_err *err)
+{
+	uint8_t *kept = file->near_bytes + file->nr_near_bytes;
+	const uint8_t *bytes;
+	int status = synth_codes_bytes(&file->codes, code, start, size, &bytes, err);
+
+	if (status)
+		return status;
+	memcpy(kept, bytes, size);
+	file->nr_near_bytes += size;
+	*ret = kept;
+	return 0;
+}
+
+/*
+ * Of [start, end) what is around the vaddrs that the limits name. What enters, or leaves, a part
+ * elsewhere is not seen: rows near its edges are not to be used, and nothing is guessed.
+ */
+static int near_add(struct synth_file *file, uint64_t start, uint64_t end,
+		    const struct synth_code *code, struct fpl_err *err)
+{
+	const struct table_limits *limits = file->budget->limits;
+	size_t i = SORTED_NUMBERS(limits->synth_near, limits->nr_synth_near, start - (start > 0));
+	int status = 0;
+
+	while (i < limits->nr_synth_near && limits->synth_near[i] < end && status == 0) {
+		uint64_t near = limits->synth_near[i], last = near;
+		const uint8_t *bytes;
+
+		while (++i < limits->nr_synth_near && limits->synth_near[i] < end &&
+		       limits->synth_near[i] - last <= 2 * NEAR_BYTES)
+			last = limits->synth_near[i];
+
+		uint64_t from = near - start > NEAR_BYTES ? near - NEAR_BYTES : start;
+		uint64_t to = end - last > NEAR_BYTES ? last + NEAR_BYTES : end;
+
+		status = near_read(file, code, from, to - from, &bytes, err);
+		if (status == 0)
+			status = hole_take(file, from, to, bytes, err);
+	}
+	return status;
+}
+
+static int hole_add(struct synth_file *file, uint64_t start, uint64_t end,
+		    const struct synth_code *code, struct fpl_err *err)
+{
+	const uint8_t *bytes;
+	int status;
+
+	if (file->budget->limits->nr_synth_near)
+		return near_add(file, start, end, code, err);
+	status = synth_codes_bytes(&file->codes, code, start, end - start, &bytes, err);
+	return status ? status : hole_take(file, start, end, bytes, err);
+}
+
 /*
  * As hole_add(), but for where the kernel begins the program: nothing called that, and the walker
  * knows it by its address.
  */
-static int gap_add(struct synth_file *file, uint64_t start, uint64_t end, const struct code *code,
-		   struct fpl_err *err)
+static int gap_add(struct synth_file *file, uint64_t start, uint64_t end,
+		   const struct synth_code *code, struct fpl_err *err)
 {
 	uint64_t entry = file->elf->entry;
 	int status;
@@ -93,63 +145,6 @@ static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidenc
 	return code;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct code *left = a, *right = b;
-
-	return left->start < right->start ? -1 : left->start > right->start;
-}
-
-static int code_add(struct synth_file *file, uint64_t vaddr, uint64_t off, uint64_t size,
-		    struct fpl_err *err)
-{
-	int code = budget_memory(file->budget, size, err);
-
-	if (code)
-		return code;
-
-	AUTO_FREE uint8_t *bytes = large_alloc(size);
-
-	if (!bytes)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
-	code = elf_file_read(file->elf, off, bytes, size, err);
-	if (code)
-		return code;
-	file->codes[file->nr_codes++] = (struct code){ vaddr, size, TAKE_PTR(bytes) };
-	return 0;
-}
-
-/* The executable sections; where there are none, the executable segments. */
-static int read_code(struct synth_file *file, struct fpl_err *err)
-{
-	const struct elf_file *elf = file->elf;
-	int code = 0;
-
-	file->codes = calloc(elf->nr_sections + elf->nr_segments + 1, sizeof(*file->codes));
-	if (!file->codes)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	for (size_t i = 0; i < elf->nr_sections && code == 0; i++) {
-		const struct elf_section *section = &elf->sections[i];
-
-		if ((section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC) &&
-		    section->type == SHT_PROGBITS && section->size)
-			code = code_add(file, section->vaddr, section->off, section->size, err);
-	}
-	for (size_t i = 0; i < elf->nr_segments && code == 0 && elf->nr_sections == 0; i++) {
-		const struct elf_segment *segment = &elf->segments[i];
-
-		if (segment->type == PT_LOAD && (segment->flags & PF_X) && segment->file_size)
-			code = code_add(file, segment->vaddr, segment->off, segment->file_size,
-					err);
-	}
-	if (code == 0 && file->nr_codes)
-		qsort(file->codes, file->nr_codes, sizeof(*file->codes), by_start);
-	for (size_t i = 1; i < file->nr_codes && code == 0; i++)
-		if (file->codes[i].start < file->codes[i - 1].start + file->codes[i - 1].size)
-			code = fpl_fail(err, -EINVAL, "%s: executable sections overlap", elf->name);
-	return code;
-}
-
 /* Is the FDE of @piece one of those that are to count as not there? */
 static bool is_hidden(const struct synth_file *file, const struct cfi_piece *piece)
 {
@@ -159,7 +154,7 @@ static bool is_hidden(const struct synth_file *file, const struct cfi_piece *pie
 }
 
 /* What of @code no piece covers, and pieces that are hidden. */
-static int find_holes(struct synth_file *file, const struct code *code, struct fpl_err *err)
+static int find_holes(struct synth_file *file, const struct synth_code *code, struct fpl_err *err)
 {
 	const struct cfi_file *cfi = file->cfi;
 	uint64_t at = code->start, end = code->start + code->size;
@@ -384,11 +379,12 @@ static int search_piece(struct synth_file *file, const uint8_t *bytes, size_t si
 	return code;
 }
 
-static int search_code(struct synth_file *file, const struct code *code, struct fpl_err *err)
+static int search_code(struct synth_file *file, const struct synth_code *code, struct fpl_err *err)
 {
 	const struct cfi_file *cfi = file->cfi;
 	uint64_t end = code->start + code->size;
 	size_t i = SORTED_UP_TO(cfi->pieces, start, cfi->nr_pieces, code->start);
+	const uint8_t *bytes;
 	int status = 0;
 
 	for (i -= i > 0; i < cfi->nr_pieces && cfi->pieces[i].start < end && status == 0; i++) {
@@ -396,8 +392,11 @@ static int search_code(struct synth_file *file, const struct code *code, struct 
 
 		if (piece->start < code->start || piece->end > end || is_hidden(file, piece))
 			continue;
-		status = search_piece(file, code->bytes + (piece->start - code->start),
-				      piece->end - piece->start, piece->start, err);
+		status = synth_codes_bytes(&file->codes, code, piece->start,
+					   piece->end - piece->start, &bytes, err);
+		if (status == 0)
+			status = search_piece(file, bytes, piece->end - piece->start, piece->start,
+					      err);
 		if (status == 0 && i % 1024 == 0)
 			status = budget_check(file->budget, err);
 	}
@@ -454,45 +453,22 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 		code = add_symbols(file, symbols, SHT_SYMTAB, err);
 	if (code == 0)
 		code = add_relocations(file, err);
-	for (size_t i = 0; i < file->nr_codes && code == 0 && is_worth_it(file); i++)
-		code = search_code(file, &file->codes[i], err);
+	for (size_t i = 0; i < file->codes.nr && code == 0 && is_worth_it(file); i++)
+		code = search_code(file, &file->codes.list[i], err);
 	if (code == 0 && file->scope == SYNTH_ALL)
 		code = add_fdes(file, err);
 	return code;
 }
 
-/*
- * Leave of the holes what is around the vaddrs that the limits name. What enters, or leaves, a part
- * elsewhere is not seen: rows near its edges are not to be used, and nothing is guessed.
- */
-static int narrow_holes(struct synth_file *file, struct fpl_err *err)
+static int near_room(struct synth_file *file, struct fpl_err *err)
 {
-	const struct table_limits *limits = file->budget->limits;
-	CLEANUP(synth_holes_fini) struct synth_holes wide = file->holes;
-	int code = 0;
+	size_t size = file->budget->limits->nr_synth_near * (2 * NEAR_BYTES);
+	int code = budget_memory(file->budget, size, err);
 
-	file->holes = (struct synth_holes){ 0 };
-	for (size_t i = 0; i < wide.nr * limits->nr_synth_near && code == 0; i++) {
-		const struct synth_hole *hole = &wide.list[i / limits->nr_synth_near];
-		uint64_t at = limits->synth_near[i % limits->nr_synth_near] - hole->start;
-		uint64_t start = at > NEAR_BYTES ? at - NEAR_BYTES : 0;
-		uint64_t end = at + NEAR_BYTES < hole->size ? at + NEAR_BYTES : hole->size;
-		struct synth_hole *last =
-			file->holes.nr ? &file->holes.list[file->holes.nr - 1] : NULL;
-
-		if (at >= hole->size)
-			continue;
-		if (last && last->start >= hole->start &&
-		    last->start + last->size >= hole->start + start)
-			last->size = hole->start + end - last->start;
-		else
-			code = synth_holes_add(&file->holes,
-					       (struct synth_hole){ hole->start + start,
-								    end - start,
-								    hole->bytes + start },
-					       file->budget, err);
-	}
-	return code;
+	if (code || !size)
+		return code;
+	file->near_bytes = malloc(size);
+	return file->near_bytes ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
 }
 
 int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
@@ -511,12 +487,12 @@ int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 	if (!file->decoder)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 
-	int code = read_code(file, err);
+	int code = synth_codes_open(&file->codes, elf, !budget->limits->nr_synth_near, budget, err);
 
-	for (size_t i = 0; i < file->nr_codes && code == 0; i++)
-		code = find_holes(file, &file->codes[i], err);
-	if (code == 0 && budget->limits->nr_synth_near)
-		code = narrow_holes(file, err);
+	if (code == 0)
+		code = near_room(file, err);
+	for (size_t i = 0; i < file->codes.nr && code == 0; i++)
+		code = find_holes(file, &file->codes.list[i], err);
 	if (code == 0 && file->holes.nr)
 		code = gather(file, symbols, err);
 	if (code)
@@ -529,9 +505,8 @@ void synth_file_close(struct synth_file *file)
 {
 	if (!file)
 		return;
-	for (size_t i = 0; i < file->nr_codes; i++)
-		free(file->codes[i].bytes);
-	free(file->codes);
+	synth_codes_fini(&file->codes);
+	free(file->near_bytes);
 	synth_holes_fini(&file->holes);
 	free(file->entries);
 	free(file->rows);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/synth/code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/large.h"
+
+enum { STRETCH = 256 << 10 }; /* stays in a core's own cache */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct synth_code *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int list_code(struct synth_codes *codes, struct fpl_err *err)
+{
+	const struct elf_file *elf = codes->elf;
+
+	codes->list = calloc(elf->nr_sections + elf->nr_segments + 1, sizeof(*codes->list));
+	if (!codes->list)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	for (size_t i = 0; i < elf->nr_sections; i++) {
+		const struct elf_section *section = &elf->sections[i];
+
+		if ((section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC) &&
+		    section->type == SHT_PROGBITS && section->size)
+			codes->list[codes->nr++] =
+				(struct synth_code){ section->vaddr, section->size, section->off,
+						     NULL };
+	}
+	for (size_t i = 0; i < elf->nr_segments && elf->nr_sections == 0; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (segment->type == PT_LOAD && (segment->flags & PF_X) && segment->file_size)
+			codes->list[codes->nr++] =
+				(struct synth_code){ segment->vaddr, segment->file_size,
+						     segment->off, NULL };
+	}
+	if (codes->nr)
+		qsort(codes->list, codes->nr, sizeof(*codes->list), by_start);
+	for (size_t i = 1; i < codes->nr; i++)
+		if (codes->list[i].start < codes->list[i - 1].start + codes->list[i - 1].size)
+			return fpl_fail(err, -EINVAL, "%s: executable sections overlap", elf->name);
+	return 0;
+}
+
+static int read_all(struct synth_codes *codes, struct synth_code *code, struct fpl_err *err)
+{
+	int status = budget_memory(codes->budget, code->size, err);
+
+	if (status)
+		return status;
+	code->bytes = large_alloc(code->size);
+	if (!code->bytes)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", codes->elf->name);
+	return elf_file_read(codes->elf, code->off, code->bytes, code->size, err);
+}
+
+int synth_codes_open(struct synth_codes *codes, const struct elf_file *elf, bool all,
+		     struct budget *budget, struct fpl_err *err)
+{
+	*codes = (struct synth_codes){ .elf = elf, .budget = budget };
+
+	int status = list_code(codes, err);
+
+	for (size_t i = 0; i < codes->nr && all && status == 0; i++)
+		status = read_all(codes, &codes->list[i], err);
+	return status;
+}
+
+void synth_codes_fini(struct synth_codes *codes)
+{
+	for (size_t i = 0; i < codes->nr; i++)
+		free(codes->list[i].bytes);
+	free(codes->list);
+	free(codes->stretch);
+}
+
+static int stretch_room(struct synth_codes *codes, uint64_t size, struct fpl_err *err)
+{
+	int status;
+
+	if (size <= codes->room)
+		return 0;
+	status = budget_memory(codes->budget, size - codes->room, err);
+	if (status)
+		return status;
+	free(codes->stretch);
+	codes->stretch = malloc(size);
+	codes->room = codes->stretch ? size : 0;
+	return codes->stretch ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", codes->elf->name);
+}
+
+int synth_codes_bytes(struct synth_codes *codes, const struct synth_code *code, uint64_t start,
+		      uint64_t size, const uint8_t **ret, struct fpl_err *err)
+{
+	uint64_t left = code->size - (start - code->start), wanted = left;
+	int status;
+
+	if (code->bytes) {
+		*ret = code->bytes + (start - code->start);
+		return 0;
+	}
+	if (start < codes->stretch_at || start - codes->stretch_at > codes->stretch_size ||
+	    codes->stretch_size - (start - codes->stretch_at) < size) {
+		if (wanted > STRETCH)
+			wanted = size > STRETCH ? size : STRETCH;
+		codes->stretch_size = 0;
+		status = stretch_room(codes, wanted, err);
+		if (status == 0)
+			status = elf_file_read(codes->elf, code->off + (start - code->start),
+					       codes->stretch, wanted, err);
+		if (status)
+			return status;
+		codes->stretch_at = start;
+		codes->stretch_size = wanted;
+	}
+	*ret = codes->stretch + (start - codes->stretch_at);
+	return 0;
+}
