@@ -205,8 +205,7 @@ int main(int argc, char **argv)
 	bool has_runs = argc > 2 && strcmp(argv[1], "-r") == 0;
 	unsigned runs = has_runs ? (unsigned)strtoul(argv[2], NULL, 10) : 3;
 	int first = has_runs ? 3 : 1;
-	const char *const *paths =
-		argc > first ? (const char *const *)argv + first : default_files;
+	const char *const *paths = argc > first ? (const char *const *)argv + first : default_files;
 	size_t nr = argc > first ? (size_t)(argc - first) : ARRAY_SIZE(default_files);
 	int status = 0;
 
