@@ -4,8 +4,9 @@
 #include <string.h>
 
 enum {
-	DIRECT_SIZE = 5,       /* e8 rel32 */
-	INDIRECT_SIZE_MAX = 8, /* prefix, REX, ff, ModRM, SIB, disp32: at most 9; without both 8 */
+	DIRECT_SIZE = 5, /* e8 rel32 */
+	INDIRECT_SIZE_MAX =
+		8, /* REX, ff, ModRM, SIB, disp32; other prefixes may come before that */
 };
 
 struct prover {
@@ -121,9 +122,7 @@ static bool indirect_leads_there(const struct prover *prover, const uint8_t *cod
 	size_t at = 0;
 	uint64_t addr, target;
 
-	if (code[at] == 0xf2 || code[at] == 0x3e)
-		at++;
-	if (at < size && (code[at] & 0xf0) == 0x40)
+	if ((code[at] & 0xf0) == 0x40)
 		rex = code[at++];
 	if (at + 2 > size || code[at] != 0xff || (code[at + 1] >> 3 & 7) != 2)
 		return false;

@@ -70,7 +70,6 @@ static void find_wrong(const struct caller *caller, const struct shadow_frame *f
 {
 	const struct caller_value *ra = &caller->reg[MACHINE_RA];
 
-	ret->wrong = WRONG_NOTHING;
 	/* of a signal's frame the stack pointer is judged below: its CFA may be anything */
 	if (caller->cfa != frame->cfa && !frame->signal) {
 		ret->wrong = WRONG_CFA;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "judge/shadow.h"
 
 #define STACK  0x7ffd00000000ull
@@ -316,6 +317,214 @@ static void longjmp_out_of_a_handler_ends_the_signal_s_frame(void **state)
 	assert_books(&thread->shadow);
 }
 
+static void what_only_looks_like_a_call_is_none(void **state)
+{
+	struct thread *thread = *state;
+	uint64_t sp = thread->now.reg[X86_RSP];
+
+	call(thread, CALLEE);
+	/* push of the address behind it: the same word, and no call */
+	thread->words[38] = CALLEE + 5;
+	execute(thread, INSN_OTHER, sp - 16, CALLEE + 5);
+	assert_int_equal(thread->shadow.entered, 1);
+	/* calls whose return address is not where they end: 1 to 15 bytes long */
+	for (uint64_t size = 0; size <= 17; size++) {
+		uint64_t entered = thread->shadow.entered;
+
+		thread->words[37] = thread->now.pc + size;
+		execute(thread, INSN_CALL, sp - 24, OTHER);
+		assert_int_equal(thread->shadow.entered - entered, size >= 1 && size <= 15);
+		execute(thread, INSN_RETURN, sp - 16, CALLEE + 5);
+	}
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_STRAY);
+	assert_books(&thread->shadow);
+}
+
+/* A far call, and one into a page of its stack that cannot be read. */
+static void a_call_that_leaves_no_return_address_is_no_frame(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	thread->words[37] = CALLEE + 5;
+	execute(thread, INSN_CALL, AT(37), OTHER);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_SWITCHED);
+	assert_int_equal(thread->shadow.entered, 1);
+	thread->now.reg[X86_RSP] = STACK;
+	execute(thread, INSN_CALL, STACK - 8, OTHER);
+	assert_int_equal(thread->shadow.entered, 1);
+}
+
+static void the_first_doubt_stays(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	execute(thread, INSN_OTHER, AT(10), CALLEE + 4);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_SWITCHED);
+	thread->words[10] = OTHER;
+	ret(thread);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_SWITCHED);
+}
+
+static void without_frames_nothing_is_doubted(void **state)
+{
+	struct thread *thread = *state;
+
+	execute(thread, INSN_OTHER, AT(10), MAIN + 4);
+	ret(thread);
+	thread->now.reg[X86_RAX] = 15;
+	execute(thread, INSN_SYSCALL, AT(20), MAIN);
+	move(thread, INSN_OTHER, 10);
+	assert_null(shadow_top(&thread->shadow));
+	assert_int_equal(thread->shadow.entered, 0);
+}
+
+/* pop %rax; push $target; ret: of the caller's frame nothing is left, either */
+static void a_return_whose_address_was_replaced_ends_its_frame_alone(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	move(thread, INSN_MOVES_STACK, -2);
+	call(thread, OTHER);
+	thread->words[36] = MAIN + 0x100;
+	ret(thread);
+	/* on top of the stack is data, so no function begins there */
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_STRAY);
+	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], 1);
+	assert_books(&thread->shadow);
+}
+
+/* What is above the frame that is returned from has lost its place without being seen to. */
+static void a_return_goes_through_so_many_frames_at_most(void **state)
+{
+	static const struct {
+		unsigned int nr;
+		bool found;
+	} cases[] = { { 64, true }, { 65, false } };
+	struct thread *thread = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		shadow_clear(&thread->shadow);
+		for (unsigned int nr = 0; nr < cases[i].nr; nr++) {
+			thread->now.reg[X86_RSP] = nr ? AT(5) : AT(39);
+			assert_int_equal(shadow_enter(&thread->shadow, &thread->now,
+						      nr ? OTHER : CALLEE + nr),
+					 0);
+		}
+		thread->now.reg[X86_RSP] = AT(39);
+		thread->words[39] = CALLEE;
+
+		uint64_t before = thread->shadow.ended[SHADOW_END_RETURNED];
+
+		ret(thread);
+		assert_int_equal(thread->shadow.ended[SHADOW_END_RETURNED] - before,
+				 cases[i].found);
+		assert_null(shadow_top(&thread->shadow));
+	}
+	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], 63);
+	assert_books(&thread->shadow);
+}
+
+static void the_signal_s_frame_stays_until_sigreturn(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	signal_comes(thread, AT(60));
+	ret(thread);
+	/* mov $15, %eax, on a stack above that of the frame */
+	move(thread, INSN_OTHER, 0);
+	assert_true(shadow_top(&thread->shadow)->signal);
+	/* another system call, and one like it by somebody else */
+	thread->now.reg[X86_RAX] = 14;
+	move(thread, INSN_SYSCALL, 0);
+	assert_true(shadow_top(&thread->shadow)->signal);
+	thread->now.reg[X86_RAX] = 15;
+	move(thread, INSN_OTHER, 0);
+	assert_true(shadow_top(&thread->shadow)->signal);
+	thread->now.reg[X86_RAX] = 15;
+	execute(thread, INSN_SYSCALL, AT(39), CALLEE);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_NONE);
+	/* without a signal's frame it is nothing */
+	move(thread, INSN_SYSCALL, 0);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_NONE);
+}
+
+static void a_sigreturn_to_another_stack_is_doubted(void **state)
+{
+	static const uint64_t sps[] = { AT(38), AT(30) };
+	struct thread *thread = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sps); i++) {
+		shadow_clear(&thread->shadow);
+		thread->now.reg[X86_RSP] = AT(40);
+		thread->now.pc = MAIN;
+		call(thread, CALLEE);
+		move(thread, INSN_MOVES_STACK, -4);
+		signal_comes(thread, AT(5));
+		ret(thread);
+		thread->now.reg[X86_RAX] = 15;
+		execute(thread, INSN_SYSCALL, sps[i], thread->now.pc);
+		assert_top(thread, AT(40), MAIN + 5, DOUBT_UNWOUND);
+	}
+	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], 2);
+	assert_books(&thread->shadow);
+}
+
+/* A handler jumps to the restorer instead of returning to it. */
+static void a_handler_that_went_leaves_the_signal_s_frame(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	signal_comes(thread, AT(5));
+	execute(thread, INSN_OTHER, AT(6), 0x700000);
+
+	const struct shadow_frame *top = shadow_top(&thread->shadow);
+
+	assert_true(top->signal);
+	assert_int_equal(top->doubt, DOUBT_UNWOUND);
+	/* and both where it goes on at what was interrupted */
+	signal_comes(thread, AT(4));
+	execute(thread, INSN_OTHER, AT(39), CALLEE);
+	assert_top(thread, AT(40), MAIN + 5, DOUBT_UNWOUND);
+	assert_books(&thread->shadow);
+}
+
+/* A ret in the restorer's place, to where a return would lead. */
+static void a_return_does_not_end_a_signal_s_frame(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	signal_comes(thread, AT(5));
+	ret(thread);
+	thread->now.reg[X86_RSP] = AT(38);
+	thread->words[38] = CALLEE;
+	ret(thread);
+
+	const struct shadow_frame *top = shadow_top(&thread->shadow);
+
+	assert_true(top->signal);
+	assert_int_equal(top->doubt, DOUBT_STRAY);
+}
+
+static void a_handler_without_a_return_address_is_doubted(void **state)
+{
+	struct thread *thread = *state;
+	struct registers before;
+
+	call(thread, CALLEE);
+	before = thread->now;
+	thread->now.reg[X86_RSP] = STACK - 8;
+	assert_int_equal(shadow_signal(&thread->shadow, &before, &thread->now, read_word, thread),
+			 0);
+	assert_true(shadow_top(&thread->shadow)->signal);
+	assert_int_equal(shadow_top(&thread->shadow)->doubt, DOUBT_STRAY);
+}
+
 static void too_deep_a_stack_loses_its_outermost_frames(void **state)
 {
 	struct thread *thread = *state;
@@ -324,10 +533,14 @@ static void too_deep_a_stack_loses_its_outermost_frames(void **state)
 		assert_int_equal(shadow_enter(&thread->shadow, &thread->now, MAIN + i), 0);
 	assert_int_equal(thread->shadow.nr, SHADOW_DEPTH_MAX / 2 + 1);
 	assert_int_equal(shadow_top(&thread->shadow)->ra, MAIN + SHADOW_DEPTH_MAX);
-	assert_int_equal(thread->shadow.frames[0].ra, MAIN + SHADOW_DEPTH_MAX / 2);
+	for (unsigned int i = 0; i < thread->shadow.nr; i++)
+		assert_int_equal(thread->shadow.frames[i].ra, MAIN + SHADOW_DEPTH_MAX / 2 + i);
 	shadow_clear(&thread->shadow);
 	assert_null(shadow_top(&thread->shadow));
 	assert_books(&thread->shadow);
+	shadow_fini(&thread->shadow);
+	assert_null(thread->shadow.frames);
+	assert_int_equal(thread->shadow.nr, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -348,6 +561,17 @@ int main(void)
 		TEST(a_handler_on_a_higher_stack_ends_no_frame),
 		TEST(a_handler_that_chooses_another_place_is_doubted),
 		TEST(longjmp_out_of_a_handler_ends_the_signal_s_frame),
+		TEST(what_only_looks_like_a_call_is_none),
+		TEST(a_call_that_leaves_no_return_address_is_no_frame),
+		TEST(the_first_doubt_stays),
+		TEST(without_frames_nothing_is_doubted),
+		TEST(a_return_whose_address_was_replaced_ends_its_frame_alone),
+		TEST(a_return_goes_through_so_many_frames_at_most),
+		TEST(the_signal_s_frame_stays_until_sigreturn),
+		TEST(a_sigreturn_to_another_stack_is_doubted),
+		TEST(a_handler_that_went_leaves_the_signal_s_frame),
+		TEST(a_return_does_not_end_a_signal_s_frame),
+		TEST(a_handler_without_a_return_address_is_doubted),
 		TEST(too_deep_a_stack_loses_its_outermost_frames),
 	};
 
