@@ -184,8 +184,13 @@ static void write_heading(FILE *to, const struct recording *recording, uint64_t 
 	/* of a heap there is no such thing */
 	if (*event && !recording->sample_type) {
 		text_escape(safe, sizeof(safe), event, "");
-		fprintf(to, ": %s at %" PRIu64 " Hz, %.1f s, %u CPUs", safe, recording->hz,
-			(double)recording->duration_ns / 1e9, recording->nr_cpus);
+		fprintf(to, ": %s", safe);
+		if (recording->hz)
+			fprintf(to, " at %" PRIu64 " Hz", recording->hz);
+		if (recording->duration_ns)
+			fprintf(to, ", %.1f s", (double)recording->duration_ns / 1e9);
+		if (recording->nr_cpus)
+			fprintf(to, ", %u CPUs", recording->nr_cpus);
 	}
 	putc('\n', to);
 }

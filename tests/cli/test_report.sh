@@ -47,6 +47,11 @@ if grep -qE '^  (stops|marked|complete)' "$work/stderr"; then
 	failed=1
 fi
 
+# What the text of perf script does not say is left out, not 0.
+printf 'a  1/1  1.000000: cpu-clock: \n\t 10 f+0x0 (/x)\n\n' >"$work/script.txt"
+expect 0 '' report "$work/script.txt"
+says '^1 samples: cpu-clock$'
+
 # Readable text is the default; files add up.
 expect 0 'fpless: 13 samples of 2 files' report "$work/a.folded" "$work/b.folded"
 says '^13 samples'
