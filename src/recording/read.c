@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "recording/gunzip.h"
 #include "recording/perf_header.h"
 #include "recording/pprof_read.h"
 #include "recording/reading.h"
@@ -110,35 +111,136 @@ static void tell(const char *name, const struct pprof_remarks *remarks)
 			name, remarks->dangling, remarks->duplicate);
 }
 
-static int read_pprof(struct line_input *input, const struct read_options *options,
-		      const char *bytes, size_t size, struct recording *ret, struct fpl_err *err)
+/* Where the file can be read from its beginning: its own descriptor, or *spooled, which is owned.
+ */
+static int begin_again(struct line_input *input, const char *bytes, uint64_t memory, int *spooled,
+		       int *ret, struct fpl_err *err)
+{
+	off_t at = lseek(input->fd, 0, SEEK_CUR);
+	size_t size = input->end - input->begin;
+
+	*ret = input->fd;
+	if (at >= 0 && lseek(input->fd, at - (off_t)size, SEEK_SET) >= 0)
+		return 0;
+
+	int error = spool(input->name, input->fd, bytes, size, memory, spooled, err);
+
+	*ret = *spooled;
+	return error;
+}
+
+static int read_pprof(const char *name, int fd, const struct read_options *options,
+		      struct recording *ret, struct fpl_err *err)
 {
 	const struct pprof_read_options pprof_options = {
 		.memory = options->memory,
 		.events = options->events,
 		.sample_type = options->sample_type,
 	};
-	uint64_t memory = options->memory ? options->memory : READ_MEMORY_BYTES;
-	off_t at = lseek(input->fd, 0, SEEK_CUR);
 	struct pprof_remarks remarks = { 0 };
-	AUTO_FD int spooled = -1;
-	int fd = input->fd, error = 0;
+	int error = pprof_read(name, fd, &pprof_options, ret, &remarks, err);
 
-	/* what was looked at is read again */
-	if (at < 0 || lseek(fd, at - (off_t)(input->end - input->begin), SEEK_SET) < 0) {
-		error = spool(input->name, fd, bytes, size, memory, &spooled, err);
-		fd = spooled;
-	}
 	if (!error)
-		error = pprof_read(input->name, fd, &pprof_options, ret, &remarks, err);
-	if (!error)
-		tell(input->name, &remarks);
+		tell(name, &remarks);
 	return error;
 }
 
 static bool is_gzip(const char *bytes, size_t size)
 {
 	return size >= 2 && !memcmp(bytes, "\x1f\x8b", 2);
+}
+
+/* Is it, unpacked, what a reader of text takes? A pprof has lengths among its first bytes. */
+static bool is_text(const char *bytes, size_t size, char *room)
+{
+	if (pprof_looks_like((const unsigned char *)bytes, size) || !reader_of(bytes, size, room))
+		return false;
+	for (size_t i = 0; i < size && bytes[i] != '\n'; i++)
+		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\r')
+			return false;
+	return true;
+}
+
+/*
+ * The text that @fd holds gzipped, in a file of memory; *ret stays -1 where it is none: then @fd is
+ * where it was, and what is wrong is for the reader of pprofs to say.
+ */
+static int unpack_text(const char *name, int fd, uint64_t memory, char *room, int *ret,
+		       struct fpl_err *err)
+{
+	AUTO_FREE char *buf = malloc(SPOOL_BYTES);
+	AUTO_FD int copy = memfd_create("text", MFD_CLOEXEC);
+	CLEANUP(gunzip_fini) struct gunzip gunzip;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	int error = gunzip_init(&gunzip, name, fd, err);
+	uint64_t total = 0;
+	ssize_t nr = 0;
+
+	if (error)
+		return error;
+	if (!buf || copy < 0)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	for (size_t size = 0; size < PEEK_BYTES; size += (size_t)nr, total = size) {
+		nr = gunzip_read(&gunzip, buf + size, PEEK_BYTES - size, NULL);
+		if (nr <= 0)
+			break;
+	}
+	if (nr < 0 || !total || !is_text(buf, total, room))
+		return lseek(fd, at, SEEK_SET) < 0 ? -errno : 0;
+	for (nr = (ssize_t)total; !error && nr > 0;) {
+		error = io_write(copy, buf, (size_t)nr);
+		nr = error ? 0 : gunzip_read(&gunzip, buf, SPOOL_BYTES, err);
+		total += nr > 0 ? (uint64_t)nr : 0;
+		if (total > memory)
+			return fpl_fail(err, -E2BIG, "%s: more than --memory", name);
+	}
+	if (nr < 0)
+		return (int)nr;
+	if (error || lseek(copy, 0, SEEK_SET) < 0)
+		return fpl_fail(err, error ? error : -errno, "%s: %s", name,
+				strerror(error ? -error : errno));
+	*ret = TAKE_FD(copy);
+	return 0;
+}
+
+static int read_binary(struct line_input *input, const struct read_options *options,
+		       const char *bytes, size_t size, char *room, struct recording *ret,
+		       struct fpl_err *err)
+{
+	uint64_t memory = options->memory ? options->memory : READ_MEMORY_BYTES;
+	AUTO_FD int spooled = -1, text = -1;
+	int fd;
+	int error = begin_again(input, bytes, memory, &spooled, &fd, err);
+
+	if (!error && is_gzip(bytes, size))
+		error = unpack_text(input->name, fd, memory, room, &text, err);
+	if (error)
+		return error;
+	return text < 0 ? read_pprof(input->name, fd, options, ret, err)
+			: recording_read(input->name, text, options, ret, err);
+}
+
+/* What people try, and what to do instead; NULL: nothing is known of it. */
+static const char *advice_for(const char *bytes, size_t size)
+{
+	static const struct {
+		const char *begins, *advice;
+	} known[] = {
+		{ "PERFILE2", "a perf.data: what `perf script` prints of it is read" },
+		{ "{\"meta\":{",
+		  "a profile for the Firefox Profiler is not read back: .jsonl and .pb.gz are" },
+		{ "{\"$schema\":",
+		  "a profile for speedscope is not read back: .jsonl and .pb.gz are" },
+		{ "<", "a picture or page is not read back: .jsonl and .pb.gz are" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t length = strlen(known[i].begins);
+
+		if (size >= length && !memcmp(bytes, known[i].begins, length))
+			return known[i].advice;
+	}
+	return NULL;
 }
 
 int recording_read(const char *name, int fd, const struct read_options *options,
@@ -160,9 +262,13 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 		return error;
 
 	read_fn *read = is_gzip(bytes, size) ? NULL : reader_of(bytes, size, room);
+	/* a folded line may begin with anything but a brace */
+	const char *advice = !read || read == jsonl_read ? advice_for(bytes, size) : NULL;
 
+	if (advice)
+		return fpl_fail(err, -EBADMSG, "%s: %s", name, advice);
 	if (!read && pprof_looks_like((const unsigned char *)bytes, size))
-		return read_pprof(&input, options, bytes, input.end - input.begin, ret, err);
+		return read_binary(&input, options, bytes, size, room, ret, err);
 	if (!read)
 		return fpl_fail(err, -EBADMSG,
 				"%s: neither pprof nor folded stacks nor .jsonl nor the text of "

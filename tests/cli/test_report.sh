@@ -138,6 +138,34 @@ expect 6 '^fpless: .*/none/x.folded: No such file' report -o "$work/none/x.folde
 expect 6 '^fpless: .*: Is a directory' report --format folded -o "$work" "$work/a.folded"
 expect 0 'no file of 0$' report -f --symfs "$work/none" "$work/a.folded"
 [ ! -e "$work/never.folded" ] || failed=1
+# Text may be gzipped, from a pipe, too; a damaged one is named.
+for text in "$work/a.folded" "$counts" "$work/script.txt"; do
+	expect 0 '' report -q -f --origin "$text"
+	mv "$work/stdout" "$work/plain"
+	gzip -c "$text" >"$work/text.gz"
+	expect 0 '' report -q -f --origin "$work/text.gz"
+	same "$work/plain" "$work/stdout"
+	"$fpless" report -q -f --origin - <"$work/text.gz" | cmp - "$work/plain" || failed=1
+	# shellcheck disable=SC2002 # a pipe, which cannot be read again from its beginning
+	cat "$work/text.gz" | "$fpless" report -q -f --origin - | cmp - "$work/plain" || failed=1
+done
+head -c 900 /dev/urandom | od -An -tx1 | tr -d ' ' | sed 's/$/ 1/' | gzip >"$work/random.gz"
+head -c 500 "$work/random.gz" >"$work/cut.gz"
+expect 6 'cut.gz: ' report -f "$work/cut.gz"
+yes 'a;b 1' | head -c 2000000 | gzip >"$work/large.gz"
+expect 6 'large.gz: more than --memory' report --memory 1M "$work/large.gz"
+gzip -c "$work/text.gz" >"$work/twice.gz"
+expect 6 'twice.gz: ' report "$work/twice.gz"
+
+# What is not read is told by its name, and what to do instead.
+printf 'PERFILE2abc' >"$work/perf.data"
+expect 6 'perf.data: a perf.data: what .perf script. prints' report "$work/perf.data"
+for format in firefox speedscope svg; do
+	"$fpless" report -q --format $format "$counts" >"$work/other"
+	expect 6 'other: a .* is not read back: .jsonl and .pb.gz are' report "$work/other"
+done
+printf '<tag>;f 1\nPERFILE2;f 2\n' >"$work/begins.folded"
+expect 0 'shown 3 ' report -f "$work/begins.folded"
 printf "hello\n" >"$work/other"
 expect 6 'neither pprof nor folded' report "$work/other"
 expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
