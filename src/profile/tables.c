@@ -238,7 +238,8 @@ static void say_table(const struct object *object, const struct table *table)
 	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows%s", object->path,
 		object->id, table->image_bytes, (unsigned long long)table->stats.rows,
 		table->stats.synth_left ? ", those from code to come" : "");
-	if (table->stats.synth_refused)
+	/* of rows around samples, the whole one says it */
+	if (table->stats.synth_refused && !table->stats.synth_left)
 		fpl_log(FPL_LOG_WARN,
 			"%s: making rows from its code without CFI would cost more than it may: "
 			"there are none",
@@ -342,6 +343,8 @@ static void complete(struct tables *tables, struct object *object, struct compil
 	struct space_extent extent;
 	int code = result->code;
 
+	if (table && table->stats.synth_refused && result->part == COMPILER_NEAR)
+		return; /* it says no more than the one that is published */
 	if (table && !fits(tables, object, table))
 		code = fpl_fail(&result->err, -EINVAL, "%s: was changed meanwhile", object->path);
 	else if (table)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tables on their way to the kernel side: published once, and again with rows made from code. */
+#include "base/log.h"
 #include "tests/support/tables_world.h"
 
 static void a_table_is_made_once_and_published(void **state)
@@ -192,6 +193,53 @@ static void where_rows_from_code_cannot_be_made_those_of_the_cfi_stay(void **sta
 	assert_int_equal(compiler.nr_jobs, 0);
 }
 
+/* The rows from code cost more than they may: the table has those of the CFI. */
+static void refuse_rows(uint32_t id, enum compiler_part part)
+{
+	const struct job cfi = { .part = COMPILER_CFI };
+	struct table *table = compile(id, &cfi);
+
+	begin_job(id, part);
+	table->stats.synth_refused = 1;
+	table->stats.synth_left = part == COMPILER_NEAR;
+	done(id, part, table, 0);
+}
+
+static unsigned int nr_lines; /* of the log */
+
+static void count_line(void *ctx, const char *line, size_t size)
+{
+	(void)ctx, (void)line, (void)size;
+	nr_lines++;
+}
+
+static void rows_that_cost_too_much_are_refused_once(void **state)
+{
+	struct world *world = *state;
+	struct profile_tables stats;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	nr_lines = 0;
+	fpl_log_set_writer(count_line, NULL);
+	for (int i = 0; i < 2; i++) {
+		tables_need(&world->tables, object_of(HOLE), first_made);
+		refuse_rows(HOLE, COMPILER_NEAR);
+		collect(world, 1);
+		assert_published(world, HOLE, OBJECT_PARTIAL);
+		assert_int_equal(object_of(HOLE)->nr_published, 1);
+	}
+	assert_int_equal(nr_lines, 0);
+	refuse_rows(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_cfi_is_there(world, HOLE);
+	assert_int_equal(nr_lines, 1);
+	fpl_log_set_writer(NULL, NULL);
+	tables_stats(&world->tables, &stats);
+	assert_int_equal(stats.synth_refused, 1);
+}
+
 static void rows_that_cannot_be_asked_for_are_given_up(void **state)
 {
 	struct world *world = *state;
@@ -244,6 +292,7 @@ int main(void)
 		TEST(rows_around_samples_are_made_a_few_times_only),
 		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
 		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),
+		TEST(rows_that_cost_too_much_are_refused_once),
 		TEST(rows_that_cannot_be_asked_for_are_given_up),
 		TEST(a_whole_table_of_other_pages_is_not_published),
 		TEST(rows_around_a_sample_of_other_pages_are_not_published),
