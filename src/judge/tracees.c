@@ -62,46 +62,6 @@ static int add(struct tracees *tracees, pid_t tid)
 	return 0;
 }
 
-/* A number in /proc/PID/status, by its key with the colon; -1: not there. */
-static int64_t status_number(pid_t pid, const char *key)
-{
-	char path[64], line[256];
-	int64_t value = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-
-	FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, key, strlen(key)) == 0) {
-			value = strtoll(line + strlen(key), NULL, 10);
-			break;
-		}
-	}
-	if (file)
-		fclose(file);
-	return value;
-}
-
-/* The state letter of /proc/PID/task/TID/stat; 0: it is gone. */
-static char thread_state(pid_t pid, pid_t tid)
-{
-	char path[64], text[512];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-
-	FILE *file = fopen(path, "re");
-	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	text[size] = '\0';
-
-	const char *end = strrchr(text, ')'); /* the name before it may hold anything */
-
-	return end && end[1] == ' ' ? end[2] : 0;
-}
-
 static int scope_of_ptrace(void)
 {
 	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -122,7 +82,7 @@ static int refuse_always(pid_t pid, struct fpl_err *err)
 				"pid %d: it has ended, or its first thread has: nothing can be "
 				"read of it",
 				(int)pid);
-	if (status_number(pid, "VmSize:") < 0)
+	if (thread_number(pid, "VmSize:") < 0)
 		return fpl_fail(err, -EPERM, "pid %d: a kernel thread: it runs no program",
 				(int)pid);
 	return 0;
@@ -130,7 +90,7 @@ static int refuse_always(pid_t pid, struct fpl_err *err)
 
 static int refuse(pid_t pid, int code, struct fpl_err *err)
 {
-	int64_t tracer = status_number(pid, "TracerPid:"); /* a thread */
+	int64_t tracer = thread_number(pid, "TracerPid:"); /* a thread */
 	int scope = scope_of_ptrace(), known;
 	pid_t process;
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proc/thread.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 static void cleanup_file(FILE **file)
 {
@@ -13,42 +16,87 @@ static void cleanup_file(FILE **file)
 		fclose(*file);
 }
 
+static FILE *open_status(pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	return fopen(path, "re");
+}
+
+/* Blanks, digits, white space: what is cut off has none at its end. */
+static int64_t number_of(const char *text)
+{
+	char *end;
+	long long value;
+
+	text += strspn(text, " \t");
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	return errno || !isspace((unsigned char)*end) ? -1 : value;
+}
+
+int64_t thread_number_in(FILE *status, const char *key)
+{
+	size_t length = strlen(key);
+	bool begins = true; /* a line: the list of groups is longer than the buffer */
+	char text[128];
+
+	while (fgets(text, sizeof(text), status)) {
+		if (begins && strncmp(text, key, length) == 0)
+			return number_of(text + length);
+		begins = strchr(text, '\n') != NULL;
+	}
+	return -1;
+}
+
+int64_t thread_number(pid_t tid, const char *key)
+{
+	CLEANUP(cleanup_file) FILE *status = open_status(tid);
+
+	return status ? thread_number_in(status, key) : -1;
+}
+
 int thread_process(pid_t tid, pid_t *ret, struct fpl_err *err)
 {
-	char line[128];
-	int pid;
+	CLEANUP(cleanup_file) FILE *status = open_status(tid);
 
-	snprintf(line, sizeof(line), "/proc/%d/status", (int)tid);
-
-	CLEANUP(cleanup_file) FILE *file = fopen(line, "re");
-
-	if (!file && errno != ENOENT && errno != ESRCH)
+	if (!status && errno != ENOENT && errno != ESRCH)
 		return fpl_fail(err, -errno, "thread %d: %s", (int)tid, strerror(errno));
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "Tgid: %d", &pid) == 1) {
-			*ret = pid;
-			return 0;
-		}
-	}
-	return fpl_fail(err, -ESRCH, "thread %d: no such thread", (int)tid);
+
+	int64_t pid = status ? thread_number_in(status, "Tgid:") : -1;
+
+	if (pid < 0 || pid > INT32_MAX)
+		return fpl_fail(err, -ESRCH, "thread %d: no such thread", (int)tid);
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+char thread_state_in(const char *stat)
+{
+	const char *name_end = strrchr(stat, ')'); /* the name may hold anything, parentheses too */
+
+	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+}
+
+char thread_state(pid_t pid, pid_t tid)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
+
+	text[size < 0 ? 0 : size] = '\0';
+	return thread_state_in(text);
 }
 
 bool thread_is_alive(pid_t pid, pid_t tid)
 {
-	char text[512];
-	size_t size;
+	char state = thread_state(pid, tid);
 
-	snprintf(text, sizeof(text), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-
-	CLEANUP(cleanup_file) FILE *file = fopen(text, "re");
-
-	if (!file)
-		return false;
-	size = fread(text, 1, sizeof(text) - 1, file);
-	text[size] = '\0';
-
-	/* number (name) state: the name may hold anything */
-	const char *name_end = strrchr(text, ')');
-
-	return name_end && name_end[1] == ' ' && !strchr("ZXx", name_end[2]);
+	return state && !strchr("ZXx", state);
 }

@@ -3,8 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/code_place.h"
+#include "proc/thread.h"
 #include "profile/code_names.h"
 #include "profile/scan.h"
 
@@ -340,24 +339,10 @@ static uint32_t *list_pids(size_t *ret_nr)
 	return pids;
 }
 
-/* Is a thread of it on a CPU, or waiting for one? proc(5), /proc/PID/stat. */
+/* Is its first thread on a CPU, or waiting for one? */
 static bool is_running(uint32_t pid)
 {
-	char path[64], text[512];
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	if (size <= 0)
-		return false;
-	text[size] = '\0';
-
-	/* the name before the state may hold anything, parentheses too */
-	const char *end = strrchr(text, ')');
-
-	return end && end[1] == ' ' && end[2] == 'R';
+	return thread_state((pid_t)pid, (pid_t)pid) == 'R';
 }
 
 void tracker_adopt_all(struct tracker *tracker)
