@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "parse/desk.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
@@ -32,7 +33,7 @@ enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 struct job {
 	struct job *next;
 	const struct object *object;  /* borrowed: what does not change after it was made */
-	uint64_t near[DESK_NEAR_MAX]; /* of COMPILER_NEAR */
+	uint64_t near[DESK_NEAR_MAX]; /* [nr_near], of COMPILER_NEAR: ascending, no two alike */
 	size_t nr_near;
 	struct compiler_result result;
 };
@@ -99,13 +100,6 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 	result->key = key;
 }
 
-static int by_vaddr(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 static void compile(struct compiler *compiler, struct desk *desk, struct job *job)
 {
 	const struct object *object = job->object;
@@ -120,7 +114,6 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 	}
 	file.synth = compiler->synth;
 	file.quick = result->part == COMPILER_CFI;
-	qsort(job->near, job->nr_near, sizeof(*job->near), by_vaddr);
 	file.near = job->near;
 	file.nr_near = job->nr_near;
 	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
@@ -270,63 +263,50 @@ bool compiler_is_slow(const struct object *object)
 	return object->stats.synth_left > SLOW_NS;
 }
 
-static struct job *job_of(const struct object *object, enum compiler_part part)
+/* In its place, once, while there is room. */
+static void add_near(struct job *job, uint64_t vaddr)
 {
+	size_t i = SORTED_NUMBERS(job->near, job->nr_near, vaddr);
+
+	if (job->nr_near == DESK_NEAR_MAX || (i && job->near[i - 1] == vaddr))
+		return;
+	memmove(job->near + i + 1, job->near + i, (job->nr_near - i) * sizeof(*job->near));
+	job->near[i] = vaddr;
+	job->nr_near++;
+}
+
+int compiler_submit(struct compiler *compiler, const struct object *object, enum compiler_part part,
+		    uint64_t vaddr)
+{
+	bool slow = part == COMPILER_WHOLE && compiler_is_slow(object) && compiler->has_whole;
+	enum lane lane = slow ? LANE_WHOLE : LANE_FIRST;
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
-		return NULL;
+		return -ENOMEM;
 	job->object = object;
 	job->result.object = object->id;
 	job->result.part = part;
-	return job;
-}
-
-static void push_job(struct compiler *compiler, enum lane lane, struct job *job)
-{
+	if (part == COMPILER_NEAR)
+		add_near(job, vaddr);
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
 	list_push(&compiler->todo[lane], job);
 	pthread_cond_signal(&compiler->wake[lane]);
 	pthread_mutex_unlock(&compiler->lock);
-}
-
-int compiler_submit(struct compiler *compiler, const struct object *object, enum compiler_part part)
-{
-	bool slow = part == COMPILER_WHOLE && compiler_is_slow(object) && compiler->has_whole;
-	struct job *job = job_of(object, part);
-
-	if (!job)
-		return -ENOMEM;
-	push_job(compiler, slow ? LANE_WHOLE : LANE_FIRST, job);
-	return 0;
-}
-
-int compiler_submit_near(struct compiler *compiler, const struct object *object, uint64_t vaddr)
-{
-	struct job *job = job_of(object, COMPILER_NEAR);
-
-	if (!job)
-		return -ENOMEM;
-	job->near[job->nr_near++] = vaddr;
-	push_job(compiler, LANE_FIRST, job);
 	return 0;
 }
 
 void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr)
 {
-	pthread_mutex_lock(&compiler->lock);
-	for (struct job *job = compiler->todo[LANE_FIRST].first; job; job = job->next) {
-		size_t i = 0;
+	struct job *job;
 
-		if (job->object != object || job->result.part != COMPILER_NEAR)
-			continue;
-		while (i < job->nr_near && job->near[i] != vaddr)
-			i++;
-		if (i == job->nr_near && job->nr_near < DESK_NEAR_MAX)
-			job->near[job->nr_near++] = vaddr;
-		break;
-	}
+	pthread_mutex_lock(&compiler->lock);
+	job = compiler->todo[LANE_FIRST].first;
+	while (job && (job->object != object || job->result.part != COMPILER_NEAR))
+		job = job->next;
+	if (job)
+		add_near(job, vaddr);
 	pthread_mutex_unlock(&compiler->lock);
 }
 

@@ -53,16 +53,12 @@ void compiler_destroy(struct compiler *compiler);
 /* Is making all rows of @object, of which some are left, more than samples should wait for? */
 bool compiler_is_slow(const struct object *object);
 
-/*
- * Queue @object, borrowed until the result was taken. @vaddr: of COMPILER_NEAR; one that is queued
- * and not yet begun takes more of them, up to DESK_NEAR_MAX. Errors: -ENOMEM.
- */
+/* Queue @object, borrowed until the result was taken. @vaddr: of COMPILER_NEAR. Errors: -ENOMEM. */
 FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object,
-				   enum compiler_part part);
-FPL_MUST_CHECK int compiler_submit_near(struct compiler *compiler, const struct object *object,
-					uint64_t vaddr);
+				   enum compiler_part part, uint64_t vaddr);
 
-/* Add @vaddr to the job of compiler_submit_near() for @object, if it was not begun. */
+/* Add @vaddr to the COMPILER_NEAR of @object that is queued, if it was not begun and has fewer than
+ * DESK_NEAR_MAX. */
 void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr);
 
 /* Readable while there are results. */

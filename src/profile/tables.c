@@ -77,7 +77,7 @@ void tables_want(struct tables *tables, struct object *object)
 		object->state = OBJECT_IDLE;
 	if (object->state != OBJECT_IDLE)
 		return;
-	if (!compiler_submit(tables->compiler, object, COMPILER_CFI))
+	if (!compiler_submit(tables->compiler, object, COMPILER_CFI, 0))
 		object->state = OBJECT_QUEUED;
 }
 
@@ -262,11 +262,11 @@ static void want_rows(struct tables *tables, struct object *object, uint64_t vad
 	if (object->near_queued)
 		compiler_add_near(tables->compiler, object, vaddr);
 	else if (compiler_is_slow(object) && object->nr_near < NEAR_TIMES_MAX &&
-		 !compiler_submit_near(tables->compiler, object, vaddr))
+		 !compiler_submit(tables->compiler, object, COMPILER_NEAR, vaddr))
 		object->near_queued = true;
 	if (object->whole_queued)
 		return;
-	if (compiler_submit(tables->compiler, object, COMPILER_WHOLE))
+	if (compiler_submit(tables->compiler, object, COMPILER_WHOLE, 0))
 		settle(tables, object);
 	else
 		object->whole_queued = true;

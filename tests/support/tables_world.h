@@ -65,20 +65,15 @@ bool compiler_is_slow(const struct object *object)
 	return compiler.is_slow && object->stats.synth_left;
 }
 
-int compiler_submit(struct compiler *c, const struct object *object, enum compiler_part part)
+int compiler_submit(struct compiler *c, const struct object *object, enum compiler_part part,
+		    uint64_t vaddr)
 {
 	if (c->is_full)
 		return -ENOMEM;
 	assert_true(c->nr_jobs < NR_JOBS);
 	c->jobs[c->nr_jobs++] = (struct job){ .object = object, .part = part };
-	return 0;
-}
-
-int compiler_submit_near(struct compiler *c, const struct object *object, uint64_t vaddr)
-{
-	if (compiler_submit(c, object, COMPILER_NEAR))
-		return -ENOMEM;
-	compiler_add_near(c, object, vaddr);
+	if (part == COMPILER_NEAR)
+		compiler_add_near(c, object, vaddr);
 	return 0;
 }
 
