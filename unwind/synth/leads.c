@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { DISTANCE_BYTES = 4, LANES = 16, HALF = 8 };
+enum { DISTANCE_BYTES = 4, LANES = 16 };
 
 typedef uint8_t lanes_t __attribute__((vector_size(LANES)));
 
@@ -16,6 +16,22 @@ static lanes_t may_precede(lanes_t last, lanes_t before)
 	       (lanes_t)(((last & 0xc7) == 0x05) & (before == 0x8d));
 }
 
+/* One bit for each byte that is not 0. */
+static unsigned bits_of(lanes_t lanes)
+{
+#ifdef __SSE2__
+	typedef char chars_t __attribute__((vector_size(LANES)));
+
+	return (unsigned)__builtin_ia32_pmovmskb128((chars_t)lanes);
+#else
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < LANES; i++)
+		bits |= (unsigned)(lanes[i] != 0) << i;
+	return bits;
+#endif
+}
+
 static bool leads(const struct synth_holes *holes, const uint8_t *code, size_t at, uint64_t vaddr)
 {
 	int32_t distance;
@@ -24,51 +40,56 @@ static bool leads(const struct synth_holes *holes, const uint8_t *code, size_t a
 	return synth_holes_have(holes, vaddr + at + DISTANCE_BYTES + (uint64_t)(int64_t)distance);
 }
 
-/* What of the 8 bytes from @at on, of which those of @found are not 0, leads: as
- * synth_leads_size(). */
-static size_t leads_of(const struct synth_holes *holes, const uint8_t *code, size_t size,
-		       uint64_t vaddr, size_t at, uint64_t found)
+/* Of the last of @bits, for bytes from @at on, that leads: the end of its distance; 0: none does.
+ */
+static size_t last_of(const struct synth_holes *holes, const uint8_t *code, size_t size,
+		      uint64_t vaddr, size_t at, unsigned bits)
 {
-	size_t last = 0;
+	while (bits) {
+		unsigned top = 31u - (unsigned)__builtin_clz(bits);
+		size_t next = at + top + 1;
 
-	while (found) {
-		unsigned byte = (unsigned)__builtin_ctzll(found) / 8;
-		size_t next = at + byte + 1;
-
-		found &= ~(0xffull << 8 * byte);
 		if (next + DISTANCE_BYTES <= size && leads(holes, code, next, vaddr))
-			last = next + DISTANCE_BYTES;
+			return next + DISTANCE_BYTES;
+		bits &= ~(1u << top);
 	}
-	return last;
+	return 0;
 }
 
+/* As last_of(), of all bytes from @at on, fewer than LANES or the first ones. */
+static size_t last_of_few(const struct synth_holes *holes, const uint8_t *code, size_t size,
+			  uint64_t vaddr, size_t at)
+{
+	size_t left = size - at, nr = left < LANES ? left : LANES;
+	uint8_t bytes[LANES + 1] = { 0 }; /* the first: of the byte before */
+	lanes_t last, before;
+
+	if (at)
+		bytes[0] = code[at - 1];
+	memcpy(bytes + 1, code + at, nr);
+	memcpy(&last, bytes + 1, LANES);
+	memcpy(&before, bytes, LANES);
+	return last_of(holes, code, size, vaddr, at, bits_of(may_precede(last, before)));
+}
+
+/* From the end on: what is before the last that leads need not be looked at. */
 size_t synth_leads_size(const struct synth_holes *holes, const uint8_t *code, size_t size,
 			uint64_t vaddr)
 {
-	size_t nr = 0;
+	size_t at = size / LANES * LANES, end;
 
-	for (size_t at = 0; at + DISTANCE_BYTES < size; at += LANES) {
-		lanes_t last = { 0 }, before = { 0 };
-		uint64_t found[LANES / HALF];
-		size_t left = size - at;
+	end = at < size ? last_of_few(holes, code, size, vaddr, at) : 0;
+	while (!end && at > LANES) {
+		lanes_t last, before;
 
-		if (at && left >= LANES) {
-			memcpy(&last, code + at, LANES);
-			memcpy(&before, code + at - 1, LANES);
-		} else {
-			memcpy(&last, code + at, left < LANES ? left : LANES);
-			for (size_t i = at == 0; i < LANES && i < left; i++)
-				before[i] = code[at + i - 1];
-		}
-		last = may_precede(last, before);
-		memcpy(found, &last, sizeof(found));
-		for (size_t half = 0; half < LANES / HALF; half++) {
-			size_t end = found[half] ? leads_of(holes, code, size, vaddr,
-							    at + half * HALF, found[half])
-						 : 0;
+		at -= LANES;
+		memcpy(&last, code + at, LANES);
+		memcpy(&before, code + at - 1, LANES);
 
-			nr = end ? end : nr;
-		}
+		unsigned bits = bits_of(may_precede(last, before));
+
+		if (bits)
+			end = last_of(holes, code, size, vaddr, at, bits);
 	}
-	return nr;
+	return end || at == 0 ? end : last_of_few(holes, code, size, vaddr, 0);
 }
