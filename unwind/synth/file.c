@@ -372,7 +372,7 @@ static int search_piece(struct synth_file *file, const uint8_t *bytes, size_t si
 	for (size_t at = 0; at < end && code == 0;) {
 		struct synth_op op;
 
-		synth_decode(file->decoder, bytes + at, size - at, vaddr + at, &op);
+		synth_decode_lead(file->decoder, bytes + at, size - at, vaddr + at, &op);
 		code = note_target(file, &op, vaddr + at, err);
 		at += op.size;
 	}

@@ -363,28 +363,73 @@ static bool is_foreign(const ZydisDecodedInstruction *head)
 	       head->mnemonic != ZYDIS_MNEMONIC_HLT;
 }
 
-void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
-		  uint64_t vaddr, struct synth_op *ret)
+/* Before its operands are there. False: no instruction. */
+static bool decode_head(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
+			ZydisDecoderContext *context, struct decoded *in)
 {
-	struct decoded in;
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, context, code, size,
+							  &in->head)) &&
+	       !is_foreign(&in->head);
+}
 
-	*ret = (struct synth_op){ .kind = OP_BAD, .size = 1 };
-	if (ZYAN_FAILED(
-		    ZydisDecoderDecodeFull(&decoder->zydis, code, size, &in.head, in.operands)) ||
-	    is_foreign(&in.head))
-		return;
-	in.vaddr = vaddr;
-	ret->kind = OP_OTHER;
-	ret->size = in.head.length;
-	ret->clobbers = written_registers(&in);
-	switch (in.head.meta.category) {
+static bool decode_operands(const struct synth_decoder *decoder, const ZydisDecoderContext *context,
+			    struct decoded *in)
+{
+	return ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, context, &in->head,
+						       in->operands, in->head.operand_count));
+}
+
+static bool is_control(const struct decoded *in)
+{
+	switch (in->head.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 	case ZYDIS_CATEGORY_COND_BR:
 	case ZYDIS_CATEGORY_RET:
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		decode_control(&in, ret);
-		break;
+		return true;
 	default:
-		decode_by_name(&in, ret);
+		return false;
 	}
+}
+
+static void reduce(const struct decoded *in, struct synth_op *op)
+{
+	op->clobbers = written_registers(in);
+	if (is_control(in))
+		decode_control(in, op);
+	else
+		decode_by_name(in, op);
+}
+
+void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
+		  uint64_t vaddr, struct synth_op *ret)
+{
+	ZydisDecoderContext context;
+	struct decoded in;
+
+	*ret = (struct synth_op){ .kind = OP_BAD, .size = 1 };
+	if (!decode_head(decoder, code, size, &context, &in) ||
+	    !decode_operands(decoder, &context, &in))
+		return;
+	in.vaddr = vaddr;
+	ret->kind = OP_OTHER;
+	ret->size = in.head.length;
+	reduce(&in, ret);
+}
+
+void synth_decode_lead(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
+		       uint64_t vaddr, struct synth_op *ret)
+{
+	ZydisDecoderContext context;
+	struct decoded in;
+
+	*ret = (struct synth_op){ .kind = OP_BAD, .size = 1 };
+	if (!decode_head(decoder, code, size, &context, &in))
+		return;
+	in.vaddr = vaddr;
+	ret->kind = OP_OTHER;
+	ret->size = in.head.length;
+	if ((is_control(&in) || in.head.mnemonic == ZYDIS_MNEMONIC_LEA) &&
+	    decode_operands(decoder, &context, &in))
+		reduce(&in, ret);
 }
