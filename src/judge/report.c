@@ -2,6 +2,7 @@
 #include "judge/report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,12 +88,17 @@ static void write_object(FILE *out, const struct judge_run *run, const struct co
 
 static void write_objects(FILE *out, const struct judge_run *run, const struct code *code, bool all)
 {
-	fputs("code without CFI, by file:\n", out);
+	bool begun = false;
+
 	for (uint32_t id = 1; id < run->findings.nr_objects; id++) {
 		const struct finding_object *object = &run->findings.objects[id];
 
-		if (object->bare_steps || (all && object->steps))
-			write_object(out, run, code, id);
+		if (!object->bare_steps && !(all && object->steps))
+			continue;
+		if (!begun)
+			fputs("code without CFI, by file:\n", out);
+		begun = true;
+		write_object(out, run, code, id);
 	}
 }
 
@@ -187,10 +193,11 @@ void judge_report_write(FILE *out, struct judge_run *run, struct code *code, boo
 	const struct findings *findings = &run->findings;
 
 	fprintf(out,
-		"pid %d: %zu threads, %" PRIu64 " bursts, %" PRIu64
+		"pid %d: %zu thread%s, %" PRIu64 " burst%s, %" PRIu64
 		" at a breakpoint, %.1f s; %s\n",
-		(int)run->pid, run->nr_threads, run->bursts, run->breakpoints_met,
-		(double)run->elapsed_ms / 1000, judge_end_text(run->end));
+		(int)run->pid, run->nr_threads, run->nr_threads == 1 ? "" : "s", run->bursts,
+		run->bursts == 1 ? "" : "s", run->breakpoints_met, (double)run->elapsed_ms / 1000,
+		judge_end_text(run->end));
 	write_books(out, run);
 	write_frames(out, run);
 	write_objects(out, run, code, objects);

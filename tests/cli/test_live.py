@@ -221,6 +221,14 @@ class Judged(Live):
     def test_a_command_that_agrees_is_0(self):
         self.assert_ended(self.run_it(*self.whole, "--", "true"), 0)
 
+    def test_what_there_is_none_of_has_no_heading(self):
+        done = self.run_it(*self.whole, "--", "true")
+        self.assert_ended(done, 0)
+        text = done.stdout.decode()
+        self.assertRegex(text, r"^pid \d+: 1 thread, (1 burst|\d+ bursts), \d+ at a breakpoint, ")
+        if "without CFI; " not in text:
+            self.assertNotIn("by file:", text)
+
     def test_the_command_has_its_own_options_and_status(self):
         done = self.run_it("--live", "--", "sh", "-c", "echo $0; exit 7", "--burst")
         self.assert_ended(done, 0, "--burst\n", "sh: exited with status 7")
