@@ -76,6 +76,35 @@ static struct job *list_pop(struct job_list *list)
 	return job;
 }
 
+/*
+ * Is the file still what it was when the object was made of it? It may have been written to, before
+ * it was read again or meanwhile. What is only newer, by touch(1) for one, has the same identity.
+ */
+static int check_file(struct desk *desk, const struct object *object, const struct desk_file *file,
+		      struct fpl_err *err)
+{
+	struct identity identity;
+	struct file_stamp now;
+	struct debug_link link;
+	struct elf_file *elf;
+
+	if (object->path[0] != '/') /* the vDSO */
+		return 0;
+	if (file_stamp_read(file->fd, &now) == 0 && now.size == object->stamp.size &&
+	    now.mtime_ns == object->stamp.mtime_ns)
+		return 0;
+
+	int code = desk_facts(desk, file, &elf, &identity, &link, err);
+
+	if (code)
+		return code;
+	elf_file_close(elf);
+	if (memcmp(&identity, &object->identity, sizeof(identity)) != 0)
+		return fpl_fail(err, -ESTALE, "%s: was written to since it was mapped",
+				object->path);
+	return 0;
+}
+
 /* From the cache, or else by having it compiled. */
 static void make_table(struct disk_cache *cache, const struct object *object, struct desk *desk,
 		       const struct desk_file *file, struct compiler_result *result)
@@ -92,6 +121,12 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 	if (result->table)
 		return;
 	result->code = desk_table(desk, file, &result->table, &result->err);
+	if (!result->code)
+		result->code = check_file(desk, object, file, &result->err);
+	if (result->code && result->table) {
+		table_destroy(result->table);
+		result->table = NULL;
+	}
 	/* what was compiled must still be what the key is of */
 	result->is_new = has_key && !result->code && result->part != COMPILER_NEAR &&
 			 !table_key_read(object->elf, &object->identity, &object->stamp,

@@ -25,14 +25,14 @@ def rel32(opcode, at, to):
 
 
 def cfi(vaddr, functions):
-    """.eh_frame at @vaddr for [(start, size)]: rows of an empty function each."""
+    """.eh_frame at @vaddr for [(start, size)]: rows of an empty function each, or what a third item says."""
     body = struct.pack("<IB3sBBBB", 0, 1, b"zR\0", 1, 0x78, 16, 1) + b"\x1b" + b"\x0c\x07\x08\x90\x01"
     body += bytes(-(len(body) + 4) % 8)
     out = [struct.pack("<I", len(body)) + body]
     size = len(out[0])
-    for start, length in functions:
+    for start, length, *program in functions:
         place = vaddr + size + 8
-        fde = struct.pack("<IiIB", size + 4, start - place, length, 0)
+        fde = struct.pack("<IiIB", size + 4, start - place, length, 0) + b"".join(program)
         fde += bytes(-(len(fde) + 4) % 8)
         out.append(struct.pack("<I", len(fde)) + fde)
         size += len(out[-1])
@@ -91,7 +91,7 @@ def file_of(path, code, symbols=(), size=None, fdes=(), rodata=b"", with_section
     elf.add(".text", 1, 6, GOOD + (SPIN if spin else bytes(16 - len(GOOD))) + code, size=None if size is None else size + 16)
     start = BASE + GOOD_AT
     frame_at = elf.end
-    functions = [(start, len(GOOD))] + [(start + 16 + offset, length) for offset, length in fdes]
+    functions = [(start, len(GOOD))] + [(start + 16 + offset, *rest) for offset, *rest in fdes]
     elf.add(".eh_frame", 1, 2, cfi(BASE + frame_at, functions))
     if rodata:
         elf.add(".rodata", 1, 2, rodata)

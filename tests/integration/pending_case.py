@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in which rows from code are being made: of files that take a while, called by `caller`."""
+
+import os
+import shlex
+import signal
+import sys
+import time
+
+from elf_names import ElfNames
+from fpless_run import TIMEOUT_S, Run
+from parser_processes import workers
+from root_case import FPLESS, RootCase, fixture
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from slow_code import slow_file
+
+STEPS = 200000  # a tenth of a second of making rows
+CALLER = fixture("caller")
+
+
+def call(path, ms):
+    """The command that calls the code of the file for so long."""
+    return shlex.join([CALLER, str(ms), "0", path])
+
+
+class Hurry:
+    """Who looks for something that is soon over must not wait for a CPU meanwhile."""
+
+    def __enter__(self):
+        self.before = os.getpriority(os.PRIO_PROCESS, 0)
+        self._set(-15)
+
+    def __exit__(self, *_):
+        self._set(self.before)
+
+    @staticmethod
+    def _set(nice):
+        try:
+            os.setpriority(os.PRIO_PROCESS, 0, nice)
+        except PermissionError:
+            pass
+
+
+class PendingCase(RootCase):
+    def setUp(self):
+        super().setUp()
+        self.stderr = self.path("stderr")
+
+    def slow(self, name, steps=STEPS, rows=0):
+        return slow_file(self.path(name), steps, rows)
+
+    def begin(self, script, *options):
+        """Starts a run of a shell script whose outputs are in the folder."""
+        with open(self.stderr, "wb") as file:
+            return self.start(FPLESS, "profile", *Run.outputs(self.folder), "-vv",
+                              *([] if "--cache" in options else ["--no-cache"]), *options, "-F", "499",
+                              "--", "sh", "-c", script, stderr=file)
+
+    def script(self, first, then):
+        """Calls the code of @first until the end, and from go() on does @then, too."""
+        return f"{call(first, 100000)} & first=$!; {self.until('go')}; {then}"
+
+    def until(self, name):
+        """Has a script wait for go()."""
+        return f"while [ ! -e {self.path(name)} ]; do sleep 0.02; done"
+
+    def go(self, name="go"):
+        with open(self.path(name), "wb"):
+            pass
+
+    def said(self):
+        with open(self.stderr, encoding="utf-8", errors="backslashreplace") as file:
+            return file.read()
+
+    def wait_for(self, process, what, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(process.poll(), f"{what}: {self.said()}")
+            self.assertLess(time.monotonic(), deadline, f"{what}: {self.said()}")
+            time.sleep(0.001)
+
+    def end(self, process):
+        process.wait(timeout=TIMEOUT_S)
+        run = Run.of_folder(self.folder, process.returncode, self.said().encode())
+        self.assertEqual(run.faults(), [])
+        return run
+
+    @staticmethod
+    def makers(fpless, path):
+        """Workers that make all rows of the file: those that hurry less than others."""
+        found = []
+        for pid in workers(fpless.pid):
+            try:
+                if os.getpriority(os.PRIO_PROCESS, pid) == 0 and any(
+                        os.readlink(f"/proc/{pid}/fd/{fd}").startswith(path)
+                        for fd in os.listdir(f"/proc/{pid}/fd")):
+                    found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    def stop_maker(self, process, path):
+        """Stops who makes all rows of the file, while he is at it."""
+        stopped = []
+
+        def is_stopped():
+            for pid in self.makers(process, path):
+                os.kill(pid, signal.SIGSTOP)
+                stopped.append(pid)
+            return stopped
+
+        with Hurry():
+            self.wait_for(process, "nobody makes rows", is_stopped)
+        return stopped[0]
+
+    def tables(self, run, path):
+        """What was published of the file, in order: is more to come?"""
+        return self.tables_in(run.stderr, path)
+
+    @staticmethod
+    def tables_in(text, path):
+        start = f"fpless: {path}: object "
+        return ["to come" in line for line in text.splitlines()
+                if line.startswith(start) and ": table of " in line]
+
+    def of(self, run, path):
+        """Stacks that end in the code of the file."""
+        return [stack for stack in run.stacks
+                if stack["user"] and (stack["user"][0].get("object") or "").startswith(path)]
+
+    def assert_right(self, run, path):
+        """Each of these stacks is whole, or ends where it begins."""
+        names = ElfNames(CALLER)
+        for stack in self.of(run, path):
+            if stack["stop"] == "outermost":
+                self.assertIn("call", names.aliases(int(stack["user"][1]["vaddr"], 16)))
+            else:
+                self.assertEqual(len(stack["user"]), 1, stack)
+
+    def assert_whole(self, run, path):
+        self.assertEqual({stack["stop"] for stack in self.of(run, path)}, {"outermost"}, run.stderr)
+        self.assert_right(run, path)

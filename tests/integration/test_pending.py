@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What may happen to files, tables and those who make them while rows from code are being made."""
+
+import os
+import resource
+import signal
+
+from parser_processes import status
+from pending_case import STEPS, Hurry, PendingCase, call, slow_file
+from root_case import main
+
+
+def limit_memory(pid):
+    """Whoever has its user's number may have the process get no more memory than it has."""
+    said = status(pid)
+    size = int(said["VmSize"].split()[0]) * 1024
+    child = os.fork()
+    if child == 0:
+        os.setresgid(*map(int, said["Gid"].split()[:3]))
+        os.setresuid(*map(int, said["Uid"].split()[:3]))
+        resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        raise OSError("its memory cannot be limited")
+
+
+class Workers(PendingCase):
+    def lines(self, run, path):
+        return [line for line in run.stderr.splitlines() if f"{path}: no rows from its code" in line]
+
+    def test_one_that_somebody_kills_again_and_again(self):
+        first, second = self.slow("first"), self.slow("second", STEPS + 1)
+        process = self.begin(self.script(first, f"{call(second, 500)}; kill $first; wait $first"))
+        killed = 0
+
+        def has_given_up():
+            nonlocal killed
+            for pid in self.makers(process, first):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+            return f"{first}: no rows" in self.said()
+
+        with Hurry():
+            self.wait_for(process, "nobody gives up", has_given_up)
+        self.go()
+        run = self.end(process)
+        line, = self.lines(run, first)
+        self.assertIn("killed by signal 9", line)
+        self.assertGreater(killed, 2)
+        self.assert_whole(run, second)
+        self.assert_right(run, first)
+        self.assertFalse(self.tables(run, second)[-1], run.stderr)
+
+    def test_one_that_has_no_memory_left(self):
+        first, second = self.slow("first"), self.slow("second", STEPS + 1)
+        process = self.begin(self.script(first, f"{call(second, 500)}; kill $first; wait $first"))
+        pid = self.stop_maker(process, first)
+        limit_memory(pid)
+        os.kill(pid, signal.SIGCONT)
+        self.wait_for(process, "nobody gives up", lambda: f"{first}: no rows" in self.said())
+        self.go()
+        run = self.end(process)
+        line, = self.lines(run, first)
+        self.assertIn("out of memory", line)
+        self.assert_whole(run, second)
+        self.assert_right(run, first)
+
+
+class Files(PendingCase):
+    """The rows are those of the file that is mapped, or there is one line that says why there are none."""
+
+    @staticmethod
+    def complaints(text, path):
+        return [line for line in text.splitlines()
+                if line.startswith(f"fpless: {path}: ") and "no rows from its code" in line]
+
+    def change(self, how, old, new=None):
+        """Has @how done to the file @old while its rows are made; then @new is called, if there is one."""
+        cache = self.path("cache")
+        process = self.begin(self.script(old, f"kill $first; wait $first; {call(new, 300) if new else ''}"),
+                             "--cache", cache)
+        pid = self.stop_maker(process, old)
+        how()
+        os.kill(pid, signal.SIGCONT)
+        self.wait_for(process, "no end of it", lambda: self.complaints(self.said(), old)
+                      or False in self.tables_in(self.said(), old))
+        self.go()
+        return self.end(process), lambda: self.end(self.begin(call(old, 300), "--cache", cache))
+
+    def test_another_is_put_in_its_place(self):
+        path, other = self.slow("first"), slow_file(self.path("other"), STEPS, deep=True)
+        run, again = self.change(lambda: os.rename(other, path), path, path)
+        self.assert_whole(run, path)
+        self.assertEqual(self.complaints(run.stderr, path), [])
+        kinds = {stack["user"][0]["vaddr"] >= "0x11010" for stack in self.of(run, path)}
+        self.assertEqual(kinds, {False, True})  # both files
+        self.assertIn(False, self.tables(run, path), run.stderr)
+        self.assert_whole(again(), path)
+
+    def test_it_is_removed(self):
+        path = self.slow("first")
+        run, _ = self.change(lambda: os.unlink(path), path)
+        self.assert_whole(run, path)
+        self.assertEqual(self.complaints(run.stderr, path), [])
+        self.assertFalse(self.tables(run, path)[-1], run.stderr)
+
+    def test_it_is_cut_short(self):
+        path = self.slow("first")
+        run, again = self.change(lambda: os.truncate(path, 0x2000), path)
+        self.assertLessEqual(len(self.complaints(run.stderr, path)), 1)
+        self.assertTrue(self.of(run, path))
+        self.assert_right(run, path)
+        self.assert_right(again(), path)
+
+    def test_it_was_written_over_since_it_was_mapped(self):
+        """What is read when a sample needs it is not what was mapped: no row of that is used."""
+        path, other = self.slow("first"), slow_file(self.path("other"), STEPS, wrong=True)
+        cache = self.path("cache")
+        process = self.begin(call("=" + path, 300), "--cache", cache)
+        self.wait_for(process, "no table", lambda: f"{path}: object" in self.said())
+        with open(other, "rb") as new, open(path, "r+b") as file:
+            file.write(new.read())
+        with open(path + ".go", "wb"):
+            pass
+        run = self.end(process)
+        line, = self.complaints(run.stderr, path)
+        self.assertIn("was written to since it was mapped", line)
+        self.assertEqual(set(self.tables(run, path)), {True}, run.stderr)
+        stacks = self.of(run, path)
+        self.assertTrue(stacks)
+        self.assertEqual({len(stack["user"]) for stack in stacks}, {1}, run.stderr)
+
+
+class Eviction(PendingCase):
+    def run_once(self):
+        """The first file's table goes for the second's while all rows of the first are being made;
+        then it is called again. False where the rows were there too soon."""
+        first = self.slow("first", 2 * STEPS, rows=100000)
+        second = self.slow("second", STEPS + 1, rows=400000)
+        again = f"{call(first, 100000)} & first=$!; {self.until('whole')}; kill $first; wait $first"
+        process = self.begin(self.script(first, f"kill $first; wait $first; {call(second, 100)}; {again}"),
+                             "--table-memory", "1M")
+        pid = self.stop_maker(process, first)
+        self.go()
+        evicted = f"{first}: table evicted for that of {second}"
+        self.wait_for(process, "no eviction", lambda: evicted in self.said())
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass  # it was given up, and another asked
+        self.wait_for(process, "no whole table", lambda: False in self.tables_in(self.said(), first))
+        self.go("whole")
+        run = self.end(process)
+        for name in ("go", "whole"):
+            os.unlink(self.path(name))
+        before, after = (self.tables_in(text, first) for text in run.stderr.split(evicted, 1))
+        if False in before:
+            return False
+        self.assertEqual(after[-1], False, run.stderr)
+        for path in (first, second):
+            self.assert_right(run, path)
+        last = max(stack["pid"] for stack in self.of(run, first))
+        self.assertIn("outermost", {stack["stop"] for stack in self.of(run, first) if stack["pid"] == last})
+        return True
+
+    def test_while_all_rows_are_being_made(self):
+        self.assertTrue(any(self.run_once() for _ in range(5)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Thousands of short children, each with code whose rows are still to be made."""
+
+import signal
+import subprocess
+import time
+
+from fpless_run import TIMEOUT_S, Run
+from parser_processes import workers
+from pending_case import CALLER, STEPS, PendingCase, slow_file
+from root_case import FPLESS, main
+
+CHILDREN = 1500
+WORKERS_MAX = 6  # desks of a run: three of the tables, of the catalog, of run-time code, of names
+BYTES_MAX = 200 << 20
+
+
+class Storm(PendingCase):
+    def setUp(self):
+        super().setUp()
+        # of the same places, with other frames: by another's table one is walked wrongly
+        self.slow_files = [slow_file(self.path(f"slow{i}"), STEPS + i // 2, rows=150000, deep=i % 2 == 1)
+                           for i in range(4)]
+        self.storm = [CALLER, "1", str(CHILDREN), *self.slow_files]
+
+    def sample(self, *args):
+        with open(self.stderr, "wb") as file:
+            return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",
+                              "--table-memory", "1M", *args, stderr=file)
+
+    def most_workers(self, process):
+        """Until it has ended."""
+        most = 0
+        deadline = time.monotonic() + TIMEOUT_S
+        while process.poll() is None:
+            self.assertLess(time.monotonic(), deadline)
+            most = max(most, len(workers(process.pid)))
+            time.sleep(0.01)
+        return most
+
+    def judge(self, process):
+        most = self.most_workers(process)
+        run = self.end(process)
+        self.assertLessEqual(most, WORKERS_MAX)
+        self.assertLess(run.stats["rss_peak_bytes"], BYTES_MAX)
+        for path in self.slow_files:
+            self.assert_right(run, path)
+        return run
+
+    def test_of_a_command(self):
+        run = self.judge(self.sample("--", *self.storm))
+        self.assertGreater(len({stack["pid"] for stack in run.stacks}), CHILDREN / 10)
+
+    def test_on_the_whole_machine(self):
+        process = self.sample("-a", "--comm", "caller", "-d", "100")
+        self.assertEqual(subprocess.run(self.storm, check=False, timeout=TIMEOUT_S).returncode, 0)
+        process.send_signal(signal.SIGINT)
+        self.judge(process)
+
+    def test_of_one_process_alone(self):
+        storm = self.start("sh", "-c", f'{self.until("go")}; exec "$@"', "sh", *self.storm)
+        process = self.sample("-vv", "-p", str(storm.pid))
+        self.wait_for(process, "nothing is sampled", lambda: ": table of " in self.said())
+        self.go()
+        run = self.judge(process)
+        self.assertEqual({stack["pid"] for stack in run.stacks}, {storm.pid})
+
+
+if __name__ == "__main__":
+    main()
