@@ -279,6 +279,8 @@ static int need_worker(struct desk *desk)
 	if (code)
 		return fpl_fail_in(desk->err, code, "%s", desk->file->path);
 	desk->trust = desk->file->trust;
+	if (desk->keeps)
+		parser_tell_kept(desk->parser);
 	return 0;
 }
 

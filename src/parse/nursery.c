@@ -25,14 +25,26 @@ static void keep_only(int fd)
 	syscall(SYS_close_range, 1, ~0u, 0);
 }
 
+/* Of a process made here. */
+static uint32_t nr_fds_allowed(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	return limit.rlim_cur < SANDBOX_FDS ? (uint32_t)limit.rlim_cur : SANDBOX_FDS;
+}
+
 __attribute__((__noreturn__)) static void become_worker(int sock, bool calm)
 {
+	size_t nr_kept = nursery_nr_kept(nr_fds_allowed());
+
 	keep_only(sock);
 	if (calm)
 		(void)!setpriority(PRIO_PROCESS, 0, 0);
 	if (sandbox_enter_worker(NULL))
 		_exit(1);
-	worker_main(0);
+	worker_main(0, nr_kept);
 }
 
 static struct nursery_answer hire(int sock, bool calm)
@@ -95,6 +107,7 @@ void nursery_main(int control)
 
 	struct nursery_answer hello = { .code = sandbox_enter_nursery(NULL) };
 
+	hello.value = (int32_t)nr_fds_allowed();
 	if (wire_send(0, &hello, sizeof(hello)) == 0 && !hello.code)
 		serve();
 	/* workers end with their sockets; one that does not listen is ended */

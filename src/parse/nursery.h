@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "parse/sandbox.h"
+
 #define NURSERY_VERB "parser-nursery" /* argv[1] of the program that becomes one */
 
 enum nursery_op {
@@ -27,6 +29,13 @@ struct nursery_answer {
 	int32_t value;
 };
 
+/* Of so many descriptors: how many files may be kept with them? */
+static inline uint32_t nursery_nr_kept(uint32_t nr_fds)
+{
+	return nr_fds > SANDBOX_FDS_LEAST ? (nr_fds - SANDBOX_FDS_LEAST) / 3 : 0;
+}
+
 /* Runs on @control, a socket of bytes, until it is closed. The first answer comes unasked: whether
- * the sandbox holds. Closes all other descriptors. */
+ * the sandbox holds; its value: how many descriptors a worker may have. Closes all other
+ * descriptors. */
 __attribute__((__noreturn__)) void nursery_main(int control);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "parse/nursery.h"
 #include "parse/stopped.h"
 #include "parse/wire.h"
@@ -38,6 +39,8 @@ struct parser {
 	int control;	      /* owned; -1: no nursery */
 	pid_t pid;
 	bool greeted;
+	bool has_told;	 /* of nr_fds */
+	uint32_t nr_fds; /* of each worker */
 	unsigned nr_nurseries;
 	struct blame blamed[NR_BLAMED];
 	uint64_t nr_deaths;
@@ -161,6 +164,7 @@ static int greet(struct parser *parser, struct fpl_err *err)
 		return fpl_fail(err, hello.code, "parser: cannot give up its rights: %s",
 				strerror(-hello.code));
 	parser->greeted = true;
+	parser->nr_fds = (uint32_t)hello.value;
 	return 0;
 }
 
@@ -270,6 +274,19 @@ int parser_hire(struct parser *parser, const struct trust *trust, bool calm, int
 	else
 		*ret_sock = socks[0];
 	return code;
+}
+
+void parser_tell_kept(struct parser *parser)
+{
+	pthread_mutex_lock(&parser->lock);
+	if (!parser->has_told && parser->greeted && parser->nr_fds < SANDBOX_FDS)
+		fpl_log(FPL_LOG_WARN,
+			"parser: no more than %u files may be open (ulimit -n): names come from %u "
+			"files at once, not %u, and more slowly",
+			parser->nr_fds, nursery_nr_kept(parser->nr_fds),
+			nursery_nr_kept(SANDBOX_FDS));
+	parser->has_told = true;
+	pthread_mutex_unlock(&parser->lock);
 }
 
 int parser_bury(struct parser *parser, pid_t pid)

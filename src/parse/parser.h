@@ -40,6 +40,10 @@ FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust,
 /* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 where nobody knows. */
 int parser_bury(struct parser *parser, pid_t pid);
 
+/* Say, once, where workers may have so few descriptors that they keep fewer files than they could.
+ */
+void parser_tell_kept(struct parser *parser);
+
 /* A file of @trust has cost a worker: counts against its next ones. */
 void parser_blame(struct parser *parser, const struct trust *trust);
 

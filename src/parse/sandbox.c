@@ -249,9 +249,21 @@ static int drop_capabilities(struct fpl_err *err)
 	return 0;
 }
 
+/* Where we have the right: else the limit there is must do. */
+static void raise_fds(void)
+{
+	const struct rlimit enough = { SANDBOX_FDS, SANDBOX_FDS };
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < SANDBOX_FDS)
+		(void)!setrlimit(RLIMIT_NOFILE, &enough);
+}
+
 int sandbox_enter_nursery(struct fpl_err *err)
 {
 	int code;
+
+	raise_fds();
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fpl_fail(err, -errno, "no new privileges: %s", strerror(errno));

@@ -12,15 +12,17 @@
 #define SANDBOX_UID	     2147483646u /* belongs to nobody: above all ranges of systemd's table */
 #define SANDBOX_MEMORY_BYTES (1u << 30)	 /* address space: four times what compiling may take */
 #define SANDBOX_CPU_S	     60u	 /* in a worker's life */
-#define SANDBOX_FDS	     152u /* three for each file a worker keeps (PARSE_KEPT_FILES), and some */
+#define SANDBOX_FDS_LEAST    8u		 /* its socket, the files of a request, and some */
+#define SANDBOX_FDS	     152u /* and three for each file a worker keeps (PARSE_KEPT_FILES) */
 
 /* Are system calls filtered at all? Not in a build with sanitizers, which need more of them. */
 bool sandbox_has_filter(void);
 
 /*
  * No new privileges, no other user's rights, no capabilities, no core dumps, not traceable, no
- * files written, few descriptors; of system calls what nursery.c needs. Where this process may not
- * change its user it keeps it, without capabilities.
+ * files written, few descriptors (SANDBOX_FDS, fewer where it may not have so many); of system
+ * calls what nursery.c needs. Where this process may not change its user it keeps it, without
+ * capabilities.
  *
  * Errors: what was refused, in words; the process must end then.
  */

@@ -23,7 +23,7 @@ void reading_destroy(struct reading *reading)
 
 struct reading *shelf_take(struct shelf *shelf, const struct parse_key *key)
 {
-	for (size_t i = 0; i < SHELF_FILES; i++) {
+	for (size_t i = 0; i < shelf->nr_files; i++) {
 		struct reading **place = &shelf->readings[i];
 
 		if (*place && memcmp(&(*place)->key, key, sizeof(*key)) == 0)
@@ -55,7 +55,7 @@ static struct reading **first_by(struct shelf *shelf, bool (*goes_before)(const 
 {
 	struct reading **ret = NULL;
 
-	for (size_t i = 0; i < SHELF_FILES; i++) {
+	for (size_t i = 0; i < shelf->nr_files; i++) {
 		struct reading **place = &shelf->readings[i];
 
 		if (*place && (!ret || goes_before(*place, *ret)))
@@ -72,7 +72,7 @@ static void drop(struct reading **place)
 
 static struct reading **free_place(struct shelf *shelf)
 {
-	for (size_t i = 0; i < SHELF_FILES; i++) {
+	for (size_t i = 0; i < shelf->nr_files; i++) {
 		if (!shelf->readings[i])
 			return &shelf->readings[i];
 	}
@@ -83,6 +83,10 @@ void shelf_put(struct shelf *shelf, struct reading *reading, size_t grown)
 {
 	struct reading **place = free_place(shelf);
 
+	if (!shelf->nr_files) {
+		reading_destroy(reading);
+		return;
+	}
 	if (!place) {
 		place = first_by(shelf, is_older);
 		drop(place);

@@ -27,7 +27,8 @@ struct reading {
 };
 
 struct shelf {
-	struct reading *readings[SHELF_FILES]; /* owned; NULL: free */
+	size_t nr_files;		       /* that it may hold, at most SHELF_FILES */
+	struct reading *readings[SHELF_FILES]; /* owned [nr_files]; NULL: free */
 	uint64_t nr_uses;
 };
 
@@ -39,7 +40,7 @@ struct reading *shelf_take(struct shelf *shelf, const struct parse_key *key);
 
 /*
  * Put @reading, which has grown by @grown bytes, on the shelf, which owns it then. Of more than
- * SHELF_FILES the one not used for longest goes; where the process has more than SHELF_BYTES in
+ * nr_files the one not used for longest goes; where the process has more than SHELF_BYTES in
  * use, the largest: better read that one anew than all others.
  */
 void shelf_put(struct shelf *shelf, struct reading *reading, size_t grown);

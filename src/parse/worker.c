@@ -146,12 +146,27 @@ static int open_elf_files(struct job *job, int fds[WIRE_FDS_MAX], struct reading
 	return code;
 }
 
+/* Without a free descriptor for each, some are lost on the way. */
+static bool has_all_files(const struct job *job, const int fds[WIRE_FDS_MAX])
+{
+	size_t nr = 1u + ((job->request.flags & PARSE_HAS_DEBUG) != 0) +
+		    ((job->request.flags & PARSE_HAS_ALT) != 0);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (fds[i] < 0)
+			return false;
+	}
+	return true;
+}
+
 /* Opens the files of the request, or has them from the shelf; code goes into the answer. */
 static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX],
 		      struct fpl_err *err)
 {
 	int code = 0;
 
+	if (!has_all_files(job, fds))
+		return fpl_fail(err, -EMFILE, "%s: %s", job->name, strerror(EMFILE));
 	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
 		job->fd = TAKE_FD(fds[0]);
 		return 0;
@@ -217,11 +232,12 @@ static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 	return code ? job_answer(job, code, &err) : ops[job->request.op](job);
 }
 
-void worker_main(int sock)
+void worker_main(int sock, size_t nr_kept)
 {
 	static struct shelf shelf;
 	int rc = 0;
 
+	shelf.nr_files = nr_kept < SHELF_FILES ? nr_kept : SHELF_FILES;
 	while (!rc) {
 		struct job *job = calloc(1, sizeof(*job));
 		size_t bytes = shelf_heap_bytes();

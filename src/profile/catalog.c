@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -19,6 +21,14 @@
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
 #define REFUSALS_SAID 32u   /* lines at warning level; the rest at debug */
+
+/*
+ * Descriptors that objects leave to the rest: maps, programs and links of BPF, sockets of workers,
+ * outputs, files while they are read (some 50 together), and per CPU its events and their rings.
+ */
+#define OTHER_FILES	    64u
+#define OTHER_FILES_PER_CPU 4u
+#define OBJECTS_LEAST	    4u /* in any case */
 
 /* What a file turned out to be; a stamp that is known saves reading it again. */
 struct known_file {
@@ -34,6 +44,7 @@ struct catalog {
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond;
 	uint32_t nr_slots;
+	uint64_t max_open;	       /* objects: each has a descriptor */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct desk *desk;	       /* owned */
 	struct object *vdso;	       /* borrowed from objects */
@@ -41,6 +52,19 @@ struct catalog {
 	catalog_pause_fn pause; /* may be NULL */
 	void *ctx;
 };
+
+/* @nr_each: descriptors that each has. */
+static uint64_t max_open_objects(uint64_t nr_each)
+{
+	uint64_t others = OTHER_FILES + OTHER_FILES_PER_CPU * (uint64_t)get_nprocs();
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return OBJECTS_LEAST;
+	if (limit.rlim_cur < others + nr_each * OBJECTS_LEAST)
+		return OBJECTS_LEAST;
+	return (limit.rlim_cur - others) / nr_each;
+}
 
 int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct parser *parser,
 		   struct catalog **ret, struct fpl_err *err)
@@ -50,6 +74,7 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct pars
 	if (catalog) {
 		catalog->nr_slots = nr_slots;
 		catalog->symbolizer = symbolizer;
+		catalog->max_open = max_open_objects(1);
 		catalog->files_size = 1024;
 		catalog->files = calloc(catalog->files_size, sizeof(*catalog->files));
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
@@ -68,6 +93,11 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 	catalog->pause = pause;
 	catalog->ctx = ctx;
 	desk_on_pause(catalog->desk, pause, ctx);
+}
+
+void catalog_expect_copies(struct catalog *catalog, unsigned int nr)
+{
+	catalog->max_open = max_open_objects(1 + nr);
 }
 
 static void object_free(struct object *object, bool has_own_fd)
@@ -471,8 +501,12 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 	if (object)
 		return object;
 
-	int code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
+	int code;
 
+	if (catalog->nr >= catalog->max_open)
+		code = fpl_fail(&err, -EMFILE, "%s: %s", hint->path, strerror(EMFILE));
+	else
+		code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
 	if (!code) {
 		code = take_file(catalog, hint, &file, &object, &err);
 		if (code == -ESTALE && file.source == MAPPED_FILE_EXACT) {

@@ -100,6 +100,10 @@ FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symboliz
 void catalog_destroy(struct catalog *catalog);
 void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx);
 
+/* So many more descriptors of each object will be open than its own. Where few may be open, there
+ * are fewer objects, so that there are some for everything else. */
+void catalog_expect_copies(struct catalog *catalog, unsigned int nr);
+
 /*
  * The object behind a mapping, made if this is its first sighting. NULL where there is none (not
  * an ELF file, cannot be opened, replaced by another file): said once per path, counted.

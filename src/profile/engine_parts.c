@@ -125,6 +125,9 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, o->parser,
 				  &engine->catalog, err);
 
+	/* who names them keeps one, and another for a moment where it begins anew */
+	if (!code && o->listener && o->listener->object)
+		catalog_expect_copies(engine->catalog, 2);
 	if (!code)
 		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
 				   o->synth && o->unwind != ENGINE_UNWIND_CFI,

@@ -5,11 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -448,6 +452,65 @@ static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
 	}
 }
 
+static const char *const files[] = { "chain", "fork", "leaf", "hole", "vfork", "signal", "clock" };
+
+/* Names of some files, by a worker that may have few descriptors: of each there is an answer. */
+static bool names_files(rlim_t nr_fds)
+{
+	const struct rlimit few = { nr_fds, nr_fds };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	static const uint64_t vaddrs[] = { 0x1000 };
+	struct parser *parser;
+	struct desk *desk;
+	bool all = true;
+
+	/* who may raise limits would */
+	if (syscall(SYS_capget, &header, caps) < 0)
+		return false;
+	caps[0].effective &= ~(1u << CAP_SYS_RESOURCE);
+	caps[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
+	if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_NOFILE, &few) < 0 ||
+	    parser_create(PARSER_FORK, &parser, NULL) || desk_open(parser, &desk, NULL))
+		return false;
+	desk_keep(desk);
+	for (size_t i = 0; i < ARRAY_SIZE(files) * 2; i++) {
+		char path[PATH_MAX];
+		struct desk_file file;
+		struct symbol_places places;
+
+		snprintf(path, sizeof(path), FIXTURES "/%s", files[i % ARRAY_SIZE(files)]);
+		AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || !wait_for_key(fd) || desk_file_init(&file, fd, path) ||
+		    desk_names(desk, &file, vaddrs, 1, &places, NULL))
+			all = false;
+		else
+			symbol_places_fini(&places);
+	}
+	desk_close(desk);
+	parser_destroy(parser);
+	return all;
+}
+
+static void few_descriptors_are_enough(void **state)
+{
+	static const rlim_t limits[] = { 12, 13, 16, 100 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			syscall(SYS_close_range, 3, ~0u, 0);
+			_exit(names_files(limits[i]) ? 0 : 1);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 static const char *code_at(const struct code_table *table, uint64_t addr)
 {
 	struct code_match match;
@@ -665,6 +728,7 @@ int main(void)
 		test(lines_are_those_of_the_debug_file),
 		test(a_file_without_debugging_information_has_no_lines),
 		test(a_worker_keeps_files_that_will_be_asked_about_again),
+		cmocka_unit_test(few_descriptors_are_enough),
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(examinations_are_those_of_the_file_and_are_checked),

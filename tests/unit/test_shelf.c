@@ -37,7 +37,7 @@ static void empty(struct shelf *shelf)
 
 static void what_was_put_is_taken_once(void **state)
 {
-	struct shelf shelf = { .nr_uses = 0 };
+	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct reading *one = make(1, 0), *two = make(2, 0);
 
 	(void)state;
@@ -53,7 +53,7 @@ static void what_was_put_is_taken_once(void **state)
 
 static void a_key_is_of_all_three_files(void **state)
 {
-	struct shelf shelf = { .nr_uses = 0 };
+	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct parse_key other = key_of(1);
 
 	(void)state;
@@ -65,7 +65,7 @@ static void a_key_is_of_all_three_files(void **state)
 
 static void of_too_many_the_one_not_used_for_longest_goes(void **state)
 {
-	struct shelf shelf = { .nr_uses = 0 };
+	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct reading *first;
 
 	(void)state;
@@ -82,10 +82,31 @@ static void of_too_many_the_one_not_used_for_longest_goes(void **state)
 	empty(&shelf);
 }
 
+static void it_holds_no_more_than_it_may(void **state)
+{
+	static const size_t few[] = { 0, 1, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+		struct shelf shelf = { .nr_files = few[i] };
+		size_t nr = 0;
+
+		for (uint8_t name = 0; name < 8; name++)
+			shelf_put(&shelf, make(name, 0), 0);
+		for (uint8_t name = 0; name < 8; name++) {
+			struct reading *reading = take(&shelf, name);
+
+			nr += reading != NULL;
+			reading_destroy(reading);
+		}
+		assert_int_equal(nr, few[i]);
+	}
+}
+
 static void of_too_much_the_largest_goes(void **state)
 {
 	static const size_t small = SHELF_BYTES / 4, large = SHELF_BYTES / 2;
-	struct shelf shelf = { .nr_uses = 0 };
+	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct reading *found;
 
 	(void)state;
@@ -112,6 +133,7 @@ int main(void)
 		cmocka_unit_test(what_was_put_is_taken_once),
 		cmocka_unit_test(a_key_is_of_all_three_files),
 		cmocka_unit_test(of_too_many_the_one_not_used_for_longest_goes),
+		cmocka_unit_test(it_holds_no_more_than_it_may),
 		cmocka_unit_test(of_too_much_the_largest_goes),
 	};
 

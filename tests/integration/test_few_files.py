@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where few files may be open, there is a profile all the same: of the objects for which there was one."""
+
+import os
+import resource
+import subprocess
+
+from fpless_run import TIMEOUT_S, Run
+from pending_case import CALLER, PendingCase, slow_file
+from root_case import FPLESS, LIBC, die_with_the_tests, main
+
+PR_CAPBSET_DROP, CAP_SYS_RESOURCE = 24, 24
+# what src/profile/catalog.c leaves to others than objects, and some
+LIMIT = 64 + 4 * os.cpu_count() + 18
+NR_FILES = 30
+
+
+class FewFiles(PendingCase):
+    def setUp(self):
+        super().setUp()
+        self.slow_files = [slow_file(self.path(f"file{i}"), i + 1) for i in range(NR_FILES)]
+
+    @staticmethod
+    def allow_few_files():
+        die_with_the_tests()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT))
+        # who may raise limits would
+        LIBC.prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
+
+    def begin_with_few(self, verb, *args):
+        with open(self.stderr, "wb") as file:
+            return self.start(FPLESS, verb, "--no-cache", "-F", "499", *args, "--", CALLER, "20", "0",
+                              *self.slow_files, stderr=file, stdout=subprocess.DEVNULL,
+                              preexec_fn=self.allow_few_files)
+
+    def assert_said_once(self, text):
+        lines = [line for line in text.splitlines() if "Too many open files" in line]
+        self.assertEqual(len(lines), 1, text)
+        self.assertIn("raise the limit (ulimit -n)", lines[0])
+
+    def test_of_too_many_files_the_first_have_names_and_tables(self):
+        run = self.end(self.begin_with_few("profile", *Run.outputs(self.folder)))
+        self.assert_said_once(run.stderr)
+        self.assertGreater(run.stats["tables"]["objects"], 10)
+        for path in self.slow_files[:8]:
+            self.assert_whole(run, path)
+
+    def test_who_names_them_live_keeps_fewer(self):
+        process = self.begin_with_few("top", "--plain", "--interval", "0.5")
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 0, self.said())
+        self.assert_said_once(self.said())
+        lines = [line for line in self.said().splitlines() if "names come from" in line]
+        self.assertEqual(len(lines), int(LIMIT < 152), self.said())
+
+
+if __name__ == "__main__":
+    main()
