@@ -87,8 +87,29 @@ static bool is_misspelt(const char *typed, const char *word)
 	       (*typed && *word && !strcmp(typed + 1, word + 1));
 }
 
+/* What those who come from other profilers type first. */
+static const struct {
+	const char *typed, *instead;
+} others[] = {
+	{ "record", "fpless profile -o FILE.jsonl records, fpless report FILE.jsonl reads it" },
+	{ "run", "fpless profile -- COMMAND" },
+	{ "stat", "fpless profile samples, and counts no events" },
+	{ "script", "fpless profile --stream, or fpless report FILE -o FILE.perf" },
+	{ "convert", "fpless report FILE -o OTHER" },
+	{ "load", "fpless report FILE" },
+	{ "annotate", "fpless report --lines FILE" },
+	{ "flamegraph", "fpless profile -o FILE.svg, or fpless report FILE -o FILE.svg" },
+	{ "pprof", "fpless profile -o FILE.pb.gz, or fpless report FILE -o FILE.pb.gz" },
+};
+
 static void refuse_verb(const char *typed)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (strcmp(typed, others[i].typed) != 0)
+			continue;
+		fpl_log(FPL_LOG_ERROR, "no verb '%s': %s", typed, others[i].instead);
+		return;
+	}
 	for (size_t i = 0; i < cli_verbs_nr; i++) {
 		if (cli_verbs[i].program || !is_misspelt(typed, cli_verbs[i].name))
 			continue;

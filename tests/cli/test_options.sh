@@ -15,8 +15,10 @@ done
 expect 0 '' --version
 says '^fpless [0-9]+\.[0-9]+\.[0-9]+$'
 expect 1 '^Usage: fpless VERB'
-refused "no verb 'record': see fpless --help" record
+refused "no verb 'frobnicate': see fpless --help" frobnicate
 refused "no verb 'profil': did you mean profile. see fpless --help" profil
+refused "no verb 'record': fpless profile -o FILE.jsonl records" record -g -- true
+refused "no verb 'flamegraph': fpless profile -o FILE.svg" flamegraph
 refused "no verb 'dif': did you mean diff. see fpless --help" dif
 refused "no verb 'tabels': see fpless --help" tabels
 refused 'no verb .\\x1b' "$(printf '\033[31m')"
