@@ -386,7 +386,7 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"than it may\n",
 		"BPF          2250 ns per sample, 1800 ns per frame\n",
 		"tables       3 objects, 1000 rows, 0.0 MiB (1.0 MiB allocated); 12 read from "
-		"disk\n",
+		"disk, 3 made and kept\n",
 		"own cost     BPF 0.0 ms, fpless 7 ms of CPU: ",
 		"s profiled, 0.14 % of 2 CPUs\n",
 		"own memory   1.0 MiB at most, maps 2.0 MiB; started in 42 ms\n",
