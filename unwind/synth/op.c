@@ -8,8 +8,14 @@
 
 enum { NO_REGISTER = 16, WORD_BITS = 64, REG_RBP = 6 };
 
+enum { IDLE_LOG2 = 10, IDLE_MAX = 1 << IDLE_LOG2 };
+
 struct synth_decoder {
 	ZydisDecoder zydis;
+	/* By hash: forms of instructions which do nothing to general registers and to memory,
+	 * whatever registers one names: most of what works on vectors. Their operands need not be
+	 * decoded again. */
+	const void *idle[IDLE_MAX];
 };
 
 /* An instruction with its operands, explicit ones first. */
@@ -21,7 +27,7 @@ struct decoded {
 
 struct synth_decoder *synth_decoder_create(void)
 {
-	struct synth_decoder *decoder = malloc(sizeof(*decoder));
+	struct synth_decoder *decoder = calloc(1, sizeof(*decoder));
 
 	if (decoder)
 		ZydisDecoderInit(&decoder->zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -401,20 +407,50 @@ static void reduce(const struct decoded *in, struct synth_op *op)
 		decode_by_name(in, op);
 }
 
-void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
-		  uint64_t vaddr, struct synth_op *ret)
+static const void **idle_slot(struct synth_decoder *decoder, const void *form)
+{
+	return &decoder->idle[(uint32_t)((uintptr_t)form >> 2) * 2654435761u >> (32 - IDLE_LOG2)];
+}
+
+/*
+ * What an operand is, and what is done to it, is the same for all instructions of a form: only the
+ * register differs, within its class.
+ */
+static bool is_idle(const struct decoded *in)
+{
+	for (unsigned i = 0; i < in->head.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &in->operands[i];
+		bool is_register = operand->type == ZYDIS_OPERAND_TYPE_REGISTER;
+
+		if ((operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+		    (!is_register || register_number(operand->reg.value) != NO_REGISTER))
+			return false;
+	}
+	return true;
+}
+
+void synth_decode(struct synth_decoder *decoder, const uint8_t *code, size_t size, uint64_t vaddr,
+		  struct synth_op *ret)
 {
 	ZydisDecoderContext context;
 	struct decoded in;
 
 	*ret = (struct synth_op){ .kind = OP_BAD, .size = 1 };
-	if (!decode_head(decoder, code, size, &context, &in) ||
-	    !decode_operands(decoder, &context, &in))
+	if (!decode_head(decoder, code, size, &context, &in))
 		return;
-	in.vaddr = vaddr;
+
+	const void **slot = idle_slot(decoder, context.definition);
+
+	if (*slot != context.definition && !decode_operands(decoder, &context, &in))
+		return;
 	ret->kind = OP_OTHER;
 	ret->size = in.head.length;
+	if (*slot == context.definition)
+		return;
+	in.vaddr = vaddr;
 	reduce(&in, ret);
+	if (ret->kind == OP_OTHER && is_idle(&in))
+		*slot = context.definition;
 }
 
 void synth_decode_lead(const struct synth_decoder *decoder, const uint8_t *code, size_t size,

@@ -56,9 +56,12 @@ struct synth_decoder;
 struct synth_decoder *synth_decoder_create(void);
 void synth_decoder_destroy(struct synth_decoder *decoder);
 
-/* Decode the instruction at @code [size > 0], which lies at @vaddr. Cost: O(1). */
-void synth_decode(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
-		  uint64_t vaddr, struct synth_op *ret);
+/*
+ * Decode the instruction at @code [size > 0], which lies at @vaddr. The decoder learns which forms
+ * have no effect that is told of. Cost: O(1).
+ */
+void synth_decode(struct synth_decoder *decoder, const uint8_t *code, size_t size, uint64_t vaddr,
+		  struct synth_op *ret);
 
 /* As synth_decode() for calls, jumps and lea; all else is OP_OTHER of a right size. Costs less. */
 void synth_decode_lead(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
