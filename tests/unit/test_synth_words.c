@@ -9,6 +9,7 @@
 #include "unwind/synth/words.h"
 
 enum { DATA = 0x3000, RELR = 0x2000, RELA = 0x2800, NR_WORDS = 130, UNWANTED = 0x99 };
+enum { TABLES_SIZE = 0x1000, JMPREL = 0x2c00, DYNAMIC = 0x4000 };
 
 struct fixture {
 	struct elf_builder elf;
@@ -42,6 +43,35 @@ static void open_file(struct fixture *f, const uint64_t *relr, size_t nr_relr,
 	elf_builder_finish(&f->elf);
 	assert_int_equal(elf_file_from_memory(f->elf.bytes, f->elf.size, "test", &f->file, &err),
 			 0);
+}
+
+/* The same without section headers: what there is, is in segments, and @dynamic says where. */
+static void open_stripped(struct fixture *f, const Elf64_Dyn *dynamic, size_t nr,
+			  const uint64_t *relr, size_t nr_relr, const Elf64_Rela *rela,
+			  size_t nr_rela)
+{
+	struct fpl_err err = { 0 };
+	uint64_t words[NR_WORDS];
+
+	memset(f, 0, sizeof(*f));
+	for (size_t i = 0; i < NR_WORDS; i++)
+		words[i] = 0x1000 + i;
+	elf_builder_init(&f->elf, ET_DYN);
+	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_W, DATA, DATA, sizeof(words),
+			    sizeof(words));
+	elf_builder_segment(&f->elf, PT_LOAD, PF_R, RELR, RELR, TABLES_SIZE, TABLES_SIZE);
+	elf_builder_segment(&f->elf, PT_DYNAMIC, PF_R, DYNAMIC, DYNAMIC, nr * sizeof(*dynamic),
+			    nr * sizeof(*dynamic));
+	elf_builder_put(&f->elf, DATA, words, sizeof(words));
+	elf_builder_put(&f->elf, RELR, relr, nr_relr * sizeof(*relr));
+	elf_builder_put(&f->elf, RELA, rela, nr_rela * sizeof(*rela));
+	elf_builder_put(&f->elf, JMPREL, rela, nr_rela * sizeof(*rela));
+	elf_builder_put(&f->elf, DYNAMIC, dynamic, nr * sizeof(*dynamic));
+	f->elf.without_sections = true;
+	elf_builder_finish(&f->elf);
+	assert_int_equal(elf_file_from_memory(f->elf.bytes, f->elf.size, "test", &f->file, &err),
+			 0);
+	assert_int_equal(f->file->nr_sections, 0);
 }
 
 static bool read_file(void *ctx, uint64_t vaddr, void *to, size_t size)
@@ -147,12 +177,82 @@ static void addends_are_values(void **state)
 	close_file(&f);
 }
 
+static const Elf64_Rela one_rela[] = {
+	{ DATA + 24, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0x4444 },
+};
+static const uint64_t one_relr[] = { DATA + 16, 1 | 1ull << 2 }; /* words 2 and 4 */
+
+static void stripped_files_are_read_by_their_dynamic_entries(void **state)
+{
+	static const struct {
+		const char *what;
+		Elf64_Dyn dynamic[6];
+		size_t nr_words; /* that are found */
+	} cases[] = {
+		{ "rela", { { DT_RELA, { RELA } }, { DT_RELASZ, { sizeof(one_rela) } } }, 1 },
+		{ "jmprel",
+		  { { DT_PLTRELSZ, { sizeof(one_rela) } }, { DT_JMPREL, { JMPREL } } },
+		  1 },
+		{ "relr", { { DT_RELR, { RELR } }, { DT_RELRSZ, { sizeof(one_relr) } } }, 2 },
+		{ "both",
+		  { { DT_RELR, { RELR } },
+		    { DT_RELRSZ, { sizeof(one_relr) } },
+		    { DT_RELA, { RELA } },
+		    { DT_RELASZ, { sizeof(one_rela) } } },
+		  3 },
+		{ "behind the end of the list",
+		  { { DT_RELR, { RELR } },
+		    { DT_NULL, { 0 } },
+		    { DT_RELRSZ, { sizeof(one_relr) } } },
+		  0 },
+		{ "no size", { { DT_RELR, { RELR } } }, 0 },
+		{ "longer than the segment",
+		  { { DT_RELA, { RELA } }, { DT_RELASZ, { TABLES_SIZE } } },
+		  0 },
+		{ "a size that wraps",
+		  { { DT_RELA, { RELA } }, { DT_RELASZ, { UINT64_MAX - 8 } } },
+		  0 },
+		{ "in no segment", { { DT_RELA, { 0x9000 } }, { DT_RELASZ, { 24 } } }, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture f;
+
+		open_stripped(&f, cases[i].dynamic, 6, one_relr, 2, one_rela, 1);
+		read_words(&f);
+		if (f.words.nr != cases[i].nr_words)
+			fail_msg("%s: %zu words", cases[i].what, f.words.nr);
+		close_file(&f);
+	}
+}
+
+static void a_dynamic_segment_may_say_anything_of_itself(void **state)
+{
+	static const Elf64_Dyn dynamic[] = { { DT_RELR, { RELR } },
+					     { DT_RELRSZ, { sizeof(one_relr) } } };
+	static const uint64_t sizes[] = { 0, 15, 0x100000, UINT64_MAX / 2 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct fixture f;
+
+		open_stripped(&f, dynamic, 2, one_relr, 2, one_rela, 1);
+		f.file->segments[2].file_size = sizes[i];
+		read_words(&f);
+		assert_int_equal(f.words.nr, 0);
+		close_file(&f);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(masks_count_from_the_word_behind_the_last),
 		cmocka_unit_test(places_outside_of_the_file_are_none),
 		cmocka_unit_test(addends_are_values),
+		cmocka_unit_test(stripped_files_are_read_by_their_dynamic_entries),
+		cmocka_unit_test(a_dynamic_segment_may_say_anything_of_itself),
 	};
 
 	return cmocka_run_group_tests_name("synth_words", tests, NULL, NULL);

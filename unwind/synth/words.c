@@ -14,6 +14,9 @@
  */
 enum { WORD = 8, MASK_WORDS = 63, CHECK_EVERY = 4096 };
 
+/* Entries of PT_DYNAMIC that are looked at: the longest of Debian 12's libraries have some 80. */
+enum { DYNAMIC_MAX = 512 };
+
 struct reader {
 	const struct synth_words_source *source;
 	struct synth_words *words;
@@ -99,6 +102,81 @@ static int by_vaddr(const void *a, const void *b)
 	return left->vaddr < right->vaddr ? -1 : left->vaddr > right->vaddr;
 }
 
+static int add_section(struct reader *reader, const struct elf_section *section)
+{
+	const struct elf_file *elf = reader->source->elf;
+	AUTO_FREE uint8_t *bytes = NULL;
+	size_t size, max = (size_t)budget_memory_left(reader->source->budget);
+	int code;
+
+	if (!(section->flags & SHF_ALLOC) ||
+	    (section->type != SHT_RELA && section->type != SHT_RELR))
+		return 0;
+	code = elf_file_section_bytes(elf, section, max, &bytes, &size, NULL);
+	if (code == -ENOMEM)
+		return fpl_fail(reader->err, code, "%s: out of memory", elf->name);
+	if (code)
+		return 0; /* it cannot be read: nothing is known of it */
+	return section->type == SHT_RELA ? add_rela(reader, bytes, size)
+					 : add_relr(reader, bytes, size);
+}
+
+/* gABI, "Dynamic Section": which tag says where a table is, and which how long. DT_JMPREL has
+ * DT_RELA's entries here. */
+static const struct loader_table {
+	Elf64_Sxword at_tag, size_tag;
+	uint32_t type;
+} loader_tables[] = {
+	{ DT_RELA, DT_RELASZ, SHT_RELA },
+	{ DT_JMPREL, DT_PLTRELSZ, SHT_RELA },
+	{ DT_RELR, DT_RELRSZ, SHT_RELR },
+};
+
+/* What a loader is told, as if there were a section; one that is in no segment is none. */
+static int add_loader_table(struct reader *reader, const struct loader_table *table,
+			    const Elf64_Dyn *entries, size_t nr)
+{
+	const struct elf_file *elf = reader->source->elf;
+	struct elf_section section = { .name = "", .type = table->type, .flags = SHF_ALLOC };
+	const struct elf_segment *load;
+
+	for (size_t i = 0; i < nr && entries[i].d_tag != DT_NULL; i++) {
+		if (entries[i].d_tag == table->at_tag)
+			section.vaddr = entries[i].d_un.d_ptr;
+		else if (entries[i].d_tag == table->size_tag)
+			section.size = entries[i].d_un.d_val;
+	}
+	load = section.size ? elf_file_load_at(elf, section.vaddr, section.size) : NULL;
+	if (!load)
+		return 0;
+	section.off = load->off + (section.vaddr - load->vaddr);
+	return add_section(reader, &section);
+}
+
+static int add_dynamic(struct reader *reader)
+{
+	const struct elf_file *elf = reader->source->elf;
+	const struct elf_segment *dynamic = NULL;
+	Elf64_Dyn entries[DYNAMIC_MAX];
+	size_t nr;
+	int code = 0;
+
+	for (size_t i = 0; i < elf->nr_segments && !dynamic; i++) {
+		if (elf->segments[i].type == PT_DYNAMIC)
+			dynamic = &elf->segments[i];
+	}
+	if (!dynamic)
+		return 0;
+	nr = dynamic->file_size / sizeof(*entries);
+	if (nr > DYNAMIC_MAX)
+		nr = DYNAMIC_MAX;
+	if (elf_file_read(elf, dynamic->off, entries, nr * sizeof(*entries), NULL))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(loader_tables) && code == 0; i++)
+		code = add_loader_table(reader, &loader_tables[i], entries, nr);
+	return code;
+}
+
 int synth_words_read(const struct synth_words_source *source, struct synth_words *ret,
 		     struct fpl_err *err)
 {
@@ -107,23 +185,10 @@ int synth_words_read(const struct synth_words_source *source, struct synth_words
 	int code = 0;
 
 	*ret = (struct synth_words){ 0 };
-	for (size_t i = 0; i < elf->nr_sections && code == 0; i++) {
-		const struct elf_section *section = &elf->sections[i];
-		AUTO_FREE uint8_t *bytes = NULL;
-		size_t size, max = (size_t)budget_memory_left(source->budget);
-
-		if (!(section->flags & SHF_ALLOC) ||
-		    (section->type != SHT_RELA && section->type != SHT_RELR))
-			continue;
-		code = elf_file_section_bytes(elf, section, max, &bytes, &size, NULL);
-		if (code == -ENOMEM)
-			return fpl_fail(err, code, "%s: out of memory", elf->name);
-		if (code == 0)
-			code = section->type == SHT_RELA ? add_rela(&reader, bytes, size)
-							 : add_relr(&reader, bytes, size);
-		else
-			code = 0; /* it cannot be read: nothing is known of it */
-	}
+	for (size_t i = 0; i < elf->nr_sections && code == 0; i++)
+		code = add_section(&reader, &elf->sections[i]);
+	if (!elf->nr_sections)
+		code = add_dynamic(&reader);
 	if (ret->nr)
 		qsort(ret->list, ret->nr, sizeof(*ret->list), by_vaddr);
 	return code;

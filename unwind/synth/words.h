@@ -31,7 +31,8 @@ struct synth_words_source {
 
 /*
  * Read the words that relocations relative to the load address are for: SHT_RELA and SHT_RELR
- * sections. Errors: -ENOMEM, -EFBIG over the budget; synth_words_fini() is safe then.
+ * sections; in a file without section headers what PT_DYNAMIC leads to. Errors: -ENOMEM, -EFBIG
+ * over the budget; synth_words_fini() is safe then.
  */
 FPL_MUST_CHECK int synth_words_read(const struct synth_words_source *source,
 				    struct synth_words *ret, struct fpl_err *err);
