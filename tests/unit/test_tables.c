@@ -20,6 +20,7 @@ static void a_table_is_made_once_and_published(void **state)
 	assert_cfi_is_there(world, CHAIN);
 	assert_int_equal(world->slots[CHAIN].entry_vaddr, object_of(CHAIN)->elf->entry);
 	assert_int_equal(object_of(CHAIN)->nr_published, 1);
+	assert_true(object_of(CHAIN)->placed_ns > 0);
 
 	tables_want(&world->tables, object_of(CHAIN));
 	tables_need(&world->tables, object_of(CHAIN), 0x1000);
@@ -27,6 +28,11 @@ static void a_table_is_made_once_and_published(void **state)
 	tables_stats(&world->tables, &stats);
 	assert_int_equal(stats.objects, 1);
 	assert_int_equal(stats.rows, object_of(CHAIN)->stats.rows);
+	assert_int_equal(stats.rules, object_of(CHAIN)->stats.rules);
+	assert_int_equal(stats.synth_refused, 0);
+	object_of(CHAIN)->stats.synth_refused = 1;
+	tables_stats(&world->tables, &stats);
+	assert_int_equal(stats.synth_refused, 1);
 	assert_int_equal(stats.bytes, used_bytes(world));
 	assert_int_equal(stats.allocated_bytes, FPL_CHUNK_SIZE);
 }
@@ -86,6 +92,8 @@ static void rows_from_code_come_when_a_sample_needs_them(void **state)
 	assert_true(has_row_at(world, first_made));
 	assert_true(has_row_at(world, last_made));
 	assert_int_equal(object_of(HOLE)->nr_published, 2);
+
+	assert_int_equal(object_of(HOLE)->stats.synth_left, 0);
 
 	/* a walk may still read the first one, until the next review */
 	assert_int_equal(used_bytes(world), partial_bytes + object_of(HOLE)->pool_size);
@@ -273,6 +281,32 @@ static void a_whole_table_of_other_pages_is_not_published(void **state)
 	assert_other_pages_are_not_published(*state, COMPILER_WHOLE, OBJECT_READY);
 }
 
+static void a_whole_table_of_nearly_the_same_pages_is_not_published(void **state)
+{
+	static const struct {
+		int64_t first_pages, nr_pages;
+	} differences[] = { { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 } };
+	struct world *world = *state;
+
+	publish_cfi(world, HOLE);
+	for (size_t i = 0; i < ARRAY_SIZE(differences); i++) {
+		struct job job;
+		struct table *table;
+
+		object_of(HOLE)->state = OBJECT_PARTIAL;
+		tables_need(&world->tables, object_of(HOLE), first_made);
+		job = begin_job(HOLE, COMPILER_WHOLE);
+		table = compile(HOLE, &job);
+		table->first_vaddr += (uint64_t)(differences[i].first_pages * 0x10000);
+		table->nr_pages += (uint32_t)differences[i].nr_pages;
+		done(HOLE, COMPILER_WHOLE, table, 0);
+		collect(world, 1);
+		assert_published(world, HOLE, OBJECT_READY);
+		assert_int_equal(object_of(HOLE)->nr_published, 1);
+		assert_false(has_row_at(world, first_made));
+	}
+}
+
 static void rows_around_a_sample_of_other_pages_are_not_published(void **state)
 {
 	assert_other_pages_are_not_published(*state, COMPILER_NEAR, OBJECT_PARTIAL);
@@ -295,6 +329,7 @@ int main(void)
 		TEST(rows_that_cost_too_much_are_refused_once),
 		TEST(rows_that_cannot_be_asked_for_are_given_up),
 		TEST(a_whole_table_of_other_pages_is_not_published),
+		TEST(a_whole_table_of_nearly_the_same_pages_is_not_published),
 		TEST(rows_around_a_sample_of_other_pages_are_not_published),
 	};
 

@@ -39,6 +39,89 @@ static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
 	assert_int_equal(world->tables.nr_evicted, 1);
 }
 
+/* Of a table that was replaced, nobody reads the space any more: that comes before any other's. */
+static void what_was_replaced_makes_room_first(void **state)
+{
+	struct world *world = *state;
+	uint32_t bytes;
+
+	publish_cfi(world, HOLE);
+	bytes = object_of(HOLE)->pool_size;
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	fill_pool(world, 0);
+	world->mapped[HOLE - 1] = false;
+	tables_want(&world->tables, object_of(SIGNAL));
+	finish_with(SIGNAL, bytes);
+	collect(world, 1);
+	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+	assert_int_equal(world->tables.nr_evicted, 0);
+}
+
+/* Where one gives too little room, more go, and no more than that. */
+static void as_many_go_as_it_takes(void **state)
+{
+	struct world *world = *state;
+	unsigned int nr = 0;
+
+	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
+		tables_want(&world->tables, object_of(id));
+		finish_with(id, FPL_CHUNK_SIZE / 4);
+		collect(world, 1);
+		world->mapped[id - 1] = false;
+	}
+	fill_pool(world, 0);
+	tables_want(&world->tables, object_of(LEAF));
+	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
+	collect(world, 1);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_READY);
+	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
+		nr += object_of(id)->state == OBJECT_EVICTED;
+		assert_int_equal(world->slots[id].object == 0,
+				 object_of(id)->state == OBJECT_EVICTED);
+	}
+	assert_int_equal(nr, 2);
+	assert_int_equal(world->tables.nr_evicted, 2);
+	assert_int_equal(used_bytes(world), FPL_CHUNK_SIZE);
+}
+
+/* A review weighs all that would have to go, and leaves their state as it is. */
+static void a_review_weighs_several(void **state)
+{
+	struct world *world = *state;
+
+	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
+		tables_want(&world->tables, object_of(id));
+		finish_with(id, FPL_CHUNK_SIZE / 4);
+		collect(world, 1);
+		world->used[id - 1] = true;
+	}
+	fill_pool(world, 0);
+	tables_want(&world->tables, object_of(LEAF));
+	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
+	collect(world, 1);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	let_pass(world);
+	for (uint32_t id = HOLE; id <= SIGNAL; id++)
+		object_of(id)->used = 0;
+	object_of(LEAF)->missed = 60; /* 30 after the look: more than one costs, not than two */
+	tables_review(&world->tables);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
+		assert_int_equal(object_of(id)->state, OBJECT_READY);
+		object_of(id)->used = 0;
+	}
+	let_pass(world);
+	object_of(LEAF)->missed = 82;
+	tables_review(&world->tables);
+	assert_int_equal(object_of(LEAF)->state, OBJECT_QUEUED);
+	for (uint32_t id = HOLE; id <= SIGNAL; id++)
+		assert_int_equal(object_of(id)->state, OBJECT_READY);
+}
+
 /* HOLE has its rows asked for, and loses its place to CHAIN meanwhile; then there is room again. */
 static void evict_hole(struct world *world)
 {
@@ -165,6 +248,8 @@ static void a_table_without_room_is_refused_until_there_is_some(void **state)
 	publish_cfi(world, CHAIN);
 	assert_int_equal(object->state, OBJECT_REFUSED);
 	assert_int_equal(world->slots[CHAIN].object, 0);
+	assert_int_equal(object->nr_refusals, 1);
+	assert_true(object->refused_ns > 1);
 	assert_true(world->tables.changed);
 	tables_stats(&world->tables, &stats);
 	assert_int_equal(stats.objects, 0);
@@ -348,6 +433,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(where_there_is_no_room_for_both_those_of_the_cfi_stay),
 		TEST(rows_from_code_take_the_room_of_what_nobody_maps),
+		TEST(what_was_replaced_makes_room_first),
+		TEST(as_many_go_as_it_takes),
+		TEST(a_review_weighs_several),
 		TEST(rows_of_one_that_was_evicted_are_dropped),
 		TEST(one_that_was_evicted_waits_for_the_whole_table_asked_for_before),
 		TEST(a_whole_table_that_comes_before_the_cfi_s_is_enough),
