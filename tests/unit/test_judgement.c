@@ -59,6 +59,8 @@ static const struct {
 	{ "sub 8(%rdi), %rbx", BYTES("\x48\x2b\x5f\x08"), INSN_OTHER },
 	{ "lea 8(%rsp), %rax", BYTES("\x48\x8d\x44\x24\x08"), INSN_OTHER },
 	{ "lea -8(%r10), %esp by a prefix before", BYTES("\x41\x8d\x62\xf8"), INSN_MOVES_STACK },
+	{ "lea -8(%rdx), %sp", BYTES("\x66\x8d\x62\xf8"), INSN_MOVES_STACK },
+	{ "lea -8(%ds:rdx), %esp", BYTES("\x3e\x8d\x62\xf8"), INSN_MOVES_STACK },
 	{ "leave", BYTES("\xc9"), INSN_OTHER },
 	{ "int3", BYTES("\xcc\x00"), INSN_OTHER },
 	{ "decl (%rax)", BYTES("\xff\x08"), INSN_OTHER },
@@ -89,6 +91,7 @@ static void kinds_are_told_by_the_opcode(void **state)
 	/* what is behind the bytes that could be read tells nothing */
 	assert_int_equal(insn_kind((const uint8_t *)"\x0f\x05", 1), INSN_OTHER);
 	assert_int_equal(insn_kind((const uint8_t *)"\xff\xd0", 1), INSN_OTHER);
+	assert_int_equal(insn_kind((const uint8_t *)"\xc8\x10", 1), INSN_OTHER);
 	assert_int_equal(insn_kind((const uint8_t *)"\x48\x83\xec", 2), INSN_OTHER);
 	assert_int_equal(insn_kind((const uint8_t *)"\x48\xc3", 1), INSN_OTHER);
 	assert_int_equal(insn_prefixes((const uint8_t *)"\x66\x66", 1), 1);
@@ -140,7 +143,7 @@ static bool read_process(void *ctx, uint64_t addr, size_t size, void *dst)
 }
 
 /* The thread is at TARGET; rax and r9 are that, rbx and r13 DATA, r12 DATA - 8, rcx and r14
- * 1, rdx DATA - 0x100, rsi PLT, rdi DATA + 16, which has PLT; rsp + 8 STACK + 8. */
+ * 1, rdx DATA - 0x100, rsi DATA + 24, r8 DATA, rdi DATA + 16, which has PLT; rsp + 8 STACK + 8. */
 static const struct {
 	const char *what;
 	const uint8_t *call;
@@ -162,7 +165,20 @@ static const struct {
 	{ "call *DATA", BYTES("\xff\x14\x25\x00\x40\x40\x00"), true },
 	{ "call *16(%rsp)", BYTES("\xff\x54\x24\x10"), true },
 	{ "call *%r9", BYTES("\x41\xff\xd1"), true },
-	{ "call *%rsi, a PLT entry: by a table of those", BYTES("\xff\xd6"), false },
+	{ "call *%rax behind anything", BYTES("\x95\xff\xd0"), true },
+	{ "call *%rax before something", BYTES("\xff\xd0\x90"), false },
+	{ "dec %eax", BYTES("\xff\xc8"), false },
+	{ "fe /2", BYTES("\xfe\xd0"), false },
+	{ "jmp TARGET", BYTES("\xe9\xe0\x0f\x00\x00"), false },
+	{ "out %eax; ...", BYTES("\xe7\xe0\x0f\x00\x00"), false },
+	{ "a call that is cut", BYTES("\x41\xff"), false },
+	{ "a SIB that is cut", BYTES("\xff\x14"), false },
+	{ "call *(%rbx) by SIB", BYTES("\xff\x14\x23"), true },
+	{ "call *(%rdi) by SIB", BYTES("\xff\x14\x27"), true },
+	{ "call *(%r12,%rcx,8) by disp8", BYTES("\x41\xff\x54\xcc\x00"), true },
+	{ "call *-24(%rsi)", BYTES("\xff\x56\xe8"), true },
+	{ "call *(%rbx) by disp8 before something", BYTES("\xff\x53\x00\x90"), false },
+	{ "call *-8(%rbx,%r14,8) by disp32", BYTES("\x42\xff\x94\xf3\xf8\xff\xff\xff"), true },
 	{ "call *(%rdi), which has a PLT entry", BYTES("\xff\x17"), true },
 	{ "call *(%rdi) of the PLT entry that ends elsewhere", BYTES("\xff\x57\x08"), false },
 	{ "call *0x100(%rdx)", BYTES("\xff\x92\x00\x01\x00\x00"), true },
@@ -181,7 +197,7 @@ static void an_entry_is_proven_by_the_call_before_the_return_address(void **stat
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		struct process process = { .data = { TARGET, 0, PLT, PLT + 1 },
+		struct process process = { .data = { TARGET, TARGET + 1, PLT, PLT + 1 },
 					   .stack = { CALL_END, 0, 0, TARGET } };
 		struct registers now = { .pc = TARGET };
 		uint64_t ra = 0;
@@ -195,7 +211,8 @@ static void an_entry_is_proven_by_the_call_before_the_return_address(void **stat
 		now.reg[2] = 1;
 		now.reg[1] = DATA - 0x100;
 		now.reg[3] = now.reg[13] = DATA;
-		now.reg[4] = PLT;
+		now.reg[4] = DATA + 24;
+		now.reg[8] = DATA;
 		now.reg[5] = DATA + 16;
 		now.reg[6] = DATA - 8;
 		now.reg[9] = TARGET;
@@ -222,6 +239,8 @@ static void a_plt_entry_is_known_by_its_bytes(void **state)
 		{ "bnd jmp", BYTES("\xf2\xff\x25\xf9\x3e\x00\x00"), true },
 		{ "endbr64; jmp", BYTES("\xf3\x0f\x1e\xfa\xff\x25\xf6\x3e\x00\x00"), true },
 		{ "jmp to what leads elsewhere", BYTES("\xff\x25\x02\x3f\x00\x00"), false },
+		{ "jmp to what leads below", BYTES("\xff\x25\x0a\x3f\x00\x00"), false },
+		{ "nop; jmp", BYTES("\x90\xff\x25\xf9\x3e\x00\x00"), false },
 		{ "jmp by what cannot be read", BYTES("\xff\x25\x02\x3f\x00\x10"), false },
 		{ "call *DATA(%rip)", BYTES("\xff\x15\xfa\x3e\x00\x00"), false },
 		{ "push DATA(%rip)", BYTES("\xff\x35\xfa\x3e\x00\x00"), false },
@@ -233,7 +252,8 @@ static void a_plt_entry_is_known_by_its_bytes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct process process = { .data = { TARGET, TARGET + 1 }, .stack = { CALL_END } };
+		struct process process = { .data = { TARGET, TARGET + 1, TARGET - 1 },
+					   .stack = { CALL_END } };
 		struct registers now = { .pc = TARGET };
 		uint64_t ra;
 
@@ -569,15 +589,17 @@ static void findings_are_told_apart_and_sorted(void **state)
 		uint32_t object;
 		uint64_t vaddr;
 	} places[] = {
-		{ 7, 0x30 }, { 2, 0x50 }, { 7, 0x10 }, { 2, 0x20 }, { 5, 0x20 }, { 2, 0x20 }
+		{ 7, 0x30 }, { 2, 0x50 }, { 7, 0x10 }, { 5, 0x20 }, { 2, 0x20 }, { 2, 0x20 }
 	};
 	static const struct {
 		uint32_t object, wrong;
 		uint64_t vaddr, count;
 	} want[] = {
-		{ 2, 3, 0x20, 1 },	   { 2, 12, 0x20, 1 },	      { 2, WRONG_CFA, 0x20, 2 },
-		{ 2, WRONG_CFA, 0x50, 1 }, { 5, WRONG_CFA, 0x20, 1 }, { 7, WRONG_CFA, 0x10, 1 },
-		{ 7, WRONG_CFA, 0x30, 1 }, { 9, WRONG_CFA, 0x10, 1 }, { 9, WRONG_CFA, 0x10, 2 },
+		{ 2, 3, 0x20, 1 },	    { 2, 12, 0x20, 1 },	       { 2, WRONG_CFA, 0x20, 2 },
+		{ 2, WRONG_CFA, 0x50, 1 },  { 5, WRONG_CFA, 0x20, 1 }, { 7, WRONG_CFA, 0x10, 1 },
+		{ 7, WRONG_CFA, 0x30, 1 },  { 8, 3, 0x10, 1 },	       { 8, 12, 0x10, 1 },
+		{ 9, WRONG_CFA, 0x10, 1 },  { 9, WRONG_CFA, 0x10, 2 }, { 10, WRONG_CFA, 0x10, 1 },
+		{ 10, WRONG_CFA, 0x10, 1 },
 	};
 	struct findings findings = { .nr = 0 };
 	struct scene scene;
@@ -592,30 +614,56 @@ static void findings_are_told_apart_and_sorted(void **state)
 	scene.row.rule.flags = FPL_RULE_SYNTH;
 	add(&findings, &scene, 9, 0x10);
 	add(&findings, &scene, 9, 0x10);
+	add(&findings, &scene, 10, 0x10); /* the other way round */
+	scene.row.rule.flags = 0;
+	add(&findings, &scene, 10, 0x10);
 	scene_init(&scene);
 	scene.machine.reg[12] = 1;
 	add(&findings, &scene, 2, 0x20);
 	scene.row.rule.saved[0] = FPL_SAVED_SAME;
 	add(&findings, &scene, 2, 0x20);
+	add(&findings, &scene, 8, 0x10);
+	scene.row.rule.saved[0] = -2;
+	add(&findings, &scene, 8, 0x10);
 
 	findings_sort(&findings);
 	assert_int_equal(findings.nr, ARRAY_SIZE(want));
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		assert_int_equal(findings.list[i].object, want[i].object);
 		assert_int_equal(findings.list[i].vaddr, want[i].vaddr);
-		if (want[i].object == 9) /* by origin: in no order */
+		if (want[i].object > 8) /* by origin: in no order */
 			continue;
 		assert_int_equal(findings.list[i].wrong, want[i].wrong);
 		assert_int_equal(findings.list[i].count, want[i].count);
 	}
-	assert_int_equal(findings.list[7].count + findings.list[8].count, 3);
-	assert_int_not_equal(findings.list[7].origin, findings.list[8].origin);
+	assert_int_equal(findings.list[9].count + findings.list[10].count, 3);
+	assert_int_not_equal(findings.list[9].origin, findings.list[10].origin);
 	assert_string_equal(findings.list[1].row, "cfa=rsp+32 rbx=c-16");
 	assert_int_equal(findings.list[1].registers.reg[12], 1);
 	assert_int_equal(findings.list[1].registers.pc, TARGET);
 	findings_fini(&findings);
 	assert_null(findings.list);
 	findings_fini(&findings);
+}
+
+static void any_two_findings_are_put_in_order(void **state)
+{
+	enum { NR = 27 };
+	struct finding all[NR];
+
+	(void)state;
+	for (uint32_t i = 0; i < NR; i++)
+		all[i] = (struct finding){ .object = i / 9, .vaddr = i / 3 % 3, .wrong = i % 3 };
+	for (uint32_t i = 0; i < NR; i++) {
+		for (uint32_t j = 0; j < NR; j++) {
+			struct finding pair[] = { all[i], all[j] };
+			struct findings findings = { .list = pair, .nr = 2 };
+			const struct finding *least = &all[i < j ? i : j];
+
+			findings_sort(&findings);
+			assert_memory_equal(&pair[0], least, sizeof(*least));
+		}
+	}
 }
 
 static void code_without_a_table_or_a_row_is_counted_as_such(void **state)
@@ -729,6 +777,7 @@ int main(void)
 		cmocka_unit_test(origins_are_told_by_the_rule),
 		cmocka_unit_test(the_books_of_findings_close),
 		cmocka_unit_test(findings_are_told_apart_and_sorted),
+		cmocka_unit_test(any_two_findings_are_put_in_order),
 		cmocka_unit_test(code_without_a_table_or_a_row_is_counted_as_such),
 		cmocka_unit_test(keys_are_of_the_lists),
 		cmocka_unit_test(findings_are_bounded),

@@ -31,7 +31,7 @@ static struct cfi_row made_row(uint64_t start, uint64_t end, int64_t cfa_off, bo
 	return row;
 }
 
-/* An FDE at TEXT, and rows made from code behind it. */
+/* FDEs at TEXT and TEXT + 0x1a0, and rows made from code behind them. */
 static struct table *table_of(const struct cfi_row *rows, size_t nr)
 {
 	const struct cfi_range text = { TEXT, TEXT + 0x40000 };
@@ -43,6 +43,7 @@ static struct table *table_of(const struct cfi_row *rows, size_t nr)
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, TEXT, 0x100, BYTES("\x0e\x10"));
+	cfi_builder_fde(&b, TEXT + 0x1a0, 0x20, NULL, 0);
 	section = (struct cfi_section){ .bytes = b.bytes,
 					.size = b.size,
 					.vaddr = CFI_BUILDER_VADDR,

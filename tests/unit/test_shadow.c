@@ -325,7 +325,7 @@ static void what_only_looks_like_a_call_is_none(void **state)
 	call(thread, CALLEE);
 	/* push of the address behind it: the same word, and no call */
 	thread->words[38] = CALLEE + 5;
-	execute(thread, INSN_OTHER, sp - 16, CALLEE + 5);
+	execute(thread, INSN_OTHER, sp - 16, CALLEE + 3);
 	assert_int_equal(thread->shadow.entered, 1);
 	/* calls whose return address is not where they end: 1 to 15 bytes long */
 	for (uint64_t size = 0; size <= 17; size++) {
@@ -454,10 +454,16 @@ static void the_signal_s_frame_stays_until_sigreturn(void **state)
 
 static void a_sigreturn_to_another_stack_is_doubted(void **state)
 {
-	static const uint64_t sps[] = { AT(38), AT(30) };
+	/* CALLEE + 4 and AT(35) were interrupted */
+	static const struct {
+		uint64_t sp, pc;
+	} cases[] = { { AT(36), CALLEE + 4 },
+		      { AT(34), CALLEE + 4 },
+		      { AT(35), CALLEE + 3 },
+		      { AT(35), CALLEE + 5 } };
 	struct thread *thread = *state;
 
-	for (size_t i = 0; i < ARRAY_SIZE(sps); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		shadow_clear(&thread->shadow);
 		thread->now.reg[X86_RSP] = AT(40);
 		thread->now.pc = MAIN;
@@ -466,10 +472,10 @@ static void a_sigreturn_to_another_stack_is_doubted(void **state)
 		signal_comes(thread, AT(5));
 		ret(thread);
 		thread->now.reg[X86_RAX] = 15;
-		execute(thread, INSN_SYSCALL, sps[i], thread->now.pc);
+		execute(thread, INSN_SYSCALL, cases[i].sp, cases[i].pc);
 		assert_top(thread, AT(40), MAIN + 5, DOUBT_UNWOUND);
 	}
-	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], 2);
+	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], ARRAY_SIZE(cases));
 	assert_books(&thread->shadow);
 }
 
@@ -509,6 +515,38 @@ static void a_return_does_not_end_a_signal_s_frame(void **state)
 
 	assert_true(top->signal);
 	assert_int_equal(top->doubt, DOUBT_STRAY);
+}
+
+/* Nor does a function begin there, though the stack pointer is one word below the frame. */
+static void a_return_below_a_signal_s_frame_is_stray(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	signal_comes(thread, AT(5));
+	ret(thread);
+	thread->now.reg[X86_RSP] = AT(37);
+	thread->words[37] = CALLEE;
+	ret(thread);
+	assert_true(shadow_top(&thread->shadow)->signal);
+	assert_int_equal(shadow_top(&thread->shadow)->doubt, DOUBT_STRAY);
+}
+
+/* A return through a frame, to an address that was replaced. */
+static void what_a_return_to_elsewhere_goes_through_was_unwound(void **state)
+{
+	struct thread *thread = *state;
+
+	call(thread, CALLEE);
+	thread->now.reg[X86_RSP] = AT(5);
+	assert_int_equal(shadow_enter(&thread->shadow, &thread->now, OTHER), 0);
+	thread->now.reg[X86_RSP] = AT(39);
+	thread->words[39] = OTHER;
+	ret(thread);
+	assert_null(shadow_top(&thread->shadow));
+	assert_int_equal(thread->shadow.ended[SHADOW_END_REPLACED], 0);
+	assert_int_equal(thread->shadow.ended[SHADOW_END_UNWOUND], 2);
+	assert_books(&thread->shadow);
 }
 
 static void a_handler_without_a_return_address_is_doubted(void **state)
@@ -571,6 +609,8 @@ int main(void)
 		TEST(a_sigreturn_to_another_stack_is_doubted),
 		TEST(a_handler_that_went_leaves_the_signal_s_frame),
 		TEST(a_return_does_not_end_a_signal_s_frame),
+		TEST(a_return_below_a_signal_s_frame_is_stray),
+		TEST(what_a_return_to_elsewhere_goes_through_was_unwound),
 		TEST(a_handler_without_a_return_address_is_doubted),
 		TEST(too_deep_a_stack_loses_its_outermost_frames),
 	};
