@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/status_line.h"
 #include "view/share.h"
 
@@ -44,15 +45,9 @@ static void take_stack(void *ctx, const struct profile_stack *stack)
 	struct progress *progress = ctx;
 	uint8_t class = STACK_OTHER;
 
-	if (progress->nr == progress->room) {
-		size_t room = progress->room ? 2 * progress->room : 1024;
-		uint8_t *bigger = realloc(progress->stacks, room);
-
-		if (!bigger)
-			return; /* and nothing more is said of what is complete */
-		progress->stacks = bigger;
-		progress->room = room;
-	}
+	if (array_reserve(&progress->stacks, sizeof(*progress->stacks), &progress->room,
+			  progress->nr + 1))
+		return; /* and nothing more is said of what is complete */
 	if (progress->user && !(stack->flags & FPL_SAMPLE_KTHREAD) &&
 	    stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING)
 		class = stack->stop == FPL_STOP_OUTERMOST ? STACK_COMPLETE : STACK_JUDGED;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "symbolize/demangle.h"
@@ -44,15 +45,8 @@ static int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
 		ranges->list[ranges->nr - 1].end = end;
 		return 0;
 	}
-	if (ranges->nr == ranges->room) {
-		size_t room = ranges->room ? 2 * ranges->room : 64;
-		struct range *bigger = reallocarray(ranges->list, room, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		ranges->list = bigger;
-		ranges->room = room;
-	}
+	if (array_reserve(&ranges->list, sizeof(*ranges->list), &ranges->room, ranges->nr + 1))
+		return -ENOMEM;
 	ranges->list[ranges->nr++] = (struct range){ start, end };
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
@@ -105,16 +106,8 @@ static uint64_t hash_of(const struct name_key *key)
 /* A place for another file, or NULL. */
 static struct name_file *add_file(struct name_store *store, const struct name_key *key)
 {
-	if (store->nr == store->room) {
-		size_t room = store->room ? 2 * store->room : 64;
-		struct name_file *bigger = reallocarray(store->files, room, sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		store->files = bigger;
-		store->room = room;
-	}
-	if (id_table_add(&store->table, hash_of(key), (uint32_t)store->nr))
+	if (array_reserve(&store->files, sizeof(*store->files), &store->room, store->nr + 1) ||
+	    id_table_add(&store->table, hash_of(key), (uint32_t)store->nr))
 		return NULL;
 	store->files[store->nr] = (struct name_file){ .key = *key };
 	return &store->files[store->nr++];

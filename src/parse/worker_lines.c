@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -40,17 +41,10 @@ static uint32_t text_id(struct lining *lining, const char *text)
 static bool add_chain(struct lining *lining, const struct symbol_line *found, size_t nr,
 		      struct symbol_chain *ret)
 {
-	if (lining->nr_lines + nr > PARSE_LINES_MAX)
+	if (lining->nr_lines + nr > PARSE_LINES_MAX ||
+	    array_reserve(&lining->lines, sizeof(*lining->lines), &lining->room_lines,
+			  lining->nr_lines + nr))
 		return false;
-	if (lining->nr_lines + nr > lining->room_lines) {
-		size_t room = 2 * (lining->nr_lines + nr);
-		struct parse_line *bigger = reallocarray(lining->lines, room, sizeof(*bigger));
-
-		if (!bigger)
-			return false;
-		lining->lines = bigger;
-		lining->room_lines = room;
-	}
 	*ret = (struct symbol_chain){ .first = (uint32_t)lining->nr_lines, .nr = (uint32_t)nr };
 	for (size_t i = 0; i < nr; i++)
 		lining->lines[lining->nr_lines++] = (struct parse_line){

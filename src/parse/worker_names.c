@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "obj/mini_debug.h"
 #include "parse/job.h"
@@ -48,17 +49,9 @@ static uint32_t add_text(struct naming *naming, const char *name)
 {
 	size_t size = strlen(name) + 1, wanted = naming->text_size + size;
 
-	if (wanted > PARSE_TEXT_MAX)
+	if (wanted > PARSE_TEXT_MAX ||
+	    array_reserve(&naming->text, sizeof(*naming->text), &naming->text_room, wanted))
 		return PARSE_NO_TEXT;
-	if (wanted > naming->text_room) {
-		size_t room = 2 * wanted;
-		char *bigger = realloc(naming->text, room);
-
-		if (!bigger)
-			return PARSE_NO_TEXT;
-		naming->text = bigger;
-		naming->text_room = room;
-	}
 	memcpy(naming->text + naming->text_size, name, size);
 	naming->text_size = wanted;
 	return (uint32_t)(wanted - size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bpf/shared.h"
 
 void call_groups_fini(struct call_groups *groups)
@@ -56,17 +57,9 @@ static int find_or_add(struct call_groups *groups, const struct call_group *key,
 	*ret = id_table_find(&groups->ids, hash, group_equals, groups, key);
 	if (*ret != ID_TABLE_NONE)
 		return 0;
-	if (groups->nr == groups->room) {
-		size_t room = groups->room ? 2 * groups->room : 64;
-		struct call_group *list = reallocarray(groups->list, room, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		groups->list = list;
-		groups->room = room;
-	}
 	*ret = (uint32_t)groups->nr;
-	if (id_table_add(&groups->ids, hash, *ret))
+	if (array_reserve(&groups->list, sizeof(*groups->list), &groups->room, groups->nr + 1) ||
+	    id_table_add(&groups->ids, hash, *ret))
 		return -ENOMEM;
 	groups->list[groups->nr++] = *key;
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "picture/path_sort.h"
 #include "picture/walk_pair.h"
@@ -28,29 +29,14 @@ struct building {
 	uint8_t marks[2][UINT16_MAX]; /* of the frames of both walks */
 };
 
-/* Room for one more behind @nr. */
-static void *grow(void *list, size_t nr, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 1024;
-	void *ret;
-
-	if (nr < *room)
-		return list;
-	ret = reallocarray(list, more, size);
-	if (ret)
-		*room = more;
-	return ret;
-}
-
 static int open_node(struct building *building, uint32_t function)
 {
 	struct call_tree *tree = building->tree;
-	struct call_node *nodes = grow(tree->nodes, tree->nr, &tree->room, sizeof(*nodes));
 
-	if (!nodes)
+	if (array_reserve(&tree->nodes, sizeof(*tree->nodes), &tree->room, tree->nr + 1))
 		return -ENOMEM;
-	tree->nodes = nodes;
-	nodes[tree->nr] = (struct call_node){ .function = function, .depth = building->nr_open };
+	tree->nodes[tree->nr] =
+		(struct call_node){ .function = function, .depth = building->nr_open };
 	building->open[building->nr_open++] = (uint32_t)tree->nr++;
 	return 0;
 }
@@ -86,12 +72,10 @@ static uint32_t group_of(const struct building *building, const struct flame_pat
 static int add_end(struct building *building, const struct flame_path *path)
 {
 	struct call_tree *tree = building->tree;
-	struct call_end *ends = grow(tree->ends, tree->nr_ends, &tree->room_ends, sizeof(*ends));
 
-	if (!ends)
+	if (array_reserve(&tree->ends, sizeof(*tree->ends), &tree->room_ends, tree->nr_ends + 1))
 		return -ENOMEM;
-	tree->ends = ends;
-	ends[tree->nr_ends++] = (struct call_end){
+	tree->ends[tree->nr_ends++] = (struct call_end){
 		.count = path->count,
 		.node = building->open[building->nr_open - 1],
 		.group = group_of(building, path),
@@ -104,13 +88,11 @@ static int add_mark(struct building *building, const struct flame_path *path, ui
 		    uint8_t mark)
 {
 	struct call_tree *tree = building->tree;
-	struct call_mark *marks =
-		grow(tree->marks, tree->nr_marks, &tree->room_marks, sizeof(*marks));
 
-	if (!marks)
+	if (array_reserve(&tree->marks, sizeof(*tree->marks), &tree->room_marks,
+			  tree->nr_marks + 1))
 		return -ENOMEM;
-	tree->marks = marks;
-	marks[tree->nr_marks++] = (struct call_mark){
+	tree->marks[tree->nr_marks++] = (struct call_mark){
 		.count = path->count,
 		.node = node,
 		.group = group_of(building, path),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "view/hex.h"
 #include "view/labels.h"
@@ -54,24 +55,6 @@ static bool cell_equals(const void *ctx, uint32_t index, const void *key)
 	       a->origin == b->origin;
 }
 
-/* Room for @wanted more behind the @nr elements of @size bytes of the array that *@list points to.
- */
-static int grow(void *list, size_t nr, size_t wanted, size_t *room, size_t size)
-{
-	size_t bigger = 2 * (nr + wanted) + 64;
-	void *more;
-
-	if (nr + wanted <= *room)
-		return 0;
-	memcpy(&more, list, sizeof(more));
-	more = reallocarray(more, bigger, size);
-	if (!more)
-		return -ENOMEM;
-	memcpy(list, &more, sizeof(more));
-	*room = bigger;
-	return 0;
-}
-
 static int intern_cell(struct adding *adding, const char *text, struct flame_cell *key,
 		       uint32_t *ret)
 {
@@ -88,7 +71,8 @@ static int intern_cell(struct adding *adding, const char *text, struct flame_cel
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	*ret = (uint32_t)paths->nr_cells;
-	if (grow(&paths->cells, paths->nr_cells, 1, &paths->room_cells, sizeof(*paths->cells)) ||
+	if (array_reserve(&paths->cells, sizeof(*paths->cells), &paths->room_cells,
+			  paths->nr_cells + 1) ||
 	    id_table_add(&paths->cell_ids, hash, *ret))
 		return -ENOMEM;
 	paths->cells[paths->nr_cells++] = *key;
@@ -230,9 +214,9 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 
 	if (paths->nr_steps > steps_max(adding->options))
 		return -E2BIG;
-	if (grow(&paths->list, paths->nr, 1, &paths->room, sizeof(*paths->list)) ||
-	    grow(&paths->steps, paths->nr_steps, FLAME_STEPS_MAX, &paths->room_steps,
-		 sizeof(*paths->steps)) ||
+	if (array_reserve(&paths->list, sizeof(*paths->list), &paths->room, paths->nr + 1) ||
+	    array_reserve(&paths->steps, sizeof(*paths->steps), &paths->room_steps,
+			  paths->nr_steps + FLAME_STEPS_MAX) ||
 	    put_labels(adding, stack, &path))
 		return -ENOMEM;
 	put_frames(adding, &path, other ? kernel + stack->nr_kernel : user, nr_user);

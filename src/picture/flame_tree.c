@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "picture/path_sort.h"
 
@@ -81,15 +82,8 @@ static int open_node(struct building *building, const struct flame_cell *cell)
 {
 	struct flame_tree *tree = building->tree;
 
-	if (tree->nr == tree->room) {
-		size_t room = tree->room ? 2 * tree->room : 1024;
-		struct flame_node *nodes = reallocarray(tree->nodes, room, sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		tree->nodes = nodes;
-		tree->room = room;
-	}
+	if (array_reserve(&tree->nodes, sizeof(*tree->nodes), &tree->room, tree->nr + 1))
+		return -ENOMEM;
 	tree->nodes[tree->nr] = (struct flame_node){
 		.text = cell->text,
 		.object = cell->object,

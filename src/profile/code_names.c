@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -131,15 +132,8 @@ static struct code_image *add_image(struct code_names *names, const struct proce
 				CODE_NAMES_IMAGES_MAX);
 		return NULL;
 	}
-	if (names->nr == names->room) {
-		size_t room = names->room ? 2 * names->room : 16;
-		struct code_image *images = reallocarray(names->images, room, sizeof(*images));
-
-		if (!images)
-			return NULL;
-		names->images = images;
-		names->room = room;
-	}
+	if (array_reserve(&names->images, sizeof(*names->images), &names->room, names->nr + 1))
+		return NULL;
 
 	struct code_image *image = &names->images[names->nr++];
 

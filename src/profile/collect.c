@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "profile/record.h"
 
 /* Records kept here while files are read; beyond it they stay in the ring. */
@@ -108,15 +109,9 @@ size_t collect_nr_pending(const struct collect *collect)
 /* Room for one more event, filled with what all have; NULL without memory. */
 static struct event *push(struct collect *collect, enum event_kind kind, uint64_t time_ns)
 {
-	if (collect->nr == collect->capacity) {
-		size_t capacity = collect->capacity ? 2 * collect->capacity : 256;
-		struct event *bigger = realloc(collect->events, capacity * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		collect->events = bigger;
-		collect->capacity = capacity;
-	}
+	if (array_reserve(&collect->events, sizeof(*collect->events), &collect->capacity,
+			  collect->nr + 1))
+		return NULL;
 
 	struct event *event = &collect->events[collect->nr++];
 

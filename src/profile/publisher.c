@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,17 +35,9 @@ void publisher_retire(struct publisher *publisher, const struct run *run)
 {
 	if (!run->nr)
 		return;
-	if (publisher->nr_retired == publisher->retired_capacity) {
-		size_t capacity =
-			publisher->retired_capacity ? 2 * publisher->retired_capacity : 64;
-		struct space_extent *bigger =
-			realloc(publisher->retired, capacity * sizeof(*bigger));
-
-		if (!bigger)
-			return; /* these entries are never used again */
-		publisher->retired = bigger;
-		publisher->retired_capacity = capacity;
-	}
+	if (array_reserve(&publisher->retired, sizeof(*publisher->retired),
+			  &publisher->retired_capacity, publisher->nr_retired + 1))
+		return; /* these entries are never used again */
 	publisher->retired[publisher->nr_retired++] = (struct space_extent){ run->first, run->nr };
 	publisher->retired_entries += run->nr;
 }

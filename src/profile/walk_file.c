@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 struct seen_mapset {
@@ -92,15 +93,8 @@ static bool see_mapset(struct walk_file *file, const struct fpl_sample *walk)
 		if (s->gen == walk->gen && s->tgid == walk->tgid && s->version == walk->version)
 			return true;
 	}
-	if (file->nr_seen == file->capacity) {
-		size_t capacity = file->capacity ? 2 * file->capacity : 64;
-		struct seen_mapset *bigger = realloc(file->seen, capacity * sizeof(*bigger));
-
-		if (!bigger)
-			return false; /* it is written again next time */
-		file->seen = bigger;
-		file->capacity = capacity;
-	}
+	if (array_reserve(&file->seen, sizeof(*file->seen), &file->capacity, file->nr_seen + 1))
+		return false; /* it is written again next time */
 	file->seen[file->nr_seen++] = (struct seen_mapset){ walk->gen, walk->tgid, walk->version };
 	return false;
 }
