@@ -2,25 +2,19 @@
 #include "parse/desk.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "obj/regular_file.h"
-#include "parse/answer.h"
-#include "parse/message.h"
+#include "parse/desk_state.h"
 #include "parse/name_key.h"
 #include "parse/sandbox.h"
 #include "parse/stopped.h"
@@ -46,26 +40,6 @@ static const struct {
 	[PARSE_PERF_MAP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_JITDUMP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_EXAMINE] = { 20 * NS_PER_S, 120 * NS_PER_S },
-};
-
-struct desk {
-	struct parser *parser; /* borrowed */
-	int sock;	       /* owned; -1: no worker */
-	pid_t pid;
-	struct trust trust; /* of the worker */
-	desk_pause_fn pause;
-	void *ctx;
-	enum fpl_log_level level; /* of lines about debug files given up */
-	bool mangled, keeps, calm, cancelled;
-
-	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
-
-	/* of the request at hand */
-	const struct desk_file *file;
-	enum parse_op op;
-	uint64_t began_cpu_ns, began_ns;
-	uint64_t ran_ns; /* when the worker was last seen not stopped */
-	struct fpl_err *err;
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -126,6 +100,16 @@ void desk_cancel(struct desk *desk)
 void desk_hush(struct desk *desk)
 {
 	desk->level = FPL_LOG_DEBUG;
+}
+
+void desk_mangled(struct desk *desk)
+{
+	desk->mangled = true;
+}
+
+void desk_keep(struct desk *desk)
+{
+	desk->keeps = true;
 }
 
 int desk_file_init(struct desk_file *file, int fd, const char *path)
@@ -284,21 +268,6 @@ static int need_worker(struct desk *desk)
 	return 0;
 }
 
-/* One request: what is asked, and who reads the rest of the answer. */
-struct question {
-	const struct desk_file *file; /* borrowed */
-	enum parse_op op;
-	uint32_t flags;		/* PARSE_* */
-	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
-	size_t nr_vaddrs;
-	uint64_t code_bytes;
-	uint32_t own_pid;
-	/* Reads what follows the head of the answer into @ret; NULL: nothing does. */
-	int (*take)(struct answer_reader *reader, const struct question *question, void *ret,
-		    struct fpl_err *err);
-	void *ret;
-};
-
 /* The key under which the worker keeps what the question is about; false: it should not. */
 static bool find_key(const struct desk *desk, const struct question *question,
 		     struct parse_key *ret)
@@ -386,8 +355,7 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	return code;
 }
 
-/* @err: may be NULL. */
-static int ask(struct desk *desk, const struct question *question, struct fpl_err *err)
+int desk_ask(struct desk *desk, const struct question *question, struct fpl_err *err)
 {
 	struct fpl_err own = { 0 };
 	int code = -EOWNERDEAD;
@@ -402,369 +370,4 @@ static int ask(struct desk *desk, const struct question *question, struct fpl_er
 	if (code && err)
 		*err = own;
 	return code;
-}
-
-static int take_facts(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	(void)question;
-	return answer_facts(reader, ret, err);
-}
-
-int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
-	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
-{
-	struct answer_facts facts;
-	const struct question question = {
-		.file = file,
-		.op = PARSE_FACTS,
-		.flags = ret_identity ? 0 : PARSE_NO_DIGEST,
-		.take = take_facts,
-		.ret = &facts,
-	};
-	int code = ask(desk, &question, err);
-
-	if (code)
-		return code;
-
-	const struct elf_facts elf_facts = {
-		.type = facts.head.type,
-		.machine = facts.head.machine,
-		.entry = facts.head.entry,
-		.segments = facts.segments,
-		.nr_segments = facts.head.nr_segments,
-		.build_id = facts.head.identity.build_id,
-		.build_id_size = facts.head.identity.build_id_size,
-	};
-	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-
-	if (fd < 0)
-		code = fpl_fail(err, -errno, "%s: %s", file->path, strerror(errno));
-	else
-		code = elf_file_assemble(fd, file->size, file->path, &elf_facts, ret, err);
-	free(facts.segments);
-	if (ret_identity)
-		*ret_identity = facts.head.identity;
-	*ret_link = facts.head.link;
-	return code;
-}
-
-static int take_table(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	(void)question;
-	return answer_table(reader, ret, err);
-}
-
-int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
-	       struct fpl_err *err)
-{
-	const struct question question = {
-		.file = file,
-		.op = PARSE_TABLE,
-		.flags = (file->synth ? PARSE_SYNTH : 0) | (file->quick ? PARSE_QUICK : 0),
-		.vaddrs = file->near,
-		.nr_vaddrs = file->nr_near,
-		.take = take_table,
-		.ret = ret,
-	};
-
-	return ask(desk, &question, err);
-}
-
-/* Is what @candidate names the debug file of @file? *ret_fd is the caller's then. */
-static bool try_candidate(struct desk *desk, const struct desk_file *file, const char *candidate,
-			  bool by_link, int *ret_fd, uint64_t *ret_size)
-{
-	AUTO_FD int fd = -1;
-	struct stat st, own;
-	struct trust trust;
-	struct fpl_err err = { 0 };
-
-	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
-	    fstat(file->fd, &own) < 0)
-		return false;
-	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino)
-		return false;
-	if (!trust_covers(&file->trust, &trust)) {
-		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is somebody else's", file->path,
-			candidate);
-		return false;
-	}
-
-	struct desk_file both = *file;
-
-	both.debug_fd = fd;
-	both.debug_size = (uint64_t)st.st_size;
-
-	const struct question question = { .file = &both,
-					   .op = PARSE_MATCH,
-					   .flags = by_link ? PARSE_BY_LINK : 0 };
-	int code = ask(desk, &question, &err);
-
-	if (code) {
-		fpl_log(code == -EOWNERDEAD ? desk->level : FPL_LOG_DEBUG,
-			"%s: debug file %s not used", err.msg[0] ? err.msg : file->path, candidate);
-		return false;
-	}
-	*ret_size = both.debug_size;
-	*ret_fd = TAKE_FD(fd);
-	return true;
-}
-
-void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link, char ret_path[PATH_MAX])
-{
-	const struct debug_search search = {
-		.build_id = elf->build_id,
-		.build_id_size = elf->build_id_size,
-		.link = link,
-		.path = file->path[0] != '[' ? file->path : NULL, /* [vdso] */
-	};
-	char candidate[PATH_MAX];
-
-	file->debug_fd = -1;
-	if (ret_path)
-		ret_path[0] = '\0';
-	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES && file->debug_fd < 0; i++) {
-		if (!debug_file_candidate(&search, i, candidate) ||
-		    !try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
-				   &file->debug_size))
-			continue;
-		if (ret_path)
-			memcpy(ret_path, candidate, PATH_MAX);
-	}
-}
-
-/* The headers' facts of the file open at @fd, which is not @file but as little to be trusted. */
-static bool read_head(struct desk *desk, const struct desk_file *file, int fd, uint64_t size,
-		      struct parse_facts *ret)
-{
-	const struct desk_file alone = { .fd = fd,
-					 .size = size,
-					 .path = file->path,
-					 .trust = file->trust,
-					 .debug_fd = -1,
-					 .alt_fd = -1 };
-	struct answer_facts facts;
-	const struct question question = { .file = &alone,
-					   .op = PARSE_FACTS,
-					   .flags = PARSE_NO_DIGEST,
-					   .take = take_facts,
-					   .ret = &facts };
-
-	if (ask(desk, &question, NULL))
-		return false;
-	free(facts.segments);
-	*ret = facts.head;
-	return true;
-}
-
-/* Is the file at @candidate the supplement that @link names? It is in @file then. */
-static bool try_alt(struct desk *desk, struct desk_file *file, const struct debug_alt_link *link,
-		    const char *candidate)
-{
-	AUTO_FD int fd = -1;
-	struct stat st;
-	struct trust trust;
-	struct parse_facts facts;
-
-	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
-	    !trust_covers(&file->trust, &trust) ||
-	    !read_head(desk, file, fd, (uint64_t)st.st_size, &facts) ||
-	    facts.identity.build_id_size != link->build_id_size ||
-	    memcmp(facts.identity.build_id, link->build_id, link->build_id_size) != 0)
-		return false;
-	file->alt_size = (uint64_t)st.st_size;
-	file->alt_fd = TAKE_FD(fd);
-	return true;
-}
-
-void desk_find_alt(struct desk *desk, struct desk_file *file)
-{
-	bool has_debug = file->debug_fd >= 0;
-	struct parse_facts facts;
-	char candidate[PATH_MAX];
-
-	file->alt_fd = -1;
-	if (!read_head(desk, file, has_debug ? file->debug_fd : file->fd,
-		       has_debug ? file->debug_size : file->size, &facts) ||
-	    !facts.alt_link.build_id_size)
-		return;
-	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {
-		if (debug_alt_candidate(&facts.alt_link, NULL, i, candidate) &&
-		    try_alt(desk, file, &facts.alt_link, candidate))
-			return;
-	}
-	fpl_log(FPL_LOG_DEBUG, "%s: the supplement of its debug file is not there: %s", file->path,
-		facts.alt_link.name);
-}
-
-static int take_names(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	return answer_names(reader, question->vaddrs, question->nr_vaddrs, ret, err);
-}
-
-int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-	       struct symbol_places *ret, struct fpl_err *err)
-{
-	const struct question question = {
-		.file = file,
-		.op = PARSE_NAMES,
-		.flags = desk->mangled ? PARSE_MANGLED : 0,
-		.vaddrs = vaddrs,
-		.nr_vaddrs = nr,
-		.take = take_names,
-		.ret = ret,
-	};
-
-	return ask(desk, &question, err);
-}
-
-void desk_mangled(struct desk *desk)
-{
-	desk->mangled = true;
-}
-
-void desk_keep(struct desk *desk)
-{
-	desk->keeps = true;
-}
-
-static int take_lines(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	return answer_lines(reader, question->nr_vaddrs, ret, err);
-}
-
-int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-	       struct symbol_chains *ret, struct fpl_err *err)
-{
-	const struct question question = {
-		.file = file,
-		.op = PARSE_LINES,
-		.flags = desk->mangled ? PARSE_MANGLED : 0,
-		.vaddrs = vaddrs,
-		.nr_vaddrs = nr,
-		.take = take_lines,
-		.ret = ret,
-	};
-
-	return ask(desk, &question, err);
-}
-
-struct function_answer {
-	struct vaddr_range *ranges;
-	size_t nr;
-};
-
-static int take_functions(struct answer_reader *reader, const struct question *question, void *ret,
-			  struct fpl_err *err)
-{
-	struct function_answer *answer = ret;
-
-	(void)question;
-	return answer_functions(reader, &answer->ranges, &answer->nr, err);
-}
-
-int desk_functions(struct desk *desk, const struct desk_file *file, struct vaddr_range **ret,
-		   size_t *ret_nr, struct fpl_err *err)
-{
-	struct function_answer answer;
-	const struct question question = {
-		.file = file, .op = PARSE_FUNCTIONS, .take = take_functions, .ret = &answer
-	};
-	int code = ask(desk, &question, err);
-
-	if (code)
-		return code;
-	*ret = answer.ranges;
-	*ret_nr = answer.nr;
-	return 0;
-}
-
-static int take_frames(struct answer_reader *reader, const struct question *question, void *ret,
-		       struct fpl_err *err)
-{
-	return answer_frames(reader, question->nr_vaddrs, ret, err);
-}
-
-int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-		uint8_t *ret, struct fpl_err *err)
-{
-	const struct question question = {
-		.file = file,
-		.op = PARSE_FRAMES,
-		.vaddrs = vaddrs,
-		.nr_vaddrs = nr,
-		.take = take_frames,
-		.ret = ret,
-	};
-
-	return ask(desk, &question, err);
-}
-
-struct code_answer {
-	struct code_table *table; /* borrowed */
-	struct code_file_result *result;
-};
-
-static int take_code(struct answer_reader *reader, const struct question *question, void *ret,
-		     struct fpl_err *err)
-{
-	const struct code_answer *answer = ret;
-	size_t max_bytes = answer->table->max_bytes;
-
-	/* what a worker left half-done that was killed before this one was asked */
-	code_table_fini(answer->table);
-	code_table_init(answer->table, max_bytes);
-	(void)question;
-	return answer_code(reader, answer->table, answer->result, err);
-}
-
-static int ask_code(struct desk *desk, struct question *question, struct code_table *ret,
-		    struct code_file_result *ret_result, struct fpl_err *err)
-{
-	struct code_answer answer = { ret, ret_result };
-
-	if (ret->max_bytes > PARSE_CODE_MAX)
-		ret->max_bytes = PARSE_CODE_MAX;
-	question->code_bytes = ret->max_bytes;
-	question->take = take_code;
-	question->ret = &answer;
-	return ask(desk, question, err);
-}
-
-int desk_perf_map(struct desk *desk, const struct desk_file *file, struct code_table *ret,
-		  struct code_file_result *ret_result, struct fpl_err *err)
-{
-	struct question question = { .file = file, .op = PARSE_PERF_MAP };
-
-	return ask_code(desk, &question, ret, ret_result, err);
-}
-
-int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
-		 struct code_table *ret, struct code_file_result *ret_result, struct fpl_err *err)
-{
-	struct question question = { .file = file, .op = PARSE_JITDUMP, .own_pid = own_pid };
-
-	return ask_code(desk, &question, ret, ret_result, err);
-}
-
-static int take_examination(struct answer_reader *reader, const struct question *question,
-			    void *ret, struct fpl_err *err)
-{
-	(void)question;
-	return answer_examination(reader, ret, err);
-}
-
-int desk_examine(struct desk *desk, const struct desk_file *file, struct examination *ret,
-		 struct fpl_err *err)
-{
-	const struct question question = {
-		.file = file, .op = PARSE_EXAMINE, .take = take_examination, .ret = ret
-	};
-
-	return ask(desk, &question, err);
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A desk, and how it is asked: for desk*.c alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/log.h"
+#include "parse/answer.h"
+#include "parse/desk.h"
+#include "parse/message.h"
+
+struct desk {
+	struct parser *parser; /* borrowed */
+	int sock;	       /* owned; -1: no worker */
+	pid_t pid;
+	struct trust trust; /* of the worker */
+	desk_pause_fn pause;
+	void *ctx;
+	enum fpl_log_level level; /* of lines about debug files given up */
+	bool mangled, keeps, calm, cancelled;
+
+	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
+
+	/* of the request at hand */
+	const struct desk_file *file;
+	enum parse_op op;
+	uint64_t began_cpu_ns, began_ns;
+	uint64_t ran_ns; /* when the worker was last seen not stopped */
+	struct fpl_err *err;
+};
+
+/* One request: what is asked, and who reads the rest of the answer. */
+struct question {
+	const struct desk_file *file; /* borrowed */
+	enum parse_op op;
+	uint32_t flags;		/* PARSE_* */
+	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
+	size_t nr_vaddrs;
+	uint64_t code_bytes;
+	uint32_t own_pid;
+	/* Reads what follows the head of the answer into @ret; NULL: nothing does. */
+	int (*take)(struct answer_reader *reader, const struct question *question, void *ret,
+		    struct fpl_err *err);
+	void *ret;
+};
+
+/* Have @question answered. @err may be NULL. Errors: those of parse/desk.h. */
+FPL_MUST_CHECK int desk_ask(struct desk *desk, const struct question *question,
+			    struct fpl_err *err);
