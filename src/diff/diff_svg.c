@@ -132,7 +132,6 @@ static void put_side(const struct drawing *drawing, const struct flame_node *nod
 static void put_details(const struct drawing *drawing, size_t idx)
 {
 	const struct flame_node *node = &drawing->tree.nodes[idx];
-	const struct flame_paths *paths = drawing->picture->paths;
 	FILE *to = drawing->page.to;
 	double change = frame_judge_change(&drawing->judge, node->total);
 	double interval = frame_judge_interval(&drawing->judge, node->total);
@@ -149,15 +148,7 @@ static void put_details(const struct drawing *drawing, size_t idx)
 		fprintf(to, "\nbelow it, and gone: %.2f %%",
 			drawing->judge.percent * drawing->judge.scale *
 				(double)drawing->own[idx].gone);
-	if (node->object) {
-		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
-		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
-		fputs(node->objects_differ ? " and others" : "", to);
-	} else if (node->kind == FLAME_KERNEL) {
-		fputs("\nkernel", to);
-	}
-	if (node->kind == FLAME_INLINED)
-		fputs("\ninlined", to);
+	svg_about_put_place(to, drawing->picture->paths, node);
 }
 
 static void draw(struct drawing *drawing, const uint64_t *starts)

@@ -116,15 +116,7 @@ static void put_details(const struct drawing *drawing, const struct flame_node *
 	if (node->self[0] && node->self[0] != node->total[0])
 		fprintf(to, "; itself %s, %.2f %%", number_grouped(node->self[0], count),
 			share_percent(node->self[0], all));
-	if (node->object) {
-		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
-		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
-		fputs(node->objects_differ ? " and others" : "", to);
-	} else if (node->kind == FLAME_KERNEL) {
-		fputs("\nkernel", to);
-	}
-	if (node->kind == FLAME_INLINED)
-		fputs("\ninlined", to);
+	svg_about_put_place(to, paths, node);
 	put_found(drawing, node, FPL_ORIGIN_SYNTH, "rows made from code");
 	put_found(drawing, node, FPL_ORIGIN_FP, "frame pointers");
 }

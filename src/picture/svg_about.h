@@ -28,3 +28,6 @@ void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree,
 
 /* "1,234 samples", "1 sample" */
 const char *svg_about_count(uint64_t count, const char *unit, char *buf, size_t size);
+
+/* Lines of a box: whose code @node is, of @paths, and whether it is inlined. */
+void svg_about_put_place(FILE *to, const struct flame_paths *paths, const struct flame_node *node);
