@@ -127,13 +127,17 @@ static void stretches_are_as_the_whole(void **state)
 	budget_init(&budget, "test", &limits);
 	assert_true(dladdr((void *)getenv, &large)); /* of the C library, or a sanitizer's */
 	assert_int_equal(elf_file_open_path(large.dli_fname, &elf, &err), 0);
-	assert_int_equal(synth_codes_open(&whole, elf, true, &budget, &err), 0);
-	assert_int_equal(synth_codes_open(&parts, elf, false, &budget, &err), 0);
+	assert_int_equal(synth_codes_open(&whole, elf, &budget, &err), 0);
+	assert_int_equal(synth_codes_open(&parts, elf, &budget, &err), 0);
 	assert_int_equal(whole.nr, parts.nr);
 	srandom(2);
 	for (size_t i = 0; i < whole.nr; i++) {
 		const struct synth_code *code = &whole.list[i];
 		uint64_t at = 0, size;
+		const uint8_t *all;
+
+		assert_int_equal(
+			synth_codes_keep(&whole, code, code->start, code->size, &all, &err), 0);
 
 		/* onwards, with some steps back and some that overlap */
 		for (; at < code->size; at += (uint64_t)random() % 4096, looks++) {
@@ -142,12 +146,15 @@ static void stretches_are_as_the_whole(void **state)
 			size = (uint64_t)random() % (code->size - at) + 1;
 			if (size > 3000 && looks % 8)
 				size = 3000;
-			assert_int_equal(
-				synth_codes_bytes(&whole, code, code->start + at, size, &a, &err),
-				0);
+			a = all + at;
 			assert_int_equal(synth_codes_bytes(&parts, &parts.list[i], code->start + at,
 							   size, &b, &err),
 					 0);
+			assert_memory_equal(a, b, size);
+			if (size < 3000)
+				assert_int_equal(synth_codes_keep(&parts, &parts.list[i],
+								  code->start + at, size, &b, &err),
+						 0);
 			assert_memory_equal(a, b, size);
 			if (looks % 5 == 0)
 				at -= at > 100 ? 100 : at;

@@ -4,10 +4,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/large.h"
+#include "unwind/synth/graph.h"
 
 enum { STRETCH = 256 << 10 }; /* stays in a core's own cache */
+enum { BLOCK = 64 << 10 };
 
 static int by_start(const void *a, const void *b)
 {
@@ -29,8 +32,7 @@ static int list_code(struct synth_codes *codes, struct fpl_err *err)
 		if ((section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC) &&
 		    section->type == SHT_PROGBITS && section->size)
 			codes->list[codes->nr++] =
-				(struct synth_code){ section->vaddr, section->size, section->off,
-						     NULL };
+				(struct synth_code){ section->vaddr, section->size, section->off };
 	}
 	for (size_t i = 0; i < elf->nr_segments && elf->nr_sections == 0; i++) {
 		const struct elf_segment *segment = &elf->segments[i];
@@ -38,7 +40,7 @@ static int list_code(struct synth_codes *codes, struct fpl_err *err)
 		if (segment->type == PT_LOAD && (segment->flags & PF_X) && segment->file_size)
 			codes->list[codes->nr++] =
 				(struct synth_code){ segment->vaddr, segment->file_size,
-						     segment->off, NULL };
+						     segment->off };
 	}
 	if (codes->nr)
 		qsort(codes->list, codes->nr, sizeof(*codes->list), by_start);
@@ -48,34 +50,18 @@ static int list_code(struct synth_codes *codes, struct fpl_err *err)
 	return 0;
 }
 
-static int read_all(struct synth_codes *codes, struct synth_code *code, struct fpl_err *err)
-{
-	int status = budget_memory(codes->budget, code->size, err);
-
-	if (status)
-		return status;
-	code->bytes = large_alloc(code->size);
-	if (!code->bytes)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", codes->elf->name);
-	return elf_file_read(codes->elf, code->off, code->bytes, code->size, err);
-}
-
-int synth_codes_open(struct synth_codes *codes, const struct elf_file *elf, bool all,
-		     struct budget *budget, struct fpl_err *err)
+int synth_codes_open(struct synth_codes *codes, const struct elf_file *elf, struct budget *budget,
+		     struct fpl_err *err)
 {
 	*codes = (struct synth_codes){ .elf = elf, .budget = budget };
-
-	int status = list_code(codes, err);
-
-	for (size_t i = 0; i < codes->nr && all && status == 0; i++)
-		status = read_all(codes, &codes->list[i], err);
-	return status;
+	return list_code(codes, err);
 }
 
 void synth_codes_fini(struct synth_codes *codes)
 {
-	for (size_t i = 0; i < codes->nr; i++)
-		free(codes->list[i].bytes);
+	for (size_t i = 0; i < codes->nr_blocks; i++)
+		free(codes->blocks[i]);
+	free(codes->blocks);
 	free(codes->list);
 	free(codes->stretch);
 }
@@ -95,18 +81,19 @@ static int stretch_room(struct synth_codes *codes, uint64_t size, struct fpl_err
 	return codes->stretch ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", codes->elf->name);
 }
 
+static bool has_stretch(const struct synth_codes *codes, uint64_t start, uint64_t size)
+{
+	return start >= codes->stretch_at && start - codes->stretch_at <= codes->stretch_size &&
+	       codes->stretch_size - (start - codes->stretch_at) >= size;
+}
+
 int synth_codes_bytes(struct synth_codes *codes, const struct synth_code *code, uint64_t start,
 		      uint64_t size, const uint8_t **ret, struct fpl_err *err)
 {
 	uint64_t left = code->size - (start - code->start), wanted = left;
 	int status;
 
-	if (code->bytes) {
-		*ret = code->bytes + (start - code->start);
-		return 0;
-	}
-	if (start < codes->stretch_at || start - codes->stretch_at > codes->stretch_size ||
-	    codes->stretch_size - (start - codes->stretch_at) < size) {
+	if (!has_stretch(codes, start, size)) {
 		if (wanted > STRETCH)
 			wanted = size > STRETCH ? size : STRETCH;
 		codes->stretch_size = 0;
@@ -121,4 +108,47 @@ int synth_codes_bytes(struct synth_codes *codes, const struct synth_code *code, 
 	}
 	*ret = codes->stretch + (start - codes->stretch_at);
 	return 0;
+}
+
+static int block_room(struct synth_codes *codes, uint64_t size, uint8_t **ret, struct fpl_err *err)
+{
+	uint64_t wanted = size > BLOCK ? size : BLOCK;
+	int status;
+
+	if (size > codes->block_left) {
+		status = synth_grow(codes->budget, &codes->blocks, &codes->room_blocks,
+				    codes->nr_blocks, sizeof(*codes->blocks), err);
+		if (status == 0)
+			status = budget_memory(codes->budget, wanted, err);
+		if (status)
+			return status;
+		codes->block_next = large_alloc(wanted);
+		codes->block_left = codes->block_next ? wanted : 0;
+		if (!codes->block_next)
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", codes->elf->name);
+		codes->blocks[codes->nr_blocks++] = codes->block_next;
+	}
+	*ret = codes->block_next;
+	codes->block_next += size;
+	codes->block_left -= size;
+	return 0;
+}
+
+int synth_codes_keep(struct synth_codes *codes, const struct synth_code *code, uint64_t start,
+		     uint64_t size, const uint8_t **ret, struct fpl_err *err)
+{
+	const uint8_t *bytes;
+	uint8_t *room = NULL;
+	int status = block_room(codes, size, &room, err);
+
+	if (status)
+		return status;
+	*ret = room;
+	if (size > STRETCH && !has_stretch(codes, start, size))
+		return elf_file_read(codes->elf, code->off + (start - code->start), room, size,
+				     err);
+	status = synth_codes_bytes(codes, code, start, size, &bytes, err);
+	if (status == 0)
+		memcpy(room, bytes, size);
+	return status;
 }

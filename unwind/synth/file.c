@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/large.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
@@ -18,7 +17,7 @@
 
 enum { SEARCH_MIN = 256 };
 enum { NEAR_BYTES = 4 * SYNTH_NEAR_BYTES }; /* so far around a vaddr its code is followed */
-enum { WINDOW = 4096, HIDE_EVERY = 10, HIDE_AT = 3 };
+enum { WINDOW = 4096, LOOK_BYTES = 4096, HIDE_EVERY = 10, HIDE_AT = 3 };
 
 struct synth_file {
 	const struct elf_file *elf;
@@ -26,8 +25,6 @@ struct synth_file {
 	struct budget *budget;
 	enum synth_scope scope;
 	struct synth_codes codes;
-	uint8_t *near_bytes; /* owned [nr_near_bytes]: of holes, where only what is near counts */
-	size_t nr_near_bytes;
 	struct synth_holes holes;
 	struct synth_words words;    /* that lead into holes */
 	struct synth_entry *entries; /* owned [nr_entries] */
@@ -43,35 +40,31 @@ struct synth_file {
 	void *ctx;
 };
 
-/* [start, end), the bytes of which are @bytes, is a hole but for filler at its beginning. */
-static int hole_take(struct synth_file *file, uint64_t start, uint64_t end, const uint8_t *bytes,
-		     struct fpl_err *err)
+/* [start, end) of @code is a hole but for filler at its beginning. */
+static int hole_take(struct synth_file *file, uint64_t start, uint64_t end,
+		     const struct synth_code *code, struct fpl_err *err)
 {
-	size_t padding =
-		file->scope == SYNTH_ALL ? 0 : filler_size(bytes, end - start, FILLER_ZEROES);
-
-	if (padding == end - start)
-		return 0;
-	return synth_holes_add(
-		&file->holes,
-		(struct synth_hole){ start + padding, end - start - padding, bytes + padding },
-		file->budget, err);
-}
-
-/* Keep the bytes of [start, start + size) of @code. */
-static int near_read(struct synth_file *file, const struct synth_code *code, uint64_t start,
-		     uint64_t size, const uint8_t **ret, struct fpl_err *err)
-{
-	uint8_t *kept = file->near_bytes + file->nr_near_bytes;
+	uint64_t look = end - start < LOOK_BYTES ? end - start : LOOK_BYTES;
+	struct synth_hole hole = { start, end - start, NULL };
 	const uint8_t *bytes;
-	int status = synth_codes_bytes(&file->codes, code, start, size, &bytes, err);
+	int status = synth_codes_bytes(&file->codes, code, start, look, &bytes, err);
 
 	if (status)
 		return status;
-	memcpy(kept, bytes, size);
-	file->nr_near_bytes += size;
-	*ret = kept;
-	return 0;
+	/* most of what has no FDE is a few bytes between functions */
+	if (file->scope != SYNTH_ALL && filler_size(bytes, look, FILLER_ZEROES) == end - start)
+		return 0;
+	status = synth_codes_keep(&file->codes, code, start, hole.size, &hole.bytes, err);
+	if (status)
+		return status;
+	if (file->scope != SYNTH_ALL) {
+		size_t padding = filler_size(hole.bytes, hole.size, FILLER_ZEROES);
+
+		hole.start += padding;
+		hole.size -= padding;
+		hole.bytes += padding;
+	}
+	return hole.size ? synth_holes_add(&file->holes, hole, file->budget, err) : 0;
 }
 
 /*
@@ -87,7 +80,6 @@ static int near_add(struct synth_file *file, uint64_t start, uint64_t end,
 
 	while (i < limits->nr_synth_near && limits->synth_near[i] < end && status == 0) {
 		uint64_t near = limits->synth_near[i], last = near;
-		const uint8_t *bytes;
 
 		while (++i < limits->nr_synth_near && limits->synth_near[i] < end &&
 		       limits->synth_near[i] - last <= 2 * NEAR_BYTES)
@@ -96,9 +88,7 @@ static int near_add(struct synth_file *file, uint64_t start, uint64_t end,
 		uint64_t from = near - start > NEAR_BYTES ? near - NEAR_BYTES : start;
 		uint64_t to = end - last > NEAR_BYTES ? last + NEAR_BYTES : end;
 
-		status = near_read(file, code, from, to - from, &bytes, err);
-		if (status == 0)
-			status = hole_take(file, from, to, bytes, err);
+		status = hole_take(file, from, to, code, err);
 	}
 	return status;
 }
@@ -106,13 +96,9 @@ static int near_add(struct synth_file *file, uint64_t start, uint64_t end,
 static int hole_add(struct synth_file *file, uint64_t start, uint64_t end,
 		    const struct synth_code *code, struct fpl_err *err)
 {
-	const uint8_t *bytes;
-	int status;
-
 	if (file->budget->limits->nr_synth_near)
 		return near_add(file, start, end, code, err);
-	status = synth_codes_bytes(&file->codes, code, start, end - start, &bytes, err);
-	return status ? status : hole_take(file, start, end, bytes, err);
+	return hole_take(file, start, end, code, err);
 }
 
 /*
@@ -460,17 +446,6 @@ static int gather(struct synth_file *file, const struct elf_file *symbols, struc
 	return code;
 }
 
-static int near_room(struct synth_file *file, struct fpl_err *err)
-{
-	size_t size = file->budget->limits->nr_synth_near * (2 * NEAR_BYTES);
-	int code = budget_memory(file->budget, size, err);
-
-	if (code || !size)
-		return code;
-	file->near_bytes = malloc(size);
-	return file->near_bytes ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
-}
-
 int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 		    struct cfi_file *cfi, enum synth_scope scope, struct budget *budget,
 		    struct synth_file **ret, struct fpl_err *err)
@@ -487,10 +462,8 @@ int synth_file_open(const struct elf_file *elf, const struct elf_file *symbols,
 	if (!file->decoder)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 
-	int code = synth_codes_open(&file->codes, elf, !budget->limits->nr_synth_near, budget, err);
+	int code = synth_codes_open(&file->codes, elf, budget, err);
 
-	if (code == 0)
-		code = near_room(file, err);
 	for (size_t i = 0; i < file->codes.nr && code == 0; i++)
 		code = find_holes(file, &file->codes.list[i], err);
 	if (code == 0 && file->holes.nr)
@@ -506,7 +479,6 @@ void synth_file_close(struct synth_file *file)
 	if (!file)
 		return;
 	synth_codes_fini(&file->codes);
-	free(file->near_bytes);
 	synth_holes_fini(&file->holes);
 	free(file->entries);
 	free(file->rows);
