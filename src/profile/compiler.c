@@ -25,8 +25,9 @@
 /* So long the end of a run waits for the whole table at hand. */
 #define WHOLE_PATIENCE_NS 200000000ull
 
-/* So long a sample waits for all rows of a file: two or three other samples do meanwhile. */
-#define SLOW_NS 30000000ull
+/* So long a sample waits for all rows of a file: one or two other samples do meanwhile. Rows around
+ * samples are made in a third of that or less. */
+#define SLOW_NS 15000000ull
 
 enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 

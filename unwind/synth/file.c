@@ -15,7 +15,6 @@
 #include "unwind/synth/leads.h"
 #include "unwind/synth/words.h"
 
-enum { SEARCH_MIN = 256 };
 enum { NEAR_BYTES = 4 * SYNTH_NEAR_BYTES }; /* so far around a vaddr its code is followed */
 enum { WINDOW = 4096, LOOK_BYTES = 4096, HIDE_EVERY = 10, HIDE_AT = 3 };
 
@@ -414,17 +413,14 @@ static int add_fdes(struct synth_file *file, struct fpl_err *err)
 	return code;
 }
 
-/*
- * Is it worth a search of all code what leads into the holes? Most files have none but the 192
- * bytes that crtstuff.c brings, and an alignment or two.
- */
+/* Is it worth a search of all code what leads into the holes? */
 static bool is_worth_it(const struct synth_file *file)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < file->holes.nr; i++)
 		bytes += file->holes.list[i].size;
-	return file->scope != SYNTH_ALL && bytes >= SEARCH_MIN;
+	return file->scope != SYNTH_ALL && bytes >= SYNTH_SEARCH_MIN;
 }
 
 static int gather(struct synth_file *file, const struct elf_file *symbols, struct fpl_err *err)

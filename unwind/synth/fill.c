@@ -37,10 +37,12 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 	return cfi_file_add_rows(file, rows, nr, err);
 }
 
-/* Measured on the libraries of Debian 12: a look at each byte of the code for what leads into a
- * hole, and following what is in holes. */
-#define LOOK_PS_PER_BYTE   2500u
-#define FOLLOW_PS_PER_BYTE 70000u
+/* Measured on the libraries of Debian 12: reading all code, looking through it for what leads into
+ * holes, and following what is in holes. */
+#define READ_PS_PER_BYTE   400u
+#define SEARCH_PS_PER_BYTE 900u
+#define FOLLOW_PS_PER_BYTE 48000u
+#define PADDING_MAX	   63u		/* functions are aligned to 64 bytes at most, but for few */
 #define CODE_BYTES_MAX	   (1ull << 40) /* more is as much: sparse files */
 
 /* The executable sections; where there are none, the executable segments. */
@@ -66,13 +68,18 @@ static uint64_t code_bytes(const struct elf_file *elf)
 
 uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf)
 {
-	uint64_t code = code_bytes(elf), covered = 0;
+	uint64_t code = code_bytes(elf), known = 0, cost = READ_PS_PER_BYTE, holes;
 
-	for (size_t i = 0; i < file->nr_pieces; i++)
-		covered += file->pieces[i].end - file->pieces[i].start;
-	if (covered > code)
-		covered = code;
-	return (code * LOOK_PS_PER_BYTE + (code - covered) * FOLLOW_PS_PER_BYTE) / 1000;
+	for (size_t i = 0; i < file->nr_pieces; i++) {
+		const struct cfi_piece *piece = &file->pieces[i];
+		uint64_t before = i ? piece->start - file->pieces[i - 1].end : 0;
+
+		known += piece->end - piece->start + (before <= PADDING_MAX ? before : 0);
+	}
+	holes = known < code ? code - known : 0;
+	if (holes >= SYNTH_SEARCH_MIN)
+		cost += SEARCH_PS_PER_BYTE;
+	return (code * cost + holes * FOLLOW_PS_PER_BYTE) / 1000;
 }
 
 static int analyse(struct cfi_file *file, const struct elf_file *elf, struct budget *budget,

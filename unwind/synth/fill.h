@@ -8,9 +8,13 @@
 /* So far to both sides of a vaddr that is asked about rows are made, where not everywhere. */
 #define SYNTH_NEAR_BYTES 16384u
 
+/* Fewer bytes without FDE than that are not worth a search of all code what leads into them: most
+ * files have none but the 192 bytes that crtstuff.c brings, and an alignment or two. */
+#define SYNTH_SEARCH_MIN 256u
+
 /*
  * What making rows for the code of @elf, whose CFI is @file, is likely to take: CPU time. Reads
- * nothing. Where functions are padded it says too much.
+ * nothing.
  */
 uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf);
 
