@@ -131,13 +131,17 @@ class PendingCase(RootCase):
                 if stack["user"] and (stack["user"][0].get("object") or "").startswith(path)]
 
     def assert_right(self, run, path):
-        """Each of these stacks is whole, or ends where it begins."""
+        """Each of these stacks is whole, or ends where it begins; but what was found by a frame pointer,
+        for want of a row, promises nothing, and neither does an address in no file."""
         names = ElfNames(CALLER)
         for stack in self.of(run, path):
+            callers = stack["user"][1:]
+            if any(frame["origin"] == "fp" for frame in callers):
+                continue
             if stack["stop"] == "outermost":
-                self.assertIn("call", names.aliases(int(stack["user"][1]["vaddr"], 16)))
+                self.assertIn("call", names.aliases(int(callers[0]["vaddr"], 16)), stack)
             else:
-                self.assertEqual(len(stack["user"]), 1, stack)
+                self.assertEqual([frame for frame in callers if "object" in frame], [], stack)
 
     def assert_whole(self, run, path):
         self.assertEqual({stack["stop"] for stack in self.of(run, path)}, {"outermost"}, run.stderr)
