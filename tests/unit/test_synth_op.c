@@ -122,6 +122,8 @@ static void what_writes_is_never_idle(void **state)
 		{ "\xc5\xf8\x29\x04\x24", OP_STORE_OTHER, 0 }, /* vmovaps [rsp], xmm0 */
 		{ "\xc5\xf8\x28\x04\x24", OP_OTHER, 0 },       /* vmovaps xmm0, [rsp] */
 		{ "\xc5\xf8\x29\xc8", OP_OTHER, 0 },  /* vmovaps xmm0, xmm1: the other way */
+		{ "\x0f\x01\xd5", OP_OTHER, 0 },      /* xend */
+		{ "\xc6\xf8\xff", OP_OTHER, 1 << 0 }, /* xabort 255 */
 		{ "\x48\x39\xc0", OP_OTHER, 0 },      /* cmp rax, rax */
 		{ "\x48\x31\xc0", OP_OTHER, 1 << 0 }, /* xor rax, rax */
 	};

@@ -3,6 +3,7 @@
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unwind/arch_x86_64.h"
 
@@ -381,12 +382,17 @@ static bool decode_head(const struct synth_decoder *decoder, const uint8_t *code
 static bool decode_operands(const struct synth_decoder *decoder, const ZydisDecoderContext *context,
 			    struct decoded *in)
 {
+	/* two are looked at whether or not they are there */
+	memset(in->operands, 0, 2 * sizeof(*in->operands));
 	return ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, context, &in->head,
 						       in->operands, in->head.operand_count));
 }
 
 static bool is_control(const struct decoded *in)
 {
+	/* Of transactions; that they are branches is said of where an abort would lead. */
+	if (in->head.mnemonic == ZYDIS_MNEMONIC_XEND || in->head.mnemonic == ZYDIS_MNEMONIC_XABORT)
+		return false;
 	switch (in->head.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 	case ZYDIS_CATEGORY_COND_BR:
