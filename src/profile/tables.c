@@ -343,8 +343,12 @@ static void complete(struct tables *tables, struct object *object, struct compil
 	struct space_extent extent;
 	int code = result->code;
 
-	if (table && table->stats.synth_refused && result->part == COMPILER_NEAR)
-		return; /* it says no more than the one that is published */
+	if (table && table->stats.synth_refused && result->part == COMPILER_NEAR) {
+		/* It says no more than the one that is published, nor would another, at the same
+		 * price. */
+		object->nr_near = NEAR_TIMES_MAX;
+		return;
+	}
 	if (table && !fits(tables, object, table))
 		code = fpl_fail(&result->err, -EINVAL, "%s: was changed meanwhile", object->path);
 	else if (table)
