@@ -49,6 +49,7 @@ struct object {
 	/* while READY or PARTIAL; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;
 	uint32_t nr_published; /* tables: when it is another, walks may get further */
+	bool is_urgent;	       /* while QUEUED: a sample waits for it */
 	bool whole_queued;     /* its whole table is being made */
 	bool near_queued;      /* rows around some vaddrs are */
 	bool is_replaced;      /* its slot's other image was in force */

@@ -52,7 +52,8 @@ struct compiler {
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake[LANE_COUNT];
 	struct job_list todo[LANE_COUNT], done;
-	size_t nr_open; /* of the submitting thread alone */
+	struct job_list urgent; /* before what else LANE_FIRST has to do: samples wait for it */
+	size_t nr_open;		/* of the submitting thread alone */
 	atomic_bool stop;
 	uint64_t stopped_ns; /* CLOCK_MONOTONIC; before stop is set */
 	int event_fd;
@@ -65,6 +66,11 @@ static void list_push(struct job_list *list, struct job *job)
 	list->last = &job->next;
 }
 
+static void list_init(struct job_list *list)
+{
+	list->last = &list->first;
+}
+
 static struct job *list_pop(struct job_list *list)
 {
 	struct job *job = list->first;
@@ -72,7 +78,7 @@ static struct job *list_pop(struct job_list *list)
 	if (job) {
 		list->first = job->next;
 		if (!list->first)
-			list->last = &list->first;
+			list_init(list);
 	}
 	return job;
 }
@@ -182,7 +188,10 @@ static void *compiler_main(void *ctx)
 		(void)!setpriority(PRIO_PROCESS, 0, 0); /* not with that of the loop */
 	pthread_mutex_lock(&compiler->lock);
 	while (!compiler->stop) {
-		struct job *job = list_pop(&compiler->todo[thread->lane]);
+		struct job *job = thread->lane == LANE_FIRST ? list_pop(&compiler->urgent) : NULL;
+
+		if (!job)
+			job = list_pop(&compiler->todo[thread->lane]);
 
 		if (!job) {
 			pthread_cond_wait(&compiler->wake[thread->lane], &compiler->lock);
@@ -239,9 +248,10 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	pthread_mutex_init(&compiler->lock, NULL);
 	for (size_t i = 0; i < LANE_COUNT; i++) {
 		pthread_cond_init(&compiler->wake[i], NULL);
-		compiler->todo[i].last = &compiler->todo[i].first;
+		list_init(&compiler->todo[i]);
 	}
-	compiler->done.last = &compiler->done.first;
+	list_init(&compiler->urgent);
+	list_init(&compiler->done);
 	compiler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	/* signals are for the thread that runs the loop */
@@ -286,6 +296,7 @@ void compiler_destroy(struct compiler *compiler)
 		pthread_join(compiler->threads[i], NULL);
 	for (size_t i = 0; i < LANE_COUNT; i++)
 		drop_jobs(&compiler->todo[i]);
+	drop_jobs(&compiler->urgent);
 	drop_jobs(&compiler->done);
 	cleanup_fd(&compiler->event_fd);
 	for (size_t i = 0; i < LANE_COUNT; i++)
@@ -327,10 +338,29 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 		add_near(job, vaddr);
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
-	list_push(&compiler->todo[lane], job);
+	/* rows from code are only asked for by samples */
+	list_push(part == COMPILER_CFI || slow ? &compiler->todo[lane] : &compiler->urgent, job);
 	pthread_cond_signal(&compiler->wake[lane]);
 	pthread_mutex_unlock(&compiler->lock);
 	return 0;
+}
+
+void compiler_hasten(struct compiler *compiler, const struct object *object)
+{
+	struct job_list *list = &compiler->todo[LANE_FIRST];
+	struct job **at, *job;
+
+	pthread_mutex_lock(&compiler->lock);
+	at = &list->first;
+	while ((job = *at) && job->object != object)
+		at = &job->next;
+	if (job) {
+		*at = job->next;
+		if (list->last == &job->next)
+			list->last = at;
+		list_push(&compiler->urgent, job);
+	}
+	pthread_mutex_unlock(&compiler->lock);
 }
 
 void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr)
@@ -338,7 +368,7 @@ void compiler_add_near(struct compiler *compiler, const struct object *object, u
 	struct job *job;
 
 	pthread_mutex_lock(&compiler->lock);
-	job = compiler->todo[LANE_FIRST].first;
+	job = compiler->urgent.first;
 	while (job && (job->object != object || job->result.part != COMPILER_NEAR))
 		job = job->next;
 	if (job)

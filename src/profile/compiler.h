@@ -2,7 +2,7 @@
 /*
  * Threads that have unwind tables compiled by workers without rights (parse/desk.h), so that the
  * loop that drains the kernel's records never waits for one. Jobs go in by object and are begun in
- * that order; results come back as they are done.
+ * that order, those that samples wait for before all others; results come back as they are done.
  *
  * A table whose rows from code would take a while comes without them (table->stats.synth_left):
  * they are another job, for when a sample needs one. Where it takes so long that samples would be
@@ -56,6 +56,10 @@ bool compiler_is_slow(const struct object *object);
 /* Queue @object, borrowed until the result was taken. @vaddr: of COMPILER_NEAR. Errors: -ENOMEM. */
 FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object,
 				   enum compiler_part part, uint64_t vaddr);
+
+/* A sample waits for the COMPILER_CFI of @object: it comes before those for which none does. Cost:
+ * linear in what is queued. */
+void compiler_hasten(struct compiler *compiler, const struct object *object);
 
 /* Add @vaddr to the COMPILER_NEAR of @object that is queued, if it was not begun and has fewer than
  * DESK_NEAR_MAX. */

@@ -276,10 +276,15 @@ void tables_need(struct tables *tables, struct object *object, uint64_t vaddr)
 {
 	if (object->state == OBJECT_EVICTED)
 		object->state = OBJECT_IDLE;
-	if (object->state == OBJECT_PARTIAL)
+	if (object->state == OBJECT_PARTIAL) {
 		want_rows(tables, object, vaddr);
-	else
-		tables_want(tables, object);
+		return;
+	}
+	tables_want(tables, object);
+	if (object->state == OBJECT_QUEUED && !object->is_urgent) {
+		compiler_hasten(tables->compiler, object);
+		object->is_urgent = true;
+	}
 }
 
 /* Of an object that has none. */
@@ -381,6 +386,8 @@ static void complete(struct tables *tables, struct object *object, struct compil
 static void take_result(struct tables *tables, struct object *object,
 			struct compiler_result *result)
 {
+	if (result->part == COMPILER_CFI)
+		object->is_urgent = false;
 	if (result->part == COMPILER_WHOLE)
 		object->whole_queued = false;
 	if (result->part == COMPILER_NEAR) {

@@ -30,6 +30,7 @@ struct job {
 	enum compiler_part part;
 	uint64_t near[VADDRS_MAX];
 	size_t nr_near;
+	unsigned nr_hastened;
 };
 
 struct compiler {
@@ -87,6 +88,13 @@ void compiler_add_near(struct compiler *c, const struct object *object, uint64_t
 			job->near[job->nr_near++] = vaddr;
 		}
 	}
+}
+
+void compiler_hasten(struct compiler *c, const struct object *object)
+{
+	for (size_t i = 0; i < c->nr_jobs; i++)
+		if (c->jobs[i].object == object && c->jobs[i].part == COMPILER_CFI)
+			c->jobs[i].nr_hastened++;
 }
 
 int compiler_fd(const struct compiler *c)

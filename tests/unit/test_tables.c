@@ -69,6 +69,25 @@ static void what_the_compiler_does_not_take_is_asked_for_again(void **state)
 	assert_published(world, CHAIN, OBJECT_READY);
 }
 
+static void what_samples_wait_for_is_hastened_once(void **state)
+{
+	struct world *world = *state;
+
+	tables_want(&world->tables, object_of(CHAIN));
+	assert_int_equal(compiler.jobs[0].nr_hastened, 0);
+	for (int i = 0; i < 3; i++)
+		tables_need(&world->tables, object_of(CHAIN), 0);
+	assert_int_equal(compiler.nr_jobs, 1);
+	assert_int_equal(compiler.jobs[0].nr_hastened, 1);
+	finish(CHAIN, COMPILER_CFI);
+	collect(world, 1);
+	assert_false(object_of(CHAIN)->is_urgent);
+	/* of one that nobody wanted before */
+	tables_need(&world->tables, object_of(HOLE), 0);
+	assert_int_equal(compiler.nr_jobs, 1);
+	assert_int_equal(compiler.jobs[0].nr_hastened, 1);
+}
+
 static void rows_from_code_come_when_a_sample_needs_them(void **state)
 {
 	struct world *world = *state;
@@ -322,6 +341,7 @@ int main(void)
 		TEST(a_table_is_made_once_and_published),
 		TEST(a_file_without_a_table_is_published_as_such),
 		TEST(what_the_compiler_does_not_take_is_asked_for_again),
+		TEST(what_samples_wait_for_is_hastened_once),
 		TEST(rows_from_code_come_when_a_sample_needs_them),
 		TEST(what_is_around_samples_comes_first_where_all_takes_long),
 		TEST(rows_around_samples_are_made_a_few_times_only),
