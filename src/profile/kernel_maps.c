@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "profile/chunk_maker.h"
 #include "profile/kernel_side.h"
 
 #include "fpless.skel.h" /* knows no types of its own */
@@ -35,7 +36,7 @@ uint64_t kernel_side_map_bytes(int fd)
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
 {
 	const struct bpf_map *map;
-	uint64_t bytes = kernel->chunks_bytes;
+	uint64_t bytes = chunk_maker_bytes(kernel->chunk_maker);
 
 	bpf_object__for_each_map(map, kernel->skel->obj) bytes +=
 		kernel_side_map_bytes(bpf_map__fd(map));
@@ -136,7 +137,7 @@ size_t kernel_side_maps(const struct kernel_side *kernel, const struct fpl_count
 		if (map == kernel->skel->maps.stacks)
 			level->max *= FPL_STACKS_IN_GROUP;
 		if (map == kernel->skel->maps.chunks)
-			level->bytes += kernel->chunks_bytes;
+			level->bytes += chunk_maker_bytes(kernel->chunk_maker);
 	}
 	return nr;
 }

@@ -15,6 +15,7 @@
 #include "proc/advice.h"
 #include "proc/host.h"
 #include "profile/bpf_log.h"
+#include "profile/chunk_maker.h"
 #include "profile/features.h"
 #include "profile/kernel_types.h"
 #include "profile/tables.h"
@@ -158,7 +159,8 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.procs, options->max_processes);
 	code |= bpf_map__set_max_entries(skel->maps.mapsets, options->max_processes);
 	code |= bpf_map__set_max_entries(skel->maps.stacks, nr_stack_groups(options));
-	code |= bpf_map__set_max_entries(skel->maps.chunks, kernel->nr_chunks);
+	if (kernel->chunk_maker)
+		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
 					 (uint32_t)libbpf_num_possible_cpus());
 	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
@@ -289,6 +291,7 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 {
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
+	struct fpl_err no_chunks = { 0 };
 
 	bpf_log_init();
 
@@ -297,10 +300,13 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	if (code)
 		return code;
 	kernel.nr_chunks = nr_chunks ? (uint32_t)nr_chunks : 1;
-	kernel.chunks = calloc(kernel.nr_chunks, sizeof(void *));
-	if (!kernel.chunks)
-		return fpl_fail(err, -ENOMEM, "table pool: out of memory");
+	/* where rights are lacking, loading says it better */
+	code = chunk_maker_create(kernel.nr_chunks, &kernel.chunk_maker, &no_chunks);
+	if (code == -ENOMEM || code == -EAGAIN)
+		return fpl_fail(err, code, "%s", no_chunks.msg);
 	code = load(&kernel, options, host, weight_ns, err);
+	if (!code && !kernel.chunk_maker)
+		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {
@@ -325,11 +331,7 @@ void kernel_side_close(struct kernel_side *kernel)
 	for (size_t i = 0; i < kernel->nr_links; i++)
 		bpf_link__destroy(kernel->links[i]);
 	ring_buffer__free(kernel->ring);
-	for (uint32_t i = 0; kernel->chunks && i < kernel->nr_chunks; i++) {
-		if (kernel->chunks[i])
-			munmap(kernel->chunks[i], FPL_CHUNK_SIZE);
-	}
-	free(kernel->chunks);
+	chunk_maker_destroy(kernel->chunk_maker);
 	if (kernel->objects)
 		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
 	if (kernel->mappings)
@@ -450,30 +452,8 @@ void kernel_side_woken(struct kernel_side *kernel)
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)
 {
 	struct kernel_side *kernel = ctx;
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	AUTO_FD int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fpl_chunk", sizeof(uint32_t),
-					FPL_CHUNK_SIZE, 1, &opts);
 
-	if (fd < 0)
-		return fpl_fail(err, fd, "a chunk of 1 MiB: %s", strerror(-fd));
-
-	void *p = mmap(NULL, FPL_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (p == MAP_FAILED)
-		return fpl_fail(err, -errno, "a chunk of 1 MiB: mmap: %s", strerror(errno));
-
-	int code =
-		bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.chunks), &number, &fd, BPF_ANY);
-
-	if (code) {
-		munmap(p, FPL_CHUNK_SIZE);
-		return fpl_fail(err, code, "a chunk of 1 MiB: %s", strerror(-code));
-	}
-	/* the outer map and the mapping hold it: no descriptor is needed any more */
-	kernel->chunks_bytes += kernel_side_map_bytes(fd);
-	kernel->chunks[number] = p;
-	*ret = p;
-	return 0;
+	return chunk_maker_get(kernel->chunk_maker, number, ret, err);
 }
 
 uint64_t kernel_side_gen(void *ctx, uint32_t pid)

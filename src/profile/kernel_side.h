@@ -32,9 +32,8 @@ struct kernel_side {
 	uint32_t nr_mappings, nr_mapsets;
 	struct fpl_stack_group *stacks; /* likewise */
 	uint32_t nr_stack_groups;
-	void **chunks; /* owned [nr_chunks], FPL_CHUNK_SIZE bytes mapped; NULL: not made */
+	struct chunk_maker *chunk_maker; /* owned */
 	uint32_t nr_chunks;
-	uint64_t chunks_bytes;	  /* charged for them */
 	struct ring_buffer *ring; /* owned */
 	int (*record)(void *ctx, void *data, size_t size);
 	void *record_ctx;
