@@ -19,18 +19,15 @@ only fpless's, only gdb's. --out keeps every stop. Needs root and gdb; ends with
 
 import argparse
 import collections
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "synth"))
-from workloads import WORKLOADS, Inputs, Missing, program  # noqa: E402
+from workloads import WORKLOADS, Inputs, Missing, program, running  # noqa: E402
 
 WARM_UP_S = 1.5
 PERL = "while (1) { my %h; $h{$_ % 97} .= chr(65 + $_ % 26) for 1 .. 5000; join q(,), map { uc } sort { $h{$a} cmp $h{$b} } keys %h }"
@@ -45,29 +42,6 @@ ORDINARY = [
 ]
 COLUMNS = ["program", "stops", "guessed", "plain_equal", "guessed_equal", "back_equal", "behind_cfa", "cut_samples", "contradict", "frames",
            "names_alike", "names_other", "names_ours_only", "names_gdb_only"]
-
-
-def cpu_seconds(pid):
-    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextlib.contextmanager
-def running(command):
-    """The process, once it has worked for a while."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
-    try:
-        while process.poll() is None and cpu_seconds(process.pid) < WARM_UP_S:
-            time.sleep(0.05)
-        if process.poll() is not None:
-            raise Missing("%s ended with status %d" % (command[0], process.returncode))
-        yield process.pid
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def stops_of(pid, options, folder):
@@ -130,7 +104,7 @@ def main():
             if only and not any(word in name for word in only):
                 continue
             try:
-                with running(command(Inputs(folder))) as pid:
+                with running(command(Inputs(folder)), WARM_UP_S) as pid:
                     stops = stops_of(pid, options, folder)
             except Missing as missing:
                 print("%s\tSKIPPED: %s" % (name, missing), flush=True)

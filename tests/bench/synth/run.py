@@ -17,29 +17,20 @@ stacks without such a frame is printed beside it.
 
 import argparse
 import collections
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from workloads import PACKAGES, WORKLOADS, Inputs, Missing
+from workloads import PACKAGES, WORKLOADS, Inputs, Missing, cpu_seconds, running
 
 WAYS = {"default": [], "cfi": ["--no-synth", "--unwind", "cfi"], "fp": ["--no-synth"]}
 LEFT_OUT = ("exiting", "execing")  # nothing to walk: no part of the share
 CPU_MIN_S = 5
 WARM_UP_S = 1
 WHERES = 12
-
-
-def cpu_seconds(pid):
-    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Profile:
@@ -111,23 +102,6 @@ def measure(fpless, pid, options, folder):
     return cpu, {way: Profile(folder, way) for way in ("cold", *WAYS)}
 
 
-@contextlib.contextmanager
-def running(command):
-    """The process, once it has worked for a while."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
-    try:
-        while process.poll() is None and cpu_seconds(process.pid) < WARM_UP_S:
-            time.sleep(0.05)
-        if process.poll() is not None:
-            raise Missing("%s ended with status %d" % (command[0], process.returncode))
-        yield process.pid
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
 def print_why(one):
     """Where stacks end: stop, and the frame no caller of which was found."""
     wheres = collections.Counter()
@@ -183,7 +157,7 @@ def main():
             if only and not any(word in name for word in only):
                 continue
             try:
-                with running(command(Inputs(folder))) as pid:
+                with running(command(Inputs(folder)), WARM_UP_S) as pid:
                     cpu, ways = measure(os.path.abspath(options.fpless), pid, options, folder)
             except Missing as missing:
                 print("%s\tSKIPPED: %s" % (name, missing))

@@ -2,9 +2,12 @@
 """Programs of the distribution whose hottest code is assembly without CFI. Each is one process that runs for longer
 than a measurement; inputs are made on the spot."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 DGEMM = """
 import numpy
@@ -110,6 +113,29 @@ def gp(inputs):
     with open(path, "w", encoding="ascii") as file:
         file.write(GP)
     return ["gp", "-q", "-f", path]
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def running(command, warm_up_s):
+    """The process, once it has worked for so long."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True)
+    try:
+        while process.poll() is None and cpu_seconds(process.pid) < warm_up_s:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            raise Missing("%s ended with status %d" % (command[0], process.returncode))
+        yield process.pid
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 # (name, at least so many per cent complete, function of Inputs to the words of the command)
