@@ -311,8 +311,8 @@ class OnTerminal(RootCase):
             with self.subTest(columns=columns, lines=lines):
                 terminal.resize(columns, lines)
                 if lines > 3:
-                    terminal.wait_for_text("spin")
-                    self.assertIn("samples", terminal.screen.text()[0])
+                    terminal.wait_for("samples and spin", lambda text: "samples" in text[0]
+                                      and any("spin" in line for line in text[1:]))
                 elif columns > 10:
                     terminal.wait_for_text("FUNCTION")
                 self.assert_fits(terminal)
