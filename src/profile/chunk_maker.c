@@ -4,12 +4,12 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "bpf/shared.h"
 #include "profile/kernel_side.h"
 
@@ -108,19 +108,10 @@ static int create_outer(uint32_t nr_chunks)
 
 static int begin(struct chunk_maker *maker)
 {
-	sigset_t all, before;
-
 	pthread_mutex_init(&maker->lock, NULL);
 	pthread_cond_init(&maker->wake, NULL);
 	pthread_cond_init(&maker->made, NULL);
-	/* signals are for the thread that runs the loop */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-
-	int code = pthread_create(&maker->thread, NULL, maker_main, maker);
-
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -code;
+	return thread_begin(&maker->thread, maker_main, maker);
 }
 
 static void end(struct chunk_maker *maker)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "parse/desk.h"
 
 #define REFUSED_SAID   32u	 /* lines at warning level */
@@ -267,20 +267,15 @@ static void *loader_main(void *ctx)
 /* When there is something to read: most runs have nothing. */
 static int begin_thread(struct code_loader *loader)
 {
-	sigset_t all, before;
 	int code;
 
 	if (loader->has_thread)
 		return 0;
 	if (!loader->desk && desk_open(loader->parser, &loader->desk, NULL))
 		return -ENOMEM;
-	/* signals are for the thread that runs the loop */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&loader->thread, NULL, loader_main, loader);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	code = thread_begin(&loader->thread, loader_main, loader);
 	loader->has_thread = !code;
-	return -code;
+	return code;
 }
 
 int code_loader_submit(struct code_loader *loader, const struct code_order *order)

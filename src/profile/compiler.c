@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sorted.h"
+#include "base/thread.h"
 #include "parse/desk.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
@@ -209,14 +209,14 @@ static void *compiler_main(void *ctx)
 	return NULL;
 }
 
-/* Begins one more thread, for @lane. Returns an errno(3). */
+/* Begins one more thread, for @lane. Returns 0 or a negative errno. */
 static int begin_thread(struct compiler *compiler, struct parser *parser, enum lane lane)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread || desk_open(parser, &thread->desk, NULL)) {
 		free(thread);
-		return ENOMEM;
+		return -ENOMEM;
 	}
 	thread->compiler = compiler;
 	thread->lane = lane;
@@ -225,8 +225,7 @@ static int begin_thread(struct compiler *compiler, struct parser *parser, enum l
 		desk_on_pause(thread->desk, stop_at_the_end, thread);
 	}
 
-	int code = pthread_create(&compiler->threads[compiler->nr_threads], NULL, compiler_main,
-				  thread);
+	int code = thread_begin(&compiler->threads[compiler->nr_threads], compiler_main, thread);
 
 	if (code) {
 		desk_close(thread->desk);
@@ -254,19 +253,14 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	list_init(&compiler->done);
 	compiler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	/* signals are for the thread that runs the loop */
-	sigset_t all, before;
-	int code = compiler->event_fd < 0 ? errno : 0;
+	int code = compiler->event_fd < 0 ? -errno : 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; !code && i < NR_THREADS; i++)
 		code = begin_thread(compiler, parser, LANE_FIRST);
 	compiler->has_whole = synth && !code && !begin_thread(compiler, parser, LANE_WHOLE);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!compiler->nr_threads) {
 		compiler_destroy(compiler);
-		return fpl_fail(err, -code, "table compiler: thread: %s", strerror(code));
+		return fpl_fail(err, code, "table compiler: thread: %s", strerror(-code));
 	}
 	*ret = compiler;
 	return 0;

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/thread.h"
 #include "profile/table_cache.h"
 
 struct waiting {
@@ -80,15 +80,8 @@ static void *keeper_main(void *ctx)
 
 static bool begin_thread(struct table_keeper *keeper)
 {
-	sigset_t all, before;
-
-	if (keeper->has_thread)
-		return true;
-	/* signals are for the thread that runs the loop */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	keeper->has_thread = !pthread_create(&keeper->thread, NULL, keeper_main, keeper);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!keeper->has_thread)
+		keeper->has_thread = !thread_begin(&keeper->thread, keeper_main, keeper);
 	return keeper->has_thread;
 }
 
