@@ -233,17 +233,21 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 		"%s: %s: its frames are no_table", object->path, err->msg);
 }
 
+static void say_refused(const struct object *object)
+{
+	fpl_log(FPL_LOG_WARN,
+		"%s: making rows from its code without CFI would cost more than it may: there are "
+		"%s",
+		object->path, object->stats.synth_bytes ? "those around some samples" : "none");
+}
+
 static void say_table(const struct object *object, const struct table *table)
 {
 	fpl_log(FPL_LOG_DEBUG, "%s: object %u: table of %u bytes, %llu rows%s", object->path,
 		object->id, table->image_bytes, (unsigned long long)table->stats.rows,
 		table->stats.synth_left ? ", those from code to come" : "");
-	/* of rows around samples, the whole one says it */
 	if (table->stats.synth_refused && !table->stats.synth_left)
-		fpl_log(FPL_LOG_WARN,
-			"%s: making rows from its code without CFI would cost more than it may: "
-			"there are none",
-			object->path);
+		say_refused(object);
 }
 
 /* The table that is published is all there will be. */
@@ -253,6 +257,22 @@ static void settle(struct tables *tables, struct object *object)
 
 	object->state = OBJECT_READY;
 	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_READY, __ATOMIC_RELEASE);
+}
+
+/*
+ * Of a table whose rows from code would have cost too much: it says no more than the one that is
+ * published, which may have some around samples.
+ */
+static void take_refusal(struct tables *tables, struct object *object, enum compiler_part part)
+{
+	if (part == COMPILER_NEAR) {
+		object->nr_near = NEAR_TIMES_MAX; /* nor would another, at the same price */
+		return;
+	}
+	settle(tables, object);
+	object->stats.synth_refused = 1;
+	object->stats.synth_left = 0;
+	say_refused(object);
 }
 
 /* Has rows from the code of @object made, for a sample that ended at @vaddr, and then all of them.
@@ -348,10 +368,8 @@ static void complete(struct tables *tables, struct object *object, struct compil
 	struct space_extent extent;
 	int code = result->code;
 
-	if (table && table->stats.synth_refused && result->part == COMPILER_NEAR) {
-		/* It says no more than the one that is published, nor would another, at the same
-		 * price. */
-		object->nr_near = NEAR_TIMES_MAX;
+	if (table && table->stats.synth_refused) {
+		take_refusal(tables, object, result->part);
 		return;
 	}
 	if (table && !fits(tables, object, table))

@@ -268,6 +268,28 @@ static void rows_that_cost_too_much_are_refused_once(void **state)
 	assert_int_equal(stats.synth_refused, 1);
 }
 
+static void rows_around_samples_stay_where_all_cost_too_much(void **state)
+{
+	struct world *world = *state;
+	struct profile_tables stats;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 1);
+	refuse_rows(HOLE, COMPILER_WHOLE);
+	collect(world, 1);
+	assert_published(world, HOLE, OBJECT_READY);
+	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	assert_true(has_row_at(world, first_made));
+	assert_false(has_row_at(world, last_made));
+	tables_stats(&world->tables, &stats);
+	assert_int_equal(stats.synth_refused, 1);
+	tables_need(&world->tables, object_of(HOLE), last_made);
+	assert_int_equal(compiler.nr_jobs, 0);
+}
+
 static void rows_that_cannot_be_asked_for_are_given_up(void **state)
 {
 	struct world *world = *state;
@@ -348,6 +370,7 @@ int main(void)
 		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
 		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),
 		TEST(rows_that_cost_too_much_are_refused_once),
+		TEST(rows_around_samples_stay_where_all_cost_too_much),
 		TEST(rows_that_cannot_be_asked_for_are_given_up),
 		TEST(a_whole_table_of_other_pages_is_not_published),
 		TEST(a_whole_table_of_nearly_the_same_pages_is_not_published),
