@@ -18,11 +18,12 @@ int synth_holes_add(struct synth_holes *holes, struct synth_hole hole, struct bu
 
 int synth_holes_index(struct synth_holes *holes, struct budget *budget, struct fpl_err *err)
 {
-	const struct synth_hole *last = &holes->list[holes->nr - 1];
+	const struct synth_hole *last;
 	int code;
 
 	if (holes->nr == 0)
 		return 0;
+	last = &holes->list[holes->nr - 1];
 	holes->base = holes->list[0].start;
 	holes->nr_pages = ((last->start + last->size - holes->base) >> HOLES_PAGE_BITS) + 1;
 	code = budget_memory(budget, holes->nr_pages, err);

@@ -16,20 +16,12 @@ static lanes_t may_precede(lanes_t last, lanes_t before)
 	       (lanes_t)(((last & 0xc7) == 0x05) & (before == 0x8d));
 }
 
-/* One bit for each byte that is not 0. */
+/* One bit for each byte that is not 0, by an instruction that every x86-64 has. */
 static unsigned bits_of(lanes_t lanes)
 {
-#ifdef __SSE2__
 	typedef char chars_t __attribute__((vector_size(LANES)));
 
 	return (unsigned)__builtin_ia32_pmovmskb128((chars_t)lanes);
-#else
-	unsigned bits = 0;
-
-	for (unsigned i = 0; i < LANES; i++)
-		bits |= (unsigned)(lanes[i] != 0) << i;
-	return bits;
-#endif
 }
 
 static bool leads(const struct synth_holes *holes, const uint8_t *code, size_t at, uint64_t vaddr)
