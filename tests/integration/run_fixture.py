@@ -43,6 +43,8 @@ def report(run, judge, faults):
           f"a user part; stops: {dict(stops)}; origins: {run.books and run.books['frames_by_origin']}")
     for pattern, count in zip(judge.expectation.patterns, judge.by_pattern):
         print(f"  {count:6} {pattern.text.strip()}")
+    for name, least in judge.expectation.distinct:
+        print(f"  {len(judge.leaf_pcs.get(name, ())):6} pcs of {name}, at least {least}")
     for fault in faults[:FAULTS_SHOWN]:
         print("FAULT:", fault)
     if len(faults) > FAULTS_SHOWN:
