@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The processes without rights that read files for an fpless."""
 
+import os
+
 NO_CAPABILITIES = "0000000000000000"
 
 
@@ -30,3 +32,25 @@ def nursery(pid):
 
 def workers(pid):
     return children(nursery(pid)) if nursery(pid) else []
+
+
+def readers(pid, path):
+    """Workers that have the file open, or one that had its name and was removed, or replaced."""
+    names = (path, path + " (deleted)")
+    found = []
+    for worker in workers(pid):
+        try:
+            if any(os.readlink(f"/proc/{worker}/fd/{fd}") in names
+                   for fd in os.listdir(f"/proc/{worker}/fd")):
+                found.append(worker)
+        except OSError:
+            pass
+    return found
+
+
+def is_calm(pid):
+    """Does the worker hurry less than others, since no sample waits for it?"""
+    try:
+        return os.getpriority(os.PRIO_PROCESS, pid) == 0
+    except ProcessLookupError:
+        return False

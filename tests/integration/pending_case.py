@@ -9,7 +9,7 @@ import time
 
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run
-from parser_processes import workers
+from parser_processes import is_calm, readers
 from root_case import FPLESS, RootCase, fixture
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
@@ -89,17 +89,8 @@ class PendingCase(RootCase):
 
     @staticmethod
     def makers(fpless, path):
-        """Workers that make all rows of the file: those that hurry less than others."""
-        found = []
-        for pid in workers(fpless.pid):
-            try:
-                if os.getpriority(os.PRIO_PROCESS, pid) == 0 and any(
-                        os.readlink(f"/proc/{pid}/fd/{fd}").startswith(path)
-                        for fd in os.listdir(f"/proc/{pid}/fd")):
-                    found.append(pid)
-            except OSError:
-                pass
-        return found
+        """Workers that make all rows of the file."""
+        return [pid for pid in readers(fpless.pid, path) if is_calm(pid)]
 
     def stop_maker(self, process, path):
         """Stops who makes all rows of the file, while he is at it."""

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from fpless_run import TIMEOUT_S, Run
-from parser_processes import NO_CAPABILITIES, nursery, status, workers
+from parser_processes import NO_CAPABILITIES, nursery, readers, status, workers
 from root_case import FPLESS, RootCase, fixture, is_dead, main
 
 
@@ -125,19 +125,6 @@ class MapsAreReadByWorkers(ParserCase):
         return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",
                           "-d", "0.5", "-p", pids, stderr=subprocess.PIPE)
 
-    @staticmethod
-    def readers(fpless, path):
-        """Workers that have the file open."""
-        found = []
-        for pid in workers(fpless.pid):
-            try:
-                if any(os.readlink(f"/proc/{pid}/fd/{fd}") == path
-                       for fd in os.listdir(f"/proc/{pid}/fd")):
-                    found.append(pid)
-            except OSError:
-                pass
-        return found
-
     def names(self, run, process):
         return {frame["symbol"] for stack in run.stacks if stack["pid"] == process.pid
                 for frame in stack["user"] if "addr" in frame}
@@ -147,7 +134,7 @@ class MapsAreReadByWorkers(ParserCase):
         fpless = self.sample(program)
         judged = 0
         while not judged and fpless.poll() is None:
-            for pid in self.readers(fpless, path):
+            for pid in readers(fpless.pid, path):
                 try:
                     said = status(pid)
                 except OSError:
@@ -164,7 +151,7 @@ class MapsAreReadByWorkers(ParserCase):
         fpless = self.sample(bad, good)
         killed = 0
         while fpless.poll() is None:
-            for pid in self.readers(fpless, path):
+            for pid in readers(fpless.pid, path):
                 try:
                     os.kill(pid, signal.SIGSEGV)
                     killed += 1
@@ -183,7 +170,7 @@ class MapsAreReadByWorkers(ParserCase):
         fpless = self.sample(program)
         killed = 0
         while not killed and fpless.poll() is None:
-            for pid in self.readers(fpless, path)[:1]:
+            for pid in readers(fpless.pid, path)[:1]:
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
         self.assertEqual(killed, 1, "nobody was seen reading")

@@ -335,6 +335,15 @@ static inline void assert_published(const struct world *world, uint32_t id, enum
 	assert_int_equal(current(world, id)->base, object_of(id)->pool_first);
 }
 
+/* The compiler has done what was asked for, and what it made is published at once. */
+static inline void deliver(struct world *world, uint32_t id, enum compiler_part part,
+			   enum object_state state)
+{
+	finish(id, part);
+	collect(world, 1);
+	assert_published(world, id, state);
+}
+
 static inline uint64_t used_bytes(const struct world *world)
 {
 	return pool_used_bytes(&world->tables.pool);
@@ -345,6 +354,14 @@ static inline void publish_cfi(struct world *world, uint32_t id)
 {
 	tables_want(&world->tables, object_of(id));
 	finish(id, COMPILER_CFI);
+	collect(world, 1);
+}
+
+/* A table of so many bytes is made for @id, and published if there is room. */
+static inline void make_bytes(struct world *world, uint32_t id, uint32_t bytes)
+{
+	tables_want(&world->tables, object_of(id));
+	finish_with(id, bytes);
 	collect(world, 1);
 }
 

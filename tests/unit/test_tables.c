@@ -14,9 +14,7 @@ static void a_table_is_made_once_and_published(void **state)
 	assert_int_equal(compiler.nr_jobs, 1);
 	assert_int_equal(object_of(CHAIN)->state, OBJECT_QUEUED);
 	assert_int_equal(world->slots[CHAIN].object, 0);
-	finish(CHAIN, COMPILER_CFI);
-	collect(world, 1);
-	assert_published(world, CHAIN, OBJECT_READY);
+	deliver(world, CHAIN, COMPILER_CFI, OBJECT_READY);
 	assert_cfi_is_there(world, CHAIN);
 	assert_int_equal(world->slots[CHAIN].entry_vaddr, object_of(CHAIN)->elf->entry);
 	assert_int_equal(object_of(CHAIN)->nr_published, 1);
@@ -105,9 +103,7 @@ static void rows_from_code_come_when_a_sample_needs_them(void **state)
 	tables_need(&world->tables, object_of(HOLE), last_made);
 	assert_int_equal(compiler.nr_jobs, 1);
 	assert_false(has_row_at(world, first_made));
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_true(has_row_at(world, first_made));
 	assert_true(has_row_at(world, last_made));
 	assert_int_equal(object_of(HOLE)->nr_published, 2);
@@ -136,9 +132,7 @@ static void what_is_around_samples_comes_first_where_all_takes_long(void **state
 	assert_int_equal(compiler.jobs[0].nr_near, 2);
 	assert_int_equal(compiler.jobs[0].near[1], first_made + 1);
 	assert_int_equal(compiler.jobs[1].part, COMPILER_WHOLE);
-	finish(HOLE, COMPILER_NEAR);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	assert_false(has_row_at(world, last_made));
 	assert_int_equal(world->slots[HOLE].current, 1);
@@ -146,15 +140,11 @@ static void what_is_around_samples_comes_first_where_all_takes_long(void **state
 	/* another sample has its own rows made; the whole one is asked for once */
 	tables_need(&world->tables, object_of(HOLE), first_made + 64);
 	assert_int_equal(compiler.nr_jobs, 2);
-	finish(HOLE, COMPILER_NEAR);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	assert_false(has_row_at(world, last_made));
 	assert_int_equal(world->slots[HOLE].current, 0);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_true(has_row_at(world, first_made));
 	assert_true(has_row_at(world, last_made));
 	assert_int_equal(object_of(HOLE)->nr_published, 4);

@@ -11,9 +11,7 @@ static void where_there_is_no_room_for_both_those_of_the_cfi_stay(void **state)
 	fill_pool(world, 0);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	world->mapped[HOLE - 1] = false; /* and it makes no room for itself */
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_false(has_row_at(world, first_made));
 	assert_cfi_is_there(world, HOLE);
 	assert_int_equal(world->tables.nr_evicted, 0);
@@ -24,15 +22,11 @@ static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
 	struct world *world = *state;
 
 	publish_cfi(world, HOLE);
-	tables_want(&world->tables, object_of(SIGNAL));
-	finish_with(SIGNAL, FPL_CHUNK_SIZE / 2);
-	collect(world, 1);
+	make_bytes(world, SIGNAL, FPL_CHUNK_SIZE / 2);
 	fill_pool(world, 0);
 	world->mapped[SIGNAL - 1] = false;
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_true(has_row_at(world, last_made));
 	assert_int_equal(object_of(SIGNAL)->state, OBJECT_EVICTED);
 	assert_int_equal(world->slots[SIGNAL].object, 0);
@@ -52,9 +46,7 @@ static void what_was_replaced_makes_room_first(void **state)
 	collect(world, 1);
 	fill_pool(world, 0);
 	world->mapped[HOLE - 1] = false;
-	tables_want(&world->tables, object_of(SIGNAL));
-	finish_with(SIGNAL, bytes);
-	collect(world, 1);
+	make_bytes(world, SIGNAL, bytes);
 	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
 	assert_published(world, HOLE, OBJECT_READY);
 	assert_true(has_row_at(world, last_made));
@@ -68,15 +60,11 @@ static void as_many_go_as_it_takes(void **state)
 	unsigned int nr = 0;
 
 	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
-		tables_want(&world->tables, object_of(id));
-		finish_with(id, FPL_CHUNK_SIZE / 4);
-		collect(world, 1);
+		make_bytes(world, id, FPL_CHUNK_SIZE / 4);
 		world->mapped[id - 1] = false;
 	}
 	fill_pool(world, 0);
-	tables_want(&world->tables, object_of(LEAF));
-	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
-	collect(world, 1);
+	make_bytes(world, LEAF, FPL_CHUNK_SIZE / 2);
 	assert_int_equal(object_of(LEAF)->state, OBJECT_READY);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
 		nr += object_of(id)->state == OBJECT_EVICTED;
@@ -94,15 +82,11 @@ static void a_review_weighs_several(void **state)
 	struct world *world = *state;
 
 	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
-		tables_want(&world->tables, object_of(id));
-		finish_with(id, FPL_CHUNK_SIZE / 4);
-		collect(world, 1);
+		make_bytes(world, id, FPL_CHUNK_SIZE / 4);
 		world->used[id - 1] = true;
 	}
 	fill_pool(world, 0);
-	tables_want(&world->tables, object_of(LEAF));
-	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
-	collect(world, 1);
+	make_bytes(world, LEAF, FPL_CHUNK_SIZE / 2);
 	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
 	let_pass(world);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++)
@@ -158,14 +142,10 @@ static void rows_of_one_that_was_evicted_are_dropped(void **state)
 	/* a sample does, and begins anew */
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 1);
-	finish(HOLE, COMPILER_CFI);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 2);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -175,14 +155,10 @@ static void one_that_was_evicted_waits_for_the_whole_table_asked_for_before(void
 
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	finish(HOLE, COMPILER_CFI);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 1);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -192,12 +168,8 @@ static void a_whole_table_that_comes_before_the_cfi_s_is_enough(void **state)
 
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
-	finish(HOLE, COMPILER_CFI);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_CFI, OBJECT_READY);
 	assert_int_equal(world->slots[HOLE].current, 0);
 	assert_true(has_row_at(world, last_made));
 }
@@ -209,9 +181,7 @@ static void rows_around_a_sample_may_come_before_the_cfi_s_table(void **state)
 	compiler.is_slow = true;
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	finish(HOLE, COMPILER_NEAR);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	finish(HOLE, COMPILER_CFI);
 	finish(HOLE, COMPILER_WHOLE);
@@ -229,13 +199,9 @@ static void a_whole_table_that_fails_before_the_cfi_s_is_asked_for_again(void **
 	fail_job(HOLE, COMPILER_WHOLE, -EOWNERDEAD);
 	collect(world, 1);
 	assert_int_equal(object_of(HOLE)->state, OBJECT_QUEUED);
-	finish(HOLE, COMPILER_CFI);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	finish(HOLE, COMPILER_WHOLE);
-	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
 }
 
 static void a_table_without_room_is_refused_until_there_is_some(void **state)
@@ -302,9 +268,7 @@ static void a_table_larger_than_the_pool_makes_nobody_go(void **state)
 
 	publish_cfi(world, CHAIN);
 	world->mapped[CHAIN - 1] = false;
-	tables_want(&world->tables, object_of(SIGNAL));
-	finish_with(SIGNAL, FPL_CHUNK_SIZE + 64);
-	collect(world, 1);
+	make_bytes(world, SIGNAL, FPL_CHUNK_SIZE + 64);
 	assert_int_equal(object_of(SIGNAL)->state, OBJECT_REFUSED);
 	assert_published(world, CHAIN, OBJECT_READY);
 	object_of(SIGNAL)->missed = 1000;
@@ -335,9 +299,7 @@ static void crowd(struct world *world)
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		world->used[ids[i] - 1] = true;
-		tables_want(&world->tables, object_of(ids[i]));
-		finish_with(ids[i], FPL_CHUNK_SIZE / 2);
-		collect(world, 1);
+		make_bytes(world, ids[i], FPL_CHUNK_SIZE / 2);
 	}
 	assert_int_equal(object_of(CHAIN)->state, OBJECT_READY);
 	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
