@@ -65,27 +65,12 @@ static bool goes_elsewhere(const struct caller *caller)
 	return !caller->signal && (sp->kind != CALLER_VALUE || sp->value != caller->cfa);
 }
 
-static void find_wrong(const struct caller *caller, const struct shadow_frame *frame,
-		       struct judgement *ret)
+static void find_wrong_register(const struct caller *caller, const struct shadow_frame *frame,
+				uint64_t sp, struct judgement *ret)
 {
-	const struct caller_value *ra = &caller->reg[MACHINE_RA];
-
-	/* of a signal's frame the stack pointer is judged below: its CFA may be anything */
-	if (caller->cfa != frame->cfa && !frame->signal) {
-		ret->wrong = WRONG_CFA;
-		ret->expected = frame->cfa;
-		ret->said = caller->cfa;
-		return;
-	}
-	if (ra->value != frame->ra) {
-		ret->wrong = WRONG_RA;
-		ret->expected = frame->ra;
-		ret->said = ra->value;
-		return;
-	}
 	for (uint32_t reg = 0; reg < FPL_NR_REGS; reg++) {
 		const struct caller_value *value = &caller->reg[reg];
-		uint64_t truth = reg == X86_RSP ? frame->cfa : frame->caller.reg[reg];
+		uint64_t truth = reg == X86_RSP ? sp : frame->caller.reg[reg];
 
 		if (value->kind == CALLER_VALUE && value->value != truth) {
 			ret->wrong = reg;
@@ -98,12 +83,55 @@ static void find_wrong(const struct caller *caller, const struct shadow_frame *f
 	}
 }
 
+/*
+ * Does the row tell the truth of a return address that the function has taken along to another
+ * frame, from which it will return (libffi's ffi_call_unix64)? One of a frame further out is not
+ * such a copy: a row that leads there passes over a caller that called itself.
+ */
+static bool is_of_copy(const struct caller *caller, const struct shadow *shadow)
+{
+	const struct shadow_frame *frame = shadow_top(shadow);
+	struct judgement registers = { .wrong = WRONG_NOTHING };
+
+	if (caller->reg[MACHINE_RA].value != frame->ra || shadow_has_cfa(shadow, caller->cfa))
+		return false;
+	find_wrong_register(caller, frame, caller->cfa, &registers);
+	return registers.wrong == WRONG_NOTHING;
+}
+
+static void find_wrong(const struct caller *caller, const struct shadow *shadow,
+		       struct judgement *ret)
+{
+	const struct shadow_frame *frame = shadow_top(shadow);
+	const struct caller_value *ra = &caller->reg[MACHINE_RA];
+
+	/* of a signal's frame the stack pointer is judged below: its CFA may be anything */
+	if (caller->cfa != frame->cfa && !frame->signal) {
+		if (is_of_copy(caller, shadow)) {
+			ret->skip = SKIP_RA_COPIED;
+			return;
+		}
+		ret->wrong = WRONG_CFA;
+		ret->expected = frame->cfa;
+		ret->said = caller->cfa;
+		return;
+	}
+	if (ra->value != frame->ra) {
+		ret->wrong = WRONG_RA;
+		ret->expected = frame->ra;
+		ret->said = ra->value;
+		return;
+	}
+	find_wrong_register(caller, frame, frame->cfa, ret);
+}
+
 void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
-		const struct shadow_frame *frame, struct judgement *ret)
+		const struct shadow *shadow, struct judgement *ret)
 {
 	struct caller caller;
 
-	*ret = (struct judgement){ .skip = check_frame(frame, machine), .wrong = WRONG_NOTHING };
+	*ret = (struct judgement){ .skip = check_frame(shadow_top(shadow), machine),
+				   .wrong = WRONG_NOTHING };
 	if (ret->skip != SKIP_NONE)
 		return;
 	rule_eval(rule, machine, &caller);
@@ -116,5 +144,5 @@ void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 	else if (goes_elsewhere(&caller))
 		ret->skip = SKIP_ELSEWHERE;
 	else /* a word that cannot be read is 0, which is wrong: the truth is known */
-		find_wrong(&caller, frame, ret);
+		find_wrong(&caller, shadow, ret);
 }

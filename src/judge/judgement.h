@@ -19,6 +19,7 @@
 	X(SWITCHED, switched, "the thread went to another stack")                                 \
 	X(STRAY, stray_return, "a return led to where no call came from")                         \
 	X(RA_CHANGED, ra_changed, "the code has put another return address onto the stack")       \
+	X(RA_COPIED, ra_copied, "the code goes on with a copy of its return address elsewhere")   \
 	X(REPEATED, repeated, "the same instruction again: one that repeats itself, as rep movs") \
 	X(NO_OBJECT, no_object, "code of no file: made at run time")                              \
 	X(NO_TABLE, no_table, "its file has no table")                                            \
@@ -58,7 +59,8 @@ struct judgement {
 
 /*
  * Judge @rule, with its extended rules behind it, on @machine, which is at an instruction of the
- * function that has @frame. @frame may be NULL. Cost: a few words of memory.
+ * function that runs by @shadow. Cost: a few words of memory; O(frames) where the row has the right
+ * return address from elsewhere.
  */
 void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
-		const struct shadow_frame *frame, struct judgement *ret);
+		const struct shadow *shadow, struct judgement *ret);

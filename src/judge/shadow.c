@@ -35,6 +35,14 @@ const struct shadow_frame *shadow_top(const struct shadow *shadow)
 	return shadow->nr ? &shadow->frames[shadow->nr - 1] : NULL;
 }
 
+bool shadow_has_cfa(const struct shadow *shadow, uint64_t cfa)
+{
+	for (size_t i = 0; i < shadow->nr; i++)
+		if (!shadow->frames[i].signal && shadow->frames[i].cfa == cfa)
+			return true;
+	return false;
+}
+
 static struct shadow_frame *top_of(struct shadow *shadow)
 {
 	return shadow->nr ? &shadow->frames[shadow->nr - 1] : NULL;

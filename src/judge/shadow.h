@@ -75,6 +75,9 @@ void shadow_clear(struct shadow *shadow);
 /* The frame of the function that runs, or NULL: its call was not seen. */
 const struct shadow_frame *shadow_top(const struct shadow *shadow);
 
+/* Does a function's frame have this CFA? Cost: O(frames). */
+bool shadow_has_cfa(const struct shadow *shadow, uint64_t cfa);
+
 /*
  * The thread is at the first instruction of a function that was called: @now, with the return
  * address @ra on top of the stack. Errors: -ENOMEM.

@@ -119,7 +119,7 @@ static void judge_place(struct stepper *stepper, const struct code_place *place,
 	else if (stepper->now.pc == stepper->last_pc)
 		judgement->skip = SKIP_REPEATED;
 	else
-		judge_rule(step->rule, step->machine, step->frame, judgement);
+		judge_rule(step->rule, step->machine, &stepper->shadow, judgement);
 }
 
 /* Judges what the thread is about to execute. */

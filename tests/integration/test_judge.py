@@ -119,7 +119,7 @@ class Judge(RootCase):
         self.assertEqual(report.accusations, [])
         self.assertGreater(report.origins["plt"][0], 0)
         self.assertEqual(report.origins["signal"][0], 4)  # two handlers, two instructions each
-        for reason in ("unwound", "switched", "ra_changed", "elsewhere"):
+        for reason in ("unwound", "switched", "ra_changed", "ra_copied", "elsewhere"):
             self.assertIn(reason, report.skipped)
         for end in ("returned", "unwound", "replaced"):
             self.assertIn(end, report.frames)
