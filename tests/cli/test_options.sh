@@ -124,7 +124,7 @@ expect 1 'requires an argument' compare --out-dir
 refused '-j 0: a number' verify -j 0 x
 refused '-t 0: seconds' verify -t 0 x
 # A timeout is seconds: a file that is judged in a blink has time enough.
-expect 0 '' verify -t 5 "$fpless"
+expect 0 '' verify -t 60 "$fpless"
 
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/out.folded: No such file or directory: its folder has to be there' profile -o /nowhere/out.folded -- true

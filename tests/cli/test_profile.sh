@@ -93,7 +93,7 @@ expect 3 'exists|No such process' profile -p 4194303 1
 expect 3 '/nowhere/command: No such file' profile 1 -- /nowhere/command
 expect 3 'nosuchcommand: No such file or directory: no folder of .PATH has it' profile 1 -- nosuchcommand
 expect 3 '/etc/passwd: Permission denied: it is no program' profile 1 -- /etc/passwd
-expect 3 'no samples' profile -q 1 -- true
+expect 3 'no samples' profile -q -F 1 1 -- true
 expect 0 'SIGTERM|signal 15' profile -q -f -d 0.3 -- perl -e "$loop"
 perl -e "$loop" &
 pid=$!
@@ -102,11 +102,23 @@ if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid sho
 kill $pid
 wait $pid 2>/dev/null || :
 
-# Ctrl-C flushes, whenever it comes.
-for when in 0.2 1; do
+# Ctrl-C flushes, whenever it comes; only before the first sample there is nothing to flush.
+status=0
+timeout --preserve-status -s INT 0.2 "$fpless" profile -q -I -F 499 -o int.folded -a 2>stderr || status=$?
+if [ "$status" = 3 ]; then
+	grep -q 'no samples' stderr || fail "SIGINT at the start: status 3"
+elif [ "$status" != 0 ] || [ ! -s int.folded ]; then
+	fail "SIGINT at the start: status $status"
+fi
+for when in 0.1 0.8; do
+	# a shell has what it puts into the background ignore this signal
+	env --default-signal=INT "$fpless" profile -q -I -F 499 -o int.folded -a 2>stderr &
+	pid=$!
+	while kill -0 $pid 2>/dev/null && ! grep -qs '^link_id' /proc/$pid/fdinfo/*; do sleep 0.02; done
+	sleep "$when"
 	status=0
-	timeout --preserve-status -s INT "$when" "$fpless" profile -q -I -F 499 -o int.folded -a \
-		2>stderr || status=$?
+	kill -INT $pid
+	wait $pid || status=$?
 	if [ "$status" != 0 ] || [ ! -s int.folded ]; then fail "SIGINT: status $status"; fi
 done
 

@@ -65,6 +65,18 @@ def end_all():
         time.sleep(0.01)
 
 
+def nr_links(pid):
+    """How many BPF programs the process has linked to events."""
+    nr = 0
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
+                nr += "\nlink_id:" in file.read()
+        except OSError:
+            pass  # closed meanwhile
+    return nr
+
+
 def is_dead(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -114,6 +126,14 @@ class RootCase(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
+
+    def wait_until_sampling(self, process):
+        """Until a run of fpless on all CPUs samples whatever runs."""
+        end_s = time.monotonic() + TIMEOUT_S
+        while nr_links(process.pid) < len(os.sched_getaffinity(0)):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end_s)
+            time.sleep(0.01)
 
     def assert_chain_is_complete(self, run, program):
         """@program is a copy of `chain`: all its stacks from spin on are whole."""

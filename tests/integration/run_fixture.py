@@ -39,7 +39,8 @@ def report(run, judge, faults):
     stops = collections.Counter()
     for stack in run.stacks:
         stops[str(stack["stop"])] += stack["count"]
-    print(f"{judge.judged} samples judged, {judge.others} others, {judge.kernel_threads} without "
+    print(f"{judge.judged} samples judged, {judge.wrong} of them wrong (at most "
+          f"{judge.expectation.wrong}), {judge.others} others, {judge.kernel_threads} without "
           f"a user part; stops: {dict(stops)}; origins: {run.books and run.books['frames_by_origin']}")
     for pattern, count in zip(judge.expectation.patterns, judge.by_pattern):
         print(f"  {count:6} {pattern.text.strip()}")

@@ -115,7 +115,8 @@ class BccProfile(RootCase):
         head = process.stdout.readline().decode("utf-8")
         self.assertEqual(head, f"Sampling at 199 Hertz of PID [{pid}] by user + kernel stack... "
                                "Hit Ctrl-C to end.\n")
-        time.sleep(1.5)
+        self.wait_until_sampling(process)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         with process.stdout as out:
             text = head + out.read().decode("utf-8")

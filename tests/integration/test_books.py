@@ -124,7 +124,7 @@ class RunsEnd(RootCase):
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_exit_of_the_pid_ends_the_run(self):
-        process = self.start(fixture("chain"), "1500")
+        process = self.start(fixture("chain"), "3000")
         run = self.profile("-F", "999", "-d", "60", "-p", str(process.pid))
         self.assertGreater(run.books["shown"], 0)
 

@@ -133,7 +133,7 @@ class Size(LevelCase):
         self.assert_whole(run, path, 100)
 
     def test_a_thousand_processes_of_ten_threads(self):
-        run = self.profile("-F", "499", "--", fixture("crowd"), "4000", "1000", "10")
+        run = self.profile("-F", "999", "--", fixture("crowd"), "4000", "1000", "10")
         self.assertIn(b"0 failed", run.stdout)
         self.assertEqual({name: level["refused"] for name, level in run.stats["maps"].items() if level["refused"]}, {})
         self.assertGreater(len({stack["pid"] for stack in run.stacks}), 900)

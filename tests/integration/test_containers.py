@@ -11,7 +11,7 @@ import time
 from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
 
-WAIT_S = 20
+WAIT_S = 60
 CHAIN = ["spin", "far_away", "indirect", "wide", "outer", "main", "__libc_start_call_main",
          "__libc_start_main", "_start"]
 

@@ -128,7 +128,7 @@ class FplessIsStarved(HostileCase):
         self.targets.start("storm", "deep")
         process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "-F", "4999", "-a", "-d",
                              "4", stderr=subprocess.PIPE)
-        time.sleep(1.5)
+        self.wait_until_sampling(process)
         process.send_signal(signal.SIGSTOP)
         time.sleep(2)
         process.send_signal(signal.SIGCONT)

@@ -60,7 +60,7 @@ class ProgramsNameTheirCode(RootCase):
         self.assertEqual(set(found), {("jit_a of dump", "spin_a"), ("jit_b of dump", "spin_b")})
 
     def test_a_jitdump_met_while_it_runs(self):
-        process = self.start(fixture("jit_named"), "4000", "dump", cwd=self.folder)
+        process = self.start(fixture("jit_named"), "600000", "dump", cwd=self.folder)
         time.sleep(0.3)
         run = self.profile("-F", "499", "-d", "1", "-p", str(process.pid))
         self.assertEqual(set(pairs(run)), {("jit_a of dump", "spin_a")})
@@ -93,7 +93,7 @@ class ProgramsNameTheirCode(RootCase):
         tmp = self.path("tmp")
         os.mkdir(tmp)
         script = (f"mount -t tmpfs none {tmp} && cp {fixture('jit_named')} {tmp} &&"
-                  f" mount --bind {tmp} /tmp && exec /tmp/jit_named 6000 map")
+                  f" mount --bind {tmp} /tmp && exec /tmp/jit_named 600000 map")
         outer = self.start("unshare", "--fork", "--pid", "--mount", "--mount-proc", "--kill-child",
                            "sh", "-c", script)
         inner = self.child_of(outer.pid, "jit_named")
@@ -106,7 +106,7 @@ class ProgramsNameTheirCode(RootCase):
         self.assertEqual(set(pairs(run)), {("jit_a of map", "spin_a")})
 
     def child_of(self, parent, comm):
-        for _ in range(200):
+        for _ in range(1000):
             try:
                 with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
                     for child in file.read().split():

@@ -22,8 +22,14 @@ def folded_total(path):
 
 
 class Pprof(RootCase):
+    def setUp(self):
+        super().setUp()
+        self.busy = None
+
     def sample(self, *options):
         """Files x.pb.gz and x.* of the other formats, of a program and of all there is beside it."""
+        if "-a" in options and not self.busy:  # nothing else may run
+            self.busy = self.start(fixture("threads"), "600000")
         outputs = [arg for name in ("pb.gz", *FORMATS) for arg in ("-o", self.path("x." + name))]
         done = self.fpless("profile", "-F", "499", "-d", "1", *outputs, *options)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -12,7 +12,7 @@ import time
 from root_case import FPLESS, RootCase, fixture, main
 
 ROUNDS = 10
-PATIENCE_S = 20  # the kernel frees maps and programs after a grace period
+PATIENCE_S = 60  # the kernel frees maps and programs after a grace period
 OLD = "an older profile\n"
 
 

@@ -226,8 +226,8 @@ class OnTerminal(RootCase):
 
     def test_it_shows_what_is_hot_and_ends_by_its_key(self):
         terminal = self.open_busy()
-        self.assertIn("samples in", terminal.screen.text()[0])
-        self.assertIn("*SELF% TOTAL% OBJECT", terminal.screen.text()[2])
+        terminal.wait_for("heads", lambda text: "samples in" in text[0]
+                          and "*SELF% TOTAL% OBJECT" in text[2])
         terminal.keys("q")
         self.assert_ended_well(terminal)
 

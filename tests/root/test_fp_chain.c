@@ -78,10 +78,21 @@ static struct fp_chain_result sample(struct test_fp_chain_bpf *skel, uint64_t fp
 					.size = sizeof(attr),
 					.config = PERF_COUNT_SW_CPU_CLOCK,
 					.sample_period = 200000 };
+	volatile uint8_t *spins =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(spins != MAP_FAILED);
+
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		*spins = 1;
 		spin(fp);
+	}
+	/* what it does before it spins has frames of its own */
+	for (int i = 0; i < 12000 && !*spins; i++)
+		usleep(5000);
+	munmap((void *)spins, PAGE);
 	memset(&skel->bss->result, 0, sizeof(skel->bss->result));
 
 	int event = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
