@@ -13,7 +13,7 @@ from root_case import FPLESS, RootCase, fixture, main
 BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
 
 # Some hundred distinct stacks, short-lived programs, threads: what makes work for the accounts.
-BUSY = [fixture("vfork"), "150", fixture("chain_nopie")]
+BUSY = [fixture("vfork"), "250", fixture("chain_nopie")]
 
 
 class BooksClose(RootCase):

@@ -201,7 +201,7 @@ class ProfilerIsInside(ContainerCase):
     def test_children_come_and_go(self):
         """As complete as outside, to the last samples of those that exit."""
         program = self.copy("program")
-        script = f"for i in $(seq 40); do {program} 4; {program} 2; done"
+        script = f"for i in $(seq 80); do {program} 4; {program} 2; done"
         run = self.inside('"$@"', "-d", "60", "--", "/bin/sh", "-c", script)
         self.assertGreater(len({stack["pid"] for stack in run.stacks}), 40)
         stops = run.books["stop"]

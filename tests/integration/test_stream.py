@@ -13,7 +13,7 @@ import time
 
 from root_case import FPLESS, RootCase, fixture, main
 
-BUSY = [fixture("vfork"), "150", fixture("chain_nopie")]
+BUSY = [fixture("vfork"), "250", fixture("chain_nopie")]
 ROW = re.compile(r"(?P<time>\S+) (?P<comm>\S+) +(?P<pid>\d+) +(?P<tid>\d+) +(?P<cpu>\d+) +"
                  r"(?P<kernel>\d+) +(?P<user>\d+) (?P<top>.+)")
 
