@@ -260,7 +260,7 @@ struct fpl_proc {
 	__u64 gen;	/* unique per program image: bumped by exec and fork */
 	__u64 mm;	/* address of its mm_struct; never dereferenced */
 	__u64 start_ns; /* start_boottime of the leader */
-	/* Snapshots for an address in no known mapping: a budget per mapset version. */
+	/* Snapshots for return addresses in no known mapping: a budget per mapset version. */
 	__u64 retry_ns; /* of the last one */
 	__u32 retry_version;
 	__u32 retries;

@@ -20,8 +20,9 @@ enum user_stack_result {
 	USER_STACK_LACKING, /* data was missing: a snapshot can be walked once it is there */
 };
 
-/* Snapshots that a process may send for one version of its mapset because of an address in no
- * mapping, before it is one per second: where no rescan helps, they would not either. */
+/* Snapshots that a process may send for one version of its mapset because of what was taken for a
+ * return address and lies in no mapping, before it is one per second: where no rescan helps, they
+ * would not either. */
 #define RETRIES_PER_VERSION 64u
 #define RETRY_NS	    1000000000ull
 
@@ -49,6 +50,8 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 		/* No slot: the object was refused one for good. */
 		return walk->last.slot != 0;
 	case FPL_STOP_NO_MAPPING:
+		/* What runs is mapped, if not yet in the mapset: userspace knows of it, or will. */
+		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END;
 	case FPL_STOP_BAD_RA:
 		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END &&
 		       may_retry(proc, version);

@@ -4,10 +4,11 @@
 
 import os
 import resource
+import shlex
 import signal
 
-from parser_processes import status
-from pending_case import STEPS, Hurry, PendingCase, call, slow_file
+from parser_processes import children, status
+from pending_case import CALLER, STEPS, Hurry, PendingCase, call, slow_file
 from root_case import main
 
 
@@ -23,6 +24,12 @@ def limit_memory(pid):
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         raise OSError("its memory cannot be limited")
+
+
+def cpu_ms(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        ticks = file.read().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 class Workers(PendingCase):
@@ -130,6 +137,33 @@ class Files(PendingCase):
         stacks = self.of(run, path)
         self.assertTrue(stacks)
         self.assertEqual({len(stack["user"]) for stack in stacks}, {1}, run.stderr)
+
+
+class Places(PendingCase):
+    """Code whose mapping the kernel side does not know of, or not yet: all its samples are walked in
+    userspace, not only the first ones."""
+
+    # for the snapshots of seconds: on a busy machine nobody may take them out for so long
+    ROOM = ("--ring-memory", "32M")
+
+    def test_another_is_mapped_where_it_was(self):
+        first, second = self.slow("first"), self.slow("second", STEPS + 1)
+        script = shlex.join([CALLER, "1000", "0", first, "+" + second])
+        self.assert_whole(self.end(self.begin(script, *self.ROOM)), second)
+
+    def test_it_is_mapped_while_nobody_looks(self):
+        first, second = self.slow("first"), self.slow("second", STEPS + 1)
+        process = self.begin(f"exec {shlex.join([CALLER, '400', '0', '=' + first, second])}", *self.ROOM)
+        self.wait_for(process, "no table", lambda: f"{first}: object" in self.said())
+        caller, = (pid for pid in children(process.pid) if status(pid)["Name"] == "caller")
+        process.send_signal(signal.SIGSTOP)
+        with open(first + ".go", "wb"):
+            pass
+        self.wait_for(process, "it does not run", lambda: cpu_ms(caller) >= 700)
+        process.send_signal(signal.SIGCONT)
+        run = self.end(process)
+        self.assertGreater(sum(stack["count"] for stack in self.of(run, second)), 100, run.stderr)
+        self.assert_whole(run, second)
 
 
 class Eviction(PendingCase):
