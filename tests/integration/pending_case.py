@@ -74,8 +74,8 @@ class PendingCase(RootCase):
         with open(self.stderr, encoding="utf-8", errors="backslashreplace") as file:
             return file.read()
 
-    def wait_for(self, process, what, condition):
-        deadline = time.monotonic() + 60
+    def wait_for(self, process, what, condition, patience_s=60):
+        deadline = time.monotonic() + patience_s
         while not condition():
             self.assertIsNone(process.poll(), f"{what}: {self.said()}")
             self.assertLess(time.monotonic(), deadline, f"{what}: {self.said()}")
