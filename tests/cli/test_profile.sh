@@ -110,7 +110,7 @@ if [ "$status" = 3 ]; then
 elif [ "$status" != 0 ] || [ ! -s int.folded ]; then
 	fail "SIGINT at the start: status $status"
 fi
-for when in 0.1 0.8; do
+for when in 0.3 1; do
 	# a shell has what it puts into the background ignore this signal
 	env --default-signal=INT "$fpless" profile -q -I -F 499 -o int.folded -a 2>stderr &
 	pid=$!

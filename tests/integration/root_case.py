@@ -17,6 +17,7 @@ from fpless_run import TIMEOUT_S, Run, need_root
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+BPF_PROG_TYPE_PERF_EVENT = "7"
 
 CHANGED = []  # of sysctls: (path, text before), in the order of changes
 
@@ -65,16 +66,17 @@ def end_all():
         time.sleep(0.01)
 
 
-def nr_links(pid):
-    """How many BPF programs the process has linked to events."""
-    nr = 0
+def is_sampling(pid):
+    """Has a BPF program of perf events, which the process has open, been run while the kernel counts?"""
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         try:
             with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
-                nr += "\nlink_id:" in file.read()
+                info = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
         except OSError:
-            pass  # closed meanwhile
-    return nr
+            continue  # closed meanwhile
+        if info.get("prog_type") == BPF_PROG_TYPE_PERF_EVENT and int(info["run_cnt"]):
+            return True
+    return False
 
 
 def is_dead(pid):
@@ -128,9 +130,10 @@ class RootCase(unittest.TestCase):
         return process
 
     def wait_until_sampling(self, process):
-        """Until a run of fpless on all CPUs samples whatever runs."""
+        """Until a run of fpless, which begins, has taken a sample."""
+        self.sysctl("kernel/bpf_stats_enabled", 1)
         end_s = time.monotonic() + TIMEOUT_S
-        while nr_links(process.pid) < len(os.sched_getaffinity(0)):
+        while not is_sampling(process.pid):
             self.assertIsNone(process.poll())
             self.assertLess(time.monotonic(), end_s)
             time.sleep(0.01)

@@ -127,7 +127,7 @@ class FplessIsStarved(HostileCase):
     def test_of_cpu_time_until_the_ring_overruns(self):
         self.targets.start("storm", "deep")
         process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "-F", "4999", "-a", "-d",
-                             "4", stderr=subprocess.PIPE)
+                             "4", "--ring-memory", "256K", stderr=subprocess.PIPE)
         self.wait_until_sampling(process)
         process.send_signal(signal.SIGSTOP)
         time.sleep(2)
