@@ -66,17 +66,24 @@ def end_all():
         time.sleep(0.01)
 
 
-def is_sampling(pid):
-    """Has a BPF program of perf events, which the process has open, been run while the kernel counts?"""
-    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+def fdinfos(pid):
+    """What the kernel says of each file the process has open: {key: text}."""
+    try:
+        fds = os.listdir(f"/proc/{pid}/fdinfo")
+    except OSError:
+        return
+    for fd in fds:
         try:
             with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
-                info = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+                yield dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
         except OSError:
-            continue  # closed meanwhile
-        if info.get("prog_type") == BPF_PROG_TYPE_PERF_EVENT and int(info["run_cnt"]):
-            return True
-    return False
+            pass  # closed meanwhile
+
+
+def is_sampling(pid):
+    """Has a BPF program of perf events, which the process has open, been run while the kernel counts?"""
+    return any(info.get("prog_type") == BPF_PROG_TYPE_PERF_EVENT and int(info["run_cnt"])
+               for info in fdinfos(pid))
 
 
 def is_dead(pid):

@@ -9,39 +9,21 @@ import signal
 import subprocess
 import time
 
-from root_case import FPLESS, RootCase, fixture, main
+from root_case import FPLESS, RootCase, children, fdinfos, fixture, main
 
 ROUNDS = 10
 PATIENCE_S = 60  # the kernel frees maps and programs after a grace period
 OLD = "an older profile\n"
 
 
-def children(pid):
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-                found += [int(word) for word in file.read().split()]
-    except OSError:
-        pass
-    return found
-
-
 def bpf_ids(pid):
     """{("prog", id), ("map", id), ("link", id)} of what the process has open."""
     found = set()
-    try:
-        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
-                words = dict(line.split(":\t", 1) for line in file if ":\t" in line)
-            if "link_id" in words:
-                found.add(("link", int(words["link_id"])))
-            elif "map_id" in words:
-                found.add(("map", int(words["map_id"])))
-            elif "prog_id" in words:
-                found.add(("prog", int(words["prog_id"])))
-    except OSError:
-        pass
+    for info in fdinfos(pid):
+        for kind in ("link", "map", "prog"):  # a link has its program's, too
+            if kind + "_id" in info:
+                found.add((kind, int(info[kind + "_id"])))
+                break
     return found
 
 
