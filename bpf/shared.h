@@ -159,7 +159,7 @@ enum fpl_cfa {
 #define FPL_RULE_EXT	4u  /* nr_ext register rules follow in the next slots, two to a slot */
 #define FPL_RULE_RA_REG 8u  /* RA is in register reg2 (CFA_REG only) */
 #define FPL_RULE_SYNTH	16u /* made for code without CFI: frames it finds are FPL_ORIGIN_SYNTH */
-#define FPL_RULE_JUDGED 64u /* with FPL_CFA_NONE: this code was looked at; rbp is no way out */
+#define FPL_RULE_JUDGED 64u /* with FPL_CFA_NONE: rbp is proven not to be the frame pointer */
 #define FPL_RULE_SWITCH 32u /* the caller may be on another stack: its CFA is anywhere */
 
 /* Where the caller's value of rbx, rbp, r12, r13, r14, r15 is: words from the base, or one of

@@ -47,8 +47,8 @@ enum cfi_source {
 /* The rule in force for every pc in [start, end). Fields a kind does not use are 0. */
 struct cfi_row {
 	uint64_t start, end; /* vaddr */
-	/* enum fpl_cfa. NONE only of CFI_SOURCE_SYNTH: the code was looked at, and neither a row
-	 * nor a frame-pointer step is right there; registers mean nothing then. */
+	/* enum fpl_cfa. NONE only of CFI_SOURCE_SYNTH: there is no row, and the code proves that a
+	 * frame-pointer step is wrong there; registers mean nothing then. */
 	uint8_t cfa;
 	uint8_t cfa_reg;  /* R */
 	uint8_t cfa_reg2; /* S: the second register of INDEX, the literal of PLT */

@@ -82,6 +82,27 @@
 /* push %rbx; pop %rbx; jmp . + 0x1000 */
 #define TAIL "\x53\x5b\xe9\xfb\x0f\x00\x00"
 
+/* push %rbp; mov %rsp,%rbp; push %rsi; call . + 0x1000; leave; pop %rcx; lea 8(%r15),%rsp; push
+ * %rcx; ret */
+#define POPS_ARGUMENTS                                                     \
+	"\x55\x48\x89\xe5\x56\xe8\xfb\x0f\x00\x00\xc9\x59\x49\x8d\x67\x08" \
+	"\x51\xc3"
+
+/* pop %rcx; push $4; push $5; push %rcx; ret */
+#define MOVES_RETURN "\x59\x6a\x04\x6a\x05\x51\xc3"
+
+/* push %rbx; call . + 0x1000; mov $1,%ebp; lea (%rdi,%rdi),%rbp; ret */
+#define COMPUTES "\x53\xe8\xfb\x0f\x00\x00\xbd\x01\x00\x00\x00\x48\x8d\x2c\x3f\xc3"
+
+/* push %rbx; call . + 0x1000; mov (%rdi),%rbp; ret */
+#define LOADS "\x53\xe8\xfb\x0f\x00\x00\x48\x8b\x2f\xc3"
+
+/* push %rbx; call . + 0x1000; test %edi,%edi; je 1f; xor %ebp,%ebp; 1: nop; ret */
+#define COMPUTES_OR_NOT "\x53\xe8\xfb\x0f\x00\x00\x85\xff\x74\x02\x31\xed\x90\xc3"
+
+/* push %rbp; call . + 0x1000; test %edi,%edi; je 1f; mov %rsp,%rbp; 1: nop; push %rax; ret */
+#define FRAME_OR_NOT "\x55\xe8\xfb\x0f\x00\x00\x85\xff\x74\x03\x48\x89\xe5\x90\x50\xc3"
+
 /* push %rbx; jmp . + 0x1000 */
 #define TAIL_DEEP "\x53\xe9\xfb\x0f\x00\x00"
 
@@ -159,9 +180,10 @@ static void write_result(FILE *out, const struct synth_result *result)
 		     row++)
 			cfi_builder_row_text(&result->rows[row], out);
 		if (gap < result->nr_gaps)
-			fprintf(out, "%" PRIx64 "-%" PRIx64 " %s\n", result->gaps[gap].start - TEXT,
-				result->gaps[gap].end - TEXT,
-				synth_reason_key(result->gaps[gap].reason));
+			fprintf(out, "%" PRIx64 "-%" PRIx64 " %s%s\n",
+				result->gaps[gap].start - TEXT, result->gaps[gap].end - TEXT,
+				synth_reason_key(result->gaps[gap].reason),
+				result->gaps[gap].fp_refuted ? " no_fp" : "");
 	}
 }
 
@@ -239,8 +261,7 @@ static const struct {
 	{ "a frame pointer and an aligned stack", CODE(FRAME), EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"
 	  "1-4 r7+16\n"
-	  "4-8 r7+16 r6=c-16\n"
-	  "8-11 r6+16 r6=c-16\n"
+	  "4-11 r6+16 r6=c-16\n"
 	  "11-12 r7+8\n" },
 	{ "the old rsp in the aligned frame", CODE(ALIGNED), EVIDENCE_SYMBOL,
 	  "0-4 r7+8\n"
@@ -249,13 +270,16 @@ static const struct {
 	  "16-1b *(r7+120)+8\n"
 	  "1b-1c r7+8\n" },
 	{ "paths with stacks of different depth", CODE(DISAGREE), EVIDENCE_SYMBOL,
-	  "0-9 bad_end\n" },
-	{ "a return that does not return", CODE(UNBALANCED), EVIDENCE_SYMBOL, "0-3 bad_end\n" },
+	  "0-5 r7+8\n"
+	  "5-9 bad_end no_fp\n" },
+	{ "a return that does not return", CODE(UNBALANCED), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-3 r7+16\n" },
 	{ "no instruction on one path", CODE(UNDECODABLE), EVIDENCE_SYMBOL,
-	  "0-5 bad_end\n"
-	  "5-6 r7+16\n"
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n"
 	  "6-7 r7+8\n"
-	  "7-8 bad_end\n" },
+	  "7-8 bad_end no_fp\n" },
 	{ "a jump by table", CODE(TABLE), EVIDENCE_SYMBOL,
 	  "0-f r7+8\n"
 	  "f-12 r7+16\n"
@@ -332,7 +356,8 @@ static const struct {
 	  "f-10 r7+8\n"
 	  "10-13 r7+8 r2=v:r2+0\n" },
 	{ "a callee that does not keep it", CODE(CLOBBERING), EVIDENCE_SYMBOL,
-	  "0-11 bad_end\n"
+	  "0-7 r7+8\n"
+	  "7-11 bad_end no_fp\n"
 	  "11-14 r7+8\n" },
 	{ "a call that does not come back, by what is behind it", CODE(NORETURN), EVIDENCE_SYMBOL,
 	  "0-5 r7+8\n"
@@ -346,7 +371,7 @@ static const struct {
 	  "e-15 r7+16\n" },
 	{ "instructions that overlap", CODE(MIDDLE), EVIDENCE_SYMBOL,
 	  "0-4 r7+8\n"
-	  "4-9 overlap\n"
+	  "4-9 overlap no_fp\n"
 	  "9-a r7+8\n" },
 	{ "a register saved below the stack pointer", CODE(REDZONE), EVIDENCE_SYMBOL,
 	  "0-7 r7+8\n"
@@ -361,13 +386,42 @@ static const struct {
 	  "0-1 r7+8\n"
 	  "1-a r7+16\n"
 	  "a-b r7+8\n" },
-	{ "a loop that pushes", CODE(GROWING), EVIDENCE_SYMBOL, "0-6 bad_end\n" },
+	{ "a loop that pushes", CODE(GROWING), EVIDENCE_SYMBOL, "0-6 bad_end no_fp\n" },
 	{ "a jump to a function elsewhere", CODE(TAIL), EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"
 	  "1-2 r7+16\n"
 	  "2-7 r7+8\n" },
 	{ "a jump elsewhere with something on the stack", CODE(TAIL_DEEP), EVIDENCE_SYMBOL,
-	  "0-6 bad_end\n" },
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n" },
+	{ "a return that pops arguments, too", CODE(POPS_ARGUMENTS), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-4 r7+16\n"
+	  "4-a r6+16 r6=c-16\n"
+	  "a-b bad_end\n"
+	  "b-12 bad_end no_fp\n" },
+	{ "a return address that is moved", CODE(MOVES_RETURN), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-7 bad_end no_fp\n" },
+	{ "a frame pointer that is computed with", CODE(COMPUTES), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n"
+	  "6-10 bad_end no_fp\n" },
+	{ "a frame pointer that is loaded", CODE(LOADS), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n"
+	  "6-9 bad_end no_fp\n"
+	  "9-a bad_end\n" },
+	{ "computed with on one path, the caller's on the other", CODE(COMPUTES_OR_NOT),
+	  EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n"
+	  "6-e bad_end no_fp\n" },
+	{ "a frame pointer on one path only", CODE(FRAME_OR_NOT), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-6 r7+16\n"
+	  "6-d bad_end no_fp\n"
+	  "d-10 bad_end\n" },
 	{ "a guess that returns", CODE(PUSHES), EVIDENCE_GUESS,
 	  "0-1 r7+8\n"
 	  "1-2 r7+16\n"
@@ -378,10 +432,11 @@ static const struct {
 	  "11-12 r7+8\n" },
 	{ "a guess that never does", CODE("\x90\x0f\x0b"), EVIDENCE_GUESS,
 	  "0-1 filler\n"
-	  "1-3 guess\n" },
+	  "1-3 guess no_fp\n" },
 	{ "a guess of which a path ends in nonsense", CODE(UNDECODABLE), EVIDENCE_GUESS,
-	  "0-8 guess\n" },
-	{ "an address in data, and no function", CODE("\xff\xe0"), EVIDENCE_DATA, "0-2 guess\n" },
+	  "0-8 guess no_fp\n" },
+	{ "an address in data, and no function", CODE("\xff\xe0"), EVIDENCE_DATA,
+	  "0-2 guess no_fp\n" },
 	{ "a symbol at the same", CODE("\xff\xe0"), EVIDENCE_SYMBOL, "0-2 r7+8\n" },
 };
 

@@ -9,12 +9,16 @@
 #include "base/cleanup.h"
 #include "unwind/synth/file.h"
 
-/* Where the analysis came to an end of its own: what is not known to be code is not judged, and a
- * guess that did not hold says nothing. */
-static bool is_judged(enum synth_reason reason)
+/*
+ * Is a frame-pointer step wrong in @gap? Only a fact about the frame pointer at that place tells:
+ * a function without rows may keep one, as the builtins of V8 do, whose returns are not understood.
+ * A guess that did not hold says nothing.
+ */
+static bool is_judged(const struct synth_gap *gap)
 {
-	return reason == SYNTH_REASON_NO_CFA || reason == SYNTH_REASON_BAD_END ||
-	       reason == SYNTH_REASON_OVERLAP;
+	return gap->fp_refuted &&
+	       (gap->reason == SYNTH_REASON_NO_CFA || gap->reason == SYNTH_REASON_BAD_END ||
+		gap->reason == SYNTH_REASON_OVERLAP);
 }
 
 static int add_judged(struct cfi_file *file, const struct synth_result *result, struct fpl_err *err)
@@ -27,7 +31,7 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 	for (size_t i = 0; i < result->nr_gaps; i++) {
 		const struct synth_gap *gap = &result->gaps[i];
 
-		if (!is_judged(gap->reason))
+		if (!is_judged(gap))
 			continue;
 		rows[nr++] = (struct cfi_row){ .start = gap->start,
 					       .end = gap->end,

@@ -554,20 +554,6 @@ static enum synth_reason group_reason(const struct group *group)
 	return SYNTH_REASON_GUESS;
 }
 
-/* Registers that a caller's row reads, and that calls may change. */
-static uint16_t row_reads(const struct cfi_row *row)
-{
-	unsigned mask = 1u << row->cfa_reg;
-
-	for (unsigned i = 0; i < FPL_NR_SAVED; i++) {
-		const struct cfi_reg *reg = &row->reg[arch_saved_regs[i]];
-
-		if (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG)
-			mask |= 1u << reg->reg;
-	}
-	return (uint16_t)(mask & abi_clobbers);
-}
-
 static int note_call(struct flow *flow, uint32_t group, const struct synth_op *op,
 		     const struct cfi_row *row)
 {
@@ -575,7 +561,7 @@ static int note_call(struct flow *flow, uint32_t group, const struct synth_op *o
 
 	if (!callee)
 		return 0;
-	flow->rows->needed[callee - 1] |= row_reads(row);
+	flow->rows->needed[callee - 1] |= synth_row_reads(row);
 
 	int code = synth_grow(flow->graph->budget, &flow->edges, &flow->room_edges, flow->nr_edges,
 			      sizeof(*flow->edges), flow->err);
@@ -629,13 +615,20 @@ static int row_add(struct flow *flow, uint32_t pos, const struct synth_op *op, u
 	return code;
 }
 
+/* May a row be made in a block from which a path ends in nonsense? */
+static bool is_early(const struct flow *flow, const struct synth_block *block,
+		     const struct synth_op *op, const struct synth_state *state)
+{
+	return flow->groups[block->group].known && block->reason == SYNTH_REASON_BAD_END &&
+	       op->kind != OP_BAD && synth_state_is_early(state);
+}
+
 /* Make the rows of @block. */
 static int write_block(struct flow *flow, const struct synth_block *block, enum synth_reason reason)
 {
 	const struct synth_graph *graph = flow->graph;
 	const struct synth_input *input = graph->input;
 	struct synth_state state = flow->states[block->state];
-	enum synth_reason always = reason ? reason : block->reason;
 	bool is_new = true;   /* @row is not yet that of @state, */
 	bool has_row = false; /* which has one, */
 	bool goes_on = false; /* and the instruction before got it */
@@ -645,17 +638,22 @@ static int write_block(struct flow *flow, const struct synth_block *block, enum 
 	for (uint32_t pos = block->pos; code == 0; pos = synth_graph_next(graph, pos)) {
 		const struct synth_op *op = synth_graph_op(graph, pos);
 		uint8_t *told = &graph->reasons[graph->index[pos] - 1];
-		enum synth_reason why = always;
+		enum synth_reason why = reason ? reason : block->reason;
 
 		if (is_new) {
 			row = (struct cfi_row){ 0 };
 			has_row = synth_state_row(&state, &row);
 		}
+		if (!reason && has_row && is_early(flow, block, op, &state))
+			why = SYNTH_REASON_NONE;
 		if (!why && !has_row)
 			why = SYNTH_REASON_NO_CFA;
 		if (!why && *told == SYNTH_REASON_OVERLAP)
 			why = SYNTH_REASON_OVERLAP;
 		*told = (uint8_t)why;
+		graph->fp_refuted[graph->index[pos] - 1] = why &&
+							   !flow->groups[block->group].endless &&
+							   synth_state_refutes_fp(&state);
 		if (!why && goes_on && !is_new)
 			flow->rows->list[flow->rows->nr - 1].end = pos + op->size;
 		else if (!why)

@@ -91,7 +91,8 @@ static int cut(struct synth_graph *graph, struct fpl_err *err)
 	graph->blocks = calloc(nr + 1, sizeof(*graph->blocks));
 	graph->block_of = calloc(graph->nr_ops + 1, sizeof(*graph->block_of));
 	graph->reasons = malloc(graph->nr_ops + 1);
-	if (!graph->blocks || !graph->block_of || !graph->reasons)
+	graph->fp_refuted = calloc(graph->nr_ops + 1, sizeof(*graph->fp_refuted));
+	if (!graph->blocks || !graph->block_of || !graph->reasons || !graph->fp_refuted)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", graph->budget->name);
 	memset(graph->reasons, SYNTH_REASON_NO_ENTRY, graph->nr_ops + 1);
 	for (uint32_t pos = 1; pos <= graph->nr_bytes; pos++) {
@@ -227,6 +228,7 @@ void synth_graph_fini(struct synth_graph *graph)
 	free(graph->ops);
 	free(graph->block_of);
 	free(graph->reasons);
+	free(graph->fp_refuted);
 	free(graph->blocks);
 	free(graph->edges);
 }

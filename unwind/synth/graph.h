@@ -60,6 +60,7 @@ struct synth_graph {
 	size_t nr_ops, room_ops;
 	bool has_overlaps;  /* instructions share bytes */
 	uint8_t *reasons;   /* owned [nr_ops]: enum synth_reason */
+	bool *fp_refuted;   /* owned [nr_ops]: synth_state_refutes_fp() holds there */
 	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
 	size_t nr_blocks;

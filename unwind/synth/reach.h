@@ -2,7 +2,6 @@
 /* Where blocks lead, and what a call may write on all ways from there. Private to unwind/synth. */
 #pragma once
 
-#include "unwind/arch_x86_64.h"
 #include "unwind/synth/graph.h"
 
 /* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
@@ -16,9 +15,6 @@ struct synth_exits {
 uint32_t synth_block_number(const struct synth_graph *graph, uint32_t pos);
 
 struct synth_exits synth_exits_of(const struct synth_graph *graph, const struct synth_block *block);
-
-/* What functions may change by the ABI. */
-#define SYNTH_ABI_CLOBBERS ((uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP))
 
 struct synth_reach;
 

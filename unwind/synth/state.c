@@ -12,6 +12,11 @@ static bool is_place(const struct synth_value *value)
 	return value->kind == VALUE_CFA || value->kind == VALUE_ALIGNED;
 }
 
+static bool is_frame_pointer(const struct synth_value *value)
+{
+	return value->kind == VALUE_CFA && value->off == ARCH_RA_OFF - WORD;
+}
+
 static bool same(const struct synth_value *a, const struct synth_value *b)
 {
 	return a->kind == b->kind && a->reg == b->reg && a->off == b->off;
@@ -43,6 +48,8 @@ static void slot_drop(struct synth_state *state, size_t i)
 /* Forget what @nr_bytes at @place held. */
 static void forget(struct synth_state *state, struct synth_value place, unsigned nr_bytes)
 {
+	state->ra_overwritten |= place.kind == VALUE_CFA && place.off < ARCH_RA_OFF + WORD &&
+				 (int64_t)place.off + nr_bytes > ARCH_RA_OFF;
 	for (size_t i = state->nr_slots; i-- > 0;) {
 		const struct synth_slot *slot = &state->slots[i];
 
@@ -141,12 +148,64 @@ static void leave(struct synth_state *state)
 	state->regs[RBP] = pop(state);
 }
 
+static uint16_t with_bit(uint16_t mask, unsigned reg, bool value)
+{
+	return (uint16_t)((mask & ~(1u << reg)) | (unsigned)value << reg);
+}
+
+/*
+ * state->computed behind @op. What is loaded may be a frame pointer that was put away, and what is
+ * derived from the stack pointer may be a new one: neither counts as computed.
+ */
+static uint16_t computed_after(const struct synth_state *state, const struct synth_op *op,
+			       uint16_t call_clobbers)
+{
+	uint16_t mask = (uint16_t)(state->computed | op->clobbers);
+	bool src = state->computed >> op->src & 1;
+
+	switch ((enum synth_op_kind)op->kind) {
+	case OP_LOAD:
+	case OP_POP:
+		mask = with_bit(mask, op->dst, false);
+		break;
+	case OP_LEAVE:
+		mask = with_bit(mask, RBP, false);
+		break;
+	case OP_MOVE:
+		mask = with_bit(mask, op->dst, src);
+		break;
+	case OP_SWAP:
+		mask = with_bit(mask, op->src, state->computed >> op->dst & 1);
+		mask = with_bit(mask, op->dst, src);
+		break;
+	case OP_LEA:
+		mask = with_bit(mask, op->dst, op->src != ARCH_SP);
+		break;
+	case OP_ADD:
+	case OP_ADDRESS:
+	case OP_TABLE:
+	case OP_SUM:
+		mask = with_bit(mask, op->dst, true);
+		break;
+	case OP_CALL:
+	case OP_CALL_ANY:
+	case OP_CALL_REGISTER:
+		mask &= (uint16_t)~call_clobbers;
+		break;
+	default:
+		break;
+	}
+	return with_bit(mask, ARCH_SP, false);
+}
+
 void synth_state_step(struct synth_state *state, const struct synth_op *op, uint32_t at,
 		      uint16_t call_clobbers)
 {
 	struct synth_value *dst = &state->regs[op->dst], src = state->regs[op->src];
 	struct synth_value sp = state->regs[ARCH_SP];
 
+	state->computed = computed_after(state, op, call_clobbers);
+	state->has_called |= op->kind >= OP_CALL && op->kind <= OP_CALL_REGISTER;
 	switch ((enum synth_op_kind)op->kind) {
 	case OP_PUSH:
 	case OP_PUSH_OTHER:
@@ -227,6 +286,8 @@ bool synth_state_stays(const struct synth_state *state, const struct synth_op *o
 {
 	unsigned written = op->clobbers;
 
+	if (computed_after(state, op, 0) != state->computed)
+		return false;
 	if (op->kind != OP_OTHER) {
 		if (!makes_unknown(state, op))
 			return false;
@@ -245,10 +306,24 @@ static void tidy(struct synth_value *value)
 		*value = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
 }
 
+/* state->computed where @other may hold, too: both paths refute the frame pointer, or it is open.
+ */
+static uint16_t computed_on_both(const struct synth_state *state, const struct synth_state *other)
+{
+	return with_bit(state->computed & other->computed, RBP,
+			synth_state_refutes_fp(state) && synth_state_refutes_fp(other));
+}
+
 bool synth_state_merge(struct synth_state *state, const struct synth_state *other)
 {
-	bool lost = false;
+	uint16_t computed = computed_on_both(state, other);
+	bool lost = (state->computed & ~computed) != 0 ||
+		    (other->has_called && !state->has_called) ||
+		    (other->ra_overwritten && !state->ra_overwritten);
 
+	state->computed = computed;
+	state->has_called |= other->has_called;
+	state->ra_overwritten |= other->ra_overwritten;
 	if (state->aligned_at && state->aligned_at != other->aligned_at) {
 		forget_aligned(state);
 		lost = true;
@@ -272,6 +347,23 @@ bool synth_state_merge(struct synth_state *state, const struct synth_state *othe
 		lost = true;
 	}
 	return lost;
+}
+
+bool synth_state_refutes_fp(const struct synth_state *state)
+{
+	const struct synth_value *fp = &state->regs[RBP];
+
+	switch ((enum synth_value_kind)fp->kind) {
+	case VALUE_INITIAL:
+		return true;
+	case VALUE_CFA:
+		return !is_frame_pointer(fp);
+	case VALUE_ALIGNED: /* a copy of the return address may lie behind it */
+		return false;
+	case VALUE_UNKNOWN:
+		break;
+	}
+	return state->computed >> RBP & 1;
 }
 
 uint16_t synth_state_initial(const struct synth_state *state)
@@ -316,10 +408,19 @@ static unsigned find_base(const struct synth_state *state, struct synth_value pl
 	return FPL_NR_REGS;
 }
 
+/*
+ * A frame pointer comes before rsp: it is right behind a call whose callee takes arguments from
+ * the stack, or jumps on to a function with more of them, as V8's builtins do.
+ */
 static bool find_cfa(const struct synth_state *state, struct cfi_row *row)
 {
 	int64_t off;
-	unsigned reg = find_base(state, (struct synth_value){ VALUE_CFA, 0, 0 }, &off);
+	unsigned reg = RBP;
+
+	if (is_frame_pointer(&state->regs[RBP]))
+		off = -state->regs[RBP].off;
+	else
+		reg = find_base(state, (struct synth_value){ VALUE_CFA, 0, 0 }, &off);
 
 	if (reg != FPL_NR_REGS) {
 		row->cfa = FPL_CFA_REG;
@@ -382,6 +483,19 @@ bool synth_state_row(const struct synth_state *state, struct cfi_row *ret)
 		ret->reg[arch_saved_regs[i]] = find_saved(state, arch_saved_regs[i]);
 	ret->reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
 	return true;
+}
+
+uint16_t synth_row_reads(const struct cfi_row *row)
+{
+	unsigned mask = 1u << row->cfa_reg;
+
+	for (unsigned i = 0; i < FPL_NR_SAVED; i++) {
+		const struct cfi_reg *reg = &row->reg[arch_saved_regs[i]];
+
+		if (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG)
+			mask |= 1u << reg->reg;
+	}
+	return (uint16_t)(mask & SYNTH_ABI_CLOBBERS);
 }
 
 /* What a rule of a row says the caller's @reg is, against what is known. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/shared.h"
+#include "unwind/arch_x86_64.h"
 #include "unwind/rows.h"
 #include "unwind/synth/op.h"
 
@@ -40,7 +41,14 @@ struct synth_state {
 	struct synth_slot slots[SYNTH_SLOTS_MAX];
 	uint32_t nr_slots;
 	uint32_t aligned_at; /* position of the instruction that aligned the stack; 0: none */
+	uint16_t computed;   /* mask: unknown registers whose value the function itself computed,
+				on every path */
+	bool has_called;     /* on some path: how that left the stack is taken on trust */
+	bool ra_overwritten; /* on some path: CFA - 8 does not hold the return address */
 };
+
+/* What functions may change by the ABI. */
+#define SYNTH_ABI_CLOBBERS ((uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP))
 
 /* At the entry of a function: rsp is CFA - 8, everything else the caller's. */
 void synth_state_enter(struct synth_state *state);
@@ -78,6 +86,25 @@ bool synth_state_other_depth(const struct synth_state *state, const struct synth
  * Registers that are lost are undefined in it.
  */
 bool synth_state_row(const struct synth_state *state, struct cfi_row *ret);
+
+/* Registers that @row of a caller reads and that its callees may change, as a mask. */
+uint16_t synth_row_reads(const struct cfi_row *row);
+
+/*
+ * Do pushes and pops alone say where the frame is: nothing was called since the entry, and the
+ * return address is in its place?
+ */
+static inline bool synth_state_is_early(const struct synth_state *state)
+{
+	return !state->has_called && !state->ra_overwritten && state->regs[7].kind == VALUE_CFA &&
+	       state->regs[7].off <= -8;
+}
+
+/*
+ * Can the frame pointer not be that of the function: is it still, or again, the caller's, or what
+ * the function computes with? False where it is one, and where paths disagree.
+ */
+bool synth_state_refutes_fp(const struct synth_state *state);
 
 /* How a row of CFI looks from this state. */
 enum synth_opinion {

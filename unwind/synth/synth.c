@@ -73,14 +73,16 @@ static struct cfi_row whole_row(const struct writer *writer, const struct synth_
 	return ret;
 }
 
-static int gap_add(struct writer *writer, uint64_t start, uint64_t end, enum synth_reason reason)
+static int gap_add(struct writer *writer, uint64_t start, uint64_t end, enum synth_reason reason,
+		   bool fp_refuted)
 {
 	struct synth_result *result = writer->result;
 	struct synth_gap *last = result->nr_gaps ? &result->gaps[result->nr_gaps - 1] : NULL;
 
 	if (start == end)
 		return 0;
-	if (last && last->end == start && last->reason == reason) {
+	if (last && last->end == start && last->reason == reason &&
+	    last->fp_refuted == fp_refuted) {
 		last->end = end;
 		return 0;
 	}
@@ -89,7 +91,8 @@ static int gap_add(struct writer *writer, uint64_t start, uint64_t end, enum syn
 			      result->nr_gaps, sizeof(*result->gaps), writer->err);
 
 	if (code == 0)
-		result->gaps[result->nr_gaps++] = (struct synth_gap){ start, end, reason };
+		result->gaps[result->nr_gaps++] =
+			(struct synth_gap){ start, end, reason, fp_refuted };
 	return code;
 }
 
@@ -149,15 +152,17 @@ static int explain(struct writer *writer, uint32_t pos, uint32_t end)
 		const struct synth_op *op = synth_graph_op(graph, pos);
 		enum synth_reason reason;
 		uint64_t vaddr = synth_graph_vaddr(graph, pos);
+		bool fp_refuted = false;
 		uint32_t next;
 
 		if (op) {
 			reason = graph->reasons[graph->index[pos] - 1];
+			fp_refuted = graph->fp_refuted[graph->index[pos] - 1];
 			next = pos + op->size < end ? pos + op->size : end;
 		} else {
 			next = unreached(graph, pos, end, &reason);
 		}
-		code = gap_add(writer, vaddr, vaddr + (next - pos), reason);
+		code = gap_add(writer, vaddr, vaddr + (next - pos), reason, fp_refuted);
 		pos = next;
 	}
 	return code;

@@ -94,6 +94,7 @@ struct synth_input {
 struct synth_gap {
 	uint64_t start, end;
 	enum synth_reason reason;
+	bool fp_refuted; /* the frame pointer is known not to be that of the function there */
 };
 
 struct synth_result {
