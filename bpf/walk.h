@@ -495,7 +495,7 @@ WALK_INLINE int walk_believed(struct walker *walker)
 {
 	__u64 ra = walker->walk->pc;
 
-	if (walk_is_ra(walker, ra))
+	if (walk_is_ra(walker, ra) != WALK_RA_NO)
 		return FPL_STOP_NONE;
 	return walk_is_user(ra) && !walk_mapping(walker, ra - 1) ? FPL_STOP_BAD_RA
 								 : FPL_STOP_NO_CFI;
@@ -574,7 +574,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->window_size = 0;
 	walk->window_near = 0;
 	walk->next = 0;
-	walk->fp_unmapped = 0;
+	walk->fp_open = 0;
 	/* One more than there may be frames: the last finds out whether the stack goes on. */
 	env_loop(walk->max_depth + 1, walk_one, walker);
 }

@@ -15,17 +15,27 @@ WALK_INLINE int walk_is_user(__u64 addr)
 	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
 }
 
-/* Is @ra a return address: in executable memory, behind a call? The 8 bytes before it are left in
- * walk->call. */
+/* Is an address a return address, in executable memory behind a call? */
+enum walk_ra {
+	WALK_RA_NO,
+	WALK_RA_YES,
+	WALK_RA_UNREAD, /* in executable memory, whose page is not present: it is undecided */
+};
+
+/* Returns enum walk_ra of @ra. The 8 bytes before it are left in walk->call; 0: not read. */
 WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 ra)
 {
 	struct walker walker = { .walk = walk, .env = env };
 
-	return walk_is_user(ra) && walk_mapping(&walker, ra - 1) &&
-	       !env_read_code(env, &walk->call, sizeof(walk->call), ra - sizeof(walk->call)) &&
-	       arch_is_call(walk->call);
+	if (!walk_is_user(ra) || !walk_mapping(&walker, ra - 1))
+		return WALK_RA_NO;
+	if (env_read_code(env, &walk->call, sizeof(walk->call), ra - sizeof(walk->call))) {
+		walk->call = 0;
+		return WALK_RA_UNREAD;
+	}
+	return arch_is_call(walk->call) ? WALK_RA_YES : WALK_RA_NO;
 }
-WALK_ONCE(walk_is_ra, walk_follows_call, 0)
+WALK_ONCE(walk_is_ra, walk_follows_call, WALK_RA_NO)
 
 #define WALK_AROUND 32u /* bytes of code read around a pc */
 
@@ -134,7 +144,8 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 
 	if (is_said == WALK_SAID_BIRTH)
 		return WALK_LEAF_BIRTH;
-	if (is_said < 0 || walk_read(&walker, ra_addr, &ra) || !walk_is_ra(&walker, ra))
+	if (is_said < 0 || walk_read(&walker, ra_addr, &ra) ||
+	    walk_is_ra(&walker, ra) == WALK_RA_NO)
 		return WALK_LEAF_NOTHING;
 	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, walk->call), pc))
 		return WALK_LEAF_NOTHING;
@@ -155,7 +166,7 @@ WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)
 	       addr < walk->last.end;
 }
 
-#define WALK_MADE_FRAME (1u << 20) /* the largest frame of an interpreter that is believed */
+#define WALK_FRAME_MAX (1u << 20) /* the largest frame that is believed on the word of the next */
 
 /*
  * Is @ra, which no call stands before, a return address for all that? An interpreter made at run
@@ -169,10 +180,44 @@ WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp,
 
 	if (!walk_is_made(walker->walk, ra - 1))
 		return 0;
-	if ((caller_fp & 7) || caller_fp - fp - 1 >= WALK_MADE_FRAME ||
+	if ((caller_fp & 7) || caller_fp - fp - 1 >= WALK_FRAME_MAX ||
 	    walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond))
 		return 0;
-	return walk_is_ra(walker, beyond) || walk_is_made(walker->walk, beyond - 1);
+	return walk_is_ra(walker, beyond) == WALK_RA_YES || walk_is_made(walker->walk, beyond - 1);
+}
+
+/*
+ * Is the return address that goes with @caller_fp, the word at @fp, one for all that the page
+ * before it is not present? The frame behind it must hold up.
+ */
+WALK_INLINE int walk_is_chained(struct walker *walker, __u64 fp, __u64 caller_fp)
+{
+	__u64 beyond;
+
+	return !(caller_fp & 7) && caller_fp - fp - 1 < WALK_FRAME_MAX &&
+	       !walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond) &&
+	       walk_is_ra(walker, beyond) != WALK_RA_NO;
+}
+
+/* Does what the frame pointer @fp leads to, @caller_fp and @ra, hold up? @made: the pc is in code
+ * made at run time. */
+WALK_INLINE int walk_holds_up(struct walker *walker, __u64 fp, __u64 caller_fp, __u64 ra, int made)
+{
+	struct fpl_walk *walk = walker->walk;
+	int is_ra = walk_is_ra(walker, ra);
+
+	if (is_ra == WALK_RA_YES)
+		return 1;
+	if (is_ra == WALK_RA_UNREAD) {
+		int is_chained = walk_is_chained(walker, fp, caller_fp);
+
+		walk->fp_open = !is_chained; /* userspace can look into the file */
+		return is_chained;
+	}
+	if (made && walk_is_pushed(walker, fp, caller_fp, ra))
+		return 1;
+	walk->fp_open = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
+	return 0;
 }
 
 /*
@@ -193,10 +238,8 @@ WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 		return FPL_STOP_NO_CFI;
 	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
 		return FPL_STOP_NO_CFI;
-	if (!walk_is_ra(walker, ra) && !(made && walk_is_pushed(walker, fp, caller_fp, ra))) {
-		walk->fp_unmapped = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
+	if (!walk_holds_up(walker, fp, caller_fp, ra, made))
 		return FPL_STOP_NO_CFI;
-	}
 	walk->reg[ARCH_FP] = caller_fp;
 	walk->reg[ARCH_SP] = fp + ARCH_FP_CFA_OFF;
 	walk->known = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);

@@ -24,15 +24,15 @@ struct fpl_walk {
 
 	/* the walk */
 	__u32 nr_frames;
-	__u32 max_depth;  /* 1..FPL_DEPTH_MAX */
-	__u32 serial;	  /* of the mapset: what is remembered under it is true; 0: nothing is */
-	__u32 next;	  /* where the memory has the frame that came after this one last time */
-	__u8 unwind;	  /* enum fpl_unwind: AUTO or CFI */
-	__u8 stop;	  /* enum fpl_stop */
-	__u8 flags;	  /* FPL_SAMPLE_RAW */
-	__u8 origin;	  /* of the frame at pc */
-	__u8 by_row;	  /* origin of a frame found by a row: CFI or CFI_USER */
-	__u8 fp_unmapped; /* what no frame-pointer step was taken to is in no known mapping */
+	__u32 max_depth; /* 1..FPL_DEPTH_MAX */
+	__u32 serial;	 /* of the mapset: what is remembered under it is true; 0: nothing is */
+	__u32 next;	 /* where the memory has the frame that came after this one last time */
+	__u8 unwind;	 /* enum fpl_unwind: AUTO or CFI */
+	__u8 stop;	 /* enum fpl_stop */
+	__u8 flags;	 /* FPL_SAMPLE_RAW */
+	__u8 origin;	 /* of the frame at pc */
+	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
+	__u8 fp_open;	 /* a frame-pointer step lacks the mapping, or the code, it would lead to */
 	__u8 _pad[2];
 
 	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */

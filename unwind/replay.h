@@ -27,7 +27,7 @@ struct replay_input {
 
 	/*
 	 * Copies the @size bytes of code at @addr; returns 0 when it got them all. May be NULL: no
-	 * frame-pointer step is accepted then, since none can be checked.
+	 * code can be read then, and frame-pointer steps are checked by the frames they lead to.
 	 */
 	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
 	void *arg; /* for read_code */

@@ -741,7 +741,7 @@ static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
 		{ "not behind a call", PC(0x3011), 0 },
 		{ "no address of user code", 16, 0 },
 		{ "the first byte of a mapping", PC(0), 1 },
-		{ "behind that, and no call there", PC(1), 0 },
+		{ "behind that, and no code to read", PC(1), 1 },
 		{ "behind the last of one, and no call there", PC(WORLD_TEXT), 0 },
 	};
 	struct scene *s = *state;
@@ -755,10 +755,11 @@ static void frame_pointer_that_leads_to_no_known_mapping_is_noted(void **state)
 		s->walk.known = ARCH_ALL_REGS;
 		s->walk.reg[6] = AT(20);
 		s->walk.reg[7] = AT(11);
+		s->words[20] = 0;
 		s->words[21] = cases[i].ra;
 		walk_run(&walker);
 		assert_int_equal(s->walk.stop, FPL_STOP_NO_CFI);
-		if (s->walk.fp_unmapped != cases[i].noted)
+		if (s->walk.fp_open != cases[i].noted)
 			fail_msg("%s", cases[i].what);
 	}
 }

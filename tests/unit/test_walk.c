@@ -2,6 +2,8 @@
 /* Whole walks: which frames come out, how they are marked, and why the walk ends. */
 #include "cmocka_all.h"
 
+#include <stdbool.h>
+
 #include "tests/support/walk_world.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -477,6 +479,50 @@ static void frame_pointer_step_is_taken_only_if_everything_holds_up(void **state
 }
 
 /*
+ * The page before the first return address is not present: PC(3) has no 8 bytes before it. Words 10
+ * and 11 are the frame pointer's, words 20 and 21 those of the caller.
+ */
+static void code_that_is_not_present_is_no_evidence_against_a_step(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t caller, beyond;
+		bool taken;
+	} cases[] = {
+		{ "the next frame holds up", AT(20), PC(0x4010), true },
+		{ "its return address is not behind a call", AT(20), PC(0x4020), false },
+		{ "its return address is in no mapping", AT(20), 0x4010, false },
+		{ "its frame pointer is not aligned", AT(20) + 4, PC(0x4010), false },
+		{ "its frame pointer is below", AT(9), PC(0x4010), false },
+		{ "its frame pointer is the same", AT(10), PC(0x4010), false },
+		{ "its frame pointer is not resident", AT(NR_WORDS), PC(0x4010), false },
+		{ "the chain ends", 0, PC(0x4010), false },
+	};
+	struct scene *s = *state;
+
+	s->code[0x400b] = 0xe8;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 frames[] = { FRAME(0x5010) | EXACT, FRAME(3) | BY_FP, FRAME(0x4010) | BY_FP,
+				   0 };
+
+		print_message("%s\n", cases[i].what);
+		if (!cases[i].taken)
+			frames[1] = 0;
+		memset(s->words, 0, sizeof(s->words));
+		s->words[9] = s->words[11] = PC(3);
+		s->words[10] = cases[i].caller;
+		s->words[21] = cases[i].beyond;
+		s->walk.reg[6] = AT(10);
+		s->walk.reg[7] = AT(8);
+		s->walk.known = 0xffff;
+		s->walk.unwind = 0;
+		check_walk(s, PC(0x5010), cases[i].taken ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI,
+			   frames);
+		assert_int_equal(s->walk.fp_open, !cases[i].taken);
+	}
+}
+
+/*
  * Words 10 and 11 are the frame pointer's, @caller the frame pointer of the caller, whose return
  * address @beyond is; no call stands before @ra.
  */
@@ -536,9 +582,9 @@ static void a_pushed_return_address_is_near_its_frame(void **state)
 	struct walker walker = { &s->walk, s->frames, &s->world, NULL };
 	static uint64_t far[4];
 
-	world_memory(&s->world, AT(10) + WALK_MADE_FRAME - 8, far, sizeof(far));
+	world_memory(&s->world, AT(10) + WALK_FRAME_MAX - 8, far, sizeof(far));
 	for (int more = 0; more < 2; more++) {
-		s->words[10] = AT(10) + WALK_MADE_FRAME + (uint64_t)more * 8;
+		s->words[10] = AT(10) + WALK_FRAME_MAX + (uint64_t)more * 8;
 		s->words[11] = ANON_START + 16;
 		far[2] = far[3] = ANON_START + 24;
 		s->walk.reg[6] = AT(10);
@@ -778,6 +824,7 @@ int main(void)
 		TEST(walk_says_what_state_the_table_is_in),
 		TEST(walk_knows_the_entry_of_a_program),
 		TEST(frame_pointer_step_is_taken_only_if_everything_holds_up),
+		TEST(code_that_is_not_present_is_no_evidence_against_a_step),
 		TEST(a_pushed_return_address_needs_a_frame_behind_it),
 		TEST(a_pushed_return_address_is_near_its_frame),
 		TEST(frame_pointer_step_leaves_two_registers_known),
