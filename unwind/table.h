@@ -19,7 +19,8 @@ struct table_limits {
 	uint64_t memory_bytes; /* 256 MiB: sections read plus what is built from them */
 	uint64_t rows;	       /* 4 M, before merging */
 	/* Rows are made for code without CFI, too (unwind/synth): at most as much time and memory
-	 * again. What goes beyond costs such rows, not the table. */
+	 * again. What goes beyond costs such rows, not the table; what is likely to go beyond the
+	 * time is not begun, but around synth_near. */
 	bool synth; /* true */
 	/* Rows from code are only made where that is likely to take no more than this; else they
 	 * are left for later, and synth_left says so. 0: however long it takes. */

@@ -157,9 +157,46 @@ static void all_rows_are_made_or_left(void **state)
 	table_destroy(left);
 }
 
+static void rows_that_are_likely_to_cost_too_much_are_not_begun(void **state)
+{
+	const uint64_t near = TEXT + FAR;
+	struct table_limits limits = table_limits_default;
+	struct table *table;
+
+	limits.synth_quick_ns = 1;
+	table = compile(*state, &limits);
+	limits.synth_quick_ns = 0;
+	limits.cpu_ns = table->stats.synth_left - 1; /* what is left is nops: it takes less */
+	table_destroy(table);
+
+	table = compile(*state, &limits);
+	assert_int_equal(table->stats.synth_refused, 1);
+	assert_int_equal(table->stats.synth_left, 0);
+	assert_int_equal(table_find(table, TEXT)->cfa_off, 8);
+	for (size_t f = 0; f < ARRAY_SIZE(functions); f++)
+		assert_false(has_row(table, functions[f]));
+	table_destroy(table);
+
+	/* Around a sample they cost what is there. */
+	limits.synth_near = &near;
+	limits.nr_synth_near = 1;
+	table = compile(*state, &limits);
+	assert_int_equal(table->stats.synth_refused, 0);
+	assert_true(has_row(table, FAR));
+	table_destroy(table);
+
+	limits.nr_synth_near = 0;
+	limits.cpu_ns++;
+	table = compile(*state, &limits);
+	assert_int_equal(table->stats.synth_refused, 0);
+	assert_true(has_row(table, FAR));
+	table_destroy(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_that_are_likely_to_cost_too_much_are_not_begun),
 		cmocka_unit_test(rows_are_made_around_what_is_asked_for),
 		cmocka_unit_test(all_rows_are_made_or_left),
 	};

@@ -136,6 +136,10 @@ int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err
 		file->synth_left = likely_ns ? likely_ns : 1;
 	if (file->synth_left && !limits->nr_synth_near)
 		return 0;
+	if (!limits->nr_synth_near && likely_ns > limits->cpu_ns) {
+		file->synth_refused = true; /* without spending that first */
+		return 0;
+	}
 	budget_init(&budget, file->budget.name, limits);
 
 	int code = analyse(file, elf, &budget, &result, err);
