@@ -83,7 +83,7 @@ static int cut(struct synth_graph *graph, struct fpl_err *err)
 		nr += begins_block(graph->bytes[pos]);
 
 	int code = budget_memory(
-		graph->budget, nr * sizeof(*graph->blocks) + graph->nr_ops * (sizeof(uint32_t) + 1),
+		graph->budget, nr * sizeof(*graph->blocks) + graph->nr_ops * (sizeof(uint32_t) + 2),
 		err);
 
 	if (code)
