@@ -90,6 +90,13 @@ static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64
 	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
+/* What was missing would have been there by the time a snapshot was walked. */
+static __always_inline void sample_no_room(struct fpl_sample *sample)
+{
+	if (sample->stop == FPL_STOP_NO_TABLE || sample->stop == FPL_STOP_NO_MAPPING)
+		sample->stop = FPL_STOP_BURST;
+}
+
 /* Send the sample to be walked on in userspace, or count it. */
 static __always_inline void sample_end(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				       struct fpl_scratch *s, struct fpl_counters *count,
@@ -100,6 +107,8 @@ static __always_inline void sample_end(struct bpf_perf_event_data *ctx, struct t
 		count->snapshots++;
 		return;
 	}
+	if (result == USER_STACK_LACKING && config.snapshot_bytes)
+		sample_no_room(&s->sample);
 	sample_count(s, count);
 	if (result == USER_STACK_WALKED && is_recorded(count))
 		record_send(ctx, task, s);

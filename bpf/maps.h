@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The maps. max_entries given here are the defaults; the loader sets what options or the machine
- * decide (stacks, ring, chunks, snapshots: one per possible CPU) with bpf_map__set_max_entries.
+ * decide (stacks, ring, chunks, snapshots: two per possible CPU) with bpf_map__set_max_entries.
  * Everything is allocated when it is created: a perf event may interrupt any code, so nothing
  * that runs there allocates.
  */
@@ -151,15 +151,26 @@ struct {
 	__type(value, struct fpl_scratch);
 } scratch SEC(".maps");
 
-/* A record with a copy of the stack being put together; by CPU, because it is over 32 KiB. */
+/*
+ * A record with a copy of the stack being put together; by CPU, because it is over 32 KiB. Each CPU
+ * has two: the last record that was sent with all bytes stays, to compare the next ones with.
+ */
+#define FPL_SNAPSHOTS_PER_CPU 2u
+
 struct fpl_snapshot {
+	__u64 stack_addr; /* as in struct fpl_regs */
+	__u32 stack_size;
+	__u32 stack_off; /* in bytes */
+	__u32 id;	 /* of the record; 0: it was not sent, or not with all bytes */
+	__u32 _pad;
+	struct fpl_shared shared; /* of the record that is being put together */
 	__u8 bytes[sizeof(struct fpl_sample) + 8 * FPL_FRAMES_MAX + sizeof(struct fpl_regs) +
-		   FPL_SNAPSHOT_MAX];
+		   sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, FPL_SNAPSHOTS_PER_CPU);
 	__type(key, __u32);
 	__type(value, struct fpl_snapshot);
 } snapshots SEC(".maps");

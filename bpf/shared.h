@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 5u
+#define FPL_SHARED_VERSION 6u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
@@ -41,7 +41,8 @@
 	X(EXITING,       exiting,       "the task had given up its memory: exiting") \
 	X(EXECING,       execing,       "the task was between two programs: execing") \
 	X(COMPAT32,      compat32,      "32-bit code") \
-	X(TABLE_CHANGED, table_changed, "the table was replaced during the walk")
+	X(TABLE_CHANGED, table_changed, "the table was replaced during the walk") \
+	X(BURST,         burst,         "samples came faster than snapshots of them could be kept")
 
 #define X(name, key, text) FPL_STOP_##name,
 enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk goes on */ };
@@ -319,7 +320,9 @@ struct fpl_stack_group {
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
 enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
-	FPL_RECORD_SNAPSHOT, /* as WALK; stop: why the walk could not go on; count 1 */
+	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_shared and those bytes of
+				the stack that are not shared; stop: why the walk could not go on;
+				count 1 */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
@@ -380,6 +383,19 @@ struct fpl_regs {
 	__u8 _pad[2];
 };
 _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
+
+/*
+ * In a snapshot, behind the registers: bytes [off, off + size) of the stack copy are those that the
+ * last snapshot of the same CPU with size 0 has at the same addresses. The kernel side compared
+ * them. What is before and behind them follows.
+ */
+struct fpl_shared {
+	__u32 id; /* of that snapshot */
+	__u32 off;
+	__u32 size; /* 0: the record has all bytes */
+	__u32 _pad;
+};
+_Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 
 /* With FPL_CONFIG_TIMELINE, of each sample that no record of its own (count 1) tells of. */
 struct fpl_event {

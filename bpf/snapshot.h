@@ -89,41 +89,156 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 	bpf_probe_read_kernel(to->bytes + off, nr * 8, s->frames + first);
 }
 
+/* A block of the stack that may be the same in two copies. */
+#define SHARE_BLOCK 64u
+/* Less in common is sent anew, and what is above it is moved down: so much at most. */
+#define SHARE_LEAST 1024u
+#define SHARE_ABOVE FPL_STACK_PAGE
+
+struct stack_share {
+	const struct fpl_snapshot *to, *last;
+	__u64 to_end, last_end; /* in bytes, of what both have */
+	__u32 size;		/* found to be the same, up to there */
+};
+
+static long stack_share_block(__u32 idx, void *arg)
+{
+	struct stack_share *share = arg;
+	__u64 below = ((__u64)idx + 1) * SHARE_BLOCK;
+	__u64 to_off = share->to_end - below, last_off = share->last_end - below;
+	const __u64 *a, *b;
+	__u64 differ = 0;
+
+	LOOKUP_OPAQUE(to_off);
+	LOOKUP_OPAQUE(last_off);
+	if (to_off > sizeof(share->to->bytes) - SHARE_BLOCK ||
+	    last_off > sizeof(share->last->bytes) - SHARE_BLOCK)
+		return 1;
+	a = (const __u64 *)(share->to->bytes + to_off);
+	b = (const __u64 *)(share->last->bytes + last_off);
+#pragma GCC unroll 8
+	for (__u32 i = 0; i < SHARE_BLOCK / 8; i++)
+		differ |= a[i] ^ b[i];
+	if (differ)
+		return 1;
+	share->size = (__u32)below;
+	return 0;
+}
+
+/*
+ * The callers of what runs change little from one sample to the next: find the outer part of the
+ * stack copied to @to that @last has, too, byte by byte, into to->shared. Returns 0.
+ */
+WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *last)
+{
+	__u64 start, end, to_end, last_end;
+
+	if (!to || !last || !last->id)
+		return 0;
+	to_end = to->stack_addr + to->stack_size;
+	last_end = last->stack_addr + last->stack_size;
+	start = to->stack_addr > last->stack_addr ? to->stack_addr : last->stack_addr;
+	end = to_end < last_end ? to_end : last_end;
+	if (end <= start || end - start > FPL_SNAPSHOT_MAX || to_end - end > SHARE_ABOVE)
+		return 0;
+
+	struct stack_share share = { .to = to, .last = last };
+
+	share.to_end = to->stack_off + (end - to->stack_addr);
+	share.last_end = last->stack_off + (end - last->stack_addr);
+	bpf_loop((__u32)(end - start) / SHARE_BLOCK, stack_share_block, &share, 0);
+	if (share.size < SHARE_LEAST || share.size < to->stack_size / 2)
+		return 0;
+	to->shared.id = last->id;
+	to->shared.off = (__u32)(end - to->stack_addr) - share.size;
+	to->shared.size = share.size;
+	return 0;
+}
+
+/* Take the shared part out of the stack at @to->stack_off. Returns how many bytes are left. */
+static __always_inline __u32 stack_close_up(struct fpl_snapshot *to)
+{
+	__u64 at = (__u64)to->stack_off + to->shared.off;
+	__u64 above = (__u64)to->stack_size - to->shared.off - to->shared.size;
+
+	LOOKUP_OPAQUE(at);
+	LOOKUP_OPAQUE(above);
+	if (to->shared.size && above <= SHARE_ABOVE && at <= sizeof(to->bytes) - SHARE_ABOVE)
+		bpf_probe_read_kernel(to->bytes + at, above, to->bytes + at + to->shared.size);
+	return to->stack_size - to->shared.size;
+}
+
+/* One of the two of this CPU; NULL on a CPU nobody expected. */
+static __always_inline struct fpl_snapshot *snapshot_of(__u32 idx)
+{
+	__u32 key = bpf_get_smp_processor_id() * FPL_SNAPSHOTS_PER_CPU + idx;
+
+	return bpf_map_lookup_elem(&snapshots, &key);
+}
+
+/* Put the frames, @nr_user of them the sample's first user frames, the registers and the stack
+ * together in @to. Returns the size of the record, or 0 where it cannot be had. */
+static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_snapshot *to,
+					   const struct fpl_snapshot *last, __u32 type,
+					   __u32 nr_user)
+{
+	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
+	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
+
+	if (nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX)
+		return 0;
+
+	__u64 rest_off = sizeof(s->sample) + nr_user * 8;
+	__u64 regs_off = rest_off + nr_rest * 8;
+	__u64 size = regs_off + sizeof(s->regs);
+
+	if (type == FPL_RECORD_SNAPSHOT)
+		size += sizeof(to->shared);
+	stack_copy(to, (__u32)size, &s->regs);
+	to->id = 0;
+	to->stack_addr = s->regs.stack_addr;
+	to->stack_size = s->regs.stack_size;
+	to->stack_off = (__u32)size;
+	to->shared.id = to->shared.off = to->shared.size = 0;
+	if (type == FPL_RECORD_SNAPSHOT)
+		stack_share(to, last);
+	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
+	frames_copy(to, sizeof(s->sample), s, 0, nr_user, FPL_DEPTH_MAX);
+	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
+	LOOKUP_OPAQUE(regs_off);
+	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
+		return 0;
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
+	if (type == FPL_RECORD_SNAPSHOT)
+		bpf_probe_read_kernel(to->bytes + regs_off + sizeof(s->regs), sizeof(to->shared),
+				      &to->shared);
+	return size + stack_close_up(to);
+}
+
+/* What is in the ring when its reader has been told already. */
+#define SNAPSHOT_TOLD_BYTES 65536u
+
 /*
  * Send a record of @type with the first @nr_user user frames of the sample, its other frames,
  * registers and stack. Returns 0, or non-zero where the ring has no room for it.
  */
 WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, __u32 count)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct fpl_snapshot *to = bpf_map_lookup_elem(&snapshots, &cpu);
+	struct fpl_snapshot *to = snapshot_of(0), *last = snapshot_of(1);
 	struct fpl_sample *sample;
+	__u64 size, flags = BPF_RB_FORCE_WAKEUP;
 
-	if (!s || !to)
+	if (!s || !to || !last)
 		return -1;
+	if (to->id) {
+		struct fpl_snapshot *other = to;
 
-	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
-	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
-
-	if (nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX ||
-	    !ring_has_room(config.snapshot_bytes, 4))
-		return -1;
-
-	__u64 rest_off = sizeof(*sample) + nr_user * 8;
-	__u64 regs_off = rest_off + nr_rest * 8;
-
-	stack_copy(to, (__u32)(regs_off + sizeof(s->regs)), &s->regs);
-	bpf_probe_read_kernel(to->bytes, sizeof(*sample), &s->sample);
-	frames_copy(to, sizeof(*sample), s, 0, nr_user, FPL_DEPTH_MAX);
-	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
-	LOOKUP_OPAQUE(regs_off);
-	if (regs_off > sizeof(*sample) + 8 * FPL_FRAMES_MAX)
-		return -1;
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
-
-	__u64 size = regs_off + sizeof(s->regs) + s->regs.stack_size;
-
-	if (size > sizeof(to->bytes))
+		to = last;
+		last = other;
+	}
+	size = snapshot_fill(s, to, last, type, nr_user);
+	LOOKUP_OPAQUE(size);
+	if (!size || size > sizeof(to->bytes) || !ring_has_room((__u32)size, 4))
 		return -1;
 	sample = (struct fpl_sample *)to->bytes;
 	sample->header.type = type;
@@ -131,5 +246,16 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 	sample->id = new_stack_id();
 	sample->count = count;
 	sample->nr_user = (__u16)nr_user;
-	return (int)bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
+
+	__u32 id = sample->id;
+
+	if (to->shared.size && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > SNAPSHOT_TOLD_BYTES)
+		flags = ring_wakeup();
+	if (bpf_ringbuf_output(&ring, to->bytes, size, flags))
+		return -1;
+	if (type == FPL_RECORD_SNAPSHOT && !to->shared.size) {
+		to->id = id;
+		last->id = 0;
+	}
+	return 0;
 }

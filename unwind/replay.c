@@ -13,6 +13,31 @@ static uint64_t stack_page(const struct fpl_regs *regs, uint64_t off)
 	return (regs->stack_addr % FPL_STACK_PAGE + off) / FPL_STACK_PAGE;
 }
 
+/* Copies [off, off + size) of the stack, of which only [first, end) is at @from. */
+static void copy_part(uint8_t *dst, uint64_t off, uint32_t size, const uint8_t *from,
+		      uint64_t first, uint64_t end)
+{
+	uint64_t lo = off > first ? off : first;
+	uint64_t hi = off + size < end ? off + size : end;
+
+	if (lo < hi)
+		memcpy(dst + (lo - off), from + (lo - first), hi - lo);
+}
+
+static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t off, uint32_t size)
+{
+	uint64_t shared_end = (uint64_t)input->shared_off + input->shared_size;
+
+	if (!input->shared_size) {
+		memcpy(dst, input->stack + off, size);
+		return;
+	}
+	copy_part(dst, off, size, input->stack, 0, input->shared_off);
+	copy_part(dst, off, size, input->shared, input->shared_off, shared_end);
+	copy_part(dst, off, size, input->stack + input->shared_off, shared_end,
+		  input->regs->stack_size);
+}
+
 static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
 {
 	const struct fpl_regs *regs = env->input->regs;
@@ -25,7 +50,7 @@ static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t ad
 		if (page < 32 && regs->missing >> page & 1)
 			return -1;
 	}
-	memcpy(dst, env->input->stack + off, size);
+	copy_stack(env->input, dst, off, size);
 	return 0;
 }
 

@@ -23,7 +23,13 @@ struct replay_input {
 	const __u64 *frames; /* [nr_frames]: walked already; the result begins with them */
 	size_t nr_frames;
 	const struct fpl_regs *regs; /* of the frame to go on from */
-	const uint8_t *stack;	     /* regs->stack_size bytes: the memory at regs->stack_addr */
+	/*
+	 * The memory at regs->stack_addr, regs->stack_size bytes: those before and behind
+	 * [shared_off, shared_off + shared_size), and, at another place, those.
+	 */
+	const uint8_t *stack;
+	const uint8_t *shared; /* [shared_size] */
+	uint32_t shared_off, shared_size;
 
 	/*
 	 * Copies the @size bytes of code at @addr; returns 0 when it got them all. May be NULL: no

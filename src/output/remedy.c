@@ -19,7 +19,11 @@ static const struct remedy {
 	  "the stack is deeper: raise --max-depth (at most 2048)" },
 	{ FPL_STOP_COMPAT32, ANY_RUNTIME, -1, "32-bit programs are not walked" },
 	{ FPL_STOP_NO_TABLE, ANY_RUNTIME, -1,
-	  "the unwind table was missing: raise --table-memory, or see the warnings above" },
+	  "the unwind table was not there in time: where the warnings above name a table that had "
+	  "no room, raise --table-memory; with --snapshot 0 no sample waits for one" },
+	{ FPL_STOP_BURST, ANY_RUNTIME, -1,
+	  "samples came faster than snapshots could be kept: raise --ring-memory (64M), or lower "
+	  "-F" },
 	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
 	  "stack memory was not there, or beyond the snapshot of a sample that came before its "
 	  "tables: raise --snapshot (at most 64K), or run longer, or again: tables are kept" },

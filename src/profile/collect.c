@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "profile/record.h"
 
-/* Records kept here while files are read; beyond it they stay in the ring. */
+/* Records kept here while files are read, unless set otherwise; beyond it they stay in the ring. */
 #define KEPT_BYTES_MAX (8u << 20)
 #define PID_BITS       (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
 
@@ -31,12 +31,14 @@ struct event {
 		} sideband;
 		struct fpl_life life;
 		struct fpl_sample *sample; /* owned */
+		struct snapshot *snapshot; /* owned reference */
 	};
 };
 
 int collect_init(struct collect *collect)
 {
 	*collect = (struct collect){ 0 };
+	collect->bytes_max = KEPT_BYTES_MAX;
 	/* 512 KiB of which only the pages of pids in use are ever touched */
 	collect->told = calloc(PID_BITS / 64, sizeof(*collect->told));
 	collect->strange = calloc(PID_BITS / 64, sizeof(*collect->strange));
@@ -92,9 +94,12 @@ static bool is_wanted(struct collect *collect, const struct sideband_record *rec
 void collect_fini(struct collect *collect)
 {
 	for (size_t i = 0; i < collect->nr; i++) {
-		if (collect->events[i].kind >= EVENT_SNAPSHOT)
+		if (collect->events[i].kind == EVENT_SNAPSHOT)
+			snapshot_put(collect->events[i].snapshot);
+		else if (collect->events[i].kind > EVENT_SNAPSHOT)
 			free(collect->events[i].sample);
 	}
+	snapshots_fini(&collect->snapshots);
 	free(collect->events);
 	free(collect->told);
 	free(collect->strange);
@@ -163,14 +168,26 @@ static void take_stack(struct collect *collect, const struct fpl_sample *sample,
 		store_stack(collect, sample);
 }
 
-static void take_snapshot(struct collect *collect, const struct fpl_sample *sample, size_t size)
+/* @wanted: by its name. Others may have bytes of its stack. */
+static void take_snapshot(struct collect *collect, const struct fpl_sample *sample, size_t size,
+			  bool wanted)
 {
-	if (!record_holds_walk(sample, size)) {
-		collect->nr_malformed++;
+	struct snapshot *snapshot = NULL;
+	int code = snapshots_take(&collect->snapshots, sample, size, &snapshot);
+	struct event *event = NULL;
+
+	if (!code && wanted)
+		event = push(collect, EVENT_SNAPSHOT, sample->header.time_ns);
+	if (event) {
+		event->snapshot = snapshot;
+		collect->bytes += size;
 		return;
 	}
-	if (push_sample(collect, EVENT_SNAPSHOT, sample, size))
+	if (code == -EINVAL)
+		collect->nr_malformed++;
+	else if (wanted)
 		collect->nr_user_memory += sample->count;
+	snapshot_put(snapshot);
 }
 
 static void take_event(struct collect *collect, const struct fpl_event *event)
@@ -237,8 +254,11 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		collect->nr_malformed++;
 		return 0;
 	}
-	if (is_filtered(collect, data))
+	if (is_filtered(collect, data)) {
+		if (header->type == FPL_RECORD_SNAPSHOT)
+			take_snapshot(collect, data, size, false);
 		return 0;
+	}
 	switch (header->type) {
 	case FPL_RECORD_STACK:
 		see_cgroup(collect, data);
@@ -246,7 +266,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		break;
 	case FPL_RECORD_SNAPSHOT:
 		see_cgroup(collect, data);
-		take_snapshot(collect, data, size);
+		take_snapshot(collect, data, size, true);
 		break;
 	case FPL_RECORD_EXEC:
 	case FPL_RECORD_FORK:
@@ -263,7 +283,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 	default:
 		collect->nr_malformed++;
 	}
-	return collect->bytes > KEPT_BYTES_MAX ? -EBUSY : 0;
+	return collect->bytes > collect->bytes_max ? -EBUSY : 0;
 }
 
 void collect_sideband_record(const struct sideband_record *record, void *ctx)
@@ -328,7 +348,9 @@ static void record_walk(struct collect *collect, const struct fpl_sample *sample
 
 static void apply(struct collect *collect, struct event *event)
 {
-	if (event->kind >= EVENT_SNAPSHOT)
+	if (event->kind == EVENT_SNAPSHOT)
+		collect->bytes -= snapshot_bytes(event->snapshot);
+	else if (event->kind > EVENT_SNAPSHOT)
 		collect->bytes -= event->sample->header.size;
 	switch (event->kind) {
 	case EVENT_SIDEBAND:
@@ -338,7 +360,7 @@ static void apply(struct collect *collect, struct event *event)
 		tracker_life(collect->tracker, &event->life);
 		break;
 	case EVENT_SNAPSHOT:
-		replayer_add(collect->replayer, event->sample);
+		replayer_add(collect->replayer, event->snapshot);
 		break;
 	case EVENT_STACK:
 		resolve_raw(collect, event->sample);

@@ -14,6 +14,7 @@
 #include "proc/sideband.h"
 #include "profile/comm_filter.h"
 #include "profile/replayer.h"
+#include "profile/snapshot.h"
 #include "profile/timeline.h"
 #include "profile/tracker.h"
 #include "profile/walk_file.h"
@@ -36,7 +37,8 @@ struct collect {
 
 	struct event *events; /* owned [nr]: gathered, not yet applied */
 	size_t nr, capacity;
-	size_t bytes; /* of records kept with events */
+	size_t bytes, bytes_max; /* of records kept with events */
+	struct snapshots snapshots;
 	uint32_t seq; /* order of gathering, for equal times */
 
 	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */

@@ -200,6 +200,11 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->tracker.kernel_gen = kernel_side_gen;
 	engine->tracker.ctx = &engine->kernel;
 
+	/* what is read of the ring is kept: more room there needs more here */
+	if (engine->replayer.waiting_max < 4 * o->ring_memory)
+		engine->replayer.waiting_max = 4 * o->ring_memory;
+	if (engine->collect.bytes_max < 2 * o->ring_memory)
+		engine->collect.bytes_max = 2 * o->ring_memory;
 	engine->replayer.tracker = &engine->tracker;
 	engine->replayer.objects = engine->kernel.objects;
 	engine->replayer.nr_objects = engine->kernel.nr_objects;

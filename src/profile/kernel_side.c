@@ -162,7 +162,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	if (kernel->chunk_maker)
 		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
 	code |= bpf_map__set_max_entries(skel->maps.snapshots,
-					 (uint32_t)libbpf_num_possible_cpus());
+					 2 * (uint32_t)libbpf_num_possible_cpus());
 	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);

@@ -21,6 +21,20 @@ bool record_holds_walk(const struct fpl_sample *sample, size_t size)
 	       record_regs(sample)->stack_size <= size - regs_end;
 }
 
+bool record_holds_snapshot(const struct fpl_sample *sample, size_t size)
+{
+	size_t stack_off = frames_end(sample) + sizeof(struct fpl_regs) + sizeof(struct fpl_shared);
+
+	if (sample->header.size != size || stack_off > size)
+		return false;
+
+	const struct fpl_shared *shared = record_shared(sample);
+	uint32_t stack_size = record_regs(sample)->stack_size;
+
+	return shared->off <= stack_size && shared->size <= stack_size - shared->off &&
+	       stack_size - shared->size <= size - stack_off;
+}
+
 /* Returns how many frames stay raw. */
 static size_t resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 {

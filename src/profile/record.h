@@ -20,6 +20,9 @@ bool record_holds_frames(const struct fpl_sample *sample, size_t size);
 /* Does the record say it has @size bytes, and are frames, registers and stack within them? */
 bool record_holds_walk(const struct fpl_sample *sample, size_t size);
 
+/* The same of a snapshot, whose stack may lack the bytes it shares with another. */
+bool record_holds_snapshot(const struct fpl_sample *sample, size_t size);
+
 /* The user frames, [nr_user]. */
 static inline const uint64_t *record_user(const struct fpl_sample *sample)
 {
@@ -36,6 +39,17 @@ static inline const uint64_t *record_rest(const struct fpl_sample *sample)
 static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample)
 {
 	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp);
+}
+
+/* Of a snapshot: which bytes of its stack are not in it, and the others. */
+static inline const struct fpl_shared *record_shared(const struct fpl_sample *sample)
+{
+	return (const struct fpl_shared *)(record_regs(sample) + 1);
+}
+
+static inline const uint8_t *record_stack(const struct fpl_sample *sample)
+{
+	return (const uint8_t *)(record_shared(sample) + 1);
 }
 
 /*

@@ -13,7 +13,7 @@
 
 struct waiting {
 	struct waiting *next;
-	struct fpl_sample *record; /* owned */
+	struct snapshot *snapshot; /* owned reference */
 	struct mapset *set;	   /* owned reference: as it was at the sample's time */
 	uint32_t blocker;	   /* id of the object whose table is missing, whole or in part */
 	uint32_t nr_published;	   /* that one's: when it is another, it is time to look again */
@@ -24,12 +24,13 @@ void replayer_init(struct replayer *replayer)
 {
 	*replayer = (struct replayer){ 0 };
 	replayer->last = &replayer->first;
+	replayer->waiting_max = REPLAYER_WAITING_MAX;
 }
 
 static void waiting_free(struct waiting *waiting)
 {
 	mapset_put(waiting->set);
-	free(waiting->record);
+	snapshot_put(waiting->snapshot);
 	free(waiting);
 }
 
@@ -72,8 +73,10 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 			     NULL);
 }
 
-static void walk(struct replayer *replayer, struct fpl_sample *record, const struct mapset *set)
+static void walk(struct replayer *replayer, const struct snapshot *snapshot,
+		 const struct mapset *set)
 {
+	struct fpl_sample *record = snapshot->sample;
 	const struct fpl_regs *regs = record_regs(record);
 	struct code_source source = { .pid = record->tgid,
 				      .set = set,
@@ -88,7 +91,10 @@ static void walk(struct replayer *replayer, struct fpl_sample *record, const str
 		.frames = (const __u64 *)record_user(record),
 		.nr_frames = record->nr_user,
 		.regs = regs,
-		.stack = (const uint8_t *)(regs + 1),
+		.stack = record_stack(record),
+		.shared = snapshot_shared(snapshot),
+		.shared_off = record_shared(record)->off,
+		.shared_size = record_shared(record)->size,
 		.read_code = set ? read_code : NULL,
 		.arg = &source,
 		.max_depth = replayer->max_depth,
@@ -140,20 +146,23 @@ static struct object *blocker_of(struct replayer *replayer)
 }
 
 /* Puts the snapshot in the queue; on failure nothing was taken over. */
-static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct mapset *set,
+static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct mapset *set,
 		    const struct object *blocker)
 {
-	size_t charge = record->header.size;
+	size_t charge = snapshot_bytes(snapshot) + sizeof(struct waiting);
 
+	/* what it shares is kept for it; mostly with the one before it, too */
+	if (snapshot->last && snapshot->last != replayer->last_shared)
+		charge += snapshot_bytes(snapshot->last);
 	/* each version of a process's mappings that is kept for its snapshots costs memory, too */
 	if (set != replayer->last_set)
 		charge += set->nr * sizeof(*set->mappings);
-	if (replayer->waiting_bytes + charge > REPLAYER_WAITING_MAX) {
+	if (replayer->waiting_bytes + charge > replayer->waiting_max) {
 		if (replayer->nr_overflows++ == 0)
 			fpl_log(FPL_LOG_WARN,
-				"snapshots: more than %u MiB wait for tables: the others are "
-				"no_table",
-				REPLAYER_WAITING_MAX >> 20);
+				"snapshots: more than %zu MiB wait for tables: the others are "
+				"burst: more --ring-memory",
+				replayer->waiting_max >> 20);
 		return -ENOSPC;
 	}
 
@@ -161,28 +170,30 @@ static int wait_for(struct replayer *replayer, struct fpl_sample *record, struct
 
 	if (!waiting)
 		return -ENOMEM;
-	waiting->record = record;
+	waiting->snapshot = snapshot;
 	waiting->set = mapset_get(set);
 	waiting->blocker = blocker->id;
 	waiting->nr_published = blocker->nr_published;
 	waiting->charge = charge;
 	replayer->last_set = set;
+	replayer->last_shared = snapshot->last;
 	*replayer->last = waiting;
 	replayer->last = &waiting->next;
 	replayer->waiting_bytes += charge;
 	return 0;
 }
 
-void replayer_add(struct replayer *replayer, struct fpl_sample *record)
+void replayer_add(struct replayer *replayer, struct snapshot *snapshot)
 {
+	struct fpl_sample *record = snapshot->sample;
 	struct process *process = tracker_sample(replayer->tracker, record);
 
-	walk(replayer, record, process ? process->mapset : NULL);
+	walk(replayer, snapshot, process ? process->mapset : NULL);
 	if (process &&
 	    (replayer->result.stop == FPL_STOP_NO_MAPPING ||
 	     replayer->result.stop == FPL_STOP_BAD_RA) &&
 	    tracker_rescan(replayer->tracker, process, record->tid))
-		walk(replayer, record, process->mapset);
+		walk(replayer, snapshot, process->mapset);
 
 	/* in execve, between the new memory and the new registers: the old pc is in no mapping */
 	if (process && process->exec_pending && replayer->result.stop == FPL_STOP_NO_MAPPING &&
@@ -196,10 +207,12 @@ void replayer_add(struct replayer *replayer, struct fpl_sample *record)
 
 	const struct object *blocker = process ? blocker_of(replayer) : NULL;
 
-	if (blocker && !wait_for(replayer, record, process->mapset, blocker))
+	if (blocker && !wait_for(replayer, snapshot, process->mapset, blocker))
 		return;
+	if (blocker)
+		replayer->result.stop = FPL_STOP_BURST;
 	store_result(replayer, record);
-	free(record);
+	snapshot_put(snapshot);
 }
 
 void replayer_retry(struct replayer *replayer)
@@ -216,7 +229,7 @@ void replayer_retry(struct replayer *replayer)
 			link = &waiting->next;
 			continue;
 		}
-		walk(replayer, waiting->record, waiting->set);
+		walk(replayer, waiting->snapshot, waiting->set);
 		blocker = blocker_of(replayer);
 		if (blocker) {
 			waiting->blocker = blocker->id;
@@ -224,7 +237,7 @@ void replayer_retry(struct replayer *replayer)
 			link = &waiting->next;
 			continue;
 		}
-		store_result(replayer, waiting->record);
+		store_result(replayer, waiting->snapshot->sample);
 		*link = waiting->next;
 		replayer->waiting_bytes -= waiting->charge;
 		waiting_free(waiting);
@@ -235,8 +248,8 @@ void replayer_retry(struct replayer *replayer)
 void replayer_finish(struct replayer *replayer)
 {
 	for (struct waiting *w = replayer->first; w; w = w->next) {
-		walk(replayer, w->record, w->set);
-		store_result(replayer, w->record);
+		walk(replayer, w->snapshot, w->set);
+		store_result(replayer, w->snapshot->sample);
 	}
 	replayer_fini(replayer);
 }

@@ -10,12 +10,14 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "profile/snapshot.h"
 #include "profile/stack_store.h"
 #include "profile/timeline.h"
 #include "profile/tracker.h"
 #include "unwind/replay.h"
 
-#define REPLAYER_WAITING_MAX (16u << 20) /* bytes of snapshots: 0.5 s at 999 Hz and 32 KiB */
+/* Bytes of snapshots, unless set otherwise: 0.5 s at 999 Hz and 32 KiB. */
+#define REPLAYER_WAITING_MAX (16u << 20)
 
 struct waiting;
 
@@ -29,9 +31,10 @@ struct replayer {
 	uint32_t max_depth;
 	uint8_t unwind; /* enum fpl_unwind */
 
-	struct waiting *first, **last; /* owned: in order of arrival */
-	const struct mapset *last_set; /* of the one that came last: for comparing only */
-	size_t waiting_bytes;
+	struct waiting *first, **last;	    /* owned: in order of arrival */
+	const struct mapset *last_set;	    /* of the one that came last: for comparing only */
+	const struct snapshot *last_shared; /* of that one, likewise */
+	size_t waiting_bytes, waiting_max;
 	uint64_t nr_overflows;	     /* snapshots that found the budget used up */
 	uint64_t nr_user_memory;     /* samples lost because the store was full */
 	struct replay_result result; /* of the walk at hand: 16 KiB */
@@ -41,10 +44,9 @@ void replayer_init(struct replayer *replayer);
 void replayer_fini(struct replayer *replayer);
 
 /*
- * Take in a snapshot at its place in time. @record (FPL_RECORD_SNAPSHOT whole, checked by
- * record_holds_walk) is allocated and taken over.
+ * Take in a snapshot at its place in time. The reference is taken over.
  */
-void replayer_add(struct replayer *replayer, struct fpl_sample *record);
+void replayer_add(struct replayer *replayer, struct snapshot *snapshot);
 
 /* Walk those again that waited for a table that has come. */
 void replayer_retry(struct replayer *replayer);

@@ -116,6 +116,45 @@ static void replay_walks_as_far_as_the_copy_goes(void **state)
 	}
 }
 
+/* Where the bytes of the stack lie makes no difference to the walk. */
+static void replay_reads_what_another_snapshot_has(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t off, size;
+	} cases[] = {
+		{ "all", 0, 8 * NR_WORDS },
+		{ "all but the red zone", 128, 8 * NR_WORDS - 128 },
+		{ "half a word of it not", 4, 8 * NR_WORDS - 8 },
+		{ "the middle", 1024, 4096 },
+		{ "one word", 8 * 19, 8 },
+		{ "nothing, at the end", 8 * NR_WORDS, 0 },
+	};
+	struct scene *s = *state;
+	uint8_t own[8 * NR_WORDS], shared[8 * NR_WORDS];
+	const uint8_t *bytes = (const uint8_t *)s->words;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t off = cases[i].off, size = cases[i].size, end = off + size;
+
+		memset(own, 0xee, sizeof(own));
+		memset(shared, 0xee, sizeof(shared));
+		memcpy(own, bytes, off);
+		memcpy(own + off, bytes + end, sizeof(own) - end);
+		memcpy(shared, bytes + off, size);
+		s->input.stack = own;
+		s->input.shared = shared;
+		s->input.shared_off = off;
+		s->input.shared_size = size;
+		replay_walk(&s->input, &s->result);
+		if (s->result.nr_frames != 543 || s->result.stop != FPL_STOP_READ_FAULT)
+			fail_msg("%s: %u frames, stop %u", cases[i].what, s->result.nr_frames,
+				 s->result.stop);
+		for (uint32_t k = 1; k < s->result.nr_frames; k++)
+			assert_int_equal(s->result.frames[k], FRAME(15 + 2 * k) | USER);
+	}
+}
+
 static void replay_needs_code_for_a_frame_pointer_step(void **state)
 {
 	struct scene *s = *state;
@@ -245,6 +284,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(replay_walks_as_far_as_the_copy_goes),
+		TEST(replay_reads_what_another_snapshot_has),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),

@@ -452,11 +452,14 @@ static void collect_counts_records_that_do_not_hold_together(void **state)
 
 /* A snapshot of PID in image 7 at 0x1800, with what the frame pointers gave, as the kernel side
  * sends it where it knows none of the mappings. */
-static struct fpl_sample *make_snapshot(void)
+static struct snapshot *make_snapshot(void)
 {
+	struct snapshots snapshots = { 0 };
+	struct snapshot *snapshot;
 	static const uint64_t fp[] = { 0x1800, 0x5800, 0x9800 };
-	size_t size = sizeof(struct fpl_sample) + sizeof(fp) + sizeof(struct fpl_regs);
-	struct fpl_sample *record = calloc(1, size);
+	size_t size = sizeof(struct fpl_sample) + sizeof(fp) + sizeof(struct fpl_regs) +
+		      sizeof(struct fpl_shared);
+	AUTO_FREE struct fpl_sample *record = calloc(1, size);
 
 	assert_non_null(record);
 	record->header.type = FPL_RECORD_SNAPSHOT;
@@ -473,8 +476,9 @@ static struct fpl_sample *make_snapshot(void)
 
 	regs->pc = 0x1800;
 	regs->exact = 1;
-	assert_true(record_holds_walk(record, size));
-	return record;
+	assert_int_equal(snapshots_take(&snapshots, record, size, &snapshot), 0);
+	snapshots_fini(&snapshots);
+	return snapshot;
 }
 
 /* Equal pcs must compare equal, whoever walked and wherever. */

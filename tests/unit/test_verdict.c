@@ -226,7 +226,7 @@ static void what_is_not_known_for_certain_is_not_judged(void **state)
 		{ "an incomplete stack", 0, FPL_STOP_READ_FAULT, 0, 0, 3, FPL_STOP_READ_FAULT,
 		  "read_fault" },
 		{ "the last of the stops", 0, FPL_STOP_COUNT - 1, 0, 0, 3, FPL_STOP_COUNT - 1,
-		  "table_changed" },
+		  "burst" },
 		{ "a chain of frame pointers that ended", 0, FPL_STOP_FP_END, ORIGIN(FP), 0, 3,
 		  FPL_STOP_FP_END, "fp_end" },
 		{ "a frame-pointer step", 0, FPL_STOP_OUTERMOST, 0, ORIGIN(FP), 3,
