@@ -61,10 +61,14 @@ static const struct remedy {
 	  "Haskell keeps its own stack in rbp, and GHC's CFI (-g) covers a few bytes of a "
 	  "function: "
 	  "nothing" },
+	{ FPL_STOP_NO_CFI, RUNTIME_NODE, 0,
+	  "V8's own code keeps a frame pointer, but not at its first and last instructions: "
+	  "nothing; "
+	  "other code needs CFI: -fasynchronous-unwind-tables" },
+	/* not frame pointers: a function that ends a walk may well keep one, as its callers do */
 	{ FPL_STOP_NO_CFI, ANY_RUNTIME, 0,
 	  "no CFI, and no row could be made from its instructions: build with "
-	  "-fasynchronous-unwind-tables or -fno-omit-frame-pointer; assembly needs CFI "
-	  "directives" },
+	  "-fasynchronous-unwind-tables; assembly needs CFI directives" },
 	{ FPL_STOP_REG_UNKNOWN, ANY_RUNTIME, 0,
 	  "its CFI needs a register that a frame below, walked by frame pointer, did not give: "
 	  "that "

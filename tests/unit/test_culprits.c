@@ -111,8 +111,7 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 		"walked\n"
 		"            12 no_cfi        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
 		"               no CFI, and no row could be made from its instructions: build with "
-		"-fasynchronous-unwind-tables or -fno-omit-frame-pointer; assembly needs CFI "
-		"directives\n"
+		"-fasynchronous-unwind-tables; assembly needs CFI directives\n"
 		"             6 no_user_regs  without a frame\n"
 		"             4 bad_ra        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
 		"               no return address was where one should be: its CFI is wrong there, "
@@ -240,6 +239,36 @@ static void every_walk_that_ends_in_code_has_advice(void **state)
 			   "FramePointer"));
 }
 
+/* What helps depends on why the walk ended, and on what the code does already. */
+static void advice_names_what_helps(void **state)
+{
+	static const struct {
+		enum fpl_stop stop;
+		enum runtime runtime;
+		const char *named, *not_named;
+	} cases[] = {
+		{ FPL_STOP_NO_CFI, RUNTIME_NATIVE, "unwind-tables", "omit-frame-pointer" },
+		{ FPL_STOP_NO_CFI, RUNTIME_NODE, "keeps a frame pointer", "omit-frame-pointer" },
+		{ FPL_STOP_NO_TABLE, RUNTIME_NATIVE, "--table-memory", "--ring-memory" },
+		{ FPL_STOP_NO_TABLE, RUNTIME_NODE, "--table-memory", "--ring-memory" },
+		{ FPL_STOP_BURST, RUNTIME_NATIVE, "--ring-memory", "--table-memory" },
+		{ FPL_STOP_BURST, RUNTIME_NODE, "--ring-memory", "--table-memory" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		for (int generated = 0; generated < 2; generated++) {
+			const char *text = remedy_find(cases[i].stop, cases[i].runtime, generated,
+						       WITHOUT_NOTHING);
+
+			assert_non_null(text);
+			assert_null(strstr(text, cases[i].not_named));
+			if (!generated || cases[i].stop != FPL_STOP_NO_CFI)
+				assert_non_null(strstr(text, cases[i].named));
+		}
+	}
+}
+
 /* Nobody is told to build anew what a shorter command line walks. */
 static void what_was_turned_off_is_advised_first(void **state)
 {
@@ -277,6 +306,7 @@ int main(void)
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
 		cmocka_unit_test(languages_are_known_by_what_they_make_of_names),
 		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
+		cmocka_unit_test(advice_names_what_helps),
 		cmocka_unit_test(what_was_turned_off_is_advised_first),
 	};
 
