@@ -452,10 +452,43 @@ static void rows_say_where_the_frame_is(void **state)
 	}
 }
 
+/*
+ * As a part that compilers split off a function, of which no symbol is left: it takes registers
+ * from a stack that it did not put them on, and jumps to a function that is known.
+ */
+static void a_guess_is_no_part_of_a_function_that_it_jumps_to(void **state)
+{
+	static const uint8_t part[] = { 0x31, 0xc0,			/* xor %eax,%eax */
+					0x5b, 0x5d, 0x41, 0x5c,		/* pop %rbx, %rbp, %r12 */
+					0xe9, 0xf5, 0x00, 0x00, 0x00 }; /* jmp 0x1100 */
+	static const uint8_t known[] = { 0x53, 0x5b, 0xc3 };		/* push, pop %rbx; ret */
+	static const struct synth_hole holes[] = { { 0x1000, sizeof(part), part },
+						   { 0x1100, sizeof(known), known } };
+	static const struct synth_entry entry = { 0x1100, EVIDENCE_SYMBOL };
+	const struct synth_input input = {
+		.holes = holes,
+		.nr_holes = 2,
+		.entries = &entry,
+		.nr_entries = 1,
+		.guesses = true,
+	};
+	struct synth_result result;
+	struct fpl_err err = { 0 };
+	struct budget budget;
+
+	(void)state;
+	budget_init(&budget, "test", &table_limits_default);
+	assert_int_equal(synth_analyse(&input, &budget, &result, &err), 0);
+	assert_int_equal(result.row_bytes, sizeof(known));
+	assert_int_equal(result.rows[0].start, 0x1100);
+	synth_result_fini(&result);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_say_where_the_frame_is),
+		cmocka_unit_test(a_guess_is_no_part_of_a_function_that_it_jumps_to),
 	};
 
 	return cmocka_run_group_tests_name("synth", tests, NULL, NULL);

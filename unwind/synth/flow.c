@@ -339,6 +339,16 @@ static int come_back(struct flow *flow, struct synth_block *block)
 	return block->no_return ? 0 : go_on(flow, block, exits.next, &state);
 }
 
+/* Does anything tell that a function begins with @block? */
+static bool is_told(const struct flow *flow, const struct synth_block *block)
+{
+	return flow->graph->bytes[block->pos] & BYTE_ENTRIES & ~BYTE_GUESS;
+}
+
+/*
+ * A guess is tried alone, not with code of which more is known: a part that was split off a
+ * function would be one with the function that it ends in, and count as known.
+ */
 static int enter_group(struct flow *flow, struct group *group)
 {
 	struct synth_state state;
@@ -347,16 +357,17 @@ static int enter_group(struct flow *flow, struct group *group)
 
 	synth_state_enter(&state);
 	group->guessed = true;
+	for (uint32_t i = 0; i < group->nr; i++)
+		group->guessed &= !is_told(flow, block_of_group(flow, group, i));
 	for (uint32_t i = 0; i < group->nr && code == 0; i++) {
 		struct synth_block *block = block_of_group(flow, group, i);
 		uint8_t byte = flow->graph->bytes[block->pos];
 
 		block->state = i;
-		if (!(byte & BYTE_ENTRIES))
+		if (!is_told(flow, block) && !(group->guessed && (byte & BYTE_GUESS)))
 			continue;
 		group->known |= (byte & BYTE_ENTRY) != 0;
 		group->taken |= (byte & BYTE_ADDRESS) != 0;
-		group->guessed &= (byte & BYTE_GUESS) != 0;
 		code = deposit(flow, block, &state, BELIEF_SURE, &is_true);
 	}
 	return code;
