@@ -195,6 +195,7 @@ enum fpl_ext_kind {
 	FPL_EXT_AT_REG,	 /* *(base + off) */
 	FPL_EXT_VAL_CFA, /* CFA + off */
 	FPL_EXT_VAL_REG, /* base + off */
+	FPL_EXT_VAL_PC,	 /* pc + off */
 	FPL_EXT_EXPR,	 /* an expression the table does not express */
 };
 #define FPL_EXT_MAX 17u /* 16 registers and the return address (number 16) */

@@ -47,6 +47,10 @@ WALK_INLINE int walk_ext_value(struct walk_ext *args, const struct fpl_ext *ext,
 		return FPL_STOP_EXPR;
 	if (ext->kind == FPL_EXT_SAME)
 		off = 0;
+	if (ext->kind == FPL_EXT_VAL_PC) {
+		*ret = walk->pc + off;
+		return FPL_STOP_NONE;
+	}
 	if (ext->kind != FPL_EXT_AT_CFA && ext->kind != FPL_EXT_VAL_CFA) {
 		if (!(walk->old_known & WALK_BIT(base)))
 			return FPL_STOP_REG_UNKNOWN;
@@ -78,6 +82,7 @@ static long walk_ext_one(__u32 idx, void *arg)
 		walk->ra = value;
 		walk->ra_said = 1;
 		walk->ra_stop = (__u8)stop;
+		walk->ra_by_pc = ext->kind == FPL_EXT_VAL_PC;
 		return 0;
 	}
 	walk->reg[dst & (FPL_NR_REGS - 1)] = value;
@@ -162,6 +167,24 @@ WALK_INLINE void walk_other_stack(struct fpl_walk *walk)
 }
 
 /*
+ * Is the caller's stack pointer one that a caller can have, @sp being the frame's own? It may be
+ * the same where the return address is not on the stack. It may lie below it in one place: the
+ * paths out of line that glibc 2.3 to 2.19 takes for a contended lock have a caller in the same
+ * code: the instruction behind their call, with the CFA a red zone below the stack pointer and the
+ * return address a distance from the pc. Behind a call that is no place to be: only code that was
+ * interrupted may say so.
+ */
+WALK_INLINE int walk_progresses(const struct fpl_walk *walk, __u64 sp)
+{
+	__u64 caller_sp = walk->reg[ARCH_SP];
+
+	if (caller_sp == sp)
+		return (walk->rule.flags & FPL_RULE_RA_REG) || walk->ra_said;
+	return caller_sp > sp || (walk->exact && walk->ra_by_pc && walk->ra != walk->pc &&
+				  sp - caller_sp <= ARCH_RED_ZONE);
+}
+
+/*
  * Step to the caller by walk->rule, with the extended rules at @ext; NULL: the rule has none.
  * Returns FPL_STOP_NONE or why not.
  */
@@ -197,6 +220,7 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 		ra = walk->reg[ra_reg & (FPL_NR_REGS - 1)];
 	}
 	walk->ra_said = 0;
+	walk->ra_by_pc = 0;
 	if (ext) {
 		for (int i = 0; i < (int)FPL_NR_REGS; i++)
 			walk->old[i] = walk->reg[i];
@@ -220,12 +244,8 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 	}
 	if (flags & (FPL_RULE_SIGNAL | FPL_RULE_SWITCH)) {
 		walk_other_stack(walk);
-	} else {
-		int ra_in_reg = (flags & FPL_RULE_RA_REG) || walk->ra_said;
-		__u64 caller_sp = walk->reg[ARCH_SP];
-
-		if (caller_sp < sp || (caller_sp == sp && !ra_in_reg))
-			return FPL_STOP_NO_PROGRESS;
+	} else if (!walk_progresses(walk, sp)) {
+		return FPL_STOP_NO_PROGRESS;
 	}
 	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk_rule_origin(walk, flags));
 }

@@ -93,7 +93,7 @@ static void stack_push_number(struct sym_stack *stack, int64_t number)
 /* A register plus @off; numbers above the pc's have no form. */
 static void stack_push_reg(struct sym_stack *stack, uint64_t reg, int64_t off)
 {
-	if (reg > PC_REG || (reg == PC_REG && off != 0)) {
+	if (reg > PC_REG) {
 		stack->unknown = true;
 		return;
 	}
@@ -110,10 +110,7 @@ static bool sym_add_number(struct sym *sym, int64_t number)
 	case SYM_INDEX:
 	case SYM_PC_GE_8:
 	case SYM_PLT:
-		return !__builtin_add_overflow(sym->off, number, &sym->off);
 	case SYM_REG:
-		if (sym->reg == PC_REG)
-			return false;
 		return !__builtin_add_overflow(sym->off, number, &sym->off);
 	case SYM_DEREF_REG:
 	case SYM_DEREF_CFA:
@@ -209,7 +206,7 @@ static bool sym_binary(uint8_t op, struct sym a, struct sym b, struct sym *ret)
 		       (sym_is_number(a, 8) && sym_times_8(b, ret));
 	case OP_AND:
 		*ret = (struct sym){ .kind = SYM_PC_LOW };
-		return a.kind == SYM_REG && a.reg == PC_REG && sym_is_number(b, 15);
+		return a.kind == SYM_REG && a.reg == PC_REG && a.off == 0 && sym_is_number(b, 15);
 	case OP_GE:
 		*ret = (struct sym){ .kind = SYM_PC_GE, .reg2 = (uint8_t)b.off };
 		return a.kind == SYM_PC_LOW && b.kind == SYM_NUMBER && b.off >= 0 && b.off <= 15;
@@ -348,6 +345,8 @@ struct cfi_reg cfa_expr_reg(const uint8_t *bytes, size_t size, bool value)
 		rule.kind = value ? CFI_VAL_CFA : CFI_AT_CFA;
 	else if (sym.kind == SYM_REG && sym.reg != PC_REG)
 		rule.kind = value ? CFI_VAL_REG : CFI_AT_REG;
+	else if (sym.kind == SYM_REG && value)
+		rule = (struct cfi_reg){ .kind = CFI_VAL_PC, .off = sym.off };
 	else if (sym.kind == SYM_DEREF_CFA && value && sym.off2 == 0)
 		rule.kind = CFI_AT_CFA;
 	else if (sym.kind == SYM_DEREF_REG && value && sym.off2 == 0)

@@ -68,7 +68,7 @@ static void add_ext(struct compact_rule *ret, unsigned *nr, unsigned dst, const 
 		[CFI_SAME] = FPL_EXT_SAME,	 [CFI_UNDEF] = FPL_EXT_UNDEF,
 		[CFI_AT_CFA] = FPL_EXT_AT_CFA,	 [CFI_AT_REG] = FPL_EXT_AT_REG,
 		[CFI_VAL_CFA] = FPL_EXT_VAL_CFA, [CFI_VAL_REG] = FPL_EXT_VAL_REG,
-		[CFI_EXPR] = FPL_EXT_EXPR,
+		[CFI_VAL_PC] = FPL_EXT_VAL_PC,	 [CFI_EXPR] = FPL_EXT_EXPR,
 	};
 	struct fpl_ext ext = { .dst = (uint8_t)dst, .kind = kinds[reg->kind] };
 

@@ -22,6 +22,7 @@ enum cfi_kind {
 	CFI_AT_REG,  /* *(reg + off) */
 	CFI_VAL_CFA, /* CFA + off */
 	CFI_VAL_REG, /* reg + off (off 0: "in register") */
+	CFI_VAL_PC,  /* pc + off: of a frame that called, pc is where it resumes */
 	CFI_EXPR,    /* a DWARF expression, or a register, the table does not express */
 };
 

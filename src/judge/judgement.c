@@ -65,6 +65,17 @@ static bool goes_elsewhere(const struct caller *caller)
 	return !caller->signal && (sp->kind != CALLER_VALUE || sp->value != caller->cfa);
 }
 
+/* Is the caller by @rule no caller, but another place of the code, which has a row of its own? */
+static bool stays_in_code(const struct fpl_rule *rule)
+{
+	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
+
+	for (size_t i = 0; (rule->flags & FPL_RULE_EXT) && i < ext->count && i < FPL_EXT_MAX; i++)
+		if (ext[i].dst == MACHINE_RA)
+			return ext[i].kind == FPL_EXT_VAL_PC;
+	return false;
+}
+
 static void find_wrong_register(const struct caller *caller, const struct shadow_frame *frame,
 				uint64_t sp, struct judgement *ret)
 {
@@ -141,6 +152,8 @@ void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 		ret->skip = SKIP_EXPR;
 	else if (caller.reg[MACHINE_RA].kind != CALLER_VALUE)
 		ret->skip = SKIP_OUTERMOST;
+	else if (stays_in_code(rule))
+		ret->skip = SKIP_SAME_CODE;
 	else if (goes_elsewhere(&caller))
 		ret->skip = SKIP_ELSEWHERE;
 	else /* a word that cannot be read is 0, which is wrong: the truth is known */

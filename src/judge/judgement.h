@@ -26,6 +26,7 @@
 	X(NO_ROW, no_row, "no row there")                                                         \
 	X(EXPR, expr, "an expression the table gives up")                                         \
 	X(ELSEWHERE, elsewhere, "the row tells of where the function goes, as longjmp's does")    \
+	X(SAME_CODE, same_code, "the row leads on within the code, a distance from the pc")       \
 	X(OUTERMOST, outermost, "the row says that there is no caller")                           \
 	X(UNREADABLE, unreadable, "the stack cannot be read")                                     \
 	X(COMPAT32, compat32, "32-bit code")

@@ -81,6 +81,9 @@ static void put_register(struct line *line, const char *name, const struct cfi_r
 	case CFI_VAL_REG:
 		put(line, "v:%s%+" PRId64, register_name(reg->reg), reg->off);
 		break;
+	case CFI_VAL_PC:
+		put(line, "v:pc%+" PRId64, reg->off);
+		break;
 	case CFI_EXPR:
 	default:
 		put(line, "expr");

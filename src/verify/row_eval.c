@@ -51,6 +51,8 @@ static struct caller_value reg_value(const struct cfi_reg *reg, const struct mac
 		return (struct caller_value){ CALLER_VALUE, cfa + off };
 	case CFI_VAL_REG:
 		return (struct caller_value){ CALLER_VALUE, base };
+	case CFI_VAL_PC:
+		return (struct caller_value){ CALLER_VALUE, machine->pc + off };
 	default:
 		return (struct caller_value){ .kind = CALLER_EXPR };
 	}

@@ -60,6 +60,8 @@ static struct caller_value ext_value(const struct fpl_ext *ext, const struct mac
 		return known(cfa + off);
 	case FPL_EXT_VAL_REG:
 		return known(base + off);
+	case FPL_EXT_VAL_PC:
+		return known(machine->pc + off);
 	default:
 		return (struct caller_value){ .kind = CALLER_EXPR };
 	}
@@ -178,6 +180,9 @@ static void ext_text(const struct fpl_ext *ext, FILE *out)
 		break;
 	case FPL_EXT_VAL_REG:
 		fprintf(out, "v:%s%+" PRId32, base, ext->off);
+		break;
+	case FPL_EXT_VAL_PC:
+		fprintf(out, "v:pc%+" PRId32, ext->off);
 		break;
 	default:
 		fputs("expr", out);

@@ -109,7 +109,8 @@ class Expectation:
 
     def __init__(self, text):
         self.run = self.spin = None
-        self.options, self.patterns, self.distinct, self.jumps = [], [], [], set()
+        self.options, self.patterns, self.distinct = [], [], []
+        self.jumps, self.rejoins = set(), set()
         self.stops, self.others = {"outermost"}, set(ALWAYS_ALLOWED_STOPS)
         self.samples, self.wrong = 20, 0
         self.kernel_threads = self.unnamed = False
@@ -137,6 +138,8 @@ class Expectation:
                 self.distinct.append((words[0], int(words[1])))
             elif key == "jumps":
                 self.jumps |= set(words)
+            elif key == "rejoins":
+                self.rejoins |= set(words)
             elif key == "samples":
                 self.samples = int(words[0])
             elif key == "wrong":
@@ -151,14 +154,15 @@ class Expectation:
             raise ValueError("an expectation needs run, spin and stack")
 
 
-def call_site_fault(frames, jumps):
+def call_site_fault(frames, jumps, rejoins=frozenset()):
     """What is wrong with the return addresses of a stack, by the disassembly; None if nothing.
 
     Each must follow a call, and where the call is direct, the frame below must be what it calls,
-    or something that it jumps to, or that one of `jumps` went on to.
+    or something that it jumps to, or that one of `jumps` went on to. Above one of `rejoins`, which
+    is no function, there is where it goes on.
     """
     for below, frame in zip(frames, frames[1:]):
-        if not frame.names or frame.exact or frame.origin == "fp":
+        if not frame.names or frame.exact or frame.origin == "fp" or below.aliases & rejoins:
             continue
         sites = frame.names.return_sites()
         if frame.address not in sites:
@@ -236,7 +240,7 @@ class Judge:
                     not any(alias.startswith("_Z") for alias in frame.aliases) and \
                     not (frame.symbol is None and self.expectation.unnamed):
                 self.misnamed[str(frame)] = frame.symbol
-        fault = call_site_fault(frames, self.expectation.jumps)
+        fault = call_site_fault(frames, self.expectation.jumps, self.expectation.rejoins)
         if fault:
             self._fault(count, fault, frames, stop)
         if stop == "outermost" and not self._is_outermost(frames[-1]):

@@ -36,6 +36,8 @@ static const struct {
 	{ "the pc as base", E("\x80\x08"), "expr" },
 	{ "PLT literal out of range", E("\x77\x08\x80\x00\x3f\x1a\x40\x2a\x33\x24\x22"), "expr" },
 	{ "PLT with another mask", E("\x77\x08\x80\x00\x37\x1a\x3b\x2a\x33\x24\x22"), "expr" },
+	{ "PLT with a distance from the pc", E("\x77\x08\x80\x01\x3f\x1a\x3b\x2a\x33\x24\x22"),
+	  "expr" },
 	{ "shl by 2", E("\x79\x00\x32\x24\x77\x08\x22\x06"), "expr" },
 	{ "two derefs", E("\x76\x00\x06\x06"), "expr" },
 	{ "libmvec's aligned frame: breg6 0; const1s -64; and", E("\x76\x00\x09\xc0\x1a"), "expr" },
@@ -91,7 +93,16 @@ static void a_register_is_where_or_what_the_expression_says(void **state)
 		{ "value *(CFA - 8)", E("\x38\x1c\x06"), true, { CFI_AT_CFA, 0, -8 } },
 		{ "at *(breg6 -8): two reads", E("\x76\x78\x06"), false, { CFI_EXPR, 0, 0 } },
 		{ "value *(breg6 -8) + 8", E("\x76\x78\x06\x23\x08"), true, { CFI_EXPR, 0, 0 } },
-		{ "value of the pc", E("\x80\x00"), true, { CFI_EXPR, 0, 0 } },
+		{ "value of the pc", E("\x80\x00"), true, { CFI_VAL_PC, 0, 0 } },
+		{ "value of the pc + 19", E("\x80\x13"), true, { CFI_VAL_PC, 0, 19 } },
+		{ "glibc's way out of a lock's path: breg16 6; const4s 40; minus; const4s -300; "
+		  "plus",
+		  E("\x80\x06\x0d\x28\x00\x00\x00\x1c\x0d\xd4\xfe\xff\xff\x22"),
+		  true,
+		  { CFI_VAL_PC, 0, -334 } },
+		{ "at the pc", E("\x80\x13"), false, { CFI_EXPR, 0, 0 } },
+		{ "value *(pc + 8)", E("\x80\x08\x06"), true, { CFI_EXPR, 0, 0 } },
+		{ "value 8 * pc", E("\x80\x00\x38\x1e"), true, { CFI_EXPR, 0, 0 } },
 		{ "cut", E("\x76"), false, { CFI_EXPR, 0, 0 } },
 #undef E
 	};

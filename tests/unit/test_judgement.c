@@ -496,6 +496,9 @@ static void what_is_not_certain_is_not_judged(void **state)
 	assert_int_equal(judged(&scene).skip, SKIP_ELSEWHERE);
 	scene.row.ext[0] = (struct fpl_ext){ .dst = MACHINE_RA, .kind = FPL_EXT_EXPR, .count = 1 };
 	assert_int_equal(judged(&scene).skip, SKIP_EXPR);
+	scene.row.ext[0] =
+		(struct fpl_ext){ .dst = MACHINE_RA, .kind = FPL_EXT_VAL_PC, .count = 1 };
+	assert_int_equal(judged(&scene).skip, SKIP_SAME_CODE);
 	scene.row.ext[0] = (struct fpl_ext){ .dst = MACHINE_RA, .kind = FPL_EXT_UNDEF, .count = 1 };
 	assert_int_equal(judged(&scene).skip, SKIP_OUTERMOST);
 }

@@ -120,6 +120,7 @@ static const struct {
 	  0,
 	  FPL_STOP_NONE,
 	  0x102 },
+	{ "the pc", { 1, FPL_EXT_VAL_PC, 0, 0, -3 }, 0xffff, FPL_STOP_NONE, 0x4242 - 3 },
 	{ "an expression", { 1, FPL_EXT_EXPR, 0, 0, 0 }, 0, FPL_STOP_EXPR, 0 },
 	{ "a kind that does not exist", { 1, FPL_EXT_EXPR + 1, 0, 0, 0 }, 0, FPL_STOP_EXPR, 0 },
 };
@@ -135,6 +136,7 @@ static void extended_rules_give_each_kind_its_value(void **state)
 	for (unsigned i = 0; i < FPL_NR_REGS; i++)
 		s->walk.old[i] = 0x100 + i;
 	s->walk.old[7] = STACK;
+	s->walk.pc = 0x4242;
 	for (unsigned i = 0; i < ARRAY_SIZE(ext_values); i++) {
 		__u64 value = 0;
 

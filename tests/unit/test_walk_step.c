@@ -45,7 +45,8 @@ struct step_case {
 	uint32_t known; /* 0: AFTER_CALL */
 	struct want want[4];
 	uint32_t exact;
-	bool low_fp; /* rbp points below rsp, to the first word */
+	bool low_fp;	 /* rbp points below rsp, to the first word */
+	bool after_call; /* the pc is where a call comes back to */
 };
 
 static const struct step_case cases[] = {
@@ -434,6 +435,52 @@ static const struct step_case cases[] = {
 		    .saved = ALL_SAME },
 	  .ext = { { .dst = 7, .kind = FPL_EXT_VAL_CFA, .count = 1, .off = -80 } },
 	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "return address a distance from the pc, cfa a red zone below rsp",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_EXT,
+		    .regs = 7,
+		    .cfa_off = -128,
+		    .saved = ALL_SAME },
+	  .ext = { { .dst = 16, .kind = FPL_EXT_VAL_PC, .count = 1, .off = 19 } },
+	  .pc = WORLD_BIAS + PC + 19,
+	  .sp = SP - 128,
+	  .stop = FPL_STOP_NONE },
+	{ .what = "the same, cfa lower still: no progress",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_EXT,
+		    .regs = 7,
+		    .cfa_off = -136,
+		    .saved = ALL_SAME },
+	  .ext = { { .dst = 16, .kind = FPL_EXT_VAL_PC, .count = 1, .off = 19 } },
+	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "the same, at the pc itself: no progress",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_EXT,
+		    .regs = 7,
+		    .cfa_off = -128,
+		    .saved = ALL_SAME },
+	  .ext = { { .dst = 16, .kind = FPL_EXT_VAL_PC, .count = 1, .off = 0 } },
+	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "the same behind a call: no progress",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_EXT,
+		    .regs = 7,
+		    .cfa_off = -128,
+		    .saved = ALL_SAME },
+	  .ext = { { .dst = 16, .kind = FPL_EXT_VAL_PC, .count = 1, .off = 19 } },
+	  .after_call = true,
+	  .stop = FPL_STOP_NO_PROGRESS },
+	{ .what = "return address a distance from where a call comes back, cfa above",
+	  .rule = { .cfa = FPL_CFA_REG,
+		    .flags = FPL_RULE_EXT,
+		    .regs = 7,
+		    .cfa_off = 128,
+		    .saved = ALL_SAME },
+	  .ext = { { .dst = 16, .kind = FPL_EXT_VAL_PC, .count = 1, .off = -40 } },
+	  .pc = WORLD_BIAS + PC - 40,
+	  .sp = SP + 128,
+	  .after_call = true,
+	  .stop = FPL_STOP_NONE },
 	{ .what = "no change of stacks: the caller's rsp below this one: no progress",
 	  .rule = { .cfa = FPL_CFA_REG, .regs = 6, .cfa_off = 16, .saved = ALL_SAME },
 	  .low_fp = true,
@@ -483,7 +530,7 @@ static void step_init(struct env *world, struct fpl_walk *walk, uint64_t *words,
 	walk->reg[9] = 3;
 	walk->reg[10] = R10;
 	walk->pc = WORLD_BIAS + PC;
-	walk->exact = 1;
+	walk->exact = !test->after_call;
 	walk->known = ARCH_ALL_REGS & ~test->unknown;
 	walk->nr = world->nr_mappings;
 	walk->max_depth = 10;
