@@ -186,7 +186,6 @@ static const char *advice_for(unsigned reason)
 	case FPL_STOP_REG_UNKNOWN:
 	case FPL_STOP_NO_PROGRESS:
 	case VERDICT_REASON_FP_FRAME:
-	case VERDICT_REASON_SYNTH_FRAME:
 		return "build it with -fasynchronous-unwind-tables, or see what there is with "
 		       "fpless profile";
 	default:

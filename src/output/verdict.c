@@ -25,20 +25,16 @@ static bool is_in_order_part(const uint64_t *c, size_t nr_c, const uint64_t *f, 
 /* The reason not to judge @stack, or VERDICT_REASON_COUNT. */
 static unsigned reason_of(const struct profile_stack *stack)
 {
-	bool synth = false;
-
 	if (stack->flags & FPL_SAMPLE_KTHREAD)
 		return VERDICT_REASON_NO_USER_PART;
 	if (stack->stop != FPL_STOP_OUTERMOST)
 		return stack->stop < FPL_STOP_COUNT ? stack->stop : VERDICT_REASON_NO_USER_PART;
 	if (!stack->nr_user)
 		return VERDICT_REASON_NO_USER_PART;
-	for (size_t i = 0; i < stack->nr_user; i++) {
+	for (size_t i = 0; i < stack->nr_user; i++)
 		if (frame_origin(stack->frames[i]) == FPL_ORIGIN_FP)
 			return VERDICT_REASON_FP_FRAME;
-		synth |= frame_origin(stack->frames[i]) == FPL_ORIGIN_SYNTH;
-	}
-	return synth ? VERDICT_REASON_SYNTH_FRAME : VERDICT_REASON_COUNT;
+	return VERDICT_REASON_COUNT;
 }
 
 /*

@@ -15,7 +15,8 @@
 #include "view/verdict_class.h"
 
 /* clang-format off */
-/* Why a sample is not judged, besides the stops of bpf/shared.h. X(name, JSON key, text) */
+/* Why a sample is not judged, besides the stops of bpf/shared.h. X(name, JSON key, text). Rows made for
+ * code without CFI are no reason: the key of SYNTH_FRAME is there for scripts that sum up, always 0. */
 #define VERDICT_REASON_LIST(X) \
 	X(NO_USER_PART, no_user_part, "a task without a user part") \
 	X(FP_FRAME,     fp_frame,     "the CFI walk had to take a frame-pointer step") \

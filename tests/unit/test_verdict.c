@@ -231,10 +231,8 @@ static void what_is_not_known_for_certain_is_not_judged(void **state)
 		  FPL_STOP_FP_END, "fp_end" },
 		{ "a frame-pointer step", 0, FPL_STOP_OUTERMOST, 0, ORIGIN(FP), 3,
 		  VERDICT_REASON_FP_FRAME, "fp_frame" },
-		{ "a row made for code without CFI", 0, FPL_STOP_OUTERMOST, ORIGIN(SYNTH), 0, 3,
-		  VERDICT_REASON_SYNTH_FRAME, "synth_frame" },
-		{ "both of them", 0, FPL_STOP_OUTERMOST, ORIGIN(SYNTH), ORIGIN(FP), 3,
-		  VERDICT_REASON_FP_FRAME, "fp_frame" },
+		{ "a frame-pointer step behind a row from code", 0, FPL_STOP_OUTERMOST,
+		  ORIGIN(SYNTH), ORIGIN(FP), 3, VERDICT_REASON_FP_FRAME, "fp_frame" },
 		{ "complete without a frame", 0, FPL_STOP_OUTERMOST, 0, 0, 0,
 		  VERDICT_REASON_NO_USER_PART, "no_user_part" },
 		{ "no stop at all", 0, FPL_STOP_NONE, 0, 0, 3, VERDICT_REASON_NO_USER_PART,
@@ -268,8 +266,7 @@ static void a_leaf_that_was_not_found_by_cfi_is_not_judged(void **state)
 
 	(void)state;
 	assert_int_equal(verdict_of(&stack, FP_MAX).reason, VERDICT_REASON_FP_FRAME);
-	frame = FRAME(1, 1) | ORIGIN(SYNTH);
-	assert_int_equal(verdict_of(&stack, FP_MAX).reason, VERDICT_REASON_SYNTH_FRAME);
+	assert_string_equal(verdict_reason_key(VERDICT_REASON_SYNTH_FRAME), "synth_frame");
 	assert_string_equal(verdict_reason_text(VERDICT_REASON_SYNTH_FRAME),
 			    "the CFI walk used a row made for code without CFI");
 	assert_string_equal(verdict_reason_text(FPL_STOP_COMPAT32), "32-bit code");
@@ -292,6 +289,38 @@ static void frames_walked_in_userspace_by_the_same_rows_are_judged(void **state)
 	assert_string_equal(verdict_class_key(VERDICT_UNJUDGED), "unjudged");
 }
 
+/* By the walk of CFI or by rows from code: F is as right, or as wrong, as it is. */
+static void frames_found_by_rows_from_code_are_judged(void **state)
+{
+	static const struct {
+		uint64_t origin[3]; /* of the frames of C */
+		uint64_t last;	    /* of F */
+		enum verdict_class class;
+	} cases[] = {
+		{ { ORIGIN(SYNTH), 0, 0 }, 3, VERDICT_AGREE },
+		{ { 0, ORIGIN(SYNTH), 0 }, 3, VERDICT_AGREE },
+		{ { 0, 0, ORIGIN(SYNTH) }, 3, VERDICT_AGREE },
+		{ { ORIGIN(SYNTH), ORIGIN(SYNTH), ORIGIN(CFI_USER) }, 4, VERDICT_WRONG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const uint64_t *origin = cases[i].origin;
+		uint64_t frames[] = {
+			FRAME(1, 1) | origin[0],  FRAME(1, 2) | origin[1],
+			FRAME(1, 3) | origin[2],  FRAME(1, 1) | ORIGIN(FP),
+			FRAME(1, 2) | ORIGIN(FP), FRAME(1, cases[i].last) | ORIGIN(FP)
+		};
+		struct profile_stack stack = { .count = 1,
+					       .stop = FPL_STOP_OUTERMOST,
+					       .nr_user = 3,
+					       .nr_fp = 3,
+					       .frames = frames };
+
+		assert_int_equal(verdict_of(&stack, FP_MAX).class, cases[i].class);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
 		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),
 		cmocka_unit_test(a_leaf_that_was_not_found_by_cfi_is_not_judged),
+		cmocka_unit_test(frames_found_by_rows_from_code_are_judged),
 		cmocka_unit_test(frames_walked_in_userspace_by_the_same_rows_are_judged),
 	};
 
