@@ -214,6 +214,7 @@ enum fpl_table_state {
 	FPL_TABLE_READY,
 	FPL_TABLE_NONE,	   /* the object has no usable CFI: every pc is `no CFI` */
 	FPL_TABLE_PARTIAL, /* rows from code are still being made: PENDING where it has no row */
+	FPL_TABLE_LATE,	   /* the same, and they take long: a frame-pointer step there */
 };
 
 /* Where an image is. Immutable while it may be read. */

@@ -58,7 +58,8 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 	case FPL_STOP_TABLE_CHANGED:
 		return may_retry(proc, version);
 	case FPL_STOP_NO_CFI:
-		return walk->fp_open && may_retry(proc, version);
+		return walk->fp_open == WALK_OPEN_LATE ||
+		       (walk->fp_open && may_retry(proc, version));
 	default:
 		return 0;
 	}

@@ -260,6 +260,14 @@ WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 	return object && object->object == mapping->object ? object : 0;
 }
 
+/* Are rows still being made from the code of the mapping found last? */
+WALK_INLINE int walk_is_late(struct walker *walker)
+{
+	const struct fpl_object *object = walk_object(walker);
+
+	return object && table_image(object)->state == FPL_TABLE_LATE;
+}
+
 /* Is @vaddr of the mapping found last where the kernel begins a program, which has no caller? */
 WALK_INLINE int walk_is_entry(struct walker *walker, __u64 vaddr)
 {
@@ -297,8 +305,11 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 			return leaf == WALK_LEAF_STEP ? FPL_STOP_NONE : FPL_STOP_OUTERMOST;
 	}
 
+	int is_late = walk_is_late(&walker);
 	int stop = walk_by_fp(&walker, made);
 
+	if (stop == FPL_STOP_NO_CFI && is_late)
+		walk->fp_open = WALK_OPEN_LATE;
 	if (stop != FPL_STOP_NO_CFI || !no_table)
 		return stop;
 	/* What was taken for a return address may lie in another mapping. */
@@ -328,9 +339,14 @@ WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl
 	*ret = table_lookup(walker->env, object, image, vaddr, reach);
 	if (!*ret)
 		return FPL_STOP_TABLE_CHANGED;
-	if (image->state == FPL_TABLE_PARTIAL && (*ret)->cfa == FPL_CFA_NONE &&
-	    !((*ret)->flags & FPL_RULE_END))
-		return walk_is_entry(walker, vaddr) ? FPL_STOP_OUTERMOST : FPL_STOP_NO_TABLE;
+	if ((image->state != FPL_TABLE_PARTIAL && image->state != FPL_TABLE_LATE) ||
+	    (*ret)->cfa != FPL_CFA_NONE || ((*ret)->flags & FPL_RULE_END))
+		return FPL_STOP_NONE;
+	if (walk_is_entry(walker, vaddr))
+		return FPL_STOP_OUTERMOST;
+	if (image->state == FPL_TABLE_PARTIAL)
+		return FPL_STOP_NO_TABLE;
+	*ret = 0; /* so that it is not remembered: there will be one */
 	return FPL_STOP_NONE;
 }
 

@@ -211,12 +211,13 @@ WALK_INLINE int walk_holds_up(struct walker *walker, __u64 fp, __u64 caller_fp, 
 	if (is_ra == WALK_RA_UNREAD) {
 		int is_chained = walk_is_chained(walker, fp, caller_fp);
 
-		walk->fp_open = !is_chained; /* userspace can look into the file */
+		walk->fp_open = is_chained ? WALK_OPEN_NOT : WALK_OPEN_READ; /* it is in the file */
 		return is_chained;
 	}
 	if (made && walk_is_pushed(walker, fp, caller_fp, ra))
 		return 1;
-	walk->fp_open = walk_is_user(ra) && !walk_mapping(walker, ra - 1);
+	walk->fp_open =
+		walk_is_user(ra) && !walk_mapping(walker, ra - 1) ? WALK_OPEN_READ : WALK_OPEN_NOT;
 	return 0;
 }
 

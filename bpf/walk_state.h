@@ -14,6 +14,13 @@
 /* Room for the code of a leaf from its first byte to the pc. */
 #define WALK_CODE_WORDS (256 / 8 + 1)
 
+/* Why a step may be taken when it is tried again. */
+enum walk_open {
+	WALK_OPEN_NOT,
+	WALK_OPEN_READ, /* the mapping or the code that the frame pointer leads to is not there */
+	WALK_OPEN_LATE, /* a row is being made: FPL_TABLE_LATE */
+};
+
 /* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. What each
  * frame needs comes first, close together. */
 struct fpl_walk {
@@ -32,7 +39,7 @@ struct fpl_walk {
 	__u8 flags;	 /* FPL_SAMPLE_RAW */
 	__u8 origin;	 /* of the frame at pc */
 	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
-	__u8 fp_open;	 /* a frame-pointer step lacks the mapping, or the code, it would lead to */
+	__u8 fp_open; /* enum walk_open: why a frame-pointer step that was not taken may be later */
 	__u8 _pad[2];
 
 	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */

@@ -135,5 +135,6 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 		walk_run(&walker);
 	ret->nr_frames = walk.nr_frames;
 	ret->stop = walk.stop;
+	ret->open = walk.stop == FPL_STOP_NO_CFI ? walk.fp_open : WALK_OPEN_NOT;
 	ret->flags = raw ? walk.flags | FPL_SAMPLE_RAW : walk.flags;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/shared.h"
+#include "bpf/walk_state.h"
 
 /* Everything is borrowed for the time of the call, and may be hostile. */
 struct replay_input {
@@ -48,6 +49,7 @@ struct replay_result {
 	uint32_t nr_frames;
 	uint8_t stop;  /* enum fpl_stop */
 	uint8_t flags; /* FPL_SAMPLE_RAW where a frame is raw */
+	uint8_t open;  /* enum walk_open (bpf/walk_state.h): where the stop is NO_CFI */
 };
 
 /* Walk @input. Always succeeds: what goes wrong is the stop. Cost: as in the kernel, per frame. */

@@ -53,6 +53,8 @@ struct object {
 	bool whole_queued;     /* its whole table is being made */
 	bool near_queued;      /* rows around some vaddrs are */
 	bool is_replaced;      /* its slot's other image was in force */
+	bool is_late;	       /* while PARTIAL: samples do not wait for rows from code any more */
+	uint64_t wait_ns;      /* CLOCK_MONOTONIC, since when they do; 0: none has yet */
 	uint32_t nr_near;      /* times that rows around some vaddrs were made */
 	struct table_stats stats;
 	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */

@@ -126,13 +126,14 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 		timeline_sample(replayer->timeline, &sample, stack_store_last(replayer->store));
 }
 
-/* The object whose missing table ended the walk, asked for if need be; NULL: nothing to wait for.
- */
+/* The object whose missing table, or rows, ended the walk, asked for if need be; NULL: nothing to
+ * wait for. */
 static struct object *blocker_of(struct replayer *replayer)
 {
 	const struct replay_result *result = &replayer->result;
+	bool lacks = result->stop == FPL_STOP_NO_TABLE || result->open == WALK_OPEN_LATE;
 
-	if (result->stop != FPL_STOP_NO_TABLE || !result->nr_frames)
+	if (!lacks || !result->nr_frames)
 		return NULL;
 
 	uint64_t frame = result->frames[result->nr_frames - 1];
@@ -205,11 +206,15 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot)
 	if (replayer->result.flags & FPL_SAMPLE_RAW)
 		tracker_raw(replayer->tracker, process);
 
-	const struct object *blocker = process ? blocker_of(replayer) : NULL;
+	struct object *blocker = process ? blocker_of(replayer) : NULL;
 
 	if (blocker && !wait_for(replayer, snapshot, process->mapset, blocker))
 		return;
-	if (blocker)
+	if (blocker && blocker->state == OBJECT_PARTIAL && !blocker->is_late) {
+		tables_wait_no_more(replayer->tracker->tables, blocker);
+		walk(replayer, snapshot, process->mapset);
+	}
+	if (blocker && replayer->result.stop == FPL_STOP_NO_TABLE)
 		replayer->result.stop = FPL_STOP_BURST;
 	store_result(replayer, record);
 	snapshot_put(snapshot);

@@ -275,10 +275,60 @@ static void take_refusal(struct tables *tables, struct object *object, enum comp
 	say_refused(object);
 }
 
+void tables_wait_no_more(struct tables *tables, struct object *object)
+{
+	struct fpl_object *slot = &tables->slots[object->slot];
+
+	if (object->state != OBJECT_PARTIAL || object->is_late)
+		return;
+	object->is_late = true;
+	object->nr_published++;
+	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_LATE, __ATOMIC_RELEASE);
+	fpl_log(FPL_LOG_DEBUG, "%s: samples wait no more for rows from its code", object->path);
+}
+
+/* Of a table without some rows from code. */
+static uint32_t partial_state(const struct object *object)
+{
+	return object->is_late ? FPL_TABLE_LATE : FPL_TABLE_PARTIAL;
+}
+
+/* Samples begin to wait for rows from the code of @object. */
+static void await(struct tables *tables, struct object *object)
+{
+	object->wait_ns = clock_monotonic_ns();
+	if (tables->nr_awaited == TABLES_AWAITED_MAX)
+		tables_wait_no_more(tables, object);
+	else
+		tables->awaited[tables->nr_awaited++] = object;
+}
+
+/* Returns for how many objects samples have waited too long. */
+static size_t expire(struct tables *tables)
+{
+	uint64_t now = tables->nr_awaited ? clock_monotonic_ns() : 0;
+	size_t nr = 0;
+
+	for (size_t i = tables->nr_awaited; i-- > 0;) {
+		struct object *object = tables->awaited[i];
+		bool is_over = now > object->wait_ns + TABLES_WAIT_NS;
+
+		if (object->state == OBJECT_PARTIAL && object->wait_ns && !is_over)
+			continue;
+		if (is_over)
+			tables_wait_no_more(tables, object);
+		nr += is_over;
+		tables->awaited[i] = tables->awaited[--tables->nr_awaited];
+	}
+	return nr;
+}
+
 /* Has rows from the code of @object made, for a sample that ended at @vaddr, and then all of them.
  */
 static void want_rows(struct tables *tables, struct object *object, uint64_t vaddr)
 {
+	if (!object->wait_ns)
+		await(tables, object);
 	if (object->near_queued)
 		compiler_add_near(tables->compiler, object, vaddr);
 	else if (compiler_is_slow(object) && object->nr_near < NEAR_TIMES_MAX &&
@@ -329,6 +379,8 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
 	object->stats = table->stats;
 	object->is_replaced = false;
+	object->is_late = false;
+	object->wait_ns = 0;
 	object->nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){
@@ -387,7 +439,7 @@ static void complete(struct tables *tables, struct object *object, struct compil
 
 	bool partial = result->part == COMPILER_NEAR;
 	struct fpl_image image =
-		image_of(table, extent.first, partial ? FPL_TABLE_PARTIAL : FPL_TABLE_READY);
+		image_of(table, extent.first, partial ? partial_state(object) : FPL_TABLE_READY);
 
 	replace(tables, object, &image);
 	object->pool_first = extent.first;
@@ -482,7 +534,7 @@ size_t tables_collect(struct tables *tables)
 		else
 			table_destroy(result.table);
 	}
-	return nr;
+	return nr + expire(tables);
 }
 
 void tables_stats(const struct tables *tables, struct profile_tables *ret)

@@ -23,6 +23,10 @@
 
 #define TABLES_RETIRED_MAX 64u /* images whose space waits for a grace period they share */
 
+/* So long samples wait for rows from code; so many objects they may wait for. */
+#define TABLES_WAIT_NS	   500000000ull
+#define TABLES_AWAITED_MAX 16u
+
 struct tables {
 	struct pool pool;
 	struct compiler *compiler;     /* owned */
@@ -39,6 +43,8 @@ struct tables {
 	uint64_t looked_ns, reviewed_ns;
 	struct space_extent retired[TABLES_RETIRED_MAX]; /* of the pool, bytes: may still be read */
 	size_t nr_retired;
+	struct object *awaited[TABLES_AWAITED_MAX]; /* borrowed: for whose rows samples wait */
+	size_t nr_awaited;
 	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
 	uint64_t nr_refused, nr_evicted;
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
@@ -59,13 +65,20 @@ void tables_want(struct tables *tables, struct object *object);
 void tables_need(struct tables *tables, struct object *object, uint64_t vaddr);
 
 /*
+ * No sample is to wait for rows from the code of @object any more: where it has none, walks take a
+ * frame-pointer step that holds up (FPL_TABLE_LATE). The rows are made all the same.
+ */
+void tables_wait_no_more(struct tables *tables, struct object *object);
+
+/*
  * To be called a few times a second: have tables compiled for which there was no room, where there
  * is now, or where more samples end for want of them than use others. Cost: nothing while
  * everything fits; else a reading of the counts of all stacks, once a second.
  */
 void tables_review(struct tables *tables);
 
-/* Publish what the compiler has finished. Returns how many tables that was. */
+/* Publish what the compiler has finished, and let go of what samples have waited for too long.
+ * Returns how many tables that was: waiting samples may get further. */
 size_t tables_collect(struct tables *tables);
 
 /* Sums over the objects whose tables are in the pool. */

@@ -152,6 +152,54 @@ static void what_is_around_samples_comes_first_where_all_takes_long(void **state
 	assert_int_equal(used_bytes(world), object_of(HOLE)->pool_size);
 }
 
+static void assert_late(const struct world *world)
+{
+	assert_int_equal(object_of(HOLE)->state, OBJECT_PARTIAL);
+	assert_int_equal(current(world, HOLE)->state, FPL_TABLE_LATE);
+}
+
+static void samples_do_not_wait_for_rows_from_code_that_take_long(void **state)
+{
+	struct world *world = *state;
+
+	compiler.is_slow = true;
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_true(object_of(HOLE)->wait_ns);
+	collect(world, 0);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+
+	object_of(HOLE)->wait_ns = 1; /* long ago */
+	collect(world, 1);	      /* samples that wait are looked at again */
+	assert_late(world);
+	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	collect(world, 0);
+
+	/* rows around a sample are used, and what has none is not waited for */
+	finish(HOLE, COMPILER_NEAR);
+	collect(world, 1);
+	assert_late(world);
+	assert_true(has_row_at(world, first_made));
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	assert_true(has_row_at(world, last_made));
+}
+
+static void nobody_waits_for_more_objects_than_are_counted(void **state)
+{
+	struct world *world = *state;
+
+	publish_cfi(world, HOLE);
+	world->tables.nr_awaited = TABLES_AWAITED_MAX;
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_late(world);
+	world->tables.nr_awaited = 0;
+	tables_wait_no_more(&world->tables, object_of(HOLE));
+	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	tables_wait_no_more(&world->tables, object_of(HOLE));
+	assert_published(world, HOLE, OBJECT_READY);
+}
+
 static void rows_around_samples_are_made_a_few_times_only(void **state)
 {
 	struct world *world = *state;
@@ -357,6 +405,8 @@ int main(void)
 		TEST(rows_from_code_come_when_a_sample_needs_them),
 		TEST(what_is_around_samples_comes_first_where_all_takes_long),
 		TEST(rows_around_samples_are_made_a_few_times_only),
+		TEST(samples_do_not_wait_for_rows_from_code_that_take_long),
+		TEST(nobody_waits_for_more_objects_than_are_counted),
 		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
 		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),
 		TEST(rows_that_cost_too_much_are_refused_once),

@@ -347,14 +347,22 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 	static const struct {
 		const char *what;
 		uint64_t vaddr;
-		uint32_t current;
+		enum fpl_table_state state;
 		enum fpl_stop stop;
 		uint32_t remembered;
+		enum walk_open open;
 	} cases[] = {
-		{ "no row", 0x100, 0, FPL_STOP_NO_TABLE, 0 },
-		{ "the entry", WORLD_ENTRY, 0, FPL_STOP_OUTERMOST, 0 },
-		{ "a row that is an end", 0x3000, 0, FPL_STOP_OUTERMOST, 1 },
-		{ "no row in the table that took its place", 0x100, 1, FPL_STOP_NO_CFI, 2 },
+		{ "no row", 0x100, FPL_TABLE_PARTIAL, FPL_STOP_NO_TABLE, 0, WALK_OPEN_NOT },
+		{ "the entry", WORLD_ENTRY, FPL_TABLE_PARTIAL, FPL_STOP_OUTERMOST, 0,
+		  WALK_OPEN_NOT },
+		{ "no row, which takes long", 0x100, FPL_TABLE_LATE, FPL_STOP_NO_CFI, 0,
+		  WALK_OPEN_LATE },
+		{ "the entry, likewise", WORLD_ENTRY, FPL_TABLE_LATE, FPL_STOP_OUTERMOST, 0,
+		  WALK_OPEN_NOT },
+		{ "a row that is an end", 0x3000, FPL_TABLE_PARTIAL, FPL_STOP_OUTERMOST, 1,
+		  WALK_OPEN_NOT },
+		{ "no row in the table that took its place", 0x100, FPL_TABLE_READY,
+		  FPL_STOP_NO_CFI, 2, WALK_OPEN_NOT },
 	};
 	struct scene *s = *state;
 	struct fpl_object *object = &s->world.objects[WORLD_SLOT];
@@ -362,11 +370,10 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 
 	world_row(&s->world, 0x3000, &end, NULL, 0);
 	world_row(&s->world, 0x3010, &none, NULL, 0);
-	object->images[1] = object->images[0];
-	object->images[0].state = FPL_TABLE_PARTIAL;
 	s->walk.serial = 5;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		object->current = cases[i].current;
+		object->images[0].state = cases[i].state;
+		s->walk.fp_open = WALK_OPEN_NOT;
 		s->walk.known = ARCH_ALL_REGS;
 		s->walk.reg[7] = AT(0);
 		s->walk.reg[6] = 1; /* no frame pointer */
@@ -375,7 +382,8 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 		walk_enter(&s->walk);
 		s->walk.pc = WORLD_BIAS + cases[i].vaddr;
 		if (walk_step(&walker) != (int)cases[i].stop ||
-		    s->memory.head != cases[i].remembered || s->walk.nr_frames != 1)
+		    s->memory.head != cases[i].remembered || s->walk.nr_frames != 1 ||
+		    s->walk.fp_open != cases[i].open)
 			fail_msg("%s", cases[i].what);
 	}
 }
