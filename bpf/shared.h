@@ -151,6 +151,20 @@ enum fpl_cfa {
 	FPL_CFA_INDEX, /* CFA = *(R + N + 8 * S) + M */
 	FPL_CFA_PLT,   /* CFA = R + N + ((pc & 15) >= S ? 8 : 0): S is the literal of this PLT */
 	FPL_CFA_EXPR,  /* an expression the table does not express */
+	/*
+	 * Go up to 1.20: the frame is on the system stack of a thread, its caller on the stack of
+	 * the goroutine g that the thread runs. R is the g of any code of the thread; m, curg and
+	 * sp are fields: m = *(R + 8 * S), g = *(m + M), g0 = *m. They hold up where g is m's,
+	 * *(g + 8 * S) == m, this is the end of g0's stack in use, *(g0 + N) == rsp, and *(g + N)
+	 * lies in g's stack, from *g to *(g + 8). In the caller R is g.
+	 */
+	FPL_CFA_G_CALL, /* CFA = *(g + N) + 8: where it called from */
+	/* CFA = *(g + N), RA = *(g + N + 8), behind a call of this function: where it will go on.
+	 * Where m has no g there is no caller. */
+	FPL_CFA_G_RESUME,
+	/* CFA = *(g + 8) - *(R + N - 8) + M with g = *(R + N), if that lies in g's stack as above
+	 */
+	FPL_CFA_HEIGHT,
 	FPL_CFA_COUNT
 };
 

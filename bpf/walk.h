@@ -23,6 +23,7 @@
 #include "bpf/lookup.h"
 #include "bpf/shared.h"
 #include "bpf/walk_fp.h"
+#include "bpf/walk_goroutine.h"
 #include "bpf/walk_read.h"
 #include "bpf/walk_state.h"
 
@@ -100,6 +101,7 @@ WALK_INLINE int walk_cfa(struct walker *walker, const struct fpl_rule *rule, __u
 	struct fpl_walk *walk = walker->walk;
 	__u32 second = rule->regs >> 4;
 	__u64 addr = reg_value + (__u64)(__s64)rule->cfa_off;
+	int stop;
 
 	switch (rule->cfa) {
 	case FPL_CFA_REG:
@@ -115,6 +117,12 @@ WALK_INLINE int walk_cfa(struct walker *walker, const struct fpl_rule *rule, __u
 		break;
 	case FPL_CFA_DEREF:
 		break;
+	case FPL_CFA_G_CALL:
+	case FPL_CFA_G_RESUME:
+	case FPL_CFA_HEIGHT:
+		stop = walk_to_goroutine(walker, reg_value);
+		*ret = walk->word;
+		return stop;
 	default:
 		return FPL_STOP_EXPR;
 	}
@@ -207,6 +215,7 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 
 	__u64 reg_value = walk->reg[reg];
 
+	walk->ra_said = 0;
 	stop = walk_cfa(walker, rule, reg_value, &cfa);
 	if (stop != FPL_STOP_NONE)
 		return stop;
@@ -219,7 +228,6 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 			return FPL_STOP_REG_UNKNOWN;
 		ra = walk->reg[ra_reg & (FPL_NR_REGS - 1)];
 	}
-	walk->ra_said = 0;
 	walk->ra_by_pc = 0;
 	if (ext) {
 		for (int i = 0; i < (int)FPL_NR_REGS; i++)

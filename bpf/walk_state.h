@@ -62,7 +62,8 @@ struct fpl_walk {
 	__u64 old[FPL_NR_REGS];
 	__u64 ra;
 	__u32 old_known;
-	__u8 ra_said;  /* by an extended rule: ra holds it unless ra_stop says why not */
+	__u8 ra_said;  /* by an extended rule, or found with the CFA: ra holds it unless ra_stop
+			  says why not */
 	__u8 ra_stop;  /* enum fpl_stop */
 	__u8 ra_by_pc; /* it is a distance from the pc */
 	__u8 _pad3;

@@ -8,8 +8,9 @@
 
 enum {
 	ARCH_MACHINE = EM_X86_64,
-	ARCH_RA_COLUMN = 16,	/* in expressions: the pc */
-	ARCH_RA_OFF = -8,	/* from the CFA, where the CFI does not say */
+	ARCH_RA_COLUMN = 16, /* in expressions: the pc */
+	ARCH_RA_OFF = -8,    /* from the CFA, where the CFI does not say */
+	ARCH_RDX = 1,
 	ARCH_FRAME_POINTER = 6, /* what frame-pointer walks follow: rbp */
 	ARCH_SP = 7,
 	ARCH_CALLEE_SAVED = 1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15,

@@ -135,6 +135,43 @@ void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret)
 	}
 }
 
+static bool is_written(const struct synth_op *op, unsigned reg)
+{
+	switch (op->kind) {
+	case OP_SWAP:
+		if (op->src == reg)
+			return true;
+		__attribute__((__fallthrough__));
+	case OP_POP:
+	case OP_ADD:
+	case OP_ALIGN:
+	case OP_ADDRESS:
+	case OP_LEA:
+	case OP_MOVE:
+	case OP_LOAD:
+	case OP_TABLE:
+	case OP_SUM:
+		return op->dst == reg || (op->clobbers >> reg & 1);
+	case OP_BAD:
+		return true;
+	default:
+		return op->clobbers >> reg & 1;
+	}
+}
+
+bool go_code_keeps(struct synth_decoder *decoder, const uint8_t *code, uint64_t size, unsigned reg)
+{
+	for (uint64_t at = 0; at < size;) {
+		struct synth_op op;
+
+		synth_decode(decoder, code + at, (size_t)(size - at), at, &op);
+		if (is_written(&op, reg))
+			return false;
+		at += op.size;
+	}
+	return true;
+}
+
 bool go_code_is_interruption(const uint8_t *code, uint64_t size)
 {
 	/* push %rbp; mov %rsp, %rbp; pushf */

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/synth/op.h"
+
 /* Stands for "nowhere" in offsets from the first byte of a function. */
 #define GO_NOWHERE UINT64_MAX
 
@@ -39,6 +41,9 @@ struct go_switch {
 };
 
 void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret);
+
+/* Does no instruction of the function at @code [size] write the register @reg? */
+bool go_code_keeps(struct synth_decoder *decoder, const uint8_t *code, uint64_t size, unsigned reg);
 
 /*
  * Does the function save the flags as soon as it has a frame? No call preserves them: it was called

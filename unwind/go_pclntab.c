@@ -283,8 +283,33 @@ static void classify(struct go_functions *functions, const uint8_t *flags, uint6
 			function->kind = GO_OUTERMOST;
 		} else if (flags[i] & FLAG_SPWRITE) {
 			function->kind = GO_SWITCH;
+			if (!functions->layout.known)
+				go_way_layout(code, size, &functions->layout);
 		}
 	}
+}
+
+/* Look which functions of assembly leave the g of their caller alone. */
+static int find_keepers(struct go_functions *functions, const char *name, struct fpl_err *err)
+{
+	struct synth_decoder *decoder = synth_decoder_create();
+	enum {
+		SIZE_MOST = 1024, /* those that the system stack is used by are shorter */
+		REG_G = 14,
+	};
+
+	if (!decoder)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	for (size_t i = 0; i < functions->nr; i++) {
+		struct go_function *function = &functions->list[i];
+		uint64_t size = function->end - function->start;
+
+		function->keeps_g =
+			function->is_asm && size <= SIZE_MOST &&
+			go_code_keeps(decoder, go_function_code(functions, function), size, REG_G);
+	}
+	synth_decoder_destroy(decoder);
+	return 0;
 }
 
 /* Take the functions to begin at @text, unless their code says that they do not. */
@@ -300,7 +325,7 @@ static int read_at(const struct elf_file *elf, const struct header *header, uint
 		code = -ENODATA;
 	if (code == 0) {
 		classify(functions, flags, elf->entry);
-		return 0;
+		return find_keepers(functions, elf->name, err);
 	}
 	budget->memory_bytes -= functions->code ? functions->code_size : 0;
 	free(functions->code);

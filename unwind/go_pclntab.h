@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "obj/elf_file.h"
 #include "unwind/budget.h"
+#include "unwind/go_way.h"
 
 /* How the frames of a function are found. */
 enum go_kind {
@@ -27,6 +28,7 @@ struct go_function {
 	uint32_t depths;     /* of its table of depths, from the first of all of them; 0: none */
 	uint8_t kind;	     /* enum go_kind */
 	bool is_asm;	     /* written in assembly: registers may be its caller's, or not */
+	bool keeps_g;	     /* assembly that does not write r14, where Go has its g */
 };
 
 /* All functions of one file. The table and the code are kept: rows are made from them one by one.
@@ -40,6 +42,7 @@ struct go_functions {
 	uint8_t *code; /* owned: the bytes of the functions, [code_size] from code_start on */
 	uint64_t code_start, code_size;
 	uint64_t nr_bad; /* functions left out: malformed */
+	struct go_layout layout;
 };
 
 /*

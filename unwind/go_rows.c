@@ -4,12 +4,17 @@
 #include "unwind/arch_x86_64.h"
 #include "unwind/go_code.h"
 #include "unwind/go_depth.h"
+#include "unwind/go_way.h"
+
+enum { GO_REG_G = 14 }; /* r14 is the g of what runs (ABIInternal of Go 1.17 and later) */
 
 /* On the way through one function. Offsets count from its first byte. */
 struct writer {
 	const struct go_function *function;
 	struct go_frame frame;
 	struct go_switch leaves;
+	struct go_ways ways;
+	const struct go_layout *layout;
 	bool framed; /* frame holds */
 	bool interrupts;
 	int popped; /* the register that the return address was popped into; -1: none */
@@ -54,7 +59,8 @@ static void set_registers(const struct writer *writer, uint64_t off, struct cfi_
 	else if (!writer->framed)
 		row->reg[ARCH_FRAME_POINTER] = (struct cfi_reg){ .kind = CFI_UNDEF };
 	for (size_t i = 0; writer->function->is_asm && i < sizeof(kept); i++)
-		row->reg[kept[i]] = (struct cfi_reg){ .kind = CFI_UNDEF };
+		if (kept[i] != GO_REG_G || !writer->function->keeps_g)
+			row->reg[kept[i]] = (struct cfi_reg){ .kind = CFI_UNDEF };
 }
 
 /* Where the table does not say how to find the caller: the walk ends by name. */
@@ -172,6 +178,77 @@ static int add_stretch_of_switch(const struct writer *writer, const struct go_de
 	return code;
 }
 
+/* The goroutine that this thread runs code of has the caller, on a stack of its own. */
+static int add_goroutine(const struct writer *writer, uint64_t start, uint64_t end, uint8_t cfa)
+{
+	struct cfi_row row = row_of(start, end);
+
+	row.cfa = cfa;
+	row.cfa_reg = GO_REG_G;
+	row.cfa_reg2 = (uint8_t)(writer->layout->g_m / 8);
+	row.cfa_off = (int64_t)writer->layout->sched_sp;
+	row.cfa_off2 = (int64_t)writer->layout->m_curg;
+	row.other_stack = true;
+	return hand_over(writer, &row);
+}
+
+/* The address of the return address that was on top of the stack that was left: in rdx, or @off
+ * bytes up this stack, or there as a distance. */
+static int add_left(const struct writer *writer, uint64_t start, uint64_t end,
+		    const struct go_stretch *stretch)
+{
+	struct cfi_row row = row_of(start, end);
+
+	row.other_stack = true;
+	if (stretch->way == GO_WAY_RDX) {
+		row.cfa_reg = ARCH_RDX;
+		return hand_over(writer, &row);
+	}
+	row.cfa = stretch->way == GO_WAY_SLOT ? FPL_CFA_DEREF : FPL_CFA_HEIGHT;
+	row.cfa_off = (int64_t)stretch->off;
+	row.cfa_off2 = 8;
+	return hand_over(writer, &row);
+}
+
+static int add_way(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth,
+		   const struct go_stretch *stretch)
+{
+	switch (stretch->way) {
+	case GO_WAY_NONE:
+		return add_outermost(writer, start, end);
+	case GO_WAY_CALL:
+		return add_goroutine(writer, start, end, FPL_CFA_G_CALL);
+	case GO_WAY_RESUME:
+		return add_goroutine(writer, start, end, FPL_CFA_G_RESUME);
+	case GO_WAY_RDX:
+	case GO_WAY_HEIGHT:
+	case GO_WAY_SLOT:
+		return add_left(writer, start, end, stretch);
+	case GO_WAY_DEPTH:
+	default:
+		return add_plain(writer, start, end, depth);
+	}
+}
+
+/* Rows of one depth of a function that finds back by itself, cut where the way changes. */
+static int add_ways(const struct writer *writer, const struct go_depth *at)
+{
+	const struct go_ways *ways = &writer->ways;
+	uint64_t first = writer->function->start;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < ways->nr; i++) {
+		uint64_t start = first + ways->list[i].from;
+		uint64_t end = i + 1 < ways->nr ? first + ways->list[i + 1].from : at->end;
+
+		start = start > at->start ? start : at->start;
+		end = end < at->end ? end : at->end;
+		if (start < end)
+			code = add_way(writer, start, end, at->depth, &ways->list[i]);
+	}
+	return code;
+}
+
 /*
  * Does the next stretch begin behind `mov disp(%rsp), %rbp; add $n, %rsp`? Before the addition rbp
  * is the caller's again although the depth is not 0 yet. A pop changes both at once.
@@ -203,7 +280,11 @@ static int add_sigreturn(const struct writer *writer)
 int go_function_rows(const struct go_functions *functions, const struct go_function *function,
 		     cfi_row_fn fn, void *ctx, uint64_t *nr_rows)
 {
-	struct writer writer = { .function = function, .fn = fn, .ctx = ctx, .nr_rows = nr_rows };
+	struct writer writer = { .function = function,
+				 .layout = &functions->layout,
+				 .fn = fn,
+				 .ctx = ctx,
+				 .nr_rows = nr_rows };
 	const uint8_t *bytes = go_function_code(functions, function);
 	uint64_t size = function->end - function->start;
 	struct go_depth at = go_depth_begin(functions, function);
@@ -215,8 +296,10 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 	if (function->kind == GO_SIGRETURN)
 		return add_sigreturn(&writer);
 	writer.interrupts = function->is_asm && go_code_is_interruption(bytes, size);
-	if (function->kind == GO_SWITCH)
+	if (function->kind == GO_SWITCH) {
 		go_code_switch(bytes, size, &writer.leaves);
+		go_ways_find(bytes, size, writer.layout, &writer.ways);
+	}
 	while (code == 0 && go_depth_next(&at)) {
 		if (at.depth > 0 && !seen) {
 			seen = true;
@@ -224,9 +307,12 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 						      at.depth, &writer.frame);
 		}
 		writer.popped = go_code_popped(bytes, size, at.start - function->start);
-		code = function->kind == GO_SWITCH
-			       ? add_stretch_of_switch(&writer, &at, is_epilogue(&writer, at))
-			       : add_plain(&writer, at.start, at.end, at.depth);
+		if (writer.ways.nr)
+			code = add_ways(&writer, &at);
+		else if (function->kind == GO_SWITCH)
+			code = add_stretch_of_switch(&writer, &at, is_epilogue(&writer, at));
+		else
+			code = add_plain(&writer, at.start, at.end, at.depth);
 	}
 	return code;
 }

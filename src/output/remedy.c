@@ -28,9 +28,8 @@ static const struct remedy {
 	  "stack memory was not there, or beyond the snapshot of a sample that came before its "
 	  "tables: raise --snapshot (at most 64K), or run longer, or again: tables are kept" },
 	{ FPL_STOP_EXPR, RUNTIME_GO, 0,
-	  "Go: the run time is on another stack than the code it serves, and Go up to 1.20 leaves "
-	  "no "
-	  "way back: build with 1.21 or later" },
+	  "Go: the run time is on another stack than the code it serves, or about to be, and its "
+	  "way back is not one that is known: please report the version of Go" },
 	{ FPL_STOP_EXPR, ANY_RUNTIME, -1,
 	  "its CFI holds an expression that tables do not express: `fpless tables --stats` counts "
 	  "them; please report the file" },

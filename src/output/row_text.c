@@ -49,6 +49,15 @@ static void put_cfa(struct line *line, const struct cfi_row *row)
 	case FPL_CFA_PLT:
 		put(line, "cfa=plt:%u", row->cfa_reg2);
 		break;
+	case FPL_CFA_G_CALL:
+	case FPL_CFA_G_RESUME:
+		put(line, "cfa=%s:%s:%u,%" PRId64 ",%" PRId64,
+		    row->cfa == FPL_CFA_G_CALL ? "call" : "resume", reg, 8u * row->cfa_reg2,
+		    row->cfa_off2, row->cfa_off);
+		break;
+	case FPL_CFA_HEIGHT:
+		put(line, "cfa=height:%s%+" PRId64 "%+" PRId64, reg, row->cfa_off, row->cfa_off2);
+		break;
 	case FPL_CFA_NONE:
 	case FPL_CFA_EXPR:
 	case FPL_CFA_COUNT:

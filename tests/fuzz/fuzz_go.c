@@ -38,7 +38,8 @@ static int judge_row(const struct cfi_row *row, void *ctx)
 
 	REQUIRE(row->source == CFI_SOURCE_GO);
 	REQUIRE(row->start >= judge->at && row->start < row->end && row->end <= judge->end);
-	REQUIRE(row->cfa == FPL_CFA_REG || row->cfa == FPL_CFA_EXPR || row->signal);
+	REQUIRE(row->cfa == FPL_CFA_REG || row->cfa == FPL_CFA_EXPR || row->signal ||
+		row->other_stack);
 	REQUIRE(rule->cfa == row->cfa);
 	REQUIRE(((rule->flags & FPL_RULE_END) != 0) == end);
 	REQUIRE(((rule->flags & FPL_RULE_SWITCH) != 0) == row->other_stack);

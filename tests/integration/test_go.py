@@ -58,6 +58,7 @@ func main() {
 	os.Exit(0)
 }
 """
+CLOSURE = re.compile(r"(.*)\.func\d+$")
 ENDS = {"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.morestack", "runtime.rt0_go",
         "_rt0_amd64_linux"}
 
@@ -99,7 +100,7 @@ class GoStacks(RootCase):
     def test_stacks_are_whole(self):
         run = self.profile("-F", "999", "--", self.build())
         # a snapshot holds one stack: what is sampled before the table is there may end at a switch
-        stacks = self.check(run, 0.97 if version() >= (1, 21) else 0.7)
+        stacks = self.check(run, 0.97)
         beyond = 0
         for stack in stacks:
             names = [plain(frame) for frame in stack["user"]]
@@ -111,14 +112,27 @@ class GoStacks(RootCase):
                     self.assertIn(caller, ("main.serve", "main.main"), names)
             if "main.leaf" in names:
                 self.assertIn(names[-3:-1], (["main.main", "runtime.main"], ["main.middle", "main.serve"],
-                                             ["main.serve", "main.main.gowrap1"]), names)
+                                             ["main.serve", "main.main.gowrap1"],
+                                             ["main.serve", "main.main.func1"]), names)
             beyond += stack["count"] * ("runtime.systemstack" in names and names[-1] == "runtime.goexit")
-        if version() >= (1, 21):
-            self.assertGreater(beyond, 0)
+            self.check_switches(names)
+        self.assertGreater(beyond, 0)
+
+    def check_switches(self, names):
+        """Behind each change of stacks comes the function that asked for it."""
+        for callee, switch, caller in zip(names, names[1:], names[2:]):
+            if switch == "runtime.systemstack" and CLOSURE.fullmatch(callee):
+                # the function that a closure is written in may be inlined
+                package = callee.split(".", maxsplit=1)[0]
+                self.assertEqual(caller.split(".", maxsplit=1)[0], package, names)
+            if switch == "runtime.systemstack":
+                self.assertNotIn(caller, ENDS, names)
+            if switch == "runtime.morestack":
+                self.assertEqual(callee, "runtime.newstack", names)
 
     def test_stacks_of_a_stripped_program_are_whole_too(self):
         run = self.profile("-F", "999", "--", self.build("-ldflags=-s -w"))
-        self.check(run, 0.97 if version() >= (1, 21) else 0.7)
+        self.check(run, 0.97)
 
 
 if __name__ == "__main__":

@@ -194,13 +194,14 @@ static inline const char *cfi_builder_stray(const struct cfi_row *row, const str
 	bool at_reg = reg && (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG);
 	bool has_off = at_reg || (reg && (reg->kind == CFI_AT_CFA || reg->kind == CFI_VAL_CFA));
 	bool has_cfa = row->cfa != FPL_CFA_EXPR;
-	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT;
+	bool goroutine = row->cfa == FPL_CFA_G_CALL || row->cfa == FPL_CFA_G_RESUME;
+	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT || goroutine;
 
 	if (reg)
 		return (!at_reg && reg->reg) || (!has_off && reg->off) ? "!" : "";
 	return (!has_cfa && (row->cfa_reg || row->cfa_off)) || (!second && row->cfa_reg2) ||
 			       (row->cfa != FPL_CFA_INDEX && row->cfa != FPL_CFA_DEREF &&
-				row->cfa_off2)
+				row->cfa != FPL_CFA_HEIGHT && !goroutine && row->cfa_off2)
 		       ? "!"
 		       : "";
 }
@@ -248,6 +249,16 @@ static inline int cfi_builder_row_text(const struct cfi_row *row, void *ctx)
 		break;
 	case FPL_CFA_PLT:
 		fprintf(out, "plt:%u", row->cfa_reg2);
+		break;
+	case FPL_CFA_G_CALL:
+	case FPL_CFA_G_RESUME:
+		fprintf(out, "%s:r%u:%u,%" PRId64 ",%" PRId64,
+			row->cfa == FPL_CFA_G_CALL ? "call" : "resume", row->cfa_reg,
+			8u * row->cfa_reg2, row->cfa_off2, row->cfa_off);
+		break;
+	case FPL_CFA_HEIGHT:
+		fprintf(out, "height:r%u%+" PRId64 "%+" PRId64, row->cfa_reg, row->cfa_off,
+			row->cfa_off2);
 		break;
 	default:
 		fputs(row->cfa == FPL_CFA_EXPR ? "expr" : "none", out);

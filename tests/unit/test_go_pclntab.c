@@ -6,6 +6,7 @@
 
 #include "tests/support/cfi_builder.h"
 #include "tests/support/go_builder.h"
+#include "unwind/go_way.h"
 #include "unwind/table_check.h"
 
 enum { TOPFRAME = 1, SPWRITE = 2, ASM = 4 };
@@ -112,12 +113,18 @@ static const struct {
 } kinds[] = {
 	{ "assembly with a frame: only rbp is known to be saved",
 	  { BYTES(FRAME), FRAME_DEPTHS, ASM, false },
-	  "20-21 r7+8\n21-28 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-	  "28-2d r7+32 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-	  "2d-2e r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n2e-2f r7+8\n" },
+	  "20-21 r7+8\n21-28 r7+16 r3=u r6=c-16 r12=u r13=u r15=u\n"
+	  "28-2d r7+32 r3=u r6=c-16 r12=u r13=u r15=u\n"
+	  "2d-2e r7+16 r3=u r6=c-16 r12=u r13=u r15=u\n2e-2f r7+8\n" },
+	{ "assembly that writes r14: it may not be the caller's g any longer",
+	  { BYTES("\x55\x48\x89\xe5\x4d\x31\xf6\x5d\xc3"),
+	    { { 1, 0 }, { 7, 8 }, { 1, 0 } },
+	    ASM,
+	    false },
+	  "20-21 r7+8\n21-28 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n28-29 r7+8\n" },
 	{ "assembly that pushes another register",
 	  { BYTES("\x50\x90\x58\xc3"), { { 1, 0 }, { 2, 8 }, { 1, 0 } }, ASM, false },
-	  "20-21 r7+8\n21-23 r7+16 r3=u r6=u r12=u r13=u r14=u r15=u\n23-24 r7+8\n" },
+	  "20-21 r7+8\n21-23 r7+16 r3=u r6=u r12=u r13=u r15=u\n23-24 r7+8\n" },
 	{ "goexit",
 	  { BYTES("\x90\xe8\0\0\0\0\x90"), { { 7, 0 } }, TOPFRAME | ASM, false },
 	  "20-40 r7+8 ra=u\n" },
@@ -137,16 +144,16 @@ static const struct {
 	    { { 1, 0 }, { 10, 8 }, { 1, 0 } },
 	    SPWRITE | ASM,
 	    false },
-	  "20-21 r7+8\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-	  "25-2b r6+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n2b-2c r7+8\n" },
+	  "20-21 r7+8\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r15=u\n"
+	  "25-2b r6+16 r3=u r6=c-16 r12=u r13=u r15=u\n2b-2c r7+8\n" },
 	/* the same with mov $0, %rbp behind the switch, and no way back */
 	{ "mcall: behind the end of the chain there is no caller",
 	  { BYTES("\x55\x48\x89\xe5\x48\x8b\x62\x38\x48\xc7\xc5\0\0\0\0\xff\x17\xcc"),
 	    { { 1, 0 }, { 17, 8 } },
 	    SPWRITE | ASM,
 	    false },
-	  "20-21 r7+8\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-	  "25-2f r6+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n2f-32 r7+8 ra=u\n" },
+	  "20-21 r7+8\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r15=u\n"
+	  "25-2f r6+16 r3=u r6=c-16 r12=u r13=u r15=u\n2f-32 r7+8 ra=u\n" },
 	{ "morestack: the same without a frame",
 	  { BYTES("\x90\x48\x8b\x63\x38\x31\xed\xff\x17\xcc"),
 	    { { 10, 0 } },
@@ -176,9 +183,9 @@ static const struct {
 	    { { 1, 0 }, { 4, 8 }, { 2, 16 }, { 1, 8 }, { 1, 0 } },
 	    ASM,
 	    false },
-	  "20-21 r7+8 signal\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n"
-	  "25-27 r7+24 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n"
-	  "27-28 r7+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u signal\n28-29 r7+8 signal\n" },
+	  "20-21 r7+8 signal\n21-25 r7+16 r3=u r6=c-16 r12=u r13=u r15=u signal\n"
+	  "25-27 r7+24 r3=u r6=c-16 r12=u r13=u r15=u signal\n"
+	  "27-28 r7+16 r3=u r6=c-16 r12=u r13=u r15=u signal\n28-29 r7+8 signal\n" },
 	{ "a depth that is no multiple of 8 ends the rows",
 	  { BYTES("\x90\x90\x90"), { { 1, 0 }, { 1, 4 }, { 1, 0 } }, ASM, false },
 	  "20-21 r7+8\n" },
@@ -220,10 +227,134 @@ static void a_switch_in_an_old_frame_ends_where_rbp_is_restored(void **state)
 
 	(void)state;
 	assert_rows("nanotime1 of Go 1.18", &go,
-		    OLD_ROWS "20-24 r7+8\n24-29 r7+32 r3=u r12=u r13=u r14=u r15=u\n"
-			     "29-2f r7+32 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-			     "2f-3a r6+16 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n"
-			     "3a-3e r7+32 r3=u r6=c-16 r12=u r13=u r14=u r15=u\n3e-3f r7+8\n");
+		    OLD_ROWS "20-24 r7+8\n24-29 r7+32 r3=u r12=u r13=u r15=u\n"
+			     "29-2f r7+32 r3=u r6=c-16 r12=u r13=u r15=u\n"
+			     "2f-3a r6+16 r3=u r6=c-16 r12=u r13=u r15=u\n"
+			     "3a-3e r7+32 r3=u r6=c-16 r12=u r13=u r15=u\n3e-3f r7+8\n");
+}
+
+/* mov %fs:-8, reg and back */
+#define TLS_LOAD(modrm)	 "\x64\x48\x8b" modrm "\x25\xf8\xff\xff\xff"
+#define TLS_STORE(modrm) "\x64\x48\x89" modrm "\x25\xf8\xff\xff\xff"
+
+/* What counts of systemstack, with g.m at 48, m.curg at 192 and g.sched.sp at 56. */
+#define SYSTEMSTACK_FROM     "\x49\x89\xd6\x48\x8b\x5a\x38\x48\x89\xdc\xff\xd7"
+#define SYSTEMSTACK_G	     "\x48\x8b\x58\x30\x48\x8b\x83\xc0\0\0\0"
+#define SYSTEMSTACK_SP(disp) "\x48\x8b\x60" disp "\x48\xc7\x40\x38\0\0\0\0\xc3"
+#define SYSTEMSTACK \
+	SYSTEMSTACK_FROM TLS_LOAD("\x04") SYSTEMSTACK_G TLS_STORE("\x04") SYSTEMSTACK_SP("\x38")
+#define SYSTEMSTACK_ROWS "20-28 r7+8\n28-4a call:r14:48,192,56\n4a-56 r7+8\n"
+#define MORESTACK                                                                              \
+	"\x48\x8b\x04\x24\x48\x89\x46\x40\x48\x8d\x44\x24\x08\x48\x89\x46\x38\x48\x89\x6e\x68" \
+	"\x48\x8b\x1b" TLS_STORE("\x1c") "\x48\x8b\x63\x38\xe8\0\0\0\0\xc3"
+
+static const struct go_builder_function left[] = {
+	{ BYTES(FRAME), FRAME_DEPTHS, 0, false },
+	{ BYTES(SYSTEMSTACK), { { 54, 0 } }, SPWRITE | ASM, false },
+	/* mcall */
+	{ BYTES("\x48\x8b\x1c\x24\x49\x89\x5e\x40\x48\x8d\x5c\x24\x08\x49\x89\x5e\x38\x49\x89\x6e"
+		"\x68"
+		"\x49\x8b\x5e\x30\x49\x8b\x66\x38\x50\x4c\x8b\x22\x41\xff\xd4\x58\xe9\0\0\0\0\xc3"),
+	  { { 43, 0 } },
+	  SPWRITE | ASM,
+	  false },
+	{ BYTES(MORESTACK), { { 43, 0 } }, SPWRITE | ASM, false },
+	/* asmcgocall: to the system stack, and on it already */
+	{ BYTES("\x48\x8b\x44\x24\x08\x48\x8b\x5c\x24\x10\x48\x89\xe2"
+		"\x48\x8b\x66\x38\x48\x83\xec\x40\x48\x83\xe4\xf0\x48\x89\x7c\x24\x30"
+		"\x48\x8b\x7f\x08\x48\x29\xd7\x48\x89\x7c\x24\x28\xff\xd0"
+		"\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28" TLS_STORE(
+			"\x3c") "\x48\x89\xf4\xc3"
+				"\x48\x83\xec\x40\x48\x83\xe4\xf0\x48\xc7\x44\x24\x30\0\0\0\0"
+				"\x48\x89\x54\x24\x28\xff\xd0\x48\x8b\x74\x24\x28\x48\x89\xf4\xc3"),
+	  { { 104, 0 } },
+	  SPWRITE | ASM,
+	  false },
+};
+
+static void functions_without_a_frame_find_back_as_they_do_themselves(void **state)
+{
+	struct go_builder go = { .functions = left,
+				 .nr = ARRAY_SIZE(left),
+				 .said_text = GO_BUILDER_TEXT };
+
+	(void)state;
+	assert_rows("Go 1.18 to 1.20", &go,
+		    FRAME_ROWS SYSTEMSTACK_ROWS
+		    "60-7a r7+8\n7a-8b r7+8 ra=u\n"
+		    "a0-c2 r7+8\nc2-cb resume:r14:48,192,56\n"
+		    "e0-ee r7+8\nee-106 r1+8\n106-124 height:r7+48+8\n124-128 r7+8\n"
+		    "128-139 r1+8\n139-145 *(r7+40)+8\n145-148 r7+8\n");
+}
+
+static void the_way_back_is_known_by_the_whole_form_alone(void **state)
+{
+	static const struct {
+		const char *what;
+		struct go_builder_function function;
+		const char *want;
+	} cases[] = {
+		{ "position-independent: the offset of g is loaded",
+		  { BYTES(SYSTEMSTACK_FROM "\x48\x8b\x0d\1\2\3\4\x64\x48\x8b\x01" SYSTEMSTACK_G
+					   "\x64\x48\x89\x01" SYSTEMSTACK_SP("\x38")),
+		    { { 51, 0 } },
+		    SPWRITE | ASM,
+		    false },
+		  "20-28 r7+8\n28-47 call:r14:48,192,56\n47-53 r7+8\n" },
+		{ "what is loaded is not what is cleared",
+		  { BYTES(SYSTEMSTACK_FROM TLS_LOAD("\x04") SYSTEMSTACK_G TLS_STORE("\x04")
+				  SYSTEMSTACK_SP("\x40")),
+		    { { 54, 0 } },
+		    SPWRITE | ASM,
+		    false },
+		  "20-28 r7+8\n28-56 expr\n" },
+		{ "g is stored from another register",
+		  { BYTES(SYSTEMSTACK_FROM TLS_LOAD("\x04") SYSTEMSTACK_G TLS_STORE("\x0c")
+				  SYSTEMSTACK_SP("\x38")),
+		    { { 54, 0 } },
+		    SPWRITE | ASM,
+		    false },
+		  "20-28 r7+8\n28-56 expr\n" },
+		{ "morestack, where no systemstack says where g is",
+		  { BYTES(MORESTACK), { { 43, 0 } }, SPWRITE | ASM, false },
+		  "20-42 r7+8\n42-4b expr\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct go_builder_function functions[] = { frame, cases[i].function };
+		struct go_builder go = { .functions = functions,
+					 .nr = 2,
+					 .said_text = GO_BUILDER_TEXT };
+		char want[4096];
+
+		snprintf(want, sizeof(want), "%s%s", FRAME_ROWS, cases[i].want);
+		assert_rows(cases[i].what, &go, want);
+	}
+}
+
+/* Cut anywhere, it is another function. */
+static void half_a_function_is_not_read_behind_its_end(void **state)
+{
+	(void)state;
+	for (size_t i = 1; i < ARRAY_SIZE(left); i++) {
+		struct go_layout layout = { 48, 192, 56, true }, read;
+
+		for (uint64_t size = 0; size < left[i].size; size++) {
+			uint8_t *code = malloc(size ? size : 1);
+			struct go_ways ways;
+
+			assert_non_null(code);
+			memcpy(code, left[i].code, size);
+			go_ways_find(code, size, &layout, &ways);
+			assert_true(ways.nr <= GO_STRETCHES_MAX);
+			for (size_t w = 1; w < ways.nr; w++)
+				assert_true(ways.list[w].from > ways.list[w - 1].from &&
+					    ways.list[w].from <= size);
+			assert_false(i == 1 && go_way_layout(code, size, &read));
+			free(code);
+		}
+	}
 }
 
 static void the_function_a_program_begins_with_has_no_caller(void **state)
@@ -333,6 +464,9 @@ int main(void)
 		cmocka_unit_test(frames_are_found_by_the_depth_of_the_stack),
 		cmocka_unit_test(functions_have_rows_of_their_kind),
 		cmocka_unit_test(a_switch_in_an_old_frame_ends_where_rbp_is_restored),
+		cmocka_unit_test(functions_without_a_frame_find_back_as_they_do_themselves),
+		cmocka_unit_test(the_way_back_is_known_by_the_whole_form_alone),
+		cmocka_unit_test(half_a_function_is_not_read_behind_its_end),
 		cmocka_unit_test(the_function_a_program_begins_with_has_no_caller),
 		cmocka_unit_test(functions_are_where_their_code_shows_them),
 		cmocka_unit_test(a_table_that_the_code_gives_the_lie_is_not_believed),
