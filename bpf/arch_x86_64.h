@@ -94,6 +94,50 @@ static inline __attribute__((__always_inline__)) int arch_is_call(__u64 code)
 #undef SIB
 }
 
+/*
+ * The trampoline of return probes: since Linux v6.11 (commit ff474a78cef5, "uprobe: Add uretprobe
+ * syscall to speed up return probe") these bytes, before and elsewhere a breakpoint.
+ *
+ *	 0: push %rax; push %rcx; push %r11		50 51 41 53
+ *	 4: mov $335, %rax; syscall			48 c7 c0 4f 01 00 00 0f 05
+ *	13: pop %r11; pop %rcx; ret			41 5b 59 c3
+ */
+#define ARCH_TRAMPOLINE_BYTES	24u
+#define ARCH_TRAMPOLINE_SYSCALL 13u /* where the system call returns to */
+#define ARCH_TRAMPOLINE_PUSHES	3u
+#define ARCH_BREAKPOINT		0xccu /* int3 */
+
+/*
+ * How many words the trampoline, whose code is at @code, has pushed when its @off-th byte is next;
+ * -1: that is not known. In the system call the kernel takes them off for those who look at the
+ * registers; then rcx is not the pc any more, as SYSCALL leaves it.
+ */
+static inline __attribute__((__always_inline__)) int arch_trampoline_pushed(const __u64 *code,
+									    __u64 off)
+{
+	if ((code[0] & 0xff) == ARCH_BREAKPOINT)
+		return off <= 1 ? 0 : -1;
+	if (code[0] != 0x4fc0c74853415150ull || code[1] != 0x595b41050f000001ull ||
+	    (code[2] & 0xff) != 0xc3)
+		return -1;
+	switch (off) {
+	case 0:
+		return 0;
+	case 1:
+	case 16:
+		return 1;
+	case 2:
+	case 15:
+		return 2;
+	case 4:
+	case 11:
+	case ARCH_TRAMPOLINE_SYSCALL:
+		return 3;
+	default:
+		return -1;
+	}
+}
+
 /* The words of struct pt_regs, an ABI of ptrace(2). */
 enum arch_pt_word {
 	ARCH_PT_R15,
@@ -111,8 +155,9 @@ enum arch_pt_word {
 	ARCH_PT_RDX,
 	ARCH_PT_RSI,
 	ARCH_PT_RDI,
-	ARCH_PT_ORIG_RAX,
-	ARCH_PT_RIP,
+	ARCH_PT_ORIG_RAX, /* behind the general registers, but for rsp */
+	ARCH_PT_GENERAL = ARCH_PT_ORIG_RAX,
+	ARCH_PT_RIP = ARCH_PT_ORIG_RAX + 1,
 	ARCH_PT_CS,
 	ARCH_PT_EFLAGS,
 	ARCH_PT_RSP,

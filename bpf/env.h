@@ -6,6 +6,7 @@
 
 #include "bpf/maps.h"
 #include "bpf/shared.h"
+#include "bpf/uprobe.h"
 
 const volatile struct fpl_config config SEC(".rodata") = { .max_depth = 1 };
 
@@ -19,6 +20,37 @@ static __always_inline int env_read_stack(struct env *env, void *dst, __u32 size
 static __always_inline int env_read_code(struct env *env, void *dst, __u32 size, __u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr) != 0;
+}
+
+static __always_inline __u64 env_trampoline(struct env *env)
+{
+	return uprobes_page();
+}
+
+static __always_inline __u64 env_return_address(struct env *env, __u64 slot, __u64 *at)
+{
+	return uretprobe_find(slot, at);
+}
+
+static __always_inline __u64 env_returned_address(struct env *env, __u64 slot)
+{
+	return uretprobe_served(slot);
+}
+
+static __always_inline __u64 env_kernel_reg(struct env *env, __u64 slot, __u32 idx)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct fpl_scratch *s = bpf_map_lookup_elem(&scratch, &cpu);
+
+	if (!s || !s->has_kernel_regs || s->pt_regs[ARCH_PT_RSP] != slot ||
+	    idx >= ARCH_PT_GENERAL || s->kernel_regs[idx] == s->pt_regs[ARCH_PT_RIP])
+		return 0;
+	return s->kernel_regs[idx];
+}
+
+static __always_inline __u64 env_program_pc(struct env *env, __u64 pc)
+{
+	return uprobe_program_pc(pc);
 }
 
 static __always_inline long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx)

@@ -5,13 +5,17 @@
  * that leads, as perf_callchain_user does (Linux, arch/x86/events/core.c): both words of a frame
  * readable is all it asks. tests/root/test_fp_chain has both walk the same samples. (From v6.11 on
  * the kernel adds a frame where a sample interrupts the handler of a uprobe at a function's entry:
- * not here.)
+ * not here.) Where it finds the trampoline of return probes it takes the return address of the next
+ * pending call, as the kernel does from v6.11 on (commit 4a365eb8a6d9, "perf,uprobes: fix user
+ * stack traces in the presence of pending uretprobes"); here on older ones, too: compare judges
+ * frame pointers, not the kernel.
  */
 #pragma once
 
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/shared.h"
+#include "bpf/uprobe.h"
 #include "bpf/walk_state.h"
 
 struct fp_chain {
@@ -67,6 +71,26 @@ static long fp_chain_step(__u32 idx, void *arg)
 	return 0;
 }
 
+struct fp_unprobe {
+	__u64 *frames; /* [FPL_FP_DEPTH_MAX] */
+	__u64 trampoline;
+	__u64 at; /* in the list of pending calls */
+};
+
+static long fp_unprobe_one(__u32 idx, void *arg)
+{
+	struct fp_unprobe *unprobe = arg;
+	struct return_instance *call = (struct return_instance *)unprobe->at;
+
+	if (!call || idx >= FPL_FP_DEPTH_MAX)
+		return 1;
+	if (unprobe->frames[idx] != unprobe->trampoline)
+		return 0;
+	unprobe->frames[idx] = BPF_CORE_READ(call, orig_ret_vaddr);
+	unprobe->at = (__u64)BPF_CORE_READ(call, next);
+	return 0;
+}
+
 /*
  * Follow @fp from the frame at @pc on; at most @max frames, leaf first, to @frames. The window of
  * @walk is empty, or a copy of this stack. Returns how many.
@@ -80,5 +104,12 @@ static __noinline __u32 fp_chain_walk(struct fpl_walk *walk, __u64 *frames, __u6
 		return 0;
 	frames[0] = pc;
 	bpf_loop(max - 1, fp_chain_step, &chain, 0);
+
+	struct fp_unprobe unprobe = { .frames = frames, .at = uretprobes_pending() };
+
+	if (unprobe.at) {
+		unprobe.trampoline = uprobes_page();
+		bpf_loop(chain.nr, fp_unprobe_one, &unprobe, 0);
+	}
 	return chain.nr;
 }

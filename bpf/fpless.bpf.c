@@ -171,6 +171,8 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	s->sample.flags = (__u8)flags;
 	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
 	sample_end(ctx, task, s, count, result);
+	if (want_user)
+		count->uretprobes += s->walk.is_probed;
 	return 1;
 }
 

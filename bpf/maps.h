@@ -133,9 +133,11 @@ struct fpl_scratch {
 	struct fpl_memory memory;
 	struct fpl_sample sample;
 	__u64 frames[FPL_FRAMES_MAX];
-	__u64 pt_regs[ARCH_PT_WORDS]; /* as the kernel stored them, if it was interrupted */
-	struct fpl_regs regs;	      /* in a snapshot, of the frame it begins at */
-	__u32 nr_kept;		      /* user frames of a snapshot */
+	__u64 pt_regs[ARCH_PT_WORDS];	    /* as the kernel stored them, if it was interrupted */
+	__u64 kernel_regs[ARCH_PT_GENERAL]; /* its own then */
+	__u64 has_kernel_regs;
+	struct fpl_regs regs; /* in a snapshot, of the frame it begins at */
+	__u32 nr_kept;	      /* user frames of a snapshot */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit; /* 0: there are none, or of 32-bit code */

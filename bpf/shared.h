@@ -502,6 +502,7 @@ struct fpl_counters {
 	__u64 sample_ns;   /* of these, runs that were neither idle nor filtered */
 	__u64 frames;	   /* user and kernel frames found in those runs */
 	__u64 snapshots;   /* sent */
+	__u64 uretprobes;  /* samples with a function on the stack that is under a return probe */
 	__u64 life_lost;   /* life records the ring had no room for: rescan /proc when it moves */
 	__u64 events_lost; /* counted samples of whose time the ring had no room to tell */
 	__u64 lost[8];	   /* by enum fpl_lost */

@@ -12,6 +12,7 @@
 #include "bpf/env.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
+#include "bpf/uprobe.h"
 #include "bpf/walk_read.h"
 
 struct stack_copy {
@@ -70,6 +71,58 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	regs->stack_size = copy.size;
 	regs->missing = copy.missing;
 	regs->_pad[0] = regs->_pad[1] = 0;
+}
+
+/* Return addresses that are put back into a copy of the stack. */
+struct stack_patch {
+	struct fpl_snapshot *to;
+	struct fpl_walk *walk; /* is_probed */
+	__u64 at;	       /* in the list of pending calls */
+	__u64 trampoline;
+	__u64 addr; /* what of the stack was copied, to to->bytes + off */
+	__u32 off;
+	__u32 size;
+};
+
+static long stack_patch_one(__u32 idx, void *arg)
+{
+	struct stack_patch *patch = arg;
+	struct return_instance *call = (struct return_instance *)patch->at;
+	__u64 at, word;
+
+	if (!call)
+		return 1;
+	patch->at = (__u64)BPF_CORE_READ(call, next);
+	at = BPF_CORE_READ(call, stack) - patch->addr;
+	if (patch->size < 8 || at > patch->size - 8)
+		return 0;
+	at += patch->off;
+	if (at > sizeof(patch->to->bytes) - 8)
+		return 0;
+	bpf_probe_read_kernel(&word, sizeof(word), patch->to->bytes + at);
+	/* a later call may have put its own there already: one left by longjmp stays in the list */
+	if (word != patch->trampoline)
+		return 0;
+	word = BPF_CORE_READ(call, orig_ret_vaddr);
+	bpf_probe_read_kernel(patch->to->bytes + at, sizeof(word), &word);
+	patch->walk->is_probed = 1;
+	return 0;
+}
+
+/* Where return probes have put their trampoline into the copy of the sample's stack at @to + @off,
+ * put the return addresses back. Returns 0. */
+WALK_GLOBAL int stack_unprobe(struct fpl_snapshot *to, struct fpl_scratch *s, __u32 off)
+{
+	struct stack_patch patch = { .to = to, .at = uretprobes_pending(), .off = off };
+
+	if (!to || !s || !patch.at)
+		return 0;
+	patch.walk = &s->walk;
+	patch.addr = s->regs.stack_addr;
+	patch.size = s->regs.stack_size;
+	patch.trampoline = uprobes_page();
+	bpf_loop(URETPROBES_MAX, stack_patch_one, &patch, 0);
+	return 0;
 }
 
 /*
@@ -199,6 +252,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	to->stack_addr = s->regs.stack_addr;
 	to->stack_size = s->regs.stack_size;
 	to->stack_off = (__u32)size;
+	stack_unprobe(to, s, to->stack_off);
 	to->shared.id = to->shared.off = to->shared.size = 0;
 	if (type == FPL_RECORD_SNAPSHOT)
 		stack_share(to, last);

@@ -45,6 +45,9 @@ static __always_inline int may_retry(struct fpl_proc *proc, __u32 version)
 static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_proc *proc,
 				      __u32 version)
 {
+	/* in the page of return probes userspace knows less than the walk did */
+	if (walk->pc - walk->trampoline < FPL_STACK_PAGE)
+		return 0;
 	switch (walk->stop) {
 	case FPL_STOP_NO_TABLE:
 		/* No slot: the object was refused one for good. */
@@ -65,6 +68,21 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 	}
 }
 
+/*
+ * A breakpoint leaves the pc behind its one byte, until the probe it is part of sets it back: the
+ * instruction there has not been executed, and the row of the next one does not hold yet. Where the
+ * process has no probes the byte is what some linkers and compilers put between functions.
+ */
+static __always_inline int is_behind_breakpoint(__u64 pc)
+{
+	__u8 byte = 0;
+
+	if (!uprobes_page())
+		return 0;
+	bpf_probe_read_user(&byte, sizeof(byte), (const void *)(pc - 1));
+	return byte == ARCH_BREAKPOINT;
+}
+
 /* The user registers of a task in the kernel, into the walk; @sp is the kernel's stack pointer.
  * Returns their cs, or 0 where there are none. */
 static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch *s, __u64 sp)
@@ -76,6 +94,9 @@ static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch
 		return 0;
 	s->walk.known = arch_user_regs(s->walk.reg, s->pt_regs);
 	s->walk.pc = s->pt_regs[ARCH_PT_RIP];
+	s->has_kernel_regs = 1;
+	if (s->walk.known == ARCH_ALL_REGS)
+		s->walk.pc -= is_behind_breakpoint(s->walk.pc);
 	return s->pt_regs[ARCH_PT_CS];
 }
 
@@ -87,8 +108,11 @@ static __always_inline __u64 user_regs(struct bpf_perf_event_data *ctx, struct t
 
 	s->walk.exact = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
-	if (arch_is_kernel(cs))
+	s->has_kernel_regs = 0;
+	if (arch_is_kernel(cs)) {
+		__builtin_memcpy(s->kernel_regs, &ctx->regs, sizeof(s->kernel_regs));
 		return stored_regs(task, s, ctx->regs.rsp);
+	}
 	s->walk.known = arch_user_regs(s->walk.reg, (const __u64 *)&ctx->regs);
 	s->walk.pc = ctx->regs.rip;
 	return cs;
@@ -105,6 +129,15 @@ static __always_inline void keep_regs(struct fpl_scratch *s)
 	s->regs.known = walk->known;
 	s->regs.exact = walk->exact != 0;
 	s->regs.origin = walk->origin;
+}
+
+/* For a snapshot without a walk: the list of pending calls is here only. */
+static __always_inline void leaf_off_probes(struct fpl_walk *walk)
+{
+	struct walker walker = { .walk = walk };
+
+	walk_forget_probes(walk);
+	walk_leave_probes(&walker, walk->pc);
 }
 
 /* Take the process's mapset into the walk. Returns 0 where there is none for this image. */
@@ -379,6 +412,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	s->fp_regs.is_64bit = 0;
 	walk->nr_frames = 0;
 	walk->flags = 0;
+	walk->is_probed = 0;
 	walk->first = walk->nr = 0;
 	walk->serial = 0;
 	walk->max_depth = config.max_depth;
@@ -417,6 +451,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 		if (config.unwind == FPL_UNWIND_FP)
 			return USER_STACK_DONE;
 		walk->stop = FPL_STOP_NO_TABLE;
+		leaf_off_probes(walk);
 		keep_regs(s);
 		return USER_STACK_LACKING;
 	}

@@ -13,7 +13,32 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-struct mm_struct;
+/* Return probes; absent in a kernel without them. */
+struct return_instance {
+	__u64 stack; /* where the return address was */
+	__u64 orig_ret_vaddr;
+	struct return_instance *next; /* called before */
+} KERNEL_TYPE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	struct return_instance
+		*ri_pool; /* those to be used again, the last one first; since v6.14 */
+	__u64 vaddr;	  /* of the instruction that is executed elsewhere: */
+	__u64 xol_vaddr;  /* there */
+} KERNEL_TYPE;
+
+struct xol_area {
+	__u64 vaddr;
+} KERNEL_TYPE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} KERNEL_TYPE;
+
+struct mm_struct {
+	struct uprobes_state uprobes_state;
+} KERNEL_TYPE;
 
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
@@ -54,6 +79,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct uprobe_task *utask;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	__u64 self_exec_id;   /* counts the programs the process has executed */
 } KERNEL_TYPE;

@@ -7,6 +7,20 @@
  *   int env_read_code(struct env *env, void *dst, __u32 size, __u64 addr);
  *	 0 when all of [addr, addr + size) was read; else *dst is unspecified. size is at most
  *	 LEAF_REACH for code, at most FPL_WINDOW_SIZE for the stack.
+ *   __u64 env_trampoline(struct env *env);
+ *	 Where functions under return probes return to: this stands in memory in place of their
+ *	 return addresses. A multiple of FPL_STACK_PAGE; 0: no function is under one.
+ *   __u64 env_return_address(struct env *env, __u64 slot, __u64 *at);
+ *	 The return address in whose place it stands at @slot, 0 where it does not. *at: 0, or
+ *	 what it was left at by the call before.
+ *   __u64 env_kernel_reg(struct env *env, __u64 slot, __u32 idx);
+ *	 What the kernel, interrupted while it served the task whose stack pointer is @slot, had in
+ *	 its own register @idx of ARCH_PT_GENERAL; 0 where that is not so, and for the task's pc.
+ *   __u64 env_returned_address(struct env *env, __u64 slot);
+ *	 The same as env_return_address of the call that is pending no longer, last of all.
+ *   __u64 env_program_pc(struct env *env, __u64 pc);
+ *	 The pc of the program that @pc, in the page of the trampoline, stands for: there the
+ *	 instructions are executed that breakpoints stand in the place of. 0: for none.
  *   const struct fpl_mapping *env_mapping(struct env *env, __u32 idx);
  *   const struct fpl_object *env_object(struct env *env, __u32 slot);
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
@@ -24,6 +38,7 @@
 #include "bpf/shared.h"
 #include "bpf/walk_fp.h"
 #include "bpf/walk_goroutine.h"
+#include "bpf/walk_probes.h"
 #include "bpf/walk_read.h"
 #include "bpf/walk_state.h"
 
@@ -424,11 +439,12 @@ WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, 
 	mapping = &walk->last;
 	start += mapping->bias;
 	end += mapping->bias;
-	/* A row may go on behind the mapping it was found in. */
+	/* A row may go on behind the mapping it was found in. Its last byte is not remembered: the
+	 * trampoline of return probes may begin behind it, and is looked up by the byte before. */
 	if (start < mapping->start)
 		start = mapping->start;
-	if (end > mapping->end)
-		end = mapping->end;
+	if (end >= mapping->end)
+		end = mapping->end - 1;
 	if (!mapping->object)
 		return 0;
 	at = memory->head & ((1u << FPL_MEMORY_LOG2) - 1);
@@ -460,6 +476,8 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 	__u64 frame;
 	int stop;
 
+	if (!walk_mapping(walker, pc) && walk->exact && walk_leave_probes(walker, pc))
+		pc = walk->pc;
 	if (!walk_mapping(walker, pc)) {
 		if (walk->nr_frames)
 			return FPL_STOP_BAD_RA;
@@ -537,8 +555,10 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
  */
 WALK_INLINE int walk_believed(struct walker *walker)
 {
-	__u64 ra = walker->walk->pc;
+	__u64 ra;
 
+	walk_true_pc(walker);
+	ra = walker->walk->pc;
 	if (walk_is_ra(walker, ra) != WALK_RA_NO)
 		return FPL_STOP_NONE;
 	return walk_is_user(ra) && !walk_mapping(walker, ra - 1) ? FPL_STOP_BAD_RA
@@ -567,6 +587,10 @@ WALK_INLINE int walk_step(struct walker *walker)
 			return stop;
 		walk->rule = known->rule;
 	} else {
+		if (!walk->exact) {
+			walk_true_pc(walker);
+			lookup_pc = walk->pc - 1;
+		}
 		stop = walk_find(walker, lookup_pc, &ext);
 		if (stop != FPL_STOP_NONE)
 			return stop;
@@ -574,8 +598,9 @@ WALK_INLINE int walk_step(struct walker *walker)
 	/* One after the other, not one within the other: old kernels count the stack of all calls.
 	 */
 	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
-		return walk->rule.flags & FPL_RULE_JUDGED ? FPL_STOP_NO_CFI
-							  : walk_without_cfi(walker, lookup_pc);
+		return walk->rule.flags & FPL_RULE_JUDGED
+			       ? FPL_STOP_NO_CFI
+			       : walk_without_cfi(walker, walk->pc - !walk->exact);
 	stop = walk_by_rule(walker, ext);
 	if (stop == FPL_STOP_NONE && (walk->rule.flags & FPL_RULE_SYNTH))
 		return walk_believed(walker);
@@ -619,6 +644,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->window_near = 0;
 	walk->next = 0;
 	walk->fp_open = 0;
+	walk_forget_probes(walk);
 	/* One more than there may be frames: the last finds out whether the stack goes on. */
 	env_loop(walk->max_depth + 1, walk_one, walker);
 }

@@ -8,34 +8,8 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/leaf_x86_64.h"
 #include "bpf/lookup.h"
+#include "bpf/walk_probes.h"
 #include "bpf/walk_read.h"
-
-WALK_INLINE int walk_is_user(__u64 addr)
-{
-	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
-}
-
-/* Is an address a return address, in executable memory behind a call? */
-enum walk_ra {
-	WALK_RA_NO,
-	WALK_RA_YES,
-	WALK_RA_UNREAD, /* in executable memory, whose page is not present: it is undecided */
-};
-
-/* Returns enum walk_ra of @ra. The 8 bytes before it are left in walk->call; 0: not read. */
-WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 ra)
-{
-	struct walker walker = { .walk = walk, .env = env };
-
-	if (!walk_is_user(ra) || !walk_mapping(&walker, ra - 1))
-		return WALK_RA_NO;
-	if (env_read_code(env, &walk->call, sizeof(walk->call), ra - sizeof(walk->call))) {
-		walk->call = 0;
-		return WALK_RA_UNREAD;
-	}
-	return arch_is_call(walk->call) ? WALK_RA_YES : WALK_RA_NO;
-}
-WALK_ONCE(walk_is_ra, walk_follows_call, WALK_RA_NO)
 
 #define WALK_AROUND 32u /* bytes of code read around a pc */
 
@@ -144,7 +118,7 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 
 	if (is_said == WALK_SAID_BIRTH)
 		return WALK_LEAF_BIRTH;
-	if (is_said < 0 || walk_read(&walker, ra_addr, &ra) ||
+	if (is_said < 0 || walk_read_ra(&walker, ra_addr, &ra) ||
 	    walk_is_ra(&walker, ra) == WALK_RA_NO)
 		return WALK_LEAF_NOTHING;
 	if (!is_said && !walk_is_bare(env, walk, leaf_call_target(ra, walk->call), pc))
@@ -181,7 +155,7 @@ WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp,
 	if (!walk_is_made(walker->walk, ra - 1))
 		return 0;
 	if ((caller_fp & 7) || caller_fp - fp - 1 >= WALK_FRAME_MAX ||
-	    walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond))
+	    walk_read_ra(walker, caller_fp + ARCH_FP_RA_OFF, &beyond))
 		return 0;
 	return walk_is_ra(walker, beyond) == WALK_RA_YES || walk_is_made(walker->walk, beyond - 1);
 }
@@ -195,7 +169,7 @@ WALK_INLINE int walk_is_chained(struct walker *walker, __u64 fp, __u64 caller_fp
 	__u64 beyond;
 
 	return !(caller_fp & 7) && caller_fp - fp - 1 < WALK_FRAME_MAX &&
-	       !walk_read(walker, caller_fp + ARCH_FP_RA_OFF, &beyond) &&
+	       !walk_read_ra(walker, caller_fp + ARCH_FP_RA_OFF, &beyond) &&
 	       walk_is_ra(walker, beyond) != WALK_RA_NO;
 }
 
@@ -237,7 +211,7 @@ WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 		return FPL_STOP_FP_END;
 	if ((fp & 7) || !(walk->known & WALK_BIT(ARCH_SP)) || fp < walk->reg[ARCH_SP])
 		return FPL_STOP_NO_CFI;
-	if (walk_read(walker, fp, &caller_fp) || walk_read(walker, fp + ARCH_FP_RA_OFF, &ra))
+	if (walk_read(walker, fp, &caller_fp) || walk_read_ra(walker, fp + ARCH_FP_RA_OFF, &ra))
 		return FPL_STOP_NO_CFI;
 	if (!walk_holds_up(walker, fp, caller_fp, ra, made))
 		return FPL_STOP_NO_CFI;

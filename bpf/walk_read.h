@@ -154,6 +154,33 @@ WALK_INLINE int walk_mapping(struct walker *walker, __u64 addr)
 	       walk_find_mapping(walker, addr);
 }
 
+WALK_INLINE int walk_is_user(__u64 addr)
+{
+	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
+}
+
+/* Is an address a return address, in executable memory behind a call? */
+enum walk_ra {
+	WALK_RA_NO,
+	WALK_RA_YES,
+	WALK_RA_UNREAD, /* in executable memory, whose page is not present: it is undecided */
+};
+
+/* Returns enum walk_ra of @ra. The 8 bytes before it are left in walk->call; 0: not read. */
+WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 ra)
+{
+	struct walker walker = { .walk = walk, .env = env };
+
+	if (!walk_is_user(ra) || !walk_mapping(&walker, ra - 1))
+		return WALK_RA_NO;
+	if (env_read_code(env, &walk->call, sizeof(walk->call), ra - sizeof(walk->call))) {
+		walk->call = 0;
+		return WALK_RA_UNREAD;
+	}
+	return arch_is_call(walk->call) ? WALK_RA_YES : WALK_RA_NO;
+}
+WALK_ONCE(walk_is_ra, walk_follows_call, WALK_RA_NO)
+
 /* The frame at @pc, which lies in @mapping or, where that is NULL, in none that is known. */
 WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int exact, __u64 origin)
 {

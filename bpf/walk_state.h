@@ -40,7 +40,8 @@ struct fpl_walk {
 	__u8 origin;	 /* of the frame at pc */
 	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
 	__u8 fp_open; /* enum walk_open: why a frame-pointer step that was not taken may be later */
-	__u8 _pad[2];
+	__u8 is_probed; /* a function on the stack is under a return probe */
+	__u8 _pad[1];
 
 	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */
 	__u64 window_addr;
@@ -68,10 +69,14 @@ struct fpl_walk {
 	__u8 ra_by_pc; /* it is a distance from the pc */
 	__u8 _pad3;
 
+	__u64 trampoline;  /* of return probes; 0: not asked for; 1: there is none */
+	__u64 pending;	   /* for env_return_address */
 	__u64 word;	   /* read outside the window */
 	__u64 call;	   /* the bytes before a return address */
 	__u32 leaf_ra_off; /* struct leaf_place: what the code around a pc says */
 	__u32 leaf_fp_saved;
+	__s32 nr_pushed; /* by the trampoline */
+	__u32 _pad4;
 	__u64 code[WALK_CODE_WORDS]; /* around a pc */
 	__u64 window[FPL_WINDOW_SIZE / 8];
 };

@@ -61,6 +61,43 @@ static int env_read_code(struct env *env, void *dst, uint32_t size, uint64_t add
 	return input->read_code ? input->read_code(input->arg, addr, dst, size) : -1;
 }
 
+/* The copy of the stack has the true return addresses already. */
+static uint64_t env_trampoline(struct env *env)
+{
+	(void)env;
+	return 0;
+}
+
+static __u64 env_return_address(struct env *env, __u64 slot, __u64 *at)
+{
+	(void)env;
+	(void)slot;
+	(void)at;
+	return 0;
+}
+
+static __u64 env_returned_address(struct env *env, __u64 slot)
+{
+	(void)env;
+	(void)slot;
+	return 0;
+}
+
+static __u64 env_kernel_reg(struct env *env, __u64 slot, uint32_t idx)
+{
+	(void)env;
+	(void)slot;
+	(void)idx;
+	return 0;
+}
+
+static __u64 env_program_pc(struct env *env, __u64 pc)
+{
+	(void)env;
+	(void)pc;
+	return 0;
+}
+
 static const struct fpl_mapping *env_mapping(struct env *env, uint32_t idx)
 {
 	return idx < env->input->nr_mappings ? &env->input->mappings[idx] : NULL;

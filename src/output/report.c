@@ -72,6 +72,12 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	putc('\n', to);
 	marked_write(to, tally->samples_by_origin, tally->user_samples);
 	write_run_time_code(to, profile, tally);
+	if (profile->books.uretprobe_samples)
+		fprintf(to,
+			"  uretprobes   %" PRIu64
+			" user stacks under return probes of other tools: "
+			"their return addresses are the kernel's\n",
+			profile->books.uretprobe_samples);
 }
 
 /*

@@ -168,6 +168,7 @@ int tally_add_numbers(struct recording *recording, const struct profile *profile
 	tally_count(profile, &tally);
 	add_books(&adder, profile);
 	add_stacks(&adder, &tally);
+	add(&adder, "uretprobe_samples", profile->books.uretprobe_samples);
 	add(&adder, "bpf_ns", profile->books.bpf_ns);
 	add(&adder, "bpf_runs", profile->books.bpf_runs);
 	add(&adder, "sample_ns", profile->books.sample_ns);

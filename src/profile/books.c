@@ -19,6 +19,7 @@ void books_close(const struct fpl_counters *counters, uint64_t user_memory, uint
 		.filtered = counters->filtered,
 		.bpf_ns = counters->bpf_ns,
 		.sample_ns = counters->sample_ns,
+		.uretprobe_samples = counters->uretprobes,
 	};
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 		ret->lost[i] = counters->lost[i];

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "profile/record.h"
+#include "profile/scan.h"
 
 /* Records kept here while files are read, unless set otherwise; beyond it they stay in the ring. */
 #define KEPT_BYTES_MAX (8u << 20)
@@ -291,6 +292,8 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 	struct collect *collect = ctx;
 
 	if (!is_wanted(collect, record))
+		return;
+	if (record->type == SIDEBAND_MAP && scan_is_uprobes(record->path))
 		return;
 
 	/* before the event is made: reading a file takes records in */

@@ -539,6 +539,7 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->sample_ns += values[cpu].sample_ns;
 		ret->frames += values[cpu].frames;
 		ret->snapshots += values[cpu].snapshots;
+		ret->uretprobes += values[cpu].uretprobes;
 		ret->life_lost += values[cpu].life_lost;
 		ret->events_lost += values[cpu].events_lost;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)

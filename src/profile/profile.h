@@ -91,8 +91,9 @@ struct profile_books {
 	uint64_t expected, missed;
 	uint64_t fired, idle, filtered;
 	uint64_t lost[FPL_LOST_COUNT];
-	uint64_t bpf_ns, bpf_runs; /* of all runs */
-	uint64_t sample_ns;	   /* of runs neither idle nor filtered; part of bpf_ns */
+	uint64_t bpf_ns, bpf_runs;  /* of all runs */
+	uint64_t sample_ns;	    /* of runs neither idle nor filtered; part of bpf_ns */
+	uint64_t uretprobe_samples; /* with a function on the stack that is under a return probe */
 };
 
 struct profile_tables {

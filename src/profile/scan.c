@@ -53,6 +53,11 @@ bool scan_is_file(const char *path)
 	return path[0] == '/' && path[1] != '/' && strncmp(path, shared, sizeof(shared) - 1) != 0;
 }
 
+bool scan_is_uprobes(const char *path)
+{
+	return strcmp(path, "[uprobes]") == 0;
+}
+
 void scan_describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,
 		   struct fpl_mapping *ret)
 {
@@ -136,7 +141,7 @@ static int read_map(const struct proc_map *map, void *ctx)
 	struct fpl_mapping mapping;
 	bool vdso = strcmp(map->path, "[vdso]") == 0;
 
-	if (!map->executable)
+	if (!map->executable || scan_is_uprobes(map->path))
 		return 0;
 	if (vdso)
 		object = catalog_vdso(reading->catalog);

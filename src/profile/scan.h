@@ -43,3 +43,9 @@ void scan_describe(const struct object *object, uint64_t start, uint64_t end, ui
 
 /* Does @path (of maps or of the side-band) name a file, rather than "[heap]" or "//anon"? */
 bool scan_is_file(const char *path);
+
+/*
+ * Does @path name the page of the kernel's probes in a process? It is not taken into mapsets: no
+ * code of the program is there, and what a walk meets of it is resolved by the kernel side.
+ */
+bool scan_is_uprobes(const char *path);

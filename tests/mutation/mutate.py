@@ -34,6 +34,7 @@ FILES = [
     "bpf/arch_x86_64.h",
     "bpf/leaf_x86_64.h",
     "bpf/walk_fp.h",
+    "bpf/walk_probes.h",
     "bpf/walk_read.h",
     "bpf/walk.h",
 ]

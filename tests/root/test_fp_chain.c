@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,9 +32,13 @@
 /* Memory for chains; the pages around it are not there. */
 static uint8_t *pages;
 
+/* A child sets it when it has begun to spin: what it does before that has frames of its own. */
+static volatile uint8_t *spins;
+
 /* Run with rbp = @fp for good. */
 static __attribute__((__noreturn__)) void spin(uint64_t fp)
 {
+	*spins = 1;
 	__asm__ volatile("movq %0, %%rbp\n"
 			 "1: pause\n"
 			 "jmp 1b\n"
@@ -71,25 +76,24 @@ static unsigned max_stack(void)
 	return nr < FPL_FP_DEPTH_MAX ? nr : FPL_FP_DEPTH_MAX;
 }
 
-/* Sample a child with rbp = @fp until there are enough samples. */
-static struct fp_chain_result sample(struct test_fp_chain_bpf *skel, uint64_t fp)
+/* Sample a child that spins with rbp = @fp, in @run, until there are enough samples. */
+static struct fp_chain_result sample(struct test_fp_chain_bpf *skel, void (*run)(uint64_t fp),
+				     uint64_t fp)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.size = sizeof(attr),
 					.config = PERF_COUNT_SW_CPU_CLOCK,
 					.sample_period = 200000 };
-	volatile uint8_t *spins =
-		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+	spins = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(spins != MAP_FAILED);
 
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		*spins = 1;
-		spin(fp);
+		run(fp);
+		_exit(1);
 	}
-	/* what it does before it spins has frames of its own */
 	for (int i = 0; i < 12000 && !*spins; i++)
 		usleep(5000);
 	munmap((void *)spins, PAGE);
@@ -144,7 +148,7 @@ static void both_walks_are_the_same(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct fp_chain_result got = sample(skel, cases[i].fp);
+		struct fp_chain_result got = sample(skel, spin, cases[i].fp);
 		uint64_t longest = cases[i].longest ? cases[i].longest : max_stack();
 
 		print_message("%s: %llu samples, %llu frames\n", cases[i].what, got.nr_samples,
@@ -157,6 +161,108 @@ static void both_walks_are_the_same(void **state)
 		if (got.longest != longest)
 			fail_msg("%s: %llu frames", cases[i].what, got.longest);
 	}
+}
+
+#define NR_PENDING 3u
+#define MARK	   0x1111u /* in place of the trampoline's address, which a child knows later */
+
+/* The line of the mapping of this process that holds @addr, or has @name. */
+static int find_mapping(uint64_t addr, const char *name, uint64_t *ret_start, uint64_t *ret_off)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	char line[512];
+	int found = 0;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		uint64_t end;
+
+		if (sscanf(line, "%lx-%lx %*s %lx", ret_start, &end, ret_off) == 3)
+			found = name ? strstr(line, name) != NULL
+				     : addr >= *ret_start && addr < end;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Under a return probe. In the last call the trampoline takes the place of the marks. */
+static __attribute__((__noinline__)) void probed(uint64_t fp, unsigned nr_more)
+{
+	uint64_t trampoline, unused, word;
+
+	if (nr_more) {
+		probed(fp, nr_more - 1);
+	} else if (find_mapping(0, "[uprobes]", &trampoline, &unused)) {
+		for (uint8_t *at = pages; at < pages + PAGE; at += sizeof(word)) {
+			memcpy(&word, at, sizeof(word));
+			if (word == MARK)
+				memcpy(at, &trampoline, sizeof(trampoline));
+		}
+		spin(fp);
+	}
+	__asm__ volatile("" ::: "memory");
+}
+
+static void spin_probed(uint64_t fp)
+{
+	probed(fp, NR_PENDING - 1);
+}
+
+static int open_return_probe(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	struct perf_event_attr attr = { .size = sizeof(attr), .config = 1 /* retprobe */ };
+	uint64_t addr = (uint64_t)(uintptr_t)probed, start = 0, off = 0;
+	char path[512] = "";
+
+	if (!file || fscanf(file, "%u", &attr.type) != 1)
+		attr.type = 0;
+	if (file)
+		fclose(file);
+	if (!attr.type || readlink("/proc/self/exe", path, sizeof(path) - 1) < 0 ||
+	    !find_mapping(addr, NULL, &start, &off))
+		return -1;
+	attr.uprobe_path = (uint64_t)(uintptr_t)path;
+	attr.probe_offset = addr - start + off;
+	return (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Does the kernel's walk see behind trampolines, as from v6.11 on? */
+static int kernel_sees_behind(void)
+{
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+
+	return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 11));
+}
+
+static void return_addresses_behind_the_trampoline_are_the_same(void **state)
+{
+	struct test_fp_chain_bpf *skel = *state;
+	int probe = kernel_sees_behind() ? open_return_probe() : -1;
+
+	if (probe < 0) {
+		print_message("SKIP: the kernel has no uprobes, or its walk does not see behind\n");
+		skip();
+	}
+	/* one call that is not probed between them, and two trampolines more than calls */
+	for (unsigned i = 0; i < NR_PENDING + 3; i++) {
+		uint64_t words[2] = { (uint64_t)(uintptr_t)pages + 64 * (i + 1),
+				      i == 1 ? 0x400000 : MARK };
+
+		memcpy(pages + (uint64_t)64 * i, words, sizeof(words));
+	}
+	memset(pages + (uint64_t)64 * (NR_PENDING + 3), 0, 16);
+
+	struct fp_chain_result got = sample(skel, spin_probed, (uint64_t)(uintptr_t)pages);
+
+	close(probe);
+	if (got.nr_wrong)
+		fail_msg("%llu of %llu differ, at %llu: %#llx, the kernel's %#llx", got.nr_wrong,
+			 got.nr_samples, got.wrong_idx, got.own, got.kernel);
+	assert_true(got.nr_samples > 0);
+	assert_int_equal(got.longest, NR_PENDING + 3 + 2);
 }
 
 static int setup(void **state)
@@ -184,6 +290,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(both_walks_are_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(return_addresses_behind_the_trampoline_are_the_same,
+						setup, teardown),
 	};
 
 	if (geteuid()) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/arch_x86_64.h"
 #include "bpf/shared.h"
 
 #define WORLD_ID    7u		      /* object id */
@@ -40,6 +41,16 @@ struct env {
 	uint32_t nr_memory;
 	uint32_t nr_reads; /* of memory, failed ones included */
 	uint32_t chunk_missing;
+
+	/* return probes: where functions under one return to (0: nowhere), and the pending calls */
+	uint64_t trampoline;
+	struct world_call {
+		uint64_t slot, ra;
+	} calls[4], returned;
+	uint32_t nr_calls;
+	uint64_t kernel_slot, kernel_regs[ARCH_PT_GENERAL];
+	uint32_t nr_trampoline_asked;
+	uint64_t moved_from, moved_to; /* an instruction, and where it is executed */
 };
 
 static inline int env_read(struct env *env, void *dst, uint32_t size, uint64_t addr)
@@ -80,6 +91,43 @@ static inline const struct fpl_object *env_object(struct env *env, uint32_t slot
 static inline const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 {
 	return chunk_no == 0 && !env->chunk_missing ? env->chunk : NULL;
+}
+
+static inline uint64_t env_trampoline(struct env *env)
+{
+	env->nr_trampoline_asked++;
+	return env->trampoline;
+}
+
+static inline __u64 env_returned_address(struct env *env, __u64 slot)
+{
+	return slot == env->returned.slot ? env->returned.ra : 0;
+}
+
+static inline __u64 env_kernel_reg(struct env *env, __u64 slot, uint32_t idx)
+{
+	return slot == env->kernel_slot && idx < ARCH_PT_GENERAL ? env->kernel_regs[idx] : 0;
+}
+
+static inline __u64 env_program_pc(struct env *env, __u64 pc)
+{
+	uint64_t off = pc - env->moved_to;
+
+	return off < 16 ? env->moved_from + off : 0;
+}
+
+/* *@at is one more than the place of the call found last. */
+static inline __u64 env_return_address(struct env *env, __u64 slot, __u64 *at)
+{
+	for (uint32_t i = 0; i < env->nr_calls; i++) {
+		uint32_t idx = (uint32_t)(*at + i) % env->nr_calls;
+
+		if (env->calls[idx].slot == slot) {
+			*at = idx + 1;
+			return env->calls[idx].ra;
+		}
+	}
+	return 0;
 }
 
 static inline long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *ctx)

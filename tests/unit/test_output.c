@@ -131,6 +131,7 @@ static struct profile profile = {
 		   .filtered = 5,
 		   .lost = { [FPL_LOST_RING_FULL] = 2 },
 		   .bpf_ns = 37000,
+		   .uretprobe_samples = 3,
 		   .sample_ns = 36000,
 		   .bpf_runs = 36 },
 	.tables = { 3, 1000, 100, 4096, 1048576, 12, 3, 5000, 4, 2, 3145728, 1 },
@@ -253,7 +254,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"table_changed\":0,\"burst\":0},\"frames\":21,\"frames_by_origin\":{\"cfi\":17,\"cfi_" \
 	"user\":1,"                                                                              \
 	"\"fp\":1,\"synth\":2},\"samples_by_origin\":{\"cfi\":10,\"cfi_user\":1,\"fp\":1,"       \
-	"\"synth\":2},\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":36000,"                     \
+	"\"synth\":2},\"uretprobe_samples\":3,\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":"   \
+	"36000,"                                                                                 \
 	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"tables\":{"                          \
 	"\"objects\":3,"                                                                         \
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"                \
