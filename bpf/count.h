@@ -199,7 +199,7 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 
 /* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
 static __always_inline int stack_enter(struct fpl_stack *stack, const struct stack_hash *hash,
-				       __u32 nr, __u32 id, __u64 weight_ns)
+				       __u32 nr, const struct fpl_sample *sample)
 {
 	if (__sync_val_compare_and_swap(&stack->id, 0, FPL_STACK_CLAIMED))
 		return 0;
@@ -207,10 +207,11 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	stack->hash[1] = hash->lane[1];
 	stack->check = hash->lane[2];
 	stack->count = 1;
-	stack->weight_ns = weight_ns;
+	stack->weight_ns = sample->weight_ns;
 	stack->nr_frames = nr;
+	stack->elided = sample->elided;
 	/* visible last, with all of the above */
-	__sync_val_compare_and_swap(&stack->id, FPL_STACK_CLAIMED, id);
+	__sync_val_compare_and_swap(&stack->id, FPL_STACK_CLAIMED, sample->id);
 	return 1;
 }
 
@@ -236,6 +237,9 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
+		/* of two CPUs that are here at once one may win with less: no harm */
+		if (s->sample.elided > stack->elided)
+			stack->elided = s->sample.elided;
 		event_send(&s->sample, stack->id, counted);
 		return 0;
 	}
@@ -245,7 +249,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 			counted->lost[FPL_LOST_RING_FULL]++;
 			return 0;
 		}
-		if (stack_enter(stack, &hash, nr, s->sample.id, s->sample.weight_ns)) {
+		if (stack_enter(stack, &hash, nr, &s->sample)) {
 			event_send(&s->sample, s->sample.id, counted);
 			return 0;
 		}

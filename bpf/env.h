@@ -53,6 +53,11 @@ static __always_inline __u64 env_program_pc(struct env *env, __u64 pc)
 	return uprobe_program_pc(pc);
 }
 
+static __always_inline __u64 env_now_ns(void)
+{
+	return bpf_ktime_get_ns();
+}
+
 static __always_inline long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx)
 {
 	return bpf_loop(nr, body, ctx, 0);

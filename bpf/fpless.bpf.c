@@ -30,7 +30,7 @@ static __always_inline void kernel_stack(struct bpf_perf_event_data *ctx, struct
 {
 	__u32 at = s->sample.nr_user;
 
-	if (at > FPL_DEPTH_MAX)
+	if (at > FPL_USER_FRAMES_MAX)
 		return;
 
 	long size = bpf_get_stack(ctx, s->frames + at, FPL_KERNEL_DEPTH_MAX * 8, 0);
@@ -56,6 +56,8 @@ static __always_inline void sample_begin(struct fpl_scratch *s, __u64 start_ns, 
 	sample->stop = FPL_STOP_NO_USER_REGS;
 	sample->flags = 0;
 	sample->nr_fp = 0;
+	sample->elided = 0;
+	sample->_pad = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
 		sample->cgroup = bpf_get_current_cgroup_id();
@@ -95,6 +97,19 @@ static __always_inline void sample_no_room(struct fpl_sample *sample)
 {
 	if (sample->stop == FPL_STOP_NO_TABLE || sample->stop == FPL_STOP_NO_MAPPING)
 		sample->stop = FPL_STOP_BURST;
+}
+
+/* Note what became of frames beyond those that are kept. */
+static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_counters *count)
+{
+	if (walk->deep == WALK_DEEP_REFUSED) {
+		count->deep_refused++;
+		return;
+	}
+	count->deep_ns += walk->deep_ns;
+	count->deep_walked++;
+	if (walk->deep == WALK_DEEP_CUT)
+		count->deep_cut++;
 }
 
 /* Send the sample to be walked on in userspace, or count it. */
@@ -160,6 +175,10 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 		result = user_stack(ctx, task, s, recent);
 		s->sample.nr_user = (__u16)s->walk.nr_frames;
 		s->sample.stop = s->walk.stop;
+		s->sample.elided = s->walk.elided;
+		count->frames += s->walk.elided;
+		if (s->walk.deep != WALK_DEEP_NONE)
+			deep_note(&s->walk, count);
 	}
 	if (want_kernel)
 		kernel_stack(ctx, s);

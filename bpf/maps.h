@@ -125,7 +125,7 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
  * one per CPU is enough for them; no other program may use it.
  */
 #define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX) /* behind the user frames */
-#define FPL_FRAMES_MAX (FPL_DEPTH_MAX + FPL_REST_MAX + 2)	 /* a multiple of 8 */
+#define FPL_FRAMES_MAX (FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1)	 /* a multiple of 8 */
 
 struct fpl_scratch {
 	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */

@@ -8,10 +8,12 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 6u
+#define FPL_SHARED_VERSION 7u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
-#define FPL_DEPTH_MAX	     2048u  /* user frames a stack can hold; --max-depth is at most this */
+#define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
+#define FPL_USER_FRAMES_MAX  (FPL_DEPTH_MAX + 1) /* with FPL_FRAME_GAP between them */
+#define FPL_WALK_MAX	     65536u /* user frames after which a walk ends wherever it is */
 #define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
 #define FPL_FP_DEPTH_MAX     127u   /* user frames of the kernel's frame-pointer walk, likewise */
 #define FPL_SNAPSHOT_MAX     65536u /* bytes of stack in one snapshot */
@@ -27,7 +29,7 @@
  */
 #define FPL_STOP_LIST(X) \
 	X(OUTERMOST,     outermost,     "the outermost frame was reached: complete") \
-	X(DEPTH,         depth,         "deeper than --max-depth") \
+	X(DEPTH,         depth,         "deeper than walks may go") \
 	X(NO_MAPPING,    no_mapping,    "the pc is in no known executable mapping") \
 	X(NO_TABLE,      no_table,      "the unwind table of the mapping was not there yet") \
 	X(NO_CFI,        no_cfi,        "the code has no CFI and no frame pointer that holds up") \
@@ -101,6 +103,14 @@ enum fpl_full { FPL_FULL_LIST(X) FPL_FULL_COUNT };
 #define FPL_FRAME_OBJECT_MAX   ((1u << 20) - 1)
 #define FPL_FRAME_VADDR_MASK   ((1ull << 40) - 1)
 #define FPL_FRAME_ADDR_MASK    ((1ull << 60) - 1)
+
+/*
+ * In place of the frames between the innermost and the outermost ones, where a stack is deeper than
+ * both together. How many they were is beside the frames, and no part of the stack's identity. No
+ * other frame has this value: one that is raw and no return address is a leaf, which is exact, or
+ * was found by the kernel's frame-pointer walk, which its origin says.
+ */
+#define FPL_FRAME_GAP (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
 
 /*
  * The table image
@@ -322,7 +332,8 @@ struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u64 weight_ns;
 	__u32 id; /* of the FPL_RECORD_STACK that holds the frames; 0: free */
 	__u32 nr_frames;
-	__u64 _pad[2];
+	__u32 elided; /* the most frames that FPL_FRAME_GAP stood for in any of its samples */
+	__u32 _pad[3];
 };
 _Static_assert(sizeof(struct fpl_stack) == 64, "one cache line");
 
@@ -377,10 +388,12 @@ struct fpl_sample {
 	__u8 flags;
 	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
+	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: there is none */
+	__u32 _pad;
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
 	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
 };
-_Static_assert(sizeof(struct fpl_sample) == 96, "fpl_sample is ring ABI");
+_Static_assert(sizeof(struct fpl_sample) == 104, "fpl_sample is ring ABI");
 
 /*
  * Registers, by DWARF number, and the copy of the stack that follows them: of the leaf, or of the
@@ -458,7 +471,7 @@ struct fpl_config {
 	__u64 seed[3];	 /* of the two hashes of a stack's key and of its check: random per run */
 	__u32 flags;	 /* FPL_CONFIG_* */
 	__u32 unwind;	 /* enum fpl_unwind */
-	__u32 max_depth; /* user frames, 1..FPL_DEPTH_MAX */
+	__u32 max_depth; /* user frames kept, 1..FPL_DEPTH_MAX */
 	__u32 snapshot_bytes;  /* of stack, at most FPL_SNAPSHOT_MAX; 0: no snapshots */
 	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
 				  snapshot_bytes of stack; 0: none */
@@ -469,8 +482,11 @@ struct fpl_config {
 			 */
 	__u32 uid;	/* of FPL_CONFIG_UID, as the first user namespace has it */
 	__u32 pid_ns;	/* inode number of the PID namespace all numbers are of; 0: the first one */
+	__u32 root_depth; /* how many of max_depth are the outermost, less than it; 0: walks end
+			     after max_depth */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 64, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
@@ -498,15 +514,19 @@ struct fpl_counters {
 	__u64 fired;
 	__u64 idle;
 	__u64 filtered;
-	__u64 bpf_ns;	   /* in the program, all runs */
-	__u64 sample_ns;   /* of these, runs that were neither idle nor filtered */
-	__u64 frames;	   /* user and kernel frames found in those runs */
-	__u64 snapshots;   /* sent */
-	__u64 uretprobes;  /* samples with a function on the stack that is under a return probe */
-	__u64 life_lost;   /* life records the ring had no room for: rescan /proc when it moves */
-	__u64 events_lost; /* counted samples of whose time the ring had no room to tell */
-	__u64 lost[8];	   /* by enum fpl_lost */
-	__u64 full[4];	   /* entries that found no room, by enum fpl_full */
+	__u64 bpf_ns;	    /* in the program, all runs */
+	__u64 sample_ns;    /* of these, runs that were neither idle nor filtered */
+	__u64 frames;	    /* user and kernel frames found in those runs */
+	__u64 snapshots;    /* sent */
+	__u64 uretprobes;   /* samples with a function on the stack that is under a return probe */
+	__u64 life_lost;    /* life records the ring had no room for: rescan /proc when it moves */
+	__u64 events_lost;  /* counted samples of whose time the ring had no room to tell */
+	__u64 lost[8];	    /* by enum fpl_lost */
+	__u64 full[4];	    /* entries that found no room, by enum fpl_full */
+	__u64 deep_ns;	    /* part of sample_ns: spent on frames beyond config.max_depth */
+	__u64 deep_walked;  /* samples for which some were walked, to wherever */
+	__u64 deep_refused; /* for which there was no time: too many samples were so deep */
+	__u64 deep_cut;	    /* for which one walk took too long */
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");

@@ -136,8 +136,8 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 	LOOKUP_OPAQUE(off);
 	LOOKUP_OPAQUE(first);
 	LOOKUP_OPAQUE(nr);
-	if (off > sizeof(struct fpl_sample) + 8 * FPL_DEPTH_MAX || first > FPL_DEPTH_MAX ||
-	    nr > max)
+	if (off > sizeof(struct fpl_sample) + 8 * FPL_USER_FRAMES_MAX ||
+	    first > FPL_USER_FRAMES_MAX || nr > max)
 		return;
 	bpf_probe_read_kernel(to->bytes + off, nr * 8, s->frames + first);
 }
@@ -238,7 +238,8 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
 	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
 
-	if (nr_user > FPL_DEPTH_MAX || rest_at > FPL_DEPTH_MAX || nr_rest > FPL_REST_MAX)
+	if (nr_user > FPL_USER_FRAMES_MAX || rest_at > FPL_USER_FRAMES_MAX ||
+	    nr_rest > FPL_REST_MAX)
 		return 0;
 
 	__u64 rest_off = sizeof(s->sample) + nr_user * 8;
@@ -257,7 +258,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	if (type == FPL_RECORD_SNAPSHOT)
 		stack_share(to, last);
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
-	frames_copy(to, sizeof(s->sample), s, 0, nr_user, FPL_DEPTH_MAX);
+	frames_copy(to, sizeof(s->sample), s, 0, nr_user, FPL_USER_FRAMES_MAX);
 	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
 	LOOKUP_OPAQUE(regs_off);
 	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)

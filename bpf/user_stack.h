@@ -259,7 +259,7 @@ WALK_GLOBAL int fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
 	struct fp_names names = { .size = 0 };
 
 	LOOKUP_OPAQUE(at);
-	if (!s || at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
+	if (!s || at > FPL_USER_FRAMES_MAX + FPL_KERNEL_DEPTH_MAX)
 		return 0;
 	names.walker.walk = &s->walk;
 	names.walker.frames = s->frames + at;
@@ -297,7 +297,7 @@ static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fp
 	__u32 nr;
 
 	LOOKUP_OPAQUE(at);
-	if (at > FPL_DEPTH_MAX + FPL_KERNEL_DEPTH_MAX)
+	if (at > FPL_USER_FRAMES_MAX + FPL_KERNEL_DEPTH_MAX)
 		return;
 	if (s->fp_regs.is_64bit) {
 		nr = fp_chain_walk(&s->walk, s->frames + at, s->fp_regs.pc, s->fp_regs.fp,
@@ -346,8 +346,9 @@ static __always_inline void keep_walked(struct fpl_scratch *s)
 	keep_regs(s);
 }
 
-/* Could userspace let the stopped walk go on? */
-static __always_inline int walk_lacks(struct fpl_scratch *s)
+/* Could userspace let the stopped walk go on? A function of its own, as the next: what it keeps on
+ * the stack is not there while the walk runs. */
+static __noinline int walk_lacks(struct fpl_scratch *s)
 {
 	__u32 tgid = s->sample.tgid;
 	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
@@ -356,6 +357,12 @@ static __always_inline int walk_lacks(struct fpl_scratch *s)
 		return 0;
 	keep_walked(s);
 	return 1;
+}
+
+/* Put the frames of a walk that has ended in order. */
+static __noinline void walk_finish(struct walker *walker)
+{
+	walk_end(walker);
 }
 
 /* Walk from the registers that are in s->walk. Returns an enum user_stack_result. */
@@ -367,6 +374,7 @@ WALK_GLOBAL int user_walk(struct fpl_scratch *s)
 	struct walker walker = { .walk = &s->walk, .frames = s->frames, .memory = &s->memory };
 
 	walk_run(&walker);
+	walk_finish(&walker);
 	return s->walk.stop == FPL_STOP_OUTERMOST || !walk_lacks(s) ? USER_STACK_WALKED
 								    : USER_STACK_LACKING;
 }
@@ -411,11 +419,14 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	s->nr_kept = 0;
 	s->fp_regs.is_64bit = 0;
 	walk->nr_frames = 0;
+	walk->elided = 0;
+	walk->deep = WALK_DEEP_NONE;
 	walk->flags = 0;
 	walk->is_probed = 0;
 	walk->first = walk->nr = 0;
 	walk->serial = 0;
 	walk->max_depth = config.max_depth;
+	walk->root_depth = config.root_depth;
 	walk->unwind = (__u8)config.unwind;
 	walk->by_row = FPL_ORIGIN_CFI;
 	walk->stop = FPL_STOP_EXITING;

@@ -25,17 +25,21 @@
  *   const struct fpl_object *env_object(struct env *env, __u32 slot);
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
  *	 What the maps of bpf/shared.h hold there, or NULL.
+ *   __u64 env_now_ns(void);
+ *	 Of a clock that never goes back; 0 where there is none: then walks may take any time.
  *   long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx);
  *	 Calls body(0..nr-1, ctx) until it returns non-zero.
  *
  * Nothing here trusts a register, a rule or a word of memory: each walk ends after at most
- * max_depth frames with a named stop.
+ * max_depth frames, or some FPL_WALK_MAX where the outermost are kept (walk_deep.h), with a named
+ * stop.
  */
 #pragma once
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/lookup.h"
 #include "bpf/shared.h"
+#include "bpf/walk_deep.h"
 #include "bpf/walk_fp.h"
 #include "bpf/walk_goroutine.h"
 #include "bpf/walk_probes.h"
@@ -574,7 +578,7 @@ WALK_INLINE int walk_step(struct walker *walker)
 	const struct fpl_ext *ext = 0;
 	int stop = FPL_STOP_COUNT;
 
-	if (walk->nr_frames >= walk->max_depth)
+	if (walk->nr_frames >= walk->max_depth && walk_deeper(walk) != FPL_STOP_NONE)
 		return FPL_STOP_DEPTH;
 	known = walker->memory && walk->serial ? walk_recall(walker, lookup_pc) : 0;
 	if (known) {
@@ -631,8 +635,9 @@ static long walk_one(__u32 idx, void *arg)
 
 /*
  * Walk from the registers in walk->reg, pc and known, exact and origin, into walker->frames behind
- * the walk->nr_frames that are there; the number of frames and the stop are left in walk. The
- * caller has set first, nr, serial, last_serial, max_depth, unwind and by_row.
+ * the walk->nr_frames that are there and the walk->elided that are not any more; the stop and what
+ * walk_end() needs are left in walk. The caller has set first, nr, serial, last_serial, max_depth,
+ * root_depth, unwind and by_row.
  */
 WALK_INLINE void walk_run(struct walker *walker)
 {
@@ -645,6 +650,8 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->next = 0;
 	walk->fp_open = 0;
 	walk_forget_probes(walk);
+	walk->is_ring = 0;
+	walk->deep = WALK_DEEP_NONE;
 	/* One more than there may be frames: the last finds out whether the stack goes on. */
-	env_loop(walk->max_depth + 1, walk_one, walker);
+	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);
 }

@@ -14,7 +14,7 @@
 /* What the loop bodies get: pointers, which scratch memory cannot hold. */
 struct walker {
 	struct fpl_walk *walk;
-	__u64 *frames; /* [FPL_DEPTH_MAX] */
+	__u64 *frames; /* [FPL_USER_FRAMES_MAX] */
 	struct env *env;
 	struct fpl_memory *memory; /* of this CPU; NULL: none */
 };

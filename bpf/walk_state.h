@@ -21,6 +21,14 @@ enum walk_open {
 	WALK_OPEN_LATE, /* a row is being made: FPL_TABLE_LATE */
 };
 
+/* What became of the frames beyond max_depth. */
+enum walk_deep {
+	WALK_DEEP_NONE,	   /* there were none */
+	WALK_DEEP_WALKED,  /* the walk went on */
+	WALK_DEEP_REFUSED, /* walks before it had taken all the time there is */
+	WALK_DEEP_CUT,	   /* it took too long */
+};
+
 /* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. What each
  * frame needs comes first, close together. */
 struct fpl_walk {
@@ -31,7 +39,7 @@ struct fpl_walk {
 
 	/* the walk */
 	__u32 nr_frames;
-	__u32 max_depth; /* 1..FPL_DEPTH_MAX */
+	__u32 max_depth; /* frames kept, 1..FPL_DEPTH_MAX */
 	__u32 serial;	 /* of the mapset: what is remembered under it is true; 0: nothing is */
 	__u32 next;	 /* where the memory has the frame that came after this one last time */
 	__u8 unwind;	 /* enum fpl_unwind: AUTO or CFI */
@@ -59,6 +67,22 @@ struct fpl_walk {
 
 	struct fpl_rule rule; /* in force, where it is not a near one */
 
+	/*
+	 * Beyond max_depth. The last root_depth of the frames that are kept are a ring then, whose
+	 * next to be overwritten is the one at nr_frames, until walk_end() puts them in order.
+	 */
+	__u32 root_depth; /* 0: walks end after max_depth; else less than it */
+	__u32 elided;	  /* frames overwritten, but for those of this turn of the ring */
+	__u32 is_ring;	  /* all of its frames are there */
+	__u32 unlooked;	  /* frames since the clock was looked at */
+	__u32 deep;	  /* enum walk_deep */
+	__u32 _pad4;
+	__u64 deep_start_ns;
+	__u64 deep_ns; /* what they took, with WALK_DEEP_WALKED and WALK_DEEP_CUT */
+	/* the time there is for that on this CPU, as of when: from one walk to the next */
+	__u64 credit_ns;
+	__u64 credited_ns;
+
 	/* a row with extended rules: the registers it starts from, and the RA it gives */
 	__u64 old[FPL_NR_REGS];
 	__u64 ra;
@@ -76,9 +100,10 @@ struct fpl_walk {
 	__u32 leaf_ra_off; /* struct leaf_place: what the code around a pc says */
 	__u32 leaf_fp_saved;
 	__s32 nr_pushed; /* by the trampoline */
-	__u32 _pad4;
+	__u32 _pad5;
 	__u64 code[WALK_CODE_WORDS]; /* around a pc */
 	__u64 window[FPL_WINDOW_SIZE / 8];
+	__u64 root[FPL_DEPTH_MAX]; /* the outermost frames while they are put in order */
 };
 
 /*

@@ -113,6 +113,12 @@ static const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 	return chunk_no < env->input->nr_chunks ? env->input->chunks[chunk_no] : NULL;
 }
 
+/* What userspace does takes nobody's time. */
+static uint64_t env_now_ns(void)
+{
+	return 0;
+}
+
 static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *ctx)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -133,6 +139,33 @@ static int is_refuted(struct env *env, uint64_t pc)
 	return !env_read_code(env, &call, sizeof(call), pc - sizeof(call)) && !arch_is_call(call);
 }
 
+/*
+ * Begin with the frames that were walked already, as the walk that stopped had them: those behind
+ * the gap are a ring that is in order. Returns FPL_FRAME_RAW where one is raw.
+ */
+static uint64_t go_on(const struct replay_input *input, struct fpl_walk *walk, __u64 *frames)
+{
+	uint32_t depth = input->max_depth;
+	uint64_t raw = 0;
+	size_t nr = 0;
+
+	walk->max_depth = depth < FPL_DEPTH_MAX ? depth : FPL_DEPTH_MAX;
+	walk->root_depth = input->root_depth < walk->max_depth ? input->root_depth : 0;
+	walk->elided = 0;
+	walk->credit_ns = walk->credited_ns = 0;
+	for (size_t i = 0; i < input->nr_frames && nr < walk->max_depth; i++) {
+		if (input->frames[i] == FPL_FRAME_GAP && walk->root_depth &&
+		    i == walk->max_depth - walk->root_depth && input->elided < FPL_WALK_MAX) {
+			walk->elided = input->elided;
+			continue;
+		}
+		frames[nr++] = input->frames[i];
+		raw |= input->frames[i] & FPL_FRAME_RAW;
+	}
+	walk->nr_frames = (uint32_t)nr;
+	return raw;
+}
+
 #define REPLAY_MAPPINGS_MAX 65536u
 
 void replay_walk(const struct replay_input *input, struct replay_result *ret)
@@ -140,8 +173,7 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	struct env env = { .input = input };
 	struct fpl_walk walk;
 	struct walker walker = { .walk = &walk, .frames = ret->frames, .env = &env };
-	uint32_t depth = input->max_depth;
-	uint64_t raw = 0;
+	uint64_t raw = go_on(input, &walk, ret->frames);
 
 	memcpy(walk.reg, input->regs->reg, sizeof(walk.reg));
 	walk.pc = input->regs->pc;
@@ -150,13 +182,6 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	walk.serial = 0;
 	walk.nr = (uint32_t)(input->nr_mappings < REPLAY_MAPPINGS_MAX ? input->nr_mappings
 								      : REPLAY_MAPPINGS_MAX);
-	walk.max_depth = depth < FPL_DEPTH_MAX ? depth : FPL_DEPTH_MAX;
-	walk.nr_frames =
-		(uint32_t)(input->nr_frames < walk.max_depth ? input->nr_frames : walk.max_depth);
-	for (uint32_t i = 0; i < walk.nr_frames; i++) {
-		ret->frames[i] = input->frames[i];
-		raw |= input->frames[i] & FPL_FRAME_RAW;
-	}
 	walk.exact = input->regs->exact != 0;
 	/* What a frame-pointer step or a row made from code led to stays that; the others are found
 	 * here. */
@@ -168,9 +193,13 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	walk.by_row = input->origin;
 	walk.flags = 0;
 	walk.stop = FPL_STOP_NO_CFI;
+	walk.is_ring = 0;
+	walk.deep = WALK_DEEP_NONE;
 	if (walk.origin != FPL_ORIGIN_SYNTH || !is_refuted(&env, walk.pc))
 		walk_run(&walker);
+	walk_end(&walker);
 	ret->nr_frames = walk.nr_frames;
+	ret->elided = walk.elided;
 	ret->stop = walk.stop;
 	ret->open = walk.stop == FPL_STOP_NO_CFI ? walk.fp_open : WALK_OPEN_NOT;
 	ret->flags = raw ? walk.flags | FPL_SAMPLE_RAW : walk.flags;

@@ -23,6 +23,7 @@ struct replay_input {
 
 	const __u64 *frames; /* [nr_frames]: walked already; the result begins with them */
 	size_t nr_frames;
+	uint32_t elided; /* as their fpl_sample says; what FPL_FRAME_GAP among them stands for */
 	const struct fpl_regs *regs; /* of the frame to go on from */
 	/*
 	 * The memory at regs->stack_addr, regs->stack_size bytes: those before and behind
@@ -39,14 +40,19 @@ struct replay_input {
 	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
 	void *arg; /* for read_code */
 
-	uint32_t max_depth; /* frames wanted; cut to FPL_DEPTH_MAX */
-	uint8_t unwind;	    /* enum fpl_unwind: AUTO or CFI */
-	uint8_t origin;	    /* of frames found by a row: FPL_ORIGIN_CFI_USER, or CFI in tests */
+	uint32_t max_depth;  /* frames wanted; cut to FPL_DEPTH_MAX */
+	uint32_t root_depth; /* how many of them are the outermost; 0, or not less than max_depth:
+				walks end after max_depth. As where @frames come from */
+	uint8_t unwind;	     /* enum fpl_unwind: AUTO or CFI */
+	uint8_t origin;	     /* of frames found by a row: FPL_ORIGIN_CFI_USER, or CFI in tests */
 };
 
 struct replay_result {
-	__u64 frames[FPL_DEPTH_MAX]; /* [nr_frames], leaf first, as bpf/shared.h describes */
+	/* [nr_frames], leaf first, as bpf/shared.h describes; FPL_FRAME_GAP stands for elided ones
+	 */
+	__u64 frames[FPL_USER_FRAMES_MAX];
 	uint32_t nr_frames;
+	uint32_t elided;
 	uint8_t stop;  /* enum fpl_stop */
 	uint8_t flags; /* FPL_SAMPLE_RAW where a frame is raw */
 	uint8_t open;  /* enum walk_open (bpf/walk_state.h): where the stop is NO_CFI */

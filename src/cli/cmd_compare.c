@@ -173,7 +173,7 @@ static const char *advice_for(unsigned reason)
 {
 	switch (reason) {
 	case FPL_STOP_DEPTH:
-		return "raise --max-depth";
+		return "lower -F: deep walks have a tenth of a CPU";
 	case FPL_STOP_READ_FAULT:
 	case FPL_STOP_NO_TABLE:
 		return "sample longer, or raise --snapshot";

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "bpf/shared.h"
 
 /* strtoull takes blanks, signs and an empty string: nonsense for every option here. */
 static bool parse_digits(const char *text, int base, const char **end, uint64_t *ret)
@@ -33,6 +34,26 @@ bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
 	if (!text_to_number(text, max, &value) || value < min)
 		return false;
 	*ret = value;
+	return true;
+}
+
+bool parse_depth(const char *text, uint32_t *ret_all, uint32_t *ret_root)
+{
+	const char *end;
+	uint64_t leaf, root;
+
+	if (!parse_digits(text, 10, &end, &leaf) || !leaf || leaf > FPL_DEPTH_MAX)
+		return false;
+	if (!*end) {
+		*ret_all = (uint32_t)leaf;
+		*ret_root = (uint32_t)leaf / 4;
+		return true;
+	}
+	if (*end != ',' || !parse_digits(end + 1, 10, &end, &root) || *end ||
+	    root > FPL_DEPTH_MAX - leaf)
+		return false;
+	*ret_all = (uint32_t)(leaf + root);
+	*ret_root = (uint32_t)root;
 	return true;
 }
 

@@ -10,6 +10,12 @@
 /* A decimal number in [min, max]; nothing before or behind it. */
 bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 
+/*
+ * Frames to be kept of a stack, FPL_DEPTH_MAX in all at most: "N,M", N at the leaf, one at least,
+ * and M at the root; or "N", N in all, a quarter of them at the root. *ret_all is their sum.
+ */
+bool parse_depth(const char *text, uint32_t *ret_all, uint32_t *ret_root);
+
 /* A decimal or 0x-number: an address. */
 bool parse_address(const char *text, uint64_t *ret);
 

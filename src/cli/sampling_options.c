@@ -54,7 +54,10 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code that has no CFI", 3 },
-	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "User frames per stack, at most 2048 (default 1024)",
+	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
+	  "Of a stack deeper than both together keep the N innermost and the M outermost user "
+	  "frames (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
+	  "outermost; N,0: end the walk after N",
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
 	  "Room for unwind tables (default 128M; suffixes K, M, G)", 3 },
@@ -150,9 +153,9 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 			refuse(state, "-D %s: milliseconds, at most a day", arg);
 		break;
 	case KEY_MAX_DEPTH:
-		if (!parse_number(arg, 1, FPL_DEPTH_MAX, &value))
-			refuse(state, "--max-depth %s: from 1 to %u", arg, FPL_DEPTH_MAX);
-		options->max_depth = (uint32_t)value;
+		if (!parse_depth(arg, &options->max_depth, &options->root_depth))
+			refuse(state, "--max-depth %s: N or N,M, from 1 to %u frames in all", arg,
+			       FPL_DEPTH_MAX);
 		break;
 	case KEY_MAX_PROCESSES:
 		if (!parse_number(arg, 16, 1 << 22, &options->max_processes))
@@ -351,6 +354,7 @@ void sampling_options_init(struct sampling_options *options)
 	*options = (struct sampling_options){
 		.hz = 99,
 		.max_depth = 1024,
+		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
 		.snapshot = 32 << 10,
@@ -382,6 +386,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.by = options->output.by,
 		.synth = options->synth,
 		.max_depth = options->max_depth,
+		.root_depth = options->root_depth,
 		.table_memory = options->table_memory,
 		.stack_memory = options->stack_memory,
 		.jit_memory = options->jit_memory,

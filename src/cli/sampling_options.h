@@ -31,8 +31,8 @@ struct sampling_options {
 	/* how to walk */
 	enum engine_unwind unwind;
 	bool synth;
-	uint32_t max_depth;
-	uint64_t table_memory; /* bytes */
+	uint32_t max_depth, root_depth; /* as engine_options has them */
+	uint64_t table_memory;		/* bytes */
 	struct cache_options cache;
 	uint64_t jit_memory;		      /* bytes; 0: the engine's choice */
 	uint64_t ring_memory;		      /* bytes; 0: the engine's choice */

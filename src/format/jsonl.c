@@ -89,6 +89,8 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 		json_null(&json, "stop");
 	else
 		json_string(&json, "stop", stop_key((enum fpl_stop)stack->stop));
+	if (stack->elided)
+		json_number(&json, "elided", stack->elided);
 	write_frames(&json, "user", writer, stack, 0, stack->nr_user);
 	write_frames(&json, "kernel", writer, stack, stack->nr_user, nr_walked);
 	if (stack->has & RECORDING_HAS_FP) {

@@ -138,6 +138,14 @@ static int write_functions(FILE *to, const struct function_index *index,
 	return write_neighbours(to, index, list, samples);
 }
 
+static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
+{
+	fprintf(to, "%*s%s", indent, "", name);
+	if (elided && !strcmp(name, RECORDING_GAP))
+		fprintf(to, ": %u at most", elided);
+	putc('\n', to);
+}
+
 static void write_stack(FILE *to, const struct strings *strings, const struct merged_stack *stack,
 			const struct format_options *options, uint64_t samples)
 {
@@ -150,10 +158,14 @@ static void write_stack(FILE *to, const struct strings *strings, const struct me
 		fprintf(to, "  %s", strings_text(strings, stack->ids[i]));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
-		fprintf(to, "%*s%s\n", indent, "",
-			strings_text(strings, stack->ids[stack->nr - 1 - i]));
-	if (nr_frames > NR_FRAMES)
-		fprintf(to, "%*s... %u more callers\n", indent, "", nr_frames - NR_FRAMES);
+		write_frame(to, strings_text(strings, stack->ids[stack->nr - 1 - i]), indent,
+			    stack->elided);
+	if (nr_frames <= NR_FRAMES)
+		return;
+	fprintf(to, "%*s... %u more callers", indent, "", nr_frames - NR_FRAMES);
+	if (stack->elided)
+		fprintf(to, "; frames left out of this stack: %u at most", stack->elided);
+	putc('\n', to);
 }
 
 static void write_stacks(FILE *to, const struct strings *strings, const struct merged *merged,

@@ -230,6 +230,10 @@ static bool name_generated(struct names *names, const struct profile_stack *stac
 int names_user(struct names *names, const struct profile_stack *stack, uint64_t frame,
 	       struct frame_name *ret)
 {
+	if (frame_is_gap(frame)) {
+		*ret = (struct frame_name){ .symbol = RECORDING_GAP, .start = NAMES_NO_START };
+		return 0;
+	}
 	if (frame_is_raw(frame) && name_generated(names, stack, frame, ret))
 		return 0;
 	return name_cached(names, frame, KIND_USER, ret);

@@ -88,6 +88,12 @@ static inline bool frame_is_raw(uint64_t frame)
 	return frame & FPL_FRAME_RAW;
 }
 
+/* Does it stand for frames that were left out? It is raw, too. */
+static inline bool frame_is_gap(uint64_t frame)
+{
+	return frame == FPL_FRAME_GAP;
+}
+
 /* Object id of a frame that is not raw. */
 static inline uint32_t frame_object(uint64_t frame)
 {

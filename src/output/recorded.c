@@ -163,6 +163,10 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 
 	if (err)
 		return err;
+	if (frame_is_gap(pc)) {
+		frame.address = RECORDING_NO_ADDRESS;
+		frame.origin = RECORDING_NO_ORIGIN;
+	}
 	frame.object = recorder->objects[name.object];
 	err = add_with_lines(recorder, pc, &frame, &name, ret);
 	if (!err && !frame_is_raw(pc))
@@ -242,6 +246,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
 		.no_user = no_user,
 		.pid = stack->pid,
+		.elided = stack->elided,
 	};
 	char comm[FPL_COMM_SIZE + 1] = "", unknown[64];
 	int err;

@@ -16,7 +16,8 @@ static const struct remedy {
 } remedies[] = {
 	/* what does not depend on the code */
 	{ FPL_STOP_DEPTH, ANY_RUNTIME, -1,
-	  "the stack is deeper: raise --max-depth (at most 2048)" },
+	  "the stack is deeper than a walk may go: a lower -F leaves more time for each; with "
+	  "--max-depth N,0 or --unwind fp it ends after so many frames" },
 	{ FPL_STOP_COMPAT32, ANY_RUNTIME, -1, "32-bit programs are not walked" },
 	{ FPL_STOP_NO_TABLE, ANY_RUNTIME, -1,
 	  "the unwind table was not there in time: where the warnings above name a table that had "

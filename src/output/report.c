@@ -49,6 +49,32 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 			code.uncertain);
 }
 
+/* Stacks of which not all frames are kept, and those for whose outermost ones there was no time. */
+static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	const struct profile_deep *deep = &profile->deep;
+	uint64_t hz = profile->hz_end ? profile->hz_end : profile->hz;
+	uint64_t fits = deep->refused ? hz * deep->walked / (deep->walked + deep->refused) : 0;
+
+	if (tally->elided_samples)
+		fprintf(to,
+			"  deep         %" PRIu64
+			" user stacks without frames in the middle, at most %" PRIu64
+			" of them: --max-depth says how many are kept\n",
+			tally->elided_samples, tally->elided_most);
+	if (deep->refused)
+		fprintf(to,
+			"               %" PRIu64
+			" were cut at their root: walking them takes more than a tenth of a CPU; "
+			"-F %" PRIu64 " fits\n",
+			deep->refused, fits ? fits : 1);
+	if (deep->cut)
+		fprintf(to,
+			"               %" PRIu64
+			" were cut at their root: walking one took more than a millisecond\n",
+			deep->cut);
+}
+
 static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t judged = tally_judged(tally);
@@ -70,6 +96,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			fprintf(to, ", %s %.2f %%", origin_key((enum fpl_origin)i),
 				share_whole_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
+	write_deep(to, profile, tally);
 	marked_write(to, tally->samples_by_origin, tally->user_samples);
 	write_run_time_code(to, profile, tally);
 	if (profile->books.uretprobe_samples)

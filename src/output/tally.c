@@ -14,12 +14,19 @@ static void count_frames(const struct profile_stack *stack, struct tally *tally)
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		unsigned origin = frame_origin(stack->frames[i]);
 
+		if (frame_is_gap(stack->frames[i]))
+			continue;
 		tally->frames_by_origin[origin] += stack->count;
 		if (!seen[origin])
 			tally->samples_by_origin[origin] += stack->count;
 		seen[origin] = true;
 	}
-	tally->frames += stack->count * stack->nr_user;
+	tally->frames += stack->count * (stack->nr_user - (stack->elided ? 1u : 0u));
+	if (!stack->elided)
+		return;
+	tally->elided_samples += stack->count;
+	if (stack->elided > tally->elided_most)
+		tally->elided_most = stack->elided;
 }
 
 void tally_count(const struct profile *profile, struct tally *ret)
@@ -97,6 +104,8 @@ static void add_stacks(struct adder *adder, const struct tally *tally)
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
 		add_of(adder, "stop", stop_key((enum fpl_stop)i), tally->stops[i]);
 	add(adder, "frames", tally->frames);
+	add(adder, "elided.samples", tally->elided_samples);
+	add(adder, "elided.most", tally->elided_most);
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
 		add_of(adder, "frames_by_origin", origin_key((enum fpl_origin)i),
 		       tally->frames_by_origin[i]);
@@ -175,6 +184,10 @@ int tally_add_numbers(struct recording *recording, const struct profile *profile
 	add(&adder, "weight_ns", tally.weight_ns);
 	add(&adder, "hz_end", profile->hz_end);
 	add(&adder, "hz_changes", profile->hz_changes);
+	add(&adder, "deep.walked", profile->deep.walked);
+	add(&adder, "deep.refused", profile->deep.refused);
+	add(&adder, "deep.cut", profile->deep.cut);
+	add(&adder, "deep.ns", profile->deep.ns);
 	add_tables(&adder, &profile->tables);
 	add(&adder, "maps_bytes", profile->maps_bytes);
 	add_maps(&adder, profile);

@@ -12,7 +12,9 @@ struct tally {
 	uint64_t stops[FPL_STOP_COUNT]; /* sum: user_samples; all 0 where no user stacks were asked
 					   for */
 	uint64_t complete;		/* stopped at the outermost frame */
-	uint64_t frames;		/* user frames, once per sample */
+	uint64_t frames;		/* user frames that are kept, once per sample */
+	uint64_t elided_samples;	/* of which frames were left out */
+	uint64_t elided_most;		/* frames left out of one of them */
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT]; /* sum: frames */
 	/* user_samples with at least one such frame: several of them may count one */
 	uint64_t samples_by_origin[FPL_ORIGIN_COUNT];

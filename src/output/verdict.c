@@ -31,9 +31,12 @@ static unsigned reason_of(const struct profile_stack *stack)
 		return stack->stop < FPL_STOP_COUNT ? stack->stop : VERDICT_REASON_NO_USER_PART;
 	if (!stack->nr_user)
 		return VERDICT_REASON_NO_USER_PART;
-	for (size_t i = 0; i < stack->nr_user; i++)
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		if (frame_is_gap(stack->frames[i]))
+			continue;
 		if (frame_origin(stack->frames[i]) == FPL_ORIGIN_FP)
 			return VERDICT_REASON_FP_FRAME;
+	}
 	return VERDICT_REASON_COUNT;
 }
 
@@ -60,20 +63,36 @@ static size_t nr_followed(const uint64_t *c, size_t nr_c, const uint64_t *f, siz
 	return at;
 }
 
+/* How many frames of C are known in one piece: up to those that were left out. */
+static size_t nr_before_gap(const struct profile_stack *stack)
+{
+	size_t nr = 0;
+
+	if (!stack->elided)
+		return stack->nr_user;
+	while (nr < stack->nr_user && !frame_is_gap(stack->frames[nr]))
+		nr++;
+	return nr;
+}
+
 struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
 {
 	const uint64_t *c = stack->frames, *f = c + stack->nr_user + stack->nr_kernel;
-	size_t nr_c = stack->nr_user, nr_f = stack->nr_fp;
+	size_t nr_c = nr_before_gap(stack), nr_f = stack->nr_fp;
 	size_t reachable = nr_c < fp_max ? nr_c : fp_max;
 	unsigned reason = reason_of(stack);
 	struct verdict verdict = { 0 };
 
+	/* what F has beyond may be among the frames left out */
+	if (reason == VERDICT_REASON_COUNT && nr_c < stack->nr_user &&
+	    (nr_c < fp_max || !is_in_order_part(c, stack->nr_user, f, nr_f)))
+		reason = VERDICT_REASON_LEFT_OUT;
 	if (reason != VERDICT_REASON_COUNT)
 		return (struct verdict){ .class = VERDICT_UNJUDGED, .reason = reason };
 	while (verdict.nr_common < nr_c && verdict.nr_common < nr_f &&
 	       same_pc(c[verdict.nr_common], f[verdict.nr_common]))
 		verdict.nr_common++;
-	if (!is_in_order_part(c, nr_c, f, nr_f))
+	if (!is_in_order_part(c, stack->nr_user, f, nr_f))
 		verdict.class = VERDICT_WRONG;
 	else if (verdict.nr_common < nr_f)
 		verdict.class = VERDICT_SKIP;

@@ -20,7 +20,8 @@
 #define VERDICT_REASON_LIST(X) \
 	X(NO_USER_PART, no_user_part, "a task without a user part") \
 	X(FP_FRAME,     fp_frame,     "the CFI walk had to take a frame-pointer step") \
-	X(SYNTH_FRAME,  synth_frame,  "the CFI walk used a row made for code without CFI")
+	X(SYNTH_FRAME,  synth_frame,  "the CFI walk used a row made for code without CFI") \
+	X(LEFT_OUT,     left_out,     "frames of the CFI walk were left out that would be needed")
 /* clang-format on */
 
 #define X(name, key, text) VERDICT_REASON_##name,

@@ -141,6 +141,8 @@ static int add_path(struct building *building, const struct sort_path *sorted)
 		struct call_node *node = &tree->nodes[building->open[i + 1]];
 
 		node->total += path->count;
+		if (path->elided > node->elided)
+			node->elided = path->elided;
 		if (cell->origin < FPL_ORIGIN_COUNT)
 			node->found |= (uint8_t)(1u << cell->origin);
 		if (cell->kind == FLAME_INLINED)

@@ -44,6 +44,7 @@ struct call_node {
 	uint64_t total;	   /* samples */
 	uint32_t function; /* index; of the root 0 */
 	uint32_t depth;	   /* of the root 0 */
+	uint32_t elided;   /* the most of any path that leads here */
 	uint8_t found;	   /* how its frames were found, each way a bit */
 };
 

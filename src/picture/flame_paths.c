@@ -209,6 +209,7 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 		.count = stack->count,
 		.first = paths->nr_steps,
 		.stack = (uint32_t)idx,
+		.elided = other ? 0 : stack->elided,
 		.side = (uint8_t)side,
 	};
 

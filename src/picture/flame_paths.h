@@ -39,8 +39,9 @@ struct flame_path {
 	uint64_t count;
 	size_t first; /* steps[first .. + nr): indexes of cells */
 	uint32_t nr;
-	uint32_t stack; /* index in the recording it is from */
-	uint8_t side;	/* below FLAME_SIDES: which recording */
+	uint32_t stack;	 /* index in the recording it is from */
+	uint32_t elided; /* of that stack: frames that RECORDING_GAP stands for */
+	uint8_t side;	 /* below FLAME_SIDES: which recording */
 };
 
 struct flame_paths {

@@ -117,6 +117,8 @@ static void count_step(struct flame_node *node, const struct flame_cell *cell,
 		       const struct flame_path *path)
 {
 	node->total[path->side] += path->count;
+	if (path->elided > node->elided)
+		node->elided = path->elided;
 	if (cell->origin < FPL_ORIGIN_COUNT)
 		node->found[cell->origin] += path->count;
 	if (cell->kind != node->kind)

@@ -78,6 +78,29 @@ static void write_triple(struct json *json, uint32_t *node, uint32_t next, uint6
 	*node = next;
 }
 
+/* [node, frames]... of the nodes that stand for frames left out of their stacks, if there are any.
+ */
+static void write_elided(struct html_parts *parts, const struct call_tree *tree)
+{
+	struct json *json = &parts->json;
+	bool any = false;
+
+	for (size_t i = 0; i < tree->nr; i++) {
+		const struct call_node *node = &tree->nodes[i];
+		uint32_t text = parts->functions->list[node->function].text;
+
+		if (!node->elided || strcmp(flame_text(parts->paths, text), RECORDING_GAP) != 0)
+			continue;
+		if (!any)
+			json_open(json, "elided", '[');
+		any = true;
+		json_next(json);
+		fprintf(json->to, "[%zu,%u]", i, node->elided);
+	}
+	if (any)
+		json_close(json, ']');
+}
+
 void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tree, const char *walk,
 			   bool marks)
 {
@@ -108,6 +131,7 @@ void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tre
 		}
 		json_close(json, ']');
 	}
+	write_elided(parts, tree);
 	json_open(json, "left_out", '{');
 	json_number(json, "nodes", tree->left_nodes);
 	json_number(json, "min_samples", tree->min_total);

@@ -116,6 +116,10 @@ static void put_details(const struct drawing *drawing, const struct flame_node *
 	if (node->self[0] && node->self[0] != node->total[0])
 		fprintf(to, "; itself %s, %.2f %%", number_grouped(node->self[0], count),
 			share_percent(node->self[0], all));
+	if (node->elided && !strcmp(flame_text(paths, node->text), RECORDING_GAP)) {
+		fprintf(to, "\n%s frames at most", number_grouped(node->elided, count));
+		return;
+	}
 	svg_about_put_place(to, paths, node);
 	put_found(drawing, node, FPL_ORIGIN_SYNTH, "rows made from code");
 	put_found(drawing, node, FPL_ORIGIN_FP, "frame pointers");

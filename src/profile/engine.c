@@ -56,6 +56,9 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->max_depth < 1 || o->max_depth > FPL_DEPTH_MAX)
 		return fpl_fail(err, -EINVAL, "--max-depth %u: wanted 1 to %u", o->max_depth,
 				FPL_DEPTH_MAX);
+	if (o->root_depth >= o->max_depth)
+		return fpl_fail(err, -EINVAL, "%u of %u frames at the root: wanted fewer",
+				o->root_depth, o->max_depth);
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);

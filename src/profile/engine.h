@@ -109,7 +109,9 @@ struct engine_options {
 	 * fp[]. Not with ENGINE_UNWIND_FP. */
 	bool compare;
 
-	uint32_t max_depth;    /* user frames, 1..FPL_DEPTH_MAX */
+	uint32_t max_depth;    /* user frames kept, 1..FPL_DEPTH_MAX */
+	uint32_t root_depth;   /* how many of them are the outermost: less than max_depth; 0: walks
+				  end after max_depth */
 	uint64_t table_memory; /* bytes for unwind tables; 0: 128 MiB */
 	/* borrowed: what is kept from run to run, opened once rights were given up; NULL: nothing
 	 * is */

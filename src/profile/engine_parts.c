@@ -211,6 +211,7 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->replayer.pool = &engine->tables.pool;
 	engine->replayer.store = engine->store;
 	engine->replayer.max_depth = o->max_depth;
+	engine->replayer.root_depth = o->root_depth;
 	engine->replayer.unwind = o->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO;
 
 	engine->collect.tracker = &engine->tracker;

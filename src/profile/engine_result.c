@@ -70,6 +70,12 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	kernel_side_stacks(&engine->kernel, books_count, &join);
 	books_close(&counters, engine->collect.nr_user_memory + engine->replayer.nr_user_memory,
 		    join.nr_without_frames, engine->collect.stack_dropped, &profile->books);
+	profile->deep = (struct profile_deep){
+		.walked = counters.deep_walked,
+		.refused = counters.deep_refused,
+		.cut = counters.deep_cut,
+		.ns = counters.deep_ns,
+	};
 	profile->books.expected = events_expected(&engine->events);
 	if (profile->books.expected > profile->books.fired)
 		profile->books.missed = profile->books.expected - profile->books.fired;

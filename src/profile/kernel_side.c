@@ -94,6 +94,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 {
 	struct fpl_config config = {
 		.max_depth = options->max_depth,
+		.root_depth = options->root_depth,
 		.snapshot_bytes = options->unwind == ENGINE_UNWIND_FP ? 0 : options->snapshot_bytes,
 		.record_every = options->record_path ? options->record_every : 0,
 		.wakeup_bytes = ring_bytes(options) / 4,
@@ -542,6 +543,10 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->uretprobes += values[cpu].uretprobes;
 		ret->life_lost += values[cpu].life_lost;
 		ret->events_lost += values[cpu].events_lost;
+		ret->deep_ns += values[cpu].deep_ns;
+		ret->deep_walked += values[cpu].deep_walked;
+		ret->deep_refused += values[cpu].deep_refused;
+		ret->deep_cut += values[cpu].deep_cut;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 			ret->lost[i] += values[cpu].lost[i];
 		for (size_t i = 0; i < FPL_FULL_COUNT; i++)

@@ -55,6 +55,7 @@ struct profile_stack {
 	uint8_t flags; /* FPL_SAMPLE_* */
 	uint16_t nr_user, nr_kernel;
 	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
+	uint32_t elided;	  /* the most frames that FPL_FRAME_GAP among user stands for */
 	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
 	/* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first, then fp[nr_fp]: the
 	 * user stack of the same samples as the kernel's frame-pointer walk has it, leaf first,
@@ -94,6 +95,14 @@ struct profile_books {
 	uint64_t bpf_ns, bpf_runs;  /* of all runs */
 	uint64_t sample_ns;	    /* of runs neither idle nor filtered; part of bpf_ns */
 	uint64_t uretprobe_samples; /* with a function on the stack that is under a return probe */
+};
+
+/* Walks that went on past the frames that are kept, all CPUs. */
+struct profile_deep {
+	uint64_t walked;  /* samples */
+	uint64_t refused; /* samples for which there was no time left: cut where others begin */
+	uint64_t cut;	  /* part of walked: one walk took too long */
+	uint64_t ns;	  /* what they took beyond those frames */
 };
 
 struct profile_tables {
@@ -155,6 +164,7 @@ struct profile {
 	struct code_names *code_names; /* owned: of raw frames; NULL: none */
 
 	struct profile_books books;
+	struct profile_deep deep;
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */
 	uint64_t hz_end, hz_changes; /* under that limit */

@@ -41,7 +41,7 @@ static size_t resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 	size_t nr_raw = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (!(frames[i] & FPL_FRAME_RAW))
+		if (!(frames[i] & FPL_FRAME_RAW) || frames[i] == FPL_FRAME_GAP)
 			continue;
 
 		uint64_t addr = frames[i] & FPL_FRAME_ADDR_MASK;

@@ -90,6 +90,7 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 		.nr_chunks = replayer->pool->nr_chunks,
 		.frames = (const __u64 *)record_user(record),
 		.nr_frames = record->nr_user,
+		.elided = record->elided,
 		.regs = regs,
 		.stack = record_stack(record),
 		.shared = snapshot_shared(snapshot),
@@ -98,6 +99,7 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 		.read_code = set ? read_code : NULL,
 		.arg = &source,
 		.max_depth = replayer->max_depth,
+		.root_depth = replayer->root_depth,
 		.unwind = replayer->unwind,
 		.origin = FPL_ORIGIN_CFI_USER,
 	};
@@ -113,6 +115,7 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	struct fpl_sample sample = *record;
 
 	sample.nr_user = (uint16_t)replayer->result.nr_frames;
+	sample.elided = replayer->result.elided;
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
 	if (replayer->tracker->tables)

@@ -27,9 +27,9 @@ struct replayer {
 	size_t nr_objects;
 	const struct pool *pool;
 	struct stack_store *store;
-	struct timeline *timeline; /* NULL: nobody wants to know when samples were taken */
-	uint32_t max_depth;
-	uint8_t unwind; /* enum fpl_unwind */
+	struct timeline *timeline;	/* NULL: nobody wants to know when samples were taken */
+	uint32_t max_depth, root_depth; /* of replay_input */
+	uint8_t unwind;			/* enum fpl_unwind */
 
 	struct waiting *first, **last;	    /* owned: in order of arrival */
 	const struct mapset *last_set;	    /* of the one that came last: for comparing only */

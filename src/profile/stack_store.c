@@ -24,6 +24,7 @@ struct entry {
 	uint64_t count, weight_ns;
 	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
+	uint32_t elided;
 };
 
 /* Open addressing, linear probing, powers of two, at most half full; 0 is an empty place. */
@@ -295,7 +296,7 @@ static bool has_raw(const struct fpl_sample *sample, const uint64_t *user, const
 	if (!(sample->flags & FPL_SAMPLE_RAW))
 		return false;
 	for (size_t i = 0; i < sample->nr_user; i++) {
-		if (user[i] & FPL_FRAME_RAW)
+		if (user[i] & FPL_FRAME_RAW && user[i] != FPL_FRAME_GAP)
 			return true;
 	}
 	for (size_t i = 0; i < sample->nr_fp; i++) {
@@ -303,6 +304,13 @@ static bool has_raw(const struct fpl_sample *sample, const uint64_t *user, const
 			return true;
 	}
 	return false;
+}
+
+/* The most there were is what is told of a stack. */
+static void keep_elided(struct entry *entry, uint32_t elided)
+{
+	if (elided > entry->elided)
+		entry->elided = elided;
 }
 
 int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
@@ -331,6 +339,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 	if (code)
 		return code;
 	store->last = entry;
+	keep_elided(&store->entries[entry], sample->elided);
 	if (!store->entries[entry].first_ns)
 		store->entries[entry].first_ns = sample->header.time_ns;
 	if (!sample->count)
@@ -353,7 +362,8 @@ uint32_t stack_store_find(const struct stack_store *store, uint32_t id)
 				      : STACK_STORE_NONE;
 }
 
-int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight_ns)
+int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight_ns,
+		      uint32_t elided)
 {
 	size_t at = id_place(store, id);
 
@@ -364,6 +374,7 @@ int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, ui
 
 	entry->count += count;
 	entry->weight_ns += weight_ns;
+	keep_elided(entry, elided);
 	return 0;
 }
 
@@ -416,6 +427,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 		.nr_user = entry->part.nr_user,
 		.nr_kernel = entry->part.nr_kernel,
 		.nr_fp = entry->part.nr_fp,
+		.elided = entry->elided,
 		.frames = entry->frames,
 	};
 	memcpy(ret->comm, entry->part.comm, FPL_COMM_SIZE);

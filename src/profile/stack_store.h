@@ -50,9 +50,12 @@ uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
  */
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);
 
-/* Add @count samples of @weight_ns in all to the stack with @id. Errors: -ENOENT no such id. */
+/*
+ * Add @count samples of @weight_ns in all to the stack with @id, whose gap stood for at most
+ * @elided frames in them. Errors: -ENOENT no such id.
+ */
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
-				     uint64_t weight_ns);
+				     uint64_t weight_ns, uint32_t elided);
 
 /* What was counted under an id since it was asked last. */
 struct stack_news {

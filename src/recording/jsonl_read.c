@@ -260,6 +260,7 @@ static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *
 {
 	struct reading *reading = jsonl->reading;
 	struct recording_stack stack = { 0 };
+	uint64_t elided = 0;
 	int error = jsonl_number(reading, object, "count", UINT64_MAX, &stack.count, err);
 
 	if (!error)
@@ -269,6 +270,9 @@ static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *
 		error = read_task(reading, object, &stack, err);
 	if (!error)
 		error = read_stop(reading, object, &stack.stop, err);
+	if (!error)
+		error = jsonl_number(reading, object, "elided", UINT32_MAX, &elided, err);
+	stack.elided = (uint32_t)elided;
 	reading->nr_frames = 0;
 	if (!error)
 		error = read_frames(reading, object, "user", RECORDING_USER, &stack.nr_user, err);

@@ -232,6 +232,7 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 
 		*stack = *key;
 		stack->count = stack->weight_ns = 0;
+		stack->elided = 0;
 		stack->first_frame = (uint32_t)recording->nr_frame_ids;
 		if (nr)
 			memcpy(&recording->frame_ids[recording->nr_frame_ids], frames,
@@ -240,6 +241,8 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 	}
 	recording->stacks[idx].count += key->count;
 	recording->stacks[idx].weight_ns += key->weight_ns;
+	if (key->elided > recording->stacks[idx].elided)
+		recording->stacks[idx].elided = key->elided;
 	if (ret)
 		*ret = idx;
 	return 0;
@@ -409,4 +412,15 @@ const struct recording_function *recording_function_of(const struct recording *r
 		&recording->lines[frame->first_line + frame->nr_lines - 1u];
 
 	return &recording->functions[line->function];
+}
+
+bool recording_is_gap(const struct recording *recording, const struct recording_frame *frame)
+{
+	const struct recording_function *function;
+
+	if (frame->address != RECORDING_NO_ADDRESS || frame->kind != RECORDING_USER ||
+	    frame->object)
+		return false;
+	function = recording_function_of(recording, frame);
+	return function && !strcmp(recording_string(recording, function->name), RECORDING_GAP);
 }

@@ -78,6 +78,13 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 	return addr - !exact;
 }
 
+/*
+ * The name of the frame that stands for those left out between the innermost and the outermost ones
+ * of a deep stack; it has no address, no object and no origin. How many they were is the stack's
+ * elided.
+ */
+#define RECORDING_GAP "[frames left out]"
+
 #define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */
 
 /* What is known of a stack's task. */
@@ -101,6 +108,7 @@ struct recording_stack {
 	bool no_user;	       /* a task without a user part */
 	uint32_t comm, cgroup; /* texts */
 	uint32_t pid, tid, cpu;
+	uint32_t elided; /* the most frames that were left out; tells no stacks apart */
 };
 
 /* One sample, where the recording keeps each. */
@@ -221,6 +229,9 @@ recording_frame_at(const struct recording *recording, const struct recording_sta
 {
 	return &recording->frames[recording->frame_ids[stack->first_frame + i]];
 }
+
+/* Is it the frame named RECORDING_GAP? */
+bool recording_is_gap(const struct recording *recording, const struct recording_frame *frame);
 
 /* The function of a frame, not what is inlined in it; NULL: it has no name. */
 const struct recording_function *recording_function_of(const struct recording *recording,

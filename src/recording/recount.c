@@ -8,6 +8,7 @@
 
 struct counts {
 	uint64_t shown, user_samples, frames, weight_ns;
+	uint64_t elided_samples, elided_most;
 	uint64_t stops[FPL_STOP_COUNT];
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT], samples_by_origin[FPL_ORIGIN_COUNT];
 };
@@ -25,7 +26,12 @@ static void count_stack(const struct recording *recording, const struct recordin
 	if (stack->stop >= FPL_STOP_COUNT)
 		return;
 	counts->stops[stack->stop] += stack->count;
-	counts->frames += stack->count * stack->nr_user;
+	counts->frames += stack->count * (stack->nr_user - (stack->elided ? 1u : 0u));
+	if (stack->elided) {
+		counts->elided_samples += stack->count;
+		if (stack->elided > counts->elided_most)
+			counts->elided_most = stack->elided;
+	}
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		uint8_t origin = recording_frame_at(recording, stack, i)->origin;
 
@@ -76,6 +82,8 @@ void recording_recount(struct recording *recording, bool parted)
 	set_number(recording, "complete", counts.stops[FPL_STOP_OUTERMOST]);
 	set_number(recording, "frames", counts.frames);
 	set_number(recording, "weight_ns", counts.weight_ns);
+	set_number(recording, "elided.samples", counts.elided_samples);
+	set_number(recording, "elided.most", counts.elided_most);
 #define X(name, key, text) set_number(recording, "stop." #key, counts.stops[FPL_STOP_##name]);
 	FPL_STOP_LIST(X)
 #undef X

@@ -131,6 +131,13 @@ static int compare_count(const void *left, const void *right, void *strings)
 	return compare_text(strings, a, b);
 }
 
+static void add_to(struct merged_stack *stack, const struct merged_stack *other)
+{
+	stack->count += other->count;
+	if (other->elided > stack->elided)
+		stack->elided = other->elided;
+}
+
 /* Make equal neighbours one. Returns how many are left. */
 static size_t merge_sorted(struct merged_stack *stacks, size_t nr)
 {
@@ -138,7 +145,7 @@ static size_t merge_sorted(struct merged_stack *stacks, size_t nr)
 
 	for (size_t i = 0; i < nr; i++) {
 		if (kept && !compare_ids(&stacks[kept - 1], &stacks[i]))
-			stacks[kept - 1].count += stacks[i].count;
+			add_to(&stacks[kept - 1], &stacks[i]);
 		else
 			stacks[kept++] = stacks[i];
 	}
@@ -152,6 +159,8 @@ static int put_lines(struct merger *merger, struct merged_stack *stacks)
 
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		stacks[i].count = recording->stacks[i].count;
+		if (merger->walk != MERGE_FP)
+			stacks[i].elided = recording->stacks[i].elided;
 		if (put_line(merger, &recording->stacks[i], &stacks[i].nr_labels))
 			return -ENOMEM;
 		stacks[i].nr = (uint32_t)(merger->nr - at);

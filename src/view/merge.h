@@ -12,6 +12,7 @@ struct merged_stack {
 	uint64_t count;
 	const uint32_t *ids; /* borrowed [nr]: labels, then frames from the root to the leaf */
 	uint32_t nr, nr_labels;
+	uint32_t elided; /* the most frames that were left out of one that was merged */
 };
 
 struct merged {

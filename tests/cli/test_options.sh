@@ -74,8 +74,9 @@ done
 refused '-e page-faults: no such event' profile -e page-faults
 refused '--unwind magic: auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: fp or dwarf' profile --call-graph lbr
-refused '--max-depth 0: from 1 to 2048' profile --max-depth 0
-refused '--max-depth 2049: from 1 to 2048' profile --max-depth 2049
+for depth in 0 2049 1,2048 0,1 5, ,5 1,2,3; do
+	refused "--max-depth $depth: N or N,M, from 1 to 2048 frames in all" profile --max-depth $depth
+done
 refused '--table-memory 12: bytes' profile --table-memory 12
 refused '--table-memory 1T: bytes' profile --table-memory 1T
 refused '--stack-memory 1K: bytes' profile --stack-memory 1K

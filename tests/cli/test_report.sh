@@ -39,7 +39,7 @@ says '^b;g;-;h 2$'
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
 counts="$(dirname "$0")/../golden/counts.jsonl"
 expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
-expect 0 '^  stops +outermost 6, fp_end 1, execing 1$' report -f "$counts"
+expect 0 '^  stops +outermost 8, fp_end 1, execing 1$' report -f "$counts"
 expect 0 'marked +frames by rows made from code \(synth\) in [0-9.]+ % of the user stacks, by frame pointers' report -f "$counts"
 expect 0 '' report -f "$work/b.folded"
 if grep -qE '^  (stops|marked|complete)' "$work/stderr"; then

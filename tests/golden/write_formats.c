@@ -24,7 +24,7 @@ struct one_frame {
 	bool exact;
 };
 
-enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, EXT4, NR_FRAMES };
+enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, EXT4, GAP, NR_FRAMES };
 
 static const struct one_frame frames[NR_FRAMES] = {
 	[MAIN] = { "/usr/bin/app", { "main@/src/app.c:12" }, 0x1120, 0x1100 },
@@ -57,6 +57,11 @@ static const struct one_frame frames[NR_FRAMES] = {
 		   0xffffffffc0000000,
 		   RECORDING_KERNEL,
 		   .exact = true },
+	[GAP] = { NULL,
+		  { RECORDING_GAP },
+		  RECORDING_NO_ADDRESS,
+		  RECORDING_NO_ADDRESS,
+		  .origin = RECORDING_NO_ORIGIN },
 };
 
 static const struct {
@@ -86,6 +91,14 @@ static const struct {
 	  { BARE, LOOP, LOST, EVIL, -1 },
 	  { -1 } },
 	{ "kworker/0:1", 2, 1, 10000000, RECORDING_NO_STOP, true, { -1 }, { SYSCALL, -1 } },
+	{ "deep",
+	  14,
+	  2,
+	  20000000,
+	  FPL_STOP_OUTERMOST,
+	  false,
+	  { INNER, WORK, GAP, MAIN, -1 },
+	  { -1 } },
 	{ "sh", 13, 1, 10000000, FPL_STOP_EXECING, false, { -1 }, { -1 } },
 };
 
@@ -189,6 +202,8 @@ static void make(struct recording *recording, bool with_events)
 
 		while (stacks[i].user[stack.nr_user] >= 0) {
 			list[stack.nr_user] = ids[stacks[i].user[stack.nr_user]];
+			if (stacks[i].user[stack.nr_user] == GAP)
+				stack.elided = 41234;
 			stack.nr_user++;
 		}
 		while (stacks[i].kernel[stack.nr_kernel] >= 0) {
@@ -200,8 +215,8 @@ static void make(struct recording *recording, bool with_events)
 	}
 	for (size_t i = 0; with_events && i < ARRAY_SIZE(events); i++)
 		check(recording_add_event(recording, &events[i]));
-	check(recording_add_number(recording, "fired", 9));
-	check(recording_add_number(recording, "shown", 9));
+	check(recording_add_number(recording, "fired", 11));
+	check(recording_add_number(recording, "shown", 11));
 	check(recording_add_number(recording, "lost.ring_full", 0));
 }
 

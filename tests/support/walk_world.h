@@ -73,6 +73,14 @@ static inline int env_read_stack(struct env *env, void *dst, uint32_t size, uint
 	return env_read(env, dst, size, addr);
 }
 
+/* Tests move it. */
+static uint64_t world_now_ns;
+
+static inline uint64_t env_now_ns(void)
+{
+	return world_now_ns;
+}
+
 static inline int env_read_code(struct env *env, void *dst, uint32_t size, uint64_t addr)
 {
 	return env_read(env, dst, size, addr);

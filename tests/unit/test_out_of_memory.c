@@ -148,7 +148,7 @@ static int fill(struct stack_store *store, unsigned *nr_refused)
 			code = stack_store_add(store, &sample, frames, NULL);
 		}
 		if (!code && !(i & 1))
-			code = stack_store_count(store, i, 1, 1);
+			code = stack_store_count(store, i, 1, 1, 0);
 		if (code)
 			return code;
 	}

@@ -133,9 +133,38 @@ static void pid_lists_hold_each_pid_once(void **state)
 			fail_msg("\"%s\" is a list of pids", bad[i]);
 }
 
+static void depths_are_one_number_or_two(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t all, root; /* all 0: refused */
+	} cases[] = {
+		{ "1", 1, 0 },	       { "3", 3, 0 },	      { "4", 4, 1 },
+		{ "1024", 1024, 256 }, { "2048", 2048, 512 }, { "768,256", 1024, 256 },
+		{ "1,0", 1, 0 },       { "2048,0", 2048, 0 }, { "1,2047", 2048, 2047 },
+		{ "2049", 0, 0 },      { "0", 0, 0 },	      { "0,5", 0, 0 },
+		{ "1,2048", 0, 0 },    { "2048,1", 0, 0 },    { "5,", 0, 0 },
+		{ ",5", 0, 0 },	       { "5,6,7", 0, 0 },     { "5, 6", 0, 0 },
+		{ "5,-1", 0, 0 },      { "", 0, 0 },	      { "x", 0, 0 },
+		{ "5x", 0, 0 },	       { "5,6x", 0, 0 },      { "1,18446744073709551616", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t all = 77, root = 88;
+		bool taken = parse_depth(cases[i].text, &all, &root);
+
+		if (taken != (cases[i].all != 0))
+			fail_msg("%s", cases[i].text);
+		assert_int_equal(all, taken ? cases[i].all : 77);
+		assert_int_equal(root, taken ? cases[i].root : 88);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(depths_are_one_number_or_two),
 		cmocka_unit_test(sizes_take_suffixes_and_refuse_the_rest),
 		cmocka_unit_test(seconds_are_positive_and_bounded),
 		cmocka_unit_test(numbers_stay_in_their_range),

@@ -279,6 +279,83 @@ static void replay_goes_on_where_the_kernel_stopped(void **state)
 	assert_int_equal(s->result.stop, FPL_STOP_BAD_RA);
 }
 
+/* What the kernel side has kept of a walk that stopped at the @nr-th frame of @all. Returns how
+ * many frames that is. */
+static uint32_t keep(const __u64 *all, uint32_t nr, uint32_t leaf, uint32_t root, __u64 *ret,
+		     uint32_t *ret_elided)
+{
+	uint32_t kept = 0;
+
+	*ret_elided = nr > leaf + root ? nr - leaf - root : 0;
+	for (uint32_t i = 0; i + 1 < nr; i++) {
+		if (i == leaf && *ret_elided) {
+			ret[kept++] = FPL_FRAME_GAP;
+			i += *ret_elided;
+		}
+		if (i + 1 < nr)
+			ret[kept++] = all[i];
+	}
+	return kept;
+}
+
+static void replay_goes_on_in_a_deep_stack(void **state)
+{
+	static const uint32_t kept[][2] = { { 768, 256 }, { 5, 3 },  { 1, 1 },
+					    { 64, 2 },	  { 2, 64 }, { 3, 0 } };
+	static struct replay_result whole, deep;
+	struct scene *s = *state;
+
+	replay_walk(&s->input, &whole);
+	assert_int_equal(whole.nr_frames, 543);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		uint32_t leaf = kept[i][0], root = kept[i][1];
+
+		s->input.max_depth = leaf + root;
+		s->input.root_depth = root;
+		s->input.nr_frames = 0;
+		s->regs.reg[7] = STACK + 128;
+		s->regs.pc = BIAS + 0x100;
+		s->regs.exact = 1;
+		replay_walk(&s->input, &deep);
+		assert_int_equal(deep.elided, root && 543 > leaf + root ? 543 - leaf - root : 0);
+		for (uint32_t nr = 2; nr < (root ? 300u : 3u); nr++) {
+			__u64 frames[600];
+
+			s->input.nr_frames =
+				keep(whole.frames, nr, leaf, root, frames, &s->input.elided);
+			s->input.frames = frames;
+			s->regs.reg[7] = STACK + 128 + 16 * (nr - 1);
+			s->regs.pc = s->words[16 + 2 * (nr - 2) + 1];
+			s->regs.exact = 0;
+			replay_walk(&s->input, &s->result);
+			assert_int_equal(s->result.elided, deep.elided);
+			assert_int_equal(s->result.stop, deep.stop);
+			assert_int_equal(s->result.nr_frames, deep.nr_frames);
+			assert_memory_equal(s->result.frames, deep.frames, 8 * deep.nr_frames);
+			assert_int_equal(s->result.flags, 0);
+		}
+	}
+}
+
+static void replay_that_finds_nothing_more_keeps_the_gap(void **state)
+{
+	__u64 frames[] = { FRAME(1), FRAME(2), FPL_FRAME_GAP, FRAME(3) };
+	struct scene *s = *state;
+
+	s->input.max_depth = 4;
+	s->input.root_depth = 2;
+	s->input.frames = frames;
+	s->input.nr_frames = 4;
+	s->input.elided = 9;
+	s->regs.exact = 0;
+	s->regs.pc = 5;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.stop, FPL_STOP_BAD_RA);
+	assert_int_equal(s->result.nr_frames, 4);
+	assert_memory_equal(s->result.frames, frames, sizeof(frames));
+	assert_int_equal(s->result.elided, 9);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -290,6 +367,8 @@ int main(void)
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),
 		TEST(replay_asks_for_a_call_where_a_row_from_code_led_to),
 		TEST(replay_cuts_an_absurd_depth),
+		TEST(replay_goes_on_in_a_deep_stack),
+		TEST(replay_that_finds_nothing_more_keeps_the_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

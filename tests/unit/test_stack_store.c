@@ -220,9 +220,9 @@ static void two_ids_of_one_content_add_up(void **state)
 	assert_int_equal(stack_store_add(store, &s, (uint64_t[]){ 7 }, NULL), 0);
 	s.id = 2;
 	assert_int_equal(stack_store_add(store, &s, (uint64_t[]){ 7 }, NULL), 0);
-	assert_int_equal(stack_store_count(store, 1, 10, 0), 0);
-	assert_int_equal(stack_store_count(store, 2, 5, 0), 0);
-	assert_int_equal(stack_store_count(store, 3, 5, 0), -ENOENT);
+	assert_int_equal(stack_store_count(store, 1, 10, 0, 0), 0);
+	assert_int_equal(stack_store_count(store, 2, 5, 0, 0), 0);
+	assert_int_equal(stack_store_count(store, 3, 5, 0, 0), -ENOENT);
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_int_equal(stacks[0].count, 15);
@@ -369,7 +369,7 @@ static void what_is_known_is_found_however_much_there_is(void **state)
 		assert_int_equal(add_nth(store, (uint32_t)(1u << 31 | i % NR)), 0);
 	}
 	for (uint32_t i = 0; i < NR; i++)
-		assert_int_equal(stack_store_count(store, 1u << 31 | i, 2, 20), 0);
+		assert_int_equal(stack_store_count(store, 1u << 31 | i, 2, 20, 0), 0);
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
 	assert_int_equal(nr, 2 * NR);
 	for (size_t i = 0; i < nr; i++)
@@ -454,9 +454,9 @@ static void what_is_taken_is_forgotten(void **state)
 	for (unsigned round = 0; round < 3; round++) {
 		for (uint32_t i = 0; i < 2000; i++)
 			assert_int_equal(add_nth(store, i + round), 0);
-		assert_int_equal(stack_store_count(store, 1 + round, 3, 30), 0);
+		assert_int_equal(stack_store_count(store, 1 + round, 3, 30, 0), 0);
 		assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
-		assert_int_equal(stack_store_count(store, 1 + round, 3, 30), -ENOENT);
+		assert_int_equal(stack_store_count(store, 1 + round, 3, 30, 0), -ENOENT);
 		assert_int_equal(nr, 1);
 		assert_int_equal(stacks[0].frames[0], 1 + round);
 		assert_int_equal(stacks[0].count, 3);
@@ -483,7 +483,7 @@ static void an_id_keeps_the_stack_it_named_first(void **state)
 	assert_int_equal(add_frames(store, 1, 0, 0, 0, 9), 0);
 	assert_int_equal(add_frames(store, 2, 0, 0, 0, 9), 0);
 	assert_int_equal(add_frames(store, 3, 0, 0, 3, 9), 0); /* counted itself, not by id */
-	assert_int_equal(stack_store_count(store, 9, 2, 20), 0);
+	assert_int_equal(stack_store_count(store, 9, 2, 20, 0), 0);
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
 	assert_int_equal(nr, 2);
 	for (size_t i = 0; i < nr; i++) {

@@ -105,8 +105,8 @@ static void events_meet_their_stacks_in_order_of_time(void **state)
 	assert_int_equal(timeline.nr_waiting, 1);
 	add_stack(store, 3, "perl", 0x30, 1, &sample);
 	timeline_sample(&timeline, &sample, stack_store_last(store));
-	assert_int_equal(stack_store_count(store, 1, 2, 20), 0);
-	assert_int_equal(stack_store_count(store, 2, 2, 20), 0);
+	assert_int_equal(stack_store_count(store, 1, 2, 20, 0), 0);
+	assert_int_equal(stack_store_count(store, 2, 2, 20, 0), 0);
 	finish(&timeline, store, &profile);
 	assert_int_equal(profile.nr_stacks, 3);
 	check_events(&profile, expected, frames, ARRAY_SIZE(expected));
@@ -127,7 +127,7 @@ static void events_beyond_their_memory_are_counted(void **state)
 	for (uint64_t i = 0; i < 3010; i++)
 		record(&timeline, 1, i, 0);
 	assert_int_equal(timeline.nr_beyond, 10);
-	assert_int_equal(stack_store_count(store, 1, 3010, 30100), 0);
+	assert_int_equal(stack_store_count(store, 1, 3010, 30100, 0), 0);
 	finish(&timeline, store, &profile);
 	assert_int_equal(profile.nr_events, 3000);
 	assert_int_equal(profile_shown(&profile) - profile.nr_events, 10);
@@ -152,7 +152,7 @@ static void events_of_names_that_are_not_wanted_go(void **state)
 	for (uint32_t id = 1; id <= 4; id++) {
 		add_stack(store, id, id % 2 ? "sh" : "perl", 0x10 * id, 0, &sample);
 		record(&timeline, id, id - 1, 0);
-		assert_int_equal(stack_store_count(store, id, 1, 10), 0);
+		assert_int_equal(stack_store_count(store, id, 1, 10, 0), 0);
 	}
 	finish(&timeline, store, &profile);
 	assert_int_equal(profile.nr_events, 4);

@@ -208,6 +208,42 @@ static void a_full_walk_is_not_to_blame_for_what_lies_beyond_it(void **state)
 	}
 }
 
+static void walks_are_compared_up_to_what_was_left_out(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t gap, nr_f, skipped;
+		enum verdict_class class;
+	} cases[] = {
+		{ "all of F before it", 127, 127, 999, VERDICT_AGREE },
+		{ "all of F before it, one left out", 128, 127, 50, VERDICT_SKIP },
+		{ "F may go on in it", 127, 127, 50, VERDICT_UNJUDGED },
+		{ "within the reach of F", 126, 127, 999, VERDICT_UNJUDGED },
+		{ "F ends before it", 200, 100, 999, VERDICT_CUT },
+	};
+	static uint64_t frames[2 * FPL_DEPTH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile_stack stack = { .count = 1,
+					       .stop = FPL_STOP_OUTERMOST,
+					       .nr_user = 300,
+					       .nr_fp = (uint16_t)cases[i].nr_f,
+					       .elided = 7,
+					       .frames = frames };
+
+		fill(frames, 300, SIZE_MAX);
+		frames[cases[i].gap] = FPL_FRAME_GAP;
+		fill(frames + 300, cases[i].nr_f, cases[i].skipped);
+		struct verdict verdict = verdict_of(&stack, 127);
+
+		if (verdict.class != cases[i].class)
+			fail_msg("%s: %s", cases[i].what, verdict_class_key(verdict.class));
+		if (verdict.class == VERDICT_UNJUDGED)
+			assert_int_equal(verdict.reason, VERDICT_REASON_LEFT_OUT);
+	}
+}
+
 static void what_is_not_known_for_certain_is_not_judged(void **state)
 {
 	static const struct {
@@ -328,6 +364,7 @@ int main(void)
 		cmocka_unit_test(in_a_recursion_the_earliest_frame_that_can_be_is_the_one_left_out),
 		cmocka_unit_test(pcs_are_equal_by_object_and_vaddr_or_by_raw_address),
 		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
+		cmocka_unit_test(walks_are_compared_up_to_what_was_left_out),
 		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),
 		cmocka_unit_test(a_leaf_that_was_not_found_by_cfi_is_not_judged),
 		cmocka_unit_test(frames_found_by_rows_from_code_are_judged),

@@ -338,7 +338,9 @@ class App {
 			lines.push(`${samples(tree.left[node])} in frames that are left out`);
 		const found = model.keys.origins.filter((_, i) => tree.found[node] & 1 << i).map(([key]) => key);
 		const object = model.object(fn);
-		if (model.kindOf[fn] !== KIND_LABEL)
+		if (tree.elided && tree.elided.has(node))
+			lines.push(`${plural(tree.elided.get(node), "frame")} at most`);
+		else if (model.kindOf[fn] !== KIND_LABEL)
 			lines.push([model.kindOf[fn] === KIND_KERNEL && object !== "kernel" ? "kernel " + object : object || "in no object",
 				tree.found[node] & FOUND_INLINED ? "inlined" : "", found.length ? "found by " + found.join(", ") : ""].filter(Boolean).join(" · "));
 		if (tree.marked)

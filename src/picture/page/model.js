@@ -66,6 +66,7 @@ class WalkTree extends Tree {
 	constructor(raw) {
 		super(raw.function, raw.depth, raw.found);
 		this.leftOut = raw.left_out;
+		this.elided = new Map(raw.elided || []); // frames that a node stands for
 		this.left = new Float64Array(this.nr); // samples that end in nodes below, which are not in the file
 		this.ends = WalkTree.unpack(raw.ends, 2);
 		this.marks = WalkTree.unpack(raw.marks || [], 4);
