@@ -1,11 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh
+# usage: bench.sh [programs [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, and how complete the stacks of real programs are, beside
-# perf's. Minutes.
+# perf's. Minutes. `programs`: one table of some 75 programs instead, 45 minutes at most; its options
+# are in tests/bench/programs/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [ "${1-}" = programs ]; then
+	shift
+	./tools/setup.sh test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release
+	exec python3 tests/bench/programs/run.py build/release/fpless --no-documents "$@"
+fi
 
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON

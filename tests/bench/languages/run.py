@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "sources")
 ZEND = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing"]
 
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian packages unpacked, not installed, into a folder that is kept: the root that programs run in. They come from the
+machine's own apt, by its lists and keys, with everything they depend on; no script of a package is run."""
+
+import glob
+import os
+import re
+import subprocess
+
+TIMEOUT_S = 900
+FOLDERS = ["usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/lib32", "proc", "dev", "tmp", "work", "etc"]
+MERGED = ["bin", "sbin", "lib", "lib64", "lib32"]
+MULTIARCH = "usr/lib/x86_64-linux-gnu"
+# What update-alternatives would choose: link, what it leads to, the first that is there.
+CHOICES = [(MULTIARCH + "/libblas.so.3", ["openblas-pthread/libblas.so.3", "blas/libblas.so.3"]),
+           (MULTIARCH + "/liblapack.so.3", ["openblas-pthread/liblapack.so.3", "lapack/liblapack.so.3"])]
+
+
+class Unavailable(Exception):
+    """A package cannot be had; why."""
+
+
+def default_cache():
+    given = os.environ.get("FPLESS_PROGRAMS_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return given or os.path.join(home, "fpless-programs")
+
+
+class DebianRoot:
+    def __init__(self, cache):
+        self.cache = os.path.realpath(cache)
+        self.path = os.path.join(self.cache, "root")
+        self.listed = os.path.join(self.cache, "unpacked")
+        for name in ("apt", "debs/partial"):
+            os.makedirs(os.path.join(self.cache, name), exist_ok=True)
+        for name in FOLDERS:
+            os.makedirs(os.path.join(self.path, name), exist_ok=True)
+        for name in MERGED:
+            if not os.path.islink(os.path.join(self.path, name)):
+                os.symlink("usr/" + name, os.path.join(self.path, name))
+        os.chmod(os.path.join(self.path, "tmp"), 0o1777)
+        self._write("etc/passwd", "root:x:0:0::/work:/bin/sh\nnobody:x:65534:65534::/work:/bin/sh\n")
+        self._write("etc/group", "root:x:0:\nnogroup:x:65534:\n")
+        with open(os.path.join(self.cache, "status"), "w", encoding="ascii"):
+            pass  # nothing is installed: everything that is depended on is asked for
+
+    def _write(self, name, text):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def _apt(self, *words):
+        options = {"Dir::State::status": self.cache + "/status", "Dir::Cache": self.cache + "/apt/",
+                   "Dir::Cache::archives": self.cache + "/debs/", "Debug::NoLocking": "1", "APT::Sandbox::User": "root",
+                   "APT::Install-Recommends": "0", "Acquire::Retries": "2"}
+        command = ["apt-get", "-q", "-y", *(word for key, value in options.items() for word in ("-o", key + "=" + value)), *words]
+        try:
+            return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=TIMEOUT_S, check=False, env={**os.environ, "LC_ALL": "C"})
+        except FileNotFoundError:
+            raise Unavailable("no apt-get here") from None
+        except subprocess.TimeoutExpired:
+            raise Unavailable("apt-get: no answer within %d s" % TIMEOUT_S) from None
+
+    def unpacked(self):
+        if not os.path.exists(self.listed):
+            return set()
+        with open(self.listed, encoding="ascii") as file:
+            return set(file.read().split())
+
+    def add(self, packages, parts=()):
+        """All of them, with what they depend on. @parts: sets of packages, which together they are."""
+        asked = {"asked:" + ",".join(sorted(one)) for one in (packages, *parts)}
+        before = self.unpacked()
+        if asked <= before:
+            return
+        plan = self._apt("-s", "install", *packages)
+        wanted = {"%s_%s" % pair for pair in re.findall(r"^Inst (\S+) \((\S+)", plan.stdout, re.M)}
+        if plan.returncode or not wanted:
+            raise Unavailable(reason(plan.stdout))
+        if wanted - before:
+            done = self._apt("-d", "install", *packages)
+            if done.returncode:
+                raise Unavailable(reason(done.stdout))
+            self._unpack()
+        self._choose()
+        with open(self.listed, "a", encoding="ascii") as file:
+            file.write("".join(one + "\n" for one in sorted(wanted - before) + sorted(asked - before)))
+
+    def _unpack(self):
+        for path in sorted(glob.glob(self.cache + "/debs/*.deb")):
+            shell = 'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink -C "$2"'
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", shell, "sh", path, self.path], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if done.returncode:
+                raise Unavailable("%s: %s" % (os.path.basename(path), done.stdout.strip()[:200]))
+            os.unlink(path)
+
+    def _choose(self):
+        for link, targets in CHOICES:
+            path = os.path.join(self.path, link)
+            found = next((one for one in targets if os.path.exists(os.path.join(os.path.dirname(path), one))), None)
+            if found and not os.path.lexists(path):
+                os.symlink(found, path)
+
+    def version(self, package):
+        found = [one.split("_", 1)[1] for one in self.unpacked() if one.startswith(package + "_")]
+        return max(found, default=None)
+
+
+def reason(text):
+    said = [line for line in text.splitlines() if line.strip()]
+    return ([line for line in said if line.startswith("E:")] or said[-1:] or ["no reason given"])[0]

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The table's own parts: the check of callers on a program of known code, the ways a change touches, the documents."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import table
+import ways
+from caller_check import Check
+from measure import Figures, reaching
+from workloads import PROGRAMS, Program
+
+# middle calls inner; outer calls middle; leaves_by_jump goes on in inner; by_register calls what it is told.
+CODE = """
+.text
+.macro function name
+.globl \\name
+.type \\name, @function
+\\name:
+.cfi_startproc
+.endm
+.macro done name
+.cfi_endproc
+.size \\name, . - \\name
+.endm
+function inner
+	nop
+inside_inner:
+	ret
+done inner
+function middle
+	call inner
+after_inner:
+	ret
+done middle
+function outer
+	call middle
+after_middle:
+	ret
+done outer
+function leaves_by_jump
+	test %edi, %edi
+	je inner
+	ret
+done leaves_by_jump
+function falls_through
+	nop
+done falls_through
+function target
+	ret
+done target
+function via_jump
+	call leaves_by_jump
+after_jump:
+	call falls_through
+after_fall:
+	call *%rax
+after_register:
+	mov $1, %eax
+after_no_call:
+	call target
+after_target:
+	ret
+done via_jump
+.section .note.GNU-stack,"",@progbits
+"""
+
+
+class CallerCheck(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = os.path.join(cls.folder.name, "known.so")
+        source = os.path.join(cls.folder.name, "known.s")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(CODE)
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-Bsymbolic", "-o", cls.path, source], check=True)
+        listed = subprocess.run(["nm", cls.path], stdout=subprocess.PIPE, text=True, check=True).stdout
+        cls.at = {words[2]: int(words[0], 16) for words in map(str.split, listed.splitlines()) if len(words) == 3}
+
+    def frames(self, *names):
+        """Leaf first: the leaf's pc is exact, the others are where their calls return to."""
+        return [{"object": self.path, "vaddr": hex(self.at[name]), "origin": "cfi", **({"exact": True} if i == 0 else {})}
+                for i, name in enumerate(names)]
+
+    def wrong(self, *stacks):
+        check = Check(lambda name: name)
+        for stack in stacks:
+            check.take({"count": 10, "user": stack})
+        samples, wrong, _ = check.judge()
+        self.assertEqual(samples, 10 * len(stacks))
+        return wrong
+
+    def test_a_right_chain_is_not_wrong(self):
+        self.assertEqual(self.wrong(self.frames("inside_inner", "after_inner", "after_middle")), 0)
+
+    def test_a_skipped_frame_is_found(self):
+        self.assertEqual(self.wrong(self.frames("inside_inner", "after_middle")), 10)
+
+    def test_a_return_address_behind_no_call_is_found(self):
+        self.assertEqual(self.wrong(self.frames("inside_inner", "after_no_call")), 10)
+
+    def test_only_the_wrong_stack_counts(self):
+        right, wrong = self.frames("inside_inner", "after_inner"), self.frames("inside_inner", "after_middle")
+        self.assertEqual(self.wrong(right, wrong, right), 10)
+
+    def test_a_wrong_frame_further_out_is_found(self):
+        self.assertEqual(self.wrong(self.frames("inside_inner", "after_inner", "after_target")), 10)
+
+    def test_what_may_be_right_is_not_called_wrong(self):
+        for caller in ("after_jump", "after_fall", "after_register", "target"):
+            with self.subTest(caller):
+                self.assertEqual(self.wrong(self.frames("inside_inner", caller)), 0)
+
+    def test_what_a_signal_interrupted_follows_no_call(self):
+        frames = self.frames("inside_inner", "after_no_call")
+        frames[1]["exact"] = True
+        self.assertEqual(self.wrong(frames), 0)
+
+    def test_frames_left_out_are_no_call(self):
+        frames = self.frames("inside_inner", "after_inner", "after_no_call")
+        frames[1] = {"elided": 100}
+        self.assertEqual(self.wrong(frames), 0)
+
+    def test_code_in_no_file_is_not_judged(self):
+        frames = self.frames("inside_inner")
+        frames.append({"addr": "0x1000", "symbol": None, "origin": "fp"})
+        self.assertEqual(self.wrong(frames), 0)
+
+
+def figures(complete, samples=1000, judged=1000, wrong=0):
+    one = Figures()
+    one.complete, one.samples, one.judged, one.wrong = complete, samples, judged, wrong
+    return one
+
+
+class Table(unittest.TestCase):
+    program = Program("x", (), None, 99)
+
+    def faults(self, default, plain):
+        return table.Row(self.program, "", default, plain).faults()
+
+    def test_thresholds(self):
+        self.assertEqual(self.faults(figures(995), figures(999)), [])
+        self.assertEqual(len(self.faults(figures(989), None)), 1)
+        self.assertEqual(len(self.faults(figures(990), figures(996))), 1)
+        self.assertEqual(len(self.faults(figures(1000, wrong=2), None)), 1)
+
+    def test_a_program_that_cannot_be_had_is_a_row(self):
+        row = table.Row(self.program, "no archive")
+        self.assertEqual(row.faults(), [])
+        self.assertIn("not run: no archive", table.full([row], "made"))
+
+    def test_only_the_marked_region_is_rewritten(self):
+        text = "before\n%s\nold\n%s\nafter\n" % (table.START, table.END)
+        new = table.document(text, "a | b \\1")
+        self.assertEqual(new, "before\n%s\na | b \\1\n%s\nafter\n" % (table.START, table.END))
+        self.assertEqual(table.document(new, "c"), table.document(text, "c"))
+        self.assertRaises(ValueError, table.document, "no marks", "c")
+
+
+class Perf(unittest.TestCase):
+    def test_stacks_that_reach_the_outermost_function(self):
+        text = "x 1:\n\t 1 spin\n\t 2 main\n\t 3 __libc_start_main@@GLIBC_2.34\n\t 4 [unknown]\n\nx 1:\n\t 1 spin\n\t 2 [unknown]\n\n"
+        self.assertEqual(reaching(text), 50)
+        self.assertIsNone(reaching(""))
+
+
+class Ways(unittest.TestCase):
+    def test_a_change_chooses_by_the_first_prefix(self):
+        self.assertEqual(ways.touched(["unwind/synth/fill.c"]), {"synth"})
+        self.assertEqual(ways.touched(["unwind/go_rows.c", "docs/languages.md"]), {"go"})
+        self.assertEqual(ways.touched(["bpf/walk.h"]), ways.WAYS)
+        self.assertEqual(ways.touched(["src/format/text.c", "README.md"]), set())
+
+    def test_each_program_has_ways_that_there_are(self):
+        for program in PROGRAMS:
+            self.assertTrue(program.ways and program.ways <= ways.WAYS, program.name)
+        self.assertEqual(len({program.name for program in PROGRAMS}), len(PROGRAMS))
+        self.assertEqual(set().union(*(program.ways for program in PROGRAMS)), ways.WAYS)
+
+
+if __name__ == "__main__":
+    unittest.main()

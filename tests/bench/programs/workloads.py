@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of the table: one row each. `least` is what must be complete, per cent; `ways` are the ways of walking that it
+exercises (ways.py); those with `ci` continuous integration runs, with small packages. A program is busy for longer than
+a measurement, or is started again and again. Each has a note where its threshold is below 99."""
+
+import contextlib
+import dataclasses
+import random
+
+import texts
+import uretprobe
+from inputs import QUIET
+
+BASE = ("dash", "coreutils")
+LONG_MS = "600000"
+GUILE = "/usr/lib/x86_64-linux-gnu/guile/3.0/bin/guile"
+JVM = "/usr/lib/jvm/java-17-openjdk-amd64/bin/"
+NAMED = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
+ZEND = ["-d", "zend_extension=opcache.so", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M",
+        "-d", "opcache.jit=tracing"]
+SEMIPRIME = str((10**32 + 49) * (10**33 + 61))  # both prime: rho needs some 10^16 steps, each a product in libgmp
+NODE_JS = "function f(n){return n<2?n:f(n-1)+f(n-2)} console.log(f(60))"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str
+    packages: tuple
+    command: object        # function of Inputs to words
+    least: float = 99.5
+    ways: frozenset = frozenset({"cfi"})
+    env: dict = dataclasses.field(default_factory=dict)
+    ci: float = None       # the same of the second that continuous integration samples, the first one
+    varies: bool = False   # what it does differs from run to run: it is one process
+    options: tuple = ()    # of fpless, in every way of sampling it
+    around: object = None  # function of the path of what is run, outside: a context meanwhile
+    readme: bool = False
+    note: str = ""
+
+
+def row(name, packages, command, least=99.5, ways="cfi", **more):
+    return Program(name, tuple(packages.split()), command, least, frozenset(ways.split()), **more)
+
+
+def loop(text):
+    return ["sh", "-c", "while :; do %s; done" % text]
+
+
+def fib(name, *words):
+    """A program of ours that an interpreter runs."""
+    return lambda inputs: [*words, inputs.source(name), LONG_MS]
+
+
+def in_tmp(command):
+    """It leaves files where it is."""
+    return lambda inputs: ["sh", "-c", 'cd /tmp && exec "$@"', "sh", *command(inputs)]
+
+
+def script(name, text, *words):
+    return lambda inputs: [*words, inputs.text(name, text)]
+
+
+def java(*options):
+    def command(inputs):
+        inputs.compiled("Fib.java", JVM + "java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", "/work", "/work/Fib.java")
+        return [JVM + "java", *options, "-cp", "/work", "Fib", LONG_MS]
+    return command
+
+
+def ocaml(inputs):
+    inputs.compiled("fib.ml", "ocamlopt", "-o", "/work/fib-ocaml", "fib.ml")
+    return ["/work/fib-ocaml", LONG_MS]
+
+
+def ocaml_bytecode(inputs):
+    inputs.compiled("fib.ml", "ocamlc", "-o", "/work/fib-byte", "fib.ml")
+    return ["ocamlrun", "/work/fib-byte", LONG_MS]
+
+
+def ocaml_matches(inputs):
+    """The compiler itself, native OCaml, on matches that it goes deep for."""
+    path = inputs.text("deep.ml", texts.deep_matches)
+    return loop("ocamlopt -c -o /tmp/deep.cmx %s" % path)
+
+
+def go(inputs):
+    inputs.compiled("fib.go", "go", "build", "-o", "/work/fib-go", "fib.go",
+                    env={"GOCACHE": "/tmp/go-cache", "GO111MODULE": "off", "GOFLAGS": "-p=2"})
+    return ["/work/fib-go", LONG_MS]
+
+
+def ghc(*options):
+    def command(inputs):
+        inputs.run(["ghc-pkg", "recache"])
+        inputs.compiled("Fib.hs", "ghc", "-v0", "-O", *options, "-o", "/work/fib-ghc", "Fib.hs")
+        return ["/work/fib-ghc", LONG_MS]
+    return command
+
+
+def erlang(*options):
+    def command(inputs):
+        inputs.compiled("fib.erl", "erlc", "fib.erl")
+        return ["erl", *options, "-noshell", "-pa", "/work", "-s", "fib", "main", LONG_MS]
+    return command
+
+
+def encode(codec, *more):
+    return lambda inputs: [*QUIET, "-stream_loop", "-1", "-i", inputs.raw(), "-c:v", codec, *more, "-f", "null", "-"]
+
+
+def gdb(inputs):
+    return ["gdb", "-nx", "-batch", "-x", inputs.text("w.gdb", texts.GDB % inputs.debug_file())]
+
+
+def flac(inputs):
+    return loop("flac -s -8 -f -c --force-raw-format --endian=little --channels=2 --bps=16 --sample-rate=44100 --sign=signed"
+                " %s >/dev/null" % inputs.text("pcm", texts.pcm))
+
+
+def speed(*words):
+    return lambda inputs: ["openssl", "speed", "-seconds", "30", *words]
+
+
+def postgres(inputs):
+    sql = inputs.text("pg.sql", texts.PG_SQL)
+    bin_folder = "/usr/lib/postgresql/15/bin/"
+    start = ("rm -rf /tmp/pg && mkdir /tmp/pg && chown nobody /tmp/pg && chroot --userspec=nobody:nogroup / " + bin_folder +
+             "initdb -D /tmp/pg -A trust >/dev/null")
+    inputs.run(["sh", "-c", start])
+    return ["chroot", "--userspec=nobody:nogroup", "/", "sh", "-c",
+            "while :; do %spostgres --single -D /tmp/pg postgres <%s >/dev/null; done" % (bin_folder, sql)]
+
+
+def numbers(form):
+    return lambda inputs: loop(form % inputs.text("numbers", texts.numbers))
+
+
+def prose(form):
+    return lambda inputs: loop(form % inputs.text("text", texts.prose))
+
+
+def gxx(form, name, text):
+    return lambda inputs: loop(form % inputs.text(name, text))
+
+
+NUMPY = "python3-numpy libopenblas0-pthread"
+OPENBLAS = {"OPENBLAS_NUM_THREADS": "1"}
+JIT_NOTE = "compiled code keeps neither a frame pointer nor CFI"
+
+PROGRAMS = [
+    # languages
+    row("node", "nodejs", lambda inputs: ["node", "-e", NODE_JS], 94, "cfi fp jit synth", ci=94, readme=True,
+        note="first and last instructions of V8's builtins"),
+    row("node --perf-basic-prof", "nodejs", fib("fib.js", "node", "--perf-basic-prof"), 94, "cfi fp jit synth"),
+    row("node --perf-prof", "nodejs", in_tmp(fib("fib.js", "node", "--perf-prof")), 94, "cfi fp jit synth"),
+    row("node --interpreted-frames-native-stack", "nodejs",
+        fib("fib.js", "node", "--perf-basic-prof", "--interpreted-frames-native-stack"), 94, "cfi fp jit synth"),
+    row("java", "openjdk-17-jre-headless", java(), 0, "jit fp", note=JIT_NOTE, varies=True),
+    row("java, perf map", "openjdk-17-jre-headless", java(*NAMED), 0, "jit fp", note=JIT_NOTE, varies=True),
+    row("java -XX:+PreserveFramePointer", "openjdk-17-jre-headless", java("-XX:+PreserveFramePointer", *NAMED), 90, "jit fp",
+        ci=85, readme=True, note="start of the JVM"),
+    row("go 1.19", "golang-go", go, 99, "go"),
+    row("esbuild (Go 1.19)", "esbuild dash", lambda inputs: loop(
+        "esbuild --log-level=error --minify --outfile=/dev/null %s" % inputs.text("big.js", texts.javascript)), 90, "go threads",
+        ci=75, note="no way back from g0's stack to the goroutine's"),
+    row("luajit", "luajit", fib("fib.lua", "luajit"), 0, "jit", note=JIT_NOTE, varies=True),
+    row("luajit -joff", "luajit", fib("fib.lua", "luajit", "-joff"), 99.5, "cfi", ci=97),
+    row("sbcl", "sbcl", fib("fib.lisp", "sbcl", "--script"), 93, "fp jit", ci=80, readme=True,
+        note="from the first Lisp function into the run time in C"),
+    row("ocamlopt", "ocaml-nox gcc libc6-dev", ocaml, 99.5, "cfi"),
+    row("ocaml bytecode", "ocaml-nox gcc libc6-dev", ocaml_bytecode),
+    row("menhir (OCaml)", "menhir dash", lambda inputs: loop("menhir --canonical --base /tmp/g %s >/dev/null 2>&1" % inputs.text(
+        "g.mly", texts.grammar)), 99, "cfi expr", ci=97),
+    row("ocamlopt, deep matches", "ocaml-nox gcc libc6-dev dash", ocaml_matches, 60, "cfi deep", readme=True,
+        note="deeper than the frames that are kept"),
+    row("ghc -O", "ghc gcc libc6-dev", ghc(), 0, "jit", note="Haskell's own stack is in rbp"),
+    row("ghc -O -g", "ghc gcc libc6-dev", ghc("-g"), 0, "jit", note="Haskell's own stack is in rbp"),
+    row("erlang", "erlang-base", erlang(), 0, "jit fp", note="processes have stacks of their own"),
+    row("erlang +JPperf true", "erlang-base", erlang("+JPperf", "true"), 0, "jit fp", note="processes have stacks of their own"),
+    row("pypy3", "pypy3", fib("fib.py", "pypy3"), 0, "jit", note=JIT_NOTE, varies=True),
+    row("pypy3 --jit off", "pypy3", fib("fib.py", "pypy3", "--jit", "off")),
+    row("python3", "python3", script("w.py", texts.PYTHON, "python3"), readme=True),
+    row("python3, recursion", "python3", fib("fib.py", "python3")),
+    row("perl", "perl", script("w.pl", texts.PERL, "perl"), readme=True),
+    row("perl, recursion", "perl", fib("fib.pl", "perl")),
+    row("ruby", "ruby", script("w.rb", texts.RUBY, "ruby"), readme=True),
+    row("ruby, recursion", "ruby", fib("fib.rb", "ruby")),
+    row("php", "php8.2-cli", script("w.php", texts.PHP.replace("REGEX", ""), "php8.2")),
+    row("php, regular expressions", "php8.2-cli", script("w-regex.php", texts.PHP.replace("REGEX", texts.REGEX), "php8.2"), 90,
+        "cfi jit", note="code that PCRE compiles"),
+    row("php, JIT", "php8.2-cli php8.2-opcache", fib("fib.php", "php8.2", *ZEND), 0, "jit", note=JIT_NOTE, varies=True),
+    row("php, JIT with a perf map", "php8.2-cli php8.2-opcache", fib("fib.php", "php8.2", *ZEND, "-d", "opcache.jit_debug=16"), 0,
+        "jit", note=JIT_NOTE, varies=True),
+    row("lua5.4", "lua5.4", fib("fib.lua", "lua5.4")),
+    row("guile", "guile-3.0", script("fib.scm", texts.SCHEME, GUILE), 0, "jit", note=JIT_NOTE, varies=True),
+    row("tclsh", "tcl8.6", script("fib.tcl", texts.TCL, "tclsh8.6")),
+    row("gawk", "gawk", script("w.awk", texts.AWK, "gawk", "-f"), readme=True),
+    row("bash", "bash", script("w.sh", texts.BASH, "bash")),
+    row("bc", "bc", script("w.bc", texts.BC, "bc", "-lq")),
+    row("m4", "m4 dash", lambda inputs: loop("m4 %s >/dev/null" % inputs.text("w.m4", texts.M4))),
+    # compilers and tools
+    row("gdb", "gdb libc6-dbg", gdb, readme=True),
+    row("g++, templates", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "big.cc", texts.cpp_source), 97, "cfi deep", readme=True,
+        note="deeper than the frames that are kept"),
+    row("g++, plain", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "plain.cc", lambda: texts.plain_source(random.Random(3))), 99,
+        "cfi synth"),
+    row("clang++", "clang-16 libstdc++-12-dev dash", gxx("clang++-16 -std=c++17 -O2 -c -o /dev/null %s", "big.cc", texts.cpp_source),
+        99.5, "cfi large", readme=True),
+    row("rustc", "rustc dash", lambda inputs: loop("rustc -O --crate-type lib --emit=metadata,llvm-ir -o /tmp/r.ll %s" % inputs.text(
+        "big.rs", texts.rust)), 99, "cfi threads"),
+    row("git", "git dash", lambda inputs: loop("git -C %s log -p >/dev/null" % inputs.repository()), env={
+        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}),
+    row("grep -E", "grep dash", prose("grep -cE '(w1[0-9]+ ){3}.*7$' %s"), ways="cfi burst"),
+    row("sed", "sed dash", prose("sed -E 's/w([0-9]+)7/\\1/g' %s >/dev/null")),
+    row("sort -n", "coreutils dash", numbers("sort -n %s >/dev/null"), 99, "cfi threads burst", readme=True),
+    row("jq", "jq dash", lambda inputs: loop("jq '[.[] | .k * 3] | add' %s >/dev/null" % inputs.text("w.json", texts.json_text))),
+    row("sqlite3", "sqlite3 dash", lambda inputs: loop("sqlite3 :memory: <%s >/dev/null" % inputs.text("w.sql", texts.SQL)), readme=True),
+    row("postgres", "postgresql-15 dash coreutils", postgres, 99, "cfi signals", env={"LC_ALL": "C"}),
+    # compression, cryptography, media, numbers
+    row("xz -T2", "xz-utils dash", prose("xz -T2 -6 -c %s >/dev/null"), 99.5, "cfi threads"),
+    row("zstd -19", "zstd dash", prose("zstd -q -19 -c %s >/dev/null"), 99.5, "cfi synth"),
+    row("zstd -b3", "zstd", lambda inputs: ["zstd", "-q", "-b3", "-i600", inputs.text("text", texts.prose)], 99, "cfi synth"),
+    row("bzip2", "bzip2 dash", prose("bzip2 -c %s >/dev/null")),
+    row("gzip -9", "gzip dash", prose("gzip -9 -c %s >/dev/null")),
+    row("brotli", "brotli dash", prose("brotli -q 9 -c %s >/dev/null")),
+    row("flac -8", "flac dash", flac),
+    row("openssl rsa2048", "openssl", speed("rsa2048"), 99, "cfi expr", readme=True),
+    row("openssl sha256", "openssl", speed("-bytes", "8192", "sha256")),
+    row("openssl aes-256-gcm", "openssl", speed("-bytes", "16384", "-evp", "aes-256-gcm"), 60, "cfi expr", ci=10, readme=True,
+        note="CFA by a register that a callee's CFI does not keep"),
+    row("openssl ecdsap256", "openssl", speed("ecdsap256"), 99, "cfi synth"),
+    row("openssl chacha20-poly1305", "openssl", speed("-bytes", "16384", "-evp", "chacha20-poly1305"), 95, "cfi synth expr"),
+    row("gpg", "gpg dash", prose("gpg --no-options --homedir /tmp --batch --yes --quiet --print-md SHA512 %s >/dev/null"), 95,
+        "cfi synth"),
+    row("ffmpeg libx264", "ffmpeg", encode("libx264", "-preset", "medium"), 98, "cfi synth large threads", readme=True,
+        note="frames larger than a snapshot"),
+    row("ffmpeg libx265", "ffmpeg", encode("libx265", "-preset", "medium", "-x265-params", "log-level=error"), 97,
+        "cfi synth large threads", note="frames larger than a snapshot"),
+    row("ffmpeg h264 decoder", "ffmpeg", lambda inputs: [*QUIET, "-stream_loop", "-1", "-i", inputs.h264(), "-f", "null", "-"], 98,
+        "cfi synth threads"),
+    row("dav1d", "dav1d ffmpeg", lambda inputs: ["dav1d", "-q", "-i", inputs.av1(), "--muxer", "null", "-o", "-"], 95,
+        "cfi synth threads", note="jumps by register"),
+    row("numpy dgemm", NUMPY, script("dgemm.py", texts.DGEMM, "python3"), 97, "cfi synth large", env=OPENBLAS, readme=True,
+        note="frames larger than a snapshot"),
+    row("numpy linalg", NUMPY, script("linalg.py", texts.LINALG, "python3"), 97, "cfi synth large", env=OPENBLAS,
+        note="frames larger than a snapshot"),
+    row("gp factor", "pari-gp", script("factor.gp", texts.GP, "gp", "-q", "-f"), 99, "cfi synth"),
+    row("factor", "coreutils", lambda inputs: ["factor", SEMIPRIME], 99, "cfi synth"),
+    row("chromium", "chromium dash", lambda inputs: loop(
+        "timeout 20 chromium --headless --no-sandbox --disable-gpu --user-data-dir=/tmp/chromium --virtual-time-budget=100000"
+        " --dump-dom %s >/dev/null" % inputs.text("work.html", texts.PAGE)), 0, "cfi fp jit synth threads", note=JIT_NOTE),
+    # places that programs are in by others' doing
+    row("under a uretprobe", "libc6", lambda inputs: [inputs.built("probed.c")], 99, "uretprobe", ci=95, around=uretprobe.on("probed"),
+        note="the return address in memory is the trampoline's"),
+    row("deep recursion", "libc6", lambda inputs: [inputs.built("deep.c"), "5000"], 99, "deep", ci=95,
+        note="deeper than the frames that are kept"),
+    row("signal handlers", "libc6", lambda inputs: [inputs.built("handlers.c")], 99.5, "signals", ci=97),
+]
+
+
+def nothing_around(_path):
+    return contextlib.nullcontext()
