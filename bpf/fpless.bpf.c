@@ -92,7 +92,7 @@ static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64
 	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
-/* What was missing would have been there by the time a snapshot was walked. */
+/* A snapshot would have found what was missing: the sample lacked room, not a table. */
 static __always_inline void sample_no_room(struct fpl_sample *sample)
 {
 	if (sample->stop == FPL_STOP_NO_TABLE || sample->stop == FPL_STOP_NO_MAPPING)

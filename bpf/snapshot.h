@@ -109,8 +109,8 @@ static long stack_patch_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Where return probes have put their trampoline into the copy of the sample's stack at @to + @off,
- * put the return addresses back. Returns 0. */
+/* Put the return addresses back into the copy of the sample's stack at @to + @off, where return
+ * probes have put their trampoline. Returns 0. */
 WALK_GLOBAL int stack_unprobe(struct fpl_snapshot *to, struct fpl_scratch *s, __u32 off)
 {
 	struct stack_patch patch = { .to = to, .at = uretprobes_pending(), .off = off };
@@ -270,7 +270,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	return size + stack_close_up(to);
 }
 
-/* What is in the ring when its reader has been told already. */
+/* With so much in the ring its reader has been told already. */
 #define SNAPSHOT_TOLD_BYTES 65536u
 
 /*

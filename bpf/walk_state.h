@@ -21,7 +21,7 @@ enum walk_open {
 	WALK_OPEN_LATE, /* a row is being made: FPL_TABLE_LATE */
 };
 
-/* What became of the frames beyond max_depth. */
+/* The fate of the frames beyond max_depth. */
 enum walk_deep {
 	WALK_DEEP_NONE,	   /* there were none */
 	WALK_DEEP_WALKED,  /* the walk went on */

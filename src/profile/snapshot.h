@@ -27,7 +27,7 @@ static inline size_t snapshot_bytes(const struct snapshot *snapshot)
 	return snapshot->sample->header.size;
 }
 
-/* Where the shared bytes are, sample's fpl_shared.size of them; NULL where there are none. */
+/* The shared bytes, fpl_shared.size of them; NULL: there are none. */
 const uint8_t *snapshot_shared(const struct snapshot *snapshot);
 
 /* The last snapshot with all its bytes, by CPU. Zeroed: none. */

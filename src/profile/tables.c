@@ -287,7 +287,7 @@ void tables_wait_no_more(struct tables *tables, struct object *object)
 	fpl_log(FPL_LOG_DEBUG, "%s: samples wait no more for rows from its code", object->path);
 }
 
-/* Of a table without some rows from code. */
+/* The state of a table that lacks rows from code. */
 static uint32_t partial_state(const struct object *object)
 {
 	return object->is_late ? FPL_TABLE_LATE : FPL_TABLE_PARTIAL;
@@ -311,13 +311,14 @@ static size_t expire(struct tables *tables)
 
 	for (size_t i = tables->nr_awaited; i-- > 0;) {
 		struct object *object = tables->awaited[i];
-		bool is_over = now > object->wait_ns + TABLES_WAIT_NS;
+		bool waits = object->state == OBJECT_PARTIAL && object->wait_ns;
 
-		if (object->state == OBJECT_PARTIAL && object->wait_ns && !is_over)
+		if (waits && now <= object->wait_ns + TABLES_WAIT_NS)
 			continue;
-		if (is_over)
+		if (waits) {
 			tables_wait_no_more(tables, object);
-		nr += is_over;
+			nr++;
+		}
 		tables->awaited[i] = tables->awaited[--tables->nr_awaited];
 	}
 	return nr;

@@ -23,7 +23,7 @@
 
 #define TABLES_RETIRED_MAX 64u /* images whose space waits for a grace period they share */
 
-/* So long samples wait for rows from code; so many objects they may wait for. */
+/* How long samples wait for rows from code, and for how many objects they may. */
 #define TABLES_WAIT_NS	   500000000ull
 #define TABLES_AWAITED_MAX 16u
 

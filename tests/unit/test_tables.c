@@ -184,6 +184,20 @@ static void samples_do_not_wait_for_rows_from_code_that_take_long(void **state)
 	assert_true(has_row_at(world, last_made));
 }
 
+static void rows_that_came_in_time_are_not_late(void **state)
+{
+	struct world *world = *state;
+
+	publish_cfi(world, HOLE);
+	tables_need(&world->tables, object_of(HOLE), first_made);
+	assert_int_equal(world->tables.nr_awaited, 1);
+	/* its table was made anew, and no sample has asked for more since */
+	object_of(HOLE)->wait_ns = 0;
+	collect(world, 0);
+	assert_int_equal(world->tables.nr_awaited, 0);
+	assert_published(world, HOLE, OBJECT_PARTIAL);
+}
+
 static void nobody_waits_for_more_objects_than_are_counted(void **state)
 {
 	struct world *world = *state;
@@ -406,6 +420,7 @@ int main(void)
 		TEST(what_is_around_samples_comes_first_where_all_takes_long),
 		TEST(rows_around_samples_are_made_a_few_times_only),
 		TEST(samples_do_not_wait_for_rows_from_code_that_take_long),
+		TEST(rows_that_came_in_time_are_not_late),
 		TEST(nobody_waits_for_more_objects_than_are_counted),
 		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
 		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),

@@ -47,7 +47,7 @@ struct synth_state {
 	bool ra_overwritten; /* on some path: CFA - 8 does not hold the return address */
 };
 
-/* What functions may change by the ABI. */
+/* The registers that functions may change by the ABI. */
 #define SYNTH_ABI_CLOBBERS ((uint16_t) ~(ARCH_CALLEE_SAVED | 1u << ARCH_SP))
 
 /* At the entry of a function: rsp is CFA - 8, everything else the caller's. */
