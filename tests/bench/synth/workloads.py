@@ -7,27 +7,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
-DGEMM = """
-import numpy
-a, b = (numpy.random.default_rng(seed).random((1200, 1200)) for seed in (1, 2))
-while True:
-    a @ b
-"""
-
-# what is not dgemm: single precision, complex numbers, factorisations, singular values
-LINALG = """
-import numpy
-rng = numpy.random.default_rng(1)
-a = rng.random((500, 500))
-s, z = a.astype("float32"), a + 1j * rng.random((500, 500))
-while True:
-    s @ s, z @ z, a @ a[0], numpy.linalg.solve(a, a), numpy.linalg.svd(s[:150, :150]), numpy.linalg.cholesky(a @ a.T + 500)
-"""
-
-# products of two primes of 28 digits: quadratic sieve, elliptic curves, Pollard's rho
-GP = "for (i = 1, 10^9, factor(nextprime(10^27 + random(10^26)) * nextprime(10^27 + random(10^26))))\n"
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+from texts import DGEMM, GP, LINALG  # noqa: E402
 
 SEMIPRIME = str((10**32 + 49) * (10**33 + 61))  # both prime: rho needs some 10^16 steps, each a product in libgmp
 
