@@ -13,6 +13,7 @@
 #include "unwind/go_rows.h"
 #include "unwind/pieces.h"
 #include "unwind/synth/fill.h"
+#include "unwind/synth/kept.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
 #define TEXT_SPAN_MAX (1ull << 32)
@@ -25,6 +26,7 @@ void cfi_file_close(struct cfi_file *file)
 		free(file->sections[i].bytes);
 	free(file->sections);
 	free(file->text);
+	free(file->kept);
 	free(file->synth_rows);
 	go_functions_fini(&file->go);
 	free(file->pieces);
@@ -456,6 +458,8 @@ int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 	if (code == 0)
 		code = synth_add_all(file, elf, err);
 	if (code == 0 && limits->synth && file->go.nr == 0)
+		code = synth_find_kept(file, elf, err);
+	if (code == 0 && limits->synth && file->go.nr == 0)
 		code = synth_fill(file, elf, err);
 	if (code == 0)
 		code = count_shadowed(file, err);
@@ -498,6 +502,26 @@ int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
 	return 0;
 }
 
+/* Rows on their way, of code that keeps registers. */
+struct keeper {
+	uint16_t regs;
+	cfi_row_fn fn;
+	void *ctx;
+};
+
+static int add_kept(const struct cfi_row *row, void *ctx)
+{
+	struct keeper *keeper = ctx;
+	struct cfi_row told = *row;
+
+	for (uint8_t reg = 0; reg < FPL_NR_REGS; reg++)
+		if ((keeper->regs >> reg & 1) && row->reg[reg].kind == CFI_SAME) {
+			told.kept |= (uint16_t)(1u << reg);
+			told.reg[reg] = (struct cfi_reg){ .kind = CFI_VAL_REG, .reg = reg };
+		}
+	return keeper->fn(&told, keeper->ctx);
+}
+
 int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn, void *ctx,
 		 uint64_t *ret_end, struct fpl_err *err)
 {
@@ -517,7 +541,9 @@ int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_f
 	}
 
 	const struct cfi_fde *fde = &file->list.fdes[piece->fde];
+	struct keeper keeper = { cfi_file_kept(file, piece->fde), fn, ctx };
 
 	return cfa_program_run(&file->machine, &file->list.cies[fde->cie], fde, piece->start,
-			       piece->end, fn, ctx, ret_end, err);
+			       piece->end, keeper.regs ? add_kept : fn, keeper.regs ? &keeper : ctx,
+			       ret_end, err);
 }

@@ -56,6 +56,9 @@ struct cfi_row {
 	uint8_t source;	  /* enum cfi_source */
 	bool signal;	  /* CIE augmentation 'S' */
 	bool other_stack; /* the frame may be on another stack than its callees: anywhere */
+	/* Mask: the code of the callee, not its CFI, shows that these are unchanged. They have
+	 * VAL_REG of themselves in reg. */
+	uint16_t kept;
 	int64_t cfa_off;  /* N */
 	int64_t cfa_off2; /* M: of DEREF and INDEX, added to the word read */
 	/*

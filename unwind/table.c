@@ -82,14 +82,15 @@ static int add_row(const struct cfi_row *row, void *ctx)
 	return image_add(&compiler->image, row->start, row->end, (uint32_t)slot, compiler->err);
 }
 
-/* The rows of a piece: of a plain program by the fast interpreter, as far as it gets. */
+/* The rows of a piece: of a plain program by the fast interpreter, as far as it gets; what code
+ * adds to the CFI it does not know. */
 static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 {
 	struct table_stats *stats = &compiler->table->stats;
 	uint64_t end;
 	int code;
 
-	if (!(piece.fde & CFI_PIECE_MADE)) {
+	if (!(piece.fde & CFI_PIECE_MADE) && !cfi_file_kept(compiler->file, piece.fde)) {
 		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
 		if (code || end == piece.end)
 			return code;

@@ -80,6 +80,7 @@ static void add_counts(struct finding_counts *counts, const struct judgement *ju
 	counts->judged++;
 	counts->wrong += judgement->wrong != WRONG_NOTHING;
 	counts->lossy += judgement->lost != 0;
+	counts->unneeded += judgement->unneeded != 0;
 }
 
 /* In a file with a table: has the code there no CFI? */

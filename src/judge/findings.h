@@ -20,7 +20,8 @@ enum { FINDING_TEXT_MAX = 400 };
 
 struct finding_counts {
 	uint64_t judged, wrong;
-	uint64_t lossy; /* of judged: the row does not know some callee-saved register */
+	uint64_t lossy;	   /* of judged: the row does not know some callee-saved register */
+	uint64_t unneeded; /* of judged: some are wrong that the caller has no use for */
 };
 
 /* Of one object. CFI-less code is what has a row made from it, or none. */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
+#include "unwind/arch_x86_64.h"
 #include "verify/rule_eval.h"
 
 /* rbx, rbp, r12 to r15 (psABI 1.0, figure 3.4) */
@@ -76,14 +77,51 @@ static bool stays_in_code(const struct fpl_rule *rule)
 	return false;
 }
 
+/* Callee-saved registers of which the row says no more than that they are unchanged. */
+static uint32_t unchanged(const struct fpl_rule *rule)
+{
+	uint32_t regs = 0;
+
+	for (size_t i = 0; i < FPL_NR_SAVED; i++)
+		if (rule->saved[i] == FPL_SAVED_SAME)
+			regs |= 1u << callee_saved[i];
+	return regs;
+}
+
+/* What @ext needs of registers, or does without. */
+static void apply_ext(const struct fpl_ext *ext, uint32_t *unneeded, uint32_t *needed)
+{
+	if (ext->kind == FPL_EXT_SAME)
+		*needed |= 1u << ext->dst;
+	else
+		*unneeded |= 1u << ext->dst;
+	if (ext->kind == FPL_EXT_AT_REG || ext->kind == FPL_EXT_VAL_REG)
+		*needed |= 1u << ext->base;
+}
+
+uint32_t judge_unneeded(const struct fpl_rule *rule)
+{
+	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
+	uint32_t unneeded = 0, needed = 1u << (rule->regs & 15) | 1u << (rule->regs >> 4);
+
+	if (rule->cfa == FPL_CFA_NONE || rule->cfa == FPL_CFA_EXPR)
+		return 0;
+	unneeded = (uint32_t)ARCH_CALLEE_SAVED & ~unchanged(rule);
+	for (size_t i = 0; (rule->flags & FPL_RULE_EXT) && i < ext->count && i < FPL_EXT_MAX; i++)
+		apply_ext(&ext[i], &unneeded, &needed);
+	return unneeded & ~needed;
+}
+
 static void find_wrong_register(const struct caller *caller, const struct shadow_frame *frame,
-				uint64_t sp, struct judgement *ret)
+				uint64_t sp, uint32_t unneeded, struct judgement *ret)
 {
 	for (uint32_t reg = 0; reg < FPL_NR_REGS; reg++) {
 		const struct caller_value *value = &caller->reg[reg];
 		uint64_t truth = reg == X86_RSP ? sp : frame->caller.reg[reg];
 
-		if (value->kind == CALLER_VALUE && value->value != truth) {
+		if (value->kind == CALLER_VALUE && value->value != truth && (unneeded >> reg & 1)) {
+			ret->unneeded |= 1u << reg;
+		} else if (value->kind == CALLER_VALUE && value->value != truth) {
 			ret->wrong = reg;
 			ret->expected = truth;
 			ret->said = value->value;
@@ -106,11 +144,11 @@ static bool is_of_copy(const struct caller *caller, const struct shadow *shadow)
 
 	if (caller->reg[MACHINE_RA].value != frame->ra || shadow_has_cfa(shadow, caller->cfa))
 		return false;
-	find_wrong_register(caller, frame, caller->cfa, &registers);
+	find_wrong_register(caller, frame, caller->cfa, 0, &registers);
 	return registers.wrong == WRONG_NOTHING;
 }
 
-static void find_wrong(const struct caller *caller, const struct shadow *shadow,
+static void find_wrong(const struct caller *caller, const struct shadow *shadow, uint32_t unneeded,
 		       struct judgement *ret)
 {
 	const struct shadow_frame *frame = shadow_top(shadow);
@@ -133,11 +171,11 @@ static void find_wrong(const struct caller *caller, const struct shadow *shadow,
 		ret->said = ra->value;
 		return;
 	}
-	find_wrong_register(caller, frame, frame->cfa, ret);
+	find_wrong_register(caller, frame, frame->cfa, unneeded, ret);
 }
 
 void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
-		const struct shadow *shadow, struct judgement *ret)
+		const struct shadow *shadow, uint32_t unneeded, struct judgement *ret)
 {
 	struct caller caller;
 
@@ -157,5 +195,5 @@ void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 	else if (goes_elsewhere(&caller))
 		ret->skip = SKIP_ELSEWHERE;
 	else /* a word that cannot be read is 0, which is wrong: the truth is known */
-		find_wrong(&caller, shadow, ret);
+		find_wrong(&caller, shadow, unneeded & unchanged(rule), ret);
 }

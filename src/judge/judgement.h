@@ -55,13 +55,22 @@ struct judgement {
 	enum judge_skip skip; /* NONE: what follows holds */
 	uint32_t wrong;	      /* WRONG_*, or the register: the first of CFA, RA, registers */
 	uint32_t lost;	      /* mask of callee-saved registers the row says nothing is known of */
+	uint32_t unneeded;    /* mask of those that are wrong, and of no use to anybody */
 	uint64_t expected, said; /* where something is wrong */
 };
 
 /*
+ * Callee-saved registers of which a caller at @rule, with its extended rules behind it, needs
+ * nothing from its callees: it keeps its own caller's value elsewhere. Assembly calls helpers that
+ * change such registers, and whose CFI does not say so.
+ */
+uint32_t judge_unneeded(const struct fpl_rule *rule);
+
+/*
  * Judge @rule, with its extended rules behind it, on @machine, which is at an instruction of the
  * function that runs by @shadow. Cost: a few words of memory; O(frames) where the row has the right
- * return address from elsewhere.
+ * return address from elsewhere. @unneeded: registers that the caller does not need, as of
+ * judge_unneeded(): they are not wrong where the row has nothing to say of them.
  */
 void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
-		const struct shadow *shadow, struct judgement *ret);
+		const struct shadow *shadow, uint32_t unneeded, struct judgement *ret);

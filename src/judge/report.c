@@ -29,8 +29,11 @@ static void write_counts(FILE *out, const char *what, const struct finding_count
 {
 	fprintf(out,
 		"  %-12s %12" PRIu64 "  agree %" PRIu64 ", wrong %" PRIu64
-		", registers lost in %" PRIu64 "\n",
+		", registers lost in %" PRIu64,
 		what, counts->judged, counts->judged - counts->wrong, counts->wrong, counts->lossy);
+	if (counts->unneeded)
+		fprintf(out, ", unneeded registers wrong in %" PRIu64, counts->unneeded);
+	fputc('\n', out);
 }
 
 static void write_books(FILE *out, const struct judge_run *run)

@@ -105,6 +105,18 @@ static void find_place(struct stepper *stepper, struct code_place *ret)
 	}
 }
 
+/* What the caller of the function that runs needs no more; asked only where something is wrong. */
+static uint32_t unneeded_by_caller(struct stepper *stepper)
+{
+	const struct shadow_frame *frame = shadow_top(&stepper->shadow);
+	struct code_place caller;
+
+	if (!frame || frame->signal || !code_find(stepper->code, frame->ra - 1, &caller) ||
+	    !caller.table)
+		return 0;
+	return judge_unneeded(table_find(caller.table, caller.vaddr));
+}
+
 static void judge_place(struct stepper *stepper, const struct code_place *place,
 			struct finding_step *step)
 {
@@ -119,7 +131,10 @@ static void judge_place(struct stepper *stepper, const struct code_place *place,
 	else if (stepper->now.pc == stepper->last_pc)
 		judgement->skip = SKIP_REPEATED;
 	else
-		judge_rule(step->rule, step->machine, &stepper->shadow, judgement);
+		judge_rule(step->rule, step->machine, &stepper->shadow, 0, judgement);
+	if (judgement->skip == SKIP_NONE && judgement->wrong < FPL_NR_REGS)
+		judge_rule(step->rule, step->machine, &stepper->shadow, unneeded_by_caller(stepper),
+			   judgement);
 }
 
 /* Judges what the thread is about to execute. */

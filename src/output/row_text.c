@@ -115,4 +115,7 @@ void row_text(const struct cfi_row *row, char buf[static ROW_TEXT_SIZE])
 
 		put_register(&line, register_name(reg), &row->reg[reg], "u");
 	}
+	for (uint8_t reg = 0; reg < FPL_NR_REGS; reg++)
+		if (row->kept >> reg & 1)
+			put(&line, " %s=s", register_name(reg));
 }

@@ -209,6 +209,24 @@ static void note_difference(struct sweep *sweep, const struct fpl_rule *rule, ui
 }
 
 /*
+ * Take back what the code says, not the CFI, of the registers @kept: libdw knows the CFI alone.
+ * False: @caller does not have them unchanged.
+ */
+static bool take_back_kept(struct caller *caller, uint16_t kept, const struct machine *machine)
+{
+	for (unsigned int i = 0; i < FPL_NR_REGS; i++) {
+		struct caller_value *value = &caller->reg[i];
+
+		if (!(kept >> i & 1))
+			continue;
+		if (value->kind != CALLER_VALUE || value->value != machine->reg[i])
+			return false;
+		*value = (struct caller_value){ .kind = CALLER_UNCLAIMED };
+	}
+	return true;
+}
+
+/*
  * The exact row is made by the general interpreter, the table mostly by the fast one: where the
  * table agrees, so must the row.
  */
@@ -219,8 +237,11 @@ static enum verdict judge_row(const struct cfi_row *row, const struct caller *li
 	enum verdict verdict;
 	uint32_t reg;
 
-	if (row != NULL)
+	if (row != NULL) {
 		row_eval(row, machine, &caller);
+		if (!take_back_kept(&caller, row->kept, machine))
+			return VERDICT_ROWS;
+	}
 	verdict = compare_callers(&caller, libdw, machine, &reg);
 	return verdict_is_bad(verdict) ? VERDICT_ROWS : VERDICT_AGREE;
 }
@@ -230,6 +251,7 @@ static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 {
 	struct machine machine;
 	struct caller table, libdw;
+	uint16_t kept = stretch->row ? stretch->row->kept : 0;
 	enum verdict verdict;
 	uint32_t reg = 0;
 
@@ -239,7 +261,10 @@ static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 		machine_init(&machine, pc, pc);
 		rule_eval(rule, &machine, &table);
 		oracle_eval(&sweep->answer, &machine, &libdw);
-		verdict = compare_callers(&table, &libdw, &machine, &reg);
+		if (!take_back_kept(&table, kept, &machine))
+			verdict = VERDICT_ROWS;
+		else
+			verdict = compare_callers(&table, &libdw, &machine, &reg);
 		if (is_go(stretch))
 			verdict = judge_go(stretch->row, &table, &machine, verdict);
 		else if (verdict == VERDICT_AGREE)

@@ -27,7 +27,7 @@ class Report:
         assert steps, text
         self.steps, self.judged, self.skipped_sum = (int(nr) for nr in steps.groups())
         self.origins = {key: [int(nr) for nr in numbers] for key, *numbers in re.findall(
-            r"^  (\w+) +(\d+)  agree (\d+), wrong (\d+), registers lost in (\d+)$", text, re.M)}
+            r"^  (\w+) +(\d+)  agree (\d+), wrong (\d+), registers lost in (\d+)(?:, .*)?$", text, re.M)}
         self.skipped = self._numbers("skipped:")
         self.frames = self._numbers(r"frames entered \d+:")
         self.accusations = ACCUSATION.findall(text)

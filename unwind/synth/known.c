@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "unwind/arch_x86_64.h"
+
 /*
  * A table is read at its address + a few bytes where people count from 1, or from below 0: it
  * begins at its address then. What is read further away is another table.
@@ -148,4 +150,17 @@ void synth_known_step(struct synth_known *known, const struct synth_op *op, uint
 		drop(known, (uint16_t)(1u << op->dst));
 	else
 		set(known, value);
+}
+
+uint16_t synth_written_by(const struct synth_op *op)
+{
+	unsigned mask = op->clobbers;
+
+	if (synth_writes_dst(op->kind))
+		mask |= 1u << op->dst;
+	if (op->kind == OP_SWAP)
+		mask |= 1u << op->src;
+	if (op->kind == OP_LEAVE)
+		mask |= 1u << ARCH_FRAME_POINTER;
+	return (uint16_t)mask;
 }

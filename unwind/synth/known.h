@@ -32,3 +32,6 @@ void synth_known_step(struct synth_known *known, const struct synth_op *op, uint
 
 /* Does an instruction of @kind write its dst? */
 bool synth_writes_dst(uint8_t kind);
+
+/* Mask of the registers that @op writes; of a call, not what the callee does. */
+uint16_t synth_written_by(const struct synth_op *op);

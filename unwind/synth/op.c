@@ -7,7 +7,7 @@
 
 #include "unwind/arch_x86_64.h"
 
-enum { NO_REGISTER = 16, WORD_BITS = 64, REG_RBP = 6 };
+enum { NO_REGISTER = 16, WORD_BITS = 64, REG_RAX = 0, REG_RBP = 6 };
 
 enum { IDLE_LOG2 = 10, IDLE_MAX = 1 << IDLE_LOG2 };
 
@@ -347,6 +347,11 @@ static void decode_by_name(const struct decoded *in, struct synth_op *op)
 	case ZYDIS_MNEMONIC_MOVZX:
 		decode_table(in, op, wide_register(&in->operands[0]), 2);
 		break;
+	case ZYDIS_MNEMONIC_SYSCALL:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_INT:
+		op->clobbers |= 1u << REG_RAX; /* by the kernel: its answer */
+		break;
 	case ZYDIS_MNEMONIC_LEAVE:
 		op->kind = OP_LEAVE;
 		op->clobbers = 0;
@@ -455,7 +460,7 @@ void synth_decode(struct synth_decoder *decoder, const uint8_t *code, size_t siz
 		return;
 	in.vaddr = vaddr;
 	reduce(&in, ret);
-	if (ret->kind == OP_OTHER && is_idle(&in))
+	if (ret->kind == OP_OTHER && !ret->clobbers && is_idle(&in))
 		*slot = context.definition;
 }
 

@@ -96,19 +96,6 @@ void synth_reach_destroy(struct synth_reach *reach)
 	free(reach);
 }
 
-static uint16_t written_by(const struct synth_op *op)
-{
-	unsigned mask = op->clobbers;
-
-	if (synth_writes_dst(op->kind))
-		mask |= 1u << op->dst;
-	if (op->kind == OP_SWAP)
-		mask |= 1u << op->src;
-	if (op->kind == OP_LEAVE)
-		mask |= 1u << ARCH_FRAME_POINTER;
-	return (uint16_t)mask;
-}
-
 /* False: there is no room. */
 static bool look_at(struct synth_reach *reach, uint32_t number)
 {
@@ -160,7 +147,7 @@ static uint16_t search(struct synth_reach *reach, uint32_t number)
 		const struct synth_block *block = &graph->blocks[reach->queue[i]];
 
 		for (uint32_t pos = block->pos; pos; pos = synth_graph_next(graph, pos)) {
-			mask |= written_by(synth_graph_op(graph, pos));
+			mask |= synth_written_by(synth_graph_op(graph, pos));
 			if (pos == block->last)
 				break;
 		}
