@@ -205,8 +205,8 @@ WALK_INLINE int walk_progresses(const struct fpl_walk *walk, __u64 sp)
 {
 	__u64 caller_sp = walk->reg[ARCH_SP];
 
-	if (caller_sp == sp)
-		return (walk->rule.flags & FPL_RULE_RA_REG) || walk->ra_said;
+	if (caller_sp == sp) /* a leaf may have popped its return address: walk_took_ra() */
+		return (walk->rule.flags & FPL_RULE_RA_REG) || walk->ra_said || walk->exact;
 	return caller_sp > sp || (walk->exact && walk->ra_by_pc && walk->ra != walk->pc &&
 				  sp - caller_sp <= ARCH_RED_ZONE);
 }
@@ -532,7 +532,7 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 		walk_move(walker, cfa - FPL_NEAR_BYTES);
 		off = cfa - FPL_NEAR_BYTES - walk->window_addr;
 	}
-	if (off >= walk->window_near || (off & 7))
+	if (off >= walk->window_near || (off & 7) || cfa <= sp)
 		return FPL_STOP_COUNT;
 	off = (off + FPL_NEAR_BYTES) >> 3;
 	*known = (*known & ARCH_CALLEE_SAVED) | WALK_BIT(ARCH_SP);
@@ -547,8 +547,6 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 		}
 	}
 	walk->reg[ARCH_SP] = cfa;
-	if (cfa <= sp)
-		return FPL_STOP_NO_PROGRESS;
 	return walk_to(walk, walk->window[(off - 1) & (FPL_WINDOW_SIZE / 8 - 1)], 0, walk->by_row);
 }
 
@@ -569,10 +567,21 @@ WALK_INLINE int walk_believed(struct walker *walker)
 								 : FPL_STOP_NO_CFI;
 }
 
+/*
+ * Has the leaf, of which @sp is the stack pointer, popped its return address into the red zone, as
+ * caml_c_call of OCaml does? Asked behind the step; wrong CFI looks the same, so it must be one.
+ */
+WALK_INLINE int walk_took_ra(const struct fpl_walk *walk, __u64 sp)
+{
+	return walk->reg[ARCH_SP] == sp && !walk->ra_said &&
+	       !(walk->rule.flags & (FPL_RULE_RA_REG | FPL_RULE_SIGNAL | FPL_RULE_SWITCH));
+}
+
 /* One frame: name it, find its rule, step to its caller. */
 WALK_INLINE int walk_step(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
+	__u64 sp = walk->reg[ARCH_SP];
 	__u64 lookup_pc = walk->pc - !walk->exact;
 	const struct fpl_known_frame *known;
 	const struct fpl_ext *ext = 0;
@@ -606,9 +615,12 @@ WALK_INLINE int walk_step(struct walker *walker)
 			       ? FPL_STOP_NO_CFI
 			       : walk_without_cfi(walker, walk->pc - !walk->exact);
 	stop = walk_by_rule(walker, ext);
-	if (stop == FPL_STOP_NONE && (walk->rule.flags & FPL_RULE_SYNTH))
-		return walk_believed(walker);
-	return stop;
+	if (stop != FPL_STOP_NONE ||
+	    !((walk->rule.flags & FPL_RULE_SYNTH) || walk_took_ra(walk, sp)))
+		return stop;
+	stop = walk_believed(walker);
+	return stop == FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SYNTH) ? stop
+									    : FPL_STOP_NO_PROGRESS;
 }
 
 /* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next

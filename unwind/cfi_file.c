@@ -14,6 +14,7 @@
 #include "unwind/pieces.h"
 #include "unwind/synth/fill.h"
 #include "unwind/synth/kept.h"
+#include "unwind/synth/stubs.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
 #define TEXT_SPAN_MAX (1ull << 32)
@@ -26,7 +27,7 @@ void cfi_file_close(struct cfi_file *file)
 		free(file->sections[i].bytes);
 	free(file->sections);
 	free(file->text);
-	free(file->kept);
+	code_facts_fini(&file->facts);
 	free(file->synth_rows);
 	go_functions_fini(&file->go);
 	free(file->pieces);
@@ -436,6 +437,17 @@ static int file_check(const struct cfi_file *file, struct fpl_err *err)
 	return fpl_fail(err, -ENODATA, "%s: no CFI", file->budget.name);
 }
 
+/* What the code itself tells. */
+static int read_code(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
+{
+	int code = synth_find_kept(file, elf, err);
+
+	if (code == 0)
+		code = synth_find_stubs(file, elf, err);
+	code_facts_sort(&file->facts);
+	return code ? code : synth_fill(file, elf, err);
+}
+
 int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 		  const struct table_limits *limits, struct cfi_file **ret, struct fpl_err *err)
 {
@@ -458,9 +470,7 @@ int cfi_file_open(const struct elf_file *elf, const struct elf_file *debug,
 	if (code == 0)
 		code = synth_add_all(file, elf, err);
 	if (code == 0 && limits->synth && file->go.nr == 0)
-		code = synth_find_kept(file, elf, err);
-	if (code == 0 && limits->synth && file->go.nr == 0)
-		code = synth_fill(file, elf, err);
+		code = read_code(file, elf, err);
 	if (code == 0)
 		code = count_shadowed(file, err);
 	if (code == 0)
@@ -502,26 +512,6 @@ int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
 	return 0;
 }
 
-/* Rows on their way, of code that keeps registers. */
-struct keeper {
-	uint16_t regs;
-	cfi_row_fn fn;
-	void *ctx;
-};
-
-static int add_kept(const struct cfi_row *row, void *ctx)
-{
-	struct keeper *keeper = ctx;
-	struct cfi_row told = *row;
-
-	for (uint8_t reg = 0; reg < FPL_NR_REGS; reg++)
-		if ((keeper->regs >> reg & 1) && row->reg[reg].kind == CFI_SAME) {
-			told.kept |= (uint16_t)(1u << reg);
-			told.reg[reg] = (struct cfi_reg){ .kind = CFI_VAL_REG, .reg = reg };
-		}
-	return keeper->fn(&told, keeper->ctx);
-}
-
 int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn, void *ctx,
 		 uint64_t *ret_end, struct fpl_err *err)
 {
@@ -541,9 +531,14 @@ int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_f
 	}
 
 	const struct cfi_fde *fde = &file->list.fdes[piece->fde];
-	struct keeper keeper = { cfi_file_kept(file, piece->fde), fn, ctx };
+	struct code_teller teller;
 
+	if (code_teller_init(&teller, &file->facts, piece->fde, piece->start, piece->end)) {
+		teller.fn = fn;
+		teller.ctx = ctx;
+		fn = code_tell;
+		ctx = &teller;
+	}
 	return cfa_program_run(&file->machine, &file->list.cies[fde->cie], fde, piece->start,
-			       piece->end, keeper.regs ? add_kept : fn, keeper.regs ? &keeper : ctx,
-			       ret_end, err);
+			       piece->end, fn, ctx, ret_end, err);
 }

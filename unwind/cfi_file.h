@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/sorted.h"
 #include "unwind/cfa_program.h"
+#include "unwind/code_facts.h"
 #include "unwind/eh_frame.h"
 #include "unwind/go_pclntab.h"
 
@@ -26,12 +26,6 @@ struct cfi_piece {
 #define CFI_PIECE_GO	(1u << 30)
 #define CFI_PIECE_MADE	(CFI_PIECE_SYNTH | CFI_PIECE_GO) /* any: it belongs to no FDE */
 
-/* Registers that calls may change, but those to code of an FDE do not: its own code shows it. */
-struct cfi_kept {
-	uint32_t fde; /* index into list.fdes */
-	uint16_t regs;
-};
-
 struct cfi_file {
 	struct budget budget;
 	struct cfi_range *text; /* owned [nr_text], ascending: executable PT_LOADs, merged */
@@ -43,8 +37,7 @@ struct cfi_file {
 	uint32_t *order; /* owned [list.nr_fdes]: fdes by source and start */
 	bool overlaps;	 /* FDEs overlap, or there is more than one source */
 	struct go_functions go;
-	struct cfi_kept *kept; /* owned [nr_kept], ascending by fde */
-	size_t nr_kept;
+	struct code_facts facts;
 	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
 	size_t nr_synth_rows;
 	bool synth_refused;	  /* code without CFI costs more than it may: no row for it */
@@ -88,17 +81,18 @@ FPL_MUST_CHECK int cfi_file_from_sections(const char *name, const struct cfi_sec
 					  size_t nr_text, const struct table_limits *limits,
 					  struct cfi_file **ret, struct fpl_err *err);
 
-/* The registers that calls to code of FDE number @fde do not change; 0: nothing is known. */
-static inline uint16_t cfi_file_kept(const struct cfi_file *file, uint32_t fde)
-{
-	size_t nr = SORTED_UP_TO(file->kept, fde, file->nr_kept, fde);
-
-	return nr && file->kept[nr - 1].fde == fde ? file->kept[nr - 1].regs : 0;
-}
-
 /*
  * Hand the rows of @piece to @fn. As cfa_program_run(): enum cfa_outcome, a budget error, or what
  * @fn returned.
  */
 FPL_MUST_CHECK int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn,
 				void *ctx, uint64_t *ret_end, struct fpl_err *err);
+
+/* Does the code tell more of the rows of @piece, which is of an FDE, than its program? */
+static inline bool cfi_file_knows_more(const struct cfi_file *file, const struct cfi_piece *piece)
+{
+	struct code_teller teller;
+
+	return (file->facts.nr_kept || file->facts.nr_mended) &&
+	       code_teller_init(&teller, &file->facts, piece->fde, piece->start, piece->end);
+}

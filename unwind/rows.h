@@ -59,6 +59,7 @@ struct cfi_row {
 	/* Mask: the code of the callee, not its CFI, shows that these are unchanged. They have
 	 * VAL_REG of themselves in reg. */
 	uint16_t kept;
+	bool mended;	  /* the code shows that the CFI is wrong, and what is right */
 	int64_t cfa_off;  /* N */
 	int64_t cfa_off2; /* M: of DEREF and INDEX, added to the word read */
 	/*

@@ -90,7 +90,7 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	uint64_t end;
 	int code;
 
-	if (!(piece.fde & CFI_PIECE_MADE) && !cfi_file_kept(compiler->file, piece.fde)) {
+	if (!(piece.fde & CFI_PIECE_MADE) && !cfi_file_knows_more(compiler->file, &piece)) {
 		code = fast_run(&compiler->fast, &piece, &end, compiler->err);
 		if (code || end == piece.end)
 			return code;

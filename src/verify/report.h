@@ -18,6 +18,7 @@
 	X(SYNTH,         false, "rows synthesised for code without FDE: libdw has none") \
 	X(GO,            false, "where stacks end or change in Go: its .debug_frame says nothing of that") \
 	X(GO_REGS,       false, "Go: CFA and return address agree; .debug_frame says nothing of rbp") \
+	X(MENDED,        false, "CFI that the code shows to be wrong: the table has it right") \
 	X(EXPR,          false, "expression the table gives up by name") \
 	X(REFUSED,       false, "libdw refuses the FDE") \
 	X(UNEVALUATED,   false, "expression the oracle cannot evaluate") \

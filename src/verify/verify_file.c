@@ -142,6 +142,18 @@ static enum verdict judge_go(const struct cfi_row *row, const struct caller *tab
 	return by_libdw == VERDICT_REG ? VERDICT_GO_REGS : by_libdw;
 }
 
+/* The verdict on a row that the code corrects: what the table must agree with is the row. */
+static enum verdict judge_mended(const struct cfi_row *row, const struct caller *table,
+				 const struct machine *machine)
+{
+	struct caller caller;
+	uint32_t reg;
+
+	row_eval(row, machine, &caller);
+	return verdict_is_bad(compare_callers(table, &caller, machine, &reg)) ? VERDICT_ROWS
+									      : VERDICT_MENDED;
+}
+
 /* The verdict where libdw has no rule. */
 static enum verdict judge_without_libdw(const struct sweep *sweep, const struct stretch *stretch,
 					const struct fpl_rule *rule)
@@ -265,7 +277,9 @@ static enum verdict judge(struct sweep *sweep, const struct stretch *stretch,
 			verdict = VERDICT_ROWS;
 		else
 			verdict = compare_callers(&table, &libdw, &machine, &reg);
-		if (is_go(stretch))
+		if (stretch->row && stretch->row->mended)
+			verdict = judge_mended(stretch->row, &table, &machine);
+		else if (is_go(stretch))
 			verdict = judge_go(stretch->row, &table, &machine, verdict);
 		else if (verdict == VERDICT_AGREE)
 			verdict = judge_row(stretch->row, &libdw, &machine);

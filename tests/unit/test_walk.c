@@ -51,6 +51,27 @@ static void walk_believes_synthesised_rows_that_find_a_call(void **state)
 	assert_true(s->walk.pc == 0x700000000000ull && s->walk.origin == FPL_ORIGIN_SYNTH);
 }
 
+static void walk_finds_what_a_leaf_has_popped_in_the_red_zone(void **state)
+{
+	struct scene *s = *state;
+
+	s->walk.reg[7] = AT(10);
+	s->walk.reg[3] = AT(8); /* CFA = rbx + 16 = rsp */
+	s->words[9] = PC(0x4010);
+	check_walk(s, PC(0x6010), FPL_STOP_NO_PROGRESS, (__u64[]){ FRAME(0x6010) | EXACT, 0 });
+	s->walk.reg[7] = AT(10); /* the walk has been there, and found no call */
+	s->code[0x400b] = 0xe8;
+	check_walk(s, PC(0x6010), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x6010) | EXACT, FRAME(0x4010), 0 });
+
+	/* a function that waits for a call to return has not popped its own */
+	s->walk.reg[7] = AT(9);
+	s->words[9] = PC(0x6010);
+	s->code[0x600b] = 0xe8;
+	check_walk(s, PC(0x1000), FPL_STOP_NO_PROGRESS,
+		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x6010), 0 });
+}
+
 static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
 {
 	struct scene *s = *state;
@@ -481,6 +502,7 @@ int main(void)
 		TEST(walk_marks_frames_found_by_synthesised_rows),
 		TEST(walk_takes_no_frame_pointer_step_where_the_code_was_judged),
 		TEST(walk_believes_synthesised_rows_that_find_a_call),
+		TEST(walk_finds_what_a_leaf_has_popped_in_the_red_zone),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),

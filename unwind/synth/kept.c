@@ -30,11 +30,10 @@ struct needy_call {
 };
 
 struct kept_search {
-	struct cfi_file *file;	       /* borrowed */
-	struct synth_codes codes;      /* owned */
-	struct synth_decoder *decoder; /* owned */
-	uint64_t nr_decoded;	       /* bytes */
-	size_t room_kept;
+	struct cfi_file *file;		 /* borrowed */
+	struct synth_codes codes;	 /* owned */
+	struct synth_decoder *decoder;	 /* owned */
+	uint64_t nr_decoded;		 /* bytes */
 	struct needy_row rows[ROWS_MAX]; /* of one FDE */
 	size_t nr_rows;
 	struct needy_call calls[CALLS_MAX];
@@ -254,16 +253,17 @@ static int take_written(struct kept_search *search, uint32_t number, uint16_t *r
 
 static int keep(struct kept_search *search, uint32_t number, uint16_t regs, struct fpl_err *err)
 {
-	struct cfi_file *file = search->file;
+	struct code_facts *facts = &search->file->facts;
 
-	for (size_t i = 0; i < file->nr_kept; i++)
-		if (file->kept[i].fde == number) {
-			file->kept[i].regs |= regs;
+	for (size_t i = 0; i < facts->nr_kept; i++)
+		if (facts->kept[i].fde == number) {
+			facts->kept[i].regs |= regs;
 			return 0;
 		}
-	if (array_reserve(&file->kept, sizeof(*file->kept), &search->room_kept, file->nr_kept + 1))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
-	file->kept[file->nr_kept++] = (struct cfi_kept){ number, regs };
+	if (array_reserve(&facts->kept, sizeof(*facts->kept), &facts->room_kept,
+			  facts->nr_kept + 1))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", search->file->budget.name);
+	facts->kept[facts->nr_kept++] = (struct kept_fact){ number, regs };
 	return 0;
 }
 
@@ -291,13 +291,6 @@ static bool is_judged(const struct kept_search *search, size_t call)
 		    search->calls[i].regs == search->calls[call].regs)
 			return true;
 	return false;
-}
-
-static int by_fde(const void *a, const void *b)
-{
-	const struct cfi_kept *left = a, *right = b;
-
-	return left->fde < right->fde ? -1 : left->fde > right->fde;
 }
 
 static int search_create(struct cfi_file *file, const struct elf_file *elf,
@@ -341,7 +334,5 @@ int synth_find_kept(struct cfi_file *file, const struct elf_file *elf, struct fp
 	for (size_t i = 0; search && i < search->nr_calls && code == 0; i++)
 		if (!is_judged(search, i))
 			code = judge_call(search, &search->calls[i], err);
-	if (file->nr_kept)
-		qsort(file->kept, file->nr_kept, sizeof(*file->kept), by_fde);
 	return code;
 }

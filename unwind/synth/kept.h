@@ -10,9 +10,10 @@
 #include "unwind/cfi_file.h"
 
 /*
- * Fill @file->kept. A row that names a register which calls may change, at a call whose target is
- * known, says that the register is right when the call returns. Where neither the FDE of the target
- * nor any code that it calls or jumps to writes the register, it holds the same all the while.
+ * Add to @file->facts.kept, unsorted. A row that names a register which calls may change, at a call
+ * whose target is known, says that the register is right when the call returns. Where neither the
+ * FDE of the target nor any code that it calls or jumps to writes the register, it holds the same
+ * all the while.
  *
  * Code that cannot be read or understood keeps nothing: that is no error. Errors: -ENOMEM, -EFBIG
  * over the budget of @file. Cost: one look at the programs of all FDEs; besides, where such rows

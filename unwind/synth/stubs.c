@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/synth/stubs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/sorted.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/synth/code.h"
+
+enum { STUBS_MAX = 256, CHECK_EVERY = 1024 }; /* of one FDE; FDEs */
+enum { PIECE = 64 << 10, NAMES_MAX = 64 << 20 };
+
+/* Opcodes, and the sizes of instructions. */
+enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, CALL_SIZE = 5, JUMP_SIZE = 5 };
+enum { SHORT_SIZE = 2, BRANCH_SIZE = 6 };
+
+struct stub {
+	uint64_t start, end;			     /* vaddr */
+	uint64_t back;				     /* behind the branch that leads to the stub */
+	struct cfi_row at_start, at_branch, at_back; /* cfa NONE: none yet */
+};
+
+struct stub_search {
+	struct cfi_file *file; /* borrowed */
+	struct synth_codes codes;
+	struct stub stubs[STUBS_MAX]; /* of one FDE */
+	size_t nr_stubs;
+};
+
+static void cleanup_search(struct stub_search **search)
+{
+	if (*search)
+		synth_codes_fini(&(*search)->codes);
+	free(*search);
+}
+
+/* Does the file name caml_call_gc, its own or another's? Names are read in pieces that overlap. */
+static int is_ocaml(const struct elf_file *elf, bool *ret, struct fpl_err *err)
+{
+	static const char name[] = "\0caml_call_gc";
+	const struct elf_section *section = elf_file_section(elf, ".dynstr");
+	AUTO_FREE uint8_t *bytes = malloc(PIECE);
+
+	*ret = false;
+	if (!bytes)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	if (!section)
+		section = elf_file_section(elf, ".strtab");
+	if (!section || section->type != SHT_STRTAB || (section->flags & SHF_COMPRESSED))
+		return 0;
+	for (uint64_t at = 0; at < section->size && at < NAMES_MAX && !*ret;
+	     at += PIECE - sizeof(name)) {
+		uint64_t left = section->size - at;
+		size_t size = left < PIECE ? (size_t)left : PIECE;
+
+		if (elf_file_read(elf, section->off + at, bytes, size, NULL))
+			return 0;
+		*ret = memmem(bytes, size, name, sizeof(name)) != NULL;
+	}
+	return 0;
+}
+
+static int64_t distance(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* Does the branch that ends at @back of @code lead to @to? */
+static bool branches_to(const uint8_t *code, uint64_t back, uint64_t to)
+{
+	if (back >= SHORT_SIZE && (code[back - 2] & 0xf0) == 0x70 &&
+	    back + (uint64_t)(int8_t)code[back - 1] == to)
+		return true;
+	return back >= BRANCH_SIZE && code[back - 6] == 0x0f && (code[back - 5] & 0xf0) == 0x80 &&
+	       back + (uint64_t)distance(code + back - 4) == to;
+}
+
+/* Is a stub at @at of @code [size]? *ret: by offsets. */
+static bool read_stub(const uint8_t *code, uint64_t size, uint64_t at, struct stub *ret)
+{
+	uint64_t jump = at + CALL_SIZE, end, back;
+
+	if (code[at] != CALL || size - at < CALL_SIZE + SHORT_SIZE)
+		return false;
+	if (code[jump] == JUMP_SHORT) {
+		end = jump + SHORT_SIZE;
+		back = end + (uint64_t)(int8_t)code[jump + 1];
+	} else if (code[jump] == JUMP && size - jump >= JUMP_SIZE) {
+		end = jump + JUMP_SIZE;
+		back = end + (uint64_t)distance(code + jump + 1);
+	} else {
+		return false;
+	}
+	if (back >= size || !branches_to(code, back, at))
+		return false;
+	*ret = (struct stub){ .start = at, .end = end, .back = back };
+	return true;
+}
+
+static void find_stubs(struct stub_search *search, const uint8_t *code, uint64_t size,
+		       uint64_t vaddr)
+{
+	const uint8_t *call = memchr(code, CALL, size);
+
+	search->nr_stubs = 0;
+	while (call && search->nr_stubs < STUBS_MAX) {
+		uint64_t at = (uint64_t)(call - code);
+		struct stub *stub = &search->stubs[search->nr_stubs];
+
+		if (read_stub(code, size, at, stub)) {
+			stub->start += vaddr;
+			stub->end += vaddr;
+			stub->back += vaddr;
+			search->nr_stubs++;
+		}
+		call = memchr(call + 1, CALL, size - at - 1);
+	}
+}
+
+static bool covers(const struct cfi_row *row, uint64_t start, uint64_t end)
+{
+	return row->start <= start && end <= row->end;
+}
+
+static int note_row(const struct cfi_row *row, void *ctx)
+{
+	struct stub_search *search = ctx;
+
+	for (size_t i = 0; i < search->nr_stubs; i++) {
+		struct stub *stub = &search->stubs[i];
+
+		if (covers(row, stub->start, stub->end))
+			stub->at_start = *row;
+		if (covers(row, stub->back - 1, stub->back))
+			stub->at_branch = *row;
+		if (covers(row, stub->back, stub->back + 1))
+			stub->at_back = *row;
+	}
+	return 0;
+}
+
+static bool is_by_sp(const struct cfi_row *row)
+{
+	return row->cfa == FPL_CFA_REG && row->cfa_reg == ARCH_SP;
+}
+
+/* Do the rows around the stub agree, and not with its own? */
+static bool is_wrong(const struct stub *stub)
+{
+	return is_by_sp(&stub->at_start) && is_by_sp(&stub->at_branch) &&
+	       is_by_sp(&stub->at_back) && stub->at_branch.cfa_off == stub->at_back.cfa_off &&
+	       stub->at_start.cfa_off != stub->at_back.cfa_off;
+}
+
+static int mend(struct stub_search *search, struct fpl_err *err)
+{
+	struct code_facts *facts = &search->file->facts;
+
+	for (size_t i = 0; i < search->nr_stubs; i++) {
+		const struct stub *stub = &search->stubs[i];
+
+		if (!is_wrong(stub))
+			continue;
+		if (array_reserve(&facts->mended, sizeof(*facts->mended), &facts->room_mended,
+				  facts->nr_mended + 1))
+			return fpl_fail(err, -ENOMEM, "%s: out of memory",
+					search->file->budget.name);
+		facts->mended[facts->nr_mended++] =
+			(struct mended_fact){ stub->start, stub->end, stub->at_back.cfa_off };
+	}
+	return 0;
+}
+
+/* One that owns only a part of its range is left alone. */
+static int look_at(struct stub_search *search, const struct synth_code *code,
+		   const struct cfi_piece *piece, struct fpl_err *err)
+{
+	struct cfi_file *file = search->file;
+	const struct cfi_fde *fde = &file->list.fdes[piece->fde];
+	uint64_t size = piece->end - piece->start, end;
+	const uint8_t *bytes;
+	int status;
+
+	if (fde->start != piece->start || fde->end != piece->end ||
+	    piece->end > code->start + code->size)
+		return 0;
+	status = synth_codes_bytes(&search->codes, code, piece->start, size, &bytes, err);
+	if (status)
+		return status == -ENOMEM || status == -EFBIG ? status : 0;
+	find_stubs(search, bytes, size, piece->start);
+	if (search->nr_stubs == 0)
+		return 0;
+	status = cfa_program_run(&file->machine, &file->list.cies[fde->cie], fde, fde->start,
+				 fde->end, note_row, search, &end, err);
+	return status < 0 ? status : mend(search, err);
+}
+
+static int look_through(struct stub_search *search, const struct synth_code *code,
+			struct fpl_err *err)
+{
+	const struct cfi_file *file = search->file;
+	size_t i = SORTED_UP_TO(file->pieces, start, file->nr_pieces, code->start);
+	int status = 0;
+
+	for (i -= i > 0; i < file->nr_pieces && status == 0; i++) {
+		const struct cfi_piece *piece = &file->pieces[i];
+
+		if (piece->start >= code->start + code->size)
+			break;
+		if (piece->start >= code->start && !(piece->fde & CFI_PIECE_MADE))
+			status = look_at(search, code, piece, err);
+		if (status == 0 && i % CHECK_EVERY == 0)
+			status = budget_check(&file->budget, err);
+	}
+	return status;
+}
+
+int synth_find_stubs(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
+{
+	CLEANUP(cleanup_search) struct stub_search *search = NULL;
+	bool wanted;
+	int code = is_ocaml(elf, &wanted, err);
+
+	if (code || !wanted)
+		return code;
+	search = calloc(1, sizeof(*search));
+	if (!search)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	search->file = file;
+	code = synth_codes_open(&search->codes, elf, &file->budget, err);
+	if (code)
+		return code == -EINVAL ? 0 : code; /* no code to be read */
+	for (size_t i = 0; i < search->codes.nr && code == 0; i++)
+		code = look_through(search, &search->codes.list[i], err);
+	return code;
+}
