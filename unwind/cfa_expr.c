@@ -336,17 +336,17 @@ struct cfi_reg cfa_expr_reg(const uint8_t *bytes, size_t size, bool value)
 	struct sym_stack stack = { .sym = { { .kind = SYM_CFA } }, .depth = 1 };
 	struct sym sym;
 
-	if (!evaluate(bytes, size, &stack, &sym))
+	if (!evaluate(bytes, size, &stack, &sym) || sym.off != (int32_t)sym.off)
 		return unknown;
 
-	struct cfi_reg rule = { .reg = sym.reg, .off = sym.off };
+	struct cfi_reg rule = { .reg = sym.reg, .off = (int32_t)sym.off };
 
 	if (sym.kind == SYM_CFA)
 		rule.kind = value ? CFI_VAL_CFA : CFI_AT_CFA;
 	else if (sym.kind == SYM_REG && sym.reg != PC_REG)
 		rule.kind = value ? CFI_VAL_REG : CFI_AT_REG;
 	else if (sym.kind == SYM_REG && value)
-		rule = (struct cfi_reg){ .kind = CFI_VAL_PC, .off = sym.off };
+		rule = (struct cfi_reg){ .kind = CFI_VAL_PC, .off = rule.off };
 	else if (sym.kind == SYM_DEREF_CFA && value && sym.off2 == 0)
 		rule.kind = CFI_AT_CFA;
 	else if (sym.kind == SYM_DEREF_REG && value && sym.off2 == 0)

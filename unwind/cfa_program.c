@@ -37,8 +37,12 @@ static void set_reg(struct run *run, uint64_t column, uint8_t kind, uint64_t reg
 		kind = CFI_EXPR; /* in a vector register, say */
 		reg = 0;
 	}
+	if (off != (int32_t)off) {
+		kind = CFI_EXPR; /* no frame is that large */
+		off = 0;
+	}
 	run->machine->row.reg[idx] =
-		(struct cfi_reg){ .kind = kind, .reg = (uint8_t)reg, .off = off };
+		(struct cfi_reg){ .kind = kind, .reg = (uint8_t)reg, .off = (int32_t)off };
 }
 
 /* "Unchanged" needs saying for registers the ABI lets a callee change: they are in themselves. */

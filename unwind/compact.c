@@ -36,7 +36,7 @@ static void pack_cfa(const struct cfi_row *row, struct fpl_rule *rule)
 /* Say where saved register @i is in its byte of the slot; false where that cannot say it. */
 static bool pack_saved(const struct cfi_reg *reg, unsigned i, struct fpl_rule *rule)
 {
-	int64_t words = reg->off / WORD;
+	int32_t words = reg->off / WORD;
 
 	switch (reg->kind) {
 	case CFI_SAME:
@@ -72,12 +72,8 @@ static void add_ext(struct compact_rule *ret, unsigned *nr, unsigned dst, const 
 	};
 	struct fpl_ext ext = { .dst = (uint8_t)dst, .kind = kinds[reg->kind] };
 
-	if (!fits_s32(reg->off)) {
-		ext.kind = FPL_EXT_EXPR;
-	} else {
-		ext.off = (int32_t)reg->off;
-		ext.base = reg->reg;
-	}
+	ext.off = reg->off;
+	ext.base = reg->reg;
 	ret->ext[(*nr)++] = ext;
 }
 

@@ -23,14 +23,15 @@ enum cfi_kind {
 	CFI_VAL_CFA, /* CFA + off */
 	CFI_VAL_REG, /* reg + off (off 0: "in register") */
 	CFI_VAL_PC,  /* pc + off: of a frame that called, pc is where it resumes */
-	CFI_EXPR,    /* a DWARF expression, or a register, the table does not express */
+	CFI_EXPR,    /* a DWARF expression, register or offset that the table does not express */
 };
 
 struct cfi_reg {
 	uint8_t kind; /* enum cfi_kind */
 	uint8_t reg;  /* of AT_REG and VAL_REG, below FPL_NR_REGS; else 0 */
-	int64_t off;  /* bytes; 0 where unused */
+	int32_t off;  /* bytes; 0 where unused */
 };
+_Static_assert(sizeof(struct cfi_reg) == 8, "a file has a hundred thousand rows of 17 of them");
 
 /* Registers of a row: the general ones by DWARF number, then the return address. */
 enum { CFI_RA = FPL_NR_REGS, CFI_NR_REGS = FPL_NR_REGS + 1 };

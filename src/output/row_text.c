@@ -79,19 +79,19 @@ static void put_register(struct line *line, const char *name, const struct cfi_r
 		put(line, "%s", undefined);
 		break;
 	case CFI_AT_CFA:
-		put(line, "c%+" PRId64, reg->off);
+		put(line, "c%+" PRId32, reg->off);
 		break;
 	case CFI_AT_REG:
-		put(line, "*(%s%+" PRId64 ")", register_name(reg->reg), reg->off);
+		put(line, "*(%s%+" PRId32 ")", register_name(reg->reg), reg->off);
 		break;
 	case CFI_VAL_CFA:
-		put(line, "v:c%+" PRId64, reg->off);
+		put(line, "v:c%+" PRId32, reg->off);
 		break;
 	case CFI_VAL_REG:
-		put(line, "v:%s%+" PRId64, register_name(reg->reg), reg->off);
+		put(line, "v:%s%+" PRId32, register_name(reg->reg), reg->off);
 		break;
 	case CFI_VAL_PC:
-		put(line, "v:pc%+" PRId64, reg->off);
+		put(line, "v:pc%+" PRId32, reg->off);
 		break;
 	case CFI_EXPR:
 	default:

@@ -216,13 +216,13 @@ static inline void cfi_builder_reg_text(FILE *out, unsigned i, const struct cfi_
 		return;
 	fprintf(out, i == CFI_RA ? " ra=" : " r%u=", i);
 	if (reg->kind == CFI_AT_REG)
-		fprintf(out, "*(r%u%+" PRId64 ")", reg->reg, reg->off);
+		fprintf(out, "*(r%u%+" PRId32 ")", reg->reg, reg->off);
 	else if (reg->kind == CFI_VAL_REG)
-		fprintf(out, "v:r%u%+" PRId64, reg->reg, reg->off);
+		fprintf(out, "v:r%u%+" PRId32, reg->reg, reg->off);
 	else if (reg->kind == CFI_AT_CFA)
-		fprintf(out, "c%+" PRId64, reg->off);
+		fprintf(out, "c%+" PRId32, reg->off);
 	else if (reg->kind == CFI_VAL_CFA)
-		fprintf(out, "v:c%+" PRId64, reg->off);
+		fprintf(out, "v:c%+" PRId32, reg->off);
 	else
 		fputs(reg->kind == CFI_SAME ? "s" : reg->kind == CFI_UNDEF ? "u" : "expr", out);
 	fputs(cfi_builder_stray(row, reg), out);

@@ -253,6 +253,8 @@ static void registers_follow_their_rules(void **state)
 		  BYTES("\x10\x06\x03\x76\x90\x01"), "0-40 r7+8 r6=*(r6+144)\n" },
 		{ "expression: gcc's realigned stack", BYTES("\x10\x06\x02\x76\x00"),
 		  "0-40 r7+8 r6=*(r6+0)\n" },
+		{ "expression with an offset that no frame has",
+		  BYTES("\x10\x06\x06\x76\x80\x80\x80\x80\x08"), "0-40 r7+8 r6=expr\n" },
 		{ "val_expression", BYTES("\x16\x06\x02\x77\x08"), "0-40 r7+8 r6=v:r7+8\n" },
 		{ "expression without a form", BYTES("\x10\x06\x01\x22"), "0-40 r7+8 r6=expr\n" },
 		{ "return address by an expression without a form", BYTES("\x10\x10\x01\x22"),
@@ -413,59 +415,63 @@ static void the_cie_says_where_programs_start(void **state)
 	}
 }
 
+static const struct {
+	const char *what;
+	uint8_t code_align, data_align, ra_column;
+	const uint8_t *start;
+	size_t start_size;
+	const uint8_t *code;
+	size_t code_size;
+	const char *want;
+} factors[] = {
+	{ "code in units of 4", 4, 0x78, 16, CFI_BUILDER_START, BYTES("\x42\x0e\x10"),
+	  "0-8 r7+8\n8-40 r7+16\n" },
+	{ "code in units of 2, and an advance that overflows", 2, 0x78, 16, CFI_BUILDER_START,
+	  BYTES("\x41\x0e\x10\x1d\x01\x00\x00\x00\x00\x00\x00\x80\x0e\x18"), "0-2 r7+8\n" },
+	{ "data in units of 4", 1, 0x7c, 16, BYTES("\x0c\x07\x08\x90\x02"), BYTES("\x86\x04"),
+	  "0-40 r7+8 r6=c-16\n" },
+	{ "data in units of 1, upwards; the largest factor", 1, 1, 16,
+	  BYTES("\x0c\x07\x08\x90\x01"), BYTES("\x05\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+	  "0-40 r7+8 r6=expr ra=c+1\n" },
+	{ "the largest offset of a row", 1, 1, 16, BYTES("\x0c\x07\x08\x90\x01"),
+	  BYTES("\x05\x06\xff\xff\xff\xff\x07"), "0-40 r7+8 r6=c+2147483647 ra=c+1\n" },
+	{ "the next one", 1, 1, 16, BYTES("\x0c\x07\x08\x90\x01"),
+	  BYTES("\x05\x06\x80\x80\x80\x80\x08"), "0-40 r7+8 r6=expr ra=c+1\n" },
+	{ "the lowest", 1, 0x7f, 16, BYTES("\x0c\x07\x08\x90\x08"),
+	  BYTES("\x05\x06\x80\x80\x80\x80\x08"), "0-40 r7+8 r6=c-2147483648\n" },
+	{ "and one below", 1, 0x7f, 16, BYTES("\x0c\x07\x08\x90\x08"),
+	  BYTES("\x05\x06\x81\x80\x80\x80\x08"), "0-40 r7+8 r6=expr\n" },
+	{ "and a larger one", 1, 1, 16, BYTES("\x0c\x07\x08\x90\x01"),
+	  BYTES("\x41\x05\x06\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), "0-1 r7+8 ra=c+1\n" },
+	{ "nobody says where the return address is", 1, 0x78, 16, BYTES("\x0c\x07\x08"), BYTES(""),
+	  "0-40 r7+8\n" },
+	{ "the return address is in a register and stays there", 1, 0x78, 5, BYTES("\x0c\x07\x08"),
+	  BYTES("\x41\x85\x02"), "0-1 r7+8 ra=v:r5+0\n1-40 r7+8 ra=c-16\n" },
+	{ "in the first register", 1, 0x78, 0, BYTES("\x0c\x07\x08"), BYTES(""),
+	  "0-40 r7+8 ra=v:r0+0\n" },
+	{ "in the last general one", 1, 0x78, 15, BYTES("\x0c\x07\x08"), BYTES(""),
+	  "0-40 r7+8 ra=v:r15+0\n" },
+	{ "in a column beyond the registers; the usual one is of no interest", 1, 0x78, 30,
+	  BYTES("\x0c\x07\x08\x90\x02"), BYTES("\x41\x9e\x03\x08\x10\x42\x08\x1e"),
+	  "0-1 r7+8 ra=expr\n1-3 r7+8 ra=c-24\n3-40 r7+8 ra=expr\n" },
+	{ "no CFA: a register has an offset of 0", 1, 0x78, 16, BYTES(""), BYTES("\x41\x0d\x06"),
+	  "0-1 expr\n1-40 r6+0\n" },
+	{ "no CFA at all", 1, 0x78, 16, BYTES(""), BYTES(""), "0-40 expr\n" },
+};
+
 static void the_cie_says_what_factors_and_columns_mean(void **state)
 {
-	static const struct {
-		const char *what;
-		uint8_t code_align, data_align, ra_column;
-		const uint8_t *start;
-		size_t start_size;
-		const uint8_t *code;
-		size_t code_size;
-		const char *want;
-	} cases[] = {
-		{ "code in units of 4", 4, 0x78, 16, CFI_BUILDER_START, BYTES("\x42\x0e\x10"),
-		  "0-8 r7+8\n8-40 r7+16\n" },
-		{ "code in units of 2, and an advance that overflows", 2, 0x78, 16,
-		  CFI_BUILDER_START,
-		  BYTES("\x41\x0e\x10\x1d\x01\x00\x00\x00\x00\x00\x00\x80\x0e\x18"), "0-2 r7+8\n" },
-		{ "data in units of 4", 1, 0x7c, 16, BYTES("\x0c\x07\x08\x90\x02"),
-		  BYTES("\x86\x04"), "0-40 r7+8 r6=c-16\n" },
-		{ "data in units of 1, upwards; the largest factor", 1, 1, 16,
-		  BYTES("\x0c\x07\x08\x90\x01"),
-		  BYTES("\x05\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
-		  "0-40 r7+8 r6=c+9223372036854775807 ra=c+1\n" },
-		{ "and a larger one", 1, 1, 16, BYTES("\x0c\x07\x08\x90\x01"),
-		  BYTES("\x41\x05\x06\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
-		  "0-1 r7+8 ra=c+1\n" },
-		{ "nobody says where the return address is", 1, 0x78, 16, BYTES("\x0c\x07\x08"),
-		  BYTES(""), "0-40 r7+8\n" },
-		{ "the return address is in a register and stays there", 1, 0x78, 5,
-		  BYTES("\x0c\x07\x08"), BYTES("\x41\x85\x02"),
-		  "0-1 r7+8 ra=v:r5+0\n1-40 r7+8 ra=c-16\n" },
-		{ "in the first register", 1, 0x78, 0, BYTES("\x0c\x07\x08"), BYTES(""),
-		  "0-40 r7+8 ra=v:r0+0\n" },
-		{ "in the last general one", 1, 0x78, 15, BYTES("\x0c\x07\x08"), BYTES(""),
-		  "0-40 r7+8 ra=v:r15+0\n" },
-		{ "in a column beyond the registers; the usual one is of no interest", 1, 0x78, 30,
-		  BYTES("\x0c\x07\x08\x90\x02"), BYTES("\x41\x9e\x03\x08\x10\x42\x08\x1e"),
-		  "0-1 r7+8 ra=expr\n1-3 r7+8 ra=c-24\n3-40 r7+8 ra=expr\n" },
-		{ "no CFA: a register has an offset of 0", 1, 0x78, 16, BYTES(""),
-		  BYTES("\x41\x0d\x06"), "0-1 expr\n1-40 r6+0\n" },
-		{ "no CFA at all", 1, 0x78, 16, BYTES(""), BYTES(""), "0-40 expr\n" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct program program = { cases[i].what, cases[i].code, cases[i].code_size,
-						 cases[i].want };
+	for (size_t i = 0; i < ARRAY_SIZE(factors); i++) {
+		const struct program program = { factors[i].what, factors[i].code,
+						 factors[i].code_size, factors[i].want };
 		struct cfi_builder b;
 
 		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
-		b.code_align = cases[i].code_align;
-		b.data_align = cases[i].data_align;
-		b.ra_column = cases[i].ra_column;
-		cfi_builder_cie(&b, "zR", BYTES("\x1b"), cases[i].start, cases[i].start_size);
+		b.code_align = factors[i].code_align;
+		b.data_align = factors[i].data_align;
+		b.ra_column = factors[i].ra_column;
+		cfi_builder_cie(&b, "zR", BYTES("\x1b"), factors[i].start, factors[i].start_size);
 		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, program.code, program.size);
 		check(&b, &program);
 		cfi_builder_fini(&b);

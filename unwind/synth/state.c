@@ -463,10 +463,10 @@ static struct cfi_reg find_saved(const struct synth_state *state, unsigned reg)
 		unsigned base =
 			find_base(state, (struct synth_value){ slot->base, 0, slot->off }, &off);
 
-		if (base != FPL_NR_REGS)
+		if (base != FPL_NR_REGS && off == (int32_t)off)
 			return (struct cfi_reg){ .kind = CFI_AT_REG,
 						 .reg = (uint8_t)base,
-						 .off = off };
+						 .off = (int32_t)off };
 	}
 	for (unsigned other = 0; other < FPL_NR_REGS; other++)
 		if (same(&state->regs[other], &wanted))
