@@ -432,6 +432,18 @@ static int sweep_row(const struct cfi_row *row, void *ctx)
 	return 0;
 }
 
+/*
+ * While the rows are read once more they are judged, and the time libdw takes counts as theirs: some
+ * hundred times that of the table, which was compiled within its own limits. A file that takes too
+ * long ends by the timeout of the pool.
+ */
+static const struct table_limits judged_limits = {
+	.cpu_ns = UINT64_MAX,
+	.memory_bytes = 256u << 20,
+	.rows = 4u << 20,
+	.synth = true,
+};
+
 /* Judge the table over everything either side covers, and a little more at both ends. */
 static int sweep_all(struct sweep *sweep, struct fpl_err *err)
 {
@@ -442,8 +454,7 @@ static int sweep_all(struct sweep *sweep, struct fpl_err *err)
 	sweep->pos = fdes->nr != 0 ? fdes->ranges[0].start : 0;
 	if (sweep->table->nr_pages != 0 && sweep->pos > sweep->table->first_vaddr)
 		sweep->pos = sweep->table->first_vaddr;
-	rc = cfi_rows_for_each(sweep->elf, sweep->debug, &table_limits_default, sweep_row, sweep,
-			       err);
+	rc = cfi_rows_for_each(sweep->elf, sweep->debug, &judged_limits, sweep_row, sweep, err);
 	for (size_t i = 0; i < fdes->nr; i++) {
 		if (fdes->ranges[i].end > end)
 			end = fdes->ranges[i].end;
