@@ -306,6 +306,30 @@ WALK_INLINE int walk_is_entry(struct walker *walker, __u64 vaddr)
 	return object && vaddr - object->entry_vaddr < WALK_ENTRY_BYTES;
 }
 
+/* Was a null pointer called, or one that is nearly null? No program has code on the first page. */
+WALK_INLINE int walk_is_null(const struct fpl_walk *walk)
+{
+	return walk->exact && walk->pc < ARCH_USER_START;
+}
+
+/*
+ * Step to the caller where walk_is_null() and no mapping is there. Not an instruction was executed,
+ * so the return address is on top of the stack. Any other pc that is nowhere says nothing: its
+ * mapping may not be known yet.
+ */
+WALK_INLINE int walk_from_null(struct walker *walker)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 sp = walk->reg[ARCH_SP], ra;
+
+	if (walk->unwind != FPL_UNWIND_AUTO || !(walk->known & WALK_BIT(ARCH_SP)) || (sp & 7) ||
+	    walk_read_ra(walker, sp, &ra) || walk_is_ra(walker, ra) != WALK_RA_YES)
+		return FPL_STOP_NO_MAPPING;
+	walk->reg[ARCH_SP] = sp + 8;
+	walk->known &= ARCH_CALLEE_SAVED | WALK_BIT(ARCH_SP);
+	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
+}
+
 /* Where no row covers @pc, a lookup_pc: the entry of a program has no caller; else the frame
  * pointer. */
 WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
@@ -315,7 +339,7 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 
 	/* not looked for where the rule is remembered */
 	if (!walk_mapping(&walker, pc))
-		return FPL_STOP_BAD_RA;
+		return walk_is_null(walk) ? walk_from_null(&walker) : FPL_STOP_BAD_RA;
 
 	if (walk_is_entry(&walker, pc - mapping->bias))
 		return FPL_STOP_OUTERMOST;
@@ -483,11 +507,15 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 	if (!walk_mapping(walker, pc) && walk->exact && walk_leave_probes(walker, pc))
 		pc = walk->pc;
 	if (!walk_mapping(walker, pc)) {
-		if (walk->nr_frames)
+		if (walk->nr_frames && !walk_is_null(walk))
 			return FPL_STOP_BAD_RA;
 		walk->flags |= FPL_SAMPLE_RAW;
 		walk_add(walker, walk_frame(0, walk->pc, walk->exact != 0, walk->origin));
-		return FPL_STOP_NO_MAPPING;
+		if (!walk_is_null(walk))
+			return FPL_STOP_NO_MAPPING;
+		walk->rule.cfa = FPL_CFA_NONE;
+		walk->rule.flags = 0;
+		return FPL_STOP_NONE;
 	}
 	frame = walk_frame(&walk->last, walk->pc, walk->exact != 0, walk->origin);
 	if (frame & FPL_FRAME_RAW)

@@ -433,9 +433,9 @@ static int sweep_row(const struct cfi_row *row, void *ctx)
 }
 
 /*
- * While the rows are read once more they are judged, and the time libdw takes counts as theirs: some
- * hundred times that of the table, which was compiled within its own limits. A file that takes too
- * long ends by the timeout of the pool.
+ * While the rows are read once more they are judged, and the time libdw takes counts as theirs:
+ * some hundred times that of the table, which was compiled within its own limits. A file that takes
+ * too long ends by the timeout of the pool.
  */
 static const struct table_limits judged_limits = {
 	.cpu_ns = UINT64_MAX,

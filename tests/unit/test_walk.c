@@ -2,6 +2,8 @@
 /* Whole walks: which frames come out, how they are marked, and why the walk ends. */
 #include "cmocka_all.h"
 
+#include <stdbool.h>
+
 #include "tests/support/walk_scene.h"
 
 static void walk_ends_complete_where_the_return_address_is_undefined(void **state)
@@ -217,6 +219,62 @@ static void code_outside_every_object_takes_no_rule_of_another_frame(void **stat
 	check_walk(s, PC(0x2010), FPL_STOP_OUTERMOST,
 		   (__u64[]){ FRAME(0x2010) | EXACT, (ANON_START + 16) | FPL_FRAME_RAW,
 			      FRAME(0x4010) | BY_FP, 0 });
+}
+
+static void walk_goes_on_behind_a_null_pointer_that_was_called(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t pc, sp;
+		uint32_t known;
+		uint8_t unwind, opcode;
+		bool taken;
+	} cases[] = {
+		{ "null", 0, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe8, true },
+		{ "nearly null", 1, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe8, true },
+		{ "the end of the first page", 0xfff, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe8, true },
+		{ "behind it", 0x1000, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe8, false },
+		{ "nowhere else", 0x123456789, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe8, false },
+		{ "not by a call", 0, AT(20), 0xffff, FPL_UNWIND_AUTO, 0xe9, false },
+		{ "rsp not aligned", 0, AT(20) + 4, 0xffff, FPL_UNWIND_AUTO, 0xe8, false },
+		{ "rsp not known", 0, AT(20), 0xff7f, FPL_UNWIND_AUTO, 0xe8, false },
+		{ "not resident", 0, AT(NR_WORDS), 0xffff, FPL_UNWIND_AUTO, 0xe8, false },
+		{ "--unwind cfi", 0, AT(20), 0xffff, FPL_UNWIND_CFI, 0xe8, false },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 null = cases[i].pc | FPL_FRAME_RAW | EXACT;
+		__u64 frames[] = { null, FRAME(0x2010) | BY_FP, FRAME(0x4010), 0 };
+
+		print_message("%s\n", cases[i].what);
+		if (!cases[i].taken)
+			frames[1] = 0;
+		s->words[20] = s->words[21] = PC(0x2010);
+		s->words[22] = PC(0x4010); /* the frame's; its rbp in words[21] */
+		s->code[0x200b] = cases[i].opcode;
+		s->walk.reg[7] = cases[i].sp;
+		s->walk.known = cases[i].known;
+		s->walk.unwind = cases[i].unwind;
+		check_walk(s, cases[i].pc,
+			   cases[i].taken ? FPL_STOP_OUTERMOST : FPL_STOP_NO_MAPPING, frames);
+		assert_int_equal(s->walk.flags, FPL_SAMPLE_RAW);
+	}
+	/* In a signal handler. */
+	s->words[2] = AT(20);
+	s->words[3] = 1;
+	s->code[0x200b] = 0xe8;
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.unwind = FPL_UNWIND_AUTO;
+	check_walk(s, PC(0x3010), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x3010) | EXACT, 1 | FPL_FRAME_RAW | EXACT,
+			      FRAME(0x2010) | BY_FP, FRAME(0x4010), 0 });
+	/* Such an address where a return address is expected is none. */
+	s->words[20] = 1;
+	s->walk.reg[7] = AT(20);
+	s->walk.known = ARCH_ALL_REGS;
+	check_walk(s, PC(0x1000), FPL_STOP_BAD_RA, (__u64[]){ FRAME(0x1000) | EXACT, 0 });
 }
 
 static void walk_ends_where_a_return_address_is_no_code(void **state)
@@ -510,6 +568,7 @@ int main(void)
 		TEST(walk_reaches_the_deepest_stack_with_few_reads),
 		TEST(walk_keeps_the_address_of_code_outside_every_object),
 		TEST(code_outside_every_object_takes_no_rule_of_another_frame),
+		TEST(walk_goes_on_behind_a_null_pointer_that_was_called),
 		TEST(walk_ends_where_a_return_address_is_no_code),
 		TEST(walk_says_what_state_the_table_is_in),
 		TEST(walk_knows_the_entry_of_a_program),
