@@ -122,8 +122,10 @@ static int take_load(struct reading *reading, uint64_t off, const struct record 
 
 	long nr = file_window_at(&reading->window, off + sizeof(load), room, &bytes);
 
-	if (nr < (long)room)
+	/* Of a record that is being written the code may be missing, which nobody reads. */
+	if (nr < 0 || (nr < (long)room && !memchr(bytes, '\0', (size_t)nr)))
 		return nr < 0 ? (int)nr : 0;
+	room = (size_t)nr;
 
 	size_t length = strnlen((const char *)bytes, room);
 
