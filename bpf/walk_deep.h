@@ -20,6 +20,7 @@
 #define DEEP_CREDIT_NS 10000000ull /* the most that is saved up */
 #define DEEP_SHARE     12ull	   /* one part in so many of the time comes in */
 #define DEEP_LOOK      64u	   /* frames between two looks at the clock, at least */
+#define DEEP_FRAME_NS  1000ull	   /* the most that a frame counts: some 40 times what it takes */
 _Static_assert(DEEP_CREDIT_NS + 1000000000ull / DEEP_SHARE <= 100000000ull, "a tenth of a second");
 
 /* Is there time for a deep walk at @now? Takes in what has come since it was asked last. */
@@ -30,6 +31,19 @@ WALK_INLINE int deep_has_time(struct fpl_walk *walk, __u64 now)
 	walk->credit_ns = credit < DEEP_CREDIT_NS ? credit : DEEP_CREDIT_NS;
 	walk->credited_ns = now;
 	return walk->credit_ns >= DEEP_WALK_NS || !now;
+}
+
+/*
+ * Charge the walk for the @nr_frames since the clock was looked at. What passed beyond what frames
+ * can take was not the walk's: a hypervisor ran something else.
+ */
+WALK_INLINE void deep_charge(struct fpl_walk *walk, __u32 nr_frames)
+{
+	__u64 now = env_now_ns(), took = now - walk->deep_looked_ns;
+	__u64 most = nr_frames * DEEP_FRAME_NS;
+
+	walk->deep_ns += took < most ? took : most;
+	walk->deep_looked_ns = now;
 }
 
 /*
@@ -53,13 +67,15 @@ WALK_GLOBAL int walk_deeper(struct fpl_walk *walk)
 			return FPL_STOP_DEPTH;
 		}
 		walk->deep = WALK_DEEP_WALKED;
-		walk->deep_start_ns = now;
+		walk->deep_looked_ns = now;
+		walk->deep_ns = 0;
 		walk->unlooked = 0;
 	}
 	walk->unlooked += nr_root;
 	if (walk->unlooked >= DEEP_LOOK) {
+		deep_charge(walk, walk->unlooked);
 		walk->unlooked = 0;
-		if (env_now_ns() - walk->deep_start_ns > DEEP_WALK_NS) {
+		if (walk->deep_ns > DEEP_WALK_NS) {
 			walk->deep = WALK_DEEP_CUT;
 			return FPL_STOP_DEPTH;
 		}
@@ -108,13 +124,10 @@ static long deep_put(__u32 idx, void *arg)
 /* What the walk took beyond what is kept is not there for the next. */
 WALK_INLINE void deep_pay(struct fpl_walk *walk)
 {
-	__u64 took;
-
 	if (walk->deep != WALK_DEEP_WALKED && walk->deep != WALK_DEEP_CUT)
 		return;
-	took = env_now_ns() - walk->deep_start_ns;
-	walk->credit_ns = took < walk->credit_ns ? walk->credit_ns - took : 0;
-	walk->deep_ns = took;
+	deep_charge(walk, walk->unlooked + walk->root_depth);
+	walk->credit_ns = walk->deep_ns < walk->credit_ns ? walk->credit_ns - walk->deep_ns : 0;
 }
 
 /*

@@ -77,8 +77,8 @@ struct fpl_walk {
 	__u32 unlooked;	  /* frames since the clock was looked at */
 	__u32 deep;	  /* enum walk_deep */
 	__u32 _pad4;
-	__u64 deep_start_ns;
-	__u64 deep_ns; /* what they took, with WALK_DEEP_WALKED and WALK_DEEP_CUT */
+	__u64 deep_looked_ns; /* when the clock was */
+	__u64 deep_ns;	      /* what they took, with WALK_DEEP_WALKED and WALK_DEEP_CUT */
 	/* the time there is for that on this CPU, as of when: from one walk to the next */
 	__u64 credit_ns;
 	__u64 credited_ns;

@@ -228,42 +228,71 @@ static void what_a_walk_took_is_gone(void **state)
 	struct fpl_walk *walk = &s->walk;
 
 	walk->deep = WALK_DEEP_WALKED;
-	walk->deep_start_ns = 100;
+	walk->root_depth = 1;
+	walk->deep_ns = 50;
+	walk->deep_looked_ns = 100;
 	walk->credit_ns = 1000;
 	world_now_ns = 700;
 	deep_pay(walk);
-	assert_int_equal(walk->credit_ns, 400);
-	assert_int_equal(walk->deep_ns, 600);
+	assert_int_equal(walk->credit_ns, 350);
+	assert_int_equal(walk->deep_ns, 650);
 	deep_pay(walk);
 	assert_int_equal(walk->credit_ns, 0);
+	walk->deep_ns = 0; /* no more than the frames can have taken */
+	walk->unlooked = 2;
+	walk->credit_ns = 5000;
+	world_now_ns = 1ull << 40;
+	deep_pay(walk);
+	assert_int_equal(walk->credit_ns, 5000 - 3 * DEEP_FRAME_NS);
 	walk->deep = WALK_DEEP_REFUSED;
 	walk->credit_ns = 9;
 	deep_pay(walk);
 	assert_int_equal(walk->credit_ns, 9);
 }
 
-static void a_walk_that_takes_too_long_is_cut(void **state)
+/* How many turns of 16 frames a walk gets, of which each takes @turn_ns. */
+static unsigned turns_of(struct scene *s, uint64_t turn_ns)
 {
-	struct scene *s = *state;
 	struct fpl_walk *walk = &s->walk;
+	unsigned turns = 0;
 
 	walk->max_depth = 80;
 	walk->root_depth = 16;
-	walk->nr_frames = 80;
+	walk->deep = WALK_DEEP_NONE;
+	walk->elided = walk->is_ring = 0;
 	walk->credit_ns = DEEP_CREDIT_NS;
 	walk->credited_ns = world_now_ns = 1000;
-	for (unsigned turn = 0; turn < 8; turn++) {
-		/* at each fourth the clock is looked at */
-		uint64_t step_ns = turn == 3   ? DEEP_WALK_NS
-				   : turn == 7 ? DEEP_WALK_NS + 1
-					       : 1ull << 40;
-		world_now_ns = 1000 + (turn ? step_ns : 0);
+	for (;; turns++) {
 		walk->nr_frames = 80;
-		assert_int_equal(walk_deeper(walk), turn < 7 ? FPL_STOP_NONE : FPL_STOP_DEPTH);
-		assert_int_equal(walk->deep, turn < 7 ? WALK_DEEP_WALKED : WALK_DEEP_CUT);
-		assert_int_equal(walk->nr_frames, turn < 7 ? 64 : 80);
+		if (walk_deeper(walk) != FPL_STOP_NONE)
+			break;
+		assert_int_equal(walk->deep, WALK_DEEP_WALKED);
+		assert_int_equal(walk->nr_frames, 64);
+		world_now_ns += turn_ns;
 	}
-	assert_int_equal(walk->elided, 6 * 16);
+	assert_int_equal(walk->nr_frames, 80);
+	return turns;
+}
+
+static void a_walk_that_takes_too_long_is_cut(void **state)
+{
+	struct scene *s = *state;
+
+	/* the clock is looked at in each fourth turn, in which three or four have passed */
+	assert_int_equal(turns_of(s, DEEP_WALK_NS / 100), 103);
+	assert_int_equal(s->walk.deep, WALK_DEEP_CUT);
+	assert_int_equal(s->walk.elided, 102 * 16);
+	assert_int_equal(turns_of(s, DEEP_WALK_NS / 1000), 1003);
+	assert_int_equal(s->walk.deep, WALK_DEEP_CUT);
+}
+
+static void time_that_frames_cannot_take_is_not_the_walk_s(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(turns_of(s, 1ull << 40),
+			 4 * (DEEP_WALK_NS / (DEEP_LOOK * DEEP_FRAME_NS)) + 3);
+	assert_int_equal(s->walk.deep, WALK_DEEP_CUT);
 }
 
 int main(void)
@@ -278,6 +307,7 @@ int main(void)
 		TEST(time_comes_in_and_is_saved_up_to_a_bound),
 		TEST(what_a_walk_took_is_gone),
 		TEST(a_walk_that_takes_too_long_is_cut),
+		TEST(time_that_frames_cannot_take_is_not_the_walk_s),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
