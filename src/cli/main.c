@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -154,11 +155,29 @@ static int run_word(int argc, char **argv)
 	return run_verb(argc, argv);
 }
 
+/*
+ * A file that is opened while one of the descriptors 0 to 2 is closed takes its place, and what is
+ * said on stderr ends up in it. stdout is held by one that cannot be written: data for it is an
+ * error as before. A command of the user finds them closed, as they were. False: not to be done.
+ */
+static bool hold_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int flags = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags | O_CLOEXEC) != fd)
+			return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction pipe_action = { .sa_handler = on_broken_pipe,
 					       .sa_flags = SA_RESTART };
 
+	if (!hold_standard_descriptors())
+		return CLI_EXIT_CANNOT_RUN;
 	if (argc == 2 && strcmp(argv[1], NURSERY_VERB) == 0)
 		nursery_main(STDIN_FILENO);
 	sigaction(SIGPIPE, &pipe_action, NULL);

@@ -216,7 +216,8 @@ static void merge_ends(struct call_tree *tree)
 {
 	size_t nr = 0;
 
-	qsort(tree->ends, tree->nr_ends, sizeof(*tree->ends), compare_ends);
+	if (tree->nr_ends)
+		qsort(tree->ends, tree->nr_ends, sizeof(*tree->ends), compare_ends);
 	for (size_t i = 0; i < tree->nr_ends; i++) {
 		if (nr && !compare_ends(&tree->ends[nr - 1], &tree->ends[i]))
 			tree->ends[nr - 1].count += tree->ends[i].count;

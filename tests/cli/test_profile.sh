@@ -129,6 +129,17 @@ if [ "$status" != 6 ] || [ ! -s d.folded ] || ! grep -q 'stdout: No space' stder
 	fail "/dev/full: status $status"
 fi
 
+# What is said on a stderr that is closed ends up in no output; data for a stdout that is, is an error.
+"$fpless" profile -v -f -F 499 -d 0.5 -o closed.folded -- perl -e "$loop" 2>&- >/dev/null
+if ! grep -q 'perl;' closed.folded || grep -qvE '^perl;.* [0-9]+$' closed.folded; then
+	fail "stderr closed: $(grep -vE '^perl;.* [0-9]+$' closed.folded | head -3)"
+fi
+status=0
+"$fpless" profile -q -f -F 499 -d 0.5 -- perl -e "$loop" <&- >&- 2>stderr || status=$?
+if [ "$status" != 6 ] || ! grep -q 'stdout: Bad file descriptor' stderr; then
+	fail "stdout closed: status $status"
+fi
+
 # Without rights: one line that says what to do.
 status=0
 setpriv --reuid 65534 --clear-groups "$fpless" profile -e cpu-clock -q -d 0.1 2>stderr || status=$?

@@ -472,13 +472,15 @@ static int keep_crossings(struct synth_tracer *tracer, struct synth_label *label
 /* Would following @label again lead to no more than it did? */
 static bool is_done(const struct synth_explorer *explorer, const struct synth_label *label)
 {
-	const struct synth_crossing *crossings = explorer->crossings + label->first_crossing;
-
 	if (!label->is_traced || label->is_cut_off)
 		return false;
-	for (size_t i = 0; i < label->nr_crossings; i++)
-		if (count_edges(explorer->graph, crossings[i].pos) != crossings[i].nr_edges)
+	for (size_t i = 0; i < label->nr_crossings; i++) {
+		const struct synth_crossing *crossing =
+			&explorer->crossings[label->first_crossing + i];
+
+		if (count_edges(explorer->graph, crossing->pos) != crossing->nr_edges)
 			return false;
+	}
 	return true;
 }
 
