@@ -359,8 +359,12 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 	int is_late = walk_is_late(&walker);
 	int stop = walk_by_fp(&walker, made);
 
-	if (stop == FPL_STOP_NO_CFI && is_late)
+	/* The end of a chain of frame pointers is data as long as it is not known what code it is.
+	 */
+	if ((stop == FPL_STOP_NO_CFI || stop == FPL_STOP_FP_END) && is_late) {
 		walk->fp_open = WALK_OPEN_LATE;
+		stop = FPL_STOP_NO_CFI;
+	}
 	if (stop != FPL_STOP_NO_CFI || !no_table)
 		return stop;
 	/* What was taken for a return address may lie in another mapping. */

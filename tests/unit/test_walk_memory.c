@@ -352,18 +352,23 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 		enum fpl_stop stop;
 		uint32_t remembered;
 		enum walk_open open;
+		uint64_t fp; /* 0: an end, if it is a frame pointer */
 	} cases[] = {
-		{ "no row", 0x100, FPL_TABLE_PARTIAL, FPL_STOP_NO_TABLE, 0, WALK_OPEN_NOT },
-		{ "the entry", WORLD_ENTRY, FPL_TABLE_PARTIAL, FPL_STOP_OUTERMOST, 0,
-		  WALK_OPEN_NOT },
+		{ "no row", 0x100, FPL_TABLE_PARTIAL, FPL_STOP_NO_TABLE, 0, WALK_OPEN_NOT, 1 },
+		{ "the entry", WORLD_ENTRY, FPL_TABLE_PARTIAL, FPL_STOP_OUTERMOST, 0, WALK_OPEN_NOT,
+		  1 },
 		{ "no row, which takes long", 0x100, FPL_TABLE_LATE, FPL_STOP_NO_CFI, 0,
-		  WALK_OPEN_LATE },
+		  WALK_OPEN_LATE, 1 },
+		{ "likewise, rbp being 0", 0x100, FPL_TABLE_LATE, FPL_STOP_NO_CFI, 0,
+		  WALK_OPEN_LATE, 0 },
 		{ "the entry, likewise", WORLD_ENTRY, FPL_TABLE_LATE, FPL_STOP_OUTERMOST, 0,
-		  WALK_OPEN_NOT },
+		  WALK_OPEN_NOT, 1 },
 		{ "a row that is an end", 0x3000, FPL_TABLE_PARTIAL, FPL_STOP_OUTERMOST, 1,
-		  WALK_OPEN_NOT },
+		  WALK_OPEN_NOT, 1 },
+		{ "no row, rbp being 0", 0x100, FPL_TABLE_READY, FPL_STOP_FP_END, 2, WALK_OPEN_NOT,
+		  0 },
 		{ "no row in the table that took its place", 0x100, FPL_TABLE_READY,
-		  FPL_STOP_NO_CFI, 2, WALK_OPEN_NOT },
+		  FPL_STOP_NO_CFI, 2, WALK_OPEN_NOT, 1 },
 	};
 	struct scene *s = *state;
 	struct fpl_object *object = &s->world.objects[WORLD_SLOT];
@@ -377,7 +382,7 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 		s->walk.fp_open = WALK_OPEN_NOT;
 		s->walk.known = ARCH_ALL_REGS;
 		s->walk.reg[7] = AT(0);
-		s->walk.reg[6] = 1; /* no frame pointer */
+		s->walk.reg[6] = cases[i].fp;
 		s->walk.exact = 1;
 		s->walk.nr_frames = 0;
 		walk_enter(&s->walk);
