@@ -57,6 +57,28 @@
 /* test %edi,%edi; je 1f; push %rbx; call . + 0x1000; 1: nop; ret */
 #define NORETURN "\x85\xff\x74\x06\x53\xe8\xfb\x0f\x00\x00\x90\xc3"
 
+/* push %rbx; call 1f; call . + 0x1000; nopl 0(%rax,%rax); 1: ret */
+#define PADDED                                                             \
+	"\x53\xe8\x0a\x00\x00\x00\xe8\xfb\x0f\x00\x00\x0f\x1f\x44\x00\x00" \
+	"\xc3"
+
+/* push %rbx; call 2f; call 1f; pop %rbx; ret; nop; 1: push %rax; call 3f; xchg %ax,%ax; 2: ret; 3:
+ * jmp 3b */
+#define EXITS                                                              \
+	"\x53\xe8\x10\x00\x00\x00\xe8\x03\x00\x00\x00\x5b\xc3\x90\x50\xe8" \
+	"\x03\x00\x00\x00\x66\x90\xc3\xeb\xfe"
+
+/* lea 1f(%rip),%rdi; jmp . + 0x1000; nopl 0(%rax); 1: push %rbx; pop %rbx; ret */
+#define TAKEN                                                              \
+	"\x48\x8d\x3d\x09\x00\x00\x00\xe9\xfb\x0f\x00\x00\x0f\x1f\x40\x00" \
+	"\x53\x5b\xc3"
+
+/* push %rbx; lea 1f(%rip),%rdi; call 2f; nopl (%rax); 1: push %rbx; pop %rbx; ret; 4 of nop; 2: jmp
+ * 2b */
+#define TAKEN_BEHIND_EXIT                                                  \
+	"\x53\x48\x8d\x3d\x08\x00\x00\x00\xe8\x0a\x00\x00\x00\x0f\x1f\x00" \
+	"\x53\x5b\xc3\x90\x90\x90\x90\xeb\xfe"
+
 /* test %edi,%edi; je 1f; push %rbx; call 2f; ud2; 1: ret; 2: push %rax; call . + 0x1000; ud2 */
 #define ABORTS                                                             \
 	"\x85\xff\x74\x08\x53\xe8\x03\x00\x00\x00\x0f\x0b\xc3\x50\xe8\xfb" \
@@ -363,6 +385,36 @@ static const struct {
 	  "0-5 r7+8\n"
 	  "5-a r7+16\n"
 	  "a-c r7+8\n" },
+	{ "likewise, by the function behind the padding", CODE(PADDED), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-b r7+16\n"
+	  "b-10 no_entry\n"
+	  "10-11 r7+8\n" },
+	{ "a callee that ends nowhere, and one behind it that does", CODE(EXITS), EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-b r7+16\n"
+	  "b-d no_entry\n"
+	  "d-e filler\n"
+	  "e-f r7+8\n"
+	  "f-14 r7+16\n"
+	  "14-16 no_entry\n"
+	  "16-19 r7+8\n" },
+	{ "a function the address of which is taken", CODE(TAKEN), EVIDENCE_SYMBOL,
+	  "0-c r7+8\n"
+	  "c-10 filler\n"
+	  "10-11 r7+8\n"
+	  "11-12 r7+16\n"
+	  "12-13 r7+8\n" },
+	{ "likewise, behind a call that does not come back", CODE(TAKEN_BEHIND_EXIT),
+	  EVIDENCE_SYMBOL,
+	  "0-1 r7+8\n"
+	  "1-d r7+16\n"
+	  "d-10 no_entry\n"
+	  "10-11 r7+8\n"
+	  "11-12 r7+16\n"
+	  "12-13 r7+8\n"
+	  "13-17 filler\n"
+	  "17-19 r7+8\n" },
 	{ "a callee that ends nowhere", CODE(ABORTS), EVIDENCE_SYMBOL,
 	  "0-5 r7+8\n"
 	  "5-a r7+16\n"

@@ -20,6 +20,7 @@ enum { INSTRUCTION_MAX = 15, DOUBTFUL_MAX = 3, OVERLAP_MAX = 64, OWNERS_MAX = 40
 enum { LEA_BYTES = 7 }; /* lea of an address relative to rip */
 
 /* How far a jump is from where its target is taken, in bytes; how many of each are looked at. */
+enum { FUNCTION_ALIGN = 16 };
 enum { LABEL_REACH = 4096, LABELS_MAX = 4096, LABEL_ROUNDS = 8 };
 
 static int lead_add(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known)
@@ -636,6 +637,53 @@ static int enter(struct synth_explorer *explorer, enum synth_evidence least,
 	return code ? code : explore(explorer);
 }
 
+/*
+ * Is @pos, the address of which is taken, likely to be a function's? Aligned as compilers do it,
+ * and nothing goes on into it, but for what is behind a call: that may be one of exit().
+ */
+static bool is_function_like(const struct synth_graph *graph, uint32_t pos)
+{
+	const struct synth_hole *hole = &graph->input->holes[synth_graph_hole(graph, pos)];
+	uint64_t off = synth_graph_vaddr(graph, pos) - hole->start;
+
+	if (synth_graph_vaddr(graph, pos) % FUNCTION_ALIGN || (graph->bytes[pos] & BYTE_INSIDE))
+		return false;
+	if (!graph->index[pos])
+		return is_plausible(graph, pos);
+	for (unsigned size = 1; size < FUNCTION_ALIGN && size < off; size++) {
+		const struct synth_op *call = NULL;
+
+		for (uint32_t at = 2; at < INSTRUCTION_MAX && at + size <= off && !call; at++) {
+			call = synth_graph_op(graph, pos - size - at);
+			if (call && call->size != at)
+				call = NULL;
+		}
+		if (call && call->kind == OP_CALL &&
+		    filler_size(hole->bytes + off - size, size, FILLER_INSTRUCTIONS) == size)
+			return true;
+	}
+	return false;
+}
+
+/* Begin where code of a hole takes an address that is likely to be a function's. */
+static int enter_taken(struct synth_explorer *explorer)
+{
+	struct synth_graph *graph = explorer->graph;
+	int code = 0;
+
+	for (size_t i = 0; i < explorer->nr_labels && code == 0; i++) {
+		uint32_t pos = explorer->labels[i].pos;
+
+		if ((graph->bytes[pos] & BYTE_ENTRIES) || !is_function_like(graph, pos))
+			continue;
+		graph->bytes[pos] |= BYTE_DATA;
+		code = lead_to(explorer, pos, NULL);
+		if (code == 0)
+			code = follow_tables(explorer);
+	}
+	return code ? code : explore(explorer);
+}
+
 static int guess(struct synth_explorer *explorer)
 {
 	struct synth_graph *graph = explorer->graph;
@@ -684,5 +732,7 @@ int synth_explore(struct synth_graph *graph, struct fpl_err *err)
 	explorer.all_entered = true;
 	if (code == 0)
 		code = explore(&explorer);
+	if (code == 0)
+		code = enter_taken(&explorer);
 	return code == 0 && graph->input->guesses ? guess(&explorer) : code;
 }

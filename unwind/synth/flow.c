@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
+#include "unwind/synth/ends.h"
+#include "unwind/synth/groups.h"
 #include "unwind/synth/reach.h"
 
 /*
@@ -14,6 +16,7 @@
  */
 enum { STEPS_PER_OP = 64, STEPS_MIN = 1 << 16, CALL_DEPTH_MAX = 64, NEED_ROUNDS = 16 };
 enum { CHECK_EVERY = 1 << 16 };
+enum { FILLER_BLOCKS_MAX = 4 }; /* before a function */
 
 static const uint16_t abi_clobbers = SYNTH_ABI_CLOBBERS;
 
@@ -28,7 +31,6 @@ struct group {
 	bool taken;   /* code takes its address */
 	bool guessed; /* there is no evidence at all */
 	bool returns; /* somewhere, as a function does */
-	bool ends;    /* somewhere, in any way */
 };
 enum { GROUP_NEW, GROUP_BEGUN, GROUP_DONE };
 
@@ -65,37 +67,6 @@ struct flow {
 	struct fpl_err *err;
 };
 
-static uint32_t find(struct synth_block *blocks, uint32_t i)
-{
-	while (blocks[i].group != i) {
-		blocks[i].group = blocks[blocks[i].group].group;
-		i = blocks[i].group;
-	}
-	return i;
-}
-
-static void join(struct synth_block *blocks, uint32_t i, uint32_t number)
-{
-	if (number)
-		blocks[find(blocks, i)].group = find(blocks, number - 1);
-}
-
-static void join_all(struct synth_graph *graph)
-{
-	struct synth_block *blocks = graph->blocks;
-
-	for (uint32_t i = 0; i < graph->nr_blocks; i++)
-		blocks[i].group = i;
-	for (uint32_t i = 0; i < graph->nr_blocks; i++) {
-		struct synth_exits exits = synth_exits_of(graph, &blocks[i]);
-
-		join(blocks, i, exits.next);
-		join(blocks, i, exits.target);
-		for (; exits.edges; exits.edges = synth_graph_edge_after(graph, exits.edges))
-			join(blocks, i, synth_block_number(graph, exits.edges->to));
-	}
-}
-
 /* Give groups numbers from 0 on, and put the blocks of each together. */
 static int number_groups(struct flow *flow)
 {
@@ -111,18 +82,18 @@ static int number_groups(struct flow *flow)
 	flow->rows->needed = calloc(nr + 1, sizeof(*flow->rows->needed));
 	if (!ids || !flow->groups || !flow->order || !flow->rows->needed)
 		return fpl_fail(flow->err, -ENOMEM, "%s: out of memory", graph->budget->name);
-	join_all(graph);
+	synth_groups_join(graph);
 	for (uint32_t i = 0; i < nr; i++)
-		if (find(graph->blocks, i) == i)
+		if (synth_group_of(graph, i) == i)
 			ids[i] = (uint32_t)flow->nr_groups++;
 	for (uint32_t i = 0; i < nr; i++)
-		flow->groups[ids[find(graph->blocks, i)]].nr++;
+		flow->groups[ids[synth_group_of(graph, i)]].nr++;
 	for (uint32_t g = 1; g < flow->nr_groups; g++)
 		flow->groups[g].first = flow->groups[g - 1].first + flow->groups[g - 1].nr;
 	for (uint32_t g = 0; g < flow->nr_groups; g++)
 		flow->groups[g].nr = 0;
 	for (uint32_t i = 0; i < nr; i++) {
-		struct group *group = &flow->groups[ids[find(graph->blocks, i)]];
+		struct group *group = &flow->groups[ids[synth_group_of(graph, i)]];
 
 		flow->order[group->first + group->nr++] = i;
 	}
@@ -312,30 +283,40 @@ static bool ends_there(const struct flow *flow, const struct synth_block *block)
 {
 	const struct synth_input *input = flow->graph->input;
 	const struct synth_op *op = synth_graph_op(flow->graph, block->last);
-	uint32_t callee = callee_of(flow, op);
-	const struct group *group = callee ? &flow->groups[callee - 1] : NULL;
 
-	if (group && group->progress == GROUP_DONE && !group->bad && !group->ends)
+	if (synth_ends_there(flow->graph, op))
 		return true;
 	return input->returns &&
 	       !input->returns(input->ctx, synth_graph_vaddr(flow->graph, block->last), op->size);
 }
 
+/* Was the block of @number, or what is behind it where that is filler, reached with another stack
+ * than @state's? */
+static bool is_of_other_depth(const struct flow *flow, uint32_t number,
+			      const struct synth_state *state)
+{
+	for (unsigned i = 0; number && i < FILLER_BLOCKS_MAX; i++) {
+		const struct synth_block *block = &flow->graph->blocks[number - 1];
+
+		if (block->reached && synth_state_other_depth(&flow->states[block->state], state))
+			return true;
+		number = synth_ends_behind_filler(flow->graph, block);
+	}
+	return false;
+}
+
 /*
  * Come back from the call that ends @block, unless what is behind it was reached with another
- * stack: then the call is one of abort() and its like.
+ * stack: then the call is one of abort() and its like, and the next function begins there.
  */
 static int come_back(struct flow *flow, struct synth_block *block)
 {
 	struct synth_exits exits = synth_exits_of(flow->graph, block);
-	struct synth_block *next = exits.next ? &flow->graph->blocks[exits.next - 1] : NULL;
 	struct synth_state state = leave_block(flow, block);
 
-	if (!next)
+	if (!exits.next)
 		return 0;
-	block->no_return =
-		(next->reached && synth_state_other_depth(&flow->states[next->state], &state)) ||
-		ends_there(flow, block);
+	block->no_return = is_of_other_depth(flow, exits.next, &state) || ends_there(flow, block);
 	return block->no_return ? 0 : go_on(flow, block, exits.next, &state);
 }
 
@@ -367,7 +348,8 @@ static int enter_group(struct flow *flow, struct group *group)
 		if (!is_told(flow, block) && !(group->guessed && (byte & BYTE_GUESS)))
 			continue;
 		group->known |= (byte & BYTE_ENTRY) != 0;
-		group->taken |= (byte & BYTE_ADDRESS) != 0;
+		/* of what never returns no return can tell that it is a function */
+		group->taken |= (byte & BYTE_ADDRESS) || ((byte & BYTE_DATA) && !block->ends);
 		code = deposit(flow, block, &state, BELIEF_SURE, &is_true);
 	}
 	return code;
@@ -444,7 +426,6 @@ static bool may_leave(const struct synth_graph *graph, uint64_t vaddr,
 /* What becomes of registers in who called: part of what calls of the group change. */
 static void note_return(struct group *group, const struct synth_state *state)
 {
-	group->ends = true;
 	group->clobbers |= (uint16_t)(~synth_state_initial(state) & ~(1u << ARCH_SP));
 	if (synth_state_is_entry(state))
 		group->returns = true;
@@ -467,10 +448,8 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 		return synth_state_is_balanced(state) && op->nr_bytes == 0;
 	case OP_JUMP_REGISTER:
 	case OP_JUMP_MEMORY:
-		if (!exits.edges) {
+		if (!exits.edges)
 			group->clobbers |= abi_clobbers;
-			group->ends = true;
-		}
 		/* A jump by register may be one within the function: it proves nothing. */
 		if (op->kind == OP_JUMP_MEMORY && !exits.edges && synth_state_is_entry(state))
 			group->returns = true;
@@ -486,7 +465,6 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 	if (leaves ||
 	    (exits.target && is_tail_call(graph, &graph->blocks[exits.target - 1], state))) {
 		group->clobbers |= abi_clobbers;
-		group->ends = true;
 		group->returns |= synth_state_is_entry(state);
 	}
 	if (leaves && !may_leave(graph, (uint64_t)op->imm, state))
@@ -782,8 +760,10 @@ static void cleanup_flow(struct flow *flow)
 int synth_flow(struct synth_graph *graph, struct synth_rows *rows, struct fpl_err *err)
 {
 	CLEANUP(cleanup_flow) struct flow flow = { .graph = graph, .rows = rows, .err = err };
-	int code = number_groups(&flow);
+	int code = synth_ends_find(graph, err);
 
+	if (code == 0)
+		code = number_groups(&flow);
 	if (code == 0)
 		code = find_entries(&flow);
 	if (code == 0)

@@ -33,6 +33,7 @@ struct synth_block {
 	uint8_t belief;	    /* enum synth_belief: of the best way by which it was reached */
 	bool reached, queued;
 	bool no_return; /* the call that ends it does not come back */
+	bool ends;	/* a way from there leads to a return (synth_ends_find()) */
 };
 
 /* How sure it is that a way can be taken. Tables are read too far, and from too early on. */
