@@ -59,6 +59,13 @@ static inline __attribute__((__always_inline__)) __u64 arch_plt_extra(__u64 pc, 
 	return (pc & 15) >= literal ? 8 : 0;
 }
 
+/* Is code that begins with these 16 bytes, little-endian, "mov $15,%rax; syscall"? What signal
+ * handlers return to: __restore_rt of all C libraries, and of run times that have none. */
+static inline __attribute__((__always_inline__)) int arch_is_restorer(__u64 first, __u64 second)
+{
+	return first == 0x0f0000000fc0c748ull && (second & 0xff) == 0x05;
+}
+
 /*
  * May the 8 bytes of code before a return address end in a call? @code holds them little-endian:
  * its high byte is the one just before. The forms are E8 rel32, and FF /2 with every addressing

@@ -647,7 +647,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 			       ? FPL_STOP_NO_CFI
 			       : walk_without_cfi(walker, walk->pc - !walk->exact);
 	stop = walk_by_rule(walker, ext);
-	if (stop != FPL_STOP_NONE ||
+	/* What a signal has interrupted follows no call. */
+	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||
 	    !((walk->rule.flags & FPL_RULE_SYNTH) || walk_took_ra(walk, sp)))
 		return stop;
 	stop = walk_believed(walker);

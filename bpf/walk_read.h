@@ -177,7 +177,13 @@ WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 
 		walk->call = 0;
 		return WALK_RA_UNREAD;
 	}
-	return arch_is_call(walk->call) ? WALK_RA_YES : WALK_RA_NO;
+	if (arch_is_call(walk->call))
+		return WALK_RA_YES;
+	/* The kernel makes signal handlers return to the restorer that the program has named. */
+	return !env_read_code(env, walk->code, 16, ra) &&
+			       arch_is_restorer(walk->code[0], walk->code[1])
+		       ? WALK_RA_YES
+		       : WALK_RA_NO;
 }
 WALK_ONCE(walk_is_ra, walk_follows_call, WALK_RA_NO)
 

@@ -161,3 +161,58 @@ size_t arch_init_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct 
 	nr = add_row(rows, nr, vaddr + body, vaddr + at + ADD_SIZE, 16, 0);
 	return add_row(rows, nr, vaddr + at + ADD_SIZE, vaddr + size, 8, 0);
 }
+
+/* Where the kernel's frame of a signal has the general registers, by DWARF number, rsp among them,
+ * and the pc: from rsp behind the return of the handler, struct ucontext's uc_mcontext. */
+static const uint8_t signal_places[CFI_NR_REGS] = { 144, 136, 152, 128, 112, 104, 120, 160, 40,
+						    48,	 56,  64,  72,	80,  88,  96,  168 };
+
+static struct cfi_row signal_row(uint64_t start, uint64_t end)
+{
+	struct cfi_row row = {
+		.start = start,
+		.end = end,
+		.cfa = FPL_CFA_DEREF,
+		.cfa_reg = ARCH_SP,
+		.cfa_off = signal_places[ARCH_SP],
+		.source = CFI_SOURCE_SYNTH,
+		.signal = true,
+	};
+
+	for (unsigned reg = 0; reg < CFI_NR_REGS; reg++)
+		if (reg != ARCH_SP)
+			row.reg[reg] = (struct cfi_reg){ .kind = CFI_AT_REG,
+							 .reg = ARCH_SP,
+							 .off = signal_places[reg] };
+	return row;
+}
+
+/* The places of @code [code_size] in @bytes, from *at on: 0 where there is none, else *at is behind
+ * it. */
+static bool find_code(const uint8_t *bytes, size_t size, const char *code, size_t code_size,
+		      size_t *at)
+{
+	const uint8_t *found = memmem(bytes + *at, size - *at, code, code_size);
+
+	*at = found ? (size_t)(found - bytes) + code_size : size;
+	return found != NULL;
+}
+
+size_t arch_known_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows,
+		       size_t cap)
+{
+	static const char restorer[] = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";
+	/* xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall;
+	 * hlt */
+	static const char begin[] = "\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4";
+	enum { RESTORER_SIZE = sizeof(restorer) - 1, BEGIN_SIZE = sizeof(begin) - 1 };
+	size_t nr = 0;
+
+	for (size_t at = 0; nr < cap && find_code(bytes, size, restorer, RESTORER_SIZE, &at);)
+		rows[nr++] = signal_row(vaddr + at - RESTORER_SIZE - 1, vaddr + at);
+	for (size_t at = 0; nr < cap && find_code(bytes, size, begin, BEGIN_SIZE, &at); nr++) {
+		add_row(rows + nr, 0, vaddr + at - BEGIN_SIZE, vaddr + at, 8, 0);
+		rows[nr].reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_UNDEF };
+	}
+	return nr;
+}

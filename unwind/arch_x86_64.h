@@ -39,3 +39,14 @@ size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct c
  */
 enum { ARCH_INIT_ROWS = 3 };
 size_t arch_init_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows);
+
+/*
+ * Make rows for code that is known by its instructions wherever it is in @bytes [size] at @vaddr:
+ * the restorer of signal handlers, "mov $15,%rax; syscall", which C libraries without CFI and run
+ * times bring (a signal frame, from the byte before on: what looks a return address up looks
+ * there), and where musl's clone() begins a thread, which has no caller.
+ *
+ * @rows: room for @cap. Returns how many were made. Cost: linear in @size.
+ */
+size_t arch_known_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct cfi_row *rows,
+		       size_t cap);

@@ -25,7 +25,7 @@
 
 static void assert_rows(const char *what, const struct cfi_row *rows, size_t nr, const char *want)
 {
-	char text[512] = "";
+	char text[1024] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	for (size_t row = 0; row < nr; row++)
@@ -63,6 +63,46 @@ static void entries_are_known_by_their_instructions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cfi_row rows[16];
 		size_t nr = arch_plt_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows);
+
+		assert_rows(cases[i].what, rows, nr, cases[i].want);
+	}
+}
+
+/* nop; mov $15,%rax; syscall */
+#define RESTORER "\x90\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+/* test %eax,%eax; jne; xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor %eax,%eax; mov
+ * $60,%al; syscall; hlt; ret */
+#define CLONE                                                              \
+	"\x85\xc0\x75\x0f\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c" \
+	"\x0f\x05\xf4\xc3"
+
+#define SIGNAL                                                                           \
+	" *(r7+160)+0 r0=*(r7+144) r1=*(r7+136) r2=*(r7+152) r3=*(r7+128) r4=*(r7+112) " \
+	"r5=*(r7+104) r6=*(r7+120) r8=*(r7+40) r9=*(r7+48) r10=*(r7+56) r11=*(r7+64) "   \
+	"r12=*(r7+72) r13=*(r7+80) r14=*(r7+88) r15=*(r7+96) ra=*(r7+168) signal\n"
+
+static void some_code_is_known_wherever_it_is(void **state)
+{
+	static const struct {
+		const char *what;
+		const uint8_t *code;
+		size_t size, cap;
+		const char *want;
+	} cases[] = {
+		{ "the restorer of signal handlers", BYTES(RESTORER), 4, "0-a" SIGNAL },
+		{ "of another number", BYTES("\x90\x48\xc7\xc0\x0e\x00\x00\x00\x0f\x05"), 4, "" },
+		{ "cut off", BYTES("\x90\x48\xc7\xc0\x0f\x00\x00\x00\x0f"), 4, "" },
+		{ "where a thread begins", BYTES(CLONE), 4, "4-13 r7+8 ra=u\n" },
+		{ "both", BYTES(CLONE RESTORER), 4, "14-1e" SIGNAL "4-13 r7+8 ra=u\n" },
+		{ "both, and room for one", BYTES(CLONE RESTORER), 1, "14-1e" SIGNAL },
+		{ "neither", BYTES(LAZY), 4, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cfi_row rows[4];
+		size_t nr = arch_known_rows(cases[i].code, cases[i].size, CFI_BUILDER_TEXT, rows,
+					    cases[i].cap);
 
 		assert_rows(cases[i].what, rows, nr, cases[i].want);
 	}
@@ -232,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_known_by_their_instructions),
+		cmocka_unit_test(some_code_is_known_wherever_it_is),
 		cmocka_unit_test(entries_off_their_boundary_have_no_rows),
 		cmocka_unit_test(no_rule_goes_on_into_or_out_of_made_up_rows),
 		cmocka_unit_test(init_and_fini_are_known_whole),

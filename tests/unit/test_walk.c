@@ -74,6 +74,44 @@ static void walk_finds_what_a_leaf_has_popped_in_the_red_zone(void **state)
 		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x6010), 0 });
 }
 
+static void walk_believes_what_a_signal_handler_returns_to(void **state)
+{
+	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	struct scene *s = *state;
+
+	for (size_t i = 0; i <= sizeof(restorer); i++) {
+		__u64 frames[] = { FRAME(0x1808) | EXACT, FRAME(0x2010) | BY_SYNTH, FRAME(0x4010),
+				   0 };
+
+		memcpy(s->code + 0x2010, restorer, sizeof(restorer));
+		if (i < sizeof(restorer)) {
+			s->code[0x2010 + i] ^= 1;
+			frames[1] = 0;
+		}
+		s->words[0] = PC(0x2010); /* found by the row of 0x1808 */
+		s->words[2] = PC(0x4010);
+		s->walk.reg[7] = AT(0);
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, PC(0x1808), frames[1] ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI, frames);
+	}
+}
+
+/* What it has interrupted follows no call. */
+static void walk_believes_a_signal_frame_that_nobody_wrote(void **state)
+{
+	struct fpl_rule rule = rule_signal;
+	struct scene *s = *state;
+
+	rule.flags |= FPL_RULE_SYNTH;
+	world_row(&s->world, 0x8800, &rule, ext_signal, ARRAY_SIZE(ext_signal));
+	s->words[2] = AT(20);
+	s->words[3] = PC(0x2010);
+	s->words[21] = PC(0x4010);
+	check_walk(s, PC(0x8810), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x8810) | EXACT, FRAME(0x2010) | EXACT | BY_SYNTH,
+			      FRAME(0x4010), 0 });
+}
+
 static void walk_looks_a_return_address_up_in_the_call_before_it(void **state)
 {
 	struct scene *s = *state;
@@ -561,6 +599,8 @@ int main(void)
 		TEST(walk_takes_no_frame_pointer_step_where_the_code_was_judged),
 		TEST(walk_believes_synthesised_rows_that_find_a_call),
 		TEST(walk_finds_what_a_leaf_has_popped_in_the_red_zone),
+		TEST(walk_believes_what_a_signal_handler_returns_to),
+		TEST(walk_believes_a_signal_frame_that_nobody_wrote),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),

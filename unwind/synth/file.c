@@ -513,6 +513,18 @@ static bool returns(void *ctx, uint64_t vaddr, unsigned size)
 	       row->cfa_off == before.cfa_off;
 }
 
+size_t synth_file_known(const struct synth_file *file, struct cfi_row *rows, size_t cap)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < file->holes.nr; i++) {
+		const struct synth_hole *hole = &file->holes.list[i];
+
+		nr += arch_known_rows(hole->bytes, hole->size, hole->start, rows + nr, cap - nr);
+	}
+	return nr;
+}
+
 static void pass_visit(void *ctx, uint64_t vaddr, unsigned size, const struct synth_state *state,
 		       enum synth_reason reason)
 {

@@ -42,6 +42,10 @@ typedef void synth_visit_fn(void *ctx, uint64_t vaddr, unsigned size,
 FPL_MUST_CHECK int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx,
 				      struct synth_result *ret, struct fpl_err *err);
 
+/* Rows for what in it is known by its instructions (arch_known_rows()), at most @cap. Returns how
+ * many. */
+size_t synth_file_known(const struct synth_file *file, struct cfi_row *rows, size_t cap);
+
 /*
  * The row of the CFI at @vaddr, valid until the next call; NULL: none. Cost: decoding one FDE where
  * it is another one than before.

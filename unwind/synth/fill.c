@@ -46,6 +46,7 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 #define READ_PS_PER_BYTE   400u
 #define SEARCH_PS_PER_BYTE 900u
 #define FOLLOW_PS_PER_BYTE 48000u
+#define KNOWN_MAX	   16u
 #define PADDING_MAX	   63u		/* functions are aligned to 64 bytes at most, but for few */
 #define CODE_BYTES_MAX	   (1ull << 40) /* more is as much: sparse files */
 
@@ -86,13 +87,23 @@ uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf
 	return (code * cost + holes * FOLLOW_PS_PER_BYTE) / 1000;
 }
 
+/* What is known of the code that @file has no rows for. */
+struct findings {
+	struct cfi_row known[KNOWN_MAX]; /* by their instructions: these come first */
+	size_t nr_known;
+	struct synth_result result;
+};
+
 static int analyse(struct cfi_file *file, const struct elf_file *elf, struct budget *budget,
-		   struct synth_result *result, struct fpl_err *err)
+		   struct findings *ret, struct fpl_err *err)
 {
 	CLEANUP(synth_file_cleanup) struct synth_file *code_file = NULL;
 	int code = synth_file_open(elf, NULL, file, SYNTH_HOLES, budget, &code_file, err);
 
-	return code ? code : synth_file_analyse(code_file, NULL, NULL, result, err);
+	if (code)
+		return code;
+	ret->nr_known = synth_file_known(code_file, ret->known, KNOWN_MAX);
+	return synth_file_analyse(code_file, NULL, NULL, &ret->result, err);
 }
 
 /*
@@ -127,7 +138,7 @@ static int add_all(struct cfi_file *file, const struct synth_result *result, str
 
 int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	CLEANUP(synth_result_fini) struct synth_result result = { 0 };
+	struct findings found = { .nr_known = 0 };
 	const struct table_limits *limits = file->budget.limits;
 	uint64_t likely_ns = synth_likely_ns(file, elf);
 	struct budget budget;
@@ -142,13 +153,16 @@ int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err
 	}
 	budget_init(&budget, file->budget.name, limits);
 
-	int code = analyse(file, elf, &budget, &result, err);
+	int code = analyse(file, elf, &budget, &found, err);
 
 	/* What this took is not the CFI's. */
 	file->budget.start_ns += budget_spent_ns(&budget);
 	if (code == 0)
-		code = limits->nr_synth_near ? add_near(file, &result, err)
-					     : add_all(file, &result, err);
+		code = cfi_file_add_rows(file, found.known, found.nr_known, err);
+	if (code == 0)
+		code = limits->nr_synth_near ? add_near(file, &found.result, err)
+					     : add_all(file, &found.result, err);
+	synth_result_fini(&found.result);
 	if (code == 0 || code == -ENOMEM)
 		return code;
 	file->synth_refused = true;
