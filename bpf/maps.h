@@ -154,7 +154,7 @@ struct {
 } scratch SEC(".maps");
 
 /*
- * A record with a copy of the stack being put together; by CPU, because it is over 32 KiB. Each CPU
+ * A record with a copy of the stack being put together; by CPU, because it is over 96 KiB. Each CPU
  * has two: the last record that was sent with all bytes stays, to compare the next ones with.
  */
 #define FPL_SNAPSHOTS_PER_CPU 2u
@@ -165,9 +165,10 @@ struct fpl_snapshot {
 	__u32 stack_off; /* in bytes */
 	__u32 id;	 /* of the record; 0: it was not sent, or not with all bytes */
 	__u32 _pad;
+	struct fpl_hole hole;
 	struct fpl_shared shared; /* of the record that is being put together */
 	__u8 bytes[sizeof(struct fpl_sample) + 8 * FPL_FRAMES_MAX + sizeof(struct fpl_regs) +
-		   sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX];
+		   sizeof(struct fpl_hole) + sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX];
 };
 
 struct {

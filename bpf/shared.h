@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 7u
+#define FPL_SHARED_VERSION 8u
 
 /* Limits that size a map value or bound a loop. What a user may want to change is an option. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -16,7 +16,8 @@
 #define FPL_WALK_MAX	     65536u /* user frames after which a walk ends wherever it is */
 #define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
 #define FPL_FP_DEPTH_MAX     127u   /* user frames of the kernel's frame-pointer walk, likewise */
-#define FPL_SNAPSHOT_MAX     65536u /* bytes of stack in one snapshot */
+#define FPL_SNAPSHOT_MAX     98304u /* bytes of stack in one snapshot */
+#define FPL_SNAPSHOT_BLIND   32768u /* and at most where nobody knows where the stack ends */
 #define FPL_STACK_PAGE	     4096u  /* smallest page: the unit in which stack is resident or not */
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
@@ -347,9 +348,9 @@ struct fpl_stack_group {
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
 enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
-	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_shared and those bytes of
-				the stack that are not shared; stop: why the walk could not go on;
-				count 1 */
+	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_hole, struct fpl_shared
+				and those bytes of the stack that are not shared; stop: why the walk
+				could not go on; count 1 */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
@@ -414,9 +415,20 @@ struct fpl_regs {
 _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 
 /*
- * In a snapshot, behind the registers: bytes [off, off + size) of the stack copy are those that the
- * last snapshot of the same CPU with size 0 has at the same addresses. The kernel side compared
- * them. What is before and behind them follows.
+ * In a snapshot, behind the registers: byte off of the stack copy, where a page begins, and those
+ * behind it are size bytes further up than their place in the copy says. A stack that is too large
+ * for a snapshot lacks its middle: frames that are that large have their buffers there.
+ */
+struct fpl_hole {
+	__u32 off;  /* at most fpl_regs.stack_size */
+	__u32 size; /* whole pages; 0: the copy is of one piece */
+};
+_Static_assert(sizeof(struct fpl_hole) == 8, "fpl_hole is ring ABI");
+
+/*
+ * Behind that: bytes [off, off + size) of the stack copy are those that the last snapshot of the
+ * same CPU with size 0 has at the same addresses. The kernel side compared them. What is before and
+ * behind them follows.
  */
 struct fpl_shared {
 	__u32 id; /* of that snapshot */
@@ -472,7 +484,8 @@ struct fpl_config {
 	__u32 flags;	 /* FPL_CONFIG_* */
 	__u32 unwind;	 /* enum fpl_unwind */
 	__u32 max_depth; /* user frames kept, 1..FPL_DEPTH_MAX */
-	__u32 snapshot_bytes;  /* of stack, at most FPL_SNAPSHOT_MAX; 0: no snapshots */
+	__u32 snapshot_bytes;  /* of stack, at most FPL_SNAPSHOT_MAX, of which FPL_SNAPSHOT_BLIND
+				  where nobody knows where it ends; 0: no snapshots */
 	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
 				  snapshot_bytes of stack; 0: none */
 	__u32 wakeup_bytes;    /* data in the ring that wakes its reader; life records and snapshots

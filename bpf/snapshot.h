@@ -12,6 +12,7 @@
 #include "bpf/env.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
+#include "bpf/stack_end.h"
 #include "bpf/uprobe.h"
 #include "bpf/walk_read.h"
 
@@ -19,6 +20,7 @@ struct stack_copy {
 	struct fpl_snapshot *to;
 	__u32 off;   /* in to->bytes, of the stack's first byte */
 	__u32 limit; /* bytes of stack wanted, at most FPL_SNAPSHOT_MAX */
+	struct fpl_hole hole;
 	__u32 first; /* bytes up to the end of the first page */
 	__u32 size;  /* copied, up to the end of the last page that is resident */
 	__u32 missing;
@@ -39,19 +41,49 @@ static long stack_copy_page(__u32 idx, void *arg)
 		size = limit - done;
 
 	__u64 to = copy->off + done;
+	__u64 from = copy->addr + done + (done >= copy->hole.off ? copy->hole.size : 0);
 
 	if (size > FPL_STACK_PAGE || to > sizeof(copy->to->bytes) - FPL_STACK_PAGE)
 		return 1;
-	if (bpf_probe_read_user(copy->to->bytes + to, size, (const void *)(copy->addr + done)))
+	if (bpf_probe_read_user(copy->to->bytes + to, size, (const void *)from))
 		copy->missing |= 1u << (idx & 31);
 	else
 		copy->size = done + size;
 	return 0;
 }
 
-/* Copy the stack of the registers at @regs to @to + @off, as far as it is resident; completes
- * @regs. */
-static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struct fpl_regs *regs)
+/* The part next to the stack pointer ends at a multiple of this before the other one begins, so
+ * that mostly the next copy has its hole in the same place and can share. */
+#define HOLE_STEP 16384u
+
+/*
+ * Of a stack that lies in [copy->addr, @end), or ends nobody knows where (0), what is to be copied:
+ * all of it if that is not too much; else, where it @may_lack its middle, a third of copy->limit at
+ * its end and the rest of it at its beginning.
+ */
+static __always_inline void stack_divide(struct stack_copy *copy, __u64 end, int may_lack)
+{
+	__u64 addr = copy->addr, limit = copy->limit;
+	__u64 third = limit / 3 & ~(__u64)(FPL_STACK_PAGE - 1);
+	__u64 root = (end & ~(__u64)(FPL_STACK_PAGE - 1)) - third;
+	__u64 near = addr + limit - third - FPL_STACK_PAGE;
+
+	if (end && end - addr <= limit) {
+		copy->limit = (__u32)(end - addr);
+	} else if (may_lack && !end && limit > FPL_SNAPSHOT_BLIND) {
+		copy->limit = FPL_SNAPSHOT_BLIND;
+	} else if (may_lack && end && third >= HOLE_STEP) {
+		near = root - ((root - near + HOLE_STEP - 1) & ~(__u64)(HOLE_STEP - 1));
+		copy->hole.off = (__u32)(near - addr);
+		copy->hole.size = (__u32)(root - near);
+		copy->limit = (__u32)(end - root) + copy->hole.off;
+	}
+}
+
+/* Copy the stack of the registers at @regs to @to + @off, as far as it is resident, all in one
+ * piece unless it @may_lack its middle; completes @regs. */
+static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struct fpl_regs *regs,
+				       int may_lack)
 {
 	__u64 sp = regs->reg[ARCH_SP];
 	struct stack_copy copy = {
@@ -66,11 +98,16 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
 		copy.addr = sp & ~7ull;
 	copy.first = FPL_STACK_PAGE - (__u32)(copy.addr & (FPL_STACK_PAGE - 1));
+	stack_divide(&copy, stack_end((struct stack_tls *)to->bytes, sp), may_lack);
 	bpf_loop(FPL_SNAPSHOT_MAX / FPL_STACK_PAGE + 1, stack_copy_page, &copy, 0);
 	regs->stack_addr = copy.addr;
 	regs->stack_size = copy.size;
 	regs->missing = copy.missing;
 	regs->_pad[0] = regs->_pad[1] = 0;
+	/* nothing of what is behind it was there */
+	if (copy.size <= copy.hole.off)
+		copy.hole.off = copy.hole.size = 0;
+	to->hole = copy.hole;
 }
 
 /* Return addresses that are put back into a copy of the stack. */
@@ -94,6 +131,11 @@ static long stack_patch_one(__u32 idx, void *arg)
 		return 1;
 	patch->at = (__u64)BPF_CORE_READ(call, next);
 	at = BPF_CORE_READ(call, stack) - patch->addr;
+	if (at >= patch->to->hole.off && patch->to->hole.size) {
+		if (at - patch->to->hole.off < patch->to->hole.size)
+			return 0;
+		at -= patch->to->hole.size;
+	}
 	if (patch->size < 8 || at > patch->size - 8)
 		return 0;
 	at += patch->off;
@@ -154,6 +196,19 @@ struct stack_share {
 	__u32 size;		/* found to be the same, up to there */
 };
 
+/* Do they have the same hole, and end at the same address; or no hole, both? */
+static __always_inline int stack_is_alike(const struct fpl_snapshot *to,
+					  const struct fpl_snapshot *last)
+{
+	__u64 to_hole = to->stack_addr + to->hole.off;
+	__u64 last_hole = last->stack_addr + last->hole.off;
+
+	if (!to->hole.size && !last->hole.size)
+		return 1;
+	return to->hole.size == last->hole.size && to_hole == last_hole &&
+	       to->stack_addr + to->stack_size == last->stack_addr + last->stack_size;
+}
+
 static long stack_share_block(__u32 idx, void *arg)
 {
 	struct stack_share *share = arg;
@@ -186,8 +241,9 @@ WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *
 {
 	__u64 start, end, to_end, last_end;
 
-	if (!to || !last || !last->id)
+	if (!to || !last || !last->id || !stack_is_alike(to, last))
 		return 0;
+	/* as if there were no hole */
 	to_end = to->stack_addr + to->stack_size;
 	last_end = last->stack_addr + last->stack_size;
 	start = to->stack_addr > last->stack_addr ? to->stack_addr : last->stack_addr;
@@ -247,8 +303,8 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	__u64 size = regs_off + sizeof(s->regs);
 
 	if (type == FPL_RECORD_SNAPSHOT)
-		size += sizeof(to->shared);
-	stack_copy(to, (__u32)size, &s->regs);
+		size += sizeof(to->hole) + sizeof(to->shared);
+	stack_copy(to, (__u32)size, &s->regs, type == FPL_RECORD_SNAPSHOT);
 	to->id = 0;
 	to->stack_addr = s->regs.stack_addr;
 	to->stack_size = s->regs.stack_size;
@@ -264,9 +320,12 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
 		return 0;
 	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
-	if (type == FPL_RECORD_SNAPSHOT)
-		bpf_probe_read_kernel(to->bytes + regs_off + sizeof(s->regs), sizeof(to->shared),
-				      &to->shared);
+	if (type == FPL_RECORD_SNAPSHOT) {
+		regs_off += sizeof(s->regs);
+		bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
+		regs_off += sizeof(to->hole);
+		bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
+	}
 	return size + stack_close_up(to);
 }
 

@@ -37,6 +37,7 @@ struct uprobes_state {
 } KERNEL_TYPE;
 
 struct mm_struct {
+	__u64 start_stack; /* of its first thread: where the arguments are */
 	struct uprobes_state uprobes_state;
 } KERNEL_TYPE;
 
@@ -70,7 +71,12 @@ struct pid {
 	struct upid numbers[1]; /* [level + 1]: from the first namespace to the task's own */
 } KERNEL_TYPE;
 
+struct thread_struct {
+	__u64 fsbase;
+} KERNEL_TYPE;
+
 struct task_struct {
+	struct thread_struct thread;
 	unsigned int flags;
 	int pid;
 	int tgid;

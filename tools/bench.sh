@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs [OPTION...]]
+# usage: bench.sh [programs|large-frames [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, and how complete the stacks of real programs are, beside
 # perf's. Minutes. `programs`: one table of some 75 programs instead, 45 minutes at most; its options
-# are in tests/bench/programs/run.py.
+# are in tests/bench/programs/run.py. `large-frames`: first runs of programs whose frames no
+# snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,6 +20,10 @@ fi
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON
 cmake --build --preset release
+if [ "${1-}" = large-frames ]; then
+	shift
+	exec python3 tests/bench/large_frames/run.py build/release/fpless "$@"
+fi
 cmake --build --preset release --target bench_walker bench_windows
 
 run() {
@@ -47,6 +52,7 @@ run python3 tests/bench/machine/run.py build/release/fpless
 run python3 tests/bench/completeness/run.py build/release/fpless --perf
 run python3 tests/bench/synth/run.py build/release/fpless
 run python3 tests/bench/mixed/run.py build/release/fpless
+run python3 tests/bench/large_frames/run.py build/release/fpless
 run python3 tests/bench/languages/run.py build/release/fpless
 run python3 tests/bench/hostile/run.py build/release/fpless build/release/fixtures
 cat /proc/loadavg

@@ -41,8 +41,15 @@ static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t 
 static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
 {
 	const struct fpl_regs *regs = env->input->regs;
+	const struct fpl_hole *hole = &env->input->hole;
 	uint64_t off = addr - regs->stack_addr;
 
+	/* what begins before the hole ends before it */
+	if (hole->size && off + size > hole->off) {
+		if (off < (uint64_t)hole->off + hole->size)
+			return -1;
+		off -= hole->size;
+	}
 	if (!size || off > regs->stack_size || size > regs->stack_size - off)
 		return -1;
 	for (uint64_t page = stack_page(regs, off); page <= stack_page(regs, off + size - 1);

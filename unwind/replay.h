@@ -26,9 +26,10 @@ struct replay_input {
 	uint32_t elided; /* as their fpl_sample says; what FPL_FRAME_GAP among them stands for */
 	const struct fpl_regs *regs; /* of the frame to go on from */
 	/*
-	 * The memory at regs->stack_addr, regs->stack_size bytes: those before and behind
-	 * [shared_off, shared_off + shared_size), and, at another place, those.
+	 * The memory at regs->stack_addr, regs->stack_size bytes, with the hole in it: those
+	 * before and behind [shared_off, shared_off + shared_size), and, at another place, those.
 	 */
+	struct fpl_hole hole;
 	const uint8_t *stack;
 	const uint8_t *shared; /* [shared_size] */
 	uint32_t shared_off, shared_size;

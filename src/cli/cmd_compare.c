@@ -176,7 +176,7 @@ static const char *advice_for(unsigned reason)
 		return "lower -F: deep walks have a tenth of a CPU";
 	case FPL_STOP_READ_FAULT:
 	case FPL_STOP_NO_TABLE:
-		return "sample longer, or raise --snapshot";
+		return "sample longer, or again: tables are kept";
 	case FPL_STOP_COMPAT32:
 		return "only 64-bit programs can be compared";
 	case FPL_STOP_NO_CFI:

@@ -74,8 +74,9 @@ static const struct argp_option options_list[] = {
 	  "Their executable mappings, all together (default 65536, or 32 for each task there is)",
 	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
-	  "Stack bytes kept of a sample whose table is not there yet, at most 64K, 0 for none "
-	  "(default 32K)",
+	  "Stack bytes kept of a sample whose table is not there yet: all of it, or both ends of "
+	  "a larger stack (of less than 48K one end); at most 96K, 0 for none "
+	  "(default 96K)",
 	  3 },
 
 	{ .doc = "Accepted for habit:", .group = 4 },
@@ -357,7 +358,7 @@ void sampling_options_init(struct sampling_options *options)
 		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
-		.snapshot = 32 << 10,
+		.snapshot = 96 << 10,
 		.record_every = 1,
 	};
 }

@@ -64,7 +64,7 @@ void checkup_try(const struct host *host, struct trial *ret)
 		.duration_ms = TRIAL_MS,
 		.max_depth = FPL_DEPTH_MAX,
 		.table_memory = 8 << 20,
-		.snapshot_bytes = 32 << 10,
+		.snapshot_bytes = 96 << 10,
 	};
 	struct trial trial = { .hz = options.hz };
 	struct profile profile;

@@ -26,8 +26,8 @@ static const struct remedy {
 	  "samples came faster than snapshots could be kept: raise --ring-memory (64M), or lower "
 	  "-F" },
 	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
-	  "stack memory was not there, or beyond the snapshot of a sample that came before its "
-	  "tables: raise --snapshot (at most 64K), or run longer, or again: tables are kept" },
+	  "stack memory was not there, or between the two ends that the snapshot of a sample has "
+	  "that came before its tables: run longer, or again: tables are kept" },
 	{ FPL_STOP_EXPR, RUNTIME_GO, 0,
 	  "Go: the run time is on another stack than the code it serves, or about to be, and its "
 	  "way back is not one that is known: please report the version of Go" },

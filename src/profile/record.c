@@ -23,7 +23,8 @@ bool record_holds_walk(const struct fpl_sample *sample, size_t size)
 
 bool record_holds_snapshot(const struct fpl_sample *sample, size_t size)
 {
-	size_t stack_off = frames_end(sample) + sizeof(struct fpl_regs) + sizeof(struct fpl_shared);
+	size_t stack_off = frames_end(sample) + sizeof(struct fpl_regs) + sizeof(struct fpl_hole) +
+			   sizeof(struct fpl_shared);
 
 	if (sample->header.size != size || stack_off > size)
 		return false;
@@ -31,7 +32,8 @@ bool record_holds_snapshot(const struct fpl_sample *sample, size_t size)
 	const struct fpl_shared *shared = record_shared(sample);
 	uint32_t stack_size = record_regs(sample)->stack_size;
 
-	return shared->off <= stack_size && shared->size <= stack_size - shared->off &&
+	return record_hole(sample)->off <= stack_size && shared->off <= stack_size &&
+	       shared->size <= stack_size - shared->off &&
 	       stack_size - shared->size <= size - stack_off;
 }
 

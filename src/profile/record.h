@@ -41,10 +41,15 @@ static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample
 	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp);
 }
 
-/* Of a snapshot: which bytes of its stack are not in it, and the others. */
+/* Of a snapshot: where its stack has a hole, which bytes of it are not in it, and the others. */
+static inline const struct fpl_hole *record_hole(const struct fpl_sample *sample)
+{
+	return (const struct fpl_hole *)(record_regs(sample) + 1);
+}
+
 static inline const struct fpl_shared *record_shared(const struct fpl_sample *sample)
 {
-	return (const struct fpl_shared *)(record_regs(sample) + 1);
+	return (const struct fpl_shared *)(record_hole(sample) + 1);
 }
 
 static inline const uint8_t *record_stack(const struct fpl_sample *sample)

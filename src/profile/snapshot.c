@@ -44,11 +44,23 @@ const uint8_t *snapshot_shared(const struct snapshot *snapshot)
 	return record_stack(last) + (addr - record_regs(last)->stack_addr);
 }
 
-/* Does @last have the bytes that @sample says it shares with it? */
+/* Where its hole is. */
+static uint64_t hole_addr(const struct fpl_sample *sample)
+{
+	return record_regs(sample)->stack_addr + record_hole(sample)->off;
+}
+
+/* Does @last have the bytes that @sample says it shares with it, at the same addresses? */
 static bool has_shared(const struct fpl_sample *last, const struct fpl_sample *sample)
 {
 	const struct fpl_shared *shared = record_shared(sample);
 	const struct fpl_regs *regs = record_regs(last);
+	uint32_t hole_size = record_hole(sample)->size;
+
+	if (hole_size != record_hole(last)->size ||
+	    (hole_size && hole_addr(sample) != hole_addr(last)))
+		return false;
+
 	uint64_t off = record_regs(sample)->stack_addr + shared->off - regs->stack_addr;
 
 	return last->id == shared->id && off <= regs->stack_size &&

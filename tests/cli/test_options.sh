@@ -85,7 +85,7 @@ refused '--table-memory 4G: bytes' profile --table-memory 4G
 refused '--ring-memory 4K: bytes' profile --ring-memory 4K
 refused '--max-processes 1: from' profile --max-processes 1
 refused '--max-mappings x: from' profile --max-mappings x
-refused '--snapshot 65K: bytes' profile --snapshot 65K
+refused '--snapshot 97K: bytes' profile --snapshot 97K
 refused '--strict=101: a percentage' profile --strict=101
 refused '--format xml: folded, text, jsonl, perf' profile --format xml -o -
 refused '--format folded and --format text: only one can go to stdout' profile --format folded --format text

@@ -118,9 +118,8 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 		"or"
 		" there is none\n"
 		"             3 read_fault    [a\\x1bpp+0x2000]  (a\\x1bpp)\n"
-		"               stack memory was not there, or beyond the snapshot of a sample "
-		"that "
-		"came before its tables: raise --snapshot (at most 64K), or run longer, or again: "
+		"               stack memory was not there, or between the two ends that the "
+		"snapshot of a sample has that came before its tables: run longer, or again: "
 		"tables are kept\n"
 		"             2 in 1 other places\n");
 }

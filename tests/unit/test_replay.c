@@ -155,6 +155,43 @@ static void replay_reads_what_another_snapshot_has(void **state)
 	}
 }
 
+/* The stack goes on behind its hole, and nothing is read in it. */
+static void replay_walks_across_a_hole(void **state)
+{
+	enum { HOLE = 0x8000 };
+	static const struct {
+		const char *what;
+		uint32_t cfa_off, nr_frames;
+		uint64_t word; /* the return address */
+	} cases[] = {
+		{ "a return address in it", 16, 1, 0 },
+		{ "in its last word", HOLE, 1, 0 },
+		{ "half of it behind it", HOLE + 4, 1, 0 },
+		{ "just behind it", HOLE + 8, 2, 16 },
+		{ "a word further up", HOLE + 16, 2, 17 },
+		{ "far behind it", HOLE + 4096, 2, 16 + 4088 / 8 },
+		{ "the last word of the copy", HOLE + 8 * (NR_WORDS - 16), 2, NR_WORDS - 1 },
+		{ "behind that", HOLE + 8 * (NR_WORDS - 15), 1, 0 },
+	};
+	struct scene *s = *state;
+	struct fpl_rule *rule = (struct fpl_rule *)s->chunk + 1;
+
+	/* from the stack pointer on */
+	s->input.hole = (struct fpl_hole){ .off = 128, .size = HOLE };
+	for (size_t i = 0; i < 2 * (sizeof(cases) / sizeof(cases[0])); i++) {
+		s->input.shared = i % 2 ? (const uint8_t *)s->words : NULL;
+		s->input.shared_size = i % 2 ? sizeof(s->words) : 0;
+		rule->cfa_off = (__s32)cases[i / 2].cfa_off;
+		replay_walk(&s->input, &s->result);
+		if (s->result.nr_frames != cases[i / 2].nr_frames ||
+		    s->result.stop != FPL_STOP_READ_FAULT)
+			fail_msg("%s: %u frames, stop %u", cases[i / 2].what, s->result.nr_frames,
+				 s->result.stop);
+		if (s->result.nr_frames > 1)
+			assert_int_equal(s->result.frames[1], FRAME(cases[i / 2].word) | USER);
+	}
+}
+
 static void replay_needs_code_for_a_frame_pointer_step(void **state)
 {
 	struct scene *s = *state;
@@ -362,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(replay_walks_as_far_as_the_copy_goes),
 		TEST(replay_reads_what_another_snapshot_has),
+		TEST(replay_walks_across_a_hole),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),

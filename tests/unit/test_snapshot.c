@@ -16,6 +16,7 @@
 struct record {
 	struct fpl_sample sample;
 	struct fpl_regs regs;
+	struct fpl_hole hole;
 	struct fpl_shared shared;
 	uint8_t stack[STACK_SIZE];
 };
@@ -112,6 +113,42 @@ static void what_is_not_there_is_not_shared(void **state)
 	}
 }
 
+/* Bytes at the same place of two copies are those of the same addresses only if the holes are the
+ * same, too. */
+static void copies_with_different_holes_share_nothing(void **state)
+{
+	static const struct {
+		const char *what;
+		struct fpl_hole first, second;
+		int code;
+	} cases[] = {
+		{ "the same", { 64, 4096 }, { 80, 4096 }, 0 },
+		{ "no hole where the other one has one", { 64, 4096 }, { 0, 0 }, -ENOMEM },
+		{ "one where the other one has none", { 0, 0 }, { 80, 4096 }, -ENOMEM },
+		{ "of another size", { 64, 4096 }, { 80, 8192 }, -ENOMEM },
+		{ "elsewhere", { 64, 4096 }, { 64, 4096 }, -ENOMEM },
+		{ "at the end", { STACK_SIZE, 4096 }, { STACK_SIZE, 4096 }, -ENOMEM },
+		{ "behind the end", { 64, 4096 }, { STACK_SIZE + 8, 4096 }, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct snapshots snapshots = { 0 };
+		struct snapshot *first, *second = NULL;
+		struct record record = make(3, 7, STACK, (struct fpl_shared){ 0 });
+
+		record.hole = cases[i].first;
+		assert_int_equal(take(&snapshots, &record, &first), 0);
+		record = make(3, 9, STACK - 16, (struct fpl_shared){ 7, 96, 128, 0 });
+		record.hole = cases[i].second;
+		if (take(&snapshots, &record, &second) != cases[i].code)
+			fail_msg("%s", cases[i].what);
+		snapshots_fini(&snapshots);
+		snapshot_put(first);
+		snapshot_put(second);
+	}
+}
+
 static void a_record_cut_short_is_none(void **state)
 {
 	struct record record = make(0, 1, STACK, (struct fpl_shared){ 0 });
@@ -138,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_bytes_are_those_at_the_same_addresses),
 		cmocka_unit_test(what_is_not_there_is_not_shared),
+		cmocka_unit_test(copies_with_different_holes_share_nothing),
 		cmocka_unit_test(a_record_cut_short_is_none),
 	};
 

@@ -458,7 +458,7 @@ static struct snapshot *make_snapshot(void)
 	struct snapshot *snapshot;
 	static const uint64_t fp[] = { 0x1800, 0x5800, 0x9800 };
 	size_t size = sizeof(struct fpl_sample) + sizeof(fp) + sizeof(struct fpl_regs) +
-		      sizeof(struct fpl_shared);
+		      sizeof(struct fpl_hole) + sizeof(struct fpl_shared);
 	AUTO_FREE struct fpl_sample *record = calloc(1, size);
 
 	assert_non_null(record);

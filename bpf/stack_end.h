@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where a stack ends: behind its outermost frame. Of a process's first thread the kernel knows.
+ * Behind the stack of any other, C libraries put the thread's own variables (TLS) and what the
+ * thread pointer points to. Below these may be 100 KiB of variables, and in glibc a table says
+ * where each object's are (dtv). What is found is an upper bound where it is wrong, and costs
+ * bytes: no stack has variables of a thread in it.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* No stack is larger. */
+#define STACK_MAX (16u << 20)
+/* What stands at the end of the first thread's: how many arguments there are, and so on. */
+#define STACK_ARGUMENTS 128u
+
+/* An entry of glibc's table: where the variables are, and what to free. The one before it is for
+ * how many there are. The library's part of the ABI with debuggers: it is what libthread_db reads.
+ */
+struct stack_tls {
+	__u64 addr;
+	__u64 to_free;
+};
+
+#define STACK_TLS_MAX 128u /* objects with variables of threads */
+/* struct pthread begins with a pointer to itself and one to the table: the x86-64 TLS ABI. */
+#define STACK_TLS_DTV_OFF 8
+
+struct stack_search {
+	const struct stack_tls *tls; /* [STACK_TLS_MAX] */
+	__u64 sp;
+	__u64 end;
+};
+
+static long stack_end_one(__u32 idx, void *arg)
+{
+	struct stack_search *search = arg;
+	__u64 addr;
+
+	if (idx >= STACK_TLS_MAX)
+		return 1;
+	addr = search->tls[idx].addr;
+	if (addr > search->sp && addr < search->end)
+		search->end = addr;
+	return 0;
+}
+
+/* Of a thread that has its variables at @end: where they begin. @tls is memory for the table. */
+static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u64 end)
+{
+	struct stack_search search = { .tls = tls, .sp = sp, .end = end };
+	__u64 dtv, nr;
+
+	if (bpf_probe_read_user(&dtv, sizeof(dtv), (const void *)(end + STACK_TLS_DTV_OFF)) ||
+	    bpf_probe_read_user(&nr, sizeof(nr), (const void *)(dtv - sizeof(*tls))))
+		return end;
+	if (nr > STACK_TLS_MAX)
+		nr = STACK_TLS_MAX;
+	if (bpf_probe_read_user(tls, nr * sizeof(*tls), (const void *)(dtv + sizeof(*tls))))
+		return end;
+	bpf_loop((__u32)nr, stack_end_one, &search, 0);
+	return search.end;
+}
+
+/* Where does the stack of the current task that @sp is in end? 0: that is not known. */
+static __always_inline __u64 stack_end(struct stack_tls *tls, __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 end = BPF_CORE_READ(task, mm, start_stack) + STACK_ARGUMENTS;
+
+	if (end - sp < STACK_MAX)
+		return end & ~7ull;
+	end = BPF_CORE_READ(task, thread.fsbase);
+	return end - sp < STACK_MAX ? stack_end_tls(tls, sp, end) & ~7ull : 0;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Frames larger than what is copied of a stack, before there are tables: nothing is lost."""
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+
+from fpless_run import TIMEOUT_S, Run
+from root_case import FPLESS, RootCase, fixture, is_dead, main
+
+MS = 100
+
+
+class LargeFrames(RootCase):
+    def run_blind(self, name, *options):
+        """The stacks in spin() of a program during all of which fpless was stopped: each comes from a
+        snapshot. As (stack, names leaf first)."""
+        for fifo in ("pid", "go"):
+            os.mkfifo(self.path(fifo))
+        script = (f"echo $$ >{self.path('pid')}; read x <{self.path('go')}; "
+                  f"exec {shlex.join([fixture(name), str(MS)])}")
+        process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "999", "-U",
+                             "--ring-memory", "32M", *options, "--", "/bin/sh", "-c", script, stderr=subprocess.PIPE)
+        with open(self.path("pid"), encoding="ascii") as file:
+            pid = int(file.read())
+        process.send_signal(signal.SIGSTOP)
+        with open(self.path("go"), "w", encoding="ascii") as file:
+            file.write("x\n")
+        end_s = time.monotonic() + TIMEOUT_S
+        while not is_dead(pid) and time.monotonic() < end_s:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGCONT)
+        run = Run.of_folder(self.folder, process.wait(TIMEOUT_S), process.stderr.read())
+        self.assertEqual(run.faults(), [])
+        stacks = [(stack, [frame["symbol"] for frame in stack["user"]]) for stack in run.stacks]
+        stacks = [(stack, names) for stack, names in stacks if names and names[0] == "spin"]
+        self.assertGreater(sum(stack["count"] for stack, _ in stacks), MS // 3)
+        for stack, _ in stacks:
+            self.assertEqual({frame["origin"] for frame in stack["user"]}, {"cfi_user"})
+        return stacks
+
+    def check(self, stacks, *callers):
+        for stack, names in stacks:
+            self.assertEqual(stack["stop"], "outermost")
+            self.assertEqual(names[:1 + len(callers)], ["spin", *callers])
+
+    def test_of_the_first_thread(self):
+        """The end of its stack the kernel knows."""
+        self.check(self.run_blind("bigframe"), "inner", "middle", "main")
+
+    def test_of_a_thread(self):
+        """The end of its stack is before its variables."""
+        self.check(self.run_blind("bigthread"), "near_leaf", "large", "worker")
+
+    def test_a_smaller_copy_is_of_one_piece(self):
+        for stack, names in self.run_blind("bigframe", "--snapshot", "32K"):
+            self.assertEqual((stack["stop"], names), ("read_fault", ["spin", "inner"]))
+
+
+if __name__ == "__main__":
+    main()
