@@ -13,13 +13,13 @@ build='
 '
 test='
 	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev fish groff-base
-	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 lz4 man-db mandoc mmdebstrap perl
-	python3 qemu-system-x86 util-linux xz-utils zsh zstd
+	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 lz4 man-db mandoc mmdebstrap
+	perl python3 qemu-system-x86 util-linux xz-utils zsh zstd
 '
 bench='
-	bc coreutils dav1d elfutils erlang-base ffmpeg flac gawk gdb ghc golang-go
-	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf luajit make nodejs ocaml-nox openjdk-17-jdk-headless openssl
-	pari-gp php-cli php8.2-opcache postgresql pypy3 python3-numpy python3.11-dbg ruby sbcl sqlite3 valgrind-dbg
+	coreutils dav1d elfutils ffmpeg gawk gdb golang-go
+	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf make nodejs openssl openjdk-17-jdk-headless
+	pari-gp postgresql python3-numpy python3.11-dbg sqlite3 valgrind-dbg
 '
 
 group=build

@@ -19,29 +19,81 @@ only fpless's, only gdb's. --out keeps every stop. Needs root and gdb; ends with
 
 import argparse
 import collections
+import contextlib
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "synth"))
-from workloads import WORKLOADS, Inputs, Missing, program, running  # noqa: E402
+sys.path.append(os.path.join(HERE, "..", "programs"))
+from debian_root import InstalledRoot  # noqa: E402
+from inputs import Inputs, Missing  # noqa: E402
+from workloads import PROGRAMS  # noqa: E402
 
 WARM_UP_S = 1.5
+# whose hottest code is assembly without CFI: those of the table of programs, as they are installed
+ASSEMBLY = ("numpy dgemm", "numpy linalg", "ffmpeg libx264", "ffmpeg libx265", "ffmpeg h264 decoder", "dav1d", "gp factor (libgmp)",
+            "factor (libgmp)", "zstd -b3")
 PERL = "while (1) { my %h; $h{$_ % 97} .= chr(65 + $_ % 26) for 1 .. 5000; join q(,), map { uc } sort { $h{$a} cmp $h{$b} } keys %h }"
 PYTHON = "import json, re\nwhile True: re.findall(r'x(\\d+)7', json.dumps([{'k': i, 's': 'x%d' % i} for i in range(999)]))"
 GDB = ["-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "python\nwhile True:\n gdb.execute('file /usr/bin/gdb')\n"
        " gdb.execute('info functions ^print_', to_string=True)\n gdb.execute('file')"]
-ORDINARY = [
-    ("gdb", 0, lambda inputs: program("gdb", *GDB)),
-    ("perl", 0, lambda inputs: program("/usr/bin/perl", "-e", PERL)),
-    ("python3", 0, lambda inputs: program("/usr/bin/python3", "-c", PYTHON)),
-    ("openssl rsa2048", 0, lambda inputs: program("openssl", "speed", "-seconds", "300", "rsa2048")),
-]
+ORDINARY = {
+    "gdb": ["gdb", *GDB],
+    "perl": ["/usr/bin/perl", "-e", PERL],
+    "python3": ["/usr/bin/python3", "-c", PYTHON],
+    "openssl rsa2048": ["openssl", "speed", "-seconds", "300", "rsa2048"],
+}
 COLUMNS = ["program", "stops", "guessed", "plain_equal", "guessed_equal", "back_equal", "behind_cfa", "cut_samples", "contradict", "frames",
            "names_alike", "names_other", "names_ours_only", "names_gdb_only"]
+
+
+class Installed:
+    """What Inputs asks of a machine."""
+
+    def __init__(self, folder):
+        self.folder, self.root = folder, InstalledRoot(folder)
+        self.inside = self.root.inside
+
+
+def programs(folder):
+    """(name, function without arguments to words and environment)"""
+    machine = Installed(folder)
+    for name, words in ORDINARY.items():
+        yield name, lambda words=words: machine.inside(words)
+    for one in PROGRAMS:
+        if one.name in ASSEMBLY:
+            yield one.name, lambda one=one: machine.inside(one.command(Inputs(machine)), one.env)
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def running(command, env):
+    """The process, once it has worked for a while."""
+    if not shutil.which(command[0], path=env["PATH"]):
+        raise Missing("no " + command[0])
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **env}, start_new_session=True)
+    try:
+        while process.poll() is None and cpu_seconds(process.pid) < WARM_UP_S:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            raise Missing("%s ended with status %d" % (command[0], process.returncode))
+        yield process.pid
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def stops_of(pid, options, folder):
@@ -100,11 +152,11 @@ def main():
     others = []
     print("\t".join(COLUMNS), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name, _, command in [*ORDINARY, *WORKLOADS]:
+        for name, command in programs(folder):
             if only and not any(word in name for word in only):
                 continue
             try:
-                with running(command(Inputs(folder)), WARM_UP_S) as pid:
+                with running(*command()) as pid:
                     stops = stops_of(pid, options, folder)
             except Missing as missing:
                 print("%s\tSKIPPED: %s" % (name, missing), flush=True)

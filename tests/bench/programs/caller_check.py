@@ -88,7 +88,7 @@ class Check:
         """A stack of .jsonl."""
         pairs = []
         for below, frame in zip(stack["user"], stack["user"][1:]):
-            if "elided" in below or "elided" in frame or "script" in (below.get("origin"), frame.get("origin")):
+            if is_gap(below) or is_gap(frame) or "script" in (below.get("origin"), frame.get("origin")):
                 continue
             if frame.get("exact") or "vaddr" not in frame or self.code(frame["object"]) is None:
                 continue
@@ -173,6 +173,11 @@ def can_leave(lines, size):
             if target is None or not 0 <= target < size:
                 return True
     return False
+
+
+def is_gap(frame):
+    """Does it stand for frames that were left out?"""
+    return "vaddr" not in frame and frame.get("addr") is None
 
 
 def place(frame, as_read):

@@ -2,18 +2,25 @@
 """Debian packages unpacked, not installed, into a folder that is kept: the root that programs run in. They come from the
 machine's own apt, by its lists and keys, with everything they depend on; no script of a package is run."""
 
+import fcntl
 import glob
 import os
 import re
+import shutil
 import subprocess
+import sys
 
 TIMEOUT_S = 900
+ENV = {"PATH": "/usr/bin:/usr/sbin:/usr/games", "HOME": "/work", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}
 FOLDERS = ["usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/lib32", "proc", "dev", "tmp", "work", "etc"]
 MERGED = ["bin", "sbin", "lib", "lib64", "lib32"]
 MULTIARCH = "usr/lib/x86_64-linux-gnu"
+# What no program reads: 300 MB.
+NOT_READ = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/icons", "usr/share/help"]
 # What update-alternatives would choose: link, what it leads to, the first that is there.
 CHOICES = [(MULTIARCH + "/libblas.so.3", ["openblas-pthread/libblas.so.3", "blas/libblas.so.3"]),
-           (MULTIARCH + "/liblapack.so.3", ["openblas-pthread/liblapack.so.3", "lapack/liblapack.so.3"])]
+           (MULTIARCH + "/liblapack.so.3", ["openblas-pthread/liblapack.so.3", "lapack/liblapack.so.3"]),
+           (MULTIARCH + "/libopenblas.so.0", ["openblas-pthread/libopenblas.so.0"])]
 
 
 class Unavailable(Exception):
@@ -26,7 +33,31 @@ def default_cache():
     return given or os.path.join(home, "fpless-programs")
 
 
+class InstalledRoot:
+    """The machine's own root, with what is installed: nothing is fetched. @folder: what the programs of the other see as /work."""
+    path = "/"
+
+    def __init__(self, folder):
+        self.work = folder
+
+    def add(self, packages, parts=()):
+        """There is what there is."""
+
+    def needs(self, tool):
+        if not shutil.which(tool, path=installed_path()):
+            raise Unavailable("no %s is installed" % tool)
+
+    def inside(self, words, env=None):
+        return list(words), {**ENV, "PATH": installed_path(), "HOME": self.work, **(env or {})}
+
+
+def installed_path():
+    return ENV["PATH"] + ":" + os.environ.get("PATH", "")
+
+
 class DebianRoot:
+    work = "/work"
+
     def __init__(self, cache):
         self.cache = os.path.realpath(cache)
         self.path = os.path.join(self.cache, "root")
@@ -41,6 +72,12 @@ class DebianRoot:
         os.chmod(os.path.join(self.path, "tmp"), 0o1777)
         self._write("etc/passwd", "root:x:0:0::/work:/bin/sh\nnobody:x:65534:65534::/work:/bin/sh\n")
         self._write("etc/group", "root:x:0:\nnogroup:x:65534:\n")
+        # Held while we live: rows and packages are one run's at a time.
+        self.lock = open(os.path.join(self.cache, "lock"), "w", encoding="ascii")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit("another run uses %s" % self.cache)
         with open(os.path.join(self.cache, "status"), "w", encoding="ascii"):
             pass  # nothing is installed: everything that is depended on is asked for
 
@@ -88,9 +125,10 @@ class DebianRoot:
 
     def _unpack(self):
         for path in sorted(glob.glob(self.cache + "/debs/*.deb")):
-            shell = 'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink -C "$2"'
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", shell, "sh", path, self.path], stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            shell = 'deb=$1 root=$2; shift 2; dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$root" "$@"'
+            leave_out = ["--exclude=./" + name for name in NOT_READ]
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", shell, "sh", path, self.path, *leave_out],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             if done.returncode:
                 raise Unavailable("%s: %s" % (os.path.basename(path), done.stdout.strip()[:200]))
             os.unlink(path)
@@ -102,9 +140,12 @@ class DebianRoot:
             if found and not os.path.lexists(path):
                 os.symlink(found, path)
 
-    def version(self, package):
-        found = [one.split("_", 1)[1] for one in self.unpacked() if one.startswith(package + "_")]
-        return max(found, default=None)
+    def inside(self, words, env=None):
+        """The words and the environment to run a command in it."""
+        return ["chroot", self.path, *words], {**ENV, **(env or {})}
+
+    def needs(self, _tool):
+        """Whatever a program needs is among its packages."""
 
 
 def reason(text):

@@ -11,13 +11,14 @@ import signal
 import subprocess
 import time
 
-from caller_check import Check
+from caller_check import Check, is_gap
+from debian_root import ENV
 
 LEFT_OUT = ("exiting", "execing")  # nothing to walk: no part of the share
 LAUNCHERS = ("fpless", "chroot")   # what starts the program is none of it
-OUTERMOST = re.compile(r"^(_start|main|__libc_start_.*|clone3|__clone3?|start_thread|_dl_start_user|_dl_start)$")
+OUTERMOST = re.compile(r"^(_start|main|__libc_start_.*|clone3|__clone3?|start_thread|_dl_start_user|_dl_start|"
+                       r"runtime\.(goexit|mstart|rt0_go|main)(\.abi0)?)$")
 SHORT_SHARE = 0.08  # of the samples one busy CPU gives: a program with fewer has not worked
-ENV = {"PATH": "/usr/bin:/usr/sbin:/usr/games", "HOME": "/work", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}
 PERF_S = 2
 
 
@@ -45,7 +46,9 @@ class Figures:
             else:
                 self.stops[stack["stop"]] += stack["count"]
             for frame in stack["user"]:
-                self.origins[frame.get("origin", "left out")] += stack["count"]
+                if is_gap(frame):
+                    continue
+                self.origins[frame["origin"]] += stack["count"]
                 if "addr" in frame:
                     self.jit += stack["count"]
                     self.named += stack["count"] * (frame["symbol"] is not None)
@@ -68,7 +71,7 @@ class Figures:
 
 
 class Machine:
-    """@root: DebianRoot; @folder: what the programs see as /work; @scratch: of the measurements."""
+    """@root: what the programs run in, with @folder as its `work`; @scratch: of the measurements."""
 
     def __init__(self, fpless, root, folder, scratch):
         self.fpless, self.root, self.folder, self.scratch = fpless, root, folder, scratch
@@ -76,7 +79,7 @@ class Machine:
 
     def inside(self, words, env=None):
         """The words and the environment to run a command in the root."""
-        return ["chroot", self.root.path, *words], {**ENV, **(env or {})}
+        return self.root.inside(words, env)
 
     def locate(self, name):
         path = os.path.join(self.root.path, name.lstrip("/"))
@@ -157,8 +160,8 @@ class Machine:
         with open(self.said, encoding="utf-8", errors="replace") as file:
             return (file.read().strip().splitlines() or ["it said nothing"])[-1][:160]
 
-    def perf(self, words, env):
-        """Per cent of the stacks of `perf record -g` that reach the outermost function; None: no perf here."""
+    def perf(self, words, env, graph):
+        """Per cent of the stacks of `perf record --call-graph` that reach the outermost function; None: no perf here."""
         if not os.path.exists(os.path.join(self.root.path, "usr/bin/perf")):
             return None
         null = subprocess.DEVNULL
@@ -167,8 +170,8 @@ class Machine:
         try:
             time.sleep(0.7)
             # -N -B: some builds of perf 6.1 abort while they store build-ids.
-            record, _ = self.inside(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "99", "-g", "-o", "/tmp/perf.data",
-                                     "-p", str(busiest(child.pid)), "--", "sleep", str(PERF_S)])
+            record, _ = self.inside(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "99", "--call-graph", graph,
+                                     "-o", "/tmp/perf.data", "-p", str(busiest(child.pid)), "--", "sleep", str(PERF_S)])
             subprocess.run(record, stdin=null, stdout=null, stderr=null, env={**os.environ, **ENV}, timeout=60, check=False)
             script, _ = self.inside(["perf", "script", "-F", "comm,ip,sym", "-i", "/tmp/perf.data"])
             text = subprocess.run(script, stdin=null, stdout=subprocess.PIPE, stderr=null, env={**os.environ, **ENV}, text=True,

@@ -7,9 +7,12 @@ import subprocess
 import tempfile
 import unittest
 
+import run
 import table
 import ways
 from caller_check import Check
+from debian_root import DebianRoot, InstalledRoot, Unavailable
+from kept import Kept
 from measure import Figures, reaching
 from workloads import PROGRAMS, Program
 
@@ -123,7 +126,7 @@ class CallerCheck(unittest.TestCase):
 
     def test_frames_left_out_are_no_call(self):
         frames = self.frames("inside_inner", "after_inner", "after_no_call")
-        frames[1] = {"elided": 100}
+        frames[1] = {"addr": None, "symbol": "[frames left out]", "offset": None, "origin": "unknown"}
         self.assertEqual(self.wrong(frames), 0)
 
     def test_code_in_no_file_is_not_judged(self):
@@ -132,14 +135,14 @@ class CallerCheck(unittest.TestCase):
         self.assertEqual(self.wrong(frames), 0)
 
 
-def figures(complete, samples=1000, judged=1000, wrong=0):
+def figures(complete=0, samples=1000, judged=1000, wrong=0):
     one = Figures()
     one.complete, one.samples, one.judged, one.wrong = complete, samples, judged, wrong
     return one
 
 
 class Table(unittest.TestCase):
-    program = Program("x", (), None, 99)
+    program = Program("x", (), None, 99)  # 99 %
 
     def faults(self, default, plain):
         return table.Row(self.program, "", default, plain).faults()
@@ -147,7 +150,10 @@ class Table(unittest.TestCase):
     def test_thresholds(self):
         self.assertEqual(self.faults(figures(995), figures(999)), [])
         self.assertEqual(len(self.faults(figures(989), None)), 1)
-        self.assertEqual(len(self.faults(figures(990), figures(996))), 1)
+        self.assertEqual(len(self.faults(figures(9900, 10000), figures(9960, 10000))), 1)
+        self.assertEqual(self.faults(figures(9910, 10000), figures(9960, 10000)), [])
+        self.assertEqual(self.faults(figures(990), figures(996)), [])  # as chance has it
+        self.assertEqual(len(self.faults(figures(990), figures(1000))), 1)
         self.assertEqual(len(self.faults(figures(1000, wrong=2), None)), 1)
 
     def test_a_program_that_cannot_be_had_is_a_row(self):
@@ -161,6 +167,82 @@ class Table(unittest.TestCase):
         self.assertEqual(new, "before\n%s\na | b \\1\n%s\nafter\n" % (table.START, table.END))
         self.assertEqual(table.document(new, "c"), table.document(text, "c"))
         self.assertRaises(ValueError, table.document, "no marks", "c")
+        self.assertRaises(ValueError, table.document, text + table.END, "c")
+
+    def test_the_documents_have_the_marks_once(self):
+        for name in run.DOCUMENTS:
+            with self.subTest(name), open(os.path.join(run.TREE, name), encoding="utf-8") as file:
+                self.assertIn("| node |", table.document(file.read(), "| node |"))
+
+    def test_a_row_of_another_commit_says_so(self):
+        made = table.Made("abc", "2026-01-02", "", 3)
+        row = table.Row(self.program, default=figures(1000), made=made)
+        self.assertNotIn("abc", table.full([row], "made", "abc"))
+        self.assertIn("as of commit abc, 2026-01-02", table.full([row], "made", "def"))
+
+    def test_a_row_says_what_others_took(self):
+        for busy, said in ((3, False), (40, True)):
+            row = table.Row(self.program, default=figures(1000), made=table.Made(busy=busy))
+            self.assertEqual("others used" in table.full([row], "made"), said)
+
+
+class Roots(unittest.TestCase):
+    def test_what_is_not_installed_is_said(self):
+        root = InstalledRoot("/nowhere")
+        root.needs("sh")
+        self.assertRaises(Unavailable, root.needs, "no-such-program-anywhere")
+
+    def test_one_run_has_the_cache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = DebianRoot(folder)
+            self.assertRaises(SystemExit, DebianRoot, folder)
+            first.lock.close()
+            DebianRoot(folder).lock.close()
+
+
+class KeptRows(unittest.TestCase):
+    program, other = (Program(name, (), None, 99) for name in "xy")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "rows.jsonl")
+
+    def take(self, program, complete, binary="b1", reason=""):
+        default = figures(complete)
+        default.stops["no_cfi"] = 1000 - complete
+        default.origins["cfi"] = 10
+        row = table.Row(program, reason, default, figures(complete), 12.5, 50.0, made=table.Made("c", "d", binary, 1))
+        Kept(self.path).take(row)
+        return row
+
+    def test_a_row_is_what_was_measured(self):
+        row = self.take(self.program, 990)
+        again = Kept(self.path).row(self.program)
+        self.assertEqual(again.columns(), row.columns())
+        self.assertEqual(again.short_columns(), row.short_columns())
+        self.assertEqual(again.made, row.made)
+
+    def test_a_later_row_takes_the_place_of_an_earlier_one(self):
+        self.take(self.program, 990)
+        self.take(self.other, 980)
+        self.take(self.program, 1000)
+        kept = Kept(self.path)
+        self.assertEqual([kept.row(one).default.complete for one in (self.program, self.other)], [1000, 980])
+
+    def test_what_this_binary_has_not_measured_is_measured(self):
+        self.take(self.program, 990)
+        self.take(self.other, 0, reason="no archive")
+        kept = Kept(self.path)
+        self.assertTrue(kept.is_measured(self.program, "b1"))
+        self.assertFalse(kept.is_measured(self.program, "b2"))
+        self.assertFalse(kept.is_measured(self.other, "b1"))
+        self.assertFalse(Kept(self.path + "-none").is_measured(self.program, "b1"))
+
+    def test_a_threshold_is_that_of_the_tree(self):
+        self.take(self.program, 990)
+        higher = Program("x", (), None, 99.5)
+        self.assertEqual(len(Kept(self.path).row(higher).faults()), 1)
 
 
 class Perf(unittest.TestCase):

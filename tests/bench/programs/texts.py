@@ -129,6 +129,7 @@ SCHEME = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(let 
 TCL = "proc fib n {expr {$n < 2 ? $n : [fib [expr {$n-1}]] + [fib [expr {$n-2}]]}}\nwhile 1 {fib 18}\n"
 BASH = "fib() { if (($1 < 2)); then r=$1; else local a; fib $(($1-1)); a=$r; fib $(($1-2)); r=$((a+r)); fi; }\nwhile :; do fib 12; done\n"
 M4 = "define(`f', `ifelse(eval($1 < 2), 1, $1, `eval(f(eval($1-1)) + f(eval($1-2)))')')f(19)\n"
+COQ = "Fixpoint sum (n : nat) : nat := match n with O => O | S m => S (S (sum m)) end.\n" + "Eval cbv in sum 4000.\n" * 20
 PG_SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) " \
          "SELECT count(*), sum(i * 7919 % 10007), max(md5(i::text)) FROM n;\n"
 PAGE = "<!DOCTYPE html><p id=x><script>function f(n){return n<2?n:f(n-1)+f(n-2)} for (let i=0;i<40;i++) " \

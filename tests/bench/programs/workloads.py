@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of the table: one row each. `least` is what must be complete, per cent; `ways` are the ways of walking that it
-exercises (ways.py); those with `ci` continuous integration runs, with small packages. A program is busy for longer than
+exercises (ways.py); those with `ci` continuous integration runs, where they are installed. A program is busy for longer than
 a measurement, or is started again and again. Each has a note where its threshold is below 99."""
 
 import contextlib
@@ -9,7 +9,7 @@ import random
 
 import texts
 import uretprobe
-from inputs import QUIET
+from inputs import QUIET, debug_file
 
 BASE = ("dash", "coreutils")
 LONG_MS = "600000"
@@ -17,9 +17,16 @@ GUILE = "/usr/lib/x86_64-linux-gnu/guile/3.0/bin/guile"
 JVM = "/usr/lib/jvm/java-17-openjdk-amd64/bin/"
 NAMED = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
 ZEND = ["-d", "zend_extension=opcache.so", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M",
-        "-d", "opcache.jit=tracing"]
+        "-d", "opcache.jit=tracing", "-d", "opcache.file_update_protection=0"]  # the last: a new file is not too new to be compiled
 SEMIPRIME = str((10**32 + 49) * (10**33 + 61))  # both prime: rho needs some 10^16 steps, each a product in libgmp
 NODE_JS = "function f(n){return n<2?n:f(n-1)+f(n-2)} console.log(f(60))"
+
+
+@dataclasses.dataclass(frozen=True)
+class Ci:
+    """What continuous integration asks for."""
+    tool: str     # must be installed
+    least: float  # of the one second that it samples, the first one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +37,8 @@ class Program:
     least: float = 99.5
     ways: frozenset = frozenset({"cfi"})
     env: dict = dataclasses.field(default_factory=dict)
-    ci: float = None       # the same of the second that continuous integration samples, the first one
+    ci: Ci = None
+    hz: int = None         # where it is not the run's
     varies: bool = False   # what it does differs from run to run: it is one process
     options: tuple = ()    # of fpless, in every way of sampling it
     around: object = None  # function of the path of what is run, outside: a context meanwhile
@@ -38,8 +46,14 @@ class Program:
     note: str = ""
 
 
-def row(name, packages, command, least=99.5, ways="cfi", **more):
-    return Program(name, tuple(packages.split()), command, least, frozenset(ways.split()), **more)
+def row(name, packages, command, least=99.5, ways="cfi", ci=(), **more):
+    return Program(name, tuple(packages.split()), command, least, frozenset(ways.split()), ci=Ci(*ci) if ci else None, **more)
+
+
+def both_rates(least_99, *given, **more):
+    """Two rows: at the rate of the run, and at 99 Hz. At a low rate the first tenth of a second is more of the samples."""
+    one = row(*given, **more)
+    return one, dataclasses.replace(one, name=one.name + ", 99 Hz", least=least_99, hz=99, ci=None, readme=False)
 
 
 def loop(text):
@@ -62,19 +76,19 @@ def script(name, text, *words):
 
 def java(*options):
     def command(inputs):
-        inputs.compiled("Fib.java", JVM + "java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", "/work", "/work/Fib.java")
-        return [JVM + "java", *options, "-cp", "/work", "Fib", LONG_MS]
+        inputs.compiled("Fib.java", JVM + "java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", inputs.work, "Fib.java")
+        return [JVM + "java", *options, "-cp", inputs.work, "Fib", LONG_MS]
     return command
 
 
 def ocaml(inputs):
-    inputs.compiled("fib.ml", "ocamlopt", "-o", "/work/fib-ocaml", "fib.ml")
-    return ["/work/fib-ocaml", LONG_MS]
+    inputs.compiled("fib.ml", "ocamlopt", "-o", "fib-ocaml", "fib.ml")
+    return [inputs.at("fib-ocaml"), LONG_MS]
 
 
 def ocaml_bytecode(inputs):
-    inputs.compiled("fib.ml", "ocamlc", "-o", "/work/fib-byte", "fib.ml")
-    return ["ocamlrun", "/work/fib-byte", LONG_MS]
+    inputs.compiled("fib.ml", "ocamlc", "-o", "fib-byte", "fib.ml")
+    return ["ocamlrun", inputs.at("fib-byte"), LONG_MS]
 
 
 def ocaml_matches(inputs):
@@ -84,23 +98,32 @@ def ocaml_matches(inputs):
 
 
 def go(inputs):
-    inputs.compiled("fib.go", "go", "build", "-o", "/work/fib-go", "fib.go",
+    inputs.compiled("fib.go", "go", "build", "-o", "fib-go", "fib.go",
                     env={"GOCACHE": "/tmp/go-cache", "GO111MODULE": "off", "GOFLAGS": "-p=2"})
-    return ["/work/fib-go", LONG_MS]
+    return [inputs.at("fib-go"), LONG_MS]
+
+
+def go_installed(inputs):
+    """By the machine's own Go, newer than Debian's: a program that needs no library."""
+    return [inputs.built_by_go("fib.go", "fib-go-installed"), LONG_MS]
+
+
+def coqc(inputs):
+    return loop("coqc -q -o /tmp/Deep.vo %s >/dev/null" % inputs.text("Deep.v", texts.COQ))
 
 
 def ghc(*options):
     def command(inputs):
         inputs.run(["ghc-pkg", "recache"])
-        inputs.compiled("Fib.hs", "ghc", "-v0", "-O", *options, "-o", "/work/fib-ghc", "Fib.hs")
-        return ["/work/fib-ghc", LONG_MS]
+        inputs.compiled("Fib.hs", "ghc", "-v0", "-O", *options, "-o", "fib-ghc", "Fib.hs")
+        return [inputs.at("fib-ghc"), LONG_MS]
     return command
 
 
 def erlang(*options):
     def command(inputs):
         inputs.compiled("fib.erl", "erlc", "fib.erl")
-        return ["erl", *options, "-noshell", "-pa", "/work", "-s", "fib", "main", LONG_MS]
+        return ["erl", *options, "-noshell", "-pa", inputs.work, "-s", "fib", "main", LONG_MS]
     return command
 
 
@@ -109,7 +132,7 @@ def encode(codec, *more):
 
 
 def gdb(inputs):
-    return ["gdb", "-nx", "-batch", "-x", inputs.text("w.gdb", texts.GDB % inputs.debug_file())]
+    return ["gdb", "-nx", "-batch", "-x", inputs.text("w.gdb", texts.GDB % debug_file(inputs.machine.root.path))]
 
 
 def flac(inputs):
@@ -144,35 +167,41 @@ def gxx(form, name, text):
 
 
 NUMPY = "python3-numpy libopenblas0-pthread"
-OPENBLAS = {"OPENBLAS_NUM_THREADS": "1"}
+# Its kernels for AVX2 are assembly without CFI; others are C: the same work on any machine of today.
+OPENBLAS = {"OPENBLAS_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "Haswell"}
+TWO_STACKS = "before the tables are made: a snapshot holds one stack, not both"
 JIT_NOTE = "compiled code keeps neither a frame pointer nor CFI"
 
 PROGRAMS = [
     # languages
-    row("node", "nodejs", lambda inputs: ["node", "-e", NODE_JS], 94, "cfi fp jit synth", ci=94, readme=True,
-        note="first and last instructions of V8's builtins"),
-    row("node --perf-basic-prof", "nodejs", fib("fib.js", "node", "--perf-basic-prof"), 94, "cfi fp jit synth"),
-    row("node --perf-prof", "nodejs", in_tmp(fib("fib.js", "node", "--perf-prof")), 94, "cfi fp jit synth"),
+    *both_rates(98.5, "node", "nodejs", lambda inputs: ["node", "-e", NODE_JS], 99, "cfi fp jit synth", ci=("node", 96), readme=True),
+    row("node, the machine's own", "libstdc++6", lambda inputs: [inputs.installed("node"), "-e", NODE_JS], 99, "cfi fp jit synth"),
+    row("node --perf-basic-prof", "nodejs", fib("fib.js", "node", "--perf-basic-prof"), 99, "cfi fp jit synth"),
+    row("node --perf-prof", "nodejs", in_tmp(fib("fib.js", "node", "--perf-prof")), 99, "cfi fp jit synth"),
     row("node --interpreted-frames-native-stack", "nodejs",
-        fib("fib.js", "node", "--perf-basic-prof", "--interpreted-frames-native-stack"), 94, "cfi fp jit synth"),
-    row("java", "openjdk-17-jre-headless", java(), 0, "jit fp", note=JIT_NOTE, varies=True),
-    row("java, perf map", "openjdk-17-jre-headless", java(*NAMED), 0, "jit fp", note=JIT_NOTE, varies=True),
-    row("java -XX:+PreserveFramePointer", "openjdk-17-jre-headless", java("-XX:+PreserveFramePointer", *NAMED), 90, "jit fp",
-        ci=85, readme=True, note="start of the JVM"),
-    row("go 1.19", "golang-go", go, 99, "go"),
-    row("esbuild (Go 1.19)", "esbuild dash", lambda inputs: loop(
-        "esbuild --log-level=error --minify --outfile=/dev/null %s" % inputs.text("big.js", texts.javascript)), 90, "go threads",
-        ci=75, note="no way back from g0's stack to the goroutine's"),
+        fib("fib.js", "node", "--perf-basic-prof", "--interpreted-frames-native-stack"), 99, "cfi fp jit synth"),
+    row("java", "openjdk-17-jre-headless", java(), 0, "jit fp", note=JIT_NOTE),
+    row("java, perf map", "openjdk-17-jre-headless", java(*NAMED), 0, "jit fp", note=JIT_NOTE),
+    row("java -XX:+PreserveFramePointer", "openjdk-17-jre-headless", java("-XX:+PreserveFramePointer", *NAMED), 99, "jit fp",
+        ci=(JVM + "java", 92), readme=True),
+    row("go 1.19", "golang-go", go, 99.5, "go"),
+    row("go, the machine's own", "coreutils", go_installed, 99.5, "go"),
+    *both_rates(97, "esbuild (Go 1.19)", "esbuild dash", lambda inputs: loop(
+        "esbuild --log-level=error --minify --outfile=/dev/null %s" % inputs.text("big.js", texts.javascript)), 98.5, "go threads",
+                ci=("esbuild", 93), note=TWO_STACKS),
+    *both_rates(96, "rclone (Go 1.19)", "rclone dash", prose("rclone --config /dev/null hashsum sha512 %s >/dev/null"), 97,
+                "go threads large", note=TWO_STACKS),
     row("luajit", "luajit", fib("fib.lua", "luajit"), 0, "jit", note=JIT_NOTE, varies=True),
-    row("luajit -joff", "luajit", fib("fib.lua", "luajit", "-joff"), 99.5, "cfi", ci=97),
-    row("sbcl", "sbcl", fib("fib.lisp", "sbcl", "--script"), 93, "fp jit", ci=80, readme=True,
-        note="from the first Lisp function into the run time in C"),
+    row("luajit -joff", "luajit", fib("fib.lua", "luajit", "-joff"), 99.5, "cfi", ci=("luajit", 97)),
+    row("sbcl", "sbcl", fib("fib.lisp", "sbcl", "--script"), 93, "fp jit", ci=("sbcl", 80), readme=True,
+        note=TWO_STACKS),
     row("ocamlopt", "ocaml-nox gcc libc6-dev", ocaml, 99.5, "cfi"),
     row("ocaml bytecode", "ocaml-nox gcc libc6-dev", ocaml_bytecode),
-    row("menhir (OCaml)", "menhir dash", lambda inputs: loop("menhir --canonical --base /tmp/g %s >/dev/null 2>&1" % inputs.text(
-        "g.mly", texts.grammar)), 99, "cfi expr", ci=97),
-    row("ocamlopt, deep matches", "ocaml-nox gcc libc6-dev dash", ocaml_matches, 60, "cfi deep", readme=True,
-        note="deeper than the frames that are kept"),
+    row("menhir (OCaml)", "menhir dash", lambda inputs: loop("menhir --canonical --base %s %s >/dev/null 2>&1" % (
+        inputs.at("g"), inputs.text("g.mly", texts.grammar))), 99.5, "cfi expr", ci=("menhir", 98)),
+    *both_rates(97.5, "ocamlopt, deep matches", "ocaml-nox gcc libc6-dev dash", ocaml_matches, 98.5, "cfi deep", readme=True,
+                note="wrong CFI of calls to the collector within `try`"),
+    *both_rates(98, "coqc, Eval cbv (OCaml)", "coq dash", coqc, 99, "cfi deep"),
     row("ghc -O", "ghc gcc libc6-dev", ghc(), 0, "jit", note="Haskell's own stack is in rbp"),
     row("ghc -O -g", "ghc gcc libc6-dev", ghc("-g"), 0, "jit", note="Haskell's own stack is in rbp"),
     row("erlang", "erlang-base", erlang(), 0, "jit fp", note="processes have stacks of their own"),
@@ -186,7 +215,7 @@ PROGRAMS = [
     row("ruby", "ruby", script("w.rb", texts.RUBY, "ruby"), readme=True),
     row("ruby, recursion", "ruby", fib("fib.rb", "ruby")),
     row("php", "php8.2-cli", script("w.php", texts.PHP.replace("REGEX", ""), "php8.2")),
-    row("php, regular expressions", "php8.2-cli", script("w-regex.php", texts.PHP.replace("REGEX", texts.REGEX), "php8.2"), 90,
+    row("php, regular expressions", "php8.2-cli", script("w-regex.php", texts.PHP.replace("REGEX", texts.REGEX), "php8.2"), 95,
         "cfi jit", note="code that PCRE compiles"),
     row("php, JIT", "php8.2-cli php8.2-opcache", fib("fib.php", "php8.2", *ZEND), 0, "jit", note=JIT_NOTE, varies=True),
     row("php, JIT with a perf map", "php8.2-cli php8.2-opcache", fib("fib.php", "php8.2", *ZEND, "-d", "opcache.jit_debug=16"), 0,
@@ -200,9 +229,9 @@ PROGRAMS = [
     row("m4", "m4 dash", lambda inputs: loop("m4 %s >/dev/null" % inputs.text("w.m4", texts.M4))),
     # compilers and tools
     row("gdb", "gdb libc6-dbg", gdb, readme=True),
-    row("g++, templates", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "big.cc", texts.cpp_source), 97, "cfi deep", readme=True,
-        note="deeper than the frames that are kept"),
-    row("g++, plain", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "plain.cc", lambda: texts.plain_source(random.Random(3))), 99,
+    *both_rates(99, "g++, templates", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "big.cc", texts.cpp_source), 99.5, "cfi deep",
+                readme=True),
+    row("g++, plain", "g++ dash", gxx("g++ -O2 -c -o /dev/null %s", "plain.cc", lambda: texts.plain_source(random.Random(3))), 99.5,
         "cfi synth"),
     row("clang++", "clang-16 libstdc++-12-dev dash", gxx("clang++-16 -std=c++17 -O2 -c -o /dev/null %s", "big.cc", texts.cpp_source),
         99.5, "cfi large", readme=True),
@@ -212,49 +241,48 @@ PROGRAMS = [
         "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}),
     row("grep -E", "grep dash", prose("grep -cE '(w1[0-9]+ ){3}.*7$' %s"), ways="cfi burst"),
     row("sed", "sed dash", prose("sed -E 's/w([0-9]+)7/\\1/g' %s >/dev/null")),
-    row("sort -n", "coreutils dash", numbers("sort -n %s >/dev/null"), 99, "cfi threads burst", readme=True),
+    row("sort -n", "coreutils dash", numbers("sort -n %s >/dev/null"), 99.5, "cfi threads burst", readme=True),
     row("jq", "jq dash", lambda inputs: loop("jq '[.[] | .k * 3] | add' %s >/dev/null" % inputs.text("w.json", texts.json_text))),
     row("sqlite3", "sqlite3 dash", lambda inputs: loop("sqlite3 :memory: <%s >/dev/null" % inputs.text("w.sql", texts.SQL)), readme=True),
-    row("postgres", "postgresql-15 dash coreutils", postgres, 99, "cfi signals", env={"LC_ALL": "C"}),
+    row("postgres", "postgresql-15 dash coreutils", postgres, 99.5, "cfi signals", env={"LC_ALL": "C"}),
     # compression, cryptography, media, numbers
     row("xz -T2", "xz-utils dash", prose("xz -T2 -6 -c %s >/dev/null"), 99.5, "cfi threads"),
     row("zstd -19", "zstd dash", prose("zstd -q -19 -c %s >/dev/null"), 99.5, "cfi synth"),
-    row("zstd -b3", "zstd", lambda inputs: ["zstd", "-q", "-b3", "-i600", inputs.text("text", texts.prose)], 99, "cfi synth"),
+    row("zstd -b3", "zstd", lambda inputs: ["zstd", "-q", "-b3", "-i600", inputs.text("text", texts.prose)], 99.5, "cfi synth"),
     row("bzip2", "bzip2 dash", prose("bzip2 -c %s >/dev/null")),
     row("gzip -9", "gzip dash", prose("gzip -9 -c %s >/dev/null")),
     row("brotli", "brotli dash", prose("brotli -q 9 -c %s >/dev/null")),
     row("flac -8", "flac dash", flac),
-    row("openssl rsa2048", "openssl", speed("rsa2048"), 99, "cfi expr", readme=True),
+    row("openssl rsa2048", "openssl", speed("rsa2048"), 99.5, "cfi expr", readme=True),
     row("openssl sha256", "openssl", speed("-bytes", "8192", "sha256")),
-    row("openssl aes-256-gcm", "openssl", speed("-bytes", "16384", "-evp", "aes-256-gcm"), 60, "cfi expr", ci=10, readme=True,
-        note="CFA by a register that a callee's CFI does not keep"),
-    row("openssl ecdsap256", "openssl", speed("ecdsap256"), 99, "cfi synth"),
-    row("openssl chacha20-poly1305", "openssl", speed("-bytes", "16384", "-evp", "chacha20-poly1305"), 95, "cfi synth expr"),
-    row("gpg", "gpg dash", prose("gpg --no-options --homedir /tmp --batch --yes --quiet --print-md SHA512 %s >/dev/null"), 95,
+    *both_rates(60, "openssl aes-256-gcm", "openssl", speed("-bytes", "16384", "-evp", "aes-256-gcm"), 60, "cfi expr",
+                ci=("openssl", 5), readme=True, note="CFA by a register that a callee's CFI does not keep"),
+    row("openssl ecdsap256", "openssl", speed("ecdsap256"), 99.5, "cfi synth"),
+    row("openssl chacha20-poly1305", "openssl", speed("-bytes", "16384", "-evp", "chacha20-poly1305"), 99.5, "cfi synth expr"),
+    row("gpg", "gpg dash", prose("gpg --no-options --homedir /tmp --batch --yes --quiet --print-md SHA512 %s >/dev/null"), 99.5,
         "cfi synth"),
-    row("ffmpeg libx264", "ffmpeg", encode("libx264", "-preset", "medium"), 98, "cfi synth large threads", readme=True,
-        note="frames larger than a snapshot"),
-    row("ffmpeg libx265", "ffmpeg", encode("libx265", "-preset", "medium", "-x265-params", "log-level=error"), 97,
-        "cfi synth large threads", note="frames larger than a snapshot"),
+    *both_rates(95, "ffmpeg libx264", "ffmpeg", encode("libx264", "-preset", "medium"), 98, "cfi synth large threads",
+                readme=True, note="frames larger than a snapshot"),
+    *both_rates(95, "ffmpeg libx265", "ffmpeg", encode("libx265", "-preset", "medium", "-x265-params", "log-level=error"), 97,
+                "cfi synth large threads", note="frames larger than a snapshot"),
     row("ffmpeg h264 decoder", "ffmpeg", lambda inputs: [*QUIET, "-stream_loop", "-1", "-i", inputs.h264(), "-f", "null", "-"], 98,
         "cfi synth threads"),
     row("dav1d", "dav1d ffmpeg", lambda inputs: ["dav1d", "-q", "-i", inputs.av1(), "--muxer", "null", "-o", "-"], 95,
         "cfi synth threads", note="jumps by register"),
-    row("numpy dgemm", NUMPY, script("dgemm.py", texts.DGEMM, "python3"), 97, "cfi synth large", env=OPENBLAS, readme=True,
-        note="frames larger than a snapshot"),
-    row("numpy linalg", NUMPY, script("linalg.py", texts.LINALG, "python3"), 97, "cfi synth large", env=OPENBLAS,
-        note="frames larger than a snapshot"),
-    row("gp factor", "pari-gp", script("factor.gp", texts.GP, "gp", "-q", "-f"), 99, "cfi synth"),
-    row("factor", "coreutils", lambda inputs: ["factor", SEMIPRIME], 99, "cfi synth"),
-    row("chromium", "chromium dash", lambda inputs: loop(
+    *both_rates(95, "numpy dgemm", NUMPY, script("dgemm.py", texts.DGEMM, "python3"), 97, "cfi synth large", env=OPENBLAS,
+                readme=True, note="frames larger than a snapshot"),
+    *both_rates(95, "numpy linalg", NUMPY, script("linalg.py", texts.LINALG, "python3"), 97, "cfi synth large", env=OPENBLAS,
+                note="frames larger than a snapshot"),
+    *both_rates(99, "gp factor (libgmp)", "pari-gp", script("factor.gp", texts.GP, "gp", "-q", "-f"), 99.5, "cfi synth"),
+    row("factor (libgmp)", "coreutils", lambda inputs: ["factor", SEMIPRIME], 99.5, "cfi synth"),
+    *both_rates(97, "chromium", "chromium dash", lambda inputs: loop(
         "timeout 20 chromium --headless --no-sandbox --disable-gpu --user-data-dir=/tmp/chromium --virtual-time-budget=100000"
         " --dump-dom %s >/dev/null" % inputs.text("work.html", texts.PAGE)), 0, "cfi fp jit synth threads", note=JIT_NOTE),
     # places that programs are in by others' doing
-    row("under a uretprobe", "libc6", lambda inputs: [inputs.built("probed.c")], 99, "uretprobe", ci=95, around=uretprobe.on("probed"),
-        note="the return address in memory is the trampoline's"),
-    row("deep recursion", "libc6", lambda inputs: [inputs.built("deep.c"), "5000"], 99, "deep", ci=95,
-        note="deeper than the frames that are kept"),
-    row("signal handlers", "libc6", lambda inputs: [inputs.built("handlers.c")], 99.5, "signals", ci=97),
+    row("under a uretprobe", "libc6", lambda inputs: [inputs.built("probed.c")], 99.5, "uretprobe", ci=("gcc", 98),
+        around=uretprobe.on("probed")),
+    row("deep recursion", "libc6", lambda inputs: [inputs.built("deep.c"), "5000"], 99, "deep", ci=("gcc", 85)),
+    row("signal handlers", "libc6", lambda inputs: [inputs.built("handlers.c")], 99.5, "signals", ci=("gcc", 97)),
 ]
 
 

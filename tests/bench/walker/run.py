@@ -26,29 +26,27 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "completeness"))
-import workloads  # noqa: E402
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import texts  # noqa: E402
+from inputs import debug_file  # noqa: E402
 
 Figures = collections.namedtuple("Figures", "samples frames ns all_ns run_ns")
 
 
 def commands(folder):
     """One process each, that lives longer than the windows: -p follows no children."""
-    words = dict(workloads.workloads(folder))
-    return {"gdb": words["gdb"], "python3": words["python3"], "perl": words["perl"],
+    return {"gdb": ["gdb", "-nx", "-batch", "-x", folder + "/w.gdb"], "python3": ["python3", folder + "/w.py"],
+            "perl": ["/usr/bin/perl", folder + "/w.pl"],
             "clang++": ["clang++-16", "-std=c++17", "-O2", "-c", "-o", "/dev/null", folder + "/huge.cc"]}
 
 
 def make_inputs(folder):
-    if not os.path.exists(folder + "/w.gdb"):
-        os.makedirs(folder, exist_ok=True)
-        workloads.make_inputs(folder)
-    with open(folder + "/big.cc") as big, open(folder + "/huge.cc", "w") as huge:
-        text = big.read()
-        head, body = text.split("template <int N>", 1)
-        huge.write(head)
-        for i in range(8):
-            huge.write("namespace n%d {\ntemplate <int N>%s}\n" % (i, body))
+    os.makedirs(folder, exist_ok=True)
+    head, body = texts.cpp_source().split("template <int N>", 1)
+    huge = head + "".join("namespace n%d {\ntemplate <int N>%s}\n" % (i, body) for i in range(8))
+    for name, text in {"w.gdb": texts.GDB % debug_file("/"), "w.py": texts.PYTHON, "w.pl": texts.PERL, "huge.cc": huge}.items():
+        with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+            file.write(text)
 
 
 def run_round(words, hz, options, samplers):
