@@ -12,13 +12,13 @@ build='
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev fish groff-base
-	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 lz4 man-db mandoc mmdebstrap
-	perl python3 qemu-system-x86 util-linux xz-utils zsh zstd
+	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev esbuild fish groff-base
+	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
+	openssl perl python3 qemu-system-x86 sbcl util-linux xz-utils zsh zstd
 '
 bench='
 	coreutils dav1d elfutils ffmpeg gawk gdb golang-go
-	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf make nodejs openssl openjdk-17-jdk-headless
+	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf make nodejs openjdk-17-jdk-headless
 	pari-gp postgresql python3-numpy python3.11-dbg sqlite3 valgrind-dbg
 '
 
