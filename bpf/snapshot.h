@@ -186,13 +186,18 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 
 /* A block of the stack that may be the same in two copies. */
 #define SHARE_BLOCK 64u
-/* Less in common is sent anew, and what is above it is moved down: so much at most. */
+/* Less in common is sent anew. */
 #define SHARE_LEAST 1024u
-#define SHARE_ABOVE FPL_STACK_PAGE
+/* What is above it is sent and moved down: so much of it that the other copy does not have, and so
+ * much that may differ, in the frames that a thread begins with. */
+#define SHARE_BEYOND FPL_STACK_PAGE
+#define SHARE_ROOT   8192u
+#define SHARE_ABOVE  (SHARE_BEYOND + SHARE_ROOT)
 
 struct stack_share {
 	const struct fpl_snapshot *to, *last;
 	__u64 to_end, last_end; /* in bytes, of what both have */
+	__u32 skip;		/* below that: not the same, or above what is not */
 	__u32 size;		/* found to be the same, up to there */
 };
 
@@ -227,9 +232,11 @@ static long stack_share_block(__u32 idx, void *arg)
 #pragma GCC unroll 8
 	for (__u32 i = 0; i < SHARE_BLOCK / 8; i++)
 		differ |= a[i] ^ b[i];
-	if (differ)
+	if (differ && below > SHARE_ROOT)
 		return 1;
-	share->size = (__u32)below;
+	if (differ)
+		share->skip = (__u32)below;
+	share->size = (__u32)below - share->skip;
 	return 0;
 }
 
@@ -248,7 +255,7 @@ WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *
 	last_end = last->stack_addr + last->stack_size;
 	start = to->stack_addr > last->stack_addr ? to->stack_addr : last->stack_addr;
 	end = to_end < last_end ? to_end : last_end;
-	if (end <= start || end - start > FPL_SNAPSHOT_MAX || to_end - end > SHARE_ABOVE)
+	if (end <= start || end - start > FPL_SNAPSHOT_MAX || to_end - end > SHARE_BEYOND)
 		return 0;
 
 	struct stack_share share = { .to = to, .last = last };
@@ -259,7 +266,7 @@ WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *
 	if (share.size < SHARE_LEAST || share.size < to->stack_size / 2)
 		return 0;
 	to->shared.id = last->id;
-	to->shared.off = (__u32)(end - to->stack_addr) - share.size;
+	to->shared.off = (__u32)(end - to->stack_addr) - share.skip - share.size;
 	to->shared.size = share.size;
 	return 0;
 }
