@@ -73,6 +73,11 @@
 	"\x48\x8d\x3d\x09\x00\x00\x00\xe9\xfb\x0f\x00\x00\x0f\x1f\x40\x00" \
 	"\x53\x5b\xc3"
 
+/* lea 1f(%rip),%rdi; jmp . + 0x1000; nopl 0(%rax); 1: endbr64; jmp *%rdx */
+#define TAKEN_LANDING                                                      \
+	"\x48\x8d\x3d\x09\x00\x00\x00\xe9\xfb\x0f\x00\x00\x0f\x1f\x40\x00" \
+	"\xf3\x0f\x1e\xfa\xff\xe2"
+
 /* push %rbx; lea 1f(%rip),%rdi; call 2f; nopl (%rax); 1: push %rbx; pop %rbx; ret; 4 of nop; 2: jmp
  * 2b */
 #define TAKEN_BEHIND_EXIT                                                  \
@@ -405,6 +410,11 @@ static const struct {
 	  "10-11 r7+8\n"
 	  "11-12 r7+16\n"
 	  "12-13 r7+8\n" },
+	{ "likewise, which jumps on by register: endbr64 tells", CODE(TAKEN_LANDING),
+	  EVIDENCE_SYMBOL,
+	  "0-c r7+8\n"
+	  "c-10 filler\n"
+	  "10-16 r7+8\n" },
 	{ "likewise, behind a call that does not come back", CODE(TAKEN_BEHIND_EXIT),
 	  EVIDENCE_SYMBOL,
 	  "0-1 r7+8\n"

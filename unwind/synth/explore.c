@@ -665,6 +665,15 @@ static bool is_function_like(const struct synth_graph *graph, uint32_t pos)
 	return false;
 }
 
+/* Does endbr64 stand at @pos? */
+static bool is_landing(const struct synth_graph *graph, uint32_t pos)
+{
+	const struct synth_hole *hole = &graph->input->holes[synth_graph_hole(graph, pos)];
+	uint64_t off = synth_graph_vaddr(graph, pos) - hole->start;
+
+	return hole->size - off >= 4 && memcmp(hole->bytes + off, "\xf3\x0f\x1e\xfa", 4) == 0;
+}
+
 /* Begin where code of a hole takes an address that is likely to be a function's. */
 static int enter_taken(struct synth_explorer *explorer)
 {
@@ -676,7 +685,8 @@ static int enter_taken(struct synth_explorer *explorer)
 
 		if ((graph->bytes[pos] & BYTE_ENTRIES) || !is_function_like(graph, pos))
 			continue;
-		graph->bytes[pos] |= BYTE_DATA;
+		/* where calls by pointer may land, compilers say so: of no label of a table */
+		graph->bytes[pos] |= is_landing(graph, pos) ? BYTE_ADDRESS : BYTE_DATA;
 		code = lead_to(explorer, pos, NULL);
 		if (code == 0)
 			code = follow_tables(explorer);
