@@ -1,22 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|large-frames [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
-# docs/languages.md and README.md. Its options are in tests/bench/programs/run.py. `large-frames`:
-# first runs of programs whose frames no snapshot holds, 4 minutes; OPTION as in
-# tests/bench/large_frames/run.py.
+# docs/languages.md and README.md. Its options are in tests/bench/programs/run.py. `unwinders`: the
+# test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
+# and musl, 6 minutes, 5 GB (releases.py there); `large-frames`: first runs of programs whose frames
+# no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [ "${1-}" = programs ]; then
+case "${1-}" in
+programs | unwinders | releases)
+	script=tests/bench/programs/run.py
+	[ "$1" != unwinders ] || script=tests/bench/unwinders/run.py
+	[ "$1" != releases ] || script=tests/bench/programs/releases.py
+	[ "$1" != unwinders ] || ./tools/setup.sh bench
 	shift
 	./tools/setup.sh test
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release
-	exec python3 tests/bench/programs/run.py build/release/fpless "$@"
-fi
+	exec python3 "$script" build/release/fpless "$@"
+	;;
+esac
 
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON

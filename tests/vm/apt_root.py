@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of another Debian suite, by the machine's own apt: same archives, keys, proxies and
-credentials, but lists, cache and state in a folder of their own. Nothing is installed."""
+"""Packages of another Debian suite, or their sources, by the machine's own apt: same archives, keys,
+proxies and credentials, but lists, cache and state in a folder of their own. Nothing is installed."""
 
 import glob
 import os
@@ -18,21 +18,22 @@ class AptError(Exception):
 
 
 class AptRoot:
-    """An apt whose sources are the machine's, with these suites in place of its own."""
+    """An apt whose sources are the machine's, with these suites in place of its own. @kind: deb, or
+    deb-src."""
 
-    def __init__(self, folder, suites):
+    def __init__(self, folder, suites, kind="deb"):
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
             raise AptError("apt-get or dpkg-deb is not installed")
         self.folder = os.path.join(folder, "apt")
         for name in ("state/lists/partial", "cache/archives/partial", "sources", "parts"):
             os.makedirs(os.path.join(self.folder, name))
-        if not self._write_sources(suites):
+        if not self._write_sources(suites, kind):
             raise AptError("apt has no source of a Debian suite with the component main")
         self._write_configuration()
         # An archive may have only some of the suites; the others are of use all the same.
         self.update = self._run("apt-get", "-q", "update")
 
-    def _write_sources(self, suites):
+    def _write_sources(self, suites, kind):
         etc = _dump_value("Dir::Etc") or "etc/apt"
         etc = os.path.join(_dump_value("Dir") or "/", etc)
         paths = [os.path.join(etc, "sources.list"),
@@ -45,9 +46,9 @@ class AptRoot:
             except OSError:
                 continue
             if path.endswith(".sources"):
-                out, suffix = "\n\n".join(stanzas(text, suites)), "sources"
+                out, suffix = "\n\n".join(stanzas(text, suites, kind)), "sources"
             elif path.endswith(".list"):
-                out, suffix = "\n".join(lines(text, suites)), "list"
+                out, suffix = "\n".join(lines(text, suites, kind)), "list"
             else:
                 continue
             if out:
@@ -79,10 +80,13 @@ class AptRoot:
         with open(os.path.join(root, "state/status"), "w", encoding="ascii"):
             pass
 
-    def _run(self, *command):
-        env = dict(os.environ, APT_CONFIG=os.path.join(self.folder, "apt.conf"), LC_ALL="C")
+    def environment(self):
+        """With which any program of apt uses these sources."""
+        return dict(os.environ, APT_CONFIG=os.path.join(self.folder, "apt.conf"), LC_ALL="C")
+
+    def _run(self, *command, folder=None):
         try:
-            return subprocess.run(command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
+            return subprocess.run(command, cwd=folder or self.folder, env=self.environment(), stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
@@ -104,6 +108,15 @@ class AptRoot:
             raise AptError(f"{package}: {_last_line(done.stdout)}")
         return paths[0]
 
+    def download_source(self, package):
+        """The folder with the files of a source package, whose digests apt has compared."""
+        folder = os.path.join(self.folder, "source")
+        os.makedirs(folder, exist_ok=True)
+        done = self._run("apt-get", "-q", "source", "--download-only", package, folder=folder)
+        if done.returncode:
+            raise AptError(f"{package}: {_last_line(done.stdout)}")
+        return folder
+
 
 def _last_line(text):
     lines_said = [line for line in text.splitlines() if line.strip()]
@@ -121,18 +134,18 @@ def _dump_value(key):
     return values.removeprefix("VALUE=").strip("'") if values else ""
 
 
-def lines(text, suites):
+def lines(text, suites, kind="deb"):
     """One-line sources of Debian's main, for the suites in place of their own."""
     out = []
     for line in text.splitlines():
         match = re.match(r"^\s*deb\s+(\[[^]]*\]\s+)?(\S+)\s+(\S+)((?:\s+\S+)*)\s*$",
                          line.split("#", 1)[0])
         if match and _DEBIAN.match(match[3]) and "main" in match[4].split():
-            out += [f"deb {match[1] or ''}{match[2]} {suite} main" for suite in suites]
+            out += [f"{kind} {match[1] or ''}{match[2]} {suite} main" for suite in suites]
     return out
 
 
-def stanzas(text, suites):
+def stanzas(text, suites, kind="deb"):
     """The same of the deb822 form. Fields may go on in indented lines."""
     out = []
     plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
@@ -143,7 +156,7 @@ def stanzas(text, suites):
                 "main" not in values.get("components", []) or \
                 not any(_DEBIAN.match(suite) for suite in values.get("suites", [])):
             continue
-        changed = {"types": " deb", "suites": " " + " ".join(suites), "components": " main",
+        changed = {"types": " " + kind, "suites": " " + " ".join(suites), "components": " main",
                    "architectures": " amd64"}
         kept = [f"{key}:{value}" for key, value in fields if key.lower() not in changed]
         out.append("\n".join(kept + [f"{key.title()}:{value}" for key, value in changed.items()]))

@@ -39,6 +39,14 @@ class SourcesAreDerived(unittest.TestCase):
                 self.assertEqual(apt_root.lines("\n" + line + "\n", SUITES),
                                  [text.format(suite) for text in expected for suite in SUITES])
 
+    def test_of_source_packages(self):
+        self.assertEqual(apt_root.lines("deb http://m/d sid main\n", ["bookworm"], "deb-src"),
+                         ["deb-src http://m/d bookworm main"])
+        out = apt_root.stanzas("Types: deb\nURIs: http://m/d\nSuites: sid\nComponents: main\n",
+                               ["bookworm"], "deb-src")
+        self.assertEqual(len(out), 1)
+        self.assertIn("\nTypes: deb-src\n", out[0])
+
     def test_from_stanzas(self):
         text = """Types: deb deb-src
 # comment

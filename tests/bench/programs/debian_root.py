@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian packages unpacked, not installed, into a folder that is kept: the root that programs run in. They come from the
-machine's own apt, by its lists and keys, with everything they depend on; no script of a package is run."""
+machine's own apt, by its lists and keys, or those it is given, with everything they depend on; no script of a package is run."""
 
 import fcntl
 import glob
@@ -56,9 +56,11 @@ def installed_path():
 
 
 class DebianRoot:
+    """@environment: of apt, where the packages are not those of the machine's own suites."""
     work = "/work"
 
-    def __init__(self, cache):
+    def __init__(self, cache, environment=None):
+        self.environment = environment or os.environ
         self.cache = os.path.realpath(cache)
         self.path = os.path.join(self.cache, "root")
         self.listed = os.path.join(self.cache, "unpacked")
@@ -92,7 +94,7 @@ class DebianRoot:
         command = ["apt-get", "-q", "-y", *(word for key, value in options.items() for word in ("-o", key + "=" + value)), *words]
         try:
             return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  timeout=TIMEOUT_S, check=False, env={**os.environ, "LC_ALL": "C"})
+                                  timeout=TIMEOUT_S, check=False, env={**self.environment, "LC_ALL": "C"})
         except FileNotFoundError:
             raise Unavailable("no apt-get here") from None
         except subprocess.TimeoutExpired:

@@ -32,6 +32,7 @@ import sys
 import tempfile
 import time
 
+import documents
 import table
 import ways
 from debian_root import DebianRoot, InstalledRoot, Unavailable, default_cache
@@ -41,8 +42,6 @@ from measure import Failed, Figures, Machine
 from uretprobe import Refused
 from workloads import BASE, PROGRAMS, nothing_around
 
-TREE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
-SOURCES = ("bpf", "unwind", "symbolize", "src")
 DOCUMENTS = {"docs/languages.md": table.full, "README.md": table.short}
 PERF_PACKAGES = ("linux-perf", "libc6-dbg")
 NAMESPACE = "FPLESS_PROGRAMS_NAMESPACE"
@@ -143,29 +142,15 @@ def chosen(options):
     return programs
 
 
-def commit():
-    """Of the sources of fpless; what is not committed is said."""
-    def git(*words):
-        done = subprocess.run(["git", "-C", TREE, *words, "--", *SOURCES], stdout=subprocess.PIPE, text=True, check=False)
-        return done.stdout.strip()
-    changed = " with changes" if git("status", "--porcelain", "--untracked-files=no") else ""
-    return (git("log", "-1", "--format=%h", "--abbrev=12") or "?") + changed
-
-
 def write_documents(kept, binary):
     rows = [kept.row(one) for one in PROGRAMS]
     own = [one.made for one in rows if one.made.binary == binary]
     busy = sum(one.busy for one in own) / max(len(own), 1)
     dates = sorted({one.date for one in own}) or ["?"]
-    now = commit()
-    made = "Made from the sources as of commit %s, %s, kernel %s, %d CPUs, of which others used %.0f %% meanwhile." % (
-        now, dates[0] if len(dates) == 1 else "%s to %s" % (dates[0], dates[-1]), os.uname().release, os.cpu_count(), busy)
+    made = documents.made_from(dates[0] if len(dates) == 1 else "%s to %s" % (dates[0], dates[-1]),
+                               "%d CPUs, of which others used %.0f %% meanwhile" % (os.cpu_count(), busy))
     for name, body in DOCUMENTS.items():
-        path = os.path.join(TREE, name)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(table.document(text, body(rows, made, now)))
+        documents.replace(name, "programs", body(rows, made, documents.commit()))
     return rows
 
 
@@ -190,7 +175,7 @@ def run_all(options, programs, scratch):
     binary = digest(machine.fpless)
     if options.go_on:
         programs = [one for one in programs if not kept.is_measured(one, binary)]
-    rows, now, today = [], commit(), datetime.date.today().isoformat()
+    rows, now, today = [], documents.commit(), datetime.date.today().isoformat()
     print("\t".join(table.HEAD))
     for program in programs:
         if time.monotonic() > end_s:

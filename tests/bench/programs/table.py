@@ -3,15 +3,14 @@
 
 import dataclasses
 import math
-import re
 
+from documents import markdown
 from measure import Figures
 
 WORSE_MAX = 0.5   # points that the default may be below --no-synth
 CHANCE = 2        # standard deviations that chance may make of it, where samples are few
 WRONG_MAX = 0.1   # per cent of the stacks with a frame that certainly is wrong
 BUSY_MAX = 10     # per cent of the CPUs that others may use: beyond it a row says so
-START, END = "<!-- programs: made by tools/bench.sh programs -->", "<!-- programs: end -->"
 HEAD = ("program", "samples", "complete %", "at least", "`--no-synth` %", "perf fp %", "wrong %", "frames by origin, %",
         "run time named, %", "stops", "note")
 SHORT_HEAD = ("program", "fpless", "fpless `--no-synth`", "perf fp", "perf dwarf,65528")
@@ -94,18 +93,6 @@ class Row:
 def percent(value):
     return "-" if value is None else "%.1f" % value
 
-
-def markdown(head, rows):
-    return "\n".join("| " + " | ".join(one.replace("|", "\\|") for one in line) + " |"
-                     for line in (head, ("---",) * len(head), *rows))
-
-
-def document(text, body):
-    """A document with what stands between its marks replaced."""
-    region = re.compile(re.escape(START) + r"\n.*?" + re.escape(END), re.S)
-    if len(region.findall(text)) != 1 or text.count(START) != 1 or text.count(END) != 1:
-        raise ValueError("the marks of the table must stand once")
-    return region.sub(lambda _: START + "\n" + body + "\n" + END, text)
 
 
 def full(rows, made, commit=""):

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+import documents
 import run
 import table
 import ways
@@ -162,17 +163,18 @@ class Table(unittest.TestCase):
         self.assertIn("not run: no archive", table.full([row], "made"))
 
     def test_only_the_marked_region_is_rewritten(self):
-        text = "before\n%s\nold\n%s\nafter\n" % (table.START, table.END)
-        new = table.document(text, "a | b \\1")
-        self.assertEqual(new, "before\n%s\na | b \\1\n%s\nafter\n" % (table.START, table.END))
-        self.assertEqual(table.document(new, "c"), table.document(text, "c"))
-        self.assertRaises(ValueError, table.document, "no marks", "c")
-        self.assertRaises(ValueError, table.document, text + table.END, "c")
+        start, end = documents.marks("programs")
+        text = "before\n%s\nold\n%s\nafter\n" % (start, end)
+        new = documents.document(text, "programs", "a | b \\1")
+        self.assertEqual(new, "before\n%s\na | b \\1\n%s\nafter\n" % (start, end))
+        self.assertEqual(documents.document(new, "programs", "c"), documents.document(text, "programs", "c"))
+        self.assertRaises(ValueError, documents.document, "no marks", "programs", "c")
+        self.assertRaises(ValueError, documents.document, text + end, "programs", "c")
 
     def test_the_documents_have_the_marks_once(self):
         for name in run.DOCUMENTS:
-            with self.subTest(name), open(os.path.join(run.TREE, name), encoding="utf-8") as file:
-                self.assertIn("| node |", table.document(file.read(), "| node |"))
+            with self.subTest(name), open(os.path.join(documents.TREE, name), encoding="utf-8") as file:
+                self.assertIn("| node |", documents.document(file.read(), "programs", "| node |"))
 
     def test_a_row_of_another_commit_says_so(self):
         made = table.Made("abc", "2026-01-02", "", 3)
