@@ -6,7 +6,7 @@
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
 # docs/languages.md and README.md. Its options are in tests/bench/programs/run.py. `unwinders`: the
 # test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
-# and musl, 6 minutes, 5 GB (releases.py there); `large-frames`: first runs of programs whose frames
+# and musl, 6 minutes, 2.5 GB (programs/releases.py); `large-frames`: first runs of programs whose frames
 # no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
