@@ -166,9 +166,12 @@ struct fpl_snapshot {
 	__u32 id;	 /* of the record; 0: it was not sent, or not with all bytes */
 	__u32 _pad;
 	struct fpl_hole hole;
-	struct fpl_shared shared; /* of the record that is being put together */
+	__u64 hole_addr;
+	__u64 islands[FPL_ISLANDS_MAX]; /* addresses of hole.nr_islands; 0 */
+	struct fpl_shared shared;	/* of the record that is being put together */
 	__u8 bytes[sizeof(struct fpl_sample) + 8 * FPL_FRAMES_MAX + sizeof(struct fpl_regs) +
-		   sizeof(struct fpl_hole) + sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX];
+		   sizeof(struct fpl_hole) + sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX +
+		   FPL_ISLANDS_MAX * sizeof(struct fpl_island)];
 };
 
 struct {

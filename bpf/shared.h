@@ -349,8 +349,8 @@ struct fpl_stack_group {
 enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
 	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_hole, struct fpl_shared
-				and those bytes of the stack that are not shared; stop: why the walk
-				could not go on; count 1 */
+				those bytes of the stack that are not shared, and islands; stop: why
+				the walk could not go on; count 1 */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
@@ -422,8 +422,19 @@ _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 struct fpl_hole {
 	__u32 off;  /* at most fpl_regs.stack_size */
 	__u32 size; /* whole pages; 0: the copy is of one piece */
+	__u32 nr_islands;
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_hole) == 8, "fpl_hole is ring ABI");
+_Static_assert(sizeof(struct fpl_hole) == 16, "fpl_hole is ring ABI");
+
+/* At the end of a snapshot: what of its hole is there all the same. */
+#define FPL_ISLAND_SIZE 512u
+#define FPL_ISLANDS_MAX 32u
+
+struct fpl_island {
+	__u64 addr; /* a multiple of the size; 0: it was not resident */
+	__u8 bytes[FPL_ISLAND_SIZE];
+};
 
 /*
  * Behind that: bytes [off, off + size) of the stack copy are those that the last snapshot of the

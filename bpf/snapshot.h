@@ -10,6 +10,7 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/count.h"
 #include "bpf/env.h"
+#include "bpf/islands.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
 #include "bpf/stack_end.h"
@@ -108,6 +109,7 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	if (copy.size <= copy.hole.off)
 		copy.hole.off = copy.hole.size = 0;
 	to->hole = copy.hole;
+	to->hole_addr = copy.addr + copy.hole.off;
 }
 
 /* Return addresses that are put back into a copy of the stack. */
@@ -318,6 +320,8 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	to->stack_off = (__u32)size;
 	stack_unprobe(to, s, to->stack_off);
 	to->shared.id = to->shared.off = to->shared.size = 0;
+	if (to->hole.size)
+		islands_find(to, &s->regs);
 	if (type == FPL_RECORD_SNAPSHOT)
 		stack_share(to, last);
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
@@ -327,13 +331,16 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
 		return 0;
 	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
-	if (type == FPL_RECORD_SNAPSHOT) {
-		regs_off += sizeof(s->regs);
-		bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
-		regs_off += sizeof(to->hole);
-		bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
-	}
-	return size + stack_close_up(to);
+	if (type != FPL_RECORD_SNAPSHOT)
+		return size + stack_close_up(to);
+	size += stack_close_up(to);
+	if (to->hole.size)
+		size += (__u32)islands_copy(to, (__u32)size);
+	regs_off += sizeof(s->regs);
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
+	regs_off += sizeof(to->hole);
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
+	return size;
 }
 
 /* With so much in the ring its reader has been told already. */

@@ -38,6 +38,20 @@ static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t 
 		  input->regs->stack_size);
 }
 
+/* Reads [addr, addr + size) where all of it is in one island of the hole. */
+static int read_island(const struct replay_input *input, uint8_t *dst, uint32_t size, uint64_t addr)
+{
+	for (uint32_t i = 0; i < input->hole.nr_islands; i++) {
+		uint64_t off = addr - input->islands[i].addr;
+
+		if (off < FPL_ISLAND_SIZE && size <= FPL_ISLAND_SIZE - off) {
+			memcpy(dst, input->islands[i].bytes + off, size);
+			return 0;
+		}
+	}
+	return -1;
+}
+
 static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
 {
 	const struct fpl_regs *regs = env->input->regs;
@@ -47,7 +61,7 @@ static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t ad
 	/* what begins before the hole ends before it */
 	if (hole->size && off + size > hole->off) {
 		if (off < (uint64_t)hole->off + hole->size)
-			return -1;
+			return read_island(env->input, dst, size, addr);
 		off -= hole->size;
 	}
 	if (!size || off > regs->stack_size || size > regs->stack_size - off)

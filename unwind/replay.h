@@ -30,6 +30,7 @@ struct replay_input {
 	 * before and behind [shared_off, shared_off + shared_size), and, at another place, those.
 	 */
 	struct fpl_hole hole;
+	const struct fpl_island *islands; /* [hole.nr_islands] */
 	const uint8_t *stack;
 	const uint8_t *shared; /* [shared_size] */
 	uint32_t shared_off, shared_size;

@@ -29,12 +29,19 @@ bool record_holds_snapshot(const struct fpl_sample *sample, size_t size)
 	if (sample->header.size != size || stack_off > size)
 		return false;
 
+	const struct fpl_hole *hole = record_hole(sample);
 	const struct fpl_shared *shared = record_shared(sample);
 	uint32_t stack_size = record_regs(sample)->stack_size;
 
-	return record_hole(sample)->off <= stack_size && shared->off <= stack_size &&
-	       shared->size <= stack_size - shared->off &&
-	       stack_size - shared->size <= size - stack_off;
+	if (hole->off > stack_size || hole->nr_islands > FPL_ISLANDS_MAX ||
+	    shared->off > stack_size || shared->size > stack_size - shared->off)
+		return false;
+
+	size_t islands_size = hole->nr_islands * sizeof(struct fpl_island);
+
+	/* islands begin with an address */
+	return (stack_size - shared->size) % 8 == 0 &&
+	       (size_t)stack_size - shared->size + islands_size <= size - stack_off;
 }
 
 /* Returns how many frames stay raw. */

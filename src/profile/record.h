@@ -57,6 +57,13 @@ static inline const uint8_t *record_stack(const struct fpl_sample *sample)
 	return (const uint8_t *)(record_shared(sample) + 1);
 }
 
+/* Its islands, fpl_hole.nr_islands of them. */
+static inline const struct fpl_island *record_islands(const struct fpl_sample *sample)
+{
+	return (const struct fpl_island *)(record_stack(sample) + record_regs(sample)->stack_size -
+					   record_shared(sample)->size);
+}
+
 /*
  * Name what the raw user and fp frames of the record lie in, as far as @set knows: by the same
  * mappings, so that what is one address in both walks stays one. Returns how many frames stay raw.

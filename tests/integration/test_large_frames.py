@@ -56,6 +56,10 @@ class LargeFrames(RootCase):
         """The end of its stack is before its variables. Its buffer never stays the same."""
         self.check(self.run_blind("bigthread", "--ring-memory", "32M"), "near_leaf", "large", "worker")
 
+    def test_of_frames_that_end_in_the_hole(self):
+        """Their frame pointers lead to what is needed of it."""
+        self.check(self.run_blind("bignest", "--ring-memory", "32M"), "nest", "nest", "nest", "main")
+
     def test_a_smaller_copy_is_of_one_piece(self):
         for stack, names in self.run_blind("bigframe", "--snapshot", "32K"):
             self.assertEqual((stack["stop"], names), ("read_fault", ["spin", "inner"]))

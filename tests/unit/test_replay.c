@@ -192,6 +192,42 @@ static void replay_walks_across_a_hole(void **state)
 	}
 }
 
+/* What of a hole is there is read word by word. */
+static void replay_reads_islands(void **state)
+{
+	static struct fpl_island islands[2];
+	static const struct {
+		const char *what;
+		uint32_t cfa_off, nr_frames;
+	} cases[] = {
+		{ "the island's first word", 4096 + 8, 2 },
+		{ "the word before it", 4096, 1 },
+		{ "its last word", 4096 + FPL_ISLAND_SIZE, 2 },
+		{ "the word behind it", 4096 + FPL_ISLAND_SIZE + 8, 1 },
+		{ "partly behind it", 4096 + FPL_ISLAND_SIZE + 4, 1 },
+		{ "one that was not resident", 512, 1 },
+	};
+	struct scene *s = *state;
+	struct fpl_rule *rule = (struct fpl_rule *)s->chunk + 1;
+
+	s->input.hole = (struct fpl_hole){ .off = 128, .size = 0x8000, .nr_islands = 2 };
+	s->input.islands = islands;
+	islands[1].addr = STACK + 128 + 4096;
+	for (uint32_t i = 0; i < FPL_ISLAND_SIZE; i += 8)
+		memcpy(islands[1].bytes + i, &(uint64_t){ BIAS + 0x200 }, 8);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rule->cfa_off = (__s32)cases[i].cfa_off;
+		replay_walk(&s->input, &s->result);
+		if (s->result.nr_frames < cases[i].nr_frames ||
+		    (cases[i].nr_frames == 1 && s->result.nr_frames > 1) ||
+		    s->result.stop != FPL_STOP_READ_FAULT)
+			fail_msg("%s: %u frames, stop %u", cases[i].what, s->result.nr_frames,
+				 s->result.stop);
+		if (s->result.nr_frames > 1)
+			assert_int_equal(s->result.frames[1], FRAME(0x200) | USER);
+	}
+}
+
 static void replay_needs_code_for_a_frame_pointer_step(void **state)
 {
 	struct scene *s = *state;
@@ -400,6 +436,7 @@ int main(void)
 		TEST(replay_walks_as_far_as_the_copy_goes),
 		TEST(replay_reads_what_another_snapshot_has),
 		TEST(replay_walks_across_a_hole),
+		TEST(replay_reads_islands),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),

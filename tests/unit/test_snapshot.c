@@ -122,13 +122,21 @@ static void copies_with_different_holes_share_nothing(void **state)
 		struct fpl_hole first, second;
 		int code;
 	} cases[] = {
-		{ "the same", { 64, 4096 }, { 80, 4096 }, 0 },
-		{ "no hole where the other one has one", { 64, 4096 }, { 0, 0 }, -ENOMEM },
-		{ "one where the other one has none", { 0, 0 }, { 80, 4096 }, -ENOMEM },
-		{ "of another size", { 64, 4096 }, { 80, 8192 }, -ENOMEM },
-		{ "elsewhere", { 64, 4096 }, { 64, 4096 }, -ENOMEM },
-		{ "at the end", { STACK_SIZE, 4096 }, { STACK_SIZE, 4096 }, -ENOMEM },
-		{ "behind the end", { 64, 4096 }, { STACK_SIZE + 8, 4096 }, -EINVAL },
+		{ "the same", { 64, 4096, 0, 0 }, { 80, 4096, 0, 0 }, 0 },
+		{ "no hole where the other one has one",
+		  { 64, 4096, 0, 0 },
+		  { 0, 0, 0, 0 },
+		  -ENOMEM },
+		{ "one where the other one has none", { 0, 0, 0, 0 }, { 80, 4096, 0, 0 }, -ENOMEM },
+		{ "of another size", { 64, 4096, 0, 0 }, { 80, 8192, 0, 0 }, -ENOMEM },
+		{ "elsewhere", { 64, 4096, 0, 0 }, { 64, 4096, 0, 0 }, -ENOMEM },
+		{ "at the end", { STACK_SIZE, 4096, 0, 0 }, { STACK_SIZE, 4096, 0, 0 }, -ENOMEM },
+		{ "behind the end", { 64, 4096, 0, 0 }, { STACK_SIZE + 8, 4096, 0, 0 }, -EINVAL },
+		{ "with an island that is not there",
+		  { 64, 4096, 0, 0 },
+		  { 80, 4096, 1, 0 },
+		  -EINVAL },
+		{ "with too many", { 64, 4096, 0, 0 }, { 80, 4096, ~0u, 0 }, -EINVAL },
 	};
 
 	(void)state;
