@@ -4,7 +4,7 @@
  * Behind the stack of any other, C libraries put the thread's own variables (TLS) and what the
  * thread pointer points to. Below these may be 100 KiB of variables, and in glibc a table says
  * where each object's are (dtv). What is found is an upper bound where it is wrong, and costs
- * bytes: no stack has variables of a thread in it.
+ * bytes: no stack has variables of a thread in it. What %fs points to in a Go program is none.
  */
 #pragma once
 
@@ -27,8 +27,14 @@ struct stack_tls {
 };
 
 #define STACK_TLS_MAX 128u /* objects with variables of threads */
-/* struct pthread begins with a pointer to itself and one to the table: the x86-64 TLS ABI. */
-#define STACK_TLS_DTV_OFF 8
+
+/* What the thread pointer points to. That it begins with its own address is the x86-64 TLS ABI; the
+ * others are glibc's. */
+struct stack_thread {
+	__u64 self;
+	__u64 dtv;
+	__u64 self_again;
+};
 
 struct stack_search {
 	const struct stack_tls *tls; /* [STACK_TLS_MAX] */
@@ -49,18 +55,23 @@ static long stack_end_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Of a thread that has its variables at @end: where they begin. @tls is memory for the table. */
+/* Of a thread with the thread pointer @end: where its variables begin; 0: it is none of a C
+ * library.
+ * @tls is memory for the table. */
 static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u64 end)
 {
 	struct stack_search search = { .tls = tls, .sp = sp, .end = end };
-	__u64 dtv, nr;
+	struct stack_thread thread;
+	__u64 nr;
 
-	if (bpf_probe_read_user(&dtv, sizeof(dtv), (const void *)(end + STACK_TLS_DTV_OFF)) ||
-	    bpf_probe_read_user(&nr, sizeof(nr), (const void *)(dtv - sizeof(*tls))))
+	if (bpf_probe_read_user(&thread, sizeof(thread), (const void *)end) || thread.self != end)
+		return 0;
+	if (thread.self_again != end ||
+	    bpf_probe_read_user(&nr, sizeof(nr), (const void *)(thread.dtv - sizeof(*tls))))
 		return end;
 	if (nr > STACK_TLS_MAX)
 		nr = STACK_TLS_MAX;
-	if (bpf_probe_read_user(tls, nr * sizeof(*tls), (const void *)(dtv + sizeof(*tls))))
+	if (bpf_probe_read_user(tls, nr * sizeof(*tls), (const void *)(thread.dtv + sizeof(*tls))))
 		return end;
 	bpf_loop((__u32)nr, stack_end_one, &search, 0);
 	return search.end;
