@@ -7,11 +7,11 @@ usage: run.py FPLESS [--only NAME,...] [--since COMMIT] [--continue] [--document
 
 Each program is sampled from its start on with nothing kept of earlier runs, as by default, then with --no-synth (those that
 differ from run to run: one process, in both ways at once), then by plain `perf record -g`; those of the README by
---call-graph dwarf, too. Packages are unpacked below --cache ($FPLESS_PROGRAMS_CACHE, else ~/.cache/fpless-programs), not
-installed. "wrong" is the share of stacks with a frame that certainly is wrong (caller_check.py). A program that cannot be had
-is a row `not run`. The command fails where a program is below its threshold (workloads.py), more than 0.5 points, and than
-chance makes of so few samples, below its own --no-synth (measured twice, added up), or has wrong frames. After --minutes no
-program is begun.
+--call-graph dwarf, too. Packages are unpacked below --cache ($FPLESS_PROGRAMS_CACHE, else ~/.cache/fpless-programs), not installed.
+"wrong" is the share of stacks with a frame that certainly is wrong (caller_check.py). A program that cannot be had is a row
+`not run`. The command fails where a program is below its threshold (workloads.py), more than 0.5 points, and than chance
+makes of so few samples, below its own --no-synth (measured up to three times, added up), or has wrong frames. After
+--minutes no program is begun.
 
 Each row is kept in the cache once it is measured. A run of all programs writes the table into docs/languages.md and
 README.md, with commit and date; --continue measures only what this binary has not measured yet, and writes it, too;
@@ -96,7 +96,7 @@ def measure(machine, program, options, made):
         inside = os.path.join(machine.folder, os.path.basename(words[0]))
         with (program.around or nothing_around)(inside):
             row.default, row.plain = Figures(), None if options.ci else Figures()
-            for _ in range(2):
+            for _ in range(3):
                 sample(machine, program, words, row, options)
                 if not row.is_worse():
                     break
