@@ -10,6 +10,7 @@
 #include "proc/mapset.h"
 #include "profile/collect.h"
 #include "profile/record.h"
+#include "profile/snapshot.h"
 #include "profile/stack_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -101,6 +102,43 @@ static void check_taking(const struct fpl_sample *sample, size_t size)
 	collect_fini(&collect);
 }
 
+/* Every byte of @bytes is there to be read. */
+static void require_bytes(const uint8_t *bytes, size_t size)
+{
+	volatile uint8_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum = (uint8_t)(sum + bytes[i]);
+}
+
+/* As the ring's reader takes snapshots in: first one that is whole, which the next may share with.
+ */
+static void check_snapshot(const struct fpl_sample *sample, size_t size)
+{
+	struct snapshots snapshots = { 0 };
+	struct snapshot *taken;
+
+	for (int i = 0; i < 2; i++) {
+		int code = snapshots_take(&snapshots, sample, size, &taken);
+
+		require(code == 0 || !record_holds_snapshot(sample, size) ||
+			record_shared(sample)->size || sample->cpu);
+		if (code)
+			break;
+
+		const struct fpl_sample *whole = taken->sample;
+
+		require_bytes(record_stack(whole),
+			      record_regs(whole)->stack_size - record_shared(whole)->size);
+		require_bytes((const uint8_t *)record_islands(whole),
+			      record_hole(whole)->nr_islands * sizeof(struct fpl_island));
+		if (snapshot_shared(taken))
+			require_bytes(snapshot_shared(taken), record_shared(whole)->size);
+		snapshot_put(taken);
+	}
+	snapshots_fini(&snapshots);
+}
+
 static void check(const uint8_t *data, size_t size)
 {
 	struct fpl_sample *sample = copy_of(data, size);
@@ -122,6 +160,8 @@ static void check(const uint8_t *data, size_t size)
 		require(record_holds_frames(sample, size));
 		require((size_t)(end - (const uint8_t *)sample) <= size);
 	}
+	if (size >= sizeof(*sample))
+		check_snapshot(sample, size);
 	free(sample);
 }
 

@@ -4,7 +4,8 @@
  * bounds, names a stop, and says the same twice.
  *
  * An input is struct walk_input, then image_bytes of chunk 0 (the rest of it is zeros), then the
- * stack.
+ * stack. Islands of a hole, and bytes that a snapshot shares with the last one, are taken from its
+ * end.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ struct walk_input {
 	uint8_t nr_mappings;
 	uint8_t unwind;
 	uint8_t code; /* each byte of code */
-	uint8_t _pad[5];
+	/* of the copy of the stack: in units of 64 bytes, pages, words */
+	uint8_t hole_at, hole_pages, nr_islands, shared_at, nr_shared;
 };
 
 static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
@@ -64,11 +66,37 @@ static void check_result(const struct replay_input *in, const struct replay_resu
 	require(raw == (ret->flags != 0));
 }
 
+static uint32_t lower(uint32_t left, uint32_t right)
+{
+	return left < right ? left : right;
+}
+
+/* Cut the last @bytes, or what there is of them, off the @stack of *size bytes, into *ret. */
+static uint32_t cut_off(const uint8_t *stack, size_t *size, size_t bytes, uint8_t **ret)
+{
+	bytes = bytes < *size ? bytes : *size;
+	*size -= bytes;
+	*ret = malloc(bytes ? bytes : 1);
+	require(*ret != NULL);
+	memcpy(*ret, stack + *size, bytes);
+	return (uint32_t)bytes;
+}
+
+static void walk_twice(const struct replay_input *in)
+{
+	static struct replay_result first, second;
+
+	replay_walk(in, &first);
+	check_result(in, &first);
+	replay_walk(in, &second);
+	require(first.nr_frames == second.nr_frames && first.stop == second.stop);
+	require(memcmp(first.frames, second.frames, 8 * first.nr_frames) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct replay_result first, second;
 	static uint8_t chunk[FPL_CHUNK_SIZE];
 	const uint8_t *chunks[] = { chunk, NULL };
 	struct walk_input input;
@@ -87,13 +115,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += image_bytes;
 	size -= image_bytes;
 
-	/* Exactly as long as it says: a sanitizer sees a read past it. */
-	AUTO_FREE uint8_t *stack = malloc(size ? size : 1);
+	/* Exactly as long as they say: a sanitizer sees a read past them. */
+	AUTO_FREE uint8_t *islands = NULL, *shared = NULL, *stack = NULL;
+	uint32_t nr_islands = lower(input.nr_islands % (FPL_ISLANDS_MAX + 1),
+				    (uint32_t)(size / sizeof(struct fpl_island)));
 
-	require(stack != NULL);
-	memcpy(stack, data, size);
-	if (input.regs.stack_size > size)
-		input.regs.stack_size = (uint32_t)size;
+	cut_off(data, &size, nr_islands * sizeof(struct fpl_island), &islands);
+
+	uint32_t shared_size = cut_off(data, &size, 8ul * input.nr_shared, &shared);
+
+	uint32_t own_size = lower(input.regs.stack_size, (uint32_t)size);
+
+	size = own_size;
+	cut_off(data, &size, own_size, &stack);
+	input.regs.stack_size = own_size + shared_size;
 
 	struct replay_input in = {
 		.mappings = input.mappings,
@@ -104,6 +139,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.nr_chunks = 2,
 		.regs = &input.regs,
 		.stack = stack,
+		.hole = { .off = lower(64u * input.hole_at, own_size + shared_size),
+			  .size = FPL_STACK_PAGE * input.hole_pages,
+			  .nr_islands = nr_islands },
+		.islands = (const struct fpl_island *)(const void *)islands,
+		.shared = shared,
+		.shared_off = lower(8u * input.shared_at, own_size),
+		.shared_size = shared_size,
 		.read_code = read_code,
 		.arg = &input,
 		.max_depth = input.max_depth,
@@ -111,11 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.origin = FPL_ORIGIN_CFI_USER,
 	};
 
-	replay_walk(&in, &first);
-	check_result(&in, &first);
-	replay_walk(&in, &second);
-	require(first.nr_frames == second.nr_frames && first.stop == second.stop);
-	require(memcmp(first.frames, second.frames, 8 * first.nr_frames) == 0);
+	walk_twice(&in);
 	memset(chunk, 0, image_bytes);
 	return 0;
 }

@@ -14,8 +14,8 @@ SAMPLE_RAW = 4
 
 def record(kind, user=(), kernel=(), fp=(), count=1, flags=0, tail=b"", nr_fp=None):
     frames = struct.pack("<%dQ" % (len(user) + len(kernel) + len(fp)), *user, *kernel, *fp)
-    head = struct.pack("<QQQ6IHHBBH16s", 7, 1000, 10101, 9, count, 77, 77, 0, 1, len(user), len(kernel), 0, flags,
-                       len(fp) if nr_fp is None else nr_fp, b"perl")
+    head = struct.pack("<QQQQ6IHHBBH16sI4x", 7, 1000, 10101, 0, 9, count, 77, 77, 0, 1, len(user), len(kernel), 0, flags,
+                       len(fp) if nr_fp is None else nr_fp, b"perl", 0)
     body = head + frames + tail
     return struct.pack("<IIQ", kind, 16 + len(body), 5000) + body
 
@@ -25,6 +25,12 @@ def walk(stack, claimed=None):
     return struct.pack("<16QQQIIIBB2x", *range(16), 0x1800, 0x7000, 0xffff, size, 0, 1, 0) + stack
 
 
+def snapshot(stack, hole=(0, 0), islands=(), shared=(9, 0, 0)):
+    """What is behind the registers; @stack: without the bytes that it shares with the last one."""
+    rest = struct.pack("<III4x", *hole, len(islands)) + struct.pack("<III4x", *shared) + stack
+    return walk(b"", len(stack) + shared[2]) + rest + b"".join(struct.pack("<Q", addr) + bytes(512) for addr in islands)
+
+
 RAWS = (EXACT | RAW | 0x1800, RAW | 0x2345, RAW | 0x3456, RAW | 1 << 47, RAW)
 SEEDS = {
     "stack": record(STACK, (EXACT | NAMED, NAMED), (0xffffffff81000000,)),
@@ -32,9 +38,14 @@ SEEDS = {
     "raw": record(STACK, RAWS, (), RAWS, flags=SAMPLE_RAW),
     "no-frames": record(STACK, count=0),
     "fp-behind-the-end": record(STACK, (NAMED,), (), (NAMED,), nr_fp=3),
-    "snapshot": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=walk(bytes(64))),
+    "snapshot": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=snapshot(bytes(64))),
+    "snapshot-hole": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=snapshot(bytes(8192), (4096, 65536))),
+    "snapshot-islands": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=snapshot(bytes(8192), (4096, 65536), (0x9000, 0xa200))),
+    "snapshot-shared": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=snapshot(bytes(64), shared=(9, 32, 64))),
+    "snapshot-islands-behind-the-end": record(SNAPSHOT, (NAMED,), (1,), RAWS,
+                                              tail=snapshot(bytes(8192), (4096, 65536), (0x9000, 0xa200))[:-8]),
     "walk": record(WALK, (NAMED,), (1,), RAWS, count=0, tail=walk(bytes(64))),
-    "stack-behind-the-end": record(SNAPSHOT, (NAMED,), (), RAWS, tail=walk(bytes(64), 72)),
+    "stack-behind-the-end": record(WALK, (NAMED,), (), RAWS, tail=walk(bytes(64), 72)),
     "header-alone": struct.pack("<IIQ", SNAPSHOT, 16, 0),
 }
 

@@ -35,7 +35,8 @@ def image(rules):
     return bytes(ret) + bytes(16) + rules + bytes(160)
 
 
-def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE8, depth=100, state=1):
+def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE8, depth=100, state=1,
+         copy=(0, 0, 0, 0, 0), end=b""):
     reg = [STACK + 8 * i for i in range(16)]
     reg[7] = STACK
     for number, value in (regs or {}).items():
@@ -48,8 +49,8 @@ def seed(rules, vaddr=0x140, unwind=0, nr_words=64, regs=None, flags=1, code=0xE
     obj = struct.pack("<4IQQ4I16x", ID, 0, 1, 0, 0, 0x20, state, 0, RULES, DIR)
     ret += bytes(64) + obj + bytes(64) * 2
     ret += struct.pack("<QQQIHH", BIAS, BIAS + 0x10000, BIAS, ID, SLOT, flags) + bytes(32) * 3
-    ret += struct.pack("<IIBBB5x", depth, len(img), 1, unwind, code)
-    return ret + img + stack
+    ret += struct.pack("<IIBBB5B", depth, len(img), 1, unwind, code, *copy)
+    return ret + img + stack + end
 
 
 SEEDS = {
@@ -70,6 +71,10 @@ SEEDS = {
     "partial": seed(rule(REG), vaddr=0x90, flags=0, state=3),
     "entry": seed(rule(REG), vaddr=0x30),
     "outside": seed(rule(REG), vaddr=0x20000),
+    "hole": seed(rule(REG, off=64), copy=(2, 1, 0, 0, 0)),
+    "islands": seed(rule(REG, off=64), copy=(2, 1, 2, 0, 0),
+                    end=b"".join(struct.pack("<65Q", STACK + at, *(BIAS + 0x140,) * 64) for at in (0, 512))),
+    "shared": seed(rule(REG, off=16), copy=(0, 0, 0, 8, 16), end=struct.pack("<16Q", *(BIAS + 0x140,) * 16)),
     "deep": seed(rule(REG, off=16), nr_words=6000, depth=3000),
 }
 
