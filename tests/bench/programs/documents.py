@@ -21,7 +21,7 @@ def commit():
 
 def made_from(date=None, more=""):
     return "Made from the sources as of commit %s, %s, kernel %s%s." % (
-        commit(), date or datetime.date.today().isoformat(), os.uname().release, more and ", " + more)
+        commit(), date or datetime.date.today().isoformat(), os.uname().release.split("-")[0], more and ", " + more)
 
 
 def marks(name):
