@@ -54,15 +54,15 @@ def skip(why):
     sys.exit(SKIP)
 
 
-def enter_namespace(options):
-    """Run on in a mount namespace of our own: its end undoes the mounts."""
+def enter_namespace(as_installed=False):
+    """Run on in a mount namespace of our own: its end undoes the mounts. Programs @as_installed need none."""
     if os.geteuid() != 0:
         skip("programs are sampled, and run in a root of their own, by root")
-    tools = ("objdump",) if options.ci else ("apt-get", "dpkg-deb", "unshare", "chroot", "objdump")
+    tools = ("objdump",) if as_installed else ("apt-get", "dpkg-deb", "unshare", "chroot", "objdump")
     missing = [one for one in tools if not shutil.which(one)]
     if missing:
         skip(", ".join(missing) + ": not installed")
-    if not options.ci and not os.environ.get(NAMESPACE):
+    if not as_installed and not os.environ.get(NAMESPACE):
         words = ["unshare", "--mount", "--propagation", "private"]
         if subprocess.run([*words, "true"], check=False, stderr=subprocess.DEVNULL).returncode:
             skip("no mount namespace can be made here")
@@ -241,7 +241,7 @@ def main():
         for one in programs:
             print("%s\t%g\t%s\t%s" % (one.name, one.least, " ".join(sorted(one.ways)), " ".join(one.packages)))
         return 0
-    enter_namespace(options)
+    enter_namespace(options.ci)
     for one in (signal.SIGTERM, signal.SIGINT):  # what runs is ended, too
         signal.signal(one, lambda number, _frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="fpless-programs-") as scratch:
