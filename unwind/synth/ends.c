@@ -26,17 +26,9 @@ static void cleanup_dependents(struct dependents *dependents)
 	free(dependents->queue);
 }
 
-/* Number of the block that @op calls, + 1; 0: it is in no hole. */
-static uint32_t callee_of(const struct synth_graph *graph, const struct synth_op *op)
-{
-	return op->kind == OP_CALL
-		       ? synth_block_number(graph, synth_graph_pos(graph, (uint64_t)op->imm))
-		       : NO_BLOCK;
-}
-
 bool synth_ends_there(const struct synth_graph *graph, const struct synth_op *op)
 {
-	uint32_t callee = callee_of(graph, op);
+	uint32_t callee = synth_called_block(graph, op);
 
 	return callee && !graph->blocks[callee - 1].ends;
 }
@@ -87,7 +79,7 @@ static void depends_on(const struct synth_graph *graph, const struct synth_block
 
 	ret[0] = exits.next;
 	ret[1] = exits.target;
-	ret[2] = callee_of(graph, synth_graph_op(graph, block->last));
+	ret[2] = synth_called_block(graph, synth_graph_op(graph, block->last));
 }
 
 /* Turn what blocks depend on around. */

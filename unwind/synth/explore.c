@@ -19,8 +19,9 @@ enum { INSTRUCTION_MAX = 15, DOUBTFUL_MAX = 3, OVERLAP_MAX = 64, OWNERS_MAX = 40
 
 enum { LEA_BYTES = 7 }; /* lea of an address relative to rip */
 
-/* How far a jump is from where its target is taken, in bytes; how many of each are looked at. */
 enum { FUNCTION_ALIGN = 16 };
+
+/* How far a jump is from where its target is taken, in bytes; how many of each are looked at. */
 enum { LABEL_REACH = 4096, LABELS_MAX = 4096, LABEL_ROUNDS = 8 };
 
 static int lead_add(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known)

@@ -10,13 +10,11 @@
 #include "unwind/arch_x86_64.h"
 #include "unwind/synth/code.h"
 #include "unwind/synth/known.h"
+#include "unwind/synth/state.h"
 
 enum { ROWS_MAX = 256, CALLS_MAX = 256, FDES_MAX = 64, DECODE_MAX = 1 << 20 };
 
 enum { BREG0 = 0x70 }; /* DW_OP_breg0, the first of 32 */
-
-/* Registers that a callee may change (psABI, figure 3.4). */
-static const uint16_t volatile_regs = (uint16_t) ~(ARCH_CALLEE_SAVED | 1 << ARCH_SP);
 
 /* A row of the caller that names registers calls may change. */
 struct needy_row {
@@ -59,7 +57,7 @@ static void cleanup_search(struct kept_search **search)
 
 static bool is_volatile(unsigned reg)
 {
-	return reg < FPL_NR_REGS && (volatile_regs >> reg & 1);
+	return reg < FPL_NR_REGS && (SYNTH_ABI_CLOBBERS >> reg & 1);
 }
 
 /*
@@ -90,27 +88,10 @@ static bool may_be_needy(const uint8_t *bytes, size_t size)
 	return false;
 }
 
-static uint16_t needed_by(const struct cfi_row *row)
-{
-	unsigned regs = 0;
-
-	if (row->cfa == FPL_CFA_REG || row->cfa == FPL_CFA_DEREF || row->cfa == FPL_CFA_INDEX)
-		regs |= 1u << (row->cfa_reg & 15);
-	if (row->cfa == FPL_CFA_INDEX)
-		regs |= 1u << (row->cfa_reg2 & 15);
-	for (unsigned i = 0; i < CFI_NR_REGS; i++) {
-		const struct cfi_reg *reg = &row->reg[i];
-
-		if ((reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG) && reg->reg != i)
-			regs |= 1u << (reg->reg & 15);
-	}
-	return (uint16_t)(regs & volatile_regs);
-}
-
 static int note_row(const struct cfi_row *row, void *ctx)
 {
 	struct kept_search *search = ctx;
-	uint16_t regs = needed_by(row);
+	uint16_t regs = synth_row_reads(row);
 
 	if (regs && search->nr_rows < ROWS_MAX)
 		search->rows[search->nr_rows++] = (struct needy_row){ row->start, row->end, regs };

@@ -35,6 +35,13 @@ uint32_t synth_block_number(const struct synth_graph *graph, uint32_t pos)
 	return block ? (uint32_t)(block - graph->blocks) + 1 : 0;
 }
 
+uint32_t synth_called_block(const struct synth_graph *graph, const struct synth_op *op)
+{
+	return op->kind == OP_CALL
+		       ? synth_block_number(graph, synth_graph_pos(graph, (uint64_t)op->imm))
+		       : 0;
+}
+
 struct synth_exits synth_exits_of(const struct synth_graph *graph, const struct synth_block *block)
 {
 	const struct synth_op *op = synth_graph_op(graph, block->last);
@@ -116,10 +123,8 @@ static bool look_on(struct synth_reach *reach, const struct synth_block *block)
 	struct synth_exits exits = synth_exits_of(graph, block);
 	const struct synth_edge *edge = synth_graph_edges(graph, block->last);
 	bool ends = op->kind >= OP_RETURN && op->kind != OP_BRANCH;
-	uint32_t callee = 0;
+	uint32_t callee = synth_called_block(graph, op);
 
-	if (op->kind == OP_CALL)
-		callee = synth_block_number(graph, synth_graph_pos(graph, (uint64_t)op->imm));
 	if (op->kind == OP_CALL_ANY || op->kind == OP_CALL_REGISTER ||
 	    ((op->kind == OP_JUMP_MEMORY || op->kind == OP_JUMP_REGISTER) && !edge) ||
 	    (!ends && !exits.next) || (op->kind == OP_CALL && !callee) ||
@@ -170,11 +175,7 @@ static uint16_t written_from(struct synth_reach *reach, uint32_t number)
 uint16_t synth_reach_written(struct synth_reach *reach, uint32_t pos)
 {
 	const struct synth_graph *graph = reach->graph;
-	const struct synth_op *op = synth_graph_op(graph, pos);
-	uint32_t callee =
-		op->kind == OP_CALL
-			? synth_block_number(graph, synth_graph_pos(graph, (uint64_t)op->imm))
-			: 0;
+	uint32_t callee = synth_called_block(graph, synth_graph_op(graph, pos));
 
 	return callee ? written_from(reach, callee) : everything;
 }

@@ -14,6 +14,9 @@ struct synth_exits {
 /* Number of the block that begins at @pos, + 1; 0: none. */
 uint32_t synth_block_number(const struct synth_graph *graph, uint32_t pos);
 
+/* Number of the block that @op calls, + 1; 0: it calls none in a hole. */
+uint32_t synth_called_block(const struct synth_graph *graph, const struct synth_op *op);
+
 struct synth_exits synth_exits_of(const struct synth_graph *graph, const struct synth_block *block);
 
 struct synth_reach;

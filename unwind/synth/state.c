@@ -487,12 +487,16 @@ bool synth_state_row(const struct synth_state *state, struct cfi_row *ret)
 
 uint16_t synth_row_reads(const struct cfi_row *row)
 {
-	unsigned mask = 1u << row->cfa_reg;
+	unsigned mask = 0;
 
-	for (unsigned i = 0; i < FPL_NR_SAVED; i++) {
-		const struct cfi_reg *reg = &row->reg[arch_saved_regs[i]];
+	if (row->cfa == FPL_CFA_REG || row->cfa == FPL_CFA_DEREF || row->cfa == FPL_CFA_INDEX)
+		mask |= 1u << (row->cfa_reg & 15);
+	if (row->cfa == FPL_CFA_INDEX)
+		mask |= 1u << (row->cfa_reg2 & 15);
+	for (unsigned i = 0; i < CFI_NR_REGS; i++) {
+		const struct cfi_reg *reg = &row->reg[i];
 
-		if (reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG)
+		if ((reg->kind == CFI_AT_REG || reg->kind == CFI_VAL_REG) && reg->reg != i)
 			mask |= 1u << reg->reg;
 	}
 	return (uint16_t)(mask & SYNTH_ABI_CLOBBERS);
