@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What of the hole in a copied stack is copied all the same. Where a second large frame lies in the
- * hole, so does the end of the first. Functions with such frames mostly go by a frame pointer
- * (realigned, or of a size not known before), which is in a register or was saved further down: so
- * what registers and copied words point to is copied, and what words copied so point to.
+ * Islands: pieces of the hole in a copied stack that are copied all the same. If a second large
+ * frame lies in the hole, so does the end of the first one. Functions with such frames mostly use a
+ * frame pointer (they realign the stack, or do not know its size before). Their callees save it, or
+ * leave it in its register. So an island is copied wherever a register or a copied word points to,
+ * and wherever a word of an island does.
  */
 #pragma once
 

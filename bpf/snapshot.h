@@ -58,9 +58,9 @@ static long stack_copy_page(__u32 idx, void *arg)
 #define HOLE_STEP 16384u
 
 /*
- * Of a stack that lies in [copy->addr, @end), or ends nobody knows where (0), what is to be copied:
- * all of it if that is not too much; else, where it @may_lack its middle, a third of copy->limit at
- * its end and the rest of it at its beginning.
+ * Choose which parts of the stack [copy->addr, @end) are copied; @end 0: nobody knows where it
+ * ends. It is copied whole if copy->limit allows that. Else, if it @may_lack its middle, the outer
+ * end gets a third of the limit and the inner end the rest.
  */
 static __always_inline void stack_divide(struct stack_copy *copy, __u64 end, int may_lack)
 {
@@ -190,8 +190,8 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 #define SHARE_BLOCK 64u
 /* Less in common is sent anew. */
 #define SHARE_LEAST 1024u
-/* What is above it is sent and moved down: so much of it that the other copy does not have, and so
- * much that may differ, in the frames that a thread begins with. */
+/* The bytes above the shared part are sent, and moved down to close the gap: bytes that the other
+ * copy lacks, and bytes that differ, in the frames that a thread begins with. */
 #define SHARE_BEYOND FPL_STACK_PAGE
 #define SHARE_ROOT   8192u
 #define SHARE_ABOVE  (SHARE_BEYOND + SHARE_ROOT)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a stack ends: behind its outermost frame. Of a process's first thread the kernel knows.
- * Behind the stack of any other, C libraries put the thread's own variables (TLS) and what the
- * thread pointer points to. Below these may be 100 KiB of variables, and in glibc a table says
- * where each object's are (dtv). What is found is an upper bound where it is wrong, and costs
- * bytes: no stack has variables of a thread in it. What %fs points to in a Go program is none.
+ * The end of a stack, behind its outermost frame. The kernel knows that of a process's first
+ * thread. Behind the stack of any other thread, C libraries put the thread's own variables (TLS,
+ * 100 KiB and more) and the block that the thread pointer points to. glibc has a table of where
+ * each object's variables are (dtv). An end that is wrong is too far out, and costs bytes only: no
+ * stack has variables of a thread in it. A Go program keeps something else at %fs: there the end is
+ * not known.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 
 /* No stack is larger. */
 #define STACK_MAX (16u << 20)
-/* What stands at the end of the first thread's: how many arguments there are, and so on. */
+/* Bytes at the end of the first thread's stack: how many arguments there are, and so on. */
 #define STACK_ARGUMENTS 128u
 
 /* An entry of glibc's table: where the variables are, and what to free. The one before it is for
@@ -28,8 +29,8 @@ struct stack_tls {
 
 #define STACK_TLS_MAX 128u /* objects with variables of threads */
 
-/* What the thread pointer points to. That it begins with its own address is the x86-64 TLS ABI; the
- * others are glibc's. */
+/* The block that the thread pointer points to. By the x86-64 TLS ABI it begins with its own
+ * address; the other fields are glibc's. */
 struct stack_thread {
 	__u64 self;
 	__u64 dtv;
@@ -55,9 +56,8 @@ static long stack_end_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Of a thread with the thread pointer @end: where its variables begin; 0: it is none of a C
- * library.
- * @tls is memory for the table. */
+/* Returns where the variables of the thread begin whose thread pointer is @end; 0: no C library
+ * made the thread. @tls is memory for the table. */
 static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u64 end)
 {
 	struct stack_search search = { .tls = tls, .sp = sp, .end = end };
