@@ -2,10 +2,8 @@
 /* Rows with what the code shows of them; and OCaml's stubs, of which it shows something. */
 #include "cmocka_all.h"
 
-#include "tests/support/cfi_builder.h"
-#include "tests/support/elf_builder.h"
+#include "tests/support/code_table.h"
 #include "unwind/code_facts.h"
-#include "unwind/table.h"
 
 /* The facts of a file with three FDEs and three stubs. */
 static struct kept_fact kept[] = { { 3, 1 << 10 }, { 1, 1 << 0 | 1 << 9 } };
@@ -122,31 +120,16 @@ static void whoever_refuses_a_row_gets_no_more(void **state)
 static int cfa_off_at(const uint8_t *code, size_t code_size, const uint8_t *cfi, size_t cfi_size,
 		      const uint8_t *names, size_t names_size, uint64_t off)
 {
-	struct elf_builder elf;
 	struct cfi_builder b;
-	struct elf_file *file;
 	struct table *table;
-	struct fpl_err err;
 	int ret;
 
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT, code_size, cfi, cfi_size);
-	elf_builder_init(&elf, ET_DYN);
-	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, CFI_BUILDER_TEXT, 0x1000, 0x1000);
-	elf_builder_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
-			    CFI_BUILDER_TEXT, code, code_size);
-	elf_builder_section(&elf, ".dynstr", SHT_STRTAB, SHF_ALLOC, 0, names, names_size);
-	elf_builder_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, CFI_BUILDER_VADDR, b.bytes,
-			    b.size);
-	elf_builder_finish(&elf);
-	if (elf_file_from_memory(elf.bytes, elf.size, "ocaml", &file, &err) ||
-	    table_compile(file, NULL, &table_limits_default, &table, &err))
-		fail_msg("%s", err.msg);
+	table = code_table(code, code_size, &b, names, names_size, &table_limits_default);
 	ret = table_find(table, CFI_BUILDER_TEXT + off)->cfa_off;
 	table_destroy(table);
-	elf_file_close(file);
-	elf_builder_fini(&elf);
 	cfi_builder_fini(&b);
 	return ret;
 }

@@ -2,9 +2,7 @@
 /* Registers that calls may change, kept by callees whose code does not: in the rows of these. */
 #include "cmocka_all.h"
 
-#include "tests/support/cfi_builder.h"
-#include "tests/support/elf_builder.h"
-#include "unwind/table.h"
+#include "tests/support/code_table.h"
 
 enum { R9 = 9, R10 = 10, R11 = 11, RAX = 0 };
 enum { CALLEE = 0x40, OTHER = 0x80, BARE = 0xc0, TEXT_SIZE = 0x100 };
@@ -46,11 +44,8 @@ static void put(uint8_t *text, size_t at, struct code code)
 static struct table *table_of(const struct scene *scene, const struct table_limits *limits)
 {
 	uint8_t text[TEXT_SIZE];
-	struct elf_builder elf;
 	struct cfi_builder b;
-	struct elf_file *file;
 	struct table *table;
-	struct fpl_err err;
 
 	memset(text, 0xc3, sizeof(text));
 	put(text, 0, scene->caller);
@@ -62,18 +57,7 @@ static struct table *table_of(const struct scene *scene, const struct table_limi
 			scene->caller_cfi.size);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT + CALLEE, 0x20, NULL, 0);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT + OTHER, 0x20, NULL, 0);
-	elf_builder_init(&elf, ET_DYN);
-	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, 0, CFI_BUILDER_TEXT, 0x1000, 0x1000);
-	elf_builder_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
-			    CFI_BUILDER_TEXT, text, sizeof(text));
-	elf_builder_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, CFI_BUILDER_VADDR, b.bytes,
-			    b.size);
-	elf_builder_finish(&elf);
-	if (elf_file_from_memory(elf.bytes, elf.size, "kept", &file, &err) ||
-	    table_compile(file, NULL, limits, &table, &err))
-		fail_msg("%s", err.msg);
-	elf_file_close(file);
-	elf_builder_fini(&elf);
+	table = code_table(text, sizeof(text), &b, NULL, 0, limits);
 	cfi_builder_fini(&b);
 	return table;
 }
