@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Islands: pieces of the hole in a copied stack that are copied all the same. If a second large
- * frame lies in the hole, so does the end of the first one. Functions with such frames mostly use a
- * frame pointer (they realign the stack, or do not know its size before). Their callees save it, or
- * leave it in its register. So an island is copied wherever a register or a copied word points to,
- * and wherever a word of an island does.
+ * Islands: pieces of memory that are copied besides the stack at sp.
+ *
+ * Of the hole in a copied stack: if a second large frame lies in the hole, so does the end of the
+ * first one. Functions with such frames mostly use a frame pointer (they realign the stack, or do
+ * not know its size before). Their callees save it, or leave it in its register. So an island is
+ * copied wherever a register or a copied word points to, and wherever a word of an island does.
+ *
+ * Of a Go program: the goroutine's stack, while the thread is on its system stack, and what leads
+ * there (walk_goroutine.h).
  */
 #pragma once
 
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/arch_x86_64.h"
+#include "bpf/go_thread.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
 #include "bpf/walk_read.h"
@@ -20,14 +25,12 @@
 #define ISLAND_ABOVE 192u
 #define ISLAND_WORDS 8u
 
-/* Have the bytes at @at copied, if they are in the hole and there is room. */
+/* Have the island that holds the byte at @at copied, if there is room. */
 static __always_inline void island_add(struct fpl_snapshot *to, __u64 at)
 {
 	__u32 nr = to->hole.nr_islands;
 
 	at &= ~(__u64)(FPL_ISLAND_SIZE - 1);
-	if (at - to->hole_addr >= to->hole.size)
-		return;
 	for (__u32 i = 0; i < FPL_ISLANDS_MAX; i++) {
 		if (to->islands[i] == at)
 			return;
@@ -38,20 +41,80 @@ static __always_inline void island_add(struct fpl_snapshot *to, __u64 at)
 	to->hole.nr_islands = nr + 1;
 }
 
-/* Have copied what is around @word, a pointer into the hole. Returns 0. */
-WALK_GLOBAL int islands_take(struct fpl_snapshot *to, __u64 word)
+/* Have the first and the last byte of [@first, @last] copied, of the hole @in_hole only. Returns 0.
+ */
+WALK_GLOBAL int islands_take(struct fpl_snapshot *to, __u64 first, __u64 last, __u32 in_hole)
 {
 	if (!to)
 		return 0;
-	island_add(to, word - ISLAND_BELOW);
-	island_add(to, word + ISLAND_ABOVE);
+	if (!in_hole || first - to->hole_addr < to->hole.size)
+		island_add(to, first);
+	if (!in_hole || last - to->hole_addr < to->hole.size)
+		island_add(to, last);
 	return 0;
 }
 
 static __always_inline void island_point(struct fpl_snapshot *to, __u64 word)
 {
 	if (word - to->hole_addr < to->hole.size)
-		islands_take(to, word);
+		islands_take(to, word - ISLAND_BELOW, word + ISLAND_ABOVE, 1);
+}
+
+struct go_search {
+	struct fpl_snapshot *to;
+	__u64 m, g0;
+	__u64 g;      /* the goroutine; 0: none was found */
+	__u64 sp, hi; /* of its stack */
+};
+
+/* Have 512 bytes of a goroutine's stack copied, by turns from sp on and from the end back. */
+static long go_stack_island(__u32 idx, void *arg)
+{
+	struct go_search *search = arg;
+	__u64 off = (idx >> 1) * FPL_ISLAND_SIZE;
+
+	island_add(search->to, idx & 1 ? search->hi - 1 - off : search->sp + off);
+	return search->hi - search->sp <= 2 * off;
+}
+
+/* Is the @idx-th word of m a goroutine that has left its stack? */
+static long go_look(__u32 idx, void *arg)
+{
+	struct go_search *search = arg;
+	struct go_g *g = &search->to->g;
+	__u64 at;
+
+	if (bpf_probe_read_user(&at, sizeof(at), (const void *)(search->m + idx * 8)) || !at ||
+	    at == search->g0 || bpf_probe_read_user(g, sizeof(*g), (const void *)at) ||
+	    g->m != search->m || g->sp <= g->lo || g->sp >= g->hi)
+		return 0;
+	search->g = at;
+	search->sp = g->sp;
+	search->hi = g->hi;
+	return 1;
+}
+
+/* Does the current thread run on the system stack of Go's run time? Then find the goroutine that it
+ * works for. Returns 0. */
+WALK_GLOBAL int islands_find_go(struct fpl_snapshot *to)
+{
+	struct go_search search = { .to = to };
+	__u64 at;
+
+	if (!to)
+		return 0;
+	at = go_running(&to->g, &search.g0);
+	if (!at || at != search.g0)
+		return 0;
+	search.m = to->g.m;
+	islands_take(to, at, at + GO_G_SIZE - 1, 0);
+	islands_take(to, search.m, search.m + GO_M_SIZE - 1, 0);
+	bpf_loop(GO_M_SIZE / 8, go_look, &search, 0);
+	if (!search.g)
+		return 0;
+	islands_take(to, search.g, search.g + GO_G_SIZE - 1, 0);
+	bpf_loop(FPL_ISLANDS_MAX, go_stack_island, &search, 0);
+	return 0;
 }
 
 struct island_search {
@@ -83,8 +146,6 @@ WALK_GLOBAL int islands_find(struct fpl_snapshot *to, const struct fpl_regs *reg
 
 	if (!to || !regs)
 		return 0;
-	for (__u32 i = 0; i < FPL_ISLANDS_MAX; i++)
-		to->islands[i] = 0;
 	for (__u32 i = 0; i < FPL_NR_REGS; i++)
 		island_point(to, regs->reg[i]);
 	search.off = to->stack_off;

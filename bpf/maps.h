@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/arch_x86_64.h"
+#include "bpf/go_thread.h"
 #include "bpf/shared.h"
 #include "bpf/walk_state.h"
 
@@ -168,6 +169,7 @@ struct fpl_snapshot {
 	struct fpl_hole hole;
 	__u64 hole_addr;
 	__u64 islands[FPL_ISLANDS_MAX]; /* addresses of hole.nr_islands; 0 */
+	struct go_g g;			/* memory to read one into */
 	struct fpl_shared shared;	/* of the record that is being put together */
 	__u8 bytes[sizeof(struct fpl_sample) + 8 * FPL_FRAMES_MAX + sizeof(struct fpl_regs) +
 		   sizeof(struct fpl_hole) + sizeof(struct fpl_shared) + FPL_SNAPSHOT_MAX +

@@ -427,7 +427,7 @@ struct fpl_hole {
 };
 _Static_assert(sizeof(struct fpl_hole) == 16, "fpl_hole is ring ABI");
 
-/* At the end of a snapshot: what of its hole is there all the same. */
+/* At the end of a snapshot: pieces of its hole, or of a goroutine's stack and what leads there. */
 #define FPL_ISLAND_SIZE 512u
 #define FPL_ISLANDS_MAX 32u
 

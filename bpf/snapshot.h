@@ -99,7 +99,7 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
 		copy.addr = sp & ~7ull;
 	copy.first = FPL_STACK_PAGE - (__u32)(copy.addr & (FPL_STACK_PAGE - 1));
-	stack_divide(&copy, stack_end((struct stack_tls *)to->bytes, sp), may_lack);
+	stack_divide(&copy, stack_end(to, sp), may_lack);
 	bpf_loop(FPL_SNAPSHOT_MAX / FPL_STACK_PAGE + 1, stack_copy_page, &copy, 0);
 	regs->stack_addr = copy.addr;
 	regs->stack_size = copy.size;
@@ -294,6 +294,16 @@ static __always_inline struct fpl_snapshot *snapshot_of(__u32 idx)
 	return bpf_map_lookup_elem(&snapshots, &key);
 }
 
+static __always_inline void snapshot_find_islands(struct fpl_scratch *s, struct fpl_snapshot *to)
+{
+	for (__u32 i = 0; i < FPL_ISLANDS_MAX; i++)
+		to->islands[i] = 0;
+	if (to->hole.size)
+		islands_find(to, &s->regs);
+	else
+		islands_find_go(to);
+}
+
 /* Put the frames, @nr_user of them the sample's first user frames, the registers and the stack
  * together in @to. Returns the size of the record, or 0 where it cannot be had. */
 static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_snapshot *to,
@@ -320,10 +330,10 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	to->stack_off = (__u32)size;
 	stack_unprobe(to, s, to->stack_off);
 	to->shared.id = to->shared.off = to->shared.size = 0;
-	if (to->hole.size)
-		islands_find(to, &s->regs);
-	if (type == FPL_RECORD_SNAPSHOT)
+	if (type == FPL_RECORD_SNAPSHOT) {
+		snapshot_find_islands(s, to);
 		stack_share(to, last);
+	}
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
 	frames_copy(to, sizeof(s->sample), s, 0, nr_user, FPL_USER_FRAMES_MAX);
 	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
@@ -334,7 +344,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	if (type != FPL_RECORD_SNAPSHOT)
 		return size + stack_close_up(to);
 	size += stack_close_up(to);
-	if (to->hole.size)
+	if (to->hole.nr_islands)
 		size += (__u32)islands_copy(to, (__u32)size);
 	regs_off += sizeof(s->regs);
 	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);

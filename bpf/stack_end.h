@@ -4,8 +4,8 @@
  * thread. Behind the stack of any other thread, C libraries put the thread's own variables (TLS,
  * 100 KiB and more) and the block that the thread pointer points to. glibc has a table of where
  * each object's variables are (dtv). An end that is wrong is too far out, and costs bytes only: no
- * stack has variables of a thread in it. A Go program keeps something else at %fs: there the end is
- * not known.
+ * stack has variables of a thread in it. A Go program keeps something else at %fs, and says itself
+ * where the stack of what runs ends.
  */
 #pragma once
 
@@ -13,6 +13,9 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+
+#include "bpf/go_thread.h"
+#include "bpf/maps.h"
 
 /* No stack is larger. */
 #define STACK_MAX (16u << 20)
@@ -77,8 +80,20 @@ static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u6
 	return search.end;
 }
 
-/* Where does the stack of the current task that @sp is in end? 0: that is not known. */
-static __always_inline __u64 stack_end(struct stack_tls *tls, __u64 sp)
+/* Returns where the stack of what the current thread of a Go program runs ends, if @sp is in it.
+ * @g is memory. */
+static __always_inline __u64 stack_end_go(struct go_g *g, __u64 sp)
+{
+	__u64 g0;
+
+	if (!go_running(g, &g0) || sp <= g->lo || sp >= g->hi)
+		return 0;
+	return g->hi - sp < STACK_MAX ? g->hi : 0;
+}
+
+/* Where does the stack of the current task that @sp is in end? 0: that is not known. @to->bytes are
+ * written. */
+static __always_inline __u64 stack_end(struct fpl_snapshot *to, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 end = BPF_CORE_READ(task, mm, start_stack) + STACK_ARGUMENTS;
@@ -86,5 +101,6 @@ static __always_inline __u64 stack_end(struct stack_tls *tls, __u64 sp)
 	if (end - sp < STACK_MAX)
 		return end & ~7ull;
 	end = BPF_CORE_READ(task, thread.fsbase);
-	return end - sp < STACK_MAX ? stack_end_tls(tls, sp, end) & ~7ull : 0;
+	end = end - sp < STACK_MAX ? stack_end_tls((struct stack_tls *)to->bytes, sp, end) : 0;
+	return (end ? end : stack_end_go(&to->g, sp)) & ~7ull;
 }

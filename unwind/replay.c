@@ -38,13 +38,14 @@ static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t 
 		  input->regs->stack_size);
 }
 
-/* Reads [addr, addr + size) where all of it is in one island of the hole. */
+/* Reads [addr, addr + size) where all of it is in one island. */
 static int read_island(const struct replay_input *input, uint8_t *dst, uint32_t size, uint64_t addr)
 {
 	for (uint32_t i = 0; i < input->hole.nr_islands; i++) {
 		uint64_t off = addr - input->islands[i].addr;
 
-		if (off < FPL_ISLAND_SIZE && size <= FPL_ISLAND_SIZE - off) {
+		if (input->islands[i].addr && off < FPL_ISLAND_SIZE &&
+		    size <= FPL_ISLAND_SIZE - off) {
 			memcpy(dst, input->islands[i].bytes + off, size);
 			return 0;
 		}
@@ -65,7 +66,7 @@ static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t ad
 		off -= hole->size;
 	}
 	if (!size || off > regs->stack_size || size > regs->stack_size - off)
-		return -1;
+		return read_island(env->input, dst, size, addr);
 	for (uint64_t page = stack_page(regs, off); page <= stack_page(regs, off + size - 1);
 	     page++) {
 		if (page < 32 && regs->missing >> page & 1)

@@ -228,6 +228,30 @@ static void replay_reads_islands(void **state)
 	}
 }
 
+/* An island need not be in a hole: the stack of a goroutine is somewhere else. */
+static void replay_reads_islands_outside_of_the_stack(void **state)
+{
+	static struct fpl_island islands[2];
+	struct scene *s = *state;
+	struct fpl_rule *rule = (struct fpl_rule *)s->chunk + 1;
+
+	s->input.hole = (struct fpl_hole){ .nr_islands = 2 };
+	s->input.islands = islands;
+	islands[1].addr = STACK + 128 + (16 << 20);
+	memcpy(islands[1].bytes, &(uint64_t){ BIAS + 0x200 }, 8);
+	rule->cfa_off = (16 << 20) + 8;
+	replay_walk(&s->input, &s->result);
+	assert_true(s->result.nr_frames > 1);
+	assert_int_equal(s->result.frames[1], FRAME(0x200) | USER);
+	/* one that was not resident is at no address: it answers for none, not even the first page
+	 */
+	s->regs.reg[7] = 8;
+	rule->cfa_off = 256;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 1);
+	assert_int_equal(s->result.stop, FPL_STOP_READ_FAULT);
+}
+
 static void replay_needs_code_for_a_frame_pointer_step(void **state)
 {
 	struct scene *s = *state;
@@ -437,6 +461,7 @@ int main(void)
 		TEST(replay_reads_what_another_snapshot_has),
 		TEST(replay_walks_across_a_hole),
 		TEST(replay_reads_islands),
+		TEST(replay_reads_islands_outside_of_the_stack),
 		TEST(replay_needs_code_for_a_frame_pointer_step),
 		TEST(replay_goes_on_where_the_kernel_stopped),
 		TEST(replay_keeps_the_mark_of_a_frame_that_waited),

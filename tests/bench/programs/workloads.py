@@ -186,11 +186,11 @@ PROGRAMS = [
         ci=(JVM + "java", 92), readme=True),
     row("go 1.19", "golang-go", go, 99.5, "go"),
     row("go, the machine's own", "coreutils", go_installed, 99.5, "go"),
-    *both_rates(97, "esbuild (Go 1.19)", "esbuild dash", lambda inputs: loop(
-        "esbuild --log-level=error --minify --outfile=/dev/null %s" % inputs.text("big.js", texts.javascript)), 98.5, "go threads",
-                ci=("esbuild", 93), note=TWO_STACKS),
-    *both_rates(96, "rclone (Go 1.19)", "rclone dash", prose("rclone --config /dev/null hashsum sha512 %s >/dev/null"), 97,
-                "go threads large", note=TWO_STACKS),
+    *both_rates(99, "esbuild (Go 1.19)", "esbuild dash", lambda inputs: loop(
+        "esbuild --log-level=error --minify --outfile=/dev/null %s" % inputs.text("big.js", texts.javascript)), 99.5, "go threads",
+                ci=("esbuild", 97)),
+    *both_rates(99.5, "rclone (Go 1.19)", "rclone dash", prose("rclone --config /dev/null hashsum sha512 %s >/dev/null"), 99.5,
+                "go threads large"),
     row("luajit", "luajit", fib("fib.lua", "luajit"), 0, "jit", note=JIT_NOTE, varies=True),
     row("luajit -joff", "luajit", fib("fib.lua", "luajit", "-joff"), 99.5, "cfi", ci=("luajit", 97)),
     row("sbcl", "sbcl", fib("fib.lisp", "sbcl", "--script"), 93, "fp jit", ci=("sbcl", 80), readme=True,
