@@ -163,6 +163,14 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	return 0;
 }
 
+void symbolizer_remove_object(struct symbolizer *sym, uint32_t id)
+{
+	if (id == 0 || id > sym->nr_objects)
+		return;
+	object_fini(&sym->objects[id - 1]);
+	sym->objects[id - 1] = (struct object){ 0 };
+}
+
 size_t symbolizer_nr_named(const struct symbolizer *sym)
 {
 	size_t nr = 0;

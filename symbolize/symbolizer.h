@@ -53,6 +53,9 @@ size_t symbolizer_nr_named(const struct symbolizer *sym);
 /* The descriptor of object @id, which stays the symbolizer's; -1: it has none. */
 int symbolizer_fd(const struct symbolizer *sym, uint32_t id);
 
+/* Forget the object: its file is closed, and @id may be given to another. No effect without one. */
+void symbolizer_remove_object(struct symbolizer *sym, uint32_t id);
+
 /*
  * Say that @lookup_vaddr of object @id will be asked about: with a source, all that were said for
  * an object are named by one reading of its file. Without memory, or a source, nothing happens.

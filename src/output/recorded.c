@@ -77,6 +77,8 @@ static int add_objects(struct recorder *recorder)
 	for (size_t i = 0; !err && i < profile->nr_objects; i++) {
 		struct recording_object object = { .file_bias = profile->objects[i].file_bias };
 
+		if (!profile->objects[i].path)
+			continue; /* retired: no frame names it */
 		err = recording_add_text(ret, profile->objects[i].path, &object.path);
 		if (!err)
 			err = recording_add_text(ret, profile->objects[i].build_id,

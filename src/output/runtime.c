@@ -88,8 +88,10 @@ int runtimes_init(struct runtimes *runtimes, const struct profile *profile)
 	runtimes->list = calloc(profile->nr_stacks + 1, sizeof(*runtimes->list));
 	if (!by_object || !runtimes->list)
 		return -ENOMEM;
-	for (size_t i = 0; i < profile->nr_objects; i++)
-		by_object[i] = runtime_of_path(profile->objects[i].path);
+	for (size_t i = 0; i < profile->nr_objects; i++) {
+		if (profile->objects[i].path)
+			by_object[i] = runtime_of_path(profile->objects[i].path);
+	}
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 		enum runtime runtime = runtime_of_stack(profile, by_object, stack);

@@ -17,6 +17,7 @@
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
+#include "profile/object_list.h"
 #include "symbolize/symbolizer.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
@@ -37,13 +38,12 @@ struct known_file {
 };
 
 struct catalog {
-	struct object **objects; /* owned [nr]: by id - 1 */
-	size_t nr, capacity;
+	struct object_list list; /* of objects that are owned */
+	size_t nr_retired;
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
-	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond;
-	uint32_t nr_slots;
+	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share;
 	uint64_t max_open;	       /* objects: each has a descriptor */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct desk *desk;	       /* owned */
@@ -72,7 +72,7 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct pars
 	struct catalog *catalog = calloc(1, sizeof(*catalog));
 
 	if (catalog) {
-		catalog->nr_slots = nr_slots;
+		object_list_init(&catalog->list, nr_slots);
 		catalog->symbolizer = symbolizer;
 		catalog->max_open = max_open_objects(1);
 		catalog->files_size = 1024;
@@ -113,9 +113,9 @@ void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
-	for (size_t i = 0; i < catalog->nr; i++)
-		object_free(catalog->objects[i], !catalog->symbolizer);
-	free(catalog->objects);
+	for (size_t i = 0; i < catalog->list.nr_live; i++)
+		object_free(catalog->list.live[i], !catalog->symbolizer);
+	object_list_fini(&catalog->list);
 	free(catalog->files);
 	for (size_t i = 0; catalog->refusals && i < catalog->nr_refusals; i++)
 		free(catalog->refusals[i]);
@@ -126,12 +126,34 @@ void catalog_destroy(struct catalog *catalog)
 
 struct object *catalog_at(const struct catalog *catalog, uint32_t id)
 {
-	return id >= 1 && id <= catalog->nr ? catalog->objects[id - 1] : NULL;
+	return object_list_at(&catalog->list, id);
 }
 
 size_t catalog_nr(const struct catalog *catalog)
 {
-	return catalog->nr;
+	return catalog->list.max_id;
+}
+
+struct object *catalog_live(const struct catalog *catalog, size_t i)
+{
+	return catalog->list.live[i];
+}
+
+size_t catalog_nr_live(const struct catalog *catalog)
+{
+	return catalog->list.nr_live;
+}
+
+size_t catalog_nr_max(const struct catalog *catalog)
+{
+	size_t nr_slots = catalog->list.nr_slots - 1;
+
+	return catalog->max_open < nr_slots ? catalog->max_open : nr_slots;
+}
+
+size_t catalog_nr_retired(const struct catalog *catalog)
+{
+	return catalog->nr_retired;
 }
 
 size_t catalog_nr_beyond(const struct catalog *catalog)
@@ -153,6 +175,14 @@ static struct object *refuse(struct catalog *catalog, const char *path, const st
 			fpl_log(FPL_LOG_WARN,
 				"%s: raise the limit (ulimit -n): frames of further objects stay "
 				"addresses",
+				why->msg);
+		return NULL;
+	}
+	if (why->code == -EDQUOT) {
+		if (catalog->nr_beyond_share++ == 0)
+			fpl_log(FPL_LOG_WARN,
+				"%s: frames of further ones stay addresses: raise the limit "
+				"(ulimit -n)",
 				why->msg);
 		return NULL;
 	}
@@ -225,24 +255,6 @@ static void remember(struct catalog *catalog, const struct file_stamp *stamp, st
 	*file = (struct known_file){ *stamp, object };
 }
 
-static int grow(struct catalog *catalog, const char *path, struct fpl_err *err)
-{
-	if (catalog->nr + 1 >= catalog->nr_slots)
-		return fpl_fail(err, -ENOSPC, "%s: no room for more than %u files in one run", path,
-				catalog->nr_slots - 1);
-	if (catalog->nr < catalog->capacity)
-		return 0;
-
-	size_t capacity = catalog->capacity ? 2 * catalog->capacity : 256;
-	struct object **bigger = realloc(catalog->objects, capacity * sizeof(struct object *));
-
-	if (!bigger)
-		return fpl_fail(err, -ENOMEM, "objects: out of memory");
-	catalog->objects = bigger;
-	catalog->capacity = capacity;
-	return 0;
-}
-
 static uint64_t max_vaddr_of(const struct elf_file *elf)
 {
 	uint64_t max = 0;
@@ -269,6 +281,25 @@ struct found {
 	struct debug_link link;
 };
 
+/* Gives @object its numbers, and its file to the symbolizer. */
+static int enlist(struct catalog *catalog, struct object *object, struct fpl_err *err)
+{
+	int code = object_list_add(&catalog->list, object);
+
+	if (code == -ENOSPC)
+		return fpl_fail(err, code, "%s: no room for more than %u files at once",
+				object->path, catalog->list.nr_slots - 1);
+	if (code)
+		return fpl_fail(err, code, "%s: out of memory", object->path);
+	if (!catalog->symbolizer)
+		return 0;
+	code = symbolizer_add_object(catalog->symbolizer, object->id, object->elf->fd, NULL, 0,
+				     object->path, err);
+	if (code)
+		object_list_remove(&catalog->list, object);
+	return code;
+}
+
 /* Makes an object of what was found, which is taken over. */
 static int add_object(struct catalog *catalog, struct found *found, const char *path,
 		      struct object **ret, struct fpl_err *err)
@@ -287,17 +318,13 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 	object->max_vaddr = max_vaddr_of(elf);
 	object->path = strdup(path);
 
-	int code = object->path ? grow(catalog, path, err)
-				: fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	int code = object->path ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 
 	if (!code && object->max_vaddr > FPL_FRAME_VADDR_MASK)
 		code = fpl_fail(err, -ERANGE, "%s: addresses above %#llx", path,
 				FPL_FRAME_VADDR_MASK);
-	object->id = (uint32_t)catalog->nr + 1;
-	object->slot = (uint16_t)object->id;
-	if (!code && catalog->symbolizer)
-		code = symbolizer_add_object(catalog->symbolizer, object->id, elf->fd, NULL, 0,
-					     path, err);
+	if (!code)
+		code = enlist(catalog, object, err);
 	if (code) {
 		object_free(object, true);
 		return code;
@@ -306,15 +333,14 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 		close(elf->fd);
 		elf->fd = symbolizer_fd(catalog->symbolizer, object->id);
 	}
-	catalog->objects[catalog->nr++] = object;
 	*ret = object;
 	return 0;
 }
 
 static struct object *find_identity(const struct catalog *catalog, const struct found *found)
 {
-	for (size_t i = 0; i < catalog->nr; i++) {
-		struct object *object = catalog->objects[i];
+	for (size_t i = 0; i < catalog->list.nr_live; i++) {
+		struct object *object = catalog->list.live[i];
 
 		if (memcmp(&object->identity, &found->identity, sizeof(found->identity)) == 0 &&
 		    memcmp(&object->trust, &found->trust, sizeof(found->trust)) == 0)
@@ -349,8 +375,8 @@ static bool is_mapped_one(const struct mapped_file *file, const struct elf_file 
 /* The process and the file are gone, but the file may have been met before. */
 static struct object *find_by_build_id(const struct catalog *catalog, const struct file_hint *hint)
 {
-	for (size_t i = 0; hint->build_id_size && i < catalog->nr; i++) {
-		struct object *object = catalog->objects[i];
+	for (size_t i = 0; hint->build_id_size && i < catalog->list.nr_live; i++) {
+		struct object *object = catalog->list.live[i];
 
 		if (same_build_id(object->elf, hint) && strcmp(object->path, hint->path) == 0)
 			return object;
@@ -371,14 +397,32 @@ static int read_file(struct catalog *catalog, int fd, const char *path, struct f
 	return desk_facts(catalog->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
 
+/*
+ * May the owner of a file have one more object? Nobody but root and who runs this may use more than
+ * half of the room, so that the files of all others are met.
+ */
+static int check_share(const struct catalog *catalog, const struct file_hint *hint, uid_t uid,
+		       struct fpl_err *err)
+{
+	size_t most = catalog_nr_max(catalog) / 2;
+
+	if (!uid || uid == geteuid() || object_list_nr_of(&catalog->list, uid) < most)
+		return 0;
+	return fpl_fail(err, -EDQUOT,
+			"%s: user %u has %zu files mapped, half of what may be open at once",
+			hint->path, uid, most);
+}
+
 /* Reads the file that has just been opened, unless it was met before. */
 static int identify(struct catalog *catalog, const struct file_hint *hint,
 		    const struct mapped_file *file, const struct file_stamp *stamp,
 		    struct object **ret, struct fpl_err *err)
 {
 	struct found found = { .elf = NULL };
-	int code = read_file(catalog, file->fd, hint->path, &found, err);
+	int code = check_share(catalog, hint, file->stat.st_uid, err);
 
+	if (!code)
+		code = read_file(catalog, file->fd, hint->path, &found, err);
 	if (code)
 		return code;
 	if (!is_mapped_one(file, found.elf, hint)) {
@@ -428,7 +472,8 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 	close(file->fd);
 	if (catalog->pause)
 		catalog->pause(catalog->ctx);
-	if (code && code != -ESTALE && code != -EAGAIN && file->source == MAPPED_FILE_EXACT)
+	if (code && code != -ESTALE && code != -EAGAIN && code != -EDQUOT &&
+	    file->source == MAPPED_FILE_EXACT)
 		remember(catalog, &stamp, NULL);
 	return code;
 }
@@ -503,7 +548,7 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 
 	int code;
 
-	if (catalog->nr >= catalog->max_open)
+	if (catalog->list.nr_live >= catalog->max_open)
 		code = fpl_fail(&err, -EMFILE, "%s: %s", hint->path, strerror(EMFILE));
 	else
 		code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
@@ -542,6 +587,45 @@ struct object *catalog_vdso(struct catalog *catalog)
 	return code ? refuse(catalog, "[vdso]", &err) : catalog->vdso;
 }
 
+/* Forgets the files of objects that are retired, and those that turned out to be of no use. */
+static void forget_files(struct catalog *catalog)
+{
+	struct known_file *files = catalog->files;
+	size_t size = catalog->files_size, nr = 0;
+	struct known_file *kept = calloc(size, sizeof(*kept));
+
+	for (size_t i = 0; i < size; i++) {
+		if (!file_known(&files[i]) || !files[i].object || files[i].object->is_retired)
+			continue;
+		nr++;
+		if (kept)
+			*file_place(kept, size, &files[i].stamp) = files[i];
+	}
+	/* without memory all are read again when they are met */
+	if (!kept) {
+		memset(files, 0, size * sizeof(*files));
+		catalog->nr_files = 0;
+		return;
+	}
+	free(files);
+	catalog->files = kept;
+	catalog->nr_files = nr;
+}
+
+void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		objects[i]->is_retired = true;
+	forget_files(catalog);
+	for (size_t i = 0; i < nr; i++) {
+		object_list_remove(&catalog->list, objects[i]);
+		if (catalog->symbolizer)
+			symbolizer_remove_object(catalog->symbolizer, objects[i]->id);
+		object_free(objects[i], !catalog->symbolizer);
+	}
+	catalog->nr_retired += nr;
+}
+
 static char *hex_of(const uint8_t *bytes, size_t size)
 {
 	char *text = malloc(2 * size + 1);
@@ -575,26 +659,34 @@ int catalog_describe(const struct object *object, struct profile_object *ret)
 		return 0;
 	free(ret->path);
 	free(ret->build_id);
+	*ret = (struct profile_object){ 0 };
 	return -ENOMEM;
+}
+
+static void free_described(struct profile_object *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		free(list[i].path);
+		free(list[i].build_id);
+	}
+	free(list);
 }
 
 int catalog_export(const struct catalog *catalog, struct profile_object **ret)
 {
-	struct profile_object *list = calloc(catalog->nr ? catalog->nr : 1, sizeof(*list));
-	size_t nr = 0;
+	size_t nr = catalog_nr(catalog);
+	struct profile_object *list = calloc(nr ? nr : 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	while (nr < catalog->nr && !catalog_describe(catalog->objects[nr], &list[nr]))
-		nr++;
-	if (nr == catalog->nr) {
-		*ret = list;
-		return 0;
+	for (size_t i = 0; i < catalog->list.nr_live; i++) {
+		const struct object *object = catalog->list.live[i];
+
+		if (catalog_describe(object, &list[object->id - 1])) {
+			free_described(list, nr);
+			return -ENOMEM;
+		}
 	}
-	while (nr-- > 0) {
-		free(list[nr].path);
-		free(list[nr].build_id);
-	}
-	free(list);
-	return -ENOMEM;
+	*ret = list;
+	return 0;
 }

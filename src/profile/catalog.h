@@ -2,7 +2,8 @@
 /*
  * The objects of a run: ELF files met behind mappings, one per identity and trust however many
  * processes, paths or copies there are. Each is opened at its first sighting and stays open, so
- * that its table and its names do not depend on the process or the path.
+ * that its table and its names do not depend on the process or the path, until it is retired
+ * (retirement.h).
  */
 #pragma once
 
@@ -33,8 +34,9 @@ enum object_state {
 };
 
 struct object {
-	uint32_t id;   /* 1.. in order of sighting; never reused */
+	uint32_t id;   /* object_list.h */
 	uint16_t slot; /* in the map `objects` */
+	size_t place;  /* in the list of live objects */
 	enum object_state state;
 	char *path; /* owned: as the first process saw it */
 	/* owned; without sections; its fd stays open, for other threads too: it is the symbolizer's
@@ -59,6 +61,8 @@ struct object {
 	struct table_stats stats;
 	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */
 	uint32_t nr_refusals; /* in a row */
+	uint64_t idle_ns;     /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
+	bool is_retired;      /* about to be freed */
 	/* for eviction.h */
 	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
 	uint64_t round;	    /* of the last look that found it mapped */
@@ -120,7 +124,21 @@ struct object *catalog_vdso(struct catalog *catalog);
 
 /* The object with this id, or NULL. */
 struct object *catalog_at(const struct catalog *catalog, uint32_t id);
+/* The highest id that an object has had. */
 size_t catalog_nr(const struct catalog *catalog);
+
+/* The objects that there are: @i < catalog_nr_live(); in no order. */
+struct object *catalog_live(const struct catalog *catalog, size_t i);
+size_t catalog_nr_live(const struct catalog *catalog);
+/* So many there may be at once, for want of slots or of descriptors. */
+size_t catalog_nr_max(const struct catalog *catalog);
+
+/*
+ * Forget @objects [@nr]: no mapping, stack, table or job names them any more. Their descriptors are
+ * closed; a file that is met again is a new object.
+ */
+void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr);
+size_t catalog_nr_retired(const struct catalog *catalog);
 /* Files behind executable mappings that could not be used. */
 size_t catalog_nr_refused(const struct catalog *catalog);
 /* Files for which there was no object left, said once. */

@@ -28,6 +28,8 @@ static void tell_objects(struct engine *engine)
 		const struct object *object = catalog_at(engine->catalog, ++engine->nr_told);
 		struct profile_object described;
 
+		if (!object)
+			continue;
 		/* without memory its frames have no names there */
 		if (catalog_describe(object, &described))
 			continue;

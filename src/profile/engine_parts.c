@@ -214,6 +214,11 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->replayer.root_depth = o->root_depth;
 	engine->replayer.unwind = o->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO;
 
+	engine->retirement = (struct retirement){ .catalog = engine->catalog,
+						  .tables = &engine->tables,
+						  .replayer = &engine->replayer,
+						  .store = engine->store };
+
 	engine->collect.tracker = &engine->tracker;
 	engine->collect.replayer = &engine->replayer;
 	engine->collect.store = engine->store;

@@ -24,6 +24,7 @@
 #include "profile/kernel_side.h"
 #include "profile/publisher.h"
 #include "profile/replayer.h"
+#include "profile/retirement.h"
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
@@ -61,6 +62,7 @@ struct engine {
 	struct publisher publisher;
 	struct tracker tracker;
 	struct replayer replayer;
+	struct retirement retirement;
 	struct collect collect;
 	struct timeline timeline;
 	uint32_t nr_told; /* objects the listener was told of */

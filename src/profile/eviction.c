@@ -46,8 +46,8 @@ struct object *eviction_next(struct eviction *eviction)
 {
 	struct object *first = NULL;
 
-	for (uint32_t id = 1; id <= catalog_nr(eviction->catalog); id++) {
-		struct object *object = catalog_at(eviction->catalog, id);
+	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
+		struct object *object = catalog_live(eviction->catalog, i);
 
 		if (may_go(eviction, object) && (!first || goes_before(eviction, object, first)))
 			first = object;

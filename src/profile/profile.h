@@ -145,7 +145,7 @@ struct profile {
 	uint32_t nr_cpus;
 	char kernel_release[65];
 
-	struct profile_object *objects; /* owned [nr_objects] */
+	struct profile_object *objects; /* owned [nr_objects]: by id - 1; path NULL: retired */
 	size_t nr_objects;
 	struct cgroup_name
 		*cgroups; /* owned [nr_cgroups], ascending by id; none unless by cgroup */

@@ -255,6 +255,12 @@ void replayer_retry(struct replayer *replayer)
 	replayer->last = link;
 }
 
+void replayer_mark_mapped(struct replayer *replayer, uint64_t round)
+{
+	for (struct waiting *w = replayer->first; w; w = w->next)
+		tracker_mark_mapset(replayer->tracker, w->set, round);
+}
+
 void replayer_finish(struct replayer *replayer)
 {
 	for (struct waiting *w = replayer->first; w; w = w->next) {

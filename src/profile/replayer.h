@@ -51,5 +51,8 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot);
 /* Walk those again that waited for a table that has come. */
 void replayer_retry(struct replayer *replayer);
 
+/* Set the round of every object that is mapped where a snapshot waits. */
+void replayer_mark_mapped(struct replayer *replayer, uint64_t round);
+
 /* Walk all that wait with what there is. */
 void replayer_finish(struct replayer *replayer);

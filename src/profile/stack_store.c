@@ -48,6 +48,7 @@ struct stack_store {
 	size_t nr_ids, ids_capacity;
 	struct index by_id;
 	size_t bytes, max_bytes;
+	uint64_t named[(FPL_FRAME_OBJECT_MAX + 1) / 64]; /* a bit for each object's id */
 };
 
 static int index_init(struct index *index, size_t size)
@@ -207,6 +208,17 @@ static int grow(struct stack_store *store, void **array, size_t nr, size_t *capa
 	return 0;
 }
 
+/* Notes which objects @frames [@nr] name. */
+static void note_objects(struct stack_store *store, const uint64_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t id = frames[i] >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX;
+
+		if (!(frames[i] & FPL_FRAME_RAW))
+			store->named[id / 64] |= 1ull << id % 64;
+	}
+}
+
 static int add_entry(struct stack_store *store, uint64_t hash, const struct identity_part *part,
 		     const uint64_t *user, const uint64_t *rest, uint32_t *ret)
 {
@@ -227,10 +239,18 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 		return -ENOMEM;
 	copy_words(frames, user, part->nr_user);
 	copy_words(frames + part->nr_user, rest, nr_rest(part));
+	note_objects(store, user, part->nr_user);
+	if (part->nr_fp)
+		note_objects(store, rest + part->nr_kernel, part->nr_fp);
 	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
 	store->bytes += charge;
 	*ret = (uint32_t)store->nr++;
 	return 0;
+}
+
+bool stack_store_names(const struct stack_store *store, uint32_t object)
+{
+	return object <= FPL_FRAME_OBJECT_MAX && store->named[object / 64] >> object % 64 & 1;
 }
 
 /* Finds or adds the entry with this content. */

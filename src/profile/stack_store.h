@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,10 @@ uint32_t stack_store_last(const struct stack_store *store);
 uint32_t stack_store_find(const struct stack_store *store, uint32_t id);
 
 uint32_t stack_store_nr(const struct stack_store *store);
+
+/* May a user frame of a stack lie in the object with this id? That a stack was taken over does not
+ * change the answer. */
+bool stack_store_names(const struct stack_store *store, uint32_t object);
 
 /* Samples of the stack that were counted so far, as stack_store_look says. */
 uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);

@@ -12,8 +12,8 @@ static struct object *object_of(const struct catalog *catalog, uint64_t frame)
 
 void table_use_fade(const struct catalog *catalog)
 {
-	for (uint32_t id = 1; id <= catalog_nr(catalog); id++) {
-		struct object *object = catalog_at(catalog, id);
+	for (size_t i = 0; i < catalog_nr_live(catalog); i++) {
+		struct object *object = catalog_live(catalog, i);
 
 		object->used /= 2;
 		object->missed /= 2;

@@ -144,6 +144,12 @@ static void replace(struct tables *tables, struct object *object, const struct f
 	retire(tables, object);
 }
 
+void tables_mark_mapped(struct tables *tables)
+{
+	tables->round++;
+	tables->mark_mapped(tables->ctx, tables->round);
+}
+
 /* Look what is used and what is mapped, unless that was just done. */
 static void look(struct tables *tables, uint64_t now)
 {
@@ -154,8 +160,7 @@ static void look(struct tables *tables, uint64_t now)
 	table_use_fade(tables->catalog);
 	if (tables->look_at_use)
 		tables->look_at_use(tables->use_ctx, tables->look);
-	tables->round++;
-	tables->mark_mapped(tables->ctx, tables->round);
+	tables_mark_mapped(tables);
 }
 
 static struct eviction begin_eviction(struct tables *tables, const struct object *newcomer)
@@ -194,6 +199,28 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 			eviction->newcomer->path);
 	}
 	return nr > 0;
+}
+
+bool tables_may_forget(const struct tables *tables, const struct object *object)
+{
+	for (size_t i = 0; i < tables->nr_awaited; i++) {
+		if (tables->awaited[i] == object)
+			return false;
+	}
+	return object->state != OBJECT_QUEUED && !object->whole_queued && !object->near_queued;
+}
+
+void tables_forget(struct tables *tables, struct object *const *objects, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		__atomic_store_n(&tables->slots[objects[i]->slot].object, 0, __ATOMIC_RELEASE);
+	}
+	tables_grace();
+	for (size_t i = 0; i < nr; i++) {
+		if (object_has_table(objects[i]))
+			pool_remove(&tables->pool, objects[i]->pool_first, objects[i]->pool_size);
+		objects[i]->state = OBJECT_IDLE;
+	}
 }
 
 /* Puts @table into the pool, at the cost of tables that are needed less, but not of the one that
@@ -504,8 +531,8 @@ void tables_review(struct tables *tables)
 		return;
 	tables->reviewed_ns = now;
 	look(tables, now);
-	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
-		struct object *object = catalog_at(tables->catalog, id);
+	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
+		struct object *object = catalog_live(tables->catalog, i);
 
 		if (object->state != OBJECT_REFUSED)
 			continue;
@@ -545,8 +572,8 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 		.allocated_bytes = pool_allocated_bytes(&tables->pool),
 		.evicted = tables->nr_evicted,
 	};
-	for (uint32_t id = 1; id <= catalog_nr(tables->catalog); id++) {
-		const struct object *object = catalog_at(tables->catalog, id);
+	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
+		const struct object *object = catalog_live(tables->catalog, i);
 
 		if (object->state == OBJECT_REFUSED) {
 			ret->refused++;

@@ -84,5 +84,14 @@ size_t tables_collect(struct tables *tables);
 /* Sums over the objects whose tables are in the pool. */
 void tables_stats(const struct tables *tables, struct profile_tables *ret);
 
+/* Set object->round of every object that a process maps to a new tables->round. */
+void tables_mark_mapped(struct tables *tables);
+
+/* Is no job under way for @object, and does no sample wait for its rows? */
+bool tables_may_forget(const struct tables *tables, const struct object *object);
+/* Take what is published of @objects [@nr], which tables_may_forget, out of the kernel's maps.
+ * Cost: one grace period. */
+void tables_forget(struct tables *tables, struct object *const *objects, size_t nr);
+
 /* Wait until no running BPF program can still read what was unpublished before the call. */
 void tables_grace(void);

@@ -423,17 +423,21 @@ struct mark {
 	uint64_t round;
 };
 
+void tracker_mark_mapset(const struct tracker *tracker, const struct mapset *set, uint64_t round)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		struct object *object = catalog_at(tracker->catalog, set->mappings[i].object);
+
+		if (object)
+			object->round = round;
+	}
+}
+
 static void mark_one(struct process *process, void *ctx)
 {
 	struct mark *mark = ctx;
 
-	for (uint32_t i = 0; i < process->mapset->nr; i++) {
-		struct object *object =
-			catalog_at(mark->tracker->catalog, process->mapset->mappings[i].object);
-
-		if (object)
-			object->round = mark->round;
-	}
+	tracker_mark_mapset(mark->tracker, process->mapset, mark->round);
 }
 
 void tracker_mark_mapped(void *ctx, uint64_t round)

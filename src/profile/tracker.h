@@ -92,5 +92,8 @@ void tracker_adopt_all(struct tracker *tracker);
 /* Publish what changed since the last call; rescan everything if records were lost. */
 void tracker_flush(struct tracker *tracker);
 
+/* Set the round of every object that @set maps. */
+void tracker_mark_mapset(const struct tracker *tracker, const struct mapset *set, uint64_t round);
+
 /* Set the round of every object that is mapped: for tables.mark_mapped. */
 void tracker_mark_mapped(void *tracker, uint64_t round);

@@ -62,25 +62,30 @@ int walk_file_close(struct walk_file *file, struct fpl_err *err)
 	return code;
 }
 
+static void write_object(struct walk_file *file, const struct object *object)
+{
+	static const char zero[8];
+	size_t len = strlen(object->path) + 1;
+	size_t padded = (len + 7) / 8 * 8;
+	struct walk_file_object record = {
+		.header = { .type = WALK_FILE_OBJECT, .size = (uint32_t)(sizeof(record) + padded) },
+		.id = object->id,
+		.path_size = (uint32_t)padded,
+	};
+
+	write_bytes(file, &record, sizeof(record));
+	write_bytes(file, object->path, len);
+	write_bytes(file, zero, padded - len);
+}
+
 /* All objects known so far that are not in the file yet. */
 static void write_objects(struct walk_file *file, const struct catalog *catalog)
 {
-	static const char zero[8];
-
 	while (file->nr_objects < catalog_nr(catalog)) {
 		const struct object *object = catalog_at(catalog, ++file->nr_objects);
-		size_t len = strlen(object->path) + 1;
-		size_t padded = (len + 7) / 8 * 8;
-		struct walk_file_object record = {
-			.header = { .type = WALK_FILE_OBJECT,
-				    .size = (uint32_t)(sizeof(record) + padded) },
-			.id = object->id,
-			.path_size = (uint32_t)padded,
-		};
 
-		write_bytes(file, &record, sizeof(record));
-		write_bytes(file, object->path, len);
-		write_bytes(file, zero, padded - len);
+		if (object)
+			write_object(file, object);
 	}
 }
 

@@ -51,12 +51,12 @@ class PendingCase(RootCase):
     def slow(self, name, steps=STEPS, rows=0):
         return slow_file(self.path(name), steps, rows)
 
-    def begin(self, script, *options):
+    def begin(self, script, *options, **how):
         """Starts a run of a shell script whose outputs are in the folder."""
         with open(self.stderr, "wb") as file:
             return self.start(FPLESS, "profile", *Run.outputs(self.folder), "-vv",
                               *([] if "--cache" in options else ["--no-cache"]), *options, "-F", "499",
-                              "--", "sh", "-c", script, stderr=file)
+                              "--", "sh", "-c", script, stderr=file, **how)
 
     def script(self, first, then):
         """Calls the code of @first until the end, and from go() on does @then, too."""

@@ -16,23 +16,23 @@ LIMIT = 64 + 4 * os.cpu_count() + 18
 NR_FILES = 30
 
 
+def allow_files(limit):
+    die_with_the_tests()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    # who may raise limits would
+    LIBC.prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
+
+
 class FewFiles(PendingCase):
     def setUp(self):
         super().setUp()
         self.slow_files = [slow_file(self.path(f"file{i}"), i + 1) for i in range(NR_FILES)]
 
-    @staticmethod
-    def allow_few_files():
-        die_with_the_tests()
-        resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT))
-        # who may raise limits would
-        LIBC.prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
-
     def begin_with_few(self, verb, *args):
         with open(self.stderr, "wb") as file:
             return self.start(FPLESS, verb, "--no-cache", "-F", "499", *args, "--", CALLER, "20", "0",
                               *self.slow_files, stderr=file, stdout=subprocess.DEVNULL,
-                              preexec_fn=self.allow_few_files)
+                              preexec_fn=lambda: allow_files(LIMIT))
 
     def assert_said_once(self, text):
         lines = [line for line in text.splitlines() if "Too many open files" in line]

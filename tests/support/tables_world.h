@@ -117,10 +117,15 @@ size_t compiler_nr_open(const struct compiler *c)
 	return c->nr_jobs + c->nr_done;
 }
 
-size_t catalog_nr(const struct catalog *catalog)
+size_t catalog_nr_live(const struct catalog *catalog)
 {
 	(void)catalog;
 	return NR_OBJECTS;
+}
+
+struct object *catalog_live(const struct catalog *catalog, size_t i)
+{
+	return catalog_at(catalog, (uint32_t)i + 1);
 }
 
 struct object *catalog_at(const struct catalog *catalog, uint32_t id)

@@ -16,10 +16,16 @@
 
 static struct object objects[NR];
 
-size_t catalog_nr(const struct catalog *catalog)
+size_t catalog_nr_live(const struct catalog *catalog)
 {
 	(void)catalog;
 	return NR;
+}
+
+struct object *catalog_live(const struct catalog *catalog, size_t i)
+{
+	(void)catalog;
+	return &objects[i];
 }
 
 struct object *catalog_at(const struct catalog *catalog, uint32_t id)

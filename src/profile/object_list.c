@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/object_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "bpf/shared.h"
+#include "profile/catalog.h"
+
+void object_list_init(struct object_list *list, uint32_t nr_slots)
+{
+	*list = (struct object_list){ .nr_slots = nr_slots, .next_slot = 1 };
+}
+
+void object_list_fini(struct object_list *list)
+{
+	free(list->by_id);
+	free(list->live);
+	free(list->free_slots);
+	*list = (struct object_list){ 0 };
+}
+
+struct object *object_list_at(const struct object_list *list, uint32_t id)
+{
+	return id >= 1 && id <= list->max_id ? list->by_id[id - 1] : NULL;
+}
+
+/* The entry of @uid, or where it would be. */
+static size_t owner_place(const struct object_list *list, uint64_t uid)
+{
+	size_t i = 0;
+
+	while (i < list->nr_owners && list->owners[i].uid != uid)
+		i++;
+	return i < OBJECT_OWNERS_MAX ? i : OBJECT_OWNERS_MAX - 1;
+}
+
+size_t object_list_nr_of(const struct object_list *list, uint64_t uid)
+{
+	return list->owners[owner_place(list, uid)].nr;
+}
+
+/* Returns 0 where all ids are in use. */
+static uint32_t next_id(const struct object_list *list)
+{
+	uint32_t id = list->last_id;
+
+	for (uint32_t i = 0; i < FPL_FRAME_OBJECT_MAX; i++) {
+		id = id % FPL_FRAME_OBJECT_MAX + 1;
+		if (!object_list_at(list, id))
+			return id;
+	}
+	return 0;
+}
+
+/* Room for one more object, also among what may be given back. */
+static int reserve(struct object_list *list, uint32_t id)
+{
+	size_t nr = list->nr_live + 1;
+
+	if (array_reserve(&list->by_id, sizeof(*list->by_id), &list->id_room, id) ||
+	    array_reserve(&list->live, sizeof(struct object *), &list->live_room, nr) ||
+	    array_reserve(&list->free_slots, sizeof(*list->free_slots), &list->free_room,
+			  list->nr_free + nr))
+		return -ENOMEM;
+	return 0;
+}
+
+int object_list_add(struct object_list *list, struct object *object)
+{
+	uint32_t id = next_id(list);
+
+	if (!id || (!list->nr_free && list->next_slot >= list->nr_slots))
+		return -ENOSPC;
+	if (reserve(list, id))
+		return -ENOMEM;
+	object->id = list->last_id = id;
+	if (id > list->max_id)
+		list->max_id = id;
+	list->by_id[id - 1] = object;
+	object->slot =
+		list->nr_free ? list->free_slots[--list->nr_free] : (uint16_t)list->next_slot++;
+	object->place = list->nr_live;
+	list->live[list->nr_live++] = object;
+
+	size_t owner = owner_place(list, object->trust.uid);
+
+	if (owner == list->nr_owners)
+		list->owners[list->nr_owners++].uid = object->trust.uid;
+	list->owners[owner].nr++;
+	return 0;
+}
+
+void object_list_remove(struct object_list *list, struct object *object)
+{
+	struct object *last = list->live[--list->nr_live];
+
+	list->live[object->place] = last;
+	last->place = object->place;
+	list->by_id[object->id - 1] = NULL;
+	list->free_slots[list->nr_free++] = object->slot;
+	list->owners[owner_place(list, object->trust.uid)].nr--;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The numbers of objects: an id, which frames name an object by, and a slot of the map `objects`,
+ * which mappings name it by. A slot is given again at once: it says whose it is. An id is given
+ * again only when all others have been given, so that a late frame names no other object.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct object;
+
+/* How many objects are files of one user. */
+struct object_owner {
+	uint64_t uid;
+	size_t nr;
+};
+
+/* Users that are told apart; all others are one. */
+#define OBJECT_OWNERS_MAX 1024u
+
+struct object_list {
+	struct object **by_id; /* owned [max_id]: by id - 1; NULL: no object has it */
+	uint32_t max_id;       /* highest id given so far */
+	uint32_t last_id;      /* given last */
+	size_t id_room;
+	struct object **live; /* owned [nr_live]: in no order; each borrowed */
+	size_t nr_live, live_room;
+	uint16_t *free_slots; /* owned [nr_free]: given back */
+	size_t nr_free, free_room;
+	uint32_t nr_slots, next_slot; /* slots from next_slot on were never given */
+	struct object_owner owners[OBJECT_OWNERS_MAX]; /* [nr_owners] */
+	size_t nr_owners;
+};
+
+/* @nr_slots: slots 1 to @nr_slots - 1 are given; at most 65,536. */
+void object_list_init(struct object_list *list, uint32_t nr_slots);
+void object_list_fini(struct object_list *list);
+
+/* Give @object an id, a slot and its place in the list. Errors: -ENOSPC no slot, or no id, is
+ * left; -ENOMEM. Cost: O(1) until all ids have been given once. */
+FPL_MUST_CHECK int object_list_add(struct object_list *list, struct object *object);
+
+/* Take back what @object has got; it is not freed. Nothing may name its id or slot any more. */
+void object_list_remove(struct object_list *list, struct object *object);
+
+/* How many live objects are files of @uid (object->trust.uid). Cost: O(users). */
+size_t object_list_nr_of(const struct object_list *list, uint64_t uid);
+
+/* The object with this id, or NULL. */
+struct object *object_list_at(const struct object_list *list, uint32_t id);

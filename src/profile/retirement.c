@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/retirement.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define LOOK_PAUSE_NS	    1000000000ull
+#define LOOK_PAUSE_SHORT_NS 100000000ull
+/* New objects that make a look worth it, where there is room for many. */
+#define LOOK_LEAST 64u
+
+static bool is_short(const struct retirement *retirement)
+{
+	return catalog_nr_live(retirement->catalog) > catalog_nr_max(retirement->catalog) / 4 * 3;
+}
+
+/* How many idle objects stay. */
+static size_t nr_to_keep(const struct retirement *retirement)
+{
+	size_t share = catalog_nr_max(retirement->catalog) / 8;
+
+	return share < RETIREMENT_KEEP ? share : RETIREMENT_KEEP;
+}
+
+static bool is_needed(const struct retirement *retirement, const struct object *object)
+{
+	return object->round == retirement->tables->round ||
+	       stack_store_names(retirement->store, object->id) ||
+	       !tables_may_forget(retirement->tables, object) ||
+	       object == catalog_vdso(retirement->catalog);
+}
+
+/* The longest idle first. */
+static int compare_idle(const void *left, const void *right)
+{
+	const struct object *a = *(struct object *const *)left, *b = *(struct object *const *)right;
+
+	if (a->idle_ns != b->idle_ns)
+		return a->idle_ns < b->idle_ns ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The objects that nothing needs. */
+struct idle {
+	struct object **list; /* [nr]: idle for long enough */
+	size_t nr;
+	size_t nr_young; /* others */
+};
+
+static void find_idle(struct retirement *retirement, uint64_t now, struct idle *ret)
+{
+	tables_mark_mapped(retirement->tables);
+	replayer_mark_mapped(retirement->replayer, retirement->tables->round);
+	for (size_t i = 0; i < catalog_nr_live(retirement->catalog); i++) {
+		struct object *object = catalog_live(retirement->catalog, i);
+
+		if (is_needed(retirement, object)) {
+			object->idle_ns = 0;
+			continue;
+		}
+		if (!object->idle_ns)
+			object->idle_ns = now;
+		if (now - object->idle_ns >= RETIREMENT_IDLE_NS)
+			ret->list[ret->nr++] = object;
+		else
+			ret->nr_young++;
+	}
+}
+
+static void look(struct retirement *retirement, uint64_t now)
+{
+	size_t nr_live = catalog_nr_live(retirement->catalog), keep = nr_to_keep(retirement);
+	AUTO_FREE struct object **list = calloc(nr_live, sizeof(*list));
+	struct idle idle = { .list = list };
+
+	if (!list)
+		return;
+	find_idle(retirement, now, &idle);
+	retirement->has_young = idle.nr_young > keep;
+	if (idle.nr <= keep)
+		return;
+	qsort(list, idle.nr, sizeof(struct object *), compare_idle);
+	idle.nr -= keep / 2; /* so that the next look is not for one more */
+	tables_forget(retirement->tables, list, idle.nr);
+	catalog_retire(retirement->catalog, list, idle.nr);
+	fpl_log(FPL_LOG_DEBUG, "%zu files that nothing maps any more were closed; %zu are open",
+		idle.nr, catalog_nr_live(retirement->catalog));
+}
+
+static bool is_due(const struct retirement *retirement, uint64_t now)
+{
+	size_t nr = catalog_nr_live(retirement->catalog), keep = nr_to_keep(retirement);
+	size_t nr_new = keep < LOOK_LEAST ? keep : LOOK_LEAST;
+
+	if (is_short(retirement))
+		return now >= retirement->looked_ns + LOOK_PAUSE_SHORT_NS;
+	return (retirement->has_young || nr >= retirement->nr_kept + nr_new) &&
+	       now >= retirement->looked_ns + LOOK_PAUSE_NS;
+}
+
+void retirement_review(struct retirement *retirement, uint64_t now)
+{
+	if (!is_due(retirement, now))
+		return;
+	retirement->looked_ns = now;
+	look(retirement, now);
+	retirement->nr_kept = catalog_nr_live(retirement->catalog);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects that nothing needs any more are retired: their slot, table, descriptor and names are
+ * given back. Nothing needs an object that no process maps, no waiting snapshot has, no job reads
+ * and no stack of the profile names. Those that were idle for the longest go first; a few stay, for
+ * programs that are run again and again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/catalog.h"
+#include "profile/replayer.h"
+#include "profile/stack_store.h"
+#include "profile/tables.h"
+
+/* Idle objects that stay, where there is room: about what a build or a shell script runs. */
+#define RETIREMENT_KEEP 512u
+/* An object must have been idle for that long: samples of it may still be on their way. */
+#define RETIREMENT_IDLE_NS 200000000ull
+
+struct retirement {
+	struct catalog *catalog; /* borrowed, as all here */
+	struct tables *tables;
+	struct replayer *replayer;
+	const struct stack_store *store;
+	uint64_t looked_ns;
+	size_t nr_kept; /* live objects after the last look */
+	bool has_young; /* some of them had not been idle for long enough */
+};
+
+/*
+ * To be called whenever what came has been applied. Looks where many objects are new since the last
+ * look, or have become idle, at most once a second; where three quarters of the room are used, ten
+ * times a second.
+ * Cost of a look: O(mappings of all processes).
+ */
+void retirement_review(struct retirement *retirement, uint64_t now);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers that objects get, and get again. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bpf/shared.h"
+#include "profile/catalog.h"
+#include "profile/object_list.h"
+
+#define NR_SLOTS 5u /* of which one is nobody's */
+
+static struct object objects[NR_SLOTS];
+static struct object_list list;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(objects, 0, sizeof(objects));
+	object_list_init(&list, NR_SLOTS);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	object_list_fini(&list);
+	return 0;
+}
+
+static void fill(void)
+{
+	for (uint32_t i = 0; i < NR_SLOTS - 1; i++)
+		assert_int_equal(object_list_add(&list, &objects[i]), 0);
+}
+
+static void numbers_are_given_in_order(void **state)
+{
+	(void)state;
+	fill();
+	for (uint32_t i = 0; i < NR_SLOTS - 1; i++) {
+		assert_int_equal(objects[i].id, i + 1);
+		assert_int_equal(objects[i].slot, i + 1);
+		assert_ptr_equal(object_list_at(&list, i + 1), &objects[i]);
+	}
+	assert_null(object_list_at(&list, 0));
+	assert_null(object_list_at(&list, NR_SLOTS));
+	assert_int_equal(list.nr_live, NR_SLOTS - 1);
+}
+
+static void a_slot_is_given_again_and_an_id_is_not(void **state)
+{
+	(void)state;
+	fill();
+	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), -ENOSPC);
+	object_list_remove(&list, &objects[1]);
+	assert_null(object_list_at(&list, 2));
+	assert_int_equal(list.nr_live, NR_SLOTS - 2);
+	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), 0);
+	assert_int_equal(objects[NR_SLOTS - 1].slot, 2);
+	assert_int_equal(objects[NR_SLOTS - 1].id, NR_SLOTS);
+	assert_null(object_list_at(&list, 2));
+	assert_ptr_equal(object_list_at(&list, NR_SLOTS), &objects[NR_SLOTS - 1]);
+}
+
+/* Those that are left are each in the list once, whatever was taken out. */
+static void what_is_left_is_in_the_list(void **state)
+{
+	(void)state;
+	fill();
+	object_list_remove(&list, &objects[0]);
+	object_list_remove(&list, &objects[2]);
+	assert_int_equal(list.nr_live, 2);
+	for (size_t i = 0; i < list.nr_live; i++) {
+		assert_int_equal(list.live[i]->place, i);
+		assert_ptr_equal(object_list_at(&list, list.live[i]->id), list.live[i]);
+	}
+	object_list_remove(&list, &objects[1]);
+	object_list_remove(&list, &objects[3]);
+	assert_int_equal(list.nr_live, 0);
+}
+
+static void ids_begin_anew_when_all_were_given(void **state)
+{
+	(void)state;
+	assert_int_equal(object_list_add(&list, &objects[0]), 0);
+	for (uint32_t id = 2; id <= FPL_FRAME_OBJECT_MAX; id++) {
+		assert_int_equal(object_list_add(&list, &objects[1]), 0);
+		assert_int_equal(objects[1].id, id);
+		object_list_remove(&list, &objects[1]);
+	}
+	/* 1 is in use */
+	assert_int_equal(object_list_add(&list, &objects[1]), 0);
+	assert_int_equal(objects[1].id, 2);
+	assert_int_equal(list.max_id, FPL_FRAME_OBJECT_MAX);
+}
+
+static void objects_are_counted_by_owner(void **state)
+{
+	(void)state;
+	objects[1].trust.uid = objects[3].trust.uid = 1000;
+	fill();
+	assert_int_equal(object_list_nr_of(&list, 0), 2);
+	assert_int_equal(object_list_nr_of(&list, 1000), 2);
+	assert_int_equal(object_list_nr_of(&list, 1001), 0);
+	object_list_remove(&list, &objects[3]);
+	assert_int_equal(object_list_nr_of(&list, 1000), 1);
+}
+
+/* Of more users than are told apart the last ones share a count. */
+static void too_many_owners_are_one(void **state)
+{
+	static struct object others[OBJECT_OWNERS_MAX + 2];
+	struct object_list many;
+
+	(void)state;
+	object_list_init(&many, OBJECT_OWNERS_MAX + 3);
+	for (uint32_t i = 0; i < OBJECT_OWNERS_MAX + 2; i++) {
+		others[i].trust.uid = i;
+		assert_int_equal(object_list_add(&many, &others[i]), 0);
+	}
+	assert_int_equal(object_list_nr_of(&many, 0), 1);
+	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX + 1), 3);
+	object_list_remove(&many, &others[OBJECT_OWNERS_MAX + 1]);
+	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX), 2);
+	object_list_fini(&many);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(numbers_are_given_in_order),   TEST(a_slot_is_given_again_and_an_id_is_not),
+		TEST(what_is_left_is_in_the_list),  TEST(ids_begin_anew_when_all_were_given),
+		TEST(objects_are_counted_by_owner), TEST(too_many_owners_are_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
