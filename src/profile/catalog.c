@@ -39,7 +39,6 @@ struct known_file {
 
 struct catalog {
 	struct object_list list; /* of objects that are owned */
-	size_t nr_retired;
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
@@ -149,11 +148,6 @@ size_t catalog_nr_max(const struct catalog *catalog)
 	size_t nr_slots = catalog->list.nr_slots - 1;
 
 	return catalog->max_open < nr_slots ? catalog->max_open : nr_slots;
-}
-
-size_t catalog_nr_retired(const struct catalog *catalog)
-{
-	return catalog->nr_retired;
 }
 
 size_t catalog_nr_beyond(const struct catalog *catalog)
@@ -623,7 +617,6 @@ void catalog_retire(struct catalog *catalog, struct object *const *objects, size
 			symbolizer_remove_object(catalog->symbolizer, objects[i]->id);
 		object_free(objects[i], !catalog->symbolizer);
 	}
-	catalog->nr_retired += nr;
 }
 
 static char *hex_of(const uint8_t *bytes, size_t size)

@@ -138,7 +138,6 @@ size_t catalog_nr_max(const struct catalog *catalog);
  * closed; a file that is met again is a new object.
  */
 void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr);
-size_t catalog_nr_retired(const struct catalog *catalog);
 /* Files behind executable mappings that could not be used. */
 size_t catalog_nr_refused(const struct catalog *catalog);
 /* Files for which there was no object left, said once. */
