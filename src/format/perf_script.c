@@ -175,7 +175,8 @@ int perf_script_write(FILE *to, const struct recording *recording,
 				"%" PRIu64 " %s, of which each has a block here: at most %u",
 				samples.nr_total,
 				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
-	for (; samples_next(&samples, &sample); shown++) {
+	/* up to BLOCKS_MAX blocks: where a disk is full the others are not tried */
+	for (; !ferror(to) && samples_next(&samples, &sample); shown++) {
 		write_heading(to, recording, &sample);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
 	}
