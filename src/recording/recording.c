@@ -224,7 +224,8 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 
 	if (idx == ID_TABLE_NONE) {
 		idx = (uint32_t)recording->nr_stacks;
-		if (RESERVE(recording, stacks, 1) || RESERVE(recording, frame_ids, nr) ||
+		/* also for a stack without frames: who adds to a pointer must have one */
+		if (RESERVE(recording, stacks, 1) || RESERVE(recording, frame_ids, nr ? nr : 1) ||
 		    id_table_add(&recording->stack_ids, hash, idx))
 			return -ENOMEM;
 
