@@ -2,6 +2,7 @@
 #include "unwind/image.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,9 @@ int image_change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_
 
 	if (slot == image->slot)
 		return 0;
+	if (page_idx >= image->table->nr_pages)
+		return fpl_fail(err, -EINVAL, "%s: a row at %#" PRIx64 ", outside of its code",
+				image->budget->name, vaddr);
 	if (page_idx != image->page_idx) {
 		int code = move_to_page(image, (uint32_t)page_idx, err);
 

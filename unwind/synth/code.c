@@ -19,6 +19,18 @@ static int by_start(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
+/* A section header may say anything: what is mapped executable is in a segment. */
+static bool is_code(const struct elf_file *elf, const struct elf_section *section)
+{
+	const struct elf_segment *load;
+
+	if (!(section->flags & SHF_EXECINSTR) || !(section->flags & SHF_ALLOC) ||
+	    section->type != SHT_PROGBITS || !section->size)
+		return false;
+	load = elf_file_load_at(elf, section->vaddr, section->size);
+	return load && load->flags & PF_X;
+}
+
 static int list_code(struct synth_codes *codes, struct fpl_err *err)
 {
 	const struct elf_file *elf = codes->elf;
@@ -29,8 +41,7 @@ static int list_code(struct synth_codes *codes, struct fpl_err *err)
 	for (size_t i = 0; i < elf->nr_sections; i++) {
 		const struct elf_section *section = &elf->sections[i];
 
-		if ((section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC) &&
-		    section->type == SHT_PROGBITS && section->size)
+		if (is_code(elf, section))
 			codes->list[codes->nr++] =
 				(struct synth_code){ section->vaddr, section->size, section->off };
 	}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole ELF file, as the object and as its own debug file, through all that a worker does with
+ * one. Judged: a table that was compiled passes the check that the profiler makes of it, an
+ * examination, too, and a file is the same object as often as it is read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "obj/debug_file.h"
+#include "obj/identity.h"
+#include "parse/examination.h"
+#include "symbolize/symtab_build.h"
+#include "unwind/table.h"
+#include "unwind/table_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(claim)                                                                      \
+	do {                                                                                \
+		if (!(claim)) {                                                             \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
+			abort();                                                            \
+		}                                                                           \
+	} while (0)
+
+static void check_identity(const struct elf_file *elf)
+{
+	struct identity first, again;
+	struct fpl_err err = { 0 };
+	int error = identity_read(elf, &first, &err);
+
+	REQUIRE(identity_read(elf, &again, &err) == error);
+	REQUIRE(error ? *err.msg : !memcmp(&first, &again, sizeof(first)));
+}
+
+static void check_links(const struct elf_file *elf)
+{
+	struct debug_link link;
+	struct debug_alt_link alt;
+
+	debug_link_read(elf, &link);
+	debug_alt_link_read(elf, &alt);
+	REQUIRE(!*link.name || debug_link_name_is_plain(link.name));
+	REQUIRE(!*alt.name || debug_alt_link_name_is_plain(alt.name));
+	debug_file_belongs(elf, elf, &link);
+}
+
+static void check_table(const struct elf_file *elf, bool synth)
+{
+	struct table_limits limits = table_limits_default;
+	struct table *table = NULL;
+	struct fpl_err err = { 0 };
+
+	limits.cpu_ns = 200000000;
+	limits.memory_bytes = 64 << 20;
+	limits.synth = synth;
+
+	int error = table_compile(elf, elf, &limits, &table, &err);
+
+	REQUIRE(!error == !!table && (!error || *err.msg));
+	if (table && table_check(table, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		abort();
+	}
+	table_destroy(table);
+}
+
+static void check_examination(const struct elf_file *elf)
+{
+	struct examination examination;
+	struct fpl_err err = { 0 };
+
+	if (!examine(elf, elf, &examination, &err))
+		REQUIRE(examination_check(&examination));
+}
+
+static void check_names(const struct elf_file *elf)
+{
+	struct symtab *tab = NULL;
+
+	if (symtab_create(elf, (const struct elf_file *[]){ elf }, 1, &tab, NULL))
+		return;
+	for (size_t i = 0; i < tab->nr && i < 64; i++) {
+		struct symtab_match match;
+
+		if (symtab_find(tab, symbol_vaddr(&tab->symbols[i]), &match))
+			free(symtab_name(tab, &match));
+	}
+	symtab_destroy(tab);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct elf_file *elf = NULL;
+
+	if (elf_file_from_memory(data, size, "fuzz", &elf, NULL))
+		return 0;
+	check_identity(elf);
+	check_links(elf);
+	check_table(elf, false);
+	check_table(elf, true);
+	check_examination(elf);
+	check_names(elf);
+	elf_file_close(elf);
+	return 0;
+}
