@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
+#include "obj/identity.h"
 #include "obj/mini_debug.h"
 #include "symbolize/debug_index.h"
 #include "symbolize/demangle.h"
@@ -22,9 +23,10 @@
 #define OBJECTS_MAX (1u << 20)
 
 struct object {
-	char *path;	/* owned; NULL: not registered */
-	int fd;		/* owned until the tables are read, then -1 */
-	uint8_t *image; /* owned until the tables are read */
+	char *path;		 /* owned; NULL: not registered */
+	int fd;			 /* owned until the tables are read, then -1 */
+	struct file_stamp stamp; /* of the file when it was registered */
+	uint8_t *image;		 /* owned until the tables are read */
 	size_t image_size;
 	bool read;		     /* the tables were asked for: tab NULL means there are none */
 	struct elf_file *elf;	     /* owned */
@@ -133,6 +135,7 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	AUTO_FREE uint8_t *image_copy = NULL;
 	AUTO_FREE char *path_copy = strdup(path);
 	AUTO_FD int own_fd = -1;
+	struct file_stamp stamp = { 0 };
 
 	if (id == 0 || id > OBJECTS_MAX)
 		return fpl_fail(err, -EINVAL, "%s: object id %u is out of range", path, id);
@@ -154,9 +157,16 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 			return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 		memcpy(image_copy, image, image_size);
 	}
+	if (own_fd >= 0) {
+		int rc = file_stamp_read(own_fd, &stamp);
+
+		if (rc)
+			return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
+	}
 	sym->objects[id - 1] = (struct object){
 		.path = TAKE_PTR(path_copy),
 		.fd = TAKE_FD(own_fd),
+		.stamp = stamp,
 		.image = TAKE_PTR(image_copy),
 		.image_size = image_size,
 	};
@@ -171,6 +181,19 @@ void symbolizer_remove_object(struct symbolizer *sym, uint32_t id)
 	sym->objects[id - 1] = (struct object){ 0 };
 }
 
+int symbolizer_adopt(struct symbolizer *sym, const struct symbolizer *from, uint32_t id,
+		     struct fpl_err *err)
+{
+	int fd = symbolizer_fd(from, id), code;
+
+	if (fd < 0)
+		return 0;
+	code = symbolizer_add_object(sym, id, fd, NULL, 0, from->objects[id - 1].path, err);
+	if (!code)
+		sym->objects[id - 1].stamp = from->objects[id - 1].stamp;
+	return code;
+}
+
 size_t symbolizer_nr_named(const struct symbolizer *sym)
 {
 	size_t nr = 0;
@@ -183,6 +206,14 @@ size_t symbolizer_nr_named(const struct symbolizer *sym)
 int symbolizer_fd(const struct symbolizer *sym, uint32_t id)
 {
 	return id >= 1 && id <= sym->nr_objects ? sym->objects[id - 1].fd : -1;
+}
+
+/* Of a file that was written to since it was registered, whatever is read now is of other code. */
+static int check_file(const struct object *object, struct fpl_err *err)
+{
+	if (object->fd < 0 || file_stamp_holds(&object->stamp, object->fd))
+		return 0;
+	return fpl_fail(err, -ESTALE, "%s: was written to while it was profiled", object->path);
 }
 
 static int open_object(struct object *object, struct fpl_err *err)
@@ -210,7 +241,7 @@ static void read_tables(struct symbolizer *sym, struct object *object)
 	if (object->read)
 		return;
 	object->read = true;
-	if (open_object(object, &err)) {
+	if (check_file(object, &err) || open_object(object, &err)) {
 		fpl_log(FPL_LOG_DEBUG, "no symbols: %s", err.msg);
 		return;
 	}
@@ -320,13 +351,17 @@ static int ask_names(const struct symbolizer *sym, struct object *object)
 
 	place_list_sort(list);
 
-	int code = lose(object,
-			sym->source->names(sym->source->ctx, object->fd, object->path, list->vaddrs,
-					   list->nr, &answer, &err),
-			&err);
+	int code = check_file(object, &err);
 
-	if (code)
+	if (!code)
+		code = sym->source->names(sym->source->ctx, object->fd, object->path, list->vaddrs,
+					  list->nr, &answer, &err);
+	if (!code)
+		code = check_file(object, &err);
+	if (lose(object, code, &err)) {
+		symbol_places_fini(&answer);
 		return code;
+	}
 	ask_lines(sym, object, &answer);
 	return place_list_keep(list, &answer);
 }
@@ -358,7 +393,7 @@ int symbolizer_functions(struct symbolizer *sym, uint32_t id, struct vaddr_range
 
 	if (!sym->source)
 		return -ENOSYS;
-	if (!object || object->is_lost)
+	if (!object || object->is_lost || check_file(object, err))
 		return -ENOENT;
 	return sym->source->functions(sym->source->ctx, object->fd, object->path, ret, ret_nr, err);
 }
@@ -370,7 +405,7 @@ int symbolizer_frames(struct symbolizer *sym, uint32_t id, const uint64_t *vaddr
 
 	if (!sym->source)
 		return -ENOSYS;
-	if (!object || object->is_lost)
+	if (!object || object->is_lost || check_file(object, err))
 		return -ENOENT;
 	return sym->source->frames(sym->source->ctx, object->fd, object->path, vaddrs, nr, ret,
 				   err);

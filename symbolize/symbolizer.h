@@ -41,11 +41,20 @@ void symbolizer_destroy(struct symbolizer *sym);
 /*
  * Register object @id (1.., dense). @fd is an open ELF file, duplicated here; -1 with @image set is
  * an image in memory (the vDSO), copied. @path is as the target sees it: for messages and for the
- * search of debug files (by build-id, then .gnu_debuglink).
+ * search of debug files (by build-id, then .gnu_debuglink). A file that is written to afterwards
+ * has no names from then on: they would be those of other code.
  */
 FPL_MUST_CHECK int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd,
 					 const void *image, size_t image_size, const char *path,
 					 struct fpl_err *err);
+
+/*
+ * Register object @id of @from, which has a source, as it was registered there: a file that was
+ * written to since has no names here either. Without effect where @from has no file of it. Errors:
+ * those of symbolizer_add_object().
+ */
+FPL_MUST_CHECK int symbolizer_adopt(struct symbolizer *sym, const struct symbolizer *from,
+				    uint32_t id, struct fpl_err *err);
 
 /* Addresses whose names are kept, with a source: what memory grows with. Cost: O(objects). */
 size_t symbolizer_nr_named(const struct symbolizer *sym);

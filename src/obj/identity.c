@@ -13,7 +13,9 @@
 
 /* A table of more than this is refused anyway (unwind/table.h). */
 #define DIGESTED_MAX (256u << 20)
-#define CHUNK	     65536u
+/* Beyond that a file with the identity of another one is taken for a different file. */
+#define NAMES_MAX (64u << 20)
+#define CHUNK	  65536u
 
 struct digester {
 	const struct elf_file *elf;
@@ -38,8 +40,8 @@ static int add_range(struct digester *dig, uint64_t off, uint64_t size, struct f
 	if (off > elf->size || size > elf->size - off)
 		size = 0;
 	if (size > dig->left)
-		return fpl_fail(err, -EFBIG, "%s: more than %u bytes of call-frame information",
-				elf->name, DIGESTED_MAX);
+		return fpl_fail(err, -EFBIG, "%s: more bytes to digest than a file may have",
+				elf->name);
 	dig->left -= size;
 	while (done < size) {
 		size_t n = size - done < CHUNK ? (size_t)(size - done) : CHUNK;
@@ -264,6 +266,45 @@ int identity_read(const struct elf_file *elf, struct identity *ret, struct fpl_e
 	return 0;
 }
 
+/* Can a name or a line come from it? The code of a build-id was built with its debugging
+ * information, but who strips a file may do as he likes with its symbols. */
+static bool has_names(const struct elf_file *elf, const struct elf_section *section)
+{
+	return section->type == SHT_SYMTAB || section->type == SHT_DYNSYM ||
+	       section->type == SHT_STRTAB || strcmp(section->name, ".gnu_debuglink") == 0 ||
+	       strcmp(section->name, ".gnu_debugdata") == 0 ||
+	       (!elf->build_id_size && !(section->flags & SHF_ALLOC));
+}
+
+int identity_read_names(const struct elf_file *elf, uint8_t ret[IDENTITY_DIGEST_SIZE],
+			struct fpl_err *err)
+{
+	AUTO_FREE uint8_t *chunk = malloc(CHUNK);
+	struct digester dig = { .elf = elf, .left = NAMES_MAX, .chunk = chunk };
+
+	if (!chunk)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	blake2b_init(&dig.hash, IDENTITY_DIGEST_SIZE);
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		const struct elf_section *section = &elf->sections[i];
+		int rc;
+
+		if (section->type == SHT_NOBITS || !has_names(elf, section))
+			continue;
+		blake2b_update(&dig.hash, section->name, strlen(section->name) + 1);
+		add_u64(&dig, section->type);
+		add_u64(&dig, section->flags);
+		add_u64(&dig, section->link);
+		add_u64(&dig, section->info);
+		add_u64(&dig, section->entry_size);
+		rc = add_range(&dig, section->off, section->size, err);
+		if (rc)
+			return rc;
+	}
+	blake2b_final(&dig.hash, ret);
+	return 0;
+}
+
 static int64_t to_ns(struct timespec ts)
 {
 	return (int64_t)((uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
@@ -288,6 +329,14 @@ int file_stamp_read(int fd, struct file_stamp *ret)
 		return -errno;
 	*ret = file_stamp_of(&st);
 	return 0;
+}
+
+bool file_stamp_holds(const struct file_stamp *stamp, int fd)
+{
+	struct file_stamp now = { 0 };
+
+	return file_stamp_read(fd, &now) == 0 && now.size == stamp->size &&
+	       now.mtime_ns == stamp->mtime_ns;
 }
 
 int trust_read(int fd, struct trust *ret)

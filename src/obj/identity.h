@@ -7,7 +7,8 @@
  * entry point, program headers, headers of allocated sections, bytes of .eh_frame, .eh_frame_hdr,
  * .debug_frame, .init, .fini and the PLT sections; of the segments that PT_GNU_EH_FRAME leads
  * to where no section has the .eh_frame; and of a Go program .text, .go.module and the section of
- * its pclntab. Two files that agree in these have the same table.
+ * its pclntab; and without a build-id all code. Two files that agree in these have the same table.
+ * They need not have the same names: identity_read_names() digests what those come from.
  */
 #pragma once
 
@@ -39,6 +40,17 @@ _Static_assert(sizeof(struct identity) == 8 + ELF_FILE_BUILD_ID_MAX + IDENTITY_D
 FPL_MUST_CHECK int identity_read(const struct elf_file *elf, struct identity *ret,
 				 struct fpl_err *err);
 
+/*
+ * Digest what the names and lines of @elf come from: symbol tables and their strings,
+ * .gnu_debuglink and .gnu_debugdata; without a build-id every section that is not loaded, so also
+ * the debugging information. Files with equal identities and equal digests have the same names.
+ *
+ * Errors: -EFBIG over 64 MiB to digest; -ENOMEM. Cost: about 2 ms
+ * per MB.
+ */
+FPL_MUST_CHECK int identity_read_names(const struct elf_file *elf,
+				       uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
+
 /* Whether a file seen before needs to be read again: equal stamps mean it does not. No padding. */
 struct file_stamp {
 	uint64_t dev, inode, size;
@@ -51,6 +63,10 @@ struct file_stamp file_stamp_of(const struct stat *st);
 /* Fill *ret from fstat(2) of @fd: compare only with others from here (maps shows other numbers on
  * overlayfs). Errors: those of fstat(2). */
 FPL_MUST_CHECK int file_stamp_read(int fd, struct file_stamp *ret);
+
+/* Does the file open at @fd, which had @stamp, still have its size and time of change? False where
+ * fstat(2) fails. What is renamed, linked or unlinked keeps both. */
+bool file_stamp_holds(const struct file_stamp *stamp, int fd);
 
 /*
  * Who could have written a file. What is learnt of a file by a parser that another one may have

@@ -113,10 +113,7 @@ static void forget_names(struct stream *stream)
 	    symbolizer_create(&stream->naming, &fresh, &err))
 		return;
 	for (uint32_t id = 1; id <= stream->live.nr_objects; id++) {
-		int fd = symbolizer_fd(stream->symbolizer, id);
-
-		if (fd >= 0 && symbolizer_add_object(fresh, id, fd, NULL, 0,
-						     stream->live.objects[id - 1].path, &err))
+		if (symbolizer_adopt(fresh, stream->symbolizer, id, &err))
 			fpl_log(FPL_LOG_DEBUG, "stream: %s", err.msg);
 	}
 	symbolizer_destroy(stream->symbolizer);

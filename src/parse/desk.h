@@ -74,6 +74,10 @@ FPL_MUST_CHECK int desk_facts(struct desk *desk, const struct desk_file *file,
 			      struct elf_file **ret, struct identity *ret_identity,
 			      struct debug_link *ret_link, struct fpl_err *err);
 
+/* identity_read_names(). At most 2 s of CPU. */
+FPL_MUST_CHECK int desk_names_digest(struct desk *desk, const struct desk_file *file,
+				     uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
+
 /*
  * Find the separate debug file as debug_file_open() does, for a file whose facts are @elf and
  * @link, and put it into @file: debug_fd is the caller's to close, -1 where there is none. One that

@@ -58,6 +58,24 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 	return code;
 }
 
+static int take_names_digest(struct answer_reader *reader, const struct question *question,
+			     void *ret, struct fpl_err *err)
+{
+	(void)question;
+	(void)err;
+	return reader->read(reader->ctx, ret, IDENTITY_DIGEST_SIZE);
+}
+
+int desk_names_digest(struct desk *desk, const struct desk_file *file,
+		      uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file, .op = PARSE_NAMES_DIGEST, .take = take_names_digest, .ret = ret
+	};
+
+	return desk_ask(desk, &question, err);
+}
+
 static int take_table(struct answer_reader *reader, const struct question *question, void *ret,
 		      struct fpl_err *err)
 {

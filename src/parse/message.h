@@ -17,6 +17,7 @@
  * - FUNCTIONS: a uint32_t, so many struct vaddr_range
  * - FRAMES: a byte of SYMBOL_FRAME_* per address
  * - EXAMINE: struct examination
+ * - NAMES_DIGEST: its IDENTITY_DIGEST_SIZE bytes
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  */
@@ -45,6 +46,7 @@ enum parse_op {
 	PARSE_JITDUMP,	 /* the same of a jitdump */
 	PARSE_EXAMINE,	 /* what is in the file */
 	PARSE_LINES,	 /* what is inlined at addresses, files and lines */
+	PARSE_NAMES_DIGEST, /* of all that names come from: identity_read_names() */
 	PARSE_OP_COUNT
 };
 

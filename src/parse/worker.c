@@ -59,6 +59,16 @@ static int do_facts(struct job *job)
 		  : wire_send(job->sock, elf->segments, elf->nr_segments * sizeof(*elf->segments));
 }
 
+static int do_names_digest(struct job *job)
+{
+	uint8_t digest[IDENTITY_DIGEST_SIZE];
+	struct fpl_err err = { 0 };
+	int code = identity_read_names(job->elf, digest, &err);
+	int rc = job_answer(job, code, &err);
+
+	return rc || code ? rc : wire_send(job->sock, digest, sizeof(digest));
+}
+
 static int do_match(struct job *job)
 {
 	bool by_link = job->request.flags & PARSE_BY_LINK;
@@ -202,11 +212,17 @@ static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
 static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
-		[PARSE_FACTS] = do_facts,	   [PARSE_MATCH] = do_match,
-		[PARSE_TABLE] = do_table,	   [PARSE_NAMES] = job_names,
-		[PARSE_FUNCTIONS] = job_functions, [PARSE_FRAMES] = job_frames,
-		[PARSE_PERF_MAP] = job_code,	   [PARSE_JITDUMP] = job_code,
-		[PARSE_EXAMINE] = do_examine,	   [PARSE_LINES] = job_lines,
+		[PARSE_FACTS] = do_facts,
+		[PARSE_MATCH] = do_match,
+		[PARSE_TABLE] = do_table,
+		[PARSE_NAMES] = job_names,
+		[PARSE_FUNCTIONS] = job_functions,
+		[PARSE_FRAMES] = job_frames,
+		[PARSE_PERF_MAP] = job_code,
+		[PARSE_JITDUMP] = job_code,
+		[PARSE_EXAMINE] = do_examine,
+		[PARSE_LINES] = job_lines,
+		[PARSE_NAMES_DIGEST] = do_names_digest,
 	};
 	struct fpl_err err = { 0 };
 

@@ -331,13 +331,48 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 	return 0;
 }
 
-static struct object *find_identity(const struct catalog *catalog, const struct found *found)
+static int read_names_digest(struct catalog *catalog, int fd, const char *path,
+			     uint8_t ret[IDENTITY_DIGEST_SIZE])
 {
+	struct desk_file file;
+	int code = desk_file_init(&file, fd, path);
+
+	return code ? code : desk_names_digest(catalog->desk, &file, ret, NULL);
+}
+
+/* Asks once per object: a file that a worker fails over is never asked about again. */
+static bool has_names_digest(struct catalog *catalog, struct object *object)
+{
+	if (!object->names_asked)
+		object->names_code = read_names_digest(catalog, object->elf->fd, object->path,
+						       object->names_digest);
+	object->names_asked = true;
+	return object->names_code == 0;
+}
+
+/*
+ * The object that the file open at @fd is, too: a copy, or a second sighting of a file whose times
+ * have changed. Equal tables are not enough: two builds may differ in nothing but which function is
+ * where. Where the object's file was written to since, nobody can tell any more.
+ */
+static struct object *find_copy(struct catalog *catalog, const struct found *found, int fd,
+				const char *path)
+{
+	uint8_t digest[IDENTITY_DIGEST_SIZE];
+	bool asked = false;
+
 	for (size_t i = 0; i < catalog->list.nr_live; i++) {
 		struct object *object = catalog->list.live[i];
 
-		if (memcmp(&object->identity, &found->identity, sizeof(found->identity)) == 0 &&
-		    memcmp(&object->trust, &found->trust, sizeof(found->trust)) == 0)
+		if (memcmp(&object->identity, &found->identity, sizeof(found->identity)) != 0 ||
+		    memcmp(&object->trust, &found->trust, sizeof(found->trust)) != 0 ||
+		    !file_stamp_holds(&object->stamp, object->elf->fd))
+			continue;
+		if (!asked && read_names_digest(catalog, fd, path, digest))
+			return NULL;
+		asked = true;
+		if (has_names_digest(catalog, object) &&
+		    memcmp(object->names_digest, digest, sizeof(digest)) == 0)
 			return object;
 	}
 	return NULL;
@@ -366,16 +401,32 @@ static bool is_mapped_one(const struct mapped_file *file, const struct elf_file 
 	       hint->dev_minor == minor(file->stat.st_dev);
 }
 
-/* The process and the file are gone, but the file may have been met before. */
+/* May nobody write the file of @trust but those who can do anything to us anyway? */
+static bool is_safe_with(const struct trust *trust)
+{
+	return !trust->inode && (!trust->uid || trust->uid == geteuid());
+}
+
+/*
+ * The process and the file are gone, but the file may have been met before. Of several with that
+ * path and build-id, which anybody can forge in a mount namespace of his own, one comes first that
+ * only root or we may write.
+ */
 static struct object *find_by_build_id(const struct catalog *catalog, const struct file_hint *hint)
 {
+	struct object *other = NULL;
+
 	for (size_t i = 0; hint->build_id_size && i < catalog->list.nr_live; i++) {
 		struct object *object = catalog->list.live[i];
 
-		if (same_build_id(object->elf, hint) && strcmp(object->path, hint->path) == 0)
+		if (!same_build_id(object->elf, hint) || strcmp(object->path, hint->path) != 0)
+			continue;
+		if (is_safe_with(&object->trust))
 			return object;
+		if (!other)
+			other = object;
 	}
-	return NULL;
+	return other;
 }
 
 /* Has a worker read the headers and the CFI of the file open at @fd. */
@@ -426,7 +477,7 @@ static int identify(struct catalog *catalog, const struct file_hint *hint,
 				"cannot be told to be the same",
 				(int)hint->pid, hint->path);
 	}
-	*ret = find_identity(catalog, &found);
+	*ret = find_copy(catalog, &found, file->fd, hint->path);
 	if (!*ret) {
 		code = add_object(catalog, &found, hint->path, ret, err);
 		if (!code)
@@ -486,12 +537,6 @@ static struct object *find_known(const struct catalog *catalog, const struct fil
 	if (!file_known(known) || !known->object || !is_mapped_one(&file, known->object->elf, hint))
 		return NULL;
 	return known->object;
-}
-
-/* May nobody write the file of @trust but those who can do anything to us anyway? */
-static bool is_safe_with(const struct trust *trust)
-{
-	return !trust->inode && (!trust->uid || trust->uid == geteuid());
 }
 
 /*

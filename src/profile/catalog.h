@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of a run: ELF files met behind mappings, one per identity and trust however many
- * processes, paths or copies there are. Each is opened at its first sighting and stays open, so
- * that its table and its names do not depend on the process or the path, until it is retired
- * (retirement.h).
+ * The objects of a run: ELF files met behind mappings. Copies of a file are one object with it if
+ * they have the same identity, trust and names, however many processes and paths there are. Each is
+ * opened at its first sighting and stays open, so that its table and its names do not depend on the
+ * process or the path, until it is retired (retirement.h).
  */
 #pragma once
 
@@ -47,6 +47,10 @@ struct object {
 	struct trust trust;	 /* objects are one only where this is equal too */
 	struct debug_link link;	 /* where its debug file may be */
 	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
+	/* identity_read_names() of the file, asked for when another file has its identity */
+	uint8_t names_digest[IDENTITY_DIGEST_SIZE];
+	bool names_asked;
+	int names_code; /* what the question returned: with 0 names_digest is valid */
 
 	/* while READY or PARTIAL; pool_size is what would be needed while REFUSED */
 	uint32_t pool_first, pool_size;

@@ -91,14 +91,12 @@ static int check_file(struct desk *desk, const struct object *object, const stru
 		      struct fpl_err *err)
 {
 	struct identity identity;
-	struct file_stamp now;
 	struct debug_link link;
 	struct elf_file *elf;
 
 	if (object->path[0] != '/') /* the vDSO */
 		return 0;
-	if (file_stamp_read(file->fd, &now) == 0 && now.size == object->stamp.size &&
-	    now.mtime_ns == object->stamp.mtime_ns)
+	if (file_stamp_holds(&object->stamp, file->fd))
 		return 0;
 
 	int code = desk_facts(desk, file, &elf, &identity, &link, err);

@@ -89,10 +89,7 @@ static int forget_names(struct naming *naming, struct fpl_err *err)
 	if (code)
 		return code;
 	for (uint32_t id = 1; id <= naming->live.nr_objects; id++) {
-		int fd = symbolizer_fd(naming->symbolizer, id);
-
-		if (fd >= 0 && symbolizer_add_object(fresh, id, fd, NULL, 0,
-						     naming->live.objects[id - 1].path, &unnamed))
+		if (symbolizer_adopt(fresh, naming->symbolizer, id, &unnamed))
 			fpl_log(FPL_LOG_DEBUG, "top: %s", unnamed.msg);
 	}
 	names_fini(&naming->names);

@@ -239,6 +239,115 @@ static void a_path_says_nothing_of_files_of_strangers(void **state)
 	rmdir(folder);
 }
 
+/* A build-id and a path are easily forged; both files are gone when the question comes. */
+static void a_forged_file_met_first_does_not_speak_for_roots(void **state)
+{
+	struct world *world = *state;
+	const char *from = world->files.paths[1];
+	char folder[] = "/tmp/test_catalog.XXXXXX", path[64];
+	struct catalog *catalog;
+
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/library", folder);
+	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	put_twin(from, path, 1234, 1);
+
+	struct file_hint hers = map_file(path);
+	struct object *forged = catalog_object(catalog, &hers);
+
+	put_twin(from, path, 0, 2);
+
+	struct file_hint roots = map_file(path);
+	struct object *true_one = catalog_object(catalog, &roots);
+
+	assert_non_null(forged);
+	assert_non_null(true_one);
+	assert_ptr_not_equal(forged, true_one);
+	unlink(path);
+	munmap((void *)(uintptr_t)hers.start, 4096);
+	munmap((void *)(uintptr_t)roots.start, 4096);
+	say_build_id(&roots, true_one);
+	roots.pid = gone_pid();
+	assert_ptr_equal(catalog_object(catalog, &roots), true_one);
+	catalog_destroy(catalog);
+	rmdir(folder);
+}
+
+/* Changes one byte of section @name of the file at @path. */
+static void change_section(const char *path, const char *name)
+{
+	struct elf_file *elf = NULL;
+
+	assert_int_equal(elf_file_open_path(path, &elf, NULL), 0);
+
+	const struct elf_section *section = elf_file_section(elf, name);
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char byte;
+
+	assert_non_null(section);
+	assert_int_equal(pread(elf->fd, &byte, 1, (off_t)(section->off + section->size - 1)), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)(section->off + section->size - 1)), 1);
+	elf_file_close(elf);
+}
+
+static void copies_are_one_object_and_other_names_are_another(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		const char *what, *changed;
+		bool same;
+	} cases[] = {
+		{ "a copy", NULL, true },
+		{ "other strings", ".dynstr", false },
+		{ "other symbols", ".dynsym", false },
+		{ "a build-id says which code it is", ".text", true },
+	};
+	char folder[] = "/tmp/test_catalog.XXXXXX", paths[ARRAY_SIZE(cases) + 1][64];
+	struct file_hint hints[ARRAY_SIZE(cases) + 1];
+	struct catalog *catalog;
+	struct object *first;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	for (size_t i = 0; i <= ARRAY_SIZE(cases); i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/%zu", folder, i);
+		copy_file(world->files.paths[1], paths[i]);
+		if (i && cases[i - 1].changed)
+			change_section(paths[i], cases[i - 1].changed);
+		hints[i] = map_file(paths[i]);
+	}
+	first = catalog_object(catalog, &hints[0]);
+	assert_non_null(first);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct object *object = catalog_object(catalog, &hints[i + 1]);
+
+		assert_non_null(object);
+		if ((object == first) != cases[i].same)
+			fail_msg("%s: %s object", cases[i].what,
+				 object == first ? "the same" : "another");
+	}
+	/* what the first one's names would be read from is not what it was any more */
+	change_section(paths[0], ".dynstr");
+	unlink(paths[1]);
+	copy_file(world->files.paths[1], paths[1]);
+
+	struct file_hint again = map_file(paths[1]);
+
+	assert_ptr_not_equal(catalog_object(catalog, &again), first);
+	catalog_destroy(catalog);
+	munmap((void *)(uintptr_t)again.start, 4096);
+	for (size_t i = 0; i <= ARRAY_SIZE(cases); i++) {
+		munmap((void *)(uintptr_t)hints[i].start, 4096);
+		unlink(paths[i]);
+	}
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +359,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_met_before_is_found_without_its_process,
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(a_path_says_nothing_of_files_of_strangers,
+						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(a_forged_file_met_first_does_not_speak_for_roots,
+						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(copies_are_one_object_and_other_names_are_another,
 						make_world, drop_world),
 	};
 

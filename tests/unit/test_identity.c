@@ -177,6 +177,58 @@ static void identity_of_a_go_program_covers_its_code_and_tables(void **state)
 	}
 }
 
+/* Digests the names of a file with a build-id, or without, of which one section's byte is @byte. */
+static void names_of(bool build_id, const char *name, uint32_t type, uint64_t flags, uint8_t byte,
+		     uint8_t ret[IDENTITY_DIGEST_SIZE])
+{
+	uint8_t note[64], id[20] = { 9 };
+	size_t size = elf_builder_note(note, NT_GNU_BUILD_ID, id, sizeof(id));
+	struct elf_builder b;
+	struct elf_file *elf = NULL;
+
+	elf_builder_init(&b, ET_DYN);
+	if (build_id)
+		elf_builder_section(&b, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note, size);
+	elf_builder_section(&b, name, type, flags, 0, &byte, 1);
+	elf_builder_finish(&b);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "n", &elf, NULL), 0);
+	assert_int_equal(identity_read_names(elf, ret, NULL), 0);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
+static void digest_of_names_changes_with_what_they_come_from(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+		uint64_t flags;
+		bool counts, counts_without_build_id;
+	} cases[] = {
+		{ ".symtab", SHT_SYMTAB, 0, true, true },
+		{ ".strtab", SHT_STRTAB, 0, true, true },
+		{ ".dynsym", SHT_DYNSYM, SHF_ALLOC, true, true },
+		{ ".dynstr", SHT_STRTAB, SHF_ALLOC, true, true },
+		{ ".gnu_debuglink", SHT_PROGBITS, 0, true, true },
+		{ ".gnu_debugdata", SHT_PROGBITS, 0, true, true },
+		{ ".debug_line", SHT_PROGBITS, 0, false, true },
+		{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, false, false },
+		{ ".data", SHT_PROGBITS, SHF_ALLOC, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		bool with = i & 1,
+		     want = with ? cases[i / 2].counts : cases[i / 2].counts_without_build_id;
+		uint8_t one[IDENTITY_DIGEST_SIZE], two[IDENTITY_DIGEST_SIZE];
+
+		names_of(with, cases[i / 2].name, cases[i / 2].type, cases[i / 2].flags, 1, one);
+		names_of(with, cases[i / 2].name, cases[i / 2].type, cases[i / 2].flags, 2, two);
+		if ((memcmp(one, two, sizeof(one)) != 0) != want)
+			fail_msg("%s with%s build-id", cases[i / 2].name, with ? "" : "out");
+	}
+}
+
 static void identity_of_a_stripped_file_covers_the_segment_of_its_cfi(void **state)
 {
 	const struct variant a = { .without_sections = true };
@@ -385,6 +437,7 @@ int main(void)
 		cmocka_unit_test(blake2b_of_abc_is_that_of_the_rfc),
 		cmocka_unit_test(identity_changes_with_what_a_table_is_made_from),
 		cmocka_unit_test(identity_of_a_go_program_covers_its_code_and_tables),
+		cmocka_unit_test(digest_of_names_changes_with_what_they_come_from),
 		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
 		cmocka_unit_test(identity_covers_cfi_that_is_found_by_segment),
 		cmocka_unit_test(identity_of_a_large_segment_is_of_the_cfi_in_it),

@@ -6,6 +6,7 @@
 #include <lzma.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -228,6 +229,38 @@ static void addresses_that_come_live_are_named_a_round_at_a_time(void **state)
 	}
 }
 
+static void a_file_that_was_written_to_has_no_names_from_then_on(void **state)
+{
+	char path[] = "/tmp/test_symbolizer.XXXXXX";
+	AUTO_FD int fd = mkstemp(path);
+	struct asked asked = { 0 };
+	const struct symbol_source source = { .names = name_places, .ctx = &asked };
+	const struct symbolizer_options options = { .source = &source, .live = true };
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct symbolizer *sym = NULL, *fresh = NULL;
+	struct symbol symbol;
+
+	(void)state;
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(futimens(fd, long_ago), 0);
+	assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+	assert_int_equal(symbolizer_create(&options, &fresh, NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 1, fd, NULL, 0, path, NULL), 0);
+	/* who removes or links it changes nothing of what is in it */
+	unlink(path);
+	symbolizer_user(sym, 1, 0x10, &symbol);
+	assert_string_equal(symbol.name, "f10");
+	assert_int_equal(pwrite(fd, "y", 1, 0), 1);
+	symbolizer_user(sym, 1, 0x20, &symbol);
+	assert_null(symbol.name);
+	assert_int_equal(symbolizer_adopt(fresh, sym, 1, NULL), 0);
+	symbolizer_user(fresh, 1, 0x10, &symbol);
+	assert_null(symbol.name);
+	assert_int_equal(asked.rounds, 1);
+	symbolizer_destroy(fresh);
+	symbolizer_destroy(sym);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +271,7 @@ int main(void)
 		cmocka_unit_test(objects_that_cannot_be_read_have_no_names),
 		cmocka_unit_test(ids_out_of_range_or_taken_are_refused),
 		cmocka_unit_test(addresses_that_come_live_are_named_a_round_at_a_time),
+		cmocka_unit_test(a_file_that_was_written_to_has_no_names_from_then_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
