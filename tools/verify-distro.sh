@@ -6,4 +6,4 @@ set -eu
 fpless=${1:-build/release/fpless}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- /usr/bin /usr/lib/x86_64-linux-gnu
-exec "$fpless" verify "$@"
+exec "$fpless" verify -t 120 "$@"

@@ -17,6 +17,8 @@
 #include "obj/regular_file.h"
 #include "output/doctor_report.h"
 #include "parse/desk.h"
+#include "parse/sandbox.h"
+#include "proc/rights.h"
 
 enum { KEY_JSON = 0x100, KEY_COLOR };
 
@@ -119,7 +121,12 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 	if (code)
 		return fpl_fail(err, code, "%s: %s", options->target,
 				code == -ENOEXEC ? "not a regular file" : strerror(-code));
-	code = object_report_make(desk, fd, options->target, &report, err);
+	/* workers read it; what is left to do here is to find files that everybody may read */
+	code = rights_drop_all(err);
+	if (!code)
+		code = sandbox_enter_reader(true, err);
+	if (!code)
+		code = object_report_make(desk, fd, options->target, &report, err);
 	if (!code)
 		code = object_reports_packages("", host, &report, 1, err);
 	if (code)

@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/elf_input.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
 #include "cli/tables_code.h"
-#include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "output/row_text.h"
 #include "unwind/rows.h"
@@ -222,13 +222,18 @@ static void cleanup_elf(struct elf_file **elf)
 
 static int run(const struct tables_options *options, struct fpl_err *err)
 {
+	CLEANUP(elf_input_close) struct elf_input input = { -1, -1 };
 	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
 	CLEANUP(cleanup_elf) struct elf_file *debug = NULL;
-	int error = elf_file_open_path(options->path, &elf, err);
+	int error = elf_input_open(options->path, PARSER_EXEC, &input, err);
 
+	if (!error)
+		error = elf_input_give_up_rights(err);
+	if (!error)
+		error = elf_file_open(TAKE_FD(input.fd), options->path, &elf, err);
 	/* As profile does: the separate debug file may hold CFI of its own; most have none. */
-	if (!error && debug_file_open(elf, options->path, NULL, &debug, NULL) == -ENOMEM)
-		error = fpl_fail(err, -ENOMEM, "%s: out of memory", options->path);
+	if (!error && input.debug_fd >= 0)
+		error = elf_file_open(TAKE_FD(input.debug_fd), options->path, &debug, err);
 	if (!error && options->rows)
 		error = print_rows(elf, debug, err);
 	if (!error && options->pc)

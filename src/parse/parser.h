@@ -16,8 +16,8 @@ struct parser;
 
 enum parser_image {
 	PARSER_EXEC, /* the nursery is this program anew: inherits no memory */
-	PARSER_FORK, /* a copy of this process: for programs that have no verb of their own, as
-			tests */
+	PARSER_FORK, /* a copy of this process, its memory included: for programs that have no verb
+			of their own, as tests, and processes that are for one file */
 };
 
 /* Begins a nursery; whether it holds is seen at the first hire. Errors: -ENOMEM; socketpair(2),

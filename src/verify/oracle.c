@@ -3,7 +3,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,14 +88,12 @@ static int list_section(struct oracle *oracle, Elf *elf, enum fde_section where)
 	return fde_list_add(&oracle->fdes, ident, data, vaddr, where);
 }
 
-static int file_open(struct oracle_file *file, const char *path, struct fpl_err *err)
+static int file_open(struct oracle_file *file, const struct elf_file *from, struct fpl_err *err)
 {
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->fd < 0)
-		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
-	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	/* not mapped: whoever may write the file could cut it short meanwhile */
+	file->elf = elf_begin(from->fd, ELF_C_READ, NULL);
 	if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF)
-		return fpl_fail(err, -ENOEXEC, "%s: libelf cannot read it: %s", path,
+		return fpl_fail(err, -ENOEXEC, "%s: libelf cannot read it: %s", from->name,
 				elf_errmsg(-1));
 	return 0;
 }
@@ -107,8 +104,6 @@ static void file_close(struct oracle_file *file)
 		dwarf_end(file->dwarf);
 	if (file->elf != NULL)
 		elf_end(file->elf);
-	if (file->fd >= 0)
-		close(file->fd);
 }
 
 static Dwarf_CFI *debug_frame_of(struct oracle_file *file)
@@ -121,19 +116,19 @@ static Dwarf_CFI *debug_frame_of(struct oracle_file *file)
 	return file->dwarf != NULL ? dwarf_getcfi(file->dwarf) : NULL;
 }
 
-static int oracle_load(struct oracle *oracle, const char *path, const char *debug_path,
-		       struct fpl_err *err)
+static int oracle_load(struct oracle *oracle, const struct elf_file *elf,
+		       const struct elf_file *debug, struct fpl_err *err)
 {
-	int rc = file_open(&oracle->main, path, err);
+	int rc = file_open(&oracle->main, elf, err);
 
-	if (rc == 0 && debug_path != NULL)
-		rc = file_open(&oracle->debug, debug_path, err);
+	if (rc == 0 && debug != NULL)
+		rc = file_open(&oracle->debug, debug, err);
 	if (rc != 0)
 		return rc;
 	oracle->cfi[FDE_EH_FRAME] = dwarf_getcfi_elf(oracle->main.elf);
 	/* dwarf_begin_elf inflates compressed debug sections, so the lists come after it */
 	oracle->cfi[FDE_DEBUG_FRAME] = debug_frame_of(&oracle->main);
-	if (debug_path != NULL)
+	if (debug != NULL)
 		oracle->cfi[FDE_DEBUG_FILE] = debug_frame_of(&oracle->debug);
 	for (unsigned int i = 0; i < FDE_NR_SECTIONS && rc == 0; i++) {
 		if (oracle->cfi[i] != NULL)
@@ -142,21 +137,21 @@ static int oracle_load(struct oracle *oracle, const char *path, const char *debu
 				i);
 	}
 	if (rc != 0)
-		return fpl_fail(err, rc, "%s: no memory for the list of FDEs", path);
+		return fpl_fail(err, rc, "%s: no memory for the list of FDEs", elf->name);
 	fde_list_sort(&oracle->fdes);
 	return 0;
 }
 
-int oracle_open(const char *path, const char *debug_path, struct oracle **ret, struct fpl_err *err)
+int oracle_open(const struct elf_file *elf, const struct elf_file *debug, struct oracle **ret,
+		struct fpl_err *err)
 {
 	struct oracle *oracle = calloc(1, sizeof(*oracle));
 	int rc;
 
 	if (oracle == NULL)
-		return fpl_fail(err, -ENOMEM, "%s: no memory", path);
-	oracle->main.fd = oracle->debug.fd = -1;
+		return fpl_fail(err, -ENOMEM, "%s: no memory", elf->name);
 	elf_version(EV_CURRENT);
-	rc = oracle_load(oracle, path, debug_path, err);
+	rc = oracle_load(oracle, elf, debug, err);
 	if (rc != 0) {
 		oracle_close(oracle);
 		return rc;

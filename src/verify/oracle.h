@@ -8,12 +8,12 @@
 #include <elfutils/libdw.h>
 
 #include "base/err.h"
+#include "obj/elf_file.h"
 #include "verify/fde_list.h"
 #include "verify/machine.h"
 
 /* A file as libdw has it open. */
 struct oracle_file {
-	int fd;	      /* owned */
 	Elf *elf;     /* owned */
 	Dwarf *dwarf; /* owned; NULL without .debug_frame */
 };
@@ -40,12 +40,12 @@ struct oracle_answer {
 };
 
 /*
- * Open the file @path for libdw, and its separate debug file @debug_path (NULL: none). A
- * file without CFI is no error: libdw has no answer for it. Errors: -ENOEXEC libelf cannot read one
- * of them; -ENOMEM; errors of open(2).
+ * Have libdw read @elf, and its separate debug file @debug (NULL: none); both are borrowed and stay
+ * open until oracle_close(). A file without CFI is no error: libdw has no answer for it. Errors:
+ * -ENOEXEC libelf cannot read one of them; -ENOMEM.
  */
-FPL_MUST_CHECK int oracle_open(const char *path, const char *debug_path, struct oracle **ret,
-			       struct fpl_err *err);
+FPL_MUST_CHECK int oracle_open(const struct elf_file *elf, const struct elf_file *debug,
+			       struct oracle **ret, struct fpl_err *err);
 void oracle_close(struct oracle *oracle);
 
 /* Ask for the row at @pc: of .eh_frame; of the next section where one has no FDE for it. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "unwind/rows.h"
 #include "unwind/table.h"
@@ -473,8 +472,7 @@ static void give_up(struct report *report, enum report_status status, const stru
 	snprintf(report->message, sizeof(report->message), "%s", err->msg);
 }
 
-static void verify_elf(const struct elf_file *elf, const struct elf_file *debug, const char *path,
-		       struct report *ret)
+static void verify_elf(const struct elf_file *elf, const struct elf_file *debug, struct report *ret)
 {
 	struct fpl_err err = { 0 };
 	struct table *table = NULL;
@@ -486,7 +484,7 @@ static void verify_elf(const struct elf_file *elf, const struct elf_file *debug,
 		give_up(ret, rc == -ENODATA ? REPORT_NO_CFI : REPORT_REFUSED, &err);
 		return;
 	}
-	rc = oracle_open(path, debug != NULL ? debug->name : NULL, &oracle, &err);
+	rc = oracle_open(elf, debug, &oracle, &err);
 	if (rc == 0) {
 		sweep.table = table;
 		sweep.oracle = oracle;
@@ -495,7 +493,7 @@ static void verify_elf(const struct elf_file *elf, const struct elf_file *debug,
 		/* say, of a file whose .eh_frame is of a section type libdw 0.188 does not know */
 		if (rc == 0 && oracle->fdes.nr == 0 && report_disagreements(ret) != 0) {
 			memset(ret, 0, sizeof(*ret));
-			rc = fpl_fail(&err, -ENODATA, "%s: libdw reads no CFI of it", path);
+			rc = fpl_fail(&err, -ENODATA, "%s: libdw reads no CFI of it", elf->name);
 		}
 	}
 	if (rc != 0)
@@ -504,36 +502,35 @@ static void verify_elf(const struct elf_file *elf, const struct elf_file *debug,
 	table_destroy(table);
 }
 
-/* With its separate debug file, as profile does: that may have CFI of its own. */
-static void verify_with_debug_file(const struct elf_file *elf, const char *path, struct report *ret)
+static bool is_judged(const struct elf_file *elf)
 {
-	struct elf_file *debug = NULL;
-	struct fpl_err err = { 0 };
-	int rc = debug_file_open(elf, path, NULL, &debug, &err);
-
-	if (rc != 0 && rc != -ENOENT)
-		give_up(ret, REPORT_FAILED, &err);
-	else
-		verify_elf(elf, debug, path, ret);
-	elf_file_close(debug);
+	return elf->machine == EM_X86_64 && (elf->type == ET_EXEC || elf->type == ET_DYN);
 }
 
-void verify_file(const char *path, struct report *ret)
+void verify_refuse(const struct fpl_err *err, struct report *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	give_up(ret, err->code == -ENOEXEC ? REPORT_SKIPPED : REPORT_FAILED, err);
+}
+
+void verify_file(const char *path, int fd, int debug_fd, struct report *ret)
 {
 	uint64_t start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	struct elf_file *elf = NULL;
+	struct elf_file *elf = NULL, *debug = NULL;
 	struct fpl_err err = { 0 };
-	int rc;
+	int rc = elf_file_open(fd, path, &elf, &err);
 
+	/* as profile does: the debug file may have CFI of its own */
+	if (debug_fd >= 0 && rc == 0)
+		rc = elf_file_open(debug_fd, path, &debug, &err);
 	memset(ret, 0, sizeof(*ret));
-	ret->status = REPORT_DONE;
-	rc = elf_file_open_path(path, &elf, &err);
 	if (rc != 0)
-		give_up(ret, rc == -ENOEXEC ? REPORT_SKIPPED : REPORT_FAILED, &err);
-	else if (elf->machine != EM_X86_64 || (elf->type != ET_EXEC && elf->type != ET_DYN))
+		verify_refuse(&err, ret);
+	else if (!is_judged(elf))
 		ret->status = REPORT_SKIPPED;
 	else
-		verify_with_debug_file(elf, path, ret);
+		verify_elf(elf, debug, ret);
+	elf_file_close(debug);
 	elf_file_close(elf);
 	ret->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns;
 }

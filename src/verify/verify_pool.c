@@ -65,7 +65,7 @@ static bool write_all(int fd, const void *buf, size_t size)
 	return true;
 }
 
-/* The worker's whole life: a job index in, a report out, until the other end closes. */
+/* The worker's whole life: a job index in, a report out. */
 static _Noreturn void worker_main(const struct pool *pool, int fd)
 {
 	/* 2 GiB: ten times what the largest honest file needs; a sanitizer needs it for itself */
@@ -78,10 +78,9 @@ static _Noreturn void worker_main(const struct pool *pool, int fd)
 	size_t job;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (report != NULL && read_all(fd, &job, sizeof(job))) {
+	if (report != NULL && read_all(fd, &job, sizeof(job))) {
 		pool->options->judge(pool->jobs[job].path, report);
-		if (!write_all(fd, report, sizeof(*report)))
-			break;
+		(void)!write_all(fd, report, sizeof(*report));
 	}
 	_exit(0);
 }
@@ -143,17 +142,15 @@ static void job_done(struct pool *pool, struct worker *worker, struct report *re
 		pool->options->done(job, pool->options->ctx);
 }
 
-/* Give @worker the next job, if there is one; start its process first where it has none. */
+/* Give @worker the next job, if there is one, and a process to do it. */
 static int feed(struct pool *pool, struct worker *worker, struct fpl_err *err)
 {
 	if (worker->busy || pool->next_job == pool->nr_jobs)
 		return 0;
-	if (worker->pid == 0) {
-		int rc = worker_start(pool, worker, err);
+	int rc = worker_start(pool, worker, err);
 
-		if (rc != 0)
-			return rc;
-	}
+	if (rc != 0)
+		return rc;
 	worker->job = pool->next_job++;
 	worker->busy = true;
 	worker->deadline_ns = clock_monotonic_ns() + pool->options->timeout_ns;
@@ -180,7 +177,9 @@ static int collect(struct pool *pool, struct worker *worker, struct fpl_err *err
 
 	if (report == NULL)
 		return fpl_fail(err, -ENOMEM, "verify: no memory for a report");
-	if (!read_all(worker->fd, report, sizeof(*report))) {
+	if (read_all(worker->fd, report, sizeof(*report))) {
+		worker_stop(worker, true);
+	} else {
 		memset(report, 0, sizeof(*report));
 		report->status = REPORT_FAILED;
 		status = worker_stop(worker, true);
@@ -203,9 +202,9 @@ static int expire(struct pool *pool, struct worker *worker, struct fpl_err *err)
 
 	if (report == NULL)
 		return fpl_fail(err, -ENOMEM, "verify: no memory for a report");
-	snprintf(report->message, sizeof(report->message), "%s: not judged within %llu s",
-		 pool->jobs[worker->job].path,
-		 (unsigned long long)(pool->options->timeout_ns / 1000000000u));
+	snprintf(report->message, sizeof(report->message),
+		 "%s: not judged within %g s: raise the limit (-t)", pool->jobs[worker->job].path,
+		 (double)pool->options->timeout_ns / 1e9);
 	worker_stop(worker, true);
 	job_done(pool, worker, report);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verify many files in worker processes: a file that makes libdw crash, hang or eat memory costs
- * its worker and its own verdict, nothing else.
+ * Verify many files, each in a worker process of its own: a file that makes libdw crash, hang or
+ * eat memory costs its own verdict, nothing else.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct verify_job {
 struct verify_pool_options {
 	unsigned int nr_workers; /* 1 or more */
 	uint64_t timeout_ns;	 /* wall-clock time one file may take */
-	/* Judges one file, in a worker process: verify_file. */
+	/* Judges one file, in a worker process that ends afterwards: it may give up its rights. */
 	void (*judge)(const char *path, struct report *ret);
 	/* Called in the caller's process whenever a job is done, in any order; may be NULL. */
 	void (*done)(struct verify_job *job, void *ctx);
@@ -25,7 +25,7 @@ struct verify_pool_options {
 
 /*
  * Run options->judge on every job, in the order given, and set its report. A worker that dies or
- * runs over the time yields REPORT_FAILED with a message and is replaced. Errors: -ENOMEM; errors
+ * runs over the time yields REPORT_FAILED with a message. Errors: -ENOMEM; errors
  * of socketpair(2), fork(2) and poll(2).
  */
 FPL_MUST_CHECK int verify_pool_run(struct verify_job *jobs, size_t nr_jobs,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_reader_rights.py FPLESS [SANITIZERS]: what `fpless report` may do while it reads."""
+"""usage: test_reader_rights.py FPLESS [SANITIZERS]: what verbs may do that read recordings and files of strangers."""
 
 import os
 import shutil
@@ -82,6 +82,105 @@ class ReaderRights(unittest.TestCase):
         self.assertEqual((process.returncode, out), (6, b""), err)
         self.assertIn(b"stdin: line 2", err)
         self.assertEqual(os.listdir(self.folder), ["first.folded"])
+
+
+# For each row libdw begins anew: seconds. Its rows fill a pipe many times.
+ROWS = """
+.text
+.globl many_rows
+.type many_rows, @function
+many_rows:
+.cfi_startproc
+.rept 30000
+push %rbx
+.cfi_adjust_cfa_offset 8
+pop %rbx
+.cfi_adjust_cfa_offset -8
+.endr
+ret
+.cfi_endproc
+.size many_rows, . - many_rows
+.section .note.GNU-stack,"",@progbits
+"""
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
+@unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
+class FileRights(unittest.TestCase):
+    """What a verb may do once it reads an ELF file."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="fpless-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.file = os.path.join(cls.folder, "rows.so")
+        source = os.path.join(cls.folder, "rows.S")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(ROWS)
+        subprocess.run(["cc", "-shared", "-nostdlib", "-o", cls.file, source], check=True)
+
+    def start(self, *args):
+        process = subprocess.Popen([FPLESS, *args], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr)])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_gave_up_rights(self, process, pids, filters):
+        """Within the time one of the processes is without any rights, behind so many filters more than this one."""
+        before = int(status_of("self")["Seccomp_filters"])
+        end = time.monotonic() + WAIT_S
+        seen = {}
+        while time.monotonic() < end and process.poll() is None:
+            for pid in pids():
+                try:
+                    status = status_of(pid)
+                    fds = len(os.listdir(f"/proc/{pid}/fd"))
+                except OSError:
+                    continue
+                if int(status.get("Seccomp_filters", 0)) == before + filters:
+                    seen = {key: status[key] for key in ("Seccomp", "NoNewPrivs", "Threads")}
+                    seen["rights"] = max(int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh", "CapAmb"))
+                    self.assertLess(fds, 12)
+                    self.assertEqual(seen, {"Seccomp": "2", "NoNewPrivs": "1", "Threads": "1", "rights": 0})
+                    return
+        self.fail(f"no process without rights; exit status {process.poll()}")
+
+    def test_tables(self):
+        process = self.start("tables", "--rows", self.file)
+        self.assertEqual(process.stdout.read(2), b"0x")  # it waits for more to be read
+        self.assert_gave_up_rights(process, lambda: [process.pid], 1)
+        out, err = process.communicate(timeout=WAIT_S)
+        self.assertEqual((process.returncode, err), (0, b""))
+        self.assertGreater(len(out.splitlines()), 50000)  # but for what was read already
+
+    def test_verify(self):
+        process = self.start("verify", "-t", "100", self.file)
+        self.assert_gave_up_rights(process, lambda: children(process.pid), 1)
+        out, err = process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn(b" 0 disagreements", out)
+
+    def test_doctor(self):
+        for _ in range(100):  # it reads for some milliseconds
+            process = self.start("doctor", self.file)
+            try:
+                self.assert_gave_up_rights(process, lambda: [process.pid], 1)
+                break
+            except AssertionError:
+                process.communicate(timeout=WAIT_S)
+        else:
+            self.fail("its rights were never given up")
+        self.assertIn(b"rows.so", process.communicate(timeout=WAIT_S)[0])
+        self.assertEqual(process.returncode, 0)
 
 
 if __name__ == "__main__":

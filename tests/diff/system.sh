@@ -14,4 +14,4 @@ if [ $# = 0 ]; then
 	echo "SKIP: none of the files is on this machine"
 	exit 77
 fi
-exec "$fpless" verify "$@"
+exec "$fpless" verify -t 120 "$@"

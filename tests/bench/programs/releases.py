@@ -71,7 +71,7 @@ class Release:
 
 
 def verify(fpless, root, release):
-    done = subprocess.run([fpless, "verify", os.path.join(root.path, "usr/bin"), os.path.join(root.path, "usr/lib")],
+    done = subprocess.run([fpless, "verify", "-t", "120", os.path.join(root.path, "usr/bin"), os.path.join(root.path, "usr/lib")],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           timeout=VERIFY_TIMEOUT_S, check=False)
     found = [one.search(done.stdout) for one in TOTALS]
