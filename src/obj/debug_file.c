@@ -116,6 +116,11 @@ static bool build_id_candidate(const uint8_t *build_id, size_t build_id_size, co
 	return n >= 0 && n < PATH_MAX;
 }
 
+bool debug_file_is_beside(size_t idx)
+{
+	return idx == 1 || idx == 2;
+}
+
 bool debug_file_candidate(const struct debug_search *search, size_t idx, char ret[PATH_MAX])
 {
 	const char *debug_dir = search->debug_dir ? search->debug_dir : DEBUG_FILE_DIR;

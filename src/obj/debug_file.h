@@ -69,6 +69,10 @@ struct debug_search {
  */
 bool debug_file_candidate(const struct debug_search *search, size_t idx, char ret[PATH_MAX]);
 
+/* Does the @idx-th candidate stand where the object does, or below, so that its owner put it there?
+ */
+bool debug_file_is_beside(size_t idx);
+
 /* Is @debug the debug file of @elf, which has @link? Compares build-ids or the CRC-32 of the link.
  */
 bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,

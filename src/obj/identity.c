@@ -20,7 +20,7 @@
 struct digester {
 	const struct elf_file *elf;
 	struct blake2b hash;
-	uint64_t left; /* bytes of contents that may still be digested */
+	uint64_t left, limit; /* bytes of contents that may be digested: still, and in all */
 	uint8_t *chunk;
 };
 
@@ -40,8 +40,8 @@ static int add_range(struct digester *dig, uint64_t off, uint64_t size, struct f
 	if (off > elf->size || size > elf->size - off)
 		size = 0;
 	if (size > dig->left)
-		return fpl_fail(err, -EFBIG, "%s: more bytes to digest than a file may have",
-				elf->name);
+		return fpl_fail(err, -EFBIG, "%s: more than %" PRIu64 " MiB to tell it by",
+				elf->name, dig->limit >> 20);
 	dig->left -= size;
 	while (done < size) {
 		size_t n = size - done < CHUNK ? (size_t)(size - done) : CHUNK;
@@ -246,6 +246,7 @@ int identity_read(const struct elf_file *elf, struct identity *ret, struct fpl_e
 
 	if (is_known_by_code(elf))
 		dig.left += code_bytes(elf);
+	dig.limit = dig.left;
 
 	if (!chunk)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
@@ -280,7 +281,7 @@ int identity_read_names(const struct elf_file *elf, uint8_t ret[IDENTITY_DIGEST_
 			struct fpl_err *err)
 {
 	AUTO_FREE uint8_t *chunk = malloc(CHUNK);
-	struct digester dig = { .elf = elf, .left = NAMES_MAX, .chunk = chunk };
+	struct digester dig = { .elf = elf, .left = NAMES_MAX, .limit = NAMES_MAX, .chunk = chunk };
 
 	if (!chunk)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
@@ -354,4 +355,9 @@ int trust_read(int fd, struct trust *ret)
 bool trust_covers(const struct trust *trust, const struct trust *debug)
 {
 	return !debug->inode && (debug->uid == 0 || debug->uid == trust->uid);
+}
+
+bool trust_is_same_owner(const struct trust *trust, const struct trust *beside)
+{
+	return !beside->inode && beside->uid == trust->uid && beside->dev == trust->dev;
 }

@@ -84,5 +84,8 @@ struct trust {
 /* Fill *ret from fstat(2) of @fd. Errors: those of fstat(2). */
 FPL_MUST_CHECK int trust_read(int fd, struct trust *ret);
 
+/* Did the owner of a file of @trust write one of @beside, too, on the same device? */
+bool trust_is_same_owner(const struct trust *trust, const struct trust *beside);
+
 /* May a debug file of @debug be used for a file of @trust: is it root's, or the same owner's? */
 bool trust_covers(const struct trust *trust, const struct trust *debug);

@@ -78,6 +78,7 @@ void desk_close(struct desk *desk)
 {
 	if (!desk)
 		return;
+	desk_close(desk->checker);
 	dismiss(desk);
 	free(desk);
 }

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "obj/regular_file.h"
+#include "obj/trusted_path.h"
 #include "parse/desk_state.h"
 
 static int take_facts(struct answer_reader *reader, const struct question *question, void *ret,
@@ -99,78 +101,51 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 	return desk_ask(desk, &question, err);
 }
 
-/* Is what @candidate names the debug file of @file? *ret_fd is the caller's then. */
-static bool try_candidate(struct desk *desk, const struct desk_file *file, const char *candidate,
-			  bool by_link, int *ret_fd, uint64_t *ret_size)
-{
-	AUTO_FD int fd = -1;
-	struct stat st, own;
+/* A file that may be a debug file, or the supplement of one. */
+struct candidate {
+	const char *path;
+	bool beside; /* its place was chosen by whoever put the object where it is */
+	int fd;	     /* owned */
+	uint64_t size;
 	struct trust trust;
-	struct fpl_err err = { 0 };
+};
 
-	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
-	    fstat(file->fd, &own) < 0)
+static void candidate_fini(struct candidate *candidate)
+{
+	cleanup_fd(&candidate->fd);
+}
+
+/*
+ * Opens @candidate for @file. Where the path leads a stranger may have said: beside his object, or
+ * where his object seems to be in a root of his own, and by the name that it gives its debug file.
+ */
+static bool open_candidate(const struct desk_file *file, struct candidate *candidate)
+{
+	AUTO_FD int path_fd = -1;
+	struct stat st, own;
+
+	if (trusted_path_open(candidate->path, geteuid(), &path_fd) ||
+	    regular_file_reopen(path_fd, &candidate->fd, &st) ||
+	    trust_read(candidate->fd, &candidate->trust) || fstat(file->fd, &own) < 0)
 		return false;
 	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino)
 		return false;
-	if (!trust_covers(&file->trust, &trust)) {
-		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is somebody else's", file->path,
-			candidate);
-		return false;
-	}
-
-	struct desk_file both = *file;
-
-	both.debug_fd = fd;
-	both.debug_size = (uint64_t)st.st_size;
-
-	const struct question question = { .file = &both,
-					   .op = PARSE_MATCH,
-					   .flags = by_link ? PARSE_BY_LINK : 0 };
-	int code = desk_ask(desk, &question, &err);
-
-	if (code) {
-		fpl_log(code == -EOWNERDEAD ? desk->level : FPL_LOG_DEBUG,
-			"%s: debug file %s not used", err.msg[0] ? err.msg : file->path, candidate);
-		return false;
-	}
-	*ret_size = both.debug_size;
-	*ret_fd = TAKE_FD(fd);
-	return true;
+	candidate->size = (uint64_t)st.st_size;
+	if (candidate->beside ? trust_is_same_owner(&file->trust, &candidate->trust)
+			      : trust_covers(&file->trust, &candidate->trust))
+		return true;
+	fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is somebody else's", file->path, candidate->path);
+	return false;
 }
 
-void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link, char ret_path[PATH_MAX])
-{
-	const struct debug_search search = {
-		.build_id = elf->build_id,
-		.build_id_size = elf->build_id_size,
-		.link = link,
-		.path = file->path[0] != '[' ? file->path : NULL, /* [vdso] */
-	};
-	char candidate[PATH_MAX];
-
-	file->debug_fd = -1;
-	if (ret_path)
-		ret_path[0] = '\0';
-	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES && file->debug_fd < 0; i++) {
-		if (!debug_file_candidate(&search, i, candidate) ||
-		    !try_candidate(desk, file, candidate, i > 0, &file->debug_fd,
-				   &file->debug_size))
-			continue;
-		if (ret_path)
-			memcpy(ret_path, candidate, PATH_MAX);
-	}
-}
-
-/* The headers' facts of the file open at @fd, which is not @file but as little to be trusted. */
+/* The headers' facts of the file of @trust open at @fd, which belongs to @file. */
 static bool read_head(struct desk *desk, const struct desk_file *file, int fd, uint64_t size,
-		      struct parse_facts *ret)
+		      const struct trust *trust, struct parse_facts *ret)
 {
 	const struct desk_file alone = { .fd = fd,
 					 .size = size,
 					 .path = file->path,
-					 .trust = file->trust,
+					 .trust = *trust,
 					 .debug_fd = -1,
 					 .alt_fd = -1 };
 	struct answer_facts facts;
@@ -187,23 +162,102 @@ static bool read_head(struct desk *desk, const struct desk_file *file, int fd, u
 	return true;
 }
 
-/* Is the file at @candidate the supplement that @link names? It is in @file then. */
-static bool try_alt(struct desk *desk, struct desk_file *file, const struct debug_alt_link *link,
-		    const char *candidate)
+/* The desk that reads @candidate alone; NULL without memory. */
+static struct desk *checker_of(struct desk *desk)
 {
-	AUTO_FD int fd = -1;
-	struct stat st;
-	struct trust trust;
+	if (!desk->checker && desk_open(desk->parser, &desk->checker, NULL))
+		return NULL;
+	desk->checker->pause = desk->pause;
+	desk->checker->ctx = desk->ctx;
+	desk->checker->calm = desk->calm;
+	return desk->checker;
+}
+
+/* Has @candidate the build-id that is looked for? A worker that reads files of its trust says it.
+ */
+static bool has_build_id(struct desk *desk, const struct desk_file *file,
+			 const struct candidate *candidate, const uint8_t *build_id, size_t size)
+{
+	bool is_ours = memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) == 0;
+	struct desk *reader = is_ours ? desk : checker_of(desk);
 	struct parse_facts facts;
 
-	if (regular_file_open(candidate, &fd, &st) || trust_read(fd, &trust) ||
-	    !trust_covers(&file->trust, &trust) ||
-	    !read_head(desk, file, fd, (uint64_t)st.st_size, &facts) ||
-	    facts.identity.build_id_size != link->build_id_size ||
-	    memcmp(facts.identity.build_id, link->build_id, link->build_id_size) != 0)
+	return reader &&
+	       read_head(reader, file, candidate->fd, candidate->size, &candidate->trust, &facts) &&
+	       size && facts.identity.build_id_size == size &&
+	       memcmp(facts.identity.build_id, build_id, size) == 0;
+}
+
+/*
+ * Is @candidate the debug file of @file, whose facts are @elf? The worker of @file sees only files
+ * of the same trust, and such as have its build-id: a CRC-32 alone is compared within one trust.
+ */
+static bool try_candidate(struct desk *desk, const struct desk_file *file,
+			  const struct elf_file *elf, const struct candidate *candidate,
+			  bool by_link)
+{
+	struct fpl_err err = { 0 };
+	struct desk_file both = *file;
+
+	if (memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) != 0 &&
+	    !has_build_id(desk, file, candidate, elf->build_id, elf->build_id_size))
 		return false;
-	file->alt_size = (uint64_t)st.st_size;
-	file->alt_fd = TAKE_FD(fd);
+	both.debug_fd = candidate->fd;
+	both.debug_size = candidate->size;
+
+	const struct question question = { .file = &both,
+					   .op = PARSE_MATCH,
+					   .flags = by_link ? PARSE_BY_LINK : 0 };
+	int code = desk_ask(desk, &question, &err);
+
+	if (code)
+		fpl_log(code == -EOWNERDEAD ? desk->level : FPL_LOG_DEBUG,
+			"%s: debug file %s not used", err.msg[0] ? err.msg : file->path,
+			candidate->path);
+	return !code;
+}
+
+void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
+		     const struct debug_link *link, char ret_path[PATH_MAX])
+{
+	const struct debug_search search = {
+		.build_id = elf->build_id,
+		.build_id_size = elf->build_id_size,
+		.link = link,
+		.path = file->path[0] != '[' ? file->path : NULL, /* [vdso] */
+	};
+	char path[PATH_MAX];
+
+	file->debug_fd = -1;
+	if (ret_path)
+		ret_path[0] = '\0';
+	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES && file->debug_fd < 0; i++) {
+		CLEANUP(candidate_fini)
+		struct candidate candidate = { .path = path,
+					       .beside = debug_file_is_beside(i),
+					       .fd = -1 };
+
+		if (!debug_file_candidate(&search, i, path) || !open_candidate(file, &candidate) ||
+		    !try_candidate(desk, file, elf, &candidate, i > 0))
+			continue;
+		file->debug_size = candidate.size;
+		file->debug_fd = TAKE_FD(candidate.fd);
+		if (ret_path)
+			memcpy(ret_path, path, PATH_MAX);
+	}
+}
+
+/* Is the file at @path the supplement that @link names? It is in @file then. */
+static bool try_alt(struct desk *desk, struct desk_file *file, const struct debug_alt_link *link,
+		    const char *path)
+{
+	CLEANUP(candidate_fini) struct candidate candidate = { .path = path, .fd = -1 };
+
+	if (!open_candidate(file, &candidate) ||
+	    !has_build_id(desk, file, &candidate, link->build_id, link->build_id_size))
+		return false;
+	file->alt_size = candidate.size;
+	file->alt_fd = TAKE_FD(candidate.fd);
 	return true;
 }
 
@@ -215,7 +269,7 @@ void desk_find_alt(struct desk *desk, struct desk_file *file)
 
 	file->alt_fd = -1;
 	if (!read_head(desk, file, has_debug ? file->debug_fd : file->fd,
-		       has_debug ? file->debug_size : file->size, &facts) ||
+		       has_debug ? file->debug_size : file->size, &file->trust, &facts) ||
 	    !facts.alt_link.build_id_size)
 		return;
 	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {

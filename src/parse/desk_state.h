@@ -21,6 +21,9 @@ struct desk {
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */
 	bool mangled, keeps, calm, cancelled;
+	/* owned; NULL: not needed yet. Reads the headers of debug files of another trust than their
+	 * objects', so that the worker of an object gets only descriptors of its debug file. */
+	struct desk *checker;
 
 	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
 
