@@ -73,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *elf = NULL, *debug = NULL;
 	struct identity first, second;
+	uint8_t names[IDENTITY_DIGEST_SIZE];
 	struct fpl_err err = { 0 };
 	int rc = elf_file_from_memory(data, size, "fuzz", &elf, &err);
 
@@ -95,6 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(identity_read(elf, &second, NULL) == 0);
 		REQUIRE(memcmp(&first, &second, sizeof(first)) == 0);
 	}
+	rc = identity_read_names(elf, names, NULL);
+	REQUIRE(rc == 0 || rc == -EFBIG);
 	elf_file_close(elf);
 	return 0;
 }
