@@ -26,21 +26,32 @@ static bool is_same_file(const struct elf_file *a, const struct elf_file *b)
 	       st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
 }
 
-static bool crc_is(const struct elf_file *elf, uint32_t want)
+int debug_file_crc(const struct elf_file *elf, uint32_t *ret)
 {
 	AUTO_FREE uint8_t *chunk = malloc(CHUNK);
 	uLong crc = crc32_z(0, NULL, 0);
 
-	if (!chunk || elf->size > CRC_BYTES_MAX)
-		return false;
+	if (!chunk)
+		return -ENOMEM;
+	if (elf->size > CRC_BYTES_MAX)
+		return -EFBIG;
 	for (uint64_t off = 0; off < elf->size; off += CHUNK) {
 		size_t n = elf->size - off < CHUNK ? (size_t)(elf->size - off) : CHUNK;
+		int rc = elf_file_read(elf, off, chunk, n, NULL);
 
-		if (elf_file_read(elf, off, chunk, n, NULL))
-			return false;
+		if (rc)
+			return rc;
 		crc = crc32_z(crc, chunk, n);
 	}
-	return crc == want;
+	*ret = (uint32_t)crc;
+	return 0;
+}
+
+static bool crc_is(const struct elf_file *elf, uint32_t want)
+{
+	uint32_t crc;
+
+	return debug_file_crc(elf, &crc) == 0 && crc == want;
 }
 
 bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,

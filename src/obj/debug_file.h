@@ -73,6 +73,10 @@ bool debug_file_candidate(const struct debug_search *search, size_t idx, char re
  */
 bool debug_file_is_beside(size_t idx);
 
+/* The CRC-32 of all bytes of @elf, as a debuglink has it. Errors: -EFBIG over 8 GiB; -ENOMEM; of
+ * reading. */
+FPL_MUST_CHECK int debug_file_crc(const struct elf_file *elf, uint32_t *ret);
+
 /* Is @debug the debug file of @elf, which has @link? Compares build-ids or the CRC-32 of the link.
  */
 bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,

@@ -41,6 +41,7 @@ static const struct {
 	[PARSE_JITDUMP] = { 5 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_EXAMINE] = { 20 * NS_PER_S, 120 * NS_PER_S },
 	[PARSE_NAMES_DIGEST] = { 2 * NS_PER_S, 10 * NS_PER_S },
+	[PARSE_CRC] = { 2 * NS_PER_S, 30 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */

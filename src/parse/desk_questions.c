@@ -138,18 +138,23 @@ static bool open_candidate(const struct desk_file *file, struct candidate *candi
 	return false;
 }
 
-/* The headers' facts of the file of @trust open at @fd, which belongs to @file. */
-static bool read_head(struct desk *desk, const struct desk_file *file, int fd, uint64_t size,
-		      const struct trust *trust, struct parse_facts *ret)
+/* The file of @trust open at @fd, which belongs to @file, for questions about it alone. */
+static struct desk_file alone(const struct desk_file *file, int fd, uint64_t size,
+			      const struct trust *trust)
 {
-	const struct desk_file alone = { .fd = fd,
-					 .size = size,
-					 .path = file->path,
-					 .trust = *trust,
-					 .debug_fd = -1,
-					 .alt_fd = -1 };
+	return (struct desk_file){ .fd = fd,
+				   .size = size,
+				   .path = file->path,
+				   .trust = *trust,
+				   .debug_fd = -1,
+				   .alt_fd = -1 };
+}
+
+/* What its headers say. */
+static bool read_head(struct desk *desk, const struct desk_file *file, struct parse_facts *ret)
+{
 	struct answer_facts facts;
-	const struct question question = { .file = &alone,
+	const struct question question = { .file = file,
 					   .op = PARSE_FACTS,
 					   .flags = PARSE_NO_DIGEST,
 					   .take = take_facts,
@@ -162,9 +167,35 @@ static bool read_head(struct desk *desk, const struct desk_file *file, int fd, u
 	return true;
 }
 
-/* The desk that reads @candidate alone; NULL without memory. */
-static struct desk *checker_of(struct desk *desk)
+static int take_crc(struct answer_reader *reader, const struct question *question, void *ret,
+		    struct fpl_err *err)
 {
+	(void)question;
+	(void)err;
+	return reader->read(reader->ctx, ret, sizeof(uint32_t));
+}
+
+static bool has_crc(struct desk *desk, const struct desk_file *file, uint32_t want)
+{
+	uint32_t crc;
+	const struct question question = {
+		.file = file, .op = PARSE_CRC, .take = take_crc, .ret = &crc
+	};
+
+	return desk_ask(desk, &question, NULL) == 0 && crc == want;
+}
+
+static bool is_of_trust(const struct candidate *candidate, const struct desk_file *file)
+{
+	return memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) == 0;
+}
+
+/* The desk for questions about @candidate alone; NULL without memory. */
+static struct desk *checker_of(struct desk *desk, const struct desk_file *file,
+			       const struct candidate *candidate)
+{
+	if (is_of_trust(candidate, file))
+		return desk;
 	if (!desk->checker && desk_open(desk->parser, &desk->checker, NULL))
 		return NULL;
 	desk->checker->pause = desk->pause;
@@ -173,35 +204,33 @@ static struct desk *checker_of(struct desk *desk)
 	return desk->checker;
 }
 
-/* Has @candidate the build-id that is looked for? A worker that reads files of its trust says it.
+/*
+ * debug_file_belongs() of a candidate of another trust than @file's, whose facts are @elf: the
+ * worker of @file is not to see it before. @link: NULL where the CRC-32 may not decide.
  */
-static bool has_build_id(struct desk *desk, const struct desk_file *file,
-			 const struct candidate *candidate, const uint8_t *build_id, size_t size)
+static bool belongs(struct desk *desk, const struct desk_file *file, const struct elf_file *elf,
+		    const struct debug_link *link, const struct candidate *candidate)
 {
-	bool is_ours = memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) == 0;
-	struct desk *reader = is_ours ? desk : checker_of(desk);
+	const struct desk_file debug =
+		alone(file, candidate->fd, candidate->size, &candidate->trust);
+	struct desk *checker = checker_of(desk, file, candidate);
 	struct parse_facts facts;
 
-	return reader &&
-	       read_head(reader, file, candidate->fd, candidate->size, &candidate->trust, &facts) &&
-	       size && facts.identity.build_id_size == size &&
-	       memcmp(facts.identity.build_id, build_id, size) == 0;
+	if (!checker || !read_head(checker, &debug, &facts) || facts.machine != elf->machine)
+		return false;
+	if (facts.identity.build_id_size && elf->build_id_size)
+		return facts.identity.build_id_size == elf->build_id_size &&
+		       memcmp(facts.identity.build_id, elf->build_id, elf->build_id_size) == 0;
+	return link && link->name[0] && has_crc(checker, &debug, link->crc);
 }
 
-/*
- * Is @candidate the debug file of @file, whose facts are @elf? The worker of @file sees only files
- * of the same trust, and such as have its build-id: a CRC-32 alone is compared within one trust.
- */
-static bool try_candidate(struct desk *desk, const struct desk_file *file,
-			  const struct elf_file *elf, const struct candidate *candidate,
-			  bool by_link)
+/* The same of one of the same trust, which the worker of @file may see. */
+static bool is_matched(struct desk *desk, const struct desk_file *file,
+		       const struct candidate *candidate, bool by_link)
 {
 	struct fpl_err err = { 0 };
 	struct desk_file both = *file;
 
-	if (memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) != 0 &&
-	    !has_build_id(desk, file, candidate, elf->build_id, elf->build_id_size))
-		return false;
 	both.debug_fd = candidate->fd;
 	both.debug_size = candidate->size;
 
@@ -238,7 +267,9 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 					       .fd = -1 };
 
 		if (!debug_file_candidate(&search, i, path) || !open_candidate(file, &candidate) ||
-		    !try_candidate(desk, file, elf, &candidate, i > 0))
+		    !(is_of_trust(&candidate, file)
+			      ? is_matched(desk, file, &candidate, i > 0)
+			      : belongs(desk, file, elf, i > 0 ? link : NULL, &candidate)))
 			continue;
 		file->debug_size = candidate.size;
 		file->debug_fd = TAKE_FD(candidate.fd);
@@ -252,9 +283,17 @@ static bool try_alt(struct desk *desk, struct desk_file *file, const struct debu
 		    const char *path)
 {
 	CLEANUP(candidate_fini) struct candidate candidate = { .path = path, .fd = -1 };
+	struct parse_facts facts;
 
-	if (!open_candidate(file, &candidate) ||
-	    !has_build_id(desk, file, &candidate, link->build_id, link->build_id_size))
+	if (!open_candidate(file, &candidate))
+		return false;
+
+	const struct desk_file alt = alone(file, candidate.fd, candidate.size, &candidate.trust);
+	struct desk *checker = checker_of(desk, file, &candidate);
+
+	if (!checker || !read_head(checker, &alt, &facts) ||
+	    facts.identity.build_id_size != link->build_id_size ||
+	    memcmp(facts.identity.build_id, link->build_id, link->build_id_size) != 0)
 		return false;
 	file->alt_size = candidate.size;
 	file->alt_fd = TAKE_FD(candidate.fd);
@@ -264,13 +303,14 @@ static bool try_alt(struct desk *desk, struct desk_file *file, const struct debu
 void desk_find_alt(struct desk *desk, struct desk_file *file)
 {
 	bool has_debug = file->debug_fd >= 0;
+	const struct desk_file debug =
+		alone(file, has_debug ? file->debug_fd : file->fd,
+		      has_debug ? file->debug_size : file->size, &file->trust);
 	struct parse_facts facts;
 	char candidate[PATH_MAX];
 
 	file->alt_fd = -1;
-	if (!read_head(desk, file, has_debug ? file->debug_fd : file->fd,
-		       has_debug ? file->debug_size : file->size, &file->trust, &facts) ||
-	    !facts.alt_link.build_id_size)
+	if (!read_head(desk, &debug, &facts) || !facts.alt_link.build_id_size)
 		return;
 	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {
 		if (debug_alt_candidate(&facts.alt_link, NULL, i, candidate) &&

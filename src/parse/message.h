@@ -18,6 +18,7 @@
  * - FRAMES: a byte of SYMBOL_FRAME_* per address
  * - EXAMINE: struct examination
  * - NAMES_DIGEST: its IDENTITY_DIGEST_SIZE bytes
+ * - CRC: a uint32_t
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  */
@@ -47,6 +48,7 @@ enum parse_op {
 	PARSE_EXAMINE,	 /* what is in the file */
 	PARSE_LINES,	 /* what is inlined at addresses, files and lines */
 	PARSE_NAMES_DIGEST, /* of all that names come from: identity_read_names() */
+	PARSE_CRC,	    /* of all bytes: debug_file_crc() */
 	PARSE_OP_COUNT
 };
 

@@ -69,6 +69,19 @@ static int do_names_digest(struct job *job)
 	return rc || code ? rc : wire_send(job->sock, digest, sizeof(digest));
 }
 
+static int do_crc(struct job *job)
+{
+	uint32_t crc = 0;
+	struct fpl_err err = { 0 };
+	int code = debug_file_crc(job->elf, &crc);
+	int rc;
+
+	if (code)
+		code = fpl_fail(&err, code, "%s: %s", job->name, strerror(-code));
+	rc = job_answer(job, code, &err);
+	return rc || code ? rc : wire_send(job->sock, &crc, sizeof(crc));
+}
+
 static int do_match(struct job *job)
 {
 	bool by_link = job->request.flags & PARSE_BY_LINK;
@@ -223,6 +236,7 @@ static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 		[PARSE_EXAMINE] = do_examine,
 		[PARSE_LINES] = job_lines,
 		[PARSE_NAMES_DIGEST] = do_names_digest,
+		[PARSE_CRC] = do_crc,
 	};
 	struct fpl_err err = { 0 };
 

@@ -18,7 +18,9 @@
 #include "parse/desk.h"
 #include "tests/support/elf_builder.h"
 
-enum { USER = 12345, OTHER = 12346, CRC = 0x12345678 };
+enum { USER = 12345, OTHER = 12346 };
+
+static uint32_t link_crc; /* that the files have which are put */
 
 struct place {
 	char folder[64];
@@ -85,12 +87,11 @@ static void put(const char *path, uint8_t id, uid_t owner)
 {
 	uint8_t note[64], build_id[20] = { 1, 2, 3, [19] = id };
 	char link[16] = "it.debug";
-	uint32_t crc = CRC;
 	size_t size = elf_builder_note(note, NT_GNU_BUILD_ID, build_id, sizeof(build_id));
 	struct elf_builder b;
 	AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	memcpy(link + 12, &crc, sizeof(crc));
+	memcpy(link + 12, &link_crc, sizeof(link_crc));
 	elf_builder_init(&b, ET_DYN);
 	if (id)
 		elf_builder_section(&b, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note, size);
@@ -238,6 +239,22 @@ static void put_fetched_without_build_id(struct place *place)
 	put_cached(place, 0, 0);
 }
 
+static void put_fetched_of_the_crc(struct place *place)
+{
+	struct elf_file *elf;
+
+	put_cached(place, 0, 0);
+	assert_int_equal(
+		elf_file_open_path(
+			in(place, "cache/0102030000000000000000000000000000000007/debuginfo"), &elf,
+			NULL),
+		0);
+	assert_int_equal(debug_file_crc(elf, &link_crc), 0);
+	elf_file_close(elf);
+	unlink(in(place, "hers/it"));
+	put(in(place, "hers/it"), 7, USER);
+}
+
 static void put_fetched_by_a_stranger(struct place *place)
 {
 	put_cached(place, 7, OTHER);
@@ -267,6 +284,7 @@ static void debug_files_are_of_whom_they_may_be(void **state)
 		{ "root's, fetched", put_fetched, true },
 		{ "root's, fetched, of another build", put_fetched_other_build, false },
 		{ "root's, fetched, without a build-id", put_fetched_without_build_id, false },
+		{ "root's, fetched, of the CRC-32", put_fetched_of_the_crc, true },
 		{ "a stranger's, fetched", put_fetched_by_a_stranger, false },
 	};
 
