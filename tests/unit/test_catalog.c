@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,13 +158,18 @@ static struct file_hint map_file(const char *path)
 {
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct stat st;
 
 	assert_true(map != MAP_FAILED);
+	assert_int_equal(fstat(fd, &st), 0);
 	return (struct file_hint){
 		.pid = getpid(),
 		.start = (uintptr_t)map,
 		.end = (uintptr_t)map + 4096,
 		.path = path,
+		.dev_major = major(st.st_dev),
+		.dev_minor = minor(st.st_dev),
+		.inode = st.st_ino,
 	};
 }
 
