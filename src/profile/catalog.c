@@ -38,7 +38,7 @@ struct known_file {
 };
 
 struct catalog {
-	struct object_list list; /* of objects that are owned */
+	struct object_list list;  /* of objects that are owned */
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
