@@ -28,13 +28,39 @@ size_t text_utf8_length(const char *text)
 	return len;
 }
 
-/* True where the valid sequence at @s may stand as it is. */
-static bool is_plain(const unsigned char *s, const char *also)
+/* Of three bytes, U+0800 to U+FFFF: its code point. */
+static unsigned code_of_three(const unsigned char *s)
 {
-	/* C1 controls (U+0080..U+009F) move a terminal's cursor as ESC sequences do. */
-	if (s[0] == 0xc2 && s[1] < 0xa0)
+	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
+bool text_is_unseen(const char *text, size_t size)
+{
+	static const struct {
+		unsigned first, last;
+	} unseen[] = {
+		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xfffe, 0xffff },
+	};
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (size == 1)
+		return *s < 0x20 || *s == 0x7f;
+	if (size == 2) /* C1 moves a terminal's cursor as ESC sequences do */
+		return (s[0] == 0xc2 && (s[1] < 0xa0 || s[1] == 0xad)) ||
+		       (s[0] == 0xd8 && s[1] == 0x9c);
+	if (size != 3 || s[0] < 0xe2)
 		return false;
-	return *s >= 0x20 && *s != 0x7f && *s != '\\' && !(*s < 0x80 && strchr(also, *s));
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(*unseen); i++)
+		if (code_of_three(s) >= unseen[i].first && code_of_three(s) <= unseen[i].last)
+			return true;
+	return false;
+}
+
+/* True where the valid sequence at @s may stand as it is. */
+static bool is_plain(const char *s, size_t size, const char *also)
+{
+	return *s != '\\' && !(size == 1 && strchr(also, *s)) && !text_is_unseen(s, size);
 }
 
 /* How many bytes from @s on are printable ASCII that may stand as it is: nearly all of any name. */
@@ -70,7 +96,7 @@ size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also
 		char piece[4];
 		size_t size;
 
-		if (taken && is_plain(s, also)) {
+		if (taken && is_plain((const char *)s, taken, also)) {
 			memcpy(piece, s, taken);
 			size = taken;
 		} else {

@@ -12,8 +12,17 @@
 size_t text_utf8_length(const char *s);
 
 /*
- * Copy the string @src to @dst, with every control byte, backslash, byte of invalid UTF-8 and byte
- * found in @also (may be "") written as \xHH with lower-case digits.
+ * Is the valid UTF-8 sequence at @s [@size, as text_utf8_length says] a character that a terminal
+ * or a page obeys instead of showing it? These are controls (C0, DEL, C1), separators of lines,
+ * what changes the direction of the text around it (U+061C, U+200E, U+202A to U+202E, U+2066 to
+ * U+2069), and what takes no room, so that two names look like one (U+00AD, U+200B, U+2060, U+FEFF
+ * and others). Every writer for the eye asks here; src/picture/page/base.js has the same list.
+ */
+bool text_is_unseen(const char *s, size_t size);
+
+/*
+ * Copy the string @src to @dst, with every byte of an unseen character (text_is_unseen), backslash,
+ * byte of invalid UTF-8 and byte found in @also (may be "") written as \xHH with lower-case digits.
  *
  * Always NUL-terminates; a result longer than @dst_size - 1 is cut before the first character that
  * does not fit whole. Returns the length the whole result would have (as snprintf does), so that

@@ -16,22 +16,6 @@ struct piece {
 	bool as_hex;
 };
 
-/* Valid UTF-8, but not for the eye: see xml_put(). */
-static bool is_hidden(const unsigned char *s, size_t size)
-{
-	if (size == 2) /* C1 */
-		return s[0] == 0xc2 && s[1] < 0xa0;
-	if (size != 3)
-		return size == 1 && (*s < 0x20 || *s == 0x7f || *s == '\\');
-	if (s[0] == 0xe2 && s[1] == 0x80)
-		return (s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae);
-	if (s[0] == 0xe2 && s[1] == 0x81)
-		return s[2] >= 0xa0 && s[2] <= 0xaf;
-	if (s[0] == 0xef && s[1] == 0xbb)
-		return s[2] == 0xbf;
-	return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
-}
-
 static const char *entity_of(char c)
 {
 	switch (c) {
@@ -55,7 +39,7 @@ static struct piece piece_of(const char *s)
 	const unsigned char *bytes = (const unsigned char *)s;
 	const char *entity = entity_of(*s);
 
-	if (!size || is_hidden(bytes, size))
+	if (!size || *s == '\\' || text_is_unseen(s, size))
 		return (struct piece){ .text = s,
 				       .size = size ? size : 1,
 				       .taken = size ? size : 1,

@@ -14,10 +14,9 @@
 
 /*
  * Write @text for an element or an attribute in double quotes: what is markup as entities, and as
- * \xHH each byte of control characters, backslashes, invalid UTF-8, of what XML cannot hold
- * (U+FFFE, U+FFFF), of what cannot be seen, and of what turns the direction or the lines of a text
- * about (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF). Of more than @max_bytes
- * the rest is said: "[... 1,048,064 more bytes]".
+ * \xHH each byte of backslashes, invalid UTF-8 and unseen characters (text_is_unseen: what XML
+ * cannot hold, U+FFFE and U+FFFF, is among them). Of more than @max_bytes the rest is said:
+ * "[... 1,048,064 more bytes]".
  */
 void xml_put(FILE *to, const char *text, size_t max_bytes);
 

@@ -17,6 +17,16 @@ static size_t plain_length(const unsigned char *text, bool in_markup)
 	return length;
 }
 
+/* Of the valid sequence of at most three bytes at @s. */
+static unsigned code_point(const unsigned char *s, size_t length)
+{
+	unsigned first = length == 1 ? *s : length == 2 ? *s & 0x1fu : *s & 0xfu;
+
+	for (size_t i = 1; i < length; i++)
+		first = first << 6 | (s[i] & 0x3fu);
+	return first;
+}
+
 static void put_text(const struct json *json, const char *text)
 {
 	FILE *to = json->to;
@@ -37,11 +47,9 @@ static void put_text(const struct json *json, const char *text)
 			fprintf(to, "\\\\x%02x", *s++);
 		else if (*s == '"' || *s == '\\')
 			fprintf(to, "\\%c", *s++);
-		else if (*s < 0x20 || *s == 0x7f || *s == '<')
-			fprintf(to, "\\u%04x", *s++);
-		else if (*s == 0xc2 && s[1] < 0xa0) { /* C1: U+0080 + the low bits */
-			fprintf(to, "\\u%04x", s[1]);
-			s += 2;
+		else if (*s == '<' || text_is_unseen((const char *)s, length)) {
+			fprintf(to, "\\u%04x", code_point(s, length));
+			s += length;
 		} else {
 			fwrite(s, 1, length, to);
 			s += length;

@@ -47,7 +47,8 @@ void json_next(struct json *json);
 void json_address(struct json *json, const char *key, uint64_t addr);
 
 /*
- * A string: quotes, backslashes, control characters (C1 too) and DEL as JSON escapes. A byte of
- * invalid UTF-8 has no place in JSON and becomes the four characters \xHH.
+ * A string: quotes, backslashes and unseen characters (text_is_unseen) as JSON escapes, so that the
+ * value is the same. A byte of invalid UTF-8 has no place in JSON and becomes the four characters
+ * \xHH.
  */
 void json_string(struct json *json, const char *key, const char *text);

@@ -36,6 +36,23 @@ expect 0 '' report -q -f --delimited "$work/a.folded"
 says '^b;g;-;h 2$'
 [ ! -s "$work/stderr" ] || failed=1
 
+# Characters that turn, break or hide text are nowhere raw where people read it; pprofs keep them, and so do
+# values in JSON, where they are escapes.
+printf 'a\342\200\256b;\342\201\246f\342\200\250;g\330\234\342\200\216 3\n' >"$work/bidi.folded"
+for to in folded txt perf jsonl speedscope.json firefox.json svg html pb.gz; do
+	expect 0 '' report -q -o "$work/bidi.$to" "$work/bidi.folded"
+	[ "$to" = pb.gz ] || ! LC_ALL=C grep -qE "$(printf '\342\200[\216\250\256]|\342\201\246|\330\234')" "$work/bidi.$to" || {
+		echo "bidi.$to holds a character that turns or breaks text" >&2
+		failed=1
+	}
+done
+printf 'a\\xe2\\x80\\xaeb;\\xe2\\x81\\xa6f\\xe2\\x80\\xa8;g\\xd8\\x9c\\xe2\\x80\\x8e 3\n' >"$work/escaped.folded"
+for from in folded jsonl pb.gz; do
+	expect 0 '' report -q -f "$work/bidi.$from"
+	same "$work/stdout" "$work/escaped.folded"
+done
+expect 6 'no.xe2.x80.xae: ' report "$work/no$(printf '\342\200\256')"
+
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
 counts="$(dirname "$0")/../golden/counts.jsonl"
 expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"

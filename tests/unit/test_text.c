@@ -24,6 +24,13 @@ static void escape_keeps_safe_text_and_hexes_the_rest(void **state)
 		{ "two-byte UTF-8", "\xc3\xa9", ";", "\xc3\xa9" },
 		{ "four-byte UTF-8", "\xf0\x9f\x94\xa5", "", "\xf0\x9f\x94\xa5" },
 		{ "C1 control", "\xc2\x9b", "", "\\xc2\\x9b" },
+		{ "soft hyphen", "a\xc2\xad", "", "a\\xc2\\xad" },
+		{ "no-break space", "\xc2\xa0", "", "\xc2\xa0" },
+		{ "right-to-left override", "a\xe2\x80\xaetxt.exe", "", "a\\xe2\\x80\\xaetxt.exe" },
+		{ "line separator", "\xe2\x80\xa8", "", "\\xe2\\x80\\xa8" },
+		{ "dash, quotes and dots", "\xe2\x80\x93\xe2\x80\x9c\xe2\x80\xa6", "",
+		  "\xe2\x80\x93\xe2\x80\x9c\xe2\x80\xa6" },
+		{ "no character", "\xef\xbf\xbf", "", "\\xef\\xbf\\xbf" },
 		{ "overlong slash", "\xc0\xaf", "", "\\xc0\\xaf" },
 		{ "surrogate", "\xed\xa0\x80", "", "\\xed\\xa0\\x80" },
 		{ "beyond U+10FFFF", "\xf4\x90\x80\x80", "", "\\xf4\\x90\\x80\\x80" },
@@ -37,6 +44,50 @@ static void escape_keeps_safe_text_and_hexes_the_rest(void **state)
 
 		if (strcmp(got, cases[i].want) != 0 || len != strlen(cases[i].want))
 			fail_msg("%s: got \"%s\", length %zu", cases[i].what, got, len);
+	}
+}
+
+/* The UTF-8 of @code, below 0x10000 and no surrogate. Returns its length. */
+static size_t encode(unsigned code, char *to)
+{
+	if (code < 0x80) {
+		*to = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		to[0] = (char)(0xc0 | code >> 6);
+		to[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	to[0] = (char)(0xe0 | code >> 12);
+	to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+	to[2] = (char)(0x80 | (code & 0x3f));
+	return 3;
+}
+
+static void unseen_is_what_turns_breaks_or_hides_text_and_nothing_else(void **state)
+{
+	static const struct {
+		unsigned first, last;
+	} unseen[] = {
+		{ 0, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	    { 0x61c, 0x61c },
+		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
+		{ 0xfff9, 0xfffb }, { 0xfffe, 0xffff },
+	};
+
+	(void)state;
+	for (unsigned code = 1; code < 0x10000; code++) {
+		char text[4] = "";
+		size_t size = encode(code, text);
+		bool wanted = false;
+
+		if (code >= 0xd800 && code < 0xe000)
+			continue;
+		assert_int_equal(text_utf8_length(text), size);
+		for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+			wanted |= code >= unseen[i].first && code <= unseen[i].last;
+		if (text_is_unseen(text, size) != wanted)
+			fail_msg("U+%04X", code);
 	}
 }
 
@@ -80,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escape_keeps_safe_text_and_hexes_the_rest),
+		cmocka_unit_test(unseen_is_what_turns_breaks_or_hides_text_and_nothing_else),
 		cmocka_unit_test(escape_cuts_before_a_character_that_does_not_fit),
 		cmocka_unit_test(the_name_of_a_path_is_its_last_part),
 		cmocka_unit_test(bytes_and_hexadecimal_digits_agree),

@@ -64,8 +64,8 @@ function duration(milliseconds) {
 	return milliseconds < 1000 ? count(milliseconds) + " ms" : (milliseconds / 1000).toFixed(milliseconds < 100000 ? 2 : 0) + " s";
 }
 
-// What would break a line, turn its direction or not be seen is written out.
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+// What would break a line, turn its direction or not be seen is written out: the list of text_is_unseen (base/text.h).
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]/g;
 
 function readable(text) {
 	UNSEEN.lastIndex = 0;
