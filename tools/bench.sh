@@ -54,6 +54,7 @@ run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/lines/run.py build/release
 run python3 tests/bench/pictures/run.py build/release/fpless
 run python3 tests/bench/diff/run.py build/release/fpless
+run python3 tests/bench/many_stacks/run.py build/release/fpless
 run python3 tests/bench/diff/noise.py build/release/fpless
 run python3 tests/bench/html/run.py build/release/fpless
 run python3 tests/bench/machine/run.py build/release/fpless

@@ -5,17 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
+/* Texts are many and short: an allocation for each would cost more than most of them. */
+enum { BLOCK_MIN = 1 << 10, BLOCK_MAX = 256 << 10, FIRST_SLOTS = 1024 };
+
+struct strings_block {
+	struct strings_block *next; /* owned */
+	size_t used, size;
+	char bytes[];
+};
+
 void strings_init(struct strings *strings)
 {
 	*strings = (struct strings){ 0 };
 }
 
+void strings_init_over(struct strings *ret, const struct strings *base)
+{
+	*ret = (struct strings){ .base = base, .nr = base->nr, .first = (uint32_t)base->nr };
+}
+
+void strings_drop_table(struct strings *strings)
+{
+	free(strings->ids);
+	free(strings->tags);
+	strings->ids = NULL;
+	strings->tags = NULL;
+	strings->nr_slots = 0;
+}
+
 void strings_fini(struct strings *strings)
 {
-	for (size_t i = 0; i < strings->nr; i++)
-		free(strings->texts[i]);
+	while (strings->blocks) {
+		struct strings_block *block = strings->blocks;
+
+		strings->blocks = block->next;
+		free(block);
+	}
 	free(strings->texts);
-	free(strings->ids);
+	strings_drop_table(strings);
+}
+
+size_t strings_memory(const struct strings *strings)
+{
+	return strings->bytes + strings->room * sizeof(*strings->texts) +
+	       strings->nr_slots * (sizeof(*strings->ids) + sizeof(*strings->tags));
 }
 
 /* FNV-1a, 64 bits. The texts come from strangers, but a slow run is all they could win. */
@@ -28,60 +63,104 @@ static uint64_t hash_text(const char *text)
 	return hash ^ hash >> 32;
 }
 
-/* The slot that holds @text, or the free one where it belongs. */
-static size_t find_slot(const struct strings *strings, const char *text)
+/* Of bits that do not choose the slot; 0 is that of a free one. */
+static uint8_t tag_of(uint64_t hash)
 {
-	size_t slot = hash_text(text) & (strings->nr_slots - 1);
+	return (uint8_t)(hash >> 56) | 0x80;
+}
 
-	while (strings->ids[slot] && strcmp(strings->texts[strings->ids[slot] - 1], text) != 0)
-		slot = (slot + 1) & (strings->nr_slots - 1);
+/* The slot that holds @text, or the free one where it belongs. */
+static size_t find_slot(const struct strings *strings, const char *text, uint64_t hash)
+{
+	size_t mask = strings->nr_slots - 1, slot = hash & mask;
+	uint8_t tag = tag_of(hash);
+
+	while (strings->tags[slot] &&
+	       (strings->tags[slot] != tag ||
+		strcmp(strings_text(strings, strings->ids[slot] - 1), text) != 0))
+		slot = (slot + 1) & mask;
 	return slot;
 }
 
-static int grow_slots(struct strings *strings)
+/* Note text @id, which is different from all that are noted. */
+static void note(struct strings *strings, uint32_t id, uint64_t hash)
 {
-	size_t nr_slots = strings->nr_slots ? 2 * strings->nr_slots : 1024;
-	uint32_t *ids = calloc(nr_slots, sizeof(*ids));
+	size_t mask = strings->nr_slots - 1, slot = hash & mask;
 
-	if (!ids)
+	while (strings->tags[slot])
+		slot = (slot + 1) & mask;
+	strings->tags[slot] = tag_of(hash);
+	strings->ids[slot] = id + 1;
+}
+
+/* At most two thirds of the slots are taken. */
+static int provide_slots(struct strings *strings)
+{
+	size_t nr_slots = strings->nr_slots ? strings->nr_slots : FIRST_SLOTS;
+
+	while (3 * (strings->nr + 1) > 2 * nr_slots)
+		nr_slots *= 2;
+	if (nr_slots == strings->nr_slots)
+		return 0;
+	strings_drop_table(strings);
+	strings->ids = malloc(nr_slots * sizeof(*strings->ids));
+	strings->tags = calloc(nr_slots, sizeof(*strings->tags));
+	if (!strings->ids || !strings->tags) {
+		strings_drop_table(strings);
 		return -ENOMEM;
-	free(strings->ids);
-	strings->ids = ids;
+	}
 	strings->nr_slots = nr_slots;
 	for (size_t i = 0; i < strings->nr; i++)
-		ids[find_slot(strings, strings->texts[i])] = (uint32_t)i + 1;
+		note(strings, (uint32_t)i, hash_text(strings_text(strings, (uint32_t)i)));
 	return 0;
+}
+
+/* Room for @size bytes; NULL: no memory. */
+static char *allocate(struct strings *strings, size_t size)
+{
+	struct strings_block *block = strings->blocks;
+
+	if (!block || block->size - block->used < size) {
+		size_t room = block ? 2 * block->size : BLOCK_MIN;
+
+		room = room < BLOCK_MAX ? room : BLOCK_MAX;
+		room = room > size ? room : size;
+		block = malloc(sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		*block = (struct strings_block){ .next = strings->blocks, .size = room };
+		strings->blocks = block;
+	}
+	block->used += size;
+	return block->bytes + block->used - size;
 }
 
 int strings_intern(struct strings *strings, const char *text, uint32_t *ret)
 {
-	if (2 * (strings->nr + 1) > strings->nr_slots && grow_slots(strings))
+	if (provide_slots(strings))
 		return -ENOMEM;
 
-	size_t slot = find_slot(strings, text);
-	if (strings->ids[slot]) {
+	uint64_t hash = hash_text(text);
+	size_t slot = find_slot(strings, text, hash);
+
+	if (strings->tags[slot]) {
 		*ret = strings->ids[slot] - 1;
 		return 0;
 	}
-	if (strings->nr == UINT32_MAX - 1)
+	if (strings->nr == UINT32_MAX - 1 ||
+	    array_reserve(&strings->texts, sizeof(*strings->texts), &strings->room,
+			  strings->nr - strings->first + 1))
 		return -ENOMEM;
-	if (strings->nr == strings->room) {
-		size_t room = strings->room ? 2 * strings->room : 512;
-		char **texts = reallocarray(strings->texts, room, sizeof(*texts));
 
-		if (!texts)
-			return -ENOMEM;
-		strings->texts = texts;
-		strings->room = room;
-	}
 	size_t size = strlen(text) + 1;
-	char *copy = malloc(size);
+	char *copy = allocate(strings, size);
 
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, text, size);
 	strings->bytes += size;
-	strings->texts[strings->nr] = copy;
+	strings->texts[strings->nr - strings->first] = copy;
+	strings->tags[slot] = tag_of(hash);
 	strings->ids[slot] = (uint32_t)++strings->nr;
 	*ret = (uint32_t)strings->nr - 1;
 	return 0;

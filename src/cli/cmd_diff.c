@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "cli/cli.h"
 #include "cli/diff_options.h"
 #include "cli/inputs.h"
@@ -368,7 +369,7 @@ static int present(struct sinks *sinks, struct diff *diff)
 /* Errors of the command line, of the machine and of files are told apart. */
 static int fail(int status, const struct fpl_err *err)
 {
-	fpl_log(FPL_LOG_ERROR, "%s", err->msg);
+	fpl_log(FPL_LOG_ERROR, "%s%s", err->msg, memory_limit_advice(err->code));
 	return status;
 }
 
@@ -387,7 +388,7 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 		return fail(CLI_EXIT_CANNOT_RUN, &err);
 	if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
-	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), &err))
+	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), reading->memory, &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
 	error = diff_init(&diff, options, &sinks, &err);
 	if (!error)

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/report_names.h"
@@ -112,13 +113,15 @@ static int run(const struct report_options *options, struct deputy *deputy)
 	}
 	if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err) ||
 	    sinks_open(&sinks, &options->output, true, &err) ||
-	    inputs_give_up_rights(&sinks, deputy, needs_of(options), &err) ||
+	    inputs_give_up_rights(&sinks, deputy, needs_of(options), options->reading.memory,
+				  &err) ||
 	    read_all(options, &inputs, filter, &recording, &result, &err) ||
 	    (options->reading.symfs &&
 	     report_names_apply(&names, options->reading.symfs, &recording, &err))) {
-		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		fpl_log(FPL_LOG_ERROR, "%s%s", err.msg, memory_limit_advice(err.code));
 		return CLI_EXIT_OUTPUT;
 	}
+	recording_settle(&recording);
 	return present(&sinks, options, &recording, &result, &names);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 #include "profile/profile.h"
@@ -75,7 +76,7 @@ enum input_needs inputs_needs(const struct reading_options *options)
 }
 
 int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, enum input_needs needs,
-			  struct fpl_err *err)
+			  uint64_t memory, struct fpl_err *err)
 {
 	struct fpl_err refused = { 0 };
 	int error = sinks_delegate(sinks, deputy, err);
@@ -84,6 +85,7 @@ int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, enum input
 		error = deputy_start(deputy, rights_drop_to_deputy, err);
 	if (error)
 		return error;
+	memory_limit_set(memory);
 	if (rights_drop_all(&refused))
 		fpl_log(FPL_LOG_WARN, "%s: all rights are kept", refused.msg);
 	if (needs != INPUT_NEEDS_NETWORK &&
@@ -131,7 +133,8 @@ int inputs_add(const struct inputs *inputs, size_t idx, const struct input_optio
 		error = filter_begin(filter, &from, name, err);
 	if (error)
 		return error;
-	error = recording_merge(to, &from, filter_of(filter), result);
+	error = filter_is_empty(filter) ? recording_merge_whole(to, &from, result)
+					: recording_merge(to, &from, filter_of(filter), result);
 	if (error == -EDOM)
 		return refuse_type(name, &from, to, err);
 	if (error)

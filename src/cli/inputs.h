@@ -48,10 +48,12 @@ enum input_needs inputs_needs(const struct reading_options *options);
 /*
  * The bytes that come are strangers': before the first of them is read no capability is left, and
  * of system calls what @needs takes (parse/sandbox.h). What the outputs take beyond that, and in
- * folders of others, the deputy keeps. Errors: deputy_start()'s.
+ * folders of others, the deputy keeps. From then on the process may allocate @memory bytes
+ * (base/memory_limit.h). Errors: deputy_start()'s.
  */
 FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy,
-					 enum input_needs needs, struct fpl_err *err);
+					 enum input_needs needs, uint64_t memory,
+					 struct fpl_err *err);
 
 /* PROFILE_BY_* as RECORDING_HAS_*. */
 unsigned inputs_labels(unsigned by);

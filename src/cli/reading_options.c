@@ -43,7 +43,10 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ .doc = "How to read:", .group = 4 },
 	{ "memory", KEY_MEMORY, "BYTES", 0,
-	  "What each recording may take while it is read (default 1G; suffixes K, M, G)", 4 },
+	  "All that may be allocated, for what is read and what is written (default 1G, at least "
+	  "16M; "
+	  "suffixes K, M, G)",
+	  4 },
 	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
 	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it "
 	  "prefers)",

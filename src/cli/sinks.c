@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "cli/cli.h"
 #include "format/stats.h"
 
@@ -85,7 +86,8 @@ int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64
 		uint64_t shown = 0;
 
 		if (writer->write(writer->ctx, sinks->list[i].format, file->stream, &shown, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s: %s", output_file_name(file), err.msg);
+			fpl_log(FPL_LOG_ERROR, "%s: %s%s", output_file_name(file), err.msg,
+				memory_limit_advice(err.code));
 			keep_or_drop(&sinks->list[i], file, shown);
 			status = CLI_EXIT_OUTPUT;
 			continue;

@@ -338,14 +338,16 @@ static int write_sources(struct firefox_tables *tables, struct json *json, const
 	json_open(json, key, '[');
 	for (size_t i = 0; !err && i < tables->functions.nr; i++) {
 		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
-		uint32_t number = shown ? shown->start_line : 0;
+		const struct recording_function *function =
+			&recording->functions[shown ? shown->function : 0];
+		uint32_t number = function->start_line;
 
-		if (!shown || !shown->file || (!files && !number)) {
+		if (!function->file || (!files && !number)) {
 			json_null(json, NULL);
 			continue;
 		}
 		if (files)
-			err = string_number(tables, recording_string(recording, shown->file),
+			err = string_number(tables, recording_string(recording, function->file),
 					    &number);
 		json_number(json, NULL, number);
 	}

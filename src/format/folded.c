@@ -6,18 +6,24 @@
 
 #include "base/cleanup.h"
 
-static void write_lines(FILE *to, const struct strings *strings, const struct merged *merged)
+static int write_lines(FILE *to, const struct merged *merged)
 {
+	AUTO_FREE uint32_t *order = NULL;
+
+	if (merged_order(merged, &order))
+		return -ENOMEM;
 	for (size_t i = 0; i < merged->nr; i++) {
-		const struct merged_stack *stack = &merged->stacks[i];
+		const struct merged_stack *stack = &merged->stacks[order[i]];
+		const uint32_t *ids = &merged->ids[stack->first];
 
 		for (uint32_t j = 0; j < stack->nr; j++) {
 			if (j)
 				putc_unlocked(';', to);
-			fputs_unlocked(strings_text(strings, stack->ids[j]), to);
+			fputs_unlocked(strings_text(merged->strings, ids[j]), to);
 		}
 		fprintf(to, " %" PRIu64 "\n", stack->count);
 	}
+	return 0;
 }
 
 int folded_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
@@ -37,7 +43,8 @@ int folded_write_walk(FILE *to, const struct recording *recording, enum merge_wa
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
 	if (merge_stacks(&texts, walk, options->delimited, &merged, err))
 		return -ENOMEM;
-	write_lines(to, &texts.strings, &merged);
+	if (write_lines(to, &merged))
+		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", merged.nr);
 	*ret_shown = merged_samples(&merged);
 	return 0;
 }

@@ -55,16 +55,17 @@ static void write_function(struct writer *writer, uint32_t idx)
 	const struct shown_function *function = &writer->viewer.index.list[idx];
 	const struct recording *recording = writer->viewer.recording;
 	struct json *json = &writer->json;
+	const struct recording_function *source = &recording->functions[function->function];
 	uint32_t path = recording->objects[function->object].path;
 
 	json_open(json, NULL, '{');
 	json_string(json, "name", strings_text(&writer->viewer.texts.strings, function->text));
-	if (function->file)
-		json_string(json, "file", recording_string(recording, function->file));
+	if (source->file)
+		json_string(json, "file", recording_string(recording, source->file));
 	else if (path)
 		json_string(json, "file", recording_string(recording, path));
-	if (function->file && function->start_line)
-		json_number(json, "line", function->start_line);
+	if (source->file && source->start_line)
+		json_number(json, "line", source->start_line);
 	json_close(json, '}');
 }
 

@@ -19,74 +19,107 @@
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
 
 /* How often a function ran. */
-struct tallied {
-	uint32_t function; /* index */
+struct tally {
 	uint64_t self, total;
-	size_t last_stack; /* index + 1 of the stack that counted it last: recursion counts once */
 };
 
-/* Functions, and what they are sorted by: their texts. */
-struct sorting {
+struct tallies {
 	const struct function_index *index;
-	const struct strings *strings;
+	struct tally *list;   /* owned [index->nr] */
+	uint32_t *last_stack; /* owned [index->nr]: index + 1 of the stack that counted it last:
+			       * recursion counts once */
 };
+
+static void tallies_fini(struct tallies *tallies)
+{
+	free(tallies->list);
+	free(tallies->last_stack);
+}
 
 /* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
-static void count_stack(struct tallied *list, const struct function_index *index, size_t stack_idx)
+static void count_stack(struct tallies *tallies, uint32_t stack_idx)
 {
-	const struct recording *recording = index->texts->recording;
+	const struct recording *recording = tallies->index->texts->recording;
 	const struct recording_stack *stack = &recording->stacks[stack_idx];
 	size_t nr_frames = (size_t)stack->nr_user + stack->nr_kernel;
 	size_t leaf = stack->nr_kernel ? stack->nr_user : 0;
 
 	for (size_t i = 0; i < nr_frames; i++) {
 		size_t nr;
-		const uint32_t *ids =
-			function_index_of(index, recording->frame_ids[stack->first_frame + i], &nr);
+		const uint32_t *ids = function_index_of(
+			tallies->index, recording->frame_ids[stack->first_frame + i], &nr);
 
 		for (size_t j = 0; j < nr; j++) {
-			struct tallied *tallied = &list[ids[j]];
+			struct tally *tally = &tallies->list[ids[j]];
 
 			if (i == leaf && j == 0)
-				tallied->self += stack->count;
-			if (tallied->last_stack != stack_idx + 1)
-				tallied->total += stack->count;
-			tallied->last_stack = stack_idx + 1;
+				tally->self += stack->count;
+			if (tallies->last_stack[ids[j]] != stack_idx + 1)
+				tally->total += stack->count;
+			tallies->last_stack[ids[j]] = stack_idx + 1;
 		}
 	}
 }
 
-static int compare_tallied(const void *left, const void *right, void *ctx)
+static int tallies_init(struct tallies *tallies)
 {
-	const struct tallied *a = left, *b = right;
-	const struct sorting *sorting = ctx;
-	const struct shown_function *f = &sorting->index->list[a->function];
-	const struct shown_function *g = &sorting->index->list[b->function];
+	const struct recording *recording = tallies->index->texts->recording;
+	size_t nr = tallies->index->nr;
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	int order = strcmp(strings_text(sorting->strings, f->text),
-			   strings_text(sorting->strings, g->text));
-	return order ? order : (f->object > g->object) - (f->object < g->object);
+	tallies->list = calloc(nr + 1, sizeof(*tallies->list));
+	tallies->last_stack = calloc(nr + 1, sizeof(*tallies->last_stack));
+	if (!tallies->list || !tallies->last_stack)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		count_stack(tallies, (uint32_t)i);
+	return 0;
 }
 
-/* Of functions that ran: of those at the top of @list, sorted. */
-static int write_neighbours(FILE *to, const struct function_index *index,
-			    const struct tallied *list, uint64_t samples)
+/* Is function @left hotter than @right? */
+static bool is_hotter(const struct tallies *tallies, uint32_t left, uint32_t right)
 {
-	uint32_t functions[NR_NEIGHBOURED];
+	const struct strings *strings = &tallies->index->texts->strings;
+	const struct tally *a = &tallies->list[left], *b = &tallies->list[right];
+	const struct shown_function *f = &tallies->index->list[left];
+	const struct shown_function *g = &tallies->index->list[right];
+
+	if (a->self != b->self)
+		return a->self > b->self;
+	if (a->total != b->total)
+		return a->total > b->total;
+	int order = strcmp(strings_text(strings, f->text), strings_text(strings, g->text));
+	return order ? order < 0 : f->object < g->object;
+}
+
+/* The hottest of all, the hottest first, to @ret [NR_FUNCTIONS]. Returns how many they are. */
+static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
+{
 	size_t nr = 0;
 
-	while (nr < NR_NEIGHBOURED && nr < index->nr && list[nr].self) {
-		functions[nr] = list[nr].function;
-		nr++;
+	for (uint32_t i = 0; i < tallies->index->nr; i++) {
+		size_t place = nr < NR_FUNCTIONS ? nr++ : NR_FUNCTIONS;
+
+		for (; place && is_hotter(tallies, i, ret[place - 1]); place--)
+			if (place < NR_FUNCTIONS)
+				ret[place] = ret[place - 1];
+		if (place < NR_FUNCTIONS)
+			ret[place] = i;
 	}
-	if (!nr)
+	return nr;
+}
+
+/* Of functions that ran: of the first of @hottest [@nr]. */
+static int write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
+			    size_t nr, uint64_t samples)
+{
+	size_t nr_ran = 0;
+
+	while (nr_ran < NR_NEIGHBOURED && nr_ran < nr && tallies->list[hottest[nr_ran]].self)
+		nr_ran++;
+	if (!nr_ran)
 		return 0;
 	fputs("\nCallers of the hottest functions, and below them what they call\n", to);
-	return neighbours_write(to, index, functions, nr, samples);
+	return neighbours_write(to, tallies->index, hottest, nr_ran, samples);
 }
 
 static bool is_narrow(const struct format_options *options)
@@ -95,47 +128,43 @@ static bool is_narrow(const struct format_options *options)
 }
 
 /* On a narrow terminal the name is what there is room for. */
-static void write_function(FILE *to, const struct function_index *index,
-			   const struct tallied *tallied, bool narrow, uint64_t samples)
+static void write_function(FILE *to, const struct tallies *tallies, uint32_t function, bool narrow,
+			   uint64_t samples)
 {
-	const char *name =
-		strings_text(&index->texts->strings, index->list[tallied->function].text);
+	const struct function_index *index = tallies->index;
+	const struct tally *tally = &tallies->list[function];
+	const char *name = strings_text(&index->texts->strings, index->list[function].text);
 	char buf[128], place[128];
 
 	if (narrow) {
-		fprintf(to, " %4.1f%% %s\n", share_percent(tallied->self, samples), name);
+		fprintf(to, " %4.1f%% %s\n", share_percent(tally->self, samples), name);
 		return;
 	}
-	text_escape(place, sizeof(place),
-		    function_index_place(index, tallied->function, buf, sizeof(buf)), "");
-	fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tallied->self, samples),
-		share_percent(tallied->total, samples), name, place);
+	text_escape(place, sizeof(place), function_index_place(index, function, buf, sizeof(buf)),
+		    "");
+	fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tally->self, samples),
+		share_percent(tally->total, samples), name, place);
 }
 
-static int write_functions(FILE *to, const struct function_index *index,
+static int write_functions(FILE *to, const struct frame_texts *texts,
 			   const struct format_options *options, uint64_t samples)
 {
-	const struct recording *recording = index->texts->recording;
-	const struct strings *strings = &index->texts->strings;
-	struct sorting sorting = { .index = index, .strings = strings };
-	AUTO_FREE struct tallied *list = calloc(index->nr + 1, sizeof(*list));
+	CLEANUP(function_index_fini) struct function_index index = { 0 };
+	CLEANUP(tallies_fini) struct tallies tallies = { .index = &index };
+	uint32_t hottest[NR_FUNCTIONS];
+	size_t nr;
 
-	if (!list)
+	if (function_index_init(texts, &index) || tallies_init(&tallies))
 		return -ENOMEM;
-	for (size_t i = 0; i < index->nr; i++)
-		list[i].function = (uint32_t)i;
-	for (size_t i = 0; i < recording->nr_stacks; i++)
-		count_stack(list, index, i);
-	qsort_r(list, index->nr, sizeof(*list), compare_tallied, &sorting);
-
+	nr = find_hottest(&tallies, hottest);
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
 	fputs(is_narrow(options) ? "  self function\n" : "    self   total  function\n", to);
-	for (size_t i = 0; i < index->nr && i < NR_FUNCTIONS; i++)
-		write_function(to, index, &list[i], is_narrow(options), samples);
-	if (index->nr > NR_FUNCTIONS)
+	for (size_t i = 0; i < nr; i++)
+		write_function(to, &tallies, hottest[i], is_narrow(options), samples);
+	if (index.nr > nr)
 		fprintf(to, "%*s... and %zu more\n", is_narrow(options) ? 7 : 18, "",
-			index->nr - NR_FUNCTIONS);
-	return write_neighbours(to, index, list, samples);
+			index.nr - nr);
+	return write_neighbours(to, &tallies, hottest, nr, samples);
 }
 
 static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
@@ -146,19 +175,22 @@ static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
 	putc('\n', to);
 }
 
-static void write_stack(FILE *to, const struct strings *strings, const struct merged_stack *stack,
+static void write_stack(FILE *to, const struct merged *merged, uint32_t idx,
 			const struct format_options *options, uint64_t samples)
 {
+	const struct merged_stack *stack = &merged->stacks[idx];
+	const struct strings *strings = merged->strings;
+	const uint32_t *ids = &merged->ids[stack->first];
 	int indent = is_narrow(options) ? 2 : 10;
 	uint32_t nr_frames = stack->nr - stack->nr_labels;
 
 	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, share_percent(stack->count, samples),
 		stack->count, samples);
 	for (uint32_t i = 0; i < stack->nr_labels; i++)
-		fprintf(to, "  %s", strings_text(strings, stack->ids[i]));
+		fprintf(to, "  %s", strings_text(strings, ids[i]));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
-		write_frame(to, strings_text(strings, stack->ids[stack->nr - 1 - i]), indent,
+		write_frame(to, strings_text(strings, ids[stack->nr - 1 - i]), indent,
 			    stack->elided);
 	if (nr_frames <= NR_FRAMES)
 		return;
@@ -168,21 +200,21 @@ static void write_stack(FILE *to, const struct strings *strings, const struct me
 	putc('\n', to);
 }
 
-static void write_stacks(FILE *to, const struct strings *strings, const struct merged *merged,
+static void write_stacks(FILE *to, const struct merged *merged,
 			 const struct format_options *options, uint64_t samples)
 {
-	size_t left = merged->nr;
-	uint64_t rest = 0;
+	uint32_t hottest[NR_STACKS];
+	size_t nr = merged_hottest(merged, hottest, NR_STACKS);
+	uint64_t rest = samples;
 
 	fputs("\nHottest stacks (leaf first)\n", to);
-	for (; left > 0 && merged->nr - left < NR_STACKS; left--)
-		write_stack(to, strings, &merged->stacks[left - 1], options, samples);
-	if (!left)
-		return;
-	for (size_t i = 0; i < left; i++)
-		rest += merged->stacks[i].count;
-	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
-		share_percent(rest, samples), rest, samples, left);
+	for (size_t i = 0; i < nr; i++) {
+		write_stack(to, merged, hottest[i], options, samples);
+		rest -= merged->stacks[hottest[i]].count;
+	}
+	if (merged->nr > nr)
+		fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
+			share_percent(rest, samples), rest, samples, merged->nr - nr);
 }
 
 /* What was sampled, as far as it is known. */
@@ -219,20 +251,17 @@ int text_report_write(FILE *to, const struct recording *recording,
 		.lines = options->lines,
 	};
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
-	CLEANUP(function_index_fini) struct function_index index = { 0 };
 	CLEANUP(merged_fini) struct merged merged = { 0 };
-	uint64_t samples;
+	uint64_t samples = recording_shown(recording);
 
-	if (frame_texts_init(recording, &text_options, &texts) ||
-	    function_index_init(&texts, &index))
+	if (frame_texts_init(recording, &text_options, &texts))
+		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	write_heading(to, recording, samples);
+	if (write_functions(to, &texts, options, samples))
 		return fpl_fail(err, -ENOMEM, "out of memory for names");
 	if (merge_stacks(&texts, MERGE_CFI, options->delimited, &merged, err))
 		return -ENOMEM;
-	samples = merged_samples(&merged);
-	write_heading(to, recording, samples);
-	if (write_functions(to, &index, options, samples))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
-	write_stacks(to, &texts.strings, &merged, options, samples);
-	*ret_shown = samples;
+	write_stacks(to, &merged, options, samples);
+	*ret_shown = merged_samples(&merged);
 	return 0;
 }

@@ -182,6 +182,12 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 	return 0;
 }
 
+bool filter_is_empty(const struct filter *filter)
+{
+	return !filter->options->nr_pids && !filter->options->has_time && !filter->comm.used &&
+	       !filter->focus.used && !filter->ignore.used;
+}
+
 const struct merge_filter *filter_of(const struct filter *filter)
 {
 	return &filter->merge;

@@ -34,5 +34,8 @@ void filter_destroy(struct filter *filter);
 FPL_MUST_CHECK int filter_begin(struct filter *filter, const struct recording *recording,
 				const char *name, struct fpl_err *err);
 
+/* Is everything wanted? */
+bool filter_is_empty(const struct filter *filter);
+
 /* To be handed to recording_merge(); owned by @filter. */
 const struct merge_filter *filter_of(const struct filter *filter);

@@ -414,3 +414,71 @@ int recording_merge(struct recording *to, const struct recording *from,
 	result->nr++;
 	return err;
 }
+
+/* How many of each a merge has made so far. */
+struct numbering {
+	size_t frames, lines, functions, objects;
+};
+
+/* Is @index one of those made, or the next one? */
+static bool comes_next(size_t *nr, uint32_t index)
+{
+	if (index > *nr)
+		return false;
+	*nr += index == *nr;
+	return true;
+}
+
+static bool frame_comes_next(const struct recording *from, uint32_t idx, struct numbering *made)
+{
+	const struct recording_frame *frame = &from->frames[idx];
+
+	if (idx < made->frames)
+		return true;
+	if (idx > made->frames || (frame->nr_lines && frame->first_line != made->lines))
+		return false;
+	made->frames++;
+	for (size_t i = 0; i < frame->nr_lines; i++)
+		if (!comes_next(&made->functions, from->lines[made->lines++].function))
+			return false;
+	return comes_next(&made->objects, frame->object);
+}
+
+/*
+ * Would a merge number all of it as it is numbered? Order shows: in what ties are written by. Of
+ * texts it does not.
+ */
+static bool is_as_merged(const struct recording *from)
+{
+	struct numbering made = { .functions = 1, .objects = 1 };
+
+	if (from->nr_numbers || from->nr_args || from->nr_events)
+		return false;
+	for (size_t i = 0; i < from->nr_frame_ids; i++)
+		if (!frame_comes_next(from, from->frame_ids[i], &made))
+			return false;
+	return made.frames == from->nr_frames && made.lines == from->nr_lines &&
+	       made.functions == from->nr_functions && made.objects == from->nr_objects;
+}
+
+int recording_merge_whole(struct recording *to, struct recording *from, struct merge_result *result)
+{
+	struct recording taken = *from;
+	struct merger merger = { .to = to, .from = to, .result = result };
+
+	if (result->nr || to->nr_stacks || !is_as_merged(from))
+		return recording_merge(to, from, NULL, result);
+	*from = *to;
+	*to = taken;
+	for (size_t i = 0; i < to->nr_stacks; i++) {
+		const struct recording_stack *stack = &to->stacks[i];
+
+		if (add_checked(&result->shown, stack->count))
+			return -EOVERFLOW;
+		result->has_weight = result->has_weight || stack->weight_ns;
+		result->has_weightless =
+			result->has_weightless || (stack->count && !stack->weight_ns);
+	}
+	result->nr++;
+	return provide_books(&merger);
+}

@@ -46,3 +46,11 @@ struct merge_result {
  */
 FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
 				   const struct merge_filter *filter, struct merge_result *result);
+
+/*
+ * As recording_merge() without a filter, of a recording that nothing else needs: where @to is empty
+ * and @from is as a merge would make it, which what was read from folded lines is, @from becomes
+ * @to without a copy. Leaves @from to recording_fini().
+ */
+FPL_MUST_CHECK int recording_merge_whole(struct recording *to, struct recording *from,
+					 struct merge_result *result);

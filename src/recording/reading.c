@@ -9,7 +9,8 @@
 
 static int no_memory(const struct reading *reading, struct fpl_err *err)
 {
-	return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	return fpl_fail(err, -ENOMEM, "%s: line %" PRIu64 ": out of memory", reading->input->name,
+			reading->input->line);
 }
 
 void reading_fini(struct reading *reading)

@@ -33,13 +33,39 @@ int recording_init(struct recording *ret)
 	return err;
 }
 
-void recording_fini(struct recording *recording)
+static void bare_fini(struct bare_ids *ids)
 {
-	strings_fini(&recording->strings);
+	free(ids->list);
+	*ids = (struct bare_ids){ 0 };
+}
+
+void recording_settle(struct recording *recording)
+{
+	strings_drop_table(&recording->strings);
 	id_table_fini(&recording->object_ids);
 	id_table_fini(&recording->function_ids);
 	id_table_fini(&recording->frame_table);
 	id_table_fini(&recording->stack_ids);
+	bare_fini(&recording->bare_functions);
+	bare_fini(&recording->bare_frames);
+}
+
+/* The entry of @ids for @of, made where there is none; NULL: no memory. */
+static uint32_t *bare_entry(struct bare_ids *ids, uint32_t of)
+{
+	if (array_reserve(&ids->list, sizeof(*ids->list), &ids->room, of + (size_t)1))
+		return NULL;
+	if (of >= ids->nr) {
+		memset(&ids->list[ids->nr], 0, (of + 1 - ids->nr) * sizeof(*ids->list));
+		ids->nr = of + (size_t)1;
+	}
+	return &ids->list[of];
+}
+
+void recording_fini(struct recording *recording)
+{
+	recording_settle(recording);
+	strings_fini(&recording->strings);
 	free(recording->args);
 	free(recording->objects);
 	free(recording->functions);
@@ -91,21 +117,44 @@ static bool function_equals(const void *ctx, uint32_t index, const void *key)
 	return a->name == b->name && a->file == b->file && a->start_line == b->start_line;
 }
 
+static int append_function(struct recording *recording, const struct recording_function *key,
+			   uint32_t *ret)
+{
+	if (RESERVE(recording, functions, 1))
+		return -ENOMEM;
+	*ret = (uint32_t)recording->nr_functions;
+	recording->functions[recording->nr_functions++] = *key;
+	return 0;
+}
+
+static int add_bare_function(struct recording *recording, const struct recording_function *key,
+			     uint32_t *ret)
+{
+	uint32_t *entry = bare_entry(&recording->bare_functions, key->name);
+
+	if (!entry || (!*entry && append_function(recording, key, ret)))
+		return -ENOMEM;
+	if (*entry)
+		*ret = *entry - 1;
+	*entry = *ret + 1;
+	return 0;
+}
+
 int recording_add_function(struct recording *recording, const struct recording_function *key,
 			   uint32_t *ret)
 {
+	if (!key->file && !key->start_line)
+		return add_bare_function(recording, key, ret);
+
 	uint64_t hash = id_table_hash(1, key, sizeof(*key));
 
 	*ret = id_table_find(&recording->function_ids, hash, function_equals, recording, key);
 	if (*ret != ID_TABLE_NONE)
 		return 0;
-	if (RESERVE(recording, functions, 1))
-		return -ENOMEM;
-	*ret = (uint32_t)recording->nr_functions;
-	if (id_table_add(&recording->function_ids, hash, *ret))
-		return -ENOMEM;
-	recording->functions[recording->nr_functions++] = *key;
-	return 0;
+	return append_function(recording, key, ret) ||
+			       id_table_add(&recording->function_ids, hash, *ret)
+		       ? -ENOMEM
+		       : 0;
 }
 
 struct frame_key {
@@ -127,9 +176,51 @@ static bool frame_equals(const void *ctx, uint32_t index, const void *key)
 					a->nr_lines * sizeof(*other->lines)));
 }
 
+static int append_frame(struct recording *recording, const struct recording_frame *key,
+			const struct recording_line *lines, uint32_t *ret)
+{
+	if (RESERVE(recording, frames, 1) || RESERVE(recording, lines, key->nr_lines))
+		return -ENOMEM;
+	*ret = (uint32_t)recording->nr_frames;
+
+	struct recording_frame *frame = &recording->frames[recording->nr_frames++];
+
+	*frame = *key;
+	frame->first_line = (uint32_t)recording->nr_lines;
+	if (key->nr_lines)
+		memcpy(&recording->lines[recording->nr_lines], lines,
+		       key->nr_lines * sizeof(*lines));
+	recording->nr_lines += key->nr_lines;
+	return 0;
+}
+
+/* Is it the user frame of a function, and nothing more is known? */
+static bool is_bare_frame(const struct recording_frame *key, const struct recording_line *lines)
+{
+	return key->nr_lines == 1 && !lines->line && !lines->column && !key->object &&
+	       key->address == RECORDING_NO_ADDRESS && key->start == RECORDING_NO_ADDRESS &&
+	       key->kind == RECORDING_USER && key->origin == RECORDING_NO_ORIGIN && !key->exact;
+}
+
+static int add_bare_frame(struct recording *recording, const struct recording_frame *key,
+			  const struct recording_line *line, uint32_t *ret)
+{
+	uint32_t *entry = bare_entry(&recording->bare_frames, line->function);
+
+	if (!entry || (!*entry && append_frame(recording, key, line, ret)))
+		return -ENOMEM;
+	if (*entry)
+		*ret = *entry - 1;
+	*entry = *ret + 1;
+	return 0;
+}
+
 int recording_add_frame(struct recording *recording, const struct recording_frame *key,
 			const struct recording_line *lines, uint32_t *ret)
 {
+	if (is_bare_frame(key, lines))
+		return add_bare_frame(recording, key, lines, ret);
+
 	const uint64_t fields[] = {
 		key->address,
 		key->start,
@@ -144,21 +235,10 @@ int recording_add_frame(struct recording *recording, const struct recording_fram
 	*ret = id_table_find(&recording->frame_table, hash, frame_equals, recording, &whole);
 	if (*ret != ID_TABLE_NONE)
 		return 0;
-	if (RESERVE(recording, frames, 1) || RESERVE(recording, lines, key->nr_lines))
-		return -ENOMEM;
-	*ret = (uint32_t)recording->nr_frames;
-	if (id_table_add(&recording->frame_table, hash, *ret))
-		return -ENOMEM;
-
-	struct recording_frame *frame = &recording->frames[recording->nr_frames++];
-
-	*frame = *key;
-	frame->first_line = (uint32_t)recording->nr_lines;
-	if (key->nr_lines)
-		memcpy(&recording->lines[recording->nr_lines], lines,
-		       key->nr_lines * sizeof(*lines));
-	recording->nr_lines += key->nr_lines;
-	return 0;
+	return append_frame(recording, key, lines, ret) ||
+			       id_table_add(&recording->frame_table, hash, *ret)
+		       ? -ENOMEM
+		       : 0;
 }
 
 struct stack_key {
@@ -375,12 +455,7 @@ static size_t id_table_bytes(const struct id_table *table)
 
 size_t recording_bytes(const struct recording *recording)
 {
-	const struct strings *strings = &recording->strings;
-	/* of an allocation of its own, beside the text */
-	const size_t text_cost = 16 + sizeof(*strings->texts);
-
-	return strings->bytes + strings->nr * text_cost +
-	       strings->nr_slots * sizeof(*strings->ids) +
+	return strings_memory(&recording->strings) +
 	       recording->room_objects * sizeof(*recording->objects) +
 	       recording->room_functions * sizeof(*recording->functions) +
 	       recording->room_lines * sizeof(*recording->lines) +
@@ -391,7 +466,8 @@ size_t recording_bytes(const struct recording *recording)
 	       recording->room_numbers * sizeof(*recording->numbers) +
 	       recording->room_args * sizeof(*recording->args) +
 	       id_table_bytes(&recording->object_ids) + id_table_bytes(&recording->function_ids) +
-	       id_table_bytes(&recording->frame_table) + id_table_bytes(&recording->stack_ids);
+	       id_table_bytes(&recording->frame_table) + id_table_bytes(&recording->stack_ids) +
+	       (recording->bare_functions.room + recording->bare_frames.room) * sizeof(uint32_t);
 }
 
 uint64_t recording_shown(const struct recording *recording)

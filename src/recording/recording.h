@@ -162,6 +162,15 @@ struct recording {
 	size_t room_objects, room_functions, room_lines, room_frames, room_frame_ids, room_stacks;
 	size_t room_events, room_numbers, room_args;
 	struct id_table object_ids, function_ids, frame_table, stack_ids;
+	/*
+	 * Most of a large recording of other tools are names and nothing else; those are found
+	 * without a table: 1 + the function with no more than text i, the frame with no more than
+	 * function i. Owned; 0: none yet, as all beyond nr.
+	 */
+	struct bare_ids {
+		uint32_t *list;
+		size_t nr, room;
+	} bare_functions, bare_frames;
 };
 
 /* Errors of all below: -ENOMEM; recording_fini is safe then, and after recording_init failed. */
@@ -217,6 +226,12 @@ FPL_MUST_CHECK int recording_set_note(struct recording *recording, const char *k
 uint64_t recording_number(const struct recording *recording, const char *key);
 
 FPL_MUST_CHECK int recording_add_arg(struct recording *recording, const char *arg);
+
+/*
+ * All is added: drop what finds equals, a third of the memory. What is added all the same stands
+ * beside its equals, but texts, which are found again.
+ */
+void recording_settle(struct recording *recording);
 
 /* Memory it takes: what a reader of strangers' files holds against a limit. Cost: O(1). */
 size_t recording_bytes(const struct recording *recording);

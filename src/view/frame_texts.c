@@ -93,21 +93,16 @@ static int line_text(const struct frame_texts *texts, const struct recording_lin
 	return 0;
 }
 
-/* The text of a function's name as it stands, made at the first of its lines. */
-static int intern_name(struct frame_texts *texts, uint32_t function, uint32_t *ret)
+int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret)
 {
-	const struct recording *recording = texts->recording;
-	const char *name = recording_string(recording, recording->functions[function].name);
-	uint32_t *known = &texts->names[function];
-	int err = 0;
+	const char *name = recording_string(texts->recording, text);
 
-	if (!*known) {
-		err = frame_texts_intern(&texts->strings, name, "", texts->options.verbatim, known);
-		*known += !err;
-	}
-	if (!err)
-		*ret = *known - 1;
-	return err;
+	/* one that came after the texts were made has another id among them */
+	if (text >= texts->strings.first ||
+	    (!texts->options.verbatim && text_escape(NULL, 0, name, ";") != strlen(name)))
+		return frame_texts_intern(&texts->strings, name, "", texts->options.verbatim, ret);
+	*ret = text;
+	return 0;
 }
 
 /* @idx: of a line of @frame, whose last one is not inlined. */
@@ -124,7 +119,8 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 	if (err)
 		return err;
 	if (!where && !*mark && !*suffix_of(texts, frame))
-		return intern_name(texts, line->function, &texts->ids[idx]);
+		return frame_texts_show(texts, recording->functions[line->function].name,
+					&texts->ids[idx]);
 	if (asprintf(&whole, "%s%s%s", name, where ? where : "", mark) < 0) {
 		whole = NULL;
 		return -ENOMEM;
@@ -152,10 +148,9 @@ int frame_texts_init(const struct recording *recording, const struct frame_text_
 	int err = 0;
 
 	*ret = (struct frame_texts){ .recording = recording, .options = *options };
-	strings_init(&ret->strings);
+	strings_init_over(&ret->strings, &recording->strings);
 	ret->ids = calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
-	ret->names = calloc(recording->nr_functions + 1, sizeof(*ret->names));
-	if (!ret->ids || !ret->names)
+	if (!ret->ids)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < recording->nr_frames; i++)
 		err = intern_frame(ret, (uint32_t)i);
@@ -166,8 +161,7 @@ void frame_texts_fini(struct frame_texts *texts)
 {
 	strings_fini(&texts->strings);
 	free(texts->ids);
-	free(texts->names);
-	texts->ids = texts->names = NULL;
+	texts->ids = NULL;
 }
 
 const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr)

@@ -26,15 +26,18 @@ struct frame_text_options {
 struct frame_texts {
 	const struct recording *recording; /* borrowed */
 	struct frame_text_options options;
-	struct strings strings;
+	struct strings
+		strings; /* over those of the recording: most names are written as they are */
 	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
-	/* owned [recording->nr_functions]: 1 + the id of the bare name, 0: not made yet */
-	uint32_t *names;
 };
 
 /* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM. */
 FPL_MUST_CHECK int frame_texts_intern(struct strings *strings, const char *text, const char *suffix,
 				      bool verbatim, uint32_t *ret);
+
+/* Text @text of the recording of @texts, as it is shown: an id of texts->strings. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret);
 
 /*
  * Where code without a name is: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,

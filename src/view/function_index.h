@@ -10,15 +10,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/id_table.h"
 #include "view/frame_texts.h"
 
 struct shown_function {
-	uint32_t text;	     /* id in the strings of the texts */
-	uint32_t object;     /* index in the recording */
-	uint32_t file;	     /* text of the recording: its source; 0: not known */
-	uint32_t start_line; /* in it; 0: not known */
-	bool kernel;
+	uint32_t text;	      /* id in the strings of the texts */
+	uint32_t function;    /* index in the recording: where its source is; 0: not known */
+	uint32_t object : 31; /* likewise: more do not fit --memory at its most */
+	uint32_t kernel : 1;
 };
 
 struct function_index {
@@ -26,7 +24,6 @@ struct function_index {
 	struct shown_function *list;	 /* owned [nr] */
 	size_t nr, room;
 	uint32_t *of_texts; /* owned: the function of each entry of texts->ids */
-	struct id_table ids;
 };
 
 /* @texts outlive @ret. Errors: -ENOMEM; function_index_fini is safe then. Cost: O(frames). */

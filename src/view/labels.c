@@ -23,11 +23,15 @@ static int intern(struct frame_texts *texts, const char *text, uint32_t *ret)
 	return frame_texts_intern(&texts->strings, text, "", texts->options.verbatim, ret);
 }
 
-static int intern_task(struct frame_texts *texts, const char *comm, unsigned labels,
+static int intern_task(struct frame_texts *texts, unsigned labels,
 		       const struct recording_stack *stack, uint32_t *ret)
 {
+	const char *comm = recording_string(texts->recording, stack->comm);
 	AUTO_FREE char *text = NULL;
 	char pid[16] = "", tid[16] = "";
+
+	if ((labels & BY_TASK) == RECORDING_HAS_COMM)
+		return frame_texts_show(texts, stack->comm, ret);
 
 	if (labels & RECORDING_HAS_PID)
 		snprintf(pid, sizeof(pid), labels & RECORDING_HAS_COMM ? "-%u" : "%u", stack->pid);
@@ -49,7 +53,7 @@ int labels_intern(struct frame_texts *texts, const struct recording_stack *stack
 	int err = 0;
 
 	if (labels & RECORDING_HAS_CGROUP)
-		err = intern(texts, recording_string(recording, stack->cgroup), &ret[nr++]);
+		err = frame_texts_show(texts, stack->cgroup, &ret[nr++]);
 	if (!err && (labels & RECORDING_HAS_CPU)) {
 		char text[16];
 
@@ -57,8 +61,7 @@ int labels_intern(struct frame_texts *texts, const struct recording_stack *stack
 		err = intern(texts, text, &ret[nr++]);
 	}
 	if (!err && (labels & BY_TASK))
-		err = intern_task(texts, recording_string(recording, stack->comm), labels, stack,
-				  &ret[nr++]);
+		err = intern_task(texts, labels, stack, &ret[nr++]);
 	if (!err && !nr && !stack->nr_user && !stack->nr_kernel)
 		err = intern(texts, "[unknown]", &ret[nr++]);
 	*ret_nr = nr;

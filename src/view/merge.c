@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "base/id_table.h"
 #include "view/labels.h"
 
 void merged_fini(struct merged *merged)
@@ -24,24 +24,28 @@ uint64_t merged_samples(const struct merged *merged)
 	return samples;
 }
 
-/* The lines under way, and where their ids go. */
+/* The lines under way: behind merged->nr_ids is the one at hand. */
 struct merger {
 	struct frame_texts *texts;
+	struct merged *merged;
 	enum merge_walk walk;
 	bool delimited;
-	uint32_t *ids; /* owned [room] */
-	size_t nr, room;
+	struct id_table found;
+	size_t nr; /* ids of the line at hand */
 };
-
-static void merger_fini(struct merger *merger)
-{
-	free(merger->ids);
-}
 
 static int reserve(struct merger *merger, size_t wanted)
 {
-	return array_reserve(&merger->ids, sizeof(*merger->ids), &merger->room,
-			     merger->nr + wanted);
+	struct merged *merged = merger->merged;
+
+	return array_reserve(&merged->ids, sizeof(*merged->ids), &merged->room_ids,
+			     merged->nr_ids + merger->nr + wanted);
+}
+
+/* There is room for it. */
+static uint32_t *line_end(struct merger *merger)
+{
+	return &merger->merged->ids[merger->merged->nr_ids + merger->nr];
 }
 
 /* Frames @frames [nr], leaf first, from the root to the leaf. */
@@ -53,13 +57,15 @@ static int put_frames(struct merger *merger, const uint32_t *frames, size_t nr)
 
 		if (reserve(merger, nr_texts))
 			return -ENOMEM;
-		while (nr_texts-- > 0)
-			merger->ids[merger->nr++] = texts[nr_texts];
+		while (nr_texts-- > 0) {
+			*line_end(merger) = texts[nr_texts];
+			merger->nr++;
+		}
 	}
 	return 0;
 }
 
-/* The line of @stack; its ids begin at merger->nr, which moves behind them. */
+/* Put the line of @stack at hand. */
 static int put_line(struct merger *merger, const struct recording_stack *stack,
 		    uint32_t *ret_nr_labels)
 {
@@ -68,51 +74,47 @@ static int put_line(struct merger *merger, const struct recording_stack *stack,
 	const uint32_t *kernel = user + stack->nr_user;
 	struct strings *strings = &merger->texts->strings;
 	size_t nr_user = stack->nr_user;
-	int err = reserve(merger, LABELS_MAX + 1);
+	int err;
+
+	merger->nr = 0;
+	err = reserve(merger, LABELS_MAX);
 
 	if (merger->walk == MERGE_FP) {
 		user = kernel + stack->nr_kernel;
 		nr_user = stack->nr_fp;
 	}
 	if (!err)
-		err = labels_intern(merger->texts, stack, &merger->ids[merger->nr], ret_nr_labels);
+		err = labels_intern(merger->texts, stack, line_end(merger), ret_nr_labels);
 	if (!err) {
-		merger->nr += *ret_nr_labels;
+		merger->nr = *ret_nr_labels;
 		err = put_frames(merger, user, nr_user);
 	}
 	if (!err && merger->delimited && nr_user && stack->nr_kernel) {
 		err = reserve(merger, 1);
 		if (!err)
-			err = strings_intern(strings, "-", &merger->ids[merger->nr++]);
+			err = strings_intern(strings, "-", line_end(merger));
+		merger->nr++;
 	}
 	return err ? err : put_frames(merger, kernel, stack->nr_kernel);
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-	const struct merged_stack *a = left, *b = right;
-
-	if (a->nr != b->nr)
-		return a->nr < b->nr ? -1 : 1;
-	return memcmp(a->ids, b->ids, a->nr * sizeof(*a->ids));
 }
 
 /*
  * Order two different lines as strcmp would order them joined by ';'. Texts hold no ';', so the
  * first place where they differ decides, an end of a text counting as ';' or as the line's end.
  */
-static int compare_text(const struct strings *strings, const struct merged_stack *a,
+static int compare_text(const struct merged *merged, const struct merged_stack *a,
 			const struct merged_stack *b)
 {
+	const uint32_t *ids = &merged->ids[a->first], *others = &merged->ids[b->first];
 	uint32_t i = 0;
 
-	while (i < a->nr && i < b->nr && a->ids[i] == b->ids[i])
+	while (i < a->nr && i < b->nr && ids[i] == others[i])
 		i++;
 	if (i == a->nr || i == b->nr)
 		return (a->nr > b->nr) - (a->nr < b->nr);
 
-	const unsigned char *s = (const unsigned char *)strings_text(strings, a->ids[i]);
-	const unsigned char *t = (const unsigned char *)strings_text(strings, b->ids[i]);
+	const unsigned char *s = (const unsigned char *)strings_text(merged->strings, ids[i]);
+	const unsigned char *t = (const unsigned char *)strings_text(merged->strings, others[i]);
 	while (*s && *s == *t) {
 		s++;
 		t++;
@@ -122,55 +124,82 @@ static int compare_text(const struct strings *strings, const struct merged_stack
 	return left - right;
 }
 
-static int compare_count(const void *left, const void *right, void *strings)
+/* By count, ties by text. */
+static int compare_stacks(const struct merged *merged, uint32_t left, uint32_t right)
 {
-	const struct merged_stack *a = left, *b = right;
+	const struct merged_stack *a = &merged->stacks[left], *b = &merged->stacks[right];
 
 	if (a->count != b->count)
 		return a->count < b->count ? -1 : 1;
-	return compare_text(strings, a, b);
+	return compare_text(merged, a, b);
 }
 
-static void add_to(struct merged_stack *stack, const struct merged_stack *other)
+static int compare_indexes(const void *left, const void *right, void *merged)
 {
-	stack->count += other->count;
-	if (other->elided > stack->elided)
-		stack->elided = other->elided;
+	return compare_stacks(merged, *(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-/* Make equal neighbours one. Returns how many are left. */
-static size_t merge_sorted(struct merged_stack *stacks, size_t nr)
+int merged_order(const struct merged *merged, uint32_t **ret)
 {
-	size_t kept = 0;
+	*ret = reallocarray(NULL, merged->nr + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < merged->nr; i++)
+		(*ret)[i] = (uint32_t)i;
+	qsort_r(*ret, merged->nr, sizeof(**ret), compare_indexes, (void *)(uintptr_t)merged);
+	return 0;
+}
 
-	for (size_t i = 0; i < nr; i++) {
-		if (kept && !compare_ids(&stacks[kept - 1], &stacks[i]))
-			add_to(&stacks[kept - 1], &stacks[i]);
-		else
-			stacks[kept++] = stacks[i];
+size_t merged_hottest(const struct merged *merged, uint32_t *ret, size_t nr_max)
+{
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < merged->nr; i++) {
+		size_t place = nr < nr_max ? nr++ : nr_max;
+
+		for (; place && compare_stacks(merged, ret[place - 1], i) < 0; place--)
+			if (place < nr_max)
+				ret[place] = ret[place - 1];
+		if (place < nr_max)
+			ret[place] = i;
 	}
-	return kept;
+	return nr;
 }
 
-static int put_lines(struct merger *merger, struct merged_stack *stacks)
+static bool line_equals(const void *ctx, uint32_t index, const void *key)
 {
-	const struct recording *recording = merger->texts->recording;
-	size_t at = 0;
+	const struct merger *merger = ctx;
+	const struct merged_stack *stack = &merger->merged->stacks[index];
 
-	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		stacks[i].count = recording->stacks[i].count;
-		if (merger->walk != MERGE_FP)
-			stacks[i].elided = recording->stacks[i].elided;
-		if (put_line(merger, &recording->stacks[i], &stacks[i].nr_labels))
+	return stack->nr == merger->nr &&
+	       !memcmp(&merger->merged->ids[stack->first], key, merger->nr * sizeof(uint32_t));
+}
+
+/* Add @stack, whose line is at hand, to those that read the same. */
+static int add_line(struct merger *merger, const struct recording_stack *stack, uint32_t nr_labels)
+{
+	struct merged *merged = merger->merged;
+	const uint32_t *line = merged->ids + merged->nr_ids;
+	uint64_t hash = id_table_hash(0, line, merger->nr * sizeof(*line));
+	uint32_t idx = id_table_find(&merger->found, hash, line_equals, merger, line);
+	uint32_t elided = merger->walk == MERGE_FP ? 0 : stack->elided;
+
+	if (idx == ID_TABLE_NONE) {
+		idx = (uint32_t)merged->nr;
+		if (array_reserve(&merged->stacks, sizeof(*merged->stacks), &merged->room,
+				  merged->nr + 1) ||
+		    id_table_add(&merger->found, hash, idx))
 			return -ENOMEM;
-		stacks[i].nr = (uint32_t)(merger->nr - at);
-		at = merger->nr;
+		merged->stacks[merged->nr++] = (struct merged_stack){
+			.first = merged->nr_ids,
+			.nr = (uint32_t)merger->nr,
+			.nr_labels = nr_labels,
+		};
+		merged->nr_ids += merger->nr;
 	}
-	at = 0;
-	for (size_t i = 0; i < recording->nr_stacks; i++) { /* the ids are where they stay */
-		stacks[i].ids = merger->ids + at;
-		at += stacks[i].nr;
-	}
+	merged->stacks[idx].count += stack->count;
+	if (elided > merged->stacks[idx].elided)
+		merged->stacks[idx].elided = elided;
 	return 0;
 }
 
@@ -178,19 +207,23 @@ int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited
 		 struct merged *ret, struct fpl_err *err)
 {
 	const struct recording *recording = texts->recording;
-	CLEANUP(merger_fini)
 	struct merger merger = {
 		.texts = texts,
+		.merged = ret,
 		.walk = walk,
 		.delimited = delimited,
 	};
-	AUTO_FREE struct merged_stack *stacks = calloc(recording->nr_stacks + 1, sizeof(*stacks));
+	int error = 0;
 
-	if (!stacks || put_lines(&merger, stacks))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
-	qsort(stacks, recording->nr_stacks, sizeof(*stacks), compare_ids);
-	size_t nr = merge_sorted(stacks, recording->nr_stacks);
-	qsort_r(stacks, nr, sizeof(*stacks), compare_count, &texts->strings);
-	*ret = (struct merged){ .stacks = TAKE_PTR(stacks), .nr = nr, .ids = TAKE_PTR(merger.ids) };
-	return 0;
+	*ret = (struct merged){ .strings = &texts->strings };
+	for (size_t i = 0; !error && i < recording->nr_stacks; i++) {
+		uint32_t nr_labels;
+
+		error = put_line(&merger, &recording->stacks[i], &nr_labels);
+		if (!error)
+			error = add_line(&merger, &recording->stacks[i], nr_labels);
+	}
+	id_table_fini(&merger.found);
+	return error ? fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks)
+		     : 0;
 }

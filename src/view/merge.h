@@ -10,15 +10,18 @@
 
 struct merged_stack {
 	uint64_t count;
-	const uint32_t *ids; /* borrowed [nr]: labels, then frames from the root to the leaf */
+	size_t first; /* ids[first .. + nr): labels, then frames from the root to the leaf */
 	uint32_t nr, nr_labels;
 	uint32_t elided; /* the most frames that were left out of one that was merged */
 };
 
 struct merged {
-	struct merged_stack *stacks; /* owned [nr], ascending by count, ties by text */
+	struct merged_stack *stacks; /* owned [nr], in no order */
 	size_t nr;
-	uint32_t *ids; /* owned: what the stacks point into; ids of strings of the frame_texts */
+	uint32_t *ids;		       /* owned: of strings of the frame_texts */
+	const struct strings *strings; /* borrowed */
+
+	size_t room, nr_ids, room_ids; /* private */
 };
 
 /* Whose user frames. */
@@ -29,8 +32,8 @@ enum merge_walk {
 
 /*
  * Merge every stack of the recording of @texts, whose strings get the labels. @delimited puts "-"
- * between user and kernel frames where a stack has both. Errors: -ENOMEM. Cost: O(n log n) in
- * stacks, times their depth.
+ * between user and kernel frames where a stack has both. Errors: -ENOMEM; merged_fini is safe then.
+ * Cost: O(frames of all stacks).
  */
 FPL_MUST_CHECK int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
 				struct merged *ret, struct fpl_err *err);
@@ -38,3 +41,15 @@ void merged_fini(struct merged *merged);
 
 /* Sum of the counts. */
 uint64_t merged_samples(const struct merged *merged);
+
+/*
+ * The stacks ascending by count, ties by text: *ret [nr] are their indexes, owned by the caller.
+ * Errors: -ENOMEM. Cost: O(n log n).
+ */
+FPL_MUST_CHECK int merged_order(const struct merged *merged, uint32_t **ret);
+
+/*
+ * The last @nr_max in that order, the last first, to @ret. Returns how many they are. Cost: O(n)
+ * where few of those before outdo those so far, O(n * @nr_max) at most.
+ */
+size_t merged_hottest(const struct merged *merged, uint32_t *ret, size_t nr_max);

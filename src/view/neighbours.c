@@ -7,19 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/id_table.h"
 #include "base/text.h"
 
 /* Callers, and callees, that are told apart. */
 enum { NR_SHOWN = 5 };
 
-#define NOBODY UINT32_MAX
+/* A function that is next to one. */
+struct neighbour {
+	uint32_t function;
+	uint32_t last_stack; /* index + 1 of the stack that counted it last */
+	uint64_t count;
+};
 
-/* How often each function is next to one. */
+/* All that are. */
 struct side {
-	uint64_t *counts; /* owned [nr functions] */
-	size_t *stamps;	  /* owned [nr functions]: index + 1 of the stack that counted it last */
-	uint64_t nobody;  /* samples in which none is */
+	struct neighbour *list; /* owned [nr] */
+	size_t nr, room;
+	struct id_table ids;
+	uint64_t nobody; /* samples in which none is */
 };
 
 struct entry {
@@ -34,17 +42,10 @@ struct chain {
 	size_t nr, room;
 };
 
-static int side_init(struct side *side, size_t nr)
-{
-	side->counts = calloc(nr, sizeof(*side->counts));
-	side->stamps = calloc(nr, sizeof(*side->stamps));
-	return side->counts && side->stamps ? 0 : -ENOMEM;
-}
-
 static void side_fini(struct side *side)
 {
-	free(side->counts);
-	free(side->stamps);
+	free(side->list);
+	id_table_fini(&side->ids);
 }
 
 struct entries {
@@ -95,47 +96,67 @@ static int make_chain(struct chain *chain, const struct function_index *index,
 	return err ? err : put_frames(chain, index, frames, stack->nr_user);
 }
 
-static void count_neighbour(struct side *side, uint32_t function, size_t stack_idx, uint64_t count)
+static bool neighbour_is(const void *ctx, uint32_t index, const void *key)
 {
-	if (side->stamps[function] != stack_idx + 1)
-		side->counts[function] += count;
-	side->stamps[function] = stack_idx + 1;
+	return ((const struct side *)ctx)->list[index].function == *(const uint32_t *)key;
 }
 
-static void count_chain(struct entry *entry, const struct chain *chain, size_t stack_idx,
-			uint64_t count)
+/* @stack_number: index + 1. */
+static int count_neighbour(struct side *side, uint32_t function, uint32_t stack_number,
+			   uint64_t count)
+{
+	uint64_t hash = id_table_hash(0, &function, sizeof(function));
+	uint32_t idx = id_table_find(&side->ids, hash, neighbour_is, side, &function);
+
+	if (idx == ID_TABLE_NONE) {
+		idx = (uint32_t)side->nr;
+		if (array_reserve(&side->list, sizeof(*side->list), &side->room, side->nr + 1) ||
+		    id_table_add(&side->ids, hash, idx))
+			return -ENOMEM;
+		side->list[side->nr++] = (struct neighbour){ .function = function };
+	}
+
+	struct neighbour *neighbour = &side->list[idx];
+
+	if (neighbour->last_stack != stack_number)
+		neighbour->count += count;
+	neighbour->last_stack = stack_number;
+	return 0;
+}
+
+static int count_chain(struct entry *entry, const struct chain *chain, uint32_t stack_number,
+		       uint64_t count)
 {
 	bool there = false;
+	int err = 0;
 
-	for (size_t i = 0; i < chain->nr; i++) {
+	for (size_t i = 0; !err && i < chain->nr; i++) {
 		if (chain->ids[i] != entry->function)
 			continue;
 		there = true;
 		if (i)
-			count_neighbour(&entry->callees, chain->ids[i - 1], stack_idx, count);
+			err = count_neighbour(&entry->callees, chain->ids[i - 1], stack_number,
+					      count);
 		else
 			entry->self += count;
-		if (i + 1 < chain->nr)
-			count_neighbour(&entry->callers, chain->ids[i + 1], stack_idx, count);
-		else
+		if (i + 1 == chain->nr)
 			entry->callers.nobody += count;
+		else if (!err)
+			err = count_neighbour(&entry->callers, chain->ids[i + 1], stack_number,
+					      count);
 	}
 	entry->total += there ? count : 0;
+	return err;
 }
 
-/* The function counted most often that comes behind (@count, @function); NOBODY: there is none. */
-static uint32_t next_most(const struct side *side, size_t nr, uint64_t count, uint32_t function)
+/* Most often first; as functions are numbered where that is the same. */
+static int compare_neighbours(const void *left, const void *right)
 {
-	uint32_t most = NOBODY;
+	const struct neighbour *a = left, *b = right;
 
-	for (uint32_t i = 0; i < nr; i++) {
-		bool behind = side->counts[i] < count || (side->counts[i] == count && i > function);
-
-		if (side->counts[i] && behind &&
-		    (most == NOBODY || side->counts[i] > side->counts[most]))
-			most = i;
-	}
-	return most;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	return (a->function > b->function) - (a->function < b->function);
 }
 
 static const char *text_of(const struct function_index *index, uint32_t function)
@@ -143,20 +164,19 @@ static const char *text_of(const struct function_index *index, uint32_t function
 	return strings_text(&index->texts->strings, index->list[function].text);
 }
 
-static void write_side(FILE *to, const struct function_index *index, const struct side *side,
+static void write_side(FILE *to, const struct function_index *index, struct side *side,
 		       const char *indent, uint64_t samples)
 {
-	uint64_t count = UINT64_MAX;
-	uint32_t function = 0;
 	size_t nr_left = 0;
 
-	for (size_t i = 0; i < index->nr; i++)
-		nr_left += side->counts[i] > 0;
-	for (size_t i = 0; i < NR_SHOWN && nr_left; i++, nr_left--) {
-		function = next_most(side, index->nr, count, function);
-		count = side->counts[function];
-		fprintf(to, " %6.1f%%  %s%s\n", share_percent(count, samples), indent,
-			text_of(index, function));
+	if (side->nr)
+		qsort(side->list, side->nr, sizeof(*side->list), compare_neighbours);
+	for (size_t i = 0; i < side->nr && side->list[i].count; i++) {
+		if (i < NR_SHOWN)
+			fprintf(to, " %6.1f%%  %s%s\n", share_percent(side->list[i].count, samples),
+				indent, text_of(index, side->list[i].function));
+		else
+			nr_left++;
 	}
 	if (side->nobody)
 		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->nobody, samples),
@@ -165,7 +185,7 @@ static void write_side(FILE *to, const struct function_index *index, const struc
 		fprintf(to, "          %s... and %zu more\n", indent, nr_left);
 }
 
-static void write_entry(FILE *to, const struct function_index *index, const struct entry *entry,
+static void write_entry(FILE *to, const struct function_index *index, struct entry *entry,
 			uint64_t samples)
 {
 	char buf[128], place[128];
@@ -185,19 +205,15 @@ int neighbours_write(FILE *to, const struct function_index *index, const uint32_
 	const struct recording *recording = index->texts->recording;
 	CLEANUP(entries_fini) struct entries entries = { .nr = 0 };
 
-	for (; entries.nr < nr && entries.nr < NEIGHBOURS_FUNCTIONS_MAX;) {
-		struct entry *entry = &entries.list[entries.nr++];
-
-		entry->function = functions[entries.nr - 1];
-		if (side_init(&entry->callers, index->nr) || side_init(&entry->callees, index->nr))
-			return -ENOMEM;
-	}
+	for (; entries.nr < nr && entries.nr < NEIGHBOURS_FUNCTIONS_MAX; entries.nr++)
+		entries.list[entries.nr].function = functions[entries.nr];
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		if (make_chain(&entries.chain, index, &recording->stacks[i]))
 			return -ENOMEM;
 		for (size_t j = 0; j < entries.nr; j++)
-			count_chain(&entries.list[j], &entries.chain, i,
-				    recording->stacks[i].count);
+			if (count_chain(&entries.list[j], &entries.chain, (uint32_t)(i + 1),
+					recording->stacks[i].count))
+				return -ENOMEM;
 	}
 	for (size_t i = 0; i < entries.nr; i++)
 		write_entry(to, index, &entries.list[i], samples);

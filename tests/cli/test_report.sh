@@ -186,4 +186,12 @@ expect 0 'shown 3 ' report -f "$work/begins.folded"
 printf "hello\n" >"$work/other"
 expect 6 'neither pprof nor folded' report "$work/other"
 expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
+
+# --memory is for all of the process: what is read fits, what a writer makes of it does not.
+awk 'BEGIN { for (i = 0; i < 100000; i++) printf "c;f%d;g%d 1\n", i, i }' >"$work/names.folded"
+expect 0 '' report -q -f --memory 48M "$work/names.folded"
+LC_ALL=C sort "$work/names.folded" | cmp - "$work/stdout" || failed=1
+expect 6 'names.svg: out of memory.*: more --memory$' report -q -o "$work/names.svg" --memory 48M "$work/names.folded"
+[ ! -e "$work/names.svg" ] || failed=1
+expect 6 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
 exit $failed

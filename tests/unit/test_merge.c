@@ -336,9 +336,96 @@ static void a_filter_says_what_it_cannot_do(void **state)
 	}
 }
 
+/* Folded lines are numbered as a merge would number them: they become the other one as they are. */
+static void a_recording_as_merged_is_taken_as_it_is(void **state)
+{
+	static const char text[] = "a;f;g_[i];h 1\nb;g;sys_[k] 2\nb;[/x+0x10];f_[fp] 3\na 4\n";
+	const struct read_options options = { .events = true };
+	CLEANUP(recording_fini) struct recording to = { 0 }, from = { 0 }, merged = { 0 };
+	struct merge_result result = { 0 }, wanted = { 0 };
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(recording_init(&merged), 0);
+	if (recording_of(text, strlen(text), &options, &from, &err))
+		fail_msg("%s", err.msg);
+
+	const struct recording_stack *stacks = from.stacks;
+
+	assert_int_equal(add(&merged, text, NULL, &wanted), 0);
+	assert_int_equal(recording_merge_whole(&to, &from, &result), 0);
+	assert_ptr_equal(to.stacks, stacks);
+	assert_memory_equal(&result, &wanted, sizeof(result));
+	assert_int_equal(recording_number(&to, "fired"), 10);
+
+	AUTO_FREE char *ours = recording_as(&to, "jsonl", &plain);
+	AUTO_FREE char *theirs = recording_as(&merged, "jsonl", &plain);
+
+	assert_string_equal(ours, theirs);
+	/* and what comes behind it adds up */
+	assert_int_equal(add(&to, "a;f;g_[i];h 5\n", NULL, &result), 0);
+	assert_int_equal(to.nr_stacks, 4);
+	assert_int_equal(result.shown, 15);
+}
+
+/* Where numbers are not in the order of first use, order is made: ties are written by it. */
+static void a_recording_in_another_order_is_copied(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 }, from = { 0 };
+	const struct recording_stack key = { .count = 1, .nr_user = 1 };
+	struct merge_result result = { 0 };
+	uint32_t frames[2];
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(recording_init(&from), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct recording_frame frame = { .address = i,
+						       .start = RECORDING_NO_ADDRESS };
+
+		assert_int_equal(recording_add_frame(&from, &frame, NULL, &frames[i]), 0);
+	}
+	assert_int_equal(recording_add_stack(&from, &key, &frames[1], NULL), 0);
+	assert_int_equal(recording_add_stack(&from, &key, &frames[0], NULL), 0);
+	assert_int_equal(recording_merge_whole(&to, &from, &result), 0);
+	assert_int_equal(from.nr_stacks, 2);
+	assert_int_equal(to.nr_stacks, 2);
+	assert_int_equal(to.frames[to.frame_ids[0]].address, 1);
+	assert_int_equal(to.frame_ids[0], 0);
+}
+
+/* What finds equals is gone, and what is there stays right. */
+static void a_settled_recording_is_written_the_same(void **state)
+{
+	CLEANUP(recording_fini) struct recording to = { 0 };
+	struct merge_result result = { 0 };
+	uint32_t text, again;
+
+	(void)state;
+	assert_int_equal(recording_init(&to), 0);
+	assert_int_equal(add(&to, "a;f;g_[i];h 1\nb\\x3bc;g;sys_[k] 2\n", NULL, &result), 0);
+	assert_int_equal(recording_add_text(&to, "sys", &text), 0);
+
+	AUTO_FREE char *before = recording_as(&to, "text", &plain);
+	size_t bytes = recording_bytes(&to);
+
+	recording_settle(&to);
+	assert_true(recording_bytes(&to) < bytes);
+
+	AUTO_FREE char *after = recording_as(&to, "text", &plain);
+
+	assert_string_equal(after, before);
+	assert_int_equal(recording_add_text(&to, "sys", &again), 0);
+	assert_int_equal(text, again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_recording_as_merged_is_taken_as_it_is),
+		cmocka_unit_test(a_recording_in_another_order_is_copied),
+		cmocka_unit_test(a_settled_recording_is_written_the_same),
 		cmocka_unit_test(stacks_of_files_add_up),
 		cmocka_unit_test(the_books_add_up_and_close),
 		cmocka_unit_test(how_frames_were_found_outlives_a_merge),
