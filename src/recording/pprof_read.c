@@ -58,6 +58,28 @@ static int check_memory(const struct reader *reader, struct fpl_err *err)
 			reader->name, reader->memory >> 20, reader->nr_samples);
 }
 
+/* Beyond so many a table has to make sense. */
+#define NONSENSE_MIN ((size_t)1 << 20)
+/* Of as many texts of a table one has to differ from all before it: writers keep each once. */
+#define NONSENSE_TEXTS_ALIKE 16u
+
+/* Are there tables of nothing? They cost little to make, packed even less, and much to read. */
+static int check_sense(const struct reader *reader, const struct pprof_input *input,
+		       struct fpl_err *err)
+{
+	const struct pprof_tables *tables = &reader->tables;
+
+	if (tables->nr_texts > NONSENSE_MIN &&
+	    tables->nr_texts / NONSENSE_TEXTS_ALIKE > reader->recording->strings.nr)
+		return pprof_input_fail(input, "a million texts and more, nearly all alike", err);
+	if (tables->duplicate > NONSENSE_MIN)
+		return pprof_input_fail(
+			input, "more than a million entries without an id of their own", err);
+	if (reader->meta.nr_comments > NONSENSE_MIN)
+		return pprof_input_fail(input, "more than a million comments", err);
+	return 0;
+}
+
 /* libprotobuf-c takes no size of 0 with NULL. */
 static ProtobufCMessage *unpack(struct reader *reader, const ProtobufCMessageDescriptor *what,
 				const struct pprof_field *field)
@@ -237,6 +259,8 @@ static int read_pass(struct reader *reader, int fd, struct pprof_remarks *remark
 			error = add_field(reader, &input, &field, err);
 		if (!error && i % 64 == 0)
 			error = check_memory(reader, err);
+		if (!error && i % 64 == 0)
+			error = check_sense(reader, &input, err);
 	}
 	if ((error != -EBADMSG && error != -ENODATA) || !reader->options->partial)
 		return error ? error : check_memory(reader, err);

@@ -501,14 +501,14 @@ static void what_is_no_pprof_is_refused(void **state)
 static void a_bomb_is_refused(void **state)
 {
 	(void)state;
-	enum { MIB = 1 << 20, NR = 300 };
+	enum { MIB = 1 << 20, NR = 20 };
 	static unsigned char zeros[MIB], member[4096], *packed;
 	struct proto head = { .size = 0 };
 	size_t size, at;
 
 	packed = malloc((NR + 1) * sizeof(member));
 	assert_non_null(packed);
-	/* a field that nobody knows, of 300 MiB */
+	/* a field that nobody knows, of 20 MiB */
 	proto_varint(&head, 99u << 3 | 2);
 	proto_varint(&head, (uint64_t)NR * MIB);
 	at = add_member(packed, 0, sizeof(member), head.bytes, head.size);
@@ -518,6 +518,38 @@ static void a_bomb_is_refused(void **state)
 	assert_int_equal(read_bytes(packed, at, &(struct pprof_read_options){ 0 }), -EBADMSG);
 	assert_non_null(strstr(err.msg, "500 times its size"));
 	free(packed);
+}
+
+/* 1.2 million times @unit [@size], in members of 2,000: too little, and not packed enough, for a
+ * bomb. */
+static void expect_nonsense(const void *unit, size_t size, const char *why)
+{
+	enum { NR = 1200000, PER_MEMBER = 2000 };
+	static unsigned char units[PER_MEMBER * 8], member[4096];
+	unsigned char *packed = malloc((size_t)NR / PER_MEMBER * sizeof(member));
+	size_t at = 0, packed_size;
+
+	assert_non_null(packed);
+	assert_true(size <= 8);
+	for (size_t i = 0; i < PER_MEMBER; i++)
+		memcpy(units + i * size, unit, size);
+	packed_size = add_member(member, 0, sizeof(member), units, PER_MEMBER * size);
+	for (size_t i = 0; i < NR / PER_MEMBER; i++, at += packed_size)
+		memcpy(packed + at, member, packed_size);
+	assert_int_equal(read_bytes(packed, at, &(struct pprof_read_options){ 0 }), -EBADMSG);
+	if (!strstr(err.msg, why) || !strstr(err.msg, "unpacked offset"))
+		fail_msg("%s", err.msg);
+	free(packed);
+}
+
+static void tables_of_nothing_are_refused(void **state)
+{
+	(void)state;
+	expect_nonsense("\x32\x00", 2, "a million texts and more, nearly all alike");
+	expect_nonsense("\x22\x00", 2, "without an id of their own");	      /* locations */
+	expect_nonsense("\x2a\x00", 2, "without an id of their own");	      /* functions */
+	expect_nonsense("\x2a\x02\x08\x07", 4, "without an id of their own"); /* all 7 */
+	expect_nonsense("\x68\x01", 2, "more than a million comments");
 }
 
 static void memory_is_bounded(void **state)
@@ -593,6 +625,7 @@ int main(void)
 		TEST(a_file_that_ends_early_is_said_or_kept_in_part),
 		TEST(what_is_no_pprof_is_refused),
 		TEST(a_bomb_is_refused),
+		TEST(tables_of_nothing_are_refused),
 		TEST(memory_is_bounded),
 		TEST(what_looks_like_one_is_tried),
 #undef TEST
