@@ -139,6 +139,20 @@ static void write_costs(FILE *to, const struct profile *profile, const struct ta
 	putc('\n', to);
 }
 
+/* Nobody read what the kernel side sent: it kept what the ring has room for. */
+static void write_away(FILE *to, const struct profile *profile)
+{
+	uint64_t lost = profile->books.lost[FPL_LOST_RING_FULL];
+
+	if (!profile->away_ns)
+		return;
+	fprintf(to,
+		"  away         fpless was stopped, or had no CPU, for %.1f s: %" PRIu64
+		" samples of this run are lost because the ring was full",
+		(double)profile->away_ns / 1e9, lost);
+	fputs(lost ? "; more --ring-memory\n" : "\n", to);
+}
+
 /* What the run itself cost: the time of every run of the program counts, targets or not. */
 static void write_own_cost(FILE *to, const struct profile *profile, const struct tally *tally)
 {
@@ -218,6 +232,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
 	counts_write(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);
+	write_away(to, profile);
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);

@@ -195,6 +195,7 @@ int tally_add_numbers(struct recording *recording, const struct profile *profile
 	add(&adder, "user_cpu_ms", profile->user_cpu_ms);
 	add(&adder, "startup_ms", profile->startup_ms);
 	add(&adder, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
+	add(&adder, "away_ms", profile->away_ns / 1000000);
 	add_events(&adder, profile);
 	add_run_time_code(&adder, profile);
 	return adder.err;

@@ -42,8 +42,10 @@
 /* Records of one drain from which on the next is not put off. */
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
-#define DRAIN_PERIOD_MS	  100
-#define LISTEN_PERIOD_MS  50 /* where somebody watches */
+#define DRAIN_PERIOD_MS	 100
+#define LISTEN_PERIOD_MS 50 /* where somebody watches */
+/* A round that had no CPU for longer was stopped, or starved; a loaded machine delays by less. */
+#define AWAY_MIN_MS	  600
 #define CHECK_PERIOD_NS	  (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
@@ -249,6 +251,28 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 		on_event(engine, &events[i]);
 }
 
+/* When a round of the loop began, by the clock and by what this thread had of a CPU. */
+struct round {
+	uint64_t time_ns, cpu_ns;
+};
+
+static struct round round_begin(void)
+{
+	return (struct round){ clock_monotonic_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+/* Was it longer than the longest wait, and on no CPU? Then nobody read the ring meanwhile. */
+static void round_end(struct engine *engine, const struct round *begin)
+{
+	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns, worked_ns;
+
+	if (took_ns < AWAY_MIN_MS * NS_PER_MS)
+		return;
+	worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin->cpu_ns;
+	if (took_ns - worked_ns >= AWAY_MIN_MS * NS_PER_MS)
+		engine->away_ns += took_ns - worked_ns;
+}
+
 /* Until the time is over, a signal comes or the targets have gone. */
 static int loop(struct engine *engine, struct fpl_err *err)
 {
@@ -257,7 +281,8 @@ static int loop(struct engine *engine, struct fpl_err *err)
 	struct next_drain next = { 0 };
 
 	while (!engine->stop) {
-		uint64_t now = clock_monotonic_ns(), end = UINT64_MAX;
+		const struct round round = round_begin();
+		uint64_t now = round.time_ns, end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
 
 		if (!engine->enabled_ns && now >= enable_at) {
@@ -283,6 +308,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 				clock_monotonic_ns() + drain_pause_ns(engine, nr_records),
 				nr_records > 0,
 			};
+		round_end(engine, &round);
 	}
 	return 0;
 }

@@ -167,6 +167,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;
+	profile->away_ns = engine->away_ns;
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
 	profile->rss_peak_bytes = engine->rss_peak_bytes;
 	profile->user_cpu_ms = (usage_cpu_ns() + engine->helpers.cpu_ns) / NS_PER_MS;

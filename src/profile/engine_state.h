@@ -80,6 +80,7 @@ struct engine {
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns, next_count_ns;
+	uint64_t away_ns;	 /* in which the ring's reader was stopped or had no CPU */
 	uint64_t rss_peak_bytes; /* helpers included */
 	struct usage_helpers helpers;
 	uint64_t next_helpers_ns; /* when they are looked at again */

@@ -172,6 +172,7 @@ struct profile {
 	size_t nr_maps;
 	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;
 	uint64_t drain_gap_max_ns; /* the longest the ring's reader did other work */
+	uint64_t away_ns;	   /* in which it was stopped, or had no CPU, for long at a time */
 };
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */

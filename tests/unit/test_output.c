@@ -144,6 +144,7 @@ static struct profile profile = {
 		  { "scratch", 1, 1, 12288, 0, NULL, false } },
 	.nr_maps = 4,
 	.drain_gap_max_ns = 3500000,
+	.away_ns = 8040000000,
 	.maps_bytes = 2097152,
 	.rss_peak_bytes = 1000000,
 	.user_cpu_ms = 7,
@@ -268,7 +269,7 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"stacks\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":0},"                  \
 	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"                 \
 	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                         \
-	"\"startup_ms\":42,\"drain_gap_max_ms\":3,"                                             \
+	"\"startup_ms\":42,\"drain_gap_max_ms\":3,\"away_ms\":8040,"                            \
 	"\"timeline\":{\"events\":0,\"missing\":0,\"ring_full\":0,\"memory_full\":0},"          \
 	"\"stream\":{\"printed\":0,\"unprinted\":0},"                                           \
 	"\"run_time_code\":{\"frames\":1,\"named\":0,\"uncertain\":0,"                          \
@@ -386,6 +387,8 @@ static void report_prints_the_books_as_an_identity(void **state)
 		"marked       frames by rows made from code (synth) in 18.18 % of the user stacks, "
 		"by frame pointers (fp) in 9.09 %\n",
 		"lost         ring_full 2\n",
+		"away         fpless was stopped, or had no CPU, for 8.0 s: 2 samples of this run "
+		"are lost because the ring was full; more --ring-memory\n",
 		"no rows      for the code without CFI of 1 object: making them would cost more "
 		"than it may\n",
 		"BPF          2250 ns per sample, 1800 ns per frame\n",
