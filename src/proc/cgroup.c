@@ -15,8 +15,7 @@
 
 #define MOUNTINFO_SIZE_MAX (4u << 20) /* some 30,000 mounts */
 
-/* \ooo as proc(5) has it for blanks, newlines and backslashes, in place. */
-static void decode_octal(char *text)
+void cgroup_path_decode(char *text)
 {
 	char *to = text;
 
@@ -57,7 +56,7 @@ static void parse_line(char *line, struct cgroup_mount *ret, bool *whole)
 
 	bool is_whole = strcmp(fields[3], "/") == 0;
 
-	decode_octal(fields[4]);
+	cgroup_path_decode(fields[4]);
 	if (strlen(fields[4]) >= sizeof(ret->path) || (ret->path[0] && (*whole || !is_whole)))
 		return;
 	memcpy(ret->path, fields[4], strlen(fields[4]) + 1);

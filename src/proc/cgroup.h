@@ -16,6 +16,9 @@ struct cgroup_mount {
 	bool has_v1;	     /* version 1 is mounted, too */
 };
 
+/* Undo \ooo, as mountinfo has it for blanks, newlines and backslashes, in place. */
+void cgroup_path_decode(char *text);
+
 /* Read the text of /proc/PID/mountinfo, whose lines are cut apart. The first mount that shows the
  * whole hierarchy counts, else the first of all. */
 void cgroup_mount_parse(char *mountinfo, struct cgroup_mount *ret);

@@ -17,6 +17,7 @@
 #include "profile/bpf_log.h"
 #include "profile/chunk_maker.h"
 #include "profile/features.h"
+#include "profile/kernel_room.h"
 #include "profile/kernel_types.h"
 #include "profile/tables.h"
 
@@ -216,6 +217,8 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 	configure(kernel->skel, options, host, weight_ns);
 
 	*ret = size_maps(kernel->skel, options, kernel);
+	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
+		return *ret = -ENOMEM;
 	if (!*ret && types)
 		*ret = kernel_types_fill(types, bpf_object__btf(kernel->skel->obj), err);
 	if (!*ret)

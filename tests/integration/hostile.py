@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets that misbehave, to run beside others: for the tests and for tests/bench/hostile."""
 
+import itertools
 import os
 import random
 import shutil
@@ -52,34 +53,37 @@ def spoil(path, copy, seed):
     return copy
 
 
-class PidsCgroup:
-    """A cgroup with at most so many tasks, in whichever hierarchy has the controller."""
+class LimitedCgroup:
+    """A cgroup with a limit, in whichever hierarchy has the controller."""
 
-    def __init__(self, most):
-        root = self._hierarchy()
+    numbers = itertools.count()
+
+    def __init__(self, controller, v1_file, v2_file, most):
+        root, is_v2 = self._hierarchy(controller)
         if not root:
-            raise OSError("no cgroup hierarchy with the pids controller")
-        self.path = os.path.join(root, f"fpless-test-{os.getpid()}")
+            raise OSError(f"no cgroup hierarchy with the {controller} controller")
+        self.path = os.path.join(root, f"fpless-test-{os.getpid()}-{next(self.numbers)}")
         os.mkdir(self.path)
-        self._write("pids.max", most)
+        self._write(v2_file if is_v2 else v1_file, most)
 
     @staticmethod
-    def _hierarchy():
+    def _hierarchy(controller):
+        """Where it is, and whether that is version 2."""
         with open("/proc/self/mounts", encoding="ascii") as file:
             mounts = [line.split() for line in file]
         for _, path, kind, options, *_ in mounts:
-            if kind == "cgroup" and "pids" in options.split(","):
-                return path
+            if kind == "cgroup" and controller in options.split(","):
+                return path, False
         for _, path, kind, *_ in mounts:
             if kind != "cgroup2":
                 continue
             try:
                 with open(f"{path}/cgroup.subtree_control", "r+", encoding="ascii") as file:
-                    file.write("+pids")
-                return path
+                    file.write("+" + controller)
+                return path, True
             except OSError:
                 continue
-        return None
+        return None, False
 
     def _write(self, name, value):
         with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
@@ -90,7 +94,6 @@ class PidsCgroup:
         self._write("cgroup.procs", os.getpid())
 
     def close(self):
-        self._write("pids.max", 0)
         for _ in range(1000):
             with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
                 pids = file.read().split()
@@ -106,6 +109,24 @@ class PidsCgroup:
                 except OSError:  # some are not reaped yet
                     pass
             time.sleep(0.01)
+
+
+class PidsCgroup(LimitedCgroup):
+    """One with at most so many tasks."""
+
+    def __init__(self, most):
+        super().__init__("pids", "pids.max", "pids.max", most)
+
+    def close(self):
+        self._write("pids.max", 0)
+        super().close()
+
+
+class MemoryCgroup(LimitedCgroup):
+    """One with at most so many bytes."""
+
+    def __init__(self, most):
+        super().__init__("memory", "memory.limit_in_bytes", "memory.max", most)
 
 
 class Targets:
