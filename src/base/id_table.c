@@ -10,7 +10,6 @@ enum { FIRST_SLOTS = 256 };
 void id_table_fini(struct id_table *table)
 {
 	free(table->slots);
-	free(table->hashes);
 	*table = (struct id_table){ 0 };
 }
 
@@ -22,21 +21,20 @@ uint32_t id_table_find(const struct id_table *table, uint64_t hash,
 
 	if (!table->nr_slots)
 		return ID_TABLE_NONE;
-	for (size_t slot = hash & mask; table->slots[slot]; slot = (slot + 1) & mask)
-		if (table->hashes[slot] == (uint32_t)hash &&
-		    equal(ctx, table->slots[slot] - 1, key))
-			return table->slots[slot] - 1;
+	for (size_t slot = hash & mask; table->slots[slot].number; slot = (slot + 1) & mask)
+		if (table->slots[slot].hash == (uint32_t)hash &&
+		    equal(ctx, table->slots[slot].number - 1, key))
+			return table->slots[slot].number - 1;
 	return ID_TABLE_NONE;
 }
 
-static void put(struct id_table *table, uint32_t hash, uint32_t value)
+static void put(struct id_table *table, uint32_t hash, uint32_t number)
 {
 	size_t mask = table->nr_slots - 1, slot = hash & mask;
 
-	while (table->slots[slot])
+	while (table->slots[slot].number)
 		slot = (slot + 1) & mask;
-	table->slots[slot] = value;
-	table->hashes[slot] = hash;
+	table->slots[slot] = (struct id_slot){ number, hash };
 }
 
 static int grow(struct id_table *table)
@@ -50,14 +48,11 @@ static int grow(struct id_table *table)
 	if (bigger.nr_slots > (size_t)1 << 32)
 		return -ENOMEM;
 	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
-	bigger.hashes = calloc(bigger.nr_slots, sizeof(*bigger.hashes));
-	if (!bigger.slots || !bigger.hashes) {
-		id_table_fini(&bigger);
+	if (!bigger.slots)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < table->nr_slots; i++)
-		if (table->slots[i])
-			put(&bigger, table->hashes[i], table->slots[i]);
+		if (table->slots[i].number)
+			put(&bigger, table->slots[i].hash, table->slots[i].number);
 	id_table_fini(table);
 	*table = bigger;
 	return 0;

@@ -8,10 +8,15 @@
 
 #include "base/err.h"
 
+/* Both are looked at together: together they are one line of the cache. */
+struct id_slot {
+	uint32_t number; /* index + 1, 0 is free */
+	uint32_t hash;	 /* of what it names */
+};
+
 struct id_table {
-	uint32_t *slots;  /* owned [nr_slots]: index + 1, 0 is free */
-	uint32_t *hashes; /* owned [nr_slots]: of what the slot names */
-	size_t nr_slots;  /* power of two, or 0 */
+	struct id_slot *slots; /* owned [nr_slots] */
+	size_t nr_slots;       /* power of two, or 0 */
 	size_t nr;
 };
 

@@ -193,38 +193,60 @@ static void add_result(struct merge_result *to, const struct merge_result *from)
 		to->refused = UINT64_MAX;
 }
 
+/* A file that is read. */
+struct diff_input {
+	struct diff *diff;
+	const char *name;
+	enum diff_side side;
+};
+
+/* Pair a part of a run. */
+static int add_part(void *ctx, struct recording *part, const struct merge_result *result,
+		    struct fpl_err *err)
+{
+	const struct diff_input *input = ctx;
+	struct diff *diff = input->diff;
+	const struct diff_options *options = diff->options;
+	enum diff_side side = input->side;
+	int error = check_common(&diff->common, part, input->name, err);
+
+	if (!error && options->reading.symfs)
+		error = report_names_apply(&diff->names, options->reading.symfs, part, err);
+	if (error)
+		return error;
+	if (options->output.by)
+		part->by = inputs_labels(options->output.by);
+	add_result(&diff->merged, result);
+	recording_settle(part);
+	error = pairing_add_part(&diff->shown, part, side, err);
+	if (!error && diff->wants_lines)
+		error = pairing_add_part(&diff->lines, part, side, err);
+	if (!error && diff->wants_paths)
+		error = add_paths(diff, part, side, err);
+	return error || !diff->wants_page ? error : add_page_paths(diff, part, side, err);
+}
+
 /* Read file @idx and pair what the filter wants of it. */
 static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
 {
-	CLEANUP(recording_fini) struct recording run = { 0 };
 	const struct diff_options *options = diff->options;
-	const struct input_options input = {
+	struct diff_input input = {
+		.diff = diff,
+		.name = inputs_name(&diff->inputs, idx),
+		.side = idx < options->nr_before ? DIFF_BEFORE : DIFF_AFTER,
+	};
+	const struct input_options input_options = {
 		.reading = &options->reading,
 		.by = options->output.by,
 		.events = options->reading.filter.has_time,
 	};
-	enum diff_side side = idx < options->nr_before ? DIFF_BEFORE : DIFF_AFTER;
-	struct merge_result result = { 0 };
-	int error;
+	const struct input_parts parts = { &input, add_part };
+	int error =
+		inputs_take_parts(&diff->inputs, idx, &input_options, diff->filter, &parts, err);
 
-	if (recording_init(&run))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	error = inputs_add(&diff->inputs, idx, &input, diff->filter, &run, &result, err);
 	if (!error)
-		error = check_common(&diff->common, &run, inputs_name(&diff->inputs, idx), err);
-	if (!error && options->reading.symfs)
-		error = report_names_apply(&diff->names, options->reading.symfs, &run, err);
-	if (error)
-		return error;
-	if (options->output.by)
-		run.by = inputs_labels(options->output.by);
-	add_result(&diff->merged, &result);
-	error = pairing_add(&diff->shown, &run, side, err);
-	if (!error && diff->wants_lines)
-		error = pairing_add(&diff->lines, &run, side, err);
-	if (!error && diff->wants_paths)
-		error = add_paths(diff, &run, side, err);
-	return error || !diff->wants_page ? error : add_page_paths(diff, &run, side, err);
+		error = pairing_end_run(&diff->shown, input.side, err);
+	return error || !diff->wants_lines ? error : pairing_end_run(&diff->lines, input.side, err);
 }
 
 /* Numbers of samples tell nothing where one side was asked ten times as often. */
@@ -252,6 +274,8 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	inputs_end(&diff->inputs);
 	if (error)
 		return error;
+	pairing_settle(&diff->shown);
+	pairing_settle(&diff->lines);
 	diff->has_difference = true;
 	error = difference_make(&diff->shown, &diff->difference);
 	if (error)
@@ -321,10 +345,9 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 		return write_picture(diff, to, err);
 	if (is_called(format, "html"))
 		return write_page(diff, to, err);
-	if (is_called(format, "json"))
-		diff_json_write(to, &diff->difference, diff->common.counted);
-	else
-		diff_text_write(to, &diff->difference, &text);
+	if (is_called(format, "json") ? diff_json_write(to, &diff->difference, diff->common.counted)
+				      : diff_text_write(to, &diff->difference, &text))
+		return fpl_fail(err, -ENOMEM, "out of memory for what changed");
 	return 0;
 }
 

@@ -111,35 +111,81 @@ const char *inputs_name(const struct inputs *inputs, size_t idx)
 	return is_stdin(inputs->paths[idx]) ? "stdin" : inputs->paths[idx];
 }
 
-int inputs_add(const struct inputs *inputs, size_t idx, const struct input_options *options,
-	       struct filter *filter, struct recording *to, struct merge_result *result,
-	       struct fpl_err *err)
+/* Add what @filter wants of @from to @to; @from may go with it. */
+static int add_recording(const char *name, struct filter *filter, struct recording *from,
+			 struct recording *to, struct merge_result *result, struct fpl_err *err)
 {
-	CLEANUP(recording_fini) struct recording from = { 0 };
-	const char *name = inputs_name(inputs, idx);
-	const struct read_options read_options = {
-		.memory = options->reading->memory,
-		.by = inputs_labels(options->by),
-		.events = options->events,
-		.sample_type = options->reading->sample_type,
-	};
-	int error;
+	int error = filter_begin(filter, from, name, err);
 
-	if (recording_init(&from))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
-	reading_progress_begin(inputs->progress, name, inputs->fds[idx], idx, inputs->nr);
-	error = recording_read(name, inputs->fds[idx], &read_options, &from, err);
-	if (!error)
-		error = filter_begin(filter, &from, name, err);
 	if (error)
 		return error;
-	error = filter_is_empty(filter) ? recording_merge_whole(to, &from, result)
-					: recording_merge(to, &from, filter_of(filter), result);
+	error = filter_is_empty(filter) ? recording_merge_whole(to, from, result)
+					: recording_merge(to, from, filter_of(filter), result);
 	if (error == -EDOM)
-		return refuse_type(name, &from, to, err);
+		return refuse_type(name, from, to, err);
 	if (error)
 		return fpl_fail(err, error, "%s: %s", name,
 				error == -EOVERFLOW ? "counts add up to more than 2^64"
 						    : "out of memory");
 	return 0;
+}
+
+static int read_input(const struct inputs *inputs, size_t idx, const struct input_options *options,
+		      struct read_options *read_options, struct recording *ret, struct fpl_err *err)
+{
+	const char *name = inputs_name(inputs, idx);
+
+	if (recording_init(ret))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	read_options->memory = options->reading->memory;
+	read_options->by = inputs_labels(options->by);
+	read_options->events = options->events;
+	read_options->sample_type = options->reading->sample_type;
+	reading_progress_begin(inputs->progress, name, inputs->fds[idx], idx, inputs->nr);
+	return recording_read(name, inputs->fds[idx], read_options, ret, err);
+}
+
+int inputs_add(const struct inputs *inputs, size_t idx, const struct input_options *options,
+	       struct filter *filter, struct recording *to, struct merge_result *result,
+	       struct fpl_err *err)
+{
+	CLEANUP(recording_fini) struct recording from = { 0 };
+	struct read_options read_options = { 0 };
+	int error = read_input(inputs, idx, options, &read_options, &from, err);
+
+	return error ? error
+		     : add_recording(inputs_name(inputs, idx), filter, &from, to, result, err);
+}
+
+/* A file that is read in parts. */
+struct parting {
+	const char *name;
+	struct filter *filter;
+	const struct input_parts *parts;
+};
+
+static int take_part(void *ctx, struct recording *from, struct fpl_err *err)
+{
+	const struct parting *parting = ctx;
+	CLEANUP(recording_fini) struct recording part = { 0 };
+	struct merge_result result = { 0 };
+	int error;
+
+	if (recording_init(&part))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", parting->name);
+	error = add_recording(parting->name, parting->filter, from, &part, &result, err);
+	return error ? error : parting->parts->take(parting->parts->ctx, &part, &result, err);
+}
+
+int inputs_take_parts(const struct inputs *inputs, size_t idx, const struct input_options *options,
+		      struct filter *filter, const struct input_parts *parts, struct fpl_err *err)
+{
+	CLEANUP(recording_fini) struct recording from = { 0 };
+	struct parting parting = { inputs_name(inputs, idx), filter, parts };
+	/* what is named anew is said once for a file */
+	struct read_options read_options = { .part = options->reading->symfs ? NULL : take_part,
+					     .part_ctx = &parting };
+	int error = read_input(inputs, idx, options, &read_options, &from, err);
+
+	return error ? error : take_part(&parting, &from, err);
 }

@@ -72,3 +72,18 @@ FPL_MUST_CHECK int inputs_add(const struct inputs *inputs, size_t idx,
 			      const struct input_options *options, struct filter *filter,
 			      struct recording *to, struct merge_result *result,
 			      struct fpl_err *err);
+
+/* Of the parts of a file: what the filter wants of one, and how many samples that are. */
+struct input_parts {
+	void *ctx;
+	int (*take)(void *ctx, struct recording *part, const struct merge_result *result,
+		    struct fpl_err *err);
+};
+
+/*
+ * Read file @idx and hand on what @filter wants of it, in parts where it is large and folded: the
+ * last, or only one, may be empty. Errors: as inputs_add(), and those of @parts->take.
+ */
+FPL_MUST_CHECK int inputs_take_parts(const struct inputs *inputs, size_t idx,
+				     const struct input_options *options, struct filter *filter,
+				     const struct input_parts *parts, struct fpl_err *err);

@@ -70,10 +70,10 @@ int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize, s
 		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", pairing->nr_stacks);
 	for (size_t i = 0; i < pairing->nr_stacks; i++) {
 		const struct paired_stack *stack = &pairing->stacks[i];
-		const uint64_t *count = stack->distribution.count;
 		struct line *line = &lines[i];
 
-		*line = (struct line){ stack, count[DIFF_BEFORE], count[DIFF_AFTER] };
+		*line = (struct line){ stack, tallies_count(&pairing->samples, i, DIFF_BEFORE),
+				       tallies_count(&pairing->samples, i, DIFF_AFTER) };
 		if (normalize && sums[DIFF_BEFORE] != sums[DIFF_AFTER])
 			line->before =
 				whole_number((double)line->before * (double)sums[DIFF_AFTER] /

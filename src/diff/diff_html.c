@@ -14,7 +14,8 @@ struct page {
 	struct call_functions functions;
 	struct call_tree tree; /* of both sides, each a group */
 	struct html_parts parts;
-	uint32_t *rows; /* owned [difference->nr_functions]: where each is in functions */
+	struct difference_list changed; /* all functions of the difference */
+	uint32_t *rows;			/* owned [changed.nr]: where each is in functions */
 };
 
 static void page_fini(struct page *page)
@@ -22,6 +23,7 @@ static void page_fini(struct page *page)
 	call_functions_fini(&page->functions);
 	call_tree_fini(&page->tree);
 	html_parts_fini(&page->parts);
+	difference_list_fini(&page->changed);
 	free(page->rows);
 }
 
@@ -32,11 +34,13 @@ static int find_rows(struct page *page)
 	const struct difference *difference = given->difference;
 	const struct pairing *pairing = difference->pairing;
 
-	page->rows = calloc(difference->nr_functions + 1, sizeof(*page->rows));
+	if (difference_list_make(difference, DIFFERENCE_BY_SELF, SIZE_MAX, false, &page->changed))
+		return -ENOMEM;
+	page->rows = calloc(page->changed.nr + 1, sizeof(*page->rows));
 	if (!page->rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < difference->nr_functions; i++) {
-		const struct paired_item *item = &pairing->items[difference->functions[i].item];
+	for (size_t i = 0; i < page->changed.nr; i++) {
+		const struct paired_item *item = &pairing->items[page->changed.list[i]];
 		bool placed = pairing->options.by == PAIRED_BY_PLACE;
 
 		page->rows[i] = (uint32_t)call_functions_find(
@@ -138,17 +142,17 @@ static void write_changes(struct page *page)
 	const struct pairing *pairing = difference->pairing;
 
 	json_open(json, "functions", '[');
-	for (size_t i = 0; i < difference->nr_functions; i++) {
-		const struct diff_function *function = &difference->functions[i];
+	for (size_t i = 0; i < page->changed.nr; i++) {
+		const struct diff_function function =
+			difference_function(difference, page->changed.list[i]);
 
 		if (page->rows[i] == page->functions.nr)
 			continue; /* it is in no path */
 		json_open(json, NULL, '[');
 		json_number(json, NULL, page->rows[i]);
-		json_string(json, NULL,
-			    pairing_text(pairing, pairing->items[function->item].place));
-		write_change(json, NULL, &function->self, difference->unit);
-		write_change(json, NULL, &function->total, difference->unit);
+		json_string(json, NULL, pairing_text(pairing, pairing->items[function.item].place));
+		write_change(json, NULL, &function.self, difference->unit);
+		write_change(json, NULL, &function.total, difference->unit);
 		json_close(json, ']');
 	}
 	json_close(json, ']');
@@ -233,7 +237,6 @@ int diff_html_write(FILE *to, const struct diff_page *given, struct fpl_err *err
 	struct page page = { .given = given, .judge = frame_judge_make(&given->picture) };
 	int error;
 
-	difference_sort_functions(given->difference, DIFFERENCE_BY_SELF);
 	error = html_page_begin(to, err);
 	if (error)
 		return error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
+#include <errno.h>
 
+#include "base/cleanup.h"
 #include "diff/diff_write.h"
 #include "view/json.h"
 
@@ -22,13 +23,13 @@ static void write_side(struct json *json, const struct difference *difference, e
 	json_close(json, '}');
 }
 
-/* @distribution: whose counts are said; @unit: percent of what. */
+/* @before, @after: samples; @unit: percent of what. */
 static void write_change(struct json *json, const char *key, const struct diff_change *change,
-			 const struct distribution *distribution, double unit)
+			 uint64_t before, uint64_t after, double unit)
 {
 	json_open(json, key, '{');
-	json_number(json, "samples_before", distribution->count[DIFF_BEFORE]);
-	json_number(json, "samples_after", distribution->count[DIFF_AFTER]);
+	json_number(json, "samples_before", before);
+	json_number(json, "samples_after", after);
 	json_real(json, "before", 100 * unit * change->before);
 	json_real(json, "after", 100 * unit * change->after);
 	json_real(json, "change", 100 * unit * change->change);
@@ -37,26 +38,34 @@ static void write_change(struct json *json, const char *key, const struct diff_c
 	json_close(json, '}');
 }
 
-static void write_function(struct json *json, const struct difference *difference,
-			   const struct diff_function *function)
+/* The change of thing @idx of @tallies. */
+static void write_tallied(struct json *json, const char *key, const struct diff_change *change,
+			  const struct tallies *tallies, uint32_t idx, double unit)
+{
+	write_change(json, key, change, tallies_count(tallies, idx, DIFF_BEFORE),
+		     tallies_count(tallies, idx, DIFF_AFTER), unit);
+}
+
+static void write_function(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_item *item = &pairing->items[function->item];
+	const struct paired_item *item = &pairing->items[idx];
+	const struct diff_function function = difference_function(difference, idx);
 
 	json_open(json, NULL, '{');
 	json_string(json, "function", pairing_text(pairing, item->text));
 	json_string(json, "object", pairing_text(pairing, item->place));
 	json_bool(json, "kernel", item->kind == PAIRED_KERNEL);
-	write_change(json, "self", &function->self, &item->self, difference->unit);
-	write_change(json, "total", &function->total, &item->total, difference->unit);
+	write_tallied(json, "self", &function.self, &pairing->self, idx, difference->unit);
+	write_tallied(json, "total", &function.total, &pairing->total, idx, difference->unit);
 	json_close(json, '}');
 }
 
-static void write_stack(struct json *json, const struct difference *difference,
-			const struct diff_stack *stack)
+static void write_stack(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks[stack->stack];
+	const struct paired_stack *paired = &pairing->stacks[idx];
+	const struct diff_change change = difference_stack(difference, idx);
 
 	json_open(json, NULL, '{');
 	json_open(json, "labels", '[');
@@ -74,7 +83,7 @@ static void write_stack(struct json *json, const struct difference *difference,
 		json_open(json, "frames", '[');
 		json_close(json, ']');
 	}
-	write_change(json, "samples", &stack->change, &paired->distribution, difference->unit);
+	write_tallied(json, "samples", &change, &pairing->samples, idx, difference->unit);
 	json_close(json, '}');
 }
 
@@ -92,13 +101,28 @@ static void write_noise(struct json *json, const struct difference *difference)
 	json_close(json, '}');
 }
 
-void diff_json_write(FILE *to, struct difference *difference, const char *counted)
+/* All of @order as the array @key. */
+static int write_list(struct json *json, const char *key, const struct difference *difference,
+		      enum difference_order order,
+		      void (*write)(struct json *json, const struct difference *difference,
+				    uint32_t idx))
+{
+	CLEANUP(difference_list_fini) struct difference_list list;
+
+	if (difference_list_make(difference, order, SIZE_MAX, false, &list))
+		return -ENOMEM;
+	json_open(json, key, '[');
+	for (size_t i = 0; i < list.nr; i++)
+		write(json, difference, list.list[i]);
+	json_close(json, ']');
+	return 0;
+}
+
+int diff_json_write(FILE *to, const struct difference *difference, const char *counted)
 {
 	const struct pairing *pairing = difference->pairing;
 	struct json json = { .to = to };
 
-	difference_sort_functions(difference, DIFFERENCE_BY_SELF);
-	difference_sort_stacks(difference);
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "diff");
 	json_number(&json, "format", 1);
@@ -111,17 +135,14 @@ void diff_json_write(FILE *to, struct difference *difference, const char *counte
 		write_side(&json, difference, side);
 	write_noise(&json, difference);
 	if (difference->whole_judged)
-		write_change(&json, "whole", &difference->whole, &pairing->whole, difference->unit);
+		write_change(&json, "whole", &difference->whole, pairing->whole.count[DIFF_BEFORE],
+			     pairing->whole.count[DIFF_AFTER], difference->unit);
 	else
 		json_null(&json, "whole");
-	json_open(&json, "functions", '[');
-	for (size_t i = 0; i < difference->nr_functions; i++)
-		write_function(&json, difference, &difference->functions[i]);
-	json_close(&json, ']');
-	json_open(&json, "stacks", '[');
-	for (size_t i = 0; i < difference->nr_stacks; i++)
-		write_stack(&json, difference, &difference->stacks[i]);
-	json_close(&json, ']');
+	if (write_list(&json, "functions", difference, DIFFERENCE_BY_SELF, write_function) ||
+	    write_list(&json, "stacks", difference, DIFFERENCE_BY_SAMPLES, write_stack))
+		return -ENOMEM;
 	json_close(&json, '}');
 	putc('\n', to);
+	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "diff/diff_write.h"
 
 #define NR_FRAMES 48u /* of a stack: all is in JSON */
@@ -71,8 +73,11 @@ static void write_noise(FILE *to, const struct difference *difference)
 	size_t self = 0, total = 0;
 
 	for (size_t i = 0; i < difference->nr_functions; i++) {
-		self += difference->functions[i].self.verdict != DIFF_NOISE;
-		total += difference->functions[i].total.verdict != DIFF_NOISE;
+		const struct diff_function function =
+			difference_function(difference, difference->functions[i]);
+
+		self += function.self.verdict != DIFF_NOISE;
+		total += function.total.verdict != DIFF_NOISE;
 	}
 	fprintf(to, "noise   functions beyond it: %zu by self, %zu by total; ", self, total);
 	if (significance->assumed)
@@ -82,49 +87,43 @@ static void write_noise(FILE *to, const struct difference *difference)
 		fprintf(to, "runs vary by %.2f %%\n", 100 * significance->variation);
 }
 
-static void write_functions(FILE *to, struct difference *difference, enum difference_order order,
-			    const struct diff_text_options *options)
+static int write_functions(FILE *to, const struct difference *difference,
+			   enum difference_order order, const struct diff_text_options *options)
 {
+	CLEANUP(difference_list_fini) struct difference_list list;
 	const struct pairing *pairing = difference->pairing;
-	size_t left = 0, nr_max = options->nr_functions;
 
-	difference_sort_functions(difference, order);
+	if (difference_list_make(difference, order, options->nr_functions, true, &list))
+		return -ENOMEM;
 	fprintf(to, "\nFunctions by what changed (%s), ",
 		order == DIFFERENCE_BY_SELF ? "self: it was running"
 					    : "total: it or what it called");
 	write_unit(to, difference, options->counted);
 	fputs("\n\n   before    after   change      +-  verdict  function\n", to);
-	for (size_t i = 0; i < difference->nr_functions; i++) {
-		const struct diff_function *function = &difference->functions[i];
-		const struct paired_item *item = &pairing->items[function->item];
-		const struct diff_change *change =
-			order == DIFFERENCE_BY_SELF ? &function->self : &function->total;
+	for (size_t i = 0; i < list.nr; i++) {
+		const struct paired_item *item = &pairing->items[list.list[i]];
+		const struct diff_function function = difference_function(difference, list.list[i]);
 
-		if (change->before <= 0 && change->after <= 0)
-			continue; /* it never ran, only what it called */
-		if (nr_max) {
-			write_numbers(to, difference, change);
-			fprintf(to, "  %s  (%s)\n", pairing_text(pairing, item->text),
-				pairing_text(pairing, item->place));
-			nr_max--;
-		} else {
-			left++;
-		}
+		write_numbers(to, difference,
+			      order == DIFFERENCE_BY_SELF ? &function.self : &function.total);
+		fprintf(to, "  %s  (%s)\n", pairing_text(pairing, item->text),
+			pairing_text(pairing, item->place));
 	}
-	if (left)
-		fprintf(to, "%45s... and %zu more\n", "", left);
+	if (list.nr_left)
+		fprintf(to, "%45s... and %zu more\n", "", list.nr_left);
+	return 0;
 }
 
-static void write_stack(FILE *to, const struct difference *difference,
-			const struct diff_stack *stack)
+static void write_stack(FILE *to, const struct difference *difference, uint32_t stack)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks[stack->stack];
+	const struct paired_stack *paired = &pairing->stacks[stack];
+	const struct diff_change change = difference_stack(difference, stack);
 	const uint32_t *steps = &pairing->steps[paired->first];
 	uint32_t nr_frames = paired->nr - paired->nr_labels;
 
 	putc('\n', to);
-	write_numbers(to, difference, &stack->change);
+	write_numbers(to, difference, &change);
 	for (uint32_t i = 0; i < paired->nr_labels; i++)
 		fprintf(to, "  %s", pairing_text(pairing, pairing->items[steps[i]].text));
 	putc('\n', to);
@@ -135,30 +134,33 @@ static void write_stack(FILE *to, const struct difference *difference,
 		fprintf(to, "          ... %u more callers\n", nr_frames - NR_FRAMES);
 }
 
-static void write_stacks(FILE *to, struct difference *difference,
-			 const struct diff_text_options *options)
+static int write_stacks(FILE *to, const struct difference *difference,
+			const struct diff_text_options *options)
 {
-	size_t nr_max = options->nr_stacks;
-	size_t nr = difference->nr_stacks < nr_max ? difference->nr_stacks : nr_max;
+	CLEANUP(difference_list_fini) struct difference_list list;
 
-	difference_sort_stacks(difference);
+	if (difference_list_make(difference, DIFFERENCE_BY_SAMPLES, options->nr_stacks, false,
+				 &list))
+		return -ENOMEM;
 	fputs("\nStacks by what changed (leaf first), ", to);
 	write_unit(to, difference, options->counted);
 	putc('\n', to);
-	for (size_t i = 0; i < nr; i++)
-		write_stack(to, difference, &difference->stacks[i]);
-	if (difference->nr_stacks > nr)
-		fprintf(to, "\n%10s... and %zu more\n", "", difference->nr_stacks - nr);
+	for (size_t i = 0; i < list.nr; i++)
+		write_stack(to, difference, list.list[i]);
+	if (list.nr_left)
+		fprintf(to, "\n%10s... and %zu more\n", "", list.nr_left);
+	return 0;
 }
 
-void diff_text_write(FILE *to, struct difference *difference,
-		     const struct diff_text_options *options)
+int diff_text_write(FILE *to, const struct difference *difference,
+		    const struct diff_text_options *options)
 {
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(to, difference, side, options->counted);
 	write_whole(to, difference);
 	write_noise(to, difference);
-	write_functions(to, difference, DIFFERENCE_BY_SELF, options);
-	write_functions(to, difference, DIFFERENCE_BY_TOTAL, options);
-	write_stacks(to, difference, options);
+	if (write_functions(to, difference, DIFFERENCE_BY_SELF, options) ||
+	    write_functions(to, difference, DIFFERENCE_BY_TOTAL, options))
+		return -ENOMEM;
+	return write_stacks(to, difference, options);
 }

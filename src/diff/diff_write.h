@@ -18,12 +18,13 @@ struct diff_text_options {
 	const char *counted;		/* what numbers are followed by: "samples" */
 };
 
-/* Sorts what is in @difference. Write errors stay in @to. */
-void diff_text_write(FILE *to, struct difference *difference,
-		     const struct diff_text_options *options);
+/* Write errors stay in @to. Errors: -ENOMEM. */
+FPL_MUST_CHECK int diff_text_write(FILE *to, const struct difference *difference,
+				   const struct diff_text_options *options);
 
-/* All functions, and all stacks. Sorts, too. @counted: what counts count. */
-void diff_json_write(FILE *to, struct difference *difference, const char *counted);
+/* All functions, and all stacks. @counted: what counts count. Otherwise as diff_text_write(). */
+FPL_MUST_CHECK int diff_json_write(FILE *to, const struct difference *difference,
+				   const char *counted);
 
 /*
  * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is
@@ -55,16 +56,16 @@ FPL_MUST_CHECK int diff_svg_write(FILE *to, const struct diff_picture *picture,
 
 /* What a page of a difference is made of. */
 struct diff_page {
-	struct diff_picture picture;	/* its paths with places, escaped texts, and not reversed */
-	struct difference *difference;	/* borrowed */
-	const char *event;		/* borrowed; NULL: not known */
-	uint64_t hz;			/* 0: not known, or not one */
-	char *const *files[DIFF_SIDES]; /* borrowed: names of the runs */
+	struct diff_picture picture; /* its paths with places, escaped texts, and not reversed */
+	const struct difference *difference; /* borrowed */
+	const char *event;		     /* borrowed; NULL: not known */
+	uint64_t hz;			     /* 0: not known, or not one */
+	char *const *files[DIFF_SIDES];	     /* borrowed: names of the runs */
 };
 
 /*
  * Write it as one HTML page: flame graph and icicle as diff_svg_write() draws them, by the frames
- * of either side; callers and callees; all functions with what to think of them. Sorts. Errors:
+ * of either side; callers and callees; all functions with what to think of them. Errors:
  * -ENOMEM, -ENOTSUP as html_write().
  */
 FPL_MUST_CHECK int diff_html_write(FILE *to, const struct diff_page *page, struct fpl_err *err);

@@ -8,9 +8,19 @@
 
 #include "base/cleanup.h"
 
-static bool has_samples(const struct distribution *distribution)
+static bool has_samples(const struct tallies *tallies, size_t idx)
 {
-	return distribution->count[DIFF_BEFORE] || distribution->count[DIFF_AFTER];
+	return tallies_count(tallies, idx, DIFF_BEFORE) || tallies_count(tallies, idx, DIFF_AFTER);
+}
+
+static bool is_tested(const struct tallies *tallies, size_t idx)
+{
+	const struct distribution counts = {
+		.count = { tallies_count(tallies, idx, DIFF_BEFORE),
+			   tallies_count(tallies, idx, DIFF_AFTER) },
+	};
+
+	return significance_is_tested(&counts);
 }
 
 static struct significance_options options_of(const struct pairing *pairing, bool shares)
@@ -35,21 +45,19 @@ static struct significance_options options_of(const struct pairing *pairing, boo
 	return ret;
 }
 
+/* Where no side has two runs there is nothing to fit, and nothing that is wide. */
 static int fit(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 	const struct significance_options options = options_of(pairing, pairing->options.shares);
-	AUTO_FREE const struct distribution **list = calloc(pairing->nr_items + 1, sizeof(*list));
-	size_t nr = 0;
+	size_t nr = 0, nr_wide = pairing->self.wide ? pairing->nr_items : 0;
+	AUTO_FREE const struct distribution **list = calloc(nr_wide + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	for (size_t i = 0; i < pairing->nr_items; i++) {
-		const struct paired_item *item = &pairing->items[i];
-
-		if (item->kind != PAIRED_LABEL && has_samples(&item->self))
-			list[nr++] = &item->self;
-	}
+	for (size_t i = 0; i < nr_wide; i++)
+		if (pairing->items[i].kind != PAIRED_LABEL && has_samples(&pairing->self, i))
+			list[nr++] = &pairing->self.wide[i].distribution;
 	return significance_fit(&options, list, nr, &difference->significance);
 }
 
@@ -59,61 +67,67 @@ static void count_tests(struct difference *difference)
 	const struct pairing *pairing = difference->pairing;
 
 	for (size_t i = 0; i < pairing->nr_items; i++) {
-		const struct paired_item *item = &pairing->items[i];
-
-		if (item->kind == PAIRED_LABEL)
+		if (pairing->items[i].kind == PAIRED_LABEL)
 			continue;
-		difference->nr_function_tests += significance_is_tested(&item->self);
-		difference->nr_function_tests += significance_is_tested(&item->total);
+		difference->nr_function_tests += is_tested(&pairing->self, i);
+		difference->nr_function_tests += is_tested(&pairing->total, i);
 	}
 	for (size_t i = 0; i < pairing->nr_stacks; i++)
-		difference->nr_stack_tests +=
-			significance_is_tested(&pairing->stacks[i].distribution);
+		difference->nr_stack_tests += is_tested(&pairing->samples, i);
 }
 
-static int judge_functions(struct difference *difference)
+static int list_functions(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
-	double quantile =
-		significance_quantile(&difference->significance, difference->nr_function_tests);
 
 	difference->functions = calloc(pairing->nr_items + 1, sizeof(*difference->functions));
 	if (!difference->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < pairing->nr_items; i++) {
-		const struct paired_item *item = &pairing->items[i];
-		struct diff_function *to = &difference->functions[difference->nr_functions];
-
-		if (item->kind == PAIRED_LABEL || !has_samples(&item->total))
-			continue;
-		to->item = (uint32_t)i;
-		significance_judge(&difference->significance, quantile, &item->self, &to->self);
-		significance_judge(&difference->significance, quantile, &item->total, &to->total);
-		difference->nr_functions++;
-	}
+	for (size_t i = 0; i < pairing->nr_items; i++)
+		if (pairing->items[i].kind != PAIRED_LABEL && has_samples(&pairing->total, i))
+			difference->functions[difference->nr_functions++] = (uint32_t)i;
 	return 0;
 }
 
-static int judge_stacks(struct difference *difference)
+static int list_stacks(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
-	double quantile =
-		significance_quantile(&difference->significance, difference->nr_stack_tests);
 
 	difference->stacks = calloc(pairing->nr_stacks + 1, sizeof(*difference->stacks));
 	if (!difference->stacks)
 		return -ENOMEM;
-	for (size_t i = 0; i < pairing->nr_stacks; i++) {
-		struct diff_stack *to = &difference->stacks[difference->nr_stacks];
-
-		if (!has_samples(&pairing->stacks[i].distribution))
-			continue;
-		to->stack = (uint32_t)i;
-		significance_judge(&difference->significance, quantile,
-				   &pairing->stacks[i].distribution, &to->change);
-		difference->nr_stacks++;
-	}
+	for (size_t i = 0; i < pairing->nr_stacks; i++)
+		if (has_samples(&pairing->samples, i))
+			difference->stacks[difference->nr_stacks++] = (uint32_t)i;
 	return 0;
+}
+
+static struct diff_change judge(const struct difference *difference, const struct tallies *tallies,
+				uint32_t idx, double quantile)
+{
+	struct distribution buf;
+	struct diff_change ret;
+
+	significance_judge(&difference->significance, quantile,
+			   tallies_get(tallies, &difference->pairing->runs, idx, &buf), &ret);
+	return ret;
+}
+
+struct diff_function difference_function(const struct difference *difference, uint32_t item)
+{
+	const struct pairing *pairing = difference->pairing;
+	double quantile = difference->function_quantile;
+
+	return (struct diff_function){
+		.item = item,
+		.self = judge(difference, &pairing->self, item, quantile),
+		.total = judge(difference, &pairing->total, item, quantile),
+	};
+}
+
+struct diff_change difference_stack(const struct difference *difference, uint32_t stack)
+{
+	return judge(difference, &difference->pairing->samples, stack, difference->stack_quantile);
 }
 
 /* The whole where it cannot be judged: means over all runs. */
@@ -131,7 +145,8 @@ static void measure_whole(struct difference *difference)
 		whole->after = of[DIFF_AFTER].sum / (double)sides[DIFF_AFTER].nr_runs;
 	whole->change = whole->after - whole->before;
 	difference->unit = 1;
-	if (!pairing->options.shares && has_samples(&pairing->whole))
+	if (!pairing->options.shares &&
+	    (pairing->whole.count[DIFF_BEFORE] || pairing->whole.count[DIFF_AFTER]))
 		difference->unit = 1 / (whole->before > 0 ? whole->before : whole->after);
 }
 
@@ -151,8 +166,10 @@ int difference_make(const struct pairing *pairing, struct difference *ret)
 		significance_judge(&ret->significance, significance_quantile(&ret->significance, 1),
 				   &pairing->whole, &ret->whole);
 	count_tests(ret);
-	err = judge_functions(ret);
-	return err ? err : judge_stacks(ret);
+	ret->function_quantile = significance_quantile(&ret->significance, ret->nr_function_tests);
+	ret->stack_quantile = significance_quantile(&ret->significance, ret->nr_stack_tests);
+	err = list_functions(ret);
+	return err ? err : list_stacks(ret);
 }
 
 void difference_fini(struct difference *difference)
@@ -161,51 +178,28 @@ void difference_fini(struct difference *difference)
 	free(difference->stacks);
 }
 
-/* Real changes before noise, large before small. */
-static int compare_changes(const struct diff_change *a, const struct diff_change *b)
-{
-	bool a_noise = a->verdict == DIFF_NOISE, b_noise = b->verdict == DIFF_NOISE;
-	double a_size = fabs(a->change), b_size = fabs(b->change);
+/* What orders go by, of one thing. */
+struct sort_key {
+	double size, before; /* of the change; what it was */
+	uint32_t idx;	     /* item or stack */
+	bool is_noise;
+};
 
-	if (a_noise != b_noise)
-		return a_noise - b_noise;
-	if (a_size != b_size)
-		return a_size > b_size ? -1 : 1;
-	/* what is there before what is not */
-	return (a->before < b->before) - (a->before > b->before);
-}
+struct sorting {
+	const struct pairing *pairing;
+	enum difference_order order;
+};
 
 static int compare_items(const struct pairing *pairing, uint32_t left, uint32_t right)
 {
 	const struct paired_item *a = &pairing->items[left], *b = &pairing->items[right];
-	int order = strcmp(pairing_text(pairing, a->text), pairing_text(pairing, b->text));
+	int order = 0;
 
-	if (!order)
+	if (a->text != b->text)
+		order = strcmp(pairing_text(pairing, a->text), pairing_text(pairing, b->text));
+	if (!order && a->place != b->place)
 		order = strcmp(pairing_text(pairing, a->place), pairing_text(pairing, b->place));
 	return order ? order : a->kind - b->kind;
-}
-
-static int compare_self(const void *left, const void *right, void *pairing)
-{
-	const struct diff_function *a = left, *b = right;
-	int order = compare_changes(&a->self, &b->self);
-
-	return order ? order : compare_items(pairing, a->item, b->item);
-}
-
-static int compare_total(const void *left, const void *right, void *pairing)
-{
-	const struct diff_function *a = left, *b = right;
-	int order = compare_changes(&a->total, &b->total);
-
-	return order ? order : compare_items(pairing, a->item, b->item);
-}
-
-void difference_sort_functions(struct difference *difference, enum difference_order order)
-{
-	qsort_r(difference->functions, difference->nr_functions, sizeof(*difference->functions),
-		order == DIFFERENCE_BY_SELF ? compare_self : compare_total,
-		(void *)(uintptr_t)difference->pairing);
 }
 
 static int compare_steps(const struct pairing *pairing, uint32_t left, uint32_t right)
@@ -219,16 +213,91 @@ static int compare_steps(const struct pairing *pairing, uint32_t left, uint32_t 
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
 
-static int compare_stacks(const void *left, const void *right, void *pairing)
+/* Real changes before noise, large before small; ties by text. */
+static int compare_keys(const void *left, const void *right, void *ctx)
 {
-	const struct diff_stack *a = left, *b = right;
-	int order = compare_changes(&a->change, &b->change);
+	const struct sort_key *a = left, *b = right;
+	const struct sorting *sorting = ctx;
 
-	return order ? order : compare_steps(pairing, a->stack, b->stack);
+	if (a->is_noise != b->is_noise)
+		return a->is_noise - b->is_noise;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	/* what is there before what is not */
+	if (a->before != b->before)
+		return a->before > b->before ? -1 : 1;
+	return sorting->order == DIFFERENCE_BY_SAMPLES
+		       ? compare_steps(sorting->pairing, a->idx, b->idx)
+		       : compare_items(sorting->pairing, a->idx, b->idx);
 }
 
-void difference_sort_stacks(struct difference *difference)
+static struct diff_change change_of(const struct difference *difference,
+				    enum difference_order order, uint32_t idx)
 {
-	qsort_r(difference->stacks, difference->nr_stacks, sizeof(*difference->stacks),
-		compare_stacks, (void *)(uintptr_t)difference->pairing);
+	const struct pairing *pairing = difference->pairing;
+
+	if (order == DIFFERENCE_BY_SAMPLES)
+		return difference_stack(difference, idx);
+	return judge(difference, order == DIFFERENCE_BY_SELF ? &pairing->self : &pairing->total,
+		     idx, difference->function_quantile);
+}
+
+/* Put @key where it belongs among keys [*nr], of which at most @nr_max are kept. */
+static void keep_key(struct sort_key *keys, size_t *nr, size_t nr_max, const struct sort_key *key,
+		     struct sorting *sorting)
+{
+	size_t place = *nr < nr_max ? (*nr)++ : nr_max;
+
+	for (; place && compare_keys(key, &keys[place - 1], sorting) < 0; place--)
+		if (place < nr_max)
+			keys[place] = keys[place - 1];
+	if (place < nr_max)
+		keys[place] = *key;
+}
+
+/* So many are found one by one, more are sorted. */
+#define FEW_KEYS 256u
+
+int difference_list_make(const struct difference *difference, enum difference_order order,
+			 size_t nr_max, bool changed, struct difference_list *ret)
+{
+	bool stacks = order == DIFFERENCE_BY_SAMPLES;
+	const uint32_t *all = stacks ? difference->stacks : difference->functions;
+	size_t nr_all = stacks ? difference->nr_stacks : difference->nr_functions;
+	bool few = nr_max <= FEW_KEYS;
+	struct sorting sorting = { .pairing = difference->pairing, .order = order };
+	AUTO_FREE struct sort_key *keys =
+		reallocarray(NULL, few ? nr_max + 1 : nr_all + 1, sizeof(*keys));
+	size_t nr = 0, nr_met = 0;
+
+	*ret = (struct difference_list){ .list = NULL };
+	for (size_t i = 0; keys && i < nr_all; i++) {
+		const struct diff_change change = change_of(difference, order, all[i]);
+		const struct sort_key key = { .size = fabs(change.change),
+					      .before = change.before,
+					      .idx = all[i],
+					      .is_noise = change.verdict == DIFF_NOISE };
+
+		if (changed && change.before <= 0 && change.after <= 0)
+			continue;
+		nr_met++;
+		if (few)
+			keep_key(keys, &nr, nr_max, &key, &sorting);
+		else
+			keys[nr++] = key;
+	}
+	if (!few && keys)
+		qsort_r(keys, nr, sizeof(*keys), compare_keys, &sorting);
+	ret->nr = nr < nr_max ? nr : nr_max;
+	ret->nr_left = nr_met - ret->nr;
+	ret->list = keys ? reallocarray(NULL, ret->nr + 1, sizeof(*ret->list)) : NULL;
+	for (size_t i = 0; ret->list && i < ret->nr; i++)
+		ret->list[i] = keys[i].idx;
+	return ret->list ? 0 : -ENOMEM;
+}
+
+void difference_list_fini(struct difference_list *list)
+{
+	free(list->list);
+	list->list = NULL;
 }

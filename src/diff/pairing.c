@@ -20,6 +20,7 @@ struct adding {
 	struct frame_texts texts;
 	struct function_index index;
 	uint32_t *items;  /* owned [index.nr]: items of its functions, NOT_MAPPED */
+	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, NOT_MAPPED */
 	uint32_t *labels; /* owned [room_labels]: items of texts as labels, NOT_MAPPED */
 	size_t room_labels;
 	uint32_t *steps; /* owned [room_steps]: of the stack at hand */
@@ -31,33 +32,55 @@ static void adding_fini(struct adding *adding)
 	function_index_fini(&adding->index);
 	frame_texts_fini(&adding->texts);
 	free(adding->items);
+	free(adding->places);
 	free(adding->labels);
 	free(adding->steps);
 }
 
-static bool item_equals(const void *ctx, uint32_t index, const void *key)
+static bool items_equal(const struct pairing *pairing, const struct paired_item *a,
+			const struct paired_item *b)
 {
-	const struct pairing *pairing = ctx;
-	const struct paired_item *a = &pairing->items[index], *b = key;
-
-	return a->text == b->text &&
-	       (pairing->options.by == PAIRED_BY_LINE || a->kind == b->kind) &&
+	return (pairing->options.by == PAIRED_BY_LINE || a->kind == b->kind) &&
 	       (pairing->options.by != PAIRED_BY_PLACE || a->place == b->place);
+}
+
+/* The last item of @text: its entry, made where there is none; NULL: no memory. */
+static uint32_t *last_item(struct pairing *pairing, uint32_t text)
+{
+	size_t wanted = text + (size_t)1;
+
+	if (array_reserve(&pairing->last_items, sizeof(*pairing->last_items), &pairing->room_texts,
+			  wanted))
+		return NULL;
+	if (wanted > pairing->nr_texts) {
+		memset(&pairing->last_items[pairing->nr_texts], 0,
+		       (wanted - pairing->nr_texts) * sizeof(*pairing->last_items));
+		pairing->nr_texts = wanted;
+	}
+	return &pairing->last_items[text];
 }
 
 static int find_item(struct pairing *pairing, const struct paired_item *key, uint32_t *ret)
 {
-	uint64_t hash = id_table_hash(0, &key->text, sizeof(key->text));
+	uint32_t *last = last_item(pairing, key->text);
 
-	*ret = id_table_find(&pairing->item_ids, hash, item_equals, pairing, key);
-	if (*ret != ID_TABLE_NONE)
-		return 0;
-	*ret = (uint32_t)pairing->nr_items;
-	if (array_reserve(&pairing->items, sizeof(*pairing->items), &pairing->room_items,
-			  pairing->nr_items + 1) ||
-	    id_table_add(&pairing->item_ids, hash, *ret))
+	if (!last)
 		return -ENOMEM;
-	pairing->items[pairing->nr_items++] = *key;
+	for (uint32_t at = *last; at; at = pairing->items[at - 1].before) {
+		if (!items_equal(pairing, &pairing->items[at - 1], key))
+			continue;
+		*ret = at - 1;
+		return 0;
+	}
+	if (pairing->nr_items >= UINT32_MAX - 1 ||
+	    array_reserve(&pairing->items, sizeof(*pairing->items), &pairing->room_items,
+			  pairing->nr_items + 1) ||
+	    tallies_grow(&pairing->self) || tallies_grow(&pairing->total))
+		return -ENOMEM;
+	*ret = (uint32_t)pairing->nr_items++;
+	pairing->items[*ret] = *key;
+	pairing->items[*ret].before = *last;
+	*last = *ret + 1;
 	return 0;
 }
 
@@ -70,10 +93,27 @@ static int intern(struct pairing *pairing, const char *text, uint32_t *ret)
 
 static int intern_place(struct adding *adding, uint32_t function, uint32_t *ret)
 {
+	const struct shown_function *shown = &adding->index.list[function];
+	uint32_t *mapped = &adding->places[2 * (size_t)shown->object + shown->kernel];
 	char buf[256];
-	const char *place = function_index_place(&adding->index, function, buf, sizeof(buf));
+	int err = 0;
 
-	return frame_place_intern(&adding->pairing->strings, place, ret);
+	if (*mapped == NOT_MAPPED)
+		err = frame_place_intern(
+			&adding->pairing->strings,
+			function_index_place(&adding->index, function, buf, sizeof(buf)), mapped);
+	*ret = *mapped;
+	return err;
+}
+
+/* Room for @nr numbers, none of which is mapped. */
+static uint32_t *make_map(size_t nr)
+{
+	uint32_t *map = reallocarray(NULL, nr + 1, sizeof(*map));
+
+	if (map)
+		memset(map, 0xff, (nr + 1) * sizeof(*map));
+	return map;
 }
 
 static int map_function(struct adding *adding, uint32_t function, uint32_t *ret)
@@ -203,7 +243,7 @@ static int find_stack(struct adding *adding, uint32_t nr_labels, uint32_t *ret)
 			  pairing->nr_stacks + 1) ||
 	    array_reserve(&pairing->steps, sizeof(*pairing->steps), &pairing->room_steps,
 			  pairing->nr_steps + nr) ||
-	    id_table_add(&pairing->stack_ids, hash, *ret))
+	    id_table_add(&pairing->stack_ids, hash, *ret) || tallies_grow(&pairing->samples))
 		return -ENOMEM;
 	pairing->stacks[pairing->nr_stacks++] = (struct paired_stack){ .first = pairing->nr_steps,
 								       .nr = (uint32_t)nr,
@@ -217,20 +257,24 @@ static int find_stack(struct adding *adding, uint32_t nr_labels, uint32_t *ret)
 static int count_items(struct adding *adding, const struct recording_stack *stack)
 {
 	struct pairing *pairing = adding->pairing;
-	size_t number = ++pairing->nr_counted;
+	const struct tally_runs *runs = &pairing->runs;
+	uint32_t number = ++pairing->nr_counted;
 	int err = 0;
 
 	if (pairing->options.by == PAIRED_BY_LINE)
 		return 0;
 	for (size_t i = 0; !err && i < adding->nr_steps; i++) {
-		struct paired_item *item = &pairing->items[adding->steps[i]];
+		uint32_t step = adding->steps[i];
+		struct paired_item *item = &pairing->items[step];
 
 		if (item->kind == PAIRED_LABEL)
 			continue;
 		if (i + 1 == adding->nr_steps)
-			err = run_tally_add(&item->run_self, stack->count, stack->weight_ns);
+			err = tallies_add(&pairing->self, runs, step, stack->count,
+					  stack->weight_ns);
 		if (!err && item->last_stack != number)
-			err = run_tally_add(&item->run_total, stack->count, stack->weight_ns);
+			err = tallies_add(&pairing->total, runs, step, stack->count,
+					  stack->weight_ns);
 		item->last_stack = number;
 	}
 	return err;
@@ -239,44 +283,63 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 static int add_stack(struct adding *adding, const struct recording_stack *stack)
 {
 	struct pairing *pairing = adding->pairing;
+	struct tally_runs *runs = &pairing->runs;
 	uint32_t nr_labels, found;
 	int err = put_stack(adding, stack, &nr_labels);
 
 	if (!err)
 		err = find_stack(adding, nr_labels, &found);
 	if (!err)
-		err = run_tally_add(&pairing->run, stack->count, stack->weight_ns);
+		err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight_ns);
 	if (!err)
-		err = run_tally_add(&pairing->stacks[found].run, stack->count, stack->weight_ns);
+		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight_ns);
 	return err ? err : count_items(adding, stack);
+}
+
+/* A run of @side begins, unless it is under way. */
+static int begin_run(struct pairing *pairing, enum diff_side side)
+{
+	struct tally_runs *runs = &pairing->runs;
+	int err;
+
+	if (runs->open)
+		return 0;
+	err = tallies_begin_run(&pairing->self, runs, side);
+	if (!err)
+		err = tallies_begin_run(&pairing->total, runs, side);
+	if (!err)
+		err = tallies_begin_run(&pairing->samples, runs, side);
+	pairing->nr_counted = 0;
+	for (size_t i = 0; i < pairing->nr_items; i++)
+		pairing->items[i].last_stack = 0;
+	runs->whole[side] = (struct run_tally){ 0 };
+	runs->side = side;
+	runs->open = !err;
+	return err;
 }
 
 /* The run is counted: into the distributions with it. */
 static int close_run(struct pairing *pairing, enum diff_side side)
 {
-	const bool shares = pairing->options.shares;
-	const struct run_tally whole = pairing->run;
+	struct tally_runs *runs = &pairing->runs;
+	struct run_tally whole = runs->whole[side];
 	struct paired_side *of = &pairing->sides[side];
-	int err = distribution_take(&pairing->whole, side, &pairing->run, &whole, false);
+	int err = tallies_end_run(&pairing->self, runs);
 
-	for (size_t i = 0; !err && i < pairing->nr_items; i++) {
-		struct paired_item *item = &pairing->items[i];
-
-		err = distribution_take(&item->self, side, &item->run_self, &whole, shares);
-		if (!err)
-			err = distribution_take(&item->total, side, &item->run_total, &whole,
-						shares);
-	}
-	for (size_t i = 0; !err && i < pairing->nr_stacks; i++)
-		err = distribution_take(&pairing->stacks[i].distribution, side,
-					&pairing->stacks[i].run, &whole, shares);
+	if (!err)
+		err = tallies_end_run(&pairing->total, runs);
+	if (!err)
+		err = tallies_end_run(&pairing->samples, runs);
 	for (enum diff_measure measure = 0; measure < DIFF_MEASURES; measure++) {
 		of->noise[measure] += distribution_sample_noise(&whole, measure, false);
 		of->share_noise[measure] += distribution_sample_noise(&whole, measure, true);
 	}
 	of->nr_runs++;
 	of->nr_empty += !whole.count;
-	return err;
+	runs->nr[side]++;
+	runs->open = false;
+	return err ? err
+		   : distribution_take(&pairing->whole, side, &whole, &runs->whole[side], false);
 }
 
 static int add_stacks(struct adding *adding, enum diff_side side)
@@ -296,44 +359,72 @@ static int add_stacks(struct adding *adding, enum diff_side side)
 
 void pairing_init(struct pairing *pairing, const struct pairing_options *options)
 {
-	*pairing = (struct pairing){ .options = *options };
+	*pairing = (struct pairing){ .options = *options, .runs.shares = options->shares };
 	strings_init(&pairing->strings);
+}
+
+void pairing_settle(struct pairing *pairing)
+{
+	strings_drop_table(&pairing->strings);
+	id_table_fini(&pairing->stack_ids);
+	free(pairing->last_items);
+	pairing->last_items = NULL;
+	pairing->nr_texts = pairing->room_texts = 0;
 }
 
 void pairing_fini(struct pairing *pairing)
 {
+	pairing_settle(pairing);
 	strings_fini(&pairing->strings);
 	free(pairing->items);
 	free(pairing->steps);
 	free(pairing->stacks);
-	id_table_fini(&pairing->item_ids);
-	id_table_fini(&pairing->stack_ids);
+	tallies_fini(&pairing->self);
+	tallies_fini(&pairing->total);
+	tallies_fini(&pairing->samples);
+}
+
+static int fail(int error, struct fpl_err *err)
+{
+	return error ? fpl_fail(err, error, "%s",
+				error == -EOVERFLOW ? "counts add up to more than 2^64"
+						    : "out of memory for functions and stacks")
+		     : 0;
+}
+
+int pairing_add_part(struct pairing *pairing, const struct recording *recording,
+		     enum diff_side side, struct fpl_err *err)
+{
+	CLEANUP(adding_fini)
+	struct adding adding = { .pairing = pairing, .recording = recording };
+	struct paired_side *of = &pairing->sides[side];
+	int error = begin_run(pairing, side);
+
+	if (!error)
+		error = frame_texts_init(recording, &pairing->options.text, &adding.texts);
+	if (!error)
+		error = function_index_init(&adding.texts, &adding.index);
+	if (!error) {
+		adding.items = make_map(adding.index.nr);
+		adding.places = make_map(2 * recording->nr_objects);
+		error = adding.items && adding.places ? add_stacks(&adding, side) : -ENOMEM;
+	}
+	if (__builtin_add_overflow(of->duration_ns, recording->duration_ns, &of->duration_ns))
+		of->duration_ns = UINT64_MAX;
+	return fail(error, err);
+}
+
+int pairing_end_run(struct pairing *pairing, enum diff_side side, struct fpl_err *err)
+{
+	int error = begin_run(pairing, side);
+
+	return fail(error ? error : close_run(pairing, side), err);
 }
 
 int pairing_add(struct pairing *pairing, const struct recording *recording, enum diff_side side,
 		struct fpl_err *err)
 {
-	CLEANUP(adding_fini)
-	struct adding adding = { .pairing = pairing, .recording = recording };
-	struct paired_side *of = &pairing->sides[side];
-	int error = frame_texts_init(recording, &pairing->options.text, &adding.texts);
+	int error = pairing_add_part(pairing, recording, side, err);
 
-	if (!error)
-		error = function_index_init(&adding.texts, &adding.index);
-	if (!error) {
-		adding.items = reallocarray(NULL, adding.index.nr + 1, sizeof(*adding.items));
-		error = adding.items ? 0 : -ENOMEM;
-	}
-	if (!error) {
-		memset(adding.items, 0xff, (adding.index.nr + 1) * sizeof(*adding.items));
-		error = add_stacks(&adding, side);
-	}
-	if (!error)
-		error = close_run(pairing, side);
-	if (__builtin_add_overflow(of->duration_ns, recording->duration_ns, &of->duration_ns))
-		of->duration_ns = UINT64_MAX;
-	return error ? fpl_fail(err, error, "%s",
-				error == -EOVERFLOW ? "counts add up to more than 2^64"
-						    : "out of memory for functions and stacks")
-		     : 0;
+	return error ? error : pairing_end_run(pairing, side, err);
 }

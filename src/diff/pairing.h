@@ -15,6 +15,7 @@
 #include "base/id_table.h"
 #include "base/strings.h"
 #include "diff/distribution.h"
+#include "diff/tallies.h"
 #include "recording/recording.h"
 #include "view/frame_texts.h"
 
@@ -26,21 +27,17 @@ enum paired_kind {
 
 /* A step of a stack. */
 struct paired_item {
-	uint32_t text, place;		 /* in the strings; place is escaped, "-": not known */
-	uint8_t kind;			 /* enum paired_kind */
-	struct distribution self, total; /* it was running; it was in the stack */
+	uint32_t text, place; /* in the strings; place is escaped, "-": not known */
+	uint8_t kind;	      /* enum paired_kind */
 
-	/* private */
-	struct run_tally run_self, run_total;
-	size_t last_stack; /* number + 1 of the stack that counted it last: recursion counts once */
+	/* private: number, in the run, of the stack that counted it last: recursion counts once;
+	 * 1 + the item of the same text before it, 0: none */
+	uint32_t last_stack, before;
 };
 
 struct paired_stack {
 	size_t first; /* steps[first .. + nr): labels, then root to leaf; indexes of items */
 	uint32_t nr, nr_labels;
-	struct distribution distribution;
-
-	struct run_tally run; /* private */
 };
 
 /* What is known of all runs of a side together. */
@@ -74,13 +71,17 @@ struct pairing {
 	uint32_t *steps;	     /* owned [nr_steps] */
 	struct paired_stack *stacks; /* owned [nr_stacks] */
 	size_t nr_items, nr_steps, nr_stacks;
+	/* Of each item that it was running, and that it was in the stack; of each stack. */
+	struct tallies self, total, samples;
+	struct tally_runs runs;
 	struct distribution whole; /* of what was counted, never of shares */
 	struct paired_side sides[DIFF_SIDES];
 
 	/* private */
-	size_t room_items, room_steps, room_stacks, nr_counted;
-	struct id_table item_ids, stack_ids;
-	struct run_tally run;
+	uint32_t *last_items; /* owned [nr_texts]: 1 + the last item of each text, 0: none */
+	size_t nr_texts, room_texts, room_items, room_steps, room_stacks;
+	uint32_t nr_counted; /* stacks of the run under way */
+	struct id_table stack_ids;
 };
 
 void pairing_init(struct pairing *pairing, const struct pairing_options *options);
@@ -92,6 +93,18 @@ void pairing_fini(struct pairing *pairing);
  */
 FPL_MUST_CHECK int pairing_add(struct pairing *pairing, const struct recording *recording,
 			       enum diff_side side, struct fpl_err *err);
+
+/*
+ * The same in parts: add a part of a run of @side, and say that the run, which may have had none,
+ * is over. A stack that weighs something is in one part alone, or its noise is that of two stacks.
+ */
+FPL_MUST_CHECK int pairing_add_part(struct pairing *pairing, const struct recording *recording,
+				    enum diff_side side, struct fpl_err *err);
+FPL_MUST_CHECK int pairing_end_run(struct pairing *pairing, enum diff_side side,
+				   struct fpl_err *err);
+
+/* All runs are added: drop what finds equals. Nothing may be added any more. */
+void pairing_settle(struct pairing *pairing);
 
 static inline const char *pairing_text(const struct pairing *pairing, uint32_t text)
 {

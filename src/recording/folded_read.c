@@ -340,6 +340,22 @@ static int read_line(struct reading *reading, struct fields *fields, char *line,
 	return read_stack(reading, fields, count, err);
 }
 
+/* Hand on what was read, where that is much, and begin anew. */
+static int hand_on(struct reading *reading, struct fpl_err *err)
+{
+	const struct read_options *options = reading->options;
+	int error;
+
+	if (!options->part || recording_bytes(reading->recording) < READ_PART_BYTES)
+		return 0;
+	error = options->part(options->part_ctx, reading->recording, err);
+	recording_fini(reading->recording);
+	if (recording_init(reading->recording) && !error)
+		error = fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	reading->recording->by = options->by;
+	return error;
+}
+
 int folded_read(struct reading *reading, struct fpl_err *err)
 {
 	CLEANUP(fields_fini) struct fields fields = { 0 };
@@ -351,6 +367,8 @@ int folded_read(struct reading *reading, struct fpl_err *err)
 	while ((more = reading_next(reading, &line, &length, err)) > 0) {
 		int error = length ? read_line(reading, &fields, line, err) : 0;
 
+		if (!error)
+			error = hand_on(reading, err);
 		if (error)
 			return error;
 	}

@@ -31,7 +31,7 @@ void pprof_tables_fini(struct pprof_tables *tables)
 
 static size_t list_bytes(const struct pprof_list *list, size_t size)
 {
-	return list->room * size + list->by_id.nr_slots * 2 * sizeof(*list->by_id.slots);
+	return list->room * size + list->by_id.nr_slots * sizeof(*list->by_id.slots);
 }
 
 size_t pprof_tables_bytes(const struct pprof_tables *tables)

@@ -12,6 +12,8 @@
 
 #define READ_MEMORY_BYTES (1ull << 30) /* what a recording may take, if nothing else is said */
 
+#define READ_PART_BYTES (32u << 20) /* of a part, about */
+
 struct read_options {
 	uint64_t memory; /* bytes that the recording may take; 0: READ_MEMORY_BYTES */
 	/* RECORDING_HAS_* of the labels that folded lines begin with; 0: the name of the task. */
@@ -20,6 +22,13 @@ struct read_options {
 	 */
 	const char *sample_type;
 	bool events; /* keep each sample with its time, where the file has times */
+	/*
+	 * Take @part [@part_ctx], which is emptied afterwards, whenever it has grown to
+	 * READ_PART_BYTES: so a large file takes no more. Of folded lines alone, of which a part is
+	 * as good as a whole but for stacks that are in several parts. NULL: no parts.
+	 */
+	int (*part)(void *part_ctx, struct recording *part, struct fpl_err *err);
+	void *part_ctx;
 };
 
 /*

@@ -450,7 +450,7 @@ int recording_add_arg(struct recording *recording, const char *arg)
 
 static size_t id_table_bytes(const struct id_table *table)
 {
-	return table->nr_slots * (sizeof(*table->slots) + sizeof(*table->hashes));
+	return table->nr_slots * sizeof(*table->slots);
 }
 
 size_t recording_bytes(const struct recording *recording)
