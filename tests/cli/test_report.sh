@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: test_report.sh FPLESS
+# usage: test_report.sh FPLESS [SANITIZERS]
 set -eu
 fpless=$1
 # shellcheck source=tests/cli/expect.sh
@@ -191,7 +191,10 @@ expect 6 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
 awk 'BEGIN { for (i = 0; i < 100000; i++) printf "c;f%d;g%d 1\n", i, i }' >"$work/names.folded"
 expect 0 '' report -q -f --memory 48M "$work/names.folded"
 LC_ALL=C sort "$work/names.folded" | cmp - "$work/stdout" || failed=1
-expect 6 'names.svg: out of memory.*: more --memory$' report -q -o "$work/names.svg" --memory 48M "$work/names.folded"
-[ ! -e "$work/names.svg" ] || failed=1
-expect 6 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
+# no limit holds a build with sanitizers
+if [ -z "${2:-}" ]; then
+	expect 6 'names.svg: out of memory.*: more --memory$' report -q -o "$work/names.svg" --memory 48M "$work/names.folded"
+	[ ! -e "$work/names.svg" ] || failed=1
+	expect 6 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
+fi
 exit $failed
