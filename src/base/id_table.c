@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/large.h"
+
 enum { FIRST_SLOTS = 256 };
 
 void id_table_fini(struct id_table *table)
@@ -47,7 +49,7 @@ static int grow(struct id_table *table)
 	/* a 32-bit hash tells no more places apart */
 	if (bigger.nr_slots > (size_t)1 << 32)
 		return -ENOMEM;
-	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
+	bigger.slots = large_calloc(bigger.nr_slots, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < table->nr_slots; i++)

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define LARGE_PAGE (2u << 20)
@@ -22,4 +23,17 @@ static inline void *large_alloc(size_t size)
 	if (bytes)
 		(void)madvise(bytes, size, MADV_HUGEPAGE);
 	return bytes;
+}
+
+/* @nr times @size bytes of zeros, to be freed; NULL: no memory. */
+static inline void *large_calloc(size_t nr, size_t size)
+{
+	void *bytes;
+
+	if (size && nr > SIZE_MAX / size)
+		return NULL;
+	if (nr * size < LARGE_PAGE)
+		return calloc(nr, size);
+	bytes = large_alloc(nr * size);
+	return bytes ? memset(bytes, 0, nr * size) : NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/large.h"
 
 /* Texts are many and short: an allocation for each would cost more than most of them. */
 enum { BLOCK_MIN = 1 << 10, BLOCK_MAX = 256 << 10, FIRST_SLOTS = 1024 };
@@ -103,8 +104,8 @@ static int provide_slots(struct strings *strings)
 	if (nr_slots == strings->nr_slots)
 		return 0;
 	strings_drop_table(strings);
-	strings->ids = malloc(nr_slots * sizeof(*strings->ids));
-	strings->tags = calloc(nr_slots, sizeof(*strings->tags));
+	strings->ids = large_alloc(nr_slots * sizeof(*strings->ids));
+	strings->tags = large_calloc(nr_slots, sizeof(*strings->tags));
 	if (!strings->ids || !strings->tags) {
 		strings_drop_table(strings);
 		return -ENOMEM;

@@ -70,15 +70,9 @@ static void write_whole(FILE *to, const struct difference *difference)
 static void write_noise(FILE *to, const struct difference *difference)
 {
 	const struct significance *significance = &difference->significance;
-	size_t self = 0, total = 0;
+	size_t self, total;
 
-	for (size_t i = 0; i < difference->nr_functions; i++) {
-		const struct diff_function function =
-			difference_function(difference, difference->functions[i]);
-
-		self += function.self.verdict != DIFF_NOISE;
-		total += function.total.verdict != DIFF_NOISE;
-	}
+	difference_count_real(difference, &self, &total);
 	fprintf(to, "noise   functions beyond it: %zu by self, %zu by total; ", self, total);
 	if (significance->assumed)
 		fprintf(to, "runs are taken to vary by %.0f %%: several a side would tell\n",

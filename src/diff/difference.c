@@ -125,6 +125,25 @@ struct diff_function difference_function(const struct difference *difference, ui
 	};
 }
 
+static bool is_real(const struct difference *difference, const struct tallies *tallies,
+		    uint32_t idx)
+{
+	/* what is not tested is noise */
+	return is_tested(tallies, idx) &&
+	       judge(difference, tallies, idx, difference->function_quantile).verdict != DIFF_NOISE;
+}
+
+void difference_count_real(const struct difference *difference, size_t *ret_self, size_t *ret_total)
+{
+	const struct pairing *pairing = difference->pairing;
+
+	*ret_self = *ret_total = 0;
+	for (size_t i = 0; i < difference->nr_functions; i++) {
+		*ret_self += is_real(difference, &pairing->self, difference->functions[i]);
+		*ret_total += is_real(difference, &pairing->total, difference->functions[i]);
+	}
+}
+
 struct diff_change difference_stack(const struct difference *difference, uint32_t stack)
 {
 	return judge(difference, &difference->pairing->samples, stack, difference->stack_quantile);

@@ -44,6 +44,10 @@ void difference_fini(struct difference *difference);
 struct diff_function difference_function(const struct difference *difference, uint32_t item);
 struct diff_change difference_stack(const struct difference *difference, uint32_t stack);
 
+/* How many functions changed by more than noise. Cost: that of those that are tested. */
+void difference_count_real(const struct difference *difference, size_t *ret_self,
+			   size_t *ret_total);
+
 /* Orders: largest change first, real ones before noise; ties by text. */
 enum difference_order { DIFFERENCE_BY_SELF, DIFFERENCE_BY_TOTAL, DIFFERENCE_BY_SAMPLES };
 

@@ -12,6 +12,7 @@ of each program, medians, and the ratios of both (1: the same).
 
 import argparse
 import filecmp
+import multiprocessing
 import os
 import random
 import resource
@@ -84,7 +85,10 @@ def main():
         for name, write in ("names", write_names), ("few", write_few):
             files = [os.path.join(folder, f"{name}{i}.folded") for i in range(2)]
             for i, file in enumerate(files):
-                write(file, args.stacks, i)
+                # elsewhere: a child's peak of memory begins with its parent's
+                writer = multiprocessing.Process(target=write, args=(file, args.stacks, i))
+                writer.start()
+                writer.join()
             memory = ["--memory", "8G"]
             for what, command in (("report text", ["report", "-q", *memory, files[0]]),
                                   ("report folded", ["report", "-q", "-f", *memory, files[0]]),
