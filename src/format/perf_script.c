@@ -180,6 +180,7 @@ int perf_script_write(FILE *to, const struct recording *recording,
 		write_heading(to, recording, &sample);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
 	}
-	*ret_shown = shown;
+	/* who asks for them is told of the write error */
+	*ret_shown = ferror(to) ? samples.nr_total : shown;
 	return 0;
 }
