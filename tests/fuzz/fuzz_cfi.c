@@ -15,6 +15,7 @@
 #include "unwind/table.h"
 #include "verify/row_eval.h"
 #include "verify/rule_eval.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,14 +38,6 @@ struct judge {
 	uint64_t end;		   /* of the row before */
 	size_t nr_rows;
 };
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static void check_row(const struct cfi_row *row, const struct judge *judge)
 {

@@ -10,18 +10,11 @@
 #include <string.h>
 
 #include "symbolize/debug_index.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ADDRESSES_MAX 512u /* of a segment */
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static void check_frame(const struct symbol_line *frame)
 {

@@ -15,19 +15,12 @@
 #include "obj/elf_file.h"
 #include "obj/identity.h"
 #include "obj/mini_debug.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CONTENTS_MAX	  (1u << 20)
 #define SECTIONS_READ_MAX 64u
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static void check_segments(const struct elf_file *elf)
 {

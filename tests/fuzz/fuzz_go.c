@@ -12,18 +12,11 @@
 #include "tests/support/elf_builder.h"
 #include "unwind/rows.h"
 #include "unwind/table_check.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT = 0x401000, TABLE = 0x500000 };
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 struct judge {
 	const struct table *table;

@@ -11,16 +11,9 @@
 #include "base/cleanup.h"
 #include "parse/name_entry.h"
 #include "tests/support/name_entry_seal.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static const struct name_key key = { { 0 } };
 

@@ -14,16 +14,9 @@
 #include "symbolize/symtab_build.h"
 #include "unwind/table.h"
 #include "unwind/table_check.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static void check_identity(const struct elf_file *elf)
 {

@@ -10,18 +10,11 @@
 
 #include "symbolize/demangle.h"
 #include "symbolize/symtab_build.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NAMES_CHECKED_MAX 200u
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static void check_order(const struct symtab *tab)
 {

@@ -8,18 +8,11 @@
 #include <string.h>
 
 #include "unwind/synth/synth.h"
+#include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT = 0x401000, NR_ENTRIES = 3 };
-
-#define REQUIRE(claim)                                                                      \
-	do {                                                                                \
-		if (!(claim)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static bool read_hole(void *ctx, uint64_t vaddr, void *to, size_t size)
 {
