@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the run time of Go keeps of the current thread and its goroutines. The structures are read
- * from the program's memory and believed only where they point to each other as Go's do. Their
- * beginnings are the same in all versions since 1.18, the first whose tables unwind/go_pclntab
- * reads.
+ * Go's run time keeps structures of the current thread and its goroutines. They are read from the
+ * program's memory and believed only where they point to each other as Go's do. Their beginnings
+ * are the same in all versions since 1.18, the first whose tables unwind/go_pclntab reads.
  */
 #pragma once
 

@@ -2,13 +2,13 @@
 /*
  * Islands: pieces of memory that are copied besides the stack at sp.
  *
- * Of the hole in a copied stack: if a second large frame lies in the hole, so does the end of the
- * first one. Functions with such frames mostly use a frame pointer (they realign the stack, or do
- * not know its size before). Their callees save it, or leave it in its register. So an island is
- * copied wherever a register or a copied word points to, and wherever a word of an island does.
+ * Pieces of the hole in a copied stack: if a second large frame lies in the hole, so does the end
+ * of the first one. Functions with such frames mostly use a frame pointer (they realign the stack,
+ * or do not know its size before). Their callees save it, or leave it in its register. So an island
+ * is copied wherever a register or a copied word points to, and wherever a word of an island does.
  *
- * Of a Go program: the goroutine's stack, while the thread is on its system stack, and what leads
- * there (walk_goroutine.h).
+ * Pieces of a goroutine's stack, while its thread is on the system stack, and the structures of Go
+ * that lead there (walk_goroutine.h).
  */
 #pragma once
 

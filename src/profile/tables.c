@@ -212,9 +212,8 @@ bool tables_may_forget(const struct tables *tables, const struct object *object)
 
 void tables_forget(struct tables *tables, struct object *const *objects, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr; i++)
 		__atomic_store_n(&tables->slots[objects[i]->slot].object, 0, __ATOMIC_RELEASE);
-	}
 	tables_grace();
 	for (size_t i = 0; i < nr; i++) {
 		if (object_has_table(objects[i]))
