@@ -14,7 +14,7 @@
 #include "unwind/pieces.h"
 #include "unwind/synth/fill.h"
 #include "unwind/synth/kept.h"
-#include "unwind/synth/stubs.h"
+#include "unwind/synth/ocaml.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
 #define TEXT_SPAN_MAX (1ull << 32)
@@ -443,7 +443,7 @@ static int read_code(struct cfi_file *file, const struct elf_file *elf, struct f
 	int code = synth_find_kept(file, elf, err);
 
 	if (code == 0)
-		code = synth_find_stubs(file, elf, err);
+		code = synth_mend_ocaml(file, elf, err);
 	code_facts_sort(&file->facts);
 	return code ? code : synth_fill(file, elf, err);
 }

@@ -2,8 +2,10 @@
 #include "unwind/code_facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sorted.h"
+#include "unwind/arch_x86_64.h"
 
 void code_facts_fini(struct code_facts *facts)
 {
@@ -58,6 +60,21 @@ static void add_kept(struct cfi_row *row, uint16_t kept)
 		}
 }
 
+static void mend(struct cfi_row *row, const struct mended_fact *fact)
+{
+	row->cfa_off = fact->cfa_off;
+	row->mended = true;
+	if (!fact->is_raise)
+		return;
+	row->cfa = FPL_CFA_REG;
+	row->cfa_reg = ARCH_SP;
+	row->cfa_reg2 = 0;
+	row->cfa_off2 = 0;
+	row->signal = true;
+	memset(row->reg, 0, sizeof(row->reg));
+	row->reg[CFI_RA] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = ARCH_RA_OFF };
+}
+
 int code_tell(const struct cfi_row *row, void *ctx)
 {
 	struct code_teller *teller = ctx;
@@ -75,8 +92,7 @@ int code_tell(const struct cfi_row *row, void *ctx)
 			part.end = fact->start;
 		} else {
 			part.end = fact->end < rest.end ? fact->end : rest.end;
-			part.cfa_off = fact->cfa_off;
-			part.mended = true;
+			mend(&part, fact);
 			teller->next += fact->end <= rest.end;
 		}
 		rest.start = part.end;

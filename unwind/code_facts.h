@@ -21,6 +21,9 @@ struct kept_fact {
 struct mended_fact {
 	uint64_t start, end; /* vaddr */
 	int64_t cfa_off;
+	/* The code is about to jump to a handler with the registers as they are: the word below the
+	 * CFA is where it goes on, exactly. That follows no call. */
+	bool is_raise;
 };
 
 struct code_facts {

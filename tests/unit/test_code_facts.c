@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows with what the code shows of them; and OCaml's stubs, of which it shows something. */
+/* Rows with what the code shows of them; and OCaml's stubs and raises, where it shows something. */
 #include "cmocka_all.h"
 
 #include "tests/support/code_table.h"
@@ -7,9 +7,9 @@
 
 /* The facts of a file with three FDEs and three stubs. */
 static struct kept_fact kept[] = { { 3, 1 << 10 }, { 1, 1 << 0 | 1 << 9 } };
-static struct mended_fact mended[] = { { 0x150, 0x15a, 48 },
-				       { 0x120, 0x127, 32 },
-				       { 0x127, 0x12c, 40 } };
+static struct mended_fact mended[] = { { .start = 0x150, .end = 0x15a, .cfa_off = 48 },
+				       { .start = 0x120, .end = 0x127, .cfa_off = 32 },
+				       { .start = 0x127, .end = 0x12c, .cfa_off = 40 } };
 
 static int write_row(const struct cfi_row *row, void *ctx)
 {
@@ -172,6 +172,55 @@ static void what_is_no_stub_of_ocaml_is_left_alone(void **state)
 			 8);
 }
 
+/* A raise. 0: nop; 1: mov 16(%r14),%rsp; 5: pop 16(%r14); 9: mov 8(%r14),%r15; 13: ret; 14: nop.
+ * The CFI follows the pop and not what came before. */
+#define CUT	  "\x90\x49\x8b\x66\x10"
+#define POP	  "\x41\x8f\x46\x10"
+#define RAISE	  CUT POP "\x4d\x8b\x7e\x08\xc3\x90"
+#define RAISE_CFI "\x49\x0e\x00\x45\x0e\x08"
+#define AWAY	  CUT POP "\x41\x5b\x41\xff\xe3"
+
+static void assert_raises(const uint8_t *code, size_t size, const char *want)
+{
+	struct cfi_builder b;
+	struct table *table;
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, size, BYTES(RAISE_CFI));
+	table = code_table(code, size, &b, BYTES(NAMES), &table_limits_default);
+	for (size_t off = 0; off < size; off++) {
+		const struct fpl_rule *rule = table_find(table, CFI_BUILDER_TEXT + off);
+		char got = (char)('0' + rule->cfa_off / 8);
+
+		if (rule->flags & FPL_RULE_SIGNAL)
+			got = (char)(got - '0' + 'a');
+		if (got != want[off])
+			fail_msg("+%zu: %c, not %c", off, got, want[off]);
+	}
+	table_destroy(table);
+	cfi_builder_fini(&b);
+}
+
+/* want: the CFA's offset in words at each byte, as a letter where the caller's pc is exact. */
+static void a_raise_of_ocaml_goes_to_its_handler(void **state)
+{
+	(void)state;
+	assert_raises(BYTES(RAISE), "11111ccccbbbbb1");
+	assert_raises(BYTES(AWAY), "11111ccccbb000");
+}
+
+static void what_is_no_raise_of_ocaml_is_left_alone(void **state)
+{
+	(void)state;
+	/* another handler is popped than the stack was cut at */
+	assert_raises(BYTES(CUT "\x41\x8f\x46\x18\xc3\x90\x90\x90\x90\x90"), "111111111000001");
+	/* it goes on with something else; it is cut short */
+	assert_raises(BYTES(CUT POP "\x90\xc3\x90\x90\x90\x90"), "111111111000001");
+	assert_raises(BYTES(CUT POP), "111111111");
+	assert_raises(BYTES(CUT "\x41\x8f\x46"), "11111111");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +230,8 @@ int main(void)
 		cmocka_unit_test(whoever_refuses_a_row_gets_no_more),
 		cmocka_unit_test(a_stub_of_ocaml_has_the_stack_of_its_branch),
 		cmocka_unit_test(what_is_no_stub_of_ocaml_is_left_alone),
+		cmocka_unit_test(a_raise_of_ocaml_goes_to_its_handler),
+		cmocka_unit_test(what_is_no_raise_of_ocaml_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unwind/synth/stubs.h"
+#include "unwind/synth/ocaml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +17,15 @@ enum { PIECE = 64 << 10, NAMES_MAX = 64 << 20 };
 /* Opcodes, and the sizes of instructions. */
 enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, CALL_SIZE = 5, JUMP_SIZE = 5 };
 enum { SHORT_SIZE = 2, BRANCH_SIZE = 6 };
+enum { CUT_SIZE = 4, POP_SIZE = 4 };
+
+/* Instructions of a raise; those with an offset from r14 end in one more byte, the offset. */
+static const uint8_t cut_stack[] = { 0x49, 0x8b, 0x66 };		/* mov D(%r14),%rsp */
+static const uint8_t pop_handler[] = { 0x41, 0x8f, 0x46 };		/* pop D(%r14) */
+static const uint8_t young_pointer[] = { 0x4d, 0x8b, 0x7e };		/* mov E(%r14),%r15 */
+static const uint8_t ret_code[] = { 0xc3 };				/* ret */
+static const uint8_t pop_and_jump[] = { 0x41, 0x5b, 0x41, 0xff, 0xe3 }; /* pop, jmp by r11 */
+enum { POP_R11_SIZE = 2 };
 
 struct stub {
 	uint64_t start, end;			     /* vaddr */
@@ -24,14 +33,14 @@ struct stub {
 	struct cfi_row at_start, at_branch, at_back; /* cfa NONE: none yet */
 };
 
-struct stub_search {
+struct ocaml_search {
 	struct cfi_file *file; /* borrowed */
 	struct synth_codes codes;
 	struct stub stubs[STUBS_MAX]; /* of one FDE */
 	size_t nr_stubs;
 };
 
-static void cleanup_search(struct stub_search **search)
+static void cleanup_search(struct ocaml_search **search)
 {
 	if (*search)
 		synth_codes_fini(&(*search)->codes);
@@ -104,7 +113,31 @@ static bool read_stub(const uint8_t *code, uint64_t size, uint64_t at, struct st
 	return true;
 }
 
-static void find_stubs(struct stub_search *search, const uint8_t *code, uint64_t size,
+static bool is_at(const uint8_t *code, uint64_t size, uint64_t at, const uint8_t *want,
+		  size_t want_size)
+{
+	return at <= size && size - at >= want_size && !memcmp(code + at, want, want_size);
+}
+#define IS_AT(code, size, at, want) is_at(code, size, at, want, sizeof(want))
+
+/*
+ * Is the rest of a raise at @pop of @code [size], behind the instruction that cuts the stack?
+ * Returns up to where the handler's address is on top of the stack, 0: it is none.
+ */
+static uint64_t read_raise(const uint8_t *code, uint64_t size, uint64_t pop)
+{
+	uint64_t at = pop + POP_SIZE;
+
+	if (!IS_AT(code, size, pop, pop_handler) || at > size || code[at - 1] != code[pop - 1])
+		return 0;
+	if (IS_AT(code, size, at, pop_and_jump))
+		return at + POP_R11_SIZE;
+	if (IS_AT(code, size, at, young_pointer))
+		at += sizeof(young_pointer) + 1;
+	return IS_AT(code, size, at, ret_code) ? at + sizeof(ret_code) : 0;
+}
+
+static void find_stubs(struct ocaml_search *search, const uint8_t *code, uint64_t size,
 		       uint64_t vaddr)
 {
 	const uint8_t *call = memchr(code, CALL, size);
@@ -131,7 +164,7 @@ static bool covers(const struct cfi_row *row, uint64_t start, uint64_t end)
 
 static int note_row(const struct cfi_row *row, void *ctx)
 {
-	struct stub_search *search = ctx;
+	struct ocaml_search *search = ctx;
 
 	for (size_t i = 0; i < search->nr_stubs; i++) {
 		struct stub *stub = &search->stubs[i];
@@ -159,27 +192,67 @@ static bool is_wrong(const struct stub *stub)
 	       stub->at_start.cfa_off != stub->at_back.cfa_off;
 }
 
-static int mend(struct stub_search *search, struct fpl_err *err)
+static int mend(struct ocaml_search *search, struct mended_fact fact, struct fpl_err *err)
 {
 	struct code_facts *facts = &search->file->facts;
 
-	for (size_t i = 0; i < search->nr_stubs; i++) {
-		const struct stub *stub = &search->stubs[i];
-
-		if (!is_wrong(stub))
-			continue;
-		if (array_reserve(&facts->mended, sizeof(*facts->mended), &facts->room_mended,
-				  facts->nr_mended + 1))
-			return fpl_fail(err, -ENOMEM, "%s: out of memory",
-					search->file->budget.name);
-		facts->mended[facts->nr_mended++] =
-			(struct mended_fact){ stub->start, stub->end, stub->at_back.cfa_off };
-	}
+	if (array_reserve(&facts->mended, sizeof(*facts->mended), &facts->room_mended,
+			  facts->nr_mended + 1))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", search->file->budget.name);
+	facts->mended[facts->nr_mended++] = fact;
 	return 0;
 }
 
+static int mend_stubs(struct ocaml_search *search, struct fpl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < search->nr_stubs && code == 0; i++) {
+		const struct stub *stub = &search->stubs[i];
+
+		if (is_wrong(stub))
+			code = mend(search,
+				    (struct mended_fact){ .start = stub->start,
+							  .end = stub->end,
+							  .cfa_off = stub->at_back.cfa_off },
+				    err);
+	}
+	return code;
+}
+
+/* The stack holds the handler before this one, then the address where this one begins. */
+static int mend_raises(struct ocaml_search *search, const uint8_t *code, uint64_t size,
+		       uint64_t vaddr, struct fpl_err *err)
+{
+	const uint8_t *end = code + size;
+	const uint8_t *cut = memmem(code, size, cut_stack, sizeof(cut_stack));
+	int status = 0;
+
+	while (cut && status == 0) {
+		uint64_t pop = (uint64_t)(cut - code) + CUT_SIZE;
+		uint64_t left = read_raise(code, size, pop);
+
+		if (left) {
+			struct mended_fact fact = { .start = vaddr + pop,
+						    .end = vaddr + pop + POP_SIZE,
+						    .cfa_off = 16,
+						    .is_raise = true };
+
+			status = mend(search, fact, err);
+			fact.start = fact.end;
+			fact.end = vaddr + left;
+			fact.cfa_off = 8;
+			if (status == 0)
+				status = mend(search, fact, err);
+		}
+		cut++;
+		cut = memmem(cut, (size_t)(end - cut), cut_stack, sizeof(cut_stack));
+	}
+	return status;
+}
+
 /* One that owns only a part of its range is left alone. */
-static int look_at(struct stub_search *search, const struct synth_code *code,
+static int look_at(struct ocaml_search *search, const struct synth_code *code,
 		   const struct cfi_piece *piece, struct fpl_err *err)
 {
 	struct cfi_file *file = search->file;
@@ -194,15 +267,18 @@ static int look_at(struct stub_search *search, const struct synth_code *code,
 	status = synth_codes_bytes(&search->codes, code, piece->start, size, &bytes, err);
 	if (status)
 		return status == -ENOMEM || status == -EFBIG ? status : 0;
+	status = mend_raises(search, bytes, size, piece->start, err);
+	if (status)
+		return status;
 	find_stubs(search, bytes, size, piece->start);
 	if (search->nr_stubs == 0)
 		return 0;
 	status = cfa_program_run(&file->machine, &file->list.cies[fde->cie], fde, fde->start,
 				 fde->end, note_row, search, &end, err);
-	return status < 0 ? status : mend(search, err);
+	return status < 0 ? status : mend_stubs(search, err);
 }
 
-static int look_through(struct stub_search *search, const struct synth_code *code,
+static int look_through(struct ocaml_search *search, const struct synth_code *code,
 			struct fpl_err *err)
 {
 	const struct cfi_file *file = search->file;
@@ -222,9 +298,9 @@ static int look_through(struct stub_search *search, const struct synth_code *cod
 	return status;
 }
 
-int synth_find_stubs(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
+int synth_mend_ocaml(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	CLEANUP(cleanup_search) struct stub_search *search = NULL;
+	CLEANUP(cleanup_search) struct ocaml_search *search = NULL;
 	bool wanted;
 	int code = is_ocaml(elf, &wanted, err);
 
