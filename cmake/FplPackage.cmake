@@ -32,13 +32,18 @@ string(REGEX MATCH "\nDescription: [^\n]*\n(.*)$" text "${control}")
 string(REGEX REPLACE "(^|\n) " "\\1" CPACK_PACKAGE_DESCRIPTION "${CMAKE_MATCH_1}")
 string(STRIP "${CPACK_PACKAGE_DESCRIPTION}" CPACK_PACKAGE_DESCRIPTION)
 
-# The script of the package, without debhelper's mark in it.
-file(READ ${PROJECT_SOURCE_DIR}/debian/fpless.postrm script)
-string(REPLACE "#DEBHELPER#\n" "" script "${script}")
-file(WRITE ${PROJECT_BINARY_DIR}/package/postrm "${script}")
-file(CHMOD ${PROJECT_BINARY_DIR}/package/postrm
-     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/postrm)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS passwd)
+
+# The scripts of the package, without debhelper's mark in them.
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA)
+foreach(name postinst postrm)
+  file(READ ${PROJECT_SOURCE_DIR}/debian/fpless.${name} script)
+  string(REPLACE "#DEBHELPER#\n" "" script "${script}")
+  file(WRITE ${PROJECT_BINARY_DIR}/package/${name} "${script}")
+  file(CHMOD ${PROJECT_BINARY_DIR}/package/${name}
+       PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  list(APPEND CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/${name})
+endforeach()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/FplPackageFiles.cmake)

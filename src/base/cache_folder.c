@@ -12,11 +12,44 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/run_user.h"
 
+#define SHARED_MODE  02750 /* what is made in it gets its group */
 #define ASIDE	     "writing-"
 #define ASIDE_KEPT_S 3600
 /* What is beyond this goes at once: 256 MiB of tables are some thousand files. */
 #define FILES_MAX 65536u
+
+/* Is @uid who opened the folder, or who root's runs go on as, with and without the package? */
+static bool is_own(const struct cache_folder *folder, uid_t uid)
+{
+	return uid == folder->opener || uid == folder->owner ||
+	       (folder->opener == 0 && uid == RUN_USER_UID);
+}
+
+/* Is the folder open at @fd, taken over, one's own? @st is what it is. */
+static int take(struct cache_folder *folder, int owned_fd, const struct stat *st, bool make,
+		struct fpl_err *err)
+{
+	AUTO_FD int fd = owned_fd;
+	struct run_user user;
+	bool gives = run_user_find(&user) && make;
+	bool is_given = st->st_uid != geteuid() && !st->st_gid;
+
+	folder->opener = geteuid();
+	folder->owner = user.uid;
+	if (!is_own(folder, st->st_uid))
+		return fpl_fail(err, -EPERM, "%s: belongs to user %u", folder->path, st->st_uid);
+	if (st->st_mode & (is_given ? 027 : 077))
+		return fpl_fail(err, -EPERM, "%s: others may use it (mode %03o, wanted 700)",
+				folder->path, st->st_mode & 0777);
+	/* the run will be that user when it writes; root, without capabilities, reads by group */
+	folder->is_shared = gives && fchown(fd, user.uid, 0) == 0 && fchmod(fd, SHARED_MODE) == 0;
+	if (!folder->is_shared)
+		folder->owner = st->st_uid;
+	folder->fd = TAKE_FD(fd);
+	return 0;
+}
 
 int cache_folder_open(const char *path, bool make, struct cache_folder *ret, struct fpl_err *err)
 {
@@ -41,13 +74,7 @@ int cache_folder_open(const char *path, bool make, struct cache_folder *ret, str
 	}
 	if (fstat(fd, &st) < 0)
 		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
-	if (st.st_uid != geteuid())
-		return fpl_fail(err, -EPERM, "%s: belongs to user %u", path, st.st_uid);
-	if (st.st_mode & 077)
-		return fpl_fail(err, -EPERM, "%s: others may use it (mode %03o, wanted 700)", path,
-				st.st_mode & 0777);
-	ret->fd = TAKE_FD(fd);
-	return 0;
+	return take(ret, TAKE_FD(fd), &st, make, err);
 }
 
 void cache_folder_close(struct cache_folder *folder)
@@ -68,12 +95,12 @@ int cache_folder_read(const struct cache_folder *folder, const struct cache_name
 		return fpl_fail(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(ret_stat->st_mode))
 		return fpl_fail(err, -EPERM, "no regular file");
-	if (ret_stat->st_uid != geteuid() || ret_stat->st_mode & 022)
+	if (!is_own(folder, ret_stat->st_uid) || ret_stat->st_mode & 022)
 		return fpl_fail(err, -EPERM, "others could have written it");
 	return TAKE_FD(fd);
 }
 
-int cache_folder_create(const struct cache_folder *folder, struct cache_file *ret)
+static int create(const struct cache_folder *folder, struct cache_file *ret)
 {
 	static unsigned int nr_asides;
 
@@ -86,6 +113,16 @@ int cache_folder_create(const struct cache_folder *folder, struct cache_file *re
 		 __atomic_add_fetch(&nr_asides, 1, __ATOMIC_RELAXED));
 	ret->fd = openat(folder->fd, ret->aside, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	return ret->fd < 0 ? -errno : 0;
+}
+
+int cache_folder_create(const struct cache_folder *folder, struct cache_file *ret)
+{
+	int code = create(folder, ret);
+
+	/* a file that root cannot read is made anew by a report */
+	if (!code && folder->is_shared)
+		(void)!fchmod(ret->fd, 0640);
+	return code;
 }
 
 /* Give the file without a name the name it is to have. */

@@ -17,6 +17,9 @@
 struct cache_folder {
 	char path[PATH_MAX]; /* for messages */
 	int fd;
+	uid_t owner;	/* of the folder, and of files in it */
+	uid_t opener;	/* of files in it: who opened the folder */
+	bool is_shared; /* with root's group, which reads the files */
 };
 
 struct cache_name {
@@ -30,9 +33,11 @@ struct cache_file {
 };
 
 /*
- * Open the folder @path, with @make made with mode 0700 where it is not there. Errors: -EPERM it
- * belongs to another user, or others may use it; -ELOOP a symbolic link; -ENOTDIR; those of
- * mkdir(2), open(2).
+ * Open the folder @path, with @make made with mode 0700 where it is not there. What root opens may
+ * belong to the user that root's runs go on as (run_user.h) and root's group, with mode 02750; with
+ * @make it becomes so. Then that user writes it, and root without capabilities reads it. Errors:
+ * -EPERM it belongs to another user, or others may use it; -ELOOP a symbolic link; -ENOTDIR; those
+ * of mkdir(2), open(2). To be called while the process has one thread.
  */
 FPL_MUST_CHECK int cache_folder_open(const char *path, bool make, struct cache_folder *ret,
 				     struct fpl_err *err);

@@ -294,17 +294,12 @@ int output_file_delegate(struct output_file *file, struct deputy *deputy, struct
 	return 0;
 }
 
-/* Do it here, or have it done where the right to it is not here any more. */
+/* Have it done with the rights that the file was opened with, or do it here where they are held. */
 static int do_or_delegate(struct output_file *file, deputy_fn run, int task)
 {
-	int error = run(file);
+	int done = file->deputy ? deputy_do(file->deputy, task) : -ECHILD;
 
-	if ((error == -EACCES || error == -EPERM) && file->deputy) {
-		int done = deputy_do(file->deputy, task);
-
-		return done == -ECHILD ? error : done;
-	}
-	return error;
+	return done == -ECHILD ? run(file) : done;
 }
 
 int output_file_commit(struct output_file *file, struct fpl_err *err)

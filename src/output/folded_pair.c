@@ -66,19 +66,26 @@ static int remove_made(void *ctx)
 	return rmdir(pair->made) < 0 ? -errno : 0;
 }
 
+/* deputy_fn: the first file is in its place, and the second cannot be. */
+static int withdraw(void *ctx)
+{
+	const struct folded_pair *pair = ctx;
+
+	return unlink(pair->cfi.target) < 0 ? -errno : 0;
+}
+
 int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct fpl_err *err)
 {
 	int error = output_file_delegate(&pair->cfi, deputy, err);
 
 	if (!error)
 		error = output_file_delegate(&pair->fp, deputy, err);
-	if (error || !pair->made)
-		return error;
 	pair->remove_task = deputy_add(deputy, remove_made, pair, -1);
-	if (pair->remove_task < 0)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", pair->made);
+	pair->withdraw_task = deputy_add(deputy, withdraw, pair, -1);
+	if (!error && (pair->remove_task < 0 || pair->withdraw_task < 0))
+		error = fpl_fail(err, -ENOMEM, "%s: out of memory", pair->cfi.path);
 	pair->deputy = deputy;
-	return 0;
+	return error;
 }
 
 /* Write one file whole, its target untouched. */
@@ -99,6 +106,12 @@ static int write_one(struct output_file *file, const struct recording *recording
 	return output_file_close(file, err);
 }
 
+/* -ECHILD: there is nobody to do it. */
+static int delegate(const struct folded_pair *pair, int task)
+{
+	return pair->deputy ? deputy_do(pair->deputy, task) : -ECHILD;
+}
+
 int folded_pair_write(struct folded_pair *pair, const struct recording *recording,
 		      const struct format_options *options, struct fpl_err *err)
 {
@@ -116,7 +129,7 @@ int folded_pair_write(struct folded_pair *pair, const struct recording *recordin
 		error = output_file_commit(&pair->cfi, err);
 	if (!error) {
 		error = output_file_commit(&pair->fp, err);
-		if (error && cfi)
+		if (error && cfi && delegate(pair, pair->withdraw_task) == -ECHILD)
 			unlink(cfi);
 	}
 	if (!error)
@@ -129,8 +142,8 @@ void folded_pair_abort(struct folded_pair *pair)
 {
 	output_file_abort(&pair->cfi);
 	output_file_abort(&pair->fp);
-	if (pair->made && remove_made(pair) == -EACCES && pair->deputy)
-		deputy_do(pair->deputy, pair->remove_task);
+	if (pair->made && delegate(pair, pair->remove_task) == -ECHILD)
+		remove_made(pair);
 	free(pair->made);
 	*pair = (struct folded_pair){ 0 };
 }

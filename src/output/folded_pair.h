@@ -17,7 +17,7 @@ struct folded_pair {
 	char *made; /* owned: the folder where it was made for them; NULL: it was there */
 
 	struct deputy *deputy; /* borrowed; NULL: none */
-	int remove_task;
+	int remove_task, withdraw_task;
 };
 
 /*

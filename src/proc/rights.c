@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/run_user.h"
 
 /* The headers of the library may be older than the kernel: capabilities(7). */
 const struct right rights[NR_RIGHTS] = {
@@ -83,9 +84,10 @@ static bool has(cap_t caps, cap_value_t cap, cap_flag_t set)
 bool rights_need_deputy(void)
 {
 	CLEANUP(cleanup_cap) cap_t caps = cap_get_proc();
+	struct run_user user;
 
-	return caps &&
-	       (has(caps, CAP_DAC_OVERRIDE, CAP_EFFECTIVE) || has(caps, CAP_KILL, CAP_EFFECTIVE));
+	return run_user_find(&user) || (caps && (has(caps, CAP_DAC_OVERRIDE, CAP_EFFECTIVE) ||
+						 has(caps, CAP_KILL, CAP_EFFECTIVE)));
 }
 
 /*
@@ -123,22 +125,45 @@ static int drop_to(cap_t caps, const cap_value_t *keep, size_t nr)
 	return keep_only(keep, nr);
 }
 
+/* Of those permitted in @caps, what a run keeps. Returns how many are in @ret. */
+static size_t choose(cap_t caps, cap_value_t ret[NR_RIGHTS])
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < NR_RIGHTS; i++) {
+		if (has(caps, rights[i].cap, CAP_PERMITTED))
+			ret[nr++] = rights[i].cap;
+		else if (rights[i].also >= 0 && has(caps, rights[i].also, CAP_PERMITTED))
+			ret[nr++] = rights[i].also;
+	}
+	return nr;
+}
+
+/* A run that cannot become another user goes on as root, with the same capabilities. */
+static void leave_root(void)
+{
+	struct run_user user;
+	int code = run_user_find(&user) ? run_user_become(&user) : 0;
+
+	if (code)
+		fpl_log(FPL_LOG_WARN, "user %u: %s: the run goes on as root", user.uid,
+			strerror(-code));
+}
+
 int rights_drop(struct fpl_err *err)
 {
 	CLEANUP(cleanup_cap) cap_t caps = cap_get_proc();
-	cap_value_t keep[2 * NR_RIGHTS];
-	size_t nr = 0;
+	cap_value_t keep[NR_RIGHTS];
 
 	if (!caps)
 		return fpl_fail(err, -errno, "capabilities: %s", strerror(errno));
-	for (size_t i = 0; i < NR_RIGHTS; i++) {
-		if (has(caps, rights[i].cap, CAP_PERMITTED))
-			keep[nr++] = rights[i].cap;
-		else if (rights[i].also >= 0 && has(caps, rights[i].also, CAP_PERMITTED))
-			keep[nr++] = rights[i].also;
-	}
 
-	int code = drop_to(caps, keep, nr);
+	size_t nr = choose(caps, keep);
+
+	close_ways_back(caps);
+	leave_root();
+
+	int code = keep_only(keep, nr);
 
 	return code ? fpl_fail(err, code, "capabilities: %s", strerror(-code)) : 0;
 }

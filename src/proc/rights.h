@@ -36,16 +36,16 @@ bool right_is_held(const struct host *host, const struct right *right);
 void rights_tell(const struct host *host, bool reads_others);
 
 /*
- * Are there rights to give up that a deputy (base/deputy.h) would need: to write into folders of
- * other users, and to end their processes?
+ * Will rights_drop() give up what a deputy (base/deputy.h) needs: to write into folders of root and
+ * of other users, and to end their processes? As rights_drop().
  */
 bool rights_need_deputy(void);
 
 /*
  * For good, and before any other thread is made: keep the six of those permitted (with
- * CAP_SYS_ADMIN or CAP_DAC_OVERRIDE where only those were given), and never gain any by executing a
- * program (no_new_privs, and as root securebits and an empty bounding set). What is open stays
- * open. Errors: those of capset(2).
+ * CAP_SYS_ADMIN or CAP_DAC_OVERRIDE where only those were given), never gain any by executing a
+ * program (no_new_privs, and as root securebits and an empty bounding set), and as root become
+ * another user (base/run_user.h). What is open stays open. Errors: those of capset(2).
  */
 FPL_MUST_CHECK int rights_drop(struct fpl_err *err);
 

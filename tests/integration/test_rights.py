@@ -3,6 +3,7 @@
 """fpless runs with six capabilities, keeps no other, and its command keeps all it had."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import time
@@ -174,6 +175,61 @@ class OutputsArePlaced(RightsCase):
                            "/nonexistent")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertNotIn("none", os.listdir(home))
+
+
+class RootBecomesAnotherUser(RightsCase):
+    """The one the package has made, else a number that is nobody's."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            self.uid = pwd.getpwnam("_fpless").pw_uid
+        except KeyError:
+            self.uid = 2147483645
+
+    def test_for_the_whole_run(self):
+        place = self.look(())
+        for uids in statuses(os.path.join(place, "threads"), "Uid"):
+            self.assertEqual(set(uids), {str(self.uid)})
+        self.assertEqual(statuses(os.path.join(place, "threads"), "Groups")[0], [])
+
+    def test_and_its_files_stay_root_s(self):
+        """In a folder that nobody else may look into, run from a program in one, in that folder."""
+        private = self.path("private")
+        os.mkdir(private, 0o700)
+        program = shutil.copy2(FPLESS, os.path.join(private, "fpless"))
+        cache = os.path.join(private, "cache")
+        for _ in range(2):
+            done = subprocess.run([program, "profile", "-q", "-o", "new.svg", "-o", os.path.join(private, "b.jsonl"),
+                                   "--stats", "s.json", "--cache", cache, "-F", "999", "--", fixture("chain"), "200"],
+                                  cwd=private, stdin=subprocess.DEVNULL, capture_output=True, timeout=100, check=False)
+            self.assertEqual((done.returncode, b"kept" in done.stderr), (0, False), done.stderr)
+        self.assertEqual(sorted(os.listdir(private)), ["b.jsonl", "cache", "fpless", "new.svg", "s.json"])
+        for name in ("b.jsonl", "new.svg", "s.json"):
+            self.assertEqual(os.stat(os.path.join(private, name)).st_uid, 0, name)
+        # What is kept from run to run is the other user's, and root's to read.
+        kept = [os.path.join(cache, name) for name in os.listdir(cache)]
+        self.assertGreater(len(kept), 1)
+        for path, mode in [(cache, 0o2750), *((path, 0o640) for path in kept)]:
+            stat = os.stat(path)
+            self.assertEqual((stat.st_uid, stat.st_gid, stat.st_mode & 0o7777), (self.uid, 0, mode), path)
+
+    def test_a_cache_from_before_is_taken_over(self):
+        cache = self.path("cache")
+        os.mkdir(cache, 0o700)
+        write(os.path.join(cache, "0" * 64), "not a table")
+        os.chmod(os.path.join(cache, "0" * 64), 0o600)
+        done = self.run_as((), "profile", "-q", "-f", "--cache", cache, "-F", "999", "--", fixture("chain"), "200")
+        self.assertEqual((done.returncode, b"kept" in done.stderr), (0, False), done.stderr)
+        self.assertGreater(len(os.listdir(cache)), 1)
+
+    def test_but_not_the_command(self):
+        """A program that is set-uid still becomes its owner."""
+        program = shutil.copy2(shutil.which("id"), self.path("id"))
+        os.chown(program, DAEMON, DAEMON)
+        os.chmod(program, 0o4755)
+        done = self.run_as((), "profile", "-q", "-o", os.path.join(self.outputs, "a.folded"), "--", program)
+        self.assertRegex(done.stdout.decode(), r"uid=0\(root\).* euid=1\b")
 
 
 class EachRightIsWorthWhatIsSaid(RightsCase):

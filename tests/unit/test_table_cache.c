@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/run_user.h"
 #include "profile/table_cache.h"
 #include "profile/table_keeper.h"
 #include "tests/support/table_image.h"
@@ -122,6 +123,8 @@ static void what_one_run_stores_the_next_one_finds(void **state)
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
 	struct disk_cache_stats stats;
+	struct run_user user;
+	bool is_given = run_user_find(&user);
 	struct stat st;
 
 	assert_false(has(cache, 1, 5000));
@@ -133,9 +136,10 @@ static void what_one_run_stores_the_next_one_finds(void **state)
 	disk_cache_destroy(cache);
 
 	assert_int_equal(stat(file_of(tree, 1), &st), 0);
-	assert_int_equal(st.st_mode, S_IFREG | 0600);
+	assert_int_equal(st.st_mode, S_IFREG | (is_given ? 0640 : 0600));
 	assert_int_equal(stat(tree_path(tree, "cache"), &st), 0);
-	assert_int_equal(st.st_mode, S_IFDIR | 0700);
+	assert_int_equal(st.st_mode, S_IFDIR | (is_given ? 02750 : 0700));
+	assert_int_equal(st.st_uid, user.uid);
 	assert_int_equal(nr_files(tree), 2);
 
 	cache = open_cache(tree, 64 * MIB);
@@ -332,6 +336,36 @@ static void folder_must_be_ones_own(void **state)
 	assert_non_null(strstr(err.msg, "user 12345"));
 }
 
+/* Root's, which the run's user writes and root's group reads. */
+static void folder_of_the_runs_user_is_roots_own(void **state)
+{
+	const struct tree *tree = *state;
+	const char *path = tree_path(tree, "given");
+	struct disk_cache *cache = NULL;
+	struct run_user user;
+	struct stat st;
+
+	if (!run_user_find(&user))
+		skip(); /* a run stays who it is */
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chown(path, user.uid, 0), 0);
+	for (mode_t mode = 0; mode <= 077; mode++) {
+		assert_int_equal(chmod(path, 0700 | mode), 0);
+		assert_int_equal(open_at(path, MIB, &cache, NULL), mode & 027 ? -EPERM : 0);
+		if (!(mode & 027))
+			disk_cache_destroy(cache);
+	}
+	assert_int_equal(chmod(path, 0750), 0);
+	assert_int_equal(chown(path, user.uid, 12345), 0);
+	assert_int_equal(open_at(path, MIB, &cache, NULL), -EPERM);
+	/* as it was made before there was a package */
+	assert_int_equal(chown(path, RUN_USER_UID, 0), 0);
+	assert_int_equal(open_at(path, MIB, &cache, NULL), 0);
+	disk_cache_destroy(cache);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, user.uid);
+}
+
 static void set_used(const struct tree *tree, uint8_t n, time_t when)
 {
 	const struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
@@ -497,6 +531,7 @@ int main(void)
 		cmocka_unit_test(no_cache_is_a_cache_that_holds_nothing),
 		IN_TREE(file_that_does_not_hold_up_is_made_anew),
 		IN_TREE(folder_must_be_ones_own),
+		IN_TREE(folder_of_the_runs_user_is_roots_own),
 		IN_TREE(what_was_used_longest_ago_makes_room),
 		IN_TREE(what_a_killed_process_left_is_cleared_away),
 		IN_TREE(full_disk_ends_the_storing_and_leaves_nothing_behind),
