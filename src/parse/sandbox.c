@@ -7,6 +7,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,7 +83,102 @@ static const int finder_calls[] = {
 #endif
 };
 
-#define FILTER_MAX 224
+/* What a run needs beyond all of the above: the kernel's programs and events, threads, its clock
+ * and files, and what starts a nursery anew, to whom the filter is passed on. */
+static const int run_calls[] = {
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_membarrier,
+	SYS_pidfd_open,
+	SYS_open_by_handle_at,
+	SYS_epoll_create1,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
+	SYS_eventfd2,
+	SYS_pselect6,
+	SYS_pipe2,
+	SYS_dup,
+	SYS_nanosleep,
+	SYS_gettimeofday,
+	SYS_times,
+	SYS_sched_getaffinity,
+	SYS_getcpu,
+	SYS_uname,
+	SYS_getuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getppid,
+	SYS_getpriority,
+	SYS_tgkill,
+	SYS_sigaltstack,
+	SYS_rt_sigtimedwait,
+	SYS_waitid,
+	SYS_mmap,
+	SYS_mprotect,
+	SYS_openat,
+	SYS_openat2,
+	SYS_faccessat2,
+	SYS_statfs,
+	SYS_getcwd,
+	SYS_readv,
+	SYS_pwritev,
+	SYS_fallocate,
+	SYS_fsync,
+	SYS_fchmod,
+	SYS_linkat,
+	SYS_unlinkat,
+	SYS_mkdirat,
+	SYS_renameat,
+	SYS_renameat2,
+	SYS_utimensat,
+	SYS_umask,
+	SYS_execve,
+	SYS_setsid,
+	SYS_setsockopt,
+	SYS_getsockopt,
+	SYS_capget,
+	SYS_capset,
+	SYS_setgroups,
+	SYS_setresuid,
+	SYS_setresgid,
+#ifdef __x86_64__
+	SYS_arch_prctl,
+	SYS_open,
+	SYS_stat,
+	SYS_lstat,
+	SYS_epoll_wait,
+	SYS_select,
+	SYS_pipe,
+	SYS_getdents,
+	SYS_time,
+	SYS_fork,
+	SYS_vfork,
+	SYS_link,
+	SYS_unlink,
+	SYS_mkdir,
+	SYS_rmdir,
+	SYS_rename,
+	SYS_utimes,
+	SYS_getrlimit,
+#endif
+};
+
+/* What a run says to devices: to its events, and to a terminal whether it is one, and how wide. */
+static const uint32_t run_ioctls[] = {
+	PERF_EVENT_IOC_ENABLE,
+	PERF_EVENT_IOC_DISABLE,
+	PERF_EVENT_IOC_PERIOD,
+	PERF_EVENT_IOC_SET_BPF,
+	PERF_EVENT_IOC_SET_OUTPUT,
+	TCGETS,
+	TCSETS,
+	TCSETSW,
+	TCSETSF,
+	TCFLSH,
+	TIOCGWINSZ,
+};
+
+#define FILTER_MAX 512
 
 struct filter {
 	struct sock_filter code[FILTER_MAX];
@@ -315,4 +411,26 @@ int sandbox_enter_reader(bool finds_files, struct fpl_err *err)
 		filter_load(&filter, offsetof(struct seccomp_data, nr));
 	}
 	return filter_end(&filter, err);
+}
+
+int sandbox_enter_run(struct fpl_err *err)
+{
+	struct filter filter;
+
+	/* ENOSYS: a library that tries a newer call goes on with an older one */
+	filter_begin(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+	filter_allow(&filter, reader_calls, ARRAY_SIZE(reader_calls));
+	filter_allow(&filter, finder_calls, ARRAY_SIZE(finder_calls));
+	filter_allow(&filter, nursery_calls, ARRAY_SIZE(nursery_calls));
+	filter_allow(&filter, run_calls, ARRAY_SIZE(run_calls));
+	filter_allow_where(&filter, SYS_socketpair, 0, AF_UNIX, true);
+	filter_load(&filter, offsetof(struct seccomp_data, nr));
+	filter_skip_unless(&filter, SYS_ioctl, 1 + 2 * ARRAY_SIZE(run_ioctls));
+	filter_load(&filter, arg_off(1));
+	for (size_t i = 0; i < ARRAY_SIZE(run_ioctls); i++) {
+		filter_skip_unless(&filter, run_ioctls[i], 1);
+		filter_return(&filter, SECCOMP_RET_ALLOW);
+	}
+	filter_return(&filter, filter.refusal);
+	return install(&filter, err);
 }

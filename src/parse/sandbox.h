@@ -44,3 +44,12 @@ FPL_MUST_CHECK int sandbox_enter_worker(struct fpl_err *err);
  * privileges. Errors: what was refused, in words; nothing but no_new_privs has changed then.
  */
 FPL_MUST_CHECK int sandbox_enter_reader(bool finds_files, struct fpl_err *err);
+
+/*
+ * Of a profiler whose rights have been dropped (proc/rights.h), before it makes a thread: of system
+ * calls those that a run needs. The kernel answers all others as if it had none such (ENOSYS):
+ * mount, ptrace, namespaces, keys, modules, the network, io_uring. What the process makes
+ * from then on has the same filter. Without effect in a build with sanitizers. Errors: what was
+ * refused, in words; nothing has changed then.
+ */
+FPL_MUST_CHECK int sandbox_enter_run(struct fpl_err *err);

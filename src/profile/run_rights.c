@@ -7,6 +7,7 @@
 
 #include "base/deputy.h"
 #include "base/log.h"
+#include "parse/sandbox.h"
 #include "proc/rights.h"
 
 /* Whose is the process? What is gone already is nobody's. */
@@ -41,5 +42,7 @@ int run_rights_settle(const struct engine_options *options, const struct host *h
 		code = deputy_start(options->deputy, rights_drop_to_deputy, err);
 	if (!code && rights_drop(&refused))
 		fpl_log(FPL_LOG_WARN, "%s: the run keeps all rights it has", refused.msg);
+	if (!code && sandbox_enter_run(&refused))
+		fpl_log(FPL_LOG_WARN, "%s: the run has no filter of system calls", refused.msg);
 	return code;
 }

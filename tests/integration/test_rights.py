@@ -77,6 +77,8 @@ class NothingMoreIsKept(RightsCase):
         self.assertGreater(len(held), 1)
         self.assertEqual(len({str(one) for one in held}), 1, held)
         self.assertEqual(statuses(os.path.join(place, "fpless"), "CapPrm")[0], held[0])
+        filters = {int(one[0]) for one in statuses(os.path.join(place, "threads"), "Seccomp")}
+        self.assertEqual(filters, {2})
         for key, value in (("CapInh", 0), ("CapAmb", 0), ("NoNewPrivs", 1)):
             self.assertEqual(int(statuses(os.path.join(place, "fpless"), key)[0][0], 16), value)
         return int(held[0][0], 16)

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reader of recordings can still ask the kernel for. */
+/* What a reader of recordings, and a run, can still ask the kernel for. */
 #include "cmocka_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,19 +169,29 @@ static const struct {
 };
 
 /* In a child, which has no way back. */
-static int ask_inside(int (*ask)(void), bool finds_files)
+static int ask_inside(int (*ask)(void), int (*enter)(struct fpl_err *err))
 {
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
-		if (sandbox_enter_reader(finds_files, NULL))
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || enter(NULL))
 			_exit(255);
 		_exit(-ask());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return -WEXITSTATUS(status);
+}
+
+static int enter_reader(struct fpl_err *err)
+{
+	return sandbox_enter_reader(false, err);
+}
+
+static int enter_finder(struct fpl_err *err)
+{
+	return sandbox_enter_reader(true, err);
 }
 
 static void a_reader_reads_and_writes_and_no_more(void **state)
@@ -185,8 +202,8 @@ static void a_reader_reads_and_writes_and_no_more(void **state)
 		skip();
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int alone = ask_inside(cases[i].ask, false);
-		int finding = ask_inside(cases[i].ask, true);
+		int alone = ask_inside(cases[i].ask, enter_reader);
+		int finding = ask_inside(cases[i].ask, enter_finder);
 
 		if (alone != cases[i].alone || finding != cases[i].finding)
 			fail_msg("%s: %d, and %d where files are found", cases[i].what, alone,
@@ -194,10 +211,96 @@ static void a_reader_reads_and_writes_and_no_more(void **state)
 	}
 }
 
+static int trace_parent(void)
+{
+	return result((int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
+}
+
+static int mount_something(void)
+{
+	return result(mount("none", "/nowhere", "tmpfs", 0, NULL));
+}
+
+static int new_namespace(void)
+{
+	return result(unshare(CLONE_NEWNS));
+}
+
+static int write_to_terminal(void)
+{
+	return result(ioctl(STDIN_FILENO, TIOCSTI, "x"));
+}
+
+static int write_elsewhere(void)
+{
+	return result((int)syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0));
+}
+
+static int ask_for_keys(void)
+{
+	return result((int)syscall(SYS_keyctl, 0, 0));
+}
+
+static int use_uring(void)
+{
+	return result((int)syscall(SYS_io_uring_setup, 1, NULL));
+}
+
+static void *end_at_once(void *arg)
+{
+	return arg;
+}
+
+static int make_thread(void)
+{
+	pthread_t thread;
+	int code = pthread_create(&thread, NULL, end_at_once, NULL);
+
+	return code ? -code : -pthread_join(thread, NULL);
+}
+
+static void a_run_calls_what_it_needs_and_no_more(void **state)
+{
+	static const struct {
+		const char *what;
+		int (*ask)(void);
+		int want;
+	} run_cases[] = {
+		{ "memory", take_memory, 0 },
+		{ "much memory", grow_memory, 0 },
+		{ "a file of memory", keep_a_pipe, 0 },
+		{ "a file to read", open_to_read, 0 },
+		{ "workers", pair_of_sockets, 0 },
+		{ "a process", make_process, 0 },
+		{ "a thread", make_thread, 0 },
+		{ "another name", rename_file, -ENOENT },
+		{ "a process traced", trace_parent, -ENOSYS },
+		{ "a mount", mount_something, -ENOSYS },
+		{ "a namespace", new_namespace, -ENOSYS },
+		{ "keys typed for somebody", write_to_terminal, -ENOSYS },
+		{ "another's memory", write_elsewhere, -ENOSYS },
+		{ "keys", ask_for_keys, -ENOSYS },
+		{ "io_uring", use_uring, -ENOSYS },
+		{ "the network", connect_out, -ENOSYS },
+		{ "a pair of it", pair_of_others, -ENOSYS },
+	};
+
+	(void)state;
+	if (!sandbox_has_filter())
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(run_cases); i++) {
+		int got = ask_inside(run_cases[i].ask, sandbox_enter_run);
+
+		if (got != run_cases[i].want)
+			fail_msg("%s: %d, not %d", run_cases[i].what, got, run_cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_reads_and_writes_and_no_more),
+		cmocka_unit_test(a_run_calls_what_it_needs_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
