@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /* Sixteen times what a stream has by itself. */
 #define BUFFER_SIZE (64u << 10)
 
 /* Of random names: the first one is free as good as always. */
 #define NAMES_TRIED 16
+
+#define LINKS_MAX 40 /* as the kernel follows */
 
 static mode_t default_mode(void)
 {
@@ -27,62 +30,50 @@ static mode_t default_mode(void)
 	return 0666 & ~mask;
 }
 
-/* A file of @folder (up to and with its slash) that has no name. */
-static int open_nameless(const char *target, int folder, mode_t mode)
+/* A file of the folder that has no name. */
+static int open_nameless(const struct output_file *file, mode_t mode)
 {
-	AUTO_FREE char *path = NULL;
-
-	if (asprintf(&path, "%.*s", folder, target) < 0) {
-		path = NULL; /* asprintf leaves it undefined */
-		return -ENOMEM;
-	}
-
-	int fd = open(*path ? path : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+	int fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 
 	return fd < 0 ? -errno : fd;
 }
 
-/* Up to and with the last slash; 0: there is none. */
-static int folder_length(const char *target)
+/* A hidden file of the folder; NULL without memory. */
+static char *temporary_name(void)
 {
-	const char *slash = strrchr(target, '/');
-
-	return slash ? (int)(slash - target) + 1 : 0;
-}
-
-/* A hidden file beside @target; NULL without memory. */
-static char *temporary_name(const char *target, const char *suffix)
-{
+	uint32_t number;
 	char *name;
-	int n = asprintf(&name, "%.*s.fpless-%s", folder_length(target), target, suffix);
 
-	return n < 0 ? NULL : name;
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = (uint32_t)getpid() ^ (uint32_t)clock_monotonic_ns();
+	return asprintf(&name, ".fpless-%08x", number) < 0 ? NULL : name;
 }
 
-static int open_named(struct output_file *file, const char *target)
+static int open_named(struct output_file *file)
 {
-	AUTO_FREE char *temporary = temporary_name(target, "XXXXXX");
+	int error = -EEXIST;
 
-	if (!temporary)
-		return -ENOMEM;
+	for (int i = 0; error == -EEXIST && i < NAMES_TRIED; i++) {
+		AUTO_FREE char *name = temporary_name();
+		int fd = name ? openat(file->folder_fd, name,
+				       O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)
+			      : -1;
 
-	int fd = mkostemp(temporary, O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	file->temporary = TAKE_PTR(temporary);
-	return fd;
+		if (fd >= 0) {
+			file->temporary = TAKE_PTR(name);
+			return fd;
+		}
+		error = name ? -errno : -ENOMEM;
+	}
+	return error;
 }
 
-/* Set target, and temporary or fd, and open the stream. */
-static int open_temporary(struct output_file *file, const char *target, mode_t mode)
+/* Set temporary or fd, and open the stream. */
+static int open_temporary(struct output_file *file)
 {
-	file->target = strdup(target);
-	if (!file->target)
-		return -ENOMEM;
-
+	mode_t mode = default_mode();
 	/* not every file system has such files; why not is told by the other way */
-	AUTO_FD int fd = open_nameless(target, folder_length(target), mode);
+	AUTO_FD int fd = open_nameless(file, mode);
 
 	if (fd >= 0) {
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -90,7 +81,7 @@ static int open_temporary(struct output_file *file, const char *target, mode_t m
 			return -errno;
 		file->nameless = true;
 	} else {
-		fd = open_named(file, target);
+		fd = open_named(file);
 	}
 	if (fd < 0)
 		return fd;
@@ -101,6 +92,57 @@ static int open_temporary(struct output_file *file, const char *target, mode_t m
 		return -errno;
 	TAKE_FD(fd);
 	return 0;
+}
+
+/* The folder of @path, relative to the folder @at. */
+static int open_folder(int at, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd = folder ? openat(at, folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	return fd >= 0 ? fd : folder ? -errno : -ENOMEM;
+}
+
+/* Set folder_fd and name to where @path leads, links not followed. */
+static int set_place(struct output_file *file, int at, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *name = strdup(slash ? slash + 1 : path);
+	int fd = name ? open_folder(at, path) : -ENOMEM;
+
+	if (fd < 0)
+		return fd;
+	if (file->name)
+		close(file->folder_fd);
+	free(file->name);
+	file->folder_fd = fd;
+	file->name = TAKE_PTR(name);
+	return 0;
+}
+
+/* The same with links followed, one by one, to the regular file that @target is. */
+static int follow(struct output_file *file, const char *path, const struct stat *target)
+{
+	char link[PATH_MAX];
+	int error = set_place(file, AT_FDCWD, path);
+	struct stat st;
+
+	for (int i = 0; !error && i < LINKS_MAX; i++) {
+		if (fstatat(file->folder_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return -errno;
+		if (!S_ISLNK(st.st_mode)) /* what stat(2) found, or it was changed meanwhile */
+			return st.st_dev == target->st_dev && st.st_ino == target->st_ino ? 0
+											  : -ESTALE;
+
+		ssize_t length = readlinkat(file->folder_fd, file->name, link, sizeof(link) - 1);
+
+		if (length < 0)
+			return -errno;
+		link[length] = '\0';
+		error = set_place(file, file->folder_fd, link);
+	}
+	return error ? error : -ELOOP;
 }
 
 static int open_in_place(struct output_file *file, const char *path)
@@ -118,21 +160,24 @@ static int open_in_place(struct output_file *file, const char *path)
 
 static int open_path(struct output_file *file, const char *path)
 {
-	char resolved[PATH_MAX];
 	struct stat st;
+	int error;
 
 	if (!*path)
 		return -ENOENT;
-	if (stat(path, &st) < 0)
-		return errno == ENOENT ? open_temporary(file, path, default_mode()) : -errno;
+	if (stat(path, &st) < 0) {
+		error = errno == ENOENT ? set_place(file, AT_FDCWD, path) : -errno;
+		return error ? error : open_temporary(file);
+	}
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
 		return open_in_place(file, path);
+	error = follow(file, path, &st);
 	/* A read-only file is not to be replaced because its folder happens to be writable. */
-	if (access(path, W_OK) < 0 || !realpath(path, resolved))
-		return -errno;
-	return open_temporary(file, resolved, st.st_mode & 07777);
+	if (!error && faccessat(file->folder_fd, file->name, W_OK, 0) < 0)
+		error = -errno;
+	return error ? error : open_temporary(file);
 }
 
 /* What goes out is some MB in short pieces. Without memory the stream keeps its own buffer. */
@@ -228,12 +273,17 @@ int output_file_close(struct output_file *file, struct fpl_err *err)
 }
 
 /* Give the nameless file the name @name, which nothing has yet. */
-static int give_name(int fd, const char *name)
+static int give_name(const struct output_file *file, const char *name)
 {
 	char link[32];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+	return linkat(AT_FDCWD, link, file->folder_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+static int rename_to(const struct output_file *file, const char *temporary)
+{
+	return renameat(file->folder_fd, temporary, file->folder_fd, file->name) < 0 ? -errno : 0;
 }
 
 /* Only a file with a name can take another's place: for the moment between two system calls. */
@@ -242,34 +292,28 @@ static int replace(const struct output_file *file)
 	int error = -EEXIST;
 
 	for (int i = 0; error == -EEXIST && i < NAMES_TRIED; i++) {
-		char suffix[16];
-		uint32_t number;
+		AUTO_FREE char *temporary = temporary_name();
 
-		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
-			number = (uint32_t)getpid() + (uint32_t)i;
-		snprintf(suffix, sizeof(suffix), "%08x", number);
-
-		AUTO_FREE char *temporary = temporary_name(file->target, suffix);
-
-		error = temporary ? give_name(file->fd, temporary) : -ENOMEM;
-		if (!error && rename(temporary, file->target) < 0) {
-			error = -errno;
-			unlink(temporary);
+		error = temporary ? give_name(file, temporary) : -ENOMEM;
+		if (!error) {
+			error = rename_to(file, temporary);
+			if (error)
+				unlinkat(file->folder_fd, temporary, 0);
 			break;
 		}
 	}
 	return error;
 }
 
-/* deputy_fn: the file becomes the target. */
+/* deputy_fn: the file gets its name. */
 static int place(void *ctx)
 {
 	const struct output_file *file = ctx;
 
 	if (file->temporary)
-		return rename(file->temporary, file->target) < 0 ? -errno : 0;
+		return rename_to(file, file->temporary);
 
-	int error = give_name(file->fd, file->target);
+	int error = give_name(file, file->name);
 
 	return error == -EEXIST ? replace(file) : error;
 }
@@ -279,15 +323,15 @@ static int drop(void *ctx)
 {
 	const struct output_file *file = ctx;
 
-	return file->temporary && unlink(file->temporary) < 0 ? -errno : 0;
+	return file->temporary && unlinkat(file->folder_fd, file->temporary, 0) < 0 ? -errno : 0;
 }
 
 int output_file_delegate(struct output_file *file, struct deputy *deputy, struct fpl_err *err)
 {
-	if (!file->target)
+	if (!file->name)
 		return 0;
-	file->place_task = deputy_add(deputy, place, file, file->fd);
-	file->drop_task = deputy_add(deputy, drop, file, -1);
+	file->place_task = deputy_add(deputy, place, file, file->nameless ? file->fd : -1);
+	file->drop_task = deputy_add(deputy, drop, file, file->folder_fd);
 	if (file->place_task < 0 || file->drop_task < 0)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->path);
 	file->deputy = deputy;
@@ -306,7 +350,7 @@ int output_file_commit(struct output_file *file, struct fpl_err *err)
 {
 	int error = file->stream ? close_stream(file) : 0;
 
-	if (!error && file->target)
+	if (!error && file->name)
 		error = do_or_delegate(file, place, file->place_task);
 	if (error)
 		fail(file, error, err);
@@ -325,8 +369,10 @@ void output_file_abort(struct output_file *file)
 		do_or_delegate(file, drop, file->drop_task);
 	if (file->nameless)
 		close(file->fd);
+	if (file->name)
+		close(file->folder_fd);
 	free(file->temporary);
-	free(file->target);
+	free(file->name);
 	free(file->path);
 	*file = (struct output_file){ 0 };
 }

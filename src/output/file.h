@@ -17,7 +17,8 @@ struct output_file {
 	FILE *stream;	 /* owned; NULL: not open. Borrowed where it is stdout */
 	char *buffer;	 /* owned: the stream's, until that is closed; NULL: it has its own */
 	char *path;	 /* owned: what the user called it */
-	char *target;	 /* owned: what it becomes; NULL: written in place */
+	int folder_fd;	 /* owned, where there is a name: the folder it is in, by O_PATH */
+	char *name;	 /* owned: what it becomes there; NULL: written in place */
 	char *temporary; /* owned: its name until then; NULL: none */
 	bool nameless;	 /* it has none */
 	int fd;		 /* owned: by which a nameless one is found */
@@ -28,9 +29,12 @@ struct output_file {
 
 /*
  * Open @path for writing; "-" is stdout. What exists and is no regular file (a pipe, a device) is
- * written in place. A symbolic link keeps being one: its target is replaced, with its mode.
+ * written in place. A symbolic link keeps being one: its target is replaced. The file gets the mode
+ * of a new one, whatever it replaces. Its folder is found now, once: who moves it or puts a link in
+ * its place afterwards changes nothing.
  *
- * Errors: those of open(2); the message names the path.
+ * Errors: those of open(2); -ESTALE the path led elsewhere a moment later; the message names the
+ * path.
  */
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 

@@ -2,6 +2,7 @@
 #include "output/folded_pair.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static int withdraw(void *ctx)
 {
 	const struct folded_pair *pair = ctx;
 
-	return unlink(pair->cfi.target) < 0 ? -errno : 0;
+	return unlinkat(pair->cfi.folder_fd, pair->cfi.name, 0) < 0 ? -errno : 0;
 }
 
 int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct fpl_err *err)
@@ -81,7 +82,8 @@ int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct
 	if (!error)
 		error = output_file_delegate(&pair->fp, deputy, err);
 	pair->remove_task = deputy_add(deputy, remove_made, pair, -1);
-	pair->withdraw_task = deputy_add(deputy, withdraw, pair, -1);
+	pair->withdraw_task =
+		deputy_add(deputy, withdraw, pair, pair->cfi.name ? pair->cfi.folder_fd : -1);
 	if (!error && (pair->remove_task < 0 || pair->withdraw_task < 0))
 		error = fpl_fail(err, -ENOMEM, "%s: out of memory", pair->cfi.path);
 	pair->deputy = deputy;
@@ -116,21 +118,23 @@ int folded_pair_write(struct folded_pair *pair, const struct recording *recordin
 		      const struct format_options *options, struct fpl_err *err)
 {
 	AUTO_FREE char *cfi = NULL;
+	AUTO_FD int folder = -1;
 	int error = write_one(&pair->cfi, recording, MERGE_CFI, options, err);
 
 	if (!error)
 		error = write_one(&pair->fp, recording, MERGE_FP, options, err);
-	if (!error && pair->cfi.target) {
-		cfi = strdup(pair->cfi.target);
-		if (!cfi)
-			error = fpl_fail(err, -ENOMEM, "out of memory");
+	if (!error && pair->cfi.name) {
+		cfi = strdup(pair->cfi.name);
+		folder = fcntl(pair->cfi.folder_fd, F_DUPFD_CLOEXEC, 0);
+		if (!cfi || folder < 0)
+			error = fpl_fail(err, -ENOMEM, "out of memory or descriptors");
 	}
 	if (!error)
 		error = output_file_commit(&pair->cfi, err);
 	if (!error) {
 		error = output_file_commit(&pair->fp, err);
 		if (error && cfi && delegate(pair, pair->withdraw_task) == -ECHILD)
-			unlink(cfi);
+			unlinkat(folder, cfi, 0);
 	}
 	if (!error)
 		free(TAKE_PTR(pair->made));

@@ -15,17 +15,17 @@
 #include "tests/support/text_file.h"
 
 #ifdef TEST_FILE_NAMED
-/* As on a file system that has no files without a name: the linker puts this before open(2). */
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, mode_t mode);
+/* As on a file system that has no files without a name: the linker puts this before openat(2). */
+int __real_openat(int folder, const char *path, int flags, ...);
+int __wrap_openat(int folder, const char *path, int flags, mode_t mode);
 
-int __wrap_open(const char *path, int flags, mode_t mode)
+int __wrap_openat(int folder, const char *path, int flags, mode_t mode)
 {
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	return __real_open(path, flags, mode);
+	return __real_openat(folder, path, flags, mode);
 }
 
 static const bool named_only = true;
@@ -38,6 +38,7 @@ static char folder[] = "/tmp/fpless-test-XXXXXX";
 static int setup(void **state)
 {
 	(void)state;
+	umask(022);
 	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
@@ -125,7 +126,7 @@ static void a_folder_that_is_gone_is_an_error_that_names_the_file(void **state)
 	assert_int_equal(mkdir("gone", 0700), 0);
 	assert_int_equal(output_file_open("gone/new.folded", &file, NULL), 0);
 	if (file.temporary)
-		assert_int_equal(unlink(file.temporary), 0);
+		assert_int_equal(unlinkat(file.folder_fd, file.temporary, 0), 0);
 	assert_int_equal(rmdir("gone"), 0);
 	assert_int_equal(output_file_commit(&file, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "gone/new.folded: "));
@@ -180,24 +181,72 @@ static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
 	assert_int_equal(nr_files(), 1);
 }
 
-static void a_replaced_file_keeps_its_mode_and_its_link(void **state)
+static void assert_written(const char *path)
+{
+	struct output_file file;
+
+	assert_int_equal(output_file_open(path, &file, NULL), 0);
+	fputs("new\n", file.stream);
+	assert_int_equal(output_file_commit(&file, NULL), 0);
+}
+
+static void a_replaced_file_keeps_its_links_and_not_its_mode(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	remove_all();
+	write_text("target", "old\n");
+	assert_int_equal(chmod("target", 06755), 0);
+	assert_int_equal(mkdir("deeper", 0755), 0);
+	assert_int_equal(symlink("../target", "deeper/link"), 0);
+	assert_int_equal(symlink("deeper/link", "link.txt"), 0);
+	assert_written("link.txt");
+	assert_content("target", "new\n");
+	assert_int_equal(lstat("link.txt", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(lstat("deeper/link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat("target", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(unlink("deeper/link"), 0);
+	assert_int_equal(rmdir("deeper"), 0);
+}
+
+static void a_link_to_nothing_is_replaced_and_a_circle_refused(void **state)
 {
 	struct output_file file;
 	struct stat st;
 
 	(void)state;
 	remove_all();
-	write_text("target", "old\n");
-	assert_int_equal(chmod("target", 0640), 0);
-	assert_int_equal(symlink("target", "link.txt"), 0);
-	assert_int_equal(output_file_open("link.txt", &file, NULL), 0);
+	assert_int_equal(symlink("nothing", "link.txt"), 0);
+	assert_written("link.txt");
+	assert_int_equal(lstat("link.txt", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_not_equal(access("nothing", F_OK), 0);
+	assert_int_equal(symlink("circle", "circle"), 0);
+	assert_int_equal(output_file_open("circle", &file, NULL), -ELOOP);
+}
+
+/* Somebody puts a link to another folder in the place of the one that was found. */
+static void a_folder_is_found_once(void **state)
+{
+	struct output_file file;
+
+	(void)state;
+	remove_all();
+	assert_int_equal(mkdir("mine", 0755), 0);
+	assert_int_equal(mkdir("other", 0755), 0);
+	assert_int_equal(output_file_open("mine/new.txt", &file, NULL), 0);
+	assert_int_equal(rename("mine", "moved"), 0);
+	assert_int_equal(symlink("other", "mine"), 0);
 	fputs("new\n", file.stream);
 	assert_int_equal(output_file_commit(&file, NULL), 0);
-	assert_content("target", "new\n");
-	assert_int_equal(lstat("link.txt", &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-	assert_int_equal(stat("target", &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0640);
+	assert_content("moved/new.txt", "new\n");
+	assert_int_equal(rmdir("other"), 0);
+	assert_int_equal(unlink("moved/new.txt"), 0);
+	assert_int_equal(rmdir("moved"), 0);
 }
 
 static void a_full_device_is_an_error_that_names_it(void **state)
@@ -264,7 +313,9 @@ int main(void)
 		cmocka_unit_test(a_folder_that_is_gone_is_an_error_that_names_the_file),
 		cmocka_unit_test(a_deputy_puts_in_place_what_this_process_may_not),
 		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
-		cmocka_unit_test(a_replaced_file_keeps_its_mode_and_its_link),
+		cmocka_unit_test(a_replaced_file_keeps_its_links_and_not_its_mode),
+		cmocka_unit_test(a_link_to_nothing_is_replaced_and_a_circle_refused),
+		cmocka_unit_test(a_folder_is_found_once),
 		cmocka_unit_test(a_full_device_is_an_error_that_names_it),
 		cmocka_unit_test(paths_that_cannot_be_written_are_refused_when_opened),
 		cmocka_unit_test(a_pipe_is_written_in_place),
