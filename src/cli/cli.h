@@ -6,11 +6,11 @@
 enum cli_exit {
 	CLI_EXIT_OK = 0,
 	CLI_EXIT_USAGE = 1,
-	CLI_EXIT_CANNOT_RUN = 2,   /* not on this machine, or not with these rights */
+	CLI_EXIT_CANNOT_RUN = 2,   /* not here, or an input cannot be read */
 	CLI_EXIT_NO_SAMPLES = 3,   /* the target is gone, or nothing was sampled */
 	CLI_EXIT_STRICT = 4,	   /* --strict: too many samples lost */
 	CLI_EXIT_DISAGREEMENT = 5, /* verify found one */
-	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written, or a recording not read */
+	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written */
 };
 
 /*

@@ -402,22 +402,19 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 	CLEANUP(diff_fini) struct diff diff = { .options = options };
 	const struct reading_options *reading = &options->reading;
 	struct fpl_err err = { 0 };
-	int error;
 
 	if (filter_create(&reading->filter, &diff.filter, &err))
 		return fail(CLI_EXIT_USAGE, &err);
 	if (reading->symfs && report_names_init(&diff.names, &options->output, &reading->cache,
 						reading->debuginfod, &err))
 		return fail(CLI_EXIT_CANNOT_RUN, &err);
-	if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs, &err) ||
-	    sinks_open(&sinks, &options->output, true, &err) ||
-	    inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), reading->memory, &err))
+	if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs, &err))
+		return inputs_fail(&err);
+	if (sinks_open(&sinks, &options->output, true, &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
-	error = diff_init(&diff, options, &sinks, &err);
-	if (!error)
-		error = read_all(&diff, &err);
-	if (error)
-		return fail(error == -EDOM ? CLI_EXIT_USAGE : CLI_EXIT_OUTPUT, &err);
+	if (inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), reading->memory, &err) ||
+	    diff_init(&diff, options, &sinks, &err) || read_all(&diff, &err))
+		return inputs_fail(&err);
 	return present(&sinks, &diff);
 }
 

@@ -111,16 +111,18 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
-	if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err) ||
-	    sinks_open(&sinks, &options->output, true, &err) ||
-	    inputs_give_up_rights(&sinks, deputy, needs_of(options), options->reading.memory,
-				  &err) ||
-	    read_all(options, &inputs, filter, &recording, &result, &err) ||
-	    (options->reading.symfs &&
-	     report_names_apply(&names, options->reading.symfs, &recording, &err))) {
+	if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err))
+		return inputs_fail(&err);
+	if (sinks_open(&sinks, &options->output, true, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s%s", err.msg, memory_limit_advice(err.code));
 		return CLI_EXIT_OUTPUT;
 	}
+	if (inputs_give_up_rights(&sinks, deputy, needs_of(options), options->reading.memory,
+				  &err) ||
+	    read_all(options, &inputs, filter, &recording, &result, &err) ||
+	    (options->reading.symfs &&
+	     report_names_apply(&names, options->reading.symfs, &recording, &err)))
+		return inputs_fail(&err);
 	recording_settle(&recording);
 	return present(&sinks, options, &recording, &result, &names);
 }

@@ -153,9 +153,8 @@ const struct argp diff_argp = {
 	       "side tell how much runs differ. They are read as by `fpless report'.\v"
 	       "Without -f and -o the changes are printed, those that are more than noise "
 	       "first.\n\n"
-	       "Exit status: 0 ok, 1 usage, or sides that count different things, 3 no samples, 6 "
-	       "a "
-	       "file could not be read or written.",
+	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file "
+	       "could not be read, 3 no samples, 6 an output could not be written.",
 };
 
 void diff_options_fini(struct diff_options *options)

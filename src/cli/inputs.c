@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
+#include "cli/cli.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 #include "profile/profile.h"
@@ -29,6 +30,12 @@ void inputs_fini(struct inputs *inputs)
 		if (inputs->fds[i] > STDIN_FILENO)
 			close(inputs->fds[i]);
 	free(inputs->fds);
+}
+
+int inputs_fail(const struct fpl_err *err)
+{
+	fpl_log(FPL_LOG_ERROR, "%s%s", err->msg, memory_limit_advice(err->code));
+	return err->code == -EDOM ? CLI_EXIT_USAGE : CLI_EXIT_CANNOT_RUN;
 }
 
 static bool is_stdin(const char *path)

@@ -29,6 +29,12 @@ FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, const struct output_opti
 			       struct inputs *ret, struct fpl_err *err);
 void inputs_fini(struct inputs *inputs);
 
+/*
+ * Say on stderr why the inputs could not be opened, read or added up. Returns the enum cli_exit for
+ * it: CLI_EXIT_USAGE where they count different things (-EDOM), otherwise CLI_EXIT_CANNOT_RUN.
+ */
+FPL_MUST_CHECK int inputs_fail(const struct fpl_err *err);
+
 /* All is read. */
 void inputs_end(struct inputs *inputs);
 

@@ -34,8 +34,9 @@ static void print_help(FILE *to)
 	      "  fpless profile -F 499 -o out.folded -- CMD  a command and its descendants\n"
 	      "  fpless compare -- CMD                       what its frame pointers are worth\n"
 	      "\n"
-	      "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples,\n"
-	      "4 --strict, 5 verify found a disagreement, 6 a file could not be written or read.\n"
+	      "Exit status: 0 ok, 1 usage, 2 cannot run here, or an input cannot be read,\n"
+	      "3 target gone or no samples, 4 --strict, 5 verify found a disagreement,\n"
+	      "6 an output could not be written.\n"
 	      "\n"
 	      "The manual: man fpless, man fpless-VERB.\n",
 	      to);

@@ -64,7 +64,8 @@ const struct argp report_argp = {
 	       "the text of `perf script'; what it is, is seen by what is in it. - is stdin.\v"
 	       "Without -f and -o the hottest functions and stacks are printed. The books of all "
 	       "files together go to stderr. What is filtered out is counted there.\n\n"
-	       "Exit status: 0 ok, 1 usage, 3 no samples, 6 a file could not be read or written.",
+	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could "
+	       "not be read, 3 no samples, 6 an output could not be written.",
 };
 
 void report_options_fini(struct report_options *options)

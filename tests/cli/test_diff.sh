@@ -106,16 +106,16 @@ expect 0 '' diff clock.jsonl fast.jsonl
 says 'total +-90.00 %' # they weigh what they stand for
 expect 0 '' diff clock.jsonl one.folded
 
-# Bad files: where, exit 6, and nothing is written.
+# Bad files: where, exit 2, and nothing is written.
 printf 'a;f 1\na;f one\n' >bad.folded
-expect 6 'bad.folded: line 2 \(offset 6\): the count .one.' diff a.folded bad.folded -o never.folded
+expect 2 'bad.folded: line 2 \(offset 6\): the count .one.' diff a.folded bad.folded -o never.folded
 [ ! -e never.folded ] || failed=1
-expect 6 'absent: No such file' diff a.folded absent
-expect 6 'times' diff --time 1,2 a.folded b.folded
+expect 2 'absent: No such file' diff a.folded absent
+expect 2 'times' diff --time 1,2 a.folded b.folded
 printf 'a;f 18446744073709551614\n' >huge.folded
 expect 0 '' diff -q -f huge.folded huge.folded
 says '^a;f 18446744073709551614 18446744073709551614$'
-expect 6 'more than 2\^64' diff huge.folded huge.folded -- a.folded
+expect 2 'more than 2\^64' diff huge.folded huge.folded -- a.folded
 
 # Names of strangers stay in their lines.
 printf 'a\\x0ab;\\x1b[31mred\\x3b<script> 50\n' >hostile.folded
