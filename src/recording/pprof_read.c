@@ -29,6 +29,8 @@ struct reader {
 	struct pprof_samples samples;
 	struct arena arena;
 	struct pprof_meta meta;
+	uint64_t text_bytes; /* of all texts, equal ones too */
+	uint64_t rest_bytes; /* of all fields that are no texts: what refers to texts is there */
 	uint64_t nr_samples; /* met in this pass */
 	uint64_t nr_added;   /* of them, those that need not be looked at again */
 	bool waiting;	     /* one had to be left for the second pass, and so all behind it */
@@ -62,16 +64,38 @@ static int check_memory(const struct reader *reader, struct fpl_err *err)
 #define NONSENSE_MIN ((size_t)1 << 20)
 /* Of as many texts of a table one has to differ from all before it: writers keep each once. */
 #define NONSENSE_TEXTS_ALIKE 16u
+/* The same of bytes, beyond so many: long texts need not be a million. */
+#define NONSENSE_TEXT_BYTES ((uint64_t)64 << 20)
+/* To refer to a text behind the first million takes 3 bytes, or 4 where the number has a tag. */
+#define NONSENSE_REFERENCE 3u
+
+/*
+ * Are there texts that are nearly all alike, or that nothing refers to? Writers put a text behind
+ * what refers to it, or just before.
+ */
+static const char *texts_of_nothing(const struct reader *reader)
+{
+	const struct strings *distinct = &reader->recording->strings;
+	size_t nr = reader->tables.nr_texts;
+
+	if ((nr > NONSENSE_MIN && nr / NONSENSE_TEXTS_ALIKE > distinct->nr) ||
+	    (reader->text_bytes > NONSENSE_TEXT_BYTES &&
+	     reader->text_bytes / NONSENSE_TEXTS_ALIKE > distinct->bytes))
+		return "a million texts and more, or 64 MiB of them, nearly all alike";
+	if (nr > NONSENSE_MIN && nr - NONSENSE_MIN > reader->rest_bytes / NONSENSE_REFERENCE)
+		return "a million texts and more that nothing before them refers to";
+	return NULL;
+}
 
 /* Are there tables of nothing? They cost little to make, packed even less, and much to read. */
 static int check_sense(const struct reader *reader, const struct pprof_input *input,
 		       struct fpl_err *err)
 {
 	const struct pprof_tables *tables = &reader->tables;
+	const char *texts = texts_of_nothing(reader);
 
-	if (tables->nr_texts > NONSENSE_MIN &&
-	    tables->nr_texts / NONSENSE_TEXTS_ALIKE > reader->recording->strings.nr)
-		return pprof_input_fail(input, "a million texts and more, nearly all alike", err);
+	if (texts)
+		return pprof_input_fail(input, texts, err);
 	if (tables->duplicate > NONSENSE_MIN)
 		return pprof_input_fail(
 			input, "more than a million entries without an id of their own", err);
@@ -226,13 +250,16 @@ static void add_number(struct reader *reader, const struct pprof_field *field)
 static int add_field(struct reader *reader, const struct pprof_input *input,
 		     const struct pprof_field *field, struct fpl_err *err)
 {
+	bool is_text = field->number == PPROF_FIELD_STRING && field->is_bytes;
 	int error = 0;
 
+	if (!reader->last)
+		*(is_text ? &reader->text_bytes : &reader->rest_bytes) += field->size;
 	if (field->number == PPROF_FIELD_SAMPLE && field->is_bytes)
 		return add_sample(reader, input, field, err);
 	if (reader->last)
 		return 0; /* all else was read before */
-	if (field->number == PPROF_FIELD_STRING && field->is_bytes)
+	if (is_text)
 		error = pprof_tables_add_text(&reader->tables, field->bytes, field->size);
 	else if (field->number == PPROF_FIELD_COMMENT)
 		error = pprof_meta_add_comment(&reader->meta, field);

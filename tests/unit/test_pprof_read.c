@@ -542,10 +542,83 @@ static void expect_nonsense(const void *unit, size_t size, const char *why)
 	free(packed);
 }
 
+/* What is read of @nr fields of @size bytes [at most 2 KiB] that @put makes, in members. */
+static int read_fields(uint32_t nr, size_t size, void (*put)(uint32_t index, unsigned char *to))
+{
+	enum { MEMBER = 1 << 20 };
+	static unsigned char fields[MEMBER];
+	size_t per_member = MEMBER / size, room = (nr * size / MEMBER + 2) * (MEMBER + 4096),
+	       at = 0;
+	unsigned char *packed = malloc(room);
+
+	assert_non_null(packed);
+	for (uint32_t i = 0; i < nr;) {
+		size_t there = 0;
+
+		for (; there < per_member && i < nr; there++, i++)
+			put(i, fields + there * size);
+		at = add_member(packed, at, room, fields, there * size);
+	}
+
+	int error = read_bytes(packed, at, &(struct pprof_read_options){ 0 });
+
+	free(packed);
+	return error;
+}
+
+enum { OWN_TEXT_BYTES = 6, LONG_TEXT_BYTES = 1027, FUNCTION_BYTES = 14 };
+
+/* A text that no other index has. */
+static void put_own_text(uint32_t index, unsigned char *to)
+{
+	memcpy(to, "\x32\x04", 2);
+	for (int i = 0; i < 4; i++)
+		to[2 + i] = (unsigned char)('a' + (index >> 6 * i) % 64);
+}
+
+/* 1 KiB, without a repetition that deflate would find. */
+static void put_long_text(uint32_t index, unsigned char *to)
+{
+	uint32_t state = 1;
+
+	(void)index;
+	memcpy(to, "\x32\x80\x08", 3);
+	for (size_t i = 3; i < LONG_TEXT_BYTES; i++) {
+		state = state * 1664525 + 1013904223;
+		to[i] = (unsigned char)(1 + (state >> 24) % 250);
+	}
+}
+
+/* A function and its name: function index + 1 is called text index. */
+static void put_function(uint32_t index, unsigned char *to)
+{
+	uint32_t id = index + 1;
+
+	memcpy(to, "\x2a\x06\x08", 3);
+	memcpy(to + 3,
+	       (unsigned char[]){ 0x80 | (id & 0x7f), 0x80 | (id >> 7 & 0x7f),
+				  (unsigned char)(id >> 14) },
+	       3);
+	memcpy(to + 6, "\x10\x01", 2);
+	put_own_text(index, to + 8);
+}
+
+static void texts_of_nothing_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(read_fields(1200000, OWN_TEXT_BYTES, put_own_text), -EBADMSG);
+	assert_non_null(strstr(err.msg, "that nothing before them refers to"));
+	assert_int_equal(read_fields(70000, LONG_TEXT_BYTES, put_long_text), -EBADMSG);
+	assert_non_null(strstr(err.msg, "64 MiB of them, nearly all alike"));
+	/* as many where each is the name of a function are only without samples */
+	assert_int_equal(read_fields(1200000, FUNCTION_BYTES, put_function), -EBADMSG);
+	assert_non_null(strstr(err.msg, "no sample types"));
+}
+
 static void tables_of_nothing_are_refused(void **state)
 {
 	(void)state;
-	expect_nonsense("\x32\x00", 2, "a million texts and more, nearly all alike");
+	expect_nonsense("\x32\x00", 2, "a million texts and more, or 64 MiB of them, nearly");
 	expect_nonsense("\x22\x00", 2, "without an id of their own");	      /* locations */
 	expect_nonsense("\x2a\x00", 2, "without an id of their own");	      /* functions */
 	expect_nonsense("\x2a\x02\x08\x07", 4, "without an id of their own"); /* all 7 */
@@ -626,6 +699,7 @@ int main(void)
 		TEST(what_is_no_pprof_is_refused),
 		TEST(a_bomb_is_refused),
 		TEST(tables_of_nothing_are_refused),
+		TEST(texts_of_nothing_are_refused),
 		TEST(memory_is_bounded),
 		TEST(what_looks_like_one_is_tried),
 #undef TEST
