@@ -57,7 +57,8 @@ static void parse_line(char *line, struct cgroup_mount *ret, bool *whole)
 	bool is_whole = strcmp(fields[3], "/") == 0;
 
 	cgroup_path_decode(fields[4]);
-	if (strlen(fields[4]) >= sizeof(ret->path) || (ret->path[0] && (*whole || !is_whole)))
+	if (fields[4][0] != '/' || strlen(fields[4]) >= sizeof(ret->path) ||
+	    (ret->path[0] && (*whole || !is_whole)))
 		return;
 	memcpy(ret->path, fields[4], strlen(fields[4]) + 1);
 	*whole = is_whole;

@@ -2,9 +2,8 @@
 /* proc_pid_mountinfo(5), cgroups(7); the kernel's cgroup-v2.rst and cgroup-v1/memory.rst. */
 #include "proc/cgroup_memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +48,8 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Where the memory controller is. */
-struct place {
-	bool v1;
-	char *path;		    /* of the process's cgroup: in the text */
-	char mount_root[PATH_MAX];  /* the part of the hierarchy that is mounted */
-	char mount_point[PATH_MAX]; /* "": nowhere */
-};
-
 /* /proc/self/cgroup: lines "ID:CONTROLLER,...:PATH", of version 2 "0::PATH". */
-static void find_path(char *text, struct place *ret)
+static void find_path(char *text, struct cgroup_memory_place *ret)
 {
 	for (char *line; (line = strsep(&text, "\n"));) {
 		char *controllers = strchr(line, ':');
@@ -78,7 +69,7 @@ static void find_path(char *text, struct place *ret)
 }
 
 /* A line of mountinfo, as in cgroup.c: the first mount of the hierarchy counts. */
-static void find_mount(char *line, struct place *ret)
+static void find_mount(char *line, struct cgroup_memory_place *ret)
 {
 	char *type = strstr(line, " - "), *fields[5], *rest = line, *last[3];
 
@@ -102,7 +93,7 @@ static void find_mount(char *line, struct place *ret)
 }
 
 /* The cgroup's path below the mount; "": it is the mount's own, or is not below it. */
-static const char *path_below(const struct place *place)
+static const char *path_below(const struct cgroup_memory_place *place)
 {
 	size_t length = strcmp(place->mount_root, "/") != 0 ? strlen(place->mount_root) : 0;
 	const char *path = place->path;
@@ -149,27 +140,35 @@ static uint64_t least_max(const char *root, char *folder, size_t mount_length)
 	}
 }
 
+int cgroup_memory_find(char *cgroups, char *mountinfo, struct cgroup_memory_place *ret)
+{
+	*ret = (struct cgroup_memory_place){ .v1 = false };
+	find_path(cgroups, ret);
+	for (char *line; ret->path && (line = strsep(&mountinfo, "\n"));)
+		find_mount(line, ret);
+	return ret->mount_point[0] ? 0 : -ENOENT;
+}
+
+char *cgroup_memory_folder(const struct cgroup_memory_place *place)
+{
+	char *folder;
+
+	return asprintf(&folder, "%s%s", place->mount_point, path_below(place)) < 0 ? NULL : folder;
+}
+
 uint64_t cgroup_memory_limit(const char *root)
 {
 	AUTO_FREE char *cgroups = read_text(root, "/proc/self/cgroup");
 	AUTO_FREE char *mounts = read_text(root, "/proc/self/mountinfo");
 	AUTO_FREE char *folder = NULL;
-	struct place place = { 0 };
+	struct cgroup_memory_place place;
 	uint64_t limit;
 
-	if (!cgroups || !mounts)
+	if (!cgroups || !mounts || cgroup_memory_find(cgroups, mounts, &place))
 		return CGROUP_NO_LIMIT;
-	find_path(cgroups, &place);
-	if (!place.path)
+	folder = cgroup_memory_folder(&place);
+	if (!folder)
 		return CGROUP_NO_LIMIT;
-	for (char *rest = mounts, *line; (line = strsep(&rest, "\n"));)
-		find_mount(line, &place);
-	if (!place.mount_point[0])
-		return CGROUP_NO_LIMIT;
-	if (asprintf(&folder, "%s%s", place.mount_point, path_below(&place)) < 0) {
-		folder = NULL;
-		return CGROUP_NO_LIMIT;
-	}
 	limit = place.v1 ? read_number(root, folder, "memory.stat", "hierarchical_memory_limit ")
 			 : least_max(root, folder, strlen(place.mount_point));
 	return limit < V1_NO_LIMIT ? limit : CGROUP_NO_LIMIT;

@@ -38,6 +38,8 @@ static void the_mount_is_found_among_others(void **state)
 		{ "a part alone", "1 2 0:26 /sub /a rw - cgroup2 x rw\n", "/a", false },
 		{ "blanks in the path", "1 2 0:26 / /a\\040b\\134c rw - cgroup2 x rw\n", "/a b\\c",
 		  false },
+		{ "no path, behind a part of it",
+		  "1 2 0:26 /sub /a rw - cgroup2 x rw\n1 2 0:26 /  - cgroup2 x rw\n", "/a", false },
 		{ "a name that looks like one", "1 2 0:26 / /cgroup2 rw - ext4 cgroup2 rw\n", "",
 		  false },
 		{ "a line cut short", "1 2 0:26 / - cgroup2\n - cgroup2\n-\n\n", "", false },

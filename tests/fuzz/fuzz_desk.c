@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A conversation with workers that lie. The input is a list of turns: what is asked, and what the
+ * worker at the desk says then, in messages, after any of which it may be silent, end or be killed.
+ * What it says beyond an answer it has said when it is asked again. Judged: what is handed on holds
+ * together (tests/support/answer_judge.h), a failure says why, a worker gets no descriptor but
+ * those of files of its trust, one that made no sense is asked nothing more and blamed, each is
+ * buried once, and no descriptor is left.
+ *
+ * The functions of parse/parser.h are the target's own, and so is poll(2): nothing waits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/io.h"
+#include "parse/desk.h"
+#include "parse/wire.h"
+#include "tests/support/answer_judge.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int __wrap_poll(struct pollfd *fds, nfds_t nr, int timeout);
+int __real_poll(struct pollfd *fds, nfds_t nr, int timeout);
+
+enum { TURNS_MAX = 16, CODE_BYTES = 65536, NOBODY = INT_MAX, FIND_DEBUG = PARSE_OP_COUNT };
+
+/* Files of three trusts; that of the last has a debug file beside it. */
+enum { NR_FILES = 3, DEBUG_FILE = NR_FILES };
+
+/* What a message ends with. */
+enum { GOES_ON, IS_SILENT, ENDS, IS_KILLED, FAULTS, NR_ENDS };
+
+static struct {
+	struct cursor script;
+	unsigned nr_messages; /* left of this turn */
+	int peer;	      /* the worker's end of the socket; -1: there is no worker */
+	int status;	      /* as wait(2) says it */
+	size_t file;	      /* those of its trust are for it to see */
+	unsigned nr_blamed;
+} liar = { .peer = -1 };
+
+static struct {
+	char folder[32], path[64], debug_path[64];
+	int fds[NR_FILES];
+	struct trust trusts[NR_FILES];
+	ino_t inodes[NR_FILES + 1];
+} files;
+
+static void remove_files(void)
+{
+	unlink(files.path);
+	unlink(files.debug_path);
+	rmdir(files.folder);
+}
+
+static int make_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	REQUIRE(fd >= 0 && !io_write(fd, "file", 4));
+	return fd;
+}
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	REQUIRE(!fstat(fd, &st));
+	return st.st_ino;
+}
+
+static void make_files(void)
+{
+	snprintf(files.folder, sizeof(files.folder), "/tmp/fuzz_desk.XXXXXX");
+	REQUIRE(mkdtemp(files.folder));
+	snprintf(files.path, sizeof(files.path), "%s/it", files.folder);
+	snprintf(files.debug_path, sizeof(files.debug_path), "%s/it.debug", files.folder);
+	atexit(remove_files);
+
+	int debug = make_file(files.debug_path);
+
+	files.inodes[DEBUG_FILE] = inode_of(debug);
+	close(debug);
+	for (size_t i = 0; i < NR_FILES; i++) {
+		files.fds[i] = i + 1 < NR_FILES ? memfd_create("fuzz", MFD_CLOEXEC)
+						: make_file(files.path);
+		REQUIRE(files.fds[i] >= 0 && !trust_read(files.fds[i], &files.trusts[i]));
+		files.inodes[i] = inode_of(files.fds[i]);
+	}
+}
+
+int parser_hire(struct parser *parser, const struct trust *trust, bool calm, int *ret_sock,
+		pid_t *ret_pid, struct fpl_err *err)
+{
+	int socks[2];
+
+	(void)parser, (void)calm;
+	REQUIRE(liar.peer < 0);
+	if (liar.nr_blamed > TURNS_MAX)
+		return fpl_fail(err, -EAGAIN, "too many");
+	REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks));
+	for (liar.file = 0; memcmp(&files.trusts[liar.file], trust, sizeof(*trust)) != 0;)
+		REQUIRE(++liar.file < NR_FILES);
+	liar.peer = socks[0];
+	liar.status = 0;
+	*ret_sock = socks[1];
+	*ret_pid = NOBODY;
+	return 0;
+}
+
+int parser_bury(struct parser *parser, pid_t pid)
+{
+	(void)parser;
+	REQUIRE(liar.peer >= 0 && pid == NOBODY);
+	close(liar.peer);
+	liar.peer = -1;
+	return liar.status;
+}
+
+void parser_tell_kept(struct parser *parser)
+{
+	(void)parser;
+}
+
+void parser_blame(struct parser *parser, const struct trust *trust)
+{
+	(void)parser, (void)trust;
+	liar.nr_blamed++;
+}
+
+static void check_given(int fd)
+{
+	bool is_own = inode_of(fd) == files.inodes[liar.file];
+
+	REQUIRE(is_own || (liar.file == NR_FILES - 1 && inode_of(fd) == files.inodes[DEBUG_FILE]));
+	close(fd);
+}
+
+/* The worker takes what it is sent. */
+static void listen_to_desk(void)
+{
+	char bytes[4096], control[CMSG_SPACE(WIRE_FDS_MAX * sizeof(int))];
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control };
+
+	for (;;) {
+		msg.msg_controllen = sizeof(control);
+		if (recvmsg(liar.peer, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+			return;
+
+		const struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
+		size_t nr = header ? (header->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+
+		for (size_t i = 0; i < nr; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(header) + i * sizeof(fd), sizeof(fd));
+			check_given(fd);
+		}
+	}
+}
+
+static void end_worker(int status)
+{
+	liar.status = status;
+	shutdown(liar.peer, SHUT_RDWR);
+}
+
+/* The worker's next message. One that has nothing more to say in this turn ends. */
+static unsigned speak(void)
+{
+	listen_to_desk();
+	if (!liar.nr_messages) {
+		end_worker(0);
+		return ENDS;
+	}
+	liar.nr_messages--;
+
+	unsigned end = cursor_u8(&liar.script) % NR_ENDS;
+	size_t size = cursor_u16(&liar.script), left = cursor_left(&liar.script);
+	const uint8_t *bytes = cursor_skip(&liar.script, size < left ? size : left);
+
+	(void)!send(liar.peer, bytes, size < left ? size : left, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (end == ENDS || end == IS_KILLED || end == FAULTS)
+		end_worker(end == ENDS ? 0 : end == IS_KILLED ? SIGKILL : SIGSEGV);
+	return end;
+}
+
+/* The desk waits for its worker, which acts now. */
+int __wrap_poll(struct pollfd *fds, nfds_t nr, int timeout)
+{
+	(void)timeout;
+	REQUIRE(liar.peer >= 0);
+	if (speak() == IS_SILENT)
+		return 0;
+	return __real_poll(fds, nr, 0);
+}
+
+static void cancel(void *ctx)
+{
+	desk_cancel(ctx);
+}
+
+static int ask_facts(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+{
+	struct identity identity;
+	struct debug_link link;
+	struct elf_file *elf;
+	int code = desk_facts(desk, file, &elf, &identity, &link, err);
+
+	if (code)
+		return code;
+	judge_elf(elf);
+	judge_link(&link);
+	elf_file_close(elf);
+	return 0;
+}
+
+static int ask_table(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+{
+	struct table *table;
+	int code = desk_table(desk, file, &table, err);
+
+	if (code)
+		return code;
+	judge_table(table);
+	table_destroy(table);
+	return 0;
+}
+
+static int ask_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
+		     size_t nr, struct fpl_err *err)
+{
+	struct symbol_places places;
+	int code = desk_names(desk, file, vaddrs, nr, &places, err);
+
+	if (code)
+		return code;
+	judge_names(&places, vaddrs, nr);
+	free(places.places);
+	free(places.text);
+	return 0;
+}
+
+static int ask_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
+		     size_t nr, struct fpl_err *err)
+{
+	struct symbol_chains chains;
+	int code = desk_lines(desk, file, vaddrs, nr, &chains, err);
+
+	if (code)
+		return code;
+	judge_lines(&chains, nr);
+	symbol_chains_fini(&chains);
+	return 0;
+}
+
+static int ask_functions(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+{
+	struct vaddr_range *ranges;
+	size_t nr;
+	int code = desk_functions(desk, file, &ranges, &nr, err);
+
+	if (code)
+		return code;
+	judge_functions(ranges, nr);
+	free(ranges);
+	return 0;
+}
+
+static int ask_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
+		      size_t nr, struct fpl_err *err)
+{
+	uint8_t frames[UINT8_MAX + 1];
+	int code = desk_frames(desk, file, vaddrs, nr, frames, err);
+
+	if (!code)
+		judge_frames(frames, nr);
+	return code;
+}
+
+static int ask_code(struct desk *desk, const struct desk_file *file, bool jitdump,
+		    struct fpl_err *err)
+{
+	struct code_file_result result;
+	struct code_table table;
+	int code;
+
+	code_table_init(&table, CODE_BYTES);
+	code = jitdump ? desk_jitdump(desk, file, 1, &table, &result, err)
+		       : desk_perf_map(desk, file, &table, &result, err);
+	if (!code)
+		judge_code(&table, &result);
+	code_table_fini(&table);
+	return code;
+}
+
+static int ask_examination(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+{
+	struct examination found;
+	int code = desk_examine(desk, file, &found, err);
+
+	if (!code)
+		judge_examination(&found);
+	return code;
+}
+
+/* The search ends with the debug file, or with none. */
+static void find_debug(struct desk *desk, struct desk_file *file)
+{
+	const struct debug_link link = { .name = "it.debug" };
+	struct elf_facts facts = { .nr_segments = 0 };
+	struct elf_file *elf;
+	char path[PATH_MAX];
+
+	REQUIRE(!elf_file_assemble(-1, 1, "fuzz", &facts, &elf, NULL));
+	desk_find_debug(desk, file, elf, &link, path);
+	REQUIRE((file->debug_fd >= 0) == !!*path);
+	if (file->debug_fd >= 0) {
+		REQUIRE(inode_of(file->debug_fd) == files.inodes[DEBUG_FILE]);
+		REQUIRE(!strcmp(path, files.debug_path));
+		close(file->debug_fd);
+		file->debug_fd = -1;
+	}
+	desk_find_alt(desk, file);
+	REQUIRE(file->alt_fd < 0);
+	elf_file_close(elf);
+}
+
+static int ask(struct desk *desk, unsigned op, struct desk_file *file, size_t nr,
+	       struct fpl_err *err)
+{
+	uint64_t vaddrs[UINT8_MAX + 1];
+	uint8_t digest[IDENTITY_DIGEST_SIZE];
+
+	for (size_t i = 0; i < nr; i++)
+		vaddrs[i] = 0x1000 + 16 * i;
+	switch (op) {
+	case PARSE_FACTS:
+		return ask_facts(desk, file, err);
+	case PARSE_TABLE:
+		return ask_table(desk, file, err);
+	case PARSE_NAMES:
+		return ask_names(desk, file, vaddrs, nr, err);
+	case PARSE_LINES:
+		return ask_lines(desk, file, vaddrs, nr, err);
+	case PARSE_FUNCTIONS:
+		return ask_functions(desk, file, err);
+	case PARSE_FRAMES:
+		return ask_frames(desk, file, vaddrs, nr, err);
+	case PARSE_PERF_MAP:
+	case PARSE_JITDUMP:
+		return ask_code(desk, file, op == PARSE_JITDUMP, err);
+	case PARSE_EXAMINE:
+		return ask_examination(desk, file, err);
+	case PARSE_NAMES_DIGEST:
+		return desk_names_digest(desk, file, digest, err);
+	default:
+		find_debug(desk, file);
+		return 0;
+	}
+}
+
+static void take_turn(struct desk *desk)
+{
+	unsigned op = cursor_u8(&liar.script) % (FIND_DEBUG + 1);
+	size_t nr = cursor_u8(&liar.script);
+	unsigned flags = cursor_u8(&liar.script), blamed = liar.nr_blamed;
+	size_t idx = (flags & 3) % NR_FILES;
+	struct fpl_err err = { 0 };
+	struct desk_file file = { .fd = files.fds[idx],
+				  .size = 4,
+				  .path = files.path,
+				  .trust = files.trusts[idx],
+				  .debug_fd = -1,
+				  .alt_fd = -1 };
+
+	liar.nr_messages = flags >> 4;
+	desk_on_pause(desk, flags & 8 ? cancel : NULL, desk);
+
+	int code = ask(desk, op, &file, nr, &err);
+
+	REQUIRE(code <= 0 && (!code || (*err.msg && err.code == code)));
+	/* one that made no sense */
+	REQUIRE(code != -EBADMSG);
+	REQUIRE(liar.nr_blamed == blamed || liar.peer < 0 || op >= PARSE_OP_COUNT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct desk *desk;
+
+	if (!*files.folder)
+		make_files();
+
+	int before = dup(0);
+
+	REQUIRE(before >= 0);
+	close(before);
+	REQUIRE(!desk_open(NULL, &desk, NULL));
+	desk_hush(desk);
+	liar.script = cursor_make(data, size);
+	liar.nr_blamed = 0;
+	if (cursor_u8(&liar.script) & 1)
+		desk_keep(desk);
+	for (int i = 0; i < TURNS_MAX && !liar.script.bad && cursor_left(&liar.script); i++)
+		take_turn(desk);
+	desk_close(desk);
+	REQUIRE(liar.peer < 0);
+
+	int after = dup(0);
+
+	REQUIRE(after == before);
+	close(after);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What holds of every answer of a worker that was let pass, whatever the worker sent. */
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/answer.h"
+#include "tests/support/require.h"
+
+/* Sums of the fields of @elf are safe. */
+static inline void judge_elf(const struct elf_file *elf)
+{
+	uint64_t bias;
+
+	(void)!elf_file_bias(elf, 0x1000, 0, &bias);
+	elf_file_load_at(elf, elf->entry, 1);
+}
+
+static inline void judge_link(const struct debug_link *link)
+{
+	REQUIRE(strlen(link->name) < sizeof(link->name));
+	REQUIRE(!strchr(link->name, '/'));
+}
+
+/* @table answers every lookup with a rule of its own. */
+static inline void judge_table(const struct table *table)
+{
+	for (uint64_t at = 0; at < (uint64_t)table->nr_pages << FPL_PAGE_LOG2 && at < 1 << 22;
+	     at += 251) {
+		const uint8_t *rule = (const void *)table_find(table, table->first_vaddr + at);
+		bool inside = false;
+
+		REQUIRE(rule != NULL);
+		for (size_t i = 0; i < table->nr_chunks; i++)
+			inside |= rule >= table->chunks[i] &&
+				  rule + FPL_RULE_REACH <= table->chunks[i] + FPL_CHUNK_SIZE;
+		REQUIRE(inside);
+	}
+}
+
+static inline void judge_names(const struct symbol_places *places, const uint64_t *vaddrs,
+			       size_t nr)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbol_place *place = &places->places[i];
+
+		total += place->name ? strlen(place->name) : 0;
+		REQUIRE(!place->name || place->start <= vaddrs[i]);
+		REQUIRE(place->same.start == place->same.end ||
+			(place->same.start <= vaddrs[i] && vaddrs[i] < place->same.end));
+	}
+	REQUIRE(total <= nr * (size_t)PARSE_TEXT_MAX);
+}
+
+static inline void judge_lines(const struct symbol_chains *chains, size_t nr)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbol_line *lines = chains->lines + chains->chains[i].first;
+
+		REQUIRE(chains->chains[i].nr <= SYMBOL_LINES_MAX);
+		for (uint32_t k = 0; k < chains->chains[i].nr; k++)
+			total += (lines[k].name ? strlen(lines[k].name) : 0) +
+				 (lines[k].file ? strlen(lines[k].file) : 0);
+	}
+	REQUIRE(total <= nr * (size_t)SYMBOL_LINES_MAX * 2 * PARSE_TEXT_MAX);
+}
+
+static inline void judge_functions(const struct vaddr_range *ranges, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		REQUIRE(ranges[i - 1].start <= ranges[i].start);
+}
+
+static inline void judge_frames(const uint8_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		REQUIRE(frames[i] < 8);
+}
+
+static inline void judge_examination(const struct examination *found)
+{
+	REQUIRE(strlen(found->build_id) < sizeof(found->build_id));
+	REQUIRE(strlen(found->problem) < sizeof(found->problem));
+	REQUIRE(found->coverage.nr_largest <= COVERAGE_LARGEST);
+	for (size_t i = 0; i < found->coverage.nr_largest; i++)
+		REQUIRE(strlen(found->coverage.largest[i].name) < COVERAGE_NAME_MAX);
+}
+
+static inline void judge_code(const struct code_table *table, const struct code_file_result *result)
+{
+	char remark[256];
+
+	REQUIRE(code_table_bytes(table) <= table->max_bytes);
+	code_file_remark(result, "fuzz", remark, sizeof(remark));
+	for (size_t i = 0; i < table->nr_segments; i++) {
+		uint64_t addr = table->segments[i].end - 1;
+		struct code_match match;
+
+		for (uint64_t time = 0; time < 4; time++) {
+			if (!code_table_find(table, addr, time, &match))
+				continue;
+			REQUIRE(match.start <= addr);
+			REQUIRE(strlen(match.name) <= CODE_NAME_MAX);
+		}
+	}
+}
