@@ -94,21 +94,27 @@ class LimitedCgroup:
         self._write("cgroup.procs", os.getpid())
 
     def close(self):
+        """Ends what is in it, and in cgroups below it."""
         for _ in range(1000):
-            with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
-                pids = file.read().split()
-            for pid in pids:
-                try:
-                    os.kill(int(pid), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            if not pids:
-                try:
-                    os.rmdir(self.path)
-                    return
-                except OSError:  # some are not reaped yet
-                    pass
+            paths = [path for path, _, _ in os.walk(os.fsencode(self.path), topdown=False)]
+            if not [path for path in paths if self._is_left(path)]:
+                return
             time.sleep(0.01)
+
+    @staticmethod
+    def _is_left(path):
+        with open(os.path.join(path, b"cgroup.procs"), encoding="ascii") as file:
+            pids = file.read().split()
+        for pid in pids:
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            os.rmdir(path)
+        except OSError:  # some are not reaped yet
+            return True
+        return False
 
 
 class PidsCgroup(LimitedCgroup):
@@ -129,6 +135,13 @@ class MemoryCgroup(LimitedCgroup):
         super().__init__("memory", "memory.limit_in_bytes", "memory.max", most)
 
 
+class CpuCgroup(LimitedCgroup):
+    """One with at most so many us of each 100,000 of CPU time."""
+
+    def __init__(self, us):
+        super().__init__("cpu", "cpu.cfs_quota_us", "cpu.max", us)
+
+
 class Targets:
     """All of them, by name. Each runs until close()."""
 
@@ -139,6 +152,7 @@ class Targets:
         self.folder = folder
         self.started = []
         self.cgroup = None
+        self.nice = 0
 
     def fixture(self, name):
         return os.path.join(self.fixtures, name)
@@ -197,6 +211,7 @@ class Targets:
         self._start("bomb", preexec_fn=self.cgroup.enter)
 
     def _start(self, name, **more):
+        more.setdefault("preexec_fn", lambda: os.nice(self.nice))
         process = subprocess.Popen(self.command(name), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True, **more)
