@@ -87,6 +87,18 @@ static void serve(void)
 	}
 }
 
+/*
+ * Where a cgroup or the machine has no memory left, a worker costs a file, the profiler all
+ * samples. Workers inherit it. Refused, or without /proc: the kernel chooses.
+ */
+static void die_first(void)
+{
+	AUTO_FD int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "1000", 4);
+}
+
 void nursery_main(int control)
 {
 	sigset_t none;
@@ -102,6 +114,7 @@ void nursery_main(int control)
 	fpl_log_set_level(FPL_LOG_ERROR); /* there is no stderr */
 	keep_only(control);
 	prctl(PR_SET_NAME, "fpless-parser");
+	die_first();
 	/* as the profiler's own threads, so that no sample waits for it; refused: so be it */
 	(void)!setpriority(PRIO_PROCESS, 0, -10);
 

@@ -20,6 +20,7 @@ PLAIN = ("comm", "comm_threads", "exec", "fork", "crash", "thread", "exec_by_thr
          "map_many", "move_code", "flip_code", "exec_only", "exec_memory", "stack_anywhere", "frames_in_circle",
          "frames_for_ever", "thread_pointer", "unlinked", "hostile_path", "long_path", "jitdump")
 LIBRARY = ("grow", "rewrite", "births")
+CROWDS = ("500 processes", "1000 processes")
 AS_ROOT = ("stack_of_faults",)  # whose page faults within the kernel wait, too
 
 
@@ -29,7 +30,8 @@ def commands():
     modes |= {name: [name, "../plugin.so"] for name in LIBRARY}
     modes |= {f"perf_map {kind}": ["perf_map", kind] for kind in MAP_KINDS}
     modes |= {"jitdump noise": ["jitdump", "noise"], "setuid": ["setuid", "../setuid"],
-              "fork_wide": ["fork_wide", str(MANY - 100)], "cgroup names": ["spin"]}
+              "cgroup names": ["spin"]}
+    modes |= {name: ["fork_wide", name.split()[0]] for name in CROWDS}
     return modes
 
 
@@ -55,7 +57,7 @@ class Attack:
     def __init__(self, program, name, arguments, folder, nice):
         self.name = name
         self.folder = folder
-        self.cgroup = PidsCgroup(MANY if name == "fork_wide" else FEW)
+        self.cgroup = PidsCgroup(MANY if name in CROWDS else FEW)
         self.cgroups = self.process = None
         self.pids = []
         try:

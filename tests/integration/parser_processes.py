@@ -19,6 +19,12 @@ def status(pid):
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
+def oom_score_adj(pid):
+    """How much sooner than others the kernel ends it where memory runs out: at most 1000."""
+    with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+        return int(file.read())
+
+
 def nursery(pid):
     """The child of fpless that makes workers; 0: there is none yet."""
     for child in children(pid):

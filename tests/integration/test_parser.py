@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from fpless_run import TIMEOUT_S, Run
-from parser_processes import NO_CAPABILITIES, nursery, readers, status, workers
+from parser_processes import NO_CAPABILITIES, nursery, oom_score_adj, readers, status, workers
 from root_case import FPLESS, RootCase, fixture, is_dead, main
 
 
@@ -57,6 +57,7 @@ class WorkersHaveNoRights(ParserCase):
             try:
                 said = status(pid)
                 fds = os.listdir(f"/proc/{pid}/fd")
+                oom = oom_score_adj(pid)
             except OSError:
                 self.assertNotEqual(pid, nursery(process.pid))
                 continue  # a worker that is done is gone
@@ -69,6 +70,8 @@ class WorkersHaveNoRights(ParserCase):
                 self.assertNotIn("0", said["Gid"].split())
                 self.assertEqual(said["Groups"].strip(), "")
                 self.assertLessEqual(len(fds), 4)
+                self.assertEqual(oom, 1000)  # the kernel ends it before the profiler
+        self.assertEqual(oom_score_adj(process.pid), oom_score_adj("self"))
         judged = 0
         while not judged and process.poll() is None:
             judged = sum(self.has_limits(pid) for pid in workers(process.pid))

@@ -25,7 +25,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../integration"))
 
-from attacks import Attacks  # noqa: E402
+from attacks import CROWDS, Attacks  # noqa: E402
 from fpless_run import Run, need_root  # noqa: E402
 from hostile import CpuCgroup, MemoryCgroup, PidsCgroup, Targets  # noqa: E402
 
@@ -184,7 +184,7 @@ def run_small(args, table):
         table.not_run(SMALL, error)
         return
     with tempfile.TemporaryDirectory(prefix="fpless-hostile-") as folder:
-        attackers = Attackers(args, folder, (BOMB, "fork_wide"))
+        attackers = Attackers(args, folder, (BOMB, CROWDS[0]))
         try:
             run = profile(args, folder, SMALL_S, attackers, preexec_fn=lambda: [cgroup.enter() for cgroup in cgroups])
             table.judge(SMALL, run, attackers.remarks, small=True)
@@ -200,8 +200,8 @@ def run_all(args, table):
         if not args.only or mode in args.only:
             run_mode(args, table, mode, [mode], args.seconds)
     if not args.only or ALL in args.only:
-        # as many processes as one cgroup of a mode allows are a mode of their own
-        run_mode(args, table, ALL, [mode for mode in modes if mode != "fork_wide"], args.all)
+        # so many processes are modes of their own
+        run_mode(args, table, ALL, [mode for mode in modes if mode not in CROWDS], args.all)
     if not args.only or SMALL in args.only:
         run_small(args, table)
 
