@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole machine: what fpless sees of it, and what that costs. Every figure of docs/performance.md, "The whole machine".
 
-usage: run.py FPLESS [--only storm,make,copies,idle,large] [--rounds N] [--hz 999]
+usage: run.py FPLESS [--only storm,make,copies,idle,large,births] [--rounds N] [--hz 999]
 
 Prints, as TSV: bench, figure, value, bound, and whether it is kept. Exit status 1 when a bound is missed. A machine that
 does other work meanwhile makes wall times and shares worse, not better.
@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 
+import births
 import build
 import copies
 import idle
@@ -21,7 +22,7 @@ import storm
 from measure import Figures
 
 BENCHES = {"storm": (storm.bench, 3), "make": (build.bench, 3), "copies": (copies.bench, 1), "idle": (idle.bench, 3),
-           "large": (large.bench, 3)}
+           "large": (large.bench, 3), "births": (births.bench, 1)}
 
 
 def main():
@@ -37,6 +38,9 @@ def main():
     parser.add_argument("--program", help="copies: what is copied; python3")
     parser.add_argument("--processes", type=int, default=500, help="idle")
     parser.add_argument("--megabytes", type=int, default=230, help="large: size of the binary")
+    parser.add_argument("--births", type=int, default=20, help="births: new programs a second")
+    parser.add_argument("--births-ms", type=int, default=20, help="births: CPU time of each")
+    parser.add_argument("--births-seconds", type=int, default=120)
     options = parser.parse_args()
     rounds = options.rounds
     figures = Figures()
