@@ -22,7 +22,8 @@ static int compare(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-void place_list_sort(struct place_list *list)
+/* Those to be asked are ascending and each once then. */
+static void sort(struct place_list *list)
 {
 	size_t nr = 0;
 
@@ -42,7 +43,7 @@ int place_list_add(struct place_list *list, uint64_t vaddr)
 	bool is_full = list->nr == list->room;
 
 	if (is_full)
-		place_list_sort(list);
+		sort(list);
 	if (is_full && 2 * list->nr >= list->room) {
 		size_t room = list->room ? 2 * list->room : 256;
 		uint64_t *vaddrs = reallocarray(list->vaddrs, room, sizeof(*vaddrs));
@@ -58,30 +59,41 @@ int place_list_add(struct place_list *list, uint64_t vaddr)
 	return 0;
 }
 
+void place_list_take(struct place_list *list, uint64_t **ret, size_t *ret_nr)
+{
+	sort(list);
+	*ret = list->vaddrs;
+	*ret_nr = list->nr;
+	list->vaddrs = NULL;
+	list->nr = list->room = 0;
+}
+
 /* Both lists ascend; an address that was known keeps the answer it had. Returns how many there are.
  */
-static size_t merge(const struct place_list *list, struct place_known *to)
+static size_t merge(const struct place_list *list, const uint64_t *vaddrs, size_t nr_vaddrs,
+		    struct place_known *to)
 {
 	uint32_t round = (uint32_t)list->nr_rounds;
 	size_t nr = 0, old = 0;
 
-	for (size_t i = 0; i < list->nr; i++) {
-		while (old < list->nr_known && list->known[old].vaddr < list->vaddrs[i])
+	for (size_t i = 0; i < nr_vaddrs; i++) {
+		while (old < list->nr_known && list->known[old].vaddr < vaddrs[i])
 			to[nr++] = list->known[old++];
-		if (old < list->nr_known && list->known[old].vaddr == list->vaddrs[i])
+		if (old < list->nr_known && list->known[old].vaddr == vaddrs[i])
 			continue;
-		to[nr++] = (struct place_known){ list->vaddrs[i], round, (uint32_t)i };
+		to[nr++] = (struct place_known){ vaddrs[i], round, (uint32_t)i };
 	}
 	while (old < list->nr_known)
 		to[nr++] = list->known[old++];
 	return nr;
 }
 
-int place_list_keep(struct place_list *list, struct symbol_places *answer)
+int place_list_keep(struct place_list *list, const uint64_t *vaddrs, size_t nr,
+		    struct symbol_places *answer)
 {
 	struct symbol_places *rounds =
 		reallocarray(list->rounds, list->nr_rounds + 1, sizeof(*rounds));
-	struct place_known *known = calloc(list->nr_known + list->nr + 1, sizeof(*known));
+	struct place_known *known = calloc(list->nr_known + nr + 1, sizeof(*known));
 
 	if (rounds)
 		list->rounds = rounds;
@@ -90,11 +102,10 @@ int place_list_keep(struct place_list *list, struct symbol_places *answer)
 		symbol_places_fini(answer);
 		return -ENOMEM;
 	}
-	list->nr_known = merge(list, known);
+	list->nr_known = merge(list, vaddrs, nr, known);
 	free(list->known);
 	list->known = known;
 	list->rounds[list->nr_rounds++] = *answer;
-	list->nr = 0;
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct place_known {
 };
 
 struct place_list {
-	uint64_t *vaddrs; /* owned [nr]: to be asked; see place_list_sort() */
+	uint64_t *vaddrs; /* owned [nr]: to be asked */
 	size_t nr, room;
 	struct symbol_places *rounds; /* owned [nr_rounds] */
 	size_t nr_rounds;
@@ -30,15 +30,16 @@ void place_list_fini(struct place_list *list);
 
 /* Have @vaddr asked in the next round. Errors: -ENOMEM. Cost: amortised O(log n). */
 FPL_MUST_CHECK int place_list_add(struct place_list *list, uint64_t vaddr);
-/* Those to be asked are ascending and each once then. */
-void place_list_sort(struct place_list *list);
+/* Hand those to be asked over to the caller, sorted: [*ret_nr], maybe none. */
+void place_list_take(struct place_list *list, uint64_t **ret, size_t *ret_nr);
 
 /*
- * Keep the answer for all of list->vaddrs, sorted, which is taken over; names that were handed out
- * stay where they are. Nothing is left to be asked then. Errors: -ENOMEM: the answer is gone.
+ * Keep the answer for @vaddrs [@nr], as place_list_take() gave them; the answer is taken over, and
+ * names that were handed out stay where they are. Errors: -ENOMEM: the answer is gone.
  * Cost: O(known + asked).
  */
-FPL_MUST_CHECK int place_list_keep(struct place_list *list, struct symbol_places *answer);
+FPL_MUST_CHECK int place_list_keep(struct place_list *list, const uint64_t *vaddrs, size_t nr,
+				   struct symbol_places *answer);
 
 /* What is inlined at @vaddr: how many of *ret, 0 where nothing is known. Cost: O(log n). */
 uint32_t place_list_lines(const struct place_list *list, uint64_t vaddr,

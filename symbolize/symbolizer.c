@@ -17,14 +17,15 @@
 #include "symbolize/kallsyms.h"
 #include "symbolize/name_cache.h"
 #include "symbolize/place_list.h"
+#include "symbolize/symbol_question.h"
 #include "symbolize/symtab.h"
 
 /* Ids are dense: one far beyond is a bug of the caller and must not cost memory. */
 #define OBJECTS_MAX (1u << 20)
 
 struct object {
-	char *path;		 /* owned; NULL: not registered */
-	int fd;			 /* owned until the tables are read, then -1 */
+	char *path;		 /* owned */
+	int fd;			 /* owned until the tables are read, or it is closed, then -1 */
 	struct file_stamp stamp; /* of the file when it was registered */
 	uint8_t *image;		 /* owned until the tables are read */
 	size_t image_size;
@@ -45,7 +46,7 @@ struct symbolizer {
 	bool no_demangle, live, lines, inlined;
 	const struct symbol_source *source; /* borrowed, or NULL */
 	char *debug_dir;		    /* owned, or NULL */
-	struct object *objects;		    /* owned [nr_objects], by id - 1 */
+	struct object **objects;	    /* owned [nr_objects], by id - 1; NULL: none */
 	size_t nr_objects;
 	bool kernel_read;
 	struct kallsyms *kernel; /* owned; NULL: unreadable */
@@ -59,8 +60,10 @@ static void cleanup_symbolizer(struct symbolizer **sym)
 	symbolizer_destroy(*sym);
 }
 
-static void object_fini(struct object *object)
+static void object_destroy(struct object *object)
 {
+	if (!object)
+		return;
 	name_cache_fini(&object->names);
 	place_list_fini(&object->places);
 	debug_index_destroy(object->index);
@@ -70,9 +73,16 @@ static void object_fini(struct object *object)
 	elf_file_close(object->debug);
 	elf_file_close(object->elf);
 	free(object->image);
-	if (object->path && object->fd >= 0)
+	if (object->fd >= 0)
 		close(object->fd);
 	free(object->path);
+	free(object);
+}
+
+/* The object that was registered with @id, or NULL. */
+static struct object *object_at(const struct symbolizer *sym, uint32_t id)
+{
+	return id >= 1 && id <= sym->nr_objects ? sym->objects[id - 1] : NULL;
 }
 
 int symbolizer_create(const struct symbolizer_options *options, struct symbolizer **ret,
@@ -102,7 +112,7 @@ void symbolizer_destroy(struct symbolizer *sym)
 	if (!sym)
 		return;
 	for (size_t i = 0; i < sym->nr_objects; i++)
-		object_fini(&sym->objects[i]);
+		object_destroy(sym->objects[i]);
 	free(sym->objects);
 	kallsyms_destroy(sym->kernel);
 	kernel_names_fini(&sym->kernel_told);
@@ -114,7 +124,7 @@ void symbolizer_destroy(struct symbolizer *sym)
 static int make_room(struct symbolizer *sym, uint32_t id)
 {
 	size_t nr = sym->nr_objects ? sym->nr_objects : 64;
-	struct object *grown;
+	struct object **grown;
 
 	if (id <= sym->nr_objects)
 		return 0;
@@ -134,16 +144,17 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 {
 	AUTO_FREE uint8_t *image_copy = NULL;
 	AUTO_FREE char *path_copy = strdup(path);
+	AUTO_FREE struct object *object = calloc(1, sizeof(*object));
 	AUTO_FD int own_fd = -1;
 	struct file_stamp stamp = { 0 };
 
 	if (id == 0 || id > OBJECTS_MAX)
 		return fpl_fail(err, -EINVAL, "%s: object id %u is out of range", path, id);
-	if (!path_copy || make_room(sym, id))
+	if (!path_copy || !object || make_room(sym, id))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", path);
-	if (sym->objects[id - 1].path)
+	if (sym->objects[id - 1])
 		return fpl_fail(err, -EEXIST, "%s: object %u is %s", path, id,
-				sym->objects[id - 1].path);
+				sym->objects[id - 1]->path);
 	if (fd >= 0) {
 		own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own_fd < 0) {
@@ -163,22 +174,33 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 		if (rc)
 			return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
 	}
-	sym->objects[id - 1] = (struct object){
+	*object = (struct object){
 		.path = TAKE_PTR(path_copy),
 		.fd = TAKE_FD(own_fd),
 		.stamp = stamp,
 		.image = TAKE_PTR(image_copy),
 		.image_size = image_size,
 	};
+	sym->objects[id - 1] = TAKE_PTR(object);
 	return 0;
 }
 
 void symbolizer_remove_object(struct symbolizer *sym, uint32_t id)
 {
-	if (id == 0 || id > sym->nr_objects)
+	if (!object_at(sym, id))
 		return;
-	object_fini(&sym->objects[id - 1]);
-	sym->objects[id - 1] = (struct object){ 0 };
+	object_destroy(sym->objects[id - 1]);
+	sym->objects[id - 1] = NULL;
+}
+
+void symbolizer_close_file(struct symbolizer *sym, uint32_t id)
+{
+	struct object *object = object_at(sym, id);
+
+	if (!object || object->fd < 0)
+		return;
+	close(object->fd);
+	object->fd = -1;
 }
 
 int symbolizer_adopt(struct symbolizer *sym, const struct symbolizer *from, uint32_t id,
@@ -188,9 +210,9 @@ int symbolizer_adopt(struct symbolizer *sym, const struct symbolizer *from, uint
 
 	if (fd < 0)
 		return 0;
-	code = symbolizer_add_object(sym, id, fd, NULL, 0, from->objects[id - 1].path, err);
+	code = symbolizer_add_object(sym, id, fd, NULL, 0, from->objects[id - 1]->path, err);
 	if (!code)
-		sym->objects[id - 1].stamp = from->objects[id - 1].stamp;
+		sym->objects[id - 1]->stamp = from->objects[id - 1]->stamp;
 	return code;
 }
 
@@ -199,13 +221,15 @@ size_t symbolizer_nr_named(const struct symbolizer *sym)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < sym->nr_objects; i++)
-		nr += sym->objects[i].places.nr_known;
+		nr += sym->objects[i] ? sym->objects[i]->places.nr_known : 0;
 	return nr;
 }
 
 int symbolizer_fd(const struct symbolizer *sym, uint32_t id)
 {
-	return id >= 1 && id <= sym->nr_objects ? sym->objects[id - 1].fd : -1;
+	const struct object *object = object_at(sym, id);
+
+	return object ? object->fd : -1;
 }
 
 /* Of a file that was written to since it was registered, whatever is read now is of other code. */
@@ -274,10 +298,11 @@ static char *readable(const struct symbolizer *sym, char *raw)
 /* The object with its tables read, or NULL where @id was never registered. */
 static struct object *find_object(struct symbolizer *sym, uint32_t id)
 {
-	if (id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path)
-		return NULL;
-	read_tables(sym, &sym->objects[id - 1]);
-	return &sym->objects[id - 1];
+	struct object *object = object_at(sym, id);
+
+	if (object)
+		read_tables(sym, object);
+	return object;
 }
 
 bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file **ret,
@@ -295,10 +320,9 @@ bool symbolizer_elf(struct symbolizer *sym, uint32_t id, const struct elf_file *
 /* The object for which there is a source to ask; NULL: there is none. */
 static struct object *sourced_object(struct symbolizer *sym, uint32_t id)
 {
-	if (!sym->source || id == 0 || id > sym->nr_objects || !sym->objects[id - 1].path ||
-	    sym->objects[id - 1].fd < 0)
-		return NULL;
-	return &sym->objects[id - 1];
+	struct object *object = sym->source ? object_at(sym, id) : NULL;
+
+	return object && object->fd >= 0 ? object : NULL;
 }
 
 void symbolizer_expect(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr)
@@ -323,65 +347,88 @@ static int lose(struct object *object, int code, const struct fpl_err *err)
 	return code;
 }
 
-/* What is inlined at the same addresses; a file that fails over that keeps its names. */
-static void ask_lines(const struct symbolizer *sym, struct object *object,
-		      struct symbol_places *places)
+/* What is to be asked of the file of @object: all addresses that were said. */
+static void make_question(const struct symbolizer *sym, struct object *object,
+			  struct symbol_question *ret)
 {
-	const struct place_list *list = &object->places;
-	struct fpl_err err = { 0 };
-	int code;
+	*ret = (struct symbol_question){
+		.fd = object->fd,
+		.path = object->path,
+		.stamp = object->stamp,
+		.lines = (sym->lines || sym->inlined) && !object->has_no_lines,
+		.mangled = sym->no_demangle,
+	};
+	place_list_take(&object->places, &ret->vaddrs, &ret->nr);
+}
 
-	if (!sym->source->lines || (!sym->lines && !sym->inlined) || object->has_no_lines)
-		return;
-	code = sym->source->lines(sym->source->ctx, object->fd, object->path, list->vaddrs,
-				  list->nr, &places->chains, &err);
+/* Takes both over. */
+static int keep_answer(struct object *object, struct symbol_question *question,
+		       struct symbol_answer *answer)
+{
+	int code = lose(object, answer->code, &answer->err);
+
+	object->has_no_lines = object->has_no_lines || answer->has_no_lines;
 	if (!code)
-		return;
-	object->has_no_lines = true;
-	fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "%s: its code has no lines",
-		err.msg);
+		code = place_list_keep(&object->places, question->vaddrs, question->nr,
+				       &answer->places);
+	symbol_question_fini(question);
+	return code;
 }
 
 /* One reading of the file for all addresses that are to be asked. */
 static int ask_names(const struct symbolizer *sym, struct object *object)
 {
-	struct place_list *list = &object->places;
-	struct symbol_places answer = { .places = NULL };
-	struct fpl_err err = { 0 };
+	struct symbol_question question;
+	struct symbol_answer answer;
 
-	place_list_sort(list);
-
-	int code = check_file(object, &err);
-
-	if (!code)
-		code = sym->source->names(sym->source->ctx, object->fd, object->path, list->vaddrs,
-					  list->nr, &answer, &err);
-	if (!code)
-		code = check_file(object, &err);
-	if (lose(object, code, &err)) {
-		symbol_places_fini(&answer);
-		return code;
-	}
-	ask_lines(sym, object, &answer);
-	return place_list_keep(list, &answer);
+	make_question(sym, object, &question);
+	symbol_question_ask(&question, sym->source, &answer);
+	return keep_answer(object, &question, &answer);
 }
 
-static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, struct symbol *ret)
+bool symbolizer_question(struct symbolizer *sym, uint32_t id, struct symbol_question *ret)
 {
 	struct object *object = sourced_object(sym, id);
-	const struct symbol_place *place;
 
-	if (!object || object->is_lost)
-		return;
-	place = place_list_find(&object->places, vaddr);
-	if (!place && object->places.nr) {
+	if (!object || object->is_lost || !object->places.nr)
+		return false;
+	make_question(sym, object, ret);
+	return true;
+}
+
+void symbolizer_answer(struct symbolizer *sym, uint32_t id, struct symbol_question *question,
+		       struct symbol_answer *answer)
+{
+	(void)!keep_answer(object_at(sym, id), question, answer);
+}
+
+/* The place of @vaddr, which is not known yet, by reading the file. */
+static const struct symbol_place *find_by_asking(const struct symbolizer *sym,
+						 struct object *object, uint64_t vaddr)
+{
+	const struct symbol_place *place = NULL;
+
+	if (object->places.nr) {
 		if (ask_names(sym, object))
-			return;
+			return NULL;
 		place = place_list_find(&object->places, vaddr);
 	}
 	/* an address nobody said would be asked about: one more reading of the file */
 	if (!place && !place_list_add(&object->places, vaddr) && !ask_names(sym, object))
 		place = place_list_find(&object->places, vaddr);
+	return place;
+}
+
+static void name_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr, struct symbol *ret)
+{
+	struct object *object = object_at(sym, id);
+	const struct symbol_place *place;
+
+	if (!object || object->is_lost)
+		return;
+	place = place_list_find(&object->places, vaddr);
+	if (!place && object->fd >= 0)
+		place = find_by_asking(sym, object, vaddr);
 	if (place && place->name)
 		*ret = (struct symbol){ .name = place->name, .offset = vaddr - place->start };
 }
@@ -414,8 +461,7 @@ int symbolizer_frames(struct symbolizer *sym, uint32_t id, const uint64_t *vaddr
 int symbolizer_function_start(const struct symbolizer *sym, uint32_t id, uint64_t vaddr,
 			      uint64_t *ret)
 {
-	const struct object *object =
-		sym->source && id >= 1 && id <= sym->nr_objects ? &sym->objects[id - 1] : NULL;
+	const struct object *object = sym->source ? object_at(sym, id) : NULL;
 	const struct symbol_place *place = object ? place_list_find(&object->places, vaddr) : NULL;
 
 	if (!place || place->name)
@@ -450,7 +496,7 @@ void symbolizer_user(struct symbolizer *sym, uint32_t id, uint64_t lookup_vaddr,
 static size_t lines_by_source(struct symbolizer *sym, uint32_t id, uint64_t vaddr,
 			      struct symbol_line *ret)
 {
-	struct object *object = sourced_object(sym, id);
+	struct object *object = object_at(sym, id);
 	const struct symbol_line *lines;
 	uint32_t nr = object ? place_list_lines(&object->places, vaddr, &lines) : 0;
 

@@ -13,6 +13,8 @@
 #include "symbolize/symbol_source.h"
 
 struct elf_file;
+struct symbol_answer;
+struct symbol_question;
 struct symbolizer;
 
 struct symbolizer_options {
@@ -64,6 +66,20 @@ int symbolizer_fd(const struct symbolizer *sym, uint32_t id);
 
 /* Forget the object: its file is closed, and @id may be given to another. No effect without one. */
 void symbolizer_remove_object(struct symbolizer *sym, uint32_t id);
+
+/*
+ * What was said will be asked about object @id, for another thread to ask (symbol_question_ask());
+ * false: nothing is left. The object and its file must stay until it is answered, or given up.
+ */
+bool symbolizer_question(struct symbolizer *sym, uint32_t id, struct symbol_question *ret);
+/* Take over what was asked and answered: names are there from now on, or, where that failed, the
+ * file is never asked again. */
+void symbolizer_answer(struct symbolizer *sym, uint32_t id, struct symbol_question *question,
+		       struct symbol_answer *answer);
+
+/* Close the file of object @id, with a source: what was named keeps its names, and nothing else
+ * gets one. No effect where there is none. */
+void symbolizer_close_file(struct symbolizer *sym, uint32_t id);
 
 /*
  * Say that @lookup_vaddr of object @id will be asked about: with a source, all that were said for

@@ -303,6 +303,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	    symbolizer_create(
 		    &(struct symbolizer_options){
 			    .source = &symbols.source,
+			    .live = true,
 			    .no_demangle = options->output.no_demangle,
 			    .inlined = output_options_want_inlined(&options->output),
 			    .lines = output_options_want_lines(&options->output),

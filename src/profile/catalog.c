@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -38,7 +39,9 @@ struct known_file {
 };
 
 struct catalog {
-	struct object_list list;  /* of objects that are owned */
+	struct object_list list;       /* of objects that are owned */
+	struct profile_object *former; /* owned [nr_former]: retired, but stacks name them */
+	size_t nr_former, former_room;
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
@@ -108,6 +111,15 @@ static void object_free(struct object *object, bool has_own_fd)
 	free(object);
 }
 
+static void free_described(struct profile_object *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		free(list[i].path);
+		free(list[i].build_id);
+	}
+	free(list);
+}
+
 void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)
@@ -115,6 +127,7 @@ void catalog_destroy(struct catalog *catalog)
 	for (size_t i = 0; i < catalog->list.nr_live; i++)
 		object_free(catalog->list.live[i], !catalog->symbolizer);
 	object_list_fini(&catalog->list);
+	free_described(catalog->former, catalog->nr_former);
 	free(catalog->files);
 	for (size_t i = 0; catalog->refusals && i < catalog->nr_refusals; i++)
 		free(catalog->refusals[i]);
@@ -290,7 +303,7 @@ static int enlist(struct catalog *catalog, struct object *object, struct fpl_err
 	code = symbolizer_add_object(catalog->symbolizer, object->id, object->elf->fd, NULL, 0,
 				     object->path, err);
 	if (code)
-		object_list_remove(&catalog->list, object);
+		object_list_remove(&catalog->list, object, false);
 	return code;
 }
 
@@ -626,44 +639,6 @@ struct object *catalog_vdso(struct catalog *catalog)
 	return code ? refuse(catalog, "[vdso]", &err) : catalog->vdso;
 }
 
-/* Forgets the files of objects that are retired, and those that turned out to be of no use. */
-static void forget_files(struct catalog *catalog)
-{
-	struct known_file *files = catalog->files;
-	size_t size = catalog->files_size, nr = 0;
-	struct known_file *kept = calloc(size, sizeof(*kept));
-
-	for (size_t i = 0; i < size; i++) {
-		if (!file_known(&files[i]) || !files[i].object || files[i].object->is_retired)
-			continue;
-		nr++;
-		if (kept)
-			*file_place(kept, size, &files[i].stamp) = files[i];
-	}
-	/* without memory all are read again when they are met */
-	if (!kept) {
-		memset(files, 0, size * sizeof(*files));
-		catalog->nr_files = 0;
-		return;
-	}
-	free(files);
-	catalog->files = kept;
-	catalog->nr_files = nr;
-}
-
-void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		objects[i]->is_retired = true;
-	forget_files(catalog);
-	for (size_t i = 0; i < nr; i++) {
-		object_list_remove(&catalog->list, objects[i]);
-		if (catalog->symbolizer)
-			symbolizer_remove_object(catalog->symbolizer, objects[i]->id);
-		object_free(objects[i], !catalog->symbolizer);
-	}
-}
-
 static char *hex_of(const uint8_t *bytes, size_t size)
 {
 	char *text = malloc(2 * size + 1);
@@ -701,22 +676,69 @@ int catalog_describe(const struct object *object, struct profile_object *ret)
 	return -ENOMEM;
 }
 
-static void free_described(struct profile_object *list, size_t nr)
+/* Forgets the files of objects that are retired, and those that turned out to be of no use. */
+static void forget_files(struct catalog *catalog)
 {
-	for (size_t i = 0; i < nr; i++) {
-		free(list[i].path);
-		free(list[i].build_id);
+	struct known_file *files = catalog->files;
+	size_t size = catalog->files_size, nr = 0;
+	struct known_file *kept = calloc(size, sizeof(*kept));
+
+	for (size_t i = 0; i < size; i++) {
+		if (!file_known(&files[i]) || !files[i].object || files[i].object->is_retired)
+			continue;
+		nr++;
+		if (kept)
+			*file_place(kept, size, &files[i].stamp) = files[i];
 	}
-	free(list);
+	/* without memory all are read again when they are met */
+	if (!kept) {
+		memset(files, 0, size * sizeof(*files));
+		catalog->nr_files = 0;
+		return;
+	}
+	free(files);
+	catalog->files = kept;
+	catalog->nr_files = nr;
 }
 
-int catalog_export(const struct catalog *catalog, struct profile_object **ret)
+int catalog_keep_id(struct catalog *catalog, struct object *object)
+{
+	if (array_reserve(&catalog->former, sizeof(*catalog->former), &catalog->former_room,
+			  catalog->nr_former + 1) ||
+	    catalog_describe(object, &catalog->former[catalog->nr_former]))
+		return -ENOMEM;
+	catalog->nr_former++;
+	object->is_kept = true;
+	return 0;
+}
+
+void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		objects[i]->is_retired = true;
+	forget_files(catalog);
+	for (size_t i = 0; i < nr; i++) {
+		object_list_remove(&catalog->list, objects[i], objects[i]->is_kept);
+		if (catalog->symbolizer && objects[i]->is_kept)
+			symbolizer_close_file(catalog->symbolizer, objects[i]->id);
+		else if (catalog->symbolizer)
+			symbolizer_remove_object(catalog->symbolizer, objects[i]->id);
+		object_free(objects[i], !catalog->symbolizer);
+	}
+}
+
+int catalog_export(struct catalog *catalog, struct profile_object **ret)
 {
 	size_t nr = catalog_nr(catalog);
 	struct profile_object *list = calloc(nr ? nr : 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
+	for (; catalog->nr_former; catalog->nr_former--) {
+		const struct profile_object *former = &catalog->former[catalog->nr_former - 1];
+
+		list[former->id - 1] = *former;
+	}
 	for (size_t i = 0; i < catalog->list.nr_live; i++) {
 		const struct object *object = catalog->list.live[i];
 

@@ -67,6 +67,8 @@ struct object {
 	uint32_t nr_refusals; /* in a row */
 	uint64_t idle_ns;     /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
 	bool is_retired;      /* about to be freed */
+	bool is_kept;	      /* but not its id: catalog_keep_id() */
+	bool is_asked; /* names of its addresses are being asked, so that it can be retired */
 	/* for eviction.h */
 	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
 	uint64_t round;	    /* of the last look that found it mapped */
@@ -138,8 +140,13 @@ size_t catalog_nr_live(const struct catalog *catalog);
 size_t catalog_nr_max(const struct catalog *catalog);
 
 /*
- * Forget @objects [@nr]: no mapping, stack, table or job names them any more. Their descriptors are
- * closed; a file that is met again is a new object.
+ * Frames name @object, by an id that is never given again: what the profile says of it is kept when
+ * it is retired, and so are the names that it has by then. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int catalog_keep_id(struct catalog *catalog, struct object *object);
+/*
+ * Forget @objects [@nr]: no mapping, table or job names them any more, and no stack but those of
+ * catalog_keep_id(). Their descriptors are closed; a file that is met again is a new object.
  */
 void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr);
 /* Files behind executable mappings that could not be used. */
@@ -150,5 +157,7 @@ size_t catalog_nr_beyond(const struct catalog *catalog);
 /* A copy of what the profile says of @object. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_describe(const struct object *object, struct profile_object *ret);
 
-/* The same of all objects: [catalog_nr]. Errors: -ENOMEM. */
-FPL_MUST_CHECK int catalog_export(const struct catalog *catalog, struct profile_object **ret);
+/* The same of all objects that frames may name: [catalog_nr], to be asked for once. Errors:
+ * -ENOMEM.
+ */
+FPL_MUST_CHECK int catalog_export(struct catalog *catalog, struct profile_object **ret);

@@ -143,6 +143,9 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	engine->has_tracker = true;
+	/* what compare judges by is read at the end */
+	if (!o->compare && object_namer_create(o->parser, &engine->namer))
+		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	if (code_names_create(o->jit_memory, o->parser, &engine->code_names))
 		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	timeline_init(&engine->timeline, engine->store, o->timeline_memory);
@@ -217,7 +220,9 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->retirement = (struct retirement){ .catalog = engine->catalog,
 						  .tables = &engine->tables,
 						  .replayer = &engine->replayer,
-						  .store = engine->store };
+						  .store = engine->store,
+						  .symbolizer = o->symbolizer,
+						  .namer = engine->namer };
 
 	engine->collect.tracker = &engine->tracker;
 	engine->collect.replayer = &engine->replayer;
@@ -379,6 +384,7 @@ void engine_close(struct engine *engine)
 		publisher_fini(&engine->publisher);
 	if (engine->has_tables)
 		tables_fini(&engine->tables);
+	object_namer_destroy(engine->namer);
 	table_keeper_destroy(engine->keeper);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);

@@ -63,6 +63,7 @@ struct engine {
 	struct tracker tracker;
 	struct replayer replayer;
 	struct retirement retirement;
+	struct object_namer *namer; /* NULL: objects that stacks name stay */
 	struct collect collect;
 	struct timeline timeline;
 	uint32_t nr_told; /* objects the listener was told of */

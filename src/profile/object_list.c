@@ -21,9 +21,14 @@ void object_list_fini(struct object_list *list)
 	*list = (struct object_list){ 0 };
 }
 
+/* Stands where an id is not to be given again. */
+static struct object kept_id;
+
 struct object *object_list_at(const struct object_list *list, uint32_t id)
 {
-	return id >= 1 && id <= list->max_id ? list->by_id[id - 1] : NULL;
+	struct object *object = id >= 1 && id <= list->max_id ? list->by_id[id - 1] : NULL;
+
+	return object != &kept_id ? object : NULL;
 }
 
 /* The entry of @uid, or where it would be. */
@@ -48,7 +53,7 @@ static uint32_t next_id(const struct object_list *list)
 
 	for (uint32_t i = 0; i < FPL_FRAME_OBJECT_MAX; i++) {
 		id = id % FPL_FRAME_OBJECT_MAX + 1;
-		if (!object_list_at(list, id))
+		if (id > list->max_id || !list->by_id[id - 1])
 			return id;
 	}
 	return 0;
@@ -92,13 +97,13 @@ int object_list_add(struct object_list *list, struct object *object)
 	return 0;
 }
 
-void object_list_remove(struct object_list *list, struct object *object)
+void object_list_remove(struct object_list *list, struct object *object, bool keep_id)
 {
 	struct object *last = list->live[--list->nr_live];
 
 	list->live[object->place] = last;
 	last->place = object->place;
-	list->by_id[object->id - 1] = NULL;
+	list->by_id[object->id - 1] = keep_id ? &kept_id : NULL;
 	list->free_slots[list->nr_free++] = object->slot;
 	list->owners[owner_place(list, object->trust.uid)].nr--;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ struct object_owner {
 #define OBJECT_OWNERS_MAX 1024u
 
 struct object_list {
-	struct object **by_id; /* owned [max_id]: by id - 1; NULL: no object has it */
+	struct object **by_id; /* owned [max_id]: by id - 1; NULL: free; see object_list_at() */
 	uint32_t max_id;       /* highest id given so far */
 	uint32_t last_id;      /* given last */
 	size_t id_room;
@@ -44,8 +45,9 @@ void object_list_fini(struct object_list *list);
  * left; -ENOMEM. Cost: O(1) until all ids have been given once. */
 FPL_MUST_CHECK int object_list_add(struct object_list *list, struct object *object);
 
-/* Take back what @object has got; it is not freed. Nothing may name its id or slot any more. */
-void object_list_remove(struct object_list *list, struct object *object);
+/* Take back what @object has got; it is not freed. Nothing may name its slot any more, nor its id
+ * unless that is never to be given again: @keep_id. */
+void object_list_remove(struct object_list *list, struct object *object, bool keep_id);
 
 /* How many live objects are files of @uid (object->trust.uid). Cost: O(users). */
 size_t object_list_nr_of(const struct object_list *list, uint64_t uid);

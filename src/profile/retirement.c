@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "symbolize/symbolizer.h"
 
 #define LOOK_PAUSE_NS	    1000000000ull
 #define LOOK_PAUSE_SHORT_NS 100000000ull
@@ -25,10 +26,15 @@ static size_t nr_to_keep(const struct retirement *retirement)
 	return share < RETIREMENT_KEEP ? share : RETIREMENT_KEEP;
 }
 
+static bool is_named(const struct retirement *retirement, const struct object *object)
+{
+	return stack_store_names(retirement->store, object->id);
+}
+
 static bool is_needed(const struct retirement *retirement, const struct object *object)
 {
 	return object->round == retirement->tables->round ||
-	       stack_store_names(retirement->store, object->id) ||
+	       (!retirement->namer && is_named(retirement, object)) ||
 	       !tables_may_forget(retirement->tables, object) ||
 	       object == catalog_vdso(retirement->catalog);
 }
@@ -63,10 +69,75 @@ static void find_idle(struct retirement *retirement, uint64_t now, struct idle *
 		}
 		if (!object->idle_ns)
 			object->idle_ns = now;
-		if (now - object->idle_ns >= RETIREMENT_IDLE_NS)
+		if (!object->is_asked && now - object->idle_ns >= RETIREMENT_IDLE_NS)
 			ret->list[ret->nr++] = object;
 		else
 			ret->nr_young++;
+	}
+}
+
+/* What was asked is known by now, for a part of the objects. */
+static void take_answers(struct retirement *retirement)
+{
+	struct symbol_question question;
+	struct symbol_answer answer;
+	uint32_t id;
+
+	while (object_namer_take(retirement->namer, &id, &question, &answer)) {
+		symbolizer_answer(retirement->symbolizer, id, &question, &answer);
+		catalog_at(retirement->catalog, id)->is_asked = false;
+	}
+}
+
+/* Tells the symbolizer of frames that are new. */
+static void expect_names(struct retirement *retirement)
+{
+	uint32_t nr = stack_store_nr(retirement->store);
+	struct profile_stack stack;
+
+	for (; retirement->nr_expected < nr; retirement->nr_expected++) {
+		stack_store_look(retirement->store, retirement->nr_expected, &stack);
+		for (size_t i = 0; i < stack.nr_user; i++) {
+			uint64_t frame = stack.frames[i];
+			uint32_t id = frame >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX;
+
+			if (!(frame & FPL_FRAME_RAW))
+				symbolizer_expect(retirement->symbolizer, id,
+						  (frame & FPL_FRAME_VADDR_MASK) -
+							  !(frame & FPL_FRAME_EXACT));
+		}
+	}
+}
+
+/* Returns true where the object can go; else its names are asked, if they can be. */
+static bool settle_names(struct retirement *retirement, struct object *object)
+{
+	struct symbol_question question;
+
+	if (!is_named(retirement, object))
+		return true;
+	if (retirement->symbolizer && !object_namer_has_room(retirement->namer))
+		return false;
+	if (retirement->symbolizer &&
+	    symbolizer_question(retirement->symbolizer, object->id, &question)) {
+		object->is_asked = !object_namer_ask(retirement->namer, object->id,
+						     object->trust.uid, &question);
+		return false;
+	}
+	return !catalog_keep_id(retirement->catalog, object);
+}
+
+/* Of those in @idle only those stay there that can go. */
+static void settle_all_names(struct retirement *retirement, struct idle *idle)
+{
+	size_t nr = idle->nr;
+
+	idle->nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (settle_names(retirement, idle->list[i]))
+			idle->list[idle->nr++] = idle->list[i];
+		else
+			retirement->has_young = true;
 	}
 }
 
@@ -78,12 +149,19 @@ static void look(struct retirement *retirement, uint64_t now)
 
 	if (!list)
 		return;
+	if (retirement->namer)
+		take_answers(retirement);
 	find_idle(retirement, now, &idle);
 	retirement->has_young = idle.nr_young > keep;
 	if (idle.nr <= keep)
 		return;
 	qsort(list, idle.nr, sizeof(struct object *), compare_idle);
 	idle.nr -= keep / 2; /* so that the next look is not for one more */
+	if (retirement->namer && retirement->symbolizer)
+		expect_names(retirement);
+	settle_all_names(retirement, &idle);
+	if (!idle.nr)
+		return;
 	tables_forget(retirement->tables, list, idle.nr);
 	catalog_retire(retirement->catalog, list, idle.nr);
 	fpl_log(FPL_LOG_DEBUG, "%zu files that nothing maps any more were closed; %zu are open",

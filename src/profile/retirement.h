@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that nothing needs any more are retired: their slot, table, descriptor and names are
- * given back. Nothing needs an object that no process maps, no waiting snapshot has, no job reads
- * and no stack of the profile names. Those that were idle for the longest go first; a few stay, for
- * programs that are run again and again.
+ * Objects that nothing needs any more are retired: their slot, table and descriptor are given back.
+ * Nothing needs an object that no process maps, no waiting snapshot has and no job reads. Where
+ * stacks of the profile name it, names for all of its addresses are read first, since the file may
+ * not be found again; its id, its path and these names stay. Those that were idle for the longest
+ * go first; a few stay, for programs that are run again and again.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "profile/catalog.h"
+#include "profile/object_namer.h"
 #include "profile/replayer.h"
 #include "profile/stack_store.h"
 #include "profile/tables.h"
@@ -25,6 +27,9 @@ struct retirement {
 	struct tables *tables;
 	struct replayer *replayer;
 	const struct stack_store *store;
+	struct symbolizer *symbolizer; /* of the catalog; NULL: nobody names anything */
+	struct object_namer *namer;    /* NULL: what stacks name stays */
+	uint32_t nr_expected;	       /* stacks of whose frames the symbolizer was told */
 	uint64_t looked_ns;
 	size_t nr_kept; /* live objects after the last look */
 	bool has_young; /* some of them had not been idle for long enough */

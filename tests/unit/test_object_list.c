@@ -54,7 +54,7 @@ static void a_slot_is_given_again_and_an_id_is_not(void **state)
 	(void)state;
 	fill();
 	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), -ENOSPC);
-	object_list_remove(&list, &objects[1]);
+	object_list_remove(&list, &objects[1], false);
 	assert_null(object_list_at(&list, 2));
 	assert_int_equal(list.nr_live, NR_SLOTS - 2);
 	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), 0);
@@ -69,15 +69,15 @@ static void what_is_left_is_in_the_list(void **state)
 {
 	(void)state;
 	fill();
-	object_list_remove(&list, &objects[0]);
-	object_list_remove(&list, &objects[2]);
+	object_list_remove(&list, &objects[0], false);
+	object_list_remove(&list, &objects[2], false);
 	assert_int_equal(list.nr_live, 2);
 	for (size_t i = 0; i < list.nr_live; i++) {
 		assert_int_equal(list.live[i]->place, i);
 		assert_ptr_equal(object_list_at(&list, list.live[i]->id), list.live[i]);
 	}
-	object_list_remove(&list, &objects[1]);
-	object_list_remove(&list, &objects[3]);
+	object_list_remove(&list, &objects[1], false);
+	object_list_remove(&list, &objects[3], false);
 	assert_int_equal(list.nr_live, 0);
 }
 
@@ -88,7 +88,7 @@ static void ids_begin_anew_when_all_were_given(void **state)
 	for (uint32_t id = 2; id <= FPL_FRAME_OBJECT_MAX; id++) {
 		assert_int_equal(object_list_add(&list, &objects[1]), 0);
 		assert_int_equal(objects[1].id, id);
-		object_list_remove(&list, &objects[1]);
+		object_list_remove(&list, &objects[1], false);
 	}
 	/* 1 is in use */
 	assert_int_equal(object_list_add(&list, &objects[1]), 0);
@@ -104,7 +104,7 @@ static void objects_are_counted_by_owner(void **state)
 	assert_int_equal(object_list_nr_of(&list, 0), 2);
 	assert_int_equal(object_list_nr_of(&list, 1000), 2);
 	assert_int_equal(object_list_nr_of(&list, 1001), 0);
-	object_list_remove(&list, &objects[3]);
+	object_list_remove(&list, &objects[3], false);
 	assert_int_equal(object_list_nr_of(&list, 1000), 1);
 }
 
@@ -122,9 +122,21 @@ static void too_many_owners_are_one(void **state)
 	}
 	assert_int_equal(object_list_nr_of(&many, 0), 1);
 	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX + 1), 3);
-	object_list_remove(&many, &others[OBJECT_OWNERS_MAX + 1]);
+	object_list_remove(&many, &others[OBJECT_OWNERS_MAX + 1], false);
 	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX), 2);
 	object_list_fini(&many);
+}
+
+static void an_id_that_is_kept_is_never_given_again(void **state)
+{
+	(void)state;
+	fill();
+	object_list_remove(&list, &objects[1], true);
+	object_list_remove(&list, &objects[2], false);
+	assert_null(object_list_at(&list, 2));
+	list.last_id = FPL_FRAME_OBJECT_MAX; /* all ids have been given once */
+	assert_int_equal(object_list_add(&list, &objects[1]), 0);
+	assert_int_equal(objects[1].id, 3);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -132,9 +144,13 @@ static void too_many_owners_are_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(numbers_are_given_in_order),   TEST(a_slot_is_given_again_and_an_id_is_not),
-		TEST(what_is_left_is_in_the_list),  TEST(ids_begin_anew_when_all_were_given),
-		TEST(objects_are_counted_by_owner), TEST(too_many_owners_are_one),
+		TEST(numbers_are_given_in_order),
+		TEST(a_slot_is_given_again_and_an_id_is_not),
+		TEST(what_is_left_is_in_the_list),
+		TEST(ids_begin_anew_when_all_were_given),
+		TEST(objects_are_counted_by_owner),
+		TEST(too_many_owners_are_one),
+		TEST(an_id_that_is_kept_is_never_given_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

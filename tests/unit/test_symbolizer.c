@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbolize/symbol_question.h"
 #include "symbolize/symbolizer.h"
 #include "tests/support/elf_symbols.h"
 
@@ -261,6 +262,72 @@ static void a_file_that_was_written_to_has_no_names_from_then_on(void **state)
 	symbolizer_destroy(sym);
 }
 
+static void a_file_that_is_closed_keeps_the_names_that_were_asked(void **state)
+{
+	AUTO_FD int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct asked asked = { 0 };
+	const struct symbol_source source = { .names = name_places, .ctx = &asked };
+	const struct symbolizer_options options = { .source = &source, .live = true };
+	struct symbolizer *sym = NULL;
+	struct symbol_question question;
+	struct symbol_answer answer;
+	struct symbol symbol;
+
+	(void)state;
+	assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 1, fd, NULL, 0, "null", NULL), 0);
+	assert_false(symbolizer_question(sym, 1, &question));
+	symbolizer_expect(sym, 1, 0x20);
+	symbolizer_expect(sym, 1, 0x10);
+	assert_true(symbolizer_question(sym, 1, &question));
+	assert_int_equal(question.nr, 2);
+	/* what is said meanwhile is for the next question */
+	symbolizer_expect(sym, 1, 0x30);
+	symbol_question_ask(&question, &source, &answer);
+	assert_int_equal(answer.code, 0);
+	symbolizer_answer(sym, 1, &question, &answer);
+	symbolizer_user(sym, 1, 0x10, &symbol);
+	assert_string_equal(symbol.name, "f10");
+	assert_true(symbolizer_question(sym, 1, &question));
+	assert_int_equal(question.nr, 1);
+	symbol_question_ask(&question, &source, &answer);
+	symbolizer_answer(sym, 1, &question, &answer);
+	symbolizer_close_file(sym, 1);
+	assert_int_equal(symbolizer_fd(sym, 1), -1);
+	symbolizer_user(sym, 1, 0x20, &symbol);
+	assert_string_equal(symbol.name, "f20");
+	symbolizer_expect(sym, 1, 0x40);
+	symbolizer_user(sym, 1, 0x40, &symbol);
+	assert_null(symbol.name);
+	assert_int_equal(asked.rounds, 2);
+	symbolizer_destroy(sym);
+}
+
+static void an_answer_that_failed_is_not_asked_for_again(void **state)
+{
+	AUTO_FD int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct asked asked = { 0 };
+	const struct symbol_source source = { .names = name_places, .ctx = &asked };
+	const struct symbolizer_options options = { .source = &source, .live = true };
+	struct symbolizer *sym = NULL;
+	struct symbol_question question;
+	struct symbol_answer answer = { .code = -EOWNERDEAD };
+	struct symbol symbol;
+
+	(void)state;
+	assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 1, fd, NULL, 0, "null", NULL), 0);
+	symbolizer_expect(sym, 1, 0x20);
+	assert_true(symbolizer_question(sym, 1, &question));
+	symbolizer_answer(sym, 1, &question, &answer);
+	symbolizer_expect(sym, 1, 0x30);
+	assert_false(symbolizer_question(sym, 1, &question));
+	symbolizer_user(sym, 1, 0x20, &symbol);
+	assert_null(symbol.name);
+	assert_int_equal(asked.rounds, 0);
+	symbolizer_destroy(sym);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +338,8 @@ int main(void)
 		cmocka_unit_test(objects_that_cannot_be_read_have_no_names),
 		cmocka_unit_test(ids_out_of_range_or_taken_are_refused),
 		cmocka_unit_test(addresses_that_come_live_are_named_a_round_at_a_time),
+		cmocka_unit_test(a_file_that_is_closed_keeps_the_names_that_were_asked),
+		cmocka_unit_test(an_answer_that_failed_is_not_asked_for_again),
 		cmocka_unit_test(a_file_that_was_written_to_has_no_names_from_then_on),
 	};
 

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 
 TICKS = os.sysconf("SC_CLK_TCK")
 REPORT_S = 10  # between two looks at fpless
-SETTLED_S = 30  # from here on nothing may grow but the profile itself
+SETTLED_S = 50  # from here on nothing may grow but the profile itself
 CLOSED = re.compile(r"(\d+) are open")
 
 
