@@ -144,7 +144,9 @@ static void name_user(struct names *names, uint64_t frame, struct frame_name *re
 	uint64_t addr = frame_addr(frame), start;
 	uint64_t lookup_pc = frame_lookup_pc(addr, exact);
 
-	if (object > 0 && object <= names->profile->nr_objects) {
+	/* one that was retired is known no more: a frame that came late may name it */
+	if (object > 0 && object <= names->profile->nr_objects &&
+	    names->profile->objects[object - 1].path) {
 		symbolizer_user(names->symbolizer, object, lookup_pc, &symbol);
 	} else {
 		object = 0;

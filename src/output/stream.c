@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -16,6 +17,8 @@
 #include "output/recorded.h"
 
 #define BATCH_MAX 2048u /* samples that are named and printed together */
+/* Files that wait for the thread: of more, those that have gone meanwhile are closed. */
+#define NEWCOMERS_MAX 64u
 
 /* A sample on its way to the thread. */
 struct item {
@@ -45,6 +48,9 @@ struct stream {
 	/* under the lock: */
 	struct item *first, **last;
 	struct newcomer *newcomers, **last_newcomer;
+	size_t nr_newcomers;
+	uint32_t *retired; /* owned [nr_retired]: ids of objects that no later item names */
+	size_t nr_retired, retired_room;
 	size_t queued_bytes, seq;
 	bool has_news; /* the run has paused since the thread looked */
 	bool closing;
@@ -101,6 +107,17 @@ static void adopt(struct stream *stream, struct newcomer *newcomer)
 	if (symbolizer_add_object(stream->symbolizer, id, newcomer->fd, NULL, 0,
 				  live->objects[id - 1].path, &err))
 		fpl_log(FPL_LOG_DEBUG, "stream: %s", err.msg);
+}
+
+/* No sample names the object any more. */
+static void forget_object(struct stream *stream, uint32_t id)
+{
+	if (id > stream->live.nr_objects)
+		return;
+	symbolizer_remove_object(stream->symbolizer, id);
+	free(stream->live.objects[id - 1].path);
+	free(stream->live.objects[id - 1].build_id);
+	stream->live.objects[id - 1] = (struct profile_object){ 0 };
 }
 
 /* A stream may go on for weeks: names that were asked for long ago go, with all others. */
@@ -270,11 +287,14 @@ static void *print_loop(void *arg)
 
 		struct item *list = stream->first;
 		struct newcomer *newcomer = stream->newcomers;
+		AUTO_FREE uint32_t *retired = TAKE_PTR(stream->retired);
+		size_t nr_retired = stream->nr_retired;
 
 		stream->first = NULL;
 		stream->last = &stream->first;
 		stream->newcomers = NULL;
 		stream->last_newcomer = &stream->newcomers;
+		stream->nr_newcomers = stream->nr_retired = stream->retired_room = 0;
 		stream->has_news = false;
 		closing = stream->closing;
 		pthread_mutex_unlock(&stream->lock);
@@ -284,6 +304,8 @@ static void *print_loop(void *arg)
 			newcomer_free(newcomer);
 		}
 		print_all(stream, list);
+		for (size_t i = 0; i < nr_retired; i++)
+			forget_object(stream, retired[i]);
 	}
 	return NULL;
 }
@@ -309,6 +331,39 @@ static void take_object(void *ctx, const struct profile_object *object, int fd)
 	pthread_mutex_lock(&stream->lock);
 	*stream->last_newcomer = newcomer;
 	stream->last_newcomer = &newcomer->next;
+	stream->nr_newcomers++;
+	pthread_mutex_unlock(&stream->lock);
+}
+
+/* The thread does not come round to take in what has gone: takes the object out of what waits.
+ * False: it does not wait. */
+static bool drop_newcomer(struct stream *stream, uint32_t id)
+{
+	struct newcomer **at = &stream->newcomers, *newcomer;
+
+	while ((newcomer = *at) && newcomer->object.id != id)
+		at = &newcomer->next;
+	if (!newcomer)
+		return false;
+	*at = newcomer->next;
+	if (stream->last_newcomer == &newcomer->next)
+		stream->last_newcomer = at;
+	stream->nr_newcomers--;
+	newcomer_free(newcomer);
+	return true;
+}
+
+/* engine_listener.retired */
+static void take_retired(void *ctx, uint32_t id)
+{
+	struct stream *stream = ctx;
+
+	pthread_mutex_lock(&stream->lock);
+	/* without memory it keeps its file */
+	if (!(stream->nr_newcomers > NEWCOMERS_MAX && drop_newcomer(stream, id)) &&
+	    !array_reserve(&stream->retired, sizeof(*stream->retired), &stream->retired_room,
+			   stream->nr_retired + 1))
+		stream->retired[stream->nr_retired++] = id;
 	pthread_mutex_unlock(&stream->lock);
 }
 
@@ -347,7 +402,7 @@ static void take_pause(void *ctx)
 	if (!stream->has_thread)
 		stream->has_thread = pthread_create(&stream->thread, NULL, print_loop, stream) == 0;
 	pthread_mutex_lock(&stream->lock);
-	stream->has_news = stream->has_news || stream->first;
+	stream->has_news = stream->has_news || stream->first || stream->nr_retired;
 	if (stream->has_news)
 		pthread_cond_signal(&stream->wake);
 	pthread_mutex_unlock(&stream->lock);
@@ -380,6 +435,7 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 	pthread_cond_init(&stream->wake, NULL);
 	stream->listener = (struct engine_listener){
 		.object = take_object,
+		.retired = take_retired,
 		.sample = take_sample,
 		.pause = take_pause,
 		.ctx = stream,
@@ -431,6 +487,7 @@ void stream_destroy(struct stream *stream)
 		next = n->next;
 		newcomer_free(n);
 	}
+	free(stream->retired);
 	symbolizer_destroy(stream->symbolizer);
 	profile_fini(&stream->live);
 	cleanup_fd(&stream->listener.stop_fd);

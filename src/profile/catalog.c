@@ -146,6 +146,11 @@ size_t catalog_nr(const struct catalog *catalog)
 	return catalog->list.max_id;
 }
 
+uint32_t catalog_last_id(const struct catalog *catalog)
+{
+	return catalog->list.last_id;
+}
+
 struct object *catalog_live(const struct catalog *catalog, size_t i)
 {
 	return catalog->list.live[i];

@@ -68,6 +68,7 @@ struct object {
 	uint64_t idle_ns;     /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
 	bool is_retired;      /* about to be freed */
 	bool is_kept;	      /* but not its id: catalog_keep_id() */
+	bool is_told;	      /* the listener of the run was told of it */
 	bool is_asked; /* names of its addresses are being asked, so that it can be retired */
 	/* for eviction.h */
 	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
@@ -132,6 +133,8 @@ struct object *catalog_vdso(struct catalog *catalog);
 struct object *catalog_at(const struct catalog *catalog, uint32_t id);
 /* The highest id that an object has had. */
 size_t catalog_nr(const struct catalog *catalog);
+/* The id that was given last; behind FPL_FRAME_OBJECT_MAX comes 1. 0: none was. */
+uint32_t catalog_last_id(const struct catalog *catalog);
 
 /* The objects that there are: @i < catalog_nr_live(); in no order. */
 struct object *catalog_live(const struct catalog *catalog, size_t i);

@@ -137,9 +137,7 @@ static bool drain(struct engine *engine, bool all)
 		}
 	}
 	tracker_flush(&engine->tracker);
-	/* a listener that names frames itself is not told that an object has gone */
-	if (!engine->options->listener || !engine->options->listener->object)
-		retirement_review(&engine->retirement, now);
+	retirement_review(&engine->retirement, now);
 	engine_listen_pause(engine);
 	if (now >= engine->next_check_ns)
 		check(engine, now);

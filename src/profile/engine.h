@@ -56,6 +56,9 @@ struct engine_listener {
 	/* An object, before the first sample or stack that names it. @fd is borrowed for the call.
 	 * NULL: nobody names them. */
 	void (*object)(void *ctx, const struct profile_object *object, int fd);
+	/* No sample or stack from here on names the object with @id; another object may be told
+	 * with it later. Only with object. NULL: not wanted. */
+	void (*retired)(void *ctx, uint32_t id);
 	/* A sample taken at @unix_ns: its stack, count 1, of the thread and on the CPU it was taken
 	 * of. The frames are borrowed for the call. NULL: not wanted. */
 	void (*sample)(void *ctx, uint64_t unix_ns, const struct profile_stack *stack);

@@ -24,12 +24,16 @@ static void tell_objects(struct engine *engine)
 {
 	const struct engine_listener *listener = engine->options->listener;
 
-	while (listener->object && engine->nr_told < catalog_nr(engine->catalog)) {
-		const struct object *object = catalog_at(engine->catalog, ++engine->nr_told);
+	while (listener->object && engine->told_id != catalog_last_id(engine->catalog)) {
+		engine->told_id = engine->told_id % FPL_FRAME_OBJECT_MAX + 1;
+
+		struct object *object = catalog_at(engine->catalog, engine->told_id);
 		struct profile_object described;
 
-		if (!object)
+		/* it may have been told before all ids were given once */
+		if (!object || object->is_told)
 			continue;
+		object->is_told = true;
 		/* without memory its frames have no names there */
 		if (catalog_describe(object, &described))
 			continue;
@@ -119,6 +123,29 @@ static void tell_stacks(struct engine *engine)
 		looks->places[looks->nr_seen] = looks->nr_stacks++;
 		listener->stack(listener->ctx, &stack);
 	}
+}
+
+bool engine_listen_before(void *ctx)
+{
+	struct engine *engine = ctx;
+	const struct engine_listener *listener = engine->options->listener;
+
+	if (!listener || !listener->object)
+		return true;
+	if (listener->stack && !make_room(&engine->looks, stack_store_nr(engine->store)))
+		return false;
+	tell_objects(engine);
+	if (listener->stack)
+		tell_stacks(engine);
+	return true;
+}
+
+void engine_listen_after(void *ctx, const struct object *object)
+{
+	const struct engine_listener *listener = ((struct engine *)ctx)->options->listener;
+
+	if (listener && listener->retired && object->is_told)
+		listener->retired(listener->ctx, object->id);
 }
 
 /* What the kernel side has counted of a stack; one whose frames are on their way is for later. */

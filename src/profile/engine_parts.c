@@ -179,6 +179,21 @@ static void look_at_use(void *engine, uint64_t look)
 	kernel_side_stacks(&use.engine->kernel, note_use, &use);
 }
 
+static void connect_retirement(struct engine *engine)
+{
+	engine->retirement = (struct retirement){
+		.catalog = engine->catalog,
+		.tables = &engine->tables,
+		.replayer = &engine->replayer,
+		.store = engine->store,
+		.symbolizer = engine->options->symbolizer,
+		.namer = engine->namer,
+		.before = engine_listen_before,
+		.after = engine_listen_after,
+		.ctx = engine,
+	};
+}
+
 /* The same parts meet the maps of the kernel side, and each other. */
 static int connect_parts(struct engine *engine, struct fpl_err *err)
 {
@@ -217,13 +232,7 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->replayer.root_depth = o->root_depth;
 	engine->replayer.unwind = o->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO;
 
-	engine->retirement = (struct retirement){ .catalog = engine->catalog,
-						  .tables = &engine->tables,
-						  .replayer = &engine->replayer,
-						  .store = engine->store,
-						  .symbolizer = o->symbolizer,
-						  .namer = engine->namer };
-
+	connect_retirement(engine);
 	engine->collect.tracker = &engine->tracker;
 	engine->collect.replayer = &engine->replayer;
 	engine->collect.store = engine->store;

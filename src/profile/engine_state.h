@@ -66,7 +66,7 @@ struct engine {
 	struct object_namer *namer; /* NULL: objects that stacks name stay */
 	struct collect collect;
 	struct timeline timeline;
-	uint32_t nr_told; /* objects the listener was told of */
+	uint32_t told_id; /* of the last object that the listener was told of */
 	struct engine_looks looks;
 	int64_t listen_unix_ns; /* the time at timeline.start_ns by the clock of now */
 	struct walk_file *walk_file;
@@ -99,6 +99,10 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 
 /* Have the listener of the options told of each sample. */
 void engine_listen(struct engine *engine);
+/* retirement.before, retirement.after: the listener knows what there is of an object before it
+ * goes, and then that it has gone. */
+bool engine_listen_before(void *engine);
+void engine_listen_after(void *engine, const struct object *object);
 /* That was all for the moment. */
 void engine_listen_pause(struct engine *engine);
 /* Have it look, where it is time; sampling begins at @now. */

@@ -160,8 +160,10 @@ static void look(struct retirement *retirement, uint64_t now)
 	if (retirement->namer && retirement->symbolizer)
 		expect_names(retirement);
 	settle_all_names(retirement, &idle);
-	if (!idle.nr)
+	if (!idle.nr || !retirement->before(retirement->ctx))
 		return;
+	for (size_t i = 0; i < idle.nr; i++)
+		retirement->after(retirement->ctx, list[i]);
 	tables_forget(retirement->tables, list, idle.nr);
 	catalog_retire(retirement->catalog, list, idle.nr);
 	fpl_log(FPL_LOG_DEBUG, "%zu files that nothing maps any more were closed; %zu are open",

@@ -30,6 +30,10 @@ struct retirement {
 	struct symbolizer *symbolizer; /* of the catalog; NULL: nobody names anything */
 	struct object_namer *namer;    /* NULL: what stacks name stays */
 	uint32_t nr_expected;	       /* stacks of whose frames the symbolizer was told */
+	/* Before objects go, false: they cannot now; and of each that goes. */
+	bool (*before)(void *ctx);
+	void (*after)(void *ctx, const struct object *object);
+	void *ctx;
 	uint64_t looked_ns;
 	size_t nr_kept; /* live objects after the last look */
 	bool has_young; /* some of them had not been idle for long enough */

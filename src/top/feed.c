@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 static void batch_init(struct feed_batch *batch)
@@ -39,6 +40,7 @@ void feed_batch_fini(struct feed_batch *batch)
 		next = look->next;
 		free(look);
 	}
+	free(batch->retired);
 	batch_init(batch);
 }
 
@@ -89,7 +91,39 @@ void feed_object(struct feed *feed, const struct profile_object *object, int fd)
 	pthread_mutex_lock(&feed->lock);
 	*feed->waiting.last_object = added;
 	feed->waiting.last_object = &added->next;
+	feed->waiting.nr_objects++;
 	pthread_mutex_unlock(&feed->lock);
+}
+
+/* Takes the object out of those that wait. False: it does not wait. */
+static bool drop_object(struct feed_batch *batch, uint32_t id)
+{
+	struct feed_object **at = &batch->objects, *object;
+
+	while ((object = *at) && object->object.id != id)
+		at = &object->next;
+	if (!object)
+		return false;
+	*at = object->next;
+	if (batch->last_object == &object->next)
+		batch->last_object = at;
+	batch->nr_objects--;
+	object_free(object);
+	return true;
+}
+
+void feed_retired(struct feed *feed, uint32_t id)
+{
+	struct feed_batch *batch = &feed->waiting;
+
+	pthread_mutex_lock(&feed->lock);
+	/* without memory it keeps its file */
+	if (!(batch->nr_objects > FEED_OBJECTS_MAX && drop_object(batch, id)) &&
+	    !array_reserve(&batch->retired, sizeof(*batch->retired), &batch->retired_room,
+			   batch->nr_retired + 1))
+		batch->retired[batch->nr_retired++] = id;
+	pthread_mutex_unlock(&feed->lock);
+	wake(feed);
 }
 
 void feed_stack(struct feed *feed, const struct profile_stack *stack)

@@ -13,7 +13,8 @@
 #include "base/err.h"
 #include "profile/engine.h"
 
-#define FEED_LOOKS_MAX 8u /* that wait; beyond, the last one is replaced */
+#define FEED_LOOKS_MAX	 8u  /* that wait; beyond, the last one is replaced */
+#define FEED_OBJECTS_MAX 64u /* that wait; of more, those that have gone meanwhile are dropped */
 
 struct feed_object {
 	struct feed_object *next;
@@ -38,7 +39,9 @@ struct feed_batch {
 	struct feed_object *objects, **last_object;
 	struct feed_stack *stacks, **last_stack;
 	struct feed_look *looks, **last_look;
-	size_t nr_stacks, nr_looks;
+	size_t nr_objects, nr_stacks, nr_looks;
+	uint32_t *retired; /* owned [nr_retired]: ids of objects that no later stack names */
+	size_t nr_retired, retired_room;
 	bool broken;  /* something was lost for want of memory: no number of a stack is right */
 	bool closing; /* nothing will come any more */
 };
@@ -55,6 +58,7 @@ void feed_fini(struct feed *feed);
 
 /* As of engine_listener. */
 void feed_object(struct feed *feed, const struct profile_object *object, int fd);
+void feed_retired(struct feed *feed, uint32_t id);
 void feed_stack(struct feed *feed, const struct profile_stack *stack);
 void feed_look(struct feed *feed, const struct engine_look *look);
 /* Nothing will come any more. */

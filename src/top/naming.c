@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "output/recorded.h"
 
 /* Addresses whose names are kept: 100 MB at most. A view may be open for weeks. */
 #define NAMES_MAX (1u << 20)
+/* Objects that have gone, likewise: long before their ids are given again. */
+#define RETIRED_MAX (1u << 14)
 
 int naming_init(struct naming *ret, const struct naming_options *options, struct fpl_err *err)
 {
@@ -40,6 +43,7 @@ void naming_fini(struct naming *naming)
 	kernel_text_fini(&naming->kernel_text);
 	recording_fini(&naming->recording);
 	profile_fini(&naming->live);
+	free(naming->retired);
 	free(naming->places);
 	free(naming->counts);
 }
@@ -75,13 +79,42 @@ static int adopt(struct naming *naming, const struct feed_object *object, struct
 	return 0;
 }
 
+/* Nothing says their names any more. */
+static void forget_retired(struct naming *naming)
+{
+	for (size_t i = 0; i < naming->nr_retired; i++) {
+		struct profile_object *object = &naming->live.objects[naming->retired[i] - 1];
+
+		free(object->path);
+		free(object->build_id);
+		*object = (struct profile_object){ 0 };
+	}
+	naming->nr_retired = 0;
+}
+
+/* What has been named keeps its names until all go. */
+static void retire(struct naming *naming, const struct feed_batch *batch)
+{
+	for (size_t i = 0; i < batch->nr_retired; i++) {
+		uint32_t id = batch->retired[i];
+
+		if (id > naming->live.nr_objects)
+			continue;
+		symbolizer_close_file(naming->symbolizer, id);
+		/* without memory what is said of it stays */
+		if (!array_reserve(&naming->retired, sizeof(*naming->retired),
+				   &naming->retired_room, naming->nr_retired + 1))
+			naming->retired[naming->nr_retired++] = id;
+	}
+}
+
 /* Names that were asked for long ago go, with all others. */
 static int forget_names(struct naming *naming, struct fpl_err *err)
 {
 	struct symbolizer *fresh;
 	struct fpl_err unnamed = { 0 };
 
-	if (symbolizer_nr_named(naming->symbolizer) < NAMES_MAX)
+	if (symbolizer_nr_named(naming->symbolizer) < NAMES_MAX && naming->nr_retired < RETIRED_MAX)
 		return 0;
 
 	int code = symbolizer_create(&naming->options, &fresh, err);
@@ -95,6 +128,7 @@ static int forget_names(struct naming *naming, struct fpl_err *err)
 	names_fini(&naming->names);
 	symbolizer_destroy(naming->symbolizer);
 	naming->symbolizer = fresh;
+	forget_retired(naming);
 	if (names_init(&naming->names, &naming->live, fresh,
 		       &(struct names_options){ .by_function = true }))
 		return fpl_fail(err, -ENOMEM, "out of memory");
@@ -174,5 +208,9 @@ int naming_add(struct naming *naming, const struct feed_batch *batch, struct fpl
 		stacks[nr++] = s->stack;
 	if (!code && nr)
 		code = forget_names(naming, err);
-	return code || !nr ? code : record(naming, stacks, nr, err);
+	if (!code && nr)
+		code = record(naming, stacks, nr, err);
+	if (!code)
+		retire(naming, batch);
+	return code;
 }

@@ -27,6 +27,8 @@ struct naming {
 	struct symbolizer *symbolizer; /* owned */
 	struct profile live;	       /* the objects, and the stacks at hand */
 	struct names names;
+	uint32_t *retired; /* owned [nr_retired]: of objects that have gone; their names stay */
+	size_t nr_retired, retired_room;
 	struct recording recording;
 	uint32_t *places; /* owned [nr]: of each stack by number, its index in the recording */
 	size_t nr, room;

@@ -159,6 +159,12 @@ static void take_object(void *ctx, const struct profile_object *object, int fd)
 	feed_object(&((struct top *)ctx)->feed, object, fd);
 }
 
+/* engine_listener.retired */
+static void take_retired(void *ctx, uint32_t id)
+{
+	feed_retired(&((struct top *)ctx)->feed, id);
+}
+
 /* engine_listener.stack */
 static void take_stack(void *ctx, const struct profile_stack *stack)
 {
@@ -227,6 +233,7 @@ int top_create(const struct top_options *options, struct top **ret, struct fpl_e
 	atomic_init(&top->look_ms, options->interval_ms);
 	top->listener = (struct engine_listener){
 		.object = take_object,
+		.retired = take_retired,
 		.stack = take_stack,
 		.look = take_look,
 		.look_ms = &top->look_ms,
