@@ -41,6 +41,8 @@ void symbol_question_ask(const struct symbol_question *question, const struct sy
 			 struct symbol_answer *ret)
 {
 	*ret = (struct symbol_answer){ .code = 0 };
+	if (source->trust)
+		source->trust(source->ctx, &question->trust);
 	ret->code = check_file(question, &ret->err);
 	if (!ret->code)
 		ret->code = source->names(source->ctx, question->fd, question->path,
@@ -51,4 +53,6 @@ void symbol_question_ask(const struct symbol_question *question, const struct sy
 		symbol_places_fini(&ret->places);
 	else
 		ask_lines(question, source, ret);
+	if (source->trust)
+		source->trust(source->ctx, NULL);
 }

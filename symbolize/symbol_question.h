@@ -13,8 +13,9 @@
 struct symbol_question {
 	int fd;			 /* borrowed */
 	const char *path;	 /* borrowed */
-	struct file_stamp stamp; /* of the file when it was registered */
-	uint64_t *vaddrs;	 /* owned [nr], ascending */
+	struct file_stamp stamp; /* of the file when it was registered, as trust */
+	struct trust trust;
+	uint64_t *vaddrs; /* owned [nr], ascending */
 	size_t nr;
 	bool lines;   /* what is inlined is wanted, too */
 	bool mangled; /* names are to be as the file has them: the source's business */

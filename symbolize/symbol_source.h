@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "obj/elf_file.h"
+#include "obj/identity.h"
 
 #define SYMBOL_NO_START UINT64_MAX
 
@@ -59,6 +60,10 @@ struct symbol_places {
  * that names the file: those of reading it; -EOWNERDEAD it was the end of who read it; -ENOMEM.
  */
 struct symbol_source {
+	/* The files that are asked about from here on were of @trust when they were met, and have
+	 * not been written to since: one that has lost its name would be of another. NULL: as they
+	 * are. May be NULL. */
+	void (*trust)(void *ctx, const struct trust *trust);
 	/* Name the code at each of @vaddrs [@nr], ascending. */
 	int (*names)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
 		     struct symbol_places *ret, struct fpl_err *err);

@@ -27,6 +27,7 @@ struct object {
 	char *path;		 /* owned */
 	int fd;			 /* owned until the tables are read, or it is closed, then -1 */
 	struct file_stamp stamp; /* of the file when it was registered */
+	struct trust trust;	 /* likewise */
 	uint8_t *image;		 /* owned until the tables are read */
 	size_t image_size;
 	bool read;		     /* the tables were asked for: tab NULL means there are none */
@@ -147,6 +148,7 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	AUTO_FREE struct object *object = calloc(1, sizeof(*object));
 	AUTO_FD int own_fd = -1;
 	struct file_stamp stamp = { 0 };
+	struct trust trust = { 0 };
 
 	if (id == 0 || id > OBJECTS_MAX)
 		return fpl_fail(err, -EINVAL, "%s: object id %u is out of range", path, id);
@@ -171,6 +173,8 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 	if (own_fd >= 0) {
 		int rc = file_stamp_read(own_fd, &stamp);
 
+		if (!rc)
+			rc = trust_read(own_fd, &trust);
 		if (rc)
 			return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
 	}
@@ -178,6 +182,7 @@ int symbolizer_add_object(struct symbolizer *sym, uint32_t id, int fd, const voi
 		.path = TAKE_PTR(path_copy),
 		.fd = TAKE_FD(own_fd),
 		.stamp = stamp,
+		.trust = trust,
 		.image = TAKE_PTR(image_copy),
 		.image_size = image_size,
 	};
@@ -211,8 +216,10 @@ int symbolizer_adopt(struct symbolizer *sym, const struct symbolizer *from, uint
 	if (fd < 0)
 		return 0;
 	code = symbolizer_add_object(sym, id, fd, NULL, 0, from->objects[id - 1]->path, err);
-	if (!code)
+	if (!code) {
 		sym->objects[id - 1]->stamp = from->objects[id - 1]->stamp;
+		sym->objects[id - 1]->trust = from->objects[id - 1]->trust;
+	}
 	return code;
 }
 
@@ -355,6 +362,7 @@ static void make_question(const struct symbolizer *sym, struct object *object,
 		.fd = object->fd,
 		.path = object->path,
 		.stamp = object->stamp,
+		.trust = object->trust,
 		.lines = (sym->lines || sym->inlined) && !object->has_no_lines,
 		.mangled = sym->no_demangle,
 	};

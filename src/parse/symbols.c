@@ -61,6 +61,8 @@ static int describe(struct symbols *symbols, int fd, const char *path, struct de
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
+	if (symbols->has_trust)
+		ret->trust = symbols->trust;
 	*ret_desk = desk_of(symbols, &ret->trust);
 	code = desk_facts(*ret_desk, ret, &elf, NULL, &link, err);
 	if (code)
@@ -240,11 +242,21 @@ static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vadd
 	return code ? code : desk_frames(desk, &file, vaddrs, nr, ret, err);
 }
 
+static void set_trust(void *ctx, const struct trust *trust)
+{
+	struct symbols *symbols = ctx;
+
+	symbols->has_trust = trust;
+	if (trust)
+		symbols->trust = *trust;
+}
+
 int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *cache,
 		 struct fpl_err *err)
 {
 	*ret = (struct symbols){
-		.source = { .names = find_names,
+		.source = { .trust = set_trust,
+			    .names = find_names,
 			    .lines = find_lines,
 			    .functions = find_functions,
 			    .frames = find_frames,

@@ -22,6 +22,8 @@ struct symbols {
 	uint64_t nr_uses;
 	struct parser *parser; /* borrowed */
 	bool is_live, mangled;
+	struct trust trust; /* of the files that are asked about, where has_trust */
+	bool has_trust;
 	struct name_store names;     /* what was answered; its counts are for reading */
 	struct symbol_source source; /* to be lent to the symbolizer; ctx is this struct */
 };

@@ -152,6 +152,9 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 			 strerror(-result->code));
 		return;
 	}
+	/* as it was when the file was met: one that has no name any more is not for a worker of its
+	 * own */
+	file.trust = object->trust;
 	file.synth = compiler->synth;
 	file.quick = result->part == COMPILER_CFI;
 	file.near = job->near;

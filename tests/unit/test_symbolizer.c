@@ -162,6 +162,8 @@ static void ids_out_of_range_or_taken_are_refused(void **state)
 /* A source that names each address "f<vaddr>", and counts what it is asked. */
 struct asked {
 	size_t rounds, addresses;
+	struct trust trust; /* of the last file that was asked about */
+	bool has_trust;
 };
 
 static int name_places(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
@@ -328,6 +330,42 @@ static void an_answer_that_failed_is_not_asked_for_again(void **state)
 	symbolizer_destroy(sym);
 }
 
+static void note_trust(void *ctx, const struct trust *trust)
+{
+	struct asked *asked = ctx;
+
+	asked->has_trust = trust;
+	if (trust)
+		asked->trust = *trust;
+}
+
+static void a_file_that_has_lost_its_name_is_of_the_trust_it_was_met_with(void **state)
+{
+	char path[] = "/tmp/test_symbolizer.XXXXXX";
+	AUTO_FD int fd = mkstemp(path);
+	struct asked asked = { 0 };
+	const struct symbol_source source = { .names = name_places,
+					      .trust = note_trust,
+					      .ctx = &asked };
+	const struct symbolizer_options options = { .source = &source };
+	struct symbolizer *sym = NULL;
+	struct trust trust, unnamed;
+	struct symbol symbol;
+
+	(void)state;
+	assert_int_equal(trust_read(fd, &trust), 0);
+	assert_int_equal(symbolizer_create(&options, &sym, NULL), 0);
+	assert_int_equal(symbolizer_add_object(sym, 1, fd, NULL, 0, path, NULL), 0);
+	unlink(path);
+	assert_int_equal(trust_read(fd, &unnamed), 0);
+	assert_memory_not_equal(&trust, &unnamed, sizeof(trust));
+	symbolizer_user(sym, 1, 0x10, &symbol);
+	assert_string_equal(symbol.name, "f10");
+	assert_memory_equal(&asked.trust, &trust, sizeof(trust));
+	assert_false(asked.has_trust); /* it is for that file alone */
+	symbolizer_destroy(sym);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +377,7 @@ int main(void)
 		cmocka_unit_test(ids_out_of_range_or_taken_are_refused),
 		cmocka_unit_test(addresses_that_come_live_are_named_a_round_at_a_time),
 		cmocka_unit_test(a_file_that_is_closed_keeps_the_names_that_were_asked),
+		cmocka_unit_test(a_file_that_has_lost_its_name_is_of_the_trust_it_was_met_with),
 		cmocka_unit_test(an_answer_that_failed_is_not_asked_for_again),
 		cmocka_unit_test(a_file_that_was_written_to_has_no_names_from_then_on),
 	};
