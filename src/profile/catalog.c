@@ -19,6 +19,7 @@
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
 #include "profile/object_list.h"
+#include "profile/share.h"
 #include "symbolize/symbolizer.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
@@ -460,16 +461,13 @@ static int read_file(struct catalog *catalog, int fd, const char *path, struct f
 	return desk_facts(catalog->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
 
-/*
- * May the owner of a file have one more object? Nobody but root and who runs this may use more than
- * half of the room, so that the files of all others are met.
- */
+/* May the owner of a file have one more object? */
 static int check_share(const struct catalog *catalog, const struct file_hint *hint, uid_t uid,
 		       struct fpl_err *err)
 {
-	size_t most = catalog_nr_max(catalog) / 2;
+	size_t most = share_of(catalog_nr_max(catalog));
 
-	if (!uid || uid == geteuid() || object_list_nr_of(&catalog->list, uid) < most)
+	if (!share_is_limited(uid) || object_list_nr_of(&catalog->list, uid) < most)
 		return 0;
 	return fpl_fail(err, -EDQUOT,
 			"%s: user %u has %zu files mapped, half of what may be open at once",

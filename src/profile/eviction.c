@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "profile/share.h"
+
 /* In one of the last two looks. */
 static bool is_lately_used(const struct eviction *eviction, const struct object *object)
 {
@@ -14,13 +16,84 @@ static bool is_mapped(const struct eviction *eviction, const struct object *obje
 	return object->round == eviction->round;
 }
 
-/* Does @a go before @b? */
-static bool goes_before(const struct eviction *eviction, const struct object *a,
-			const struct object *b)
+/* Bytes of tables of files of @uid. */
+static uint64_t bytes_of(const struct eviction *eviction, uint64_t uid)
 {
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
+		const struct object *object = catalog_live(eviction->catalog, i);
+
+		if (object_has_table(object) && object->trust.uid == uid)
+			bytes += object->pool_size;
+	}
+	return bytes;
+}
+
+/* The owner of more than half of all bytes, if there is one: whoever is left when each byte of one
+ * has taken away a byte of another. */
+static uint64_t most_frequent_owner(const struct eviction *eviction)
+{
+	uint64_t uid = 0, bytes = 0;
+
+	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
+		const struct object *object = catalog_live(eviction->catalog, i);
+
+		if (!object_has_table(object))
+			continue;
+		if (object->trust.uid == uid) {
+			bytes += object->pool_size;
+		} else if (bytes >= object->pool_size) {
+			bytes -= object->pool_size;
+		} else {
+			uid = object->trust.uid;
+			bytes = object->pool_size - bytes;
+		}
+	}
+	return uid;
+}
+
+bool eviction_is_beyond_share(const struct eviction *eviction)
+{
+	uint64_t uid = eviction->newcomer->trust.uid;
+
+	return share_is_limited(uid) &&
+	       bytes_of(eviction, uid) + eviction->bytes > share_of(eviction->max_bytes);
+}
+
+/* Whose tables give way to others'. */
+struct shares {
+	bool newcomer_is_beyond;
+	bool has_heavy; /* somebody else has more than his share */
+	uint64_t heavy_uid;
+};
+
+static struct shares look_at_shares(const struct eviction *eviction)
+{
+	struct shares shares = { .newcomer_is_beyond = eviction_is_beyond_share(eviction) };
+	uint64_t uid = most_frequent_owner(eviction);
+
+	shares.heavy_uid = uid;
+	shares.has_heavy = share_is_limited(uid) && uid != eviction->newcomer->trust.uid &&
+			   bytes_of(eviction, uid) > share_of(eviction->max_bytes);
+	return shares;
+}
+
+static bool is_heavy(const struct shares *shares, const struct object *object)
+{
+	return shares->has_heavy && object->trust.uid == shares->heavy_uid;
+}
+
+/* Does @a go before @b? */
+static bool goes_before(const struct eviction *eviction, const struct shares *shares,
+			const struct object *a, const struct object *b)
+{
+	bool heavy_a = is_heavy(shares, a), heavy_b = is_heavy(shares, b);
 	bool lately_a = is_lately_used(eviction, a), lately_b = is_lately_used(eviction, b);
 	bool mapped_a = is_mapped(eviction, a), mapped_b = is_mapped(eviction, b);
 
+	if (heavy_a != heavy_b)
+		return heavy_a;
 	if (lately_a != lately_b)
 		return lately_b;
 	if (mapped_a != mapped_b)
@@ -30,12 +103,15 @@ static bool goes_before(const struct eviction *eviction, const struct object *a,
 	return a->used < b->used;
 }
 
-static bool may_go(const struct eviction *eviction, const struct object *object)
+static bool may_go(const struct eviction *eviction, const struct shares *shares,
+		   const struct object *object)
 {
 	if (!object_has_table(object) || object == eviction->newcomer)
 		return false;
-	if (!is_mapped(eviction, object))
+	if (!is_mapped(eviction, object) || is_heavy(shares, object))
 		return true;
+	if (shares->newcomer_is_beyond && object->trust.uid != eviction->newcomer->trust.uid)
+		return false;
 	if (eviction->now_ns < object->placed_ns + EVICTION_STAY_NS)
 		return false;
 	return !is_lately_used(eviction, object) ||
@@ -44,15 +120,17 @@ static bool may_go(const struct eviction *eviction, const struct object *object)
 
 struct object *eviction_next(struct eviction *eviction)
 {
+	const struct shares shares = look_at_shares(eviction);
 	struct object *first = NULL;
 
 	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
 		struct object *object = catalog_live(eviction->catalog, i);
 
-		if (may_go(eviction, object) && (!first || goes_before(eviction, object, first)))
+		if (may_go(eviction, &shares, object) &&
+		    (!first || goes_before(eviction, &shares, object, first)))
 			first = object;
 	}
-	if (first)
+	if (first && !is_heavy(&shares, first))
 		eviction->spent += first->used;
 	return first;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,15 +21,23 @@ struct eviction {
 	const struct catalog *catalog; /* borrowed */
 	const struct object *newcomer; /* whose table needs room */
 	uint64_t now_ns;	       /* CLOCK_MONOTONIC */
-	uint64_t look;	/* number of the last look at what is used (object->used_look) */
-	uint64_t round; /* number of the last look at what is mapped (object->round) */
-	uint64_t spent; /* samples of late of the victims so far: grows */
+	uint64_t look;	    /* number of the last look at what is used (object->used_look) */
+	uint64_t round;	    /* number of the last look at what is mapped (object->round) */
+	uint64_t spent;	    /* samples of late of the victims so far: grows */
+	uint64_t bytes;	    /* that the newcomer's table needs */
+	uint64_t max_bytes; /* of all tables */
 };
+
+/* Would the newcomer give its owner more than his share (share.h) of the room for tables? */
+bool eviction_is_beyond_share(const struct eviction *eviction);
 
 /*
  * The next table to give up, or NULL: what is left is worth more than the newcomer. Not lately
  * used before lately used, not mapped before mapped, then the longest unused. One that is lately
  * used and mapped is given up only while the newcomer's missed samples are more than twice those
- * of all victims together. Cost: O(objects).
+ * of all victims together.
+ *
+ * Tables of an owner who has more than his share go first, whatever they are used for; and an owner
+ * whose share is used up takes none of others that is mapped. Cost: O(objects).
  */
 struct object *eviction_next(struct eviction *eviction);

@@ -163,13 +163,16 @@ static void look(struct tables *tables, uint64_t now)
 	tables_mark_mapped(tables);
 }
 
-static struct eviction begin_eviction(struct tables *tables, const struct object *newcomer)
+static struct eviction begin_eviction(struct tables *tables, const struct object *newcomer,
+				      uint64_t bytes)
 {
 	uint64_t now = clock_monotonic_ns();
 
 	look(tables, now);
 	return (struct eviction){ .catalog = tables->catalog,
 				  .newcomer = newcomer,
+				  .bytes = bytes,
+				  .max_bytes = pool_max_bytes(&tables->pool),
 				  .now_ns = now,
 				  .look = tables->look,
 				  .round = tables->round };
@@ -236,10 +239,14 @@ static int place(struct tables *tables, const struct object *object, const struc
 	if (code != -ENOSPC || table->image_bytes > pool_max_bytes(&tables->pool))
 		return code;
 
-	struct eviction eviction = begin_eviction(tables, object);
+	struct eviction eviction = begin_eviction(tables, object, table->image_bytes);
 
 	while (code == -ENOSPC && evict(tables, &eviction, table->image_bytes))
 		code = pool_add(&tables->pool, table, &ret->first, &ret->nr, err);
+	if (code == -ENOSPC && eviction_is_beyond_share(&eviction))
+		fpl_fail(err, code,
+			 "user %llu has half of --table-memory, and others want the rest",
+			 (unsigned long long)object->trust.uid);
 	return code;
 }
 
@@ -502,7 +509,7 @@ static void take_result(struct tables *tables, struct object *object,
 /* Would tables that may go make room for that of the newcomer? */
 static bool is_worth_it(struct tables *tables, const struct object *newcomer)
 {
-	struct eviction eviction = begin_eviction(tables, newcomer);
+	struct eviction eviction = begin_eviction(tables, newcomer, newcomer->pool_size);
 	uint64_t bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 	struct object *taken[VICTIMS_MAX], *next;
 	enum object_state states[VICTIMS_MAX];

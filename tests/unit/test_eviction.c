@@ -48,11 +48,17 @@ static int setup(void **state)
 	return 0;
 }
 
+#define OTHER 4242u /* not who runs the test */
+#define BYTES 100u  /* of each table; there is room for all */
+
 static struct eviction eviction_for(const struct object *newcomer)
 {
-	return (struct eviction){
-		.newcomer = newcomer, .now_ns = NOW, .look = LOOK, .round = ROUND
-	};
+	return (struct eviction){ .newcomer = newcomer,
+				  .now_ns = NOW,
+				  .look = LOOK,
+				  .round = ROUND,
+				  .bytes = BYTES,
+				  .max_bytes = NR * BYTES };
 }
 
 static void the_longest_unused_goes_first(void **state)
@@ -139,6 +145,60 @@ static void what_has_no_table_cannot_give_way(void **state)
 	assert_null(eviction_next(&eviction));
 }
 
+/* Three of four tables are of one user's files, all in use, and much more than the newcomer will.
+ */
+static void give_to(uint32_t uid, unsigned int nr)
+{
+	for (uint32_t i = 0; i < NR; i++) {
+		objects[i].used_look = LOOK;
+		objects[i].pool_size = BYTES;
+		objects[i].trust.uid = i < nr ? uid : 0;
+		objects[i].used = 1000 - 100 * i;
+		objects[i].placed_ns = NOW;
+	}
+}
+
+static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
+{
+	const struct object newcomer = { .missed = 0, .trust.uid = OTHER + 1 };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	give_to(OTHER, 3);
+	/* the least used one; the other two are his share */
+	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
+	objects[2].state = OBJECT_EVICTED;
+	assert_null(eviction_next(&eviction));
+	assert_int_equal(eviction.spent, 0);
+	/* root has no share, nor has who runs this */
+	setup(NULL);
+	give_to(0, 3);
+	assert_null(eviction_next(&eviction));
+}
+
+static void beyond_his_share_a_user_takes_no_room_of_others(void **state)
+{
+	struct object newcomer = { .missed = 1000000, .trust.uid = OTHER };
+	struct eviction eviction = eviction_for(&newcomer);
+
+	(void)state;
+	give_to(OTHER, 2);
+	for (uint32_t i = 0; i < NR; i++)
+		objects[i].placed_ns = 0;
+	assert_true(eviction_is_beyond_share(&eviction));
+	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
+	objects[1].state = OBJECT_EVICTED;
+	/* he has one of four by now: another one is within his share, whoever gives way */
+	assert_false(eviction_is_beyond_share(&eviction));
+	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
+
+	/* what nobody maps is nobody's */
+	setup(NULL);
+	give_to(OTHER, 2);
+	objects[3].round = ROUND - 1;
+	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
+}
+
 #define FRAME(object) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | 0x1000)
 
 static void frames_are_uses_of_the_tables_that_found_their_callers(void **state)
@@ -175,6 +235,8 @@ int main(void)
 		cmocka_unit_test_setup(a_new_table_stays_for_a_while, setup),
 		cmocka_unit_test_setup(one_in_use_goes_only_for_one_that_is_missed_more, setup),
 		cmocka_unit_test_setup(what_has_no_table_cannot_give_way, setup),
+		cmocka_unit_test_setup(tables_beyond_the_share_of_a_user_give_way_to_others, setup),
+		cmocka_unit_test_setup(beyond_his_share_a_user_takes_no_room_of_others, setup),
 		cmocka_unit_test_setup(frames_are_uses_of_the_tables_that_found_their_callers,
 				       setup),
 	};
