@@ -2,8 +2,10 @@
 #include "proc/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
 #define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
@@ -124,6 +126,20 @@ void processes_each(const struct processes *table, void (*fn)(struct process *, 
 	}
 }
 
+uint64_t process_owner(struct process *process)
+{
+	char path[32];
+	struct stat st;
+
+	if (process->has_owner)
+		return process->owner;
+	/* that of the folder itself is the effective user, whatever the process says of itself */
+	snprintf(path, sizeof(path), "/proc/%u", process->pid);
+	process->owner = stat(path, &st) < 0 ? PROCESS_OWNER_UNKNOWN : st.st_uid;
+	process->has_owner = true;
+	return process->owner;
+}
+
 static bool has_changed(const struct process *process)
 {
 	return process->wanted && (process->dirty || process->restless);
@@ -166,6 +182,7 @@ int process_exec(struct process *process)
 	process->complete = true;
 	process->dirty = true;
 	process->in_exec = true;
+	process->has_owner = false;
 	process->main_object = 0;
 	process->interp_object = 0;
 	process->scanned_ns = 0;
@@ -189,6 +206,8 @@ void process_fork(struct process *child, const struct process *parent)
 	child->interp_object = parent->interp_object;
 	child->in_exec = parent->in_exec;
 	child->restless = parent->restless;
+	child->has_owner = parent->has_owner;
+	child->owner = parent->owner;
 	child->replaced_ns = parent->replaced_ns;
 	child->gen = 0;
 	child->past_gen = 0;

@@ -48,6 +48,9 @@ struct process {
 
 	struct run *run; /* owned reference: what is published of it; NULL: nothing */
 
+	bool has_owner;
+	uint64_t owner; /* process_owner() */
+
 	struct process *next; /* in its bucket */
 	/* among those that changed; changed_link NULL: it is not */
 	struct process *next_changed, **changed_link;
@@ -70,6 +73,12 @@ struct process *processes_find(const struct processes *table, uint32_t pid);
 /* Find or make; NULL without memory. A new one has an empty, incomplete mapset. */
 struct process *processes_get(struct processes *table, uint32_t pid);
 void processes_remove(struct processes *table, uint32_t pid);
+#define PROCESS_OWNER_UNKNOWN UINT64_MAX
+
+/* The effective user of the process, asked of /proc once for each image; PROCESS_OWNER_UNKNOWN: it
+ * had gone by then. */
+uint64_t process_owner(struct process *process);
+
 /* Call @fn for each; @fn may not add or remove. */
 void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx);
 

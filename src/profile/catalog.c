@@ -465,13 +465,13 @@ static int read_file(struct catalog *catalog, int fd, const char *path, struct f
 static int check_share(const struct catalog *catalog, const struct file_hint *hint, uid_t uid,
 		       struct fpl_err *err)
 {
-	size_t most = share_of(catalog_nr_max(catalog));
+	size_t all = catalog_nr_max(catalog);
 
-	if (!share_is_limited(uid) || object_list_nr_of(&catalog->list, uid) < most)
+	if (share_allows(&catalog->list.owners, uid, 1, all))
 		return 0;
 	return fpl_fail(err, -EDQUOT,
 			"%s: user %u has %zu files mapped, half of what may be open at once",
-			hint->path, uid, most);
+			hint->path, uid, (size_t)share_used(&catalog->list.owners, uid));
 }
 
 /* Reads the file that has just been opened, unless it was met before. */

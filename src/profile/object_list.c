@@ -31,21 +31,6 @@ struct object *object_list_at(const struct object_list *list, uint32_t id)
 	return object != &kept_id ? object : NULL;
 }
 
-/* The entry of @uid, or where it would be. */
-static size_t owner_place(const struct object_list *list, uint64_t uid)
-{
-	size_t i = 0;
-
-	while (i < list->nr_owners && list->owners[i].uid != uid)
-		i++;
-	return i < OBJECT_OWNERS_MAX ? i : OBJECT_OWNERS_MAX - 1;
-}
-
-size_t object_list_nr_of(const struct object_list *list, uint64_t uid)
-{
-	return list->owners[owner_place(list, uid)].nr;
-}
-
 /* Returns 0 where all ids are in use. */
 static uint32_t next_id(const struct object_list *list)
 {
@@ -88,12 +73,7 @@ int object_list_add(struct object_list *list, struct object *object)
 		list->nr_free ? list->free_slots[--list->nr_free] : (uint16_t)list->next_slot++;
 	object->place = list->nr_live;
 	list->live[list->nr_live++] = object;
-
-	size_t owner = owner_place(list, object->trust.uid);
-
-	if (owner == list->nr_owners)
-		list->owners[list->nr_owners++].uid = object->trust.uid;
-	list->owners[owner].nr++;
+	share_take(&list->owners, object->trust.uid, 1);
 	return 0;
 }
 
@@ -105,5 +85,5 @@ void object_list_remove(struct object_list *list, struct object *object, bool ke
 	last->place = object->place;
 	list->by_id[object->id - 1] = keep_id ? &kept_id : NULL;
 	list->free_slots[list->nr_free++] = object->slot;
-	list->owners[owner_place(list, object->trust.uid)].nr--;
+	share_give_back(&list->owners, object->trust.uid, 1);
 }

@@ -11,17 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "profile/share.h"
 
 struct object;
-
-/* How many objects are files of one user. */
-struct object_owner {
-	uint64_t uid;
-	size_t nr;
-};
-
-/* Users that are told apart; all others are one. */
-#define OBJECT_OWNERS_MAX 1024u
 
 struct object_list {
 	struct object **by_id; /* owned [max_id]: by id - 1; NULL: free; see object_list_at() */
@@ -33,8 +25,7 @@ struct object_list {
 	uint16_t *free_slots; /* owned [nr_free]: given back */
 	size_t nr_free, free_room;
 	uint32_t nr_slots, next_slot; /* slots from next_slot on were never given */
-	struct object_owner owners[OBJECT_OWNERS_MAX]; /* [nr_owners] */
-	size_t nr_owners;
+	struct share_book owners;     /* how many are files of whom */
 };
 
 /* @nr_slots: slots 1 to @nr_slots - 1 are given; at most 65,536. */
@@ -48,9 +39,6 @@ FPL_MUST_CHECK int object_list_add(struct object_list *list, struct object *obje
 /* Take back what @object has got; it is not freed. Nothing may name its slot any more, nor its id
  * unless that is never to be given again: @keep_id. */
 void object_list_remove(struct object_list *list, struct object *object, bool keep_id);
-
-/* How many live objects are files of @uid (object->trust.uid). Cost: O(users). */
-size_t object_list_nr_of(const struct object_list *list, uint64_t uid);
 
 /* The object with this id, or NULL. */
 struct object *object_list_at(const struct object_list *list, uint32_t id);

@@ -18,6 +18,7 @@ struct waiting {
 	uint32_t blocker;	   /* id of the object whose table is missing, whole or in part */
 	uint32_t nr_published;	   /* that one's: when it is another, it is time to look again */
 	size_t charge;		   /* of waiting_bytes */
+	uint64_t owner;		   /* whose charge that is */
 };
 
 void replayer_init(struct replayer *replayer)
@@ -151,10 +152,42 @@ static struct object *blocker_of(struct replayer *replayer)
 	return object && object_is_awaited(object) ? object : NULL;
 }
 
+/* Who is charged for a snapshot: whose process it is of; of one that has gone, whose file. */
+static uint64_t owner_of(struct process *process, const struct object *blocker)
+{
+	uint64_t owner = process_owner(process);
+
+	return owner != PROCESS_OWNER_UNKNOWN ? owner : blocker->trust.uid;
+}
+
+/* May so many bytes more wait? Says once for each reason that they may not. */
+static bool has_room(struct replayer *replayer, uint64_t owner, size_t charge)
+{
+	size_t max = replayer->waiting_max;
+
+	if (!share_allows(&replayer->waiting_of, owner, charge, max)) {
+		if (replayer->nr_beyond_share++ == 0)
+			fpl_log(FPL_LOG_WARN,
+				"snapshots: %.1f MiB of user %llu wait for tables, half of what "
+				"may: the others of that user are burst: more --ring-memory",
+				(double)share_of(max) / (1 << 20), (unsigned long long)owner);
+		return false;
+	}
+	if (replayer->waiting_bytes + charge <= max)
+		return true;
+	if (replayer->nr_overflows++ == 0)
+		fpl_log(FPL_LOG_WARN,
+			"snapshots: more than %zu MiB wait for tables: the others are "
+			"burst: more --ring-memory",
+			max >> 20);
+	return false;
+}
+
 /* Puts the snapshot in the queue; on failure nothing was taken over. */
-static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct mapset *set,
+static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct process *process,
 		    const struct object *blocker)
 {
+	struct mapset *set = process->mapset;
 	size_t charge = snapshot_bytes(snapshot) + sizeof(struct waiting);
 
 	/* what it shares is kept for it; mostly with the one before it, too */
@@ -163,14 +196,11 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 	/* each version of a process's mappings that is kept for its snapshots costs memory, too */
 	if (set != replayer->last_set)
 		charge += set->nr * sizeof(*set->mappings);
-	if (replayer->waiting_bytes + charge > replayer->waiting_max) {
-		if (replayer->nr_overflows++ == 0)
-			fpl_log(FPL_LOG_WARN,
-				"snapshots: more than %zu MiB wait for tables: the others are "
-				"burst: more --ring-memory",
-				replayer->waiting_max >> 20);
+
+	uint64_t owner = owner_of(process, blocker);
+
+	if (!has_room(replayer, owner, charge))
 		return -ENOSPC;
-	}
 
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
@@ -181,11 +211,13 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 	waiting->blocker = blocker->id;
 	waiting->nr_published = blocker->nr_published;
 	waiting->charge = charge;
+	waiting->owner = owner;
 	replayer->last_set = set;
 	replayer->last_shared = snapshot->last;
 	*replayer->last = waiting;
 	replayer->last = &waiting->next;
 	replayer->waiting_bytes += charge;
+	share_take(&replayer->waiting_of, owner, charge);
 	return 0;
 }
 
@@ -213,7 +245,7 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot)
 
 	struct object *blocker = process ? blocker_of(replayer) : NULL;
 
-	if (blocker && !wait_for(replayer, snapshot, process->mapset, blocker))
+	if (blocker && !wait_for(replayer, snapshot, process, blocker))
 		return;
 	if (blocker && blocker->state == OBJECT_PARTIAL && !blocker->is_late) {
 		tables_wait_no_more(replayer->tracker->tables, blocker);
@@ -250,6 +282,7 @@ void replayer_retry(struct replayer *replayer)
 		store_result(replayer, waiting->snapshot->sample);
 		*link = waiting->next;
 		replayer->waiting_bytes -= waiting->charge;
+		share_give_back(&replayer->waiting_of, waiting->owner, waiting->charge);
 		waiting_free(waiting);
 	}
 	replayer->last = link;

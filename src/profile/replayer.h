@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "profile/share.h"
 #include "profile/snapshot.h"
 #include "profile/stack_store.h"
 #include "profile/timeline.h"
@@ -35,9 +36,11 @@ struct replayer {
 	const struct mapset *last_set;	    /* of the one that came last: for comparing only */
 	const struct snapshot *last_shared; /* of that one, likewise */
 	size_t waiting_bytes, waiting_max;
-	uint64_t nr_overflows;	     /* snapshots that found the budget used up */
-	uint64_t nr_user_memory;     /* samples lost because the store was full */
-	struct replay_result result; /* of the walk at hand: 16 KiB */
+	struct share_book waiting_of; /* the bytes, by user */
+	uint64_t nr_beyond_share;     /* snapshots of users whose share was used up */
+	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
+	uint64_t nr_user_memory;      /* samples lost because the store was full */
+	struct replay_result result;  /* of the walk at hand: 16 KiB */
 };
 
 void replayer_init(struct replayer *replayer);

@@ -7,11 +7,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
-
-/* An owner that nobody could tell; as any other user. */
-#define SHARE_UNKNOWN UINT64_MAX
 
 /* Is there a limit to what @uid may use? */
 static inline bool share_is_limited(uint64_t uid)
@@ -24,3 +22,22 @@ static inline uint64_t share_of(uint64_t all)
 {
 	return all / 2;
 }
+
+/* Users that are told apart; all others are one. */
+#define SHARE_OWNERS_MAX 1024u
+
+/* How much each user uses. Zeroed: nobody uses anything. */
+struct share_book {
+	struct {
+		uint64_t uid, used;
+	} owners[SHARE_OWNERS_MAX]; /* [nr] */
+	size_t nr;
+};
+
+/* Cost of each: O(users that were ever noted). */
+uint64_t share_used(const struct share_book *book, uint64_t uid);
+void share_take(struct share_book *book, uint64_t uid, uint64_t amount);
+void share_give_back(struct share_book *book, uint64_t uid, uint64_t amount);
+
+/* May @uid take @amount more, where there is @all for everybody? */
+bool share_allows(const struct share_book *book, uint64_t uid, uint64_t amount, uint64_t all);

@@ -101,29 +101,29 @@ static void objects_are_counted_by_owner(void **state)
 	(void)state;
 	objects[1].trust.uid = objects[3].trust.uid = 1000;
 	fill();
-	assert_int_equal(object_list_nr_of(&list, 0), 2);
-	assert_int_equal(object_list_nr_of(&list, 1000), 2);
-	assert_int_equal(object_list_nr_of(&list, 1001), 0);
+	assert_int_equal(share_used(&list.owners, 0), 2);
+	assert_int_equal(share_used(&list.owners, 1000), 2);
+	assert_int_equal(share_used(&list.owners, 1001), 0);
 	object_list_remove(&list, &objects[3], false);
-	assert_int_equal(object_list_nr_of(&list, 1000), 1);
+	assert_int_equal(share_used(&list.owners, 1000), 1);
 }
 
 /* Of more users than are told apart the last ones share a count. */
 static void too_many_owners_are_one(void **state)
 {
-	static struct object others[OBJECT_OWNERS_MAX + 2];
+	static struct object others[SHARE_OWNERS_MAX + 2];
 	struct object_list many;
 
 	(void)state;
-	object_list_init(&many, OBJECT_OWNERS_MAX + 3);
-	for (uint32_t i = 0; i < OBJECT_OWNERS_MAX + 2; i++) {
+	object_list_init(&many, SHARE_OWNERS_MAX + 3);
+	for (uint32_t i = 0; i < SHARE_OWNERS_MAX + 2; i++) {
 		others[i].trust.uid = i;
 		assert_int_equal(object_list_add(&many, &others[i]), 0);
 	}
-	assert_int_equal(object_list_nr_of(&many, 0), 1);
-	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX + 1), 3);
-	object_list_remove(&many, &others[OBJECT_OWNERS_MAX + 1], false);
-	assert_int_equal(object_list_nr_of(&many, OBJECT_OWNERS_MAX), 2);
+	assert_int_equal(share_used(&many.owners, 0), 1);
+	assert_int_equal(share_used(&many.owners, SHARE_OWNERS_MAX + 1), 3);
+	object_list_remove(&many, &others[SHARE_OWNERS_MAX + 1], false);
+	assert_int_equal(share_used(&many.owners, SHARE_OWNERS_MAX), 2);
 	object_list_fini(&many);
 }
 
