@@ -17,6 +17,7 @@
 struct run {
 	uint32_t refs;
 	uint32_t first, nr;
+	uint32_t round; /* of the last count that has counted it */
 };
 
 struct process {

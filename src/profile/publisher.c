@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "profile/share.h"
 
 /* Retired entries that make a collection worth its grace period (10 to 30 ms) before it must be. */
 #define COLLECT_ENTRIES 16384u
@@ -16,6 +17,8 @@
 #define PACED_MAPPINGS 1024u
 #define PACE_NS	       10000ull
 #define RETRY_NS       1000000000ull /* until room is looked for again */
+/* Between two counts of what each user has: his processes may be many. */
+#define SHARE_NS 100000000ull
 
 int publisher_init(struct publisher *publisher, struct fpl_mapping *entries, uint32_t nr_entries,
 		   uint32_t nr_mapsets)
@@ -195,6 +198,110 @@ static int publish_run(struct publisher *publisher, struct process *process, uin
 	return code;
 }
 
+/* What each user has of the entries, and who has more than his share. */
+struct user_count {
+	struct publisher *publisher;
+	struct share_book book;
+	uint64_t heavy; /* the user looked for */
+	struct process *largest;
+};
+
+static void count_one(struct process *process, void *ctx)
+{
+	struct user_count *count = ctx;
+	struct run *run = process->run;
+
+	if (!run || !run->nr || run->round == count->publisher->round)
+		return;
+	run->round = count->publisher->round;
+	share_take(&count->book, process_owner(process), run->nr);
+}
+
+static void find_largest(struct process *process, void *ctx)
+{
+	struct user_count *count = ctx;
+
+	if (!process->run || !process->run->nr || process_owner(process) != count->heavy)
+		return;
+	if (!count->largest || process->run->nr > count->largest->run->nr)
+		count->largest = process;
+}
+
+/* Unpublishes processes of a user until he has his share. Returns whether that made room. */
+static bool take_from(struct user_count *count, uint64_t uid)
+{
+	struct publisher *publisher = count->publisher;
+	bool any = false;
+
+	count->heavy = uid;
+	while (!share_allows(&count->book, uid, 0, publisher->space.size)) {
+		count->largest = NULL;
+		processes_each(publisher->processes, find_largest, count);
+		if (!count->largest)
+			break;
+
+		struct process *process = count->largest;
+		uint32_t nr = process->run->nr;
+		bool is_last = process->run->refs == 1;
+
+		if (publish_run(publisher, process, 0))
+			break;
+		process->dirty = true;
+		process->next_publish_ns = clock_monotonic_ns() + RETRY_NS;
+		if (is_last)
+			share_give_back(&count->book, uid, nr);
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * There is no room for @nr mappings of @process: has somebody more than his share of it? Returns 0
+ * where there is more room now. Errors: -EDQUOT @process is his own; -ENOSPC nobody has.
+ */
+static int claim_share(struct publisher *publisher, struct process *process, uint32_t nr)
+{
+	AUTO_FREE struct user_count *count = NULL;
+	uint64_t now = clock_monotonic_ns(), owner = process_owner(process);
+	int code = -ENOSPC;
+
+	if (now < publisher->next_share_ns)
+		return -ENOSPC;
+	publisher->next_share_ns = now + SHARE_NS;
+	count = calloc(1, sizeof(*count));
+	if (!count)
+		return -ENOSPC;
+	count->publisher = publisher;
+	publisher->round++;
+	processes_each(publisher->processes, count_one, count);
+	/* what it has goes once it has the new ones */
+	if (process->run && process->run->refs == 1)
+		share_give_back(&count->book, owner, process->run->nr);
+	if (!share_allows(&count->book, owner, nr, publisher->space.size))
+		return -EDQUOT;
+	for (size_t i = 0; i < count->book.nr; i++) {
+		if (count->book.owners[i].uid != owner &&
+		    take_from(count, count->book.owners[i].uid))
+			code = 0;
+	}
+	return code;
+}
+
+static void say_refused(struct publisher *publisher, struct process *process, int code)
+{
+	if (code == -EDQUOT && publisher->nr_beyond_share++ == 0)
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its %u mappings: user %llu has half of all: stacks of "
+			"these processes are walked in userspace: more --max-mappings",
+			process->pid, process->mapset->nr,
+			(unsigned long long)process_owner(process));
+	if (publisher->nr_refused++ == 0 && code != -EDQUOT)
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its %u mappings: its stacks are walked in userspace: "
+			"more --max-mappings",
+			process->pid, process->mapset->nr);
+}
+
 void publisher_publish(struct publisher *publisher, struct process *process)
 {
 	if (!process->dirty || !process->gen || is_too_soon(process))
@@ -210,16 +317,19 @@ void publisher_publish(struct publisher *publisher, struct process *process)
 	if (code == -ENOSPC && nr >= PACED_MAPPINGS && process->run && process->run->nr &&
 	    !publish_run(publisher, process, 0))
 		code = publish_run(publisher, process, nr);
+	if (code == -ENOSPC) {
+		code = claim_share(publisher, process, nr);
+		if (!code)
+			code = publish_run(publisher, process, nr);
+	}
 	if (nr >= PACED_MAPPINGS)
 		process->next_publish_ns = clock_monotonic_ns() + nr * PACE_NS;
 	if (code) {
 		process->dirty = true;
 		process->next_publish_ns = clock_monotonic_ns() + RETRY_NS;
 	}
-	if (code && publisher->nr_refused++ == 0)
-		fpl_log(FPL_LOG_WARN,
-			"pid %u: no room for its %u mappings: its stacks are walked in userspace",
-			process->pid, process->mapset->nr);
+	if (code)
+		say_refused(publisher, process, code);
 	if (publisher->retired_entries >= COLLECT_ENTRIES)
 		publisher_collect(publisher);
 }

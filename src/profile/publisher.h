@@ -34,10 +34,13 @@ struct publisher {
 	const struct processes *processes; /* borrowed */
 	const struct publisher_ops *ops;
 	void *ctx;
-	uint32_t nr_mapsets; /* entries of `mapsets` */
-	uint32_t serial;     /* of the run published last */
-	uint64_t nr_refused; /* publications without room */
-	uint32_t peak;	     /* entries in use at one time, the most */
+	uint32_t nr_mapsets;	  /* entries of `mapsets` */
+	uint32_t serial;	  /* of the run published last */
+	uint64_t nr_refused;	  /* publications without room */
+	uint64_t nr_beyond_share; /* of them, of users who have their share (share.h) */
+	uint32_t round;		  /* of the last count of what each user has */
+	uint64_t next_share_ns;	  /* CLOCK_MONOTONIC: not counted again before */
+	uint32_t peak;		  /* entries in use at one time, the most */
 };
 
 FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mapping *entries,
@@ -46,8 +49,9 @@ void publisher_fini(struct publisher *publisher);
 
 /*
  * Publish the mapset of @process under its gen if anything changed. Without room, the process
- * stays unpublished: its samples come as snapshots. Cost: O(mappings); when space runs out also a
- * grace period and a reading of `mapsets`.
+ * stays unpublished: its samples come as snapshots. Where another user has more than his share, his
+ * processes with the most mappings are unpublished for it. Cost: O(mappings); when space runs out
+ * also a grace period and a reading of `mapsets`, and, ten times a second, O(processes).
  */
 void publisher_publish(struct publisher *publisher, struct process *process);
 

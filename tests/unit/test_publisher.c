@@ -265,6 +265,62 @@ static void without_room_a_process_stays_unpublished_and_is_counted(void **state
 	assert_int_equal(world->publisher.space.in_use, 40);
 }
 
+#define HOSTILE	  4242u /* users: not who runs the test */
+#define BYSTANDER 4243u
+
+/* As publish_new(), of a user's process. */
+static struct process *publish_of(struct world *world, uint64_t owner, uint32_t pid, uint32_t nr)
+{
+	struct process *process = processes_get(&world->processes, pid);
+
+	assert_non_null(process);
+	process->has_owner = true;
+	process->owner = owner;
+	return publish_new(world, pid, pid + 70, nr, 9);
+}
+
+static bool is_found(const struct world *world, uint32_t pid)
+{
+	return kernel_finds(world, pid, pid + 70, 0x10800) == 9;
+}
+
+static void who_has_more_than_his_share_of_the_room_makes_some(void **state)
+{
+	struct world *world = *state;
+	struct process *large = publish_of(world, HOSTILE, 5, 40);
+
+	publish_of(world, HOSTILE, 6, 20);
+	assert_true(is_found(world, 5) && is_found(world, 6));
+	publish_of(world, BYSTANDER, 7, 10);
+	assert_true(is_found(world, 7));
+	assert_false(is_found(world, 5)); /* the largest one went, and no other */
+	assert_true(is_found(world, 6));
+	assert_true(large->dirty);
+	assert_int_equal(world->publisher.nr_refused, 0);
+
+	/* beyond his share he gets nothing that others could want */
+	world->publisher.next_share_ns = 0;
+	publish_of(world, HOSTILE, 4, 40);
+	assert_false(is_found(world, 4));
+	assert_true(is_found(world, 7));
+	assert_int_equal(world->publisher.nr_beyond_share, 1);
+	/* where there is room he may have it */
+	publish_of(world, HOSTILE, 3, 30);
+	assert_true(is_found(world, 3));
+}
+
+static void root_has_no_share_of_the_room(void **state)
+{
+	struct world *world = *state;
+
+	publish_of(world, 0, 5, 60);
+	publish_of(world, BYSTANDER, 7, 10);
+	assert_true(is_found(world, 5));
+	assert_false(is_found(world, 7));
+	assert_int_equal(world->publisher.nr_refused, 1);
+	assert_int_equal(world->publisher.nr_beyond_share, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
 
 int main(void)
@@ -276,6 +332,8 @@ int main(void)
 		TEST(space_comes_back_when_it_is_needed),
 		TEST(a_run_the_kernel_gave_to_a_child_is_not_reused),
 		TEST(mapsets_of_the_dead_are_swept),
+		TEST(who_has_more_than_his_share_of_the_room_makes_some),
+		TEST(root_has_no_share_of_the_room),
 		TEST(without_room_a_process_stays_unpublished_and_is_counted),
 	};
 
