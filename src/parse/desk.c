@@ -52,6 +52,14 @@ static uint64_t worker_cpu_ns(const struct desk *desk)
 	return clock_getcpuclockid(desk->pid, &clock) ? 0 : clock_ns(clock);
 }
 
+uint64_t desk_spent_ns(const struct desk *desk)
+{
+	uint64_t now_ns = desk->sock >= 0 ? worker_cpu_ns(desk) : 0;
+
+	return now_ns >= desk->began_cpu_ns && now_ns ? now_ns - desk->began_cpu_ns
+						      : limits[desk->op].cpu_ns;
+}
+
 int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
 {
 	struct desk *desk = calloc(1, sizeof(*desk));

@@ -57,6 +57,9 @@ void desk_calm(struct desk *desk);
 /* Give up what is asked, with -ECANCELED, when the next pause is over: for a pause to call. */
 void desk_cancel(struct desk *desk);
 
+/* CPU time that the last request took; where it was the end of the worker, what it may take. */
+uint64_t desk_spent_ns(const struct desk *desk);
+
 /*
  * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for an answer that
  * is none; what parser_hire() returns; else what the function the worker calls returns.

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "parse/desk.h"
@@ -20,6 +21,7 @@
 #include "proc/vdso.h"
 #include "profile/object_list.h"
 #include "profile/share.h"
+#include "profile/turns.h"
 #include "symbolize/symbolizer.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
@@ -33,6 +35,9 @@
 #define OTHER_FILES_PER_CPU 4u
 #define OBJECTS_LEAST	    4u /* in any case */
 
+/* Half of the time: turns_used() of who has it. */
+#define READING_MOST_NS 1000000000ull
+
 /* What a file turned out to be; a stamp that is known saves reading it again. */
 struct known_file {
 	struct file_stamp stamp;
@@ -40,13 +45,14 @@ struct known_file {
 };
 
 struct catalog {
-	struct object_list list;       /* of objects that are owned */
+	struct object_list list; /* of objects that are owned */
+	struct turns reading;	 /* whose files the thread of the run has waited for, by CPU time */
 	struct profile_object *former; /* owned [nr_former]: retired, but stacks name them */
 	size_t nr_former, former_room;
 	struct known_file *files; /* owned: open addressing by stamp, at most half full */
 	size_t nr_files, files_size;
 	char **refusals; /* owned [nr_refusals]: paths */
-	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share;
+	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
 	uint64_t max_open;	       /* objects: each has a descriptor */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct desk *desk;	       /* owned */
@@ -196,6 +202,12 @@ static struct object *refuse(struct catalog *catalog, const char *path, const st
 			fpl_log(FPL_LOG_WARN,
 				"%s: frames of further ones stay addresses: raise the limit "
 				"(ulimit -n)",
+				why->msg);
+		return NULL;
+	}
+	if (why->code == -EBUSY) {
+		if (catalog->nr_beyond_time++ == 0)
+			fpl_log(FPL_LOG_WARN, "%s: frames of further ones stay addresses",
 				why->msg);
 		return NULL;
 	}
@@ -461,12 +473,17 @@ static int read_file(struct catalog *catalog, int fd, const char *path, struct f
 	return desk_facts(catalog->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
 
-/* May the owner of a file have one more object? */
-static int check_share(const struct catalog *catalog, const struct file_hint *hint, uid_t uid,
+/* May the owner of a file have one more object, and its file read while the run waits for it? */
+static int check_share(struct catalog *catalog, const struct file_hint *hint, uid_t uid,
 		       struct fpl_err *err)
 {
 	size_t all = catalog_nr_max(catalog);
 
+	if (share_is_limited(uid) &&
+	    turns_used(&catalog->reading, uid, clock_monotonic_ns()) > READING_MOST_NS)
+		return fpl_fail(err, -EBUSY,
+				"%s: reading files of user %u has taken half of the time of late",
+				hint->path, uid);
 	if (share_allows(&catalog->list.owners, uid, 1, all))
 		return 0;
 	return fpl_fail(err, -EDQUOT,
@@ -482,8 +499,12 @@ static int identify(struct catalog *catalog, const struct file_hint *hint,
 	struct found found = { .elf = NULL };
 	int code = check_share(catalog, hint, file->stat.st_uid, err);
 
-	if (!code)
+	if (!code) {
 		code = read_file(catalog, file->fd, hint->path, &found, err);
+		if (code != -EAGAIN) /* nobody has read it */
+			turns_note(&catalog->reading, file->stat.st_uid,
+				   desk_spent_ns(catalog->desk), clock_monotonic_ns());
+	}
 	if (code)
 		return code;
 	if (!is_mapped_one(file, found.elf, hint)) {
@@ -533,7 +554,7 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 	close(file->fd);
 	if (catalog->pause)
 		catalog->pause(catalog->ctx);
-	if (code && code != -ESTALE && code != -EAGAIN && code != -EDQUOT &&
+	if (code && code != -ESTALE && code != -EAGAIN && code != -EDQUOT && code != -EBUSY &&
 	    file->source == MAPPED_FILE_EXACT)
 		remember(catalog, &stamp, NULL);
 	return code;

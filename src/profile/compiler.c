@@ -15,6 +15,7 @@
 #include "parse/desk.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
+#include "profile/turns.h"
 
 /*
  * A program that begins maps its two or three large libraries within milliseconds: one must not
@@ -32,15 +33,11 @@
 enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 
 struct job {
-	struct job *next;
+	struct turn turn;	      /* of the owner of the file; first */
 	const struct object *object;  /* borrowed: what does not change after it was made */
 	uint64_t near[DESK_NEAR_MAX]; /* [nr_near], of COMPILER_NEAR: ascending, no two alike */
 	size_t nr_near;
 	struct compiler_result result;
-};
-
-struct job_list {
-	struct job *first, **last;
 };
 
 struct compiler {
@@ -51,36 +48,19 @@ struct compiler {
 	bool has_whole;	      /* there is a thread for LANE_WHOLE */
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake[LANE_COUNT];
-	struct job_list todo[LANE_COUNT], done;
-	struct job_list urgent; /* before what else LANE_FIRST has to do: samples wait for it */
-	size_t nr_open;		/* of the submitting thread alone */
+	struct turn_queue todo[LANE_COUNT], done;
+	struct turn_queue urgent; /* before what else LANE_FIRST has to do: samples wait for it */
+	struct turns turns[LANE_COUNT];
+	size_t nr_open; /* of the submitting thread alone */
 	atomic_bool stop;
 	uint64_t stopped_ns; /* CLOCK_MONOTONIC; before stop is set */
 	int event_fd;
 };
 
-static void list_push(struct job_list *list, struct job *job)
+/* NULL where there is none. */
+static struct job *job_of(struct turn *turn)
 {
-	job->next = NULL;
-	*list->last = job;
-	list->last = &job->next;
-}
-
-static void list_init(struct job_list *list)
-{
-	list->last = &list->first;
-}
-
-static struct job *list_pop(struct job_list *list)
-{
-	struct job *job = list->first;
-
-	if (job) {
-		list->first = job->next;
-		if (!list->first)
-			list_init(list);
-	}
-	return job;
+	return (struct job *)turn;
 }
 
 /*
@@ -180,6 +160,17 @@ static void stop_at_the_end(void *ctx)
 		desk_cancel(thread->desk);
 }
 
+static struct job *next_job(struct compiler *compiler, enum lane lane, uint64_t now_ns)
+{
+	struct turn *turn = NULL;
+
+	if (lane == LANE_FIRST)
+		turn = turns_begin(&compiler->turns[lane], &compiler->urgent, now_ns);
+	if (!turn)
+		turn = turns_begin(&compiler->turns[lane], &compiler->todo[lane], now_ns);
+	return job_of(turn);
+}
+
 static void *compiler_main(void *ctx)
 {
 	struct thread *thread = ctx;
@@ -189,10 +180,8 @@ static void *compiler_main(void *ctx)
 		(void)!setpriority(PRIO_PROCESS, 0, 0); /* not with that of the loop */
 	pthread_mutex_lock(&compiler->lock);
 	while (!compiler->stop) {
-		struct job *job = thread->lane == LANE_FIRST ? list_pop(&compiler->urgent) : NULL;
-
-		if (!job)
-			job = list_pop(&compiler->todo[thread->lane]);
+		uint64_t began_ns = clock_monotonic_ns(), now_ns;
+		struct job *job = next_job(compiler, thread->lane, began_ns);
 
 		if (!job) {
 			pthread_cond_wait(&compiler->wake[thread->lane], &compiler->lock);
@@ -200,8 +189,10 @@ static void *compiler_main(void *ctx)
 		}
 		pthread_mutex_unlock(&compiler->lock);
 		compile(compiler, thread->desk, job);
+		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&compiler->lock);
-		list_push(&compiler->done, job);
+		turns_end(&compiler->turns[thread->lane], job->turn.uid, now_ns - began_ns, now_ns);
+		turn_queue_push(&compiler->done, &job->turn);
 		eventfd_write(compiler->event_fd, 1);
 	}
 	pthread_mutex_unlock(&compiler->lock);
@@ -248,10 +239,10 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	pthread_mutex_init(&compiler->lock, NULL);
 	for (size_t i = 0; i < LANE_COUNT; i++) {
 		pthread_cond_init(&compiler->wake[i], NULL);
-		list_init(&compiler->todo[i]);
+		turn_queue_init(&compiler->todo[i]);
 	}
-	list_init(&compiler->urgent);
-	list_init(&compiler->done);
+	turn_queue_init(&compiler->urgent);
+	turn_queue_init(&compiler->done);
 	compiler->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	int code = compiler->event_fd < 0 ? -errno : 0;
@@ -267,11 +258,11 @@ int compiler_create(struct parser *parser, struct disk_cache *cache, bool synth,
 	return 0;
 }
 
-static void drop_jobs(struct job_list *list)
+static void drop_jobs(struct turn_queue *queue)
 {
 	struct job *job;
 
-	while ((job = list_pop(list))) {
+	while ((job = job_of(turn_queue_pop(queue)))) {
 		table_destroy(job->result.table);
 		free(job);
 	}
@@ -326,6 +317,7 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 
 	if (!job)
 		return -ENOMEM;
+	job->turn.uid = object->trust.uid;
 	job->object = object;
 	job->result.object = object->id;
 	job->result.part = part;
@@ -334,7 +326,8 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 	compiler->nr_open++;
 	pthread_mutex_lock(&compiler->lock);
 	/* rows from code are only asked for by samples */
-	list_push(part == COMPILER_CFI || slow ? &compiler->todo[lane] : &compiler->urgent, job);
+	turn_queue_push(part == COMPILER_CFI || slow ? &compiler->todo[lane] : &compiler->urgent,
+			&job->turn);
 	pthread_cond_signal(&compiler->wake[lane]);
 	pthread_mutex_unlock(&compiler->lock);
 	return 0;
@@ -342,18 +335,16 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 
 void compiler_hasten(struct compiler *compiler, const struct object *object)
 {
-	struct job_list *list = &compiler->todo[LANE_FIRST];
-	struct job **at, *job;
+	struct turn_queue *queue = &compiler->todo[LANE_FIRST];
+	struct job *job;
 
 	pthread_mutex_lock(&compiler->lock);
-	at = &list->first;
-	while ((job = *at) && job->object != object)
-		at = &job->next;
+	job = job_of(queue->first);
+	while (job && job->object != object)
+		job = job_of(job->turn.next);
 	if (job) {
-		*at = job->next;
-		if (list->last == &job->next)
-			list->last = at;
-		list_push(&compiler->urgent, job);
+		turn_queue_remove(queue, &job->turn);
+		turn_queue_push(&compiler->urgent, &job->turn);
 	}
 	pthread_mutex_unlock(&compiler->lock);
 }
@@ -363,9 +354,9 @@ void compiler_add_near(struct compiler *compiler, const struct object *object, u
 	struct job *job;
 
 	pthread_mutex_lock(&compiler->lock);
-	job = compiler->urgent.first;
+	job = job_of(compiler->urgent.first);
 	while (job && (job->object != object || job->result.part != COMPILER_NEAR))
-		job = job->next;
+		job = job_of(job->turn.next);
 	if (job)
 		add_near(job, vaddr);
 	pthread_mutex_unlock(&compiler->lock);
@@ -382,7 +373,7 @@ bool compiler_take(struct compiler *compiler, struct compiler_result *ret)
 
 	pthread_mutex_lock(&compiler->lock);
 
-	struct job *job = list_pop(&compiler->done);
+	struct job *job = job_of(turn_queue_pop(&compiler->done));
 
 	if (!compiler->done.first)
 		eventfd_read(compiler->event_fd, &drained);

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "parse/symbols.h"
+#include "profile/turns.h"
 
 struct job {
-	struct job *next;
+	struct turn turn; /* of the owner of the file; first */
 	uint32_t id;
-	uint64_t uid;
 	struct symbol_question question;
 	struct symbol_answer answer;
 };
@@ -26,8 +27,8 @@ struct object_namer {
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake;
-	struct job *todo, **last; /* owned */
-	struct job *done;	  /* owned: in no order */
+	struct turn_queue todo, done; /* owned */
+	struct turns turns;
 	bool stop;
 };
 
@@ -38,17 +39,25 @@ int object_namer_create(struct parser *parser, struct object_namer **ret)
 	if (!namer)
 		return -ENOMEM;
 	namer->parser = parser;
-	namer->last = &namer->todo;
+	turn_queue_init(&namer->todo);
+	turn_queue_init(&namer->done);
 	pthread_mutex_init(&namer->lock, NULL);
 	pthread_cond_init(&namer->wake, NULL);
 	*ret = namer;
 	return 0;
 }
 
-static void drop_jobs(struct job *job)
+/* NULL where there is none. */
+static struct job *job_of(struct turn *turn)
 {
-	for (struct job *next; job; job = next) {
-		next = job->next;
+	return (struct job *)turn;
+}
+
+static void drop_jobs(struct turn_queue *queue)
+{
+	struct job *job;
+
+	while ((job = job_of(turn_queue_pop(queue)))) {
 		symbol_question_fini(&job->question);
 		symbol_places_fini(&job->answer.places);
 		free(job);
@@ -67,22 +76,11 @@ void object_namer_destroy(struct object_namer *namer)
 		pthread_join(namer->thread, NULL);
 		symbols_fini(&namer->symbols);
 	}
-	drop_jobs(namer->todo);
-	drop_jobs(namer->done);
+	drop_jobs(&namer->todo);
+	drop_jobs(&namer->done);
 	pthread_cond_destroy(&namer->wake);
 	pthread_mutex_destroy(&namer->lock);
 	free(namer);
-}
-
-static struct job *pop(struct object_namer *namer)
-{
-	struct job *job = namer->todo;
-
-	if (job)
-		namer->todo = job->next;
-	if (!namer->todo)
-		namer->last = &namer->todo;
-	return job;
 }
 
 static void *namer_main(void *ctx)
@@ -93,7 +91,8 @@ static void *namer_main(void *ctx)
 	(void)!setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&namer->lock);
 	while (!namer->stop) {
-		struct job *job = pop(namer);
+		uint64_t began_ns = clock_monotonic_ns(), now_ns;
+		struct job *job = job_of(turns_begin(&namer->turns, &namer->todo, began_ns));
 
 		if (!job) {
 			pthread_cond_wait(&namer->wake, &namer->lock);
@@ -101,9 +100,10 @@ static void *namer_main(void *ctx)
 		}
 		pthread_mutex_unlock(&namer->lock);
 		symbol_question_ask(&job->question, &namer->symbols.source, &job->answer);
+		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&namer->lock);
-		job->next = namer->done;
-		namer->done = job;
+		turns_end(&namer->turns, job->turn.uid, now_ns - began_ns, now_ns);
+		turn_queue_push(&namer->done, &job->turn);
 	}
 	pthread_mutex_unlock(&namer->lock);
 	return NULL;
@@ -141,12 +141,11 @@ int object_namer_ask(struct object_namer *namer, uint32_t id, uint64_t uid,
 		return code ? code : -ENOMEM;
 	}
 	job->id = id;
-	job->uid = uid;
+	job->turn.uid = uid;
 	job->question = *question;
 	namer->nr_open++;
 	pthread_mutex_lock(&namer->lock);
-	*namer->last = job;
-	namer->last = &job->next;
+	turn_queue_push(&namer->todo, &job->turn);
 	pthread_cond_signal(&namer->wake);
 	pthread_mutex_unlock(&namer->lock);
 	return 0;
@@ -160,9 +159,7 @@ bool object_namer_take(struct object_namer *namer, uint32_t *ret_id,
 	if (!namer->nr_open)
 		return false;
 	pthread_mutex_lock(&namer->lock);
-	job = namer->done;
-	if (job)
-		namer->done = job->next;
+	job = job_of(turn_queue_pop(&namer->done));
 	pthread_mutex_unlock(&namer->lock);
 	if (!job)
 		return false;

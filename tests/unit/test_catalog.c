@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "proc/proc_maps.h"
 #include "profile/catalog.h"
+#include "tests/support/elf_builder.h"
 
 #define FILES_MAX 3u
 
@@ -354,6 +356,85 @@ static void copies_are_one_object_and_other_names_are_another(void **state)
 	rmdir(folder);
 }
 
+#define LARGE	  (240u << 20) /* of CFI: a quarter of a second and more to read */
+#define HOSTILE	  4242u	       /* users: not who runs the test */
+#define BYSTANDER 4243u
+
+/* Maps a new file of @uid with @cfi_bytes of zeros as its CFI; its path is @path. */
+static void map_file_of(uid_t uid, unsigned int nr, size_t cfi_bytes, char path[64],
+			struct file_hint *ret)
+{
+	struct elf_builder b;
+	AUTO_FD int fd = -1;
+	struct stat st;
+	void *code;
+
+	elf_builder_init(&b, ET_DYN);
+	elf_builder_segment(&b, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000, 0x1000 + nr);
+	elf_builder_section_at(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x100000, 0x10000,
+			       cfi_bytes);
+	elf_builder_finish(&b);
+	snprintf(path, 64, "/tmp/test_catalog.XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, b.bytes, b.size), b.size);
+	assert_int_equal(ftruncate(fd, (off_t)(0x10000 + cfi_bytes)), 0);
+	assert_int_equal(fchown(fd, uid, (gid_t)-1), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	code = mmap(NULL, 0x1000, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	*ret = (struct file_hint){
+		.pid = getpid(),
+		.start = (uint64_t)(uintptr_t)code,
+		.end = (uint64_t)(uintptr_t)code + 0x1000,
+		.path = path,
+		.dev_major = major(st.st_dev),
+		.dev_minor = minor(st.st_dev),
+		.inode = st.st_ino,
+	};
+	elf_builder_fini(&b);
+}
+
+static void unmap_file(const struct file_hint *hint)
+{
+	munmap((void *)(uintptr_t)hint->start, 0x1000);
+	unlink(hint->path);
+}
+
+/* The thread of the run waits while a file is read, at most half of the time for one user's. */
+static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
+{
+	struct world *world = *state;
+	struct catalog *catalog;
+	struct file_hint hint;
+	uint64_t began_ns = clock_monotonic_ns();
+	unsigned int nr_refused = 0;
+	char path[64];
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(catalog_create(64, NULL, world->parser, &catalog, NULL), 0);
+	for (unsigned int i = 0; i < 20 && !nr_refused; i++) {
+		map_file_of(HOSTILE, i, LARGE, path, &hint);
+		nr_refused += !catalog_object(catalog, &hint);
+		unmap_file(&hint);
+	}
+	if (!nr_refused && clock_monotonic_ns() > began_ns + 20 * NS_PER_S) {
+		print_message("SKIP: the files took no CPU time worth the name\n");
+		catalog_destroy(catalog);
+		skip();
+	}
+	assert_int_equal(nr_refused, 1);
+	assert_true(catalog_nr(catalog) > 0);
+	map_file_of(BYSTANDER, 20, 16, path, &hint);
+	assert_non_null(catalog_object(catalog, &hint));
+	unmap_file(&hint);
+	map_file_of(0, 21, LARGE, path, &hint);
+	assert_non_null(catalog_object(catalog, &hint));
+	unmap_file(&hint);
+	catalog_destroy(catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +449,9 @@ int main(void)
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(a_forged_file_met_first_does_not_speak_for_roots,
 						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(
+			who_has_large_files_read_does_not_keep_others_waiting, make_world,
+			drop_world),
 		cmocka_unit_test_setup_teardown(copies_are_one_object_and_other_names_are_another,
 						make_world, drop_world),
 	};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose turn it is, by a clock made here. */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "profile/turns.h"
+
+#define HOSTILE	  4242u /* users: not who runs the test */
+#define BYSTANDER 4243u
+
+static struct turns turns;
+static struct turn_queue queue;
+
+static int setup(void **state)
+{
+	(void)state;
+	turns = (struct turns){ .faded_ns = 0 };
+	turn_queue_init(&queue);
+	return 0;
+}
+
+/*
+ * Two workers, for a minute. A user has ever more files that take 5 s each; of another one comes
+ * each second that takes 10 ms.
+ */
+static void a_user_with_slow_files_leaves_a_worker_for_others(void **state)
+{
+	static struct turn slow[100], quick[60];
+	struct {
+		struct turn *turn;
+		uint64_t began_ns, until_ns;
+	} workers[2] = { 0 };
+	uint64_t came_ns[ARRAY_SIZE(quick)], longest_ns = 0;
+	size_t nr_quick = 0, nr_done = 0, nr_slow = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+		slow[i].uid = HOSTILE;
+		turn_queue_push(&queue, &slow[i]);
+	}
+	for (uint64_t now = NS_PER_S; now < 61 * NS_PER_S; now += NS_PER_S / 1000) {
+		if (now % NS_PER_S == 0 && nr_quick < ARRAY_SIZE(quick)) {
+			quick[nr_quick].uid = BYSTANDER;
+			came_ns[nr_quick] = now;
+			turn_queue_push(&queue, &quick[nr_quick++]);
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+			struct turn *turn = workers[i].turn;
+
+			if (turn && now >= workers[i].until_ns) {
+				bool is_quick = turn->uid == BYSTANDER;
+
+				turns_end(&turns, turn->uid, now - workers[i].began_ns, now);
+				if (is_quick && now - came_ns[turn - quick] > longest_ns)
+					longest_ns = now - came_ns[turn - quick];
+				nr_done += is_quick;
+				nr_slow += !is_quick;
+				workers[i].turn = turn = NULL;
+			}
+			if (turn)
+				continue;
+			turn = turns_begin(&turns, &queue, now);
+			workers[i].turn = turn;
+			workers[i].began_ns = now;
+			if (turn)
+				workers[i].until_ns = now + (turn->uid == HOSTILE ? 5 * NS_PER_S
+										  : NS_PER_S / 100);
+		}
+	}
+	assert_int_equal(nr_done, ARRAY_SIZE(quick));
+	/* both workers may have begun with slow ones before anybody knew */
+	assert_true(longest_ns <= 5 * NS_PER_S + NS_PER_S / 10);
+	assert_true(nr_slow >= 10); /* one worker is his */
+}
+
+static void who_has_used_least_comes_first(void **state)
+{
+	struct turn list[] = { { .uid = HOSTILE }, { .uid = HOSTILE }, { .uid = BYSTANDER } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		turn_queue_push(&queue, &list[i]);
+	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[0]);
+	turns_end(&turns, HOSTILE, 1000, NS_PER_S);
+	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[2]);
+	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[1]);
+	assert_null(turns_begin(&turns, &queue, NS_PER_S));
+	assert_ptr_equal(queue.last, &queue.first);
+}
+
+static void root_may_have_all_workers(void **state)
+{
+	struct turn list[] = { { .uid = 0 }, { .uid = 0 } };
+
+	(void)state;
+	turns_note(&turns, 0, 10 * NS_PER_S, NS_PER_S);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		turn_queue_push(&queue, &list[i]);
+		assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[i]);
+	}
+}
+
+static void what_was_used_long_ago_does_not_count(void **state)
+{
+	(void)state;
+	turns_note(&turns, HOSTILE, 8 * NS_PER_S, NS_PER_S);
+	assert_int_equal(turns_used(&turns, HOSTILE, NS_PER_S), 8 * NS_PER_S);
+	assert_int_equal(turns_used(&turns, HOSTILE, 3 * NS_PER_S), 2 * NS_PER_S);
+	assert_int_equal(turns_used(&turns, HOSTILE, 1000 * NS_PER_S), 0);
+	assert_int_equal(turns_used(&turns, BYSTANDER, 1000 * NS_PER_S), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_user_with_slow_files_leaves_a_worker_for_others, setup),
+		cmocka_unit_test_setup(who_has_used_least_comes_first, setup),
+		cmocka_unit_test_setup(root_may_have_all_workers, setup),
+		cmocka_unit_test_setup(what_was_used_long_ago_does_not_count, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
