@@ -36,12 +36,14 @@ class Births(PendingCase):
         os.chmod(path, 0o755)
         return path
 
-    def assert_named(self, run, path):
-        stacks = self.of(run, path)
-        self.assertTrue(stacks, f"{path}: {run.stderr[-2000:]}")
-        own = [frame for stack in stacks for frame in stack["user"] if frame.get("object") == path]
-        self.assertEqual([frame for frame in own if not frame["symbol"]], [], path)
-        self.assertLessEqual(NAMES, {frame["symbol"] for frame in own}, path)
+    def assert_all_named(self, programs, frames):
+        """@frames, of all samples: a program that got no CPU in its time has none."""
+        names = {path: [] for path in programs}
+        for frame in frames:
+            if frame.get("object") in names:
+                names[frame["object"]].append(frame["symbol"])
+        self.assertEqual([path for path in programs if None in names[path]], [])
+        self.assertGreater(sum(NAMES <= set(own) for own in names.values()), NR_PROGRAMS * 3 // 4, names)
 
     def make_script(self):
         """Programs, and a script that runs one after the other and the first once more."""
@@ -64,8 +66,7 @@ class Births(PendingCase):
         programs, script = self.make_script()
         run = self.end(self.begin(script, preexec_fn=lambda: allow_files(LIMIT)))
         self.assertNotIn("ulimit -n", run.stderr)
-        for path in programs:
-            self.assert_named(run, path)
+        self.assert_all_named(programs, [frame for stack in run.stacks for frame in stack["user"]])
         # the first one was given up meanwhile, and met anew under another number
         first = re.findall(rf"fpless: {re.escape(programs[0])}: object (\d+): table of", run.stderr)
         self.assertEqual(len(set(first)), 2, run.stderr[-4000:])
@@ -75,10 +76,7 @@ class Births(PendingCase):
     def test_a_stream_names_each_and_keeps_none_open(self):
         programs, text = self.run_listening("profile", "--stream=json", "-q", limit=LIMIT_COPIES)
         samples = [json.loads(line) for line in text.splitlines()]
-        for path in programs:
-            own = [frame for sample in samples for frame in sample.get("user", []) if frame.get("object") == path]
-            self.assertEqual([frame for frame in own if not frame["symbol"]], [], path)
-            self.assertLessEqual(NAMES, {frame["symbol"] for frame in own}, path)
+        self.assert_all_named(programs, [frame for sample in samples for frame in sample.get("user", [])])
 
     def test_a_view_names_each_and_keeps_none_open(self):
         # a look takes longer than a program
