@@ -168,6 +168,11 @@ size_t catalog_nr_live(const struct catalog *catalog)
 	return catalog->list.nr_live;
 }
 
+size_t catalog_nr_of_limited(const struct catalog *catalog)
+{
+	return share_most_of_limited(&catalog->list.owners);
+}
+
 size_t catalog_nr_max(const struct catalog *catalog)
 {
 	size_t nr_slots = catalog->list.nr_slots - 1;

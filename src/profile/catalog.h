@@ -139,6 +139,8 @@ uint32_t catalog_last_id(const struct catalog *catalog);
 /* The objects that there are: @i < catalog_nr_live(); in no order. */
 struct object *catalog_live(const struct catalog *catalog, size_t i);
 size_t catalog_nr_live(const struct catalog *catalog);
+/* The most that are files of one user who may not have all (share.h). Cost: O(users). */
+size_t catalog_nr_of_limited(const struct catalog *catalog);
 /* So many there may be at once, for want of slots or of descriptors. */
 size_t catalog_nr_max(const struct catalog *catalog);
 

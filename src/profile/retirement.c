@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/share.h"
 #include "symbolize/symbolizer.h"
 
 #define LOOK_PAUSE_NS	    1000000000ull
@@ -15,7 +16,10 @@
 
 static bool is_short(const struct retirement *retirement)
 {
-	return catalog_nr_live(retirement->catalog) > catalog_nr_max(retirement->catalog) / 4 * 3;
+	size_t max = catalog_nr_max(retirement->catalog);
+
+	return catalog_nr_live(retirement->catalog) > max / 4 * 3 ||
+	       catalog_nr_of_limited(retirement->catalog) > share_of(max) / 4 * 3;
 }
 
 /* How many idle objects stay. */

@@ -41,8 +41,8 @@ struct retirement {
 
 /*
  * To be called whenever what came has been applied. Looks where many objects are new since the last
- * look, or have become idle, at most once a second; where three quarters of the room are used, ten
- * times a second.
- * Cost of a look: O(mappings of all processes).
+ * look, or have become idle, at most once a second; where three quarters of the room, or of what
+ * one user may have of it, are used, ten times a second. Cost of a look: O(mappings of all
+ * processes).
  */
 void retirement_review(struct retirement *retirement, uint64_t now);

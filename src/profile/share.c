@@ -30,6 +30,17 @@ void share_give_back(struct share_book *book, uint64_t uid, uint64_t amount)
 	book->owners[place_of(book, uid)].used -= amount;
 }
 
+uint64_t share_most_of_limited(const struct share_book *book)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < book->nr; i++) {
+		if (book->owners[i].used > most && share_is_limited(book->owners[i].uid))
+			most = book->owners[i].used;
+	}
+	return most;
+}
+
 bool share_allows(const struct share_book *book, uint64_t uid, uint64_t amount, uint64_t all)
 {
 	return !share_is_limited(uid) || share_used(book, uid) + amount <= share_of(all);

@@ -39,5 +39,8 @@ uint64_t share_used(const struct share_book *book, uint64_t uid);
 void share_take(struct share_book *book, uint64_t uid, uint64_t amount);
 void share_give_back(struct share_book *book, uint64_t uid, uint64_t amount);
 
+/* The most that one has whose share is limited. */
+uint64_t share_most_of_limited(const struct share_book *book);
+
 /* May @uid take @amount more, where there is @all for everybody? */
 bool share_allows(const struct share_book *book, uint64_t uid, uint64_t amount, uint64_t all);
