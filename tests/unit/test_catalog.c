@@ -356,7 +356,7 @@ static void copies_are_one_object_and_other_names_are_another(void **state)
 	rmdir(folder);
 }
 
-#define LARGE	  (240u << 20) /* of CFI: a quarter of a second and more to read */
+#define LARGE	  (240u << 20) /* of CFI: a quarter of a second to read */
 #define HOSTILE	  4242u	       /* users: not who runs the test */
 #define BYSTANDER 4243u
 
@@ -411,9 +411,15 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 	unsigned int nr_refused = 0;
 	char path[64];
 
-	if (geteuid() != 0)
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
 		skip();
-	assert_int_equal(catalog_create(64, NULL, world->parser, &catalog, NULL), 0);
+	}
+#ifdef __SANITIZE_ADDRESS__
+	print_message("SKIP: reading such a file takes more than it may\n");
+	skip();
+#endif
+	assert_int_equal(catalog_create(256, NULL, world->parser, &catalog, NULL), 0);
 	for (unsigned int i = 0; i < 20 && !nr_refused; i++) {
 		map_file_of(HOSTILE, i, LARGE, path, &hint);
 		nr_refused += !catalog_object(catalog, &hint);
@@ -426,10 +432,10 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 	}
 	assert_int_equal(nr_refused, 1);
 	assert_true(catalog_nr(catalog) > 0);
-	map_file_of(BYSTANDER, 20, 16, path, &hint);
+	map_file_of(BYSTANDER, 100, 16, path, &hint);
 	assert_non_null(catalog_object(catalog, &hint));
 	unmap_file(&hint);
-	map_file_of(0, 21, LARGE, path, &hint);
+	map_file_of(0, 101, LARGE, path, &hint);
 	assert_non_null(catalog_object(catalog, &hint));
 	unmap_file(&hint);
 	catalog_destroy(catalog);

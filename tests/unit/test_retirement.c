@@ -243,6 +243,8 @@ static int drop_world(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++)
 		cleanup_fd(&mappings[i].fd);
+	while (world->namer.nr)
+		symbol_question_fini(&world->namer.asked[--world->namer.nr].question);
 	setrlimit(RLIMIT_NOFILE, &world->limit);
 	catalog_destroy(world->catalog);
 	symbolizer_destroy(world->symbolizer);
@@ -325,8 +327,10 @@ static void an_hour_of_new_files_costs_no_bystander_a_stack(void **state)
 	uint32_t bystanders[3600];
 	struct profile_object *list;
 
-	if (geteuid())
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
 		skip();
+	}
 	for (unsigned int s = 0; s < 3600; s++) {
 		struct object *bystander = map_new(world, NR_MAPPED, BYSTANDER);
 

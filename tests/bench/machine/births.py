@@ -92,10 +92,12 @@ class Sight:
         self.cpu_s = cpu_s(pid) - cpu_begin
         self.descriptors = len(os.listdir("/proc/%d/fd" % pid))
         with open("/proc/%d/status" % pid) as file:
-            self.rss_kb = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+            sizes = {line.split(":")[0]: int(line.split()[1]) for line in file if line.startswith(("VmRSS", "RssAnon"))}
+        self.rss_kb, self.anon_kb = sizes["VmRSS"], sizes["RssAnon"]
 
     def __str__(self):
-        return "%.0f s: %d descriptors, RSS %.1f MiB, %.2f s of CPU" % (self.at, self.descriptors, self.rss_kb / 1024, self.cpu_s)
+        return "%.0f s: %d descriptors, RSS %.1f MiB (anonymous %.1f), %.2f s of CPU" % (
+            self.at, self.descriptors, self.rss_kb / 1024, self.anon_kb / 1024, self.cpu_s)
 
 
 def farm(fpless, folder, script, options, figures, name):
@@ -119,8 +121,11 @@ def farm(fpless, folder, script, options, figures, name):
     nr, work_s = work.stdout.read().split()
     sights.append(Sight(child.pid, time.monotonic() - begin, cpu_begin))
     child.terminate()
-    if child.wait():
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
         sys.exit(open(log, errors="replace").read())
+    # what is named at the end of the run is a part of the cost
+    sights[-1].cpu_s = usage.ru_utime + usage.ru_stime - cpu_begin
     with open(stats) as file:
         result = json.load(file)
     with open(log, errors="replace") as file:
@@ -160,5 +165,5 @@ def bench(fpless, folder, figures, options):
     if len(settled) > 1:
         figures.say("births", "descriptors more a minute, from %d s on" % SETTLED_S,
                     60 * (last.descriptors - settled[0].descriptors) / (last.at - settled[0].at), most=10.0)
-        figures.say("births", "RSS, MiB more a minute, from %d s on" % SETTLED_S,
-                    60 * (last.rss_kb - settled[0].rss_kb) / 1024 / (last.at - settled[0].at))
+        figures.say("births", "RssAnon, MiB more a minute, from %d s on" % SETTLED_S,
+                    60 * (last.anon_kb - settled[0].anon_kb) / 1024 / (last.at - settled[0].at))
