@@ -19,6 +19,7 @@
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
+#include "profile/known_files.h"
 #include "profile/object_list.h"
 #include "profile/share.h"
 #include "profile/turns.h"
@@ -38,19 +39,12 @@
 /* Half of the time: turns_used() of who has it. */
 #define READING_MOST_NS 1000000000ull
 
-/* What a file turned out to be; a stamp that is known saves reading it again. */
-struct known_file {
-	struct file_stamp stamp;
-	struct object *object; /* NULL: not usable */
-};
-
 struct catalog {
 	struct object_list list; /* of objects that are owned */
 	struct turns reading;	 /* whose files the thread of the run has waited for, by CPU time */
 	struct profile_object *former; /* owned [nr_former]: retired, but stacks name them */
 	size_t nr_former, former_room;
-	struct known_file *files; /* owned: open addressing by stamp, at most half full */
-	size_t nr_files, files_size;
+	struct known_files files;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
 	uint64_t max_open;	       /* objects: each has a descriptor */
@@ -84,11 +78,9 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct pars
 		object_list_init(&catalog->list, nr_slots);
 		catalog->symbolizer = symbolizer;
 		catalog->max_open = max_open_objects(1);
-		catalog->files_size = 1024;
-		catalog->files = calloc(catalog->files_size, sizeof(*catalog->files));
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
 	}
-	if (!catalog || !catalog->files || !catalog->refusals ||
+	if (!catalog || known_files_init(&catalog->files) || !catalog->refusals ||
 	    desk_open(parser, &catalog->desk, NULL)) {
 		catalog_destroy(catalog);
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
@@ -135,7 +127,7 @@ void catalog_destroy(struct catalog *catalog)
 		object_free(catalog->list.live[i], !catalog->symbolizer);
 	object_list_fini(&catalog->list);
 	free_described(catalog->former, catalog->nr_former);
-	free(catalog->files);
+	known_files_fini(&catalog->files);
 	for (size_t i = 0; catalog->refusals && i < catalog->nr_refusals; i++)
 		free(catalog->refusals[i]);
 	free(catalog->refusals);
@@ -238,51 +230,6 @@ static struct object *refuse(struct catalog *catalog, const char *path, const st
 	fpl_log(catalog->nr_refused <= REFUSALS_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
 		"%s: its frames stay addresses", why->msg);
 	return NULL;
-}
-
-static struct known_file *file_place(struct known_file *files, size_t size,
-				     const struct file_stamp *stamp)
-{
-	static const struct file_stamp none;
-	size_t at = (size_t)((stamp->inode * 0x9e3779b97f4a7c15u ^ stamp->dev) >> 7) & (size - 1);
-
-	while (memcmp(&files[at].stamp, &none, sizeof(none)) != 0 &&
-	       memcmp(&files[at].stamp, stamp, sizeof(*stamp)) != 0)
-		at = (at + 1) & (size - 1);
-	return &files[at];
-}
-
-static bool file_known(const struct known_file *file)
-{
-	static const struct file_stamp none;
-
-	return memcmp(&file->stamp, &none, sizeof(none)) != 0;
-}
-
-/* Remembers what the file with @stamp is. Without memory it is read again next time. */
-static void remember(struct catalog *catalog, const struct file_stamp *stamp, struct object *object)
-{
-	if (2 * (catalog->nr_files + 1) > catalog->files_size) {
-		size_t size = 2 * catalog->files_size;
-		struct known_file *bigger = calloc(size, sizeof(*bigger));
-
-		if (!bigger)
-			return;
-		for (size_t i = 0; i < catalog->files_size; i++) {
-			if (file_known(&catalog->files[i]))
-				*file_place(bigger, size, &catalog->files[i].stamp) =
-					catalog->files[i];
-		}
-		free(catalog->files);
-		catalog->files = bigger;
-		catalog->files_size = size;
-	}
-
-	struct known_file *file = file_place(catalog->files, catalog->files_size, stamp);
-
-	if (!file_known(file))
-		catalog->nr_files++;
-	*file = (struct known_file){ *stamp, object };
 }
 
 static uint64_t max_vaddr_of(const struct elf_file *elf)
@@ -527,7 +474,7 @@ static int identify(struct catalog *catalog, const struct file_hint *hint,
 	}
 	elf_file_close(found.elf);
 	if (!code)
-		remember(catalog, stamp, *ret);
+		known_files_add(&catalog->files, stamp, *ret);
 	return code;
 }
 
@@ -547,10 +494,10 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 				strerror(-code));
 	}
 
-	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
+	const struct known_file *known = known_files_find(&catalog->files, &stamp);
 
-	if (file_known(known) && (known->object ? is_mapped_one(file, known->object->elf, hint)
-						: file->source == MAPPED_FILE_EXACT)) {
+	if (known && (known->object ? is_mapped_one(file, known->object->elf, hint)
+				    : file->source == MAPPED_FILE_EXACT)) {
 		close(file->fd);
 		*ret = known->object;
 		return 0;
@@ -561,7 +508,7 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 		catalog->pause(catalog->ctx);
 	if (code && code != -ESTALE && code != -EAGAIN && code != -EDQUOT && code != -EBUSY &&
 	    file->source == MAPPED_FILE_EXACT)
-		remember(catalog, &stamp, NULL);
+		known_files_add(&catalog->files, &stamp, NULL);
 	return code;
 }
 
@@ -574,9 +521,9 @@ static struct object *find_known(const struct catalog *catalog, const struct fil
 		return NULL;
 
 	const struct file_stamp stamp = file_stamp_of(&file.stat);
-	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
+	const struct known_file *known = known_files_find(&catalog->files, &stamp);
 
-	if (!file_known(known) || !known->object || !is_mapped_one(&file, known->object->elf, hint))
+	if (!known || !known->object || !is_mapped_one(&file, known->object->elf, hint))
 		return NULL;
 	return known->object;
 }
@@ -599,9 +546,9 @@ static struct object *find_here(const struct catalog *catalog, const struct file
 		return NULL;
 
 	const struct file_stamp stamp = file_stamp_of(&stat);
-	const struct known_file *known = file_place(catalog->files, catalog->files_size, &stamp);
+	const struct known_file *known = known_files_find(&catalog->files, &stamp);
 
-	if (!file_known(known) || !known->object || !same_build_id(known->object->elf, hint))
+	if (!known || !known->object || !same_build_id(known->object->elf, hint))
 		return NULL;
 	return any_owner || is_safe_with(&known->object->trust) ? known->object : NULL;
 }
@@ -705,29 +652,9 @@ int catalog_describe(const struct object *object, struct profile_object *ret)
 	return -ENOMEM;
 }
 
-/* Forgets the files of objects that are retired, and those that turned out to be of no use. */
-static void forget_files(struct catalog *catalog)
+static bool is_live(const struct object *object)
 {
-	struct known_file *files = catalog->files;
-	size_t size = catalog->files_size, nr = 0;
-	struct known_file *kept = calloc(size, sizeof(*kept));
-
-	for (size_t i = 0; i < size; i++) {
-		if (!file_known(&files[i]) || !files[i].object || files[i].object->is_retired)
-			continue;
-		nr++;
-		if (kept)
-			*file_place(kept, size, &files[i].stamp) = files[i];
-	}
-	/* without memory all are read again when they are met */
-	if (!kept) {
-		memset(files, 0, size * sizeof(*files));
-		catalog->nr_files = 0;
-		return;
-	}
-	free(files);
-	catalog->files = kept;
-	catalog->nr_files = nr;
+	return !object->is_retired;
 }
 
 int catalog_keep_id(struct catalog *catalog, struct object *object)
@@ -745,7 +672,7 @@ void catalog_retire(struct catalog *catalog, struct object *const *objects, size
 {
 	for (size_t i = 0; i < nr; i++)
 		objects[i]->is_retired = true;
-	forget_files(catalog);
+	known_files_forget(&catalog->files, is_live);
 	for (size_t i = 0; i < nr; i++) {
 		object_list_remove(&catalog->list, objects[i], objects[i]->is_kept);
 		if (catalog->symbolizer && objects[i]->is_kept)
