@@ -12,8 +12,8 @@ build='
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev esbuild fish groff-base
-	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libxml2-utils lintian lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
+	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev esbuild fish fuse3 groff-base
+	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libxml2-utils lintian lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
 	openssl perl python3 qemu-system-x86 sbcl util-linux xz-utils zsh zstd
 '
 bench='

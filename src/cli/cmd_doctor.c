@@ -186,7 +186,7 @@ static int examine_target(const struct doctor_options *options)
 	int code;
 
 	host_read("", &host);
-	code = parser_create(PARSER_EXEC, &parser, &err);
+	code = parser_create(options->pid ? PARSER_EXEC : PARSER_EXEC_BARE, &parser, &err);
 	if (!code) {
 		code = examine_target_with(options, parser, &host, &err);
 		parser_destroy(parser);

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "obj/code_segments.h"
-#include "obj/regular_file.h"
 
 /* A build-id is a part of a path only where it is hex. */
 static bool is_hex(const char *build_id)
@@ -119,9 +118,13 @@ static int open_if_equal(struct desk *desk, const char *path, const char *build_
 	struct desk_file file;
 	struct debug_link link;
 	struct fpl_err err;
+	const struct opener_path where = { .folder_fd = -1, .path = path };
+	AUTO_FD int place = -1;
 	struct stat st;
 
-	if (regular_file_open(path, &fd, &st) || desk_file_init(&file, fd, path) ||
+	/* the recording has said where */
+	if (opener_walk(desk_opener(desk), &where, NULL, &place) ||
+	    opener_take(desk_opener(desk), 0, place, &fd, &st) || desk_file_init(&file, fd, path) ||
 	    desk_facts(desk, &file, &elf, NULL, &link, &err))
 		return 0;
 	text_hex(elf->build_id, elf->build_id_size, hex);

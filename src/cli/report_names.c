@@ -17,7 +17,7 @@ int report_names_init(struct report_names *names, const struct output_options *o
 	int error = debuginfod ? debuginfod_open(&names->fetcher, err) : 0;
 
 	if (!error)
-		error = parser_create(PARSER_EXEC, &names->parser, err);
+		error = parser_create(PARSER_EXEC_BARE, &names->parser, err);
 	if (!error)
 		error = cache_options_create(cache, true, &names->cache, err);
 	if (!error)

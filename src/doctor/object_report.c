@@ -13,6 +13,7 @@ void object_report_fini(struct object_report *report)
 {
 	free(report->path);
 	free(report->debug_path);
+	free(report->real_path);
 	*report = (struct object_report){ .path = NULL };
 }
 
@@ -45,6 +46,21 @@ static int examine_file(struct desk *desk, int fd, struct object_report *ret, st
 		       : fpl_fail(err, -ENOMEM, "%s: out of memory", ret->path);
 }
 
+/* What @path comes to without symbolic links. NULL: nothing is there, or it does not answer. */
+static char *real_path_of(struct desk *desk, const char *path)
+{
+	const struct opener_path where = { .folder_fd = -1, .path = path };
+	AUTO_FD int fd = -1;
+	char link[32], real[PATH_MAX];
+	ssize_t size;
+
+	if (path[0] == '[' || opener_walk(desk_opener(desk), &where, NULL, &fd))
+		return NULL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, real, sizeof(real));
+	return size > 0 && size < (ssize_t)sizeof(real) ? strndup(real, (size_t)size) : NULL;
+}
+
 int object_report_make(struct desk *desk, int fd, const char *path, struct object_report *ret,
 		       struct fpl_err *err)
 {
@@ -53,6 +69,8 @@ int object_report_make(struct desk *desk, int fd, const char *path, struct objec
 	*ret = (struct object_report){ .path = strdup(path) };
 	code = ret->path ? examine_file(desk, fd, ret, err)
 			 : fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	if (!code)
+		ret->real_path = real_path_of(desk, path);
 	if (code)
 		object_report_fini(ret);
 	return code;
@@ -71,24 +89,14 @@ double object_report_percent(const struct object_report *report)
 	return code ? (double)(report->found.coverage.covered_bytes * 10000 / code) / 100.0 : 100.0;
 }
 
-/* The path to ask dpkg for: without symlinks. NULL: none (an anonymous or deleted file). */
-static char *real_path_of(const struct object_report *report)
-{
-	return report->path[0] == '[' || report->deleted ? NULL : realpath(report->path, NULL);
-}
-
 struct package_work {
 	struct package_query *queries; /* owned [nr]: two per report, file and debug file */
 	struct package **debugs;       /* owned [nr_reports] */
-	char **paths;		       /* owned [nr_reports]: real paths */
 	size_t nr_reports;
 };
 
 static void cleanup_work(struct package_work *work)
 {
-	for (size_t i = 0; work->paths && i < work->nr_reports; i++)
-		free(work->paths[i]);
-	free(work->paths);
 	free(work->debugs);
 	free(work->queries);
 }
@@ -115,15 +123,15 @@ int object_reports_packages(const char *root, const struct host *host,
 	struct package_work work = {
 		.queries = calloc(2 * nr + 1, sizeof(*work.queries)),
 		.debugs = calloc(nr + 1, sizeof(*work.debugs)),
-		.paths = calloc(nr + 1, sizeof(*work.paths)),
 		.nr_reports = nr,
 	};
 
-	if (!work.queries || !work.debugs || !work.paths)
+	if (!work.queries || !work.debugs)
 		return fpl_fail(err, -ENOMEM, "packages: out of memory");
 	for (size_t i = 0; i < nr; i++) {
-		work.paths[i] = real_path_of(&reports[i]);
-		work.queries[2 * i].path = work.paths[i] ? work.paths[i] : "";
+		bool has_path = reports[i].real_path && !reports[i].deleted;
+
+		work.queries[2 * i].path = has_path ? reports[i].real_path : "";
 		work.queries[2 * i + 1].path = reports[i].debug_path ? reports[i].debug_path : "";
 	}
 

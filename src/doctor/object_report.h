@@ -16,6 +16,7 @@ struct object_report {
 	bool deleted; /* the file behind a mapping is gone: what is at path is another one, or none
 		       */
 	struct examination found;
+	char *real_path;  /* owned: without symbolic links; NULL: none */
 	char *debug_path; /* owned: its separate debug file; NULL: none found */
 
 	struct package package;		 /* the file's; name "" unknown */

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "obj/file_stat.h"
 #include "proc/advice.h"
 #include "proc/code_place.h"
 #include "proc/mapped_file.h"
 #include "proc/pidfd.h"
+#include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 #include "proc/vdso.h"
 
@@ -138,7 +140,8 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 	if (code || !first)
 		return code;
 	report->nr_deleted += map->deleted;
-	code = mapped_file_open(report->pid, map->start, map->end, map->path, &file, &err);
+	code = mapped_file_open(desk_opener(reading->desk), report->pid, map->start, map->end,
+				map->path, NULL, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT)
 		code = fpl_fail(&err, -ESTALE,
 				"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed "
@@ -171,17 +174,9 @@ static int take_map(const struct proc_map *map, void *ctx)
 	return 0;
 }
 
-static int open_of(pid_t pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
 static void read_comm(struct process_report *report)
 {
-	AUTO_FD int fd = open_of(report->pid, "comm");
+	AUTO_FD int fd = proc_file_open(report->pid, "comm", O_RDONLY, NULL);
 	ssize_t n = fd < 0 ? -1 : read(fd, report->comm, sizeof(report->comm) - 1);
 
 	if (n < 0)
@@ -190,37 +185,43 @@ static void read_comm(struct process_report *report)
 	report->comm[strcspn(report->comm, "\n")] = '\0';
 }
 
-/* The class of the program that runs. */
-static bool is_32bit(pid_t pid)
+/* The class of the program that runs; one whose file system asks somebody else is not asked here.
+ */
+static bool is_32bit(struct opener *opener, pid_t pid)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
-	AUTO_FD int fd = open_of(pid, "exe");
+	AUTO_FD int place = proc_file_open(pid, "exe", O_PATH, NULL);
+	AUTO_FD int fd = -1;
+	struct stat st;
 
-	return fd >= 0 && read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
+	return place >= 0 && !opener_take(opener, pid, place, &fd, &st) &&
+	       read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
 	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
 }
 
 /* Is @pid's namespace @name another one than ours? Unreadable counts as ours. */
 static bool is_other_ns(pid_t pid, const char *name)
 {
-	char path[64];
+	char file[16];
 	struct stat theirs, ours;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
-	if (stat(path, &theirs) < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-	return stat(path, &ours) == 0 && theirs.st_ino != ours.st_ino;
+	snprintf(file, sizeof(file), "ns/%s", name);
+
+	AUTO_FD int fd = proc_file_open(pid, file, O_PATH, NULL);
+	AUTO_FD int own_fd = proc_file_open(getpid(), file, O_PATH, NULL);
+
+	return fd >= 0 && own_fd >= 0 && !file_stat(fd, &theirs, NULL) &&
+	       !file_stat(own_fd, &ours, NULL) && theirs.st_ino != ours.st_ino;
 }
 
 /* Is there a file that says what the process's code is, and that a profile would read? */
-static bool names_code(pid_t pid)
+static bool names_code(struct opener *opener, pid_t pid)
 {
 	AUTO_FD int map_fd = -1;
 	AUTO_FD int dump_fd = -1;
 	struct code_place place;
 
-	if (code_place_open(pid, 0, &place, NULL))
+	if (code_place_open(opener, NULL, pid, 0, &place, NULL))
 		return false;
 
 	bool found = !code_place_open_map(&place, &map_fd, NULL) ||
@@ -242,10 +243,10 @@ int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret
 	if (code)
 		return code;
 	read_comm(ret);
-	ret->is_32bit = is_32bit(pid);
+	ret->is_32bit = is_32bit(desk_opener(desk), pid);
 	ret->other_pid_ns = is_other_ns(pid, "pid");
 	ret->other_mnt_ns = is_other_ns(pid, "mnt");
-	ret->names_code = names_code(pid);
+	ret->names_code = names_code(desk_opener(desk), pid);
 	code = proc_maps_read(pid, take_map, &reading, err);
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "pid %d: out of memory", (int)pid);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "obj/blake2b.h"
+#include "obj/file_stat.h"
 
 /* A table of more than this is refused anyway (unwind/table.h). */
 #define DIGESTED_MAX (256u << 20)
@@ -325,11 +326,11 @@ struct file_stamp file_stamp_of(const struct stat *st)
 int file_stamp_read(int fd, struct file_stamp *ret)
 {
 	struct stat st;
+	int code = file_stat(fd, &st, NULL);
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	*ret = file_stamp_of(&st);
-	return 0;
+	if (!code)
+		*ret = file_stamp_of(&st);
+	return code;
 }
 
 bool file_stamp_holds(const struct file_stamp *stamp, int fd)
@@ -343,9 +344,10 @@ bool file_stamp_holds(const struct file_stamp *stamp, int fd)
 int trust_read(int fd, struct trust *ret)
 {
 	struct stat st;
+	int code = file_stat(fd, &st, NULL);
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
+	if (code)
+		return code;
 	*ret = (struct trust){ .dev = st.st_dev, .uid = st.st_uid };
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) || !st.st_nlink)
 		ret->inode = st.st_ino;

@@ -14,11 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "obj/file_stat.h"
 #include "parse/desk_state.h"
 #include "parse/name_key.h"
 #include "parse/sandbox.h"
 #include "parse/stopped.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 
 #define TRIES	   3 /* of a request whose worker somebody kills */
 #define PAUSE_MS   10
@@ -92,6 +93,11 @@ void desk_close(struct desk *desk)
 	free(desk);
 }
 
+struct opener *desk_opener(const struct desk *desk)
+{
+	return parser_opener(desk->parser);
+}
+
 void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
 {
 	desk->pause = pause;
@@ -126,10 +132,11 @@ void desk_keep(struct desk *desk)
 int desk_file_init(struct desk_file *file, int fd, const char *path)
 {
 	struct stat st;
+	int code = file_stat(fd, &st, NULL);
 
 	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
-	if (fstat(fd, &st) < 0)
-		return -errno;
+	if (code)
+		return code;
 	file->size = (uint64_t)st.st_size;
 	return trust_read(fd, &file->trust);
 }
@@ -188,6 +195,30 @@ static bool is_stopped_for_long(struct desk *desk, uint64_t now)
 	return false;
 }
 
+/* Its file system does not answer the worker, which may never end and is left behind. */
+static int lose_silent(struct desk *desk)
+{
+	opener_waited(parser_opener(desk->parser), desk->remote_dev, desk->slept_ns, false);
+	close(desk->sock);
+	desk->sock = -1;
+	parser_leave(desk->parser, desk->pid);
+	return fpl_fail(desk->err, -ETIMEDOUT, "%s: file did not answer", desk->file->path);
+}
+
+/* Has the worker waited for the file's system for as long as it may? */
+static bool is_silent_for_long(struct desk *desk, uint64_t now)
+{
+	char state;
+
+	if (!desk->is_remote)
+		return false;
+	state = process_state(desk->pid);
+	if (state == 'S' || state == 'D')
+		desk->slept_ns += now - desk->looked_ns;
+	desk->looked_ns = now;
+	return desk->slept_ns > opener_patience_ns(parser_opener(desk->parser), desk->remote_dev);
+}
+
 /* Waits until the socket is ready for @events. */
 static int wait_for(struct desk *desk, short events)
 {
@@ -205,6 +236,8 @@ static int wait_for(struct desk *desk, short events)
 			return give_up(desk);
 		if (worker_cpu_ns(desk) > desk->began_cpu_ns + limits[desk->op].cpu_ns)
 			return lose(desk, "reading it takes more CPU time than a file may");
+		if (is_silent_for_long(desk, now))
+			return lose_silent(desk);
 		if (is_stopped_for_long(desk, now))
 			return lose_stopped(desk);
 		if (now > desk->began_ns + limits[desk->op].clock_ns)
@@ -301,13 +334,59 @@ static bool find_key(const struct desk *desk, const struct question *question,
 	return true;
 }
 
-static int send_request(struct desk *desk, const struct question *question)
+/* The files of a request as they go to the worker; those in envelopes are ours to close. */
+struct parcel {
+	int fds[WIRE_FDS_MAX];
+	bool is_sealed[WIRE_FDS_MAX];
+	size_t nr;
+	uint32_t flags; /* PARSE_SEALED_* */
+};
+
+static void parcel_fini(struct parcel *parcel)
+{
+	for (size_t i = 0; i < parcel->nr; i++) {
+		if (parcel->is_sealed[i])
+			close(parcel->fds[i]);
+	}
+}
+
+/* Adds @fd, if there is one; where it is a place, an envelope with its file and @flag. */
+static int pack(struct desk *desk, int fd, uint32_t flag, struct parcel *parcel)
+{
+	const struct opener_wait wait = { desk->pause, desk->ctx };
+	struct trust trust;
+	int code;
+
+	if (fd < 0)
+		return 0;
+	if (!opener_holds_place(fd)) {
+		parcel->fds[parcel->nr++] = fd;
+		return 0;
+	}
+	code = trust_read(fd, &trust);
+	if (!code)
+		code = opener_envelope(parser_opener(desk->parser), fd, &wait,
+				       &parcel->fds[parcel->nr]);
+	if (code == -ETIMEDOUT)
+		return fpl_fail(desk->err, code, "%s: file did not answer", desk->file->path);
+	if (code)
+		return fpl_fail(desk->err, code, "%s: %s", desk->file->path, strerror(-code));
+	parcel->is_sealed[parcel->nr++] = true;
+	parcel->flags |= flag;
+	if (!desk->is_remote)
+		desk->remote_dev = trust.dev;
+	desk->is_remote = true;
+	return 0;
+}
+
+static int send_request(struct desk *desk, const struct question *question,
+			const struct parcel *parcel)
 {
 	const struct desk_file *file = question->file;
 	struct parse_request request = {
 		.op = question->op,
 		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0) |
-			 (file->alt_fd >= 0 ? PARSE_HAS_ALT : 0),
+			 (file->alt_fd >= 0 ? PARSE_HAS_ALT : 0) | parcel->flags,
 		.file_size = file->size,
 		.debug_size = file->debug_size,
 		.alt_size = file->alt_size,
@@ -316,17 +395,11 @@ static int send_request(struct desk *desk, const struct question *question)
 		.code_bytes = question->code_bytes,
 		.own_pid = question->own_pid,
 	};
-	int fds[WIRE_FDS_MAX] = { file->fd };
-	size_t nr_fds = 1;
 
-	if (file->debug_fd >= 0)
-		fds[nr_fds++] = file->debug_fd;
-	if (file->alt_fd >= 0)
-		fds[nr_fds++] = file->alt_fd;
 	if (find_key(desk, question, &request.key))
 		request.flags |= PARSE_KEEP;
 	/* nothing is under way: it fits the socket's buffer */
-	if (wire_send_fds(desk->sock, &request, sizeof(request), fds, nr_fds))
+	if (wire_send_fds(desk->sock, &request, sizeof(request), parcel->fds, parcel->nr))
 		return lose_dead(desk);
 
 	int code = send_all(desk, file->path, request.name_size);
@@ -341,23 +414,33 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	struct answer_reader reader = { .read = recv_all,
 					.ctx = desk,
 					.path = question->file->path };
+	CLEANUP(parcel_fini) struct parcel parcel = { .nr = 0 };
 
 	desk->file = question->file;
 	desk->op = question->op;
 	desk->err = err;
-	desk->was_killed = desk->cancelled = false;
+	desk->was_killed = desk->cancelled = desk->is_remote = false;
 
-	int code = need_worker(desk);
+	int code = pack(desk, question->file->fd, PARSE_SEALED_FILE, &parcel);
 
+	if (!code)
+		code = pack(desk, question->file->debug_fd, PARSE_SEALED_DEBUG, &parcel);
+	if (!code)
+		code = pack(desk, question->file->alt_fd, PARSE_SEALED_ALT, &parcel);
+	if (!code)
+		code = need_worker(desk);
 	if (code)
 		return code;
 	desk->began_cpu_ns = worker_cpu_ns(desk);
-	desk->began_ns = desk->ran_ns = clock_monotonic_ns();
-	code = send_request(desk, question);
+	desk->began_ns = desk->ran_ns = desk->looked_ns = clock_monotonic_ns();
+	desk->slept_ns = 0;
+	code = send_request(desk, question, &parcel);
 	if (!code)
 		code = answer_head(&reader, question->op, err);
 	if (!code && question->take)
 		code = question->take(&reader, question, question->ret, err);
+	if (desk->is_remote && code != -ETIMEDOUT)
+		opener_waited(parser_opener(desk->parser), desk->remote_dev, desk->slept_ns, true);
 	/* what made no sense, or was not read to its end, would be taken for the next answer */
 	if (code == -EBADMSG && desk->sock >= 0)
 		return lose(desk, err->msg);

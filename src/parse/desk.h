@@ -50,6 +50,8 @@ FPL_MUST_CHECK int desk_open(struct parser *parser, struct desk **ret, struct fp
 void desk_close(struct desk *desk);
 /* Say of debug files that were given up at debug level only: somebody else says it aloud. */
 void desk_hush(struct desk *desk);
+/* Who opens what belongs to targets; may be NULL. */
+struct opener *desk_opener(const struct desk *desk);
 void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx);
 /* Have what is asked done with the priority of any process, not of those that samples wait for.
  * Before the first request. */

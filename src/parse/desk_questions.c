@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "obj/regular_file.h"
-#include "obj/trusted_path.h"
+#include "obj/file_stat.h"
 #include "parse/desk_state.h"
 
 static int take_facts(struct answer_reader *reader, const struct question *question, void *ret,
@@ -119,14 +118,21 @@ static void candidate_fini(struct candidate *candidate)
  * Opens @candidate for @file. Where the path leads a stranger may have said: beside his object, or
  * where his object seems to be in a root of his own, and by the name that it gives its debug file.
  */
-static bool open_candidate(const struct desk_file *file, struct candidate *candidate)
+static bool open_candidate(struct desk *desk, const struct desk_file *file,
+			   struct candidate *candidate)
 {
 	AUTO_FD int path_fd = -1;
 	struct stat st, own;
 
-	if (trusted_path_open(candidate->path, geteuid(), &path_fd) ||
-	    regular_file_reopen(path_fd, &candidate->fd, &st) ||
-	    trust_read(candidate->fd, &candidate->trust) || fstat(file->fd, &own) < 0)
+	const struct opener_path where = { .folder_fd = -1,
+					   .path = candidate->path,
+					   .is_trusted = true };
+	const struct opener_wait wait = { desk->pause, desk->ctx };
+	struct opener *opener = parser_opener(desk->parser);
+
+	if (opener_walk(opener, &where, &wait, &path_fd) ||
+	    opener_take(opener, 0, path_fd, &candidate->fd, &st) ||
+	    trust_read(candidate->fd, &candidate->trust) || file_stat(file->fd, &own, NULL))
 		return false;
 	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino)
 		return false;
@@ -266,7 +272,8 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 					       .beside = debug_file_is_beside(i),
 					       .fd = -1 };
 
-		if (!debug_file_candidate(&search, i, path) || !open_candidate(file, &candidate) ||
+		if (!debug_file_candidate(&search, i, path) ||
+		    !open_candidate(desk, file, &candidate) ||
 		    !(is_of_trust(&candidate, file)
 			      ? is_matched(desk, file, &candidate, i > 0)
 			      : belongs(desk, file, elf, i > 0 ? link : NULL, &candidate)))
@@ -285,7 +292,7 @@ static bool try_alt(struct desk *desk, struct desk_file *file, const struct debu
 	CLEANUP(candidate_fini) struct candidate candidate = { .path = path, .fd = -1 };
 	struct parse_facts facts;
 
-	if (!open_candidate(file, &candidate))
+	if (!open_candidate(desk, file, &candidate))
 		return false;
 
 	const struct desk_file alt = alone(file, candidate.fd, candidate.size, &candidate.trust);

@@ -32,6 +32,11 @@ struct desk {
 	enum parse_op op;
 	uint64_t began_cpu_ns, began_ns;
 	uint64_t ran_ns; /* when the worker was last seen not stopped */
+	/* of files whose file system asks somebody else: */
+	bool is_remote;
+	uint64_t remote_dev;
+	uint64_t looked_ns; /* when the worker was last looked at */
+	uint64_t slept_ns;  /* that it was seen waiting for the file system */
 	struct fpl_err *err;
 };
 

@@ -73,8 +73,12 @@ enum parse_op {
 #define PARSE_SYNTH	32u /* TABLE: with rows made from code */
 #define PARSE_QUICK \
 	64u /* TABLE: these only where they are likely to take no longer than PARSE_QUICK_NS */
-#define PARSE_KEEP	128u /* NAMES, LINES: more will be asked about the file of the key */
-#define PARSE_NO_DIGEST 4u   /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_KEEP 128u /* NAMES, LINES: more will be asked about the file of the key */
+/* What came is an envelope (obj/opener.h) with the file, its debug file, the supplement. */
+#define PARSE_SEALED_FILE  256u
+#define PARSE_SEALED_DEBUG 512u
+#define PARSE_SEALED_ALT   1024u
+#define PARSE_NO_DIGEST	   4u /* FACTS: the digest of the identity is not needed, it is 0 */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 

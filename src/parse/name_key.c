@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "obj/blake2b.h"
+#include "obj/file_stat.h"
+#include "obj/opener.h"
 
 #define NS_PER_S 1000000000ll
 /* Times of files are those of the last tick; where they have no fraction, of the last second. */
@@ -54,10 +56,17 @@ int name_key_read(int fd, const char *path, bool mangled, struct name_key *ret)
 	struct blake2b hash;
 	struct statfs fs;
 	struct stat st;
+	int code;
 
 	if (path[0] != '/')
 		return image_key(fd, mangled, ret);
-	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+	code = file_stat(fd, &st, NULL);
+	if (code)
+		return code;
+	/* a file system that asks somebody else is not asked what it is */
+	if (opener_holds_place(fd))
+		return -ENODATA;
+	if (fstatfs(fd, &fs) < 0)
 		return -errno;
 	stamp = file_stamp_of(&st);
 	if (!S_ISREG(st.st_mode) || !st.st_nlink || fs.f_type == FUSE_SUPER_MAGIC ||
@@ -74,7 +83,16 @@ int name_key_read(int fd, const char *path, bool mangled, struct name_key *ret)
 	return 0;
 }
 
-static void meet(const struct name_search *search, const char *path,
+/* The stamp of what is at @path; false: nothing is. */
+static bool meet_one(struct opener *opener, const char *path, struct file_stamp *ret)
+{
+	const struct opener_path where = { .folder_fd = -1, .path = path, .is_trusted = true };
+	AUTO_FD int fd = -1;
+
+	return !opener_walk(opener, &where, NULL, &fd) && !file_stamp_read(fd, ret);
+}
+
+static void meet(struct opener *opener, const struct name_search *search, const char *path,
 		 struct file_stamp ret[DEBUG_FILE_CANDIDATES])
 {
 	struct debug_link link = { .crc = (uint32_t)search->link_crc };
@@ -83,30 +101,30 @@ static void meet(const struct name_search *search, const char *path,
 					    .link = &link,
 					    .path = path[0] == '/' ? path : NULL };
 	char candidate[PATH_MAX];
-	struct stat st;
 
 	memcpy(link.name, search->link_name, sizeof(link.name));
 	memset(ret, 0, DEBUG_FILE_CANDIDATES * sizeof(*ret));
 	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES; i++) {
-		if (debug_file_candidate(&where, i, candidate) && stat(candidate, &st) == 0)
-			ret[i] = file_stamp_of(&st);
+		if (debug_file_candidate(&where, i, candidate) &&
+		    !meet_one(opener, candidate, &ret[i]))
+			memset(&ret[i], 0, sizeof(ret[i]));
 	}
 }
 
-void name_search_make(const struct elf_file *elf, const struct debug_link *link, const char *path,
-		      struct name_search *ret)
+void name_search_make(struct opener *opener, const struct elf_file *elf,
+		      const struct debug_link *link, const char *path, struct name_search *ret)
 {
 	*ret = (struct name_search){ .build_id_size = elf->build_id_size, .link_crc = link->crc };
 	memcpy(ret->build_id, elf->build_id, elf->build_id_size);
 	/* what stands behind its end is not a part of the name */
 	memcpy(ret->link_name, link->name, strlen(link->name));
-	meet(ret, path, ret->met);
+	meet(opener, ret, path, ret->met);
 }
 
-bool name_search_holds(const struct name_search *search, const char *path)
+bool name_search_holds(struct opener *opener, const struct name_search *search, const char *path)
 {
 	struct file_stamp now[DEBUG_FILE_CANDIDATES];
 
-	meet(search, path, now);
+	meet(opener, search, path, now);
 	return memcmp(now, search->met, sizeof(now)) == 0;
 }

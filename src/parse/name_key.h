@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "obj/opener.h"
 #include "parse/name_entry.h"
 
 #define NAME_KEY_IMAGE_MAX 65536u /* bytes of such an image */
@@ -28,9 +29,13 @@
  */
 FPL_MUST_CHECK int name_key_read(int fd, const char *path, bool mangled, struct name_key *ret);
 
-/* Describe the search for the debug file of @elf, seen as @path, and meet what is there now. */
-void name_search_make(const struct elf_file *elf, const struct debug_link *link, const char *path,
-		      struct name_search *ret);
+/*
+ * Describe the search for the debug file of @elf, seen as @path, and meet what is there now. What
+ * desk_find_debug() would not follow, or does not answer, is not there. @opener: may be NULL.
+ */
+void name_search_make(struct opener *opener, const struct elf_file *elf,
+		      const struct debug_link *link, const char *path, struct name_search *ret);
 
-/* Does @search, of a file seen as @path, meet today what it met then? Cost: a stat(2) per path. */
-bool name_search_holds(const struct name_search *search, const char *path);
+/* Does @search, of a file seen as @path, meet today what it met then? Cost: of each path that of
+ * opener_walk(). */
+bool name_search_holds(struct opener *opener, const struct name_search *search, const char *path);

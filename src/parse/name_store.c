@@ -41,7 +41,7 @@ static void load(struct name_store *store, struct name_file *file, const char *p
 
 	if (!code)
 		code = read_bytes(&on_disk, &file->key, &file->entry, &err);
-	if (!code && !name_search_holds(&file->entry.search, path))
+	if (!code && !name_search_holds(store->opener, &file->entry.search, path))
 		code = -ESTALE;
 	if (code)
 		name_entry_fini(&file->entry);
@@ -144,7 +144,8 @@ void name_store_add(struct name_store *store, struct name_file *file, int fd, co
 
 	/* what was read must still be what the key is of, and what the search met */
 	if (name_key_read(fd, path, store->mangled, &now) ||
-	    memcmp(&now, &file->key, sizeof(now)) != 0 || !name_search_holds(search, path))
+	    memcmp(&now, &file->key, sizeof(now)) != 0 ||
+	    !name_search_holds(store->opener, search, path))
 		return;
 	if (!file->is_known || memcmp(search, &file->entry.search, sizeof(*search)) != 0) {
 		name_entry_fini(&file->entry);

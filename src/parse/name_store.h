@@ -26,6 +26,7 @@ struct name_file {
 
 struct name_store {
 	struct disk_cache *cache; /* borrowed; NULL: nothing is kept */
+	struct opener *opener;	  /* borrowed; may be NULL */
 	bool mangled;		  /* names are as files have them */
 	struct name_file *files;  /* owned [nr] */
 	size_t nr, room;

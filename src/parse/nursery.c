@@ -14,8 +14,11 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "parse/sandbox.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 #include "parse/worker.h"
+
+#define BURIAL_US 200000u /* some 0.3 s are waited for in all: a worker ends within 1 ms */
+#define LEFT_MAX  64u
 
 /* Leaves @fd as descriptor 0 and no other. */
 static void keep_only(int fd)
@@ -58,12 +61,32 @@ static struct nursery_answer hire(int sock, bool calm)
 	return (struct nursery_answer){ .value = pid };
 }
 
-static struct nursery_answer bury(pid_t pid)
+/*
+ * Ends worker @pid. One that waits for a file system that does not answer ends when that does, if
+ * ever: it is not waited for, and taken up by whoever is buried after it.
+ */
+static struct nursery_answer bury(pid_t pid, useconds_t most_us)
 {
+	static pid_t left[LEFT_MAX];
+	static size_t nr_left;
 	int status = 0;
+	pid_t ended = 0;
 
+	for (size_t i = 0; i < nr_left; i++) {
+		if (waitpid(left[i], NULL, WNOHANG) != 0)
+			left[i--] = left[--nr_left];
+	}
 	/* one that has ended keeps the status it has */
-	if (pid <= 0 || kill(pid, SIGKILL) < 0 || waitpid(pid, &status, 0) != pid)
+	if (pid <= 0 || kill(pid, SIGKILL) < 0)
+		return (struct nursery_answer){ .code = -ESRCH };
+	for (useconds_t us = 20; us < most_us && !ended; us *= 2) {
+		ended = waitpid(pid, &status, WNOHANG);
+		if (!ended)
+			usleep(us);
+	}
+	if (!ended && nr_left < LEFT_MAX)
+		left[nr_left++] = pid;
+	if (ended != pid)
 		return (struct nursery_answer){ .code = -ESRCH };
 	return (struct nursery_answer){ .value = status };
 }
@@ -79,7 +102,9 @@ static void serve(void)
 		if (request.op == NURSERY_HIRE || request.op == NURSERY_HIRE_CALM)
 			answer = hire(fds[0], request.op == NURSERY_HIRE_CALM);
 		else if (request.op == NURSERY_BURY)
-			answer = bury(request.pid);
+			answer = bury(request.pid, BURIAL_US);
+		else if (request.op == NURSERY_LEAVE)
+			answer = bury(request.pid, 0);
 		cleanup_fd(&fds[0]);
 		cleanup_fd(&fds[1]);
 		if (wire_send(0, &answer, sizeof(answer)))

@@ -17,6 +17,7 @@ enum nursery_op {
 	NURSERY_HIRE,	   /* with a socket: a worker for it; value of the answer: its pid */
 	NURSERY_HIRE_CALM, /* the same with the priority of any process */
 	NURSERY_BURY,	   /* end worker pid; value of the answer: its wait(2) status */
+	NURSERY_LEAVE,	   /* end worker pid, and do not wait for that */
 };
 
 struct nursery_request {

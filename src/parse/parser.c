@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "parse/nursery.h"
 #include "parse/stopped.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 
 #define DEATHS_BURST  16u /* of one trust, before its files wait */
 #define DEATH_NS      1000000000ull
@@ -35,8 +35,9 @@ struct blame {
 
 struct parser {
 	enum parser_image image;
-	pthread_mutex_t lock; /* of all below */
-	int control;	      /* owned; -1: no nursery */
+	struct opener *opener; /* owned; NULL: none */
+	pthread_mutex_t lock;  /* of all below */
+	int control;	       /* owned; -1: no nursery */
 	pid_t pid;
 	bool greeted;
 	bool has_told;	 /* of nr_fds */
@@ -118,8 +119,11 @@ int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *
 	parser->image = image;
 	parser->control = -1;
 
-	int code = begin_nursery(parser, err);
+	int code = image == PARSER_FORK ? 0
+					: opener_create(image == PARSER_EXEC, &parser->opener, err);
 
+	if (!code)
+		code = begin_nursery(parser, err);
 	if (code) {
 		parser_destroy(parser);
 		return code;
@@ -133,8 +137,14 @@ void parser_destroy(struct parser *parser)
 	if (!parser)
 		return;
 	end_nursery(parser);
+	opener_destroy(parser->opener);
 	pthread_mutex_destroy(&parser->lock);
 	free(parser);
+}
+
+struct opener *parser_opener(const struct parser *parser)
+{
+	return parser ? parser->opener : NULL;
 }
 
 /* Waits for a word of the nursery. One that has been stopped, or ended, has none. */
@@ -289,9 +299,9 @@ void parser_tell_kept(struct parser *parser)
 	pthread_mutex_unlock(&parser->lock);
 }
 
-int parser_bury(struct parser *parser, pid_t pid)
+static int end_worker(struct parser *parser, enum nursery_op op, pid_t pid)
 {
-	const struct nursery_request request = { .op = NURSERY_BURY, .pid = pid };
+	const struct nursery_request request = { .op = op, .pid = pid };
 	struct nursery_answer answer;
 
 	pthread_mutex_lock(&parser->lock);
@@ -300,4 +310,14 @@ int parser_bury(struct parser *parser, pid_t pid)
 
 	pthread_mutex_unlock(&parser->lock);
 	return code ? -1 : answer.value;
+}
+
+int parser_bury(struct parser *parser, pid_t pid)
+{
+	return end_worker(parser, NURSERY_BURY, pid);
+}
+
+void parser_leave(struct parser *parser, pid_t pid)
+{
+	end_worker(parser, NURSERY_LEAVE, pid);
 }

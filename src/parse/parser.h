@@ -11,18 +11,25 @@
 
 #include "base/err.h"
 #include "obj/identity.h"
+#include "obj/opener.h"
 
 struct parser;
 
 enum parser_image {
-	PARSER_EXEC, /* the nursery is this program anew: inherits no memory */
+	PARSER_EXEC,	  /* the nursery is this program anew: inherits no memory */
+	PARSER_EXEC_BARE, /* the same for a process that gives up its capabilities: its opener
+			     (obj/opener.h) has none either */
 	PARSER_FORK, /* a copy of this process, its memory included: for programs that have no verb
 			of their own, as tests, and processes that are for one file */
 };
 
-/* Begins a nursery; whether it holds is seen at the first hire. Errors: -ENOMEM; socketpair(2),
- * fork(2). */
+/* Begins a nursery, and an opener, but with PARSER_FORK: before there are threads. Whether the
+ * nursery holds is seen at the first hire. Errors: -ENOMEM; socketpair(2), fork(2). */
 FPL_MUST_CHECK int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err);
+/* Who opens what belongs to targets; NULL, as of no parser: everything is opened here
+ * (PARSER_FORK). */
+struct opener *parser_opener(const struct parser *parser);
+
 /* All desks must be closed. Ends the nursery and with it every worker. */
 void parser_destroy(struct parser *parser);
 
@@ -39,6 +46,8 @@ FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust,
 
 /* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 where nobody knows. */
 int parser_bury(struct parser *parser, pid_t pid);
+/* The same of one that waits for a file system: whether it ends is not waited for. */
+void parser_leave(struct parser *parser, pid_t pid);
 
 /* Say, once, where workers may have so few descriptors that they keep fewer files than they could.
  */

@@ -53,10 +53,23 @@ static const int shared_calls[] = {
 
 /* Making workers, shutting them in, ending them. */
 static const int nursery_calls[] = {
-	SYS_clone,     SYS_clone3,    SYS_set_robust_list, SYS_set_tid_address,
-	SYS_rseq,      SYS_gettid,    SYS_getpid,	   SYS_wait4,
-	SYS_kill,      SYS_dup3,      SYS_prctl,	   SYS_seccomp,
-	SYS_prlimit64, SYS_setrlimit, SYS_close_range,	   SYS_setpriority,
+	SYS_clone,
+	SYS_clone3,
+	SYS_set_robust_list,
+	SYS_set_tid_address,
+	SYS_rseq,
+	SYS_gettid,
+	SYS_getpid,
+	SYS_wait4,
+	SYS_kill,
+	SYS_dup3,
+	SYS_prctl,
+	SYS_seccomp,
+	SYS_prlimit64,
+	SYS_setrlimit,
+	SYS_close_range,
+	SYS_setpriority,
+	SYS_clock_nanosleep,
 #ifdef SYS_dup2
 	SYS_dup2,
 #endif
@@ -69,7 +82,7 @@ static const int reader_calls[] = {
 	SYS_fstat,	  SYS_fcntl,	   SYS_ftruncate,	SYS_memfd_create,
 	SYS_ppoll,	  SYS_wait4,	   SYS_clock_nanosleep, SYS_newfstatat,
 	SYS_clock_getres, SYS_getpid,	   SYS_gettid,		SYS_rt_sigaction,
-	SYS_getrusage,	  SYS_sched_yield, SYS_shutdown,
+	SYS_getrusage,	  SYS_sched_yield, SYS_shutdown,	SYS_statx,
 #ifdef SYS_poll
 	SYS_poll,
 #endif
@@ -77,7 +90,7 @@ static const int reader_calls[] = {
 
 /* Finding files, beside opening them for reading, and whether they are one's own. */
 static const int finder_calls[] = {
-	SYS_readlinkat, SYS_faccessat, SYS_getdents64, SYS_statx, SYS_fstatfs, SYS_geteuid,
+	SYS_readlinkat, SYS_faccessat, SYS_getdents64, SYS_fstatfs, SYS_geteuid,
 #ifdef SYS_readlink
 	SYS_readlink,	SYS_access,
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-bool process_is_stopped(pid_t pid)
+char process_state(pid_t pid)
 {
 	char path[32], text[256];
 
@@ -18,11 +18,18 @@ bool process_is_stopped(pid_t pid)
 	ssize_t nr = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (nr <= 0)
-		return false;
+		return '\0';
 	text[nr] = '\0';
 
 	/* proc_pid_stat(5): the name in field 2 may hold anything, the state follows it */
 	const char *name_end = strrchr(text, ')');
 
-	return name_end && name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
+	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+}
+
+bool process_is_stopped(pid_t pid)
+{
+	char state = process_state(pid);
+
+	return state == 'T' || state == 't';
 }

@@ -8,3 +8,7 @@
 /* Has process @pid been stopped, by a signal or a debugger? False where that cannot be told. Cost:
  * reads a small file of /proc. */
 bool process_is_stopped(pid_t pid);
+
+/* Its state, as proc_pid_stat(5) has it; NUL where that cannot be told. The same cost. Only of our
+ * own workers: of a process that is being executed anew /proc may let nobody in. */
+char process_state(pid_t pid);

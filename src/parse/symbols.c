@@ -68,7 +68,7 @@ static int describe(struct symbols *symbols, int fd, const char *path, struct de
 	if (code)
 		return code;
 	if (search)
-		name_search_make(elf, &link, path, search);
+		name_search_make(parser_opener(symbols->parser), elf, &link, path, search);
 	desk_find_debug(*ret_desk, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
@@ -261,7 +261,7 @@ int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *
 			    .functions = find_functions,
 			    .frames = find_frames,
 			    .ctx = ret },
-		.names = { .cache = cache },
+		.names = { .cache = cache, .opener = parser_opener(parser) },
 		.parser = parser,
 	};
 

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/wire.h"
+#include "obj/opener.h"
 #include "parse/examination.h"
 #include "parse/job.h"
-#include "parse/wire.h"
 
 static void job_fini(struct job *job)
 {
@@ -182,13 +183,39 @@ static bool has_all_files(const struct job *job, const int fds[WIRE_FDS_MAX])
 	return true;
 }
 
+/* Takes out of their envelopes what came in such. */
+static int unseal(const struct job *job, int fds[WIRE_FDS_MAX])
+{
+	static const uint32_t flags[] = { 0, PARSE_HAS_DEBUG, PARSE_HAS_ALT };
+	static const uint32_t sealed[] = { PARSE_SEALED_FILE, PARSE_SEALED_DEBUG,
+					   PARSE_SEALED_ALT };
+	size_t at = 0;
+
+	/* descriptors that are there come one after the other */
+	for (size_t i = 0; i < ARRAY_SIZE(sealed); i++) {
+		int fd, code;
+
+		if ((job->request.flags & flags[i]) != flags[i])
+			continue;
+		if (job->request.flags & sealed[i]) {
+			code = envelope_open(fds[at], &fd);
+			if (code)
+				return code;
+			close(fds[at]);
+			fds[at] = fd;
+		}
+		at++;
+	}
+	return 0;
+}
+
 /* Opens the files of the request, or has them from the shelf; code goes into the answer. */
 static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX],
 		      struct fpl_err *err)
 {
 	int code = 0;
 
-	if (!has_all_files(job, fds))
+	if (!has_all_files(job, fds) || unseal(job, fds))
 		return fpl_fail(err, -EMFILE, "%s: %s", job->name, strerror(EMFILE));
 	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
 		job->fd = TAKE_FD(fds[0]);

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "parse/job.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/perf_map.h"
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "parse/job.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 #include "symbolize/debug_index.h"
 
 /* The answer to PARSE_LINES under construction. */

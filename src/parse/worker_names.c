@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "obj/mini_debug.h"
 #include "parse/job.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symtab.h"
 #include "unwind/frame_pointer.h"

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "obj/file_stat.h"
 #include "proc/mapped_file.h"
+#include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 
 /* /proc/PID/status is below 2 KiB but for the lists of groups, CPUs and memory nodes. */
@@ -74,10 +75,13 @@ static bool started_at(const char *stat, uint64_t start_ns)
 
 static int read_place(int dir_fd, uint64_t start_ns, struct code_place *place)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	struct opener_path where = {
+		.pid = place->pid,
+		.path = "/tmp",
+		.flags = O_DIRECTORY,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
+	AUTO_FD int root_fd = -1;
 	char text[STATUS_SIZE];
 	ssize_t nr = read_text(dir_fd, "status", text, sizeof(text));
 	int code = nr < 0 ? (int)nr : parse_status(text, place);
@@ -85,23 +89,29 @@ static int read_place(int dir_fd, uint64_t start_ns, struct code_place *place)
 	if (code)
 		return code;
 	if (start_ns) {
-		nr = read_text(dir_fd, "stat", text, sizeof(text));
+		nr = proc_file_read(place->pid, "stat", 0, text, PROC_FILES_READ - 1, &place->wait);
+		text[nr < 0 ? 0 : nr] = '\0';
 		if (nr < 0 || !started_at(text, start_ns))
 			return -ESRCH;
 	}
 
-	AUTO_FD int root_fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
+	root_fd = proc_file_open(place->pid, "root", O_PATH | O_DIRECTORY, &place->wait);
 	if (root_fd < 0)
-		return -errno;
-	place->tmp_fd = (int)syscall(SYS_openat2, root_fd, "tmp", &how, sizeof(how));
+		return root_fd;
+	where.folder_fd = root_fd;
+	if (opener_walk(place->opener, &where, &place->wait, &place->tmp_fd))
+		place->tmp_fd = -1;
 	return 0;
 }
 
-int code_place_open(pid_t pid, uint64_t start_ns, struct code_place *ret, struct fpl_err *err)
+int code_place_open(struct opener *opener, const struct opener_wait *wait, pid_t pid,
+		    uint64_t start_ns, struct code_place *ret, struct fpl_err *err)
 {
-	struct code_place place = { .pid = pid, .tmp_fd = -1 };
+	struct code_place place = { .pid = pid, .tmp_fd = -1, .opener = opener };
 	char path[32];
+
+	if (wait)
+		place.wait = *wait;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 
@@ -125,6 +135,11 @@ void code_place_close(struct code_place *place)
 void code_place_map_name(const struct code_place *place, char *to, size_t size)
 {
 	snprintf(to, size, "/tmp/perf-%d.map", (int)place->own_pid);
+}
+
+static const char *reason(int code)
+{
+	return code == -ETIMEDOUT ? "file did not answer" : strerror(-code);
 }
 
 /* Is the file one that the process, or root for it, has written? */
@@ -153,41 +168,36 @@ static int check(const struct code_place *place, const struct stat *stat, const 
 
 int code_place_open_map(const struct code_place *place, int *ret, struct fpl_err *err)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+	char name[64];
+	struct opener_path where = {
+		.folder_fd = place->tmp_fd,
+		.pid = place->pid,
+		.flags = O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	char name[64], link[32];
+	AUTO_FD int path_fd = -1;
 	struct stat stat;
+	int code;
 
 	if (place->tmp_fd < 0)
 		return -ENOENT;
 	code_place_map_name(place, name, sizeof(name));
-
-	AUTO_FD int path_fd =
-		(int)syscall(SYS_openat2, place->tmp_fd, strrchr(name, '/') + 1, &how, sizeof(how));
-
-	if (path_fd < 0 || fstat(path_fd, &stat) < 0) {
-		int code = -errno;
-
-		return code == -ENOENT ? code
-				       : fpl_fail(err, code, "pid %d: %s: %s", (int)place->pid,
-						  name, strerror(-code));
-	}
-
-	int code = check(place, &stat, name, err);
-
-	if (code)
+	where.path = strrchr(name, '/') + 1;
+	code = opener_walk(place->opener, &where, &place->wait, &path_fd);
+	if (!code)
+		code = file_stat(path_fd, &stat, NULL);
+	if (code == -ENOENT)
 		return code;
-	/* the very file that was looked at: opening it has no effects, for it is a regular one */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	*ret = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (*ret < 0) {
-		code = -errno;
-		return fpl_fail(err, code, "pid %d: %s: %s", (int)place->pid, name,
-				strerror(-code));
+	if (!code) {
+		code = check(place, &stat, name, err);
+		if (code)
+			return code;
+		/* the very file that was looked at: opening it has no effects, for it is a regular
+		 * one */
+		code = opener_take(place->opener, place->pid, path_fd, ret, &stat);
 	}
-	return 0;
+	return code ? fpl_fail(err, code, "pid %d: %s: %s", (int)place->pid, name, reason(code))
+		    : 0;
 }
 
 bool code_place_is_dump(const char *path)
@@ -215,8 +225,8 @@ static int find_dump(const struct proc_map *map, void *ctx)
 
 	if (!map->executable || !code_place_is_dump(map->path))
 		return 0;
-	code = mapped_file_open(search->place->pid, map->start, map->end, map->path, &search->file,
-				search->err);
+	code = mapped_file_open(search->place->opener, search->place->pid, map->start, map->end,
+				map->path, &search->place->wait, &search->file, search->err);
 	if (!code)
 		code = check(search->place, &search->file.stat, map->path, search->err);
 	return code ? code : 1;

@@ -2,48 +2,33 @@
 #include "proc/code_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <unistd.h>
 
-#include "base/cleanup.h"
+#include "proc/proc_files.h"
 
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGEMAP_PRESENT (1ull << 63)
 
-/* Opens /proc/PID/@name. */
-static int open_of(pid_t pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
-}
-
 int code_reader_read(pid_t pid, uint64_t addr, void *dst, size_t size)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	AUTO_FD int map_fd = open_of(pid, "pagemap");
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = addr / page, entries[2], nr;
+	ssize_t got;
 
-	if (map_fd < 0)
-		return map_fd;
-	if (!size || size > page || addr > INT64_MAX - size)
+	if (!size || size > page || size > PROC_FILES_READ || addr > INT64_MAX - size)
 		return -EIO;
-	for (uint64_t n = addr / page; n <= (addr + size - 1) / page; n++) {
-		uint64_t entry;
-
-		if (pread(map_fd, &entry, sizeof(entry), (off_t)(n * sizeof(entry))) !=
-		    (ssize_t)sizeof(entry))
+	nr = (addr + size - 1) / page - first + 1;
+	got = proc_file_read(pid, "pagemap", first * sizeof(*entries), entries,
+			     nr * sizeof(*entries), NULL);
+	if (got < 0)
+		return got == -ENOENT ? -ESRCH : (int)got;
+	for (uint64_t i = 0; i < nr; i++) {
+		if ((size_t)got != nr * sizeof(*entries))
 			return -EIO;
-		if (!(entry & PAGEMAP_PRESENT))
+		if (!(entries[i] & PAGEMAP_PRESENT))
 			return -ENODATA;
 	}
-
-	AUTO_FD int mem_fd = open_of(pid, "mem");
-
-	if (mem_fd < 0)
-		return mem_fd;
-	return pread(mem_fd, dst, size, (off_t)addr) == (ssize_t)size ? 0 : -EIO;
+	got = proc_file_read(pid, "mem", addr, dst, size, NULL);
+	if (got < 0)
+		return got == -ENOENT ? -ESRCH : (int)got;
+	return (size_t)got == size ? 0 : -EIO;
 }

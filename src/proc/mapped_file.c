@@ -7,95 +7,97 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "obj/regular_file.h"
+#include "proc/proc_files.h"
 
-#define LINK_SIZE 96
+#define LINK_SIZE 64
 
-static void link_of(pid_t pid, uint64_t start, uint64_t end, char *ret)
-{
-	snprintf(ret, LINK_SIZE, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start, end);
-}
-
-int mapped_file_stat(pid_t pid, uint64_t start, uint64_t end, struct stat *ret)
+int mapped_file_place(pid_t pid, uint64_t start, uint64_t end, const struct opener_wait *wait)
 {
 	char link[LINK_SIZE];
 
-	link_of(pid, start, end, link);
-	return stat(link, ret) < 0 ? -errno : 0;
+	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, start, end);
+	return proc_file_open(pid, link, O_PATH, wait);
 }
 
-static int open_exact(pid_t pid, uint64_t start, uint64_t end, struct mapped_file *ret)
+static int open_in_root(struct opener *opener, pid_t pid, const char *path,
+			const struct opener_wait *wait, struct mapped_file *ret)
 {
-	char link[LINK_SIZE];
-
-	link_of(pid, start, end, link);
-
-	AUTO_FD int fd = open(link, O_PATH | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	ret->source = MAPPED_FILE_EXACT;
-	return regular_file_reopen(fd, &ret->fd, &ret->stat);
-}
-
-static int open_in_root(pid_t pid, const char *path, struct mapped_file *ret)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+	struct opener_path where = {
+		.pid = pid,
+		.path = path,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	char root[32];
-
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-
-	AUTO_FD int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FD int fd = -1;
+	AUTO_FD int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY, wait);
+	int code;
 
 	if (root_fd < 0)
-		return -errno;
-
-	AUTO_FD int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd < 0)
-		return -errno;
+		return root_fd;
+	where.folder_fd = root_fd;
+	code = opener_walk(opener, &where, wait, &fd);
+	if (code)
+		return code;
 	ret->source = MAPPED_FILE_ROOT;
-	return regular_file_reopen(fd, &ret->fd, &ret->stat);
+	return opener_take(opener, pid, fd, &ret->fd, &ret->stat);
 }
 
-static int open_path(const char *path, struct mapped_file *ret)
+static int open_path(struct opener *opener, const char *path, const struct opener_wait *wait,
+		     struct mapped_file *ret)
 {
+	const struct opener_path where = { .folder_fd = -1, .path = path };
+	AUTO_FD int fd = -1;
+	int code = opener_walk(opener, &where, wait, &fd);
+
+	if (code)
+		return code;
 	ret->source = MAPPED_FILE_PATH;
-	return regular_file_open(path, &ret->fd, &ret->stat);
+	return opener_take(opener, 0, fd, &ret->fd, &ret->stat);
 }
 
-int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret, struct fpl_err *err)
+int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
+			  const struct opener_wait *wait, struct mapped_file *ret,
+			  struct fpl_err *err)
 {
 	struct mapped_file file = { .fd = -1 };
-	int code = path[0] == '/' ? open_in_root(pid, path, &file) : -ENOENT;
+	int code = path[0] == '/' ? open_in_root(opener, pid, path, wait, &file) : -ENOENT;
 
 	if (path[0] == '/' && (code == -ENOENT || code == -ESRCH))
-		code = open_path(path, &file);
+		code = open_path(opener, path, wait, &file);
 	if (code == -ENOEXEC)
 		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
+	if (code == -ETIMEDOUT)
+		return fpl_fail(err, code, "pid %d: %s: file did not answer", (int)pid, path);
 	if (code)
 		return fpl_fail(err, code, "pid %d: %s: %s", (int)pid, path, strerror(-code));
 	*ret = file;
 	return 0;
 }
 
-int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
-		     struct mapped_file *ret, struct fpl_err *err)
+int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char *path,
+		     const struct opener_wait *wait, struct mapped_file *ret, struct fpl_err *err)
 {
-	struct mapped_file file = { .fd = -1 };
-	int code = open_exact(pid, start, end, &file);
+	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_EXACT };
+	int code =
+		place_fd < 0 ? place_fd : opener_take(opener, pid, place_fd, &file.fd, &file.stat);
 
 	/* what is mapped there has been seen; a path would lead elsewhere */
 	if (code == -ENOEXEC)
 		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
+	if (code == -ETIMEDOUT)
+		return fpl_fail(err, code, "pid %d: %s: file did not answer", (int)pid, path);
 	if (code)
-		return mapped_file_open_path(pid, path, ret, err);
+		return mapped_file_open_path(opener, pid, path, wait, ret, err);
 	*ret = file;
 	return 0;
+}
+
+int mapped_file_open(struct opener *opener, pid_t pid, uint64_t start, uint64_t end,
+		     const char *path, const struct opener_wait *wait, struct mapped_file *ret,
+		     struct fpl_err *err)
+{
+	AUTO_FD int place = mapped_file_place(pid, start, end, wait);
+
+	return mapped_file_take(opener, pid, place, path, wait, ret, err);
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "obj/opener.h"
 
 enum mapped_file_source {
 	MAPPED_FILE_EXACT, /* the very file that is mapped there now: /proc/PID/map_files */
@@ -19,7 +20,7 @@ enum mapped_file_source {
 };
 
 struct mapped_file {
-	int fd; /* owned by whoever has the struct; O_RDONLY */
+	int fd; /* owned by whoever has the struct; as opener_take() gives it */
 	enum mapped_file_source source;
 	struct stat stat;
 };
@@ -28,19 +29,27 @@ struct mapped_file {
  * Open the file mapped at [@start, @end) of process @pid, which sees it as @path. Tries the sources
  * in the order above. The file may be another one than the caller heard of: by its path always, and
  * from map_files where something else has been mapped there since. The caller compares its build-id
- * or inode.
+ * or inode. @opener, @wait: may be NULL.
  *
- * Errors: -ENOENT nothing there; -ENOEXEC not a regular file; else as open(2).
+ * Errors: -ENOENT nothing there; -ENOEXEC not a regular file; -ETIMEDOUT a file system did not
+ * answer; else as open(2).
  */
-FPL_MUST_CHECK int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
+FPL_MUST_CHECK int mapped_file_open(struct opener *opener, pid_t pid, uint64_t start, uint64_t end,
+				    const char *path, const struct opener_wait *wait,
 				    struct mapped_file *ret, struct fpl_err *err);
 
 /*
- * What is mapped at [@start, @end) of process @pid now, without opening it: a third of the cost,
- * and most files were met before. Errors: as stat(2) of /proc/PID/map_files.
+ * The first half of that: the place of what is mapped there now, which says what file that is;
+ * most were met before. Returns a descriptor (O_PATH), the caller's, or -errno. Cost: a third.
  */
-FPL_MUST_CHECK int mapped_file_stat(pid_t pid, uint64_t start, uint64_t end, struct stat *ret);
+FPL_MUST_CHECK int mapped_file_place(pid_t pid, uint64_t start, uint64_t end,
+				     const struct opener_wait *wait);
+/* The second half: @place_fd is what the first has returned, and stays the caller's. */
+FPL_MUST_CHECK int mapped_file_take(struct opener *opener, pid_t pid, int place_fd,
+				    const char *path, const struct opener_wait *wait,
+				    struct mapped_file *ret, struct fpl_err *err);
 
 /* The same without looking at what is mapped: for a mapping that is known to have gone. */
-FPL_MUST_CHECK int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret,
+FPL_MUST_CHECK int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
+					 const struct opener_wait *wait, struct mapped_file *ret,
 					 struct fpl_err *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "proc/proc_files.h"
 
 /* Reads a number of @base at *@pos; moves *@pos behind it. Fails on none and on overflow. */
 static bool take_number(char **pos, unsigned base, uint64_t *ret)
@@ -146,27 +147,27 @@ static int read_all(int fd, char **buf, size_t *ret_size)
 	return 0;
 }
 
-int proc_maps_read(pid_t pid, proc_maps_fn fn, void *ctx, struct fpl_err *err)
+int proc_maps_read_from(pid_t pid, int fd, proc_maps_fn fn, void *ctx, struct fpl_err *err)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		int code = errno == ENOENT ? -ESRCH : -errno;
-
-		return fpl_fail(err, code, "pid %d: %s", (int)pid, strerror(-code));
-	}
-
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	int code = read_all(fd, &text, &size);
+	int code;
 
+	if (fd < 0) {
+		code = fd == -ENOENT ? -ESRCH : fd;
+		return fpl_fail(err, code, "pid %d: %s", (int)pid, strerror(-code));
+	}
+	code = read_all(fd, &text, &size);
 	if (code)
 		return fpl_fail(err, code, "pid %d: maps: %s", (int)pid, strerror(-code));
 	if (size == 0)
 		return fpl_fail(err, -ENODATA, "pid %d: it has no memory mapped", (int)pid);
 	return proc_maps_parse(text, size, fn, ctx, NULL);
+}
+
+int proc_maps_read(pid_t pid, proc_maps_fn fn, void *ctx, struct fpl_err *err)
+{
+	AUTO_FD int fd = proc_file_open(pid, "maps", O_RDONLY, NULL);
+
+	return proc_maps_read_from(pid, fd, fn, ctx, err);
 }

@@ -38,6 +38,11 @@ int proc_maps_parse(char *text, size_t size, proc_maps_fn fn, void *ctx, size_t 
 /*
  * Read and parse /proc/@pid/maps; @pid may also be a thread's id.
  * Errors: -ESRCH no such process; -ENODATA it has no memory (kernel thread, zombie); -EACCES;
- * -ENOMEM; what @fn returned.
+ * -ETIMEDOUT it lets nobody in; -ENOMEM; what @fn returned.
  */
 FPL_MUST_CHECK int proc_maps_read(pid_t pid, proc_maps_fn fn, void *ctx, struct fpl_err *err);
+
+/* The same of its maps, open at @fd by proc_files_open(), which says with -errno why they are not.
+ */
+FPL_MUST_CHECK int proc_maps_read_from(pid_t pid, int fd, proc_maps_fn fn, void *ctx,
+				       struct fpl_err *err);

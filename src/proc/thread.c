@@ -74,23 +74,45 @@ int thread_process(pid_t tid, pid_t *ret, struct fpl_err *err)
 	return 0;
 }
 
-char thread_state_in(const char *stat)
+char thread_state_in(const char *status)
 {
-	const char *name_end = strrchr(stat, ')'); /* the name may hold anything, parentheses too */
+	/* the first line is the name, without line breaks of its own */
+	const char *line = strstr(status, "\nState:\t");
 
-	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+	return line ? line[strlen("\nState:\t")] : '\0';
 }
 
 char thread_state(pid_t pid, pid_t tid)
 {
 	char path[64], text[512];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	/* not stat: of a process that is being executed anew it waits */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
 
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
 
 	text[size < 0 ? 0 : size] = '\0';
+	return thread_state_in(text);
+}
+
+bool process_has_memory_in(const char *status)
+{
+	/* what memory there is comes before the number of threads */
+	return strstr(status, "\nVmSize:") || !strstr(status, "\nThreads:");
+}
+
+char process_glance(pid_t pid, bool *ret_has_memory)
+{
+	char path[64], text[2048];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	text[size < 0 ? 0 : size] = '\0';
+	*ret_has_memory = process_has_memory_in(text);
 	return thread_state_in(text);
 }
 

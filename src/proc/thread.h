@@ -21,7 +21,14 @@ int64_t thread_number_in(FILE *status, const char *key); /* the same of an open 
 /* How thread @tid of process @pid is, a letter of proc_pid_stat(5): R runs, S sleeps, Z has ended;
  * 0: there is none. */
 char thread_state(pid_t pid, pid_t tid);
-char thread_state_in(const char *stat); /* the same of the file's text */
+char thread_state_in(const char *status); /* the same of the text of its status */
+
+/*
+ * The same of the first thread of process @pid, and whether the process has memory at all: a thread
+ * of the kernel has none, nor has what has ended. True where that cannot be told.
+ */
+char process_glance(pid_t pid, bool *ret_has_memory);
+bool process_has_memory_in(const char *status); /* the same of the text of its status */
 
 /* Does thread @tid of process @pid still run code? Not one that has ended and waits for its
  * parent, or for the other threads of its process. */

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "obj/file_stat.h"
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
@@ -50,6 +52,7 @@ struct catalog {
 	uint64_t max_open;	       /* objects: each has a descriptor */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct desk *desk;	       /* owned */
+	struct opener *opener;	       /* borrowed */
 	struct object *vdso;	       /* borrowed from objects */
 	bool vdso_tried;
 	catalog_pause_fn pause; /* may be NULL */
@@ -77,6 +80,7 @@ int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct pars
 	if (catalog) {
 		object_list_init(&catalog->list, nr_slots);
 		catalog->symbolizer = symbolizer;
+		catalog->opener = parser_opener(parser);
 		catalog->max_open = max_open_objects(1);
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
 	}
@@ -94,6 +98,11 @@ void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx
 	catalog->pause = pause;
 	catalog->ctx = ctx;
 	desk_on_pause(catalog->desk, pause, ctx);
+}
+
+struct opener_wait catalog_wait(const struct catalog *catalog)
+{
+	return (struct opener_wait){ catalog->pause, catalog->ctx };
 }
 
 void catalog_expect_copies(struct catalog *catalog, unsigned int nr)
@@ -293,6 +302,7 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 	object->trust = found->trust;
 	object->link = found->link;
 	object->max_vaddr = max_vaddr_of(elf);
+	object->is_remote = opener_holds_place(elf->fd);
 	object->path = strdup(path);
 
 	int code = object->path ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", path);
@@ -453,7 +463,8 @@ static int identify(struct catalog *catalog, const struct file_hint *hint,
 
 	if (!code) {
 		code = read_file(catalog, file->fd, hint->path, &found, err);
-		if (code != -EAGAIN) /* nobody has read it */
+		/* nobody has read it, or its file system is silent, which has a bound of its own */
+		if (code != -EAGAIN && code != -ETIMEDOUT)
 			turns_note(&catalog->reading, file->stat.st_uid,
 				   desk_spent_ns(catalog->desk), clock_monotonic_ns());
 	}
@@ -507,17 +518,18 @@ static int take_file(struct catalog *catalog, const struct file_hint *hint,
 	if (catalog->pause)
 		catalog->pause(catalog->ctx);
 	if (code && code != -ESTALE && code != -EAGAIN && code != -EDQUOT && code != -EBUSY &&
-	    file->source == MAPPED_FILE_EXACT)
+	    code != -ETIMEDOUT && file->source == MAPPED_FILE_EXACT)
 		known_files_add(&catalog->files, &stamp, NULL);
 	return code;
 }
 
 /* The object of what is mapped there now, if that was met before. */
-static struct object *find_known(const struct catalog *catalog, const struct file_hint *hint)
+static struct object *find_known(const struct catalog *catalog, const struct file_hint *hint,
+				 int place_fd)
 {
 	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_EXACT };
 
-	if (mapped_file_stat(hint->pid, hint->start, hint->end, &file.stat))
+	if (place_fd < 0 || file_stat(place_fd, &file.stat, NULL))
 		return NULL;
 
 	const struct file_stamp stamp = file_stamp_of(&file.stat);
@@ -539,10 +551,16 @@ static struct object *find_known(const struct catalog *catalog, const struct fil
 static struct object *find_here(const struct catalog *catalog, const struct file_hint *hint,
 				bool any_owner)
 {
+	const struct opener_path where = { .folder_fd = -1,
+					   .path = hint->path,
+					   .flags = O_NOFOLLOW };
+	AUTO_FD int fd = -1;
 	struct stat stat;
 
 	if (!hint->build_id || !hint->build_id_size || hint->path[0] != '/' ||
-	    lstat(hint->path, &stat) < 0 || !S_ISREG(stat.st_mode))
+	    (catalog->opener ? opener_walk_here(catalog->opener, &where, &fd)
+			     : opener_walk(NULL, &where, NULL, &fd)) ||
+	    file_stat(fd, &stat, NULL) || !S_ISREG(stat.st_mode))
 		return NULL;
 
 	const struct file_stamp stamp = file_stamp_of(&stat);
@@ -553,13 +571,18 @@ static struct object *find_here(const struct catalog *catalog, const struct file
 	return any_owner || is_safe_with(&known->object->trust) ? known->object : NULL;
 }
 
-/* The object of a file that was met before, without opening it; NULL: open it. */
-static struct object *find(const struct catalog *catalog, const struct file_hint *hint)
+/* The object of a file that was met before, without opening it; NULL: open it, from *@ret_place, as
+ * mapped_file_place() has returned it: the caller's to close. */
+static struct object *find(const struct catalog *catalog, const struct file_hint *hint,
+			   int *ret_place)
 {
+	const struct opener_wait wait = catalog_wait(catalog);
 	struct object *object = find_here(catalog, hint, false);
 
-	if (!object)
-		object = find_known(catalog, hint);
+	if (object)
+		return object;
+	*ret_place = mapped_file_place(hint->pid, hint->start, hint->end, &wait);
+	object = find_known(catalog, hint, *ret_place);
 	if (!object && kill(hint->pid, 0) < 0 && errno == ESRCH)
 		object = find_here(catalog, hint, true);
 	return object;
@@ -567,8 +590,10 @@ static struct object *find(const struct catalog *catalog, const struct file_hint
 
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
 {
+	const struct opener_wait wait = catalog_wait(catalog);
 	struct mapped_file file;
-	struct object *object = find(catalog, hint);
+	AUTO_FD int place = -1;
+	struct object *object = find(catalog, hint, &place);
 	struct fpl_err err = { 0 };
 
 	if (object)
@@ -579,11 +604,13 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 	if (catalog->list.nr_live >= catalog->max_open)
 		code = fpl_fail(&err, -EMFILE, "%s: %s", hint->path, strerror(EMFILE));
 	else
-		code = mapped_file_open(hint->pid, hint->start, hint->end, hint->path, &file, &err);
+		code = mapped_file_take(catalog->opener, hint->pid, place, hint->path, &wait, &file,
+					&err);
 	if (!code) {
 		code = take_file(catalog, hint, &file, &object, &err);
 		if (code == -ESTALE && file.source == MAPPED_FILE_EXACT) {
-			code = mapped_file_open_path(hint->pid, hint->path, &file, &err);
+			code = mapped_file_open_path(catalog->opener, hint->pid, hint->path, &wait,
+						     &file, &err);
 			if (!code)
 				code = take_file(catalog, hint, &file, &object, &err);
 		}

@@ -69,7 +69,8 @@ struct object {
 	bool is_retired;      /* about to be freed */
 	bool is_kept;	      /* but not its id: catalog_keep_id() */
 	bool is_told;	      /* the listener of the run was told of it */
-	bool is_asked; /* names of its addresses are being asked, so that it can be retired */
+	bool is_asked;	/* names of its addresses are being asked, so that it can be retired */
+	bool is_remote; /* of its file only a place is held (obj/opener.h) */
 	/* for eviction.h */
 	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
 	uint64_t round;	    /* of the last look that found it mapped */
@@ -113,6 +114,8 @@ FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symboliz
 				  struct parser *parser, struct catalog **ret, struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
 void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx);
+/* The same for whoever waits for something else. */
+struct opener_wait catalog_wait(const struct catalog *catalog);
 
 /* So many more descriptors of each object will be open than its own. Where few may be open, there
  * are fewer objects, so that there are some for everything else. */

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "obj/file_stat.h"
 #include "parse/desk.h"
 
 #define REFUSED_SAID   32u	 /* lines at warning level */
@@ -182,7 +183,7 @@ static bool is_overwritten(const struct code_order *order)
 
 	if (!order->ended && !order->replaced_ns)
 		return false;
-	if (fstat(order->map_fd, &stat) < 0)
+	if (file_stat(order->map_fd, &stat, NULL))
 		return true;
 	if (order->replaced_ns)
 		return is_written_since(&stat, order->replaced_ns);

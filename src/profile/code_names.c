@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "parse/parser.h"
+#include "obj/file_stat.h"
 #include "proc/code_place.h"
 #include "proc/process.h"
 #include "profile/code_loader.h"
@@ -36,6 +38,8 @@ struct code_names {
 	size_t nr, room;
 	size_t last;		    /* found last */
 	struct code_loader *loader; /* owned; NULL once finished */
+	struct opener *opener;	    /* borrowed */
+	struct opener_wait wait;
 	struct code_names_stats stats;
 	struct code_loader_stats loaded; /* once finished */
 };
@@ -51,8 +55,14 @@ int code_names_create(size_t max_bytes, struct parser *parser, struct code_names
 		free(names);
 		return -ENOMEM;
 	}
+	names->opener = parser_opener(parser);
 	*ret = names;
 	return 0;
+}
+
+void code_names_on_pause(struct code_names *names, void (*pause)(void *ctx), void *ctx)
+{
+	names->wait = (struct opener_wait){ pause, ctx };
 }
 
 static void close_files(struct code_image *image)
@@ -146,8 +156,8 @@ static struct code_image *add_image(struct code_names *names, const struct proce
 		.pause_ns = RETRY_MIN_NS,
 	};
 	names->stats.images++;
-	image->has_place =
-		!code_place_open((pid_t)process->pid, process->start_ns, &image->place, &err);
+	image->has_place = !code_place_open(names->opener, &names->wait, (pid_t)process->pid,
+					    process->start_ns, &image->place, &err);
 	if (!image->has_place)
 		fpl_log(FPL_LOG_DEBUG, "%s: code made at run time stays addresses", err.msg);
 	return image;
@@ -220,7 +230,7 @@ void code_names_exit(struct code_names *names, uint32_t pid)
 		image->ended = true;
 		open_files(names, image);
 		/* a file that says nothing of itself compares as overwritten */
-		if (image->map_fd >= 0 && fstat(image->map_fd, &image->at_exit) < 0)
+		if (image->map_fd >= 0 && file_stat(image->map_fd, &image->at_exit, NULL))
 			image->at_exit.st_size = -1;
 		image->has_place = false;
 		code_place_close(&image->place);

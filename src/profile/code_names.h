@@ -40,6 +40,8 @@ struct code_name {
 FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct parser *parser,
 				     struct code_names **ret);
 void code_names_destroy(struct code_names *names);
+/* Have this called while a file system is waited for. */
+void code_names_on_pause(struct code_names *names, void (*pause)(void *ctx), void *ctx);
 
 /* A sample of @process holds a frame in no object. Cost: of the first sample some 100 us. */
 void code_names_meet(struct code_names *names, const struct process *process);

@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-#define KILL_AFTER_MS 5000
+#define KILL_AFTER_MS  5000
+#define LEAVE_AFTER_MS 1000
 
 /* Runs in the child. */
 static void leave_terminal(void)
@@ -198,7 +199,13 @@ void command_end(struct command *command)
 		end_with(command, SIGTERM, command->term_task);
 		if (!reap(command, KILL_AFTER_MS, &status)) {
 			end_with(command, SIGKILL, command->kill_task);
-			waitpid(command->pid, &status, 0);
+			/* one that waits for a file system may not end */
+			if (!reap(command, LEAVE_AFTER_MS, &status)) {
+				fpl_log(FPL_LOG_WARN, "%s: does not end: it is left behind",
+					command->name);
+				forget(command);
+				return;
+			}
 		}
 	}
 	if (!held && !command->failed)

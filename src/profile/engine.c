@@ -42,10 +42,8 @@
 /* Records of one drain from which on the next is not put off. */
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
-#define DRAIN_PERIOD_MS	 100
-#define LISTEN_PERIOD_MS 50 /* where somebody watches */
-/* A round that had no CPU for longer was stopped, or starved; a loaded machine delays by less. */
-#define AWAY_MIN_MS	  600
+#define DRAIN_PERIOD_MS	  100
+#define LISTEN_PERIOD_MS  50 /* where somebody watches */
 #define CHECK_PERIOD_NS	  (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
@@ -254,15 +252,16 @@ struct round {
 	uint64_t time_ns, cpu_ns;
 };
 
-static struct round round_begin(void)
+static struct round round_begin(struct engine *engine)
 {
+	engine->waited_ns = 0;
 	return (struct round){ clock_monotonic_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
 }
 
 /* Was it longer than the longest wait, and on no CPU? Then nobody read the ring meanwhile. */
 static void round_end(struct engine *engine, const struct round *begin)
 {
-	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns, worked_ns;
+	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns - engine->waited_ns, worked_ns;
 
 	if (took_ns < AWAY_MIN_MS * NS_PER_MS)
 		return;
@@ -279,7 +278,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 	struct next_drain next = { 0 };
 
 	while (!engine->stop) {
-		const struct round round = round_begin();
+		const struct round round = round_begin(engine);
 		uint64_t now = round.time_ns, end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
 

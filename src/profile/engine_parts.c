@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/disk_cache.h"
 #include "base/log.h"
 #include "proc/advice.h"
@@ -98,9 +99,15 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 }
 
 /* catalog_pause_fn */
-static void drain_ring(void *kernel)
+static void drain_ring(void *ctx)
 {
-	kernel_side_drain(kernel);
+	struct engine *engine = ctx;
+
+	uint64_t gap_ns = clock_monotonic_ns() - engine->kernel.awake_ns;
+
+	if (gap_ns < AWAY_MIN_MS * NS_PER_MS)
+		engine->waited_ns += gap_ns;
+	kernel_side_drain(&engine->kernel);
 }
 
 /* What was kept of earlier runs. Whatever is wrong with it, the run goes on without. */
@@ -248,7 +255,8 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->collect.cgroup_names = engine->cgroup_names;
 	if (engine->comm_filter)
 		comm_filter_tell(engine->comm_filter, kernel_side_comm, &engine->kernel);
-	catalog_on_pause(engine->catalog, drain_ring, &engine->kernel);
+	catalog_on_pause(engine->catalog, drain_ring, engine);
+	code_names_on_pause(engine->code_names, drain_ring, engine);
 	return 0;
 }
 

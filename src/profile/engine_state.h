@@ -30,6 +30,9 @@
 #include "profile/tracker.h"
 #include "profile/usage.h"
 
+/* Who had no CPU for longer was stopped, or starved; a loaded machine delays by less. */
+#define AWAY_MIN_MS 600u
+
 /* What a descriptor of the loop stands for. */
 enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };
 
@@ -82,6 +85,7 @@ struct engine {
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns, next_count_ns;
 	uint64_t away_ns;	 /* in which the ring's reader was stopped or had no CPU */
+	uint64_t waited_ns;	 /* of this round of the loop, with the ring read now and then */
 	uint64_t rss_peak_bytes; /* helpers included */
 	struct usage_helpers helpers;
 	uint64_t next_helpers_ns; /* when they are looked at again */

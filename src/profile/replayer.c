@@ -54,7 +54,7 @@ struct code_source {
 
 /*
  * replay_input.read_code: from the file, which is what is mapped there; code that was made at run
- * time from the process, if it is still there.
+ * time, and that of a file which may not answer, from the process, if it is still there.
  */
 static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 {
@@ -65,7 +65,7 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 
 	if (!map)
 		return -ENOENT;
-	if (!object)
+	if (!object || object->is_remote)
 		return code_reader_read((pid_t)source->pid, addr, dst, size);
 	load = elf_file_load_at(object->elf, addr - map->bias, size);
 	if (!load)

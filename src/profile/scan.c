@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/code_place.h"
+#include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 
 #define CACHE_SIZE 4096u /* a power of two; a machine maps about 1,000 files executable */
@@ -160,14 +161,9 @@ static int read_map(const struct proc_map *map, void *ctx)
 }
 
 /* AT_ENTRY and AT_BASE of /proc/PID/auxv, 0 where they cannot be had. */
-static void read_auxv(struct reading *reading)
+static void read_auxv(struct reading *reading, int fd)
 {
-	char path[64];
 	Elf64_auxv_t aux[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/auxv", reading->pid);
-
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
 
 	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(aux[0]); i++) {
@@ -178,13 +174,14 @@ static void read_auxv(struct reading *reading)
 	}
 }
 
-static void read_root(struct reading *reading)
+static void read_root(struct reading *reading, int fd)
 {
 	char link[64];
+	ssize_t n = -1;
 
-	snprintf(link, sizeof(link), "/proc/%u/root", reading->pid);
-
-	ssize_t n = readlink(link, reading->root, sizeof(reading->root));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		n = readlink(link, reading->root, sizeof(reading->root));
 
 	/* "/": the one of this process, or of another mount namespace, as its own paths are */
 	if (n <= 1 || (size_t)n == sizeof(reading->root))
@@ -192,12 +189,29 @@ static void read_root(struct reading *reading)
 	reading->root[n] = '\0';
 }
 
+static void close_files(struct proc_file (*files)[3])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(*files); i++)
+		cleanup_fd(&(*files)[i].fd);
+}
+
 static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
 {
+	const struct opener_wait wait = catalog_wait(reading->catalog);
+	CLEANUP(close_files)
+	struct proc_file files[] = {
+		{ .name = "maps", .flags = O_RDONLY, .fd = -1 },
+		{ .name = "auxv", .flags = O_RDONLY, .fd = -1 },
+		{ .name = "root", .flags = O_PATH | O_DIRECTORY, .fd = -1 },
+	};
+	int code = proc_files_open((pid_t)pid, files, ARRAY_SIZE(files), &wait);
+
+	if (code)
+		return fpl_fail(err, code, "pid %u: %s", pid, strerror(-code));
 	reading->pid = pid;
-	read_root(reading);
-	read_auxv(reading);
-	return proc_maps_read((pid_t)pid, read_map, reading, err);
+	read_auxv(reading, files[1].fd);
+	read_root(reading, files[2].fd);
+	return proc_maps_read_from((pid_t)pid, files[0].fd, read_map, reading, err);
 }
 
 int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid, struct scan_cache *cache,

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "obj/blake2b.h"
+#include "obj/file_stat.h"
 
 static void add_u64(struct blake2b *hash, uint64_t value)
 {
@@ -27,9 +28,11 @@ static void add_file(struct blake2b *hash, const struct stat *st, const struct f
 
 static int read_file(int fd, struct stat *st, struct file_stamp *stamp)
 {
-	if (fd < 0)
-		return -ENODATA;
-	return fstat(fd, st) < 0 ? -errno : file_stamp_read(fd, stamp);
+	int code = fd < 0 ? -ENODATA : file_stat(fd, st, NULL);
+
+	if (!code)
+		*stamp = file_stamp_of(st);
+	return code;
 }
 
 /* May entries outlive the file, and be read for others of its owner? */

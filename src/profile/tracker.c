@@ -339,12 +339,6 @@ static uint32_t *list_pids(size_t *ret_nr)
 	return pids;
 }
 
-/* Is its first thread on a CPU, or waiting for one? */
-static bool is_running(uint32_t pid)
-{
-	return thread_state((pid_t)pid, (pid_t)pid) == 'R';
-}
-
 void tracker_adopt_all(struct tracker *tracker)
 {
 	size_t nr = 0;
@@ -355,9 +349,17 @@ void tracker_adopt_all(struct tracker *tracker)
 	for (size_t i = nr; i-- > 0;) {
 		const struct process *known = processes_find(&tracker->processes, pids[i]);
 
+		bool has_memory;
+		char state;
+
+		if (known && known->complete)
+			continue;
+		/* half of all processes are the kernel's; one that is on a CPU, or waits for one,
+		 * will be sampled first */
+		state = process_glance((pid_t)pids[i], &has_memory);
 		/* what cannot be read is gone, or is no business of ours */
-		if (!known || !known->complete)
-			(void)!adopt(tracker, pids[i], is_running(pids[i]), cache, NULL);
+		if (has_memory)
+			(void)!adopt(tracker, pids[i], state == 'R', cache, NULL);
 	}
 	scan_cache_destroy(cache);
 }

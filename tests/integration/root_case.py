@@ -20,6 +20,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BPF_PROG_TYPE_PERF_EVENT = "7"
 
 CHANGED = []  # of sysctls: (path, text before), in the order of changes
+BEFORE_END = []  # called first where the tests are ended from outside
 
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
 
@@ -96,6 +97,8 @@ def is_dead(pid):
 
 def end(signal_nr, _frame):
     """The machine is left as it was where a run of the tests is ended from outside, too."""
+    for call in BEFORE_END:
+        call()
     put_back()
     end_all()
     os._exit(128 + signal_nr)

@@ -100,7 +100,7 @@ static struct name_search search_now(const struct shop *shop)
 	const struct debug_link link = { .name = "x.debug", .crc = 1 };
 	struct name_search search;
 
-	name_search_make(&elf, &link, shop->program, &search);
+	name_search_make(NULL, &elf, &link, shop->program, &search);
 	return search;
 }
 

@@ -89,26 +89,31 @@ int desk_names_digest(struct desk *desk, const struct desk_file *file,
 	return -ENOSYS;
 }
 
-int mapped_file_stat(pid_t pid, uint64_t start, uint64_t end, struct stat *ret)
+int mapped_file_place(pid_t pid, uint64_t start, uint64_t end, const struct opener_wait *wait)
 {
-	(void)pid, (void)end;
-	return fstat(mappings[start].fd, ret) < 0 ? -errno : 0;
+	(void)pid, (void)end, (void)wait;
+
+	int fd = fcntl(mappings[start].fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
 }
 
-int mapped_file_open(pid_t pid, uint64_t start, uint64_t end, const char *path,
-		     struct mapped_file *ret, struct fpl_err *err)
+int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char *path,
+		     const struct opener_wait *wait, struct mapped_file *ret, struct fpl_err *err)
 {
-	(void)path, (void)err;
-	*ret = (struct mapped_file){ .fd = fcntl(mappings[start].fd, F_DUPFD_CLOEXEC, 0),
+	(void)opener, (void)pid, (void)wait;
+	*ret = (struct mapped_file){ .fd = fcntl(place_fd, F_DUPFD_CLOEXEC, 0),
 				     .source = MAPPED_FILE_EXACT };
-	if (ret->fd < 0)
+	if (ret->fd < 0 || fstat(ret->fd, &ret->stat) < 0)
 		return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
-	return mapped_file_stat(pid, start, end, &ret->stat);
+	return 0;
 }
 
-int mapped_file_open_path(pid_t pid, const char *path, struct mapped_file *ret, struct fpl_err *err)
+int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
+			  const struct opener_wait *wait, struct mapped_file *ret,
+			  struct fpl_err *err)
 {
-	(void)pid, (void)path, (void)ret, (void)err;
+	(void)opener, (void)pid, (void)path, (void)wait, (void)ret, (void)err;
 	return -ENOENT;
 }
 

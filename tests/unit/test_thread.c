@@ -96,15 +96,14 @@ static void a_state_is_found_behind_any_name(void **state)
 		const char *what, *text;
 		char want;
 	} cases[] = {
-		{ "plain", "12 (cat) R 1 12 12 34816", 'R' },
-		{ "a name like the end", "12 (x) R 1) S 1 12", 'S' },
-		{ "a name of parentheses", "12 ())))() Z 1 12", 'Z' },
-		{ "a name with a line", "12 (a\nb) T 1", 'T' },
-		{ "cut behind the state", "12 (cat) D", 'D' },
-		{ "cut before the state", "12 (cat) ", '\0' },
-		{ "cut behind the name", "12 (cat)", '\0' },
-		{ "cut in the name", "12 (ca", '\0' },
-		{ "no blank", "12 (cat)R 1", '\0' },
+		{ "plain", "Name:\tcat\nUmask:\t0022\nState:\tR (running)\n", 'R' },
+		{ "a name like it", "Name:\tState:\tR\nUmask:\t0\nState:\tS (sleeping)\n", 'S' },
+		{ "a name with a line, as the kernel writes it",
+		  "Name:\ta\\nState:\tR\nState:\tZ (zombie)\n", 'Z' },
+		{ "cut behind the state", "Name:\tcat\nState:\tD", 'D' },
+		{ "cut before the state", "Name:\tcat\nState:\t", '\0' },
+		{ "cut in the key", "Name:\tcat\nState:", '\0' },
+		{ "cut in the name", "Name:\tca", '\0' },
 		{ "nothing", "", '\0' },
 	};
 
@@ -189,11 +188,36 @@ static void a_thread_is_one_of_its_process(void **state)
 	assert_null(fault);
 }
 
+static void who_has_memory_is_told_by_the_status(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		bool want;
+	} cases[] = {
+		{ "a process", "Name:\tcat\nVmPeak:\t1 kB\nVmSize:\t1 kB\nThreads:\t1\n", true },
+		{ "a thread of the kernel", "Name:\tkworker\nState:\tI\nThreads:\t1\nSigQ:\t0/1\n",
+		  false },
+		{ "a name like it", "Name:\tVmSize:\nThreads:\t1\n", false },
+		{ "cut before it", "Name:\tcat\nGroups:\t1 2 3", true },
+		{ "nothing", "", true },
+	};
+	bool has_memory = false;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (process_has_memory_in(cases[i].text) != cases[i].want)
+			fail_msg("%s", cases[i].what);
+	}
+	assert_int_equal(process_glance(getpid(), &has_memory), 'R');
+	assert_true(has_memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_number_is_found_by_the_key_at_the_beginning_of_its_line),
 		cmocka_unit_test(what_is_in_a_long_line_begins_none),
+		cmocka_unit_test(who_has_memory_is_told_by_the_status),
 		cmocka_unit_test(a_state_is_found_behind_any_name),
 		cmocka_unit_test(a_process_that_sleeps_and_ends_is_told),
 		cmocka_unit_test(a_thread_is_one_of_its_process),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/wire.h"
+#include "base/wire.h"
 
 #include <errno.h>
 #include <stdint.h>

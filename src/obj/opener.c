@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "obj/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/wire.h"
+#include "obj/file_stat.h"
+#include "obj/mounts.h"
+#include "obj/opener_process.h"
+#include "obj/regular_file.h"
+#include "obj/trusted_path.h"
+
+#define FILE_SYSTEMS_MAX \
+	256u /* that ask somebody else; of more, those that were not asked lately go */
+#define PAUSE_MS	 10
+#define END_TRIES	 500		   /* of a millisecond each */
+#define SLOW_NS		 (100 * NS_PER_MS) /* what takes longer counts as waiting */
+#define FOREIGN_TEXT_MAX (256u << 10)	   /* bytes of the list of mounts of a target's namespace */
+#define NAME_SIZE	 192u
+
+/* What was waited for: forgotten at a quarter of the speed of time. */
+struct account {
+	uint64_t ns;
+	uint64_t last_ns; /* CLOCK_MONOTONIC */
+};
+
+/* A file system that asks somebody else. */
+struct file_system {
+	uint64_t dev;
+	char name[NAME_SIZE]; /* for messages: type, place, number */
+	int sock;	      /* owned: of its opener; -1: none */
+	pid_t pid;
+	bool is_busy; /* a thread talks with its opener */
+	bool is_silent, has_answered;
+	struct account waited; /* for slow answers, and for none */
+	uint64_t last_ns;      /* CLOCK_MONOTONIC, when it was asked last */
+};
+
+struct opener {
+	pid_t pid;		  /* of the process that makes openers */
+	int root_fd;		  /* owned: "/", where it is local; -1 */
+	uint64_t root_mount;	  /* FILE_NO_MOUNT: not local */
+	uint64_t memory_mount;	  /* of memfd_create(2); FILE_NO_MOUNT: not known */
+	pthread_mutex_t lock;	  /* of all below */
+	int control;		  /* owned */
+	int mounts_fd;		  /* owned: tells when our mounts change; -1: not read yet */
+	struct mount_list mounts; /* of our namespace */
+	struct file_system *systems[FILE_SYSTEMS_MAX]; /* owned [nr_systems] */
+	size_t nr_systems;
+	size_t nr_silent;
+	struct account waited; /* for all of them */
+};
+
+/* Reads a whole file of /proc, up to @max bytes. NULL without memory, or where it cannot be had. */
+static char *read_list(int fd, size_t max)
+{
+	size_t size = 0, room = 16384;
+	char *text = malloc(room + 1);
+
+	for (;;) {
+		ssize_t nr = text ? read(fd, text + size, room - size) : -1;
+
+		if (nr < 0) {
+			free(text);
+			return NULL;
+		}
+		size += (size_t)nr;
+		if (!nr || size >= max)
+			break;
+		if (size < room)
+			continue;
+		room *= 2;
+
+		char *bigger = realloc(text, room + 1);
+
+		if (!bigger)
+			free(text);
+		text = bigger;
+	}
+	text[size] = '\0';
+	return text;
+}
+
+/* Has the list of our mounts changed since it was read? */
+static bool mounts_changed(const struct opener *opener)
+{
+	struct pollfd poll_fd = { .fd = opener->mounts_fd, .events = POLLPRI };
+
+	return opener->mounts_fd < 0 || poll(&poll_fd, 1, 0) != 0;
+}
+
+/* Under the lock. Without a list nothing is local. */
+static void refresh_mounts(struct opener *opener)
+{
+	char *text;
+
+	if (!mounts_changed(opener))
+		return;
+	mount_list_fini(&opener->mounts);
+	if (opener->mounts_fd < 0)
+		opener->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (opener->mounts_fd < 0 || lseek(opener->mounts_fd, 0, SEEK_SET) < 0)
+		return;
+	text = read_list(opener->mounts_fd, MOUNTS_TEXT_MAX);
+	if (text && mount_list_parse(text, &opener->mounts))
+		opener->mounts = (struct mount_list){ 0 };
+}
+
+static int read_foreign(pid_t pid, struct mount_list *ret)
+{
+	char path[32], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	text = read_list(fd, FOREIGN_TEXT_MAX);
+	return text ? mount_list_parse(text, ret) : -ENOMEM;
+}
+
+/* Under the lock. NULL: there are too many already, and all are silent or at work. */
+static struct file_system *system_of(struct opener *opener, uint64_t dev)
+{
+	struct file_system *oldest = NULL, *system;
+
+	for (size_t i = 0; i < opener->nr_systems; i++) {
+		system = opener->systems[i];
+		if (system->dev == dev)
+			return system;
+		if (!system->is_silent && !system->is_busy &&
+		    (!oldest || system->last_ns < oldest->last_ns))
+			oldest = system;
+	}
+	if (opener->nr_systems < FILE_SYSTEMS_MAX) {
+		system = calloc(1, sizeof(*system));
+		if (!system)
+			return NULL;
+		opener->systems[opener->nr_systems++] = system;
+	} else if (oldest) {
+		system = oldest;
+		cleanup_fd(&system->sock);
+	} else {
+		return NULL;
+	}
+	*system = (struct file_system){ .dev = dev, .sock = -1 };
+	snprintf(system->name, sizeof(system->name), "%u:%u", major(dev), minor(dev));
+	return system;
+}
+
+/* Gives the file system of @dev the name that its mount has. */
+static void name_system(struct opener *opener, uint64_t dev, const struct mount *mount)
+{
+	struct file_system *system = system_of(opener, dev);
+
+	if (system)
+		snprintf(system->name, sizeof(system->name), "%.32s at %.128s (%u:%u)", mount->type,
+			 mount->point, major(dev), minor(dev));
+}
+
+/* Does the file system of mount number @id answer by itself? */
+static bool is_local(struct opener *opener, pid_t pid, uint64_t id, uint64_t dev)
+{
+	struct mount_list foreign = { 0 };
+	const struct mount *mount;
+	bool local;
+
+	if (id == FILE_NO_MOUNT)
+		return false;
+	if (id == opener->root_mount || id == opener->memory_mount)
+		return true;
+	pthread_mutex_lock(&opener->lock);
+	refresh_mounts(opener);
+	mount = mount_list_by_id(&opener->mounts, id);
+	if (!mount && pid > 0 && !read_foreign(pid, &foreign))
+		mount = mount_list_by_id(&foreign, id);
+	local = mount && mount_is_local(mount, &opener->mounts);
+	if (mount && !local)
+		name_system(opener, dev, mount);
+	pthread_mutex_unlock(&opener->lock);
+	mount_list_fini(&foreign);
+	return local;
+}
+
+/* The root stays where it is as long as it is open; its number is not given again meanwhile. */
+static void find_root(struct opener *opener)
+{
+	struct stat st;
+	uint64_t id;
+
+	opener->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (opener->root_fd >= 0 && !file_stat(opener->root_fd, &st, &id) &&
+	    is_local(opener, 0, id, st.st_dev))
+		opener->root_mount = id;
+}
+
+/* Memory with a name is in a mount that no list has. */
+static void find_memory(struct opener *opener)
+{
+	AUTO_FD int fd = memfd_create("fpless", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || file_stat(fd, &st, &opener->memory_mount))
+		opener->memory_mount = FILE_NO_MOUNT;
+}
+
+int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+	int socks[2] = { -1, -1 };
+
+	if (!opener)
+		return fpl_fail(err, -ENOMEM, "opener: out of memory");
+	pthread_mutex_init(&opener->lock, NULL);
+	opener->control = opener->mounts_fd = opener->root_fd = -1;
+	opener->root_mount = opener->memory_mount = FILE_NO_MOUNT;
+
+	int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0 ? -errno : 0;
+
+	opener->pid = code ? -1 : fork();
+	if (opener->pid == 0)
+		opener_process_main(socks[1], has_rights);
+	if (!code && opener->pid < 0)
+		code = -errno;
+	cleanup_fd(&socks[1]);
+	opener->control = socks[0];
+	if (code) {
+		opener_destroy(opener);
+		return fpl_fail(err, code, "opener: %s", strerror(-code));
+	}
+	find_root(opener);
+	find_memory(opener);
+	*ret = opener;
+	return 0;
+}
+
+/* The process that makes openers asks nobody: unless somebody has stopped it, it ends at once, and
+ * has all others end. */
+static void await_end(pid_t pid)
+{
+	for (int i = 0; i < END_TRIES; i++) {
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			return;
+		poll(NULL, 0, 1);
+	}
+	if (kill(pid, SIGKILL) == 0)
+		waitpid(pid, NULL, 0);
+}
+
+void opener_destroy(struct opener *opener)
+{
+	if (!opener)
+		return;
+	cleanup_fd(&opener->control);
+	if (opener->pid > 0)
+		await_end(opener->pid);
+	for (size_t i = 0; i < opener->nr_systems; i++) {
+		cleanup_fd(&opener->systems[i]->sock);
+		free(opener->systems[i]);
+	}
+	cleanup_fd(&opener->mounts_fd);
+	cleanup_fd(&opener->root_fd);
+	mount_list_fini(&opener->mounts);
+	pthread_mutex_destroy(&opener->lock);
+	free(opener);
+}
+
+bool opener_holds_place(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && flags & O_PATH;
+}
+
+int opener_take(struct opener *opener, pid_t pid, int path_fd, int *ret_fd, struct stat *ret_stat)
+{
+	uint64_t mount;
+	int code;
+
+	if (!opener)
+		return regular_file_reopen(path_fd, ret_fd, ret_stat);
+	code = file_stat(path_fd, ret_stat, &mount);
+	if (code)
+		return code;
+	if (!S_ISREG(ret_stat->st_mode))
+		return -ENOEXEC;
+	if (is_local(opener, pid, mount, ret_stat->st_dev))
+		return regular_file_reopen(path_fd, ret_fd, ret_stat);
+	*ret_fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 0);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+static uint64_t account_level(const struct account *account)
+{
+	uint64_t forgotten = (clock_monotonic_ns() - account->last_ns) / 4;
+
+	return account->ns > forgotten ? account->ns - forgotten : 0;
+}
+
+static void account_add(struct account *account, uint64_t ns)
+{
+	account->ns = account_level(account) + ns;
+	account->last_ns = clock_monotonic_ns();
+}
+
+static uint64_t left_of(uint64_t most_ms, const struct account *account)
+{
+	uint64_t level_ns = account_level(account), most_ns = most_ms * NS_PER_MS;
+
+	return level_ns < most_ns ? most_ns - level_ns : 0;
+}
+
+/* Under the lock: how long it may be waited for, now. */
+static uint64_t patience_ns(const struct opener *opener, const struct file_system *system)
+{
+	uint64_t left_ns = left_of(OPENER_ALL_MS, &opener->waited);
+	uint64_t most_ns = left_of(OPENER_FIRST_MS, &system->waited);
+	uint64_t next_ns = NS_PER_MS * (system->has_answered ? OPENER_KNOWN_MS : OPENER_NEXT_MS);
+
+	if (system->is_silent)
+		return 0;
+	if (opener->nr_silent && next_ns < most_ns)
+		most_ns = next_ns;
+	return left_ns < most_ns ? left_ns : most_ns;
+}
+
+/* Under the lock. */
+static void note_wait(struct opener *opener, struct file_system *system, uint64_t ns, bool answered)
+{
+	const struct opener_command end = { .order = OPENER_END, .pid = system->pid };
+
+	if (answered)
+		system->has_answered = true;
+	if (system->is_silent || (answered && ns < SLOW_NS))
+		return;
+	account_add(&system->waited, ns);
+	account_add(&opener->waited, ns);
+	if (answered && left_of(OPENER_FIRST_MS, &system->waited))
+		return;
+	system->is_silent = true;
+	opener->nr_silent++;
+	fpl_log(FPL_LOG_WARN,
+		"file system %s %s for %.1f s: its files are not read any more in this run",
+		system->name, answered ? "was waited for" : "did not answer",
+		(double)system->waited.ns / NS_PER_S);
+	/* its opener is left behind */
+	if (system->sock < 0)
+		return;
+	close(system->sock);
+	system->sock = -1;
+	if (wire_send(opener->control, &end, sizeof(end)))
+		fpl_log(FPL_LOG_DEBUG, "opener: has gone");
+}
+
+uint64_t opener_patience_ns(struct opener *opener, uint64_t dev)
+{
+	const struct file_system *system;
+	uint64_t ns;
+
+	if (!opener)
+		return UINT64_MAX;
+	pthread_mutex_lock(&opener->lock);
+	system = system_of(opener, dev);
+	ns = system ? patience_ns(opener, system) : 0;
+	pthread_mutex_unlock(&opener->lock);
+	return ns;
+}
+
+void opener_waited(struct opener *opener, uint64_t dev, uint64_t ns, bool has_answered)
+{
+	struct file_system *system;
+
+	if (!opener)
+		return;
+	pthread_mutex_lock(&opener->lock);
+	system = system_of(opener, dev);
+	if (system)
+		note_wait(opener, system, ns, has_answered);
+	pthread_mutex_unlock(&opener->lock);
+}
+
+/* Under the lock: an opener for @system. */
+static int begin(struct opener *opener, struct file_system *system)
+{
+	const struct opener_command command = { .order = OPENER_BEGIN };
+	int socks[2];
+	int32_t pid;
+
+	if (system->sock >= 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
+		return -errno;
+
+	int code = wire_send_fds(opener->control, &command, sizeof(command), &socks[1], 1);
+
+	/* that process is never long over a fork */
+	if (!code)
+		code = wire_recv(opener->control, &pid, sizeof(pid));
+	if (!code && pid < 0)
+		code = pid;
+	close(socks[1]);
+	if (code) {
+		close(socks[0]);
+		return code;
+	}
+	system->sock = socks[0];
+	system->pid = pid;
+	return 0;
+}
+
+/* Waits for the answer on @sock. Errors: -ETIMEDOUT. */
+static int await(int sock, uint64_t patience_ns, const struct opener_wait *wait)
+{
+	struct pollfd poll_fd = { .fd = sock, .events = POLLIN };
+	uint64_t until_ns = clock_monotonic_ns() + patience_ns;
+
+	for (;;) {
+		if (poll(&poll_fd, 1, PAUSE_MS) > 0)
+			return 0;
+		if (wait && wait->pause)
+			wait->pause(wait->ctx);
+		if (clock_monotonic_ns() > until_ns)
+			return poll(&poll_fd, 1, 0) > 0 ? 0 : -ETIMEDOUT;
+	}
+}
+
+static int take_answer(int sock, int *ret_fd)
+{
+	int fds[WIRE_FDS_MAX];
+	int32_t answer;
+	int code = wire_recv_fds(sock, &answer, sizeof(answer), fds);
+
+	for (size_t i = 1; i < WIRE_FDS_MAX; i++)
+		cleanup_fd(&fds[i]);
+	if (!code)
+		code = answer;
+	if (!code && fds[0] < 0)
+		code = -EMFILE;
+	if (code)
+		cleanup_fd(&fds[0]);
+	else
+		*ret_fd = fds[0];
+	return code;
+}
+
+/* Waits until no other thread talks with the opener of @dev. Under the lock, which is let go. */
+static struct file_system *claim(struct opener *opener, uint64_t dev,
+				 const struct opener_wait *wait)
+{
+	struct file_system *system;
+
+	while ((system = system_of(opener, dev)) && system->is_busy) {
+		pthread_mutex_unlock(&opener->lock);
+		poll(NULL, 0, 1);
+		if (wait && wait->pause)
+			wait->pause(wait->ctx);
+		pthread_mutex_lock(&opener->lock);
+	}
+	return system;
+}
+
+/* One question to the opener of @dev, with descriptor @fd. */
+static int ask(struct opener *opener, uint64_t dev, const struct opener_request *request, int fd,
+	       const struct opener_wait *wait, int *ret_fd)
+{
+	struct file_system *system;
+	uint64_t most_ns, began_ns;
+	int code;
+
+	pthread_mutex_lock(&opener->lock);
+	system = claim(opener, dev, wait);
+	most_ns = system ? patience_ns(opener, system) : 0;
+	code = most_ns ? begin(opener, system) : -ETIMEDOUT;
+	if (code) {
+		pthread_mutex_unlock(&opener->lock);
+		return code;
+	}
+	system->is_busy = true;
+	pthread_mutex_unlock(&opener->lock);
+	began_ns = clock_monotonic_ns();
+	code = wire_send_fds(system->sock, request, sizeof(*request), &fd, fd >= 0);
+	if (!code)
+		code = await(system->sock, most_ns, wait);
+
+	bool answered = code != -ETIMEDOUT;
+
+	if (!code)
+		code = take_answer(system->sock, ret_fd);
+	pthread_mutex_lock(&opener->lock);
+	system->is_busy = false;
+	system->last_ns = clock_monotonic_ns();
+	note_wait(opener, system, system->last_ns - began_ns, answered);
+	if (code == -EPIPE && system->sock >= 0) { /* somebody has ended it */
+		close(system->sock);
+		system->sock = -1;
+	}
+	pthread_mutex_unlock(&opener->lock);
+	return code;
+}
+
+int opener_envelope(struct opener *opener, int path_fd, const struct opener_wait *wait,
+		    int *ret_sock)
+{
+	const struct opener_request request = { .op = OPENER_OPEN };
+	struct stat st;
+	int code = file_stat(path_fd, &st, NULL);
+
+	if (code)
+		return code;
+	if (!opener)
+		return -EPIPE;
+	code = ask(opener, st.st_dev, &request, path_fd, wait, ret_sock);
+	/* one that was ended since the last question is replaced */
+	return code == -EPIPE ? ask(opener, st.st_dev, &request, path_fd, wait, ret_sock) : code;
+}
+
+static int open_path(int folder, const char *path, const struct opener_path *how_to,
+		     uint64_t resolve)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
+	int fd;
+
+	if (!how_to->is_trusted) {
+		how.flags |= (unsigned int)how_to->flags;
+		how.resolve |= how_to->resolve;
+	}
+	fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+/* Is it a walk that ends where it began, or one that somebody else must say the end of? */
+static bool leads_away(int code)
+{
+	/* -EPERM: a filter of system calls that cannot look into the arguments */
+	return code == -EXDEV || code == -ELOOP || code == -EAGAIN || code == -EINVAL ||
+	       code == -EPERM;
+}
+
+static bool begins_locally(struct opener *opener, const struct opener_path *path)
+{
+	struct stat st;
+	uint64_t mount;
+
+	if (path->folder_fd < 0)
+		return opener->root_mount != FILE_NO_MOUNT && path->path[0] == '/';
+	return !file_stat(path->folder_fd, &st, &mount) &&
+	       is_local(opener, path->pid, mount, st.st_dev);
+}
+
+int opener_walk_here(struct opener *opener, const struct opener_path *path, int *ret_fd)
+{
+	bool is_ours = path->folder_fd < 0;
+	int folder = is_ours ? AT_FDCWD : path->folder_fd, fd;
+	const char *below = path->path;
+
+	if (begins_locally(opener, path)) {
+		if (is_ours) {
+			folder = opener->root_fd;
+			below += strspn(below, "/");
+		}
+		fd = open_path(folder, *below ? below : ".", path,
+			       RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+		if (!leads_away(fd)) {
+			*ret_fd = fd;
+			return fd < 0 ? fd : 0;
+		}
+	}
+	fd = open_path(is_ours ? AT_FDCWD : folder, path->path, path,
+		       RESOLVE_CACHED | RESOLVE_NO_SYMLINKS);
+	if (leads_away(fd))
+		return -EXDEV;
+	*ret_fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* The file system that @path leads to, as far as its text says; 0: a local one. */
+static uint64_t device_of(struct opener *opener, const struct opener_path *path)
+{
+	struct mount_list foreign = { 0 };
+	const struct mount *mount = NULL;
+	struct stat st;
+	uint64_t dev = 0, id;
+
+	if (path->folder_fd >= 0 && !file_stat(path->folder_fd, &st, &id) &&
+	    !is_local(opener, path->pid, id, st.st_dev))
+		return st.st_dev;
+	pthread_mutex_lock(&opener->lock);
+	refresh_mounts(opener);
+	if (path->folder_fd < 0)
+		mount = mount_list_by_path(&opener->mounts, path->path);
+	else if (path->pid > 0 && !read_foreign(path->pid, &foreign))
+		mount = mount_list_by_path(&foreign, path->path);
+	if (mount && !mount_is_local(mount, &opener->mounts)) {
+		dev = makedev(mount->dev_major, mount->dev_minor);
+		name_system(opener, dev, mount);
+	}
+	pthread_mutex_unlock(&opener->lock);
+	mount_list_fini(&foreign);
+	return dev;
+}
+
+static int walk_directly(const struct opener_path *path, int *ret_fd)
+{
+	int fd;
+
+	if (path->is_trusted)
+		return trusted_path_open(path->path, geteuid(), ret_fd);
+	fd = open_path(path->folder_fd < 0 ? AT_FDCWD : path->folder_fd, path->path, path, 0);
+	*ret_fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+int opener_walk(struct opener *opener, const struct opener_path *path,
+		const struct opener_wait *wait, int *ret_fd)
+{
+	struct opener_request request = {
+		.op = path->is_trusted ? OPENER_WALK_TRUSTED : OPENER_WALK,
+		.flags = path->flags | O_PATH | O_CLOEXEC,
+		.resolve = path->resolve,
+	};
+	size_t size = strlen(path->path);
+	uint64_t dev;
+	int code;
+
+	if (!opener)
+		return walk_directly(path, ret_fd);
+	if (size >= sizeof(request.path))
+		return -ENAMETOOLONG;
+	code = opener_walk_here(opener, path, ret_fd);
+	if (code != -EXDEV)
+		return code;
+	memcpy(request.path, path->path, size + 1);
+	dev = device_of(opener, path);
+	code = ask(opener, dev, &request, path->folder_fd, wait, ret_fd);
+	return code == -EPIPE ? ask(opener, dev, &request, path->folder_fd, wait, ret_fd) : code;
+}
+
+int envelope_open(int sock, int *ret_fd)
+{
+	int fds[WIRE_FDS_MAX];
+	char byte;
+	int code = wire_recv_fds(sock, &byte, sizeof(byte), fds);
+
+	for (size_t i = 1; i < WIRE_FDS_MAX; i++)
+		cleanup_fd(&fds[i]);
+	if (code)
+		return code;
+	*ret_fd = fds[0];
+	return fds[0] < 0 ? -EBADMSG : 0;
+}

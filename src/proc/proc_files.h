@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of /proc of another process, opened without waiting for it. While a process is being
+ * executed anew the kernel lets nobody in: maps, map_files, root, stat and others wait. It closes
+ * the process's files then, and a file system that does not answer to that holds it up for ever.
+ * Such a wait ends with SIGKILL alone; so a thread of ours waits, which is left behind, and ends
+ * with this process. A process that did not answer is not asked again for PROC_FILES_FORGET_S.
+ *
+ * May be used by several threads, one at a time of which is served.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "obj/opener.h"
+
+#define PROC_FILES_MAX	    3u
+#define PROC_FILES_READ	    4096u /* bytes */
+#define PROC_FILES_FORGET_S 10u
+
+struct proc_file {
+	const char *name; /* below /proc/PID; at most 63 bytes */
+	int flags;	  /* of open(2), besides O_CLOEXEC */
+	int fd;		  /* the caller's to close; -errno */
+};
+
+/*
+ * Open @files [@nr], at most PROC_FILES_MAX, of process @pid. @wait: may be NULL. Errors:
+ * -ETIMEDOUT it did not answer, now or lately: none is open then; -ENOMEM. Cost: waking a thread,
+ * some 10 us.
+ */
+FPL_MUST_CHECK int proc_files_open(pid_t pid, struct proc_file *files, size_t nr,
+				   const struct opener_wait *wait);
+
+/* One of them. Returns the descriptor, -ETIMEDOUT, or what open(2) says. */
+FPL_MUST_CHECK int proc_file_open(pid_t pid, const char *name, int flags,
+				  const struct opener_wait *wait);
+
+/*
+ * Read up to @size bytes, at most PROC_FILES_READ, at @off of a file: of mem, too, whose pages may
+ * be on a file system that does not answer. Returns their number, or -errno as above.
+ */
+FPL_MUST_CHECK ssize_t proc_file_read(pid_t pid, const char *name, uint64_t off, void *to,
+				      size_t size, const struct opener_wait *wait);

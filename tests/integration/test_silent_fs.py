@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A file system that stops answering holds nobody up but the programs on it.
+
+Each test mounts one file system for each request that it does not answer. A run over all of them
+must wait for them for no more than 3 s, by its own account, and end within LATE_S by the clock of a busy machine, with the
+books closed and the stacks of others whole.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import root_case
+from fpless_run import TIMEOUT_S, Run, skip
+from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
+from silent_fs import SilentFs, enter_namespace, mount_over
+
+SERVER = fixture("silent_fs")
+REQUESTS = ["lookup", "open", "getattr", "read", "readdir", "statfs"]
+NEEDED = ["open", "getattr", "read"]  # without these no file can be read, whoever asks
+USER = 61234  # nobody else's: equal files of one owner are one object, by the path of the first
+WAIT_S = 3.1  # for all that do not answer, and the pauses of 10 ms between two looks
+LATE_S = 40
+RUN_S = 1
+LIVES_MS = 60000
+PYTHON = os.path.realpath(sys.executable)  # not every user may run it
+
+
+class SilentFsCase(RootCase):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o711)
+        self.systems, self.processes = {}, []
+        # in this order: who waits for a file system can be waited for only after that
+        self.addCleanup(self.end_processes)
+        self.addCleanup(self.abort)
+
+    def abort(self):
+        for system in self.systems.values():
+            system.abort()
+        root_case.BEFORE_END.clear()
+
+    def end_processes(self):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+    def begin(self, *command, own_tmp=None, user=USER):
+        """Returns when the program runs. @own_tmp: a folder that it has in the place of /tmp."""
+        def become_user():
+            die_with_the_tests()
+            if own_tmp:
+                mount_over(own_tmp, "/tmp")
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   preexec_fn=become_user)
+        self.processes.append(process)
+        end_s = time.monotonic() + TIMEOUT_S
+        while os.readlink(f"/proc/{process.pid}/exe") != command[0]:
+            self.assertLess(time.monotonic(), end_s)
+            time.sleep(0.01)
+        return process
+
+    def mount_at(self, name, point=None):
+        system = SilentFs(SERVER, self.folder, name, point)
+        self.systems[name] = system
+        root_case.BEFORE_END.append(system.abort)
+        system.__enter__()
+        return system
+
+    def mount(self, name):
+        """One with a program in it."""
+        system = self.mount_at(name)
+        path = os.path.join(system.source, name)
+        shutil.copy(fixture("chain_static"), path)
+        os.chown(path, USER, USER)
+        return os.path.join(system.point, name)
+
+    def begin_programs(self):
+        """One on each file system, and one on none."""
+        self.pids = {name: self.begin(self.mount(name), str(LIVES_MS)).pid for name in REQUESTS}
+        self.begin_bystander()
+
+    def begin_bystander(self):
+        self.bystander = self.path("bystander")
+        shutil.copy(fixture("chain"), self.bystander)
+        os.chown(self.bystander, USER, USER)
+        bystander = self.begin(self.bystander, str(LIVES_MS))
+        # on a busy machine it has its samples all the same
+        os.setpriority(os.PRIO_PROCESS, bystander.pid, -10)
+
+    def silence(self):
+        for name, system in self.systems.items():
+            system.silence(name)
+
+    def start_verb(self, *args):
+        process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, preexec_fn=die_with_the_tests)
+        self.processes.append(process)
+        return process
+
+    def begin_run(self, *args, seconds=RUN_S):
+        command = [FPLESS, "profile", "-a", "-F", "199", "-d", str(seconds), *Run.outputs(self.folder),
+                   "--no-cache", *args]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, preexec_fn=die_with_the_tests)
+        self.processes.append(process)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def end_run(self, process, seconds=RUN_S):
+        try:
+            _, stderr = process.communicate(timeout=seconds + LATE_S)
+        except subprocess.TimeoutExpired:
+            self.fail(f"it did not end {LATE_S} s after its time")
+        run = Run.of_folder(self.folder, process.returncode, stderr)
+        self.assertEqual(run.faults(), [], run.stderr)
+        self.assertNotIn("fpless was stopped", run.stderr)
+        return run
+
+    def stacks_of(self, run, path):
+        return [stack for stack in run.stacks if stack["user"] and
+                any(frame.get("object") == path for frame in stack["user"])]
+
+    def assert_others_are_whole(self, run):
+        self.assertTrue(self.stacks_of(run, self.bystander), run.stderr)
+        self.assert_chain_is_complete(run, self.bystander)
+
+    def assert_is_read(self, run, name):
+        """Its file system answers all that has to be asked: stacks are whole, and have names."""
+        path = os.path.join(self.systems[name].point, name)
+        stacks = self.stacks_of(run, path)
+        self.assertTrue(stacks, (name, run.stderr))
+        self.assertEqual({stack["stop"] for stack in stacks}, {"outermost"}, (name, run.stderr))
+        self.assertTrue(any(frame.get("symbol") == "far_away" for stack in stacks for frame in stack["user"]), name)
+
+    def assert_said(self, run, *points, cost=sum):
+        """Each of these file systems is named once, with what it cost; all together cost no more than they may."""
+        costs = dict(re.findall(r"file system fuse at (\S+) \(0:\d+\) did not answer for ([\d.]+) s: ", run.stderr))
+        self.assertEqual(set(costs), set(points), run.stderr)
+        self.assertEqual(run.stderr.count("did not answer for"), len(points), run.stderr)
+        self.assertLess(cost(map(float, costs.values())), WAIT_S)
+
+    def points(self, names):
+        return [self.systems[name].point for name in names]
+
+
+class SilentFsTest(SilentFsCase):
+    def test_silent_before_the_run(self):
+        self.begin_programs()
+        self.silence()
+        run = self.end_run(self.begin_run())
+        self.assert_others_are_whole(run)
+        self.assert_said(run, *self.points(NEEDED))
+        for name in set(REQUESTS) - set(NEEDED):
+            self.assert_is_read(run, name)
+
+    def test_silent_as_soon_as_a_program_runs(self):
+        """The run meets its file when nothing answers any more."""
+        process = self.begin_run(seconds=2)
+        self.wait_until_sampling(process)
+        process.send_signal(signal.SIGSTOP)
+        self.begin_programs()
+        self.silence()
+        process.send_signal(signal.SIGCONT)
+        run = self.end_run(process, 2)
+        self.assert_others_are_whole(run)
+        self.assert_said(run, *self.points(NEEDED))
+        for name in set(REQUESTS) - set(NEEDED):
+            self.assert_is_read(run, name)
+
+    def test_silent_at_the_end_of_the_run(self):
+        """All files were read, and are asked for names."""
+        self.begin_programs()
+        process = self.begin_run()
+        self.wait_until_sampling(process)
+        time.sleep(RUN_S / 2)
+        self.silence()
+        run = self.end_run(process)
+        self.assert_others_are_whole(run)
+        # stacks were walked by tables that were made before
+        for name in REQUESTS:
+            stacks = self.stacks_of(run, os.path.join(self.systems[name].point, name))
+            self.assertEqual({stack["stop"] for stack in stacks}, {"outermost"}, name)
+
+    def test_folders_that_are_looked_into(self):
+        """For a debug file, beside a program; for a map of code, in the /tmp that a process has."""
+        folder = self.path("bin")
+        os.mkdir(folder)
+        program = os.path.join(folder, "chain_split")
+        shutil.copy(fixture("chain_split"), program)
+        os.chown(program, USER, USER)
+        debug = self.mount_at("debug", os.path.join(folder, ".debug"))
+        tmp = self.mount_at("tmp")
+        self.begin_bystander()
+        self.begin(program, str(LIVES_MS))
+        self.begin(fixture("jit"), str(LIVES_MS), own_tmp=tmp.point)
+        for system in (debug, tmp):
+            system.silence("lookup", "getattr", "open")
+        run = self.end_run(self.begin_run())
+        self.assert_others_are_whole(run)
+        # two threads wait at the same time
+        self.assert_said(run, debug.point, "/tmp", cost=max)
+        self.assertTrue(self.stacks_of(run, program), run.stderr)
+
+    def test_programs_that_are_executed_anew_for_ever(self):
+        """The kernel closes a file for them that does not let go, and lets nobody look into them meanwhile."""
+        system = self.mount_at("closed")
+        path = os.path.join(system.source, "file")
+        with open(path, "w", encoding="ascii"):
+            pass
+        go = self.path("go")
+        code = (f"import os, time\nfd = os.open({os.path.join(system.point, 'file')!r}, os.O_RDONLY | os.O_CLOEXEC)\n"
+                f"while not os.path.exists({go!r}): time.sleep(0.01)\n"
+                f"os.execv({fixture('chain')!r}, ['chain', '{LIVES_MS}'])")
+        self.begin_bystander()
+        stuck = [self.begin(PYTHON, "-c", code, user=0).pid for _ in range(3)]
+        time.sleep(0.5)
+        system.silence("flush")
+        with open(go, "w", encoding="ascii"):
+            pass
+        time.sleep(0.5)
+        doctors = [self.start_verb(FPLESS, "doctor", str(pid)) for pid in stuck]
+        run = self.end_run(self.begin_run())
+        for doctor in doctors:
+            doctor.communicate(timeout=LATE_S)
+        self.assert_others_are_whole(run)
+        costs = re.findall(r"pid (\d+): is being executed anew .* for ([\d.]+) s: ", run.stderr)
+        self.assertEqual({int(pid) for pid, _ in costs}, set(stuck), run.stderr)
+        self.assertLess(sum(float(cost) for _, cost in costs), WAIT_S)
+
+
+class VerbsTest(SilentFsCase):
+    def test_no_verb_waits_for_ever(self):
+        self.begin_programs()
+        self.mount("flush")
+        recorded = self.end_run(self.begin_run())
+        self.silence()
+        outputs = [(["top", "--plain", "-d", "1", "-a"], 1), (["report", "--symfs", "/", recorded.jsonl_path], 0),
+                   (["verify", "--live", "-d", "1", str(self.pids["getattr"])], 1)]
+        outputs += [(["doctor", str(self.pids[name])], 0) for name in REQUESTS]
+        began_s = time.monotonic()
+        runs = [(args, seconds, self.start_verb(FPLESS, *args)) for args, seconds in outputs]
+        bcc_profile = os.path.join(os.path.dirname(FPLESS), "fpless-bcc-profile")
+        runs.append((["bcc-profile"], 1, self.start_verb(bcc_profile, "1")))
+        # a command that does not end, with a file that does not let go of it
+        path = os.path.join(self.systems["flush"].point, "flush")
+        command = [FPLESS, "profile", "-d", "1", "-o", self.path("command.folded"), "--", PYTHON, "-c",
+                   f"file = open({path!r}, 'rb')\nwhile True: pass"]
+        runs.append((command, 1, self.start_verb(*command)))
+        for args, seconds, process in runs:
+            try:
+                process.communicate(timeout=max(0, began_s + seconds + LATE_S - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self.fail(f"{args}: did not end {LATE_S} s after its time")
+
+
+if __name__ == "__main__":
+    if not os.path.exists(SERVER):
+        skip("no libfuse3 when this was built")
+    if not os.path.exists("/dev/fuse"):
+        skip("no /dev/fuse here")
+    root_case.need_root()
+    enter_namespace()
+    main()
