@@ -37,7 +37,7 @@ class MaxOverhead(RootCase):
         self.assertLessEqual(run.stats["fired"], run.stats["expected"] + spare)
 
     def test_steps_down_and_says_so(self):
-        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.5")
+        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.1")
         self.assertGreaterEqual(run.stats["hz_changes"], 1)
         self.assertLess(run.stats["hz_end"], 4999)
         self.assertEqual((run.stats["hz"], run.meta["hz"]), (4999, 4999))
@@ -50,7 +50,7 @@ class MaxOverhead(RootCase):
         self.assert_weights_are_right(run, cpu_ns)
 
     def test_both_walks(self):
-        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.5", verb="compare")
+        run, cpu_ns = self.busy(4, "-F", "4999", "--max-overhead", "0.1", verb="compare")
         self.assertGreaterEqual(run.stats["hz_changes"], 1)
         self.assert_weights_are_right(run, cpu_ns)
 

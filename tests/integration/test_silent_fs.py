@@ -61,8 +61,12 @@ class SilentFsCase(RootCase):
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
 
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   preexec_fn=become_user)
+        # by descriptor where the program may be below the /tmp that is hidden from it
+        held = [os.open(command[0], os.O_PATH)] if own_tmp else []
+        process = subprocess.Popen(command, executable=f"/proc/self/fd/{held[0]}" if held else None, pass_fds=held,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=become_user)
+        for one in held:
+            os.close(one)
         self.processes.append(process)
         end_s = time.monotonic() + TIMEOUT_S
         while os.readlink(f"/proc/{process.pid}/exe") != command[0]:

@@ -13,9 +13,10 @@ import sys
 
 import fresh_root
 
-# What apt, dpkg and the linker keep of every installation.
+# What apt, dpkg, the linker and the tools that make users keep of every installation.
 KEPT = {"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log",
-        "/var/cache/ldconfig", "/etc/ld.so.cache", "/tmp", "/root", "/dev", "/proc", "/sys", "/run"}
+        "/var/cache/ldconfig", "/etc/ld.so.cache", "/etc/shadow-", "/etc/gshadow-", "/tmp", "/root", "/dev",
+        "/proc", "/sys", "/run"}
 BUSY = "$n += $_ % 7 for 1 .. 3e7; print $n"
 
 
