@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/run_user.h"
 
 #define SHARED_MODE  02750 /* what is made in it gets its group */
@@ -19,6 +20,60 @@
 #define ASIDE_KEPT_S 3600
 /* What is beyond this goes at once: 256 MiB of tables are some thousand files. */
 #define FILES_MAX 65536u
+
+static bool is_name(const char *text)
+{
+	return strlen(text) == CACHE_NAME_SIZE &&
+	       strspn(text, "0123456789abcdef") == CACHE_NAME_SIZE;
+}
+
+static bool is_aside_name(const char *text)
+{
+	return strncmp(text, ASIDE, strlen(ASIDE)) == 0;
+}
+
+static DIR *open_listing(int folder_fd)
+{
+	AUTO_FD int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (dir)
+		(void)TAKE_FD(fd); /* the stream's */
+	return dir;
+}
+
+/* Is there nothing in the folder but what a cache writes? */
+static bool holds_cache_alone(int folder_fd)
+{
+	DIR *dir = open_listing(folder_fd);
+	bool alone = dir != NULL;
+
+	for (struct dirent *entry; alone && (entry = readdir(dir));)
+		alone = is_name(entry->d_name) || is_aside_name(entry->d_name) ||
+			!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	if (dir)
+		closedir(dir);
+	return alone;
+}
+
+/*
+ * Give the folder to @user, who the run will be when it writes; root, without capabilities, reads
+ * by the group. A folder that holds other files is not the cache's to give: nothing new is kept
+ * then.
+ */
+static bool give(const struct cache_folder *folder, int fd, const struct stat *st,
+		 const struct run_user *user)
+{
+	if (st->st_uid == user->uid && !st->st_gid && (st->st_mode & 07777) == SHARED_MODE)
+		return true;
+	if (!holds_cache_alone(fd)) {
+		fpl_log(FPL_LOG_WARN,
+			"%s: holds other files, so it is not given to user %u: nothing new is kept",
+			folder->path, user->uid);
+		return false;
+	}
+	return fchown(fd, user->uid, 0) == 0 && fchmod(fd, SHARED_MODE) == 0;
+}
 
 /* Is @uid who opened the folder, or who root's runs go on as, with and without the package? */
 static bool is_own(const struct cache_folder *folder, uid_t uid)
@@ -43,8 +98,7 @@ static int take(struct cache_folder *folder, int owned_fd, const struct stat *st
 	if (st->st_mode & (is_given ? 027 : 077))
 		return fpl_fail(err, -EPERM, "%s: others may use it (mode %03o, wanted 700)",
 				folder->path, st->st_mode & 0777);
-	/* the run will be that user when it writes; root, without capabilities, reads by group */
-	folder->is_shared = gives && fchown(fd, user.uid, 0) == 0 && fchmod(fd, SHARED_MODE) == 0;
+	folder->is_shared = gives && give(folder, fd, st, &user);
 	if (!folder->is_shared)
 		folder->owner = st->st_uid;
 	folder->fd = TAKE_FD(fd);
@@ -171,12 +225,6 @@ struct listing {
 	uint64_t bytes;
 };
 
-static bool is_name(const char *text)
-{
-	return strlen(text) == CACHE_NAME_SIZE &&
-	       strspn(text, "0123456789abcdef") == CACHE_NAME_SIZE;
-}
-
 static void list_add(struct listing *list, const struct cache_folder *folder, const char *name,
 		     const struct stat *st)
 {
@@ -203,15 +251,13 @@ static void list_add(struct listing *list, const struct cache_folder *folder, co
 
 static void list_read(struct listing *list, const struct cache_folder *folder)
 {
-	AUTO_FD int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = open_listing(folder->fd);
 	struct stat st;
 
 	if (!dir)
 		return;
-	(void)TAKE_FD(fd); /* the stream's */
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		bool is_aside = strncmp(entry->d_name, ASIDE, strlen(ASIDE)) == 0;
+		bool is_aside = is_aside_name(entry->d_name);
 
 		if ((!is_aside && !is_name(entry->d_name)) ||
 		    fstatat(folder->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||

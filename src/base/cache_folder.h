@@ -35,7 +35,8 @@ struct cache_file {
 /*
  * Open the folder @path, with @make made with mode 0700 where it is not there. What root opens may
  * belong to the user that root's runs go on as (run_user.h) and root's group, with mode 02750; with
- * @make it becomes so. Then that user writes it, and root without capabilities reads it. Errors:
+ * @make it becomes so, unless it holds other files. Then that user writes it, and root without
+ * capabilities reads it. Errors:
  * -EPERM it belongs to another user, or others may use it; -ELOOP a symbolic link; -ENOTDIR; those
  * of mkdir(2), open(2). To be called while the process has one thread.
  */

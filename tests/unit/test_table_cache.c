@@ -358,6 +358,14 @@ static void folder_of_the_runs_user_is_roots_own(void **state)
 	assert_int_equal(chmod(path, 0750), 0);
 	assert_int_equal(chown(path, user.uid, 12345), 0);
 	assert_int_equal(open_at(path, MIB, &cache, NULL), -EPERM);
+	/* a folder that holds something else stays whose it is */
+	assert_int_equal(mkdir(tree_path(tree, "home"), 0700), 0);
+	tree_put(tree, "home/letter", "x");
+	assert_int_equal(open_at(tree_path(tree, "home"), MIB, &cache, NULL), 0);
+	disk_cache_destroy(cache);
+	assert_int_equal(stat(tree_path(tree, "home"), &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(st.st_mode, S_IFDIR | 0700);
 	/* as it was made before there was a package */
 	assert_int_equal(chown(path, RUN_USER_UID, 0), 0);
 	assert_int_equal(open_at(path, MIB, &cache, NULL), 0);
