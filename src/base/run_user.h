@@ -7,7 +7,8 @@
 
 /* Made by the package. */
 #define RUN_USER_NAME "_fpless"
-/* Where there is none: in no range of systemd's table, so nobody's. Workers have the one above. */
+/* Used without the package: nobody's, since systemd's table has no such range. Workers have the
+ * next. */
 #define RUN_USER_UID 2147483645u
 
 struct run_user {
@@ -16,10 +17,10 @@ struct run_user {
 };
 
 /*
- * Who that is: RUN_USER_NAME of /etc/passwd, else RUN_USER_UID. False where the caller stays who he
- * is, and *ret is he: he is not root, has no CAP_SETUID and CAP_SETGID, or is in a user namespace
- * without such a user. Cost: one reading of /etc/passwd, /proc/self/uid_map and gid_map. To be
- * called while the process has one thread.
+ * Finds that user: RUN_USER_NAME of /etc/passwd, else RUN_USER_UID. False where the caller stays
+ * who he is, and *ret is he: he is not root, has no CAP_SETUID and CAP_SETGID, or is in a user
+ * namespace without such a user. Cost: one reading of /etc/passwd, /proc/self/uid_map and gid_map.
+ * To be called while the process has one thread.
  */
 bool run_user_find(struct run_user *ret);
 

@@ -46,7 +46,7 @@ static int examine_file(struct desk *desk, int fd, struct object_report *ret, st
 		       : fpl_fail(err, -ENOMEM, "%s: out of memory", ret->path);
 }
 
-/* What @path comes to without symbolic links. NULL: nothing is there, or it does not answer. */
+/* Resolves the symbolic links of @path. NULL: nothing is there, or it does not answer. */
 static char *real_path_of(struct desk *desk, const char *path)
 {
 	const struct opener_path where = { .folder_fd = -1, .path = path };

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,17 +15,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/served.h"
 #include "base/wire.h"
 #include "obj/trusted_path.h"
-
-/* Leaves @fd as descriptor 0 and no other. */
-static void keep_only(int fd)
-{
-	if (fd != 0 && dup2(fd, 0) < 0)
-		_exit(1);
-	syscall(SYS_close_range, 1, ~0u, 0);
-}
 
 /* What it takes to reach files of other users and in other namespaces, as far as it is there. */
 static void reduce_rights(bool keeps_some)
@@ -123,7 +114,7 @@ __attribute__((__noreturn__)) static void become_opener(int sock)
 	struct opener_request request;
 	int fds[WIRE_FDS_MAX], rc = 0;
 
-	keep_only(sock);
+	served_keep_only(sock);
 	prctl(PR_SET_NAME, "fpless-opener");
 	while (!rc && wire_recv_fds(0, &request, sizeof(request), fds) == 0) {
 		rc = answer(&request, fds[0]);
@@ -176,16 +167,7 @@ static void serve(void)
 
 void opener_process_main(int control, bool has_rights)
 {
-	sigset_t none;
-
-	/* a terminal's signals are for the profiler, which tells us to end by closing the socket */
-	if (setsid() < 0)
-		_exit(1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	fpl_log_set_level(FPL_LOG_ERROR); /* there is no stderr */
-	keep_only(control);
-	prctl(PR_SET_NAME, "fpless-openers");
+	served_begin(control, "fpless-openers");
 	reduce_rights(has_rights);
 	serve();
 	/* those that wait for a file system end when it lets go of them */

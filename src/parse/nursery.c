@@ -3,30 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "parse/sandbox.h"
+#include "base/served.h"
 #include "base/wire.h"
+#include "parse/sandbox.h"
 #include "parse/worker.h"
 
 #define BURIAL_US 200000u /* some 0.3 s are waited for in all: a worker ends within 1 ms */
 #define LEFT_MAX  64u
-
-/* Leaves @fd as descriptor 0 and no other. */
-static void keep_only(int fd)
-{
-	if (fd != 0 && dup2(fd, 0) < 0)
-		_exit(1);
-	syscall(SYS_close_range, 1, ~0u, 0);
-}
 
 /* Of a process made here. */
 static uint32_t nr_fds_allowed(void)
@@ -42,7 +31,7 @@ __attribute__((__noreturn__)) static void become_worker(int sock, bool calm)
 {
 	size_t nr_kept = nursery_nr_kept(nr_fds_allowed());
 
-	keep_only(sock);
+	served_keep_only(sock);
 	if (calm)
 		(void)!setpriority(PRIO_PROCESS, 0, 0);
 	if (sandbox_enter_worker(NULL))
@@ -126,19 +115,7 @@ static void die_first(void)
 
 void nursery_main(int control)
 {
-	sigset_t none;
-
-	/*
-	 * A terminal's signals are for the profiler, which tells us to end by closing the socket.
-	 * Refused where this was called by hand: the group is somebody else's.
-	 */
-	if (setsid() < 0)
-		_exit(1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	fpl_log_set_level(FPL_LOG_ERROR); /* there is no stderr */
-	keep_only(control);
-	prctl(PR_SET_NAME, "fpless-parser");
+	served_begin(control, "fpless-parser");
 	die_first();
 	/* as the profiler's own threads, so that no sample waits for it; refused: so be it */
 	(void)!setpriority(PRIO_PROCESS, 0, -10);
