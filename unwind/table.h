@@ -22,9 +22,8 @@ struct table_limits {
 	 * again. What goes beyond costs such rows, not the table; what is likely to go beyond the
 	 * time is not begun, but around synth_near. */
 	bool synth; /* true */
-	/* Rows from code are only made where that is likely to take no more than this; else they
-	 * are left for later, and synth_left says so. 0: however long it takes. */
-	uint64_t synth_quick_ns; /* 0 */
+	/* Rows from code are left for later, and synth_left says so. */
+	bool synth_later; /* false */
 	/* Such rows are made around these vaddrs only, the others are left for later. */
 	const uint64_t *synth_near; /* borrowed [nr_synth_near], ascending */
 	size_t nr_synth_near;	    /* 0: everywhere */

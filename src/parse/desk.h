@@ -34,8 +34,8 @@ struct desk_file {
 	uint64_t debug_size;
 	int alt_fd; /* borrowed; -1: no supplement of the debug file */
 	uint64_t alt_size;
-	bool synth; /* its table has rows made from code, too */
-	bool quick; /* these are left for later where they are likely to take long */
+	bool synth;	  /* its table has rows made from code, too */
+	bool synth_later; /* these are left for later */
 	/* Where there are any, they are made around these vaddrs, and left for later elsewhere. */
 	const uint64_t *near; /* borrowed [nr_near], ascending; at most DESK_NEAR_MAX */
 	size_t nr_near;

@@ -90,7 +90,8 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 	const struct question question = {
 		.file = file,
 		.op = PARSE_TABLE,
-		.flags = (file->synth ? PARSE_SYNTH : 0) | (file->quick ? PARSE_QUICK : 0),
+		.flags = (file->synth ? PARSE_SYNTH : 0) |
+			 (file->synth_later ? PARSE_SYNTH_LATER : 0),
 		.vaddrs = file->near,
 		.nr_vaddrs = file->nr_near,
 		.take = take_table,

@@ -60,20 +60,18 @@ enum parse_op {
 #define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
 #define PARSE_LINES_MAX	    (4u << 20)	/* functions at all addresses of one answer */
 #define PARSE_NO_TEXT	    UINT32_MAX
-#define PARSE_QUICK_NS	    2000000u
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
  * stays below the memory of a worker. */
 #define PARSE_CODE_MAX (256u << 20)
 
-#define PARSE_HAS_DEBUG 1u
-#define PARSE_BY_LINK	2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
-#define PARSE_HAS_ALT	8u
-#define PARSE_MANGLED	16u /* NAMES, LINES: names as the file has them */
-#define PARSE_SYNTH	32u /* TABLE: with rows made from code */
-#define PARSE_QUICK \
-	64u /* TABLE: these only where they are likely to take no longer than PARSE_QUICK_NS */
-#define PARSE_KEEP 128u /* NAMES, LINES: more will be asked about the file of the key */
+#define PARSE_HAS_DEBUG	  1u
+#define PARSE_BY_LINK	  2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
+#define PARSE_HAS_ALT	  8u
+#define PARSE_MANGLED	  16u  /* NAMES, LINES: names as the file has them */
+#define PARSE_SYNTH	  32u  /* TABLE: with rows made from code */
+#define PARSE_SYNTH_LATER 64u  /* TABLE: these are left for later */
+#define PARSE_KEEP	  128u /* NAMES, LINES: more will be asked about the file of the key */
 /* What came is an envelope (obj/opener.h) with the file, its debug file, the supplement. */
 #define PARSE_SEALED_FILE  256u
 #define PARSE_SEALED_DEBUG 512u

@@ -138,7 +138,7 @@ static int do_table(struct job *job)
 	struct table_limits limits = table_limits_default;
 
 	limits.synth = (job->request.flags & PARSE_SYNTH) != 0;
-	limits.synth_quick_ns = job->request.flags & PARSE_QUICK ? PARSE_QUICK_NS : 0;
+	limits.synth_later = (job->request.flags & PARSE_SYNTH_LATER) != 0;
 	limits.synth_near = job->vaddrs;
 	limits.nr_synth_near = job->request.nr_vaddrs;
 

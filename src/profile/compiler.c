@@ -136,7 +136,7 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 	 * own */
 	file.trust = object->trust;
 	file.synth = compiler->synth;
-	file.quick = result->part == COMPILER_CFI;
+	file.synth_later = result->part == COMPILER_CFI;
 	file.near = job->near;
 	file.nr_near = job->nr_near;
 	desk_find_debug(desk, &file, object->elf, &object->link, NULL);

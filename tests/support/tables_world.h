@@ -246,7 +246,7 @@ static inline struct table *compile(uint32_t id, const struct job *job)
 	struct table *table;
 
 	if (job->part == COMPILER_CFI && id == HOLE)
-		limits.synth_quick_ns = 1; /* all but what a PLT has is left for later */
+		limits.synth_later = true; /* all but what a PLT has is left for later */
 	limits.synth_near = job->near;
 	limits.nr_synth_near = job->nr_near;
 	assert_int_equal(table_compile(object_of(id)->elf, NULL, &limits, &table, NULL), 0);

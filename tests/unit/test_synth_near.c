@@ -145,7 +145,7 @@ static void all_rows_are_made_or_left(void **state)
 	struct table_limits limits = table_limits_default;
 	struct table *whole = compile(*state, &limits), *left;
 
-	limits.synth_quick_ns = 1;
+	limits.synth_later = true;
 	left = compile(*state, &limits);
 	assert_int_equal(whole->stats.synth_left, 0);
 	assert_true(left->stats.synth_left > 1);
@@ -163,9 +163,9 @@ static void rows_that_are_likely_to_cost_too_much_are_not_begun(void **state)
 	struct table_limits limits = table_limits_default;
 	struct table *table;
 
-	limits.synth_quick_ns = 1;
+	limits.synth_later = true;
 	table = compile(*state, &limits);
-	limits.synth_quick_ns = 0;
+	limits.synth_later = false;
 	limits.cpu_ns = table->stats.synth_left - 1; /* what is left is nops: it takes less */
 	table_destroy(table);
 

@@ -143,7 +143,7 @@ int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err
 	uint64_t likely_ns = synth_likely_ns(file, elf);
 	struct budget budget;
 
-	if (limits->nr_synth_near || (limits->synth_quick_ns && likely_ns > limits->synth_quick_ns))
+	if (limits->nr_synth_near || limits->synth_later)
 		file->synth_left = likely_ns ? likely_ns : 1;
 	if (file->synth_left && !limits->nr_synth_near)
 		return 0;

@@ -21,9 +21,9 @@ uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf
 /*
  * Add to @file, the CFI of @elf, rows made from code without CFI, and rows without a CFA where such
  * code refutes the frame pointer. Code that costs more than the limits of @file allow, on
- * its own account, gets none; file->synth_refused says so then. Nor does any where it is likely to
- * take longer than the limits' synth_quick_ns, and only what is around the limits' synth_near where
- * there are any: file->synth_left. Errors: -ENOMEM.
+ * its own account, gets none; file->synth_refused says so then. With the limits' synth_later none
+ * is made, and only what is around their synth_near where there are any: file->synth_left says what
+ * the rest is likely to take. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int synth_fill(struct cfi_file *file, const struct elf_file *elf,
 			      struct fpl_err *err);
