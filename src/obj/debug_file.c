@@ -101,7 +101,7 @@ void debug_link_read(const struct elf_file *elf, struct debug_link *ret)
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t size, name_size, crc_off;
 
-	*ret = (struct debug_link){ .crc = 0 };
+	*ret = (struct debug_link){ .is_stripped = section || !elf_file_section(elf, ".symtab") };
 	if (!section ||
 	    elf_file_section_bytes(elf, section, sizeof(ret->name) + 8, &bytes, &size, NULL))
 		return;

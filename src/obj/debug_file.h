@@ -16,9 +16,12 @@
 struct debug_link {
 	char name[NAME_MAX + 1]; /* of a file: no slash; "": there is no link */
 	uint32_t crc;
+	/* Not 0: something was taken out of the file. It has no symbol table, or it has the
+	 * section of a link. */
+	uint32_t is_stripped;
 };
 
-/* Read the debuglink of @elf; one that is missing or damaged leaves *ret empty. */
+/* Read the debuglink of @elf; one that is missing or damaged leaves the name in *ret empty. */
 void debug_link_read(const struct elf_file *elf, struct debug_link *ret);
 /* Is @name one that a debuglink may have: a plain file name? */
 bool debug_link_name_is_plain(const char *name);

@@ -139,7 +139,8 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 	file.synth_later = result->part == COMPILER_CFI;
 	file.near = job->near;
 	file.nr_near = job->nr_near;
-	desk_find_debug(desk, &file, object->elf, &object->link, NULL);
+	if (object->link.is_stripped)
+		desk_find_debug(desk, &file, object->elf, &object->link, NULL);
 	make_table(compiler->cache, object, desk, &file, result);
 	cleanup_fd(&file.debug_fd);
 }

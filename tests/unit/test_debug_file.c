@@ -167,6 +167,45 @@ static void debug_file_below_the_global_directory_follows_the_path(void **state)
 	elf_builder_fini(&d);
 }
 
+static void a_file_with_its_symbols_and_no_link_is_not_stripped(void **state)
+{
+	static const struct {
+		const char *sections[2], *link;
+		bool is_stripped;
+	} cases[] = {
+		{ { ".symtab" }, NULL, false },
+		{ { ".symtab" }, "x.debug", true },
+		{ { ".symtab", ".gnu_debuglink" }, NULL, true }, /* a damaged one */
+		{ { ".text" }, NULL, true },
+		{ { ".text" }, "x.debug", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *name = cases[i].link;
+		uint8_t bytes[12] = { 0 };
+		struct elf_builder b;
+		struct elf_file *elf = NULL;
+		struct debug_link link;
+
+		elf_builder_init(&b, ET_DYN);
+		for (size_t s = 0; s < 2 && cases[i].sections[s]; s++)
+			elf_builder_section(&b, cases[i].sections[s], SHT_PROGBITS, 0, 0, "", 1);
+		if (name) {
+			memcpy(bytes, name, strlen(name) + 1);
+			elf_builder_section(&b, ".gnu_debuglink", SHT_PROGBITS, 0, 0, bytes,
+					    sizeof(bytes));
+		}
+		elf_builder_finish(&b);
+		assert_int_equal(elf_file_from_memory(b.bytes, b.size, "x", &elf, NULL), 0);
+		debug_link_read(elf, &link);
+		assert_int_equal(link.is_stripped, cases[i].is_stripped);
+		assert_string_equal(link.name, name ? name : "");
+		elf_file_close(elf);
+		elf_builder_fini(&b);
+	}
+}
+
 static void debuglink_to_the_file_itself_is_not_followed(void **state)
 {
 	struct scratch *scratch = *state;
@@ -410,6 +449,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			debug_file_below_the_global_directory_follows_the_path, scratch_setup,
 			scratch_teardown),
+		cmocka_unit_test(a_file_with_its_symbols_and_no_link_is_not_stripped),
 		cmocka_unit_test_setup_teardown(debuglink_to_the_file_itself_is_not_followed,
 						scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
