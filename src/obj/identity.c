@@ -341,17 +341,23 @@ bool file_stamp_holds(const struct file_stamp *stamp, int fd)
 	       now.mtime_ns == stamp->mtime_ns;
 }
 
+struct trust trust_of(const struct stat *stat)
+{
+	bool is_shared = (stat->st_mode & (S_IWGRP | S_IWOTH)) || !stat->st_nlink;
+
+	return (struct trust){ .dev = stat->st_dev,
+			       .uid = stat->st_uid,
+			       .inode = is_shared ? stat->st_ino : 0 };
+}
+
 int trust_read(int fd, struct trust *ret)
 {
 	struct stat st;
 	int code = file_stat(fd, &st, NULL);
 
-	if (code)
-		return code;
-	*ret = (struct trust){ .dev = st.st_dev, .uid = st.st_uid };
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) || !st.st_nlink)
-		ret->inode = st.st_ino;
-	return 0;
+	if (!code)
+		*ret = trust_of(&st);
+	return code;
 }
 
 bool trust_covers(const struct trust *trust, const struct trust *debug)

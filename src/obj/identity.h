@@ -81,7 +81,10 @@ struct trust {
 	uint64_t inode;
 };
 
-/* Fill *ret from fstat(2) of @fd. Errors: those of fstat(2). */
+/* The trust of the file that @stat is of. */
+struct trust trust_of(const struct stat *stat);
+
+/* Fill *ret from file_stat() of @fd. Errors: those of statx(2). */
 FPL_MUST_CHECK int trust_read(int fd, struct trust *ret);
 
 /* Did the owner of a file of @trust write one of @beside, too, on the same device? */

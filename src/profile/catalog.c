@@ -540,81 +540,125 @@ static struct object *find_known(const struct catalog *catalog, const struct fil
 	return known->object;
 }
 
-/*
- * The same by the path as it is here, for a tenth of what map_files costs: the kernel has said
- * which build-id is mapped, and the file that stands here has it. In the root of the process
- * another file with that build-id may stand there. Where ours is safe with its owner, it is the one
- * the build-id was made for, and only who forges one has himself to blame. Of a process that has
- * gone, with
- * @any_owner, nothing better can be had (MAPPED_FILE_PATH).
- */
-static struct object *find_here(const struct catalog *catalog, const struct file_hint *hint,
-				bool any_owner)
+/* What stands at the path of a mapping as it is here. */
+struct file_here {
+	int place; /* O_PATH, a regular file; -1: nothing, or a file system has to be waited for */
+	struct stat stat;
+};
+
+static void find_here(const struct catalog *catalog, const struct file_hint *hint,
+		      struct file_here *ret)
 {
 	const struct opener_path where = { .folder_fd = -1,
 					   .path = hint->path,
 					   .flags = O_NOFOLLOW };
 	AUTO_FD int fd = -1;
-	struct stat stat;
 
+	ret->place = -1;
 	if (!hint->build_id || !hint->build_id_size || hint->path[0] != '/' ||
 	    (catalog->opener ? opener_walk_here(catalog->opener, &where, &fd)
 			     : opener_walk(NULL, &where, NULL, &fd)) ||
-	    file_stat(fd, &stat, NULL) || !S_ISREG(stat.st_mode))
-		return NULL;
+	    file_stat(fd, &ret->stat, NULL) || !S_ISREG(ret->stat.st_mode))
+		return;
+	ret->place = TAKE_FD(fd);
+}
 
-	const struct file_stamp stamp = file_stamp_of(&stat);
-	const struct known_file *known = known_files_find(&catalog->files, &stamp);
+/* The object of the file @here, if that was met before and has the build-id that is mapped. */
+static struct object *known_here(const struct catalog *catalog, const struct file_hint *hint,
+				 const struct file_here *here)
+{
+	const struct file_stamp stamp = file_stamp_of(&here->stat);
+	const struct known_file *known =
+		here->place < 0 ? NULL : known_files_find(&catalog->files, &stamp);
 
 	if (!known || !known->object || !same_build_id(known->object->elf, hint))
 		return NULL;
-	return any_owner || is_safe_with(&known->object->trust) ? known->object : NULL;
+	return known->object;
 }
 
-/* The object of a file that was met before, without opening it; NULL: open it, from *@ret_place, as
- * mapped_file_place() has returned it: the caller's to close. */
-static struct object *find(const struct catalog *catalog, const struct file_hint *hint,
-			   int *ret_place)
+/* Makes an object of the file @here. Errors: -ESTALE it is not the one that is mapped. */
+static int take_here(struct catalog *catalog, const struct file_hint *hint,
+		     const struct file_here *here, struct object **ret, struct fpl_err *err)
+{
+	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_PATH };
+
+	if (catalog->list.nr_live >= catalog->max_open)
+		return -ESTALE;
+
+	int code = opener_take(catalog->opener, 0, here->place, &file.fd, &file.stat);
+
+	if (!code)
+		code = take_file(catalog, hint, &file, ret, err);
+	return code ? -ESTALE : 0; /* whatever stands here: what is mapped may be read */
+}
+
+/* Makes an object of the file that is mapped, whose place is @place or its errno. */
+static int take_mapped(struct catalog *catalog, const struct file_hint *hint, int place,
+		       struct object **ret, struct fpl_err *err)
 {
 	const struct opener_wait wait = catalog_wait(catalog);
-	struct object *object = find_here(catalog, hint, false);
+	struct mapped_file file;
+	int code =
+		mapped_file_take(catalog->opener, hint->pid, place, hint->path, &wait, &file, err);
 
-	if (object)
-		return object;
-	*ret_place = mapped_file_place(hint->pid, hint->start, hint->end, &wait);
-	object = find_known(catalog, hint, *ret_place);
-	if (!object && kill(hint->pid, 0) < 0 && errno == ESRCH)
-		object = find_here(catalog, hint, true);
-	return object;
+	if (code)
+		return code;
+	code = take_file(catalog, hint, &file, ret, err);
+	if (code != -ESTALE || file.source != MAPPED_FILE_EXACT)
+		return code;
+	code = mapped_file_open_path(catalog->opener, hint->pid, hint->path, &wait, &file, err);
+	return code ? code : take_file(catalog, hint, &file, ret, err);
+}
+
+/*
+ * The object of a mapping by the path as it is here, for a fraction of what map_files costs: the
+ * kernel has said which build-id is mapped, and the file that stands here has it. In the root of
+ * the process another file with that build-id may stand there. Where the one here is safe with its
+ * owner, it is the one that the build-id was made for, and a user who forges a build-id misleads
+ * himself alone.
+ */
+static int from_here(struct catalog *catalog, const struct file_hint *hint,
+		     const struct file_here *here, struct object **ret, struct fpl_err *err)
+{
+	const struct trust trust = trust_of(&here->stat);
+
+	if (here->place < 0 || !is_safe_with(&trust))
+		return -ESTALE;
+	*ret = known_here(catalog, hint, here);
+	return *ret ? 0 : take_here(catalog, hint, here, ret, err);
+}
+
+/* The object of a mapping by what is mapped there now. */
+static int from_process(struct catalog *catalog, const struct file_hint *hint,
+			const struct file_here *here, struct object **ret, struct fpl_err *err)
+{
+	const struct opener_wait wait = catalog_wait(catalog);
+	AUTO_FD int place = mapped_file_place(hint->pid, hint->start, hint->end, &wait);
+
+	*ret = find_known(catalog, hint, place);
+	/* of a process that has gone nothing better can be had (MAPPED_FILE_PATH) */
+	if (!*ret && kill(hint->pid, 0) < 0 && errno == ESRCH)
+		*ret = known_here(catalog, hint, here);
+	if (*ret)
+		return 0;
+	if (catalog->list.nr_live >= catalog->max_open)
+		return fpl_fail(err, -EMFILE, "%s: %s", hint->path, strerror(EMFILE));
+	return take_mapped(catalog, hint, place, ret, err);
 }
 
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
 {
-	const struct opener_wait wait = catalog_wait(catalog);
-	struct mapped_file file;
-	AUTO_FD int place = -1;
-	struct object *object = find(catalog, hint, &place);
+	struct file_here here;
+	struct object *object = NULL;
 	struct fpl_err err = { 0 };
 
-	if (object)
-		return object;
+	find_here(catalog, hint, &here);
 
-	int code;
+	int code = from_here(catalog, hint, &here, &object, &err);
 
-	if (catalog->list.nr_live >= catalog->max_open)
-		code = fpl_fail(&err, -EMFILE, "%s: %s", hint->path, strerror(EMFILE));
-	else
-		code = mapped_file_take(catalog->opener, hint->pid, place, hint->path, &wait, &file,
-					&err);
-	if (!code) {
-		code = take_file(catalog, hint, &file, &object, &err);
-		if (code == -ESTALE && file.source == MAPPED_FILE_EXACT) {
-			code = mapped_file_open_path(catalog->opener, hint->pid, hint->path, &wait,
-						     &file, &err);
-			if (!code)
-				code = take_file(catalog, hint, &file, &object, &err);
-		}
-	}
+	if (code == -ESTALE)
+		code = from_process(catalog, hint, &here, &object, &err);
+	cleanup_fd(&here.place);
 	if (!code)
 		return object;
 	object = find_by_build_id(catalog, hint);

@@ -247,6 +247,56 @@ static void a_path_says_nothing_of_files_of_strangers(void **state)
 	rmdir(folder);
 }
 
+/*
+ * Which of two files with one build-id a new mapping of the first is taken for, when the second has
+ * taken its path: true for the one that is mapped, false for the one that stands there.
+ */
+static bool meets_what_is_mapped(const struct world *world, uid_t owner)
+{
+	const char *from = world->files.paths[1];
+	char folder[] = "/tmp/test_catalog.XXXXXX", path[64], aside[64];
+	struct catalog *catalog;
+	struct elf_file *elf = NULL;
+	struct stat mapped;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/library", folder);
+	snprintf(aside, sizeof(aside), "%s/aside", folder);
+	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(elf_file_open_path(from, &elf, NULL), 0);
+	put_twin(from, path, owner, 1);
+
+	struct file_hint hint = map_file(path);
+	struct object *object;
+	bool is_mapped;
+
+	hint.build_id = elf->build_id;
+	hint.build_id_size = elf->build_id_size;
+	assert_int_equal(rename(path, aside), 0);
+	assert_int_equal(stat(aside, &mapped), 0);
+	put_twin(from, path, owner, 2);
+	object = catalog_object(catalog, &hint);
+	assert_non_null(object);
+	is_mapped = object->stamp.inode == mapped.st_ino;
+	catalog_destroy(catalog);
+	elf_file_close(elf);
+	munmap((void *)(uintptr_t)hint.start, 4096);
+	unlink(path);
+	unlink(aside);
+	rmdir(folder);
+	return is_mapped;
+}
+
+static void a_new_file_is_met_by_its_path_where_its_owner_is_trusted(void **state)
+{
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
+		skip();
+	}
+	assert_true(meets_what_is_mapped(*state, 1234));
+	assert_false(meets_what_is_mapped(*state, 0));
+}
+
 /* A build-id and a path are easily forged; both files are gone when the question comes. */
 static void a_forged_file_met_first_does_not_speak_for_roots(void **state)
 {
@@ -453,6 +503,9 @@ int main(void)
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(a_path_says_nothing_of_files_of_strangers,
 						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(
+			a_new_file_is_met_by_its_path_where_its_owner_is_trusted, make_world,
+			drop_world),
 		cmocka_unit_test_setup_teardown(a_forged_file_met_first_does_not_speak_for_roots,
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(
