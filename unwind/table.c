@@ -43,10 +43,36 @@ void table_destroy(struct table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->nr_chunks; i++)
-		zeroed_free(table->chunks[i], FPL_CHUNK_SIZE);
+	for (size_t i = 0; i < table->nr_chunks; i++) {
+		if (table->in_heap)
+			free(table->chunks[i]);
+		else
+			zeroed_free(table->chunks[i], FPL_CHUNK_SIZE);
+	}
 	free(table->chunks);
 	free(table);
+}
+
+/* Unmapping a chunk makes every CPU that runs a thread of the process forget its page tables. */
+#define HEAP_BYTES_MAX 65536u
+
+int table_make_room(struct table *table)
+{
+	size_t nr = (table->image_bytes + (size_t)FPL_CHUNK_SIZE - 1) >> FPL_CHUNK_LOG2;
+
+	table->in_heap = table->image_bytes <= HEAP_BYTES_MAX;
+	table->chunks = calloc(nr ? nr : 1, sizeof(*table->chunks));
+	if (!table->chunks)
+		return -ENOMEM;
+	for (; table->nr_chunks < nr; table->nr_chunks++) {
+		uint8_t *chunk = table->in_heap ? calloc(1, table->image_bytes)
+						: zeroed_alloc(FPL_CHUNK_SIZE);
+
+		if (!chunk)
+			return -ENOMEM;
+		table->chunks[table->nr_chunks] = chunk;
+	}
+	return 0;
 }
 
 /* Does the walk end with `expr` at this rule? */

@@ -52,9 +52,11 @@ struct table_stats {
 };
 
 struct table {
-	uint8_t **chunks; /* owned [nr_chunks], each FPL_CHUNK_SIZE bytes (untouched pages cost
-			     nothing) */
+	/* Owned [nr_chunks], each FPL_CHUNK_SIZE bytes (untouched pages cost nothing); with
+	 * in_heap one of image_bytes. */
+	uint8_t **chunks;
 	size_t nr_chunks;
+	bool in_heap;
 	uint32_t image_bytes; /* used, from offset 0 of chunk 0 */
 	uint32_t rules_off, dir_off, nr_pages;
 	uint64_t first_vaddr;
@@ -74,6 +76,11 @@ struct table {
 FPL_MUST_CHECK int table_compile(const struct elf_file *elf, const struct elf_file *debug,
 				 const struct table_limits *limits, struct table **ret,
 				 struct fpl_err *err);
+/*
+ * Make room for the image_bytes of @table, which has no chunks yet: zeroes. Errors: -ENOMEM; what
+ * was made is the table's.
+ */
+FPL_MUST_CHECK int table_make_room(struct table *table);
 void table_destroy(struct table *table);
 
 /*

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "unwind/table_check.h"
-#include "unwind/zeroed.h"
 
 #define ERRNO_MAX 4095 /* what a system call can return as error (x86-64 psABI 1.0, A.2.1) */
 
@@ -87,21 +86,13 @@ static void cleanup_table(struct table **table)
 
 static int read_image(struct answer_reader *reader, struct table *table, struct fpl_err *err)
 {
-	size_t nr = (table->image_bytes + FPL_CHUNK_SIZE - 1) >> FPL_CHUNK_LOG2;
-
-	table->chunks = calloc(nr, sizeof(*table->chunks));
-	if (!table->chunks)
+	if (table_make_room(table))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < table->nr_chunks; i++) {
 		size_t left = table->image_bytes - i * FPL_CHUNK_SIZE;
-		int code;
+		int code = reader->read(reader->ctx, table->chunks[i],
+					left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE);
 
-		table->chunks[i] = zeroed_alloc(FPL_CHUNK_SIZE);
-		if (!table->chunks[i])
-			return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
-		table->nr_chunks++;
-		code = reader->read(reader->ctx, table->chunks[i],
-				    left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE);
 		if (code)
 			return code;
 	}

@@ -113,6 +113,17 @@ static void take_sideband_record(const struct sideband_record *record, void *ctx
 		cgroup_names_add(engine->cgroup_names, record->cgroup, record->path);
 }
 
+/* Gives the memory of the compiler back, unless it is needed again at once. */
+static void trim(struct engine *engine, uint64_t now)
+{
+	if (compiler_nr_open(engine->tables.compiler))
+		return;
+	check(engine, now); /* how much it was */
+	malloc_trim(0);
+	engine->has_compiled = false;
+	engine->next_trim_ns = now + CHECK_PERIOD_NS;
+}
+
 /*
  * Gather what there is, apply what is old enough, publish what follows from it. Returns false if
  * the ring holds more.
@@ -129,11 +140,10 @@ static bool drain(struct engine *engine, bool all)
 	collect_apply(&engine->collect, all ? UINT64_MAX : now - HORIZON_NS);
 	if (tables_collect(&engine->tables)) {
 		replayer_retry(&engine->replayer);
-		if (!compiler_nr_open(engine->tables.compiler)) {
-			check(engine, now); /* before the memory of the compiler goes back */
-			malloc_trim(0);
-		}
+		engine->has_compiled = true;
 	}
+	if (engine->has_compiled && now >= engine->next_trim_ns)
+		trim(engine, now);
 	tracker_flush(&engine->tracker);
 	retirement_review(&engine->retirement, now);
 	engine_listen_pause(engine);

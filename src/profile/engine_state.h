@@ -84,6 +84,8 @@ struct engine {
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns, next_count_ns;
+	bool has_compiled; /* tables, since memory was last given back */
+	uint64_t next_trim_ns;
 	uint64_t away_ns;	 /* in which the ring's reader was stopped or had no CPU */
 	uint64_t waited_ns;	 /* of this round of the loop, with the ring read now and then */
 	uint64_t rss_peak_bytes; /* helpers included */

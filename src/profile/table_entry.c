@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "obj/blake2b.h"
 #include "table_version.h"
-#include "unwind/zeroed.h"
 
 static const char magic[8] = { 'f', 'p', 'l', 't', 'a', 'b', 'l', 'e' };
 
@@ -95,7 +94,6 @@ static int make_table(const struct table_entry_header *header, struct table **re
 		      struct fpl_err *err)
 {
 	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
-	size_t nr = (header->image_bytes + FPL_CHUNK_SIZE - 1) / FPL_CHUNK_SIZE;
 
 	if (!table)
 		return fpl_fail(err, -ENOMEM, "out of memory");
@@ -108,13 +106,7 @@ static int make_table(const struct table_entry_header *header, struct table **re
 		.entry_vaddr = header->entry_vaddr,
 		.stats = header->stats,
 	};
-	table->chunks = calloc(nr, sizeof(uint8_t *));
-	for (; table->chunks && table->nr_chunks < nr; table->nr_chunks++) {
-		table->chunks[table->nr_chunks] = zeroed_alloc(FPL_CHUNK_SIZE);
-		if (!table->chunks[table->nr_chunks])
-			break;
-	}
-	if (table->nr_chunks < nr)
+	if (table_make_room(table))
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	*ret = TAKE_PTR(table);
 	return 0;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "unwind/table.h"
-#include "unwind/zeroed.h"
 
 /* A table of @image_bytes that differ for each @seed. Ended with table_destroy. */
 static inline struct table *table_of_pattern(uint32_t image_bytes, uint32_t seed)
@@ -16,7 +15,6 @@ static inline struct table *table_of_pattern(uint32_t image_bytes, uint32_t seed
 	if (!table)
 		abort();
 	*table = (struct table){
-		.nr_chunks = (image_bytes + FPL_CHUNK_SIZE - 1) / FPL_CHUNK_SIZE,
 		.image_bytes = image_bytes,
 		.rules_off = 64,
 		.dir_off = 8,
@@ -25,12 +23,8 @@ static inline struct table *table_of_pattern(uint32_t image_bytes, uint32_t seed
 		.entry_vaddr = 0x1040,
 		.stats = { .rows = seed, .rules = 3, .image_bytes = image_bytes },
 	};
-	table->chunks = calloc(table->nr_chunks, sizeof(uint8_t *));
-	for (size_t i = 0; table->chunks && i < table->nr_chunks; i++) {
-		table->chunks[i] = zeroed_alloc(FPL_CHUNK_SIZE);
-		if (!table->chunks[i])
-			abort();
-	}
+	if (table_make_room(table))
+		abort();
 	for (uint32_t i = 0; i < image_bytes; i++) {
 		seed = seed * 1664525u + 1013904223u;
 		table->chunks[i / FPL_CHUNK_SIZE][i % FPL_CHUNK_SIZE] = (uint8_t)(seed >> 24);
@@ -46,7 +40,8 @@ static inline int table_same(const struct table *a, const struct table *b)
 	    a->entry_vaddr != b->entry_vaddr || memcmp(&a->stats, &b->stats, sizeof(a->stats)))
 		return 0;
 	for (size_t i = 0; i < a->nr_chunks; i++)
-		if (memcmp(a->chunks[i], b->chunks[i], FPL_CHUNK_SIZE))
+		if (memcmp(a->chunks[i], b->chunks[i],
+			   a->in_heap ? a->image_bytes : FPL_CHUNK_SIZE))
 			return 0;
 	return 1;
 }
