@@ -19,26 +19,15 @@
 #include "obj/identity.h"
 #include "parse/parser.h"
 #include "profile/profile.h"
-#include "unwind/table.h"
+#include "profile/table_state.h"
 
 struct symbolizer;
-
-enum object_state {
-	OBJECT_IDLE,	/* no table was asked for yet */
-	OBJECT_QUEUED,	/* being compiled */
-	OBJECT_PARTIAL, /* its table is published, but for rows from code: a sample has them made */
-	OBJECT_READY,	/* its table is published */
-	OBJECT_NO_CFI,	/* published as having no usable CFI */
-	OBJECT_EVICTED, /* its table gave way to others; a sample brings it back */
-	OBJECT_REFUSED, /* no room for its table: pcs in it are `no_table` */
-};
 
 struct object {
 	uint32_t id;   /* object_list.h */
 	uint16_t slot; /* in the map `objects` */
 	size_t place;  /* in the list of live objects */
-	enum object_state state;
-	char *path; /* owned: as the first process saw it */
+	char *path;    /* owned: as the first process saw it */
 	/* owned; without sections; its fd stays open, for other threads too: it is the symbolizer's
 	 * where there is one */
 	struct elf_file *elf;
@@ -52,44 +41,18 @@ struct object {
 	bool names_asked;
 	int names_code; /* what the question returned: with 0 names_digest is valid */
 
-	/* while READY or PARTIAL; pool_size is what would be needed while REFUSED */
-	uint32_t pool_first, pool_size;
-	uint32_t nr_published; /* tables: when it is another, walks may get further */
-	bool is_urgent;	       /* while QUEUED: a sample waits for it */
-	bool whole_queued;     /* its whole table is being made */
-	bool near_queued;      /* rows around some vaddrs are */
-	bool is_replaced;      /* its slot's other image was in force */
-	bool is_late;	       /* while PARTIAL: samples do not wait for rows from code any more */
-	uint64_t wait_ns;      /* CLOCK_MONOTONIC, since when they do; 0: none has yet */
-	uint32_t nr_near;      /* times that rows around some vaddrs were made */
-	struct table_stats stats;
-	uint64_t refused_ns;  /* CLOCK_MONOTONIC, when there was no room last; 0: never */
-	uint32_t nr_refusals; /* in a row */
-	uint64_t idle_ns;     /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
-	bool is_retired;      /* about to be freed */
-	bool is_kept;	      /* but not its id: catalog_keep_id() */
-	bool is_told;	      /* the listener of the run was told of it */
-	bool is_asked;	/* names of its addresses are being asked, so that it can be retired */
 	bool is_remote; /* of its file only a place is held (obj/opener.h) */
-	/* for eviction.h */
-	uint64_t placed_ns; /* CLOCK_MONOTONIC, when the table was placed */
-	uint64_t round;	    /* of the last look that found it mapped */
-	uint64_t used_look; /* of the last look that found it used */
-	uint64_t used;	    /* frames by its table, of late: each look halves it */
-	uint64_t missed;    /* samples that ended in it for want of the table, likewise */
+
+	struct table_state table;
+
+	/* for retirement.h */
+	uint64_t round;	  /* of the last look that found it mapped */
+	uint64_t idle_ns; /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
+	bool is_asked;	  /* names of its addresses are being asked, so that it can be retired */
+	bool is_told;	  /* the listener of the run was told of it */
+	bool is_retired;  /* about to be freed */
+	bool is_kept;	  /* but not its id: catalog_keep_id() */
 };
-
-/* Is a table of it in the pool? */
-static inline bool object_has_table(const struct object *object)
-{
-	return object->state == OBJECT_READY || object->state == OBJECT_PARTIAL;
-}
-
-/* Is there one to come, or one that says more, once a sample has asked for it? */
-static inline bool object_is_awaited(const struct object *object)
-{
-	return object->state == OBJECT_QUEUED || object->state == OBJECT_PARTIAL;
-}
 
 /* What is known of a mapping's file before it is opened. */
 struct file_hint {

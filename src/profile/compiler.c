@@ -294,7 +294,7 @@ void compiler_destroy(struct compiler *compiler)
 
 bool compiler_is_slow(const struct object *object)
 {
-	return object->stats.synth_left > SLOW_NS;
+	return object->table.stats.synth_left > SLOW_NS;
 }
 
 /* In its place, once, while there is room. */

@@ -8,7 +8,7 @@
 /* In one of the last two looks. */
 static bool is_lately_used(const struct eviction *eviction, const struct object *object)
 {
-	return object->used_look && object->used_look + 2 > eviction->look;
+	return object->table.used_look && object->table.used_look + 2 > eviction->look;
 }
 
 static bool is_mapped(const struct eviction *eviction, const struct object *object)
@@ -24,8 +24,8 @@ static uint64_t bytes_of(const struct eviction *eviction, uint64_t uid)
 	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
 		const struct object *object = catalog_live(eviction->catalog, i);
 
-		if (object_has_table(object) && object->trust.uid == uid)
-			bytes += object->pool_size;
+		if (table_state_is_placed(&object->table) && object->trust.uid == uid)
+			bytes += object->table.pool_size;
 	}
 	return bytes;
 }
@@ -39,15 +39,15 @@ static uint64_t most_frequent_owner(const struct eviction *eviction)
 	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
 		const struct object *object = catalog_live(eviction->catalog, i);
 
-		if (!object_has_table(object))
+		if (!table_state_is_placed(&object->table))
 			continue;
 		if (object->trust.uid == uid) {
-			bytes += object->pool_size;
-		} else if (bytes >= object->pool_size) {
-			bytes -= object->pool_size;
+			bytes += object->table.pool_size;
+		} else if (bytes >= object->table.pool_size) {
+			bytes -= object->table.pool_size;
 		} else {
 			uid = object->trust.uid;
-			bytes = object->pool_size - bytes;
+			bytes = object->table.pool_size - bytes;
 		}
 	}
 	return uid;
@@ -98,24 +98,25 @@ static bool goes_before(const struct eviction *eviction, const struct shares *sh
 		return lately_b;
 	if (mapped_a != mapped_b)
 		return mapped_b;
-	if (a->used_look != b->used_look)
-		return a->used_look < b->used_look;
-	return a->used < b->used;
+	if (a->table.used_look != b->table.used_look)
+		return a->table.used_look < b->table.used_look;
+	return a->table.used < b->table.used;
 }
 
 static bool may_go(const struct eviction *eviction, const struct shares *shares,
 		   const struct object *object)
 {
-	if (!object_has_table(object) || object == eviction->newcomer)
+	if (!table_state_is_placed(&object->table) || object->table.is_chosen ||
+	    object == eviction->newcomer)
 		return false;
 	if (!is_mapped(eviction, object) || is_heavy(shares, object))
 		return true;
 	if (shares->newcomer_is_beyond && object->trust.uid != eviction->newcomer->trust.uid)
 		return false;
-	if (eviction->now_ns < object->placed_ns + EVICTION_STAY_NS)
+	if (eviction->now_ns < object->table.placed_ns + EVICTION_STAY_NS)
 		return false;
 	return !is_lately_used(eviction, object) ||
-	       eviction->newcomer->missed > 2 * (eviction->spent + object->used);
+	       eviction->newcomer->table.missed > 2 * (eviction->spent + object->table.used);
 }
 
 struct object *eviction_next(struct eviction *eviction)
@@ -131,6 +132,6 @@ struct object *eviction_next(struct eviction *eviction)
 			first = object;
 	}
 	if (first && !is_heavy(&shares, first))
-		eviction->spent += first->used;
+		eviction->spent += first->table.used;
 	return first;
 }

@@ -21,7 +21,7 @@ struct eviction {
 	const struct catalog *catalog; /* borrowed */
 	const struct object *newcomer; /* whose table needs room */
 	uint64_t now_ns;	       /* CLOCK_MONOTONIC */
-	uint64_t look;	    /* number of the last look at what is used (object->used_look) */
+	uint64_t look;	    /* number of the last look at what is used (object->table.used_look) */
 	uint64_t round;	    /* number of the last look at what is mapped (object->round) */
 	uint64_t spent;	    /* samples of late of the victims so far: grows */
 	uint64_t bytes;	    /* that the newcomer's table needs */

@@ -114,7 +114,7 @@ static void write_run(struct publisher *publisher, uint32_t first, const struct 
 		struct fpl_mapping mapping = set->mappings[i];
 		const struct object *object = catalog_at(publisher->catalog, mapping.object);
 
-		if (object && object->state == OBJECT_REFUSED)
+		if (object && object->table.phase == TABLE_REFUSED)
 			mapping.slot = 0;
 		publisher->entries[first + i] = mapping;
 	}

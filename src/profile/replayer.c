@@ -149,7 +149,7 @@ static struct object *blocker_of(struct replayer *replayer)
 
 	if (object)
 		tables_need(replayer->tracker->tables, object, frame & FPL_FRAME_VADDR_MASK);
-	return object && object_is_awaited(object) ? object : NULL;
+	return object && table_state_is_awaited(&object->table) ? object : NULL;
 }
 
 /* Who is charged for a snapshot: whose process it is of; of one that has gone, whose file. */
@@ -209,7 +209,7 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 	waiting->snapshot = snapshot;
 	waiting->set = mapset_get(set);
 	waiting->blocker = blocker->id;
-	waiting->nr_published = blocker->nr_published;
+	waiting->nr_published = blocker->table.nr_published;
 	waiting->charge = charge;
 	waiting->owner = owner;
 	replayer->last_set = set;
@@ -247,7 +247,7 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot)
 
 	if (blocker && !wait_for(replayer, snapshot, process, blocker))
 		return;
-	if (blocker && blocker->state == OBJECT_PARTIAL && !blocker->is_late) {
+	if (blocker && blocker->table.phase == TABLE_PARTIAL && !blocker->table.is_late) {
 		tables_wait_no_more(replayer->tracker->tables, blocker);
 		walk(replayer, snapshot, process->mapset);
 	}
@@ -266,8 +266,8 @@ void replayer_retry(struct replayer *replayer)
 		const struct object *blocker =
 			catalog_at(replayer->tracker->catalog, waiting->blocker);
 
-		if (blocker && object_is_awaited(blocker) &&
-		    blocker->nr_published == waiting->nr_published) {
+		if (blocker && table_state_is_awaited(&blocker->table) &&
+		    blocker->table.nr_published == waiting->nr_published) {
 			link = &waiting->next;
 			continue;
 		}
@@ -275,7 +275,7 @@ void replayer_retry(struct replayer *replayer)
 		blocker = blocker_of(replayer);
 		if (blocker) {
 			waiting->blocker = blocker->id;
-			waiting->nr_published = blocker->nr_published;
+			waiting->nr_published = blocker->table.nr_published;
 			link = &waiting->next;
 			continue;
 		}

@@ -15,8 +15,8 @@ void table_use_fade(const struct catalog *catalog)
 	for (size_t i = 0; i < catalog_nr_live(catalog); i++) {
 		struct object *object = catalog_live(catalog, i);
 
-		object->used /= 2;
-		object->missed /= 2;
+		object->table.used /= 2;
+		object->table.missed /= 2;
 	}
 }
 
@@ -29,10 +29,10 @@ void table_use_note(const struct catalog *catalog, const uint64_t *user, size_t 
 		if (!object)
 			continue;
 		if (stop == FPL_STOP_NO_TABLE && i + 1 == nr_user) {
-			object->missed += count;
+			object->table.missed += count;
 			continue;
 		}
-		object->used += count;
-		object->used_look = look;
+		object->table.used += count;
+		object->table.used_look = look;
 	}
 }

@@ -57,9 +57,9 @@ void tables_grace(void)
 /* Each refusal doubles the pause to the next try: it costs compiling the table. */
 static bool may_try(const struct object *object, uint64_t now)
 {
-	uint32_t doublings = object->nr_refusals < 6 ? object->nr_refusals : 6;
+	uint32_t doublings = object->table.nr_refusals < 6 ? object->table.nr_refusals : 6;
 
-	return now >= object->refused_ns + (RETRY_PAUSE_NS << doublings);
+	return now >= object->table.refused_ns + (RETRY_PAUSE_NS << doublings);
 }
 
 /* Was there no room for the table, and may there be some by now? */
@@ -67,18 +67,22 @@ static bool may_fit_now(const struct tables *tables, const struct object *object
 {
 	uint64_t free_bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
 
-	return object->state == OBJECT_REFUSED && 2ull * object->pool_size <= free_bytes &&
+	return object->table.phase == TABLE_REFUSED &&
+	       2ull * object->table.pool_size <= free_bytes &&
 	       may_try(object, clock_monotonic_ns());
+}
+
+/* Has the table of @object compiled, if @event is a reason for that. */
+static void ask(struct tables *tables, struct object *object, enum table_event event)
+{
+	if (table_state_may(&object->table, event) &&
+	    !compiler_submit(tables->compiler, object, COMPILER_CFI, 0))
+		table_state_move(&object->table, event);
 }
 
 void tables_want(struct tables *tables, struct object *object)
 {
-	if (may_fit_now(tables, object))
-		object->state = OBJECT_IDLE;
-	if (object->state != OBJECT_IDLE)
-		return;
-	if (!compiler_submit(tables->compiler, object, COMPILER_CFI, 0))
-		object->state = OBJECT_QUEUED;
+	ask(tables, object, may_fit_now(tables, object) ? TABLE_RETRIED : TABLE_WANTED);
 }
 
 static struct fpl_image image_of(const struct table *table, uint32_t base, uint32_t state)
@@ -123,7 +127,7 @@ static void retire(struct tables *tables, const struct object *object)
 	if (tables->nr_retired == TABLES_RETIRED_MAX)
 		free_retired(tables);
 	tables->retired[tables->nr_retired++] =
-		(struct space_extent){ object->pool_first, object->pool_size };
+		(struct space_extent){ object->table.pool_first, object->table.pool_size };
 }
 
 /*
@@ -135,12 +139,12 @@ static void replace(struct tables *tables, struct object *object, const struct f
 	struct fpl_object *slot = &tables->slots[object->slot];
 	uint32_t other = !slot->current;
 
-	if (object->is_replaced)
+	if (object->table.is_replaced)
 		free_retired(tables);
 	slot->images[other] = *image;
 	__atomic_store_n(&slot->current, other, __ATOMIC_RELEASE);
-	object->is_replaced = true;
-	object->nr_published++;
+	object->table.is_replaced = true;
+	object->table.nr_published++;
 	retire(tables, object);
 }
 
@@ -185,18 +189,20 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 	struct object *victims[VICTIMS_MAX], *victim;
 	size_t nr = 0;
 
-	for (uint64_t freed = 0; freed < bytes && nr < VICTIMS_MAX; freed += victim->pool_size) {
+	for (uint64_t freed = 0; freed < bytes && nr < VICTIMS_MAX;
+	     freed += victim->table.pool_size) {
 		victim = eviction_next(eviction);
 		if (!victim)
 			break;
 		__atomic_store_n(&tables->slots[victim->slot].object, 0, __ATOMIC_RELEASE);
-		victim->state = OBJECT_EVICTED;
+		table_state_move(&victim->table, TABLE_GAVE_WAY);
 		victims[nr++] = victim;
 	}
 	if (nr)
 		tables_grace();
 	for (size_t i = 0; i < nr; i++) {
-		pool_remove(&tables->pool, victims[i]->pool_first, victims[i]->pool_size);
+		pool_remove(&tables->pool, victims[i]->table.pool_first,
+			    victims[i]->table.pool_size);
 		tables->nr_evicted++;
 		fpl_log(FPL_LOG_DEBUG, "%s: table evicted for that of %s", victims[i]->path,
 			eviction->newcomer->path);
@@ -210,7 +216,8 @@ bool tables_may_forget(const struct tables *tables, const struct object *object)
 		if (tables->awaited[i] == object)
 			return false;
 	}
-	return object->state != OBJECT_QUEUED && !object->whole_queued && !object->near_queued;
+	return object->table.phase != TABLE_QUEUED && !object->table.whole_queued &&
+	       !object->table.near_queued;
 }
 
 void tables_forget(struct tables *tables, struct object *const *objects, size_t nr)
@@ -219,9 +226,10 @@ void tables_forget(struct tables *tables, struct object *const *objects, size_t 
 		__atomic_store_n(&tables->slots[objects[i]->slot].object, 0, __ATOMIC_RELEASE);
 	tables_grace();
 	for (size_t i = 0; i < nr; i++) {
-		if (object_has_table(objects[i]))
-			pool_remove(&tables->pool, objects[i]->pool_first, objects[i]->pool_size);
-		objects[i]->state = OBJECT_IDLE;
+		if (table_state_is_placed(&objects[i]->table))
+			pool_remove(&tables->pool, objects[i]->table.pool_first,
+				    objects[i]->table.pool_size);
+		table_state_move(&objects[i]->table, TABLE_FORGOTTEN);
 	}
 }
 
@@ -253,12 +261,12 @@ static int place(struct tables *tables, const struct object *object, const struc
 static void refuse(struct tables *tables, struct object *object, const struct table *table,
 		   const struct fpl_err *err)
 {
-	bool is_news = !object->refused_ns;
+	bool is_news = !object->table.refused_ns;
 
-	object->state = OBJECT_REFUSED;
-	object->pool_size = table->image_bytes;
-	object->refused_ns = clock_monotonic_ns();
-	object->nr_refusals++;
+	table_state_move(&object->table, TABLE_HAS_NO_ROOM);
+	object->table.pool_size = table->image_bytes;
+	object->table.refused_ns = clock_monotonic_ns();
+	object->table.nr_refusals++;
 	tables->nr_refused += is_news;
 	tables->nr_waiting = UINT32_MAX;
 	tables->changed = true;
@@ -271,7 +279,8 @@ static void say_refused(const struct object *object)
 	fpl_log(FPL_LOG_WARN,
 		"%s: making rows from its code without CFI would cost more than it may: there are "
 		"%s",
-		object->path, object->stats.synth_bytes ? "those around some samples" : "none");
+		object->path,
+		object->table.stats.synth_bytes ? "those around some samples" : "none");
 }
 
 static void say_table(const struct object *object, const struct table *table)
@@ -288,7 +297,7 @@ static void settle(struct tables *tables, struct object *object)
 {
 	struct fpl_object *slot = &tables->slots[object->slot];
 
-	object->state = OBJECT_READY;
+	table_state_move(&object->table, TABLE_MADE_WHOLE);
 	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_READY, __ATOMIC_RELEASE);
 }
 
@@ -299,12 +308,12 @@ static void settle(struct tables *tables, struct object *object)
 static void take_refusal(struct tables *tables, struct object *object, enum compiler_part part)
 {
 	if (part == COMPILER_NEAR) {
-		object->nr_near = NEAR_TIMES_MAX; /* nor would another, at the same price */
+		object->table.nr_near = NEAR_TIMES_MAX; /* nor would another, at the same price */
 		return;
 	}
 	settle(tables, object);
-	object->stats.synth_refused = 1;
-	object->stats.synth_left = 0;
+	object->table.stats.synth_refused = 1;
+	object->table.stats.synth_left = 0;
 	say_refused(object);
 }
 
@@ -312,10 +321,10 @@ void tables_wait_no_more(struct tables *tables, struct object *object)
 {
 	struct fpl_object *slot = &tables->slots[object->slot];
 
-	if (object->state != OBJECT_PARTIAL || object->is_late)
+	if (object->table.phase != TABLE_PARTIAL || object->table.is_late)
 		return;
-	object->is_late = true;
-	object->nr_published++;
+	object->table.is_late = true;
+	object->table.nr_published++;
 	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_LATE, __ATOMIC_RELEASE);
 	fpl_log(FPL_LOG_DEBUG, "%s: samples wait no more for rows from its code", object->path);
 }
@@ -323,13 +332,13 @@ void tables_wait_no_more(struct tables *tables, struct object *object)
 /* The state of a table that lacks rows from code. */
 static uint32_t partial_state(const struct object *object)
 {
-	return object->is_late ? FPL_TABLE_LATE : FPL_TABLE_PARTIAL;
+	return object->table.is_late ? FPL_TABLE_LATE : FPL_TABLE_PARTIAL;
 }
 
 /* Samples begin to wait for rows from the code of @object. */
 static void await(struct tables *tables, struct object *object)
 {
-	object->wait_ns = clock_monotonic_ns();
+	object->table.wait_ns = clock_monotonic_ns();
 	if (tables->nr_awaited == TABLES_AWAITED_MAX)
 		tables_wait_no_more(tables, object);
 	else
@@ -344,9 +353,9 @@ static size_t expire(struct tables *tables)
 
 	for (size_t i = tables->nr_awaited; i-- > 0;) {
 		struct object *object = tables->awaited[i];
-		bool waits = object->state == OBJECT_PARTIAL && object->wait_ns;
+		bool waits = object->table.phase == TABLE_PARTIAL && object->table.wait_ns;
 
-		if (waits && now <= object->wait_ns + TABLES_WAIT_NS)
+		if (waits && now <= object->table.wait_ns + TABLES_WAIT_NS)
 			continue;
 		if (waits) {
 			tables_wait_no_more(tables, object);
@@ -361,33 +370,31 @@ static size_t expire(struct tables *tables)
  */
 static void want_rows(struct tables *tables, struct object *object, uint64_t vaddr)
 {
-	if (!object->wait_ns)
+	if (!object->table.wait_ns)
 		await(tables, object);
-	if (object->near_queued)
+	if (object->table.near_queued)
 		compiler_add_near(tables->compiler, object, vaddr);
-	else if (compiler_is_slow(object) && object->nr_near < NEAR_TIMES_MAX &&
+	else if (compiler_is_slow(object) && object->table.nr_near < NEAR_TIMES_MAX &&
 		 !compiler_submit(tables->compiler, object, COMPILER_NEAR, vaddr))
-		object->near_queued = true;
-	if (object->whole_queued)
+		object->table.near_queued = true;
+	if (object->table.whole_queued)
 		return;
 	if (compiler_submit(tables->compiler, object, COMPILER_WHOLE, 0))
 		settle(tables, object);
 	else
-		object->whole_queued = true;
+		object->table.whole_queued = true;
 }
 
 void tables_need(struct tables *tables, struct object *object, uint64_t vaddr)
 {
-	if (object->state == OBJECT_EVICTED)
-		object->state = OBJECT_IDLE;
-	if (object->state == OBJECT_PARTIAL) {
+	if (object->table.phase == TABLE_PARTIAL) {
 		want_rows(tables, object, vaddr);
 		return;
 	}
-	tables_want(tables, object);
-	if (object->state == OBJECT_QUEUED && !object->is_urgent) {
+	ask(tables, object, may_fit_now(tables, object) ? TABLE_RETRIED : TABLE_NEEDED);
+	if (object->table.phase == TABLE_QUEUED && !object->table.is_urgent) {
 		compiler_hasten(tables->compiler, object);
-		object->is_urgent = true;
+		object->table.is_urgent = true;
 	}
 }
 
@@ -402,20 +409,20 @@ static void publish_table(struct tables *tables, struct object *object, const st
 		refuse(tables, object, table, &err);
 		return;
 	}
-	object->pool_first = extent.first;
-	object->pool_size = extent.nr;
+	object->table.pool_first = extent.first;
+	object->table.pool_size = extent.nr;
 	/* mappings of a refused object were published as having no table */
-	if (object->nr_refusals)
+	if (object->table.nr_refusals)
 		tables->changed = true;
-	object->nr_refusals = 0;
-	object->missed = 0;
-	object->placed_ns = clock_monotonic_ns();
-	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
-	object->stats = table->stats;
-	object->is_replaced = false;
-	object->is_late = false;
-	object->wait_ns = 0;
-	object->nr_published++;
+	object->table.nr_refusals = 0;
+	object->table.missed = 0;
+	object->table.placed_ns = clock_monotonic_ns();
+	table_state_move(&object->table, partial ? TABLE_MADE_PARTIAL : TABLE_MADE_WHOLE);
+	object->table.stats = table->stats;
+	object->table.is_replaced = false;
+	object->table.is_late = false;
+	object->table.wait_ns = 0;
+	object->table.nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){
 			.images = { image_of(table, extent.first,
@@ -429,7 +436,7 @@ static void publish_table(struct tables *tables, struct object *object, const st
 static void publish_none(struct tables *tables, struct object *object,
 			 const struct compiler_result *result)
 {
-	object->state = OBJECT_NO_CFI;
+	table_state_move(&object->table, TABLE_MADE_NONE);
 	publish(tables, object,
 		&(struct fpl_object){ .images = { { .state = FPL_TABLE_NONE } },
 				      .entry_vaddr = object->elf->entry });
@@ -476,10 +483,10 @@ static void complete(struct tables *tables, struct object *object, struct compil
 		image_of(table, extent.first, partial ? partial_state(object) : FPL_TABLE_READY);
 
 	replace(tables, object, &image);
-	object->pool_first = extent.first;
-	object->pool_size = extent.nr;
-	object->state = partial ? OBJECT_PARTIAL : OBJECT_READY;
-	object->stats = table->stats;
+	object->table.pool_first = extent.first;
+	object->table.pool_size = extent.nr;
+	table_state_move(&object->table, partial ? TABLE_MADE_PARTIAL : TABLE_MADE_WHOLE);
+	object->table.stats = table->stats;
 	say_table(object, table);
 }
 
@@ -491,40 +498,38 @@ static void take_result(struct tables *tables, struct object *object,
 			struct compiler_result *result)
 {
 	if (result->part == COMPILER_CFI)
-		object->is_urgent = false;
+		object->table.is_urgent = false;
 	if (result->part == COMPILER_WHOLE)
-		object->whole_queued = false;
+		object->table.whole_queued = false;
 	if (result->part == COMPILER_NEAR) {
-		object->near_queued = false;
-		object->nr_near++;
+		object->table.near_queued = false;
+		object->table.nr_near++;
 	}
-	if (result->part != COMPILER_CFI && object->state == OBJECT_PARTIAL)
+	if (result->part != COMPILER_CFI && object->table.phase == TABLE_PARTIAL)
 		complete(tables, object, result);
-	else if (object->state == OBJECT_QUEUED && result->table)
+	else if (object->table.phase == TABLE_QUEUED && result->table)
 		publish_table(tables, object, result->table);
-	else if (object->state == OBJECT_QUEUED && result->part == COMPILER_CFI)
+	else if (object->table.phase == TABLE_QUEUED && result->part == COMPILER_CFI)
 		publish_none(tables, object, result);
 }
 
 /* Would tables that may go make room for that of the newcomer? */
 static bool is_worth_it(struct tables *tables, const struct object *newcomer)
 {
-	struct eviction eviction = begin_eviction(tables, newcomer, newcomer->pool_size);
+	struct eviction eviction = begin_eviction(tables, newcomer, newcomer->table.pool_size);
 	uint64_t bytes = pool_max_bytes(&tables->pool) - pool_used_bytes(&tables->pool);
-	struct object *taken[VICTIMS_MAX], *next;
-	enum object_state states[VICTIMS_MAX];
+	struct object *chosen[VICTIMS_MAX], *next;
 	size_t nr = 0;
 
-	while (bytes < newcomer->pool_size && nr < VICTIMS_MAX &&
+	while (bytes < newcomer->table.pool_size && nr < VICTIMS_MAX &&
 	       (next = eviction_next(&eviction))) {
-		bytes += next->pool_size;
-		states[nr] = next->state;
-		next->state = OBJECT_EVICTED; /* for eviction_next only */
-		taken[nr++] = next;
+		bytes += next->table.pool_size;
+		next->table.is_chosen = true;
+		chosen[nr++] = next;
 	}
 	for (size_t i = 0; i < nr; i++)
-		taken[i]->state = states[i];
-	return bytes >= newcomer->pool_size;
+		chosen[i]->table.is_chosen = false;
+	return bytes >= newcomer->table.pool_size;
 }
 
 void tables_review(struct tables *tables)
@@ -540,16 +545,16 @@ void tables_review(struct tables *tables)
 	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
 		struct object *object = catalog_live(tables->catalog, i);
 
-		if (object->state != OBJECT_REFUSED)
+		if (object->table.phase != TABLE_REFUSED)
 			continue;
 		nr_waiting++;
-		if (nr_tried == TRIES_PER_REVIEW || !may_try(object, now) || !object->missed ||
-		    object->pool_size > pool_max_bytes(&tables->pool) ||
+		if (nr_tried == TRIES_PER_REVIEW || !may_try(object, now) ||
+		    !object->table.missed ||
+		    object->table.pool_size > pool_max_bytes(&tables->pool) ||
 		    !is_worth_it(tables, object))
 			continue;
 		nr_tried++;
-		object->state = OBJECT_IDLE;
-		tables_want(tables, object);
+		ask(tables, object, TABLE_RETRIED);
 	}
 	tables->nr_waiting = nr_waiting;
 }
@@ -581,15 +586,15 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
 		const struct object *object = catalog_live(tables->catalog, i);
 
-		if (object->state == OBJECT_REFUSED) {
+		if (object->table.phase == TABLE_REFUSED) {
 			ret->refused++;
-			ret->refused_bytes += object->pool_size;
+			ret->refused_bytes += object->table.pool_size;
 		}
-		if (!object_has_table(object))
+		if (!table_state_is_placed(&object->table))
 			continue;
 		ret->objects++;
-		ret->rows += object->stats.rows;
-		ret->rules += object->stats.rules;
-		ret->synth_refused += object->stats.synth_refused != 0;
+		ret->rows += object->table.stats.rows;
+		ret->rules += object->table.stats.rules;
+		ret->synth_refused += object->table.stats.synth_refused != 0;
 	}
 }

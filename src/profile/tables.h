@@ -5,7 +5,7 @@
  * no process maps any more make room; if there is none, the object is refused by name.
  *
  * Where rows from code take a while, the table of the CFI alone is published first
- * (OBJECT_PARTIAL). When a sample ends for want of such a row, the whole one is made, which takes
+ * (TABLE_PARTIAL). When a sample ends for want of such a row, the whole one is made, which takes
  * its place; where that takes long, one with the rows around such samples comes between. Two images
  * are in the pool then, until no walk can read the first.
  */

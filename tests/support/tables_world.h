@@ -63,7 +63,7 @@ void compiler_destroy(struct compiler *c)
 
 bool compiler_is_slow(const struct object *object)
 {
-	return compiler.is_slow && object->stats.synth_left;
+	return compiler.is_slow && object->table.stats.synth_left;
 }
 
 int compiler_submit(struct compiler *c, const struct object *object, enum compiler_part part,
@@ -176,8 +176,8 @@ static inline void look_at_use(void *ctx, uint64_t look)
 	for (size_t i = 0; i < NR_OBJECTS; i++) {
 		if (!world->used[i])
 			continue;
-		objects[i].used += 10;
-		objects[i].used_look = look;
+		objects[i].table.used += 10;
+		objects[i].table.used_look = look;
 	}
 }
 
@@ -331,18 +331,18 @@ static inline void assert_cfi_is_there(const struct world *world, uint32_t id)
 	assert_false(rule->flags & FPL_RULE_SYNTH);
 }
 
-static inline void assert_published(const struct world *world, uint32_t id, enum object_state state)
+static inline void assert_published(const struct world *world, uint32_t id, enum table_phase state)
 {
-	assert_int_equal(object_of(id)->state, state);
+	assert_int_equal(object_of(id)->table.phase, state);
 	assert_int_equal(world->slots[id].object, id);
 	assert_int_equal(current(world, id)->state,
-			 state == OBJECT_PARTIAL ? FPL_TABLE_PARTIAL : FPL_TABLE_READY);
-	assert_int_equal(current(world, id)->base, object_of(id)->pool_first);
+			 state == TABLE_PARTIAL ? FPL_TABLE_PARTIAL : FPL_TABLE_READY);
+	assert_int_equal(current(world, id)->base, object_of(id)->table.pool_first);
 }
 
 /* The compiler has done what was asked for, and what it made is published at once. */
 static inline void deliver(struct world *world, uint32_t id, enum compiler_part part,
-			   enum object_state state)
+			   enum table_phase state)
 {
 	finish(id, part);
 	collect(world, 1);
@@ -375,9 +375,9 @@ static inline void let_pass(struct world *world)
 {
 	world->tables.looked_ns = world->tables.reviewed_ns = 0;
 	for (size_t i = 0; i < NR_OBJECTS; i++) {
-		objects[i].placed_ns = 0;
-		if (objects[i].refused_ns)
-			objects[i].refused_ns = 1;
+		objects[i].table.placed_ns = 0;
+		if (objects[i].table.refused_ns)
+			objects[i].table.refused_ns = 1;
 	}
 }
 

@@ -41,10 +41,10 @@ static int setup(void **state)
 	memset(objects, 0, sizeof(objects));
 	for (uint32_t i = 0; i < NR; i++)
 		objects[i] = (struct object){ .id = i + 1,
-					      .state = OBJECT_READY,
+					      .table.phase = TABLE_READY,
 					      .round = ROUND,
-					      .used_look = LOOK - 2 * (NR - 1 - i),
-					      .used = 10 };
+					      .table.used_look = LOOK - 2 * (NR - 1 - i),
+					      .table.used = 10 };
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static struct eviction eviction_for(const struct object *newcomer)
 
 static void the_longest_unused_goes_first(void **state)
 {
-	const struct object newcomer = { .missed = 0 };
+	const struct object newcomer = { .table.missed = 0 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
@@ -71,7 +71,7 @@ static void the_longest_unused_goes_first(void **state)
 		struct object *victim = eviction_next(&eviction);
 
 		assert_ptr_equal(victim, &objects[i]);
-		victim->state = OBJECT_EVICTED;
+		victim->table.phase = TABLE_EVICTED;
 	}
 	assert_null(eviction_next(&eviction)); /* the last one is in use */
 	assert_int_equal(eviction.spent, 10 * (NR - 1));
@@ -79,17 +79,17 @@ static void the_longest_unused_goes_first(void **state)
 
 static void what_was_never_used_goes_before_what_was(void **state)
 {
-	const struct object newcomer = { .missed = 0 };
+	const struct object newcomer = { .table.missed = 0 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
-	objects[2].used_look = 0;
+	objects[2].table.used_look = 0;
 	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
 }
 
 static void what_nobody_maps_goes_before_what_is_mapped(void **state)
 {
-	const struct object newcomer = { .missed = 0 };
+	const struct object newcomer = { .table.missed = 0 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
@@ -98,50 +98,50 @@ static void what_nobody_maps_goes_before_what_is_mapped(void **state)
 
 	/* even one that was used lately, when nothing else is left; a new one, too */
 	for (uint32_t i = 0; i < NR; i++)
-		objects[i].state = OBJECT_IDLE;
-	objects[3].state = OBJECT_READY;
+		objects[i].table.phase = TABLE_IDLE;
+	objects[3].table.phase = TABLE_READY;
 	objects[3].round = ROUND - 1;
-	objects[3].placed_ns = NOW;
+	objects[3].table.placed_ns = NOW;
 	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
 }
 
 static void a_new_table_stays_for_a_while(void **state)
 {
-	const struct object newcomer = { .missed = 1000 };
+	const struct object newcomer = { .table.missed = 1000 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
-	objects[0].placed_ns = NOW - EVICTION_STAY_NS + 1;
+	objects[0].table.placed_ns = NOW - EVICTION_STAY_NS + 1;
 	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
-	objects[0].placed_ns = NOW - EVICTION_STAY_NS;
+	objects[0].table.placed_ns = NOW - EVICTION_STAY_NS;
 	assert_ptr_equal(eviction_next(&eviction), &objects[0]);
 }
 
 static void one_in_use_goes_only_for_one_that_is_missed_more(void **state)
 {
-	struct object newcomer = { .missed = 20 };
+	struct object newcomer = { .table.missed = 20 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
 	for (uint32_t i = 0; i < NR; i++)
-		objects[i].used_look = LOOK - i % 2; /* in one of the last two looks */
+		objects[i].table.used_look = LOOK - i % 2; /* in one of the last two looks */
 	assert_null(eviction_next(&eviction));
-	newcomer.missed = 21;
+	newcomer.table.missed = 21;
 	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
-	objects[1].state = OBJECT_EVICTED;
+	objects[1].table.phase = TABLE_EVICTED;
 	assert_null(eviction_next(&eviction)); /* two together are used 20 times */
 }
 
 static void what_has_no_table_cannot_give_way(void **state)
 {
-	const struct object newcomer = { .missed = 1000 };
+	const struct object newcomer = { .table.missed = 1000 };
 	struct eviction eviction = eviction_for(&newcomer);
-	static const enum object_state states[NR] = { OBJECT_IDLE, OBJECT_QUEUED, OBJECT_NO_CFI,
-						      OBJECT_REFUSED };
+	static const enum table_phase states[NR] = { TABLE_IDLE, TABLE_QUEUED, TABLE_NO_CFI,
+						     TABLE_REFUSED };
 
 	(void)state;
 	for (uint32_t i = 0; i < NR; i++)
-		objects[i].state = states[i];
+		objects[i].table.phase = states[i];
 	assert_null(eviction_next(&eviction));
 }
 
@@ -150,24 +150,24 @@ static void what_has_no_table_cannot_give_way(void **state)
 static void give_to(uint32_t uid, unsigned int nr)
 {
 	for (uint32_t i = 0; i < NR; i++) {
-		objects[i].used_look = LOOK;
-		objects[i].pool_size = BYTES;
+		objects[i].table.used_look = LOOK;
+		objects[i].table.pool_size = BYTES;
 		objects[i].trust.uid = i < nr ? uid : 0;
-		objects[i].used = 1000 - 100 * i;
-		objects[i].placed_ns = NOW;
+		objects[i].table.used = 1000 - 100 * i;
+		objects[i].table.placed_ns = NOW;
 	}
 }
 
 static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
 {
-	const struct object newcomer = { .missed = 0, .trust.uid = OTHER + 1 };
+	const struct object newcomer = { .table.missed = 0, .trust.uid = OTHER + 1 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
 	give_to(OTHER, 3);
 	/* the least used one; the other two are his share */
 	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
-	objects[2].state = OBJECT_EVICTED;
+	objects[2].table.phase = TABLE_EVICTED;
 	assert_null(eviction_next(&eviction));
 	assert_int_equal(eviction.spent, 0);
 	/* root has no share, nor has who runs this */
@@ -178,16 +178,16 @@ static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
 
 static void beyond_his_share_a_user_takes_no_room_of_others(void **state)
 {
-	struct object newcomer = { .missed = 1000000, .trust.uid = OTHER };
+	struct object newcomer = { .table.missed = 1000000, .trust.uid = OTHER };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
 	give_to(OTHER, 2);
 	for (uint32_t i = 0; i < NR; i++)
-		objects[i].placed_ns = 0;
+		objects[i].table.placed_ns = 0;
 	assert_true(eviction_is_beyond_share(&eviction));
 	assert_ptr_equal(eviction_next(&eviction), &objects[1]);
-	objects[1].state = OBJECT_EVICTED;
+	objects[1].table.phase = TABLE_EVICTED;
 	/* he has one of four by now: another one is within his share, whoever gives way */
 	assert_false(eviction_is_beyond_share(&eviction));
 	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
@@ -208,22 +208,22 @@ static void frames_are_uses_of_the_tables_that_found_their_callers(void **state)
 
 	(void)state;
 	table_use_note(NULL, frames, ARRAY_SIZE(frames), FPL_STOP_OUTERMOST, 7, 11);
-	assert_int_equal(objects[0].used, 17);
-	assert_int_equal(objects[1].used, 17);
-	assert_int_equal(objects[2].used, 17);
-	assert_int_equal(objects[2].used_look, 11);
-	assert_int_equal(objects[3].used, 10);
-	assert_int_equal(objects[2].missed, 0);
+	assert_int_equal(objects[0].table.used, 17);
+	assert_int_equal(objects[1].table.used, 17);
+	assert_int_equal(objects[2].table.used, 17);
+	assert_int_equal(objects[2].table.used_look, 11);
+	assert_int_equal(objects[3].table.used, 10);
+	assert_int_equal(objects[2].table.missed, 0);
 
 	/* the walk ended in object 3 for want of its table */
 	table_use_note(NULL, frames, ARRAY_SIZE(frames), FPL_STOP_NO_TABLE, 5, 12);
-	assert_int_equal(objects[1].used, 22);
-	assert_int_equal(objects[2].used, 17);
-	assert_int_equal(objects[2].used_look, 11);
-	assert_int_equal(objects[2].missed, 5);
+	assert_int_equal(objects[1].table.used, 22);
+	assert_int_equal(objects[2].table.used, 17);
+	assert_int_equal(objects[2].table.used_look, 11);
+	assert_int_equal(objects[2].table.missed, 5);
 	table_use_fade(NULL);
-	assert_int_equal(objects[1].used, 11);
-	assert_int_equal(objects[2].missed, 2);
+	assert_int_equal(objects[1].table.used, 11);
+	assert_int_equal(objects[2].table.missed, 2);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 #define ROOM	  (64u * 1024)
 
 static struct process processes[2]; /* of the two, by pid */
-static struct object late = { .id = 1, .slot = 1, .state = OBJECT_QUEUED };
+static struct object late = { .id = 1, .slot = 1, .table.phase = TABLE_QUEUED };
 static unsigned int nr_stops[FPL_STOP_COUNT]; /* of the stacks that came out */
 
 struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample)
@@ -166,9 +166,9 @@ static void one_user_fills_half_of_the_room_for_waiting(void **state)
 	assert_int_equal(nr_stops[FPL_STOP_BURST], 0);
 
 	/* what waited no more leaves room again */
-	late.state = OBJECT_NO_CFI;
+	late.table.phase = TABLE_NO_CFI;
 	replayer_retry(replayer);
-	late.state = OBJECT_QUEUED;
+	late.table.phase = TABLE_QUEUED;
 	assert_int_equal(replayer->waiting_bytes, 0);
 	assert_int_equal(share_used(&replayer->waiting_of, HOSTILE), 0);
 	assert_int_equal(share_used(&replayer->waiting_of, BYSTANDER), 0);

@@ -12,23 +12,23 @@ static void a_table_is_made_once_and_published(void **state)
 	tables_want(&world->tables, object_of(CHAIN));
 	tables_need(&world->tables, object_of(CHAIN), 0x1000);
 	assert_int_equal(compiler.nr_jobs, 1);
-	assert_int_equal(object_of(CHAIN)->state, OBJECT_QUEUED);
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_QUEUED);
 	assert_int_equal(world->slots[CHAIN].object, 0);
-	deliver(world, CHAIN, COMPILER_CFI, OBJECT_READY);
+	deliver(world, CHAIN, COMPILER_CFI, TABLE_READY);
 	assert_cfi_is_there(world, CHAIN);
 	assert_int_equal(world->slots[CHAIN].entry_vaddr, object_of(CHAIN)->elf->entry);
-	assert_int_equal(object_of(CHAIN)->nr_published, 1);
-	assert_true(object_of(CHAIN)->placed_ns > 0);
+	assert_int_equal(object_of(CHAIN)->table.nr_published, 1);
+	assert_true(object_of(CHAIN)->table.placed_ns > 0);
 
 	tables_want(&world->tables, object_of(CHAIN));
 	tables_need(&world->tables, object_of(CHAIN), 0x1000);
 	assert_int_equal(compiler.nr_jobs, 0);
 	tables_stats(&world->tables, &stats);
 	assert_int_equal(stats.objects, 1);
-	assert_int_equal(stats.rows, object_of(CHAIN)->stats.rows);
-	assert_int_equal(stats.rules, object_of(CHAIN)->stats.rules);
+	assert_int_equal(stats.rows, object_of(CHAIN)->table.stats.rows);
+	assert_int_equal(stats.rules, object_of(CHAIN)->table.stats.rules);
 	assert_int_equal(stats.synth_refused, 0);
-	object_of(CHAIN)->stats.synth_refused = 1;
+	object_of(CHAIN)->table.stats.synth_refused = 1;
 	tables_stats(&world->tables, &stats);
 	assert_int_equal(stats.synth_refused, 1);
 	assert_int_equal(stats.bytes, used_bytes(world));
@@ -46,7 +46,7 @@ static void a_file_without_a_table_is_published_as_such(void **state)
 		tables_want(&world->tables, object_of(id));
 		fail_job(id, COMPILER_CFI, codes[i]);
 		collect(world, 1);
-		assert_int_equal(object_of(id)->state, OBJECT_NO_CFI);
+		assert_int_equal(object_of(id)->table.phase, TABLE_NO_CFI);
 		assert_int_equal(world->slots[id].object, id);
 		assert_int_equal(current(world, id)->state, FPL_TABLE_NONE);
 		assert_int_equal(world->slots[id].entry_vaddr, object_of(id)->elf->entry);
@@ -61,10 +61,10 @@ static void what_the_compiler_does_not_take_is_asked_for_again(void **state)
 
 	compiler.is_full = true;
 	tables_want(&world->tables, object_of(CHAIN));
-	assert_int_equal(object_of(CHAIN)->state, OBJECT_IDLE);
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_IDLE);
 	compiler.is_full = false;
 	publish_cfi(world, CHAIN);
-	assert_published(world, CHAIN, OBJECT_READY);
+	assert_published(world, CHAIN, TABLE_READY);
 }
 
 static void what_samples_wait_for_is_hastened_once(void **state)
@@ -79,7 +79,7 @@ static void what_samples_wait_for_is_hastened_once(void **state)
 	assert_int_equal(compiler.jobs[0].nr_hastened, 1);
 	finish(CHAIN, COMPILER_CFI);
 	collect(world, 1);
-	assert_false(object_of(CHAIN)->is_urgent);
+	assert_false(object_of(CHAIN)->table.is_urgent);
 	/* of one that nobody wanted before */
 	tables_need(&world->tables, object_of(HOLE), 0);
 	assert_int_equal(compiler.nr_jobs, 1);
@@ -92,7 +92,7 @@ static void rows_from_code_come_when_a_sample_needs_them(void **state)
 	uint64_t partial_bytes;
 
 	publish_cfi(world, HOLE);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_published(world, HOLE, TABLE_PARTIAL);
 	assert_cfi_is_there(world, HOLE);
 	assert_false(has_row_at(world, first_made));
 	partial_bytes = used_bytes(world);
@@ -103,17 +103,17 @@ static void rows_from_code_come_when_a_sample_needs_them(void **state)
 	tables_need(&world->tables, object_of(HOLE), last_made);
 	assert_int_equal(compiler.nr_jobs, 1);
 	assert_false(has_row_at(world, first_made));
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, first_made));
 	assert_true(has_row_at(world, last_made));
-	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
 
-	assert_int_equal(object_of(HOLE)->stats.synth_left, 0);
+	assert_int_equal(object_of(HOLE)->table.stats.synth_left, 0);
 
 	/* a walk may still read the first one, until the next review */
-	assert_int_equal(used_bytes(world), partial_bytes + object_of(HOLE)->pool_size);
+	assert_int_equal(used_bytes(world), partial_bytes + object_of(HOLE)->table.pool_size);
 	tables_review(&world->tables);
-	assert_int_equal(used_bytes(world), object_of(HOLE)->pool_size);
+	assert_int_equal(used_bytes(world), object_of(HOLE)->table.pool_size);
 	assert_true(has_row_at(world, first_made));
 	tables_need(&world->tables, object_of(HOLE), 0x1000);
 	assert_int_equal(compiler.nr_jobs, 0);
@@ -132,7 +132,7 @@ static void what_is_around_samples_comes_first_where_all_takes_long(void **state
 	assert_int_equal(compiler.jobs[0].nr_near, 2);
 	assert_int_equal(compiler.jobs[0].near[1], first_made + 1);
 	assert_int_equal(compiler.jobs[1].part, COMPILER_WHOLE);
-	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, TABLE_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	assert_false(has_row_at(world, last_made));
 	assert_int_equal(world->slots[HOLE].current, 1);
@@ -140,21 +140,21 @@ static void what_is_around_samples_comes_first_where_all_takes_long(void **state
 	/* another sample has its own rows made; the whole one is asked for once */
 	tables_need(&world->tables, object_of(HOLE), first_made + 64);
 	assert_int_equal(compiler.nr_jobs, 2);
-	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, TABLE_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	assert_false(has_row_at(world, last_made));
 	assert_int_equal(world->slots[HOLE].current, 0);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, first_made));
 	assert_true(has_row_at(world, last_made));
-	assert_int_equal(object_of(HOLE)->nr_published, 4);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 4);
 	tables_review(&world->tables);
-	assert_int_equal(used_bytes(world), object_of(HOLE)->pool_size);
+	assert_int_equal(used_bytes(world), object_of(HOLE)->table.pool_size);
 }
 
 static void assert_late(const struct world *world)
 {
-	assert_int_equal(object_of(HOLE)->state, OBJECT_PARTIAL);
+	assert_int_equal(object_of(HOLE)->table.phase, TABLE_PARTIAL);
 	assert_int_equal(current(world, HOLE)->state, FPL_TABLE_LATE);
 }
 
@@ -165,14 +165,14 @@ static void samples_do_not_wait_for_rows_from_code_that_take_long(void **state)
 	compiler.is_slow = true;
 	publish_cfi(world, HOLE);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	assert_true(object_of(HOLE)->wait_ns);
+	assert_true(object_of(HOLE)->table.wait_ns);
 	collect(world, 0);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_published(world, HOLE, TABLE_PARTIAL);
 
-	object_of(HOLE)->wait_ns = 1; /* long ago */
-	collect(world, 1);	      /* samples that wait are looked at again */
+	object_of(HOLE)->table.wait_ns = 1; /* long ago */
+	collect(world, 1);		    /* samples that wait are looked at again */
 	assert_late(world);
-	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
 	collect(world, 0);
 
 	/* rows around a sample are used, and what has none is not waited for */
@@ -180,7 +180,7 @@ static void samples_do_not_wait_for_rows_from_code_that_take_long(void **state)
 	collect(world, 1);
 	assert_late(world);
 	assert_true(has_row_at(world, first_made));
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -192,10 +192,10 @@ static void rows_that_came_in_time_are_not_late(void **state)
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(world->tables.nr_awaited, 1);
 	/* its table was made anew, and no sample has asked for more since */
-	object_of(HOLE)->wait_ns = 0;
+	object_of(HOLE)->table.wait_ns = 0;
 	collect(world, 0);
 	assert_int_equal(world->tables.nr_awaited, 0);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_published(world, HOLE, TABLE_PARTIAL);
 }
 
 static void nobody_waits_for_more_objects_than_are_counted(void **state)
@@ -208,10 +208,10 @@ static void nobody_waits_for_more_objects_than_are_counted(void **state)
 	assert_late(world);
 	world->tables.nr_awaited = 0;
 	tables_wait_no_more(&world->tables, object_of(HOLE));
-	assert_int_equal(object_of(HOLE)->nr_published, 2);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	tables_wait_no_more(&world->tables, object_of(HOLE));
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_published(world, HOLE, TABLE_READY);
 }
 
 static void rows_around_samples_are_made_a_few_times_only(void **state)
@@ -243,11 +243,11 @@ static void rows_around_a_sample_that_come_after_all_are_dropped(void **state)
 	finish(HOLE, COMPILER_WHOLE);
 	finish(HOLE, COMPILER_NEAR);
 	collect(world, 2);
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_published(world, HOLE, TABLE_READY);
 	image = world->slots[HOLE].current;
 	assert_int_equal(image, 1);
 	assert_true(has_row_at(world, last_made));
-	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
 }
 
 static void where_rows_from_code_cannot_be_made_those_of_the_cfi_stay(void **state)
@@ -261,10 +261,10 @@ static void where_rows_from_code_cannot_be_made_those_of_the_cfi_stay(void **sta
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	fail_job(HOLE, COMPILER_NEAR, -EOWNERDEAD);
 	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
+	assert_published(world, HOLE, TABLE_PARTIAL);
 	fail_job(HOLE, COMPILER_WHOLE, -EOWNERDEAD);
 	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_published(world, HOLE, TABLE_READY);
 	assert_int_equal(world->slots[HOLE].current, 0);
 	assert_cfi_is_there(world, HOLE);
 	assert_int_equal(used_bytes(world), bytes);
@@ -304,15 +304,15 @@ static void rows_that_cost_too_much_are_refused_once(void **state)
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	refuse_rows(HOLE, COMPILER_NEAR);
 	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_PARTIAL);
-	assert_int_equal(object_of(HOLE)->nr_published, 1);
+	assert_published(world, HOLE, TABLE_PARTIAL);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 1);
 	assert_int_equal(nr_lines, 0);
 	/* and not tried around another sample, at the same price */
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	assert_false(object_of(HOLE)->near_queued);
+	assert_false(object_of(HOLE)->table.near_queued);
 	refuse_rows(HOLE, COMPILER_WHOLE);
 	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_published(world, HOLE, TABLE_READY);
 	assert_cfi_is_there(world, HOLE);
 	assert_int_equal(nr_lines, 1);
 	fpl_log_set_writer(NULL, NULL);
@@ -332,8 +332,8 @@ static void rows_around_samples_stay_where_all_cost_too_much(void **state)
 	collect(world, 1);
 	refuse_rows(HOLE, COMPILER_WHOLE);
 	collect(world, 1);
-	assert_published(world, HOLE, OBJECT_READY);
-	assert_int_equal(object_of(HOLE)->nr_published, 2);
+	assert_published(world, HOLE, TABLE_READY);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
 	assert_true(has_row_at(world, first_made));
 	assert_false(has_row_at(world, last_made));
 	tables_stats(&world->tables, &stats);
@@ -350,13 +350,13 @@ static void rows_that_cannot_be_asked_for_are_given_up(void **state)
 	publish_cfi(world, HOLE);
 	compiler.is_full = true;
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	assert_published(world, HOLE, OBJECT_READY);
-	assert_false(object_of(HOLE)->near_queued || object_of(HOLE)->whole_queued);
+	assert_published(world, HOLE, TABLE_READY);
+	assert_false(object_of(HOLE)->table.near_queued || object_of(HOLE)->table.whole_queued);
 }
 
 /* The file was written to between the two. */
 static void assert_other_pages_are_not_published(struct world *world, enum compiler_part part,
-						 enum object_state want)
+						 enum table_phase want)
 {
 	compiler.is_slow = true;
 	publish_cfi(world, HOLE);
@@ -366,13 +366,13 @@ static void assert_other_pages_are_not_published(struct world *world, enum compi
 	collect(world, 1);
 	assert_published(world, HOLE, want);
 	assert_int_equal(world->slots[HOLE].current, 0);
-	assert_int_equal(object_of(HOLE)->nr_published, 1);
+	assert_int_equal(object_of(HOLE)->table.nr_published, 1);
 	assert_cfi_is_there(world, HOLE);
 }
 
 static void a_whole_table_of_other_pages_is_not_published(void **state)
 {
-	assert_other_pages_are_not_published(*state, COMPILER_WHOLE, OBJECT_READY);
+	assert_other_pages_are_not_published(*state, COMPILER_WHOLE, TABLE_READY);
 }
 
 static void a_whole_table_of_nearly_the_same_pages_is_not_published(void **state)
@@ -387,7 +387,7 @@ static void a_whole_table_of_nearly_the_same_pages_is_not_published(void **state
 		struct job job;
 		struct table *table;
 
-		object_of(HOLE)->state = OBJECT_PARTIAL;
+		object_of(HOLE)->table.phase = TABLE_PARTIAL;
 		tables_need(&world->tables, object_of(HOLE), first_made);
 		job = begin_job(HOLE, COMPILER_WHOLE);
 		table = compile(HOLE, &job);
@@ -395,15 +395,15 @@ static void a_whole_table_of_nearly_the_same_pages_is_not_published(void **state
 		table->nr_pages += (uint32_t)differences[i].nr_pages;
 		done(HOLE, COMPILER_WHOLE, table, 0);
 		collect(world, 1);
-		assert_published(world, HOLE, OBJECT_READY);
-		assert_int_equal(object_of(HOLE)->nr_published, 1);
+		assert_published(world, HOLE, TABLE_READY);
+		assert_int_equal(object_of(HOLE)->table.nr_published, 1);
 		assert_false(has_row_at(world, first_made));
 	}
 }
 
 static void rows_around_a_sample_of_other_pages_are_not_published(void **state)
 {
-	assert_other_pages_are_not_published(*state, COMPILER_NEAR, OBJECT_PARTIAL);
+	assert_other_pages_are_not_published(*state, COMPILER_NEAR, TABLE_PARTIAL);
 }
 
 #define TEST(name) \

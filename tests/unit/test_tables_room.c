@@ -11,7 +11,7 @@ static void where_there_is_no_room_for_both_those_of_the_cfi_stay(void **state)
 	fill_pool(world, 0);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	world->mapped[HOLE - 1] = false; /* and it makes no room for itself */
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_false(has_row_at(world, first_made));
 	assert_cfi_is_there(world, HOLE);
 	assert_int_equal(world->tables.nr_evicted, 0);
@@ -26,9 +26,9 @@ static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
 	fill_pool(world, 0);
 	world->mapped[SIGNAL - 1] = false;
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
-	assert_int_equal(object_of(SIGNAL)->state, OBJECT_EVICTED);
+	assert_int_equal(object_of(SIGNAL)->table.phase, TABLE_EVICTED);
 	assert_int_equal(world->slots[SIGNAL].object, 0);
 	assert_int_equal(world->tables.nr_evicted, 1);
 }
@@ -40,15 +40,15 @@ static void what_was_replaced_makes_room_first(void **state)
 	uint32_t bytes;
 
 	publish_cfi(world, HOLE);
-	bytes = object_of(HOLE)->pool_size;
+	bytes = object_of(HOLE)->table.pool_size;
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	finish(HOLE, COMPILER_WHOLE);
 	collect(world, 1);
 	fill_pool(world, 0);
 	world->mapped[HOLE - 1] = false;
 	make_bytes(world, SIGNAL, bytes);
-	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_int_equal(object_of(SIGNAL)->table.phase, TABLE_READY);
+	assert_published(world, HOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
 	assert_int_equal(world->tables.nr_evicted, 0);
 }
@@ -65,11 +65,11 @@ static void as_many_go_as_it_takes(void **state)
 	}
 	fill_pool(world, 0);
 	make_bytes(world, LEAF, FPL_CHUNK_SIZE / 2);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_READY);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_READY);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
-		nr += object_of(id)->state == OBJECT_EVICTED;
+		nr += object_of(id)->table.phase == TABLE_EVICTED;
 		assert_int_equal(world->slots[id].object == 0,
-				 object_of(id)->state == OBJECT_EVICTED);
+				 object_of(id)->table.phase == TABLE_EVICTED);
 	}
 	assert_int_equal(nr, 2);
 	assert_int_equal(world->tables.nr_evicted, 2);
@@ -87,23 +87,24 @@ static void a_review_weighs_several(void **state)
 	}
 	fill_pool(world, 0);
 	make_bytes(world, LEAF, FPL_CHUNK_SIZE / 2);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 	let_pass(world);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++)
-		object_of(id)->used = 0;
-	object_of(LEAF)->missed = 60; /* 30 after the look: more than one costs, not than two */
+		object_of(id)->table.used = 0;
+	object_of(LEAF)->table.missed =
+		60; /* 30 after the look: more than one costs, not than two */
 	tables_review(&world->tables);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++) {
-		assert_int_equal(object_of(id)->state, OBJECT_READY);
-		object_of(id)->used = 0;
+		assert_int_equal(object_of(id)->table.phase, TABLE_READY);
+		object_of(id)->table.used = 0;
 	}
 	let_pass(world);
-	object_of(LEAF)->missed = 82;
+	object_of(LEAF)->table.missed = 82;
 	tables_review(&world->tables);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_QUEUED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_QUEUED);
 	for (uint32_t id = HOLE; id <= SIGNAL; id++)
-		assert_int_equal(object_of(id)->state, OBJECT_READY);
+		assert_int_equal(object_of(id)->table.phase, TABLE_READY);
 }
 
 /* HOLE has its rows asked for, and loses its place to CHAIN meanwhile; then there is room again. */
@@ -114,8 +115,8 @@ static void evict_hole(struct world *world)
 	world->mapped[HOLE - 1] = false;
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	publish_cfi(world, CHAIN);
-	assert_published(world, CHAIN, OBJECT_READY);
-	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	assert_published(world, CHAIN, TABLE_READY);
+	assert_int_equal(object_of(HOLE)->table.phase, TABLE_EVICTED);
 	assert_int_equal(world->slots[HOLE].object, 0);
 	assert_int_equal(world->tables.nr_evicted, 1);
 	world->mapped[HOLE - 1] = true;
@@ -131,21 +132,21 @@ static void rows_of_one_that_was_evicted_are_dropped(void **state)
 	evict_hole(world);
 	bytes = used_bytes(world);
 	tables_want(&world->tables, object_of(HOLE)); /* a mapping alone does not bring it back */
-	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	assert_int_equal(object_of(HOLE)->table.phase, TABLE_EVICTED);
 	finish(HOLE, COMPILER_NEAR);
 	finish(HOLE, COMPILER_WHOLE);
 	collect(world, 2);
-	assert_int_equal(object_of(HOLE)->state, OBJECT_EVICTED);
+	assert_int_equal(object_of(HOLE)->table.phase, TABLE_EVICTED);
 	assert_int_equal(world->slots[HOLE].object, 0);
 	assert_int_equal(used_bytes(world), bytes);
 
 	/* a sample does, and begins anew */
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 1);
-	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_CFI, TABLE_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 2);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -155,10 +156,10 @@ static void one_that_was_evicted_waits_for_the_whole_table_asked_for_before(void
 
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_CFI, TABLE_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	assert_int_equal(compiler.nr_jobs, 1);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -168,8 +169,8 @@ static void a_whole_table_that_comes_before_the_cfi_s_is_enough(void **state)
 
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
-	deliver(world, HOLE, COMPILER_CFI, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
+	deliver(world, HOLE, COMPILER_CFI, TABLE_READY);
 	assert_int_equal(world->slots[HOLE].current, 0);
 	assert_true(has_row_at(world, last_made));
 }
@@ -181,12 +182,12 @@ static void rows_around_a_sample_may_come_before_the_cfi_s_table(void **state)
 	compiler.is_slow = true;
 	evict_hole(world);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	deliver(world, HOLE, COMPILER_NEAR, OBJECT_PARTIAL);
+	deliver(world, HOLE, COMPILER_NEAR, TABLE_PARTIAL);
 	assert_true(has_row_at(world, first_made));
 	finish(HOLE, COMPILER_CFI);
 	finish(HOLE, COMPILER_WHOLE);
 	collect(world, 2);
-	assert_published(world, HOLE, OBJECT_READY);
+	assert_published(world, HOLE, TABLE_READY);
 	assert_true(has_row_at(world, last_made));
 }
 
@@ -198,10 +199,10 @@ static void a_whole_table_that_fails_before_the_cfi_s_is_asked_for_again(void **
 	tables_need(&world->tables, object_of(HOLE), first_made);
 	fail_job(HOLE, COMPILER_WHOLE, -EOWNERDEAD);
 	collect(world, 1);
-	assert_int_equal(object_of(HOLE)->state, OBJECT_QUEUED);
-	deliver(world, HOLE, COMPILER_CFI, OBJECT_PARTIAL);
+	assert_int_equal(object_of(HOLE)->table.phase, TABLE_QUEUED);
+	deliver(world, HOLE, COMPILER_CFI, TABLE_PARTIAL);
 	tables_need(&world->tables, object_of(HOLE), first_made);
-	deliver(world, HOLE, COMPILER_WHOLE, OBJECT_READY);
+	deliver(world, HOLE, COMPILER_WHOLE, TABLE_READY);
 }
 
 static void a_table_without_room_is_refused_until_there_is_some(void **state)
@@ -212,16 +213,16 @@ static void a_table_without_room_is_refused_until_there_is_some(void **state)
 
 	fill_pool(world, 64);
 	publish_cfi(world, CHAIN);
-	assert_int_equal(object->state, OBJECT_REFUSED);
+	assert_int_equal(object->table.phase, TABLE_REFUSED);
 	assert_int_equal(world->slots[CHAIN].object, 0);
-	assert_int_equal(object->nr_refusals, 1);
-	assert_true(object->refused_ns > 1);
+	assert_int_equal(object->table.nr_refusals, 1);
+	assert_true(object->table.refused_ns > 1);
 	assert_true(world->tables.changed);
 	tables_stats(&world->tables, &stats);
 	assert_int_equal(stats.objects, 0);
 	assert_int_equal(stats.refused, 1);
 	assert_true(stats.refused_bytes > 64);
-	assert_int_equal(object->pool_size, stats.refused_bytes);
+	assert_int_equal(object->table.pool_size, stats.refused_bytes);
 
 	/* not at once, nor later where there is no more room */
 	tables_need(&world->tables, object, 0x1000);
@@ -231,9 +232,9 @@ static void a_table_without_room_is_refused_until_there_is_some(void **state)
 	empty_pool(world);
 	world->tables.changed = false;
 	publish_cfi(world, CHAIN);
-	assert_published(world, CHAIN, OBJECT_READY);
+	assert_published(world, CHAIN, TABLE_READY);
 	assert_true(world->tables.changed);
-	assert_int_equal(object->nr_refusals, 0);
+	assert_int_equal(object->table.nr_refusals, 0);
 	assert_int_equal(world->tables.nr_refused, 1);
 }
 
@@ -250,15 +251,16 @@ static void each_refusal_doubles_the_pause(void **state)
 	publish_cfi(world, CHAIN);
 	empty_pool(world);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		object->nr_refusals = cases[i].nr;
+		object->table.nr_refusals = cases[i].nr;
 		/* further from its end than a test is ever stopped for */
-		object->refused_ns = clock_monotonic_ns() - (cases[i].pause_s - 15) * 1000000000;
+		object->table.refused_ns =
+			clock_monotonic_ns() - (cases[i].pause_s - 15) * 1000000000;
 		tables_want(&world->tables, object);
-		assert_int_equal(object->state, OBJECT_REFUSED);
-		object->refused_ns = clock_monotonic_ns() - cases[i].pause_s * 1000000000;
+		assert_int_equal(object->table.phase, TABLE_REFUSED);
+		object->table.refused_ns = clock_monotonic_ns() - cases[i].pause_s * 1000000000;
 		tables_want(&world->tables, object);
-		assert_int_equal(object->state, OBJECT_QUEUED);
-		object->state = OBJECT_REFUSED;
+		assert_int_equal(object->table.phase, TABLE_QUEUED);
+		object->table.phase = TABLE_REFUSED;
 	}
 }
 
@@ -269,9 +271,9 @@ static void a_table_larger_than_the_pool_makes_nobody_go(void **state)
 	publish_cfi(world, CHAIN);
 	world->mapped[CHAIN - 1] = false;
 	make_bytes(world, SIGNAL, FPL_CHUNK_SIZE + 64);
-	assert_int_equal(object_of(SIGNAL)->state, OBJECT_REFUSED);
-	assert_published(world, CHAIN, OBJECT_READY);
-	object_of(SIGNAL)->missed = 1000;
+	assert_int_equal(object_of(SIGNAL)->table.phase, TABLE_REFUSED);
+	assert_published(world, CHAIN, TABLE_READY);
+	object_of(SIGNAL)->table.missed = 1000;
 	let_pass(world);
 	tables_review(&world->tables);
 	assert_int_equal(compiler.nr_jobs, 0);
@@ -284,12 +286,12 @@ static void memory_that_the_kernel_refuses_is_no_room(void **state)
 
 	world->no_chunks = true;
 	publish_cfi(world, CHAIN);
-	assert_int_equal(object_of(CHAIN)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_REFUSED);
 	assert_int_equal(used_bytes(world), 0);
 	world->no_chunks = false;
 	let_pass(world);
 	publish_cfi(world, CHAIN);
-	assert_published(world, CHAIN, OBJECT_READY);
+	assert_published(world, CHAIN, TABLE_READY);
 }
 
 /* CHAIN and SIGNAL share the pool, both used by walks; LEAF has no room. */
@@ -301,9 +303,9 @@ static void crowd(struct world *world)
 		world->used[ids[i] - 1] = true;
 		make_bytes(world, ids[i], FPL_CHUNK_SIZE / 2);
 	}
-	assert_int_equal(object_of(CHAIN)->state, OBJECT_READY);
-	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_READY);
+	assert_int_equal(object_of(SIGNAL)->table.phase, TABLE_READY);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 	world->used[LEAF - 1] = false;
 	let_pass(world);
 }
@@ -314,28 +316,28 @@ static void a_review_tries_what_more_samples_miss_than_use_others(void **state)
 
 	crowd(world);
 	tables_review(&world->tables); /* nobody misses it */
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 	assert_int_equal(world->tables.nr_waiting, 1);
 	let_pass(world);
-	object_of(LEAF)->missed = 20; /* not more than use another twice over */
+	object_of(LEAF)->table.missed = 20; /* not more than use another twice over */
 	tables_review(&world->tables);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 
 	/* both keep their state while it is weighed */
-	assert_int_equal(object_of(CHAIN)->state, OBJECT_READY);
-	assert_int_equal(object_of(SIGNAL)->state, OBJECT_READY);
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_READY);
+	assert_int_equal(object_of(SIGNAL)->table.phase, TABLE_READY);
 	let_pass(world);
-	object_of(LEAF)->missed = 1000;
+	object_of(LEAF)->table.missed = 1000;
 	tables_review(&world->tables);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_QUEUED);
-	object_of(LEAF)->missed = 1000;
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_QUEUED);
+	object_of(LEAF)->table.missed = 1000;
 	let_pass(world);
 	finish_with(LEAF, FPL_CHUNK_SIZE / 2);
 	collect(world, 1);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_READY);
-	assert_int_equal(object_of(LEAF)->missed, 0);
-	assert_int_equal((object_of(CHAIN)->state == OBJECT_EVICTED) +
-				 (object_of(SIGNAL)->state == OBJECT_EVICTED),
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_READY);
+	assert_int_equal(object_of(LEAF)->table.missed, 0);
+	assert_int_equal((object_of(CHAIN)->table.phase == TABLE_EVICTED) +
+				 (object_of(SIGNAL)->table.phase == TABLE_EVICTED),
 			 1);
 	let_pass(world);
 	tables_review(&world->tables);
@@ -352,11 +354,11 @@ static void a_review_pauses(void **state)
 	crowd(world);
 	tables_review(&world->tables);
 	nr = world->nr_looks;
-	object_of(LEAF)->missed = 1000;
+	object_of(LEAF)->table.missed = 1000;
 	world->tables.reviewed_ns = clock_monotonic_ns() + 1800ull * 1000000000;
 	tables_review(&world->tables);
 	assert_int_equal(world->nr_looks, nr);
-	assert_int_equal(object_of(LEAF)->state, OBJECT_REFUSED);
+	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 }
 
 /* More images are replaced than wait for one grace period. */
@@ -379,9 +381,9 @@ static void space_of_what_was_replaced_comes_back(void **state)
 		begin_job(CHAIN, COMPILER_WHOLE);
 		done(CHAIN, COMPILER_WHOLE, table_of_pattern(64, 5), 0);
 		collect(world, 1);
-		assert_int_equal(object->state, OBJECT_READY);
+		assert_int_equal(object->table.phase, TABLE_READY);
 		assert_true(used_bytes(world) <= 64 * (i + TABLES_RETIRED_MAX + 1));
-		object->state = OBJECT_IDLE; /* as if it were the next one */
+		object->table.phase = TABLE_IDLE; /* as if it were the next one */
 	}
 	tables_review(&world->tables);
 	assert_int_equal(used_bytes(world), 64 * (2 * TABLES_RETIRED_MAX + 3));
