@@ -3,9 +3,9 @@
 #pragma once
 
 #include "cli/cache_options.h"
-#include "cli/object_files.h"
+#include "naming/object_files.h"
 #include "cli/output_options.h"
-#include "output/renaming.h"
+#include "naming/renaming.h"
 #include "parse/parser.h"
 #include "parse/symbols.h"
 

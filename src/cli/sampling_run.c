@@ -17,7 +17,7 @@
 #include "cli/status_line.h"
 #include "output/culprits.h"
 #include "format/formats.h"
-#include "output/recorded.h"
+#include "output/finished.h"
 #include "output/report.h"
 #include "output/stream.h"
 #include "output/tally.h"
@@ -166,7 +166,7 @@ static int present(struct sinks *sinks, const struct profile *profile, struct sy
 	if (!error)
 		error = recording_init(&recording);
 	if (!error)
-		error = recorded_make(&names, &recording, NULL, &err);
+		error = finished_make(&names, &recording, &err);
 	if (!error)
 		error = keep_names(symbols, profile, &recording);
 	if (!error)

@@ -12,7 +12,7 @@
 #include "base/deputy.h"
 #include "base/err.h"
 #include "cli/sampling_options.h"
-#include "output/names.h"
+#include "naming/names.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
 #include "recording/recording.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/code_tally.h"
 
-#include "output/names.h"
+#include "naming/names.h"
 
 static void count_stack(const struct profile *profile, const struct profile_stack *stack,
 			struct code_tally *tally)

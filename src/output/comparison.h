@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "output/fp_rules.h"
-#include "output/names.h"
+#include "naming/names.h"
 #include "recording/recording.h"
 #include "output/verdict.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "output/names.h"
+#include "naming/names.h"
 #include "output/runtime.h"
 #include "recording/recording.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "output/names.h"
+#include "naming/names.h"
 #include "symbolize/symbolizer.h"
 #include "unwind/frame_pointer.h"
 

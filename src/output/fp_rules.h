@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/functions.h"
+#include "naming/functions.h"
 
 /* X(name, JSON key, text) */
 /* clang-format off */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/names.h"
+#include "naming/names.h"
 
 struct runtime_process {
 	uint64_t start_ns;

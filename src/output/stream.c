@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "output/names.h"
-#include "output/recorded.h"
+#include "naming/names.h"
+#include "naming/recorded.h"
 
 #define BATCH_MAX 2048u /* samples that are named and printed together */
 /* Files that wait for the thread: of more, those that have gone meanwhile are closed. */
@@ -206,7 +206,7 @@ static int write_batch(struct stream *stream, struct item *const *items, size_t 
 		code = names_init(&names, &stream->live, stream->symbolizer,
 				  &(struct names_options){ 0 });
 	if (!code)
-		code = recorded_make(&names, &recording, &places, &err);
+		code = recorded_make(&names, NULL, &recording, &places, &err);
 	for (size_t i = 0; !code && i < nr; i++)
 		stream_format_sample(to, stream->format, &recording, &recording.stacks[places[i]],
 				     items[i]->unix_ns);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "output/code_tally.h"
-#include "output/names.h"
+#include "naming/names.h"
 
 static void count_frames(const struct profile_stack *stack, struct tally *tally)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/verdict.h"
 
-#include "output/names.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#include "naming/names.h"
 
 /* The bits of a frame that say which code it is. */
 #define PC_MASK (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
@@ -102,6 +105,18 @@ struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
 		verdict.class = VERDICT_AGREE;
 	verdict.nr_followed = nr_followed(c, nr_c, f, nr_f, verdict.nr_common);
 	return verdict;
+}
+
+int verdict_classes(const struct profile *profile, uint8_t **ret)
+{
+	uint8_t *classes = malloc(profile->nr_stacks + 1);
+
+	if (!classes)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_stacks; i++)
+		classes[i] = (uint8_t)verdict_of(&profile->stacks[i], profile->fp_max).class;
+	*ret = classes;
+	return 0;
 }
 
 size_t verdict_parting(const struct profile_stack *stack, const struct verdict *verdict)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "profile/profile.h"
 #include "view/verdict_class.h"
 
@@ -45,6 +46,10 @@ struct verdict {
 
 /* @fp_max: frames F can have at most, of profile.fp_max. Cost: O(frames). */
 struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max);
+
+/* The classes of all stacks of @profile, which has a second walk of each: the caller frees
+ * *ret [nr_stacks]. Errors: -ENOMEM. */
+FPL_MUST_CHECK int verdict_classes(const struct profile *profile, uint8_t **ret);
 
 /*
  * Index in C of the first frame that F lacks or gets wrong. Where F has all of C and goes on, it is

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "top/feed.h"
+#include "naming/feed.h"
 #include "top/live.h"
 #include "top/table.h"
 

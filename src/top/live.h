@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "top/feed.h"
+#include "naming/feed.h"
 #include "top/model.h"
 #include "top/naming.h"
 #include "top/table.h"

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "output/recorded.h"
+#include "naming/recorded.h"
 
 /* Addresses whose names are kept: 100 MB at most. A view may be open for weeks. */
 #define NAMES_MAX (1u << 20)
@@ -182,7 +182,7 @@ static int record(struct naming *naming, struct profile_stack *stacks, size_t nr
 	if (!code)
 		code = names_go_on(&naming->names);
 	if (!code)
-		code = recorded_make(&naming->names, &naming->recording, &places, err);
+		code = recorded_make(&naming->names, NULL, &naming->recording, &places, err);
 	naming->live.stacks = NULL;
 	naming->live.nr_stacks = 0;
 	if (!code)

@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/names.h"
+#include "naming/names.h"
 #include "profile/kernel_text.h"
 #include "profile/profile.h"
 #include "recording/recording.h"
 #include "symbolize/symbolizer.h"
-#include "top/feed.h"
+#include "naming/feed.h"
 
 struct naming_options {
 	const struct symbol_source *source; /* borrowed, of this thread alone: reads the files */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "format/formats.h"
-#include "output/recorded.h"
+#include "output/finished.h"
 
 /* @profile with the names that @symbolizer gives; the caller ends it with recording_fini. */
 static inline void record_profile(const struct profile *profile, struct symbolizer *symbolizer,
@@ -20,7 +20,7 @@ static inline void record_profile(const struct profile *profile, struct symboliz
 				    &(struct names_options){ .by_function = true }),
 			 0);
 	assert_int_equal(recording_init(ret), 0);
-	if (recorded_make(&names, ret, NULL, &err))
+	if (finished_make(&names, ret, &err))
 		fail_msg("%s", err.msg);
 	names_fini(&names);
 }

@@ -9,6 +9,7 @@
 #include "output/compare_json.h"
 #include "output/compare_text.h"
 #include "output/comparison.h"
+#include "output/finished.h"
 #include "format/folded.h"
 #include "format/jsonl.h"
 #include "tests/support/cfi_builder.h"
@@ -224,7 +225,7 @@ static void make(struct made *made, const struct profile *of)
 				    &(struct names_options){ .by_function = true }),
 			 0);
 	assert_int_equal(recording_init(&made->recording), 0);
-	assert_int_equal(recorded_make(&made->names, &made->recording, NULL, NULL), 0);
+	assert_int_equal(finished_make(&made->names, &made->recording, NULL), 0);
 	assert_int_equal(comparison_make(&made->names, &made->recording, &made->comparison, NULL),
 			 0);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/functions.h"
+#include "naming/functions.h"
 
 __attribute__((noinline)) static int some_function(int a)
 {

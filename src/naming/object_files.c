@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/object_files.h"
+#include "naming/object_files.h"
 
 #include <errno.h>
 #include <limits.h>

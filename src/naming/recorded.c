@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/recorded.h"
+#include "naming/recorded.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/tally.h"
-#include "output/verdict.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
 #define ADDED_LOG2 15
@@ -233,7 +231,9 @@ static const char *cgroup_text(const struct profile *profile, const struct profi
 	return buf;
 }
 
-static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint32_t *ret)
+/* @class: of compare's verdict, where there is one. */
+static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint8_t class,
+		     uint32_t *ret)
 {
 	const struct profile *profile = recorder->names->profile;
 	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
@@ -271,7 +271,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	}
 	if (profile->fp_max) {
 		key.has |= RECORDING_HAS_FP;
-		key.class = (uint8_t)verdict_of(stack, profile->fp_max).class;
+		key.class = class;
 	}
 	if (!err)
 		err = add_frames(recorder, stack);
@@ -298,8 +298,8 @@ static int add_events(struct recorder *recorder, const uint32_t *stacks)
 	return err;
 }
 
-int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_stacks,
-		  struct fpl_err *err)
+int recorded_make(struct names *names, const uint8_t *classes, struct recording *ret,
+		  uint32_t **ret_stacks, struct fpl_err *err)
 {
 	const struct profile *profile = names->profile;
 	CLEANUP(recorder_fini) struct recorder recorder = { .names = names, .recording = ret };
@@ -313,9 +313,8 @@ int recorded_make(struct names *names, struct recording *ret, uint32_t **ret_sta
 	if (!error)
 		error = add_objects(&recorder);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
-		error = add_stack(&recorder, &profile->stacks[i], &stacks[i]);
-	if (!error)
-		error = tally_add_numbers(ret, profile);
+		error = add_stack(&recorder, &profile->stacks[i], classes ? classes[i] : 0,
+				  &stacks[i]);
 	if (!error)
 		error = add_events(&recorder, stacks);
 	if (error)

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "obj/debuginfod.h"
-#include "output/renaming.h"
+#include "naming/renaming.h"
 #include "parse/desk.h"
 #include "recording/recording.h"
 #include "symbolize/symbolizer.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/renaming.h"
+#include "naming/renaming.h"
 
 #include <errno.h>
 
-#include "output/names.h"
+#include "naming/names.h"
 #include "recording/merge.h"
 
 struct renamer {

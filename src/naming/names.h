@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/functions.h"
+#include "naming/functions.h"
 #include "base/strings.h"
 #include "profile/profile.h"
 #include "recording/recording.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/names.h"
+#include "naming/names.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "top/feed.h"
+#include "naming/feed.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/functions.h"
+#include "naming/functions.h"
 
 #include <errno.h>
 #include <stdlib.h>

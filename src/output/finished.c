@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/finished.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "output/tally.h"
+#include "output/verdict.h"
+
+int finished_make(struct names *names, struct recording *ret, struct fpl_err *err)
+{
+	const struct profile *profile = names->profile;
+	AUTO_FREE uint8_t *classes = NULL;
+	int code = profile->fp_max ? verdict_classes(profile, &classes) : 0;
+
+	if (!code)
+		code = recorded_make(names, classes, ret, NULL, err);
+	return code ? code : tally_add_numbers(ret, profile);
+}
