@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "obj/elf_file.h"
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 
 struct debug_index;
 

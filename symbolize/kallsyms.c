@@ -256,14 +256,18 @@ bool kallsyms_find(const struct kallsyms *syms, uint64_t addr, struct kallsyms_m
 	if (lo == 0)
 		return false;
 	const struct kernel_symbol *symbol = &syms->symbols[lo - 1];
-	bool bounded = lo < syms->nr && syms->symbols[lo].module == symbol->module;
+	uint64_t size = lo < syms->nr ? symbol[1].addr - symbol->addr : UINT64_MAX;
+	bool bounded = lo < syms->nr && symbol[1].module == symbol->module;
 
-	if (!bounded && addr - symbol->addr >= 2 * PAGE - symbol->addr % PAGE)
+	if (!bounded && size > 2 * PAGE - symbol->addr % PAGE)
+		size = 2 * PAGE - symbol->addr % PAGE;
+	if (addr - symbol->addr >= size)
 		return false;
 	*ret = (struct kallsyms_match){
 		.name = syms->names + symbol->name_off,
 		.module = syms->modules[symbol->module],
 		.start = symbol->addr,
+		.end = symbol->addr + size,
 	};
 	return true;
 }

@@ -12,9 +12,9 @@
 struct kallsyms;
 
 struct kallsyms_match {
-	const char *name;   /* owned by the table */
-	const char *module; /* owned; NULL for the kernel itself */
-	uint64_t start;
+	const char *name;    /* owned by the table */
+	const char *module;  /* owned; NULL for the kernel itself */
+	uint64_t start, end; /* the addresses [start, end) have it */
 };
 
 /*

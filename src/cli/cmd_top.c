@@ -216,13 +216,14 @@ static void say_what(struct top_verb *verb)
 }
 
 /* sampling_verb.listen */
-static int listen(void *ctx, const struct symbol_source *source, const struct engine_listener **ret,
-		  struct fpl_err *err)
+static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
+		  const struct engine_listener **ret, struct fpl_err *err)
 {
 	struct top_verb *verb = ctx;
 	struct top_options *options = &verb->options;
 
-	options->source = source;
+	options->parser = parser;
+	options->cache = cache;
 	options->user = verb->sampling.user;
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;

@@ -23,31 +23,24 @@ int report_names_init(struct report_names *names, const struct output_options *o
 	if (!error)
 		disk_cache_try_open(names->cache, "names");
 	if (!error)
-		error = symbols_init(&names->symbols, names->parser, names->cache, err);
-	if (!error && options->no_demangle)
-		symbols_mangled(&names->symbols);
-	if (!error)
 		error = desk_open(names->parser, &names->desk, err);
 	if (error)
 		return error;
-	return symbolizer_create(
-		&(struct symbolizer_options){
-			.source = &names->symbols.source,
-			.no_demangle = options->no_demangle,
-			.inlined = output_options_want_inlined(options),
-			.lines = output_options_want_lines(options),
-		},
-		&names->symbolizer, err);
+	return namer_create(
+		&(struct namer_options){ .parser = names->parser,
+					 .cache = names->cache,
+					 .no_demangle = options->no_demangle,
+					 .inlined = output_options_want_inlined(options),
+					 .lines = output_options_want_lines(options) },
+		&names->namer, err);
 }
 
 void report_names_fini(struct report_names *names)
 {
-	object_files_fini(&names->files);
 	debuginfod_close(names->fetcher);
-	symbolizer_destroy(names->symbolizer);
+	namer_destroy(names->namer);
+	object_files_fini(&names->files);
 	desk_close(names->desk);
-	if (names->symbols.desk)
-		symbols_fini(&names->symbols);
 	disk_cache_destroy(names->cache);
 	if (names->parser)
 		parser_destroy(names->parser);
@@ -58,8 +51,9 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 		       struct fpl_err *err)
 {
 	CLEANUP(recording_fini) struct recording renamed = { 0 };
+	struct namer_stats unused;
 	int error = object_files_register(recording, root, names->desk, names->fetcher,
-					  names->symbolizer, &names->files, err);
+					  names->namer, &names->files, err);
 
 	if (error)
 		return error;
@@ -67,9 +61,9 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 	if (!error)
 		error = recording_init(&renamed);
 	if (!error)
-		error = renaming_make(recording, names->symbolizer, names->files.objects, &renamed,
+		error = renaming_make(recording, names->namer, names->files.objects, &renamed,
 				      &names->renaming);
-	symbols_keep(&names->symbols);
+	namer_keep(names->namer, &unused);
 	if (error)
 		return fpl_fail(err, error, "%s",
 				error == -ENOMEM ? "out of memory for names"

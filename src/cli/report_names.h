@@ -7,17 +7,16 @@
 #include "cli/output_options.h"
 #include "naming/renaming.h"
 #include "parse/parser.h"
-#include "parse/symbols.h"
+#include "parse/desk.h"
 
 /* Who reads the files. */
 struct report_names {
-	struct parser *parser;	       /* owned */
-	struct disk_cache *cache;      /* owned; NULL: none is read */
-	struct symbols symbols;	       /* must not move */
-	struct desk *desk;	       /* owned: for build-ids */
-	struct symbolizer *symbolizer; /* owned */
-	struct debuginfod *fetcher;    /* owned; NULL: the network is not asked */
-	struct object_files files;
+	struct parser *parser;	    /* owned */
+	struct disk_cache *cache;   /* owned; NULL: none is read */
+	struct desk *desk;	    /* owned: for build-ids */
+	struct namer *namer;	    /* owned */
+	struct debuginfod *fetcher; /* owned; NULL: the network is not asked */
+	struct object_files files;  /* of the last recording, their counts of all */
 	struct renaming renaming;
 };
 

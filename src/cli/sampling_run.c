@@ -22,9 +22,7 @@
 #include "output/stream.h"
 #include "output/tally.h"
 #include "parse/parser.h"
-#include "parse/symbols.h"
 #include "profile/engine.h"
-#include "profile/kernel_text.h"
 
 /* Open every output before the first sample: a path that cannot be written costs no run. */
 static int open_sinks(const struct sampling_options *options, const struct sampling_verb *verb,
@@ -95,9 +93,9 @@ static void cleanup_parser(struct parser **parser)
 	parser_destroy(*parser);
 }
 
-static void cleanup_symbolizer(struct symbolizer **symbolizer)
+static void cleanup_namer(struct namer **namer)
 {
-	symbolizer_destroy(*symbolizer);
+	namer_destroy(*namer);
 }
 
 static void cleanup_cache(struct disk_cache **cache)
@@ -131,19 +129,20 @@ static int conclude(const struct profile *profile, const struct sampling_options
 }
 
 /* Keep the names that are new, and say so in the numbers. Errors: -ENOMEM. */
-static int keep_names(struct symbols *symbols, const struct profile *profile,
+static int keep_names(const struct names *names, struct disk_cache *cache,
 		      struct recording *recording)
 {
-	const struct name_store *store = &symbols->names;
+	const struct profile *profile = names->profile;
 	struct disk_cache_stats stats;
+	struct namer_stats known;
 
-	symbols_keep(symbols);
-	disk_cache_stats(store->cache, DISK_CACHE_NAMES, &stats);
+	namer_keep(names->namer, &known);
+	disk_cache_stats(cache, DISK_CACHE_NAMES, &stats);
 
-	int error = recording_add_number(recording, "names.cache_hits", store->nr_known);
+	int error = recording_add_number(recording, "names.cache_hits", known.nr_known);
 
 	if (!error)
-		error = recording_add_number(recording, "names.cache_misses", store->nr_asked);
+		error = recording_add_number(recording, "names.cache_misses", known.nr_asked);
 	/* the engine counted before there were names: what they add, or made give way */
 	return error ? error
 		     : recording_add_number(recording, "tables.cache_bytes",
@@ -151,24 +150,25 @@ static int keep_names(struct symbols *symbols, const struct profile *profile,
 }
 
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
-static int present(struct sinks *sinks, const struct profile *profile, struct symbols *symbols,
-		   struct symbolizer *symbolizer, const struct sampling_options *options,
+static int present(struct sinks *sinks, const struct profile *profile, struct namer *namer,
+		   struct disk_cache *cache, const struct sampling_options *options,
 		   const struct sampling_verb *verb)
 {
-	CLEANUP(cleanup_names) struct names names;
+	CLEANUP(cleanup_names) struct names names = { .namer = namer };
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	struct culprits culprits;
 	struct fpl_err err = { 0 };
 	uint64_t shown;
-	int error = names_init(&names, profile, symbolizer,
-			       &(struct names_options){ .by_function = true });
+	int error = namer_add_profile(namer, profile, &err);
 
-	if (!error)
+	if (!error) {
+		names_init(&names, profile, namer, &(struct names_options){ .by_function = true });
 		error = recording_init(&recording);
+	}
 	if (!error)
 		error = finished_make(&names, &recording, &err);
 	if (!error)
-		error = keep_names(symbols, profile, &recording);
+		error = keep_names(&names, cache, &recording);
 	if (!error)
 		error = culprits_find(&names, &culprits);
 	if (!error)
@@ -215,7 +215,6 @@ static bool wants_progress(const struct sampling_options *options)
 static int run_engine(const struct sampling_options *options, struct engine_options *engine,
 		      struct profile *ret, struct fpl_err *err)
 {
-	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the stream's own */
 	CLEANUP(cleanup_stream) struct stream *stream = NULL;
 	CLEANUP(cleanup_progress) struct progress *progress = NULL;
 	const struct event_options *events = &options->events;
@@ -229,13 +228,12 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 			.no_demangle = options->output.no_demangle,
 			.inlined = !options->output.no_inlined,
 			.lines = !options->output.no_lines,
-			.source = &symbols.source,
+			.parser = engine->parser,
+			.cache = engine->cache,
 		};
 
-		if (symbols_init(&symbols, engine->parser, engine->cache, err) ||
-		    stream_create(&stream_options, &stream, err))
+		if (stream_create(&stream_options, &stream, err))
 			return -ENOMEM;
-		symbols_live(&symbols);
 		engine->listener = stream_listener(stream);
 	}
 
@@ -256,18 +254,11 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 }
 
 /* The same, with the verb listening. */
-static int run_heard(const struct sampling_options *options, const struct sampling_verb *verb,
-		     struct engine_options *engine, struct profile *ret, struct fpl_err *err)
+static int run_heard(const struct sampling_verb *verb, struct engine_options *engine,
+		     struct profile *ret, struct fpl_err *err)
 {
-	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL }; /* the verb's own */
-	int code = symbols_init(&symbols, engine->parser, engine->cache, err);
+	int code = verb->listen(verb->ctx, engine->parser, engine->cache, &engine->listener, err);
 
-	if (!code && options->output.no_demangle)
-		symbols_mangled(&symbols);
-	if (!code)
-		symbols_live(&symbols);
-	if (!code)
-		code = verb->listen(verb->ctx, &symbols.source, &engine->listener, err);
 	if (!code)
 		code = engine_run(engine, ret, err);
 
@@ -286,10 +277,8 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
 	CLEANUP(cleanup_cache) struct disk_cache *cache = NULL;
-	CLEANUP(symbols_fini) struct symbols symbols = { .desk = NULL };
-	CLEANUP(kernel_text_fini) struct kernel_text kernel_text = { 0 };
-	CLEANUP(cleanup_symbolizer) struct symbolizer *symbolizer = NULL;
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
+	CLEANUP(cleanup_namer) struct namer *namer = NULL;
 	struct engine_options engine;
 	struct fpl_err err = { 0 };
 
@@ -299,37 +288,34 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	}
 	if (parser_create(PARSER_EXEC, &parser, &err) ||
 	    cache_options_create(&options->cache, false, &cache, &err) ||
-	    symbols_init(&symbols, parser, cache, &err) ||
-	    symbolizer_create(
-		    &(struct symbolizer_options){
-			    .source = &symbols.source,
-			    .live = true,
-			    .no_demangle = options->output.no_demangle,
-			    .inlined = output_options_want_inlined(&options->output),
-			    .lines = output_options_want_lines(&options->output),
-			    .kernel = kernel_text_source(&kernel_text) },
-		    &symbolizer, &err)) {
+	    namer_create(
+		    &(struct namer_options){ .parser = parser,
+					     .cache = cache,
+					     .no_demangle = options->output.no_demangle,
+					     .inlined =
+						     output_options_want_inlined(&options->output),
+					     .lines = output_options_want_lines(&options->output),
+					     .asks_kernel = true },
+		    &namer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
-	if (options->output.no_demangle)
-		symbols_mangled(&symbols);
 	sampling_options_to_engine(options, &engine);
-	engine.symbolizer = symbolizer;
+	engine.namer = namer_hooks(namer);
 	engine.deputy = deputy;
 	engine.parser = parser;
 	engine.cache = cache;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
 
-	int error = verb->listen ? run_heard(options, verb, &engine, &profile, &err)
+	int error = verb->listen ? run_heard(verb, &engine, &profile, &err)
 				 : run_engine(options, &engine, &profile, &err);
 
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return exit_status_of(error);
 	}
-	return present(&sinks, &profile, &symbols, symbolizer, options, verb);
+	return present(&sinks, &profile, namer, cache, options, verb);
 }
 
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,

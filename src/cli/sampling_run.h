@@ -16,7 +16,6 @@
 #include "profile/engine.h"
 #include "profile/profile.h"
 #include "recording/recording.h"
-#include "symbolize/symbol_source.h"
 
 /* What a verb adds. Functions may be NULL; all get @ctx. */
 struct sampling_verb {
@@ -27,10 +26,10 @@ struct sampling_verb {
 	int (*open)(void *ctx, struct fpl_err *err);
 
 	/*
-	 * Who listens while the run goes on (and nobody else does); @source is that one's alone.
-	 * Errors: -ENOMEM and others that end before the run.
+	 * Who listens while the run goes on (and nobody else does), and names what it hears of with
+	 * @parser and @cache. Errors: -ENOMEM and others that end before the run.
 	 */
-	int (*listen)(void *ctx, const struct symbol_source *source,
+	int (*listen)(void *ctx, struct parser *parser, struct disk_cache *cache,
 		      const struct engine_listener **ret, struct fpl_err *err);
 
 	/* The run is over, or has failed: with listen. Returns 0 or what its output met, -errno. */

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "parse/desk.h"
-#include "parse/symbols.h"
 #include "proc/mapset.h"
 #include "profile/catalog.h"
 #include "profile/scan.h"
@@ -24,12 +23,11 @@ struct made_table {
 };
 
 struct code {
-	struct symbols symbols;
-	struct symbolizer *symbolizer; /* owned */
-	struct catalog *catalog;       /* owned */
-	struct desk *desk;	       /* owned */
-	struct mapset *set;	       /* owned reference; NULL: not read yet */
-	struct made_table *tables;     /* owned [nr_tables]: by object id */
+	struct namer *namer;	   /* owned */
+	struct catalog *catalog;   /* owned */
+	struct desk *desk;	   /* owned */
+	struct mapset *set;	   /* owned reference; NULL: not read yet */
+	struct made_table *tables; /* owned [nr_tables]: by object id */
 	size_t nr_tables, room_tables;
 	uint64_t table_bytes; /* of all tables */
 };
@@ -37,16 +35,12 @@ struct code {
 int code_open(struct parser *parser, struct code **ret, struct fpl_err *err)
 {
 	struct code *code = calloc(1, sizeof(*code));
-	struct symbolizer_options options = { .no_demangle = false };
-	int error = code ? symbols_init(&code->symbols, parser, NULL, err)
+	const struct namer_options options = { .parser = parser };
+	int error = code ? namer_create(&options, &code->namer, err)
 			 : fpl_fail(err, -ENOMEM, "out of memory");
 
-	if (!error) {
-		options.source = &code->symbols.source;
-		error = symbolizer_create(&options, &code->symbolizer, err);
-	}
 	if (!error)
-		error = catalog_create(OBJECTS_MAX, code->symbolizer, parser, &code->catalog, err);
+		error = catalog_create(OBJECTS_MAX, parser, &code->catalog, err);
 	if (!error)
 		error = desk_open(parser, &code->desk, err);
 	if (error)
@@ -66,9 +60,8 @@ void code_close(struct code *code)
 	if (code->set)
 		mapset_put(code->set);
 	desk_close(code->desk);
+	namer_destroy(code->namer);
 	catalog_destroy(code->catalog);
-	symbolizer_destroy(code->symbolizer);
-	symbols_fini(&code->symbols);
 	free(code);
 }
 
@@ -170,12 +163,20 @@ const char *code_path(const struct code *code, uint32_t id)
 	return object ? object->path : "?";
 }
 
-void code_expect(struct code *code, uint32_t object, uint64_t vaddr)
+void code_expect(struct code *code, uint32_t id, uint64_t vaddr)
 {
-	symbolizer_expect(code->symbolizer, object, vaddr);
+	const struct object *object = catalog_at(code->catalog, id);
+	struct met_file file;
+
+	if (!object)
+		return;
+	file = object_file(object);
+	if (!namer_add_object(code->namer, id, object->path, &file, NULL))
+		namer_expect(code->namer, id, vaddr);
 }
 
-void code_symbol(struct code *code, uint32_t object, uint64_t vaddr, struct symbol *ret)
+void code_symbol(struct code *code, uint32_t id, uint64_t vaddr, struct symbol *ret)
 {
-	symbolizer_user(code->symbolizer, object, vaddr, ret);
+	code_expect(code, id, vaddr);
+	namer_user(code->namer, id, vaddr, ret);
 }

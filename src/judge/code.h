@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "naming/namer.h"
 #include "parse/parser.h"
-#include "symbolize/symbolizer.h"
 #include "unwind/table.h"
 
 struct code;
@@ -46,6 +46,6 @@ bool code_has_met(const struct code *code, uint32_t object);
 /* As the process sees its file; "?" of an object that is not there. */
 const char *code_path(const struct code *code, uint32_t object);
 
-/* The function at @vaddr: as symbolizer_user(). */
+/* The function at @vaddr: as namer_user(). */
 void code_expect(struct code *code, uint32_t object, uint64_t vaddr);
 void code_symbol(struct code *code, uint32_t object, uint64_t vaddr, struct symbol *ret);

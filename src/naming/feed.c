@@ -3,16 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 
 static void batch_init(struct feed_batch *batch)
 {
-	*batch = (struct feed_batch){ 0 };
+	*batch = (struct feed_batch){ .broken = false };
 	batch->last_object = &batch->objects;
 	batch->last_stack = &batch->stacks;
 	batch->last_look = &batch->looks;
@@ -20,9 +22,7 @@ static void batch_init(struct feed_batch *batch)
 
 static void object_free(struct feed_object *object)
 {
-	cleanup_fd(&object->fd);
-	free(object->object.path);
-	free(object->object.build_id);
+	profile_object_fini(&object->object);
 	free(object);
 }
 
@@ -44,25 +44,6 @@ void feed_batch_fini(struct feed_batch *batch)
 	batch_init(batch);
 }
 
-int feed_init(struct feed *feed, struct fpl_err *err)
-{
-	batch_init(&feed->waiting);
-	feed->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (feed->wake_fd < 0)
-		return fpl_fail(err, -errno, "eventfd: %s", strerror(errno));
-	pthread_mutex_init(&feed->lock, NULL);
-	return 0;
-}
-
-void feed_fini(struct feed *feed)
-{
-	if (feed->wake_fd < 0)
-		return;
-	feed_batch_fini(&feed->waiting);
-	cleanup_fd(&feed->wake_fd);
-	pthread_mutex_destroy(&feed->lock);
-}
-
 static void wake(struct feed *feed)
 {
 	uint64_t one = 1;
@@ -70,24 +51,40 @@ static void wake(struct feed *feed)
 	(void)!write(feed->wake_fd, &one, sizeof(one));
 }
 
-void feed_object(struct feed *feed, const struct profile_object *object, int fd)
+/* A copy with a descriptor of its own; NULL: without memory, or one. */
+static struct feed_object *copy_object(const struct profile_object *object)
 {
-	struct feed_object *added = calloc(1, sizeof(*added));
+	struct feed_object *copy = calloc(1, sizeof(*copy));
 
-	/* its frames stay addresses then */
-	if (!added)
-		return;
-	added->object = (struct profile_object){
+	if (!copy)
+		return NULL;
+	copy->object = (struct profile_object){
 		.id = object->id,
 		.path = strdup(object->path),
 		.build_id = strdup(object->build_id),
 		.file_bias = object->file_bias,
+		.file = malloc(sizeof(*object->file)),
 	};
-	added->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (!added->object.path || !added->object.build_id || added->fd < 0) {
-		object_free(added);
-		return;
+	if (copy->object.file) {
+		*copy->object.file = *object->file;
+		copy->object.file->fd = fcntl(object->file->fd, F_DUPFD_CLOEXEC, 0);
 	}
+	if (copy->object.path && copy->object.build_id && copy->object.file &&
+	    copy->object.file->fd >= 0)
+		return copy;
+	object_free(copy);
+	return NULL;
+}
+
+/* engine_listener.object */
+static void take_object(void *ctx, const struct profile_object *object)
+{
+	struct feed *feed = ctx;
+	struct feed_object *added = copy_object(object);
+
+	/* its frames stay addresses then */
+	if (!added)
+		return;
 	pthread_mutex_lock(&feed->lock);
 	*feed->waiting.last_object = added;
 	feed->waiting.last_object = &added->next;
@@ -112,8 +109,10 @@ static bool drop_object(struct feed_batch *batch, uint32_t id)
 	return true;
 }
 
-void feed_retired(struct feed *feed, uint32_t id)
+/* engine_listener.retired */
+static void take_retired(void *ctx, uint32_t id)
 {
+	struct feed *feed = ctx;
 	struct feed_batch *batch = &feed->waiting;
 
 	pthread_mutex_lock(&feed->lock);
@@ -126,26 +125,67 @@ void feed_retired(struct feed *feed, uint32_t id)
 	wake(feed);
 }
 
-void feed_stack(struct feed *feed, const struct profile_stack *stack)
+/* A copy without what is for compare alone; NULL without memory. */
+static struct feed_stack *copy_stack(const struct profile_stack *stack)
 {
 	size_t nr = (size_t)stack->nr_user + stack->nr_kernel;
-	struct feed_stack *added = malloc(sizeof(*added) + nr * sizeof(added->frames[0]));
+	struct feed_stack *copy = malloc(sizeof(*copy) + nr * sizeof(copy->frames[0]));
 
-	if (added) {
-		*added = (struct feed_stack){ .stack = *stack };
-		added->stack.nr_fp = 0;
-		if (nr)
-			memcpy(added->frames, stack->frames, nr * sizeof(added->frames[0]));
-		added->stack.frames = added->frames;
-	}
+	if (!copy)
+		return NULL;
+	*copy = (struct feed_stack){ .stack = *stack };
+	copy->stack.nr_fp = 0;
+	if (nr)
+		memcpy(copy->frames, stack->frames, nr * sizeof(copy->frames[0]));
+	copy->stack.frames = copy->frames;
+	return copy;
+}
+
+static void append(struct feed *feed, struct feed_stack *stack)
+{
+	*feed->waiting.last_stack = stack;
+	feed->waiting.last_stack = &stack->next;
+	feed->waiting.nr_stacks++;
+}
+
+size_t feed_stack_bytes(const struct feed_stack *stack)
+{
+	size_t nr = (size_t)stack->stack.nr_user + stack->stack.nr_kernel;
+
+	return sizeof(*stack) + nr * sizeof(stack->frames[0]) + 16;
+}
+
+/* engine_listener.sample */
+static void take_sample(void *ctx, uint64_t unix_ns, const struct profile_stack *stack)
+{
+	struct feed *feed = ctx;
+	struct feed_stack *added = copy_stack(stack);
+	size_t bytes = added ? feed_stack_bytes(added) : 0;
+
 	pthread_mutex_lock(&feed->lock);
-	if (added) {
-		*feed->waiting.last_stack = added;
-		feed->waiting.last_stack = &added->next;
-		feed->waiting.nr_stacks++;
+	if (added && !feed->is_given_up && feed->held_bytes + bytes <= feed->options.samples_max) {
+		added->unix_ns = unix_ns;
+		added->seq = feed->seq++;
+		feed->held_bytes += bytes;
+		append(feed, TAKE_PTR(added));
 	} else {
-		feed->waiting.broken = true;
+		feed->nr_dropped++;
 	}
+	pthread_mutex_unlock(&feed->lock);
+	free(added);
+}
+
+/* engine_listener.stack */
+static void take_stack(void *ctx, const struct profile_stack *stack)
+{
+	struct feed *feed = ctx;
+	struct feed_stack *added = copy_stack(stack);
+
+	pthread_mutex_lock(&feed->lock);
+	if (added)
+		append(feed, added);
+	else
+		feed->waiting.broken = true;
 	pthread_mutex_unlock(&feed->lock);
 }
 
@@ -162,8 +202,10 @@ static void drop_last_look(struct feed_batch *batch)
 	batch->nr_looks--;
 }
 
-void feed_look(struct feed *feed, const struct engine_look *look)
+/* engine_listener.look */
+static void take_look(void *ctx, const struct engine_look *look)
 {
+	struct feed *feed = ctx;
 	struct feed_look *added = malloc(sizeof(*added) + look->nr_stacks * sizeof(uint64_t));
 
 	if (!added)
@@ -182,23 +224,100 @@ void feed_look(struct feed *feed, const struct engine_look *look)
 	wake(feed);
 }
 
-void feed_close(struct feed *feed)
+static void *thread_main(void *ctx)
 {
+	struct feed *feed = ctx;
+
+	/* the run's thread comes first */
+	(void)!setpriority(PRIO_PROCESS, 0, 0);
+	feed->options.main(feed->options.ctx);
+	return NULL;
+}
+
+/* engine_listener.pause: the thread begins with the first one, when the run has given up rights. */
+static void take_pause(void *ctx)
+{
+	struct feed *feed = ctx;
+	bool has_samples;
+
+	if (!feed->has_thread)
+		feed->has_thread = pthread_create(&feed->thread, NULL, thread_main, feed) == 0;
 	pthread_mutex_lock(&feed->lock);
-	feed->waiting.closing = true;
+	has_samples = feed->options.samples_max && feed->waiting.stacks;
 	pthread_mutex_unlock(&feed->lock);
+	if (has_samples)
+		wake(feed);
+}
+
+int feed_init(struct feed *ret, const struct feed_options *options, struct fpl_err *err)
+{
+	bool has_samples = options->samples_max;
+
+	*ret = (struct feed){
+		.options = *options,
+		.listener = { .object = take_object,
+			      .retired = take_retired,
+			      .sample = has_samples ? take_sample : NULL,
+			      .stack = has_samples ? NULL : take_stack,
+			      .look = has_samples ? NULL : take_look,
+			      .look_ms = options->look_ms,
+			      .looks = options->looks,
+			      .pause = take_pause,
+			      .ctx = ret,
+			      .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) },
+		.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	};
+	atomic_init(&ret->closing, false);
+	pthread_mutex_init(&ret->lock, NULL);
+	batch_init(&ret->waiting);
+	if (ret->wake_fd < 0 || ret->listener.stop_fd < 0)
+		return fpl_fail(err, -errno, "eventfd: %s", strerror(errno));
+	return 0;
+}
+
+void feed_fini(struct feed *feed)
+{
+	if (!feed->listener.ctx)
+		return;
+	feed_batch_fini(&feed->waiting);
+	cleanup_fd(&feed->wake_fd);
+	cleanup_fd(&feed->listener.stop_fd);
+	pthread_mutex_destroy(&feed->lock);
+}
+
+bool feed_is_closing(void *feed)
+{
+	return atomic_load(&((struct feed *)feed)->closing);
+}
+
+void feed_finish(struct feed *feed)
+{
+	atomic_store(&feed->closing, true);
 	wake(feed);
+	if (feed->has_thread)
+		pthread_join(feed->thread, NULL);
+	feed->has_thread = false;
+}
+
+void feed_give_up(struct feed *feed)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&feed->lock);
+	feed->is_given_up = true;
+	pthread_mutex_unlock(&feed->lock);
+	(void)!write(feed->listener.stop_fd, &one, sizeof(one));
 }
 
 void feed_take(struct feed *feed, struct feed_batch *ret)
 {
+	struct feed_batch *waiting = &feed->waiting;
+	/* what came before that is in this batch */
+	bool closing = feed_is_closing(feed);
 	uint64_t count;
 
 	(void)!read(feed->wake_fd, &count, sizeof(count));
 	pthread_mutex_lock(&feed->lock);
-
-	struct feed_batch *waiting = &feed->waiting;
-
 	*ret = *waiting;
 	/* an empty list's end points into what was moved */
 	if (!ret->objects)
@@ -209,6 +328,21 @@ void feed_take(struct feed *feed, struct feed_batch *ret)
 		ret->last_look = &ret->looks;
 	batch_init(waiting);
 	waiting->broken = ret->broken;
-	waiting->closing = ret->closing;
+	pthread_mutex_unlock(&feed->lock);
+	ret->closing = closing;
+}
+
+void feed_await(struct feed *feed, struct feed_batch *ret)
+{
+	struct pollfd wait = { .fd = feed->wake_fd, .events = POLLIN };
+
+	(void)!poll(&wait, 1, feed_is_closing(feed) ? 0 : -1);
+	feed_take(feed, ret);
+}
+
+void feed_release(struct feed *feed, size_t bytes)
+{
+	pthread_mutex_lock(&feed->lock);
+	feed->held_bytes -= bytes;
 	pthread_mutex_unlock(&feed->lock);
 }

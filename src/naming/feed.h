@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run tells a live view, on its way from the thread of the run to that of the view: the run
- * never waits. Looks that the view is too slow for become one, since counts only grow.
+ * What a run tells somebody who looks on, on its way from the thread of the run to one of its own:
+ * the run never waits. Objects and samples come in order; looks that the other thread is too slow
+ * for become one, since counts only grow.
  */
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,12 +20,13 @@
 
 struct feed_object {
 	struct feed_object *next;
-	struct profile_object object; /* owned */
-	int fd;			      /* owned */
+	struct profile_object object; /* owned, with its file */
 };
 
 struct feed_stack {
 	struct feed_stack *next;
+	uint64_t unix_ns;	    /* of a sample: when it was taken */
+	size_t seq;		    /* order of coming, for equal times */
 	struct profile_stack stack; /* its frames are behind it */
 	uint64_t frames[];
 };
@@ -46,24 +49,51 @@ struct feed_batch {
 	bool closing; /* nothing will come any more */
 };
 
-struct feed {
-	pthread_mutex_t lock;
-	struct feed_batch waiting;
-	int wake_fd; /* owned: readable when there is something to take */
+struct feed_options {
+	/* Each sample is told, as long as those that wait take no more bytes: others are dropped
+	 * and counted. 0: stacks and looks are. */
+	size_t samples_max;
+	const _Atomic uint32_t *look_ms; /* as of engine_listener, with looks */
+	uint32_t looks;
+	void (*main)(void *ctx); /* the thread: takes what waits until it is closing */
+	void *ctx;
 };
 
-/* Errors: eventfd(2). */
-FPL_MUST_CHECK int feed_init(struct feed *feed, struct fpl_err *err);
+struct feed {
+	struct feed_options options;
+	struct engine_listener listener; /* to be lent to the run */
+	int wake_fd;			 /* owned: readable when there is something to take */
+	atomic_bool closing;
+	pthread_t thread;
+	bool has_thread;
+
+	pthread_mutex_t lock; /* of all below */
+	struct feed_batch waiting;
+	size_t held_bytes, seq; /* of samples */
+	uint64_t nr_dropped;	/* samples */
+	bool is_given_up;
+};
+
+/* Bytes of memory that a sample takes on its way. */
+size_t feed_stack_bytes(const struct feed_stack *stack);
+
+/* *ret must not move. Errors: eventfd(2). feed_fini() is safe then. */
+FPL_MUST_CHECK int feed_init(struct feed *ret, const struct feed_options *options,
+			     struct fpl_err *err);
+/* The thread must be joined. Safe on a zeroed struct. */
 void feed_fini(struct feed *feed);
 
-/* As of engine_listener. */
-void feed_object(struct feed *feed, const struct profile_object *object, int fd);
-void feed_retired(struct feed *feed, uint32_t id);
-void feed_stack(struct feed *feed, const struct profile_stack *stack);
-void feed_look(struct feed *feed, const struct engine_look *look);
-/* Nothing will come any more. */
-void feed_close(struct feed *feed);
+/* The run is over: nothing will come any more. Waits for the thread. */
+void feed_finish(struct feed *feed);
+/* io_write_patiently(): @feed is closing. */
+bool feed_is_closing(void *feed);
 
+/* For the thread. Nobody looks on any more: the run may end, and no more samples are taken. */
+void feed_give_up(struct feed *feed);
 /* Take what waits, which is the caller's then. */
 void feed_take(struct feed *feed, struct feed_batch *ret);
+/* The same once there is something. */
+void feed_await(struct feed *feed, struct feed_batch *ret);
+/* Samples that were taken are done with: @bytes, of feed_stack_bytes(). */
+void feed_release(struct feed *feed, size_t bytes);
 void feed_batch_fini(struct feed_batch *batch);

@@ -201,13 +201,15 @@ static void find_file(struct desk *desk, const char *root, const char *path, con
 }
 
 static int register_object(const struct recording *recording, uint32_t idx, const char *root,
-			   struct desk *desk, struct symbolizer *symbolizer,
-			   struct object_files *ret, struct fpl_err *err)
+			   struct desk *desk, struct namer *namer, struct object_files *ret,
+			   struct fpl_err *err)
 {
 	const struct recording_object *object = &recording->objects[idx];
 	const char *path = recording_string(recording, object->path);
 	const char *build_id = recording_string(recording, object->build_id);
 	CLEANUP(found_fini) struct found found = { .fd = -1 };
+	struct met_file met;
+	int code;
 
 	if (!is_hex(build_id)) {
 		ret->anonymous++;
@@ -227,14 +229,27 @@ static int register_object(const struct recording *recording, uint32_t idx, cons
 		ret->objects[idx].segments = *segments;
 		*segments = (struct code_segments){ 0 };
 	}
-	return symbolizer_add_object(symbolizer, idx, found.fd, NULL, 0, found.path, err);
+	code = met_file_read(found.fd, &met);
+	if (code)
+		return fpl_fail(err, code, "%s: %s", found.path, strerror(-code));
+	ret->objects[idx].fd = TAKE_FD(found.fd);
+	return namer_add_object(namer, idx, found.path, &met, err);
+}
+
+static void close_objects(struct object_files *files)
+{
+	for (size_t i = 0; i < files->nr_objects; i++) {
+		code_segments_fini(&files->objects[i].segments);
+		cleanup_fd(&files->objects[i].fd);
+	}
+	free(files->objects);
+	files->objects = NULL;
+	files->nr_objects = 0;
 }
 
 void object_files_fini(struct object_files *files)
 {
-	for (size_t i = 0; i < files->nr_objects; i++)
-		code_segments_fini(&files->objects[i].segments);
-	free(files->objects);
+	close_objects(files);
 	*files = (struct object_files){ 0 };
 }
 
@@ -242,16 +257,20 @@ void object_files_fini(struct object_files *files)
 enum { USED = 1, LACKING = 2 };
 
 int object_files_register(const struct recording *recording, const char *root, struct desk *desk,
-			  struct debuginfod *fetcher, struct symbolizer *symbolizer,
-			  struct object_files *ret, struct fpl_err *err)
+			  struct debuginfod *fetcher, struct namer *namer, struct object_files *ret,
+			  struct fpl_err *err)
 {
 	AUTO_FREE uint8_t *used = calloc(recording->nr_objects + 1, sizeof(*used));
 	int error = 0;
 
-	*ret = (struct object_files){ .nr_objects = recording->nr_objects };
+	for (uint32_t i = 1; i < ret->nr_objects; i++)
+		namer_remove_object(namer, i);
+	close_objects(ret);
 	ret->objects = calloc(recording->nr_objects + 1, sizeof(*ret->objects));
-	if (!ret->objects)
-		ret->nr_objects = 0;
+	if (ret->objects)
+		ret->nr_objects = recording->nr_objects;
+	for (size_t i = 0; i < ret->nr_objects; i++)
+		ret->objects[i].fd = -1;
 	if (!used || !ret->objects)
 		return fpl_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < recording->nr_frames; i++) {
@@ -266,7 +285,7 @@ int object_files_register(const struct recording *recording, const char *root, s
 		if (fetcher && used[i] & LACKING && is_hex(build_id))
 			fetch(fetcher, build_id, ret);
 		if (used[i])
-			error = register_object(recording, i, root, desk, symbolizer, ret, err);
+			error = register_object(recording, i, root, desk, namer, ret, err);
 	}
 	return error;
 }

@@ -12,10 +12,9 @@
 #include "naming/renaming.h"
 #include "parse/desk.h"
 #include "recording/recording.h"
-#include "symbolize/symbolizer.h"
 
 struct object_files {
-	struct renaming_object *objects; /* owned [nr_objects]: where their code goes */
+	struct renaming_object *objects; /* owned [nr_objects] */
 	size_t nr_objects;
 	size_t found;
 	size_t refused;	  /* a file is there, of another build-id */
@@ -26,15 +25,17 @@ struct object_files {
 };
 
 /*
- * Register with @symbolizer, by their index, the objects of @recording of which a file is below
+ * Register with @namer, by their index, the objects of @recording of which a file is below
  * @root ("/": this machine): @root/PATH, by its build-id in @root/.build-id, its debug file there
  * or in @root/usr/lib/debug/.build-id, @root/NAME, what debuginfod's client has fetched. Of objects
  * with offsets the code segments are read, too. Says of each file that is refused why. @fetcher:
  * asked before for debug files of objects with frames without a name or line; NULL: nobody is.
- * Errors: -ENOMEM; object_files_fini() in any case.
+ * @ret: zeroed at first; the next recording's objects take the place of one's before, and counts
+ * add up. Errors: -ENOMEM; object_files_fini() in any case.
  */
 FPL_MUST_CHECK int object_files_register(const struct recording *recording, const char *root,
 					 struct desk *desk, struct debuginfod *fetcher,
-					 struct symbolizer *symbolizer, struct object_files *ret,
+					 struct namer *namer, struct object_files *ret,
 					 struct fpl_err *err);
+/* Only where nothing is asked of the namer any more. */
 void object_files_fini(struct object_files *files);

@@ -128,8 +128,8 @@ static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recordi
 	int err = 0;
 
 	if (name->object && name->symbol)
-		nr = symbolizer_lines(recorder->names->symbolizer, name->object,
-				      frame_lookup_pc(frame_addr(pc), frame_is_exact(pc)), found);
+		nr = namer_lines(recorder->names->namer, name->object,
+				 frame_lookup_pc(frame_addr(pc), frame_is_exact(pc)), found);
 	if (!nr)
 		return add_named(recorder, frame, name, ret);
 	for (size_t i = 0; !err && i < nr; i++) {
@@ -153,7 +153,7 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 		return 0;
 	}
 
-	int err = names_user(recorder->names, stack, pc, &name);
+	int err;
 	struct recording_frame frame = {
 		.address = frame_addr(pc),
 		.kind = RECORDING_USER,
@@ -161,8 +161,7 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 		.exact = frame_is_exact(pc),
 	};
 
-	if (err)
-		return err;
+	names_user(recorder->names, stack, pc, &name);
 	if (frame_is_gap(pc)) {
 		frame.address = RECORDING_NO_ADDRESS;
 		frame.origin = RECORDING_NO_ORIGIN;
@@ -179,15 +178,14 @@ static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint
 	struct recording_object object = { 0 };
 	struct frame_name name;
 	char module[128];
-	int err = names_kernel(recorder->names, addr, idx, &name);
+	int err;
 	struct recording_frame frame = {
 		.address = addr,
 		.kind = RECORDING_KERNEL,
 		.exact = !idx,
 	};
 
-	if (err)
-		return err;
+	names_kernel(recorder->names, addr, idx, &name);
 	snprintf(module, sizeof(module), "[%s]", name.module ? name.module : "kernel.kallsyms");
 	err = recording_add_text(recorder->recording, module, &object.path);
 	if (!err)

@@ -7,7 +7,7 @@
 #include "recording/merge.h"
 
 struct renamer {
-	struct symbolizer *symbolizer;
+	struct namer *namer;
 	const struct renaming_object *objects;
 	struct renaming *counts;
 };
@@ -59,7 +59,7 @@ static int rename_frame(void *ctx, const struct recording *from, struct recordin
 {
 	const struct renamer *renamer = ctx;
 	struct symbol_line found[SYMBOL_LINES_MAX];
-	struct symbol symbol = { 0 };
+	struct symbol symbol;
 	uint32_t object = frame->object;
 	uint64_t lookup;
 	size_t nr;
@@ -68,16 +68,16 @@ static int rename_frame(void *ctx, const struct recording *from, struct recordin
 	if (!lookup_vaddr(renamer, from, frame, &lookup))
 		return 0;
 	place(renamer, from, frame, lookup);
-	if (symbolizer_fd(renamer->symbolizer, object) < 0)
+	if (!namer_has_file(renamer->namer, object))
 		return 0;
-	symbolizer_user(renamer->symbolizer, object, lookup, &symbol);
-	if (!symbol.name || !*symbol.name) {
+	namer_user(renamer->namer, object, lookup, &symbol);
+	if (!symbol.name) {
 		renamer->counts->kept++;
 		return 0;
 	}
-	frame->start = lookup - symbol.offset;
+	frame->start = symbol.start;
 	frame->nr_lines = 0;
-	nr = symbolizer_lines(renamer->symbolizer, object, lookup, found);
+	nr = namer_lines(renamer->namer, object, lookup, found);
 	for (size_t i = 0; !err && i < nr; i++) {
 		/* what is inlined and has no name is a part of what it is inlined in */
 		if (found[i].name)
@@ -111,21 +111,20 @@ int renaming_place(struct recording *recording, struct renaming_object *objects)
 	return err;
 }
 
-int renaming_make(const struct recording *from, struct symbolizer *symbolizer,
+int renaming_make(const struct recording *from, struct namer *namer,
 		  const struct renaming_object *objects, struct recording *to, struct renaming *ret)
 {
-	struct renamer renamer = { .symbolizer = symbolizer, .objects = objects, .counts = ret };
+	struct renamer renamer = { .namer = namer, .objects = objects, .counts = ret };
 	const struct merge_filter filter = { .ctx = &renamer, .rename = rename_frame };
 	struct merge_result result = { 0 };
 
-	*ret = (struct renaming){ 0 };
 	for (size_t i = 0; i < from->nr_frames; i++) {
 		const struct recording_frame *frame = &from->frames[i];
 		uint64_t lookup;
 
 		if (lookup_vaddr(&renamer, from, frame, &lookup) &&
-		    symbolizer_fd(symbolizer, frame->object) >= 0)
-			symbolizer_expect(symbolizer, frame->object, lookup);
+		    namer_has_file(namer, frame->object))
+			namer_expect(namer, frame->object, lookup);
 	}
 	return recording_merge(to, from, &filter, &result);
 }

@@ -5,12 +5,13 @@
  */
 #pragma once
 
+#include "naming/namer.h"
 #include "obj/code_segments.h"
 #include "recording/recording.h"
-#include "symbolize/symbolizer.h"
 
 /* What is known of an object of the recording. */
 struct renaming_object {
+	int fd; /* owned: its file, which has its build-id; -1: none was found */
 	/* Of one whose frames are offsets in its file, where its code goes: nr 0: not known. */
 	struct code_segments segments; /* owned */
 	uint32_t placed; /* the object of frames that have been given vaddrs; 0: none yet */
@@ -30,10 +31,10 @@ FPL_MUST_CHECK int renaming_place(struct recording *recording, struct renaming_o
 
 /*
  * Fill @to, which the caller has from recording_init(), with @from. The files of objects are
- * registered with @symbolizer by the index of the object; frames of others stay as they are, but
- * that offsets become vaddrs where @objects (renaming_place()) say how.
+ * registered with @namer by the index of the object; frames of others stay as they are, but
+ * that offsets become vaddrs where @objects (renaming_place()) say how. *ret is added to.
  * Errors: -ENOMEM; -EOVERFLOW. Cost: O(frames), and what naming costs.
  */
-FPL_MUST_CHECK int renaming_make(const struct recording *from, struct symbolizer *symbolizer,
+FPL_MUST_CHECK int renaming_make(const struct recording *from, struct namer *namer,
 				 const struct renaming_object *objects, struct recording *to,
 				 struct renaming *ret);

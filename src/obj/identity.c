@@ -369,3 +369,11 @@ bool trust_is_same_owner(const struct trust *trust, const struct trust *beside)
 {
 	return !beside->inode && beside->uid == trust->uid && beside->dev == trust->dev;
 }
+
+int met_file_read(int fd, struct met_file *ret)
+{
+	int code = file_stamp_read(fd, &ret->stamp);
+
+	ret->fd = fd;
+	return code ? code : trust_read(fd, &ret->trust);
+}

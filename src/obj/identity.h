@@ -87,6 +87,16 @@ struct trust trust_of(const struct stat *stat);
 /* Fill *ret from file_stat() of @fd. Errors: those of statx(2). */
 FPL_MUST_CHECK int trust_read(int fd, struct trust *ret);
 
+/* An open file, and what was said of it when it was met. */
+struct met_file {
+	int fd; /* who owns it is said where it is kept */
+	struct file_stamp stamp;
+	struct trust trust;
+};
+
+/* Meet the file open at @fd. Errors: those of fstat(2). */
+FPL_MUST_CHECK int met_file_read(int fd, struct met_file *ret);
+
 /* Did the owner of a file of @trust write one of @beside, too, on the same device? */
 bool trust_is_same_owner(const struct trust *trust, const struct trust *beside);
 

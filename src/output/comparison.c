@@ -138,10 +138,10 @@ static int count_parting(struct comparison *comparison, struct names *names,
 	struct comparison_row key = { .class = verdict->class, .rule = FP_RULE_UNKNOWN };
 	struct comparison_row before = { .object = 0 };
 	struct frame_name name;
-	int err = names_user(names, stack, stack->frames[verdict_parting(stack, verdict)], &name);
+	int err;
 
-	if (!err)
-		err = names_text(names, &name, &key.text);
+	names_user(names, stack, stack->frames[verdict_parting(stack, verdict)], &name);
+	err = names_text(names, &name, &key.text);
 	if (err)
 		return err;
 	if (verdict->nr_followed) {
@@ -204,7 +204,7 @@ int comparison_make(struct names *names, const struct recording *recording, stru
 	int error = verdicts ? 0 : -ENOMEM;
 
 	*ret = (struct comparison){ .names = names, .recording = recording };
-	fp_rules_init(&rules, &names->functions);
+	fp_rules_init(&rules, names->namer);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
 		verdicts[i] = verdict_of(&profile->stacks[i], profile->fp_max);
 	if (!error)

@@ -40,17 +40,19 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 		return 0;
 
 	uint64_t frame = stack->frames[stack->nr_user - 1];
-	int code = names_user(names, stack, frame, &name);
+	int code;
+
+	names_user(names, stack, frame, &name);
 
 	ret->object = name.object;
 	ret->generated = frame_is_raw(frame);
 	/* addresses nobody has a name for are one place; what lies at rbp may be any number */
-	if (!code && ret->generated && !name.symbol)
+	if (ret->generated && !name.symbol)
 		code = strings_intern(&names->strings,
 				      names->profile->fp_only ? "an address in no file"
 							      : "code made at run time",
 				      &ret->text);
-	else if (!code)
+	else
 		code = names_text(names, &name, &ret->text);
 	if (!ret->generated && !ret->runtime && name.symbol)
 		ret->runtime = runtime_of_symbol(name.symbol);

@@ -7,8 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "naming/names.h"
-#include "symbolize/symbolizer.h"
-#include "unwind/frame_pointer.h"
+#include "symbolize/symbol_place.h"
 
 struct fp_question {
 	uint64_t vaddr; /* lookup pc */
@@ -39,9 +38,9 @@ const char *fp_rule_text(enum fp_rule rule)
 	return texts[rule];
 }
 
-void fp_rules_init(struct fp_rules *rules, struct functions *functions)
+void fp_rules_init(struct fp_rules *rules, struct namer *namer)
 {
-	*rules = (struct fp_rules){ .functions = functions };
+	*rules = (struct fp_rules){ .namer = namer };
 }
 
 void fp_rules_fini(struct fp_rules *rules)
@@ -82,9 +81,9 @@ static int compare_questions(const void *left, const void *right)
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-/* What the source of the symbols says of questions whose file is not read here. */
-static int ask_source(struct fp_rules *rules, struct fp_question *questions, size_t nr,
-		      struct fpl_err *err)
+/* What workers say of the @questions [@nr] about one object. */
+static int ask(struct fp_rules *rules, struct fp_question *questions, size_t nr,
+	       struct fpl_err *err)
 {
 	AUTO_FREE uint64_t *vaddrs = calloc(nr, sizeof(*vaddrs));
 	AUTO_FREE uint8_t *answers = calloc(nr, sizeof(*answers));
@@ -94,8 +93,7 @@ static int ask_source(struct fp_rules *rules, struct fp_question *questions, siz
 	for (size_t i = 0; i < nr; i++)
 		vaddrs[i] = questions[i].vaddr;
 
-	int code = symbolizer_frames(rules->functions->symbolizer, questions->object, vaddrs, nr,
-				     answers, err);
+	int code = namer_frames(rules->namer, questions->object, vaddrs, nr, answers, err);
 
 	for (size_t i = 0; !code && i < nr; i++) {
 		questions[i].known = answers[i] & SYMBOL_FRAME_KNOWN;
@@ -105,45 +103,12 @@ static int ask_source(struct fp_rules *rules, struct fp_question *questions, siz
 	return code;
 }
 
-/* The same of a file that is. */
-static int ask_file(struct fp_rules *rules, struct fp_question *questions, size_t nr,
-		    struct fpl_err *err)
-{
-	AUTO_FREE struct frame_question *asked = calloc(nr, sizeof(*asked));
-	const struct elf_file *elf, *debug;
-	struct vaddr_range function;
-
-	if (!asked)
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (!symbolizer_elf(rules->functions->symbolizer, questions->object, &elf, &debug))
-		return 0;
-	for (size_t i = 0; i < nr; i++) {
-		asked[i].vaddr = questions[i].vaddr;
-		if (functions_find(rules->functions, questions->object, questions[i].vaddr,
-				   &function)) {
-			asked[i].start = function.start;
-			asked[i].end = function.end;
-		}
-	}
-
-	int code = frame_pointer_ask(elf, debug, asked, nr, err);
-
-	for (size_t i = 0; i < nr; i++) {
-		questions[i].known = asked[i].known;
-		questions[i].here = asked[i].here;
-		questions[i].anywhere = asked[i].anywhere;
-	}
-	return code;
-}
-
 /* Answer the questions about one object. A file that cannot be read leaves them open. */
 static void resolve_object(struct fp_rules *rules, struct fp_question *questions, size_t nr)
 {
 	struct fpl_err err = { 0 };
-	int code = ask_source(rules, questions, nr, &err);
+	int code = ask(rules, questions, nr, &err);
 
-	if (code == -ENOSYS)
-		code = ask_file(rules, questions, nr, &err);
 	if (code && code != -ENOENT)
 		fpl_log(FPL_LOG_DEBUG, "frame pointers of an object stay unknown: %s", err.msg);
 }

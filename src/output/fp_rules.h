@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "naming/functions.h"
+#include "naming/namer.h"
 
 /* X(name, JSON key, text) */
 /* clang-format off */
@@ -33,12 +33,12 @@ enum fp_rule { FP_RULE_LIST(X) FP_RULE_COUNT };
 struct fp_question; /* one pc, and what is known of it */
 
 struct fp_rules {
-	struct functions *functions;   /* borrowed */
+	struct namer *namer;	       /* borrowed */
 	struct fp_question *questions; /* owned [nr]; after fp_rules_resolve ascending, each once */
 	size_t nr, room;
 };
 
-void fp_rules_init(struct fp_rules *rules, struct functions *functions);
+void fp_rules_init(struct fp_rules *rules, struct namer *namer);
 void fp_rules_fini(struct fp_rules *rules);
 
 /* Ask about the pc of a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */

@@ -12,19 +12,20 @@
 #include "format/stream_format.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
-#include "symbolize/symbol_source.h"
 
+struct disk_cache;
+struct parser;
 struct stream;
 
 #define STREAM_QUEUE_MAX (16u << 20) /* bytes of samples that wait: some 40,000 */
-#define STREAM_NAMES_MAX (1u << 20)  /* addresses whose names are kept: 100 MB at most */
 
 struct stream_options {
 	int fd; /* stays the caller's */
 	enum stream_format format;
-	bool user;			    /* there are user stacks */
-	bool no_demangle, inlined, lines;   /* as of a symbolizer */
-	const struct symbol_source *source; /* borrowed, of the thread alone: reads the files */
+	bool user;			  /* there are user stacks */
+	bool no_demangle, inlined, lines; /* as of a namer */
+	struct parser *parser;		  /* borrowed */
+	struct disk_cache *cache;	  /* borrowed */
 };
 
 /* Errors: -ENOMEM; eventfd(2). */

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "parse/examination.h"
 #include "parse/message.h"
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
 struct answer_reader {

@@ -17,7 +17,7 @@
 #include "parse/parser.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
 struct desk;
@@ -107,7 +107,7 @@ FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, s
 			      struct fpl_err *err);
 
 /*
- * As in symbolize/symbol_source.h, names of the file's symbols, its debug file's and its
+ * As in symbolize/symbol_place.h, names of the file's symbols, its debug file's and its
  * .gnu_debugdata's, demangled. At most 10 s of CPU (functions 5 s). Errors: -E2BIG too many
  * addresses.
  */
@@ -115,7 +115,7 @@ FPL_MUST_CHECK int desk_names(struct desk *desk, const struct desk_file *file,
 			      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
 			      struct fpl_err *err);
 /*
- * As in symbolize/symbol_source.h, by symbolize/debug_index.h: at most 10 s of CPU. For both:
+ * As in symbolize/symbol_place.h, by symbolize/debug_index.h: at most 10 s of CPU. For both:
  * desk_mangled() has the names stay as the file has them.
  */
 FPL_MUST_CHECK int desk_lines(struct desk *desk, const struct desk_file *file,

@@ -33,7 +33,7 @@
 #include "parse/name_key.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
 enum parse_op {

@@ -25,7 +25,6 @@
 #include "profile/object_list.h"
 #include "profile/share.h"
 #include "profile/turns.h"
-#include "symbolize/symbolizer.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
 #define REFUSALS_SAID 32u   /* lines at warning level; the rest at debug */
@@ -49,11 +48,11 @@ struct catalog {
 	struct known_files files;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
-	uint64_t max_open;	       /* objects: each has a descriptor */
-	struct symbolizer *symbolizer; /* borrowed */
-	struct desk *desk;	       /* owned */
-	struct opener *opener;	       /* borrowed */
-	struct object *vdso;	       /* borrowed from objects */
+	bool is_exported;      /* the files of objects are the profile's */
+	uint64_t max_open;     /* objects: each has a descriptor */
+	struct desk *desk;     /* owned */
+	struct opener *opener; /* borrowed */
+	struct object *vdso;   /* borrowed from objects */
 	bool vdso_tried;
 	catalog_pause_fn pause; /* may be NULL */
 	void *ctx;
@@ -72,14 +71,13 @@ static uint64_t max_open_objects(uint64_t nr_each)
 	return (limit.rlim_cur - others) / nr_each;
 }
 
-int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer, struct parser *parser,
-		   struct catalog **ret, struct fpl_err *err)
+int catalog_create(uint32_t nr_slots, struct parser *parser, struct catalog **ret,
+		   struct fpl_err *err)
 {
 	struct catalog *catalog = calloc(1, sizeof(*catalog));
 
 	if (catalog) {
 		object_list_init(&catalog->list, nr_slots);
-		catalog->symbolizer = symbolizer;
 		catalog->opener = parser_opener(parser);
 		catalog->max_open = max_open_objects(1);
 		catalog->refusals = calloc(REFUSALS_MAX, sizeof(*catalog->refusals));
@@ -121,10 +119,8 @@ static void object_free(struct object *object, bool has_own_fd)
 
 static void free_described(struct profile_object *list, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
-		free(list[i].path);
-		free(list[i].build_id);
-	}
+	for (size_t i = 0; i < nr; i++)
+		profile_object_fini(&list[i]);
 	free(list);
 }
 
@@ -133,7 +129,7 @@ void catalog_destroy(struct catalog *catalog)
 	if (!catalog)
 		return;
 	for (size_t i = 0; i < catalog->list.nr_live; i++)
-		object_free(catalog->list.live[i], !catalog->symbolizer);
+		object_free(catalog->list.live[i], !catalog->is_exported);
 	object_list_fini(&catalog->list);
 	free_described(catalog->former, catalog->nr_former);
 	known_files_fini(&catalog->files);
@@ -267,7 +263,7 @@ struct found {
 	struct debug_link link;
 };
 
-/* Gives @object its numbers, and its file to the symbolizer. */
+/* Gives @object its numbers. */
 static int enlist(struct catalog *catalog, struct object *object, struct fpl_err *err)
 {
 	int code = object_list_add(&catalog->list, object);
@@ -275,15 +271,7 @@ static int enlist(struct catalog *catalog, struct object *object, struct fpl_err
 	if (code == -ENOSPC)
 		return fpl_fail(err, code, "%s: no room for more than %u files at once",
 				object->path, catalog->list.nr_slots - 1);
-	if (code)
-		return fpl_fail(err, code, "%s: out of memory", object->path);
-	if (!catalog->symbolizer)
-		return 0;
-	code = symbolizer_add_object(catalog->symbolizer, object->id, object->elf->fd, NULL, 0,
-				     object->path, err);
-	if (code)
-		object_list_remove(&catalog->list, object, false);
-	return code;
+	return code ? fpl_fail(err, code, "%s: out of memory", object->path) : 0;
 }
 
 /* Makes an object of what was found, which is taken over. */
@@ -315,10 +303,6 @@ static int add_object(struct catalog *catalog, struct found *found, const char *
 	if (code) {
 		object_free(object, true);
 		return code;
-	}
-	if (catalog->symbolizer) { /* one descriptor does for both */
-		close(elf->fd);
-		elf->fd = symbolizer_fd(catalog->symbolizer, object->id);
 	}
 	*ret = object;
 	return 0;
@@ -683,6 +667,8 @@ struct object *catalog_vdso(struct catalog *catalog)
 		code = read_file(catalog, fd, "[vdso]", &found, &err);
 	if (!code)
 		code = add_object(catalog, &found, "[vdso]", &catalog->vdso, &err);
+	if (!code)
+		code = file_stamp_read(catalog->vdso->elf->fd, &catalog->vdso->stamp);
 	return code ? refuse(catalog, "[vdso]", &err) : catalog->vdso;
 }
 
@@ -746,33 +732,47 @@ void catalog_retire(struct catalog *catalog, struct object *const *objects, size
 	known_files_forget(&catalog->files, is_live);
 	for (size_t i = 0; i < nr; i++) {
 		object_list_remove(&catalog->list, objects[i], objects[i]->is_kept);
-		if (catalog->symbolizer && objects[i]->is_kept)
-			symbolizer_close_file(catalog->symbolizer, objects[i]->id);
-		else if (catalog->symbolizer)
-			symbolizer_remove_object(catalog->symbolizer, objects[i]->id);
-		object_free(objects[i], !catalog->symbolizer);
+		object_free(objects[i], true);
 	}
+}
+
+/* What the profile says of @object, its file included, which is still closed here until then. */
+static int export_object(const struct object *object, struct profile_object *ret)
+{
+	int code = catalog_describe(object, ret);
+
+	ret->file = code ? NULL : malloc(sizeof(*ret->file));
+	if (!ret->file)
+		return -ENOMEM;
+	*ret->file = object_file(object);
+	return 0;
 }
 
 int catalog_export(struct catalog *catalog, struct profile_object **ret)
 {
 	size_t nr = catalog_nr(catalog);
 	struct profile_object *list = calloc(nr ? nr : 1, sizeof(*list));
+	int code = list ? 0 : -ENOMEM;
 
-	if (!list)
-		return -ENOMEM;
-	for (; catalog->nr_former; catalog->nr_former--) {
+	for (; !code && catalog->nr_former; catalog->nr_former--) {
 		const struct profile_object *former = &catalog->former[catalog->nr_former - 1];
 
 		list[former->id - 1] = *former;
 	}
-	for (size_t i = 0; i < catalog->list.nr_live; i++) {
+	for (size_t i = 0; !code && i < catalog->list.nr_live; i++) {
 		const struct object *object = catalog->list.live[i];
 
-		if (catalog_describe(object, &list[object->id - 1])) {
-			free_described(list, nr);
-			return -ENOMEM;
+		code = export_object(object, &list[object->id - 1]);
+	}
+	catalog->is_exported = !code;
+	if (code) {
+		/* the descriptors are still ours */
+		for (size_t i = 0; list && i < nr; i++) {
+			if (list[i].file)
+				list[i].file->fd = -1;
 		}
+		free_described(list, list ? nr : 0);
+		return code;
 	}
 	*ret = list;
 	return 0;

@@ -21,15 +21,12 @@
 #include "profile/profile.h"
 #include "profile/table_state.h"
 
-struct symbolizer;
-
 struct object {
 	uint32_t id;   /* object_list.h */
 	uint16_t slot; /* in the map `objects` */
 	size_t place;  /* in the list of live objects */
 	char *path;    /* owned: as the first process saw it */
-	/* owned; without sections; its fd stays open, for other threads too: it is the symbolizer's
-	 * where there is one */
+	/* owned; without sections; its fd stays open, for other threads too */
 	struct elf_file *elf;
 	struct identity identity;
 	struct file_stamp stamp; /* of the file, before its identity was read */
@@ -48,11 +45,16 @@ struct object {
 	/* for retirement.h */
 	uint64_t round;	  /* of the last look that found it mapped */
 	uint64_t idle_ns; /* CLOCK_MONOTONIC, since when nothing needs it; 0: something does */
-	bool is_asked;	  /* names of its addresses are being asked, so that it can be retired */
 	bool is_told;	  /* the listener of the run was told of it */
 	bool is_retired;  /* about to be freed */
 	bool is_kept;	  /* but not its id: catalog_keep_id() */
 };
+
+/* Its file as it was met: the descriptor stays the object's. */
+static inline struct met_file object_file(const struct object *object)
+{
+	return (struct met_file){ object->elf->fd, object->stamp, object->trust };
+}
 
 /* What is known of a mapping's file before it is opened. */
 struct file_hint {
@@ -71,10 +73,9 @@ struct catalog;
 typedef void (*catalog_pause_fn)(void *ctx);
 
 /* @nr_slots: entries of the map `objects`, of which slot 0 is nobody's: so many objects, less one,
- * there may be; at most 65,536. @symbolizer: borrowed, may be NULL. @parser: borrowed,
- * reads the files. */
-FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct symbolizer *symbolizer,
-				  struct parser *parser, struct catalog **ret, struct fpl_err *err);
+ * there may be; at most 65,536. @parser: borrowed, reads the files. */
+FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct parser *parser, struct catalog **ret,
+				  struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
 void catalog_on_pause(struct catalog *catalog, catalog_pause_fn pause, void *ctx);
 /* The same for whoever waits for something else. */
@@ -112,7 +113,7 @@ size_t catalog_nr_max(const struct catalog *catalog);
 
 /*
  * Frames name @object, by an id that is never given again: what the profile says of it is kept when
- * it is retired, and so are the names that it has by then. Errors: -ENOMEM.
+ * it is retired. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int catalog_keep_id(struct catalog *catalog, struct object *object);
 /*
@@ -125,10 +126,10 @@ size_t catalog_nr_refused(const struct catalog *catalog);
 /* Files for which there was no object left, said once. */
 size_t catalog_nr_beyond(const struct catalog *catalog);
 
-/* A copy of what the profile says of @object. Errors: -ENOMEM. */
+/* A copy of what the profile says of @object, but its file. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_describe(const struct object *object, struct profile_object *ret);
 
-/* The same of all objects that frames may name: [catalog_nr], to be asked for once. Errors:
- * -ENOMEM.
- */
+/* The same of all objects that frames may name, with the files of those that are not retired:
+ * [catalog_nr], to be asked for once. Descriptors go over to the list, and stay those of objects
+ * as long as the catalog is there. Errors: -ENOMEM. */
 FPL_MUST_CHECK int catalog_export(struct catalog *catalog, struct profile_object **ret);

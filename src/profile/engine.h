@@ -17,7 +17,6 @@
 struct deputy;
 struct parser;
 struct disk_cache;
-struct symbolizer;
 
 enum engine_target {
 	ENGINE_TARGET_ALL,  /* every process */
@@ -53,9 +52,9 @@ struct engine_look {
  * CPU may go back.
  */
 struct engine_listener {
-	/* An object, before the first sample or stack that names it. @fd is borrowed for the call.
-	 * NULL: nobody names them. */
-	void (*object)(void *ctx, const struct profile_object *object, int fd);
+	/* An object, before the first sample or stack that names it; with its file, borrowed for
+	 * the call. NULL: nobody names them. */
+	void (*object)(void *ctx, const struct profile_object *object);
 	/* No sample or stack from here on names the object with @id; another object may be told
 	 * with it later. Only with object. NULL: not wanted. */
 	void (*retired)(void *ctx, uint32_t id);
@@ -74,6 +73,22 @@ struct engine_listener {
 	void (*pause)(void *ctx);
 	void *ctx;
 	int stop_fd; /* readable once nobody listens any more: the run ends; -1: none */
+};
+
+/*
+ * Who names what stacks say of objects that go before the run ends. Callbacks, because the engine
+ * knows no names. In the thread of the run, which must not be kept waiting.
+ */
+struct engine_namer {
+	/* User frames of stacks, as in bpf/shared.h: [nr], borrowed for the call; before settle. */
+	void (*expect)(void *ctx, const uint64_t *frames, size_t nr);
+	/* @object is about to go, which is borrowed for the call, but for its descriptor: that
+	 * stays open until the answer is true. Are all frames that were told of it named? False:
+	 * not yet, it is asked again. */
+	bool (*settle)(void *ctx, const struct profile_object *object);
+	/* No descriptor is open any more but those of the profile. */
+	void (*end)(void *ctx);
+	void *ctx;
 };
 
 struct engine_options {
@@ -134,8 +149,8 @@ struct engine_options {
 	 * own. NULL: none */
 	struct deputy *deputy;
 
-	/* borrowed; every object is registered here as it is first seen; may be NULL */
-	struct symbolizer *symbolizer;
+	/* borrowed; NULL: objects that stacks name stay until the end, as with compare */
+	const struct engine_namer *namer;
 
 	struct parser *parser; /* borrowed, never NULL: reads the files of targets */
 

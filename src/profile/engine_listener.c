@@ -37,9 +37,13 @@ static void tell_objects(struct engine *engine)
 		/* without memory its frames have no names there */
 		if (catalog_describe(object, &described))
 			continue;
-		listener->object(listener->ctx, &described, object->elf->fd);
-		free(described.path);
-		free(described.build_id);
+
+		struct met_file file = object_file(object);
+
+		described.file = &file;
+		listener->object(listener->ctx, &described);
+		described.file = NULL;
+		profile_object_fini(&described);
 	}
 }
 

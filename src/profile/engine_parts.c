@@ -129,12 +129,11 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
-	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->symbolizer, o->parser,
-				  &engine->catalog, err);
+	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->parser, &engine->catalog, err);
 
-	/* who names them keeps one, and another for a moment where it begins anew */
+	/* who names them keeps one */
 	if (!code && o->listener && o->listener->object)
-		catalog_expect_copies(engine->catalog, 2);
+		catalog_expect_copies(engine->catalog, 1);
 	if (!code)
 		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
 				   o->synth && o->unwind != ENGINE_UNWIND_CFI,
@@ -150,9 +149,6 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	engine->has_tracker = true;
-	/* what compare judges by is read at the end */
-	if (!o->compare && object_namer_create(o->parser, &engine->namer))
-		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	if (code_names_create(o->jit_memory, o->parser, &engine->code_names))
 		return fpl_fail(err, -ENOMEM, "names: out of memory");
 	timeline_init(&engine->timeline, engine->store, o->timeline_memory);
@@ -193,8 +189,8 @@ static void connect_retirement(struct engine *engine)
 		.tables = &engine->tables,
 		.replayer = &engine->replayer,
 		.store = engine->store,
-		.symbolizer = engine->options->symbolizer,
-		.namer = engine->namer,
+		/* what compare judges by is read at the end */
+		.namer = engine->options->compare ? NULL : engine->options->namer,
 		.before = engine_listen_before,
 		.after = engine_listen_after,
 		.ctx = engine,
@@ -401,7 +397,8 @@ void engine_close(struct engine *engine)
 		publisher_fini(&engine->publisher);
 	if (engine->has_tables)
 		tables_fini(&engine->tables);
-	object_namer_destroy(engine->namer);
+	if (engine->options->namer)
+		engine->options->namer->end(engine->options->namer->ctx);
 	table_keeper_destroy(engine->keeper);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);

@@ -66,7 +66,6 @@ struct engine {
 	struct tracker tracker;
 	struct replayer replayer;
 	struct retirement retirement;
-	struct object_namer *namer; /* NULL: objects that stacks name stay */
 	struct collect collect;
 	struct timeline timeline;
 	uint32_t told_id; /* of the last object that the listener was told of */

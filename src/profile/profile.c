@@ -47,10 +47,8 @@ const char *profile_cgroup(const struct profile *profile, uint64_t id)
 
 void profile_fini(struct profile *profile)
 {
-	for (size_t i = 0; i < profile->nr_objects; i++) {
-		free(profile->objects[i].path);
-		free(profile->objects[i].build_id);
-	}
+	for (size_t i = 0; i < profile->nr_objects; i++)
+		profile_object_fini(&profile->objects[i]);
 	free(profile->objects);
 	for (size_t i = 0; i < profile->nr_cgroups; i++)
 		free(profile->cgroups[i].path);

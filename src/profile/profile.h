@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "obj/identity.h"
 #include "proc/cgroup_names.h"
 
 struct profile_object {
@@ -18,7 +19,13 @@ struct profile_object {
 	char *path;	    /* owned: as the target sees it, or "[vdso]" */
 	char *build_id;	    /* owned: lower-case hex, "" where there is none */
 	uint64_t file_bias; /* of its code: offset in the file less vaddr, modulo 2^64 */
+	/* Owned, with its descriptor: the file as it was met; NULL: it was closed. This is how an
+	 * object reaches who names its code. */
+	struct met_file *file;
 };
+
+/* Closes the file, too. Safe on a zeroed struct. */
+void profile_object_fini(struct profile_object *object);
 
 struct code_names;
 

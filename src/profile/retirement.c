@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/share.h"
-#include "symbolize/symbolizer.h"
 
 #define LOOK_PAUSE_NS	    1000000000ull
 #define LOOK_PAUSE_SHORT_NS 100000000ull
@@ -73,27 +72,14 @@ static void find_idle(struct retirement *retirement, uint64_t now, struct idle *
 		}
 		if (!object->idle_ns)
 			object->idle_ns = now;
-		if (!object->is_asked && now - object->idle_ns >= RETIREMENT_IDLE_NS)
+		if (now - object->idle_ns >= RETIREMENT_IDLE_NS)
 			ret->list[ret->nr++] = object;
 		else
 			ret->nr_young++;
 	}
 }
 
-/* What was asked is known by now, for a part of the objects. */
-static void take_answers(struct retirement *retirement)
-{
-	struct symbol_question question;
-	struct symbol_answer answer;
-	uint32_t id;
-
-	while (object_namer_take(retirement->namer, &id, &question, &answer)) {
-		symbolizer_answer(retirement->symbolizer, id, &question, &answer);
-		catalog_at(retirement->catalog, id)->is_asked = false;
-	}
-}
-
-/* Tells the symbolizer of frames that are new. */
+/* Tells the namer of frames that are new. */
 static void expect_names(struct retirement *retirement)
 {
 	uint32_t nr = stack_store_nr(retirement->store);
@@ -101,33 +87,22 @@ static void expect_names(struct retirement *retirement)
 
 	for (; retirement->nr_expected < nr; retirement->nr_expected++) {
 		stack_store_look(retirement->store, retirement->nr_expected, &stack);
-		for (size_t i = 0; i < stack.nr_user; i++) {
-			uint64_t frame = stack.frames[i];
-			uint32_t id = frame >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX;
-
-			if (!(frame & FPL_FRAME_RAW))
-				symbolizer_expect(retirement->symbolizer, id,
-						  (frame & FPL_FRAME_VADDR_MASK) -
-							  !(frame & FPL_FRAME_EXACT));
-		}
+		retirement->namer->expect(retirement->namer->ctx, stack.frames, stack.nr_user);
 	}
 }
 
-/* Returns true where the object can go; else its names are asked, if they can be. */
+/* Returns true where the object can go; else its names are on their way, if they can be had. */
 static bool settle_names(struct retirement *retirement, struct object *object)
 {
-	struct symbol_question question;
+	struct met_file file = object_file(object);
+	const struct profile_object described = { .id = object->id,
+						  .path = object->path,
+						  .file = &file };
 
 	if (!is_named(retirement, object))
 		return true;
-	if (retirement->symbolizer && !object_namer_has_room(retirement->namer))
+	if (!retirement->namer->settle(retirement->namer->ctx, &described))
 		return false;
-	if (retirement->symbolizer &&
-	    symbolizer_question(retirement->symbolizer, object->id, &question)) {
-		object->is_asked = !object_namer_ask(retirement->namer, object->id,
-						     object->trust.uid, &question);
-		return false;
-	}
 	return !catalog_keep_id(retirement->catalog, object);
 }
 
@@ -153,15 +128,13 @@ static void look(struct retirement *retirement, uint64_t now)
 
 	if (!list)
 		return;
-	if (retirement->namer)
-		take_answers(retirement);
 	find_idle(retirement, now, &idle);
 	retirement->has_young = idle.nr_young > keep;
 	if (idle.nr <= keep)
 		return;
 	qsort(list, idle.nr, sizeof(struct object *), compare_idle);
 	idle.nr -= keep / 2; /* so that the next look is not for one more */
-	if (retirement->namer && retirement->symbolizer)
+	if (retirement->namer)
 		expect_names(retirement);
 	settle_all_names(retirement, &idle);
 	if (!idle.nr || !retirement->before(retirement->ctx))

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "profile/catalog.h"
-#include "profile/object_namer.h"
+#include "profile/engine.h"
 #include "profile/replayer.h"
 #include "profile/stack_store.h"
 #include "profile/tables.h"
@@ -27,9 +27,8 @@ struct retirement {
 	struct tables *tables;
 	struct replayer *replayer;
 	const struct stack_store *store;
-	struct symbolizer *symbolizer; /* of the catalog; NULL: nobody names anything */
-	struct object_namer *namer;    /* NULL: what stacks name stays */
-	uint32_t nr_expected;	       /* stacks of whose frames the symbolizer was told */
+	const struct engine_namer *namer; /* NULL: what stacks name stays */
+	uint32_t nr_expected;		  /* stacks of whose frames the namer was told */
 	/* Before objects go, false: they cannot now; and of each that goes. */
 	bool (*before)(void *ctx);
 	void (*after)(void *ctx, const struct object *object);

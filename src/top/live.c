@@ -2,30 +2,68 @@
 #include "top/live.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-int live_init(struct live *ret, const struct naming_options *options, uint64_t span_ns,
+#include "base/array.h"
+#include "base/cleanup.h"
+
+int live_init(struct live *ret, const struct live_names_options *options, uint64_t span_ns,
 	      struct fpl_err *err)
 {
 	*ret = (struct live){ .nr_looks = 0 };
 	window_init(&ret->window, span_ns);
-	model_init(&ret->model, &ret->naming.recording);
-	return naming_init(&ret->naming, options, err);
+	model_init(&ret->model, &ret->recording);
+	if (recording_init(&ret->recording))
+		return fpl_fail(err, -ENOMEM, "out of memory");
+	return live_names_init(&ret->names, options, err);
 }
 
 void live_fini(struct live *live)
 {
 	model_fini(&live->model);
 	window_fini(&live->window);
-	naming_fini(&live->naming);
+	live_names_fini(&live->names);
+	recording_fini(&live->recording);
+	free(live->places);
+	free(live->counts);
 }
 
-int live_add(struct live *live, const struct feed_batch *batch, struct fpl_err *err)
+/* Name the stacks of @batch and add them to the recording. */
+static int record(struct live *live, const struct feed_batch *batch)
 {
-	int code = batch->broken ? -ENOMEM : naming_add(&live->naming, batch, err);
+	AUTO_FREE struct profile_stack *stacks = calloc(batch->nr_stacks + 1, sizeof(*stacks));
+	AUTO_FREE uint32_t *places = NULL;
+	size_t nr = 0;
+	int code = stacks ? 0 : -ENOMEM;
 
+	for (const struct feed_stack *s = batch->stacks; !code && s; s = s->next)
+		stacks[nr++] = s->stack;
 	if (!code)
+		code = array_reserve(&live->places, sizeof(*live->places), &live->room,
+				     live->nr + nr);
+	if (!code)
+		code = live_names_record(&live->names, stacks, nr, &live->recording, &places, NULL);
+	if (!code)
+		code = array_reserve(&live->counts, sizeof(*live->counts), &live->room_counts,
+				     live->recording.nr_stacks);
+	if (code)
+		return code;
+	memcpy(live->places + live->nr, places, nr * sizeof(*places));
+	live->nr += nr;
+	return 0;
+}
+
+int live_add(struct live *live, struct feed_batch *batch, struct fpl_err *err)
+{
+	int code = batch->broken ? -ENOMEM : live_names_adopt(&live->names, batch, NULL);
+
+	if (!code && batch->nr_stacks)
+		code = record(live, batch);
+	if (!code) {
+		live_names_retire(&live->names, batch);
 		code = model_extend(&live->model);
+	}
 	return code ? fpl_fail(err, -ENOMEM, "out of memory for stacks with names") : 0;
 }
 
@@ -43,12 +81,11 @@ int live_look(struct live *live, const struct engine_look *look, struct fpl_err 
 int live_table(struct live *live, const struct table_query *query, bool since_start,
 	       struct table *ret)
 {
-	const struct naming *naming = &live->naming;
 	size_t nr = live->window.nr;
 
-	if (naming->counts)
-		memset(naming->counts, 0, live->model.nr_stacks * sizeof(*naming->counts));
-	for (size_t i = 0; i < nr && i < naming->nr; i++)
-		naming->counts[naming->places[i]] += window_count(&live->window, i, since_start);
-	return table_make(&live->model, naming->counts, query, ret);
+	if (live->counts)
+		memset(live->counts, 0, live->model.nr_stacks * sizeof(*live->counts));
+	for (size_t i = 0; i < nr && i < live->nr; i++)
+		live->counts[live->places[i]] += window_count(&live->window, i, since_start);
+	return table_make(&live->model, live->counts, query, ret);
 }

@@ -6,14 +6,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "naming/feed.h"
+#include "naming/live_names.h"
 #include "top/model.h"
-#include "top/naming.h"
 #include "top/table.h"
 #include "top/window.h"
 
 struct live {
-	struct naming naming;
+	struct live_names names;
+	struct recording recording; /* of all stacks so far */
+	uint32_t *places; /* owned [nr]: of each stack by number, its index in the recording */
+	size_t nr, room;
+	uint64_t *counts; /* owned [room_counts]: by index in the recording */
+	size_t room_counts;
 	struct model model;
 	struct window window;
 	struct engine_look look, before; /* the last two; their counts are not kept */
@@ -21,12 +25,13 @@ struct live {
 };
 
 /* @span_ns: of the window. *ret must not move. Errors: -ENOMEM; live_fini is safe then. */
-FPL_MUST_CHECK int live_init(struct live *ret, const struct naming_options *options,
+FPL_MUST_CHECK int live_init(struct live *ret, const struct live_names_options *options,
 			     uint64_t span_ns, struct fpl_err *err);
 void live_fini(struct live *live);
 
-/* Take in objects and stacks: before the looks of the same batch. Errors: -ENOMEM. */
-FPL_MUST_CHECK int live_add(struct live *live, const struct feed_batch *batch, struct fpl_err *err);
+/* Take in objects, which are taken over, and stacks: before the looks of the same batch. Errors:
+ * -ENOMEM. */
+FPL_MUST_CHECK int live_add(struct live *live, struct feed_batch *batch, struct fpl_err *err);
 
 /* Take in a look. Errors: -ENOMEM. */
 FPL_MUST_CHECK int live_look(struct live *live, const struct engine_look *look,

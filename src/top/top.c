@@ -2,14 +2,9 @@
 #include "top/top.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -20,12 +15,8 @@
 
 struct top {
 	struct top_options options;
-	struct engine_listener listener;
 	_Atomic uint32_t look_ms;
-	atomic_bool closing;
 	struct feed feed;
-	bool has_feed, has_thread;
-	pthread_t thread;
 	int error;
 
 	/* the thread's: */
@@ -34,21 +25,12 @@ struct top {
 	bool has_filter;
 };
 
-static bool is_closing(void *ctx)
-{
-	struct top *top = ctx;
-
-	return atomic_load(&top->closing);
-}
-
 /* The run may end. @error: why; 0 or -EPIPE: nobody looks any more. */
 static void give_up(struct top *top, int error)
 {
-	uint64_t one = 1;
-
 	if (!top->error && error != -EPIPE)
 		top->error = error;
-	(void)!write(top->listener.stop_fd, &one, sizeof(one));
+	feed_give_up(&top->feed);
 }
 
 /* Write a block of the last look. */
@@ -73,11 +55,11 @@ static int write_block(struct top *top)
 	plain_write(to, &block, &live->model, &top->options.query, &table);
 	if (fclose(to))
 		return -ENOMEM;
-	return io_write_patiently(top->options.fd, text, size, is_closing, top);
+	return io_write_patiently(top->options.fd, text, size, feed_is_closing, &top->feed);
 }
 
 /* Returns false where it is of no use to go on. */
-static bool show_batch(struct top *top, const struct feed_batch *batch)
+static bool show_batch(struct top *top, struct feed_batch *batch)
 {
 	struct fpl_err err = { 0 };
 	int code = live_add(&top->live, batch, &err);
@@ -100,11 +82,9 @@ static void show_blocks(struct top *top)
 	bool closing = false, useful = true;
 
 	while (!closing) {
-		struct pollfd wait = { .fd = top->feed.wake_fd, .events = POLLIN };
 		CLEANUP(feed_batch_fini) struct feed_batch batch = { 0 };
 
-		poll(&wait, 1, -1);
-		feed_take(&top->feed, &batch);
+		feed_await(&top->feed, &batch);
 		useful = useful && show_batch(top, &batch);
 		closing = batch.closing;
 	}
@@ -142,48 +122,13 @@ static bool show_screen(struct top *top)
 	return !code || code == -ENOMEM;
 }
 
-static void *show(void *arg)
-{
-	struct top *top = arg;
-
-	/* the run's thread comes first */
-	(void)!setpriority(PRIO_PROCESS, 0, 0);
-	if (!top->options.screen || !show_screen(top))
-		show_blocks(top);
-	return NULL;
-}
-
-/* engine_listener.object */
-static void take_object(void *ctx, const struct profile_object *object, int fd)
-{
-	feed_object(&((struct top *)ctx)->feed, object, fd);
-}
-
-/* engine_listener.retired */
-static void take_retired(void *ctx, uint32_t id)
-{
-	feed_retired(&((struct top *)ctx)->feed, id);
-}
-
-/* engine_listener.stack */
-static void take_stack(void *ctx, const struct profile_stack *stack)
-{
-	feed_stack(&((struct top *)ctx)->feed, stack);
-}
-
-/* engine_listener.look */
-static void take_look(void *ctx, const struct engine_look *look)
-{
-	feed_look(&((struct top *)ctx)->feed, look);
-}
-
-/* engine_listener.pause */
-static void take_pause(void *ctx)
+/* feed_options.main */
+static void show(void *ctx)
 {
 	struct top *top = ctx;
 
-	if (!top->has_thread)
-		top->has_thread = pthread_create(&top->thread, NULL, show, top) == 0;
+	if (!top->options.screen || !show_screen(top))
+		show_blocks(top);
 }
 
 static int set_filter(struct top *top, struct fpl_err *err)
@@ -207,64 +152,51 @@ static int set_filter(struct top *top, struct fpl_err *err)
 
 static int init(struct top *top, struct fpl_err *err)
 {
-	const struct naming_options naming = {
-		.source = top->options.source,
-		.user = top->options.user,
-		.no_demangle = top->options.no_demangle,
-		.inlined = top->options.inlined,
+	const struct top_options *options = &top->options;
+	const struct live_names_options names = {
+		.namer = { .parser = options->parser,
+			   .cache = options->cache,
+			   .no_demangle = options->no_demangle,
+			   .inlined = options->inlined,
+			   .asks_kernel = true },
+		.names = { .by_function = true },
+		.user = options->user,
 	};
-	int code = feed_init(&top->feed, err);
+	const struct feed_options feed = {
+		.look_ms = &top->look_ms, .looks = options->count, .main = show, .ctx = top
+	};
+	int code = feed_init(&top->feed, &feed, err);
 
-	top->has_feed = !code;
-	if (!code && top->listener.stop_fd < 0)
-		code = fpl_fail(err, -errno, "eventfd: %s", strerror(errno));
 	if (!code)
 		code = set_filter(top, err);
-	return code ? code : live_init(&top->live, &naming, top->options.window_ms * 1000000, err);
+	return code ? code : live_init(&top->live, &names, options->window_ms * 1000000, err);
 }
 
 int top_create(const struct top_options *options, struct top **ret, struct fpl_err *err)
 {
 	struct top *top = calloc(1, sizeof(*top));
+	int code;
 
 	if (!top)
 		return fpl_fail(err, -ENOMEM, "top: out of memory");
 	top->options = *options;
 	atomic_init(&top->look_ms, options->interval_ms);
-	top->listener = (struct engine_listener){
-		.object = take_object,
-		.retired = take_retired,
-		.stack = take_stack,
-		.look = take_look,
-		.look_ms = &top->look_ms,
-		.looks = options->count,
-		.pause = take_pause,
-		.ctx = top,
-		.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-	};
-
-	int code = init(top, err);
-
-	if (code) {
+	code = init(top, err);
+	if (code)
 		top_destroy(top);
-		return code;
-	}
-	*ret = top;
-	return 0;
+	else
+		*ret = top;
+	return code;
 }
 
 const struct engine_listener *top_listener(struct top *top)
 {
-	return &top->listener;
+	return &top->feed.listener;
 }
 
 int top_finish(struct top *top)
 {
-	atomic_store(&top->closing, true);
-	feed_close(&top->feed);
-	if (top->has_thread)
-		pthread_join(top->thread, NULL);
-	top->has_thread = false;
+	feed_finish(&top->feed);
 	return top->error;
 }
 
@@ -272,13 +204,10 @@ void top_destroy(struct top *top)
 {
 	if (!top)
 		return;
-	if (top->has_thread)
-		(void)!top_finish(top);
+	feed_finish(&top->feed);
 	live_fini(&top->live);
 	if (top->has_filter)
 		regfree(&top->filter);
-	if (top->has_feed)
-		feed_fini(&top->feed);
-	cleanup_fd(&top->listener.stop_fd);
+	feed_fini(&top->feed);
 	free(top);
 }

@@ -12,9 +12,10 @@
 
 #include "base/err.h"
 #include "profile/engine.h"
-#include "symbolize/symbol_source.h"
 #include "top/table.h"
 
+struct disk_cache;
+struct parser;
 struct top;
 
 struct top_options {
@@ -30,8 +31,9 @@ struct top_options {
 	const char *filter;	   /* borrowed: its regular expression, which holds up; NULL */
 	const char *what;	   /* borrowed: what is sampled, for the head of the screen */
 	bool user;		   /* there are user stacks */
-	bool no_demangle, inlined; /* as of a symbolizer */
-	const struct symbol_source *source; /* borrowed, of the thread alone: reads the files */
+	bool no_demangle, inlined; /* as of a namer */
+	struct parser *parser;	   /* borrowed */
+	struct disk_cache *cache;  /* borrowed */
 };
 
 /* Errors: -EINVAL the filter is none; -ENOMEM; eventfd(2). */

@@ -88,6 +88,27 @@ class NamesFromFiles(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
+    def test_each_run_of_a_diff_is_named_by_its_own_files(self):
+        paths, functions = [], []
+        for name in ("chain", "chain_lld"):
+            program = Program(os.path.join(FIXTURES, name))
+            data, names = program.profile("/opt/bin/" + name)
+            self.put(program, "opt/bin/" + name)
+            paths.append(os.path.join(self.folder, name + ".pb"))
+            with open(paths[-1], "wb") as file:
+                file.write(data)
+            functions.append(names)
+        lines = os.path.join(self.folder, "lines.folded")
+        done = subprocess.run([FPLESS, "diff", "--symfs", self.root, "-o", lines, *paths], stdin=subprocess.DEVNULL,
+                              timeout=TIMEOUT_S, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        nr_frames = sum(map(len, functions))
+        self.assertIn(f"{nr_frames} frames anew, by the files of 2 objects; no file of 0", done.stderr)
+        with open(lines, encoding="utf-8") as file:
+            counts = [line.rsplit(" ", 2) for line in file.read().splitlines()]
+        for side, names in enumerate(functions, 1):
+            self.assert_named("".join(f"{line[0]} {line[side]}\n" for line in counts), names)
+
     def put(self, program, below):
         path = os.path.join(self.root, below)
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,46 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: name_addresses FILE < ADDRESSES: for each hexadecimal vaddr a line "VADDR START NAME" as
- * symbolize/ sees it, "VADDR - -" where it has no name. Names stay mangled; no debug files.
+ * usage: name_addresses [-w] FILE < ADDRESSES: for each hexadecimal vaddr a line "VADDR START NAME"
+ * as symbolize/ reads it in this process, "VADDR - -" where it has no name. Names stay mangled; no
+ * debug files. -w: as a run names them: by workers, with debug files.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "symbolize/symbolizer.h"
+#include "obj/mini_debug.h"
+#include "symbolize/symtab.h"
+#include "tests/diff/addresses.h"
+
+/* What was named last: addresses of one symbol have one name. */
+struct last {
+	size_t idx;
+	char *name;
+};
+
+static struct symtab *read_symbols(const char *path, struct elf_file **elf, struct elf_file **mini)
+{
+	struct fpl_err err = { 0 };
+	struct symtab *tab;
+	const struct elf_file *debug[1];
+	size_t nr = 0;
+
+	if (elf_file_open_path(path, elf, &err))
+		die(&err);
+	if (!mini_debug_open(*elf, mini, NULL))
+		debug[nr++] = *mini;
+	if (symtab_create(*elf, debug, nr, &tab, &err))
+		die(&err);
+	return tab;
+}
+
+static void name_here(const char *path, const uint64_t *vaddrs, size_t nr)
+{
+	struct elf_file *elf, *mini = NULL;
+	struct symtab *tab = read_symbols(path, &elf, &mini);
+	struct last last = { SIZE_MAX, NULL };
+	struct symtab_match match;
+
+	for (size_t i = 0; i < nr; i++) {
+		bool found = symtab_find(tab, vaddrs[i], &match);
+
+		if (found && match.idx != last.idx) {
+			free(last.name);
+			last = (struct last){ match.idx, symtab_name(tab, &match) };
+		}
+		if (found && last.name)
+			printf("%" PRIx64 " %" PRIx64 " %s\n", vaddrs[i], match.start, last.name);
+		else
+			printf("%" PRIx64 " - -\n", vaddrs[i]);
+	}
+	free(last.name);
+	symtab_destroy(tab);
+	elf_file_close(mini);
+	elf_file_close(elf);
+}
+
+static void name_by_workers(const char *path, const uint64_t *vaddrs, size_t nr)
+{
+	const struct namer_options options = { .no_demangle = true };
+	struct office office;
+
+	office_open(&office, path, &options);
+	for (size_t i = 0; i < nr; i++)
+		namer_expect(office.namer, 1, vaddrs[i]);
+	for (size_t i = 0; i < nr; i++) {
+		struct symbol symbol;
+
+		namer_user(office.namer, 1, vaddrs[i], &symbol);
+		if (symbol.name)
+			printf("%" PRIx64 " %" PRIx64 " %s\n", vaddrs[i], symbol.start,
+			       symbol.name);
+		else
+			printf("%" PRIx64 " - -\n", vaddrs[i]);
+	}
+	office_close(&office);
+}
 
 int main(int argc, char **argv)
 {
-	const struct symbolizer_options options = { .no_demangle = true,
-						    .debug_dir = "/nonexistent" };
-	struct symbolizer *sym = NULL;
-	struct fpl_err err = { 0 };
-	char line[64];
-	int fd;
+	bool by_workers = argc == 3 && strcmp(argv[1], "-w") == 0;
+	size_t nr;
+	uint64_t *vaddrs;
 
-	if (argc != 2 || (fd = open(argv[1], O_RDONLY | O_CLOEXEC)) < 0) {
-		fprintf(stderr, "usage: name_addresses FILE < ADDRESSES\n");
+	if (argc != 2 + by_workers) {
+		fprintf(stderr, "usage: name_addresses [-w] FILE < ADDRESSES\n");
 		return 2;
 	}
-	if (symbolizer_create(&options, &sym, &err) ||
-	    symbolizer_add_object(sym, 1, fd, NULL, 0, argv[1], &err)) {
-		fprintf(stderr, "%s\n", err.msg);
-		return 2;
-	}
-	close(fd);
-	while (fgets(line, sizeof(line), stdin)) {
-		uint64_t vaddr = strtoull(line, NULL, 16);
-		struct symbol symbol;
-
-		symbolizer_user(sym, 1, vaddr, &symbol);
-		if (symbol.name)
-			printf("%" PRIx64 " %" PRIx64 " %s\n", vaddr, vaddr - symbol.offset,
-			       symbol.name);
-		else
-			printf("%" PRIx64 " - -\n", vaddr);
-	}
-	symbolizer_destroy(sym);
+	vaddrs = read_addresses(&nr);
+	(by_workers ? name_by_workers : name_here)(argv[argc - 1], vaddrs, nr);
+	free(vaddrs);
 	return 0;
 }

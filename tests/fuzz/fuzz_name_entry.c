@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "parse/name_entry.h"
+#include "naming/name_entry.h"
 #include "tests/support/name_entry_seal.h"
 #include "tests/support/require.h"
 

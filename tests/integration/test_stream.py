@@ -106,6 +106,13 @@ class Stream(RootCase):
             leaves[name] = leaves.get(name, 0) + stack["count"]
         self.assertEqual(tops["spin"], leaves["spin"])
 
+    def test_names_stay_mangled_where_asked(self):
+        for options, name in (((), "middle()"), (("--no-demangle",), "_Z6middlev")):
+            run = self.profile("--stream=json", "-U", "-F", "999", "-d", "60", *options, "--", fixture("exceptions"),
+                               "300")
+            names = {frame.get("symbol") for line in run.stdout.splitlines() for frame in json.loads(line)["user"]}
+            self.assertIn(name, names)
+
     def test_a_block_shows_both_stacks_and_why_one_is_cut(self):
         run = self.profile("--stream", "--max-depth", "3", "-F", "999", "-d", "60", "--",
                            fixture("chain"), "300")

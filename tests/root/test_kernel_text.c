@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/kernel_text.h"
+#include "naming/kernel_names.h"
+#include "naming/kernel_text.h"
 #include "symbolize/kallsyms.h"
 
 #define PROBES 5000u
@@ -34,8 +35,7 @@ static void names_are_those_of_kallsyms(void **state)
 {
 	static uint64_t addrs[PROBES];
 	struct kernel_text text = { 0 };
-	struct kernel_name_source source = kernel_text_source(&text);
-	struct kernel_names names = { 0 };
+	struct kernel_names names = { .text = &text, .path = "/nonexistent" };
 	struct kallsyms *syms = NULL;
 	size_t nr = read_addrs(addrs, PROBES), nr_known = 0, nr_aliases = 0;
 
@@ -47,7 +47,7 @@ static void names_are_those_of_kallsyms(void **state)
 		struct kallsyms_match told, want;
 
 		if (!kallsyms_find(syms, addrs[i], &want) ||
-		    kernel_names_find(&names, &source, addrs[i], &told) <= 0)
+		    !kernel_names_find(&names, addrs[i], &told))
 			continue;
 		nr_known++;
 		nr_aliases += strcmp(told.name, want.name) != 0;

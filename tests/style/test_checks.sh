@@ -43,9 +43,19 @@ expect "profile may include unwind" 0 layers
 echo '#include "profile/engine.h"' | source_file unwind/a.c
 expect "unwind may not include profile" 1 layers
 rm -r "$tree/unwind" "$tree/src"
-echo '#include "symbolize/symbolizer.h"' | source_file unwind/a.c
+echo '#include "symbolize/symtab.h"' | source_file unwind/a.c
 expect "unwind may not include symbolize" 1 layers
 rm -r "$tree/unwind"
+for file in src/parse/desk.c src/naming/namer.c; do
+	echo '#include "symbolize/symbol_place.h"' | source_file $file
+	expect "whoever asks workers knows what an answer holds" 0 layers
+	echo '#include "symbolize/symtab.h"' | source_file $file
+	expect "only workers read symbols" 1 layers
+	rm -r "$tree/src"
+done
+echo '#include "symbolize/symtab.h"' | source_file src/parse/worker_names.c
+expect "workers do" 0 layers
+rm -r "$tree/src"
 echo '#include "unwind/table.h"' | source_file bpf/a.h
 expect "bpf may include bpf only" 1 layers
 rm -r "$tree/bpf"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "obj/blake2b.h"
-#include "parse/name_entry.h"
+#include "naming/name_entry.h"
 
 #define NAME_HEADER_SIZE   (120u + sizeof(struct name_search))
 #define NAME_HEADER_DIGEST (104u + sizeof(struct name_search))

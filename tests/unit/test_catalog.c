@@ -77,7 +77,7 @@ static void a_file_is_one_object_however_often_it_is_met(void **state)
 	struct catalog *catalog;
 	struct object *first, *second;
 
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	first = catalog_object(catalog, &world->files.hints[0]);
 	second = catalog_object(catalog, &world->files.hints[1]);
 	assert_non_null(first);
@@ -95,7 +95,7 @@ static void files_beyond_the_slots_are_counted_once_and_have_no_object(void **st
 	struct world *world = *state;
 	struct catalog *catalog;
 
-	assert_int_equal(catalog_create(2, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(2, world->parser, &catalog, NULL), 0);
 	assert_non_null(catalog_object(catalog, &world->files.hints[0]));
 	for (int i = 0; i < 2; i++) {
 		assert_null(catalog_object(catalog, &world->files.hints[1]));
@@ -189,7 +189,7 @@ static void a_file_met_before_is_found_without_its_process(void **state)
 	struct catalog *catalog;
 	struct object *object;
 
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	object = catalog_object(catalog, &hint);
 	assert_non_null(object);
 	hint.pid = gone_pid();
@@ -216,7 +216,7 @@ static void a_path_says_nothing_of_files_of_strangers(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/library", folder);
 	snprintf(aside, sizeof(aside), "%s/aside", folder);
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	put_twin(from, path, 1234, 1);
 
 	struct file_hint first = map_file(path);
@@ -262,7 +262,7 @@ static bool meets_what_is_mapped(const struct world *world, uid_t owner)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/library", folder);
 	snprintf(aside, sizeof(aside), "%s/aside", folder);
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	assert_int_equal(elf_file_open_path(from, &elf, NULL), 0);
 	put_twin(from, path, owner, 1);
 
@@ -311,7 +311,7 @@ static void a_forged_file_met_first_does_not_speak_for_roots(void **state)
 	}
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/library", folder);
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	put_twin(from, path, 1234, 1);
 
 	struct file_hint hers = map_file(path);
@@ -371,7 +371,7 @@ static void copies_are_one_object_and_other_names_are_another(void **state)
 	struct object *first;
 
 	assert_non_null(mkdtemp(folder));
-	assert_int_equal(catalog_create(16, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
 	for (size_t i = 0; i <= ARRAY_SIZE(cases); i++) {
 		snprintf(paths[i], sizeof(paths[i]), "%s/%zu", folder, i);
 		copy_file(world->files.paths[1], paths[i]);
@@ -469,7 +469,7 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 	print_message("SKIP: reading such a file takes more than it may\n");
 	skip();
 #endif
-	assert_int_equal(catalog_create(256, NULL, world->parser, &catalog, NULL), 0);
+	assert_int_equal(catalog_create(256, world->parser, &catalog, NULL), 0);
 	for (unsigned int i = 0; i < 20 && !nr_refused; i++) {
 		map_file_of(HOSTILE, i, LARGE, path, &hint);
 		nr_refused += !catalog_object(catalog, &hint);

@@ -14,6 +14,7 @@
 #include "format/jsonl.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_symbols.h"
+#include "tests/support/named.h"
 #include "tests/support/written.h"
 
 enum {
@@ -31,7 +32,7 @@ enum {
 #define BY_FP(frame)	     ((frame) | (uint64_t)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT)
 #define RAW(addr)	     (FPL_FRAME_RAW | (addr))
 
-static struct symbolizer *symbolizer;
+static struct named named;
 
 static void add_program(uint32_t id)
 {
@@ -39,7 +40,6 @@ static void add_program(uint32_t id)
 	struct elf_symbols symbols;
 	struct elf_builder elf;
 	struct cfi_builder b;
-	struct fpl_err err;
 
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
@@ -62,8 +62,7 @@ static void add_program(uint32_t id)
 			    b.size);
 	elf_symbols_put(&symbols, &elf, SHT_SYMTAB);
 	elf_builder_finish(&elf);
-	if (symbolizer_add_object(symbolizer, id, -1, elf.bytes, elf.size, "app", &err))
-		fail_msg("%s", err.msg);
+	named_add(&named, id, elf.bytes, elf.size, "app");
 	elf_builder_fini(&elf);
 	cfi_builder_fini(&b);
 }
@@ -71,8 +70,7 @@ static void add_program(uint32_t id)
 static int setup(void **state)
 {
 	(void)state;
-	if (symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, NULL))
-		return -1;
+	named_init(&named, &(struct namer_options){ .parser = NULL });
 	add_program(1);
 	add_program(2);
 	return 0;
@@ -81,16 +79,16 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	symbolizer_destroy(symbolizer);
+	named_fini(&named);
 	return 0;
 }
 
 /* The answer where nothing else is asked. */
-static enum fp_rule rule_alone(struct functions *functions, uint64_t frame)
+static enum fp_rule rule_alone(uint64_t frame)
 {
 	struct fp_rules rules;
 
-	fp_rules_init(&rules, functions);
+	fp_rules_init(&rules, named.namer);
 	assert_int_equal(fp_rules_ask(&rules, frame), 0);
 	fp_rules_resolve(&rules);
 	enum fp_rule rule = fp_rules_find(&rules, frame);
@@ -129,12 +127,10 @@ static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 		{ "an address that looks like an object's", RAW(FRAME(1, FRAMED + 4)),
 		  FP_RULE_UNKNOWN },
 	};
-	struct functions functions;
 	struct fp_rules rules;
 
 	(void)state;
-	assert_int_equal(functions_init(&functions, symbolizer, 3), 0);
-	fp_rules_init(&rules, &functions);
+	fp_rules_init(&rules, named.namer);
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) /* each twice, in no order */
 		assert_int_equal(fp_rules_ask(&rules, cases[i * 7 % ARRAY_SIZE(cases)].frame), 0);
 	fp_rules_resolve(&rules);
@@ -148,14 +144,13 @@ static void the_cfi_tells_whether_rbp_is_a_frame_pointer(void **state)
 	fp_rules_fini(&rules);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		if (rule_alone(&functions, cases[i].frame) != cases[i].rule)
+		if (rule_alone(cases[i].frame) != cases[i].rule)
 			fail_msg("alone: %s", cases[i].what);
 
-	fp_rules_init(&rules, &functions);
+	fp_rules_init(&rules, named.namer);
 	fp_rules_resolve(&rules);
 	assert_int_equal(fp_rules_find(&rules, EXACT(1, FRAMED + 4)), FP_RULE_UNKNOWN);
 	fp_rules_fini(&rules);
-	functions_fini(&functions);
 }
 
 #define KERNEL 0x123456789abcull
@@ -221,9 +216,7 @@ struct made {
 
 static void make(struct made *made, const struct profile *of)
 {
-	assert_int_equal(names_init(&made->names, of, symbolizer,
-				    &(struct names_options){ .by_function = true }),
-			 0);
+	names_init(&made->names, of, named.namer, &(struct names_options){ .by_function = true });
 	assert_int_equal(recording_init(&made->recording), 0);
 	assert_int_equal(finished_make(&made->names, &made->recording, NULL), 0);
 	assert_int_equal(comparison_make(&made->names, &made->recording, &made->comparison, NULL),
@@ -588,7 +581,7 @@ static void folded_holds_every_sample_of_either_walk(void **state)
 		size_t size;
 		FILE *to = open_memstream(&text, &size);
 
-		record_profile(&of, symbolizer, &recording);
+		record_profile(&of, named.namer, &recording);
 		assert_int_equal(folded_write_walk(to, &recording, (enum merge_walk)i, &options,
 						   &shown, NULL),
 				 0);
@@ -601,7 +594,7 @@ static void folded_holds_every_sample_of_either_walk(void **state)
 
 static void jsonl_has_the_second_walk_and_the_class(void **state)
 {
-	AUTO_FREE char *text = written_profile(jsonl_write, &profile, symbolizer,
+	AUTO_FREE char *text = written_profile(jsonl_write, &profile, named.namer,
 					       &(struct format_options){ 0 }, SHOWN);
 
 	(void)state;

@@ -18,7 +18,7 @@
 #define FRAME(vaddr) ((uint64_t)1 << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 
 static char folder[] = "/tmp/fpless-test-XXXXXX";
-static struct symbolizer *symbolizer;
+static struct namer *namer;
 
 static uint64_t walks[] = { FRAME(0x10), FRAME(0x20), 0x123456789abc, FRAME(0x10), FRAME(0x30) };
 static uint64_t thread[] = { 0x123456789abc };
@@ -43,7 +43,7 @@ static struct profile profile = {
 static int setup(void **state)
 {
 	(void)state;
-	if (symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, NULL))
+	if (namer_create(&(struct namer_options){ .parser = NULL }, &namer, NULL))
 		return -1;
 	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
@@ -63,7 +63,7 @@ static void remove_all(void)
 static int teardown(void **state)
 {
 	(void)state;
-	symbolizer_destroy(symbolizer);
+	namer_destroy(namer);
 	remove_all();
 	return rmdir(folder);
 }
@@ -72,7 +72,7 @@ static int write_pair(struct folded_pair *pair, struct fpl_err *err)
 {
 	struct recording recording;
 
-	record_profile(&profile, symbolizer, &recording);
+	record_profile(&profile, namer, &recording);
 	int error = folded_pair_write(pair, &recording, &(struct format_options){ 0 }, err);
 	recording_fini(&recording);
 	return error;

@@ -2,13 +2,12 @@
 /* Code without a symbol is grouped by its FDE; judged on this very program. */
 #include "cmocka_all.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "naming/functions.h"
+#include "unwind/function_list.h"
 
 __attribute__((noinline)) static int some_function(int a)
 {
@@ -34,54 +33,43 @@ static uint64_t vaddr_of(int (*function)(int))
 	return (uint64_t)(uintptr_t)function - base;
 }
 
-static struct symbolizer *with_this_program(void)
+static void read_this_program(struct function_list *ret)
 {
-	struct symbolizer *symbolizer;
-	struct fpl_err err;
-	AUTO_FD int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_file *elf;
 
-	assert_true(fd >= 0);
-	assert_int_equal(symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err),
-			 0);
-	assert_int_equal(symbolizer_add_object(symbolizer, 1, fd, NULL, 0, "/bin/self", &err), 0);
-	return symbolizer;
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	assert_int_equal(function_list_read(elf, NULL, ret, NULL), 0);
+	elf_file_close(elf);
 }
 
 static void an_address_inside_a_function_finds_its_start(void **state)
 {
-	struct symbolizer *symbolizer = with_this_program();
+	struct function_list list = { .nr = 0 };
 	uint64_t vaddr = vaddr_of(some_function);
 	struct vaddr_range found;
-	struct functions functions;
 
 	(void)state;
 	assert_int_equal(some_function(7), '7' + 7);
-	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
-	assert_true(functions_find(&functions, 1, vaddr, &found));
+	read_this_program(&list);
+	assert_true(function_list_find(&list, vaddr, &found));
 	assert_true(found.start == vaddr && found.end > vaddr + 5);
-	assert_true(functions_find(&functions, 1, vaddr + 5, &found));
+	assert_true(function_list_find(&list, vaddr + 5, &found));
 	assert_true(found.start == vaddr && found.end > vaddr + 5);
-	assert_true(!functions_find(&functions, 1, vaddr - 1, &found) || found.start < vaddr);
-	functions_fini(&functions);
-	symbolizer_destroy(symbolizer);
+	assert_true(!function_list_find(&list, vaddr - 1, &found) || found.start < vaddr);
+	function_list_fini(&list);
 }
 
 static void what_no_fde_covers_has_no_start(void **state)
 {
-	struct symbolizer *symbolizer = with_this_program();
-	struct functions functions;
+	struct function_list list = { .nr = 0 };
 	struct vaddr_range found = { .start = 77 };
 
 	(void)state;
-	assert_int_equal(functions_init(&functions, symbolizer, 2), 0);
-	assert_false(functions_find(&functions, 1, 0, &found));
-	assert_false(functions_find(&functions, 1, UINT64_MAX, &found));
-	assert_false(functions_find(&functions, 0, 0, &found));
-	assert_false(functions_find(&functions, 2, 0, &found)); /* never registered */
-	assert_false(functions_find(&functions, 3, 0, &found));
+	read_this_program(&list);
+	assert_false(function_list_find(&list, 0, &found));
+	assert_false(function_list_find(&list, UINT64_MAX, &found));
 	assert_int_equal(found.start, 77);
-	functions_fini(&functions);
-	symbolizer_destroy(symbolizer);
+	function_list_fini(&list);
 }
 
 static void a_range_holds_one_answer(void **state)

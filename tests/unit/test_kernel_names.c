@@ -3,25 +3,39 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "symbolize/kernel_names.h"
+#include "base/cleanup.h"
+#include "naming/kernel_names.h"
+#include "naming/kernel_text.h"
 
-struct kernel {
-	const char *text; /* what it says; NULL: it cannot be asked */
-	size_t nr_asked;
-};
+/* What the kernel says; NULL: it cannot be asked. */
+static const char *kernel_says;
+static size_t nr_asked;
 
-static int ask(void *ctx, uint64_t addr, char *ret, size_t size)
+/* In place of the one that has a BPF program run. */
+int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size)
 {
-	struct kernel *kernel = ctx;
-
-	(void)addr;
-	kernel->nr_asked++;
-	if (!kernel->text)
+	(void)text, (void)addr;
+	nr_asked++;
+	if (!kernel_says)
 		return -EPERM;
-	snprintf(ret, size, "%s", kernel->text);
+	snprintf(ret, size, "%s", kernel_says);
 	return 0;
+}
+
+static struct kernel_text kernel_text;
+
+/* What the symbols that are read stand in. */
+#define NOTHING "/nonexistent"
+
+static struct kernel_names names_of(const char *says, const char *path)
+{
+	kernel_says = says;
+	nr_asked = 0;
+	return (struct kernel_names){ .text = &kernel_text, .path = path };
 }
 
 #define ADDR 0xffffffff81000100
@@ -60,18 +74,15 @@ static void what_the_kernel_says_is_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct kernel kernel = { .text = cases[i].text };
-		struct kernel_name_source source = { .ask = ask, .ctx = &kernel };
-		struct kernel_names names = { 0 };
+		struct kernel_names names = names_of(cases[i].text, NOTHING);
 		struct kallsyms_match match = { 0 };
-		int found = kernel_names_find(&names, &source, ADDR, &match);
+		bool found = kernel_names_find(&names, ADDR, &match);
 
-		if (found != (cases[i].text ? cases[i].name != NULL : -EPERM))
+		if (found != (cases[i].name != NULL))
 			fail_msg("%s: found %d", cases[i].what, found);
-		if (found > 0 &&
-		    (strcmp(match.name, cases[i].name) != 0 || match.start != cases[i].start ||
-		     !match.module != !cases[i].module ||
-		     (match.module && strcmp(match.module, cases[i].module) != 0)))
+		if (found && (strcmp(match.name, cases[i].name) != 0 ||
+			      match.start != cases[i].start || !match.module != !cases[i].module ||
+			      (match.module && strcmp(match.module, cases[i].module) != 0)))
 			fail_msg("%s: %s [%s] at 0x%llx", cases[i].what, match.name,
 				 match.module ? match.module : "", (unsigned long long)match.start);
 		kernel_names_fini(&names);
@@ -80,68 +91,98 @@ static void what_the_kernel_says_is_read(void **state)
 
 static void a_function_is_asked_for_once(void **state)
 {
-	struct kernel kernel = { .text = "f+0x10/0x20" }; /* [ADDR - 16, ADDR + 16) */
-	struct kernel_name_source source = { .ask = ask, .ctx = &kernel };
-	struct kernel_names names = { 0 };
+	struct kernel_names names = names_of("f+0x10/0x20", NOTHING); /* [ADDR - 16, ADDR + 16) */
 	struct kallsyms_match match;
 
 	(void)state;
-	assert_int_equal(kernel_names_find(&names, &source, ADDR, &match), 1);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR - 16, &match), 1);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 15, &match), 1);
-	assert_int_equal(kernel.nr_asked, 1);
+	assert_true(kernel_names_find(&names, ADDR, &match));
+	assert_true(kernel_names_find(&names, ADDR - 16, &match));
+	assert_true(kernel_names_find(&names, ADDR + 15, &match));
+	assert_int_equal(nr_asked, 1);
 	assert_string_equal(match.name, "f");
 	assert_true(match.start == ADDR - 16);
-	kernel.text = "before+0xf/0x10"; /* [ADDR - 32, ADDR - 16) */
-	assert_int_equal(kernel_names_find(&names, &source, ADDR - 17, &match), 1);
+	kernel_says = "before+0xf/0x10"; /* [ADDR - 32, ADDR - 16) */
+	assert_true(kernel_names_find(&names, ADDR - 17, &match));
 	assert_string_equal(match.name, "before");
-	kernel.text = "behind+0x0/0x10";
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 16, &match), 1);
+	kernel_says = "behind+0x0/0x10";
+	assert_true(kernel_names_find(&names, ADDR + 16, &match));
 	assert_string_equal(match.name, "behind");
-	assert_int_equal(kernel.nr_asked, 3);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR - 17, &match), 1);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 31, &match), 1);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR, &match), 1);
+	assert_int_equal(nr_asked, 3);
+	assert_true(kernel_names_find(&names, ADDR - 17, &match));
+	assert_true(kernel_names_find(&names, ADDR + 31, &match));
+	assert_true(kernel_names_find(&names, ADDR, &match));
 	assert_string_equal(match.name, "f");
-	assert_int_equal(kernel.nr_asked, 3);
+	assert_int_equal(nr_asked, 3);
 	kernel_names_fini(&names);
 }
 
 static void what_was_told_stays_where_code_is_replaced(void **state)
 {
-	struct kernel kernel = { .text = "old+0x0/0x10" };
-	struct kernel_name_source source = { .ask = ask, .ctx = &kernel };
-	struct kernel_names names = { 0 };
+	struct kernel_names names = names_of("old+0x0/0x10", NOTHING);
 	struct kallsyms_match match;
 
 	(void)state;
-	assert_int_equal(kernel_names_find(&names, &source, ADDR, &match), 1);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0x40, &match), 1);
-	kernel.text = "new+0x20/0x60"; /* reaches into both */
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0x20, &match), 1);
+	assert_true(kernel_names_find(&names, ADDR, &match));
+	assert_true(kernel_names_find(&names, ADDR + 0x40, &match));
+	kernel_says = "new+0x20/0x60"; /* reaches into both */
+	assert_true(kernel_names_find(&names, ADDR + 0x20, &match));
 	assert_string_equal(match.name, "new");
 	assert_true(match.start == ADDR);
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0x10, &match), 1);
+	assert_true(kernel_names_find(&names, ADDR + 0x10, &match));
 	assert_string_equal(match.name, "new");
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0x3f, &match), 1);
+	assert_true(kernel_names_find(&names, ADDR + 0x3f, &match));
 	assert_string_equal(match.name, "new");
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0xf, &match), 1);
+	assert_true(kernel_names_find(&names, ADDR + 0xf, &match));
 	assert_string_equal(match.name, "old");
-	assert_int_equal(kernel_names_find(&names, &source, ADDR + 0x40, &match), 1);
+	assert_true(kernel_names_find(&names, ADDR + 0x40, &match));
 	assert_string_equal(match.name, "old");
-	assert_int_equal(kernel.nr_asked, 3);
+	assert_int_equal(nr_asked, 3);
 	kernel_names_fini(&names);
 }
 
-static void without_a_source_there_is_no_name(void **state)
+static void what_has_no_name_is_asked_for_once(void **state)
 {
-	struct kernel_name_source source = { 0 };
-	struct kernel_names names = { 0 };
+	struct kernel_names names = names_of("0xffffffff81000100", NOTHING);
 	struct kallsyms_match match;
 
 	(void)state;
-	assert_int_equal(kernel_names_find(&names, &source, ADDR, &match), -ENOSYS);
+	assert_false(kernel_names_find(&names, ADDR, &match));
+	assert_false(kernel_names_find(&names, ADDR, &match));
+	assert_int_equal(nr_asked, 1);
+	kernel_says = "f+0x1/0x10";
+	assert_true(kernel_names_find(&names, ADDR + 1, &match));
+	assert_false(kernel_names_find(&names, ADDR, &match));
 	kernel_names_fini(&names);
+}
+
+static void without_an_answer_symbols_are_read(void **state)
+{
+	static const char text[] = "ffffffff81000000 T before\n"
+				   "ffffffff81000100 t _RNvC3abc3def\n"
+				   "ffffffff81000200 t beyond\t[ext4]\n";
+	char path[] = "/tmp/test_kernel_names.XXXXXX";
+	AUTO_FD int fd = mkstemp(path);
+	struct kallsyms_match match;
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
+	for (int mangled = 0; mangled < 2; mangled++) {
+		struct kernel_names names = names_of(NULL, path);
+
+		names.no_demangle = mangled;
+		assert_true(kernel_names_find(&names, ADDR + 0xff, &match));
+		assert_string_equal(match.name, mangled ? "_RNvC3abc3def" : "abc::def");
+		assert_true(match.start == ADDR && match.end == ADDR + 0x100);
+		assert_true(kernel_names_find(&names, ADDR - 1, &match));
+		assert_string_equal(match.name, "before");
+		assert_null(match.module);
+		assert_true(kernel_names_find(&names, ADDR + 0x101, &match));
+		assert_string_equal(match.module, "ext4");
+		assert_false(kernel_names_find(&names, ADDR - 0x101, &match));
+		assert_int_equal(nr_asked, 4);
+		kernel_names_fini(&names);
+	}
+	unlink(path);
 }
 
 int main(void)
@@ -150,7 +191,8 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_says_is_read),
 		cmocka_unit_test(a_function_is_asked_for_once),
 		cmocka_unit_test(what_was_told_stays_where_code_is_replaced),
-		cmocka_unit_test(without_a_source_there_is_no_name),
+		cmocka_unit_test(what_has_no_name_is_asked_for_once),
+		cmocka_unit_test(without_an_answer_symbols_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,18 +31,18 @@ static struct profile profile = {
 	.kernel = true,
 };
 
-static struct symbolizer *symbolizer;
+static struct namer *namer;
 
 static int setup(void **state)
 {
 	(void)state;
-	return symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, NULL);
+	return namer_create(&(struct namer_options){ .parser = NULL }, &namer, NULL);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	symbolizer_destroy(symbolizer);
+	namer_destroy(namer);
 	return 0;
 }
 
@@ -50,8 +50,8 @@ static int teardown(void **state)
 static const char *labels(void)
 {
 	static char text[256];
-	AUTO_FREE char *line = written_profile(folded_write, &profile, symbolizer,
-					       &(struct format_options){ 0 }, 1);
+	AUTO_FREE char *line =
+		written_profile(folded_write, &profile, namer, &(struct format_options){ 0 }, 1);
 	char *end = strrchr(line, ' ');
 
 	assert_string_equal(end, " 1\n");

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "parse/name_entry.h"
+#include "naming/name_entry.h"
 #include "tests/support/name_entry_seal.h"
 
 static const struct name_key some_key = { { 1, 2, 3 } };

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "parse/name_store.h"
+#include "naming/name_store.h"
 #include "tests/support/tree.h"
 
 #define WAIT_MS 30000

@@ -18,6 +18,7 @@
 #include "output/tally.h"
 #include "format/text_report.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/named.h"
 #include "tests/support/written.h"
 
 /* An address that no kernel symbol can hold. */
@@ -151,7 +152,7 @@ static struct profile profile = {
 	.startup_ms = 42,
 };
 
-static struct symbolizer *symbolizer;
+static struct named named;
 
 /* An ELF file with the symbols above: names no assembler would take. */
 static void build_app(struct elf_builder *elf)
@@ -190,27 +191,25 @@ static void build_app(struct elf_builder *elf)
 static int setup(void **state)
 {
 	struct elf_builder elf;
-	struct fpl_err err;
 
 	(void)state;
 	build_app(&elf);
-	int error = symbolizer_create(&(struct symbolizer_options){ 0 }, &symbolizer, &err);
-	if (!error)
-		error = symbolizer_add_object(symbolizer, 1, -1, elf.bytes, elf.size, "app", &err);
+	named_init(&named, &(struct namer_options){ .parser = NULL });
+	named_add(&named, 1, elf.bytes, elf.size, "app");
 	elf_builder_fini(&elf);
-	return error;
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	symbolizer_destroy(symbolizer);
+	named_fini(&named);
 	return 0;
 }
 
 static void assert_folded(const struct format_options *options, const char *want)
 {
-	AUTO_FREE char *text = written_profile(folded_write, &profile, symbolizer, options, SHOWN);
+	AUTO_FREE char *text = written_profile(folded_write, &profile, named.namer, options, SHOWN);
 
 	assert_string_equal(text, want);
 }
@@ -284,7 +283,7 @@ static void stats_hold_every_key_zeros_too(void **state)
 	struct recording recording;
 
 	(void)state;
-	record_profile(&profile, symbolizer, &recording);
+	record_profile(&profile, named.namer, &recording);
 	stats_write(to, &recording, SHOWN);
 	fclose(to);
 	recording_fini(&recording);
@@ -327,7 +326,7 @@ static const char jsonl_format[] =
 static void jsonl_keeps_processes_apart_and_names_what_is_known(void **state)
 {
 	AUTO_FREE char *want = NULL;
-	AUTO_FREE char *text = written_profile(jsonl_write, &profile, symbolizer,
+	AUTO_FREE char *text = written_profile(jsonl_write, &profile, named.namer,
 					       &(struct format_options){ .origin = true }, SHOWN);
 
 	(void)state;
@@ -344,7 +343,7 @@ static void jsonl_keeps_processes_apart_and_names_what_is_known(void **state)
 
 static void text_shows_functions_and_stacks_that_add_up(void **state)
 {
-	AUTO_FREE char *text = written_profile(text_report_write, &profile, symbolizer,
+	AUTO_FREE char *text = written_profile(text_report_write, &profile, named.namer,
 					       &(struct format_options){ 0 }, SHOWN);
 
 	(void)state;
@@ -581,7 +580,7 @@ static void a_stack_of_2048_frames_is_written_whole(void **state)
 	one.stacks = &stack;
 	one.nr_stacks = 1;
 	AUTO_FREE char *text =
-		written_profile(folded_write, &one, symbolizer, &(struct format_options){ 0 }, 1);
+		written_profile(folded_write, &one, named.namer, &(struct format_options){ 0 }, 1);
 	for (const char *s = text; *s; s++)
 		commas += *s == ';';
 	assert_int_equal(commas, FPL_DEPTH_MAX);

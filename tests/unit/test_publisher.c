@@ -89,7 +89,7 @@ static int make_world(void **state)
 	*state = world;
 	if (!world || publisher_init(&world->publisher, world->entries, NR_ENTRIES, NR_PIDS) ||
 	    processes_init(&world->processes, retire, world) ||
-	    catalog_create(16, NULL, NULL, &world->catalog, NULL))
+	    catalog_create(16, NULL, &world->catalog, NULL))
 		return -1;
 	world->publisher.catalog = world->catalog;
 	world->publisher.processes = &world->processes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An hour of a machine on which one user maps ever new files, by a clock made here: which objects
- * stay, and what they cost. The catalog, the stacks and the symbolizer are the real ones, files are
- * memfds; what reads them, compiles tables and knows processes is played.
+ * stay, and what they cost. The catalog and the stacks are the real ones, files are memfds; what
+ * reads and names them, compiles tables and knows processes is played.
  */
 #include "cmocka_all.h"
 
@@ -23,7 +23,6 @@
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
 #include "profile/retirement.h"
-#include "symbolize/symbolizer.h"
 
 #define HOSTILE	  4242u /* users: not who runs the test */
 #define BYSTANDER 4243u
@@ -142,52 +141,45 @@ void replayer_mark_mapped(struct replayer *replayer, uint64_t round)
 	(void)replayer, (void)round;
 }
 
-/* What is asked is answered at the next look. */
-struct object_namer {
-	struct symbol_source source;
-	struct {
-		uint32_t id;
-		struct symbol_question question;
-	} asked[OBJECT_NAMER_MAX];
-	size_t nr;
+/* Who names: an object may go at the second look, with all frames that were told of it. */
+struct namer {
+	uint8_t *told; /* owned [nr_ids]: frames of the object, by id; SETTLED: it may go */
+	size_t nr_ids;
 };
 
-bool object_namer_has_room(const struct object_namer *namer)
+enum { SETTLED = 0x80 };
+
+static void expect(void *ctx, const uint64_t *frames, size_t nr)
 {
-	return namer->nr < OBJECT_NAMER_MAX;
+	struct namer *namer = ctx;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t id = frames[i] >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX;
+
+		if (id >= namer->nr_ids) {
+			namer->told = realloc(namer->told, 2 * id + 1);
+			assert_non_null(namer->told);
+			memset(namer->told + namer->nr_ids, 0, 2 * id + 1 - namer->nr_ids);
+			namer->nr_ids = 2 * id + 1;
+		}
+		assert_int_equal(namer->told[id], 0);
+		namer->told[id]++;
+	}
 }
 
-int object_namer_ask(struct object_namer *namer, uint32_t id, uint64_t uid,
-		     struct symbol_question *question)
+static bool settle(void *ctx, const struct profile_object *object)
 {
-	(void)uid;
-	namer->asked[namer->nr].id = id;
-	namer->asked[namer->nr++].question = *question;
-	return 0;
-}
+	struct namer *namer = ctx;
+	struct stat st;
 
-bool object_namer_take(struct object_namer *namer, uint32_t *ret_id,
-		       struct symbol_question *ret_question, struct symbol_answer *ret)
-{
-	if (!namer->nr)
-		return false;
-	*ret_id = namer->asked[--namer->nr].id;
-	*ret_question = namer->asked[namer->nr].question;
-	symbol_question_ask(ret_question, &namer->source, ret);
-	return true;
-}
-
-static int name_places(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		       struct symbol_places *ret, struct fpl_err *err)
-{
-	(void)ctx, (void)fd, (void)path, (void)vaddrs, (void)err;
-	ret->places = calloc(nr, sizeof(*ret->places));
-	ret->text = strdup("work");
-	if (!ret->places || !ret->text)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		ret->places[i].name = ret->text;
-	return 0;
+	assert_string_equal(object->path, "/home/user/program");
+	assert_int_equal(fstat(object->file->fd, &st), 0);
+	assert_true(object->id < namer->nr_ids);
+	if (namer->told[object->id] & SETTLED)
+		return true;
+	assert_int_equal(namer->told[object->id], 1);
+	namer->told[object->id] |= SETTLED;
+	return false;
 }
 
 static bool may_go(void *ctx)
@@ -203,8 +195,8 @@ static void has_gone(void *ctx, const struct object *object)
 
 struct world {
 	struct rlimit limit; /* before */
-	struct object_namer namer;
-	struct symbolizer *symbolizer;
+	struct namer namer;
+	struct engine_namer hooks;
 	struct catalog *catalog;
 	struct stack_store *store;
 	struct tables tables;
@@ -221,13 +213,10 @@ static int make_world(void **state)
 	if (!world || getrlimit(RLIMIT_NOFILE, &world->limit))
 		return -1;
 	few.rlim_max = world->limit.rlim_max;
-	world->namer.source.names = name_places;
-
-	const struct symbolizer_options options = { .source = &world->namer.source, .live = true };
-
+	world->hooks =
+		(struct engine_namer){ .expect = expect, .settle = settle, .ctx = &world->namer };
 	if (setrlimit(RLIMIT_NOFILE, &few) ||
-	    symbolizer_create(&options, &world->symbolizer, NULL) ||
-	    catalog_create(NR_SLOTS, world->symbolizer, NULL, &world->catalog, NULL) ||
+	    catalog_create(NR_SLOTS, NULL, &world->catalog, NULL) ||
 	    stack_store_create(256u << 20, &world->store))
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++)
@@ -235,8 +224,7 @@ static int make_world(void **state)
 	world->retirement = (struct retirement){ .catalog = world->catalog,
 						 .tables = &world->tables,
 						 .store = world->store,
-						 .symbolizer = world->symbolizer,
-						 .namer = &world->namer,
+						 .namer = &world->hooks,
 						 .before = may_go,
 						 .after = has_gone };
 	return 0;
@@ -248,11 +236,9 @@ static int drop_world(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++)
 		cleanup_fd(&mappings[i].fd);
-	while (world->namer.nr)
-		symbol_question_fini(&world->namer.asked[--world->namer.nr].question);
 	setrlimit(RLIMIT_NOFILE, &world->limit);
 	catalog_destroy(world->catalog);
-	symbolizer_destroy(world->symbolizer);
+	free(world->namer.told);
 	stack_store_destroy(world->store);
 	free(world);
 	return 0;
@@ -363,22 +349,19 @@ static void an_hour_of_new_files_costs_no_bystander_a_stack(void **state)
 	}
 	print_message("objects %zu, descriptors %zu, heap %zu and %zu KiB\n", peaks[3].objects,
 		      peaks[3].descriptors, peaks[0].heap >> 10, peaks[3].heap >> 10);
-	/* of what is sampled: a stack, a path, names; of what is not, an id and a bit */
+	/* of what is sampled: a stack, a path; of what is not, an id and a bit */
 	assert_true(peaks[3].heap - peaks[0].heap < 2700u * (8 * 1000 + 57 * 32));
 
-	/* and each has its name */
+	/* and each is known, and was named before its file was closed */
 	assert_int_equal(catalog_export(world->catalog, &list), 0);
 	for (unsigned int s = 0; s < 3600; s++) {
-		struct symbol symbol;
+		const struct profile_object *object = &list[bystanders[s] - 1];
 
-		assert_string_equal(list[bystanders[s] - 1].path, "/home/user/program");
-		symbolizer_user(world->symbolizer, bystanders[s], 0x1000, &symbol);
-		assert_string_equal(symbol.name, "work");
+		assert_string_equal(object->path, "/home/user/program");
+		assert_true(object->file || world->namer.told[bystanders[s]] & SETTLED);
 	}
-	for (size_t i = 0; i < catalog_nr(world->catalog); i++) {
-		free(list[i].path);
-		free(list[i].build_id);
-	}
+	for (size_t i = 0; i < catalog_nr(world->catalog); i++)
+		profile_object_fini(&list[i]);
 	free(list);
 }
 

@@ -72,7 +72,7 @@ static int make_world(void **state)
 
 	*state = world;
 	if (!world || parser_create(PARSER_FORK, &world->parser, NULL) ||
-	    catalog_create(16, NULL, world->parser, &world->catalog, NULL) ||
+	    catalog_create(16, world->parser, &world->catalog, NULL) ||
 	    publisher_init(&world->publisher, world->entries, NR_ENTRIES, 16) ||
 	    tracker_init(&world->tracker))
 		return -1;

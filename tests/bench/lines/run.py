@@ -4,7 +4,8 @@
 other symbolizers, and whether the answers are the same.
 
 Rates: each tool is asked for the functions, files and lines at the same 20,000 random addresses of .text (the slow ones at
-the first of them), cold: a new process that opens the file and its debug file. Rounds are interleaved. Prints TSV: file, tool, addresses per CPU-second
+the first of them), cold: a new process that opens the file and its debug file. "fpless" is what users get: workers read,
+and their CPU time counts; "readers" is the same in one process. Rounds are interleaved. Prints TSV: file, tool, addresses per CPU-second
 (median, p10, p90), addresses, rounds, ratio of ours (median of the rounds' ratios).
 
 --agree: the answers at 2,000 random addresses of .text, held against llvm-symbolizer's. Prints TSV: file, class, how many
@@ -30,7 +31,8 @@ FILES = ["/usr/bin/python3.11", "/usr/lib/x86_64-linux-gnu/libc.so.6",
 LLVM = shutil.which("llvm-symbolizer-16") or shutil.which("llvm-symbolizer") or ""
 # elfutils' needs half a minute for 20,000, binutils' seconds for a few hundred
 TOOLS = {
-    "fpless": (20_000, lambda ours, path: [ours, path]),
+    "fpless": (20_000, lambda ours, path: [ours, "-w", path]),
+    "readers": (20_000, lambda ours, path: [ours, path]),
     "llvm-symbolizer": (20_000, lambda _, path: [LLVM, "--obj=" + path, "--functions=linkage", "--inlines",
                                                  "--no-demangle", "--no-debuginfod"]),
     "eu-addr2line": (2_000, lambda _, path: ["eu-addr2line", "-i", "-f", "-e", path]),
@@ -75,7 +77,7 @@ def ask(command, addresses):
 
 def rates(path, ours):
     tools = {name: tool for name, tool in TOOLS.items()
-             if name == "fpless" or shutil.which(LLVM if name == "llvm-symbolizer" else name)}
+             if name in ("fpless", "readers") or shutil.which(LLVM if name == "llvm-symbolizer" else name)}
     found = {name: [] for name in tools}
     addresses = text_addresses(path, max(nr for nr, _ in tools.values()))
     for _ in range(ROUNDS):

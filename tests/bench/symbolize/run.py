@@ -3,8 +3,10 @@
 """usage: tests/bench/symbolize/run.py [BUILD_DIR] [FILE...]: names per CPU-second, beside other symbolizers.
 
 Each tool names the same random code addresses of a file (names only: no lines, no inlined functions, no
-demangling), cold: a new process that opens the file and reads its tables. Rounds are interleaved. Prints TSV: file,
-tool, names per CPU-second (median, p10, p90), addresses, rounds, ratio of ours (median of the rounds' ratios).
+demangling), cold: a new process that opens the file and reads its tables. "fpless" is what users get: a worker reads the
+file and its debug file, which is looked for, and sends the names; its CPU time and that of its nursery count. "readers" are
+the same tables read in one process, without the debug file. Rounds are interleaved. Prints TSV: file, tool, names per
+CPU-second (median, p10, p90), addresses, rounds, ratio of fpless (median of the rounds' ratios).
 """
 
 import os
@@ -20,7 +22,8 @@ ROUNDS = 5
 FILES = ["/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3", "/usr/lib/x86_64-linux-gnu/libLLVM-16.so.1"]
 # binutils' addr2line needs a second for a few hundred names of a large file
 TOOLS = {
-    "fpless": (100_000, lambda tool, path: [tool, path]),
+    "fpless": (100_000, lambda tool, path: [tool, "-w", path]),
+    "readers": (100_000, lambda tool, path: [tool, path]),
     "llvm-symbolizer": (20_000, lambda _, path: ["llvm-symbolizer", "--obj=" + path, "--functions=linkage",
                                                  "--no-inlines", "--no-demangle", "--no-debuginfod"]),
     "eu-addr2line": (20_000, lambda _, path: ["eu-addr2line", "-S", "-e", path]),
@@ -50,7 +53,7 @@ def cpu_seconds(command, given):
 def main():
     build = sys.argv[1] if len(sys.argv) > 1 else "build/release"
     ours = os.path.join(build, "tests/diff/name_addresses")
-    tools = {name: tool for name, tool in TOOLS.items() if name == "fpless" or shutil.which(name)}
+    tools = {name: tool for name, tool in TOOLS.items() if name in ("fpless", "readers") or shutil.which(name)}
     print(f"# load {os.getloadavg()[0]:.2f}, {ROUNDS} rounds")
     print("file\ttool\tnames_per_cpu_s\tp10\tp90\taddresses\trounds\tours_ratio")
     for path in sys.argv[2:] or FILES:

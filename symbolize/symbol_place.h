@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Somebody else who reads the files of objects for a symbolizer: a process without rights. All that
- * comes from it has been checked to hold together; whether it is true only the file knows.
- */
+/* What is known of addresses in a file: names, functions that are inlined, lines, frames. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "obj/elf_file.h"
-#include "obj/identity.h"
 
 #define SYMBOL_NO_START UINT64_MAX
 
@@ -54,32 +49,6 @@ struct symbol_places {
 #define SYMBOL_FRAME_KNOWN    1u /* it has a row */
 #define SYMBOL_FRAME_HERE     2u /* which has the CFA by the frame pointer */
 #define SYMBOL_FRAME_ANYWHERE 4u /* some row of its function has */
-
-/*
- * Each asks about the object open at @fd, that its process sees as @path. Errors, with a message
- * that names the file: those of reading it; -EOWNERDEAD it was the end of who read it; -ENOMEM.
- */
-struct symbol_source {
-	/* The files that are asked about from here on were of @trust when they were met, and have
-	 * not been written to since: one that has lost its name would be of another. NULL: as they
-	 * are. May be NULL. */
-	void (*trust)(void *ctx, const struct trust *trust);
-	/* Name the code at each of @vaddrs [@nr], ascending. */
-	int (*names)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		     struct symbol_places *ret, struct fpl_err *err);
-	/* What is inlined at each of @vaddrs [@nr], ascending, and where that is written. May be
-	 * NULL. -ENOENT: the file has no debugging information. */
-	int (*lines)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		     struct symbol_chains *ret, struct fpl_err *err);
-	/* List the functions, as their FDEs say, ascending start: [*ret_nr], the caller frees it.
-	 */
-	int (*functions)(void *ctx, int fd, const char *path, struct vaddr_range **ret,
-			 size_t *ret_nr, struct fpl_err *err);
-	/* SYMBOL_FRAME_* of each of @vaddrs [@nr], ascending, into @ret [@nr]. */
-	int (*frames)(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		      uint8_t *ret, struct fpl_err *err);
-	void *ctx;
-};
 
 void symbol_places_fini(struct symbol_places *places);
 void symbol_chains_fini(struct symbol_chains *chains);

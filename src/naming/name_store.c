@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/name_store.h"
+#include "naming/name_store.h"
 
 #include <errno.h>
 #include <stdlib.h>

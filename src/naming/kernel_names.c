@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/kernel_names.h"
+#include "naming/kernel_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/sorted.h"
+#include "naming/kernel_text.h"
+#include "symbolize/demangle.h"
 
 #define TEXT_SIZE 1024u /* KSYM_SYMBOL_LEN is less */
 
@@ -22,7 +26,8 @@ void kernel_names_fini(struct kernel_names *names)
 		free(names->known[i].module);
 	}
 	free(names->known);
-	*names = (struct kernel_names){ 0 };
+	kallsyms_destroy(names->kallsyms);
+	*names = (struct kernel_names){ .nr = 0 };
 }
 
 /* Take a number behind @prefix from *@pos, which is moved behind it. */
@@ -52,7 +57,7 @@ static bool is_bpf_program(const char *name)
 }
 
 /* What @text says of @addr. Returns false where that is no name. */
-static bool parse(char *text, uint64_t addr, struct kallsyms_match *ret, uint64_t *ret_end)
+static bool parse(char *text, uint64_t addr, struct kallsyms_match *ret)
 {
 	char *plus = strrchr(text, '+');
 	const char *pos = plus;
@@ -63,8 +68,9 @@ static bool parse(char *text, uint64_t addr, struct kallsyms_match *ret, uint64_
 	    size - off > UINT64_MAX - addr)
 		return false;
 	*plus = '\0';
-	*ret = (struct kallsyms_match){ .name = text, .start = addr - off };
-	*ret_end = addr - off + size;
+	*ret = (struct kallsyms_match){ .name = text,
+					.start = addr - off,
+					.end = addr - off + size };
 	if (is_bpf_program(text)) {
 		ret->module = "bpf";
 	} else if (strncmp(pos, " [", 2) == 0) {
@@ -74,65 +80,61 @@ static bool parse(char *text, uint64_t addr, struct kallsyms_match *ret, uint64_
 	return true;
 }
 
-static int add(struct kernel_names *names, size_t at, const struct kernel_name *range,
-	       const struct kallsyms_match *match)
+/* Adds what @match says, before names->known[at]. False: without memory. */
+static bool add(struct kernel_names *names, size_t at, const struct kallsyms_match *match)
 {
-	AUTO_FREE char *name = strdup(match->name);
+	/* most are plain C; Rust in the kernel is mangled */
+	bool is_mangled = match->name && match->name[0] == '_' && !names->no_demangle;
+	AUTO_FREE char *name = is_mangled ? demangle_name(match->name) : NULL;
 	AUTO_FREE char *module = match->module ? strdup(match->module) : NULL;
+	struct kernel_name known = { match->start, match->end, .start = match->start };
 
-	if (!name || (match->module && !module))
-		return -ENOMEM;
-	if (names->nr == names->room) {
-		size_t room = names->room ? 2 * names->room : 256;
-		struct kernel_name *grown = reallocarray(names->known, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		names->known = grown;
-		names->room = room;
-	}
-	memmove(names->known + at + 1, names->known + at, (names->nr - at) * sizeof(*names->known));
-	names->known[at] = *range;
-	names->known[at].name = TAKE_PTR(name);
-	names->known[at].module = TAKE_PTR(module);
-	names->nr++;
-	return 0;
-}
-
-/* Ask for @addr, which lies before names->known[at] and in none that is known. Returns as
- * kernel_names_find(). */
-static int ask(struct kernel_names *names, const struct kernel_name_source *source, uint64_t addr,
-	       size_t at)
-{
-	char text[TEXT_SIZE] = "";
-	struct kallsyms_match match;
-	uint64_t end;
-
-	int code = source->ask ? source->ask(source->ctx, addr, text, sizeof(text)) : -ENOSYS;
-
-	if (code || !parse(text, addr, &match, &end))
-		return code;
+	if (!name && match->name)
+		name = strdup(match->name);
+	if (!name != !match->name || !module != !match->module ||
+	    array_reserve(&names->known, sizeof(*names->known), &names->room, names->nr + 1))
+		return false;
 	/* where code came and went, the last answer may reach into what was told before */
-	struct kernel_name known = { .first = match.start, .end = end, .start = match.start };
-
 	if (at && known.first < names->known[at - 1].end)
 		known.first = names->known[at - 1].end;
 	if (at < names->nr && known.end > names->known[at].first)
 		known.end = names->known[at].first;
-	code = add(names, at, &known, &match);
-	return code ? code : 1;
+	known.name = TAKE_PTR(name);
+	known.module = TAKE_PTR(module);
+	memmove(names->known + at + 1, names->known + at, (names->nr - at) * sizeof(*names->known));
+	names->known[at] = known;
+	names->nr++;
+	return true;
 }
 
-int kernel_names_find(struct kernel_names *names, const struct kernel_name_source *source,
-		      uint64_t addr, struct kallsyms_match *ret)
+static bool look_up(struct kernel_names *names, uint64_t addr, struct kallsyms_match *ret)
+{
+	const char *path = names->path ? names->path : "/proc/kallsyms";
+	struct fpl_err err = { 0 };
+
+	if (!names->is_read && kallsyms_read(path, &names->kallsyms, &err))
+		fpl_log(FPL_LOG_WARN, "kernel functions have no names: %s", err.msg);
+	else if (!names->is_read)
+		fpl_log(FPL_LOG_DEBUG, "%s: %zu symbols", path,
+			kallsyms_nr_symbols(names->kallsyms));
+	names->is_read = true;
+	return names->kallsyms && kallsyms_find(names->kallsyms, addr, ret);
+}
+
+bool kernel_names_find(struct kernel_names *names, uint64_t addr, struct kallsyms_match *ret)
 {
 	size_t at = SORTED_UP_TO(names->known, first, names->nr, addr);
+	char text[TEXT_SIZE] = "";
+	struct kallsyms_match match;
 
 	if (!at || addr >= names->known[at - 1].end) {
-		int code = ask(names, source, addr, at);
+		bool is_told =
+			names->text && !kernel_text_ask(names->text, addr, text, sizeof(text));
 
-		if (code <= 0)
-			return code;
+		if (!(is_told ? parse(text, addr, &match) : look_up(names, addr, &match)))
+			match = (struct kallsyms_match){ .start = addr, .end = addr + 1 };
+		if (!add(names, at, &match))
+			return false;
 		at++;
 	}
 
@@ -142,6 +144,7 @@ int kernel_names_find(struct kernel_names *names, const struct kernel_name_sourc
 		.name = known->name,
 		.module = known->module,
 		.start = known->start,
+		.end = known->end,
 	};
-	return 1;
+	return known->name;
 }

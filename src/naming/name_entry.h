@@ -7,38 +7,14 @@
  */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "obj/debug_file.h"
-#include "obj/identity.h"
-#include "symbolize/symbol_source.h"
-
-#define NAME_KEY_SIZE 32u
-
-/* What an entry is kept under (parse/name_key.h). */
-struct name_key {
-	uint8_t bytes[NAME_KEY_SIZE];
-};
-
-/*
- * What the search for the file's debug file goes by, and what it met on each of its paths: where it
- * meets the same again it ends the same, so the names are the same. Holds no padding.
- */
-struct name_search {
-	uint64_t build_id_size; /* 0: none */
-	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
-	char link_name[NAME_MAX + 1]; /* "": there is no debuglink */
-	uint64_t link_crc;
-	struct file_stamp met[DEBUG_FILE_CANDIDATES]; /* all 0: nothing is there */
-};
-_Static_assert(sizeof(struct name_search) ==
-		       16 + ELF_FILE_BUILD_ID_MAX + NAME_MAX + 1 +
-			       DEBUG_FILE_CANDIDATES * sizeof(struct file_stamp),
-	       "struct name_search is compared and hashed bytewise");
+#include "naming/name_search.h"
+#include "parse/name_key.h"
+#include "symbolize/symbol_place.h"
 
 #define NAME_ENTRY_RANGES_MAX (1u << 17)
 #define NAME_ENTRY_TEXT_MAX   (16u << 20) /* bytes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/symbols.h"
+#include "naming/asker.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,59 +16,67 @@ static void close_debug(struct desk_file *file)
 	cleanup_fd(&file->alt_fd);
 }
 
+static int open_desk(const struct asker *asker, struct desk **ret, struct fpl_err *err)
+{
+	int code = desk_open(asker->options.parser, ret, err);
+
+	if (code)
+		return code;
+	desk_hush(*ret); /* the search for tables has said it */
+	if (asker->options.is_live)
+		desk_keep(*ret);
+	if (asker->options.mangled)
+		desk_mangled(*ret);
+	return 0;
+}
+
 /*
  * The desk for files of @trust. One worker reads those of one owner: questions about files of two
  * in turn would have each anew, so where they go on there are several.
  */
-static struct desk *desk_of(struct symbols *symbols, const struct trust *trust)
+static struct desk *desk_of(struct asker *asker, const struct trust *trust)
 {
-	size_t best = 0;
+	struct asker_desk *best = asker->desks;
 
-	if (!symbols->is_live)
-		return symbols->desk;
-	for (size_t i = 0; i < SYMBOLS_DESKS; i++) {
-		if (symbols->live[i].last_use &&
-		    memcmp(&symbols->live[i].trust, trust, sizeof(*trust)) == 0) {
-			best = i;
+	for (size_t i = 0; asker->options.is_live && i < ASKER_DESKS; i++) {
+		struct asker_desk *desk = &asker->desks[i];
+
+		if (desk->last_use && memcmp(&desk->trust, trust, sizeof(*trust)) == 0) {
+			best = desk;
 			break;
 		}
-		if (symbols->live[i].last_use < symbols->live[best].last_use)
-			best = i;
+		if (desk->last_use < best->last_use)
+			best = desk;
 	}
-	if (!symbols->live[best].desk) {
-		if (desk_open(symbols->parser, &symbols->live[best].desk, NULL))
-			return symbols->desk;
-		desk_hush(symbols->live[best].desk);
-		desk_keep(symbols->live[best].desk);
-		if (symbols->mangled)
-			desk_mangled(symbols->live[best].desk);
-	}
-	symbols->live[best].trust = *trust;
-	symbols->live[best].last_use = ++symbols->nr_uses;
-	return symbols->live[best].desk;
+	if (!best->desk && open_desk(asker, &best->desk, NULL))
+		return asker->desks[0].desk;
+	best->trust = *trust;
+	best->last_use = ++asker->nr_uses;
+	return best->desk;
 }
 
 /*
  * Describes the file, its debug file included. @search: how that was looked for, as long as nothing
  * of it has been read; NULL is allowed.
  */
-static int describe(struct symbols *symbols, int fd, const char *path, struct desk_file *ret,
-		    struct desk **ret_desk, struct name_search *search, struct fpl_err *err)
+static int describe(struct asker *asker, const char *path, const struct met_file *met,
+		    struct desk_file *ret, struct desk **ret_desk, struct name_search *search,
+		    struct fpl_err *err)
 {
 	struct debug_link link;
 	struct elf_file *elf;
-	int code = desk_file_init(ret, fd, path);
+	int code = desk_file_init(ret, met->fd, path);
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
-	if (symbols->has_trust)
-		ret->trust = symbols->trust;
-	*ret_desk = desk_of(symbols, &ret->trust);
+	/* one that has lost its name would be of another trust */
+	ret->trust = met->trust;
+	*ret_desk = desk_of(asker, &ret->trust);
 	code = desk_facts(*ret_desk, ret, &elf, NULL, &link, err);
 	if (code)
 		return code;
 	if (search)
-		name_search_make(parser_opener(symbols->parser), elf, &link, path, search);
+		name_search_make(parser_opener(asker->options.parser), elf, &link, path, search);
 	desk_find_debug(*ret_desk, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
@@ -149,22 +157,30 @@ static int join(const struct name_entry *entry, const struct symbol_place *answe
 }
 
 /* Asks a worker. @search: as in describe(). */
-static int ask_names(struct symbols *symbols, int fd, const char *path, const uint64_t *vaddrs,
-		     size_t nr, struct name_search *search, struct symbol_places *ret,
-		     struct fpl_err *err)
+static int ask_names(struct asker *asker, const char *path, const struct met_file *met,
+		     const uint64_t *vaddrs, size_t nr, struct name_search *search,
+		     struct symbol_places *ret, struct fpl_err *err)
 {
-	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
+	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
 	struct desk *desk;
-	int code = describe(symbols, fd, path, &desk_file, &desk, search, err);
+	int code = describe(asker, path, met, &file, &desk, search, err);
 
-	return code ? code : desk_names(desk, &desk_file, vaddrs, nr, ret, err);
+	return code ? code : desk_names(desk, &file, vaddrs, nr, ret, err);
 }
 
-static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		      struct symbol_places *ret, struct fpl_err *err)
+/* What is read of a file that was written to since it was met is of other code. */
+static int check_file(const char *path, const struct met_file *met, struct fpl_err *err)
 {
-	struct symbols *symbols = ctx;
-	struct name_file *file = name_store_find(&symbols->names, fd, path);
+	if (file_stamp_holds(&met->stamp, met->fd))
+		return 0;
+	return fpl_fail(err, -ESTALE, "%s: was written to while it was profiled", path);
+}
+
+static int find_names(struct asker *asker, const char *path, const struct met_file *met,
+		      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
+		      struct fpl_err *err)
+{
+	struct name_file *file = name_store_find(&asker->names, met->fd, path);
 	CLEANUP(symbol_places_fini) struct symbol_places answer = { .places = NULL };
 	AUTO_FREE uint64_t *unknown = calloc(nr + 1, sizeof(*unknown));
 	struct name_search search;
@@ -177,10 +193,10 @@ static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddr
 		nr_unknown = list_unknown(&file->entry, vaddrs, nr, unknown);
 	else
 		memcpy(unknown, vaddrs, nr * sizeof(*unknown));
-	symbols->names.nr_known += nr - nr_unknown;
-	symbols->names.nr_asked += nr_unknown;
+	asker->names.nr_known += nr - nr_unknown;
+	asker->names.nr_asked += nr_unknown;
 	if (nr_unknown)
-		code = ask_names(symbols, fd, path, unknown, nr_unknown, file ? &search : NULL,
+		code = ask_names(asker, path, met, unknown, nr_unknown, file ? &search : NULL,
 				 &answer, err);
 	if (!code && file && nr_unknown < nr &&
 	    join(&file->entry, answer.places, vaddrs, nr, ret)) {
@@ -188,7 +204,7 @@ static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddr
 		code = fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 	}
 	if (!code && file && nr_unknown)
-		name_store_add(&symbols->names, file, fd, path, &search, unknown, answer.places,
+		name_store_add(&asker->names, file, met->fd, path, &search, unknown, answer.places,
 			       nr_unknown, false);
 	if (!code && nr_unknown == nr) {
 		*ret = answer;
@@ -197,11 +213,25 @@ static int find_names(void *ctx, int fd, const char *path, const uint64_t *vaddr
 	return code;
 }
 
-static int find_lines(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		      struct symbol_chains *ret, struct fpl_err *err)
+int asker_names(struct asker *asker, const char *path, const struct met_file *met,
+		const uint64_t *vaddrs, size_t nr, struct symbol_places *ret, struct fpl_err *err)
 {
-	struct symbols *symbols = ctx;
-	struct name_file *file = name_store_find(&symbols->names, fd, path);
+	int code = check_file(path, met, err);
+
+	if (!code)
+		code = find_names(asker, path, met, vaddrs, nr, ret, err);
+	if (!code) {
+		code = check_file(path, met, err);
+		if (code)
+			symbol_places_fini(ret);
+	}
+	return code;
+}
+
+int asker_lines(struct asker *asker, const char *path, const struct met_file *met,
+		const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret, struct fpl_err *err)
+{
+	struct name_file *file = name_store_find(&asker->names, met->fd, path);
 	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
 	struct name_search search;
 
@@ -209,99 +239,55 @@ static int find_lines(void *ctx, int fd, const char *path, const uint64_t *vaddr
 		return fpl_fail(err, -ENOENT, "%s: had no debugging information before", path);
 
 	struct desk *desk;
-	int code = describe(symbols, fd, path, &desk_file, &desk, file ? &search : NULL, err);
+	int code = describe(asker, path, met, &desk_file, &desk, file ? &search : NULL, err);
 
 	if (code)
 		return code;
 	desk_find_alt(desk, &desk_file);
 	code = desk_lines(desk, &desk_file, vaddrs, nr, ret, err);
 	if (code == -ENOENT && file)
-		name_store_add(&symbols->names, file, fd, path, &search, NULL, NULL, 0, true);
+		name_store_add(&asker->names, file, met->fd, path, &search, NULL, NULL, 0, true);
 	return code;
 }
 
-static int find_functions(void *ctx, int fd, const char *path, struct vaddr_range **ret,
-			  size_t *ret_nr, struct fpl_err *err)
+int asker_frames(struct asker *asker, const char *path, const struct met_file *met,
+		 const uint64_t *vaddrs, size_t nr, uint8_t *ret, struct fpl_err *err)
 {
-	struct symbols *symbols = ctx;
 	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
 	struct desk *desk;
-	int code = describe(symbols, fd, path, &file, &desk, NULL, err);
+	int code = check_file(path, met, err);
 
-	return code ? code : desk_functions(desk, &file, ret, ret_nr, err);
-}
-
-static int find_frames(void *ctx, int fd, const char *path, const uint64_t *vaddrs, size_t nr,
-		       uint8_t *ret, struct fpl_err *err)
-{
-	struct symbols *symbols = ctx;
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	struct desk *desk;
-	int code = describe(symbols, fd, path, &file, &desk, NULL, err);
-
+	if (!code)
+		code = describe(asker, path, met, &file, &desk, NULL, err);
 	return code ? code : desk_frames(desk, &file, vaddrs, nr, ret, err);
 }
 
-static void set_trust(void *ctx, const struct trust *trust)
+int asker_init(struct asker *ret, const struct asker_options *options, struct fpl_err *err)
 {
-	struct symbols *symbols = ctx;
-
-	symbols->has_trust = trust;
-	if (trust)
-		symbols->trust = *trust;
-}
-
-int symbols_init(struct symbols *ret, struct parser *parser, struct disk_cache *cache,
-		 struct fpl_err *err)
-{
-	*ret = (struct symbols){
-		.source = { .trust = set_trust,
-			    .names = find_names,
-			    .lines = find_lines,
-			    .functions = find_functions,
-			    .frames = find_frames,
-			    .ctx = ret },
-		.names = { .cache = cache, .opener = parser_opener(parser) },
-		.parser = parser,
+	*ret = (struct asker){
+		.options = *options,
+		.names = { .cache = options->cache,
+			   .opener = parser_opener(options->parser),
+			   .mangled = options->mangled },
 	};
-
-	int code = desk_open(parser, &ret->desk, err);
-
-	if (!code)
-		desk_hush(ret->desk); /* the search for tables has said it */
-	return code;
+	return open_desk(ret, &ret->desks[0].desk, err);
 }
 
-void symbols_mangled(struct symbols *symbols)
+void asker_keep(struct asker *asker)
 {
-	desk_mangled(symbols->desk);
-	symbols->mangled = true;
-	symbols->names.mangled = true;
-}
+	const struct name_store *store = &asker->names;
 
-void symbols_live(struct symbols *symbols)
-{
-	desk_keep(symbols->desk);
-	symbols->live[0].desk = symbols->desk;
-	symbols->is_live = true;
-}
-
-void symbols_keep(struct symbols *symbols)
-{
-	const struct name_store *store = &symbols->names;
-
-	name_store_write(&symbols->names);
+	name_store_write(&asker->names);
 	if (disk_cache_is_open(store->cache))
 		fpl_log(FPL_LOG_DEBUG,
 			"%s: %" PRIu64 " addresses named from there, %" PRIu64 " asked of workers",
 			disk_cache_path(store->cache), store->nr_known, store->nr_asked);
 }
 
-void symbols_fini(struct symbols *symbols)
+void asker_fini(struct asker *asker)
 {
-	name_store_fini(&symbols->names);
-	for (size_t i = 1; i < SYMBOLS_DESKS; i++)
-		desk_close(symbols->live[i].desk);
-	desk_close(symbols->desk);
-	symbols->desk = NULL;
+	name_store_fini(&asker->names);
+	for (size_t i = ASKER_DESKS; i-- > 0;)
+		desk_close(asker->desks[i].desk);
+	*asker = (struct asker){ .nr_uses = 0 };
 }

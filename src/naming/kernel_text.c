@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/kernel_text.h"
+#include "naming/kernel_text.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -27,11 +27,8 @@ static void load(struct kernel_text *text)
 			strerror(errno));
 }
 
-/* kernel_name_source.ask */
-static int ask(void *ctx, uint64_t addr, char *ret, size_t size)
+int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size)
 {
-	struct kernel_text *text = ctx;
-
 	if (!text->tried)
 		load(text);
 	if (!text->skel)
@@ -49,9 +46,4 @@ static int ask(void *ctx, uint64_t addr, char *ret, size_t size)
 	shared->kernel_text[sizeof(shared->kernel_text) - 1] = '\0';
 	snprintf(ret, size, "%s", shared->kernel_text);
 	return 0;
-}
-
-struct kernel_name_source kernel_text_source(struct kernel_text *text)
-{
-	return (struct kernel_name_source){ .ask = ask, .ctx = text };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that are known, of files asked about: in memory, and from run to run in the cache on disk
- * (base/disk_cache.h), an entry (parse/name_entry.h) per file. For one thread. What is wrong with
+ * (base/disk_cache.h), an entry (naming/name_entry.h) per file. For one thread. What is wrong with
  * the disk costs a question, never a name.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "base/disk_cache.h"
 #include "base/id_table.h"
-#include "parse/name_key.h"
+#include "naming/name_entry.h"
 
 /* What entries take in memory before they are written and dropped. */
 #define NAME_STORE_BYTES_MAX (32u << 20)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of one object that will be asked about, gathered first and named all at once: a
- * file that somebody else reads (symbolize/symbol_source.h) is read once, or once per round.
+ * The addresses of one object that will be asked about, gathered first and named all at once, so
+ * that its file is read once, or once per round; and the answers.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 
 /* Where the answer for an address is. */
 struct place_known {
@@ -26,6 +26,7 @@ struct place_list {
 	size_t nr_known;
 };
 
+/* It is empty, and may be used anew. */
 void place_list_fini(struct place_list *list);
 
 /* Have @vaddr asked in the next round. Errors: -ENOMEM. Cost: amortised O(log n). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/name_entry.h"
+#include "naming/name_entry.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/place_list.h"
+#include "naming/place_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@ void place_list_fini(struct place_list *list)
 	}
 	free(list->rounds);
 	free(list->known);
+	*list = (struct place_list){ .nr = 0 };
 }
 
 static int compare(const void *left, const void *right)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/symbol_source.h"
+#include "symbolize/symbol_place.h"
 
 #include <stdlib.h>
 

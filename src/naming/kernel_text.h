@@ -8,7 +8,10 @@
 
 #include <stdbool.h>
 
-#include "symbolize/kernel_names.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
 
 struct kernel_text {
 	struct kernel_name_bpf *skel; /* owned; NULL: not loaded (yet) */
@@ -17,5 +20,9 @@ struct kernel_text {
 
 void kernel_text_fini(struct kernel_text *text);
 
-/* To be asked as long as @text is there. */
-struct kernel_name_source kernel_text_source(struct kernel_text *text);
+/*
+ * Write to @ret [size] what the kernel's "%pS" gives for @addr: "NAME+0xOFFSET/0xSIZE", " [MODULE]"
+ * behind it, or something else where there is no name. Errors: -EOPNOTSUPP the program could not be
+ * loaded; those of bpf(2).
+ */
+FPL_MUST_CHECK int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size);

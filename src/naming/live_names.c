@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/live_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "naming/recorded.h"
+
+int live_names_init(struct live_names *ret, const struct live_names_options *options,
+		    struct fpl_err *err)
+{
+	struct namer_options namer = options->namer;
+	int code;
+
+	*ret = (struct live_names){
+		.live = { .event = "", .user = options->user, .kernel = true, .by = options->by },
+	};
+	namer.is_live = true;
+	code = namer_create(&namer, &ret->namer, err);
+	if (!code)
+		names_init(&ret->names, &ret->live, ret->namer, &options->names);
+	return code;
+}
+
+void live_names_fini(struct live_names *names)
+{
+	names_fini(&names->names);
+	namer_destroy(names->namer);
+	profile_fini(&names->live);
+}
+
+/* The object gets its place by its id; its file, if it has one, is the profile's. */
+static int adopt(struct live_names *names, struct profile_object *object, struct fpl_err *err)
+{
+	struct profile *live = &names->live;
+	uint32_t id = object->id;
+
+	if (id > live->nr_objects) {
+		struct profile_object *bigger =
+			reallocarray(live->objects, id, sizeof(*live->objects));
+
+		if (!bigger)
+			return fpl_fail(err, -ENOMEM, "out of memory");
+		memset(bigger + live->nr_objects, 0, (id - live->nr_objects) * sizeof(*bigger));
+		live->objects = bigger;
+		live->nr_objects = id;
+	}
+	live->objects[id - 1] = *object;
+	*object = (struct profile_object){ 0 };
+	object = &live->objects[id - 1];
+	return namer_add_object(names->namer, id, object->path, object->file, err);
+}
+
+int live_names_adopt(struct live_names *names, struct feed_batch *batch, struct fpl_err *err)
+{
+	int code = 0;
+
+	for (struct feed_object *o = batch->objects; !code && o; o = o->next)
+		code = adopt(names, &o->object, err);
+	return code;
+}
+
+int live_names_record(struct live_names *names, struct profile_stack *stacks, size_t nr,
+		      struct recording *to, uint32_t **ret_places, struct fpl_err *err)
+{
+	int code;
+
+	/* those that were asked for long ago go, with all others */
+	if (namer_nr_named(names->namer) >= LIVE_NAMES_MAX)
+		namer_forget_names(names->namer);
+	names->live.stacks = stacks;
+	names->live.nr_stacks = nr;
+	names_expect(&names->names);
+	code = recorded_make(&names->names, NULL, to, ret_places, err);
+	names->live.stacks = NULL;
+	names->live.nr_stacks = 0;
+	return code;
+}
+
+void live_names_retire(struct live_names *names, const struct feed_batch *batch)
+{
+	for (size_t i = 0; i < batch->nr_retired; i++) {
+		uint32_t id = batch->retired[i];
+
+		if (id > names->live.nr_objects)
+			continue;
+		namer_remove_object(names->namer, id);
+		profile_object_fini(&names->live.objects[id - 1]);
+	}
+}
