@@ -141,7 +141,7 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 		return code;
 	report->nr_deleted += map->deleted;
 	code = mapped_file_open(desk_opener(reading->desk), report->pid, map->start, map->end,
-				map->path, NULL, &file, &err);
+				map->path, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT)
 		code = fpl_fail(&err, -ESTALE,
 				"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed "
@@ -176,7 +176,7 @@ static int take_map(const struct proc_map *map, void *ctx)
 
 static void read_comm(struct process_report *report)
 {
-	AUTO_FD int fd = proc_file_open(report->pid, "comm", O_RDONLY, NULL);
+	AUTO_FD int fd = proc_file_open(report->pid, "comm", O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : read(fd, report->comm, sizeof(report->comm) - 1);
 
 	if (n < 0)
@@ -190,7 +190,7 @@ static void read_comm(struct process_report *report)
 static bool is_32bit(struct opener *opener, pid_t pid)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
-	AUTO_FD int place = proc_file_open(pid, "exe", O_PATH, NULL);
+	AUTO_FD int place = proc_file_open(pid, "exe", O_PATH);
 	AUTO_FD int fd = -1;
 	struct stat st;
 
@@ -207,8 +207,8 @@ static bool is_other_ns(pid_t pid, const char *name)
 
 	snprintf(file, sizeof(file), "ns/%s", name);
 
-	AUTO_FD int fd = proc_file_open(pid, file, O_PATH, NULL);
-	AUTO_FD int own_fd = proc_file_open(getpid(), file, O_PATH, NULL);
+	AUTO_FD int fd = proc_file_open(pid, file, O_PATH);
+	AUTO_FD int own_fd = proc_file_open(getpid(), file, O_PATH);
 
 	return fd >= 0 && own_fd >= 0 && !file_stat(fd, &theirs, NULL) &&
 	       !file_stat(own_fd, &ours, NULL) && theirs.st_ino != ours.st_ino;
@@ -221,7 +221,7 @@ static bool names_code(struct opener *opener, pid_t pid)
 	AUTO_FD int dump_fd = -1;
 	struct code_place place;
 
-	if (code_place_open(opener, NULL, pid, 0, &place, NULL))
+	if (code_place_open(opener, pid, 0, &place, NULL))
 		return false;
 
 	bool found = !code_place_open_map(&place, &map_fd, NULL) ||

@@ -89,29 +89,26 @@ static int read_place(int dir_fd, uint64_t start_ns, struct code_place *place)
 	if (code)
 		return code;
 	if (start_ns) {
-		nr = proc_file_read(place->pid, "stat", 0, text, PROC_FILES_READ - 1, &place->wait);
+		nr = proc_file_read(place->pid, "stat", 0, text, PROC_FILES_READ - 1, UINT64_MAX);
 		text[nr < 0 ? 0 : nr] = '\0';
 		if (nr < 0 || !started_at(text, start_ns))
 			return -ESRCH;
 	}
 
-	root_fd = proc_file_open(place->pid, "root", O_PATH | O_DIRECTORY, &place->wait);
+	root_fd = proc_file_open(place->pid, "root", O_PATH | O_DIRECTORY);
 	if (root_fd < 0)
 		return root_fd;
 	where.folder_fd = root_fd;
-	if (opener_walk(place->opener, &where, &place->wait, &place->tmp_fd))
+	if (opener_walk(place->opener, &where, NULL, &place->tmp_fd))
 		place->tmp_fd = -1;
 	return 0;
 }
 
-int code_place_open(struct opener *opener, const struct opener_wait *wait, pid_t pid,
-		    uint64_t start_ns, struct code_place *ret, struct fpl_err *err)
+int code_place_open(struct opener *opener, pid_t pid, uint64_t start_ns, struct code_place *ret,
+		    struct fpl_err *err)
 {
 	struct code_place place = { .pid = pid, .tmp_fd = -1, .opener = opener };
 	char path[32];
-
-	if (wait)
-		place.wait = *wait;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 
@@ -183,7 +180,7 @@ int code_place_open_map(const struct code_place *place, int *ret, struct fpl_err
 		return -ENOENT;
 	code_place_map_name(place, name, sizeof(name));
 	where.path = strrchr(name, '/') + 1;
-	code = opener_walk(place->opener, &where, &place->wait, &path_fd);
+	code = opener_walk(place->opener, &where, NULL, &path_fd);
 	if (!code)
 		code = file_stat(path_fd, &stat, NULL);
 	if (code == -ENOENT)
@@ -226,7 +223,7 @@ static int find_dump(const struct proc_map *map, void *ctx)
 	if (!map->executable || !code_place_is_dump(map->path))
 		return 0;
 	code = mapped_file_open(search->place->opener, search->place->pid, map->start, map->end,
-				map->path, &search->place->wait, &search->file, search->err);
+				map->path, &search->file, search->err);
 	if (!code)
 		code = check(search->place, &search->file.stat, map->path, search->err);
 	return code ? code : 1;

@@ -23,17 +23,16 @@ struct code_place {
 	uid_t uids[CODE_PLACE_UIDS]; /* real, effective, saved, of files */
 	int tmp_fd;		     /* owned: the process's /tmp, O_PATH; -1: it has none */
 	struct opener *opener;	     /* borrowed; may be NULL */
-	struct opener_wait wait;     /* while it is asked */
 };
 
 /*
  * Find the place of process @pid, while it lives. @start_ns: its start by CLOCK_BOOTTIME, so that
  * another process that has the number by now is not taken for it; 0: do not compare. @opener, which
- * may be NULL, opens what is in it; @wait may be NULL.
+ * may be NULL, opens what is in it.
  * Errors: -ESRCH it is gone; else as open(2).
  */
-FPL_MUST_CHECK int code_place_open(struct opener *opener, const struct opener_wait *wait, pid_t pid,
-				   uint64_t start_ns, struct code_place *ret, struct fpl_err *err);
+FPL_MUST_CHECK int code_place_open(struct opener *opener, pid_t pid, uint64_t start_ns,
+				   struct code_place *ret, struct fpl_err *err);
 void code_place_close(struct code_place *place);
 
 /* The name of the perf map in /tmp, for messages: "/tmp/perf-PID.map". */

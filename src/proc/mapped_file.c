@@ -13,16 +13,15 @@
 
 #define LINK_SIZE 64
 
-int mapped_file_place(pid_t pid, uint64_t start, uint64_t end, const struct opener_wait *wait)
+int mapped_file_place(pid_t pid, uint64_t start, uint64_t end)
 {
 	char link[LINK_SIZE];
 
 	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, start, end);
-	return proc_file_open(pid, link, O_PATH, wait);
+	return proc_file_open(pid, link, O_PATH);
 }
 
-static int open_in_root(struct opener *opener, pid_t pid, const char *path,
-			const struct opener_wait *wait, struct mapped_file *ret)
+static int open_in_root(struct opener *opener, pid_t pid, const char *path, struct mapped_file *ret)
 {
 	struct opener_path where = {
 		.pid = pid,
@@ -30,25 +29,24 @@ static int open_in_root(struct opener *opener, pid_t pid, const char *path,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	AUTO_FD int fd = -1;
-	AUTO_FD int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY, wait);
+	AUTO_FD int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
 	int code;
 
 	if (root_fd < 0)
 		return root_fd;
 	where.folder_fd = root_fd;
-	code = opener_walk(opener, &where, wait, &fd);
+	code = opener_walk(opener, &where, NULL, &fd);
 	if (code)
 		return code;
 	ret->source = MAPPED_FILE_ROOT;
 	return opener_take(opener, pid, fd, &ret->fd, &ret->stat);
 }
 
-static int open_path(struct opener *opener, const char *path, const struct opener_wait *wait,
-		     struct mapped_file *ret)
+static int open_path(struct opener *opener, const char *path, struct mapped_file *ret)
 {
 	const struct opener_path where = { .folder_fd = -1, .path = path };
 	AUTO_FD int fd = -1;
-	int code = opener_walk(opener, &where, wait, &fd);
+	int code = opener_walk(opener, &where, NULL, &fd);
 
 	if (code)
 		return code;
@@ -57,14 +55,13 @@ static int open_path(struct opener *opener, const char *path, const struct opene
 }
 
 int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
-			  const struct opener_wait *wait, struct mapped_file *ret,
-			  struct fpl_err *err)
+			  struct mapped_file *ret, struct fpl_err *err)
 {
 	struct mapped_file file = { .fd = -1 };
-	int code = path[0] == '/' ? open_in_root(opener, pid, path, wait, &file) : -ENOENT;
+	int code = path[0] == '/' ? open_in_root(opener, pid, path, &file) : -ENOENT;
 
 	if (path[0] == '/' && (code == -ENOENT || code == -ESRCH))
-		code = open_path(opener, path, wait, &file);
+		code = open_path(opener, path, &file);
 	if (code == -ENOEXEC)
 		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
 	if (code == -ETIMEDOUT)
@@ -76,7 +73,7 @@ int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
 }
 
 int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char *path,
-		     const struct opener_wait *wait, struct mapped_file *ret, struct fpl_err *err)
+		     struct mapped_file *ret, struct fpl_err *err)
 {
 	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_EXACT };
 	int code =
@@ -88,16 +85,15 @@ int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char 
 	if (code == -ETIMEDOUT)
 		return fpl_fail(err, code, "pid %d: %s: file did not answer", (int)pid, path);
 	if (code)
-		return mapped_file_open_path(opener, pid, path, wait, ret, err);
+		return mapped_file_open_path(opener, pid, path, ret, err);
 	*ret = file;
 	return 0;
 }
 
 int mapped_file_open(struct opener *opener, pid_t pid, uint64_t start, uint64_t end,
-		     const char *path, const struct opener_wait *wait, struct mapped_file *ret,
-		     struct fpl_err *err)
+		     const char *path, struct mapped_file *ret, struct fpl_err *err)
 {
-	AUTO_FD int place = mapped_file_place(pid, start, end, wait);
+	AUTO_FD int place = mapped_file_place(pid, start, end);
 
-	return mapped_file_take(opener, pid, place, path, wait, ret, err);
+	return mapped_file_take(opener, pid, place, path, ret, err);
 }

@@ -29,27 +29,23 @@ struct mapped_file {
  * Open the file mapped at [@start, @end) of process @pid, which sees it as @path. Tries the sources
  * in the order above. The file may be another one than the caller heard of: by its path always, and
  * from map_files where something else has been mapped there since. The caller compares its build-id
- * or inode. @opener, @wait: may be NULL.
+ * or inode. @opener,
  *
  * Errors: -ENOENT nothing there; -ENOEXEC not a regular file; -ETIMEDOUT a file system did not
  * answer; else as open(2).
  */
 FPL_MUST_CHECK int mapped_file_open(struct opener *opener, pid_t pid, uint64_t start, uint64_t end,
-				    const char *path, const struct opener_wait *wait,
-				    struct mapped_file *ret, struct fpl_err *err);
+				    const char *path, struct mapped_file *ret, struct fpl_err *err);
 
 /*
  * The first half of that: the place of what is mapped there now, which says what file that is;
  * most were met before. Returns a descriptor (O_PATH), the caller's, or -errno. Cost: a third.
  */
-FPL_MUST_CHECK int mapped_file_place(pid_t pid, uint64_t start, uint64_t end,
-				     const struct opener_wait *wait);
+FPL_MUST_CHECK int mapped_file_place(pid_t pid, uint64_t start, uint64_t end);
 /* The second half: @place_fd is what the first has returned, and stays the caller's. */
 FPL_MUST_CHECK int mapped_file_take(struct opener *opener, pid_t pid, int place_fd,
-				    const char *path, const struct opener_wait *wait,
-				    struct mapped_file *ret, struct fpl_err *err);
+				    const char *path, struct mapped_file *ret, struct fpl_err *err);
 
 /* The same without looking at what is mapped: for a mapping that is known to have gone. */
 FPL_MUST_CHECK int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
-					 const struct opener_wait *wait, struct mapped_file *ret,
-					 struct fpl_err *err);
+					 struct mapped_file *ret, struct fpl_err *err);

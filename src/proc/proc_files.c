@@ -179,9 +179,12 @@ static bool is_held_up(pid_t reader)
 }
 
 /* Under the lock, which is let go of meanwhile. */
-static int await(struct job *job, const struct opener_wait *wait)
+static int await(struct job *job, uint64_t most_ns)
 {
-	uint64_t began_ns = clock_monotonic_ns(), most_ns = patience_ns();
+	uint64_t began_ns = clock_monotonic_ns(), patience = patience_ns();
+
+	if (most_ns > patience)
+		most_ns = patience;
 
 	while (!job->done) {
 		struct timespec until;
@@ -192,11 +195,6 @@ static int await(struct job *job, const struct opener_wait *wait)
 		pthread_cond_timedwait(&reading.changed, &reading.lock, &until);
 		if (job->done)
 			break;
-		if (wait && wait->pause) {
-			pthread_mutex_unlock(&reading.lock);
-			wait->pause(wait->ctx);
-			pthread_mutex_lock(&reading.lock);
-		}
 		ns = clock_monotonic_ns() - began_ns;
 		if (!job->done && ns > most_ns && is_held_up(reading.reader))
 			return leave(job, ns);
@@ -205,7 +203,7 @@ static int await(struct job *job, const struct opener_wait *wait)
 }
 
 /* Has @job done, which is freed where that fails. */
-static int have_done(struct job *job, const struct opener_wait *wait)
+static int have_done(struct job *job, uint64_t most_ns)
 {
 	int code;
 
@@ -224,7 +222,7 @@ static int have_done(struct job *job, const struct opener_wait *wait)
 		reading.is_busy = true;
 		reading.next = job;
 		pthread_cond_broadcast(&reading.changed);
-		code = await(job, wait);
+		code = await(job, most_ns);
 		reading.is_busy = false;
 		pthread_cond_broadcast(&reading.changed);
 	}
@@ -232,7 +230,7 @@ static int have_done(struct job *job, const struct opener_wait *wait)
 	return code;
 }
 
-int proc_files_open(pid_t pid, struct proc_file *files, size_t nr, const struct opener_wait *wait)
+int proc_files_open(pid_t pid, struct proc_file *files, size_t nr)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	int code;
@@ -246,7 +244,7 @@ int proc_files_open(pid_t pid, struct proc_file *files, size_t nr, const struct 
 		job->flags[i] = files[i].flags;
 		job->fds[i] = -ENOENT;
 	}
-	code = have_done(job, wait);
+	code = have_done(job, UINT64_MAX);
 	for (size_t i = 0; i < nr; i++)
 		files[i].fd = code ? code : job->fds[i];
 	if (!code)
@@ -254,16 +252,16 @@ int proc_files_open(pid_t pid, struct proc_file *files, size_t nr, const struct 
 	return code;
 }
 
-int proc_file_open(pid_t pid, const char *name, int flags, const struct opener_wait *wait)
+int proc_file_open(pid_t pid, const char *name, int flags)
 {
 	struct proc_file file = { .name = name, .flags = flags };
-	int code = proc_files_open(pid, &file, 1, wait);
+	int code = proc_files_open(pid, &file, 1);
 
 	return code ? code : file.fd;
 }
 
 ssize_t proc_file_read(pid_t pid, const char *name, uint64_t off, void *to, size_t size,
-		       const struct opener_wait *wait)
+		       uint64_t most_ns)
 {
 	struct job *job;
 	ssize_t nr;
@@ -279,7 +277,7 @@ ssize_t proc_file_read(pid_t pid, const char *name, uint64_t off, void *to, size
 	job->wanted = size;
 	job->off = (off_t)off;
 	snprintf(job->names[0], sizeof(job->names[0]), "%s", name);
-	nr = have_done(job, wait);
+	nr = have_done(job, most_ns);
 	if (nr < 0)
 		return nr;
 	nr = job->size;

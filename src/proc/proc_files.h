@@ -28,20 +28,18 @@ struct proc_file {
 };
 
 /*
- * Open @files [@nr], at most PROC_FILES_MAX, of process @pid. @wait: may be NULL. Errors:
- * -ETIMEDOUT it did not answer, now or lately: none is open then; -ENOMEM. Cost: waking a thread,
- * some 10 us.
+ * Open @files [@nr], at most PROC_FILES_MAX, of process @pid. Errors: -ETIMEDOUT it did
+ * not answer, now or lately: none is open then; -ENOMEM. Cost: waking a thread, some 10 us.
  */
-FPL_MUST_CHECK int proc_files_open(pid_t pid, struct proc_file *files, size_t nr,
-				   const struct opener_wait *wait);
+FPL_MUST_CHECK int proc_files_open(pid_t pid, struct proc_file *files, size_t nr);
 
 /* One of them. Returns the descriptor, -ETIMEDOUT, or what open(2) says. */
-FPL_MUST_CHECK int proc_file_open(pid_t pid, const char *name, int flags,
-				  const struct opener_wait *wait);
+FPL_MUST_CHECK int proc_file_open(pid_t pid, const char *name, int flags);
 
 /*
  * Read up to @size bytes, at most PROC_FILES_READ, at @off of a file: of mem, too, whose pages may
- * be on a file system that does not answer. Returns their number, or -errno as above.
+ * be on a file system that does not answer. It is waited for @most_ns at most, where that is less
+ * than for others. Returns the number of bytes, or -errno as above.
  */
 FPL_MUST_CHECK ssize_t proc_file_read(pid_t pid, const char *name, uint64_t off, void *to,
-				      size_t size, const struct opener_wait *wait);
+				      size_t size, uint64_t most_ns);

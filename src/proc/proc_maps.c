@@ -167,7 +167,7 @@ int proc_maps_read_from(pid_t pid, int fd, proc_maps_fn fn, void *ctx, struct fp
 
 int proc_maps_read(pid_t pid, proc_maps_fn fn, void *ctx, struct fpl_err *err)
 {
-	AUTO_FD int fd = proc_file_open(pid, "maps", O_RDONLY, NULL);
+	AUTO_FD int fd = proc_file_open(pid, "maps", O_RDONLY);
 
 	return proc_maps_read_from(pid, fd, fn, ctx, err);
 }

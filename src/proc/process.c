@@ -189,6 +189,7 @@ int process_exec(struct process *process)
 	process->scan_pause_ns = 0;
 	process->next_scan_ns = 0;
 	process->restless = false;
+	process->next_raw_ns = 0;
 	return 0;
 }
 

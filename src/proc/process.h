@@ -34,6 +34,8 @@ struct process {
 	uint64_t scanned_ns;	/* CLOCK_MONOTONIC before the last scan; 0: never */
 	uint64_t next_scan_ns;	/* no rescan before */
 	uint64_t scan_pause_ns; /* doubles with each rescan */
+	uint32_t nr_lookups;	/* of what it has mapped, that are not answered */
+	uint64_t next_raw_ns;	/* CLOCK_MONOTONIC: frames in no object are no news before */
 
 	/* Code was mapped where other code was, at replaced_ns (CLOCK_MONOTONIC): nothing tells the
 	 * kernel side of the next time before its samples are walked by the wrong table, so for a

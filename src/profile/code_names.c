@@ -12,7 +12,6 @@
 #include "parse/parser.h"
 #include "obj/file_stat.h"
 #include "proc/code_place.h"
-#include "proc/process.h"
 #include "profile/code_loader.h"
 #include "symbolize/code_table.h"
 
@@ -39,7 +38,6 @@ struct code_names {
 	size_t last;		    /* found last */
 	struct code_loader *loader; /* owned; NULL once finished */
 	struct opener *opener;	    /* borrowed */
-	struct opener_wait wait;
 	struct code_names_stats stats;
 	struct code_loader_stats loaded; /* once finished */
 };
@@ -58,11 +56,6 @@ int code_names_create(size_t max_bytes, struct parser *parser, struct code_names
 	names->opener = parser_opener(parser);
 	*ret = names;
 	return 0;
-}
-
-void code_names_on_pause(struct code_names *names, void (*pause)(void *ctx), void *ctx)
-{
-	names->wait = (struct opener_wait){ pause, ctx };
 }
 
 static void close_files(struct code_image *image)
@@ -130,7 +123,7 @@ static void open_files(struct code_names *names, struct code_image *image)
 	}
 }
 
-static struct code_image *add_image(struct code_names *names, const struct process *process)
+static struct code_image *add_image(struct code_names *names, const struct code_event *event)
 {
 	struct fpl_err err = { 0 };
 
@@ -148,31 +141,28 @@ static struct code_image *add_image(struct code_names *names, const struct proce
 	struct code_image *image = &names->images[names->nr++];
 
 	*image = (struct code_image){
-		.gen = process->gen,
-		.parent_gen = process->parent_gen,
-		.pid = process->pid,
+		.gen = event->gen,
+		.parent_gen = event->parent_gen,
+		.pid = event->pid,
 		.map_fd = -1,
 		.dump_fd = -1,
 		.pause_ns = RETRY_MIN_NS,
 	};
 	names->stats.images++;
-	image->has_place = !code_place_open(names->opener, &names->wait, (pid_t)process->pid,
-					    process->start_ns, &image->place, &err);
+	image->has_place = !code_place_open(names->opener, (pid_t)event->pid, event->start_ns,
+					    &image->place, &err);
 	if (!image->has_place)
 		fpl_log(FPL_LOG_DEBUG, "%s: code made at run time stays addresses", err.msg);
 	return image;
 }
 
-void code_names_meet(struct code_names *names, const struct process *process)
+static void meet(struct code_names *names, const struct code_event *event)
 {
-	if (!process->gen)
-		return;
-
-	struct code_image *image = find_image(names, process->gen);
+	struct code_image *image = find_image(names, event->gen);
 	uint64_t now;
 
 	if (!image)
-		image = add_image(names, process);
+		image = add_image(names, event);
 	if (!image || !image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
 		return;
 	now = clock_monotonic_ns();
@@ -207,20 +197,21 @@ static void order_files(struct code_names *names, struct code_image *image)
 		code_refuse(&names->stats.refused, "out of memory");
 }
 
-void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint64_t time_ns)
+static void end_image(struct code_names *names, const struct code_event *event)
 {
 	for (size_t i = 0; i < names->nr; i++) {
 		struct code_image *image = &names->images[i];
 
-		if (image->pid != pid || image->gen == gen || image->ended || !image->has_place)
+		if (image->pid != event->pid || image->gen == event->gen || image->ended ||
+		    !image->has_place)
 			continue;
-		image->replaced_ns = time_ns;
+		image->replaced_ns = event->time_ns;
 		open_files(names, image);
 		order_files(names, image);
 	}
 }
 
-void code_names_exit(struct code_names *names, uint32_t pid)
+static void end_process(struct code_names *names, uint32_t pid)
 {
 	for (size_t i = 0; i < names->nr; i++) {
 		struct code_image *image = &names->images[i];
@@ -234,6 +225,21 @@ void code_names_exit(struct code_names *names, uint32_t pid)
 			image->at_exit.st_size = -1;
 		image->has_place = false;
 		code_place_close(&image->place);
+	}
+}
+
+void code_names_tell(struct code_names *names, const struct code_event *event)
+{
+	switch (event->kind) {
+	case CODE_MET:
+		meet(names, event);
+		break;
+	case CODE_EXEC:
+		end_image(names, event);
+		break;
+	case CODE_EXIT:
+		end_process(names, event->pid);
+		break;
 	}
 }
 

@@ -13,7 +13,6 @@
 #include "base/err.h"
 
 struct parser;
-struct process;
 struct code_names;
 
 #define CODE_NAMES_MEMORY_DEFAULT (64u << 20)
@@ -40,20 +39,27 @@ struct code_name {
 FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct parser *parser,
 				     struct code_names **ret);
 void code_names_destroy(struct code_names *names);
-/* Have this called while a file system is waited for. */
-void code_names_on_pause(struct code_names *names, void (*pause)(void *ctx), void *ctx);
 
-/* A sample of @process holds a frame in no object. Cost: of the first sample some 100 us. */
-void code_names_meet(struct code_names *names, const struct process *process);
+enum code_event_kind {
+	/* A sample of the image holds a frame in no object. Cost: of the first some 100 us. */
+	CODE_MET,
+	/* The process runs the image @gen from @time_ns (CLOCK_MONOTONIC) on: the files of the
+	 * image before are read, unless the new one may have written to them already. */
+	CODE_EXEC,
+	/* The process has ended: what its files hold is all there will be. */
+	CODE_EXIT,
+};
 
-/*
- * Process @pid runs the image @gen from @time_ns (CLOCK_MONOTONIC) on: the files of the image
- * before are read, unless the new one may have written to them already.
- */
-void code_names_exec(struct code_names *names, uint32_t pid, uint64_t gen, uint64_t time_ns);
+struct code_event {
+	enum code_event_kind kind;
+	uint32_t pid;
+	uint64_t gen;		       /* MET, EXEC */
+	uint64_t parent_gen, start_ns; /* MET: as struct process has them */
+	uint64_t time_ns;	       /* EXEC */
+};
 
-/* Process @pid has ended: what its files hold is all there will be. */
-void code_names_exit(struct code_names *names, uint32_t pid);
+/* What has happened to a process, in the order of time. */
+void code_names_tell(struct code_names *names, const struct code_event *event);
 
 /* Wait until all files are read. Then, and only then, names can be found. */
 void code_names_finish(struct code_names *names);

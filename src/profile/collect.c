@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/lookups.h"
 #include "profile/record.h"
 #include "profile/scan.h"
 
-/* Records kept here while files are read, unless set otherwise; beyond it they stay in the ring. */
+/* Records kept for their turn, unless set otherwise; beyond it they stay in the ring. */
 #define KEPT_BYTES_MAX (8u << 20)
 #define PID_BITS       (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
 
@@ -25,6 +26,8 @@ struct event {
 	uint64_t time_ns;
 	uint32_t seq;
 	enum event_kind kind;
+	size_t bytes; /* of collect->bytes */
+	struct tracker_try try;
 	union {
 		struct {
 			struct sideband_record record; /* path NULL */
@@ -43,7 +46,8 @@ int collect_init(struct collect *collect)
 	/* 512 KiB of which only the pages of pids in use are ever touched */
 	collect->told = calloc(PID_BITS / 64, sizeof(*collect->told));
 	collect->strange = calloc(PID_BITS / 64, sizeof(*collect->strange));
-	return collect->told && collect->strange ? 0 : -ENOMEM;
+	collect->held = calloc(PID_BITS / 64, sizeof(*collect->held));
+	return collect->told && collect->strange && collect->held ? 0 : -ENOMEM;
 }
 
 static void tell(struct collect *collect, uint32_t pid)
@@ -73,9 +77,9 @@ static bool is_followed(struct collect *collect, uint32_t pid)
 }
 
 /*
- * Is @record of a process that is followed? One becomes a target when it is forked by one, and of
- * that a life record tells, too. On a busy machine most records are of strangers, and of their
- * children.
+ * Is @record of a process that is followed? A target's child is a target; its fork is also reported
+ * by a life record. On a busy machine most records are of processes that are no targets, and of
+ * their children.
  */
 static bool is_wanted(struct collect *collect, const struct sideband_record *record)
 {
@@ -95,15 +99,20 @@ static bool is_wanted(struct collect *collect, const struct sideband_record *rec
 void collect_fini(struct collect *collect)
 {
 	for (size_t i = 0; i < collect->nr; i++) {
-		if (collect->events[i].kind == EVENT_SNAPSHOT)
-			snapshot_put(collect->events[i].snapshot);
-		else if (collect->events[i].kind > EVENT_SNAPSHOT)
-			free(collect->events[i].sample);
+		struct event *event = &collect->events[i];
+
+		if (event->kind == EVENT_SIDEBAND)
+			(void)!tracker_settle(&event->sideband.map, true);
+		else if (event->kind == EVENT_SNAPSHOT)
+			snapshot_put(event->snapshot);
+		else if (event->kind > EVENT_SNAPSHOT)
+			free(event->sample);
 	}
 	snapshots_fini(&collect->snapshots);
 	free(collect->events);
 	free(collect->told);
 	free(collect->strange);
+	free(collect->held);
 	*collect = (struct collect){ 0 };
 }
 
@@ -124,6 +133,8 @@ static struct event *push(struct collect *collect, enum event_kind kind, uint64_
 	event->time_ns = time_ns;
 	event->seq = collect->seq++;
 	event->kind = kind;
+	event->bytes = 0;
+	event->try = (struct tracker_try){ 0 };
 	return event;
 }
 
@@ -143,7 +154,8 @@ static int push_sample(struct collect *collect, enum event_kind kind, const void
 		return -ENOMEM;
 	}
 	event->sample = copy;
-	collect->bytes += size;
+	event->bytes = copy->header.size;
+	collect->bytes += event->bytes;
 	return 0;
 }
 
@@ -181,6 +193,7 @@ static void take_snapshot(struct collect *collect, const struct fpl_sample *samp
 		event = push(collect, EVENT_SNAPSHOT, sample->header.time_ns);
 	if (event) {
 		event->snapshot = snapshot;
+		event->bytes = size;
 		collect->bytes += size;
 		return;
 	}
@@ -296,7 +309,6 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 	if (record->type == SIDEBAND_MAP && scan_is_uprobes(record->path))
 		return;
 
-	/* before the event is made: reading a file takes records in */
 	struct tracked_map map = { 0 };
 
 	if (record->type == SIDEBAND_MAP) {
@@ -309,6 +321,7 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 	struct event *event = push(collect, EVENT_SIDEBAND, record->time_ns);
 
 	if (!event) {
+		(void)!tracker_settle(&map, true);
 		collect->tracker->rescan_all = true;
 		return;
 	}
@@ -328,11 +341,11 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Names what raw frames of @sample lie in, as far as that is known. */
-static void resolve_raw(struct collect *collect, struct fpl_sample *sample)
+static void resolve_raw(struct collect *collect, struct fpl_sample *sample, struct tracker_try *try)
 {
-	const struct process *process = tracker_sample(collect->tracker, sample);
+	struct process *process = tracker_sample(collect->tracker, sample, try);
 
-	if (process && record_resolve(sample, process->mapset))
+	if (!try->waits && process && record_resolve(sample, process->mapset))
 		tracker_raw(collect->tracker, process);
 }
 
@@ -349,24 +362,27 @@ static void record_walk(struct collect *collect, const struct fpl_sample *sample
 			      tracker->catalog);
 }
 
-static void apply(struct collect *collect, struct event *event)
+/* Returns false where the event has to wait. */
+static bool apply(struct collect *collect, struct event *event)
 {
-	if (event->kind == EVENT_SNAPSHOT)
-		collect->bytes -= snapshot_bytes(event->snapshot);
-	else if (event->kind > EVENT_SNAPSHOT)
-		collect->bytes -= event->sample->header.size;
+	event->try.waits = false;
+	event->try.is_last = collect->is_last;
 	switch (event->kind) {
 	case EVENT_SIDEBAND:
+		if (!tracker_settle(&event->sideband.map, collect->is_last))
+			return false;
 		tracker_sideband(collect->tracker, &event->sideband.record, &event->sideband.map);
 		break;
 	case EVENT_LIFE:
 		tracker_life(collect->tracker, &event->life);
 		break;
 	case EVENT_SNAPSHOT:
-		replayer_add(collect->replayer, event->snapshot);
+		replayer_add(collect->replayer, event->snapshot, &event->try);
 		break;
 	case EVENT_STACK:
-		resolve_raw(collect, event->sample);
+		resolve_raw(collect, event->sample, &event->try);
+		if (event->try.waits)
+			break;
 		store_stack(collect, event->sample);
 		free(event->sample);
 		break;
@@ -375,23 +391,95 @@ static void apply(struct collect *collect, struct event *event)
 		free(event->sample);
 		break;
 	}
+	return !event->try.waits;
+}
+
+/* Whose event it is; 0: nobody's. Of a fork the child's, and *ret_parent. */
+static uint32_t pid_of(const struct event *event, uint32_t *ret_parent)
+{
+	*ret_parent = 0;
+	switch (event->kind) {
+	case EVENT_SIDEBAND:
+		if (event->sideband.record.type == SIDEBAND_FORK)
+			*ret_parent = event->sideband.record.parent;
+		return event->sideband.record.pid;
+	case EVENT_LIFE:
+		if (event->life.header.type == FPL_RECORD_FORK)
+			*ret_parent = event->life.parent;
+		return event->life.tgid;
+	case EVENT_SNAPSHOT:
+		return event->snapshot->sample->tgid;
+	case EVENT_STACK:
+	case EVENT_WALK:
+		return event->sample->tgid;
+	}
+	return 0;
+}
+
+static uint64_t *held_word(const struct collect *collect, uint32_t pid)
+{
+	return &collect->held[pid % PID_BITS / 64];
+}
+
+static bool is_held(const struct collect *collect, uint32_t pid)
+{
+	return pid && ((*held_word(collect, pid) >> pid % 64 & 1) ||
+		       tracker_is_waiting(collect->tracker, pid));
+}
+
+/* Applies @event, unless it, or what comes before it of the same process, has to wait. */
+static bool apply_in_turn(struct collect *collect, struct event *event)
+{
+	uint32_t parent, pid = pid_of(event, &parent);
+	bool held = !collect->is_last && (is_held(collect, pid) || is_held(collect, parent));
+
+	if (!held && apply(collect, event))
+		return true;
+	*held_word(collect, pid) |= 1ull << pid % 64;
+	return false;
 }
 
 void collect_apply(struct collect *collect, uint64_t horizon_ns)
 {
-	size_t nr_due = 0, nr = collect->nr;
+	size_t nr_due = 0, nr_held = 0;
 
-	if (!nr)
+	if (!collect->nr)
 		return;
 	qsort(collect->events, collect->nr, sizeof(*collect->events), by_time);
-	while (nr_due < nr && collect->events[nr_due].time_ns <= horizon_ns) {
-		/* a copy: applying may read files, and that takes records in behind the nr */
-		struct event event = collect->events[nr_due++];
+	for (; nr_due < collect->nr && collect->events[nr_due].time_ns <= horizon_ns; nr_due++) {
+		struct event *event = &collect->events[nr_due];
 
-		apply(collect, &event);
+		if (apply_in_turn(collect, event))
+			collect->bytes -= event->bytes;
+		else
+			collect->events[nr_held++] = *event;
+	}
+	for (size_t i = 0; i < nr_held; i++) {
+		uint32_t parent;
+
+		*held_word(collect, pid_of(&collect->events[i], &parent)) = 0;
 	}
 	if (collect->timeline)
 		timeline_retry(collect->timeline);
-	collect->nr -= nr_due;
-	memmove(collect->events, collect->events + nr_due, collect->nr * sizeof(*collect->events));
+	collect->nr_held = nr_held;
+	collect->nr -= nr_due - nr_held;
+	memmove(collect->events + nr_held, collect->events + nr_due,
+		(collect->nr - nr_held) * sizeof(*collect->events));
+}
+
+void collect_mark_mapped(const struct collect *collect, uint64_t round)
+{
+	for (size_t i = 0; i < collect->nr; i++) {
+		const struct event *event = &collect->events[i];
+		const struct fpl_mapping *mapping = &event->sideband.map.mapping;
+		struct object *object = NULL;
+
+		if (event->kind == EVENT_SIDEBAND && event->sideband.map.lookup &&
+		    event->sideband.map.lookup->is_done)
+			object = event->sideband.map.lookup->file.object;
+		else if (event->kind == EVENT_SIDEBAND)
+			object = catalog_at(collect->tracker->catalog, mapping->object);
+		if (object)
+			object->round = round;
+	}
 }

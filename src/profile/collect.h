@@ -34,9 +34,12 @@ struct collect {
 	void *ctx;
 	uint64_t *told;	   /* owned: bit per pid a life record came for, so that it is followed */
 	uint64_t *strange; /* owned: bit per pid that was asked for in vain, since its last fork */
+	uint64_t *held; /* owned: bit per pid that has an event which waits; zero between calls */
 
 	struct event *events; /* owned [nr]: gathered, not yet applied */
 	size_t nr, capacity;
+	size_t nr_held;		 /* of these, that wait for something to be looked up */
+	bool is_last;		 /* nothing is waited for any longer */
 	size_t bytes, bytes_max; /* of records kept with events */
 	struct snapshots snapshots;
 	uint32_t seq; /* order of gathering, for equal times */
@@ -63,9 +66,13 @@ void collect_sideband_record(const struct sideband_record *record, void *collect
 
 /*
  * Apply, in order of time, everything up to @horizon_ns. Records younger than that may still be
- * overtaken by older ones of another CPU.
+ * overtaken by older ones of another CPU. What needs something that is being looked up stays, and
+ * so do all later events of the same process, and of those it forks: no other process waits for it.
  */
 void collect_apply(struct collect *collect, uint64_t horizon_ns);
+
+/* Set the round of every object that events which stay are about. */
+void collect_mark_mapped(const struct collect *collect, uint64_t round);
 
 /* Waiting to be applied? */
 size_t collect_nr_pending(const struct collect *collect);

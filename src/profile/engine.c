@@ -42,11 +42,12 @@
 /* Records of one drain from which on the next is not put off. */
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
-#define DRAIN_PERIOD_MS	  100
-#define LISTEN_PERIOD_MS  50 /* where somebody watches */
-#define CHECK_PERIOD_NS	  (500 * NS_PER_MS)
-#define COUNT_PERIOD_NS	  (2000 * NS_PER_MS) /* counting costs about 1 ms */
-#define TABLES_TIMEOUT_MS 10000		     /* for those still being compiled when the run ends */
+#define DRAIN_PERIOD_MS	   100
+#define LISTEN_PERIOD_MS   50 /* where somebody watches */
+#define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
+#define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
+#define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
+#define LOOKUPS_TIMEOUT_MS 10000	      /* for what is still being looked up then */
 
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
@@ -135,8 +136,10 @@ static bool drain(struct engine *engine, bool all)
 	/* the ring first: its life records say whose side-band records matter */
 	bool drained = kernel_side_drain(&engine->kernel);
 
-	engine->collect.nr_malformed +=
-		sideband_drain(engine->sideband, take_sideband_record, engine);
+	if (lookups_nr_open(engine->lookups) < LOOKUPS_MAX)
+		engine->collect.nr_malformed +=
+			sideband_drain(engine->sideband, take_sideband_record, engine);
+	tracker_take_answers(&engine->tracker);
 	collect_apply(&engine->collect, all ? UINT64_MAX : now - HORIZON_NS);
 	if (tables_collect(&engine->tables)) {
 		replayer_retry(&engine->replayer);
@@ -222,12 +225,20 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 	return pause_ns < DRAIN_PAUSE_MOST_NS ? pause_ns : DRAIN_PAUSE_MOST_NS;
 }
 
-static void sleep_until(uint64_t when_ns)
+/* Answers are taken meanwhile: the tables of new objects are compiled in the pause. */
+static void sleep_until(struct engine *engine, uint64_t when_ns)
 {
-	uint64_t now = clock_monotonic_ns();
+	struct pollfd answer = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
+	uint64_t now;
 
-	if (now < when_ns)
-		nanosleep(&(struct timespec){ .tv_nsec = (long)(when_ns - now) }, NULL);
+	while ((now = clock_monotonic_ns()) < when_ns) {
+		const struct timespec left = { .tv_nsec = (long)(when_ns - now) };
+
+		if (!lookups_nr_open(engine->lookups))
+			nanosleep(&left, NULL);
+		else if (ppoll(&answer, 1, &left, NULL) > 0)
+			tracker_take_answers(&engine->tracker);
+	}
 }
 
 /* When what was drained makes it worth to look again, and whether more is likely to come first. */
@@ -246,12 +257,12 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 	struct epoll_event events[16];
 
 	if (next->is_busy)
-		sleep_until(pause_until);
+		sleep_until(engine, pause_until);
 
 	int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
 			    next->time_ns ? idle_ms(engine, until) : 0);
 
-	sleep_until(pause_until);
+	sleep_until(engine, pause_until);
 	kernel_side_woken(&engine->kernel);
 	for (int i = 0; i < nr; i++)
 		on_event(engine, &events[i]);
@@ -262,16 +273,15 @@ struct round {
 	uint64_t time_ns, cpu_ns;
 };
 
-static struct round round_begin(struct engine *engine)
+static struct round round_begin(void)
 {
-	engine->waited_ns = 0;
 	return (struct round){ clock_monotonic_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
 }
 
 /* Was it longer than the longest wait, and on no CPU? Then nobody read the ring meanwhile. */
 static void round_end(struct engine *engine, const struct round *begin)
 {
-	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns - engine->waited_ns, worked_ns;
+	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns, worked_ns;
 
 	if (took_ns < AWAY_MIN_MS * NS_PER_MS)
 		return;
@@ -288,7 +298,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 	struct next_drain next = { 0 };
 
 	while (!engine->stop) {
-		const struct round round = round_begin(engine);
+		const struct round round = round_begin();
 		uint64_t now = round.time_ns, end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
 
@@ -320,13 +330,39 @@ static int loop(struct engine *engine, struct fpl_err *err)
 	return 0;
 }
 
-/* Applies all that came, and waits for the tables the last snapshots need. */
-static void finish(struct engine *engine)
+/* Applies all that came, also what has to be looked up first; the rest then goes without. */
+static void finish_lookups(struct engine *engine)
 {
-	uint64_t until = clock_monotonic_ns() + TABLES_TIMEOUT_MS * NS_PER_MS;
+	uint64_t until = clock_monotonic_ns() + LOOKUPS_TIMEOUT_MS * NS_PER_MS;
+	struct pollfd wait = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
+	size_t nr_open;
 
 	while (!drain(engine, true))
 		;
+	while ((nr_open = lookups_nr_open(engine->lookups))) {
+		int timeout = ms_until(until, clock_monotonic_ns(), LOOKUPS_TIMEOUT_MS);
+
+		if (!timeout || poll(&wait, 1, timeout) <= 0)
+			break;
+		drain(engine, true);
+	}
+	if (nr_open)
+		fpl_log(FPL_LOG_WARN,
+			"%zu files and processes did not answer: their frames stay addresses",
+			nr_open);
+	engine->collect.is_last = true;
+	drain(engine, true);
+	lookups_end(engine->lookups);
+	engine->lookups = engine->tracker.lookups = engine->retirement.lookups = NULL;
+}
+
+/* Applies all that came, and waits for the tables the last snapshots need. */
+static void finish(struct engine *engine)
+{
+	uint64_t until;
+
+	finish_lookups(engine);
+	until = clock_monotonic_ns() + TABLES_TIMEOUT_MS * NS_PER_MS;
 	while (engine->replayer.first && compiler_nr_open(engine->tables.compiler)) {
 		struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler),
 				       .events = POLLIN };

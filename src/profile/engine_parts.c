@@ -89,6 +89,8 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 
 	if (!code)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
+	if (!code)
+		code = watch(engine, lookups_fd(engine->lookups), WATCH_DATA, err);
 	for (size_t i = 0; !code && i < engine->events.cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
 	if (!code && engine->options->listener)
@@ -96,18 +98,6 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 	if (!code && engine->command.pid)
 		code = watch(engine, engine->command.pid_fd, WATCH_COMMAND, err);
 	return code;
-}
-
-/* catalog_pause_fn */
-static void drain_ring(void *ctx)
-{
-	struct engine *engine = ctx;
-
-	uint64_t gap_ns = clock_monotonic_ns() - engine->kernel.awake_ns;
-
-	if (gap_ns < AWAY_MIN_MS * NS_PER_MS)
-		engine->waited_ns += gap_ns;
-	kernel_side_drain(&engine->kernel);
 }
 
 /* What was kept of earlier runs. Whatever is wrong with it, the run goes on without. */
@@ -133,7 +123,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 
 	/* who names them keeps one */
 	if (!code && o->listener && o->listener->object)
-		catalog_expect_copies(engine->catalog, 1);
+		finder_expect_copies(catalog_finder(engine->catalog), 1);
 	if (!code)
 		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
 				   o->synth && o->unwind != ENGINE_UNWIND_CFI,
@@ -188,6 +178,7 @@ static void connect_retirement(struct engine *engine)
 		.catalog = engine->catalog,
 		.tables = &engine->tables,
 		.replayer = &engine->replayer,
+		.collect = &engine->collect,
 		.store = engine->store,
 		/* what compare judges by is read at the end */
 		.namer = engine->options->compare ? NULL : engine->options->namer,
@@ -251,9 +242,12 @@ static int connect_parts(struct engine *engine, struct fpl_err *err)
 	engine->collect.cgroup_names = engine->cgroup_names;
 	if (engine->comm_filter)
 		comm_filter_tell(engine->comm_filter, kernel_side_comm, &engine->kernel);
-	catalog_on_pause(engine->catalog, drain_ring, engine);
-	code_names_on_pause(engine->code_names, drain_ring, engine);
-	return 0;
+	/* from here on the finder and the code names are another thread's */
+	int code = lookups_begin(catalog_finder(engine->catalog), engine->code_names,
+				 &engine->lookups, err);
+
+	engine->tracker.lookups = engine->retirement.lookups = engine->lookups;
+	return code;
 }
 
 static int set_targets(struct engine *engine, struct fpl_err *err)
@@ -387,6 +381,7 @@ void engine_close(struct engine *engine)
 	command_end(&engine->command);
 	events_close(&engine->events);
 	collect_fini(&engine->collect);
+	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
 	timeline_fini(&engine->timeline);
 	free(engine->looks.places);

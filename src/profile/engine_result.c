@@ -18,7 +18,8 @@ static void fill_maps(struct engine *engine, const struct fpl_counters *counters
 		const char *name;
 		uint64_t entries, refused;
 	} known[] = {
-		{ "objects", catalog_nr_live(engine->catalog), catalog_nr_beyond(engine->catalog) },
+		{ "objects", catalog_nr_live(engine->catalog),
+		  finder_nr_beyond(catalog_finder(engine->catalog)) },
 		{ "mappings", engine->publisher.peak, engine->publisher.nr_refused },
 		{ "stacks", nr_stacks, engine->collect.nr_uncounted },
 		{ "chunks", engine->tables.pool.nr_made, engine->tables.nr_refused },

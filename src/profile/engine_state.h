@@ -22,6 +22,7 @@
 #include "profile/events.h"
 #include "profile/governor.h"
 #include "profile/kernel_side.h"
+#include "profile/lookups.h"
 #include "profile/publisher.h"
 #include "profile/replayer.h"
 #include "profile/retirement.h"
@@ -59,6 +60,7 @@ struct engine {
 	struct kernel_side kernel;
 	struct sideband *sideband;
 	struct catalog *catalog;
+	struct lookups *lookups; /* NULL: they have not begun, or have ended */
 	struct stack_store *store;
 	struct table_keeper *keeper; /* NULL: tables are not kept */
 	struct tables tables;
@@ -86,7 +88,6 @@ struct engine {
 	bool has_compiled; /* tables, since memory was last given back */
 	uint64_t next_trim_ns;
 	uint64_t away_ns;	 /* in which the ring's reader was stopped or had no CPU */
-	uint64_t waited_ns;	 /* of this round of the loop, with the ring read now and then */
 	uint64_t rss_peak_bytes; /* helpers included */
 	struct usage_helpers helpers;
 	uint64_t next_helpers_ns; /* when they are looked at again */

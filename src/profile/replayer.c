@@ -221,17 +221,21 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 	return 0;
 }
 
-void replayer_add(struct replayer *replayer, struct snapshot *snapshot)
+void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct tracker_try *try)
 {
 	struct fpl_sample *record = snapshot->sample;
-	struct process *process = tracker_sample(replayer->tracker, record);
+	struct process *process = tracker_sample(replayer->tracker, record, try);
 
+	if (try->waits)
+		return;
 	walk(replayer, snapshot, process ? process->mapset : NULL);
 	if (process &&
 	    (replayer->result.stop == FPL_STOP_NO_MAPPING ||
 	     replayer->result.stop == FPL_STOP_BAD_RA) &&
-	    tracker_rescan(replayer->tracker, process, record->tid))
+	    tracker_rescan(replayer->tracker, process, record->tid, try))
 		walk(replayer, snapshot, process->mapset);
+	if (try->waits)
+		return;
 
 	/* in execve, between the new memory and the new registers: the old pc is in no mapping */
 	if (process && process->exec_pending && replayer->result.stop == FPL_STOP_NO_MAPPING &&

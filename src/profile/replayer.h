@@ -47,9 +47,10 @@ void replayer_init(struct replayer *replayer);
 void replayer_fini(struct replayer *replayer);
 
 /*
- * Take in a snapshot at its place in time. The reference is taken over.
+ * Take in a snapshot at its place in time. The reference is taken over, unless try->waits: it is to
+ * be added again when answers were taken.
  */
-void replayer_add(struct replayer *replayer, struct snapshot *snapshot);
+void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct tracker_try *try);
 
 /* Walk those again that waited for a table that has come. */
 void replayer_retry(struct replayer *replayer);

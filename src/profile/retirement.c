@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/collect.h"
+#include "profile/lookups.h"
 #include "profile/share.h"
 
 #define LOOK_PAUSE_NS	    1000000000ull
@@ -39,7 +41,7 @@ static bool is_needed(const struct retirement *retirement, const struct object *
 	return object->round == retirement->tables->round ||
 	       (!retirement->namer && is_named(retirement, object)) ||
 	       !tables_may_forget(retirement->tables, object) ||
-	       object == catalog_vdso(retirement->catalog);
+	       object->path[0] == '['; /* the vDSO */
 }
 
 /* The longest idle first. */
@@ -63,6 +65,8 @@ static void find_idle(struct retirement *retirement, uint64_t now, struct idle *
 {
 	tables_mark_mapped(retirement->tables);
 	replayer_mark_mapped(retirement->replayer, retirement->tables->round);
+	if (retirement->collect)
+		collect_mark_mapped(retirement->collect, retirement->tables->round);
 	for (size_t i = 0; i < catalog_nr_live(retirement->catalog); i++) {
 		struct object *object = catalog_live(retirement->catalog, i);
 
@@ -139,10 +143,16 @@ static void look(struct retirement *retirement, uint64_t now)
 	settle_all_names(retirement, &idle);
 	if (!idle.nr || !retirement->before(retirement->ctx))
 		return;
+	if (retirement->lookups && lookups_forget(retirement->lookups, list, idle.nr))
+		return;
 	for (size_t i = 0; i < idle.nr; i++)
 		retirement->after(retirement->ctx, list[i]);
 	tables_forget(retirement->tables, list, idle.nr);
 	catalog_retire(retirement->catalog, list, idle.nr);
+	if (!retirement->lookups) {
+		finder_forget(catalog_finder(retirement->catalog), list, idle.nr);
+		catalog_free(retirement->catalog, list, idle.nr);
+	}
 	fpl_log(FPL_LOG_DEBUG, "%zu files that nothing maps any more were closed; %zu are open",
 		idle.nr, catalog_nr_live(retirement->catalog));
 }

@@ -26,6 +26,8 @@ struct retirement {
 	struct catalog *catalog; /* borrowed, as all here */
 	struct tables *tables;
 	struct replayer *replayer;
+	const struct collect *collect; /* NULL: no event is kept */
+	struct lookups *lookups; /* of the thread that has the finder; NULL: nobody else has */
 	const struct stack_store *store;
 	const struct engine_namer *namer; /* NULL: what stacks name stays */
 	uint32_t nr_expected;		  /* stacks of whose frames the namer was told */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/code_place.h"
@@ -27,12 +28,11 @@ struct scan_cache {
 };
 
 struct reading {
-	struct catalog *catalog;
+	struct finder *finder;
 	struct scan_cache *cache;
 	uint32_t pid;
-	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
-	char root[PATH_MAX];	     /* of the process, as seen from here; "": the same */
-	struct scan *scan;
+	char root[PATH_MAX]; /* of the process, as seen from here; "": the same */
+	struct sighting *sighting;
 	struct cached_file last; /* without a cache: one file may be mapped thousands of times */
 };
 
@@ -119,7 +119,7 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 
 	/* the file of a path that was unlinked may have the number of another by now */
 	if (map->deleted)
-		return catalog_object(reading->catalog, &hint);
+		return finder_object(reading->finder, &hint);
 
 	struct cached_file *known =
 		reading->cache ? &reading->cache->files[(file.inode ^ file.path_hash) % CACHE_SIZE]
@@ -128,7 +128,7 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 	if (known->valid && known->dev == file.dev && known->inode == file.inode &&
 	    known->path_hash == file.path_hash)
 		return known->object;
-	file.object = catalog_object(reading->catalog, &hint);
+	file.object = finder_object(reading->finder, &hint);
 	*known = file;
 	return file.object;
 }
@@ -137,27 +137,24 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 static int read_map(const struct proc_map *map, void *ctx)
 {
 	struct reading *reading = ctx;
-	struct scan *scan = reading->scan;
+	struct sighting *sighting = reading->sighting;
 	struct object *object = NULL;
-	struct fpl_mapping mapping;
 	bool vdso = strcmp(map->path, "[vdso]") == 0;
 
-	if (!map->executable || scan_is_uprobes(map->path))
+	if (!map->executable || scan_is_uprobes(map->path) || sighting->nr >= MAPSET_MAX)
 		return 0;
+	if (array_reserve(&sighting->maps, sizeof(*sighting->maps), &sighting->room,
+			  sighting->nr + 1))
+		return -ENOMEM;
 	if (vdso)
-		object = catalog_vdso(reading->catalog);
+		object = finder_vdso(reading->finder);
 	else if (map->inode && scan_is_file(map->path) && !code_place_is_dump(map->path))
 		object = find_object(reading, map);
-	scan_describe(object, map->start, map->end, vdso ? 0 : map->file_off, &mapping);
-	if (mapping.object && reading->entry >= map->start && reading->entry < map->end)
-		scan->main_object = mapping.object;
-	/* the interpreter's first PT_LOAD is at vaddr 0, so its base is its bias */
-	if (mapping.object && reading->interp_base && mapping.bias == reading->interp_base)
-		scan->interp_object = mapping.object;
-
-	int code = mapset_add(&scan->set, &mapping);
-
-	return code == -E2BIG ? 0 : code;
+	sighting->maps[sighting->nr++] = (struct sighted_map){ .start = map->start,
+							       .end = map->end,
+							       .file_off = vdso ? 0 : map->file_off,
+							       .object = object };
+	return 0;
 }
 
 /* AT_ENTRY and AT_BASE of /proc/PID/auxv, 0 where they cannot be had. */
@@ -168,9 +165,9 @@ static void read_auxv(struct reading *reading, int fd)
 
 	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(aux[0]); i++) {
 		if (aux[i].a_type == AT_ENTRY)
-			reading->entry = aux[i].a_un.a_val;
+			reading->sighting->entry = aux[i].a_un.a_val;
 		else if (aux[i].a_type == AT_BASE)
-			reading->interp_base = aux[i].a_un.a_val;
+			reading->sighting->interp_base = aux[i].a_un.a_val;
 	}
 }
 
@@ -197,14 +194,13 @@ static void close_files(struct proc_file (*files)[3])
 
 static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
 {
-	const struct opener_wait wait = catalog_wait(reading->catalog);
 	CLEANUP(close_files)
 	struct proc_file files[] = {
 		{ .name = "maps", .flags = O_RDONLY, .fd = -1 },
 		{ .name = "auxv", .flags = O_RDONLY, .fd = -1 },
 		{ .name = "root", .flags = O_PATH | O_DIRECTORY, .fd = -1 },
 	};
-	int code = proc_files_open((pid_t)pid, files, ARRAY_SIZE(files), &wait);
+	int code = proc_files_open((pid_t)pid, files, ARRAY_SIZE(files));
 
 	if (code)
 		return fpl_fail(err, code, "pid %u: %s", pid, strerror(-code));
@@ -214,31 +210,81 @@ static int read_all(struct reading *reading, uint32_t pid, struct fpl_err *err)
 	return proc_maps_read_from((pid_t)pid, files[0].fd, read_map, reading, err);
 }
 
-int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid, struct scan_cache *cache,
-		 struct scan *ret, struct fpl_err *err)
+int sighting_make(struct finder *finder, uint32_t pid, uint32_t tid, struct scan_cache *cache,
+		  struct sighting *ret, struct fpl_err *err)
 {
-	struct scan scan = { .set = mapset_create(), .time_ns = clock_monotonic_ns() };
-	struct reading reading = { .catalog = catalog, .cache = cache, .scan = &scan };
-
-	if (!scan.set)
-		return fpl_fail(err, -ENOMEM, "pid %u: out of memory", pid);
-
+	struct sighting sighting = { .time_ns = clock_monotonic_ns() };
+	struct reading reading = { .finder = finder, .cache = cache, .sighting = &sighting };
 	int code = read_all(&reading, pid, err);
 
 	if (code == -ENODATA && tid != pid)
 		code = read_all(&reading, tid, err);
+	if (code)
+		sighting_fini(&sighting);
+	else
+		*ret = sighting;
+	return code;
+}
+
+void sighting_fini(struct sighting *sighting)
+{
+	free(sighting->maps);
+	*sighting = (struct sighting){ 0 };
+}
+
+static void flag_mappings(const struct scan *scan)
+{
+	for (uint32_t i = 0; i < scan->set->nr; i++) {
+		struct fpl_mapping *map = &scan->set->mappings[i];
+
+		if (map->object && map->object == scan->main_object)
+			map->flags |= FPL_MAPPING_MAIN;
+		if (map->object && map->object == scan->interp_object)
+			map->flags |= FPL_MAPPING_INTERP;
+	}
+}
+
+int scan_take(const struct sighting *sighting, struct catalog *catalog, struct scan *ret)
+{
+	struct scan scan = { .set = mapset_create(), .time_ns = sighting->time_ns };
+	int code = scan.set ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !code && i < sighting->nr; i++) {
+		const struct sighted_map *map = &sighting->maps[i];
+		struct object *object = catalog_admit(catalog, map->object);
+		struct fpl_mapping mapping;
+
+		scan_describe(object, map->start, map->end, map->file_off, &mapping);
+		if (mapping.object && sighting->entry >= map->start && sighting->entry < map->end)
+			scan.main_object = mapping.object;
+		/* the interpreter's first PT_LOAD is at vaddr 0, so its base is its bias */
+		if (mapping.object && sighting->interp_base &&
+		    mapping.bias == sighting->interp_base)
+			scan.interp_object = mapping.object;
+		code = mapset_add(&scan.set, &mapping);
+		if (code == -E2BIG)
+			code = 0;
+	}
 	if (code) {
 		mapset_put(scan.set);
 		return code;
 	}
-	for (uint32_t i = 0; i < scan.set->nr; i++) {
-		struct fpl_mapping *map = &scan.set->mappings[i];
-
-		if (map->object && map->object == scan.main_object)
-			map->flags |= FPL_MAPPING_MAIN;
-		if (map->object && map->object == scan.interp_object)
-			map->flags |= FPL_MAPPING_INTERP;
-	}
+	flag_mappings(&scan);
 	*ret = scan;
 	return 0;
+}
+
+int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid, struct scan_cache *cache,
+		 struct scan *ret, struct fpl_err *err)
+{
+	struct sighting sighting;
+	int code = sighting_make(catalog_finder(catalog), pid, tid, cache, &sighting, err);
+
+	if (code)
+		return code;
+	code = scan_take(&sighting, catalog, ret);
+	if (code)
+		fpl_fail(err, code, "pid %u: out of memory", pid);
+	sighting_fini(&sighting);
+	return code;
 }

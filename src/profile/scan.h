@@ -26,10 +26,37 @@ struct scan_cache;
 struct scan_cache *scan_cache_create(void);
 void scan_cache_destroy(struct scan_cache *cache);
 
+/* An executable mapping, and what the finder has found behind it. */
+struct sighted_map {
+	uint64_t start, end, file_off;
+	struct object *object; /* borrowed; NULL: none */
+};
+
+/* What a process was seen to have mapped. */
+struct sighting {
+	struct sighted_map *maps;    /* owned [nr], in the order of addresses */
+	size_t nr, room;	     /* at most MAPSET_MAX */
+	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
+	uint64_t time_ns;	     /* CLOCK_MONOTONIC before the reading */
+};
+
 /*
- * Read the mappings of process @pid; where its leader has ended, those of its thread @tid. @cache
- * may be NULL. Errors: -ESRCH, -ENODATA (kernel thread, zombie), -EACCES, -ENOMEM. Cost: about
- * 50 us and 10 us per mapping whose file is not in @cache.
+ * Look what process @pid has mapped, as scan_process() has it, for the owner of @finder. Errors:
+ * those of scan_process().
+ */
+FPL_MUST_CHECK int sighting_make(struct finder *finder, uint32_t pid, uint32_t tid,
+				 struct scan_cache *cache, struct sighting *ret,
+				 struct fpl_err *err);
+void sighting_fini(struct sighting *sighting);
+
+/* Make a mapset of what was seen; objects that are new get their numbers. Errors: -ENOMEM. */
+FPL_MUST_CHECK int scan_take(const struct sighting *sighting, struct catalog *catalog,
+			     struct scan *ret);
+
+/*
+ * Read the mappings of process @pid, while nobody else uses the finder; where its leader has ended,
+ * those of its thread @tid. @cache may be NULL. Errors: -ESRCH, -ENODATA (kernel thread, zombie),
+ * -EACCES, -ENOMEM. Cost: about 50 us and 10 us per mapping whose file is not in @cache.
  */
 FPL_MUST_CHECK int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid,
 				struct scan_cache *cache, struct scan *ret, struct fpl_err *err);

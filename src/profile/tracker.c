@@ -12,7 +12,11 @@
 #include "proc/code_place.h"
 #include "proc/thread.h"
 #include "profile/code_names.h"
+#include "profile/lookups.h"
 #include "profile/scan.h"
+
+/* Between two reports of frames in no object; the code names look again less often. */
+#define RAW_PAUSE_NS (100 * NS_PER_MS)
 
 static void retire_run(void *ctx, const struct run *run)
 {
@@ -46,32 +50,70 @@ static char *unmarked(const char *path)
 	return strndup(path, length - mark_length);
 }
 
+/* Whose turn it takes to look into process @pid. */
+static uint64_t owner_of(const struct tracker *tracker, uint32_t pid)
+{
+	struct process *process = processes_find(&tracker->processes, pid);
+
+	return process ? process_owner(process) : PROCESS_OWNER_UNKNOWN;
+}
+
+/* The object behind a new mapping; NULL, and *ret_lookup: it is being looked up. */
+static struct object *find_object(struct tracker *tracker, const struct file_hint *hint, bool vdso,
+				  struct lookup **ret_lookup)
+{
+	struct object *object = NULL;
+
+	if (!tracker->lookups)
+		return vdso ? catalog_vdso(tracker->catalog)
+			    : catalog_object(tracker->catalog, hint);
+	if (!vdso)
+		object = finder_known(catalog_finder(tracker->catalog), hint);
+	if (!object && lookups_file(tracker->lookups, hint, vdso,
+				    owner_of(tracker, (uint32_t)hint->pid), ret_lookup))
+		fpl_log(FPL_LOG_WARN, "%s: out of memory: its frames stay addresses", hint->path);
+	return object;
+}
+
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret)
 {
 	AUTO_FREE char *name = unmarked(record->path);
+	bool vdso = strcmp(record->path, "[vdso]") == 0;
+	struct file_hint hint = {
+		.pid = (pid_t)record->pid,
+		.start = record->start,
+		.end = record->start + record->size,
+		.path = name ? name : record->path,
+		.build_id = record->build_id_size ? record->build_id : NULL,
+		.build_id_size = record->build_id_size,
+		.dev_major = record->dev_major,
+		.dev_minor = record->dev_minor,
+		.inode = record->inode,
+	};
 	struct object *object = NULL;
 
-	ret->vdso = strcmp(record->path, "[vdso]") == 0;
-	if (ret->vdso) {
-		object = catalog_vdso(tracker->catalog);
-	} else if (scan_is_file(record->path) && !code_place_is_dump(record->path)) {
-		struct file_hint hint = {
-			.pid = (pid_t)record->pid,
-			.start = record->start,
-			.end = record->start + record->size,
-			.path = name ? name : record->path,
-			.build_id = record->build_id_size ? record->build_id : NULL,
-			.build_id_size = record->build_id_size,
-			.dev_major = record->dev_major,
-			.dev_minor = record->dev_minor,
-			.inode = record->inode,
-		};
+	*ret = (struct tracked_map){ .vdso = vdso, .file_off = vdso ? 0 : record->file_off };
+	if (vdso || (scan_is_file(record->path) && !code_place_is_dump(record->path)))
+		object = find_object(tracker, &hint, vdso, &ret->lookup);
+	scan_describe(object, hint.start, hint.end, ret->file_off, &ret->mapping);
+}
 
-		object = catalog_object(tracker->catalog, &hint);
+bool tracker_settle(struct tracked_map *map, bool is_last)
+{
+	struct lookup *lookup = map->lookup;
+
+	if (!lookup)
+		return true;
+	if (!lookup->is_done && !is_last)
+		return false;
+	if (lookup->is_done) {
+		scan_describe(lookup->file.object, map->mapping.start, map->mapping.end,
+			      map->file_off, &map->mapping);
+		lookup_free(lookup);
 	}
-	scan_describe(object, record->start, record->start + record->size,
-		      ret->vdso ? 0 : record->file_off, &ret->mapping);
+	map->lookup = NULL;
+	return true;
 }
 
 void tracker_want(struct tracker *tracker, uint32_t id)
@@ -91,6 +133,15 @@ static void want_process(struct tracker *tracker, struct process *process)
 	processes_note(&tracker->processes, process);
 }
 
+static void take_scan(struct tracker *tracker, struct process *process, const struct scan *scan)
+{
+	process->main_object = scan->main_object;
+	process->interp_object = scan->interp_object;
+	process_scanned(process, scan->set, scan->time_ns);
+	if (process->wanted)
+		want_process(tracker, process);
+}
+
 /* Reads the mappings of @process from /proc; @tid: a thread to ask where the leader has ended. */
 static int read_process(struct tracker *tracker, struct process *process, uint32_t tid,
 			struct scan_cache *cache, struct fpl_err *err)
@@ -99,14 +150,94 @@ static int read_process(struct tracker *tracker, struct process *process, uint32
 	int code = scan_process(tracker->catalog, process->pid, tid, cache, &scan, err);
 
 	tracker->nr_scans++;
-	if (code)
-		return code;
-	process->main_object = scan.main_object;
-	process->interp_object = scan.interp_object;
-	process_scanned(process, scan.set, scan.time_ns);
-	if (process->wanted)
-		want_process(tracker, process);
-	return 0;
+	if (!code)
+		take_scan(tracker, process, &scan);
+	return code;
+}
+
+/* Begins to look up what @process has mapped while it runs image @gen. */
+static bool ask_process(struct tracker *tracker, struct process *process, uint32_t tid,
+			uint64_t gen)
+{
+	if (lookups_process(tracker->lookups, process->pid, tid, gen, process_owner(process)))
+		return false;
+	tracker->nr_scans++;
+	tracker->nr_waiting += !process->nr_lookups++;
+	return true;
+}
+
+static bool has_retired(const struct sighting *sighting)
+{
+	for (size_t i = 0; i < sighting->nr; i++) {
+		if (sighting->maps[i].object && sighting->maps[i].object->is_retired)
+			return true;
+	}
+	return false;
+}
+
+/* What was seen counts only if the image still runs that ran before. */
+static void take_process(struct tracker *tracker, struct lookup *lookup)
+{
+	struct process *process = processes_find(&tracker->processes, lookup->process.pid);
+	uint64_t gen = lookup->process.gen;
+	bool counts = process && !lookup->process.code &&
+		      (!gen || tracker->kernel_gen(tracker->ctx, process->pid) == gen);
+	struct scan scan;
+
+	if (!process || !process->nr_lookups)
+		return;
+	tracker->nr_waiting -= !--process->nr_lookups;
+	if (counts && has_retired(&lookup->process.sighting)) {
+		/* it was found before the finder heard that it is to be forgotten */
+		(void)ask_process(tracker, process, lookup->process.tid, gen);
+		return;
+	}
+	if (counts && !scan_take(&lookup->process.sighting, tracker->catalog, &scan))
+		take_scan(tracker, process, &scan);
+	processes_note(&tracker->processes, process);
+}
+
+static void take_file(struct tracker *tracker, struct lookup *lookup)
+{
+	struct object *object = lookup->file.object;
+	const struct process *process =
+		processes_find(&tracker->processes, (uint32_t)lookup->file.hint.pid);
+
+	if (object && object->is_retired) {
+		lookups_again(tracker->lookups, lookup);
+		return;
+	}
+	object = lookup->file.object = catalog_admit(tracker->catalog, object);
+	if (object && process && process->wanted)
+		tracker_want(tracker, object->id);
+}
+
+size_t tracker_take_answers(struct tracker *tracker)
+{
+	struct lookup *lookup;
+	size_t nr = 0;
+
+	while (tracker->lookups && (lookup = lookups_take(tracker->lookups))) {
+		nr++;
+		if (lookup->kind == LOOKUP_FILE) {
+			take_file(tracker, lookup); /* the event that waits for it frees it */
+			continue;
+		}
+		if (lookup->kind == LOOKUP_PROCESS)
+			take_process(tracker, lookup);
+		else if (lookup->kind == LOOKUP_FORGET)
+			catalog_free(tracker->catalog, lookup->forget.objects, lookup->forget.nr);
+		lookup_free(lookup);
+	}
+	return nr;
+}
+
+bool tracker_is_waiting(const struct tracker *tracker, uint32_t pid)
+{
+	const struct process *process =
+		tracker->nr_waiting ? processes_find(&tracker->processes, pid) : NULL;
+
+	return process && process->nr_lookups;
 }
 
 static int adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct scan_cache *cache,
@@ -182,6 +313,14 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 	}
 }
 
+static void tell_code_names(struct tracker *tracker, const struct code_event *event)
+{
+	if (tracker->code_names && tracker->lookups)
+		lookups_code(tracker->lookups, event);
+	else if (tracker->code_names)
+		code_names_tell(tracker->code_names, event);
+}
+
 static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 {
 	struct process *process = processes_get(&tracker->processes, life->tgid);
@@ -198,8 +337,10 @@ static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 	}
 	process->exec_pending = false;
 	process->gen = life->gen;
-	if (tracker->code_names)
-		code_names_exec(tracker->code_names, life->tgid, life->gen, life->header.time_ns);
+	tell_code_names(tracker, &(struct code_event){ .kind = CODE_EXEC,
+						       .pid = life->tgid,
+						       .gen = life->gen,
+						       .time_ns = life->header.time_ns });
 	process->start_ns = life->start_ns;
 	process->dirty = true;
 	want_process(tracker, process);
@@ -228,8 +369,8 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 		apply_fork(tracker, life);
 		break;
 	case FPL_RECORD_EXIT:
-		if (tracker->code_names)
-			code_names_exit(tracker->code_names, life->tgid);
+		tell_code_names(tracker,
+				&(struct code_event){ .kind = CODE_EXIT, .pid = life->tgid });
 		processes_remove(&tracker->processes, life->tgid);
 		break;
 	default:
@@ -237,10 +378,18 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 	}
 }
 
-void tracker_raw(struct tracker *tracker, const struct process *process)
+void tracker_raw(struct tracker *tracker, struct process *process)
 {
-	if (process && tracker->code_names)
-		code_names_meet(tracker->code_names, process);
+	uint64_t now = clock_monotonic_ns();
+
+	if (!process || !process->gen || now < process->next_raw_ns)
+		return;
+	process->next_raw_ns = now + RAW_PAUSE_NS;
+	tell_code_names(tracker, &(struct code_event){ .kind = CODE_MET,
+						       .pid = process->pid,
+						       .gen = process->gen,
+						       .parent_gen = process->parent_gen,
+						       .start_ns = process->start_ns });
 }
 
 /* Fills a gap for the image @gen: a scan counts only if that image still runs after it. */
@@ -262,7 +411,22 @@ static bool scan_image(struct tracker *tracker, struct process *process, uint64_
 	return valid;
 }
 
-struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample)
+/* Fills a gap, or begins to. Returns whether it is filled. */
+static bool fill_gap(struct tracker *tracker, struct process *process,
+		     const struct fpl_sample *sample, struct tracker_try *try)
+{
+	if (!tracker->lookups)
+		return scan_image(tracker, process, sample->gen, sample->tid);
+	if (try->has_scanned || try->is_last ||
+	    tracker->kernel_gen(tracker->ctx, process->pid) != sample->gen)
+		return false;
+	try->has_scanned = true;
+	try->waits = ask_process(tracker, process, sample->tid, sample->gen);
+	return false;
+}
+
+struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample,
+			       struct tracker_try *try)
 {
 	struct process *process = processes_get(&tracker->processes, sample->tgid);
 
@@ -282,15 +446,21 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 	if (!process->wanted)
 		want_process(tracker, process);
 	processes_note(&tracker->processes, process);
-	if (!process->complete && !scan_image(tracker, process, sample->gen, sample->tid))
+	if (!process->complete && !fill_gap(tracker, process, sample, try))
 		return process->mapset->nr ? process : NULL;
 	return process;
 }
 
-bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid)
+bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid,
+		    struct tracker_try *try)
 {
-	if (!process_may_scan(process, clock_monotonic_ns()))
+	if (try->has_rescanned || try->is_last || !process_may_scan(process, clock_monotonic_ns()))
 		return false;
+	if (tracker->lookups) {
+		try->has_rescanned = true;
+		try->waits = ask_process(tracker, process, tid, process->gen);
+		return false;
+	}
 
 	bool was_dirty = process->dirty;
 
@@ -380,8 +550,11 @@ static void rescan_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;
 
-	if (!process->wanted || read_process(tracker, process, process->pid, NULL, NULL))
-		process->complete = false;
+	process->complete = false;
+	if (process->wanted && tracker->lookups)
+		(void)ask_process(tracker, process, process->pid, process->gen);
+	else if (process->wanted)
+		(void)!read_process(tracker, process, process->pid, NULL, NULL);
 }
 
 /* Where tables were refused, or are no longer. */

@@ -18,6 +18,8 @@
 #include "profile/tables.h"
 
 struct code_names;
+struct lookup;
+struct lookups;
 
 struct tracker {
 	struct processes processes;
@@ -25,6 +27,9 @@ struct tracker {
 	struct tables *tables;	       /* borrowed; NULL: none are compiled (yet) */
 	struct publisher *publisher;   /* borrowed */
 	struct code_names *code_names; /* borrowed; NULL: nobody asks for names */
+	/* Borrowed: who looks up what takes time. NULL: it is looked up at once, by the caller. */
+	struct lookups *lookups;
+	size_t nr_waiting; /* processes that are being looked up */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
@@ -38,20 +43,36 @@ struct tracker {
 FPL_MUST_CHECK int tracker_init(struct tracker *tracker);
 void tracker_fini(struct tracker *tracker);
 
-/* A mapping record with its file looked up, which must happen while the process lives. */
+/* A mapping record whose file is looked up at once, while the process lives. */
 struct tracked_map {
 	struct fpl_mapping mapping;
+	uint64_t file_off;
 	bool vdso;
+	struct lookup *lookup; /* owned once it is done; NULL: the mapping is known */
 };
 
-/* Look up the object behind a SIDEBAND_MAP record. Cost: may open and read a file. */
+/* Look up the object behind a SIDEBAND_MAP record, or begin to. */
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret);
+/* Is it known by now what @map is? With @is_last it is not waited for any longer. */
+bool tracker_settle(struct tracked_map *map, bool is_last);
+
+/* What has been looked up for an event. Zeroed: nothing. */
+struct tracker_try {
+	bool has_scanned, has_rescanned;
+	bool is_last; /* set by the caller: begin nothing more */
+	bool waits;   /* something is being looked up: come again when answers were taken */
+};
+
+/* Take the answers that have come. Returns how many those were. */
+size_t tracker_take_answers(struct tracker *tracker);
+/* Is process @pid being looked up? Its events wait, so that they stay in order. */
+bool tracker_is_waiting(const struct tracker *tracker, uint32_t pid);
 
 /* Have the table of object @id (0: none) compiled. */
 void tracker_want(struct tracker *tracker, uint32_t id);
 
-/* Apply a record; @map belongs to a SIDEBAND_MAP. In time order. */
+/* Apply a record; @map belongs to a SIDEBAND_MAP, and is settled. In time order. */
 void tracker_sideband(struct tracker *tracker, const struct sideband_record *record,
 		      const struct tracked_map *map);
 
@@ -60,17 +81,19 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life);
 
 /*
  * The process a sample (at its place in time) was taken in, with the mappings of its image; NULL
- * where they cannot be had: it ran another program already, or is gone. Reads /proc if the process
- * is not known. The process is published soon and its tables are compiled.
+ * where they cannot be had: it ran another program already, or is gone. If the process is not known
+ * it is looked up: try->waits then. The process is published soon and its tables are compiled.
  */
-struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample);
+struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample,
+			       struct tracker_try *try);
 
-/* A sample of @process met an address in no mapping: read /proc again, if it is not too soon for
- * that. Returns true if mappings came to light. */
-bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid);
+/* A sample of @process met an address in no mapping: look the process up again, if it is not too
+ * soon for that. Returns true if mappings came to light; or try->waits. */
+bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid,
+		    struct tracker_try *try);
 
 /* A frame of @process stays raw: its code is in no object. @process may be NULL. */
-void tracker_raw(struct tracker *tracker, const struct process *process);
+void tracker_raw(struct tracker *tracker, struct process *process);
 
 /*
  * Begin to follow a process that runs already; @wanted: with tables, for it is a target. Errors:
@@ -89,7 +112,7 @@ void tracker_begin_tables(struct tracker *tracker, struct tables *tables);
  */
 void tracker_adopt_all(struct tracker *tracker);
 
-/* Publish what changed since the last call; rescan everything if records were lost. */
+/* Publish what changed since the last call; look everything up again if records were lost. */
 void tracker_flush(struct tracker *tracker);
 
 /* Set the round of every object that @set maps. */

@@ -102,8 +102,8 @@ static void files_beyond_the_slots_are_counted_once_and_have_no_object(void **st
 		assert_null(catalog_object(catalog, &world->files.hints[2]));
 	}
 	assert_int_equal(catalog_nr(catalog), 1);
-	assert_int_equal(catalog_nr_beyond(catalog), 2);
-	assert_int_equal(catalog_nr_refused(catalog), 0);
+	assert_int_equal(finder_nr_beyond(catalog_finder(catalog)), 2);
+	assert_int_equal(finder_nr_refused(catalog_finder(catalog)), 0);
 	assert_non_null(catalog_object(catalog, &world->files.hints[0]));
 	catalog_destroy(catalog);
 }

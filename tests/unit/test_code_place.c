@@ -55,7 +55,7 @@ static void a_process_is_known_by_number_user_and_start(void **state)
 	char name[64];
 
 	(void)state;
-	assert_int_equal(code_place_open(NULL, NULL, getpid(), 0, &place, &err), 0);
+	assert_int_equal(code_place_open(NULL, getpid(), 0, &place, &err), 0);
 	assert_int_equal(place.own_pid, getpid());
 	assert_int_equal(place.uids[1], geteuid());
 	assert_true(place.tmp_fd >= 0);
@@ -65,14 +65,14 @@ static void a_process_is_known_by_number_user_and_start(void **state)
 	assert_int_equal(place.tmp_fd, -1);
 
 	/* one tick after the machine was started this process was not */
-	assert_int_equal(code_place_open(NULL, NULL, getpid(), 10000000, &place, &err), -ESRCH);
+	assert_int_equal(code_place_open(NULL, getpid(), 10000000, &place, &err), -ESRCH);
 
 	pid_t gone = fork();
 
 	if (gone == 0)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);
-	assert_int_equal(code_place_open(NULL, NULL, gone, 0, &place, &err), -ESRCH);
+	assert_int_equal(code_place_open(NULL, gone, 0, &place, &err), -ESRCH);
 	assert_non_null(strstr(err.msg, "pid "));
 }
 
@@ -95,7 +95,7 @@ static void only_an_own_plain_file_is_opened(void **state)
 	struct code_place place;
 
 	(void)state;
-	assert_int_equal(code_place_open(NULL, NULL, getpid(), 0, &place, NULL), 0);
+	assert_int_equal(code_place_open(NULL, getpid(), 0, &place, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FD int fd = -1;
 		struct fpl_err err = { 0 };
@@ -137,7 +137,7 @@ static void a_file_of_somebody_else_is_refused(void **state)
 	remove_files();
 	write_file(map_name);
 	assert_int_equal(chown(map_name, 65534, 65534), 0);
-	assert_int_equal(code_place_open(NULL, NULL, getpid(), 0, &place, NULL), 0);
+	assert_int_equal(code_place_open(NULL, getpid(), 0, &place, NULL), 0);
 	assert_int_equal(code_place_open_map(&place, &fd, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "owned by user 65534, not by the process's (0) or root"));
 	place.uids[3] = 65534; /* its user of files */
@@ -153,7 +153,7 @@ static void a_jitdump_is_found_among_the_mappings(void **state)
 	int found = -1;
 
 	(void)state;
-	assert_int_equal(code_place_open(NULL, NULL, getpid(), 0, &place, NULL), 0);
+	assert_int_equal(code_place_open(NULL, getpid(), 0, &place, NULL), 0);
 	assert_int_equal(code_place_open_dump(&place, &found, NULL), -ENOENT);
 	snprintf(name, sizeof(name), "/tmp/jit-%d.dump", (int)getpid());
 

@@ -18,19 +18,21 @@ static struct process processes[2]; /* of the two, by pid */
 static struct object late = { .id = 1, .slot = 1, .table.phase = TABLE_QUEUED };
 static unsigned int nr_stops[FPL_STOP_COUNT]; /* of the stacks that came out */
 
-struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample)
+struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample,
+			       struct tracker_try *try)
 {
-	(void)tracker;
+	(void)tracker, (void)try;
 	return &processes[sample->tgid];
 }
 
-bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid)
+bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid,
+		    struct tracker_try *try)
 {
-	(void)tracker, (void)process, (void)tid;
+	(void)tracker, (void)process, (void)tid, (void)try;
 	return false;
 }
 
-void tracker_raw(struct tracker *tracker, const struct process *process)
+void tracker_raw(struct tracker *tracker, struct process *process)
 {
 	(void)tracker, (void)process;
 }
@@ -157,12 +159,12 @@ static void one_user_fills_half_of_the_room_for_waiting(void **state)
 	struct replayer *replayer = &world->replayer;
 
 	for (unsigned int i = 0; i < 100; i++)
-		replayer_add(replayer, make_snapshot(0));
+		replayer_add(replayer, make_snapshot(0), &(struct tracker_try){ 0 });
 	assert_true(nr_stops[FPL_STOP_BURST] > 50);
 	assert_true(replayer->waiting_bytes <= ROOM / 2);
 	nr_stops[FPL_STOP_BURST] = 0;
 	for (unsigned int i = 0; i < 4; i++)
-		replayer_add(replayer, make_snapshot(1));
+		replayer_add(replayer, make_snapshot(1), &(struct tracker_try){ 0 });
 	assert_int_equal(nr_stops[FPL_STOP_BURST], 0);
 
 	/* what waited no more leaves room again */
@@ -180,7 +182,7 @@ static void root_may_fill_all_of_it(void **state)
 
 	processes[0].owner = 0;
 	for (unsigned int i = 0; i < 100; i++)
-		replayer_add(&world->replayer, make_snapshot(0));
+		replayer_add(&world->replayer, make_snapshot(0), &(struct tracker_try){ 0 });
 	assert_true(world->replayer.waiting_bytes > ROOM * 3 / 4);
 	assert_true(world->replayer.nr_overflows);
 	assert_int_equal(world->replayer.nr_beyond_share, 0);

@@ -22,6 +22,8 @@
 #include "base/clock.h"
 #include "parse/desk.h"
 #include "proc/mapped_file.h"
+#include "profile/collect.h"
+#include "profile/lookups.h"
 #include "profile/retirement.h"
 
 #define HOSTILE	  4242u /* users: not who runs the test */
@@ -47,11 +49,6 @@ int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
 void desk_close(struct desk *desk)
 {
 	(void)desk;
-}
-
-void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
-{
-	(void)desk, (void)pause, (void)ctx;
 }
 
 uint64_t desk_spent_ns(const struct desk *desk)
@@ -88,9 +85,9 @@ int desk_names_digest(struct desk *desk, const struct desk_file *file,
 	return -ENOSYS;
 }
 
-int mapped_file_place(pid_t pid, uint64_t start, uint64_t end, const struct opener_wait *wait)
+int mapped_file_place(pid_t pid, uint64_t start, uint64_t end)
 {
-	(void)pid, (void)end, (void)wait;
+	(void)pid, (void)end;
 
 	int fd = fcntl(mappings[start].fd, F_DUPFD_CLOEXEC, 0);
 
@@ -98,9 +95,9 @@ int mapped_file_place(pid_t pid, uint64_t start, uint64_t end, const struct open
 }
 
 int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char *path,
-		     const struct opener_wait *wait, struct mapped_file *ret, struct fpl_err *err)
+		     struct mapped_file *ret, struct fpl_err *err)
 {
-	(void)opener, (void)pid, (void)wait;
+	(void)opener, (void)pid;
 	*ret = (struct mapped_file){ .fd = fcntl(place_fd, F_DUPFD_CLOEXEC, 0),
 				     .source = MAPPED_FILE_EXACT };
 	if (ret->fd < 0 || fstat(ret->fd, &ret->stat) < 0)
@@ -109,11 +106,21 @@ int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char 
 }
 
 int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
-			  const struct opener_wait *wait, struct mapped_file *ret,
-			  struct fpl_err *err)
+			  struct mapped_file *ret, struct fpl_err *err)
 {
-	(void)opener, (void)pid, (void)path, (void)wait, (void)ret, (void)err;
+	(void)opener, (void)pid, (void)path, (void)ret, (void)err;
 	return -ENOENT;
+}
+
+void collect_mark_mapped(const struct collect *collect, uint64_t round)
+{
+	(void)collect, (void)round;
+}
+
+int lookups_forget(struct lookups *lookups, struct object *const *objects, size_t nr)
+{
+	(void)lookups, (void)objects, (void)nr;
+	return -ENOSYS;
 }
 
 void tables_mark_mapped(struct tables *tables)

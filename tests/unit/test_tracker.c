@@ -132,7 +132,8 @@ static void life(struct world *world, uint32_t type, uint32_t pid, uint32_t pare
 static uint32_t sample_finds(struct world *world, uint32_t pid, uint64_t gen, uint64_t addr)
 {
 	struct fpl_sample sample = { .tgid = pid, .tid = pid, .gen = gen };
-	struct process *process = tracker_sample(&world->tracker, &sample);
+	struct process *process =
+		tracker_sample(&world->tracker, &sample, &(struct tracker_try){ 0 });
 	const struct fpl_mapping *map = process ? mapset_find(process->mapset, addr) : NULL;
 
 	return map ? map->object : 0;
@@ -289,7 +290,8 @@ static void a_process_that_ran_before_is_read_from_proc(void **state)
 {
 	struct world *world = *state;
 	struct fpl_sample sample = { .tgid = (uint32_t)getpid(), .tid = (uint32_t)getpid() };
-	struct process *process = tracker_sample(&world->tracker, &sample);
+	struct process *process =
+		tracker_sample(&world->tracker, &sample, &(struct tracker_try){ 0 });
 	const struct fpl_mapping *map;
 
 	assert_non_null(process);
@@ -501,7 +503,7 @@ static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
 	replayer.pool = &pool;
 	replayer.max_depth = 100;
 	assert_int_equal(stack_store_create(1 << 20, &replayer.store), 0);
-	replayer_add(&replayer, make_snapshot());
+	replayer_add(&replayer, make_snapshot(), &(struct tracker_try){ 0 });
 	assert_int_equal(stack_store_take(replayer.store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_int_equal(stacks[0].count, 1);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the file behind a mapping and makes an object of it. Copies of a file are one object with
+ * it if they have the same identity, trust and names, however many processes and paths there are.
+ * Each is opened at its first sighting and stays open until it is forgotten, so that its table and
+ * its names do not depend on the process or the path.
+ *
+ * It opens and reads files, so it may take seconds: it belongs to one thread (lookups.h), and one
+ * function is for others.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "parse/parser.h"
+
+struct object;
+
+/* What is known of a mapping's file before it is opened. */
+struct file_hint {
+	pid_t pid;
+	uint64_t start, end;
+	const char *path;
+	const uint8_t *build_id; /* of the file that is mapped; NULL: not known */
+	size_t build_id_size;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode; /* 0: not known, and neither is the device */
+};
+
+struct finder;
+
+/* @nr_slots: as catalog_create() has it. @parser: borrowed, reads the files. */
+FPL_MUST_CHECK int finder_create(uint32_t nr_slots, struct parser *parser, struct finder **ret,
+				 struct fpl_err *err);
+/* Objects stay: they are the catalog's. NULL is allowed. */
+void finder_destroy(struct finder *finder);
+
+/* So many more descriptors of each object will be open than its own. Where few may be open, there
+ * are fewer objects, so that there are some for everything else. */
+void finder_expect_copies(struct finder *finder, unsigned int nr);
+
+/*
+ * The object behind a mapping, made if this is its first sighting: without numbers then. NULL where
+ * there is none (not an ELF file, cannot be opened, replaced by another file): said once per path,
+ * counted. Cost: looks at the path, or opens the file; reads its headers and CFI when it is new.
+ */
+struct object *finder_object(struct finder *finder, const struct file_hint *hint);
+
+/* The vDSO, read from this process: the kernel maps the same bytes into each. NULL: there is none.
+ */
+struct object *finder_vdso(struct finder *finder);
+
+/*
+ * The object behind a mapping where that can be told at once, by a path that leads to a known file
+ * of ours: NULL in any other case. For the owner of the catalog, while the finder's own thread is
+ * at work. Cost: a walk of the path.
+ */
+struct object *finder_known(struct finder *finder, const struct file_hint *hint);
+
+/* Forget @objects [@nr], which are not freed: a file that is met again is a new object. */
+void finder_forget(struct finder *finder, struct object *const *objects, size_t nr);
+
+/* So many objects there may be at once, for want of slots or of descriptors. */
+size_t finder_nr_max(const struct finder *finder);
+/* Files behind executable mappings that could not be used. */
+size_t finder_nr_refused(const struct finder *finder);
+/* Files for which there was no object left, said once. */
+size_t finder_nr_beyond(const struct finder *finder);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who asks does not wait: over a finder made here that takes as long as a test likes. */
+#include "cmocka_all.h"
+
+#include <poll.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/lookups.h"
+#include "profile/object.h"
+
+#define PATIENCE_MS 20000
+
+static struct {
+	sem_t begun, go; /* for files whose path is "slow" */
+	struct object object;
+	char order[32]; /* what was done: the first letter of a path, or of a kind */
+	size_t nr;
+	size_t nr_forgotten;
+} world;
+
+static void note(char what)
+{
+	assert_true(world.nr < sizeof(world.order) - 1);
+	world.order[world.nr++] = what;
+}
+
+struct object *finder_object(struct finder *finder, const struct file_hint *hint)
+{
+	(void)finder;
+	note(hint->path[0]);
+	if (strcmp(hint->path, "slow") == 0) {
+		sem_post(&world.begun);
+		sem_wait(&world.go);
+	}
+	return &world.object;
+}
+
+struct object *finder_vdso(struct finder *finder)
+{
+	(void)finder;
+	note('v');
+	return NULL;
+}
+
+void finder_forget(struct finder *finder, struct object *const *objects, size_t nr)
+{
+	(void)finder, (void)objects;
+	note('F');
+	world.nr_forgotten += nr;
+}
+
+int sighting_make(struct finder *finder, uint32_t pid, uint32_t tid, struct scan_cache *cache,
+		  struct sighting *ret, struct fpl_err *err)
+{
+	(void)finder, (void)tid, (void)cache, (void)err;
+	note('P');
+	*ret = (struct sighting){ .entry = pid };
+	ret->maps = calloc(1, sizeof(*ret->maps));
+	return ret->maps ? 0 : -1;
+}
+
+void sighting_fini(struct sighting *sighting)
+{
+	free(sighting->maps);
+}
+
+void code_names_tell(struct code_names *names, const struct code_event *event)
+{
+	(void)names;
+	note((char)('0' + event->kind));
+}
+
+static struct lookups *begin(void)
+{
+	struct lookups *lookups = NULL;
+
+	memset(&world, 0, sizeof(world));
+	assert_int_equal(sem_init(&world.begun, 0, 0), 0);
+	assert_int_equal(sem_init(&world.go, 0, 0), 0);
+	/* the doubles above look at neither */
+	assert_int_equal(lookups_begin(NULL, (struct code_names *)&world, &lookups, NULL), 0);
+	return lookups;
+}
+
+static struct lookup *ask_file(struct lookups *lookups, const char *path)
+{
+	const uint8_t build_id[3] = { 1, 2, 3 };
+	const struct file_hint hint = {
+		.pid = 7, .path = path, .build_id = build_id, .build_id_size = sizeof(build_id)
+	};
+	struct lookup *lookup = NULL;
+
+	assert_int_equal(lookups_file(lookups, &hint, false, 0, &lookup), 0);
+	return lookup;
+}
+
+static struct lookup *await_answer(struct lookups *lookups)
+{
+	struct pollfd wait = { .fd = lookups_fd(lookups), .events = POLLIN };
+
+	assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
+	return lookups_take(lookups);
+}
+
+static void who_asks_goes_on_while_a_file_is_silent(void **state)
+{
+	struct lookups *lookups = begin();
+	struct lookup *slow = ask_file(lookups, "slow"), *other = ask_file(lookups, "other");
+	struct pollfd answer = { .fd = lookups_fd(lookups), .events = POLLIN };
+
+	(void)state;
+	sem_wait(&world.begun);
+	assert_null(lookups_take(lookups));
+	assert_int_equal(poll(&answer, 1, 0), 0);
+	assert_false(slow->is_done);
+	assert_int_equal(lookups_nr_open(lookups), 2);
+	sem_post(&world.go);
+	assert_ptr_equal(await_answer(lookups), slow);
+	assert_true(slow->is_done);
+	assert_ptr_equal(slow->file.object, &world.object);
+	assert_memory_equal(slow->file.hint.build_id, ((uint8_t[]){ 1, 2, 3 }), 3);
+	assert_ptr_equal(await_answer(lookups), other);
+	assert_int_equal(lookups_nr_open(lookups), 0);
+	lookup_free(slow);
+	lookup_free(other);
+	lookups_end(lookups);
+	assert_string_equal(world.order, "so");
+}
+
+static void an_answer_may_be_asked_for_again(void **state)
+{
+	struct lookups *lookups = begin();
+	struct lookup *lookup = ask_file(lookups, "file");
+
+	(void)state;
+	assert_ptr_equal(await_answer(lookups), lookup);
+	lookups_again(lookups, lookup);
+	assert_false(lookup->is_done);
+	assert_int_equal(lookups_nr_open(lookups), 1);
+	assert_ptr_equal(await_answer(lookups), lookup);
+	lookup_free(lookup);
+	lookups_end(lookups);
+	assert_string_equal(world.order, "ff");
+}
+
+/* All answers that name an object come before the one that says that it is forgotten. */
+static void what_is_asked_of_all_kinds_is_answered_in_order(void **state)
+{
+	struct lookups *lookups = begin();
+	struct object *const objects[] = { &world.object, &world.object };
+	struct lookup *lookup;
+
+	(void)state;
+	ask_file(lookups, "slow");
+	sem_wait(&world.begun);
+	assert_int_equal(lookups_process(lookups, 42, 43, 5, 0), 0);
+	lookups_code(lookups, &(struct code_event){ .kind = CODE_MET });
+	lookups_code(lookups, &(struct code_event){ .kind = CODE_EXIT });
+	assert_int_equal(lookups_forget(lookups, objects, ARRAY_SIZE(objects)), 0);
+	sem_post(&world.go);
+
+	lookup = await_answer(lookups);
+	assert_int_equal(lookup->kind, LOOKUP_FILE);
+	lookup_free(lookup);
+	lookup = await_answer(lookups);
+	assert_int_equal(lookup->kind, LOOKUP_PROCESS);
+	assert_int_equal(lookup->process.pid, 42);
+	assert_int_equal(lookup->process.tid, 43);
+	assert_int_equal(lookup->process.gen, 5);
+	assert_int_equal(lookup->process.sighting.entry, 42);
+	lookup_free(lookup);
+	lookup = await_answer(lookups);
+	assert_int_equal(lookup->kind, LOOKUP_FORGET);
+	assert_int_equal(lookup->forget.nr, ARRAY_SIZE(objects));
+	lookup_free(lookup);
+	assert_null(lookups_take(lookups));
+	lookups_end(lookups);
+	assert_string_equal(world.order, "sP02F");
+	assert_int_equal(world.nr_forgotten, ARRAY_SIZE(objects));
+}
+
+static void what_was_not_begun_is_given_up_at_the_end(void **state)
+{
+	struct lookups *lookups = begin();
+
+	(void)state;
+	ask_file(lookups, "slow");
+	sem_wait(&world.begun);
+	ask_file(lookups, "never");
+	assert_int_equal(lookups_process(lookups, 1, 1, 1, 0), 0);
+	sem_post(&world.go);
+	lookups_end(lookups); /* the sanitizer says what is not freed */
+	assert_true(strcmp(world.order, "s") == 0 || strcmp(world.order, "sn") == 0 ||
+		    strcmp(world.order, "snP") == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_asks_goes_on_while_a_file_is_silent),
+		cmocka_unit_test(an_answer_may_be_asked_for_again),
+		cmocka_unit_test(what_is_asked_of_all_kinds_is_answered_in_order),
+		cmocka_unit_test(what_was_not_begun_is_given_up_at_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
