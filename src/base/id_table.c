@@ -19,15 +19,7 @@ uint32_t id_table_find(const struct id_table *table, uint64_t hash,
 		       bool (*equal)(const void *ctx, uint32_t index, const void *key),
 		       const void *ctx, const void *key)
 {
-	size_t mask = table->nr_slots - 1;
-
-	if (!table->nr_slots)
-		return ID_TABLE_NONE;
-	for (size_t slot = hash & mask; table->slots[slot].number; slot = (slot + 1) & mask)
-		if (table->slots[slot].hash == (uint32_t)hash &&
-		    equal(ctx, table->slots[slot].number - 1, key))
-			return table->slots[slot].number - 1;
-	return ID_TABLE_NONE;
+	return ID_TABLE_FIND(table, hash, i, equal(ctx, i, key));
 }
 
 static void put(struct id_table *table, uint32_t hash, uint32_t number)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
 #include "base/large.h"
 
@@ -165,4 +166,12 @@ int strings_intern(struct strings *strings, const char *text, uint32_t *ret)
 	strings->ids[slot] = (uint32_t)++strings->nr;
 	*ret = (uint32_t)strings->nr - 1;
 	return 0;
+}
+
+uint32_t must_strings_intern(struct strings *strings, const char *text)
+{
+	uint32_t id;
+
+	alloc_check(strings_intern(strings, text, &id));
+	return id;
 }

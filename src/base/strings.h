@@ -36,6 +36,9 @@ void strings_fini(struct strings *strings);
  * of all lengths where the table is not there. */
 FPL_MUST_CHECK int strings_intern(struct strings *strings, const char *text, uint32_t *ret);
 
+/* The same where a lack of memory ends the process (base/alloc.h). */
+uint32_t must_strings_intern(struct strings *strings, const char *text);
+
 /* Drop what finds texts: the next strings_intern() makes it anew. */
 void strings_drop_table(struct strings *strings);
 

@@ -448,11 +448,6 @@ int recording_add_arg(struct recording *recording, const char *arg)
 	return 0;
 }
 
-static size_t id_table_bytes(const struct id_table *table)
-{
-	return table->nr_slots * sizeof(*table->slots);
-}
-
 size_t recording_bytes(const struct recording *recording)
 {
 	return strings_memory(&recording->strings) +
