@@ -239,9 +239,10 @@ static int write_stacks(void *ctx, struct names *names, const struct recording *
 	const struct bcc *bcc = ctx;
 	const uint64_t *lost = names->profile->books.lost;
 	uint64_t nr_lost = 0;
-	int code = bcc_profile_write(stdout, &bcc->output, recording);
+	int code = 0;
 
-	if (!code && fflush(stdout))
+	bcc_profile_write(stdout, &bcc->output, recording);
+	if (fflush(stdout))
 		code = -errno;
 	if (!code && ferror(stdout))
 		code = -EIO;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -60,19 +61,15 @@ struct diff {
 	bool wants_lines, wants_paths, wants_page;
 	struct merge_result merged; /* of all files: what filters refused */
 	struct difference difference;
-	bool has_difference;
 };
 
 static void diff_fini(struct diff *diff)
 {
-	if (diff->has_difference)
-		difference_fini(&diff->difference);
+	difference_fini(&diff->difference);
 	pairing_fini(&diff->shown);
 	pairing_fini(&diff->lines);
-	if (diff->wants_paths)
-		flame_paths_fini(&diff->paths);
-	if (diff->wants_page)
-		flame_paths_fini(&diff->page_paths);
+	flame_paths_fini(&diff->paths);
+	flame_paths_fini(&diff->page_paths);
 	common_fini(&diff->common);
 	report_names_fini(&diff->names);
 	if (diff->filter)
@@ -85,8 +82,8 @@ static bool is_called(const struct format *format, const char *name)
 	return !strcmp(format->name, name);
 }
 
-static int diff_init(struct diff *diff, const struct diff_options *options,
-		     const struct sinks *sinks, struct fpl_err *err)
+static void diff_init(struct diff *diff, const struct diff_options *options,
+		      const struct sinks *sinks)
 {
 	const struct format_options shown = output_options_format(&options->output);
 	const struct frame_text_options texts = {
@@ -111,10 +108,8 @@ static int diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = options->any_object ? PAIRED_BY_NAME : PAIRED_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);
-	if ((diff->wants_paths && flame_paths_init(&diff->paths)) ||
-	    (diff->wants_page && flame_paths_init(&diff->page_paths)))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	return 0;
+	flame_paths_init(&diff->paths);
+	flame_paths_init(&diff->page_paths);
 }
 
 static int add_paths(struct diff *diff, const struct recording *run, enum diff_side side,
@@ -158,13 +153,11 @@ static int check_common(struct common *common, const struct recording *recording
 
 	sample_type_text(recording, counted, sizeof(counted));
 	if (!common->counted)
-		common->counted = strdup(counted);
+		common->counted = must_strdup(counted);
 	if (*event && !common->event) {
-		common->event = strdup(event);
-		common->event_from = strdup(name);
+		common->event = must_strdup(event);
+		common->event_from = must_strdup(name);
 	}
-	if (!common->counted || (*event && (!common->event || !common->event_from)))
-		return fpl_fail(err, -ENOMEM, "out of memory");
 	if (strcmp(counted, common->counted) != 0)
 		return fpl_fail(err, -EDOM,
 				"%s: counts %s, those before it %s: choose by --sample-type", name,
@@ -274,12 +267,10 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	inputs_end(&diff->inputs);
 	if (error)
 		return error;
+	alloc_set_name(NULL);
 	pairing_settle(&diff->shown);
 	pairing_settle(&diff->lines);
-	diff->has_difference = true;
-	error = difference_make(&diff->shown, &diff->difference);
-	if (error)
-		return fpl_fail(err, error, "out of memory for what changed");
+	difference_make(&diff->shown, &diff->difference);
 	return check_rates(diff, err);
 }
 
@@ -298,13 +289,6 @@ static struct diff_picture picture_of(const struct diff *diff, const struct flam
 		.normalize = options->normalize,
 		.negate = options->negate,
 	};
-}
-
-static int write_picture(const struct diff *diff, FILE *to, struct fpl_err *err)
-{
-	const struct diff_picture picture = picture_of(diff, &diff->paths);
-
-	return diff_svg_write(to, &picture, err);
 }
 
 static int write_page(struct diff *diff, FILE *to, struct fpl_err *err)
@@ -338,16 +322,19 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 					       : SIZE_MAX,
 	};
 
+	const struct diff_picture picture = picture_of(diff, &diff->paths);
+
 	*ret_shown = diff->merged.shown;
-	if (is_called(format, "folded"))
-		return diff_folded_write(to, &diff->lines, options->normalize, err);
-	if (is_called(format, "svg"))
-		return write_picture(diff, to, err);
 	if (is_called(format, "html"))
 		return write_page(diff, to, err);
-	if (is_called(format, "json") ? diff_json_write(to, &diff->difference, diff->common.counted)
-				      : diff_text_write(to, &diff->difference, &text))
-		return fpl_fail(err, -ENOMEM, "out of memory for what changed");
+	if (is_called(format, "folded"))
+		diff_folded_write(to, &diff->lines, options->normalize);
+	else if (is_called(format, "svg"))
+		diff_svg_write(to, &picture);
+	else if (is_called(format, "json"))
+		diff_json_write(to, &diff->difference, diff->common.counted);
+	else
+		diff_text_write(to, &diff->difference, &text);
 	return 0;
 }
 
@@ -412,8 +399,9 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 		return inputs_fail(&err);
 	if (sinks_open(&sinks, &options->output, true, &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
+	diff_init(&diff, options, &sinks);
 	if (inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), reading->memory, &err) ||
-	    diff_init(&diff, options, &sinks, &err) || read_all(&diff, &err))
+	    read_all(&diff, &err))
 		return inputs_fail(&err);
 	return present(&sinks, &diff);
 }

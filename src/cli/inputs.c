@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -46,9 +47,7 @@ static bool is_stdin(const char *path)
 int inputs_open(char **paths, size_t nr, const struct output_options *output, struct inputs *ret,
 		struct fpl_err *err)
 {
-	*ret = (struct inputs){ .paths = paths, .fds = calloc(nr + 1, sizeof(*ret->fds)) };
-	if (!ret->fds)
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	*ret = (struct inputs){ .paths = paths, .fds = must_calloc(nr, sizeof(*ret->fds)) };
 	for (; ret->nr < nr; ret->nr++) {
 		const char *path = paths[ret->nr];
 		int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

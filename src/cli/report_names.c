@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "doctor/object_report.h"
 #include "format/missing.h"
@@ -116,24 +117,19 @@ static void reports_fini(struct reports *reports)
 	free(reports->list);
 }
 
-static int describe_objects(const struct recording *recording, const struct missing *missing,
-			    struct reports *ret)
+static void describe_objects(const struct recording *recording, const struct missing *missing,
+			     struct reports *ret)
 {
-	ret->list = calloc(missing->nr + 1, sizeof(*ret->list));
-	if (!ret->list)
-		return -ENOMEM;
+	ret->list = must_calloc(missing->nr, sizeof(*ret->list));
 	for (; ret->nr < missing->nr; ret->nr++) {
 		const struct recording_object *object =
 			&recording->objects[missing->list[ret->nr].object];
 		const char *build_id = recording_string(recording, object->build_id);
 		struct object_report *report = &ret->list[ret->nr];
 
-		report->path = strdup(recording_string(recording, object->path));
-		if (!report->path)
-			return -ENOMEM;
+		report->path = must_strdup(recording_string(recording, object->path));
 		snprintf(report->found.build_id, sizeof(report->found.build_id), "%s", build_id);
 	}
-	return 0;
 }
 
 /* What is installed is not to be installed: the recording is older, or was made without lines. */
@@ -151,12 +147,10 @@ int report_names_missing(FILE *to, const struct recording *recording, struct fpl
 	CLEANUP(cleanup_missing) struct missing missing = { 0 };
 	CLEANUP(reports_fini) struct reports reports = { 0 };
 	struct host host;
-	int error = missing_find(recording, &missing);
+	int error;
 
-	if (!error)
-		error = describe_objects(recording, &missing, &reports);
-	if (error)
-		return fpl_fail(err, error, "out of memory");
+	missing_find(recording, &missing);
+	describe_objects(recording, &missing, &reports);
 	host_read("", &host);
 	error = object_reports_packages("", &host, reports.list, reports.nr, err);
 	if (error)

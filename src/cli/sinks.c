@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -39,9 +40,7 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	const struct format_list *list = output_options_formats(options);
 	int error = 0;
 
-	*ret = (struct sinks){ .list = calloc(options->nr + 1, sizeof(*ret->list)) };
-	if (!ret->list)
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	*ret = (struct sinks){ .list = must_calloc(options->nr + 1, sizeof(*ret->list)) };
 	ret->terminal = output_options_terminal(options);
 	if (options->folded_stdout)
 		error = open_sink(ret, "-", format_find(list, "folded"), err);
@@ -74,33 +73,50 @@ static void keep_or_drop(const struct sink *sink, struct output_file *file, uint
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 }
 
+/* Write one output, of *shown samples so far. Returns an enum cli_exit. */
+static int write_sink(struct sink *sink, const struct sink_writer *writer, uint64_t *shown)
+{
+	struct output_file *file = &sink->file;
+	struct fpl_err err = { 0 };
+	uint64_t written = 0;
+	int error;
+
+	alloc_set_name(output_file_name(file));
+	error = writer->write(writer->ctx, sink->format, file->stream, &written, &err);
+	alloc_set_name(NULL);
+	if (error) {
+		fpl_log(FPL_LOG_ERROR, "%s: %s%s", output_file_name(file), err.msg,
+			memory_limit_advice(err.code));
+		keep_or_drop(sink, file, written);
+		return CLI_EXIT_OUTPUT;
+	}
+	if (written != *shown)
+		fpl_log(FPL_LOG_ERROR,
+			"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
+			": please report this",
+			output_file_name(file), written, *shown);
+	*shown = written;
+	if (!output_file_commit(file, &err))
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+	return CLI_EXIT_OUTPUT;
+}
+
 int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64_t holds,
 		   uint64_t *ret_shown)
 {
-	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
 
 	*ret_shown = holds;
-	for (size_t i = 0; i < sinks->nr; i++) {
-		struct output_file *file = &sinks->list[i].file;
-		uint64_t shown = 0;
+	/* pictures last: where there is no memory for one the process ends, the others are there */
+	for (unsigned pictures = 0; pictures < 2; pictures++) {
+		for (size_t i = 0; i < sinks->nr; i++) {
+			struct sink *sink = &sinks->list[i];
+			int failed = sink->format->picture == pictures
+					     ? write_sink(sink, writer, ret_shown)
+					     : CLI_EXIT_OK;
 
-		if (writer->write(writer->ctx, sinks->list[i].format, file->stream, &shown, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s: %s%s", output_file_name(file), err.msg,
-				memory_limit_advice(err.code));
-			keep_or_drop(&sinks->list[i], file, shown);
-			status = CLI_EXIT_OUTPUT;
-			continue;
-		}
-		if (shown != *ret_shown)
-			fpl_log(FPL_LOG_ERROR,
-				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64
-				": please report this",
-				output_file_name(file), shown, *ret_shown);
-		*ret_shown = shown;
-		if (output_file_commit(file, &err)) {
-			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-			status = CLI_EXIT_OUTPUT;
+			status = failed ? failed : status;
 		}
 	}
 	return status;
@@ -115,14 +131,13 @@ int sinks_write_report(FILE *to, const struct terminal_text *terminal,
 
 	if (to != stdout || !(terminal->columns || terminal->colour))
 		return write(to, ctx);
-	memory = open_memstream(&text, &size);
-	if (!memory)
-		return -ENOMEM;
+	memory = must_memstream(&text, &size);
 
 	int code = write(memory, ctx);
 
-	if (fclose(memory) || code)
-		return code ? code : -ENOMEM;
+	must_memstream_close(memory);
+	if (code)
+		return code;
 	terminal_text_write(to, terminal, text);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
 
@@ -27,11 +27,12 @@ static int compare_texts(const struct pairing *pairing, const struct paired_stac
 	int order = 0;
 
 	for (uint32_t i = 0; !order && i < a->nr && i < b->nr; i++) {
-		uint32_t left = pairing->steps[a->first + i], right = pairing->steps[b->first + i];
+		uint32_t left = pairing->steps.list[a->first + i],
+			 right = pairing->steps.list[b->first + i];
 
 		if (left != right)
-			order = strcmp(pairing_text(pairing, pairing->items[left].text),
-				       pairing_text(pairing, pairing->items[right].text));
+			order = strcmp(pairing_text(pairing, pairing->items.list[left].text),
+				       pairing_text(pairing, pairing->items.list[right].text));
 	}
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
@@ -52,7 +53,7 @@ static void write_line(FILE *to, const struct pairing *pairing, const struct lin
 {
 	for (uint32_t i = 0; i < line->stack->nr; i++) {
 		const struct paired_item *item =
-			&pairing->items[pairing->steps[line->stack->first + i]];
+			&pairing->items.list[pairing->steps.list[line->stack->first + i]];
 
 		if (i)
 			putc(';', to);
@@ -61,15 +62,13 @@ static void write_line(FILE *to, const struct pairing *pairing, const struct lin
 	fprintf(to, " %" PRIu64 " %" PRIu64 "\n", line->before, line->after);
 }
 
-int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize, struct fpl_err *err)
+void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize)
 {
 	const uint64_t *sums = pairing->whole.count;
-	AUTO_FREE struct line *lines = calloc(pairing->nr_stacks + 1, sizeof(*lines));
+	AUTO_FREE struct line *lines = must_calloc(pairing->stacks.nr, sizeof(*lines));
 
-	if (!lines)
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", pairing->nr_stacks);
-	for (size_t i = 0; i < pairing->nr_stacks; i++) {
-		const struct paired_stack *stack = &pairing->stacks[i];
+	for (size_t i = 0; i < pairing->stacks.nr; i++) {
+		const struct paired_stack *stack = &pairing->stacks.list[i];
 		struct line *line = &lines[i];
 
 		*line = (struct line){ stack, tallies_count(&pairing->samples, i, DIFF_BEFORE),
@@ -79,9 +78,8 @@ int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize, s
 				whole_number((double)line->before * (double)sums[DIFF_AFTER] /
 					     (double)sums[DIFF_BEFORE]);
 	}
-	qsort_r(lines, pairing->nr_stacks, sizeof(*lines), compare_lines,
+	qsort_r(lines, pairing->stacks.nr, sizeof(*lines), compare_lines,
 		(void *)(uintptr_t)pairing);
-	for (size_t i = 0; i < pairing->nr_stacks; i++)
+	for (size_t i = 0; i < pairing->stacks.nr; i++)
 		write_line(to, pairing, &lines[i]);
-	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "diff/frame_judge.h"
 #include "picture/html.h"
@@ -28,19 +28,16 @@ static void page_fini(struct page *page)
 }
 
 /* The functions of the tree that those of the difference are. */
-static int find_rows(struct page *page)
+static void find_rows(struct page *page)
 {
 	const struct diff_page *given = page->given;
 	const struct difference *difference = given->difference;
 	const struct pairing *pairing = difference->pairing;
 
-	if (difference_list_make(difference, DIFFERENCE_BY_SELF, SIZE_MAX, false, &page->changed))
-		return -ENOMEM;
-	page->rows = calloc(page->changed.nr + 1, sizeof(*page->rows));
-	if (!page->rows)
-		return -ENOMEM;
+	difference_list_make(difference, DIFFERENCE_BY_SELF, SIZE_MAX, false, &page->changed);
+	page->rows = must_calloc(page->changed.nr, sizeof(*page->rows));
 	for (size_t i = 0; i < page->changed.nr; i++) {
-		const struct paired_item *item = &pairing->items[page->changed.list[i]];
+		const struct paired_item *item = &pairing->items.list[page->changed.list[i]];
 		bool placed = pairing->options.by == PAIRED_BY_PLACE;
 
 		page->rows[i] = (uint32_t)call_functions_find(
@@ -48,10 +45,9 @@ static int find_rows(struct page *page)
 			placed ? pairing_text(pairing, item->place) : "",
 			item->kind == PAIRED_KERNEL ? FLAME_KERNEL : FLAME_USER);
 	}
-	return 0;
 }
 
-static int make(struct page *page, FILE *to)
+static void make(struct page *page, FILE *to)
 {
 	const struct diff_picture *picture = &page->given->picture;
 	const uint64_t *samples = picture->paths->samples;
@@ -62,18 +58,14 @@ static int make(struct page *page, FILE *to)
 		.nodes_max = HTML_NODES_MAX,
 	};
 	size_t nr_tests = 0;
-	int error = call_functions_make(picture->paths, options.sides, &page->functions);
 
-	if (!error)
-		error = call_tree_make(picture->paths, &page->functions, &options, &page->tree);
-	if (!error)
-		error = html_parts_init(to, picture->paths, &page->functions, &page->parts);
-	if (!error)
-		error = find_rows(page);
-	for (size_t i = 0; !error && i < page->tree.nr; i++)
-		nr_tests += page->tree.nodes[i].total >= SIGNIFICANCE_SAMPLES_MIN;
+	call_functions_make(picture->paths, options.sides, &page->functions);
+	call_tree_make(picture->paths, &page->functions, &options, &page->tree);
+	html_parts_init(to, picture->paths, &page->functions, &page->parts);
+	find_rows(page);
+	for (size_t i = 0; i < page->tree.nodes.nr; i++)
+		nr_tests += page->tree.nodes.list[i].total >= SIGNIFICANCE_SAMPLES_MIN;
 	page->judge.quantile = significance_quantile(picture->significance, nr_tests);
-	return error;
 }
 
 static void write_run(struct page *page)
@@ -150,7 +142,8 @@ static void write_changes(struct page *page)
 			continue; /* it is in no path */
 		json_open(json, NULL, '[');
 		json_number(json, NULL, page->rows[i]);
-		json_string(json, NULL, pairing_text(pairing, pairing->items[function.item].place));
+		json_string(json, NULL,
+			    pairing_text(pairing, pairing->items.list[function.item].place));
 		write_change(json, NULL, &function.self, difference->unit);
 		write_change(json, NULL, &function.total, difference->unit);
 		json_close(json, ']');
@@ -204,7 +197,7 @@ static void write_diff(struct page *page)
 	json_close(json, '}');
 }
 
-static int write_all(struct page *page)
+static void write_all(struct page *page)
 {
 	struct json *json = &page->parts.json;
 	const struct flame_paths *paths = page->given->picture.paths;
@@ -224,25 +217,21 @@ static int write_all(struct page *page)
 	html_parts_write_tree(&page->parts, &page->tree, "diff", false);
 	json_close(json, ']');
 	write_diff(page);
-	if (html_parts_write_names(&page->parts))
-		return -ENOMEM;
+	html_parts_write_names(&page->parts);
 	json_close(json, '}');
 	putc('\n', json->to);
-	return 0;
 }
 
 int diff_html_write(FILE *to, const struct diff_page *given, struct fpl_err *err)
 {
 	CLEANUP(page_fini)
 	struct page page = { .given = given, .judge = frame_judge_make(&given->picture) };
-	int error;
+	int error = html_page_begin(to, err);
 
-	error = html_page_begin(to, err);
 	if (error)
 		return error;
-	if (make(&page, to) || write_all(&page))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks",
-				given->picture.paths->nr);
+	make(&page, to);
+	write_all(&page);
 	html_page_end(to);
 	return 0;
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
 #include "view/json.h"
@@ -49,7 +47,7 @@ static void write_tallied(struct json *json, const char *key, const struct diff_
 static void write_function(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_item *item = &pairing->items[idx];
+	const struct paired_item *item = &pairing->items.list[idx];
 	const struct diff_function function = difference_function(difference, idx);
 
 	json_open(json, NULL, '{');
@@ -64,13 +62,14 @@ static void write_function(struct json *json, const struct difference *differenc
 static void write_stack(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks[idx];
+	const struct paired_stack *paired = &pairing->stacks.list[idx];
 	const struct diff_change change = difference_stack(difference, idx);
 
 	json_open(json, NULL, '{');
 	json_open(json, "labels", '[');
 	for (uint32_t i = 0; i < paired->nr; i++) {
-		const struct paired_item *item = &pairing->items[pairing->steps[paired->first + i]];
+		const struct paired_item *item =
+			&pairing->items.list[pairing->steps.list[paired->first + i]];
 
 		if (i == paired->nr_labels) {
 			json_close(json, ']');
@@ -102,23 +101,21 @@ static void write_noise(struct json *json, const struct difference *difference)
 }
 
 /* All of @order as the array @key. */
-static int write_list(struct json *json, const char *key, const struct difference *difference,
-		      enum difference_order order,
-		      void (*write)(struct json *json, const struct difference *difference,
-				    uint32_t idx))
+static void write_list(struct json *json, const char *key, const struct difference *difference,
+		       enum difference_order order,
+		       void (*write)(struct json *json, const struct difference *difference,
+				     uint32_t idx))
 {
 	CLEANUP(difference_list_fini) struct difference_list list;
 
-	if (difference_list_make(difference, order, SIZE_MAX, false, &list))
-		return -ENOMEM;
+	difference_list_make(difference, order, SIZE_MAX, false, &list);
 	json_open(json, key, '[');
 	for (size_t i = 0; i < list.nr; i++)
 		write(json, difference, list.list[i]);
 	json_close(json, ']');
-	return 0;
 }
 
-int diff_json_write(FILE *to, const struct difference *difference, const char *counted)
+void diff_json_write(FILE *to, const struct difference *difference, const char *counted)
 {
 	const struct pairing *pairing = difference->pairing;
 	struct json json = { .to = to };
@@ -139,10 +136,8 @@ int diff_json_write(FILE *to, const struct difference *difference, const char *c
 			     pairing->whole.count[DIFF_AFTER], difference->unit);
 	else
 		json_null(&json, "whole");
-	if (write_list(&json, "functions", difference, DIFFERENCE_BY_SELF, write_function) ||
-	    write_list(&json, "stacks", difference, DIFFERENCE_BY_SAMPLES, write_stack))
-		return -ENOMEM;
+	write_list(&json, "functions", difference, DIFFERENCE_BY_SELF, write_function);
+	write_list(&json, "stacks", difference, DIFFERENCE_BY_SAMPLES, write_stack);
 	json_close(&json, '}');
 	putc('\n', to);
-	return 0;
 }

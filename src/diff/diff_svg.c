@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "diff/frame_judge.h"
 #include "picture/flame_tree.h"
@@ -25,7 +25,7 @@ struct own {
 struct drawing {
 	const struct diff_picture *picture;
 	struct flame_tree tree;
-	struct own *own; /* owned [tree.nr] */
+	struct own *own; /* owned [tree.nodes.nr] */
 	struct frame_judge judge;
 	double most;	 /* the largest change of one that is real */
 	uint64_t narrow; /* samples that a box needs at least to be drawn */
@@ -48,17 +48,17 @@ static void find_own(struct drawing *drawing)
 {
 	const struct flame_tree *tree = &drawing->tree;
 
-	for (size_t i = 0; i < tree->nr; i++)
+	for (size_t i = 0; i < tree->nodes.nr; i++)
 		for (unsigned side = 0; side < DIFF_SIDES; side++)
-			drawing->own[i].count[side] = tree->nodes[i].total[side];
-	for (size_t i = 1; i < tree->nr; i++) {
-		const struct flame_node *node = &tree->nodes[i];
+			drawing->own[i].count[side] = tree->nodes.list[i].total[side];
+	for (size_t i = 1; i < tree->nodes.nr; i++) {
+		const struct flame_node *node = &tree->nodes.list[i];
 
 		struct own *parent = &drawing->own[node->parent];
 
 		for (unsigned side = 0; side < DIFF_SIDES && is_drawn(drawing, node); side++)
 			parent->count[side] -= node->total[side];
-		if (!node->total[DIFF_AFTER] && tree->nodes[node->parent].total[DIFF_AFTER])
+		if (!node->total[DIFF_AFTER] && tree->nodes.list[node->parent].total[DIFF_AFTER])
 			parent->gone += node->total[DIFF_BEFORE];
 	}
 }
@@ -68,15 +68,15 @@ static void judge_own(struct drawing *drawing)
 	const struct flame_tree *tree = &drawing->tree;
 	size_t nr_tests = 0;
 
-	for (size_t i = 0; i < tree->nr; i++)
-		nr_tests += is_drawn(drawing, &tree->nodes[i]);
+	for (size_t i = 0; i < tree->nodes.nr; i++)
+		nr_tests += is_drawn(drawing, &tree->nodes.list[i]);
 	drawing->judge.quantile = significance_quantile(drawing->picture->significance, nr_tests);
-	for (size_t i = 0; i < tree->nr; i++) {
+	for (size_t i = 0; i < tree->nodes.nr; i++) {
 		struct own *own = &drawing->own[i];
 
 		own->change = frame_judge_change(&drawing->judge, own->count);
 		own->real = fabs(own->change) > frame_judge_interval(&drawing->judge, own->count);
-		if (own->real && is_drawn(drawing, &tree->nodes[i]) &&
+		if (own->real && is_drawn(drawing, &tree->nodes.list[i]) &&
 		    fabs(own->change) > drawing->most)
 			drawing->most = fabs(own->change);
 	}
@@ -131,7 +131,7 @@ static void put_side(const struct drawing *drawing, const struct flame_node *nod
 
 static void put_details(const struct drawing *drawing, size_t idx)
 {
-	const struct flame_node *node = &drawing->tree.nodes[idx];
+	const struct flame_node *node = &drawing->tree.nodes.list[idx];
 	FILE *to = drawing->page.to;
 	double change = frame_judge_change(&drawing->judge, node->total);
 	double interval = frame_judge_interval(&drawing->judge, node->total);
@@ -156,8 +156,8 @@ static void draw(struct drawing *drawing, const uint64_t *starts)
 	const struct flame_tree *tree = &drawing->tree;
 
 	svg_page_begin(&drawing->page);
-	for (size_t i = 0; i < tree->nr; i++) {
-		const struct flame_node *node = &tree->nodes[i];
+	for (size_t i = 0; i < tree->nodes.nr; i++) {
+		const struct flame_node *node = &tree->nodes.list[i];
 		char class[4];
 		const struct svg_box box = {
 			.from = starts[i],
@@ -201,7 +201,7 @@ static void note_gone(struct drawing *drawing)
 {
 	uint64_t gone = 0;
 
-	for (size_t i = 0; i < drawing->tree.nr; i++)
+	for (size_t i = 0; i < drawing->tree.nodes.nr; i++)
 		gone += drawing->own[i].gone;
 	if (gone && drawing->judge.wide_by == DIFF_AFTER)
 		svg_page_note(&drawing->page,
@@ -240,7 +240,7 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 			      picture->counted);
 }
 
-static int make_tree(struct drawing *drawing, struct fpl_err *err)
+static void make_tree(struct drawing *drawing)
 {
 	const struct diff_picture *picture = drawing->picture;
 	uint64_t total = picture->paths->samples[drawing->judge.wide_by];
@@ -249,29 +249,23 @@ static int make_tree(struct drawing *drawing, struct fpl_err *err)
 		.min_total = svg_page_min_count(picture->options, total),
 	};
 
-	if (flame_tree_make(picture->paths, &options, &drawing->tree))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", picture->paths->nr);
+	flame_tree_make(picture->paths, &options, &drawing->tree);
 	drawing->narrow = drawing->tree.min_total ? drawing->tree.min_total : 1;
-	drawing->own = calloc(drawing->tree.nr + 1, sizeof(*drawing->own));
-	return drawing->own ? 0 : fpl_fail(err, -ENOMEM, "out of memory");
+	drawing->own = must_calloc(drawing->tree.nodes.nr, sizeof(*drawing->own));
 }
 
-int diff_svg_write(FILE *to, const struct diff_picture *picture, struct fpl_err *err)
+void diff_svg_write(FILE *to, const struct diff_picture *picture)
 {
 	CLEANUP(drawing_fini)
 	struct drawing drawing = { .picture = picture, .judge = frame_judge_make(picture) };
 	AUTO_FREE uint64_t *starts = NULL;
 	char subtitle[256];
 
-	if (make_tree(&drawing, err))
-		return -ENOMEM;
+	make_tree(&drawing);
 	find_own(&drawing);
 	judge_own(&drawing);
 	starts = flame_tree_starts(&drawing.tree, drawing.judge.wide_by);
-	if (!starts)
-		return fpl_fail(err, -ENOMEM, "out of memory");
 	make_subtitle(&drawing, subtitle, sizeof(subtitle));
 	set_page(&drawing, to, subtitle);
 	draw(&drawing, starts);
-	return 0;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -81,21 +80,20 @@ static void write_noise(FILE *to, const struct difference *difference)
 		fprintf(to, "runs vary by %.2f %%\n", 100 * significance->variation);
 }
 
-static int write_functions(FILE *to, const struct difference *difference,
-			   enum difference_order order, const struct diff_text_options *options)
+static void write_functions(FILE *to, const struct difference *difference,
+			    enum difference_order order, const struct diff_text_options *options)
 {
 	CLEANUP(difference_list_fini) struct difference_list list;
 	const struct pairing *pairing = difference->pairing;
 
-	if (difference_list_make(difference, order, options->nr_functions, true, &list))
-		return -ENOMEM;
+	difference_list_make(difference, order, options->nr_functions, true, &list);
 	fprintf(to, "\nFunctions by what changed (%s), ",
 		order == DIFFERENCE_BY_SELF ? "self: it was running"
 					    : "total: it or what it called");
 	write_unit(to, difference, options->counted);
 	fputs("\n\n   before    after   change      +-  verdict  function\n", to);
 	for (size_t i = 0; i < list.nr; i++) {
-		const struct paired_item *item = &pairing->items[list.list[i]];
+		const struct paired_item *item = &pairing->items.list[list.list[i]];
 		const struct diff_function function = difference_function(difference, list.list[i]);
 
 		write_numbers(to, difference,
@@ -105,37 +103,34 @@ static int write_functions(FILE *to, const struct difference *difference,
 	}
 	if (list.nr_left)
 		fprintf(to, "%45s... and %zu more\n", "", list.nr_left);
-	return 0;
 }
 
 static void write_stack(FILE *to, const struct difference *difference, uint32_t stack)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks[stack];
+	const struct paired_stack *paired = &pairing->stacks.list[stack];
 	const struct diff_change change = difference_stack(difference, stack);
-	const uint32_t *steps = &pairing->steps[paired->first];
+	const uint32_t *steps = &pairing->steps.list[paired->first];
 	uint32_t nr_frames = paired->nr - paired->nr_labels;
 
 	putc('\n', to);
 	write_numbers(to, difference, &change);
 	for (uint32_t i = 0; i < paired->nr_labels; i++)
-		fprintf(to, "  %s", pairing_text(pairing, pairing->items[steps[i]].text));
+		fprintf(to, "  %s", pairing_text(pairing, pairing->items.list[steps[i]].text));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
 		fprintf(to, "          %s\n",
-			pairing_text(pairing, pairing->items[steps[paired->nr - 1 - i]].text));
+			pairing_text(pairing, pairing->items.list[steps[paired->nr - 1 - i]].text));
 	if (nr_frames > NR_FRAMES)
 		fprintf(to, "          ... %u more callers\n", nr_frames - NR_FRAMES);
 }
 
-static int write_stacks(FILE *to, const struct difference *difference,
-			const struct diff_text_options *options)
+static void write_stacks(FILE *to, const struct difference *difference,
+			 const struct diff_text_options *options)
 {
 	CLEANUP(difference_list_fini) struct difference_list list;
 
-	if (difference_list_make(difference, DIFFERENCE_BY_SAMPLES, options->nr_stacks, false,
-				 &list))
-		return -ENOMEM;
+	difference_list_make(difference, DIFFERENCE_BY_SAMPLES, options->nr_stacks, false, &list);
 	fputs("\nStacks by what changed (leaf first), ", to);
 	write_unit(to, difference, options->counted);
 	putc('\n', to);
@@ -143,18 +138,16 @@ static int write_stacks(FILE *to, const struct difference *difference,
 		write_stack(to, difference, list.list[i]);
 	if (list.nr_left)
 		fprintf(to, "\n%10s... and %zu more\n", "", list.nr_left);
-	return 0;
 }
 
-int diff_text_write(FILE *to, const struct difference *difference,
-		    const struct diff_text_options *options)
+void diff_text_write(FILE *to, const struct difference *difference,
+		     const struct diff_text_options *options)
 {
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(to, difference, side, options->counted);
 	write_whole(to, difference);
 	write_noise(to, difference);
-	if (write_functions(to, difference, DIFFERENCE_BY_SELF, options) ||
-	    write_functions(to, difference, DIFFERENCE_BY_TOTAL, options))
-		return -ENOMEM;
-	return write_stacks(to, difference, options);
+	write_functions(to, difference, DIFFERENCE_BY_SELF, options);
+	write_functions(to, difference, DIFFERENCE_BY_TOTAL, options);
+	write_stacks(to, difference, options);
 }

@@ -18,21 +18,18 @@ struct diff_text_options {
 	const char *counted;		/* what numbers are followed by: "samples" */
 };
 
-/* Write errors stay in @to. Errors: -ENOMEM. */
-FPL_MUST_CHECK int diff_text_write(FILE *to, const struct difference *difference,
-				   const struct diff_text_options *options);
+/* Write errors stay in @to. */
+void diff_text_write(FILE *to, const struct difference *difference,
+		     const struct diff_text_options *options);
 
 /* All functions, and all stacks. @counted: what counts count. Otherwise as diff_text_write(). */
-FPL_MUST_CHECK int diff_json_write(FILE *to, const struct difference *difference,
-				   const char *counted);
+void diff_json_write(FILE *to, const struct difference *difference, const char *counted);
 
 /*
  * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is
  * PAIRED_BY_LINE. @normalize: those before scaled to the sum of those after, cut to whole numbers.
- * Errors: -ENOMEM.
  */
-FPL_MUST_CHECK int diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize,
-				     struct fpl_err *err);
+void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize);
 
 /* What a differential flame graph is drawn from. */
 struct diff_picture {
@@ -49,10 +46,9 @@ struct diff_picture {
  * Write it as SVG: boxes as wide as after, red where there is more than before, blue where less,
  * without colour where that may be noise. A box has the colour of what changed in itself and in
  * what it called that is not drawn: that of the boxes above is seen there. Write errors stay in
- * @to. Errors: -ENOMEM.
+ * @to.
  */
-FPL_MUST_CHECK int diff_svg_write(FILE *to, const struct diff_picture *picture,
-				  struct fpl_err *err);
+void diff_svg_write(FILE *to, const struct diff_picture *picture);
 
 /* What a page of a difference is made of. */
 struct diff_page {
@@ -66,6 +62,6 @@ struct diff_page {
 /*
  * Write it as one HTML page: flame graph and icicle as diff_svg_write() draws them, by the frames
  * of either side; callers and callees; all functions with what to think of them. Errors:
- * -ENOMEM, -ENOTSUP as html_write().
+ * -ENOTSUP as html_write().
  */
 FPL_MUST_CHECK int diff_html_write(FILE *to, const struct diff_page *page, struct fpl_err *err);

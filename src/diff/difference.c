@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/difference.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 static bool has_samples(const struct tallies *tallies, size_t idx)
@@ -46,19 +46,17 @@ static struct significance_options options_of(const struct pairing *pairing, boo
 }
 
 /* Where no side has two runs there is nothing to fit, and nothing that is wide. */
-static int fit(struct difference *difference)
+static void fit(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 	const struct significance_options options = options_of(pairing, pairing->options.shares);
-	size_t nr = 0, nr_wide = pairing->self.wide ? pairing->nr_items : 0;
-	AUTO_FREE const struct distribution **list = calloc(nr_wide + 1, sizeof(*list));
+	size_t nr = 0, nr_wide = pairing->self.wide ? pairing->items.nr : 0;
+	AUTO_FREE const struct distribution **list = must_calloc(nr_wide, sizeof(*list));
 
-	if (!list)
-		return -ENOMEM;
 	for (size_t i = 0; i < nr_wide; i++)
-		if (pairing->items[i].kind != PAIRED_LABEL && has_samples(&pairing->self, i))
+		if (pairing->items.list[i].kind != PAIRED_LABEL && has_samples(&pairing->self, i))
 			list[nr++] = &pairing->self.wide[i].distribution;
-	return significance_fit(&options, list, nr, &difference->significance);
+	significance_fit(&options, list, nr, &difference->significance);
 }
 
 /* What is looked at together shares one error rate. The whole is looked at alone. */
@@ -66,40 +64,34 @@ static void count_tests(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 
-	for (size_t i = 0; i < pairing->nr_items; i++) {
-		if (pairing->items[i].kind == PAIRED_LABEL)
+	for (size_t i = 0; i < pairing->items.nr; i++) {
+		if (pairing->items.list[i].kind == PAIRED_LABEL)
 			continue;
 		difference->nr_function_tests += is_tested(&pairing->self, i);
 		difference->nr_function_tests += is_tested(&pairing->total, i);
 	}
-	for (size_t i = 0; i < pairing->nr_stacks; i++)
+	for (size_t i = 0; i < pairing->stacks.nr; i++)
 		difference->nr_stack_tests += is_tested(&pairing->samples, i);
 }
 
-static int list_functions(struct difference *difference)
+static void list_functions(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 
-	difference->functions = calloc(pairing->nr_items + 1, sizeof(*difference->functions));
-	if (!difference->functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < pairing->nr_items; i++)
-		if (pairing->items[i].kind != PAIRED_LABEL && has_samples(&pairing->total, i))
+	difference->functions = must_calloc(pairing->items.nr, sizeof(*difference->functions));
+	for (size_t i = 0; i < pairing->items.nr; i++)
+		if (pairing->items.list[i].kind != PAIRED_LABEL && has_samples(&pairing->total, i))
 			difference->functions[difference->nr_functions++] = (uint32_t)i;
-	return 0;
 }
 
-static int list_stacks(struct difference *difference)
+static void list_stacks(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 
-	difference->stacks = calloc(pairing->nr_stacks + 1, sizeof(*difference->stacks));
-	if (!difference->stacks)
-		return -ENOMEM;
-	for (size_t i = 0; i < pairing->nr_stacks; i++)
+	difference->stacks = must_calloc(pairing->stacks.nr, sizeof(*difference->stacks));
+	for (size_t i = 0; i < pairing->stacks.nr; i++)
 		if (has_samples(&pairing->samples, i))
 			difference->stacks[difference->nr_stacks++] = (uint32_t)i;
-	return 0;
 }
 
 static struct diff_change judge(const struct difference *difference, const struct tallies *tallies,
@@ -169,17 +161,13 @@ static void measure_whole(struct difference *difference)
 		difference->unit = 1 / (whole->before > 0 ? whole->before : whole->after);
 }
 
-int difference_make(const struct pairing *pairing, struct difference *ret)
+void difference_make(const struct pairing *pairing, struct difference *ret)
 {
-	int err;
-
 	*ret = (struct difference){
 		.pairing = pairing,
 		.whole_judged = !pairing->options.shares,
 	};
-	err = fit(ret);
-	if (err)
-		return err;
+	fit(ret);
 	measure_whole(ret);
 	if (ret->whole_judged)
 		significance_judge(&ret->significance, significance_quantile(&ret->significance, 1),
@@ -187,8 +175,8 @@ int difference_make(const struct pairing *pairing, struct difference *ret)
 	count_tests(ret);
 	ret->function_quantile = significance_quantile(&ret->significance, ret->nr_function_tests);
 	ret->stack_quantile = significance_quantile(&ret->significance, ret->nr_stack_tests);
-	err = list_functions(ret);
-	return err ? err : list_stacks(ret);
+	list_functions(ret);
+	list_stacks(ret);
 }
 
 void difference_fini(struct difference *difference)
@@ -211,7 +199,7 @@ struct sorting {
 
 static int compare_items(const struct pairing *pairing, uint32_t left, uint32_t right)
 {
-	const struct paired_item *a = &pairing->items[left], *b = &pairing->items[right];
+	const struct paired_item *a = &pairing->items.list[left], *b = &pairing->items.list[right];
 	int order = 0;
 
 	if (a->text != b->text)
@@ -223,12 +211,13 @@ static int compare_items(const struct pairing *pairing, uint32_t left, uint32_t 
 
 static int compare_steps(const struct pairing *pairing, uint32_t left, uint32_t right)
 {
-	const struct paired_stack *a = &pairing->stacks[left], *b = &pairing->stacks[right];
+	const struct paired_stack *a = &pairing->stacks.list[left],
+				  *b = &pairing->stacks.list[right];
 	int order = 0;
 
 	for (uint32_t i = 0; !order && i < a->nr && i < b->nr; i++)
-		order = compare_items(pairing, pairing->steps[a->first + i],
-				      pairing->steps[b->first + i]);
+		order = compare_items(pairing, pairing->steps.list[a->first + i],
+				      pairing->steps.list[b->first + i]);
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
 
@@ -277,8 +266,8 @@ static void keep_key(struct sort_key *keys, size_t *nr, size_t nr_max, const str
 /* So many are found one by one, more are sorted. */
 #define FEW_KEYS 256u
 
-int difference_list_make(const struct difference *difference, enum difference_order order,
-			 size_t nr_max, bool changed, struct difference_list *ret)
+void difference_list_make(const struct difference *difference, enum difference_order order,
+			  size_t nr_max, bool changed, struct difference_list *ret)
 {
 	bool stacks = order == DIFFERENCE_BY_SAMPLES;
 	const uint32_t *all = stacks ? difference->stacks : difference->functions;
@@ -286,11 +275,11 @@ int difference_list_make(const struct difference *difference, enum difference_or
 	bool few = nr_max <= FEW_KEYS;
 	struct sorting sorting = { .pairing = difference->pairing, .order = order };
 	AUTO_FREE struct sort_key *keys =
-		reallocarray(NULL, few ? nr_max + 1 : nr_all + 1, sizeof(*keys));
+		must_reallocarray(NULL, few ? nr_max : nr_all, sizeof(*keys));
 	size_t nr = 0, nr_met = 0;
 
 	*ret = (struct difference_list){ .list = NULL };
-	for (size_t i = 0; keys && i < nr_all; i++) {
+	for (size_t i = 0; i < nr_all; i++) {
 		const struct diff_change change = change_of(difference, order, all[i]);
 		const struct sort_key key = { .size = fabs(change.change),
 					      .before = change.before,
@@ -305,14 +294,13 @@ int difference_list_make(const struct difference *difference, enum difference_or
 		else
 			keys[nr++] = key;
 	}
-	if (!few && keys)
+	if (!few)
 		qsort_r(keys, nr, sizeof(*keys), compare_keys, &sorting);
 	ret->nr = nr < nr_max ? nr : nr_max;
 	ret->nr_left = nr_met - ret->nr;
-	ret->list = keys ? reallocarray(NULL, ret->nr + 1, sizeof(*ret->list)) : NULL;
-	for (size_t i = 0; ret->list && i < ret->nr; i++)
+	ret->list = must_calloc(ret->nr, sizeof(*ret->list));
+	for (size_t i = 0; i < ret->nr; i++)
 		ret->list[i] = keys[i].idx;
-	return ret->list ? 0 : -ENOMEM;
 }
 
 void difference_list_fini(struct difference_list *list)

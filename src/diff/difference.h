@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "diff/pairing.h"
 #include "diff/significance.h"
 
@@ -35,9 +34,9 @@ struct difference {
 
 /*
  * @pairing outlives @ret, and is not added to any more. CPU time is compared where all samples of
- * both sides have a weight, else numbers of samples. Errors: -ENOMEM; difference_fini is safe then.
+ * both sides have a weight, else numbers of samples.
  */
-FPL_MUST_CHECK int difference_make(const struct pairing *pairing, struct difference *ret);
+void difference_make(const struct pairing *pairing, struct difference *ret);
 void difference_fini(struct difference *difference);
 
 /* What to think of item @item, and of stack @stack. Cost: O(1), some 100 ns. */
@@ -60,10 +59,8 @@ struct difference_list {
 
 /*
  * The first @nr_max in @order. @changed: without those of which there is nothing on either side:
- * functions that never ran, but in what they called. Errors: -ENOMEM; the list is NULL then. Cost:
- * O(n) for a few, else O(n log n).
+ * functions that never ran, but in what they called. Cost: O(n) for a few, else O(n log n).
  */
-FPL_MUST_CHECK int difference_list_make(const struct difference *difference,
-					enum difference_order order, size_t nr_max, bool changed,
-					struct difference_list *ret);
+void difference_list_make(const struct difference *difference, enum difference_order order,
+			  size_t nr_max, bool changed, struct difference_list *ret);
 void difference_list_fini(struct difference_list *list);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/pairing.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "view/function_index.h"
 #include "view/hex.h"
@@ -19,12 +18,10 @@ struct adding {
 	const struct recording *recording;
 	struct frame_texts texts;
 	struct function_index index;
-	uint32_t *items;  /* owned [index.nr]: items of its functions, NOT_MAPPED */
+	uint32_t *items;  /* owned [index.functions.nr]: items of its functions, NOT_MAPPED */
 	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, NOT_MAPPED */
-	uint32_t *labels; /* owned [room_labels]: items of texts as labels, NOT_MAPPED */
-	size_t room_labels;
-	uint32_t *steps; /* owned [room_steps]: of the stack at hand */
-	size_t nr_steps, room_steps;
+	VECTOR(uint32_t) labels; /* items of texts as labels, NOT_MAPPED */
+	VECTOR(uint32_t) steps;	 /* of the stack at hand */
 };
 
 static void adding_fini(struct adding *adding)
@@ -33,8 +30,8 @@ static void adding_fini(struct adding *adding)
 	frame_texts_fini(&adding->texts);
 	free(adding->items);
 	free(adding->places);
-	free(adding->labels);
-	free(adding->steps);
+	vector_fini(&adding->labels);
+	vector_fini(&adding->steps);
 }
 
 static bool items_equal(const struct pairing *pairing, const struct paired_item *a,
@@ -44,213 +41,141 @@ static bool items_equal(const struct pairing *pairing, const struct paired_item 
 	       (pairing->options.by != PAIRED_BY_PLACE || a->place == b->place);
 }
 
-/* The last item of @text: its entry, made where there is none; NULL: no memory. */
-static uint32_t *last_item(struct pairing *pairing, uint32_t text)
+static uint32_t find_item(struct pairing *pairing, const struct paired_item *key)
 {
-	size_t wanted = text + (size_t)1;
+	uint32_t *last;
 
-	if (array_reserve(&pairing->last_items, sizeof(*pairing->last_items), &pairing->room_texts,
-			  wanted))
-		return NULL;
-	if (wanted > pairing->nr_texts) {
-		memset(&pairing->last_items[pairing->nr_texts], 0,
-		       (wanted - pairing->nr_texts) * sizeof(*pairing->last_items));
-		pairing->nr_texts = wanted;
-	}
-	return &pairing->last_items[text];
-}
-
-static int find_item(struct pairing *pairing, const struct paired_item *key, uint32_t *ret)
-{
-	uint32_t *last = last_item(pairing, key->text);
-
-	if (!last)
-		return -ENOMEM;
-	for (uint32_t at = *last; at; at = pairing->items[at - 1].before) {
-		if (!items_equal(pairing, &pairing->items[at - 1], key))
-			continue;
-		*ret = at - 1;
-		return 0;
-	}
-	if (pairing->nr_items >= UINT32_MAX - 1 ||
-	    array_reserve(&pairing->items, sizeof(*pairing->items), &pairing->room_items,
-			  pairing->nr_items + 1) ||
-	    tallies_grow(&pairing->self) || tallies_grow(&pairing->total))
-		return -ENOMEM;
-	*ret = (uint32_t)pairing->nr_items++;
-	pairing->items[*ret] = *key;
-	pairing->items[*ret].before = *last;
-	*last = *ret + 1;
-	return 0;
+	while (key->text >= pairing->last_items.nr)
+		must_push(&pairing->last_items, 0);
+	last = &pairing->last_items.list[key->text];
+	for (uint32_t at = *last; at; at = pairing->items.list[at - 1].before)
+		if (items_equal(pairing, &pairing->items.list[at - 1], key))
+			return at - 1;
+	/* an index + 1 has to fit 32 bits */
+	if (pairing->items.nr >= UINT32_MAX - 1)
+		alloc_fail();
+	must_push(&pairing->items, *key);
+	tallies_grow(&pairing->self);
+	tallies_grow(&pairing->total);
+	pairing->items.list[pairing->items.nr - 1].before = *last;
+	*last = (uint32_t)pairing->items.nr;
+	return *last - 1;
 }
 
 /* @text as it is paired. */
-static int intern(struct pairing *pairing, const char *text, uint32_t *ret)
+static uint32_t intern(struct pairing *pairing, const char *text)
 {
-	return pairing->options.strip_hex ? hex_strip_intern(&pairing->strings, text, ret)
-					  : strings_intern(&pairing->strings, text, ret);
+	return pairing->options.strip_hex ? hex_strip_intern(&pairing->strings, text)
+					  : must_strings_intern(&pairing->strings, text);
 }
 
-static int intern_place(struct adding *adding, uint32_t function, uint32_t *ret)
+static uint32_t intern_place(struct adding *adding, uint32_t function)
 {
-	const struct shown_function *shown = &adding->index.list[function];
+	const struct shown_function *shown = &adding->index.functions.list[function];
 	uint32_t *mapped = &adding->places[2 * (size_t)shown->object + shown->kernel];
 	char buf[256];
-	int err = 0;
 
 	if (*mapped == NOT_MAPPED)
-		err = frame_place_intern(
+		*mapped = frame_place_intern(
 			&adding->pairing->strings,
-			function_index_place(&adding->index, function, buf, sizeof(buf)), mapped);
-	*ret = *mapped;
-	return err;
+			function_index_place(&adding->index, function, buf, sizeof(buf)));
+	return *mapped;
 }
 
-/* Room for @nr numbers, none of which is mapped. */
+/* Room for @nr numbers, of which each is NOT_MAPPED; to be freed. */
 static uint32_t *make_map(size_t nr)
 {
-	uint32_t *map = reallocarray(NULL, nr + 1, sizeof(*map));
+	uint32_t *map = must_reallocarray(NULL, nr, sizeof(*map));
 
-	if (map)
-		memset(map, 0xff, (nr + 1) * sizeof(*map));
-	return map;
+	return memset(map, 0xff, nr * sizeof(*map));
 }
 
-static int map_function(struct adding *adding, uint32_t function, uint32_t *ret)
+static uint32_t map_function(struct adding *adding, uint32_t function)
 {
-	const struct shown_function *shown = &adding->index.list[function];
-	struct paired_item key = { .kind = shown->kernel ? PAIRED_KERNEL : PAIRED_USER };
+	const struct shown_function *shown = &adding->index.functions.list[function];
 	uint32_t *mapped = &adding->items[function];
-	int err = 0;
 
 	if (*mapped == NOT_MAPPED) {
-		err = intern(adding->pairing, strings_text(&adding->texts.strings, shown->text),
-			     &key.text);
-		if (!err)
-			err = intern_place(adding, function, &key.place);
-		if (!err)
-			err = find_item(adding->pairing, &key, mapped);
+		const struct paired_item key = {
+			.text = intern(adding->pairing,
+				       strings_text(&adding->texts.strings, shown->text)),
+			.place = intern_place(adding, function),
+			.kind = shown->kernel ? PAIRED_KERNEL : PAIRED_USER,
+		};
+
+		*mapped = find_item(adding->pairing, &key);
 	}
-	*ret = *mapped;
-	return err;
+	return *mapped;
 }
 
 /* @text: in the strings of the run's texts, which grow with the labels. */
-static int map_label(struct adding *adding, uint32_t text, uint32_t *ret)
+static uint32_t map_label(struct adding *adding, uint32_t text)
 {
-	struct paired_item key = { .kind = PAIRED_LABEL };
-	size_t before = adding->room_labels;
-	int err = array_reserve(&adding->labels, sizeof(*adding->labels), &adding->room_labels,
-				text + (size_t)1);
+	while (text >= adding->labels.nr)
+		must_push(&adding->labels, NOT_MAPPED);
+	if (adding->labels.list[text] == NOT_MAPPED) {
+		const struct paired_item key = {
+			.text = intern(adding->pairing, strings_text(&adding->texts.strings, text)),
+			.kind = PAIRED_LABEL,
+		};
 
-	if (err)
-		return err;
-	if (adding->room_labels > before)
-		memset(adding->labels + before, 0xff,
-		       (adding->room_labels - before) * sizeof(*adding->labels));
-	if (adding->labels[text] == NOT_MAPPED) {
-		err = intern(adding->pairing, strings_text(&adding->texts.strings, text),
-			     &key.text);
-		if (!err)
-			err = find_item(adding->pairing, &key, &adding->labels[text]);
+		adding->labels.list[text] = find_item(adding->pairing, &key);
 	}
-	*ret = adding->labels[text];
-	return err;
-}
-
-static int put_step(struct adding *adding, uint32_t item)
-{
-	int err = array_reserve(&adding->steps, sizeof(*adding->steps), &adding->room_steps,
-				adding->nr_steps + 1);
-
-	if (!err)
-		adding->steps[adding->nr_steps++] = item;
-	return err;
+	return adding->labels.list[text];
 }
 
 /* Frames @frames [nr], leaf first, from the root to the leaf. */
-static int put_frames(struct adding *adding, const uint32_t *frames, size_t nr)
+static void put_frames(struct adding *adding, const uint32_t *frames, size_t nr)
 {
-	int err = 0;
-
-	for (size_t i = nr; !err && i-- > 0;) {
+	for (size_t i = nr; i-- > 0;) {
 		size_t nr_functions;
 		const uint32_t *functions =
 			function_index_of(&adding->index, frames[i], &nr_functions);
 
-		while (!err && nr_functions-- > 0) {
-			uint32_t item;
-
-			err = map_function(adding, functions[nr_functions], &item);
-			if (!err)
-				err = put_step(adding, item);
-		}
+		while (nr_functions-- > 0)
+			must_push(&adding->steps, map_function(adding, functions[nr_functions]));
 	}
-	return err;
 }
 
-/* All steps of @stack. */
-static int put_stack(struct adding *adding, const struct recording_stack *stack,
-		     uint32_t *ret_nr_labels)
+/* All steps of @stack. Returns how many labels are among them. */
+static uint32_t put_stack(struct adding *adding, const struct recording_stack *stack)
 {
 	const uint32_t *user = &adding->recording->frame_ids[stack->first_frame];
-	uint32_t labels[LABELS_MAX], item;
-	int err = labels_intern(&adding->texts, stack, labels, ret_nr_labels);
+	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(&adding->texts, stack, labels);
 
-	adding->nr_steps = 0;
-	for (uint32_t i = 0; !err && i < *ret_nr_labels; i++) {
-		err = map_label(adding, labels[i], &item);
-		if (!err)
-			err = put_step(adding, item);
-	}
-	if (!err)
-		err = put_frames(adding, user, stack->nr_user);
-	if (!err && adding->pairing->options.delimited && stack->nr_user && stack->nr_kernel) {
-		uint32_t dash;
-
-		err = strings_intern(&adding->texts.strings, "-", &dash);
-		if (!err)
-			err = map_label(adding, dash, &item);
-		if (!err)
-			err = put_step(adding, item);
-	}
-	return err ? err : put_frames(adding, user + stack->nr_user, stack->nr_kernel);
-}
-
-static bool stack_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct pairing *pairing = ctx;
-	const struct adding *adding = key;
-	const struct paired_stack *stack = &pairing->stacks[index];
-
-	return stack->nr == adding->nr_steps &&
-	       !memcmp(&pairing->steps[stack->first], adding->steps,
-		       stack->nr * sizeof(*adding->steps));
+	adding->steps.nr = 0;
+	for (uint32_t i = 0; i < nr_labels; i++)
+		must_push(&adding->steps, map_label(adding, labels[i]));
+	put_frames(adding, user, stack->nr_user);
+	if (adding->pairing->options.delimited && stack->nr_user && stack->nr_kernel)
+		must_push(&adding->steps,
+			  map_label(adding, must_strings_intern(&adding->texts.strings, "-")));
+	put_frames(adding, user + stack->nr_user, stack->nr_kernel);
+	return nr_labels;
 }
 
 /* The stack whose steps are at hand. */
-static int find_stack(struct adding *adding, uint32_t nr_labels, uint32_t *ret)
+static uint32_t find_stack(struct adding *adding, uint32_t nr_labels)
 {
 	struct pairing *pairing = adding->pairing;
-	size_t nr = adding->nr_steps;
-	uint64_t hash = id_table_hash(1, adding->steps, nr * sizeof(*adding->steps));
+	const struct paired_stack *stacks = pairing->stacks.list;
+	const uint32_t *steps = adding->steps.list;
+	size_t nr = adding->steps.nr, first = pairing->steps.nr;
+	uint64_t hash = id_table_hash(1, steps, nr * sizeof(*steps));
+	uint32_t found = ID_TABLE_FIND(
+		&pairing->stack_ids, hash, i,
+		stacks[i].nr == nr && (!nr || !memcmp(&pairing->steps.list[stacks[i].first], steps,
+						      nr * sizeof(*steps))));
 
-	*ret = id_table_find(&pairing->stack_ids, hash, stack_equals, pairing, adding);
-	if (*ret != ID_TABLE_NONE)
-		return 0;
-	*ret = (uint32_t)pairing->nr_stacks;
-	if (array_reserve(&pairing->stacks, sizeof(*pairing->stacks), &pairing->room_stacks,
-			  pairing->nr_stacks + 1) ||
-	    array_reserve(&pairing->steps, sizeof(*pairing->steps), &pairing->room_steps,
-			  pairing->nr_steps + nr) ||
-	    id_table_add(&pairing->stack_ids, hash, *ret) || tallies_grow(&pairing->samples))
-		return -ENOMEM;
-	pairing->stacks[pairing->nr_stacks++] = (struct paired_stack){ .first = pairing->nr_steps,
-								       .nr = (uint32_t)nr,
-								       .nr_labels = nr_labels };
-	memcpy(&pairing->steps[pairing->nr_steps], adding->steps, nr * sizeof(*adding->steps));
-	pairing->nr_steps += nr;
-	return 0;
+	if (found != ID_TABLE_NONE)
+		return found;
+	found = (uint32_t)pairing->stacks.nr;
+	must_id_table_add(&pairing->stack_ids, hash, found);
+	tallies_grow(&pairing->samples);
+	must_push(&pairing->stacks, { .first = first, .nr = (uint32_t)nr, .nr_labels = nr_labels });
+	for (size_t i = 0; i < nr; i++)
+		must_push(&pairing->steps, steps[i]);
+	return found;
 }
 
 /* Count the samples of @stack for each function in it; the last step was running. */
@@ -263,13 +188,13 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 
 	if (pairing->options.by == PAIRED_BY_LINE)
 		return 0;
-	for (size_t i = 0; !err && i < adding->nr_steps; i++) {
-		uint32_t step = adding->steps[i];
-		struct paired_item *item = &pairing->items[step];
+	for (size_t i = 0; !err && i < adding->steps.nr; i++) {
+		uint32_t step = adding->steps.list[i];
+		struct paired_item *item = &pairing->items.list[step];
 
 		if (item->kind == PAIRED_LABEL)
 			continue;
-		if (i + 1 == adding->nr_steps)
+		if (i + 1 == adding->steps.nr)
 			err = tallies_add(&pairing->self, runs, step, stack->count,
 					  stack->weight_ns);
 		if (!err && item->last_stack != number)
@@ -284,13 +209,9 @@ static int add_stack(struct adding *adding, const struct recording_stack *stack)
 {
 	struct pairing *pairing = adding->pairing;
 	struct tally_runs *runs = &pairing->runs;
-	uint32_t nr_labels, found;
-	int err = put_stack(adding, stack, &nr_labels);
+	uint32_t found = find_stack(adding, put_stack(adding, stack));
+	int err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight_ns);
 
-	if (!err)
-		err = find_stack(adding, nr_labels, &found);
-	if (!err)
-		err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight_ns);
 	if (!err)
 		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight_ns);
 	return err ? err : count_items(adding, stack);
@@ -310,8 +231,8 @@ static int begin_run(struct pairing *pairing, enum diff_side side)
 	if (!err)
 		err = tallies_begin_run(&pairing->samples, runs, side);
 	pairing->nr_counted = 0;
-	for (size_t i = 0; i < pairing->nr_items; i++)
-		pairing->items[i].last_stack = 0;
+	for (size_t i = 0; i < pairing->items.nr; i++)
+		pairing->items.list[i].last_stack = 0;
 	runs->whole[side] = (struct run_tally){ 0 };
 	runs->side = side;
 	runs->open = !err;
@@ -367,18 +288,16 @@ void pairing_settle(struct pairing *pairing)
 {
 	strings_drop_table(&pairing->strings);
 	id_table_fini(&pairing->stack_ids);
-	free(pairing->last_items);
-	pairing->last_items = NULL;
-	pairing->nr_texts = pairing->room_texts = 0;
+	vector_fini(&pairing->last_items);
 }
 
 void pairing_fini(struct pairing *pairing)
 {
 	pairing_settle(pairing);
 	strings_fini(&pairing->strings);
-	free(pairing->items);
-	free(pairing->steps);
-	free(pairing->stacks);
+	vector_fini(&pairing->items);
+	vector_fini(&pairing->steps);
+	vector_fini(&pairing->stacks);
 	tallies_fini(&pairing->self);
 	tallies_fini(&pairing->total);
 	tallies_fini(&pairing->samples);
@@ -386,10 +305,7 @@ void pairing_fini(struct pairing *pairing)
 
 static int fail(int error, struct fpl_err *err)
 {
-	return error ? fpl_fail(err, error, "%s",
-				error == -EOVERFLOW ? "counts add up to more than 2^64"
-						    : "out of memory for functions and stacks")
-		     : 0;
+	return error ? fpl_fail(err, error, "counts add up to more than 2^64") : 0;
 }
 
 int pairing_add_part(struct pairing *pairing, const struct recording *recording,
@@ -400,15 +316,12 @@ int pairing_add_part(struct pairing *pairing, const struct recording *recording,
 	struct paired_side *of = &pairing->sides[side];
 	int error = begin_run(pairing, side);
 
+	frame_texts_init(recording, &pairing->options.text, &adding.texts);
+	function_index_init(&adding.texts, &adding.index);
+	adding.items = make_map(adding.index.functions.nr);
+	adding.places = make_map(2 * recording->nr_objects);
 	if (!error)
-		error = frame_texts_init(recording, &pairing->options.text, &adding.texts);
-	if (!error)
-		error = function_index_init(&adding.texts, &adding.index);
-	if (!error) {
-		adding.items = make_map(adding.index.nr);
-		adding.places = make_map(2 * recording->nr_objects);
-		error = adding.items && adding.places ? add_stacks(&adding, side) : -ENOMEM;
-	}
+		error = add_stacks(&adding, side);
 	if (__builtin_add_overflow(of->duration_ns, recording->duration_ns, &of->duration_ns))
 		of->duration_ns = UINT64_MAX;
 	return fail(error, err);

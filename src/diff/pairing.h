@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/id_table.h"
 #include "base/strings.h"
+#include "base/vector.h"
 #include "diff/distribution.h"
 #include "diff/tallies.h"
 #include "recording/recording.h"
@@ -67,10 +68,9 @@ struct pairing_options {
 struct pairing {
 	struct pairing_options options;
 	struct strings strings;
-	struct paired_item *items;   /* owned [nr_items] */
-	uint32_t *steps;	     /* owned [nr_steps] */
-	struct paired_stack *stacks; /* owned [nr_stacks] */
-	size_t nr_items, nr_steps, nr_stacks;
+	VECTOR(struct paired_item) items;
+	VECTOR(uint32_t) steps;
+	VECTOR(struct paired_stack) stacks;
 	/* Of each item that it was running, and that it was in the stack; of each stack. */
 	struct tallies self, total, samples;
 	struct tally_runs runs;
@@ -78,9 +78,8 @@ struct pairing {
 	struct paired_side sides[DIFF_SIDES];
 
 	/* private */
-	uint32_t *last_items; /* owned [nr_texts]: 1 + the last item of each text, 0: none */
-	size_t nr_texts, room_texts, room_items, room_steps, room_stacks;
-	uint32_t nr_counted; /* stacks of the run under way */
+	VECTOR(uint32_t) last_items; /* 1 + the last item of each text, 0: none */
+	uint32_t nr_counted;	     /* stacks of the run under way */
 	struct id_table stack_ids;
 };
 
@@ -88,8 +87,8 @@ void pairing_init(struct pairing *pairing, const struct pairing_options *options
 void pairing_fini(struct pairing *pairing);
 
 /*
- * Add a run of @side; @recording may go afterwards. Errors: -ENOMEM; -EOVERFLOW counts beyond 64
- * bits. Cost: O(frames of all stacks + what is paired so far).
+ * Add a run of @side; @recording may go afterwards. Errors: -EOVERFLOW counts beyond 64 bits. Cost:
+ * O(frames of all stacks + what is paired so far).
  */
 FPL_MUST_CHECK int pairing_add(struct pairing *pairing, const struct recording *recording,
 			       enum diff_side side, struct fpl_err *err);

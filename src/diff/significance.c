@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/significance.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "diff/student.h"
 
@@ -109,16 +109,13 @@ static void tested_fini(struct tested *tested)
 	free(tested->values);
 }
 
-static int tested_init(const struct distribution *const *list, size_t nr, struct tested *ret)
+static void tested_init(const struct distribution *const *list, size_t nr, struct tested *ret)
 {
-	*ret = (struct tested){ .list = calloc(nr + 1, sizeof(const struct distribution *)),
-				.values = calloc(nr + 1, sizeof(double)) };
-	if (!ret->list || !ret->values)
-		return -ENOMEM;
+	*ret = (struct tested){ .list = must_calloc(nr, sizeof(const struct distribution *)),
+				.values = must_calloc(nr, sizeof(double)) };
 	for (size_t i = 0; i < nr; i++)
 		if (significance_is_tested(list[i]))
 			ret->list[ret->nr++] = list[i];
-	return 0;
 }
 
 /* The median dispersion of all that are tested, of one at least. */
@@ -206,8 +203,8 @@ static void fit_prior(struct significance *significance, const struct tested *te
 		significance->prior_df = (double)(moments.nr - 1) * significance->df;
 }
 
-int significance_fit(const struct significance_options *options,
-		     const struct distribution *const *list, size_t nr, struct significance *ret)
+void significance_fit(const struct significance_options *options,
+		      const struct distribution *const *list, size_t nr, struct significance *ret)
 {
 	CLEANUP(tested_fini) struct tested tested = { 0 };
 
@@ -218,13 +215,11 @@ int significance_fit(const struct significance_options *options,
 	if (!ret->df) {
 		ret->assumed = true;
 		ret->variation = SIGNIFICANCE_ASSUMED_VARIATION;
-		return 0;
+		return;
 	}
-	if (tested_init(list, nr, &tested))
-		return -ENOMEM;
+	tested_init(list, nr, &tested);
 	ret->variation = fit_variation(ret, &tested);
 	fit_prior(ret, &tested);
-	return 0;
 }
 
 double significance_quantile(const struct significance *significance, size_t nr_tests)

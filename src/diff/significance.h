@@ -70,12 +70,10 @@ struct diff_change {
 };
 
 /*
- * Learn from @list [nr], the distributions of all functions, how runs vary. Errors: -ENOMEM. Cost:
- * O(nr log nr).
+ * Learn from @list [nr], the distributions of all functions, how runs vary. Cost: O(nr log nr).
  */
-FPL_MUST_CHECK int significance_fit(const struct significance_options *options,
-				    const struct distribution *const *list, size_t nr,
-				    struct significance *ret);
+void significance_fit(const struct significance_options *options,
+		      const struct distribution *const *list, size_t nr, struct significance *ret);
 
 /* Is it sampled often enough to be tested? */
 bool significance_is_tested(const struct distribution *distribution);

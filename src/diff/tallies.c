@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/tallies.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
 
 void tallies_fini(struct tallies *tallies)
@@ -13,22 +13,20 @@ void tallies_fini(struct tallies *tallies)
 	*tallies = (struct tallies){ 0 };
 }
 
-int tallies_grow(struct tallies *tallies)
+void tallies_grow(struct tallies *tallies)
 {
-	int err = tallies->wide ? array_reserve(&tallies->wide, sizeof(*tallies->wide),
-						&tallies->room, tallies->nr + 1)
-				: array_reserve(&tallies->counts, sizeof(*tallies->counts),
-						&tallies->room, tallies->nr + 1);
+	size_t nr = tallies->nr++;
 
-	if (err)
-		return err;
-	if (tallies->wide)
-		tallies->wide[tallies->nr] = (struct tallied){ 0 };
-	else
-		tallies->counts[tallies->nr][DIFF_BEFORE] =
-			tallies->counts[tallies->nr][DIFF_AFTER] = 0;
-	tallies->nr++;
-	return 0;
+	/* one of two arrays, and no VECTOR: both have the same numbers */
+	if (tallies->wide) {
+		alloc_check(array_reserve(&tallies->wide, sizeof(*tallies->wide), &tallies->room,
+					  nr + 1));
+		tallies->wide[nr] = (struct tallied){ 0 };
+	} else {
+		alloc_check(array_reserve(&tallies->counts, sizeof(*tallies->counts),
+					  &tallies->room, nr + 1));
+		tallies->counts[nr][DIFF_BEFORE] = tallies->counts[nr][DIFF_AFTER] = 0;
+	}
 }
 
 /* The distribution that @counts are: each side has had one run at most, which weighed nothing. */
@@ -50,8 +48,8 @@ static int distribution_of(const uint32_t counts[DIFF_SIDES], const struct tally
 
 static int widen(struct tallies *tallies, const struct tally_runs *runs)
 {
-	struct tallied *wide = calloc(tallies->room ? tallies->room : 1, sizeof(*wide));
-	int err = wide ? 0 : -ENOMEM;
+	struct tallied *wide = must_calloc(tallies->room ? tallies->room : 1, sizeof(*wide));
+	int err = 0;
 
 	for (size_t i = 0; !err && i < tallies->nr; i++) {
 		err = distribution_of(tallies->counts[i], runs, &wide[i].distribution);

@@ -35,14 +35,14 @@ struct tallies {
 
 void tallies_fini(struct tallies *tallies);
 
-/* One thing more, numbered nr. Errors: -ENOMEM. */
-FPL_MUST_CHECK int tallies_grow(struct tallies *tallies);
+/* One thing more, numbered nr. */
+void tallies_grow(struct tallies *tallies);
 
-/* A run of @side begins; it is not open in @runs yet. Errors: -ENOMEM. */
+/* A run of @side begins; it is not open in @runs yet. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_begin_run(struct tallies *tallies, const struct tally_runs *runs,
 				     enum diff_side side);
 
-/* Count samples of thing @idx in the open run. Errors: -ENOMEM; -EOVERFLOW. */
+/* Count samples of thing @idx in the open run. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t idx,
 			       uint64_t count, uint64_t weight_ns);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/bcc_profile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -65,37 +65,32 @@ void bcc_profile_head(FILE *to, const struct bcc_profile *options)
 		fputs("... Hit Ctrl-C to end.\n", to);
 }
 
-/* Without what a terminal would obey, or what would break a folded line. Errors: -ENOMEM. */
-static int put_safe(FILE *to, const char *text)
+/* Without what a terminal would obey, or what would break a folded line. */
+static void put_safe(FILE *to, const char *text)
 {
 	size_t size = text_escape(NULL, 0, text, ";") + 1;
-	AUTO_FREE char *safe = malloc(size);
+	AUTO_FREE char *safe = must_malloc(size);
 
-	if (!safe)
-		return -ENOMEM;
 	text_escape(safe, size, text, ";");
 	fputs(safe, to);
-	return 0;
 }
 
 /* Frame @i of @stack, with @before and @after around it. */
-static int put_frame(FILE *to, const struct bcc_profile *options, const struct recording *recording,
-		     const struct recording_stack *stack, size_t i, const char *before,
-		     const char *after)
+static void put_frame(FILE *to, const struct bcc_profile *options,
+		      const struct recording *recording, const struct recording_stack *stack,
+		      size_t i, const char *before, const char *after)
 {
 	const struct recording_frame *frame = recording_frame_at(recording, stack, i);
 	const struct recording_function *function = recording_function_of(recording, frame);
-	int err = 0;
 
 	fputs(before, to);
 	if (function)
-		err = put_safe(to, recording_string(recording, function->name));
+		put_safe(to, recording_string(recording, function->name));
 	else
 		fputs("[unknown]", to);
 	if (options->annotate && frame->kind == RECORDING_KERNEL)
 		fputs("_[k]", to);
 	fputs(after, to);
-	return err;
 }
 
 static bool is_delimited(const struct bcc_profile *options, const struct recording_stack *stack)
@@ -104,54 +99,47 @@ static bool is_delimited(const struct bcc_profile *options, const struct recordi
 }
 
 /* comm;root;...;leaf, the kernel last. */
-static int put_folded(FILE *to, const struct bcc_profile *options,
-		      const struct recording *recording, const struct recording_stack *stack)
+static void put_folded(FILE *to, const struct bcc_profile *options,
+		       const struct recording *recording, const struct recording_stack *stack)
 {
-	int err = put_safe(to, recording_string(recording, stack->comm));
-
-	for (size_t i = stack->nr_user; !err && i-- > 0;)
-		err = put_frame(to, options, recording, stack, i, ";", "");
+	put_safe(to, recording_string(recording, stack->comm));
+	for (size_t i = stack->nr_user; i-- > 0;)
+		put_frame(to, options, recording, stack, i, ";", "");
 	if (is_delimited(options, stack))
 		fputs(";-", to);
-	for (size_t i = (size_t)stack->nr_user + stack->nr_kernel; !err && i-- > stack->nr_user;)
-		err = put_frame(to, options, recording, stack, i, ";", "");
-	return err;
+	for (size_t i = (size_t)stack->nr_user + stack->nr_kernel; i-- > stack->nr_user;)
+		put_frame(to, options, recording, stack, i, ";", "");
 }
 
 /* A line per frame, leaf and kernel first. */
-static int put_lines(FILE *to, const struct bcc_profile *options, const struct recording *recording,
-		     const struct recording_stack *stack)
+static void put_lines(FILE *to, const struct bcc_profile *options,
+		      const struct recording *recording, const struct recording_stack *stack)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < stack->nr_kernel; i++)
-		err = put_frame(to, options, recording, stack, stack->nr_user + i, "    ", "\n");
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		put_frame(to, options, recording, stack, stack->nr_user + i, "    ", "\n");
 	if (is_delimited(options, stack))
 		fputs("    --\n", to);
-	for (size_t i = 0; !err && i < stack->nr_user; i++)
-		err = put_frame(to, options, recording, stack, i, "    ", "\n");
+	for (size_t i = 0; i < stack->nr_user; i++)
+		put_frame(to, options, recording, stack, i, "    ", "\n");
 	fprintf(to, "    %-16s ", "-");
-	if (!err)
-		err = put_safe(to, recording_string(recording, stack->comm));
+	put_safe(to, recording_string(recording, stack->comm));
 	fprintf(to, " (%u)\n", stack->pid);
-	return err;
 }
 
-static int add(struct entries *entries, const struct bcc_profile *options,
-	       const struct recording *recording, const struct recording_stack *stack)
+static void add(struct entries *entries, const struct bcc_profile *options,
+		const struct recording *recording, const struct recording_stack *stack)
 {
 	struct entry *entry = &entries->list[entries->nr++];
 	size_t size = 0;
 	FILE *to;
-	int err;
 
 	*entry = (struct entry){ .count = stack->count, .pid = stack->pid };
-	to = open_memstream(&entry->text, &size);
-	if (!to)
-		return -ENOMEM;
-	err = options->folded ? put_folded(to, options, recording, stack)
-			      : put_lines(to, options, recording, stack);
-	return fclose(to) ? -ENOMEM : err;
+	to = must_memstream(&entry->text, &size);
+	if (options->folded)
+		put_folded(to, options, recording, stack);
+	else
+		put_lines(to, options, recording, stack);
+	must_memstream_close(to);
 }
 
 static int by_text(const void *a, const void *b)
@@ -193,24 +181,18 @@ static void merge(struct entries *entries)
 	qsort(entries->list, nr, sizeof(*entries->list), by_count);
 }
 
-int bcc_profile_write(FILE *to, const struct bcc_profile *options,
-		      const struct recording *recording)
+void bcc_profile_write(FILE *to, const struct bcc_profile *options,
+		       const struct recording *recording)
 {
 	CLEANUP(entries_fini) struct entries entries = { 0 };
-	int err = 0;
 
-	entries.list = calloc(recording->nr_stacks + 1, sizeof(*entries.list));
-	if (!entries.list)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < recording->nr_stacks; i++)
-		err = add(&entries, options, recording, &recording->stacks[i]);
-	if (err)
-		return err;
+	entries.list = must_calloc(recording->nr_stacks, sizeof(*entries.list));
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		add(&entries, options, recording, &recording->stacks[i]);
 	merge(&entries);
 	if (!options->folded)
 		putc('\n', to);
 	for (size_t i = 0; i < entries.nr; i++)
 		fprintf(to, options->folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n",
 			entries.list[i].text, entries.list[i].count);
-	return 0;
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "recording/recording.h"
 
 struct bcc_profile {
@@ -28,7 +27,7 @@ void bcc_profile_head(FILE *to, const struct bcc_profile *options);
 
 /*
  * Write the stacks, ascending by count, ties by text. Those of one process that read the same are
- * one. Errors: -ENOMEM.
+ * one.
  */
-FPL_MUST_CHECK int bcc_profile_write(FILE *to, const struct bcc_profile *options,
-				     const struct recording *recording);
+void bcc_profile_write(FILE *to, const struct bcc_profile *options,
+		       const struct recording *recording);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/firefox_tables.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
 /* Kinds of resources; a library is the only one we have. */
 enum { RESOURCE_LIBRARY = 1 };
 
-static int subset_init(struct firefox_subset *subset, size_t room)
+static void subset_init(struct firefox_subset *subset, size_t room)
 {
-	subset->local = calloc(room + 1, sizeof(*subset->local));
-	subset->used = calloc(room + 1, sizeof(*subset->used));
-	subset->room = room;
-	return subset->local && subset->used ? 0 : -ENOMEM;
+	subset->local = must_calloc(room, sizeof(*subset->local));
+	subset->used = must_calloc(room, sizeof(*subset->used));
 }
 
 static void subset_fini(struct firefox_subset *subset)
@@ -41,49 +39,37 @@ static void subset_clear(struct firefox_subset *subset)
 	subset->nr = 0;
 }
 
-/* The names of objects are strings, too. */
-static int intern_objects(struct frame_texts *texts)
+static uint32_t intern(struct frame_texts *texts, const char *text)
 {
-	const struct recording *recording = texts->recording;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < recording->nr_objects; i++) {
-		uint32_t path = recording->objects[i].path, id;
-
-		err = frame_texts_intern(&texts->strings,
-					 text_path_name(recording_string(recording, path)), "",
-					 true, &id);
-	}
-	for (size_t i = 0; !err && i < recording->nr_functions; i++) {
-		uint32_t file = recording->functions[i].file, id;
-
-		err = frame_texts_intern(&texts->strings, recording_string(recording, file), "",
-					 true, &id);
-	}
-	return err;
+	return must_frame_texts_intern(&texts->strings, text, "", true);
 }
 
-int firefox_tables_init(struct frame_texts *texts, const struct function_index *index,
-			struct firefox_tables *ret)
+/* The names of objects and files are strings, too. */
+static void intern_names(struct frame_texts *texts)
+{
+	const struct recording *recording = texts->recording;
+
+	for (size_t i = 0; i < recording->nr_objects; i++)
+		intern(texts,
+		       text_path_name(recording_string(recording, recording->objects[i].path)));
+	for (size_t i = 0; i < recording->nr_functions; i++)
+		intern(texts, recording_string(recording, recording->functions[i].file));
+}
+
+void firefox_tables_init(struct frame_texts *texts, const struct function_index *index,
+			 struct firefox_tables *ret)
 {
 	const struct recording *recording = texts->recording;
 	size_t nr_texts = recording->nr_lines + recording->nr_frames;
-	int err = intern_objects(texts);
 
 	*ret = (struct firefox_tables){ .index = index, .texts = texts };
-	if (!err)
-		err = frame_texts_intern(&texts->strings, "[unknown]", "", true, &ret->unknown);
-	if (!err)
-		err = subset_init(&ret->frames, nr_texts + 1); /* the last: no frame at all */
-	if (!err)
-		err = subset_init(&ret->functions, index->nr + 1);
-	if (!err)
-		err = subset_init(&ret->objects, recording->nr_objects);
-	if (!err)
-		err = subset_init(&ret->strings, texts->strings.nr);
-	ret->frame_of = calloc(nr_texts + 1, sizeof(*ret->frame_of));
-	if (err || !ret->frame_of)
-		return -ENOMEM;
+	intern_names(texts);
+	ret->unknown = intern(texts, "[unknown]");
+	subset_init(&ret->frames, nr_texts + 1); /* the last: no frame at all */
+	subset_init(&ret->functions, index->functions.nr + 1);
+	subset_init(&ret->objects, recording->nr_objects);
+	subset_init(&ret->strings, texts->strings.nr);
+	ret->frame_of = must_calloc(nr_texts, sizeof(*ret->frame_of));
 	for (size_t i = 0; i < recording->nr_frames; i++) {
 		const struct recording_frame *frame = &recording->frames[i];
 
@@ -91,7 +77,6 @@ int firefox_tables_init(struct frame_texts *texts, const struct function_index *
 		for (unsigned j = 0; j < frame->nr_lines; j++)
 			ret->frame_of[frame->first_line + j] = (uint32_t)i;
 	}
-	return 0;
 }
 
 void firefox_tables_fini(struct firefox_tables *tables)
@@ -100,7 +85,7 @@ void firefox_tables_fini(struct firefox_tables *tables)
 	subset_fini(&tables->functions);
 	subset_fini(&tables->objects);
 	subset_fini(&tables->strings);
-	free(tables->nodes);
+	vector_fini(&tables->nodes);
 	free(tables->frame_of);
 	id_table_fini(&tables->node_ids);
 }
@@ -111,47 +96,29 @@ void firefox_tables_clear(struct firefox_tables *tables)
 	subset_clear(&tables->functions);
 	subset_clear(&tables->objects);
 	subset_clear(&tables->strings);
-	tables->nr_nodes = 0;
+	tables->nodes.nr = 0;
 	id_table_fini(&tables->node_ids);
-	tables->node_ids = (struct id_table){ 0 };
 }
 
-static bool node_equals(const void *ctx, uint32_t index, const void *key)
+/* The node of text @text of frame_texts, called by node @from; made where it is not there. */
+static uint32_t descend(struct firefox_tables *tables, uint32_t text, uint32_t from)
 {
-	const struct firefox_node *a = &((const struct firefox_tables *)ctx)->nodes[index];
-	const struct firefox_node *b = key;
-
-	return a->prefix == b->prefix && a->frame == b->frame;
-}
-
-/* Go from node *at to that of text @text of frame_texts, called by it. */
-static int descend(struct firefox_tables *tables, uint32_t text, uint32_t *at)
-{
-	struct firefox_node key = { .prefix = *at, .frame = subset_number(&tables->frames, text) };
+	struct firefox_node key = { .prefix = from, .frame = subset_number(&tables->frames, text) };
+	const struct firefox_node *nodes = tables->nodes.list;
 	uint64_t hash = id_table_hash(0, &key, sizeof(key));
+	uint32_t at = ID_TABLE_FIND(&tables->node_ids, hash, i,
+				    nodes[i].prefix == key.prefix && nodes[i].frame == key.frame);
 
-	*at = id_table_find(&tables->node_ids, hash, node_equals, tables, &key);
-	if (*at != ID_TABLE_NONE)
-		return 0;
-	if (tables->nr_nodes == tables->room_nodes) {
-		size_t room = tables->room_nodes ? 2 * tables->room_nodes : 1024;
-		struct firefox_node *nodes = reallocarray(tables->nodes, room, sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		tables->nodes = nodes;
-		tables->room_nodes = room;
-	}
-	*at = (uint32_t)tables->nr_nodes;
-	if (id_table_add(&tables->node_ids, hash, *at))
-		return -ENOMEM;
-	tables->nodes[tables->nr_nodes++] = key;
-	return 0;
+	if (at != ID_TABLE_NONE)
+		return at;
+	must_id_table_add(&tables->node_ids, hash, (uint32_t)tables->nodes.nr);
+	must_push(&tables->nodes, key);
+	return (uint32_t)tables->nodes.nr - 1;
 }
 
 /* Frames [0, nr) of a part of a stack, from the root to the leaf. */
-static int descend_frames(struct firefox_tables *tables, const uint32_t *frames, size_t nr,
-			  uint32_t *at)
+static uint32_t descend_frames(struct firefox_tables *tables, const uint32_t *frames, size_t nr,
+			       uint32_t at)
 {
 	const struct frame_texts *texts = tables->texts;
 
@@ -160,26 +127,22 @@ static int descend_frames(struct firefox_tables *tables, const uint32_t *frames,
 		const uint32_t *ids = frame_texts_of(texts, frames[i], &nr_texts);
 
 		while (nr_texts-- > 0)
-			if (descend(tables, (uint32_t)(&ids[nr_texts] - texts->ids), at))
-				return -ENOMEM;
+			at = descend(tables, (uint32_t)(&ids[nr_texts] - texts->ids), at);
 	}
-	return 0;
+	return at;
 }
 
-int firefox_tables_add(struct firefox_tables *tables, const struct recording_stack *stack,
-		       uint32_t *ret)
+uint32_t firefox_tables_add(struct firefox_tables *tables, const struct recording_stack *stack)
 {
 	const struct recording *recording = tables->texts->recording;
 	const uint32_t *frames = &recording->frame_ids[stack->first_frame];
-	uint32_t at = FIREFOX_NONE;
-	int err = descend_frames(tables, frames, stack->nr_user, &at);
+	uint32_t at = descend_frames(tables, frames, stack->nr_user, FIREFOX_NONE);
 
-	if (!err)
-		err = descend_frames(tables, frames + stack->nr_user, stack->nr_kernel, &at);
-	if (!err && at == FIREFOX_NONE)
-		err = descend(tables, (uint32_t)(recording->nr_lines + recording->nr_frames), &at);
-	*ret = at;
-	return err;
+	at = descend_frames(tables, frames + stack->nr_user, stack->nr_kernel, at);
+	return at != FIREFOX_NONE
+		       ? at
+		       : descend(tables, (uint32_t)(recording->nr_lines + recording->nr_frames),
+				 at);
 }
 
 static void put_minus_one(struct json *json)
@@ -227,7 +190,8 @@ static void write_address(struct json *json, const struct recording_frame *frame
 
 static uint32_t function_of(struct firefox_tables *tables, uint32_t text)
 {
-	return frame_of(tables, text) ? tables->index->of_texts[text] : (uint32_t)tables->index->nr;
+	return frame_of(tables, text) ? tables->index->of_texts[text]
+				      : (uint32_t)tables->index->functions.nr;
 }
 
 /* How many frames another is inlined in: the function itself is none. */
@@ -279,8 +243,8 @@ static void write_frames(struct firefox_tables *tables, struct json *json)
 
 static void write_nodes(struct firefox_tables *tables, struct json *json)
 {
-	const struct firefox_node *nodes = tables->nodes;
-	size_t nr = tables->nr_nodes;
+	const struct firefox_node *nodes = tables->nodes.list;
+	size_t nr = tables->nodes.nr;
 
 	json_open(json, "stackTable", '{');
 	json_number(json, "length", nr);
@@ -301,17 +265,14 @@ static void write_nodes(struct firefox_tables *tables, struct json *json)
 /* NULL: of what has no frame. */
 static const struct shown_function *shown_of(const struct firefox_tables *tables, uint32_t function)
 {
-	return function < tables->index->nr ? &tables->index->list[function] : NULL;
+	return function < tables->index->functions.nr ? &tables->index->functions.list[function]
+						      : NULL;
 }
 
-/* A string of the texts that is there: it was interned before. */
-static int string_number(struct firefox_tables *tables, const char *text, uint32_t *ret)
+/* @text is a string of the texts: it was interned before. */
+static uint32_t string_number(struct firefox_tables *tables, const char *text)
 {
-	uint32_t id;
-	int err = strings_intern(&tables->texts->strings, text, &id);
-
-	*ret = err ? 0 : subset_number(&tables->strings, id);
-	return err;
+	return subset_number(&tables->strings, intern(tables->texts, text));
 }
 
 static void write_resources_of(struct firefox_tables *tables, struct json *json)
@@ -329,14 +290,13 @@ static void write_resources_of(struct firefox_tables *tables, struct json *json)
 }
 
 /* @files: of the sources, else the lines functions begin at. */
-static int write_sources(struct firefox_tables *tables, struct json *json, const char *key,
-			 bool files)
+static void write_sources(struct firefox_tables *tables, struct json *json, const char *key,
+			  bool files)
 {
 	const struct recording *recording = tables->texts->recording;
-	int err = 0;
 
 	json_open(json, key, '[');
-	for (size_t i = 0; !err && i < tables->functions.nr; i++) {
+	for (size_t i = 0; i < tables->functions.nr; i++) {
 		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
 		const struct recording_function *function =
 			&recording->functions[shown ? shown->function : 0];
@@ -347,15 +307,13 @@ static int write_sources(struct firefox_tables *tables, struct json *json, const
 			continue;
 		}
 		if (files)
-			err = string_number(tables, recording_string(recording, function->file),
-					    &number);
+			number = string_number(tables, recording_string(recording, function->file));
 		json_number(json, NULL, number);
 	}
 	json_close(json, ']');
-	return err;
 }
 
-static int write_functions(struct firefox_tables *tables, struct json *json)
+static void write_functions(struct firefox_tables *tables, struct json *json)
 {
 	size_t nr = tables->functions.nr;
 
@@ -372,38 +330,32 @@ static int write_functions(struct firefox_tables *tables, struct json *json)
 	JSON_ARRAY(json, "isJS", nr, json_bool(json, NULL, false));
 	JSON_ARRAY(json, "relevantForJS", nr, json_bool(json, NULL, false));
 	write_resources_of(tables, json);
-
-	int err = write_sources(tables, json, "fileName", true);
-
-	if (!err)
-		err = write_sources(tables, json, "lineNumber", false);
+	write_sources(tables, json, "fileName", true);
+	write_sources(tables, json, "lineNumber", false);
 	JSON_ARRAY(json, "columnNumber", nr, json_null(json, NULL));
 	json_close(json, '}');
-	return err;
 }
 
-static int write_resources(struct firefox_tables *tables, struct json *json)
+static void write_resources(struct firefox_tables *tables, struct json *json)
 {
 	const struct recording *recording = tables->texts->recording;
 	size_t nr = tables->objects.nr;
-	int err = 0;
 
 	json_open(json, "resourceTable", '{');
 	json_number(json, "length", nr);
 	JSON_COLUMN(json, "lib", nr, tables->objects.used[i] - 1);
 	json_open(json, "name", '[');
-	for (size_t i = 0; !err && i < nr; i++) {
-		uint32_t path = recording->objects[tables->objects.used[i]].path, number;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t path = recording->objects[tables->objects.used[i]].path;
 
-		err = string_number(tables, text_path_name(recording_string(recording, path)),
-				    &number);
-		json_number(json, NULL, number);
+		json_number(
+			json, NULL,
+			string_number(tables, text_path_name(recording_string(recording, path))));
 	}
 	json_close(json, ']');
 	JSON_ARRAY(json, "host", nr, json_null(json, NULL));
 	JSON_COLUMN(json, "type", nr, RESOURCE_LIBRARY);
 	json_close(json, '}');
-	return err;
 }
 
 static void write_strings(struct firefox_tables *tables, struct json *json)
@@ -429,16 +381,12 @@ static void write_no_symbols(struct json *json)
 }
 
 /* In the order of use: what refers to something numbers it. */
-int firefox_tables_write(struct firefox_tables *tables, struct json *json)
+void firefox_tables_write(struct firefox_tables *tables, struct json *json)
 {
-	int err;
-
 	write_nodes(tables, json);
 	write_frames(tables, json);
-	err = write_functions(tables, json);
-	if (!err)
-		err = write_resources(tables, json);
+	write_functions(tables, json);
+	write_resources(tables, json);
 	write_no_symbols(json);
 	write_strings(tables, json);
-	return err;
 }

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/id_table.h"
+#include "base/vector.h"
 #include "view/function_index.h"
 #include "view/json.h"
 
@@ -17,9 +17,9 @@
 
 /* What is used of something the recording has once, in the order of its use. */
 struct firefox_subset {
-	uint32_t *local; /* owned [room]: number among the used + 1; 0: not used */
+	uint32_t *local; /* owned: number among the used + 1; 0: not used */
 	uint32_t *used;	 /* owned [nr]: the recording's numbers */
-	size_t nr, room;
+	size_t nr;
 };
 
 /* A node of the tree: a frame called by that of another node. */
@@ -33,8 +33,7 @@ struct firefox_tables {
 	struct frame_texts *texts;	    /* borrowed: those of the index */
 	struct firefox_subset frames;	    /* by the number of a text of frame_texts */
 	struct firefox_subset functions, objects, strings;
-	struct firefox_node *nodes; /* owned [nr_nodes] */
-	size_t nr_nodes, room_nodes;
+	VECTOR(struct firefox_node) nodes;
 	struct id_table node_ids;
 	uint32_t *frame_of; /* owned: the recording's frame of each text */
 	uint32_t unknown;   /* text of what has no frame */
@@ -42,18 +41,16 @@ struct firefox_tables {
 
 enum { FIREFOX_USER, FIREFOX_KERNEL, FIREFOX_OTHER }; /* categories */
 
-/* @index outlives @ret, whose texts get no more strings. Errors: -ENOMEM; fini is safe then. */
-FPL_MUST_CHECK int firefox_tables_init(struct frame_texts *texts,
-				       const struct function_index *index,
-				       struct firefox_tables *ret);
+/* @index outlives @ret, whose texts get no more strings. */
+void firefox_tables_init(struct frame_texts *texts, const struct function_index *index,
+			 struct firefox_tables *ret);
 void firefox_tables_fini(struct firefox_tables *tables);
 
-/* The node of @stack, made where it is not there. Errors: -ENOMEM. Cost: O(depth). */
-FPL_MUST_CHECK int firefox_tables_add(struct firefox_tables *tables,
-				      const struct recording_stack *stack, uint32_t *ret);
+/* The node of @stack, made where it is not there. Cost: O(depth). */
+uint32_t firefox_tables_add(struct firefox_tables *tables, const struct recording_stack *stack);
 
-/* Write the tables as members of the thread that is open. Errors: -ENOMEM. */
-FPL_MUST_CHECK int firefox_tables_write(struct firefox_tables *tables, struct json *json);
+/* Write the tables as members of the thread that is open. */
+void firefox_tables_write(struct firefox_tables *tables, struct json *json);
 
 /* Forget all that was added: another thread begins. */
 void firefox_tables_clear(struct firefox_tables *tables);

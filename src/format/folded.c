@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/folded.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
 
-static int write_lines(FILE *to, const struct merged *merged)
+static void write_lines(FILE *to, const struct merged *merged)
 {
-	AUTO_FREE uint32_t *order = NULL;
+	AUTO_FREE uint32_t *order = merged_order(merged);
 
-	if (merged_order(merged, &order))
-		return -ENOMEM;
-	for (size_t i = 0; i < merged->nr; i++) {
-		const struct merged_stack *stack = &merged->stacks[order[i]];
-		const uint32_t *ids = &merged->ids[stack->first];
+	for (size_t i = 0; i < merged->stacks.nr; i++) {
+		const struct merged_stack *stack = &merged->stacks.list[order[i]];
+		const uint32_t *ids = &merged->ids.list[stack->first];
 
 		for (uint32_t j = 0; j < stack->nr; j++) {
 			if (j)
@@ -23,12 +20,10 @@ static int write_lines(FILE *to, const struct merged *merged)
 		}
 		fprintf(to, " %" PRIu64 "\n", stack->count);
 	}
-	return 0;
 }
 
-int folded_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
-		      const struct format_options *options, uint64_t *ret_shown,
-		      struct fpl_err *err)
+void folded_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
+		       const struct format_options *options, uint64_t *ret_shown)
 {
 	const struct frame_text_options text_options = {
 		.annotate = options->annotate,
@@ -39,18 +34,16 @@ int folded_write_walk(FILE *to, const struct recording *recording, enum merge_wa
 	CLEANUP(frame_texts_fini) struct frame_texts texts;
 	CLEANUP(merged_fini) struct merged merged = { 0 };
 
-	if (frame_texts_init(recording, &text_options, &texts))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
-	if (merge_stacks(&texts, walk, options->delimited, &merged, err))
-		return -ENOMEM;
-	if (write_lines(to, &merged))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", merged.nr);
+	frame_texts_init(recording, &text_options, &texts);
+	merge_stacks(&texts, walk, options->delimited, &merged);
+	write_lines(to, &merged);
 	*ret_shown = merged_samples(&merged);
-	return 0;
 }
 
 int folded_write(FILE *to, const struct recording *recording, const struct format_options *options,
 		 uint64_t *ret_shown, struct fpl_err *err)
 {
-	return folded_write_walk(to, recording, MERGE_CFI, options, ret_shown, err);
+	(void)err;
+	folded_write_walk(to, recording, MERGE_CFI, options, ret_shown);
+	return 0;
 }

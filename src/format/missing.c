@@ -2,10 +2,10 @@
 #include "format/missing.h"
 #include "view/share.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -54,13 +54,13 @@ static int compare(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-int missing_find(const struct recording *recording, struct missing *ret)
+void missing_find(const struct recording *recording, struct missing *ret)
 {
-	AUTO_FREE struct counter *counters = calloc(recording->nr_objects + 1, sizeof(*counters));
+	AUTO_FREE struct counter *counters =
+		must_calloc(recording->nr_objects + 1, sizeof(*counters));
 
-	*ret = (struct missing){ .list = calloc(recording->nr_objects + 1, sizeof(*ret->list)) };
-	if (!counters || !ret->list)
-		return -ENOMEM;
+	*ret = (struct missing){ .list = must_calloc(recording->nr_objects + 1,
+						     sizeof(*ret->list)) };
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 
@@ -77,7 +77,6 @@ int missing_find(const struct recording *recording, struct missing *ret)
 		ret->list[ret->nr++] = counters[i].found;
 	}
 	qsort(ret->list, ret->nr, sizeof(*ret->list), compare);
-	return 0;
 }
 
 void missing_fini(struct missing *missing)

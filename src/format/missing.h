@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "recording/recording.h"
 
 struct missing_object {
@@ -26,9 +25,9 @@ struct missing {
 
 /*
  * Count the user frames of @recording, inlined ones with what they are inlined in. The leaf is that
- * of the user part. Errors: -ENOMEM. Cost: O(frames).
+ * of the user part. Cost: O(frames).
  */
-FPL_MUST_CHECK int missing_find(const struct recording *recording, struct missing *ret);
+void missing_find(const struct recording *recording, struct missing *ret);
 void missing_fini(struct missing *missing);
 
 void missing_write(FILE *to, const struct recording *recording, const struct missing *missing);

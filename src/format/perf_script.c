@@ -112,15 +112,16 @@ static void write_function_only_marked(FILE *to, const struct recording *recordi
 	write_frame(to, recording, frame, false, true);
 }
 
-static int list_frames(const struct recording *recording, const struct format_options *options,
-		       struct frame_list *ret)
+static void list_frames(const struct recording *recording, const struct format_options *options,
+			struct frame_list *ret)
 {
 	if (options->inlined == FORMAT_INLINED_NEVER)
-		return frame_list_make(
-			recording,
-			options->origin ? write_function_only_marked : write_function_only, ret);
-	return frame_list_make(recording,
-			       options->origin ? write_all_lines_marked : write_all_lines, ret);
+		frame_list_make(recording,
+				options->origin ? write_function_only_marked : write_function_only,
+				ret);
+	else
+		frame_list_make(recording,
+				options->origin ? write_all_lines_marked : write_all_lines, ret);
 }
 
 static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
@@ -168,8 +169,8 @@ int perf_script_write(FILE *to, const struct recording *recording,
 	char counted[128];
 	uint64_t shown = 0;
 
-	if (list_frames(recording, options, &list) || samples_init(recording, &samples))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	list_frames(recording, options, &list);
+	samples_init(recording, &samples);
 	if (samples.nr_total > BLOCKS_MAX)
 		return fpl_fail(err, -EFBIG,
 				"%" PRIu64 " %s, of which each has a block here: at most %u",

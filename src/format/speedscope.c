@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/speedscope.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "recording/sample_type.h"
 #include "view/json.h"
@@ -34,25 +34,21 @@ static void writer_fini(struct writer *writer)
 	free(writer->label_frames);
 }
 
-static int intern_labels(struct writer *writer)
+static void intern_labels(struct writer *writer)
 {
 	const struct recording *recording = writer->viewer.recording;
-	int err = 0;
 
-	writer->labels = calloc(recording->nr_stacks + 1, sizeof(*writer->labels));
-	if (!writer->labels)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < recording->nr_stacks; i++)
-		err = labels_intern(&writer->viewer.texts, &recording->stacks[i],
-				    writer->labels[i].ids, &writer->labels[i].nr);
+	writer->labels = must_calloc(recording->nr_stacks, sizeof(*writer->labels));
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		writer->labels[i].nr = labels_intern(&writer->viewer.texts, &recording->stacks[i],
+						     writer->labels[i].ids);
 	writer->label_frames =
-		calloc(writer->viewer.texts.strings.nr + 1, sizeof(*writer->label_frames));
-	return err || !writer->label_frames ? -ENOMEM : 0;
+		must_calloc(writer->viewer.texts.strings.nr, sizeof(*writer->label_frames));
 }
 
 static void write_function(struct writer *writer, uint32_t idx)
 {
-	const struct shown_function *function = &writer->viewer.index.list[idx];
+	const struct shown_function *function = &writer->viewer.index.functions.list[idx];
 	const struct recording *recording = writer->viewer.recording;
 	struct json *json = &writer->json;
 	const struct recording_function *source = &recording->functions[function->function];
@@ -72,12 +68,12 @@ static void write_function(struct writer *writer, uint32_t idx)
 /* The functions, and behind them the labels, which stand at the roots. */
 static void write_frames(struct writer *writer)
 {
-	uint32_t nr = (uint32_t)writer->viewer.index.nr;
+	uint32_t nr = (uint32_t)writer->viewer.index.functions.nr;
 	struct json *json = &writer->json;
 
 	json_open(json, "shared", '{');
 	json_open(json, "frames", '[');
-	for (uint32_t i = 0; i < writer->viewer.index.nr; i++)
+	for (uint32_t i = 0; i < writer->viewer.index.functions.nr; i++)
 		write_function(writer, i);
 	for (size_t i = 0; i < writer->viewer.recording->nr_stacks; i++) {
 		const struct labels *labels = &writer->labels[i];
@@ -168,21 +164,16 @@ static uint64_t write_all(struct writer *writer)
 	return shown;
 }
 
-/* "comm (pid 1, tid 2)", as far as it is known. */
-static int name_thread(const struct writer *writer, const struct thread *thread, char **ret)
+/* "comm (pid 1, tid 2)", as far as it is known; to be freed. */
+static char *name_thread(const struct writer *writer, const struct thread *thread)
 {
 	const char *comm = recording_string(writer->viewer.recording, thread->comm);
-	int length;
 
 	if (thread->tid && thread->tid != thread->pid)
-		length = asprintf(ret, "%s (pid %u, tid %u)", comm, thread->pid, thread->tid);
-	else if (thread->pid)
-		length = asprintf(ret, "%s (pid %u)", comm, thread->pid);
-	else
-		length = asprintf(ret, "%s", comm);
-	if (length < 0)
-		*ret = NULL; /* asprintf leaves it undefined */
-	return length < 0 ? -ENOMEM : 0;
+		return must_asprintf("%s (pid %u, tid %u)", comm, thread->pid, thread->tid);
+	if (thread->pid)
+		return must_asprintf("%s (pid %u)", comm, thread->pid);
+	return must_strdup(comm);
 }
 
 /*
@@ -203,14 +194,12 @@ static uint64_t idle_before(const struct writer *writer, const struct thread_sam
 	return idle;
 }
 
-static int write_thread(struct writer *writer, const struct thread *thread)
+static void write_thread(struct writer *writer, const struct thread *thread)
 {
 	const struct thread_sample *samples = &writer->viewer.threads.samples[thread->first];
-	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *name = name_thread(writer, thread);
 	uint64_t end = 0, at = 0;
 
-	if (name_thread(writer, thread, &name))
-		return -ENOMEM;
 	for (size_t i = 0; i < thread->nr; i++)
 		idle_before(writer, &samples[i], &end);
 	open_profile(writer, name, end);
@@ -235,7 +224,6 @@ static int write_thread(struct writer *writer, const struct thread *thread)
 	}
 	json_close(&writer->json, ']');
 	json_close(&writer->json, '}');
-	return 0;
 }
 
 /* Are there weights, and so something to show them by? */
@@ -247,25 +235,17 @@ static bool has_weights(const struct recording *recording)
 	return true;
 }
 
-static int prepare(struct writer *writer, const struct recording *recording,
-		   const struct format_options *options)
-{
-	int err = viewer_init(recording, options, &writer->viewer);
-
-	writer->weights = has_weights(writer->viewer.recording);
-	return err ? err : intern_labels(writer);
-}
-
 int speedscope_write(FILE *to, const struct recording *recording,
 		     const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(writer_fini)
-	struct writer writer = { .json = { .to = to } };
+	struct writer writer = { .json = { .to = to }, .weights = has_weights(recording) };
+	const struct threads *threads = &writer.viewer.threads;
 	struct json *json = &writer.json;
-	int error = prepare(&writer, recording, options);
 
-	if (error)
-		return fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks);
+	(void)err;
+	viewer_init(recording, options, &writer.viewer);
+	intern_labels(&writer);
 	json_open(json, NULL, '{');
 	json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_string(json, "exporter", "fpless " FPL_VERSION);
@@ -274,12 +254,10 @@ int speedscope_write(FILE *to, const struct recording *recording,
 	write_frames(&writer);
 	json_open(json, "profiles", '[');
 	*ret_shown = write_all(&writer);
-	for (size_t i = 0; !error && writer.viewer.threads.nr > 1 && i < writer.viewer.threads.nr &&
-			   i < NR_THREADS;
-	     i++)
-		error = write_thread(&writer, &writer.viewer.threads.list[i]);
+	for (size_t i = 0; threads->nr > 1 && i < threads->nr && i < NR_THREADS; i++)
+		write_thread(&writer, &threads->list[i]);
 	json_close(json, ']');
 	json_close(json, '}');
 	putc('\n', to);
-	return error ? fpl_fail(err, error, "out of memory") : 0;
+	return 0;
 }

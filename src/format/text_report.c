@@ -2,11 +2,11 @@
 #include "format/text_report.h"
 #include "view/share.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "recording/sample_type.h"
@@ -61,18 +61,15 @@ static void count_stack(struct tallies *tallies, uint32_t stack_idx)
 	}
 }
 
-static int tallies_init(struct tallies *tallies)
+static void tallies_init(struct tallies *tallies)
 {
 	const struct recording *recording = tallies->index->texts->recording;
-	size_t nr = tallies->index->nr;
+	size_t nr = tallies->index->functions.nr;
 
-	tallies->list = calloc(nr + 1, sizeof(*tallies->list));
-	tallies->last_stack = calloc(nr + 1, sizeof(*tallies->last_stack));
-	if (!tallies->list || !tallies->last_stack)
-		return -ENOMEM;
+	tallies->list = must_calloc(nr + 1, sizeof(*tallies->list));
+	tallies->last_stack = must_calloc(nr + 1, sizeof(*tallies->last_stack));
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		count_stack(tallies, (uint32_t)i);
-	return 0;
 }
 
 /* Is function @left hotter than @right? */
@@ -80,8 +77,8 @@ static bool is_hotter(const struct tallies *tallies, uint32_t left, uint32_t rig
 {
 	const struct strings *strings = &tallies->index->texts->strings;
 	const struct tally *a = &tallies->list[left], *b = &tallies->list[right];
-	const struct shown_function *f = &tallies->index->list[left];
-	const struct shown_function *g = &tallies->index->list[right];
+	const struct shown_function *f = &tallies->index->functions.list[left];
+	const struct shown_function *g = &tallies->index->functions.list[right];
 
 	if (a->self != b->self)
 		return a->self > b->self;
@@ -96,7 +93,7 @@ static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
 {
 	size_t nr = 0;
 
-	for (uint32_t i = 0; i < tallies->index->nr; i++) {
+	for (uint32_t i = 0; i < tallies->index->functions.nr; i++) {
 		size_t place = nr < NR_FUNCTIONS ? nr++ : NR_FUNCTIONS;
 
 		for (; place && is_hotter(tallies, i, ret[place - 1]); place--)
@@ -109,17 +106,17 @@ static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
 }
 
 /* Of functions that ran: of the first of @hottest [@nr]. */
-static int write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
-			    size_t nr, uint64_t samples)
+static void write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
+			     size_t nr, uint64_t samples)
 {
 	size_t nr_ran = 0;
 
 	while (nr_ran < NR_NEIGHBOURED && nr_ran < nr && tallies->list[hottest[nr_ran]].self)
 		nr_ran++;
 	if (!nr_ran)
-		return 0;
+		return;
 	fputs("\nCallers of the hottest functions, and below them what they call\n", to);
-	return neighbours_write(to, tallies->index, hottest, nr_ran, samples);
+	neighbours_write(to, tallies->index, hottest, nr_ran, samples);
 }
 
 static bool is_narrow(const struct format_options *options)
@@ -133,7 +130,8 @@ static void write_function(FILE *to, const struct tallies *tallies, uint32_t fun
 {
 	const struct function_index *index = tallies->index;
 	const struct tally *tally = &tallies->list[function];
-	const char *name = strings_text(&index->texts->strings, index->list[function].text);
+	const char *name =
+		strings_text(&index->texts->strings, index->functions.list[function].text);
 	char buf[128], place[128];
 
 	if (narrow) {
@@ -146,25 +144,25 @@ static void write_function(FILE *to, const struct tallies *tallies, uint32_t fun
 		share_percent(tally->total, samples), name, place);
 }
 
-static int write_functions(FILE *to, const struct frame_texts *texts,
-			   const struct format_options *options, uint64_t samples)
+static void write_functions(FILE *to, const struct frame_texts *texts,
+			    const struct format_options *options, uint64_t samples)
 {
 	CLEANUP(function_index_fini) struct function_index index = { 0 };
 	CLEANUP(tallies_fini) struct tallies tallies = { .index = &index };
 	uint32_t hottest[NR_FUNCTIONS];
 	size_t nr;
 
-	if (function_index_init(texts, &index) || tallies_init(&tallies))
-		return -ENOMEM;
+	function_index_init(texts, &index);
+	tallies_init(&tallies);
 	nr = find_hottest(&tallies, hottest);
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
 	fputs(is_narrow(options) ? "  self function\n" : "    self   total  function\n", to);
 	for (size_t i = 0; i < nr; i++)
 		write_function(to, &tallies, hottest[i], is_narrow(options), samples);
-	if (index.nr > nr)
+	if (index.functions.nr > nr)
 		fprintf(to, "%*s... and %zu more\n", is_narrow(options) ? 7 : 18, "",
-			index.nr - nr);
-	return write_neighbours(to, &tallies, hottest, nr, samples);
+			index.functions.nr - nr);
+	write_neighbours(to, &tallies, hottest, nr, samples);
 }
 
 static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
@@ -178,9 +176,9 @@ static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
 static void write_stack(FILE *to, const struct merged *merged, uint32_t idx,
 			const struct format_options *options, uint64_t samples)
 {
-	const struct merged_stack *stack = &merged->stacks[idx];
+	const struct merged_stack *stack = &merged->stacks.list[idx];
 	const struct strings *strings = merged->strings;
-	const uint32_t *ids = &merged->ids[stack->first];
+	const uint32_t *ids = &merged->ids.list[stack->first];
 	int indent = is_narrow(options) ? 2 : 10;
 	uint32_t nr_frames = stack->nr - stack->nr_labels;
 
@@ -210,11 +208,11 @@ static void write_stacks(FILE *to, const struct merged *merged,
 	fputs("\nHottest stacks (leaf first)\n", to);
 	for (size_t i = 0; i < nr; i++) {
 		write_stack(to, merged, hottest[i], options, samples);
-		rest -= merged->stacks[hottest[i]].count;
+		rest -= merged->stacks.list[hottest[i]].count;
 	}
-	if (merged->nr > nr)
+	if (merged->stacks.nr > nr)
 		fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
-			share_percent(rest, samples), rest, samples, merged->nr - nr);
+			share_percent(rest, samples), rest, samples, merged->stacks.nr - nr);
 }
 
 /* What was sampled, as far as it is known. */
@@ -254,13 +252,11 @@ int text_report_write(FILE *to, const struct recording *recording,
 	CLEANUP(merged_fini) struct merged merged = { 0 };
 	uint64_t samples = recording_shown(recording);
 
-	if (frame_texts_init(recording, &text_options, &texts))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
+	(void)err;
+	frame_texts_init(recording, &text_options, &texts);
 	write_heading(to, recording, samples);
-	if (write_functions(to, &texts, options, samples))
-		return fpl_fail(err, -ENOMEM, "out of memory for names");
-	if (merge_stacks(&texts, MERGE_CFI, options->delimited, &merged, err))
-		return -ENOMEM;
+	write_functions(to, &texts, options, samples);
+	merge_stacks(&texts, MERGE_CFI, options->delimited, &merged);
 	write_stacks(to, &merged, options, samples);
 	*ret_shown = merged_samples(&merged);
 	return 0;

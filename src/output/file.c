@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -326,6 +327,35 @@ static int drop(void *ctx)
 	return file->temporary && unlinkat(file->folder_fd, file->temporary, 0) < 0 ? -errno : 0;
 }
 
+/* Have it done with the rights that the file was opened with, or do it here where they are held. */
+static int do_or_delegate(struct output_file *file, deputy_fn run, int task)
+{
+	int done = file->deputy ? deputy_do(file->deputy, task) : -ECHILD;
+
+	return done == -ECHILD ? run(file) : done;
+}
+
+/* Those delegated and neither committed nor aborted. */
+static struct output_file *delegated;
+
+static void forget(const struct output_file *file)
+{
+	struct output_file **at = &delegated;
+
+	while (*at && *at != file)
+		at = &(*at)->next;
+	if (*at)
+		*at = file->next;
+}
+
+/* There is no memory, and the process ends. */
+static void drop_all(void)
+{
+	for (struct output_file *file = delegated; file; file = file->next)
+		if (file->temporary)
+			do_or_delegate(file, drop, file->drop_task);
+}
+
 int output_file_delegate(struct output_file *file, struct deputy *deputy, struct fpl_err *err)
 {
 	if (!file->name)
@@ -335,15 +365,10 @@ int output_file_delegate(struct output_file *file, struct deputy *deputy, struct
 	if (file->place_task < 0 || file->drop_task < 0)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->path);
 	file->deputy = deputy;
+	file->next = delegated;
+	delegated = file;
+	alloc_set_last(drop_all);
 	return 0;
-}
-
-/* Have it done with the rights that the file was opened with, or do it here where they are held. */
-static int do_or_delegate(struct output_file *file, deputy_fn run, int task)
-{
-	int done = file->deputy ? deputy_do(file->deputy, task) : -ECHILD;
-
-	return done == -ECHILD ? run(file) : done;
 }
 
 int output_file_commit(struct output_file *file, struct fpl_err *err)
@@ -362,6 +387,7 @@ int output_file_commit(struct output_file *file, struct fpl_err *err)
 
 void output_file_abort(struct output_file *file)
 {
+	forget(file);
 	if (file->stream && file->stream != stdout)
 		(void)fclose(file->stream);
 	free(file->buffer);

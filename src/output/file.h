@@ -25,6 +25,7 @@ struct output_file {
 
 	struct deputy *deputy; /* borrowed; NULL: none */
 	int place_task, drop_task;
+	struct output_file *next; /* private: of those delegated */
 };
 
 /*
@@ -49,7 +50,9 @@ int output_stream_error(FILE *stream);
 
 /*
  * Have @deputy (must outlive the file) put the file in its place where this process will have lost
- * the right to. Before the deputy starts; @file must stay where it is until then. Errors: -ENOMEM.
+ * the right to. Before the deputy starts; @file must stay where it is until it is committed or
+ * aborted. Where a lack of memory ends the process (base/alloc.h), its temporary name goes. Errors:
+ * -ENOMEM.
  */
 FPL_MUST_CHECK int output_file_delegate(struct output_file *file, struct deputy *deputy,
 					struct fpl_err *err);

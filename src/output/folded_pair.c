@@ -96,10 +96,8 @@ static int write_one(struct output_file *file, const struct recording *recording
 		     struct fpl_err *err)
 {
 	uint64_t held = recording_shown(recording), shown;
-	int error = folded_write_walk(file->stream, recording, walk, options, &shown, err);
 
-	if (error)
-		return fpl_fail_in(err, error, "%s", file->path);
+	folded_write_walk(file->stream, recording, walk, options, &shown);
 	if (shown != held)
 		return fpl_fail(err, -EIO,
 				"%s: shows %" PRIu64 " samples where the profile holds %" PRIu64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/call_tree.h"
 
@@ -26,8 +26,8 @@ static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b
 static int compare_cells(const void *left, const void *right, void *ctx)
 {
 	const struct flame_paths *paths = ctx;
-	const struct flame_cell *a = &paths->cells[*(const uint32_t *)left];
-	const struct flame_cell *b = &paths->cells[*(const uint32_t *)right];
+	const struct flame_cell *a = &paths->cells.list[*(const uint32_t *)left];
+	const struct flame_cell *b = &paths->cells.list[*(const uint32_t *)right];
 	int order = compare_texts(paths, a->text, b->text);
 
 	if (!order)
@@ -41,7 +41,7 @@ static void count_path(struct call_functions *functions, const struct flame_path
 		       size_t idx, size_t *seen)
 {
 	const struct flame_path *path = &paths->list[idx];
-	const uint32_t *steps = &paths->steps[path->first];
+	const uint32_t *steps = &paths->steps.list[path->first];
 
 	for (uint32_t i = 0; i < path->nr; i++) {
 		uint32_t function = functions->of_cells[steps[i]];
@@ -79,23 +79,22 @@ size_t call_functions_find(const struct call_functions *functions, const struct 
 	return functions->nr;
 }
 
-int call_functions_make(const struct flame_paths *paths, unsigned sides, struct call_functions *ret)
+void call_functions_make(const struct flame_paths *paths, unsigned sides,
+			 struct call_functions *ret)
 {
-	size_t nr = paths->nr_cells;
-	AUTO_FREE uint32_t *order = calloc(nr + 1, sizeof(*order));
-	AUTO_FREE size_t *seen = calloc(nr + 1, sizeof(*seen));
+	size_t nr = paths->cells.nr;
+	AUTO_FREE uint32_t *order = must_calloc(nr, sizeof(*order));
+	AUTO_FREE size_t *seen = must_calloc(nr, sizeof(*seen));
 
 	*ret = (struct call_functions){
-		.list = calloc(nr + 1, sizeof(*ret->list)),
-		.of_cells = calloc(nr + 1, sizeof(*ret->of_cells)),
+		.list = must_calloc(nr, sizeof(*ret->list)),
+		.of_cells = must_calloc(nr, sizeof(*ret->of_cells)),
 	};
-	if (!order || !seen || !ret->list || !ret->of_cells)
-		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, nr, sizeof(*order), compare_cells, (void *)paths);
 	for (size_t i = 0; i < nr; i++) {
-		const struct flame_cell *cell = &paths->cells[order[i]];
+		const struct flame_cell *cell = &paths->cells.list[order[i]];
 
 		if (!i || compare_cells(&order[i - 1], &order[i], (void *)paths))
 			ret->list[ret->nr++] = (struct call_function){
@@ -108,5 +107,4 @@ int call_functions_make(const struct flame_paths *paths, unsigned sides, struct 
 	for (size_t i = 0; i < paths->nr; i++)
 		if (sides & 1u << paths->list[i].side)
 			count_path(ret, paths, i, seen);
-	return 0;
 }

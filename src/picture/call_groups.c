@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/call_groups.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "bpf/shared.h"
 
 void call_groups_fini(struct call_groups *groups)
 {
-	free(groups->list);
+	vector_fini(&groups->all);
 	free(groups->of_stacks);
 	id_table_fini(&groups->ids);
 }
@@ -39,59 +37,47 @@ static struct call_group group_of(const struct recording *recording,
 	return group;
 }
 
-static bool group_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct call_group *a = &((const struct call_groups *)ctx)->list[index], *b = key;
-
-	return a->comm == b->comm && a->pid == b->pid && a->has_pid == b->has_pid &&
-	       a->has_class == b->has_class && a->stop == b->stop && a->origins == b->origins &&
-	       a->class == b->class;
-}
-
-static int find_or_add(struct call_groups *groups, const struct call_group *key, uint32_t *ret)
+static uint32_t find_or_add(struct call_groups *groups, const struct call_group *key)
 {
 	const uint32_t parts[] = { key->comm, key->pid,	    key->has_pid, key->has_class,
 				   key->stop, key->origins, key->class };
+	const struct call_group *list = groups->all.list;
 	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
+	uint32_t found = ID_TABLE_FIND(
+		&groups->ids, hash, i,
+		list[i].comm == key->comm && list[i].pid == key->pid &&
+			list[i].has_pid == key->has_pid && list[i].has_class == key->has_class &&
+			list[i].stop == key->stop && list[i].origins == key->origins &&
+			list[i].class == key->class);
 
-	*ret = id_table_find(&groups->ids, hash, group_equals, groups, key);
-	if (*ret != ID_TABLE_NONE)
-		return 0;
-	*ret = (uint32_t)groups->nr;
-	if (array_reserve(&groups->list, sizeof(*groups->list), &groups->room, groups->nr + 1) ||
-	    id_table_add(&groups->ids, hash, *ret))
-		return -ENOMEM;
-	groups->list[groups->nr++] = *key;
-	return 0;
+	if (found != ID_TABLE_NONE)
+		return found;
+	must_id_table_add(&groups->ids, hash, (uint32_t)groups->all.nr);
+	must_push(&groups->all, *key);
+	return (uint32_t)groups->all.nr - 1;
 }
 
-/* Returns 1 where there are more than @nr_max. */
-static int make(const struct recording *recording, size_t nr_max, bool by_pid,
-		struct call_groups *ret)
+/* False: there are more than @nr_max. */
+static bool make(const struct recording *recording, size_t nr_max, bool by_pid,
+		 struct call_groups *ret)
 {
 	*ret = (struct call_groups){
-		.of_stacks = calloc(recording->nr_stacks + 1, sizeof(*ret->of_stacks)),
+		.of_stacks = must_calloc(recording->nr_stacks, sizeof(*ret->of_stacks)),
 	};
-	if (!ret->of_stacks)
-		return -ENOMEM;
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		struct call_group key = group_of(recording, &recording->stacks[i], by_pid);
 
-		if (find_or_add(ret, &key, &ret->of_stacks[i]))
-			return -ENOMEM;
-		if (by_pid && ret->nr > nr_max)
-			return 1;
+		ret->of_stacks[i] = find_or_add(ret, &key);
+		if (by_pid && ret->all.nr > nr_max)
+			return false;
 	}
-	return 0;
+	return true;
 }
 
-int call_groups_make(const struct recording *recording, size_t nr_max, struct call_groups *ret)
+void call_groups_make(const struct recording *recording, size_t nr_max, struct call_groups *ret)
 {
-	int err = make(recording, nr_max, true, ret);
-
-	if (err > 0) {
-		call_groups_fini(ret);
-		err = make(recording, nr_max, false, ret);
-	}
-	return err;
+	if (make(recording, nr_max, true, ret))
+		return;
+	call_groups_fini(ret);
+	make(recording, nr_max, false, ret);
 }

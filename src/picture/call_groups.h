@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/id_table.h"
+#include "base/vector.h"
 #include "recording/recording.h"
 
 struct call_group {
@@ -20,14 +20,12 @@ struct call_group {
 };
 
 struct call_groups {
-	struct call_group *list; /* owned [nr], no two alike */
-	uint32_t *of_stacks;	 /* owned: the group of each stack of the recording */
-	size_t nr, room;
+	VECTOR(struct call_group) all; /* no two alike */
+	uint32_t *of_stacks;	       /* owned: the group of each stack of the recording */
 	struct id_table ids;
 };
 
-/* More than @nr_max groups are told apart by name and not by pid. Errors: -ENOMEM; call_groups_fini
- * is safe then. Cost: O(frames of all stacks). */
-FPL_MUST_CHECK int call_groups_make(const struct recording *recording, size_t nr_max,
-				    struct call_groups *ret);
+/* More than @nr_max groups are told apart by name and not by pid. Cost:
+ * O(frames of all stacks). */
+void call_groups_make(const struct recording *recording, size_t nr_max, struct call_groups *ret);
 void call_groups_fini(struct call_groups *groups);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 #include "picture/flame_paths.h"
 
 /* What has one name in one object, in the order of names, objects and kinds. */
@@ -27,11 +27,11 @@ struct call_functions {
 };
 
 /*
- * All functions of @paths, with the samples of @sides (1 << side). Errors: -ENOMEM;
- * call_functions_fini is safe then. Cost: O(n log n) in cells, O(steps).
+ * All functions of @paths, with the samples of @sides (1 << side). Cost: O(n log n) in cells,
+ * O(steps).
  */
-FPL_MUST_CHECK int call_functions_make(const struct flame_paths *paths, unsigned sides,
-				       struct call_functions *ret);
+void call_functions_make(const struct flame_paths *paths, unsigned sides,
+			 struct call_functions *ret);
 void call_functions_fini(struct call_functions *functions);
 
 /* Where the function called @text in @object is in the list; functions->nr: there is none. */
@@ -70,15 +70,12 @@ struct call_mark {
 };
 
 struct call_tree {
-	struct call_node
-		*nodes; /* owned [nr], in pre-order, siblings by function; nodes[0] is the root */
-	struct call_end *ends;	   /* owned [nr_ends], by node */
-	struct call_mark *marks;   /* owned [nr_marks], by node */
-	struct call_place *places; /* owned [nr_stacks of the options]; NULL: not asked for */
-	size_t nr, nr_ends, nr_marks;
-	uint64_t min_total;		    /* nodes of fewer samples are not there, */
-	uint64_t left_nodes;		    /* as many as that */
-	size_t room, room_ends, room_marks; /* private */
+	VECTOR(struct call_node) nodes; /* in pre-order, siblings by function; [0] is the root */
+	VECTOR(struct call_end) ends;	/* by node */
+	VECTOR(struct call_mark) marks; /* by node */
+	struct call_place *places;	/* owned [nr_stacks of the options]; NULL: not asked for */
+	uint64_t min_total;		/* nodes of fewer samples are not there, */
+	uint64_t left_nodes;		/* as many as that */
 };
 
 struct call_tree_options {
@@ -91,8 +88,7 @@ struct call_tree_options {
 	const struct recording *marked;
 };
 
-/* Errors: -ENOMEM; call_tree_fini is safe then. Cost: path_sort's. */
-FPL_MUST_CHECK int call_tree_make(const struct flame_paths *paths,
-				  const struct call_functions *functions,
-				  const struct call_tree_options *options, struct call_tree *ret);
+/* Cost: path_sort's. */
+void call_tree_make(const struct flame_paths *paths, const struct call_functions *functions,
+		    const struct call_tree_options *options, struct call_tree *ret);
 void call_tree_fini(struct call_tree *tree);

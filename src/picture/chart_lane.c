@@ -21,7 +21,7 @@ uint64_t chart_lane_begin(const struct chart_lane *lane, const struct thread_sam
 
 static bool reads_the_same(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
-	const struct flame_cell *s = &paths->cells[a], *t = &paths->cells[b];
+	const struct flame_cell *s = &paths->cells.list[a], *t = &paths->cells.list[b];
 
 	return a == b ||
 	       (s->text == t->text && (s->kind == FLAME_KERNEL) == (t->kind == FLAME_KERNEL));
@@ -41,7 +41,7 @@ static void add_sample(struct walk *walk, const struct thread_sample *sample)
 {
 	const struct chart_lane *lane = walk->lane;
 	const struct flame_path *path = &lane->paths->list[sample->stack];
-	const uint32_t *cells = lane->paths->steps + path->first;
+	const uint32_t *cells = lane->paths->steps.list + path->first;
 	uint64_t from_ns = chart_lane_begin(lane, sample);
 	uint32_t shared = 0;
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/chart_lane.h"
 #include "picture/svg_about.h"
@@ -87,16 +88,14 @@ static int compare_times(const void *left, const void *right)
 
 /*
  * What a sample stands for that weighs nothing: the period, else the usual time between two samples
- * of one thread. Errors: -ENOMEM.
+ * of one thread.
  */
-static int find_usual(struct chart *chart)
+static void find_usual(struct chart *chart)
 {
 	const struct threads *threads = &chart->threads;
-	AUTO_FREE uint64_t *gaps = calloc(threads->nr_samples + 1, sizeof(*gaps));
+	AUTO_FREE uint64_t *gaps = must_calloc(threads->nr_samples, sizeof(*gaps));
 	size_t nr = 0;
 
-	if (!gaps)
-		return -ENOMEM;
 	for (size_t i = 0; i < threads->nr; i++) {
 		const struct thread *thread = &threads->list[i];
 		const struct thread_sample *samples = &threads->samples[thread->first];
@@ -109,7 +108,6 @@ static int find_usual(struct chart *chart)
 	chart->usual_ns = chart->recording->period_ns ? chart->recording->period_ns
 			  : nr			      ? gaps[nr / 2]
 						      : 1000000;
-	return 0;
 }
 
 /* Lanes of the threads that ran most, as many as there is room for. */
@@ -153,7 +151,7 @@ static void count_box(void *ctx, const struct chart_box *box)
 {
 	struct chart *chart = ctx;
 	uint64_t took_ns = box->to_ns - box->from_ns;
-	const struct flame_cell *cell = &chart->paths.cells[box->cell];
+	const struct flame_cell *cell = &chart->paths.cells.list[box->cell];
 
 	chart->busy_ns += box->depth ? 0 : took_ns;
 	if (took_ns < chart->min_ns) {
@@ -212,7 +210,7 @@ static void measure(struct chart *chart)
 static void draw_box(void *ctx, const struct chart_box *one)
 {
 	struct chart *chart = ctx;
-	const struct flame_cell *cell = &chart->paths.cells[one->cell];
+	const struct flame_cell *cell = &chart->paths.cells.list[one->cell];
 	const char *object = flame_text(&chart->paths, cell->object);
 	uint64_t took_ns = one->to_ns - one->from_ns;
 	char class[SVG_PALETTE_CLASS_SIZE], count[192];
@@ -336,14 +334,11 @@ static int prepare(struct chart *chart, const struct format_options *options, st
 		.reverse = chart->options->reverse,
 	};
 
-	if (flame_paths_init(&chart->paths) || threads_init(chart->recording, &chart->threads))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (flame_paths_add(&chart->paths, chart->recording, &paths_options, 0, err))
-		return -ENOMEM;
-	if (svg_about_init(chart->recording, chart->options, recording_shown(chart->recording),
-			   &chart->about))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	return 0;
+	flame_paths_init(&chart->paths);
+	threads_init(chart->recording, &chart->threads);
+	svg_about_init(chart->recording, chart->options, recording_shown(chart->recording),
+		       &chart->about);
+	return flame_paths_add(&chart->paths, chart->recording, &paths_options, 0, err);
 }
 
 int chart_svg_write(FILE *to, const struct recording *recording,
@@ -355,16 +350,17 @@ int chart_svg_write(FILE *to, const struct recording *recording,
 		.options = options->picture ? options->picture : &picture_options_usual,
 	};
 	uint64_t shown = recording_shown(recording);
+	int error;
 
 	if (!recording->nr_events && shown)
 		return fpl_fail(err, -EINVAL,
 				"a chart needs the time of each sample: record with --timeline");
-	if (prepare(&chart, options, err))
-		return -ENOMEM;
+	error = prepare(&chart, options, err);
+	if (error)
+		return error;
 	for (size_t i = 0; i < chart.threads.nr; i++)
 		drop_untimed(&chart, &chart.threads.list[i]);
-	if (find_usual(&chart))
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	find_usual(&chart);
 	make_lanes(&chart);
 	measure(&chart);
 	set_page(&chart, to);

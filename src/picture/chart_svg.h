@@ -10,7 +10,7 @@
  * Write the flame chart of @recording, which has to hold the times of its samples. A sample stands
  * for the time before it that it weighs; frames of neighbours that read the same are one box.
  * *ret_shown is the sum of all samples, those included that the picture says it leaves out. Errors:
- * -ENOMEM, -EINVAL: there are no times.
+ * -EINVAL: there are no times; those of flame_paths_add().
  */
 FPL_MUST_CHECK int chart_svg_write(FILE *to, const struct recording *recording,
 				   const struct format_options *options, uint64_t *ret_shown,

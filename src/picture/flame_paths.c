@@ -5,26 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "view/hex.h"
 #include "view/labels.h"
 
-int flame_paths_init(struct flame_paths *ret)
+void flame_paths_init(struct flame_paths *ret)
 {
-	uint32_t none;
-
 	*ret = (struct flame_paths){ 0 };
 	strings_init(&ret->strings);
-	return strings_intern(&ret->strings, "", &none);
+	must_strings_intern(&ret->strings, "");
 }
 
 void flame_paths_fini(struct flame_paths *paths)
 {
 	strings_fini(&paths->strings);
-	free(paths->cells);
-	free(paths->steps);
-	free(paths->list);
+	vector_fini(&paths->cells);
+	vector_fini(&paths->steps);
+	vector_fini(paths);
 	id_table_fini(&paths->cell_ids);
 }
 
@@ -47,123 +45,106 @@ static void adding_fini(struct adding *adding)
 	free(adding->objects);
 }
 
-static bool cell_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct flame_cell *a = &((const struct flame_paths *)ctx)->cells[index], *b = key;
-
-	return a->text == b->text && a->object == b->object && a->kind == b->kind &&
-	       a->origin == b->origin;
-}
-
-static int intern_cell(struct adding *adding, const char *text, struct flame_cell *key,
-		       uint32_t *ret)
+static uint32_t intern_cell(struct adding *adding, const char *text, struct flame_cell key)
 {
 	struct flame_paths *paths = adding->paths;
+	const struct flame_cell *cells = paths->cells.list;
 
-	if (adding->options->strip_hex ? hex_strip_intern(&paths->strings, text, &key->text)
-				       : strings_intern(&paths->strings, text, &key->text))
-		return -ENOMEM;
+	key.text = adding->options->strip_hex ? hex_strip_intern(&paths->strings, text)
+					      : must_strings_intern(&paths->strings, text);
 
-	const uint32_t parts[] = { key->text, key->object, key->kind, key->origin };
+	const uint32_t parts[] = { key.text, key.object, key.kind, key.origin };
 	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
+	uint32_t found =
+		ID_TABLE_FIND(&paths->cell_ids, hash, i,
+			      cells[i].text == key.text && cells[i].object == key.object &&
+				      cells[i].kind == key.kind && cells[i].origin == key.origin);
 
-	*ret = id_table_find(&paths->cell_ids, hash, cell_equals, paths, key);
-	if (*ret != ID_TABLE_NONE)
-		return 0;
-	*ret = (uint32_t)paths->nr_cells;
-	if (array_reserve(&paths->cells, sizeof(*paths->cells), &paths->room_cells,
-			  paths->nr_cells + 1) ||
-	    id_table_add(&paths->cell_ids, hash, *ret))
-		return -ENOMEM;
-	paths->cells[paths->nr_cells++] = *key;
-	return 0;
+	if (found != ID_TABLE_NONE)
+		return found;
+	must_id_table_add(&paths->cell_ids, hash, (uint32_t)paths->cells.nr);
+	must_push(&paths->cells, key);
+	return (uint32_t)paths->cells.nr - 1;
 }
 
-static int intern_label(struct adding *adding, const char *text, uint32_t *ret)
+static uint32_t intern_label(struct adding *adding, const char *text)
 {
-	struct flame_cell key = { .kind = FLAME_LABEL, .origin = RECORDING_NO_ORIGIN };
-
-	return intern_cell(adding, text, &key, ret);
+	return intern_cell(
+		adding, text,
+		(struct flame_cell){ .kind = FLAME_LABEL, .origin = RECORDING_NO_ORIGIN });
 }
 
-static int intern_place(struct adding *adding, const struct recording_frame *frame, uint32_t *ret)
+static uint32_t intern_place(struct adding *adding, const struct recording_frame *frame)
 {
 	char buf[256];
-	const char *place = frame_place(adding->texts->recording, frame, buf, sizeof(buf));
 
-	return frame_place_intern(&adding->paths->strings, place, ret);
+	return frame_place_intern(&adding->paths->strings,
+				  frame_place(adding->texts->recording, frame, buf, sizeof(buf)));
 }
 
 /* The cells of frame @idx and of what is inlined in it. */
-static int add_frame(struct adding *adding, uint32_t idx)
+static void add_frame(struct adding *adding, uint32_t idx)
 {
 	const struct frame_texts *texts = adding->texts;
 	const struct recording_frame *frame = &texts->recording->frames[idx];
+	bool kernel = frame->kind == RECORDING_KERNEL;
 	struct flame_cell key = {
-		.object = adding->options->no_objects ? 0 : adding->objects[frame->object],
-		.origin = frame->kind == RECORDING_KERNEL ? RECORDING_NO_ORIGIN : frame->origin,
+		.object = adding->options->places	? intern_place(adding, frame)
+			  : adding->options->no_objects ? 0
+							: adding->objects[frame->object],
+		.origin = kernel ? RECORDING_NO_ORIGIN : frame->origin,
 	};
 	size_t nr;
 	const uint32_t *ids = frame_texts_of(texts, idx, &nr);
 	uint32_t *to = &adding->cells[ids - texts->ids];
-	int err = adding->options->places ? intern_place(adding, frame, &key.object) : 0;
 
-	for (size_t i = 0; !err && i < nr; i++) {
-		key.kind = frame->kind == RECORDING_KERNEL ? FLAME_KERNEL
-			   : i + 1 < nr			   ? FLAME_INLINED
-							   : FLAME_USER;
-		err = intern_cell(adding, strings_text(&texts->strings, ids[i]), &key, &to[i]);
+	for (size_t i = 0; i < nr; i++) {
+		key.kind = kernel ? FLAME_KERNEL : i + 1 < nr ? FLAME_INLINED : FLAME_USER;
+		to[i] = intern_cell(adding, strings_text(&texts->strings, ids[i]), key);
 	}
-	return err;
 }
 
-static int add_cells(struct adding *adding)
+static void add_cells(struct adding *adding)
 {
 	const struct recording *recording = adding->texts->recording;
-	int err = 0;
 
 	adding->cells =
-		calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*adding->cells));
-	adding->objects = calloc(recording->nr_objects + 1, sizeof(*adding->objects));
-	if (!adding->cells || !adding->objects)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < recording->nr_objects; i++)
-		err = strings_intern(&adding->paths->strings,
-				     recording_string(recording, recording->objects[i].path),
-				     &adding->objects[i]);
-	for (size_t i = 0; !err && i < recording->nr_frames; i++)
-		err = add_frame(adding, (uint32_t)i);
-	return err ? err : intern_label(adding, "-", &adding->separator);
+		must_calloc(recording->nr_lines + recording->nr_frames, sizeof(*adding->cells));
+	adding->objects = must_calloc(recording->nr_objects, sizeof(*adding->objects));
+	for (size_t i = 0; i < recording->nr_objects; i++)
+		adding->objects[i] = must_strings_intern(
+			&adding->paths->strings,
+			recording_string(recording, recording->objects[i].path));
+	for (size_t i = 0; i < recording->nr_frames; i++)
+		add_frame(adding, (uint32_t)i);
+	adding->separator = intern_label(adding, "-");
 }
 
 /* One step more, unless the path is as long as any may be. */
 static void put(struct adding *adding, struct flame_path *path, uint32_t cell)
 {
 	if (path->nr < FLAME_STEPS_MAX)
-		adding->paths->steps[path->first + path->nr] = cell;
+		adding->paths->steps.list[path->first + path->nr] = cell;
 	path->nr++; /* beyond, too: put_path() sees it */
 }
 
 /* Labels of a few texts follow each other in most recordings. */
-static int put_labels(struct adding *adding, const struct recording_stack *stack,
-		      struct flame_path *path)
+static void put_labels(struct adding *adding, const struct recording_stack *stack,
+		       struct flame_path *path)
 {
 	uint32_t labels[LABELS_MAX], nr;
 
 	if (adding->options->no_labels)
-		return 0;
-	if (labels_intern(adding->texts, stack, labels, &nr))
-		return -ENOMEM;
+		return;
+	nr = labels_intern(adding->texts, stack, labels);
 	for (uint32_t i = 0; i < nr; i++) {
-		if ((!adding->has_label || adding->label != labels[i]) &&
-		    intern_label(adding, strings_text(&adding->texts->strings, labels[i]),
-				 &adding->label_cell))
-			return -ENOMEM;
+		if (!adding->has_label || adding->label != labels[i])
+			adding->label_cell = intern_label(
+				adding, strings_text(&adding->texts->strings, labels[i]));
 		adding->has_label = true;
 		adding->label = labels[i];
 		put(adding, path, adding->label_cell);
 	}
-	return 0;
 }
 
 /* Frames @frames [nr], leaf first, from the root to the leaf. */
@@ -195,7 +176,7 @@ static void reverse(uint32_t *steps, size_t nr)
 	}
 }
 
-/* Errors: -ENOMEM, -E2BIG. */
+/* Errors: -E2BIG. */
 static int put_path(struct adding *adding, size_t idx, unsigned side)
 {
 	const struct recording *recording = adding->texts->recording;
@@ -207,19 +188,16 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 	struct flame_paths *paths = adding->paths;
 	struct flame_path path = {
 		.count = stack->count,
-		.first = paths->nr_steps,
+		.first = paths->steps.nr,
 		.stack = (uint32_t)idx,
 		.elided = other ? 0 : stack->elided,
 		.side = (uint8_t)side,
 	};
 
-	if (paths->nr_steps > steps_max(adding->options))
+	if (paths->steps.nr > steps_max(adding->options))
 		return -E2BIG;
-	if (array_reserve(&paths->list, sizeof(*paths->list), &paths->room, paths->nr + 1) ||
-	    array_reserve(&paths->steps, sizeof(*paths->steps), &paths->room_steps,
-			  paths->nr_steps + FLAME_STEPS_MAX) ||
-	    put_labels(adding, stack, &path))
-		return -ENOMEM;
+	must_reserve(&paths->steps, paths->steps.nr + FLAME_STEPS_MAX);
+	put_labels(adding, stack, &path);
 	put_frames(adding, &path, other ? kernel + stack->nr_kernel : user, nr_user);
 	if (adding->options->delimited && nr_user && stack->nr_kernel)
 		put(adding, &path, adding->separator);
@@ -229,9 +207,9 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 		paths->cut[side] += path.count;
 	}
 	if (adding->options->reverse)
-		reverse(&paths->steps[path.first], path.nr);
-	paths->list[paths->nr++] = path;
-	paths->nr_steps += path.nr;
+		reverse(&paths->steps.list[path.first], path.nr);
+	must_push(paths, path);
+	paths->steps.nr += path.nr;
 	paths->samples[side] += path.count;
 	return 0;
 }
@@ -242,16 +220,15 @@ int flame_paths_add(struct flame_paths *paths, const struct recording *recording
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
 	CLEANUP(adding_fini)
 	struct adding adding = { .paths = paths, .texts = &texts, .options = options };
-	int error = frame_texts_init(recording, &options->text, &texts);
+	int error = 0;
 
-	if (!error)
-		error = add_cells(&adding);
+	frame_texts_init(recording, &options->text, &texts);
+	add_cells(&adding);
 	for (size_t i = 0; !error && i < recording->nr_stacks; i++)
 		error = put_path(&adding, i, side);
 	if (error == -E2BIG)
 		return fpl_fail(err, error,
 				"stacks of more than %zu frames in all: too many to draw",
 				steps_max(options));
-	return error ? fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks)
-		     : 0;
+	return 0;
 }

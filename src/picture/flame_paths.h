@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/id_table.h"
 #include "base/strings.h"
+#include "base/vector.h"
 #include "recording/recording.h"
 #include "view/frame_texts.h"
 #include "view/merge.h"
@@ -45,18 +46,16 @@ struct flame_path {
 };
 
 struct flame_paths {
-	struct strings strings;	  /* 0 is "" */
-	struct flame_cell *cells; /* owned [nr_cells], no two alike */
-	uint32_t *steps;	  /* owned [nr_steps] */
-	struct flame_path *list;  /* owned [nr] */
-	size_t nr_cells, nr_steps, nr;
+	struct strings strings;		 /* 0 is "" */
+	VECTOR(struct flame_cell) cells; /* no two alike */
+	VECTOR(uint32_t) steps;
+	struct flame_path *list; /* a vector itself */
+	size_t nr, room;
 	uint64_t samples[FLAME_SIDES]; /* sums of the counts */
 	/* Samples whose stacks have more steps than FLAME_STEPS_MAX: what is beyond has no step. */
 	uint64_t cut[FLAME_SIDES];
 
-	/* private: rooms, and what finds equals */
-	size_t room_cells, room_steps, room;
-	struct id_table cell_ids;
+	struct id_table cell_ids; /* private */
 };
 
 #define FLAME_STEPS_MAX 4096u
@@ -77,16 +76,12 @@ struct flame_paths_options {
 	size_t steps_max; /* of all paths; 0: FLAME_PATHS_STEPS_MAX */
 };
 
-/*
- * Errors of all below: -ENOMEM, -E2BIG: more steps than may be; flame_paths_fini is safe then, and
- * after flame_paths_init failed.
- */
-FPL_MUST_CHECK int flame_paths_init(struct flame_paths *ret);
+void flame_paths_init(struct flame_paths *ret);
 void flame_paths_fini(struct flame_paths *paths);
 
 /*
  * Add all stacks of @recording, which may go afterwards. @side: 0; of a difference 0 is before, 1
- * after. Cost: O(frames of all stacks).
+ * after. Errors: -E2BIG: more steps than may be. Cost: O(frames of all stacks).
  */
 FPL_MUST_CHECK int flame_paths_add(struct flame_paths *paths, const struct recording *recording,
 				   const struct flame_paths_options *options, unsigned side,

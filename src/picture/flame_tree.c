@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/flame_tree.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/path_sort.h"
 
 void flame_tree_fini(struct flame_tree *tree)
 {
-	free(tree->nodes);
-	tree->nodes = NULL;
+	vector_fini(&tree->nodes);
 }
 
 /* Kernel code and labels are never one with what reads the same and is neither. */
@@ -23,7 +21,7 @@ static unsigned class_of(const struct flame_cell *cell)
 
 static int compare_cells(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
-	const struct flame_cell *s = &paths->cells[a], *t = &paths->cells[b];
+	const struct flame_cell *s = &paths->cells.list[a], *t = &paths->cells.list[b];
 	int order = s->text == t->text
 			    ? 0
 			    : strcmp(flame_text(paths, s->text), flame_text(paths, t->text));
@@ -39,15 +37,13 @@ static int compare_indexes(const void *left, const void *right, void *paths)
 /* What cells are sorted by, and one by: equal where a node may hold both. */
 static uint32_t *make_ranks(const struct flame_paths *paths)
 {
-	AUTO_FREE uint32_t *order = calloc(paths->nr_cells + 1, sizeof(*order));
-	AUTO_FREE uint32_t *ranks = calloc(paths->nr_cells + 1, sizeof(*ranks));
+	AUTO_FREE uint32_t *order = must_calloc(paths->cells.nr, sizeof(*order));
+	AUTO_FREE uint32_t *ranks = must_calloc(paths->cells.nr, sizeof(*ranks));
 
-	if (!order || !ranks)
-		return NULL;
-	for (size_t i = 0; i < paths->nr_cells; i++)
+	for (size_t i = 0; i < paths->cells.nr; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, paths->nr_cells, sizeof(*order), compare_indexes, (void *)paths);
-	for (size_t i = 1; i < paths->nr_cells; i++)
+	qsort_r(order, paths->cells.nr, sizeof(*order), compare_indexes, (void *)paths);
+	for (size_t i = 1; i < paths->cells.nr; i++)
 		ranks[order[i]] =
 			ranks[order[i - 1]] + (compare_cells(paths, order[i - 1], order[i]) != 0);
 	return TAKE_PTR(ranks);
@@ -55,19 +51,16 @@ static uint32_t *make_ranks(const struct flame_paths *paths)
 
 static struct sort_path *make_sorted(const struct flame_paths *paths)
 {
-	AUTO_FREE struct sort_path *sorted = calloc(paths->nr + 1, sizeof(*sorted));
+	AUTO_FREE struct sort_path *sorted = must_calloc(paths->nr, sizeof(*sorted));
 	AUTO_FREE uint32_t *ranks = make_ranks(paths);
 
-	if (!sorted || !ranks)
-		return NULL;
 	for (size_t i = 0; i < paths->nr; i++)
 		sorted[i] = (struct sort_path){
-			.steps = paths->steps + paths->list[i].first,
+			.steps = paths->steps.list + paths->list[i].first,
 			.nr = paths->list[i].nr,
 			.idx = (uint32_t)i,
 		};
-	if (path_sort(sorted, paths->nr, ranks))
-		return NULL;
+	path_sort(sorted, paths->nr, ranks);
 	return TAKE_PTR(sorted);
 }
 
@@ -78,21 +71,17 @@ struct building {
 	uint32_t nr_open;
 };
 
-static int open_node(struct building *building, const struct flame_cell *cell)
+static void open_node(struct building *building, const struct flame_cell *cell)
 {
 	struct flame_tree *tree = building->tree;
+	uint32_t depth = building->nr_open;
 
-	if (array_reserve(&tree->nodes, sizeof(*tree->nodes), &tree->room, tree->nr + 1))
-		return -ENOMEM;
-	tree->nodes[tree->nr] = (struct flame_node){
-		.text = cell->text,
-		.object = cell->object,
-		.kind = cell->kind,
-		.parent = building->nr_open ? building->open[building->nr_open - 1] : 0,
-		.depth = building->nr_open,
-	};
-	building->open[building->nr_open++] = (uint32_t)tree->nr++;
-	return 0;
+	must_push(&tree->nodes, { .text = cell->text,
+				  .object = cell->object,
+				  .kind = cell->kind,
+				  .parent = depth ? building->open[depth - 1] : 0,
+				  .depth = depth });
+	building->open[building->nr_open++] = (uint32_t)tree->nodes.nr - 1;
 }
 
 /* The deepest node is complete. One of few samples goes; those below it have gone before. */
@@ -100,14 +89,14 @@ static void close_node(struct building *building)
 {
 	struct flame_tree *tree = building->tree;
 	uint32_t idx = building->open[--building->nr_open];
-	struct flame_node *node = &tree->nodes[idx];
+	struct flame_node *node = &tree->nodes.list[idx];
 
-	node->end = (uint32_t)tree->nr;
+	node->end = (uint32_t)tree->nodes.nr;
 	if (idx && node->total[0] < tree->min_total && node->total[1] < tree->min_total) {
 		tree->pruned++;
 		for (unsigned side = 0; side < FLAME_SIDES; side++)
 			tree->pruned_samples[side] += node->self[side];
-		tree->nr = idx;
+		tree->nodes.nr = idx;
 	} else if (node->depth > tree->depth) {
 		tree->depth = node->depth;
 	}
@@ -127,7 +116,7 @@ static void count_step(struct flame_node *node, const struct flame_cell *cell,
 		node->objects_differ = true;
 }
 
-static int add_path(struct building *building, const struct sort_path *sorted)
+static void add_path(struct building *building, const struct sort_path *sorted)
 {
 	struct flame_tree *tree = building->tree;
 	const struct flame_paths *paths = tree->paths;
@@ -136,72 +125,60 @@ static int add_path(struct building *building, const struct sort_path *sorted)
 	while (building->nr_open > sorted->shared + 1)
 		close_node(building);
 	for (uint32_t i = sorted->shared; i < sorted->nr; i++)
-		if (open_node(building, &paths->cells[sorted->steps[i]]))
-			return -ENOMEM;
-	tree->nodes[0].total[path->side] += path->count;
+		open_node(building, &paths->cells.list[sorted->steps[i]]);
+	tree->nodes.list[0].total[path->side] += path->count;
 	for (uint32_t i = 0; i < sorted->nr; i++)
-		count_step(&tree->nodes[building->open[i + 1]], &paths->cells[sorted->steps[i]],
-			   path);
-	tree->nodes[building->open[sorted->nr]].self[path->side] += path->count;
-	return 0;
+		count_step(&tree->nodes.list[building->open[i + 1]],
+			   &paths->cells.list[sorted->steps[i]], path);
+	tree->nodes.list[building->open[sorted->nr]].self[path->side] += path->count;
 }
 
-/* One pass over the paths. Returns 1 where more than @nodes_max nodes are left. */
-static int build(struct flame_tree *tree, const struct sort_path *sorted, uint32_t nodes_max)
+/* One pass over the paths. False: more than @nodes_max nodes are left. */
+static bool build(struct flame_tree *tree, const struct sort_path *sorted, uint32_t nodes_max)
 {
 	static const struct flame_cell root = { .kind = FLAME_LABEL };
 	struct building building = { .tree = tree };
 
-	tree->nr = tree->depth = 0;
+	tree->nodes.nr = tree->depth = 0;
 	tree->pruned = 0;
 	memset(tree->pruned_samples, 0, sizeof(tree->pruned_samples));
-	if (open_node(&building, &root))
-		return -ENOMEM;
+	open_node(&building, &root);
 	for (size_t i = 0; i < tree->paths->nr; i++) {
-		if (add_path(&building, &sorted[i]))
-			return -ENOMEM;
-		if (tree->nr - building.nr_open >= nodes_max)
-			return 1;
+		add_path(&building, &sorted[i]);
+		if (tree->nodes.nr - building.nr_open >= nodes_max)
+			return false;
 	}
 	while (building.nr_open)
 		close_node(&building);
-	return tree->nr > nodes_max;
+	return tree->nodes.nr <= nodes_max;
 }
 
-int flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
-		    struct flame_tree *ret)
+void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
+		     struct flame_tree *ret)
 {
 	AUTO_FREE struct sort_path *sorted = make_sorted(paths);
 	uint32_t nodes_max = options->nodes_max ? options->nodes_max : FLAME_NODES_MAX;
-	int err = sorted ? 1 : -ENOMEM;
 
 	*ret = (struct flame_tree){
 		.paths = paths,
 		.min_total = options->min_total ? options->min_total : 1,
 	};
-	while (err > 0) {
-		err = build(ret, sorted, nodes_max);
-		if (err > 0 && ret->min_total == UINT64_MAX)
-			return 0; /* one way down, of all there is: no longer than a path may be */
-		if (err > 0)
-			ret->min_total =
-				ret->min_total > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->min_total;
-	}
-	return err;
+	/* at last there is one way down, of all there is: no longer than a path may be */
+	while (!build(ret, sorted, nodes_max) && ret->min_total < UINT64_MAX)
+		ret->min_total = ret->min_total > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->min_total;
 }
 
 uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side)
 {
-	AUTO_FREE uint64_t *starts = calloc(tree->nr + 1, sizeof(*starts));
-	AUTO_FREE uint64_t *next = calloc(tree->nr + 1, sizeof(*next)); /* child of each node */
+	AUTO_FREE uint64_t *next =
+		must_calloc(tree->nodes.nr, sizeof(*next)); /* child of each node */
+	uint64_t *starts = must_calloc(tree->nodes.nr, sizeof(*starts));
 
-	if (!starts || !next)
-		return NULL;
-	for (size_t i = 1; i < tree->nr; i++) {
-		const struct flame_node *node = &tree->nodes[i];
+	for (size_t i = 1; i < tree->nodes.nr; i++) {
+		const struct flame_node *node = &tree->nodes.list[i];
 
 		starts[i] = next[i] = next[node->parent];
 		next[node->parent] += node->total[side];
 	}
-	return TAKE_PTR(starts);
+	return starts;
 }

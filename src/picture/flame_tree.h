@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 #include "picture/flame_paths.h"
 
 struct flame_node {
@@ -37,9 +37,8 @@ struct flame_node {
 
 struct flame_tree {
 	const struct flame_paths *paths; /* borrowed */
-	struct flame_node *nodes;	 /* owned [nr], nodes[0] is the root */
-	size_t nr, room;
-	uint32_t depth; /* of the deepest node */
+	VECTOR(struct flame_node) nodes; /* [0] is the root */
+	uint32_t depth;			 /* of the deepest node */
 	/* Nodes of fewer samples, of either side, are not there, nor is what is below them; what
 	 * they hold is in total of their parents and not in self. */
 	uint64_t min_total;
@@ -56,16 +55,15 @@ struct flame_tree_options {
 
 /*
  * Make the tree of @paths, which outlive it. Holds no more nodes at any time than are left in the
- * end, and those on the way to one leaf. Errors: -ENOMEM; flame_tree_fini is safe then. Cost:
- * path_sort's.
+ * end, and those on the way to one leaf. Cost: path_sort's.
  */
-FPL_MUST_CHECK int flame_tree_make(const struct flame_paths *paths,
-				   const struct flame_tree_options *options,
-				   struct flame_tree *ret);
+void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
+		     struct flame_tree *ret);
 void flame_tree_fini(struct flame_tree *tree);
 
 /*
  * Where the boxes of all nodes begin, in samples of @side: children one behind the other from the
- * beginning of their parent on. The caller frees the array [tree->nr]; NULL: out of memory.
+ * beginning of their parent on. The caller frees the array
+ * [tree->nodes.nr].
  */
 uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side);

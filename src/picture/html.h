@@ -20,8 +20,8 @@
 
 /*
  * format_write_fn. Below picture->min_share, and of more frames than a browser is happy with, those
- * of fewest samples are left out, and the page says how many. Errors: -ENOMEM; -ENOTSUP with
- * HTML_MISSING.
+ * of fewest samples are left out, and the page says how many. Errors: -ENOTSUP with
+ * HTML_MISSING; those of flame_paths_add().
  */
 int html_write(FILE *to, const struct recording *recording, const struct format_options *options,
 	       uint64_t *ret_shown, struct fpl_err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/html_data.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/call_groups.h"
 #include "picture/html_parts.h"
@@ -58,23 +58,21 @@ static int make_paths(struct page *page, const struct format_options *options, s
 		.delimited = options->delimited && !page->pair,
 	};
 	struct flame_paths_options other = paths_options;
-	int error = flame_paths_init(&page->paths);
+	int error;
 
+	flame_paths_init(&page->paths);
 	other.walk = MERGE_FP;
-	if (!error)
-		error = flame_paths_add(&page->paths, page->recording, &paths_options, 0, err);
+	error = flame_paths_add(&page->paths, page->recording, &paths_options, 0, err);
 	if (!error && page->pair)
 		error = flame_paths_add(&page->paths, page->recording, &other, 1, err);
 	return error;
 }
 
-static int make_trees(struct page *page)
+static void make_trees(struct page *page)
 {
-	int error = call_functions_make(&page->paths, 1, &page->functions);
-
-	if (!error)
-		error = call_groups_make(page->recording, GROUPS_MAX, &page->groups);
-	for (unsigned side = 0; !error && side <= page->pair; side++) {
+	call_functions_make(&page->paths, 1, &page->functions);
+	call_groups_make(page->recording, GROUPS_MAX, &page->groups);
+	for (unsigned side = 0; side <= page->pair; side++) {
 		const struct call_tree_options tree_options = {
 			.sides = 1u << side,
 			.min_total = html_min_total(page->paths.samples[0], page->look->min_share),
@@ -84,13 +82,11 @@ static int make_trees(struct page *page)
 			.marked = page->pair ? page->recording : NULL,
 		};
 
-		error = call_tree_make(&page->paths, &page->functions, &tree_options,
-				       &page->trees[side]);
+		call_tree_make(&page->paths, &page->functions, &tree_options, &page->trees[side]);
 	}
-	if (!error && !page->pair)
-		error = html_time_make(page->recording, page->groups.of_stacks, &page->trees[0],
-				       HTML_NODES_MAX, &page->time);
-	return error;
+	if (!page->pair)
+		html_time_make(page->recording, page->groups.of_stacks, &page->trees[0],
+			       HTML_NODES_MAX, &page->time);
 }
 
 /* @value, or -1 where it is not known. */
@@ -106,8 +102,8 @@ static void write_known(struct json *json, bool known, uint64_t value)
 static void write_groups(struct page *page, const uint32_t *comms)
 {
 	struct json *json = &page->parts.json;
-	const struct call_group *list = page->groups.list;
-	size_t nr = page->groups.nr;
+	const struct call_group *list = page->groups.all.list;
+	size_t nr = page->groups.all.nr;
 
 	json_open(json, "groups", '{');
 	JSON_COLUMN(json, "comm", nr, html_parts_name(&page->parts, comms[i]));
@@ -146,20 +142,16 @@ static void write_run(struct page *page)
 	json_close(json, '}');
 }
 
-static int write_all(struct page *page, FILE *to)
+static void write_all(struct page *page, FILE *to)
 {
 	struct json *json = &page->parts.json;
-	AUTO_FREE uint32_t *comms = calloc(page->groups.nr + 1, sizeof(*comms));
+	AUTO_FREE uint32_t *comms = must_calloc(page->groups.all.nr, sizeof(*comms));
 
-	if (!comms)
-		return -ENOMEM;
-	for (size_t i = 0; i < page->groups.nr; i++)
-		if (strings_intern(&page->paths.strings,
-				   recording_string(page->recording, page->groups.list[i].comm),
-				   &comms[i]))
-			return -ENOMEM;
-	if (html_parts_init(to, &page->paths, &page->functions, &page->parts))
-		return -ENOMEM;
+	for (size_t i = 0; i < page->groups.all.nr; i++)
+		comms[i] = must_strings_intern(
+			&page->paths.strings,
+			recording_string(page->recording, page->groups.all.list[i].comm));
+	html_parts_init(to, &page->paths, &page->functions, &page->parts);
 	json_open(json, NULL, '{');
 	json_number(json, "format", 1);
 	json_string(json, "fpless", FPL_VERSION);
@@ -175,11 +167,9 @@ static int write_all(struct page *page, FILE *to)
 		html_parts_write_tree(&page->parts, &page->trees[1], "fp", true);
 	json_close(json, ']');
 	html_time_write(json, &page->time);
-	if (html_parts_write_names(&page->parts))
-		return -ENOMEM;
+	html_parts_write_names(&page->parts);
 	json_close(json, '}');
 	putc('\n', json->to);
-	return 0;
 }
 
 int html_data_write(FILE *to, const struct recording *recording,
@@ -192,12 +182,10 @@ int html_data_write(FILE *to, const struct recording *recording,
 	page.look = options->picture ? options->picture : &picture_options_usual;
 	page.pair = has_pair(recording);
 	error = make_paths(&page, options, err);
-	if (!error)
-		error = make_trees(&page);
-	if (!error)
-		error = write_all(&page, to);
 	if (error)
-		return fpl_fail(err, error, "out of memory for %zu stacks", recording->nr_stacks);
+		return error;
+	make_trees(&page);
+	write_all(&page, to);
 	*ret_shown = page.paths.samples[0];
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/html_parts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/walk_pair.h"
 #include "view/verdict_class.h"
@@ -12,17 +12,16 @@
 /* What is longer is shown by its ends: nobody reads a megabyte, and every view would hold it. */
 enum { NAME_MAX_BYTES = 2000, NAME_HEAD_BYTES = 1200, NAME_TAIL_BYTES = 400 };
 
-int html_parts_init(FILE *to, const struct flame_paths *paths,
-		    const struct call_functions *functions, struct html_parts *ret)
+void html_parts_init(FILE *to, const struct flame_paths *paths,
+		     const struct call_functions *functions, struct html_parts *ret)
 {
 	*ret = (struct html_parts){
 		.json = { .to = to, .in_markup = true },
 		.paths = paths,
 		.functions = functions,
-		.names = calloc(paths->strings.nr + 1, sizeof(*ret->names)),
-		.written = calloc(paths->strings.nr + 1, sizeof(*ret->written)),
+		.names = must_calloc(paths->strings.nr, sizeof(*ret->names)),
+		.written = must_calloc(paths->strings.nr, sizeof(*ret->written)),
 	};
-	return ret->names && ret->written ? 0 : -ENOMEM;
 }
 
 void html_parts_fini(struct html_parts *parts)
@@ -85,8 +84,8 @@ static void write_elided(struct html_parts *parts, const struct call_tree *tree)
 	struct json *json = &parts->json;
 	bool any = false;
 
-	for (size_t i = 0; i < tree->nr; i++) {
-		const struct call_node *node = &tree->nodes[i];
+	for (size_t i = 0; i < tree->nodes.nr; i++) {
+		const struct call_node *node = &tree->nodes.list[i];
 		uint32_t text = parts->functions->list[node->function].text;
 
 		if (!node->elided || strcmp(flame_text(parts->paths, text), RECORDING_GAP) != 0)
@@ -109,12 +108,12 @@ void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tre
 
 	json_open(json, NULL, '{');
 	json_string(json, "walk", walk);
-	JSON_COLUMN(json, "function", tree->nr, tree->nodes[i].function);
-	JSON_COLUMN(json, "depth", tree->nr, tree->nodes[i].depth);
-	JSON_COLUMN(json, "found", tree->nr, tree->nodes[i].found);
+	JSON_COLUMN(json, "function", tree->nodes.nr, tree->nodes.list[i].function);
+	JSON_COLUMN(json, "depth", tree->nodes.nr, tree->nodes.list[i].depth);
+	JSON_COLUMN(json, "found", tree->nodes.nr, tree->nodes.list[i].found);
 	json_open(json, "ends", '[');
-	for (size_t i = 0; i < tree->nr_ends; i++) {
-		const struct call_end *end = &tree->ends[i];
+	for (size_t i = 0; i < tree->ends.nr; i++) {
+		const struct call_end *end = &tree->ends.list[i];
 
 		write_triple(json, &node, end->node, 2ull * end->group + end->left, end->count);
 	}
@@ -122,8 +121,8 @@ void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tre
 	if (marks) {
 		node = 0;
 		json_open(json, "marks", '[');
-		for (size_t i = 0; i < tree->nr_marks; i++) {
-			const struct call_mark *mark = &tree->marks[i];
+		for (size_t i = 0; i < tree->marks.nr; i++) {
+			const struct call_mark *mark = &tree->marks.list[i];
 
 			write_triple(json, &node, mark->node,
 				     (uint64_t)WALK_MARK_COUNT * mark->group + mark->mark,
@@ -147,7 +146,7 @@ static size_t character_end(const char *text, size_t at)
 	return at;
 }
 
-int html_parts_write_names(struct html_parts *parts)
+void html_parts_write_names(struct html_parts *parts)
 {
 	struct json *json = &parts->json;
 
@@ -161,16 +160,12 @@ int html_parts_write_names(struct html_parts *parts)
 			size_t head = character_end(text, NAME_HEAD_BYTES);
 			size_t tail = character_end(text, length - NAME_TAIL_BYTES);
 
-			if (asprintf(&shorter, "%.*s\u2026(%zu bytes)\u2026%s", (int)head, text,
-				     tail - head, text + tail) < 0) {
-				shorter = NULL; /* asprintf leaves it undefined */
-				return -ENOMEM;
-			}
+			shorter = must_asprintf("%.*s\u2026(%zu bytes)\u2026%s", (int)head, text,
+						tail - head, text + tail);
 		}
 		json_string(json, NULL, shorter ? shorter : text);
 	}
 	json_close(json, ']');
-	return 0;
 }
 
 static void write_key(struct json *json, const char *key, const char *text)

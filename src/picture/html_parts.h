@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "picture/call_tree.h"
 #include "picture/flame_paths.h"
 #include "view/json.h"
@@ -31,9 +30,9 @@ struct html_parts {
 	size_t nr_names;
 };
 
-/* All texts are in @paths by now. Errors: -ENOMEM; html_parts_fini is safe then. */
-FPL_MUST_CHECK int html_parts_init(FILE *to, const struct flame_paths *paths,
-				   const struct call_functions *functions, struct html_parts *ret);
+/* All texts are in @paths by now. */
+void html_parts_init(FILE *to, const struct flame_paths *paths,
+		     const struct call_functions *functions, struct html_parts *ret);
 void html_parts_fini(struct html_parts *parts);
 
 /* Nodes of fewer samples than this are left out: @percent of all. */
@@ -49,5 +48,4 @@ void html_parts_write_keys(struct html_parts *parts);	   /* "keys": stops, origi
 void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tree, const char *walk,
 			   bool marks);
 
-/* "names". Errors: -ENOMEM. */
-FPL_MUST_CHECK int html_parts_write_names(struct html_parts *parts);
+void html_parts_write_names(struct html_parts *parts); /* "names" */

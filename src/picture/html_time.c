@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/html_time.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/alloc.h"
 
 void html_time_fini(struct html_time *time)
 {
@@ -51,15 +52,13 @@ static void choose_slices(const struct recording *recording, struct html_time *t
 	time->nr_slices = (uint32_t)(span / time->slice_ns) + 1;
 }
 
-int html_time_make(const struct recording *recording, const uint32_t *groups,
-		   const struct call_tree *tree, size_t nr_max, struct html_time *ret)
+void html_time_make(const struct recording *recording, const uint32_t *groups,
+		    const struct call_tree *tree, size_t nr_max, struct html_time *ret)
 {
 	*ret = (struct html_time){ 0 };
 	if (!recording->nr_events)
-		return 0;
-	ret->list = calloc(recording->nr_events, sizeof(*ret->list));
-	if (!ret->list)
-		return -ENOMEM;
+		return;
+	ret->list = must_calloc(recording->nr_events, sizeof(*ret->list));
 	choose_slices(recording, ret);
 	for (size_t i = 0; i < recording->nr_events; i++) {
 		const struct recording_event *event = &recording->events[i];
@@ -83,7 +82,6 @@ int html_time_make(const struct recording *recording, const uint32_t *groups,
 			ret->list[i].slice /= 2;
 		merge(ret);
 	}
-	return 0;
 }
 
 void html_time_write(struct json *json, const struct html_time *time)

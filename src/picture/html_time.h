@@ -31,12 +31,11 @@ struct html_time {
 
 /*
  * @groups: of each stack; @tree knows where each ends. Slices are whole periods, so that there are
- * HTML_TIME_SLICES at most, and fewer where there would be more than @nr_max moments. Errors:
- * -ENOMEM; html_time_fini is safe then. Cost: O(n log n) in events.
+ * HTML_TIME_SLICES at most, and fewer where there would be more than @nr_max moments. Cost:
+ * O(n log n) in events.
  */
-FPL_MUST_CHECK int html_time_make(const struct recording *recording, const uint32_t *groups,
-				  const struct call_tree *tree, size_t nr_max,
-				  struct html_time *ret);
+void html_time_make(const struct recording *recording, const uint32_t *groups,
+		    const struct call_tree *tree, size_t nr_max, struct html_time *ret);
 void html_time_fini(struct html_time *time);
 
 /* "time", or nothing where there is none. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/path_sort.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 /*
@@ -81,13 +82,11 @@ static void merge(struct runs *runs, struct sort_path *to, const uint32_t *ranks
 		*to++ = take_right(runs);
 }
 
-int path_sort(struct sort_path *paths, size_t nr, const uint32_t *ranks)
+void path_sort(struct sort_path *paths, size_t nr, const uint32_t *ranks)
 {
-	AUTO_FREE struct sort_path *other = reallocarray(NULL, nr + 1, sizeof(*other));
+	AUTO_FREE struct sort_path *other = must_reallocarray(NULL, nr, sizeof(*other));
 	struct sort_path *from = paths, *to = other;
 
-	if (!other)
-		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		paths[i].shared = 0;
 	for (size_t width = 1; width < nr; width *= 2) {
@@ -110,5 +109,4 @@ int path_sort(struct sort_path *paths, size_t nr, const uint32_t *ranks)
 	}
 	if (from != paths)
 		memcpy(paths, from, nr * sizeof(*paths));
-	return 0;
 }

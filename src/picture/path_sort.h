@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-
 struct sort_path {
 	const uint32_t *steps; /* borrowed [nr] */
 	uint32_t nr;
@@ -18,7 +16,7 @@ struct sort_path {
 
 /*
  * Sort @paths [nr] by the ranks of their steps, a path before those it is the beginning of; equal
- * ones keep their order. Step s has the rank @ranks[s]. Fills in shared. Errors: -ENOMEM. Cost:
+ * ones keep their order. Step s has the rank @ranks[s]. Fills in shared. Cost:
  * O(nr log nr), and what neighbours share is compared once in a merge.
  */
-FPL_MUST_CHECK int path_sort(struct sort_path *paths, size_t nr, const uint32_t *ranks);
+void path_sort(struct sort_path *paths, size_t nr, const uint32_t *ranks);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/svg.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +48,15 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 		.reverse = drawing->options->reverse,
 	};
 	struct flame_tree_options tree_options = { .nodes_max = BOXES_MAX };
+	int error;
 
-	if (flame_paths_init(&drawing->paths))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (flame_paths_add(&drawing->paths, recording, &paths_options, 0, err))
-		return -ENOMEM;
+	flame_paths_init(&drawing->paths);
+	error = flame_paths_add(&drawing->paths, recording, &paths_options, 0, err);
+	if (error)
+		return error;
 	tree_options.min_total = svg_page_min_count(drawing->options, drawing->paths.samples[0]);
-	if (flame_tree_make(&drawing->paths, &tree_options, &drawing->tree) ||
-	    svg_about_init(recording, drawing->options, drawing->paths.samples[0], &drawing->about))
-		return fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks);
+	flame_tree_make(&drawing->paths, &tree_options, &drawing->tree);
+	svg_about_init(recording, drawing->options, drawing->paths.samples[0], &drawing->about);
 	return 0;
 }
 
@@ -148,7 +147,7 @@ static struct svg_paint paint_of(const struct drawing *drawing, const struct fla
 
 static void draw_node(const struct drawing *drawing, size_t idx, uint64_t from)
 {
-	const struct flame_node *node = &drawing->tree.nodes[idx];
+	const struct flame_node *node = &drawing->tree.nodes.list[idx];
 	const struct svg_paint paint = paint_of(drawing, node);
 	char class[SVG_PALETTE_CLASS_SIZE];
 	const struct svg_box box = {
@@ -171,9 +170,9 @@ static uint64_t draw(struct drawing *drawing, const uint64_t *starts)
 	uint64_t shown = tree->pruned_samples[0];
 
 	svg_page_begin(&drawing->page);
-	for (size_t i = 0; i < tree->nr; i++) {
+	for (size_t i = 0; i < tree->nodes.nr; i++) {
 		draw_node(drawing, i, starts[i]);
-		shown += tree->nodes[i].self[0];
+		shown += tree->nodes.list[i].self[0];
 	}
 	svg_page_end(&drawing->page);
 	return shown;
@@ -188,15 +187,13 @@ int svg_write_walk(FILE *to, const struct recording *recording, enum merge_walk 
 		.options = options->picture ? options->picture : &picture_options_usual,
 	};
 	AUTO_FREE uint64_t *starts = NULL;
+	int error = make_tree(&drawing, recording, walk, options, err);
 
-	if (make_tree(&drawing, recording, walk, options, err))
-		return -ENOMEM;
+	if (error)
+		return error;
 	starts = flame_tree_starts(&drawing.tree, 0);
-	if (!starts)
-		return fpl_fail(err, -ENOMEM, "out of memory");
 	set_page(&drawing, to, title);
-	if (svg_legend_of_tree(&drawing.page, &drawing.tree))
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	svg_legend_of_tree(&drawing.page, &drawing.tree);
 	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, drawing.about.unit);
 	svg_about_note_books(&drawing.page, recording, drawing.paths.samples[0]);
 	*ret_shown = draw(&drawing, starts);

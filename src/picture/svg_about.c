@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/svg_about.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "picture/xml.h"
 #include "recording/sample_type.h"
 #include "view/share.h"
@@ -47,13 +47,11 @@ static bool is_told(const char *key)
 	return false;
 }
 
-static int make_description(const struct recording *recording, struct svg_about *about)
+static void make_description(const struct recording *recording, struct svg_about *about)
 {
 	size_t size;
-	FILE *to = open_memstream(&about->description, &size);
+	FILE *to = must_memstream(&about->description, &size);
 
-	if (!to)
-		return -ENOMEM;
 	fprintf(to,
 		"%s. Each box is a frame, as wide as it was on the stack; what called it is next "
 		"to "
@@ -67,13 +65,11 @@ static int make_description(const struct recording *recording, struct svg_about 
 		if (!number->note && number->value && is_told(key))
 			fprintf(to, " %.64s: %s.", key, number_grouped(number->value, value));
 	}
-	if (!fclose(to))
-		return 0;
-	return -ENOMEM;
+	must_memstream_close(to);
 }
 
-int svg_about_init(const struct recording *recording, const struct picture_options *options,
-		   uint64_t shown, struct svg_about *ret)
+void svg_about_init(const struct recording *recording, const struct picture_options *options,
+		    uint64_t shown, struct svg_about *ret)
 {
 	*ret = (struct svg_about){ 0 };
 	if (options->count_name)
@@ -81,7 +77,7 @@ int svg_about_init(const struct recording *recording, const struct picture_optio
 	else
 		sample_type_text(recording, ret->unit, sizeof(ret->unit));
 	put_subtitle(recording, shown, ret);
-	return make_description(recording, ret);
+	make_description(recording, ret);
 }
 
 void svg_about_fini(struct svg_about *about)

@@ -13,10 +13,8 @@ struct svg_about {
 	char *description;  /* owned: the books and the stop reasons */
 };
 
-/* Errors: -ENOMEM; svg_about_fini is safe then. */
-FPL_MUST_CHECK int svg_about_init(const struct recording *recording,
-				  const struct picture_options *options, uint64_t shown,
-				  struct svg_about *ret);
+void svg_about_init(const struct recording *recording, const struct picture_options *options,
+		    uint64_t shown, struct svg_about *ret);
 void svg_about_fini(struct svg_about *about);
 
 /* A line of the books, where there are any, and how many stacks are whole. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture/svg_legend.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "picture/svg_palette.h"
@@ -74,17 +74,16 @@ static int compare_weighed(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-static int add_objects(struct svg_page *page, const struct flame_tree *tree)
+static void add_objects(struct svg_page *page, const struct flame_tree *tree)
 {
 	size_t nr = tree->paths->strings.nr;
-	AUTO_FREE struct weighed *list = calloc(nr + 1, sizeof(*list));
+	AUTO_FREE struct weighed *list = must_calloc(nr, sizeof(*list));
 
-	if (!list)
-		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		list[i].object = (uint32_t)i;
-	for (size_t i = 0; i < tree->nr; i++)
-		list[tree->nodes[i].object].self += tree->nodes[i].self[0] + tree->nodes[i].self[1];
+	for (size_t i = 0; i < tree->nodes.nr; i++)
+		list[tree->nodes.list[i].object].self +=
+			tree->nodes.list[i].self[0] + tree->nodes.list[i].self[1];
 	list[0].self = 0; /* of what is in none */
 	qsort(list, nr, sizeof(*list), compare_weighed);
 	for (size_t i = 0; i < nr && i < NR_OBJECTS && list[i].self; i++) {
@@ -93,7 +92,6 @@ static int add_objects(struct svg_page *page, const struct flame_tree *tree)
 		add(page, &(struct svg_paint){ .name = "", .object = path, .kind = FLAME_USER },
 		    text_path_name(path));
 	}
-	return 0;
 }
 
 static void add_code(struct svg_page *page, const struct svg_seen *seen)
@@ -123,15 +121,13 @@ void svg_legend_of(struct svg_page *page, const struct svg_seen *seen)
 		svg_page_legend(page, "l f", "found by frame pointers");
 }
 
-int svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree)
+void svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree)
 {
 	struct svg_seen seen = { 0 };
-	int err = 0;
 
-	for (size_t i = 0; i < tree->nr; i++)
-		see(&tree->nodes[i], &seen);
+	for (size_t i = 0; i < tree->nodes.nr; i++)
+		see(&tree->nodes.list[i], &seen);
 	if (page->options->colors == PICTURE_COLORS_OBJECT)
-		err = add_objects(page, tree);
+		add_objects(page, tree);
 	svg_legend_of(page, &seen);
-	return err;
 }

@@ -14,5 +14,4 @@ struct svg_seen {
 /* Entries for kinds of code and ways to find it; with colours by object those are the caller's. */
 void svg_legend_of(struct svg_page *page, const struct svg_seen *seen);
 
-/* Errors: -ENOMEM. */
-FPL_MUST_CHECK int svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree);
+void svg_legend_of_tree(struct svg_page *page, const struct flame_tree *tree);

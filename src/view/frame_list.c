@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/frame_list.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/alloc.h"
 
 void frame_list_fini(struct frame_list *list)
 {
@@ -10,21 +11,19 @@ void frame_list_fini(struct frame_list *list)
 	free(list->ends);
 }
 
-int frame_list_make(const struct recording *recording,
-		    void (*write)(FILE *to, const struct recording *recording,
-				  const struct recording_frame *frame),
-		    struct frame_list *ret)
+void frame_list_make(const struct recording *recording,
+		     void (*write)(FILE *to, const struct recording *recording,
+				   const struct recording_frame *frame),
+		     struct frame_list *ret)
 {
-	FILE *to = open_memstream(&ret->text, &ret->size);
+	FILE *to = must_memstream(&ret->text, &ret->size);
 
-	ret->ends = calloc(recording->nr_frames + 1, sizeof(*ret->ends));
-	for (size_t i = 0; to && ret->ends && i < recording->nr_frames; i++) {
+	ret->ends = must_calloc(recording->nr_frames + 1, sizeof(*ret->ends));
+	for (size_t i = 0; i < recording->nr_frames; i++) {
 		write(to, recording, &recording->frames[i]);
 		ret->ends[i + 1] = (size_t)ftell(to);
 	}
-	if (!to || fclose(to) || !ret->ends)
-		return -ENOMEM;
-	return 0;
+	must_memstream_close(to);
 }
 
 void frame_list_put(const struct frame_list *list, uint32_t idx, FILE *to)

@@ -18,11 +18,11 @@ struct frame_list {
 	size_t *ends; /* owned [nr_frames + 1]: frame i is text[ends[i] .. ends[i + 1]) */
 };
 
-/* Make them by @write. Errors: -ENOMEM; frame_list_fini is safe then. Cost: O(frames). */
-FPL_MUST_CHECK int frame_list_make(const struct recording *recording,
-				   void (*write)(FILE *to, const struct recording *recording,
-						 const struct recording_frame *frame),
-				   struct frame_list *ret);
+/* Make them by @write. Cost: O(frames). */
+void frame_list_make(const struct recording *recording,
+		     void (*write)(FILE *to, const struct recording *recording,
+				   const struct recording_frame *frame),
+		     struct frame_list *ret);
 void frame_list_fini(struct frame_list *list);
 
 /* Write frame @idx of the recording. */

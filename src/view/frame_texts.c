@@ -60,101 +60,80 @@ int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t
 	return frame_texts_intern(strings, text, suffix, verbatim, ret);
 }
 
-static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
-			  uint32_t *ret)
+static uint32_t intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame)
 {
 	const struct recording *recording = texts->recording;
 	const char *path = recording_string(recording, recording->objects[frame->object].path);
 	bool placed = frame->kind == RECORDING_USER && *path;
 	uint64_t address = frame->address;
+	uint32_t id;
 
 	if (placed && texts->options.by_function) {
 		path = text_path_name(path);
 		if (frame->start != RECORDING_NO_ADDRESS)
 			address = frame->start;
 	}
-	return frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
-					suffix_of(texts, frame), texts->options.verbatim, ret);
+	alloc_check(frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
+					     suffix_of(texts, frame), texts->options.verbatim,
+					     &id));
+	return id;
 }
 
-/* " (file.c:12)", where the file is known and that was asked for; else nothing. */
-static int line_text(const struct frame_texts *texts, const struct recording_line *line, char **ret)
+/* " (file.c:12)", to be freed, where the file is known and that was asked for; else NULL. */
+static char *line_text(const struct frame_texts *texts, const struct recording_line *line)
 {
 	const struct recording *recording = texts->recording;
 	const char *path = recording_string(recording, recording->functions[line->function].file);
 
-	*ret = NULL;
 	if (!texts->options.lines || !*path || !line->line)
-		return 0;
-	if (asprintf(ret, " (%s:%u)", text_path_name(path), line->line) < 0) {
-		*ret = NULL; /* asprintf leaves it undefined */
-		return -ENOMEM;
-	}
-	return 0;
+		return NULL;
+	return must_asprintf(" (%s:%u)", text_path_name(path), line->line);
 }
 
-int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret)
+uint32_t frame_texts_show(struct frame_texts *texts, uint32_t text)
 {
 	const char *name = recording_string(texts->recording, text);
 
 	/* one that came after the texts were made has another id among them */
 	if (text >= texts->strings.first ||
 	    (!texts->options.verbatim && text_escape(NULL, 0, name, ";") != strlen(name)))
-		return frame_texts_intern(&texts->strings, name, "", texts->options.verbatim, ret);
-	*ret = text;
-	return 0;
+		return must_frame_texts_intern(&texts->strings, name, "", texts->options.verbatim);
+	return text;
 }
 
 /* @idx: of a line of @frame, whose last one is not inlined. */
-static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx)
+static uint32_t intern_line(struct frame_texts *texts, const struct recording_frame *frame,
+			    uint32_t idx)
 {
 	const struct recording *recording = texts->recording;
 	const struct recording_line *line = &recording->lines[idx];
 	const char *name = recording_string(recording, recording->functions[line->function].name);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
 	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
-	AUTO_FREE char *where = NULL, *whole = NULL;
-	int err = line_text(texts, line, &where);
+	AUTO_FREE char *where = line_text(texts, line), *whole = NULL;
 
-	if (err)
-		return err;
 	if (!where && !*mark && !*suffix_of(texts, frame))
-		return frame_texts_show(texts, recording->functions[line->function].name,
-					&texts->ids[idx]);
-	if (asprintf(&whole, "%s%s%s", name, where ? where : "", mark) < 0) {
-		whole = NULL;
-		return -ENOMEM;
-	}
-	return frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
-				  texts->options.verbatim, &texts->ids[idx]);
+		return frame_texts_show(texts, recording->functions[line->function].name);
+	whole = must_asprintf("%s%s%s", name, where ? where : "", mark);
+	return must_frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
+				       texts->options.verbatim);
 }
 
-static int intern_frame(struct frame_texts *texts, uint32_t idx)
+void frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
+		      struct frame_texts *ret)
 {
-	const struct recording *recording = texts->recording;
-	const struct recording_frame *frame = &recording->frames[idx];
-	int err = 0;
-
-	if (!frame->nr_lines)
-		return intern_unnamed(texts, frame, &texts->ids[recording->nr_lines + idx]);
-	for (uint32_t i = frame->first_line; !err && i < frame->first_line + frame->nr_lines; i++)
-		err = intern_line(texts, frame, i);
-	return err;
-}
-
-int frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
-		     struct frame_texts *ret)
-{
-	int err = 0;
-
 	*ret = (struct frame_texts){ .recording = recording, .options = *options };
 	strings_init_over(&ret->strings, &recording->strings);
-	ret->ids = calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
-	if (!ret->ids)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < recording->nr_frames; i++)
-		err = intern_frame(ret, (uint32_t)i);
-	return err;
+	ret->ids = must_calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
+	for (size_t i = 0; i < recording->nr_frames; i++) {
+		const struct recording_frame *frame = &recording->frames[i];
+
+		if (!frame->nr_lines)
+			ret->ids[recording->nr_lines + i] = intern_unnamed(ret, frame);
+		for (uint32_t j = 0; j < frame->nr_lines; j++)
+			ret->ids[frame->first_line + j] =
+				intern_line(ret, frame, frame->first_line + j);
+	}
 }
 
 void frame_texts_fini(struct frame_texts *texts)
@@ -205,13 +184,11 @@ const char *frame_place(const struct recording *recording, const struct recordin
 	return *path ? text_path_name(path) : "-";
 }
 
-int frame_place_intern(struct strings *strings, const char *place, uint32_t *ret)
+uint32_t frame_place_intern(struct strings *strings, const char *place)
 {
 	size_t size = text_escape(NULL, 0, place, "") + 1;
-	AUTO_FREE char *safe = malloc(size);
+	AUTO_FREE char *safe = must_malloc(size);
 
-	if (!safe)
-		return -ENOMEM;
 	text_escape(safe, size, place, "");
-	return strings_intern(strings, safe, ret);
+	return must_strings_intern(strings, safe);
 }

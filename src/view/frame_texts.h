@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "base/strings.h"
 #include "recording/recording.h"
@@ -31,13 +32,23 @@ struct frame_texts {
 	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
 };
 
-/* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM. */
+/* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM:
+ * top needs it while samples are taken. */
 FPL_MUST_CHECK int frame_texts_intern(struct strings *strings, const char *text, const char *suffix,
 				      bool verbatim, uint32_t *ret);
 
-/* Text @text of the recording of @texts, as it is shown: an id of texts->strings. Errors: -ENOMEM.
- */
-FPL_MUST_CHECK int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret);
+/* The same where a lack of memory ends the process. */
+static inline uint32_t must_frame_texts_intern(struct strings *strings, const char *text,
+					       const char *suffix, bool verbatim)
+{
+	uint32_t id;
+
+	alloc_check(frame_texts_intern(strings, text, suffix, verbatim, &id));
+	return id;
+}
+
+/* Text @text of the recording of @texts, as it is shown: an id of texts->strings. */
+uint32_t frame_texts_show(struct frame_texts *texts, uint32_t text);
 
 /*
  * Where code without a name is: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,
@@ -47,10 +58,9 @@ FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char 
 					    uint64_t address, const char *suffix, bool verbatim,
 					    uint32_t *ret);
 
-/* @recording outlives @ret. Errors: -ENOMEM; frame_texts_fini is safe then. Cost: O(frames). */
-FPL_MUST_CHECK int frame_texts_init(const struct recording *recording,
-				    const struct frame_text_options *options,
-				    struct frame_texts *ret);
+/* @recording outlives @ret. Cost: O(frames). */
+void frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
+		      struct frame_texts *ret);
 void frame_texts_fini(struct frame_texts *texts);
 
 /*
@@ -73,5 +83,5 @@ void frame_module(const struct recording *recording, const struct recording_fram
 const char *frame_place(const struct recording *recording, const struct recording_frame *frame,
 			char *buf, size_t size);
 
-/* @place, escaped. Errors: -ENOMEM. */
-FPL_MUST_CHECK int frame_place_intern(struct strings *strings, const char *place, uint32_t *ret);
+/* The id of @place, escaped. */
+uint32_t frame_place_intern(struct strings *strings, const char *place);

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/function_index.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/id_table.h"
-
-static bool function_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct shown_function *a = &((const struct function_index *)ctx)->list[index];
-	const struct shown_function *b = key;
-
-	return a->text == b->text && a->object == b->object && a->kernel == b->kernel;
-}
 
 /* What finds functions while frames are added. */
 struct finder {
@@ -31,39 +21,41 @@ static void finder_fini(struct finder *finder)
 	free(finder->bare);
 }
 
-static int append(struct function_index *index, const struct shown_function *key, uint32_t *ret)
+static uint32_t append(struct function_index *index, const struct shown_function *key)
 {
-	if (index->nr == UINT32_MAX ||
-	    array_reserve(&index->list, sizeof(*index->list), &index->room, index->nr + 1))
-		return -ENOMEM;
-	*ret = (uint32_t)index->nr;
-	index->list[index->nr++] = *key;
-	return 0;
+	/* an index has to fit 32 bits */
+	if (index->functions.nr == ID_TABLE_NONE)
+		alloc_fail();
+	must_push(&index->functions, *key);
+	return (uint32_t)index->functions.nr - 1;
 }
 
-static int find_or_add(struct finder *finder, const struct shown_function *key, uint32_t *ret)
+static uint32_t find_or_add(struct finder *finder, const struct shown_function *key)
 {
 	const uint32_t parts[] = { key->text, key->object, key->kernel };
+	const struct shown_function *list = finder->index->functions.list;
 	uint64_t hash;
+	uint32_t found;
 
 	if (!key->object && !key->kernel) {
 		uint32_t *bare = &finder->bare[key->text];
 
-		if (!*bare && append(finder->index, key, ret))
-			return -ENOMEM;
-		*ret = *bare ? *bare - 1 : *ret;
-		*bare = *ret + 1;
-		return 0;
+		if (!*bare)
+			*bare = append(finder->index, key) + 1;
+		return *bare - 1;
 	}
 	hash = id_table_hash(0, parts, sizeof(parts));
-	*ret = id_table_find(&finder->ids, hash, function_equals, finder->index, key);
-	if (*ret != ID_TABLE_NONE)
-		return 0;
-	return append(finder->index, key, ret) || id_table_add(&finder->ids, hash, *ret) ? -ENOMEM
-											 : 0;
+	found = ID_TABLE_FIND(&finder->ids, hash, i,
+			      list[i].text == key->text && list[i].object == key->object &&
+				      list[i].kernel == key->kernel);
+	if (found == ID_TABLE_NONE) {
+		found = append(finder->index, key);
+		must_id_table_add(&finder->ids, hash, found);
+	}
+	return found;
 }
 
-static int add_frame(struct finder *finder, uint32_t idx)
+static void add_frame(struct finder *finder, uint32_t idx)
 {
 	struct function_index *index = finder->index;
 	const struct recording *recording = index->texts->recording;
@@ -73,39 +65,33 @@ static int add_frame(struct finder *finder, uint32_t idx)
 	size_t nr;
 	const uint32_t *texts = frame_texts_of(index->texts, idx, &nr);
 	uint32_t *to = &index->of_texts[texts - index->texts->ids];
-	int err = 0;
 
-	for (size_t i = 0; !err && i < nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		key.text = texts[i];
 		if (frame->nr_lines) /* the last nr of them have texts */
 			key.function =
 				recording->lines[frame->first_line + frame->nr_lines - nr + i]
 					.function;
-		err = find_or_add(finder, &key, &to[i]);
+		to[i] = find_or_add(finder, &key);
 	}
-	return err;
 }
 
-int function_index_init(const struct frame_texts *texts, struct function_index *ret)
+void function_index_init(const struct frame_texts *texts, struct function_index *ret)
 {
 	const struct recording *recording = texts->recording;
 	CLEANUP(finder_fini) struct finder finder = { .index = ret };
-	int err = 0;
 
 	*ret = (struct function_index){ .texts = texts };
 	ret->of_texts =
-		calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->of_texts));
-	finder.bare = calloc(texts->strings.nr + 1, sizeof(*finder.bare));
-	if (!ret->of_texts || !finder.bare)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < recording->nr_frames; i++)
-		err = add_frame(&finder, (uint32_t)i);
-	return err;
+		must_calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->of_texts));
+	finder.bare = must_calloc(texts->strings.nr + 1, sizeof(*finder.bare));
+	for (size_t i = 0; i < recording->nr_frames; i++)
+		add_frame(&finder, (uint32_t)i);
 }
 
 void function_index_fini(struct function_index *index)
 {
-	free(index->list);
+	vector_fini(&index->functions);
 	free(index->of_texts);
 }
 
@@ -120,7 +106,7 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 				 size_t size)
 {
 	const struct recording *recording = index->texts->recording;
-	const struct shown_function *shown = &index->list[function];
+	const struct shown_function *shown = &index->functions.list[function];
 	const struct recording_frame frame = {
 		.object = shown->object,
 		.kind = shown->kernel ? RECORDING_KERNEL : RECORDING_USER,

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 #include "view/frame_texts.h"
 
 struct shown_function {
@@ -21,13 +21,12 @@ struct shown_function {
 
 struct function_index {
 	const struct frame_texts *texts; /* borrowed */
-	struct shown_function *list;	 /* owned [nr] */
-	size_t nr, room;
+	VECTOR(struct shown_function) functions;
 	uint32_t *of_texts; /* owned: the function of each entry of texts->ids */
 };
 
-/* @texts outlive @ret. Errors: -ENOMEM; function_index_fini is safe then. Cost: O(frames). */
-FPL_MUST_CHECK int function_index_init(const struct frame_texts *texts, struct function_index *ret);
+/* @texts outlive @ret. Cost: O(frames). */
+void function_index_init(const struct frame_texts *texts, struct function_index *ret);
 void function_index_fini(struct function_index *index);
 
 /* The functions of frame @idx of the recording, the innermost first, as frame_texts_of(). */

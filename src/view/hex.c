@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/hex.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 void hex_strip(const char *from, char *to)
@@ -24,15 +24,13 @@ void hex_strip(const char *from, char *to)
 	*to = '\0';
 }
 
-int hex_strip_intern(struct strings *strings, const char *text, uint32_t *ret)
+uint32_t hex_strip_intern(struct strings *strings, const char *text)
 {
 	AUTO_FREE char *stripped = NULL;
 
 	if (!strstr(text, "0x"))
-		return strings_intern(strings, text, ret);
-	stripped = malloc(HEX_STRIPPED_SIZE(strlen(text)));
-	if (!stripped)
-		return -ENOMEM;
+		return must_strings_intern(strings, text);
+	stripped = must_malloc(HEX_STRIPPED_SIZE(strlen(text)));
 	hex_strip(text, stripped);
-	return strings_intern(strings, stripped, ret);
+	return must_strings_intern(strings, stripped);
 }

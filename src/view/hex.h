@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/strings.h"
 
 /* Room for a text of @length with its numbers stripped: "0x1" becomes longer. */
@@ -17,5 +16,5 @@
  */
 void hex_strip(const char *from, char *to);
 
-/* The id of @text with its numbers stripped. Errors: -ENOMEM. */
-FPL_MUST_CHECK int hex_strip_intern(struct strings *strings, const char *text, uint32_t *ret);
+/* The id of @text with its numbers stripped. */
+uint32_t hex_strip_intern(struct strings *strings, const char *text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/labels.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 #define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
@@ -18,52 +18,46 @@ static unsigned labels_of(const struct recording *recording, const struct record
 			      : RECORDING_HAS_COMM);
 }
 
-static int intern(struct frame_texts *texts, const char *text, uint32_t *ret)
+static uint32_t intern(struct frame_texts *texts, const char *text)
 {
-	return frame_texts_intern(&texts->strings, text, "", texts->options.verbatim, ret);
+	return must_frame_texts_intern(&texts->strings, text, "", texts->options.verbatim);
 }
 
-static int intern_task(struct frame_texts *texts, unsigned labels,
-		       const struct recording_stack *stack, uint32_t *ret)
+static uint32_t intern_task(struct frame_texts *texts, unsigned labels,
+			    const struct recording_stack *stack)
 {
 	const char *comm = recording_string(texts->recording, stack->comm);
 	AUTO_FREE char *text = NULL;
 	char pid[16] = "", tid[16] = "";
 
 	if ((labels & BY_TASK) == RECORDING_HAS_COMM)
-		return frame_texts_show(texts, stack->comm, ret);
+		return frame_texts_show(texts, stack->comm);
 
 	if (labels & RECORDING_HAS_PID)
 		snprintf(pid, sizeof(pid), labels & RECORDING_HAS_COMM ? "-%u" : "%u", stack->pid);
 	if (labels & RECORDING_HAS_TID)
 		snprintf(tid, sizeof(tid), "/%u", stack->tid);
-	if (asprintf(&text, "%s%s%s", labels & RECORDING_HAS_COMM ? comm : "", pid, tid) < 0) {
-		text = NULL; /* asprintf leaves it undefined */
-		return -ENOMEM;
-	}
-	return intern(texts, text, ret);
+	text = must_asprintf("%s%s%s", labels & RECORDING_HAS_COMM ? comm : "", pid, tid);
+	return intern(texts, text);
 }
 
-int labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
-		  uint32_t ret[static LABELS_MAX], uint32_t *ret_nr)
+uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
+		       uint32_t ret[static LABELS_MAX])
 {
-	const struct recording *recording = texts->recording;
-	unsigned labels = labels_of(recording, stack);
+	unsigned labels = labels_of(texts->recording, stack);
 	uint32_t nr = 0;
-	int err = 0;
 
 	if (labels & RECORDING_HAS_CGROUP)
-		err = frame_texts_show(texts, stack->cgroup, &ret[nr++]);
-	if (!err && (labels & RECORDING_HAS_CPU)) {
+		ret[nr++] = frame_texts_show(texts, stack->cgroup);
+	if (labels & RECORDING_HAS_CPU) {
 		char text[16];
 
 		snprintf(text, sizeof(text), "cpu %u", stack->cpu);
-		err = intern(texts, text, &ret[nr++]);
+		ret[nr++] = intern(texts, text);
 	}
-	if (!err && (labels & BY_TASK))
-		err = intern_task(texts, labels, stack, &ret[nr++]);
-	if (!err && !nr && !stack->nr_user && !stack->nr_kernel)
-		err = intern(texts, "[unknown]", &ret[nr++]);
-	*ret_nr = nr;
-	return err;
+	if (labels & BY_TASK)
+		ret[nr++] = intern_task(texts, labels, stack);
+	if (!nr && !stack->nr_user && !stack->nr_kernel)
+		ret[nr++] = intern(texts, "[unknown]");
+	return nr;
 }

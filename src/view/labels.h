@@ -16,12 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "view/frame_texts.h"
 
 #define LABELS_MAX 3u
 
-/* The labels of @stack, escaped unless the texts are verbatim, in their strings. Errors: -ENOMEM.
- */
-FPL_MUST_CHECK int labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
-				 uint32_t ret[static LABELS_MAX], uint32_t *ret_nr);
+/* The labels of @stack, escaped unless the texts are verbatim, in their strings. Returns how
+ * many there are. */
+uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
+		       uint32_t ret[static LABELS_MAX]);

@@ -1,101 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/merge.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/id_table.h"
 #include "view/labels.h"
 
 void merged_fini(struct merged *merged)
 {
-	free(merged->stacks);
-	free(merged->ids);
+	vector_fini(&merged->stacks);
+	vector_fini(&merged->ids);
 }
 
 uint64_t merged_samples(const struct merged *merged)
 {
 	uint64_t samples = 0;
 
-	for (size_t i = 0; i < merged->nr; i++)
-		samples += merged->stacks[i].count;
+	for (size_t i = 0; i < merged->stacks.nr; i++)
+		samples += merged->stacks.list[i].count;
 	return samples;
 }
 
-/* The lines under way: behind merged->nr_ids is the one at hand. */
+/* Stacks are lines of merged->ids; the last one is new until others are found to be equal. */
 struct merger {
 	struct frame_texts *texts;
 	struct merged *merged;
 	enum merge_walk walk;
 	bool delimited;
 	struct id_table found;
-	size_t nr; /* ids of the line at hand */
 };
 
-static int reserve(struct merger *merger, size_t wanted)
-{
-	struct merged *merged = merger->merged;
-
-	return array_reserve(&merged->ids, sizeof(*merged->ids), &merged->room_ids,
-			     merged->nr_ids + merger->nr + wanted);
-}
-
-/* There is room for it. */
-static uint32_t *line_end(struct merger *merger)
-{
-	return &merger->merged->ids[merger->merged->nr_ids + merger->nr];
-}
-
 /* Frames @frames [nr], leaf first, from the root to the leaf. */
-static int put_frames(struct merger *merger, const uint32_t *frames, size_t nr)
+static void put_frames(struct merger *merger, const uint32_t *frames, size_t nr)
 {
 	for (size_t i = nr; i-- > 0;) {
 		size_t nr_texts;
 		const uint32_t *texts = frame_texts_of(merger->texts, frames[i], &nr_texts);
 
-		if (reserve(merger, nr_texts))
-			return -ENOMEM;
-		while (nr_texts-- > 0) {
-			*line_end(merger) = texts[nr_texts];
-			merger->nr++;
-		}
+		while (nr_texts-- > 0)
+			must_push(&merger->merged->ids, texts[nr_texts]);
 	}
-	return 0;
 }
 
-/* Put the line of @stack at hand. */
-static int put_line(struct merger *merger, const struct recording_stack *stack,
-		    uint32_t *ret_nr_labels)
+/* Put the line of @stack behind the others. Returns how many labels it has. */
+static uint32_t put_line(struct merger *merger, const struct recording_stack *stack)
 {
 	const struct recording *recording = merger->texts->recording;
 	const uint32_t *user = &recording->frame_ids[stack->first_frame];
 	const uint32_t *kernel = user + stack->nr_user;
-	struct strings *strings = &merger->texts->strings;
+	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(merger->texts, stack, labels);
 	size_t nr_user = stack->nr_user;
-	int err;
-
-	merger->nr = 0;
-	err = reserve(merger, LABELS_MAX);
 
 	if (merger->walk == MERGE_FP) {
 		user = kernel + stack->nr_kernel;
 		nr_user = stack->nr_fp;
 	}
-	if (!err)
-		err = labels_intern(merger->texts, stack, line_end(merger), ret_nr_labels);
-	if (!err) {
-		merger->nr = *ret_nr_labels;
-		err = put_frames(merger, user, nr_user);
-	}
-	if (!err && merger->delimited && nr_user && stack->nr_kernel) {
-		err = reserve(merger, 1);
-		if (!err)
-			err = strings_intern(strings, "-", line_end(merger));
-		merger->nr++;
-	}
-	return err ? err : put_frames(merger, kernel, stack->nr_kernel);
+	for (uint32_t i = 0; i < nr_labels; i++)
+		must_push(&merger->merged->ids, labels[i]);
+	put_frames(merger, user, nr_user);
+	if (merger->delimited && nr_user && stack->nr_kernel)
+		must_push(&merger->merged->ids, must_strings_intern(&merger->texts->strings, "-"));
+	put_frames(merger, kernel, stack->nr_kernel);
+	return nr_labels;
 }
 
 /*
@@ -105,7 +72,7 @@ static int put_line(struct merger *merger, const struct recording_stack *stack,
 static int compare_text(const struct merged *merged, const struct merged_stack *a,
 			const struct merged_stack *b)
 {
-	const uint32_t *ids = &merged->ids[a->first], *others = &merged->ids[b->first];
+	const uint32_t *ids = &merged->ids.list[a->first], *others = &merged->ids.list[b->first];
 	uint32_t i = 0;
 
 	while (i < a->nr && i < b->nr && ids[i] == others[i])
@@ -127,7 +94,7 @@ static int compare_text(const struct merged *merged, const struct merged_stack *
 /* By count, ties by text. */
 static int compare_stacks(const struct merged *merged, uint32_t left, uint32_t right)
 {
-	const struct merged_stack *a = &merged->stacks[left], *b = &merged->stacks[right];
+	const struct merged_stack *a = &merged->stacks.list[left], *b = &merged->stacks.list[right];
 
 	if (a->count != b->count)
 		return a->count < b->count ? -1 : 1;
@@ -139,22 +106,22 @@ static int compare_indexes(const void *left, const void *right, void *merged)
 	return compare_stacks(merged, *(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-int merged_order(const struct merged *merged, uint32_t **ret)
+uint32_t *merged_order(const struct merged *merged)
 {
-	*ret = reallocarray(NULL, merged->nr + 1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	for (size_t i = 0; i < merged->nr; i++)
-		(*ret)[i] = (uint32_t)i;
-	qsort_r(*ret, merged->nr, sizeof(**ret), compare_indexes, (void *)(uintptr_t)merged);
-	return 0;
+	uint32_t *order = must_calloc(merged->stacks.nr, sizeof(*order));
+
+	for (size_t i = 0; i < merged->stacks.nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, merged->stacks.nr, sizeof(*order), compare_indexes,
+		(void *)(uintptr_t)merged);
+	return order;
 }
 
 size_t merged_hottest(const struct merged *merged, uint32_t *ret, size_t nr_max)
 {
 	size_t nr = 0;
 
-	for (uint32_t i = 0; i < merged->nr; i++) {
+	for (uint32_t i = 0; i < merged->stacks.nr; i++) {
 		size_t place = nr < nr_max ? nr++ : nr_max;
 
 		for (; place && compare_stacks(merged, ret[place - 1], i) < 0; place--)
@@ -166,45 +133,37 @@ size_t merged_hottest(const struct merged *merged, uint32_t *ret, size_t nr_max)
 	return nr;
 }
 
-static bool line_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct merger *merger = ctx;
-	const struct merged_stack *stack = &merger->merged->stacks[index];
-
-	return stack->nr == merger->nr &&
-	       !memcmp(&merger->merged->ids[stack->first], key, merger->nr * sizeof(uint32_t));
-}
-
-/* Add @stack, whose line is at hand, to those that read the same. */
-static int add_line(struct merger *merger, const struct recording_stack *stack, uint32_t nr_labels)
+/* Add @stack to those that read the same. */
+static void add_stack(struct merger *merger, const struct recording_stack *stack)
 {
 	struct merged *merged = merger->merged;
-	const uint32_t *line = merged->ids + merged->nr_ids;
-	uint64_t hash = id_table_hash(0, line, merger->nr * sizeof(*line));
-	uint32_t idx = id_table_find(&merger->found, hash, line_equals, merger, line);
+	size_t first = merged->ids.nr;
+	uint32_t nr_labels = put_line(merger, stack);
+	size_t nr = merged->ids.nr - first;
+	const uint32_t *ids = merged->ids.list;
+	const struct merged_stack *list = merged->stacks.list;
+	uint64_t hash = id_table_hash(0, ids + first, nr * sizeof(*ids));
+	uint32_t idx =
+		ID_TABLE_FIND(&merger->found, hash, i,
+			      list[i].nr == nr && (!nr || !memcmp(ids + list[i].first, ids + first,
+								  nr * sizeof(*ids))));
 	uint32_t elided = merger->walk == MERGE_FP ? 0 : stack->elided;
 
 	if (idx == ID_TABLE_NONE) {
-		idx = (uint32_t)merged->nr;
-		if (array_reserve(&merged->stacks, sizeof(*merged->stacks), &merged->room,
-				  merged->nr + 1) ||
-		    id_table_add(&merger->found, hash, idx))
-			return -ENOMEM;
-		merged->stacks[merged->nr++] = (struct merged_stack){
-			.first = merged->nr_ids,
-			.nr = (uint32_t)merger->nr,
-			.nr_labels = nr_labels,
-		};
-		merged->nr_ids += merger->nr;
+		idx = (uint32_t)merged->stacks.nr;
+		must_id_table_add(&merger->found, hash, idx);
+		must_push(&merged->stacks,
+			  { .first = first, .nr = (uint32_t)nr, .nr_labels = nr_labels });
+	} else {
+		merged->ids.nr = first;
 	}
-	merged->stacks[idx].count += stack->count;
-	if (elided > merged->stacks[idx].elided)
-		merged->stacks[idx].elided = elided;
-	return 0;
+	merged->stacks.list[idx].count += stack->count;
+	if (elided > merged->stacks.list[idx].elided)
+		merged->stacks.list[idx].elided = elided;
 }
 
-int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
-		 struct merged *ret, struct fpl_err *err)
+void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
+		  struct merged *ret)
 {
 	const struct recording *recording = texts->recording;
 	struct merger merger = {
@@ -213,17 +172,9 @@ int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited
 		.walk = walk,
 		.delimited = delimited,
 	};
-	int error = 0;
 
 	*ret = (struct merged){ .strings = &texts->strings };
-	for (size_t i = 0; !error && i < recording->nr_stacks; i++) {
-		uint32_t nr_labels;
-
-		error = put_line(&merger, &recording->stacks[i], &nr_labels);
-		if (!error)
-			error = add_line(&merger, &recording->stacks[i], nr_labels);
-	}
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		add_stack(&merger, &recording->stacks[i]);
 	id_table_fini(&merger.found);
-	return error ? fpl_fail(err, -ENOMEM, "out of memory for %zu stacks", recording->nr_stacks)
-		     : 0;
 }

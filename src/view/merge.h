@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "view/frame_texts.h"
+#include "base/vector.h"
 #include "recording/recording.h"
+#include "view/frame_texts.h"
 
 struct merged_stack {
 	uint64_t count;
@@ -16,12 +17,9 @@ struct merged_stack {
 };
 
 struct merged {
-	struct merged_stack *stacks; /* owned [nr], in no order */
-	size_t nr;
-	uint32_t *ids;		       /* owned: of strings of the frame_texts */
-	const struct strings *strings; /* borrowed */
-
-	size_t room, nr_ids, room_ids; /* private */
+	VECTOR(struct merged_stack) stacks; /* in no order */
+	VECTOR(uint32_t) ids;		    /* of strings of the frame_texts */
+	const struct strings *strings;	    /* borrowed */
 };
 
 /* Whose user frames. */
@@ -32,21 +30,21 @@ enum merge_walk {
 
 /*
  * Merge every stack of the recording of @texts, whose strings get the labels. @delimited puts "-"
- * between user and kernel frames where a stack has both. Errors: -ENOMEM; merged_fini is safe then.
- * Cost: O(frames of all stacks).
+ * between user and kernel frames where a stack has both. Cost:
+ * O(frames of all stacks).
  */
-FPL_MUST_CHECK int merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
-				struct merged *ret, struct fpl_err *err);
+void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
+		  struct merged *ret);
 void merged_fini(struct merged *merged);
 
 /* Sum of the counts. */
 uint64_t merged_samples(const struct merged *merged);
 
 /*
- * The stacks ascending by count, ties by text: *ret [nr] are their indexes, owned by the caller.
- * Errors: -ENOMEM. Cost: O(n log n).
+ * The stacks ascending by count, ties by text: their indexes [nr], owned by the caller. Cost:
+ * O(n log n).
  */
-FPL_MUST_CHECK int merged_order(const struct merged *merged, uint32_t **ret);
+uint32_t *merged_order(const struct merged *merged);
 
 /*
  * The last @nr_max in that order, the last first, to @ret. Returns how many they are. Cost: O(n)

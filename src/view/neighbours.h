@@ -6,15 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "view/function_index.h"
 
 /*
  * Write an entry for each of @functions [nr], at most NEIGHBOURS_FUNCTIONS_MAX: its callers,
  * itself, its callees, each with the share of @samples in which the one calls the other, a
- * recursion counted once. Errors: -ENOMEM. Cost: O(nr x frames of all stacks).
+ * recursion counted once. Cost: O(nr x frames of all stacks).
  */
 #define NEIGHBOURS_FUNCTIONS_MAX 8u
 
-FPL_MUST_CHECK int neighbours_write(FILE *to, const struct function_index *index,
-				    const uint32_t *functions, size_t nr, uint64_t samples);
+void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
+		      size_t nr, uint64_t samples);

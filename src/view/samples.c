@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/samples.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-int samples_init(const struct recording *recording, struct samples *ret)
+#include "base/alloc.h"
+
+void samples_init(const struct recording *recording, struct samples *ret)
 {
 	*ret = (struct samples){ .recording = recording };
-	ret->left = calloc(recording->nr_stacks + 1, sizeof(*ret->left));
-	if (!ret->left)
-		return -ENOMEM;
+	ret->left = must_calloc(recording->nr_stacks + 1, sizeof(*ret->left));
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		ret->left[i].count = recording->stacks[i].count;
 		ret->left[i].weight_ns = recording->stacks[i].weight_ns;
 	}
 	ret->nr_total = recording_shown(recording);
-	return 0;
 }
 
 void samples_fini(struct samples *samples)

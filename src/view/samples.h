@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "recording/recording.h"
 
 struct sample {
@@ -32,8 +31,8 @@ struct samples {
 	size_t event, stack;
 };
 
-/* @recording outlives @ret. Errors: -ENOMEM; samples_fini is safe then. */
-FPL_MUST_CHECK int samples_init(const struct recording *recording, struct samples *ret);
+/* @recording outlives @ret. */
+void samples_init(const struct recording *recording, struct samples *ret);
 void samples_fini(struct samples *samples);
 
 /* The next sample; false: there is none. There are as many as recording_shown(), or events. */

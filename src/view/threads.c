@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/threads.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 /* What is left of a stack behind its events. */
@@ -103,11 +103,9 @@ static void spread(const struct recording *recording, const struct thread *threa
 	}
 }
 
-static int make_list(const struct recording *recording, struct threads *threads)
+static void make_list(const struct recording *recording, struct threads *threads)
 {
-	threads->list = calloc(threads->nr_samples + 1, sizeof(*threads->list));
-	if (!threads->list)
-		return -ENOMEM;
+	threads->list = must_calloc(threads->nr_samples + 1, sizeof(*threads->list));
 	for (size_t i = 0; i < threads->nr_samples; i++) {
 		const struct thread_sample *sample = &threads->samples[i];
 		const struct recording_stack *stack = &recording->stacks[sample->stack];
@@ -124,18 +122,15 @@ static int make_list(const struct recording *recording, struct threads *threads)
 		thread->count += sample->count;
 		thread->weight_ns += sample->weight_ns;
 	}
-	return 0;
 }
 
-int threads_init(const struct recording *recording, struct threads *ret)
+void threads_init(const struct recording *recording, struct threads *ret)
 {
-	AUTO_FREE struct rest *rests = calloc(recording->nr_stacks + 1, sizeof(*rests));
+	AUTO_FREE struct rest *rests = must_calloc(recording->nr_stacks + 1, sizeof(*rests));
 
 	*ret = (struct threads){ 0 };
 	ret->samples =
-		calloc(recording->nr_events + recording->nr_stacks + 1, sizeof(*ret->samples));
-	if (!rests || !ret->samples)
-		return -ENOMEM;
+		must_calloc(recording->nr_events + recording->nr_stacks + 1, sizeof(*ret->samples));
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		rests[i].count = recording->stacks[i].count;
 		rests[i].weight_ns = recording->stacks[i].weight_ns;
@@ -144,12 +139,10 @@ int threads_init(const struct recording *recording, struct threads *ret)
 	add_rests(recording, rests, ret);
 	qsort_r(ret->samples, ret->nr_samples, sizeof(*ret->samples), compare_samples,
 		(void *)recording);
-	if (make_list(recording, ret))
-		return -ENOMEM;
+	make_list(recording, ret);
 	for (size_t i = 0; !recording->nr_events && i < ret->nr; i++)
 		spread(recording, &ret->list[i], &ret->samples[ret->list[i].first]);
 	qsort(ret->list, ret->nr, sizeof(*ret->list), compare_counts);
-	return 0;
 }
 
 void threads_fini(struct threads *threads)

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "recording/recording.h"
 
 /* Samples of one stack: one where the recording keeps each, else all there are. */
@@ -35,8 +34,7 @@ struct threads {
 
 /*
  * Samples without a time are at equal distances over the run. The counts of all threads add up to
- * recording_shown(), or to the events where there are more. Errors: -ENOMEM; threads_fini is safe
- * then. Cost: O(n log n).
+ * recording_shown(), or to the events where there are more. Cost: O(n log n).
  */
-FPL_MUST_CHECK int threads_init(const struct recording *recording, struct threads *ret);
+void threads_init(const struct recording *recording, struct threads *ret);
 void threads_fini(struct threads *threads);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/viewer.h"
 
-int viewer_init(const struct recording *recording, const struct format_options *options,
-		struct viewer *ret)
+void viewer_init(const struct recording *recording, const struct format_options *options,
+		 struct viewer *ret)
 {
 	const struct frame_text_options text_options = {
 		.annotate = options->annotate,
@@ -13,12 +13,9 @@ int viewer_init(const struct recording *recording, const struct format_options *
 	};
 
 	*ret = (struct viewer){ .recording = recording };
-
-	int err = frame_texts_init(recording, &text_options, &ret->texts);
-
-	if (!err)
-		err = function_index_init(&ret->texts, &ret->index);
-	return err ? err : threads_init(recording, &ret->threads);
+	frame_texts_init(recording, &text_options, &ret->texts);
+	function_index_init(&ret->texts, &ret->index);
+	threads_init(recording, &ret->threads);
 }
 
 void viewer_fini(struct viewer *viewer)

@@ -16,7 +16,7 @@ struct viewer {
 	struct threads threads;
 };
 
-/* *ret must not move. Errors: -ENOMEM; viewer_fini() is safe then. */
-FPL_MUST_CHECK int viewer_init(const struct recording *recording,
-			       const struct format_options *options, struct viewer *ret);
+/* *ret must not move. */
+void viewer_init(const struct recording *recording, const struct format_options *options,
+		 struct viewer *ret);
 void viewer_fini(struct viewer *viewer);

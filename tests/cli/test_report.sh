@@ -193,8 +193,18 @@ expect 0 '' report -q -f --memory 48M "$work/names.folded"
 LC_ALL=C sort "$work/names.folded" | cmp - "$work/stdout" || failed=1
 # no limit holds a build with sanitizers
 if [ -z "${2:-}" ]; then
-	expect 6 'names.svg: out of memory.*: more --memory$' report -q -o "$work/names.svg" --memory 48M "$work/names.folded"
-	[ ! -e "$work/names.svg" ] || failed=1
+	# one line, and no output but those that are made before
+	mkdir "$work/names"
+	echo old >"$work/names/a.svg"
+	expect 2 '^fpless: [^ ]*/a.svg: out of memory: more --memory$' \
+		report -q -o "$work/names/a.svg" -o "$work/names/b.jsonl" --memory 52M "$work/names.folded"
+	[ "$(wc -l <"$work/stderr")" = 1 ] || failed=1
+	[ "$(ls -A "$work/names" | tr '\n' ' ')" = 'a.svg b.jsonl ' ] || failed=1
+	[ "$(cat "$work/names/a.svg")" = old ] || failed=1
+	expect 0 'shown 100000 ' report -f "$work/names/b.jsonl"
+	# nor half of one
+	expect 2 'b.jsonl: out of memory: more --memory$' report -q -o "$work/names/b.jsonl" --memory 40M "$work/names.folded"
+	expect 0 'shown 100000 ' report -f "$work/names/b.jsonl"
 	expect 2 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
 fi
 exit $failed

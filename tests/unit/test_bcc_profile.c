@@ -115,7 +115,7 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 		FILE *to = open_memstream(&text, &size);
 
 		assert_non_null(to);
-		assert_int_equal(bcc_profile_write(to, &cases[i].options, &recording), 0);
+		bcc_profile_write(to, &cases[i].options, &recording);
 		assert_int_equal(fclose(to), 0);
 		if (strcmp(text, cases[i].text) != 0)
 			fail_msg("%s:\n%s", cases[i].what, text);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "output/file.h"
 #include "tests/support/text_file.h"
@@ -166,6 +168,38 @@ static void a_deputy_puts_in_place_what_this_process_may_not(void **state)
 	assert_int_equal(nr_files(), 2);
 }
 
+static void lack_of_memory_leaves_the_old_file_and_no_temporary_one(void **state)
+{
+	struct output_file files[2];
+	struct deputy deputy = DEPUTY_NONE;
+	int status;
+
+	(void)state;
+	remove_all();
+	write_text("old.txt", "old\n");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		assert_int_equal(output_file_open(i ? "old.txt" : "new.txt", &files[i], NULL), 0);
+		assert_int_equal(output_file_delegate(&files[i], &deputy, NULL), 0);
+	}
+	assert_int_equal(nr_files(), named_only ? 3 : 1);
+
+	pid_t pid = fork();
+
+	if (!pid) {
+		fputs("half\n", files[1].stream);
+		close(STDERR_FILENO);
+		alloc_fail();
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), ALLOC_EXIT);
+	assert_int_equal(nr_files(), 1);
+	assert_content("old.txt", "old\n");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		output_file_abort(&files[i]);
+	deputy_fini(&deputy);
+}
+
 static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
 {
 	struct output_file file;
@@ -312,6 +346,7 @@ int main(void)
 		cmocka_unit_test(what_appeared_meanwhile_is_replaced),
 		cmocka_unit_test(a_folder_that_is_gone_is_an_error_that_names_the_file),
 		cmocka_unit_test(a_deputy_puts_in_place_what_this_process_may_not),
+		cmocka_unit_test(lack_of_memory_leaves_the_old_file_and_no_temporary_one),
 		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
 		cmocka_unit_test(a_replaced_file_keeps_its_links_and_not_its_mode),
 		cmocka_unit_test(a_link_to_nothing_is_replaced_and_a_circle_refused),

@@ -115,7 +115,7 @@ static void counts_tell_what_distributions_tell(void **state)
 		struct distribution want[NR_THINGS], buf;
 
 		for (size_t j = 0; j < NR_THINGS; j++)
-			assert_int_equal(tallies_grow(&tallies), 0);
+			tallies_grow(&tallies);
 		for (size_t j = 0; j < cases[c].nr; j++)
 			count(&tallies, &runs, &cases[c].runs[j]);
 		expect(cases[c].runs, cases[c].nr, i % 2, want);
