@@ -4,6 +4,8 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+
 #define BLOCK_SIZE ((size_t)256 << 10)
 
 struct arena_block {
@@ -23,9 +25,7 @@ static void *allocate(void *ctx, size_t size)
 	if (!block || block->size - block->used < size) {
 		size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
 
-		block = malloc(sizeof(*block) + room);
-		if (!block)
-			return NULL;
+		block = must_malloc(sizeof(*block) + room);
 		*block = (struct arena_block){ .next = arena->blocks, .size = room };
 		arena->blocks = block;
 		arena->bytes += room;

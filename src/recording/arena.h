@@ -14,7 +14,7 @@ struct arena {
 	size_t bytes;		      /* of all blocks */
 };
 
-/* Never fails; allocations do, with NULL. The arena must stay where it is. */
+/* The arena must stay where it is. */
 void arena_init(struct arena *arena);
 void arena_fini(struct arena *arena);
 

@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/io.h"
 
-int gunzip_init(struct gunzip *gunzip, const char *name, int fd, struct fpl_err *err)
+void gunzip_init(struct gunzip *gunzip, const char *name, int fd)
 {
 	*gunzip = (struct gunzip){ .name = name, .fd = fd, .between = true };
 	/* 31: the largest window, and a gzip header */
-	if (inflateInit2(&gunzip->stream, 31) != Z_OK)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
-	gunzip->buffer = malloc(GUNZIP_BUFFER);
-	return gunzip->buffer ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	alloc_check(inflateInit2(&gunzip->stream, 31));
+	gunzip->buffer = must_malloc(GUNZIP_BUFFER);
 }
 
 void gunzip_fini(struct gunzip *gunzip)
@@ -94,7 +93,7 @@ static int step(struct gunzip *gunzip, struct fpl_err *err)
 	if (status == Z_STREAM_END)
 		gunzip->between = true;
 	else if (status == Z_MEM_ERROR)
-		return fail(gunzip, -ENOMEM, "out of memory", err);
+		alloc_fail();
 	else if (status != Z_OK && status != Z_BUF_ERROR)
 		return fail(gunzip, -EBADMSG, stream->msg ? stream->msg : "not gzip", err);
 	return 1;

@@ -32,9 +32,8 @@ struct gunzip {
 	bool started, plain, between, end; /* between: two members */
 };
 
-/* Read from where @fd is on. Errors: -ENOMEM; gunzip_fini is safe then. */
-FPL_MUST_CHECK int gunzip_init(struct gunzip *gunzip, const char *name, int fd,
-			       struct fpl_err *err);
+/* Read from where @fd is on. */
+void gunzip_init(struct gunzip *gunzip, const char *name, int fd);
 void gunzip_fini(struct gunzip *gunzip);
 
 /*

@@ -6,22 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 /* A varint of 64 bits. */
 #define VARINT_MAX 10u
 
 /* Fields a Profile has, as of now; what a later one adds is skipped. */
 #define LAST_FIELD 15u
 
-int pprof_input_init(struct pprof_input *input, const char *name, int fd, struct fpl_err *err)
+void pprof_input_init(struct pprof_input *input, const char *name, int fd)
 {
 	*input = (struct pprof_input){ .room = PPROF_FIELD_SIZE_MAX + GUNZIP_BUFFER };
-
-	int error = gunzip_init(&input->gunzip, name, fd, err);
-
-	if (error)
-		return error;
-	input->buffer = malloc(input->room);
-	return input->buffer ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	gunzip_init(&input->gunzip, name, fd);
+	input->buffer = must_malloc(input->room);
 }
 
 void pprof_input_fini(struct pprof_input *input)

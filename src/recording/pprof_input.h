@@ -29,9 +29,7 @@ struct pprof_input {
 	uint64_t offset; /* of buffer[0] in what was unpacked */
 };
 
-/* Errors: -ENOMEM; pprof_input_fini is safe then. */
-FPL_MUST_CHECK int pprof_input_init(struct pprof_input *input, const char *name, int fd,
-				    struct fpl_err *err);
+void pprof_input_init(struct pprof_input *input, const char *name, int fd);
 void pprof_input_fini(struct pprof_input *input);
 
 /*

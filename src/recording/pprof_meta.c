@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "pprof.pb-c.h"
+#include "recording/must_add.h"
 #include "recording/pprof_rules.h"
 
 /* The comments, as they are found. */
@@ -158,45 +159,33 @@ int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *
 
 void pprof_meta_fini(struct pprof_meta *meta)
 {
-	free(meta->comments);
-	*meta = (struct pprof_meta){ 0 };
+	vector_fini(&meta->comments);
 }
 
-static int push_comment(struct pprof_meta *meta, uint64_t text)
+void pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field)
 {
-	if (array_reserve(&meta->comments, sizeof(*meta->comments), &meta->room_comments,
-			  meta->nr_comments + 1))
-		return -ENOMEM;
-	meta->comments[meta->nr_comments++] = (int64_t)text;
-	return 0;
-}
-
-int pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field)
-{
-	struct cursor packed;
-	int error = 0;
+	struct cursor packed = cursor_make(field->bytes, field->size);
 
 	if (!field->is_bytes)
-		return push_comment(meta, field->value);
-	packed = cursor_make(field->bytes, field->size);
-	while (!error && cursor_left(&packed)) {
+		must_push(&meta->comments, (int64_t)field->value);
+	while (cursor_left(&packed)) {
 		uint64_t text = cursor_uleb(&packed);
 
 		if (!packed.bad)
-			error = push_comment(meta, text);
+			must_push(&meta->comments, (int64_t)text);
 	}
-	return error;
 }
 
 static const char *comment_at(const struct pprof_meta *meta, const struct pprof_tables *tables,
 			      size_t i)
 {
-	return recording_string(tables->recording, pprof_tables_text(tables, meta->comments[i]));
+	return recording_string(tables->recording,
+				pprof_tables_text(tables, meta->comments.list[i]));
 }
 
 bool pprof_meta_is_own(const struct pprof_meta *meta, const struct pprof_tables *tables)
 {
-	return meta->nr_comments && !strcmp(comment_at(meta, tables, 0), PPROF_COMMENT_OWN);
+	return meta->comments.nr && !strcmp(comment_at(meta, tables, 0), PPROF_COMMENT_OWN);
 }
 
 /* What is behind @word in @text; NULL: it does not begin with that. */
@@ -236,53 +225,49 @@ static unsigned by_of(const char *text)
 }
 
 /* "KEY NUMBER"; of a note "KEY TEXT" or "KEY", for null. A key has no space in it. */
-static int apply_book(struct recording *recording, const char *text, bool note)
+static void apply_book(struct recording *recording, const char *text, bool note)
 {
 	size_t length = strcspn(text, " ");
 	const char *value = text[length] ? text + length + 1 : NULL;
-	AUTO_FREE char *key = strndup(text, length);
+	AUTO_FREE char *key = must_asprintf("%.*s", (int)length, text);
 
-	if (!key)
-		return -ENOMEM;
 	if (note)
-		return recording_set_note(recording, key, value);
-	return value ? recording_add_number(recording, key, number_of(value)) : 0;
+		must_set_note(recording, key, value);
+	else if (value)
+		must_add_number(recording, key, number_of(value));
 }
 
-static int apply_comment(struct recording *recording, const char *comment)
+static void apply_comment(struct recording *recording, const char *comment)
 {
 	const char *text = behind(comment, PPROF_COMMENT), *value;
 
 	if (!text)
-		return 0;
+		return;
 	if ((value = behind(text, "event ")))
-		return recording_add_text(recording, value, &recording->event);
-	if ((value = behind(text, "kernel ")))
-		return recording_add_text(recording, value, &recording->kernel);
-	if ((value = behind(text, "arg ")))
-		return recording_add_arg(recording, value);
-	if ((value = behind(text, PPROF_COMMENT_BOOKS)))
-		return apply_book(recording, value, false);
-	if ((value = behind(text, PPROF_COMMENT_NOTE)))
-		return apply_book(recording, value, true);
-	if ((value = behind(text, "hz ")))
+		recording->event = must_add_text(recording, value);
+	else if ((value = behind(text, "kernel ")))
+		recording->kernel = must_add_text(recording, value);
+	else if ((value = behind(text, "arg ")))
+		must_add_arg(recording, value);
+	else if ((value = behind(text, PPROF_COMMENT_BOOKS)))
+		apply_book(recording, value, false);
+	else if ((value = behind(text, PPROF_COMMENT_NOTE)))
+		apply_book(recording, value, true);
+	else if ((value = behind(text, "hz ")))
 		recording->hz = number_of(value);
 	else if ((value = behind(text, "cpus ")))
 		recording->nr_cpus = (uint32_t)number_of(value);
 	else if ((value = behind(text, "by ")))
 		recording->by = by_of(value);
-	return 0;
 }
 
-int pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables)
+void pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables)
 {
 	struct recording *recording = tables->recording;
-	int error = 0;
 
 	tables->own = pprof_meta_is_own(meta, tables);
 	recording->start_unix_ns = meta->start_unix_ns;
 	recording->duration_ns = meta->duration_ns;
-	for (size_t i = 0; !error && tables->own && i < meta->nr_comments; i++)
-		error = apply_comment(recording, comment_at(meta, tables, i));
-	return error;
+	for (size_t i = 0; tables->own && i < meta->comments.nr; i++)
+		apply_comment(recording, comment_at(meta, tables, i));
 }

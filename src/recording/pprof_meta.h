@@ -17,18 +17,17 @@ FPL_MUST_CHECK int pprof_meta_write(struct pprof_fields *fields, bool weighed, s
 
 /* The same as it is read. */
 struct pprof_meta {
-	int64_t *comments; /* owned [nr_comments]: texts */
-	size_t nr_comments, room_comments;
+	VECTOR(int64_t) comments; /* texts */
 	uint64_t start_unix_ns, duration_ns;
 };
 
 void pprof_meta_fini(struct pprof_meta *meta);
 
-/* Add what a field PPROF_FIELD_COMMENT has, one comment or several. Errors: -ENOMEM. */
-FPL_MUST_CHECK int pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field);
+/* Add what a field PPROF_FIELD_COMMENT has, one comment or several. */
+void pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field);
 
 /* Did fpless write the file, as far as its comments are there? */
 bool pprof_meta_is_own(const struct pprof_meta *meta, const struct pprof_tables *tables);
 
-/* Tell the recording of @tables. Errors: -ENOMEM. */
-FPL_MUST_CHECK int pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables);
+/* Tell the recording of @tables. */
+void pprof_meta_apply(const struct pprof_meta *meta, struct pprof_tables *tables);

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
-#include "base/io.h"
 #include "pprof.pb-c.h"
 #include "recording/arena.h"
 #include "recording/pprof_fields.h"
@@ -18,6 +16,13 @@
 #include "recording/pprof_samples.h"
 #include "recording/pprof_tables.h"
 #include "recording/pprof_values.h"
+
+/* What a pass over the file is for. */
+enum pass {
+	PASS_TABLES, /* what samples refer to; of a file of fpless, which has it first, samples, too
+		      */
+	PASS_SAMPLES,
+};
 
 struct reader {
 	const char *name;
@@ -32,10 +37,8 @@ struct reader {
 	uint64_t text_bytes; /* of all texts, equal ones too */
 	uint64_t rest_bytes; /* of all fields that are no texts: what refers to texts is there */
 	uint64_t nr_samples; /* met in this pass */
-	uint64_t nr_added;   /* of them, those that need not be looked at again */
-	bool waiting;	     /* one had to be left for the second pass, and so all behind it */
-	bool begun;	     /* the recording knows of the run */
-	bool last;	     /* this is the second pass */
+	enum pass pass;
+	bool adding; /* what samples mean is known: they are added as they come */
 };
 
 static void reader_fini(struct reader *reader)
@@ -76,7 +79,7 @@ static int check_memory(const struct reader *reader, struct fpl_err *err)
 static const char *texts_of_nothing(const struct reader *reader)
 {
 	const struct strings *distinct = &reader->recording->strings;
-	size_t nr = reader->tables.nr_texts;
+	size_t nr = reader->tables.texts.nr;
 
 	if ((nr > NONSENSE_MIN && nr / NONSENSE_TEXTS_ALIKE > distinct->nr) ||
 	    (reader->text_bytes > NONSENSE_TEXT_BYTES &&
@@ -99,7 +102,7 @@ static int check_sense(const struct reader *reader, const struct pprof_input *in
 	if (tables->duplicate > NONSENSE_MIN)
 		return pprof_input_fail(
 			input, "more than a million entries without an id of their own", err);
-	if (reader->meta.nr_comments > NONSENSE_MIN)
+	if (reader->meta.comments.nr > NONSENSE_MIN)
 		return pprof_input_fail(input, "more than a million comments", err);
 	return 0;
 }
@@ -113,48 +116,37 @@ static ProtobufCMessage *unpack(struct reader *reader, const ProtobufCMessageDes
 					 field->size ? field->bytes : (const uint8_t *)"");
 }
 
-/* What is known of the run goes first: what samples mean depends on it. */
-static int begin(struct reader *reader, struct fpl_err *err)
+/* What the file says of the run goes first: what samples mean depends on it. */
+static int begin_samples(struct reader *reader, struct fpl_err *err)
 {
-	if (pprof_meta_apply(&reader->meta, &reader->tables))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->name);
-	reader->begun = true;
+	int error;
+
+	pprof_meta_apply(&reader->meta, &reader->tables);
+	error = pprof_values_choose(&reader->values, &reader->tables, reader->options->sample_type,
+				    err);
+	if (error)
+		return fpl_fail_in(err, error, "%s", reader->name);
+	reader->adding = true;
 	return 0;
 }
 
 static int add_sample(struct reader *reader, const struct pprof_input *input,
 		      const struct pprof_field *field, struct fpl_err *err)
 {
-	struct pprof_values *values = &reader->values;
-	bool ready;
+	const Pprof__Sample *sample;
+	int error = 0;
 
 	reader->nr_samples++;
-	/* fpless says all before the first sample; what others say behind it may be needed */
-	if (!reader->begun && pprof_meta_is_own(&reader->meta, &reader->tables) &&
-	    begin(reader, err))
-		return -ENOMEM;
-	reader->waiting |= !reader->begun;
-	if (reader->waiting || (reader->last && reader->nr_samples <= reader->nr_added))
-		return 0;
-
-	const Pprof__Sample *sample =
-		(const Pprof__Sample *)unpack(reader, &pprof__sample__descriptor, field);
-
+	if (!reader->adding && reader->nr_samples == 1 &&
+	    pprof_meta_is_own(&reader->meta, &reader->tables))
+		error = begin_samples(reader, err);
+	if (error || !reader->adding)
+		return error;
+	sample = (const Pprof__Sample *)unpack(reader, &pprof__sample__descriptor, field);
 	if (!sample)
 		return pprof_input_fail(input, "a sample that is no message", err);
-
-	int error = pprof_values_choose(values, &reader->tables, reader->options->sample_type,
-					reader->last, &ready, err);
-
-	if (!error && ready)
-		error = pprof_samples_add(&reader->samples, sample, reader->last, &ready, err);
-	if (error)
-		return fpl_fail_in(err, error, "%s", reader->name);
-	if (ready)
-		reader->nr_added++;
-	else
-		reader->waiting = true;
-	return 0;
+	error = pprof_samples_add(&reader->samples, sample, err);
+	return error ? fpl_fail_in(err, error, "%s", reader->name) : 0;
 }
 
 static struct pprof_type type_of(const Pprof__ValueType *type)
@@ -171,11 +163,6 @@ static int add_type(struct reader *reader, const Pprof__ValueType *type,
 		return pprof_input_fail(input, "more than 64 sample types", err);
 	values->types[values->nr++] = type_of(type);
 	return 0;
-}
-
-static int add_raw_text(struct reader *reader, const Pprof__RawText *raw)
-{
-	return pprof_tables_set_text(&reader->tables, raw->index, raw->bytes.data, raw->bytes.len);
 }
 
 /* A field that is a message of its own, but no sample. */
@@ -202,7 +189,7 @@ static int add_message(struct reader *reader, const struct pprof_input *input,
 
 	const ProtobufCMessage *message = unpack(reader, kinds[i].what, field);
 	struct pprof_tables *tables = &reader->tables;
-	int error = 0;
+	const Pprof__RawText *raw;
 
 	if (!message)
 		return pprof_input_fail(input, "a part of a profile that is no message", err);
@@ -213,18 +200,19 @@ static int add_message(struct reader *reader, const struct pprof_input *input,
 		reader->values.period_type = type_of((const Pprof__ValueType *)message);
 		break;
 	case PPROF_FIELD_MAPPING:
-		error = pprof_tables_add_mapping(tables, (const Pprof__Mapping *)message);
+		pprof_tables_add_mapping(tables, (const Pprof__Mapping *)message);
 		break;
 	case PPROF_FIELD_LOCATION:
-		error = pprof_tables_add_location(tables, (const Pprof__Location *)message);
+		pprof_tables_add_location(tables, (const Pprof__Location *)message);
 		break;
 	case PPROF_FIELD_FUNCTION:
-		error = pprof_tables_add_function(tables, (const Pprof__Function *)message);
+		pprof_tables_add_function(tables, (const Pprof__Function *)message);
 		break;
 	default:
-		error = add_raw_text(reader, (const Pprof__RawText *)message);
+		raw = (const Pprof__RawText *)message;
+		pprof_tables_set_text(tables, raw->index, raw->bytes.data, raw->bytes.len);
 	}
-	return error ? fpl_fail(err, error, "%s: out of memory", reader->name) : 0;
+	return 0;
 }
 
 static void add_number(struct reader *reader, const struct pprof_field *field)
@@ -251,34 +239,34 @@ static int add_field(struct reader *reader, const struct pprof_input *input,
 		     const struct pprof_field *field, struct fpl_err *err)
 {
 	bool is_text = field->number == PPROF_FIELD_STRING && field->is_bytes;
-	int error = 0;
 
-	if (!reader->last)
-		*(is_text ? &reader->text_bytes : &reader->rest_bytes) += field->size;
 	if (field->number == PPROF_FIELD_SAMPLE && field->is_bytes)
 		return add_sample(reader, input, field, err);
-	if (reader->last)
-		return 0; /* all else was read before */
+	if (reader->pass != PASS_TABLES)
+		return 0;
+	*(is_text ? &reader->text_bytes : &reader->rest_bytes) += field->size;
 	if (is_text)
-		error = pprof_tables_add_text(&reader->tables, field->bytes, field->size);
+		pprof_tables_add_text(&reader->tables, field->bytes, field->size);
 	else if (field->number == PPROF_FIELD_COMMENT)
-		error = pprof_meta_add_comment(&reader->meta, field);
+		pprof_meta_add_comment(&reader->meta, field);
 	else if (field->is_bytes)
 		return add_message(reader, input, field, err);
 	else
 		add_number(reader, field);
-	return error ? fpl_fail(err, error, "%s: out of memory", reader->name) : 0;
+	return 0;
 }
 
 /* Read the file once. What partial forgives ends it early. */
-static int read_pass(struct reader *reader, int fd, struct pprof_remarks *remarks,
+static int read_pass(struct reader *reader, int fd, enum pass pass, struct pprof_remarks *remarks,
 		     struct fpl_err *err)
 {
 	CLEANUP(pprof_input_fini) struct pprof_input input = { .buffer = NULL };
 	struct pprof_field field;
 	bool end = false;
-	int error = pprof_input_init(&input, reader->name, fd, err);
+	int error = 0;
 
+	pprof_input_init(&input, reader->name, fd);
+	reader->pass = pass;
 	reader->nr_samples = 0;
 	for (uint64_t i = 0; !error && !end; i++) {
 		error = pprof_input_next(&input, &field, &end, err);
@@ -296,33 +284,22 @@ static int read_pass(struct reader *reader, int fd, struct pprof_remarks *remark
 	return 0;
 }
 
-static int read_all(struct reader *reader, int fd, off_t start, struct pprof_remarks *remarks,
+static int read_all(struct reader *reader, int fd, struct pprof_remarks *remarks,
 		    struct fpl_err *err)
 {
 	struct recording *recording = reader->recording;
-	struct fpl_err why = { 0 };
-	bool ready;
-	int error = read_pass(reader, fd, remarks, &why);
+	off_t start = lseek(fd, 0, SEEK_CUR);
+	int error = read_pass(reader, fd, PASS_TABLES, remarks, err);
 
-	if (!error && !reader->begun)
-		error = begin(reader, &why);
-	reader->last = true;
-	/* of a file that is none, this tells as well as anything */
-	if (!error) {
-		error = pprof_values_choose(&reader->values, &reader->tables,
-					    reader->options->sample_type, true, &ready, &why);
-		if (error)
-			fpl_fail_in(&why, error, "%s", reader->name);
-	}
-	if (!error && reader->waiting) {
-		reader->waiting = false;
-		if (lseek(fd, start, SEEK_SET) < 0)
-			error = fpl_fail(&why, -errno, "%s: %s", reader->name, strerror(errno));
-		else
-			error = read_pass(reader, fd, remarks, &why);
+	if (!error && !reader->adding) {
+		error = begin_samples(reader, err);
+		if (!error && lseek(fd, start, SEEK_SET) < 0)
+			error = fpl_fail(err, -errno, "%s: %s", reader->name, strerror(errno));
+		if (!error)
+			error = read_pass(reader, fd, PASS_SAMPLES, remarks, err);
 	}
 	if (error)
-		return fpl_fail(err, error, "%s", why.msg);
+		return error;
 	/* the books are about samples */
 	if (reader->tables.own && reader->values.count != 0)
 		recording->nr_numbers = 0;
@@ -333,28 +310,6 @@ static int read_all(struct reader *reader, int fd, off_t start, struct pprof_rem
 		recording->event =
 			pprof_tables_text(&reader->tables, reader->values.period_type.type);
 	recording_sort_events(recording);
-	return 0;
-}
-
-/* A temporary file without a name that holds what @fd has. */
-static int spool(const char *name, int fd, FILE **ret, struct fpl_err *err)
-{
-	unsigned char buffer[16 << 10];
-	FILE *file = tmpfile();
-	ssize_t size = 0;
-	int error = file ? 0 : -errno;
-
-	while (!error && (size = io_read(fd, buffer, sizeof(buffer))) > 0)
-		error = io_write(fileno(file), buffer, (size_t)size);
-	if (!error && size < 0)
-		error = (int)size;
-	if (!error && lseek(fileno(file), 0, SEEK_SET) < 0)
-		error = -errno;
-	if (error && file)
-		(void)fclose(file);
-	if (error)
-		return fpl_fail(err, error, "%s: %s", name, strerror(-error));
-	*ret = file;
 	return 0;
 }
 
@@ -369,9 +324,7 @@ int pprof_read(const char *name, int fd, const struct pprof_read_options *option
 		.memory = options->memory ? options->memory : PPROF_READ_MEMORY,
 	};
 	struct pprof_remarks unsaid;
-	FILE *spooled = NULL;
-	off_t start = lseek(fd, 0, SEEK_CUR);
-	int error = start < 0 ? spool(name, fd, &spooled, err) : 0;
+	int error;
 
 	if (!remarks)
 		remarks = &unsaid;
@@ -379,11 +332,7 @@ int pprof_read(const char *name, int fd, const struct pprof_read_options *option
 	arena_init(&reader.arena);
 	pprof_tables_init(&reader.tables, ret);
 	pprof_samples_init(&reader.samples, &reader.tables, &reader.values, options->events);
-	if (!error)
-		error = read_all(&reader, spooled ? fileno(spooled) : fd, spooled ? 0 : start,
-				 remarks, err);
-	if (spooled)
-		(void)fclose(spooled);
+	error = read_all(&reader, fd, remarks, err);
 	remarks->own = reader.tables.own;
 	remarks->negative = reader.samples.negative;
 	remarks->cut = reader.samples.cut;

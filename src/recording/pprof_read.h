@@ -38,13 +38,13 @@ struct pprof_remarks {
 bool pprof_looks_like(const unsigned char *bytes, size_t size);
 
 /*
- * Fill @ret, which the caller has from recording_init(), with what @fd holds from where it is on.
- * It is read twice where samples come before what they refer to; a pipe is kept in a temporary file
- * without a name for that. @name is for messages; @remarks may be NULL.
+ * Fill @ret, which the caller has from recording_init(), with what @fd, no pipe, holds from where
+ * it is on. A file that fpless has not written is read twice: samples may come before what they
+ * refer to. @name is for messages; @remarks may be NULL.
  *
  * Errors, with name and offset: -EBADMSG it is no pprof, or corrupt, or a bomb (gunzip.h); -ENODATA
  * it ends early; -E2BIG it needs more memory than it may take; -ENOENT no type is called
- * sample_type; -ENOMEM; those of read(2). @ret is only to be dropped then. Cost: O(size of what is
+ * sample_type; those of read(2). @ret is only to be dropped then. Cost: O(size of what is
  * unpacked).
  */
 FPL_MUST_CHECK int pprof_read(const char *name, int fd, const struct pprof_read_options *options,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/shared.h"
+#include "recording/must_add.h"
 #include "recording/pprof_rules.h"
 
 #define FRAMES_MAX UINT16_MAX
@@ -20,18 +21,16 @@ void pprof_samples_init(struct pprof_samples *samples, struct pprof_tables *tabl
 
 void pprof_samples_fini(struct pprof_samples *samples)
 {
-	free(samples->locations);
-	free(samples->runs);
-	free(samples->frames);
-	free(samples->labels);
-	*samples = (struct pprof_samples){ 0 };
+	vector_fini(&samples->locations);
+	vector_fini(&samples->runs);
+	vector_fini(&samples->frames);
+	vector_fini(&samples->labels);
 }
 
 size_t pprof_samples_bytes(const struct pprof_samples *samples)
 {
-	return samples->nr_labels +
-	       samples->room * (sizeof(*samples->locations) + sizeof(*samples->runs) +
-				sizeof(*samples->frames));
+	return vector_bytes(&samples->locations) + vector_bytes(&samples->runs) +
+	       vector_bytes(&samples->frames) + vector_bytes(&samples->labels);
 }
 
 /* Keys by which others say what our labels say, behind our own. */
@@ -61,30 +60,22 @@ static const struct {
 };
 
 /* Which label a key is; PPROF_LABEL_COUNT: none. Looked up once for each text. */
-static int label_of(struct pprof_samples *samples, uint32_t text, unsigned *ret)
+static enum pprof_label label_of(struct pprof_samples *samples, uint32_t text)
 {
-	unsigned label = PPROF_LABEL_COUNT;
+	const char *key = recording_string(samples->tables->recording, text);
+	enum pprof_label label = PPROF_LABEL_COUNT;
+	uint8_t *known;
 
-	if (text >= samples->nr_labels) {
-		size_t nr = 2 * (size_t)text + 64;
-		uint8_t *bigger = realloc(samples->labels, nr);
-
-		if (!bigger)
-			return -ENOMEM;
-		memset(bigger + samples->nr_labels, 0, nr - samples->nr_labels);
-		samples->labels = bigger;
-		samples->nr_labels = nr;
-	}
-	if (!samples->labels[text]) {
-		const char *key = recording_string(samples->tables->recording, text);
-
-		for (size_t i = 0; label == PPROF_LABEL_COUNT && i < ARRAY_SIZE(label_keys); i++)
-			if (!strcmp(key, label_keys[i].key))
-				label = label_keys[i].label;
-		samples->labels[text] = (uint8_t)(label + 1);
-	}
-	*ret = samples->labels[text] - 1u;
-	return 0;
+	while (text >= samples->labels.nr)
+		must_push(&samples->labels, 0);
+	known = &samples->labels.list[text];
+	if (*known)
+		return (enum pprof_label)(*known - 1);
+	for (size_t i = 0; label == PPROF_LABEL_COUNT && i < ARRAY_SIZE(label_keys); i++)
+		if (!strcmp(key, label_keys[i].key))
+			label = label_keys[i].label;
+	*known = (uint8_t)(label + 1);
+	return label;
 }
 
 /* What the labels of a sample say beyond what is in the stack. */
@@ -94,15 +85,6 @@ struct said {
 	uint64_t time;
 	uint32_t tid, cpu;
 };
-
-static bool labels_are_there(const struct pprof_samples *samples, const Pprof__Sample *sample)
-{
-	for (size_t i = 0; i < sample->n_label; i++)
-		if (!pprof_tables_has_text(samples->tables, sample->label[i]->key) ||
-		    !pprof_tables_has_text(samples->tables, sample->label[i]->str))
-			return false;
-	return true;
-}
 
 static uint8_t stop_of(const char *key)
 {
@@ -202,17 +184,15 @@ static void apply_label(struct pprof_samples *samples, enum pprof_label which,
 	}
 }
 
-static int apply_labels(struct pprof_samples *samples, const Pprof__Sample *sample,
-			struct recording_stack *stack, struct said *said)
+static void apply_labels(struct pprof_samples *samples, const Pprof__Sample *sample,
+			 struct recording_stack *stack, struct said *said)
 {
 	const struct pprof_tables *tables = samples->tables;
 
 	for (size_t i = 0; i < sample->n_label; i++) {
 		const Pprof__Label *label = sample->label[i];
-		unsigned which;
+		enum pprof_label which = label_of(samples, pprof_tables_text(tables, label->key));
 
-		if (label_of(samples, pprof_tables_text(tables, label->key), &which))
-			return -ENOMEM;
 		/* what others mean by a word of ours is not known */
 		if (tables->own || (which != PPROF_LABEL_ORIGIN && which != PPROF_LABEL_FP_ORIGIN &&
 				    which != PPROF_LABEL_STOP && which != PPROF_LABEL_CLASS &&
@@ -226,33 +206,6 @@ static int apply_labels(struct pprof_samples *samples, const Pprof__Sample *samp
 	if (sample->own_labels & RECORDING_HAS_CPU)
 		stack->cpu = 0;
 	stack->has &= (uint8_t) ~(sample->own_labels & (RECORDING_HAS_TID | RECORDING_HAS_CPU));
-	return 0;
-}
-
-static int reserve(struct pprof_samples *samples, size_t nr)
-{
-	if (nr <= samples->room)
-		return 0;
-
-	struct pprof_location **locations =
-		reallocarray(samples->locations, 2 * nr, sizeof(*locations));
-
-	if (locations)
-		samples->locations = locations;
-
-	struct pprof_run *runs = reallocarray(samples->runs, 2 * nr, sizeof(*runs));
-
-	if (runs)
-		samples->runs = runs;
-
-	uint32_t *frames = reallocarray(samples->frames, 2 * nr, sizeof(*frames));
-
-	if (frames)
-		samples->frames = frames;
-	if (!locations || !runs || !frames)
-		return -ENOMEM;
-	samples->room = 2 * nr;
-	return 0;
 }
 
 /* A walk of the sample at hand: locations[first .. + nr), leaf first. */
@@ -260,19 +213,15 @@ struct walk {
 	size_t first, nr, nr_kernel;
 };
 
-static int find_locations(struct pprof_samples *samples, const struct walk *walk,
-			  const uint64_t *ids, bool last, bool *ret_ready)
+/* The walk over the locations @ids [nr], behind those before. */
+static struct walk find_locations(struct pprof_samples *samples, const uint64_t *ids, size_t nr)
 {
-	for (size_t i = 0; i < walk->nr; i++) {
-		struct pprof_location **location = &samples->locations[walk->first + i];
+	struct walk walk = { .first = samples->locations.nr, .nr = nr };
 
-		if (pprof_frames_location(samples->tables, ids[i], last, location))
-			return -ENOMEM;
-		*ret_ready = *location || last;
-		if (!*ret_ready)
-			return 0;
-	}
-	return 0;
+	for (size_t i = 0; i < nr; i++)
+		must_push(&samples->locations, pprof_frames_location(samples->tables, ids[i]));
+	must_reserve(&samples->runs, samples->locations.nr);
+	return walk;
 }
 
 /* What label @text says of the frames of @walk. False: nothing, or not of as many. */
@@ -286,7 +235,7 @@ static bool parse_runs(struct pprof_samples *samples, const struct walk *walk, c
 		if (!pprof_run_parse(&text, &run, &nr) || nr > walk->nr - at)
 			return false;
 		while (nr--)
-			samples->runs[walk->first + at++] = run;
+			samples->runs.list[walk->first + at++] = run;
 	}
 	return text && at == walk->nr;
 }
@@ -295,8 +244,8 @@ static bool parse_runs(struct pprof_samples *samples, const struct walk *walk, c
 static void find_runs(struct pprof_samples *samples, struct walk *walk, const char *text,
 		      uint8_t origin)
 {
-	struct pprof_run *runs = samples->runs + walk->first;
-	struct pprof_location **locations = samples->locations + walk->first;
+	struct pprof_run *runs = samples->runs.list + walk->first;
+	struct pprof_location **locations = samples->locations.list + walk->first;
 
 	walk->nr_kernel = 0;
 	if (parse_runs(samples, walk, text)) {
@@ -313,43 +262,39 @@ static void find_runs(struct pprof_samples *samples, struct walk *walk, const ch
 		runs[i] = pprof_run_usual(i, walk->nr_kernel, origin);
 }
 
-/* Frames [from, to) of @walk to @ret. */
-static int make_frames(struct pprof_samples *samples, const struct walk *walk, size_t from,
-		       size_t to, uint32_t *ret)
+/* Frames [from, to) of @walk behind those before. */
+static void make_frames(struct pprof_samples *samples, const struct walk *walk, size_t from,
+			size_t to)
 {
-	int error = 0;
-
-	for (size_t i = from; !error && i < to; i++)
-		error = pprof_frames_frame(samples->tables, samples->locations[walk->first + i],
-					   &samples->runs[walk->first + i], ret++);
-	return error;
+	for (size_t i = walk->first + from; i < walk->first + to; i++)
+		must_push(&samples->frames,
+			  pprof_frames_frame(samples->tables, samples->locations.list[i],
+					     &samples->runs.list[i]));
 }
 
-static int add_event(struct pprof_samples *samples, const struct said *said, uint32_t stack,
-		     uint64_t weight_ns)
+static void add_event(struct pprof_samples *samples, const struct said *said, uint32_t stack,
+		      uint64_t weight_ns)
 {
 	struct recording *recording = samples->tables->recording;
 	uint64_t start = recording->start_unix_ns;
+	const struct recording_event event = {
+		/* a clock of its own where it is not that of the start */
+		.time_ns = said->time >= start ? said->time - start : said->time,
+		.weight_ns = weight_ns,
+		.stack = stack,
+		.tid = said->tid,
+		.cpu = said->cpu,
+	};
 
 	/* a time is that of one sample */
-	if (!samples->events || !said->has_time || recording->sample_type)
-		return 0;
-	/* a clock of its own where it is not that of the start */
-	return recording_add_event(
-		recording, &(struct recording_event){
-				   .time_ns = said->time >= start ? said->time - start : said->time,
-				   .weight_ns = weight_ns,
-				   .stack = stack,
-				   .tid = said->tid,
-				   .cpu = said->cpu,
-			   });
+	if (samples->events && said->has_time && !recording->sample_type)
+		must_add_event(recording, &event);
 }
 
-/* The sample whose locations are found, whose walks are @walk and @fp. */
-static int add_stack(struct pprof_samples *samples, const Pprof__Sample *sample, struct walk *walk,
-		     struct walk *fp, uint64_t count, uint64_t weight_ns)
+/* The sample whose walks are @walk and @fp. */
+static void add_stack(struct pprof_samples *samples, const Pprof__Sample *sample, struct walk *walk,
+		      struct walk *fp, uint64_t count, uint64_t weight_ns)
 {
-	const bool own = samples->tables->own;
 	struct recording_stack stack = {
 		.count = count,
 		.weight_ns = weight_ns,
@@ -357,25 +302,20 @@ static int add_stack(struct pprof_samples *samples, const Pprof__Sample *sample,
 	};
 	struct said said = { .origin = NULL };
 	uint32_t index;
-	int error = apply_labels(samples, sample, &stack, &said);
 
-	if (error)
-		return error;
-	find_runs(samples, walk, said.origin, own ? FPL_ORIGIN_CFI : RECORDING_NO_ORIGIN);
+	apply_labels(samples, sample, &stack, &said);
+	find_runs(samples, walk, said.origin,
+		  samples->tables->own ? FPL_ORIGIN_CFI : RECORDING_NO_ORIGIN);
 	find_runs(samples, fp, said.fp_origin, FPL_ORIGIN_FP);
 	stack.nr_kernel = (uint16_t)walk->nr_kernel;
 	stack.nr_user = (uint16_t)(walk->nr - walk->nr_kernel);
 	stack.nr_fp = (uint16_t)fp->nr;
-	error = make_frames(samples, walk, walk->nr_kernel, walk->nr, samples->frames);
-	if (!error)
-		error = make_frames(samples, walk, 0, walk->nr_kernel,
-				    samples->frames + stack.nr_user);
-	if (!error)
-		error = make_frames(samples, fp, 0, fp->nr, samples->frames + walk->nr);
-	if (!error)
-		error = recording_add_stack(samples->tables->recording, &stack, samples->frames,
-					    &index);
-	return error ? error : add_event(samples, &said, index, weight_ns);
+	samples->frames.nr = 0;
+	make_frames(samples, walk, walk->nr_kernel, walk->nr);
+	make_frames(samples, walk, 0, walk->nr_kernel);
+	make_frames(samples, fp, 0, fp->nr);
+	index = must_add_stack(samples->tables->recording, &stack, samples->frames.list);
+	add_event(samples, &said, index, weight_ns);
 }
 
 static size_t at_most(size_t nr, size_t most)
@@ -383,23 +323,17 @@ static size_t at_most(size_t nr, size_t most)
 	return nr < most ? nr : most;
 }
 
-int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample, bool last,
-		      bool *ret_ready, struct fpl_err *err)
+int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample,
+		      struct fpl_err *err)
 {
-	struct walk walk = { .nr = at_most(sample->n_location_id, FRAMES_MAX) };
-	struct walk fp = { .first = walk.nr, .nr = at_most(sample->n_fp_location_id, FRAMES_MAX) };
+	struct walk walk, fp;
 	uint64_t count, weight_ns;
 
-	*ret_ready = last || labels_are_there(samples, sample);
-	if (!*ret_ready)
-		return 0;
-	if (reserve(samples, walk.nr + fp.nr + 1) ||
-	    find_locations(samples, &walk, sample->location_id, last, ret_ready))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (*ret_ready && find_locations(samples, &fp, sample->fp_location_id, last, ret_ready))
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	if (!*ret_ready)
-		return 0;
+	samples->locations.nr = 0;
+	walk = find_locations(samples, sample->location_id,
+			      at_most(sample->n_location_id, FRAMES_MAX));
+	fp = find_locations(samples, sample->fp_location_id,
+			    at_most(sample->n_fp_location_id, FRAMES_MAX));
 	if (!pprof_values_of(samples->values, sample, &count, &weight_ns)) {
 		samples->negative++;
 		return 0;
@@ -413,7 +347,6 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 	if (samples->shown > INT64_MAX || samples->weight_ns > INT64_MAX)
 		return fpl_fail(err, -EBADMSG, "the values of all samples do not fit 63 bits");
 	samples->cut += sample->n_location_id > FRAMES_MAX;
-	if (add_stack(samples, sample, &walk, &fp, count, weight_ns))
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	add_stack(samples, sample, &walk, &fp, count, weight_ns);
 	return 0;
 }

@@ -15,14 +15,11 @@ struct pprof_samples {
 	struct pprof_tables *tables;	   /* borrowed */
 	const struct pprof_values *values; /* borrowed */
 	bool events;			   /* keep the time of each, where there is one */
-	/* of the sample at hand; owned [room] */
-	struct pprof_location **locations;
-	struct pprof_run *runs;
-	uint32_t *frames;
-	size_t room;
-	uint8_t *labels; /* owned [nr_labels]: by text of the recording: enum key + 1; 0: not looked
-			    at */
-	size_t nr_labels;
+	/* of the sample at hand */
+	VECTOR(struct pprof_location *) locations;
+	VECTOR(struct pprof_run) runs;
+	VECTOR(uint32_t) frames;
+	VECTOR(uint8_t) labels;	   /* by text of the recording: enum key + 1; 0: not looked at */
 	uint64_t shown, weight_ns; /* sums */
 	uint64_t negative;	   /* samples left out: counts below 0, as of a difference */
 	uint64_t cut;		   /* samples whose stack was longer than one may be */
@@ -36,8 +33,8 @@ void pprof_samples_fini(struct pprof_samples *samples);
 size_t pprof_samples_bytes(const struct pprof_samples *samples);
 
 /*
- * Add @sample. *ret_ready false: it refers to what is not there yet, and nothing was done (not with
- * @last). Errors: -ENOMEM; -EBADMSG: the sum of all counts or weights does not fit 63 bits.
+ * Add @sample. All it refers to is there, or missing. Errors: -EBADMSG: the sum of all counts or
+ * weights does not fit 63 bits.
  */
 FPL_MUST_CHECK int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample,
-				     bool last, bool *ret_ready, struct fpl_err *err);
+				     struct fpl_err *err);

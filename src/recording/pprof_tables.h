@@ -6,19 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/id_table.h"
+#include "base/vector.h"
 #include "pprof.pb-c.h"
 #include "recording/pprof_rules.h"
 #include "recording/recording.h"
-
-/* Entries with an id of the file's choice, which is their first member. The first of equals counts.
- */
-struct pprof_list {
-	void *entries; /* owned [nr] */
-	size_t nr, room;
-	struct id_table by_id; /* of entries whose id is not their index + 1 */
-};
 
 struct pprof_function {
 	uint64_t id;
@@ -53,13 +45,16 @@ struct pprof_location {
 	struct pprof_run frame_run; /* what that one was */
 };
 
+/* Entries have an id of the file's choice; the first of equals counts. */
 struct pprof_tables {
 	struct recording *recording; /* borrowed */
-	uint32_t *texts;	     /* owned [nr_texts]: of the recording */
-	size_t nr_texts, room_texts;
-	struct pprof_list functions, objects, locations;
-	struct pprof_line *lines; /* owned [nr_lines] */
-	size_t nr_lines, room_lines;
+	VECTOR(uint32_t) texts;	     /* of the recording */
+	VECTOR(struct pprof_function) functions;
+	VECTOR(struct pprof_object) objects;
+	VECTOR(struct pprof_location) locations;
+	VECTOR(struct pprof_line) lines;
+	/* private: of entries whose id is not their index + 1 */
+	struct id_table function_ids, object_ids, location_ids;
 	bool own;	    /* fpless wrote it */
 	uint64_t dangling;  /* references to what is not there */
 	uint64_t duplicate; /* ids given twice, or 0 */
@@ -71,32 +66,27 @@ void pprof_tables_fini(struct pprof_tables *tables);
 /* Memory it takes. Cost: O(1). */
 size_t pprof_tables_bytes(const struct pprof_tables *tables);
 
-/* All below: errors -ENOMEM. */
-FPL_MUST_CHECK int pprof_tables_add_text(struct pprof_tables *tables, const void *bytes,
-					 size_t size);
+void pprof_tables_add_text(struct pprof_tables *tables, const void *bytes, size_t size);
 
 /* The bytes of text @index, in place of what string_table has. */
-FPL_MUST_CHECK int pprof_tables_set_text(struct pprof_tables *tables, int64_t index,
-					 const void *bytes, size_t size);
-FPL_MUST_CHECK int pprof_tables_add_function(struct pprof_tables *tables,
-					     const Pprof__Function *function);
-FPL_MUST_CHECK int pprof_tables_add_mapping(struct pprof_tables *tables,
-					    const Pprof__Mapping *mapping);
-FPL_MUST_CHECK int pprof_tables_add_location(struct pprof_tables *tables,
-					     const Pprof__Location *location);
+void pprof_tables_set_text(struct pprof_tables *tables, int64_t index, const void *bytes,
+			   size_t size);
+void pprof_tables_add_function(struct pprof_tables *tables, const Pprof__Function *function);
+void pprof_tables_add_mapping(struct pprof_tables *tables, const Pprof__Mapping *mapping);
+void pprof_tables_add_location(struct pprof_tables *tables, const Pprof__Location *location);
 
 static inline bool pprof_tables_has_text(const struct pprof_tables *tables, int64_t index)
 {
-	return index >= 0 && (uint64_t)index < tables->nr_texts;
+	return index >= 0 && (uint64_t)index < tables->texts.nr;
 }
 
-/* The text of the recording; "" where the file has none. */
+/* The text of the recording; 0, "", where the file has none. */
 static inline uint32_t pprof_tables_text(const struct pprof_tables *tables, int64_t index)
 {
-	return pprof_tables_has_text(tables, index) ? tables->texts[index] : 0;
+	return pprof_tables_has_text(tables, index) ? tables->texts.list[index] : 0;
 }
 
-/* The entry with that id; NULL: there is none (yet). Valid until the next of its kind is added. */
-struct pprof_function *pprof_tables_function(struct pprof_tables *tables, uint64_t id);
-struct pprof_object *pprof_tables_object(struct pprof_tables *tables, uint64_t id);
-struct pprof_location *pprof_tables_location(struct pprof_tables *tables, uint64_t id);
+/* The entry with that id; NULL: there is none. Valid until the next of its kind is added. */
+struct pprof_function *pprof_tables_function(const struct pprof_tables *tables, uint64_t id);
+struct pprof_object *pprof_tables_object(const struct pprof_tables *tables, uint64_t id);
+struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id);

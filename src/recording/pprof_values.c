@@ -15,17 +15,6 @@ static const char *text_of(const struct pprof_tables *tables, int64_t index)
 	return recording_string(tables->recording, pprof_tables_text(tables, index));
 }
 
-static bool texts_are_there(const struct pprof_values *values, const struct pprof_tables *tables)
-{
-	bool there = pprof_tables_has_text(tables, values->default_type) &&
-		     pprof_tables_has_text(tables, values->period_type.unit);
-
-	for (size_t i = 0; i < values->nr; i++)
-		there &= pprof_tables_has_text(tables, values->types[i].type) &&
-			 pprof_tables_has_text(tables, values->types[i].unit);
-	return there;
-}
-
 /* The first type called @type (NULL: any) that is a time, or a count. */
 static size_t find_type(const struct pprof_values *values, const struct pprof_tables *tables,
 			const char *type, bool time)
@@ -151,11 +140,8 @@ static void tell_types(const struct pprof_values *values, struct pprof_tables *t
 }
 
 int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
-			const char *wanted, bool last, bool *ret, struct fpl_err *err)
+			const char *wanted, struct fpl_err *err)
 {
-	*ret = values->chosen || (values->nr && texts_are_there(values, tables)) || last;
-	if (values->chosen || !*ret)
-		return 0;
 	if (!values->nr)
 		return fpl_fail(err, -EBADMSG, "no sample types");
 	if (values->period > 0)
@@ -178,7 +164,6 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 	values->periodic = !tables->own && values->count != NONE &&
 			   !strcmp(text_of(tables, values->types[values->count].unit), "count") &&
 			   !wanted;
-	values->chosen = true;
 	return 0;
 }
 

@@ -24,7 +24,6 @@ struct pprof_values {
 	int64_t period;
 
 	/* once chosen */
-	bool chosen;
 	size_t count, weight;  /* indexes; PPROF_TYPES_MAX: none, it follows from the other */
 	uint64_t weight_scale; /* nanoseconds of one */
 	uint64_t period_ns;    /* 0: not known */
@@ -38,12 +37,11 @@ struct pprof_values {
  * and weighs, too, where it is a time. In a file of fpless the first type counts and the second
  * weighs.
  *
- * *ret false: texts of it are not there yet (not with @last). Errors: -ENOENT no type is called
- * @wanted, which lists what there is; -EBADMSG there are no types.
+ * Errors: -ENOENT no type is called @wanted, which lists what there is; -EBADMSG there are no
+ * types.
  */
 FPL_MUST_CHECK int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
-				       const char *wanted, bool last, bool *ret,
-				       struct fpl_err *err);
+				       const char *wanted, struct fpl_err *err);
 
 /* Count and weight of a sample. False: one of them is below 0. */
 bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -75,10 +76,10 @@ static void cleanup_input(struct line_input *input)
 static int spool(const char *name, int fd, const char *bytes, size_t size, uint64_t memory,
 		 int *ret, struct fpl_err *err)
 {
-	AUTO_FREE char *buf = malloc(SPOOL_BYTES);
+	AUTO_FREE char *buf = must_malloc(SPOOL_BYTES);
 	AUTO_FD int copy = memfd_create("pprof", MFD_CLOEXEC);
 	uint64_t total = size;
-	ssize_t nr = buf ? 0 : -ENOMEM;
+	ssize_t nr = 0;
 	int error = copy < 0 ? -errno : io_write(copy, bytes, size);
 
 	while (!error && nr >= 0 && (nr = io_read(fd, buf, SPOOL_BYTES)) > 0) {
@@ -168,18 +169,17 @@ static bool is_text(const char *bytes, size_t size, char *room)
 static int unpack_text(const char *name, int fd, uint64_t memory, char *room, int *ret,
 		       struct fpl_err *err)
 {
-	AUTO_FREE char *buf = malloc(SPOOL_BYTES);
+	AUTO_FREE char *buf = must_malloc(SPOOL_BYTES);
 	AUTO_FD int copy = memfd_create("text", MFD_CLOEXEC);
 	CLEANUP(gunzip_fini) struct gunzip gunzip;
 	off_t at = lseek(fd, 0, SEEK_CUR);
-	int error = gunzip_init(&gunzip, name, fd, err);
 	uint64_t total = 0;
 	ssize_t nr = 0;
+	int error = 0;
 
-	if (error)
-		return error;
-	if (!buf || copy < 0)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	gunzip_init(&gunzip, name, fd);
+	if (copy < 0)
+		return fpl_fail(err, -errno, "%s: memfd: %s", name, strerror(errno));
 	for (size_t size = 0; size < PEEK_BYTES; size += (size_t)nr, total = size) {
 		nr = gunzip_read(&gunzip, buf + size, PEEK_BYTES - size, NULL);
 		if (nr <= 0)
@@ -249,14 +249,12 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 	CLEANUP(cleanup_input) struct line_input input;
 	CLEANUP(reading_fini)
 	struct reading reading = { .input = &input, .options = options, .recording = ret };
-	AUTO_FREE char *room = malloc(PEEK_BYTES + 1);
+	AUTO_FREE char *room = must_malloc(PEEK_BYTES + 1);
 	const char *bytes = NULL;
 	size_t size = 0;
 	int error;
 
 	line_input_init(&input, name, fd);
-	if (!room)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
 	error = line_input_peek(&input, PEEK_BYTES, &bytes, &size, err);
 	if (error)
 		return error;

@@ -13,6 +13,7 @@
 #include "recording/gunzip.h"
 #include "recording/pprof_fields.h"
 #include "recording/pprof_read.h"
+#include "recording/read.h"
 #include "tests/support/proto_builder.h"
 #include "tests/support/recording_dump.h"
 
@@ -267,7 +268,7 @@ static void a_file_is_gzipped_or_not_or_in_members(void **state)
 	}
 }
 
-static void a_pipe_is_read_twice_as_well(void **state)
+static void a_pipe_is_read_as_well(void **state)
 {
 	(void)state;
 	int ends[2];
@@ -276,9 +277,8 @@ static void a_pipe_is_read_twice_as_well(void **state)
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], file.bytes, file.size), file.size);
 	close(ends[1]);
-	assert_int_equal(pprof_read("-", ends[0], &(struct pprof_read_options){ 0 }, &recording,
-				    &remarks, &err),
-			 0);
+	assert_int_equal(
+		recording_read("-", ends[0], &(struct read_options){ 0 }, &recording, &err), 0);
 	close(ends[0]);
 	assert_recording(usual);
 }
@@ -690,7 +690,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(what_samples_refer_to_may_come_behind_them),
 		TEST(a_file_is_gzipped_or_not_or_in_members),
-		TEST(a_pipe_is_read_twice_as_well),
+		TEST(a_pipe_is_read_as_well),
 		TEST(labels_of_others_are_known_by_their_names),
 		TEST(types_say_what_counts),
 		TEST(what_is_not_there_is_counted),
