@@ -3,91 +3,87 @@
 
 #include <errno.h>
 #include <stdio_ext.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-int gzip_members_init(struct gzip_members *members, FILE *to, struct fpl_err *err)
+#include "base/alloc.h"
+
+void gzip_members_init(struct gzip_members *members, FILE *to)
 {
 	*members = (struct gzip_members){ .to = to, .end = ftello(to) };
 	/* 31: the largest window, and a gzip header */
-	if (deflateInit2(&members->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 9,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return fpl_fail(err, -ENOMEM, "out of memory");
-	return 0;
+	alloc_check(deflateInit2(&members->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 9,
+				 Z_DEFAULT_STRATEGY));
 }
 
 void gzip_members_fini(struct gzip_members *members)
 {
 	deflateEnd(&members->stream);
-	free(members->pending);
-	free(members->packed);
-	*members = (struct gzip_members){ 0 };
+	vector_fini(&members->pending);
+	vector_fini(&members->packed);
 }
 
 unsigned char *gzip_members_reserve(struct gzip_members *members, size_t size)
 {
-	if (size > members->room - members->used) {
-		size_t room = members->used + size + GZIP_MEMBERS_CONTENT;
-		unsigned char *bigger = realloc(members->pending, room);
-
-		if (!bigger)
-			return NULL;
-		members->pending = bigger;
-		members->room = room;
-	}
-	return members->pending + members->used;
+	must_reserve(&members->pending, members->pending.nr + size);
+	return members->pending.list + members->pending.nr;
 }
 
-int gzip_members_commit(struct gzip_members *members, size_t size, struct fpl_err *err)
+void gzip_members_commit(struct gzip_members *members, size_t size)
 {
-	members->used += size;
-	return members->used < GZIP_MEMBERS_CONTENT ? 0 : gzip_members_flush(members, err);
+	members->pending.nr += size;
+	if (members->pending.nr >= GZIP_MEMBERS_CONTENT)
+		gzip_members_flush(members);
 }
 
 /* Forget what was not written whole, so that what was can be closed like any file. */
-static int cut_back(struct gzip_members *members, int error, struct fpl_err *err)
+static void cut_back(struct gzip_members *members, int error)
 {
+	members->error = error;
 	__fpurge(members->to);
 	clearerr(members->to);
 	if (members->end < 0 || ftruncate(fileno(members->to), members->end) < 0 ||
 	    fseeko(members->to, members->end, SEEK_SET) < 0)
 		members->nr = 0;
-	return fpl_fail(err, error, "%s", strerror(-error));
 }
 
-int gzip_members_flush(struct gzip_members *members, struct fpl_err *err)
+/* Pack what is pending: packed.nr bytes. */
+static int pack(struct gzip_members *members)
 {
 	z_stream *stream = &members->stream;
-	size_t bound = deflateBound(stream, members->used);
+	size_t bound = deflateBound(stream, members->pending.nr);
 
-	if (!members->used)
-		return 0;
-	if (bound > members->packed_room) {
-		unsigned char *bigger = realloc(members->packed, bound);
-
-		if (!bigger)
-			return fpl_fail(err, -ENOMEM, "out of memory");
-		members->packed = bigger;
-		members->packed_room = bound;
-	}
+	must_reserve(&members->packed, bound);
 	if (deflateReset(stream) != Z_OK || bound > UINT32_MAX)
-		return fpl_fail(err, -EINVAL, "deflate refuses %zu bytes", members->used);
-	stream->next_in = members->pending;
-	stream->avail_in = (unsigned)members->used;
-	stream->next_out = members->packed;
+		return -EINVAL;
+	stream->next_in = members->pending.list;
+	stream->avail_in = (unsigned)members->pending.nr;
+	stream->next_out = members->packed.list;
 	stream->avail_out = (unsigned)bound;
 	if (deflate(stream, Z_FINISH) != Z_STREAM_END)
-		return fpl_fail(err, -EINVAL, "deflate does not end");
+		return -EINVAL;
+	members->packed.nr = bound - stream->avail_out;
+	return 0;
+}
 
-	size_t size = bound - stream->avail_out;
+void gzip_members_flush(struct gzip_members *members)
+{
+	size_t size;
+	int error;
 
+	if (!members->pending.nr || members->error)
+		return;
+	error = pack(members);
+	size = members->packed.nr;
 	errno = 0;
-	if (fwrite(members->packed, 1, size, members->to) != size || fflush(members->to))
-		return cut_back(members, errno ? -errno : -EIO, err);
+	if (!error &&
+	    (fwrite(members->packed.list, 1, size, members->to) != size || fflush(members->to)))
+		error = errno ? -errno : -EIO;
+	if (error) {
+		cut_back(members, error);
+		return;
+	}
 	if (members->end >= 0)
 		members->end += (long long)size;
-	members->used = 0;
+	members->pending.nr = 0;
 	members->nr++;
-	return 0;
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "base/strings.h"
 #include "recording/gzip_members.h"
 #include "recording/recording.h"
@@ -30,27 +29,22 @@ enum {
 
 struct pprof_fields {
 	const struct recording *recording; /* borrowed */
-	struct gzip_members members;
+	struct gzip_members members;	   /* whose error is the writer's */
 	int64_t *texts; /* owned [recording.strings.nr]: index in string_table; 0: not there yet */
-	struct strings words; /* what is no text of the recording */
-	int64_t *word_ids;    /* owned [room_words]: index of each */
-	size_t nr_words, room_words;
-	int64_t nr; /* of string_table */
+	struct strings words;	  /* what is no text of the recording */
+	VECTOR(int64_t) word_ids; /* index of each */
+	int64_t nr;		  /* of string_table */
 };
 
-/* Errors: -ENOMEM; pprof_fields_fini is safe then. */
-FPL_MUST_CHECK int pprof_fields_init(struct pprof_fields *fields, FILE *to,
-				     const struct recording *recording, struct fpl_err *err);
+void pprof_fields_init(struct pprof_fields *fields, FILE *to, const struct recording *recording);
 void pprof_fields_fini(struct pprof_fields *fields);
 
-/* The index in string_table of a text of the recording. Errors: as gzip_members_commit(). */
-FPL_MUST_CHECK int pprof_fields_text(struct pprof_fields *fields, uint32_t text, int64_t *ret,
-				     struct fpl_err *err);
+/* The index in string_table of a text of the recording. */
+int64_t pprof_fields_text(struct pprof_fields *fields, uint32_t text);
 
 /* The same of any other text. */
-FPL_MUST_CHECK int pprof_fields_word(struct pprof_fields *fields, const char *word, int64_t *ret,
-				     struct fpl_err *err);
+int64_t pprof_fields_word(struct pprof_fields *fields, const char *word);
 
 /* Write @message as field @number, or, with 0, its fields as fields of the Profile. */
-FPL_MUST_CHECK int pprof_fields_message(struct pprof_fields *fields, unsigned number,
-					const ProtobufCMessage *message, struct fpl_err *err);
+void pprof_fields_message(struct pprof_fields *fields, unsigned number,
+			  const ProtobufCMessage *message);

@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "pprof.pb-c.h"
@@ -18,36 +17,24 @@
 /* The comments, as they are found. */
 struct comments {
 	struct pprof_fields *fields;
-	int64_t *list; /* owned [nr] */
-	size_t nr, room;
-	struct fpl_err *err;
+	VECTOR(int64_t) texts;
 };
 
-static void cleanup_comments(struct comments *comments)
+/* @text: @kind and what it says, or NULL: nothing. */
+static void add_comment(struct comments *comments, const char *kind, const char *text)
 {
-	free(comments->list);
+	AUTO_FREE char *whole =
+		must_asprintf(PPROF_COMMENT "%s%s%s", kind, text ? " " : "", text ? text : "");
+
+	must_push(&comments->texts, pprof_fields_word(comments->fields, whole));
 }
 
-__attribute__((__format__(__printf__, 2, 3))) static int add_comment(struct comments *comments,
-								     const char *fmt, ...)
+static void add_comment_number(struct comments *comments, const char *kind, uint64_t number)
 {
-	AUTO_FREE char *text = NULL;
-	va_list args;
+	char text[24];
 
-	va_start(args, fmt);
-
-	int length = vasprintf(&text, fmt, args);
-
-	va_end(args);
-	if (length < 0) {
-		text = NULL; /* vasprintf leaves it undefined */
-		return fpl_fail(comments->err, -ENOMEM, "out of memory");
-	}
-	if (array_reserve(&comments->list, sizeof(*comments->list), &comments->room,
-			  comments->nr + 1))
-		return fpl_fail(comments->err, -ENOMEM, "out of memory");
-	return pprof_fields_word(comments->fields, text, &comments->list[comments->nr++],
-				 comments->err);
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	add_comment(comments, kind, text);
 }
 
 static const struct {
@@ -55,7 +42,7 @@ static const struct {
 	const char *word;
 } by_words[] = { PPROF_BY_LIST };
 
-static int add_by(struct comments *comments, unsigned by)
+static void add_by(struct comments *comments, unsigned by)
 {
 	char text[64] = "";
 	int used = 0;
@@ -64,87 +51,71 @@ static int add_by(struct comments *comments, unsigned by)
 		if (by & by_words[i].has)
 			used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s",
 					 used ? "," : "", by_words[i].word);
-	return used ? add_comment(comments, PPROF_COMMENT "by %s", text) : 0;
+	if (used)
+		add_comment(comments, "by", text);
 }
 
-static int add_number(struct comments *comments, const struct recording_number *number)
+static void add_number(struct comments *comments, const struct recording_number *number)
 {
 	const struct recording *recording = comments->fields->recording;
-	const char *key = recording_string(recording, number->key);
+	AUTO_FREE char *key =
+		must_asprintf("%s%s", number->note ? PPROF_COMMENT_NOTE : PPROF_COMMENT_BOOKS,
+			      recording_string(recording, number->key));
 
-	if (number->note == RECORDING_NO_NOTE)
-		return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_NOTE "%s", key);
-	if (number->note)
-		return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_NOTE "%s %s", key,
-				   recording_string(recording, number->note));
-	return add_comment(comments, PPROF_COMMENT PPROF_COMMENT_BOOKS "%s %" PRIu64, key,
-			   number->value);
+	if (!number->note)
+		add_comment_number(comments, key, number->value);
+	else if (number->note == RECORDING_NO_NOTE)
+		add_comment(comments, key, NULL);
+	else
+		add_comment(comments, key, recording_string(recording, number->note));
 }
 
-static int add_comments(struct comments *comments)
+static void add_comments(struct comments *comments)
 {
 	const struct recording *recording = comments->fields->recording;
-	int error = add_comment(comments, "%s", PPROF_COMMENT_OWN);
 
-	if (!error && recording->event)
-		error = add_comment(comments, PPROF_COMMENT "event %s",
-				    recording_string(recording, recording->event));
-	if (!error && recording->kernel)
-		error = add_comment(comments, PPROF_COMMENT "kernel %s",
-				    recording_string(recording, recording->kernel));
-	if (!error && recording->hz)
-		error = add_comment(comments, PPROF_COMMENT "hz %" PRIu64, recording->hz);
-	if (!error && recording->nr_cpus)
-		error = add_comment(comments, PPROF_COMMENT "cpus %" PRIu32, recording->nr_cpus);
-	if (!error)
-		error = add_by(comments, recording->by);
-	for (size_t i = 0; !error && i < recording->nr_args; i++)
-		error = add_comment(comments, PPROF_COMMENT "arg %s",
-				    recording_string(recording, recording->args[i]));
-	for (size_t i = 0; !error && i < recording->nr_numbers; i++)
-		error = add_number(comments, &recording->numbers[i]);
-	return error;
+	must_push(&comments->texts, pprof_fields_word(comments->fields, PPROF_COMMENT_OWN));
+	if (recording->event)
+		add_comment(comments, "event", recording_string(recording, recording->event));
+	if (recording->kernel)
+		add_comment(comments, "kernel", recording_string(recording, recording->kernel));
+	if (recording->hz)
+		add_comment_number(comments, "hz", recording->hz);
+	if (recording->nr_cpus)
+		add_comment_number(comments, "cpus", recording->nr_cpus);
+	add_by(comments, recording->by);
+	for (size_t i = 0; i < recording->nr_args; i++)
+		add_comment(comments, "arg", recording_string(recording, recording->args[i]));
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		add_number(comments, &recording->numbers[i]);
 }
 
-static int set_type(struct pprof_fields *fields, Pprof__ValueType *ret, const char *type,
-		    const char *unit, struct fpl_err *err)
+static void set_type(struct pprof_fields *fields, Pprof__ValueType *ret, const char *type,
+		     const char *unit)
 {
-	int error;
-
 	pprof__value_type__init(ret);
-	error = pprof_fields_word(fields, type, &ret->type, err);
-	return error ? error : pprof_fields_word(fields, unit, &ret->unit, err);
+	ret->type = pprof_fields_word(fields, type);
+	ret->unit = pprof_fields_word(fields, unit);
 }
 
-static int set_count_type(struct pprof_fields *fields, Pprof__ValueType *ret, struct fpl_err *err)
+void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 {
 	const struct recording *recording = fields->recording;
-
-	if (!recording->sample_type)
-		return set_type(fields, ret, "samples", "count", err);
-	return set_type(fields, ret, recording_string(recording, recording->sample_type),
-			recording_string(recording, recording->sample_unit), err);
-}
-
-int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *err)
-{
-	const struct recording *recording = fields->recording;
-	CLEANUP(cleanup_comments) struct comments comments = { .fields = fields, .err = err };
+	struct comments comments = { .fields = fields };
 	Pprof__ValueType count, weight;
 	Pprof__ValueType *types[] = { &count, &weight };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	int error = set_count_type(fields, &count, err);
 
-	if (!error)
-		error = set_type(fields, &weight,
-				 recording->weight_type
-					 ? recording_string(recording, recording->weight_type)
-					 : "cpu",
-				 "nanoseconds", err);
-	if (!error)
-		error = add_comments(&comments);
-	if (error)
-		return error;
+	if (recording->sample_type)
+		set_type(fields, &count, recording_string(recording, recording->sample_type),
+			 recording_string(recording, recording->sample_unit));
+	else
+		set_type(fields, &count, "samples", "count");
+	set_type(fields, &weight,
+		 recording->weight_type ? recording_string(recording, recording->weight_type)
+					: "cpu",
+		 "nanoseconds");
+	add_comments(&comments);
 	profile.n_sample_type = weighed ? 2 : 1;
 	profile.sample_type = types;
 	profile.period_type = weighed || recording->period_ns ? &weight : NULL;
@@ -152,9 +123,10 @@ int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *
 	profile.time_nanos = (int64_t)recording->start_unix_ns;
 	profile.duration_nanos = (int64_t)recording->duration_ns;
 	profile.default_sample_type = types[profile.n_sample_type - 1]->type;
-	profile.n_comment = comments.nr;
-	profile.comment = comments.list;
-	return pprof_fields_message(fields, 0, &profile.base, err);
+	profile.n_comment = comments.texts.nr;
+	profile.comment = comments.texts.list;
+	pprof_fields_message(fields, 0, &profile.base);
+	vector_fini(&comments.texts);
 }
 
 void pprof_meta_fini(struct pprof_meta *meta)

@@ -7,13 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "recording/pprof_fields.h"
 #include "recording/pprof_input.h"
 #include "recording/pprof_tables.h"
 
-/* @weighed: samples have weights beside their counts. Errors: as gzip_members_commit(). */
-FPL_MUST_CHECK int pprof_meta_write(struct pprof_fields *fields, bool weighed, struct fpl_err *err);
+/* @weighed: samples have weights beside their counts. */
+void pprof_meta_write(struct pprof_fields *fields, bool weighed);
 
 /* The same as it is read. */
 struct pprof_meta {

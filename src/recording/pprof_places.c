@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording/pprof_places.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/alloc.h"
 #include "pprof.pb-c.h"
 #include "recording/pprof_rules.h"
 
@@ -74,19 +73,15 @@ static void place_objects(struct pprof_places *places)
 	}
 }
 
-int pprof_places_init(struct pprof_places *places, const struct recording *recording,
-		      struct fpl_err *err)
+void pprof_places_init(struct pprof_places *places, const struct recording *recording)
 {
 	*places = (struct pprof_places){ .recording = recording };
-	places->mappings = calloc(2 * recording->nr_objects, sizeof(*places->mappings));
-	places->functions = calloc(recording->nr_functions, sizeof(*places->functions));
-	places->of_frame = calloc(recording->nr_frames + 1, sizeof(*places->of_frame));
-	if (!places->mappings || !places->functions || !places->of_frame)
-		return fpl_fail(err, -ENOMEM, "out of memory");
+	places->mappings = must_calloc(2 * recording->nr_objects, sizeof(*places->mappings));
+	places->functions = must_calloc(recording->nr_functions, sizeof(*places->functions));
+	places->of_frame = must_calloc(recording->nr_frames, sizeof(*places->of_frame));
 	for (size_t i = 0; i < recording->nr_frames; i++)
 		note_frame(places, &recording->frames[i]);
 	place_objects(places);
-	return 0;
 }
 
 void pprof_places_fini(struct pprof_places *places)
@@ -95,21 +90,16 @@ void pprof_places_fini(struct pprof_places *places)
 	free(places->functions);
 	free(places->of_frame);
 	id_table_fini(&places->table);
-	*places = (struct pprof_places){ 0 };
 }
 
-static int put_mapping(struct pprof_places *places, struct pprof_fields *fields, size_t i,
-		       struct fpl_err *err)
+static void put_mapping(struct pprof_places *places, struct pprof_fields *fields, size_t i)
 {
 	struct pprof_mapping *mapping = &places->mappings[i];
 	const struct recording_object *object = &places->recording->objects[i / 2];
 	Pprof__Mapping message = PPROF__MAPPING__INIT;
-	int error = pprof_fields_text(fields, object->path, &message.filename, err);
 
-	if (!error)
-		error = pprof_fields_text(fields, object->build_id, &message.build_id, err);
-	if (error)
-		return error;
+	message.filename = pprof_fields_text(fields, object->path);
+	message.build_id = pprof_fields_text(fields, object->build_id);
 	message.id = mapping->id = ++places->nr_mappings;
 	message.has_bias = true;
 	message.bias = mapping->base;
@@ -127,27 +117,21 @@ static int put_mapping(struct pprof_places *places, struct pprof_fields *fields,
 		message.memory_start = mapping->base + first;
 		message.memory_limit = mapping->base + (mapping->last | (PAGE - 1)) + 1;
 	}
-	return pprof_fields_message(fields, PPROF_FIELD_MAPPING, &message.base, err);
+	pprof_fields_message(fields, PPROF_FIELD_MAPPING, &message.base);
 }
 
-int pprof_places_start(struct pprof_places *places, struct pprof_fields *fields,
-		       struct fpl_err *err)
+void pprof_places_start(struct pprof_places *places, struct pprof_fields *fields)
 {
-	int error = 0;
-
 	/* index 0 and 1 are no object */
-	for (size_t i = 2; !error && i < 2 * places->recording->nr_objects; i++)
+	for (size_t i = 2; i < 2 * places->recording->nr_objects; i++)
 		if (places->mappings[i].used)
-			error = put_mapping(places, fields, i, err);
-	return error;
+			put_mapping(places, fields, i);
 }
 
 /* What makes two frames the same location. */
-static bool location_equals(const void *ctx, uint32_t index, const void *key)
+static bool location_equals(const struct recording *recording, const struct recording_frame *a,
+			    const struct recording_frame *b)
 {
-	const struct recording *recording = ctx;
-	const struct recording_frame *a = &recording->frames[index], *b = key;
-
 	return lookup_address(a) == lookup_address(b) && has_address(a) == has_address(b) &&
 	       a->start == b->start && mapping_index(a) == mapping_index(b) &&
 	       a->nr_lines == b->nr_lines &&
@@ -156,33 +140,28 @@ static bool location_equals(const void *ctx, uint32_t index, const void *key)
 			a->nr_lines * sizeof(*recording->lines)));
 }
 
-static int put_function(struct pprof_places *places, struct pprof_fields *fields, uint32_t index,
-			struct fpl_err *err)
+static void put_function(struct pprof_places *places, struct pprof_fields *fields, uint32_t index)
 {
 	const struct recording_function *function = &places->recording->functions[index];
 	Pprof__Function message = PPROF__FUNCTION__INIT;
-	int error = pprof_fields_text(fields, function->name, &message.name, err);
 
-	if (!error)
-		error = pprof_fields_text(fields, function->file, &message.filename, err);
-	if (error)
-		return error;
+	message.name = pprof_fields_text(fields, function->name);
+	message.filename = pprof_fields_text(fields, function->file);
 	message.id = places->functions[index] = ++places->nr_functions;
 	message.start_line = function->start_line;
-	return pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base, err);
+	pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base);
 }
 
-static int put_location(struct pprof_places *places, struct pprof_fields *fields,
-			const struct recording_frame *frame, uint64_t id, struct fpl_err *err)
+static void put_location(struct pprof_places *places, struct pprof_fields *fields,
+			 const struct recording_frame *frame, uint64_t id)
 {
 	const struct recording *recording = places->recording;
 	const struct pprof_mapping *mapping = &places->mappings[mapping_index(frame)];
 	Pprof__Line lines[RECORDING_LINES_MAX], *links[RECORDING_LINES_MAX];
 	Pprof__Location message = PPROF__LOCATION__INIT;
 	uint64_t address = lookup_address(frame);
-	int error = 0;
 
-	for (size_t i = 0; !error && i < frame->nr_lines; i++) {
+	for (size_t i = 0; i < frame->nr_lines; i++) {
 		const struct recording_line *line = &recording->lines[frame->first_line + i];
 
 		pprof__line__init(&lines[i]);
@@ -190,11 +169,9 @@ static int put_location(struct pprof_places *places, struct pprof_fields *fields
 		lines[i].line = line->line;
 		lines[i].column = line->column;
 		if (!places->functions[line->function])
-			error = put_function(places, fields, line->function, err);
+			put_function(places, fields, line->function);
 		lines[i].function_id = places->functions[line->function];
 	}
-	if (error)
-		return error;
 	message.id = id;
 	message.mapping_id = mapping->id;
 	if (has_address(frame)) {
@@ -207,40 +184,33 @@ static int put_location(struct pprof_places *places, struct pprof_fields *fields
 	}
 	message.n_line = frame->nr_lines;
 	message.line = links;
-	return pprof_fields_message(fields, PPROF_FIELD_LOCATION, &message.base, err);
+	pprof_fields_message(fields, PPROF_FIELD_LOCATION, &message.base);
 }
 
-int pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
-			  const struct recording_frame *frame, uint64_t *ret, struct fpl_err *err)
+uint64_t pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
+			       const struct recording_frame *frame)
 {
 	const struct recording *recording = places->recording;
-	uint32_t index = (uint32_t)(frame - recording->frames);
+	uint32_t index = (uint32_t)(frame - recording->frames), like;
 	const uint64_t key[] = { lookup_address(frame), mapping_index(frame) };
+	uint64_t hash;
+
+	if (places->of_frame[index])
+		return places->of_frame[index];
 	/* what has a name but no address, as of folded stacks, is told apart by its lines alone */
-	uint64_t hash = id_table_hash(id_table_hash(4, key, sizeof(key)),
-				      frame->nr_lines ? &recording->lines[frame->first_line] : NULL,
-				      frame->nr_lines * sizeof(*recording->lines));
-	int error = 0;
-
-	if (places->of_frame[index]) {
-		*ret = places->of_frame[index];
-		return 0;
-	}
-
-	uint32_t like = id_table_find(&places->table, hash, location_equals, recording, frame);
-
+	hash = id_table_hash(id_table_hash(4, key, sizeof(key)),
+			     frame->nr_lines ? &recording->lines[frame->first_line] : NULL,
+			     frame->nr_lines * sizeof(*recording->lines));
+	like = ID_TABLE_FIND(&places->table, hash, i,
+			     location_equals(recording, &recording->frames[i], frame));
 	if (like == ID_TABLE_NONE) {
-		if (id_table_add(&places->table, hash, index))
-			return fpl_fail(err, -ENOMEM, "out of memory");
-		error = put_location(places, fields, frame, ++places->nr_locations, err);
-		if (error)
-			return error;
+		must_id_table_add(&places->table, hash, index);
+		put_location(places, fields, frame, ++places->nr_locations);
 		places->of_frame[index] = places->nr_locations;
 	} else {
 		places->of_frame[index] = places->of_frame[like];
 	}
-	*ret = places->of_frame[index];
-	return 0;
+	return places->of_frame[index];
 }
 
 bool pprof_places_is_kernel(const struct pprof_places *places, const struct recording_frame *frame)

@@ -34,19 +34,16 @@ struct pprof_places {
 	uint64_t nr_mappings, nr_functions, nr_locations;
 };
 
-/* Errors: -ENOMEM; pprof_places_fini is safe then. Cost: O(frames). */
-FPL_MUST_CHECK int pprof_places_init(struct pprof_places *places, const struct recording *recording,
-				     struct fpl_err *err);
+/* Cost: O(frames). */
+void pprof_places_init(struct pprof_places *places, const struct recording *recording);
 void pprof_places_fini(struct pprof_places *places);
 
-/* Write the mappings. Errors: as gzip_members_commit(). */
-FPL_MUST_CHECK int pprof_places_start(struct pprof_places *places, struct pprof_fields *fields,
-				      struct fpl_err *err);
+/* Write the mappings. */
+void pprof_places_start(struct pprof_places *places, struct pprof_fields *fields);
 
-/* The id of the location of @frame, written where it is not there yet. Errors: the same. */
-FPL_MUST_CHECK int pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
-					 const struct recording_frame *frame, uint64_t *ret,
-					 struct fpl_err *err);
+/* The id of the location of @frame, written where it is not there yet. */
+uint64_t pprof_places_location(struct pprof_places *places, struct pprof_fields *fields,
+			       const struct recording_frame *frame);
 
 /* Does the location of @frame look like kernel code to who reads the file? */
 bool pprof_places_is_kernel(const struct pprof_places *places, const struct recording_frame *frame);

@@ -12,8 +12,8 @@
  * Write @recording to @to. Nothing is said before what it refers to, and gzip members end between
  * samples: what is on disk at any time, cut behind a member, is a pprof of fewer samples.
  *
- * *ret_shown: the sum of the counts written, also on an error. Errors: -ENOMEM; that of a write,
- * after which @to ends behind its last whole member and can be closed as it is; the message then
+ * *ret_shown: the sum of the counts written, also on an error. Errors: that of a write, after
+ * which @to ends behind its last whole member and can be closed as it is; the message then
  * says how many samples are in it. Cost: O(frames + stacks x depth + events).
  */
 FPL_MUST_CHECK int pprof_write(FILE *to, const struct recording *recording, uint64_t *ret_shown,
