@@ -267,7 +267,6 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	inputs_end(&diff->inputs);
 	if (error)
 		return error;
-	alloc_set_name(NULL);
 	pairing_settle(&diff->shown);
 	pairing_settle(&diff->lines);
 	difference_make(&diff->shown, &diff->difference);

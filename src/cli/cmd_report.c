@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,6 +12,7 @@
 #include "output/recording_report.h"
 #include "recording/filter.h"
 #include "recording/merge.h"
+#include "recording/must_add.h"
 #include "recording/recount.h"
 
 static int read_all(const struct report_options *options, struct inputs *inputs,
@@ -22,8 +22,9 @@ static int read_all(const struct report_options *options, struct inputs *inputs,
 	const struct input_options input_options = { .reading = &options->reading,
 						     .by = options->output.by,
 						     .events = true };
-	int error = recording_init(ret) ? fpl_fail(err, -ENOMEM, "out of memory") : 0;
+	int error = 0;
 
+	must_recording_init(ret);
 	for (size_t i = 0; !error && i < inputs->nr; i++)
 		error = inputs_add(inputs, i, &input_options, filter, ret, result, err);
 	inputs_end(inputs);

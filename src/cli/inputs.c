@@ -15,6 +15,7 @@
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 #include "profile/profile.h"
+#include "recording/must_add.h"
 #include "recording/read.h"
 #include "recording/sample_type.h"
 
@@ -22,6 +23,7 @@ void inputs_end(struct inputs *inputs)
 {
 	reading_progress_destroy(inputs->progress);
 	inputs->progress = NULL;
+	alloc_set_name(NULL);
 }
 
 void inputs_fini(struct inputs *inputs)
@@ -130,9 +132,7 @@ static int add_recording(const char *name, struct filter *filter, struct recordi
 	if (error == -EDOM)
 		return refuse_type(name, from, to, err);
 	if (error)
-		return fpl_fail(err, error, "%s: %s", name,
-				error == -EOVERFLOW ? "counts add up to more than 2^64"
-						    : "out of memory");
+		return fpl_fail(err, error, "%s: counts add up to more than 2^64", name);
 	return 0;
 }
 
@@ -141,8 +141,8 @@ static int read_input(const struct inputs *inputs, size_t idx, const struct inpu
 {
 	const char *name = inputs_name(inputs, idx);
 
-	if (recording_init(ret))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	alloc_set_name(name);
+	must_recording_init(ret);
 	read_options->memory = options->reading->memory;
 	read_options->by = inputs_labels(options->by);
 	read_options->events = options->events;
@@ -177,8 +177,7 @@ static int take_part(void *ctx, struct recording *from, struct fpl_err *err)
 	struct merge_result result = { 0 };
 	int error;
 
-	if (recording_init(&part))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", parting->name);
+	must_recording_init(&part);
 	error = add_recording(parting->name, parting->filter, from, &part, &result, err);
 	return error ? error : parting->parts->take(parting->parts->ctx, &part, &result, err);
 }

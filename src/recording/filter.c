@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 /* What a pattern says of a text or frame, asked once. */
@@ -34,8 +35,7 @@ static int pattern_init(struct pattern *pattern, const char *option, const char 
 	code = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
 	if (code) {
 		regerror(code, &pattern->regex, why, sizeof(why));
-		return fpl_fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL, "%s %s: %s", option,
-				text, why);
+		return fpl_fail(err, -EINVAL, "%s %s: %s", option, text, why);
 	}
 	pattern->used = true;
 	return 0;
@@ -48,11 +48,10 @@ static void pattern_fini(struct pattern *pattern)
 	free(pattern->texts);
 }
 
-static int pattern_begin(struct pattern *pattern, const struct recording *recording)
+static void pattern_begin(struct pattern *pattern, const struct recording *recording)
 {
 	free(pattern->texts);
-	pattern->texts = pattern->used ? calloc(recording->strings.nr + 1, 1) : NULL;
-	return pattern->used && !pattern->texts ? -ENOMEM : 0;
+	pattern->texts = pattern->used ? must_calloc(recording->strings.nr, 1) : NULL;
 }
 
 static bool pattern_matches(struct pattern *pattern, const struct recording *recording,
@@ -127,11 +126,9 @@ static void cleanup_filter(struct filter **filter)
 
 int filter_create(const struct filter_options *options, struct filter **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_filter) struct filter *filter = calloc(1, sizeof(*filter));
-	int error = 0;
+	CLEANUP(cleanup_filter) struct filter *filter = must_calloc(1, sizeof(*filter));
+	int error;
 
-	if (!filter)
-		return fpl_fail(err, -ENOMEM, "out of memory");
 	filter->options = options;
 	filter->merge = (struct merge_filter){
 		.ctx = filter,
@@ -176,9 +173,9 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 				name);
 	if (filter->options->nr_pids && !has_pids(recording))
 		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);
-	if (pattern_begin(&filter->comm, recording) || pattern_begin(&filter->focus, recording) ||
-	    pattern_begin(&filter->ignore, recording))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	pattern_begin(&filter->comm, recording);
+	pattern_begin(&filter->focus, recording);
+	pattern_begin(&filter->ignore, recording);
 	return 0;
 }
 

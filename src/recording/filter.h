@@ -22,14 +22,14 @@ struct filter_options {
 
 struct filter;
 
-/* Errors: -EINVAL a regular expression is none; -ENOMEM. */
+/* Errors: -EINVAL a regular expression is none. */
 FPL_MUST_CHECK int filter_create(const struct filter_options *options, struct filter **ret,
 				 struct fpl_err *err);
 void filter_destroy(struct filter *filter);
 
 /*
  * Judge samples of @recording from now on; @name is for messages. Errors: -ENODATA it is to be
- * filtered by what it does not hold: times, process ids; -ENOMEM.
+ * filtered by what it does not hold: times, process ids.
  */
 FPL_MUST_CHECK int filter_begin(struct filter *filter, const struct recording *recording,
 				const char *name, struct fpl_err *err);

@@ -3,7 +3,6 @@
  * Folded lines, `task;root;...;leaf COUNT`: ours, and those that stackcollapse-perf, inferno and
  * bcc's profile write.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,28 +14,13 @@
 
 /* The fields of a line, between semicolons. */
 struct fields {
-	char **list; /* owned [room]: into the line */
+	char **list; /* into the line; a vector itself */
 	size_t nr, room;
 };
 
 static void fields_fini(struct fields *fields)
 {
-	free(fields->list);
-}
-
-static int add_field(struct fields *fields, char *field)
-{
-	if (fields->nr == fields->room) {
-		size_t room = fields->room ? 2 * fields->room : 128;
-		char **bigger = reallocarray(fields->list, room, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		fields->list = bigger;
-		fields->room = room;
-	}
-	fields->list[fields->nr++] = field;
-	return 0;
+	vector_fini(fields);
 }
 
 /*
@@ -143,28 +127,28 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 		.origin = kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0,
 	};
 	char *object;
-	int error = 0;
 
 	cut_mark(field, kind, &frame.origin);
 	*line = (struct recording_line){ 0 };
 	if (!root && inlined->nr < RECORDING_LINES_MAX - 1 && take_inlined_mark(field)) {
 		unescape(field);
 		inlined->nr++;
-		return reading_function(reading, field, "", 0, &line->function, err);
+		line->function = reading_function(reading, field, "", 0);
+		return 0;
 	}
 	if (!inlined->nr && parse_unnamed(field, &object, &frame.address)) {
 		frame.exact = leaf;
 		if (object) {
 			unescape(object);
-			error = reading_object(reading, object, "", &frame.object, err);
+			frame.object = reading_object(reading, object, "");
 		}
 	} else {
 		unescape(field);
 		frame.nr_lines = (uint8_t)(inlined->nr + 1);
-		error = reading_function(reading, field, "", 0, &line->function, err);
+		line->function = reading_function(reading, field, "", 0);
 	}
 	inlined->nr = 0;
-	return error ? error : reading_push(reading, &frame, inlined->lines, err);
+	return reading_push(reading, &frame, inlined->lines, err);
 }
 
 /*
@@ -232,20 +216,19 @@ static bool parse_task(char *field, unsigned by, struct recording_stack *key)
 
 /*
  * The labels that --by says are there. A first field that is not what was promised is the name of
- * the task, whole. *ret_nr is how many fields they are.
+ * the task, whole. Returns how many fields they are.
  */
-static int read_labels(struct reading *reading, const struct fields *fields,
-		       struct recording_stack *key, size_t *ret_nr, struct fpl_err *err)
+static size_t read_labels(struct reading *reading, const struct fields *fields,
+			  struct recording_stack *key)
 {
 	unsigned by = reading->options->by ? reading->options->by : RECORDING_HAS_COMM;
 	unsigned by_task = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_TID;
 	size_t nr = 0;
-	int error = 0;
 
 	if (by & RECORDING_HAS_CGROUP && nr < fields->nr &&
 	    (fields->list[nr][0] == '/' || !strncmp(fields->list[nr], "[cgroup ", 8))) {
 		unescape(fields->list[nr]);
-		error = reading_text(reading, fields->list[nr++], &key->cgroup, err);
+		key->cgroup = must_add_text(reading->recording, fields->list[nr++]);
 		key->has |= RECORDING_HAS_CGROUP;
 	}
 	if (by & RECORDING_HAS_CPU && nr < fields->nr && !strncmp(fields->list[nr], "cpu ", 4) &&
@@ -253,32 +236,31 @@ static int read_labels(struct reading *reading, const struct fields *fields,
 		key->has |= RECORDING_HAS_CPU;
 		nr++;
 	}
-	if (!error && nr < fields->nr && (by & by_task || !nr)) {
+	if (nr < fields->nr && (by & by_task || !nr)) {
 		char *task = fields->list[nr++];
 
 		if (!parse_task(task, by, key))
 			key->has |= RECORDING_HAS_COMM;
 		unescape(task);
 		if (key->has & RECORDING_HAS_COMM)
-			error = reading_text(reading, task, &key->comm, err);
+			key->comm = must_add_text(reading->recording, task);
 	}
-	*ret_nr = nr;
-	return error;
+	return nr;
 }
 
 /* Add the frames of fields [first, end), the last first; *ret_nr is how many they are. */
 static int push_fields(struct reading *reading, const struct fields *fields, size_t first,
 		       size_t end, enum recording_kind kind, uint16_t *ret_nr, struct fpl_err *err)
 {
-	size_t nr_before = reading->nr_frames;
+	size_t nr_before = reading->frames.nr;
 	struct inlined inlined;
 	int error = 0;
 
 	inlined.nr = 0;
 	for (size_t i = end; !error && i-- > first;)
-		error = push_field(reading, fields->list[i], kind, reading->nr_frames == nr_before,
+		error = push_field(reading, fields->list[i], kind, reading->frames.nr == nr_before,
 				   i == first, &inlined, err);
-	*ret_nr = (uint16_t)(reading->nr_frames - nr_before);
+	*ret_nr = (uint16_t)(reading->frames.nr - nr_before);
 	return error;
 }
 
@@ -286,17 +268,16 @@ static int read_stack(struct reading *reading, const struct fields *fields, uint
 		      struct fpl_err *err)
 {
 	struct recording_stack key = { .count = count, .stop = RECORDING_NO_STOP };
-	size_t first, user_end, kernel;
-	int error = read_labels(reading, fields, &key, &first, err);
+	size_t first = read_labels(reading, fields, &key), user_end;
+	size_t kernel = find_kernel(fields, first, &user_end);
+	uint32_t unused;
+	int error =
+		push_fields(reading, fields, first, user_end, RECORDING_USER, &key.nr_user, err);
 
-	if (error)
-		return error;
-	kernel = find_kernel(fields, first, &user_end);
-	error = push_fields(reading, fields, first, user_end, RECORDING_USER, &key.nr_user, err);
 	if (!error)
 		error = push_fields(reading, fields, kernel, fields->nr, RECORDING_KERNEL,
 				    &key.nr_kernel, err);
-	return error ? error : reading_stack(reading, &key, NULL, err);
+	return error ? error : reading_stack(reading, &key, &unused, err);
 }
 
 /* Cut the count off @line. */
@@ -330,8 +311,7 @@ static int read_line(struct reading *reading, struct fields *fields, char *line,
 
 		if (end)
 			*end = '\0';
-		if (add_field(fields, field))
-			return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+		must_push(fields, field);
 		field = end ? end + 1 : NULL;
 	}
 	if (fields->nr > READING_FRAMES_MAX)
@@ -350,8 +330,7 @@ static int hand_on(struct reading *reading, struct fpl_err *err)
 		return 0;
 	error = options->part(options->part_ctx, reading->recording, err);
 	recording_fini(reading->recording);
-	if (recording_init(reading->recording) && !error)
-		error = fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	must_recording_init(reading->recording);
 	reading->recording->by = options->by;
 	return error;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording/jsonl_books.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,16 +64,14 @@ static int add_value(struct books *books, json_object *value, struct fpl_err *er
 		if (!error && text && !*text)
 			error = line_input_fail(books->reading->input, err,
 						"the books hold an empty text");
-		if (!error && recording_set_note(recording, books->key, text))
-			error = -ENOMEM;
+		if (!error)
+			must_set_note(recording, books->key, text);
 	} else {
 		error = jsonl_whole(books->reading, books->key, value, UINT64_MAX, &number, err);
-		if (!error && recording_add_number(recording, books->key, number))
-			error = -ENOMEM;
+		if (!error)
+			must_add_number(recording, books->key, number);
 	}
-	return error == -ENOMEM
-		       ? fpl_fail(err, -ENOMEM, "%s: out of memory", books->reading->input->name)
-		       : error;
+	return error;
 }
 
 static int open_level(struct books *books, json_object *value, struct fpl_err *err)
@@ -88,9 +85,7 @@ static int open_level(struct books *books, json_object *value, struct fpl_err *e
 	if (json_object_is_type(value, json_type_array)) {
 		level->list = value;
 		memcpy(books->key + strlen(books->key), "[]", 3); /* set_key leaves room */
-		if (recording_add_number(books->reading->recording, books->key, 0))
-			return fpl_fail(err, -ENOMEM, "%s: out of memory",
-					books->reading->input->name);
+		must_add_number(books->reading->recording, books->key, 0);
 	} else {
 		level->at = json_object_iter_begin(value);
 		level->end = json_object_iter_end(value);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording/jsonl_frame.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,11 +21,9 @@ static int read_line(struct reading *reading, json_object *object, const char *s
 		error = jsonl_number(reading, object, "column", UINT32_MAX, &column, err);
 	if (!error)
 		error = jsonl_number(reading, object, "start_line", UINT32_MAX, &start_line, err);
-	if (!error)
-		error = reading_function(reading, symbol, file ? file : "", (uint32_t)start_line,
-					 &ret->function, err);
 	if (error)
 		return error;
+	ret->function = reading_function(reading, symbol, file, (uint32_t)start_line);
 	ret->line = (uint32_t)line;
 	ret->column = (uint32_t)column;
 	return 0;
@@ -63,7 +60,7 @@ static int read_lines(struct reading *reading, json_object *object, const char *
 			return line_input_fail(reading->input, err, "\"inlined\" holds no object");
 		error = read_symbol(reading, entry, &name, err);
 		if (!error)
-			error = read_line(reading, entry, name ? name : "", &lines[i], err);
+			error = read_line(reading, entry, name, &lines[i], err);
 	}
 	*ret_nr = (uint8_t)(nr + 1);
 	return error ? error : read_line(reading, object, symbol, &lines[nr], err);
@@ -104,8 +101,7 @@ static int read_user(struct reading *reading, json_object *object, struct record
 		error = jsonl_text_of(reading, "build_id",
 				      json_object_object_get(object, "build_id"), &build_id, err);
 	if (!error && path)
-		error = reading_object(reading, path, build_id ? build_id : "", &frame->object,
-				       err);
+		frame->object = reading_object(reading, path, build_id);
 	if (!error)
 		error = jsonl_address(reading, object, path ? "vaddr" : "addr", &frame->address,
 				      err);
@@ -123,13 +119,10 @@ static int read_kernel(struct reading *reading, json_object *object, bool leaf,
 
 	if (error)
 		return error;
-	if (asprintf(&path, "[%s]", module ? module : "kernel.kallsyms") < 0) {
-		path = NULL; /* asprintf leaves it undefined */
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
-	}
+	path = must_asprintf("[%s]", module ? module : "kernel.kallsyms");
 	frame->exact = leaf;
-	error = reading_object(reading, path, "", &frame->object, err);
-	return error ? error : jsonl_address(reading, object, "addr", &frame->address, err);
+	frame->object = reading_object(reading, path, "");
+	return jsonl_address(reading, object, "addr", &frame->address, err);
 }
 
 int jsonl_frame_read(struct reading *reading, json_object *object, enum recording_kind kind,

@@ -3,7 +3,6 @@
  * Our own .jsonl, all of it: written again it is the same bytes. json-c parses one line at a time,
  * strictly; what a line may cost is bounded before.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -78,8 +77,8 @@ static int read_args(struct reading *reading, json_object *meta, struct fpl_err 
 
 		error = jsonl_text_of(reading, "argv", json_object_array_get_idx(args, i), &arg,
 				      err);
-		if (!error && recording_add_arg(reading->recording, arg ? arg : ""))
-			error = fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+		if (!error)
+			must_add_arg(reading->recording, arg);
 	}
 	return error;
 }
@@ -243,17 +242,14 @@ static int add_stack(struct reading *reading, struct recording_stack *stack, str
 {
 	const struct recording_stack none = *stack;
 	struct recording_stack probe = none;
-	size_t nr_before = reading->recording->nr_stacks, nr_frames = reading->nr_frames;
-	int error;
+	size_t nr_before = reading->recording->nr_stacks;
+	uint32_t unused;
 
 	probe.count = probe.weight_ns = 0;
-	error = reading_stack(reading, &probe, NULL, err);
-	if (error)
-		return error;
+	must_add_stack(reading->recording, &probe, reading->frames.list);
 	if (reading->recording->nr_stacks == nr_before)
 		stack->task = reading->input->line;
-	reading->nr_frames = nr_frames;
-	return reading_stack(reading, stack, NULL, err);
+	return reading_stack(reading, stack, &unused, err);
 }
 
 static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *err)
@@ -273,7 +269,7 @@ static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *
 	if (!error)
 		error = jsonl_number(reading, object, "elided", UINT32_MAX, &elided, err);
 	stack.elided = (uint32_t)elided;
-	reading->nr_frames = 0;
+	reading->frames.nr = 0;
 	if (!error)
 		error = read_frames(reading, object, "user", RECORDING_USER, &stack.nr_user, err);
 	if (!error)
@@ -376,8 +372,7 @@ int jsonl_read(struct reading *reading, struct fpl_err *err)
 	int more;
 
 	jsonl.tokener = json_tokener_new_ex(DEPTH_MAX);
-	if (!jsonl.tokener)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	alloc_check(!jsonl.tokener);
 	json_tokener_set_flags(jsonl.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	while ((more = reading_next(reading, &line, &length, err)) > 0) {
 		int error = read_line(&jsonl, line, length, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording/jsonl_value.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -58,11 +58,11 @@ int jsonl_address(const struct reading *reading, json_object *object, const char
  */
 static void undo_bytes(char *text)
 {
-	AUTO_FREE char *undone = strdup(text);
+	AUTO_FREE char *undone = strstr(text, "\\x") ? must_strdup(text) : NULL;
 	char *to = undone;
 	size_t length;
 
-	if (!undone || !strstr(text, "\\x"))
+	if (!undone)
 		return;
 	for (const char *from = text; *from;) {
 		int high = from[0] == '\\' && from[1] == 'x' ? text_hex_digit(from[2]) : -1;
@@ -116,9 +116,7 @@ int jsonl_text_of(const struct reading *reading, const char *key, json_object *v
 
 	if (memchr(text, '\0', length))
 		return line_input_fail(reading->input, err, "\"%.40s\" holds a NUL", key);
-	*ret = strdup(text);
-	if (!*ret)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
+	*ret = must_strdup(text);
 	undo_bytes(*ret);
 	return 0;
 }
@@ -129,5 +127,7 @@ int jsonl_interned(struct reading *reading, json_object *object, const char *key
 	AUTO_FREE char *text = NULL;
 	int error = jsonl_text_of(reading, key, json_object_object_get(object, key), &text, err);
 
-	return error ? error : reading_text(reading, text ? text : "", ret, err);
+	if (!error)
+		*ret = must_add_text(reading->recording, text);
+	return error;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/io.h"
 
 enum { FIRST_ROOM = 256 << 10 };
@@ -45,11 +46,7 @@ static int fill(struct line_input *input, struct fpl_err *err)
 	}
 	if (input->room < input->end + 2) { /* a byte more, and the NUL of a last line */
 		size_t room = input->room ? 2 * input->room : FIRST_ROOM;
-		char *bigger = realloc(input->buf, room);
-
-		if (!bigger)
-			return fpl_fail(err, -ENOMEM, "%s: out of memory for a line", input->name);
-		input->buf = bigger;
+		input->buf = must_reallocarray(input->buf, room, 1);
 		input->room = room;
 	}
 

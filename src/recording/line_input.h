@@ -30,7 +30,7 @@ void line_input_fini(struct line_input *input);
 
 /*
  * The first bytes, as many as there are up to @wanted, without taking them. Before the first line.
- * Errors: those of read(2); -ENOMEM.
+ * Errors: those of read(2).
  */
 FPL_MUST_CHECK int line_input_peek(struct line_input *input, size_t wanted, const char **ret,
 				   size_t *ret_size, struct fpl_err *err);
@@ -39,7 +39,7 @@ FPL_MUST_CHECK int line_input_peek(struct line_input *input, size_t wanted, cons
  * Take the next line: *ret, without its end ("\n" or "\r\n"), NUL-terminated, may be changed and is
  * valid until the next call. Returns 1, or 0 at the end of the file.
  *
- * Errors: those of read(2); -ENOMEM; -EBADMSG it is too long, or holds a NUL byte.
+ * Errors: those of read(2); -EBADMSG it is too long, or holds a NUL byte.
  */
 FPL_MUST_CHECK int line_input_next(struct line_input *input, char **ret, size_t *ret_length,
 				   struct fpl_err *err);

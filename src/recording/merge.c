@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/vector.h"
+#include "recording/must_add.h"
 #include "recording/place_list.h"
 #include "recording/sample_type.h"
 
@@ -19,8 +21,7 @@ struct merger {
 	const struct merge_filter *filter; /* NULL: none */
 	struct merge_result *result;
 	uint32_t *texts, *objects, *functions, *frames, *stacks; /* owned */
-	uint32_t *stack_frames;					 /* owned [room] */
-	size_t room;
+	VECTOR(uint32_t) stack_frames;
 };
 
 static void merger_fini(struct merger *merger)
@@ -30,19 +31,17 @@ static void merger_fini(struct merger *merger)
 	free(merger->functions);
 	free(merger->frames);
 	free(merger->stacks);
-	free(merger->stack_frames);
+	vector_fini(&merger->stack_frames);
 }
 
 static uint32_t *make_map(size_t nr)
 {
-	uint32_t *map = reallocarray(NULL, nr + 1, sizeof(*map));
+	uint32_t *map = must_reallocarray(NULL, nr, sizeof(*map));
 
-	if (map)
-		memset(map, 0xff, (nr + 1) * sizeof(*map));
-	return map;
+	return memset(map, 0xff, nr * sizeof(*map));
 }
 
-static int merger_init(struct merger *merger)
+static void merger_init(struct merger *merger)
 {
 	const struct recording *from = merger->from;
 
@@ -51,93 +50,71 @@ static int merger_init(struct merger *merger)
 	merger->functions = make_map(from->nr_functions);
 	merger->frames = make_map(from->nr_frames);
 	merger->stacks = make_map(from->nr_stacks);
-	return merger->texts && merger->objects && merger->functions && merger->frames &&
-			       merger->stacks
-		       ? 0
-		       : -ENOMEM;
 }
 
-static int map_text(struct merger *merger, uint32_t text, uint32_t *ret)
+static uint32_t map_text(struct merger *merger, uint32_t text)
 {
 	uint32_t *mapped = &merger->texts[text];
-	int err = *mapped == NOT_MAPPED
-			  ? recording_add_text(merger->to, recording_string(merger->from, text),
-					       mapped)
-			  : 0;
 
-	*ret = *mapped;
-	return err;
+	if (*mapped == NOT_MAPPED)
+		*mapped = must_add_text(merger->to, recording_string(merger->from, text));
+	return *mapped;
 }
 
-static int map_object(struct merger *merger, uint32_t object, uint32_t *ret)
+static uint32_t map_object(struct merger *merger, uint32_t object)
 {
-	const struct recording_object *from = &merger->from->objects[object];
 	uint32_t *mapped = &merger->objects[object];
-	struct recording_object key = *from;
-	int err = 0;
+	struct recording_object key = merger->from->objects[object];
 
 	if (*mapped == NOT_MAPPED) {
-		err = map_text(merger, from->path, &key.path);
-		if (!err)
-			err = map_text(merger, from->build_id, &key.build_id);
-		if (!err)
-			err = recording_add_object(merger->to, &key, mapped);
+		key.path = map_text(merger, key.path);
+		key.build_id = map_text(merger, key.build_id);
+		*mapped = must_add_object(merger->to, &key);
 	}
-	*ret = *mapped;
-	return err;
+	return *mapped;
 }
 
-static int map_function(struct merger *merger, uint32_t function, uint32_t *ret)
+static uint32_t map_function(struct merger *merger, uint32_t function)
 {
-	const struct recording_function *from = &merger->from->functions[function];
 	uint32_t *mapped = &merger->functions[function];
-	struct recording_function key = { .start_line = from->start_line };
-	int err = 0;
+	struct recording_function key = merger->from->functions[function];
 
 	if (*mapped == NOT_MAPPED) {
-		err = map_text(merger, from->name, &key.name);
-		if (!err)
-			err = map_text(merger, from->file, &key.file);
-		if (!err)
-			err = recording_add_function(merger->to, &key, mapped);
+		key.name = map_text(merger, key.name);
+		key.file = map_text(merger, key.file);
+		*mapped = must_add_function(merger->to, &key);
 	}
-	*ret = *mapped;
-	return err;
+	return *mapped;
 }
 
-static int map_lines(struct merger *merger, const struct recording_frame *frame,
-		     struct recording_line *lines)
+static void map_lines(struct merger *merger, const struct recording_frame *frame,
+		      struct recording_line *lines)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < frame->nr_lines; i++) {
+	for (size_t i = 0; i < frame->nr_lines; i++) {
 		lines[i] = merger->from->lines[frame->first_line + i];
-		err = map_function(merger, lines[i].function, &lines[i].function);
+		lines[i].function = map_function(merger, lines[i].function);
 	}
-	return err;
 }
 
-static int map_frame(struct merger *merger, uint32_t frame, uint32_t *ret)
+static uint32_t map_frame(struct merger *merger, uint32_t frame)
 {
-	const struct recording_frame *from = &merger->from->frames[frame];
 	const struct merge_filter *filter = merger->filter;
 	uint32_t *mapped = &merger->frames[frame];
 	struct recording_line lines[RECORDING_LINES_MAX];
-	struct recording_frame key = *from;
-	int err = 0;
+	struct recording_frame key = merger->from->frames[frame];
+	int renamed = 0;
 
 	if (*mapped == NOT_MAPPED) {
 		if (filter && filter->rename)
-			err = filter->rename(filter->ctx, merger->from, merger->to, &key, lines);
-		if (!err)
-			err = map_lines(merger, from, lines);
-		if (err >= 0)
-			err = map_object(merger, key.object, &key.object);
-		if (!err)
-			err = recording_add_frame(merger->to, &key, lines, mapped);
+			renamed =
+				filter->rename(filter->ctx, merger->from, merger->to, &key, lines);
+		alloc_check(renamed < 0);
+		if (!renamed)
+			map_lines(merger, &merger->from->frames[frame], lines);
+		key.object = map_object(merger, key.object);
+		*mapped = must_add_frame(merger->to, &key, lines);
 	}
-	*ret = *mapped;
-	return err;
+	return *mapped;
 }
 
 static int add_checked(uint64_t *sum, uint64_t value)
@@ -145,39 +122,27 @@ static int add_checked(uint64_t *sum, uint64_t value)
 	return __builtin_add_overflow(*sum, value, sum) ? -EOVERFLOW : 0;
 }
 
-/* The stack's frames as those of the other. */
-static int map_frames(struct merger *merger, const struct recording_stack *stack)
-{
-	size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
-	int err = array_reserve(&merger->stack_frames, sizeof(*merger->stack_frames), &merger->room,
-				nr);
-
-	for (size_t i = 0; !err && i < nr; i++)
-		err = map_frame(merger, merger->from->frame_ids[stack->first_frame + i],
-				&merger->stack_frames[i]);
-	return err;
-}
-
 /* Add stack @idx with @count samples of together @weight_ns. */
 static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t weight_ns)
 {
 	struct recording_stack key = merger->from->stacks[idx];
+	size_t nr = (size_t)key.nr_user + key.nr_kernel + key.nr_fp;
 	struct merge_result *result = merger->result;
-	int err = map_text(merger, key.comm, &key.comm);
+	int err = add_checked(&result->shown, count);
 
-	if (!err)
-		err = add_checked(&result->shown, count);
+	key.comm = map_text(merger, key.comm);
 	key.count = count;
 	key.weight_ns = weight_ns;
 	result->has_weight = result->has_weight || weight_ns;
 	result->has_weightless = result->has_weightless || (count && !weight_ns);
+	key.cgroup = map_text(merger, key.cgroup);
+	merger->stack_frames.nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		must_push(&merger->stack_frames,
+			  map_frame(merger, merger->from->frame_ids[key.first_frame + i]));
 	if (!err)
-		err = map_text(merger, key.cgroup, &key.cgroup);
-	if (!err)
-		err = map_frames(merger, &merger->from->stacks[idx]);
-	return err ? err
-		   : recording_add_stack(merger->to, &key, merger->stack_frames,
-					 &merger->stacks[idx]);
+		merger->stacks[idx] = must_add_stack(merger->to, &key, merger->stack_frames.list);
+	return err;
 }
 
 static bool takes_stack(const struct merger *merger, size_t idx)
@@ -197,7 +162,7 @@ struct left {
 	uint64_t count, weight_ns;
 };
 
-static int count_events(const struct merger *merger, struct left *left)
+static void count_events(const struct merger *merger, struct left *left)
 {
 	for (size_t i = 0; i < merger->from->nr_events; i++) {
 		const struct recording_event *event = &merger->from->events[i];
@@ -207,18 +172,18 @@ static int count_events(const struct merger *merger, struct left *left)
 		left[event->stack].count++;
 		left[event->stack].weight_ns += event->weight_ns;
 	}
-	return 0;
 }
 
 static int merge_stacks(struct merger *merger)
 {
 	const struct recording *from = merger->from;
 	bool by_events = merger->filter && merger->filter->event;
-	AUTO_FREE struct left *left = by_events ? calloc(from->nr_stacks + 1, sizeof(*left)) : NULL;
+	AUTO_FREE struct left *left =
+		by_events ? must_calloc(from->nr_stacks, sizeof(*left)) : NULL;
 	int err = 0;
 
 	if (by_events)
-		err = left ? count_events(merger, left) : -ENOMEM;
+		count_events(merger, left);
 	for (size_t i = 0; !err && i < from->nr_stacks; i++) {
 		const struct recording_stack *stack = &from->stacks[i];
 		uint64_t count = by_events ? left[i].count : stack->count;
@@ -235,21 +200,18 @@ static int merge_stacks(struct merger *merger)
 	return err;
 }
 
-static int merge_events(struct merger *merger, uint64_t shift_ns)
+static void merge_events(struct merger *merger, uint64_t shift_ns)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < merger->from->nr_events; i++) {
+	for (size_t i = 0; i < merger->from->nr_events; i++) {
 		struct recording_event event = merger->from->events[i];
 
 		if (merger->stacks[event.stack] == NOT_MAPPED || !takes_event(merger, &event))
 			continue;
 		event.stack = merger->stacks[event.stack];
 		event.time_ns += shift_ns;
-		err = recording_add_event(merger->to, &event);
+		must_add_event(merger->to, &event);
 	}
 	recording_sort_events(merger->to);
-	return err;
 }
 
 /* Sizes and peaks of a run: of several the largest is said. */
@@ -277,15 +239,17 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 
 	if (merger->result->nr && place_list_has_key(key))
 		return 0; /* place_list_merge() */
-	if (number->note)
-		return merger->result->nr
-			       ? 0
-			       : recording_set_note(merger->to, key, note_of(merger->from, number));
+	if (number->note) {
+		if (!merger->result->nr)
+			must_set_note(merger->to, key, note_of(merger->from, number));
+		return 0;
+	}
 	if (is_peak(key))
 		value = value > before ? value - before : 0;
 	else if (value > UINT64_MAX - before)
 		return -EOVERFLOW;
-	return recording_add_number(merger->to, key, value);
+	must_add_number(merger->to, key, value);
+	return 0;
 }
 
 /*
@@ -302,9 +266,9 @@ static int provide_books(struct merger *merger)
 			return 0;
 	for (size_t i = 0; !err && i < merger->from->nr_stacks; i++)
 		err = add_checked(&shown, merger->from->stacks[i].count);
-	if (!err)
-		err = recording_add_number(merger->to, "fired", shown);
-	return err ? err : recording_add_number(merger->to, "shown", shown);
+	must_add_number(merger->to, "fired", shown);
+	must_add_number(merger->to, "shown", shown);
+	return err;
 }
 
 static int merge_numbers(struct merger *merger, uint64_t refused)
@@ -317,40 +281,30 @@ static int merge_numbers(struct merger *merger, uint64_t refused)
 	if (!err && merger->result->nr)
 		err = place_list_merge(merger->to, merger->from, &common);
 	if (!err && common && common <= recording_number(merger->to, "incomplete.places"))
-		err = recording_add_number(merger->to, "incomplete.places", -(uint64_t)common);
-	if (!err && refused)
-		err = recording_add_number(merger->to, "filtered", refused);
+		must_add_number(merger->to, "incomplete.places", -(uint64_t)common);
+	if (refused)
+		must_add_number(merger->to, "filtered", refused);
 	return err;
 }
 
-static int take_types(struct merger *merger)
+static void take_run(struct merger *merger)
 {
 	struct recording *to = merger->to;
 	const struct recording *from = merger->from;
-	int err = map_text(merger, from->sample_type, &to->sample_type);
 
-	if (!err)
-		err = map_text(merger, from->sample_unit, &to->sample_unit);
-	return err ? err : map_text(merger, from->weight_type, &to->weight_type);
-}
-
-static int take_run(struct merger *merger)
-{
-	struct recording *to = merger->to;
-	const struct recording *from = merger->from;
-	int err = map_text(merger, from->event, &to->event);
-
-	if (!err)
-		err = map_text(merger, from->kernel, &to->kernel);
-	for (size_t i = 0; !err && i < from->nr_args; i++)
-		err = recording_add_arg(to, recording_string(from, from->args[i]));
+	to->event = map_text(merger, from->event);
+	to->kernel = map_text(merger, from->kernel);
+	for (size_t i = 0; i < from->nr_args; i++)
+		must_add_arg(to, recording_string(from, from->args[i]));
 	to->hz = from->hz;
 	to->period_ns = from->period_ns;
 	to->start_unix_ns = from->start_unix_ns;
 	to->duration_ns = from->duration_ns;
 	to->nr_cpus = from->nr_cpus;
 	to->by = from->by;
-	return err ? err : take_types(merger);
+	to->sample_type = map_text(merger, from->sample_type);
+	to->sample_unit = map_text(merger, from->sample_unit);
+	to->weight_type = map_text(merger, from->weight_type);
 }
 
 /* What is not known does not differ. */
@@ -365,13 +319,8 @@ static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 	struct recording *to = merger->to;
 	const struct recording *from = merger->from;
 	struct merge_result *result = merger->result;
-	uint32_t event, kernel;
-	int err = map_text(merger, from->event, &event);
+	uint32_t event = map_text(merger, from->event), kernel = map_text(merger, from->kernel);
 
-	if (!err)
-		err = map_text(merger, from->kernel, &kernel);
-	if (err)
-		return err;
 	result->events_differ = result->events_differ || differ(event, to->event);
 	result->periods_differ = result->periods_differ || differ(from->period_ns, to->period_ns);
 	result->kernels_differ = result->kernels_differ || differ(kernel, to->kernel);
@@ -398,17 +347,20 @@ int recording_merge(struct recording *to, const struct recording *from,
 	CLEANUP(merger_fini)
 	struct merger merger = { .to = to, .from = from, .filter = filter, .result = result };
 	uint64_t shift_ns = 0, refused_before = result->refused;
-	int err = merger_init(&merger);
+	int err = 0;
 
 	/* bytes and samples have no sum */
 	if (result->nr && !sample_types_equal(to, from))
 		return -EDOM;
-	if (!err)
-		err = result->nr ? join_runs(&merger, &shift_ns) : take_run(&merger);
+	merger_init(&merger);
+	if (result->nr)
+		err = join_runs(&merger, &shift_ns);
+	else
+		take_run(&merger);
 	if (!err)
 		err = merge_stacks(&merger);
 	if (!err)
-		err = merge_events(&merger, shift_ns);
+		merge_events(&merger, shift_ns);
 	if (!err)
 		err = merge_numbers(&merger, result->refused - refused_before);
 	result->nr++;

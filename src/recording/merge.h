@@ -20,7 +20,7 @@ struct merge_filter {
 	/*
 	 * Name @frame of @from anew, its object still an index there: nr_lines, start and @lines
 	 * [RECORDING_LINES_MAX], whose functions are of @to. Returns 1 where it did, 0 where the
-	 * frame keeps its lines, or an error. Where it is may be told anew in any case.
+	 * frame keeps its lines, or -ENOMEM. Where it is may be told anew in any case.
 	 */
 	int (*rename)(void *ctx, const struct recording *from, struct recording *to,
 		      struct recording_frame *frame, struct recording_line *lines);
@@ -41,8 +41,8 @@ struct merge_result {
  * The run's fields are those of the first that knows them, but: durations add up, nr_cpus is the
  * most, start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest.
  * Notes are the first's, but for the list of places (recording/place_list.h), which is that of
- * both; "incomplete.places" counts those once that both list. Errors: -ENOMEM; -EOVERFLOW counts
- * beyond 64 bits; -EDOM counts of both are not of the same (recording/sample_type.h).
+ * both; "incomplete.places" counts those once that both list. Errors: -EOVERFLOW counts beyond 64
+ * bits; -EDOM counts of both are not of the same (recording/sample_type.h).
  */
 FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
 				   const struct merge_filter *filter, struct merge_result *result);

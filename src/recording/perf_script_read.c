@@ -5,7 +5,6 @@
  *
  *   ADDRESS SYMBOL[+0xOFFSET] (OBJECT)     SYMBOL may be [unknown], OBJECT may be "inlined"
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,22 +123,19 @@ static int add_inlined(struct perf_script *script, const char *symbol, struct fp
 
 	struct recording_line *line = &script->inlined[script->nr_inlined];
 
-	*line = (struct recording_line){ 0 };
-	int error = reading_function(script->reading, symbol, "", 0, &line->function, err);
-
-	if (!error)
-		script->nr_inlined++;
-	return error;
+	*line = (struct recording_line){ .function =
+						 reading_function(script->reading, symbol, "", 0) };
+	script->nr_inlined++;
+	return 0;
 }
 
 /*
  * Where a frame is. perf prints addresses at run time, and of an object of a user frame that is
  * not what a recording wants: left out.
  */
-static int place_frame(struct perf_script *script, const struct frame_line *line,
-		       struct recording_frame *frame, struct fpl_err *err)
+static void place_frame(struct perf_script *script, const struct frame_line *line,
+			struct recording_frame *frame)
 {
-	struct reading *reading = script->reading;
 	const char *object = line->object ? line->object : "";
 	bool kernel = frame->kind == RECORDING_KERNEL;
 
@@ -150,7 +146,8 @@ static int place_frame(struct perf_script *script, const struct frame_line *line
 	if (frame->address != RECORDING_NO_ADDRESS && line->has_offset &&
 	    line->offset <= line->address)
 		frame->start = line->address - line->offset;
-	return *object ? reading_object(reading, object, "", &frame->object, err) : 0;
+	if (*object)
+		frame->object = reading_object(script->reading, object, "");
 }
 
 static int add_frame(struct perf_script *script, char *text, struct fpl_err *err)
@@ -176,18 +173,15 @@ static int add_frame(struct perf_script *script, char *text, struct fpl_err *err
 	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
 	if (frame.kind == RECORDING_USER)
 		origin_mark_cut(line.symbol, &frame.origin);
-	error = place_frame(script, &line, &frame, err);
+	place_frame(script, &line, &frame);
 	frame.nr_lines = script->nr_inlined;
-	if (!error && (!is_unknown(line.symbol) || frame.nr_lines)) {
-		script->inlined[frame.nr_lines] = (struct recording_line){ 0 };
-		error = reading_function(reading,
-					 is_unknown(line.symbol) ? "[unknown]" : line.symbol, "", 0,
-					 &script->inlined[frame.nr_lines].function, err);
-		frame.nr_lines++;
-	}
+	if (!is_unknown(line.symbol) || frame.nr_lines)
+		script->inlined[frame.nr_lines++] = (struct recording_line){
+			.function = reading_function(
+				reading, is_unknown(line.symbol) ? "[unknown]" : line.symbol, "",
+				0),
+		};
 	script->nr_inlined = 0;
-	if (error)
-		return error;
 
 	uint16_t *nr =
 		frame.kind == RECORDING_KERNEL ? &script->key.nr_kernel : &script->key.nr_user;
@@ -215,11 +209,14 @@ static void reverse(uint32_t *frames, size_t nr)
 /* The kernel's frames come first in the text, and last in a recording. */
 static void kernel_last(struct reading *reading, size_t nr_kernel)
 {
-	if (!nr_kernel || nr_kernel == reading->nr_frames)
+	uint32_t *frames = reading->frames.list;
+	size_t nr = reading->frames.nr;
+
+	if (!nr_kernel || nr_kernel == nr)
 		return;
-	reverse(reading->frames, nr_kernel);
-	reverse(reading->frames + nr_kernel, reading->nr_frames - nr_kernel);
-	reverse(reading->frames, reading->nr_frames);
+	reverse(frames, nr_kernel);
+	reverse(frames + nr_kernel, nr - nr_kernel);
+	reverse(frames, nr);
 }
 
 /* The sample at hand is whole. */
@@ -244,11 +241,9 @@ static int end_sample(struct perf_script *script, struct fpl_err *err)
 	script->key.tid = script->key.cpu = 0;
 	error = reading_stack(reading, &script->key, &event.stack, err);
 	script->nr_samples++;
-	if (error || !script->has_time || !reading->options->events)
-		return error;
-	return recording_add_event(reading->recording, &event)
-		       ? fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name)
-		       : 0;
+	if (!error && script->has_time && reading->options->events)
+		must_add_event(reading->recording, &event);
+	return error;
 }
 
 /* Is a period of the event a time? */
@@ -257,8 +252,7 @@ static bool is_clock(const char *event)
 	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
 }
 
-static int note_event(struct perf_script *script, const struct perf_header *header,
-		      struct fpl_err *err)
+static void note_event(struct perf_script *script, const struct perf_header *header)
 {
 	struct recording *recording = script->reading->recording;
 	char name[64];
@@ -273,18 +267,13 @@ static int note_event(struct perf_script *script, const struct perf_header *head
 		length = sizeof(name) - 1;
 	memcpy(name, header->event, length);
 	name[length] = '\0';
-
-	int error = reading_text(script->reading, name, &text, err);
-
-	if (error)
-		return error;
+	text = must_add_text(recording, name);
 	if (!recording->event)
 		recording->event = text;
 	else if (text && text != recording->event)
 		script->other_events = true;
 	if (header->has_period && is_clock(name))
 		script->key.weight_ns = header->period;
-	return 0;
 }
 
 static void note_time(struct perf_script *script, const struct perf_header *header)
@@ -318,14 +307,13 @@ static int begin_sample(struct perf_script *script, char *line, struct fpl_err *
 {
 	struct reading *reading = script->reading;
 	struct perf_header header;
-	int error;
 
 	if (!perf_header_parse(line, &header))
 		return line_input_fail(reading->input, err,
 				       "no sample as \"comm pid/tid [cpu] time: period event:\"");
 	if (is_record(&header))
 		return 0;
-	reading->nr_frames = 0;
+	reading->frames.nr = 0;
 	script->in_sample = true;
 	script->nr_inlined = 0;
 	script->key = (struct recording_stack){
@@ -337,18 +325,17 @@ static int begin_sample(struct perf_script *script, char *line, struct fpl_err *
 		.cpu = header.cpu,
 	};
 	note_time(script, &header);
-	error = reading_text(reading, header.comm, &script->key.comm, err);
-	if (!error)
-		error = note_event(script, &header, err);
-	if (!error && header.rest[strspn(header.rest, " \t")]) {
+	script->key.comm = must_add_text(reading->recording, header.comm);
+	note_event(script, &header);
+	if (header.rest[strspn(header.rest, " \t")]) {
 		struct frame_line line_of_frame;
-		AUTO_FREE char *copy = strdup(header.rest);
+		AUTO_FREE char *copy = must_strdup(header.rest);
 
 		/* a sample without a chain; else it is what a tracepoint says of itself */
-		if (copy && parse_frame(copy, &line_of_frame) && line_of_frame.object)
+		if (parse_frame(copy, &line_of_frame) && line_of_frame.object)
 			return add_only_frame(script, line + (header.rest - line), err);
 	}
-	return error;
+	return 0;
 }
 
 /* "file.c:123", which -F +srcline puts below a frame: not taken. */
@@ -379,14 +366,12 @@ static int read_line(struct perf_script *script, char *line, size_t length, stru
 
 int perf_script_read(struct reading *reading, struct fpl_err *err)
 {
-	AUTO_FREE struct perf_script *script = calloc(1, sizeof(*script));
+	AUTO_FREE struct perf_script *script = must_calloc(1, sizeof(*script));
 	struct recording *recording = reading->recording;
 	size_t length;
 	char *line;
 	int more;
 
-	if (!script)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reading->input->name);
 	script->reading = reading;
 	while ((more = reading_next(reading, &line, &length, err)) > 0) {
 		int error = read_line(script, line, length, err);

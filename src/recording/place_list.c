@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/must_add.h"
 
 #define LIST "incomplete.most[]."
 
@@ -125,18 +126,16 @@ static int compare(const void *left, const void *right)
 	return 0;
 }
 
-static int write_place(struct recording *to, const struct place *place, size_t idx)
+static void write_place(struct recording *to, const struct place *place, size_t idx)
 {
 	char key[64];
-	int err;
 
 	snprintf(key, sizeof(key), LIST "%zu.samples", idx);
-	err = recording_add_number(to, key, place->samples);
-	for (size_t i = 0; !err && i < NOTES; i++) {
+	must_add_number(to, key, place->samples);
+	for (size_t i = 0; i < NOTES; i++) {
 		snprintf(key, sizeof(key), LIST "%zu.%s", idx, names[i]);
-		err = recording_set_note(to, key, place->notes[i]);
+		must_set_note(to, key, place->notes[i]);
 	}
-	return err;
 }
 
 static void drop_list(struct recording *recording)
@@ -163,6 +162,6 @@ int place_list_merge(struct recording *to, const struct recording *from, size_t 
 	qsort(places.list, places.nr, sizeof(*places.list), compare);
 	drop_list(to);
 	for (size_t i = 0; !err && i < places.nr && i < PLACE_LIST_MAX; i++)
-		err = write_place(to, &places.list[i], i);
+		write_place(to, &places.list[i], i);
 	return err;
 }

@@ -18,8 +18,7 @@ bool place_list_has_key(const char *key);
 
 /*
  * Make the list of @to that of both: equal places (stop, function, object) become one, most samples
- * first. @ret_common: how many were in both lists. Errors: -ENOMEM; -EOVERFLOW samples beyond 64
- * bits.
+ * first. @ret_common: how many were in both lists. Errors: -EOVERFLOW samples beyond 64 bits.
  */
 FPL_MUST_CHECK int place_list_merge(struct recording *to, const struct recording *from,
 				    size_t *ret_common);

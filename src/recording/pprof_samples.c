@@ -218,9 +218,10 @@ static struct walk find_locations(struct pprof_samples *samples, const uint64_t 
 {
 	struct walk walk = { .first = samples->locations.nr, .nr = nr };
 
+	must_reserve(&samples->locations, walk.first + nr + 1);
+	must_reserve(&samples->runs, walk.first + nr + 1);
 	for (size_t i = 0; i < nr; i++)
 		must_push(&samples->locations, pprof_frames_location(samples->tables, ids[i]));
-	must_reserve(&samples->runs, samples->locations.nr);
 	return walk;
 }
 

@@ -36,7 +36,7 @@ struct read_options {
  * @name is for messages.
  *
  * Errors, all with name and line: -ENOENT nothing is called sample_type; -EBADMSG it is none of
- * these, or broken; -E2BIG it needs more than the memory it may take; -ENOMEM; those of read(2).
+ * these, or broken; -E2BIG it needs more than the memory it may take; those of read(2).
  * What was read until then is in @ret and only to be dropped.
  */
 FPL_MUST_CHECK int recording_read(const char *name, int fd, const struct read_options *options,

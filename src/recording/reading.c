@@ -3,20 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-
-#include "base/array.h"
-
-static int no_memory(const struct reading *reading, struct fpl_err *err)
-{
-	return fpl_fail(err, -ENOMEM, "%s: line %" PRIu64 ": out of memory", reading->input->name,
-			reading->input->line);
-}
 
 void reading_fini(struct reading *reading)
 {
-	free(reading->frames);
-	reading->frames = NULL;
+	vector_fini(&reading->frames);
 }
 
 int reading_next(struct reading *reading, char **ret, size_t *ret_length, struct fpl_err *err)
@@ -31,49 +21,35 @@ int reading_next(struct reading *reading, char **ret, size_t *ret_length, struct
 	return line_input_next(reading->input, ret, ret_length, err);
 }
 
-int reading_text(struct reading *reading, const char *text, uint32_t *ret, struct fpl_err *err)
+uint32_t reading_object(struct reading *reading, const char *path, const char *build_id)
 {
-	return recording_add_text(reading->recording, text, ret) ? no_memory(reading, err) : 0;
+	const struct recording_object object = {
+		.path = must_add_text(reading->recording, path),
+		.build_id = must_add_text(reading->recording, build_id),
+	};
+
+	return must_add_object(reading->recording, &object);
 }
 
-int reading_object(struct reading *reading, const char *path, const char *build_id, uint32_t *ret,
-		   struct fpl_err *err)
+uint32_t reading_function(struct reading *reading, const char *name, const char *file,
+			  uint32_t start_line)
 {
-	struct recording *recording = reading->recording;
-	struct recording_object object = { 0 };
+	const struct recording_function function = {
+		.name = must_add_text(reading->recording, name),
+		.file = must_add_text(reading->recording, file),
+		.start_line = start_line,
+	};
 
-	if (recording_add_text(recording, path, &object.path) ||
-	    recording_add_text(recording, build_id, &object.build_id) ||
-	    recording_add_object(recording, &object, ret))
-		return no_memory(reading, err);
-	return 0;
-}
-
-int reading_function(struct reading *reading, const char *name, const char *file,
-		     uint32_t start_line, uint32_t *ret, struct fpl_err *err)
-{
-	struct recording *recording = reading->recording;
-	struct recording_function function = { .start_line = start_line };
-
-	if (recording_add_text(recording, name, &function.name) ||
-	    recording_add_text(recording, file, &function.file) ||
-	    recording_add_function(recording, &function, ret))
-		return no_memory(reading, err);
-	return 0;
+	return must_add_function(reading->recording, &function);
 }
 
 int reading_push(struct reading *reading, const struct recording_frame *frame,
 		 const struct recording_line *lines, struct fpl_err *err)
 {
-	if (reading->nr_frames == READING_FRAMES_MAX)
+	if (reading->frames.nr == READING_FRAMES_MAX)
 		return line_input_fail(reading->input, err, "a stack of more than %u frames",
 				       READING_FRAMES_MAX);
-	if (array_reserve(&reading->frames, sizeof(*reading->frames), &reading->room_frames,
-			  reading->nr_frames + 1) ||
-	    recording_add_frame(reading->recording, frame, lines,
-				&reading->frames[reading->nr_frames]))
-		return no_memory(reading, err);
-	reading->nr_frames++;
+	must_push(&reading->frames, must_add_frame(reading->recording, frame, lines));
 	return 0;
 }
 
@@ -85,8 +61,7 @@ int reading_stack(struct reading *reading, const struct recording_stack *key, ui
 	    reading->shown == UINT64_MAX || reading->weight_ns == UINT64_MAX)
 		return line_input_fail(reading->input, err,
 				       "counts or weights add up to more than 64 bits hold");
-	if (recording_add_stack(reading->recording, key, reading->frames, ret))
-		return no_memory(reading, err);
-	reading->nr_frames = 0;
+	*ret = must_add_stack(reading->recording, key, reading->frames.list);
+	reading->frames.nr = 0;
 	return 0;
 }

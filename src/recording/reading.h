@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
+#include "base/vector.h"
 #include "recording/line_input.h"
+#include "recording/must_add.h"
 #include "recording/read.h"
 
 #define READING_FRAMES_MAX UINT16_MAX /* of a stack */
@@ -14,28 +16,23 @@ struct reading {
 	const struct read_options *options; /* borrowed */
 	struct recording *recording;	    /* borrowed */
 	uint64_t shown, weight_ns;	    /* samples read, and what they weigh */
-	uint32_t *frames; /* owned [room_frames]: of the stack at hand, leaf first */
-	size_t nr_frames, room_frames;
+	VECTOR(uint32_t) frames;	    /* of the stack at hand, leaf first */
 };
 
 void reading_fini(struct reading *reading);
 
-/* All below: errors -EBADMSG with the line, -ENOMEM, -E2BIG; they have said what. */
+/* An object; @build_id may be "". */
+uint32_t reading_object(struct reading *reading, const char *path, const char *build_id);
+
+/* A function of which the name is known, and its place where @file is not "". */
+uint32_t reading_function(struct reading *reading, const char *name, const char *file,
+			  uint32_t start_line);
+
+/* All below: errors -EBADMSG with the line, -E2BIG; they have said what. */
 
 /* Take the next line, as line_input_next(), and hold the recording against its limit. */
 FPL_MUST_CHECK int reading_next(struct reading *reading, char **ret, size_t *ret_length,
 				struct fpl_err *err);
-
-FPL_MUST_CHECK int reading_text(struct reading *reading, const char *text, uint32_t *ret,
-				struct fpl_err *err);
-
-/* An object; @build_id may be "". */
-FPL_MUST_CHECK int reading_object(struct reading *reading, const char *path, const char *build_id,
-				  uint32_t *ret, struct fpl_err *err);
-
-/* A function of which the name is known, and its place where @file is not "". */
-FPL_MUST_CHECK int reading_function(struct reading *reading, const char *name, const char *file,
-				    uint32_t start_line, uint32_t *ret, struct fpl_err *err);
 
 /* Put a frame behind those of the stack at hand. */
 FPL_MUST_CHECK int reading_push(struct reading *reading, const struct recording_frame *frame,
@@ -43,7 +40,7 @@ FPL_MUST_CHECK int reading_push(struct reading *reading, const struct recording_
 
 /*
  * Add the stack @key, whose frames are those at hand, and have none at hand. The sum of all counts
- * fits 64 bits. @ret (may be NULL): its index.
+ * fits 64 bits. *ret: its index.
  */
 FPL_MUST_CHECK int reading_stack(struct reading *reading, const struct recording_stack *key,
 				 uint32_t *ret, struct fpl_err *err);

@@ -174,6 +174,7 @@ void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimite
 	};
 
 	*ret = (struct merged){ .strings = &texts->strings };
+	must_reserve(&ret->ids, 1); /* a line may have none */
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		add_stack(&merger, &recording->stacks[i]);
 	id_table_fini(&merger.found);
