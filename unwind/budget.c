@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -36,6 +37,32 @@ int budget_memory(struct budget *budget, uint64_t bytes, struct fpl_err *err)
 				budget->name, budget->limits->memory_bytes >> 20);
 	budget->memory_bytes += bytes;
 	return 0;
+}
+
+int budget_reserve(struct budget *budget, void *list, size_t *room, size_t wanted, size_t size,
+		   struct fpl_err *err)
+{
+	void **array = list, *grown;
+	int code;
+
+	if (wanted <= *room)
+		return 0;
+	code = budget_memory(budget, (wanted - *room) * size, err);
+	if (code)
+		return code;
+	grown = reallocarray(*array, wanted, size);
+	if (!grown)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	*array = grown;
+	*room = wanted;
+	return 0;
+}
+
+int budget_grow(struct budget *budget, void *list, size_t *room, size_t nr, size_t size,
+		struct fpl_err *err)
+{
+	return nr < *room ? 0
+			  : budget_reserve(budget, list, room, *room ? 2 * *room : 256, size, err);
 }
 
 uint64_t budget_memory_left(const struct budget *budget)

@@ -2,6 +2,7 @@
 /* What reading one file's CFI has cost so far, against what it may. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -23,6 +24,17 @@ uint64_t budget_spent_ns(const struct budget *budget);
 
 /* Count memory before allocating it. Errors: -EFBIG, the limit named. */
 FPL_MUST_CHECK int budget_memory(struct budget *budget, uint64_t bytes, struct fpl_err *err);
+
+/*
+ * Make room for @wanted elements of @size bytes in the array at *@list, of which *@room fit;
+ * counted. Nothing where they fit. Errors: -ENOMEM, -EFBIG; the array stays then.
+ */
+FPL_MUST_CHECK int budget_reserve(struct budget *budget, void *list, size_t *room, size_t wanted,
+				  size_t size, struct fpl_err *err);
+
+/* The same for one element more than @nr, and as many again as there are. */
+FPL_MUST_CHECK int budget_grow(struct budget *budget, void *list, size_t *room, size_t nr,
+			       size_t size, struct fpl_err *err);
 
 /* How much memory is left. */
 uint64_t budget_memory_left(const struct budget *budget);

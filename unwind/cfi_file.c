@@ -305,18 +305,10 @@ static bool is_covered(const struct cfi_file *file, const struct elf_section *se
 /* Room for @nr more rows. */
 static int synth_room(struct cfi_file *file, size_t nr, struct fpl_err *err)
 {
-	int code = budget_memory(&file->budget, nr * sizeof(*file->synth_rows), err);
+	size_t room = file->nr_synth_rows;
 
-	if (code)
-		return code;
-
-	struct cfi_row *rows =
-		reallocarray(file->synth_rows, file->nr_synth_rows + nr, sizeof(*file->synth_rows));
-
-	if (!rows)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
-	file->synth_rows = rows;
-	return 0;
+	return budget_reserve(&file->budget, &file->synth_rows, &room, room + nr,
+			      sizeof(*file->synth_rows), err);
 }
 
 /* Make the rows of one section. */

@@ -251,18 +251,13 @@ static size_t cie_hash(const struct cfi_section *section, uint32_t off, size_t n
 static int cies_grow(struct cfi_list *list, struct budget *budget, struct fpl_err *err)
 {
 	size_t cap = list->cap_cies ? 2 * list->cap_cies : 16;
-	int code = budget_memory(
-		budget, (cap - list->cap_cies) * (sizeof(*list->cies) + 2 * sizeof(uint32_t)), err);
+	int code = budget_memory(budget, (cap - list->cap_cies) * 2 * sizeof(uint32_t), err);
 
+	if (!code)
+		code = budget_reserve(budget, &list->cies, &list->cap_cies, cap,
+				      sizeof(*list->cies), err);
 	if (code)
 		return code;
-
-	struct cfi_cie *cies = reallocarray(list->cies, cap, sizeof(*cies));
-
-	if (!cies)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	list->cies = cies;
-	list->cap_cies = cap;
 
 	uint32_t *slots = calloc(2 * cap, sizeof(*slots));
 
@@ -272,7 +267,7 @@ static int cies_grow(struct cfi_list *list, struct budget *budget, struct fpl_er
 	list->cie_slots = slots;
 	list->nr_cie_slots = 2 * cap;
 	for (size_t i = 0; i < list->nr_cies; i++) {
-		size_t slot = cie_hash(cies[i].section, cies[i].off, 2 * cap);
+		size_t slot = cie_hash(list->cies[i].section, list->cies[i].off, 2 * cap);
 
 		while (slots[slot])
 			slot = (slot + 1) & (2 * cap - 1);
@@ -330,18 +325,8 @@ static int fdes_grow(struct cfi_list *list, size_t section_size, struct budget *
 		     struct fpl_err *err)
 {
 	size_t cap = list->cap_fdes ? 2 * list->cap_fdes : section_size / FDE_USUAL_SIZE + 16;
-	int code = budget_memory(budget, (cap - list->cap_fdes) * sizeof(*list->fdes), err);
 
-	if (code)
-		return code;
-
-	struct cfi_fde *fdes = reallocarray(list->fdes, cap, sizeof(*fdes));
-
-	if (!fdes)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	list->fdes = fdes;
-	list->cap_fdes = cap;
-	return 0;
+	return budget_reserve(budget, &list->fdes, &list->cap_fdes, cap, sizeof(*list->fdes), err);
 }
 
 /* The address range and the instructions of an FDE; false where they do not parse. */

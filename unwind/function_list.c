@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/sorted.h"
 #include "unwind/rows.h"
 
@@ -11,15 +12,8 @@ static int add_range(const struct cfi_fde_info *fde, void *ctx)
 {
 	struct function_list *list = ctx;
 
-	if (list->nr == list->room) {
-		size_t room = list->room ? 2 * list->room : 256;
-		struct vaddr_range *ranges = reallocarray(list->ranges, room, sizeof(*ranges));
-
-		if (!ranges)
-			return -ENOMEM;
-		list->ranges = ranges;
-		list->room = room;
-	}
+	if (array_reserve(&list->ranges, sizeof(*list->ranges), &list->room, list->nr + 1))
+		return -ENOMEM;
 	list->ranges[list->nr++] = (struct vaddr_range){ .start = fde->start, .end = fde->end };
 	return 0;
 }

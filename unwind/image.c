@@ -16,18 +16,16 @@ enum { IMAGE_FIRST_OFF = 8 };
 static int add_chunk(struct image *image, struct fpl_err *err)
 {
 	struct table *table = image->table;
+	size_t room = table->nr_chunks;
 	int code = budget_memory(image->budget, FPL_CHUNK_SIZE, err);
 
+	if (!code)
+		code = budget_reserve(image->budget, &table->chunks, &room, room + 1,
+				      sizeof(*table->chunks), err);
 	if (code)
 		return code;
-
-	uint8_t **chunks = reallocarray(table->chunks, table->nr_chunks + 1, sizeof(*chunks));
-
-	if (!chunks)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
-	table->chunks = chunks;
-	chunks[table->nr_chunks] = zeroed_alloc(FPL_CHUNK_SIZE);
-	if (!chunks[table->nr_chunks])
+	table->chunks[table->nr_chunks] = zeroed_alloc(FPL_CHUNK_SIZE);
+	if (!table->chunks[table->nr_chunks])
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
 	table->nr_chunks++;
 	return 0;

@@ -22,18 +22,7 @@ static void cleanup_piece_list(struct piece_list *list)
 static int piece_list_reserve(struct piece_list *list, size_t cap, struct budget *budget,
 			      struct fpl_err *err)
 {
-	int code = budget_memory(budget, (cap - list->cap) * sizeof(*list->items), err);
-
-	if (code)
-		return code;
-
-	struct cfi_piece *items = reallocarray(list->items, cap, sizeof(*items));
-
-	if (!items)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	list->items = items;
-	list->cap = cap;
-	return 0;
+	return budget_reserve(budget, &list->items, &list->cap, cap, sizeof(*list->items), err);
 }
 
 /* Append unless empty; joins the piece before where that belongs to the same FDE. */
@@ -49,14 +38,13 @@ static int piece_list_add(struct piece_list *list, struct cfi_piece piece, struc
 		last->end = piece.end;
 		return 0;
 	}
-	if (list->nr == list->cap) {
-		int code = piece_list_reserve(list, list->cap ? 2 * list->cap : 64, budget, err);
 
-		if (code)
-			return code;
-	}
-	list->items[list->nr++] = piece;
-	return 0;
+	int code =
+		budget_grow(budget, &list->items, &list->cap, list->nr, sizeof(*list->items), err);
+
+	if (!code)
+		list->items[list->nr++] = piece;
+	return code;
 }
 
 struct sort_item {
@@ -100,12 +88,13 @@ int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fp
 		return 0;
 
 	const struct cfi_fde *fdes = &file->list.fdes[first];
-	uint32_t *order = reallocarray(file->order, last, sizeof(*order));
+	size_t room = first;
+	int code = budget_reserve(budget, &file->order, &room, last, sizeof(*file->order), err);
+	uint32_t *order;
 
-	if (!order)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	file->order = order;
-	order += first;
+	if (code)
+		return code;
+	order = file->order + first;
 	if (is_ascending(fdes, nr)) {
 		for (size_t i = 0; i < nr; i++)
 			order[i] = (uint32_t)(first + i);
@@ -113,8 +102,8 @@ int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fp
 	}
 
 	uint64_t bytes = 2 * nr * sizeof(struct sort_item);
-	int code = budget_memory(budget, bytes, err);
 
+	code = budget_memory(budget, bytes, err);
 	if (code)
 		return code;
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/run_user.h"
+#include "base/vector.h"
 
 #define SHARED_MODE  02750 /* what is made in it gets its group */
 #define ASIDE	     "writing-"
@@ -220,33 +221,21 @@ struct known {
 };
 
 struct listing {
-	struct known *files; /* owned [nr] */
-	size_t nr, capacity;
+	VECTOR(struct known) files;
 	uint64_t bytes;
 };
 
 static void list_add(struct listing *list, const struct cache_folder *folder, const char *name,
 		     const struct stat *st)
 {
-	if (list->nr == list->capacity && list->nr < FILES_MAX) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 256;
-		struct known *bigger = reallocarray(list->files, capacity, sizeof(*bigger));
+	struct known known = { .size = (uint64_t)st->st_size, .used = st->st_mtim };
 
-		if (bigger) {
-			list->files = bigger;
-			list->capacity = capacity;
-		}
-	}
-	if (list->nr == list->capacity) {
+	memcpy(known.name.text, name, CACHE_NAME_SIZE);
+	if (list->files.nr == FILES_MAX || vector_push(&list->files, known)) {
 		unlinkat(folder->fd, name, 0);
 		return;
 	}
-
-	struct known *known = &list->files[list->nr++];
-
-	*known = (struct known){ .size = (uint64_t)st->st_size, .used = st->st_mtim };
-	memcpy(known->name.text, name, CACHE_NAME_SIZE);
-	list->bytes += known->size;
+	list->bytes += known.size;
 }
 
 static void list_read(struct listing *list, const struct cache_folder *folder)
@@ -287,14 +276,14 @@ uint64_t cache_folder_trim(const struct cache_folder *folder, uint64_t max_bytes
 	struct listing list = { 0 };
 
 	list_read(&list, folder);
-	if (list.nr && list.bytes > max_bytes) {
-		qsort(list.files, list.nr, sizeof(*list.files), by_use);
-		for (size_t i = 0; i < list.nr && list.bytes > keep_bytes; i++) {
-			if (unlinkat(folder->fd, list.files[i].name.text, 0) == 0 ||
+	if (list.files.nr && list.bytes > max_bytes) {
+		qsort(list.files.list, list.files.nr, sizeof(*list.files.list), by_use);
+		for (size_t i = 0; i < list.files.nr && list.bytes > keep_bytes; i++) {
+			if (unlinkat(folder->fd, list.files.list[i].name.text, 0) == 0 ||
 			    errno == ENOENT)
-				list.bytes -= list.files[i].size;
+				list.bytes -= list.files.list[i].size;
 		}
 	}
-	free(list.files);
+	vector_fini(&list.files);
 	return list.bytes;
 }

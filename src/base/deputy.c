@@ -15,14 +15,9 @@
 
 int deputy_add(struct deputy *deputy, deputy_fn run, void *ctx, int fd)
 {
-	struct deputy_task *bigger =
-		realloc(deputy->tasks, (deputy->nr_tasks + 1) * sizeof(*bigger));
-
-	if (!bigger)
+	if (vector_push(&deputy->tasks, { run, ctx, fd }))
 		return -ENOMEM;
-	deputy->tasks = bigger;
-	deputy->tasks[deputy->nr_tasks] = (struct deputy_task){ run, ctx, fd };
-	return (int)deputy->nr_tasks++;
+	return (int)deputy->tasks.nr - 1;
 }
 
 /* The lowest descriptor from @from on that is to stay open; UINT_MAX where none is. */
@@ -30,8 +25,8 @@ static unsigned int next_kept(const struct deputy *deputy, int socket, unsigned 
 {
 	unsigned int next = (unsigned int)socket >= from ? (unsigned int)socket : UINT_MAX;
 
-	for (size_t i = 0; i < deputy->nr_tasks; i++) {
-		int fd = deputy->tasks[i].fd;
+	for (size_t i = 0; i < deputy->tasks.nr; i++) {
+		int fd = deputy->tasks.list[i].fd;
 
 		if (fd >= 0 && (unsigned int)fd >= from && (unsigned int)fd < next)
 			next = (unsigned int)fd;
@@ -63,8 +58,8 @@ __attribute__((__noreturn__)) static void serve(const struct deputy *deputy, int
 	if (reduce())
 		_exit(1);
 	while (recv(socket, &task, sizeof(task), 0) == (ssize_t)sizeof(task)) {
-		const struct deputy_task *todo = &deputy->tasks[task];
-		int32_t result = task < deputy->nr_tasks ? todo->run(todo->ctx) : -EINVAL;
+		const struct deputy_task *todo = &deputy->tasks.list[task];
+		int32_t result = task < deputy->tasks.nr ? todo->run(todo->ctx) : -EINVAL;
 
 		if (send(socket, &result, sizeof(result), MSG_NOSIGNAL) != sizeof(result))
 			break;
@@ -77,7 +72,7 @@ int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err
 	int sockets[2] = { -1, -1 };
 	int code = 0;
 
-	if (!deputy->nr_tasks)
+	if (!deputy->tasks.nr)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		code = -errno;
@@ -123,6 +118,6 @@ void deputy_fini(struct deputy *deputy)
 		close(deputy->socket);
 	if (deputy->pid > 0)
 		waitpid(deputy->pid, NULL, 0);
-	free(deputy->tasks);
+	vector_fini(&deputy->tasks);
 	*deputy = DEPUTY_NONE;
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 
 /* Does one thing; returns 0 or a negative errno. Runs in the deputy, on its copy of @ctx. */
 typedef int (*deputy_fn)(void *ctx);
@@ -22,8 +23,7 @@ struct deputy_task {
 };
 
 struct deputy {
-	struct deputy_task *tasks; /* owned [nr_tasks] */
-	size_t nr_tasks;
+	VECTOR(struct deputy_task) tasks;
 	int socket; /* owned; -1: not started */
 	pid_t pid;  /* 0: not started */
 };

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/width.h"
+#include "base/vector.h"
 #include "cli/cli.h"
 #include "cli/picture_args.h"
 #include "profile/profile.h"
@@ -136,15 +137,8 @@ static void parse_color(const char *arg, struct output_options *options, struct 
 
 void output_options_add(struct output_options *options, const char *path, struct argp_state *state)
 {
-	struct output_option *more =
-		reallocarray(options->list, options->nr + 1, sizeof(*options->list));
-
-	if (!more) {
+	if (vector_push(options, { .path = path }))
 		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
-		return;
-	}
-	options->list = more;
-	options->list[options->nr++] = (struct output_option){ .path = path };
 }
 
 /* Where the extension of a file tells nothing: why it has no format. */

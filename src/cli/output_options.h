@@ -20,8 +20,8 @@ struct output_option {
 
 struct output_options {
 	const struct format_list *formats; /* borrowed; NULL: those of recordings */
-	struct output_option *list;	   /* owned [nr] */
-	size_t nr;
+	struct output_option *list;	   /* a vector itself */
+	size_t nr, room;
 	const struct format *given[OUTPUT_FORMATS_MAX]; /* [nr_given]: of --format, in order */
 	size_t nr_given;
 	const char *stats_path; /* borrowed; NULL: none */

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/vector.h"
 #include "obj/file_stat.h"
 #include "proc/advice.h"
 #include "proc/code_place.h"
@@ -20,22 +22,24 @@
 #include "proc/proc_maps.h"
 #include "proc/vdso.h"
 
+/* A file that was met. */
+struct seen {
+	uint64_t dev, inode; /* as maps shows them */
+	char *path;	     /* owned */
+};
+
 /* The reading of one maps file. */
 struct reading {
 	struct process_report *report;
 	struct desk *desk; /* borrowed */
-	struct seen {
-		uint64_t dev, inode; /* as maps shows them */
-		char *path;	     /* owned */
-	} *seen;		     /* owned [nr_seen] */
-	size_t nr_seen;
+	VECTOR(struct seen) seen;
 };
 
 static void cleanup_reading(struct reading *reading)
 {
-	for (size_t i = 0; i < reading->nr_seen; i++)
-		free(reading->seen[i].path);
-	free(reading->seen);
+	for (size_t i = 0; i < reading->seen.nr; i++)
+		free(reading->seen.list[i].path);
+	vector_fini(&reading->seen);
 }
 
 void process_report_fini(struct process_report *report)
@@ -52,17 +56,16 @@ void process_report_fini(struct process_report *report)
 static int add_refused(struct reading *reading, const char *path, const struct fpl_err *why)
 {
 	struct process_report *report = reading->report;
-	struct refused_object *bigger =
-		reallocarray(report->refused, report->nr_refused + 1, sizeof(*bigger));
+	struct refused_object *refused;
 
-	if (!bigger)
+	if (array_reserve(&report->refused, sizeof(*refused), &report->room_refused,
+			  report->nr_refused + 1))
 		return -ENOMEM;
-	report->refused = bigger;
-	bigger += report->nr_refused;
-	bigger->path = strdup(path);
-	if (!bigger->path)
+	refused = &report->refused[report->nr_refused];
+	refused->path = strdup(path);
+	if (!refused->path)
 		return -ENOMEM;
-	memcpy(bigger->why, why->msg, sizeof(bigger->why));
+	memcpy(refused->why, why->msg, sizeof(refused->why));
 	report->nr_refused++;
 	return 0;
 }
@@ -72,18 +75,15 @@ static int add_object(struct reading *reading, int fd, const char *path, bool de
 {
 	struct process_report *report = reading->report;
 	struct fpl_err err = { 0 };
-	struct object_report *bigger =
-		reallocarray(report->objects, report->nr + 1, sizeof(*bigger));
 
-	if (!bigger)
+	if (array_reserve(&report->objects, sizeof(*report->objects), &report->room,
+			  report->nr + 1))
 		return -ENOMEM;
-	report->objects = bigger;
-
-	if (object_report_make(reading->desk, fd, path, &bigger[report->nr], &err)) {
+	if (object_report_make(reading->desk, fd, path, &report->objects[report->nr], &err)) {
 		report->nr_deleted_refused += deleted;
 		return add_refused(reading, path, &err);
 	}
-	bigger[report->nr++].deleted = deleted;
+	report->objects[report->nr++].deleted = deleted;
 	return 0;
 }
 
@@ -103,23 +103,19 @@ static int first_sight(struct reading *reading, const struct proc_map *map, bool
 	uint64_t dev = (uint64_t)map->dev_major << 32 | map->dev_minor;
 
 	*ret = false;
-	for (size_t i = 0; i < reading->nr_seen; i++) {
-		const struct seen *seen = &reading->seen[i];
+	for (size_t i = 0; i < reading->seen.nr; i++) {
+		const struct seen *seen = &reading->seen.list[i];
 
 		if (seen->dev == dev && seen->inode == map->inode && !strcmp(seen->path, map->path))
 			return 0;
 	}
 
-	struct seen *bigger = reallocarray(reading->seen, reading->nr_seen + 1, sizeof(*bigger));
+	struct seen seen = { dev, map->inode, strdup(map->path) };
 
-	if (!bigger)
+	if (!seen.path || vector_push(&reading->seen, seen)) {
+		free(seen.path);
 		return -ENOMEM;
-	reading->seen = bigger;
-	bigger += reading->nr_seen;
-	*bigger = (struct seen){ dev, map->inode, strdup(map->path) };
-	if (!bigger->path)
-		return -ENOMEM;
-	reading->nr_seen++;
+	}
 	*ret = true;
 	return 0;
 }

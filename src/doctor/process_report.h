@@ -35,6 +35,7 @@ struct process_report {
 	size_t nr;
 	struct refused_object *refused; /* owned [nr_refused] */
 	size_t nr_refused, nr_beyond;
+	size_t room, room_refused; /* private */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define FIRST_ROOM (256u << 10)
@@ -29,17 +30,10 @@ static void cleanup_stream(lzma_stream *stream)
 
 static int grow(struct buffer *buffer)
 {
-	size_t room = buffer->room ? buffer->room * 2 : FIRST_ROOM;
-	uint8_t *grown;
-
 	if (buffer->room >= MINI_DEBUG_MAX)
 		return -EFBIG;
-	grown = realloc(buffer->bytes, room);
-	if (!grown)
-		return -ENOMEM;
-	buffer->bytes = grown;
-	buffer->room = room;
-	return 0;
+	return array_reserve(&buffer->bytes, 1, &buffer->room,
+			     buffer->room ? buffer->room * 2 : FIRST_ROOM);
 }
 
 static int inflate(const uint8_t *packed, size_t size, struct buffer *ret)

@@ -11,69 +11,42 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/id_table.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "proc/cgroup.h"
 
-#define SLOTS_FIRST   256u
 #define DEPTH_MAX     64   /* of the hierarchy: cgroup.max.depth has no default */
 #define FILEID_KERNFS 0xfe /* include/linux/exportfs.h: the handle is the id */
-#define NR_SLOTS_MAX  (2u * CGROUP_NAMES_MAX)
 
-struct slot {
-	uint64_t id; /* 0: free */
+struct known {
+	uint64_t id; /* not 0 */
 	char *path;  /* owned; NULL: not known */
 	bool seen;
 };
 
 struct cgroup_names {
 	struct cgroup_mount mount;
-	int mount_fd;	    /* -1: not mounted */
-	struct slot *slots; /* owned [nr_slots]: a hash table, at most half full */
-	size_t nr_slots, nr;
+	int mount_fd; /* -1: not mounted */
+	VECTOR(struct known) known;
+	struct id_table ids;
 	size_t bytes; /* of paths */
 };
 
-/* The slot of @id, or the one where it belongs. */
-static struct slot *slot_of(const struct cgroup_names *names, uint64_t id)
+/* What is known of @id, noted where nothing is; NULL without room. */
+static struct known *known_of(struct cgroup_names *names, uint64_t id)
 {
-	size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 32) & (names->nr_slots - 1);
+	uint64_t hash = id_table_hash(0, &id, sizeof(id));
+	uint32_t at = ID_TABLE_FIND(&names->ids, hash, i, names->known.list[i].id == id);
 
-	while (names->slots[at].id && names->slots[at].id != id)
-		at = (at + 1) & (names->nr_slots - 1);
-	return &names->slots[at];
-}
-
-static int grow(struct cgroup_names *names)
-{
-	struct cgroup_names bigger = *names;
-
-	bigger.nr_slots = names->nr_slots ? 2 * names->nr_slots : SLOTS_FIRST;
-	if (bigger.nr_slots > NR_SLOTS_MAX)
-		return -ENOSPC;
-	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < names->nr_slots; i++)
-		if (names->slots[i].id)
-			*slot_of(&bigger, names->slots[i].id) = names->slots[i];
-	free(names->slots);
-	*names = bigger;
-	return 0;
-}
-
-/* The slot of @id, made where there is none; NULL without room. */
-static struct slot *slot_take(struct cgroup_names *names, uint64_t id)
-{
-	struct slot *slot = names->nr_slots ? slot_of(names, id) : NULL;
-
-	if (!id || (slot && slot->id))
-		return id ? slot : NULL;
-	if (2 * (names->nr + 1) > names->nr_slots && grow(names))
+	if (at != ID_TABLE_NONE)
+		return &names->known.list[at];
+	at = (uint32_t)names->known.nr;
+	if (!id || at == CGROUP_NAMES_MAX || vector_reserve(&names->known, at + 1u) ||
+	    id_table_add(&names->ids, hash, at))
 		return NULL;
-	slot = slot_of(names, id);
-	slot->id = id;
-	names->nr++;
-	return slot;
+	names->known.list[names->known.nr++] = (struct known){ .id = id };
+	return &names->known.list[at];
 }
 
 /* A copy of @path; NULL without room. */
@@ -88,11 +61,11 @@ static char *keep_path(struct cgroup_names *names, const char *path)
 
 void cgroup_names_add(struct cgroup_names *names, uint64_t id, const char *path)
 {
-	struct slot *slot = slot_take(names, id);
+	struct known *known = known_of(names, id);
 
 	/* an id is never given twice, and a cgroup never gets another path */
-	if (slot && !slot->path)
-		slot->path = keep_path(names, path);
+	if (known && !known->path)
+		known->path = keep_path(names, path);
 }
 
 /*
@@ -136,10 +109,8 @@ int cgroup_names_create(struct cgroup_names **ret, struct fpl_err *err)
 	struct fpl_err why = { 0 };
 	char path[PATH_MAX] = "";
 
-	if (!names || grow(names)) {
-		free(names);
+	if (!names)
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
-	}
 	names->mount_fd = -1;
 	if (cgroup_mount_find(&names->mount, &why)) {
 		fpl_log(FPL_LOG_WARN, "%s: cgroups have numbers for names", why.msg);
@@ -162,9 +133,10 @@ void cgroup_names_destroy(struct cgroup_names *names)
 	if (!names)
 		return;
 	cleanup_fd(&names->mount_fd);
-	for (size_t i = 0; i < names->nr_slots; i++)
-		free(names->slots[i].path);
-	free(names->slots);
+	for (size_t i = 0; i < names->known.nr; i++)
+		free(names->known.list[i].path);
+	vector_fini(&names->known);
+	id_table_fini(&names->ids);
 	free(names);
 }
 
@@ -199,13 +171,13 @@ static char *look_up(struct cgroup_names *names, uint64_t id)
 
 void cgroup_names_see(struct cgroup_names *names, uint64_t id)
 {
-	struct slot *slot = slot_take(names, id);
+	struct known *known = known_of(names, id);
 
-	if (!slot || slot->seen)
+	if (!known || known->seen)
 		return;
-	slot->seen = true;
-	if (!slot->path)
-		slot->path = look_up(names, id);
+	known->seen = true;
+	if (!known->path)
+		known->path = look_up(names, id);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -217,16 +189,16 @@ static int compare_names(const void *left, const void *right)
 
 int cgroup_names_take(struct cgroup_names *names, struct cgroup_name **ret, size_t *ret_nr)
 {
-	struct cgroup_name *list = calloc(names->nr + 1, sizeof(*list));
+	struct cgroup_name *list = calloc(names->known.nr + 1, sizeof(*list));
 	size_t nr = 0;
 
 	if (!list)
 		return -ENOMEM;
-	for (size_t i = 0; i < names->nr_slots; i++) {
-		struct slot *slot = &names->slots[i];
+	for (size_t i = 0; i < names->known.nr; i++) {
+		struct known *known = &names->known.list[i];
 
-		if (slot->seen)
-			list[nr++] = (struct cgroup_name){ slot->id, TAKE_PTR(slot->path) };
+		if (known->seen)
+			list[nr++] = (struct cgroup_name){ known->id, TAKE_PTR(known->path) };
 	}
 	qsort(list, nr, sizeof(*list), compare_names);
 	*ret = list;

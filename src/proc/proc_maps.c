@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "proc/proc_files.h"
 
@@ -135,12 +136,10 @@ static int read_all(int fd, char **buf, size_t *ret_size)
 		if (n == 0 || size >= PROC_MAPS_SIZE_MAX)
 			break;
 		if (capacity - size < 8192) { /* a read of maps returns at most a page or a line */
-			char *bigger = realloc(*buf, capacity * 2);
+			int code = array_reserve(buf, 1, &capacity, 2 * capacity);
 
-			if (!bigger)
-				return -ENOMEM;
-			*buf = bigger;
-			capacity *= 2;
+			if (code)
+				return code;
 		}
 	}
 	*ret_size = size;

@@ -136,10 +136,13 @@ void pprof_meta_fini(struct pprof_meta *meta)
 
 void pprof_meta_add_comment(struct pprof_meta *meta, const struct pprof_field *field)
 {
-	struct cursor packed = cursor_make(field->bytes, field->size);
+	struct cursor packed;
 
-	if (!field->is_bytes)
+	if (!field->is_bytes) {
 		must_push(&meta->comments, (int64_t)field->value);
+		return;
+	}
+	packed = cursor_make(field->bytes, field->size);
 	while (cursor_left(&packed)) {
 		uint64_t text = cursor_uleb(&packed);
 

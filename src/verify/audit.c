@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "unwind/synth/state.h"
 
@@ -28,16 +29,10 @@ static void note_place(struct auditor *auditor, uint64_t start, uint64_t end,
 		audit->places_left_out++;
 		return;
 	}
-	if (audit->nr_places == audit->room_places) {
-		size_t room = 2 * audit->room_places + 16;
-		struct audit_place *places = reallocarray(audit->places, room, sizeof(*places));
-
-		if (!places) {
-			auditor->out_of_memory = true;
-			return;
-		}
-		audit->places = places;
-		audit->room_places = room;
+	if (array_reserve(&audit->places, sizeof(*audit->places), &audit->room_places,
+			  audit->nr_places + 1)) {
+		auditor->out_of_memory = true;
+		return;
 	}
 
 	struct audit_place *place = &audit->places[audit->nr_places++];

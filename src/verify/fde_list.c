@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A section being read. */
 struct section {
 	const unsigned char *ident;
@@ -122,16 +124,8 @@ static bool cie_encoding(const Dwarf_CIE *cie, uint8_t *ret)
 
 static int list_append(struct fde_list *list, struct fde_range range)
 {
-	if (list->nr == list->capacity) {
-		size_t capacity = list->capacity != 0 ? list->capacity * 2 : 1024;
-		struct fde_range *grown =
-			reallocarray(list->ranges, capacity, sizeof(list->ranges[0]));
-
-		if (grown == NULL)
-			return -ENOMEM;
-		list->ranges = grown;
-		list->capacity = capacity;
-	}
+	if (array_reserve(&list->ranges, sizeof(*list->ranges), &list->capacity, list->nr + 1))
+		return -ENOMEM;
 	list->ranges[list->nr++] = range;
 	return 0;
 }

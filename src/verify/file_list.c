@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 void file_list_fini(struct file_list *list)
@@ -23,16 +24,8 @@ static int append(struct file_list *list, const char *path, const struct stat *s
 {
 	struct listed_file *file;
 
-	if (list->nr == list->capacity) {
-		size_t capacity = list->capacity != 0 ? list->capacity * 2 : 64;
-		struct listed_file *grown =
-			reallocarray(list->files, capacity, sizeof(list->files[0]));
-
-		if (grown == NULL)
-			return -ENOMEM;
-		list->files = grown;
-		list->capacity = capacity;
-	}
+	if (array_reserve(&list->files, sizeof(*list->files), &list->capacity, list->nr + 1))
+		return -ENOMEM;
 	file = &list->files[list->nr];
 	file->path = strdup(path);
 	if (file->path == NULL)

@@ -127,8 +127,8 @@ static int block_room(struct synth_codes *codes, uint64_t size, uint8_t **ret, s
 	int status;
 
 	if (size > codes->block_left) {
-		status = synth_grow(codes->budget, &codes->blocks, &codes->room_blocks,
-				    codes->nr_blocks, sizeof(*codes->blocks), err);
+		status = budget_grow(codes->budget, &codes->blocks, &codes->room_blocks,
+				     codes->nr_blocks, sizeof(*codes->blocks), err);
 		if (status == 0)
 			status = budget_memory(codes->budget, wanted, err);
 		if (status)

@@ -26,8 +26,8 @@ enum { LABEL_REACH = 4096, LABELS_MAX = 4096, LABEL_ROUNDS = 8 };
 
 static int lead_add(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known)
 {
-	int code = synth_grow(explorer->graph->budget, &explorer->leads, &explorer->room_leads,
-			      explorer->nr_leads, sizeof(*explorer->leads), explorer->err);
+	int code = budget_grow(explorer->graph->budget, &explorer->leads, &explorer->room_leads,
+			       explorer->nr_leads, sizeof(*explorer->leads), explorer->err);
 
 	if (code)
 		return code;
@@ -50,8 +50,8 @@ static int label_add(struct synth_explorer *explorer, uint32_t at, const struct 
 	if (!pos || synth_graph_hole(graph, pos) != synth_graph_hole(graph, at) ||
 	    explorer->nr_labels == LABELS_MAX)
 		return 0;
-	code = synth_grow(graph->budget, &explorer->labels, &explorer->room_labels,
-			  explorer->nr_labels, sizeof(*explorer->labels), explorer->err);
+	code = budget_grow(graph->budget, &explorer->labels, &explorer->room_labels,
+			   explorer->nr_labels, sizeof(*explorer->labels), explorer->err);
 	if (code == 0)
 		explorer->labels[explorer->nr_labels++] =
 			(struct synth_label){ .at = at, .pos = pos, .reg = op->dst };
@@ -60,8 +60,8 @@ static int label_add(struct synth_explorer *explorer, uint32_t at, const struct 
 
 static int table_add(struct synth_explorer *explorer, uint64_t vaddr)
 {
-	int code = synth_grow(explorer->graph->budget, &explorer->tables, &explorer->room_tables,
-			      explorer->nr_tables, sizeof(*explorer->tables), explorer->err);
+	int code = budget_grow(explorer->graph->budget, &explorer->tables, &explorer->room_tables,
+			       explorer->nr_tables, sizeof(*explorer->tables), explorer->err);
 
 	if (code == 0)
 		explorer->tables[explorer->nr_tables++] = vaddr;
@@ -71,8 +71,8 @@ static int table_add(struct synth_explorer *explorer, uint64_t vaddr)
 static int op_add(struct synth_graph *graph, const struct synth_op *op, uint32_t pos,
 		  struct fpl_err *err)
 {
-	int code = synth_grow(graph->budget, &graph->ops, &graph->room_ops, graph->nr_ops,
-			      sizeof(*graph->ops), err);
+	int code = budget_grow(graph->budget, &graph->ops, &graph->room_ops, graph->nr_ops,
+			       sizeof(*graph->ops), err);
 
 	if (code)
 		return code;
@@ -111,8 +111,8 @@ static int open_add(struct synth_explorer *explorer, uint32_t pos, unsigned reg)
 
 	if (explorer->nr_open == LABELS_MAX)
 		return 0;
-	code = synth_grow(explorer->graph->budget, &explorer->open, &explorer->room_open,
-			  explorer->nr_open, sizeof(*explorer->open), explorer->err);
+	code = budget_grow(explorer->graph->budget, &explorer->open, &explorer->room_open,
+			   explorer->nr_open, sizeof(*explorer->open), explorer->err);
 	if (code == 0)
 		explorer->open[explorer->nr_open++] = (struct synth_open_jump){ pos, reg, false };
 	return code;
@@ -122,8 +122,8 @@ static int open_add(struct synth_explorer *explorer, uint32_t pos, unsigned reg)
 static int by_table(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known,
 		    const struct synth_known *target)
 {
-	int code = synth_grow(explorer->graph->budget, &explorer->pending, &explorer->room_pending,
-			      explorer->nr_pending, sizeof(*explorer->pending), explorer->err);
+	int code = budget_grow(explorer->graph->budget, &explorer->pending, &explorer->room_pending,
+			       explorer->nr_pending, sizeof(*explorer->pending), explorer->err);
 
 	if (code)
 		return code;
@@ -303,8 +303,8 @@ int synth_edge_add(struct synth_explorer *explorer, uint32_t from, uint32_t to,
 		   const struct synth_known *known)
 {
 	struct synth_graph *graph = explorer->graph;
-	int code = synth_grow(graph->budget, &graph->edges, &graph->room_edges, graph->nr_edges,
-			      sizeof(*graph->edges), explorer->err);
+	int code = budget_grow(graph->budget, &graph->edges, &graph->room_edges, graph->nr_edges,
+			       sizeof(*graph->edges), explorer->err);
 
 	if (code)
 		return code;
@@ -511,8 +511,8 @@ static int by_place(const void *a, const void *b)
 
 static int note_read(struct synth_explorer *explorer, const struct synth_table_jump *jump)
 {
-	int code = synth_grow(explorer->graph->budget, &explorer->read, &explorer->room_read,
-			      explorer->nr_read, sizeof(*explorer->read), explorer->err);
+	int code = budget_grow(explorer->graph->budget, &explorer->read, &explorer->room_read,
+			       explorer->nr_read, sizeof(*explorer->read), explorer->err);
 
 	if (code == 0)
 		explorer->read[explorer->nr_read++] = *jump;

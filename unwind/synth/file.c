@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
@@ -121,8 +122,8 @@ static int gap_add(struct synth_file *file, uint64_t start, uint64_t end,
 static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidence evidence,
 		     struct fpl_err *err)
 {
-	int code = synth_grow(file->budget, &file->entries, &file->room_entries, file->nr_entries,
-			      sizeof(*file->entries), err);
+	int code = budget_grow(file->budget, &file->entries, &file->room_entries, file->nr_entries,
+			       sizeof(*file->entries), err);
 
 	if (code == 0)
 		file->entries[file->nr_entries++] =
@@ -168,15 +169,8 @@ static int keep_row(const struct cfi_row *row, void *ctx)
 {
 	struct synth_file *file = ctx;
 
-	if (file->nr_rows == file->room_rows) {
-		size_t room = 2 * file->room_rows + 16;
-		struct cfi_row *rows = reallocarray(file->rows, room, sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		file->rows = rows;
-		file->room_rows = room;
-	}
+	if (array_reserve(&file->rows, sizeof(*file->rows), &file->room_rows, file->nr_rows + 1))
+		return -ENOMEM;
 	file->rows[file->nr_rows++] = *row;
 	return 0;
 }

@@ -136,8 +136,8 @@ static uint16_t call_clobbers(struct flow *flow, const struct synth_op *op, uint
 
 static int list_add(struct flow *flow, struct list *list, const struct synth_block *block)
 {
-	int code = synth_grow(flow->graph->budget, &list->numbers, &list->room, list->nr,
-			      sizeof(*list->numbers), flow->err);
+	int code = budget_grow(flow->graph->budget, &list->numbers, &list->room, list->nr,
+			       sizeof(*list->numbers), flow->err);
 
 	if (code == 0)
 		list->numbers[list->nr++] = (uint32_t)(block - flow->graph->blocks);
@@ -552,8 +552,8 @@ static int note_call(struct flow *flow, uint32_t group, const struct synth_op *o
 		return 0;
 	flow->rows->needed[callee - 1] |= synth_row_reads(row);
 
-	int code = synth_grow(flow->graph->budget, &flow->edges, &flow->room_edges, flow->nr_edges,
-			      sizeof(*flow->edges), flow->err);
+	int code = budget_grow(flow->graph->budget, &flow->edges, &flow->room_edges, flow->nr_edges,
+			       sizeof(*flow->edges), flow->err);
 
 	if (code == 0)
 		flow->edges[flow->nr_edges++] = (struct call){ group, callee - 1 };
@@ -596,8 +596,8 @@ static int row_add(struct flow *flow, uint32_t pos, const struct synth_op *op, u
 		return 0;
 	}
 
-	int code = synth_grow(flow->graph->budget, &rows->list, &rows->room, rows->nr,
-			      sizeof(*rows->list), flow->err);
+	int code = budget_grow(flow->graph->budget, &rows->list, &rows->room, rows->nr,
+			       sizeof(*rows->list), flow->err);
 
 	if (code == 0)
 		rows->list[rows->nr++] = fresh;

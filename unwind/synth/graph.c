@@ -8,29 +8,6 @@
 #include "base/sorted.h"
 #include "unwind/zeroed.h"
 
-int synth_grow(struct budget *budget, void *list, size_t *room, size_t nr, size_t size,
-	       struct fpl_err *err)
-{
-	void **array = list;
-
-	if (nr < *room)
-		return 0;
-
-	size_t wanted = *room ? 2 * *room : 256;
-	int code = budget_memory(budget, (wanted - *room) * size, err);
-
-	if (code)
-		return code;
-
-	void *grown = reallocarray(*array, wanted, size);
-
-	if (!grown)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	*array = grown;
-	*room = wanted;
-	return 0;
-}
-
 size_t synth_graph_hole(const struct synth_graph *graph, uint32_t pos)
 {
 	return SORTED_NUMBERS(graph->bases, graph->input->nr_holes, pos) - 1;

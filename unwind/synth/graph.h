@@ -113,10 +113,6 @@ const struct synth_edge *synth_graph_edges(const struct synth_graph *graph, uint
 const struct synth_edge *synth_graph_edge_after(const struct synth_graph *graph,
 						const struct synth_edge *edge);
 
-/* Append room for @nr elements of @size bytes to an array; counted. Errors: -ENOMEM, -EFBIG. */
-FPL_MUST_CHECK int synth_grow(struct budget *budget, void *list, size_t *room, size_t nr,
-			      size_t size, struct fpl_err *err);
-
 /* A row in short, of [pos, end). */
 struct synth_row {
 	uint32_t pos, end;

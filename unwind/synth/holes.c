@@ -9,7 +9,7 @@
 int synth_holes_add(struct synth_holes *holes, struct synth_hole hole, struct budget *budget,
 		    struct fpl_err *err)
 {
-	int code = synth_grow(budget, &holes->list, &holes->room, holes->nr, sizeof(hole), err);
+	int code = budget_grow(budget, &holes->list, &holes->room, holes->nr, sizeof(hole), err);
 
 	if (code == 0)
 		holes->list[holes->nr++] = hole;

@@ -94,8 +94,8 @@ static int fact_add(struct synth_tracer *tracer, uint32_t pos, uint32_t context,
 	if (!pos || !place.known)
 		return 0;
 
-	int code = synth_grow(tracer->graph->budget, &tracer->facts, &tracer->room_facts,
-			      tracer->nr_facts, sizeof(*tracer->facts), tracer->explorer->err);
+	int code = budget_grow(tracer->graph->budget, &tracer->facts, &tracer->room_facts,
+			       tracer->nr_facts, sizeof(*tracer->facts), tracer->explorer->err);
 
 	if (code == 0)
 		tracer->facts[tracer->nr_facts++] = (struct fact){ pos, context, place };
@@ -387,8 +387,8 @@ static int cross(struct synth_tracer *tracer, uint32_t pos)
 	if (run->trace == tracer->trace)
 		return 0;
 	run->trace = tracer->trace;
-	code = synth_grow(tracer->graph->budget, &tracer->crossings, &tracer->room_crossings,
-			  tracer->nr_crossings, sizeof(*tracer->crossings), tracer->explorer->err);
+	code = budget_grow(tracer->graph->budget, &tracer->crossings, &tracer->room_crossings,
+			   tracer->nr_crossings, sizeof(*tracer->crossings), tracer->explorer->err);
 	if (code == 0)
 		tracer->crossings[tracer->nr_crossings++] =
 			(struct synth_crossing){ pos, count_edges(tracer->graph, pos) };
@@ -460,9 +460,9 @@ static int keep_crossings(struct synth_tracer *tracer, struct synth_label *label
 		size_t at = label->first_crossing + i;
 
 		if (at == explorer->nr_crossings)
-			code = synth_grow(explorer->graph->budget, &explorer->crossings,
-					  &explorer->room_crossings, explorer->nr_crossings++,
-					  sizeof(*explorer->crossings), explorer->err);
+			code = budget_grow(explorer->graph->budget, &explorer->crossings,
+					   &explorer->room_crossings, explorer->nr_crossings++,
+					   sizeof(*explorer->crossings), explorer->err);
 		if (code == 0)
 			explorer->crossings[at] = tracer->crossings[i];
 	}
@@ -511,8 +511,8 @@ static int runs_room(struct synth_tracer *tracer)
 	int code = 0;
 
 	while (tracer->room_runs < tracer->graph->nr_ops && code == 0)
-		code = synth_grow(tracer->graph->budget, &tracer->runs, &tracer->room_runs,
-				  tracer->room_runs, sizeof(*tracer->runs), tracer->explorer->err);
+		code = budget_grow(tracer->graph->budget, &tracer->runs, &tracer->room_runs,
+				   tracer->room_runs, sizeof(*tracer->runs), tracer->explorer->err);
 	if (code == 0 && tracer->nr_runs < tracer->graph->nr_ops) {
 		memset(tracer->runs + tracer->nr_runs, 0,
 		       (tracer->graph->nr_ops - tracer->nr_runs) * sizeof(*tracer->runs));

@@ -87,8 +87,8 @@ static int gap_add(struct writer *writer, uint64_t start, uint64_t end, enum syn
 		return 0;
 	}
 
-	int code = synth_grow(writer->graph->budget, &result->gaps, &writer->room_gaps,
-			      result->nr_gaps, sizeof(*result->gaps), writer->err);
+	int code = budget_grow(writer->graph->budget, &result->gaps, &writer->room_gaps,
+			       result->nr_gaps, sizeof(*result->gaps), writer->err);
 
 	if (code == 0)
 		result->gaps[result->nr_gaps++] =
@@ -116,8 +116,8 @@ static int row_put(struct writer *writer, const struct synth_row *row)
 		fresh.start = last->end;
 	}
 
-	int code = synth_grow(writer->graph->budget, &result->rows, &writer->room_rows,
-			      result->nr_rows, sizeof(*result->rows), writer->err);
+	int code = budget_grow(writer->graph->budget, &result->rows, &writer->room_rows,
+			       result->nr_rows, sizeof(*result->rows), writer->err);
 
 	if (code == 0)
 		result->rows[result->nr_rows++] = fresh;

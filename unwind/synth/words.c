@@ -31,8 +31,8 @@ static int word_add(struct reader *reader, uint64_t vaddr, uint64_t value)
 	if (!source->is_wanted(source->ctx, value))
 		return 0;
 
-	int code = synth_grow(source->budget, &words->list, &words->room, words->nr,
-			      sizeof(*words->list), reader->err);
+	int code = budget_grow(source->budget, &words->list, &words->room, words->nr,
+			       sizeof(*words->list), reader->err);
 
 	if (code == 0)
 		words->list[words->nr++] = (struct synth_word){ vaddr, value };
