@@ -116,8 +116,8 @@ static bool take_inlined_mark(char *field)
 }
 
 /* Add the frame that @field names. @leaf: of its part of the stack; @root: likewise. */
-static int push_field(struct reading *reading, char *field, enum recording_kind kind, bool leaf,
-		      bool root, struct inlined *inlined, struct fpl_err *err)
+static void push_field(struct reading *reading, char *field, enum recording_kind kind, bool leaf,
+		       bool root, struct inlined *inlined)
 {
 	struct recording_line *line = &inlined->lines[inlined->nr];
 	struct recording_frame frame = {
@@ -134,7 +134,7 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 		unescape(field);
 		inlined->nr++;
 		line->function = reading_function(reading, field, "", 0);
-		return 0;
+		return;
 	}
 	if (!inlined->nr && parse_unnamed(field, &object, &frame.address)) {
 		frame.exact = leaf;
@@ -148,7 +148,7 @@ static int push_field(struct reading *reading, char *field, enum recording_kind 
 		line->function = reading_function(reading, field, "", 0);
 	}
 	inlined->nr = 0;
-	return reading_push(reading, &frame, inlined->lines, err);
+	reading_push(reading, &frame, inlined->lines);
 }
 
 /*
@@ -248,63 +248,55 @@ static size_t read_labels(struct reading *reading, const struct fields *fields,
 	return nr;
 }
 
-/* Add the frames of fields [first, end), the last first; *ret_nr is how many they are. */
-static int push_fields(struct reading *reading, const struct fields *fields, size_t first,
-		       size_t end, enum recording_kind kind, uint16_t *ret_nr, struct fpl_err *err)
+/* Add the frames of fields [first, end), the last first. Returns how many they are. */
+static uint16_t push_fields(struct reading *reading, const struct fields *fields, size_t first,
+			    size_t end, enum recording_kind kind)
 {
 	size_t nr_before = reading->frames.nr;
 	struct inlined inlined;
-	int error = 0;
 
 	inlined.nr = 0;
-	for (size_t i = end; !error && i-- > first;)
-		error = push_field(reading, fields->list[i], kind, reading->frames.nr == nr_before,
-				   i == first, &inlined, err);
-	*ret_nr = (uint16_t)(reading->frames.nr - nr_before);
-	return error;
+	for (size_t i = end; i-- > first;)
+		push_field(reading, fields->list[i], kind, reading->frames.nr == nr_before,
+			   i == first, &inlined);
+	return (uint16_t)(reading->frames.nr - nr_before);
 }
 
-static int read_stack(struct reading *reading, const struct fields *fields, uint64_t count,
-		      struct fpl_err *err)
+static void read_stack(struct reading *reading, const struct fields *fields, uint64_t count)
 {
 	struct recording_stack key = { .count = count, .stop = RECORDING_NO_STOP };
 	size_t first = read_labels(reading, fields, &key), user_end;
 	size_t kernel = find_kernel(fields, first, &user_end);
-	uint32_t unused;
-	int error =
-		push_fields(reading, fields, first, user_end, RECORDING_USER, &key.nr_user, err);
 
-	if (!error)
-		error = push_fields(reading, fields, kernel, fields->nr, RECORDING_KERNEL,
-				    &key.nr_kernel, err);
-	return error ? error : reading_stack(reading, &key, &unused, err);
+	key.nr_user = push_fields(reading, fields, first, user_end, RECORDING_USER);
+	key.nr_kernel = push_fields(reading, fields, kernel, fields->nr, RECORDING_KERNEL);
+	reading_stack(reading, &key);
 }
 
 /* Cut the count off @line. */
-static int take_count(const struct reading *reading, char *line, uint64_t *ret, struct fpl_err *err)
+static uint64_t take_count(struct reading *reading, char *line)
 {
 	char *space = strrchr(line, ' ');
+	uint64_t count = 0;
 
-	if (!space)
-		return line_input_fail(reading->input, err, "no count behind a stack");
-	if (!text_to_number(space + 1, UINT64_MAX, ret))
-		return line_input_fail(reading->input, err,
-				       "the count '%.40s' is no whole number below 2^64",
-				       space + 1);
+	if (!space) {
+		reading_fail(reading, "no count behind a stack");
+		return 0;
+	}
+	if (!text_to_number(space + 1, UINT64_MAX, &count))
+		reading_fail(reading, "the count '%.40s' is no whole number below 2^64", space + 1);
 	*space = '\0';
 	if (space == line)
-		return line_input_fail(reading->input, err, "a count without a stack");
-	return 0;
+		reading_fail(reading, "a count without a stack");
+	return count;
 }
 
-static int read_line(struct reading *reading, struct fields *fields, char *line,
-		     struct fpl_err *err)
+static void read_line(struct reading *reading, struct fields *fields, char *line)
 {
-	uint64_t count;
-	int error = take_count(reading, line, &count, err);
+	uint64_t count = take_count(reading, line);
 
-	if (error)
-		return error;
+	if (reading->error)
+		return;
 	fields->nr = 0;
 	for (char *field = line; field;) {
 		char *end = strchr(field, ';');
@@ -315,41 +307,35 @@ static int read_line(struct reading *reading, struct fields *fields, char *line,
 		field = end ? end + 1 : NULL;
 	}
 	if (fields->nr > READING_FRAMES_MAX)
-		return line_input_fail(reading->input, err, "a stack of more than %u frames",
-				       READING_FRAMES_MAX);
-	return read_stack(reading, fields, count, err);
+		reading_fail(reading, "a stack of more than %u frames", READING_FRAMES_MAX);
+	else
+		read_stack(reading, fields, count);
 }
 
 /* Hand on what was read, where that is much, and begin anew. */
-static int hand_on(struct reading *reading, struct fpl_err *err)
+static void hand_on(struct reading *reading)
 {
 	const struct read_options *options = reading->options;
-	int error;
 
-	if (!options->part || recording_bytes(reading->recording) < READ_PART_BYTES)
-		return 0;
-	error = options->part(options->part_ctx, reading->recording, err);
+	if (reading->error || !options->part ||
+	    recording_bytes(reading->recording) < READ_PART_BYTES)
+		return;
+	reading->error = options->part(options->part_ctx, reading->recording, reading->err);
 	recording_fini(reading->recording);
 	must_recording_init(reading->recording);
 	reading->recording->by = options->by;
-	return error;
 }
 
-int folded_read(struct reading *reading, struct fpl_err *err)
+void folded_read(struct reading *reading)
 {
 	CLEANUP(fields_fini) struct fields fields = { 0 };
 	size_t length;
 	char *line;
-	int more;
 
 	reading->recording->by = reading->options->by;
-	while ((more = reading_next(reading, &line, &length, err)) > 0) {
-		int error = length ? read_line(reading, &fields, line, err) : 0;
-
-		if (!error)
-			error = hand_on(reading, err);
-		if (error)
-			return error;
+	while (reading_next(reading, &line, &length)) {
+		if (length)
+			read_line(reading, &fields, line);
+		hand_on(reading);
 	}
-	return more;
 }

@@ -37,49 +37,43 @@ static bool is_field(const char *key)
 }
 
 /* The key of a member called @name behind the first @length bytes of the key at hand. */
-static int set_key(struct books *books, size_t length, const char *name, struct fpl_err *err)
+static void set_key(struct books *books, size_t length, const char *name)
 {
 	int size = snprintf(books->key + length, sizeof(books->key) - length, "%s%s",
 			    length ? "." : "", name);
 
 	if (size < 0 || length + (size_t)size + 3 > sizeof(books->key) || strchr(name, '.') ||
 	    strchr(name, '[') || !*name || strlen(name) > NAME_LENGTH_MAX)
-		return line_input_fail(books->reading->input, err,
-				       "the books hold an empty, dotted or too long name");
-	return 0;
+		reading_fail(books->reading, "the books hold an empty, dotted or too long name");
 }
 
-static int add_value(struct books *books, json_object *value, struct fpl_err *err)
+static void add_value(struct books *books, json_object *value)
 {
-	struct recording *recording = books->reading->recording;
+	struct reading *reading = books->reading;
+	struct recording *recording = reading->recording;
 	AUTO_FREE char *text = NULL;
-	uint64_t number = 0;
-	int error;
 
-	if (recording->nr_numbers >= NUMBERS_MAX)
-		return line_input_fail(books->reading->input, err,
-				       "the books hold more than %d numbers", NUMBERS_MAX);
-	if (!value || json_object_is_type(value, json_type_string)) {
-		error = jsonl_text_of(books->reading, books->key, value, &text, err);
-		if (!error && text && !*text)
-			error = line_input_fail(books->reading->input, err,
-						"the books hold an empty text");
-		if (!error)
-			must_set_note(recording, books->key, text);
+	if (recording->nr_numbers >= NUMBERS_MAX) {
+		reading_fail(reading, "the books hold more than %d numbers", NUMBERS_MAX);
+	} else if (!value || json_object_is_type(value, json_type_string)) {
+		text = jsonl_text_of(reading, books->key, value);
+		if (text && !*text)
+			reading_fail(reading, "the books hold an empty text");
+		must_set_note(recording, books->key, text);
 	} else {
-		error = jsonl_whole(books->reading, books->key, value, UINT64_MAX, &number, err);
-		if (!error)
-			must_add_number(recording, books->key, number);
+		must_add_number(recording, books->key,
+				jsonl_whole(reading, books->key, value, UINT64_MAX));
 	}
-	return error;
 }
 
-static int open_level(struct books *books, json_object *value, struct fpl_err *err)
+static void open_level(struct books *books, json_object *value)
 {
 	struct level *level;
 
-	if (books->depth == DEPTH_MAX)
-		return line_input_fail(books->reading->input, err, "the books are too deep");
+	if (books->depth == DEPTH_MAX) {
+		reading_fail(books->reading, "the books are too deep");
+		return;
+	}
 	level = &books->levels[books->depth++];
 	*level = (struct level){ 0 };
 	if (json_object_is_type(value, json_type_array)) {
@@ -91,7 +85,6 @@ static int open_level(struct books *books, json_object *value, struct fpl_err *e
 		level->end = json_object_iter_end(value);
 	}
 	level->key_length = strlen(books->key);
-	return 0;
 }
 
 /* The next member of the innermost container; false: it has no more. */
@@ -114,12 +107,12 @@ static bool next_member(struct level *level, char name[static 24], const char **
 	return true;
 }
 
-int jsonl_books_read(struct reading *reading, json_object *object, struct fpl_err *err)
+void jsonl_books_read(struct reading *reading, json_object *object)
 {
 	struct books books = { .reading = reading };
-	int error = open_level(&books, object, err);
 
-	while (!error && books.depth) {
+	open_level(&books, object);
+	while (!reading->error && books.depth) {
 		struct level *level = &books.levels[books.depth - 1];
 		char buf[24];
 		const char *name;
@@ -131,14 +124,13 @@ int jsonl_books_read(struct reading *reading, json_object *object, struct fpl_er
 		}
 		if (books.depth == 1 && is_field(name))
 			continue;
-		error = set_key(&books, level->key_length, name, err);
-		if (error)
+		set_key(&books, level->key_length, name);
+		if (reading->error)
 			break;
 		if (json_object_is_type(value, json_type_object) ||
 		    json_object_is_type(value, json_type_array))
-			error = open_level(&books, value, err);
+			open_level(&books, value);
 		else
-			error = add_value(&books, value, err);
+			add_value(&books, value);
 	}
-	return error;
 }

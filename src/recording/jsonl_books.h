@@ -8,5 +8,4 @@
  * Add the members of the books to the recording's numbers, in their order, keys of members joined
  * by dots; those that the recording has fields for are left out.
  */
-FPL_MUST_CHECK int jsonl_books_read(struct reading *reading, json_object *books,
-				    struct fpl_err *err);
+void jsonl_books_read(struct reading *reading, json_object *books);

@@ -5,5 +5,5 @@
 #include "recording/jsonl_value.h"
 
 /* Put the frame that @object says behind those of the stack at hand. @leaf: of its list. */
-FPL_MUST_CHECK int jsonl_frame_read(struct reading *reading, json_object *object,
-				    enum recording_kind kind, bool leaf, struct fpl_err *err);
+void jsonl_frame_read(struct reading *reading, json_object *object, enum recording_kind kind,
+		      bool leaf);

@@ -37,7 +37,7 @@ static void cleanup_json(json_object **object)
 	json_object_put(*object);
 }
 
-static int read_labels(struct reading *reading, json_object *meta, struct fpl_err *err)
+static void read_labels(struct reading *reading, json_object *meta)
 {
 	static const struct {
 		const char *name;
@@ -50,9 +50,11 @@ static int read_labels(struct reading *reading, json_object *meta, struct fpl_er
 	json_object *by = json_object_object_get(meta, "by");
 
 	if (!by)
-		return 0;
-	if (!json_object_is_type(by, json_type_array))
-		return line_input_fail(reading->input, err, "\"by\" is no list");
+		return;
+	if (!json_object_is_type(by, json_type_array)) {
+		reading_fail(reading, "\"by\" is no list");
+		return;
+	}
 	for (size_t i = 0; i < json_object_array_length(by); i++) {
 		const char *name = json_object_get_string(json_object_array_get_idx(by, i));
 
@@ -60,115 +62,74 @@ static int read_labels(struct reading *reading, json_object *meta, struct fpl_er
 			if (!strcmp(name, labels[j].name))
 				reading->recording->by |= labels[j].label;
 	}
-	return 0;
 }
 
-static int read_args(struct reading *reading, json_object *meta, struct fpl_err *err)
+static void read_args(struct reading *reading, json_object *meta)
 {
 	json_object *args = json_object_object_get(meta, "argv");
-	int error = 0;
 
 	if (!args)
-		return 0;
-	if (!json_object_is_type(args, json_type_array))
-		return line_input_fail(reading->input, err, "\"argv\" is no list");
-	for (size_t i = 0; !error && i < json_object_array_length(args); i++) {
-		AUTO_FREE char *arg = NULL;
-
-		error = jsonl_text_of(reading, "argv", json_object_array_get_idx(args, i), &arg,
-				      err);
-		if (!error)
-			must_add_arg(reading->recording, arg);
+		return;
+	if (!json_object_is_type(args, json_type_array)) {
+		reading_fail(reading, "\"argv\" is no list");
+		return;
 	}
-	return error;
+	for (size_t i = 0; i < json_object_array_length(args); i++) {
+		AUTO_FREE char *arg =
+			jsonl_text_of(reading, "argv", json_object_array_get_idx(args, i));
+
+		must_add_arg(reading->recording, arg);
+	}
 }
 
-static int read_meta(struct jsonl *jsonl, json_object *meta, struct fpl_err *err)
+static void read_meta(struct jsonl *jsonl, json_object *meta)
 {
 	struct reading *reading = jsonl->reading;
 	struct recording *to = reading->recording;
-	uint64_t format, cpus;
-	int error;
 
 	if (jsonl->has_meta)
-		return line_input_fail(reading->input, err, "a second meta line");
+		reading_fail(reading, "a second meta line");
 	jsonl->has_meta = true;
-	error = jsonl_number(reading, meta, "format", UINT64_MAX, &format, err);
-	if (!error && format != 1)
-		return line_input_fail(
-			reading->input, err, "format %s: this program reads 1",
-			json_object_get_string(json_object_object_get(meta, "format")));
-	if (!error)
-		error = jsonl_interned(reading, meta, "event", &to->event, err);
-	if (!error)
-		error = jsonl_number(reading, meta, "period_ns", UINT64_MAX, &to->period_ns, err);
-	if (!error)
-		error = jsonl_number(reading, meta, "hz", UINT64_MAX, &to->hz, err);
-	if (!error)
-		error = jsonl_number(reading, meta, "start_unix_ns", UINT64_MAX, &to->start_unix_ns,
-				     err);
-	if (!error)
-		error = jsonl_number(reading, meta, "duration_ns", UINT64_MAX, &to->duration_ns,
-				     err);
-	if (!error)
-		error = jsonl_number(reading, meta, "cpus", UINT32_MAX, &cpus, err);
-	if (!error) {
-		to->nr_cpus = (uint32_t)cpus;
-		error = jsonl_interned(reading, meta, "kernel", &to->kernel, err);
-	}
-	if (!error)
-		error = jsonl_interned(reading, meta, "sample_type", &to->sample_type, err);
-	if (!error)
-		error = jsonl_interned(reading, meta, "sample_unit", &to->sample_unit, err);
-	if (!error)
-		error = jsonl_interned(reading, meta, "weight_type", &to->weight_type, err);
-	if (!error)
-		error = read_args(reading, meta, err);
-	return error ? error : read_labels(reading, meta, err);
+	if (jsonl_number(reading, meta, "format", UINT64_MAX) != 1)
+		reading_fail(reading, "format %s: this program reads 1",
+			     json_object_get_string(json_object_object_get(meta, "format")));
+	to->event = jsonl_interned(reading, meta, "event");
+	to->period_ns = jsonl_number(reading, meta, "period_ns", UINT64_MAX);
+	to->hz = jsonl_number(reading, meta, "hz", UINT64_MAX);
+	to->start_unix_ns = jsonl_number(reading, meta, "start_unix_ns", UINT64_MAX);
+	to->duration_ns = jsonl_number(reading, meta, "duration_ns", UINT64_MAX);
+	to->nr_cpus = jsonl_number32(reading, meta, "cpus");
+	to->kernel = jsonl_interned(reading, meta, "kernel");
+	to->sample_type = jsonl_interned(reading, meta, "sample_type");
+	to->sample_unit = jsonl_interned(reading, meta, "sample_unit");
+	to->weight_type = jsonl_interned(reading, meta, "weight_type");
+	read_args(reading, meta);
+	read_labels(reading, meta);
 }
 
-/* A number that may be absent or null. @has: set in key->has where it is there. */
-static int read_label(struct reading *reading, json_object *object, const char *key, unsigned has,
-		      struct recording_stack *stack, uint32_t *ret, struct fpl_err *err)
+/* A number that may be absent or null; where it is there @stack has @has. */
+static uint32_t read_label(struct reading *reading, json_object *object, const char *key,
+			   unsigned has, struct recording_stack *stack)
 {
-	uint64_t value;
-	int error;
-
-	if (!json_object_object_get(object, key))
-		return 0;
-	error = jsonl_number(reading, object, key, UINT32_MAX, &value, err);
-	if (error)
-		return error;
-	stack->has |= (uint8_t)has;
-	*ret = (uint32_t)value;
-	return 0;
+	if (json_object_object_get(object, key))
+		stack->has |= (uint8_t)has;
+	return jsonl_number32(reading, object, key);
 }
 
-static int read_task(struct reading *reading, json_object *object, struct recording_stack *stack,
-		     struct fpl_err *err)
+static void read_task(struct reading *reading, json_object *object, struct recording_stack *stack)
 {
-	int error = jsonl_interned(reading, object, "comm", &stack->comm, err);
-
-	if (error)
-		return error;
+	stack->comm = jsonl_interned(reading, object, "comm");
 	if (json_object_object_get(object, "comm"))
 		stack->has |= RECORDING_HAS_COMM;
-	error = read_label(reading, object, "pid", RECORDING_HAS_PID, stack, &stack->pid, err);
-	if (!error)
-		error = read_label(reading, object, "tid", RECORDING_HAS_TID, stack, &stack->tid,
-				   err);
-	if (!error)
-		error = read_label(reading, object, "cpu", RECORDING_HAS_CPU, stack, &stack->cpu,
-				   err);
-	if (!error)
-		error = jsonl_interned(reading, object, "cgroup", &stack->cgroup, err);
-	if (!error && json_object_object_get(object, "cgroup"))
+	stack->pid = read_label(reading, object, "pid", RECORDING_HAS_PID, stack);
+	stack->tid = read_label(reading, object, "tid", RECORDING_HAS_TID, stack);
+	stack->cpu = read_label(reading, object, "cpu", RECORDING_HAS_CPU, stack);
+	stack->cgroup = jsonl_interned(reading, object, "cgroup");
+	if (json_object_object_get(object, "cgroup"))
 		stack->has |= RECORDING_HAS_CGROUP;
-	return error;
 }
 
-static int read_stop(struct reading *reading, json_object *object, uint8_t *ret,
-		     struct fpl_err *err)
+static uint8_t read_stop(struct reading *reading, json_object *object)
 {
 	static const char *const keys[FPL_STOP_COUNT] = {
 #define X(name, key, text) [FPL_STOP_##name] = #key,
@@ -178,148 +139,127 @@ static int read_stop(struct reading *reading, json_object *object, uint8_t *ret,
 	json_object *stop = json_object_object_get(object, "stop");
 	const char *text = json_object_get_string(stop);
 
-	*ret = RECORDING_NO_STOP;
 	if (!stop)
-		return 0;
-	for (uint8_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (strcmp(text, keys[i]) != 0)
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return line_input_fail(reading->input, err, "no stop is called \"%.40s\"", text);
+		return RECORDING_NO_STOP;
+	for (uint8_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(text, keys[i]))
+			return i;
+	reading_fail(reading, "no stop is called \"%.40s\"", text);
+	return RECORDING_NO_STOP;
 }
 
-/* Add the frames under @key to the stack at hand; *ret_nr is how many. */
-static int read_frames(struct reading *reading, json_object *object, const char *key,
-		       enum recording_kind kind, uint16_t *ret_nr, struct fpl_err *err)
+/* Add the frames under @key to the stack at hand. Returns how many they are. */
+static uint16_t read_frames(struct reading *reading, json_object *object, const char *key,
+			    enum recording_kind kind)
 {
 	json_object *list = json_object_object_get(object, key);
-	size_t nr;
-	int error = 0;
+	size_t nr = 0;
 
-	*ret_nr = 0;
-	if (!list)
-		return 0;
-	if (!json_object_is_type(list, json_type_array))
-		return line_input_fail(reading->input, err, "\"%s\" is no list", key);
-	nr = json_object_array_length(list);
+	if (list && !json_object_is_type(list, json_type_array))
+		reading_fail(reading, "\"%s\" is no list", key);
+	else if (list)
+		nr = json_object_array_length(list);
 	if (nr > READING_FRAMES_MAX)
-		return line_input_fail(reading->input, err, "a stack of more than %u frames",
-				       READING_FRAMES_MAX);
-	for (size_t i = 0; !error && i < nr; i++)
-		error = jsonl_frame_read(reading, json_object_array_get_idx(list, i), kind, i == 0,
-					 err);
-	*ret_nr = (uint16_t)nr;
-	return error;
+		reading_fail(reading, "a stack of more than %u frames", READING_FRAMES_MAX);
+	for (size_t i = 0; !reading->error && i < nr; i++)
+		jsonl_frame_read(reading, json_object_array_get_idx(list, i), kind, i == 0);
+	return (uint16_t)nr;
 }
 
 /* Names of the classes of output/verdict.h, in the order of their numbers. */
 static const char *const classes[] = { "agree", "wrong", "skip", "cut", "unjudged" };
 
-static int read_comparison(struct reading *reading, json_object *object,
-			   struct recording_stack *stack, struct fpl_err *err)
+static void read_comparison(struct reading *reading, json_object *object,
+			    struct recording_stack *stack)
 {
 	const char *text = json_object_get_string(json_object_object_get(object, "class"));
 
 	if (!json_object_object_get_ex(object, "fp", NULL))
-		return 0;
+		return;
 	stack->has |= RECORDING_HAS_FP;
-	for (uint8_t i = 0; text && i < ARRAY_SIZE(classes); i++) {
-		if (strcmp(text, classes[i]) != 0)
-			continue;
-		stack->class = i;
-		return read_frames(reading, object, "fp", RECORDING_USER, &stack->nr_fp, err);
-	}
-	return line_input_fail(reading->input, err, "\"fp\" without a class of its own");
+	while (text && stack->class < ARRAY_SIZE(classes) &&
+	       strcmp(text, classes[stack->class]) != 0)
+		stack->class ++;
+	if (!text || stack->class == ARRAY_SIZE(classes))
+		reading_fail(reading, "\"fp\" without a class of its own");
+	stack->nr_fp = read_frames(reading, object, "fp", RECORDING_USER);
 }
 
 /*
  * Add the stack. Two that read the same are those of two tasks that had one pid: they stay two,
  * told apart by the line.
  */
-static int add_stack(struct reading *reading, struct recording_stack *stack, struct fpl_err *err)
+static void add_stack(struct reading *reading, struct recording_stack *stack)
 {
-	const struct recording_stack none = *stack;
-	struct recording_stack probe = none;
+	struct recording_stack probe = *stack;
 	size_t nr_before = reading->recording->nr_stacks;
-	uint32_t unused;
 
+	if (reading->error)
+		return;
 	probe.count = probe.weight_ns = 0;
 	must_add_stack(reading->recording, &probe, reading->frames.list);
 	if (reading->recording->nr_stacks == nr_before)
 		stack->task = reading->input->line;
-	return reading_stack(reading, stack, &unused, err);
+	reading_stack(reading, stack);
 }
 
-static int read_stack(struct jsonl *jsonl, json_object *object, struct fpl_err *err)
+static void read_stack(struct jsonl *jsonl, json_object *object)
 {
 	struct reading *reading = jsonl->reading;
-	struct recording_stack stack = { 0 };
-	uint64_t elided = 0;
-	int error = jsonl_number(reading, object, "count", UINT64_MAX, &stack.count, err);
+	struct recording_stack stack = {
+		.count = jsonl_number(reading, object, "count", UINT64_MAX),
+		.weight_ns = jsonl_number(reading, object, "weight_ns", UINT64_MAX),
+		.stop = read_stop(reading, object),
+		.elided = jsonl_number32(reading, object, "elided"),
+	};
 
-	if (!error)
-		error = jsonl_number(reading, object, "weight_ns", UINT64_MAX, &stack.weight_ns,
-				     err);
-	if (!error)
-		error = read_task(reading, object, &stack, err);
-	if (!error)
-		error = read_stop(reading, object, &stack.stop, err);
-	if (!error)
-		error = jsonl_number(reading, object, "elided", UINT32_MAX, &elided, err);
-	stack.elided = (uint32_t)elided;
+	read_task(reading, object, &stack);
 	reading->frames.nr = 0;
-	if (!error)
-		error = read_frames(reading, object, "user", RECORDING_USER, &stack.nr_user, err);
-	if (!error)
-		error = read_frames(reading, object, "kernel", RECORDING_KERNEL, &stack.nr_kernel,
-				    err);
-	if (!error)
-		error = read_comparison(reading, object, &stack, err);
+	stack.nr_user = read_frames(reading, object, "user", RECORDING_USER);
+	stack.nr_kernel = read_frames(reading, object, "kernel", RECORDING_KERNEL);
+	read_comparison(reading, object, &stack);
 	jsonl->has_stops = jsonl->has_stops || stack.stop != RECORDING_NO_STOP;
-	return error ? error : add_stack(reading, &stack, err);
+	add_stack(reading, &stack);
 }
 
-static int read_books(struct reading *reading, json_object *object, struct fpl_err *err)
+static void read_books(struct reading *reading, json_object *object)
 {
-	uint64_t shown;
-	int error = jsonl_number(reading, object, "shown", UINT64_MAX, &shown, err);
+	uint64_t shown = jsonl_number(reading, object, "shown", UINT64_MAX);
 
-	if (!error && shown != reading->shown)
-		return line_input_fail(reading->input, err,
-				       "the books show %" PRIu64
-				       " samples, the stacks add up to %" PRIu64,
-				       shown, reading->shown);
-	return error ? error : jsonl_books_read(reading, object, err);
+	if (shown != reading->shown)
+		reading_fail(reading,
+			     "the books show %" PRIu64 " samples, the stacks add up to %" PRIu64,
+			     shown, reading->shown);
+	jsonl_books_read(reading, object);
 }
 
-static int read_object(struct jsonl *jsonl, json_object *object, struct fpl_err *err)
+static void read_object(struct jsonl *jsonl, json_object *object)
 {
 	struct reading *reading = jsonl->reading;
 	const char *type = json_object_is_type(object, json_type_object)
 				   ? json_object_get_string(json_object_object_get(object, "type"))
 				   : NULL;
 
-	if (!type)
-		return line_input_fail(reading->input, err, "no object with a \"type\"");
-	if (!strcmp(type, "meta"))
-		return read_meta(jsonl, object, err);
-	if (!jsonl->has_meta)
-		return line_input_fail(reading->input, err, "the first line is no \"meta\"");
-	if (jsonl->has_books)
-		return line_input_fail(reading->input, err, "something behind the books");
-	if (!strcmp(type, "stack"))
-		return read_stack(jsonl, object, err);
-	if (!strcmp(type, "books")) {
+	if (!type) {
+		reading_fail(reading, "no object with a \"type\"");
+	} else if (!strcmp(type, "meta")) {
+		read_meta(jsonl, object);
+	} else if (!jsonl->has_meta) {
+		reading_fail(reading, "the first line is no \"meta\"");
+	} else if (jsonl->has_books) {
+		reading_fail(reading, "something behind the books");
+	} else if (!strcmp(type, "stack")) {
+		read_stack(jsonl, object);
+	} else if (!strcmp(type, "books")) {
 		jsonl->has_books = true;
-		return read_books(reading, object, err);
+		read_books(reading, object);
+	} else {
+		reading_fail(reading, "no line is of type \"%.40s\"", type);
 	}
-	return line_input_fail(reading->input, err, "no line is of type \"%.40s\"", type);
 }
 
 /* Refuse what would cost a multiple of its bytes. Those inside of texts count, too. */
-static int check_size(const struct reading *reading, const char *line, struct fpl_err *err)
+static void check_size(struct reading *reading, const char *line)
 {
 	size_t containers = 0, values = 0;
 
@@ -328,33 +268,32 @@ static int check_size(const struct reading *reading, const char *line, struct fp
 		values += *line == ',';
 	}
 	if (containers > CONTAINERS_MAX || values > VALUES_MAX)
-		return line_input_fail(reading->input, err, "more than %u values", VALUES_MAX);
-	return 0;
+		reading_fail(reading, "more than %u values", VALUES_MAX);
 }
 
-static int read_line(struct jsonl *jsonl, const char *line, size_t length, struct fpl_err *err)
+static void read_line(struct jsonl *jsonl, const char *line, size_t length)
 {
 	struct reading *reading = jsonl->reading;
-	int error = check_size(reading, line, err);
 
-	if (error)
-		return error;
+	check_size(reading, line);
+	if (reading->error)
+		return;
 	json_tokener_reset(jsonl->tokener);
 
 	/* with its NUL: a number at the end is whole then */
 	CLEANUP(cleanup_json)
 	json_object *object = json_tokener_parse_ex(jsonl->tokener, line, (int)length + 1);
 	enum json_tokener_error parsed = json_tokener_get_error(jsonl->tokener);
+	size_t end = json_tokener_get_parse_end(jsonl->tokener);
 
 	if (parsed != json_tokener_success)
-		return line_input_fail(reading->input, err, "no JSON at byte %zu: %s",
-				       json_tokener_get_parse_end(jsonl->tokener),
-				       parsed == json_tokener_continue
-					       ? "it ends too early"
-					       : json_tokener_error_desc(parsed));
-	if (json_tokener_get_parse_end(jsonl->tokener) < length)
-		return line_input_fail(reading->input, err, "something behind the object");
-	return read_object(jsonl, object, err);
+		reading_fail(reading, "no JSON at byte %zu: %s", end,
+			     parsed == json_tokener_continue ? "it ends too early"
+							     : json_tokener_error_desc(parsed));
+	else if (end < length)
+		reading_fail(reading, "something behind the object");
+	else
+		read_object(jsonl, object);
 }
 
 /* In a recording of user stacks a stack without a stop is that of a task without a user part. */
@@ -364,28 +303,19 @@ static void mark_kernel_tasks(struct recording *recording)
 		recording->stacks[i].no_user = recording->stacks[i].stop == RECORDING_NO_STOP;
 }
 
-int jsonl_read(struct reading *reading, struct fpl_err *err)
+void jsonl_read(struct reading *reading)
 {
 	CLEANUP(jsonl_fini) struct jsonl jsonl = { .reading = reading };
 	size_t length;
 	char *line;
-	int more;
 
 	jsonl.tokener = json_tokener_new_ex(DEPTH_MAX);
 	alloc_check(!jsonl.tokener);
 	json_tokener_set_flags(jsonl.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	while ((more = reading_next(reading, &line, &length, err)) > 0) {
-		int error = read_line(&jsonl, line, length, err);
-
-		if (error)
-			return error;
-	}
-	if (more)
-		return more;
+	while (reading_next(reading, &line, &length))
+		read_line(&jsonl, line, length);
 	if (!jsonl.has_books)
-		return line_input_fail(reading->input, err,
-				       "the file ends without the books: it was cut off");
+		reading_fail(reading, "the file ends without the books: it was cut off");
 	if (jsonl.has_stops)
 		mark_kernel_tasks(reading->recording);
-	return 0;
 }

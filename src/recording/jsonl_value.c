@@ -9,47 +9,43 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-int jsonl_whole(const struct reading *reading, const char *key, json_object *value, uint64_t max,
-		uint64_t *ret, struct fpl_err *err)
+uint64_t jsonl_whole(struct reading *reading, const char *key, json_object *value, uint64_t max)
 {
 	uint64_t number = json_object_get_uint64(value);
 
 	/* what does not fit the type is given as its ends, whose upper one no number of ours is */
-	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
-	    number > max || number == UINT64_MAX)
-		return line_input_fail(reading->input, err,
-				       "\"%.40s\" is no whole number from 0 to %" PRIu64, key,
-				       max == UINT64_MAX ? max - 1 : max);
-	*ret = number;
+	if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
+	    number <= max && number != UINT64_MAX)
+		return number;
+	reading_fail(reading, "\"%.40s\" is no whole number from 0 to %" PRIu64, key,
+		     max == UINT64_MAX ? max - 1 : max);
 	return 0;
 }
 
-int jsonl_number(const struct reading *reading, json_object *object, const char *key, uint64_t max,
-		 uint64_t *ret, struct fpl_err *err)
+uint64_t jsonl_number(struct reading *reading, json_object *object, const char *key, uint64_t max)
 {
 	json_object *value = json_object_object_get(object, key);
 
-	*ret = 0;
-	return value ? jsonl_whole(reading, key, value, max, ret, err) : 0;
+	return value ? jsonl_whole(reading, key, value, max) : 0;
 }
 
-int jsonl_address(const struct reading *reading, json_object *object, const char *key,
-		  uint64_t *ret, struct fpl_err *err)
+uint32_t jsonl_number32(struct reading *reading, json_object *object, const char *key)
+{
+	return (uint32_t)jsonl_number(reading, object, key, UINT32_MAX);
+}
+
+uint64_t jsonl_address(struct reading *reading, json_object *object, const char *key)
 {
 	json_object *value = json_object_object_get(object, key);
 	const char *text = json_object_get_string(value);
-	char *end;
 
-	*ret = RECORDING_NO_ADDRESS;
 	if (!value)
-		return 0;
+		return RECORDING_NO_ADDRESS;
 	if (json_object_is_type(value, json_type_string) && !strncmp(text, "0x", 2) &&
-	    text[2 + strspn(text + 2, "0123456789abcdef")] == '\0' && text[2] &&
-	    strlen(text) <= 18) {
-		*ret = strtoull(text, &end, 16);
-		return 0;
-	}
-	return line_input_fail(reading->input, err, "\"%s\" is no address as \"0x1f\"", key);
+	    text[2 + strspn(text + 2, "0123456789abcdef")] == '\0' && text[2] && strlen(text) <= 18)
+		return strtoull(text, NULL, 16);
+	reading_fail(reading, "\"%s\" is no address as \"0x1f\"", key);
+	return 0;
 }
 
 /*
@@ -102,32 +98,35 @@ static void undo_bytes(char *text)
 	memcpy(text, undone, strlen(undone) + 1);
 }
 
-int jsonl_text_of(const struct reading *reading, const char *key, json_object *value, char **ret,
-		  struct fpl_err *err)
+char *jsonl_text_of(struct reading *reading, const char *key, json_object *value)
 {
-	*ret = NULL;
+	const char *text;
+	char *ret;
+
 	if (!value)
-		return 0;
-	if (!json_object_is_type(value, json_type_string))
-		return line_input_fail(reading->input, err, "\"%.40s\" is no text", key);
-
-	const char *text = json_object_get_string(value);
-	size_t length = (size_t)json_object_get_string_len(value);
-
-	if (memchr(text, '\0', length))
-		return line_input_fail(reading->input, err, "\"%.40s\" holds a NUL", key);
-	*ret = must_strdup(text);
-	undo_bytes(*ret);
-	return 0;
+		return NULL;
+	if (!json_object_is_type(value, json_type_string)) {
+		reading_fail(reading, "\"%.40s\" is no text", key);
+		return NULL;
+	}
+	text = json_object_get_string(value);
+	if (memchr(text, '\0', (size_t)json_object_get_string_len(value))) {
+		reading_fail(reading, "\"%.40s\" holds a NUL", key);
+		return NULL;
+	}
+	ret = must_strdup(text);
+	undo_bytes(ret);
+	return ret;
 }
 
-int jsonl_interned(struct reading *reading, json_object *object, const char *key, uint32_t *ret,
-		   struct fpl_err *err)
+char *jsonl_text(struct reading *reading, json_object *object, const char *key)
 {
-	AUTO_FREE char *text = NULL;
-	int error = jsonl_text_of(reading, key, json_object_object_get(object, key), &text, err);
+	return jsonl_text_of(reading, key, json_object_object_get(object, key));
+}
 
-	if (!error)
-		*ret = must_add_text(reading->recording, text);
-	return error;
+uint32_t jsonl_interned(struct reading *reading, json_object *object, const char *key)
+{
+	AUTO_FREE char *text = jsonl_text(reading, object, key);
+
+	return must_add_text(reading->recording, text);
 }

@@ -7,25 +7,24 @@
 
 #include "recording/reading.h"
 
+/* What is not as it has to be is an error of @reading; then 0 or NULL is returned. */
+
 /* The whole number @value (of @key, for messages) of at most @max. */
-FPL_MUST_CHECK int jsonl_whole(const struct reading *reading, const char *key, json_object *value,
-			       uint64_t max, uint64_t *ret, struct fpl_err *err);
+uint64_t jsonl_whole(struct reading *reading, const char *key, json_object *value, uint64_t max);
 
 /* A whole number of at most @max; 0 where @key is absent or null. */
-FPL_MUST_CHECK int jsonl_number(const struct reading *reading, json_object *object, const char *key,
-				uint64_t max, uint64_t *ret, struct fpl_err *err);
+uint64_t jsonl_number(struct reading *reading, json_object *object, const char *key, uint64_t max);
+uint32_t jsonl_number32(struct reading *reading, json_object *object, const char *key);
 
 /* A number that is written as the text "0x..."; RECORDING_NO_ADDRESS where it is absent or null. */
-FPL_MUST_CHECK int jsonl_address(const struct reading *reading, json_object *object,
-				 const char *key, uint64_t *ret, struct fpl_err *err);
+uint64_t jsonl_address(struct reading *reading, json_object *object, const char *key);
 
 /*
- * The text @value (of @key, for messages), with \xHH of bytes that are no UTF-8 undone; the caller
- * frees it. NULL where @value is.
+ * A text (of @key, for messages) with the bytes that JSON has no place for; NULL where it is absent
+ * or null. To be freed.
  */
-FPL_MUST_CHECK int jsonl_text_of(const struct reading *reading, const char *key, json_object *value,
-				 char **ret, struct fpl_err *err);
+char *jsonl_text_of(struct reading *reading, const char *key, json_object *value);
+char *jsonl_text(struct reading *reading, json_object *object, const char *key);
 
 /* The text at @key as one of the recording; 0 where it is absent or null. */
-FPL_MUST_CHECK int jsonl_interned(struct reading *reading, json_object *object, const char *key,
-				  uint32_t *ret, struct fpl_err *err);
+uint32_t jsonl_interned(struct reading *reading, json_object *object, const char *key);

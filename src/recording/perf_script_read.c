@@ -115,18 +115,16 @@ static bool is_kernel_object(const char *object)
 }
 
 /* Hold the function for the frame that it is inlined in. */
-static int add_inlined(struct perf_script *script, const char *symbol, struct fpl_err *err)
+static void add_inlined(struct perf_script *script, const char *symbol)
 {
+	struct reading *reading = script->reading;
+
 	if (script->nr_inlined == RECORDING_LINES_MAX - 1)
-		return line_input_fail(script->reading->input, err,
-				       "more than %u inlined functions", RECORDING_LINES_MAX - 1);
-
-	struct recording_line *line = &script->inlined[script->nr_inlined];
-
-	*line = (struct recording_line){ .function =
-						 reading_function(script->reading, symbol, "", 0) };
-	script->nr_inlined++;
-	return 0;
+		reading_fail(reading, "more than %u inlined functions", RECORDING_LINES_MAX - 1);
+	else
+		script->inlined[script->nr_inlined++] = (struct recording_line){
+			.function = reading_function(reading, symbol, "", 0),
+		};
 }
 
 /*
@@ -150,7 +148,7 @@ static void place_frame(struct perf_script *script, const struct frame_line *lin
 		frame->object = reading_object(script->reading, object, "");
 }
 
-static int add_frame(struct perf_script *script, char *text, struct fpl_err *err)
+static void add_frame(struct perf_script *script, char *text)
 {
 	struct reading *reading = script->reading;
 	struct recording_frame frame = {
@@ -158,18 +156,19 @@ static int add_frame(struct perf_script *script, char *text, struct fpl_err *err
 		.start = RECORDING_NO_ADDRESS,
 	};
 	struct frame_line line;
-	int error;
 
-	if (!parse_frame(text, &line))
-		return line_input_fail(reading->input, err,
-				       "no frame as \"7f00 symbol+0x1f (object)\"");
-	if (line.object && !strcmp(line.object, "inlined"))
-		return add_inlined(script, line.symbol, err);
+	if (!parse_frame(text, &line)) {
+		reading_fail(reading, "no frame as \"7f00 symbol+0x1f (object)\"");
+		return;
+	}
+	if (line.object && !strcmp(line.object, "inlined")) {
+		add_inlined(script, line.symbol);
+		return;
+	}
 	if (line.address >= KERNEL_BEGIN || (line.object && is_kernel_object(line.object)))
 		frame.kind = RECORDING_KERNEL;
 	if (frame.kind == RECORDING_KERNEL && script->key.nr_user)
-		return line_input_fail(reading->input, err,
-				       "a frame of the kernel behind one of a user");
+		reading_fail(reading, "a frame of the kernel behind one of a user");
 	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
 	if (frame.kind == RECORDING_USER)
 		origin_mark_cut(line.symbol, &frame.origin);
@@ -187,9 +186,8 @@ static int add_frame(struct perf_script *script, char *text, struct fpl_err *err
 		frame.kind == RECORDING_KERNEL ? &script->key.nr_kernel : &script->key.nr_user;
 
 	frame.exact = !*nr;
-	error = reading_push(reading, &frame, script->inlined, err);
-	*nr = (uint16_t)(*nr + !error);
-	return error;
+	reading_push(reading, &frame, script->inlined);
+	++*nr;
 }
 
 static void swap_frames(uint32_t *a, uint32_t *b)
@@ -220,7 +218,7 @@ static void kernel_last(struct reading *reading, size_t nr_kernel)
 }
 
 /* The sample at hand is whole. */
-static int end_sample(struct perf_script *script, struct fpl_err *err)
+static void end_sample(struct perf_script *script)
 {
 	struct reading *reading = script->reading;
 	struct recording_event event = {
@@ -229,21 +227,21 @@ static int end_sample(struct perf_script *script, struct fpl_err *err)
 		.tid = script->key.tid,
 		.cpu = script->key.cpu,
 	};
-	int error;
 
 	if (!script->in_sample)
-		return 0;
+		return;
 	script->in_sample = false;
 	if (script->nr_inlined)
-		return line_input_fail(reading->input, err, "inlined in no frame");
+		reading_fail(reading, "inlined in no frame");
+	if (reading->error)
+		return;
 	kernel_last(reading, script->key.nr_kernel);
 	/* one stack of all threads and CPUs, as without --by */
 	script->key.tid = script->key.cpu = 0;
-	error = reading_stack(reading, &script->key, &event.stack, err);
+	event.stack = reading_stack(reading, &script->key);
 	script->nr_samples++;
-	if (!error && script->has_time && reading->options->events)
+	if (!reading->error && script->has_time && reading->options->events)
 		must_add_event(reading->recording, &event);
-	return error;
 }
 
 /* Is a period of the event a time? */
@@ -295,24 +293,17 @@ static bool is_record(const struct perf_header *header)
 	return !strncmp(header->event, "PERF_RECORD_", 12);
 }
 
-/* The frame of a sample without a chain: nothing follows. */
-static int add_only_frame(struct perf_script *script, char *text, struct fpl_err *err)
-{
-	int error = add_frame(script, text, err);
-
-	return error ? error : end_sample(script, err);
-}
-
-static int begin_sample(struct perf_script *script, char *line, struct fpl_err *err)
+static void begin_sample(struct perf_script *script, char *line)
 {
 	struct reading *reading = script->reading;
 	struct perf_header header;
 
-	if (!perf_header_parse(line, &header))
-		return line_input_fail(reading->input, err,
-				       "no sample as \"comm pid/tid [cpu] time: period event:\"");
+	if (!perf_header_parse(line, &header)) {
+		reading_fail(reading, "no sample as \"comm pid/tid [cpu] time: period event:\"");
+		return;
+	}
 	if (is_record(&header))
-		return 0;
+		return;
 	reading->frames.nr = 0;
 	script->in_sample = true;
 	script->nr_inlined = 0;
@@ -331,11 +322,13 @@ static int begin_sample(struct perf_script *script, char *line, struct fpl_err *
 		struct frame_line line_of_frame;
 		AUTO_FREE char *copy = must_strdup(header.rest);
 
-		/* a sample without a chain; else it is what a tracepoint says of itself */
-		if (parse_frame(copy, &line_of_frame) && line_of_frame.object)
-			return add_only_frame(script, line + (header.rest - line), err);
+		/* a sample without a chain, of which nothing follows; else it is what a
+		 * tracepoint says of itself */
+		if (parse_frame(copy, &line_of_frame) && line_of_frame.object) {
+			add_frame(script, line + (header.rest - line));
+			end_sample(script);
+		}
 	}
-	return 0;
 }
 
 /* "file.c:123", which -F +srcline puts below a frame: not taken. */
@@ -346,49 +339,36 @@ static bool is_source_line(const char *line)
 	return *line == ' ' && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
 }
 
-static int read_line(struct perf_script *script, char *line, size_t length, struct fpl_err *err)
+static void read_line(struct perf_script *script, char *line, size_t length)
 {
-	int error;
-
-	if (!length || line[strspn(line, " \t")] == '\0')
-		return end_sample(script, err);
-	if (*line == '#' && !script->in_sample)
-		return 0;
-	/* perf pads the names of tasks with blanks on the left: these lines are no frames */
-	if (script->in_sample && (*line == '\t' || line[length - 1] == ')'))
-		return add_frame(script, line, err);
-	if (script->in_sample && is_source_line(line))
-		return 0;
-	error = end_sample(script, err);
-
-	return error ? error : begin_sample(script, line, err);
+	if (!length || line[strspn(line, " \t")] == '\0') {
+		end_sample(script);
+	} else if (script->in_sample && (*line == '\t' || line[length - 1] == ')')) {
+		/* perf pads the names of tasks with blanks on the left: these lines are no frames
+		 */
+		add_frame(script, line);
+	} else if (script->in_sample ? !is_source_line(line) : *line != '#') {
+		end_sample(script);
+		begin_sample(script, line);
+	}
 }
 
-int perf_script_read(struct reading *reading, struct fpl_err *err)
+void perf_script_read(struct reading *reading)
 {
 	AUTO_FREE struct perf_script *script = must_calloc(1, sizeof(*script));
 	struct recording *recording = reading->recording;
 	size_t length;
 	char *line;
-	int more;
 
 	script->reading = reading;
-	while ((more = reading_next(reading, &line, &length, err)) > 0) {
-		int error = read_line(script, line, length, err);
-
-		if (error)
-			return error;
-	}
-	if (!more)
-		more = end_sample(script, err);
-	if (more)
-		return more;
+	while (reading_next(reading, &line, &length))
+		read_line(script, line, length);
+	end_sample(script);
 	if (!script->nr_samples)
-		return line_input_fail(reading->input, err, "no sample");
+		reading_fail(reading, "no sample");
 	if (script->has_first)
 		recording->duration_ns = script->last_ns - script->first_ns;
 	for (size_t i = 0; i < recording->nr_events; i++)
 		recording->events[i].time_ns -= script->first_ns;
 	recording_sort_events(recording);
-	return 0;
 }

@@ -21,7 +21,7 @@
 /* What is looked at to tell what a file is: longer than any first line but a folded one. */
 enum { PEEK_BYTES = 64 << 10, SPOOL_BYTES = 256 << 10 };
 
-typedef int read_fn(struct reading *reading, struct fpl_err *err);
+typedef void read_fn(struct reading *reading);
 
 /* Does @line end in a blank and digits, as a folded one? */
 static bool has_count(const char *line)
@@ -248,7 +248,9 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 {
 	CLEANUP(cleanup_input) struct line_input input;
 	CLEANUP(reading_fini)
-	struct reading reading = { .input = &input, .options = options, .recording = ret };
+	struct reading reading = {
+		.input = &input, .options = options, .recording = ret, .err = err
+	};
 	AUTO_FREE char *room = must_malloc(PEEK_BYTES + 1);
 	const char *bytes = NULL;
 	size_t size = 0;
@@ -272,13 +274,13 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 				"%s: neither pprof nor folded stacks nor .jsonl nor the text of "
 				"perf script",
 				name);
-	error = read(&reading, err);
-	if (!error && options->sample_type && !sample_type_is(ret, options->sample_type)) {
+	read(&reading);
+	if (!reading.error && options->sample_type && !sample_type_is(ret, options->sample_type)) {
 		char counted[128];
 
 		return fpl_fail(err, -ENOENT, "%s: no sample type is called '%.40s': there are %s",
 				name, options->sample_type,
 				sample_type_text(ret, counted, sizeof(counted)));
 	}
-	return error;
+	return reading.error;
 }
