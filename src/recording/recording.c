@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/vector.h"
 
 /* Room for @wanted entries more, of which an index has to fit 32 bits. */
 static int reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)
@@ -33,12 +34,6 @@ int recording_init(struct recording *ret)
 	return err;
 }
 
-static void bare_fini(struct bare_ids *ids)
-{
-	free(ids->list);
-	*ids = (struct bare_ids){ 0 };
-}
-
 void recording_settle(struct recording *recording)
 {
 	strings_drop_table(&recording->strings);
@@ -46,19 +41,16 @@ void recording_settle(struct recording *recording)
 	id_table_fini(&recording->function_ids);
 	id_table_fini(&recording->frame_table);
 	id_table_fini(&recording->stack_ids);
-	bare_fini(&recording->bare_functions);
-	bare_fini(&recording->bare_frames);
+	vector_fini(&recording->bare_functions);
+	vector_fini(&recording->bare_frames);
 }
 
 /* The entry of @ids for @of, made where there is none; NULL: no memory. */
 static uint32_t *bare_entry(struct bare_ids *ids, uint32_t of)
 {
-	if (array_reserve(&ids->list, sizeof(*ids->list), &ids->room, of + (size_t)1))
-		return NULL;
-	if (of >= ids->nr) {
-		memset(&ids->list[ids->nr], 0, (of + 1 - ids->nr) * sizeof(*ids->list));
-		ids->nr = of + (size_t)1;
-	}
+	while (of >= ids->nr)
+		if (vector_push(ids, 0))
+			return NULL;
 	return &ids->list[of];
 }
 
@@ -83,21 +75,16 @@ int recording_add_text(struct recording *recording, const char *text, uint32_t *
 	return strings_intern(&recording->strings, text ? text : "", ret);
 }
 
-static bool object_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct recording_object *a = &((const struct recording *)ctx)->objects[index];
-	const struct recording_object *b = key;
-
-	return a->path == b->path && a->build_id == b->build_id && a->offsets == b->offsets;
-}
-
 int recording_add_object(struct recording *recording, const struct recording_object *key,
 			 uint32_t *ret)
 {
 	const uint32_t fields[] = { key->path, key->build_id, key->offsets };
+	const struct recording_object *list = recording->objects;
 	uint64_t hash = id_table_hash(0, fields, sizeof(fields));
 
-	*ret = id_table_find(&recording->object_ids, hash, object_equals, recording, key);
+	*ret = ID_TABLE_FIND(&recording->object_ids, hash, i,
+			     list[i].path == key->path && list[i].build_id == key->build_id &&
+				     list[i].offsets == key->offsets);
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	if (RESERVE(recording, objects, 1))
@@ -107,14 +94,6 @@ int recording_add_object(struct recording *recording, const struct recording_obj
 		return -ENOMEM;
 	recording->objects[recording->nr_objects++] = *key;
 	return 0;
-}
-
-static bool function_equals(const void *ctx, uint32_t index, const void *key)
-{
-	const struct recording_function *a = &((const struct recording *)ctx)->functions[index];
-	const struct recording_function *b = key;
-
-	return a->name == b->name && a->file == b->file && a->start_line == b->start_line;
 }
 
 static int append_function(struct recording *recording, const struct recording_function *key,
@@ -146,9 +125,12 @@ int recording_add_function(struct recording *recording, const struct recording_f
 	if (!key->file && !key->start_line)
 		return add_bare_function(recording, key, ret);
 
+	const struct recording_function *list = recording->functions;
 	uint64_t hash = id_table_hash(1, key, sizeof(*key));
 
-	*ret = id_table_find(&recording->function_ids, hash, function_equals, recording, key);
+	*ret = ID_TABLE_FIND(&recording->function_ids, hash, i,
+			     list[i].name == key->name && list[i].file == key->file &&
+				     list[i].start_line == key->start_line);
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	return append_function(recording, key, ret) ||
@@ -157,23 +139,16 @@ int recording_add_function(struct recording *recording, const struct recording_f
 		       : 0;
 }
 
-struct frame_key {
-	const struct recording_frame *frame;
-	const struct recording_line *lines;
-};
-
-static bool frame_equals(const void *ctx, uint32_t index, const void *key)
+static bool frame_equals(const struct recording *recording, uint32_t index,
+			 const struct recording_frame *b, const struct recording_line *lines)
 {
-	const struct recording *recording = ctx;
 	const struct recording_frame *a = &recording->frames[index];
-	const struct frame_key *other = key;
-	const struct recording_frame *b = other->frame;
 
 	return a->address == b->address && a->start == b->start && a->object == b->object &&
 	       a->nr_lines == b->nr_lines && a->kind == b->kind && a->origin == b->origin &&
 	       a->exact == b->exact &&
-	       (!a->nr_lines || !memcmp(&recording->lines[a->first_line], other->lines,
-					a->nr_lines * sizeof(*other->lines)));
+	       (!a->nr_lines ||
+		!memcmp(&recording->lines[a->first_line], lines, a->nr_lines * sizeof(*lines)));
 }
 
 static int append_frame(struct recording *recording, const struct recording_frame *key,
@@ -230,9 +205,9 @@ int recording_add_frame(struct recording *recording, const struct recording_fram
 	};
 	uint64_t hash = id_table_hash(id_table_hash(2, fields, sizeof(fields)), lines,
 				      key->nr_lines * sizeof(*lines));
-	struct frame_key whole = { .frame = key, .lines = lines };
 
-	*ret = id_table_find(&recording->frame_table, hash, frame_equals, recording, &whole);
+	*ret = ID_TABLE_FIND(&recording->frame_table, hash, i,
+			     frame_equals(recording, i, key, lines));
 	if (*ret != ID_TABLE_NONE)
 		return 0;
 	return append_frame(recording, key, lines, ret) ||
@@ -240,11 +215,6 @@ int recording_add_frame(struct recording *recording, const struct recording_fram
 		       ? -ENOMEM
 		       : 0;
 }
-
-struct stack_key {
-	const struct recording_stack *stack;
-	const uint32_t *frames;
-};
 
 static size_t nr_frames_of(const struct recording_stack *stack)
 {
@@ -278,18 +248,16 @@ static struct stack_identity identity_of(const struct recording_stack *stack)
 	};
 }
 
-static bool stack_equals(const void *ctx, uint32_t index, const void *key)
+static bool stack_equals(const struct recording *recording, uint32_t index,
+			 const struct stack_identity *identity, const uint32_t *frames, size_t nr)
 {
-	const struct recording *recording = ctx;
 	const struct recording_stack *stack = &recording->stacks[index];
-	const struct stack_key *other = key;
-	struct stack_identity a = identity_of(stack), b = identity_of(other->stack);
-	size_t nr = nr_frames_of(stack);
+	struct stack_identity a = identity_of(stack);
 
 	_Static_assert(sizeof(a) == 8 + 12 * 4, "no padding: compared as bytes");
-	return !memcmp(&a, &b, sizeof(a)) &&
-	       (!nr || !memcmp(&recording->frame_ids[stack->first_frame], other->frames,
-			       nr * sizeof(*other->frames)));
+	return !memcmp(&a, identity, sizeof(a)) &&
+	       (!nr ||
+		!memcmp(&recording->frame_ids[stack->first_frame], frames, nr * sizeof(*frames)));
 }
 
 int recording_add_stack(struct recording *recording, const struct recording_stack *key,
@@ -299,8 +267,8 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 	struct stack_identity identity = identity_of(key);
 	uint64_t hash = id_table_hash(id_table_hash(3, &identity, sizeof(identity)), frames,
 				      nr * sizeof(*frames));
-	struct stack_key whole = { .stack = key, .frames = frames };
-	uint32_t idx = id_table_find(&recording->stack_ids, hash, stack_equals, recording, &whole);
+	uint32_t idx = ID_TABLE_FIND(&recording->stack_ids, hash, i,
+				     stack_equals(recording, i, &identity, frames, nr));
 
 	if (idx == ID_TABLE_NONE) {
 		idx = (uint32_t)recording->nr_stacks;
