@@ -66,6 +66,10 @@ echo 'int n = sprintf(buf, "x");' | source_file src/a.c
 expect "sprintf" 1 banned
 echo ' * unlike sprintf() it is bounded' | source_file src/a.c
 expect "a comment may name it" 0 banned
+echo 'char *text = must_strdup("x");' | source_file src/picture/a.c
+expect "a picture may end the process without memory" 0 banned
+echo 'char *text = must_strdup("x");' | source_file src/profile/a.c
+expect "the engine may not" 1 banned
 rm -r "$tree/src"
 
 body 60 | source_file src/a.c
