@@ -139,13 +139,21 @@ static const char *runtime_text(enum runtime runtime)
 	return texts[runtime];
 }
 
+/* Are there files whose code looks like code made at run time? */
+static bool has_files_without_room(const struct profile *profile)
+{
+	return profile->refused[PROFILE_LIMIT_FILES] || profile->refused[PROFILE_LIMIT_READING] ||
+	       profile->refused[PROFILE_LIMIT_OBJECTS];
+}
+
 static const char *remedy_of(const struct culprits *culprits, const struct culprit *culprit)
 {
 	const struct profile *profile = culprits->names->profile;
-	enum remedy_without without = profile->fp_only	  ? WITHOUT_CFI
-				      : profile->cfi_only ? WITHOUT_ALL_BUT_CFI
-				      : profile->no_synth ? WITHOUT_SYNTH
-							  : WITHOUT_NOTHING;
+	enum remedy_without without = profile->fp_only			? WITHOUT_CFI
+				      : profile->cfi_only		? WITHOUT_ALL_BUT_CFI
+				      : profile->no_synth		? WITHOUT_SYNTH
+				      : has_files_without_room(profile) ? WITHOUT_FILES
+									: WITHOUT_NOTHING;
 
 	return culprit->no_frame
 		       ? NULL
@@ -162,7 +170,9 @@ static void place_of(const struct culprits *culprits, const struct culprit *culp
 		snprintf(to, size, "made at run time%s%s",
 			 culprit->runtime		     ? " by "
 			 : culprits->names->profile->fp_only ? ", or no code"
-							     : "",
+			 : has_files_without_room(culprits->names->profile)
+				 ? ", or in a file not opened"
+				 : "",
 			 culprit->runtime ? runtime_text(culprit->runtime) : "");
 		return;
 	}

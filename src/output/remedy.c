@@ -90,6 +90,9 @@ static const char *turn_on(enum fpl_stop stop, enum runtime runtime, bool genera
 	if (without == WITHOUT_ALL_BUT_CFI && stop == FPL_STOP_NO_CFI)
 		return "no CFI: without --unwind cfi rows are made from its instructions, or a "
 		       "frame pointer that holds up is followed";
+	if (without == WITHOUT_FILES && runtime == RUNTIME_NATIVE && generated)
+		return "files were not opened for want of room (\"no room\" above says whose): "
+		       "their code stays addresses, and is not walked by CFI";
 	if (without == WITHOUT_CFI && stop == FPL_STOP_FP_END && runtime == RUNTIME_NATIVE)
 		return "frame pointers lead no further: without --unwind fp stacks are walked by "
 		       "CFI";

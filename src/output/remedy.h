@@ -13,6 +13,7 @@ enum remedy_without {
 	WITHOUT_SYNTH,	     /* --no-synth */
 	WITHOUT_ALL_BUT_CFI, /* --unwind cfi */
 	WITHOUT_CFI,	     /* --unwind fp */
+	WITHOUT_FILES,	     /* nothing; but some files had no room, and their code has no name */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "output/code_tally.h"
 #include "output/event_tally.h"
 #include "output/map_levels.h"
+#include "output/no_room.h"
 #include "output/report_lines.h"
 #include "output/tally.h"
 
@@ -236,6 +237,7 @@ void report_write(FILE *to, const struct profile *profile, uint64_t shown)
 	write_costs(to, profile, &tally, shown);
 	write_own_cost(to, profile, &tally);
 	write_evictions(to, &profile->tables);
+	no_room_write(to, profile);
 	write_refusals(to, &profile->tables);
 	event_tally_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
 	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));

@@ -2,10 +2,12 @@
 #include "output/tally.h"
 #include "view/keys.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "output/code_tally.h"
 #include "naming/names.h"
+#include "output/no_room.h"
 
 static void count_frames(const struct profile_stack *stack, struct tally *tally)
 {
@@ -130,6 +132,28 @@ static void add_tables(struct adder *adder, const struct profile_tables *tables)
 	add(adder, "tables.synth_refused", tables->synth_refused);
 }
 
+static void add_refused(struct adder *adder, const char *group,
+			const uint64_t refused[PROFILE_LIMIT_COUNT])
+{
+	for (size_t i = 0; i < PROFILE_LIMIT_COUNT; i++)
+		add_of(adder, group, no_room_key((enum profile_limit)i), refused[i]);
+}
+
+static void add_no_room(struct adder *adder, const struct profile *profile)
+{
+	char group[64];
+
+	add_refused(adder, "no_room", profile->refused);
+	for (size_t i = 0; i < profile->nr_owners; i++) {
+		const struct profile_owner *owner = &profile->owners[i];
+
+		if (owner->uid == PROFILE_UID_UNKNOWN)
+			continue;
+		snprintf(group, sizeof(group), "no_room.by_user.%" PRIu64, owner->uid);
+		add_refused(adder, group, owner->refused);
+	}
+}
+
 static void add_maps(struct adder *adder, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_maps; i++) {
@@ -189,6 +213,7 @@ int tally_add_numbers(struct recording *recording, const struct profile *profile
 	add(&adder, "deep.cut", profile->deep.cut);
 	add(&adder, "deep.ns", profile->deep.ns);
 	add_tables(&adder, &profile->tables);
+	add_no_room(&adder, profile);
 	add(&adder, "maps_bytes", profile->maps_bytes);
 	add_maps(&adder, profile);
 	add(&adder, "rss_peak_bytes", profile->rss_peak_bytes);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "profile/books.h"
 #include "profile/engine_state.h"
+#include "profile/refusals.h"
 #include "profile/usage.h"
 
 /* What the kernel side does not know of its maps: how much of them is used from here. */
@@ -123,6 +124,21 @@ static void take_cache(struct engine *engine, struct profile_tables *ret)
 			(double)disk_cache_max_bytes(cache) / (1 << 20));
 }
 
+static int take_refusals(const struct engine *engine, struct profile *profile)
+{
+	const struct share_book *books[PROFILE_LIMIT_COUNT] = {
+		[PROFILE_LIMIT_TABLES] = &engine->tables.given_up,
+		[PROFILE_LIMIT_MAPPINGS] = &engine->publisher.refused,
+		[PROFILE_LIMIT_SNAPSHOTS] = &engine->replayer.refused,
+	};
+
+	for (enum profile_limit i = 0; i < PROFILE_LIMIT_COUNT; i++) {
+		if (!books[i])
+			books[i] = finder_refused(catalog_finder(engine->catalog), i);
+	}
+	return refusals_sum(books, profile);
+}
+
 int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
@@ -165,6 +181,8 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	if (engine->cgroup_names &&
 	    cgroup_names_take(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
+	if (take_refusals(engine, profile))
+		return fpl_fail(err, -ENOMEM, "users: out of memory");
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;

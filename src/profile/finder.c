@@ -49,6 +49,8 @@ struct finder {
 	struct known_files files;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
+	struct share_book beyond_files, beyond_time,
+		beyond_slots; /* mappings, by owner of the file */
 	size_t nr_slots;
 	uint64_t max_open;     /* objects: each has a descriptor */
 	struct desk *desk;     /* owned */
@@ -123,6 +125,33 @@ size_t finder_nr_beyond(const struct finder *finder)
 size_t finder_nr_refused(const struct finder *finder)
 {
 	return finder->nr_refused;
+}
+
+const struct share_book *finder_refused(const struct finder *finder, enum profile_limit limit)
+{
+	return limit == PROFILE_LIMIT_FILES	? &finder->beyond_files
+	       : limit == PROFILE_LIMIT_READING ? &finder->beyond_time
+						: &finder->beyond_slots;
+}
+
+/* @place_fd: the file's place; -1: there is none. */
+static void note_beyond(struct share_book *book, int place_fd)
+{
+	struct stat stat;
+	bool is_known = place_fd >= 0 && !file_stat(place_fd, &stat, NULL);
+
+	share_take(book, is_known ? stat.st_uid : PROFILE_UID_UNKNOWN, 1);
+}
+
+/* Notes whose file it was, where there was no room for it. */
+static void note_limit(struct finder *finder, int code, int place_fd)
+{
+	if (code == -EMFILE || code == -ENFILE || code == -EDQUOT)
+		note_beyond(&finder->beyond_files, place_fd);
+	else if (code == -EBUSY)
+		note_beyond(&finder->beyond_time, place_fd);
+	else if (code == -ENOSPC)
+		note_beyond(&finder->beyond_slots, place_fd);
 }
 
 /* Says once per path that what is mapped there has no table and no names. */
@@ -553,12 +582,11 @@ static int from_here(struct finder *finder, const struct file_hint *hint,
 	return *ret ? 0 : take_here(finder, hint, here, ret, err);
 }
 
-/* The object of a mapping by what is mapped there now. */
+/* The object of a mapping by what is mapped there now, whose place is @place or its errno. */
 static int from_process(struct finder *finder, const struct file_hint *hint,
-			const struct file_here *here, struct object **ret, struct fpl_err *err)
+			const struct file_here *here, int place, struct object **ret,
+			struct fpl_err *err)
 {
-	AUTO_FD int place = mapped_file_place(hint->pid, hint->start, hint->end);
-
 	*ret = find_known(finder, hint, place);
 	/* of a process that has gone nothing better can be had (MAPPED_FILE_PATH) */
 	if (!*ret && kill(hint->pid, 0) < 0 && errno == ESRCH)
@@ -575,18 +603,24 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 	struct file_here here;
 	struct object *object = NULL;
 	struct fpl_err err = { 0 };
+	AUTO_FD int place = -1;
 
 	find_here(finder, hint, &here);
 
 	int code = from_here(finder, hint, &here, &object, &err);
 
-	if (code == -ESTALE)
-		code = from_process(finder, hint, &here, &object, &err);
+	if (code == -ESTALE) {
+		place = mapped_file_place(hint->pid, hint->start, hint->end);
+		code = from_process(finder, hint, &here, place, &object, &err);
+	}
 	cleanup_fd(&here.place);
 	if (!code)
 		return object;
 	object = find_by_build_id(finder, hint);
-	return object ? object : refuse(finder, hint->path, &err);
+	if (object)
+		return object;
+	note_limit(finder, code, place);
+	return refuse(finder, hint->path, &err);
 }
 
 /* Is @object one that the owner of the catalog knows, too, and keeps? */

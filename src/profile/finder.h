@@ -17,8 +17,10 @@
 
 #include "base/err.h"
 #include "parse/parser.h"
+#include "profile/profile.h"
 
 struct object;
+struct share_book;
 
 /* What is known of a mapping's file before it is opened. */
 struct file_hint {
@@ -70,3 +72,7 @@ size_t finder_nr_max(const struct finder *finder);
 size_t finder_nr_refused(const struct finder *finder);
 /* Files for which there was no object left, said once. */
 size_t finder_nr_beyond(const struct finder *finder);
+
+/* Mappings that have no object for want of room, by owner of the file: of PROFILE_LIMIT_FILES,
+ * _READING and _OBJECTS. Borrowed. */
+const struct share_book *finder_refused(const struct finder *finder, enum profile_limit limit);

@@ -121,6 +121,37 @@ struct profile_tables {
 				 */
 };
 
+/*
+ * What users share, and what found no room in it. X(name, key, what is short of it, what gives
+ * more) FILES: mappings of files that could not be opened. READING: the same of files for whose
+ * owner too many were read of late. OBJECTS: the same when all slots were used. TABLES: times that
+ * one gave way or was refused. MAPPINGS: times that a process's were not published. SNAPSHOTS:
+ * samples.
+ */
+#define PROFILE_LIMIT_LIST(X)                                                                      \
+	X(FILES, "files", "mappings of files not opened", "more ulimit -n")                        \
+	X(READING, "reading", "mappings of files not read", "too many new ones at once")           \
+	X(OBJECTS, "objects", "mappings of files not met", "65,535 at once")                       \
+	X(TABLES, "tables", "tables given up or refused", "more --table-memory")                   \
+	X(MAPPINGS, "mappings", "times a process's mappings not published", "more --max-mappings") \
+	X(SNAPSHOTS, "snapshots", "stacks cut short that waited for tables", "more --ring-memory")
+
+#define X(name, key, what, remedy) PROFILE_LIMIT_##name,
+enum profile_limit { PROFILE_LIMIT_LIST(X) PROFILE_LIMIT_COUNT };
+#undef X
+
+#define PROFILE_UID_UNKNOWN UINT64_MAX
+
+/* What limits cost one user. */
+struct profile_owner {
+	uint64_t uid; /* PROFILE_UID_UNKNOWN: of processes that had gone, and of users beyond 1,023
+		       */
+	uint64_t refused[PROFILE_LIMIT_COUNT];
+};
+
+/* So many users are named. */
+#define PROFILE_OWNERS_MAX 8u
+
 /* How full a BPF map was. */
 struct profile_map {
 	char name[16];	  /* as in the kernel, cut to its length */
@@ -177,6 +208,9 @@ struct profile {
 	uint64_t hz_end, hz_changes; /* under that limit */
 	struct profile_map maps[PROFILE_MAPS_MAX];
 	size_t nr_maps;
+	uint64_t refused[PROFILE_LIMIT_COUNT];		 /* of all users */
+	struct profile_owner owners[PROFILE_OWNERS_MAX]; /* [nr_owners]: most refused first */
+	size_t nr_owners;
 	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;
 	uint64_t drain_gap_max_ns; /* the longest the ring's reader did other work */
 	uint64_t away_ns;	   /* in which it was stopped, or had no CPU, for long at a time */

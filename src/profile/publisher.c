@@ -246,6 +246,7 @@ static bool take_from(struct user_count *count, uint64_t uid)
 
 		if (publish_run(publisher, process, 0))
 			break;
+		share_take(&publisher->refused, uid, 1);
 		process->dirty = true;
 		process->next_publish_ns = clock_monotonic_ns() + RETRY_NS;
 		if (is_last)
@@ -289,6 +290,7 @@ static int claim_share(struct publisher *publisher, struct process *process, uin
 
 static void say_refused(struct publisher *publisher, struct process *process, int code)
 {
+	share_take(&publisher->refused, process_owner(process), 1);
 	if (code == -EDQUOT && publisher->nr_beyond_share++ == 0)
 		fpl_log(FPL_LOG_WARN,
 			"pid %u: no room for its %u mappings: user %llu has half of all: stacks of "

@@ -12,6 +12,7 @@
 #include "bpf/shared.h"
 #include "proc/process.h"
 #include "profile/catalog.h"
+#include "profile/share.h"
 #include "profile/space.h"
 
 /* What the publisher needs of the kernel side; a test has its own. */
@@ -38,9 +39,11 @@ struct publisher {
 	uint32_t serial;	  /* of the run published last */
 	uint64_t nr_refused;	  /* publications without room */
 	uint64_t nr_beyond_share; /* of them, of users who have their share (share.h) */
-	uint32_t round;		  /* of the last count of what each user has */
-	uint64_t next_share_ns;	  /* CLOCK_MONOTONIC: not counted again before */
-	uint32_t peak;		  /* entries in use at one time, the most */
+	struct share_book
+		refused; /* publications without room, and processes unpublished for others */
+	uint32_t round;	 /* of the last count of what each user has */
+	uint64_t next_share_ns; /* CLOCK_MONOTONIC: not counted again before */
+	uint32_t peak;		/* entries in use at one time, the most */
 };
 
 FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mapping *entries,

@@ -199,8 +199,10 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 
 	uint64_t owner = owner_of(process, blocker);
 
-	if (!has_room(replayer, owner, charge))
+	if (!has_room(replayer, owner, charge)) {
+		share_take(&replayer->refused, owner, 1);
 		return -ENOSPC;
+	}
 
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 

@@ -37,6 +37,7 @@ struct replayer {
 	const struct snapshot *last_shared; /* of that one, likewise */
 	size_t waiting_bytes, waiting_max;
 	struct share_book waiting_of; /* the bytes, by user */
+	struct share_book refused;    /* snapshots that found no room, by user */
 	uint64_t nr_beyond_share;     /* snapshots of users whose share was used up */
 	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
 	uint64_t nr_user_memory;      /* samples lost because the store was full */

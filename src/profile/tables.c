@@ -204,6 +204,7 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 		pool_remove(&tables->pool, victims[i]->table.pool_first,
 			    victims[i]->table.pool_size);
 		tables->nr_evicted++;
+		share_take(&tables->given_up, victims[i]->trust.uid, 1);
 		fpl_log(FPL_LOG_DEBUG, "%s: table evicted for that of %s", victims[i]->path,
 			eviction->newcomer->path);
 	}
@@ -268,6 +269,8 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 	object->table.refused_ns = clock_monotonic_ns();
 	object->table.nr_refusals++;
 	tables->nr_refused += is_news;
+	if (is_news)
+		share_take(&tables->given_up, object->trust.uid, 1);
 	tables->nr_waiting = UINT32_MAX;
 	tables->changed = true;
 	fpl_log(is_news && tables->nr_refused <= REFUSALS_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,

@@ -19,6 +19,7 @@
 #include "profile/catalog.h"
 #include "profile/compiler.h"
 #include "profile/pool.h"
+#include "profile/share.h"
 #include "profile/table_keeper.h"
 
 #define TABLES_RETIRED_MAX 64u /* images whose space waits for a grace period they share */
@@ -47,6 +48,7 @@ struct tables {
 	size_t nr_awaited;
 	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
 	uint64_t nr_refused, nr_evicted;
+	struct share_book given_up; /* both, by owner of the file */
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 

@@ -14,6 +14,7 @@ PR_CAPBSET_DROP, CAP_SYS_RESOURCE = 24, 24
 # what src/profile/catalog.c leaves to others than objects, and some
 LIMIT = 64 + 4 * os.cpu_count() + 18
 NR_FILES = 30
+USER = 61234  # in no /etc/passwd
 
 
 def allow_files(limit):
@@ -45,6 +46,25 @@ class FewFiles(PendingCase):
         self.assertGreater(run.stats["tables"]["objects"], 10)
         for path in self.slow_files[:8]:
             self.assert_whole(run, path)
+        self.assert_charged(run, 0, "root")
+
+    def assert_charged(self, run, uid, name=None):
+        """The closing report and --stats say whose files had no room, and what gives more."""
+        user = f"{uid} ({name})" if name else uid
+        nr = run.stats["no_room"]["by_user"][str(uid)]["files"]
+        self.assertIn(f"  no room      user {user}: {nr} mappings of files not opened (more ulimit -n)\n", run.stderr)
+        self.assertGreater(nr, 0)
+        self.assertEqual(run.stats["no_room"]["files"], nr)
+
+    def test_a_user_has_half_of_what_may_be_open(self):
+        for path in self.slow_files:
+            os.chown(path, USER, USER)
+        run = self.end(self.begin_with_few("profile", *Run.outputs(self.folder)))
+        self.assertIn(f"user {USER} has ", run.stderr)
+        self.assert_charged(run, USER)
+        # their stacks are blamed on the same limit
+        self.assertIn("files were not opened for want of room", run.stderr)
+        self.assert_whole(run, self.slow_files[0])
 
     def test_who_names_them_live_keeps_fewer(self):
         process = self.begin_with_few("top", "--plain", "--interval", "0.5")

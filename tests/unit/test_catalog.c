@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "proc/proc_maps.h"
 #include "profile/catalog.h"
+#include "profile/share.h"
 #include "tests/support/elf_builder.h"
 
 #define FILES_MAX 3u
@@ -103,6 +104,8 @@ static void files_beyond_the_slots_are_counted_once_and_have_no_object(void **st
 	}
 	assert_int_equal(catalog_nr(catalog), 1);
 	assert_int_equal(finder_nr_beyond(catalog_finder(catalog)), 2);
+	assert_int_equal(
+		finder_refused(catalog_finder(catalog), PROFILE_LIMIT_OBJECTS)->owners[0].used, 2);
 	assert_int_equal(finder_nr_refused(catalog_finder(catalog)), 0);
 	assert_non_null(catalog_object(catalog, &world->files.hints[0]));
 	catalog_destroy(catalog);

@@ -139,6 +139,22 @@ static void the_json_says_the_same(void **state)
 				     "\"object\":null,\"advice\":null}"));
 }
 
+/* Code of a file that was not opened is at addresses, too. */
+static void files_without_room_are_not_blamed_on_frame_pointers(void **state)
+{
+	struct profile some = profile;
+	AUTO_FREE char *text = NULL;
+
+	(void)state;
+	some.stacks = &stacks[10];
+	some.nr_stacks = 1;
+	some.refused[PROFILE_LIMIT_FILES] = 1;
+	text = render(&some, false);
+	assert_non_null(strstr(text, "(made at run time, or in a file not opened)\n"
+				     "               files were not opened for want of room"));
+	assert_null(strstr(text, "keeps no frame pointer"));
+}
+
 static void nothing_is_said_where_all_is_complete_or_nothing_was_asked(void **state)
 {
 	struct profile complete = profile, kernel_only = profile;
@@ -299,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_are_told_apart_by_function_reason_and_run_time),
 		cmocka_unit_test(the_json_says_the_same),
+		cmocka_unit_test(files_without_room_are_not_blamed_on_frame_pointers),
 		cmocka_unit_test(nothing_is_said_where_all_is_complete_or_nothing_was_asked),
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
 		cmocka_unit_test(languages_are_known_by_what_they_make_of_names),

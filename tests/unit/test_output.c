@@ -262,6 +262,8 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"               \
 	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000,"                            \
 	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728,\"synth_refused\":1},"           \
+	"\"no_room\":{\"files\":0,\"reading\":0,\"objects\":0,\"tables\":0,\"mappings\":0,"     \
+	"\"snapshots\":0},"                                                                     \
 	"\"maps_bytes\":2097152,\"maps\":{"                                                     \
 	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                   \
 	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"                \
@@ -427,6 +429,46 @@ static void report_names_the_maps_that_are_nearly_full(void **state)
 	assert_non_null(strstr(more, "map          stacks: 5 of 100, 0.0 MiB\n"));
 	assert_non_null(strstr(more, "map          scratch: 1 of 1, 0.0 MiB\n"));
 	assert_non_null(strstr(more, "ring reader  away 3.5 ms at the longest\n"));
+}
+
+static void report_and_stats_say_whom_limits_cost_what(void **state)
+{
+	struct profile some = profile;
+	struct recording recording;
+	AUTO_FREE char *report = NULL, *stats = NULL;
+	size_t size;
+	FILE *to = open_memstream(&stats, &size);
+
+	(void)state;
+	some.refused[PROFILE_LIMIT_FILES] = 38;
+	some.refused[PROFILE_LIMIT_SNAPSHOTS] = 8;
+	some.nr_owners = 4;
+	for (size_t i = 0; i < some.nr_owners; i++) {
+		some.owners[i].uid = 4000000 + i;
+		some.owners[i].refused[PROFILE_LIMIT_FILES] = 10 - i;
+	}
+	some.owners[0].refused[PROFILE_LIMIT_SNAPSHOTS] = 8;
+	some.owners[1].uid = PROFILE_UID_UNKNOWN;
+	report = render_report(&some, SHOWN);
+	assert_non_null(strstr(report,
+			       "  no room      user 4000000: 10 mappings of files not opened (more "
+			       "ulimit -n), 8 stacks cut short that waited for tables (more "
+			       "--ring-memory)\n"
+			       "               users not known: 9 mappings of files not opened "
+			       "(more ulimit -n)\n"
+			       "               user 4000002: 8 mappings of files not opened (more "
+			       "ulimit -n)\n"
+			       "               other users: 11 mappings of files not opened (more "
+			       "ulimit -n)\n"));
+	record_profile(&some, named.namer, &recording);
+	stats_write(to, &recording, SHOWN);
+	fclose(to);
+	recording_fini(&recording);
+	assert_non_null(strstr(stats, "\"no_room\":{\"files\":38,\"reading\":0,\"objects\":0,"
+				      "\"tables\":0,\"mappings\":0,\"snapshots\":8,\"by_user\":{"
+				      "\"4000000\":{\"files\":10,"));
+	assert_null(strstr(stats, "18446744073709551615"));
+	assert_non_null(strstr(stats, "\"4000003\":{\"files\":7,"));
 }
 
 static void report_says_loudly_that_the_books_do_not_close(void **state)
@@ -596,6 +638,7 @@ int main(void)
 		cmocka_unit_test(text_shows_functions_and_stacks_that_add_up),
 		cmocka_unit_test(report_prints_the_books_as_an_identity),
 		cmocka_unit_test(report_names_the_maps_that_are_nearly_full),
+		cmocka_unit_test(report_and_stats_say_whom_limits_cost_what),
 		cmocka_unit_test(report_says_loudly_that_the_books_do_not_close),
 		cmocka_unit_test(report_of_nothing_divides_by_nothing),
 		cmocka_unit_test(completeness_never_rounds_up_to_all),

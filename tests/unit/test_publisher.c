@@ -304,6 +304,9 @@ static void who_has_more_than_his_share_of_the_room_makes_some(void **state)
 	assert_false(is_found(world, 4));
 	assert_true(is_found(world, 7));
 	assert_int_equal(world->publisher.nr_beyond_share, 1);
+	/* his process that went, and the one that did not come */
+	assert_int_equal(share_used(&world->publisher.refused, HOSTILE), 2);
+	assert_int_equal(share_used(&world->publisher.refused, BYSTANDER), 0);
 	/* where there is room he may have it */
 	publish_of(world, HOSTILE, 3, 30);
 	assert_true(is_found(world, 3));

@@ -162,10 +162,12 @@ static void one_user_fills_half_of_the_room_for_waiting(void **state)
 		replayer_add(replayer, make_snapshot(0), &(struct tracker_try){ 0 });
 	assert_true(nr_stops[FPL_STOP_BURST] > 50);
 	assert_true(replayer->waiting_bytes <= ROOM / 2);
+	assert_int_equal(share_used(&replayer->refused, HOSTILE), nr_stops[FPL_STOP_BURST]);
 	nr_stops[FPL_STOP_BURST] = 0;
 	for (unsigned int i = 0; i < 4; i++)
 		replayer_add(replayer, make_snapshot(1), &(struct tracker_try){ 0 });
 	assert_int_equal(nr_stops[FPL_STOP_BURST], 0);
+	assert_int_equal(share_used(&replayer->refused, BYSTANDER), 0);
 
 	/* what waited no more leaves room again */
 	late.table.phase = TABLE_NO_CFI;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "profile/refusals.h"
 #include "profile/turns.h"
 
 #define HOSTILE	  4242u /* users: not who runs the test */
@@ -113,6 +114,50 @@ static void what_was_used_long_ago_does_not_count(void **state)
 	assert_int_equal(turns_used(&turns, BYSTANDER, 1000 * NS_PER_S), 0);
 }
 
+static void what_limits_cost_is_summed_by_user(void **state)
+{
+	static struct share_book books[PROFILE_LIMIT_COUNT];
+	const struct share_book *all[PROFILE_LIMIT_COUNT];
+	static struct profile profile;
+
+	(void)state;
+	for (size_t i = 0; i < PROFILE_LIMIT_COUNT; i++)
+		all[i] = &books[i];
+	share_take(&books[PROFILE_LIMIT_FILES], BYSTANDER, 2);
+	share_take(&books[PROFILE_LIMIT_FILES], HOSTILE, 5);
+	share_take(&books[PROFILE_LIMIT_SNAPSHOTS], HOSTILE, 7);
+	assert_int_equal(refusals_sum(all, &profile), 0);
+	assert_int_equal(profile.refused[PROFILE_LIMIT_FILES], 7);
+	assert_int_equal(profile.refused[PROFILE_LIMIT_SNAPSHOTS], 7);
+	assert_int_equal(profile.nr_owners, 2);
+	assert_int_equal(profile.owners[0].uid, HOSTILE);
+	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_FILES], 5);
+	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_SNAPSHOTS], 7);
+	assert_int_equal(profile.owners[1].uid, BYSTANDER);
+}
+
+/* Who has many numbers must not have what they cost said of another. */
+static void users_that_are_not_told_apart_are_not_named(void **state)
+{
+	static struct share_book book, none;
+	const struct share_book *all[PROFILE_LIMIT_COUNT];
+	static struct profile profile;
+
+	(void)state;
+	for (size_t i = 0; i < PROFILE_LIMIT_COUNT; i++)
+		all[i] = &none;
+	all[PROFILE_LIMIT_TABLES] = &book;
+	for (uint64_t uid = 1; uid < SHARE_OWNERS_MAX; uid++)
+		share_take(&book, uid, 1);
+	share_take(&book, BYSTANDER, 1);
+	share_take(&book, BYSTANDER + 1, 99);
+	assert_int_equal(refusals_sum(all, &profile), 0);
+	assert_int_equal(profile.refused[PROFILE_LIMIT_TABLES], SHARE_OWNERS_MAX + 99);
+	assert_int_equal(profile.owners[0].uid, PROFILE_UID_UNKNOWN);
+	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_TABLES], 100);
+	assert_int_equal(profile.nr_owners, PROFILE_OWNERS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +165,8 @@ int main(void)
 		cmocka_unit_test_setup(who_has_used_least_comes_first, setup),
 		cmocka_unit_test_setup(root_may_have_all_workers, setup),
 		cmocka_unit_test_setup(what_was_used_long_ago_does_not_count, setup),
+		cmocka_unit_test(what_limits_cost_is_summed_by_user),
+		cmocka_unit_test(users_that_are_not_told_apart_are_not_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

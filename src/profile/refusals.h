@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the limits of what users share (share.h) cost each of them. */
+#pragma once
+
+#include "profile/profile.h"
+#include "profile/share.h"
+
+/*
+ * Fills refused, owners and nr_owners of @profile. @books: by enum profile_limit; borrowed. The
+ * last entry of a full book holds several users: it counts for PROFILE_UID_UNKNOWN. Cost:
+ * O(users^2). Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int refusals_sum(const struct share_book *const books[PROFILE_LIMIT_COUNT],
+				struct profile *profile);
