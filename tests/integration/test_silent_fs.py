@@ -18,7 +18,7 @@ import time
 import root_case
 from fpless_run import TIMEOUT_S, Run, skip
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
-from silent_fs import SilentFs, enter_namespace, mount_over
+from silent_fs import SilentFs, can_make_overlays, enter_namespace, mount_over, overlay_in_user_namespace
 
 SERVER = fixture("silent_fs")
 REQUESTS = ["lookup", "open", "getattr", "read", "readdir", "statfs"]
@@ -51,8 +51,9 @@ class SilentFsCase(RootCase):
         for process in self.processes:
             process.wait()
 
-    def begin(self, *command, own_tmp=None, user=USER):
-        """Returns when the program runs. @own_tmp: a folder that it has in the place of /tmp."""
+    def begin(self, *command, own_tmp=None, user=USER, overlay=None):
+        """Returns when the program runs. @own_tmp: a folder that it has in the place of /tmp. @overlay: the folders and
+        the place of an overlay that it has made, and is in."""
         def become_user():
             die_with_the_tests()
             if own_tmp:
@@ -60,6 +61,8 @@ class SilentFsCase(RootCase):
             os.setgroups([])
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
+            if overlay:
+                overlay_in_user_namespace(*overlay)
 
         # by descriptor where the program may be below the /tmp that is hidden from it
         held = [os.open(command[0], os.O_PATH)] if own_tmp else []
@@ -139,9 +142,9 @@ class SilentFsCase(RootCase):
         self.assertTrue(self.stacks_of(run, self.bystander), run.stderr)
         self.assert_chain_is_complete(run, self.bystander)
 
-    def assert_is_read(self, run, name):
+    def assert_is_read(self, run, name, point=None):
         """Its file system answers all that has to be asked: stacks are whole, and have names."""
-        path = os.path.join(self.systems[name].point, name)
+        path = os.path.join(point or self.systems[name].point, name)
         stacks = self.stacks_of(run, path)
         self.assertTrue(stacks, (name, run.stderr))
         self.assertEqual({stack["stop"] for stack in stacks}, {"outermost"}, (name, run.stderr))
@@ -215,6 +218,31 @@ class SilentFsTest(SilentFsCase):
         # two threads wait at the same time
         self.assert_said(run, debug.point, "/tmp", cost=max)
         self.assertTrue(self.stacks_of(run, program), run.stderr)
+
+    def test_overlay_of_a_user_namespace(self):
+        """A user without rights makes one above each file system: what it asks, the one below is asked."""
+        if not can_make_overlays():
+            self.skipTest("no overlays in user namespaces here")
+        self.pids = {}
+        for name in REQUESTS:
+            self.mount(name)
+            system, upper, point = self.systems[name], self.path(f"{name}.upper"), self.path(f"{name}.overlay")
+            os.mkdir(upper)
+            os.mkdir(point)
+            self.pids[name] = self.begin(os.path.join(point, name), str(LIVES_MS), overlay=((upper, system.point), point)).pid
+        self.begin_bystander()
+        self.silence()
+        run = self.end_run(self.begin_run())
+        self.assert_others_are_whole(run)
+        costs = dict(re.findall(r"file system overlay at (\S+) \(0:\d+\) did not answer for ([\d.]+) s: ", run.stderr))
+        self.assertEqual(set(costs), {self.path(f"{name}.overlay") for name in NEEDED}, run.stderr)
+        self.assertLess(sum(map(float, costs.values())), WAIT_S)
+        for name in set(REQUESTS) - set(NEEDED):
+            self.assert_is_read(run, name, self.path(f"{name}.overlay"))
+        began_s = time.monotonic()
+        doctors = [self.start_verb(FPLESS, "doctor", str(pid)) for pid in self.pids.values()]
+        for doctor in doctors:
+            doctor.communicate(timeout=max(0, began_s + LATE_S - time.monotonic()))
 
     def test_programs_that_are_executed_anew_for_ever(self):
         """The kernel closes a file for them that does not let go, and lets nobody look into them meanwhile."""
