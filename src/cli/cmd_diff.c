@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
+#include "cli/file_guard.h"
 #include "cli/diff_options.h"
 #include "cli/inputs.h"
 #include "cli/report_names.h"
@@ -414,6 +415,7 @@ int cmd_diff(int argc, char **argv)
 	if (diff_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
+	file_guard((const char *const *)options.files, options.nr_files);
 
 	int status = run(&options, &deputy);
 

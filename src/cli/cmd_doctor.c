@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/style.h"
 #include "cli/cli.h"
+#include "cli/file_guard.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
 #include "doctor/checkup.h"
@@ -205,6 +206,9 @@ int cmd_doctor(int argc, char **argv)
 		return CLI_EXIT_USAGE;
 	/* what goes wrong in the trial is the report's to say */
 	fpl_log_set_level(options.verbose ? FPL_LOG_DEBUG : FPL_LOG_ERROR);
+
+	if (options.target && !options.pid)
+		file_guard(&options.target, 1);
 
 	int status = options.target ? examine_target(&options) : examine_system(&options);
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
+#include "cli/file_guard.h"
 #include "cli/inputs.h"
 #include "cli/report_names.h"
 #include "cli/report_options.h"
@@ -136,6 +137,7 @@ int cmd_report(int argc, char **argv)
 	if (report_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
+	file_guard((const char *const *)options.files, options.nr_files);
 
 	int status = run(&options, &deputy);
 

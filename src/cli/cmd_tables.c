@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/file_guard.h"
 #include "cli/elf_input.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
@@ -257,6 +258,8 @@ int cmd_tables(int argc, char **argv)
 
 	if (argp_parse(&tables_argp, argc, argv, 0, NULL, &options))
 		return CLI_EXIT_USAGE;
+	file_guard(&options.path, 1);
+
 	int error = run(&options, &err);
 	if (fflush(stdout) || ferror(stdout)) {
 		fpl_log(FPL_LOG_ERROR, "stdout: the output could not be written");

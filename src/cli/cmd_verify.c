@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/file_guard.h"
 #include "cli/elf_input.h"
 #include "cli/live_options.h"
 #include "cli/verbs.h"
@@ -74,6 +75,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			live_cli_word(&options->live, arg, state);
 			return 0;
 		}
+		file_guard((const char *const *)&arg, 1);
 		if (file_list_add(&options->files, arg, &err) != 0) {
 			fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 			exit(CLI_EXIT_CANNOT_RUN);

@@ -255,7 +255,7 @@ static int round_of(struct live *live, uint64_t nr)
 /* The command is let go, and taken up at its first instruction. */
 static int begin_command(struct live *live)
 {
-	int number, error = command_release(live->command, live->err);
+	int number, error = command_release(live->command, -1, live->err);
 
 	if (error)
 		return error;

@@ -221,16 +221,26 @@ static void find_memory(struct opener *opener)
 		opener->memory_mount = FILE_NO_MOUNT;
 }
 
-int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err)
+/* One without processes; NULL without memory. */
+static struct opener *new_opener(void)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
+
+	if (!opener)
+		return NULL;
+	pthread_mutex_init(&opener->lock, NULL);
+	opener->control = opener->mounts_fd = opener->root_fd = -1;
+	opener->root_mount = opener->memory_mount = FILE_NO_MOUNT;
+	return opener;
+}
+
+int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err)
+{
+	struct opener *opener = new_opener();
 	int socks[2] = { -1, -1 };
 
 	if (!opener)
 		return fpl_fail(err, -ENOMEM, "opener: out of memory");
-	pthread_mutex_init(&opener->lock, NULL);
-	opener->control = opener->mounts_fd = opener->root_fd = -1;
-	opener->root_mount = opener->memory_mount = FILE_NO_MOUNT;
 
 	int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0 ? -errno : 0;
 
@@ -588,6 +598,25 @@ int opener_walk_here(struct opener *opener, const struct opener_path *path, int 
 		return -EXDEV;
 	*ret_fd = fd;
 	return fd < 0 ? fd : 0;
+}
+
+bool opener_path_is_local(const char *path)
+{
+	struct opener *opener = new_opener();
+	struct stat st;
+	uint64_t id;
+	bool local;
+
+	if (!opener)
+		return false;
+
+	AUTO_FD int fd =
+		open_path(AT_FDCWD, path, &(struct opener_path){ .path = path }, RESOLVE_CACHED);
+
+	local = fd >= 0 ? !file_stat(fd, &st, &id) && is_local(opener, 0, id, st.st_dev)
+			: fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES;
+	opener_destroy(opener);
+	return local;
 }
 
 /* The file system that @path leads to, as far as its text says; 0: a local one. */

@@ -90,6 +90,13 @@ FPL_MUST_CHECK int opener_walk(struct opener *opener, const struct opener_path *
 FPL_MUST_CHECK int opener_walk_here(struct opener *opener, const struct opener_path *path,
 				    int *ret_fd);
 
+/*
+ * Is @path known to lead to a file, or to none, without asking a file system that may not answer?
+ * True only where the kernel has each step in memory and the mount is of a local file system. Asks
+ * nobody.
+ */
+bool opener_path_is_local(const char *path);
+
 /* Take the file out of an envelope. Errors: -EBADMSG there is none in it; of recvmsg(2). */
 FPL_MUST_CHECK int envelope_open(int sock, int *ret_fd);
 

@@ -14,6 +14,7 @@
 
 #define KILL_AFTER_MS  5000
 #define LEAVE_AFTER_MS 1000
+#define BEGIN_MS       1000 /* an exec takes milliseconds */
 
 /* Runs in the child. */
 static void leave_terminal(void)
@@ -92,20 +93,41 @@ static const char *start_hint(const char *name, int code)
 	return "";
 }
 
-int command_release(struct command *command, struct fpl_err *err)
+/* Waits until it is known how the exec went. Errors: -ENOENT it failed. */
+static int take_begin(struct command *command, struct fpl_err *err)
 {
 	int code = 0;
-	ssize_t n = write(command->go_fd, "", 1);
+	ssize_t n;
 
-	close(command->go_fd);
-	command->go_fd = -1;
 	do
 		n = read(command->fail_fd, &code, sizeof(code));
 	while (n < 0 && errno == EINTR);
+	close(command->fail_fd);
+	command->fail_fd = -1;
 	command->failed = n == (ssize_t)sizeof(code);
 	if (command->failed)
 		return fpl_fail(err, -ENOENT, "%s: %s%s", command->name, strerror(code),
 				start_hint(command->name, code));
+	return 0;
+}
+
+int command_release(struct command *command, int stop_fd, struct fpl_err *err)
+{
+	struct pollfd poll_fds[] = { { .fd = command->fail_fd, .events = POLLIN },
+				     { .fd = stop_fd, .events = POLLIN } };
+	ssize_t n = write(command->go_fd, "", 1);
+
+	(void)n;
+	close(command->go_fd);
+	command->go_fd = -1;
+	/* the file system of the file may not answer: then the run goes on without it */
+	n = poll(poll_fds, ARRAY_SIZE(poll_fds), BEGIN_MS);
+	if (poll_fds[0].revents)
+		return take_begin(command, err);
+	if (n == 0)
+		fpl_log(FPL_LOG_WARN,
+			"%s: has not begun for a second: its file system may not answer",
+			command->name);
 	return 0;
 }
 
@@ -177,10 +199,22 @@ static void forget(struct command *command)
 	*command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
 }
 
+/* It has ended: say how, where that is not plain success. */
+static void say_end(struct command *command, int status, bool ended_by_us)
+{
+	struct fpl_err err = { 0 };
+
+	if (command->failed)
+		return;
+	if (command->fail_fd >= 0 && take_begin(command, &err))
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+	else
+		say_status(command, status, ended_by_us);
+}
+
 void command_ended(struct command *command, int status)
 {
-	if (!command->failed)
-		say_status(command, status, false);
+	say_end(command, status, false);
 	forget(command);
 }
 
@@ -196,8 +230,11 @@ void command_end(struct command *command)
 	bool ended_by_us = !reap(command, 0, &status);
 
 	if (ended_by_us) {
-		end_with(command, SIGTERM, command->term_task);
-		if (!reap(command, KILL_AFTER_MS, &status)) {
+		bool has_begun = command->fail_fd < 0;
+
+		if (has_begun)
+			end_with(command, SIGTERM, command->term_task);
+		if (!reap(command, has_begun ? KILL_AFTER_MS : 0, &status)) {
 			end_with(command, SIGKILL, command->kill_task);
 			/* one that waits for a file system may not end */
 			if (!reap(command, LEAVE_AFTER_MS, &status)) {
@@ -208,7 +245,7 @@ void command_end(struct command *command)
 			}
 		}
 	}
-	if (!held && !command->failed)
-		say_status(command, status, ended_by_us);
+	if (!held)
+		say_end(command, status, ended_by_us);
 	forget(command);
 }

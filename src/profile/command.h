@@ -12,7 +12,8 @@
 struct command {
 	pid_t pid;   /* 0: none */
 	int go_fd;   /* owned: a byte or its end lets the child go on */
-	int fail_fd; /* owned: errno of a failed exec comes from here, nothing from a good one */
+	int fail_fd; /* owned: errno of a failed exec comes from here, nothing from a good one; -1:
+		      * it has come */
 	int pid_fd;  /* owned: readable when the command has ended */
 	bool failed; /* its end was told as an error already */
 	struct deputy *deputy;	  /* borrowed: may end it where this process may not; NULL: none */
@@ -37,8 +38,12 @@ FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, bool off_terminal,
 FPL_MUST_CHECK int command_delegate(struct command *command, struct deputy *deputy,
 				    struct fpl_err *err);
 
-/* Let it run. Errors: -ENOENT it cannot be executed (the message says why). */
-FPL_MUST_CHECK int command_release(struct command *command, struct fpl_err *err);
+/*
+ * Let it run. Waits for its exec for a second at most, and no longer than until @stop_fd is
+ * readable; one whose file system does not answer may begin later, or never. Errors: -ENOENT it
+ * cannot be executed (the message says why).
+ */
+FPL_MUST_CHECK int command_release(struct command *command, int stop_fd, struct fpl_err *err);
 
 /* Somebody else has taken its @status of wait(2): say how it ended, where that is not plain
  * success.
@@ -46,7 +51,8 @@ FPL_MUST_CHECK int command_release(struct command *command, struct fpl_err *err)
 void command_ended(struct command *command, int status);
 
 /*
- * End it if it still runs (SIGTERM, SIGKILL after 5 s), take its status and say how it ended where
- * that is not plain success. No effect on a command that was never started.
+ * End it if it still runs (SIGTERM, SIGKILL after 5 s; at once where it has not begun), take its
+ * status and say how it ended where that is not plain success. No effect on a command that was
+ * never started.
  */
 void command_end(struct command *command);

@@ -389,7 +389,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	if (!code && !engine->options->delay_ms)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
-		code = command_release(&engine->command, err);
+		code = command_release(&engine->command, engine->signal_fd, err);
 	if (!code && engine->events.is_second_best)
 		fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling %s",
 			engine->events.name);

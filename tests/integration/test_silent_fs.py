@@ -109,9 +109,9 @@ class SilentFsCase(RootCase):
         for name, system in self.systems.items():
             system.silence(name)
 
-    def start_verb(self, *args):
+    def start_verb(self, *args, stderr=subprocess.DEVNULL):
         process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, preexec_fn=die_with_the_tests)
+                                   stderr=stderr, preexec_fn=die_with_the_tests)
         self.processes.append(process)
         return process
 
@@ -294,6 +294,59 @@ class VerbsTest(SilentFsCase):
                 process.communicate(timeout=max(0, began_s + seconds + LATE_S - time.monotonic()))
             except subprocess.TimeoutExpired:
                 self.fail(f"{args}: did not end {LATE_S} s after its time")
+
+    def assert_end_by_sigint(self, runs, status=-signal.SIGINT):
+        """As Ctrl-C has it. Who waits for a file system in the kernel would not. @runs: processes and what they are."""
+        time.sleep(0.5)
+        for process, _ in runs:
+            process.send_signal(signal.SIGINT)
+        for process, what in runs:
+            try:
+                process.communicate(timeout=LATE_S)
+            except subprocess.TimeoutExpired:
+                self.fail(f"{what}: Ctrl-C does not end it")
+            self.assertEqual(process.returncode, status, what)
+
+    def test_files_that_are_named_are_waited_for_until_ctrl_c(self):
+        """Whichever request is not answered, LOOKUP of the path itself included."""
+        verbs = [["report"], ["diff"], ["doctor"], ["tables"], ["verify"]]
+        for name in ("lookup", "getattr", "open", "read"):
+            self.mount(name)
+        self.silence()
+        runs = []
+        for verb in verbs:
+            for name, system in self.systems.items():
+                path = os.path.join(system.point, name)
+                args = [*verb, path, path] if verb == ["diff"] else [*verb, path]
+                runs.append((self.start_verb(FPLESS, *args), (args, name)))
+        self.assert_end_by_sigint(runs)
+
+    def test_files_of_such_file_systems_are_read(self):
+        """As long as they answer, what a verb does with them is what it does with any other."""
+        path = self.mount("file")
+        for args in (["doctor"], ["tables"], ["verify"], ["report"]):
+            done, there = (self.fpless(*args, file) for file in (path, os.path.join(self.systems["file"].source, "file")))
+            self.assertEqual(done.returncode, there.returncode, args)
+            self.assertEqual(done.returncode, 2 if args == ["report"] else 0, args)
+            self.assertEqual(bool(done.stdout), args != ["report"], args)
+
+    def test_command_of_a_silent_file_system(self):
+        """The run begins and ends all the same, after its time or by Ctrl-C."""
+        path = self.mount("open")
+        self.silence()
+        said = self.path("stderr")
+        with open(said, "wb") as stderr:  # no pipe: who is left behind keeps it open
+            timed = self.start_verb(FPLESS, "profile", "-d", "2", "-f", "--", path, str(LIVES_MS), stderr=stderr)
+        endless = self.start_verb(FPLESS, "profile", "-f", "--", path, str(LIVES_MS))
+        self.assert_end_by_sigint([(endless, "profile")], 3)
+        try:
+            timed.wait(timeout=LATE_S)
+        except subprocess.TimeoutExpired:
+            self.fail("-d does not end it")
+        with open(said, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        self.assertIn(f"{path}: has not begun for a second", text)
+        self.assertIn(f"{path}: does not end: it is left behind", text)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,18 @@ static void a_file_of_a_local_file_system_is_opened_here(void **state)
 		    memcmp(&same.st_ctim, &st.st_ctim, sizeof(st.st_ctim)) == 0);
 }
 
+static void a_path_is_local_where_the_kernel_knows_each_step(void **state)
+{
+	const struct world *world = *state;
+	AUTO_FD int fd = open(world->link, O_PATH | O_CLOEXEC); /* it does now */
+
+	assert_true(fd >= 0);
+	assert_true(opener_path_is_local(world->link));
+	assert_true(opener_path_is_local(world->folder));
+	assert_false(opener_path_is_local("/proc/version"));
+	assert_false(opener_path_is_local("/proc/self/exe/.."));
+}
+
 static void memory_with_a_name_is_local(void **state)
 {
 	const struct world *world = *state;
@@ -227,6 +239,7 @@ int main(void)
 #define OPENER_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		OPENER_TEST(a_file_of_a_local_file_system_is_opened_here),
+		OPENER_TEST(a_path_is_local_where_the_kernel_knows_each_step),
 		OPENER_TEST(memory_with_a_name_is_local),
 		OPENER_TEST(of_other_file_systems_only_a_place_is_held),
 		OPENER_TEST(only_regular_files_are_taken),
