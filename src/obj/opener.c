@@ -351,11 +351,22 @@ static uint64_t patience_ns(const struct opener *opener, const struct file_syste
 	return left_ns < most_ns ? left_ns : most_ns;
 }
 
-/* Under the lock. */
-static void note_wait(struct opener *opener, struct file_system *system, uint64_t ns, bool answered)
+/* Under the lock: its opener is ended, and not waited for. */
+static void leave(struct opener *opener, struct file_system *system)
 {
 	const struct opener_command end = { .order = OPENER_END, .pid = system->pid };
 
+	if (system->sock < 0)
+		return;
+	close(system->sock);
+	system->sock = -1;
+	if (wire_send(opener->control, &end, sizeof(end)))
+		fpl_log(FPL_LOG_DEBUG, "opener: has gone");
+}
+
+/* Under the lock. */
+static void note_wait(struct opener *opener, struct file_system *system, uint64_t ns, bool answered)
+{
 	if (answered)
 		system->has_answered = true;
 	if (system->is_silent || (answered && ns < SLOW_NS))
@@ -370,13 +381,7 @@ static void note_wait(struct opener *opener, struct file_system *system, uint64_
 		"file system %s %s for %.1f s: its files are not read any more in this run",
 		system->name, answered ? "was waited for" : "did not answer",
 		(double)system->waited.ns / NS_PER_S);
-	/* its opener is left behind */
-	if (system->sock < 0)
-		return;
-	close(system->sock);
-	system->sock = -1;
-	if (wire_send(opener->control, &end, sizeof(end)))
-		fpl_log(FPL_LOG_DEBUG, "opener: has gone");
+	leave(opener, system);
 }
 
 uint64_t opener_patience_ns(struct opener *opener, uint64_t dev)
@@ -417,6 +422,8 @@ static int begin(struct opener *opener, struct file_system *system)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return -errno;
+	/* this end is waited for by poll(2) alone */
+	fcntl(socks[0], F_SETFL, O_NONBLOCK);
 
 	int code = wire_send_fds(opener->control, &command, sizeof(command), &socks[1], 1);
 
@@ -451,7 +458,18 @@ static int await(int sock, uint64_t patience_ns, const struct opener_wait *wait)
 	}
 }
 
-static int take_answer(int sock, int *ret_fd)
+/* A place where one was asked for, an envelope where a file was. */
+static bool is_what_was_asked(const struct opener_request *request, int fd)
+{
+	struct stat st;
+
+	if (request->op != OPENER_OPEN)
+		return opener_holds_place(fd);
+	return !file_stat(fd, &st, NULL) && S_ISSOCK(st.st_mode);
+}
+
+/* Errors: -EBADMSG it makes no sense, or comes in parts, which is not waited for. */
+static int take_answer(int sock, const struct opener_request *request, int *ret_fd)
 {
 	int fds[WIRE_FDS_MAX];
 	int32_t answer;
@@ -460,9 +478,13 @@ static int take_answer(int sock, int *ret_fd)
 	for (size_t i = 1; i < WIRE_FDS_MAX; i++)
 		cleanup_fd(&fds[i]);
 	if (!code)
-		code = answer;
+		code = answer > 0 ? -EBADMSG : answer;
+	else if (code == -EAGAIN)
+		code = -EBADMSG;
 	if (!code && fds[0] < 0)
 		code = -EMFILE;
+	if (!code && !is_what_was_asked(request, fds[0]))
+		code = -EBADMSG;
 	if (code)
 		cleanup_fd(&fds[0]);
 	else
@@ -512,15 +534,13 @@ static int ask(struct opener *opener, uint64_t dev, const struct opener_request 
 	bool answered = code != -ETIMEDOUT;
 
 	if (!code)
-		code = take_answer(system->sock, ret_fd);
+		code = take_answer(system->sock, request, ret_fd);
 	pthread_mutex_lock(&opener->lock);
 	system->is_busy = false;
 	system->last_ns = clock_monotonic_ns();
 	note_wait(opener, system, system->last_ns - began_ns, answered);
-	if (code == -EPIPE && system->sock >= 0) { /* somebody has ended it */
-		close(system->sock);
-		system->sock = -1;
-	}
+	if (code == -EPIPE || code == -EBADMSG) /* somebody has ended it, or it makes no sense */
+		leave(opener, system);
 	pthread_mutex_unlock(&opener->lock);
 	return code;
 }
@@ -661,7 +681,7 @@ int opener_walk(struct opener *opener, const struct opener_path *path,
 {
 	struct opener_request request = {
 		.op = path->is_trusted ? OPENER_WALK_TRUSTED : OPENER_WALK,
-		.flags = path->flags | O_PATH | O_CLOEXEC,
+		.flags = path->flags,
 		.resolve = path->resolve,
 	};
 	size_t size = strlen(path->path);

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/served.h"
 #include "base/wire.h"
+#include "obj/file_stat.h"
 #include "obj/trusted_path.h"
 
 /* What it takes to reach files of other users and in other namespaces, as far as it is there. */
@@ -66,11 +67,15 @@ static int seal(int file_fd, int *ret_sock)
 	return code;
 }
 
+/* Opening anything else can have effects. */
 static int open_place(int place_fd, int *ret_file)
 {
+	struct stat st;
 	char link[32];
-	int fd;
+	int code = file_stat(place_fd, &st, NULL), fd;
 
+	if (code || !S_ISREG(st.st_mode))
+		return code ? code : -ENOEXEC;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place_fd);
 	fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -79,9 +84,11 @@ static int open_place(int place_fd, int *ret_file)
 	return 0;
 }
 
+/* To a place, whatever is asked: nothing is opened, made or cut. */
 static int walk(const struct opener_request *request, int folder, int *ret)
 {
-	struct open_how how = { .flags = (unsigned int)request->flags,
+	struct open_how how = { .flags = (request->flags & (O_NOFOLLOW | O_DIRECTORY)) | O_PATH |
+					 O_CLOEXEC,
 				.resolve = request->resolve };
 
 	*ret = (int)syscall(SYS_openat2, folder < 0 ? AT_FDCWD : folder, request->path, &how,

@@ -27,8 +27,8 @@ enum opener_op {
 };
 
 struct opener_request {
-	uint32_t op; /* enum opener_op */
-	int32_t flags;
+	uint32_t op;	  /* enum opener_op */
+	int32_t flags;	  /* O_NOFOLLOW, O_DIRECTORY; others have no effect */
 	uint64_t resolve; /* of openat2(2), as the flags */
 	char path[PATH_MAX];
 };
