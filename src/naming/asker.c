@@ -213,24 +213,11 @@ static int find_names(struct asker *asker, const char *path, const struct met_fi
 	return code;
 }
 
-int asker_names(struct asker *asker, const char *path, const struct met_file *met,
-		const uint64_t *vaddrs, size_t nr, struct symbol_places *ret, struct fpl_err *err)
+static int find_lines(struct asker *asker, const struct name_question *question,
+		      struct symbol_chains *ret, struct fpl_err *err)
 {
-	int code = check_file(path, met, err);
-
-	if (!code)
-		code = find_names(asker, path, met, vaddrs, nr, ret, err);
-	if (!code) {
-		code = check_file(path, met, err);
-		if (code)
-			symbol_places_fini(ret);
-	}
-	return code;
-}
-
-int asker_lines(struct asker *asker, const char *path, const struct met_file *met,
-		const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret, struct fpl_err *err)
-{
+	const char *path = question->path;
+	const struct met_file *met = &question->file;
 	struct name_file *file = name_store_find(&asker->names, met->fd, path);
 	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
 	struct name_search search;
@@ -244,10 +231,40 @@ int asker_lines(struct asker *asker, const char *path, const struct met_file *me
 	if (code)
 		return code;
 	desk_find_alt(desk, &desk_file);
-	code = desk_lines(desk, &desk_file, vaddrs, nr, ret, err);
+	code = desk_lines(desk, &desk_file, question->vaddrs, question->nr, ret, err);
 	if (code == -ENOENT && file)
 		name_store_add(&asker->names, file, met->fd, path, &search, NULL, NULL, 0, true);
 	return code;
+}
+
+void name_question_fini(struct name_question *question)
+{
+	free(question->vaddrs);
+	free(question->places);
+	*question = (struct name_question){ .file.fd = -1 };
+}
+
+void asker_ask(struct asker *asker, const struct name_question *question, struct name_answer *ret)
+{
+	struct fpl_err err = { 0 };
+	int code;
+
+	*ret = (struct name_answer){ .code = 0 };
+	ret->code = check_file(question->path, &question->file, &ret->err);
+	if (!ret->code)
+		ret->code = find_names(asker, question->path, &question->file, question->vaddrs,
+				       question->nr, &ret->places, &ret->err);
+	if (!ret->code)
+		ret->code = check_file(question->path, &question->file, &ret->err);
+	if (ret->code)
+		symbol_places_fini(&ret->places);
+	if (ret->code || !question->lines)
+		return;
+	code = find_lines(asker, question, &ret->places.chains, &err);
+	ret->has_no_lines = code;
+	if (code)
+		fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "%s: its code has no lines",
+			err.msg);
 }
 
 int asker_frames(struct asker *asker, const char *path, const struct met_file *met,

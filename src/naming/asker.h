@@ -48,22 +48,36 @@ void asker_fini(struct asker *asker);
 /* Write names that are new to the cache, and say at debug level what it was good for. */
 void asker_keep(struct asker *asker);
 
-/*
- * Each asks about the file @met, that its process sees as @path, as it was then. Errors, with a
- * message that names the file: -ESTALE it was written to since; those of reading it; -EOWNERDEAD it
- * was the end of who read it; -ENOMEM.
- */
+/* One reading of a file, for names of addresses and what is inlined there. */
+struct name_question {
+	const char *path;     /* borrowed */
+	struct met_file file; /* its descriptor is borrowed */
+	uint64_t *vaddrs;     /* owned [nr], ascending */
+	uint32_t *places;     /* owned [nr]: who asks knows of what (naming/place_book.h) */
+	size_t nr;
+	bool lines; /* what is inlined is wanted, too */
+};
 
-/* Name the code at each of @vaddrs [@nr], ascending. */
-FPL_MUST_CHECK int asker_names(struct asker *asker, const char *path, const struct met_file *met,
-			       const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
-			       struct fpl_err *err);
-/* What is inlined at each of @vaddrs [@nr], ascending, and where that is written. For names that
- * were just asked: the file is not checked again. -ENOENT: it has no debugging information. */
-FPL_MUST_CHECK int asker_lines(struct asker *asker, const char *path, const struct met_file *met,
-			       const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret,
-			       struct fpl_err *err);
-/* SYMBOL_FRAME_* of each of @vaddrs [@nr], ascending, into @ret [@nr]. */
+struct name_answer {
+	int code; /* 0, or why there are no names; err says it, too */
+	struct fpl_err err;
+	struct symbol_places places; /* owned; valid where code is 0 */
+	bool has_no_lines;	     /* it has no debugging information, or none that can be read */
+};
+
+void name_question_fini(struct name_question *question);
+
+/* Name the code at each address. A file that fails over what is inlined keeps its names, which is
+ * said. */
+void asker_ask(struct asker *asker, const struct name_question *question, struct name_answer *ret);
+
+/*
+ * Ask about the file @met, that its process sees as @path, as it was then. Errors, with a
+ * message that names the file, of the question above likewise: -ESTALE it was written to since;
+ * those of reading it; -EOWNERDEAD it was the end of who read it; -ENOMEM.
+ *
+ * SYMBOL_FRAME_* of each of @vaddrs [@nr], ascending, into @ret [@nr].
+ */
 FPL_MUST_CHECK int asker_frames(struct asker *asker, const char *path, const struct met_file *met,
 				const uint64_t *vaddrs, size_t nr, uint8_t *ret,
 				struct fpl_err *err);

@@ -5,20 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "naming/kernel_names.h"
 #include "naming/kernel_text.h"
-#include "naming/place_list.h"
+#include "naming/place_book.h"
 #include "naming/settler.h"
 
 /* Ids are dense: one far beyond is a bug of the caller and must not cost memory. */
 #define OBJECTS_MAX (1u << 20)
+/* So many addresses are sorted byte by byte. */
+#define SORT_BY_BYTES 1024u
+
+/* An address that is to be asked about. */
+struct wanted {
+	uint64_t vaddr;
+	uint32_t place; /* index in the book */
+};
 
 struct named_object {
-	char *path;	      /* owned; NULL: frames name it, and it is not registered yet */
-	struct met_file file; /* its descriptor is borrowed; -1: none any more */
-	struct place_list places;
+	char *path;	       /* owned; NULL: frames name it, and it is not registered yet */
+	struct met_file file;  /* its descriptor is borrowed; -1: none any more */
+	uint32_t number;       /* in the book: another may get its id */
+	struct wanted *wanted; /* owned [nr]: to be asked, each once */
+	size_t nr, room;
 	bool is_lost;	   /* a worker failed over this file */
 	bool has_no_lines; /* there is no debugging information, or it cannot be read */
 	bool is_asked;	   /* by the settler: it has the addresses */
@@ -31,6 +42,8 @@ struct namer {
 	struct engine_namer hooks;
 	struct named_object **objects; /* owned [nr_objects], by id - 1; NULL: none */
 	size_t nr_objects;
+	uint32_t last_number;
+	struct place_book book;
 	struct kernel_text kernel_text;
 	struct kernel_names kernel;
 };
@@ -39,7 +52,7 @@ static void object_destroy(struct named_object *object)
 {
 	if (!object)
 		return;
-	place_list_fini(&object->places);
+	free(object->wanted);
 	free(object->path);
 	free(object);
 }
@@ -70,8 +83,10 @@ static struct named_object *need_object(struct namer *namer, uint32_t id)
 	}
 	if (!namer->objects[id - 1]) {
 		namer->objects[id - 1] = calloc(1, sizeof(struct named_object));
-		if (namer->objects[id - 1])
-			namer->objects[id - 1]->file.fd = -1;
+		if (!namer->objects[id - 1])
+			return NULL;
+		namer->objects[id - 1]->file.fd = -1;
+		namer->objects[id - 1]->number = ++namer->last_number;
 	}
 	return namer->objects[id - 1];
 }
@@ -122,18 +137,15 @@ bool namer_has_file(const struct namer *namer, uint32_t id)
 
 size_t namer_nr_named(const struct namer *namer)
 {
-	size_t nr = 0;
-
-	for (size_t i = 0; i < namer->nr_objects; i++)
-		nr += namer->objects[i] ? namer->objects[i]->places.nr_known : 0;
-	return nr;
+	return namer->book.nr;
 }
 
 void namer_forget_names(struct namer *namer)
 {
+	place_book_fini(&namer->book);
 	for (size_t i = 0; i < namer->nr_objects; i++) {
 		if (namer->objects[i])
-			place_list_fini(&namer->objects[i]->places);
+			namer->objects[i]->nr = 0;
 	}
 }
 
@@ -144,106 +156,185 @@ void namer_keep(struct namer *namer, struct namer_stats *ret)
 				     .nr_asked = namer->asker.names.nr_asked };
 }
 
+/* Have @place asked in the next round. */
+static int ask_for(struct named_object *object, uint64_t vaddr, uint32_t place)
+{
+	int code = array_reserve(&object->wanted, sizeof(*object->wanted), &object->room,
+				 object->nr + 1);
+
+	if (!code)
+		object->wanted[object->nr++] = (struct wanted){ vaddr, place };
+	return code;
+}
+
 void namer_expect(struct namer *namer, uint32_t id, uint64_t lookup_vaddr)
 {
 	struct named_object *object = object_at(namer, id);
+	size_t nr_before = namer->book.nr;
+	uint32_t place;
 
 	/* without memory it is a question of its own later */
-	if (object && !object->is_lost && !place_list_find(&object->places, lookup_vaddr))
-		(void)!place_list_add(&object->places, lookup_vaddr);
+	if (object && !object->is_lost &&
+	    !place_book_need(&namer->book, object->number, lookup_vaddr, &place) &&
+	    namer->book.nr > nr_before)
+		(void)!ask_for(object, lookup_vaddr, place);
 }
 
-/* What is to be asked of the file of @object: all addresses that were said. */
-static void make_question(const struct namer *namer, struct named_object *object,
-			  struct name_question *ret)
+static int compare(const void *left, const void *right)
+{
+	const struct wanted *a = left, *b = right;
+
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+/* Sort @list [@nr] by the byte at @shift of its addresses, into @to. */
+static void sort_by_byte(const struct wanted *list, size_t nr, unsigned int shift,
+			 struct wanted *to)
+{
+	size_t starts[257] = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		starts[(list[i].vaddr >> shift & 0xff) + 1]++;
+	for (size_t i = 1; i < 256; i++)
+		starts[i] += starts[i - 1];
+	for (size_t i = 0; i < nr; i++)
+		to[starts[list[i].vaddr >> shift & 0xff]++] = list[i];
+}
+
+/* A sixth of the CPU time of naming was qsort(3), of 100,000 addresses. */
+static void sort_wanted(struct named_object *object)
+{
+	struct wanted *list = object->wanted, *other = NULL;
+	uint64_t differ = 0;
+
+	if (object->nr >= SORT_BY_BYTES)
+		other = calloc(object->nr, sizeof(*other));
+	if (!other) {
+		qsort(list, object->nr, sizeof(*list), compare);
+		return;
+	}
+	for (size_t i = 1; i < object->nr; i++)
+		differ |= list[i].vaddr ^ list[0].vaddr;
+	for (unsigned int shift = 0; shift < 64; shift += 8) {
+		struct wanted *sorted = other;
+
+		if (!(differ >> shift & 0xff))
+			continue;
+		sort_by_byte(list, object->nr, shift, sorted);
+		other = list;
+		list = sorted;
+	}
+	free(other);
+	object->wanted = list;
+	object->room = object->nr;
+}
+
+/* What is to be asked of the file of @object: all addresses that were said. Errors: -ENOMEM. */
+static int make_question(const struct namer *namer, struct named_object *object,
+			 struct name_question *ret)
 {
 	*ret = (struct name_question){
 		.path = object->path,
 		.file = object->file,
+		.vaddrs = calloc(object->nr, sizeof(*ret->vaddrs)),
+		.places = calloc(object->nr, sizeof(*ret->places)),
+		.nr = object->nr,
 		.lines = (namer->options.lines || namer->options.inlined) && !object->has_no_lines,
 	};
-	place_list_take(&object->places, &ret->vaddrs, &ret->nr);
+	if (!ret->vaddrs || !ret->places) {
+		name_question_fini(ret);
+		return -ENOMEM;
+	}
+	sort_wanted(object);
+	for (size_t i = 0; i < object->nr; i++) {
+		ret->vaddrs[i] = object->wanted[i].vaddr;
+		ret->places[i] = object->wanted[i].place;
+	}
+	free(object->wanted);
+	object->wanted = NULL;
+	object->nr = object->room = 0;
+	return 0;
 }
 
 /* Takes both over. After a failure the file is not read again: it may have been the end of who did.
  */
-static int keep_answer(struct named_object *object, struct name_question *question,
-		       struct name_answer *answer)
+static void keep_answer(struct namer *namer, struct named_object *object,
+			struct name_question *question, struct name_answer *answer)
 {
-	int code = answer->code;
-
 	object->has_no_lines = object->has_no_lines || answer->has_no_lines;
-	if (code) {
+	if (answer->code == -ECANCELED) {
+		/* never asked: without memory they are questions of their own */
+		for (size_t i = 0; i < question->nr; i++)
+			(void)!ask_for(object, question->vaddrs[i], question->places[i]);
+	} else if (answer->code) {
 		object->is_lost = true;
 		fpl_log(FPL_LOG_WARN, "%s: its functions have no names", answer->err.msg);
 	} else {
-		code = place_list_keep(&object->places, question->vaddrs, question->nr,
+		/* without memory they are questions of their own */
+		(void)!place_book_keep(&namer->book, question->places, question->nr,
 				       &answer->places);
 	}
 	name_question_fini(question);
-	return code;
 }
 
-/* One reading of the file for all addresses that are to be asked. */
-static int ask_names(struct namer *namer, struct named_object *object)
+/* One reading of the file for all addresses that are to be asked. Errors: -ENOMEM. */
+static int ask(struct namer *namer, struct named_object *object)
 {
 	struct name_question question;
 	struct name_answer answer;
+	int code = make_question(namer, object, &question);
 
-	make_question(namer, object, &question);
-	name_question_ask(&question, &namer->asker, &answer);
-	return keep_answer(object, &question, &answer);
+	if (code)
+		return code;
+	asker_ask(&namer->asker, &question, &answer);
+	keep_answer(namer, object, &question, &answer);
+	return 0;
 }
 
-/* The place of @vaddr, which is not known yet, by reading the file. */
-static const struct symbol_place *find_by_asking(struct namer *namer, struct named_object *object,
-						 uint64_t vaddr)
+/* The place of @vaddr, by reading the file where it is not known yet; NULL: it cannot be. */
+static const struct place *find_place(struct namer *namer, struct named_object *object,
+				      uint64_t vaddr)
 {
-	const struct symbol_place *place = NULL;
+	const struct place *place = place_book_find(&namer->book, object->number, vaddr);
+	uint32_t index;
 
-	if (object->places.nr) {
-		if (ask_names(namer, object))
-			return NULL;
-		place = place_list_find(&object->places, vaddr);
+	/* the second round is for one that was not said, or whose question got lost */
+	for (int i = 0; i < 2 && object->file.fd >= 0 && !object->is_lost; i++) {
+		if (place && place->is_answered)
+			break;
+		if (!place || !object->nr) {
+			if (place_book_need(&namer->book, object->number, vaddr, &index) ||
+			    ask_for(object, vaddr, index))
+				break;
+		}
+		if (ask(namer, object))
+			break;
+		place = place_book_find(&namer->book, object->number, vaddr);
 	}
-	/* it was not said that this one would be asked about: one more reading of the file */
-	if (!place && !place_list_add(&object->places, vaddr) && !ask_names(namer, object))
-		place = place_list_find(&object->places, vaddr);
-	return place;
+	return place && place->is_answered && !object->is_lost ? place : NULL;
 }
 
 void namer_user(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, struct symbol *ret)
 {
 	struct named_object *object = object_at(namer, id);
-	const struct symbol_place *place;
+	const struct place *place = object ? find_place(namer, object, lookup_vaddr) : NULL;
 
 	*ret = (struct symbol){ .start = SYMBOL_NO_START };
-	if (!object || object->is_lost)
-		return;
-	place = place_list_find(&object->places, lookup_vaddr);
-	if (!place && object->file.fd >= 0)
-		place = find_by_asking(namer, object, lookup_vaddr);
 	if (place)
-		*ret = (struct symbol){ .name = place->name && *place->name ? place->name : NULL,
-					.start = place->start };
+		*ret = (struct symbol){ .name = place->name, .start = place->start };
 }
 
 size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, struct symbol_line *ret)
 {
-	const struct named_object *object = object_at(namer, id);
-	const struct symbol_line *lines;
-	struct symbol symbol;
-	size_t nr;
+	struct named_object *object = object_at(namer, id);
+	const struct place *place = object ? find_place(namer, object, lookup_vaddr) : NULL;
+	size_t nr = place ? place->nr_lines : 0;
 
-	if (!object || (!namer->options.lines && !namer->options.inlined))
-		return 0;
-	namer_user(namer, id, lookup_vaddr, &symbol);
-	nr = place_list_lines(&object->places, lookup_vaddr, &lines);
 	if (!nr)
 		return 0;
-	memcpy(ret, lines, nr * sizeof(*ret));
-	if (symbol.name)
-		ret[nr - 1].name = symbol.name;
+	memcpy(ret, place->lines, nr * sizeof(*ret));
+	if (place->name)
+		ret[nr - 1].name = place->name;
 	if (!namer->options.inlined && nr > 1) {
 		ret[nr - 1].file = ret[0].file;
 		ret[nr - 1].line = ret[0].line;
@@ -303,7 +394,7 @@ static void take_answers(struct namer *namer)
 		struct named_object *object = object_at(namer, id);
 
 		object->is_asked = false;
-		(void)!keep_answer(object, &question, &answer);
+		keep_answer(namer, object, &question, &answer);
 	}
 }
 
@@ -326,11 +417,12 @@ static bool hook_settle(void *ctx, const struct profile_object *described)
 	object = object_at(namer, described->id);
 	if (object->is_asked || (namer->settler && !settler_has_room(namer->settler)))
 		return false;
-	if (object->is_lost || !object->places.nr || need_settler(namer)) {
+	if (object->is_lost || !object->nr || need_settler(namer)) {
 		object->file.fd = -1;
 		return true;
 	}
-	make_question(namer, object, &question);
+	if (make_question(namer, object, &question))
+		return false;
 	object->is_asked = !settler_ask(namer->settler, described->id, &question);
 	return false;
 }
@@ -345,11 +437,6 @@ static void hook_end(void *ctx)
 	settler_stop(namer->settler);
 	take_answers(namer);
 	settler_destroy(TAKE_PTR(namer->settler));
-	for (size_t i = 0; i < namer->nr_objects; i++) {
-		/* what was not answered any more is asked for with all that is left */
-		if (namer->objects[i])
-			namer->objects[i]->is_asked = false;
-	}
 }
 
 const struct engine_namer *namer_hooks(struct namer *namer)
@@ -393,6 +480,7 @@ void namer_destroy(struct namer *namer)
 	for (size_t i = 0; i < namer->nr_objects; i++)
 		object_destroy(namer->objects[i]);
 	free(namer->objects);
+	place_book_fini(&namer->book);
 	kernel_names_fini(&namer->kernel);
 	kernel_text_fini(&namer->kernel_text);
 	free(namer);

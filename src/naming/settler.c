@@ -36,17 +36,6 @@ static struct job *job_of(struct turn *turn)
 	return (struct job *)turn;
 }
 
-static void drop_jobs(struct turn_queue *queue)
-{
-	struct job *job;
-
-	while ((job = job_of(turn_queue_pop(queue)))) {
-		name_question_fini(&job->question);
-		symbol_places_fini(&job->answer.places);
-		free(job);
-	}
-}
-
 static void *settler_main(void *ctx)
 {
 	struct settler *settler = ctx;
@@ -63,7 +52,7 @@ static void *settler_main(void *ctx)
 			continue;
 		}
 		pthread_mutex_unlock(&settler->lock);
-		name_question_ask(&job->question, &settler->asker, &job->answer);
+		asker_ask(&settler->asker, &job->question, &job->answer);
 		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&settler->lock);
 		turns_end(&settler->turns, job->turn.uid, now_ns - began_ns, now_ns);
@@ -101,6 +90,8 @@ int settler_create(const struct asker_options *options, struct settler **ret)
 
 void settler_stop(struct settler *settler)
 {
+	struct turn *turn;
+
 	pthread_mutex_lock(&settler->lock);
 	settler->stop = true;
 	pthread_cond_signal(&settler->wake);
@@ -108,16 +99,25 @@ void settler_stop(struct settler *settler)
 	if (settler->has_thread)
 		pthread_join(settler->thread, NULL);
 	settler->has_thread = false;
+	while ((turn = turn_queue_pop(&settler->todo))) {
+		job_of(turn)->answer.code = -ECANCELED;
+		turn_queue_push(&settler->done, turn);
+	}
 }
 
 void settler_destroy(struct settler *settler)
 {
+	struct job *job;
+
 	if (!settler)
 		return;
 	settler_stop(settler);
 	asker_fini(&settler->asker);
-	drop_jobs(&settler->todo);
-	drop_jobs(&settler->done);
+	while ((job = job_of(turn_queue_pop(&settler->done)))) {
+		name_question_fini(&job->question);
+		symbol_places_fini(&job->answer.places);
+		free(job);
+	}
 	pthread_cond_destroy(&settler->wake);
 	pthread_mutex_destroy(&settler->lock);
 	free(settler);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "naming/question.h"
+#include "naming/asker.h"
 
 /* Questions that are open at once. */
 #define SETTLER_MAX 256u
@@ -22,8 +22,8 @@ struct settler;
  * that are retired are seldom met again. Errors: -ENOMEM; as pthread_create(3).
  */
 FPL_MUST_CHECK int settler_create(const struct asker_options *options, struct settler **ret);
-/* Waits for the question at hand, which the workers' limits bound; the others are never asked. What
- * was answered can still be taken. */
+/* Waits for the question at hand, which the workers' limits bound; the others are never asked:
+ * their answer is -ECANCELED. All can still be taken. */
 void settler_stop(struct settler *settler);
 /* The same, and drops all. NULL is allowed. */
 void settler_destroy(struct settler *settler);

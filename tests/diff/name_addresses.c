@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: name_addresses [-w] FILE < ADDRESSES: for each hexadecimal vaddr a line "VADDR START NAME"
- * as symbolize/ reads it in this process, "VADDR - -" where it has no name. Names stay mangled; no
- * debug files. -w: as a run names them: by workers, with debug files.
+ * usage: name_addresses [-d | -w] FILE < ADDRESSES: for each hexadecimal vaddr a line "VADDR START
+ * NAME" as symbolize/ reads it in this process, "VADDR - -" where it has no name. Names stay
+ * mangled; no debug files. -d: with the debug file. -w: as a run names them: by workers, with it.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "obj/debug_file.h"
 #include "obj/mini_debug.h"
 #include "symbolize/symtab.h"
 #include "tests/diff/addresses.h"
@@ -21,26 +22,32 @@ struct last {
 	char *name;
 };
 
-static struct symtab *read_symbols(const char *path, struct elf_file **elf, struct elf_file **mini)
+struct files {
+	struct elf_file *elf, *debug, *mini;
+};
+
+static struct symtab *read_symbols(const char *path, bool with_debug, struct files *ret)
 {
+	const struct elf_file *debug[2];
 	struct fpl_err err = { 0 };
 	struct symtab *tab;
-	const struct elf_file *debug[1];
 	size_t nr = 0;
 
-	if (elf_file_open_path(path, elf, &err))
+	if (elf_file_open_path(path, &ret->elf, &err))
 		die(&err);
-	if (!mini_debug_open(*elf, mini, NULL))
-		debug[nr++] = *mini;
-	if (symtab_create(*elf, debug, nr, &tab, &err))
+	if (with_debug && !debug_file_open(ret->elf, path, NULL, &ret->debug, NULL))
+		debug[nr++] = ret->debug;
+	if (!mini_debug_open(ret->elf, &ret->mini, NULL))
+		debug[nr++] = ret->mini;
+	if (symtab_create(ret->elf, debug, nr, &tab, &err))
 		die(&err);
 	return tab;
 }
 
-static void name_here(const char *path, const uint64_t *vaddrs, size_t nr)
+static void name_here(const char *path, bool with_debug, const uint64_t *vaddrs, size_t nr)
 {
-	struct elf_file *elf, *mini = NULL;
-	struct symtab *tab = read_symbols(path, &elf, &mini);
+	struct files files = { NULL };
+	struct symtab *tab = read_symbols(path, with_debug, &files);
 	struct last last = { SIZE_MAX, NULL };
 	struct symtab_match match;
 
@@ -58,8 +65,9 @@ static void name_here(const char *path, const uint64_t *vaddrs, size_t nr)
 	}
 	free(last.name);
 	symtab_destroy(tab);
-	elf_file_close(mini);
-	elf_file_close(elf);
+	elf_file_close(files.mini);
+	elf_file_close(files.debug);
+	elf_file_close(files.elf);
 }
 
 static void name_by_workers(const char *path, const uint64_t *vaddrs, size_t nr)
@@ -86,15 +94,19 @@ static void name_by_workers(const char *path, const uint64_t *vaddrs, size_t nr)
 int main(int argc, char **argv)
 {
 	bool by_workers = argc == 3 && strcmp(argv[1], "-w") == 0;
+	bool with_debug = argc == 3 && strcmp(argv[1], "-d") == 0;
 	size_t nr;
 	uint64_t *vaddrs;
 
-	if (argc != 2 + by_workers) {
-		fprintf(stderr, "usage: name_addresses [-w] FILE < ADDRESSES\n");
+	if (argc != 2 + (by_workers || with_debug)) {
+		fprintf(stderr, "usage: name_addresses [-d | -w] FILE < ADDRESSES\n");
 		return 2;
 	}
 	vaddrs = read_addresses(&nr);
-	(by_workers ? name_by_workers : name_here)(argv[argc - 1], vaddrs, nr);
+	if (by_workers)
+		name_by_workers(argv[argc - 1], vaddrs, nr);
+	else
+		name_here(argv[argc - 1], with_debug, vaddrs, nr);
 	free(vaddrs);
 	return 0;
 }

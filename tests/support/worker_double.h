@@ -59,6 +59,8 @@ static inline int doubled_names(int sock, const uint64_t *vaddrs, uint32_t nr)
 	doubled.rounds++;
 	doubled.addresses += nr;
 	for (uint32_t i = 0; i < nr; i++) {
+		if (i && vaddrs[i] <= vaddrs[i - 1])
+			abort();
 		places[i] = (struct parse_place){ .start = vaddrs[i], .text = 32 * i };
 		snprintf(text + (size_t)32 * i, 32, "f%llx", (unsigned long long)vaddrs[i]);
 	}

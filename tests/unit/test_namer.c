@@ -102,6 +102,25 @@ static void addresses_are_named_a_round_at_a_time(void **state)
 	assert_int_equal(doubled.rounds, 4);
 }
 
+/* The worker played here refuses what does not ascend. */
+static void many_addresses_are_asked_in_order(void **state)
+{
+	enum { NR = 5000 };
+	struct scene *scene = *state;
+	char name[32];
+
+	for (uint64_t i = 0; i < NR; i++)
+		namer_expect(scene->namer, 1, i * 0x9e3779b97f4a7c15u >> 20);
+	for (uint64_t i = 0; i < NR; i++) {
+		uint64_t vaddr = i * 0x9e3779b97f4a7c15u >> 20;
+
+		snprintf(name, sizeof(name), "f%llx", (unsigned long long)vaddr);
+		check(scene->namer, vaddr, name);
+	}
+	assert_int_equal(doubled.rounds, 1);
+	assert_int_equal(doubled.addresses, NR);
+}
+
 static void what_is_forgotten_is_asked_anew(void **state)
 {
 	struct scene *scene = *state;
@@ -280,6 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_SCENE(ids_out_of_range_are_refused),
 		WITH_SCENE(addresses_are_named_a_round_at_a_time),
+		WITH_SCENE(many_addresses_are_asked_in_order),
 		WITH_SCENE(what_is_forgotten_is_asked_anew),
 		WITH_SCENE(a_file_that_was_written_to_has_no_names_from_then_on),
 		WITH_SCENE(a_file_that_has_lost_its_name_is_of_the_trust_it_was_met_with),

@@ -5,7 +5,7 @@
 Each tool names the same random code addresses of a file (names only: no lines, no inlined functions, no
 demangling), cold: a new process that opens the file and reads its tables. "fpless" is what users get: a worker reads the
 file and its debug file, which is looked for, and sends the names; its CPU time and that of its nursery count. "readers" are
-the same tables read in one process, without the debug file. Rounds are interleaved. Prints TSV: file, tool, names per
+the same tables read in one process. Rounds are interleaved. Prints TSV: file, tool, names per
 CPU-second (median, p10, p90), addresses, rounds, ratio of fpless (median of the rounds' ratios).
 """
 
@@ -23,7 +23,7 @@ FILES = ["/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3", "/usr/lib/x8
 # binutils' addr2line needs a second for a few hundred names of a large file
 TOOLS = {
     "fpless": (100_000, lambda tool, path: [tool, "-w", path]),
-    "readers": (100_000, lambda tool, path: [tool, path]),
+    "readers": (100_000, lambda tool, path: [tool, "-d", path]),
     "llvm-symbolizer": (20_000, lambda _, path: ["llvm-symbolizer", "--obj=" + path, "--functions=linkage",
                                                  "--no-inlines", "--no-demangle", "--no-debuginfod"]),
     "eu-addr2line": (20_000, lambda _, path: ["eu-addr2line", "-S", "-e", path]),
