@@ -128,10 +128,9 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 		code = sandbox_enter_reader(true, err);
 	if (!code)
 		code = object_report_make(desk, fd, options->target, &report, err);
-	if (!code)
-		code = object_reports_packages("", host, &report, 1, err);
 	if (code)
 		return code;
+	object_reports_packages("", host, &report, 1);
 	if (options->json)
 		doctor_json_object(stdout, &report);
 	else
@@ -147,11 +146,11 @@ static int examine_process(const struct doctor_options *options, struct desk *de
 	struct check remarks[PROCESS_REMARKS_MAX];
 	int code = process_report_make((pid_t)options->pid, desk, &report, err);
 
-	/* what its paths name here may be other files */
-	if (!code && !report.other_mnt_ns)
-		code = object_reports_packages("", host, report.objects, report.nr, err);
 	if (code)
 		return code;
+	/* what its paths name here may be other files */
+	if (!report.other_mnt_ns)
+		object_reports_packages("", host, report.objects, report.nr);
 
 	size_t nr = process_remarks(&report, host, remarks);
 

@@ -39,14 +39,10 @@ static int read_all(const struct report_options *options, struct inputs *inputs,
 /* List on stdout what lacks names. Returns an enum cli_exit; has said why. */
 static int list_missing(const struct recording *recording)
 {
-	struct fpl_err err = { 0 };
+	int error;
 
-	if (report_names_missing(stdout, recording, &err)) {
-		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
-		return CLI_EXIT_OUTPUT;
-	}
-
-	int error = output_stream_error(stdout);
+	report_names_missing(stdout, recording);
+	error = output_stream_error(stdout);
 
 	if (!error)
 		return CLI_EXIT_OK;

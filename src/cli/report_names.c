@@ -142,23 +142,19 @@ static void tell_installed(struct object_report *report)
 			 "%s is installed: --symfs / takes what it has", debug->name);
 }
 
-int report_names_missing(FILE *to, const struct recording *recording, struct fpl_err *err)
+void report_names_missing(FILE *to, const struct recording *recording)
 {
 	CLEANUP(cleanup_missing) struct missing missing = { 0 };
 	CLEANUP(reports_fini) struct reports reports = { 0 };
 	struct host host;
-	int error;
 
 	missing_find(recording, &missing);
 	describe_objects(recording, &missing, &reports);
 	host_read("", &host);
-	error = object_reports_packages("", &host, reports.list, reports.nr, err);
-	if (error)
-		return error;
+	object_reports_packages("", &host, reports.list, reports.nr);
 	for (size_t i = 0; i < missing.nr; i++) {
 		tell_installed(&reports.list[i]);
 		missing.list[i].hint = reports.list[i].hint;
 	}
 	missing_write(to, recording, &missing);
-	return 0;
 }

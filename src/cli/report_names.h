@@ -44,7 +44,6 @@ void report_names_write(FILE *to, const struct report_names *names);
 
 /*
  * Write which objects of @recording lack names or lines, what that costs, and the packages that
- * have them. Errors: -ENOMEM.
+ * have them.
  */
-FPL_MUST_CHECK int report_names_missing(FILE *to, const struct recording *recording,
-					struct fpl_err *err);
+void report_names_missing(FILE *to, const struct recording *recording);

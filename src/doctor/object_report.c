@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 void object_report_fini(struct object_report *report)
@@ -40,10 +41,8 @@ static int examine_file(struct desk *desk, int fd, struct object_report *ret, st
 	code = desk_examine(desk, &file, &ret->found, err);
 	if (code)
 		return code;
-	ret->debug_path = debug_path[0] ? strdup(debug_path) : NULL;
-	return !debug_path[0] || ret->debug_path
-		       ? 0
-		       : fpl_fail(err, -ENOMEM, "%s: out of memory", ret->path);
+	ret->debug_path = debug_path[0] ? must_strdup(debug_path) : NULL;
+	return 0;
 }
 
 /* Resolves the symbolic links of @path. NULL: nothing is there, or it does not answer. */
@@ -66,9 +65,8 @@ int object_report_make(struct desk *desk, int fd, const char *path, struct objec
 {
 	int code;
 
-	*ret = (struct object_report){ .path = strdup(path) };
-	code = ret->path ? examine_file(desk, fd, ret, err)
-			 : fpl_fail(err, -ENOMEM, "%s: out of memory", path);
+	*ret = (struct object_report){ .path = must_strdup(path) };
+	code = examine_file(desk, fd, ret, err);
 	if (!code)
 		ret->real_path = real_path_of(desk, path);
 	if (code)
@@ -116,33 +114,25 @@ static void name_debug_packages(struct package_work *work, struct object_report 
 	}
 }
 
-int object_reports_packages(const char *root, const struct host *host,
-			    struct object_report *reports, size_t nr, struct fpl_err *err)
+void object_reports_packages(const char *root, const struct host *host,
+			     struct object_report *reports, size_t nr)
 {
 	CLEANUP(cleanup_work)
 	struct package_work work = {
-		.queries = calloc(2 * nr + 1, sizeof(*work.queries)),
-		.debugs = calloc(nr + 1, sizeof(*work.debugs)),
+		.queries = must_calloc(2 * nr, sizeof(*work.queries)),
+		.debugs = must_calloc(nr, sizeof(*work.debugs)),
 		.nr_reports = nr,
 	};
 
-	if (!work.queries || !work.debugs)
-		return fpl_fail(err, -ENOMEM, "packages: out of memory");
 	for (size_t i = 0; i < nr; i++) {
 		bool has_path = reports[i].real_path && !reports[i].deleted;
 
 		work.queries[2 * i].path = has_path ? reports[i].real_path : "";
 		work.queries[2 * i + 1].path = reports[i].debug_path ? reports[i].debug_path : "";
 	}
-
-	int code = packages_find(root, work.queries, 2 * nr, err);
-
-	if (code == -ENOMEM)
-		return code;
+	(void)!packages_find(root, work.queries, 2 * nr, NULL);
 	name_debug_packages(&work, reports);
-	code = packages_status(root, work.debugs, nr, err);
-	if (code == -ENOMEM)
-		return code;
+	(void)!packages_status(root, work.debugs, nr, NULL);
 	for (size_t i = 0; i < nr; i++) {
 		struct object_report *report = &reports[i];
 
@@ -152,5 +142,4 @@ int object_reports_packages(const char *root, const struct host *host,
 					   report->found.build_id, report->hint,
 					   sizeof(report->hint));
 	}
-	return 0;
 }

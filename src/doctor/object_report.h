@@ -38,11 +38,10 @@ void object_report_fini(struct object_report *report);
 
 /*
  * Fill package, debug_package and hint of all @reports [nr]. @root: where dpkg's files are looked
- * for, "" on this machine. Without dpkg only hints. Errors: -ENOMEM. Cost: packages_find.
+ * for, "" on this machine. Without dpkg only hints. Cost: packages_find.
  */
-FPL_MUST_CHECK int object_reports_packages(const char *root, const struct host *host,
-					   struct object_report *reports, size_t nr,
-					   struct fpl_err *err);
+void object_reports_packages(const char *root, const struct host *host,
+			     struct object_report *reports, size_t nr);
 
 /* Does the object lack what names and lines are made from? */
 bool object_report_lacks_debug(const struct object_report *report);

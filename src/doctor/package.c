@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
@@ -55,23 +56,14 @@ static const char *const merged[] = {
 };
 
 /* The other name of @path on a system with a merged /usr, or NULL; the caller frees it. */
-static char *other_name(const char *path, int *ret)
+static char *other_name(const char *path)
 {
 	bool in_usr = strncmp(path, "/usr/", 5) == 0;
 	const char *below = in_usr ? path + 4 : path;
-	char *name = NULL;
 
-	*ret = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(merged); i++) {
-		if (strncmp(below, merged[i], strlen(merged[i])) != 0)
-			continue;
-		if (in_usr)
-			name = strdup(below);
-		else if (asprintf(&name, "/usr%s", path) < 0)
-			name = NULL;
-		*ret = name ? 0 : -ENOMEM;
-		return name;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(merged); i++)
+		if (!strncmp(below, merged[i], strlen(merged[i])))
+			return must_asprintf("%s%s", in_usr ? "" : "/usr", below);
 	return NULL;
 }
 
@@ -80,20 +72,15 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct wanted *)a)->path, ((const struct wanted *)b)->path);
 }
 
-static int lookup_init(struct lookup *lookup, struct package_query *queries, size_t nr)
+static void lookup_init(struct lookup *lookup, struct package_query *queries, size_t nr)
 {
 	*lookup = (struct lookup){ .queries = queries, .nr_queries = nr };
-	lookup->wanted = calloc(2 * nr + 1, sizeof(*lookup->wanted));
-	lookup->names = calloc(nr + 1, sizeof(char *));
-	lookup->diverts = calloc(nr + 1, sizeof(char *));
-	if (!lookup->wanted || !lookup->names || !lookup->diverts)
-		return -ENOMEM;
+	lookup->wanted = must_calloc(2 * nr, sizeof(*lookup->wanted));
+	lookup->names = must_calloc(nr, sizeof(char *));
+	lookup->diverts = must_calloc(nr, sizeof(char *));
 	for (size_t i = 0; i < nr; i++) {
-		int code;
-		char *other = other_name(queries[i].path, &code);
+		char *other = other_name(queries[i].path);
 
-		if (code)
-			return code;
 		queries[i].owner = (struct package){ .name = "" };
 		lookup->wanted[lookup->nr++] = (struct wanted){ queries[i].path, i };
 		if (!other)
@@ -102,7 +89,6 @@ static int lookup_init(struct lookup *lookup, struct package_query *queries, siz
 		lookup->wanted[lookup->nr++] = (struct wanted){ other, i };
 	}
 	qsort(lookup->wanted, lookup->nr, sizeof(*lookup->wanted), by_path);
-	return 0;
 }
 
 /* Read a regular file of at most @max bytes with a NUL behind it. Errors: -EFBIG, -ENOENT, ... */
@@ -119,11 +105,7 @@ static int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
 		return -EFBIG;
 
 	size_t size = (size_t)st.st_size;
-	AUTO_FREE char *text = malloc(size + 1);
-
-	if (!text)
-		return -ENOMEM;
-
+	AUTO_FREE char *text = must_malloc(size + 1);
 	ssize_t length = io_read(fd, text, size);
 
 	if (length < 0)
@@ -177,14 +159,13 @@ static void take_line(struct lookup *lookup, const char *line, const struct pack
 	}
 }
 
-static int read_list(struct lookup *lookup, const char *path, const struct package *package)
+static void read_list(struct lookup *lookup, const char *path, const struct package *package)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size;
-	int code = read_file(path, LIST_BYTES, &text, &size);
 
-	if (code)
-		return code == -ENOMEM ? code : 0; /* one bad list does not spoil the others */
+	if (read_file(path, LIST_BYTES, &text, &size))
+		return; /* one bad list does not spoil the others */
 	lookup->bytes += size;
 	for (char *line = text, *end; line < text + size; line = end + 1) {
 		end = strchr(line, '\n');
@@ -193,11 +174,10 @@ static int read_list(struct lookup *lookup, const char *path, const struct packa
 		*end = '\0';
 		take_line(lookup, line, package);
 	}
-	return 0;
 }
 
 /* Three lines each: from, to, package (":" for the administrator's own). */
-static int read_diversions(struct lookup *lookup, const char *root)
+static void read_diversions(struct lookup *lookup, const char *root)
 {
 	char path[PATH_MAX];
 	AUTO_FREE char *text = NULL;
@@ -205,10 +185,8 @@ static int read_diversions(struct lookup *lookup, const char *root)
 
 	snprintf(path, sizeof(path), "%s" DIVERSIONS, root);
 
-	int code = read_file(path, LIST_BYTES, &text, &size);
-
-	if (code)
-		return code == -ENOMEM ? code : 0;
+	if (read_file(path, LIST_BYTES, &text, &size))
+		return;
 
 	char *rest = text, *from;
 
@@ -220,18 +198,14 @@ static int read_diversions(struct lookup *lookup, const char *root)
 
 		if (!to || !package || !found || lookup->diverts[found->query])
 			continue;
-		lookup->diverts[found->query] = strdup(package);
-		if (!lookup->diverts[found->query])
-			return -ENOMEM;
+		lookup->diverts[found->query] = must_strdup(package);
 	}
-	return 0;
 }
 
 static int read_lists(struct lookup *lookup, const char *root)
 {
 	char folder_path[PATH_MAX], path[PATH_MAX];
 	size_t nr = 0;
-	int code = 0;
 
 	snprintf(folder_path, sizeof(folder_path), "%s" INFO_DIR, root);
 
@@ -239,7 +213,7 @@ static int read_lists(struct lookup *lookup, const char *root)
 
 	if (!folder)
 		return -ENOENT;
-	for (struct dirent *entry; !code && (entry = readdir(folder));) {
+	for (struct dirent *entry; (entry = readdir(folder));) {
 		struct package package;
 		int n = snprintf(path, sizeof(path), "%s/%s", folder_path, entry->d_name);
 
@@ -247,25 +221,21 @@ static int read_lists(struct lookup *lookup, const char *root)
 			continue;
 		if (++nr > LISTS_MAX || lookup->bytes > ALL_BYTES)
 			break;
-		code = read_list(lookup, path, &package);
+		read_list(lookup, path, &package);
 	}
 	closedir(folder);
-	return code;
+	return 0;
 }
 
 int packages_find(const char *root, struct package_query *queries, size_t nr, struct fpl_err *err)
 {
 	CLEANUP(cleanup_lookup) struct lookup lookup = { .nr = 0 };
-	AUTO_FREE struct package **owners = calloc(nr + 1, sizeof(struct package *));
-	int code = owners ? lookup_init(&lookup, queries, nr) : -ENOMEM;
+	AUTO_FREE struct package **owners = must_calloc(nr, sizeof(struct package *));
+	int code;
 
-	if (!code)
-		code = read_diversions(&lookup, root);
-	if (!code)
-		code = read_lists(&lookup, root);
-	if (code == -ENOMEM)
-		return fpl_fail(err, code, "packages: out of memory");
-	if (code)
+	lookup_init(&lookup, queries, nr);
+	read_diversions(&lookup, root);
+	if (read_lists(&lookup, root))
 		return fpl_fail(err, -ENOENT, "%s" INFO_DIR ": no dpkg here", root);
 	for (size_t i = 0; i < nr; i++)
 		owners[i] = &queries[i].owner;
@@ -346,8 +316,7 @@ int packages_status(const char *root, struct package *const *packages, size_t nr
 	int code = read_file(path, STATUS_BYTES, &text, &size);
 
 	if (code)
-		return fpl_fail(err, code == -ENOMEM ? code : -ENOENT, "%s: %s", path,
-				strerror(-code));
+		return fpl_fail(err, -ENOENT, "%s: %s", path, strerror(-code));
 	packages_parse_status(text, packages, nr);
 	return 0;
 }

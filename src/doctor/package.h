@@ -33,7 +33,7 @@ struct package_query {
  * too) are the same folder on systems with a merged /usr, and lists name either. A file that
  * another package diverted is that package's. What is not found stays "".
  *
- * Errors: -ENOENT no dpkg here; -ENOMEM. Cost: reads all lists, about 10 MB and 50 ms on a desktop;
+ * Errors: -ENOENT no dpkg here. Cost: reads all lists, about 10 MB and 50 ms on a desktop;
  * at most 1 GiB.
  */
 FPL_MUST_CHECK int packages_find(const char *root, struct package_query *queries, size_t nr,

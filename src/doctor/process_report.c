@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/vector.h"
@@ -53,88 +54,74 @@ void process_report_fini(struct process_report *report)
 	*report = (struct process_report){ .pid = 0 };
 }
 
-static int add_refused(struct reading *reading, const char *path, const struct fpl_err *why)
+static void add_refused(struct reading *reading, const char *path, const struct fpl_err *why)
 {
 	struct process_report *report = reading->report;
 	struct refused_object *refused;
 
-	if (array_reserve(&report->refused, sizeof(*refused), &report->room_refused,
-			  report->nr_refused + 1))
-		return -ENOMEM;
-	refused = &report->refused[report->nr_refused];
-	refused->path = strdup(path);
-	if (!refused->path)
-		return -ENOMEM;
+	alloc_check(array_reserve(&report->refused, sizeof(*refused), &report->room_refused,
+				  report->nr_refused + 1));
+	refused = &report->refused[report->nr_refused++];
+	refused->path = must_strdup(path);
 	memcpy(refused->why, why->msg, sizeof(refused->why));
-	report->nr_refused++;
-	return 0;
 }
 
 /* Has the file open as @fd examined. */
-static int add_object(struct reading *reading, int fd, const char *path, bool deleted)
+static void add_object(struct reading *reading, int fd, const char *path, bool deleted)
 {
 	struct process_report *report = reading->report;
 	struct fpl_err err = { 0 };
 
-	if (array_reserve(&report->objects, sizeof(*report->objects), &report->room,
-			  report->nr + 1))
-		return -ENOMEM;
+	alloc_check(array_reserve(&report->objects, sizeof(*report->objects), &report->room,
+				  report->nr + 1));
 	if (object_report_make(reading->desk, fd, path, &report->objects[report->nr], &err)) {
 		report->nr_deleted_refused += deleted;
-		return add_refused(reading, path, &err);
+		add_refused(reading, path, &err);
+		return;
 	}
 	report->objects[report->nr++].deleted = deleted;
-	return 0;
 }
 
 /* The image the kernel maps into every process, read from this one. */
-static int take_vdso(struct reading *reading, const struct proc_map *map)
+static void take_vdso(struct reading *reading, const struct proc_map *map)
 {
 	AUTO_FD int fd = -1;
 	struct fpl_err err = { 0 };
 
-	return vdso_open(&fd, &err) ? add_refused(reading, map->path, &err)
-				    : add_object(reading, fd, map->path, false);
+	if (vdso_open(&fd, &err))
+		add_refused(reading, map->path, &err);
+	else
+		add_object(reading, fd, map->path, false);
 }
 
-/* Was the file met before? Else remembers it. */
-static int first_sight(struct reading *reading, const struct proc_map *map, bool *ret)
+/* Is the file met for the first time? It is remembered then. */
+static bool is_first_sight(struct reading *reading, const struct proc_map *map)
 {
 	uint64_t dev = (uint64_t)map->dev_major << 32 | map->dev_minor;
 
-	*ret = false;
 	for (size_t i = 0; i < reading->seen.nr; i++) {
 		const struct seen *seen = &reading->seen.list[i];
 
 		if (seen->dev == dev && seen->inode == map->inode && !strcmp(seen->path, map->path))
-			return 0;
+			return false;
 	}
-
-	struct seen seen = { dev, map->inode, strdup(map->path) };
-
-	if (!seen.path || vector_push(&reading->seen, seen)) {
-		free(seen.path);
-		return -ENOMEM;
-	}
-	*ret = true;
-	return 0;
+	must_push(&reading->seen, { dev, map->inode, must_strdup(map->path) });
+	return true;
 }
 
-static int take_file(struct reading *reading, const struct proc_map *map)
+static void take_file(struct reading *reading, const struct proc_map *map)
 {
 	struct process_report *report = reading->report;
 	struct mapped_file file = { .fd = -1 };
 	struct fpl_err err = { 0 };
-	bool first;
 	int code;
 
 	if (report->nr + report->nr_refused >= PROCESS_REPORT_OBJECTS_MAX) {
 		report->nr_beyond++;
-		return 0;
+		return;
 	}
-	code = first_sight(reading, map, &first);
-	if (code || !first)
-		return code;
+	if (!is_first_sight(reading, map))
+		return;
 	report->nr_deleted += map->deleted;
 	code = mapped_file_open(desk_opener(reading->desk), report->pid, map->start, map->end,
 				map->path, &file, &err);
@@ -144,13 +131,12 @@ static int take_file(struct reading *reading, const struct proc_map *map)
 				"without CAP_CHECKPOINT_RESTORE",
 				(int)report->pid, map->path, (int)report->pid);
 	if (!code) {
-		code = add_object(reading, file.fd, map->path, map->deleted);
+		add_object(reading, file.fd, map->path, map->deleted);
 	} else {
 		report->nr_deleted_refused += map->deleted;
-		code = add_refused(reading, map->path, &err);
+		add_refused(reading, map->path, &err);
 	}
 	cleanup_fd(&file.fd);
-	return code;
 }
 
 /* proc_maps_fn */
@@ -161,12 +147,14 @@ static int take_map(const struct proc_map *map, void *ctx)
 
 	if (!map->executable || strcmp(map->path, "[vsyscall]") == 0)
 		return 0;
-	if (strcmp(map->path, "[vdso]") == 0)
-		return take_vdso(reading, map);
-	if (map->inode && map->path[0] == '/')
-		return take_file(reading, map);
-	report->jit_bytes += map->end - map->start;
-	report->nr_jit++;
+	if (strcmp(map->path, "[vdso]") == 0) {
+		take_vdso(reading, map);
+	} else if (map->inode && map->path[0] == '/') {
+		take_file(reading, map);
+	} else {
+		report->jit_bytes += map->end - map->start;
+		report->nr_jit++;
+	}
 	return 0;
 }
 
