@@ -4,13 +4,16 @@
  * may mount with fusermount(1) chooses names in the first. Judged: the mount of cgroups found is in
  * a line of that type, lines of other mounts do not change it, and a line that shows all of the
  * hierarchy in front of all others does; the folder of a cgroup is in the mount; and a name as the
- * kernel writes it is read back.
+ * kernel writes it is read back. Of the first text as a list of mounts: each mount is found by its
+ * number, a line more changes no other, and no overlay is local that is not in our own list, nor
+ * any with a layer that is not.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "obj/mounts.h"
 #include "proc/cgroup.h"
 #include "proc/cgroup_memory.h"
 #include "tests/support/require.h"
@@ -86,12 +89,63 @@ static void check_decode(const char *name)
 	REQUIRE(!strcmp(written, name));
 }
 
+static bool has_overlay(const struct mount_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (list->mounts[i].is_overlay)
+			return true;
+	}
+	return false;
+}
+
+static void check_list(const struct mount_list *list, const struct mount_list *own)
+{
+	static const struct mount_list none;
+
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct mount *mount = &list->mounts[i], *same;
+
+		same = mount_list_by_id(list, mount->id);
+		REQUIRE(same && same <= mount && same->id == mount->id);
+		same = mount_list_by_device(list, mount->dev_major, mount->dev_minor);
+		REQUIRE(same && same <= mount);
+		if (mount->point[0] == '/')
+			REQUIRE(mount_list_by_path(list, mount->point));
+		REQUIRE(!(mount->is_overlay && mount->is_local));
+		REQUIRE(mount_is_local(mount, &none) == mount->is_local);
+		/* what is not local by its type is so as an overlay of @own alone */
+		if (mount_is_local(mount, own))
+			REQUIRE(mount->is_local || has_overlay(own));
+	}
+}
+
+/* The list of a target's namespace is read by ours, which another line makes no shorter. */
+static void check_mounts(const char *text)
+{
+	static const char overlay[] = "7 1 0:77 / / rw - fuse x rw\n8 7 0:78 / /o rw - overlay o "
+				      "ro,lowerdir=/a:/b\\:c,upperdir=/d\n";
+	struct mount_list list, own;
+
+	REQUIRE(!mount_list_parse(joined("", text, strlen(text)), &list));
+	REQUIRE(!mount_list_parse(joined("7 1 0:77 / /server rw - fuse x rw\n", text, strlen(text)),
+				  &own));
+	REQUIRE(own.nr == list.nr + 1 || list.nr == MOUNTS_MAX);
+	check_list(&list, &own);
+	mount_list_fini(&own);
+	REQUIRE(!mount_list_parse(joined("", overlay, strlen(overlay)), &own));
+	REQUIRE(own.nr == 2 && !mount_is_local(&own.mounts[1], &own));
+	check_list(&list, &own);
+	mount_list_fini(&own);
+	mount_list_fini(&list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_FREE char *text = joined("", data, size);
 	const char *cgroups = text + strlen(text) + (strlen(text) < size);
 
 	check_mount(text);
+	check_mounts(text);
 	check_memory(text, cgroups);
 	check_decode(text);
 	return 0;

@@ -11,8 +11,15 @@ V1_MEMORY = b"32 22 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 V2 = b"30 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 PART = b"30 22 0:26 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
 FUSE = b"70 22 0:51 / /home/u/m\\040- rw,nosuid - fuse.sshfs h:/x\\012-\\040cgroup2 rw,user_id=1000\n"
+OVERLAY = b"80 22 0:60 / /o rw - overlay o ro,lowerdir=/a:/b\\\\:c::/d,upperdir=/u,workdir=/w\n"
 
 MOUNTS = {
+    "overlay": ROOT + OVERLAY + b"\0" b"0::/\n",
+    "overlay_above_fuse": ROOT + FUSE + OVERLAY.replace(b"/a:", b"/home/u/m\\040-:"),
+    "overlay_of_itself": ROOT.replace(b"ext4", b"overlay") + OVERLAY.replace(b"/a:", b"/o/x:/o:"),
+    "overlay_without_layers": ROOT + OVERLAY.replace(b"lowerdir=", b"x="),
+    "overlays": ROOT + b"".join(OVERLAY.replace(b"0:60", b"0:%d" % (60 + nr)).replace(b"/o ", b"/o%d " % nr)
+                                .replace(b"/a:", b"/o%d/x:" % (nr + 1)) for nr in range(7)),
     "v2": ROOT + V2 + b"\0" b"0::/user.slice/a\n",
     "v1": ROOT + V1 + V1_MEMORY + b"\0" b"3:cpu,cpuacct:/x\n2:memory:/a/b\n",
     "hybrid": V1 + V1_MEMORY + V2 + b"\0" b"2:memory:/a\n0::/c\n",
