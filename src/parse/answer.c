@@ -187,32 +187,6 @@ int answer_names(struct answer_reader *reader, const uint64_t *vaddrs, size_t nr
 	return 0;
 }
 
-int answer_functions(struct answer_reader *reader, struct vaddr_range **ret, size_t *ret_nr,
-		     struct fpl_err *err)
-{
-	AUTO_FREE struct vaddr_range *ranges = NULL;
-	uint32_t nr;
-	int code = reader->read(reader->ctx, &nr, sizeof(nr));
-
-	if (code)
-		return code;
-	if (nr > PARSE_FUNCTIONS_MAX)
-		return answer_refuse(reader, err, "more functions than a file has");
-	ranges = calloc(nr + 1u, sizeof(*ranges));
-	if (!ranges)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
-	code = reader->read(reader->ctx, ranges, nr * sizeof(*ranges));
-	for (uint32_t i = 1; !code && i < nr; i++) {
-		if (ranges[i].start < ranges[i - 1].start)
-			code = answer_refuse(reader, err, "functions that do not ascend");
-	}
-	if (code)
-		return code;
-	*ret = TAKE_PTR(ranges);
-	*ret_nr = nr;
-	return 0;
-}
-
 int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret, struct fpl_err *err)
 {
 	int code = reader->read(reader->ctx, ret, nr);

@@ -46,10 +46,6 @@ FPL_MUST_CHECK int answer_names(struct answer_reader *reader, const uint64_t *va
 FPL_MUST_CHECK int answer_lines(struct answer_reader *reader, size_t nr, struct symbol_chains *ret,
 				struct fpl_err *err);
 
-/* The caller frees *ret [*ret_nr], ascending start. */
-FPL_MUST_CHECK int answer_functions(struct answer_reader *reader, struct vaddr_range **ret,
-				    size_t *ret_nr, struct fpl_err *err);
-
 FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret,
 				 struct fpl_err *err);
 

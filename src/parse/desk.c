@@ -35,7 +35,6 @@ static const struct {
 	[PARSE_MATCH] = { 2 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_TABLE] = { 5 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_NAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
-	[PARSE_FUNCTIONS] = { 5 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FRAMES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_LINES] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_PERF_MAP] = { 5 * NS_PER_S, 30 * NS_PER_S },

@@ -108,7 +108,7 @@ FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, s
 
 /*
  * As in symbolize/symbol_place.h, names of the file's symbols, its debug file's and its
- * .gnu_debugdata's, demangled. At most 10 s of CPU (functions 5 s). Errors: -E2BIG too many
+ * .gnu_debugdata's, demangled. At most 10 s of CPU. Errors: -E2BIG too many
  * addresses.
  */
 FPL_MUST_CHECK int desk_names(struct desk *desk, const struct desk_file *file,
@@ -128,8 +128,6 @@ void desk_mangled(struct desk *desk);
  * lives.
  */
 void desk_keep(struct desk *desk);
-FPL_MUST_CHECK int desk_functions(struct desk *desk, const struct desk_file *file,
-				  struct vaddr_range **ret, size_t *ret_nr, struct fpl_err *err);
 FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,
 			       const uint64_t *vaddrs, size_t nr, uint8_t *ret,
 			       struct fpl_err *err);

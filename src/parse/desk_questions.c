@@ -373,36 +373,6 @@ int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *
 	return desk_ask(desk, &question, err);
 }
 
-struct function_answer {
-	struct vaddr_range *ranges;
-	size_t nr;
-};
-
-static int take_functions(struct answer_reader *reader, const struct question *question, void *ret,
-			  struct fpl_err *err)
-{
-	struct function_answer *answer = ret;
-
-	(void)question;
-	return answer_functions(reader, &answer->ranges, &answer->nr, err);
-}
-
-int desk_functions(struct desk *desk, const struct desk_file *file, struct vaddr_range **ret,
-		   size_t *ret_nr, struct fpl_err *err)
-{
-	struct function_answer answer;
-	const struct question question = {
-		.file = file, .op = PARSE_FUNCTIONS, .take = take_functions, .ret = &answer
-	};
-	int code = desk_ask(desk, &question, err);
-
-	if (code)
-		return code;
-	*ret = answer.ranges;
-	*ret_nr = answer.nr;
-	return 0;
-}
-
 static int take_frames(struct answer_reader *reader, const struct question *question, void *ret,
 		       struct fpl_err *err)
 {

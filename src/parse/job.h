@@ -18,9 +18,8 @@ struct job {
 /* Send what goes before the results of any request: @code, and @err where it is not 0. */
 FPL_MUST_CHECK int job_answer(const struct job *job, int code, const struct fpl_err *err);
 
-/* Answer PARSE_NAMES, PARSE_FUNCTIONS and PARSE_FRAMES. Errors: of the socket; -ENOMEM. */
+/* Answer PARSE_NAMES and PARSE_FRAMES. Errors: of the socket; -ENOMEM. */
 FPL_MUST_CHECK int job_names(struct job *job);
-FPL_MUST_CHECK int job_functions(struct job *job);
 FPL_MUST_CHECK int job_frames(struct job *job);
 
 /* Answer PARSE_LINES. */

@@ -14,7 +14,6 @@
  * - MATCH: nothing, code says it
  * - TABLE: struct parse_table, the bytes of the image
  * - NAMES: struct parse_names, a struct parse_place per address, the text
- * - FUNCTIONS: a uint32_t, so many struct vaddr_range
  * - FRAMES: a byte of SYMBOL_FRAME_* per address
  * - EXAMINE: struct examination
  * - NAMES_DIGEST: its IDENTITY_DIGEST_SIZE bytes
@@ -37,16 +36,15 @@
 #include "unwind/table.h"
 
 enum parse_op {
-	PARSE_FACTS,	 /* what the headers say, and the identity */
-	PARSE_MATCH,	 /* does the debug file belong to the file? code 0: it does, -ENOENT: not */
-	PARSE_TABLE,	 /* the compiled table; with addresses: rows from code around these only */
-	PARSE_NAMES,	 /* of addresses */
-	PARSE_FUNCTIONS, /* where they are, by their FDEs */
-	PARSE_FRAMES,	 /* what the CFI says of the frame pointer at addresses */
-	PARSE_PERF_MAP,	 /* the names of code in it, arranged */
-	PARSE_JITDUMP,	 /* the same of a jitdump */
-	PARSE_EXAMINE,	 /* what is in the file */
-	PARSE_LINES,	 /* what is inlined at addresses, files and lines */
+	PARSE_FACTS,	/* what the headers say, and the identity */
+	PARSE_MATCH,	/* does the debug file belong to the file? code 0: it does, -ENOENT: not */
+	PARSE_TABLE,	/* the compiled table; with addresses: rows from code around these only */
+	PARSE_NAMES,	/* of addresses */
+	PARSE_FRAMES,	/* what the CFI says of the frame pointer at addresses */
+	PARSE_PERF_MAP, /* the names of code in it, arranged */
+	PARSE_JITDUMP,	/* the same of a jitdump */
+	PARSE_EXAMINE,	/* what is in the file */
+	PARSE_LINES,	/* what is inlined at addresses, files and lines */
 	PARSE_NAMES_DIGEST, /* of all that names come from: identity_read_names() */
 	PARSE_CRC,	    /* of all bytes: debug_file_crc() */
 	PARSE_OP_COUNT
@@ -55,11 +53,10 @@ enum parse_op {
 #define PARSE_NAME_MAX	(PATH_MAX - 1) /* bytes of a file's name */
 #define PARSE_IMAGE_MAX (256u << 20)   /* bytes of a table image: what compiling one may take */
 
-#define PARSE_VADDRS_MAX    (1u << 20)	/* addresses in one request */
-#define PARSE_TEXT_MAX	    (64u << 20) /* bytes of names in one answer */
-#define PARSE_FUNCTIONS_MAX (8u << 20)	/* chromium has 1.1 M */
-#define PARSE_LINES_MAX	    (4u << 20)	/* functions at all addresses of one answer */
-#define PARSE_NO_TEXT	    UINT32_MAX
+#define PARSE_VADDRS_MAX (1u << 20)  /* addresses in one request */
+#define PARSE_TEXT_MAX	 (64u << 20) /* bytes of names in one answer */
+#define PARSE_LINES_MAX	 (4u << 20)  /* functions at all addresses of one answer */
+#define PARSE_NO_TEXT	 UINT32_MAX
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
  * stays below the memory of a worker. */

@@ -252,17 +252,11 @@ static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
 static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
-		[PARSE_FACTS] = do_facts,
-		[PARSE_MATCH] = do_match,
-		[PARSE_TABLE] = do_table,
-		[PARSE_NAMES] = job_names,
-		[PARSE_FUNCTIONS] = job_functions,
-		[PARSE_FRAMES] = job_frames,
-		[PARSE_PERF_MAP] = job_code,
-		[PARSE_JITDUMP] = job_code,
-		[PARSE_EXAMINE] = do_examine,
-		[PARSE_LINES] = job_lines,
-		[PARSE_NAMES_DIGEST] = do_names_digest,
+		[PARSE_FACTS] = do_facts,    [PARSE_MATCH] = do_match,
+		[PARSE_TABLE] = do_table,    [PARSE_NAMES] = job_names,
+		[PARSE_FRAMES] = job_frames, [PARSE_PERF_MAP] = job_code,
+		[PARSE_JITDUMP] = job_code,  [PARSE_EXAMINE] = do_examine,
+		[PARSE_LINES] = job_lines,   [PARSE_NAMES_DIGEST] = do_names_digest,
 		[PARSE_CRC] = do_crc,
 	};
 	struct fpl_err err = { 0 };

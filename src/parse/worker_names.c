@@ -149,25 +149,6 @@ int job_names(struct job *job)
 	return rc || code ? rc : send_names(job, &naming);
 }
 
-int job_functions(struct job *job)
-{
-	CLEANUP(function_list_fini) struct function_list list = { .nr = 0 };
-	struct fpl_err err = { 0 };
-	int code = function_list_read(job->elf, job->debug, &list, &err);
-	uint32_t nr = list.nr < PARSE_FUNCTIONS_MAX ? (uint32_t)list.nr : PARSE_FUNCTIONS_MAX;
-
-	/* those that could be read are worth more than why others could not */
-	if (nr)
-		code = 0;
-
-	int rc = job_answer(job, code, &err);
-
-	if (rc || code)
-		return rc;
-	rc = wire_send(job->sock, &nr, sizeof(nr));
-	return rc ? rc : wire_send(job->sock, list.ranges, nr * sizeof(*list.ranges));
-}
-
 /* The questions of PARSE_FRAMES, each with the function it is in. */
 static struct frame_question *make_questions(const struct job *job)
 {

@@ -84,17 +84,6 @@ static void read_lines(struct answer_reader *reader, size_t nr)
 	symbol_chains_fini(&chains);
 }
 
-static void read_functions(struct answer_reader *reader)
-{
-	struct vaddr_range *ranges;
-	size_t nr;
-
-	if (answer_functions(reader, &ranges, &nr, NULL))
-		return;
-	judge_functions(ranges, nr);
-	free(ranges);
-}
-
 static void read_code(struct answer_reader *reader)
 {
 	struct code_file_result result;
@@ -131,8 +120,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_names(&reader, head[1]);
 	else if (op == PARSE_LINES)
 		read_lines(&reader, head[1]);
-	else if (op == PARSE_FUNCTIONS)
-		read_functions(&reader);
 	else if (op == PARSE_EXAMINE && !answer_examination(&reader, &found, NULL))
 		judge_examination(&found);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)

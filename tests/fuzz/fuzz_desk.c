@@ -277,19 +277,6 @@ static int ask_lines(struct desk *desk, const struct desk_file *file, const uint
 	return 0;
 }
 
-static int ask_functions(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
-{
-	struct vaddr_range *ranges;
-	size_t nr;
-	int code = desk_functions(desk, file, &ranges, &nr, err);
-
-	if (code)
-		return code;
-	judge_functions(ranges, nr);
-	free(ranges);
-	return 0;
-}
-
 static int ask_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
 		      size_t nr, struct fpl_err *err)
 {
@@ -366,8 +353,6 @@ static int ask(struct desk *desk, unsigned op, struct desk_file *file, size_t nr
 		return ask_names(desk, file, vaddrs, nr, err);
 	case PARSE_LINES:
 		return ask_lines(desk, file, vaddrs, nr, err);
-	case PARSE_FUNCTIONS:
-		return ask_functions(desk, file, err);
 	case PARSE_FRAMES:
 		return ask_frames(desk, file, vaddrs, nr, err);
 	case PARSE_PERF_MAP:

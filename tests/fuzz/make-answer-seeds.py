@@ -6,7 +6,7 @@ import os
 import struct
 import sys
 
-FACTS, MATCH, TABLE, NAMES, FUNCTIONS, FRAMES, PERF_MAP, JITDUMP, EXAMINE, LINES = range(10)
+FACTS, MATCH, TABLE, NAMES, FRAMES, PERF_MAP, JITDUMP, EXAMINE, LINES = range(9)
 
 
 def head(op, nr=0, code=0, text=b""):
@@ -86,8 +86,6 @@ SEEDS = {
     "names": names(),
     "names_outside": names(text=5),
     "names_behind": names(start=0x1001),
-    "functions": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1000, 0x1010, 0x1010, 0x1020),
-    "functions_descend": head(FUNCTIONS) + struct.pack("<I4Q", 2, 0x1010, 0x1020, 0x1000, 0x1010),
     "frames": head(FRAMES, 3) + bytes([0, 3, 7]),
     "perf_map": code(),
     "jitdump": code(JITDUMP),

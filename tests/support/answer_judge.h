@@ -71,12 +71,6 @@ static inline void judge_lines(const struct symbol_chains *chains, size_t nr)
 	REQUIRE(total <= nr * (size_t)SYMBOL_LINES_MAX * 2 * PARSE_TEXT_MAX);
 }
 
-static inline void judge_functions(const struct vaddr_range *ranges, size_t nr)
-{
-	for (size_t i = 1; i < nr; i++)
-		REQUIRE(ranges[i - 1].start <= ranges[i].start);
-}
-
 static inline void judge_frames(const uint8_t *frames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)

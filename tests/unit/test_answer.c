@@ -349,37 +349,6 @@ static void lines_lie_inside_of_their_answer(void **state)
 	}
 }
 
-static void functions_ascend(void **state)
-{
-	static const struct {
-		const char *what;
-		uint32_t nr;
-		struct vaddr_range sent[2];
-		int code;
-	} cases[] = {
-		{ "none", 0, { { 0, 0 } }, 0 },
-		{ "two", 2, { { 1, 2 }, { 2, 3 } }, 0 },
-		{ "descending", 2, { { 2, 3 }, { 1, 2 } }, -EBADMSG },
-		{ "that do not come", 3, { { 1, 2 }, { 2, 3 } }, -EOWNERDEAD },
-		{ "4 G", UINT32_MAX, { { 1, 2 } }, -EBADMSG },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct stream stream = { .size = 0 };
-		struct answer_reader reader = reader_of(&stream);
-		struct vaddr_range *ranges = NULL;
-		size_t nr = 0;
-
-		print_message("%s\n", cases[i].what);
-		say(&stream, &cases[i].nr, sizeof(cases[i].nr));
-		say(&stream, cases[i].sent, sizeof(cases[i].sent));
-		assert_int_equal(answer_functions(&reader, &ranges, &nr, NULL), cases[i].code);
-		assert_int_equal(nr, cases[i].code ? 0 : cases[i].nr);
-		free(ranges);
-	}
-}
-
 static void frames_have_known_bits_only(void **state)
 {
 	struct stream stream = { .size = 0 };
@@ -404,7 +373,6 @@ int main(void)
 		cmocka_unit_test(names_lie_inside_their_text),
 		cmocka_unit_test(names_are_of_what_was_asked),
 		cmocka_unit_test(lines_lie_inside_of_their_answer),
-		cmocka_unit_test(functions_ascend),
 		cmocka_unit_test(frames_have_known_bits_only),
 	};
 
