@@ -23,7 +23,9 @@ enum arch_reg {
 
 #define ARCH_ALL_REGS 0xffffu
 
-/* The register of each fpl_rule.saved[], and the mask of all of them: who calls may rely on. */
+/*
+ * The register of each fpl_rule.saved[], and the mask of these registers, which a call preserves.
+ */
 #define ARCH_SAVED_REG(i)      \
 	((i) == 0   ? ARCH_RBX \
 	 : (i) == 1 ? ARCH_FP  \
@@ -35,14 +37,14 @@ enum arch_reg {
 	(1u << ARCH_RBX | 1u << ARCH_FP | 1u << ARCH_R12 | 1u << ARCH_R13 | 1u << ARCH_R14 | \
 	 1u << ARCH_R15)
 
-/* Below the stack pointer a function may keep data (psABI 3.2.2), and gcc's epilogues leave rules
- * that point there. */
+/* A function may keep data below its stack pointer (psABI 3.2.2); gcc's epilogues leave rules that
+ * point there. */
 #define ARCH_RED_ZONE 128u
 
 /* The call pushed it. */
 #define ARCH_RA_OFF (-8)
 
-/* Where the frame pointer points: the caller's frame pointer, then the return address. */
+/* The frame pointer points to the caller's frame pointer; the return address follows it. */
 #define ARCH_FP_RA_OFF	8
 #define ARCH_FP_CFA_OFF 16
 
@@ -59,8 +61,8 @@ static inline __attribute__((__always_inline__)) __u64 arch_plt_extra(__u64 pc, 
 	return (pc & 15) >= literal ? 8 : 0;
 }
 
-/* Is code that begins with these 16 bytes, little-endian, "mov $15,%rax; syscall"? What signal
- * handlers return to: __restore_rt of all C libraries, and of run times that have none. */
+/* Do these 16 bytes, little-endian, begin the code "mov $15,%rax; syscall"? Signal handlers return
+ * to that code: it is __restore_rt in all C libraries and in run times without one. */
 static inline __attribute__((__always_inline__)) int arch_is_restorer(__u64 first, __u64 second)
 {
 	return first == 0x0f0000000fc0c748ull && (second & 0xff) == 0x05;
@@ -102,12 +104,12 @@ static inline __attribute__((__always_inline__)) int arch_is_call(__u64 code)
 }
 
 /*
- * The trampoline of return probes: since Linux v6.11 (commit ff474a78cef5, "uprobe: Add uretprobe
- * syscall to speed up return probe") these bytes, before and elsewhere a breakpoint.
+ * The trampoline of return probes: these bytes since Linux v6.11 (commit ff474a78cef5, "uprobe: Add
+ * uretprobe syscall to speed up return probe"), a breakpoint before that and elsewhere.
  *
- *	 0: push %rax; push %rcx; push %r11		50 51 41 53
- *	 4: mov $335, %rax; syscall			48 c7 c0 4f 01 00 00 0f 05
- *	13: pop %r11; pop %rcx; ret			41 5b 59 c3
+ * 	 0: push %rax; push %rcx; push %r11		50 51 41 53
+ * 	 4: mov $335, %rax; syscall			48 c7 c0 4f 01 00 00 0f 05
+ * 	13: pop %r11; pop %rcx; ret			41 5b 59 c3
  */
 #define ARCH_TRAMPOLINE_BYTES	24u
 #define ARCH_TRAMPOLINE_SYSCALL 13u /* where the system call returns to */
@@ -115,9 +117,9 @@ static inline __attribute__((__always_inline__)) int arch_is_call(__u64 code)
 #define ARCH_BREAKPOINT		0xccu /* int3 */
 
 /*
- * How many words the trampoline, whose code is at @code, has pushed when its @off-th byte is next;
- * -1: that is not known. In the system call the kernel takes them off for those who look at the
- * registers; then rcx is not the pc any more, as SYSCALL leaves it.
+ * Number of words that the trampoline with its code at @code has pushed when its byte @off is next;
+ * -1: unknown. During the system call the kernel hides them from readers of the registers; rcx is
+ * not the pc then, as SYSCALL would leave it.
  */
 static inline __attribute__((__always_inline__)) int arch_trampoline_pushed(const __u64 *code,
 									    __u64 off)
@@ -179,16 +181,16 @@ static inline __attribute__((__always_inline__)) int arch_is_compat32(__u64 cs)
 	return (cs & 0xffff) == ARCH_CS_COMPAT32;
 }
 
-/* Was the code that @cs belongs to kernel code? */
+/* Does @cs select kernel code? */
 static inline __attribute__((__always_inline__)) int arch_is_kernel(__u64 cs)
 {
 	return (cs & 3) == 0;
 }
 
 /*
- * User registers by DWARF number, from the words of pt_regs. Returns which are known. SYSCALL
- * overwrites rcx with the return pc and r11 with the flags; that it was SYSCALL shows in those very
- * values, whatever ptrace did to orig_rax.
+ * User registers by DWARF number, from the words of pt_regs. Returns the mask of known registers.
+ * SYSCALL overwrites rcx with the return pc and r11 with the flags: these very values show that it
+ * was SYSCALL, even when ptrace has changed orig_rax.
  */
 static inline __attribute__((__always_inline__)) __u32 arch_user_regs(__u64 *reg, const __u64 *pt)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Counting: a sample whose stack was seen before costs a lookup; a new one crosses the ring once.
- * Every sample that comes here is counted in `stacks`, or sent on its own, or lost by name.
+ * Each sample is counted in `stacks`, sent as a record of its own, or counted as lost under a name.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 __u32 last_stack_id;
 
-/* Of a sample: the period in force, ns. Written by userspace while no event is enabled. */
+/* Weight of a sample: the period in force, ns. Written by userspace while no event is enabled. */
 __u64 sample_weight_ns;
 
 /* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
@@ -127,10 +127,9 @@ static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 }
 
 /*
- * Is there room for @size bytes if one part in @spared of the ring stays free? That is for records
- * that have no other way: what a snapshot would say better can still be counted as it is, and a
- * sample without its time is still counted, while a new stack or the end of a process that finds
- * the ring full is lost.
+ * Are @size bytes free in the ring beside a reserve of one part in @spared? The reserve is for
+ * records without a substitute: a new stack or the end of a process is lost when the ring is full,
+ * but a sample can be counted without its snapshot or its time.
  */
 static __always_inline int ring_has_room(__u32 size, __u32 spared)
 {
@@ -139,7 +138,7 @@ static __always_inline int ring_has_room(__u32 size, __u32 spared)
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + size <= ring_size - ring_size / spared;
 }
 
-/* Say when the sample was taken that has just been counted in the stack with @id. */
+/* Send the time of the sample that has just been counted in the stack with @id. */
 static __always_inline void event_send(const struct fpl_sample *sample, __u32 id,
 				       struct fpl_counters *counted)
 {
@@ -163,7 +162,7 @@ static __always_inline void event_send(const struct fpl_sample *sample, __u32 id
 	bpf_ringbuf_submit(event, ring_wakeup());
 }
 
-/* What stack_find() found. */
+/* Results of stack_find(). */
 enum stack_place {
 	STACK_THERE, /* the slot is the stack's */
 	STACK_FREE,  /* it is not there; the slot is free, or was a moment ago */
@@ -216,9 +215,9 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 }
 
 /*
- * Count the sample; returns 0. The record goes out before the stack is entered, so that no count is
- * ever without its frames; a record whose id is in no slot then (another CPU was first) counts
- * nothing.
+ * Count the sample; returns 0. The record is sent before the stack is entered, so no count is ever
+ * without its frames. Another CPU may enter the stack first: then this record's id is in no slot,
+ * and the record counts nothing.
  */
 WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted)
 {
@@ -237,7 +236,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
-		/* of two CPUs that are here at once one may win with less: no harm */
+		/* two CPUs that race here may store the smaller number: harmless */
 		if (s->sample.elided > stack->elided)
 			stack->elided = s->sample.elided;
 		event_send(&s->sample, stack->id, counted);

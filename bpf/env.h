@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the walker (bpf/walk.h) is given in the kernel: user memory and the maps. */
+/* The walker's (bpf/walk.h) access to the world in the kernel: user memory and the maps. */
 #pragma once
 
 #include <bpf/bpf_helpers.h>

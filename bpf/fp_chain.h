@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's frame-pointer walk, done here: what bpf_get_stack gives of a user stack of 64-bit
- * code, word for word, at a fraction of its cost where the chain is long. It follows rbp wherever
- * that leads, as perf_callchain_user does (Linux, arch/x86/events/core.c): both words of a frame
- * readable is all it asks. tests/root/test_fp_chain has both walk the same samples. (From v6.11 on
- * the kernel adds a frame where a sample interrupts the handler of a uprobe at a function's entry:
- * not here.) Where it finds the trampoline of return probes it takes the return address of the next
- * pending call, as the kernel does from v6.11 on (commit 4a365eb8a6d9, "perf,uprobes: fix user
- * stack traces in the presence of pending uretprobes"); here on older ones, too: compare judges
- * frame pointers, not the kernel.
+ * The kernel's frame-pointer walk, made again here: the frames bpf_get_stack gives for a user stack
+ * of 64-bit code, word for word, at a fraction of its cost for long chains. It follows rbp as
+ * perf_callchain_user does (Linux, arch/x86/events/core.c): the only condition is that both words
+ * of a frame are readable. tests/root/test_fp_chain compares both on the same samples. (From v6.11
+ * on the kernel adds a frame where a sample interrupts the handler of a uprobe at a function's
+ * entry; this walk does not.) At the trampoline of return probes it takes the return address of the
+ * next pending call, as the kernel does from v6.11 on (commit 4a365eb8a6d9, "perf,uprobes: fix user
+ * stack traces in the presence of pending uretprobes"); this walk does so on older kernels, too,
+ * because compare judges frame pointers, not the kernel.
  */
 #pragma once
 
@@ -19,21 +19,21 @@
 #include "bpf/walk_state.h"
 
 struct fp_chain {
-	struct fpl_walk *walk; /* its window, whose contents may be of this stack already */
+	struct fpl_walk *walk; /* the window may hold bytes of this stack already */
 	__u64 *frames;	       /* [FPL_FP_DEPTH_MAX] */
 	__u64 fp;
 	__u64 last; /* where the frame before was */
 	__u32 nr;
 };
 
-/* Frames in a row lie close together: then the next ones are read along. */
+/* Frames in a row lie close together: read the next ones in the same read. */
 static __always_inline int fp_chain_is_near(const struct fp_chain *chain)
 {
 	return !(chain->fp & 7) && chain->fp - chain->last < FPL_WINDOW_SIZE;
 }
 
-/* Have the frame at chain->fp in the window, alone at least. Returns 0, or non-zero where it is not
- * resident. */
+/* Make sure that the window holds the frame at chain->fp, alone if need be. Returns 0, or non-zero
+ * if the frame is not resident. */
 static __noinline int fp_chain_read(struct fp_chain *chain)
 {
 	struct fpl_walk *walk = chain->walk;
@@ -92,8 +92,8 @@ static long fp_unprobe_one(__u32 idx, void *arg)
 }
 
 /*
- * Follow @fp from the frame at @pc on; at most @max frames, leaf first, to @frames. The window of
- * @walk is empty, or a copy of this stack. Returns how many.
+ * Follow frame pointers from @fp, beginning with the frame at @pc; write at most @max frames, leaf
+ * first, to @frames. The window of @walk is empty or holds this stack. Returns how many.
  */
 static __noinline __u32 fp_chain_walk(struct fpl_walk *walk, __u64 *frames, __u64 pc, __u64 fp,
 				      __u32 max)

@@ -79,27 +79,27 @@ static __always_inline void record_send(struct bpf_perf_event_data *ctx, struct 
 	}
 }
 
-/* Is the process to be profiled, and its time come? */
+/* Is the process to be profiled, and has its profiling begun? */
 static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64 start_ns)
 {
 	struct fpl_target *target;
 
 	if (config.pid_ns && !tgid && task->pid)
-		return 0; /* nobody the profiler can see */
+		return 0; /* not visible in the profiler's PID namespace */
 	if (config.flags & FPL_CONFIG_ALL)
 		return 1;
 	target = target_of(tgid, start_ns);
 	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
-/* A snapshot would have found what was missing: the sample lacked room, not a table. */
+/* The sample lacked room, not a table: a snapshot would have found the table. */
 static __always_inline void sample_no_room(struct fpl_sample *sample)
 {
 	if (sample->stop == FPL_STOP_NO_TABLE || sample->stop == FPL_STOP_NO_MAPPING)
 		sample->stop = FPL_STOP_BURST;
 }
 
-/* Note what became of frames beyond those that are kept. */
+/* Note the fate of frames beyond max_depth. */
 static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_counters *count)
 {
 	if (walk->deep == WALK_DEEP_REFUSED) {
@@ -112,7 +112,7 @@ static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_co
 		count->deep_cut++;
 }
 
-/* Send the sample to be walked on in userspace, or count it. */
+/* Send the sample as a snapshot, to be walked on in userspace, or count it. */
 static __always_inline void sample_end(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				       struct fpl_scratch *s, struct fpl_counters *count,
 				       int result)

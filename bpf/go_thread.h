@@ -11,24 +11,24 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* From the thread pointer down to where Go keeps the g that runs. */
+/* Distance from the thread pointer down to the pointer to the running g. */
 #define GO_TLS_G 8u
 
-/* The beginning of g, a goroutine or the scheduler on a thread's system stack. */
+/* The beginning of g: a goroutine, or the scheduler on a thread's system stack. */
 struct go_g {
 	__u64 lo, hi; /* its stack */
 	__u64 guards[2];
 	__u64 panics[2];
-	__u64 m;  /* the thread's, which begins with the g of the system stack, g0 */
+	__u64 m;  /* the thread's m, which begins with g0, the g of the system stack */
 	__u64 sp; /* while it does not run: on its stack */
 };
 
-/* Bytes of a g and of an m that rows of its run time read. */
+/* Bytes of g and m that the rows of Go's run time read. */
 #define GO_G_SIZE 128u
 #define GO_M_SIZE 256u
 
-/* Read the g that the current thread runs. Returns its address; 0: the thread is not one of Go's.
- * @ret_g0: that of the thread's system stack. */
+/* Read the g that the current thread runs. Returns its address, or 0 if the thread is not one of
+ * Go's. @ret_g0: the g of the thread's system stack. */
 static __always_inline __u64 go_running(struct go_g *ret, __u64 *ret_g0)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

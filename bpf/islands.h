@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Islands: pieces of memory that are copied besides the stack at sp.
+ * Islands: pieces of memory that a snapshot holds besides the stack at sp.
  *
  * Pieces of the hole in a copied stack: if a second large frame lies in the hole, so does the end
  * of the first one. Functions with such frames mostly use a frame pointer (they realign the stack,
@@ -20,12 +20,15 @@
 #include "bpf/maps.h"
 #include "bpf/walk_read.h"
 
-/* Around a frame pointer: where saved registers are below it, and what the caller pushed above. */
+/*
+ * An island reaches this far below a frame pointer, where saved registers are; above it are the
+ * caller's arguments.
+ */
 #define ISLAND_BELOW 64u
 #define ISLAND_ABOVE 192u
 #define ISLAND_WORDS 8u
 
-/* Have the island that holds the byte at @at copied, if there is room. */
+/* Add the island that holds the byte at @at to the copy, if there is room. */
 static __always_inline void island_add(struct fpl_snapshot *to, __u64 at)
 {
 	__u32 nr = to->hole.nr_islands;
@@ -41,8 +44,8 @@ static __always_inline void island_add(struct fpl_snapshot *to, __u64 at)
 	to->hole.nr_islands = nr + 1;
 }
 
-/* Have the first and the last byte of [@first, @last] copied, of the hole @in_hole only. Returns 0.
- */
+/* Add the islands of the first and the last byte of [@first, @last]; @in_hole: only if they lie in
+ * the hole. Returns 0. */
 WALK_GLOBAL int islands_take(struct fpl_snapshot *to, __u64 first, __u64 last, __u32 in_hole)
 {
 	if (!to)
@@ -67,7 +70,7 @@ struct go_search {
 	__u64 sp, hi; /* of its stack */
 };
 
-/* Have 512 bytes of a goroutine's stack copied, by turns from sp on and from the end back. */
+/* Add 512 bytes of a goroutine's stack, by turns upwards from sp and downwards from its end. */
 static long go_stack_island(__u32 idx, void *arg)
 {
 	struct go_search *search = arg;
@@ -77,7 +80,7 @@ static long go_stack_island(__u32 idx, void *arg)
 	return search->hi - search->sp <= 2 * off;
 }
 
-/* Is the @idx-th word of m a goroutine that has left its stack? */
+/* Is the @idx-th word of m a goroutine that is off its stack? */
 static long go_look(__u32 idx, void *arg)
 {
 	struct go_search *search = arg;
@@ -94,8 +97,8 @@ static long go_look(__u32 idx, void *arg)
 	return 1;
 }
 
-/* Does the current thread run on the system stack of Go's run time? Then find the goroutine that it
- * works for. Returns 0. */
+/* If the current thread runs on the system stack of Go's run time, find the goroutine it works for.
+ * Returns 0. */
 WALK_GLOBAL int islands_find_go(struct fpl_snapshot *to)
 {
 	struct go_search search = { .to = to };
@@ -119,7 +122,7 @@ WALK_GLOBAL int islands_find_go(struct fpl_snapshot *to)
 
 struct island_search {
 	struct fpl_snapshot *to;
-	__u64 off; /* in to->bytes, of what is searched; behind it, of the copies */
+	__u64 off; /* offset in to->bytes: of the bytes searched, later of the copies */
 };
 
 /* Look at the @idx-th eight words. */
@@ -139,7 +142,7 @@ static long island_look(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Find what registers and the stack below the hole point to. Returns 0. */
+/* Find the islands that registers and the stack below the hole point to. Returns 0. */
 WALK_GLOBAL int islands_find(struct fpl_snapshot *to, const struct fpl_regs *regs)
 {
 	struct island_search search = { .to = to };
@@ -176,7 +179,10 @@ static long island_copy(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Copy them to to->bytes + @off, and what they point to. Returns how many bytes that is. */
+/*
+ * Copy the islands to to->bytes + @off, and those that they point to. Returns the number of bytes
+ * copied.
+ */
 WALK_GLOBAL int islands_copy(struct fpl_snapshot *to, __u32 off)
 {
 	struct island_search search = { .to = to, .off = off };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Has the kernel say what it calls an address of its own, the way it prints its stacks: a lookup in
- * a table it has, where /proc/kallsyms is 120,000 lines to be printed and read.
+ * Ask the kernel for the name of one of its addresses, in the form of its own stack traces: one
+ * lookup in its table, while /proc/kallsyms is 120,000 lines to print and to read.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -9,7 +9,9 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What is asked, and the answer: "NAME+0xOFFSET/0xSIZE", " [MODULE]" behind it, or "0xADDRESS". */
+/*
+ * The address, and the answer: "NAME+0xOFFSET/0xSIZE", with " [MODULE]" behind it, or "0xADDRESS".
+ */
 __u64 kernel_addr;
 char kernel_text[1024];
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * x86-64: where the return address is while a function that keeps a frame pointer has none: from
- * its first instruction to the one that sets rbp, and behind the one that restores it. Said by the
- * code around the pc, and only where the pc is exact: a frame that is waiting for a call to return
- * has what frame it will ever have.
+ * x86-64: find the return address where a function with a frame pointer has not set rbp yet, or has
+ * restored it already. The code around the pc tells, and only for an exact pc: a function that
+ * waits for a call to return has its whole frame.
  *
- * Everything here is a pure function of a few bytes. What they suggest is still to be checked
- * against the stack: the word must be a return address, and where rbp was pushed it must be there.
+ * Everything here is a pure function of a few bytes. The walker checks the answer against the
+ * stack: the word must be a return address, and a pushed rbp must be found there.
  */
 #pragma once
 
@@ -14,24 +13,25 @@
 
 #define LEAF_INLINE static inline __attribute__((__always_inline__))
 
-/* Code around a pc, little-endian; bytes that could not be read are 0, which no form contains
- * where it matters. */
+/* Code around a pc, little-endian; unreadable bytes are 0, which no form contains where it matters.
+ */
 struct leaf_code {
 	__u64 before; /* the high byte is the one just before the pc */
 	__u64 at;     /* the low byte is the one at the pc */
 	__u64 then;   /* the 8 bytes behind those */
 };
 
-/* Where the caller is, seen from the stack pointer. rbp is the caller's. */
+/* The caller's place relative to the stack pointer. rbp is the caller's. */
 struct leaf_place {
-	__u32 ra_off;	/* of the return address, bytes above rsp; a multiple of 8 */
-	__u32 fp_saved; /* the word below it must be rbp: it was pushed and not yet changed */
+	__u32 ra_off;	/* offset of the return address above rsp, bytes; a multiple of 8 */
+	__u32 fp_saved; /* the word below the return address must equal rbp, which was pushed and
+			   not changed yet */
 };
 
-/* A large frame is probed page by page, not made in one step. */
+/* Limit: a larger frame is allocated page by page (probed), not in one step. */
 #define LEAF_RA_OFF_MAX 65536u
 
-/* The 8 bytes from @nr bytes, 1 to 7, behind the pc on. */
+/* The 8 bytes that begin @nr (1 to 7) bytes behind the pc. */
 LEAF_INLINE __u64 leaf_ahead(const struct leaf_code *code, __u32 nr)
 {
 	return code->at >> 8 * nr | code->then << (64 - 8 * nr);
@@ -107,8 +107,8 @@ LEAF_INLINE int leaf_is_go_check(const struct leaf_code *code)
 }
 
 /*
- * Go before 1.21 makes a frame by sub rsp, n; mov [rsp + n - 8], rbp; lea rbp, [rsp + n - 8].
- * Returns whether the pc is at one of the three, and where the return address is then.
+ * Go before 1.21 makes a frame by sub rsp, n; mov [rsp + n - 8], rbp; lea rbp, [rsp + n - 8]. Is
+ * the pc at one of the three? @ret: the place of the return address.
  */
 LEAF_INLINE int leaf_is_go_frame(const struct leaf_code *code, struct leaf_place *ret)
 {
@@ -143,7 +143,7 @@ LEAF_INLINE int leaf_is_go_frame(const struct leaf_code *code, struct leaf_place
 	return 0;
 }
 
-/* add rsp, n and ret: what the function kept was no frame pointer, or is restored. */
+/* add rsp, n and ret: rbp was not the function's frame pointer, or is restored. */
 LEAF_INLINE int leaf_is_at_add(const struct leaf_code *code, struct leaf_place *ret)
 {
 	__u64 at = code->at;
@@ -159,7 +159,7 @@ LEAF_INLINE int leaf_is_at_add(const struct leaf_code *code, struct leaf_place *
 	return 0;
 }
 
-/* Does the code say where the return address is, other than behind rbp? *ret: where. */
+/* Does the code show a return address elsewhere than behind rbp? *ret: its place. */
 LEAF_INLINE int leaf_find(const struct leaf_code *code, struct leaf_place *ret)
 {
 	ret->ra_off = 0;
@@ -180,10 +180,9 @@ LEAF_INLINE int leaf_find(const struct leaf_code *code, struct leaf_place *ret)
 }
 
 /*
- * A function without any frame. Where the return address that [rsp] may be is behind a direct call,
- * whose code is @call, and that went to @target, at most LEAF_REACH bytes before the pc, [rsp] is
- * the return address unless the stack pointer was moved since: then the word may be a left-over of
- * a call that has returned.
+ * A function without any frame: [rsp] is the return address. The word must follow a direct call,
+ * with its code in @call, to @target, at most LEAF_REACH bytes before the pc; and the stack pointer
+ * must not have moved since: otherwise the word may be left over from a call that has returned.
  */
 #define LEAF_REACH 256u
 
@@ -195,8 +194,8 @@ LEAF_INLINE __u64 leaf_call_target(__u64 ra, __u64 code)
 
 /*
  * May the three bytes, the first in the low byte, be an instruction that moves the stack pointer
- * without writing there? add, and, sub and the like with a number; lea; mov from any register.
- * Pushes do write, and what they write is seldom a return address.
+ * without writing to the stack? These are add, and, sub and the like with a number, lea, and mov
+ * from any register. Pushes write, and seldom write a return address.
  */
 LEAF_INLINE int leaf_moves_sp(__u32 bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From an object and a vaddr to the rule in force there: the one reader of the table image
- * (bpf/shared.h), in the kernel and in userspace. The includer defines, before including this,
+ * Find the rule in force at a vaddr of an object: the one reader of the table image (bpf/shared.h),
+ * in the kernel and in userspace. The includer defines, before including this,
  *
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
  *
@@ -35,8 +35,9 @@ LOOKUP_INLINE __u32 lookup_u16(const __u8 *chunk, __u64 off)
 }
 
 /*
- * How many of the @nr rows at @off begin at or below @key: the largest sum of descending powers of
- * two, from @step down, that is no more than @nr and whose last row is not above @key.
+ * Number of rows among the @nr rows at @off that begin at or below @key: the largest sum of
+ * descending powers of two, from @step down, that does not exceed @nr and whose last row is not
+ * above @key.
  */
 LOOKUP_INLINE __u64 lookup_rows(const __u8 *chunk, __u64 off, __u32 row_log2, __u64 nr, __u64 key,
 				__u64 step)
@@ -46,7 +47,7 @@ LOOKUP_INLINE __u64 lookup_rows(const __u8 *chunk, __u64 off, __u32 row_log2, __
 #pragma GCC unroll 16
 	for (; step; step >>= 1) {
 		__u64 last = pos + step - 1;
-		/* Negative where the row is above the key, or is not one of the @nr. */
+		/* Negative if the row is above the key, or is not one of the @nr. */
 		__s64 above = (__s64)(key - lookup_u8(chunk, off + (last << row_log2)));
 		__s64 beyond = (__s64)(nr - 1 - last);
 
@@ -57,7 +58,7 @@ LOOKUP_INLINE __u64 lookup_rows(const __u8 *chunk, __u64 off, __u32 row_log2, __
 	return pos;
 }
 
-/* Vaddrs [start, end) around the one that was looked up for which the answer is the same. */
+/* Vaddrs [start, end) around the one that was looked up, with the same rule. */
 struct lookup_reach {
 	__u64 start;
 	__u64 end;
@@ -98,7 +99,9 @@ LOOKUP_INLINE __u32 lookup_in_page(const __u8 *chunk, __u64 off, __u32 nr_dict, 
 	return lookup_u16(chunk, dict + 2 * (__u64)lookup_u8(chunk, rows + 1));
 }
 
-/* The image of @object in force now: a caller that looks twice sees one. */
+/*
+ * The image of @object in force at this moment. A caller that reads it once keeps using one image.
+ */
 LOOKUP_INLINE const struct fpl_image *table_image(const struct fpl_object *object)
 {
 	__u32 current = *(const volatile __u32 *)&object->current & 1;
@@ -108,12 +111,12 @@ LOOKUP_INLINE const struct fpl_image *table_image(const struct fpl_object *objec
 }
 
 /*
- * Find the rule in force at @vaddr, a lookup_pc, in @image, of the table of @object; @reach: where
- * around it that rule is in force, at least.
+ * Find the rule in force at @vaddr, a lookup_pc, in @image of @object's table. @reach: a range
+ * around it with that rule, not necessarily the largest.
  *
- * Returns the rule, or slot 0 (FPL_CFA_NONE) where nothing covers @vaddr; the FPL_RULE_REACH bytes
- * from there on may be read, extended rules included. NULL: a chunk is missing, or the image is not
- * one. Cost: five cache lines, a search over the rows of 256 bytes of code.
+ * Returns the rule, or slot 0 (FPL_CFA_NONE) if nothing covers @vaddr; FPL_RULE_REACH bytes from
+ * the rule on are readable, extended rules included. NULL: a chunk is missing, or the image is
+ * malformed. Cost: five cache lines, a search over the rows of 256 bytes of code.
  */
 LOOKUP_INLINE const struct fpl_rule *table_lookup(struct env *env, const struct fpl_object *object,
 						  const struct fpl_image *image, __u64 vaddr,

@@ -14,7 +14,7 @@
 #include "bpf/shared.h"
 #include "bpf/walk_state.h"
 
-/* Where each object's table is, by slot; slot 0 stays empty. */
+/* Place of each object's table, by slot; slot 0 stays empty. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -48,7 +48,7 @@ struct {
 	__type(value, struct fpl_mapset);
 } mapsets SEC(".maps");
 
-/* By tgid: who is profiled, unless everybody is. */
+/* By tgid: the profiled processes, unless all are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -56,8 +56,8 @@ struct {
 	__type(value, struct fpl_target);
 } targets SEC(".maps");
 
-/* The counts: a stack that is there, and one that is not, take one cache line to find. Mmapable
- * for its alignment, and for reading all of it. */
+/* The counts: finding a stack, or finding that it is new, takes one cache line. Mmapable for its
+ * alignment and for bulk reads. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -99,9 +99,9 @@ struct {
 } counters SEC(".maps");
 
 /*
- * A process sampled lately on this CPU, so that most samples need no hash map: it is one that
- * passes the filter, and its mapset, as they were at @epoch. A sample may use it only if the rest
- * holds for its task, which no other image of any process can make true (user_stack.h).
+ * A process sampled lately on this CPU, so that most samples need no hash map: it passes the filter
+ * and has this mapset, as of @epoch. A sample may use the entry only if all other fields hold for
+ * its task; no other image of any process can match them (user_stack.h).
  */
 struct fpl_recent {
 	__u64 start_ns;
@@ -121,9 +121,9 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
 #define FPL_RECENTS 16u
 
 /*
- * What the sampler works in: a sample being put together in the form in which it crosses the ring,
- * the walk, and what it remembers. Perf events do not interrupt each other's programs on a CPU, so
- * one per CPU is enough for them; no other program may use it.
+ * The sampler's scratch memory: a sample being put together in the form in which it crosses the
+ * ring, the walk, and the frames remembered. Perf events do not interrupt each other's programs on
+ * a CPU, so one per CPU is enough for them; no other program may use it.
  */
 #define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX) /* behind the user frames */
 #define FPL_FRAMES_MAX (FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1)	 /* a multiple of 8 */
@@ -134,14 +134,14 @@ struct fpl_scratch {
 	struct fpl_memory memory;
 	struct fpl_sample sample;
 	__u64 frames[FPL_FRAMES_MAX];
-	__u64 pt_regs[ARCH_PT_WORDS];	    /* as the kernel stored them, if it was interrupted */
+	__u64 pt_regs[ARCH_PT_WORDS];	    /* stored by the kernel, if the sample interrupted it */
 	__u64 kernel_regs[ARCH_PT_GENERAL]; /* its own then */
 	__u64 has_kernel_regs;
 	struct fpl_regs regs; /* in a snapshot, of the frame it begins at */
 	__u32 nr_kept;	      /* user frames of a snapshot */
 	struct {
 		__u64 pc, fp;
-		__u32 is_64bit; /* 0: there are none, or of 32-bit code */
+		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */
 	} fp_regs;		/* for the frame-pointer walk of compare */
 } __attribute__((__aligned__(4096)));
 
@@ -155,8 +155,9 @@ struct {
 } scratch SEC(".maps");
 
 /*
- * A record with a copy of the stack being put together; by CPU, because it is over 96 KiB. Each CPU
- * has two: the last record that was sent with all bytes stays, to compare the next ones with.
+ * A record with a copy of the stack being put together; a map by CPU, because it is over 96 KiB.
+ * Each CPU has two: the last record sent with all bytes stays, and the next ones are compared with
+ * it.
  */
 #define FPL_SNAPSHOTS_PER_CPU 2u
 
@@ -164,7 +165,7 @@ struct fpl_snapshot {
 	__u64 stack_addr; /* as in struct fpl_regs */
 	__u32 stack_size;
 	__u32 stack_off; /* in bytes */
-	__u32 id;	 /* of the record; 0: it was not sent, or not with all bytes */
+	__u32 id;	 /* id of the record; 0: not sent, or not with all bytes */
 	__u32 _pad;
 	struct fpl_hole hole;
 	__u64 hole_addr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The numbers of a task as the profiler sees them: those of the PID namespace it runs in, which are
- * the ones in its /proc and in its side-band. Outside of all containers the kernel's own are, and
- * the rest is dead code. A task that is not in that namespace has no number there: 0.
+ * The numbers of a task in the profiler's PID namespace, which its /proc and its side-band use. In
+ * the initial namespace these are the kernel's own numbers, and the translation is dead code. A
+ * task outside that namespace has no number there: 0.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #define PID_NS_LEVELS 33u /* MAX_PID_NS_LEVEL and the first: include/linux/pid_namespace.h */
 
 /*
- * Numbers of targets on their way out, by the kernel's own of the task: when a task is freed its
- * others have gone already.
+ * Numbers of exiting targets, keyed by the kernel's own number of the task: when the kernel frees a
+ * task, its other numbers are gone.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -40,7 +40,7 @@ static __noinline __u32 pid_number(const struct pid *pid)
 
 		if (i > level)
 			return 0;
-		/* from its own namespace up: most are in the profiler's */
+		/* search upwards from the task's own namespace: most tasks are in the profiler's */
 		if (bpf_probe_read_kernel(
 			    &upid, sizeof(upid),
 			    (const void *)((__u64)&pid->numbers + (level - i) * sizeof(upid))) ||
@@ -72,7 +72,7 @@ static __always_inline __u64 current_pid_tgid(struct task_struct *task)
 	return (__u64)tgid_of(task) << 32 | tid_of(task);
 }
 
-/* Keep the number of an exiting task that may be a target for its end. */
+/* Keep the number of an exiting task that may be a target, for the moment the task is freed. */
 static __always_inline void leaving_keep(struct task_struct *task)
 {
 	__u32 own = (__u32)task->pid, number;
@@ -85,7 +85,7 @@ static __always_inline void leaving_keep(struct task_struct *task)
 		bpf_map_update_elem(&leaving, &own, &number, BPF_ANY);
 }
 
-/* The number a task had that is being freed; @own: the kernel's own. */
+/* The number of a task that is being freed; @own: the kernel's own number. */
 static __always_inline __u32 leaving_take(__u32 own)
 {
 	__u32 number, *kept;

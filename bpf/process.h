@@ -19,20 +19,19 @@
 __u64 last_gen;
 
 /* Counted up by userspace when it has changed a mapset, and before it reuses a run of mappings:
- * what was noted of mapsets under another epoch is not to be used. */
+ * entries noted under another epoch must not be used. */
 __u32 epoch;
 
 /*
- * Pointers in the kernel's structures are read as numbers, by a helper: where a program loads one
- * directly, the verifier looks through all of the kernel's BTF for what is known of it, 1 to 2 ms
- * for each such load.
+ * Pointers in the kernel's structures are read as numbers, by a helper: for each direct load the
+ * verifier searches all of the kernel's BTF for the type, 1 to 2 ms each.
  */
 static __always_inline __u64 mm_of(struct task_struct *task)
 {
 	return (__u64)BPF_CORE_READ(task, mm);
 }
 
-/* When the process of the task was started, CLOCK_BOOTTIME. */
+/* Start time of the task's process, CLOCK_BOOTTIME. */
 static __always_inline __u64 start_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, group_leader, start_boottime);
@@ -43,7 +42,7 @@ static __always_inline __u64 new_gen(void)
 	return __sync_fetch_and_add(&last_gen, 1) + 1;
 }
 
-/* A map had no room for an entry of this process. */
+/* Note that a map had no room for an entry of this process. */
 static __always_inline void note_full(enum fpl_full map)
 {
 	__u32 zero = 0;
@@ -53,7 +52,7 @@ static __always_inline void note_full(enum fpl_full map)
 		__sync_fetch_and_add(&count->full[map], 1);
 }
 
-/* The mapset of the image @gen. Returns 0 where there is none, or it is just being replaced. */
+/* The mapset of the image @gen. Returns 0 if the image has none, or it is being replaced. */
 static __always_inline int mapset_read(__u32 tgid, __u64 gen, struct fpl_mapset *ret)
 {
 	const volatile struct fpl_mapset *mapset = bpf_map_lookup_elem(&mapsets, &tgid);
@@ -103,12 +102,12 @@ static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u6
 }
 
 /*
- * Raw tracepoints without types: for those with types the loader needs all of the kernel's BTF. So
- * what such a program is given are numbers, read by a helper; where the task is the current one, as
- * at exec and exit, it is asked for instead, and has a type.
+ * Raw tracepoints without types: typed ones make the loader read all of the kernel's BTF. Such a
+ * program gets numbers, which a helper reads; at exec and exit the task is the current one, so the
+ * program asks for it and gets a type.
  */
 
-/* A new program in an old process: nothing that was known of its memory holds. */
+/* A new program in an old process: the known mapset is void. */
 SEC("raw_tp/sched_process_exec")
 int on_exec(void *ctx)
 {
@@ -133,7 +132,7 @@ int on_exec(void *ctx)
 	return 0;
 }
 
-/* A new process has its parent's memory, or a copy of it: it can be walked with the same tables. */
+/* A new process shares or copies its parent's memory: the parent's tables serve it. */
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *untyped_parent, struct task_struct *child)
 {
@@ -199,8 +198,8 @@ int on_exit(void *ctx)
 	return 0;
 }
 
-/* The number may now be another process's. Until here the last samples, taken while its memory is
- * being given back, belong to the target. */
+/* From here on another process may get the number. Until now the last samples, taken while the
+ * memory is being freed, belonged to the target. */
 SEC("raw_tp/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel side and userspace both see: limits, the table image, map values, ring records.
- * The one header both include. Fixed-width types only; sizes asserted; explicit padding is zero.
- * The loader compares FPL_SHARED_VERSION with the one the BPF object was built with.
+ * Everything that the kernel side and userspace share: limits, the table image, map values, ring
+ * records. The one header both include. Fixed-width types only; sizes asserted; explicit padding is
+ * zero. The loader compares FPL_SHARED_VERSION with the one the BPF object was built with.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 
 #define FPL_SHARED_VERSION 8u
 
-/* Limits that size a map value or bound a loop. What a user may want to change is an option. */
+/* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
 #define FPL_USER_FRAMES_MAX  (FPL_DEPTH_MAX + 1) /* with FPL_FRAME_GAP between them */
-#define FPL_WALK_MAX	     65536u /* user frames after which a walk ends wherever it is */
+#define FPL_WALK_MAX	     65536u /* user frames after which a walk ends in any case */
 #define FPL_KERNEL_DEPTH_MAX 127u   /* kernel frames, PERF_MAX_STACK_DEPTH */
 #define FPL_FP_DEPTH_MAX     127u   /* user frames of the kernel's frame-pointer walk, likewise */
 #define FPL_SNAPSHOT_MAX     98304u /* bytes of stack in one snapshot */
-#define FPL_SNAPSHOT_BLIND   32768u /* and at most where nobody knows where the stack ends */
+#define FPL_SNAPSHOT_BLIND   32768u /* the limit if the end of the stack is not known */
 #define FPL_STACK_PAGE	     4096u  /* smallest page: the unit in which stack is resident or not */
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
@@ -62,7 +62,7 @@ enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk
 enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 #undef X
 
-/* Why a sample that passed the filter is not shown. X(name, JSON key, text) */
+/* Why a sample that passed the filter is missing from the output. X(name, JSON key, text) */
 #define FPL_LOST_LIST(X) \
 	X(RING_FULL,       ring_full,       "the ring buffer was full") \
 	X(STACK_MAP_FULL,  stack_map_full,  "the stack map and the ring buffer were full") \
@@ -106,10 +106,10 @@ enum fpl_full { FPL_FULL_LIST(X) FPL_FULL_COUNT };
 #define FPL_FRAME_ADDR_MASK    ((1ull << 60) - 1)
 
 /*
- * In place of the frames between the innermost and the outermost ones, where a stack is deeper than
- * both together. How many they were is beside the frames, and no part of the stack's identity. No
- * other frame has this value: one that is raw and no return address is a leaf, which is exact, or
- * was found by the kernel's frame-pointer walk, which its origin says.
+ * Stands for the frames between the innermost and the outermost ones in a stack deeper than both
+ * together. Their number is stored beside the frames and is not part of the stack's identity. No
+ * other frame has this value: a raw frame that is not a return address is either a leaf, which is
+ * exact, or from the kernel's frame-pointer walk, which its origin says.
  */
 #define FPL_FRAME_GAP (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
 
@@ -145,13 +145,13 @@ enum fpl_full { FPL_FULL_LIST(X) FPL_FULL_COUNT };
 #define FPL_RULE_REACH	     160u /* a rule and the nine slots of FPL_EXT_MAX extended ones */
 
 struct fpl_page {
-	__u32 off;     /* of the page's bytes in the image; 0: no row in these 64 KiB */
+	__u32 off;     /* offset of the page's bytes in the image; 0: no row in these 64 KiB */
 	__u16 nr_dict; /* 0: wide rows */
 	__u16 _pad;
 };
 _Static_assert(sizeof(struct fpl_page) == 8, "fpl_page is table ABI");
 
-/* e_entry is followed by a few instructions that call the first function; none has a caller. */
+/* e_entry is followed by a few instructions that call the first function; they have no caller. */
 #define WALK_ENTRY_BYTES 64u
 
 /* How the CFA is found; N is cfa_off, M is off2, R is reg, S is reg2. */
@@ -165,13 +165,13 @@ enum fpl_cfa {
 	/*
 	 * Go up to 1.20: the frame is on the system stack of a thread, its caller on the stack of
 	 * the goroutine g that the thread runs. R is the g of any code of the thread; m, curg and
-	 * sp are fields: m = *(R + 8 * S), g = *(m + M), g0 = *m. They hold up where g is m's,
-	 * *(g + 8 * S) == m, this is the end of g0's stack in use, *(g0 + N) == rsp, and *(g + N)
+	 * sp are fields: m = *(R + 8 * S), g = *(m + M), g0 = *m. Conditions: g belongs to m, *(g +
+	 * 8 * S) == m, the frame is at the end of g0's stack in use, *(g0 + N) == rsp, and *(g + N)
 	 * lies in g's stack, from *g to *(g + 8). In the caller R is g.
 	 */
 	FPL_CFA_G_CALL, /* CFA = *(g + N) + 8: where it called from */
-	/* CFA = *(g + N), RA = *(g + N + 8), behind a call of this function: where it will go on.
-	 * Where m has no g there is no caller. */
+	/* CFA = *(g + N), RA = *(g + N + 8), behind a call of this function: g resumes there. If m
+	 * has no g, the frame has no caller. */
 	FPL_CFA_G_RESUME,
 	/* CFA = *(g + 8) - *(R + N - 8) + M with g = *(R + N), if that lies in g's stack as above
 	 */
@@ -184,12 +184,11 @@ enum fpl_cfa {
 #define FPL_RULE_SIGNAL 2u  /* CIE augmentation 'S': the caller was interrupted; its pc is exact */
 #define FPL_RULE_EXT	4u  /* nr_ext register rules follow in the next slots, two to a slot */
 #define FPL_RULE_RA_REG 8u  /* RA is in register reg2 (CFA_REG only) */
-#define FPL_RULE_SYNTH	16u /* made for code without CFI: frames it finds are FPL_ORIGIN_SYNTH */
+#define FPL_RULE_SYNTH	16u /* made for code without CFI: its frames are FPL_ORIGIN_SYNTH */
 #define FPL_RULE_JUDGED 64u /* with FPL_CFA_NONE: rbp is proven not to be the frame pointer */
-#define FPL_RULE_SWITCH 32u /* the caller may be on another stack: its CFA is anywhere */
+#define FPL_RULE_SWITCH 32u /* the caller may be on another stack: no check of its CFA */
 
-/* Where the caller's value of rbx, rbp, r12, r13, r14, r15 is: words from the base, or one of
- * these. */
+/* Place of the caller's rbx, rbp, r12, r13, r14, r15: words from the base, or one of these. */
 #define FPL_NR_SAVED	6u
 #define FPL_SAVED_SAME	(-128)
 #define FPL_SAVED_UNDEF 127
@@ -198,8 +197,8 @@ enum fpl_cfa {
  * How to find the caller, one slot of 16 bytes. saved[i] is a distance in 8-byte words from the
  * CFA, or from the value of R where bit i of from_reg is set (stack-realigning functions save at
  * rbp + 8n while the CFA is read from memory). RA is at CFA - 8 unless a flag or an extended rule
- * says otherwise. What does not fit (offsets out of range or no multiple of 8, other registers,
- * values instead of places) is said by extended rules, which win over saved[].
+ * says otherwise. Extended rules hold the rest (offsets out of range or no multiple of 8, other
+ * registers, values instead of places) and win over saved[].
  */
 struct fpl_rule {
 	__u8 cfa;   /* enum fpl_cfa */
@@ -212,7 +211,7 @@ struct fpl_rule {
 };
 _Static_assert(sizeof(struct fpl_rule) == 16, "fpl_rule is table ABI");
 
-/* Where one register of the caller is, when a slot cannot say it. */
+/* Place of one register of the caller, when a slot cannot express it. */
 enum fpl_ext_kind {
 	FPL_EXT_UNDEF,	 /* not recoverable */
 	FPL_EXT_SAME,	 /* unchanged */
@@ -229,7 +228,7 @@ struct fpl_ext {
 	__u8 dst;   /* register the rule is for; 16: the return address */
 	__u8 kind;  /* enum fpl_ext_kind */
 	__u8 base;  /* register of AT_REG and VAL_REG */
-	__u8 count; /* in the first of a run: how many follow, itself included; else 0 */
+	__u8 count; /* in the first rule of a run: length of the run; else 0 */
 	__s32 off;
 };
 _Static_assert(sizeof(struct fpl_ext) == 8, "fpl_ext is table ABI");
@@ -239,10 +238,11 @@ enum fpl_table_state {
 	FPL_TABLE_READY,
 	FPL_TABLE_NONE,	   /* the object has no usable CFI: every pc is `no CFI` */
 	FPL_TABLE_PARTIAL, /* rows from code are still being made: PENDING where it has no row */
-	FPL_TABLE_LATE,	   /* the same, and they take long: a frame-pointer step there */
+	FPL_TABLE_LATE,	   /* PARTIAL, and the rows take long to make: take a frame-pointer step
+			      meanwhile */
 };
 
-/* Where an image is. Immutable while it may be read. */
+/* Place of an image. Immutable while the image may be read. */
 struct fpl_image {
 	__u32 state; /* enum fpl_table_state */
 	__u32 base;  /* pool address: chunk number << FPL_CHUNK_LOG2 | offset */
@@ -251,12 +251,12 @@ struct fpl_image {
 };
 
 /*
- * Value of the array map `objects`, by slot: where an object's table is. A table that takes the
- * place of another is put into the image that is not current, and then made so by one store: a
- * lookup reads one or the other.
+ * Value of the array map `objects`, by slot: where an object's table is. A replacement table is put
+ * into the image that is not current, which one store then makes current: a lookup reads the old
+ * table or the new one.
  */
 struct fpl_object {
-	__u32 object;  /* id; a mapping that names another id in this slot finds no table */
+	__u32 object;  /* id; a mapping with another id and this slot finds no table */
 	__u32 current; /* which of the images: 0 or 1 */
 	__u32 nr_pages;
 	__u32 _pad;
@@ -288,7 +288,7 @@ struct fpl_proc {
 	__u64 gen;	/* unique per program image: bumped by exec and fork */
 	__u64 mm;	/* address of its mm_struct; never dereferenced */
 	__u64 start_ns; /* start_boottime of the leader */
-	/* Snapshots for return addresses in no known mapping: a budget per mapset version. */
+	/* Snapshots sent for return addresses in no known mapping: a budget per mapset version. */
 	__u64 retry_ns; /* of the last one */
 	__u32 retry_version;
 	__u32 retries;
@@ -301,14 +301,14 @@ struct fpl_mapset {
 	__u32 first;
 	__u32 nr;
 	__u32 version; /* counts changes of this process's mappings, for raw frames */
-	__u32 serial;  /* of the run of mappings: no other ever has it; 0: none left */
+	__u32 serial;  /* of the run of mappings, never reused; 0: no mappings left */
 	__u64 check;   /* fpl_mapset_check() of the others */
 };
 _Static_assert(sizeof(struct fpl_mapset) == 32, "fpl_mapset is map ABI");
 
 /*
- * A word that stands for the whole mapset: the value may be replaced, and its memory be given to
- * another, while a program reads it, and nothing says in which order its words change.
+ * A word that stands for the whole mapset: while a program reads the value, userspace may replace
+ * it and its memory may be reused, and the order in which its words change is undefined.
  */
 static inline __attribute__((__always_inline__)) __u64
 fpl_mapset_check(const struct fpl_mapset *mapset)
@@ -323,17 +323,18 @@ fpl_mapset_check(const struct fpl_mapset *mapset)
 }
 
 /*
- * Value of the array `stacks`, a hash table: a stack is in the group its hash says, in the first
- * slot that was free from the one its hash says on. Nothing is ever taken out.
+ * Value of the array `stacks`, a hash table: the hash of a stack selects its group and the slot
+ * from which the first free one is searched. Entries are never removed.
  */
 struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
 	__u64 check;   /* a third hash, to tell a collision */
 	__u64 count;
 	__u64 weight_ns;
-	__u32 id; /* of the FPL_RECORD_STACK that holds the frames; 0: free */
+	__u32 id; /* id of the FPL_RECORD_STACK with the frames; 0: free */
 	__u32 nr_frames;
-	__u32 elided; /* the most frames that FPL_FRAME_GAP stood for in any of its samples */
+	__u32 elided; /* the largest number of frames that FPL_FRAME_GAP stood for in a sample of
+			 this stack */
 	__u32 _pad[3];
 };
 _Static_assert(sizeof(struct fpl_stack) == 64, "one cache line");
@@ -347,7 +348,7 @@ struct fpl_stack_group {
 
 /* Ring records. Each begins with the header; sizes are multiples of 8. */
 enum fpl_record {
-	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a stack seen for the first time */
+	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a new stack */
 	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_hole, struct fpl_shared
 				those bytes of the stack that are not shared, and islands; stop: why
 				the walk could not go on; count 1 */
@@ -355,9 +356,8 @@ enum fpl_record {
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */
 	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged, not
-			    to be shown: the sample is counted elsewhere */
-	FPL_RECORD_EVENT, /* struct fpl_event: when a sample was taken that is counted in `stacks`
-			   */
+			    to be shown; its sample is counted elsewhere */
+	FPL_RECORD_EVENT, /* struct fpl_event: the time of a sample counted in `stacks` */
 };
 
 struct fpl_record_header {
@@ -389,7 +389,7 @@ struct fpl_sample {
 	__u8 flags;
 	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
-	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: there is none */
+	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: no gap */
 	__u32 _pad;
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
 	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
@@ -397,8 +397,8 @@ struct fpl_sample {
 _Static_assert(sizeof(struct fpl_sample) == 104, "fpl_sample is ring ABI");
 
 /*
- * Registers, by DWARF number, and the copy of the stack that follows them: of the leaf, or of the
- * frame after the last user frame of the record, where a walk had to stop.
+ * Registers by DWARF number, and the copy of the stack that follows them. They belong to the leaf
+ * or, if a walk had to stop, to the frame after the last user frame of the record.
  */
 struct fpl_regs {
 	__u64 reg[FPL_NR_REGS];
@@ -408,16 +408,16 @@ struct fpl_regs {
 	__u32 stack_size; /* bytes that follow */
 	__u32 missing;	  /* bit i: the i-th page of the copy (the first may be a part) was not
 			     resident and reads as zeros: large frames have untouched pages */
-	__u8 exact;	  /* pc is where the frame is, not a return address */
+	__u8 exact;	  /* pc is an interrupted instruction, not a return address */
 	__u8 origin;	  /* of the frame, enum fpl_origin */
 	__u8 _pad[2];
 };
 _Static_assert(sizeof(struct fpl_regs) == 160, "fpl_regs is ring ABI");
 
 /*
- * In a snapshot, behind the registers: byte off of the stack copy, where a page begins, and those
- * behind it are size bytes further up than their place in the copy says. A stack that is too large
- * for a snapshot lacks its middle: frames that are that large have their buffers there.
+ * In a snapshot, behind the registers: the stack copy lacks its middle. Bytes from offset off of
+ * the copy on, which begin a page, come from size bytes further up the stack. A stack too large for
+ * a snapshot has its large buffers in the middle.
  */
 struct fpl_hole {
 	__u32 off;  /* at most fpl_regs.stack_size */
@@ -427,19 +427,22 @@ struct fpl_hole {
 };
 _Static_assert(sizeof(struct fpl_hole) == 16, "fpl_hole is ring ABI");
 
-/* At the end of a snapshot: pieces of its hole, or of a goroutine's stack and what leads there. */
+/*
+ * At the end of a snapshot: pieces of its hole, or of a goroutine's stack and Go's structures that
+ * lead there.
+ */
 #define FPL_ISLAND_SIZE 512u
 #define FPL_ISLANDS_MAX 32u
 
 struct fpl_island {
-	__u64 addr; /* a multiple of the size; 0: it was not resident */
+	__u64 addr; /* a multiple of the size; 0: not resident */
 	__u8 bytes[FPL_ISLAND_SIZE];
 };
 
 /*
- * Behind that: bytes [off, off + size) of the stack copy are those that the last snapshot of the
- * same CPU with size 0 has at the same addresses. The kernel side compared them. What is before and
- * behind them follows.
+ * Behind the islands: bytes [off, off + size) of the stack copy are the same as those at the same
+ * addresses in this CPU's last snapshot with size 0; the kernel side compared them. The bytes
+ * before and behind them follow.
  */
 struct fpl_shared {
 	__u32 id; /* of that snapshot */
@@ -449,7 +452,7 @@ struct fpl_shared {
 };
 _Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 
-/* With FPL_CONFIG_TIMELINE, of each sample that no record of its own (count 1) tells of. */
+/* With FPL_CONFIG_TIMELINE, one for each sample that has no record of its own (count 1). */
 struct fpl_event {
 	struct fpl_record_header header;
 	__u32 id;	 /* of the FPL_RECORD_STACK that came before it */
@@ -472,7 +475,7 @@ struct fpl_life {
 #define FPL_CONFIG_IDLE	   2u  /* pid 0 counts as a sample */
 #define FPL_CONFIG_USER	   4u  /* user stacks */
 #define FPL_CONFIG_KERNEL  8u  /* kernel stacks */
-#define FPL_CONFIG_COMPARE 16u /* each user stack a second time, by the kernel's bpf_get_stack */
+#define FPL_CONFIG_COMPARE 16u /* walk each user stack by bpf_get_stack, too */
 /* Only these, of the processes above: */
 #define FPL_CONFIG_THREADS 32u	/* threads in `threads` */
 #define FPL_CONFIG_UID	   64u	/* tasks whose effective user is config.uid */
@@ -485,7 +488,7 @@ struct fpl_life {
 #define FPL_CONFIG_TIMELINE  4096u /* say of each sample when it was taken */
 
 enum fpl_unwind {
-	FPL_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
+	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
 	FPL_UNWIND_CFI,	 /* CFI only */
 	FPL_UNWIND_FP,	 /* bpf_get_stack */
 };
@@ -495,19 +498,20 @@ struct fpl_config {
 	__u32 flags;	 /* FPL_CONFIG_* */
 	__u32 unwind;	 /* enum fpl_unwind */
 	__u32 max_depth; /* user frames kept, 1..FPL_DEPTH_MAX */
-	__u32 snapshot_bytes;  /* of stack, at most FPL_SNAPSHOT_MAX, of which FPL_SNAPSHOT_BLIND
-				  where nobody knows where it ends; 0: no snapshots */
+	__u32 snapshot_bytes;  /* bytes of stack copied, at most FPL_SNAPSHOT_MAX, and at most
+				  FPL_SNAPSHOT_BLIND if its end is not known; 0: no snapshots */
 	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
 				  snapshot_bytes of stack; 0: none */
-	__u32 wakeup_bytes;    /* data in the ring that wakes its reader; life records and snapshots
-				  always do, other records never: read the ring a few times a second */
+	__u32 wakeup_bytes;    /* fill of the ring that wakes its reader; life records and snapshots
+				  always wake it, other records never: read the ring a few times a
+				  second */
 	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
-	__u32 fp_depth; /* frames the kernel's frame-pointer walk can have, at most FPL_FP_DEPTH_MAX
-			 */
-	__u32 uid;	/* of FPL_CONFIG_UID, as the first user namespace has it */
-	__u32 pid_ns;	/* inode number of the PID namespace all numbers are of; 0: the first one */
-	__u32 root_depth; /* how many of max_depth are the outermost, less than it; 0: walks end
-			     after max_depth */
+	__u32 fp_depth;	       /* limit of frames of the kernel's frame-pointer walk, at most
+				  FPL_FP_DEPTH_MAX */
+	__u32 uid;	  /* uid for FPL_CONFIG_UID, as the initial user namespace numbers it */
+	__u32 pid_ns;	  /* inode number of the PID namespace of all numbers; 0: the initial one */
+	__u32 root_depth; /* number of outermost frames among the max_depth that are kept; 0: walks
+			     end after max_depth */
 	__u32 _pad;
 };
 _Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
@@ -519,7 +523,7 @@ _Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 #define FPL_TARGET_GONE	   8u /* of a thread: it has begun to exit */
 
 struct fpl_target {
-	__u64 start_ns; /* start_boottime of the leader, or thread; 0: whoever has this number */
+	__u64 start_ns; /* start_boottime of leader or thread; 0: any with this number */
 	__u32 flags;	/* FPL_TARGET_* */
 	__u32 _pad;
 };
@@ -539,17 +543,18 @@ struct fpl_counters {
 	__u64 idle;
 	__u64 filtered;
 	__u64 bpf_ns;	    /* in the program, all runs */
-	__u64 sample_ns;    /* of these, runs that were neither idle nor filtered */
+	__u64 sample_ns;    /* ns of sample time in runs that were neither idle nor filtered */
 	__u64 frames;	    /* user and kernel frames found in those runs */
 	__u64 snapshots;    /* sent */
-	__u64 uretprobes;   /* samples with a function on the stack that is under a return probe */
-	__u64 life_lost;    /* life records the ring had no room for: rescan /proc when it moves */
-	__u64 events_lost;  /* counted samples of whose time the ring had no room to tell */
+	__u64 uretprobes;   /* samples with a function under a return probe on the stack */
+	__u64 life_lost;    /* life records lost, ring full: rescan /proc when it grows */
+	__u64 events_lost;  /* counted samples whose time was lost because the ring was full */
 	__u64 lost[8];	    /* by enum fpl_lost */
 	__u64 full[4];	    /* entries that found no room, by enum fpl_full */
-	__u64 deep_ns;	    /* part of sample_ns: spent on frames beyond config.max_depth */
-	__u64 deep_walked;  /* samples for which some were walked, to wherever */
-	__u64 deep_refused; /* for which there was no time: too many samples were so deep */
+	__u64 deep_ns;	    /* part of sample_ns spent on frames beyond config.max_depth */
+	__u64 deep_walked;  /* samples walked beyond max_depth, complete or not */
+	__u64 deep_refused; /* samples not walked beyond it: too many were that deep, the time was
+			       used up */
 	__u64 deep_cut;	    /* for which one walk took too long */
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Snapshots: registers and a copy of the stack, sent to be walked in userspace, where the data the
- * walk lacked will be; or, with the frames, to have the walk judged.
+ * Snapshots: registers and a copy of the stack. Userspace walks them, once it has the data that the
+ * kernel's walk lacked, or judges a walk by them.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct stack_copy {
 	__u64 addr;
 };
 
-/* Copy the part of the stack that lies in its @idx-th page. */
+/* Copy the part of the stack that lies in its page @idx. */
 static long stack_copy_page(__u32 idx, void *arg)
 {
 	struct stack_copy *copy = arg;
@@ -53,14 +53,14 @@ static long stack_copy_page(__u32 idx, void *arg)
 	return 0;
 }
 
-/* The part next to the stack pointer ends at a multiple of this before the other one begins, so
- * that mostly the next copy has its hole in the same place and can share. */
+/* The part next to the stack pointer ends at a multiple of this, so that the next copy mostly has
+ * its hole in the same place and can share. */
 #define HOLE_STEP 16384u
 
 /*
- * Choose which parts of the stack [copy->addr, @end) are copied; @end 0: nobody knows where it
- * ends. It is copied whole if copy->limit allows that. Else, if it @may_lack its middle, the outer
- * end gets a third of the limit and the inner end the rest.
+ * Choose the parts of the stack [copy->addr, @end) to copy; @end 0: unknown. Copy it whole if
+ * copy->limit allows. Otherwise, if it @may_lack its middle, the outer end gets a third of the
+ * limit and the inner end the rest.
  */
 static __always_inline void stack_divide(struct stack_copy *copy, __u64 end, int may_lack)
 {
@@ -81,8 +81,8 @@ static __always_inline void stack_divide(struct stack_copy *copy, __u64 end, int
 	}
 }
 
-/* Copy the stack of the registers at @regs to @to + @off, as far as it is resident, all in one
- * piece unless it @may_lack its middle; completes @regs. */
+/* Copy the stack of the registers at @regs to @to + @off, as far as it is resident, in one piece
+ * unless it @may_lack its middle; complete @regs. */
 static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struct fpl_regs *regs,
 				       int may_lack)
 {
@@ -95,7 +95,7 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 	};
 	__u64 word;
 
-	/* The page below sp may never have been touched. */
+	/* The page below sp may be untouched. */
 	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
 		copy.addr = sp & ~7ull;
 	copy.first = FPL_STACK_PAGE - (__u32)(copy.addr & (FPL_STACK_PAGE - 1));
@@ -118,7 +118,7 @@ struct stack_patch {
 	struct fpl_walk *walk; /* is_probed */
 	__u64 at;	       /* in the list of pending calls */
 	__u64 trampoline;
-	__u64 addr; /* what of the stack was copied, to to->bytes + off */
+	__u64 addr; /* address of the stack bytes copied to to->bytes + off */
 	__u32 off;
 	__u32 size;
 };
@@ -144,7 +144,7 @@ static long stack_patch_one(__u32 idx, void *arg)
 	if (at > sizeof(patch->to->bytes) - 8)
 		return 0;
 	bpf_probe_read_kernel(&word, sizeof(word), patch->to->bytes + at);
-	/* a later call may have put its own there already: one left by longjmp stays in the list */
+	/* a later call may have put its own there: longjmp leaves entries in the list */
 	if (word != patch->trampoline)
 		return 0;
 	word = BPF_CORE_READ(call, orig_ret_vaddr);
@@ -153,8 +153,8 @@ static long stack_patch_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Put the return addresses back into the copy of the sample's stack at @to + @off, where return
- * probes have put their trampoline. Returns 0. */
+/* Put return addresses back into the copy of the sample's stack at @to + @off, in place of the
+ * trampoline of return probes. Returns 0. */
 WALK_GLOBAL int stack_unprobe(struct fpl_snapshot *to, struct fpl_scratch *s, __u32 off)
 {
 	struct stack_patch patch = { .to = to, .at = uretprobes_pending(), .off = off };
@@ -170,9 +170,9 @@ WALK_GLOBAL int stack_unprobe(struct fpl_snapshot *to, struct fpl_scratch *s, __
 }
 
 /*
- * Copy @nr frames, at most @max, from the @first on. The bounds are made certain right where they
- * are used, and the compiler kept from using an earlier check in their place: kernels before 6.3
- * forget bounds of what is kept on the stack meanwhile.
+ * Copy @nr frames, at most @max, beginning with @first. The bounds are checked right before their
+ * use, and the compiler is kept from using an earlier check instead: kernels before 6.3 forget the
+ * bounds of values spilled to the stack.
  */
 static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, struct fpl_scratch *s,
 					__u64 first, __u64 nr, __u64 max)
@@ -186,12 +186,12 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 	bpf_probe_read_kernel(to->bytes + off, nr * 8, s->frames + first);
 }
 
-/* A block of the stack that may be the same in two copies. */
+/* Unit in which two copies of a stack are compared. */
 #define SHARE_BLOCK 64u
 /* Less in common is sent anew. */
 #define SHARE_LEAST 1024u
-/* The bytes above the shared part are sent, and moved down to close the gap: bytes that the other
- * copy lacks, and bytes that differ, in the frames that a thread begins with. */
+/* Limit of the bytes above the shared part. They are sent, and moved down to close the gap: bytes
+ * that the other copy lacks, or that differ, in the outermost frames. */
 #define SHARE_BEYOND FPL_STACK_PAGE
 #define SHARE_ROOT   8192u
 #define SHARE_ABOVE  (SHARE_BEYOND + SHARE_ROOT)
@@ -199,11 +199,11 @@ static __always_inline void frames_copy(struct fpl_snapshot *to, __u64 off, stru
 struct stack_share {
 	const struct fpl_snapshot *to, *last;
 	__u64 to_end, last_end; /* in bytes, of what both have */
-	__u32 skip;		/* below that: not the same, or above what is not */
+	__u32 skip;		/* skip bytes below that: those that differ and those above them */
 	__u32 size;		/* found to be the same, up to there */
 };
 
-/* Do they have the same hole, and end at the same address; or no hole, both? */
+/* Do both have the same hole, or none, and the same end address? */
 static __always_inline int stack_is_alike(const struct fpl_snapshot *to,
 					  const struct fpl_snapshot *last)
 {
@@ -243,8 +243,8 @@ static long stack_share_block(__u32 idx, void *arg)
 }
 
 /*
- * The callers of what runs change little from one sample to the next: find the outer part of the
- * stack copied to @to that @last has, too, byte by byte, into to->shared. Returns 0.
+ * The callers change little from one sample to the next: find the outer part of the stack copied to
+ * @to that @last has, too, byte by byte; write it to to->shared. Returns 0.
  */
 WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *last)
 {
@@ -273,7 +273,7 @@ WALK_GLOBAL int stack_share(struct fpl_snapshot *to, const struct fpl_snapshot *
 	return 0;
 }
 
-/* Take the shared part out of the stack at @to->stack_off. Returns how many bytes are left. */
+/* Take the shared part out of the stack at @to->stack_off. Returns the number of bytes left. */
 static __always_inline __u32 stack_close_up(struct fpl_snapshot *to)
 {
 	__u64 at = (__u64)to->stack_off + to->shared.off;
@@ -286,7 +286,7 @@ static __always_inline __u32 stack_close_up(struct fpl_snapshot *to)
 	return to->stack_size - to->shared.size;
 }
 
-/* One of the two of this CPU; NULL on a CPU nobody expected. */
+/* One of this CPU's two snapshots; NULL on a CPU that came online after loading. */
 static __always_inline struct fpl_snapshot *snapshot_of(__u32 idx)
 {
 	__u32 key = bpf_get_smp_processor_id() * FPL_SNAPSHOTS_PER_CPU + idx;
@@ -305,7 +305,7 @@ static __always_inline void snapshot_find_islands(struct fpl_scratch *s, struct 
 }
 
 /* Put the frames, @nr_user of them the sample's first user frames, the registers and the stack
- * together in @to. Returns the size of the record, or 0 where it cannot be had. */
+ * together in @to. Returns the size of the record, or 0 on failure. */
 static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_snapshot *to,
 					   const struct fpl_snapshot *last, __u32 type,
 					   __u32 nr_user)
@@ -353,7 +353,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	return size;
 }
 
-/* With so much in the ring its reader has been told already. */
+/* With this much in the ring its reader has been woken already. */
 #define SNAPSHOT_TOLD_BYTES 65536u
 
 /*

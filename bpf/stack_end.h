@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The end of a stack, behind its outermost frame. The kernel knows that of a process's first
- * thread. Behind the stack of any other thread, C libraries put the thread's own variables (TLS,
- * 100 KiB and more) and the block that the thread pointer points to. glibc has a table of where
- * each object's variables are (dtv). An end that is wrong is too far out, and costs bytes only: no
- * stack has variables of a thread in it. A Go program keeps something else at %fs, and says itself
- * where the stack of what runs ends.
+ * The end of a stack, behind its outermost frame. The kernel knows the end of the first thread's
+ * stack. Above the stack of any other thread, C libraries put the thread's own variables (TLS, 100
+ * KiB and more) and the block that the thread pointer points to. glibc has a table with the place
+ * of each object's variables (dtv). A wrong end is too far out and only costs bytes: no stack
+ * contains a thread's variables. A Go program uses %fs otherwise, and stores the end of each
+ * goroutine's stack.
  */
 #pragma once
 
@@ -19,12 +19,11 @@
 
 /* No stack is larger. */
 #define STACK_MAX (16u << 20)
-/* Bytes at the end of the first thread's stack: how many arguments there are, and so on. */
+/* Bytes at the end of the first thread's stack: the argument count, and so on. */
 #define STACK_ARGUMENTS 128u
 
-/* An entry of glibc's table: where the variables are, and what to free. The one before it is for
- * how many there are. The library's part of the ABI with debuggers: it is what libthread_db reads.
- */
+/* An entry of glibc's table: the place of the variables, and the pointer to free. The entry before
+ * the table holds its length. It is part of the ABI for debuggers: libthread_db reads it. */
 struct stack_tls {
 	__u64 addr;
 	__u64 to_free;
@@ -59,8 +58,8 @@ static long stack_end_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Returns where the variables of the thread begin whose thread pointer is @end; 0: no C library
- * made the thread. @tls is memory for the table. */
+/* Find the beginning of the variables of the thread with the thread pointer @end; 0: no C library
+ * made the thread. @tls is scratch memory for the table. */
 static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u64 end)
 {
 	struct stack_search search = { .tls = tls, .sp = sp, .end = end };
@@ -80,8 +79,8 @@ static __always_inline __u64 stack_end_tls(struct stack_tls *tls, __u64 sp, __u6
 	return search.end;
 }
 
-/* Returns where the stack of what the current thread of a Go program runs ends, if @sp is in it.
- * @g is memory. */
+/* Find the end of the stack that the current thread of a Go program runs on, if @sp lies in it. @g
+ * is scratch memory. */
 static __always_inline __u64 stack_end_go(struct go_g *g, __u64 sp)
 {
 	__u64 g0;
@@ -91,8 +90,7 @@ static __always_inline __u64 stack_end_go(struct go_g *g, __u64 sp)
 	return g->hi - sp < STACK_MAX ? g->hi : 0;
 }
 
-/* Where does the stack of the current task that @sp is in end? 0: that is not known. @to->bytes are
- * written. */
+/* Find the end of the current task's stack that contains @sp; 0: unknown. Overwrites @to->bytes. */
 static __always_inline __u64 stack_end(struct fpl_snapshot *to, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose samples are wanted, beyond the process: thread, user, cgroup, name. Each filter is dead
- * code, and its map is not made, unless it was asked for.
+ * Filters beyond the process: thread, user, cgroup, name. Each is dead code, and its map is not
+ * made, unless the user asked for it.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "bpf/maps.h"
 #include "bpf/pid_ns.h"
 
-/* By thread id: who is profiled of the processes in `targets`; written by userspace. */
+/* By thread id: the profiled threads of the processes in `targets`; written by userspace. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -21,7 +21,7 @@ struct {
 	__type(value, struct fpl_target);
 } threads SEC(".maps");
 
-/* The one cgroup that is profiled, with all below it. */
+/* The cgroup that is profiled, with all below it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
 	__uint(max_entries, 1);
@@ -29,8 +29,8 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-/* What userspace found of names it has met. A name that is not here yet is sampled, and judged when
- * the stack gets there. */
+/* Userspace's verdicts on names. A name without a verdict is sampled, and judged when its stack
+ * arrives. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -55,7 +55,7 @@ static __always_inline int has_wanted_comm(void)
 	return !verdict || *verdict == FPL_COMM_WANTED;
 }
 
-/* Does the current task pass all filters but that of its process? */
+/* Does the current task pass all filters other than that of its process? */
 static __always_inline int is_wanted(struct task_struct *task, __u32 tid)
 {
 	if ((config.flags & FPL_CONFIG_THREADS) && !thread_of(tid, task->start_boottime))
@@ -67,7 +67,7 @@ static __always_inline int is_wanted(struct task_struct *task, __u32 tid)
 	return !(config.flags & FPL_CONFIG_COMM) || has_wanted_comm();
 }
 
-/* The thread has begun to exit; what is still sampled of it belongs to the target. */
+/* The thread has begun to exit; samples until its end belong to the target. */
 static __always_inline void thread_exit(struct task_struct *task)
 {
 	struct fpl_target *thread;
@@ -79,7 +79,7 @@ static __always_inline void thread_exit(struct task_struct *task)
 		thread->flags |= FPL_TARGET_GONE;
 }
 
-/* Its number, @tid, may now be another thread's. */
+/* Another thread may get the number @tid from here on. */
 static __always_inline void thread_free(__u32 tid, __u64 start_ns)
 {
 	if ((config.flags & FPL_CONFIG_THREADS) && thread_of(tid, start_ns))

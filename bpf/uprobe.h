@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Return probes (uretprobes) of whoever set them. While a function under one runs, its return
- * address in memory is that of a trampoline, the first bytes of a page the kernel has mapped into
- * the process. The true one is in a list of the task: one entry for each call that is pending, the
- * last call first, with the address of the slot of the stack it was taken from. Kernels without
- * uprobes have neither the page nor the list: all of this is dead code there.
+ * Return probes (uretprobes) of other tools. While a function under one runs, its return address on
+ * the stack is replaced by that of a trampoline, the first bytes of a page that the kernel has
+ * mapped into the process. The task's list of pending calls, the last call first, holds the true
+ * address and the stack slot it was taken from. Kernels without uprobes have neither the page nor
+ * the list: all of this is dead code there.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 /* Pointers in the kernel's structures are read as numbers: process.h says why. */
 
-/* The pending calls of the current task: a struct return_instance, 0: none. */
+/* The current task's pending calls: a struct return_instance; 0: none pending. */
 static __always_inline __u64 uretprobes_pending(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -29,7 +29,7 @@ static __always_inline __u64 uretprobes_pending(void)
 	return utask ? (__u64)BPF_CORE_READ(utask, return_instances) : 0;
 }
 
-/* The page of the current process in which the trampoline is, 0: it has none. */
+/* The current process's page with the trampoline; 0: it has no such page. */
 static __always_inline __u64 uprobes_page(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -45,8 +45,8 @@ static __always_inline __u64 uprobes_page(void)
 #define UPROBE_INSN_BYTES 128u /* room for one instruction: UPROBE_XOL_SLOT_BYTES of the kernel */
 
 /*
- * The instruction in whose place a breakpoint stands is executed in the page of the trampoline. The
- * pc in the program that @pc, there, stands for; 0: no instruction of the current task is there.
+ * The instruction that a breakpoint replaces is executed in the page of the trampoline. Returns the
+ * program's pc for @pc, which lies in that page; 0: no instruction of the current task is there.
  */
 static __always_inline __u64 uprobe_program_pc(__u64 pc)
 {
@@ -63,7 +63,7 @@ static __always_inline __u64 uprobe_program_pc(__u64 pc)
 	return off < UPROBE_INSN_BYTES ? BPF_CORE_READ(utask, vaddr) + off : 0;
 }
 
-/* A search among the pending calls from @at on. */
+/* A search among the pending calls, beginning with @at. */
 struct uretprobe_search {
 	__u64 at;
 	__u64 slot;
@@ -80,15 +80,17 @@ static long uretprobe_search_one(__u32 idx, void *arg)
 	search->at = (__u64)BPF_CORE_READ(call, next);
 	if (BPF_CORE_READ(call, stack) != search->slot)
 		return 0;
-	/* where a tail call chained one probe to another, each entry has the first caller's */
+	/*
+	 * after a tail call from one probed function to another, each entry has the first caller's
+	 */
 	search->ra = BPF_CORE_READ(call, orig_ret_vaddr);
 	return 1;
 }
 
 /*
- * The return address that belongs to @slot. Calls are looked for from *@at on, where the search
- * before ended, and from the last one on only where it is not found there: slots go up the stack,
- * as the list does. Returns 0 where no call is pending whose slot that is.
+ * Find the return address that belongs to @slot. The search begins at *@at, where the previous one
+ * ended, and starts over with the last call only if that fails: slots go up the stack in the order
+ * of the list. Returns 0 if no pending call has that slot.
  */
 static __always_inline __u64 uretprobe_find(__u64 slot, __u64 *at)
 {
@@ -104,7 +106,7 @@ static __always_inline __u64 uretprobe_find(__u64 slot, __u64 *at)
 	return search.ra;
 }
 
-/* The return address of the call whose probes were served last, if its slot was @slot; else 0. */
+/* The return address of the call whose probes ran last, if its slot was @slot; else 0. */
 static __always_inline __u64 uretprobe_served(__u64 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -13,16 +13,15 @@
 #include "bpf/process.h"
 #include "bpf/walk.h"
 
-/* Whether userspace could find more than the walk did, and whether the kernel alone walked. */
+/* Results of user_stack(). */
 enum user_stack_result {
 	USER_STACK_DONE,
 	USER_STACK_WALKED,  /* from live registers, by rows or frame pointers */
-	USER_STACK_LACKING, /* data was missing: a snapshot can be walked once it is there */
+	USER_STACK_LACKING, /* data was missing: a snapshot can be walked once the data is there */
 };
 
-/* Snapshots that a process may send for one version of its mapset because of what was taken for a
- * return address and lies in no mapping, before it is one per second: where no rescan helps, they
- * would not either. */
+/* Snapshots a process may send per version of its mapset for return addresses in no mapping; after
+ * that, one per second. If that many rescans did not help, more would not either. */
 #define RETRIES_PER_VERSION 64u
 #define RETRY_NS	    1000000000ull
 
@@ -41,19 +40,22 @@ static __always_inline int may_retry(struct fpl_proc *proc, __u32 version)
 	return 1;
 }
 
-/* Could a rescan of the process, or its tables, let the walk go on from where it stopped? */
+/* Could a rescan of the process, or its tables, let the stopped walk go on? */
 static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_proc *proc,
 				      __u32 version)
 {
-	/* in the page of return probes userspace knows less than the walk did */
+	/* in the page of return probes userspace knows less than this walk */
 	if (walk->pc - walk->trampoline < FPL_STACK_PAGE)
 		return 0;
 	switch (walk->stop) {
 	case FPL_STOP_NO_TABLE:
-		/* No slot: the object was refused one for good. */
+		/* No slot: the object was refused for good. */
 		return walk->last.slot != 0;
 	case FPL_STOP_NO_MAPPING:
-		/* What runs is mapped, if not yet in the mapset: userspace knows of it, or will. */
+		/*
+		 * The pc that runs is mapped, though not yet in the mapset: userspace knows the
+		 * mapping, or will.
+		 */
 		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END;
 	case FPL_STOP_BAD_RA:
 		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END &&
@@ -69,9 +71,9 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 }
 
 /*
- * A breakpoint leaves the pc behind its one byte, until the probe it is part of sets it back: the
- * instruction there has not been executed, and the row of the next one does not hold yet. Where the
- * process has no probes the byte is what some linkers and compilers put between functions.
+ * A breakpoint leaves the pc behind its one byte until its probe sets it back: the instruction
+ * there has not run, and the next instruction's row does not hold yet. In a process without probes
+ * the byte is padding that some linkers and compilers put between functions.
  */
 static __always_inline int is_behind_breakpoint(__u64 pc)
 {
@@ -83,8 +85,8 @@ static __always_inline int is_behind_breakpoint(__u64 pc)
 	return byte == ARCH_BREAKPOINT;
 }
 
-/* The user registers of a task in the kernel, into the walk; @sp is the kernel's stack pointer.
- * Returns their cs, or 0 where there are none. */
+/* Copy the user registers of a task in the kernel into the walk; @sp is the kernel's stack pointer.
+ * Returns their cs, or 0 if the task has none. */
 static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch *s, __u64 sp)
 {
 	__u64 pt = (__u64)bpf_task_pt_regs(task);
@@ -100,7 +102,7 @@ static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch
 	return s->pt_regs[ARCH_PT_CS];
 }
 
-/* Put the task's user registers into the walk. Returns their cs, or 0 where there are none. */
+/* Put the task's user registers into the walk. Returns their cs, or 0 if it has none. */
 static __always_inline __u64 user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				       struct fpl_scratch *s)
 {
@@ -118,7 +120,7 @@ static __always_inline __u64 user_regs(struct bpf_perf_event_data *ctx, struct t
 	return cs;
 }
 
-/* Keep the registers of the frame the walk is at, for a snapshot. */
+/* Keep the registers of the walk's current frame, for a snapshot. */
 static __always_inline void keep_regs(struct fpl_scratch *s)
 {
 	const struct fpl_walk *walk = &s->walk;
@@ -131,7 +133,7 @@ static __always_inline void keep_regs(struct fpl_scratch *s)
 	s->regs.origin = walk->origin;
 }
 
-/* For a snapshot without a walk: the list of pending calls is here only. */
+/* For a snapshot without a walk: only the kernel side has the list of pending calls. */
 static __always_inline void leaf_off_probes(struct fpl_walk *walk)
 {
 	struct walker walker = { .walk = walk };
@@ -140,7 +142,7 @@ static __always_inline void leaf_off_probes(struct fpl_walk *walk)
 	walk_leave_probes(&walker, walk->pc);
 }
 
-/* Take the process's mapset into the walk. Returns 0 where there is none for this image. */
+/* Take the process's mapset into the walk. Returns 0 if this image has none. */
 static __always_inline int mapset_take(struct fpl_scratch *s, __u32 tgid, __u64 gen)
 {
 	struct fpl_mapset mapset;
@@ -160,11 +162,11 @@ static __always_inline struct fpl_recent *recent_of(struct fpl_scratch *s, __u32
 }
 
 /*
- * What this CPU noted of the process of @task, which began at @start_ns, if it still holds.
- * Leader's start, count of execs and mm are those of one image of one process: a fork differs in
- * the start, an exec in the others. That image's mapset is the noted one unless userspace has
- * published another, which changes the epoch, or the process is exiting, when the kernel side takes
- * its mapset away.
+ * This CPU's entry for the process of @task, which began at @start_ns, if it still holds. Leader's
+ * start, count of execs and mm are those of one image of one process: a fork differs in the start,
+ * an exec in the others. That image's mapset is the noted one unless userspace has published
+ * another, which changes the epoch, or the process is exiting, when the kernel side takes its
+ * mapset away.
  */
 static __always_inline struct fpl_recent *
 recent_find(struct fpl_scratch *s, struct task_struct *task, __u32 tgid, __u64 start_ns)
@@ -207,8 +209,8 @@ static __always_inline void recent_take(struct fpl_scratch *s, const struct fpl_
 /* Turns addresses into frames found by frame pointers. */
 struct fp_names {
 	struct walker walker;
-	/* The mapping found last, if every address of it can be said in a frame; else size 0. Most
-	 * callers are in the object of what they call. */
+	/* The mapping found last, if all its addresses fit into a frame; else size 0. Most callers
+	 * are in their callee's object. */
 	__u64 start, size;
 	__u64 base; /* a frame less its address */
 };
@@ -253,7 +255,7 @@ static long fp_frame(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Turn the @nr addresses from the @at-th of the sample's frames on into frames. Returns 0. */
+/* Turn @nr addresses, beginning with frame @at of the sample, into frames. Returns 0. */
 WALK_GLOBAL int fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
 {
 	struct fp_names names = { .size = 0 };
@@ -267,7 +269,7 @@ WALK_GLOBAL int fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
 	return 0;
 }
 
-/* The kernel's own frame-pointer walk, in place of ours. */
+/* Take the kernel's own frame-pointer walk in place of the walker's. */
 static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
 {
 	struct fpl_walk *walk = &s->walk;
@@ -288,8 +290,8 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
 }
 
 /*
- * Append the kernel's frame-pointer walk of the same registers and stack to the sample, named by
- * the mapset of ours. What cannot be walked so has the frames the kernel gives, or none.
+ * Append the kernel's frame-pointer walk of the same registers and stack to the sample, translated
+ * by the same mapset. 32-bit and kernel-side cases have the frames the kernel gives, or none.
  */
 static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
 {
@@ -333,21 +335,21 @@ static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct 
 }
 
 /*
- * Keep for a snapshot what was walked before the data ran out: the frames, and the registers of the
- * one that could not be left, so that the copy of the stack begins there.
+ * Keep the frames walked so far, and the registers of the frame that the walk could not leave, for
+ * a snapshot: the copy of the stack begins there.
  */
 static __always_inline void keep_walked(struct fpl_scratch *s)
 {
 	struct fpl_walk *walk = &s->walk;
 
-	/* A bad return address has not become a frame; whatever else was stopped at has. */
+	/* The address that a BAD_RA walk stopped at has not become a frame; any other has. */
 	s->nr_kept = walk->stop == FPL_STOP_BAD_RA || !walk->nr_frames ? walk->nr_frames
 								       : walk->nr_frames - 1;
 	keep_regs(s);
 }
 
-/* Could userspace let the stopped walk go on? A function of its own, as the next: what it keeps on
- * the stack is not there while the walk runs. */
+/* Could userspace let the stopped walk go on? A separate function, like the next: its stack is not
+ * in use while the walk runs. */
 static __noinline int walk_lacks(struct fpl_scratch *s)
 {
 	__u32 tgid = s->sample.tgid;
@@ -385,7 +387,7 @@ enum process_result {
 	PROCESS_STOP, /* the sample's stop says why there is no user stack */
 };
 
-/* Make out the image of the current process and take its mapset, by the hash maps. */
+/* Find the image of the current process and take its mapset, by the hash maps. */
 static __noinline int process_take(struct task_struct *task, struct fpl_scratch *s)
 {
 	__u32 now = *(volatile __u32 *)&epoch; /* before what is noted under it is read */
@@ -408,8 +410,8 @@ static __noinline int process_take(struct task_struct *task, struct fpl_scratch 
 	return PROCESS_MAPSET;
 }
 
-/* Walk the user stack; sets the sample's user frames, stop and flags. @recent: what is noted of the
- * process; NULL: nothing. */
+/* Walk the user stack; sets the sample's user frames, stop and flags. @recent: this CPU's entry for
+ * the process; NULL: no entry. */
 static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				      struct fpl_scratch *s, const struct fpl_recent *recent)
 {

@@ -23,8 +23,8 @@ struct return_instance {
 struct uprobe_task {
 	struct return_instance *return_instances;
 	struct return_instance
-		*ri_pool; /* those to be used again, the last one first; since v6.14 */
-	__u64 vaddr;	  /* of the instruction that is executed elsewhere: */
+		*ri_pool; /* entries to be used again, the last one first; since v6.14 */
+	__u64 vaddr;	  /* address of the instruction that is executed out of line */
 	__u64 xol_vaddr;  /* there */
 } KERNEL_TYPE;
 

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From registers and a table to the caller, frame after frame: the one walker, in the kernel and in
- * userspace. The includer defines, before including this, struct env (its own) and
+ * The one walker, for the kernel and userspace: steps from registers and a table to the caller,
+ * frame after frame. The includer defines, before including this, struct env (its own) and
  *
  *   int env_read_stack(struct env *env, void *dst, __u32 size, __u64 addr);
  *   int env_read_code(struct env *env, void *dst, __u32 size, __u64 addr);
- *	 0 when all of [addr, addr + size) was read; else *dst is unspecified. size is at most
+ *	 Return 0 if all of [addr, addr + size) was read; else *dst is unspecified. size is at most
  *	 LEAF_REACH for code, at most FPL_WINDOW_SIZE for the stack.
  *   __u64 env_trampoline(struct env *env);
- *	 Where functions under return probes return to: this stands in memory in place of their
- *	 return addresses. A multiple of FPL_STACK_PAGE; 0: no function is under one.
+ *	 The address that functions under return probes return to; it replaces their return
+ *	 addresses in memory. A multiple of FPL_STACK_PAGE; 0: no function is under one.
  *   __u64 env_return_address(struct env *env, __u64 slot, __u64 *at);
- *	 The return address in whose place it stands at @slot, 0 where it does not. *at: 0, or
- *	 what it was left at by the call before.
+ *	 The return address that the trampoline replaced at @slot; 0: none was replaced there.
+ *	 *at: 0, or its value after the previous call.
  *   __u64 env_kernel_reg(struct env *env, __u64 slot, __u32 idx);
- *	 What the kernel, interrupted while it served the task whose stack pointer is @slot, had in
- *	 its own register @idx of ARCH_PT_GENERAL; 0 where that is not so, and for the task's pc.
+ *	 The kernel's own register @idx of ARCH_PT_GENERAL, if it was interrupted while it served
+ *	 the task whose stack pointer is @slot; 0 otherwise, and for the task's pc.
  *   __u64 env_returned_address(struct env *env, __u64 slot);
- *	 The same as env_return_address of the call that is pending no longer, last of all.
+ *	 As env_return_address, of the call that ended last.
  *   __u64 env_program_pc(struct env *env, __u64 pc);
- *	 The pc of the program that @pc, in the page of the trampoline, stands for: there the
- *	 instructions are executed that breakpoints stand in the place of. 0: for none.
+ *	 The program's pc for @pc in the page of the trampoline, where instructions replaced by
+ *	 breakpoints are executed; 0: no such instruction.
  *   const struct fpl_mapping *env_mapping(struct env *env, __u32 idx);
  *   const struct fpl_object *env_object(struct env *env, __u32 slot);
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
- *	 What the maps of bpf/shared.h hold there, or NULL.
+ *	 The entries of the maps of bpf/shared.h, or NULL.
  *   __u64 env_now_ns(void);
- *	 Of a clock that never goes back; 0 where there is none: then walks may take any time.
+ *	 Monotonic time; 0: there is no clock, and walks may take any time.
  *   long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx);
  *	 Calls body(0..nr-1, ctx) until it returns non-zero.
  *
@@ -46,14 +46,16 @@
 #include "bpf/walk_read.h"
 #include "bpf/walk_state.h"
 
-/* What the loop over extended rules works on. */
+/* Context of the loop over extended rules. */
 struct walk_ext {
 	struct walker *walker;
 	const struct fpl_ext *ext; /* [FPL_EXT_MAX] */
 	__u64 cfa;
 };
 
-/* The value an extended rule gives, from walk->old. Returns FPL_STOP_NONE or why there is none. */
+/*
+ * The value an extended rule gives, from walk->old. Returns FPL_STOP_NONE, or why it has no value.
+ */
 WALK_INLINE int walk_ext_value(struct walk_ext *args, const struct fpl_ext *ext, __u64 *ret)
 {
 	struct fpl_walk *walk = args->walker->walk;
@@ -152,8 +154,8 @@ WALK_INLINE int walk_cfa(struct walker *walker, const struct fpl_rule *rule, __u
 }
 
 /*
- * Restore the callee-saved registers. One whose word cannot be read is not known in the caller;
- * that alone does not end the walk.
+ * Restore the callee-saved registers. A register whose word cannot be read is unknown in the
+ * caller; that alone does not end the walk.
  */
 WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, __u64 cfa,
 			    __u64 reg_value)
@@ -181,7 +183,7 @@ WALK_INLINE void walk_saved(struct walker *walker, const struct fpl_rule *rule, 
 	}
 }
 
-/* Origin of the frame a rule with @flags finds. */
+/* Origin of a frame found by a rule with @flags. */
 WALK_INLINE __u8 walk_rule_origin(const struct fpl_walk *walk, __u32 flags)
 {
 	return flags & FPL_RULE_SYNTH ? FPL_ORIGIN_SYNTH : walk->by_row;
@@ -194,12 +196,11 @@ WALK_INLINE void walk_other_stack(struct fpl_walk *walk)
 }
 
 /*
- * Is the caller's stack pointer one that a caller can have, @sp being the frame's own? It may be
- * the same where the return address is not on the stack. It may lie below it in one place: the
- * paths out of line that glibc 2.3 to 2.19 takes for a contended lock have a caller in the same
- * code: the instruction behind their call, with the CFA a red zone below the stack pointer and the
- * return address a distance from the pc. Behind a call that is no place to be: only code that was
- * interrupted may say so.
+ * Is @caller_sp plausible for the caller of a frame with @sp? It may be equal if the return address
+ * is not on the stack. It may lie below it in one place: the paths out of line that glibc 2.3 to
+ * 2.19 takes for a contended lock have a caller in the same code: the instruction behind their
+ * call, with the CFA a red zone below the stack pointer and the return address a distance from the
+ * pc. Behind a call that is implausible: it is accepted for interrupted code only.
  */
 WALK_INLINE int walk_progresses(const struct fpl_walk *walk, __u64 sp)
 {
@@ -239,7 +240,7 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 	if (stop != FPL_STOP_NONE)
 		return stop;
 
-	/* The return address first where it is a register: the caller's value replaces it. */
+	/* Read the return address first if it is a register: the caller's value replaces it. */
 	if (flags & FPL_RULE_RA_REG) {
 		__u32 ra_reg = rule->regs >> 4;
 
@@ -277,7 +278,10 @@ static __attribute__((__noinline__)) int walk_by_rule(struct walker *walker,
 	return walk_to(walk, ra, flags & FPL_RULE_SIGNAL, walk_rule_origin(walk, flags));
 }
 
-/* Where the table of the mapping found last is. NULL: it is in no table's slot, or no longer. */
+/*
+ * Place of the table of the mapping found last. NULL: its slot holds another table, or none any
+ * more.
+ */
 WALK_INLINE const struct fpl_object *walk_object(struct walker *walker)
 {
 	const struct fpl_mapping *mapping = &walker->walk->last;
@@ -295,7 +299,7 @@ WALK_INLINE int walk_is_late(struct walker *walker)
 	return object && table_image(object)->state == FPL_TABLE_LATE;
 }
 
-/* Is @vaddr of the mapping found last where the kernel begins a program, which has no caller? */
+/* Is @vaddr of the mapping found last at the program's entry, which has no caller? */
 WALK_INLINE int walk_is_entry(struct walker *walker, __u64 vaddr)
 {
 	const struct fpl_object *object;
@@ -313,9 +317,9 @@ WALK_INLINE int walk_is_null(const struct fpl_walk *walk)
 }
 
 /*
- * Step to the caller where walk_is_null() and no mapping is there. Not an instruction was executed,
- * so the return address is on top of the stack. Any other pc that is nowhere says nothing: its
- * mapping may not be known yet.
+ * Step to the caller if walk_is_null() and no mapping is there. No instruction has run, so the
+ * return address is on top of the stack. Any other unmapped pc proves nothing: its mapping may be
+ * unknown yet.
  */
 WALK_INLINE int walk_from_null(struct walker *walker)
 {
@@ -330,7 +334,7 @@ WALK_INLINE int walk_from_null(struct walker *walker)
 	return walk_to(walk, ra, 0, FPL_ORIGIN_FP);
 }
 
-/* Where no row covers @pc, a lookup_pc: the entry of a program has no caller; else the frame
+/* No row covers @pc, a lookup_pc: the program's entry has no caller; elsewhere try the frame
  * pointer. */
 WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
@@ -344,7 +348,7 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 	if (walk_is_entry(&walker, pc - mapping->bias))
 		return FPL_STOP_OUTERMOST;
 
-	/* An object that has no slot has no table, whatever its CFI. */
+	/* An object without slot has no table, whether it has CFI or not. */
 	int no_table = mapping->object && !mapping->slot;
 	int made = walk_is_made(walk, pc);
 	__u32 needed = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
@@ -359,23 +363,23 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 	int is_late = walk_is_late(&walker);
 	int stop = walk_by_fp(&walker, made);
 
-	/* The end of a chain of frame pointers is data as long as it is not known what code it is.
-	 */
+	/* The last word of a chain of frame pointers may be data while the code it leads to is
+	 * unknown. */
 	if ((stop == FPL_STOP_NO_CFI || stop == FPL_STOP_FP_END) && is_late) {
 		walk->fp_open = WALK_OPEN_LATE;
 		stop = FPL_STOP_NO_CFI;
 	}
 	if (stop != FPL_STOP_NO_CFI || !no_table)
 		return stop;
-	/* What was taken for a return address may lie in another mapping. */
+	/* A supposed return address may lie in another mapping. */
 	walk_mapping(&walker, pc);
 	return FPL_STOP_NO_TABLE;
 }
 WALK_ONCE(walk_without_cfi, walk_uncovered, FPL_STOP_NO_CFI)
 
 /*
- * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI.
- * Returns FPL_STOP_NONE, or the stop where the table, or what of it may cover @vaddr, is not there.
+ * The rule at @vaddr of the mapping found last, in *ret; NULL there: the object has no CFI. Returns
+ * FPL_STOP_NONE, or the stop if the table, or its part for @vaddr, is missing.
  */
 WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl_rule **ret,
 			    struct lookup_reach *reach)
@@ -401,11 +405,11 @@ WALK_INLINE int walk_lookup(struct walker *walker, __u64 vaddr, const struct fpl
 		return FPL_STOP_OUTERMOST;
 	if (image->state == FPL_TABLE_PARTIAL)
 		return FPL_STOP_NO_TABLE;
-	*ret = 0; /* so that it is not remembered: there will be one */
+	*ret = 0; /* not remembered, because the object will get a rule */
 	return FPL_STOP_NONE;
 }
 
-/* Has the rule all it needs, whatever it says, in the FPL_NEAR_BYTES below the CFA? */
+/* Does the rule need only the FPL_NEAR_BYTES below the CFA, whatever it says? */
 WALK_INLINE int walk_is_near(const struct fpl_rule *rule)
 {
 	int near = rule->cfa == FPL_CFA_REG && !rule->flags && !rule->from_reg;
@@ -423,7 +427,7 @@ WALK_INLINE int walk_is_near(const struct fpl_rule *rule)
 /* The index has an entry for each 64 bytes of code: few rows are shorter. */
 #define WALK_INDEX_CODE_LOG2 6
 
-/* Where in the index an address of the mapset is. Fibonacci hashing: neighbours are far apart. */
+/* Index slot of an address of the mapset. Fibonacci hashing: neighbours are far apart. */
 WALK_INLINE __u64 walk_index(const struct fpl_walk *walk, __u64 pc)
 {
 	__u64 key = pc >> WALK_INDEX_CODE_LOG2 ^ (__u64)walk->serial << 40;
@@ -437,7 +441,7 @@ WALK_INLINE int walk_knows(const struct fpl_walk *walk, const struct fpl_known_f
 	return pc - known->pc < known->size && known->serial == walk->serial;
 }
 
-/* What is remembered of @pc, a lookup_pc. */
+/* The remembered entry for @pc, a lookup_pc. */
 WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
 {
 	struct fpl_memory *memory = walker->memory;
@@ -456,8 +460,8 @@ WALK_INLINE struct fpl_known_frame *walk_recall(struct walker *walker, __u64 pc)
 }
 
 /*
- * Remember walk->rule, in force at @pc in the mapping found last, and in the vaddrs [start, end)
- * around it. Returns 0.
+ * Remember walk->rule, in force at @pc of the mapping found last and in [start, end) around it.
+ * Returns 0.
  */
 WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, __u64 pc,
 			      __u64 start, __u64 end)
@@ -471,7 +475,7 @@ WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, 
 	mapping = &walk->last;
 	start += mapping->bias;
 	end += mapping->bias;
-	/* A row may go on behind the mapping it was found in. Its last byte is not remembered: the
+	/* A row may go on behind its mapping. The mapping's last byte is not remembered: the
 	 * trampoline of return probes may begin behind it, and is looked up by the byte before. */
 	if (start < mapping->start)
 		start = mapping->start;
@@ -495,9 +499,9 @@ WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, 
 }
 
 /*
- * The frame at @pc, a lookup_pc that is not remembered: find its mapping, name it, make walk->rule
- * the rule in force there, and *ext its extended rules, if any. Returns FPL_STOP_NONE, or why the
- * walk ends.
+ * The frame at @pc, a lookup_pc that is not remembered: find its mapping, append its frame, set
+ * walk->rule to the rule in force and *ext to its extended rules, if any. Returns FPL_STOP_NONE, or
+ * why the walk ends.
  */
 static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 pc,
 						   const struct fpl_ext **ext)
@@ -544,9 +548,8 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 }
 
 /*
- * Step to the caller by a near rule whose words are all in the window, which may be moved: what
- * walk_by_rule does, and no more than is needed for that. Returns FPL_STOP_COUNT, and has done
- * nothing, where they are not.
+ * Step to the caller by a near rule whose words are all in the window, which may be moved: the same
+ * as walk_by_rule, at the least cost. Returns FPL_STOP_COUNT, with nothing done, if they are not.
  */
 WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 {
@@ -583,9 +586,9 @@ WALK_INLINE int walk_near(struct walker *walker, const struct fpl_rule *rule)
 }
 
 /*
- * A row that nobody wrote is believed where what it finds can be a return address. One in no
- * mapping may be one for all that: the walk can go on there when the mapping is known, as behind
- * any row.
+ * A row made from code is believed if the address it finds can be a return address. An address in
+ * no mapping may be one, too: the walk can go on there when the mapping is known, as behind any
+ * row.
  */
 WALK_INLINE int walk_believed(struct walker *walker)
 {
@@ -600,8 +603,9 @@ WALK_INLINE int walk_believed(struct walker *walker)
 }
 
 /*
- * Has the leaf, of which @sp is the stack pointer, popped its return address into the red zone, as
- * caml_c_call of OCaml does? Asked behind the step; wrong CFI looks the same, so it must be one.
+ * Has the leaf with the stack pointer @sp popped its return address into the red zone, as
+ * caml_c_call of OCaml does? Asked after the step; wrong CFI looks the same, so the word must be a
+ * return address.
  */
 WALK_INLINE int walk_took_ra(const struct fpl_walk *walk, __u64 sp)
 {
@@ -609,7 +613,7 @@ WALK_INLINE int walk_took_ra(const struct fpl_walk *walk, __u64 sp)
 	       !(walk->rule.flags & (FPL_RULE_RA_REG | FPL_RULE_SIGNAL | FPL_RULE_SWITCH));
 }
 
-/* One frame: name it, find its rule, step to its caller. */
+/* One frame: append it, find its rule, step to its caller. */
 WALK_INLINE int walk_step(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
@@ -640,14 +644,13 @@ WALK_INLINE int walk_step(struct walker *walker)
 		if (stop != FPL_STOP_NONE)
 			return stop;
 	}
-	/* One after the other, not one within the other: old kernels count the stack of all calls.
-	 */
+	/* Calls in sequence, not nested: old kernels add up the stack of nested calls. */
 	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
 		return walk->rule.flags & FPL_RULE_JUDGED
 			       ? FPL_STOP_NO_CFI
 			       : walk_without_cfi(walker, walk->pc - !walk->exact);
 	stop = walk_by_rule(walker, ext);
-	/* What a signal has interrupted follows no call. */
+	/* Code interrupted by a signal follows no call. */
 	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||
 	    !((walk->rule.flags & FPL_RULE_SYNTH) || walk_took_ra(walk, sp)))
 		return stop;
@@ -656,8 +659,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 									    : FPL_STOP_NO_PROGRESS;
 }
 
-/* Begin with the mapset in walk->serial, first and nr. The mapping found last may serve the next
- * walk in the same one. */
+/* Begin with the mapset in walk->serial, first and nr. The mapping found last stays valid in the
+ * same mapset. */
 WALK_INLINE void walk_enter(struct fpl_walk *walk)
 {
 	if (!walk->serial || walk->last_serial != walk->serial) {
@@ -680,8 +683,8 @@ static long walk_one(__u32 idx, void *arg)
 
 /*
  * Walk from the registers in walk->reg, pc and known, exact and origin, into walker->frames behind
- * the walk->nr_frames that are there and the walk->elided that are not any more; the stop and what
- * walk_end() needs are left in walk. The caller has set first, nr, serial, last_serial, max_depth,
+ * the walk->nr_frames present and the walk->elided dropped ones; the stop and the input of
+ * walk_end() are left in walk. The caller has set first, nr, serial, last_serial, max_depth,
  * root_depth, unwind and by_row.
  */
 WALK_INLINE void walk_run(struct walker *walker)
@@ -697,6 +700,6 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk_forget_probes(walk);
 	walk->is_ring = 0;
 	walk->deep = WALK_DEEP_NONE;
-	/* One more than there may be frames: the last finds out whether the stack goes on. */
+	/* One step beyond the limit of frames: it finds out whether the stack goes on. */
 	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks deeper than what is kept of them (decision 0020): the walk goes on, its innermost frames
- * stay, and the outermost ones so far are a ring. Of what lies between the number is kept.
+ * Stacks deeper than max_depth (decision 0020): the walk goes on, its innermost frames stay, and a
+ * ring holds the outermost frames so far. The frames in between are only counted.
  *
- * The walk of a frame does not know of that: where the frames are full, the place of the next is
- * put back to the first one of the ring. So stacks that fit cost what they did.
+ * The step of a frame is not concerned: when the array is full, the next index goes back to the
+ * beginning of the ring. So stacks that fit cost no more.
  */
 #pragma once
 
@@ -12,18 +12,18 @@
 #include "bpf/walk_read.h"
 
 /*
- * A tick runs with interrupts off, and any user can recurse. So one walk may take a millisecond
- * beyond what is kept, and all of them on a CPU 100 ms in any second: what is saved up, and what
- * comes in meanwhile.
+ * A sample runs with interrupts off, and any user can recurse. So one walk may take a millisecond
+ * beyond max_depth, and all of them on a CPU 100 ms in any second: a budget saved up, and refilled
+ * as time passes.
  */
 #define DEEP_WALK_NS   1000000ull
 #define DEEP_CREDIT_NS 10000000ull /* the most that is saved up */
 #define DEEP_SHARE     12ull	   /* one part in so many of the time comes in */
 #define DEEP_LOOK      64u	   /* frames between two looks at the clock, at least */
-#define DEEP_FRAME_NS  1000ull	   /* the most that a frame counts: some 40 times what it takes */
+#define DEEP_FRAME_NS  1000ull	   /* charge limit per frame: about 40 times its cost */
 _Static_assert(DEEP_CREDIT_NS + 1000000000ull / DEEP_SHARE <= 100000000ull, "a tenth of a second");
 
-/* Is there time for a deep walk at @now? Takes in what has come since it was asked last. */
+/* Is there time for a deep walk at @now? Refills the budget for the time since the last call. */
 WALK_INLINE int deep_has_time(struct fpl_walk *walk, __u64 now)
 {
 	__u64 credit = walk->credit_ns + (now - walk->credited_ns) / DEEP_SHARE;
@@ -34,8 +34,8 @@ WALK_INLINE int deep_has_time(struct fpl_walk *walk, __u64 now)
 }
 
 /*
- * Charge the walk for the @nr_frames since the clock was looked at. What passed beyond what frames
- * can take was not the walk's: a hypervisor ran something else.
+ * Charge the walk for the @nr_frames since the clock was looked at. Time beyond the limit per frame
+ * was not the walk's: a hypervisor ran another guest.
  */
 WALK_INLINE void deep_charge(struct fpl_walk *walk, __u32 nr_frames)
 {
@@ -47,8 +47,8 @@ WALK_INLINE void deep_charge(struct fpl_walk *walk, __u32 nr_frames)
 }
 
 /*
- * There are as many frames as are kept, and the stack goes on. Make room for more: the outermost
- * ones give way. Returns FPL_STOP_NONE, or FPL_STOP_DEPTH where the walk ends here.
+ * The frames are full and the stack goes on. Make room: the outermost ones give way. Returns
+ * FPL_STOP_NONE, or FPL_STOP_DEPTH where the walk ends here.
  */
 WALK_GLOBAL int walk_deeper(struct fpl_walk *walk)
 {
@@ -121,7 +121,7 @@ static long deep_put(__u32 idx, void *arg)
 	return 0;
 }
 
-/* What the walk took beyond what is kept is not there for the next. */
+/* Take the walk's deep time off the budget of the next. */
 WALK_INLINE void deep_pay(struct fpl_walk *walk)
 {
 	if (walk->deep != WALK_DEEP_WALKED && walk->deep != WALK_DEEP_CUT)
@@ -131,8 +131,8 @@ WALK_INLINE void deep_pay(struct fpl_walk *walk)
 }
 
 /*
- * Put the frames that are kept in order, with FPL_FRAME_GAP where some were left out: then their
- * number is in walk->nr_frames and that of the others in walk->elided.
+ * Put the kept frames in order, with FPL_FRAME_GAP in place of those left out; their number is then
+ * in walk->nr_frames and that of the others in walk->elided.
  */
 WALK_INLINE void walk_end(struct walker *walker)
 {

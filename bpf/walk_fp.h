@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Steps to the caller where there is no CFI: by the frame pointer, or by what the code around the
- * pc says of the return address where there is no frame yet or no longer.
+ * Steps to the caller without CFI: by the frame pointer, or by the code around the pc, which shows
+ * the return address before the frame is made and after it is gone.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 
 #define WALK_AROUND 32u /* bytes of code read around a pc */
 
-/* The code around @pc, from its own page, which is there. Returns 0, or non-zero where it could not
- * be read. */
+/* Read the code around @pc, from its own page, which is present. Returns 0, or non-zero if it could
+ * not be read. */
 WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, struct leaf_code *ret)
 {
 	__u64 page = pc & ~(__u64)(FPL_STACK_PAGE - 1);
@@ -38,9 +38,9 @@ WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, stru
 
 enum { WALK_SAID_BIRTH = 2 };
 
-/* What the code around @pc says of where the return address is, into walk->leaf_*. Returns 1 where
- * it says, 0 where not, -1 where it could not be read, WALK_SAID_BIRTH where there is none: a new
- * thread or process. */
+/* Look for the return address in the code around @pc, into walk->leaf_*. Returns 1 if the code
+ * shows it, 0 if not, -1 if the code could not be read, WALK_SAID_BIRTH at the birth of a thread or
+ * process, which has no caller. */
 WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
 	struct leaf_place place;
@@ -59,7 +59,7 @@ WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 p
 }
 WALK_ONCE(walk_leaf_said, walk_look_around, -1)
 
-/* Code in walk->code that is looked through for what moves the stack pointer. */
+/* Code in walk->code that is searched for instructions that move the stack pointer. */
 struct walk_scan {
 	const __u8 *bytes; /* [LEAF_REACH + 8] */
 	__u64 nr;
@@ -78,7 +78,7 @@ static long walk_scan_one(__u32 idx, void *arg)
 	return scan->moved;
 }
 
-/* Has no instruction from @target to @pc moved the stack pointer? Only where they are near. */
+/* Has no instruction from @target to @pc moved the stack pointer? False if they are far apart. */
 WALK_INLINE int walk_is_bare(struct env *env, struct fpl_walk *walk, __u64 target, __u64 pc)
 {
 	struct walk_scan scan = { .bytes = (const __u8 *)walk->code, .nr = pc - target };
@@ -93,7 +93,7 @@ WALK_INLINE int walk_is_bare(struct env *env, struct fpl_walk *walk, __u64 targe
 	return !scan.moved;
 }
 
-/* What the code around a pc was evidence for. */
+/* Results of walk_leaf_step(). */
 enum walk_leaf {
 	WALK_LEAF_NOTHING,
 	WALK_LEAF_STEP,	 /* the step to the caller was taken */
@@ -101,8 +101,8 @@ enum walk_leaf {
 };
 
 /*
- * Step to the caller of the code at @pc, which is exact, where the return address is not behind
- * rbp: in a prologue, an epilogue, a leaf without a frame; or say that it has none. Returns enum
+ * Step to the caller of the code at @pc, which is exact, if its return address is not behind rbp
+ * (prologue, epilogue, leaf without a frame), or find that it has no caller. Returns enum
  * walk_leaf.
  */
 WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
@@ -133,20 +133,21 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 }
 WALK_ONCE(walk_leaf, walk_leaf_step, WALK_LEAF_NOTHING)
 
-/* Is the mapping found last the one of @addr, and code made at run time? */
+/* Is the mapping found last the one of @addr, and is it code made at run time? */
 WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)
 {
 	return (walk->last.flags & FPL_MAPPING_ANON) && walk->last.start <= addr &&
 	       addr < walk->last.end;
 }
 
-#define WALK_FRAME_MAX (1u << 20) /* the largest frame that is believed on the word of the next */
+#define WALK_FRAME_MAX \
+	(1u << 20) /* the largest frame believed if only the next frame supports it */
 
 /*
- * Is @ra, which no call stands before, a return address for all that? An interpreter made at run
- * time (HotSpot's) pushes the address at which it goes on and jumps to compiled code. It is
- * believed where both are made at run time, and the frame pointer behind @caller_fp leads to a
- * return address, too. To be called with the mapping of @ra found last, if there is one.
+ * Is @ra a return address although no call precedes it? An interpreter made at run time (HotSpot's)
+ * pushes the address at which it goes on and jumps to compiled code. It is believed if both are
+ * made at run time, and the frame pointer behind @caller_fp leads to a return address, too. To be
+ * called with the mapping of @ra found last, if there is one.
  */
 WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp, __u64 ra)
 {
@@ -161,7 +162,7 @@ WALK_INLINE int walk_is_pushed(struct walker *walker, __u64 fp, __u64 caller_fp,
 }
 
 /*
- * Is the return address that goes with @caller_fp, the word at @fp, one for all that the page
+ * Is the return address that goes with @caller_fp, the word at @fp, a true one although the page
  * before it is not present? The frame behind it must hold up.
  */
 WALK_INLINE int walk_is_chained(struct walker *walker, __u64 fp, __u64 caller_fp)
@@ -173,8 +174,8 @@ WALK_INLINE int walk_is_chained(struct walker *walker, __u64 fp, __u64 caller_fp
 	       walk_is_ra(walker, beyond) != WALK_RA_NO;
 }
 
-/* Does what the frame pointer @fp leads to, @caller_fp and @ra, hold up? @made: the pc is in code
- * made at run time. */
+/* Do @caller_fp and @ra, the two words at @fp, hold up as a frame? @made: the pc is in code made at
+ * run time. */
 WALK_INLINE int walk_holds_up(struct walker *walker, __u64 fp, __u64 caller_fp, __u64 ra, int made)
 {
 	struct fpl_walk *walk = walker->walk;
@@ -196,9 +197,8 @@ WALK_INLINE int walk_holds_up(struct walker *walker, __u64 fp, __u64 caller_fp, 
 }
 
 /*
- * Step to the caller by the frame pointer, where there is no CFI. It must hold up in every respect
- * that can be checked, since code without CFI may use the register for anything. @made: it is code
- * made at run time.
+ * Step to the caller by the frame pointer, for code without CFI. Check everything that can be
+ * checked, since such code may use the register for anything. @made: the code is made at run time.
  */
 WALK_INLINE int walk_by_fp(struct walker *walker, int made)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the system stack of a thread of a Go program to the goroutine it runs: FPL_CFA_G_CALL,
- * FPL_CFA_G_RESUME and FPL_CFA_HEIGHT, said in bpf/shared.h. All that is read is in memory of the
- * run time, so a copy of the stack alone leads nowhere: READ_FAULT. Where it does not hold up, the
- * register is not what the row needs: REG_UNKNOWN.
+ * Step from the system stack of a Go thread to the goroutine it runs: FPL_CFA_G_CALL,
+ * FPL_CFA_G_RESUME and FPL_CFA_HEIGHT of bpf/shared.h. The step reads the run time's memory, so
+ * with a copy of the stack alone it ends with READ_FAULT. If the structures do not point to each
+ * other, the register is not the g that the row needs: REG_UNKNOWN.
  *
- * A thread that resumes a goroutine has made it its own already while it still is in the scheduler,
- * on a stack that may begin in morestack: so only one that called morestack is believed to be that
- * function's caller.
+ * A thread that resumes a goroutine owns it while it is still in the scheduler, on a stack that may
+ * begin in morestack: so only a goroutine that called morestack is accepted as that function's
+ * caller.
  */
 #pragma once
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/walk_read.h"
 
-/* Read the word at @addr. The window, which is of the stack, stays where it is. */
+/* Read the word at @addr. The window stays on the stack. */
 WALK_INLINE int walk_field(struct env *env, struct fpl_walk *walk, __u64 addr, __u64 *ret)
 {
 	if (env_read_stack(env, &walk->word, sizeof(walk->word), addr))
@@ -23,15 +23,15 @@ WALK_INLINE int walk_field(struct env *env, struct fpl_walk *walk, __u64 addr, _
 	return 0;
 }
 
-/* Is @sp, where a word of the caller is, in the stack of @g, which ends at @hi? */
+/* Is @sp, the address of a word of the caller, in the stack [@lo, @hi)? */
 WALK_INLINE int walk_in_goroutine(__u64 sp, __u64 lo, __u64 hi)
 {
 	return lo < sp && sp < hi && !(sp & 7);
 }
 
 /*
- * Does @ra stand behind a call of the function that walk->pc is in, or of the one behind it, which
- * jumps to it (morestack_noctxt)? By the sizes they have.
+ * Does a call before @ra lead to the function of walk->pc, or to the one behind it, which jumps to
+ * it (morestack_noctxt)? The sizes of both are known.
  */
 WALK_INLINE int walk_called_here(struct env *env, struct fpl_walk *walk, __u64 ra)
 {
@@ -45,8 +45,8 @@ WALK_INLINE int walk_called_here(struct env *env, struct fpl_walk *walk, __u64 r
 }
 
 /*
- * Of the g of a goroutine, what the rule in force says of its caller: the CFA into walk->word, the
- * return address, where it is read already, into walk->ra.
+ * Find the caller by the goroutine's g, as the rule says: the CFA into walk->word; the return
+ * address, if already read, into walk->ra.
  */
 WALK_INLINE int walk_saved_by_g(struct env *env, struct fpl_walk *walk, __u64 g)
 {
@@ -86,7 +86,7 @@ WALK_INLINE int walk_by_g(struct env *env, struct fpl_walk *walk, __u64 any_g)
 		return FPL_STOP_REG_UNKNOWN;
 	if (walk_field(env, walk, m + (__u64)(__s64)rule->off2, &g))
 		return FPL_STOP_READ_FAULT;
-	/* It has given way to the scheduler, which does not return. */
+	/* The goroutine has given way to the scheduler, which does not return. */
 	if (!g && rule->cfa == FPL_CFA_G_RESUME)
 		return FPL_STOP_OUTERMOST;
 	if (walk_field(env, walk, g + g_m, &sp))
@@ -110,7 +110,7 @@ WALK_INLINE int walk_by_height(struct env *env, struct fpl_walk *walk, __u64 bas
 	return FPL_STOP_NONE;
 }
 
-/* By walk->rule; @value: of its register R. The CFA is left in walk->word, RA in walk->ra. */
+/* Step by walk->rule; @value: of its register R. The CFA is left in walk->word, RA in walk->ra. */
 WALK_INLINE int walk_goroutine(struct env *env, struct fpl_walk *walk, __u64 value)
 {
 	walk->ra_said = 1;

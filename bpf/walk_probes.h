@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks under return probes (uretprobes) of other tools: the kernel has put the address of a
- * trampoline in place of return addresses, and keeps the true ones in a list of pending calls.
+ * Stacks under return probes (uretprobes) of other tools: the kernel replaces return addresses by
+ * that of a trampoline and keeps the true ones in a list of pending calls.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "bpf/shared.h"
 #include "bpf/walk_read.h"
 
-#define WALK_NO_TRAMPOLINE 1u /* walk->trampoline where there is none */
+#define WALK_NO_TRAMPOLINE 1u /* walk->trampoline if the process has no trampoline */
 
 /* To be called when a walk begins. */
 WALK_INLINE void walk_forget_probes(struct fpl_walk *walk)
@@ -28,8 +28,8 @@ WALK_INLINE __u64 walk_trampoline(struct env *env, struct fpl_walk *walk)
 	return walk->trampoline;
 }
 
-/* If walk->word, a return address read at @slot, is the trampoline of return probes, make it the
- * true one, where that is known. Returns 0. */
+/* If walk->word, a return address read at @slot, is the trampoline of return probes, replace it by
+ * the true one, if known. Returns 0. */
 WALK_INLINE int walk_probed(struct env *env, struct fpl_walk *walk, __u64 slot)
 {
 	__u64 ra;
@@ -44,7 +44,7 @@ WALK_INLINE int walk_probed(struct env *env, struct fpl_walk *walk, __u64 slot)
 }
 WALK_ONCE(walk_look_behind, walk_probed, 0)
 
-/* Make *@ra, a return address read at @slot, the true one if it is the trampoline of return
+/* Replace *@ra, a return address read at @slot, by the true one if it is the trampoline of return
  * probes. */
 WALK_INLINE void walk_true_ra(struct walker *walker, __u64 slot, __u64 *ra)
 {
@@ -76,9 +76,9 @@ static long walk_unlisted_one(__u32 idx, void *arg)
 
 /*
  * If the call whose return address was at @slot is not in the list yet, make walk->pc the true one,
- * where that is certain: the kernel has put the trampoline there, and the address it has taken from
- * there is in one of its registers, in which there is nothing of the program that it has not just
- * read. Returns 0.
+ * if that is certain: the kernel has stored the trampoline in the slot and still holds the address
+ * it took from there in one of its registers, whose only values of the program are those it has
+ * just read. Returns 0.
  */
 WALK_INLINE int walk_unlisted(struct env *env, struct fpl_walk *walk, __u64 slot)
 {
@@ -92,7 +92,7 @@ WALK_INLINE int walk_unlisted(struct env *env, struct fpl_walk *walk, __u64 slot
 }
 WALK_ONCE(walk_look_into_kernel, walk_unlisted, 0)
 
-/* Make walk->pc, a return address by which a rule has stepped, the true one. */
+/* Replace walk->pc, a return address by which a rule has stepped, by the true one. */
 WALK_INLINE void walk_true_pc(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
@@ -103,7 +103,7 @@ WALK_INLINE void walk_true_pc(struct walker *walker)
 		walk_look_into_kernel(walker, slot);
 }
 
-/* Read the return address at @slot. Returns 0, or non-zero where it could not be read. */
+/* Read the return address at @slot. Returns 0, or non-zero if it could not be read. */
 WALK_INLINE int walk_read_ra(struct walker *walker, __u64 slot, __u64 *ret)
 {
 	if (walk_read(walker, slot, ret))
@@ -112,8 +112,8 @@ WALK_INLINE int walk_read_ra(struct walker *walker, __u64 slot, __u64 *ret)
 	return 0;
 }
 
-/* The return address of the function that has returned to the trampoline, whose @off-th byte is
- * next, and where it was, in *@ret_slot. 0: not known. */
+/* The return address of the function that has returned to the trampoline, whose byte @off is next,
+ * and its slot in *@ret_slot. 0: unknown. */
 WALK_INLINE __u64 walk_returned(struct env *env, struct fpl_walk *walk, __u64 off, __u64 *ret_slot)
 {
 	struct walker walker = { .walk = walk, .env = env };
@@ -131,7 +131,7 @@ WALK_INLINE __u64 walk_returned(struct env *env, struct fpl_walk *walk, __u64 of
 	if (ra)
 		return ra;
 	if (in_handler) {
-		/* all is done but for writing the address to where it was */
+		/* only the write of the address to its slot is missing */
 		*ret_slot = slot + 8 * ARCH_TRAMPOLINE_PUSHES;
 		return env_returned_address(env, *ret_slot);
 	}
@@ -140,10 +140,10 @@ WALK_INLINE __u64 walk_returned(struct env *env, struct fpl_walk *walk, __u64 of
 }
 
 /*
- * Where @pc, which is exact, is in the page of the trampoline, make the frame that of the program:
- * an instruction that is executed there has its own place; in the trampoline the function has
- * returned, and the registers are the caller's, but for what the trampoline pushes. Returns 0 where
- * it is not there, or the caller is not known.
+ * If @pc, which is exact, is in the page of the trampoline, replace the frame by the program's: an
+ * instruction executed there has its own place in the program; in the trampoline the function has
+ * returned, and the registers are the caller's except for the trampoline's pushes. Returns 0 if @pc
+ * is elsewhere, or the caller is unknown.
  */
 WALK_INLINE int walk_off_probes(struct env *env, struct fpl_walk *walk, __u64 pc)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the steps of a walk (bpf/walk.h) are made of: the stack through a window, the mapping that
- * holds an address, the frame at a pc. Reaches the world through the env_* functions said there.
+ * The parts that the steps of a walk (bpf/walk.h) are made of: the stack through a window, the
+ * mapping that holds an address, the frame at a pc. They reach the world through the env_*
+ * functions described there.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 
 #define WALK_INLINE static inline __attribute__((__always_inline__))
 
-/* What the loop bodies get: pointers, which scratch memory cannot hold. */
+/* Context of the loop bodies: pointers, which scratch memory cannot hold. */
 struct walker {
 	struct fpl_walk *walk;
 	__u64 *frames; /* [FPL_USER_FRAMES_MAX] */
@@ -20,10 +21,10 @@ struct walker {
 };
 
 /*
- * A global function of the kernel's program. The verifier looks at one once and by itself, not
- * again in each state it is called in, and goes on behind a call with one state, not with one for
- * each way through it. It knows nothing of the arguments, not even that pointers are not NULL;
- * those are to memory of known size, and no argument may go unused.
+ * A global function of the kernel's program. The verifier checks it once and by itself, not again
+ * in each calling state, and goes on behind a call with one state instead of one per path. It knows
+ * nothing about the arguments, not even that pointers are not NULL; they point to memory of known
+ * size, and every argument must be used.
  */
 #ifdef __bpf__
 #define WALK_GLOBAL __attribute__((__noinline__))
@@ -32,8 +33,8 @@ struct walker {
 #endif
 
 /*
- * Define @name(walker, addr), which is @body(env, walk, addr), or @none where there is no walk, by
- * a global function. The kernel's env is its maps.
+ * Define @name(walker, addr), which is @body(env, walk, addr), as a global function; @none is its
+ * result without a walk. The kernel's env is its maps.
  */
 #ifdef __bpf__
 #define WALK_ONCE(name, body, none)                                    \
@@ -57,9 +58,9 @@ struct walker {
 #define WALK_BIT(reg) (1u << ((reg)&15))
 
 /*
- * Move the window up to where @addr is, starting a red zone lower because the words wanted next may
- * be a little below; where that meets memory that is not resident, the window ends or begins at the
- * page boundary. An address below the window does not move it. Returns 0.
+ * Move the window to @addr. It starts a red zone lower, because the words wanted next may be a
+ * little below; at memory that is not resident it ends or begins at the page boundary. An address
+ * below the window does not move it. Returns 0.
  */
 WALK_INLINE int walk_window(struct env *env, struct fpl_walk *walk, __u64 addr)
 {
@@ -117,7 +118,7 @@ WALK_INLINE int walk_read(struct walker *walker, __u64 addr, __u64 *ret)
 	return 0;
 }
 
-/* Make walk->last the mapping that holds @addr. Returns 0 where there is none. */
+/* Make walk->last the mapping that holds @addr. Returns 0 if no mapping does. */
 WALK_INLINE int walk_search(struct env *env, struct fpl_walk *walk, __u64 addr)
 {
 	__u32 lo = walk->first, hi = lo + walk->nr;
@@ -159,14 +160,14 @@ WALK_INLINE int walk_is_user(__u64 addr)
 	return addr >= ARCH_USER_START && addr < ARCH_USER_END;
 }
 
-/* Is an address a return address, in executable memory behind a call? */
+/* Is an address a return address: in executable memory, behind a call? */
 enum walk_ra {
 	WALK_RA_NO,
 	WALK_RA_YES,
-	WALK_RA_UNREAD, /* in executable memory, whose page is not present: it is undecided */
+	WALK_RA_UNREAD, /* in executable memory whose page is not present: undecided */
 };
 
-/* Returns enum walk_ra of @ra. The 8 bytes before it are left in walk->call; 0: not read. */
+/* Classify @ra. The 8 bytes before it are left in walk->call; 0: not read. */
 WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 ra)
 {
 	struct walker walker = { .walk = walk, .env = env };
@@ -179,7 +180,7 @@ WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 
 	}
 	if (arch_is_call(walk->call))
 		return WALK_RA_YES;
-	/* The kernel makes signal handlers return to the restorer that the program has named. */
+	/* Signal handlers return to the restorer that the program has registered. */
 	return !env_read_code(env, walk->code, 16, ra) &&
 			       arch_is_restorer(walk->code[0], walk->code[1])
 		       ? WALK_RA_YES
@@ -187,7 +188,7 @@ WALK_INLINE int walk_follows_call(struct env *env, struct fpl_walk *walk, __u64 
 }
 WALK_ONCE(walk_is_ra, walk_follows_call, WALK_RA_NO)
 
-/* The frame at @pc, which lies in @mapping or, where that is NULL, in none that is known. */
+/* The frame at @pc, which lies in @mapping or, if that is NULL, in no known mapping. */
 WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int exact, __u64 origin)
 {
 	__u64 frame = origin << FPL_FRAME_ORIGIN_SHIFT;

@@ -4,20 +4,20 @@
 
 #include "bpf/shared.h"
 
-/* Bytes of user stack read at once: most stacks then take one or two reads, each of which costs
- * what ten frames' words would one by one. Larger ones copy lines that no frame needs. */
+/* Bytes of user stack per read: most stacks then take one or two reads, each as costly as reading
+ * the words of ten frames one by one. A larger window copies lines that no frame needs. */
 #define FPL_WINDOW_SIZE 2048u
 
-/* Below the CFA: the return address and, in all but large or odd frames, the saved registers. */
+/* Bytes below the CFA that hold the return address and, in most frames, the saved registers. */
 #define FPL_NEAR_BYTES 64u
 
 /* Room for the code of a leaf from its first byte to the pc. */
 #define WALK_CODE_WORDS (256 / 8 + 1)
 
-/* Why a step may be taken when it is tried again. */
+/* Why a refused frame-pointer step may succeed later. */
 enum walk_open {
 	WALK_OPEN_NOT,
-	WALK_OPEN_READ, /* the mapping or the code that the frame pointer leads to is not there */
+	WALK_OPEN_READ, /* the mapping or the code that the frame pointer leads to is missing */
 	WALK_OPEN_LATE, /* a row is being made: FPL_TABLE_LATE */
 };
 
@@ -25,36 +25,36 @@ enum walk_open {
 enum walk_deep {
 	WALK_DEEP_NONE,	   /* there were none */
 	WALK_DEEP_WALKED,  /* the walk went on */
-	WALK_DEEP_REFUSED, /* walks before it had taken all the time there is */
+	WALK_DEEP_REFUSED, /* earlier walks had used up the time */
 	WALK_DEEP_CUT,	   /* it took too long */
 };
 
-/* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. What each
- * frame needs comes first, close together. */
+/* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. The fields
+ * each frame needs come first, close together. */
 struct fpl_walk {
 	/* the frame */
 	__u64 pc;
 	__u32 known; /* bit i: reg[i] is the frame's */
-	__u32 exact; /* pc is where the frame is, not where it resumes after a call */
+	__u32 exact; /* pc is an interrupted instruction, not a return address */
 
 	/* the walk */
 	__u32 nr_frames;
 	__u32 max_depth; /* frames kept, 1..FPL_DEPTH_MAX */
-	__u32 serial;	 /* of the mapset: what is remembered under it is true; 0: nothing is */
-	__u32 next;	 /* where the memory has the frame that came after this one last time */
+	__u32 serial;	 /* of the mapset: remembered frames under it are valid; 0: none */
+	__u32 next;	 /* index in the memory of the frame that followed this one last time */
 	__u8 unwind;	 /* enum fpl_unwind: AUTO or CFI */
 	__u8 stop;	 /* enum fpl_stop */
 	__u8 flags;	 /* FPL_SAMPLE_RAW */
 	__u8 origin;	 /* of the frame at pc */
 	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
-	__u8 fp_open; /* enum walk_open: why a frame-pointer step that was not taken may be later */
-	__u8 is_probed; /* a function on the stack is under a return probe */
+	__u8 fp_open;	 /* enum walk_open: why a refused frame-pointer step may succeed later */
+	__u8 is_probed;	 /* a function on the stack is under a return probe */
 	__u8 _pad[1];
 
 	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */
 	__u64 window_addr;
 	__u32 window_size;
-	__u32 window_near; /* how many bytes of it have FPL_NEAR_BYTES from there on in it */
+	__u32 window_near; /* offsets of it from which FPL_NEAR_BYTES are inside */
 
 	__u64 reg[FPL_NR_REGS]; /* by DWARF number */
 
@@ -68,18 +68,18 @@ struct fpl_walk {
 	struct fpl_rule rule; /* in force, where it is not a near one */
 
 	/*
-	 * Beyond max_depth. The last root_depth of the frames that are kept are a ring then, whose
-	 * next to be overwritten is the one at nr_frames, until walk_end() puts them in order.
+	 * Beyond max_depth, the last root_depth of the kept frames form a ring; the frame at
+	 * nr_frames is overwritten next. walk_end() puts them in order.
 	 */
 	__u32 root_depth; /* 0: walks end after max_depth; else less than it */
-	__u32 elided;	  /* frames overwritten, but for those of this turn of the ring */
+	__u32 elided;	  /* frames overwritten, except in this turn of the ring */
 	__u32 is_ring;	  /* all of its frames are there */
 	__u32 unlooked;	  /* frames since the clock was looked at */
 	__u32 deep;	  /* enum walk_deep */
 	__u32 _pad4;
 	__u64 deep_looked_ns; /* when the clock was */
-	__u64 deep_ns;	      /* what they took, with WALK_DEEP_WALKED and WALK_DEEP_CUT */
-	/* the time there is for that on this CPU, as of when: from one walk to the next */
+	__u64 deep_ns;	      /* time they took, with WALK_DEEP_WALKED and WALK_DEEP_CUT */
+	/* budget for that on this CPU and the time of its last refill, kept across walks */
 	__u64 credit_ns;
 	__u64 credited_ns;
 
@@ -87,17 +87,17 @@ struct fpl_walk {
 	__u64 old[FPL_NR_REGS];
 	__u64 ra;
 	__u32 old_known;
-	__u8 ra_said;  /* by an extended rule, or found with the CFA: ra holds it unless ra_stop
+	__u8 ra_said;  /* set by an extended rule, or found with the CFA: ra holds it unless ra_stop
 			  says why not */
 	__u8 ra_stop;  /* enum fpl_stop */
 	__u8 ra_by_pc; /* it is a distance from the pc */
 	__u8 _pad3;
 
-	__u64 trampoline;  /* of return probes; 0: not asked for; 1: there is none */
+	__u64 trampoline;  /* of return probes; 0: not asked yet; 1: none */
 	__u64 pending;	   /* for env_return_address */
 	__u64 word;	   /* read outside the window */
 	__u64 call;	   /* the bytes before a return address */
-	__u32 leaf_ra_off; /* struct leaf_place: what the code around a pc says */
+	__u32 leaf_ra_off; /* struct leaf_place: the answer of the code around a pc */
 	__u32 leaf_fp_saved;
 	__s32 nr_pushed; /* by the trampoline */
 	__u32 _pad5;
@@ -107,15 +107,14 @@ struct fpl_walk {
 };
 
 /*
- * Frames found lately: of addresses of a mapset, their object and vaddr, and the rule in force
- * there. A hit is a search among mappings and a table lookup saved, a dozen cache lines on as many
- * pages. Serials of mapsets are never reused in a run and what is published under one does not
- * change, nor does a rule, which is a fact about a file: so what is here stays true. Frames that
- * are in no object and rules with extended ones are not kept.
+ * Frames found lately: object, vaddr and rule of an address of a mapset. A hit saves a search among
+ * mappings and a table lookup, a dozen cache lines on as many pages. Entries stay valid: a mapset's
+ * serial is never reused in a run, a published mapset does not change, and a rule is a fact about a
+ * file. Raw frames and rules with extended ones are not kept.
  *
- * They lie in the order in which walks found them first, so that the callers of a frame, which are
- * mostly the same every time, are in the lines behind it, and only where a walk leaves the path of
- * the one before it is the index needed. The oldest give way.
+ * Entries lie in the order in which walks found them first: the callers of a frame, mostly the same
+ * every time, are in the cache lines behind it, and the index is needed only when a walk leaves its
+ * predecessor's path. The oldest give way.
  */
 #define FPL_MEMORY_LOG2	      12
 #define FPL_MEMORY_INDEX_LOG2 13
@@ -124,7 +123,7 @@ struct fpl_known_frame {
 	__u64 pc;     /* the first of them, at run time */
 	__u64 frame;  /* object id << FPL_FRAME_OBJECT_SHIFT | vaddr of pc */
 	__u32 serial; /* of the mapset; 0: empty */
-	__u16 size;   /* how many addresses: the part of a row that lies in 256 bytes of code */
+	__u16 size;   /* number of addresses: the part of a row in 256 bytes of code */
 	__u16 near;   /* the rule is one for walk_near() */
 	struct fpl_rule rule;
 };
