@@ -140,8 +140,7 @@ WALK_INLINE int walk_is_made(const struct fpl_walk *walk, __u64 addr)
 	       addr < walk->last.end;
 }
 
-#define WALK_FRAME_MAX \
-	(1u << 20) /* the largest frame believed if only the next frame supports it */
+#define WALK_FRAME_MAX (1u << 20) /* the largest frame believed on the next one's word */
 
 /*
  * Is @ra a return address although no call precedes it? An interpreter made at run time (HotSpot's)

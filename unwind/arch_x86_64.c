@@ -13,7 +13,7 @@ enum plt_shape {
 
 struct plt_entry {
 	enum plt_shape shape;
-	uint8_t push_end; /* offset behind the push: from there the stack is one word deeper */
+	uint8_t push_end; /* offset behind the push: from here on the stack is one word deeper */
 };
 
 static bool starts_with(const uint8_t *code, const char *prefix, size_t size)
@@ -21,7 +21,7 @@ static bool starts_with(const uint8_t *code, const char *prefix, size_t size)
 	return memcmp(code, prefix, size) == 0;
 }
 
-/* Size of `jmp *disp(%rip)` at @code, the bnd prefix of MPX-era linkers included; 0: none. */
+/* Size of `jmp *disp(%rip)` at @code, with the bnd prefix of MPX-era linkers; 0: no such jump. */
 static size_t jump_through_memory(const uint8_t *code)
 {
 	if (starts_with(code, "\xff\x25", 2))
@@ -54,7 +54,9 @@ static struct plt_entry classify(const uint8_t *code)
 	return (struct plt_entry){ PLT_UNKNOWN, 0 };
 }
 
-/* Add a row of CFA = rsp + @off, or the PLT form where @literal is not 0; joins an equal one. */
+/*
+ * Add a row of CFA = rsp + @off, or of the PLT form if @literal is not 0; join it to an equal one.
+ */
 static size_t add_row(struct cfi_row *rows, size_t nr, uint64_t start, uint64_t end, int64_t off,
 		      uint8_t literal)
 {
@@ -82,7 +84,7 @@ size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct c
 {
 	size_t nr = 0;
 
-	/* The PLT form looks at the pc's low four bits: entries must be where they say. */
+	/* The PLT form uses the pc's low four bits: entries must be aligned. */
 	if (vaddr % ARCH_PLT_ENTRY_SIZE)
 		return 0;
 	for (size_t at = 0; size - at >= ARCH_PLT_ENTRY_SIZE; at += ARCH_PLT_ENTRY_SIZE) {
@@ -109,7 +111,10 @@ size_t arch_plt_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct c
 	return nr;
 }
 
-/* What crt files put between the halves of .init: the call of __gmon_start__, in two spellings. */
+/*
+ * The code that crt files put between the halves of .init: the call of __gmon_start__, in two
+ * spellings.
+ */
 static const struct {
 	const char *prefix;
 	uint8_t prefix_size, size;
@@ -162,8 +167,8 @@ size_t arch_init_rows(const uint8_t *bytes, size_t size, uint64_t vaddr, struct 
 	return add_row(rows, nr, vaddr + at + ADD_SIZE, vaddr + size, 8, 0);
 }
 
-/* Where the kernel's frame of a signal has the general registers, by DWARF number, rsp among them,
- * and the pc: from rsp behind the return of the handler, struct ucontext's uc_mcontext. */
+/* Places of the general registers (by DWARF number, rsp included) and the pc in the kernel's signal
+ * frame, relative to rsp behind the return of the handler: struct ucontext's uc_mcontext. */
 static const uint8_t signal_places[CFI_NR_REGS] = { 144, 136, 152, 128, 112, 104, 120, 160, 40,
 						    48,	 56,  64,  72,	80,  88,  96,  168 };
 
@@ -187,8 +192,8 @@ static struct cfi_row signal_row(uint64_t start, uint64_t end)
 	return row;
 }
 
-/* The places of @code [code_size] in @bytes, from *at on: 0 where there is none, else *at is behind
- * it. */
+/* Find the first place of @code [code_size] in @bytes from *at on; *at is then behind it. Returns 0
+ * if there is none. */
 static bool find_code(const uint8_t *bytes, size_t size, const char *code, size_t code_size,
 		      size_t *at)
 {

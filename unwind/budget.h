@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reading one file's CFI has cost so far, against what it may. */
+/* The cost of reading one file's CFI so far, and its limits. */
 #pragma once
 
 #include <stddef.h>

@@ -39,7 +39,7 @@ enum {
 	OPS_MAX = 64,  /* longest recognised form: 9 */
 };
 
-/* What a stack slot holds. R and S are registers, N and M numbers. */
+/* The value of a stack slot. R and S are registers, N and M numbers. */
 enum sym_kind {
 	SYM_NUMBER,	 /* N */
 	SYM_REG,	 /* R + N; R may be the pc */
@@ -90,7 +90,7 @@ static void stack_push_number(struct sym_stack *stack, int64_t number)
 	stack_push(stack, (struct sym){ .kind = SYM_NUMBER, .off = number });
 }
 
-/* A register plus @off; numbers above the pc's have no form. */
+/* Push a register plus @off; numbers above the pc's have no form. */
 static void stack_push_reg(struct sym_stack *stack, uint64_t reg, int64_t off)
 {
 	if (reg > PC_REG) {
@@ -215,7 +215,7 @@ static bool sym_binary(uint8_t op, struct sym a, struct sym b, struct sym *ret)
 	}
 }
 
-/* Constants with their operand in the code: true when @op was one. */
+/* Execute a constant with its operand in the code; false: @op is not one. */
 static bool push_constant(struct sym_stack *stack, uint8_t op, struct cursor *c)
 {
 	switch (op) {
@@ -288,7 +288,7 @@ static void execute(struct sym_stack *stack, uint8_t op, struct cursor *c)
 	}
 }
 
-/* Evaluate to one symbol; false where the expression has no form here. */
+/* Evaluate to one symbol; false if the expression has no form here. */
 static bool evaluate(const uint8_t *bytes, size_t size, struct sym_stack *stack, struct sym *ret)
 {
 	struct cursor c = cursor_make(bytes, size);

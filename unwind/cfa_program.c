@@ -6,7 +6,7 @@
 
 enum { CHECK_EVERY_ROWS = 4096, CHECK_EVERY_INSTRUCTIONS = 65536 };
 
-/* One run over one program. */
+/* One run of one program. */
 struct run {
 	struct cfa_machine *machine;
 	const struct cfi_cie *cie;
@@ -45,7 +45,7 @@ static void set_reg(struct run *run, uint64_t column, uint8_t kind, uint64_t reg
 		(struct cfi_reg){ .kind = kind, .reg = (uint8_t)reg, .off = (int32_t)off };
 }
 
-/* "Unchanged" needs saying for registers the ABI lets a callee change: they are in themselves. */
+/* "Unchanged" must be explicit for registers the ABI lets a callee change: each is in itself. */
 static void set_same(struct run *run, uint64_t column)
 {
 	if (column < FPL_NR_REGS && column != ARCH_SP && !(ARCH_CALLEE_SAVED >> column & 1))
@@ -70,7 +70,10 @@ static void def_cfa_reg(struct run *run, uint64_t reg)
 {
 	struct cfi_row *row = &run->machine->row;
 
-	/* Only a register plus an offset has a register to change; without any the offset is 0. */
+	/*
+	 * Only a CFA of register plus offset has a register to change; without a CFA the offset is
+	 * 0.
+	 */
 	if (row->cfa != FPL_CFA_REG && row->cfa != FPL_CFA_NONE)
 		run->c.bad = true;
 	row->cfa = FPL_CFA_REG;
@@ -160,7 +163,7 @@ static void def_cfa_expression(struct run *run)
 		cfa_expr_cfa(bytes, (size_t)size, &run->machine->row);
 }
 
-/* The row as its users see it: no undefined CFA, the return address resolved. */
+/* The row for its users: no undefined CFA, the return address resolved. */
 static struct cfi_row finished_row(const struct run *run, uint64_t start, uint64_t end)
 {
 	struct cfi_row row = run->machine->row;
@@ -177,7 +180,7 @@ static struct cfi_row finished_row(const struct run *run, uint64_t start, uint64
 	if (row.reg[CFI_RA].kind == CFI_SAME) {
 		uint64_t column = run->cie->ra_column;
 
-		/* A return address that lives in a general register and stays there. */
+		/* A return address that stays in a general register. */
 		row.reg[CFI_RA] = column < FPL_NR_REGS ? (struct cfi_reg){ .kind = CFI_VAL_REG,
 									   .reg = (uint8_t)column }
 						       : (struct cfi_reg){ .kind = CFI_EXPR };
@@ -186,8 +189,8 @@ static struct cfi_row finished_row(const struct run *run, uint64_t start, uint64
 }
 
 /*
- * Hand over the row that ends at @to, if any of it is wanted. Returns what the callback returns, or
- * the budget's error.
+ * Hand over the row that ends at @to, if any part of it is wanted. Returns the callback's result,
+ * or the budget's error.
  */
 static int emit(struct run *run, uint64_t to, struct fpl_err *err)
 {
@@ -235,7 +238,7 @@ static int set_loc(struct run *run, struct fpl_err *err)
 	return emit(run, to, err);
 }
 
-/* Instructions that say where the CFA is; false: @op is none. */
+/* Execute an instruction that sets the CFA; false: @op is another one. */
 static bool execute_cfa(struct run *run, uint8_t op)
 {
 	struct cursor *c = &run->c;
@@ -278,7 +281,10 @@ static bool execute_cfa(struct run *run, uint8_t op)
 	}
 }
 
-/* Instructions that say where a register is. Marks the program bad where @op is no instruction. */
+/*
+ * Execute an instruction that sets a register's rule. Marks the program bad if @op is no
+ * instruction.
+ */
 static void execute_reg(struct run *run, uint8_t op)
 {
 	struct cursor *c = &run->c;
@@ -325,7 +331,7 @@ static void execute_reg(struct run *run, uint8_t op)
 	}
 }
 
-/* One instruction. Returns 0, or the error that ends the file's decoding. */
+/* Execute one instruction. Returns 0, or the error that ends the file's decoding. */
 static int execute(struct run *run, struct fpl_err *err)
 {
 	struct cursor *c = &run->c;
@@ -361,7 +367,7 @@ static int execute(struct run *run, struct fpl_err *err)
 	}
 }
 
-/* Run instructions until they end, lead past the end of what is wanted, or make no sense. */
+/* Run instructions until the end, until the end of the wanted range, or up to a bad one. */
 static int execute_all(struct run *run, struct fpl_err *err)
 {
 	struct budget *budget = run->machine->budget;
@@ -371,7 +377,7 @@ static int execute_all(struct run *run, struct fpl_err *err)
 
 		if (code)
 			return code;
-		/* Rows are not all that costs: a program may remember and restore for ever. */
+		/* Rows are not the only cost: a program may remember and restore for ever. */
 		if (++budget->instructions % CHECK_EVERY_INSTRUCTIONS)
 			continue;
 		code = budget_check(budget, err);

@@ -42,7 +42,7 @@ enum {
 };
 
 enum {
-	/* Remembered states at one time: compilers nest one or two, gas sources a handful. */
+	/* Limit of remembered states: compilers nest one or two, gas sources a handful. */
 	CFA_REMEMBER_MAX = 64,
 	/* Stands for "no register yet" and for numbers above the general ones in cfa_reg. */
 	CFA_REG_OTHER = 255,
@@ -50,24 +50,24 @@ enum {
 
 /* Scratch of the interpreter, reused from FDE to FDE. */
 struct cfa_machine {
-	struct cfi_row row; /* the state; row.cfa is FPL_CFA_NONE where no CFA was defined */
+	struct cfi_row row; /* the state; row.cfa is FPL_CFA_NONE until a CFA is defined */
 	struct cfi_row remembered[CFA_REMEMBER_MAX];
 	unsigned nr_remembered;
 	struct budget *budget; /* borrowed */
 };
 
-/* What became of an FDE. */
+/* Result of an FDE's program. */
 enum cfa_outcome {
 	CFA_OK,
-	CFA_BAD, /* an instruction makes no sense; *ret_end says up to where there are rows */
+	CFA_BAD, /* an instruction is malformed; there are rows up to *ret_end */
 };
 
 /*
  * Run the program of @fde and hand the rows that lie in [start, end), a part of the FDE's range,
  * to @fn, cut to it. Computes cie->initial when first needed.
  *
- * Returns enum cfa_outcome, a negative errno of the budget (-EFBIG), or what @fn returned.
- * @ret_end: the first vaddr without a row; @end where nothing went wrong.
+ * Returns enum cfa_outcome, a negative errno of the budget (-EFBIG), or @fn's result.
+ * @ret_end: the first vaddr without a row; @end on success.
  */
 FPL_MUST_CHECK int cfa_program_run(struct cfa_machine *machine, struct cfi_cie *cie,
 				   const struct cfi_fde *fde, uint64_t start, uint64_t end,
@@ -75,8 +75,8 @@ FPL_MUST_CHECK int cfa_program_run(struct cfa_machine *machine, struct cfi_cie *
 				   struct fpl_err *err);
 
 /*
- * Compute cie->initial; marks the CIE bad where its instructions make no sense. Errors: -EFBIG over
- * the budget.
+ * Compute cie->initial; mark the CIE bad if its instructions are malformed. Errors: -EFBIG over the
+ * budget.
  */
 FPL_MUST_CHECK int cfa_program_start(struct cfa_machine *machine, struct cfi_cie *cie,
 				     struct fpl_err *err);

@@ -91,7 +91,7 @@ static int text_read(struct cfi_file *file, const struct elf_file *elf, struct f
 	return text_finish(file, err);
 }
 
-/* Take only FDEs that start in executable segments, and cut them to theirs. */
+/* Take only FDEs that start in executable segments, and cut them at the segment's end. */
 static void fdes_clip(struct cfi_file *file, size_t first)
 {
 	struct cfi_list *list = &file->list;
@@ -101,7 +101,9 @@ static void fdes_clip(struct cfi_file *file, size_t first)
 	for (size_t i = first; i < list->nr_fdes; i++) {
 		struct cfi_fde fde = list->fdes[i];
 
-		/* Most files have one range, and neighbours share theirs in all others. */
+		/*
+		 * Most files have one range; in the others a neighbour's range is usually the same.
+		 */
 		if (fde.start < file->text[t].start || fde.start >= file->text[t].end)
 			for (t = 0; t < file->nr_text - 1 && fde.start >= file->text[t].end; t++)
 				;
@@ -134,8 +136,7 @@ static int count_shadowed(struct cfi_file *file, struct fpl_err *err)
 	return 0;
 }
 
-/* Is [start, end) in one executable range, and nothing of it in a piece? Both are passed upwards.
- */
+/* Is [start, end) in one executable range and outside all pieces? Callers pass ascending ranges. */
 static bool is_free(const struct cfi_file *file, uint64_t start, uint64_t end, size_t *text,
 		    size_t *piece)
 {
@@ -148,7 +149,10 @@ static bool is_free(const struct cfi_file *file, uint64_t start, uint64_t end, s
 	       (*piece == file->nr_pieces || end <= file->pieces[*piece].start);
 }
 
-/* Put the functions of Go where no piece is: whole, so that each is decoded once. */
+/*
+ * Add the functions of Go in the gaps between pieces: whole functions, so that each is decoded
+ * once.
+ */
 static int go_place(struct cfi_file *file, struct fpl_err *err)
 {
 	const struct go_functions *go = &file->go;
@@ -243,7 +247,7 @@ static int read_section(struct cfi_file *file, const struct elf_file *from,
 	return budget_memory(&file->budget, cfi.size, err);
 }
 
-/* Add all sections called @name. One that cannot be read is an error only over the budget. */
+/* Add all sections called @name. An unreadable one is an error only over the budget. */
 static int read_sections(struct cfi_file *file, const struct elf_file *from, const char *name,
 			 enum cfi_source source, struct fpl_err *err)
 {
@@ -283,7 +287,9 @@ static int read_all(struct cfi_file *file, const struct elf_file *elf, const str
 	return code;
 }
 
-/* Code without FDE that is known by its instructions: who makes rows for it, and how many. */
+/*
+ * Code without FDE that is recognised by its instructions: the maker of its rows, and their limit.
+ */
 static const struct synth {
 	const char *section;
 	size_t (*make_rows)(const uint8_t *bytes, size_t size, uint64_t vaddr,
@@ -293,7 +299,7 @@ static const struct synth {
 	{ ".init", arch_init_rows }, { ".fini", arch_init_rows },
 };
 
-/* Does one FDE cover the whole of @section? Then no made-up row would be used. */
+/* Does one FDE cover the whole of @section? Then no synthesised row would be used. */
 static bool is_covered(const struct cfi_file *file, const struct elf_section *section)
 {
 	size_t lo = SORTED_UP_TO(file->pieces, start, file->nr_pieces, section->vaddr);
@@ -342,7 +348,7 @@ static int by_start(const void *a, const void *b)
 	return start_a < start_b ? -1 : start_a > start_b;
 }
 
-/* Put the rows that were made, from @first on, where nothing is. They may lie in any order, and
+/* Add the rows made, from @first on, in the gaps between pieces. They may lie in any order, and
  * overlap. */
 static int synth_place(struct cfi_file *file, size_t first, struct fpl_err *err)
 {
@@ -418,7 +424,7 @@ int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t 
 	return synth_place(file, first, err);
 }
 
-/* What is there to decode, and if nothing, why. */
+/* Is there anything to decode? If not, say why. */
 static int file_check(const struct cfi_file *file, struct fpl_err *err)
 {
 	if (file->nr_pieces > 0 || file->synth_left)
@@ -429,7 +435,7 @@ static int file_check(const struct cfi_file *file, struct fpl_err *err)
 	return fpl_fail(err, -ENODATA, "%s: no CFI", file->budget.name);
 }
 
-/* What the code itself tells. */
+/* Read facts from the code itself. */
 static int read_code(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
 	int code = synth_find_kept(file, elf, err);

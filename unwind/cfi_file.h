@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CFI of one file as a whole: its sections read, their entries listed, overlaps resolved into
- * pieces of address space of which each belongs to one FDE.
+ * The CFI of one file as a whole: read its sections, list their entries, resolve overlaps into
+ * pieces of address space, each owned by one FDE.
  */
 #pragma once
 
@@ -40,8 +40,8 @@ struct cfi_file {
 	struct code_facts facts;
 	struct cfi_row *synth_rows; /* owned [nr_synth_rows] */
 	size_t nr_synth_rows;
-	bool synth_refused;	  /* code without CFI costs more than it may: no row for it */
-	uint64_t synth_left;	  /* ns it is likely to take: left for later, at least in part */
+	bool synth_refused;	  /* code without CFI was over the limits: no rows made from it */
+	uint64_t synth_left;	  /* likely time for rows left for later, at least in part, ns */
 	struct cfi_piece *pieces; /* owned [nr_pieces], ascending, disjoint */
 	size_t nr_pieces;
 	uint64_t nr_shadowed; /* FDEs that own no piece */
@@ -65,7 +65,7 @@ static inline void cfi_file_cleanup(struct cfi_file **file)
 }
 
 /*
- * Add the rows @rows [nr], made for code without CFI, where the file has none. In any order.
+ * Add the rows @rows [nr], made for code without CFI, in the gaps of the file. In any order.
  * Errors: -ENOMEM, -EFBIG.
  */
 FPL_MUST_CHECK int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
@@ -73,8 +73,8 @@ FPL_MUST_CHECK int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row
 
 /*
  * The same for CFI bytes in memory: @sections [nr_sections] in order of their source, the bytes
- * stay the caller's; @text [nr_text] ascending ranges FDEs may lie in. What cfi_file_open() does
- * after reading; it is also where tests, benches and fuzzing enter.
+ * stay the caller's; @text [nr_text] ascending ranges FDEs may lie in. It is the part of
+ * cfi_file_open() after reading; tests, benches and fuzzing enter here, too.
  */
 FPL_MUST_CHECK int cfi_file_from_sections(const char *name, const struct cfi_section *sections,
 					  size_t nr_sections, const struct cfi_range *text,
@@ -82,13 +82,13 @@ FPL_MUST_CHECK int cfi_file_from_sections(const char *name, const struct cfi_sec
 					  struct cfi_file **ret, struct fpl_err *err);
 
 /*
- * Hand the rows of @piece to @fn. As cfa_program_run(): enum cfa_outcome, a budget error, or what
- * @fn returned.
+ * Hand the rows of @piece to @fn. Returns, as cfa_program_run(), enum cfa_outcome, a budget error,
+ * or @fn's result.
  */
 FPL_MUST_CHECK int cfi_file_run(struct cfi_file *file, const struct cfi_piece *piece, cfi_row_fn fn,
 				void *ctx, uint64_t *ret_end, struct fpl_err *err);
 
-/* Does the code tell more of the rows of @piece, which is of an FDE, than its program? */
+/* Does the code add facts to the rows of @piece, which belongs to an FDE? */
 static inline bool cfi_file_knows_more(const struct cfi_file *file, const struct cfi_piece *piece)
 {
 	struct code_teller teller;

@@ -20,7 +20,7 @@ static bool fits_s16(int64_t value)
 	return value == (int16_t)value;
 }
 
-/* The CFA; what the slot has no room for is an expression to the walker. */
+/* Pack the CFA; a CFA too large for the slot becomes an expression to the walker. */
 static void pack_cfa(const struct cfi_row *row, struct fpl_rule *rule)
 {
 	if (!fits_s32(row->cfa_off) || !fits_s16(row->cfa_off2)) {
@@ -33,7 +33,7 @@ static void pack_cfa(const struct cfi_row *row, struct fpl_rule *rule)
 	rule->off2 = (int16_t)row->cfa_off2;
 }
 
-/* Say where saved register @i is in its byte of the slot; false where that cannot say it. */
+/* Pack the place of saved register @i into its byte of the slot; false if it does not fit. */
 static bool pack_saved(const struct cfi_reg *reg, unsigned i, struct fpl_rule *rule)
 {
 	int32_t words = reg->off / WORD;
@@ -77,7 +77,7 @@ static void add_ext(struct compact_rule *ret, unsigned *nr, unsigned dst, const 
 	ret->ext[(*nr)++] = ext;
 }
 
-/* The return address: nothing to say where the ABI puts it. */
+/* Pack the return address: nothing to write if it is at the ABI's place. */
 static void pack_ra(const struct cfi_row *row, struct compact_rule *ret, unsigned *nr)
 {
 	const struct cfi_reg *ra = &row->reg[CFI_RA];
@@ -93,7 +93,7 @@ static void pack_ra(const struct cfi_row *row, struct compact_rule *ret, unsigne
 	}
 }
 
-/* Does the CFI say anything of a register that the walker would not assume anyway? */
+/* Is the register's rule the one that the walker assumes anyway? */
 static bool is_default(unsigned reg, const struct cfi_reg *rule)
 {
 	if (reg == ARCH_SP && rule->kind == CFI_VAL_CFA && rule->off == 0)
@@ -231,8 +231,8 @@ int rule_set_add(struct rule_set *set, const struct fpl_rule *rule, unsigned nr_
 	for (; set->hash[at]; at = (at + 1) & (set->nr_hash - 1)) {
 		const struct fpl_rule *known = &set->slots[set->hash[at]];
 
-		/* As long, so that nothing behind it is read; the flag and the count are compared
-		 * too. */
+		/* Compare rules of the same length only, so that nothing behind one is read; flag
+		 * and count are compared, too. */
 		if (rule_nr_slots(known) == nr_slots && memcmp(known, rule, size) == 0)
 			return set->hash[at];
 	}

@@ -10,7 +10,7 @@
 #include "bpf/shared.h"
 #include "unwind/rows.h"
 
-/* A rule with its extended rules behind it, as it lies in the image. */
+/* A rule followed by its extended rules, as in the image. */
 struct compact_rule {
 	struct fpl_rule rule;
 	struct fpl_ext ext[FPL_EXT_MAX + 1]; /* whole slots; what is not used is 0 */
@@ -18,8 +18,8 @@ struct compact_rule {
 };
 
 /*
- * Pack @row. What fits neither form becomes FPL_CFA_EXPR or FPL_EXT_EXPR: the walk ends there, by
- * name. Rows that unwind the same pack to the same bytes.
+ * Pack @row. A form that fits nowhere becomes FPL_CFA_EXPR or FPL_EXT_EXPR, where the walk ends
+ * with that name. Rows that unwind the same pack to the same bytes.
  */
 void compact_pack(const struct cfi_row *row, struct compact_rule *ret);
 
@@ -38,8 +38,8 @@ FPL_MUST_CHECK int rule_set_init(struct rule_set *set, const char *name, struct 
 void rule_set_fini(struct rule_set *set);
 
 /*
- * The slot of the rule of @nr_slots slots at @rule, added when it is not there. Returns the slot,
- * or -EFBIG when the table has no room for another, or -ENOMEM.
+ * Find the slot of the rule of @nr_slots slots at @rule; add it if missing. Returns the slot;
+ * -EFBIG if the table has no room for another; -ENOMEM.
  */
 FPL_MUST_CHECK int rule_set_add(struct rule_set *set, const struct fpl_rule *rule,
 				unsigned nr_slots, struct fpl_err *err);

@@ -4,16 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Often enough for the time limit to hold, too rarely to cost anything. */
+/* Often enough to keep the time limit, too rarely to cost anything. */
 enum { CHECK_EVERY_FDES = 4096 };
 
-/* Letters of an augmentation, the NUL included; "zPLRS" is the longest anyone writes. */
+/* Letters of an augmentation, the NUL included; the longest known one is "zPLRS". */
 enum { AUGMENTATION_MAX = 64 };
 
 /* Length, CIE pointer, start, size, size of the augmentation data. */
 enum { USUAL_HEAD_SIZE = 17 };
 
-/* 39 to 53 bytes are the mean over libc, python3, gdb, cc1 and libLLVM; memory not used is not
+/* The mean over libc, python3, gdb, cc1 and libLLVM is 39 to 53 bytes; unused memory is not
  * touched. */
 enum { FDE_USUAL_SIZE = 36 };
 
@@ -61,7 +61,7 @@ static uint64_t read_format(struct cursor *c, uint8_t format, uint8_t address_si
 	}
 }
 
-/* The word at @vaddr of the file: what an indirect pointer points to before relocation. */
+/* The word at @vaddr of the file: the target of an indirect pointer before relocation. */
 static uint64_t read_indirect(struct cursor *c, const struct cfi_section *section, uint64_t vaddr)
 {
 	const struct elf_segment *load =
@@ -114,8 +114,8 @@ uint64_t cfi_pointer(struct cursor *c, const struct cfi_section *section, uint8_
 }
 
 /*
- * Read the entry at @off. Returns 1 for an entry, 0 at a terminator, -1 where the section makes no
- * sense from here on.
+ * Read the entry at @off. Returns 1 for an entry, 0 at a terminator, -1 if the section is malformed
+ * from here on.
  */
 static int entry_read(const struct cfi_section *section, size_t off, struct entry *ret)
 {
@@ -152,7 +152,7 @@ static bool entry_is_cie(const struct cfi_section *section, const struct entry *
 	return entry->id == (entry->wide ? UINT64_MAX : UINT32_MAX);
 }
 
-/* The letters of an augmentation and their data. Sets cie->bad where they cannot be understood. */
+/* Read the letters of an augmentation and their data. Sets cie->bad if they are unknown. */
 static void cie_read_augmentation(struct cfi_cie *cie, struct cursor *c, const char *letters)
 {
 	const uint8_t *end = NULL;
@@ -177,7 +177,7 @@ static void cie_read_augmentation(struct cfi_cie *cie, struct cursor *c, const c
 			continue;
 		case 'P':
 			encoding = cursor_u8(c);
-			/* Only stepped over: where it points is no business of unwinding. */
+			/* Step over the pointer: unwinding does not need its target. */
 			if (encoding != PE_OMIT)
 				cfi_pointer(c, cie->section, encoding & (uint8_t)~PE_INDIRECT,
 					    cie->address_size, 0);
@@ -194,7 +194,7 @@ static void cie_read_augmentation(struct cfi_cie *cie, struct cursor *c, const c
 		default:
 			break;
 		}
-		/* A letter nobody knows: its data can be stepped over only if their size is. */
+		/* An unknown letter: its data can be skipped only if their size is given. */
 		cie->bad |= !cie->sized;
 		break;
 	}
@@ -276,7 +276,7 @@ static int cies_grow(struct cfi_list *list, struct budget *budget, struct fpl_er
 	return 0;
 }
 
-/* The CIE at @off of @section, parsed when first asked for; one that is none is marked bad. */
+/* The CIE at @off of @section, parsed when first asked for; malformed ones are marked bad. */
 static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint32_t off,
 		  struct budget *budget, uint32_t *ret, struct fpl_err *err)
 {
@@ -320,7 +320,7 @@ static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint
 	return 0;
 }
 
-/* Make room for more FDEs: at first for as many as @section_size bytes usually hold. */
+/* Make room for more FDEs: at first for the usual number in @section_size bytes. */
 static int fdes_grow(struct cfi_list *list, size_t section_size, struct budget *budget,
 		     struct fpl_err *err)
 {
@@ -329,7 +329,7 @@ static int fdes_grow(struct cfi_list *list, size_t section_size, struct budget *
 	return budget_reserve(budget, &list->fdes, &list->cap_fdes, cap, sizeof(*list->fdes), err);
 }
 
-/* The address range and the instructions of an FDE; false where they do not parse. */
+/* Parse the address range and the instructions of an FDE; false if malformed. */
 static bool fde_parse(struct cfi_fde *fde, const struct cfi_cie *cie, const struct entry *entry)
 {
 	const struct cfi_section *section = cie->section;
@@ -345,7 +345,7 @@ static bool fde_parse(struct cfi_fde *fde, const struct cfi_cie *cie, const stru
 		size = read_format(&c, cie->fde_encoding & PE_FORMAT, cie->address_size);
 	if (cie->sized)
 		cursor_skip(&c, cursor_uleb(&c));
-	/* The format may be a signed one: a negative size is none. */
+	/* The format may be a signed one: a negative size is malformed. */
 	if (c.bad || size == 0 || size > INT64_MAX ||
 	    __builtin_add_overflow(fde->start, size, &fde->end))
 		return false;
@@ -355,7 +355,7 @@ static bool fde_parse(struct cfi_fde *fde, const struct cfi_cie *cie, const stru
 	return true;
 }
 
-/* Where the CIE of an FDE is, as the section's format says; false where it is outside. */
+/* Place of an FDE's CIE, as the section's format says; false if it is outside. */
 static bool fde_cie_off(const struct cfi_section *section, const struct entry *entry, uint32_t *ret)
 {
 	uint64_t off = entry->id;
@@ -370,9 +370,9 @@ static bool fde_cie_off(const struct cfi_section *section, const struct entry *e
 }
 
 /*
- * The FDE at @off where it is as gcc, clang and rustc write it, of the same CIE as the one before:
- * pc-relative in 32 bits, augmentation data of less than 128 bytes. Returns the offset behind it,
- * 0 where it is anything else, which the general way then sorts out.
+ * Parse the FDE at @off if it has the form that gcc, clang and rustc write, and the same CIE as the
+ * one before: pc-relative in 32 bits, augmentation data of less than 128 bytes. Returns the offset
+ * behind it, or 0 for any other form, which the general parser then handles.
  */
 static size_t fde_parse_usual(const struct cfi_section *section, size_t off,
 			      const struct cfi_cie *cie, uint32_t cie_idx, struct cfi_fde *fde)

@@ -15,7 +15,7 @@
 #include "unwind/budget.h"
 #include "unwind/rows.h"
 
-/* DW_EH_PE_*: low nibble the format, bits 4 to 6 what it is relative to. */
+/* DW_EH_PE_*: low nibble the format, bits 4 to 6 the base. */
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,
@@ -38,21 +38,21 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* The bytes of one section, and what its pointers are relative to. */
+/* The bytes of one section, and the bases of its pointers. */
 struct cfi_section {
 	uint8_t *bytes; /* owned by its reader */
 	size_t size;	/* below 4 GiB */
 	uint64_t vaddr;
 	uint64_t text_vaddr;	    /* base of PE_TEXTREL: .text */
 	uint64_t data_vaddr;	    /* base of PE_DATAREL: .got */
-	const struct elf_file *elf; /* borrowed: where PE_INDIRECT reads; NULL: nowhere */
+	const struct elf_file *elf; /* borrowed: PE_INDIRECT reads from it; NULL: not allowed */
 	uint8_t source;		    /* enum cfi_source: .eh_frame or one of the .debug_frames */
-	/* Entries end with the first terminator at or behind this offset; 0 skips none, SIZE_MAX
+	/* The first terminator at or behind this offset ends the entries; 0 skips none, SIZE_MAX
 	 * skips all (each object file linked in may bring one). */
 	size_t terminator_off;
 };
 
-/* What the FDEs of one CIE have in common. */
+/* The common part of all FDEs of one CIE. */
 struct cfi_cie {
 	const struct cfi_section *section;
 	uint32_t off;		     /* of its length field in the section */
@@ -61,13 +61,13 @@ struct cfi_cie {
 	int64_t data_align;
 	uint64_t ra_column;
 	uint8_t fde_encoding;
-	uint8_t address_size;	/* of absptr: 4 or 8 */
-	uint8_t segment_size;	/* of the selector before addresses */
-	bool sized;		/* augmentation 'z': FDEs carry the size of theirs */
-	bool signal;		/* augmentation 'S' */
-	bool bad;		/* does not parse: its FDEs cannot be used */
-	bool started;		/* initial was computed */
-	struct cfi_row initial; /* the row its instructions leave: where FDEs start */
+	uint8_t address_size; /* of absptr: 4 or 8 */
+	uint8_t segment_size; /* of the selector before addresses */
+	bool sized;	      /* augmentation 'z': FDEs carry the size of their augmentation data */
+	bool signal;	      /* augmentation 'S' */
+	bool bad;	      /* does not parse: its FDEs cannot be used */
+	bool started;	      /* initial was computed */
+	struct cfi_row initial; /* the row after its instructions: FDEs start with it */
 };
 
 struct cfi_fde {
@@ -89,10 +89,9 @@ struct cfi_list {
 };
 
 /*
- * Add the entries of @section, which must outlive @list. Entries that do not parse are counted;
- * a length that leaves the section ends it, what came before stays.
- *
- * Errors: -ENOMEM, -EFBIG over @budget.
+ * Add the entries of @section, which must outlive @list. Malformed entries are counted; a length
+ * that leaves the section ends it, and the entries before stay. Errors: -ENOMEM, -EFBIG over
+ * @budget.
  */
 FPL_MUST_CHECK int cfi_list_add(struct cfi_list *list, const struct cfi_section *section,
 				struct budget *budget, struct fpl_err *err);
@@ -100,8 +99,8 @@ void cfi_list_fini(struct cfi_list *list);
 
 /*
  * Read a pointer encoded as @encoding (DW_EH_PE_*) at the cursor, which walks @section's bytes.
- * Sets the cursor's `bad` where the encoding makes no sense or the bytes end. @func_vaddr is the
- * base of PE_FUNCREL.
+ * Sets the cursor's `bad` if the encoding is invalid or the bytes end. @func_vaddr is the base of
+ * PE_FUNCREL.
  */
 uint64_t cfi_pointer(struct cursor *c, const struct cfi_section *section, uint8_t encoding,
 		     uint8_t address_size, uint64_t func_vaddr);

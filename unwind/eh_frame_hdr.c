@@ -34,8 +34,7 @@ static int read_vaddr(const struct elf_file *elf, struct budget *budget, uint64_
 	return 0;
 }
 
-/* The highest FDE the search table names, as an offset from .eh_frame; 0 where there is no table.
- */
+/* The highest FDE in the search table, as an offset from .eh_frame; 0 if there is no table. */
 static size_t last_fde_off(struct cursor *c, uint64_t nr, uint64_t hdr_vaddr, uint64_t vaddr)
 {
 	size_t last = 0;

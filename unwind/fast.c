@@ -27,9 +27,9 @@ struct fast_state {
 };
 
 /*
- * Instructions that come together, as four bytes read at once: "push" is DW_CFA_def_cfa_offset and
- * DW_CFA_offset, each with an operand of one byte. Telling them in one comparison saves the
- * branches that cannot be predicted, which is where the time goes.
+ * Pairs of instructions, as four bytes read at once: "push" is DW_CFA_def_cfa_offset and
+ * DW_CFA_offset, each with an operand of one byte. One comparison saves the unpredictable branches,
+ * which take most of the time.
  */
 enum {
 	PUSH_MASK = (int)0x80c080ffu,
@@ -38,7 +38,7 @@ enum {
 	DEF_OFF_BITS = CFA_DEF_CFA_OFFSET,
 };
 
-/* By column: 1 + bit of its byte in rule_words.high; 0: it has none. */
+/* By column: 1 + bit of its byte in rule_words.high; 0: not saved. */
 static const uint8_t saved_bit[64] = {
 	[3] = 1, [6] = 9, [12] = 17, [13] = 25, [14] = 33, [15] = 41,
 };
@@ -85,7 +85,7 @@ static int find_start(struct fast *fast, struct cfi_cie *cie, struct fast_start 
 	return 0;
 }
 
-/* The slot of the rule @words, from the cache where it is there. */
+/* The slot of the rule @words, from the cache if it is there. */
 static inline int intern(struct fast *fast, struct rule_words words, struct fpl_err *err)
 {
 	uint64_t hash = (words.low * 0x9e3779b97f4a7c15ull) ^ (words.high * 0xc2b2ae3d27d4eb4full);
@@ -105,7 +105,7 @@ static inline int intern(struct fast *fast, struct rule_words words, struct fpl_
 	return slot;
 }
 
-/* A ULEB128 of at most four bytes; -1 where it is longer or cut. */
+/* A ULEB128 of at most four bytes; -1 if it is longer or cut. */
 static inline int64_t read_uleb(struct fast_state *state)
 {
 	uint32_t value = 0;
@@ -173,7 +173,7 @@ static inline bool def_cfa_offset(struct fast_state *state)
 	return true;
 }
 
-/* An instruction that does not move the pc; false: not one this interpreter knows. */
+/* Execute an instruction that does not move the pc; false: unknown to this interpreter. */
 static inline bool execute(struct fast_state *state, uint8_t op)
 {
 	switch (op) {
@@ -218,7 +218,7 @@ static inline bool read_delta(struct fast_state *state, size_t size, uint32_t *d
 	return true;
 }
 
-/* Execute one instruction; false: not known here, or cut. @delta: by how much it moves the pc. */
+/* Execute one instruction; false: unknown here, or cut. @delta: its move of the pc. */
 static inline bool step(struct fast_state *state, uint32_t *delta)
 {
 	uint8_t op = *state->pos++;
@@ -247,7 +247,7 @@ static inline bool step(struct fast_state *state, uint32_t *delta)
 	}
 }
 
-/* Execute what is common and told by its first four bytes; false: nothing such is next. */
+/* Execute a common pair recognised by its first four bytes; false: none follows. */
 static inline bool step_common(struct fast_state *state)
 {
 	uint32_t next;
@@ -270,15 +270,15 @@ static inline bool step_common(struct fast_state *state)
 }
 
 /*
- * Run up to the next change of the pc. Returns by how much it moves, 0 at the end of the program,
- * -1 at something this interpreter leaves alone.
+ * Run up to the next move of the pc. Returns its size, 0 at the end of the program, -1 at an
+ * instruction that this interpreter leaves alone.
  */
 static inline int64_t next_advance(struct fast_state *state)
 {
 	while (state->pos < state->end) {
 		uint32_t delta;
 
-		/* What is common is nearly always followed by a short advance. */
+		/* A common pair is nearly always followed by a short advance. */
 		if (step_common(state)) {
 			if (state->pos == state->end || (*state->pos & 0xc0) != CFA_ADVANCE_LOC)
 				continue;

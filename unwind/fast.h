@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter for what nearly all programs consist of, working on packed rules: its state is
- * the 16 bytes of a slot, in two words, so a row costs an interning and no packing. Whatever it
- * does not know it leaves to cfa_program.h, from there on.
+ * The interpreter for the parts that nearly all programs consist of, on packed rules: its state is
+ * the 16 bytes of a slot, in two words, so a row costs an interning and no packing. From an unknown
+ * instruction on cfa_program.h takes over.
  */
 #pragma once
 
@@ -16,10 +16,10 @@ struct rule_words {
 	uint64_t high; /* saved, off2 */
 };
 
-/* Where the FDEs of a CIE start. */
+/* The state in which the FDEs of a CIE start. */
 struct fast_start {
 	bool known;
-	bool usable;	      /* one plain slot says it, and the factors are the usual ones */
+	bool usable;	      /* it fits one plain slot, and the factors are the usual ones */
 	const uint8_t *bytes; /* of the section; borrowed */
 	struct rule_words words;
 };
@@ -45,8 +45,8 @@ FPL_MUST_CHECK int fast_init(struct fast *fast, struct cfi_file *file, struct ru
 void fast_fini(struct fast *fast);
 
 /*
- * Add the rows of @piece to the image as far as the program is understood. @ret_pc: where it was
- * not, or the piece's end. Errors: as rule_set_add() and image_add().
+ * Add the rows of @piece to the image up to the first unknown instruction. @ret_pc: the pc reached,
+ * or the piece's end. Errors: as rule_set_add() and image_add().
  */
 FPL_MUST_CHECK int fast_run(struct fast *fast, const struct cfi_piece *piece, uint64_t *ret_pc,
 			    struct fpl_err *err);

@@ -4,8 +4,8 @@
 /* gas: up to nine 66, then a segment override */
 enum { PREFIXES_MAX = 14, SIB = 4, ABSOLUTE = 5, DISP8 = 1, DISP32 = 2, REGISTER = 3 };
 
-/* Length of the addressing form behind the opcode of a long nop: ModRM, SIB, displacement; 0: it is
- * cut off. */
+/* Length of the addressing form behind the opcode of a long nop: ModRM, SIB, displacement; 0: cut
+ * off. */
 static size_t form_length(const uint8_t *code, size_t size)
 {
 	if (size == 0)

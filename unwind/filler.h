@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What linkers and assemblers put between functions. */
+/* Filler that linkers and assemblers put between functions. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ enum filler_kind {
 };
 
 /*
- * How many of the @size bytes at @code are filler, from the first on; an instruction that is cut
- * off by the end is none. Cost: linear in what it returns.
+ * Number of the @size bytes at @code that are filler, from the first on, without an instruction cut
+ * off by the end. Cost: linear in the result.
  */
 size_t filler_size(const uint8_t *code, size_t size, enum filler_kind kind);

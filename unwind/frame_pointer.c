@@ -5,20 +5,20 @@
 
 #include "unwind/arch_x86_64.h"
 
-/* The questions of one object, on the way through its rows, which ascend as they do. */
+/* The questions of one object during one pass through its rows; both ascend. */
 struct pass {
 	struct frame_question *questions; /* [nr], ascending, so their functions ascend as well */
 	size_t nr;
 	size_t next;	/* all before it lie below the rows to come */
-	size_t started; /* the functions of all before it begin at or below the row */
+	size_t started; /* the functions of all questions before it begin at or below the row */
 };
 
-/* rbp points at the frame: [rbp] is the caller's, [rbp + 8] the return address. */
+/* rbp points to the frame: [rbp] is the caller's, [rbp + 8] the return address. */
 static bool has_frame_pointer(const struct cfi_row *row)
 {
 	if (row->cfa_reg != ARCH_FRAME_POINTER)
 		return false;
-	/* Functions that realign the stack keep the CFA beside the frame rbp points at. */
+	/* Functions that realign the stack keep the CFA beside the frame that rbp points to. */
 	return row->cfa == FPL_CFA_DEREF || (row->cfa == FPL_CFA_REG && row->cfa_off == 16);
 }
 
@@ -37,7 +37,7 @@ static void see_pcs(struct pass *pass, const struct cfi_row *row, bool frame_poi
 	}
 }
 
-/* The function a row is in: the last question in it is marked, spread() tells the others. */
+/* Mark the last question in the row's function; spread() tells the others. */
 static void see_function(struct pass *pass, const struct cfi_row *row, bool frame_pointer)
 {
 	const struct frame_question *questions = pass->questions;
@@ -58,7 +58,7 @@ static int see_row(const struct cfi_row *row, void *ctx)
 	return row->start >= pass->questions[pass->nr - 1].end ? -ECANCELED : 0;
 }
 
-/* What is known of a function holds for every question in it. */
+/* A fact about a function holds for every question in it. */
 static void spread(struct frame_question *questions, size_t nr)
 {
 	for (size_t i = nr; i-- > 1;)
@@ -74,7 +74,7 @@ int frame_pointer_ask(const struct elf_file *elf, const struct elf_file *debug,
 	if (!nr)
 		return 0;
 	for (size_t i = 0; i < nr; i++) {
-		/* Without an FDE the pc stands for its function: a made-up row may cover it. */
+		/* Without an FDE the pc stands for its function: a synthesised row may cover it. */
 		if (questions[i].start == questions[i].end) {
 			questions[i].start = questions[i].vaddr;
 			questions[i].end = questions[i].vaddr + (questions[i].vaddr < UINT64_MAX);

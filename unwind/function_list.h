@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a file as its FDEs say, for code without symbols. */
+/* The functions of a file according to its FDEs, for code without symbols. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,18 +15,16 @@ struct function_list {
 };
 
 /*
- * List the functions of @elf and @debug, its separate debug file (may be NULL). *ret holds those
- * that could be read also on failure. Errors: as cfi_fdes_for_each().
+ * List the functions of @elf and @debug, its separate debug file (may be NULL). On failure *ret
+ * holds those read so far. Errors: as cfi_fdes_for_each().
  */
 FPL_MUST_CHECK int function_list_read(const struct elf_file *elf, const struct elf_file *debug,
 				      struct function_list *ret, struct fpl_err *err);
 void function_list_fini(struct function_list *list);
 
-/* Find the function that holds @vaddr, of several the one that starts last. Cost: O(log n). */
+/* Find the function that holds @vaddr; of several the one that starts last. Cost: O(log n). */
 bool function_list_find(const struct function_list *list, uint64_t vaddr, struct vaddr_range *ret);
 
-/*
- * Narrow @same, which holds @vaddr, to addresses for which function_list_find() says the same.
- */
+/* Narrow @same, which holds @vaddr, to addresses with the same answer of function_list_find(). */
 void function_list_narrow(const struct function_list *list, uint64_t vaddr,
 			  struct vaddr_range *same);

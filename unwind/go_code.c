@@ -94,7 +94,7 @@ static bool loads_sp(const uint8_t *code)
 	       (code[2] >> 3 & 7) == 4;
 }
 
-/* Does it write rsp otherwise, by a value the run time's table does not follow? */
+/* Does it write rsp otherwise, by a value that the run time's table does not follow? */
 static bool writes_sp(const uint8_t *code)
 {
 	bool moved = (code[0] == 0x48 || code[0] == 0x4c) && code[1] == 0x89;

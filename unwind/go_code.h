@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the code of a Go function says on x86-64, where the tables of the run time do not: where the
- * caller's rbp is, and from where on the stack pointer is that of another stack. Instructions are
- * compared with the forms that Go's assembler writes (cmd/internal/obj/x86/obj6.go); nothing is
- * concluded from others.
+ * Facts read from the x86-64 code of a Go function that the run time's tables omit: the place of
+ * the caller's rbp, and the point where the stack pointer changes to another stack. Instructions
+ * are compared with the forms that Go's assembler writes (cmd/internal/obj/x86/obj6.go); other
+ * forms prove nothing.
  */
 #pragma once
 
@@ -25,18 +25,19 @@ struct go_frame {
 };
 
 /*
- * The frame of the function at @code [size], whose stack is first deeper than at its entry, by
- * @depth bytes, at offset @at. False: rbp is not saved there, as far as can be told.
+ * Find the frame of the function at @code [size], whose stack is first deeper than at its entry, by
+ * @depth bytes, at offset @at. False: rbp is not saved there, as far as the code shows.
  */
 bool go_code_frame(const uint8_t *code, uint64_t size, uint64_t at, int64_t depth,
 		   struct go_frame *ret);
 
-/* Where a function leaves its stack. */
+/* The point where a function leaves its stack. */
 struct go_switch {
-	uint64_t written; /* the first instruction that writes rsp; GO_NOWHERE: none was found */
-	uint64_t called; /* a system call before it: clone, whose child has another stack already */
-	/* From here on there is no caller: rbp was set to 0 right behind it (mcall, morestack: what
-	 * they call next does not return to them). GO_NOWHERE: not so. */
+	uint64_t written; /* the first instruction that writes rsp; GO_NOWHERE: not found */
+	uint64_t called;  /* a system call before it: clone, whose child is on another stack already
+			   */
+	/* From here on there is no caller: rbp is set to 0 right behind it (mcall, morestack: their
+	 * callees do not return to them). GO_NOWHERE: never. */
 	uint64_t ended;
 };
 
@@ -46,16 +47,16 @@ void go_code_switch(const uint8_t *code, uint64_t size, struct go_switch *ret);
 bool go_code_keeps(struct synth_decoder *decoder, const uint8_t *code, uint64_t size, unsigned reg);
 
 /*
- * Does the function save the flags as soon as it has a frame? No call preserves them: it was called
- * at a place that made no call, by who stopped the code there (asyncPreempt).
+ * Does the function save the flags as soon as it has a frame? No call preserves them: the run time
+ * made the interrupted code enter it at a place without a call (asyncPreempt).
  */
 bool go_code_is_interruption(const uint8_t *code, uint64_t size);
 
-/* The register that the instruction before offset @at has popped, by its DWARF number; -1: it is no
- * pop. */
+/* The register popped by the instruction before offset @at, by its DWARF number; -1: it is no pop.
+ */
 int go_code_popped(const uint8_t *code, uint64_t size, uint64_t at);
 
-/* Is it the whole of what the kernel has a signal handler return to? */
+/* Is the code exactly the restorer that the kernel makes a signal handler return to? */
 bool go_code_is_sigreturn(const uint8_t *code, uint64_t size);
 enum { GO_SIGRETURN_SIZE = 9 };
 

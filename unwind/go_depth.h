@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How deep the stack of a Go function is from which pc on (its pcsp table: runtime/symtab.go,
- * step()): pairs of a zigzag varint, the change of the depth, and a varint, the bytes of code it
- * holds for. The first depth counts from -1; a change of 0 that is not the first is the end.
+ * The stack depth of a Go function by pc (its pcsp table: runtime/symtab.go, step()): pairs of a
+ * zigzag varint, the change of the depth, and a varint, the bytes of code it holds for. The first
+ * depth counts from -1; a change of 0 after the first pair is the end.
  */
 #pragma once
 
 #include "base/cursor.h"
 #include "unwind/go_pclntab.h"
 
-/* What the run time reads it as is 32 bits wide. Frames of 1 GiB exist: reflectcall has one. */
+/* The run time reads a depth as 32 bits. Frames of 1 GiB exist: reflectcall has one. */
 #define GO_DEPTH_MAX (INT32_MAX - 16)
 
 struct go_depth {
 	uint64_t start, end; /* vaddr: not empty, inside the function */
-	/* Bytes pushed since the entry of the function, a multiple of 8. Below 0 the return address
-	 * has been popped, too. */
+	/* Bytes pushed since the function's entry, a multiple of 8. Below 0 the return address has
+	 * been popped, too. */
 	int64_t depth;
 	struct cursor next; /* the pairs to come */
 	uint64_t limit;	    /* end of the function */

@@ -69,7 +69,7 @@ static bool read_header(const uint8_t *bytes, size_t size, uint64_t vaddr, struc
 	       ret->nr_functions < (size - ret->functions_off) / FUNCTAB_ENTRY;
 }
 
-/* The section the table is in: its own, or that of read-only data that is relocated. */
+/* The section that holds the table: its own, or that of relocated read-only data. */
 static const struct elf_section *table_section(const struct elf_file *elf)
 {
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
@@ -106,7 +106,7 @@ static int find_header(const struct elf_file *elf, struct budget *budget,
 	return code ? code : -ENODATA;
 }
 
-/* Since Go 1.26 only the run time's own record of the module says where the functions are. */
+/* Since Go 1.26 only the run time's own record of the module holds the functions' address. */
 static uint64_t module_text(const struct elf_file *elf, const struct header *header)
 {
 	const struct elf_section *section = elf_file_section(elf, ".go.module");
@@ -135,7 +135,7 @@ static bool read_function(const struct header *header, uint64_t text, uint64_t i
 	uint64_t entry_off = header->functions_off + idx * FUNCTAB_ENTRY;
 	uint32_t entry = u32_at(header, entry_off), end = u32_at(header, entry_off + FUNCTAB_ENTRY);
 	uint64_t record = header->functions_off + u32_at(header, entry_off + 4);
-	/* Go 1.20 put the line the function begins at before what comes in single bytes. */
+	/* Go 1.20 put the function's first line before the fields of single bytes. */
 	uint64_t flags_off = header->magic == MAGIC_118 ? 37 : 41;
 	enum { RECORD_DEPTHS = 16 };
 
@@ -153,8 +153,8 @@ static bool read_function(const struct header *header, uint64_t text, uint64_t i
 }
 
 /*
- * The code from the first function to the end of the last: in .text, which is what the identity of
- * the file covers (obj/identity.h).
+ * The code from the first function to the end of the last: in .text, which the file's identity
+ * covers (obj/identity.h).
  */
 static int read_code(const struct elf_file *elf, const struct header *header, uint64_t text,
 		     struct budget *budget, struct go_functions *functions, struct fpl_err *err)
@@ -216,7 +216,7 @@ static int read_list(const struct header *header, uint64_t text, struct budget *
 	return functions->nr ? 0 : -ENODATA;
 }
 
-/* Does the code save the frame pointer where the table says that a frame begins? */
+/* Does the code save the frame pointer at the pc where the table says that a frame begins? */
 static bool is_placed(const struct go_functions *functions)
 {
 	size_t nr_framed = 0, nr_saving = 0;
@@ -243,9 +243,9 @@ static bool is_placed(const struct go_functions *functions)
 }
 
 /*
- * Does a function that is marked as outermost return? The handler of signals does, to what the
- * kernel had it called by: it is outermost for Go, which looks at each goroutine by itself. Its
- * last instruction is a return out of a frame that was just given up.
+ * Does a function that is marked as outermost return? The signal handler does, to the restorer: it
+ * is outermost for Go, which looks at each goroutine by itself. Its last instruction is a return
+ * after its frame was given up.
  */
 static bool is_returning(const struct go_functions *functions, const struct go_function *function)
 {
@@ -289,12 +289,12 @@ static void classify(struct go_functions *functions, const uint8_t *flags, uint6
 	}
 }
 
-/* Look which functions of assembly leave the g of their caller alone. */
+/* Find the functions of assembly that preserve their caller's g. */
 static int find_keepers(struct go_functions *functions, const char *name, struct fpl_err *err)
 {
 	struct synth_decoder *decoder = synth_decoder_create();
 	enum {
-		SIZE_MOST = 1024, /* those that the system stack is used by are shorter */
+		SIZE_MOST = 1024, /* the functions used by the system stack are shorter */
 		REG_G = 14,
 	};
 
@@ -312,7 +312,7 @@ static int find_keepers(struct go_functions *functions, const char *name, struct
 	return 0;
 }
 
-/* Take the functions to begin at @text, unless their code says that they do not. */
+/* Assume that the functions begin at @text, unless their code refutes it. */
 static int read_at(const struct elf_file *elf, const struct header *header, uint64_t text,
 		   struct budget *budget, struct go_functions *functions, struct fpl_err *err)
 {

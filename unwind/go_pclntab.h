@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of a Go program as its own run time knows them: the pclntab of Go 1.18 and later
- * (cmd/link/internal/ld/pcln.go writes it, runtime/symtab.go reads it), which strip leaves alone.
- * For every function it says how deep the stack is at each pc, and whether a stack ends there.
+ * The functions of a Go program from its run time's own table: the pclntab of Go 1.18 and later
+ * (cmd/link/internal/ld/pcln.go writes it, runtime/symtab.go reads it), which strip keeps. It holds
+ * for every function the stack depth at each pc, and whether a stack ends there.
  */
 #pragma once
 
@@ -18,17 +18,17 @@
 /* How the frames of a function are found. */
 enum go_kind {
 	GO_PLAIN,     /* by the depth of the stack */
-	GO_OUTERMOST, /* it has no caller: marked TOPFRAME, or where the program begins */
+	GO_OUTERMOST, /* it has no caller: marked TOPFRAME, or the program's entry */
 	GO_SWITCH,    /* marked SPWRITE: it leaves its stack for another one */
 	GO_SIGRETURN, /* what a signal handler returns to */
 };
 
 struct go_function {
 	uint64_t start, end; /* vaddr */
-	uint32_t depths;     /* of its table of depths, from the first of all of them; 0: none */
+	uint32_t depths;     /* offset of its table of depths among all of them; 0: none */
 	uint8_t kind;	     /* enum go_kind */
-	bool is_asm;	     /* written in assembly: registers may be its caller's, or not */
-	bool keeps_g;	     /* assembly that does not write r14, where Go has its g */
+	bool is_asm;	     /* written in assembly: registers may or may not be its caller's */
+	bool keeps_g;	     /* assembly that does not write r14, Go's register for g */
 };
 
 /* All functions of one file. The table and the code are kept: rows are made from them one by one.
@@ -46,12 +46,12 @@ struct go_functions {
 };
 
 /*
- * Read the table of @elf. It is no error where there is none, or one that does not hold together or
- * is of another version: nr is 0 then.
+ * Read the table of @elf. A missing or inconsistent table, or one of another version, is no error:
+ * nr is 0 then.
  *
- * Whether the functions are where the table seems to say is judged by their code: at least half of
- * those that were compiled and have a frame must save the frame pointer where the table says that
- * the stack gets deeper.
+ * The functions' code must agree with the table's addresses: at least half of the compiled
+ * functions with a frame must save the frame pointer where the table says that the stack gets
+ * deeper.
  *
  * Errors: -EFBIG over the budget, -ENOMEM. Cost: reads the table and the code of the functions.
  */

@@ -6,9 +6,9 @@
 #include "unwind/go_depth.h"
 #include "unwind/go_way.h"
 
-enum { GO_REG_G = 14 }; /* r14 is the g of what runs (ABIInternal of Go 1.17 and later) */
+enum { GO_REG_G = 14 }; /* r14 is the running g (ABIInternal of Go 1.17 and later) */
 
-/* On the way through one function. Offsets count from its first byte. */
+/* State of the pass through one function. Offsets count from its first byte. */
 struct writer {
 	const struct go_function *function;
 	struct go_frame frame;
@@ -23,7 +23,7 @@ struct writer {
 	uint64_t *nr_rows;
 };
 
-/* A row of a call: the return address is where the call put it. */
+/* A row of an ordinary call: the return address is where the call put it. */
 static struct cfi_row row_of(uint64_t start, uint64_t end)
 {
 	struct cfi_row row = {
@@ -46,9 +46,9 @@ static int hand_over(const struct writer *writer, const struct cfi_row *row)
 }
 
 /*
- * The registers a frame may have changed. Compiled Go keeps none for its caller and needs none of
- * its callees, so it says nothing of them; where C calls Go, assembly with a frame stands between,
- * and what it does with them is not followed.
+ * The registers a frame may have changed. Compiled Go keeps none for its caller and needs none from
+ * its callees, so its tables omit them. Where C calls Go, assembly with a frame stands between, and
+ * its handling of them is not followed.
  */
 static void set_registers(const struct writer *writer, uint64_t off, struct cfi_row *row)
 {
@@ -63,7 +63,7 @@ static void set_registers(const struct writer *writer, uint64_t off, struct cfi_
 			row->reg[kept[i]] = (struct cfi_reg){ .kind = CFI_UNDEF };
 }
 
-/* Where the table does not say how to find the caller: the walk ends by name. */
+/* The table does not show the caller: the walk ends with a named stop. */
 static int add_unknown(const struct writer *writer, uint64_t start, uint64_t end)
 {
 	struct cfi_row row = row_of(start, end);
@@ -74,7 +74,7 @@ static int add_unknown(const struct writer *writer, uint64_t start, uint64_t end
 	return hand_over(writer, &row);
 }
 
-/* A row where the return address is in a register, the stack as the caller left it. */
+/* A row with the return address in a register and the stack as the caller left it. */
 static int add_popped(const struct writer *writer, uint64_t start, uint64_t end)
 {
 	struct cfi_row row = row_of(start, end);
@@ -86,7 +86,7 @@ static int add_popped(const struct writer *writer, uint64_t start, uint64_t end)
 	return hand_over(writer, &row);
 }
 
-/* A row by the depth of the stack, in [start, end): over all of it the registers are the same. */
+/* A row for the depth of the stack in [start, end), with the same registers over all of it. */
 static int add_part(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
 {
 	struct cfi_row row = row_of(start, end);
@@ -98,7 +98,7 @@ static int add_part(const struct writer *writer, uint64_t start, uint64_t end, i
 	return hand_over(writer, &row);
 }
 
-/* Rows by the depth of the stack, cut where rbp has been saved. */
+/* Rows for the depth of the stack, cut at the save of rbp. */
 static int add_plain(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
 {
 	uint64_t saved = writer->framed ? writer->function->start + writer->frame.saved : 0;
@@ -122,8 +122,8 @@ static int add_outermost(const struct writer *writer, uint64_t start, uint64_t e
 }
 
 /*
- * A row behind the instruction that writes rsp: the frame is on the stack that was left, and rbp
- * still leads to it.
+ * A row behind the instruction that writes rsp: the frame is on the previous stack, and rbp still
+ * leads to it.
  */
 static int add_switched(const struct writer *writer, uint64_t start, uint64_t end, int64_t depth)
 {
@@ -143,7 +143,7 @@ static int add_switched(const struct writer *writer, uint64_t start, uint64_t en
 	return hand_over(writer, &row);
 }
 
-/* Rows of one depth of a function that leaves its stack, cut where what is known changes. */
+/* Rows of one depth of a function that leaves its stack, cut at each change. */
 static int add_stretch_of_switch(const struct writer *writer, const struct go_depth *at,
 				 bool is_epilogue)
 {
@@ -152,7 +152,7 @@ static int add_stretch_of_switch(const struct writer *writer, const struct go_de
 	uint64_t first = writer->function->start;
 	uint64_t written = !writer->framed && leaves->called < leaves->written ? leaves->called
 									       : leaves->written;
-	/* The instruction itself still runs on the stack before. */
+	/* The instruction itself still runs on the previous stack. */
 	uint64_t left = written == GO_NOWHERE ? first : first + written + 1;
 	uint64_t ended = leaves->ended == GO_NOWHERE ? UINT64_MAX : first + leaves->ended;
 	uint64_t back =
@@ -178,7 +178,7 @@ static int add_stretch_of_switch(const struct writer *writer, const struct go_de
 	return code;
 }
 
-/* The goroutine that this thread runs code of has the caller, on a stack of its own. */
+/* The caller is on the stack of the goroutine that this thread runs code of. */
 static int add_goroutine(const struct writer *writer, uint64_t start, uint64_t end, uint8_t cfa)
 {
 	struct cfi_row row = row_of(start, end);
@@ -192,8 +192,8 @@ static int add_goroutine(const struct writer *writer, uint64_t start, uint64_t e
 	return hand_over(writer, &row);
 }
 
-/* The address of the return address that was on top of the stack that was left: in rdx, or @off
- * bytes up this stack, or there as a distance. */
+/* The address of the return address on top of the previous stack: in rdx, or @off bytes up this
+ * stack, or there as a distance. */
 static int add_left(const struct writer *writer, uint64_t start, uint64_t end,
 		    const struct go_stretch *stretch)
 {
@@ -230,7 +230,7 @@ static int add_way(const struct writer *writer, uint64_t start, uint64_t end, in
 	}
 }
 
-/* Rows of one depth of a function that finds back by itself, cut where the way changes. */
+/* Rows of one depth of a function with its own way back, cut where the way changes. */
 static int add_ways(const struct writer *writer, const struct go_depth *at)
 {
 	const struct go_ways *ways = &writer->ways;
@@ -259,10 +259,10 @@ static bool is_epilogue(const struct writer *writer, struct go_depth at)
 	       at.depth == 0;
 }
 
-/* What the kernel put on the stack for the handler: the registers of what was interrupted. */
+/* The kernel's signal frame on the stack: the registers of the interrupted code. */
 static int add_sigreturn(const struct writer *writer)
 {
-	/* Where struct ucontext of the kernel has each register, by DWARF number. */
+	/* Places of registers in the kernel's struct ucontext, by DWARF number. */
 	static const uint8_t places[CFI_NR_REGS] = { 144, 136, 152, 128, 112, 104, 120, 160, 40,
 						     48,  56,  64,  72,	 80,  88,  96,	168 };
 	const struct go_function *function = writer->function;

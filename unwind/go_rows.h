@@ -6,9 +6,9 @@
 #include "unwind/rows.h"
 
 /*
- * Hand the rows of @function to @fn, in order. Where its table ends by making no sense there are
- * rows up to there. @nr_rows is raised by how many. Returns 0 or what @fn returned. Cost: linear in
- * the code of the function.
+ * Hand the rows of @function to @fn, in order. If its table is malformed, there are rows up to that
+ * point. @nr_rows is raised by their number. Returns 0 or @fn's result. Cost: linear in the code of
+ * the function.
  */
 FPL_MUST_CHECK int go_function_rows(const struct go_functions *functions,
 				    const struct go_function *function, cfi_row_fn fn, void *ctx,

@@ -9,8 +9,8 @@
  * Forms of instructions, as text. Two hexadecimal digits are a byte, a dot is any byte, blanks are
  * nothing. Capital letters are values: G to N one byte, that is not negative, W four; the same
  * letter twice must be the same value. T and a digit: the operand of a move between that register
- * and the g of thread-local storage, in the two forms there are; O: the load of its offset into
- * rcx, where there is one.
+ * and the g of thread-local storage, in one of its two forms; O: the load of its offset into rcx,
+ * if any.
  */
 enum {
 	NR_VALUES = 26,
@@ -104,7 +104,7 @@ static bool match_one(struct match *match, const char **form)
 	return next_byte(match, &byte) && byte == (hex_digit(c) << 4 | hex_digit(*(*form)++));
 }
 
-/* Does @form stand at offset @at? The values it has are kept; match->at is its end. */
+/* Does @form stand at offset @at? Keeps its values; match->at is its end. */
 static bool match_at(struct match *match, uint64_t at, const char *form)
 {
 	struct match tried = *match;
@@ -117,7 +117,7 @@ static bool match_at(struct match *match, uint64_t at, const char *form)
 	return true;
 }
 
-/* Find the first place from @from on where @form stands. GO_NOWHERE: there is none. */
+/* Find the first place of @form at or behind @from. GO_NOWHERE: not found. */
 static uint64_t match_find(struct match *match, uint64_t from, const char *form)
 {
 	for (uint64_t at = from; at < match->size; at++)
@@ -141,7 +141,10 @@ static int64_t value_of(const struct match *match, char letter)
 	return match->values[letter - 'A'];
 }
 
-/* An instruction at offset @at has effect behind its first byte: where it stands it has not yet. */
+/*
+ * The instruction at offset @at has effect behind its first byte, since a pc at that byte has not
+ * executed it.
+ */
 static void add(struct go_ways *ways, uint64_t at, enum go_way way, uint64_t off)
 {
 	uint64_t from = ways->nr ? at + 1 : 0;
@@ -152,7 +155,7 @@ static void add(struct go_ways *ways, uint64_t at, enum go_way way, uint64_t off
 
 /*
  * systemstack: r14 = g0; rsp = g0.sched.sp; call; g = g.m.curg; rsp = g.sched.sp; g.sched.sp = 0;
- * ret. The caller's address is where that rsp points to.
+ * ret. That rsp points to the caller's address.
  */
 static bool is_systemstack(struct match *match, uint64_t *ret_left, uint64_t *ret_back)
 {
@@ -200,8 +203,8 @@ static bool find_systemstack(const uint8_t *code, uint64_t size, struct go_ways 
 	return true;
 }
 
-/* mcall: g.sched = pc, sp, bp of the caller; ...; rsp = g0.sched.sp; push the argument; call what
- * never returns. */
+/* mcall: g.sched = pc, sp, bp of the caller; ...; rsp = g0.sched.sp; push the argument; call a
+ * function that never returns. */
 static bool find_mcall(const uint8_t *code, uint64_t size, struct go_ways *ret)
 {
 	struct match match = match_begin(code, size);
@@ -220,8 +223,8 @@ static bool find_mcall(const uint8_t *code, uint64_t size, struct go_ways *ret)
 }
 
 /*
- * morestack: g.sched = pc, sp, bp of the function that needs more; ...; rsp = g0.sched.sp; call
- * what resumes the goroutine as sched says.
+ * morestack: g.sched = pc, sp, bp of the function that needs more; ...; rsp = g0.sched.sp; call the
+ * scheduler, which resumes the goroutine from sched.
  */
 static bool find_morestack(const uint8_t *code, uint64_t size, const struct go_layout *layout,
 			   struct go_ways *ret)

@@ -31,7 +31,7 @@ static int add_chunk(struct image *image, struct fpl_err *err)
 	return 0;
 }
 
-/* Take @size bytes, at most a chunk, that do not cross chunks. */
+/* Allocate @size bytes, at most a chunk, that do not cross chunks. */
 static int take(struct image *image, uint32_t size, uint32_t align, uint32_t *ret_off,
 		uint8_t **ret, struct fpl_err *err)
 {
@@ -83,7 +83,7 @@ void image_fini(struct image *image)
 	zeroed_free(image->page, sizeof(*image->page));
 }
 
-/* Rewrite the rows with slots in place of local ids: the page has more rules than those can say. */
+/* Rewrite the rows with slots in place of local ids: the page has more rules than local ids. */
 static void page_widen(struct image_page *page)
 {
 	for (uint32_t i = 0; i < page->nr; i++)
@@ -93,7 +93,7 @@ static void page_widen(struct image_page *page)
 	page->nr_dict = 0;
 }
 
-/* Add a row, whatever the page's kind and whether or not it has seen the rule. */
+/* Add a row to a page of any kind, for a rule new to it or not. */
 static void page_add(struct image_page *page, uint32_t low, uint32_t slot)
 {
 	if (page->stamp != IMAGE_WIDE && page->local[slot] >> IMAGE_LOCAL_BITS != page->stamp) {
@@ -125,7 +125,9 @@ static void page_begin(struct image *image, uint32_t page_idx)
 	memset(page->end, 0, sizeof(page->end));
 }
 
-/* first[s] for every span: where the one before it ends, or the last before that with rows. */
+/*
+ * first[s] for every span: the end of the one before it, or of the last one before that with rows.
+ */
 static void write_first(const struct image_page *page, uint16_t *first)
 {
 	uint16_t at = 0;
@@ -175,7 +177,7 @@ static int finish_page(struct image *image, struct fpl_err *err)
 	return 0;
 }
 
-/* Finish pages up to @page_idx and begin that one; what was in force goes on at its first byte. */
+/* Finish pages up to @page_idx and begin that one; the rule in force goes on at its first byte. */
 static int move_to_page(struct image *image, uint32_t page_idx, struct fpl_err *err)
 {
 	if (image->page_idx == UINT32_MAX)
@@ -216,7 +218,7 @@ int image_change(struct image *image, uint64_t vaddr, uint32_t slot, struct fpl_
 	return 0;
 }
 
-/* Whatever goes on behind the last row must not: the pages up to there are written. */
+/* End the rule of the last row: the pages up to there are written. */
 static int finish_pages(struct image *image, struct fpl_err *err)
 {
 	struct table *table = image->table;

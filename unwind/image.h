@@ -8,14 +8,14 @@
 
 enum { IMAGE_DICT_MAX = 256, IMAGE_SLOT_BITS = 16, IMAGE_LOCAL_BITS = 8 };
 
-/* A stamp no slot has: page numbers end far below. */
+/* A stamp of no slot: page numbers end far below. */
 #define IMAGE_WIDE (UINT32_MAX >> IMAGE_LOCAL_BITS)
 
 /* The page under construction. */
 struct image_page {
 	uint64_t vaddr; /* of its first byte; UINT64_MAX: none yet */
-	uint32_t stamp; /* of the slots that have a local id here; IMAGE_WIDE once there is no room
-			 */
+	uint32_t stamp; /* of the slots that have a local id here; IMAGE_WIDE once there are too
+			   many */
 	uint32_t nr, nr_dict;
 	uint16_t end[FPL_NR_SPANS];	       /* by span: index behind its last row; 0: none */
 	uint16_t dict[IMAGE_DICT_MAX];	       /* slots, by local id */
@@ -32,7 +32,7 @@ struct image {
 	uint32_t page_idx;	 /* of the page under construction; UINT32_MAX: none yet */
 	uint32_t slot;		 /* in force at the end of what was added */
 	uint64_t end;		 /* of the last row added */
-	uint32_t one_row_off;	 /* a page of one row, to be shared with its equals; 0: none */
+	uint32_t one_row_off;	 /* a page of one row, shared by equal pages; 0: none yet */
 	uint32_t one_row_slot;	 /* that row's slot */
 	uint64_t nr_rows;
 };
@@ -50,7 +50,7 @@ FPL_MUST_CHECK int image_change(struct image *image, uint64_t vaddr, uint32_t sl
 				struct fpl_err *err);
 
 /*
- * From @vaddr on @slot is in force; calls come in ascending order. Errors: -ENOMEM, -EFBIG. Inline
+ * Put @slot in force from @vaddr on; calls come in ascending order. Errors: -ENOMEM, -EFBIG. Inline
  * for a row that goes to the page of the one before it and a rule that page has: nearly all.
  */
 FPL_MUST_CHECK static inline int image_row(struct image *image, uint64_t vaddr, uint32_t slot,
@@ -71,10 +71,10 @@ FPL_MUST_CHECK static inline int image_row(struct image *image, uint64_t vaddr, 
 }
 
 /*
- * Rows follow from @start on. A gap behind what was added before continues the row before it where
- * it can be the padding that aligns @start: at most IMAGE_GAP_MAX bytes, and fewer than @start's
- * alignment. Any other is without a rule: hand-written code ends its FDE on purpose (the system
- * call in glibc's clone3, which the child returns from on another stack). Errors: -ENOMEM, -EFBIG.
+ * Rows follow from @start on. The previous row continues over a gap that can be padding for
+ * @start's alignment: at most IMAGE_GAP_MAX bytes, and fewer than @start's alignment. Any other gap
+ * has no rule: hand-written code ends its FDE on purpose (the system call in glibc's clone3, which
+ * the child returns from on another stack). Errors: -ENOMEM, -EFBIG.
  */
 enum { IMAGE_GAP_MAX = 15 };
 FPL_MUST_CHECK static inline int image_begin(struct image *image, uint64_t start,
@@ -88,7 +88,7 @@ FPL_MUST_CHECK static inline int image_begin(struct image *image, uint64_t start
 	return image_row(image, image->end, 0, err);
 }
 
-/* Say that @slot is in force in [start, end). Errors: -ENOMEM, -EFBIG. */
+/* Put @slot in force in [start, end). Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK static inline int image_add(struct image *image, uint64_t start, uint64_t end,
 					   uint32_t slot, struct fpl_err *err)
 {
@@ -98,6 +98,6 @@ FPL_MUST_CHECK static inline int image_add(struct image *image, uint64_t start, 
 	return code ? code : image_row(image, start, slot, err);
 }
 
-/* Write what is left: the last pages, the directory, @rules. Errors: -ENOMEM, -EFBIG. */
+/* Write the rest: the last pages, the directory, @rules. Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK int image_finish(struct image *image, const struct rule_set *rules,
 				struct fpl_err *err);

@@ -25,7 +25,7 @@ static int piece_list_reserve(struct piece_list *list, size_t cap, struct budget
 	return budget_reserve(budget, &list->items, &list->cap, cap, sizeof(*list->items), err);
 }
 
-/* Append unless empty; joins the piece before where that belongs to the same FDE. */
+/* Append unless empty; join it to the piece before if both belong to the same FDE. */
 static int piece_list_add(struct piece_list *list, struct cfi_piece piece, struct budget *budget,
 			  struct fpl_err *err)
 {
@@ -129,8 +129,8 @@ int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t last, struct fp
 }
 
 /*
- * Sweep over the FDEs by start. @open is a stack of indices of FDEs begun and not ended, the
- * topmost owning the addresses from `at` on.
+ * Sweep over the FDEs by start. @open is a stack of the indices of open FDEs; the topmost owns the
+ * addresses from `at` on.
  */
 static int sweep(const struct cfi_file *file, size_t first, size_t last, uint32_t *open,
 		 struct piece_list *list, struct budget *budget, struct fpl_err *err)
@@ -164,8 +164,8 @@ static int sweep(const struct cfi_file *file, size_t first, size_t last, uint32_
 }
 
 /*
- * The pieces of FDEs that do not overlap, which is how linkers write them. Returns 1 where they do,
- * and the list is empty.
+ * Make the pieces of FDEs that do not overlap, as linkers write them. Returns 1, with an empty
+ * list, if they overlap.
  */
 static int cut_disjoint(const struct cfi_file *file, size_t first, size_t last,
 			struct piece_list *list, struct budget *budget, struct fpl_err *err)
@@ -187,7 +187,7 @@ static int cut_disjoint(const struct cfi_file *file, size_t first, size_t last,
 	return code;
 }
 
-/* Put the pieces @low where the pieces @high leave room; the result replaces the file's. */
+/* Put the pieces @low into the gaps between the pieces @high; the result replaces the file's. */
 static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr_low,
 		   struct fpl_err *err)
 {
@@ -195,7 +195,7 @@ static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr
 	const struct cfi_piece *high = file->pieces;
 	size_t nr_high = file->nr_pieces;
 	size_t h = 0;
-	/* Few low pieces are cut in two by high ones; where many are, the list grows. */
+	/* High pieces cut few low ones in two; if they cut many, the list grows. */
 	int code = piece_list_reserve(&list, nr_high + nr_low + 16, &file->budget, err);
 
 	for (size_t l = 0; l < nr_low && code == 0; l++) {
@@ -204,7 +204,10 @@ static int overlay(struct cfi_file *file, const struct cfi_piece *low, size_t nr
 		/* The high piece before may reach into this low one. */
 		if (h > 0 && high[h - 1].end > at)
 			at = high[h - 1].end;
-		/* High pieces that begin before this low one ends; what lies between is its own. */
+		/*
+		 * High pieces that begin before this low one ends; the gaps between them belong to
+		 * it.
+		 */
 		for (; h < nr_high && high[h].start < low[l].end && code == 0; h++) {
 			code = piece_list_add(&list,
 					      (struct cfi_piece){ at, high[h].start, low[l].fde },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who owns which address: from FDEs in any order, overlapping or not, to disjoint pieces. */
+/* The owner of each address: turn FDEs in any order, overlapping or not, into disjoint pieces. */
 #pragma once
 
 #include "unwind/cfi_file.h"
@@ -12,13 +12,13 @@ FPL_MUST_CHECK int pieces_sort_fdes(struct cfi_file *file, size_t first, size_t 
 				    struct fpl_err *err);
 
 /*
- * Cut the sorted FDEs [first, last) of @file into pieces: of the FDEs over an address the one with
- * the highest start owns it, of those with the same start the first in the section. What @file's
- * pieces hold already stays; the rest is added, and order restored. Errors: -ENOMEM, -EFBIG.
+ * Cut the sorted FDEs [first, last) of @file into pieces. The FDE with the highest start owns an
+ * address; among equal starts the first in the section does. Pieces that @file has already stay;
+ * new ones fill the gaps, in order. Errors: -ENOMEM, -EFBIG.
  */
 FPL_MUST_CHECK int pieces_add_fdes(struct cfi_file *file, size_t first, size_t last,
 				   struct fpl_err *err);
 
-/* Add @pieces [nr], ascending and disjoint, where @file's pieces leave room. */
+/* Add @pieces [nr], ascending and disjoint, in the gaps of @file's pieces. */
 FPL_MUST_CHECK int pieces_add(struct cfi_file *file, const struct cfi_piece *pieces, size_t nr,
 			      struct fpl_err *err);

@@ -7,13 +7,13 @@ struct env {
 	const struct replay_input *input;
 };
 
-/* Which page of the copy the byte at @off is in. */
+/* The page of the copy that holds the byte at @off. */
 static uint64_t stack_page(const struct fpl_regs *regs, uint64_t off)
 {
 	return (regs->stack_addr % FPL_STACK_PAGE + off) / FPL_STACK_PAGE;
 }
 
-/* Copies [off, off + size) of the stack, of which only [first, end) is at @from. */
+/* Copy [off, off + size) of the stack; only [first, end) of it is at @from. */
 static void copy_part(uint8_t *dst, uint64_t off, uint32_t size, const uint8_t *from,
 		      uint64_t first, uint64_t end)
 {
@@ -38,7 +38,7 @@ static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t 
 		  input->regs->stack_size);
 }
 
-/* Reads [addr, addr + size) where all of it is in one island. */
+/* Read [addr, addr + size) if all of it is in one island. */
 static int read_island(const struct replay_input *input, uint8_t *dst, uint32_t size, uint64_t addr)
 {
 	for (uint32_t i = 0; i < input->hole.nr_islands; i++) {
@@ -135,7 +135,7 @@ static const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 	return chunk_no < env->input->nr_chunks ? env->input->chunks[chunk_no] : NULL;
 }
 
-/* What userspace does takes nobody's time. */
+/* Userspace walks without a time limit. */
 static uint64_t env_now_ns(void)
 {
 	return 0;
@@ -152,8 +152,8 @@ static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *c
 
 #include "bpf/walk.h"
 
-/* A row from code led to @pc when its mapping was not known: now that it is, does no call stand
- * before it? */
+/* A row from code led to @pc while its mapping was unknown. Now that it is known, does no call
+ * precede @pc? */
 static int is_refuted(struct env *env, uint64_t pc)
 {
 	uint64_t call;
@@ -162,8 +162,8 @@ static int is_refuted(struct env *env, uint64_t pc)
 }
 
 /*
- * Begin with the frames that were walked already, as the walk that stopped had them: those behind
- * the gap are a ring that is in order. Returns FPL_FRAME_RAW where one is raw.
+ * Begin with the frames already walked, as the stopped walk had them: those behind the gap form a
+ * ring that is in order. Returns FPL_FRAME_RAW if one of them is raw.
  */
 static uint64_t go_on(const struct replay_input *input, struct fpl_walk *walk, __u64 *frames)
 {
@@ -205,8 +205,8 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	walk.nr = (uint32_t)(input->nr_mappings < REPLAY_MAPPINGS_MAX ? input->nr_mappings
 								      : REPLAY_MAPPINGS_MAX);
 	walk.exact = input->regs->exact != 0;
-	/* What a frame-pointer step or a row made from code led to stays that; the others are found
-	 * here. */
+	/* A frame found by a frame-pointer step or a row made from code keeps its origin; the
+	 * others are found here. */
 	walk.origin = input->origin;
 	if (walk.nr_frames &&
 	    (input->regs->origin == FPL_ORIGIN_FP || input->regs->origin == FPL_ORIGIN_SYNTH))

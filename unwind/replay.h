@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walker of bpf/walk.h over memory that was copied: registers and a piece of stack from a
- * snapshot, mappings, objects and tables as the BPF maps hold them. Reentrant: all state is the
- * caller's.
+ * The walker of bpf/walk.h over copied memory: registers and a piece of stack from a snapshot,
+ * mappings, objects and tables as the BPF maps hold them. Reentrant: all state is the caller's.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 #include "bpf/shared.h"
 #include "bpf/walk_state.h"
 
-/* Everything is borrowed for the time of the call, and may be hostile. */
+/* All pointers are borrowed for the time of the call; the contents may be hostile. */
 struct replay_input {
 	const struct fpl_mapping *mappings; /* [nr_mappings], by address, not overlapping */
 	size_t nr_mappings;		    /* at most 65,536 are looked at */
@@ -23,11 +22,12 @@ struct replay_input {
 
 	const __u64 *frames; /* [nr_frames]: walked already; the result begins with them */
 	size_t nr_frames;
-	uint32_t elided; /* as their fpl_sample says; what FPL_FRAME_GAP among them stands for */
+	uint32_t elided; /* as in their fpl_sample: frames that FPL_FRAME_GAP among them stands for
+			  */
 	const struct fpl_regs *regs; /* of the frame to go on from */
 	/*
-	 * The memory at regs->stack_addr, regs->stack_size bytes, with the hole in it: those
-	 * before and behind [shared_off, shared_off + shared_size), and, at another place, those.
+	 * The memory at regs->stack_addr, regs->stack_size bytes, with its hole, in two parts: the
+	 * bytes around [shared_off, shared_off + shared_size), and those bytes, at another place.
 	 */
 	struct fpl_hole hole;
 	const struct fpl_island *islands; /* [hole.nr_islands] */
@@ -36,17 +36,18 @@ struct replay_input {
 	uint32_t shared_off, shared_size;
 
 	/*
-	 * Copies the @size bytes of code at @addr; returns 0 when it got them all. May be NULL: no
-	 * code can be read then, and frame-pointer steps are checked by the frames they lead to.
+	 * Copies the @size bytes of code at @addr; returns 0 if it got them all. NULL: no code can
+	 * be read, and frame-pointer steps are checked by the frames they lead to.
 	 */
 	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
 	void *arg; /* for read_code */
 
 	uint32_t max_depth;  /* frames wanted; cut to FPL_DEPTH_MAX */
-	uint32_t root_depth; /* how many of them are the outermost; 0, or not less than max_depth:
-				walks end after max_depth. As where @frames come from */
+	uint32_t root_depth; /* number of outermost frames among them; 0, or not less than
+				max_depth: walks end after max_depth. The same as for the walk that
+				made @frames */
 	uint8_t unwind;	     /* enum fpl_unwind: AUTO or CFI */
-	uint8_t origin;	     /* of frames found by a row: FPL_ORIGIN_CFI_USER, or CFI in tests */
+	uint8_t origin; /* origin of frames found by a row: FPL_ORIGIN_CFI_USER, or CFI in tests */
 };
 
 struct replay_result {
@@ -60,5 +61,7 @@ struct replay_result {
 	uint8_t open;  /* enum walk_open (bpf/walk_state.h): where the stop is NO_CFI */
 };
 
-/* Walk @input. Always succeeds: what goes wrong is the stop. Cost: as in the kernel, per frame. */
+/*
+ * Walk @input. Always succeeds: the stop says why a walk ended. Cost: as in the kernel, per frame.
+ */
 void replay_walk(const struct replay_input *input, struct replay_result *ret);

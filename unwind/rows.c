@@ -16,7 +16,7 @@ int cfi_rows_for_each(const struct elf_file *elf, const struct elf_file *debug,
 
 		code = cfi_file_run(file, &file->pieces[i], fn, ctx, &end, err);
 		if (code == CFA_BAD)
-			code = 0; /* what came before the bad instruction was handed over */
+			code = 0; /* the rows before the bad instruction were handed over */
 	}
 	return code;
 }

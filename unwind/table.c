@@ -17,7 +17,7 @@ enum { CHECK_EVERY_PIECES = 1024 };
 
 enum { PREFETCH_PROGRAM = 4, PREFETCH_FDE = 8 };
 
-/* One compilation. */
+/* State of one compilation. */
 struct compiler {
 	struct cfi_file *file; /* borrowed */
 	struct rule_set rules;
@@ -108,8 +108,8 @@ static int add_row(const struct cfi_row *row, void *ctx)
 	return image_add(&compiler->image, row->start, row->end, (uint32_t)slot, compiler->err);
 }
 
-/* The rows of a piece: of a plain program by the fast interpreter, as far as it gets; what code
- * adds to the CFI it does not know. */
+/* Add the rows of a piece: by the fast interpreter as far as it gets, for a plain program; it does
+ * not know facts from code. */
 static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 {
 	struct table_stats *stats = &compiler->table->stats;
@@ -125,14 +125,14 @@ static int add_piece(struct compiler *compiler, struct cfi_piece piece)
 	code = cfi_file_run(compiler->file, &piece, add_row, compiler, &end, compiler->err);
 	if (code != CFA_BAD)
 		return code;
-	/* No rule for the rest, and no row before it may run over it. */
+	/* No rule for the rest, and no earlier row may continue over it. */
 	stats->fdes_bad++;
 	return image_add(&compiler->image, end, piece.end, 0, compiler->err);
 }
 
 /*
- * Linkers write FDEs by object file, not by address: what comes next is anywhere. Ask for the FDE
- * some pieces ahead and for the program of one nearer, whose FDE has come by now.
+ * Linkers write FDEs by object file, not by address: the next one is anywhere in memory. Prefetch
+ * the FDE some pieces ahead and the program of a nearer one, whose FDE has arrived by now.
  */
 static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 {
@@ -156,8 +156,8 @@ static inline void prefetch_piece(const struct cfi_file *file, size_t i)
 }
 
 /*
- * Around synthesised rows there is no padding to continue over: sections end there. Behind the code
- * of a Go function neither: its table says where that ends.
+ * No row continues behind synthesised rows, where sections end, nor behind a Go function, whose
+ * table says where it ends.
  */
 static int end_rule(struct compiler *compiler, size_t i)
 {

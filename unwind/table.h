@@ -13,14 +13,14 @@
 #include "bpf/shared.h"
 #include "obj/elf_file.h"
 
-/* What a file may cost; over any of them it is refused by name. */
+/* Limits for one file; a file over one of them is refused, the limit named. */
 struct table_limits {
 	uint64_t cpu_ns;       /* 2 s */
-	uint64_t memory_bytes; /* 256 MiB: sections read plus what is built from them */
+	uint64_t memory_bytes; /* 256 MiB: sections read plus everything built from them */
 	uint64_t rows;	       /* 4 M, before merging */
-	/* Rows are made for code without CFI, too (unwind/synth): at most as much time and memory
-	 * again. What goes beyond costs such rows, not the table; what is likely to go beyond the
-	 * time is not begun, but around synth_near. */
+	/* Make rows for code without CFI, too (unwind/synth), with the same limits of time and
+	 * memory again. Over them, such rows are dropped, not the table; rows likely to exceed the
+	 * time are not begun, except around synth_near. */
 	bool synth; /* true */
 	/* Rows from code are left for later, and synth_left says so. */
 	bool synth_later; /* false */
@@ -41,12 +41,12 @@ struct table_stats {
 	uint64_t rules;		/* distinct, extended ones counted once */
 	uint64_t rules_ext;
 	uint64_t rows_expr;	/* rows that stop with `expr` */
-	uint64_t synth_bytes;	/* of code without FDE that got rows made from its instructions */
-	uint64_t judged_bytes;	/* of such code that was understood well enough to know that no row,
-				   and no frame-pointer step, is right there */
-	uint64_t synth_refused; /* 1: making rows from code would have cost more than it may */
-	uint64_t synth_left;	/* what that is likely to take, ns, where it was left for later, at
-				   least in part; 0: it was not */
+	uint64_t synth_bytes;	/* of code without FDE with rows made from its instructions */
+	uint64_t judged_bytes;	/* of such code proven to have no valid row and no valid
+				   frame-pointer step */
+	uint64_t synth_refused; /* 1: making rows from code would have exceeded its limits */
+	uint64_t synth_left;	/* likely time of rows left for later, at least in part, ns; 0: none
+				   left */
 	uint64_t image_bytes;
 	uint64_t covered_bytes; /* of text that has a row */
 };
@@ -66,11 +66,11 @@ struct table {
 
 /*
  * Compile the CFI of @elf: .eh_frame (by section, else through PT_GNU_EH_FRAME), then .debug_frame
- * where .eh_frame says nothing, then the .debug_frame of @debug, its separate debug file (may be
+ * for code without .eh_frame, then the .debug_frame of @debug, its separate debug file (may be
  * NULL). A bad FDE costs that FDE and is counted.
  *
  * Errors: -ENODATA no CFI at all (message says so: not a fault of the file); -EFBIG over a limit
- * (message names the limit); -EINVAL CFI that makes no sense as a whole; -ENOTSUP code of another
+ * (message names the limit); -EINVAL CFI that is malformed as a whole; -ENOTSUP code of another
  * architecture; -ENOMEM.
  */
 FPL_MUST_CHECK int table_compile(const struct elf_file *elf, const struct elf_file *debug,
@@ -84,12 +84,12 @@ FPL_MUST_CHECK int table_make_room(struct table *table);
 void table_destroy(struct table *table);
 
 /*
- * The rule in force at @vaddr (a lookup_pc), with its extended rules behind it; slot 0 (NONE)
- * where nothing covers it. Owned by the table. Never NULL.
+ * The rule in force at @vaddr (a lookup_pc), followed by its extended rules; slot 0 (NONE) if
+ * nothing covers it. Owned by the table. Never NULL.
  */
 const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr);
 
-/* The same; *ret_start and *ret_end: addresses around @vaddr for which the answer is the same, not
- * necessarily all of them. */
+/* The same; [*ret_start, *ret_end): addresses around @vaddr with the same answer, not necessarily
+ * all of them. */
 const struct fpl_rule *table_find_reach(const struct table *table, uint64_t vaddr,
 					uint64_t *ret_start, uint64_t *ret_end);

@@ -35,8 +35,8 @@ static bool is_extended(const struct fpl_ext *exts)
 }
 
 /*
- * Slots that are extended rules are looked at as rules, too: any bytes of theirs are safe to walk
- * by, and which slot is which only the rows say.
+ * Slots of extended rules are checked as rules, too: a walk by any of their bytes is safe, and only
+ * the rows say which slot is which.
  */
 static int check_rules(const struct table *table, uint32_t *ret_nr, struct fpl_err *err)
 {
@@ -58,7 +58,7 @@ static int check_rules(const struct table *table, uint32_t *ret_nr, struct fpl_e
 	return 0;
 }
 
-/* What a row leads to. */
+/* The target of a row. */
 static bool is_rule(const struct table *table, uint32_t slot, uint32_t nr_rules)
 {
 	const struct fpl_rule *rules =
@@ -70,7 +70,7 @@ static bool is_rule(const struct table *table, uint32_t slot, uint32_t nr_rules)
 	       is_extended((const struct fpl_ext *)(const void *)&rules[slot + 1]);
 }
 
-/* Are the spans of a page ascending rows? *ret_nr: how many there are. */
+/* Are the spans of a page ascending rows? *ret_nr: their number. */
 static bool are_spans(const uint16_t *first, uint32_t *ret_nr)
 {
 	uint32_t nr = first[FPL_NR_SPANS];
@@ -118,8 +118,9 @@ static bool are_wide_rows(const struct table *table, const uint32_t *rows, uint3
 }
 
 /*
- * @highest: end of the pages looked at. They lie in the order of the directory, except that equal
- * ones of one row are one: so a directory cannot have the same large page looked at over and over.
+ * @highest: end of the pages checked so far. Pages lie in the order of the directory, except that
+ * equal ones of one row are shared: so a directory cannot make the same large page be checked over
+ * and over.
  */
 static bool is_page(const struct table *table, const struct fpl_page *page, uint32_t nr_rules,
 		    uint64_t *highest)

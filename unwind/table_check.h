@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table that somebody else compiled, as hostile bytes. */
+/* Check a table compiled by another process: hostile bytes. */
 #pragma once
 
 #include "unwind/table.h"
 
 /*
  * Check that every lookup in @table ends inside it: directory, pages, dictionaries, rows and rules
- * lie where bpf/shared.h says, in their chunks, and say nothing the format does not know. Whether
- * the rules are true of the file cannot be seen.
+ * lie where bpf/shared.h says, in their chunks, with values the format knows. Whether the rules are
+ * true of the file cannot be checked.
  *
  * Errors: -EINVAL, the first fault named. Cost: reads the image once.
  */

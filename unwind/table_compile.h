@@ -5,7 +5,7 @@
 #include "unwind/cfi_file.h"
 #include "unwind/table.h"
 
-/* Compile the CFI listed in @file, which a table can be made from once. Errors: as table_compile().
+/* Compile the CFI listed in @file; only one table can be made from it. Errors: as table_compile().
  */
 FPL_MUST_CHECK int table_compile_file(struct cfi_file *file, struct table **ret,
 				      struct fpl_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/table.h"
 
-/* lookup.h reads the image through this: chunk numbers count from the table's own first. */
+/* Access of lookup.h to the image: chunk numbers count from the table's own first. */
 struct env {
 	const struct table *table;
 };

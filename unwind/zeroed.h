@@ -11,7 +11,7 @@
 
 #include "base/large.h"
 
-/* @size bytes of zeroes, page-aligned; NULL where there is no memory. */
+/* @size bytes of zeroes, page-aligned; NULL: out of memory. */
 static inline void *zeroed_alloc(size_t size)
 {
 	void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -19,7 +19,7 @@ static inline void *zeroed_alloc(size_t size)
 	return ptr == MAP_FAILED ? NULL : ptr;
 }
 
-/* As zeroed_alloc(), where most of it will be used: in large pages, if there are any. */
+/* As zeroed_alloc(), for memory of which most will be used: in large pages, if available. */
 static inline void *zeroed_alloc_dense(size_t size)
 {
 	void *ptr = zeroed_alloc(size);
@@ -29,7 +29,7 @@ static inline void *zeroed_alloc_dense(size_t size)
 	return ptr;
 }
 
-/* Give back what zeroed_alloc(@size) or zeroed_alloc_dense(@size) returned; NULL is allowed. */
+/* Free memory of zeroed_alloc(@size) or zeroed_alloc_dense(@size); NULL is allowed. */
 static inline void zeroed_free(void *ptr, size_t size)
 {
 	if (ptr)

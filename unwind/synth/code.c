@@ -19,7 +19,7 @@ static int by_start(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* A section header may say anything: what is mapped executable is in a segment. */
+/* A section header may lie: only what a segment maps executable is code. */
 static bool is_code(const struct elf_file *elf, const struct elf_section *section)
 {
 	const struct elf_segment *load;

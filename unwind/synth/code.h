@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of a file that hold code, read as they are asked for: most of it is looked at once.
- * Private to unwind/synth.
+ * The bytes of a file that hold code, read on demand: most are looked at once. Private to
+ * unwind/synth.
  */
 #pragma once
 
@@ -19,16 +19,16 @@ struct synth_codes {
 	struct budget *budget;	    /* borrowed */
 	struct synth_code *list;    /* owned [nr], ascending, disjoint */
 	size_t nr;
-	uint8_t *stretch; /* owned [room]: what was read last, of vaddr stretch_at on */
+	uint8_t *stretch; /* owned [room]: the bytes read last, from vaddr stretch_at on */
 	uint64_t stretch_at, stretch_size;
 	size_t room;
-	uint8_t **blocks; /* owned [nr_blocks], each: what is kept; of the last one room is left */
+	uint8_t **blocks; /* owned [nr_blocks], each: kept bytes; the last one has room left */
 	size_t nr_blocks, room_blocks, block_left;
 	uint8_t *block_next;
 };
 
 /*
- * The executable sections of @elf; where there are none, its executable segments. Reads none of
+ * List the executable sections of @elf or, without any, its executable segments. Reads none of
  * them. synth_codes_fini() is safe after errors: -ENOMEM, -EINVAL.
  */
 FPL_MUST_CHECK int synth_codes_open(struct synth_codes *codes, const struct elf_file *elf,
@@ -37,7 +37,7 @@ void synth_codes_fini(struct synth_codes *codes);
 
 /*
  * *ret: the bytes of [start, start + size) of @code, valid until the next call. Errors: -ENOMEM,
- * -EFBIG, those of pread(2). Cost: where addresses ascend, one read for each 256 KiB.
+ * -EFBIG, those of pread(2). Cost: one read for each 256 KiB, for ascending addresses.
  */
 FPL_MUST_CHECK int synth_codes_bytes(struct synth_codes *codes, const struct synth_code *code,
 				     uint64_t start, uint64_t size, const uint8_t **ret,

@@ -9,10 +9,10 @@
 #include "unwind/synth/reach.h"
 
 enum { FILLER_MAX = 64 };  /* bytes before a function */
-enum { DEPENDENCIES = 3 }; /* of a block: what it leads to, and what it calls */
+enum { DEPENDENCIES = 3 }; /* of a block: the blocks it leads to, and the one it calls */
 enum { NO_BLOCK = 0 };
 
-/* Blocks to look at again when one is found to end. */
+/* Blocks to look at again when another one is found to end. */
 struct dependents {
 	uint32_t *first; /* owned [nr_blocks + 1]: of list */
 	uint32_t *list;	 /* owned: numbers of blocks */
@@ -45,7 +45,7 @@ uint32_t synth_ends_behind_filler(const struct synth_graph *graph, const struct 
 		       : NO_BLOCK;
 }
 
-/* Does a way from @block end, as far as is known of the blocks it leads to? */
+/* Does a way from @block end, as far as the blocks it leads to are known? */
 static bool is_end(const struct synth_graph *graph, const struct synth_block *block)
 {
 	const struct synth_op *op = synth_graph_op(graph, block->last);
@@ -71,7 +71,7 @@ static bool is_end(const struct synth_graph *graph, const struct synth_block *bl
 	}
 }
 
-/* The blocks, + 1, on which it depends whether a way from @block ends; 0: fewer. */
+/* The blocks, + 1, that decide whether a way from @block ends; 0: fewer. */
 static void depends_on(const struct synth_graph *graph, const struct synth_block *block,
 		       uint32_t ret[DEPENDENCIES])
 {
@@ -104,7 +104,7 @@ static int turn_around(const struct synth_graph *graph, struct dependents *ret, 
 	}
 	for (size_t i = 1; i <= nr + 1; i++)
 		ret->first[i] += ret->first[i - 1];
-	/* first[n] is where the next one of n goes, in the end where those of n + 1 begin */
+	/* first[n] is the index of the next one of n; at the end, the first of n + 1 */
 	for (size_t i = 0; i < nr; i++) {
 		depends_on(graph, &graph->blocks[i], on);
 		for (unsigned k = 0; k < DEPENDENCIES; k++)

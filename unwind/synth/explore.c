@@ -12,7 +12,7 @@
 
 enum { TABLE_MAX = 1024, SHORT_TABLE_MAX = 64, UNUSED_MAX = 16, CHECK_EVERY = 4096 };
 
-/* Instructions that are looked at before an entry of a table is believed. */
+/* Instructions checked before an entry of a table is believed. */
 enum { PROBE_MAX = 32 };
 
 enum { INSTRUCTION_MAX = 15, DOUBTFUL_MAX = 3, OVERLAP_MAX = 64, OWNERS_MAX = 4096 };
@@ -21,7 +21,10 @@ enum { LEA_BYTES = 7 }; /* lea of an address relative to rip */
 
 enum { FUNCTION_ALIGN = 16 };
 
-/* How far a jump is from where its target is taken, in bytes; how many of each are looked at. */
+/*
+ * Limits: bytes between a jump and the instruction that takes its target's address; labels, and
+ * rounds.
+ */
 enum { LABEL_REACH = 4096, LABELS_MAX = 4096, LABEL_ROUNDS = 8 };
 
 static int lead_add(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known)
@@ -87,7 +90,7 @@ static int op_add(struct synth_graph *graph, const struct synth_op *op, uint32_t
 	return graph->nr_ops % CHECK_EVERY ? 0 : budget_check(graph->budget, err);
 }
 
-/* Code goes on at @pos with what is known now; it is a block of its own. */
+/* Code goes on at @pos with the facts known here; a block begins there. */
 static int lead_to(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known)
 {
 	explorer->graph->bytes[pos] |= BYTE_LEADER;
@@ -118,7 +121,7 @@ static int open_add(struct synth_explorer *explorer, uint32_t pos, unsigned reg)
 	return code;
 }
 
-/* The jump or call at @pos leads to where @target says. */
+/* The jump or call at @pos leads to the place in @target. */
 static int by_table(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known,
 		    const struct synth_known *target)
 {
@@ -135,7 +138,7 @@ static int by_table(struct synth_explorer *explorer, uint32_t pos, const struct 
 	return 0;
 }
 
-/* The jump or call at @pos leads to where @reg says. */
+/* The jump or call at @pos leads to the place in @reg. */
 static int by_register(struct synth_explorer *explorer, uint32_t pos,
 		       const struct synth_known *known, unsigned reg)
 {
@@ -145,7 +148,7 @@ static int by_register(struct synth_explorer *explorer, uint32_t pos,
 						      : open_add(explorer, pos, reg);
 }
 
-/* The jump @op at @pos leads to what a table holds, if it is known which. */
+/* The jump @op at @pos leads to a table's entries, if the table is known. */
 static int by_memory(struct synth_explorer *explorer, uint32_t pos, const struct synth_known *known,
 		     const struct synth_op *op)
 {
@@ -158,7 +161,7 @@ static int by_memory(struct synth_explorer *explorer, uint32_t pos, const struct
 	return by_table(explorer, pos, known, &target);
 }
 
-/* Where to go from the instruction at @pos, which may end a block. *ret_on: with the next one. */
+/* Follow the instruction at @pos, which may end a block. *ret_on: the next instruction follows. */
 static int follow(struct synth_explorer *explorer, uint32_t pos, const struct synth_op *op,
 		  struct synth_known *known, bool *ret_on)
 {
@@ -201,8 +204,9 @@ static int follow(struct synth_explorer *explorer, uint32_t pos, const struct sy
 }
 
 /*
- * What of tables is not known any more behind a call. Whoever jumps by a register that functions
- * may change, behind a call of code beside it, knows that it does not; but results are new.
+ * Registers whose facts about tables end at a call. Code that jumps by a register the ABI lets
+ * functions change, behind a call of code beside it, relies on that code leaving it alone; results
+ * are new in any case.
  */
 static uint16_t call_writes(const struct synth_graph *graph, const struct synth_op *op)
 {
@@ -213,7 +217,7 @@ static uint16_t call_writes(const struct synth_graph *graph, const struct synth_
 		       : (uint16_t) ~(unsigned)ARCH_CALLEE_SAVED;
 }
 
-/* Decode from @lead on until code was seen before, or ends. */
+/* Decode from @lead on, until known code or the end. */
 static int run(struct synth_explorer *explorer, struct synth_lead *lead)
 {
 	struct synth_graph *graph = explorer->graph;
@@ -253,9 +257,9 @@ static int run(struct synth_explorer *explorer, struct synth_lead *lead)
 }
 
 /*
- * Note addresses that instructions take which were not come to yet: tables end where others begin.
- * By their bytes alone, REX.W 8d and a form relative to rip: what is taken for one that is none
- * makes a table shorter at most.
+ * Note addresses that instructions take and that no lead has reached yet: a table ends where
+ * another one begins. Their bytes alone tell, REX.W 8d and a form relative to rip: a false one only
+ * makes a table shorter.
  */
 static int find_addresses(struct synth_explorer *explorer)
 {
@@ -287,7 +291,7 @@ static int by_address(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* How many bytes a table at @table has room for, until the next address that code takes. */
+/* Bytes that a table at @table has room for, up to the next address that code takes. */
 static uint64_t table_room(struct synth_explorer *explorer, uint64_t table)
 {
 	if (explorer->nr_tables_sorted != explorer->nr_tables)
@@ -337,7 +341,7 @@ static bool is_plausible(const struct synth_graph *graph, uint32_t pos)
 	return true;
 }
 
-/* Read entry @i of @table: a distance, or an address. False: there is none. */
+/* Read entry @i of @table: a distance, or an address. False: unreadable. */
 static bool read_entry(const struct synth_input *input, const struct synth_known *table, size_t i,
 		       int64_t *ret)
 {
@@ -356,7 +360,7 @@ static bool read_entry(const struct synth_input *input, const struct synth_known
 	return true;
 }
 
-/* Position that @entry leads to from @base; 0: none of @hole. */
+/* Position that @entry leads to from @base; 0: outside @hole. */
 static uint32_t entry_target(const struct synth_graph *graph, uint64_t base, int64_t entry,
 			     size_t hole)
 {
@@ -368,7 +372,7 @@ static uint32_t entry_target(const struct synth_graph *graph, uint64_t base, int
 		       : 0;
 }
 
-/* Does code begin at @pos, to which nothing comes from before? */
+/* Does code begin at @pos, and nothing before it run into it? */
 static bool is_behind_end(const struct synth_graph *graph, uint32_t pos)
 {
 	const struct synth_hole *hole = &graph->input->holes[synth_graph_hole(graph, pos)];
@@ -387,9 +391,10 @@ static bool is_behind_end(const struct synth_graph *graph, uint32_t pos)
 }
 
 /*
- * People who count the bits of a width leave the first entries of a table unused, and put the end
- * of the one before there. Is @entry, which leads to @pos from its own table, one of the table
- * before? Then it is where nothing else leads, for that. *ret_pos: where it leads.
+ * Hand-written code that counts the bits of a width leaves a table's first entries unused, and puts
+ * the end of the previous table there. Is @entry, which leads to @pos from its own table, one of
+ * the previous table? Then it leads, from that table's base, to a place that nothing else leads to.
+ * *ret_pos: that place.
  */
 static const struct synth_table_jump *real_owner(const struct synth_explorer *explorer,
 						 const struct synth_known *table, int64_t entry,
@@ -424,9 +429,9 @@ static int follow_leads(struct synth_explorer *explorer)
 
 /*
  * Read entries [first, max) of the table of @pending, until one does not lead into the hole of the
- * jump. Compilers check the index before; people, who count bits, do not, and begin to count at 1
- * or below 0. A short distance leads somewhere into most holes: each is followed before the next is
- * looked at.
+ * jump. Compilers check the index first; hand-written code, which counts bits, does not, and counts
+ * from 1 or below 0. A short distance leads into most holes: each entry is followed before the next
+ * is read.
  */
 static int read_table(struct synth_explorer *explorer, const struct synth_table_jump *pending,
 		      size_t first, size_t max)
@@ -468,8 +473,8 @@ static int read_table(struct synth_explorer *explorer, const struct synth_table_
 }
 
 /*
- * A jump by a register that nothing is known of may lead to where code nearby takes an address into
- * that register: the entries of an unrolled loop.
+ * A jump by an unknown register may lead to the addresses that code nearby takes into that
+ * register: the entries of an unrolled loop.
  */
 static int link_near(struct synth_explorer *explorer)
 {
@@ -478,7 +483,7 @@ static int link_near(struct synth_explorer *explorer)
 
 	for (size_t i = 0; i < explorer->nr_open; i++) {
 		struct synth_open_jump *jump = &explorer->open[i];
-		/* What both were there for before is done. */
+		/* Pairs present in the last round are done. */
 		size_t k = i < explorer->nr_linked ? explorer->nr_labels_linked : 0;
 
 		if (i >= explorer->nr_linked)
@@ -520,8 +525,8 @@ static int note_read(struct synth_explorer *explorer, const struct synth_table_j
 }
 
 /*
- * Follow all leads, and the jumps by table that they come to, but their first entries. Tables of
- * distances wait until all functions were entered: where they end, another begins.
+ * Follow all leads, and the tables of their jumps except the first entries. Tables of distances
+ * wait until all functions are entered: one ends where another begins.
  */
 static int follow_most(struct synth_explorer *explorer)
 {
@@ -548,7 +553,7 @@ static int follow_most(struct synth_explorer *explorer)
 	return code;
 }
 
-/* As follow_most(); where all functions were entered, with the first entries of tables, the lowest
+/* As follow_most(); once all functions are entered, with the first entries of tables, the lowest
  * table first. */
 static int follow_tables(struct synth_explorer *explorer)
 {
@@ -570,7 +575,7 @@ static int follow_tables(struct synth_explorer *explorer)
 	return code;
 }
 
-/* Follow labels in registers until that leads to nothing new. */
+/* Follow labels in registers until nothing new is found. */
 static int follow_labels(struct synth_explorer *explorer)
 {
 	struct synth_graph *graph = explorer->graph;
@@ -592,7 +597,7 @@ static int follow_labels(struct synth_explorer *explorer)
 	return code;
 }
 
-/* Follow all leads and what they come to, until there is nothing new. */
+/* Follow all leads until nothing new is found. */
 static int explore(struct synth_explorer *explorer)
 {
 	size_t nr_ops = 0;
@@ -614,7 +619,7 @@ static uint8_t byte_of(enum synth_evidence evidence)
 					      : BYTE_ENTRY;
 }
 
-/* Begin at all entries of these kinds; at weaker ones unless code known better leads there. */
+/* Begin at all entries of these kinds; at weaker ones unless better known code leads there. */
 static int enter(struct synth_explorer *explorer, enum synth_evidence least,
 		 enum synth_evidence most)
 {
@@ -639,8 +644,8 @@ static int enter(struct synth_explorer *explorer, enum synth_evidence least,
 }
 
 /*
- * Is @pos, the address of which is taken, likely to be a function's? Aligned as compilers do it,
- * and nothing goes on into it, but for what is behind a call: that may be one of exit().
+ * Is @pos, an address taken by code, likely to be a function's? It is aligned as compilers do it,
+ * and no code runs into it, except from a call, which may be one of exit().
  */
 static bool is_function_like(const struct synth_graph *graph, uint32_t pos)
 {
@@ -675,7 +680,7 @@ static bool is_landing(const struct synth_graph *graph, uint32_t pos)
 	return hole->size - off >= 4 && memcmp(hole->bytes + off, "\xf3\x0f\x1e\xfa", 4) == 0;
 }
 
-/* Begin where code of a hole takes an address that is likely to be a function's. */
+/* Begin at addresses that code of a hole takes and that are likely to be functions. */
 static int enter_taken(struct synth_explorer *explorer)
 {
 	struct synth_graph *graph = explorer->graph;
@@ -686,7 +691,9 @@ static int enter_taken(struct synth_explorer *explorer)
 
 		if ((graph->bytes[pos] & BYTE_ENTRIES) || !is_function_like(graph, pos))
 			continue;
-		/* where calls by pointer may land, compilers say so: of no label of a table */
+		/*
+		 * compilers mark places where calls by pointer may land: no label of a table is one
+		 */
 		graph->bytes[pos] |= is_landing(graph, pos) ? BYTE_ADDRESS : BYTE_DATA;
 		code = lead_to(explorer, pos, NULL);
 		if (code == 0)

@@ -40,7 +40,7 @@ struct synth_file {
 	void *ctx;
 };
 
-/* [start, end) of @code is a hole but for filler at its beginning. */
+/* Add [start, end) of @code as a hole, without filler at its beginning. */
 static int hole_take(struct synth_file *file, uint64_t start, uint64_t end,
 		     const struct synth_code *code, struct fpl_err *err)
 {
@@ -51,7 +51,7 @@ static int hole_take(struct synth_file *file, uint64_t start, uint64_t end,
 
 	if (status)
 		return status;
-	/* most of what has no FDE is a few bytes between functions */
+	/* most code without FDE is a few bytes between functions */
 	if (file->scope != SYNTH_ALL && filler_size(bytes, look, FILLER_ZEROES) == end - start)
 		return 0;
 	status = synth_codes_keep(&file->codes, code, start, hole.size, &hole.bytes, err);
@@ -68,8 +68,8 @@ static int hole_take(struct synth_file *file, uint64_t start, uint64_t end,
 }
 
 /*
- * Of [start, end) what is around the vaddrs that the limits name. What enters, or leaves, a part
- * elsewhere is not seen: rows near its edges are not to be used, and nothing is guessed.
+ * Add the parts of [start, end) around the vaddrs that the limits name. Entries from elsewhere and
+ * ways to elsewhere are invisible: rows near the edges must not be used, and nothing is guessed.
  */
 static int near_add(struct synth_file *file, uint64_t start, uint64_t end,
 		    const struct synth_code *code, struct fpl_err *err)
@@ -102,8 +102,8 @@ static int hole_add(struct synth_file *file, uint64_t start, uint64_t end,
 }
 
 /*
- * As hole_add(), but for where the kernel begins the program: nothing called that, and the walker
- * knows it by its address.
+ * As hole_add(), without the program's entry: no function called it, and the walker knows it by its
+ * address.
  */
 static int gap_add(struct synth_file *file, uint64_t start, uint64_t end,
 		   const struct synth_code *code, struct fpl_err *err)
@@ -131,7 +131,7 @@ static int entry_add(struct synth_file *file, uint64_t vaddr, enum synth_evidenc
 	return code;
 }
 
-/* Is the FDE of @piece one of those that are to count as not there? */
+/* Is the FDE of @piece to be treated as missing? */
 static bool is_hidden(const struct synth_file *file, const struct cfi_piece *piece)
 {
 	if (file->scope == SYNTH_HOLES || (piece->fde & CFI_PIECE_MADE))
@@ -139,7 +139,7 @@ static bool is_hidden(const struct synth_file *file, const struct cfi_piece *pie
 	return file->scope == SYNTH_ALL || piece->fde % HIDE_EVERY == HIDE_AT;
 }
 
-/* What of @code no piece covers, and pieces that are hidden. */
+/* Find the parts of @code without a piece, and hidden pieces. */
 static int find_holes(struct synth_file *file, const struct synth_code *code, struct fpl_err *err)
 {
 	const struct cfi_file *cfi = file->cfi;
@@ -195,7 +195,7 @@ const struct cfi_row *synth_file_cfi(struct synth_file *file, uint64_t vaddr)
 	return nr > 0 && vaddr < file->rows[nr - 1].end ? &file->rows[nr - 1] : NULL;
 }
 
-/* Does the CFI say that at @vaddr nothing is on the stack but the return address? */
+/* Does the CFI at @vaddr say that only the return address is on the stack? */
 static bool is_entry_like(struct synth_file *file, uint64_t vaddr)
 {
 	const struct cfi_row *row = synth_file_cfi(file, vaddr);
@@ -205,7 +205,7 @@ static bool is_entry_like(struct synth_file *file, uint64_t vaddr)
 	       row->reg[CFI_RA].off == ARCH_RA_OFF;
 }
 
-/* Does the name at @at of @names [size] say that it is a part of a function, without an entry? */
+/* Does the name at @at of @names [size] mark a part of a function, which is no entry? */
 static bool is_part(const char *names, size_t size, size_t at)
 {
 	size_t end = at < size ? at + strnlen(names + at, size - at) : at;
@@ -221,7 +221,7 @@ static bool is_function(const Elf64_Sym *symbol, uint32_t type)
 						 (kind == STT_NOTYPE && type == SHT_DYNSYM));
 }
 
-/* The contents of a section; none, and no error, where they are not to be had. */
+/* The contents of a section; empty, without error, if unreadable. */
 static int section_bytes(struct synth_file *file, const struct elf_file *elf,
 			 const struct elf_section *section, uint8_t **ret, size_t *ret_size)
 {
@@ -341,7 +341,7 @@ static int note_target(struct synth_file *file, const struct synth_op *op, uint6
 	return entry_add(file, (uint64_t)op->imm, evidence, err);
 }
 
-/* What the covered code @bytes [size] at @vaddr leads to in holes. */
+/* Find the places in holes that the covered code @bytes [size] at @vaddr leads to. */
 static int search_piece(struct synth_file *file, const uint8_t *bytes, size_t size, uint64_t vaddr,
 			struct fpl_err *err)
 {
@@ -382,8 +382,8 @@ static int search_code(struct synth_file *file, const struct synth_code *code, s
 	return status;
 }
 
-/* A part of a function that only exceptions reach begins with a nop: a landing pad at offset 0 of
- * its FDE could not be told from none. */
+/* A part of a function that only exceptions reach begins with a nop, because offset 0 of its FDE as
+ * landing pad would mean that it has none. */
 static bool is_landing(const struct synth_file *file, uint64_t vaddr)
 {
 	const struct synth_holes *holes = &file->holes;
@@ -392,7 +392,7 @@ static bool is_landing(const struct synth_file *file, uint64_t vaddr)
 	return nr > 0 && vaddr == holes->list[nr - 1].start && holes->list[nr - 1].bytes[0] == 0x90;
 }
 
-/* Of code that has CFI: FDEs that begin as functions do. */
+/* Add the entries among code with CFI: FDEs that begin as functions do. */
 static int add_fdes(struct synth_file *file, struct fpl_err *err)
 {
 	int code = 0;
@@ -407,7 +407,7 @@ static int add_fdes(struct synth_file *file, struct fpl_err *err)
 	return code;
 }
 
-/* Is it worth a search of all code what leads into the holes? */
+/* Is a search of all code for branches into the holes worth its time? */
 static bool is_worth_it(const struct synth_file *file)
 {
 	uint64_t bytes = 0;
@@ -477,7 +477,7 @@ void synth_file_close(struct synth_file *file)
 	free(file);
 }
 
-/* A word of a program that is loaded where it says is as it is in the file. */
+/* A word of a program that is loaded at its own addresses is as in the file. */
 static bool word_at(void *ctx, uint64_t vaddr, uint64_t *ret)
 {
 	struct synth_file *file = ctx;
@@ -493,7 +493,7 @@ static const struct cfi_row *cfi_at(void *ctx, uint64_t vaddr)
 	return synth_file_cfi(ctx, vaddr);
 }
 
-/* Behind a call that comes back the stack is as it was before. */
+/* Behind a call that returns the stack is as before it. */
 static bool returns(void *ctx, uint64_t vaddr, unsigned size)
 {
 	const struct cfi_row *row = synth_file_cfi(ctx, vaddr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of one ELF file that its CFI does not cover, and where in it functions begin: what
- * symbols, relocations and the covered code say.
+ * The code of one ELF file without CFI, and the beginnings of functions in it, from symbols,
+ * relocations and the covered code.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 /* Which code counts as without CFI. */
 enum synth_scope {
 	SYNTH_HOLES,  /* what really is */
-	SYNTH_HIDDEN, /* that, and one FDE in ten: to see what analysis makes of them */
-	SYNTH_ALL,    /* all: each FDE is a hole of its own, entered where it says CFA = rsp + 8 */
+	SYNTH_HIDDEN, /* that, and one FDE in ten: to measure the analysis */
+	SYNTH_ALL, /* all: each FDE is a hole of its own, entered where its row is CFA = rsp + 8 */
 };
 
 struct synth_file;
@@ -42,12 +42,12 @@ typedef void synth_visit_fn(void *ctx, uint64_t vaddr, unsigned size,
 FPL_MUST_CHECK int synth_file_analyse(struct synth_file *file, synth_visit_fn *visit, void *ctx,
 				      struct synth_result *ret, struct fpl_err *err);
 
-/* Rows for what in it is known by its instructions (arch_known_rows()), at most @cap. Returns how
- * many. */
+/* Make rows for code recognised by its instructions (arch_known_rows()), at most @cap. Returns
+ * their number. */
 size_t synth_file_known(const struct synth_file *file, struct cfi_row *rows, size_t cap);
 
 /*
- * The row of the CFI at @vaddr, valid until the next call; NULL: none. Cost: decoding one FDE where
- * it is another one than before.
+ * The row of the CFI at @vaddr, valid until the next call; NULL: no row. Cost: decoding one FDE if
+ * it is not the previous one.
  */
 const struct cfi_row *synth_file_cfi(struct synth_file *file, uint64_t vaddr);

@@ -10,9 +10,9 @@
 #include "unwind/synth/file.h"
 
 /*
- * Is a frame-pointer step wrong in @gap? Only a fact about the frame pointer at that place tells:
- * a function without rows may keep one, as the builtins of V8 do, whose returns are not understood.
- * A guess that did not hold says nothing.
+ * Is a frame-pointer step wrong in @gap? Only a fact about the frame pointer at that place tells: a
+ * function without rows may keep one, as V8's builtins do, whose returns are not understood. A
+ * guess that failed proves nothing.
  */
 static bool is_judged(const struct synth_gap *gap)
 {
@@ -47,10 +47,10 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 #define SEARCH_PS_PER_BYTE 900u
 #define FOLLOW_PS_PER_BYTE 48000u
 #define KNOWN_MAX	   16u
-#define PADDING_MAX	   63u		/* functions are aligned to 64 bytes at most, but for few */
+#define PADDING_MAX	   63u		/* most functions are aligned to 64 bytes at most */
 #define CODE_BYTES_MAX	   (1ull << 40) /* more is as much: sparse files */
 
-/* The executable sections; where there are none, the executable segments. */
+/* Size of the executable sections or, without any, of the executable segments. */
 static uint64_t code_bytes(const struct elf_file *elf)
 {
 	uint64_t bytes = 0;
@@ -87,7 +87,7 @@ uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf
 	return (code * cost + holes * FOLLOW_PS_PER_BYTE) / 1000;
 }
 
-/* What is known of the code that @file has no rows for. */
+/* Findings about the code that @file has no rows for. */
 struct findings {
 	struct cfi_row known[KNOWN_MAX]; /* by their instructions: these come first */
 	size_t nr_known;
@@ -107,8 +107,8 @@ static int analyse(struct cfi_file *file, const struct elf_file *elf, struct bud
 }
 
 /*
- * Of what was found around some vaddrs, rows that are near: what leads to those at the edge may not
- * have been seen. Nothing is said of code without row before all is known.
+ * Add the rows near some vaddrs: at the edges of the part analysed, ways that lead in may be
+ * unknown. Code without row is not judged before all is known.
  */
 static int add_near(struct cfi_file *file, struct synth_result *result, struct fpl_err *err)
 {
@@ -155,7 +155,7 @@ int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err
 
 	int code = analyse(file, elf, &budget, &found, err);
 
-	/* What this took is not the CFI's. */
+	/* The time taken here is not charged to the CFI. */
 	file->budget.start_ns += budget_spent_ns(&budget);
 	if (code == 0)
 		code = cfi_file_add_rows(file, found.known, found.nr_known, err);

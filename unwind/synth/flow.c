@@ -11,8 +11,8 @@
 #include "unwind/synth/reach.h"
 
 /*
- * Work on one group of blocks, in steps of one instruction, for each instruction it has: code that
- * people and compilers write needs about three.
+ * Steps of one instruction for a group, per instruction in it: code of people and compilers needs
+ * about three.
  */
 enum { STEPS_PER_OP = 64, STEPS_MIN = 1 << 16, CALL_DEPTH_MAX = 64, NEED_ROUNDS = 16 };
 enum { CHECK_EVERY = 1 << 16 };
@@ -20,21 +20,21 @@ enum { FILLER_BLOCKS_MAX = 4 }; /* before a function */
 
 static const uint16_t abi_clobbers = SYNTH_ABI_CLOBBERS;
 
-/* Blocks that flow leads between: usually a function. */
+/* Blocks connected by control flow: usually a function. */
 struct group {
 	uint32_t first, nr; /* order[first .. first + nr) */
 	uint16_t clobbers;  /* registers that a call of it changes */
 	uint8_t progress;
 	bool bad;     /* something in it ends in nonsense */
 	bool endless; /* it took more steps than it may */
-	bool known;   /* there is better evidence for it than a taken address */
+	bool known;   /* there is better evidence for it than an address taken */
 	bool taken;   /* code takes its address */
 	bool guessed; /* there is no evidence at all */
 	bool returns; /* somewhere, as a function does */
 };
 enum { GROUP_NEW, GROUP_BEGUN, GROUP_DONE };
 
-/* One group calls another. */
+/* A call from one group to another. */
 struct call {
 	uint32_t from, to;
 };
@@ -51,13 +51,13 @@ struct flow {
 	struct group *groups; /* owned [nr_groups] */
 	size_t nr_groups;
 	uint32_t *order;	    /* owned [nr_blocks]: numbers of blocks, by group */
-	struct synth_state *states; /* owned [room_states]: of the group that is looked at */
+	struct synth_state *states; /* owned [room_states]: of the current group */
 	size_t room_states;
 	struct list queue; /* blocks to run */
 	struct list calls; /* blocks that end in calls, to come back from */
 	struct list jumps; /* blocks that end in jumps by tables, to follow near, then far */
 	struct list far;
-	uint32_t *entries; /* owned [nr_entries], ascending: where functions may begin */
+	uint32_t *entries; /* owned [nr_entries], ascending: possible beginnings of functions */
 	size_t nr_entries;
 	struct call *edges; /* owned [nr_edges] */
 	size_t nr_edges, room_edges;
@@ -67,7 +67,7 @@ struct flow {
 	struct fpl_err *err;
 };
 
-/* Give groups numbers from 0 on, and put the blocks of each together. */
+/* Number groups from 0 on, and put the blocks of each together. */
 static int number_groups(struct flow *flow)
 {
 	struct synth_graph *graph = flow->graph;
@@ -121,7 +121,7 @@ static uint32_t callee_of(const struct flow *flow, const struct synth_op *op)
 	return number ? flow->graph->blocks[number - 1].group + 1 : 0;
 }
 
-/* What of the caller's registers the call @op at @pos may change. */
+/* The caller's registers that the call @op at @pos may change. */
 static uint16_t call_clobbers(struct flow *flow, const struct synth_op *op, uint32_t pos)
 {
 	uint32_t callee = callee_of(flow, op);
@@ -158,8 +158,8 @@ static int enqueue(struct flow *flow, struct synth_block *block)
 }
 
 /*
- * @state holds when @block is entered, too, by a way of @belief. False in *ret_true: that is less
- * sure than another way, by which the stack is not the same: it is not taken.
+ * Merge @state into @block's entry, reached by a way of @belief. If a more certain way has another
+ * stack there, drop this one and set *ret_true = false.
  */
 static int deposit(struct flow *flow, struct synth_block *block, const struct synth_state *state,
 		   enum synth_belief belief, bool *ret_true)
@@ -185,7 +185,7 @@ static int deposit(struct flow *flow, struct synth_block *block, const struct sy
 	return synth_state_merge(there, state) ? enqueue(flow, block) : 0;
 }
 
-/* What holds behind the last instruction of @block. */
+/* The state behind the last instruction of @block. */
 static struct synth_state leave_block(struct flow *flow, const struct synth_block *block)
 {
 	const struct synth_graph *graph = flow->graph;
@@ -203,14 +203,14 @@ static struct synth_state leave_block(struct flow *flow, const struct synth_bloc
 	}
 }
 
-/* A jump to where a function begins, with nothing left on the stack, is its call. */
+/* A jump to the beginning of a function, with nothing left on the stack, is a tail call. */
 static bool is_tail_call(const struct synth_graph *graph, const struct synth_block *target,
 			 const struct synth_state *state)
 {
 	return (graph->bytes[target->pos] & BYTE_ENTRIES) && synth_state_is_entry(state);
 }
 
-/* From @block, with @state behind it, to the block of @number, unless that is 0. */
+/* Go on from @block, with @state behind it, to the block of @number, unless that is 0. */
 static int go_on(struct flow *flow, struct synth_block *block, uint32_t number,
 		 const struct synth_state *state)
 {
@@ -249,13 +249,13 @@ static int run_block(struct flow *flow, struct synth_block *block)
 	return code;
 }
 
-/* The function that @pos is in, by where functions may begin. */
+/* The function that @pos is in, by the possible beginnings of functions. */
 static size_t function_of(const struct flow *flow, uint32_t pos)
 {
 	return SORTED_NUMBERS(flow->entries, flow->nr_entries, pos);
 }
 
-/* Follow the jump by table that ends @block, as far as that is of @belief. */
+/* Follow the jump by table that ends @block, for entries of @belief. */
 static int run_jump(struct flow *flow, struct synth_block *block, enum synth_belief belief)
 {
 	struct synth_graph *graph = flow->graph;
@@ -278,7 +278,7 @@ static int run_jump(struct flow *flow, struct synth_block *block, enum synth_bel
 	return code;
 }
 
-/* Is the call that ends @block one of abort() and its like? */
+/* Does the call that ends @block never return, like abort()? */
 static bool ends_there(const struct flow *flow, const struct synth_block *block)
 {
 	const struct synth_input *input = flow->graph->input;
@@ -290,8 +290,8 @@ static bool ends_there(const struct flow *flow, const struct synth_block *block)
 	       !input->returns(input->ctx, synth_graph_vaddr(flow->graph, block->last), op->size);
 }
 
-/* Was the block of @number, or what is behind it where that is filler, reached with another stack
- * than @state's? */
+/* Was the block of @number, or the one behind it if it is filler, reached with another stack than
+ * @state's? */
 static bool is_of_other_depth(const struct flow *flow, uint32_t number,
 			      const struct synth_state *state)
 {
@@ -306,8 +306,8 @@ static bool is_of_other_depth(const struct flow *flow, uint32_t number,
 }
 
 /*
- * Come back from the call that ends @block, unless what is behind it was reached with another
- * stack: then the call is one of abort() and its like, and the next function begins there.
+ * Return from the call that ends @block, unless the code behind it was reached with another stack:
+ * then the call is one of abort() and the like, and the next function begins there.
  */
 static int come_back(struct flow *flow, struct synth_block *block)
 {
@@ -320,15 +320,15 @@ static int come_back(struct flow *flow, struct synth_block *block)
 	return block->no_return ? 0 : go_on(flow, block, exits.next, &state);
 }
 
-/* Does anything tell that a function begins with @block? */
+/* Is there evidence that a function begins with @block? */
 static bool is_told(const struct flow *flow, const struct synth_block *block)
 {
 	return flow->graph->bytes[block->pos] & BYTE_ENTRIES & ~BYTE_GUESS;
 }
 
 /*
- * A guess is tried alone, not with code of which more is known: a part that was split off a
- * function would be one with the function that it ends in, and count as known.
+ * Try a guess alone, not with better known code: a part split off a function would join the
+ * function that it ends in, and count as known.
  */
 static int enter_group(struct flow *flow, struct group *group)
 {
@@ -348,7 +348,7 @@ static int enter_group(struct flow *flow, struct group *group)
 		if (!is_told(flow, block) && !(group->guessed && (byte & BYTE_GUESS)))
 			continue;
 		group->known |= (byte & BYTE_ENTRY) != 0;
-		/* of what never returns no return can tell that it is a function */
+		/* a function that never returns has no return to prove it */
 		group->taken |= (byte & BYTE_ADDRESS) || ((byte & BYTE_DATA) && !block->ends);
 		code = deposit(flow, block, &state, BELIEF_SURE, &is_true);
 	}
@@ -372,7 +372,7 @@ static int states_room(struct flow *flow, size_t nr)
 				       flow->graph->budget->name);
 }
 
-/* Until nothing is lost any more. A group that takes too long is bad. */
+/* Run until no fact is lost any more. A group that takes too long is bad. */
 static int settle(struct flow *flow, struct group *group)
 {
 	int code = enter_group(flow, group);
@@ -423,7 +423,7 @@ static bool may_leave(const struct synth_graph *graph, uint64_t vaddr,
 		   : synth_state_is_balanced(state);
 }
 
-/* What becomes of registers in who called: part of what calls of the group change. */
+/* Note the caller's registers at a return: they are part of the effect of calling the group. */
 static void note_return(struct group *group, const struct synth_state *state)
 {
 	group->clobbers |= (uint16_t)(~synth_state_initial(state) & ~(1u << ARCH_SP));
@@ -431,7 +431,7 @@ static void note_return(struct group *group, const struct synth_state *state)
 		group->returns = true;
 }
 
-/* Is it sense how @block ends, with @state before its last instruction and @after behind it? */
+/* Is the end of @block plausible, with @state before its last instruction and @after behind it? */
 static bool ends_well(struct flow *flow, struct group *group, const struct synth_block *block,
 		      const struct synth_state *state, const struct synth_state *after)
 {
@@ -450,7 +450,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 	case OP_JUMP_MEMORY:
 		if (!exits.edges)
 			group->clobbers |= abi_clobbers;
-		/* A jump by register may be one within the function: it proves nothing. */
+		/* A jump by register may stay within the function: it proves nothing. */
 		if (op->kind == OP_JUMP_MEMORY && !exits.edges && synth_state_is_entry(state))
 			group->returns = true;
 		return true;
@@ -473,7 +473,7 @@ static bool ends_well(struct flow *flow, struct group *group, const struct synth
 	       may_leave(graph, synth_graph_vaddr(graph, block->last) + op->size, after);
 }
 
-/* What holds before the last instruction of @block. */
+/* The state before the last instruction of @block. */
 static struct synth_state before_last(struct flow *flow, const struct synth_block *block)
 {
 	const struct synth_graph *graph = flow->graph;
@@ -494,7 +494,7 @@ static bool leads_to_bad(const struct flow *flow, const struct synth_block *bloc
 	struct synth_exits exits = synth_exits_of(flow->graph, block);
 	bool comes_back = !exits.after_call || !block->no_return;
 
-	/* Where a jump by register leads is in part a guess: tables are read too far. */
+	/* The targets of a jump by register are partly guesses: tables are read too far. */
 	return (exits.next && comes_back && blocks[exits.next - 1].reason) ||
 	       (exits.target && blocks[exits.target - 1].reason);
 }
@@ -533,7 +533,7 @@ static void judge(struct flow *flow, struct group *group)
 	}
 }
 
-/* Why nothing in the group gets a row, whatever its instructions say. */
+/* The reason why no instruction of the group gets a row. */
 static enum synth_reason group_reason(const struct group *group)
 {
 	if (group->endless)
@@ -604,7 +604,7 @@ static int row_add(struct flow *flow, uint32_t pos, const struct synth_op *op, u
 	return code;
 }
 
-/* May a row be made in a block from which a path ends in nonsense? */
+/* May a block get rows although a path from it ends in nonsense? */
 static bool is_early(const struct flow *flow, const struct synth_block *block,
 		     const struct synth_op *op, const struct synth_state *state)
 {
@@ -684,7 +684,7 @@ static int work_group(struct flow *flow, uint32_t number)
 	return code;
 }
 
-/* Work on a group, after the groups that it calls: what they change is known then. */
+/* Work on a group after the groups that it calls: their effects are known then. */
 static int visit_group(struct flow *flow, uint32_t number, unsigned depth)
 {
 	struct group *group = &flow->groups[number];
@@ -705,7 +705,7 @@ static int visit_group(struct flow *flow, uint32_t number, unsigned depth)
 	return work_group(flow, number);
 }
 
-/* What a callee must keep for its caller, its own callees must keep, too. */
+/* Registers that a callee must keep for its caller, its own callees must keep, too. */
 static void spread_needs(struct flow *flow)
 {
 	uint16_t *needed = flow->rows->needed;

@@ -101,7 +101,7 @@ static void measure(struct synth_graph *graph)
 	}
 }
 
-/* Two instructions that share bytes cannot both be meant: neither is trusted. */
+/* Two instructions that share bytes cannot both be real: neither is trusted. */
 static void find_overlaps(struct synth_graph *graph)
 {
 	uint32_t pos = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instructions of all holes, as they follow each other. Private to unwind/synth.
+ * The instructions of all holes and their order. Private to unwind/synth.
  *
  * A position is a number for a byte of a hole: holes one after the other, from 1 on; 0 is none.
  */
@@ -14,8 +14,9 @@
 
 enum {
 	BYTE_LEADER = 1,  /* a block begins there */
-	BYTE_ENTRY = 2,	  /* a function begins there: there is a symbol, a call or a jump to it */
-	BYTE_ADDRESS = 4, /* one does, unless that comes to nonsense: code takes its address */
+	BYTE_ENTRY = 2,	  /* a function begins there, by a symbol, a call or a jump */
+	BYTE_ADDRESS = 4, /* a function begins there, unless that leads to nonsense: code takes its
+			     address */
 	BYTE_DATA = 8,	  /* one may: its address is somewhere in data */
 	BYTE_GUESS = 16,  /* one may: nothing else begins in its hole */
 	BYTE_INSIDE = 32, /* it is behind the first byte of an instruction */
@@ -24,19 +25,19 @@ enum {
 };
 #define BYTE_ENTRIES (BYTE_ENTRY | BYTE_ADDRESS | BYTE_DATA | BYTE_GUESS)
 
-/* A run of instructions that is entered at its first and left behind its last. */
+/* A run of instructions entered at its first and left behind its last. */
 struct synth_block {
 	uint32_t pos, last; /* of its first and its last instruction */
 	uint32_t group;	    /* of the blocks that flow leads between */
-	uint32_t state;	    /* while its group is looked at: index of what holds at its beginning */
+	uint32_t state;	    /* while its group is analysed: index of the state at its beginning */
 	uint8_t reason;	    /* enum synth_reason: NONE or BAD_END */
-	uint8_t belief;	    /* enum synth_belief: of the best way by which it was reached */
+	uint8_t belief;	    /* enum synth_belief: of the best way that reached it */
 	bool reached, queued;
 	bool no_return; /* the call that ends it does not come back */
 	bool ends;	/* a way from there leads to a return (synth_ends_find()) */
 };
 
-/* How sure it is that a way can be taken. Tables are read too far, and from too early on. */
+/* Certainty of a way. Tables are read too far, and from too early on. */
 enum synth_belief {
 	BELIEF_FAR,  /* an entry of a table leads to another function */
 	BELIEF_NEAR, /* an entry of a table leads on in the function */
@@ -55,14 +56,14 @@ struct synth_graph {
 	struct synth_decoder *decoder;	 /* owned */
 	uint32_t *bases; /* owned [nr_holes + 1]: position of the first byte of each hole */
 	uint32_t nr_bytes;
-	uint32_t *index;      /* owned [nr_bytes + 1]: the instruction there, its number + 1 */
+	uint32_t *index;      /* owned [nr_bytes + 1]: number of the instruction there, + 1 */
 	uint8_t *bytes;	      /* owned [nr_bytes + 1]: BYTE_* */
 	struct synth_op *ops; /* owned [nr_ops] */
 	size_t nr_ops, room_ops;
 	bool has_overlaps;  /* instructions share bytes */
 	uint8_t *reasons;   /* owned [nr_ops]: enum synth_reason */
-	bool *fp_refuted;   /* owned [nr_ops]: synth_state_refutes_fp() holds there */
-	uint32_t *block_of; /* owned [nr_ops]: of the first instructions of blocks: number + 1 */
+	bool *fp_refuted;   /* owned [nr_ops]: result of synth_state_refutes_fp() there */
+	uint32_t *block_of; /* owned [nr_ops]: for first instructions of blocks: block number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
 	size_t nr_blocks;
 	struct synth_edge *edges; /* owned [nr_edges], the first nr_edges_ordered ascending */
@@ -81,7 +82,7 @@ size_t synth_graph_hole(const struct synth_graph *graph, uint32_t pos);
 
 uint64_t synth_graph_vaddr(const struct synth_graph *graph, uint32_t pos);
 
-/* The instruction at @pos; NULL: none was followed to there. */
+/* The instruction at @pos; NULL: none was decoded there. */
 static inline const struct synth_op *synth_graph_op(const struct synth_graph *graph, uint32_t pos)
 {
 	return graph->index[pos] ? &graph->ops[graph->index[pos] - 1] : NULL;
@@ -103,7 +104,7 @@ static inline uint32_t synth_graph_next(const struct synth_graph *graph, uint32_
 	return next <= graph->nr_bytes && !(graph->bytes[next] & BYTE_FIRST) ? next : 0;
 }
 
-/* Sort the edges, each once: those that are not in order are not found. */
+/* Sort the edges and drop duplicates: only sorted edges are found. */
 void synth_graph_order_edges(struct synth_graph *graph);
 
 /* The first target of the jump or call by register at @pos; NULL: none is known. */
@@ -133,6 +134,6 @@ struct synth_rows {
 	uint16_t *needed; /* owned, by group: registers of a callee that its callers rely on */
 };
 
-/* Find what holds at each instruction, and make rows. Errors: as synth_analyse(). */
+/* Find the state at each instruction, and make rows. Errors: as synth_analyse(). */
 FPL_MUST_CHECK int synth_flow(struct synth_graph *graph, struct synth_rows *rows,
 			      struct fpl_err *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that flow leads between: usually a function. Private to unwind/synth. */
+/* Blocks connected by control flow: usually a function. Private to unwind/synth. */
 #pragma once
 
 #include "unwind/synth/graph.h"
 
-/* Put blocks together that flow leads between, after synth_ends_find(): what follows a call that
- * does not come back is of no concern to the caller. */
+/* Join blocks connected by control flow, after synth_ends_find(): code behind a call that does not
+ * return does not belong to the caller. */
 void synth_groups_join(struct synth_graph *graph);
 
-/* The number of one block, always the same one, of the group that block @i is in. */
+/* Number of the block that represents the group of block @i. */
 uint32_t synth_group_of(struct synth_graph *graph, uint32_t i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The holes of a file, and which of them a vaddr is in. Private to unwind/synth. */
+/* The holes of a file, and the search for the hole of a vaddr. Private to unwind/synth. */
 #pragma once
 
 #include "base/sorted.h"
@@ -18,13 +18,13 @@ struct synth_holes {
 FPL_MUST_CHECK int synth_holes_add(struct synth_holes *holes, struct synth_hole hole,
 				   struct budget *budget, struct fpl_err *err);
 
-/* Once all are there: make synth_holes_have() see them. Errors: -ENOMEM, -EFBIG. */
+/* Build the index of synth_holes_have(), after the last hole. Errors: -ENOMEM, -EFBIG. */
 FPL_MUST_CHECK int synth_holes_index(struct synth_holes *holes, struct budget *budget,
 				     struct fpl_err *err);
 
 void synth_holes_fini(struct synth_holes *holes);
 
-/* Is @vaddr in one? Cost: O(1) where none is in its page, else O(log holes). */
+/* Is @vaddr in a hole? Cost: O(1) if its page has no hole, else O(log holes). */
 static inline bool synth_holes_have(const struct synth_holes *holes, uint64_t vaddr)
 {
 	uint64_t page = (vaddr - holes->base) >> HOLES_PAGE_BITS;

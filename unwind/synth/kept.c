@@ -16,7 +16,7 @@ enum { ROWS_MAX = 256, CALLS_MAX = 256, FDES_MAX = 64, DECODE_MAX = 1 << 20 };
 
 enum { BREG0 = 0x70 }; /* DW_OP_breg0, the first of 32 */
 
-/* A row of the caller that names registers calls may change. */
+/* A row of a caller that uses registers that calls may change. */
 struct needy_row {
 	uint64_t start, end;
 	uint16_t regs;
@@ -43,7 +43,7 @@ struct kept_search {
 /* The code of one FDE. */
 struct fde_code {
 	uint64_t start, size;
-	const uint8_t *bytes; /* borrowed from kept_search.codes: until it is asked again */
+	const uint8_t *bytes; /* borrowed from kept_search.codes: until the next request */
 };
 
 static void cleanup_search(struct kept_search **search)
@@ -61,12 +61,12 @@ static bool is_volatile(unsigned reg)
 }
 
 /*
- * May a program of CFI name a register that calls may change, but for saying where its value is? Of
- * bytes that look so, most are operands of something else.
+ * May a program of CFI use a register that calls may change, other than to say where its value is?
+ * Most bytes that look like it are operands of other instructions.
  */
 static bool may_be_needy(const uint8_t *bytes, size_t size)
 {
-	/* by instruction: how far behind it the register stands, in an expression or as a number */
+	/* by instruction: distance to the register, in an expression or as a number */
 	static const uint8_t number_at[256] = {
 		[CFA_DEF_CFA] = 1,	 [CFA_DEF_CFA_REGISTER] = 1,   [CFA_DEF_CFA_SF] = 1,
 		[CFA_REGISTER] = 2,	 [CFA_DEF_CFA_EXPRESSION] = 2, [CFA_EXPRESSION] = 3,
@@ -98,7 +98,7 @@ static int note_row(const struct cfi_row *row, void *ctx)
 	return 0;
 }
 
-/* What the row of the FDE that is looked at needs at @vaddr. */
+/* Registers that the row of the current FDE needs at @vaddr. */
 static uint16_t needed_at(const struct kept_search *search, uint64_t vaddr)
 {
 	size_t nr = SORTED_UP_TO(search->rows, start, search->nr_rows, vaddr);
@@ -106,7 +106,7 @@ static uint16_t needed_at(const struct kept_search *search, uint64_t vaddr)
 	return nr && vaddr < search->rows[nr - 1].end ? search->rows[nr - 1].regs : 0;
 }
 
-/* False: its code is not to be had, or too much was decoded already. */
+/* False: its code is unreadable, or too much was decoded already. */
 static bool read_fde(struct kept_search *search, uint32_t number, struct fde_code *ret)
 {
 	const struct cfi_fde *fde = &search->file->list.fdes[number];
@@ -133,7 +133,7 @@ static void decode_at(struct kept_search *search, const struct fde_code *code, u
 	synth_decode(search->decoder, code->bytes + at, code->size - at, code->start + at, ret);
 }
 
-/* Note the calls of @fde over which its frame hangs on a register that they may change. */
+/* Note the calls of @fde during which its frame depends on a register that they may change. */
 static int note_calls(struct kept_search *search, uint32_t number, struct fpl_err *err)
 {
 	struct cfi_file *file = search->file;
@@ -158,7 +158,7 @@ static int note_calls(struct kept_search *search, uint32_t number, struct fpl_er
 	return 0;
 }
 
-/* Look at what is at @vaddr, too. False: it belongs to no FDE, or there is no room. */
+/* Look at the code at @vaddr, too. False: it belongs to no FDE, or there is no room. */
 static bool look_at(struct kept_search *search, uint64_t vaddr)
 {
 	const struct cfi_file *file = search->file;
@@ -176,7 +176,10 @@ static bool look_at(struct kept_search *search, uint64_t vaddr)
 	return true;
 }
 
-/* Follow where @op leads. False: who knows where. @starts: where @code has instructions. */
+/*
+ * Follow the targets of @op. False: unknown target. @starts: the positions of instructions in
+ * @code.
+ */
 static bool follow(struct kept_search *search, const struct fde_code *code,
 		   const struct synth_op *op, const bool *starts)
 {
@@ -201,8 +204,8 @@ static bool follow(struct kept_search *search, const struct fde_code *code,
 }
 
 /*
- * Take what @number's instructions write from @regs. Data between them would be decoded as some,
- * and may hide what follows: then a jump leads into the middle of one.
+ * Take what @number's instructions write from @regs. Data between them is decoded as instructions,
+ * too, and may hide real ones: then a jump leads into the middle of one.
  */
 static int take_written(struct kept_search *search, uint32_t number, uint16_t *regs,
 			struct fpl_err *err)

@@ -6,8 +6,8 @@
 #include "unwind/arch_x86_64.h"
 
 /*
- * A table is read at its address + a few bytes where people count from 1, or from below 0: it
- * begins at its address then. What is read further away is another table.
+ * A table is read at its address + a few bytes if people count from 1, or from below 0; it begins
+ * at its address then. A read further away is from another table.
  */
 enum { TABLE_SKIP = 64 };
 
@@ -57,7 +57,7 @@ bool synth_writes_dst(uint8_t kind)
 	}
 }
 
-/* dst += src + imm, one of them an entry of a table, the other what its entries are relative to. */
+/* dst = src + dst + imm: one is an entry of a table, the other the base of its entries. */
 static struct synth_known sum(const struct synth_known *known, const struct synth_op *op)
 {
 	const struct synth_known *a = synth_known_of(known, op->dst);
@@ -88,7 +88,7 @@ static struct synth_known entry_of(const struct synth_known *src, const struct s
 				     .table = src->table + (near ? 0 : (uint64_t)op->imm) };
 }
 
-/* The address @by bytes from what @from is known to hold. */
+/* The address @by bytes from the one that @from is known to hold. */
 static struct synth_known moved(const struct synth_known *from, unsigned reg, int64_t by)
 {
 	struct synth_known value = { .reg = (uint8_t)reg };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What registers hold on the way to a jump by register: addresses, and what tables of distances
- * make of them. Private to unwind/synth.
+ * Facts about registers on the way to a jump by register: addresses, and their sums with entries of
+ * tables of distances. Private to unwind/synth.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ struct synth_known {
 	uint64_t base;	/* TARGET: what the entry is added to */
 };
 
-/* What @reg is known to hold; NULL: nothing. @known: [SYNTH_KNOWN_MAX] */
+/* The fact known of @reg; NULL: unknown. @known: [SYNTH_KNOWN_MAX] */
 const struct synth_known *synth_known_of(const struct synth_known *known, unsigned reg);
 
 /*
  * Apply @op; a call writes the registers of @call_writes. *ret_address: the address that it makes,
- * perhaps of a table; 0: none.
+ * perhaps of a table; 0: makes none.
  */
 void synth_known_step(struct synth_known *known, const struct synth_op *op, uint16_t call_writes,
 		      uint64_t *ret_address);
@@ -33,5 +33,5 @@ void synth_known_step(struct synth_known *known, const struct synth_op *op, uint
 /* Does an instruction of @kind write its dst? */
 bool synth_writes_dst(uint8_t kind);
 
-/* Mask of the registers that @op writes; of a call, not what the callee does. */
+/* Mask of the registers that @op writes; for a call, without the callee's. */
 uint16_t synth_written_by(const struct synth_op *op);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Labels in registers: hand-written transforms pass the address of their next step on in a
- * register, through jumps and local calls. Each label is followed by itself, from where its address
- * is taken: a fact is that it may be in a place, before an instruction. A call is entered once for
- * each place; what returns from there returns to all who entered it so.
+ * register, through jumps and local calls. Each label is followed alone, from the instruction that
+ * takes its address: a fact is that it may be in a place, before an instruction. A call is entered
+ * once for each place; a return from there returns to all callers with that place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 enum { WORD = 8, SEEN_LOG2 = 13, SEEN_MAX = 1 << SEEN_LOG2, STEPS_PER_OP = 32 };
 enum { STEPS_MIN = 1 << 20, CONTEXTS_MAX = 256, CALLERS_MAX = 4096, CHECK_EVERY = 64 };
 
-/* Where the label may be: in a register, by its number, or a word of the stack, by its distance
- * from the stack pointer. */
+/* Place of the label: a register, by its number, or a word of the stack, by its distance from the
+ * stack pointer. */
 struct place {
 	int32_t off; /* stack: at least 0 */
 	uint8_t reg; /* ON_STACK: the other */
@@ -31,7 +31,7 @@ struct fact {
 	struct place place;
 };
 
-/* A function that was called while the label was in @place. */
+/* A function called while the label was in @place. */
 struct context {
 	uint32_t entry;
 	struct place place;
@@ -44,9 +44,10 @@ struct caller {
 
 /* Instructions from one on that end no block. */
 struct run {
-	uint32_t end;	/* position of the first that ends one, or begins one; 0: not looked at */
+	uint32_t end;	/* position of the first instruction that ends a run, or begins one; 0: not
+			   known yet */
 	uint16_t named; /* mask of registers that they read or write */
-	uint32_t trace; /* number of the last one that crossed the first of them, a jump */
+	uint32_t trace; /* number of the last trace that crossed its first instruction, a jump */
 };
 
 struct synth_tracer {
@@ -63,7 +64,7 @@ struct synth_tracer {
 	struct fact seen[SEEN_MAX]; /* by hash; pos 0: free */
 	uint16_t slots[SEEN_MAX];   /* [nr_seen]: of them, those in use */
 	size_t nr_seen;
-	struct run *runs; /* owned [nr_runs], by number of the instruction that begins it */
+	struct run *runs; /* owned [nr_runs], by number of its first instruction */
 	size_t nr_runs, room_runs;
 	uint64_t steps, steps_max;
 	struct synth_crossing *crossings; /* owned [nr_crossings]: of the label */
@@ -102,7 +103,7 @@ static int fact_add(struct synth_tracer *tracer, uint32_t pos, uint32_t context,
 	return code;
 }
 
-/* Was @fact followed before? Where there is no room to remember, all were. */
+/* Was @fact followed before? Out of memory, the answer is yes. */
 static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 {
 	uint32_t hash = fact->pos * 2654435761u + fact->context * 40503u +
@@ -124,7 +125,7 @@ static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 	}
 }
 
-/* What @op adds to the stack pointer. *ret_known: that can be said. */
+/* The change of the stack pointer by @op. *ret_known: false if unknown. */
 static int64_t stack_growth(const struct synth_op *op, bool *ret_known)
 {
 	*ret_known = true;
@@ -149,7 +150,7 @@ static int64_t stack_growth(const struct synth_op *op, bool *ret_known)
 	}
 }
 
-/* Where @op, which is no jump and no call, leaves the label that is in @place. */
+/* The place of the label after @op, which is no jump and no call, if it was in @place. */
 static struct place keep(struct place place, const struct synth_op *op)
 {
 	bool known;
@@ -169,7 +170,7 @@ static struct place keep(struct place place, const struct synth_op *op)
 	return on_stack(off);
 }
 
-/* Where else @op puts the label that is in @place. */
+/* A second place that @op copies the label in @place to. */
 static struct place copy(struct place place, const struct synth_op *op)
 {
 	bool in_src = op->src == place.reg, in_dst = op->dst == place.reg;
@@ -199,7 +200,7 @@ static struct place copy(struct place place, const struct synth_op *op)
 	}
 }
 
-/* The function at @entry is called with @fact, and comes back to @next. */
+/* The function at @entry is called with @fact, and returns to @next. */
 static int enter(struct synth_tracer *tracer, const struct fact *fact, uint32_t entry,
 		 uint32_t next)
 {
@@ -240,7 +241,7 @@ static int come_back(struct synth_tracer *tracer, const struct fact *fact)
 	return code;
 }
 
-/* The call @op at @fact: of code in holes, or of any other. */
+/* The call @op at @fact: of code in holes, or other code. */
 static int call(struct synth_tracer *tracer, const struct fact *fact, const struct synth_op *op)
 {
 	struct synth_graph *graph = tracer->graph;
@@ -287,7 +288,7 @@ static int jump_on(struct synth_tracer *tracer, const struct fact *fact)
 	return code;
 }
 
-/* Follow @fact past the instruction it is at. *ret_on: it holds before the next one, too. */
+/* Follow @fact past its instruction. *ret_on: it holds before the next one, too. */
 static int step(struct synth_tracer *tracer, struct fact *fact, const struct synth_op *op,
 		bool *ret_on)
 {
@@ -356,7 +357,7 @@ static const struct run *run_at(struct synth_tracer *tracer, uint32_t pos)
 	return run;
 }
 
-/* Does what comes next have nothing to do with @fact? Then @fact is taken behind it. */
+/* Do the next instructions leave @fact alone? Then move it behind them. */
 static bool skip(struct synth_tracer *tracer, struct fact *fact)
 {
 	const struct run *run = run_at(tracer, fact->pos);
@@ -378,7 +379,7 @@ static uint32_t count_edges(const struct synth_graph *graph, uint32_t pos)
 	return nr;
 }
 
-/* The label came to the jump or call by register at @pos, which may lead further than is known. */
+/* The label reached the jump or call by register at @pos, which may lead further than known. */
 static int cross(struct synth_tracer *tracer, uint32_t pos)
 {
 	struct run *run = &tracer->runs[tracer->graph->index[pos] - 1];
@@ -429,7 +430,8 @@ static int trace(struct synth_tracer *tracer, const struct synth_label *label)
 	tracer->label = label->pos;
 	tracer->nr_crossings = 0;
 	tracer->is_cut_off = false;
-	tracer->nr_contexts = 1; /* of who takes the address, whose callers are not known */
+	tracer->nr_contexts =
+		1; /* context of the code that takes the address, whose callers are unknown */
 	tracer->nr_callers = 0;
 	while (tracer->nr_seen)
 		tracer->seen[tracer->slots[--tracer->nr_seen]].pos = 0;
@@ -444,7 +446,7 @@ static int trace(struct synth_tracer *tracer, const struct synth_label *label)
 	return code;
 }
 
-/* Keep with @label what it came to, in the place of what it had before where that has the room. */
+/* Keep the crossings of @label, in the place of its previous ones if they fit. */
 static int keep_crossings(struct synth_tracer *tracer, struct synth_label *label)
 {
 	struct synth_explorer *explorer = tracer->explorer;
@@ -469,7 +471,7 @@ static int keep_crossings(struct synth_tracer *tracer, struct synth_label *label
 	return code;
 }
 
-/* Would following @label again lead to no more than it did? */
+/* Would following @label again find nothing new? */
 static bool is_done(const struct synth_explorer *explorer, const struct synth_label *label)
 {
 	if (!label->is_traced || label->is_cut_off)
@@ -505,7 +507,7 @@ void synth_tracer_destroy(struct synth_tracer *tracer)
 	zeroed_free(tracer, sizeof(*tracer));
 }
 
-/* Runs stay true while code is added, if not as long as they could be. */
+/* Runs stay valid while code is added, though they could be longer. */
 static int runs_room(struct synth_tracer *tracer)
 {
 	int code = 0;

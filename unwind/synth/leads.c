@@ -7,7 +7,7 @@ enum { DISTANCE_BYTES = 4, LANES = 16 };
 
 typedef uint8_t lanes_t __attribute__((vector_size(LANES)));
 
-/* Each byte: may it be the last one of an opcode with a 32-bit distance? Then its bits are set. */
+/* May each byte be the last one of an opcode with a 32-bit distance? Then its bits are set. */
 static lanes_t may_precede(lanes_t last, lanes_t before)
 {
 	/* e8 and e9: call and jmp; 0f 80 to 0f 8f: jcc; 8d and a form relative to rip: lea */
@@ -16,7 +16,7 @@ static lanes_t may_precede(lanes_t last, lanes_t before)
 	       (lanes_t)(((last & 0xc7) == 0x05) & (before == 0x8d));
 }
 
-/* One bit for each byte that is not 0, by an instruction that every x86-64 has. */
+/* One bit for each non-zero byte, by an instruction that every x86-64 has. */
 static unsigned bits_of(lanes_t lanes)
 {
 	typedef char chars_t __attribute__((vector_size(LANES)));
@@ -32,8 +32,8 @@ static bool leads(const struct synth_holes *holes, const uint8_t *code, size_t a
 	return synth_holes_have(holes, vaddr + at + DISTANCE_BYTES + (uint64_t)(int64_t)distance);
 }
 
-/* Of the last of @bits, for bytes from @at on, that leads: the end of its distance; 0: none does.
- */
+/* The last of @bits, for bytes from @at on, with a branch into a hole: the end of its distance; 0:
+ * no such byte. */
 static size_t last_of(const struct synth_holes *holes, const uint8_t *code, size_t size,
 		      uint64_t vaddr, size_t at, unsigned bits)
 {
@@ -64,7 +64,7 @@ static size_t last_of_few(const struct synth_holes *holes, const uint8_t *code, 
 	return last_of(holes, code, size, vaddr, at, bits_of(may_precede(last, before)));
 }
 
-/* From the end on: what is before the last that leads need not be looked at. */
+/* Search backwards: the bytes before the last branch need no look. */
 size_t synth_leads_size(const struct synth_holes *holes, const uint8_t *code, size_t size,
 			uint64_t vaddr)
 {

@@ -8,8 +8,8 @@
 #include "unwind/synth/holes.h"
 
 /*
- * How many of the @size bytes at @code, which lie at @vaddr, have to be decoded to meet all
- * instructions that may lead into one of @holes; 0: none does. Cost: O(size), 16 bytes at a time.
+ * Number of the @size bytes at @code, at @vaddr, to decode in order to meet all instructions that
+ * may lead into one of @holes; 0: there are none. Cost: O(size), 16 bytes at a time.
  */
 size_t synth_leads_size(const struct synth_holes *holes, const uint8_t *code, size_t size,
 			uint64_t vaddr);

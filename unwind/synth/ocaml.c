@@ -47,7 +47,10 @@ static void cleanup_search(struct ocaml_search **search)
 	free(*search);
 }
 
-/* Does the file name caml_call_gc, its own or another's? Names are read in pieces that overlap. */
+/*
+ * Does the file mention caml_call_gc, as its own or an imported name? Names are read in pieces that
+ * overlap.
+ */
 static int is_ocaml(const struct elf_file *elf, bool *ret, struct fpl_err *err)
 {
 	static const char name[] = "\0caml_call_gc";
@@ -91,7 +94,7 @@ static bool branches_to(const uint8_t *code, uint64_t back, uint64_t to)
 	       back + (uint64_t)distance(code + back - 4) == to;
 }
 
-/* Is a stub at @at of @code [size]? *ret: by offsets. */
+/* Is there a stub at @at of @code [size]? *ret: by offsets. */
 static bool read_stub(const uint8_t *code, uint64_t size, uint64_t at, struct stub *ret)
 {
 	uint64_t jump = at + CALL_SIZE, end, back;
@@ -122,7 +125,7 @@ static bool is_at(const uint8_t *code, uint64_t size, uint64_t at, const uint8_t
 
 /*
  * Is the rest of a raise at @pop of @code [size], behind the instruction that cuts the stack?
- * Returns up to where the handler's address is on top of the stack, 0: it is none.
+ * Returns the offset up to which the handler's address is on top of the stack; 0: no raise.
  */
 static uint64_t read_raise(const uint8_t *code, uint64_t size, uint64_t pop)
 {
@@ -184,7 +187,7 @@ static bool is_by_sp(const struct cfi_row *row)
 	return row->cfa == FPL_CFA_REG && row->cfa_reg == ARCH_SP;
 }
 
-/* Do the rows around the stub agree, and not with its own? */
+/* Do the rows around the stub agree with each other, and not with its own? */
 static bool is_wrong(const struct stub *stub)
 {
 	return is_by_sp(&stub->at_start) && is_by_sp(&stub->at_branch) &&
@@ -220,7 +223,7 @@ static int mend_stubs(struct ocaml_search *search, struct fpl_err *err)
 	return code;
 }
 
-/* The stack holds the handler before this one, then the address where this one begins. */
+/* The stack holds the previous handler, then the address at which this one begins. */
 static int mend_raises(struct ocaml_search *search, const uint8_t *code, uint64_t size,
 		       uint64_t vaddr, struct fpl_err *err)
 {
@@ -251,7 +254,7 @@ static int mend_raises(struct ocaml_search *search, const uint8_t *code, uint64_
 	return status;
 }
 
-/* One that owns only a part of its range is left alone. */
+/* A function that owns only a part of its range is left alone. */
 static int look_at(struct ocaml_search *search, const struct synth_code *code,
 		   const struct cfi_piece *piece, struct fpl_err *err)
 {

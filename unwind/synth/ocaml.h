@@ -27,13 +27,13 @@
 #include "unwind/cfi_file.h"
 
 /*
- * Add to @file->facts.mended, unsorted: the stubs whose CFA is not that of where they come from and
- * go back to, since neither the branch nor the jump moves the stack pointer; and the instructions
- * behind the one that cuts the stack, up to the last one with the handler's address still on it.
- * Only files that name caml_call_gc are searched.
+ * Add to @file->facts.mended, unsorted: the stubs whose CFA differs from that of the code around
+ * the branch to them, although neither the branch nor the jump back moves the stack pointer; and
+ * the instructions behind the one that cuts the stack, up to the last one with the handler's
+ * address still on it. Only files that name caml_call_gc are searched.
  *
- * Code that cannot be read has none: that is no error. Errors: -ENOMEM, -EFBIG over the budget of
- * @file. Cost: one search of the names of dynamic symbols; in OCaml's files one look at all code.
+ * Unreadable code has none, without error. Errors: -ENOMEM, -EFBIG over the budget of @file. Cost:
+ * one search of the names of dynamic symbols; in OCaml's files one look at all code.
  */
 FPL_MUST_CHECK int synth_mend_ocaml(struct cfi_file *file, const struct elf_file *elf,
 				    struct fpl_err *err);

@@ -13,9 +13,8 @@ enum { IDLE_LOG2 = 10, IDLE_MAX = 1 << IDLE_LOG2 };
 
 struct synth_decoder {
 	ZydisDecoder zydis;
-	/* By hash: forms of instructions which do nothing to general registers and to memory,
-	 * whatever registers one names: most of what works on vectors. Their operands need not be
-	 * decoded again. */
+	/* By hash: forms of instructions that change neither general registers nor memory, whatever
+	 * their registers: most vector instructions. Their operands need no second decoding. */
 	const void *idle[IDLE_MAX];
 };
 
@@ -75,7 +74,7 @@ static int64_t displacement(const ZydisDecodedOperand *operand)
 	return operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
 }
 
-/* The address that a direct branch, or an operand relative to rip, means. */
+/* The target of a direct branch, or of an operand relative to rip. */
 static int64_t address(const struct decoded *in, const ZydisDecodedOperand *operand)
 {
 	ZyanU64 value = 0;
@@ -99,7 +98,7 @@ static uint16_t written_registers(const struct decoded *in)
 	return (uint16_t)mask;
 }
 
-/* @op is what happens to its dst, no clobber any more. */
+/* @op describes the new value of its dst, which is no clobber any more. */
 static void set(struct synth_op *op, enum synth_op_kind kind, unsigned dst, unsigned src,
 		int64_t imm)
 {
@@ -368,14 +367,14 @@ static void decode_by_name(const struct decoded *in, struct synth_op *op)
 	}
 }
 
-/* Not in a user program: what traps there, or what reaches beyond what is followed here. */
+/* Not in user programs: instructions that trap there, or are beyond this analysis. */
 static bool is_foreign(const ZydisDecodedInstruction *head)
 {
 	return (head->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED) &&
 	       head->mnemonic != ZYDIS_MNEMONIC_HLT;
 }
 
-/* Before its operands are there. False: no instruction. */
+/* Decode without operands. False: no instruction. */
 static bool decode_head(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
 			ZydisDecoderContext *context, struct decoded *in)
 {
@@ -387,7 +386,7 @@ static bool decode_head(const struct synth_decoder *decoder, const uint8_t *code
 static bool decode_operands(const struct synth_decoder *decoder, const ZydisDecoderContext *context,
 			    struct decoded *in)
 {
-	/* two are looked at whether or not they are there */
+	/* two operands are read even if there are fewer */
 	memset(in->operands, 0, 2 * sizeof(*in->operands));
 	return ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, context, &in->head,
 						       in->operands, in->head.operand_count));
@@ -395,7 +394,7 @@ static bool decode_operands(const struct synth_decoder *decoder, const ZydisDeco
 
 static bool is_control(const struct decoded *in)
 {
-	/* Of transactions; that they are branches is said of where an abort would lead. */
+	/* Transactions count as branches because of their abort target. */
 	if (in->head.mnemonic == ZYDIS_MNEMONIC_XEND || in->head.mnemonic == ZYDIS_MNEMONIC_XABORT)
 		return false;
 	switch (in->head.meta.category) {
@@ -424,8 +423,8 @@ static const void **idle_slot(struct synth_decoder *decoder, const void *form)
 }
 
 /*
- * What an operand is, and what is done to it, is the same for all instructions of a form: only the
- * register differs, within its class.
+ * The kinds and uses of the operands are the same for all instructions of a form: only the register
+ * differs, within its class.
  */
 static bool is_idle(const struct decoded *in)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One machine instruction, reduced to what it does to the stack and to the general registers. */
+/* One machine instruction, reduced to its effect on the stack and on the general registers. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an instruction does besides op.clobbers. Registers by DWARF number. */
+/* Effect of an instruction besides op.clobbers. Registers by DWARF number. */
 enum synth_op_kind {
 	OP_OTHER,	  /* nothing but its clobbers */
 	OP_PUSH,	  /* push src */
@@ -33,15 +33,16 @@ enum synth_op_kind {
 	OP_JUMP,	  /* to imm */
 	OP_BRANCH,	  /* to imm, or on */
 	OP_JUMP_REGISTER, /* to dst */
-	OP_JUMP_MEMORY,	  /* to what is at some place; nr_bytes 8: at src + imm + 8 * some index */
+	OP_JUMP_MEMORY,	  /* to the value at an unknown place; nr_bytes 8: at src + imm + 8 * some
+			     index */
 	OP_END,		  /* execution does not go on behind it: ud2, hlt, int3 */
 	OP_BAD,		  /* no instruction, or none of a user program */
 };
 
 struct synth_op {
 	int64_t imm;	   /* what its kind says */
-	uint16_t clobbers; /* mask: registers that hold something unknown afterwards, dst of kinds
-			      above not included */
+	uint16_t clobbers; /* mask: registers with unknown values afterwards, without dst of the
+			      kinds above */
 	uint16_t nr_bytes;
 	uint8_t kind; /* enum synth_op_kind */
 	uint8_t dst, src;
@@ -49,7 +50,7 @@ struct synth_op {
 };
 _Static_assert(sizeof(struct synth_op) == 16, "one for each instruction of a hole");
 
-/* The decoder's state, made once: opaque, so that nobody else needs the library's headers. */
+/* The decoder's state, made once: opaque, so that only one file needs the library's headers. */
 struct synth_decoder;
 
 /* NULL: no memory. */
@@ -58,11 +59,14 @@ void synth_decoder_destroy(struct synth_decoder *decoder);
 
 /*
  * Decode the instruction at @code [size > 0], which lies at @vaddr. The decoder learns which forms
- * have no effect that is told of. Cost: O(1).
+ * have no described effect. Cost: O(1).
  */
 void synth_decode(struct synth_decoder *decoder, const uint8_t *code, size_t size, uint64_t vaddr,
 		  struct synth_op *ret);
 
-/* As synth_decode() for calls, jumps and lea; all else is OP_OTHER of a right size. Costs less. */
+/*
+ * As synth_decode() for calls, jumps and lea; anything else is OP_OTHER of the right size. Costs
+ * less.
+ */
 void synth_decode_lead(const struct synth_decoder *decoder, const uint8_t *code, size_t size,
 		       uint64_t vaddr, struct synth_op *ret);

@@ -7,12 +7,12 @@
 #include "base/cleanup.h"
 #include "unwind/synth/known.h"
 
-/* Blocks that are looked at for one call; searches between two looks at the clock. */
+/* Limit of blocks per call; searches between two looks at the clock. */
 enum { REACH_MAX = 512, CHECK_EVERY = 16 };
 
 static const uint16_t everything = UINT16_MAX;
 
-/* What is known of a block as the beginning of a callee. */
+/* Facts about a block as the beginning of a callee. */
 struct callee {
 	uint32_t looked_at; /* in this search */
 	uint16_t written;
@@ -23,7 +23,7 @@ struct synth_reach {
 	struct synth_graph *graph; /* borrowed */
 	struct callee *callees;	   /* owned, by number of block */
 	uint32_t search;
-	bool is_late; /* the time is used up, which whoever asks will find out */
+	bool is_late; /* the time is used up, as the caller will find out */
 	uint32_t queue[REACH_MAX];
 	size_t nr_queue;
 };
@@ -115,7 +115,7 @@ static bool look_at(struct synth_reach *reach, uint32_t number)
 	return true;
 }
 
-/* Look at all that the last instruction of @block leads to. False: who knows where that is. */
+/* Follow all targets of @block's last instruction. False: unknown target. */
 static bool look_on(struct synth_reach *reach, const struct synth_block *block)
 {
 	const struct synth_graph *graph = reach->graph;
@@ -141,7 +141,7 @@ static uint16_t search(struct synth_reach *reach, uint32_t number)
 	const struct synth_graph *graph = reach->graph;
 	unsigned mask = 0;
 
-	/* the same long code may be what many callees end in */
+	/* many callees may end in the same long code */
 	if (reach->search++ % CHECK_EVERY == 0)
 		reach->is_late = budget_check(graph->budget, NULL) != 0;
 	if (reach->is_late)

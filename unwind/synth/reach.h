@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where blocks lead, and what a call may write on all ways from there. Private to unwind/synth. */
+/*
+ * The targets of blocks, and the registers that a call may write on all ways from there. Private to
+ * unwind/synth.
+ */
 #pragma once
 
 #include "unwind/synth/graph.h"
 
-/* Where a block leads; numbers of blocks + 1, 0: nowhere in a hole. */
+/* Targets of a block; numbers of blocks + 1, 0: nowhere in a hole. */
 struct synth_exits {
 	uint32_t next, target;
 	bool after_call;		/* next is where a call comes back to */
 	const struct synth_edge *edges; /* of a jump by register */
 };
 
-/* Number of the block that begins at @pos, + 1; 0: none. */
+/* Number of the block that begins at @pos, + 1; 0: no block does. */
 uint32_t synth_block_number(const struct synth_graph *graph, uint32_t pos);
 
 /* Number of the block that @op calls, + 1; 0: it calls none in a hole. */
@@ -26,8 +29,8 @@ FPL_MUST_CHECK int synth_reach_create(struct synth_graph *graph, struct synth_re
 void synth_reach_destroy(struct synth_reach *reach);
 
 /*
- * Registers that some instruction writes on a way from the call at @pos, down to where nothing of
- * it is left to follow; all of them, where that cannot be seen. Cost: linear in the code that is
- * called, up to a limit, the first time.
+ * Registers that some instruction writes on a way from the call at @pos, as far as the code can be
+ * followed; all registers, if it cannot. Cost: linear in the code that is called, up to a limit,
+ * the first time.
  */
 uint16_t synth_reach_written(struct synth_reach *reach, uint32_t pos);

@@ -59,7 +59,7 @@ static void forget(struct synth_state *state, struct synth_value place, unsigned
 	}
 }
 
-/* Forget what lies more than @keep bytes below the stack pointer: others write there. */
+/* Forget words more than @keep bytes below the stack pointer: other code writes there. */
 static void forget_below(struct synth_state *state, int keep)
 {
 	struct synth_value sp = state->regs[ARCH_SP];
@@ -104,7 +104,7 @@ static struct synth_value pop(struct synth_state *state)
 	return value;
 }
 
-/* Everything that is known by an alignment, or was known by the one before, is gone. */
+/* Forget all facts relative to an alignment, or to the previous one. */
 static void forget_aligned(struct synth_state *state)
 {
 	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
@@ -154,8 +154,8 @@ static uint16_t with_bit(uint16_t mask, unsigned reg, bool value)
 }
 
 /*
- * state->computed behind @op. What is loaded may be a frame pointer that was put away, and what is
- * derived from the stack pointer may be a new one: neither counts as computed.
+ * state->computed behind @op. A loaded value may be a saved frame pointer, and a value derived from
+ * the stack pointer may be a new one: neither counts as computed.
  */
 static uint16_t computed_after(const struct synth_state *state, const struct synth_op *op,
 			       uint16_t call_clobbers)
@@ -263,7 +263,7 @@ void synth_state_step(struct synth_state *state, const struct synth_op *op, uint
 		forget_below(state, RED_ZONE);
 }
 
-/* Does @op, which writes its dst, write what is not known there? Not said of all that do. */
+/* Does @op write an unknown value to its dst? True only for some that do. */
 static bool makes_unknown(const struct synth_state *state, const struct synth_op *op)
 {
 	switch ((enum synth_op_kind)op->kind) {
@@ -299,15 +299,14 @@ bool synth_state_stays(const struct synth_state *state, const struct synth_op *o
 	return true;
 }
 
-/* What is no place and no register's has no other part than its kind. */
+/* A value that is neither a place nor a register's consists of its kind alone. */
 static void tidy(struct synth_value *value)
 {
 	if (value->kind == VALUE_UNKNOWN)
 		*value = (struct synth_value){ VALUE_UNKNOWN, 0, 0 };
 }
 
-/* state->computed where @other may hold, too: both paths refute the frame pointer, or it is open.
- */
+/* state->computed after a merge with @other: both paths refute the frame pointer, or it is open. */
 static uint16_t computed_on_both(const struct synth_state *state, const struct synth_state *other)
 {
 	return with_bit(state->computed & other->computed, RBP,
@@ -389,8 +388,8 @@ bool synth_state_other_depth(const struct synth_state *state, const struct synth
 	return is_place(a) && is_place(b) && !same(a, b);
 }
 
-/* A register that is at a fixed distance from @place, rsp before rbp before others: its number and
- * *ret_off = place - register; FPL_NR_REGS: none. */
+/* Find a register at a fixed distance from @place, rsp before rbp before others: its number and
+ * *ret_off = place - register; FPL_NR_REGS: not found. */
 static unsigned find_base(const struct synth_state *state, struct synth_value place,
 			  int64_t *ret_off)
 {
@@ -409,8 +408,8 @@ static unsigned find_base(const struct synth_state *state, struct synth_value pl
 }
 
 /*
- * A frame pointer comes before rsp: it is right behind a call whose callee takes arguments from
- * the stack, or jumps on to a function with more of them, as V8's builtins do.
+ * Prefer a frame pointer to rsp: it is right behind a call whose callee pops arguments from the
+ * stack, or jumps on to a function with more of them, as V8's builtins do.
  */
 static bool find_cfa(const struct synth_state *state, struct cfi_row *row)
 {
@@ -445,7 +444,7 @@ static bool find_cfa(const struct synth_state *state, struct cfi_row *row)
 	return false;
 }
 
-/* Where the caller's @reg is. */
+/* Place of the caller's @reg. */
 static struct cfi_reg find_saved(const struct synth_state *state, unsigned reg)
 {
 	struct synth_value wanted = { VALUE_INITIAL, (uint8_t)reg, 0 };
@@ -502,7 +501,7 @@ uint16_t synth_row_reads(const struct cfi_row *row)
 	return (uint16_t)(mask & SYNTH_ABI_CLOBBERS);
 }
 
-/* What a rule of a row says the caller's @reg is, against what is known. */
+/* Compare a row's rule for the caller's @reg with the known facts. */
 static enum synth_opinion judge_register(const struct synth_state *state, unsigned reg,
 					 const struct cfi_reg *rule)
 {
@@ -531,7 +530,7 @@ enum synth_opinion synth_state_judge(const struct synth_state *state, const stru
 	struct synth_value cfa = { VALUE_UNKNOWN, 0, 0 };
 
 	if (row->reg[CFI_RA].kind == CFI_UNDEF)
-		return OPINION_NONE; /* nobody called it: there is no CFA to speak of */
+		return OPINION_NONE; /* it has no caller, so no CFA */
 	if (row->cfa == FPL_CFA_REG)
 		cfa = moved(state->regs[row->cfa_reg], row->cfa_off);
 	else if (row->cfa == FPL_CFA_DEREF)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known before an instruction, on every path to it: what each general register holds, and
- * which words of the stack hold something worth knowing.
+ * The facts known before an instruction on every path to it: the value of each general register,
+ * and the words of the stack with a known value.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 enum synth_value_kind {
 	VALUE_UNKNOWN,
-	VALUE_INITIAL, /* what register reg held when the function was entered */
+	VALUE_INITIAL, /* the value of register reg at the function's entry */
 	VALUE_CFA,     /* CFA + off */
 	VALUE_ALIGNED, /* the stack pointer after the alignment at `aligned_at`, + off */
 };
@@ -41,9 +41,9 @@ struct synth_state {
 	struct synth_slot slots[SYNTH_SLOTS_MAX];
 	uint32_t nr_slots;
 	uint32_t aligned_at; /* position of the instruction that aligned the stack; 0: none */
-	uint16_t computed;   /* mask: unknown registers whose value the function itself computed,
-				on every path */
-	bool has_called;     /* on some path: how that left the stack is taken on trust */
+	uint16_t computed;   /* mask: unknown registers whose value the function itself computed, on
+				every path */
+	bool has_called;     /* on some path: the stack after that call is assumed unchanged */
 	bool ra_overwritten; /* on some path: CFA - 8 does not hold the return address */
 };
 
@@ -54,22 +54,22 @@ struct synth_state {
 void synth_state_enter(struct synth_state *state);
 
 /*
- * Apply @op, which stands at position @at. Of calls the return: registers of @call_clobbers hold
- * something unknown then. Cost: O(SYNTH_SLOTS_MAX).
+ * Apply @op, which stands at position @at. For a call, apply its return: registers of
+ * @call_clobbers are unknown then. Cost: O(SYNTH_SLOTS_MAX).
  */
 void synth_state_step(struct synth_state *state, const struct synth_op *op, uint32_t at,
 		      uint16_t call_clobbers);
 
-/* Does @op, applied, change nothing of @state? False may be said of one that does not. O(1). */
+/* Does @op change nothing of @state? False is possible for one that does not. O(1). */
 bool synth_state_stays(const struct synth_state *state, const struct synth_op *op);
 
-/* Keep of @state what holds in @other, too. True: something was lost. */
+/* Keep the facts of @state that hold in @other, too. True: one was lost. */
 bool synth_state_merge(struct synth_state *state, const struct synth_state *other);
 
-/* Registers that hold what they held at the entry, as a mask. */
+/* Mask of the registers that hold their value at the entry. */
 uint16_t synth_state_initial(const struct synth_state *state);
 
-/* rsp is where it was at the entry, and callee-saved registers hold what they held there. */
+/* rsp and the callee-saved registers hold their values at the entry. */
 bool synth_state_is_entry(const struct synth_state *state);
 
 /* Is rsp where it was at the entry? */
@@ -78,12 +78,12 @@ static inline bool synth_state_is_balanced(const struct synth_state *state)
 	return state->regs[7].kind == VALUE_CFA && state->regs[7].off == -8;
 }
 
-/* Both know where rsp is, and it is not the same place. */
+/* Both know the place of rsp, and the places differ. */
 bool synth_state_other_depth(const struct synth_state *state, const struct synth_state *other);
 
 /*
- * The row for a pc of this state; its addresses are left alone. False: the CFA is not to be had.
- * Registers that are lost are undefined in it.
+ * The row for a pc of this state, without its addresses. False: the CFA is unknown. Lost registers
+ * are undefined in it.
  */
 bool synth_state_row(const struct synth_state *state, struct cfi_row *ret);
 
@@ -91,8 +91,8 @@ bool synth_state_row(const struct synth_state *state, struct cfi_row *ret);
 uint16_t synth_row_reads(const struct cfi_row *row);
 
 /*
- * Do pushes and pops alone say where the frame is: nothing was called since the entry, and the
- * return address is in its place?
+ * Do pushes and pops alone determine the frame: no call since the entry, and the return address in
+ * its place?
  */
 static inline bool synth_state_is_early(const struct synth_state *state)
 {
@@ -101,8 +101,8 @@ static inline bool synth_state_is_early(const struct synth_state *state)
 }
 
 /*
- * Can the frame pointer not be that of the function: is it still, or again, the caller's, or what
- * the function computes with? False where it is one, and where paths disagree.
+ * Is it proven that rbp is not the function's frame pointer, since it is still, or again, the
+ * caller's, or a computed value? False if it is one, or paths disagree.
  */
 bool synth_state_refutes_fp(const struct synth_state *state);
 

@@ -125,8 +125,7 @@ static int row_put(struct writer *writer, const struct synth_row *row)
 	return code;
 }
 
-/* No instruction was followed to @pos: up to where in [pos, end) is that so, for the same reason?
- */
+/* No instruction was decoded at @pos: how far in [pos, end) is that so, for the same reason? */
 static uint32_t unreached(const struct synth_graph *graph, uint32_t pos, uint32_t end,
 			  enum synth_reason *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwind rows for code that has no CFI, made from the code itself: instructions are followed from
- * places where a function is known to begin, with what each register and each word of the stack
- * holds. A row is made only where all paths agree and none of them comes to nonsense.
+ * known beginnings of functions, with the value of each register and each word of the stack. A row
+ * is made only where all paths agree and none of them ends in nonsense.
  *
  * Pure: bytes in, rows out. Hostile code costs its budget and yields fewer rows.
  */
@@ -24,12 +24,12 @@ struct synth_hole {
 	const uint8_t *bytes; /* borrowed [size] */
 };
 
-/* Why a function is believed to begin at an address; what comes later outweighs. */
+/* Evidence that a function begins at an address; later kinds outweigh earlier ones. */
 enum synth_evidence {
 	EVIDENCE_GUESS,	  /* nothing else begins in its hole */
-	EVIDENCE_DATA,	  /* a relocation puts its address into data: maybe a table of labels */
+	EVIDENCE_DATA,	  /* a relocation puts its address into data: perhaps a table of labels */
 	EVIDENCE_ADDRESS, /* code that has CFI takes its address */
-	EVIDENCE_JUMP,	  /* a jump from where the CFI says CFA = rsp + 8 leads there */
+	EVIDENCE_JUMP,	  /* a jump leads there from a row CFA = rsp + 8 of the CFI */
 	EVIDENCE_CALL,	  /* it is called */
 	EVIDENCE_SYMBOL,  /* a function symbol names it */
 };
@@ -66,24 +66,24 @@ struct synth_input {
 	size_t nr_entries;
 	bool guesses; /* holes without an entry are tried from their first byte */
 	/*
-	 * Copy @size bytes at @vaddr of the file to @to; false: not there. Jump tables are read
-	 * with it. May be NULL.
+	 * Copy @size bytes at @vaddr of the file to @to; false: not there. Reads jump tables. May
+	 * be NULL.
 	 */
 	bool (*read)(void *ctx, uint64_t vaddr, void *to, size_t size);
-	/* The word at @vaddr as the loader leaves it, where that is an address of code: tables of
-	 * them are read with it. May be NULL. */
+	/* The word at @vaddr as the loader relocates it, if that is an address of code: for tables
+	 * of addresses. May be NULL. */
 	bool (*word)(void *ctx, uint64_t vaddr, uint64_t *ret);
-	/* The row of the CFI at @vaddr, outside of all holes, valid until the next call; NULL:
-	 * none. May be NULL. */
+	/* The row of the CFI at @vaddr, outside of all holes, valid until the next call; NULL: no
+	 * row. May be NULL. */
 	const struct cfi_row *(*cfi)(void *ctx, uint64_t vaddr);
 	/*
-	 * Does the call at @vaddr come back? Where code is analysed that has CFI, that tells. May
-	 * be NULL: they all do, but those of functions in holes that end nowhere.
+	 * Does the call at @vaddr return? Code that has CFI tells. May be NULL: all calls return,
+	 * except those of functions in holes that never do.
 	 */
 	bool (*returns)(void *ctx, uint64_t vaddr, unsigned size);
 	/*
-	 * Called for each instruction that was reached, with what is known before it, whether or
-	 * not it gets a row. For audits. May be NULL.
+	 * Called for each instruction reached, with the facts before it, with or without a row. For
+	 * audits. May be NULL.
 	 */
 	void (*visit)(void *ctx, uint64_t vaddr, unsigned size, const struct synth_state *state,
 		      enum synth_reason reason);
@@ -94,21 +94,21 @@ struct synth_input {
 struct synth_gap {
 	uint64_t start, end;
 	enum synth_reason reason;
-	bool fp_refuted; /* the frame pointer is known not to be that of the function there */
+	bool fp_refuted; /* rbp is proven not to be the function's frame pointer there */
 };
 
 struct synth_result {
 	struct cfi_row *rows; /* owned [nr_rows], ascending, disjoint, equal neighbours joined */
 	size_t nr_rows;
-	struct synth_gap *gaps; /* owned [nr_gaps], ascending: what of the holes has no row */
+	struct synth_gap *gaps; /* owned [nr_gaps], ascending: parts of the holes without row */
 	size_t nr_gaps;
 	uint64_t hole_bytes, row_bytes, guess_bytes; /* guess_bytes: of row_bytes */
 	uint64_t instructions;			     /* decoded */
 };
 
 /*
- * Analyse. Errors: -EFBIG over a limit of @budget, -ENOMEM; synth_result_fini() is safe then.
- * Cost: linear in the code for code that compilers and people write; @budget bounds the rest.
+ * Analyse. Errors: -EFBIG over a limit of @budget, -ENOMEM; synth_result_fini() is safe then. Cost:
+ * linear for code of compilers and people; @budget bounds the rest.
  */
 FPL_MUST_CHECK int synth_analyse(const struct synth_input *input, struct budget *budget,
 				 struct synth_result *ret, struct fpl_err *err);

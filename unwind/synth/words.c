@@ -14,7 +14,7 @@
  */
 enum { WORD = 8, MASK_WORDS = 63, CHECK_EVERY = 4096 };
 
-/* Entries of PT_DYNAMIC that are looked at: the longest of Debian 12's libraries have some 80. */
+/* Limit of entries read from PT_DYNAMIC: the longest of Debian 12's libraries have some 80. */
 enum { DYNAMIC_MAX = 512 };
 
 struct reader {
@@ -57,7 +57,7 @@ static int add_rela(struct reader *reader, const uint8_t *bytes, size_t size)
 	return code;
 }
 
-/* The word at @vaddr is relocated by what it holds in the file. */
+/* The word at @vaddr is relocated relative to its value in the file. */
 static int add_place(struct reader *reader, uint64_t vaddr)
 {
 	const struct synth_words_source *source = reader->source;
@@ -68,7 +68,7 @@ static int add_place(struct reader *reader, uint64_t vaddr)
 	return word_add(reader, vaddr, value);
 }
 
-/* gABI, "Relative relocation table": each mask is of the 63 words behind what came before. */
+/* gABI, "Relative relocation table": each mask is for the 63 words behind the last ones. */
 static int add_relr(struct reader *reader, const uint8_t *bytes, size_t size)
 {
 	uint64_t place = 0;
@@ -121,7 +121,7 @@ static int add_section(struct reader *reader, const struct elf_section *section)
 					 : add_relr(reader, bytes, size);
 }
 
-/* gABI, "Dynamic Section": which tag says where a table is, and which how long. DT_JMPREL has
+/* gABI, "Dynamic Section": the tags with the place and the size of each table. DT_JMPREL has
  * DT_RELA's entries here. */
 static const struct loader_table {
 	Elf64_Sxword at_tag, size_tag;
@@ -132,7 +132,7 @@ static const struct loader_table {
 	{ DT_RELR, DT_RELRSZ, SHT_RELR },
 };
 
-/* What a loader is told, as if there were a section; one that is in no segment is none. */
+/* A loader's table as a section; outside all segments, it does not exist. */
 static int add_loader_table(struct reader *reader, const struct loader_table *table,
 			    const Elf64_Dyn *entries, size_t nr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of a file that its loader makes addresses of code without CFI: tables of functions, and of
- * labels. Private to unwind/synth.
+ * Words of a file that its loader relocates to addresses of code without CFI: tables of functions,
+ * and of labels. Private to unwind/synth.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct synth_words {
 	size_t nr, room;
 };
 
-/* Where the words are looked up, and which are kept. */
+/* The source of the words, and the filter for those to keep. */
 struct synth_words_source {
 	const struct elf_file *elf; /* borrowed */
 	struct budget *budget;	    /* borrowed */
@@ -30,13 +30,13 @@ struct synth_words_source {
 };
 
 /*
- * Read the words that relocations relative to the load address are for: SHT_RELA and SHT_RELR
- * sections; in a file without section headers what PT_DYNAMIC leads to. Errors: -ENOMEM, -EFBIG
- * over the budget; synth_words_fini() is safe then.
+ * Read the words of relocations relative to the load address: SHT_RELA and SHT_RELR sections or,
+ * without section headers, the tables of PT_DYNAMIC. Errors: -ENOMEM, -EFBIG over the budget;
+ * synth_words_fini() is safe then.
  */
 FPL_MUST_CHECK int synth_words_read(const struct synth_words_source *source,
 				    struct synth_words *ret, struct fpl_err *err);
 void synth_words_fini(struct synth_words *words);
 
-/* The word at @vaddr; NULL: it is not kept. Cost: O(log nr). */
+/* The word at @vaddr; NULL: not kept. Cost: O(log nr). */
 const struct synth_word *synth_words_find(const struct synth_words *words, uint64_t vaddr);
