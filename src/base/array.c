@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Of the first that is made. */
+/* Room of the first allocation. */
 #define ROOM_MIN 64u
 
 int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)

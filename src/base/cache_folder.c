@@ -19,7 +19,7 @@
 #define SHARED_MODE  02750 /* what is made in it gets its group */
 #define ASIDE	     "writing-"
 #define ASIDE_KEPT_S 3600
-/* What is beyond this goes at once: 256 MiB of tables are some thousand files. */
+/* More files than this are removed at once: 256 MiB of tables are some thousand files. */
 #define FILES_MAX 65536u
 
 static bool is_name(const char *text)
@@ -43,7 +43,7 @@ static DIR *open_listing(int folder_fd)
 	return dir;
 }
 
-/* Is there nothing in the folder but what a cache writes? */
+/* Does the folder hold nothing but a cache's files? */
 static bool holds_cache_alone(int folder_fd)
 {
 	DIR *dir = open_listing(folder_fd);
@@ -58,8 +58,8 @@ static bool holds_cache_alone(int folder_fd)
 }
 
 /*
- * Give the folder to @user, who the run will be when it writes; root, without capabilities, reads
- * by the group. A folder that holds other files is not the cache's to give: nothing new is kept
+ * Give the folder to @user, the identity of the run when it writes; root, without capabilities,
+ * reads by the group. A folder that holds other files is not given away: no new file is cached
  * then.
  */
 static bool give(const struct cache_folder *folder, int fd, const struct stat *st,
@@ -76,14 +76,17 @@ static bool give(const struct cache_folder *folder, int fd, const struct stat *s
 	return fchown(fd, user->uid, 0) == 0 && fchmod(fd, SHARED_MODE) == 0;
 }
 
-/* Is @uid who opened the folder, or who root's runs go on as, with and without the package? */
+/*
+ * Is @uid the user who opened the folder, or one that root's runs switch to, with and without the
+ * package?
+ */
 static bool is_own(const struct cache_folder *folder, uid_t uid)
 {
 	return uid == folder->opener || uid == folder->owner ||
 	       (folder->opener == 0 && uid == RUN_USER_UID);
 }
 
-/* Is the folder open at @fd, taken over, one's own? @st is what it is. */
+/* Is the folder open at @fd, taken over, owned by the user? @st: its attributes. */
 static int take(struct cache_folder *folder, int owned_fd, const struct stat *st, bool make,
 		struct fpl_err *err)
 {
@@ -174,7 +177,7 @@ int cache_folder_create(const struct cache_folder *folder, struct cache_file *re
 {
 	int code = create(folder, ret);
 
-	/* a file that root cannot read is made anew by a report */
+	/* a report replaces a file that root cannot read */
 	if (!code && folder->is_shared)
 		(void)!fchmod(ret->fd, 0640);
 	return code;
@@ -188,7 +191,7 @@ static int link_file(const struct cache_folder *folder, int fd, const char *name
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	if (linkat(AT_FDCWD, self, folder->fd, name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
-	/* what is there is of another version, or damaged, or as good as this */
+	/* the existing file is of another version, damaged, or as good as this one */
 	if (errno != EEXIST || (unlinkat(folder->fd, name, 0) < 0 && errno != ENOENT))
 		return -errno;
 	if (linkat(AT_FDCWD, self, folder->fd, name, AT_SYMLINK_FOLLOW) == 0)

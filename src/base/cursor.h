@@ -34,7 +34,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->pos = c->end;
 }
 
-/* Advance over @size bytes; returns where they begin, or NULL when there are not that many. */
+/* Advance over @size bytes; returns the first of them, or NULL if fewer are left. */
 static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t size)
 {
 	const uint8_t *bytes = c->pos;
@@ -133,7 +133,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
-/* Text of less than @max bytes up to its NUL; NULL where there is none. */
+/* Text of less than @max bytes up to its NUL; NULL if there is no NUL. */
 static inline const char *cursor_text(struct cursor *c, size_t max)
 {
 	const uint8_t *text = c->pos;

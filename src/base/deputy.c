@@ -20,7 +20,7 @@ int deputy_add(struct deputy *deputy, deputy_fn run, void *ctx, int fd)
 	return (int)deputy->tasks.nr - 1;
 }
 
-/* The lowest descriptor from @from on that is to stay open; UINT_MAX where none is. */
+/* The lowest descriptor from @from on that is to stay open; UINT_MAX: none. */
 static unsigned int next_kept(const struct deputy *deputy, int socket, unsigned int from)
 {
 	unsigned int next = (unsigned int)socket >= from ? (unsigned int)socket : UINT_MAX;
@@ -34,7 +34,10 @@ static unsigned int next_kept(const struct deputy *deputy, int socket, unsigned 
 	return next;
 }
 
-/* What is inherited and not needed would be kept from its end: pipes, files, the terminal. */
+/*
+ * Close inherited descriptors (pipes, files, the terminal): open here, they would never reach their
+ * end.
+ */
 static void close_others(const struct deputy *deputy, int socket)
 {
 	for (unsigned int from = 0;;) {
@@ -77,7 +80,7 @@ int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		code = -errno;
 
-	/* Ctrl-C goes to the deputy, too: but what comes of it is for the parent to say */
+	/* Ctrl-C reaches the deputy, too, but only the parent handles it */
 	sigset_t all, before;
 
 	sigfillset(&all);

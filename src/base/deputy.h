@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A child process that keeps rights its parent is about to give up, for a list of small things that
- * is fixed when it starts: the parent can ask for the third of them to be done, and for nothing
- * else. It reads only the numbers of tasks, closes every descriptor but its own, and ends with its
- * parent, however that ends.
+ * A child process that keeps rights which its parent gives up, for a list of small tasks fixed at
+ * its start. The parent can request a task by number, and nothing else. The child reads only these
+ * numbers, closes every descriptor but its own, and ends with its parent in any case.
  */
 #pragma once
 
@@ -13,13 +12,13 @@
 #include "base/err.h"
 #include "base/vector.h"
 
-/* Does one thing; returns 0 or a negative errno. Runs in the deputy, on its copy of @ctx. */
+/* Perform one task; returns 0 or a negative errno. Runs in the deputy, on its copy of @ctx. */
 typedef int (*deputy_fn)(void *ctx);
 
 struct deputy_task {
 	deputy_fn run;
 	void *ctx; /* borrowed; as it is when the deputy starts */
-	int fd;	   /* borrowed: stays open in the deputy; -1: needs none */
+	int fd;	   /* borrowed: stays open in the deputy; -1: none needed */
 };
 
 struct deputy {
@@ -38,14 +37,14 @@ struct deputy {
 FPL_MUST_CHECK int deputy_add(struct deputy *deputy, deputy_fn run, void *ctx, int fd);
 
 /*
- * Start it; no effect without tasks. @reduce is called in it first, to give up the rights that the
- * tasks do not need; where that fails the deputy ends. To be called while the process has one
- * thread. Errors: -EAGAIN, -ENOMEM, -EMFILE.
+ * Start the deputy; no effect without tasks. It first calls @reduce, to give up the rights that the
+ * tasks do not need, and ends if that fails. To be called while the process has one thread. Errors:
+ * -EAGAIN, -ENOMEM, -EMFILE.
  */
 FPL_MUST_CHECK int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err);
 
-/* Have @task done and wait for it. Returns what it returned, -ECHILD where there is no deputy. */
+/* Perform @task in the deputy and wait. Returns its result, or -ECHILD without a deputy. */
 int deputy_do(struct deputy *deputy, int task);
 
-/* End it and wait for its end. Safe on DEPUTY_NONE, and twice. */
+/* End the deputy and wait for its end. Safe on DEPUTY_NONE, and twice. */
 void deputy_fini(struct deputy *deputy);

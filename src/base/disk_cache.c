@@ -19,7 +19,7 @@
 #define TOUCH_PERIOD_S 60
 
 struct disk_cache {
-	const char *wanted; /* borrowed: where it is to be; NULL: the default place */
+	const char *wanted; /* borrowed: the requested path; NULL: the default */
 	struct cache_folder folder;
 	bool is_open;
 	uint64_t max_bytes;
@@ -33,13 +33,13 @@ struct disk_cache {
 	bool has_said;	 /* a file that does not hold up was said */
 };
 
-/* Where things are kept unless an option says so. Errors: -ENOENT the user has no home. */
+/* Default place of the cache. Errors: -ENOENT the user has no home. */
 static int default_path(bool make, char *ret, size_t size)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *below = "";
 	int n;
 
-	/* root's must not be where a user who became root happens to have his */
+	/* root must not use the home of the user who became root */
 	if (geteuid() == 0) {
 		base = "/var/cache";
 	} else if (!base || base[0] != '/') {
@@ -131,7 +131,7 @@ int disk_cache_begin_read(struct disk_cache *cache, enum disk_cache_kind kind,
 	return 0;
 }
 
-/* One line for all files that do not hold up; the rest for who wants to know. */
+/* Log one line for the first damaged file; debug lines for the others. */
 static void say_bad(struct disk_cache *cache, const char *name, const struct fpl_err *why)
 {
 	bool is_news;
@@ -163,7 +163,7 @@ void disk_cache_end_read(struct disk_cache *cache, struct disk_cache_file *file,
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* Make room for @more bytes, at most the size of the cache; false: nothing is to be written. */
+/* Make room for @more bytes, at most the size of the cache; false: write nothing. */
 static bool make_room(struct disk_cache *cache, uint64_t more)
 {
 	bool ok;
@@ -181,7 +181,7 @@ static bool make_room(struct disk_cache *cache, uint64_t more)
 	return ok;
 }
 
-/* Nothing more is written: the disk is full, or worse. One line. */
+/* Stop writing for this run: the disk is full, or worse. Logs one line. */
 static void give_up(struct disk_cache *cache, int code)
 {
 	bool is_news;
@@ -218,7 +218,7 @@ void disk_cache_end_write(struct disk_cache *cache, struct disk_cache_file *file
 	uint64_t before = 0;
 	struct stat st;
 
-	/* what it takes the place of is no longer there */
+	/* the file that it replaces is gone */
 	if (!code && fstatat(cache->folder.fd, file->name.text, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISREG(st.st_mode))
 		before = (uint64_t)st.st_size;

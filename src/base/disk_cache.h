@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept on disk from run to run: a folder with one file per entry, named by a digest of what
- * it was made from. Several kinds of entries share the folder and its budget; what their bytes mean
- * is for those who keep them to say, and to check.
+ * A cache on disk, kept from run to run: a folder with one file per entry, named by a digest of the
+ * entry's inputs. Several kinds of entries share the folder and its budget; the users of each kind
+ * define its bytes, and check them.
  *
  * The folder and its files are used only where they belong to the effective user and nobody else
  * may write or read them. Files are written aside, whole, and appear under their name at once:
@@ -37,26 +37,28 @@ struct disk_cache_stats {
 };
 
 /*
- * A cache that is off until it is opened: in the folder @path, borrowed; NULL: /var/cache/fpless of
- * root, else $XDG_CACHE_HOME/fpless or ~/.cache/fpless. @max_bytes: of all its files; 0: it is only
- * read. Errors: -ENOMEM.
+ * Create a cache that is off until it is opened: in the folder @path, borrowed; NULL:
+ * /var/cache/fpless for root, else $XDG_CACHE_HOME/fpless or ~/.cache/fpless. @max_bytes: limit for
+ * all its files; 0: read only. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int disk_cache_create(const char *path, uint64_t max_bytes, struct disk_cache **ret,
 				     struct fpl_err *err);
 void disk_cache_destroy(struct disk_cache *cache);
 
 /*
- * Open the folder, made if need be and if it is not only read (its parent as well where it is the
- * default one): with the rights in force now, before any other thread uses it. On one that is open:
- * nothing.
+ * Open the folder, with the rights in force at this moment, before any other thread uses the cache.
+ * Create it if needed and not read only (the default one with its parent). No effect if it is open.
  *
  * Errors: -ENOENT there is no default place, or it cannot be made; -EPERM the folder belongs to
- * somebody else or is open to others; -ELOOP, -ENOTDIR it is no folder but a link or a file; those
+ * another user, or others may use it; -ELOOP, -ENOTDIR it is no folder but a link or a file; those
  * of open(2).
  */
 FPL_MUST_CHECK int disk_cache_open(struct disk_cache *cache, struct fpl_err *err);
 
-/* The same for who goes on without: what is wrong costs a line that says @what is not kept. */
+/*
+ * The same for a caller that goes on without a cache: an error costs a line that says that @what is
+ * not kept.
+ */
 void disk_cache_try_open(struct disk_cache *cache, const char *what);
 bool disk_cache_is_open(const struct disk_cache *cache);
 
@@ -72,37 +74,37 @@ struct disk_cache_file {
 
 /*
  * Open the entry @kind under @digest [CACHE_NAME_SIZE / 2] for reading: file->fd, of file->size
- * bytes, until disk_cache_end_read(). Errors: -ENOENT there is none; -EPERM others could have
- * written it; those of open(2).
+ * bytes, until disk_cache_end_read(). Errors: -ENOENT no entry; -EPERM others could have written
+ * it; those of open(2).
  */
 FPL_MUST_CHECK int disk_cache_begin_read(struct disk_cache *cache, enum disk_cache_kind kind,
 					 const uint8_t *digest, struct disk_cache_file *ret,
 					 struct fpl_err *err);
 
 /*
- * Say what became of it, also where it could not be opened: @code 0: it was used; -ESTALE another
- * version wrote it; -ENOMEM; else it does not hold up, as @err says.
+ * End reading, also of an entry that could not be opened. @code 0: it was used; -ESTALE another
+ * version wrote it; -ENOMEM; any other: it is damaged, as @err says.
  */
 void disk_cache_end_read(struct disk_cache *cache, struct disk_cache_file *file, int code,
 			 const struct fpl_err *err);
 
 /*
  * Begin the entry @kind under @digest, of @size bytes: they are for the caller to write to
- * file->fd, until disk_cache_end_write(). Returns false where it is not to be kept: there is no
- * room, or it takes more than half of it. Cost: now and then reads the folder.
+ * file->fd, until disk_cache_end_write(). Returns false if the entry should not be kept: there is
+ * no room, or it would take more than half of the cache. Cost: now and then reads the folder.
  */
 bool disk_cache_begin_write(struct disk_cache *cache, enum disk_cache_kind kind,
 			    const uint8_t *digest, uint64_t size, struct disk_cache_file *ret);
 
-/* Have it appear; with a @code other than 0 of the writing it is dropped, and nothing more is kept
- * in this run. */
+/* Publish the entry. With a @code other than 0 of the writing it is dropped, and this run keeps no
+ * further entries. */
 void disk_cache_end_write(struct disk_cache *cache, struct disk_cache_file *file, int code);
 
-/* Cost: reads the folder, unless that was done before. All 0 for one that is off. */
+/* Cost: reads the folder, unless that was done before. All 0 for a cache that is off. */
 void disk_cache_stats(struct disk_cache *cache, enum disk_cache_kind kind,
 		      struct disk_cache_stats *ret);
 
-/* Where it is; "" for one that is off. */
+/* Path of the folder; "" for a cache that is off. */
 const char *disk_cache_path(const struct disk_cache *cache);
-/* What it may take. */
+/* Limit of its size. */
 uint64_t disk_cache_max_bytes(const struct disk_cache *cache);

@@ -12,8 +12,8 @@
 FPL_MUST_CHECK ssize_t io_read(int fd, void *buf, size_t size);
 
 /*
- * Have @read called for what io_read() reads from now on in this process, @nr bytes of @fd each
- * time; NULL: no more. Of a process with one thread that reads.
+ * From this call on, @read is called for the data io_read() reads in this process, @nr bytes of @fd
+ * each time; NULL: stop. For a process with one reading thread.
  */
 void io_set_watch(void (*read)(void *ctx, int fd, size_t nr), void *ctx);
 

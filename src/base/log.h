@@ -22,13 +22,14 @@ void fpl_log_set_level(enum fpl_log_level level);
 bool fpl_log_enabled(enum fpl_log_level level);
 
 /*
- * Have @write, in place of stderr, take every line from now on, its newline included; NULL: stderr
- * again. It is called by any thread, by one at a time, and logs nothing itself.
+ * From this call on, pass every line, newline included, to @write instead of stderr; NULL: stderr
+ * again. Any thread calls it, one at a time, and it logs nothing itself.
  */
 void fpl_log_set_writer(void (*write)(void *ctx, const char *line, size_t size), void *ctx);
 
 /*
  * Print "fpless: <message>\n" to stderr in one write. Bytes that could break a terminal (control
- * bytes, invalid UTF-8) are printed as \xHH: messages hold names that strangers chose.
+ * bytes, invalid UTF-8) are printed as \xHH: messages contain names from files and processes of
+ * other users.
  */
 FPL_PRINTF(2, 3) void fpl_log(enum fpl_log_level level, const char *fmt, ...);

@@ -23,7 +23,7 @@ void memory_limit_set(uint64_t bytes)
 {
 	struct rlimit limit;
 
-	/* else the first large array that is freed makes all later ones a part of the heap, which
+	/* otherwise the first large array that is freed moves all later ones into the heap, which
 	 * gives nothing back */
 	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	if (SANITIZED || getrlimit(RLIMIT_DATA, &limit) < 0)

@@ -7,16 +7,18 @@
 
 #include "base/err.h"
 
-/* What the program takes before it has read anything; always granted. */
+/* Memory of the program before it has read any input; always granted. */
 #define MEMORY_LIMIT_MIN (UINT64_C(16) << 20)
 
 /*
- * From now on the process may have @bytes of writable memory of its own, MEMORY_LIMIT_MIN at least
- * (RLIMIT_DATA): an allocation beyond that fails. Large arrays that are freed go back at once.
- * Files of memory (memfd) are not counted. Without effect in a build with sanitizers, whose own
- * memory is beyond any limit.
+ * Limit this process to @bytes of writable memory of its own, MEMORY_LIMIT_MIN at least
+ * (RLIMIT_DATA): an allocation beyond that fails. Large freed arrays are given back at once. Memory
+ * files (memfd) are not counted. No effect in a build with sanitizers, whose own memory is beyond
+ * any limit.
  */
 void memory_limit_set(uint64_t bytes);
 
-/* What to say behind a message with @code: ": more --memory" where the limit is why; "" else. */
+/*
+ * Advice to append to a message with @code: ": more --memory" if the limit is the cause; else "".
+ */
 const char *memory_limit_advice(int code);

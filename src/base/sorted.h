@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * How many of the @nr entries of @size bytes have at most @key in the field of @width bytes (4 or
- * 8) at @off: the index of the first one above it, and, less one, of the last one that is not.
- * @list may be NULL where @nr is 0. Use SORTED_UP_TO, of numbers without a struct SORTED_NUMBERS.
+ * Upper bound: the index of the first of the @nr entries of @size bytes whose field of @width bytes
+ * (4 or 8) at @off is greater than @key; @nr if there is none. @list may be NULL if @nr is 0. Use
+ * SORTED_UP_TO, or SORTED_NUMBERS for plain numbers.
  */
 static inline size_t sorted_up_to(const void *list, size_t size, size_t off, size_t width,
 				  size_t nr, uint64_t key)

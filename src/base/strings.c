@@ -55,7 +55,7 @@ size_t strings_memory(const struct strings *strings)
 	       strings->nr_slots * (sizeof(*strings->ids) + sizeof(*strings->tags));
 }
 
-/* FNV-1a, 64 bits. The texts come from strangers, but a slow run is all they could win. */
+/* FNV-1a, 64 bits. Texts come from untrusted files, but collisions only make the run slower. */
 static uint64_t hash_text(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -65,13 +65,13 @@ static uint64_t hash_text(const char *text)
 	return hash ^ hash >> 32;
 }
 
-/* Of bits that do not choose the slot; 0 is that of a free one. */
+/* A tag from bits that do not select the slot; 0 marks a free slot. */
 static uint8_t tag_of(uint64_t hash)
 {
 	return (uint8_t)(hash >> 56) | 0x80;
 }
 
-/* The slot that holds @text, or the free one where it belongs. */
+/* The slot that holds @text, or the free one for it. */
 static size_t find_slot(const struct strings *strings, const char *text, uint64_t hash)
 {
 	size_t mask = strings->nr_slots - 1, slot = hash & mask;
@@ -84,7 +84,7 @@ static size_t find_slot(const struct strings *strings, const char *text, uint64_
 	return slot;
 }
 
-/* Note text @id, which is different from all that are noted. */
+/* Enter text @id, which differs from all entered ones. */
 static void note(struct strings *strings, uint32_t id, uint64_t hash)
 {
 	size_t mask = strings->nr_slots - 1, slot = hash & mask;

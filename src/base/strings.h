@@ -9,9 +9,9 @@
 
 struct strings_block;
 
-/* Of a text: 8 bytes beside its own, and 10 or less of what finds it. */
+/* Cost of a text: 8 bytes beside its own, and 10 or less in the hash table. */
 struct strings {
-	const struct strings *base;   /* borrowed: texts below first are its own; NULL: none */
+	const struct strings *base;   /* borrowed: texts below first are in it; NULL: none */
 	const char **texts;	      /* owned [nr - first]: each in a block */
 	struct strings_block *blocks; /* owned: the one in use first */
 	/* Owned [nr_slots], hash table: id + 1, 0 is free; and 8 bits of the hash. */
@@ -32,8 +32,8 @@ void strings_init(struct strings *strings);
 void strings_init_over(struct strings *ret, const struct strings *base);
 void strings_fini(struct strings *strings);
 
-/* The id of @text, copied at first sight. Errors: -ENOMEM. Cost: O(length), and once more the sum
- * of all lengths where the table is not there. */
+/* The id of @text, copied at first sight. Errors: -ENOMEM. Cost: O(length), and once the sum of all
+ * lengths if the table was dropped. */
 FPL_MUST_CHECK int strings_intern(struct strings *strings, const char *text, uint32_t *ret);
 
 /* The same where a lack of memory ends the process (base/alloc.h). */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Colours for readers at a terminal: where they are wanted, and what they look like. What goes
- * elsewhere stays plain.
- */
+/* Colours for a terminal: when to use them, and their codes. Other outputs stay plain. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +15,12 @@
 enum style_mode { STYLE_MODE_LIST(X) STYLE_MODE_COUNT };
 #undef X
 
-/* STYLE_MODE_COUNT where @word is none. */
+/* STYLE_MODE_COUNT if @word is not a mode. */
 enum style_mode style_mode_of(const char *word);
 
 /*
- * Is what goes to @fd to be coloured? With STYLE_AUTO where @fd is a terminal, $TERM is neither
- * missing nor "dumb", and $NO_COLOR is not set to anything (no-color.org).
+ * Should output to @fd be coloured? STYLE_AUTO: if @fd is a terminal, $TERM is neither missing nor
+ * "dumb", and $NO_COLOR is not set to anything (no-color.org).
  */
 bool style_is_wanted(enum style_mode mode, int fd);
 
@@ -37,5 +34,5 @@ enum style {
 	STYLE_CYAN,
 };
 
-/* What begins @style where it is @wanted, else "". */
+/* The code that begins @style if @wanted, else "". */
 const char *style_text(bool wanted, enum style style);

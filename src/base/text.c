@@ -16,7 +16,7 @@ size_t text_utf8_length(const char *text)
 		return 0;
 
 	size_t len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	/* The second byte excludes overlong forms, surrogates and what lies beyond U+10FFFF. */
+	/* The second byte excludes overlong forms, surrogates and values beyond U+10FFFF. */
 	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
 	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
 
@@ -28,7 +28,7 @@ size_t text_utf8_length(const char *text)
 	return len;
 }
 
-/* Of three bytes, U+0800 to U+FFFF: its code point. */
+/* The code point of three bytes, U+0800 to U+FFFF. */
 static unsigned code_of_three(const unsigned char *s)
 {
 	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
@@ -57,13 +57,16 @@ bool text_is_unseen(const char *text, size_t size)
 	return false;
 }
 
-/* True where the valid sequence at @s may stand as it is. */
+/* True if the valid sequence at @s needs no escape. */
 static bool is_plain(const char *s, size_t size, const char *also)
 {
 	return *s != '\\' && !(size == 1 && strchr(also, *s)) && !text_is_unseen(s, size);
 }
 
-/* How many bytes from @s on are printable ASCII that may stand as it is: nearly all of any name. */
+/*
+ * Number of bytes from @s on that are printable ASCII without need of an escape: nearly all of any
+ * name.
+ */
 static size_t plain_span(const char *s, const char *also)
 {
 	size_t length = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text made safe for a terminal, a folded line or a message: names come from strangers. */
+/* Make text safe for a terminal, a folded line or a message: names are untrusted. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,17 +30,17 @@ bool text_is_unseen(const char *s, size_t size);
  */
 size_t text_escape(char *dst, size_t dst_size, const char *src, const char *also);
 
-/* The last part of @path, or all of it where it ends in a slash. A part of @path. */
+/* The last part of @path, or all of it if it ends in a slash. Points into @path. */
 const char *text_path_name(const char *path);
 
-/* @bytes [@size] as 2 * @size lower-case digits and a NUL at @ret. */
+/* Write @bytes [@size] as 2 * @size lower-case digits and a NUL to @ret. */
 void text_hex(const uint8_t *bytes, size_t size, char *ret);
 
-/* The value of a lower-case hexadecimal digit; -1: it is none. */
+/* The value of a lower-case hexadecimal digit; -1: not a digit. */
 int text_hex_digit(char c);
 
 /*
- * The whole of @text as a decimal number of at most @max, digits alone. Returns false on all else
- * and leaves *ret alone then.
+ * Parse all of @text as a decimal number of at most @max, digits only. Returns false for anything
+ * else and leaves *ret alone.
  */
 bool text_to_number(const char *text, uint64_t max, uint64_t *ret);

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* The character at @text and its columns; 0: it cannot be shown as it is. */
+/* The character at @text and its columns; 0: it cannot be shown. */
 static size_t columns_at(const char *text, size_t *ret_bytes)
 {
 	size_t bytes = text_utf8_length(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text in the columns of a terminal, whose characters take none, one or two: as the locale of
- * LC_CTYPE says.
+ * Text in the columns of a terminal, whose characters take none, one or two, by the locale's
+ * LC_CTYPE.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
  */
 size_t width_fit(char *dst, size_t size, const char *text, size_t columns);
 
-/* Columns of the terminal @fd is; 0: it is none, or they are not known. */
+/* Columns of the terminal @fd; 0: not a terminal, or unknown. */
 size_t width_of_terminal(int fd);
 
 /* Columns that width_fit() would take with room for all of @text. Cost: O(length). */
