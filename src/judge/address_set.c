@@ -11,7 +11,7 @@ void address_set_fini(struct address_set *set)
 	*set = (struct address_set){ .nr = 0 };
 }
 
-/* Where @address is, or would be. There is always a free slot. */
+/* The slot of @address, or the free slot for it. There is always a free slot. */
 static uint64_t *slot_of(uint64_t *slots, size_t nr_slots, uint64_t address)
 {
 	size_t at = (size_t)(address * 0x9e3779b97f4a7c15ull >> 20) & (nr_slots - 1);

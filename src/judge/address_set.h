@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which addresses were met, to count each once. */
+/* A set of addresses, to count each once. */
 #pragma once
 
 #include <stdbool.h>

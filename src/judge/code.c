@@ -18,7 +18,7 @@ enum { OBJECTS_MAX = 65536 }; /* as profile has */
 #define TABLES_MAX_BYTES (1ull << 30) /* of all tables: what comes later has none */
 
 struct made_table {
-	struct table *table; /* owned; NULL: there is none */
+	struct table *table; /* owned; NULL: no table */
 	bool tried;
 };
 

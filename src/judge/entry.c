@@ -20,8 +20,7 @@ static bool read_word(const struct prover *prover, uint64_t addr, uint64_t *ret)
 	return prover->read(prover->ctx, addr, sizeof(*ret), ret);
 }
 
-/* Is at @addr an entry of a PLT that leads to where the thread is? [endbr64] [bnd] jmp *rel32(%rip)
- */
+/* Is there a PLT entry at @addr that leads to the thread's pc? [endbr64] [bnd] jmp *rel32(%rip) */
 static bool plt_leads_there(const struct prover *prover, uint64_t addr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -56,7 +55,7 @@ static bool direct_leads_there(const struct prover *prover, uint64_t ra)
 	return target == prover->now->pc || plt_leads_there(prover, target);
 }
 
-/* Register @number as ModRM counts, as the call saw it. */
+/* Register @number in ModRM's numbering, as at the call. */
 static uint64_t register_value(const struct prover *prover, unsigned int number)
 {
 	/* DWARF numbers of the first eight */

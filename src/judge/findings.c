@@ -83,7 +83,7 @@ static void add_counts(struct finding_counts *counts, const struct judgement *ju
 	counts->unneeded += judgement->unneeded != 0;
 }
 
-/* In a file with a table: has the code there no CFI? */
+/* Is the code without CFI, in a file with a table? */
 static bool is_bare(const struct finding_step *step)
 {
 	return step->rule &&

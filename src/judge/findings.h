@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run of the judge found. Its books: steps = judged + sum(skipped), judged = agree + wrong
+ * The findings of a judge's run. Its books: steps = judged + sum(skipped), judged = agree + wrong
  * by origin; the same steps by object. Pure.
  */
 #pragma once
@@ -13,18 +13,18 @@
 #include "judge/judgement.h"
 #include "judge/shadow.h"
 
-/* Instructions at which something is wrong; what is wrong at others is only counted. */
+/* Limit of instructions listed as wrong; further ones are only counted. */
 #define FINDINGS_GROUPS_MAX 4096u
 
 enum { FINDING_TEXT_MAX = 400 };
 
 struct finding_counts {
 	uint64_t judged, wrong;
-	uint64_t lossy;	   /* of judged: the row does not know some callee-saved register */
-	uint64_t unneeded; /* of judged: some are wrong that the caller has no use for */
+	uint64_t lossy;	   /* judged steps whose row does not know some callee-saved register */
+	uint64_t unneeded; /* judged steps with wrong registers that the caller does not need */
 };
 
-/* Of one object. CFI-less code is what has a row made from it, or none. */
+/* Counts of one object. Code without CFI either has a row made from it or has no row. */
 struct finding_object {
 	uint64_t steps;
 	uint64_t bare_steps;	    /* in CFI-less code */
@@ -50,15 +50,15 @@ struct findings {
 	uint64_t steps;
 	uint64_t skipped[SKIP_COUNT];
 	struct finding_counts by_origin[JUDGE_ORIGIN_COUNT];
-	struct finding_object *objects; /* owned [nr_objects]: by id; 0 is code of no file */
+	struct finding_object *objects; /* owned [nr_objects]: by id; 0 is code outside of files */
 	size_t nr_objects, room_objects;
 	struct finding *list; /* owned [nr]: in order of their first time */
 	size_t nr, room;
-	uint64_t left_out; /* steps with something wrong, beyond FINDINGS_GROUPS_MAX */
+	uint64_t left_out; /* wrong steps beyond FINDINGS_GROUPS_MAX */
 	struct address_set places;
 };
 
-/* A step: what was about to be executed, and what came of judging it. */
+/* A step: the next instruction, and its verdict. */
 struct finding_step {
 	uint32_t object;
 	uint64_t vaddr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one machine instruction is, as far as a shadow call stack has to know it: by its opcode, and
- * by nothing that rows are made with, so that one mistake is not made twice.
+ * The kinds of machine instruction that a shadow call stack distinguishes. Only the opcode decides,
+ * nothing that rows are made with, so that one mistake is not made twice.
  */
 #pragma once
 
@@ -14,14 +14,15 @@ enum insn_kind {
 	INSN_RETURN,	  /* near, with or without arguments taken off */
 	INSN_PUSH_FLAGS,  /* writes the trap flag of a stepped thread to the stack */
 	INSN_POP_FLAGS,	  /* changes the trap flag behind the kernel's back */
-	INSN_MOVES_STACK, /* takes from rsp, adds to it, or clears low bits: a frame that grows */
+	INSN_MOVES_STACK, /* subtracts from rsp, adds to it, or clears low bits: a frame that grows
+			   */
 	INSN_SYSCALL,
 };
 
 #define INSN_SIZE_MAX 15u
 
-/* @code [@size]: the bytes at the program counter, as many as could be read. */
+/* @code [@size]: the readable bytes at the program counter. */
 enum insn_kind insn_kind(const uint8_t *code, size_t size);
 
-/* Of how many bytes before its opcode it has. */
+/* Number of prefix bytes before the opcode. */
 size_t insn_prefixes(const uint8_t *code, size_t size);

@@ -57,8 +57,8 @@ static bool is_callee_saved(uint32_t reg)
 	return false;
 }
 
-/* A row whose caller has a stack pointer of its own is not about who called: only the kernel's
- * frames, and functions that replace all registers, have such. */
+/* A row whose caller has a stack pointer of its own does not describe a call: only the kernel's
+ * frames, and functions that replace all registers, have one. */
 static bool goes_elsewhere(const struct caller *caller)
 {
 	const struct caller_value *sp = &caller->reg[X86_RSP];
@@ -66,7 +66,7 @@ static bool goes_elsewhere(const struct caller *caller)
 	return !caller->signal && (sp->kind != CALLER_VALUE || sp->value != caller->cfa);
 }
 
-/* Is the caller by @rule no caller, but another place of the code, which has a row of its own? */
+/* Is the "caller" of @rule another place of the same code, with a row of its own? */
 static bool stays_in_code(const struct fpl_rule *rule)
 {
 	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);
@@ -77,7 +77,7 @@ static bool stays_in_code(const struct fpl_rule *rule)
 	return false;
 }
 
-/* Callee-saved registers of which the row says no more than that they are unchanged. */
+/* Callee-saved registers that the row calls unchanged, and no more. */
 static uint32_t unchanged(const struct fpl_rule *rule)
 {
 	uint32_t regs = 0;
@@ -88,7 +88,7 @@ static uint32_t unchanged(const struct fpl_rule *rule)
 	return regs;
 }
 
-/* What @ext needs of registers, or does without. */
+/* Registers that @ext uses, or replaces. */
 static void apply_ext(const struct fpl_ext *ext, uint32_t *unneeded, uint32_t *needed)
 {
 	if (ext->kind == FPL_EXT_SAME)
@@ -133,9 +133,9 @@ static void find_wrong_register(const struct caller *caller, const struct shadow
 }
 
 /*
- * Does the row tell the truth of a return address that the function has taken along to another
- * frame, from which it will return (libffi's ffi_call_unix64)? One of a frame further out is not
- * such a copy: a row that leads there passes over a caller that called itself.
+ * Is the row right about a return address that the function has moved to another frame, from which
+ * it will return (libffi's ffi_call_unix64)? A frame further out is no such copy: a row that leads
+ * there skips a caller that called itself.
  */
 static bool is_of_copy(const struct caller *caller, const struct shadow *shadow)
 {
@@ -154,7 +154,7 @@ static void find_wrong(const struct caller *caller, const struct shadow *shadow,
 	const struct shadow_frame *frame = shadow_top(shadow);
 	const struct caller_value *ra = &caller->reg[MACHINE_RA];
 
-	/* of a signal's frame the stack pointer is judged below: its CFA may be anything */
+	/* a signal's frame is judged by the stack pointer below: its CFA may be anything */
 	if (caller->cfa != frame->cfa && !frame->signal) {
 		if (is_of_copy(caller, shadow)) {
 			ret->skip = SKIP_RA_COPIED;
@@ -194,6 +194,6 @@ void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 		ret->skip = SKIP_SAME_CODE;
 	else if (goes_elsewhere(&caller))
 		ret->skip = SKIP_ELSEWHERE;
-	else /* a word that cannot be read is 0, which is wrong: the truth is known */
+	else /* an unreadable word is 0, which is wrong: the truth is known */
 		find_wrong(&caller, shadow, unneeded & unchanged(rule), ret);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rule of the compact table says at an instruction, held against the truth of a shadow
- * frame. Pure: memory is read through the machine.
+ * Compare a rule of the compact table at an instruction with the truth of a shadow frame. Pure:
+ * memory is read through the machine.
  */
 #pragma once
 
@@ -35,7 +35,7 @@
 enum judge_skip { JUDGE_SKIP_LIST(X) SKIP_COUNT };
 #undef X
 
-/* What a row is made from. X(name, key) */
+/* Source of a row. X(name, key) */
 #define JUDGE_ORIGIN_LIST(X) \
 	X(CFI, cfi)          \
 	X(SYNTH, synth)      \
@@ -48,29 +48,29 @@ enum judge_origin { JUDGE_ORIGIN_LIST(X) JUDGE_ORIGIN_COUNT };
 
 enum judge_origin judge_origin_of(const struct fpl_rule *rule);
 
-/* What is wrong, where something is: a register by its DWARF number, or one of these. */
+/* The part that is wrong, if any: a register by its DWARF number, or one of these. */
 enum { WRONG_RA = MACHINE_RA, WRONG_CFA = MACHINE_RA + 1, WRONG_NOTHING = MACHINE_RA + 2 };
 
 struct judgement {
-	enum judge_skip skip; /* NONE: what follows holds */
-	uint32_t wrong;	      /* WRONG_*, or the register: the first of CFA, RA, registers */
-	uint32_t lost;	      /* mask of callee-saved registers the row says nothing is known of */
-	uint32_t unneeded;    /* mask of those that are wrong, and of no use to anybody */
+	enum judge_skip skip;	 /* NONE: what follows holds */
+	uint32_t wrong;		 /* WRONG_*, or the register: the first of CFA, RA, registers */
+	uint32_t lost;		 /* mask of callee-saved registers that the row calls unknown */
+	uint32_t unneeded;	 /* mask of wrong registers that the caller does not need */
 	uint64_t expected, said; /* where something is wrong */
 };
 
 /*
- * Callee-saved registers of which a caller at @rule, with its extended rules behind it, needs
- * nothing from its callees: it keeps its own caller's value elsewhere. Assembly calls helpers that
- * change such registers, and whose CFI does not say so.
+ * Callee-saved registers whose value a caller at @rule, with its extended rules behind it, does not
+ * need from its callees: it saved its own caller's value elsewhere. Assembly calls helpers that
+ * change such registers without CFI for that.
  */
 uint32_t judge_unneeded(const struct fpl_rule *rule);
 
 /*
  * Judge @rule, with its extended rules behind it, on @machine, which is at an instruction of the
- * function that runs by @shadow. Cost: a few words of memory; O(frames) where the row has the right
- * return address from elsewhere. @unneeded: registers that the caller does not need, as of
- * judge_unneeded(): they are not wrong where the row has nothing to say of them.
+ * function that runs by @shadow. Cost: a few words of memory; O(frames) if the row has the right
+ * return address from elsewhere. @unneeded: registers that the caller does not need, from
+ * judge_unneeded(): they are not wrong if the row does not mention them.
  */
 void judge_rule(const struct fpl_rule *rule, const struct machine *machine,
 		const struct shadow *shadow, uint32_t unneeded, struct judgement *ret);

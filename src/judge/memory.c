@@ -32,7 +32,7 @@ size_t memory_read_some(const struct memory *memory, uint64_t addr, size_t size,
 	size_t in_page = PAGE_SIZE - (addr & (PAGE_SIZE - 1));
 	size_t nr = read_once(memory, addr, size, dst);
 
-	/* the kernel may give nothing of a range that ends in an unmapped page */
+	/* the kernel may refuse all of a range that ends in an unmapped page */
 	return nr || size <= in_page ? nr : read_once(memory, addr, in_page, dst);
 }
 

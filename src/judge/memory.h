@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a process one thread of which is stopped: the words around its stack pointer are read
- * at once, and what its instructions are is remembered.
+ * Memory of a process with one stopped thread: the words around its stack pointer are read at once,
+ * and decoded instructions are remembered.
  */
 #pragma once
 
@@ -27,19 +27,18 @@ struct memory {
 	} insns[1u << MEMORY_INSNS_LOG2];
 };
 
-/* The thread has executed something: forget words. Its stack pointer is @sp. */
+/* Forget the words: the thread has executed instructions. Its stack pointer is @sp. */
 void memory_step(struct memory *memory, uint64_t sp);
-/* Other code may be where some was: forget instructions, too. */
+/* Forget the instructions, too: the code may have changed. */
 void memory_forget(struct memory *memory);
 
-/* Copy @size bytes at @addr to @dst; false: not all can be read. A machine_memory's, and with a
- * word a shadow_read_fn's; @ctx is a struct memory. */
+/* Copy @size bytes at @addr to @dst; false: not all are readable. Serves as machine_memory and, for
+ * a word, as shadow_read_fn; @ctx is a struct memory. */
 bool memory_read(void *ctx, uint64_t addr, size_t size, void *dst);
 bool memory_read_word(void *ctx, uint64_t addr, uint64_t *ret);
 
-/* As many of @size bytes at @addr as can be read; how many that is. */
+/* Copy the readable part of @size bytes at @addr; returns its size. */
 size_t memory_read_some(const struct memory *memory, uint64_t addr, size_t size, void *dst);
 
-/* What the instruction at @pc is; OTHER where it cannot be read. @keep: the code there does not
- * change. */
+/* Kind of the instruction at @pc; OTHER if unreadable. @keep: the code there does not change. */
 enum insn_kind memory_insn(struct memory *memory, uint64_t pc, bool keep);

@@ -105,7 +105,7 @@ static void write_objects(FILE *out, const struct judge_run *run, const struct c
 	}
 }
 
-/* Findings that are shown as one: in one function, with the same thing wrong. */
+/* Findings shown as one: in one function, with the same part wrong. */
 struct group {
 	const struct finding *first;
 	char name[NAME_SIZE]; /* "": it has none */
@@ -152,7 +152,7 @@ static void write_group(FILE *out, const struct code *code, const struct group *
 	write_registers(out, finding);
 }
 
-/* Is what the name at @finding says, and what is wrong, as in @group? */
+/* Do the name and the wrong part at @finding equal those of @group? */
 static bool belongs(const struct group *group, const struct finding *finding, const char *name)
 {
 	return group->first && group->first->object == finding->object &&

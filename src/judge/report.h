@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the judge found, as text. */
+/* The judge's findings as text. */
 #pragma once
 
 #include <stdio.h>
@@ -7,6 +7,6 @@
 #include "judge/code.h"
 #include "judge/run.h"
 
-/* Write @run, whose findings are sorted on the way; @code has its names. @objects: also list files
- * all code of which has CFI. */
+/* Write @run; sorts its findings. @code has the names. @objects: also list files whose code is all
+ * covered by CFI. */
 void judge_report_write(FILE *out, struct judge_run *run, struct code *code, bool objects);

@@ -15,10 +15,10 @@
 enum {
 	STOP_MS = 1000,	    /* for a thread that runs to stop */
 	EXEC_MS = 10000,    /* for a command to be executed */
-	BREAK_MS = 20,	    /* for a thread to come by a place, before others are waited at */
+	BREAK_MS = 20,	    /* time for a thread to reach a place, before others are tried */
 	PAUSE_MOST_MS = 16, /* between two bursts */
-	SLEEP_MS = 20,	    /* before it is looked again whether a thread runs */
-	RANDOM_EVERY = 4,   /* bursts: so often one begins anywhere, though there are places */
+	SLEEP_MS = 20,	    /* pause before the next look for a running thread */
+	RANDOM_EVERY = 4,   /* bursts: one of this many begins anywhere, even if there are places */
 };
 
 struct live {
@@ -30,7 +30,7 @@ struct live {
 	struct tracees tracees;
 	struct stepper *stepper; /* owned */
 	struct places places;
-	bool *placed; /* owned [nr_placed]: by object: its places are in the list, or it has none */
+	bool *placed; /* owned [nr_placed]: by object: its places are listed, or it has none */
 	size_t nr_placed;
 	uint64_t random;
 	bool no_breakpoints; /* the machine has none */
@@ -61,7 +61,7 @@ static int burst(struct live *live, pid_t tid)
 	return stepper_burst(live->stepper, tid, &end, live->err);
 }
 
-/* Has the thread stop where it happens to be. False: it did not. */
+/* Stop the thread wherever it is. False: it did not stop. */
 static bool stop_thread(struct live *live, pid_t tid)
 {
 	int number;
@@ -104,7 +104,7 @@ static int note_object(struct live *live, uint32_t object)
 	return 0;
 }
 
-/* Places in files that came since the last time: in those that were asked for, or were met. */
+/* Add the places in new files that were asked for, or hit. */
 static int find_places(struct live *live)
 {
 	uint64_t start, end, bias;
@@ -129,7 +129,7 @@ static int find_places(struct live *live)
 	return error;
 }
 
-/* Where @place is in the process; 0: nowhere. */
+/* Address of @place in the process; 0: not mapped. */
 static uint64_t address_of(const struct live *live, const struct place *place)
 {
 	uint64_t start, end, bias;
@@ -141,7 +141,7 @@ static uint64_t address_of(const struct live *live, const struct place *place)
 	return 0;
 }
 
-/* Chooses places and has the thread, which is stopped, break at them. */
+/* Choose places and set the stopped thread's breakpoints there. */
 static size_t set_places(struct live *live, pid_t tid, uint32_t *ret_idx, uint64_t *ret_addr)
 {
 	uint32_t chosen[TRACEE_BREAKPOINTS];
@@ -173,7 +173,7 @@ static void note_place(struct live *live, pid_t tid, const uint32_t *idx, const 
 			places_hit(&live->places, idx[i]);
 }
 
-/* Waits for the thread, which is stopped, at some places. *ret: it is stopped at one. */
+/* Let the stopped thread run until it reaches one of some places. *ret: it is stopped at one. */
 static bool wait_at_places(struct live *live, pid_t tid)
 {
 	uint32_t idx[TRACEE_BREAKPOINTS];
@@ -212,7 +212,7 @@ static bool wait_at_places(struct live *live, pid_t tid)
 		case TRACEE_SIGNALLED:
 		case TRACEE_OTHER_IMAGE:
 		default:
-			/* one that makes threads stops for each of them */
+			/* a thread that makes threads stops for each of them */
 			waits = clock_monotonic_ns() < end_ns;
 			break;
 		}
@@ -252,7 +252,7 @@ static int round_of(struct live *live, uint64_t nr)
 	return error;
 }
 
-/* The command is let go, and taken up at its first instruction. */
+/* Start the command and stop it at its first instruction. */
 static int begin_command(struct live *live)
 {
 	int number, error = command_release(live->command, -1, live->err);
@@ -280,7 +280,7 @@ static int work(struct live *live)
 	return error;
 }
 
-/* A thread of its own: when it ends the kernel lets go of threads that were left alone. */
+/* A separate thread: when it ends, the kernel releases the threads still attached. */
 static void *work_main(void *ctx)
 {
 	struct live *live = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The judge at work: a process is attached to, its threads are stepped in bursts at random moments
- * and from functions without CFI on, and run freely between; in the end it is left as it was.
+ * The judge at work: it attaches to a process, steps its threads in bursts, at random moments and
+ * from functions without CFI on, lets them run freely between, and leaves the process as it was.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct judge_options {
 	char **command;		    /* borrowed, NULL-terminated; its stdout becomes its stderr */
 	uint64_t duration_ms;	    /* 0: without end */
 	struct judge_bounds bounds; /* without end_ns */
-	const volatile sig_atomic_t *stop; /* borrowed: becomes true where the user wants an end */
+	const volatile sig_atomic_t *stop; /* borrowed: becomes true when the user wants to stop */
 };
 
 /* Why it ended. X(name, text) */
@@ -39,13 +39,13 @@ struct judge_run {
 	pid_t pid;
 	size_t nr_threads; /* the most at a time */
 	uint64_t bursts, breakpoints_met;
-	uint64_t counted; /* judged steps that count: those of bounds.object and synth_only */
+	uint64_t counted; /* judged steps within bounds.object and synth_only */
 	uint64_t elapsed_ms;
 	enum judge_end end;
 };
 
 /*
- * Judge. @code: borrowed; has the names of what was found afterwards. judge_run_fini() is safe
+ * Judge. @code: borrowed; afterwards it has the names of the findings. judge_run_fini() is safe
  * after an error. Errors: those of tracees_attach() and command_release(); -ENOMEM.
  */
 FPL_MUST_CHECK int judge_process(const struct judge_options *options, struct code *code,

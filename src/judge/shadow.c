@@ -8,7 +8,7 @@
 
 enum {
 	WORD = 8,
-	RETURN_SEARCH_MAX = 64, /* frames a return may go through at once: a few, where code takes
+	RETURN_SEARCH_MAX = 64, /* limit of frames that one return ends: a few, where code takes
 				   return addresses off the stack */
 	RT_SIGRETURN = 15,	/* system call */
 };
@@ -48,7 +48,7 @@ static struct shadow_frame *top_of(struct shadow *shadow)
 	return shadow->nr ? &shadow->frames[shadow->nr - 1] : NULL;
 }
 
-/* The first reason stays: what comes after it follows from it. */
+/* The first reason stays: later ones follow from it. */
 static void doubt_top(struct shadow *shadow, enum shadow_doubt doubt)
 {
 	struct shadow_frame *top = top_of(shadow);
@@ -105,8 +105,8 @@ int shadow_signal(struct shadow *shadow, const struct registers *interrupted,
 }
 
 /*
- * Frames whose return address the stack pointer has passed: they are over. Of a signal's frame it
- * tells nothing, since its handler may have had another stack; it goes with the handler.
+ * End frames whose return address the stack pointer has passed. This proves nothing for a signal's
+ * frame, whose handler may have had another stack; it ends with the handler.
  */
 static size_t end_passed(struct shadow *shadow, uint64_t sp)
 {
@@ -123,7 +123,7 @@ static size_t end_passed(struct shadow *shadow, uint64_t sp)
 	return nr;
 }
 
-/* How many frames from the top a return from a place where the CFA is @cfa ends; 0: none is. */
+/* Number of frames from the top that a return at CFA @cfa ends; 0: none. */
 static size_t frames_to(const struct shadow *shadow, uint64_t cfa)
 {
 	for (size_t i = 1; i <= shadow->nr && i <= RETURN_SEARCH_MAX; i++) {
@@ -146,19 +146,19 @@ static void step_return(struct shadow *shadow, const struct registers *before,
 		end_frames(shadow, 1, SHADOW_END_RETURNED);
 		return;
 	}
-	/* Its return address was replaced: a jump, in the frame of its caller (retpolines). */
+	/* Its return address was replaced: it jumps, in the frame of its caller (retpolines). */
 	if (nr == 1)
 		end_frames(shadow, 1, SHADOW_END_REPLACED);
 	end_passed(shadow, sp);
 
 	const struct shadow_frame *top = shadow_top(shadow);
 
-	/* Where the next return address is on top of the stack a function begins by a tail jump. */
+	/* A function begins by a tail jump if the next return address is on top of the stack. */
 	if (!top || top->signal || sp != top->cfa - WORD)
 		doubt_top(shadow, DOUBT_STRAY);
 }
 
-/* Returns whether @before was the end of a signal's frame. */
+/* Returns true if @before was the end of a signal's frame. */
 static bool step_sigreturn(struct shadow *shadow, const struct registers *before,
 			   const struct registers *after)
 {
@@ -182,7 +182,7 @@ int shadow_step(struct shadow *shadow, enum insn_kind kind, const struct registe
 
 	if (kind == INSN_CALL && grown == WORD && read(ctx, sp, &ra) &&
 	    ra - before->pc - 1 < INSN_SIZE_MAX) {
-		/* a call of the next instruction only asks where it is */
+		/* a call of the next instruction only reads the pc */
 		return ra == after->pc ? 0 : shadow_enter(shadow, after, ra);
 	}
 	if (kind == INSN_RETURN) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shadow call stack of a thread that is stepped: of each function whose call was seen, what its
- * caller has in its registers and where it goes on. That is the truth which unwind rows are judged
- * by; where a thread does what calls and returns do not do, it is doubted, and judges nothing.
+ * The shadow call stack of a thread that is stepped: for each function whose call was seen, the
+ * registers of its caller and the return address. This is the truth that unwind rows are judged by;
+ * a frame that something other than calls and returns has changed is doubted, and judges nothing.
  *
  * Pure: registers before and after each instruction in, frames out.
  */
@@ -36,11 +36,12 @@ enum shadow_doubt { SHADOW_DOUBT_LIST(X) DOUBT_COUNT };
 #undef X
 
 struct shadow_frame {
-	uint64_t cfa;		 /* of a signal's: the stack pointer of what it interrupted */
-	uint64_t ra;		 /* where its caller goes on */
-	struct registers caller; /* as at its first instruction, but for rsp and pc: the caller's */
-	bool signal;		 /* the kernel's, between a handler and what it interrupted */
-	uint8_t doubt;		 /* enum shadow_doubt */
+	uint64_t cfa; /* of a signal's frame: the stack pointer of the interrupted code */
+	uint64_t ra;  /* where its caller goes on */
+	struct registers caller; /* the caller's, as at the function's first instruction, without
+				    rsp and pc */
+	bool signal;   /* the kernel's frame between a handler and the code it interrupted */
+	uint8_t doubt; /* enum shadow_doubt */
 };
 
 /* How frames went. X(name, key, text) */
@@ -72,29 +73,29 @@ void shadow_fini(struct shadow *shadow);
 /* The thread is let go: forget all frames. */
 void shadow_clear(struct shadow *shadow);
 
-/* The frame of the function that runs, or NULL: its call was not seen. */
+/* The frame of the running function; NULL: its call was not seen. */
 const struct shadow_frame *shadow_top(const struct shadow *shadow);
 
 /* Does a function's frame have this CFA? Cost: O(frames). */
 bool shadow_has_cfa(const struct shadow *shadow, uint64_t cfa);
 
 /*
- * The thread is at the first instruction of a function that was called: @now, with the return
+ * Note that the thread is at the first instruction of a called function: @now, with the return
  * address @ra on top of the stack. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int shadow_enter(struct shadow *shadow, const struct registers *now, uint64_t ra);
 
 /*
- * An instruction of @kind was executed. @read reads memory as it is afterwards. Errors: -ENOMEM.
- * Cost: O(1), and O(frames that end).
+ * Note that an instruction of @kind was executed. @read reads memory as it is afterwards. Errors:
+ * -ENOMEM. Cost: O(1), and O(frames that end).
  */
 FPL_MUST_CHECK int shadow_step(struct shadow *shadow, enum insn_kind kind,
 			       const struct registers *before, const struct registers *after,
 			       shadow_read_fn read, void *ctx);
 
 /*
- * A signal was delivered: @interrupted is what the thread was about to do, @now the first
- * instruction of the handler. Errors: -ENOMEM.
+ * Note a signal: @interrupted is the state before the next instruction of the thread, @now the
+ * first instruction of the handler. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int shadow_signal(struct shadow *shadow, const struct registers *interrupted,
 				 const struct registers *now, shadow_read_fn read, void *ctx);

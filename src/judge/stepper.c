@@ -13,9 +13,9 @@
 #include "judge/memory.h"
 
 enum {
-	STEP_MS = 200,	  /* for a system call: one that takes longer ends the burst */
-	STEP_TRIES = 50,  /* as often for another instruction: that will be executed */
-	DULL_MAX = 20000, /* steps in a row, none of which counts, after which a burst ends */
+	STEP_MS = 200,	  /* limit for a system call: a longer one ends the burst */
+	STEP_TRIES = 50,  /* tries for any other instruction, which will be executed */
+	DULL_MAX = 20000, /* limit of consecutive steps that do not count */
 	TRAP_FLAG = 0x100,
 	CLOCK_EVERY = 256, /* steps: some 10 ms */
 };
@@ -32,7 +32,7 @@ struct stepper {
 	struct memory memory;
 	struct machine_memory machine_memory;
 	uint64_t counted;
-	bool stale; /* what is mapped may have changed since it was read */
+	bool stale; /* mappings may have changed since they were read */
 	/* of the burst at hand */
 	pid_t tid;
 	struct registers now;
@@ -88,7 +88,7 @@ bool stepper_wants(struct stepper *stepper, uint32_t object)
 				       fnmatch(pattern, text_path_name(path), 0) == 0));
 }
 
-/* Where it cannot be read any more the old mappings stay: the process is about to end. */
+/* If the mappings cannot be read, the old ones stay: the process is about to end. */
 static void scan(struct stepper *stepper)
 {
 	stepper->stale = false;
@@ -105,7 +105,7 @@ static void find_place(struct stepper *stepper, struct code_place *ret)
 	}
 }
 
-/* What the caller of the function that runs needs no more; asked only where something is wrong. */
+/* Registers that the running function's caller does not need; asked only for wrong rows. */
 static uint32_t unneeded_by_caller(struct stepper *stepper)
 {
 	const struct shadow_frame *frame = shadow_top(&stepper->shadow);
@@ -173,8 +173,8 @@ static void note_mapping_call(struct stepper *stepper, const struct registers *b
 			stepper->stale = true;
 }
 
-/* The flags it has just pushed hold the one that steps it: popped later, without us, that would be
- * the end of it. */
+/* The flags just pushed contain the trap flag that steps the thread. A later popf, without us,
+ * would kill it. */
 static void clear_trap_flag(struct stepper *stepper)
 {
 	uint64_t sp = stepper->now.reg[X86_RSP], flags;
@@ -184,7 +184,7 @@ static void clear_trap_flag(struct stepper *stepper)
 	memory_step(&stepper->memory, sp);
 }
 
-/* Takes in that the thread has executed an instruction or is at a handler. False: it is gone. */
+/* Note that the thread has executed an instruction or is at a handler. False: it is gone. */
 static bool take_step(struct stepper *stepper, enum tracee_event event, int *ret_error)
 {
 	struct registers before = stepper->now;
@@ -207,7 +207,7 @@ static bool take_step(struct stepper *stepper, enum tracee_event event, int *ret
 	return true;
 }
 
-/* It runs another program: all that was known is over. */
+/* The thread runs another program: all known facts are void. */
 static bool take_other_image(struct stepper *stepper)
 {
 	shadow_clear(&stepper->shadow);
@@ -217,7 +217,7 @@ static bool take_other_image(struct stepper *stepper)
 	return tracee_registers(stepper->tid, &stepper->now, &stepper->compat);
 }
 
-/* Only a system call sleeps: what else takes long waits for a CPU, or for memory. */
+/* Only a system call sleeps: other delays come from waiting for a CPU, or for memory. */
 static enum tracee_event wait_for_step(struct stepper *stepper)
 {
 	enum tracee_event event;
@@ -232,7 +232,7 @@ static enum tracee_event wait_for_step(struct stepper *stepper)
 /*
  * Executes popf: it is not stepped but runs, up to a breakpoint behind it. Stepped, it would make
  * the kernel take the trap flag of later steps for the program's own (arch/x86/kernel/step.c),
- * which then has it when we are gone. Returns whether the burst goes on.
+ * which then keeps it after we detach. Returns whether the burst goes on.
  */
 static bool execute_pop_flags(struct stepper *stepper, enum burst_end *ret_end, int *ret_error)
 {
@@ -256,8 +256,8 @@ static bool execute_pop_flags(struct stepper *stepper, enum burst_end *ret_end, 
 }
 
 /*
- * Executes the instruction at hand, whatever comes between. Returns whether the burst goes on; else
- * *ret_end says why not.
+ * Execute the current instruction, whatever events come between. Returns whether the burst goes on;
+ * else *ret_end is the reason.
  */
 static bool execute(struct stepper *stepper, enum burst_end *ret_end, int *ret_error)
 {

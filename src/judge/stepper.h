@@ -11,7 +11,7 @@
 #include "judge/shadow.h"
 #include "judge/tracees.h"
 
-/* What a run may cost, and what of it counts. */
+/* Limits of a run, and the steps that count. */
 struct judge_bounds {
 	uint64_t steps;	    /* judged ones that count, in all */
 	uint64_t burst;	    /* steps of a thread at a time */
@@ -30,15 +30,15 @@ void stepper_destroy(struct stepper *stepper);
 
 /* How a burst ended. */
 enum burst_end {
-	BURST_DONE,	   /* so many steps; nothing of interest for long; all that was asked for */
-	BURST_BLOCKED,	   /* the thread sleeps in a system call */
-	BURST_GONE,	   /* the thread ended */
-	BURST_INTERRUPTED, /* the user wants an end, or somebody stopped the process */
+	BURST_DONE,    /* limit of steps; nothing of interest for long; the whole request done */
+	BURST_BLOCKED, /* the thread sleeps in a system call */
+	BURST_GONE,    /* the thread ended */
+	BURST_INTERRUPTED, /* the user wants to stop, or a signal stopped the process */
 };
 
 /*
- * Step thread @tid, which is stopped, and let it run again. Where it is at the first instruction of
- * a function, as memory proves, that is judged, too. Errors: -ENOMEM.
+ * Step thread @tid, which is stopped, and let it run again. If it is at the first instruction of a
+ * function, as memory proves, that is judged, too. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int stepper_burst(struct stepper *stepper, pid_t tid, enum burst_end *ret,
 				 struct fpl_err *err);

@@ -53,7 +53,7 @@ bool tracee_break_at(pid_t tid, const uint64_t *addresses, size_t nr)
 {
 	uint64_t control = 0;
 
-	/* an address can only be changed while nothing is enabled by it */
+	/* an address can only be changed while no breakpoint enables it */
 	if (!set_debug_register(tid, DR7, 0))
 		return false;
 	for (size_t i = 0; i < nr; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread of a process that is traced: ptrace(2) in our words. The thread is stopped. */
+/* One thread of a traced process: a layer over ptrace(2). The thread is stopped. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 enum tracee_request {
 	TRACEE_RUN,
 	TRACEE_STEP,   /* one instruction */
-	TRACEE_LISTEN, /* stay stopped, as the one who sent SIGSTOP wants it */
+	TRACEE_LISTEN, /* stay stopped, as the sender of SIGSTOP wants */
 	TRACEE_LEAVE,  /* for good */
 };
 
@@ -28,11 +28,11 @@ bool tracee_registers(pid_t tid, struct registers *ret, bool *ret_compat);
 /* @signal: delivered to it, 0: none. Not with LISTEN. */
 bool tracee_go(pid_t tid, enum tracee_request request, int signal);
 
-/* Have it stop before it executes one of @addresses [@nr <= TRACEE_BREAKPOINTS]; 0: at none. False,
- * and none is set, also where the machine has no debug registers. */
+/* Make it stop before it executes one of @addresses [@nr <= TRACEE_BREAKPOINTS]; 0: none. False,
+ * with no breakpoint set, also if the machine has no debug registers. */
 bool tracee_break_at(pid_t tid, const uint64_t *addresses, size_t nr);
 
-/* What a signal stop is about, as sigaction(2) has si_code. */
+/* Cause of a signal stop: si_code of sigaction(2). */
 bool tracee_signal_code(pid_t tid, int *ret);
 
 /* Does a trap of a step or a breakpoint wait to be delivered to it? */

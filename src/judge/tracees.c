@@ -19,11 +19,11 @@
 #include "proc/thread.h"
 
 enum {
-	TICK_MS = 20,	    /* a wait wakes up this often to look at the time and at the user */
-	LEAVE_MS = 5000,    /* for a thread to stop, so that it can be let go */
+	TICK_MS = 20,	    /* interval of a wait at which time and user are checked */
+	LEAVE_MS = 5000,    /* limit for a thread to stop, so that it can be detached */
 	ATTACH_ROUNDS = 64, /* over threads that are made while we attach */
-	SETTLE_MOST = 64,   /* stops at once: a program that makes threads all the time has always
-			       another one */
+	SETTLE_MOST = 64,   /* limit of stops per thread: a program that makes threads all the time
+			       never runs out of them */
 };
 
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
@@ -72,7 +72,10 @@ static int scope_of_ptrace(void)
 	return scope;
 }
 
-/* Why the kernel lets nobody trace @pid, whatever the rights. Returns 0: it is not that. */
+/*
+ * Find the reason why the kernel lets no process trace @pid, whatever its rights. Returns 0: no
+ * such reason.
+ */
 static int refuse_always(pid_t pid, struct fpl_err *err)
 {
 	if (pid == getpid())
@@ -115,7 +118,7 @@ static int refuse(pid_t pid, int code, struct fpl_err *err)
 	return advice_fail_process(err, code, pid);
 }
 
-/* Attaches to the threads that are there and not yet ours. Returns how many, or an error. */
+/* Attach to threads not attached yet. Returns their number, or an error. */
 static int attach_round(struct tracees *tracees)
 {
 	char path[64];
@@ -135,7 +138,7 @@ static int attach_round(struct tracees *tracees)
 		if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (void *)(uintptr_t)OPTIONS) == 0)
 			code = add(tracees, (pid_t)tid);
 		else if ((pid_t)tid == tracees->pid || errno != ESRCH)
-			/* one that was made after its maker was attached to is ours already */
+			/* a thread made after its maker was attached is attached already */
 			code = errno == EPERM && tracees->nr ? 0 : -errno;
 		nr++;
 	}
@@ -178,7 +181,7 @@ int tracees_attach(struct tracees *ret, pid_t pid, const volatile sig_atomic_t *
 	return 0;
 }
 
-/* The process has executed another program: what is left of it is one thread. */
+/* The process has executed another program: one thread is left. */
 static void take_exec(struct tracees *tracees, pid_t tid)
 {
 	tracees->nr = 0;
@@ -187,7 +190,7 @@ static void take_exec(struct tracees *tracees, pid_t tid)
 		tracees->threads[0].stopped = true;
 }
 
-/* What a stop with SIGTRAP is: of ours, or one that the program has earned itself. */
+/* Classify a SIGTRAP: our step or breakpoint, or the program's own. */
 static enum tracee_event event_of_trap(pid_t tid, int *ret_signal)
 {
 	int code;
@@ -196,7 +199,7 @@ static enum tracee_event event_of_trap(pid_t tid, int *ret_signal)
 		return TRACEE_GONE;
 	switch (code) {
 	case TRAP_TRACE:
-	case TRAP_BRKPT: /* behind a system call; of int3 it is SI_KERNEL */
+	case TRAP_BRKPT: /* behind a system call; int3 has SI_KERNEL */
 		return TRACEE_STEPPED;
 	case TRAP_HWBKPT:
 		return TRACEE_BREAKPOINT;
@@ -222,7 +225,7 @@ static void note_end(struct tracees *tracees, pid_t tid, int status)
 	tracees->status = status;
 }
 
-/* What @status of wait(2) says of @tid. */
+/* Turn @status of wait(2) of @tid into an event. */
 static enum tracee_event event_of(struct tracees *tracees, pid_t tid, int status, int *ret_signal)
 {
 	int event = status >> 16, number = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
@@ -252,7 +255,7 @@ static enum tracee_event event_of(struct tracees *tracees, pid_t tid, int status
 	return TRACEE_SIGNALLED;
 }
 
-/* A thread that has just been made by one of ours, or a process that shares its memory. */
+/* Is it a new thread made by a traced one, or a process that shares its memory? */
 static bool is_ours(struct tracees *tracees, pid_t tid)
 {
 	pid_t process;
@@ -264,7 +267,7 @@ static bool is_ours(struct tracees *tracees, pid_t tid)
 	return add(tracees, tid) == 0;
 }
 
-/* Lets a thread that is not held go on as if nobody looked. */
+/* Let a thread that is not held go on as if untraced. */
 static void settle(struct tracees *tracees, pid_t tid, int status)
 {
 	int number;
@@ -396,7 +399,7 @@ enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int 
 			settle(tracees, which, status);
 		if (tracees->ended || tracees->replaced || !find(tracees, tid))
 			return TRACEE_GONE;
-		/* the clock is looked at only where it is not the thread's turn at once */
+		/* look at the clock only if the thread's turn is not at once */
 		if (!end_ms)
 			end_ms = clock_monotonic_ms() + ms;
 		if (*tracees->stop || clock_monotonic_ms() >= end_ms)
@@ -404,8 +407,8 @@ enum tracee_event tracees_wait(struct tracees *tracees, pid_t tid, unsigned int 
 	}
 }
 
-/* Does it sleep, and has nothing of ours that would be the end of it without us? One that is in a
- * stop nobody has looked at may be at a trap of ours. */
+/* Does it sleep, without a breakpoint or trap of ours that would kill it after we detach? A thread
+ * in a stop not yet seen may be at a trap of ours. */
 static bool can_be_left(const struct tracees *tracees, const struct tracee_thread *thread)
 {
 	char state = thread_state(tracees->pid, thread->tid);
@@ -415,8 +418,8 @@ static bool can_be_left(const struct tracees *tracees, const struct tracee_threa
 }
 
 /*
- * Has the thread, which is not stopped, stop with nothing of ours about it: no breakpoint, no trap
- * that waits to be delivered. Returns the last event.
+ * Stop the thread, which runs, in a state without any of our breakpoints or pending traps. Returns
+ * the last event.
  */
 static enum tracee_event stop_clean(struct tracees *tracees, pid_t tid, int *ret_signal)
 {
@@ -429,7 +432,7 @@ static enum tracee_event stop_clean(struct tracees *tracees, pid_t tid, int *ret
 		if (event == TRACEE_NOTHING || event == TRACEE_GONE)
 			return event;
 		tracees_break_at(tracees, tid, NULL, 0);
-		/* the stop that was asked for may come before a trap that came first */
+		/* the requested stop may arrive before an earlier trap */
 	} while (event != TRACEE_SIGNALLED && tracee_has_trap(tid) &&
 		 tracees_go(tracees, tid, TRACEE_RUN, 0));
 	return event;
@@ -442,7 +445,7 @@ static void leave_thread(struct tracees *tracees, pid_t tid)
 	enum tracee_event event = TRACEE_STOPPED;
 	int number = 0;
 
-	/* a trap of one that is stopped can only be seen where it goes on */
+	/* a stopped thread's pending trap can only be seen after it goes on */
 	if (thread->stopped && !tracees_go(tracees, tid, TRACEE_RUN, 0))
 		return;
 	if (can_be_left(tracees, thread))
@@ -459,7 +462,7 @@ void tracees_leave(struct tracees *tracees)
 	static const volatile sig_atomic_t never = 0;
 
 	tracees->stop = &never; /* the end is wanted: it is what we are about */
-	/* new threads may come in meanwhile: those that are left alone stay in the list */
+	/* new threads may arrive meanwhile: those left alone stay in the list */
 	for (size_t i = tracees->nr; i-- > 0;)
 		if (i < tracees->nr)
 			leave_thread(tracees, tracees->threads[i].tid);
