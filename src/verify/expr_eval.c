@@ -158,7 +158,7 @@ static int binary(struct eval *eval, uint8_t atom)
 	}
 }
 
-/* Continue at the operation whose byte offset is @distance behind the end of this branch. */
+/* Continue at the operation @distance bytes behind the end of this branch. */
 static int branch(struct eval *eval, const Dwarf_Op *op)
 {
 	uint64_t target = op->offset + 3 + (uint64_t)(int64_t)(int16_t)op->number;
@@ -185,7 +185,7 @@ static int branch_if(struct eval *eval, const Dwarf_Op *op)
 	return branch(eval, op);
 }
 
-/* The operations that name where the object is: they must come last. */
+/* Operations that name the object's place: they must come last. */
 static int finish(struct eval *eval, enum expr_kind kind, uint64_t number)
 {
 	if (eval->next != eval->nr_ops)

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "verify/machine.h"
 
-/* What an expression denotes (DWARF 5, section 2.6). */
+/* The kind of an expression's result (DWARF 5, section 2.6). */
 enum expr_kind {
 	EXPR_ADDRESS,  /* the object is in memory at `number` */
 	EXPR_VALUE,    /* the object is `number`: DW_OP_stack_value */
@@ -23,12 +23,12 @@ struct expr_result {
 };
 
 /*
- * Evaluate @ops[@nr_ops] on @machine. @cfa is what DW_OP_call_frame_cfa pushes, NULL where there
- * is none yet. Register 16 is the program counter.
+ * Evaluate @ops[@nr_ops] on @machine. @cfa: the value that DW_OP_call_frame_cfa pushes, NULL: not
+ * known yet. Register 16 is the program counter.
  *
- * Errors: -EOPNOTSUPP an operation that has no place in CFI (DWARF 5, section 6.4.2); -EINVAL
- * operands missing, a branch to no operation, division by zero; -EOVERFLOW more than 64 values or
- * 65,536 steps.
+ * Errors: -EOPNOTSUPP an operation not allowed in CFI (DWARF 5, section 6.4.2); -EINVAL operands
+ * missing, a branch to no operation, division by zero; -EOVERFLOW more than 64 values or 65,536
+ * steps.
  */
 FPL_MUST_CHECK int expr_eval(const Dwarf_Op *ops, size_t nr_ops, const struct machine *machine,
 			     const uint64_t *cfa, struct expr_result *ret);

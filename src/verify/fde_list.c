@@ -115,8 +115,7 @@ static bool cie_encoding(const Dwarf_CIE *cie, uint8_t *ret)
 			if (!take_format(&data, encoding, &skipped))
 				return false;
 		} else if (*letter != 'S' && *letter != 'B') {
-			return true; /* unknown: the data behind it cannot be read, none is needed
-				      */
+			return true; /* unknown: the data behind it is unreadable, and not needed */
 		}
 	}
 	return true;
@@ -146,7 +145,7 @@ static bool fde_range(const struct section *section, const Dwarf_FDE *fde, uint8
 	case DW_EH_PE_pcrel:
 		start += at;
 		break;
-	default: /* no linker of this system writes others for an FDE */
+	default: /* linkers of this system write no other encodings for an FDE */
 		return false;
 	}
 	ret->start = start;
@@ -190,8 +189,7 @@ static int add_fde(struct fde_list *list, const struct section *section, const D
 	return list_append(list, range);
 }
 
-/* A length of zero ends .eh_frame; linkers leave one in the middle where an object file brought it.
- */
+/* A length of zero ends .eh_frame; linkers leave one in the middle if an object file brought it. */
 static bool skip_terminator(struct section *section, Dwarf_Off *off)
 {
 	uint32_t length;

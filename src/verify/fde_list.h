@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The address ranges of a file's FDEs, found by libdw's own section iterator: what the sweep must
- * visit, whatever the table's own reader made of the section.
+ * The address ranges of a file's FDEs, found by libdw's own section iterator: the sweep must visit
+ * them all, whatever the table's own reader found.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-/* Where an FDE stands. */
+/* Section of an FDE. */
 enum fde_section {
 	FDE_EH_FRAME,
 	FDE_DEBUG_FRAME,

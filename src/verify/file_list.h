@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files a command line names: files as they are, folders with every ELF file below them. */
+/* The files named by a command line: files as they are, folders with every ELF file below them. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +24,9 @@ void file_list_fini(struct file_list *list);
 
 /*
  * Append @path, or the regular ELF files below it: symbolic links in it are not followed, a file
- * with several names is listed once. Folders and files that cannot be read there are skipped; a
- * path that was named is listed as it is, for its reader to complain about.
- * Errors: -ENOMEM; -ENOENT and others of stat(2) for @path itself.
+ * with several names is listed once. Unreadable folders and files there are skipped; a path given
+ * by the user is listed as it is, and its reader reports an error. Errors: -ENOMEM; -ENOENT and
+ * others of stat(2) for @path itself.
  */
 FPL_MUST_CHECK int file_list_add(struct file_list *list, const char *path, struct fpl_err *err);
 

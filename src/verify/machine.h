@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine to apply rules to. A made-up one has registers and memory with contents that follow
- * from a seed, the same for whoever asks: two ways to find a caller that agree on it agree by their
- * rules and not by luck. Another one reads its memory where it is told to.
+ * A machine to apply rules to. A made-up one has registers and memory whose contents follow from a
+ * seed, the same for every reader: two ways to find a caller that agree on it agree by their rules
+ * and not by luck. Another one reads memory through a callback.
  */
 #pragma once
 
@@ -29,18 +29,18 @@ struct machine {
 	struct machine_memory *memory; /* borrowed; NULL: it is made up */
 };
 
-/* A made-up one with registers from @seed; the program counter is @pc. */
+/* A made-up machine with registers from @seed; the program counter is @pc. */
 void machine_init(struct machine *machine, uint64_t seed, uint64_t pc);
 
 /* The @size (1 to 8) bytes at @addr, zero-extended: every byte of made-up memory has one value. */
 uint64_t machine_read(const struct machine *machine, uint64_t addr, size_t size);
 
-/* What is known of one register of the caller. */
+/* State of one register of the caller. */
 enum caller_value_kind {
 	CALLER_UNCLAIMED, /* nothing is said about it */
 	CALLER_UNDEF,	  /* it cannot be recovered */
 	CALLER_VALUE,	  /* it is `value` */
-	CALLER_EXPR,	  /* it is given up: an expression nobody evaluated */
+	CALLER_EXPR,	  /* given up: an expression that was not evaluated */
 };
 
 struct caller_value {
@@ -52,11 +52,11 @@ struct caller_value {
 enum caller_status {
 	CALLER_NONE,	 /* no rule here */
 	CALLER_FOUND,	 /* cfa and reg hold */
-	CALLER_GIVEN_UP, /* there is a rule, and its CFA is an expression nobody evaluated */
+	CALLER_GIVEN_UP, /* there is a rule, but its CFA is an expression that was not evaluated */
 	CALLER_REFUSED,	 /* there is a rule, and it makes no sense */
 };
 
-/* The caller of a frame, as one side answers it. */
+/* The caller of a frame, by the answer of one side. */
 struct caller {
 	enum caller_status status;
 	bool signal;

@@ -90,7 +90,7 @@ static int list_section(struct oracle *oracle, Elf *elf, enum fde_section where)
 
 static int file_open(struct oracle_file *file, const struct elf_file *from, struct fpl_err *err)
 {
-	/* not mapped: whoever may write the file could cut it short meanwhile */
+	/* not mapped: another process could truncate the file meanwhile */
 	file->elf = elf_begin(from->fd, ELF_C_READ, NULL);
 	if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF)
 		return fpl_fail(err, -ENOEXEC, "%s: libelf cannot read it: %s", from->name,
@@ -200,7 +200,7 @@ static enum oracle_status ask_section(Dwarf_CFI *cfi, uint64_t pc, struct oracle
 	answer->why = error != 0 ? dwarf_errmsg(error) : NULL;
 	if (answer->why == NULL) /* libdw 0.188 refuses some FDEs without saying why */
 		answer->why = "refused without a reason";
-	/* the one message that means "no FDE covers it": the numbers behind it are not public */
+	/* the one message that means "no FDE covers it": its number is not public */
 	return strcmp(answer->why, "no matching address range") == 0 ? ORACLE_NONE : ORACLE_REFUSED;
 }
 
@@ -217,8 +217,8 @@ void oracle_ask(struct oracle *oracle, uint64_t pc, struct oracle_answer *ret)
 	if (ret->status != ORACLE_FRAME)
 		return;
 	/*
-	 * The start libdw gives is not used: DW_CFA_restore_state brings back the start of the row
-	 * the state was remembered in, so it lies too low. The end is right.
+	 * The start from libdw is not used: DW_CFA_restore_state brings back the start of the
+	 * remembered row, so it is too low. The end is right.
 	 */
 	if (dwarf_frame_info(ret->frame, &start, &end, &signal) >= 0 && end > pc)
 		ret->end = end;
@@ -251,7 +251,7 @@ static struct caller_value located(const Dwarf_Op *ops, size_t nr, const struct 
 	}
 }
 
-/* Where libdw says nothing of the return address it answers "same value" (see oracle_eval). */
+/* If libdw does not know the return address, it answers "same value" (see oracle_eval). */
 static struct caller_value default_ra(const struct machine *machine, uint64_t cfa)
 {
 	return (struct caller_value){ CALLER_VALUE, machine_read(machine, cfa - 8, 8) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other opinion: libdw's CFI interpreter on the same file. What it is known to get wrong is
- * named here, with the evidence beside the code that makes up for it.
+ * The second opinion: libdw's CFI interpreter on the same file. Its known mistakes are named here,
+ * with the evidence beside the code that corrects them.
  */
 #pragma once
 
@@ -19,21 +19,22 @@ struct oracle_file {
 };
 
 struct oracle {
-	struct oracle_file main, debug;	 /* debug.elf NULL: no separate debug file */
-	Dwarf_CFI *cfi[FDE_NR_SECTIONS]; /* [FDE_EH_FRAME] owned, others borrowed; NULL: none */
-	struct fde_list fdes;		 /* of all sections, sorted */
+	struct oracle_file main, debug; /* debug.elf NULL: no separate debug file */
+	Dwarf_CFI
+		*cfi[FDE_NR_SECTIONS]; /* [FDE_EH_FRAME] owned, others borrowed; NULL: no section */
+	struct fde_list fdes;	       /* of all sections, sorted */
 };
 
 enum oracle_status {
 	ORACLE_FRAME,	/* frame holds for [pc asked, end) */
 	ORACLE_NONE,	/* libdw finds no FDE there */
-	ORACLE_REFUSED, /* libdw finds an FDE and refuses it; why says how */
+	ORACLE_REFUSED, /* libdw finds an FDE and refuses it; why has the reason */
 };
 
 /* One answer. Zero-initialise; release with oracle_answer_fini before asking again. */
 struct oracle_answer {
 	enum oracle_status status;
-	uint64_t end;	    /* of the pcs it holds for: where libdw's row ends */
+	uint64_t end;	    /* end of the pcs it holds for: the end of libdw's row */
 	const char *why;    /* static storage */
 	Dwarf_Frame *frame; /* owned */
 	bool uses_pc;	    /* the CFA depends on the pc itself: a PLT row */
@@ -48,7 +49,7 @@ FPL_MUST_CHECK int oracle_open(const struct elf_file *elf, const struct elf_file
 			       struct oracle **ret, struct fpl_err *err);
 void oracle_close(struct oracle *oracle);
 
-/* Ask for the row at @pc: of .eh_frame; of the next section where one has no FDE for it. */
+/* Ask for the row at @pc, in .eh_frame first; in the next section if that has no FDE for it. */
 void oracle_ask(struct oracle *oracle, uint64_t pc, struct oracle_answer *ret);
 void oracle_answer_fini(struct oracle_answer *answer);
 
@@ -60,5 +61,5 @@ void oracle_answer_fini(struct oracle_answer *answer);
 void oracle_eval(const struct oracle_answer *answer, const struct machine *machine,
 		 struct caller *ret);
 
-/* Write what @answer says to @text, in the words of `tables --rows` where they suffice. */
+/* Write @answer to @text, in the words of `tables --rows` if they suffice. */
 void oracle_text(const struct oracle_answer *answer, char *text, size_t size);

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 
-/* The name of DWARF register @number; 16 is "ra", what has no name is "?". Static storage. */
+/* The name of DWARF register @number; 16 is "ra", an unnamed one "?". Static storage. */
 static inline const char *register_name(unsigned int number)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verifying one file found: plain bytes, so that a worker process can hand them over. */
+/* The results of verifying one file: plain bytes, so that a worker process can hand them over. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ enum report_status {
 	REPORT_DONE,	/* judged */
 	REPORT_NO_CFI,	/* nothing to judge: no fault of the file */
 	REPORT_SKIPPED, /* no ELF64 program or library */
-	REPORT_REFUSED, /* the table's compiler refuses the file; message says why */
+	REPORT_REFUSED, /* the table compiler refuses the file, for the reason in message */
 	REPORT_FAILED,	/* could not be judged; message says why */
 };
 

@@ -70,7 +70,9 @@ void row_eval(const struct cfi_row *row, const struct machine *machine, struct c
 	for (unsigned int i = 0; i < CFI_NR_REGS; i++) {
 		uint64_t same = i == SP ? ret->cfa : i == CFI_RA ? machine->pc : machine->reg[i];
 
-		/* of a register a callee may change, "unchanged" is what the CFI says of nothing */
+		/*
+		 * for a register that a callee may change, "unchanged" is the default of silent CFI
+		 */
 		if (row->reg[i].kind == CFI_SAME && !((PRESERVED >> i) & 1))
 			continue;
 		ret->reg[i] = reg_value(&row->reg[i], machine, ret->cfa, same);

@@ -190,7 +190,7 @@ static void ext_text(const struct fpl_ext *ext, FILE *out)
 	}
 }
 
-/* Does an extended rule say where @reg is? It wins. */
+/* Does an extended rule describe @reg? It wins. */
 static bool is_extended(const struct fpl_rule *rule, uint8_t reg)
 {
 	const struct fpl_ext *ext = (const struct fpl_ext *)(rule + 1);

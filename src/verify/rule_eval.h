@@ -11,5 +11,5 @@
  */
 void rule_eval(const struct fpl_rule *rule, const struct machine *machine, struct caller *ret);
 
-/* Write what @rule says to @text, in the words of `tables --rows`; cut to @size. */
+/* Write @rule to @text, in the words of `tables --rows`; cut to @size. */
 void rule_text(const struct fpl_rule *rule, char *text, size_t size);

@@ -18,7 +18,7 @@ enum {
 	GAP_MAX = 15, /* bytes a row of the compact table may run over between FDEs */
 	PEEK = 4,     /* FDEs looked ahead: both sections may list a function twice over */
 	SPAN = 1u << FPL_SPAN_LOG2,
-	PC_ROW_STEPS_MAX = 4096, /* pcs tried in a row whose CFA depends on the pc */
+	PC_ROW_STEPS_MAX = 4096, /* limit of consecutive pcs tried if the CFA depends on the pc */
 };
 
 struct sweep {
@@ -36,7 +36,7 @@ struct sweep {
 	uint64_t terminated_end; /* likewise: an FDE behind a terminator */
 };
 
-/* One stretch of pcs over which libdw gives one answer and our exact rows one row. */
+/* A stretch of pcs with one answer of libdw and one exact row of ours. */
 struct stretch {
 	uint64_t start, end;
 	const struct cfi_row *row; /* NULL: no exact row */
@@ -56,8 +56,8 @@ static bool values_agree(const struct caller_value *table, const struct caller_v
 
 /*
  * libdw 0.188's defaults for this architecture (backends/x86_64_cfi.c) say "same value" for
- * register 0, with the comment "rbx"; rbx is 3, so where the CFI says nothing of rbx libdw calls
- * it undefined, and rax preserved. Nobody else does: rbx is callee-saved (psABI, figure 3.4).
+ * register 0, with the comment "rbx"; rbx is 3, so if the CFI does not mention rbx, libdw calls it
+ * undefined, and rax preserved. That is wrong: rbx is callee-saved (psABI, figure 3.4).
  */
 static bool is_libdw_default(unsigned int reg, const struct caller_value *table,
 			     const struct caller_value *libdw, const struct machine *machine)
@@ -122,9 +122,9 @@ static bool is_go(const struct stretch *stretch)
 }
 
 /*
- * The verdict on a row of Go's own table, which the linker makes .debug_frame from, too: that has
- * the depth of the stack and no more. What it cannot know is not judged; of the rest the CFA and
- * the return address must agree. The row must say what the table says in any case.
+ * The verdict on a row of Go's own table. The linker makes .debug_frame from it, too, with the
+ * depth of the stack and no more. Facts beyond that are not judged; the CFA and the return address
+ * must agree. The compact table must agree with the row in any case.
  */
 static enum verdict judge_go(const struct cfi_row *row, const struct caller *table,
 			     const struct machine *machine, enum verdict by_libdw)
@@ -141,7 +141,7 @@ static enum verdict judge_go(const struct cfi_row *row, const struct caller *tab
 	return by_libdw == VERDICT_REG ? VERDICT_GO_REGS : by_libdw;
 }
 
-/* The verdict on a row that the code corrects: what the table must agree with is the row. */
+/* The verdict on a row that the code corrects: the table must agree with the row. */
 static enum verdict judge_mended(const struct cfi_row *row, const struct caller *table,
 				 const struct machine *machine)
 {
@@ -182,7 +182,7 @@ static bool is_executable(const struct elf_file *elf, uint64_t pc)
 	return false;
 }
 
-/* Where a difference has a cause that is known and no fault of the table, the cause. */
+/* Replace a difference by its known cause, if it is no fault of the table. */
 static enum verdict explain(const struct sweep *sweep, enum verdict verdict, uint64_t pc)
 {
 	if (!verdict_is_bad(verdict))
@@ -192,12 +192,12 @@ static enum verdict explain(const struct sweep *sweep, enum verdict verdict, uin
 	if (verdict == VERDICT_EXTRA && pc < sweep->terminated_end)
 		return VERDICT_TERMINATED;
 	/*
-	 * Which of them libdw takes depends on the order it was asked in: it keeps FDEs in a search
-	 * tree where an FDE that overlaps one already there counts as the same and is dropped.
+	 * libdw's choice depends on the order of questions: it keeps FDEs in a search tree and
+	 * drops an FDE that overlaps one already there.
 	 */
 	if (pc < sweep->overlap_end)
 		return VERDICT_OVERLAP;
-	/* libdw searches the index where there is one; listing the section is the truth */
+	/* libdw searches the index if there is one; the list of the section is the truth */
 	if (verdict == VERDICT_EXTRA && pc < sweep->covered_end[FDE_EH_FRAME])
 		return VERDICT_UNINDEXED;
 	return verdict;
@@ -220,7 +220,7 @@ static void note_difference(struct sweep *sweep, const struct fpl_rule *rule, ui
 }
 
 /*
- * Take back what the code says, not the CFI, of the registers @kept: libdw knows the CFI alone.
+ * Undo the facts from code, not from CFI, about the registers @kept: libdw knows the CFI alone.
  * False: @caller does not have them unchanged.
  */
 static bool take_back_kept(struct caller *caller, uint16_t kept, const struct machine *machine)
@@ -238,8 +238,8 @@ static bool take_back_kept(struct caller *caller, uint16_t kept, const struct ma
 }
 
 /*
- * The exact row is made by the general interpreter, the table mostly by the fast one: where the
- * table agrees, so must the row.
+ * The exact row is made by the general interpreter, the table mostly by the fast one: if the table
+ * agrees, the row must agree, too.
  */
 static enum verdict judge_row(const struct cfi_row *row, const struct caller *libdw,
 			      const struct machine *machine)
@@ -295,7 +295,7 @@ static uint64_t pick_inside(uint64_t start, uint64_t end)
 	return start + (start * 0x9e3779b97f4a7c15ull >> 32) % (end - start);
 }
 
-/* The next pc worth a look behind @pc: the table's next span, or, outside the table, its bounds. */
+/* The next pc to check behind @pc: the table's next span or, outside the table, its bounds. */
 static uint64_t next_span(const struct table *table, uint64_t pc)
 {
 	uint64_t first = table->first_vaddr;
@@ -308,7 +308,7 @@ static uint64_t next_span(const struct table *table, uint64_t pc)
 
 /*
  * Judge @stretch at its first pc, its last, one between, and the first of each of the table's
- * spans. Where neither answer depends on the pc, equal rules need no second look.
+ * spans. If no answer depends on the pc, equal rules are judged once.
  */
 static void judge_stretch(struct sweep *sweep, const struct stretch *stretch)
 {
@@ -350,8 +350,8 @@ static void note_fde(struct sweep *sweep, const struct fde_range *fde)
 		sweep->terminated_end = fde->end;
 }
 
-/* Move the FDE list along to @pc: what begins at or below it counts, what comes next is looked at.
- */
+/* Advance the FDE list to @pc: those that begin at or below it count, the next ones are looked
+ * ahead. */
 static void follow_fdes(struct sweep *sweep, uint64_t pc)
 {
 	const struct fde_list *fdes = &sweep->oracle->fdes;
@@ -396,7 +396,7 @@ static void ask(struct sweep *sweep, uint64_t pc)
 	oracle_answer_fini(answer);
 	oracle_ask(sweep->oracle, pc, answer);
 	sweep->answer_start = pc;
-	/* and where one ends: libdw's rows may run past it, with an advance past the end */
+	/* and at the end of one: libdw's rows may run past it, with an advance past the end */
 	for (size_t i = 0; i < FDE_NR_SECTIONS; i++) {
 		if (sweep->covered_end[i] > pc && sweep->covered_end[i] < limit)
 			limit = sweep->covered_end[i];
@@ -405,7 +405,7 @@ static void ask(struct sweep *sweep, uint64_t pc)
 		answer->end = limit;
 }
 
-/* Judge [sweep->pos, end), over which our exact rows say @row. */
+/* Judge [sweep->pos, end), which our exact row @row covers. */
 static void judge_range(struct sweep *sweep, uint64_t end, const struct cfi_row *row)
 {
 	while (sweep->pos < end) {
@@ -432,9 +432,9 @@ static int sweep_row(const struct cfi_row *row, void *ctx)
 }
 
 /*
- * While the rows are read once more they are judged, and the time libdw takes counts as theirs:
- * some hundred times that of the table, which was compiled within its own limits. A file that takes
- * too long ends by the timeout of the pool.
+ * The rows are judged while they are read once more, and the time of libdw counts as theirs: some
+ * hundred times that of the table, which was compiled within its own limits. The pool's timeout
+ * ends a file that takes too long.
  */
 static const struct table_limits judged_limits = {
 	.cpu_ns = UINT64_MAX,
@@ -443,7 +443,7 @@ static const struct table_limits judged_limits = {
 	.synth = true,
 };
 
-/* Judge the table over everything either side covers, and a little more at both ends. */
+/* Judge the table over all addresses that either side covers, and a little beyond both ends. */
 static int sweep_all(struct sweep *sweep, struct fpl_err *err)
 {
 	const struct fde_list *fdes = &sweep->oracle->fdes;
@@ -490,7 +490,9 @@ static void verify_elf(const struct elf_file *elf, const struct elf_file *debug,
 		sweep.oracle = oracle;
 		rc = sweep_all(&sweep, &err);
 		ret->fdes = oracle->fdes.nr;
-		/* say, of a file whose .eh_frame is of a section type libdw 0.188 does not know */
+		/*
+		 * for example, libdw 0.188 does not know the section type of the file's .eh_frame
+		 */
 		if (rc == 0 && oracle->fdes.nr == 0 && report_disagreements(ret) != 0) {
 			memset(ret, 0, sizeof(*ret));
 			rc = fpl_fail(&err, -ENODATA, "%s: libdw reads no CFI of it", elf->name);

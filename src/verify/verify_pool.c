@@ -154,7 +154,7 @@ static int feed(struct pool *pool, struct worker *worker, struct fpl_err *err)
 	worker->job = pool->next_job++;
 	worker->busy = true;
 	worker->deadline_ns = clock_monotonic_ns() + pool->options->timeout_ns;
-	/* a worker that is gone already is noticed as the end of its stream */
+	/* the end of its stream shows that a worker is gone already */
 	(void)!write_all(worker->fd, &worker->job, sizeof(worker->job));
 	return 0;
 }
@@ -168,7 +168,7 @@ static struct report *failed_report(void)
 	return report;
 }
 
-/* The report of a busy worker arrives, or the worker has died. */
+/* Read the report of a busy worker, or find that it has died. */
 static int collect(struct pool *pool, struct worker *worker, struct fpl_err *err)
 {
 	const char *path = pool->jobs[worker->job].path;
@@ -210,7 +210,7 @@ static int expire(struct pool *pool, struct worker *worker, struct fpl_err *err)
 	return 0;
 }
 
-/* Wait until a worker has something to say or is over its time, and deal with it. */
+/* Wait until a worker has sent data or exceeds its time, and handle it. */
 static int pool_wait(struct pool *pool, struct pollfd *polls, struct fpl_err *err)
 {
 	unsigned int nr_workers = pool->options->nr_workers;

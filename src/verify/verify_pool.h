@@ -16,7 +16,7 @@ struct verify_job {
 struct verify_pool_options {
 	unsigned int nr_workers; /* 1 or more */
 	uint64_t timeout_ns;	 /* wall-clock time one file may take */
-	/* Judges one file, in a worker process that ends afterwards: it may give up its rights. */
+	/* Judge one file, in a worker process that ends afterwards: it may give up its rights. */
 	void (*judge)(const char *path, struct report *ret);
 	/* Called in the caller's process whenever a job is done, in any order; may be NULL. */
 	void (*done)(struct verify_job *job, void *ctx);
