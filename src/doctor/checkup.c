@@ -66,7 +66,7 @@ static void run_judges(const struct judge *judges, const struct patient *patient
 	}
 }
 
-/* The trial has the last word: a check that fails must not keep from what works. */
+/* The trial decides: a failed check must not forbid a run that works. */
 static void summarise(const struct trial *trial, struct checkup *checkup)
 {
 	size_t nr_warn = 0, nr_fail = 0;

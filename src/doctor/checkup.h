@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Can fpless run on this machine, with the rights of this process? Facts (proc/host.h) and answers
- * of the kernel (struct probes) are judged one by one, by functions of nothing else; a trial run
- * has the last word.
+ * of the kernel (struct probes) are judged one by one, by pure functions; a trial run decides in
+ * the end.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct check {
 	char fix[CHECK_TEXT_MAX];  /* what to type; "" where ok */
 };
 
-/* What this build brings along. */
+/* An object that this build contains. */
 struct probed_object {
 	int error;		 /* 0, or negative errno of opening the BPF object in this binary */
 	uint32_t version;	 /* its FPL_SHARED_VERSION */
@@ -42,7 +42,7 @@ struct probed_object {
 	uint32_t nr_programs, nr_maps;
 };
 
-/* What the kernel and this build answered. */
+/* Answers of the kernel and of this build. */
 struct probes {
 	struct features features;
 	int clock, cycles; /* opening the event on a CPU: 0, or negative errno */
@@ -69,12 +69,12 @@ struct checkup {
 	char summary[CHECK_TEXT_MAX + 64]; /* one line */
 };
 
-/* Ask the kernel and look into this build. Cost: about 30 ms. */
+/* Ask the kernel and examine this build. Cost: about 30 ms. */
 void checkup_probe(struct probes *ret);
 
 /*
- * Load the programs, sample a busy thread of this process for a quarter of a second, and put all
- * away. Blocks SIGINT, SIGTERM and SIGCHLD, as every run does. Cost: about 0.5 s.
+ * Load the programs, sample a busy thread of this process for a quarter of a second, and clean up.
+ * Blocks SIGINT, SIGTERM and SIGCHLD, as every run does. Cost: about 0.5 s.
  */
 void checkup_try(const struct host *host, struct trial *ret);
 

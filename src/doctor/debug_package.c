@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which package has the debug information, and how to get it. */
+/* The package with the debug information, and the command to get it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /*
  * Sources whose debug packages are older than the automatic ones: the packages of Debian 12 that
- * have a field Build-Ids and are not in debian-debug. One for all of the source's files.
+ * have a field Build-Ids and are not in debian-debug. One for all files of the source.
  */
 static const struct {
 	const char *source, *package;
@@ -29,7 +29,7 @@ static const struct {
 /* Likewise, with a NAME-dbg for each package. */
 static const char *const one_each[] = { "ceph", "dibbler", "hylafax", "uwsgi" };
 
-/* "python3.11" has python3.11-dbg, and so do the versions before and after. */
+/* "python3.11" has python3.11-dbg; earlier and later versions alike. */
 static bool is_python(const char *source)
 {
 	unsigned int minor;
@@ -99,7 +99,7 @@ static void debian_hint(const struct host *host, const struct package *package, 
 		 package->version[0] ? "=" : "", package->version, source);
 }
 
-/* Can @path be typed within quotes as it stands? Strangers choose names. */
+/* Can @path be typed within quotes as it is? Names are untrusted. */
 static bool is_plain(const char *path)
 {
 	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the judges of checkup.h share. Inside this folder only. */
+/* Shared by the judges of checkup.h. Inside this folder only. */
 #pragma once
 
 #include "doctor/checkup.h"
@@ -25,5 +25,5 @@ FPL_PRINTF(2, 3) void check_warn(struct check *check, const char *cost, ...);
 FPL_PRINTF(2, 3) void check_fail(struct check *check, const char *cost, ...);
 FPL_PRINTF(2, 3) void check_fix(struct check *check, const char *fix, ...);
 
-/* Lists, ended by one without subject: the kernel, then rights, then what else there is. */
+/* Lists, ended by a judge without subject: the kernel, then rights, then the rest. */
 extern const struct judge judges_kernel[], judges_rights[], judges_machine[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel: its features, its BTF, its JIT, what it is known to do wrong. */
+/* The kernel: its features, its BTF, its JIT, its known bugs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -11,13 +11,13 @@
 
 #define HZ_DEFAULT 99
 
-/* Two per file that is mapped executable, and a desktop maps about 1,000. */
+/* Two per file mapped executable; a desktop maps about 1,000. */
 #define FILES_WANTED 2048
 
-/* Of the side-band, per CPU: 64 pages and one (proc/sideband.c). */
+/* Locked memory of the side-band per CPU: 64 pages and one (proc/sideband.c). */
 #define SIDEBAND_KB 260
 
-/* What a run's maps come to at most, by default: tables, and 16 MiB for the rest. */
+/* Limit of a run's maps by default: tables, and 16 MiB for the rest. */
 #define MAPS_BYTES (144ull << 20)
 
 static void judge_event(const struct patient *patient, struct check *check)
@@ -124,7 +124,7 @@ static void judge_ptrace_scope(const struct patient *patient, struct check *chec
 	}
 }
 
-/* Before 5.11 maps counted against the limit, which libbpf raises where it may. */
+/* Before 5.11 maps counted against the limit, which libbpf raises if it may. */
 static bool limits_maps(const struct patient *patient)
 {
 	return patient->probes->features.present[FEATURE_TASK_PT_REGS] == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process may do: namespaces, filters, sysctls of permission, capabilities. */
+/* The rights of this process: namespaces, filters, sysctls of permission, capabilities. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -113,7 +113,9 @@ static void fix_rights(const struct patient *patient, struct check *check)
 		  patient->host->self_path);
 }
 
-/* Is the right held, or included in one that is? If not, what and how to get it is written. */
+/*
+ * Is the right held, or included in one that is? If not, write the missing right and how to get it.
+ */
 static bool is_held(const struct patient *patient, int cap, struct check *check)
 {
 	const struct right *right = right_of(cap);

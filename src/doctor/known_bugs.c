@@ -19,7 +19,7 @@ struct range {
 };
 
 /*
- * Where the versions are from:
+ * Sources of the versions:
  *
  * d319f344561d: mainline v6.4; stable ChangeLog-6.1.36 and ChangeLog-6.3.10; Debian bug 1033398.
  * The lock it takes came with 0aef499f3172 ("mm/usercopy: Detect vmalloc overruns") (v5.18).
@@ -84,8 +84,8 @@ static const struct listed {
 };
 
 /*
- * "6.1.0-50-cloud-amd64" is what Debian calls 6.1.176: the number of the stable kernel stands in
- * its version, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-01)".
+ * Debian calls 6.1.176 "6.1.0-50-cloud-amd64": the number of the stable kernel stands in its
+ * version, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-01)".
  */
 static bool parse_version(const struct host *host, uint64_t *ret)
 {

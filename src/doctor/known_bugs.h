@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels that are known to harm a machine that is sampled by BPF. Versions are those of
- * kernel.org: a distribution may have brought the repair to an older number, so these are warnings.
+ * Kernels known to harm a machine that is sampled by BPF. Versions are those of kernel.org: a
+ * distribution may have repaired an older number, so these are warnings.
  */
 #pragma once
 
@@ -16,6 +16,6 @@ struct known_bug {
 	const char *fix;
 };
 
-/* The first that this kernel may have, or NULL: for an unknown version too. */
+/* The first bug that this kernel may have, or NULL, also for an unknown version. */
 const struct known_bug *known_bugs_find(const struct host *host);
 size_t known_bugs_count(void);

@@ -45,7 +45,7 @@ static int examine_file(struct desk *desk, int fd, struct object_report *ret, st
 	return 0;
 }
 
-/* Resolves the symbolic links of @path. NULL: nothing is there, or it does not answer. */
+/* Resolve the symbolic links of @path. NULL: no such file, or it does not answer. */
 static char *real_path_of(struct desk *desk, const char *path)
 {
 	const struct opener_path where = { .folder_fd = -1, .path = path };
@@ -99,7 +99,7 @@ static void cleanup_work(struct package_work *work)
 	free(work->queries);
 }
 
-/* Who owns the debug file that is there; else who would bring it. */
+/* Find the owner of the present debug file, or else the package that would bring it. */
 static void name_debug_packages(struct package_work *work, struct object_report *reports)
 {
 	for (size_t i = 0; i < work->nr_reports; i++) {
@@ -136,7 +136,7 @@ void object_reports_packages(const char *root, const struct host *host,
 	for (size_t i = 0; i < nr; i++) {
 		struct object_report *report = &reports[i];
 
-		/* installed, but of another version: it holds other build-ids */
+		/* installed, but another version: it holds other build-ids */
 		if (object_report_lacks_debug(report) && report->path[0] != '[' && !report->deleted)
 			package_debug_hint(host, &report->debug_package, report->path,
 					   report->found.build_id, report->hint,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fpless finds in one object: its unwind table, symbols and debug information. */
+/* Facts about one object: its unwind table, symbols and debug information. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,24 +12,23 @@
 #include "parse/examination.h"
 
 struct object_report {
-	char *path;   /* owned: as the user named it, or as the process sees it */
-	bool deleted; /* the file behind a mapping is gone: what is at path is another one, or none
-		       */
+	char *path;   /* owned: as the user gave it, or as the process sees it */
+	bool deleted; /* the mapped file is gone: path names another file, or none */
 	struct examination found;
 	char *real_path;  /* owned: without symbolic links; NULL: none */
-	char *debug_path; /* owned: its separate debug file; NULL: none found */
+	char *debug_path; /* owned: its separate debug file; NULL: not found */
 
-	struct package package;		 /* the file's; name "" unknown */
-	struct package debug_package;	 /* that has, or would have, the debug file; "" unknown */
-	char hint[PACKAGE_NAME_MAX * 4]; /* what to type where debug information is missing; "" */
+	struct package package;	      /* the file's; name "" unknown */
+	struct package debug_package; /* the package that has, or would have, the debug file; "":
+					 unknown */
+	char hint[PACKAGE_NAME_MAX *
+		  4]; /* the command to type if debug information is missing; "" */
 };
 
 /*
- * Have the file open as @fd (borrowed), which its user calls @path, examined by a worker. Packages
- * are left out: object_reports_packages. A part of the file that makes no sense is said in the
- * report, not an error.
- *
- * Errors: those of desk_facts() and desk_examine(); there is no report then. Ended by
+ * Have a worker examine the file open as @fd (borrowed), which the user calls @path. Packages are
+ * left out: object_reports_packages. A malformed part of the file is noted in the report, without
+ * an error. Errors: those of desk_facts() and desk_examine(); there is no report then. Ended by
  * object_report_fini. Cost: compiles the table, in the worker.
  */
 FPL_MUST_CHECK int object_report_make(struct desk *desk, int fd, const char *path,
@@ -43,9 +42,9 @@ void object_report_fini(struct object_report *report);
 void object_reports_packages(const char *root, const struct host *host,
 			     struct object_report *reports, size_t nr);
 
-/* Does the object lack what names and lines are made from? */
+/* Does the object lack the data that names and lines are made from? */
 bool object_report_lacks_debug(const struct object_report *report);
 
 /* Covered bytes of code in per cent; padding counts as neither. Rounded down to hundredths. 100
- * where there is no code. */
+ * without any code. */
 double object_report_percent(const struct object_report *report);

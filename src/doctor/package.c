@@ -23,7 +23,7 @@
 #define STATUS_BYTES (256u << 20)
 #define ALL_BYTES    (1ull << 30)
 
-/* What the lookup of one path is about. */
+/* The lookup of one path. */
 struct wanted {
 	const char *path; /* borrowed from names, or from the query */
 	size_t query;
@@ -34,7 +34,7 @@ struct lookup {
 	struct wanted *wanted; /* owned [nr], sorted by path */
 	size_t nr;
 	char **names;	/* owned [nr_names]: paths made here */
-	char **diverts; /* owned [nr_queries]: who diverted the path, NULL: nobody */
+	char **diverts; /* owned [nr_queries]: package that diverted the path, NULL: none */
 	size_t nr_names, nr_queries;
 	uint64_t bytes; /* read so far */
 };
@@ -50,7 +50,7 @@ static void cleanup_lookup(struct lookup *lookup)
 	free(lookup->wanted);
 }
 
-/* Folders that are links into /usr where it is merged (Debian 12 on, most since 10). */
+/* Folders that are links into a merged /usr (Debian 12 on, most since 10). */
 static const char *const merged[] = {
 	"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"
 };
@@ -138,7 +138,7 @@ static bool parse_list_name(const char *file, struct package *ret)
 	return true;
 }
 
-/* The owner by its list, unless somebody else diverted the path. */
+/* Note the owner by its list, unless another package diverted the path. */
 static void take_line(struct lookup *lookup, const char *line, const struct package *package)
 {
 	const struct wanted key = { .path = line };
@@ -264,7 +264,7 @@ static bool field(const char *stanza, const char *name, char *ret, size_t size)
 	return false;
 }
 
-/* One stanza of the status file against all that is asked for. */
+/* Compare one stanza of the status file with all queries. */
 static void take_stanza(const char *stanza, struct package *const *packages, size_t nr)
 {
 	char name[PACKAGE_NAME_MAX], arch[32], status[64], source[PACKAGE_NAME_MAX];
@@ -284,7 +284,7 @@ static void take_stanza(const char *stanza, struct package *const *packages, siz
 				     strcmp(status, "install ok installed") == 0;
 		if (!field(stanza, "Version: ", package->version, sizeof(package->version)))
 			package->version[0] = '\0';
-		/* "Source: name (version)", or none where it is the package's own name */
+		/* "Source: name (version)", or no field if it equals the package's name */
 		if (!field(stanza, "Source: ", source, sizeof(source)))
 			snprintf(source, sizeof(source), "%s", name);
 		source[strcspn(source, " ")] = '\0';

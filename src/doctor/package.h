@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which Debian package a file is from, and which one has its debug information: dpkg's own files,
- * read as data. Other distributions: what their users type.
+ * Find the Debian package that owns a file, and the one with its debug information: reads dpkg's
+ * own files as data. For other distributions: the command that their users type.
  */
 #pragma once
 
@@ -22,16 +22,16 @@ struct package {
 
 /* One file to look up. */
 struct package_query {
-	const char *path; /* borrowed, absolute, as dpkg could know it: no symlink inside but those
-			     of a merged /usr */
+	const char *path; /* borrowed, absolute, as dpkg may know it: no symlinks except those of a
+			     merged /usr */
 	struct package owner; /* filled */
 };
 
 /*
  * Find the owners of all @queries [nr] in one pass over the lists in @root/var/lib/dpkg/info, and
  * their versions in @root/var/lib/dpkg/status. /lib and /usr/lib (bin, sbin, lib32, lib64, libx32
- * too) are the same folder on systems with a merged /usr, and lists name either. A file that
- * another package diverted is that package's. What is not found stays "".
+ * too) are the same folder on systems with a merged /usr, and lists name either. A diverted file
+ * belongs to the diverting package. Fields not found stay "".
  *
  * Errors: -ENOENT no dpkg here. Cost: reads all lists, about 10 MB and 50 ms on a desktop;
  * at most 1 GiB.
@@ -39,7 +39,7 @@ struct package_query {
 FPL_MUST_CHECK int packages_find(const char *root, struct package_query *queries, size_t nr,
 				 struct fpl_err *err);
 
-/* Fill version, source and installed of those of @packages [nr] that the status file knows. */
+/* Fill version, source and installed of the @packages [nr] that the status file contains. */
 FPL_MUST_CHECK int packages_status(const char *root, struct package *const *packages, size_t nr,
 				   struct fpl_err *err);
 
@@ -50,15 +50,15 @@ FPL_MUST_CHECK int packages_status(const char *root, struct package *const *pack
 void packages_parse_status(char *text, struct package *const *packages, size_t nr);
 
 /*
- * Name the package that has the debug information of @owner's files: what Debian calls it where it
- * is made automatically (NAME-dbgsym), or what the sources that make their own call it (libc6-dbg,
- * perl-debug, python3.11-dbg). @ret->version is @owner's: they fit together only where it is equal.
+ * Name the package that has the debug information of @owner's files: Debian's automatic one
+ * (NAME-dbgsym), or the one that a source makes itself (libc6-dbg, perl-debug, python3.11-dbg).
+ * @ret->version is @owner's: they fit together only where it is equal.
  */
 void package_debug_name(const struct package *owner, struct package *ret);
 
 /*
- * Write what to type to get the debug information of the file @path with @build_id (hex, "" none)
- * of @package ("" unknown) on the distribution of @host. Always NUL-terminates.
+ * Write the command to get the debug information of the file @path with @build_id (hex, "" none) of
+ * @package ("" unknown) on the distribution of @host. Always NUL-terminates.
  */
 void package_debug_hint(const struct host *host, const struct package *debug_package,
 			const char *path, const char *build_id, char *ret, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has to be asked of the kernel, and the trial. */
+/* Questions for the kernel, and the trial. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ void checkup_probe(struct probes *ret)
 	ret->object.nr_maps = object.nr_maps;
 }
 
-/* Keeps a CPU busy, so that there is something to sample. */
+/* Keep a CPU busy, so that there is something to sample. */
 static void *spin(void *ctx)
 {
 	atomic_bool *stop = ctx;

@@ -169,7 +169,7 @@ static void read_comm(struct process_report *report)
 	report->comm[strcspn(report->comm, "\n")] = '\0';
 }
 
-/* The class of the program that runs; one whose file system asks somebody else is not asked here.
+/* The ELF class of the running program; a file on a file system served by a process is not opened.
  */
 static bool is_32bit(struct opener *opener, pid_t pid)
 {
@@ -183,7 +183,7 @@ static bool is_32bit(struct opener *opener, pid_t pid)
 	       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Is @pid's namespace @name another one than ours? Unreadable counts as ours. */
+/* Is @pid's namespace @name different from ours? An unreadable one counts as ours. */
 static bool is_other_ns(pid_t pid, const char *name)
 {
 	char file[16];
@@ -198,7 +198,7 @@ static bool is_other_ns(pid_t pid, const char *name)
 	       !file_stat(own_fd, &ours, NULL) && theirs.st_ino != ours.st_ino;
 }
 
-/* Is there a file that says what the process's code is, and that a profile would read? */
+/* Does a file exist that describes the process's code and that a profile would read? */
 static bool names_code(struct opener *opener, pid_t pid)
 {
 	AUTO_FD int map_fd = -1;

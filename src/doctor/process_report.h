@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile of one running process would meet. */
+/* Examine one running process: the obstacles for a profile of it. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #define PROCESS_REPORT_OBJECTS_MAX 4096u /* more are counted, not examined */
 
-/* An executable mapping's file that could not be looked into. */
+/* A file behind an executable mapping that could not be examined. */
 struct refused_object {
 	char *path; /* owned */
 	char why[380];
@@ -25,9 +25,9 @@ struct process_report {
 	char comm[64];
 	bool is_32bit;
 	bool other_pid_ns, other_mnt_ns; /* than this process is in */
-	uint64_t jit_bytes;		 /* executable memory without a file, the vDSO aside */
+	uint64_t jit_bytes;		 /* executable memory without a file, without the vDSO */
 	size_t nr_jit;			 /* mappings of it */
-	bool names_code;		 /* a perf map or jitdump of it is there, and may be read */
+	bool names_code;		 /* it has a perf map or jitdump that may be read */
 	size_t nr_deleted;		 /* files deleted or replaced since they were mapped */
 	size_t nr_deleted_refused;	 /* of them that cannot be read */
 
@@ -49,8 +49,9 @@ FPL_MUST_CHECK int process_report_make(pid_t pid, struct desk *desk, struct proc
 void process_report_fini(struct process_report *report);
 
 /*
- * What a profile of it would meet, as checks: code made at run time, 32-bit code, deleted files,
- * other namespaces, missing rights. Writes at most PROCESS_REMARKS_MAX to @ret; returns how many.
+ * Describe obstacles for a profile of it, as checks: code made at run time, 32-bit code, deleted
+ * files, other namespaces, missing rights. Writes at most PROCESS_REMARKS_MAX to @ret; returns
+ * their number.
  */
 #define PROCESS_REMARKS_MAX 8u
 size_t process_remarks(const struct process_report *report, const struct host *host,
