@@ -12,7 +12,7 @@ static const uint64_t iv[8] = {
 	0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 };
 
-/* RFC 7693, section 2.7: which message word goes where in each round. */
+/* RFC 7693, section 2.7: the order of message words in each round. */
 static const uint8_t sigma[10][16] = {
 	{ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
 	{ 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 },

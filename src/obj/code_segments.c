@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Does it hold code, all of which is in the file? */
+/* Does it hold code, completely in the file? */
 static bool is_code(const struct elf_file *elf, const struct elf_segment *segment)
 {
 	return segment->type == PT_LOAD && segment->flags & PF_X && segment->file_size &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a file's code goes: its executable PT_LOADs. By them an offset in the file, which is all
- * that pprofs of other tools tell of a frame, becomes an address of the program headers (vaddr).
+ * A file's code segments: its executable PT_LOADs. They turn an offset in the file, the only
+ * position in pprofs of other tools, into an address of the program headers (vaddr).
  */
 #pragma once
 
@@ -18,11 +18,11 @@ struct code_segments {
 };
 
 /*
- * Take those of @elf whose contents are in the file: not so in a separate debug file. Errors:
- * -ENOENT there are none; -ENOMEM.
+ * Copy the code segments of @elf whose contents are in the file; a separate debug file has none.
+ * Errors: -ENOENT no such segment; -ENOMEM.
  */
 FPL_MUST_CHECK int code_segments_read(const struct elf_file *elf, struct code_segments *ret);
 void code_segments_fini(struct code_segments *segments);
 
-/* The vaddr of what is at @off in the file. False: no code is there. */
+/* Find the vaddr of offset @off in the file. False: no code is there. */
 bool code_segments_vaddr(const struct code_segments *segments, uint64_t off, uint64_t *ret);

@@ -209,7 +209,7 @@ void debug_alt_link_read(const struct elf_file *debug, struct debug_alt_link *re
 		return;
 	ret->build_id_size = size - path_size;
 	memcpy(ret->build_id, bytes + path_size, size - path_size);
-	/* what is behind the last "/.dwz/" is the name in any tree of debug files */
+	/* the part behind the last "/.dwz/" is the name in any tree of debug files */
 	for (const char *at = path; (at = strstr(at, ".dwz/")) != NULL; at += 5)
 		below = at + 5;
 	if (below && strlen(below) < sizeof(ret->name) && debug_alt_link_name_is_plain(below))

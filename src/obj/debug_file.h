@@ -12,7 +12,7 @@
 
 #define DEBUG_FILE_DIR "/usr/lib/debug"
 
-/* What .gnu_debuglink says. */
+/* Contents of .gnu_debuglink. */
 struct debug_link {
 	char name[NAME_MAX + 1]; /* of a file: no slash; "": there is no link */
 	uint32_t crc;
@@ -23,17 +23,17 @@ struct debug_link {
 
 /* Read the debuglink of @elf; one that is missing or damaged leaves the name in *ret empty. */
 void debug_link_read(const struct elf_file *elf, struct debug_link *ret);
-/* Is @name one that a debuglink may have: a plain file name? */
+/* May @name stand in a debuglink: is it a plain file name? */
 bool debug_link_name_is_plain(const char *name);
 
-/* What .gnu_debugaltlink of a debug file says of its supplement, made by dwz(1). */
+/* Contents of .gnu_debugaltlink of a debug file, about its supplement made by dwz(1). */
 struct debug_alt_link {
-	char name[256]; /* below DEBUG_FILE_DIR/.dwz: no "..", not absolute; "": not said */
+	char name[256]; /* below DEBUG_FILE_DIR/.dwz: no "..", not absolute; "": unknown */
 	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
 	uint64_t build_id_size; /* 0: there is no link */
 };
 
-/* Read the link of @debug; one that is missing or damaged leaves *ret empty. */
+/* Read the link of @debug; a missing or damaged one leaves *ret empty. */
 void debug_alt_link_read(const struct elf_file *debug, struct debug_alt_link *ret);
 /* Is @name one that such a link may have? */
 bool debug_alt_link_name_is_plain(const char *name);
@@ -42,23 +42,23 @@ bool debug_alt_link_name_is_plain(const char *name);
 
 /*
  * Write the path of the @idx-th candidate for a supplement, below DEBUG_ALT_CANDIDATES: by
- * build-id, then by name, both below @debug_dir (NULL: DEBUG_FILE_DIR), wherever the link says it
- * is (a file of a stranger must not choose what is read); then what debuginfod's client has
- * fetched. Returns false where there is none by this number.
+ * build-id, then by name, both below @debug_dir (NULL: DEBUG_FILE_DIR), whatever folder the link
+ * names (an untrusted file must not choose the files to read); then the file that debuginfod's
+ * client has fetched. Returns false if no candidate has this number.
  */
 bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_dir, size_t idx,
 			 char ret[PATH_MAX]);
 
 /*
- * Find and open the supplement of @debug. Errors: -ENOENT it has none, or none of that build-id is
- * there; -ENOMEM.
+ * Find and open the supplement of @debug. Errors: -ENOENT it has no supplement, or no file has that
+ * build-id; -ENOMEM.
  */
 FPL_MUST_CHECK int debug_alt_open(const struct elf_file *debug, const char *debug_dir,
 				  struct elf_file **ret);
 
 #define DEBUG_FILE_CANDIDATES 5u
 
-/* What the search for a debug file goes by. */
+/* Input of the search for a debug file. */
 struct debug_search {
 	const uint8_t *build_id; /* borrowed [build_id_size] */
 	size_t build_id_size;
@@ -68,12 +68,11 @@ struct debug_search {
 
 /*
  * Write the path of the @idx-th candidate, below DEBUG_FILE_CANDIDATES, in the order of the search.
- * Returns false where there is none by this number.
+ * Returns false if no candidate has this number.
  */
 bool debug_file_candidate(const struct debug_search *search, size_t idx, char ret[PATH_MAX]);
 
-/* Does the @idx-th candidate stand where the object does, or below, so that its owner put it there?
- */
+/* Is the @idx-th candidate in the object's folder, or below, so that its owner put it there? */
 bool debug_file_is_beside(size_t idx);
 
 /* The CRC-32 of all bytes of @elf, as a debuglink has it. Errors: -EFBIG over 8 GiB; -ENOMEM; of
@@ -88,17 +87,17 @@ bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf
 /*
  * Find and open the separate debug file of @elf, as gdb does ("Debugging Information in Separate
  * Files"): by build-id, @debug_dir/.build-id/xx/yyyy.debug; then by .gnu_debuglink in the object's
- * directory, in .debug/ below it and in @debug_dir/<directory>; at last what debuginfod's client
- * has fetched (obj/debuginfod.h).
+ * directory, in .debug/ below it and in @debug_dir/<directory>; at last the file that debuginfod's
+ * client has fetched (obj/debuginfod.h).
  *
  * @path: where the object is, for the debuglink: absolute, or relative to the working directory;
  *        NULL: search by build-id alone. @debug_dir: NULL means DEBUG_FILE_DIR.
  *
- * A candidate is taken if it is an ELF file other than @elf itself with the same build-id; where
- * either has none, the CRC-32 of the debuglink must agree.
+ * A candidate is taken if it is an ELF file other than @elf itself with the same build-id; if
+ * either has no build-id, the CRC-32 of the debuglink must agree.
  *
- * Errors: -ENOENT there is none; -ENOMEM. Cost: a few failing opens; with CRC reads the candidate
- * once (at most 8 GiB, larger ones are refused).
+ * Errors: -ENOENT not found; -ENOMEM. Cost: a few failing opens; with CRC reads the candidate once
+ * (at most 8 GiB, larger ones are refused).
  */
 FPL_MUST_CHECK int debug_file_open(const struct elf_file *elf, const char *path,
 				   const char *debug_dir, struct elf_file **ret,

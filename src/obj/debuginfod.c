@@ -69,7 +69,9 @@ int debuginfod_open(struct debuginfod **ret, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "debuginfod: out of memory");
 	if (!urls || !*urls)
 		return fpl_fail(err, -ENOENT, "debuginfod: $DEBUGINFOD_URLS names no server");
-	/* It stays loaded: what its own libraries set up once for a process, they leave behind. */
+	/*
+	 * The library stays loaded: its own libraries leave behind data set up once for a process.
+	 */
 	debuginfod->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!debuginfod->library)
 		return fpl_fail(err, -ENOSYS, "debuginfod: %s", dlerror());

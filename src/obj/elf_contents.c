@@ -24,7 +24,7 @@ static int inflate_zlib(uint8_t *dst, size_t dst_size, const uint8_t *src, size_
 
 	if (!zlib)
 		return -ENOMEM;
-	/* without a place for the size only all of it is success */
+	/* without a pointer for the size, only a complete result is a success */
 	result = libdeflate_zlib_decompress(zlib, src, src_size, dst, dst_size, NULL);
 	libdeflate_free_decompressor(zlib);
 	return result == LIBDEFLATE_SUCCESS ? 0 : -EINVAL;

@@ -19,7 +19,7 @@
  */
 #define NAMES_MAX (16u << 20)
 
-/* What the ELF header says once the escapes for large counts are resolved. */
+/* Counts of the ELF header, with the escapes for large counts resolved. */
 struct counts {
 	uint64_t nr_segments, nr_sections, names_idx;
 };
@@ -67,7 +67,7 @@ int elf_file_read(const struct elf_file *elf, uint64_t off, void *buf, size_t si
 		if (code)
 			return fpl_fail(err, code, "%s: +%#" PRIx64 ": %s", elf->name, off,
 					strerror(-code));
-		if (n == 0) /* shorter than at open: somebody truncates it under us */
+		if (n == 0) /* shorter than at open: another process is truncating it */
 			return fpl_fail(err, -ENODATA,
 					"%s: +%#" PRIx64 ": wanted %zu bytes, file ends after %zu",
 					elf->name, off, size, done);
@@ -208,7 +208,7 @@ static int read_names(struct elf_file *elf, const Elf64_Shdr *sh, size_t nr, uin
 	return elf_file_read(elf, sh[names_idx].sh_offset, elf->names, size, NULL);
 }
 
-/* Any fault leaves the file sectionless: the segments say all that is needed to load it. */
+/* Any fault leaves the file sectionless: its segments suffice to load it. */
 static int try_read_sections(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr,
 			     uint64_t names_idx)
 {
@@ -280,7 +280,7 @@ static int read_headers(struct elf_file *elf, struct fpl_err *err)
 	return rc == -ENOMEM ? fpl_fail(err, rc, "%s: out of memory", elf->name) : 0;
 }
 
-/* A file without anything read; takes @fd over, also on failure. */
+/* A file without any data read; takes @fd over, also on failure. */
 static int make_file(int fd, uint64_t size, const char *name, struct elf_file **ret,
 		     struct fpl_err *err)
 {
@@ -430,8 +430,8 @@ int elf_file_bias(const struct elf_file *elf, uint64_t start, uint64_t file_off,
 		    file_off >= seg->off + seg->file_size)
 			continue;
 		/*
-		 * Neighbours may share a page of the file: the loader's mapping of a segment starts
-		 * exactly at its first page, so that one is meant.
+		 * Neighbours may share a page of the file: the loader maps a segment from exactly
+		 * its first page, so that segment is the right one.
 		 */
 		if (!found || (file_off == first_off && (found->off & ~page_mask) != file_off))
 			found = seg;

@@ -41,7 +41,7 @@ struct elf_file {
 	uint16_t machine;      /* EM_* */
 	uint64_t entry;
 	struct elf_segment *segments; /* owned [nr_segments], in file order */
-	struct elf_section *sections; /* owned [nr_sections], in file order; nr 0 where stripped */
+	struct elf_section *sections; /* owned [nr_sections], in file order; nr is 0 if stripped */
 	size_t nr_segments, nr_sections;
 	char *names; /* owned: section names */
 	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
@@ -60,13 +60,13 @@ FPL_MUST_CHECK int elf_file_open(int fd, const char *name, struct elf_file **ret
 				 struct fpl_err *err);
 
 /*
- * The same where the caller knows @size, the file's size in bytes, and that it is a regular file:
- * needs no other system call than pread(2).
+ * The same for a caller that knows @size, the file's size in bytes, and that it is a regular file:
+ * needs no system call other than pread(2).
  */
 FPL_MUST_CHECK int elf_file_open_sized(int fd, uint64_t size, const char *name,
 				       struct elf_file **ret, struct fpl_err *err);
 
-/* What another reader of a file found in its headers. */
+/* Facts that another reader found in a file's headers. */
 struct elf_facts {
 	uint16_t type, machine;
 	uint64_t entry;
@@ -81,7 +81,7 @@ struct elf_facts {
  * Make a file of @facts without reading it: it has no sections, and elf_file_read() works. Takes
  * @fd over, also on failure. @size: bytes.
  *
- * Errors: -EINVAL facts that no headers can say; -ENOMEM.
+ * Errors: -EINVAL facts that no headers can hold; -ENOMEM.
  */
 FPL_MUST_CHECK int elf_file_assemble(int fd, uint64_t size, const char *name,
 				     const struct elf_facts *facts, struct elf_file **ret,

@@ -14,14 +14,14 @@
 
 /* A table of more than this is refused anyway (unwind/table.h). */
 #define DIGESTED_MAX (256u << 20)
-/* Beyond that a file with the identity of another one is taken for a different file. */
+/* Above this, a file with the identity of another one counts as a different file. */
 #define NAMES_MAX (64u << 20)
 #define CHUNK	  65536u
 
 struct digester {
 	const struct elf_file *elf;
 	struct blake2b hash;
-	uint64_t left, limit; /* bytes of contents that may be digested: still, and in all */
+	uint64_t left, limit; /* bytes of contents that may be digested: the rest, and in all */
 	uint8_t *chunk;
 };
 
@@ -30,7 +30,10 @@ static void add_u64(struct digester *dig, uint64_t value)
 	blake2b_update(&dig->hash, &value, sizeof(value));
 }
 
-/* Each range stands between its size and the bytes that could be read: nothing can be shifted. */
+/*
+ * Each range stands between its size and the number of bytes read: no bytes can be shifted between
+ * ranges.
+ */
 static int add_range(struct digester *dig, uint64_t off, uint64_t size, struct fpl_err *err)
 {
 	const struct elf_file *elf = dig->elf;
@@ -65,8 +68,8 @@ static bool has_table_bytes(const struct elf_section *section)
 	       strcmp(section->name, ".fini") == 0;
 }
 
-/* What decides the rows of a Go program: the table of its run time, and code (unwind/go_pclntab.h).
- */
+/* Is the section among those that the rows of a Go program come from: its run time's table, and
+ * code (unwind/go_pclntab.h)? */
 static bool has_go_bytes(const struct elf_section *section)
 {
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro",
@@ -85,7 +88,7 @@ static bool is_go(const struct elf_file *elf)
 	       elf_file_section(elf, ".go.buildinfo");
 }
 
-/* Is there an .eh_frame whose bytes can be had by section? Else they are found by segment. */
+/* Are the bytes of an .eh_frame found by section? Otherwise they are found by segment. */
 static bool has_eh_frame(const struct elf_file *elf)
 {
 	for (size_t i = 1; i < elf->nr_sections; i++) {
@@ -125,8 +128,8 @@ static uint64_t code_bytes(const struct elf_file *elf)
 }
 
 /*
- * Rows are made from code, too, where there is no CFI. What has a build-id has that code; from more
- * code than this no row is made.
+ * Does the file's code need a digest? Rows are made from code without CFI, too. A build-id
+ * determines the code; above this size no row is made from code.
  */
 static bool is_known_by_code(const struct elf_file *elf)
 {
@@ -144,7 +147,7 @@ static int add_sections(struct digester *dig, struct fpl_err *err)
 			      section->type != SHT_NOBITS;
 		int rc;
 
-		/* What strip removes does not change what an object is. */
+		/* Sections that strip removes do not change an object's identity. */
 		if (!wanted && !(section->flags & SHF_ALLOC))
 			continue;
 		blake2b_update(&dig->hash, section->name, strlen(section->name) + 1);
@@ -172,8 +175,8 @@ static int add_loaded(struct digester *dig, const struct elf_segment *seg, uint6
 }
 
 /*
- * The call-frame information that PT_GNU_EH_FRAME leads to: the header, and from where its pointer
- * of four bytes says that .eh_frame begins; any other form may lead anywhere.
+ * The call-frame information that PT_GNU_EH_FRAME leads to: the header, and the bytes from the
+ * .eh_frame that its pointer of four bytes leads to; any other form may lead anywhere.
  */
 static int add_eh_segments(struct digester *dig, const struct elf_segment *hdr, struct fpl_err *err)
 {
@@ -268,8 +271,8 @@ int identity_read(const struct elf_file *elf, struct identity *ret, struct fpl_e
 	return 0;
 }
 
-/* Can a name or a line come from it? The code of a build-id was built with its debugging
- * information, but who strips a file may do as he likes with its symbols. */
+/* Can a name or a line come from the section? Code with a build-id was built with its debugging
+ * information, but a user who strips a file may change its symbols freely. */
 static bool has_names(const struct elf_file *elf, const struct elf_section *section)
 {
 	return section->type == SHT_SYMTAB || section->type == SHT_DYNSYM ||

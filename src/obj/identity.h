@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which object a file is: what its unwind table may be shared by.
+ * The identity of an object: files with the same one share an unwind table.
  *
  * A build-id alone can be forged: a process that maps a file with libc's note and its own CFI would
- * spoil everybody's table. So an object is its build-id and a digest of all a table is made from:
- * entry point, program headers, headers of allocated sections, bytes of .eh_frame, .eh_frame_hdr,
- * .debug_frame, .init, .fini and the PLT sections; of the segments that PT_GNU_EH_FRAME leads
- * to where no section has the .eh_frame; and of a Go program .text, .go.module and the section of
- * its pclntab; and without a build-id all code. Two files that agree in these have the same table.
- * They need not have the same names: identity_read_names() digests what those come from.
+ * spoil the table of all processes. So the identity is the build-id and a digest of everything that
+ * a table is made from: entry point, program headers, headers of allocated sections, bytes of
+ * .eh_frame, .eh_frame_hdr, .debug_frame, .init, .fini and the PLT sections; without an .eh_frame
+ * section, of the segments that PT_GNU_EH_FRAME leads to; in a Go program .text, .go.module and the
+ * section of its pclntab; without a build-id all code. Two files that agree in these have the same
+ * table. They need not have the same names: identity_read_names() digests the sources of names.
  */
 #pragma once
 
@@ -32,8 +32,8 @@ _Static_assert(sizeof(struct identity) == 8 + ELF_FILE_BUILD_ID_MAX + IDENTITY_D
 	       "struct identity is hashed bytewise");
 
 /*
- * Compute the identity of @elf. A section that cannot be read counts as its header alone: such a
- * file has an identity too, but no table.
+ * Compute the identity of @elf. An unreadable section counts as its header alone: such a file has
+ * an identity, too, but no table.
  *
  * Errors: -EFBIG over 256 MiB to digest; -ENOMEM. Cost: reads the CFI, about 2 ms per MB.
  */
@@ -41,9 +41,9 @@ FPL_MUST_CHECK int identity_read(const struct elf_file *elf, struct identity *re
 				 struct fpl_err *err);
 
 /*
- * Digest what the names and lines of @elf come from: symbol tables and their strings,
- * .gnu_debuglink and .gnu_debugdata; without a build-id every section that is not loaded, so also
- * the debugging information. Files with equal identities and equal digests have the same names.
+ * Digest the sources of names and lines of @elf: symbol tables and their strings, .gnu_debuglink
+ * and .gnu_debugdata; without a build-id every section that is not loaded, so also the debugging
+ * information. Files with equal identities and equal digests have the same names.
  *
  * Errors: -EFBIG over 64 MiB to digest; -ENOMEM. Cost: about 2 ms
  * per MB.
@@ -51,7 +51,7 @@ FPL_MUST_CHECK int identity_read(const struct elf_file *elf, struct identity *re
 FPL_MUST_CHECK int identity_read_names(const struct elf_file *elf,
 				       uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
 
-/* Whether a file seen before needs to be read again: equal stamps mean it does not. No padding. */
+/* Does a file seen before need to be read again? Not if the stamps are equal. No padding. */
 struct file_stamp {
 	uint64_t dev, inode, size;
 	int64_t mtime_ns, ctime_ns;
@@ -64,20 +64,19 @@ struct file_stamp file_stamp_of(const struct stat *st);
  * overlayfs). Errors: those of fstat(2). */
 FPL_MUST_CHECK int file_stamp_read(int fd, struct file_stamp *ret);
 
-/* Does the file open at @fd, which had @stamp, still have its size and time of change? False where
- * fstat(2) fails. What is renamed, linked or unlinked keeps both. */
+/* Does the file open at @fd, which had @stamp, still have its size and time of change? False if
+ * fstat(2) fails. Renaming, linking and unlinking change neither. */
 bool file_stamp_holds(const struct file_stamp *stamp, int fd);
 
 /*
- * Who could have written a file. What is learnt of a file by a parser that another one may have
- * taken over is worth no more than the worst of what that parser read: so one instance reads files
- * of one trust only, and nothing it says counts for a file of another. Holds no padding.
+ * The users who could have written a file. A hostile file may take over its parser, so the parser's
+ * answers are worth no more than the worst file it has read: one instance reads files of one trust
+ * only, and its answers count for files of that trust only. Holds no padding.
  */
 struct trust {
 	uint64_t dev;
 	uint64_t uid;
-	/* 0; of a file that others than its owner may write, or that has no name (memfd): its own
-	 */
+	/* 0; for a file that others than its owner may write, or without a name (memfd): its own */
 	uint64_t inode;
 };
 
@@ -100,5 +99,7 @@ FPL_MUST_CHECK int met_file_read(int fd, struct met_file *ret);
 /* Did the owner of a file of @trust write one of @beside, too, on the same device? */
 bool trust_is_same_owner(const struct trust *trust, const struct trust *beside);
 
-/* May a debug file of @debug be used for a file of @trust: is it root's, or the same owner's? */
+/*
+ * May a debug file of @debug serve a file of @trust: does it belong to root, or to the same owner?
+ */
 bool trust_covers(const struct trust *trust, const struct trust *debug);

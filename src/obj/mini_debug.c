@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 #define FIRST_ROOM (256u << 10)
-/* Fedora packs with preset 6, which needs 9 MiB to unpack; a dictionary of 64 MiB is the most. */
+/* Fedora packs with preset 6, which needs 9 MiB to unpack; this allows a dictionary of 64 MiB. */
 #define DECODER_MEMORY_MAX (80u << 20)
 
 struct buffer {

@@ -14,7 +14,7 @@
 /*
  * Inflate the .gnu_debugdata of @elf and read it as an ELF file in memory.
  *
- * Errors: -ENOENT there is none; -EFBIG over a limit; -EINVAL damaged; those of
+ * Errors: -ENOENT no such section; -EFBIG over a limit; -EINVAL damaged; those of
  * elf_file_from_memory. Cost: about 10 ms per inflated MB.
  */
 FPL_MUST_CHECK int mini_debug_open(const struct elf_file *elf, struct elf_file **ret,

@@ -33,7 +33,7 @@ static int octal_digit(char c)
 	return c >= '0' && c <= '7' ? c - '0' : -1;
 }
 
-/* Takes back what the kernel does to spaces and backslashes, in place. */
+/* Undo the kernel's escapes of blanks and backslashes, in place. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -63,7 +63,7 @@ static bool parse_line(char *line, struct mount *ret)
 		fields[i] = strsep(&line, " ");
 	if (!fields[5] || !line)
 		return false;
-	/* tags hold no "-" of their own; none may be there at all */
+	/* tags hold no "-" of their own; there may be no tags */
 	tags = strncmp(line, "- ", 2) == 0 ? line : strstr(line, " - ");
 	if (!tags)
 		return false;
@@ -163,13 +163,13 @@ const struct mount *mount_list_by_path(const struct mount_list *list, const char
 static bool is_local(const struct mount *mount, const struct mount_list *own,
 		     unsigned int nr_above);
 
-/* Takes the next layer off @rest, whose end is a colon that is not escaped. */
+/* Take the next layer off @rest, which ends at an unescaped colon. */
 static bool next_layer(const char **rest, char ret[PATH_MAX])
 {
 	const char *from = *rest;
 	size_t size = 0;
 
-	/* layers that hold data alone are parted by two */
+	/* two colons separate layers that hold data only */
 	while (*from == ':')
 		from++;
 	if (!*from || *from == ',')

@@ -27,20 +27,20 @@
 #include "obj/trusted_path.h"
 
 #define FILE_SYSTEMS_MAX \
-	256u /* that ask somebody else; of more, those that were not asked lately go */
+	256u /* limit of served file systems; above it, those not asked lately are dropped */
 #define PAUSE_MS	 10
 #define END_TRIES	 500		   /* of a millisecond each */
 #define SLOW_NS		 (100 * NS_PER_MS) /* what takes longer counts as waiting */
-#define FOREIGN_TEXT_MAX (256u << 10)	   /* bytes of the list of mounts of a target's namespace */
+#define FOREIGN_TEXT_MAX (256u << 10) /* limit of bytes of a target namespace's list of mounts */
 #define NAME_SIZE	 192u
 
-/* What was waited for: forgotten at a quarter of the speed of time. */
+/* Time spent waiting: forgotten at a quarter of the speed of time. */
 struct account {
 	uint64_t ns;
 	uint64_t last_ns; /* CLOCK_MONOTONIC */
 };
 
-/* A file system that asks somebody else. */
+/* A file system served by a process or another machine. */
 struct file_system {
 	uint64_t dev;
 	char name[NAME_SIZE]; /* for messages: type, place, number */
@@ -59,7 +59,7 @@ struct opener {
 	uint64_t memory_mount;	  /* of memfd_create(2); FILE_NO_MOUNT: not known */
 	pthread_mutex_t lock;	  /* of all below */
 	int control;		  /* owned */
-	int mounts_fd;		  /* owned: tells when our mounts change; -1: not read yet */
+	int mounts_fd;		  /* owned: signals changes of our mounts; -1: not read yet */
 	struct mount_list mounts; /* of our namespace */
 	struct file_system *systems[FILE_SYSTEMS_MAX]; /* owned [nr_systems] */
 	size_t nr_systems;
@@ -67,7 +67,7 @@ struct opener {
 	struct account waited; /* for all of them */
 };
 
-/* Reads a whole file of /proc, up to @max bytes. NULL without memory, or where it cannot be had. */
+/* Read a whole file of /proc, up to @max bytes. NULL: out of memory, or unreadable. */
 static char *read_list(int fd, size_t max)
 {
 	size_t size = 0, room = 16384;
@@ -105,7 +105,7 @@ static bool mounts_changed(const struct opener *opener)
 	return opener->mounts_fd < 0 || poll(&poll_fd, 1, 0) != 0;
 }
 
-/* Under the lock. Without a list nothing is local. */
+/* Under the lock. Without a list no file system is local. */
 static void refresh_mounts(struct opener *opener)
 {
 	char *text;
@@ -136,7 +136,7 @@ static int read_foreign(pid_t pid, struct mount_list *ret)
 	return text ? mount_list_parse(text, ret) : -ENOMEM;
 }
 
-/* Under the lock. NULL: there are too many already, and all are silent or at work. */
+/* Under the lock. NULL: there are too many already, and all are silent or busy. */
 static struct file_system *system_of(struct opener *opener, uint64_t dev)
 {
 	struct file_system *oldest = NULL, *system;
@@ -165,7 +165,7 @@ static struct file_system *system_of(struct opener *opener, uint64_t dev)
 	return system;
 }
 
-/* Gives the file system of @dev the name that its mount has. */
+/* Give the file system of @dev the name of its mount. */
 static void name_system(struct opener *opener, uint64_t dev, const struct mount *mount)
 {
 	struct file_system *system = system_of(opener, dev);
@@ -175,7 +175,7 @@ static void name_system(struct opener *opener, uint64_t dev, const struct mount 
 			 mount->point, major(dev), minor(dev));
 }
 
-/* Does the file system of mount number @id answer by itself? */
+/* Is the file system of mount number @id local? */
 static bool is_local(struct opener *opener, pid_t pid, uint64_t id, uint64_t dev)
 {
 	struct mount_list foreign = { 0 };
@@ -199,7 +199,7 @@ static bool is_local(struct opener *opener, pid_t pid, uint64_t id, uint64_t dev
 	return local;
 }
 
-/* The root stays where it is as long as it is open; its number is not given again meanwhile. */
+/* While the root is open it stays at its place, and its number is not reused. */
 static void find_root(struct opener *opener)
 {
 	struct stat st;
@@ -211,7 +211,7 @@ static void find_root(struct opener *opener)
 		opener->root_mount = id;
 }
 
-/* Memory with a name is in a mount that no list has. */
+/* Named memory (memfd) is in a mount that no list contains. */
 static void find_memory(struct opener *opener)
 {
 	AUTO_FD int fd = memfd_create("fpless", MFD_CLOEXEC);
@@ -261,8 +261,8 @@ int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err)
 	return 0;
 }
 
-/* The process that makes openers asks nobody: unless somebody has stopped it, it ends at once, and
- * has all others end. */
+/* The spawner of openers waits for no file system: unless a signal has stopped it, it ends at once,
+ * and kills all openers. */
 static void await_end(pid_t pid)
 {
 	for (int i = 0; i < END_TRIES; i++) {
@@ -337,7 +337,7 @@ static uint64_t left_of(uint64_t most_ms, const struct account *account)
 	return level_ns < most_ns ? most_ns - level_ns : 0;
 }
 
-/* Under the lock: how long it may be waited for, now. */
+/* Under the lock: time that it may be waited for at this moment. */
 static uint64_t patience_ns(const struct opener *opener, const struct file_system *system)
 {
 	uint64_t left_ns = left_of(OPENER_ALL_MS, &opener->waited);
@@ -442,7 +442,7 @@ static int begin(struct opener *opener, struct file_system *system)
 	return 0;
 }
 
-/* Waits for the answer on @sock. Errors: -ETIMEDOUT. */
+/* Wait for the answer on @sock. Errors: -ETIMEDOUT. */
 static int await(int sock, uint64_t patience_ns, const struct opener_wait *wait)
 {
 	struct pollfd poll_fd = { .fd = sock, .events = POLLIN };
@@ -492,7 +492,7 @@ static int take_answer(int sock, const struct opener_request *request, int *ret_
 	return code;
 }
 
-/* Waits until no other thread talks with the opener of @dev. Under the lock, which is let go. */
+/* Wait until no other thread talks with the opener of @dev. Releases the lock meanwhile. */
 static struct file_system *claim(struct opener *opener, uint64_t dev,
 				 const struct opener_wait *wait)
 {
@@ -508,7 +508,7 @@ static struct file_system *claim(struct opener *opener, uint64_t dev,
 	return system;
 }
 
-/* One question to the opener of @dev, with descriptor @fd. */
+/* Send one request to the opener of @dev, with descriptor @fd. */
 static int ask(struct opener *opener, uint64_t dev, const struct opener_request *request, int fd,
 	       const struct opener_wait *wait, int *ret_fd)
 {
@@ -557,7 +557,7 @@ int opener_envelope(struct opener *opener, int path_fd, const struct opener_wait
 	if (!opener)
 		return -EPIPE;
 	code = ask(opener, st.st_dev, &request, path_fd, wait, ret_sock);
-	/* one that was ended since the last question is replaced */
+	/* an opener that has ended since the last request is replaced */
 	return code == -EPIPE ? ask(opener, st.st_dev, &request, path_fd, wait, ret_sock) : code;
 }
 
@@ -575,10 +575,10 @@ static int open_path(int folder, const char *path, const struct opener_path *how
 	return fd < 0 ? -errno : fd;
 }
 
-/* Is it a walk that ends where it began, or one that somebody else must say the end of? */
+/* Does the walk leave its file system, or need a server's answer to go on? */
 static bool leads_away(int code)
 {
-	/* -EPERM: a filter of system calls that cannot look into the arguments */
+	/* -EPERM: from a system call filter that cannot inspect the arguments */
 	return code == -EXDEV || code == -ELOOP || code == -EAGAIN || code == -EINVAL ||
 	       code == -EPERM;
 }

@@ -8,7 +8,7 @@
  * place is held (O_PATH), which asks nobody: neither while it is opened, nor by file_stat(), nor
  * when it is closed. What would ask is done by an opener, a process for each such file system,
  * which is left behind if it does not come back; an opened file comes in an envelope. Openers are
- * forked by a process that asks nobody either.
+ * forked by a process that waits for no file system either.
  *
  * A file system that does not answer in time is not asked again in the run. Said once, with what it
  * cost. May be used by several threads. All functions take NULL for an opener: then everything is
@@ -23,8 +23,8 @@
 
 #include "base/err.h"
 
-/* How long the first file system that does not answer is waited for; then any other that has
- * answered before, and one that has not; how long all of them together. */
+/* Limits of waiting: for the first file system that does not answer; then for any other that has
+ * answered before, and for one that has not; and for all of them together. */
 #define OPENER_FIRST_MS 2000u
 #define OPENER_KNOWN_MS 500u
 #define OPENER_NEXT_MS	100u
@@ -32,7 +32,7 @@
 
 struct opener;
 
-/* Whoever waits goes on with this meanwhile, every 10 ms or so; @pause may be NULL. */
+/* A waiting caller calls this every 10 ms or so; @pause may be NULL. */
 struct opener_wait {
 	void (*pause)(void *ctx);
 	void *ctx;
@@ -40,19 +40,19 @@ struct opener_wait {
 
 /*
  * Forks the process that makes openers: before there are threads. Of this process's capabilities it
- * keeps those to read files and /proc of others; none where @has_rights is not set, as for one that
- * will give up its own. Errors: socketpair(2), fork(2); -ENOMEM.
+ * keeps those to read files and /proc of others; none without @has_rights, for a caller that will
+ * give up its own. Errors: socketpair(2), fork(2); -ENOMEM.
  */
 FPL_MUST_CHECK int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err);
 /* Ends all openers, without waiting for any. */
 void opener_destroy(struct opener *opener);
 
-/* Is the file open at @fd one of which only a place is held? */
+/* Is the file open at @fd only a place (O_PATH)? */
 bool opener_holds_place(int fd);
 
 /*
  * Take the regular file that @path_fd (O_PATH) stands for: *ret_fd, the caller's, is open for
- * reading where its file system is local, else a place. @pid: a process in whose mount namespace it
+ * reading if its file system is local, else a place. @pid: a process in whose mount namespace it
  * was found; 0: our own. *ret_stat: file_stat() of it. Errors: -ENOEXEC no regular file; those of
  * open(2).
  */
@@ -60,18 +60,18 @@ FPL_MUST_CHECK int opener_take(struct opener *opener, pid_t pid, int path_fd, in
 			       struct stat *ret_stat);
 
 /*
- * Have the file of the place @path_fd opened for reading. It comes in an envelope: *ret_sock, the
- * caller's, a socket with one message that holds the descriptor (envelope_open()). The file must
- * never be taken out here: closing it asks. Errors: -ETIMEDOUT its file system did not answer, now
- * or before; -EPIPE there is nobody to open it; those of open(2).
+ * Have an opener open the file of the place @path_fd for reading. It comes in an envelope:
+ * *ret_sock, the caller's, a socket with one message that holds the descriptor (envelope_open()).
+ * The file must never be taken out here: closing it asks. Errors: -ETIMEDOUT its file system did
+ * not answer, now or before; -EPIPE there is no opener; those of open(2).
  */
 FPL_MUST_CHECK int opener_envelope(struct opener *opener, int path_fd,
 				   const struct opener_wait *wait, int *ret_sock);
 
-/* A path that a stranger has said, and where it begins. */
+/* An untrusted path, and the folder it begins in. */
 struct opener_path {
-	int folder_fd; /* borrowed, O_PATH; -1: the path is one of ours */
-	pid_t pid;     /* in whose mount namespace the folder is; 0: ours */
+	int folder_fd; /* borrowed, O_PATH; -1: the path is trusted */
+	pid_t pid;     /* process with the folder's mount namespace; 0: ours */
 	const char *path;
 	uint64_t resolve; /* of openat2(2); not with is_trusted */
 	int flags;	  /* besides O_PATH and O_CLOEXEC; not with is_trusted */
@@ -79,14 +79,14 @@ struct opener_path {
 };
 
 /*
- * Hold the place that @path leads to (O_PATH): *ret_fd is the caller's. As long as the walk stays
- * in the file system where it begins, and that is local, or the kernel knows each step by heart
- * (RESOLVE_CACHED), it is gone here; else by an opener. Errors: -ETIMEDOUT a file system on the way
- * did not answer, now or before; those of openat2(2).
+ * Hold the place that @path leads to (O_PATH): *ret_fd is the caller's. The caller's thread walks
+ * as long as the path stays in the file system where it begins and that is local, or the kernel has
+ * each step in its cache (RESOLVE_CACHED); otherwise an opener walks. Errors: -ETIMEDOUT a file
+ * system on the way did not answer, now or before; those of openat2(2).
  */
 FPL_MUST_CHECK int opener_walk(struct opener *opener, const struct opener_path *path,
 			       const struct opener_wait *wait, int *ret_fd);
-/* The same where no opener is needed. Errors: -EXDEV one would be. */
+/* The same for paths that need no opener. Errors: -EXDEV the path needs one. */
 FPL_MUST_CHECK int opener_walk_here(struct opener *opener, const struct opener_path *path,
 				    int *ret_fd);
 
@@ -100,9 +100,9 @@ bool opener_path_is_local(const char *path);
 /* Take the file out of an envelope. Errors: -EBADMSG there is none in it; of recvmsg(2). */
 FPL_MUST_CHECK int envelope_open(int sock, int *ret_fd);
 
-/* For whoever waits for a file system in another way: a worker that reads a file of it. */
+/* For callers that wait for a file system in another way: for a worker that reads its file. */
 
-/* How long may the file system of device @dev be waited for, in ns? 0: it is not asked any more. */
+/* Time that the file system of device @dev may be waited for, in ns; 0: no longer. */
 uint64_t opener_patience_ns(struct opener *opener, uint64_t dev);
-/* It was waited for @ns, and has answered, or not. */
+/* Note a wait of @ns, with or without an answer. */
 void opener_waited(struct opener *opener, uint64_t dev, uint64_t ns, bool has_answered);

@@ -20,11 +20,11 @@
 #include "obj/file_stat.h"
 #include "obj/trusted_path.h"
 
-/* What it takes to reach files of other users and in other namespaces, as far as it is there. */
+/* Keep the capabilities needed to reach files of other users and in other namespaces. */
 static void reduce_rights(bool keeps_some)
 {
 	static const struct {
-		unsigned int cap, also; /* @also includes it, where only that one is held */
+		unsigned int cap, also; /* @also includes it and serves if only that one is held */
 	} wanted[] = {
 		{ CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE },
 		{ CAP_SYS_PTRACE, CAP_SYS_PTRACE },
@@ -51,7 +51,7 @@ static void reduce_rights(bool keeps_some)
 		_exit(1);
 }
 
-/* The file of a place in a message of a socket: where nobody takes it out, nobody closes it. */
+/* Put a file into a message of a socket: if no process takes it out, none has to close it. */
 static int seal(int file_fd, int *ret_sock)
 {
 	int socks[2], code;
@@ -96,7 +96,7 @@ static int walk(const struct opener_request *request, int folder, int *ret)
 	return *ret < 0 ? -errno : 0;
 }
 
-/* Answers one request. Each close of an opened file may wait for ever: it comes last. */
+/* Answer one request. Closing an opened file may wait for ever: it comes last. */
 static int answer(struct opener_request *request, int fd)
 {
 	AUTO_FD int file = -1;
@@ -140,7 +140,7 @@ static int32_t begin(int sock)
 	return pid < 0 ? (sock < 0 ? -EINVAL : -errno) : pid;
 }
 
-/* Only a child that has not been waited for: its number is nobody else's. */
+/* Kill only a child that has not been waited for: its number cannot be reused. */
 static void end(pid_t pid)
 {
 	if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0)
@@ -164,7 +164,7 @@ static void serve(void)
 		}
 		for (size_t i = 0; i < WIRE_FDS_MAX; i++)
 			cleanup_fd(&fds[i]);
-		/* those that have ended by now; who waits in the kernel has not */
+		/* reap those that have ended; one that waits in the kernel has not */
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (code)
@@ -177,7 +177,7 @@ void opener_process_main(int control, bool has_rights)
 	served_begin(control, "fpless-openers");
 	reduce_rights(has_rights);
 	serve();
-	/* those that wait for a file system end when it lets go of them */
+	/* those that wait for a file system end when it answers */
 	kill(0, SIGKILL);
 	_exit(0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes behind an opener, and what is said to them: for obj/opener*.c alone. */
+/* The processes behind an opener, and their protocol: for obj/opener*.c alone. */
 #pragma once
 
 #include <limits.h>
@@ -10,8 +10,8 @@
 
 /* To the process that makes openers. */
 enum opener_order {
-	OPENER_BEGIN, /* with a socket: an opener for it; the answer: its pid, or -errno */
-	OPENER_END,   /* opener pid, which is not waited for; there is no answer */
+	OPENER_BEGIN, /* with a socket: start an opener for it; the answer: its pid, or -errno */
+	OPENER_END,   /* end opener pid, without waiting for it; no answer */
 };
 
 struct opener_command {
@@ -19,10 +19,10 @@ struct opener_command {
 	int32_t pid;
 };
 
-/* To an opener. The answer is an int32_t, 0 or -errno, with a descriptor where it is 0. */
+/* Requests to an opener. The answer is an int32_t, 0 or -errno, with a descriptor if it is 0. */
 enum opener_op {
-	OPENER_OPEN, /* with a place: its file, for reading, in an envelope */
-	OPENER_WALK, /* with a folder, or none: a place, what the path leads to from there */
+	OPENER_OPEN,	     /* with a place: open its file for reading, in an envelope */
+	OPENER_WALK,	     /* with a folder, or without: walk the path from there to a place */
 	OPENER_WALK_TRUSTED, /* a place, by trusted_path_open() */
 };
 
@@ -33,6 +33,6 @@ struct opener_request {
 	char path[PATH_MAX];
 };
 
-/* The process that makes openers: runs on @control until it is closed; closes all else.
- * @has_rights: as opener_create() has it. */
+/* Main function of the process that makes openers: runs on @control until it is closed; closes all
+ * else. @has_rights: as for opener_create(). */
 __attribute__((__noreturn__)) void opener_process_main(int control, bool has_rights);

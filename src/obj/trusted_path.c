@@ -24,7 +24,7 @@ static void walk_fini(struct walk *walk)
 	cleanup_fd(&walk->at);
 }
 
-/* Absolute paths begin at the root; others stay where the walk is. */
+/* Absolute paths begin at the root; relative ones at the walk's current folder. */
 static int begin(struct walk *walk)
 {
 	const char *from = walk->rest[0] == '/' ? "/" : walk->at < 0 ? "." : NULL;
@@ -40,7 +40,7 @@ static int begin(struct walk *walk)
 	return 0;
 }
 
-/* Takes the first component off the rest. False: there is none. */
+/* Take the first component off the rest. False: the rest is empty. */
 static bool next_name(struct walk *walk, char name[NAME_MAX + 1], int *ret_code)
 {
 	const char *from = walk->rest + strspn(walk->rest, "/");
@@ -55,7 +55,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1], int *ret_code)
 	return true;
 }
 
-/* The text of the link open at @fd goes before the rest. */
+/* Put the text of the link open at @fd before the rest. */
 static int follow(struct walk *walk, int fd)
 {
 	char text[PATH_MAX], joined[PATH_MAX];
