@@ -31,7 +31,7 @@ bool advice_is_refusal(int code)
 	return code == -EPERM || code == -EACCES;
 }
 
-/* Rights that count nowhere but inside a container, and filters on system calls. */
+/* Rights that count only inside a container, and filters on system calls. */
 static bool explains(const struct host *host, const char *call, bool has_rights, struct advice *ret)
 {
 	if (host->user_ns == HOST_NS_OTHER) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why the kernel refused, and what the user can do about it: the one place these sentences come
- * from, for the message of a run that failed as for doctor's line about it.
+ * Explain why the kernel refused, and what the user can do: these sentences serve the message of a
+ * failed run and doctor's line about it.
  */
 #pragma once
 
@@ -21,7 +21,9 @@ struct advice {
 /* Does @code (a negative errno) say that a right is missing? */
 bool advice_is_refusal(int code);
 
-/* perf_event_open(2) of an event of all tasks on a CPU was refused. Always fills *ret. */
+/*
+ * Advice after perf_event_open(2) of an event of all tasks on a CPU was refused. Always fills *ret.
+ */
 void advice_events(const struct host *host, struct advice *ret);
 
 /* bpf(2) was refused. Always fills *ret. */
@@ -33,10 +35,10 @@ void advice_lockdown(struct advice *ret);
 /* Is the BTF of the kernel missing or damaged? False: no, *ret is untouched. */
 bool advice_btf(const struct host *host, struct advice *ret);
 
-/* Does the kernel not compile BPF programs? False: it does, *ret is untouched. */
+/* Is the kernel unable to compile BPF programs? False: it can, *ret is untouched. */
 bool advice_jit(const struct host *host, struct advice *ret);
 
-/* Is anything of this machine's set-up in the way of every run? False: no, *ret is untouched. */
+/* Does the set-up of this machine's namespaces prevent every run? False: no, *ret is untouched. */
 bool advice_namespaces(const struct host *host, struct advice *ret);
 
 /*
@@ -46,6 +48,6 @@ bool advice_namespaces(const struct host *host, struct advice *ret);
 int advice_fail_events(struct fpl_err *err, int code, const char *what);
 int advice_fail_bpf(struct fpl_err *err, int code, const char *what);
 
-/* The same of another process whose memory may not be looked at (/proc/PID/maps). */
+/* The same for a process whose memory map (/proc/PID/maps) may not be read. */
 void advice_process(const struct host *host, struct advice *ret);
 int advice_fail_process(struct fpl_err *err, int code, pid_t pid);

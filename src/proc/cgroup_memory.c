@@ -13,10 +13,10 @@
 #include "proc/cgroup.h"
 
 #define FILE_SIZE_MAX (4u << 20) /* some 30,000 mounts */
-/* Version 1 says "no limit" by the most pages there are. */
+/* Version 1 expresses "no limit" by the largest number of pages. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
 
-/* The text of a file below @root, owned by the caller; NULL: it cannot be read. */
+/* The text of a file below @root, owned by the caller; NULL: unreadable. */
 static char *read_text(const char *root, const char *path)
 {
 	AUTO_FREE char *text = malloc(FILE_SIZE_MAX + 1), *full = NULL;
@@ -92,7 +92,7 @@ static void find_mount(char *line, struct cgroup_memory_place *ret)
 	snprintf(ret->mount_point, sizeof(ret->mount_point), "%s", fields[4]);
 }
 
-/* The cgroup's path below the mount; "": it is the mount's own, or is not below it. */
+/* The cgroup's path below the mount; "": it is the mount's own, or not below it. */
 static const char *path_below(const struct cgroup_memory_place *place)
 {
 	size_t length = strcmp(place->mount_root, "/") != 0 ? strlen(place->mount_root) : 0;
@@ -105,8 +105,8 @@ static const char *path_below(const struct cgroup_memory_place *place)
 	return strcmp(path, "/") != 0 && strncmp(path, "/..", 3) != 0 ? path : "";
 }
 
-/* Of the file @name in @folder: the number behind @key, or at its beginning; none: CGROUP_NO_LIMIT.
- */
+/* Read the number behind @key, or at the beginning, in the file @name in @folder; missing:
+ * CGROUP_NO_LIMIT. */
 static uint64_t read_number(const char *root, const char *folder, const char *name, const char *key)
 {
 	AUTO_FREE char *path = NULL, *text = NULL;

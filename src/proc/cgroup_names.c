@@ -69,8 +69,9 @@ void cgroup_names_add(struct cgroup_names *names, uint64_t id, const char *path)
 }
 
 /*
- * Take in the cgroup of the directory @fd, which is closed, and those below. @path has room for
- * PATH_MAX bytes; @len of them are the path of @fd, "" for the top. The inode number is the id.
+ * Add the cgroup of the directory @fd, which is closed, and those below. @path has room for
+ * PATH_MAX bytes; its first @len bytes are the path of @fd, "" for the top. The inode number is the
+ * id.
  */
 static void read_folder(struct cgroup_names *names, int fd, char *path, size_t len, int depth)
 {
@@ -140,7 +141,7 @@ void cgroup_names_destroy(struct cgroup_names *names)
 	free(names);
 }
 
-/* The path of cgroup @id, which exists; NULL: it does not, or there is no right to ask. */
+/* The path of cgroup @id, which exists; NULL: it does not, or permission is missing. */
 static char *look_up(struct cgroup_names *names, uint64_t id)
 {
 	union {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The paths of cgroups (version 2) by the ids samples carry. Those there are at the start are read
- * from the mount, new ones are told by the side-band, and one that slipped through is looked up
- * while it exists; what is gone by then has no path.
+ * The paths of cgroups (version 2) by the ids in samples. Those present at the start are read from
+ * the mount, the side-band reports new ones, and a missed one is looked up while it exists; a
+ * cgroup that has gone by then has no path.
  */
 #pragma once
 
@@ -23,19 +23,19 @@ struct cgroup_name {
 };
 
 /*
- * Read the hierarchy as it is. Without a mount of it, or a right to read it, the paths are not
- * known: said in one line. Errors: -ENOMEM. Cost: about 10 us per cgroup.
+ * Read the hierarchy as it is. Without its mount, or the right to read it, the paths stay unknown,
+ * with one log line. Errors: -ENOMEM. Cost: about 10 us per cgroup.
  */
 FPL_MUST_CHECK int cgroup_names_create(struct cgroup_names **ret, struct fpl_err *err);
 void cgroup_names_destroy(struct cgroup_names *names);
 
-/* A cgroup was made: its path from the top of the hierarchy. */
+/* A cgroup was made; @path begins at the top of the hierarchy. */
 void cgroup_names_add(struct cgroup_names *names, uint64_t id, const char *path);
 
-/* A sample was taken in cgroup @id: look its path up if it is not known. Cost: once per id two
- * system calls. */
+/* A sample was taken in cgroup @id: look its path up unless known. Cost: two system calls once per
+ * id. */
 void cgroup_names_see(struct cgroup_names *names, uint64_t id);
 
-/* Hand over the names of all ids that were seen, ascending by id. Errors: -ENOMEM. */
+/* Hand over the names of all ids seen, ascending by id. Errors: -ENOMEM. */
 FPL_MUST_CHECK int cgroup_names_take(struct cgroup_names *names, struct cgroup_name **ret,
 				     size_t *ret_nr);

@@ -15,7 +15,7 @@
 #include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 
-/* /proc/PID/status is below 2 KiB but for the lists of groups, CPUs and memory nodes. */
+/* /proc/PID/status is below 2 KiB without the lists of groups, CPUs and memory nodes. */
 #define STATUS_SIZE 8192u
 
 static ssize_t read_text(int dir_fd, const char *name, char *to, size_t size)
@@ -139,7 +139,7 @@ static const char *reason(int code)
 	return code == -ETIMEDOUT ? "file did not answer" : strerror(-code);
 }
 
-/* Is the file one that the process, or root for it, has written? */
+/* Was the file written by the process, or for it by root? */
 static int check(const struct code_place *place, const struct stat *stat, const char *name,
 		 struct fpl_err *err)
 {
@@ -189,8 +189,7 @@ int code_place_open_map(const struct code_place *place, int *ret, struct fpl_err
 		code = check(place, &stat, name, err);
 		if (code)
 			return code;
-		/* the very file that was looked at: opening it has no effects, for it is a regular
-		 * one */
+		/* opening the file that was checked has no effects, because it is a regular file */
 		code = opener_take(place->opener, place->pid, path_fd, ret, &stat);
 	}
 	return code ? fpl_fail(err, code, "pid %d: %s: %s", (int)place->pid, name, reason(code))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a process says what code it makes at run time: /tmp/perf-PID.map in its own root, PID being
- * its number in its own namespace, and a mapped jit-PID.dump. Opened as a stranger's files: never
- * through a symbolic link in the last place, never a FIFO or a device, and only what the process's
- * user or root owns under that one name.
+ * Places where a process describes the code it makes at run time: /tmp/perf-PID.map in its own
+ * root, PID being its number in its own namespace, and a mapped jit-PID.dump. They are untrusted
+ * files: opened never through a symbolic link in the last component, never if a FIFO or a device,
+ * and only if the process's user or root owns them under that one name.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct code_place {
 	pid_t pid;		     /* here */
 	pid_t own_pid;		     /* in the innermost PID namespace of the process */
 	uid_t uids[CODE_PLACE_UIDS]; /* real, effective, saved, of files */
-	int tmp_fd;		     /* owned: the process's /tmp, O_PATH; -1: it has none */
+	int tmp_fd;		     /* owned: the process's /tmp, O_PATH; -1: it has no /tmp */
 	struct opener *opener;	     /* borrowed; may be NULL */
 };
 
@@ -39,9 +39,9 @@ void code_place_close(struct code_place *place);
 void code_place_map_name(const struct code_place *place, char *to, size_t size);
 
 /*
- * Open the perf map, as opener_take() does; the process may have gone. Errors: -ENOENT there is
- * none (no message); what is there is refused: -ELOOP a symbolic link, -ENOEXEC not a regular file,
- * -EPERM of another owner or with other names; else as open(2).
+ * Open the perf map, as opener_take() does; the process may have gone. Errors: -ENOENT no perf map
+ * (no message); an unsafe one is refused: -ELOOP a symbolic link, -ENOEXEC not a regular file,
+ * -EPERM another owner or more than one name; else as open(2).
  */
 FPL_MUST_CHECK int code_place_open_map(const struct code_place *place, int *ret,
 				       struct fpl_err *err);
@@ -53,5 +53,5 @@ FPL_MUST_CHECK int code_place_open_map(const struct code_place *place, int *ret,
 FPL_MUST_CHECK int code_place_open_dump(const struct code_place *place, int *ret,
 					struct fpl_err *err);
 
-/* Is @path, as in a list of mappings, that of a jitdump: .../jit-NUMBER.dump? */
+/* Is @path, from a list of mappings, the path of a jitdump: .../jit-NUMBER.dump? */
 bool code_place_is_dump(const char *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of another process's memory, read only where that cannot wait: a page that is not resident
- * may be served by the process itself (userfaultfd, FUSE), which could then hang whoever reads it.
+ * Read another process's memory without waiting: the process itself may serve a page that is not
+ * resident (userfaultfd, FUSE), and could then block its reader for ever.
  */
 #pragma once
 

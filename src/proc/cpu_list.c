@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* A decimal number below CPU_LIST_MAX at *@at, which is left behind it; -1: there is none. */
+/* A decimal number below CPU_LIST_MAX at *@at, which is moved behind it; -1: no number. */
 static int take_cpu(const char **at)
 {
 	int cpu = -1;

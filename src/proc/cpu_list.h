@@ -20,7 +20,7 @@ struct cpu_list {
  */
 FPL_MUST_CHECK int cpu_list_parse(const char *text, struct cpu_list *ret);
 
-/* The CPUs that are online. Errors: -EINVAL sysfs says nonsense; -ENOMEM. */
+/* The CPUs that are online. Errors: -EINVAL sysfs is malformed; -ENOMEM. */
 FPL_MUST_CHECK int cpu_list_online(struct cpu_list *ret);
 
 void cpu_list_fini(struct cpu_list *list);

@@ -130,8 +130,8 @@ static enum host_ns read_ns(const char *root, const char *path, unsigned int ini
 	return number == initial ? HOST_NS_INITIAL : HOST_NS_OTHER;
 }
 
-/* /proc/self is our number in the PID namespace /proc was mounted for; nothing where we have none.
- */
+/* /proc/self is our number in the PID namespace that /proc was mounted for, and empty if we have no
+ * number there. */
 static bool is_foreign_proc(const char *root)
 {
 	char full[PATH_MAX], link[64];

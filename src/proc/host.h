@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine and this process's place in it, as far as files tell: kernel, sysctls, capabilities,
- * namespaces, limits. Read below a root of the caller's choice, so that tests can hand over a
- * made-up machine. Nothing is judged here (proc/advice.h, doctor/).
+ * The machine and this process's rights in it, as far as files tell: kernel, sysctls, capabilities,
+ * namespaces, limits. Read below a root of the caller's choice, so that tests can supply a made-up
+ * machine. Facts only; the judgements are in proc/advice.h and doctor/.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ enum host_ns { HOST_NS_UNKNOWN, HOST_NS_INITIAL, HOST_NS_OTHER };
 /* /sys/kernel/security/lockdown; kernel_lockdown(7) */
 enum host_lockdown { HOST_LOCKDOWN_NONE, HOST_LOCKDOWN_INTEGRITY, HOST_LOCKDOWN_CONFIDENTIALITY };
 
-/* What /proc/kallsyms shows this process. */
+/* Visibility of /proc/kallsyms for this process. */
 enum host_kallsyms { HOST_KALLSYMS_VISIBLE, HOST_KALLSYMS_HIDDEN, HOST_KALLSYMS_UNREADABLE };
 
 /* Why a path may not be read. */
@@ -57,7 +57,7 @@ struct host {
 	int seccomp; /* 0 none, 1 strict, 2 filters; -1 unknown */
 	enum host_ns user_ns, pid_ns;
 	uint32_t pid_ns_inum; /* inode number of that namespace; 0 unknown */
-	bool foreign_proc;    /* /proc is another PID namespace's: its numbers are not ours */
+	bool foreign_proc;    /* /proc belongs to another PID namespace: its numbers are not ours */
 	struct host_btf btf;
 	enum host_lockdown lockdown;
 	char tracefs[HOST_TEXT_MAX]; /* where it is mounted; "": nowhere */
@@ -72,10 +72,10 @@ struct host {
 };
 
 /*
- * Read everything below @root ("" for this machine; must outlive the call only). Never fails: what
- * cannot be read is unknown. Cost: about 20 small files.
+ * Read everything below @root ("" for this machine; must outlive the call only). Never fails:
+ * unreadable facts are unknown. Cost: about 20 small files.
  */
 void host_read(const char *root, struct host *ret);
 
-/* Does this process have @cap (CAP_*) where it counts, in the initial user namespace? */
+/* Is @cap (CAP_*) effective for this process in the initial user namespace? */
 bool host_has_cap(const struct host *host, int cap);

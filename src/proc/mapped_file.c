@@ -79,7 +79,7 @@ int mapped_file_take(struct opener *opener, pid_t pid, int place_fd, const char 
 	int code =
 		place_fd < 0 ? place_fd : opener_take(opener, pid, place_fd, &file.fd, &file.stat);
 
-	/* what is mapped there has been seen; a path would lead elsewhere */
+	/* the mapped file was found; a path could lead elsewhere */
 	if (code == -ENOEXEC)
 		return fpl_fail(err, code, "pid %d: %s: not a regular file", (int)pid, path);
 	if (code == -ETIMEDOUT)

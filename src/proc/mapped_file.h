@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file behind a mapping of another process, opened without being fooled: neither by a path that
- * means something else in the process's mount namespace, nor by a FIFO or a device in its place.
+ * Open the file behind a mapping of another process safely: the path may mean another file in the
+ * process's mount namespace, or lead to a FIFO or a device.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 #include "obj/opener.h"
 
 enum mapped_file_source {
-	MAPPED_FILE_EXACT, /* the very file that is mapped there now: /proc/PID/map_files */
+	MAPPED_FILE_EXACT, /* exactly the file mapped there: /proc/PID/map_files */
 	MAPPED_FILE_ROOT,  /* what the path names in the process's root */
-	MAPPED_FILE_PATH,  /* what the path names here: the process is gone */
+	MAPPED_FILE_PATH,  /* the file that the path names in our namespace: the process is gone */
 };
 
 struct mapped_file {
-	int fd; /* owned by whoever has the struct; as opener_take() gives it */
+	int fd; /* owned by the holder of the struct; as from opener_take() */
 	enum mapped_file_source source;
 	struct stat stat;
 };
@@ -38,14 +38,14 @@ FPL_MUST_CHECK int mapped_file_open(struct opener *opener, pid_t pid, uint64_t s
 				    const char *path, struct mapped_file *ret, struct fpl_err *err);
 
 /*
- * The first half of that: the place of what is mapped there now, which says what file that is;
- * most were met before. Returns a descriptor (O_PATH), the caller's, or -errno. Cost: a third.
+ * The first half of that: the place of the file mapped there, which identifies it; most files were
+ * met before. Returns a descriptor (O_PATH), the caller's, or -errno. Cost: a third.
  */
 FPL_MUST_CHECK int mapped_file_place(pid_t pid, uint64_t start, uint64_t end);
 /* The second half: @place_fd is what the first has returned, and stays the caller's. */
 FPL_MUST_CHECK int mapped_file_take(struct opener *opener, pid_t pid, int place_fd,
 				    const char *path, struct mapped_file *ret, struct fpl_err *err);
 
-/* The same without looking at what is mapped: for a mapping that is known to have gone. */
+/* The same by path alone: for a mapping that is known to be gone. */
 FPL_MUST_CHECK int mapped_file_open_path(struct opener *opener, pid_t pid, const char *path,
 					 struct mapped_file *ret, struct fpl_err *err);

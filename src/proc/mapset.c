@@ -30,13 +30,13 @@ void mapset_put(struct mapset *set)
 	free(set);
 }
 
-/* First index whose mapping ends above @addr; nr if none does. */
+/* First index whose mapping ends above @addr; nr if there is no such mapping. */
 static uint32_t lower_bound(const struct mapset *set, uint64_t addr)
 {
 	return (uint32_t)SORTED_UP_TO(set->mappings, end, set->nr, addr);
 }
 
-/* Makes *@set ours alone, with room for two more mappings: an insertion may also split one. */
+/* Make *@set private, with room for two more mappings: an insertion may also split one. */
 static int make_writable(struct mapset **set)
 {
 	struct mapset *old = *set;
@@ -97,7 +97,7 @@ static void insert_at(struct mapset *set, uint32_t idx, const struct fpl_mapping
 	set->nr++;
 }
 
-/* Takes [start, end) out of the set; returns the index where a mapping of it belongs. */
+/* Take [start, end) out of the set; returns the index for a mapping of it. */
 static uint32_t cut_out(struct mapset *set, uint64_t start, uint64_t end)
 {
 	uint32_t idx = lower_bound(set, start);

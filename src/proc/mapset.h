@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executable mappings of one process: sorted, without overlap, counted references. A set with
- * one reference is changed in place; a shared one is copied first, so whoever holds a reference
- * (a child after fork, a snapshot that waits for a table) keeps what it saw.
+ * one reference is changed in place; a shared one is copied first, so each holder of a reference (a
+ * child after fork, a snapshot that waits for a table) keeps the state it saw.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process, and no thread, held by a descriptor. */
+/* A descriptor of a process, never of a thread. */
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 /*
- * Open a pidfd for process @pid; the caller closes it. Errors: -ESRCH there is none, or @pid is
+ * Open a pidfd for process @pid; the caller closes it. Errors: -ESRCH no such process, or @pid is
  * another thread than the first of its process (message says which); -EMFILE and the like.
  */
 FPL_MUST_CHECK int pidfd_of(pid_t pid, int *ret, struct fpl_err *err);

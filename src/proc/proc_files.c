@@ -18,9 +18,10 @@
 
 #define NAME_SIZE  64u
 #define PAUSE_NS   (10 * NS_PER_MS)
-#define SILENT_MAX 64u	/* processes remembered; the first makes room */
-#define LEFT_MAX   256u /* threads left behind at once; of more processes nothing is read */
-/* Patience, as with file systems; when all of it is used up, what is left for any process. */
+#define SILENT_MAX 64u /* processes remembered; the first makes room */
+#define LEFT_MAX \
+	256u /* limit of threads left behind at once; above it no further process is read */
+/* Limits of waiting, as for file systems; when all of it is used up, the rest for any process. */
 #define FIRST_NS (OPENER_FIRST_MS * NS_PER_MS)
 #define NEXT_NS	 (OPENER_NEXT_MS * NS_PER_MS)
 #define ALL_NS	 (OPENER_ALL_MS * NS_PER_MS)
@@ -39,11 +40,11 @@ struct job {
 	bool done, abandoned;
 };
 
-/* The threads of this process have one reader at a time, and those it has left behind. */
+/* This process has one reader thread at a time, and the ones it has left behind. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool is_busy; /* somebody has a job done */
+	bool is_busy; /* a caller's job is running */
 	bool has_reader;
 	pid_t reader;	  /* its tid */
 	struct job *next; /* owned, until it is taken */
@@ -64,7 +65,7 @@ static void close_all(struct job *job)
 	}
 }
 
-/* What may wait. */
+/* The part that may wait. */
 static void do_job(struct job *job)
 {
 	for (size_t i = 0; i < job->nr; i++) {
@@ -84,7 +85,7 @@ static void do_job(struct job *job)
 	close_all(job);
 }
 
-/* One that was left behind ends when it comes back: another has its place. */
+/* A reader that was left behind ends when its wait is over: another one has replaced it. */
 static void *read_jobs(void *ctx)
 {
 	bool was_left = false;
@@ -153,7 +154,7 @@ static uint64_t patience_ns(void)
 	return reading.waited_ns + most_ns > ALL_NS ? LEAST_NS : most_ns;
 }
 
-/* Under the lock: leaves the reader behind, with @job. */
+/* Under the lock: leave the reader behind, with @job. */
 static int leave(struct job *job, uint64_t ns)
 {
 	size_t at = reading.nr_silent++ % SILENT_MAX;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of /proc of another process, opened without waiting for it. While a process is being
- * executed anew the kernel lets nobody in: maps, map_files, root, stat and others wait. It closes
- * the process's files then, and a file system that does not answer to that holds it up for ever.
- * Such a wait ends with SIGKILL alone; so a thread of ours waits, which is left behind, and ends
- * with this process. A process that did not answer is not asked again for PROC_FILES_FORGET_S.
- *
- * May be used by several threads, one at a time of which is served.
+ * Open files of /proc of another process without waiting for it. During an exec the kernel blocks
+ * all readers of maps, map_files, root, stat and others. It closes the process's files then, and a
+ * file system that does not answer to that blocks it for ever. Only SIGKILL ends such a wait: so a
+ * thread of ours waits, which can be left behind, and ends with this process. A process that did
+ * not answer is not asked again for PROC_FILES_FORGET_S. May be called by several threads; one is
+ * served at a time.
  */
 #pragma once
 

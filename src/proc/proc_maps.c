@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "proc/proc_files.h"
 
-/* Reads a number of @base at *@pos; moves *@pos behind it. Fails on none and on overflow. */
+/* Read a number of @base at *@pos; move *@pos behind it. Fails without digits and on overflow. */
 static bool take_number(char **pos, unsigned base, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -44,7 +44,7 @@ static bool take_char(char **pos, char c)
 	return true;
 }
 
-/* The kernel writes a newline in a path as \012 and nothing else: seq_path(m, path, "\n"). */
+/* The kernel escapes a newline in a path as \012 and nothing else: seq_path(m, path, "\n"). */
 static void decode_newlines(char *path)
 {
 	char *to = path;
@@ -119,7 +119,7 @@ int proc_maps_parse(char *text, size_t size, proc_maps_fn fn, void *ctx, size_t 
 	return ret;
 }
 
-/* Grows *@buf by doubling until the file ends or PROC_MAPS_SIZE_MAX is read. */
+/* Grow *@buf by doubling until the file ends or PROC_MAPS_SIZE_MAX is read. */
 static int read_all(int fd, char **buf, size_t *ret_size)
 {
 	size_t capacity = 64 << 10, size = 0;

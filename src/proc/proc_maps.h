@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-#define PROC_MAPS_SIZE_MAX (64u << 20) /* bytes of text read; what lies beyond is not seen */
+#define PROC_MAPS_SIZE_MAX (64u << 20) /* limit of bytes of text; the rest is not read */
 
 struct proc_map {
 	uint64_t start, end; /* runtime addresses, [start, end) */
@@ -36,13 +36,12 @@ typedef int (*proc_maps_fn)(const struct proc_map *map, void *ctx);
 int proc_maps_parse(char *text, size_t size, proc_maps_fn fn, void *ctx, size_t *ret_bad);
 
 /*
- * Read and parse /proc/@pid/maps; @pid may also be a thread's id.
- * Errors: -ESRCH no such process; -ENODATA it has no memory (kernel thread, zombie); -EACCES;
- * -ETIMEDOUT it lets nobody in; -ENOMEM; what @fn returned.
+ * Read and parse /proc/@pid/maps; @pid may also be a thread's id. Errors: -ESRCH no such process;
+ * -ENODATA it has no memory (kernel thread, zombie); -EACCES; -ETIMEDOUT the process blocks its
+ * readers; -ENOMEM; @fn's result.
  */
 FPL_MUST_CHECK int proc_maps_read(pid_t pid, proc_maps_fn fn, void *ctx, struct fpl_err *err);
 
-/* The same of its maps, open at @fd by proc_files_open(), which says with -errno why they are not.
- */
+/* The same for its maps, open at @fd by proc_files_open(), which gives -errno in its place. */
 FPL_MUST_CHECK int proc_maps_read_from(pid_t pid, int fd, proc_maps_fn fn, void *ctx,
 				       struct fpl_err *err);

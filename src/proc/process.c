@@ -10,7 +10,7 @@
 #define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
 #define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
 
-/* How long after dlclose and dlopen on one address the next is expected. */
+/* Time after dlclose and dlopen on one address during which the next is expected. */
 #define RESTLESS_NS 1000000000ull
 
 int processes_init(struct processes *table, void (*retire)(void *ctx, const struct run *run),
@@ -133,7 +133,7 @@ uint64_t process_owner(struct process *process)
 
 	if (process->has_owner)
 		return process->owner;
-	/* that of the folder itself is the effective user, whatever the process says of itself */
+	/* the folder itself belongs to the effective user, whatever the process claims */
 	snprintf(path, sizeof(path), "/proc/%u", process->pid);
 	process->owner = stat(path, &st) < 0 ? PROCESS_OWNER_UNKNOWN : st.st_uid;
 	process->has_owner = true;

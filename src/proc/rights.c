@@ -43,8 +43,9 @@ bool right_is_held(const struct host *host, const struct right *right)
 	       (right->also >= 0 && host_has_cap(host, right->also));
 }
 
-/* Without CAP_BPF or CAP_PERFMON the run ends, and the lack of CAP_SYSLOG is told where a kernel
- * function has no other way to a name: both with a message of their own. */
+/* Is the lack of this right worth a line? Without CAP_BPF or CAP_PERFMON the run ends, and the lack
+ * of CAP_SYSLOG is reported when a kernel function's name has no other source: both with a message
+ * of their own. */
 static bool matters(const struct right *right, bool reads_others)
 {
 	switch (right->cap) {
@@ -91,9 +92,9 @@ bool rights_need_deputy(void)
 }
 
 /*
- * A program executed from here on would have what the bounding set leaves to uid 0. Each of these
- * steps needs a right of its own or may be known to an older kernel only; no_new_privs alone is
- * enough to gain nothing.
+ * A program executed later would get the rights that the bounding set leaves to uid 0. Each of
+ * these steps needs a right of its own or may be known to an older kernel only; no_new_privs alone
+ * is enough to gain nothing.
  */
 static void close_ways_back(cap_t caps)
 {
@@ -125,7 +126,7 @@ static int drop_to(cap_t caps, const cap_value_t *keep, size_t nr)
 	return keep_only(keep, nr);
 }
 
-/* Of those permitted in @caps, what a run keeps. Returns how many are in @ret. */
+/* Choose the capabilities of @caps that a run keeps. Returns their number. */
 static size_t choose(cap_t caps, cap_value_t ret[NR_RIGHTS])
 {
 	size_t nr = 0;
@@ -139,7 +140,7 @@ static size_t choose(cap_t caps, cap_value_t ret[NR_RIGHTS])
 	return nr;
 }
 
-/* A run that cannot become another user goes on as root, with the same capabilities. */
+/* A run that cannot switch to another user goes on as root, with the same capabilities. */
 static void leave_root(void)
 {
 	struct run_user user;
@@ -178,7 +179,7 @@ int rights_drop_all(struct fpl_err *err)
 
 int rights_drop_to_deputy(void)
 {
-	/* into folders of others, in the place of their files, by descriptor, and to their
+	/* write into others' folders, replace their files, use others' descriptors and end their
 	 * processes */
 	static const cap_value_t wanted[] = { CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_DAC_READ_SEARCH,
 					      CAP_KILL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The capabilities a run needs: what each of them costs where it is missing, and giving up all
- * others once the perf events are open.
+ * The capabilities a run needs: the cost of each missing one, and giving up all others once the
+ * perf events are open.
  */
 #pragma once
 
@@ -30,14 +30,14 @@ const struct right *right_of(int cap);
 bool right_is_held(const struct host *host, const struct right *right);
 
 /*
- * Say what each missing capability that the run can do without will cost, a line each.
- * @reads_others: it reads processes of other users.
+ * Log a line for each missing capability that the run can do without, with its cost. @reads_others:
+ * it reads processes of other users.
  */
 void rights_tell(const struct host *host, bool reads_others);
 
 /*
- * Will rights_drop() give up what a deputy (base/deputy.h) needs: to write into folders of root and
- * of other users, and to end their processes? As rights_drop().
+ * Will rights_drop() give up rights that a deputy (base/deputy.h) needs: to write into folders of
+ * root and of other users, and to end their processes? As rights_drop().
  */
 bool rights_need_deputy(void);
 
@@ -45,13 +45,12 @@ bool rights_need_deputy(void);
  * For good, and before any other thread is made: keep the six of those permitted (with
  * CAP_SYS_ADMIN or CAP_DAC_OVERRIDE where only those were given), never gain any by executing a
  * program (no_new_privs, and as root securebits and an empty bounding set), and as root become
- * another user (base/run_user.h). What is open stays open. Errors: those of capset(2).
+ * another user (base/run_user.h). Open descriptors stay open. Errors: those of capset(2).
  */
 FPL_MUST_CHECK int rights_drop(struct fpl_err *err);
 
 /* The same, keeping none. */
 FPL_MUST_CHECK int rights_drop_all(struct fpl_err *err);
 
-/* The same for a deputy: keep only what it takes to write into any folder and to end any process.
- */
+/* The same for a deputy: keep only the rights to write into any folder and to end any process. */
 FPL_MUST_CHECK int rights_drop_to_deputy(void);

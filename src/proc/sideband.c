@@ -120,7 +120,7 @@ static int parse_task(struct reader *r, uint32_t type, struct sideband_record *r
 	return type == PERF_RECORD_EXIT || ret->pid != ret->parent;
 }
 
-/* What has no number in the PID namespace of the reader, or none any more. */
+/* A process without a number in the PID namespace of the reader, or without one any more. */
 static bool is_nobody(uint32_t pid)
 {
 	return pid == 0 || pid == UINT32_MAX;
@@ -192,8 +192,8 @@ static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
 		.cgroup = cgroups,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Each record wakes the reader, who paces himself: until he has read of a new
-		 * mapping, code there is walked by what was mapped before. */
+		/* Each record wakes the reader, which paces itself: until it has read of a new
+		 * mapping, code there is walked by the previous mapping. */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -233,7 +233,7 @@ int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups, struct sideband
 	sideband->cpus = calloc(nr_cpus, sizeof(*sideband->cpus));
 	for (size_t i = 0; sideband->cpus && sideband->record && i < nr_cpus; i++) {
 		code = open_cpu(cpus[i], cgroups, &sideband->cpus[i]);
-		if (code == -ENODEV) { /* the CPU went offline just now: nothing runs there */
+		if (code == -ENODEV) { /* the CPU went offline just now: it runs nothing */
 			sideband->cpus[i].fd = -1;
 			code = 0;
 		}

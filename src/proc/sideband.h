@@ -33,7 +33,7 @@ struct sideband_record {
 
 	/* MAP */
 	uint64_t start, size, file_off;
-	uint64_t inode; /* 0 where the record carries a build-id in its place, or anonymous */
+	uint64_t inode; /* 0 if the record has a build-id instead, or for anonymous memory */
 	uint32_t dev_major, dev_minor;
 	uint8_t build_id[SIDEBAND_BUILD_ID_MAX];
 	uint8_t build_id_size; /* 0: none */
@@ -43,8 +43,8 @@ struct sideband_record {
 
 /*
  * Read one record of @size bytes, as the kernel wrote it for an event opened by sideband_open.
- * Returns 1 and fills *ret, 0 for a record of no interest, -EINVAL for one that does not hold
- * together. ret->path points into @bytes.
+ * Returns 1 and fills *ret, 0 for an irrelevant record, -EINVAL for a malformed one. ret->path
+ * points into @bytes.
  */
 int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret);
 
@@ -52,7 +52,7 @@ struct sideband;
 
 /*
  * Open on every CPU of @cpus, @cgroups: with records of new cgroups. Recording begins at once.
- * Errors: those of perf_event_open(2), with what to do about them; -ENOMEM.
+ * Errors: those of perf_event_open(2), with advice; -ENOMEM.
  */
 FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups,
 				 struct sideband **ret, struct fpl_err *err);
@@ -62,8 +62,8 @@ void sideband_close(struct sideband *sideband);
 int sideband_fd(const struct sideband *sideband, size_t idx);
 
 /*
- * Call @fn for every record there is, CPU by CPU, each in its order. The record is gone after the
- * call. Returns the number of malformed records (a bug of one of the two sides).
+ * Call @fn for every record in the buffers, CPU by CPU, each in its order. A record is gone after
+ * the call. Returns the number of malformed records (a bug of the kernel or of fpless).
  */
 size_t sideband_drain(struct sideband *sideband,
 		      void (*fn)(const struct sideband_record *record, void *ctx), void *ctx);

@@ -86,7 +86,7 @@ char thread_state(pid_t pid, pid_t tid)
 {
 	char path[64], text[512];
 
-	/* not stat: of a process that is being executed anew it waits */
+	/* not stat, which blocks for a process during its exec */
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
 
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,7 +98,7 @@ char thread_state(pid_t pid, pid_t tid)
 
 bool process_has_memory_in(const char *status)
 {
-	/* what memory there is comes before the number of threads */
+	/* the size of memory comes before the number of threads */
 	return strstr(status, "\nVmSize:") || !strstr(status, "\nThreads:");
 }
 

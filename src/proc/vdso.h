@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image the kernel maps into every process, as a file that can be read like any other. */
+/* The image that the kernel maps into every process, as an ordinary file. */
 #pragma once
 
 #include "base/err.h"
 
-/* Open a copy of this process's vDSO; *ret is the caller's. Errors: -ENOENT there is none; those of
+/* Open a copy of this process's vDSO; *ret is the caller's. Errors: -ENOENT no vDSO; those of
  * memfd_create(2) and write(2). */
 FPL_MUST_CHECK int vdso_open(int *ret, struct fpl_err *err);
