@@ -7,7 +7,7 @@
 /* Keys of options without a letter, none of those of the other tables. */
 enum { KEY_CACHE = 0x700, KEY_CACHE_SIZE, KEY_NO_CACHE };
 
-/* The other names are those of a time when tables alone were kept. */
+/* Older names, from when only tables were cached. */
 static const struct argp_option options_list[] = {
 	{ "cache", KEY_CACHE, "DIR", 0,
 	  "Tables and names are kept there from run to run (default: root's in /var/cache/fpless, "

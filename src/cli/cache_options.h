@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of what is kept on disk from run to run: the same for every verb that keeps something. */
+/* Options of the cache on disk: the same for every verb that uses it. */
 #pragma once
 
 #include <argp.h>
@@ -15,12 +15,15 @@ struct cache_options {
 	bool off;
 };
 
-/* Its input is a zeroed struct cache_options. Nonsense ends the process with CLI_EXIT_USAGE. */
+/*
+ * Its input is a zeroed struct cache_options. An invalid option ends the process with
+ * CLI_EXIT_USAGE.
+ */
 extern const struct argp cache_argp;
 
 /*
- * The cache they ask for, not open yet, with @read_only one that is only read; NULL where there is
- * to be none. Errors: -ENOMEM.
+ * Create the cache that the options ask for, not open yet; @read_only: for reading only; NULL if
+ * they ask for no cache. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int cache_options_create(const struct cache_options *options, bool read_only,
 					struct disk_cache **ret, struct fpl_err *err);

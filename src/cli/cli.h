@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs share: exit codes and the verbs themselves, one file cmd_<verb>.c each. */
+/* Shared by the verbs: exit codes, and the verbs themselves, one file cmd_<verb>.c each. */
 #pragma once
 
-/* Exit codes of every verb: what a script can rely on. */
+/* Exit codes of every verb, on which scripts can rely. */
 enum cli_exit {
 	CLI_EXIT_OK = 0,
 	CLI_EXIT_USAGE = 1,
@@ -15,7 +15,7 @@ enum cli_exit {
 
 /*
  * Run a verb. @argv[0] is "fpless <verb>", the rest are its arguments. Returns an enum cli_exit;
- * has said why on stderr unless it is CLI_EXIT_OK.
+ * errors are reported on stderr.
  */
 /* Called by that name: the options of bcc's profile. */
 int cmd_bcc_profile(int argc, char **argv);

@@ -90,7 +90,7 @@ static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state
 		refuse(state, "-C %s: no CPU", arg);
 }
 
-/* What cannot be done is said, and what can be done instead. */
+/* Refuse an option that has no equivalent, and name the alternative. */
 static void refuse_option(int key, struct argp_state *state)
 {
 	if (key == KEY_EBPF)

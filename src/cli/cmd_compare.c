@@ -27,7 +27,7 @@ static const struct argp_option options_list[] = {
 
 static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
 
-/* One comparison, from its options to its outputs. */
+/* State of one comparison, from its options to its outputs. */
 struct compare {
 	struct sampling_options sampling;
 	const char *out_dir; /* borrowed from argv; NULL: none */
@@ -56,7 +56,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		compare->sampling.output.own_stdout = "--json";
 		compare->json = true;
 		return 0;
-	case ARGP_KEY_END: /* behind the one of sampling_argp: everything is known */
+	case ARGP_KEY_END: /* after that of sampling_argp: all options are known */
 		if (compare->sampling.unwind == ENGINE_UNWIND_FP)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
 				     "--unwind fp: both walks are made: it can be auto or cfi");
@@ -168,7 +168,7 @@ static void report(void *ctx, FILE *to)
 	compare_text_report(to, &compare->comparison);
 }
 
-/* What to do where most samples are unjudged for @reason. */
+/* Advice if most samples are unjudged for @reason. */
 static const char *advice_for(unsigned reason)
 {
 	switch (reason) {
@@ -234,7 +234,7 @@ int cmd_compare(int argc, char **argv)
 	};
 
 	sampling_options_init(&compare.sampling);
-	/* walks are compared by what was called; asked for, it is in what -o writes */
+	/* walks are compared without inlined functions; on request, the -o outputs have them */
 	compare.sampling.output.no_inlined = true;
 	compare.sampling.output.no_lines = true;
 	compare.sampling.compare = true;

@@ -18,7 +18,7 @@
 #include "picture/html.h"
 #include "recording/sample_type.h"
 
-/* What a diff can be written as; each has a writer below. */
+/* Formats of a diff; each has a writer below. */
 static const struct format diff_format_list[] = {
 	{ .name = "folded", .extensions = { ".folded" } },
 	{ .name = "text", .extensions = { ".txt" } },
@@ -31,9 +31,9 @@ static const struct format diff_format_list[] = {
 };
 static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
 
-/* What all recordings have to have in common. */
+/* Properties that all recordings must have in common. */
 struct common {
-	char *event, *event_from;  /* owned; NULL: not known yet; and which file says so */
+	char *event, *event_from;  /* owned; NULL: unknown yet; and the file that has it */
 	char *counted;		   /* owned: of the first file */
 	uint64_t hz;		   /* 0: not known yet */
 	const char *hz_from;	   /* borrowed */
@@ -58,7 +58,7 @@ struct diff {
 	struct pairing shown;	       /* as readers see it: text, JSON */
 	struct pairing lines;	       /* as folded lines */
 	struct flame_paths paths;      /* as frames of a picture */
-	struct flame_paths page_paths; /* as those of a page, which has the functions of shown */
+	struct flame_paths page_paths; /* those of a page, which has the functions of shown */
 	bool wants_lines, wants_paths, wants_page;
 	struct merge_result merged; /* of all files: what filters refused */
 	struct difference difference;
@@ -145,7 +145,10 @@ static int add_page_paths(struct diff *diff, const struct recording *run, enum d
 	return flame_paths_add(&diff->page_paths, run, &paths, side, err);
 }
 
-/* Does @recording count what those before it do? Says what does not, and what helps. */
+/*
+ * Does @recording count the same event as those before it? The error names the difference and the
+ * remedy.
+ */
 static int check_common(struct common *common, const struct recording *recording, const char *name,
 			struct fpl_err *err)
 {
@@ -178,7 +181,7 @@ static int check_common(struct common *common, const struct recording *recording
 	return 0;
 }
 
-/* What is said of both sides together may be beyond 64 bits. */
+/* Sums over both sides may exceed 64 bits. */
 static void add_result(struct merge_result *to, const struct merge_result *from)
 {
 	if (__builtin_add_overflow(to->shown, from->shown, &to->shown))
@@ -220,7 +223,7 @@ static int add_part(void *ctx, struct recording *part, const struct merge_result
 	return error || !diff->wants_page ? error : add_page_paths(diff, part, side, err);
 }
 
-/* Read file @idx and pair what the filter wants of it. */
+/* Read file @idx and pair the part that the filter selects. */
 static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
 {
 	const struct diff_options *options = diff->options;
@@ -243,7 +246,7 @@ static int add_run(struct diff *diff, size_t idx, struct fpl_err *err)
 	return error || !diff->wants_lines ? error : pairing_end_run(&diff->lines, input.side, err);
 }
 
-/* Numbers of samples tell nothing where one side was asked ten times as often. */
+/* Numbers of samples prove nothing if one side was sampled ten times as often. */
 static int check_rates(const struct diff *diff, struct fpl_err *err)
 {
 	const struct common *common = &diff->common;
@@ -338,7 +341,7 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 	return 0;
 }
 
-/* What was compared, and what to know of it. */
+/* Report the comparison and its caveats. */
 static void report(const struct diff *diff)
 {
 	const struct diff_options *options = diff->options;
@@ -376,7 +379,7 @@ static int present(struct sinks *sinks, struct diff *diff)
 	return CLI_EXIT_NO_SAMPLES;
 }
 
-/* Errors of the command line, of the machine and of files are told apart. */
+/* Distinguish errors of the command line, of the machine and of files. */
 static int fail(int status, const struct fpl_err *err)
 {
 	fpl_log(FPL_LOG_ERROR, "%s%s", err->msg, memory_limit_advice(err->code));

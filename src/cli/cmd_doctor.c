@@ -39,7 +39,7 @@ struct doctor_options {
 	uint64_t pid;	    /* 0: target is a file */
 };
 
-/* All digits is a process; a file of such a name is written with a slash. */
+/* All digits mean a process; a file of such a name is written with a slash. */
 static bool is_pid(const char *target)
 {
 	return target[0] && target[strspn(target, "0123456789")] == '\0';
@@ -122,7 +122,7 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 	if (code)
 		return fpl_fail(err, code, "%s: %s", options->target,
 				code == -ENOEXEC ? "not a regular file" : strerror(-code));
-	/* workers read it; what is left to do here is to find files that everybody may read */
+	/* workers read the files; this process only finds files that all users may read */
 	code = rights_drop_all(err);
 	if (!code)
 		code = sandbox_enter_reader(true, err);
@@ -162,7 +162,7 @@ static int examine_process(const struct doctor_options *options, struct desk *de
 	return 0;
 }
 
-/* Has the target read by processes without rights. */
+/* Have workers without rights read the target. */
 static int examine_target_with(const struct doctor_options *options, struct parser *parser,
 			       const struct host *host, struct fpl_err *err)
 {
@@ -203,7 +203,7 @@ int cmd_doctor(int argc, char **argv)
 
 	if (argp_parse(&doctor_argp, argc, argv, 0, NULL, &options))
 		return CLI_EXIT_USAGE;
-	/* what goes wrong in the trial is the report's to say */
+	/* the report shows errors of the trial */
 	fpl_log_set_level(options.verbose ? FPL_LOG_DEBUG : FPL_LOG_ERROR);
 
 	if (options.target && !options.pid)

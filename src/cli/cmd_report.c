@@ -36,7 +36,7 @@ static int read_all(const struct report_options *options, struct inputs *inputs,
 	return error;
 }
 
-/* List on stdout what lacks names. Returns an enum cli_exit; has said why. */
+/* List on stdout the objects that lack names. Returns an enum cli_exit; errors are reported. */
 static int list_missing(const struct recording *recording)
 {
 	int error;

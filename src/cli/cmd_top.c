@@ -117,7 +117,7 @@ static void parse_times(int key, const char *arg, struct top_verb *verb, struct 
 	}
 }
 
-/* What only the whole command line tells. */
+/* Checks that need the whole command line. */
 static void check_all(struct top_verb *verb)
 {
 	struct output_options *output = &verb->sampling.output;
@@ -125,7 +125,7 @@ static void check_all(struct top_verb *verb)
 	verb->options.screen = !verb->plain && screen_is_possible();
 	verb->sampling.command_off_terminal = verb->options.screen;
 	verb->options.inlined = output->inlined;
-	/* nobody reads them where nothing is written in the end */
+	/* pointless without an output at the end */
 	if (!output->nr && !output->inlined)
 		output->no_inlined = true;
 	if (!output->nr && !output->lines)
@@ -194,7 +194,7 @@ const struct argp top_argp = {
 	       "4 --strict, 6 output could not be written.",
 };
 
-/* What is sampled, in words. */
+/* Describe the sampled processes in words. */
 static void say_what(struct top_verb *verb)
 {
 	const struct sampling_options *sampling = &verb->sampling;

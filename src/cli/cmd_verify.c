@@ -202,7 +202,7 @@ static void print_totals(const struct totals *totals)
 	print_counts(&totals->sum);
 }
 
-/* Files found in a folder are listed where there is something to look at. */
+/* Files found in a folder are listed only if they have something to report. */
 static bool is_worth_a_line(const struct options *options, const struct listed_file *file,
 			    const struct report *report)
 {
@@ -246,7 +246,7 @@ static int exit_code(const struct totals *totals)
 	return totals->nr_failed != 0 ? CLI_EXIT_CANNOT_RUN : CLI_EXIT_OK;
 }
 
-/* Judges one file in a process that is for nothing else. */
+/* Judge one file in a process of its own. */
 static void judge(const char *path, struct report *ret)
 {
 	struct elf_input input;

@@ -48,7 +48,7 @@ static const struct argp_option options_list[] = {
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-/* Behind the first `--' are the files of the other side. */
+/* Files behind the first `--' belong to the other side. */
 static int add_file(struct diff_options *options, char *path, struct argp_state *state)
 {
 	options->files[options->nr_files++] = path;
@@ -166,7 +166,7 @@ void diff_options_fini(struct diff_options *options)
 
 /*
  * Take the first `--' out of @argv, so that options may stand behind it, too. Returns the index of
- * what was before it; 0: there is none.
+ * the word before it; 0: not found.
  */
 static int take_parting(int *argc, char **argv)
 {

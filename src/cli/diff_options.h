@@ -24,5 +24,5 @@ struct diff_options {
 
 void diff_options_fini(struct diff_options *options);
 
-/* Parse; nonsense ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
+/* Parse; an invalid option ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
 FPL_MUST_CHECK int diff_options_parse(int argc, char **argv, struct diff_options *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF file that a verb reads in its own process, and the file's separate debug file. Both may be
- * anybody's, so they are opened first; then the process gives up what it may do, and then it reads.
+ * An ELF file that a verb reads in its own process, and its separate debug file. Any user may have
+ * written both, so the process opens them, then gives up its rights, and only then reads.
  */
 #pragma once
 
@@ -13,9 +13,9 @@ struct elf_input {
 };
 
 /*
- * Open what @path names, if it is a regular file, and have a worker find its debug file: one that
- * the owner of the file or root wrote (desk_find_debug()). A file whose headers make no sense has
- * none; that is no error here. *ret is to be closed also after an error.
+ * Open the regular file @path, and have a worker find its debug file: one that the owner of the
+ * file or root wrote (desk_find_debug()). A file with malformed headers has none, without an error
+ * here. *ret is to be closed also after an error.
  *
  * Errors: -ENOEXEC no regular file; of open(2); -ENOMEM.
  */
@@ -25,6 +25,6 @@ void elf_input_close(struct elf_input *input);
 
 /*
  * For good: no capabilities, and of system calls those that read and write what is open
- * (sandbox_enter_reader()). Errors: what was refused; then nothing hostile is to be read.
+ * (sandbox_enter_reader()). Errors: the refused step; then no hostile file may be read.
  */
 FPL_MUST_CHECK int elf_input_give_up_rights(struct fpl_err *err);

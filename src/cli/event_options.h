@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options about single samples: kept with their times, or printed as they come. */
+/* Options about single samples: kept with their times, or printed as they arrive. */
 #pragma once
 
 #include <argp.h>
@@ -15,8 +15,8 @@ struct event_options {
 	enum stream_format stream_format;
 };
 
-/* Argp of these options; its input is the struct sampling_options they are part of. Nonsense ends
- * the process with CLI_EXIT_USAGE and one line. */
+/* Argp of these options; its input is the struct sampling_options they are part of. An invalid
+ * option ends the process with CLI_EXIT_USAGE and one line. */
 extern const struct argp event_argp;
 
 struct engine_options;

@@ -103,7 +103,7 @@ int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, enum input
 	return 0;
 }
 
-/* Counts of different things: say which, and what helps. */
+/* Refuse counts of different events: name both, and the remedy. */
 static int refuse_type(const char *name, const struct recording *from, const struct recording *to,
 		       struct fpl_err *err)
 {
@@ -119,7 +119,7 @@ const char *inputs_name(const struct inputs *inputs, size_t idx)
 	return is_stdin(inputs->paths[idx]) ? "stdin" : inputs->paths[idx];
 }
 
-/* Add what @filter wants of @from to @to; @from may go with it. */
+/* Add the part of @from that @filter selects to @to; @from may be consumed. */
 static int add_recording(const char *name, struct filter *filter, struct recording *from,
 			 struct recording *to, struct merge_result *result, struct fpl_err *err)
 {

@@ -22,8 +22,8 @@ struct inputs {
 };
 
 /*
- * Where @output lets it a status line says how far reading is, until inputs_end(). Errors: those of
- * open(2), with the path; -ENOMEM. inputs_fini is safe then.
+ * If @output allows it, a status line shows the progress of reading, until inputs_end(). Errors:
+ * those of open(2), with the path; -ENOMEM. inputs_fini is safe then.
  */
 FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, const struct output_options *output,
 			       struct inputs *ret, struct fpl_err *err);
@@ -41,20 +41,20 @@ void inputs_end(struct inputs *inputs);
 /* How file @idx is called in messages. */
 const char *inputs_name(const struct inputs *inputs, size_t idx);
 
-/* What a verb does, while and after it reads, beyond reading and writing what is open. */
+/* Needs of a verb, while and after it reads, beyond reading and writing open files. */
 enum input_needs {
 	INPUT_NEEDS_NOTHING,
 	INPUT_NEEDS_FILES,   /* opens files for reading, asks workers */
 	INPUT_NEEDS_NETWORK, /* all else: no filter of system calls */
 };
 
-/* Of how recordings are read. */
+/* Needs of reading recordings with @options. */
 enum input_needs inputs_needs(const struct reading_options *options);
 
 /*
- * The bytes that come are strangers': before the first of them is read no capability is left, and
- * of system calls what @needs takes (parse/sandbox.h). What the outputs take beyond that, and in
- * folders of others, the deputy keeps. From then on the process may allocate @memory bytes
+ * The input is untrusted: before the first byte is read, the process gives up all capabilities, and
+ * all system calls but those that @needs takes (parse/sandbox.h). The deputy keeps the rights that
+ * outputs need, in folders of other users. From then on the process may allocate @memory bytes
  * (base/memory_limit.h). Errors: deputy_start()'s.
  */
 FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy,
@@ -79,7 +79,7 @@ FPL_MUST_CHECK int inputs_add(const struct inputs *inputs, size_t idx,
 			      struct recording *to, struct merge_result *result,
 			      struct fpl_err *err);
 
-/* Of the parts of a file: what the filter wants of one, and how many samples that are. */
+/* Parts of a file: the samples that the filter selects, and their number. */
 struct input_parts {
 	void *ctx;
 	int (*take)(void *ctx, struct recording *part, const struct merge_result *result,

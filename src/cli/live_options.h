@@ -18,14 +18,14 @@ struct live_cli {
 	bool verbose;
 };
 
-/* Argp of these options; its input is a struct live_cli, zero at first. Nonsense ends the process
- * with CLI_EXIT_USAGE and one line. */
+/* Argp of these options; its input is a struct live_cli, zero at first. An invalid option ends the
+ * process with CLI_EXIT_USAGE and one line. */
 extern const struct argp live_argp;
 
 /* A word that is no option: of --live, a process or the beginning of a command. */
 void live_cli_word(struct live_cli *cli, char *arg, struct argp_state *state);
 
-/* What only the whole command line tells. */
+/* Checks that need the whole command line. */
 void live_cli_check(const struct live_cli *cli, struct argp_state *state);
 
 /* Judge, and print what was found. Returns an enum cli_exit. */

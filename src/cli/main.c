@@ -89,7 +89,7 @@ static bool is_misspelt(const char *typed, const char *word)
 	       (*typed && *word && !strcmp(typed + 1, word + 1));
 }
 
-/* What those who come from other profilers type first. */
+/* Options and verbs that users of other profilers type first. */
 static const struct {
 	const char *typed, *instead;
 } others[] = {

@@ -141,7 +141,7 @@ void output_options_add(struct output_options *options, const char *path, struct
 		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
 }
 
-/* Where the extension of a file tells nothing: why it has no format. */
+/* Refuse an output without a format: its extension is unknown. */
 static void refuse_output(const struct format_list *list, const char *path,
 			  struct argp_state *state)
 {
@@ -157,8 +157,8 @@ static void refuse_output(const struct format_list *list, const char *path,
 }
 
 /*
- * Outputs whose extension tells nothing take the formats given in their order, the last one again
- * where there are not enough. One that none takes goes to stdout.
+ * Outputs with an unknown extension take the --format words in their order, the last one
+ * repeatedly. A format without an output goes to stdout.
  */
 static void resolve_formats(struct output_options *options, struct argp_state *state)
 {
@@ -185,7 +185,7 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 	}
 }
 
-/* What this program was built without is said before anything is sampled. */
+/* Refuse formats that this program was built without, before the run. */
 static void check_missing(const struct output_options *options, struct argp_state *state)
 {
 	for (size_t i = 0; i < options->nr; i++) {
@@ -229,7 +229,7 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 		       own ? own : "", own ? ", " : "");
 }
 
-/* Options that are set or not set. Returns false where @key is none of them. */
+/* Parse an option that is set or not set. Returns false if @key is another one. */
 static bool parse_flag(int key, struct output_options *options)
 {
 	switch (key) {

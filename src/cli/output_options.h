@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to write, and where: options of every verb that ends with a recording. */
+/* Outputs and their formats: options of every verb that ends with a recording. */
 #pragma once
 
 #include <argp.h>
@@ -41,23 +41,23 @@ struct output_options {
 void output_options_fini(struct output_options *options);
 
 /*
- * Argp of these options; its input is a struct output_options, zero at first. Nonsense ends the
- * process with CLI_EXIT_USAGE and one line.
+ * Argp of these options; its input is a struct output_options, zero at first. An invalid option
+ * ends the process with CLI_EXIT_USAGE and one line.
  */
 extern const struct argp output_argp;
 
 /* The same for a verb that has formats of its own: without where to write, and in what format. */
 extern const struct argp shown_argp;
 
-/* -o, --format: for such a verb. Nonsense ends the process. */
+/* -o, --format: for such a verb. An invalid one ends the process. */
 void output_options_add(struct output_options *options, const char *path, struct argp_state *state);
 void output_options_add_format(struct output_options *options, const char *name,
 			       struct argp_state *state);
 
-/* What there is to choose from. */
+/* The formats to choose from. */
 const struct format_list *output_options_formats(const struct output_options *options);
 
-/* What only the whole command line tells. */
+/* Checks that need the whole command line. */
 void output_options_check(struct output_options *options, struct argp_state *state);
 
 /* True where the readable format goes to stdout because nothing else was asked for. */
@@ -66,7 +66,7 @@ bool output_options_use_text(const struct output_options *options);
 /* Data goes to stdout. */
 bool output_options_use_stdout(const struct output_options *options);
 
-/* What is to be read of debugging information for all that is written. */
+/* The debugging information that all outputs together need. */
 bool output_options_want_inlined(const struct output_options *options);
 bool output_options_want_lines(const struct output_options *options);
 

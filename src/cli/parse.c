@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "bpf/shared.h"
 
-/* strtoull takes blanks, signs and an empty string: nonsense for every option here. */
+/* strtoull takes blanks, signs and an empty string, which no option here allows. */
 static bool parse_digits(const char *text, int base, const char **end, uint64_t *ret)
 {
 	char *stop;

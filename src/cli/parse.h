@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Option arguments to values. Each returns false on nonsense and leaves *ret alone then. */
+/* Parse option arguments. Each function returns false for an invalid one and leaves *ret alone. */
 #pragma once
 
 #include <stdbool.h>

@@ -91,7 +91,7 @@ static void parse_colors(const char *arg, struct picture_options *options, struc
 		refuse(state, "--colors %s: hot, cold, object or origin", arg);
 }
 
-/* Returns false where @key is none of these. */
+/* Returns false if @key is another option. */
 static bool parse_look(int key, char *arg, struct picture_options *options,
 		       struct argp_state *state)
 {

@@ -7,7 +7,7 @@
 #include "picture/picture_options.h"
 
 /*
- * Argp of these options; its input is a struct picture_options, which it sets to what is usual
- * first. Nonsense ends the process with CLI_EXIT_USAGE and one line.
+ * Argp of these options; its input is a struct picture_options, which it first sets to the
+ * defaults. An invalid option ends the process with CLI_EXIT_USAGE and one line.
  */
 extern const struct argp picture_argp;

@@ -13,7 +13,7 @@
 
 #define PERIOD_MS 1000u
 
-/* What a stack's samples count as. */
+/* How a stack's samples are counted. */
 enum { STACK_OTHER, STACK_JUDGED, STACK_COMPLETE };
 
 struct progress {

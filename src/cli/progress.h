@@ -9,7 +9,7 @@
 
 struct progress;
 
-/* @duration_ms: of the run; 0: not known. @user: there are user stacks. NULL without memory. One at
+/* @duration_ms: of the run; 0: unknown. @user: stacks have a user part. NULL: out of memory. One at
  * a time. */
 struct progress *progress_create(uint64_t duration_ms, bool user);
 
@@ -19,7 +19,7 @@ const struct engine_listener *progress_listener(const struct progress *progress)
 /* The line goes. NULL is allowed. */
 void progress_destroy(struct progress *progress);
 
-/* What the line says: exposed for tests. @judged: samples whose stacks could be complete. */
+/* Numbers of the line: exposed for tests. @judged: samples whose stacks could be complete. */
 struct progress_facts {
 	uint64_t sampled_ns, duration_ms; /* duration_ms 0: not known */
 	uint64_t samples, complete, judged, lost;

@@ -24,10 +24,10 @@ void reading_options_init(struct reading_options *options);
 void reading_options_fini(struct reading_options *options);
 
 /*
- * Argp of these options; its input is a struct reading_options. Nonsense ends the process with
- * CLI_EXIT_USAGE and one line.
+ * Argp of these options; its input is a struct reading_options. An invalid option ends the process
+ * with CLI_EXIT_USAGE and one line.
  */
 extern const struct argp reading_argp;
 
-/* What FILEs there are at all: one at least, and stdin once. Ends the process otherwise. */
+/* Check the FILE arguments: at least one, and stdin at most once. Ends the process otherwise. */
 void reading_options_check_files(char **files, size_t nr, struct argp_state *state);

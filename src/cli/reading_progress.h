@@ -9,7 +9,7 @@
 
 struct reading_progress;
 
-/* NULL: nobody wants it, or no memory. Before rights are given up. */
+/* NULL: not wanted, or out of memory. Before rights are given up. */
 struct reading_progress *reading_progress_create(const struct output_options *options);
 
 /* The line goes. NULL is allowed. */
@@ -19,7 +19,7 @@ void reading_progress_destroy(struct reading_progress *progress);
 void reading_progress_begin(struct reading_progress *progress, const char *name, int fd, size_t idx,
 			    size_t nr);
 
-/* What the line says: exposed for tests. */
+/* Numbers of the line: exposed for tests. */
 struct reading_facts {
 	const char *name;
 	size_t idx, nr;	     /* of the files */

@@ -132,7 +132,7 @@ static void describe_objects(const struct recording *recording, const struct mis
 	}
 }
 
-/* What is installed is not to be installed: the recording is older, or was made without lines. */
+/* Do not suggest installed packages: the recording is older, or was made without lines. */
 static void tell_installed(struct object_report *report)
 {
 	const struct package *debug = &report->debug_package;

@@ -39,7 +39,7 @@ void report_names_fini(struct report_names *names);
 FPL_MUST_CHECK int report_names_apply(struct report_names *names, const char *root,
 				      struct recording *recording, struct fpl_err *err);
 
-/* What it came to, for the closing report. */
+/* Write the result, for the closing report. */
 void report_names_write(FILE *to, const struct report_names *names);
 
 /*

@@ -18,5 +18,5 @@ struct report_options {
 
 void report_options_fini(struct report_options *options);
 
-/* Parse; nonsense ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
+/* Parse; an invalid option ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
 FPL_MUST_CHECK int report_options_parse(int argc, char **argv, struct report_options *ret);

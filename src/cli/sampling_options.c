@@ -90,7 +90,7 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
-/* While parsing: what only makes sense when everything is known. */
+/* State of parsing, for checks that need all options. */
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
@@ -220,7 +220,7 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 	return true;
 }
 
-/* Options that are set or not set. Returns false where @key is none of them. */
+/* Parse an option that is set or not set. Returns false if @key is another one. */
 static bool parse_flag(int key, struct parsing *parsing)
 {
 	struct sampling_options *options = parsing->options;
@@ -260,7 +260,7 @@ static void parse_word(const char *arg, struct sampling_options *options, struct
 		       arg);
 }
 
-/* What only the whole command line tells. */
+/* Checks that need the whole command line. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
@@ -275,7 +275,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "--chart: needs --timeline, which keeps when each sample was taken");
 }
 
-/* Options whose argument is a word, checked by a function of its own. False: @key is none. */
+/* Parse an option whose argument is a word with a check of its own. False: @key is another one. */
 static bool parse_word_option(int key, char *arg, struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;

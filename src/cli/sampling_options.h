@@ -56,10 +56,13 @@ void sampling_options_fini(struct sampling_options *options);
 
 /*
  * Argp of the common options and positional arguments; its input is a struct sampling_options that
- * sampling_options_init has seen. Nonsense ends the process with CLI_EXIT_USAGE and one line.
- * Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
+ * sampling_options_init has seen. An invalid option ends the process with CLI_EXIT_USAGE and one
+ * line. Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
  */
 extern const struct argp sampling_argp;
 
-/* Fill in what the options say of @ret; the rest of it is zero. Borrows from @options. */
+/*
+ * Set the fields of @ret that the options determine; its other fields stay zero. Borrows from
+ * @options.
+ */
 void sampling_options_to_engine(const struct sampling_options *options, struct engine_options *ret);

@@ -35,7 +35,10 @@ static int open_sinks(const struct sampling_options *options, const struct sampl
 	return error;
 }
 
-/* What is opened now may have to be put in place with rights that are gone by then. */
+/*
+ * Outputs opened at the start may need rights at the end that are gone by then: the deputy keeps
+ * them.
+ */
 static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
 			  struct deputy *deputy, struct fpl_err *err)
 {
@@ -51,7 +54,7 @@ static void cleanup_names(struct names *names)
 	names_fini(names);
 }
 
-/* What the run is worth to a script, once everything is written. */
+/* Exit code of the run, once everything is written. */
 static int judge(const struct profile *profile, const struct sampling_options *options,
 		 uint64_t shown)
 {
@@ -108,7 +111,7 @@ static void cleanup_profile(struct profile *profile)
 	profile_fini(profile);
 }
 
-/* Say what the run was, and what it is worth. @status: of the outputs. */
+/* Write the closing report and choose the exit code. @status: of the outputs. */
 static int conclude(const struct profile *profile, const struct sampling_options *options,
 		    const struct sampling_verb *verb, const struct culprits *culprits,
 		    uint64_t shown, int status)
@@ -200,8 +203,8 @@ static void cleanup_progress(struct progress **progress)
 }
 
 /*
- * Whether a line of progress would be seen by somebody and be in nobody's way: a command writes to
- * the same terminal, and would write into the line.
+ * May a line of progress be shown? Only at a terminal, and not beside a command that writes to the
+ * same terminal, into the line.
  */
 static bool wants_progress(const struct sampling_options *options)
 {
@@ -211,7 +214,7 @@ static bool wants_progress(const struct sampling_options *options)
 	       output_options_want_progress(output) && status_line_is_possible();
 }
 
-/* Sample, with somebody listening where that was asked for. Errors: as engine_run. */
+/* Sample, with a listener if requested. Errors: as engine_run. */
 static int run_engine(const struct sampling_options *options, struct engine_options *engine,
 		      struct profile *ret, struct fpl_err *err)
 {
@@ -330,7 +333,7 @@ int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 
 	int status = run(options, verb, &deputy, started_ns, argv);
 
-	/* what the verb has not written is dropped while there is still somebody to do it */
+	/* unwritten outputs of the verb are dropped while the deputy still runs */
 	if (verb->abandon)
 		verb->abandon(verb->ctx);
 	deputy_fini(&deputy);

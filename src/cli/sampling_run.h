@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every verb that samples does: open the outputs, sample, write, close the books, and say what
- * the run is worth. A verb adds what is its own.
+ * The common path of every verb that samples: open the outputs, sample, write, close the books, and
+ * choose the exit code. A verb adds its own parts.
  */
 #pragma once
 
@@ -17,12 +17,12 @@
 #include "profile/profile.h"
 #include "recording/recording.h"
 
-/* What a verb adds. Functions may be NULL; all get @ctx. */
+/* Parts of a verb. Functions may be NULL; all get @ctx. */
 struct sampling_verb {
 	void *ctx;
 	bool own_text; /* it writes the readable text of stdout itself */
 
-	/* Open what it writes itself, before the first sample. Errors end with CLI_EXIT_OUTPUT. */
+	/* Open the verb's own outputs, before the first sample. Errors end with CLI_EXIT_OUTPUT. */
 	int (*open)(void *ctx, struct fpl_err *err);
 
 	/*
@@ -32,15 +32,15 @@ struct sampling_verb {
 	int (*listen)(void *ctx, struct parser *parser, struct disk_cache *cache,
 		      const struct engine_listener **ret, struct fpl_err *err);
 
-	/* The run is over, or has failed: with listen. Returns 0 or what its output met, -errno. */
+	/* The run is over, or has failed: with listen. Returns 0 or -errno of its output. */
 	int (*heard)(void *ctx);
 
-	/* Have the deputy put it in place, as output_file_delegate. Errors: -ENOMEM. */
+	/* Delegate its output to the deputy, as output_file_delegate. Errors: -ENOMEM. */
 	int (*delegate)(void *ctx, struct deputy *deputy, struct fpl_err *err);
 
 	/*
 	 * Write it: @names, made by_function, and @recording outlive report. Returns an enum
-	 * cli_exit; has said why.
+	 * cli_exit; errors are reported.
 	 */
 	int (*write)(void *ctx, struct names *names, const struct recording *recording);
 
@@ -50,7 +50,10 @@ struct sampling_verb {
 	/* Add lines to the closing report. Only after write. */
 	void (*report)(void *ctx, FILE *to);
 
-	/* What a run with samples is worth, all written. Returns an enum cli_exit; has said why. */
+	/*
+	 * Choose the exit code of a run with samples, all written. Returns an enum cli_exit; errors
+	 * are reported.
+	 */
 	int (*judge)(void *ctx, const struct profile *profile);
 };
 

@@ -62,7 +62,7 @@ int sinks_delegate(struct sinks *sinks, struct deputy *deputy, struct fpl_err *e
 	return error ? error : output_file_delegate(&sinks->stats, deputy, err);
 }
 
-/* What a failed writer leaves: dropped, unless it is a whole file of fewer samples. */
+/* Drop the output of a failed writer, unless it is a whole file of fewer samples. */
 static void keep_or_drop(const struct sink *sink, struct output_file *file, uint64_t shown)
 {
 	struct fpl_err err;

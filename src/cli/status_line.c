@@ -59,7 +59,7 @@ void status_line_draw(struct status_line *line, const char *text)
 	size_t columns = width_of_terminal(STDERR_FILENO);
 
 	if (columns)
-		line->columns = columns; /* as before where it may not be asked for any more */
+		line->columns = columns; /* unchanged if the width can no longer be read */
 	columns = line->columns < COLUMNS_MAX ? line->columns : COLUMNS_MAX;
 	/* the last column stays free: some terminals go on to the next line there */
 	width_fit(fitted, sizeof(fitted), text, columns ? columns - 1 : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One line on the terminal of stderr, written over again and again and gone at the end. Lines that
- * are logged meanwhile come above it. One at a time.
+ * One line on the terminal of stderr, overwritten again and again and removed at the end. Lines
+ * logged meanwhile appear above it. One at a time.
  */
 #pragma once
 
@@ -22,6 +22,5 @@ bool status_line_is_possible(void);
 void status_line_init(struct status_line *line);
 void status_line_fini(struct status_line *line); /* the line goes */
 
-/* Write @text, which is escaped, in place of what is there. A terminal that takes nothing is not
- * waited for. */
+/* Replace the line by @text, which is escaped. A blocked terminal is not waited for. */
 void status_line_draw(struct status_line *line, const char *text);

@@ -10,7 +10,7 @@
 #include "verify/audit.h"
 #include "view/share.h"
 
-/* What one file may cost here: someone waits for it, and asked for it. */
+/* Limits for one file: larger ones, since a user asked for it and waits. */
 static const struct table_limits patient = {
 	.cpu_ns = 120ull * 1000000000,
 	.memory_bytes = 4ull << 30,

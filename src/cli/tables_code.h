@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `fpless tables` says of code itself: rows made from it, and what its CFI says beside them.
- */
+/* Print facts of `fpless tables` about code itself: rows made from it, and its CFI beside them. */
 #pragma once
 
 #include "base/err.h"

@@ -41,14 +41,14 @@ static void parse_cpus(const char *arg, struct target_options *options, struct a
 		refuse(state, "-C %s: CPUs and ranges of them separated by commas", arg);
 }
 
-/* A number is a number, as for kill; no user's name is one. */
+/* A number is an id, as for kill; no user name is a number. */
 static void parse_user(const char *arg, struct target_options *options, struct argp_state *state)
 {
 	uint64_t uid = 0;
 
 	if (options->has_uid)
 		refuse(state, "-u: given twice");
-	/* the last one is nobody's: (uid_t)-1 */
+	/* the last one, (uid_t)-1, belongs to no user */
 	if (parse_number(arg, 0, UINT32_MAX - 1, &uid)) {
 		options->uid = (uid_t)uid;
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose samples: processes, threads, CPUs, user, cgroup, name. Options of every verb that samples.
- */
+/* Selection of samples: processes, threads, CPUs, user, cgroup, name. Options of every verb that
+ * samples. */
 #pragma once
 
 #include <argp.h>
@@ -26,14 +26,14 @@ struct target_options {
 
 void target_options_fini(struct target_options *options);
 
-/* Argp of these options; its input is a struct target_options, zero at first. Nonsense ends the
- * process with CLI_EXIT_USAGE and one line. */
+/* Argp of these options; its input is a struct target_options, zero at first. An invalid option
+ * ends the process with CLI_EXIT_USAGE and one line. */
 extern const struct argp target_argp;
 
-/* What only the whole command line tells. */
+/* Checks that need the whole command line. */
 void target_options_check(const struct target_options *options, bool has_command,
 			  struct argp_state *state);
 
-/* Fill in what the options say of @ret. Borrows from @options. */
+/* Set the fields of @ret that the options determine. Borrows from @options. */
 void target_options_to_engine(const struct target_options *options, bool has_command,
 			      struct engine_options *ret);

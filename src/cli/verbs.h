@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verbs, each once. A line here, `const struct argp NAME_argp` and `cmd_NAME` in cmd_NAME.c,
- * and docs/man/fpless-NAME.1.scd make one: help, manual and completions follow.
+ * The list of verbs. A verb consists of a line here, `const struct argp NAME_argp` and `cmd_NAME`
+ * in cmd_NAME.c, and docs/man/fpless-NAME.1.scd: help, manual and completions follow.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ X(bcc_profile, "")
 		.doc = (text)                                   \
 	}
 
-/* "fpless NAME", or the program "fpless-NAME" where it is called by a name of its own. */
+/* "fpless NAME", or the program "fpless-NAME" if it is called by a name of its own. */
 struct cli_verb {
 	const char *name;
 	const char *text; /* what it does, in a line */
@@ -49,5 +49,5 @@ struct cli_verb {
 extern const struct cli_verb cli_verbs[]; /* [cli_verbs_nr] */
 extern const size_t cli_verbs_nr;
 
-/* NULL: there is none of this name. */
+/* NULL: no verb has this name. */
 const struct cli_verb *cli_verb_find(const char *name);

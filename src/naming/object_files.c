@@ -35,7 +35,7 @@ static size_t bytes_of(const char *build_id, uint8_t ret[static ELF_FILE_BUILD_I
 	return nr;
 }
 
-/* A path of strangers that stays below the folder it is put behind. */
+/* Does the untrusted path stay below the folder it is appended to? */
 static bool is_below(const char *path)
 {
 	return path[0] == '/' && !strstr(path, "/../") &&
@@ -49,8 +49,8 @@ static bool is_name(const char *path)
 }
 
 /*
- * Where files are, by what leads there. Of another machine's files debug files come first, since
- * here nobody looks for them beside the file; of this one's, for which somebody does, files.
+ * Search order. For another machine's files prefer the debug file: nothing else will look for it
+ * beside the file. On this machine the search for debug files does, so prefer the file.
  */
 enum place { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID, BY_PATH, BY_NAME, FETCHED, PLACES };
 
@@ -157,7 +157,7 @@ static void fetch(struct debuginfod *fetcher, const char *build_id, struct objec
 		ret->fetched++;
 }
 
-/* What the places of an object hold, as far as they were looked at. */
+/* The files found for an object so far. */
 struct found {
 	int fd; /* owned; -1: no file yet */
 	char path[PATH_MAX];
@@ -253,7 +253,7 @@ void object_files_fini(struct object_files *files)
 	*files = (struct object_files){ 0 };
 }
 
-/* Of an object: some frame is of it; some lacks its name or line. */
+/* Flags of an object: a frame uses it; a frame lacks its name or line. */
 enum { USED = 1, LACKING = 2 };
 
 int object_files_register(const struct recording *recording, const char *root, struct desk *desk,

@@ -18,7 +18,7 @@ struct object_files {
 	size_t nr_objects;
 	size_t found;
 	size_t refused;	  /* a file is there, of another build-id */
-	size_t absent;	  /* there is none */
+	size_t absent;	  /* objects without a file */
 	size_t fetched;	  /* debug files that a server had */
 	size_t unplaced;  /* found, but no file tells where the code of their offsets goes */
 	size_t anonymous; /* the recording knows no build-id: any file could be meant */
