@@ -7,7 +7,7 @@
 #include "manual/option_list.h"
 #include "manual/values.h"
 
-/* What does not depend on the tables. Values of options are read by their kind. */
+/* The part that does not depend on the tables. Values of options are read by their kind. */
 static const char head[] =
 	"# Completion of fpless for bash. Made by the build from the tables of options.\n"
 	"\n"
@@ -145,7 +145,7 @@ static void put_options(FILE *to, const struct option_list *list)
 	}
 }
 
-/* A case for each option that takes a value; one that may do without takes what is glued to it. */
+/* A case for each option that takes a value; an optional value must be glued to it. */
 static void put_takes(FILE *to, const char *verb, const struct option_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {

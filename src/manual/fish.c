@@ -78,7 +78,7 @@ static void put_action(FILE *to, const struct value *value)
 	}
 }
 
-/* The start of a line for a verb: the program, and when it holds. */
+/* The start of a line for a verb: the program, and the condition. */
 static void put_start(FILE *to, const struct cli_verb *verb)
 {
 	if (verb->program)
@@ -97,7 +97,7 @@ static void put_option(FILE *to, const struct cli_verb *verb, const struct argp_
 		fprintf(to, " -s %c", letter);
 	if (option->name)
 		fprintf(to, " -l %s", option->name);
-	/* fish knows no value that may be missing: such an option is offered without */
+	/* fish has no optional values: such an option is offered without */
 	if (option_needs_value(option)) {
 		value_of_option(option, &value);
 		put_action(to, &value);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* What argp adds to every table; the heading is for lists that have others. */
+/* Options that argp adds to every table; the heading is for lists that have others. */
 static const struct argp_option usual[] = {
 	{ .doc = "Help:", .group = -1 },
 	{ "help", '?', NULL, 0, "Print the options", -1 },

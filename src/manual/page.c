@@ -12,7 +12,7 @@
 
 #define MORE_MAX 128u
 
-/* What a page says of an option beyond the table. */
+/* Text of a page about an option beyond the table. */
 struct remark {
 	char *option; /* owned */
 	char *text;   /* owned: lines, each with its newline */
@@ -59,7 +59,7 @@ static int read_lines(FILE *from, struct page *page, struct fpl_err *err)
 	return 0;
 }
 
-/* What stands behind @word and a blank at the start of @line; NULL: @line does not start so. */
+/* The text behind @word and a blank at the start of @line; NULL: @line starts otherwise. */
 static const char *behind(const char *line, const char *word)
 {
 	size_t len = strlen(word);
@@ -89,7 +89,7 @@ static int take_remark(struct page *page, size_t *at, struct fpl_err *err)
 	return 0;
 }
 
-/* @text as scdoc shows it: what means something there is escaped. */
+/* @text as scdoc shows it: its special characters are escaped. */
 static void put_text(FILE *to, const char *text)
 {
 	if (*text && strchr("-.|[]#;", *text))

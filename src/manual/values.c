@@ -37,7 +37,7 @@ static void add_words(const char *arg, struct value *value)
 		add_word(value, formats[i].name);
 }
 
-/* "auto|cfi|fp": a choice says its words itself. */
+/* "auto|cfi|fp": a choice lists its words itself. */
 static bool take_choice(const char *arg, struct value *ret)
 {
 	if (!strchr(arg, '|') || arg[strspn(arg, "abcdefghijklmnopqrstuvwxyz0123456789-|")])

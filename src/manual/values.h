@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may stand for a word of --help, as FILE or auto|cfi|fp: what completions offer there. */
+/* The values that a word of --help stands for, as FILE or auto|cfi|fp: completions offer them. */
 #pragma once
 
 #include <argp.h>
@@ -23,8 +23,8 @@ struct value {
 	char words[VALUE_WORDS_BYTES]; /* of a word: separated by blanks */
 };
 
-/* What @option takes; VALUE_OTHER, too, where it takes nothing. */
+/* The value of @option; VALUE_OTHER also if it takes no value. */
 void value_of_option(const struct argp_option *option, struct value *ret);
 
-/* What a verb takes besides options, by its usage line; @ret_command: a command behind "--". */
+/* The words of a verb besides options, by its usage line; @ret_command: a command behind "--". */
 enum value_kind value_of_words(const struct argp *argp, bool *ret_command);
