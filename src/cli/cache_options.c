@@ -10,8 +10,7 @@ enum { KEY_CACHE = 0x700, KEY_CACHE_SIZE, KEY_NO_CACHE };
 /* Older names, from when only tables were cached. */
 static const struct argp_option options_list[] = {
 	{ "cache", KEY_CACHE, "DIR", 0,
-	  "Tables and names are kept there from run to run (default: root's in /var/cache/fpless, "
-	  "others' in $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
+	  "Tables and names are kept there from run to run (default: root's in /var/cache/fpless, others' in $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
 	  3 },
 	{ "table-cache", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3 },
 	{ "cache-size", KEY_CACHE_SIZE, "BYTES", 0, "Keep no more than this (default 256M)", 3 },

@@ -96,12 +96,11 @@ static void refuse_option(int key, struct argp_state *state)
 	if (key == KEY_EBPF)
 		refuse(state, "--ebpf: there is no program text to print");
 	else if (key == KEY_CGROUPMAP)
-		refuse(state, "--cgroupmap: pinned maps are not supported: fpless profile --cgroup "
-			      "PATH takes the cgroup itself");
+		refuse(state,
+		       "--cgroupmap: pinned maps are not supported: fpless profile --cgroup PATH takes the cgroup itself");
 	else
 		refuse(state,
-		       "--mntnsmap: pinned maps are not supported: -p takes the processes of a "
-		       "mount namespace");
+		       "--mntnsmap: pinned maps are not supported: -p takes the processes of a mount namespace");
 }
 
 static void parse_word(const char *arg, struct bcc *bcc, struct argp_state *state)
@@ -220,8 +219,7 @@ const struct argp bcc_profile_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[SECONDS]",
-	.doc = "Profile CPU stack traces at a timed interval, with the options and the output of "
-	       "bcc's profile.",
+	.doc = "Profile CPU stack traces at a timed interval, with the options and the output of bcc's profile.",
 };
 
 /* sampling_verb.open */

@@ -74,16 +74,10 @@ const struct argp compare_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
-	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and say "
-	       "what "
-	       "the second is worth: how many stacks agree, have a wrong frame, skip one or are "
-	       "cut "
-	       "short, by program and by object, and where the walks part.\v"
-	       "Without -f and -o the comparison is printed as text. Other outputs are as `fpless "
+	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and say what the second is worth: how many stacks agree, have a wrong frame, skip one or are "
+	       "cut short, by program and by object, and where the walks part.\vWithout -f and -o the comparison is printed as text. Other outputs are as `fpless "
 	       "profile' writes them, of the CFI stacks; .jsonl has both walks.\n\n"
-	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none "
-	       "that "
-	       "could be judged, 4 --strict, 6 output could not be written.",
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none that could be judged, 4 --strict, 6 output could not be written.",
 };
 
 static int open_outputs(void *ctx, struct fpl_err *err)
@@ -186,8 +180,7 @@ static const char *advice_for(unsigned reason)
 	case FPL_STOP_REG_UNKNOWN:
 	case FPL_STOP_NO_PROGRESS:
 	case VERDICT_REASON_FP_FRAME:
-		return "build it with -fasynchronous-unwind-tables, or see what there is with "
-		       "fpless profile";
+		return "build it with -fasynchronous-unwind-tables, or see what there is with fpless profile";
 	default:
 		return "sample longer, or a program that runs code of its own";
 	}

@@ -167,10 +167,10 @@ static int check_common(struct common *common, const struct recording *recording
 				"%s: counts %s, those before it %s: choose by --sample-type", name,
 				counted, common->counted);
 	if (*event && strcmp(event, common->event) != 0)
-		return fpl_fail(err, -EDOM,
-				"%s: samples of %s, but %s has samples of %s: record both with the "
-				"same -e",
-				name, event, common->event_from, common->event);
+		return fpl_fail(
+			err, -EDOM,
+			"%s: samples of %s, but %s has samples of %s: record both with the same -e",
+			name, event, common->event_from, common->event);
 	if (recording->hz && !common->hz) {
 		common->hz = recording->hz;
 		common->hz_from = name;
@@ -357,8 +357,7 @@ static void report(const struct diff *diff)
 		fprintf(stderr, "  refused      %" PRIu64 " samples, by the filters\n",
 			diff->merged.refused);
 	if (diff->wants_lines && !options->normalize && options->nr_before != nr_after)
-		fputs("  sums         of folded stacks are over different numbers of files: "
-		      "--normalize makes them comparable\n",
+		fputs("  sums         of folded stacks are over different numbers of files: --normalize makes them comparable\n",
 		      stderr);
 	if (options->reading.symfs)
 		report_names_write(stderr, &diff->names);

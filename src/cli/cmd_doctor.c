@@ -84,11 +84,8 @@ const struct argp doctor_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[PID|FILE]",
-	.doc = "Tell whether fpless can run on this machine with the rights of this process, and "
-	       "what would make it better; or what it finds in an ELF FILE, or in all that the "
-	       "process PID has mapped: unwind tables, code without CFI, symbols, debug "
-	       "information.\v"
-	       "Exit status: 0 ok, 1 usage, 2 fpless cannot run, or the file or process cannot be "
+	.doc = "Tell whether fpless can run on this machine with the rights of this process, and what would make it better; or what it finds in an ELF FILE, or in all that the "
+	       "process PID has mapped: unwind tables, code without CFI, symbols, debug information.\vExit status: 0 ok, 1 usage, 2 fpless cannot run, or the file or process cannot be "
 	       "read, 3 no such process, 6 output could not be written.",
 };
 

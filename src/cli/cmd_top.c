@@ -38,8 +38,7 @@ static const struct argp_option options_list[] = {
 	{ "sort", KEY_SORT, "self|total", 0,
 	  "By the samples in which it was running itself (default), or those it was in", 0 },
 	{ "filter", KEY_FILTER, "REGEX", 0,
-	  "Rows that match only (POSIX extended): functions by their name or object, stacks by "
-	  "their functions, processes by their name or number",
+	  "Rows that match only (POSIX extended): functions by their name or object, stacks by their functions, processes by their name or number",
 	  0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Show anew this often (default 2)", 0 },
 	{ "window", KEY_WINDOW, "SECONDS", 0,
@@ -186,12 +185,9 @@ const struct argp top_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
-	.doc = "Show what is hot while it runs: functions, stacks, processes.\v"
-	       "On a terminal a screen: h lists its keys. Elsewhere a block of text for each "
-	       "interval. -o writes the whole run in the end, as of fpless profile. The closing "
-	       "report goes to stderr.\n\n"
-	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, "
-	       "4 --strict, 6 output could not be written.",
+	.doc = "Show what is hot while it runs: functions, stacks, processes.\vOn a terminal a screen: h lists its keys. Elsewhere a block of text for each "
+	       "interval. -o writes the whole run in the end, as of fpless profile. The closing report goes to stderr.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written.",
 };
 
 /* Describe the sampled processes in words. */

@@ -103,13 +103,9 @@ const struct argp verify_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "FILE...\n--live PID\n--live -- COMMAND [ARG...]",
-	.doc = "Compare the unwind table fpless makes of each FILE with libdw's CFI interpreter on "
-	       "the same file, at every row boundary of every FDE and inside every row: CFA, "
-	       "return "
-	       "address and callee-saved registers. A folder stands for every ELF file below it. "
-	       "With --live a process is judged while it runs, rows made from code included.\v"
-	       "Exit status: 0 no disagreement, 1 usage, 2 a file or process could not be judged, "
-	       "3 --live: the process is gone or nothing of what was asked for was judged, "
+	.doc = "Compare the unwind table fpless makes of each FILE with libdw's CFI interpreter on the same file, at every row boundary of every FDE and inside every row: CFA, return "
+	       "address and callee-saved registers. A folder stands for every ELF file below it. With --live a process is judged while it runs, rows made from code included.\v"
+	       "Exit status: 0 no disagreement, 1 usage, 2 a file or process could not be judged, 3 --live: the process is gone or nothing of what was asked for was judged, "
 	       "5 a disagreement, 6 output could not be written.",
 };
 
@@ -193,8 +189,7 @@ static void count_report(struct totals *totals, const struct report *report)
 
 static void print_totals(const struct totals *totals)
 {
-	printf("total: %zu files judged, %zu without CFI, %zu skipped, %zu refused by the table's "
-	       "compiler, %zu could not be judged, %zu with disagreements\n"
+	printf("total: %zu files judged, %zu without CFI, %zu skipped, %zu refused by the table's compiler, %zu could not be judged, %zu with disagreements\n"
 	       "total: ",
 	       totals->nr_judged, totals->nr_no_cfi, totals->nr_skipped, totals->nr_refused,
 	       totals->nr_failed, totals->nr_disagreeing);

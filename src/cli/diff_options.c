@@ -19,8 +19,7 @@ static const struct argp_option options_list[] = {
 	{ "normalize", 'n', NULL, 0,
 	  "Compare shares: what took as much of its run is the same, however long the run was", 0 },
 	{ "strip-hex", 's', NULL, 0,
-	  "Take addresses in names for equal: 0x1f becomes 0x..., as code without symbols has "
-	  "other addresses in another build",
+	  "Take addresses in names for equal: 0x1f becomes 0x..., as code without symbols has other addresses in another build",
 	  0 },
 	{ "any-object", KEY_ANY_OBJECT, NULL, 0,
 	  "Take functions of one name for equal, whatever the object is called", 0 },
@@ -29,15 +28,13 @@ static const struct argp_option options_list[] = {
 	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",
 	  2 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE (may be repeated), the format by its extension: .svg, .html, .folded, "
-	  ".txt or .json; - is stdout",
+	  "Write FILE (may be repeated), the format by its extension: .svg, .html, .folded, .txt or .json; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "folded|text|json|svg|html", 0,
 	  "Format of stdout, or of each -o whose extension tells none (may be repeated)", 2 },
 	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
 	{ "negate", KEY_NEGATE, NULL, 0,
-	  "Blue for more and red for less in pictures: for sides the wrong way round, since boxes "
-	  "are as wide as AFTER",
+	  "Blue for more and red for less in pictures: for sides the wrong way round, since boxes are as wide as AFTER",
 	  2 },
 	{ "top", KEY_TOP, "N", 0,
 	  "Functions and stacks to list in text (default 20 and 5; 0: all of them)", 2 },
@@ -148,13 +145,9 @@ const struct argp diff_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "BEFORE... -- AFTER...",
-	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take "
-	       "more time or less, and whether that is more than chance. Several recordings of a "
-	       "side tell how much runs differ. They are read as by `fpless report'.\v"
-	       "Without -f and -o the changes are printed, those that are more than noise "
-	       "first.\n\n"
-	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file "
-	       "could not be read, 3 no samples, 6 an output could not be written.",
+	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take more time or less, and whether that is more than chance. Several recordings of a "
+	       "side tell how much runs differ. They are read as by `fpless report'.\vWithout -f and -o the changes are printed, those that are more than noise first.\n\n"
+	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
 };
 
 void diff_options_fini(struct diff_options *options)

@@ -27,16 +27,14 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ "live", KEY_LIVE, NULL, 0,
-	  "Judge a process that runs: step its threads, and compare each row they pass with what "
-	  "calls and returns really do",
+	  "Judge a process that runs: step its threads, and compare each row they pass with what calls and returns really do",
 	  2 },
 	{ "duration", 'd', "SECONDS", 0, "With --live: end after this long (60)", 2 },
 	{ "steps", KEY_STEPS, "N", 0, "With --live: end after N judged instructions (1000000)", 2 },
 	{ "burst", KEY_BURST, "N", 0,
 	  "With --live: let the process run after N instructions (10000)", 2 },
 	{ "object", KEY_OBJECT, "PATTERN", 0,
-	  "With --live: count instructions of files whose path or name matches, and wait at their "
-	  "functions",
+	  "With --live: count instructions of files whose path or name matches, and wait at their functions",
 	  2 },
 	{ "synth-only", KEY_SYNTH_ONLY, NULL, 0,
 	  "With --live: count instructions at rows made from code only", 2 },
@@ -133,8 +131,7 @@ static void say_nothing_judged(const struct judge_run *run, const struct live_cl
 {
 	if (!findings_judged(&run->findings)) {
 		fpl_log(FPL_LOG_ERROR,
-			"pid %d: nothing was judged: no function was called while it was stepped "
-			"(does it sleep? -d gives it longer)",
+			"pid %d: nothing was judged: no function was called while it was stepped (does it sleep? -d gives it longer)",
 			(int)run->pid);
 		return;
 	}

@@ -35,12 +35,10 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), "
-	  ".svg (flame graph) or .html; - is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, "
-	  "text, jsonl, perf, pprof, speedscope, firefox, svg or html",
+	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
 	  2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ 0 },
@@ -54,17 +52,14 @@ static const struct argp_option shown_list[] = {
 	{ "annotate", KEY_ANNOTATE, NULL, 0,
 	  "Append _[k] to kernel frames, _[i] to what was inlined", 2 },
 	{ "origin", KEY_ORIGIN, NULL, 0,
-	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or "
-	  "_[synth]",
+	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or _[synth]",
 	  2 },
 	{ "inline", KEY_INLINE, NULL, 0,
-	  "Show functions that were inlined as frames of their own, where there is debugging "
-	  "information (default but in folded stacks)",
+	  "Show functions that were inlined as frames of their own, where there is debugging information (default but in folded stacks)",
 	  2 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Show only functions that were called", 2 },
 	{ "lines", KEY_LINES, NULL, 0,
-	  "Append file and line to functions, where there is debugging information (always in "
-	  "formats that have a place for them)",
+	  "Append file and line to functions, where there is debugging information (always in formats that have a place for them)",
 	  2 },
 	{ "no-lines", KEY_NO_LINES, NULL, 0, "No files and lines in any format", 2 },
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },

@@ -27,8 +27,7 @@ static const struct argp_option options_list[] = {
 	{ "subtitle", KEY_SUBTITLE, "TEXT", 0,
 	  "Line below the heading (default: what was sampled, and for how long)", 6 },
 	{ "colors", KEY_COLORS, "hot|cold|object|origin", 0,
-	  "Colours by name, warm (default) or cold, with kernel code apart; by the file that the "
-	  "code is in; or by how the frame was found",
+	  "Colours by name, warm (default) or cold, with kernel code apart; by the file that the code is in; or by how the frame was found",
 	  6 },
 	{ "width", KEY_WIDTH, "PIXELS", 0,
 	  "Width of the picture (default: of the window, 1200 where nothing asks)", 6 },
@@ -36,9 +35,7 @@ static const struct argp_option options_list[] = {
 	{ "min-width", KEY_MIN_WIDTH, "PIXELS", 0,
 	  "Leave out frames that are narrower (default 0.1); the picture says how many", 6 },
 	{ "min-share", KEY_MIN_SHARE, "PCT", 0,
-	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: of what "
-	  "is too "
-	  "much for a browser); the page says how many",
+	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: of what is too much for a browser); the page says how many",
 	  6 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
 	{ "reverse", KEY_REVERSE, NULL, 0,

@@ -26,30 +26,23 @@ static const struct argp_option options_list[] = {
 	{ "comm", KEY_COMM, "REGEX", 0, "Of tasks whose name matches only (POSIX extended)", 1 },
 	{ "pid", KEY_PID, "PID[,PID...]", 0, "Of these processes only", 1 },
 	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Of this time only, in seconds since the start of each recording; either may be missing. "
-	  "Needs recordings with times",
+	  "Of this time only, in seconds since the start of each recording; either may be missing. Needs recordings with times",
 	  1 },
 	{ "focus", KEY_FOCUS, "REGEX", 0, "Only stacks with a function that matches", 1 },
 	{ "ignore", KEY_IGNORE, "REGEX", 0, "No stacks with a function that matches", 1 },
 	{ .doc = "Names:", .group = 3 },
 	{ "symfs", KEY_SYMFS, "DIR", 0,
-	  "Name frames anew by the files below DIR that have the build-ids of the objects: "
-	  "DIR/PATH, "
-	  "DIR/.build-id, DIR/NAME. / is this machine",
+	  "Name frames anew by the files below DIR that have the build-ids of the objects: DIR/PATH, DIR/.build-id, DIR/NAME. / is this machine",
 	  3 },
 	{ "debuginfod", KEY_DEBUGINFOD, NULL, 0,
-	  "The same, of this machine unless --symfs says otherwise, and ask the servers of "
-	  "$DEBUGINFOD_URLS for debug files",
+	  "The same, of this machine unless --symfs says otherwise, and ask the servers of $DEBUGINFOD_URLS for debug files",
 	  3 },
 	{ .doc = "How to read:", .group = 4 },
 	{ "memory", KEY_MEMORY, "BYTES", 0,
-	  "All that may be allocated, for what is read and what is written (default 1G, at least "
-	  "16M; "
-	  "suffixes K, M, G)",
+	  "All that may be allocated, for what is read and what is written (default 1G, at least 16M; suffixes K, M, G)",
 	  4 },
 	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
-	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it "
-	  "prefers)",
+	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it prefers)",
 	  4 },
 	{ 0 },
 };

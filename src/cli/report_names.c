@@ -91,8 +91,7 @@ void report_names_write(FILE *to, const struct report_names *names)
 			names->files.refused);
 	if (names->files.unplaced)
 		fprintf(to,
-			"               %zu objects with offsets: no file tells where their code "
-			"goes\n",
+			"               %zu objects with offsets: no file tells where their code goes\n",
 			names->files.unplaced);
 	if (names->files.anonymous)
 		fprintf(to, "               %zu objects have no build-id to find files by\n",

@@ -12,8 +12,7 @@ enum { KEY_MISSING = 0x200 };
 
 static const struct argp_option options_list[] = {
 	{ "missing", KEY_MISSING, NULL, 0,
-	  "List on stdout the objects without names or lines, the samples that costs, and the "
-	  "packages to install",
+	  "List on stdout the objects without names or lines, the samples that costs, and the packages to install",
 	  3 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
@@ -58,14 +57,10 @@ const struct argp report_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "FILE...",
-	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, "
-	       "folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, "
-	       "or "
-	       "the text of `perf script'; what it is, is seen by what is in it. - is stdin.\v"
-	       "Without -f and -o the hottest functions and stacks are printed. The books of all "
+	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, or "
+	       "the text of `perf script'; what it is, is seen by what is in it. - is stdin.\vWithout -f and -o the hottest functions and stacks are printed. The books of all "
 	       "files together go to stderr. What is filtered out is counted there.\n\n"
-	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could "
-	       "not be read, 3 no samples, 6 an output could not be written.",
+	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
 };
 
 void report_options_fini(struct report_options *options)

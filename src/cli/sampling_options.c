@@ -34,8 +34,7 @@ static const struct argp_option options_list[] = {
 	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
-	  "Sample less often where fpless costs more than PCT per cent of the CPU time of what is "
-	  "profiled (of one CPU at least)",
+	  "Sample less often where fpless costs more than PCT per cent of the CPU time of what is profiled (of one CPU at least)",
 	  1 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop after this long (default: until Ctrl-C or until COMMAND ends)", 1 },
@@ -49,14 +48,12 @@ static const struct argp_option options_list[] = {
 
 	{ .doc = "How to walk:", .group = 3 },
 	{ "unwind", KEY_UNWIND, "auto|cfi|fp", 0,
-	  "auto: CFI, rows made from code that has none, and frame pointers where there is neither "
-	  "(default); cfi: CFI only; fp: frame pointers only",
+	  "auto: CFI, rows made from code that has none, and frame pointers where there is neither (default); cfi: CFI only; fp: frame pointers only",
 	  3 },
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code that has no CFI", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
-	  "Of a stack deeper than both together keep the N innermost and the M outermost user "
-	  "frames (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
+	  "Of a stack deeper than both together keep the N innermost and the M outermost user frames (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
@@ -74,9 +71,7 @@ static const struct argp_option options_list[] = {
 	  "Their executable mappings, all together (default 65536, or 32 for each task there is)",
 	  3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
-	  "Stack bytes kept of a sample whose table is not there yet: all of it, or both ends of "
-	  "a larger stack (of less than 48K one end); at most 96K, 0 for none "
-	  "(default 96K)",
+	  "Stack bytes kept of a sample whose table is not there yet: all of it, or both ends of a larger stack (of less than 48K one end); at most 96K, 0 for none (default 96K)",
 	  3 },
 
 	{ .doc = "Accepted for habit:", .group = 4 },
@@ -255,8 +250,7 @@ static void parse_word(const char *arg, struct sampling_options *options, struct
 		       arg);
 	if (!parse_seconds(arg, &options->duration_ms))
 		refuse(state,
-		       "'%s': neither an option nor a number of seconds (a command goes "
-		       "behind --)",
+		       "'%s': neither an option nor a number of seconds (a command goes behind --)",
 		       arg);
 }
 

@@ -102,8 +102,10 @@ static void debian_hint(const struct host *host, const struct package *package, 
 /* Can @path be typed within quotes as it is? Names are untrusted. */
 static bool is_plain(const char *path)
 {
-	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				 "/._+-@:~,=")] == '\0';
+	return path[strspn(
+		       path,
+		       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-@:~,=")] ==
+	       '\0';
 }
 
 void package_debug_hint(const struct host *host, const struct package *debug_package,
@@ -116,16 +118,15 @@ void package_debug_hint(const struct host *host, const struct package *debug_pac
 		debian_hint(host, debug_package, ret, size);
 	else if (debian)
 		snprintf(ret, size,
-			 "it is of no package: build it with -g, or put its debug file "
-			 "beside it");
+			 "it is of no package: build it with -g, or put its debug file beside it");
 	else if (fedora)
 		snprintf(ret, size, "sudo dnf debuginfo-install \"$(rpm -qf %s)\"",
 			 is_plain(path) ? path : "FILE");
 	else if (strlen(build_id) > 2)
-		snprintf(ret, size,
-			 "f=$(debuginfod-find debuginfo %s) && sudo install -D -m 644 \"$f\" "
-			 "/usr/lib/debug/.build-id/%.2s/%s.debug",
-			 build_id, build_id, build_id + 2);
+		snprintf(
+			ret, size,
+			"f=$(debuginfod-find debuginfo %s) && sudo install -D -m 644 \"$f\" /usr/lib/debug/.build-id/%.2s/%s.debug",
+			build_id, build_id, build_id + 2);
 	else
 		snprintf(ret, size, "none known: no package and no build-id");
 }

@@ -89,8 +89,9 @@ static void judge_jit(const struct patient *patient, struct check *check)
 	struct advice advice;
 
 	if (level == HOST_UNKNOWN) {
-		check_ok(check, "net.core.bpf_jit_enable is not to be seen in this network "
-				"namespace, or the kernel has no JIT");
+		check_ok(
+			check,
+			"net.core.bpf_jit_enable is not to be seen in this network namespace, or the kernel has no JIT");
 	} else if (advice_jit(patient->host, &advice)) {
 		check_fact(check, "%s", advice.why);
 		check_fail(check, "the programs cannot be loaded");
@@ -112,8 +113,8 @@ static void judge_jit_harden(const struct patient *patient, struct check *check)
 		check_ok(check, "net.core.bpf_jit_harden is for root to read");
 	} else if (level >= 2) {
 		check_fact(check, "net.core.bpf_jit_harden is %" PRId64, level);
-		check_warn(check, "every constant in the programs is blinded: a sample takes "
-				  "longer");
+		check_warn(check,
+			   "every constant in the programs is blinded: a sample takes longer");
 		check_fix(check, "sudo sysctl net.core.bpf_jit_harden=1");
 	} else {
 		check_ok(check, "net.core.bpf_jit_harden is %" PRId64 "%s", level,
@@ -130,8 +131,8 @@ static void judge_lockdown(const struct patient *patient, struct check *check)
 	} else if (patient->host->lockdown == HOST_LOCKDOWN_INTEGRITY) {
 		check_ok(check, "integrity: forbids nothing that fpless does");
 	} else if (reads) {
-		check_ok(check, "confidentiality, and programs may read kernel memory all the "
-				"same");
+		check_ok(check,
+			 "confidentiality, and programs may read kernel memory all the same");
 	} else {
 		struct advice advice;
 

@@ -30,10 +30,12 @@ static void judge_event(const struct patient *patient, struct check *check)
 	} else if (probes->clock == 0) {
 		check_fact(check, "no hardware counter (cpu-cycles: %s): cpu-clock is sampled",
 			   strerror(-probes->cycles));
-		check_warn(check, "kernel code that runs with interrupts off shows up where they "
-				  "go on again");
-		check_fix(check, "none on this machine; a virtual one may be given a PMU (KVM: "
-				 "-cpu host,pmu=on)");
+		check_warn(
+			check,
+			"kernel code that runs with interrupts off shows up where they go on again");
+		check_fix(
+			check,
+			"none on this machine; a virtual one may be given a PMU (KVM: -cpu host,pmu=on)");
 	} else if (advice_is_refusal(probes->clock)) {
 		advice_events(patient->host, &advice);
 		check_fact(check, "perf_event_open: %s: %s", strerror(-probes->clock), advice.why);
@@ -91,8 +93,9 @@ static void judge_kallsyms(const struct patient *patient, struct check *check)
 		   patient->host->kallsyms == HOST_KALLSYMS_HIDDEN
 			   ? "hides its addresses from this process"
 			   : "cannot be read");
-	check_warn(check, "kernel frames stay addresses, should the kernel not tell a BPF program "
-			  "their names");
+	check_warn(
+		check,
+		"kernel frames stay addresses, should the kernel not tell a BPF program their names");
 	if (patient->host->kallsyms != HOST_KALLSYMS_HIDDEN)
 		check_fix(check, "a kernel built with CONFIG_KALLSYMS=y");
 	else if (level >= 2)
@@ -109,18 +112,18 @@ static void judge_ptrace_scope(const struct patient *patient, struct check *chec
 		check_ok(check, "kernel.yama.ptrace_scope is %s", scope ? "not there" : "0");
 	} else if (scope < 3 && host_has_cap(patient->host, CAP_SYS_PTRACE)) {
 		check_ok(check,
-			 "kernel.yama.ptrace_scope is %" PRId64 ": no matter with "
-			 "CAP_SYS_PTRACE",
+			 "kernel.yama.ptrace_scope is %" PRId64 ": no matter with CAP_SYS_PTRACE",
 			 scope);
 	} else {
 		check_fact(check, "kernel.yama.ptrace_scope is %" PRId64, scope);
-		check_warn(check, "code made at run time cannot be read: frame-pointer steps "
-				  "through it cannot be checked in userspace, such stacks end "
-				  "there");
-		check_fix(check, scope == 3 ? "it can be lowered only by a reboot: remove it from "
-					      "/etc/sysctl.d"
-					    : "sudo sysctl kernel.yama.ptrace_scope=0, or run as "
-					      "root");
+		check_warn(
+			check,
+			"code made at run time cannot be read: frame-pointer steps through it cannot be checked in userspace, such stacks end there");
+		check_fix(
+			check,
+			scope == 3
+				? "it can be lowered only by a reboot: remove it from /etc/sysctl.d"
+				: "sudo sysctl kernel.yama.ptrace_scope=0, or run as root");
 	}
 }
 
@@ -140,19 +143,20 @@ static void judge_memlock(const struct patient *patient, struct check *check)
 	if (limits_maps(patient)) {
 		check_fact(check, "%" PRIu64 " KiB (ulimit -Hl)",
 			   patient->host->memlock_hard >> 10);
-		check_warn(check, "a kernel as old as this counts BPF maps against it: they do "
-				  "not fit");
+		check_warn(check,
+			   "a kernel as old as this counts BPF maps against it: they do not fit");
 		check_fix(check, "run as root");
 	} else if (kb == HOST_UNKNOWN || kb >= SIDEBAND_KB || limit == UINT64_MAX ||
 		   host_has_cap(patient->host, CAP_IPC_LOCK)) {
-		check_ok(check, "the limit is no hindrance: not to BPF maps, not to the buffers of "
-				"events");
+		check_ok(
+			check,
+			"the limit is no hindrance: not to BPF maps, not to the buffers of events");
 	} else {
 		check_fact(check, "kernel.perf_event_mlock_kb is %" PRId64, kb);
-		check_warn(check,
-			   "the buffers for news of mappings are smaller than %d KiB per "
-			   "CPU: more re-reading of /proc in a storm of new programs",
-			   SIDEBAND_KB);
+		check_warn(
+			check,
+			"the buffers for news of mappings are smaller than %d KiB per CPU: more re-reading of /proc in a storm of new programs",
+			SIDEBAND_KB);
 		check_fix(check, "sudo sysctl kernel.perf_event_mlock_kb=516");
 	}
 }
@@ -183,8 +187,8 @@ static void judge_debug_files(const struct patient *patient, struct check *check
 	const struct host *host = patient->host;
 
 	if (host->has_debug_files) {
-		check_ok(check, "/usr/lib/debug/.build-id has some; fpless doctor FILE tells of "
-				"one file");
+		check_ok(check,
+			 "/usr/lib/debug/.build-id has some; fpless doctor FILE tells of one file");
 		return;
 	}
 	check_fact(check, "none in /usr/lib/debug/.build-id%s",
@@ -220,10 +224,10 @@ static void judge_trial(const struct patient *patient, struct check *check)
 		check_fail(check, "no run is possible");
 		check_fix(check, "see the lines above that say fail");
 	} else if (trial->nr_samples == 0) {
-		check_fact(check,
-			   "programs loaded and %s events opened, but no sample of a busy "
-			   "thread came",
-			   trial->event);
+		check_fact(
+			check,
+			"programs loaded and %s events opened, but no sample of a busy thread came",
+			trial->event);
 		check_warn(check, "runs may stay empty");
 		check_fix(check, "try again while the machine has less to do");
 	} else {

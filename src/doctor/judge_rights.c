@@ -20,10 +20,11 @@ static void judge_user_ns(const struct patient *patient, struct check *check)
 		break;
 	case HOST_NS_OTHER:
 		check_fact(check, "not the initial one");
-		check_fail(check, "capabilities held here do not count for bpf and "
-				  "perf_event_open");
-		check_fix(check, "run as root outside of it (podman and docker: rootful, "
-				 "--privileged --pid=host)");
+		check_fail(check,
+			   "capabilities held here do not count for bpf and perf_event_open");
+		check_fix(
+			check,
+			"run as root outside of it (podman and docker: rootful, --privileged --pid=host)");
 		break;
 	default:
 		check_ok(check, "unknown, as where the kernel has none");
@@ -61,8 +62,9 @@ static void judge_seccomp(const struct patient *patient, struct check *check)
 	} else {
 		check_fact(check, "a filter on system calls");
 		check_warn(check, "it may be what refuses bpf or perf_event_open");
-		check_fix(check, "run outside of the container, or start it with --security-opt "
-				 "seccomp=unconfined");
+		check_fix(
+			check,
+			"run outside of the container, or start it with --security-opt seccomp=unconfined");
 	}
 }
 
@@ -73,8 +75,9 @@ static void judge_paranoid(const struct patient *patient, struct check *check)
 
 	if (level == HOST_UNKNOWN) {
 		check_fact(check, "unknown");
-		check_warn(check, "cannot be told: /proc/sys is missing, or the kernel has no perf "
-				  "events");
+		check_warn(
+			check,
+			"cannot be told: /proc/sys is missing, or the kernel has no perf events");
 		check_fix(check, "sudo mount -t proc proc /proc");
 		return;
 	}
@@ -107,10 +110,10 @@ static void judge_unprivileged(const struct patient *patient, struct check *chec
 
 static void fix_rights(const struct patient *patient, struct check *check)
 {
-	check_fix(check,
-		  "run as root, or: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
-		  "cap_dac_read_search,cap_checkpoint_restore,cap_syslog,cap_sys_nice=ep %s",
-		  patient->host->self_path);
+	check_fix(
+		check,
+		"run as root, or: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore,cap_syslog,cap_sys_nice=ep %s",
+		patient->host->self_path);
 }
 
 /*
@@ -200,8 +203,9 @@ static void judge_nice(const struct patient *patient, struct check *check)
 		check_ok(check, "not held, and not needed: ulimit -e allows nice -10");
 	} else {
 		check_fact(check, "not held");
-		check_warn(check, "on a machine with more to do than CPUs unwind tables come "
-				  "later: more samples are walked from copies of their stack");
+		check_warn(
+			check,
+			"on a machine with more to do than CPUs unwind tables come later: more samples are walked from copies of their stack");
 		fix_rights(patient, check);
 	}
 }

@@ -40,10 +40,8 @@ static const struct listed {
 		.bug = {
 			.commit = "d319f344561d",
 			.title = "mm: Fix copy_from_user_nofault().",
-			.effect = "a sample that reads a stack while its CPU changes kernel "
-				  "mappings can lock the machine up (CONFIG_HARDENED_USERCOPY)",
-			.fix = "sudo apt-get upgrade linux-image-amd64, or another kernel from "
-			       "6.1.36, 6.3.10 or 6.4 on",
+			.effect = "a sample that reads a stack while its CPU changes kernel mappings can lock the machine up (CONFIG_HARDENED_USERCOPY)",
+			.fix = "sudo apt-get upgrade linux-image-amd64, or another kernel from 6.1.36, 6.3.10 or 6.4 on",
 		},
 		.ranges = {
 			{ VERSION(5, 18, 0), VERSION(6, 1, 36) },
@@ -54,10 +52,8 @@ static const struct listed {
 		.bug = {
 			.commit = "8b62645b09f8",
 			.title = "bpf: Use raw_spinlock_t in ringbuf",
-			.effect = "on this PREEMPT_RT kernel the ring buffer's lock sleeps, which "
-				  "a sample may not",
-			.fix = "a kernel from 6.1.115, 6.6.84, 6.11.6 or 6.12 on, or one without "
-			       "PREEMPT_RT",
+			.effect = "on this PREEMPT_RT kernel the ring buffer's lock sleeps, which a sample may not",
+			.fix = "a kernel from 6.1.115, 6.6.84, 6.11.6 or 6.12 on, or one without PREEMPT_RT",
 		},
 		.only_rt = true,
 		.ranges = {
@@ -70,10 +66,8 @@ static const struct listed {
 		.bug = {
 			.commit = "b583ef82b671",
 			.title = "uprobes: Fix race in uprobe_free_utask",
-			.effect = "`compare' and `--unwind fp' can crash the machine while another "
-				  "tool has uprobes; fpless's own walk is not concerned",
-			.fix = "a kernel from 6.1.131, 6.6.83, 6.12.19 or 6.13 on, or no `compare' "
-			       "and no `--unwind fp' beside uprobes",
+			.effect = "`compare' and `--unwind fp' can crash the machine while another tool has uprobes; fpless's own walk is not concerned",
+			.fix = "a kernel from 6.1.131, 6.6.83, 6.12.19 or 6.13 on, or no `compare' and no `--unwind fp' beside uprobes",
 		},
 		.ranges = {
 			{ VERSION(6, 1, 113), VERSION(6, 1, 131) },

@@ -28,8 +28,9 @@ static void judge_jit(const struct process_report *report, struct check *check)
 		   report->names_code
 			   ? "names are from the perf map or jitdump it writes"
 			   : "without names: it writes no perf map or jitdump that may be read");
-	check_fix(check, "where the runtime has an option for frame pointers, use it (java "
-			 "-XX:+PreserveFramePointer; node keeps them)");
+	check_fix(
+		check,
+		"where the runtime has an option for frame pointers, use it (java -XX:+PreserveFramePointer; node keeps them)");
 }
 
 static void judge_deleted(const struct process_report *report, struct check *check)
@@ -43,8 +44,9 @@ static void judge_deleted(const struct process_report *report, struct check *che
 		check_fact(check, "%zu of %zu deleted or replaced since cannot be read",
 			   report->nr_deleted_refused, report->nr_deleted);
 		check_warn(check, "code in them has neither table nor names");
-		check_fix(check, "run as root, or with CAP_CHECKPOINT_RESTORE, CAP_SYS_PTRACE and "
-				 "CAP_DAC_READ_SEARCH");
+		check_fix(
+			check,
+			"run as root, or with CAP_CHECKPOINT_RESTORE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
 	}
 }
 
@@ -56,8 +58,9 @@ static void judge_refused(const struct process_report *report, struct check *che
 	}
 	check_fact(check, "%zu cannot be read (below)", report->nr_refused + report->nr_beyond);
 	check_warn(check, "code in them stays addresses, and is walked by frame pointers");
-	check_fix(check, "run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
-			 "CAP_CHECKPOINT_RESTORE");
+	check_fix(
+		check,
+		"run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE");
 }
 
 static void judge_namespaces(const struct process_report *report, struct check *check)

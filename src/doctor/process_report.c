@@ -126,10 +126,10 @@ static void take_file(struct reading *reading, const struct proc_map *map)
 	code = mapped_file_open(desk_opener(reading->desk), report->pid, map->start, map->end,
 				map->path, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT)
-		code = fpl_fail(&err, -ESTALE,
-				"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed "
-				"without CAP_CHECKPOINT_RESTORE",
-				(int)report->pid, map->path, (int)report->pid);
+		code = fpl_fail(
+			&err, -ESTALE,
+			"pid %d: %s: deleted or replaced, and /proc/%d/map_files is closed without CAP_CHECKPOINT_RESTORE",
+			(int)report->pid, map->path, (int)report->pid);
 	if (!code) {
 		add_object(reading, file.fd, map->path, map->deleted);
 	} else {
@@ -235,10 +235,10 @@ int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "pid %d: out of memory", (int)pid);
 	if (code == -ENODATA)
-		return fpl_fail(err, code,
-				"pid %d: no user code to look into: a kernel thread, or a process "
-				"that has ended",
-				(int)pid);
+		return fpl_fail(
+			err, code,
+			"pid %d: no user code to look into: a kernel thread, or a process that has ended",
+			(int)pid);
 	if (advice_is_refusal(code))
 		return advice_fail_process(err, code, pid);
 	return code;

@@ -81,9 +81,9 @@ static void write_object(FILE *out, const struct judge_run *run, const struct co
 	fputs("  ", out);
 	write_path(out, code, id);
 	fprintf(out,
-		": %" PRIu64 " steps, %" PRIu64 " without CFI; %" PRIu64 " of them (%.1f %%) at a "
-		"row, %" PRIu64 " judged, %" PRIu64 " different ones, wrong %" PRIu64
-		", registers lost in %" PRIu64 "\n",
+		": %" PRIu64 " steps, %" PRIu64 " without CFI; %" PRIu64
+		" of them (%.1f %%) at a row, %" PRIu64 " judged, %" PRIu64
+		" different ones, wrong %" PRIu64 ", registers lost in %" PRIu64 "\n",
 		object->steps, object->bare_steps, object->bare_rows,
 		percent(object->bare_rows, object->bare_steps), object->bare.judged,
 		object->bare_places, object->bare.wrong, object->bare.lossy);

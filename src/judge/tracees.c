@@ -81,10 +81,10 @@ static int refuse_always(pid_t pid, struct fpl_err *err)
 	if (pid == getpid())
 		return fpl_fail(err, -EPERM, "pid %d: fpless cannot judge itself", (int)pid);
 	if (thread_state(pid, pid) == 'Z')
-		return fpl_fail(err, -ESRCH,
-				"pid %d: it has ended, or its first thread has: nothing can be "
-				"read of it",
-				(int)pid);
+		return fpl_fail(
+			err, -ESRCH,
+			"pid %d: it has ended, or its first thread has: nothing can be read of it",
+			(int)pid);
 	if (thread_number(pid, "VmSize:") < 0)
 		return fpl_fail(err, -EPERM, "pid %d: a kernel thread: it runs no program",
 				(int)pid);
@@ -102,19 +102,18 @@ static int refuse(pid_t pid, int code, struct fpl_err *err)
 	if (code != -EPERM)
 		return fpl_fail(err, code, "pid %d: ptrace: %s", (int)pid, strerror(-code));
 	if (tracer > 0 && thread_process((pid_t)tracer, &process, NULL) == 0)
-		return fpl_fail(err, code,
-				"pid %d: process %d traces it (gdb, strace), and only one can: "
-				"end that first",
-				(int)pid, (int)process);
+		return fpl_fail(
+			err, code,
+			"pid %d: process %d traces it (gdb, strace), and only one can: end that first",
+			(int)pid, (int)process);
 	known = refuse_always(pid, err);
 	if (known)
 		return known;
 	if (scope > 0 && geteuid() != 0)
-		return fpl_fail(err, code,
-				"pid %d: ptrace: %s: kernel.yama.ptrace_scope is %d: run as root, "
-				"let fpless start the command, or sudo sysctl "
-				"kernel.yama.ptrace_scope=0",
-				(int)pid, strerror(-code), scope);
+		return fpl_fail(
+			err, code,
+			"pid %d: ptrace: %s: kernel.yama.ptrace_scope is %d: run as root, let fpless start the command, or sudo sysctl kernel.yama.ptrace_scope=0",
+			(int)pid, strerror(-code), scope);
 	return advice_fail_process(err, code, pid);
 }
 

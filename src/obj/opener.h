@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening what belongs to a target without waiting for it. A file system that asks somebody else (a
- * process, another machine) may never answer, and who asked it then waits in the kernel for ever,
- * SIGKILL or not.
+ * Open a target's files without waiting for them. A file system served by a process or another
+ * machine may never answer, and its caller then waits in the kernel for ever, even after SIGKILL.
  *
- * So files of local file systems are opened here (obj/mounts.h), and of all others nothing but a
- * place is held (O_PATH), which asks nobody: neither while it is opened, nor by file_stat(), nor
- * when it is closed. What would ask is done by an opener, a process for each such file system,
- * which is left behind if it does not come back; an opened file comes in an envelope. Openers are
- * forked by a process that waits for no file system either.
+ * So only files of local file systems are opened here (obj/mounts.h). For all others a place is
+ * held (O_PATH), which needs no answer: neither when it is opened, nor by file_stat(), nor when it
+ * is closed. An opener, one process for each such file system, does the rest, and is left behind if
+ * it never returns; an opened file comes in an envelope. Openers are forked by a process that waits
+ * for no file system either.
  *
- * A file system that does not answer in time is not asked again in the run. Said once, with what it
- * cost. May be used by several threads. All functions take NULL for an opener: then everything is
- * opened here, as for files that the user himself has named.
+ * A file system that does not answer in time is not asked again in the run; one log line says so,
+ * with the cost. May be used by several threads. All functions take NULL for an opener: then
+ * everything is opened here, as for files that the user named.
  */
 #pragma once
 

@@ -36,16 +36,16 @@ static bool explains(const struct host *host, const char *call, bool has_rights,
 {
 	if (host->user_ns == HOST_NS_OTHER) {
 		why(ret, "this is a user namespace, whose capabilities do not count for %s", call);
-		fix(ret, "run as root outside of it (podman and docker: rootful, --privileged "
-			 "--pid=host)");
+		fix(ret,
+		    "run as root outside of it (podman and docker: rootful, --privileged --pid=host)");
 		return true;
 	}
 	if (!has_rights)
 		return false;
 	if (host->seccomp == 2) {
 		why(ret, "a seccomp filter refuses %s, as containers have one", call);
-		fix(ret, "run outside, or start the container with --security-opt "
-			 "seccomp=unconfined --pid=host");
+		fix(ret,
+		    "run outside, or start the container with --security-opt seccomp=unconfined --pid=host");
 	} else {
 		why(ret, "the rights are there, so a security module of the kernel refuses %s",
 		    call);
@@ -64,13 +64,11 @@ static void paranoid(const struct host *host, struct advice *ret)
 		    (int)level);
 	else if (host_has_cap(host, CAP_PERFMON))
 		why(ret,
-		    "kernel.perf_event_paranoid is %d: this kernel demands CAP_SYS_ADMIN then, "
-		    "CAP_PERFMON is not enough",
+		    "kernel.perf_event_paranoid is %d: this kernel demands CAP_SYS_ADMIN then, CAP_PERFMON is not enough",
 		    (int)level);
 	else
 		why(ret,
-		    "neither CAP_PERFMON nor CAP_SYS_ADMIN, and kernel.perf_event_paranoid is %d, "
-		    "where some kernels (Debian's, Ubuntu's) demand CAP_SYS_ADMIN",
+		    "neither CAP_PERFMON nor CAP_SYS_ADMIN, and kernel.perf_event_paranoid is %d, where some kernels (Debian's, Ubuntu's) demand CAP_SYS_ADMIN",
 		    (int)level);
 	if (host_has_cap(host, CAP_SYS_ADMIN) || host_has_cap(host, CAP_PERFMON))
 		fix(ret, "sudo sysctl kernel.perf_event_paranoid=2%s",
@@ -104,8 +102,8 @@ void advice_bpf(const struct host *host, struct advice *ret)
 		return;
 	why(ret, "no %s%s%s", bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and no ",
 	    perfmon ? "" : "CAP_PERFMON");
-	fix(ret, "run as root, or with CAP_BPF, CAP_PERFMON and the other capabilities of fpless "
-		 "doctor");
+	fix(ret,
+	    "run as root, or with CAP_BPF, CAP_PERFMON and the other capabilities of fpless doctor");
 }
 
 bool advice_btf(const struct host *host, struct advice *ret)
@@ -119,8 +117,8 @@ bool advice_btf(const struct host *host, struct advice *ret)
 	else
 		why(ret, "/sys/kernel/btf/vmlinux: %" PRIu64 " bytes that are no BTF", btf->bytes);
 	if (btf->error == -ENOENT)
-		fix(ret, "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are, and /sys "
-			 "mounted: sudo mount -t sysfs sysfs /sys");
+		fix(ret,
+		    "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are, and /sys mounted: sudo mount -t sysfs sysfs /sys");
 	else if (btf->error)
 		fix(ret, "sudo chmod a+r /sys/kernel/btf/vmlinux");
 	else
@@ -132,8 +130,8 @@ bool advice_jit(const struct host *host, struct advice *ret)
 {
 	if (host->sysctls[HOST_SYSCTL_JIT_ENABLE] != 0)
 		return false;
-	why(ret, "net.core.bpf_jit_enable is 0: the kernel refuses programs with callbacks that it "
-		 "does not compile");
+	why(ret,
+	    "net.core.bpf_jit_enable is 0: the kernel refuses programs with callbacks that it does not compile");
 	fix(ret, "sudo sysctl net.core.bpf_jit_enable=1");
 	return true;
 }
@@ -149,8 +147,8 @@ bool advice_namespaces(const struct host *host, struct advice *ret)
 	if (!host->foreign_proc)
 		return false;
 	why(ret, "/proc belongs to another PID namespace: its numbers are not the ones used here");
-	fix(ret, "use one with a /proc of its own (unshare --pid --fork --mount-proc), or start "
-		 "the container with --pid=host");
+	fix(ret,
+	    "use one with a /proc of its own (unshare --pid --fork --mount-proc), or start the container with --pid=host");
 	return true;
 }
 
