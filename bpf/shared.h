@@ -481,7 +481,7 @@ struct fpl_life {
 #define FPL_CONFIG_UID	   64u	/* tasks whose effective user is config.uid */
 #define FPL_CONFIG_CGROUP  128u /* tasks in the cgroup in `cgroups`, or below it */
 #define FPL_CONFIG_COMM	   256u /* tasks whose name is not refused by `comms` */
-/* What separates stacks besides process and comm: */
+/* Properties that separate stacks besides process and comm: */
 #define FPL_CONFIG_BY_TID    512u
 #define FPL_CONFIG_BY_CPU    1024u
 #define FPL_CONFIG_BY_CGROUP 2048u

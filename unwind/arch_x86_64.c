@@ -193,7 +193,7 @@ static struct cfi_row signal_row(uint64_t start, uint64_t end)
 }
 
 /* Find the first place of @code [code_size] in @bytes from *at on; *at is then behind it. Returns 0
- * if there is none. */
+ * if not found. */
 static bool find_code(const uint8_t *bytes, size_t size, const char *code, size_t code_size,
 		      size_t *at)
 {

@@ -430,7 +430,7 @@ static int file_check(const struct cfi_file *file, struct fpl_err *err)
 	if (file->nr_pieces > 0 || file->synth_left)
 		return 0;
 	if (file->list.nr_bad > 0)
-		return fpl_fail(err, -EINVAL, "%s: none of its %" PRIu64 " FDEs makes sense",
+		return fpl_fail(err, -EINVAL, "%s: all of its %" PRIu64 " FDEs are malformed",
 				file->budget.name, file->list.nr_bad);
 	return fpl_fail(err, -ENODATA, "%s: no CFI", file->budget.name);
 }

@@ -53,7 +53,7 @@ static int check_rules(const struct table *table, uint32_t *ret_nr, struct fpl_e
 		return fpl_fail(err, -EINVAL, "table: too many rules");
 	if (((const struct fpl_rule *)(const void *)image_at(table, table->rules_off))->cfa !=
 	    FPL_CFA_NONE)
-		return fpl_fail(err, -EINVAL, "table: rule 0 is not the empty one");
+		return fpl_fail(err, -EINVAL, "table: rule 0 is not empty");
 	*ret_nr = nr;
 	return 0;
 }
@@ -172,7 +172,7 @@ int table_check(const struct table *table, struct fpl_err *err)
 			table, table->dir_off + i * (uint32_t)sizeof(*page));
 
 		if (page->off && !is_page(table, page, nr_rules, &highest))
-			code = fpl_fail(err, -EINVAL, "table: page %u does not hold together", i);
+			code = fpl_fail(err, -EINVAL, "table: page %u is malformed", i);
 	}
 	return code;
 }

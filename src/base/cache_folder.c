@@ -69,7 +69,7 @@ static bool give(const struct cache_folder *folder, int fd, const struct stat *s
 		return true;
 	if (!holds_cache_alone(fd)) {
 		fpl_log(FPL_LOG_WARN,
-			"%s: holds other files, so it is not given to user %u: nothing new is kept",
+			"%s: holds other files, so user %u does not get it: nothing new is cached",
 			folder->path, user->uid);
 		return false;
 	}
@@ -100,7 +100,7 @@ static int take(struct cache_folder *folder, int owned_fd, const struct stat *st
 	if (!is_own(folder, st->st_uid))
 		return fpl_fail(err, -EPERM, "%s: belongs to user %u", folder->path, st->st_uid);
 	if (st->st_mode & (is_given ? 027 : 077))
-		return fpl_fail(err, -EPERM, "%s: others may use it (mode %03o, wanted 700)",
+		return fpl_fail(err, -EPERM, "%s: other users may use it (mode %03o, expected 700)",
 				folder->path, st->st_mode & 0777);
 	folder->is_shared = gives && give(folder, fd, st, &user);
 	if (!folder->is_shared)
@@ -154,7 +154,7 @@ int cache_folder_read(const struct cache_folder *folder, const struct cache_name
 	if (!S_ISREG(ret_stat->st_mode))
 		return fpl_fail(err, -EPERM, "no regular file");
 	if (!is_own(folder, ret_stat->st_uid) || ret_stat->st_mode & 022)
-		return fpl_fail(err, -EPERM, "others could have written it");
+		return fpl_fail(err, -EPERM, "other users could have written it");
 	return TAKE_FD(fd);
 }
 

@@ -44,8 +44,8 @@ FPL_MUST_CHECK int cache_folder_open(const char *path, bool make, struct cache_f
 void cache_folder_close(struct cache_folder *folder);
 
 /*
- * Open the file @name for reading; *ret_stat: its attributes. Returns a descriptor, or -ENOENT
- * there is none; -EPERM it is not a regular file of this user; those of open(2).
+ * Open the file @name for reading; *ret_stat: its attributes. Returns a descriptor, or -ENOENT no
+ * such file; -EPERM it is not a regular file of this user; those of open(2).
  */
 FPL_MUST_CHECK int cache_folder_read(const struct cache_folder *folder,
 				     const struct cache_name *name, struct stat *ret_stat,

@@ -86,7 +86,7 @@ int disk_cache_open(struct disk_cache *cache, struct fpl_err *err)
 	if (!cache || cache->is_open)
 		return 0;
 	if (!cache->wanted && default_path(cache->max_bytes, text, sizeof(text)))
-		return fpl_fail(err, -ENOENT, "no place for a cache on disk");
+		return fpl_fail(err, -ENOENT, "no home folder for a cache on disk");
 
 	int code = cache_folder_open(cache->wanted ? cache->wanted : text, cache->max_bytes,
 				     &cache->folder, err);
@@ -140,7 +140,7 @@ static void say_bad(struct disk_cache *cache, const char *name, const struct fpl
 	is_news = !cache->has_said;
 	cache->has_said = true;
 	pthread_mutex_unlock(&cache->lock);
-	fpl_log(is_news ? FPL_LOG_WARN : FPL_LOG_DEBUG, "%s/%.16s...: %s: it is made anew",
+	fpl_log(is_news ? FPL_LOG_WARN : FPL_LOG_DEBUG, "%s/%.16s...: %s: replaced",
 		cache->folder.path, name, why->msg);
 }
 
@@ -191,7 +191,7 @@ static void give_up(struct disk_cache *cache, int code)
 	cache->is_full = true;
 	pthread_mutex_unlock(&cache->lock);
 	if (is_news)
-		fpl_log(FPL_LOG_WARN, "%s: %s: nothing more is kept", cache->folder.path,
+		fpl_log(FPL_LOG_WARN, "%s: %s: nothing more is cached", cache->folder.path,
 			strerror(-code));
 }
 

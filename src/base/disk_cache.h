@@ -4,7 +4,7 @@
  * entry's inputs. Several kinds of entries share the folder and its budget; the users of each kind
  * define its bytes, and check them.
  *
- * The folder and its files are used only where they belong to the effective user and nobody else
+ * The folder and its files are used only where they belong to the effective user and no other user
  * may write or read them. Files are written aside, whole, and appear under their name at once:
  * readers need no lock, several fpless may share a folder, and one that is killed leaves nothing
  * that is read. Nothing is synced to disk: what a crash of the machine tears, a digest in the entry

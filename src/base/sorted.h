@@ -8,8 +8,8 @@
 
 /*
  * Upper bound: the index of the first of the @nr entries of @size bytes whose field of @width bytes
- * (4 or 8) at @off is greater than @key; @nr if there is none. @list may be NULL if @nr is 0. Use
- * SORTED_UP_TO, or SORTED_NUMBERS for plain numbers.
+ * (4 or 8) at @off is greater than @key; @nr if no entry is greater. @list may be NULL if @nr is 0.
+ * Use SORTED_UP_TO, or SORTED_NUMBERS for plain numbers.
  */
 static inline size_t sorted_up_to(const void *list, size_t size, size_t off, size_t width,
 				  size_t nr, uint64_t key)

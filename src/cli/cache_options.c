@@ -10,12 +10,12 @@ enum { KEY_CACHE = 0x700, KEY_CACHE_SIZE, KEY_NO_CACHE };
 /* Older names, from when only tables were cached. */
 static const struct argp_option options_list[] = {
 	{ "cache", KEY_CACHE, "DIR", 0,
-	  "Tables and names are kept there from run to run (default: root's in /var/cache/fpless, others' in $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
+	  "Keep tables and names there from run to run (default: /var/cache/fpless for root, else $XDG_CACHE_HOME/fpless or ~/.cache/fpless)",
 	  3 },
 	{ "table-cache", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3 },
-	{ "cache-size", KEY_CACHE_SIZE, "BYTES", 0, "Keep no more than this (default 256M)", 3 },
+	{ "cache-size", KEY_CACHE_SIZE, "BYTES", 0, "Limit of the cache's size (default 256M)", 3 },
 	{ "table-cache-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3 },
-	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Keep nothing, and use nothing that is kept", 3 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Neither read nor write the cache", 3 },
 	{ "no-table-cache", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3 },
 	{ 0 },
 };
@@ -33,7 +33,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CACHE_SIZE:
 		if (!parse_size(arg, 64 << 10, 1ull << 40, &options->max_bytes))
-			refuse(state, "--cache-size %s: bytes from 64K to 1024G", arg);
+			refuse(state, "--cache-size %s: expected bytes from 64K to 1024G", arg);
 		return 0;
 	case KEY_NO_CACHE:
 		options->off = true;

@@ -32,14 +32,13 @@ static const struct argp_option options_list[] = {
 	{ "user-stacks-only", 'U', NULL, 0, "Show stacks from user space only", 1 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "Show stacks from kernel space only", 1 },
 	{ "frequency", 'F', "HZ", 0, "Sample frequency (default 49)", 1 },
-	{ "count", 'c', "NS", 0, "Sample every NS events of the CPU clock, which are nanoseconds",
-	  1 },
+	{ "count", 'c', "NS", 0, "Sample every NS nanoseconds of the CPU clock", 1 },
 	{ "delimited", 'd', NULL, 0, "Insert a delimiter between kernel and user stacks", 1 },
 	{ "annotations", 'a', NULL, 0, "Add _[k] to kernel frames", 1 },
 	{ "include-idle", 'I', NULL, 0, "Include CPU idle stacks", 1 },
 	{ "folded", 'f', NULL, 0, "One line per stack, for flame graphs", 1 },
 	{ "stack-storage-size", KEY_STACK_STORAGE, "COUNT", 0,
-	  "Distinct stacks there is room for in the kernel (default 65536)", 1 },
+	  "Room for this many distinct stacks in the kernel (default 65536)", 1 },
 	{ "hash-storage-size", KEY_HASH_STORAGE, "COUNT", 0, "The same", 1 },
 	{ "cpu", 'C', "CPU", 0, "Profile this CPU only", 1 },
 	{ "cgroupmap", KEY_CGROUPMAP, "PATH", 0, "Not supported", 1 },
@@ -63,7 +62,7 @@ static uint64_t number(const char *name, const char *arg, uint64_t min, struct a
 	uint64_t value = 0;
 
 	if (!parse_number(arg, min, INT_MAX, &value))
-		refuse(state, "%s %s: a number from %u on", name, arg, (unsigned)min);
+		refuse(state, "%s %s: expected a number from %u up", name, arg, (unsigned)min);
 	return value;
 }
 
@@ -73,7 +72,7 @@ static void parse_list(const char *name, const char *arg, pid_t **list, size_t *
 	free(*list);
 	*list = NULL;
 	if (!parse_pids(arg, list, nr))
-		refuse(state, "%s %s: numbers separated by commas", name, arg);
+		refuse(state, "%s %s: expected numbers separated by commas", name, arg);
 }
 
 static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state)
@@ -94,7 +93,7 @@ static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state
 static void refuse_option(int key, struct argp_state *state)
 {
 	if (key == KEY_EBPF)
-		refuse(state, "--ebpf: there is no program text to print");
+		refuse(state, "--ebpf: not supported: fpless has no program text");
 	else if (key == KEY_CGROUPMAP)
 		refuse(state,
 		       "--cgroupmap: pinned maps are not supported: fpless profile --cgroup PATH takes the cgroup itself");
@@ -106,7 +105,7 @@ static void refuse_option(int key, struct argp_state *state)
 static void parse_word(const char *arg, struct bcc *bcc, struct argp_state *state)
 {
 	if (bcc->output.seconds)
-		refuse(state, "'%s': the duration was given already", arg);
+		refuse(state, "'%s': unexpected: the duration is given twice", arg);
 	bcc->output.seconds = number("duration", arg, 1, state);
 }
 
@@ -135,7 +134,7 @@ static void check_all(struct bcc *bcc, struct argp_state *state)
 	if (bcc->hz && bcc->count)
 		refuse(state, "-F and -c exclude each other");
 	if (bcc->count > NS_PER_S || (bcc->count && NS_PER_S / bcc->count > 100000))
-		refuse(state, "-c %" PRIu64 ": from 10000 (100000 Hz) to 1000000000 (1 Hz)",
+		refuse(state, "-c %" PRIu64 ": expected 10000 (100000 Hz) to 1000000000 (1 Hz)",
 		       bcc->count);
 	if (bcc->hz > 100000)
 		refuse(state, "-F %" PRIu64 ": at most 100000", bcc->hz);

@@ -59,10 +59,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END: /* after that of sampling_argp: all options are known */
 		if (compare->sampling.unwind == ENGINE_UNWIND_FP)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
-				     "--unwind fp: both walks are made: it can be auto or cfi");
+				     "--unwind fp: compare makes both walks: expected auto or cfi");
 		if (!compare->sampling.user)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
-				     "-K: there are no user stacks to compare");
+				     "-K: excludes the user stacks that compare needs");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -74,8 +74,7 @@ const struct argp compare_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
-	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and say what the second is worth: how many stacks agree, have a wrong frame, skip one or are "
-	       "cut short, by program and by object, and where the walks part.\vWithout -f and -o the comparison is printed as text. Other outputs are as `fpless "
+	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and judge the second walk: how many stacks agree, have a wrong frame, skip one or are cut short, by program and by object, and where the walks part.\vWithout -f and -o the comparison is printed as text. Other outputs are as `fpless "
 	       "profile' writes them, of the CFI stacks; .jsonl has both walks.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none that could be judged, 4 --strict, 6 output could not be written.",
 };
@@ -167,10 +166,10 @@ static const char *advice_for(unsigned reason)
 {
 	switch (reason) {
 	case FPL_STOP_DEPTH:
-		return "lower -F: deep walks have a tenth of a CPU";
+		return "lower -F: deep walks may use a tenth of a CPU";
 	case FPL_STOP_READ_FAULT:
 	case FPL_STOP_NO_TABLE:
-		return "sample longer, or again: tables are kept";
+		return "sample longer, or again: the cache keeps tables";
 	case FPL_STOP_COMPAT32:
 		return "only 64-bit programs can be compared";
 	case FPL_STOP_NO_CFI:
@@ -180,7 +179,7 @@ static const char *advice_for(unsigned reason)
 	case FPL_STOP_REG_UNKNOWN:
 	case FPL_STOP_NO_PROGRESS:
 	case VERDICT_REASON_FP_FRAME:
-		return "build it with -fasynchronous-unwind-tables, or see what there is with fpless profile";
+		return "build it with -fasynchronous-unwind-tables, or look at its stacks with fpless profile";
 	default:
 		return "sample longer, or a program that runs code of its own";
 	}

@@ -164,8 +164,8 @@ static int check_common(struct common *common, const struct recording *recording
 	}
 	if (strcmp(counted, common->counted) != 0)
 		return fpl_fail(err, -EDOM,
-				"%s: counts %s, those before it %s: choose by --sample-type", name,
-				counted, common->counted);
+				"%s: counts %s, earlier files count %s: choose by --sample-type",
+				name, counted, common->counted);
 	if (*event && strcmp(event, common->event) != 0)
 		return fpl_fail(
 			err, -EDOM,
@@ -373,8 +373,8 @@ static int present(struct sinks *sinks, struct diff *diff)
 		report(diff);
 	if (status || shown)
 		return status;
-	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters refuse all of them"
-						    : "no samples in what was read");
+	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters exclude them all"
+						    : "no samples in the files read");
 	return CLI_EXIT_NO_SAMPLES;
 }
 

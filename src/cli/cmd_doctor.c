@@ -27,7 +27,7 @@ static const struct argp_option options_list[] = {
 	{ "json", KEY_JSON, NULL, 0, "Write one JSON object", 0 },
 	{ "color", KEY_COLOR, "auto|always|never", 0,
 	  "Colours on stdout (default auto: on a terminal, unless $NO_COLOR is set)", 0 },
-	{ "verbose", 'v', NULL, 0, "Say more of what is done", 0 },
+	{ "verbose", 'v', NULL, 0, "Log more", 0 },
 	{ 0 },
 };
 
@@ -48,11 +48,12 @@ static bool is_pid(const char *target)
 static error_t take_target(struct doctor_options *options, char *arg, struct argp_state *state)
 {
 	if (options->target)
-		argp_failure(state, CLI_EXIT_USAGE, 0, "'%s': one file or process at a time", arg);
+		argp_failure(state, CLI_EXIT_USAGE, 0,
+			     "'%s': unexpected: expected one file or process", arg);
 	options->target = arg;
 	if (is_pid(arg) && !parse_number(arg, 1, INT_MAX, &options->pid))
 		argp_failure(state, CLI_EXIT_USAGE, 0,
-			     "'%s': no process id (a file of this name is './%s')", arg, arg);
+			     "'%s': not a process id (a file of this name is './%s')", arg, arg);
 	return 0;
 }
 
@@ -67,8 +68,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_COLOR:
 		options->colour = style_mode_of(arg);
 		if (options->colour == STYLE_MODE_COUNT)
-			argp_failure(state, CLI_EXIT_USAGE, 0, "--color %s: auto, always or never",
-				     arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "--color %s: expected auto, always or never", arg);
 		return 0;
 	case 'v':
 		options->verbose = true;
@@ -84,8 +85,7 @@ const struct argp doctor_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[PID|FILE]",
-	.doc = "Tell whether fpless can run on this machine with the rights of this process, and what would make it better; or what it finds in an ELF FILE, or in all that the "
-	       "process PID has mapped: unwind tables, code without CFI, symbols, debug information.\vExit status: 0 ok, 1 usage, 2 fpless cannot run, or the file or process cannot be "
+	.doc = "Check whether fpless can run on this machine with the rights of this process, and how to improve that; or report the contents of an ELF FILE, or of all files that the process PID has mapped: unwind tables, code without CFI, symbols, debug information.\vExit status: 0 ok, 1 usage, 2 fpless cannot run, or the file or process cannot be "
 	       "read, 3 no such process, 6 output could not be written.",
 };
 

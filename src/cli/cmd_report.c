@@ -71,8 +71,8 @@ static int present(struct sinks *sinks, const struct report_options *options,
 		return status ? status : stats_status;
 	if (shown)
 		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR, result->refused ? "no samples: the filters refuse all of them"
-					       : "no samples in what was read");
+	fpl_log(FPL_LOG_ERROR, result->refused ? "no samples: the filters exclude them all"
+					       : "no samples in the files read");
 	return CLI_EXIT_NO_SAMPLES;
 }
 

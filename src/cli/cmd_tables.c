@@ -21,13 +21,14 @@
 enum { KEY_STATS = 0x100, KEY_PC, KEY_ROWS, KEY_SYNTH, KEY_AUDIT, KEY_BLIND };
 
 static const struct argp_option options_list[] = {
-	{ "stats", KEY_STATS, NULL, 0, "Print what the table is made of (default)", 0 },
+	{ "stats", KEY_STATS, NULL, 0, "Print a summary of the table (default)", 0 },
 	{ "pc", KEY_PC, "VADDR", 0, "Print the row in force at this address of the file", 0 },
 	{ "rows", KEY_ROWS, NULL, 0, "Print every row of the CFI, as decoded", 0 },
 	{ "synth", KEY_SYNTH, NULL, 0,
-	  "Print the rows made from code that has no CFI, and why other such code has none", 0 },
-	{ "audit", KEY_AUDIT, NULL, 0, "Print where the CFI contradicts the code it is for", 0 },
-	{ "blind", KEY_BLIND, NULL, 0, "As --audit, of one FDE in ten, the others being known", 0 },
+	  "Print the rows made from code without CFI, and the reason where other such code has no row",
+	  0 },
+	{ "audit", KEY_AUDIT, NULL, 0, "Print the places where the CFI contradicts its code", 0 },
+	{ "blind", KEY_BLIND, NULL, 0, "As --audit, for one FDE in ten, with the others known", 0 },
 	{ 0 },
 };
 
@@ -48,8 +49,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PC:
 		options->pc = true;
 		if (!parse_address(arg, &options->vaddr))
-			argp_failure(state, CLI_EXIT_USAGE, 0, "--pc %s: no address, as 0x1000 is",
-				     arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "--pc %s: expected an address such as 0x1000", arg);
 		return 0;
 	case KEY_ROWS:
 		options->rows = true;
@@ -65,12 +66,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
-			argp_failure(state, CLI_EXIT_USAGE, 0, "'%s': one file at a time", arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "'%s': unexpected: expected one file", arg);
 		options->path = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!options->path)
-			argp_failure(state, CLI_EXIT_USAGE, 0, "which file? see --help");
+			argp_failure(state, CLI_EXIT_USAGE, 0, "expected a FILE: see --help");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -81,7 +83,7 @@ const struct argp tables_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "FILE",
-	.doc = "Show the unwind rows of an ELF file, and what its compact table costs.",
+	.doc = "Show the unwind rows of an ELF file, and the size of its compact table.",
 };
 
 /* Rows on their way to stdout: a row is printed where its text differs from the one before. */
@@ -197,17 +199,16 @@ static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
 	print_number("fdes_shadowed", stats->fdes_shadowed, "hidden by others");
 	print_number("rows_raw", stats->rows_raw, "as decoded");
 	print_number("rows", stats->rows, "in the table");
-	print_number("rows_expr", stats->rows_expr,
-		     "need an expression that has no rule: stop expr");
+	print_number("rows_expr", stats->rows_expr, "need an expression without a rule: stop expr");
 	print_number("rules", stats->rules, "distinct");
 	print_number("rules_ext", stats->rules_ext, "of them in more than one slot");
 	print_number("synth_bytes", stats->synth_bytes,
-		     "of code without FDE that got rows made from it");
+		     "of code without FDE, with rows made from it");
 	print_number("judged_bytes", stats->judged_bytes,
-		     "of such code for which no row is right, nor a frame-pointer step");
+		     "of such code, where no row and no frame-pointer step is right");
 	if (stats->synth_refused)
 		printf("%-16s %12s  %s\n", "synth_refused", "yes",
-		       "making rows from code would cost more than it may");
+		       "rows from code refused: over the limit of time or memory");
 	print_number("image_bytes", stats->image_bytes, "the table with index and rules");
 	if (stats->text_bytes)
 		printf("%-16s %12.1f  %s\n", "kib_per_mib",

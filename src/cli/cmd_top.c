@@ -33,22 +33,23 @@ enum {
 
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to show:"),
-	{ "view", KEY_VIEW, "functions|stacks|processes", 0,
-	  "What the rows are (default functions)", 0 },
-	{ "sort", KEY_SORT, "self|total", 0,
-	  "By the samples in which it was running itself (default), or those it was in", 0 },
-	{ "filter", KEY_FILTER, "REGEX", 0,
-	  "Rows that match only (POSIX extended): functions by their name or object, stacks by their functions, processes by their name or number",
+	{ "view", KEY_VIEW, "functions|stacks|processes", 0, "Kind of rows (default functions)",
 	  0 },
-	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Show anew this often (default 2)", 0 },
+	{ "sort", KEY_SORT, "self|total", 0,
+	  "Order by the samples in which it ran itself (default), or those with it anywhere in the stack",
+	  0 },
+	{ "filter", KEY_FILTER, "REGEX", 0,
+	  "Only rows that match (POSIX extended): functions by their name or object, stacks by their functions, processes by their name or number",
+	  0 },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Refresh every SECONDS (default 2)", 0 },
 	{ "window", KEY_WINDOW, "SECONDS", 0,
-	  "Show the samples of the last SECONDS (default 10; of blocks, those of the interval)",
+	  "Show the samples of the last SECONDS (default 10; in blocks, those of the interval)",
 	  0 },
 	{ "since-start", KEY_SINCE_START, NULL, 0, "Show all samples since the start", 0 },
 	{ "plain", KEY_PLAIN, NULL, 0,
-	  "Print blocks of text (default where stdin or stdout is no terminal)", 0 },
+	  "Print blocks of text (default if stdin or stdout is not a terminal)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Stop after N times", 0 },
-	{ "rows", KEY_ROWS, "N", 0, "At most this many rows in a block (default 20)", 0 },
+	{ "rows", KEY_ROWS, "N", 0, "Print at most this many rows per block (default 20)", 0 },
 	{ 0 },
 };
 
@@ -72,7 +73,7 @@ static void parse_view(const char *arg, struct top_verb *verb, struct argp_state
 	else if (!strcmp(arg, "processes"))
 		verb->options.query.view = TABLE_VIEW_PROCESSES;
 	else
-		refuse(state, "--view %s: functions, stacks or processes", arg);
+		refuse(state, "--view %s: expected functions, stacks or processes", arg);
 }
 
 static void parse_sort(const char *arg, struct top_verb *verb, struct argp_state *state)
@@ -82,7 +83,7 @@ static void parse_sort(const char *arg, struct top_verb *verb, struct argp_state
 	else if (!strcmp(arg, "total"))
 		verb->options.query.sort = TABLE_SORT_TOTAL;
 	else
-		refuse(state, "--sort %s: self or total", arg);
+		refuse(state, "--sort %s: expected self or total", arg);
 }
 
 static void parse_filter(const char *arg, struct top_verb *verb, struct argp_state *state)
@@ -106,11 +107,11 @@ static void parse_times(int key, const char *arg, struct top_verb *verb, struct 
 
 	if (key == KEY_INTERVAL) {
 		if (!parse_seconds(arg, &ms) || ms < INTERVAL_MS_MIN || ms > 86400000)
-			refuse(state, "--interval %s: seconds, from 0.1 to 86400", arg);
+			refuse(state, "--interval %s: expected seconds from 0.1 to 86400", arg);
 		verb->options.interval_ms = (uint32_t)ms;
 	} else {
 		if (!parse_seconds(arg, &ms) || ms > 86400000)
-			refuse(state, "--window %s: seconds, above 0, at most 86400", arg);
+			refuse(state, "--window %s: expected seconds above 0, at most 86400", arg);
 		verb->options.window_ms = ms;
 		verb->has_window = true;
 	}
@@ -165,12 +166,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_COUNT:
 		if (!parse_number(arg, 1, UINT32_MAX, &value))
-			refuse(state, "--count %s: a number from 1 on", arg);
+			refuse(state, "--count %s: expected a number from 1 up", arg);
 		verb->options.count = (uint32_t)value;
 		return 0;
 	case KEY_ROWS:
 		if (!parse_number(arg, 1, 1000000, &value))
-			refuse(state, "--rows %s: a number from 1 to 1000000", arg);
+			refuse(state, "--rows %s: expected a number from 1 to 1000000", arg);
 		verb->options.max_rows = value;
 		return 0;
 	default:
@@ -185,8 +186,7 @@ const struct argp top_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
-	.doc = "Show what is hot while it runs: functions, stacks, processes.\vOn a terminal a screen: h lists its keys. Elsewhere a block of text for each "
-	       "interval. -o writes the whole run in the end, as of fpless profile. The closing report goes to stderr.\n\n"
+	.doc = "Show the hottest functions, stacks or processes while they run.\vOn a terminal it is a screen: h lists its keys. Elsewhere it prints a block of text per interval. -o writes the whole run at the end, as fpless profile does. The closing report goes to stderr.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written.",
 };
 

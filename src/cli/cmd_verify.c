@@ -39,8 +39,8 @@ struct totals {
 
 static const struct argp_option argp_options[] = {
 	{ "jobs", 'j', "N", 0, "Judge N files side by side (one per CPU)", 0 },
-	{ "timeout", 't', "SECONDS", 0, "Give up a file after this long (10)", 0 },
-	{ "verbose", 'v', NULL, 0, "Also list files that have nothing to tell", 0 },
+	{ "timeout", 't', "SECONDS", 0, "Time limit for a file (default 10)", 0 },
+	{ "verbose", 'v', NULL, 0, "Also list files without findings", 0 },
 	{ 0 },
 };
 
@@ -53,14 +53,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'j':
 		if (!parse_number(arg, 1, WORKERS_MAX, &number))
-			argp_failure(state, CLI_EXIT_USAGE, 0, "-j %s: a number from 1 to %d", arg,
-				     WORKERS_MAX);
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "-j %s: expected a number from 1 to %d", arg, WORKERS_MAX);
 		options->nr_workers = (unsigned int)number;
 		options->of_files = true;
 		return 0;
 	case 't':
 		if (!parse_seconds(arg, &number))
-			argp_failure(state, CLI_EXIT_USAGE, 0, "-t %s: seconds, above 0", arg);
+			argp_failure(state, CLI_EXIT_USAGE, 0, "-t %s: expected seconds above 0",
+				     arg);
 		options->timeout_ns = number * 1000000;
 		options->of_files = true;
 		return 0;
@@ -88,8 +89,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		live_cli_check(&options->live, state);
 		if (options->live.live && (options->of_files || options->files.nr))
-			argp_failure(state, CLI_EXIT_USAGE, 0,
-				     "--live goes before what is judged, without files, -j and -t");
+			argp_failure(
+				state, CLI_EXIT_USAGE, 0,
+				"--live: expected before PID or --, and without files, -j and -t");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -105,7 +107,7 @@ const struct argp verify_argp = {
 	.args_doc = "FILE...\n--live PID\n--live -- COMMAND [ARG...]",
 	.doc = "Compare the unwind table fpless makes of each FILE with libdw's CFI interpreter on the same file, at every row boundary of every FDE and inside every row: CFA, return "
 	       "address and callee-saved registers. A folder stands for every ELF file below it. With --live a process is judged while it runs, rows made from code included.\v"
-	       "Exit status: 0 no disagreement, 1 usage, 2 a file or process could not be judged, 3 --live: the process is gone or nothing of what was asked for was judged, "
+	       "Exit status: 0 no disagreement, 1 usage, 2 a file or process could not be judged, 3 --live: the process is gone or no requested code was judged, "
 	       "5 a disagreement, 6 output could not be written.",
 };
 
@@ -154,7 +156,7 @@ static void print_report(const char *path, const struct report *report)
 		print_differences(report);
 		break;
 	case REPORT_SKIPPED:
-		printf("%s: skipped: no ELF64 x86-64 program or library\n", safe);
+		printf("%s: skipped: not an ELF64 x86-64 program or library\n", safe);
 		break;
 	default: /* the message begins with the path */
 		text_escape(safe, sizeof(safe), report->message, "");

@@ -17,24 +17,23 @@ enum { KEY_NEGATE = 0x200, KEY_TOP, KEY_JSON, KEY_ANY_OBJECT, KEY_FORMAT };
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to compare:"),
 	{ "normalize", 'n', NULL, 0,
-	  "Compare shares: what took as much of its run is the same, however long the run was", 0 },
+	  "Compare shares of the run in place of counts, for runs of different lengths", 0 },
 	{ "strip-hex", 's', NULL, 0,
-	  "Take addresses in names for equal: 0x1f becomes 0x..., as code without symbols has other addresses in another build",
+	  "Ignore addresses in names (0x1f becomes 0x...): code without symbols has other addresses in another build",
 	  0 },
 	{ "any-object", KEY_ANY_OBJECT, NULL, 0,
-	  "Take functions of one name for equal, whatever the object is called", 0 },
+	  "Match functions by name alone, whatever their object", 0 },
 	{ .doc = "What to write:", .group = 2 },
 	{ "folded", 'f', NULL, 0,
-	  "Folded stacks with two counts on stdout, as difffolded.pl makes them, also beside -o",
-	  2 },
+	  "Folded stacks with two counts on stdout, as from difffolded.pl, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .svg, .html, .folded, .txt or .json; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "folded|text|json|svg|html", 0,
-	  "Format of stdout, or of each -o whose extension tells none (may be repeated)", 2 },
+	  "Format of stdout, or of each -o with an unknown extension (may be repeated)", 2 },
 	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
 	{ "negate", KEY_NEGATE, NULL, 0,
-	  "Blue for more and red for less in pictures: for sides the wrong way round, since boxes are as wide as AFTER",
+	  "Blue for more and red for less in pictures: for sides in reverse order, since boxes are as wide as AFTER",
 	  2 },
 	{ "top", KEY_TOP, "N", 0,
 	  "Functions and stacks to list in text (default 20 and 5; 0: all of them)", 2 },
@@ -62,7 +61,7 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 	if (!options->parting && nr == 2)
 		options->nr_before = 1;
 	if (!options->nr_before || options->nr_before == nr)
-		refuse(state, "recordings of two sides are compared: BEFORE... -- AFTER...");
+		refuse(state, "expected recordings of two sides: BEFORE... -- AFTER...");
 	reading_options_check_files(options->files, nr, state);
 }
 
@@ -73,11 +72,11 @@ static void check_picture(const struct diff_options *options, struct argp_state 
 	for (size_t i = 0; i < options->output.nr; i++)
 		has_picture |= options->output.list[i].format->picture;
 	if (options->negate && !has_picture)
-		refuse(state, "--negate: there is no picture to write: -o FILE.svg");
+		refuse(state, "--negate: needs a picture: -o FILE.svg");
 	if (options->output.picture.colors != PICTURE_COLORS_HOT)
-		refuse(state, "--colors: what changed is red and blue");
+		refuse(state, "--colors: not supported: changes are red and blue");
 	if (options->output.picture.chart)
-		refuse(state, "--chart: what changed is in no order of time");
+		refuse(state, "--chart: not supported: changes have no order of time");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -124,7 +123,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TOP:
 		if (!parse_number(arg, 0, 1000000, &number))
-			refuse(state, "--top %s: a number, 0 for all", arg);
+			refuse(state, "--top %s: expected a number, 0 for all", arg);
 		options->has_top = true;
 		options->top = number;
 		return 0;
@@ -145,8 +144,7 @@ const struct argp diff_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "BEFORE... -- AFTER...",
-	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take more time or less, and whether that is more than chance. Several recordings of a "
-	       "side tell how much runs differ. They are read as by `fpless report'.\vWithout -f and -o the changes are printed, those that are more than noise first.\n\n"
+	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take more time or less, and whether that is more than chance. Several recordings of a side show how much runs differ. They are read as by `fpless report'.\vWithout -f and -o the changes are printed, those that are more than noise first.\n\n"
 	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
 };
 

@@ -14,11 +14,11 @@ enum { KEY_TIMELINE = 0x300, KEY_TIMELINE_MEMORY, KEY_STREAM };
 
 static const struct argp_option options_list[] = {
 	{ "timeline", KEY_TIMELINE, NULL, 0,
-	  "Keep when each sample was taken, for formats that show it", 2 },
+	  "Keep the time of each sample, for formats that show it", 2 },
 	{ "timeline-memory", KEY_TIMELINE_MEMORY, "BYTES", 0,
 	  "Room for these times, 24 bytes a sample (default 128M)", 2 },
 	{ "stream", KEY_STREAM, "blocks|table|json", OPTION_ARG_OPTIONAL,
-	  "Print every sample as it comes, on stdout: as blocks (default), table or json", 2 },
+	  "Print every sample on arrival, on stdout: as blocks (default), table or json", 2 },
 	{ 0 },
 };
 
@@ -42,7 +42,7 @@ static void parse_stream(const char *arg, struct event_options *options, struct 
 		return;
 	}
 	if (arg)
-		refuse(state, "--stream=%s: blocks, table or json", arg);
+		refuse(state, "--stream=%s: expected blocks, table or json", arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -56,7 +56,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TIMELINE_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 40, &options->timeline_memory))
-			refuse(state, "--timeline-memory %s: bytes from 64K to 1024G", arg);
+			refuse(state, "--timeline-memory %s: expected bytes from 64K to 1024G",
+			       arg);
 		options->timeline = true;
 		return 0;
 	case KEY_STREAM:

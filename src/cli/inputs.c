@@ -109,8 +109,9 @@ static int refuse_type(const char *name, const struct recording *from, const str
 {
 	char theirs[96], ours[96];
 
-	return fpl_fail(err, -EDOM, "%s: counts %s, those before it %s: choose by --sample-type",
-			name, sample_type_text(from, theirs, sizeof(theirs)),
+	return fpl_fail(err, -EDOM,
+			"%s: counts %s, earlier files count %s: choose by --sample-type", name,
+			sample_type_text(from, theirs, sizeof(theirs)),
 			sample_type_text(to, ours, sizeof(ours)));
 }
 

@@ -27,7 +27,7 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ "live", KEY_LIVE, NULL, 0,
-	  "Judge a process that runs: step its threads, and compare each row they pass with what calls and returns really do",
+	  "Judge a running process: step its threads, and compare each row they pass with the actual calls and returns",
 	  2 },
 	{ "duration", 'd', "SECONDS", 0, "With --live: end after this long (60)", 2 },
 	{ "steps", KEY_STEPS, "N", 0, "With --live: end after N judged instructions (1000000)", 2 },
@@ -54,15 +54,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'd':
 		if (!parse_seconds(arg, &cli->duration_ms))
-			refuse(state, "-d %s: seconds, above 0", arg);
+			refuse(state, "-d %s: expected seconds above 0", arg);
 		break;
 	case KEY_STEPS:
 		if (!parse_number(arg, 1, STEPS_MAX, &cli->steps))
-			refuse(state, "--steps %s: a number from 1 to %llu", arg, STEPS_MAX);
+			refuse(state, "--steps %s: expected a number from 1 to %llu", arg,
+			       STEPS_MAX);
 		break;
 	case KEY_BURST:
 		if (!parse_number(arg, 1, STEPS_MAX, &cli->burst))
-			refuse(state, "--burst %s: a number from 1 to %llu", arg, STEPS_MAX);
+			refuse(state, "--burst %s: expected a number from 1 to %llu", arg,
+			       STEPS_MAX);
 		break;
 	case KEY_OBJECT:
 		if (!*arg)
@@ -86,14 +88,15 @@ void live_cli_word(struct live_cli *cli, char *arg, struct argp_state *state)
 	uint64_t pid = 0;
 
 	if (cli->pid)
-		refuse(state, "'%s': one process at a time (a command goes behind --)", arg);
+		refuse(state, "'%s': unexpected: expected one process (a command goes behind --)",
+		       arg);
 	if (state->quoted) {
 		cli->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return;
 	}
 	if (!parse_number(arg, 1, INT_MAX, &pid))
-		refuse(state, "--live '%s': no process id (a command goes behind --)", arg);
+		refuse(state, "--live '%s': not a process id (a command goes behind --)", arg);
 	cli->pid = (pid_t)pid;
 }
 
@@ -102,7 +105,7 @@ void live_cli_check(const struct live_cli *cli, struct argp_state *state)
 	if (!cli->live && cli->given)
 		refuse(state, "-d, --steps, --burst, --object and --synth-only need --live");
 	if (cli->live && !cli->pid && !cli->command)
-		refuse(state, "--live: a process id, or -- and a command");
+		refuse(state, "--live: expected a process id, or -- and a command");
 }
 
 static volatile sig_atomic_t user_wants_end;
@@ -131,12 +134,12 @@ static void say_nothing_judged(const struct judge_run *run, const struct live_cl
 {
 	if (!findings_judged(&run->findings)) {
 		fpl_log(FPL_LOG_ERROR,
-			"pid %d: nothing was judged: no function was called while it was stepped (does it sleep? -d gives it longer)",
+			"pid %d: nothing was judged: no function was called while it was stepped (if it sleeps, raise -d)",
 			(int)run->pid);
 		return;
 	}
-	fpl_log(FPL_LOG_ERROR, "pid %d: nothing of what was asked for was judged: no %s%s%s",
-		(int)run->pid, cli->synth_only ? "row made from code" : "instruction",
+	fpl_log(FPL_LOG_ERROR, "pid %d: no requested code was judged: no %s%s%s", (int)run->pid,
+		cli->synth_only ? "row made from code" : "instruction",
 		cli->object ? " of a file that matches --object " : "",
 		cli->object ? cli->object : "");
 }

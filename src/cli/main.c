@@ -32,7 +32,7 @@ static void print_help(FILE *to)
 	      "  fpless doctor                               can it run here?\n"
 	      "  fpless profile -d 10                        the whole machine, 10 seconds\n"
 	      "  fpless profile -F 499 -o out.folded -- CMD  a command and its descendants\n"
-	      "  fpless compare -- CMD                       what its frame pointers are worth\n"
+	      "  fpless compare -- CMD                       are its frame pointers right?\n"
 	      "\n"
 	      "Exit status: 0 ok, 1 usage, 2 cannot run here, or an input cannot be read,\n"
 	      "3 target gone or no samples, 4 --strict, 5 verify found a disagreement,\n"
@@ -95,7 +95,7 @@ static const struct {
 } others[] = {
 	{ "record", "fpless profile -o FILE.jsonl records, fpless report FILE.jsonl reads it" },
 	{ "run", "fpless profile -- COMMAND" },
-	{ "stat", "fpless profile samples, and counts no events" },
+	{ "stat", "fpless profile (fpless samples, and does not count events)" },
 	{ "script", "fpless profile --stream, or fpless report FILE -o FILE.perf" },
 	{ "convert", "fpless report FILE -o OTHER" },
 	{ "load", "fpless report FILE" },

@@ -38,7 +38,7 @@ static const struct argp_option options_list[] = {
 	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "Format of stdout, or of each -o whose extension tells none (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
+	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
 	  2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ 0 },
@@ -46,29 +46,28 @@ static const struct argp_option options_list[] = {
 
 static const struct argp_option shown_list[] = {
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
-	  "Tell stacks apart by comm (default), pid, tid, cpu, cgroup", 2 },
+	  "Separate stacks by comm (default), pid, tid, cpu, cgroup", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
-	{ "annotate", KEY_ANNOTATE, NULL, 0,
-	  "Append _[k] to kernel frames, _[i] to what was inlined", 2 },
+	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames, _[i] to inlined ones",
+	  2 },
 	{ "origin", KEY_ORIGIN, NULL, 0,
-	  "Append how a user frame was found, unless by CFI in the kernel: _[cfi_user], _[fp] or _[synth]",
+	  "Append the origin of a user frame, unless CFI in the kernel: _[cfi_user], _[fp] or _[synth]",
 	  2 },
 	{ "inline", KEY_INLINE, NULL, 0,
-	  "Show functions that were inlined as frames of their own, where there is debugging information (default but in folded stacks)",
+	  "Show inlined functions as frames of their own, with debugging information (default except in folded stacks)",
 	  2 },
-	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Show only functions that were called", 2 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Show no inlined functions", 2 },
 	{ "lines", KEY_LINES, NULL, 0,
-	  "Append file and line to functions, where there is debugging information (always in formats that have a place for them)",
+	  "Append file and line to functions, with debugging information (always in formats that have a place for them)",
 	  2 },
 	{ "no-lines", KEY_NO_LINES, NULL, 0, "No files and lines in any format", 2 },
-	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave names as the linker sees them", 2 },
+	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle names", 2 },
 	{ "color", KEY_COLOR, "auto|always|never", 0,
 	  "Colours on stdout (default auto: on a terminal, unless $NO_COLOR is set)", 2 },
 	{ "quiet", 'q', NULL, 0, "No closing report, and no progress", 2 },
-	{ "no-progress", KEY_NO_PROGRESS, NULL, 0, "No line on a terminal that says how far it is",
-	  2 },
-	{ "verbose", 'v', NULL, 0, "Say more (-vv: even more)", 2 },
+	{ "no-progress", KEY_NO_PROGRESS, NULL, 0, "No progress line on a terminal", 2 },
+	{ "verbose", 'v', NULL, 0, "Log more (-vv: even more)", 2 },
 	{ 0 },
 };
 
@@ -112,7 +111,8 @@ static void parse_by(const char *arg, struct output_options *options, struct arg
 		       (strlen(words[i]) != len || strncmp(words[i], at, len) != 0))
 			i++;
 		if (i == ARRAY_SIZE(words)) {
-			refuse(state, "--by %s: comm, pid, tid, cpu, cgroup, separated by commas",
+			refuse(state,
+			       "--by %s: expected comm, pid, tid, cpu, cgroup, separated by commas",
 			       arg);
 			return;
 		}
@@ -127,7 +127,7 @@ static void parse_color(const char *arg, struct output_options *options, struct 
 {
 	options->colour = style_mode_of(arg);
 	if (options->colour == STYLE_MODE_COUNT)
-		refuse(state, "--color %s: auto, always or never", arg);
+		refuse(state, "--color %s: expected auto, always or never", arg);
 }
 
 void output_options_add(struct output_options *options, const char *path, struct argp_state *state)
@@ -201,8 +201,7 @@ static void check_picture(const struct output_options *options, struct argp_stat
 	for (size_t i = 0; i < options->nr; i++)
 		has_picture |= options->list[i].format && options->list[i].format->picture;
 	if (options->picture.given && !has_picture)
-		refuse(state, "--%s: there is no picture to write: -o FILE.svg writes one",
-		       options->picture.given);
+		refuse(state, "--%s: needs a picture: -o FILE.svg", options->picture.given);
 }
 
 void output_options_check(struct output_options *options, struct argp_state *state)

@@ -25,24 +25,25 @@ static const struct argp_option options_list[] = {
 	{ .doc = "Pictures (.svg, .html):", .group = 6 },
 	{ "title", KEY_TITLE, "TEXT", 0, "Heading (default: Flame graph)", 6 },
 	{ "subtitle", KEY_SUBTITLE, "TEXT", 0,
-	  "Line below the heading (default: what was sampled, and for how long)", 6 },
+	  "Line below the heading (default: target and duration)", 6 },
 	{ "colors", KEY_COLORS, "hot|cold|object|origin", 0,
-	  "Colours by name, warm (default) or cold, with kernel code apart; by the file that the code is in; or by how the frame was found",
+	  "Colours by name, warm (default) or cold, with kernel code apart; by the file of the code; or by the origin of the frame",
 	  6 },
 	{ "width", KEY_WIDTH, "PIXELS", 0,
-	  "Width of the picture (default: of the window, 1200 where nothing asks)", 6 },
+	  "Width of the picture (default: the window's, else 1200)", 6 },
 	{ "height", KEY_HEIGHT, "PIXELS", 0, "Height of a frame (default 16)", 6 },
 	{ "min-width", KEY_MIN_WIDTH, "PIXELS", 0,
-	  "Leave out frames that are narrower (default 0.1); the picture says how many", 6 },
+	  "Leave out narrower frames (default 0.1); the picture shows their number", 6 },
 	{ "min-share", KEY_MIN_SHARE, "PCT", 0,
-	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: of what is too much for a browser); the page says how many",
+	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: as many as a browser cannot hold); the page shows their number",
 	  6 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
 	{ "reverse", KEY_REVERSE, NULL, 0,
-	  "Begin with the function that ran, and go on with those that called it", 6 },
+	  "Begin with the function that ran, and go on with its callers", 6 },
 	{ "chart", KEY_CHART, NULL, 0,
 	  "Flame chart: the stacks of each thread in the order of time (needs --timeline)", 6 },
-	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "What is counted (default: samples)", 6 },
+	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "Name of the unit counted (default: samples)",
+	  6 },
 	{ 0 },
 };
 
@@ -55,7 +56,7 @@ static uint32_t parse_pixels(const char *option, const char *arg, uint32_t min, 
 	uint64_t value = 0;
 
 	if (!parse_number(arg, min, max, &value))
-		refuse(state, "%s %s: pixels from %u to %u", option, arg, min, max);
+		refuse(state, "%s %s: expected pixels from %u to %u", option, arg, min, max);
 	return (uint32_t)value;
 }
 
@@ -66,7 +67,7 @@ static void parse_min_width(const char *arg, struct picture_options *options,
 	double value = strtod(arg, &end);
 
 	if (end == arg || *end || !isfinite(value) || value < 0 || value > PICTURE_WIDTH_MAX)
-		refuse(state, "--min-width %s: pixels from 0 to %u, with decimals", arg,
+		refuse(state, "--min-width %s: expected pixels from 0 to %u, with decimals", arg,
 		       PICTURE_WIDTH_MAX);
 	options->min_width = value;
 }
@@ -78,14 +79,14 @@ static void parse_min_share(const char *arg, struct picture_options *options,
 	double value = strtod(arg, &end);
 
 	if (end == arg || *end || !(value >= 0 && value <= 100))
-		refuse(state, "--min-share %s: per cent, from 0 to 100", arg);
+		refuse(state, "--min-share %s: expected per cent from 0 to 100", arg);
 	options->min_share = value;
 }
 
 static void parse_colors(const char *arg, struct picture_options *options, struct argp_state *state)
 {
 	if (!picture_options_set_colors(options, arg))
-		refuse(state, "--colors %s: hot, cold, object or origin", arg);
+		refuse(state, "--colors %s: expected hot, cold, object or origin", arg);
 }
 
 /* Returns false if @key is another option. */

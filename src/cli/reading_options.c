@@ -23,27 +23,26 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "Which samples:", .group = 1 },
-	{ "comm", KEY_COMM, "REGEX", 0, "Of tasks whose name matches only (POSIX extended)", 1 },
-	{ "pid", KEY_PID, "PID[,PID...]", 0, "Of these processes only", 1 },
+	{ "comm", KEY_COMM, "REGEX", 0, "Only tasks whose name matches (POSIX extended)", 1 },
+	{ "pid", KEY_PID, "PID[,PID...]", 0, "Only these processes", 1 },
 	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "Of this time only, in seconds since the start of each recording; either may be missing. Needs recordings with times",
+	  "Only this time, in seconds since the start of each recording; either may be missing. Needs recordings with times",
 	  1 },
 	{ "focus", KEY_FOCUS, "REGEX", 0, "Only stacks with a function that matches", 1 },
 	{ "ignore", KEY_IGNORE, "REGEX", 0, "No stacks with a function that matches", 1 },
 	{ .doc = "Names:", .group = 3 },
 	{ "symfs", KEY_SYMFS, "DIR", 0,
-	  "Name frames anew by the files below DIR that have the build-ids of the objects: DIR/PATH, DIR/.build-id, DIR/NAME. / is this machine",
+	  "Name frames again, from the files below DIR with the objects' build-ids: DIR/PATH, DIR/.build-id, DIR/NAME. / is this machine",
 	  3 },
 	{ "debuginfod", KEY_DEBUGINFOD, NULL, 0,
-	  "The same, of this machine unless --symfs says otherwise, and ask the servers of $DEBUGINFOD_URLS for debug files",
+	  "The same, with DIR / unless --symfs is given, and ask the servers of $DEBUGINFOD_URLS for debug files",
 	  3 },
 	{ .doc = "How to read:", .group = 4 },
 	{ "memory", KEY_MEMORY, "BYTES", 0,
-	  "All that may be allocated, for what is read and what is written (default 1G, at least 16M; suffixes K, M, G)",
+	  "Limit of all memory allocated, for inputs and outputs (default 1G, at least 16M; suffixes K, M, G)",
 	  4 },
 	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
-	  "Which of the values of a pprof to count: alloc_space, cpu, ... (default: what it prefers)",
-	  4 },
+	  "Value of a pprof to count: alloc_space, cpu, ... (default: the one it prefers)", 4 },
 	{ 0 },
 };
 
@@ -65,7 +64,8 @@ static void parse_time(char *arg, struct filter_options *filter, struct argp_sta
 		*comma = ',';
 	}
 	if (!right)
-		refuse(state, "--time %s: two times in seconds, FROM,TO; FROM is before TO", arg);
+		refuse(state, "--time %s: expected two times in seconds, FROM,TO; FROM before TO",
+		       arg);
 	filter->has_time = true;
 	filter->from_ns = from_ms * 1000000;
 	filter->to_ns = to_ms * 1000000;
@@ -77,7 +77,7 @@ static void parse_pid_list(const char *arg, struct reading_options *options,
 	if (options->pids)
 		refuse(state, "--pid: given twice: separate them by commas");
 	if (!parse_pids(arg, &options->pids, &options->filter.nr_pids))
-		refuse(state, "--pid %s: process ids, separated by commas", arg);
+		refuse(state, "--pid %s: expected process ids separated by commas", arg);
 	options->filter.pids = options->pids;
 }
 
@@ -122,7 +122,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MEMORY:
 		if (!parse_size(arg, 1 << 20, 1ull << 40, &options->memory))
-			refuse(state, "--memory %s: bytes from 1M to 1024G", arg);
+			refuse(state, "--memory %s: expected bytes from 1M to 1024G", arg);
 		return 0;
 	case KEY_SYMFS:
 		options->symfs = arg;

@@ -68,7 +68,7 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 	if (error)
 		return fpl_fail(err, error, "%s",
 				error == -ENOMEM ? "out of memory for names"
-						 : "counts add up to more than 2^64");
+						 : "the sum of counts exceeds 64 bits");
 
 	struct recording before = *recording;
 
@@ -137,8 +137,8 @@ static void tell_installed(struct object_report *report)
 	const struct package *debug = &report->debug_package;
 
 	if (debug->installed && !strcmp(debug->version, report->package.version))
-		snprintf(report->hint, sizeof(report->hint),
-			 "%s is installed: --symfs / takes what it has", debug->name);
+		snprintf(report->hint, sizeof(report->hint), "%s is installed: --symfs / uses it",
+			 debug->name);
 }
 
 void report_names_missing(FILE *to, const struct recording *recording)

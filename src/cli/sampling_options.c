@@ -34,7 +34,7 @@ static const struct argp_option options_list[] = {
 	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
-	  "Sample less often where fpless costs more than PCT per cent of the CPU time of what is profiled (of one CPU at least)",
+	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
 	  1 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop after this long (default: until Ctrl-C or until COMMAND ends)", 1 },
@@ -44,16 +44,16 @@ static const struct argp_option options_list[] = {
 	{ "idle", 'I', NULL, 0, "Include the idle task", 1 },
 
 	{ "strict", KEY_STRICT, "PCT", OPTION_ARG_OPTIONAL,
-	  "Exit with 4 where more than PCT per cent (default 0) of the samples are lost", 2 },
+	  "Exit with 4 if more than PCT per cent (default 0) of the samples are lost", 2 },
 
 	{ .doc = "How to walk:", .group = 3 },
 	{ "unwind", KEY_UNWIND, "auto|cfi|fp", 0,
-	  "auto: CFI, rows made from code that has none, and frame pointers where there is neither (default); cfi: CFI only; fp: frame pointers only",
+	  "auto: CFI, rows made from code without CFI, and frame pointers without either (default); cfi: CFI only; fp: frame pointers only",
 	  3 },
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
-	  "Make no unwind rows from the instructions of code that has no CFI", 3 },
+	  "Make no unwind rows from the instructions of code without CFI", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
-	  "Of a stack deeper than both together keep the N innermost and the M outermost user frames (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
+	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
 	  3 },
 	{ "table-memory", KEY_TABLE_MEMORY, "BYTES", 0,
@@ -64,23 +64,23 @@ static const struct argp_option options_list[] = {
 	  "Room for the names of code made at run time, from perf maps and jitdumps (default 64M)",
 	  3 },
 	{ "ring-memory", KEY_RING_MEMORY, "BYTES", 0,
-	  "Room for what is on its way out of the kernel (default 4M)", 3 },
-	{ "max-processes", KEY_MAX_PROCESSES, "N", 0, "Processes known at one time (default 16384)",
-	  3 },
+	  "Size of the ring buffer from the kernel (default 4M)", 3 },
+	{ "max-processes", KEY_MAX_PROCESSES, "N", 0,
+	  "Room for this many processes at one time (default 16384)", 3 },
 	{ "max-mappings", KEY_MAX_MAPPINGS, "N", 0,
-	  "Their executable mappings, all together (default 65536, or 32 for each task there is)",
-	  3 },
+	  "Room for their executable mappings, in all (default 65536, or 32 per task if more)", 3 },
 	{ "snapshot", KEY_SNAPSHOT, "BYTES", 0,
-	  "Stack bytes kept of a sample whose table is not there yet: all of it, or both ends of a larger stack (of less than 48K one end); at most 96K, 0 for none (default 96K)",
+	  "Stack bytes copied for a sample without a table yet: the whole stack, or both ends of a larger one (below 48K one end); at most 96K, 0 for none (default 96K)",
 	  3 },
 
 	{ .doc = "Accepted for habit:", .group = 4 },
 	{ "call-graph", KEY_CALL_GRAPH, "fp|dwarf", 0, "As --unwind fp, or --unwind auto", 4 },
-	{ NULL, 'g', NULL, 0, "Nothing: there are always stacks", 4 },
-	{ .doc = "To judge the walker by:", .group = 5 },
+	{ NULL, 'g', NULL, 0, "Ignored (stacks are always recorded)", 4 },
+	{ .doc = "To judge the walker:", .group = 5 },
 	{ "record-walks", KEY_RECORD_WALKS, "FILE", 0,
 	  "Record walks with their registers and stack bytes", 5 },
-	{ "record-every", KEY_RECORD_EVERY, "N", 0, "Every Nth walk of a CPU (default 1)", 5 },
+	{ "record-every", KEY_RECORD_EVERY, "N", 0, "Record every Nth walk of a CPU (default 1)",
+	  5 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -101,7 +101,7 @@ static void parse_event(const char *arg, struct sampling_options *options, struc
 	else if (!strcmp(arg, "cpu-clock"))
 		options->event = ENGINE_EVENT_CPU_CLOCK;
 	else
-		refuse(state, "-e %s: no such event: cpu-cycles or cpu-clock", arg);
+		refuse(state, "-e %s: expected cpu-cycles or cpu-clock", arg);
 }
 
 static void parse_unwind(const char *arg, struct sampling_options *options,
@@ -114,7 +114,7 @@ static void parse_unwind(const char *arg, struct sampling_options *options,
 	else if (!strcmp(arg, "fp"))
 		options->unwind = ENGINE_UNWIND_FP;
 	else
-		refuse(state, "--unwind %s: auto, cfi or fp", arg);
+		refuse(state, "--unwind %s: expected auto, cfi or fp", arg);
 }
 
 /* perf's dwarf takes a dump size behind a comma; there is no dump here to size. */
@@ -126,7 +126,7 @@ static void parse_call_graph(const char *arg, struct sampling_options *options,
 	else if (!strncmp(arg, "dwarf", 5) && (arg[5] == '\0' || arg[5] == ','))
 		options->unwind = ENGINE_UNWIND_AUTO;
 	else
-		refuse(state, "--call-graph %s: fp or dwarf", arg);
+		refuse(state, "--call-graph %s: expected fp or dwarf", arg);
 }
 
 static bool parse_number_option(int key, const char *arg, struct sampling_options *options,
@@ -138,42 +138,44 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 	case 'F':
 		/* The kernel's own ceiling is perf_event_max_sample_rate; this is its default. */
 		if (!parse_number(arg, 1, 100000, &options->hz))
-			refuse(state, "-F %s: a frequency from 1 to 100000 Hz", arg);
+			refuse(state, "-F %s: expected a frequency from 1 to 100000 Hz", arg);
 		break;
 	case 'd':
 		if (!parse_seconds(arg, &options->duration_ms))
-			refuse(state, "-d %s: seconds, above 0", arg);
+			refuse(state, "-d %s: expected seconds above 0", arg);
 		break;
 	case 'D':
 		if (!parse_number(arg, 0, 86400000, &options->delay_ms))
-			refuse(state, "-D %s: milliseconds, at most a day", arg);
+			refuse(state, "-D %s: expected milliseconds, at most a day", arg);
 		break;
 	case KEY_MAX_DEPTH:
 		if (!parse_depth(arg, &options->max_depth, &options->root_depth))
-			refuse(state, "--max-depth %s: N or N,M, from 1 to %u frames in all", arg,
+			refuse(state,
+			       "--max-depth %s: expected N or N,M, from 1 to %u frames in all", arg,
 			       FPL_DEPTH_MAX);
 		break;
 	case KEY_MAX_PROCESSES:
 		if (!parse_number(arg, 16, 1 << 22, &options->max_processes))
-			refuse(state, "--max-processes %s: from 16 to 4194304", arg);
+			refuse(state, "--max-processes %s: expected 16 to 4194304", arg);
 		break;
 	case KEY_MAX_MAPPINGS:
 		if (!parse_number(arg, 256, 1 << 24, &options->max_mappings))
-			refuse(state, "--max-mappings %s: from 256 to 16777216", arg);
+			refuse(state, "--max-mappings %s: expected 256 to 16777216", arg);
 		break;
 	case KEY_RECORD_EVERY:
 		if (!parse_number(arg, 1, 1000000, &value))
-			refuse(state, "--record-every %s: from 1 to 1000000", arg);
+			refuse(state, "--record-every %s: expected 1 to 1000000", arg);
 		options->record_every = (uint32_t)value;
 		break;
 	case KEY_MAX_OVERHEAD:
 		if (!parse_percent(arg, &options->max_overhead) || options->max_overhead == 0)
-			refuse(state, "--max-overhead %s: a percentage above 0, up to 100", arg);
+			refuse(state, "--max-overhead %s: expected a percentage above 0, up to 100",
+			       arg);
 		break;
 	case KEY_STRICT:
 		options->strict = true;
 		if (arg && !parse_percent(arg, &options->strict_percent))
-			refuse(state, "--strict=%s: a percentage from 0 to 100", arg);
+			refuse(state, "--strict=%s: expected a percentage from 0 to 100", arg);
 		break;
 	default:
 		return false;
@@ -190,23 +192,24 @@ static bool parse_size_option(int key, const char *arg, struct sampling_options 
 	case KEY_TABLE_MEMORY:
 		/* pool addresses are 32 bits wide, and a row lies beyond its page */
 		if (!parse_size(arg, FPL_CHUNK_SIZE, 3ull << 30, &options->table_memory))
-			refuse(state, "--table-memory %s: bytes from 1M to 3G", arg);
+			refuse(state, "--table-memory %s: expected bytes from 1M to 3G", arg);
 		break;
 	case KEY_STACK_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->stack_memory))
-			refuse(state, "--stack-memory %s: bytes from 64K to 4G", arg);
+			refuse(state, "--stack-memory %s: expected bytes from 64K to 4G", arg);
 		break;
 	case KEY_JIT_MEMORY:
 		if (!parse_size(arg, 1 << 16, 1ull << 32, &options->jit_memory))
-			refuse(state, "--jit-memory %s: bytes from 64K to 4G", arg);
+			refuse(state, "--jit-memory %s: expected bytes from 64K to 4G", arg);
 		break;
 	case KEY_RING_MEMORY:
 		if (!parse_size(arg, 256 << 10, 1ull << 30, &options->ring_memory))
-			refuse(state, "--ring-memory %s: bytes from 256K to 1G", arg);
+			refuse(state, "--ring-memory %s: expected bytes from 256K to 1G", arg);
 		break;
 	case KEY_SNAPSHOT:
 		if (!parse_size(arg, 0, FPL_SNAPSHOT_MAX, &value))
-			refuse(state, "--snapshot %s: bytes from 0 to %u", arg, FPL_SNAPSHOT_MAX);
+			refuse(state, "--snapshot %s: expected bytes from 0 to %u", arg,
+			       FPL_SNAPSHOT_MAX);
 		options->snapshot = (uint32_t)value;
 		break;
 	default:
@@ -246,11 +249,12 @@ static void parse_word(const char *arg, struct sampling_options *options, struct
 		return;
 	}
 	if (options->duration_ms)
-		refuse(state, "'%s': the duration was given already (a command goes behind --)",
+		refuse(state,
+		       "'%s': unexpected: the duration is given twice (a command goes behind --)",
 		       arg);
 	if (!parse_seconds(arg, &options->duration_ms))
 		refuse(state,
-		       "'%s': neither an option nor a number of seconds (a command goes behind --)",
+		       "'%s': expected an option or a number of seconds (a command goes behind --)",
 		       arg);
 }
 
@@ -266,7 +270,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	options->kernel = parsing->kernel || !parsing->user;
 	output_options_check(&options->output, state);
 	if (options->output.picture.chart && !options->events.timeline)
-		refuse(state, "--chart: needs --timeline, which keeps when each sample was taken");
+		refuse(state, "--chart: needs --timeline, which keeps the time of each sample");
 }
 
 /* Parse an option whose argument is a word with a check of its own. False: @key is another one. */

@@ -18,10 +18,10 @@ static const struct argp_option options_list[] = {
 	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
 	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "These threads (with -p: of these processes)", 1 },
-	{ "cpu", 'C', "CPUS", 0, "These CPUs only: 0,2-3", 1 },
-	{ "cgroup", KEY_CGROUP, "PATH", 0, "Tasks in this cgroup (v2) and below it only", 1 },
-	{ "comm", KEY_COMM, "REGEX", 0, "Tasks whose name matches only (POSIX extended)", 1 },
-	{ "uid", 'u', "UID|NAME", 0, "Tasks of this effective user only", 1 },
+	{ "cpu", 'C', "CPUS", 0, "Only these CPUs: 0,2-3", 1 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "Only tasks in this cgroup (v2) and below it", 1 },
+	{ "comm", KEY_COMM, "REGEX", 0, "Only tasks whose name matches (POSIX extended)", 1 },
+	{ "uid", 'u', "UID|NAME", 0, "Only tasks of this effective user", 1 },
 	{ 0 },
 };
 
@@ -38,7 +38,7 @@ static void parse_cpus(const char *arg, struct target_options *options, struct a
 	if (error == -ENOMEM)
 		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "out of memory");
 	else if (error || strchr(arg, '\n'))
-		refuse(state, "-C %s: CPUs and ranges of them separated by commas", arg);
+		refuse(state, "-C %s: expected CPUs and ranges separated by commas", arg);
 }
 
 /* A number is an id, as for kill; no user name is a number. */
@@ -90,13 +90,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (options->pids)
 			refuse(state, "-p: given twice: separate the pids by commas");
 		if (!parse_pids(arg, &options->pids, &options->nr_pids))
-			refuse(state, "-p %s: process ids separated by commas", arg);
+			refuse(state, "-p %s: expected process ids separated by commas", arg);
 		return 0;
 	case 't':
 		if (options->tids)
 			refuse(state, "-t: given twice: separate the tids by commas");
 		if (!parse_pids(arg, &options->tids, &options->nr_tids))
-			refuse(state, "-t %s: thread ids separated by commas", arg);
+			refuse(state, "-t %s: expected thread ids separated by commas", arg);
 		return 0;
 	case 'C':
 		parse_cpus(arg, options, state);

@@ -11,13 +11,13 @@
 
 #define CLI_VERB_LIST(X)                                                                 \
 	X(profile, "sample on-CPU stacks")                                               \
-	X(top, "show what is hot while it runs")                                         \
-	X(compare, "sample, and judge frame-pointer stacks by those walked by CFI")      \
+	X(top, "show the hottest functions while they run")                              \
+	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
-	X(diff, "compare recordings: what changed, and whether that is more than noise") \
+	X(diff, "compare recordings: the changes, and whether they exceed noise")        \
 	X(tables, "show the unwind rows of an ELF file")                                 \
 	X(verify, "compare the unwind tables of ELF files with libdw")                   \
-	X(doctor, "tell whether fpless can run here, or what it finds in a file or process")
+	X(doctor, "check whether fpless can run here, or examine a file or process")
 
 /* clang-format off */
 #define X(name, text) extern const struct argp name##_argp;

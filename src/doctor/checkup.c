@@ -81,7 +81,7 @@ static void summarise(const struct trial *trial, struct checkup *checkup)
 			 trial->said);
 	else if (nr_warn || nr_fail)
 		snprintf(checkup->summary, sizeof(checkup->summary),
-			 "fpless can run here (%zu line%s above say%s what would make it better)",
+			 "fpless can run here (%zu line%s above say%s how to improve it)",
 			 nr_warn + nr_fail, nr_warn + nr_fail == 1 ? "" : "s",
 			 nr_warn + nr_fail == 1 ? "s" : "");
 	else

@@ -118,7 +118,7 @@ void package_debug_hint(const struct host *host, const struct package *debug_pac
 		debian_hint(host, debug_package, ret, size);
 	else if (debian)
 		snprintf(ret, size,
-			 "it is of no package: build it with -g, or put its debug file beside it");
+			 "no package owns it: build it with -g, or put its debug file beside it");
 	else if (fedora)
 		snprintf(ret, size, "sudo dnf debuginfo-install \"$(rpm -qf %s)\"",
 			 is_plain(path) ? path : "FILE");
@@ -128,5 +128,5 @@ void package_debug_hint(const struct host *host, const struct package *debug_pac
 			"f=$(debuginfod-find debuginfo %s) && sudo install -D -m 644 \"$f\" /usr/lib/debug/.build-id/%.2s/%s.debug",
 			build_id, build_id, build_id + 2);
 	else
-		snprintf(ret, size, "none known: no package and no build-id");
+		snprintf(ret, size, "not available: no package and no build-id");
 }

@@ -24,7 +24,7 @@ static void judge_bugs(const struct patient *patient, struct check *check)
 	const struct known_bug *bug = known_bugs_find(patient->host);
 
 	if (!bug) {
-		check_ok(check, "none of the %zu listed in fpless-doctor(1) is in this version",
+		check_ok(check, "this version has none of the %zu listed in fpless-doctor(1)",
 			 known_bugs_count());
 		return;
 	}
@@ -44,7 +44,7 @@ static void judge_btf(const struct patient *patient, struct check *check)
 		return;
 	}
 	check_fact(check, "%s", advice.why);
-	check_fail(check, "the programs cannot be fitted to this kernel");
+	check_fail(check, "the programs cannot be adapted to this kernel");
 	check_fix(check, "%s", advice.fix);
 }
 
@@ -91,7 +91,7 @@ static void judge_jit(const struct patient *patient, struct check *check)
 	if (level == HOST_UNKNOWN) {
 		check_ok(
 			check,
-			"net.core.bpf_jit_enable is not to be seen in this network namespace, or the kernel has no JIT");
+			"net.core.bpf_jit_enable is not visible in this network namespace, or the kernel has no JIT");
 	} else if (advice_jit(patient->host, &advice)) {
 		check_fact(check, "%s", advice.why);
 		check_fail(check, "the programs cannot be loaded");
@@ -110,7 +110,7 @@ static void judge_jit_harden(const struct patient *patient, struct check *check)
 	int64_t level = patient->host->sysctls[HOST_SYSCTL_JIT_HARDEN];
 
 	if (level == HOST_UNKNOWN) {
-		check_ok(check, "net.core.bpf_jit_harden is for root to read");
+		check_ok(check, "net.core.bpf_jit_harden: only root can read it");
 	} else if (level >= 2) {
 		check_fact(check, "net.core.bpf_jit_harden is %" PRId64, level);
 		check_warn(check,
@@ -129,10 +129,9 @@ static void judge_lockdown(const struct patient *patient, struct check *check)
 	if (patient->host->lockdown == HOST_LOCKDOWN_NONE) {
 		check_ok(check, "none");
 	} else if (patient->host->lockdown == HOST_LOCKDOWN_INTEGRITY) {
-		check_ok(check, "integrity: forbids nothing that fpless does");
+		check_ok(check, "integrity: fpless needs nothing that it forbids");
 	} else if (reads) {
-		check_ok(check,
-			 "confidentiality, and programs may read kernel memory all the same");
+		check_ok(check, "confidentiality, but programs may read kernel memory");
 	} else {
 		struct advice advice;
 

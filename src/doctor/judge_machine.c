@@ -32,7 +32,7 @@ static void judge_event(const struct patient *patient, struct check *check)
 			   strerror(-probes->cycles));
 		check_warn(
 			check,
-			"kernel code that runs with interrupts off shows up where they go on again");
+			"kernel code that runs with interrupts off is attributed to the point where they are enabled again");
 		check_fix(
 			check,
 			"none on this machine; a virtual one may be given a PMU (KVM: -cpu host,pmu=on)");
@@ -43,7 +43,7 @@ static void judge_event(const struct patient *patient, struct check *check)
 		check_fix(check, "%s", advice.fix);
 	} else {
 		check_fact(check, "perf_event_open: %s", strerror(-probes->clock));
-		check_fail(check, "there is nothing to sample by");
+		check_fail(check, "no event to sample by");
 		check_fix(check, "a kernel built with CONFIG_PERF_EVENTS=y");
 	}
 }
@@ -58,7 +58,7 @@ static void judge_rate(const struct patient *patient, struct check *check)
 		check_ok(check, "up to %" PRId64 " Hz", rate);
 	} else {
 		check_fact(check, "kernel.perf_event_max_sample_rate is %" PRId64, rate);
-		check_warn(check, "the usual %d Hz are refused; -F %" PRId64 " is the most",
+		check_warn(check, "the default of %d Hz is refused; the limit is -F %" PRId64 "",
 			   HZ_DEFAULT, rate);
 		check_fix(check, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 	}
@@ -93,9 +93,8 @@ static void judge_kallsyms(const struct patient *patient, struct check *check)
 		   patient->host->kallsyms == HOST_KALLSYMS_HIDDEN
 			   ? "hides its addresses from this process"
 			   : "cannot be read");
-	check_warn(
-		check,
-		"kernel frames stay addresses, should the kernel not tell a BPF program their names");
+	check_warn(check,
+		   "kernel frames stay unnamed, unless the kernel names them for a BPF program");
 	if (patient->host->kallsyms != HOST_KALLSYMS_HIDDEN)
 		check_fix(check, "a kernel built with CONFIG_KALLSYMS=y");
 	else if (level >= 2)
@@ -112,7 +111,8 @@ static void judge_ptrace_scope(const struct patient *patient, struct check *chec
 		check_ok(check, "kernel.yama.ptrace_scope is %s", scope ? "not there" : "0");
 	} else if (scope < 3 && host_has_cap(patient->host, CAP_SYS_PTRACE)) {
 		check_ok(check,
-			 "kernel.yama.ptrace_scope is %" PRId64 ": no matter with CAP_SYS_PTRACE",
+			 "kernel.yama.ptrace_scope is %" PRId64
+			 ": without effect under CAP_SYS_PTRACE",
 			 scope);
 	} else {
 		check_fact(check, "kernel.yama.ptrace_scope is %" PRId64, scope);
@@ -143,19 +143,16 @@ static void judge_memlock(const struct patient *patient, struct check *check)
 	if (limits_maps(patient)) {
 		check_fact(check, "%" PRIu64 " KiB (ulimit -Hl)",
 			   patient->host->memlock_hard >> 10);
-		check_warn(check,
-			   "a kernel as old as this counts BPF maps against it: they do not fit");
+		check_warn(check, "this old kernel counts BPF maps against it: they do not fit");
 		check_fix(check, "run as root");
 	} else if (kb == HOST_UNKNOWN || kb >= SIDEBAND_KB || limit == UINT64_MAX ||
 		   host_has_cap(patient->host, CAP_IPC_LOCK)) {
-		check_ok(
-			check,
-			"the limit is no hindrance: not to BPF maps, not to the buffers of events");
+		check_ok(check, "the limit affects neither BPF maps nor the buffers of events");
 	} else {
 		check_fact(check, "kernel.perf_event_mlock_kb is %" PRId64, kb);
 		check_warn(
 			check,
-			"the buffers for news of mappings are smaller than %d KiB per CPU: more re-reading of /proc in a storm of new programs",
+			"the buffers for new mappings are smaller than %d KiB per CPU: /proc is read again more often when many programs start",
 			SIDEBAND_KB);
 		check_fix(check, "sudo sysctl kernel.perf_event_mlock_kb=516");
 	}
@@ -170,7 +167,7 @@ static void judge_files(const struct patient *patient, struct check *check)
 		return;
 	}
 	check_fact(check, "%" PRIu64 " (ulimit -Hn)", limit);
-	check_warn(check, "two are needed per mapped file: code of further files stays addresses");
+	check_warn(check, "two are needed per mapped file: code of further files stays unnamed");
 	check_fix(check, "as root: ulimit -n 65536");
 }
 
@@ -188,7 +185,7 @@ static void judge_debug_files(const struct patient *patient, struct check *check
 
 	if (host->has_debug_files) {
 		check_ok(check,
-			 "/usr/lib/debug/.build-id has some; fpless doctor FILE tells of one file");
+			 "/usr/lib/debug/.build-id has some; fpless doctor FILE examines one file");
 		return;
 	}
 	check_fact(check, "none in /usr/lib/debug/.build-id%s",
@@ -211,7 +208,7 @@ static void judge_object(const struct patient *patient, struct check *check)
 		check_fact(check, "%s", strerror(-object->error));
 	else
 		check_fact(check, "version %u, wanted %u", object->version, object->wanted_version);
-	check_fail(check, "this build does not fit together");
+	check_fail(check, "the parts of this build are of different versions");
 	check_fix(check, "cmake --build --preset release --clean-first");
 }
 
@@ -226,7 +223,7 @@ static void judge_trial(const struct patient *patient, struct check *check)
 	} else if (trial->nr_samples == 0) {
 		check_fact(
 			check,
-			"programs loaded and %s events opened, but no sample of a busy thread came",
+			"programs loaded and %s events opened, but no sample of a busy thread arrived",
 			trial->event);
 		check_warn(check, "runs may stay empty");
 		check_fix(check, "try again while the machine has less to do");

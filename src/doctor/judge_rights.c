@@ -27,7 +27,7 @@ static void judge_user_ns(const struct patient *patient, struct check *check)
 			"run as root outside of it (podman and docker: rootful, --privileged --pid=host)");
 		break;
 	default:
-		check_ok(check, "unknown, as where the kernel has none");
+		check_ok(check, "unknown: the kernel may have none");
 	}
 }
 
@@ -43,8 +43,8 @@ static void judge_pid_ns(const struct patient *patient, struct check *check)
 		check_ok(check, "%s",
 			 patient->host->pid_ns == HOST_NS_INITIAL ? "the initial one"
 			 : patient->host->pid_ns == HOST_NS_OTHER
-				 ? "a container's: only processes in it are seen"
-				 : "unknown, as where the kernel has none");
+				 ? "a container's: only its processes are visible"
+				 : "unknown: the kernel may have none");
 	}
 }
 
@@ -61,7 +61,7 @@ static void judge_seccomp(const struct patient *patient, struct check *check)
 		check_ok(check, "a filter, which lets bpf and perf_event_open pass");
 	} else {
 		check_fact(check, "a filter on system calls");
-		check_warn(check, "it may be what refuses bpf or perf_event_open");
+		check_warn(check, "it may refuse bpf or perf_event_open");
 		check_fix(
 			check,
 			"run outside of the container, or start it with --security-opt seccomp=unconfined");
@@ -75,9 +75,8 @@ static void judge_paranoid(const struct patient *patient, struct check *check)
 
 	if (level == HOST_UNKNOWN) {
 		check_fact(check, "unknown");
-		check_warn(
-			check,
-			"cannot be told: /proc/sys is missing, or the kernel has no perf events");
+		check_warn(check,
+			   "unknown: /proc/sys is missing, or the kernel has no perf events");
 		check_fix(check, "sudo mount -t proc proc /proc");
 		return;
 	}
@@ -86,7 +85,7 @@ static void judge_paranoid(const struct patient *patient, struct check *check)
 		return;
 	}
 	if (level <= 2 || !advice_is_refusal(patient->probes->clock)) {
-		check_ok(check, "%" PRId64 ": CAP_PERFMON is what counts", level);
+		check_ok(check, "%" PRId64 ": CAP_PERFMON decides", level);
 		return;
 	}
 	advice_events(patient->host, &advice);
@@ -94,7 +93,7 @@ static void judge_paranoid(const struct patient *patient, struct check *check)
 	if (host_has_cap(patient->host, CAP_PERFMON) || host_has_cap(patient->host, CAP_SYS_ADMIN))
 		check_fail(check, "no event can be opened");
 	else
-		check_warn(check, "whether CAP_PERFMON would do cannot be told");
+		check_warn(check, "it is unknown whether CAP_PERFMON would suffice");
 	check_fix(check, "%s", advice.fix);
 }
 
@@ -103,9 +102,9 @@ static void judge_unprivileged(const struct patient *patient, struct check *chec
 	int64_t level = patient->host->sysctls[HOST_SYSCTL_UNPRIVILEGED_BPF];
 
 	if (level == HOST_UNKNOWN)
-		check_ok(check, "unknown, and no matter: fpless needs CAP_BPF anyway");
+		check_ok(check, "unknown, but irrelevant: fpless needs CAP_BPF anyway");
 	else
-		check_ok(check, "%" PRId64 ", and no matter: fpless needs CAP_BPF anyway", level);
+		check_ok(check, "%" PRId64 ", but irrelevant: fpless needs CAP_BPF anyway", level);
 }
 
 static void fix_rights(const struct patient *patient, struct check *check)
@@ -205,7 +204,7 @@ static void judge_nice(const struct patient *patient, struct check *check)
 		check_fact(check, "not held");
 		check_warn(
 			check,
-			"on a machine with more to do than CPUs unwind tables come later: more samples are walked from copies of their stack");
+			"on an overloaded machine unwind tables are ready later: more samples are walked from copies of their stack");
 		fix_rights(patient, check);
 	}
 }

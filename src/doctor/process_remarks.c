@@ -19,7 +19,7 @@ static void judge_bits(const struct process_report *report, struct check *check)
 static void judge_jit(const struct process_report *report, struct check *check)
 {
 	if (!report->nr_jit) {
-		check_ok(check, "none: all code is in files");
+		check_ok(check, "all code is in files");
 		return;
 	}
 	check_fact(check, "%" PRIu64 " KiB of code in %zu mapping%s without a file",
@@ -36,10 +36,9 @@ static void judge_jit(const struct process_report *report, struct check *check)
 static void judge_deleted(const struct process_report *report, struct check *check)
 {
 	if (!report->nr_deleted) {
-		check_ok(check, "no file that was deleted or replaced");
+		check_ok(check, "no file was deleted or replaced");
 	} else if (!report->nr_deleted_refused) {
-		check_ok(check, "%zu deleted or replaced since, and read all the same",
-			 report->nr_deleted);
+		check_ok(check, "%zu deleted or replaced since, but readable", report->nr_deleted);
 	} else {
 		check_fact(check, "%zu of %zu deleted or replaced since cannot be read",
 			   report->nr_deleted_refused, report->nr_deleted);
@@ -57,7 +56,7 @@ static void judge_refused(const struct process_report *report, struct check *che
 		return;
 	}
 	check_fact(check, "%zu cannot be read (below)", report->nr_refused + report->nr_beyond);
-	check_warn(check, "code in them stays addresses, and is walked by frame pointers");
+	check_warn(check, "code in them stays unnamed, and is walked by frame pointers");
 	check_fix(
 		check,
 		"run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE");
@@ -66,9 +65,10 @@ static void judge_refused(const struct process_report *report, struct check *che
 static void judge_namespaces(const struct process_report *report, struct check *check)
 {
 	if (report->other_mnt_ns)
-		check_ok(check,
-			 "its own files%s: paths are as it sees them, packages are not looked up",
-			 report->other_pid_ns ? " and process numbers" : "");
+		check_ok(
+			check,
+			"its own files%s: paths are relative to its root, packages are not looked up",
+			report->other_pid_ns ? " and process numbers" : "");
 	else if (report->other_pid_ns)
 		check_ok(check, "its own process numbers: -p takes the number seen here");
 	else
@@ -80,12 +80,12 @@ static void judge_rights(const struct host *host, struct check *check)
 	bool admin = host_has_cap(host, CAP_SYS_ADMIN);
 
 	if ((admin || host_has_cap(host, CAP_BPF)) && (admin || host_has_cap(host, CAP_PERFMON))) {
-		check_ok(check, "to load programs and open events are there");
+		check_ok(check, "sufficient to load programs and open events");
 		return;
 	}
-	check_fact(check, "to load programs and open events are missing");
-	check_fail(check, "no profile of it can be taken");
-	check_fix(check, "run as root; `%s doctor' says what else helps", host->self_path);
+	check_fact(check, "insufficient to load programs and open events");
+	check_fail(check, "it cannot be profiled");
+	check_fix(check, "run as root; `%s doctor' lists alternatives", host->self_path);
 }
 
 size_t process_remarks(const struct process_report *report, const struct host *host,

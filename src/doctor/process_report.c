@@ -237,7 +237,7 @@ int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret
 	if (code == -ENODATA)
 		return fpl_fail(
 			err, code,
-			"pid %d: no user code to look into: a kernel thread, or a process that has ended",
+			"pid %d: no user code: a kernel thread, or a process that has ended",
 			(int)pid);
 	if (advice_is_refusal(code))
 		return advice_fail_process(err, code, pid);

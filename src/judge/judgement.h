@@ -12,23 +12,23 @@
 #include "verify/machine.h"
 
 /* Why an instruction is not judged. X(name, key, text) */
-#define JUDGE_SKIP_LIST(X)                                                                        \
-	X(NONE, judged, "judged")                                                                 \
-	X(NO_FRAME, no_frame, "the call of the function was not seen")                            \
-	X(UNWOUND, unwound, "in a frame that others were unwound to: longjmp, an exception")      \
-	X(SWITCHED, switched, "the thread went to another stack")                                 \
-	X(STRAY, stray_return, "a return led to where no call came from")                         \
-	X(RA_CHANGED, ra_changed, "the code has put another return address onto the stack")       \
-	X(RA_COPIED, ra_copied, "the code goes on with a copy of its return address elsewhere")   \
-	X(REPEATED, repeated, "the same instruction again: one that repeats itself, as rep movs") \
-	X(NO_OBJECT, no_object, "code of no file: made at run time")                              \
-	X(NO_TABLE, no_table, "its file has no table")                                            \
-	X(NO_ROW, no_row, "no row there")                                                         \
-	X(EXPR, expr, "an expression the table gives up")                                         \
-	X(ELSEWHERE, elsewhere, "the row tells of where the function goes, as longjmp's does")    \
-	X(SAME_CODE, same_code, "the row leads on within the code, a distance from the pc")       \
-	X(OUTERMOST, outermost, "the row says that there is no caller")                           \
-	X(UNREADABLE, unreadable, "the stack cannot be read")                                     \
+#define JUDGE_SKIP_LIST(X)                                                                      \
+	X(NONE, judged, "judged")                                                               \
+	X(NO_FRAME, no_frame, "the call of the function was not seen")                          \
+	X(UNWOUND, unwound, "in a frame that longjmp or an exception unwound to")               \
+	X(SWITCHED, switched, "the thread went to another stack")                               \
+	X(STRAY, stray_return, "a return led to a place without a call")                        \
+	X(RA_CHANGED, ra_changed, "the code has put another return address onto the stack")     \
+	X(RA_COPIED, ra_copied, "the code goes on with a copy of its return address elsewhere") \
+	X(REPEATED, repeated, "the same instruction again: it repeats itself, as rep movs")     \
+	X(NO_OBJECT, no_object, "code of no file: made at run time")                            \
+	X(NO_TABLE, no_table, "its file has no table")                                          \
+	X(NO_ROW, no_row, "no row there")                                                       \
+	X(EXPR, expr, "an expression without a rule in the table")                              \
+	X(ELSEWHERE, elsewhere, "the row describes the function's target, as longjmp's does")   \
+	X(SAME_CODE, same_code, "the row leads on within the code, a distance from the pc")     \
+	X(OUTERMOST, outermost, "the row says that there is no caller")                         \
+	X(UNREADABLE, unreadable, "the stack cannot be read")                                   \
 	X(COMPAT32, compat32, "32-bit code")
 
 #define X(name, key, text) SKIP_##name,

@@ -23,10 +23,10 @@ struct judge_options {
 };
 
 /* Why it ended. X(name, text) */
-#define JUDGE_END_LIST(X)                                         \
-	X(STEPS, "as many instructions as asked for were judged") \
-	X(TIME, "the time is over")                               \
-	X(TARGET, "the process ended")                            \
+#define JUDGE_END_LIST(X)                                           \
+	X(STEPS, "the requested number of instructions was judged") \
+	X(TIME, "the time is over")                                 \
+	X(TARGET, "the process ended")                              \
 	X(USER, "interrupted")
 
 #define X(name, text) JUDGE_END_##name,

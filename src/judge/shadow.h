@@ -29,7 +29,7 @@ struct registers {
 	X(NONE, certain, "certain")                                                          \
 	X(UNWOUND, unwound, "frames above it went without returning: longjmp, an exception") \
 	X(SWITCHED, switched, "the stack pointer was taken from elsewhere: another stack")   \
-	X(STRAY, stray_return, "a return led to where no call came from")
+	X(STRAY, stray_return, "a return led to a place without a call")
 
 #define X(name, key, text) DOUBT_##name,
 enum shadow_doubt { SHADOW_DOUBT_LIST(X) DOUBT_COUNT };
@@ -49,8 +49,8 @@ struct shadow_frame {
 	X(RETURNED, returned, "returned")                                               \
 	X(UNWOUND, unwound, "went by the stack pointer: longjmp, an exception")         \
 	X(REPLACED, replaced, "their return address was replaced before they returned") \
-	X(TOO_DEEP, too_deep, "were below more frames than are kept")                   \
-	X(LEFT, left, "were there when the thread was let go")
+	X(TOO_DEEP, too_deep, "were deeper than the frames kept")                       \
+	X(LEFT, left, "existed when the thread was released")
 
 #define X(name, key, text) SHADOW_END_##name,
 enum shadow_end { SHADOW_END_LIST(X) SHADOW_END_COUNT };

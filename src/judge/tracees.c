@@ -83,7 +83,7 @@ static int refuse_always(pid_t pid, struct fpl_err *err)
 	if (thread_state(pid, pid) == 'Z')
 		return fpl_fail(
 			err, -ESRCH,
-			"pid %d: it has ended, or its first thread has: nothing can be read of it",
+			"pid %d: it has ended, or its first thread has: its memory cannot be read",
 			(int)pid);
 	if (thread_number(pid, "VmSize:") < 0)
 		return fpl_fail(err, -EPERM, "pid %d: a kernel thread: it runs no program",
@@ -104,7 +104,7 @@ static int refuse(pid_t pid, int code, struct fpl_err *err)
 	if (tracer > 0 && thread_process((pid_t)tracer, &process, NULL) == 0)
 		return fpl_fail(
 			err, code,
-			"pid %d: process %d traces it (gdb, strace), and only one can: end that first",
+			"pid %d: process %d traces it already (gdb, strace): end that first",
 			(int)pid, (int)process);
 	known = refuse_always(pid, err);
 	if (known)

@@ -222,10 +222,11 @@ int completion_bash(FILE *to)
 	int error = put_function(to, "_fpless_options VERB", "_fpless_options", "$1", PART_OPTIONS);
 
 	if (!error)
-		error = put_function(to, "_fpless_takes VERB OPTION GLUED: what value, if any.",
+		error = put_function(to,
+				     "_fpless_takes VERB OPTION GLUED: the kind of value, if any.",
 				     "_fpless_takes", "$1:$2:$3", PART_TAKES);
 	if (!error)
-		error = put_function(to, "_fpless_words VERB: what it takes besides options.",
+		error = put_function(to, "_fpless_words VERB: its words besides options.",
 				     "_fpless_words", "$1", PART_WORDS);
 	fputs(tail, to);
 	fputs(" fpless", to);

@@ -12,7 +12,7 @@
 static const struct argp_option usual[] = {
 	{ .doc = "Help:", .group = -1 },
 	{ "help", '?', NULL, 0, "Print the options", -1 },
-	{ "usage", 0x10000, NULL, 0, "Print the options in short", -1 },
+	{ "usage", 0x10000, NULL, 0, "Print a short list of the options", -1 },
 	{ "version", 'V', NULL, 0, "Print the version", -1 },
 	{ 0 },
 };

@@ -79,7 +79,7 @@ static int try_candidate(const char *candidate, const struct elf_file *elf,
 		return rc;
 	}
 	if (is_same_file(debug, elf) || !debug_file_belongs(debug, elf, link)) {
-		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s belongs to something else", elf->name,
+		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s belongs to another object", elf->name,
 			candidate);
 		elf_file_close(debug);
 		return -ENOENT;

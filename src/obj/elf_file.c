@@ -81,7 +81,7 @@ static int read_header(struct elf_file *elf, Elf64_Ehdr *eh, struct fpl_err *err
 	int rc;
 
 	if (elf->size < EI_NIDENT)
-		return fpl_fail(err, -ENOEXEC, "%s: no ELF file: %" PRIu64 " bytes", elf->name,
+		return fpl_fail(err, -ENOEXEC, "%s: not an ELF file: %" PRIu64 " bytes", elf->name,
 				elf->size);
 	rc = elf_file_read(elf, 0, eh->e_ident, EI_NIDENT, err);
 	if (rc)
@@ -337,7 +337,7 @@ int elf_file_assemble(int fd, uint64_t size, const char *name, const struct elf_
 		return rc;
 	if (facts->nr_segments > ELF_FILE_SEGMENTS_MAX ||
 	    facts->build_id_size > sizeof(elf->build_id))
-		return fpl_fail(err, -EINVAL, "%s: facts beyond what a file can have", name);
+		return fpl_fail(err, -EINVAL, "%s: more headers than a file can have", name);
 	elf->type = facts->type;
 	elf->machine = facts->machine;
 	elf->entry = facts->entry;

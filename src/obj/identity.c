@@ -44,7 +44,8 @@ static int add_range(struct digester *dig, uint64_t off, uint64_t size, struct f
 	if (off > elf->size || size > elf->size - off)
 		size = 0;
 	if (size > dig->left)
-		return fpl_fail(err, -EFBIG, "%s: more than %" PRIu64 " MiB to tell it by",
+		return fpl_fail(err, -EFBIG,
+				"%s: more than %" PRIu64 " MiB to digest for its identity",
 				elf->name, dig->limit >> 20);
 	dig->left -= size;
 	while (done < size) {

@@ -377,8 +377,7 @@ static void note_wait(struct opener *opener, struct file_system *system, uint64_
 		return;
 	system->is_silent = true;
 	opener->nr_silent++;
-	fpl_log(FPL_LOG_WARN,
-		"file system %s %s for %.1f s: its files are not read any more in this run",
+	fpl_log(FPL_LOG_WARN, "file system %s %s for %.1f s: this run reads no more of its files",
 		system->name, answered ? "was waited for" : "did not answer",
 		(double)system->waited.ns / NS_PER_S);
 	leave(opener, system);

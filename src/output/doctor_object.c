@@ -122,8 +122,7 @@ static void put_coverage(const struct paper *paper, const struct object_report *
 			 object->found.stats.judged_bytes);
 	if (object->found.stats.synth_refused)
 		put_styled(paper, STYLE_YELLOW, "refused",
-			   "making rows from its code without CFI would cost more than it may: "
-			   "there are none");
+			   "unwind rows not synthesised: over budget (2 s CPU or 256 MiB)");
 	put_line(paper, "outside",
 		 "%" PRIu64 " rows (%" PRIu64 " bytes of code) need an expression the table has no "
 		 "rule for",

@@ -43,12 +43,11 @@ static bool explains(const struct host *host, const char *call, bool has_rights,
 	if (!has_rights)
 		return false;
 	if (host->seccomp == 2) {
-		why(ret, "a seccomp filter refuses %s, as containers have one", call);
+		why(ret, "a seccomp filter, as in containers, refuses %s", call);
 		fix(ret,
 		    "run outside, or start the container with --security-opt seccomp=unconfined --pid=host");
 	} else {
-		why(ret, "the rights are there, so a security module of the kernel refuses %s",
-		    call);
+		why(ret, "the rights suffice, so a security module of the kernel refuses %s", call);
 		fix(ret, "sudo dmesg | grep -iE 'denied|avc' shows which rule");
 	}
 	return true;
@@ -115,7 +114,7 @@ bool advice_btf(const struct host *host, struct advice *ret)
 	if (btf->error)
 		why(ret, "/sys/kernel/btf/vmlinux: %s", strerror(-btf->error));
 	else
-		why(ret, "/sys/kernel/btf/vmlinux: %" PRIu64 " bytes that are no BTF", btf->bytes);
+		why(ret, "/sys/kernel/btf/vmlinux: %" PRIu64 " bytes, not BTF", btf->bytes);
 	if (btf->error == -ENOENT)
 		fix(ret,
 		    "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are, and /sys mounted: sudo mount -t sysfs sysfs /sys");
@@ -176,10 +175,10 @@ int advice_fail_bpf(struct fpl_err *err, int code, const char *what)
 void advice_process(const struct host *host, struct advice *ret)
 {
 	if (host_has_cap(host, CAP_SYS_PTRACE)) {
-		why(ret, "CAP_SYS_PTRACE is there, so a security module of the kernel refuses");
+		why(ret, "CAP_SYS_PTRACE is held, so a security module of the kernel refuses");
 		fix(ret, "sudo dmesg | grep -iE 'denied|avc' shows which rule");
 	} else {
-		why(ret, "it is another user's, or has more rights");
+		why(ret, "it belongs to another user, or has more rights");
 		fix(ret, "run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
 	}
 }

@@ -128,10 +128,9 @@ int cgroup_open(const char *path, int *ret, struct fpl_err *err)
 			"--cgroup %s: cgroup v2 is not mounted: mount -t cgroup2 cgroup2 DIRECTORY",
 			path);
 	if (type == CGROUP_SUPER_MAGIC)
-		return fpl_fail(
-			err, -EOPNOTSUPP,
-			"--cgroup %s: a cgroup of v1: only those of v2, below %s, can be told apart",
-			path, mount.path);
+		return fpl_fail(err, -EOPNOTSUPP,
+				"--cgroup %s: a cgroup of v1: expected one of v2, below %s", path,
+				mount.path);
 	snprintf(below, sizeof(below), "%s/%s", mount.path, path);
 	fd = open_folder(below, &type);
 	if (fd >= 0 && type == CGROUP2_SUPER_MAGIC) {

@@ -158,7 +158,7 @@ static int check(const struct code_place *place, const struct stat *stat, const 
 				"pid %d: %s: owned by user %u, not by the process's (%u) or root",
 				(int)place->pid, name, stat->st_uid, place->uids[1]);
 	if (stat->st_nlink > 1)
-		return fpl_fail(err, -EPERM, "pid %d: %s: a file with %u names: whose is it",
+		return fpl_fail(err, -EPERM, "pid %d: %s: has %u hard links: not trusted",
 				(int)place->pid, name, (unsigned)stat->st_nlink);
 	return 0;
 }

@@ -166,7 +166,7 @@ static int leave(struct job *job, uint64_t ns)
 	reading.silent[at].pid = job->pid;
 	reading.silent[at].until_ns = clock_monotonic_ns() + PROC_FILES_FORGET_S * NS_PER_S;
 	fpl_log(reading.nr_silent <= SILENT_MAX ? FPL_LOG_WARN : FPL_LOG_DEBUG,
-		"pid %d: is being executed anew and did not let anybody look into it for %.1f s: its frames stay addresses",
+		"pid %d: its exec blocked reads of /proc/PID for %.1f s: its frames stay unnamed",
 		(int)job->pid, (double)ns / NS_PER_S);
 	return -ETIMEDOUT;
 }

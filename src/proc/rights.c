@@ -17,13 +17,13 @@ const struct right rights[NR_RIGHTS] = {
 	{ CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON", "CAP_SYS_ADMIN",
 	  "no program for perf events can be loaded, and no event of all tasks opened" },
 	{ CAP_SYS_PTRACE, -1, "CAP_SYS_PTRACE", "",
-	  "other users' processes cannot be looked into: their stacks stay short, and addresses" },
+	  "other users' processes cannot be read: their stacks are truncated and unnamed" },
 	{ CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, "CAP_DAC_READ_SEARCH", "CAP_DAC_OVERRIDE",
-	  "programs and /proc files that are not open to everyone cannot be read: their stacks stay short, and addresses" },
+	  "programs and /proc files not readable by all users cannot be read: their stacks are truncated and unnamed" },
 	{ CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE", "CAP_SYS_ADMIN",
-	  "/proc/PID/map_files stays closed: code of files that were deleted or replaced has no table and no names" },
+	  "/proc/PID/map_files cannot be read: code of files that were deleted or replaced has no table and no names" },
 	{ CAP_SYSLOG, -1, "CAP_SYSLOG", "",
-	  "kernel functions have no names, should the kernel not tell a BPF program their names" },
+	  "kernel functions have no names, unless the kernel names them for a BPF program" },
 };
 
 const struct right *right_of(int cap)

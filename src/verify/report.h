@@ -13,25 +13,25 @@
 /* clang-format off */
 #define VERDICT_LIST(X) \
 	X(AGREE,         false, "agree") \
-	X(NONE,          false, "agree that nothing is known") \
+	X(NONE,          false, "agree that no row is known") \
 	X(GAP,           false, "in a gap of at most 15 bytes between FDEs that a row runs over") \
 	X(SYNTH,         false, "rows synthesised for code without FDE: libdw has none") \
-	X(GO,            false, "where stacks end or change in Go: its .debug_frame says nothing of that") \
-	X(GO_REGS,       false, "Go: CFA and return address agree; .debug_frame says nothing of rbp") \
-	X(MENDED,        false, "CFI that the code shows to be wrong: the table has it right") \
-	X(EXPR,          false, "expression the table gives up by name") \
+	X(GO,            false, "where stacks end or change in Go: not in its .debug_frame") \
+	X(GO_REGS,       false, "Go: CFA and return address agree; .debug_frame omits rbp") \
+	X(MENDED,        false, "CFI that the code refutes: the table is right") \
+	X(EXPR,          false, "expression that ends walks by name in the table") \
 	X(REFUSED,       false, "libdw refuses the FDE") \
 	X(UNEVALUATED,   false, "expression the oracle cannot evaluate") \
-	X(OUTSIDE,       false, "FDE outside executable segments: the table has none of it") \
+	X(OUTSIDE,       false, "FDE outside executable segments: not in the table") \
 	X(TERMINATED,    false, "FDE behind a terminator: libdw does not read it") \
 	X(UNINDEXED,     false, "FDE that .eh_frame_hdr, and so libdw, does not find") \
 	X(OVERLAP,       false, "overlapping FDEs: libdw takes another one, or none") \
-	X(MISSING,       true,  "libdw has a rule, the table none") \
-	X(EXTRA,         true,  "the table has a rule, libdw none") \
+	X(MISSING,       true,  "libdw has a rule, the table does not") \
+	X(EXTRA,         true,  "the table has a rule, libdw does not") \
 	X(CFA,           true,  "CFA differs") \
 	X(RA,            true,  "return address differs") \
 	X(REG,           true,  "a callee-saved register differs") \
-	X(SIGNAL,        true,  "one side says signal frame") \
+	X(SIGNAL,        true,  "one side has a signal frame") \
 	X(ROWS,          true,  "the table agrees, the exact row of tables --rows does not")
 /* clang-format on */
 

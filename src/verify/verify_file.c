@@ -495,7 +495,7 @@ static void verify_elf(const struct elf_file *elf, const struct elf_file *debug,
 		 */
 		if (rc == 0 && oracle->fdes.nr == 0 && report_disagreements(ret) != 0) {
 			memset(ret, 0, sizeof(*ret));
-			rc = fpl_fail(&err, -ENODATA, "%s: libdw reads no CFI of it", elf->name);
+			rc = fpl_fail(&err, -ENODATA, "%s: libdw reads no CFI from it", elf->name);
 		}
 	}
 	if (rc != 0)

@@ -16,14 +16,14 @@ refused 'BEFORE... -- AFTER' diff a b c
 refused 'BEFORE... -- AFTER' diff a --
 refused 'BEFORE... -- AFTER' diff -- a
 refused 'stdin can be read once' diff - -- -
-refused '--top x: a number' diff --top x a b
+refused '--top x: expected a number' diff --top x a b
 refused '--format speedscope: folded, text' diff --format speedscope a b
 refused '-o x.pb.gz: no format' diff -o x.pb.gz a b
 refused 'only one of' diff -f --json a b
-refused '--negate: there is no picture' diff --negate a b -o x.txt
-refused '--title: there is no picture' diff --title x a b
-refused '--colors: what changed is red and blue' diff --colors cold a b -o x.svg
-refused '--chart: what changed is in no order of time' diff --chart a b -o x.svg
+refused '--negate: needs a picture' diff --negate a b -o x.txt
+refused '--title: needs a picture' diff --title x a b
+refused '--colors: not supported: changes are red and blue' diff --colors cold a b -o x.svg
+refused '--chart: not supported: changes have no order of time' diff --chart a b -o x.svg
 refused '--focus \(: ' diff --focus '(' a b
 
 printf 'b;g;h_[k] 200\na;f 100\nb;[/bin/x+0x10]_[fp] 400\n' >"$work/a.folded"
@@ -73,8 +73,8 @@ says '^b;g;-;h_\[k\] 288 0$'
 
 # Filters; nothing left is exit 3, and one empty side is not.
 expect 0 'refused +1010 samples' diff --comm a a.folded b.folded --ignore nothing
-expect 3 'the filters refuse all' diff --focus nothing a.folded b.folded
-expect 3 'no samples in what was read' diff empty.folded empty.folded
+expect 3 'the filters exclude them all' diff --focus nothing a.folded b.folded
+expect 3 'no samples in the files read' diff empty.folded empty.folded
 expect 0 '' diff empty.folded b.folded
 says '0.00% +59.41% .* new +f '
 expect 0 '' diff -n empty.folded b.folded

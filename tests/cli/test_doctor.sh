@@ -64,13 +64,13 @@ expect 0 '' doctor "$work/123"
 expect 3 '^fpless: pid 4194304: No such process$' doctor 4194304
 
 # Nonsense is refused in one line that names it.
-refused "'b': one file or process at a time" doctor a b
-refused "'0': no process id .a file of this name is './0'." doctor 0
-refused "'99999999999': no process id" doctor 99999999999
+refused "'b': unexpected: expected one file or process" doctor a b
+refused "'0': not a process id .a file of this name is './0'." doctor 0
+refused "'99999999999': not a process id" doctor 99999999999
 expect 2 '^fpless: /nowhere/x: No such file' doctor /nowhere/x
 expect 2 '^fpless: : No such file' doctor ''
 echo text >"$work/text"
-expect 2 'text: no ELF file' doctor "$work/text"
+expect 2 'text: not an ELF file' doctor "$work/text"
 mkfifo "$work/fifo"
 expect 2 'fifo: not a regular file$' doctor "$work/fifo"
 expect 2 ': not a regular file$' doctor "$work"

@@ -83,20 +83,20 @@ class Live(unittest.TestCase):
 
 class Usage(Live):
     def test_nonsense_is_refused_in_one_line(self):
-        most = "a number from 1 to 1000000000000"
+        most = "expected a number from 1 to 1000000000000"
         for args, said in (
-                (["--live"], "--live: a process id, or -- and a command"),
-                (["--live", "--"], "--live: a process id, or -- and a command"),
-                (["--live", "--synth-only"], "--live: a process id, or -- and a command"),
-                (["--live", "1", "2"], "'2': one process at a time"),
-                (["--live", "1", "--", "true"], "'true': one process at a time"),
-                (["--live", "true"], "--live 'true': no process id (a command goes behind --)"),
-                (["--live", "/bin/true"], "--live '/bin/true': no process id"),
-                (["--live", ""], "--live '': no process id"),
-                (["--live", "0"], "--live '0': no process id"),
-                (["--live", "1x"], "--live '1x': no process id"),
-                (["--live", "0x10"], "--live '0x10': no process id"),
-                (["--live", "2147483648"], "--live '2147483648': no process id"),
+                (["--live"], "--live: expected a process id, or -- and a command"),
+                (["--live", "--"], "--live: expected a process id, or -- and a command"),
+                (["--live", "--synth-only"], "--live: expected a process id, or -- and a command"),
+                (["--live", "1", "2"], "'2': unexpected: expected one process"),
+                (["--live", "1", "--", "true"], "'true': unexpected: expected one process"),
+                (["--live", "true"], "--live 'true': not a process id (a command goes behind --)"),
+                (["--live", "/bin/true"], "--live '/bin/true': not a process id"),
+                (["--live", ""], "--live '': not a process id"),
+                (["--live", "0"], "--live '0': not a process id"),
+                (["--live", "1x"], "--live '1x': not a process id"),
+                (["--live", "0x10"], "--live '0x10': not a process id"),
+                (["--live", "2147483648"], "--live '2147483648': not a process id"),
                 (["--live", "--steps", "0", "1"], f"--steps 0: {most}"),
                 (["--live", "--steps", "-1", "1"], f"--steps -1: {most}"),
                 (["--live", "--steps", "1e6", "1"], f"--steps 1e6: {most}"),
@@ -105,13 +105,13 @@ class Usage(Live):
                 (["--live", "--burst", "0", "1"], f"--burst 0: {most}"),
                 (["--live", "--burst", "many", "1"], f"--burst many: {most}"),
                 (["--live", "--burst", "99999999999999999999", "1"], f"99999999999999999999: {most}"),
-                (["--live", "-d", "0", "1"], "-d 0: seconds, above 0"),
-                (["--live", "-d", "-3", "1"], "-d -3: seconds, above 0"),
-                (["--live", "-d", "1m", "1"], "-d 1m: seconds, above 0"),
+                (["--live", "-d", "0", "1"], "-d 0: expected seconds above 0"),
+                (["--live", "-d", "-3", "1"], "-d -3: expected seconds above 0"),
+                (["--live", "-d", "1m", "1"], "-d 1m: expected seconds above 0"),
                 (["--live", "--object", "", "1"], "--object: an empty pattern matches no file"),
-                (["--live", "-j", "2", "1"], "--live goes before what is judged, without files, -j and -t"),
+                (["--live", "-j", "2", "1"], "--live: expected before PID or --, and without files, -j and -t"),
                 (["--live", "-t", "2", "--", "true"], "without files, -j and -t"),
-                ([FPLESS, "--live", "1"], "--live goes before what is judged"),
+                ([FPLESS, "--live", "1"], "--live: expected before PID or --"),
                 (["-d", "1", FPLESS], "need --live"),
                 (["--steps", "1", FPLESS], "need --live"),
                 (["--burst", "1", FPLESS], "need --live"),
@@ -248,7 +248,7 @@ class Judged(Live):
                           f"pid {process.pid}: nothing was judged")
 
     def test_nothing_of_what_was_asked_for_is_3(self):
-        asked = "nothing of what was asked for was judged"
+        asked = "no requested code was judged"
         for args, said in (
                 (["--object", "no-such-*"], "no instruction of a file that matches --object no-such-*"),
                 (["--object", "\x1b[31m"], "matches --object \\x1b[31m"),

@@ -37,24 +37,24 @@ done
 says 'Exit status: 0 ok'
 
 # Nonsense is refused in one line that names it.
-refused '-F 0: a frequency' profile -F 0 1
-refused '-F -5: a frequency' profile -F -5 1
-refused '-F fast: a frequency' profile -F fast 1
-refused '-F 1e3: a frequency' profile -F 1e3 1
-refused '-d 0: seconds' profile -d 0
-refused '-d -1: seconds' profile -d -1
-refused '-D x: milliseconds' profile -D x
-refused '-p 0: process ids' profile -p 0
-refused '-p 1,,2: process ids' profile -p 1,,2
-refused '-p self: process ids' profile -p self
+refused '-F 0: expected a frequency' profile -F 0 1
+refused '-F -5: expected a frequency' profile -F -5 1
+refused '-F fast: expected a frequency' profile -F fast 1
+refused '-F 1e3: expected a frequency' profile -F 1e3 1
+refused '-d 0: expected seconds' profile -d 0
+refused '-d -1: expected seconds' profile -d -1
+refused '-D x: expected milliseconds' profile -D x
+refused '-p 0: expected process ids' profile -p 0
+refused '-p 1,,2: expected process ids' profile -p 1,,2
+refused '-p self: expected process ids' profile -p self
 refused '-p: given twice' profile -p 1 -p 2
-refused '-t 0: thread ids' profile -t 0
-refused '-t 1,x: thread ids' profile -t 1,x
+refused '-t 0: expected thread ids' profile -t 0
+refused '-t 1,x: expected thread ids' profile -t 1,x
 refused '-t: given twice' profile -t 1 -t 2
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -t 1
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -t 1 -- true
 for list in '' , 0, -1 0-, 1-0 8192 0x1 ' 0' '0 ' 0,,1 all; do
-	refused "-C $list: CPUs and ranges" profile -C "$list"
+	refused "-C $list: expected CPUs and ranges" profile -C "$list"
 done
 refused '-C: given twice' profile -C 0 -C 1
 refused '-u no such user: no such user' profile -u 'no such user'
@@ -69,24 +69,24 @@ for regex in '(' '[a' 'a{1'; do
 done
 refused '--comm: given twice' profile --comm a --comm b
 for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
-	refused "--by $labels: comm, pid, tid, cpu, cgroup" profile --by "$labels"
+	refused "--by $labels: expected comm, pid, tid, cpu, cgroup" profile --by "$labels"
 done
-refused '-e page-faults: no such event' profile -e page-faults
-refused '--unwind magic: auto, cfi or fp' profile --unwind magic
-refused '--call-graph lbr: fp or dwarf' profile --call-graph lbr
+refused '-e page-faults: expected cpu-cycles or cpu-clock' profile -e page-faults
+refused '--unwind magic: expected auto, cfi or fp' profile --unwind magic
+refused '--call-graph lbr: expected fp or dwarf' profile --call-graph lbr
 for depth in 0 2049 1,2048 0,1 5, ,5 1,2,3; do
-	refused "--max-depth $depth: N or N,M, from 1 to 2048 frames in all" profile --max-depth $depth
+	refused "--max-depth $depth: expected N or N,M, from 1 to 2048 frames in all" profile --max-depth $depth
 done
-refused '--table-memory 12: bytes' profile --table-memory 12
-refused '--table-memory 1T: bytes' profile --table-memory 1T
-refused '--stack-memory 1K: bytes' profile --stack-memory 1K
-refused '--jit-memory 1K: bytes' profile --jit-memory 1K
-refused '--table-memory 4G: bytes' profile --table-memory 4G
-refused '--ring-memory 4K: bytes' profile --ring-memory 4K
-refused '--max-processes 1: from' profile --max-processes 1
-refused '--max-mappings x: from' profile --max-mappings x
-refused '--snapshot 97K: bytes' profile --snapshot 97K
-refused '--strict=101: a percentage' profile --strict=101
+refused '--table-memory 12: expected bytes' profile --table-memory 12
+refused '--table-memory 1T: expected bytes' profile --table-memory 1T
+refused '--stack-memory 1K: expected bytes' profile --stack-memory 1K
+refused '--jit-memory 1K: expected bytes' profile --jit-memory 1K
+refused '--table-memory 4G: expected bytes' profile --table-memory 4G
+refused '--ring-memory 4K: expected bytes' profile --ring-memory 4K
+refused '--max-processes 1: expected' profile --max-processes 1
+refused '--max-mappings x: expected' profile --max-mappings x
+refused '--snapshot 97K: expected bytes' profile --snapshot 97K
+refused '--strict=101: expected a percentage' profile --strict=101
 refused '--format xml: folded, text, jsonl, perf' profile --format xml -o -
 refused '--format folded and --format text: only one can go to stdout' profile --format folded --format text
 refused '--format perf and --format text: only one can go' profile -o - --format folded --format perf --format text
@@ -99,9 +99,9 @@ refused 'only one of' profile -f --stats -
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -p 1
 refused '-a, -p or -t, and -- COMMAND exclude each other' profile -p 1 -- true
 refused 'no command behind --' profile --
-refused "'ls': neither an option nor a number of seconds" profile ls
-refused "'5': the duration was given already" profile -d 3 5
-refused "'6': the duration was given already" profile 5 6
+refused "'ls': expected an option or a number of seconds" profile ls
+refused "'5': unexpected: the duration is given twice" profile -d 3 5
+refused "'6': unexpected: the duration is given twice" profile 5 6
 expect 1 'unrecognized option' profile --flame
 expect 1 'requires an argument' profile -F
 
@@ -111,10 +111,10 @@ for option in --out-dir --json -a -p -t -C -u --cgroup --comm --by -F -d -o -f -
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 says 'Exit status: 0 ok'
-refused '-F 0: a frequency' compare -F 0 1
-refused '--unwind fp: both walks are made' compare --unwind fp 1
-refused '--unwind fp: both walks are made' compare --call-graph fp 1
-refused '-K: there are no user stacks' compare -K 1
+refused '-F 0: expected a frequency' compare -F 0 1
+refused '--unwind fp: compare makes both walks' compare --unwind fp 1
+refused '--unwind fp: compare makes both walks' compare --call-graph fp 1
+refused '-K: excludes the user stacks' compare -K 1
 refused '--out-dir: given twice' compare --out-dir a --out-dir b 1
 refused 'only one of --json, -f, --format, -o - and --stats - can write' compare --json -f
 refused 'only one of --json, -f' compare -o - --format text --json
@@ -122,8 +122,8 @@ refused 'only one of --json, -f' compare --stats - --json
 expect 1 'unrecognized option' profile --json
 expect 1 'requires an argument' compare --out-dir
 
-refused '-j 0: a number' verify -j 0 x
-refused '-t 0: seconds' verify -t 0 x
+refused '-j 0: expected a number' verify -j 0 x
+refused '-t 0: expected seconds' verify -t 0 x
 # A timeout is seconds: a file that is judged in a blink has time enough.
 expect 0 '' verify -t 60 "$fpless"
 
@@ -143,14 +143,14 @@ expect 0 '' top --help
 for option in --view --sort --filter --interval --window --since-start --plain --count --rows -p -F; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
-refused '--view x: functions, stacks or processes' top --view x
-refused '--sort x: self or total' top --sort x
+refused '--view x: expected functions, stacks or processes' top --view x
+refused '--sort x: expected self or total' top --sort x
 refused '--filter \(: .' top --filter '('
-refused '--interval 0: seconds' top --interval 0
-refused '--interval 0.05: seconds' top --interval 0.05
-refused '--window -1: seconds' top --window -1
-refused '--count 0: a number' top --count 0
-refused '--rows 0: a number' top --rows 0
+refused '--interval 0: expected seconds' top --interval 0
+refused '--interval 0.05: expected seconds' top --interval 0.05
+refused '--window -1: expected seconds' top --window -1
+refused '--count 0: expected a number' top --count 0
+refused '--rows 0: expected a number' top --rows 0
 refused 'only one of what top shows, -f' top -f
 refused 'only one of what top shows, -f' top --stats -
 refused 'exclude each other' top -a -p 1

@@ -30,15 +30,15 @@ lacks() {
 cd "$work"
 printf 'a;main;f 6\na;main;g_[k] 3\nb;h 1\n' >a.folded
 
-# Options: refused in one line, and where there is no picture that they could be for.
-refused '--colors blue: hot, cold, object or origin' report --colors blue -o x.svg a.folded
-refused '--width 10: pixels from 100 to 100000' report --width 10 -o x.svg a.folded
-refused '--height 1: pixels from 4 to 200' report --height 1 -o x.svg a.folded
-refused '--min-width -1: pixels from 0' report --min-width=-1 -o x.svg a.folded
-refused '--min-width nan: pixels from 0' report --min-width nan -o x.svg a.folded
-refused '--title: there is no picture to write' report --title x a.folded
-refused '--inverted: there is no picture to write' report --inverted -f a.folded
-refused '--colors: there is no picture to write' profile --colors hot -o x.folded -- true
+# Options: refused in one line, and where needs a picture that they could be for.
+refused '--colors blue: expected hot, cold, object or origin' report --colors blue -o x.svg a.folded
+refused '--width 10: expected pixels from 100 to 100000' report --width 10 -o x.svg a.folded
+refused '--height 1: expected pixels from 4 to 200' report --height 1 -o x.svg a.folded
+refused '--min-width -1: expected pixels from 0' report --min-width=-1 -o x.svg a.folded
+refused '--min-width nan: expected pixels from 0' report --min-width nan -o x.svg a.folded
+refused '--title: needs a picture' report --title x a.folded
+refused '--inverted: needs a picture' report --inverted -f a.folded
+refused '--colors: needs a picture' profile --colors hot -o x.folded -- true
 
 expect 0 '' report -q -o a.svg a.folded
 valid a.svg
@@ -107,7 +107,7 @@ lacks h.svg '[[:space:]](href|src|style|on[a-z]+)="|@import|url\(|eval\(|Functio
 
 # Nothing and next to nothing.
 : >none.folded
-expect 3 'no samples in what was read' report -q -o none.svg none.folded
+expect 3 'no samples in the files read' report -q -o none.svg none.folded
 [ ! -e none.svg ] || valid none.svg
 printf 'a 1\n' >one.folded
 expect 0 '' report -q -o one.svg one.folded

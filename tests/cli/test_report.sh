@@ -17,10 +17,10 @@ says 'Exit status: 0 ok'
 # Nonsense is refused in one line that names it.
 refused 'no FILE to read' report
 refused 'stdin can be read once' report - -
-refused '--time 3,2: two times' report --time 3,2 x
-refused '--time x: two times' report --time x x
-refused '--memory 1: bytes from 1M' report --memory 1 x
-refused '--pid a: process ids' report --pid a x
+refused '--time 3,2: expected two times' report --time 3,2 x
+refused '--time x: expected two times' report --time x x
+refused '--memory 1: expected bytes from 1M' report --memory 1 x
+refused '--pid a: expected process ids' report --pid a x
 refused '--focus \(: ' report --focus '(' x
 refused '--comm \(: ' report --comm '(' x
 refused '-o x.nothing: no format' report x -o x.nothing
@@ -79,7 +79,7 @@ expect 0 'fired 7 = shown 2 \+ idle 0 \+ filtered 5 \+ lost 0: closed' report -f
 says '^b;g;h 2$'
 expect 0 'shown 1 \+ idle 0 \+ filtered 6' report -f --comm a "$work/a.folded"
 expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -f --ignore /bin/x "$work/a.folded"
-expect 3 'the filters refuse all' report --focus nothing "$work/a.folded"
+expect 3 'the filters exclude them all' report --focus nothing "$work/a.folded"
 expect 2 'a.folded: --time: it holds no times' report --time 1,2 "$work/a.folded"
 expect 2 'a.folded: --pid: it holds no process ids' report --pid 1 "$work/a.folded"
 
@@ -131,7 +131,7 @@ expect 2 "no sample type is called 'space': there are samples \(count\), cpu \(n
 expect 0 'fired 1200 = shown 1200 \+ idle 0 .*: closed' report --sample-type cpu -o "$work/cpu.jsonl" -o "$work/cpu.txt" "$work/perf.pb.gz"
 grep -q '^1200 nanoseconds of cpu$' "$work/cpu.txt" || failed=1
 grep -q '"sample_type":"cpu","sample_unit":"nanoseconds"' "$work/cpu.jsonl" || failed=1
-expect 1 'cpu.jsonl: counts nanoseconds of cpu, those before it samples' report "$work/a.folded" "$work/cpu.jsonl"
+expect 1 'cpu.jsonl: counts nanoseconds of cpu, earlier files count samples' report "$work/a.folded" "$work/cpu.jsonl"
 
 # Bad files: where, exit 2, and nothing is written.
 printf 'a;f 1\na;f one\n' >"$work/bad.folded"

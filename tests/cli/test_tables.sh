@@ -6,9 +6,9 @@ fpless=$1
 # shellcheck source=tests/cli/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-refused 'which file' tables
-refused 'one file at a time' tables a b
-refused '--pc main: no address, as 0x1000 is' tables --pc main x
+refused 'expected a FILE' tables
+refused 'unexpected: expected one file' tables a b
+refused '--pc main: expected an address such as 0x1000' tables --pc main x
 expect 2 '/nowhere/x: No such file' tables /nowhere/x
 echo text >"$work/text"
 expect 2 'text: ' tables "$work/text"

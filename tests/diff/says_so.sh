@@ -32,7 +32,7 @@ cp "$work/text" "$work/folder/text"
 head -c 3000 "$fixtures/opcodes.elf" >"$work/cut"
 
 # libdw goes on behind operands that leave the FDE; the table does not
-expect 5 'DISAGREE: libdw has a rule, the table none' "$fixtures/malformed.elf"
+expect 5 'DISAGREE: libdw has a rule, the table does not' "$fixtures/malformed.elf"
 expect 5 'total: 2 files judged.* 1 with disagreements' "$fixtures/malformed.elf" "$fixtures/opcodes.elf"
 expect 0 ' 0 disagreements' "$fixtures/opcodes.elf"
 expect 0 'skipped' "$work/text"

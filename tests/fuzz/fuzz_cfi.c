@@ -85,7 +85,7 @@ static bool same_value(const struct caller_value *rule, const struct caller_valu
 	return rule->kind == row->kind && (rule->kind != CALLER_VALUE || rule->value == row->value);
 }
 
-/* What the table answers at @pc is what @row says. */
+/* The table's answer at @pc must equal @row. */
 static void check_answer(const struct table *table, const struct cfi_row *row, uint64_t pc)
 {
 	static const bool callee_saved[FPL_NR_REGS + 1] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a debug file is looked for, as far as strangers say it: the build-id and the links of an
+ * The search for a debug file, as far as hostile files control it: the build-id and the links of an
  * object, the path it is at, and symbolic links on the way. The input is eight fields, each behind
  * its size in a byte: build-id, .gnu_debuglink, .gnu_debugaltlink, the object's path, the texts of
  * three symbolic links, the path to walk. Judged: a candidate is where its number says and is

@@ -37,7 +37,7 @@ enum { TURNS_MAX = 16, CODE_BYTES = 65536, NOBODY = INT_MAX, FIND_DEBUG = PARSE_
 /* Files of three trusts; that of the last has a debug file beside it. */
 enum { NR_FILES = 3, DEBUG_FILE = NR_FILES };
 
-/* What a message ends with. */
+/* Ends of a message. */
 enum { GOES_ON, IS_SILENT, ENDS, IS_KILLED, FAULTS, NR_ENDS };
 
 static struct {
@@ -188,7 +188,7 @@ static void end_worker(int status)
 	shutdown(liar.peer, SHUT_RDWR);
 }
 
-/* The worker's next message. One that has nothing more to say in this turn ends. */
+/* The worker's next message. A worker without a further one in this turn ends. */
 static unsigned speak(void)
 {
 	listen_to_desk();

@@ -102,7 +102,9 @@ static void take_operands(struct decoder *in, Dwarf_Op *op)
 	}
 }
 
-/* Decode to @ops, from index @nr on. Returns how many there are then, 0 for bytes that are none. */
+/*
+ * Decode to @ops, from index @nr on. Returns their number then, 0 for bytes that are no expression.
+ */
 static size_t decode(const uint8_t *bytes, size_t size, Dwarf_Op *ops, size_t nr)
 {
 	struct decoder in = { bytes, bytes, bytes + size, false };

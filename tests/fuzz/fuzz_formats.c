@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pprof of a stranger, written in every format. Judged: what is written is well-formed, and the
- * page's data can neither end the element they are in nor begin another.
+ * A hostile pprof, written in every format. Judged: the output is well-formed, and the page's data
+ * can neither end the element they are in nor begin another.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +33,13 @@ static bool is_anything(const char *text, size_t size)
 	return true;
 }
 
-/* Of the page only what is written into it: the rest is the same in all. */
+/* Check only the data written into the page: the rest is the same in all. */
 static bool is_page_data(const char *text, size_t size)
 {
 	return is_json(text, size) && !memmem(text, size, "</", 2) && !memmem(text, size, "<!", 2);
 }
 
-/* Of a format with a block for each sample no more is kept, and nothing is judged. */
+/* Limit of the text kept from a format with a block per sample; the rest is not judged. */
 #define TEXT_MAX (UINT64_C(8) << 20)
 
 struct text {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `fpless report` reads: see tests/support/fuzz_reader.h for what is judged. */
+/* Input of `fpless report`: tests/support/fuzz_reader.h has the checks. */
 #include "../support/fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

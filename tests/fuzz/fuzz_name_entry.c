@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of names as hostile bytes: as it is, and with version, key and digest put right, as by
- * somebody who knows them. Judged: what is taken writes itself down as the same bytes, every range
- * finds its name inside the text, and what is added afterwards leaves it ascending.
+ * An entry of names as hostile bytes: as it is, and with version, key and digest put right, as an
+ * attacker would. Judged: what is taken writes itself down as the same bytes, every range finds its
+ * name inside the text, and what is added afterwards leaves it ascending.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file of the table cache as hostile bytes: as it is, and with version, key and digest put right,
- * as by somebody who knows them. Judged: what is taken is as long as it says, writes itself down as
- * the same bytes, and answers any address without leaving its chunks.
+ * as an attacker would. Judged: what is taken is as long as it says, writes itself down as the same
+ * bytes, and answers any address without leaving its chunks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -102,7 +102,7 @@ static const struct {
 	{ "sh", 13, 1, 10000000, FPL_STOP_EXECING, false, { -1 }, { -1 } },
 };
 
-/* Of every sample but that of the last stack. */
+/* Events of every sample but those of the last stack. */
 static const struct recording_event events[] = {
 	{ 10000000, 10000000, 0, 10, 0 }, { 20000000, 10000000, 1, 10, 1 },
 	{ 20000000, 10000000, 0, 20, 0 }, { 50000000, 10000000, 2, 11, 1 },

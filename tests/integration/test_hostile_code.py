@@ -31,7 +31,7 @@ while time.process_time() < 60:
         spin(100000000)
 """
 TIMEOUT_S = 240  # of one run of fpless, whose workers compute for seconds
-REFUSED = "making rows from its code without CFI would cost more than it may"
+REFUSED = "unwind rows not synthesised: over budget"
 
 
 class HostileCode(RootCase):

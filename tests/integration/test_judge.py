@@ -167,7 +167,7 @@ class Judge(RootCase):
         report, _ = self.judge("--object", "judged_stat*", "--synth-only", "--steps", "2000",
                                "-d", "200", "--burst", "500", str(process.pid))
         self.assertGreaterEqual(report.origins["synth"][0], 2000)
-        self.assertIn("as many instructions as asked for were judged", report.text)
+        self.assertIn("the requested number of instructions was judged", report.text)
         self.assert_unharmed(process, "bare")
 
     def test_an_interrupt_ends_it_and_prints(self):

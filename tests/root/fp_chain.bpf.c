@@ -43,7 +43,7 @@ static long compare_one(__u32 idx, void *arg)
 	return 1;
 }
 
-/* One child on one CPU at a time: nothing here is shared. */
+/* There is one child on one CPU at a time: nothing here is shared. */
 SEC("perf_event")
 int both_chains(struct bpf_perf_event_data *ctx)
 {

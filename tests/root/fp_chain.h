@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the program of test_fp_chain counts. */
+/* Counts of the program of test_fp_chain. */
 #pragma once
 
 #include <linux/types.h>

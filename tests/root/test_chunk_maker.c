@@ -14,7 +14,7 @@
 
 enum { NR_CHUNKS = 4, NOT_PERMITTED = 77 };
 
-/* What the kernel has of chunk @number: its first byte. */
+/* The kernel's content of chunk @number: its first byte. */
 static uint8_t first_byte(const struct chunk_maker *maker, uint32_t number)
 {
 	static uint8_t bytes[FPL_CHUNK_SIZE];

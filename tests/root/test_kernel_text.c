@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel calls its code, asked address by address, is what /proc/kallsyms says of it. */
+/* The kernel's names for its code, asked address by address, equal those of /proc/kallsyms. */
 #include "tests/unit/cmocka_all.h"
 
 #include <stdio.h>

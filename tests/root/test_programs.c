@@ -49,7 +49,7 @@ static const struct {
 	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1, 0 },
 };
 
-/* Names of configurations to try; all of them where there are none. */
+/* Names of configurations to try; all of them if empty. */
 static char **wanted;
 
 static int is_wanted(const char *what)
@@ -136,7 +136,7 @@ static void programs_load_in_every_configuration(void **state)
 	}
 }
 
-/* What the loader does not set is small: a run's fixed maps are at most 16 MiB. */
+/* Maps whose size the loader does not set are small: a run's fixed maps are at most 16 MiB. */
 static void maps_hold_what_the_contract_says(void **state)
 {
 	struct fpless_bpf *skel = open_with(13, FPL_UNWIND_AUTO, 0, 0, 0);

@@ -34,7 +34,7 @@ body() { # N: a function with N lines
 	echo '}'
 }
 
-for check in layers banned size format debt; do
+for check in layers banned size format debt plain where; do
 	expect "an empty tree" 0 $check
 done
 
@@ -90,4 +90,29 @@ rm -r "$tree/src"
 
 printf '/* %s%s: later */\n' TO DO | source_file src/a.c
 expect "a marker of unfinished work" 1 debt
+rm -r "$tree/src"
+
+echo '/* The size of a page. */' | source_file bpf/a.h
+expect "subject, verb, object" 0 plain
+for words in 'Of a page: its size.' 'Where a page is.' 'What a page holds.' 'The size; 0: there is none.' \
+	"Nobody's page."; do
+	echo "/* $words */" | source_file bpf/a.h
+	expect "$words" 1 plain
+done
+printf 'static const char text[] = "where there is none";\n' | source_file bpf/a.h
+expect "a string is no comment" 0 plain
+rm -r "$tree/bpf"
+
+printf '## Where things happen\n\n- a row is looked up: `bpf/a.h` `lookup`\n' >"$tree/CONTRIBUTING.md"
+expect "a path that does not exist" 1 where
+echo 'int lookups(void);' | source_file bpf/a.h
+expect "a name that is not in the file" 1 where
+echo 'int lookup(void);' | source_file bpf/a.h
+expect "a path with its name" 0 where
+mkdir "$tree/tests" "$tree/cmake"
+echo 'set_tests_properties(x PROPERTIES LABELS "unit;slow")' >"$tree/tests/CMakeLists.txt"
+printf '\n## Labels\n\n| `unit` | x |\n' >>"$tree/CONTRIBUTING.md"
+expect "a label that is not documented" 1 where
+printf '| `slow` | x |\n' >>"$tree/CONTRIBUTING.md"
+expect "all labels" 0 where
 exit $failed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds of every answer of a worker that was let pass, whatever the worker sent. */
+/* Properties of every answer of a worker that was let pass, whatever the worker sent. */
 #pragma once
 
 #include <stdlib.h>

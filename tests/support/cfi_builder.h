@@ -22,14 +22,14 @@
 /* Bytes of a string literal, without its NUL, as the two arguments that take them. */
 #define BYTES(literal) (const uint8_t *)(literal), sizeof(literal) - 1
 
-/* Where the section and the code are. */
+/* Addresses of the section and the code. */
 enum {
 	CFI_BUILDER_VADDR = 0x800000,
 	CFI_BUILDER_TEXT = 0x1000,
 	CFI_BUILDER_TEXT_END = 0x200000,
 };
 
-/* What most CIEs say: CFA = rsp + 8, return address below it. */
+/* The start of most CIEs: CFA = rsp + 8, return address below it. */
 #define CFI_BUILDER_START BYTES("\x0c\x07\x08\x90\x01")
 
 struct cfi_builder {
@@ -167,7 +167,7 @@ static inline void cfi_builder_fde(struct cfi_builder *b, uint64_t start, uint64
 	cfi_builder_end(b);
 }
 
-/* What the builders [nr], in order of their sources, come to. */
+/* Open the file that the builders [nr] make, in order of their sources. */
 static inline int cfi_builder_open(const struct cfi_builder *const *builders, size_t nr,
 				   const struct table_limits *limits, struct cfi_file **ret,
 				   struct fpl_err *err)

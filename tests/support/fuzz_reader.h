@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One file of strangers as hostile bytes. Judged: an error says the file and leaves a recording
- * that can be dropped; what is read has counts that fit, frames of the right kind, and is the same
- * when it is written as .jsonl and read again.
+ * One file as hostile bytes. Judged: an error says the file and leaves a recording that can be
+ * dropped; what is read has counts that fit, frames of the right kind, and is the same when it is
+ * written as .jsonl and read again.
  */
 #pragma once
 

@@ -84,7 +84,7 @@ static inline void go_builder_code(const struct go_builder *go, struct go_builde
 	at[go->nr] = (uint32_t)text->size;
 }
 
-/* The tables of depths; where each begins in @at [nr], 0: there is none. */
+/* The tables of depths; @at [nr]: their offsets, 0: no table. */
 static inline void go_builder_depths(const struct go_builder *go, struct go_builder_bytes *depths,
 				     uint32_t *at)
 {

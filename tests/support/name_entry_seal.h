@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of names as somebody writes them who knows how: the digest is made right again. */
+/* Entries of names as an attacker writes them: with a valid digest. */
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define NAME_HEADER_SIZE   (120u + sizeof(struct name_search))
 #define NAME_HEADER_DIGEST (104u + sizeof(struct name_search))
 
-/* Where the parts of an entry's bytes are. */
+/* Offsets of the parts of an entry's bytes. */
 enum {
 	NAME_AT_FORMAT = 8,
 	NAME_AT_VERSION = 16,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fuzz target demands of an answer. */
+/* Requirements of a fuzz target on an answer. */
 #pragma once
 
 #include <stdio.h>

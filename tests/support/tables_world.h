@@ -2,7 +2,7 @@
 /*
  * For tests of profile/tables.h, each of which includes it once: real tables, of programs of
  * fixtures, that come from a compiler which has them ready when the test says so, and objects made
- * here in place of a catalog. What is published is looked up as a walk does it.
+ * here in place of a catalog. Published tables are looked up as a walk does it.
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 
 enum { HOLE = 1, CHAIN, SIGNAL, LEAF }; /* ids of objects */
 
-/* What was asked of the compiler, in order. */
+/* Jobs given to the compiler, in order. */
 struct job {
 	const struct object *object;
 	enum compiler_part part;
@@ -299,7 +299,7 @@ static inline const struct fpl_image *current(const struct world *world, uint32_
 	return &slot->images[slot->current];
 }
 
-/* What a walk finds at @vaddr of an object that is published. */
+/* The rule that a walk finds at @vaddr of a published object. */
 static inline const struct fpl_rule *find(const struct world *world, uint32_t id, uint64_t vaddr)
 {
 	const struct fpl_object *slot = &world->slots[id];
@@ -400,7 +400,7 @@ static inline void empty_pool(struct world *world)
 	let_pass(world);
 }
 
-/* Where HOLE has rows made from its code, which are left for later at first. */
+/* Rows that HOLE has from its code, which are left for later at first. */
 static inline void find_made(void)
 {
 	const struct job whole = { .part = COMPILER_WHOLE }, cfi = { .part = COMPILER_CFI };

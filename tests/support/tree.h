@@ -72,7 +72,7 @@ static inline void tree_fini(const struct tree *tree)
 	nftw(tree->root, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* One tree a test, in *state, for cmocka. */
+/* Make one tree per test, in *state, for cmocka. */
 static inline int tree_setup(void **state)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));

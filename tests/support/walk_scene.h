@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One object with a row of each kind, a stack and code made at run time: what walks are tried in.
- */
+/* The scene for walks: one object with a row of each kind, a stack and code made at run time. */
 #pragma once
 
 #include "tests/unit/cmocka_all.h"

@@ -13,7 +13,7 @@ struct text_part {
 	const unsigned char *at, *end;
 };
 
-/* One character of UTF-8: not overlong, no surrogate. Returns 0 where there is none. */
+/* Take one character of UTF-8: not overlong, no surrogate. Returns 0 for anything else. */
 static inline uint32_t take_utf8(struct text_part *part)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -103,7 +103,7 @@ static inline bool take_json_string(struct text_part *part)
 
 static inline bool take_json(struct text_part *part, unsigned depth);
 
-/* What stands between two brackets, the first of which was read. */
+/* Take the contents between two brackets, the first of which was read. */
 static inline bool take_json_list(struct text_part *part, const char *end, bool keys,
 				  unsigned depth)
 {
@@ -206,7 +206,7 @@ static inline bool skip_past(struct text_part *part, const char *end)
 	return part->at <= part->end && !memcmp(part->at - strlen(end), end, strlen(end));
 }
 
-/* Of a tag, what follows its name. Returns false where that is wrong. */
+/* Take the rest of a tag behind its name. Returns false if it is malformed. */
 static inline bool take_xml_attributes(struct text_part *part, bool *ret_empty)
 {
 	for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a writer makes of a profile or a recording, as a string. */
+/* The output of a writer for a profile or a recording, as a string. */
 #pragma once
 
 #include "tests/unit/cmocka_all.h"
@@ -23,7 +23,7 @@ static inline void record_profile(const struct profile *profile, struct namer *n
 	names_fini(&names);
 }
 
-/* What @write makes of @recording, which has to show @shown; the caller frees it. */
+/* Write @recording by @write, which must show @shown; the caller frees the result. */
 static inline char *written(format_write_fn *write, const struct recording *recording,
 			    const struct format_options *options, uint64_t shown)
 {

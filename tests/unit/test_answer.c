@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "parse/answer.h"
 
-/* What a worker says, part by part. */
+/* A worker's messages, part by part. */
 struct stream {
 	uint8_t bytes[4096];
 	size_t size, at;

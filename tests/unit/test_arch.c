@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the walker knows about x86-64: calls, registers as the kernel stores them. */
+/* The walker's facts about x86-64: calls, registers as the kernel stores them. */
 #include "cmocka_all.h"
 
 #include <stdbool.h>

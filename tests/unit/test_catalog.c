@@ -158,7 +158,7 @@ static void put_twin(const char *from, const char *path, uid_t owner, char nr)
 	elf_file_close(elf);
 }
 
-/* What the kernel would say of a mapping of the file at @path. */
+/* The kernel's record of a mapping of the file at @path. */
 static struct file_hint map_file(const char *path)
 {
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -40,7 +40,7 @@ static int check_row(const struct cfi_row *row, void *ctx)
 	return 0;
 }
 
-/* What a piece comes to: its rows by the table, and where they end. */
+/* Check a piece: its rows by the table, and their end. */
 static void check_piece(const char *what, struct cfi_file *file, const struct cfi_piece *piece,
 			const struct table *table)
 {
@@ -128,7 +128,7 @@ static void moves_of_the_pc_end_rows(void **state)
 
 static void set_loc_is_encoded_as_the_cie_says(void **state)
 {
-	/* Where it leads to, from the start of the FDE, behind an advance to 4. */
+	/* The branch target, from the start of the FDE, behind an advance to 4. */
 	static const struct {
 		uint64_t to;
 		struct program program;

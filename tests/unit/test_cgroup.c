@@ -86,7 +86,7 @@ static void what_is_no_cgroup_is_refused(void **state)
 
 static void names_of_seen_ids_are_handed_over_in_order(void **state)
 {
-	const uint64_t far = 1ull << 62; /* ids nobody has */
+	const uint64_t far = 1ull << 62; /* unused ids */
 	struct cgroup_names *names;
 	struct cgroup_name *list;
 	struct fpl_err err;

@@ -14,7 +14,7 @@ static const char folded[] = "c;main;a 1\nc;main;a;x 1\nc;main;b 1\nc;main;read 
 			     "c;main;read_[k] 1\n";
 enum { A, AX, B, READ, KERNEL_READ };
 
-/* One line for each box, in the order they come in: "depth name from-to (samples)". */
+/* One line for each box, in the order of their arrival: "depth name from-to (samples)". */
 struct written {
 	const struct flame_paths *paths;
 	char text[512];

@@ -156,7 +156,7 @@ static void what_is_no_stub_of_ocaml_is_left_alone(void **state)
 	assert_int_equal(
 		cfa_off_at(BYTES(FUNCTION "\xe8\x0b\0\0\0\xeb\xee"), BYTES(CFI), BYTES(NAMES), 16),
 		8);
-	/* the jump leaves the function; it is cut; there is none */
+	/* the jump leaves the function; it is cut; it is missing */
 	assert_int_equal(
 		cfa_off_at(BYTES(FUNCTION "\xe8\x0b\0\0\0\xeb\x40"), BYTES(CFI), BYTES(NAMES), 16),
 		8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where this very process would say what code it makes at run time. */
+/* The files in which this very process would describe its code. */
 #include "cmocka_all.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static void only_an_own_plain_file_is_opened(void **state)
 		{ "a link to nothing", DANGLING, -ELOOP, "a symbolic link: not followed" },
 		{ "a FIFO", FIFO, -ENOEXEC, "not a regular file" },
 		{ "a folder", FOLDER, -ENOEXEC, "not a regular file" },
-		{ "a file with another name", TWO_NAMES, -EPERM, "a file with 2 names" },
+		{ "a file with another name", TWO_NAMES, -EPERM, "has 2 hard links: not trusted" },
 	};
 	struct code_place place;
 
@@ -133,7 +133,7 @@ static void a_file_of_somebody_else_is_refused(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* nobody can give a file away but root */
+		skip(); /* only root can change a file's owner */
 	remove_files();
 	write_file(map_name);
 	assert_int_equal(chown(map_name, 65534, 65534), 0);

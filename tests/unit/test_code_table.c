@@ -210,7 +210,7 @@ static void a_thousand_overlapping_functions_are_found_as_by_looking_at_each(voi
 	code_table_fini(&table);
 }
 
-/* What a stranger may change in a table that is whole. */
+/* Changes that a hostile worker may make to a valid table. */
 enum change {
 	NOTHING,
 	ENTRY_EMPTY,

@@ -21,7 +21,7 @@ enum { NR_THREADS = 2, NR_OBJECTS = 8, PATIENCE_S = 60 };
 static struct object objects[NR_OBJECTS];
 static struct elf_file elf; /* of all */
 
-/* What was begun, in order: the name of an object, and the vaddrs it was asked for. */
+/* Jobs begun, in order: the name of an object, and the vaddrs asked for. */
 static struct {
 	pthread_mutex_t lock;
 	char order[NR_OBJECTS + 1];
@@ -170,7 +170,7 @@ static void what_samples_wait_for_comes_first(void **state)
 	compiler_hasten(compiler, &objects[3]);
 	compiler_hasten(compiler, &objects[3]); /* it is already */
 	compiler_hasten(compiler, &objects[0]); /* it was begun */
-	compiler_hasten(compiler, &objects[7]); /* nobody asked for it */
+	compiler_hasten(compiler, &objects[7]); /* not requested before */
 	submit(compiler, 6, COMPILER_CFI, 0);	/* behind what is left of the others */
 	finish(compiler, "abfdceg");
 }

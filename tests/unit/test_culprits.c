@@ -42,7 +42,7 @@ static struct profile_stack stacks[] = {
 	STACK(20, jit_one, NO_CFI, 9), /* of pid 9 something else tells that it is java */
 	STACK(10, jit_two, NO_CFI, 9),
 	STACK(9, in_jvm, OUTERMOST, 9),
-	STACK(2, jit_one, NO_CFI, 1), /* by nobody knows what */
+	STACK(2, jit_one, NO_CFI, 1), /* of unknown origin */
 	{ .count = 6, .stop = FPL_STOP_NO_USER_REGS, .pid = 1 },
 	{ .count = 50, .stop = FPL_STOP_NO_CFI, .pid = 2, .flags = FPL_SAMPLE_KTHREAD },
 };
@@ -252,7 +252,7 @@ static void every_walk_that_ends_in_code_has_advice(void **state)
 			   "FramePointer"));
 }
 
-/* What helps depends on why the walk ended, and on what the code does already. */
+/* Advice depends on the stop, and on the properties of the code. */
 static void advice_names_what_helps(void **state)
 {
 	static const struct {
@@ -282,7 +282,7 @@ static void advice_names_what_helps(void **state)
 	}
 }
 
-/* Nobody is told to build anew what a shorter command line walks. */
+/* A simpler command line is advised before a rebuild. */
 static void what_was_turned_off_is_advised_first(void **state)
 {
 	struct profile no_synth = profile, cfi_only = profile, fp_only = profile;

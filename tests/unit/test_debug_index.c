@@ -167,7 +167,7 @@ static void the_innermost_interval_has_an_address(void **state)
 	static const struct {
 		const char *what;
 		uint64_t addr;
-		int want; /* -1: nobody */
+		int want; /* -1: no caller */
 	} cases[] = {
 		{ "before all", 9, -1 },
 		{ "the outer one begins", 10, 0 },

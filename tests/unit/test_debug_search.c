@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files may be the debug file of a stranger's object. */
+/* The candidates for the debug file of an untrusted object. */
 #include "cmocka_all.h"
 
 #include <errno.h>

@@ -411,7 +411,7 @@ static bool wait_for_fds(size_t nr)
 	return false;
 }
 
-/* What is kept answers as what is read anew; who did not ask for it has nothing kept. */
+/* A kept file answers as one that is read again; only a desk that asks for it has files kept. */
 static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
 {
 	struct office *office = *state;

@@ -66,11 +66,11 @@ static void fde_pointers_are_read_in_every_encoding(void **state)
 		{ "datarel sdata4", 0x3b, (uint64_t)-0x20, 4, "e0-f0 r7+8\n" },
 		{ "funcrel: there is no function yet", 0x43, text, 4, "0-10 r7+8\n" },
 		{ "aligned", 0x50, text, 8, "0-10 r7+8\n" },
-		{ "format 5 is none", 0x05, text, 8, "test: none of its 1 FDEs makes sense" },
-		{ "relation 6 is none", 0x6b, text, 4, "test: none of its 1 FDEs makes sense" },
+		{ "format 5 is none", 0x05, text, 8, "test: all of its 1 FDEs are malformed" },
+		{ "relation 6 is none", 0x6b, text, 4, "test: all of its 1 FDEs are malformed" },
 		{ "indirect, and nothing to read", 0x9b, text - at, 4,
-		  "test: none of its 1 FDEs makes sense" },
-		{ "outside the text", 0x03, 0x900000, 4, "test: none of its 1 FDEs makes sense" },
+		  "test: all of its 1 FDEs are malformed" },
+		{ "outside the text", 0x03, 0x900000, 4, "test: all of its 1 FDEs are malformed" },
 	};
 
 	(void)state;
@@ -133,9 +133,9 @@ static void augmentations_are_read_letter_by_letter(void **state)
 		{ "an unknown letter whose data the size steps over", "zRX", BYTES("\x1b\x99\x1b"),
 		  "0-10 r7+8\n" },
 		{ "an unknown letter without a size", "X", BYTES(""),
-		  "test: none of its 1 FDEs makes sense" },
+		  "test: all of its 1 FDEs are malformed" },
 		{ "data longer than their size", "zPR", BYTES("\x00"),
-		  "test: none of its 1 FDEs makes sense" },
+		  "test: all of its 1 FDEs are malformed" },
 	};
 
 	(void)state;
@@ -193,11 +193,11 @@ static void debug_frame_versions_are_read(void **state)
 		{ "another return address column", BYTES("\x03\0\x01\x78\x05"), false, 0, 8,
 		  "0-10 r7+8 r6=c-16 ra=v:r5+0\n" },
 		{ "version 2 is none", BYTES("\x02\0\x01\x78\x10"), false, 0, 8,
-		  "test: none of its 1 FDEs makes sense" },
+		  "test: all of its 1 FDEs are malformed" },
 		{ "version 4, addresses of three bytes", BYTES("\x04\0\x03\x00\x01\x78\x10"), false,
-		  0, 8, "test: none of its 1 FDEs makes sense" },
+		  0, 8, "test: all of its 1 FDEs are malformed" },
 		{ "augmentation without its NUL", BYTES("\x03zzzz"), false, 0, 8,
-		  "test: none of its 1 FDEs makes sense" },
+		  "test: all of its 1 FDEs are malformed" },
 	};
 
 	(void)state;

@@ -192,7 +192,7 @@ static void beyond_his_share_a_user_takes_no_room_of_others(void **state)
 	assert_false(eviction_is_beyond_share(&eviction));
 	assert_ptr_equal(eviction_next(&eviction), &objects[3]);
 
-	/* what nobody maps is nobody's */
+	/* an unmapped object has no owner */
 	setup(NULL);
 	give_to(OTHER, 2);
 	objects[3].round = ROUND - 1;

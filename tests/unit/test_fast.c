@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the fast interpreter gets. What it leaves alone costs time and nothing else, so only here
- * does it show that it takes what it is there for; that its rules are right is for
- * test_cfa_program.
+ * The reach of the fast interpreter. Code that it leaves alone costs only time, so only this test
+ * shows that it takes the common code; test_cfa_program checks its rules.
  */
 #include "cmocka_all.h"
 

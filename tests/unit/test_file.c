@@ -263,7 +263,7 @@ static void a_link_to_nothing_is_replaced_and_a_circle_refused(void **state)
 	assert_int_equal(output_file_open("circle", &file, NULL), -ELOOP);
 }
 
-/* Somebody puts a link to another folder in the place of the one that was found. */
+/* Another process replaces the folder that was found by a link to another one. */
 static void a_folder_is_found_once(void **state)
 {
 	struct output_file file;

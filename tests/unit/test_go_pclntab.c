@@ -237,7 +237,7 @@ static void a_switch_in_an_old_frame_ends_where_rbp_is_restored(void **state)
 #define TLS_LOAD(modrm)	 "\x64\x48\x8b" modrm "\x25\xf8\xff\xff\xff"
 #define TLS_STORE(modrm) "\x64\x48\x89" modrm "\x25\xf8\xff\xff\xff"
 
-/* What counts of systemstack, with g.m at 48, m.curg at 192 and g.sched.sp at 56. */
+/* The relevant instructions of systemstack, with g.m at 48, m.curg at 192 and g.sched.sp at 56. */
 #define SYSTEMSTACK_FROM     "\x49\x89\xd6\x48\x8b\x5a\x38\x48\x89\xdc\xff\xd7"
 #define SYSTEMSTACK_G	     "\x48\x8b\x58\x30\x48\x8b\x83\xc0\0\0\0"
 #define SYSTEMSTACK_SP(disp) "\x48\x8b\x60" disp "\x48\xc7\x40\x38\0\0\0\0\xc3"

@@ -156,7 +156,7 @@ static void proc_of_another_namespace_is_noticed(void **state)
 	assert_non_null(strstr(advice.why, "/proc"));
 }
 
-/* What refusals are said to be due to, by the state of the machine. */
+/* Causes given for refusals, by the state of the machine. */
 static const struct {
 	const char *what;
 	uint64_t caps;

@@ -70,7 +70,7 @@ static void blake2b_of_abc_is_that_of_the_rfc(void **state)
 	assert_memory_equal(digest, want, sizeof(want));
 }
 
-/* What differs between two files of a case. */
+/* Differences between the two files of a case. */
 struct variant {
 	const char *what;
 	bool same;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the judge makes of entries, rows and functions. */
+/* The judge's verdicts on entries, rows and functions. */
 #include "cmocka_all.h"
 
 #include <string.h>
@@ -456,7 +456,7 @@ static void what_is_not_certain_is_not_judged(void **state)
 	assert_int_equal(judged(&scene).skip, SKIP_OUTERMOST);
 }
 
-/* Of a signal's frame the registers are judged, and the CFA only as its stack pointer. */
+/* A signal's frame is judged by its registers, and by its CFA only as stack pointer. */
 static void a_signal_s_frame_is_judged_by_all_registers(void **state)
 {
 	struct scene scene;
@@ -563,7 +563,7 @@ static void the_books_of_findings_close(void **state)
 	findings_fini(&findings);
 }
 
-/* What is wrong at one place is one finding only where all of it is the same. */
+/* Errors at one place are one finding only if all their parts are equal. */
 static void findings_are_told_apart_and_sorted(void **state)
 {
 	static const struct {
@@ -666,7 +666,7 @@ static void code_without_a_table_or_a_row_is_counted_as_such(void **state)
 	assert_int_equal(findings.objects[3].bare.judged, 0);
 	assert_int_equal(findings.objects[3].bare_places, 0);
 
-	/* an object between that nobody has met, and instructions of two at one address */
+	/* an object between that was never met, and instructions of two at one address */
 	scene.row.rule.flags = FPL_RULE_SYNTH;
 	add(&findings, &scene, 600, 0);
 	add(&findings, &scene, 400, 0);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "profile/kernel_types.h"
 
-/* What a program asks: three structs by name, and some of their members. */
+/* The types of a program: three structs by name, and some of their members. */
 static struct btf *make_asking(void)
 {
 	struct btf *btf = btf__new_empty();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the return address is by the code around a pc, and walks that begin there. */
+/* The return address by the code around a pc, and walks that begin there. */
 #include "cmocka_all.h"
 
 #include <stdlib.h>
@@ -145,7 +145,7 @@ static void form_is_recognised_by_every_byte(void **state)
 	}
 }
 
-/* One that has neither the system call nor the end of the chain behind it is another branch. */
+/* Without the system call or the end of the chain behind it, it is another branch. */
 static void birth_is_recognised_by_every_byte(void **state)
 {
 	enum { DISTANCE = 6 }; /* of the jump to where errors are handled: any */
@@ -399,7 +399,7 @@ static void target_of_a_direct_call_is_found(void **state)
 }
 
 /*
- * One function without CFI after another, all with frame pointers: 0x2000 calls 0x1000, 0x3000
+ * Functions without CFI, one after another, all with frame pointers: 0x2000 calls 0x1000, 0x3000
  * calls 0x2000, 0x4000 is outermost by a row. The stack as it is in the body of 0x1000, whose frame
  * is at word 10; above it, at words 20 and 30, the frames of the callers.
  */
@@ -514,7 +514,7 @@ static void caller_is_found_before_and_behind_a_frame(void **state)
 	assert_false(finds_caller(s, 0x1001, 10, 20));
 }
 
-/* One step from @pc with rsp at @sp, rbp at word 20, the registers of @known known. */
+/* Take one step from @pc with rsp at @sp, rbp at word 20, the registers of @known known. */
 static int leaf_steps_with(struct scene *s, uint64_t pc, uint64_t sp, uint32_t known)
 {
 	s->walk.nr = s->world.nr_mappings;
@@ -690,7 +690,7 @@ static void leaf_without_a_frame_needs_a_call_to_it(void **state)
 	put(s, 0x100e, (struct bytes)B(0x48, 0x8d, 0x64));
 	assert_true(finds_caller(s, 0x1010, 11, 20));
 	assert_false(finds_caller(s, 0x1011, 11, 20));
-	/* a call by a register names nobody */
+	/* a call by a register has no known target */
 	memset(s->code + 0x1000, 0x90, 0x200);
 	put(s, 0x200b, (struct bytes)B(0x90, 0x90, 0x90, 0xff, 0xd0));
 	assert_false(finds_caller(s, 0x1000, 11, 20));

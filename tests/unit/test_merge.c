@@ -369,7 +369,7 @@ static void a_recording_as_merged_is_taken_as_it_is(void **state)
 	assert_int_equal(result.shown, 15);
 }
 
-/* Where numbers are not in the order of first use, order is made: ties are written by it. */
+/* If numbers are not in the order of first use, the merge orders them: ties are written by it. */
 static void a_recording_in_another_order_is_copied(void **state)
 {
 	CLEANUP(recording_fini) struct recording to = { 0 }, from = { 0 };
@@ -395,7 +395,7 @@ static void a_recording_in_another_order_is_copied(void **state)
 	assert_int_equal(to.frame_ids[0], 0);
 }
 
-/* What finds equals is gone, and what is there stays right. */
+/* The hash table is dropped, and the contents stay right. */
 static void a_settled_recording_is_written_the_same(void **state)
 {
 	CLEANUP(recording_fini) struct recording to = { 0 };

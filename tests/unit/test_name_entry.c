@@ -72,7 +72,7 @@ static void many_answers_come_at_once(void **state)
 	const uint64_t vaddrs[] = { 5, 8, 9, 20, 30, 40, 45, UINT64_MAX };
 	const struct symbol_place places[] = {
 		place("a", 5, 5, 10),	place("a", 5, 5, 10),	place("a", 5, 5, 10),
-		place("b", 15, 15, 25), place(NULL, 0, 0, 0), /* nobody knows how far */
+		place("b", 15, 15, 25), place(NULL, 0, 0, 0), /* unknown end */
 		place("c", 40, 40, 46), place("c", 40, 40, 46), place(NULL, SYMBOL_NO_START, 0, 0),
 	};
 	struct name_entry entry = { .nr = 0 };
@@ -251,7 +251,7 @@ static void damage_of_any_byte_is_seen(void **state)
 	name_entry_fini(&entry);
 }
 
-/* What somebody could write, with a digest that is right. */
+/* Entries that an attacker could write, with a valid digest. */
 static void what_makes_no_sense_is_refused(void **state)
 {
 	enum { FIRST = NAME_HEADER_SIZE, SECOND = FIRST + sizeof(struct name_range) };

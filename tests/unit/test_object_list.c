@@ -9,7 +9,7 @@
 #include "profile/catalog.h"
 #include "profile/object_list.h"
 
-#define NR_SLOTS 5u /* of which one is nobody's */
+#define NR_SLOTS 5u /* one slot is unused */
 
 static struct object objects[NR_SLOTS];
 static struct object_list list;
@@ -108,7 +108,7 @@ static void objects_are_counted_by_owner(void **state)
 	assert_int_equal(share_used(&list.owners, 1000), 1);
 }
 
-/* Of more users than are told apart the last ones share a count. */
+/* Beyond the limit of users, the last ones share a count. */
 static void too_many_owners_are_one(void **state)
 {
 	static struct object others[SHARE_OWNERS_MAX + 2];

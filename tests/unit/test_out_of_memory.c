@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens when there is no memory: every allocation of a run fails once. Linked so that the
- * calls of the project's own code come here first (ld's --wrap).
+ * Out of memory: every allocation of a run fails once. Linked so that the calls of the project's
+ * own code come here first (ld's --wrap).
  */
 #include "cmocka_all.h"
 

@@ -177,7 +177,7 @@ static void hints_are_what_users_of_the_distribution_type(void **state)
 		{ "mint", "ubuntu debian", "libc6-dbg", "/lib/libc.so.6", "abcd",
 		  "sudo apt-get install libc6-dbg=1-2" },
 		{ "debian", "", "", "/opt/x", "abcd",
-		  "it is of no package: build it with -g, or put its debug file beside it" },
+		  "no package owns it: build it with -g, or put its debug file beside it" },
 		{ "fedora", "", "", "/usr/bin/ls", "abcd",
 		  "sudo dnf debuginfo-install \"$(rpm -qf /usr/bin/ls)\"" },
 		{ "rocky", "rhel centos fedora", "", "/tmp/a'; rm b", "abcd",
@@ -185,7 +185,7 @@ static void hints_are_what_users_of_the_distribution_type(void **state)
 		{ "arch", "", "", "/usr/bin/ls", "abcd",
 		  "f=$(debuginfod-find debuginfo abcd) && sudo install -D -m 644 \"$f\" "
 		  "/usr/lib/debug/.build-id/ab/cd.debug" },
-		{ "", "", "", "/usr/bin/ls", "", "none known: no package and no build-id" },
+		{ "", "", "", "/usr/bin/ls", "", "not available: no package and no build-id" },
 	};
 
 	(void)state;

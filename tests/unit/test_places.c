@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the judge waits: functions seen in a table, dealt out in turn. */
+/* The places at which the judge waits: functions seen in a table, dealt out in turn. */
 #include "cmocka_all.h"
 
 #include <string.h>
@@ -91,7 +91,7 @@ static void functions_begin_behind_code_without_such_rows(void **state)
 	table_destroy(table);
 }
 
-/* First rows that are none of a function that was just called. */
+/* First rows that do not belong to a function just called. */
 static void what_has_no_row_of_an_entry_is_no_place(void **state)
 {
 	struct cfi_row rows[7];
@@ -118,7 +118,7 @@ static void what_has_no_row_of_an_entry_is_no_place(void **state)
 	table_destroy(table);
 }
 
-/* Code that was looked at, and has no row, is none of the function behind it. */
+/* Code that was analysed without a row does not belong to the function behind it. */
 static void a_function_begins_behind_code_that_was_judged(void **state)
 {
 	const struct cfi_row rows[] = {

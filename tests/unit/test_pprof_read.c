@@ -143,7 +143,7 @@ static void add_location(uint64_t id, uint64_t mapping, uint64_t address, uint64
 	proto_message(&file, PPROF_FIELD_LOCATION, &location);
 }
 
-/* What samples refer to. */
+/* The places that samples refer to. */
 static void add_places(void)
 {
 	NUMBERS(&file, PPROF_FIELD_MAPPING, 1, 0x400000, 0x500000, 0x1000, BIN_X);
@@ -508,7 +508,7 @@ static void a_bomb_is_refused(void **state)
 
 	packed = malloc((NR + 1) * sizeof(member));
 	assert_non_null(packed);
-	/* a field that nobody knows, of 20 MiB */
+	/* an unknown field of 20 MiB */
 	proto_varint(&head, 99u << 3 | 2);
 	proto_varint(&head, (uint64_t)NR * MIB);
 	at = add_member(packed, 0, sizeof(member), head.bytes, head.size);
@@ -542,7 +542,7 @@ static void expect_nonsense(const void *unit, size_t size, const char *why)
 	free(packed);
 }
 
-/* What is read of @nr fields of @size bytes [at most 2 KiB] that @put makes, in members. */
+/* Read @nr fields of @size bytes [at most 2 KiB] that @put makes, in members. */
 static int read_fields(uint32_t nr, size_t size, void (*put)(uint32_t index, unsigned char *to))
 {
 	enum { MEMBER = 1 << 20 };

@@ -409,7 +409,7 @@ static void labels_of_a_stack_stay_beside_those_of_its_samples(void **state)
 	assert_same_again();
 }
 
-/* What does not fit the members of gzip at once, and more than one of them. */
+/* More data than one member of gzip holds at once. */
 static void make_thousands(void)
 {
 	enum { NR_FRAMES = 5000, DEPTH = 40, NR_STACKS = 40000 };

@@ -285,7 +285,7 @@ static void only_what_changed_and_is_wanted_is_visited(void **state)
 	processes_note(table, p);
 	assert_int_equal(nr_visited(table, true), 0); /* it is not wanted */
 	p->wanted = q->wanted = true;
-	assert_int_equal(nr_visited(table, true), 0); /* nobody noted it since */
+	assert_int_equal(nr_visited(table, true), 0); /* not noted since */
 	processes_note(table, p);
 	processes_note(table, p);
 	processes_note(table, q);

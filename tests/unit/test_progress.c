@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of progress say. */
+/* The text of progress lines. */
 #include "cmocka_all.h"
 
 #include <string.h>

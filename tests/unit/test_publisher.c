@@ -129,7 +129,7 @@ static struct process *publish_new(struct world *world, uint32_t pid, uint64_t g
 	return p;
 }
 
-/* What a walk of @pid finds at @addr: the id of the object, 0 for nothing. */
+/* The id of the object that a walk of @pid finds at @addr, 0: not found. */
 static uint32_t kernel_finds(const struct world *world, uint32_t pid, uint64_t gen, uint64_t addr)
 {
 	const struct fpl_mapset *set = &world->kernel.mapsets[pid];
@@ -162,7 +162,7 @@ static void what_is_published_is_what_a_walk_finds(void **state)
 	assert_int_equal(world->kernel.mapsets[5].version, 2);
 }
 
-/* What the kernel side remembers under a serial is believed: none is given twice, and 0 to none. */
+/* The kernel side trusts its memory by serial: a serial is given once, and 0 never. */
 static void each_publication_has_a_serial_of_its_own(void **state)
 {
 	struct world *world = *state;

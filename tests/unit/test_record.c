@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ring records as bytes nobody vouches for, and the naming of the raw frames in them. */
+/* Ring records as untrusted bytes, and the naming of the raw frames in them. */
 #include "cmocka_all.h"
 
 #include <stdlib.h>

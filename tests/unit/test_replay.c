@@ -116,7 +116,7 @@ static void replay_walks_as_far_as_the_copy_goes(void **state)
 	}
 }
 
-/* Where the bytes of the stack lie makes no difference to the walk. */
+/* The place of the stack bytes does not change the walk. */
 static void replay_reads_what_another_snapshot_has(void **state)
 {
 	static const struct {
@@ -192,7 +192,7 @@ static void replay_walks_across_a_hole(void **state)
 	}
 }
 
-/* What of a hole is there is read word by word. */
+/* The parts of a hole that were copied are read word by word. */
 static void replay_reads_islands(void **state)
 {
 	static struct fpl_island islands[2];
@@ -376,8 +376,8 @@ static void replay_goes_on_where_the_kernel_stopped(void **state)
 	assert_int_equal(s->result.stop, FPL_STOP_BAD_RA);
 }
 
-/* What the kernel side has kept of a walk that stopped at the @nr-th frame of @all. Returns how
- * many frames that is. */
+/* Keep the frames that the kernel side has of a walk stopped at frame @nr of @all. Returns their
+ * number. */
 static uint32_t keep(const __u64 *all, uint32_t nr, uint32_t leaf, uint32_t root, __u64 *ret,
 		     uint32_t *ret_elided)
 {

@@ -83,7 +83,7 @@ void timeline_sample(struct timeline *timeline, const struct fpl_sample *sample,
 	(void)timeline, (void)sample, (void)stack;
 }
 
-/* One of the process, in code whose table is still to come. */
+/* A snapshot of the process, in code whose table is missing. */
 static struct snapshot *make_snapshot(uint32_t pid)
 {
 	struct snapshots snapshots = { 0 };

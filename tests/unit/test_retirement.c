@@ -31,7 +31,7 @@
 #define NR_MAPPED 16u /* files that the hostile user has mapped at once */
 #define NR_SLOTS  4096u
 
-/* What is mapped now: the address of a mapping is its place. */
+/* The current mappings: the address of a mapping is its place. */
 static struct mapping {
 	int fd; /* -1: nothing */
 	struct object *object;
@@ -296,7 +296,7 @@ static size_t heap_bytes(void)
 	return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
-/* What was in use, at most, in a quarter of an hour. */
+/* The maximum in use in a quarter of an hour. */
 struct peak {
 	size_t objects, descriptors, heap;
 };

@@ -56,7 +56,7 @@ static void a_right_is_held_by_itself_or_by_what_includes_it(void **state)
 	}
 }
 
-/* What rights_tell says, in @ret. */
+/* Put the lines of rights_tell into @ret. */
 static void told(uint64_t held, bool reads_others, char *ret, size_t size)
 {
 	const struct host host = { .has_caps = true, .caps = held, .user_ns = HOST_NS_INITIAL };

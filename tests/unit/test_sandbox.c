@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reader of recordings, and a run, can still ask the kernel for. */
+/* The system calls left to a reader of recordings, and to a run. */
 #include "cmocka_all.h"
 
 #include <errno.h>

@@ -396,7 +396,7 @@ static void a_return_whose_address_was_replaced_ends_its_frame_alone(void **stat
 	assert_books(&thread->shadow);
 }
 
-/* What is above the frame that is returned from has lost its place without being seen to. */
+/* Frames above the returning one end without a return of their own. */
 static void a_return_goes_through_so_many_frames_at_most(void **state)
 {
 	static const struct {
@@ -437,7 +437,7 @@ static void the_signal_s_frame_stays_until_sigreturn(void **state)
 	/* mov $15, %eax, on a stack above that of the frame */
 	move(thread, INSN_OTHER, 0);
 	assert_true(shadow_top(&thread->shadow)->signal);
-	/* another system call, and one like it by somebody else */
+	/* another system call, and one like it by other code */
 	thread->now.reg[X86_RAX] = 14;
 	move(thread, INSN_SYSCALL, 0);
 	assert_true(shadow_top(&thread->shadow)->signal);

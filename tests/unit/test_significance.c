@@ -28,7 +28,7 @@ static void gamma_derivatives_have_their_known_values(void **state)
 		assert_near(trigamma_inverse(trigamma(x)), x, 1e-8);
 }
 
-/* Of tables. */
+/* Values from tables. */
 static void quantiles_have_their_known_values(void **state)
 {
 	static const struct {

@@ -81,7 +81,7 @@ static bool same_answer(const struct symtab *tab, uint64_t a, uint64_t b)
 	       (!found || (first.start == second.start && first.idx == second.idx));
 }
 
-/* Where an answer says that it holds for neighbours, it does: each address is asked. */
+/* If an answer claims to hold for neighbours, ask each address. */
 static void check_ranges(const struct symtab *tab)
 {
 	for (uint64_t vaddr = 0xff0; vaddr < 0x9010; vaddr++) {

@@ -214,7 +214,7 @@ static void write_result(FILE *out, const struct synth_result *result)
 	}
 }
 
-/* What the whole of a file has no bytes of its own for: tables lie in the hole. */
+/* Reads of the file are served from the hole, in which the tables lie. */
 static bool read_hole(void *ctx, uint64_t vaddr, void *to, size_t size)
 {
 	const struct synth_hole *hole = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of code leads into holes, 16 bytes at a time, against one byte after the other; and the
- * bytes of code read in stretches against all of them.
+ * The search for branches into holes, 16 bytes at a time, against one byte at a time; and code read
+ * in stretches against all of its bytes.
  */
 #include "cmocka_all.h"
 
@@ -17,7 +17,7 @@ enum { CODE_MAX = 100, ROUNDS = 20000, DISTANCE = 4 };
 
 #define CODE_AT UINT64_C(0x401000)
 
-/* Of some pages, one is without a hole between two that have one. */
+/* Pages of which one without a hole lies between two with one. */
 static struct synth_holes make_holes(struct budget *budget)
 {
 	static const struct synth_hole list[] = {

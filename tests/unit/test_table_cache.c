@@ -169,7 +169,7 @@ static void no_cache_is_a_cache_that_holds_nothing(void **state)
 	table_destroy(table);
 }
 
-/* What can become of the file at @path; @other is that of another table. 0: done. */
+/* Damages to the file at @path; @other is that of another table. 0: done. */
 static int cut_to(const char *path, off_t size)
 {
 	return truncate(path, size);

@@ -64,7 +64,7 @@ static int read_entry(struct file *file, const struct table_key *key, struct tab
 	return code;
 }
 
-/* Makes the digest right again: somebody meant it. */
+/* Make the digest valid again, as an attacker would. */
 static void seal(struct file *file)
 {
 	struct table_entry_header *header = (struct table_entry_header *)(void *)file->bytes;
@@ -135,7 +135,7 @@ static void torn_file_is_seen_wherever_it_ends(void **state)
 	table_destroy(table);
 }
 
-/* What somebody could write into a header, with a digest that is right. */
+/* Headers that an attacker could write, with a valid digest. */
 static void header_that_makes_no_sense_is_refused(void **state)
 {
 	static const struct {

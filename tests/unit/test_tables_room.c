@@ -33,7 +33,7 @@ static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
 	assert_int_equal(world->tables.nr_evicted, 1);
 }
 
-/* Of a table that was replaced, nobody reads the space any more: that comes before any other's. */
+/* No lookup reads the space of a replaced table: it is freed before any other. */
 static void what_was_replaced_makes_room_first(void **state)
 {
 	struct world *world = *state;
@@ -53,7 +53,7 @@ static void what_was_replaced_makes_room_first(void **state)
 	assert_int_equal(world->tables.nr_evicted, 0);
 }
 
-/* Where one gives too little room, more go, and no more than that. */
+/* If one table gives too little room, more go, and no more than needed. */
 static void as_many_go_as_it_takes(void **state)
 {
 	struct world *world = *state;

@@ -52,7 +52,7 @@ static const struct {
 	  true },
 };
 
-/* What distributions alone make of the runs. */
+/* The verdict of distributions alone on the runs. */
 static void expect(const struct counted_run *runs, size_t nr, bool shares, struct distribution *ret)
 {
 	memset(ret, 0, NR_THINGS * sizeof(*ret));

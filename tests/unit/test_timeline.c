@@ -44,7 +44,7 @@ static void record(struct timeline *timeline, uint32_t id, uint64_t time_ns, uin
 	timeline_record(timeline, &event);
 }
 
-/* What is left of @timeline and @store, as a run would end. */
+/* Take the rest of @timeline and @store, as the end of a run does. */
 static void finish(struct timeline *timeline, struct stack_store *store, struct profile *ret)
 {
 	AUTO_FREE uint32_t *places = NULL;

@@ -10,7 +10,7 @@
 
 #define THREE "a;main;f;g 5\na;main;f 3\nb;main;f;read_[k];copy_[k] 2\n"
 
-/* A view of a world, as somebody sees it who presses keys. */
+/* A view of a world, as a user at the keyboard sees it. */
 struct view {
 	struct world world;
 	struct control control;

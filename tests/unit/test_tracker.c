@@ -13,7 +13,7 @@
 
 #define NR_ENTRIES 256u
 
-/* What the kernel side would say, set by the tests; pids above those of any machine. */
+/* The answers of the kernel side, set by the tests; pids above those of any machine. */
 #define PID   0x7ffffff0u
 #define CHILD 0x7ffffff1u
 
@@ -139,7 +139,7 @@ static uint32_t sample_finds(struct world *world, uint32_t pid, uint64_t gen, ui
 	return map ? map->object : 0;
 }
 
-/* One program: exec, its mapping at 0x1000, the kernel's word on its gen. */
+/* Start a program: exec, its mapping at 0x1000, the kernel side's word on its gen. */
 static void start_program(struct world *world, uint32_t pid, uint32_t object, uint64_t gen)
 {
 	side(world, SIDEBAND_EXEC, pid, 0);
@@ -279,7 +279,7 @@ static void the_end_of_a_leader_is_not_the_end_of_a_target(void **state)
 	side(world, SIDEBAND_EXIT, PID, 0);
 	assert_int_equal(sample_finds(world, PID, 7, 0x1800), 1);
 
-	/* of a process nobody samples the side-band is all there is */
+	/* a process without samples has only side-band records */
 	side_map(world, CHILD, 0x1000, 1, 100);
 	assert_non_null(processes_find(&world->tracker.processes, CHILD));
 	side(world, SIDEBAND_EXIT, CHILD, 0);
@@ -419,7 +419,7 @@ static void children_of_strangers_are_strangers_unasked(void **state)
 	assert_int_equal(following.nr_asked, 1);
 	assert_int_equal(collect_nr_pending(&collect), 0);
 
-	/* a number that was a stranger's, now of a target's child, whichever is told of it first */
+	/* a number of an unprofiled process, reused by a target's child, in both orders of news */
 	following.pids[1] = 501;
 	send_side(&collect, SIDEBAND_FORK, 501, PID);
 	assert_int_equal(collect_nr_pending(&collect), 1);

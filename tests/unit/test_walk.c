@@ -96,7 +96,7 @@ static void walk_believes_what_a_signal_handler_returns_to(void **state)
 	}
 }
 
-/* What it has interrupted follows no call. */
+/* Code interrupted by a signal follows no call. */
 static void walk_believes_a_signal_frame_that_nobody_wrote(void **state)
 {
 	struct fpl_rule rule = rule_signal;
@@ -238,7 +238,7 @@ static void code_outside_every_object_takes_no_rule_of_another_frame(void **stat
 	struct scene *s = *state;
 
 	s->code[0x400b] = s->code[0x200b] = s->jit[0xb] = 0xe8;
-	/* What the walk before has left. */
+	/* State left by the previous walk. */
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		s->walk.rule = *rules[i];
 		s->walk.known = ARCH_ALL_REGS;
@@ -249,7 +249,7 @@ static void code_outside_every_object_takes_no_rule_of_another_frame(void **stat
 			   (__u64[]){ (ANON_START + 8) | FPL_FRAME_RAW | EXACT,
 				      FRAME(0x4010) | BY_FP, 0 });
 	}
-	/* What the frame below has left. */
+	/* State left by the frame below. */
 	s->walk.known = ARCH_ALL_REGS;
 	s->walk.reg[7] = AT(0);
 	s->words[0] = AT(10);
@@ -308,7 +308,7 @@ static void walk_goes_on_behind_a_null_pointer_that_was_called(void **state)
 	check_walk(s, PC(0x3010), FPL_STOP_OUTERMOST,
 		   (__u64[]){ FRAME(0x3010) | EXACT, 1 | FPL_FRAME_RAW | EXACT,
 			      FRAME(0x2010) | BY_FP, FRAME(0x4010), 0 });
-	/* Such an address where a return address is expected is none. */
+	/* Such an address is not a valid return address. */
 	s->words[20] = 1;
 	s->walk.reg[7] = AT(20);
 	s->walk.known = ARCH_ALL_REGS;
@@ -396,7 +396,7 @@ static void walk_knows_the_entry_of_a_program(void **state)
 		check_walk(s, PC(cases[i].vaddr), cases[i].stop,
 			   (__u64[]){ FRAME(cases[i].vaddr) | EXACT, 0 });
 	}
-	/* Where a row covers the entry, the row decides. */
+	/* If a row covers the entry, the row decides. */
 	s->world.mappings[0].flags = FPL_MAPPING_MAIN;
 	s->walk.serial++;
 	s->world.objects[WORLD_SLOT].entry_vaddr = 0x1000;
@@ -516,7 +516,7 @@ static void mapping_search_finds_the_one_that_holds_the_address(void **state)
 	assert_true(walk_mapping(&walker, 0x2000));
 	assert_true(walk_mapping(&walker, 0x4bff));
 	assert_false(walk_mapping(&walker, 0x5000));
-	/* One that leads out of the array ends there. */
+	/* A mapset that leaves the array ends there. */
 	s->walk.first = 7;
 	s->walk.nr = 100;
 	assert_false(walk_mapping(&walker, 0x6000));

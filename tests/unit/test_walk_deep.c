@@ -87,7 +87,7 @@ static void walk_stack(struct scene *s, struct fpl_memory *memory, uint32_t nr, 
 	walk_end(&walker);
 }
 
-/* What is there must be @walked of @nr frames, @leaf and @root of them. */
+/* The stack must have @walked of @nr frames, @leaf and @root of them. */
 static void check_stack(struct scene *s, uint32_t walked, uint32_t nr, uint32_t leaf, uint32_t root)
 {
 	uint32_t gap = walked > leaf + root ? walked - leaf - root : 0;

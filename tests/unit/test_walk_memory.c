@@ -234,7 +234,7 @@ static void remembered_walks_are_the_walks(void **state)
 		s->walk.pc = WORLD_BIAS + draw(s, i % 3 ? 0x2000 : WORLD_TEXT);
 		s->walk.exact = 1;
 		s->walk.nr_frames = 0;
-		/* Three mapsets: one is none, two differ in where the code is and what it is. */
+		/* Three mapsets: one is empty, two differ in the place and kind of their code. */
 		s->walk.serial = draw(s, 3);
 		s->world.mappings[0].object = WORLD_ID + (s->walk.serial == 2);
 		s->world.objects[WORLD_SLOT].object = s->world.mappings[0].object;
@@ -341,7 +341,7 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 	}
 }
 
-/* Where rows from code are still being made: one that is looked up a moment later is found. */
+/* While rows from code are being made, a row is found as soon as it is there. */
 static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 {
 	static const struct fpl_rule end = { .flags = FPL_RULE_END }, none = { 0 };
@@ -550,7 +550,7 @@ static void the_window_goes_where_memory_is(void **state)
 	}
 }
 
-/* What lies in the window is not read again, by either way to step. */
+/* Words in the window are not read again, by either way to step. */
 static void a_word_in_the_window_costs_no_read(void **state)
 {
 	static const struct fpl_rule rule = { .cfa = FPL_CFA_REG,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One step of the walker: rule and registers to the caller's registers, or the stop. */
+/* One step of the walker: from rule and registers to the caller's registers, or the stop. */
 #include "cmocka_all.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of strangers in pictures: never markup, never unseen, never endless. */
+/* Untrusted text in pictures: never markup, never unseen, never endless. */
 #include "cmocka_all.h"
 
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * The instructions of all holes and their order. Private to unwind/synth.
  *
- * A position is a number for a byte of a hole: holes one after the other, from 1 on; 0 is none.
+ * A position is a number for a byte of a hole: holes one after the other, from 1 on; 0: no
+ * position.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 
 /*
  * Number of the @size bytes at @code, at @vaddr, to decode in order to meet all instructions that
- * may lead into one of @holes; 0: there are none. Cost: O(size), 16 bytes at a time.
+ * may lead into one of @holes; 0: no such instruction. Cost: O(size), 16 bytes at a time.
  */
 size_t synth_leads_size(const struct synth_holes *holes, const uint8_t *code, size_t size,
 			uint64_t vaddr);

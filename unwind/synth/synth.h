@@ -42,7 +42,7 @@ struct synth_entry {
 /* Why an instruction has no row. X(name, key, text) */
 #define SYNTH_REASON_LIST(X)                                                                   \
 	X(NONE, row, "it has one")                                                             \
-	X(NO_ENTRY, no_entry, "nothing that is known to be code leads there")                  \
+	X(NO_ENTRY, no_entry, "no known code leads there")                                     \
 	X(NO_CFA, no_cfa, "paths disagree on the stack, or the code hides where the frame is") \
 	X(BAD_END, bad_end,                                                                    \
 	  "a path from there ends in nonsense: no instruction, a return that "                 \

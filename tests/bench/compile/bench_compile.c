@@ -66,7 +66,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* One line for the speeds that @seconds [n] give for @bytes; returns the best time. */
+/* Print one line for the speeds that @seconds [n] give for @bytes; returns the best time. */
 static double print_speeds(const struct input *input, const char *what, double bytes,
 			   double *seconds, size_t n)
 {
@@ -174,7 +174,7 @@ static int keep_start(const struct cfi_row *row, void *ctx)
 	return 0;
 }
 
-/* What an image says of a row, as libdw says it. */
+/* Read the facts of a row from libdw that an image holds. */
 static size_t read_rules(Dwarf_Frame *frame)
 {
 	static const int regs[] = { 16, 3, 6, 12, 13, 14, 15 };

@@ -53,7 +53,7 @@ static void cleanup_elf(struct elf_file **elf)
 	elf_file_close(*elf);
 }
 
-/* One analysis; @ret is the caller's to end. *ret_s: what it took, the CFI's own not included. */
+/* One analysis; the caller ends @ret. *ret_s: its time, without the CFI's own. */
 static int analyse(const struct elf_file *elf, struct synth_result *ret, double *ret_s,
 		   struct fpl_err *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a sample costs by the depth of its stack: the slope from 11 to 101 frames, hot (the sampled
+ * The cost of a sample by the depth of its stack: the slope from 11 to 101 frames, hot (the sampled
  * program spins) and cold (it writes through memory larger than every cache), beside a program that
  * reads one word for each frame and nothing else. Rounds alternate between all of them; each figure
  * is the median of the rounds.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What fplesses that are running cost, beside the floor, in the same windows: reads the counters of
- * their programs `sample`, and samples the same process at the same rate with the floor program.
+ * The cost of running fplesses beside the floor, in the same windows: reads the counters of their
+ * programs `sample`, and samples the same process at the same rate with the floor program.
  *
  * usage: bench_windows PID HZ WINDOWS WINDOW_MS FPLESS_PID...; prints TSV, a line for each window
  * and program: window, program (0, 1, ... of the fplesses; floor), samples, frames, ns by its own
@@ -219,7 +219,7 @@ static void floor_stop(struct bench *bench)
 		cleanup_fd(&bench->floor_fds[cpu]);
 }
 
-/* One window; the first, 0, only tells how many words the floor is to read. */
+/* One window; the first, 0, only determines the number of words that the floor reads. */
 static int run_window(struct bench *bench, uint32_t window)
 {
 	struct figures now;

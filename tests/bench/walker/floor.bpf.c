@@ -15,7 +15,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 __u32 nr_words;
-__u32 target; /* tgid of the process floor_process reads; others are none of its business */
+__u32 target; /* tgid of the process floor_process reads; others are ignored */
 __u64 sum;
 
 struct {

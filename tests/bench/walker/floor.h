@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What floor.bpf.c counts, for those who load it. */
+/* Counts of floor.bpf.c, for its loaders. */
 #pragma once
 
 #include <linux/types.h>

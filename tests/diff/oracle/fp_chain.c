@@ -5,7 +5,7 @@
 
 #define RBP 6 /* by DWARF number */
 
-/* What a chain ends with for certain: nothing is ever mapped at either end. */
+/* A certain end of a chain: no address at either end is ever mapped. */
 static bool is_end(uint64_t fp)
 {
 	return fp < 4096 || fp >= 1ull << 56;

@@ -122,9 +122,9 @@ static uint64_t mapped_bytes(const struct walk_mapset *mapset, const struct fpl_
 }
 
 /*
- * A module is reported once, at the first of its mappings. One that maps a part of itself a second
- * time elsewhere (node its builtins, next to the code it makes) is one module still: libdwfl drops
- * both where it is told twice of a file with fixed addresses.
+ * A module is reported once, at the first of its mappings. A module that maps a part of itself a
+ * second time elsewhere (node its builtins, next to the code it makes) is one module still: libdwfl
+ * drops both where it is told twice of a file with fixed addresses.
  */
 static bool is_module(const struct walk_mapset *mapset, uint32_t idx)
 {

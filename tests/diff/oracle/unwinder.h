@@ -38,7 +38,7 @@ void unwinder_destroy(struct unwinder *unwinder);
 /* Unwind @walk, which belongs to the unwinder's mapset. */
 void unwinder_run(struct unwinder *unwinder, const struct walk *walk, struct unwound *ret);
 
-/* Is there CFI for @pc (@exact: not a return address)? Where there is none libdw guesses by rbp. */
+/* Is there CFI for @pc (@exact: not a return address)? Without CFI libdw guesses by rbp. */
 bool unwinder_has_cfi(struct unwinder *unwinder, uint64_t pc, bool exact);
 
 /* "file+0xvaddr symbol" of @pc, for messages; cut to @size. */

@@ -41,8 +41,8 @@ FPL_MUST_CHECK int walk_reader_open(const char *path, struct walk_reader *ret, s
 void walk_reader_close(struct walk_reader *reader);
 
 /*
- * The next walk. Returns 1, 0 at the end, -EINVAL where the file makes no sense, -ENOMEM. What @ret
- * points to lives as long as the reader.
+ * Read the next walk. Returns 1, 0 at the end, -EINVAL for a malformed file, -ENOMEM. Pointers in
+ * @ret live as long as the reader.
  */
 int walk_reader_next(struct walk_reader *reader, struct walk *ret, struct fpl_err *err);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a value equal to the limit gives is not tested, nor that nothing is read behind the values.
- */
+/* Two cases are not tested: a value equal to the limit, and a read behind the values. */
 #include "sample.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Works in a function below one that somebody else probes at its return. */
+/* Works in a function below one that another tool probes at its return. */
 #include <stdint.h>
 
 static volatile uint64_t sink;
