@@ -24,7 +24,6 @@ find $folders -name '*.[ch]' | LC_ALL=C sort | perl -e '
 		"src/output" => 39,
 		"src/parse" => 64,
 		"src/picture" => 36,
-		"src/profile" => 119,
 		"src/recording" => 66,
 		"src/top" => 25,
 		"src/view" => 17,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the running kernel calls an address of its own, asked through a BPF program of a few
+ * The running kernel's names of its own addresses, asked through a BPF program of a few
  * instructions, which is loaded for the first question: about 2 ms of CPU, and 2 us for each
- * question, where reading /proc/kallsyms takes 100 ms.
+ * question, while reading /proc/kallsyms takes 100 ms.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-/* Of a text of many lines, such as the verifier's, these are shown: why it ended stands last. */
+/* Lines shown of a long text such as the verifier's: the reason stands at its end. */
 #define FIRST_LINES 2u
 #define LAST_LINES  12u
 

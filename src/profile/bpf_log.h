@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libbpf says goes where everything else goes, at -v and -vv. */
+/* Route libbpf's messages into fpless's log, at -v and -vv. */
 #pragma once
 
 /* Route libbpf's messages into fpl_log. May be called any number of times. */

@@ -147,7 +147,7 @@ static char *hex_of(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* Where code is in the file, less where it is in memory: of the first segment that holds code. */
+/* Offset in the file less vaddr, of the first segment that holds code. */
 static uint64_t file_bias_of(const struct elf_file *elf)
 {
 	for (size_t i = 0; i < elf->nr_segments; i++) {

@@ -49,7 +49,7 @@ struct object *catalog_live(const struct catalog *catalog, size_t i);
 size_t catalog_nr_live(const struct catalog *catalog);
 /* The most that are files of one user who may not have all (share.h). Cost: O(users). */
 size_t catalog_nr_of_limited(const struct catalog *catalog);
-/* So many there may be at once, for want of slots or of descriptors. */
+/* Limit of objects at one time, from slots and descriptors. */
 size_t catalog_nr_max(const struct catalog *catalog);
 
 /*

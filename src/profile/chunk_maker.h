@@ -34,5 +34,5 @@ void chunk_maker_destroy(struct chunk_maker *maker);
 FPL_MUST_CHECK int chunk_maker_get(struct chunk_maker *maker, uint32_t number, void **ret,
 				   struct fpl_err *err);
 
-/* What they take of the kernel's memory, the one ahead included. */
+/* Kernel memory of the chunks, the one made ahead included. */
 uint64_t chunk_maker_bytes(struct chunk_maker *maker);

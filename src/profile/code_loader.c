@@ -210,7 +210,7 @@ static void read_map(struct code_loader *loader, struct job *job)
 		fpl_fail(&err, code, "%s: %s", path, strerror(-code));
 	else
 		code = desk_perf_map(loader->desk, &file, table, &result, &err);
-	/* what was read is the image's own where nobody has written to it by now */
+	/* the data belongs to the image if the file was not written to meanwhile */
 	if (!code && is_overwritten(order))
 		code = fpl_fail(&err, -ESTALE, "%s: was written to after the program had ended",
 				path);

@@ -22,7 +22,7 @@ struct code_order {
 	uint64_t gen;
 	uint32_t pid;
 	pid_t own_pid;	     /* as it sees itself */
-	int map_fd, dump_fd; /* -1: there is none */
+	int map_fd, dump_fd; /* -1: no such file */
 	char map_name[64];
 	bool ended;
 	struct stat at_exit;  /* of the map, where it has ended */
@@ -36,7 +36,7 @@ struct code_loader_stats {
 	uint64_t bytes;	    /* of tables made */
 };
 
-/* What the files of an image said. */
+/* Contents of an image's files. */
 struct code_loaded {
 	uint64_t gen;
 	struct code_table dump, map; /* the taker's to end; empty: nothing */

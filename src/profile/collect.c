@@ -227,7 +227,7 @@ static bool is_sample(const struct fpl_record_header *header)
 	return header->type <= FPL_RECORD_SNAPSHOT || header->type == FPL_RECORD_WALK;
 }
 
-/* What a record has at least, going by its type; of types nobody knows, a sample. */
+/* Minimum size of a record of this type; of an unknown type, that of a sample. */
 static size_t least_size(const struct fpl_record_header *header)
 {
 	if (header->type == FPL_RECORD_EVENT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel says, put in order of time: ring records and side-band records of all CPUs are
- * gathered, sorted and applied. Stacks of known frames need no order and go to the store at once.
+ * The kernel's records in order of time: gather the ring records and the side-band records of all
+ * CPUs, sort and apply them. Stacks of known frames need no order and go to the store at once.
  */
 #pragma once
 
@@ -25,10 +25,10 @@ struct collect {
 	struct tracker *tracker; /* borrowed, as all below */
 	struct replayer *replayer;
 	struct stack_store *store;
-	struct timeline *timeline;	   /* NULL: nobody wants to know when samples were taken */
+	struct timeline *timeline;	   /* NULL: the times of samples are not needed */
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
-	struct cgroup_names *cgroup_names; /* NULL: nobody wants to know */
+	struct cgroup_names *cgroup_names; /* NULL: not needed */
 	/* Does anybody want to know about this process? NULL: about all. */
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;

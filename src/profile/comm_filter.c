@@ -113,6 +113,6 @@ uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
 	if (places)
 		profile_move_events(profile, places);
 	else
-		profile->nr_events = 0; /* of stacks nobody knows any more: without their time */
+		profile->nr_events = 0; /* the profile has no stacks left for these times */
 	return nr_filtered;
 }

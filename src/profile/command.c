@@ -83,7 +83,7 @@ int command_start(char **argv, bool to_stderr, bool off_terminal, const sigset_t
 	return 0;
 }
 
-/* What may help where a command does not start; begins with what parts it from the reason. */
+/* Advice for a command that does not start; begins with a separator from the reason. */
 static const char *start_hint(const char *name, int code)
 {
 	if (code == ENOENT && !strchr(name, '/'))
@@ -136,7 +136,7 @@ static int send(const struct command *command, int number)
 	return kill(command->pid, number) < 0 ? -errno : 0;
 }
 
-/* deputy_fn: while it has not been waited for, its number is nobody else's. */
+/* deputy_fn: until it is waited for, its number cannot be reused. */
 static int send_term(void *ctx)
 {
 	return send(ctx, SIGTERM);

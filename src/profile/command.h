@@ -45,8 +45,7 @@ FPL_MUST_CHECK int command_delegate(struct command *command, struct deputy *depu
  */
 FPL_MUST_CHECK int command_release(struct command *command, int stop_fd, struct fpl_err *err);
 
-/* Somebody else has taken its @status of wait(2): say how it ended, where that is not plain
- * success.
+/* Another caller has taken its @status of wait(2): log how it ended, unless that is plain success.
  */
 void command_ended(struct command *command, int status);
 

@@ -57,15 +57,15 @@ struct compiler {
 	int event_fd;
 };
 
-/* NULL where there is none. */
+/* NULL: no turn. */
 static struct job *job_of(struct turn *turn)
 {
 	return (struct job *)turn;
 }
 
 /*
- * Is the file still what it was when the object was made of it? It may have been written to, before
- * it was read again or meanwhile. What is only newer, by touch(1) for one, has the same identity.
+ * Is the file the one that the object was made of? It may have been written to, before it was read
+ * again or meanwhile. If only its times are newer, as after touch(1), its identity is the same.
  */
 static int check_file(struct desk *desk, const struct object *object, const struct desk_file *file,
 		      struct fpl_err *err)

@@ -5,9 +5,8 @@
  * that order, those that samples wait for before all others; results come back as they are done.
  *
  * A table whose rows from code would take a while comes without them (table->stats.synth_left):
- * they are another job, for when a sample needs one. Where it takes so long that samples would be
- * lost over it, that job is for a thread that no other table waits for, and one for the rows around
- * some addresses goes before it.
+ * they are another job, run when a sample needs one. If it takes so long that samples would be
+ * lost, a thread of its own runs that job, after one for the rows around some addresses.
  */
 #pragma once
 

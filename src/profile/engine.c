@@ -32,9 +32,9 @@
  */
 #define HORIZON_NS (2 * NS_PER_MS)
 /*
- * Shortest time between two drains: bounds the wake-ups in a storm of short programs. Where samples
- * are rare it may be longer, as long as few of them fall into it: until a new mapping was read of,
- * a sample in it comes with a snapshot, which costs more than a wake-up. At most, a side-band
+ * Shortest time between two drains: bounds the wake-ups in a storm of short programs. For rare
+ * samples it may be longer, as long as few of them fall into it: until a new mapping's record is
+ * read, each sample in it sends a snapshot, which costs more than a wake-up. At most, a side-band
  * buffer must hold what one task can map meanwhile (2,500 mappings, of 5 us each).
  */
 #define DRAIN_PAUSE_NS	    (2 * NS_PER_MS)
@@ -219,7 +219,7 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 
 	if (pause_ns < DRAIN_PAUSE_NS || nr_records >= DRAIN_MANY)
 		pause_ns = DRAIN_PAUSE_NS;
-	/* what woke us was of strangers */
+	/* only records of unprofiled processes woke us */
 	if (!nr_records)
 		pause_ns *= 2;
 	return pause_ns < DRAIN_PAUSE_MOST_NS ? pause_ns : DRAIN_PAUSE_MOST_NS;
@@ -278,7 +278,10 @@ static struct round round_begin(void)
 	return (struct round){ clock_monotonic_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
 }
 
-/* Was it longer than the longest wait, and on no CPU? Then nobody read the ring meanwhile. */
+/*
+ * Was the round longer than the longest wait, without running on a CPU? Then the ring was not read
+ * meanwhile.
+ */
 static void round_end(struct engine *engine, const struct round *begin)
 {
 	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns, worked_ns;
@@ -416,7 +419,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	return 0;
 }
 
-/* What was left to us; the more there is on the machine, the more room. */
+/* Fill in sizes not given by options, by the size of the machine. */
 static void fill_in_sizes(struct engine_options *o)
 {
 	struct sysinfo info;

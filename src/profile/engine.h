@@ -31,12 +31,12 @@ enum engine_event {
 };
 
 enum engine_unwind {
-	ENGINE_UNWIND_AUTO, /* CFI, with frame-pointer steps where there is none */
+	ENGINE_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
 	ENGINE_UNWIND_CFI,  /* CFI only */
 	ENGINE_UNWIND_FP,   /* bpf_get_stack, 127 frames, no tables */
 };
 
-/* What was counted so far. */
+/* The counts so far. */
 struct engine_look {
 	uint64_t unix_ns, sampled_ns; /* the time of day; how long samples are taken */
 	const uint64_t *counts;	      /* borrowed [nr_stacks]: the samples of each stack */
@@ -46,10 +46,9 @@ struct engine_look {
 };
 
 /*
- * Who is told of what is sampled while the run goes on: of each sample as it comes, or of the
- * counts now and then, which costs the kernel side nothing. In the thread of the run, which must
- * not be kept waiting. What a sample's stack is may come a moment after the sample, so times of one
- * CPU may go back.
+ * A listener of samples during the run: of each sample on arrival, or of the counts from time to
+ * time, which costs the kernel side nothing. Called in the thread of the run, which must not be
+ * blocked. A sample's stack may arrive a moment after the sample, so times of one CPU may go back.
  */
 struct engine_listener {
 	/* An object, before the first sample or stack that names it; with its file, borrowed for
@@ -72,7 +71,7 @@ struct engine_listener {
 	/* That was all for the moment. NULL: not wanted. */
 	void (*pause)(void *ctx);
 	void *ctx;
-	int stop_fd; /* readable once nobody listens any more: the run ends; -1: none */
+	int stop_fd; /* readable when the listener has stopped: the run ends; -1: none */
 };
 
 /*
@@ -107,8 +106,8 @@ struct engine_options {
 	char **command;	  /* borrowed, NULL-terminated argv; searched in PATH */
 	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
 	bool command_stdout_to_stderr;
-	/* Where its stdin, stdout or stderr is a terminal, it is /dev/null: somebody draws there.
-	 */
+	/* If its stdin, stdout or stderr is a terminal, replace it by /dev/null: fpless draws
+	 * there. */
 	bool command_off_terminal;
 
 	enum engine_event event;
@@ -135,7 +134,7 @@ struct engine_options {
 	 * is */
 	struct disk_cache *cache;
 	uint64_t jit_memory; /* bytes for names of code made at run time; 0: 64 MiB */
-	const struct engine_listener *listener; /* borrowed; NULL: nobody listens */
+	const struct engine_listener *listener; /* borrowed; NULL: no listener */
 
 	/* Keep when each sample was taken (profile.events), in this many bytes; 0: do not. */
 	uint64_t timeline_memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling somebody of what is sampled while the run goes on. */
+/* Tell the listener of samples during the run. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -152,7 +152,7 @@ void engine_listen_after(void *ctx, const struct object *object)
 		listener->retired(listener->ctx, object->id);
 }
 
-/* What the kernel side has counted of a stack; one whose frames are on their way is for later. */
+/* Add the kernel side's count of a stack; one whose frames have not arrived is left for later. */
 static void add_count(const struct fpl_stack *stack, void *ctx)
 {
 	struct engine *engine = ctx;

@@ -114,7 +114,7 @@ static void open_cache(struct engine *engine)
 		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 
-/* What is known of processes, objects and stacks: parts that need nothing of the kernel side. */
+/* Open the parts that need nothing of the kernel side: processes, objects and stacks. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
@@ -315,8 +315,8 @@ static int check_namespaces(const struct host *host, struct fpl_err *err)
 	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
 
-/* What the kernel has to give: events, side-band, programs. Where it fails, a missing feature is
- * why. */
+/* Open the kernel's parts: events, side-band, programs. A failure is explained by a missing
+ * feature. */
 static int open_kernel(struct engine *engine, struct fpl_err *err)
 {
 	int code = events_open(engine->options, &engine->events, err);

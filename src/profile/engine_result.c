@@ -11,7 +11,7 @@
 #include "profile/refusals.h"
 #include "profile/usage.h"
 
-/* What the kernel side does not know of its maps: how much of them is used from here. */
+/* Add the use of the maps that only userspace knows. */
 static void fill_maps(struct engine *engine, const struct fpl_counters *counters,
 		      uint64_t nr_stacks, struct profile *profile)
 {

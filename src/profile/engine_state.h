@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a run consists of, and the steps engine_run takes: for engine*.c alone.
- */
+/* The parts of a run, and the steps of engine_run: for engine*.c alone. */
 #pragma once
 
 #include <signal.h>
@@ -34,10 +32,10 @@
 /* Who had no CPU for longer was stopped, or starved; a loaded machine delays by less. */
 #define AWAY_MIN_MS 600u
 
-/* What a descriptor of the loop stands for. */
+/* Meaning of a descriptor of the loop. */
 enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };
 
-/* What the looks of a listener need. */
+/* State for the looks of a listener. */
 struct engine_looks {
 	uint32_t *
 		places; /* owned [nr_seen]: the number it was told by, of each stack of the store */

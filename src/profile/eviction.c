@@ -64,7 +64,7 @@ bool eviction_is_beyond_share(const struct eviction *eviction)
 /* Whose tables give way to others'. */
 struct shares {
 	bool newcomer_is_beyond;
-	bool has_heavy; /* somebody else has more than his share */
+	bool has_heavy; /* another user has more than its share */
 	uint64_t heavy_uid;
 };
 

@@ -32,12 +32,12 @@ struct eviction {
 bool eviction_is_beyond_share(const struct eviction *eviction);
 
 /*
- * The next table to give up, or NULL: what is left is worth more than the newcomer. Not lately
- * used before lately used, not mapped before mapped, then the longest unused. One that is lately
- * used and mapped is given up only while the newcomer's missed samples are more than twice those
- * of all victims together.
+ * The next table to give up, or NULL: all others are worth more than the newcomer. Not lately used
+ * before lately used, not mapped before mapped, then the longest unused. One that is lately used
+ * and mapped is given up only while the newcomer's missed samples are more than twice those of all
+ * victims together.
  *
- * Tables of an owner who has more than his share go first, whatever they are used for; and an owner
- * whose share is used up takes none of others that is mapped. Cost: O(objects).
+ * Tables of an owner with more than its share go first, whatever their use; and an owner that has
+ * used up its share takes no mapped table of others. Cost: O(objects).
  */
 struct object *eviction_next(struct eviction *eviction);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs need of the kernel, found by asking for it: distributions bring features to
- * older versions, and leave some out of newer ones.
+ * The kernel features that the programs need, found by trial: distributions bring features to older
+ * versions, and leave some out of newer ones.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum feature { FEATURE_LIST(X) FEATURE_COUNT };
 const char *feature_text(enum feature feature);
 const char *feature_since(enum feature feature);
 
-/* What asking came to. */
+/* Results of the trials. */
 struct features {
 	int bpf;		    /* of loading the smallest program: 0, or a negative errno */
 	int present[FEATURE_COUNT]; /* 1 yes, 0 no, negative errno: cannot be told */

@@ -75,7 +75,7 @@ void kernel_side_count(struct kernel_side *kernel)
 	keep_peak(&kernel->nr_targets_peak, count_entries(kernel->skel->maps.targets));
 }
 
-/* What is special about one map. */
+/* Set the particular properties of one map. */
 static void describe(const struct kernel_side *kernel, const struct bpf_map *map,
 		     const struct fpl_counters *counters, struct profile_map *ret)
 {

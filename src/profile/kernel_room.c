@@ -10,14 +10,14 @@
 
 #define MIB (UINT64_C(1) << 20)
 /*
- * Beside its maps and tables a run over one small process was seen to need 7 MiB: programs, their
- * types, the heap, workers. One over all processes, 24 MiB and more.
+ * Beside its maps and tables a run over one small process was measured to need 7 MiB: programs,
+ * their types, the heap, workers. One over all processes, 24 MiB and more.
  */
 #define OWN_BYTES     (6 * MIB)
 #define OWN_ALL_BYTES (24 * MIB)
 /* The table of one small program: a chunk. */
 #define FIRST_TABLE_BYTES (2 * MIB)
-/* Of an entry of a hash map beside key and value. */
+/* Overhead of a hash map's entry beside key and value. */
 #define HASH_ENTRY_BYTES 64u
 
 static uint64_t round_up(uint64_t value, uint64_t to)

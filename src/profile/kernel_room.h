@@ -10,13 +10,13 @@
 
 struct bpf_object;
 
-/* What the kernel takes for the maps of @object, which are sized and not made yet: about. */
+/* Approximate kernel memory for the maps of @object, which are sized and not made yet. */
 uint64_t kernel_room_maps_bytes(const struct bpf_object *object);
 
 /*
- * Hold what the maps and fpless itself need against the limit of the cgroup. Where tables as large
- * as --table-memory would not fit, that is a warning. Errors: -ENOMEM there is no room to begin
- * with; says how much is needed, allowed, and what lowers it.
+ * Compare the needs of the maps and of fpless itself with the cgroup's limit. If tables as large as
+ * --table-memory would not fit, warn. Errors: -ENOMEM too little room to begin with; the message
+ * has the memory needed, the limit, and options that lower the need.
  */
 FPL_MUST_CHECK int kernel_room_check(const struct bpf_object *object,
 				     const struct engine_options *options, struct fpl_err *err);

@@ -72,7 +72,7 @@ static uint32_t ring_bytes(const struct engine_options *options)
 	return bytes;
 }
 
-/* What tells stacks apart, and who is left out. */
+/* Flags for the labels that separate stacks, and for the filters. */
 static uint32_t filter_flags(const struct engine_options *options)
 {
 	uint32_t flags = 0;
@@ -132,7 +132,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	skel->bss->sample_weight_ns = weight_ns;
 }
 
-/* What the filters need; the maps of those that were not asked for are not made. */
+/* Size the filters' maps; maps of filters that were not requested are not made. */
 static int size_filters(struct fpless_bpf *skel, const struct engine_options *options)
 {
 	uint32_t nr_threads = options->nr_tids ? (uint32_t)options->nr_tids : 1;
@@ -470,7 +470,7 @@ uint64_t kernel_side_gen(void *ctx, uint32_t pid)
 	return proc.gen;
 }
 
-/* What CPUs remember of processes holds no more for runs of the program that begin after this. */
+/* Invalidate the CPUs' memory of processes for runs of the program that begin after this. */
 static void forget_recents(const struct kernel_side *kernel)
 {
 	__atomic_add_fetch(&kernel->skel->bss->epoch, 1, __ATOMIC_SEQ_CST);

@@ -63,7 +63,7 @@ void kernel_side_close(struct kernel_side *kernel);
  * programs were loaded, at most FPL_FP_DEPTH_MAX. */
 uint32_t kernel_side_fp_depth(const struct kernel_side *kernel);
 
-/* What this build brings to load. */
+/* The BPF object in this build. */
 struct kernel_side_object {
 	uint32_t version; /* FPL_SHARED_VERSION it was built with */
 	uint32_t nr_programs, nr_maps;
@@ -82,8 +82,7 @@ void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight_ns);
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 				      struct fpl_err *err);
 
-/* Of the targets' threads only those given are sampled: let @tid be one. Only with threads in the
- * options. */
+/* Only given threads of the targets are sampled: add @tid. Only with threads in the options. */
 FPL_MUST_CHECK int kernel_side_thread(struct kernel_side *kernel, uint32_t tid,
 				      struct fpl_err *err);
 
@@ -110,8 +109,8 @@ void kernel_side_woken(struct kernel_side *kernel);
 void kernel_side_count(struct kernel_side *kernel);
 
 /*
- * What this side knows of how full its maps are, at most @max of them; entries of those that
- * userspace fills are 0. Returns how many.
+ * Fill of the maps as far as this side knows, at most @max of them; 0 for those that userspace
+ * fills. Returns their number.
  */
 size_t kernel_side_maps(const struct kernel_side *kernel, const struct fpl_counters *counters,
 			struct profile_map *ret, size_t max);

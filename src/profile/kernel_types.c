@@ -188,7 +188,7 @@ static int keep(struct cutter *cutter, uint32_t id, uint32_t *ret)
 	return 0;
 }
 
-/* Where the two parts of @all are. */
+/* Find the two parts of @all. */
 static int open_types(struct types *types, const uint8_t *all, size_t size)
 {
 	struct btf_header header;
@@ -242,7 +242,7 @@ static int find_asked(struct cutter *cutter)
 	return code;
 }
 
-/* What a type is behind typedefs and qualifiers. */
+/* The type behind typedefs and qualifiers. */
 static int resolve(const struct types *types, uint32_t id, struct btf_type *ret, uint32_t *ret_id)
 {
 	const uint8_t *tail;

@@ -13,11 +13,11 @@
 struct btf;
 
 /*
- * Of @all, the raw BTF of a kernel: the structs and unions with the names of those in @asking, each
- * with the members that have names of members there, and what these are; pointers lead nowhere.
- * Offsets and sizes are those of the kernel. What is asked for and is not there is not in the
- * result either. So a relocation that asks whether a member of these exists is answered as by the
- * kernel's own; one that asks about another type, or a value of an enum, is not.
+ * Cut from @all, the raw BTF of a kernel, the structs and unions named in @asking, each with the
+ * members named there and their types; pointers lead nowhere. Offsets and sizes are those of the
+ * kernel. Types that the kernel lacks are missing from the result, too. So a relocation that asks
+ * whether a member of these exists is answered as by the kernel's own; one that asks about another
+ * type, or a value of an enum, is not.
  *
  * @ret is to be freed by btf__free. Errors: -EINVAL malformed, or of a kind not known here; -E2BIG
  * more than anybody asks for; -ENOMEM. Cost: one pass over all types, 1 ms.

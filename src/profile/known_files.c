@@ -14,7 +14,7 @@ static bool is_empty(const struct known_file *file)
 	return memcmp(&file->stamp, &none, sizeof(none)) == 0;
 }
 
-/* Where the file with @stamp is, or would be. */
+/* The place of the file with @stamp, or the free one for it. */
 static struct known_file *place_of(const struct known_files *files, const struct file_stamp *stamp)
 {
 	size_t mask = files->size - 1;

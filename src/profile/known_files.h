@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What files that were met turned out to be, by their stamps: saves reading them again. */
+/* The objects of known files, by their stamps: saves reading them again. */
 #pragma once
 
 #include <stdbool.h>

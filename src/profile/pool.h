@@ -43,7 +43,7 @@ FPL_MUST_CHECK int pool_add(struct pool *pool, const struct table *table, uint32
 /* Give the space back. No running BPF program may still read it. */
 void pool_remove(struct pool *pool, uint32_t first, uint32_t size);
 
-/* What it can hold, made or not. */
+/* Capacity, of chunks made or not. */
 uint64_t pool_max_bytes(const struct pool *pool);
 uint64_t pool_used_bytes(const struct pool *pool);
 uint64_t pool_allocated_bytes(const struct pool *pool);

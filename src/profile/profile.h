@@ -17,7 +17,7 @@
 struct profile_object {
 	uint32_t id;	    /* 1.. ; objects[id - 1] */
 	char *path;	    /* owned: as the target sees it, or "[vdso]" */
-	char *build_id;	    /* owned: lower-case hex, "" where there is none */
+	char *build_id;	    /* owned: lower-case hex, "" without one */
 	uint64_t file_bias; /* of its code: offset in the file less vaddr, modulo 2^64 */
 	/* Owned, with its descriptor: the file as it was met; NULL: it was closed. This is how an
 	 * object reaches who names its code. */
@@ -29,7 +29,7 @@ void profile_object_fini(struct profile_object *object);
 
 struct code_names;
 
-/* What stacks can be told apart by. X(name, word of --by) */
+/* Labels that can separate stacks. X(name, word of --by) */
 #define PROFILE_LABEL_LIST(X) \
 	X(PID, "pid")         \
 	X(TID, "tid")         \
@@ -45,8 +45,8 @@ enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
 enum { PROFILE_LABEL_LIST(X) };
 #undef X
 
-/* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and what else stacks
- * were to be told apart by; where a frame is raw also of one program image. */
+/* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and the labels
+ * requested; with a raw frame also one program image. */
 struct profile_stack {
 	uint64_t count;
 	uint64_t weight_ns;
@@ -70,7 +70,7 @@ struct profile_stack {
 	uint64_t *frames;
 };
 
-/* One sample, where the profile keeps each. */
+/* One sample, if the profile keeps each. */
 struct profile_event {
 	uint64_t time_ns;   /* since start_unix_ns */
 	uint32_t stack;	    /* index in stacks */
@@ -78,7 +78,7 @@ struct profile_event {
 	uint32_t tid, cpu;
 };
 
-/* What became of the times of the samples that are shown. */
+/* Counts of the times of shown samples: kept, or lost. */
 struct profile_timeline {
 	uint64_t missing;   /* shown, but without an event: */
 	uint64_t ring_full; /* the ring had no room to tell the time, */

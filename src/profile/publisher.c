@@ -198,7 +198,7 @@ static int publish_run(struct publisher *publisher, struct process *process, uin
 	return code;
 }
 
-/* What each user has of the entries, and who has more than his share. */
+/* The number of each user's entries, and the user with more than its share. */
 struct user_count {
 	struct publisher *publisher;
 	struct share_book book;
@@ -257,8 +257,9 @@ static bool take_from(struct user_count *count, uint64_t uid)
 }
 
 /*
- * There is no room for @nr mappings of @process: has somebody more than his share of it? Returns 0
- * where there is more room now. Errors: -EDQUOT @process is his own; -ENOSPC nobody has.
+ * Without room for @nr mappings of @process, find a user with more than its share. Returns 0 if
+ * there is more room now. Errors: -EDQUOT it is the owner of @process; -ENOSPC there is no such
+ * user.
  */
 static int claim_share(struct publisher *publisher, struct process *process, uint32_t nr)
 {

@@ -15,7 +15,7 @@
 #include "profile/share.h"
 #include "profile/space.h"
 
-/* What the publisher needs of the kernel side; a test has its own. */
+/* The publisher's interface to the kernel side; a test has its own. */
 struct publisher_ops {
 	/* Write @value for @pid into `mapsets`; 0 or -errno. */
 	int (*update)(void *ctx, uint32_t pid, const struct fpl_mapset *value);
@@ -51,8 +51,8 @@ FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mappin
 void publisher_fini(struct publisher *publisher);
 
 /*
- * Publish the mapset of @process under its gen if anything changed. Without room, the process
- * stays unpublished: its samples come as snapshots. Where another user has more than his share, his
+ * Publish the mapset of @process under its gen if anything changed. Without room, the process stays
+ * unpublished: its samples come as snapshots. If another user has more than its share, that user's
  * processes with the most mappings are unpublished for it. Cost: O(mappings); when space runs out
  * also a grace period and a reading of `mapsets`, and, ten times a second, O(processes).
  */

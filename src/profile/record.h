@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the ring records that begin with struct fpl_sample: user, kernel and fp frames, and
- * in a snapshot or a recorded walk the registers and the copy of the stack. Where a part is follows
- * from counts in the record itself: check before anything else is asked.
+ * in a snapshot or a recorded walk the registers and the copy of the stack. Counts in the record
+ * itself give the place of each part: check it before anything else.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample
 	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp);
 }
 
-/* Of a snapshot: where its stack has a hole, which bytes of it are not in it, and the others. */
+/* Parts of a snapshot: the hole of its stack, the range of shared bytes, and the others. */
 static inline const struct fpl_hole *record_hole(const struct fpl_sample *sample)
 {
 	return (const struct fpl_hole *)(record_regs(sample) + 1);

@@ -28,7 +28,7 @@ struct replayer {
 	size_t nr_objects;
 	const struct pool *pool;
 	struct stack_store *store;
-	struct timeline *timeline;	/* NULL: nobody wants to know when samples were taken */
+	struct timeline *timeline;	/* NULL: the times of samples are not needed */
 	uint32_t max_depth, root_depth; /* of replay_input */
 	uint8_t unwind;			/* enum fpl_unwind */
 

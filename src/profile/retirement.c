@@ -110,7 +110,7 @@ static bool settle_names(struct retirement *retirement, struct object *object)
 	return !catalog_keep_id(retirement->catalog, object);
 }
 
-/* Of those in @idle only those stay there that can go. */
+/* Keep in @idle only the objects that can go. */
 static void settle_all_names(struct retirement *retirement, struct idle *idle)
 {
 	size_t nr = idle->nr;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects that nothing needs any more are retired: their slot, table and descriptor are given back.
- * Nothing needs an object that no process maps, no waiting snapshot has and no job reads. Where
+ * An object is not needed if no process maps it, no waiting snapshot has it and no job reads it. If
  * stacks of the profile name it, names for all of its addresses are read first, since the file may
- * not be found again; its id, its path and these names stay. Those that were idle for the longest
- * go first; a few stay, for programs that are run again and again.
+ * not be found again; its id, its path and these names stay. The objects idle for the longest go
+ * first; a few stay, for programs that are run again and again.
  */
 #pragma once
 

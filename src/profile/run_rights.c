@@ -10,7 +10,7 @@
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 
-/* Whose is the process? What is gone already is nobody's. */
+/* Does the process belong to another user? False for one that has gone. */
 static bool is_others(pid_t pid)
 {
 	char path[32];

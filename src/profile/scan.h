@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a running process has mapped, read from /proc and matched with the objects of the run. */
+/* The mappings of a running process, read from /proc and matched with the objects of the run. */
 #pragma once
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one user may use of what all share: at most half while others want some, so that nobody's
- * programs take the room of everybody else's. Root, and who runs this, may have all of it: they
- * could end the run anyway.
+ * The share of one user in common resources: at most half while others want some, so that no user's
+ * programs take the room of all others. Root, and the user who runs fpless, may have all of it:
+ * they could end the run anyway.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ static inline bool share_is_limited(uint64_t uid)
 	return uid && uid != geteuid();
 }
 
-/* What a user who is limited may use of @all. */
+/* The limit of @all for a limited user. */
 static inline uint64_t share_of(uint64_t all)
 {
 	return all / 2;
@@ -26,7 +26,7 @@ static inline uint64_t share_of(uint64_t all)
 /* Users that are told apart; all others are one. */
 #define SHARE_OWNERS_MAX 1024u
 
-/* How much each user uses. Zeroed: nobody uses anything. */
+/* Use by user. Zeroed: no use. */
 struct share_book {
 	struct {
 		uint64_t uid, used;

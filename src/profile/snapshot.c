@@ -44,7 +44,7 @@ const uint8_t *snapshot_shared(const struct snapshot *snapshot)
 	return record_stack(last) + (addr - record_regs(last)->stack_addr);
 }
 
-/* Where its hole is. */
+/* Address of its hole. */
 static uint64_t hole_addr(const struct fpl_sample *sample)
 {
 	return record_regs(sample)->stack_addr + record_hole(sample)->off;

@@ -17,7 +17,7 @@ struct snapshot {
 	struct fpl_sample *sample; /* the whole record, checked; owned, as part of this */
 };
 
-/* One more reference, which is returned. */
+/* Take a reference, and return it. */
 struct snapshot *snapshot_get(struct snapshot *snapshot);
 void snapshot_put(struct snapshot *snapshot);
 
@@ -27,7 +27,7 @@ static inline size_t snapshot_bytes(const struct snapshot *snapshot)
 	return snapshot->sample->header.size;
 }
 
-/* The shared bytes, fpl_shared.size of them; NULL: there are none. */
+/* The shared bytes, fpl_shared.size of them; NULL: no shared bytes. */
 const uint8_t *snapshot_shared(const struct snapshot *snapshot);
 
 /* The last snapshot with all its bytes, by CPU. Zeroed: none. */

@@ -26,9 +26,9 @@ FPL_MUST_CHECK int space_init(struct space *space, uint32_t size);
 void space_fini(struct space *space);
 
 /*
- * Take @nr units (1..) whose first is a multiple of @align (1..). Where @boundary is not 0 (a
- * multiple of @align), the units do not cross a multiple of it, or begin at one if @nr > @boundary.
- * Errors: -ENOSPC no such gap; -ENOMEM. Cost: O(nr_free).
+ * Take @nr units (1..) whose first is a multiple of @align (1..). If @boundary is not 0 (a multiple
+ * of @align), the units do not cross a multiple of it, or begin at one if @nr > @boundary. Errors:
+ * -ENOSPC no such gap; -ENOMEM. Cost: O(nr_free).
  */
 FPL_MUST_CHECK int space_alloc(struct space *space, uint32_t nr, uint32_t align, uint32_t boundary,
 			       uint32_t *ret);

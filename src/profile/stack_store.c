@@ -7,7 +7,7 @@
 
 #include "profile/stack_hash.h"
 
-/* What makes a stack what it is, besides its frames. */
+/* The identity of a stack, without its frames. */
 struct identity_part {
 	uint64_t start_ns, cgroup;
 	uint64_t gen; /* of the image, where a frame is raw */
@@ -123,7 +123,7 @@ static bool fits(const struct stack_store *store, size_t bytes)
 	return store->bytes + bytes <= store->max_bytes;
 }
 
-/* What the frames of an entry cost. 16: of malloc. */
+/* Memory of an entry's frames. 16: malloc's overhead. */
 static size_t frames_charge(const struct identity_part *part)
 {
 	return (part->nr_user + nr_rest(part)) * 8 + 16;

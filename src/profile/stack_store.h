@@ -37,7 +37,7 @@ FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_s
 /* The stack that the last stack_store_add that succeeded has taken in. */
 uint32_t stack_store_last(const struct stack_store *store);
 
-/* The stack with @id; STACK_STORE_NONE: there is none. */
+/* The stack with @id; STACK_STORE_NONE: not found. */
 uint32_t stack_store_find(const struct stack_store *store, uint32_t id);
 
 uint32_t stack_store_nr(const struct stack_store *store);
@@ -49,10 +49,7 @@ bool stack_store_names(const struct stack_store *store, uint32_t object);
 /* Samples of the stack that were counted so far, as stack_store_look says. */
 uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
 
-/*
- * What is known of a stack: its frames are borrowed until stack_store_take; counts are of what was
- * counted so far.
- */
+/* Facts about a stack: its frames are borrowed until stack_store_take; counts are those so far. */
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);
 
 /*
@@ -62,7 +59,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
 				     uint64_t weight_ns, uint32_t elided);
 
-/* What was counted under an id since it was asked last. */
+/* Counts under an id since the last question. */
 struct stack_news {
 	const uint64_t *user; /* borrowed [nr_user], leaf first */
 	uint16_t nr_user;

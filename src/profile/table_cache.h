@@ -9,7 +9,7 @@
 #include "profile/table_key.h"
 #include "unwind/table.h"
 
-/* The table kept under @key, the caller's to destroy; NULL: there is none that holds up. */
+/* The table kept under @key, the caller's to destroy; NULL: no valid one. */
 struct table *table_cache_load(struct disk_cache *cache, const struct table_key *key);
 
 /* Keep @table under @key. Cost: writes it; now and then reads the folder. */

@@ -65,7 +65,7 @@ static void *keeper_main(void *ctx)
 {
 	struct table_keeper *keeper = ctx;
 
-	/* nobody waits for it: not with the priority of the loop */
+	/* no sample waits for it: it does not need the loop's priority */
 	(void)!setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&keeper->lock);
 	while (keeper->first || !keeper->stop) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a compiled table is kept under on disk: a digest of all it was made from, and of who could
- * have written that.
+ * The key of a compiled table on disk: a digest of all its inputs, and of the users who could have
+ * written them.
  *
  * A table may only ever be found by a file that would have given the same one. The identity of the
- * object (obj/identity.h) covers the bytes; but whoever parses a hostile file may be made to claim
- * another file's identity, so the key also holds what fstat(2) says of the file: its device and its
- * owner, and on devices whose numbers are given anew at each mount (overlayfs, tmpfs, btrfs), or
- * where others than its owner may write it, its stamp. So a forged file reaches entries of files of
- * its own owner on its own device at most.
+ * object (obj/identity.h) covers the bytes; but a hostile file may make its parser claim another
+ * file's identity, so the key also holds facts from fstat(2): its device and its owner, and on
+ * devices whose numbers are given anew at each mount (overlayfs, tmpfs, btrfs), or where others
+ * than its owner may write it, its stamp. So a forged file reaches entries of files of its own
+ * owner on its own device at most.
  */
 #pragma once
 

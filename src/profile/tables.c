@@ -19,8 +19,8 @@
 #define LOOK_PAUSE_NS	 500000000ull
 #define TRIES_PER_REVIEW 8u
 #define REFUSALS_SAID	 8u /* lines at warning level; the rest at debug */
-/* So often rows around samples are made before those of the whole file are waited for: each time
- * costs a look at all its code. */
+/* Limit of partial tables made around samples before we wait for the full one; each scans the whole
+ * text section. */
 #define NEAR_TIMES_MAX 4u
 
 int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
@@ -94,8 +94,8 @@ static struct fpl_image image_of(const struct table *table, uint32_t base, uint3
 }
 
 /*
- * Where no table is published. The kernel side takes a record for whole once it sees the id: so
- * that goes in last.
+ * Publish a table in a slot without one. The kernel side takes a record for whole once it sees the
+ * id: so the id goes in last.
  */
 static void publish(struct tables *tables, const struct object *object,
 		    const struct fpl_object *record)
@@ -131,8 +131,8 @@ static void retire(struct tables *tables, const struct object *object)
 }
 
 /*
- * In place of what is published. Nobody reads the other image: it never was in force since the
- * object was published, or what it said was retired, and a grace period is over.
+ * Replace the published table. No lookup reads the other image: it never was in force since the
+ * object was published, or it was retired a grace period ago.
  */
 static void replace(struct tables *tables, struct object *object, const struct fpl_image *image)
 {
@@ -182,8 +182,8 @@ static struct eviction begin_eviction(struct tables *tables, const struct object
 				  .round = tables->round };
 }
 
-/* Frees at least @bytes of tables worth less than the newcomer's, after one grace period; false:
- * there is none. */
+/* Free at least @bytes of tables worth less than the newcomer's, after one grace period; false:
+ * impossible. */
 static bool evict(struct tables *tables, struct eviction *eviction, uint64_t bytes)
 {
 	struct object *victims[VICTIMS_MAX], *victim;
@@ -305,8 +305,8 @@ static void settle(struct tables *tables, struct object *object)
 }
 
 /*
- * Of a table whose rows from code would have cost too much: it says no more than the one that is
- * published, which may have some around samples.
+ * Take a table whose rows from code were over budget: it has no more rows than the published one,
+ * which may have some around samples.
  */
 static void take_refusal(struct tables *tables, struct object *object, enum compiler_part part)
 {
@@ -401,7 +401,7 @@ void tables_need(struct tables *tables, struct object *object, uint64_t vaddr)
 	}
 }
 
-/* Of an object that has none. */
+/* Publish the table of an object without one. */
 static void publish_table(struct tables *tables, struct object *object, const struct table *table)
 {
 	bool partial = table->stats.synth_left;

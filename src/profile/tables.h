@@ -2,7 +2,7 @@
 /*
  * Unwind tables from files to the kernel side: asked for by object, compiled in a thread, copied
  * into the pool and published in the map `objects`. When the pool is full, tables of objects that
- * no process maps any more make room; if there is none, the object is refused by name.
+ * no process maps any more make room; without such tables, the object is refused by name.
  *
  * Where rows from code take a while, the table of the CFI alone is published first
  * (TABLE_PARTIAL). When a sample ends for want of such a row, the whole one is made, which takes
@@ -32,7 +32,7 @@ struct tables {
 	struct pool pool;
 	struct compiler *compiler;     /* owned */
 	const struct catalog *catalog; /* borrowed */
-	struct table_keeper *keeper;   /* borrowed: keeps what was compiled; NULL: nobody does */
+	struct table_keeper *keeper;   /* borrowed: stores compiled tables; NULL: not stored */
 	struct fpl_object *slots;      /* borrowed: the map `objects`, mapped */
 	/* Set object->round = @round for every object that a process maps. */
 	void (*mark_mapped)(void *ctx, uint64_t round);
@@ -52,8 +52,8 @@ struct tables {
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 
-/* @parser: borrowed; compiles. @cache: borrowed; tables come from there, and are kept; NULL: there
- * is none. */
+/* @parser: borrowed; compiles. @cache: borrowed; tables are read from it and stored; NULL: no
+ * cache. */
 FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
 			       struct disk_cache *cache, bool synth, pool_chunk_fn make,
 			       void *make_ctx, struct fpl_err *err);

@@ -134,7 +134,7 @@ int targets_publish(struct targets *targets, struct kernel_side *kernel, struct 
 		code = kernel_side_target(kernel, (uint32_t)targets->processes[i].pid,
 					  FPL_TARGET_ACTIVE, err);
 	}
-	/* from here on the kernel side sees one exit; before, nobody did */
+	/* from here on the kernel side sees one exit; before, no part of fpless did */
 	for (size_t i = 0; i < targets->nr_threads;) {
 		const struct target_thread *thread = &targets->threads[i];
 

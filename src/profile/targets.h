@@ -35,16 +35,16 @@ struct targets {
 };
 
 /*
- * Find the processes and threads @options name; a process is held by a descriptor, readable when it
- * ends. With threads, the processes are those of the threads; with both, a thread of no named
- * process is none. Those that are not there are warned of unless they are all. Errors: -ESRCH none
- * is there; -EOPNOTSUPP no cgroups of version 2; -ENOMEM, -EMFILE. targets_close is safe then.
+ * Find the processes and threads of @options; a descriptor holds each process and is readable when
+ * it ends. With threads, the processes are those of the threads; with both, threads of other
+ * processes are dropped. Missing ones are warned of unless all are missing. Errors: -ESRCH all are
+ * missing; -EOPNOTSUPP no cgroups of version 2; -ENOMEM, -EMFILE. targets_close is safe then.
  */
 FPL_MUST_CHECK int targets_open(const struct engine_options *options, struct targets *ret,
 				struct fpl_err *err);
 void targets_close(struct targets *targets);
 
-/* Have the kernel side sample them, and nobody else. */
+/* Have the kernel side sample exactly these. */
 FPL_MUST_CHECK int targets_publish(struct targets *targets, struct kernel_side *kernel,
 				   struct fpl_err *err);
 

@@ -21,7 +21,7 @@ void timeline_fini(struct timeline *timeline)
 	*timeline = (struct timeline){ 0 };
 }
 
-/* Room for one more element of @size bytes, of at most @max. False: there is none. */
+/* Make room for one more element of @size bytes, of at most @max. False: no room. */
 static bool grow(void **array, size_t nr, size_t *capacity, size_t max, size_t size)
 {
 	size_t wanted = *capacity ? *capacity + *capacity / 2 : 1024;

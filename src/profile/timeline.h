@@ -24,7 +24,7 @@ typedef void (*timeline_fn)(void *ctx, const struct profile_event *event);
 
 struct timeline {
 	const struct stack_store *store; /* borrowed */
-	timeline_fn listener;		 /* NULL: nobody */
+	timeline_fn listener;		 /* NULL: no listener */
 	void *ctx;
 	uint64_t start_ns; /* CLOCK_MONOTONIC: what times count from; samples before it count as at
 			      it */

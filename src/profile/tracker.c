@@ -557,7 +557,7 @@ static void rescan_one(struct process *process, void *ctx)
 		(void)!read_process(tracker, process, process->pid, NULL, NULL);
 }
 
-/* Where tables were refused, or are no longer. */
+/* Mark processes whose tables were refused, or are gone. */
 static void touch_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;

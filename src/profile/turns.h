@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is among those who wait for the same few workers: the user's who has used least of
- * their time of late. One who has used much gets no second worker while he has one, so that there
- * is another for everybody else (share.h); what has begun is not stopped.
+ * Turns among jobs that wait for the same few workers: next is the user who has used the least of
+ * their time lately. A user with much use gets no second worker while one works for it, so that
+ * another is free for all others (share.h); a job that has begun is not stopped.
  */
 #pragma once
 
@@ -14,14 +14,14 @@
 /* Below this time of late, which each second halves, a user may have any number of workers. */
 #define TURNS_LIGHT_NS 100000000ull
 
-/* Zeroed: nobody has used anything. Times: CLOCK_MONOTONIC. */
+/* Zeroed: no use yet. Times: CLOCK_MONOTONIC. */
 struct turns {
 	struct share_book used;	   /* ns of late */
 	struct share_book running; /* workers at hand */
 	uint64_t faded_ns;
 };
 
-/* One that waits: the first member of what it is about. */
+/* A waiting job: the first member of the job's own struct. */
 struct turn {
 	struct turn *next;
 	uint64_t uid;
@@ -35,11 +35,11 @@ void turn_queue_init(struct turn_queue *queue);
 void turn_queue_push(struct turn_queue *queue, struct turn *turn);
 /* Take @turn, which is in it, out. */
 void turn_queue_remove(struct turn_queue *queue, struct turn *turn);
-/* Take the first one out; NULL: there is none. */
+/* Take the first one out; NULL: the queue is empty. */
 struct turn *turn_queue_pop(struct turn_queue *queue);
 
-/* Take out whose turn it is: of one user the first that came. NULL: nobody's. A worker begins with
- * it. Cost: O(waiting). */
+/* Take the next one out: of one user the first that came. NULL: no job may begin. A worker begins
+ * with it. Cost: O(waiting). */
 struct turn *turns_begin(struct turns *turns, struct turn_queue *queue, uint64_t now_ns);
 /* That worker, for @uid, is done at @now_ns. */
 void turns_end(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns);
@@ -47,5 +47,5 @@ void turns_end(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now
 /* @uid has used @took_ns without having waited for a turn. */
 void turns_note(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns);
 
-/* What @uid has used of late, ns: with one worker all the time nearly 2 s. */
+/* Recent use by @uid, ns: with one worker all the time nearly 2 s. */
 uint64_t turns_used(struct turns *turns, uint64_t uid, uint64_t now_ns);

@@ -44,7 +44,7 @@ uint64_t usage_rss_anon_bytes(void)
 	return rss_anon_bytes(getpid());
 }
 
-/* The number of kB behind a key of a status file of /proc, in bytes; 0 where there is none. */
+/* The number of kB behind a key of a status file of /proc, in bytes; 0: not found. */
 static uint64_t status_bytes(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the profiler itself uses. */
+/* The profiler's own use of CPU and memory. */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct usage_helpers {
 
 /*
  * Add up the helpers, all children but @except (0: none) and below: a command is profiled, and no
- * helper. What cannot be read counts nothing. Cost: two small files of /proc per helper, about
- * 0.1 ms for a few of them.
+ * helper. Unreadable ones count 0. Cost: two small files of /proc per helper, about 0.1 ms for a
+ * few of them.
  */
 void usage_helpers(pid_t except, struct usage_helpers *ret);
