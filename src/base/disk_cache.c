@@ -30,7 +30,7 @@ struct disk_cache {
 	uint64_t bytes;	 /* of its files, once they were counted */
 	bool is_counted; /* the folder was read */
 	bool is_full;	 /* nothing more can be written */
-	bool has_said;	 /* a file that does not hold up was said */
+	bool has_said;	 /* a damaged file was reported */
 };
 
 /* Default place of the cache. Errors: -ENOENT the user has no home. */

@@ -9,7 +9,7 @@
 #include "parse/parser.h"
 #include "parse/desk.h"
 
-/* Who reads the files. */
+/* The source of reads of files. */
 struct report_names {
 	struct parser *parser;	    /* owned */
 	struct disk_cache *cache;   /* owned; NULL: none is read */

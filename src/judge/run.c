@@ -183,7 +183,7 @@ static bool wait_at_places(struct live *live, pid_t tid)
 	int number = 0;
 	bool met = false;
 
-	if (!nr) /* it is stopped all the same */
+	if (!nr) /* it is stopped in spite of that */
 		return true;
 	for (bool waits = true; waits;) {
 		if (!tracees_go(&live->tracees, tid, TRACEE_RUN, number))

@@ -21,9 +21,9 @@ struct books_join {
 void books_count(const struct fpl_stack *stack, void *join);
 
 /*
- * Put together the books from the kernel side's counters and what userspace lost: @user_memory
- * samples for want of memory here, @without_frames whose frames are missing (for want of memory as
- * well if @stack_dropped).
+ * Put together the books from the kernel side's counters and userspace's losses: @user_memory
+ * samples because memory ran out here, @without_frames with missing frames (because memory ran out
+ * as well, if @stack_dropped).
  */
 void books_close(const struct fpl_counters *counters, uint64_t user_memory, uint64_t without_frames,
 		 bool stack_dropped, struct profile_books *ret);

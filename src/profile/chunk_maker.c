@@ -83,7 +83,7 @@ static void *maker_main(void *ctx)
 
 		pthread_mutex_lock(&maker->lock);
 		if (code) {
-			maker->nr_wanted = number; /* whoever wants it asks again */
+			maker->nr_wanted = number; /* the caller asks again */
 			maker->err = err;
 		} else {
 			maker->chunks[number] = chunk;

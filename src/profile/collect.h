@@ -29,7 +29,7 @@ struct collect {
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
 	struct cgroup_names *cgroup_names; /* NULL: not needed */
-	/* Does anybody want to know about this process? NULL: about all. */
+	/* Is this process needed? NULL: all are. */
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;
 	uint64_t *told;	   /* owned: bit per pid a life record came for, so that it is followed */
@@ -46,10 +46,10 @@ struct collect {
 
 	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */
 	uint64_t nr_filtered;	 /* samples of tasks whose name is not wanted */
-	uint64_t nr_user_memory; /* samples lost for want of memory here */
-	uint64_t nr_dropped;	 /* records lost for want of memory: everything is rescanned */
+	uint64_t nr_user_memory; /* samples lost because memory ran out here */
+	uint64_t nr_dropped;	 /* records lost because memory ran out: everything is rescanned */
 	uint64_t nr_malformed;
-	bool stack_dropped; /* frames of a counted stack were lost for want of memory */
+	bool stack_dropped; /* frames of a counted stack were lost because memory ran out */
 };
 
 FPL_MUST_CHECK int collect_init(struct collect *collect);

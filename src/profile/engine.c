@@ -27,8 +27,8 @@
 #define MAPPINGS_MOST	  (1u << 22)
 
 /*
- * A record may become visible a little after its time was taken: on another CPU, between the two.
- * 2 ms is far above what an interrupted writer needs, and below what anybody notices.
+ * A record may become visible a little after its time was taken: on another CPU, between the two. 2
+ * ms is far above the delay of an interrupted writer, and below any noticeable one.
  */
 #define HORIZON_NS (2 * NS_PER_MS)
 /*
@@ -248,8 +248,8 @@ struct next_drain {
 };
 
 /*
- * Waits for what comes until @until, at most. It is looked at at once, unless that was done a
- * moment ago; where records come one after the other, one sleep is enough for all of them.
+ * Wait for records until @until, at most. Handle them at once, unless that was done a moment ago;
+ * for records in quick succession, one sleep serves them all.
  */
 static void await(struct engine *engine, const struct next_drain *next, uint64_t until)
 {

@@ -68,7 +68,7 @@ struct engine_listener {
 	void (*look)(void *ctx, const struct engine_look *look);
 	const _Atomic uint32_t *look_ms; /* borrowed */
 	uint32_t looks; /* sampling ends with this one, which is the last; 0: no look ends it */
-	/* That was all for the moment. NULL: not wanted. */
+	/* The looks have ended for the moment. NULL: not wanted. */
 	void (*pause)(void *ctx);
 	void *ctx;
 	int stop_fd; /* readable when the listener has stopped: the run ends; -1: none */

@@ -19,7 +19,7 @@ static void follow_clock(struct engine *engine)
 		engine->listen_unix_ns = unix_ns;
 }
 
-/* Whoever is told of a frame knows the object. */
+/* A listener that gets a frame knows its object. */
 static void tell_objects(struct engine *engine)
 {
 	const struct engine_listener *listener = engine->options->listener;

@@ -260,7 +260,10 @@ static int set_targets(struct engine *engine, struct fpl_err *err)
 				  FPL_TARGET_INHERIT | FPL_TARGET_ON_EXEC, err);
 }
 
-/* Who runs already, and with what. The side-band is open: what changes from here on is seen. */
+/*
+ * Read the processes that run already, and their mappings. The side-band is open, so later changes
+ * are seen.
+ */
 static void read_processes(struct engine *engine)
 {
 	if (engine->options->target == ENGINE_TARGET_ALL)

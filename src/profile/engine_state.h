@@ -29,7 +29,7 @@
 #include "profile/tracker.h"
 #include "profile/usage.h"
 
-/* Who had no CPU for longer was stopped, or starved; a loaded machine delays by less. */
+/* A thread without a CPU for longer was stopped, or starved; a loaded machine delays by less. */
 #define AWAY_MIN_MS 600u
 
 /* Meaning of a descriptor of the loop. */
@@ -107,7 +107,7 @@ void engine_listen(struct engine *engine);
  * goes, and then that it has gone. */
 bool engine_listen_before(void *engine);
 void engine_listen_after(void *engine, const struct object *object);
-/* That was all for the moment. */
+/* The looks have ended for the moment. */
 void engine_listen_pause(struct engine *engine);
 /* Have it look, where it is time; sampling begins at @now. */
 void engine_look_begin(struct engine *engine, uint64_t now);

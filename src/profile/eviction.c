@@ -30,8 +30,8 @@ static uint64_t bytes_of(const struct eviction *eviction, uint64_t uid)
 	return bytes;
 }
 
-/* The owner of more than half of all bytes, if there is one: whoever is left when each byte of one
- * has taken away a byte of another. */
+/* Find the owner of more than half of all bytes, if any: the candidate left when each byte of one
+ * owner cancels a byte of another. */
 static uint64_t most_frequent_owner(const struct eviction *eviction)
 {
 	uint64_t uid = 0, bytes = 0;
@@ -61,7 +61,7 @@ bool eviction_is_beyond_share(const struct eviction *eviction)
 	       bytes_of(eviction, uid) + eviction->bytes > share_of(eviction->max_bytes);
 }
 
-/* Whose tables give way to others'. */
+/* The owner whose tables give way first. */
 struct shares {
 	bool newcomer_is_beyond;
 	bool has_heavy; /* another user has more than its share */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps what profiling costs below a share of what is profiled, by the frequency: --max-overhead.
- * Pure: is told what was used, and says which period to sample with.
+ * Keep the cost of profiling below a share of the targets' CPU time, by the frequency:
+ * --max-overhead. Pure: usage in, sampling period out.
  *
  * Overhead is the CPU time of fpless, in the sampling program and as a process, over the CPU time
- * of what is profiled, but at least of one CPU: what an idle target is watched with cannot be
- * lowered, and does it no harm. It is judged over windows of a second. Above the limit the period
- * grows at once, by as much as it takes if all of the cost depends on it, at most eightfold; but
- * not so far that the sampling program itself is less than a tenth of the limit: what is left then
- * does not come from sampling. It shrinks again, at most by half, after three windows below half
- * the limit, and then only so far that the overhead stays below three quarters of the limit: it
- * does not swing.
+ * of the targets, but at least of one CPU: the cost of watching an idle target cannot be lowered,
+ * and does no harm. It is judged over windows of a second. Above the limit the period grows at
+ * once, by as much as it takes if all of the cost depends on it, at most eightfold; but not so far
+ * that the sampling program itself is less than a tenth of the limit: what is left then does not
+ * come from sampling. It shrinks again, at most by half, after three windows below half the limit,
+ * and then only so far that the overhead stays below three quarters of the limit: it does not
+ * swing.
  */
 #pragma once
 

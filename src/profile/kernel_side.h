@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The BPF object of a run: opened, sized, loaded and attached here; everybody else sees maps and
+ * The BPF object of a run: opened, sized, loaded and attached here; all other code sees maps and
  * mapped arrays.
  */
 #pragma once

@@ -278,7 +278,7 @@ static int refer(struct cutter *cutter, uint32_t id, uint32_t *ret)
 	return code ? code : keep(cutter, base, ret);
 }
 
-/* Adds a member if anybody may ask for it, or for what lies in it. */
+/* Add a member if a relocation may ask for it, or for a member inside it. */
 static int cut_member(struct cutter *cutter, const struct btf_member *member, bool has_bits)
 {
 	const char *name = name_at(&cutter->types, member->name_off);

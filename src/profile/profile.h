@@ -155,7 +155,7 @@ struct profile_owner {
 /* How full a BPF map was. */
 struct profile_map {
 	char name[16];	  /* as in the kernel, cut to its length */
-	uint64_t entries; /* the most at one time, as far as was seen; of the ring: bytes */
+	uint64_t entries; /* the largest value seen at one time; of the ring: bytes */
 	uint64_t max;
 	uint64_t bytes;	    /* memory charged for it */
 	uint64_t refused;   /* entries that found no room */

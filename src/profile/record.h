@@ -65,7 +65,7 @@ static inline const struct fpl_island *record_islands(const struct fpl_sample *s
 }
 
 /*
- * Name what the raw user and fp frames of the record lie in, as far as @set knows: by the same
- * mappings, so that what is one address in both walks stays one. Returns how many frames stay raw.
+ * Name the raw user and fp frames of the record by @set: with the same mappings, so that equal
+ * addresses of both walks stay equal. Returns the number of frames that stay raw.
  */
 size_t record_resolve(struct fpl_sample *sample, const struct mapset *set);

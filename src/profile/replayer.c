@@ -152,7 +152,7 @@ static struct object *blocker_of(struct replayer *replayer)
 	return object && table_state_is_awaited(&object->table) ? object : NULL;
 }
 
-/* Who is charged for a snapshot: whose process it is of; of one that has gone, whose file. */
+/* The user charged for a snapshot: the owner of its process or, if that has gone, of its file. */
 static uint64_t owner_of(struct process *process, const struct object *blocker)
 {
 	uint64_t owner = process_owner(process);

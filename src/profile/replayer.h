@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots to stacks: each is walked by the kernel's walker over its copy of the stack, as soon as
- * the tables it needs are there. Those that wait for a table wait here, within a budget.
+ * Turn snapshots into stacks: the kernel's walker runs over each copy of a stack, as soon as its
+ * tables are there. Snapshots without their table wait here, within a budget.
  */
 #pragma once
 

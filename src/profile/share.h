@@ -42,5 +42,5 @@ void share_give_back(struct share_book *book, uint64_t uid, uint64_t amount);
 /* The most that one has whose share is limited. */
 uint64_t share_most_of_limited(const struct share_book *book);
 
-/* May @uid take @amount more, where there is @all for everybody? */
+/* May @uid take @amount more, out of @all for all users? */
 bool share_allows(const struct share_book *book, uint64_t uid, uint64_t amount, uint64_t all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots as they come out of the ring, and where the bytes of their stacks are: in the record
- * itself, or, as far as they are the same, in one that came before it from the same CPU.
+ * Snapshots as they come out of the ring, and the places of their stacks' bytes: in the record
+ * itself or, for shared bytes, in an earlier record from the same CPU.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has which part of a numbered range: extents of units (bytes of the pool, entries of an
- * array), first fit. Knows nothing of what is stored there.
+ * The owners of parts of a numbered range: extents of units (bytes of the pool, entries of an
+ * array), first fit. Knows nothing of their contents.
  */
 #pragma once
 

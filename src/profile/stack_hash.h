@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash of stacks. Not against crafted input: whoever may choose frames can make them collide.
- */
+/* The hash of stacks. Not safe against crafted input: an attacker who chooses frames can make them
+ * collide. */
 #pragma once
 
 #include <stddef.h>

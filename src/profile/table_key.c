@@ -15,7 +15,9 @@ static void add_u64(struct blake2b *hash, uint64_t value)
 	blake2b_update(hash, &value, sizeof(value));
 }
 
-/* Who could have written the file; with its stamp where the numbers of devices are not for good. */
+/*
+ * The users who could have written the file; with its stamp where device numbers are not permanent.
+ */
 static void add_file(struct blake2b *hash, const struct stat *st, const struct file_stamp *stamp,
 		     bool with_stamp)
 {

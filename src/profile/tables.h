@@ -67,15 +67,15 @@ void tables_want(struct tables *tables, struct object *object);
 void tables_need(struct tables *tables, struct object *object, uint64_t vaddr);
 
 /*
- * No sample is to wait for rows from the code of @object any more: where it has none, walks take a
- * frame-pointer step that holds up (FPL_TABLE_LATE). The rows are made all the same.
+ * Let no sample wait for rows from the code of @object any more: where a row is missing, walks take
+ * a plausible frame-pointer step (FPL_TABLE_LATE). The rows are still made.
  */
 void tables_wait_no_more(struct tables *tables, struct object *object);
 
 /*
- * To be called a few times a second: have tables compiled for which there was no room, where there
- * is now, or where more samples end for want of them than use others. Cost: nothing while
- * everything fits; else a reading of the counts of all stacks, once a second.
+ * To be called a few times a second: request again the tables that did not fit, if there is room
+ * now, or if more samples miss them than use others. Cost: nothing while everything fits; else a
+ * reading of the counts of all stacks, once a second.
  */
 void tables_review(struct tables *tables);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is profiled, where that is told by number or place: the processes of -p, the threads of -t,
- * and when the last of them has gone; the cgroup of --cgroup. Numbers are as the user sees them;
- * what the kernel side is given are the same, which kernel_side_target and kernel_side_thread alone
- * would have to change.
+ * The targets given by number or place: the processes of -p, the threads of -t, and the moment when
+ * the last of them has gone; the cgroup of --cgroup. Numbers are as the user sees them; the kernel
+ * side gets the same, which kernel_side_target and kernel_side_thread alone would have to change.
  */
 #pragma once
 

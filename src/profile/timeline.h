@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When each sample was taken. A sample counted in the kernel sends its time and the id of its
- * stack; one that came with its frames says both itself. Here they meet their stacks in the store,
- * are told to whoever listens, and are kept within a budget.
+ * The times of samples. A sample counted in the kernel sends its time and the id of its stack; one
+ * that comes with its frames has both. The timeline joins them to their stacks in the store, tells
+ * its listener, and keeps them within a budget.
  */
 #pragma once
 

@@ -53,7 +53,7 @@ enum caller_status {
 	CALLER_NONE,	 /* no rule here */
 	CALLER_FOUND,	 /* cfa and reg hold */
 	CALLER_GIVEN_UP, /* there is a rule, but its CFA is an expression that was not evaluated */
-	CALLER_REFUSED,	 /* there is a rule, and it makes no sense */
+	CALLER_REFUSED,	 /* there is a rule, and it is invalid */
 };
 
 /* The caller of a frame, by the answer of one side. */
