@@ -62,7 +62,7 @@ class RigCase(unittest.TestCase):
             self.assertEqual((int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")), (500, 300))
             self.assertGreater(page.heap_bytes(), 1000)
 
-    def test_what_goes_wrong_is_seen(self):
+    def test_errors_are_seen(self):
         policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'
         for what, script, head in (
                 ("an exception", "throw new Error('oops')", ""),

@@ -82,7 +82,7 @@ class Live(unittest.TestCase):
 
 
 class Usage(Live):
-    def test_nonsense_is_refused_in_one_line(self):
+    def test_invalid_options_are_refused_in_one_line(self):
         most = "expected a number from 1 to 1000000000000"
         for args, said in (
                 (["--live"], "--live: expected a process id, or -- and a command"),
@@ -121,7 +121,7 @@ class Usage(Live):
             with self.subTest(args):
                 self.assert_refused(self.run_it(*args), 1, "fpless verify: ", said)
 
-    def test_what_argp_refuses_is_usage_too(self):
+    def test_argp_errors_are_usage_errors(self):
         for args, said in ((["--live", "--steps"], b"requires an argument"),
                            (["--live=1"], b"doesn't allow an argument"),
                            (["--live", "--setps", "1"], b"unrecognized option")):
@@ -156,7 +156,7 @@ class Targets(Live):
         gone.wait()
         self.assert_refused(self.run_it("--live", str(gone.pid)), 3, f"pid {gone.pid}: no such process")
 
-    def test_a_process_that_nobody_has_waited_for_is_gone(self):
+    def test_zombie_process_is_gone(self):
         ended = subprocess.Popen(["true"])
         self.addCleanup(ended.wait)
         self.wait_until("it ends", lambda: status_of(ended.pid).get("State", "")[:1] == "Z")
@@ -247,7 +247,7 @@ class Judged(Live):
         self.assert_ended(self.run_it("--live", "-d", "0.2", str(process.pid)), 3,
                           f"pid {process.pid}: nothing was judged")
 
-    def test_nothing_of_what_was_asked_for_is_3(self):
+    def test_no_judged_request_exits_with_3(self):
         asked = "no requested code was judged"
         for args, said in (
                 (["--object", "no-such-*"], "no instruction of a file that matches --object no-such-*"),

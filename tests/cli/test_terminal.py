@@ -70,7 +70,7 @@ class OnTerminal(unittest.TestCase):
         self.assertIn(b"longer_than_any_terminal_of_eighty_columns_is  (", text)
         self.assertEqual(text, self.piped("report", self.file, TERM="dumb", LC_ALL="C"))
 
-    def test_colours_are_for_those_who_want_them(self):
+    def test_colours_need_a_terminal_or_request(self):
         red = b"\x1b[31m   70.0%"
         for args, more, coloured in (([], {}, True), ([], {"NO_COLOR": "1"}, False),
                                      ([], {"NO_COLOR": ""}, True), ([], {"TERM": "dumb"}, False),
@@ -144,7 +144,7 @@ class OnTerminal(unittest.TestCase):
         self.assertFalse([line for line in lines if PROGRESS.match(line)], lines)
         self.assertRegex(lines[0], r"^\d+ samples")
 
-    def test_reading_says_nothing_where_nobody_wants_it(self):
+    def test_reading_is_silent_unless_wanted(self):
         for args, more in ((["-q"], {}), (["--no-progress"], {}), (["-v"], {}), (["--no-lines"], {"TERM": "dumb"})):
             with self.subTest(args=args, more=more):
                 seen, terminal = self.read_slowly(*args, **more)

@@ -59,7 +59,7 @@ class BccProfile(RootCase):
     def chain(self):
         return self.start(fixture("chain"), "60000").pid
 
-    def test_text_is_what_bcc_prints(self):
+    def test_text_equals_bcc_s(self):
         pid = self.chain()
         text, err = self.bcc("-F", "499", "-p", str(pid), "1")
         self.assertEqual(err, "")
@@ -71,7 +71,7 @@ class BccProfile(RootCase):
         self.assertEqual(spinning[0][-1], "_start")
         self.assertIn("main", spinning[0])
 
-    def test_folded_is_what_bcc_prints(self):
+    def test_folded_equals_bcc_s(self):
         stacks = self.folded("-F", "499", "-p", str(self.chain()), "1")
         spinning = [s for s in stacks if s.endswith(";spin")]
         self.assertEqual(len(spinning), 1)
@@ -123,7 +123,7 @@ class BccProfile(RootCase):
         self.assertEqual(process.wait(30), 0)
         self.assertTrue(self.blocks(text, head[:-1]))
 
-    def test_what_cannot_be_is_said(self):
+    def test_impossible_options_are_reported(self):
         cases = [
             (["--mntnsmap", "/x"], "--mntnsmap"), (["--cgroupmap", "/x"], "--cgroup PATH"),
             (["-U", "-K"], "-U and -K"), (["-p", "1", "-L", "1"], "-p and -L"),

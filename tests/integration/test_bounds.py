@@ -181,7 +181,7 @@ class TableMemory(RootCase):
         self.assertIn("more --table-memory", run.stderr)
         self.assertLessEqual(run.stats["tables"]["bytes"], 1 << 20)
 
-    def test_one_that_can_never_fit_is_named_and_moves_nobody(self):
+    def test_table_that_can_never_fit_is_named_and_evicts_none(self):
         path = self.path("huge.so")
         offset, size = make_object(path, 70)
         run = self.profile("-F", "499", "--no-cache", "--table-memory", "1M", "--",

@@ -99,7 +99,7 @@ class Burst(RootCase):
         self.assertGreaterEqual(stats["complete"] / judged, 0.995, stats["stop"])
         self.assertEqual(stats["stop"]["no_table"], 0)
 
-    def test_it_is_counted_by_name_while_nobody_reads(self):
+    def test_full_ring_is_counted_by_name(self):
         """Some 130 snapshots with all the environment would fill the ring."""
         stop = self.run_burst(True, {"PADDING": "x" * 20000}).stats["stop"]
         self.assertEqual(stop["no_table"], 0, stop)

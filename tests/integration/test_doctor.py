@@ -293,7 +293,7 @@ class ProcessesAreReported(DoctorCase):
         self.assertEqual(report["by"]["code"]["verdict"], "fail")
         self.assertIn(program, {refused["object"] for refused in report["refused"]})
 
-    def test_who_cannot_be_examined(self):
+    def test_unreadable_process(self):
         thread = self.start(fixture("threads"), "60000")
         tids = []
         while not tids:

@@ -59,7 +59,7 @@ class HostileCode(RootCase):
         self.assertEqual(stderr.count(REFUSED.encode()), len(names), stderr)
         return Run.of_folder(self.folder, process.returncode, stderr)
 
-    def test_its_rows_are_refused_by_name_and_nobody_else_pays(self):
+    def test_its_rows_are_refused_and_other_files_keep_theirs(self):
         names = ["overlaps", "gigabyte"]
         run = self.run_beside(names)
         self.assertEqual(run.faults(), [])

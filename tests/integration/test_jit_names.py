@@ -82,7 +82,7 @@ class ProgramsNameTheirCode(RootCase):
         found = pairs(self.run_named("fork"))
         self.assertEqual(set(found), {("jit_a of map", "spin_a"), ("jit_a of map", "spin_b")})
 
-    def test_code_nobody_names_stays_an_address(self):
+    def test_unnamed_code_stays_an_address(self):
         run = self.run_named("none")
         self.assertEqual(set(pairs(run)), {(None, "spin_a")})
         with open(run.folded_path, encoding="utf-8") as file:

@@ -218,7 +218,7 @@ class Judge(RootCase):
         self.assertEqual(tracer(process.pid), 0)
         self.assertFalse(is_dead(process.pid))
 
-    def test_who_cannot_be_judged_is_refused(self):
+    def test_unjudgeable_process_is_refused(self):
         process = self.target("bare")
         first = self.start(FPLESS, "verify", "--live", "-d", "30", str(process.pid),
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

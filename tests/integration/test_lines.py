@@ -33,7 +33,7 @@ class FramesHaveLines(RootCase):
     def test_folded_has_them_when_asked(self):
         self.assertRegex(self.folded(self.run_chain("--lines", "--inline")), r";main \(chain\.c:[0-9]+\);")
 
-    def test_nobody_has_them_when_they_are_not_wanted(self):
+    def test_unrequested_labels_are_absent(self):
         run = self.run_chain("--no-lines", "--no-inline")
         self.assertTrue(self.frames(run))
         self.assertFalse([frame for frame in self.frames(run) if "file" in frame or "inlined" in frame])

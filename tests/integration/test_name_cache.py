@@ -267,7 +267,7 @@ class Elsewhere(NameCache):
         folded, _, asked, complaints = self.report(recording)
         self.assertEqual((folded, asked, complaints), (self.named_plainly(recording), 0, []))
 
-    def test_what_was_killed_leaves_whole_files(self):
+    def test_killed_run_leaves_whole_files(self):
         program = self.copy("chain")
         for i in range(12):
             process = self.start(FPLESS, "profile", "-q", "-f", "-U", "-F", "999", "--cache",

@@ -168,7 +168,7 @@ class MapsAreReadByWorkers(ParserCase):
         self.assertEqual((self.names(run, bad), self.names(run, good)), ({None}, {"good"}))
         self.assertEqual(run.stats["run_time_code"]["refused"], 1)
 
-    def test_one_that_somebody_kills_is_replaced(self):
+    def test_killed_worker_is_replaced(self):
         program, path = self.program(b"%x 40 good\n" % self.CODE + self.GARBAGE)
         fpless = self.sample(program)
         killed = 0

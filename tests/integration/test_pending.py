@@ -68,7 +68,7 @@ class Workers(PendingCase):
         self.assertIn(why, line)
         return True
 
-    def test_one_that_somebody_kills_again_and_again(self):
+    def test_worker_killed_again_and_again(self):
         killed = set()
 
         def hinder(process, path, is_over):
@@ -175,7 +175,7 @@ class Places(PendingCase):
         script = shlex.join([CALLER, "300", "0", first, "+" + second])
         self.assert_whole(self.end(self.begin(script, *self.ROOM)), second)
 
-    def test_it_is_mapped_while_nobody_looks(self):
+    def test_file_mapped_between_looks(self):
         first, second = self.slow("first"), self.slow("second", STEPS + 1)
         process = self.begin(f"exec {shlex.join([CALLER, '200', '0', '=' + first, second])}", *self.ROOM)
         self.wait_for(process, "no table", lambda: f"{first}: object" in self.said())

@@ -53,7 +53,7 @@ class Pprof(RootCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_what_is_read_back_is_what_was_written(self):
+    def test_reading_gives_the_written_recording(self):
         for options in ([], ["-a", "--by", "pid,tid,cpu,cgroup"], ["-a", "--timeline"], ["--unwind", "fp"], ["-U"]):
             command = [] if "-a" in options else ["--", fixture("chain"), "500"]
             with self.subTest(options=options):

@@ -22,7 +22,7 @@ class SmallCgroup(RootCase):
                            "-p", str(busy.pid), *args, preexec_fn=cgroup.enter)
         return Run.of_folder(self.folder, done.returncode, done.stderr)
 
-    def test_what_cannot_work_is_refused(self):
+    def test_impossible_options_are_refused(self):
         run = self.run_in(24)
         self.assertEqual(run.status, 2, run.stderr)
         said = NEEDS.search(run.stderr)

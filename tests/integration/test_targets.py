@@ -164,7 +164,7 @@ class Users(TargetCase):
         self.assertEqual({stack["pid"] for stack in run.stacks}, {mine.pid})
         self.assertGreater(run.books["filtered"], 0)
 
-    def test_nobody_of_the_user_is_there(self):
+    def test_user_without_processes(self):
         done = self.fpless("profile", "-q", "-d", "0.2", "-u", "4294967294")
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"no samples", done.stderr)
@@ -216,7 +216,7 @@ class CgroupCase(TargetCase):
 
 
 class Cgroups(CgroupCase):
-    def test_the_whole_subtree_is_shown_and_nobody_else(self):
+    def test_exactly_the_subtree_is_shown(self):
         top = self.group("top")
         below, beside = self.group("top/below"), self.group("beside")
         pids = {path: self.busy(preexec_fn=self.enter(path)).pid
@@ -241,7 +241,7 @@ class Cgroups(CgroupCase):
         self.assertEqual(self.fpless("profile", "-q", "-F", "499", "-d", "0.4", "--cgroup", path,
                                      "-o", second).returncode, 0)
 
-    def test_what_is_no_cgroup_of_v2_is_refused(self):
+    def test_cgroup_v1_is_refused(self):
         self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup", "/no/such"), 3,
                             "--cgroup /no/such: no such cgroup below")
         self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup", self.folder), 3,

@@ -376,7 +376,7 @@ class OnTerminal(RootCase):
         self.assert_ended_well(terminal)
         self.assertNotIn(b"\x1b[31mred", terminal.output)
 
-    def test_colours_are_for_those_who_want_them(self):
+    def test_colours_need_a_terminal_or_request(self):
         for args, env, coloured in (([], {}, True), (["--color", "never"], {}, False),
                                     ([], {"NO_COLOR": "1"}, False),
                                     (["--color", "always"], {"NO_COLOR": "1"}, True)):

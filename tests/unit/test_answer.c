@@ -36,7 +36,7 @@ static struct answer_reader reader_of(struct stream *stream)
 	return (struct answer_reader){ .read = take, .ctx = stream, .path = "/bin/x" };
 }
 
-static void names_are_of_what_was_asked(void **state)
+static void answered_name_covers_the_requested_address(void **state)
 {
 	static const struct {
 		const char *what;
@@ -122,7 +122,7 @@ static const struct {
 	  NULL },
 };
 
-static void head_is_what_was_asked_or_nothing(void **state)
+static void answer_head_matches_the_request(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
@@ -366,12 +366,12 @@ static void frames_have_known_bits_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(head_is_what_was_asked_or_nothing),
+		cmocka_unit_test(answer_head_matches_the_request),
 		cmocka_unit_test(facts_are_bounded),
 		cmocka_unit_test(segments_that_wrap_around_make_no_file),
 		cmocka_unit_test(tables_are_bounded_and_hold_together),
 		cmocka_unit_test(names_lie_inside_their_text),
-		cmocka_unit_test(names_are_of_what_was_asked),
+		cmocka_unit_test(answered_name_covers_the_requested_address),
 		cmocka_unit_test(lines_lie_inside_of_their_answer),
 		cmocka_unit_test(frames_have_known_bits_only),
 	};

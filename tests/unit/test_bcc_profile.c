@@ -122,7 +122,7 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 	}
 }
 
-static void the_head_says_what_is_sampled(void **state)
+static void head_names_the_sampled_targets(void **state)
 {
 	static const pid_t pids[] = { 1, 22 };
 	static const struct {
@@ -162,7 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_printed_as_bcc_prints_them),
-		cmocka_unit_test(the_head_says_what_is_sampled),
+		cmocka_unit_test(head_names_the_sampled_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static void a_recursion_counts_once_for_its_function(void **state)
 	}
 }
 
-static void what_is_left_out_counts_for_its_caller(void **state)
+static void pruned_boxes_count_for_their_caller(void **state)
 {
 	CLEANUP(made_fini) struct made made;
 
@@ -418,7 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_sample_ends_in_its_node),
 		cmocka_unit_test(a_recursion_counts_once_for_its_function),
-		cmocka_unit_test(what_is_left_out_counts_for_its_caller),
+		cmocka_unit_test(pruned_boxes_count_for_their_caller),
 		cmocka_unit_test(as_many_nodes_as_there_is_room_for),
 		cmocka_unit_test(a_tree_of_both_sides_has_them_as_groups),
 		cmocka_unit_test(beyond_as_many_groups_pids_are_one),

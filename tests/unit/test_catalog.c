@@ -205,7 +205,7 @@ static void a_file_met_before_is_found_without_its_process(void **state)
 }
 
 /* Who may forge a build-id of his own files must not be believed where the kernel knows better. */
-static void a_path_says_nothing_of_files_of_strangers(void **state)
+static void path_alone_does_not_identify_untrusted_files(void **state)
 {
 	struct world *world = *state;
 	const char *from = world->files.paths[1];
@@ -504,7 +504,7 @@ int main(void)
 			drop_world),
 		cmocka_unit_test_setup_teardown(a_file_met_before_is_found_without_its_process,
 						make_world, drop_world),
-		cmocka_unit_test_setup_teardown(a_path_says_nothing_of_files_of_strangers,
+		cmocka_unit_test_setup_teardown(path_alone_does_not_identify_untrusted_files,
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(
 			a_new_file_is_met_by_its_path_where_its_owner_is_trusted, make_world,

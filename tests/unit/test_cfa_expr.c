@@ -52,7 +52,7 @@ static const struct {
 #undef E
 };
 
-static void the_cfa_is_what_the_expression_computes(void **state)
+static void cfa_equals_the_result_of_its_expression(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cfas); i++) {
@@ -73,7 +73,7 @@ static void the_cfa_is_what_the_expression_computes(void **state)
 	}
 }
 
-static void a_register_is_where_or_what_the_expression_says(void **state)
+static void register_expression_gives_place_or_value(void **state)
 {
 	static const struct {
 		const char *what;
@@ -122,8 +122,8 @@ static void a_register_is_where_or_what_the_expression_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_cfa_is_what_the_expression_computes),
-		cmocka_unit_test(a_register_is_where_or_what_the_expression_says),
+		cmocka_unit_test(cfa_equals_the_result_of_its_expression),
+		cmocka_unit_test(register_expression_gives_place_or_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,7 +459,7 @@ static const struct {
 	{ "no CFA at all", 1, 0x78, 16, BYTES(""), BYTES(""), "0-40 expr\n" },
 };
 
-static void the_cie_says_what_factors_and_columns_mean(void **state)
+static void cie_defines_factors_and_columns(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(factors); i++) {
@@ -647,7 +647,7 @@ static void a_row_says_which_section_it_is_from(void **state)
 	}
 }
 
-static void a_program_restores_only_what_it_remembered(void **state)
+static void restore_needs_a_remembered_state(void **state)
 {
 	const struct program bad = { "after an FDE that remembers", NULL, 0, "0-3f r7+8\n" };
 	const struct program cie_bad = { "a CIE after an FDE that remembers", NULL, 0,
@@ -678,7 +678,7 @@ static void a_program_restores_only_what_it_remembered(void **state)
 	cfi_builder_fini(&b);
 }
 
-static void a_bad_instruction_behind_another_fde_costs_what_follows_it(void **state)
+static void bad_instruction_behind_another_fde_costs_its_rest(void **state)
 {
 	const struct program program = { "bad at 2, another FDE at 4 to 8", NULL, 0,
 					 "0-2 r7+8\n4-8 r7+16\n" };
@@ -727,13 +727,13 @@ int main(void)
 		cmocka_unit_test(a_bad_instruction_costs_the_rest_of_its_fde),
 		cmocka_unit_test(states_are_remembered_up_to_a_depth),
 		cmocka_unit_test(the_cie_says_where_programs_start),
-		cmocka_unit_test(the_cie_says_what_factors_and_columns_mean),
+		cmocka_unit_test(cie_defines_factors_and_columns),
 		cmocka_unit_test(a_program_ends_where_a_limit_does),
 		cmocka_unit_test(a_program_without_rows_is_stopped_too),
 		cmocka_unit_test(a_cie_without_end_is_stopped_too),
 		cmocka_unit_test(a_row_says_which_section_it_is_from),
-		cmocka_unit_test(a_program_restores_only_what_it_remembered),
-		cmocka_unit_test(a_bad_instruction_behind_another_fde_costs_what_follows_it),
+		cmocka_unit_test(restore_needs_a_remembered_state),
+		cmocka_unit_test(bad_instruction_behind_another_fde_costs_its_rest),
 		cmocka_unit_test(a_cie_with_a_bad_program_gives_no_rows),
 	};
 

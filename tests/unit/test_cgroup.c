@@ -69,7 +69,7 @@ static void a_path_too_long_is_no_mount(void **state)
 	assert_string_equal(mount.path, "");
 }
 
-static void what_is_no_cgroup_is_refused(void **state)
+static void non_cgroup_is_refused(void **state)
 {
 	struct fpl_err err;
 	int fd = -1, code = cgroup_open("/no/such/cgroup/anywhere", &fd, &err);
@@ -173,7 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_mount_is_found_among_others),
 		cmocka_unit_test(a_path_too_long_is_no_mount),
-		cmocka_unit_test(what_is_no_cgroup_is_refused),
+		cmocka_unit_test(non_cgroup_is_refused),
 		cmocka_unit_test(names_of_seen_ids_are_handed_over_in_order),
 		cmocka_unit_test(more_names_than_there_is_room_for_are_left_out),
 		cmocka_unit_test(paths_have_a_bound_together),

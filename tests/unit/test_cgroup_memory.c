@@ -100,7 +100,7 @@ static void the_least_limit_that_can_be_seen_counts(void **state)
 	}
 }
 
-static void without_files_there_is_none(void **state)
+static void missing_files_give_no_limit(void **state)
 {
 	(void)state;
 	assert_true(cgroup_memory_limit("/nonexistent") == CGROUP_NO_LIMIT);
@@ -110,7 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_least_limit_that_can_be_seen_counts),
-		cmocka_unit_test(without_files_there_is_none),
+		cmocka_unit_test(missing_files_give_no_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void registers_are_added_to_all_rows_of_their_fde(void **state)
 	assert_told(3, 0x11e, 0x122, "11e-120 +8 k400\n120-122 +32 m k400\n");
 }
 
-static void what_the_cfi_says_of_a_register_stays(void **state)
+static void register_rule_of_cfi_stays(void **state)
 {
 	const struct code_facts facts = { .kept = kept, .nr_kept = ARRAY_SIZE(kept) };
 	struct cfi_row row = { .end = 16 };
@@ -146,7 +146,7 @@ static void a_stub_of_ocaml_has_the_stack_of_its_branch(void **state)
 		cfa_off_at(BYTES(LONG_FUNCTION LONG_STUB), BYTES(LONG_CFI), BYTES(NAMES), 37), 24);
 }
 
-static void what_is_no_stub_of_ocaml_is_left_alone(void **state)
+static void other_code_than_ocaml_stubs_is_left_alone(void **state)
 {
 	(void)state;
 	/* another program */
@@ -210,7 +210,7 @@ static void a_raise_of_ocaml_goes_to_its_handler(void **state)
 	assert_raises(BYTES(AWAY), "11111ccccbb000");
 }
 
-static void what_is_no_raise_of_ocaml_is_left_alone(void **state)
+static void other_code_than_ocaml_raises_is_left_alone(void **state)
 {
 	(void)state;
 	/* another handler is popped than the stack was cut at */
@@ -226,12 +226,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_cut_where_the_code_knows_better),
 		cmocka_unit_test(registers_are_added_to_all_rows_of_their_fde),
-		cmocka_unit_test(what_the_cfi_says_of_a_register_stays),
+		cmocka_unit_test(register_rule_of_cfi_stays),
 		cmocka_unit_test(whoever_refuses_a_row_gets_no_more),
 		cmocka_unit_test(a_stub_of_ocaml_has_the_stack_of_its_branch),
-		cmocka_unit_test(what_is_no_stub_of_ocaml_is_left_alone),
+		cmocka_unit_test(other_code_than_ocaml_stubs_is_left_alone),
 		cmocka_unit_test(a_raise_of_ocaml_goes_to_its_handler),
-		cmocka_unit_test(what_is_no_raise_of_ocaml_is_left_alone),
+		cmocka_unit_test(other_code_than_ocaml_raises_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ static void only_an_own_plain_file_is_opened(void **state)
 	code_place_close(&place);
 }
 
-static void a_file_of_somebody_else_is_refused(void **state)
+static void file_of_another_user_is_refused(void **state)
 {
 	struct code_place place;
 	struct fpl_err err = { 0 };
@@ -212,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_is_known_by_number_user_and_start),
 		cmocka_unit_test(only_an_own_plain_file_is_opened),
-		cmocka_unit_test(a_file_of_somebody_else_is_refused),
+		cmocka_unit_test(file_of_another_user_is_refused),
 		cmocka_unit_test(a_jitdump_is_found_among_the_mappings),
 		cmocka_unit_test(jitdumps_are_known_by_their_names),
 	};

@@ -99,7 +99,7 @@ static void code_is_named_as_of_the_time_of_the_sample(void **state)
 	code_table_fini(&table);
 }
 
-static void what_cannot_be_code_is_refused(void **state)
+static void impossible_code_is_refused(void **state)
 {
 	struct code_table table;
 
@@ -130,7 +130,7 @@ static void long_names_are_cut(void **state)
 	code_table_fini(&table);
 }
 
-static void the_budget_is_kept_and_what_is_there_stays(void **state)
+static void budget_is_kept_and_entries_stay(void **state)
 {
 	const size_t budget = 4096;
 	struct code_table table;
@@ -274,7 +274,7 @@ static void apply(struct code_table *table, enum change change)
 	}
 }
 
-static void a_table_of_a_stranger_is_one_or_is_refused(void **state)
+static void untrusted_table_is_valid_or_refused(void **state)
 {
 	char name[CODE_NAME_MAX];
 
@@ -301,12 +301,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_later_of_overlapping_functions_wins),
 		cmocka_unit_test(code_is_named_as_of_the_time_of_the_sample),
-		cmocka_unit_test(what_cannot_be_code_is_refused),
+		cmocka_unit_test(impossible_code_is_refused),
 		cmocka_unit_test(long_names_are_cut),
-		cmocka_unit_test(the_budget_is_kept_and_what_is_there_stays),
+		cmocka_unit_test(budget_is_kept_and_entries_stay),
 		cmocka_unit_test(the_last_function_at_an_address_is_found_within_the_steps_given),
 		cmocka_unit_test(a_thousand_overlapping_functions_are_found_as_by_looking_at_each),
-		cmocka_unit_test(a_table_of_a_stranger_is_one_or_is_refused),
+		cmocka_unit_test(untrusted_table_is_valid_or_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,7 +343,7 @@ static void json_is_one_document_with_every_key(void **state)
 	assert_string_equal(text + strlen(text) - 3, "}}\n");
 }
 
-static void text_says_what_each_class_means(void **state)
+static void text_explains_each_class(void **state)
 {
 	AUTO_FREE char *text = rendered(&profile, compare_text_write);
 	const char *const lines[] = {
@@ -613,7 +613,7 @@ int main(void)
 		cmocka_unit_test(the_cfi_tells_whether_rbp_is_a_frame_pointer),
 		cmocka_unit_test(every_sample_is_counted_once_in_each_table),
 		cmocka_unit_test(json_is_one_document_with_every_key),
-		cmocka_unit_test(text_says_what_each_class_means),
+		cmocka_unit_test(text_explains_each_class),
 		cmocka_unit_test(the_report_has_one_line),
 		cmocka_unit_test(twenty_partings_are_listed_and_the_rest_is_summed_up),
 		cmocka_unit_test(a_place_is_function_object_class_and_rule),

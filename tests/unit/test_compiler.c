@@ -159,7 +159,7 @@ static void jobs_are_begun_as_they_came(void **state)
 	finish(compiler, "abcde");
 }
 
-static void what_samples_wait_for_comes_first(void **state)
+static void awaited_tables_are_compiled_first(void **state)
 {
 	struct compiler *compiler = begin();
 
@@ -193,7 +193,7 @@ static void rows_for_samples_come_before_tables(void **state)
 	assert_int_equal(world.nr_near[4], 0);
 }
 
-static void what_is_left_at_the_end_is_dropped(void **state)
+static void waiting_jobs_are_dropped_at_the_end(void **state)
 {
 	struct compiler *compiler = begin();
 
@@ -210,9 +210,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_begun_as_they_came),
-		cmocka_unit_test(what_samples_wait_for_comes_first),
+		cmocka_unit_test(awaited_tables_are_compiled_first),
 		cmocka_unit_test(rows_for_samples_come_before_tables),
-		cmocka_unit_test(what_is_left_at_the_end_is_dropped),
+		cmocka_unit_test(waiting_jobs_are_dropped_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ static void run_times_are_known_by_the_names_of_their_files(void **state)
 	}
 }
 
-static void languages_are_known_by_what_they_make_of_names(void **state)
+static void languages_are_recognised_by_their_symbol_names(void **state)
 {
 	static const struct {
 		const char *symbol;
@@ -253,7 +253,7 @@ static void every_walk_that_ends_in_code_has_advice(void **state)
 }
 
 /* Advice depends on the stop, and on the properties of the code. */
-static void advice_names_what_helps(void **state)
+static void advice_names_a_remedy(void **state)
 {
 	static const struct {
 		enum fpl_stop stop;
@@ -283,7 +283,7 @@ static void advice_names_what_helps(void **state)
 }
 
 /* A simpler command line is advised before a rebuild. */
-static void what_was_turned_off_is_advised_first(void **state)
+static void disabled_options_are_advised_first(void **state)
 {
 	struct profile no_synth = profile, cfi_only = profile, fp_only = profile;
 	struct profile_stack of_fp[] = { STACK(3, in_app, FP_END, 1) };
@@ -318,10 +318,10 @@ int main(void)
 		cmocka_unit_test(files_without_room_are_not_blamed_on_frame_pointers),
 		cmocka_unit_test(nothing_is_said_where_all_is_complete_or_nothing_was_asked),
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
-		cmocka_unit_test(languages_are_known_by_what_they_make_of_names),
+		cmocka_unit_test(languages_are_recognised_by_their_symbol_names),
 		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
-		cmocka_unit_test(advice_names_what_helps),
-		cmocka_unit_test(what_was_turned_off_is_advised_first),
+		cmocka_unit_test(advice_names_a_remedy),
+		cmocka_unit_test(disabled_options_are_advised_first),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -375,7 +375,7 @@ static void set_variable(const char *name, const char *value)
 	assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-static void what_debuginfod_fetched_is_found_where_its_client_keeps_it(void **state)
+static void debuginfod_files_are_found_in_its_cache(void **state)
 {
 	static const struct {
 		const char *what, *own, *xdg, *home, *want;
@@ -455,7 +455,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile_debuglinks_lead_nowhere, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test(supplements_are_found_below_the_debug_folder_alone),
-		cmocka_unit_test(what_debuginfod_fetched_is_found_where_its_client_keeps_it),
+		cmocka_unit_test(debuginfod_files_are_found_in_its_cache),
 		cmocka_unit_test(a_debug_file_is_fetched_into_the_cache),
 		cmocka_unit_test(mini_debug_is_inflated_or_refused),
 	};

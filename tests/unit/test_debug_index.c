@@ -150,7 +150,7 @@ static void a_file_without_debugging_information_says_so(void **state)
 	assert_true(fixture_open(&fixture, "inlined_none", false) == -ENOENT || !fixture.elf);
 }
 
-static void what_is_nobodys_has_no_frames(void **state)
+static void address_without_function_has_no_frames(void **state)
 {
 	struct symbol_line frames[SYMBOL_LINES_MAX];
 	CLEANUP(fixture_fini) struct fixture fixture;
@@ -202,7 +202,7 @@ static void the_innermost_interval_has_an_address(void **state)
 	interval_map_fini(&map);
 }
 
-static void of_equal_intervals_the_first_may_win(void **state)
+static void first_of_equal_intervals_may_win(void **state)
 {
 	uint32_t got;
 
@@ -227,9 +227,9 @@ int main(void)
 		cmocka_unit_test(names_stay_mangled_on_request),
 		cmocka_unit_test(a_dwo_file_is_not_read_but_counted),
 		cmocka_unit_test(a_file_without_debugging_information_says_so),
-		cmocka_unit_test(what_is_nobodys_has_no_frames),
+		cmocka_unit_test(address_without_function_has_no_frames),
 		cmocka_unit_test(the_innermost_interval_has_an_address),
-		cmocka_unit_test(of_equal_intervals_the_first_may_win),
+		cmocka_unit_test(first_of_equal_intervals_may_win),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void each_task_gives_its_own_result(void **state)
 	deputy_fini(&deputy);
 }
 
-static void it_works_on_what_was_known_when_it_started(void **state)
+static void task_sees_the_state_at_the_start(void **state)
 {
 	struct deputy deputy = DEPUTY_NONE;
 	int number = 1;
@@ -70,7 +70,7 @@ static void it_works_on_what_was_known_when_it_started(void **state)
 	deputy_fini(&deputy);
 }
 
-static void there_is_none_without_tasks_before_the_start_and_after_a_refusal(void **state)
+static void deputy_needs_tasks_and_a_successful_start(void **state)
 {
 	struct deputy deputy = DEPUTY_NONE;
 	int number = 1;
@@ -154,8 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_task_gives_its_own_result),
-		cmocka_unit_test(it_works_on_what_was_known_when_it_started),
-		cmocka_unit_test(there_is_none_without_tasks_before_the_start_and_after_a_refusal),
+		cmocka_unit_test(task_sees_the_state_at_the_start),
+		cmocka_unit_test(deputy_needs_tasks_and_a_successful_start),
 		cmocka_unit_test(a_number_that_is_no_task_is_refused),
 		cmocka_unit_test(only_the_descriptors_of_tasks_stay_open),
 		cmocka_unit_test(it_ends_with_its_parent_and_not_before),

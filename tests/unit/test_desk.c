@@ -258,7 +258,7 @@ static void death_of_a_worker_costs_one_request(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 1);
 }
 
-static void worker_that_somebody_kills_is_replaced(void **state)
+static void killed_worker_is_replaced(void **state)
 {
 	struct office *office = *state;
 	struct table *table;
@@ -276,7 +276,7 @@ static void worker_that_somebody_kills_is_replaced(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
 }
 
-static void worker_that_somebody_stops_is_replaced(void **state)
+static void stopped_worker_is_replaced(void **state)
 {
 	struct office *office = *state;
 	struct table *table;
@@ -675,7 +675,7 @@ static void files_that_end_workers_wait(void **state)
 	assert_true(parser_bury(office->parser, pid) >= 0);
 }
 
-static void trust_is_who_could_have_written_it(void **state)
+static void trust_names_the_possible_writers(void **state)
 {
 	char path[] = "/tmp/fpless-test-XXXXXX";
 	int fd = mkstemp(path);
@@ -712,8 +712,8 @@ int main(void)
 		test(errors_are_those_of_the_file_and_name_it),
 		test(worker_has_no_rights),
 		test(death_of_a_worker_costs_one_request),
-		test(worker_that_somebody_kills_is_replaced),
-		test(worker_that_somebody_stops_is_replaced),
+		test(killed_worker_is_replaced),
+		test(stopped_worker_is_replaced),
 		test(names_and_functions_are_those_of_the_file),
 		test(lines_are_those_of_the_debug_file),
 		test(a_file_without_debugging_information_has_no_lines),
@@ -725,7 +725,7 @@ int main(void)
 		test(nursery_that_was_ended_or_stopped_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),
-		test(trust_is_who_could_have_written_it),
+		test(trust_names_the_possible_writers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

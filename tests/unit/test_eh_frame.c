@@ -251,7 +251,7 @@ static void terminators_in_the_middle_are_stepped_over(void **state)
 	cfi_builder_fini(&b);
 }
 
-static void damage_costs_what_it_hits(void **state)
+static void damage_costs_only_the_damaged_part(void **state)
 {
 	enum { FIRST, SECOND };
 	static const struct {
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test(debug_frame_versions_are_read),
 		cmocka_unit_test(debug_frame_cies_may_come_last),
 		cmocka_unit_test(terminators_in_the_middle_are_stepped_over),
-		cmocka_unit_test(damage_costs_what_it_hits),
+		cmocka_unit_test(damage_costs_only_the_damaged_part),
 		cmocka_unit_test(an_fde_is_cut_to_its_segment),
 		cmocka_unit_test(a_stripped_file_is_read_through_its_header),
 	};

@@ -142,7 +142,7 @@ static void damage_wrap_vaddr(struct elf_builder *b)
 	elf_builder_phdr(b, 1)->p_vaddr = UINT64_MAX - 0x10;
 }
 
-static void open_refuses_what_is_no_loadable_elf(void **state)
+static void open_refuses_files_that_are_not_loadable_elf(void **state)
 {
 	static const struct {
 		const char *what;
@@ -339,7 +339,7 @@ static void build_id_is_the_first_one_in_a_note_segment(void **state)
 	elf_builder_fini(&b);
 }
 
-static void build_id_of_a_damaged_note_is_none(void **state)
+static void damaged_note_has_no_build_id(void **state)
 {
 	static const struct {
 		const char *what;
@@ -379,7 +379,7 @@ static void build_id_of_a_damaged_note_is_none(void **state)
 	}
 }
 
-static void build_id_longer_than_the_room_is_none(void **state)
+static void oversized_build_id_is_ignored(void **state)
 {
 	uint8_t desc[ELF_FILE_BUILD_ID_MAX + 1] = { 1 }, note[128];
 	struct elf_builder b;
@@ -713,14 +713,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_reads_headers_sections_and_build_id),
-		cmocka_unit_test(open_refuses_what_is_no_loadable_elf),
+		cmocka_unit_test(open_refuses_files_that_are_not_loadable_elf),
 		cmocka_unit_test(bad_section_headers_leave_a_sectionless_file),
 		cmocka_unit_test(counts_that_do_not_fit_the_header_come_from_section_0),
 		cmocka_unit_test(section_names_stay_inside_their_table),
 		cmocka_unit_test(build_id_is_found_in_a_section_where_no_segment_has_it),
 		cmocka_unit_test(build_id_is_the_first_one_in_a_note_segment),
-		cmocka_unit_test(build_id_of_a_damaged_note_is_none),
-		cmocka_unit_test(build_id_longer_than_the_room_is_none),
+		cmocka_unit_test(damaged_note_has_no_build_id),
+		cmocka_unit_test(oversized_build_id_is_ignored),
 		cmocka_unit_test(build_id_behind_an_8_aligned_note_is_found),
 		cmocka_unit_test(read_refuses_ranges_outside_the_file),
 		cmocka_unit_test(read_of_a_file_truncated_after_open_is_an_error),

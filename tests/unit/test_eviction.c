@@ -77,7 +77,7 @@ static void the_longest_unused_goes_first(void **state)
 	assert_int_equal(eviction.spent, 10 * (NR - 1));
 }
 
-static void what_was_never_used_goes_before_what_was(void **state)
+static void unused_table_is_evicted_before_used_one(void **state)
 {
 	const struct object newcomer = { .table.missed = 0 };
 	struct eviction eviction = eviction_for(&newcomer);
@@ -87,7 +87,7 @@ static void what_was_never_used_goes_before_what_was(void **state)
 	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
 }
 
-static void what_nobody_maps_goes_before_what_is_mapped(void **state)
+static void unmapped_table_is_evicted_before_mapped_one(void **state)
 {
 	const struct object newcomer = { .table.missed = 0 };
 	struct eviction eviction = eviction_for(&newcomer);
@@ -117,7 +117,7 @@ static void a_new_table_stays_for_a_while(void **state)
 	assert_ptr_equal(eviction_next(&eviction), &objects[0]);
 }
 
-static void one_in_use_goes_only_for_one_that_is_missed_more(void **state)
+static void used_table_yields_only_to_one_missed_more(void **state)
 {
 	struct object newcomer = { .table.missed = 20 };
 	struct eviction eviction = eviction_for(&newcomer);
@@ -132,7 +132,7 @@ static void one_in_use_goes_only_for_one_that_is_missed_more(void **state)
 	assert_null(eviction_next(&eviction)); /* two together are used 20 times */
 }
 
-static void what_has_no_table_cannot_give_way(void **state)
+static void object_without_table_is_not_evicted(void **state)
 {
 	const struct object newcomer = { .table.missed = 1000 };
 	struct eviction eviction = eviction_for(&newcomer);
@@ -230,11 +230,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_longest_unused_goes_first, setup),
-		cmocka_unit_test_setup(what_was_never_used_goes_before_what_was, setup),
-		cmocka_unit_test_setup(what_nobody_maps_goes_before_what_is_mapped, setup),
+		cmocka_unit_test_setup(unused_table_is_evicted_before_used_one, setup),
+		cmocka_unit_test_setup(unmapped_table_is_evicted_before_mapped_one, setup),
 		cmocka_unit_test_setup(a_new_table_stays_for_a_while, setup),
-		cmocka_unit_test_setup(one_in_use_goes_only_for_one_that_is_missed_more, setup),
-		cmocka_unit_test_setup(what_has_no_table_cannot_give_way, setup),
+		cmocka_unit_test_setup(used_table_yields_only_to_one_missed_more, setup),
+		cmocka_unit_test_setup(object_without_table_is_not_evicted, setup),
 		cmocka_unit_test_setup(tables_beyond_the_share_of_a_user_give_way_to_others, setup),
 		cmocka_unit_test_setup(beyond_his_share_a_user_takes_no_room_of_others, setup),
 		cmocka_unit_test_setup(frames_are_uses_of_the_tables_that_found_their_callers,

@@ -152,7 +152,7 @@ static const struct {
 	{ "unknown", BYTES("\x41\x3f"), 1, 1 },
 };
 
-static void it_takes_what_it_knows_and_nothing_else(void **state)
+static void fast_interpreter_takes_known_instructions_only(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
@@ -331,7 +331,7 @@ static void a_cie_that_takes_too_long_ends_it(void **state)
 	free(nops);
 }
 
-static void one_rule_too_many_ends_it_whatever_follows(void **state)
+static void one_rule_too_many_ends_the_table(void **state)
 {
 	(void)state;
 	for (uint32_t nr_rules = 0; nr_rules < 4; nr_rules++) {
@@ -352,12 +352,12 @@ static void one_rule_too_many_ends_it_whatever_follows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_takes_what_it_knows_and_nothing_else),
+		cmocka_unit_test(fast_interpreter_takes_known_instructions_only),
 		cmocka_unit_test(long_advances_are_read_whole),
 		cmocka_unit_test(a_cie_must_start_with_one_plain_slot),
 		cmocka_unit_test(every_rule_is_told_from_all_others),
 		cmocka_unit_test(a_cie_that_takes_too_long_ends_it),
-		cmocka_unit_test(one_rule_too_many_ends_it_whatever_follows),
+		cmocka_unit_test(one_rule_too_many_ends_the_table),
 		cmocka_unit_test(long_programs_are_for_the_interpreter_that_looks_at_the_clock),
 	};
 

@@ -102,7 +102,7 @@ static void a_file_in_the_making_has_a_name_only_where_it_must(void **state)
 	assert_int_equal(nr_files(), 0);
 }
 
-static void what_appeared_meanwhile_is_replaced(void **state)
+static void file_created_meanwhile_is_replaced(void **state)
 {
 	struct output_file file;
 
@@ -139,7 +139,7 @@ static int keep_all(void)
 	return 0;
 }
 
-static void a_deputy_puts_in_place_what_this_process_may_not(void **state)
+static void deputy_places_outputs_without_our_rights(void **state)
 {
 	struct output_file files[3];
 	struct deputy deputy = DEPUTY_NONE;
@@ -343,9 +343,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_target_appears_on_commit_only),
 		cmocka_unit_test(a_file_in_the_making_has_a_name_only_where_it_must),
-		cmocka_unit_test(what_appeared_meanwhile_is_replaced),
+		cmocka_unit_test(file_created_meanwhile_is_replaced),
 		cmocka_unit_test(a_folder_that_is_gone_is_an_error_that_names_the_file),
-		cmocka_unit_test(a_deputy_puts_in_place_what_this_process_may_not),
+		cmocka_unit_test(deputy_places_outputs_without_our_rights),
 		cmocka_unit_test(lack_of_memory_leaves_the_old_file_and_no_temporary_one),
 		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
 		cmocka_unit_test(a_replaced_file_keeps_its_links_and_not_its_mode),

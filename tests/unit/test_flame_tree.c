@@ -43,7 +43,7 @@ static uint32_t shared_of(const struct sort_path *a, const struct sort_path *b,
 /* Two of eight steps have the rank of another. */
 static const uint32_t ranks[8] = { 5, 1, 3, 3, 0, 2, 1, 7 };
 
-static void paths_are_sorted_and_know_what_neighbours_share(void **state)
+static void paths_are_sorted_and_know_their_common_prefix(void **state)
 {
 	uint32_t random = 1;
 
@@ -203,7 +203,7 @@ static void equal_beginnings_are_one_and_siblings_are_in_order(void **state)
 		check(&cases[i]);
 }
 
-static void what_is_pruned_is_counted(void **state)
+static void pruned_frames_are_counted(void **state)
 {
 	CLEANUP(flame_paths_fini) struct flame_paths paths;
 	CLEANUP(flame_tree_fini) struct flame_tree tree = { 0 };
@@ -419,9 +419,9 @@ static void nothing_is_a_root_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_are_sorted_and_know_what_neighbours_share),
+		cmocka_unit_test(paths_are_sorted_and_know_their_common_prefix),
 		cmocka_unit_test(equal_beginnings_are_one_and_siblings_are_in_order),
-		cmocka_unit_test(what_is_pruned_is_counted),
+		cmocka_unit_test(pruned_frames_are_counted),
 		cmocka_unit_test(a_tree_adds_up_to_its_paths),
 		cmocka_unit_test(nodes_say_how_their_frames_were_found),
 		cmocka_unit_test(paths_are_cut_where_they_are_long),

@@ -130,7 +130,7 @@ static void both_files_hold_every_sample(void **state)
 	assert_int_equal(nr_entries(), 9);
 }
 
-static void what_is_not_written_leaves_nothing_behind(void **state)
+static void unwritten_output_leaves_no_file(void **state)
 {
 	struct folded_pair pair;
 
@@ -185,7 +185,7 @@ static void folders_that_cannot_be_written_are_refused_when_opened(void **state)
 }
 
 /* @taken becomes a folder between opening and writing: the rename to it fails. */
-static void where_one_fails_neither_is_left(void **state)
+static void failure_of_one_file_drops_both(void **state)
 {
 	static const char *const taken[] = { "new/cfi.folded", "new/fp.folded" };
 
@@ -224,9 +224,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_files_hold_every_sample),
-		cmocka_unit_test(what_is_not_written_leaves_nothing_behind),
+		cmocka_unit_test(unwritten_output_leaves_no_file),
 		cmocka_unit_test(folders_that_cannot_be_written_are_refused_when_opened),
-		cmocka_unit_test(where_one_fails_neither_is_left),
+		cmocka_unit_test(failure_of_one_file_drops_both),
 		cmocka_unit_test(a_full_device_leaves_the_other_file_alone),
 	};
 

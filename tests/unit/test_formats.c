@@ -52,7 +52,7 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 	assert_null(format_by_name(""));
 }
 
-static void lists_are_cut_where_there_is_no_room(void **state)
+static void lists_are_cut_without_room(void **state)
 {
 	char all[256], few[8];
 
@@ -184,7 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_has_the_format_of_its_longest_extension),
-		cmocka_unit_test(lists_are_cut_where_there_is_no_room),
+		cmocka_unit_test(lists_are_cut_without_room),
 		cmocka_unit_test(samples_are_as_many_as_were_counted_in_the_order_of_time),
 		cmocka_unit_test(every_sample_is_of_one_thread),
 		cmocka_unit_test(a_block_for_each_of_too_many_samples_is_refused),

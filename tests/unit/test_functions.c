@@ -59,7 +59,7 @@ static void an_address_inside_a_function_finds_its_start(void **state)
 	function_list_fini(&list);
 }
 
-static void what_no_fde_covers_has_no_start(void **state)
+static void uncovered_address_has_no_start(void **state)
 {
 	struct function_list list = { .nr = 0 };
 	struct vaddr_range found = { .start = 77 };
@@ -101,7 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_inside_a_function_finds_its_start),
-		cmocka_unit_test(what_no_fde_covers_has_no_start),
+		cmocka_unit_test(uncovered_address_has_no_start),
 		cmocka_unit_test(a_range_holds_one_answer),
 	};
 

@@ -125,7 +125,7 @@ static struct identity identity_of(const struct variant *v)
 	return identity;
 }
 
-static void identity_changes_with_what_a_table_is_made_from(void **state)
+static void identity_depends_on_the_inputs_of_a_table(void **state)
 {
 	static const struct variant base = { .what = "itself", .same = true };
 	static const struct variant cases[] = {
@@ -197,7 +197,7 @@ static void names_of(bool build_id, const char *name, uint32_t type, uint64_t fl
 	elf_builder_fini(&b);
 }
 
-static void digest_of_names_changes_with_what_they_come_from(void **state)
+static void names_digest_depends_on_the_sources_of_names(void **state)
 {
 	static const struct {
 		const char *name;
@@ -435,9 +435,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blake2b_gives_the_digests_of_other_implementations),
 		cmocka_unit_test(blake2b_of_abc_is_that_of_the_rfc),
-		cmocka_unit_test(identity_changes_with_what_a_table_is_made_from),
+		cmocka_unit_test(identity_depends_on_the_inputs_of_a_table),
 		cmocka_unit_test(identity_of_a_go_program_covers_its_code_and_tables),
-		cmocka_unit_test(digest_of_names_changes_with_what_they_come_from),
+		cmocka_unit_test(names_digest_depends_on_the_sources_of_names),
 		cmocka_unit_test(identity_of_a_stripped_file_covers_the_segment_of_its_cfi),
 		cmocka_unit_test(identity_covers_cfi_that_is_found_by_segment),
 		cmocka_unit_test(identity_of_a_large_segment_is_of_the_cfi_in_it),

@@ -177,7 +177,7 @@ static void a_plt_entry_is_known_by_its_bytes(void **state)
 	}
 }
 
-static void what_cannot_be_read_proves_nothing(void **state)
+static void unreadable_memory_proves_nothing(void **state)
 {
 	struct process process = { .stack = { CALL_END - sizeof(process.call) + 1, 0x10 } };
 	struct registers now = { .pc = TARGET, .reg[X86_RAX] = TARGET };
@@ -406,7 +406,7 @@ static void a_register_that_the_caller_has_saved_is_not_needed(void **state)
 	assert_int_equal(judge_unneeded(&scene.row.rule), 0);
 }
 
-static void what_is_not_certain_is_not_judged(void **state)
+static void uncertain_step_is_not_judged(void **state)
 {
 	struct scene scene;
 
@@ -721,13 +721,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_proven_by_the_call_before_the_return_address),
 		cmocka_unit_test(a_plt_entry_is_known_by_its_bytes),
-		cmocka_unit_test(what_cannot_be_read_proves_nothing),
+		cmocka_unit_test(unreadable_memory_proves_nothing),
 		cmocka_unit_test(a_row_that_tells_the_truth_agrees),
 		cmocka_unit_test(a_row_that_does_not_is_accused),
 		cmocka_unit_test(a_copy_of_the_return_address_is_not_judged),
 		cmocka_unit_test(a_register_that_is_undefined_is_lost_and_not_wrong),
 		cmocka_unit_test(a_register_that_the_caller_has_saved_is_not_needed),
-		cmocka_unit_test(what_is_not_certain_is_not_judged),
+		cmocka_unit_test(uncertain_step_is_not_judged),
 		cmocka_unit_test(a_signal_s_frame_is_judged_by_all_registers),
 		cmocka_unit_test(origins_are_told_by_the_rule),
 		cmocka_unit_test(the_books_of_findings_close),

@@ -40,7 +40,7 @@ static struct kernel_names names_of(const char *says, const char *path)
 
 #define ADDR 0xffffffff81000100
 
-static void what_the_kernel_says_is_read(void **state)
+static void kernel_answers_are_parsed(void **state)
 {
 	static const struct {
 		const char *what, *text;
@@ -116,7 +116,7 @@ static void a_function_is_asked_for_once(void **state)
 	kernel_names_fini(&names);
 }
 
-static void what_was_told_stays_where_code_is_replaced(void **state)
+static void old_names_stay_around_replaced_code(void **state)
 {
 	struct kernel_names names = names_of("old+0x0/0x10", NOTHING);
 	struct kallsyms_match match;
@@ -188,9 +188,9 @@ static void without_an_answer_symbols_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_kernel_says_is_read),
+		cmocka_unit_test(kernel_answers_are_parsed),
 		cmocka_unit_test(a_function_is_asked_for_once),
-		cmocka_unit_test(what_was_told_stays_where_code_is_replaced),
+		cmocka_unit_test(old_names_stay_around_replaced_code),
 		cmocka_unit_test(what_has_no_name_is_asked_for_once),
 		cmocka_unit_test(without_an_answer_symbols_are_read),
 	};

@@ -106,7 +106,7 @@ static struct btf *cut_and_read(const struct btf *kernel, const struct btf *aski
 	return read;
 }
 
-static void what_is_asked_for_is_where_the_kernel_has_it(void **state)
+static void requested_members_have_the_kernel_s_offsets(void **state)
 {
 	static const struct {
 		const char *name;
@@ -141,7 +141,7 @@ static void what_is_asked_for_is_where_the_kernel_has_it(void **state)
 	btf__free(asking);
 }
 
-static void members_are_found_through_what_has_no_name(void **state)
+static void members_are_found_through_unnamed_types(void **state)
 {
 	struct btf *asking = make_asking(), *kernel = make_kernel(70);
 	struct btf *cut = cut_and_read(kernel, asking);
@@ -162,7 +162,7 @@ static void members_are_found_through_what_has_no_name(void **state)
 	btf__free(asking);
 }
 
-static void what_members_are_comes_along(void **state)
+static void types_of_members_are_included(void **state)
 {
 	struct btf *asking = make_asking(), *kernel = make_kernel(70);
 	struct btf *cut = cut_and_read(kernel, asking);
@@ -295,9 +295,9 @@ static void the_running_kernel_agrees(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_asked_for_is_where_the_kernel_has_it),
-		cmocka_unit_test(members_are_found_through_what_has_no_name),
-		cmocka_unit_test(what_members_are_comes_along),
+		cmocka_unit_test(requested_members_have_the_kernel_s_offsets),
+		cmocka_unit_test(members_are_found_through_unnamed_types),
+		cmocka_unit_test(types_of_members_are_included),
 		cmocka_unit_test(broken_types_are_refused_or_harmless),
 		cmocka_unit_test(chains_without_an_end_are_refused),
 		cmocka_unit_test(the_running_kernel_agrees),

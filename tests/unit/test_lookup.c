@@ -113,7 +113,7 @@ static void every_address_has_its_rule_and_reach(void **state)
 	}
 }
 
-static void what_no_page_covers_has_no_rule_and_reaches_nowhere(void **state)
+static void uncovered_page_has_no_rule(void **state)
 {
 	struct table *table = make_table(10, 32, 3);
 	struct env env = { table, NULL, 5, UINT32_MAX };
@@ -238,7 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_address_has_its_rule_and_reach),
-		cmocka_unit_test(what_no_page_covers_has_no_rule_and_reaches_nowhere),
+		cmocka_unit_test(uncovered_page_has_no_rule),
 		cmocka_unit_test(a_table_begins_and_ends_where_its_object_says),
 		cmocka_unit_test(a_table_that_is_gone_or_wrong_gives_no_rule),
 		cmocka_unit_test(whatever_an_image_says_nothing_outside_its_chunk_is_read),

@@ -17,7 +17,7 @@ static struct fpl_mapping map_of(uint64_t start, uint64_t end, uint32_t object, 
 	};
 }
 
-static void add_replaces_what_it_overlaps(void **state)
+static void add_replaces_overlapped_mappings(void **state)
 {
 	/* object 1 at [10, 20), object 2 at [30, 40), then object 3; as "start-end:object" */
 	static const struct {
@@ -61,7 +61,7 @@ static void add_replaces_what_it_overlaps(void **state)
 	}
 }
 
-static void add_joins_what_continues(void **state)
+static void add_joins_adjacent_mappings(void **state)
 {
 	static const struct {
 		const char *what;
@@ -203,8 +203,8 @@ static void a_random_history_agrees_with_a_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(add_replaces_what_it_overlaps),
-		cmocka_unit_test(add_joins_what_continues),
+		cmocka_unit_test(add_replaces_overlapped_mappings),
+		cmocka_unit_test(add_joins_adjacent_mappings),
 		cmocka_unit_test(add_fills_a_hole_and_joins_both_sides),
 		cmocka_unit_test(a_shared_set_is_copied_before_it_changes),
 		cmocka_unit_test(find_knows_the_half_open_range),

@@ -189,7 +189,7 @@ static void places_of_files_are_one_list(void **state)
 	assert_string_equal(found, joined);
 }
 
-static void lists_of_strangers_are_bounded(void **state)
+static void untrusted_lists_are_bounded(void **state)
 {
 	CLEANUP(recording_fini) struct recording to = { 0 };
 	struct merge_result result = { 0 };
@@ -263,7 +263,7 @@ static const char samples[] =
 	"dd 5/6 [001] 9.000: 10 cpu-clock:u:\n\t7f write (/a)\n\t80 [unknown] (/lib/libx.so)\n\n"
 	"dd 5/6 [001] 9.500: 10 cpu-clock:u:\n\t7f write (/a)\n\t80 [unknown] (/lib/libx.so)\n\n";
 
-static void what_a_filter_refuses_is_counted_filtered(void **state)
+static void excluded_samples_are_counted_filtered(void **state)
 {
 	static const pid_t pids[] = { 5, 9 };
 	static const struct filter_case cases[] = {
@@ -431,9 +431,9 @@ int main(void)
 		cmocka_unit_test(how_frames_were_found_outlives_a_merge),
 		cmocka_unit_test(counts_that_overflow_are_refused),
 		cmocka_unit_test(places_of_files_are_one_list),
-		cmocka_unit_test(lists_of_strangers_are_bounded),
+		cmocka_unit_test(untrusted_lists_are_bounded),
 		cmocka_unit_test(bytes_and_samples_are_not_added),
-		cmocka_unit_test(what_a_filter_refuses_is_counted_filtered),
+		cmocka_unit_test(excluded_samples_are_counted_filtered),
 		cmocka_unit_test(a_filter_says_what_it_cannot_do),
 	};
 

@@ -17,7 +17,7 @@ static struct mount_list parsed(const char *text)
 	return list;
 }
 
-static void what_answers_by_itself_is_told_by_its_type(void **state)
+static void local_file_systems_are_recognised_by_type(void **state)
 {
 	static const struct {
 		const char *what, *type;
@@ -53,7 +53,7 @@ static void what_answers_by_itself_is_told_by_its_type(void **state)
 	}
 }
 
-static void an_overlay_is_what_its_layers_are(void **state)
+static void overlay_is_local_if_its_layers_are(void **state)
 {
 #define OVER(options)                                     \
 	ROOT "40 27 0:50 / /data rw - nfs4 server:/ rw\n" \
@@ -158,8 +158,8 @@ static void lines_that_make_no_sense_are_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_answers_by_itself_is_told_by_its_type),
-		cmocka_unit_test(an_overlay_is_what_its_layers_are),
+		cmocka_unit_test(local_file_systems_are_recognised_by_type),
+		cmocka_unit_test(overlay_is_local_if_its_layers_are),
 		cmocka_unit_test(the_longest_beginning_of_a_path_counts),
 		cmocka_unit_test(lines_that_make_no_sense_are_skipped),
 	};

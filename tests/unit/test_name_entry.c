@@ -252,7 +252,7 @@ static void damage_of_any_byte_is_seen(void **state)
 }
 
 /* Entries that an attacker could write, with a valid digest. */
-static void what_makes_no_sense_is_refused(void **state)
+static void malformed_entry_is_refused(void **state)
 {
 	enum { FIRST = NAME_HEADER_SIZE, SECOND = FIRST + sizeof(struct name_range) };
 	static const struct {
@@ -336,7 +336,7 @@ int main(void)
 		cmocka_unit_test(names_that_are_too_long_in_all_are_left_out),
 		cmocka_unit_test(bytes_give_the_entry_back),
 		cmocka_unit_test(damage_of_any_byte_is_seen),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(malformed_entry_is_refused),
 		cmocka_unit_test(texts_without_an_end_are_refused),
 	};
 

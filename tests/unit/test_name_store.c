@@ -136,7 +136,7 @@ static uint64_t nr_hits(struct shop *shop)
 	return stats.hits;
 }
 
-static void what_one_run_learns_the_next_one_knows(void **state)
+static void names_are_kept_for_the_next_run(void **state)
 {
 	struct shop *shop = *state;
 
@@ -193,7 +193,7 @@ static void a_debug_file_that_comes_goes_or_changes_makes_names_void(void **stat
 	assert_false(knows_main(shop));
 }
 
-static void what_changes_while_it_is_read_is_not_kept(void **state)
+static void file_changed_during_reading_is_not_kept(void **state)
 {
 	struct shop *shop = *state;
 	const struct name_search before = search_now(shop);
@@ -244,7 +244,7 @@ static void a_file_that_was_changed_is_another(void **state)
 	}
 }
 
-static void what_has_no_name_is_not_kept(void **state)
+static void file_without_name_is_not_kept(void **state)
 {
 	struct shop *shop = *state;
 	AUTO_FD int memory = memfd_create("m", MFD_CLOEXEC);
@@ -299,7 +299,7 @@ static const char *only_file(struct shop *shop)
 	return tree_path(&shop->tree, name);
 }
 
-static void what_does_not_hold_up_is_asked_anew(void **state)
+static void invalid_entry_is_asked_again(void **state)
 {
 	struct shop *shop = *state;
 	struct stat st;
@@ -355,14 +355,14 @@ int main(void)
 {
 #define IN_SHOP(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		IN_SHOP(what_one_run_learns_the_next_one_knows),
+		IN_SHOP(names_are_kept_for_the_next_run),
 		IN_SHOP(that_there_are_no_lines_is_known_too),
 		IN_SHOP(a_debug_file_that_comes_goes_or_changes_makes_names_void),
-		IN_SHOP(what_changes_while_it_is_read_is_not_kept),
+		IN_SHOP(file_changed_during_reading_is_not_kept),
 		IN_SHOP(a_file_that_was_changed_is_another),
-		IN_SHOP(what_has_no_name_is_not_kept),
+		IN_SHOP(file_without_name_is_not_kept),
 		cmocka_unit_test(an_image_is_known_by_its_bytes),
-		IN_SHOP(what_does_not_hold_up_is_asked_anew),
+		IN_SHOP(invalid_entry_is_asked_again),
 		IN_SHOP(entries_beyond_the_memory_are_written_and_dropped),
 	};
 

@@ -65,7 +65,7 @@ static void a_slot_is_given_again_and_an_id_is_not(void **state)
 }
 
 /* Those that are left are each in the list once, whatever was taken out. */
-static void what_is_left_is_in_the_list(void **state)
+static void remaining_objects_are_listed(void **state)
 {
 	(void)state;
 	fill();
@@ -146,7 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(numbers_are_given_in_order),
 		TEST(a_slot_is_given_again_and_an_id_is_not),
-		TEST(what_is_left_is_in_the_list),
+		TEST(remaining_objects_are_listed),
 		TEST(ids_begin_anew_when_all_were_given),
 		TEST(objects_are_counted_by_owner),
 		TEST(too_many_owners_are_one),

@@ -106,7 +106,7 @@ static void memory_with_a_name_is_local(void **state)
 	assert_false(opener_holds_place(fd));
 }
 
-static void of_other_file_systems_only_a_place_is_held(void **state)
+static void other_file_systems_are_held_as_places(void **state)
 {
 	const struct world *world = *state;
 	AUTO_FD int place = open("/proc/self/status", O_PATH | O_CLOEXEC);
@@ -138,7 +138,7 @@ static void only_regular_files_are_taken(void **state)
 	}
 }
 
-static void a_walk_gives_what_openat2_gives(void **state)
+static void walk_gives_the_result_of_openat2(void **state)
 {
 	const struct world *world = *state;
 	AUTO_FD int folder = open(world->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -179,7 +179,7 @@ static void a_walk_gives_what_openat2_gives(void **state)
 	}
 }
 
-static void what_needs_nobody_is_walked_here(void **state)
+static void local_path_is_walked_by_the_caller(void **state)
 {
 	const struct world *world = *state;
 	const struct opener_path here = { .folder_fd = -1, .path = world->file };
@@ -241,10 +241,10 @@ int main(void)
 		OPENER_TEST(a_file_of_a_local_file_system_is_opened_here),
 		OPENER_TEST(a_path_is_local_where_the_kernel_knows_each_step),
 		OPENER_TEST(memory_with_a_name_is_local),
-		OPENER_TEST(of_other_file_systems_only_a_place_is_held),
+		OPENER_TEST(other_file_systems_are_held_as_places),
 		OPENER_TEST(only_regular_files_are_taken),
-		OPENER_TEST(a_walk_gives_what_openat2_gives),
-		OPENER_TEST(what_needs_nobody_is_walked_here),
+		OPENER_TEST(walk_gives_the_result_of_openat2),
+		OPENER_TEST(local_path_is_walked_by_the_caller),
 		OPENER_TEST(who_does_not_answer_is_not_asked_again),
 		OPENER_TEST(who_is_always_slow_is_given_up),
 		OPENER_TEST(without_an_opener_all_is_done_here),

@@ -161,7 +161,7 @@ static void debug_packages_are_named_by_source(void **state)
 	}
 }
 
-static void hints_are_what_users_of_the_distribution_type(void **state)
+static void hints_are_commands_of_the_distribution(void **state)
 {
 	static const struct {
 		const char *os_id, *os_like, *package, *path, *build_id, *want;
@@ -213,7 +213,7 @@ int main(void)
 #undef TEST
 		cmocka_unit_test(without_dpkg_there_is_nothing_to_ask),
 		cmocka_unit_test(debug_packages_are_named_by_source),
-		cmocka_unit_test(hints_are_what_users_of_the_distribution_type),
+		cmocka_unit_test(hints_are_commands_of_the_distribution),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void functions_begin_behind_code_without_such_rows(void **state)
 }
 
 /* First rows that do not belong to a function just called. */
-static void what_has_no_row_of_an_entry_is_no_place(void **state)
+static void code_without_entry_row_is_no_place(void **state)
 {
 	struct cfi_row rows[7];
 	struct places places = { .nr = 0 };
@@ -276,7 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_begin_behind_code_without_such_rows),
-		cmocka_unit_test(what_has_no_row_of_an_entry_is_no_place),
+		cmocka_unit_test(code_without_entry_row_is_no_place),
 		cmocka_unit_test(a_function_begins_behind_code_that_was_judged),
 		cmocka_unit_test(places_are_in_no_order),
 		cmocka_unit_test(places_are_bounded),

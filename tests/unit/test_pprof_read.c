@@ -237,7 +237,7 @@ static const char usual[] =
 	"      'schedule' :12:0 from 0\n"
 	"    kernel 0xffffffffc0000011 start 0xffffffffffffffff origin 0 in '[nf_nat]'  0\n";
 
-static void what_samples_refer_to_may_come_behind_them(void **state)
+static void places_may_follow_their_samples(void **state)
 {
 	(void)state;
 	add_usual();
@@ -363,7 +363,7 @@ static const struct {
 	  500 },
 };
 
-static void types_say_what_counts(void **state)
+static void sample_types_name_the_counted_value(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(type_cases); i++) {
@@ -394,7 +394,7 @@ static void types_say_what_counts(void **state)
 			    "(nanoseconds)");
 }
 
-static void what_is_not_there_is_counted(void **state)
+static void missing_references_are_counted(void **state)
 {
 	(void)state;
 	add_types();
@@ -466,7 +466,7 @@ static void a_file_that_ends_early_is_said_or_kept_in_part(void **state)
 			 -ENODATA);
 }
 
-static void what_is_no_pprof_is_refused(void **state)
+static void other_file_than_pprof_is_refused(void **state)
 {
 	(void)state;
 	static const struct {
@@ -653,7 +653,7 @@ static void memory_is_bounded(void **state)
 	assert_true(recording_bytes(&recording) < bytes);
 }
 
-static void what_looks_like_one_is_tried(void **state)
+static void file_like_a_pprof_is_tried(void **state)
 {
 	(void)state;
 	static const struct {
@@ -688,20 +688,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(what_samples_refer_to_may_come_behind_them),
+		TEST(places_may_follow_their_samples),
 		TEST(a_file_is_gzipped_or_not_or_in_members),
 		TEST(a_pipe_is_read_as_well),
 		TEST(labels_of_others_are_known_by_their_names),
-		TEST(types_say_what_counts),
-		TEST(what_is_not_there_is_counted),
+		TEST(sample_types_name_the_counted_value),
+		TEST(missing_references_are_counted),
 		TEST(sums_that_do_not_fit_are_refused),
 		TEST(a_file_that_ends_early_is_said_or_kept_in_part),
-		TEST(what_is_no_pprof_is_refused),
+		TEST(other_file_than_pprof_is_refused),
 		TEST(a_bomb_is_refused),
 		TEST(tables_of_nothing_are_refused),
 		TEST(texts_of_nothing_are_refused),
 		TEST(memory_is_bounded),
-		TEST(what_looks_like_one_is_tried),
+		TEST(file_like_a_pprof_is_tried),
 #undef TEST
 	};
 

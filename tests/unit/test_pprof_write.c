@@ -180,7 +180,7 @@ static const struct {
 	{ "objects", "count", "delay", 0 },
 };
 
-static void what_is_counted_is_kept(void **state)
+static void counted_samples_are_kept(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
@@ -277,7 +277,7 @@ static void all_of_a_frame_is_kept(void **state)
 	assert_same_again();
 }
 
-static void kernel_frames_are_what_they_were(void **state)
+static void kernel_frames_survive_a_round_trip(void **state)
 {
 	(void)state;
 	const uint32_t kernel = object("[kernel.kallsyms]", "", 0);
@@ -507,7 +507,7 @@ static rlim_t file_size(void)
 }
 
 /* A file may be no larger than this process may make it: what fits stays. */
-static void what_fits_is_a_profile(void **state)
+static void partly_written_file_is_a_profile(void **state)
 {
 	(void)state;
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -552,10 +552,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(an_empty_recording_is_one),
 		TEST(the_run_is_kept),
-		TEST(what_is_counted_is_kept),
+		TEST(counted_samples_are_kept),
 		TEST(all_of_a_task_is_kept),
 		TEST(all_of_a_frame_is_kept),
-		TEST(kernel_frames_are_what_they_were),
+		TEST(kernel_frames_survive_a_round_trip),
 		TEST(origins_follow_the_frames),
 		TEST(objects_get_addresses_of_their_own),
 		TEST(samples_with_a_time_are_kept_one_by_one),
@@ -563,7 +563,7 @@ int main(void)
 		TEST(thousands_of_stacks_are_kept),
 		TEST(a_file_cut_behind_any_member_is_a_profile),
 		TEST(a_full_disk_is_said),
-		TEST(what_fits_is_a_profile),
+		TEST(partly_written_file_is_a_profile),
 #undef TEST
 	};
 

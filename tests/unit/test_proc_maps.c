@@ -42,7 +42,7 @@ static int parse(const char *text, struct seen *seen, size_t *bad)
 	return proc_maps_parse(copy, size, keep, seen, bad);
 }
 
-static void parse_reads_what_the_kernel_writes(void **state)
+static void parse_reads_the_kernel_s_format(void **state)
 {
 	static const struct {
 		const char *what, *line;
@@ -183,7 +183,7 @@ static void read_finds_this_code(void **state)
 	assert_true(found);
 }
 
-static void read_says_who_does_not_exist(void **state)
+static void read_reports_a_missing_process(void **state)
 {
 	struct fpl_err err;
 	bool found;
@@ -196,12 +196,12 @@ static void read_says_who_does_not_exist(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse_reads_what_the_kernel_writes),
+		cmocka_unit_test(parse_reads_the_kernel_s_format),
 		cmocka_unit_test(parse_counts_malformed_lines_and_goes_on),
 		cmocka_unit_test(parse_refuses_a_line_with_a_nul),
 		cmocka_unit_test(parse_stops_when_told),
 		cmocka_unit_test(read_finds_this_code),
-		cmocka_unit_test(read_says_who_does_not_exist),
+		cmocka_unit_test(read_reports_a_missing_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

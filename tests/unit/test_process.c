@@ -275,7 +275,7 @@ static size_t nr_visited(struct processes *table, bool publishes)
 	return visits.nr;
 }
 
-static void only_what_changed_and_is_wanted_is_visited(void **state)
+static void only_changed_wanted_processes_are_visited(void **state)
 {
 	struct processes *table = *state;
 	struct process *p = processes_get(table, 10), *q = processes_get(table, 11);
@@ -303,7 +303,7 @@ static void only_what_changed_and_is_wanted_is_visited(void **state)
 	assert_int_equal(nr_visited(table, true), 0);
 }
 
-static void what_is_removed_is_visited_no_more(void **state)
+static void removed_process_is_not_visited(void **state)
 {
 	struct processes *table = *state;
 
@@ -332,8 +332,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_is_found_by_pid_until_removed),
-		TEST(only_what_changed_and_is_wanted_is_visited),
-		TEST(what_is_removed_is_visited_no_more),
+		TEST(only_changed_wanted_processes_are_visited),
+		TEST(removed_process_is_not_visited),
 		TEST(exec_forgets_the_old_program),
 		TEST(exec_flags_main_object_and_interpreter),
 		TEST(a_static_program_has_no_interpreter),

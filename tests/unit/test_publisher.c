@@ -143,7 +143,7 @@ static uint32_t kernel_finds(const struct world *world, uint32_t pid, uint64_t g
 	return 0;
 }
 
-static void what_is_published_is_what_a_walk_finds(void **state)
+static void walk_finds_published_mappings(void **state)
 {
 	struct world *world = *state;
 	struct process *p = publish_new(world, 5, 77, 3, 9);
@@ -329,7 +329,7 @@ static void root_has_no_share_of_the_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_published_is_what_a_walk_finds),
+		TEST(walk_finds_published_mappings),
 		TEST(each_publication_has_a_serial_of_its_own),
 		TEST(nothing_is_published_before_the_gen_is_known),
 		TEST(space_comes_back_when_it_is_needed),

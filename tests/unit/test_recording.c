@@ -62,7 +62,7 @@ static uint32_t add(const struct recording_stack *key, const uint32_t *frames)
 	return id;
 }
 
-static void what_is_none_has_index_0(void **state)
+static void empty_name_has_index_0(void **state)
 {
 	(void)state;
 	assert_int_equal(text(""), 0);
@@ -191,7 +191,7 @@ static void notes_stand_among_the_numbers(void **state)
 	assert_int_equal(recording.numbers[0].note, 0);
 }
 
-static void its_memory_grows_with_what_it_holds(void **state)
+static void memory_grows_with_the_contents(void **state)
 {
 	(void)state;
 	size_t before = recording_bytes(&recording);
@@ -211,7 +211,7 @@ static void its_memory_grows_with_what_it_holds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_none_has_index_0, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(empty_name_has_index_0, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(frames_are_one_where_all_of_them_is_equal, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(stacks_add_up_where_nothing_tells_them_apart,
@@ -221,8 +221,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(numbers_add_up_by_their_key, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(notes_stand_among_the_numbers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(its_memory_grows_with_what_it_holds, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(memory_grows_with_the_contents, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void replay_walks_as_far_as_the_copy_goes(void **state)
 }
 
 /* The place of the stack bytes does not change the walk. */
-static void replay_reads_what_another_snapshot_has(void **state)
+static void replay_reads_bytes_shared_with_another_snapshot(void **state)
 {
 	static const struct {
 		const char *what;
@@ -458,7 +458,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(replay_walks_as_far_as_the_copy_goes),
-		TEST(replay_reads_what_another_snapshot_has),
+		TEST(replay_reads_bytes_shared_with_another_snapshot),
 		TEST(replay_walks_across_a_hole),
 		TEST(replay_reads_islands),
 		TEST(replay_reads_islands_outside_of_the_stack),

@@ -82,7 +82,7 @@ static size_t nr_lines(const char *text)
 	return nr;
 }
 
-static void what_a_run_can_do_without_is_told_where_it_matters(void **state)
+static void dispensable_rights_are_reported_if_relevant(void **state)
 {
 	char text[4096];
 
@@ -105,7 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_right_is_found_by_its_capability),
 		cmocka_unit_test(a_right_is_held_by_itself_or_by_what_includes_it),
-		cmocka_unit_test(what_a_run_can_do_without_is_told_where_it_matters),
+		cmocka_unit_test(dispensable_rights_are_reported_if_relevant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,7 +259,7 @@ static int make_thread(void)
 	return code ? -code : -pthread_join(thread, NULL);
 }
 
-static void a_run_calls_what_it_needs_and_no_more(void **state)
+static void run_may_use_only_needed_system_calls(void **state)
 {
 	static const struct {
 		const char *what;
@@ -300,7 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_reads_and_writes_and_no_more),
-		cmocka_unit_test(a_run_calls_what_it_needs_and_no_more),
+		cmocka_unit_test(run_may_use_only_needed_system_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

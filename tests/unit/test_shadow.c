@@ -136,7 +136,7 @@ static void a_tail_jump_keeps_the_frame(void **state)
 	assert_null(shadow_top(&thread->shadow));
 }
 
-static void a_call_of_the_next_instruction_is_none(void **state)
+static void call_of_the_next_instruction_makes_no_frame(void **state)
 {
 	struct thread *thread = *state;
 
@@ -254,7 +254,7 @@ static void signal_comes(struct thread *thread, uint64_t sp)
 			 0);
 }
 
-static void a_handler_returns_to_what_it_interrupted(void **state)
+static void handler_returns_to_the_interrupted_code(void **state)
 {
 	struct thread *thread = *state;
 	struct registers interrupted;
@@ -317,7 +317,7 @@ static void longjmp_out_of_a_handler_ends_the_signal_s_frame(void **state)
 	assert_books(&thread->shadow);
 }
 
-static void what_only_looks_like_a_call_is_none(void **state)
+static void false_call_makes_no_frame(void **state)
 {
 	struct thread *thread = *state;
 	uint64_t sp = thread->now.reg[X86_RSP];
@@ -533,7 +533,7 @@ static void a_return_below_a_signal_s_frame_is_stray(void **state)
 }
 
 /* A return through a frame, to an address that was replaced. */
-static void what_a_return_to_elsewhere_goes_through_was_unwound(void **state)
+static void return_elsewhere_unwinds_the_frames_between(void **state)
 {
 	struct thread *thread = *state;
 
@@ -588,18 +588,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_makes_a_frame_and_its_return_ends_it),
 		TEST(a_tail_jump_keeps_the_frame),
-		TEST(a_call_of_the_next_instruction_is_none),
+		TEST(call_of_the_next_instruction_makes_no_frame),
 		TEST(a_retpoline_is_a_jump),
 		TEST(a_return_may_be_a_tail_jump),
 		TEST(a_return_into_the_middle_of_nowhere_is_doubted),
 		TEST(a_frame_that_longjmp_went_back_to_is_doubted_until_it_returns),
 		TEST(a_stack_from_elsewhere_is_doubted),
 		TEST(a_return_may_go_through_frames),
-		TEST(a_handler_returns_to_what_it_interrupted),
+		TEST(handler_returns_to_the_interrupted_code),
 		TEST(a_handler_on_a_higher_stack_ends_no_frame),
 		TEST(a_handler_that_chooses_another_place_is_doubted),
 		TEST(longjmp_out_of_a_handler_ends_the_signal_s_frame),
-		TEST(what_only_looks_like_a_call_is_none),
+		TEST(false_call_makes_no_frame),
 		TEST(a_call_that_leaves_no_return_address_is_no_frame),
 		TEST(the_first_doubt_stays),
 		TEST(without_frames_nothing_is_doubted),
@@ -610,7 +610,7 @@ int main(void)
 		TEST(a_handler_that_went_leaves_the_signal_s_frame),
 		TEST(a_return_does_not_end_a_signal_s_frame),
 		TEST(a_return_below_a_signal_s_frame_is_stray),
-		TEST(what_a_return_to_elsewhere_goes_through_was_unwound),
+		TEST(return_elsewhere_unwinds_the_frames_between),
 		TEST(a_handler_without_a_return_address_is_doubted),
 		TEST(too_deep_a_stack_loses_its_outermost_frames),
 	};

@@ -35,7 +35,7 @@ static void empty(struct shelf *shelf)
 		reading_destroy(shelf->readings[i]);
 }
 
-static void what_was_put_is_taken_once(void **state)
+static void stored_file_is_taken_once(void **state)
 {
 	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct reading *one = make(1, 0), *two = make(2, 0);
@@ -63,7 +63,7 @@ static void a_key_is_of_all_three_files(void **state)
 	empty(&shelf);
 }
 
-static void of_too_many_the_one_not_used_for_longest_goes(void **state)
+static void least_recently_used_file_is_dropped_over_the_count(void **state)
 {
 	struct shelf shelf = { .nr_files = SHELF_FILES };
 	struct reading *first;
@@ -103,7 +103,7 @@ static void it_holds_no_more_than_it_may(void **state)
 	}
 }
 
-static void of_too_much_the_largest_goes(void **state)
+static void largest_file_is_dropped_over_the_memory(void **state)
 {
 	static const size_t small = SHELF_BYTES / 4, large = SHELF_BYTES / 2;
 	struct shelf shelf = { .nr_files = SHELF_FILES };
@@ -130,11 +130,11 @@ static void of_too_much_the_largest_goes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_put_is_taken_once),
+		cmocka_unit_test(stored_file_is_taken_once),
 		cmocka_unit_test(a_key_is_of_all_three_files),
-		cmocka_unit_test(of_too_many_the_one_not_used_for_longest_goes),
+		cmocka_unit_test(least_recently_used_file_is_dropped_over_the_count),
 		cmocka_unit_test(it_holds_no_more_than_it_may),
-		cmocka_unit_test(of_too_much_the_largest_goes),
+		cmocka_unit_test(largest_file_is_dropped_over_the_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

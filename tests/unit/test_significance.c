@@ -117,7 +117,7 @@ static struct distribution of_counts(uint64_t before, uint64_t after)
 	return ret;
 }
 
-static void one_run_a_side_is_judged_by_its_counts(void **state)
+static void single_runs_are_judged_by_their_counts(void **state)
 {
 	static const struct {
 		const char *what;
@@ -177,7 +177,7 @@ int main(void)
 		cmocka_unit_test(noise_is_that_of_counting),
 		cmocka_unit_test(weights_make_noise),
 		cmocka_unit_test(counts_beyond_64_bits_are_an_error),
-		cmocka_unit_test(one_run_a_side_is_judged_by_its_counts),
+		cmocka_unit_test(single_runs_are_judged_by_their_counts),
 		cmocka_unit_test(a_side_without_a_value_makes_everything_noise),
 	};
 

@@ -71,7 +71,7 @@ static void shared_bytes_are_those_at_the_same_addresses(void **state)
 	snapshot_put(part);
 }
 
-static void what_is_not_there_is_not_shared(void **state)
+static void invalid_share_is_refused(void **state)
 {
 	static const struct {
 		const char *what;
@@ -157,7 +157,7 @@ static void copies_with_different_holes_share_nothing(void **state)
 	}
 }
 
-static void a_record_cut_short_is_none(void **state)
+static void truncated_record_is_refused(void **state)
 {
 	struct record record = make(0, 1, STACK, (struct fpl_shared){ 0 });
 	struct snapshots snapshots = { 0 };
@@ -182,9 +182,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_bytes_are_those_at_the_same_addresses),
-		cmocka_unit_test(what_is_not_there_is_not_shared),
+		cmocka_unit_test(invalid_share_is_refused),
 		cmocka_unit_test(copies_with_different_holes_share_nothing),
-		cmocka_unit_test(a_record_cut_short_is_none),
+		cmocka_unit_test(truncated_record_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

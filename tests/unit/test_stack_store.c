@@ -138,7 +138,7 @@ static void labels_tell_stacks_apart_where_they_were_asked_for(void **state)
 	}
 }
 
-static void what_the_other_walk_found_is_part_of_a_stack(void **state)
+static void second_walk_is_part_of_the_stack_s_identity(void **state)
 {
 	/* a kernel frame, then fp frames */
 	static const uint64_t user[] = { 1, 2, 3 }, rest[] = { 9, 1, 7 }, other[] = { 9, 1, 8 };
@@ -247,7 +247,7 @@ static void a_comm_without_an_end_is_cut(void **state)
 	stack_store_destroy(store);
 }
 
-static void over_the_budget_it_says_so_and_keeps_what_it_has(void **state)
+static void store_over_budget_reports_and_keeps_its_stacks(void **state)
 {
 	static const uint64_t zero[100];
 	struct fpl_sample s = sample_of(5, "perl", 100, 0);
@@ -352,7 +352,7 @@ static void the_budget_is_kept_to_the_byte(void **state)
 		}
 }
 
-static void what_is_known_is_found_however_much_there_is(void **state)
+static void known_stack_is_found_at_any_size(void **state)
 {
 	enum { NR = 3000 };
 	struct stack_store *store;
@@ -443,7 +443,7 @@ static void the_stack_that_makes_the_index_grow_is_found_again(void **state)
 	}
 }
 
-static void what_is_taken_is_forgotten(void **state)
+static void taken_symbols_are_forgotten(void **state)
 {
 	struct stack_store *store;
 	struct profile_stack *stacks;
@@ -533,17 +533,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_one_and_others_are_not),
 		cmocka_unit_test(labels_tell_stacks_apart_where_they_were_asked_for),
-		cmocka_unit_test(what_the_other_walk_found_is_part_of_a_stack),
+		cmocka_unit_test(second_walk_is_part_of_the_stack_s_identity),
 		cmocka_unit_test(counts_find_their_frames_by_id),
 		cmocka_unit_test(two_ids_of_one_content_add_up),
 		cmocka_unit_test(a_comm_without_an_end_is_cut),
-		cmocka_unit_test(over_the_budget_it_says_so_and_keeps_what_it_has),
+		cmocka_unit_test(store_over_budget_reports_and_keeps_its_stacks),
 		cmocka_unit_test(every_byte_is_charged),
 		cmocka_unit_test(the_budget_is_kept_to_the_byte),
-		cmocka_unit_test(what_is_known_is_found_however_much_there_is),
+		cmocka_unit_test(known_stack_is_found_at_any_size),
 		cmocka_unit_test(stacks_of_one_hash_are_told_apart),
 		cmocka_unit_test(the_stack_that_makes_the_index_grow_is_found_again),
-		cmocka_unit_test(what_is_taken_is_forgotten),
+		cmocka_unit_test(taken_symbols_are_forgotten),
 		cmocka_unit_test(an_id_keeps_the_stack_it_named_first),
 		cmocka_unit_test(the_books_name_every_sample),
 	};

@@ -176,7 +176,7 @@ static const struct {
 	  false },
 };
 
-static void only_what_a_row_at_the_call_needs_is_kept(void **state)
+static void only_registers_needed_at_the_call_are_kept(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
@@ -210,7 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_register_is_kept_where_no_code_below_writes_it),
-		cmocka_unit_test(only_what_a_row_at_the_call_needs_is_kept),
+		cmocka_unit_test(only_registers_needed_at_the_call_are_kept),
 		cmocka_unit_test(without_rows_from_code_the_cfi_stands_alone),
 	};
 

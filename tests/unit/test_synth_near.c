@@ -104,7 +104,7 @@ static bool has_row(const struct table *table, uint64_t function)
 	return true;
 }
 
-static void rows_are_made_around_what_is_asked_for(void **state)
+static void rows_are_made_around_requested_addresses(void **state)
 {
 	static const struct {
 		uint64_t near[3];
@@ -197,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_that_are_likely_to_cost_too_much_are_not_begun),
-		cmocka_unit_test(rows_are_made_around_what_is_asked_for),
+		cmocka_unit_test(rows_are_made_around_requested_addresses),
 		cmocka_unit_test(all_rows_are_made_or_left),
 	};
 

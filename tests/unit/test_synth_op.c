@@ -85,7 +85,7 @@ static void try_vector(struct synth_decoder *learned, unsigned opcode)
 	}
 }
 
-static void what_was_learned_changes_nothing(void **state)
+static void learned_forms_change_no_result(void **state)
 {
 	struct synth_decoder *learned = synth_decoder_create();
 
@@ -107,7 +107,7 @@ static void what_was_learned_changes_nothing(void **state)
 }
 
 /* Forms that are alike but for what they write: none makes the other idle. */
-static void what_writes_is_never_idle(void **state)
+static void writing_instruction_is_never_idle(void **state)
 {
 	static const struct {
 		const char *code;
@@ -147,8 +147,8 @@ static void what_writes_is_never_idle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_learned_changes_nothing),
-		cmocka_unit_test(what_writes_is_never_idle),
+		cmocka_unit_test(learned_forms_change_no_result),
+		cmocka_unit_test(writing_instruction_is_never_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

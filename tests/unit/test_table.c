@@ -54,7 +54,7 @@ static int off_at(const struct table *table, uint64_t vaddr)
 	return rule->cfa == FPL_CFA_NONE ? -1 : rule->cfa_off;
 }
 
-static void a_gap_continues_the_rule_before_where_it_aligns_what_follows(void **state)
+static void alignment_gap_continues_the_previous_rule(void **state)
 {
 	static const struct {
 		const char *what;
@@ -320,7 +320,7 @@ static void extended_rules_follow_their_slot(void **state)
 	cfi_builder_fini(&b);
 }
 
-static void what_does_not_fit_is_given_up_by_name(void **state)
+static void unsupported_form_ends_the_walk_by_name(void **state)
 {
 	struct cfi_builder b;
 
@@ -390,7 +390,7 @@ static void add_nested(struct cfi_builder *b, unsigned nr, unsigned code_size)
 	free(code);
 }
 
-static void the_statistics_say_what_was_read_and_made(void **state)
+static void statistics_count_reads_and_rows(void **state)
 {
 	struct cfi_builder eh, debug;
 	const struct cfi_builder *const builders[] = { &eh, &debug };
@@ -560,16 +560,16 @@ static void text_beyond_a_table_is_refused_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gap_continues_the_rule_before_where_it_aligns_what_follows),
+		cmocka_unit_test(alignment_gap_continues_the_previous_rule),
 		cmocka_unit_test(no_rule_runs_over_a_bad_instruction),
 		cmocka_unit_test(rules_go_on_over_page_boundaries),
 		cmocka_unit_test(a_table_covers_every_range_of_text),
 		cmocka_unit_test(pages_of_any_density_answer_every_pc),
 		cmocka_unit_test(images_of_several_chunks_keep_their_parts_whole),
 		cmocka_unit_test(extended_rules_follow_their_slot),
-		cmocka_unit_test(what_does_not_fit_is_given_up_by_name),
+		cmocka_unit_test(unsupported_form_ends_the_walk_by_name),
 		cmocka_unit_test(rows_whose_walks_end_are_counted),
-		cmocka_unit_test(the_statistics_say_what_was_read_and_made),
+		cmocka_unit_test(statistics_count_reads_and_rows),
 		cmocka_unit_test(rows_are_counted_against_the_limit_once),
 		cmocka_unit_test(a_file_over_a_limit_is_refused_by_name),
 		cmocka_unit_test(more_rules_than_slots_are_refused_by_name),

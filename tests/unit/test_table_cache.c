@@ -118,7 +118,7 @@ static size_t nr_files(const struct tree *tree)
 	return nr;
 }
 
-static void what_one_run_stores_the_next_one_finds(void **state)
+static void stored_table_is_found_by_the_next_run(void **state)
 {
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
@@ -381,7 +381,7 @@ static void set_used(const struct tree *tree, uint8_t n, time_t when)
 	assert_int_equal(utimensat(AT_FDCWD, file_of(tree, n), times, 0), 0);
 }
 
-static void what_was_used_longest_ago_makes_room(void **state)
+static void least_recently_used_entry_makes_room(void **state)
 {
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
@@ -419,7 +419,7 @@ static void what_was_used_longest_ago_makes_room(void **state)
 	disk_cache_destroy(cache);
 }
 
-static void what_a_killed_process_left_is_cleared_away(void **state)
+static void temporary_files_of_killed_processes_are_removed(void **state)
 {
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
@@ -462,12 +462,12 @@ static void full_disk_ends_the_storing_and_leaves_nothing_behind(void **state)
 static void file_system_without_nameless_files_does_as_well(void **state)
 {
 	without_tmpfile = true;
-	what_one_run_stores_the_next_one_finds(state);
+	stored_table_is_found_by_the_next_run(state);
 	full_disk_ends_the_storing_and_leaves_nothing_behind(state);
 	without_tmpfile = false;
 }
 
-static void keeper_stores_what_it_was_given(void **state)
+static void keeper_stores_given_tables(void **state)
 {
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
@@ -535,16 +535,16 @@ int main(void)
 {
 #define IN_TREE(name) cmocka_unit_test_setup_teardown(name, tree_setup, tree_teardown)
 	const struct CMUnitTest tests[] = {
-		IN_TREE(what_one_run_stores_the_next_one_finds),
+		IN_TREE(stored_table_is_found_by_the_next_run),
 		cmocka_unit_test(no_cache_is_a_cache_that_holds_nothing),
 		IN_TREE(file_that_does_not_hold_up_is_made_anew),
 		IN_TREE(folder_must_be_ones_own),
 		IN_TREE(folder_of_the_runs_user_is_roots_own),
-		IN_TREE(what_was_used_longest_ago_makes_room),
-		IN_TREE(what_a_killed_process_left_is_cleared_away),
+		IN_TREE(least_recently_used_entry_makes_room),
+		IN_TREE(temporary_files_of_killed_processes_are_removed),
 		IN_TREE(full_disk_ends_the_storing_and_leaves_nothing_behind),
 		IN_TREE(file_system_without_nameless_files_does_as_well),
-		IN_TREE(keeper_stores_what_it_was_given),
+		IN_TREE(keeper_stores_given_tables),
 		IN_TREE(several_processes_may_share_a_folder),
 	};
 

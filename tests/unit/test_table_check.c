@@ -29,7 +29,7 @@ static int drop(void **state)
 	return 0;
 }
 
-static void what_was_compiled_holds_together(void **state)
+static void compiled_table_passes_the_check(void **state)
 {
 	struct fpl_err err = { 0 };
 
@@ -168,7 +168,7 @@ static void pages_that_are_one(struct table *table)
 	table->rules_off = 0;
 }
 
-static void what_does_not_hold_together_is_refused(void **state)
+static void malformed_table_is_refused(void **state)
 {
 	static const struct {
 		const char *what;
@@ -212,9 +212,9 @@ static void what_does_not_hold_together_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_was_compiled_holds_together, compile_self,
+		cmocka_unit_test_setup_teardown(compiled_table_passes_the_check, compile_self,
 						drop),
-		cmocka_unit_test(what_does_not_hold_together_is_refused),
+		cmocka_unit_test(malformed_table_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

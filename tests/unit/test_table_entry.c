@@ -213,7 +213,7 @@ static struct elf_file *open_elf(uint8_t byte)
 	return elf;
 }
 
-static void key_says_what_it_is_of(void **state)
+static void key_depends_on_all_inputs(void **state)
 {
 	struct elf_file *elf = open_elf(1), *debug = open_elf(1), *other_debug = open_elf(1);
 	struct table_key key, same, other;
@@ -304,7 +304,7 @@ int main(void)
 		cmocka_unit_test(torn_file_is_seen_wherever_it_ends),
 		cmocka_unit_test(header_that_makes_no_sense_is_refused),
 		cmocka_unit_test(errors_of_reading_are_handed_on),
-		cmocka_unit_test(key_says_what_it_is_of),
+		cmocka_unit_test(key_depends_on_all_inputs),
 		cmocka_unit_test(key_of_a_forged_file_is_its_own),
 		cmocka_unit_test(file_that_was_changed_has_no_key),
 	};

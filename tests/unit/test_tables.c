@@ -55,7 +55,7 @@ static void a_file_without_a_table_is_published_as_such(void **state)
 	}
 }
 
-static void what_the_compiler_does_not_take_is_asked_for_again(void **state)
+static void refused_job_is_asked_again(void **state)
 {
 	struct world *world = *state;
 
@@ -67,7 +67,7 @@ static void what_the_compiler_does_not_take_is_asked_for_again(void **state)
 	assert_published(world, CHAIN, TABLE_READY);
 }
 
-static void what_samples_wait_for_is_hastened_once(void **state)
+static void awaited_table_is_hastened_once(void **state)
 {
 	struct world *world = *state;
 
@@ -119,7 +119,7 @@ static void rows_from_code_come_when_a_sample_needs_them(void **state)
 	assert_int_equal(compiler.nr_jobs, 0);
 }
 
-static void what_is_around_samples_comes_first_where_all_takes_long(void **state)
+static void rows_around_samples_come_first_for_slow_files(void **state)
 {
 	struct world *world = *state;
 
@@ -198,7 +198,7 @@ static void rows_that_came_in_time_are_not_late(void **state)
 	assert_published(world, HOLE, TABLE_PARTIAL);
 }
 
-static void nobody_waits_for_more_objects_than_are_counted(void **state)
+static void waiting_objects_are_bounded(void **state)
 {
 	struct world *world = *state;
 
@@ -250,7 +250,7 @@ static void rows_around_a_sample_that_come_after_all_are_dropped(void **state)
 	assert_int_equal(object_of(HOLE)->table.nr_published, 2);
 }
 
-static void where_rows_from_code_cannot_be_made_those_of_the_cfi_stay(void **state)
+static void cfi_table_stays_when_rows_from_code_fail(void **state)
 {
 	struct world *world = *state;
 	uint64_t bytes;
@@ -414,16 +414,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_table_is_made_once_and_published),
 		TEST(a_file_without_a_table_is_published_as_such),
-		TEST(what_the_compiler_does_not_take_is_asked_for_again),
-		TEST(what_samples_wait_for_is_hastened_once),
+		TEST(refused_job_is_asked_again),
+		TEST(awaited_table_is_hastened_once),
 		TEST(rows_from_code_come_when_a_sample_needs_them),
-		TEST(what_is_around_samples_comes_first_where_all_takes_long),
+		TEST(rows_around_samples_come_first_for_slow_files),
 		TEST(rows_around_samples_are_made_a_few_times_only),
 		TEST(samples_do_not_wait_for_rows_from_code_that_take_long),
 		TEST(rows_that_came_in_time_are_not_late),
-		TEST(nobody_waits_for_more_objects_than_are_counted),
+		TEST(waiting_objects_are_bounded),
 		TEST(rows_around_a_sample_that_come_after_all_are_dropped),
-		TEST(where_rows_from_code_cannot_be_made_those_of_the_cfi_stay),
+		TEST(cfi_table_stays_when_rows_from_code_fail),
 		TEST(rows_that_cost_too_much_are_refused_once),
 		TEST(rows_around_samples_stay_where_all_cost_too_much),
 		TEST(rows_that_cannot_be_asked_for_are_given_up),

@@ -3,7 +3,7 @@
  * are still to come. */
 #include "tests/support/tables_world.h"
 
-static void where_there_is_no_room_for_both_those_of_the_cfi_stay(void **state)
+static void cfi_table_stays_when_both_images_do_not_fit(void **state)
 {
 	struct world *world = *state;
 
@@ -17,7 +17,7 @@ static void where_there_is_no_room_for_both_those_of_the_cfi_stay(void **state)
 	assert_int_equal(world->tables.nr_evicted, 0);
 }
 
-static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
+static void rows_from_code_take_the_room_of_unmapped_tables(void **state)
 {
 	struct world *world = *state;
 
@@ -34,7 +34,7 @@ static void rows_from_code_take_the_room_of_what_nobody_maps(void **state)
 }
 
 /* No lookup reads the space of a replaced table: it is freed before any other. */
-static void what_was_replaced_makes_room_first(void **state)
+static void replaced_table_makes_room_first(void **state)
 {
 	struct world *world = *state;
 	uint32_t bytes;
@@ -150,7 +150,7 @@ static void rows_of_one_that_was_evicted_are_dropped(void **state)
 	assert_true(has_row_at(world, last_made));
 }
 
-static void one_that_was_evicted_waits_for_the_whole_table_asked_for_before(void **state)
+static void evicted_object_waits_for_its_full_table(void **state)
 {
 	struct world *world = *state;
 
@@ -264,7 +264,7 @@ static void each_refusal_doubles_the_pause(void **state)
 	}
 }
 
-static void a_table_larger_than_the_pool_makes_nobody_go(void **state)
+static void table_larger_than_the_pool_evicts_none(void **state)
 {
 	struct world *world = *state;
 
@@ -310,7 +310,7 @@ static void crowd(struct world *world)
 	let_pass(world);
 }
 
-static void a_review_tries_what_more_samples_miss_than_use_others(void **state)
+static void review_tries_tables_missed_more_than_others_are_used(void **state)
 {
 	struct world *world = *state;
 
@@ -362,7 +362,7 @@ static void a_review_pauses(void **state)
 }
 
 /* More images are replaced than wait for one grace period. */
-static void space_of_what_was_replaced_comes_back(void **state)
+static void space_of_replaced_tables_is_freed(void **state)
 {
 	struct world *world = *state;
 
@@ -395,23 +395,23 @@ static void space_of_what_was_replaced_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(where_there_is_no_room_for_both_those_of_the_cfi_stay),
-		TEST(rows_from_code_take_the_room_of_what_nobody_maps),
-		TEST(what_was_replaced_makes_room_first),
+		TEST(cfi_table_stays_when_both_images_do_not_fit),
+		TEST(rows_from_code_take_the_room_of_unmapped_tables),
+		TEST(replaced_table_makes_room_first),
 		TEST(as_many_go_as_it_takes),
 		TEST(a_review_weighs_several),
 		TEST(rows_of_one_that_was_evicted_are_dropped),
-		TEST(one_that_was_evicted_waits_for_the_whole_table_asked_for_before),
+		TEST(evicted_object_waits_for_its_full_table),
 		TEST(a_whole_table_that_comes_before_the_cfi_s_is_enough),
 		TEST(rows_around_a_sample_may_come_before_the_cfi_s_table),
 		TEST(a_whole_table_that_fails_before_the_cfi_s_is_asked_for_again),
 		TEST(a_table_without_room_is_refused_until_there_is_some),
 		TEST(each_refusal_doubles_the_pause),
-		TEST(a_table_larger_than_the_pool_makes_nobody_go),
+		TEST(table_larger_than_the_pool_evicts_none),
 		TEST(memory_that_the_kernel_refuses_is_no_room),
-		TEST(a_review_tries_what_more_samples_miss_than_use_others),
+		TEST(review_tries_tables_missed_more_than_others_are_used),
 		TEST(a_review_pauses),
-		TEST(space_of_what_was_replaced_comes_back),
+		TEST(space_of_replaced_tables_is_freed),
 	};
 
 	return cmocka_run_group_tests(tests, tables_world_open, tables_world_close);

@@ -105,7 +105,7 @@ static void count(struct tallies *tallies, struct tally_runs *runs, const struct
 	runs->open = false;
 }
 
-static void counts_tell_what_distributions_tell(void **state)
+static void counts_agree_with_distributions(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
@@ -134,7 +134,7 @@ static void counts_tell_what_distributions_tell(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_tell_what_distributions_tell),
+		cmocka_unit_test(counts_agree_with_distributions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static size_t encode(unsigned code, char *to)
 	return 3;
 }
 
-static void unseen_is_what_turns_breaks_or_hides_text_and_nothing_else(void **state)
+static void unseen_characters_turn_break_or_hide_text(void **state)
 {
 	static const struct {
 		unsigned first, last;
@@ -131,7 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escape_keeps_safe_text_and_hexes_the_rest),
-		cmocka_unit_test(unseen_is_what_turns_breaks_or_hides_text_and_nothing_else),
+		cmocka_unit_test(unseen_characters_turn_break_or_hide_text),
 		cmocka_unit_test(escape_cuts_before_a_character_that_does_not_fit),
 		cmocka_unit_test(the_name_of_a_path_is_its_last_part),
 		cmocka_unit_test(bytes_and_hexadecimal_digits_agree),

@@ -64,7 +64,7 @@ static void a_number_is_found_by_the_key_at_the_beginning_of_its_line(void **sta
 }
 
 /* However the line is cut into pieces when it is read, none of them begins one. */
-static void what_is_in_a_long_line_begins_none(void **state)
+static void key_inside_a_long_line_is_ignored(void **state)
 {
 	static char text[1000];
 
@@ -216,7 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_number_is_found_by_the_key_at_the_beginning_of_its_line),
-		cmocka_unit_test(what_is_in_a_long_line_begins_none),
+		cmocka_unit_test(key_inside_a_long_line_is_ignored),
 		cmocka_unit_test(who_has_memory_is_told_by_the_status),
 		cmocka_unit_test(a_state_is_found_behind_any_name),
 		cmocka_unit_test(a_process_that_sleeps_and_ends_is_told),

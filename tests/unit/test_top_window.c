@@ -32,7 +32,7 @@ static void a_sample_counts_as_long_as_the_window(void **state)
 	assert_int_equal(window_length_ns(&window, true), 4 * S);
 }
 
-static void without_a_span_it_is_what_the_last_look_found(void **state)
+static void window_without_span_holds_the_last_look(void **state)
 {
 	CLEANUP(window_fini) struct window window;
 
@@ -69,7 +69,7 @@ static void slices_of_any_look_add_up_to_all_samples(void **state)
 	assert_int_equal(shown, counted);
 }
 
-static void a_reset_forgets_what_was_counted(void **state)
+static void reset_forgets_counts(void **state)
 {
 	CLEANUP(window_fini) struct window window;
 
@@ -93,9 +93,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_counts_as_long_as_the_window),
-		cmocka_unit_test(without_a_span_it_is_what_the_last_look_found),
+		cmocka_unit_test(window_without_span_holds_the_last_look),
 		cmocka_unit_test(slices_of_any_look_add_up_to_all_samples),
-		cmocka_unit_test(a_reset_forgets_what_was_counted),
+		cmocka_unit_test(reset_forgets_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

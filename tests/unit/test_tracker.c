@@ -394,7 +394,7 @@ static void send_side(struct collect *collect, enum sideband_type type, uint32_t
 	collect_sideband_record(&record, collect);
 }
 
-static void children_of_strangers_are_strangers_unasked(void **state)
+static void children_of_unprofiled_processes_are_dropped(void **state)
 {
 	struct world *world = *state;
 	struct following following = { .pids = { PID } };
@@ -539,7 +539,7 @@ int main(void)
 		TEST(a_process_that_ran_before_is_read_from_proc),
 		TEST(lost_records_make_everything_be_read_again),
 		TEST(collect_applies_by_time_up_to_the_horizon),
-		TEST(children_of_strangers_are_strangers_unasked),
+		TEST(children_of_unprofiled_processes_are_dropped),
 		TEST(collect_counts_records_that_do_not_hold_together),
 		TEST(a_snapshot_brings_both_walks_under_the_same_names),
 	};

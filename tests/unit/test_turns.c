@@ -104,7 +104,7 @@ static void root_may_have_all_workers(void **state)
 	}
 }
 
-static void what_was_used_long_ago_does_not_count(void **state)
+static void old_use_does_not_count(void **state)
 {
 	(void)state;
 	turns_note(&turns, HOSTILE, 8 * NS_PER_S, NS_PER_S);
@@ -164,7 +164,7 @@ int main(void)
 		cmocka_unit_test_setup(a_user_with_slow_files_leaves_a_worker_for_others, setup),
 		cmocka_unit_test_setup(who_has_used_least_comes_first, setup),
 		cmocka_unit_test_setup(root_may_have_all_workers, setup),
-		cmocka_unit_test_setup(what_was_used_long_ago_does_not_count, setup),
+		cmocka_unit_test_setup(old_use_does_not_count, setup),
 		cmocka_unit_test(what_limits_cost_is_summed_by_user),
 		cmocka_unit_test(users_that_are_not_told_apart_are_not_named),
 	};

@@ -171,7 +171,7 @@ static void fill(uint64_t *frames, size_t nr, size_t skipped)
 		frames[i] = FRAME(1, 0x1000 + (i >= skipped ? i + 1 : i));
 }
 
-static void a_full_walk_is_not_to_blame_for_what_lies_beyond_it(void **state)
+static void full_walk_is_not_judged_beyond_its_end(void **state)
 {
 	static const struct {
 		const char *what;
@@ -208,7 +208,7 @@ static void a_full_walk_is_not_to_blame_for_what_lies_beyond_it(void **state)
 	}
 }
 
-static void walks_are_compared_up_to_what_was_left_out(void **state)
+static void walks_are_compared_up_to_the_gap(void **state)
 {
 	static const struct {
 		const char *what;
@@ -244,7 +244,7 @@ static void walks_are_compared_up_to_what_was_left_out(void **state)
 	}
 }
 
-static void what_is_not_known_for_certain_is_not_judged(void **state)
+static void uncertain_walk_is_not_judged(void **state)
 {
 	static const struct {
 		const char *what;
@@ -363,9 +363,9 @@ int main(void)
 		cmocka_unit_test(the_class_follows_from_the_two_walks),
 		cmocka_unit_test(in_a_recursion_the_earliest_frame_that_can_be_is_the_one_left_out),
 		cmocka_unit_test(pcs_are_equal_by_object_and_vaddr_or_by_raw_address),
-		cmocka_unit_test(a_full_walk_is_not_to_blame_for_what_lies_beyond_it),
-		cmocka_unit_test(walks_are_compared_up_to_what_was_left_out),
-		cmocka_unit_test(what_is_not_known_for_certain_is_not_judged),
+		cmocka_unit_test(full_walk_is_not_judged_beyond_its_end),
+		cmocka_unit_test(walks_are_compared_up_to_the_gap),
+		cmocka_unit_test(uncertain_walk_is_not_judged),
 		cmocka_unit_test(a_leaf_that_was_not_found_by_cfi_is_not_judged),
 		cmocka_unit_test(frames_found_by_rows_from_code_are_judged),
 		cmocka_unit_test(frames_walked_in_userspace_by_the_same_rows_are_judged),

@@ -53,7 +53,7 @@ static void walk_believes_synthesised_rows_that_find_a_call(void **state)
 	assert_true(s->walk.pc == 0x700000000000ull && s->walk.origin == FPL_ORIGIN_SYNTH);
 }
 
-static void walk_finds_what_a_leaf_has_popped_in_the_red_zone(void **state)
+static void walk_finds_popped_return_address_in_the_red_zone(void **state)
 {
 	struct scene *s = *state;
 
@@ -74,7 +74,7 @@ static void walk_finds_what_a_leaf_has_popped_in_the_red_zone(void **state)
 		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(0x6010), 0 });
 }
 
-static void walk_believes_what_a_signal_handler_returns_to(void **state)
+static void walk_believes_the_signal_restorer(void **state)
 {
 	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	struct scene *s = *state;
@@ -97,7 +97,7 @@ static void walk_believes_what_a_signal_handler_returns_to(void **state)
 }
 
 /* Code interrupted by a signal follows no call. */
-static void walk_believes_a_signal_frame_that_nobody_wrote(void **state)
+static void walk_believes_a_synthesised_signal_frame(void **state)
 {
 	struct fpl_rule rule = rule_signal;
 	struct scene *s = *state;
@@ -335,7 +335,7 @@ static void walk_ends_where_a_return_address_is_no_code(void **state)
 		   (__u64[]){ FRAME(0x1000) | EXACT, FRAME(WORLD_TEXT), 0 });
 }
 
-static void walk_says_what_state_the_table_is_in(void **state)
+static void walk_reports_the_state_of_the_table(void **state)
 {
 	static const struct {
 		const char *what;
@@ -554,7 +554,7 @@ static void remembered_frames_are_of_one_mapset_and_address(void **state)
 }
 
 /* Rows of 1 to 96 bytes, many more than are remembered at a time, on stacks of random addresses. */
-static void what_is_remembered_changes_no_walk(void **state)
+static void remembered_frames_change_no_walk(void **state)
 {
 	const struct fpl_rule *rules[] = { &rule_leaf, &rule_frame, &rule_synth,
 					   &rule_rbx,  &rule_none,  &rule_end };
@@ -598,9 +598,9 @@ int main(void)
 		TEST(walk_marks_frames_found_by_synthesised_rows),
 		TEST(walk_takes_no_frame_pointer_step_where_the_code_was_judged),
 		TEST(walk_believes_synthesised_rows_that_find_a_call),
-		TEST(walk_finds_what_a_leaf_has_popped_in_the_red_zone),
-		TEST(walk_believes_what_a_signal_handler_returns_to),
-		TEST(walk_believes_a_signal_frame_that_nobody_wrote),
+		TEST(walk_finds_popped_return_address_in_the_red_zone),
+		TEST(walk_believes_the_signal_restorer),
+		TEST(walk_believes_a_synthesised_signal_frame),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),
@@ -610,12 +610,12 @@ int main(void)
 		TEST(code_outside_every_object_takes_no_rule_of_another_frame),
 		TEST(walk_goes_on_behind_a_null_pointer_that_was_called),
 		TEST(walk_ends_where_a_return_address_is_no_code),
-		TEST(walk_says_what_state_the_table_is_in),
+		TEST(walk_reports_the_state_of_the_table),
 		TEST(walk_knows_the_entry_of_a_program),
 		TEST(walk_reads_whatever_is_resident),
 		TEST(window_edges_are_read_whole),
 		TEST(remembered_frames_are_of_one_mapset_and_address),
-		TEST(what_is_remembered_changes_no_walk),
+		TEST(remembered_frames_change_no_walk),
 		TEST(mapping_search_finds_the_one_that_holds_the_address),
 	};
 

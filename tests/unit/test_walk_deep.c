@@ -163,7 +163,7 @@ static void a_walk_ends_after_a_number_of_frames(void **state)
 }
 
 /* As the kernel side keeps it, for userspace to go on from: all but the frame it stopped at. */
-static void a_walk_that_stops_half_way_keeps_what_it_had(void **state)
+static void stopped_walk_keeps_its_frames(void **state)
 {
 	enum { LEAF = 5, ROOT = 3 };
 	struct scene *s = *state;
@@ -222,7 +222,7 @@ static void time_comes_in_and_is_saved_up_to_a_bound(void **state)
 	assert_int_equal(walk->credit_ns, DEEP_CREDIT_NS);
 }
 
-static void what_a_walk_took_is_gone(void **state)
+static void time_of_a_walk_is_taken_off_the_budget(void **state)
 {
 	struct scene *s = *state;
 	struct fpl_walk *walk = &s->walk;
@@ -302,10 +302,10 @@ int main(void)
 		TEST(the_innermost_and_the_outermost_frames_are_kept),
 		TEST(without_outermost_frames_a_walk_ends_where_it_did),
 		TEST(a_walk_ends_after_a_number_of_frames),
-		TEST(a_walk_that_stops_half_way_keeps_what_it_had),
+		TEST(stopped_walk_keeps_its_frames),
 		TEST(a_stack_that_fits_needs_no_time),
 		TEST(time_comes_in_and_is_saved_up_to_a_bound),
-		TEST(what_a_walk_took_is_gone),
+		TEST(time_of_a_walk_is_taken_off_the_budget),
 		TEST(a_walk_that_takes_too_long_is_cut),
 		TEST(time_that_frames_cannot_take_is_not_the_walk_s),
 	};

@@ -154,7 +154,7 @@ static void any_g_of_the_thread_will_do(void **state)
 	}
 }
 
-static void what_does_not_hold_up_ends_the_walk(void **state)
+static void implausible_goroutine_ends_the_walk(void **state)
 {
 	static const struct {
 		const char *what;
@@ -228,7 +228,7 @@ static void only_calls_of_morestack_lead_to_it(void **state)
 }
 
 /* A copy of the stack holds none of that. */
-static void what_a_snapshot_does_not_hold_ends_the_walk(void **state)
+static void memory_outside_the_snapshot_ends_the_walk(void **state)
 {
 	const struct fpl_rule *rules[] = { &call, &resume, &height };
 
@@ -258,9 +258,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_caller_is_on_the_stack_of_the_goroutine),
 		cmocka_unit_test(any_g_of_the_thread_will_do),
-		cmocka_unit_test(what_does_not_hold_up_ends_the_walk),
+		cmocka_unit_test(implausible_goroutine_ends_the_walk),
 		cmocka_unit_test(only_calls_of_morestack_lead_to_it),
-		cmocka_unit_test(what_a_snapshot_does_not_hold_ends_the_walk),
+		cmocka_unit_test(memory_outside_the_snapshot_ends_the_walk),
 		cmocka_unit_test(the_register_must_be_known),
 	};
 

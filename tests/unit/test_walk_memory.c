@@ -250,7 +250,7 @@ static void remembered_walks_are_the_walks(void **state)
 	assert_true(nr_frames > 40000);
 }
 
-static void what_is_remembered_ends_with_its_mapping(void **state)
+static void remembered_row_ends_with_its_mapping(void **state)
 {
 	static const struct fpl_rule any = { .cfa = FPL_CFA_REG,
 					     .regs = 7,
@@ -342,7 +342,7 @@ static void nothing_is_remembered_that_has_no_name(void **state)
 }
 
 /* While rows from code are being made, a row is found as soon as it is there. */
-static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
+static void missing_row_is_awaited_and_not_remembered(void **state)
 {
 	static const struct fpl_rule end = { .flags = FPL_RULE_END }, none = { 0 };
 	static const struct {
@@ -395,7 +395,7 @@ static void what_a_table_lacks_is_waited_for_and_not_remembered(void **state)
 }
 
 /* The frames of one walk lie one behind the other, and are found there without the index. */
-static void what_came_next_is_looked_for_first(void **state)
+static void previous_successor_is_tried_first(void **state)
 {
 	static const uint32_t heads[] = { 0, 5, (1u << FPL_MEMORY_LOG2) - 2,
 					  (1u << FPL_MEMORY_LOG2) - 1 };
@@ -663,10 +663,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_remembered_step_is_the_step),
 		TEST(remembered_walks_are_the_walks),
-		TEST(what_is_remembered_ends_with_its_mapping),
+		TEST(remembered_row_ends_with_its_mapping),
 		TEST(nothing_is_remembered_that_has_no_name),
-		TEST(what_a_table_lacks_is_waited_for_and_not_remembered),
-		TEST(what_came_next_is_looked_for_first),
+		TEST(missing_row_is_awaited_and_not_remembered),
+		TEST(previous_successor_is_tried_first),
 		TEST(the_window_goes_where_memory_is),
 		TEST(a_word_in_the_window_costs_no_read),
 		TEST(a_near_step_is_taken_where_its_words_can_be_had),

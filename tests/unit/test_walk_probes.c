@@ -141,7 +141,7 @@ static void check(struct scene *s, uint64_t pc, enum fpl_stop stop, const __u64 
 	s->walk.known = before.known;
 }
 
-static void stacks_without_a_probe_ask_nobody(void **state)
+static void stacks_without_a_probe_read_no_list(void **state)
 {
 	struct scene *s = *state;
 
@@ -180,7 +180,7 @@ static void entries_are_matched_by_their_slots(void **state)
 	      (__u64[]){ FRAME(LEAF) | EXACT, FRAME(FRAMED), FRAME(LAST), 0 });
 }
 
-static void a_trampoline_nobody_has_put_there_ends_the_walk(void **state)
+static void unlisted_trampoline_ends_the_walk(void **state)
 {
 	struct scene *s = *state;
 
@@ -227,7 +227,7 @@ static void steps_without_a_row_that_was_written_see_behind_it(void **state)
 }
 
 /* The byte before the page would be that of an object's last row. */
-static void a_trampoline_right_behind_code_is_none_of_its_frames(void **state)
+static void trampoline_behind_code_is_not_its_frame(void **state)
 {
 	struct scene *s = *state;
 	uint64_t end = WORLD_BIAS + WORLD_TEXT;
@@ -380,13 +380,13 @@ static void a_call_that_is_not_in_the_list_yet_is_in_a_register_of_the_kernel(vo
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(stacks_without_a_probe_ask_nobody),
+		TEST(stacks_without_a_probe_read_no_list),
 		TEST(probed_recursion_has_its_own_callers),
 		TEST(entries_are_matched_by_their_slots),
-		TEST(a_trampoline_nobody_has_put_there_ends_the_walk),
+		TEST(unlisted_trampoline_ends_the_walk),
 		TEST(other_addresses_at_the_start_of_a_page_stand),
 		TEST(steps_without_a_row_that_was_written_see_behind_it),
-		TEST(a_trampoline_right_behind_code_is_none_of_its_frames),
+		TEST(trampoline_behind_code_is_not_its_frame),
 		TEST(a_function_that_returns_has_left_its_frame),
 		TEST(a_call_that_is_pending_no_longer_is_about_to_return),
 		TEST(registers_are_the_callers_once_a_function_has_returned),

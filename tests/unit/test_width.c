@@ -63,7 +63,7 @@ static void a_small_buffer_holds_whole_characters(void **state)
 	assert_int_equal(width_fit(NULL, 0, "abc", 10), 0);
 }
 
-static void what_the_locale_does_not_know_is_not_shown(void **state)
+static void characters_unknown_to_the_locale_are_not_shown(void **state)
 {
 	char text[16];
 
@@ -78,7 +78,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_cut_by_columns),
 		cmocka_unit_test(a_small_buffer_holds_whole_characters),
-		cmocka_unit_test(what_the_locale_does_not_know_is_not_shown),
+		cmocka_unit_test(characters_unknown_to_the_locale_are_not_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static char *written(const char *text, size_t max_bytes, size_t columns)
 	return ret;
 }
 
-static void what_is_no_text_is_made_text(void **state)
+static void invalid_text_is_escaped(void **state)
 {
 	static const struct {
 		const char *text, *wanted;
@@ -75,7 +75,7 @@ static void names_are_bounded(void **state)
 	assert_string_equal(wide, "a\xe6\xbc\xa2[... 2 more bytes]");
 }
 
-static void what_does_not_fit_ends_in_dots(void **state)
+static void long_text_ends_in_dots(void **state)
 {
 	static const struct {
 		const char *text;
@@ -128,9 +128,9 @@ static void numbers_have_separators(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_no_text_is_made_text),
+		cmocka_unit_test(invalid_text_is_escaped),
 		cmocka_unit_test(names_are_bounded),
-		cmocka_unit_test(what_does_not_fit_ends_in_dots),
+		cmocka_unit_test(long_text_ends_in_dots),
 		cmocka_unit_test(numbers_have_separators),
 	};
 
