@@ -95,7 +95,7 @@ static size_t list_unknown(const struct name_entry *entry, const uint64_t *vaddr
 	return nr_unknown;
 }
 
-/* Gives the names of @places [@nr], which are somebody else's, a text of their own. */
+/* Copies the names of @places [@nr], which belong to the entry or the answer. */
 static int own_names(struct symbol_places *places, size_t nr)
 {
 	const char *last = NULL;
@@ -135,7 +135,7 @@ static int own_names(struct symbol_places *places, size_t nr)
 	return 0;
 }
 
-/* What @entry knows of @vaddrs [@nr], and @answer of the others, in their order. */
+/* Joins what @entry knows of @vaddrs [@nr] with @answer for the others, in their order. */
 static int join(const struct name_entry *entry, const struct symbol_place *answer,
 		const uint64_t *vaddrs, size_t nr, struct symbol_places *ret)
 {
@@ -168,7 +168,7 @@ static int ask_names(struct asker *asker, const char *path, const struct met_fil
 	return code ? code : desk_names(desk, &file, vaddrs, nr, ret, err);
 }
 
-/* What is read of a file that was written to since it was met is of other code. */
+/* A file that was written to since it was met holds other code. */
 static int check_file(const char *path, const struct met_file *met, struct fpl_err *err)
 {
 	if (file_stamp_holds(&met->stamp, met->fd))

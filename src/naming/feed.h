@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run tells somebody who looks on, on its way from the thread of the run to one of its own:
- * the run never waits. Objects and samples come in order; looks that the other thread is too slow
- * for become one, since counts only grow.
+ * A queue from the thread of a run to the thread of a viewer (top, --stream): the run never waits.
+ * Objects and samples come in order; looks that the other thread is too slow for become one, since
+ * counts only grow.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct feed_object {
 
 struct feed_stack {
 	struct feed_stack *next;
-	uint64_t unix_ns;	    /* of a sample: when it was taken */
+	uint64_t unix_ns;	    /* when the sample was taken */
 	size_t seq;		    /* order of coming, for equal times */
 	struct profile_stack stack; /* its frames are behind it */
 	uint64_t frames[];
@@ -88,7 +88,7 @@ void feed_finish(struct feed *feed);
 /* io_write_patiently(): @feed is closing. */
 bool feed_is_closing(void *feed);
 
-/* For the thread. Nobody looks on any more: the run may end, and no more samples are taken. */
+/* For the thread. The viewer has gone: the run may end, and no more samples are taken. */
 void feed_give_up(struct feed *feed);
 /* Take what waits, which is the caller's then. */
 void feed_take(struct feed *feed, struct feed_batch *ret);

@@ -56,7 +56,7 @@ static bool is_bpf_program(const char *name)
 	return tag[BPF_TAG_DIGITS] == '\0' || tag[BPF_TAG_DIGITS] == '_';
 }
 
-/* What @text says of @addr. Returns false where that is no name. */
+/* Read what @text says of @addr. Returns false where that is no name. */
 static bool parse(char *text, uint64_t addr, struct kallsyms_match *ret)
 {
 	char *plus = strrchr(text, '+');

@@ -21,7 +21,7 @@ struct kernel_name {
 };
 
 struct kernel_names {
-	struct kernel_text *text; /* borrowed: who is asked (naming/kernel_text.h); NULL: nobody */
+	struct kernel_text *text; /* borrowed: asks the kernel (naming/kernel_text.h); or NULL */
 	const char *path;	  /* borrowed: of the symbols that are read; NULL: /proc/kallsyms */
 	bool no_demangle;	  /* names stay as they are: Rust's are mangled */
 

@@ -15,7 +15,7 @@
 
 /* Ids are dense: one far beyond is a bug of the caller and must not cost memory. */
 #define OBJECTS_MAX (1u << 20)
-/* So many addresses are sorted byte by byte. */
+/* From this many addresses on, they are sorted byte by byte. */
 #define SORT_BY_BYTES 1024u
 
 /* An address that is to be asked about. */
@@ -57,7 +57,7 @@ static void object_destroy(struct named_object *object)
 	free(object);
 }
 
-/* What is known of object @id, or NULL. */
+/* The object registered with @id, or NULL. */
 static struct named_object *object_at(const struct namer *namer, uint32_t id)
 {
 	return id >= 1 && id <= namer->nr_objects ? namer->objects[id - 1] : NULL;
@@ -229,7 +229,7 @@ static void sort_wanted(struct named_object *object)
 	object->room = object->nr;
 }
 
-/* What is to be asked of the file of @object: all addresses that were said. Errors: -ENOMEM. */
+/* Make one question of all addresses that were said of @object. Errors: -ENOMEM. */
 static int make_question(const struct namer *namer, struct named_object *object,
 			 struct name_question *ret)
 {
@@ -383,7 +383,7 @@ static void hook_expect(void *ctx, const uint64_t *frames, size_t nr)
 	}
 }
 
-/* What the settler has found out by now. */
+/* Take the answers that the settler has by now. */
 static void take_answers(struct namer *namer)
 {
 	struct name_question question;

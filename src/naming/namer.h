@@ -32,7 +32,8 @@ struct namer_options {
 
 struct symbol {
 	const char *name; /* demangled, owned by the namer; NULL: there is none */
-	/* Of the symbol; without one of the function, as its FDE says; SYMBOL_NO_START: unknown. */
+	/* Start of the symbol; without one, of the function, as its FDE says; SYMBOL_NO_START:
+	 * unknown. */
 	uint64_t start;
 	const char *module; /* kernel module, owned; NULL for the kernel itself and for user code */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is remembered of addresses in objects: what was said will be asked, and what was answered.
+/* Remembers addresses in objects: those that will be asked about, and what was answered.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ struct stream {
 	/* the thread's, until it is joined: */
 	struct live_names names;
 	struct profile_stream counts;
-	bool is_broken; /* nobody reads any more */
+	bool is_broken; /* the reader of the output has gone */
 	int error;
 };
 

@@ -52,7 +52,7 @@ struct engine_look {
  */
 struct engine_listener {
 	/* An object, before the first sample or stack that names it; with its file, borrowed for
-	 * the call. NULL: nobody names them. */
+	 * the call. NULL: not wanted. */
 	void (*object)(void *ctx, const struct profile_object *object);
 	/* No sample or stack from here on names the object with @id; another object may be told
 	 * with it later. Only with object. NULL: not wanted. */
