@@ -194,7 +194,7 @@ class FilesOfStrangers(RootCase):
             file.write(self.GOOD)
         os.link(folder, self.map)
         self.addCleanup(os.unlink, folder)
-        self.assert_refused_for("a file with 2 names")
+        self.assert_refused_for("has 2 hard links: not trusted")
 
     def test_a_fifo_a_folder_and_a_socket(self):
         os.mkfifo(self.map)

@@ -266,7 +266,7 @@ class SilentFsTest(SilentFsCase):
         for doctor in doctors:
             doctor.communicate(timeout=LATE_S)
         self.assert_others_are_whole(run)
-        costs = re.findall(r"pid (\d+): is being executed anew .* for ([\d.]+) s: ", run.stderr)
+        costs = re.findall(r"pid (\d+): its exec blocked reads .* for ([\d.]+) s: ", run.stderr)
         self.assertEqual({int(pid) for pid, _ in costs}, set(stuck), run.stderr)
         self.assertLess(sum(float(cost) for _, cost in costs), WAIT_S)
 
