@@ -35,7 +35,8 @@ struct process {
 	uint64_t next_scan_ns;	/* no rescan before */
 	uint64_t scan_pause_ns; /* doubles with each rescan */
 	uint32_t nr_lookups;	/* of what it has mapped, that are not answered */
-	uint64_t next_raw_ns;	/* CLOCK_MONOTONIC: frames in no object are no news before */
+	bool has_raw;		/* a sample of this pid had a frame in no object */
+	uint64_t next_raw_ns;	/* CLOCK_MONOTONIC: the next such frame is not told before */
 
 	/* Code was mapped in place of other code, at replaced_ns (CLOCK_MONOTONIC). The kernel side
 	 * learns of the next time too late, when samples have been walked by the wrong table, so

@@ -67,6 +67,8 @@ static struct object *find_object(struct tracker *tracker, const struct file_hin
 	if (!tracker->lookups)
 		return vdso ? catalog_vdso(tracker->catalog)
 			    : catalog_object(tracker->catalog, hint);
+	if (vdso && tracker->has_vdso)
+		return tracker->vdso;
 	if (!vdso)
 		object = finder_known(catalog_finder(tracker->catalog), hint);
 	if (!object && lookups_file(tracker->lookups, hint, vdso,
@@ -175,7 +177,7 @@ static bool has_retired(const struct sighting *sighting)
 	return false;
 }
 
-/* What was seen counts only if the image still runs that ran before. */
+/* The sighting counts only if the image still runs that ran before. */
 static void take_process(struct tracker *tracker, struct lookup *lookup)
 {
 	struct process *process = processes_find(&tracker->processes, lookup->process.pid);
@@ -208,6 +210,10 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		return;
 	}
 	object = lookup->file.object = catalog_admit(tracker->catalog, object);
+	if (lookup->file.vdso) {
+		tracker->has_vdso = true;
+		tracker->vdso = object;
+	}
 	if (object && process && process->wanted)
 		tracker_want(tracker, object->id);
 }
@@ -337,10 +343,11 @@ static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 	}
 	process->exec_pending = false;
 	process->gen = life->gen;
-	tell_code_names(tracker, &(struct code_event){ .kind = CODE_EXEC,
-						       .pid = life->tgid,
-						       .gen = life->gen,
-						       .time_ns = life->header.time_ns });
+	if (process->has_raw)
+		tell_code_names(tracker, &(struct code_event){ .kind = CODE_EXEC,
+							       .pid = life->tgid,
+							       .gen = life->gen,
+							       .time_ns = life->header.time_ns });
 	process->start_ns = life->start_ns;
 	process->dirty = true;
 	want_process(tracker, process);
@@ -359,6 +366,15 @@ static void apply_fork(struct tracker *tracker, const struct fpl_life *life)
 	want_process(tracker, child);
 }
 
+static void apply_exit(struct tracker *tracker, uint32_t pid)
+{
+	const struct process *process = processes_find(&tracker->processes, pid);
+
+	if (process && process->has_raw)
+		tell_code_names(tracker, &(struct code_event){ .kind = CODE_EXIT, .pid = pid });
+	processes_remove(&tracker->processes, pid);
+}
+
 void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 {
 	switch (life->header.type) {
@@ -369,9 +385,7 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 		apply_fork(tracker, life);
 		break;
 	case FPL_RECORD_EXIT:
-		tell_code_names(tracker,
-				&(struct code_event){ .kind = CODE_EXIT, .pid = life->tgid });
-		processes_remove(&tracker->processes, life->tgid);
+		apply_exit(tracker, life->tgid);
 		break;
 	default:
 		break;
@@ -385,6 +399,7 @@ void tracker_raw(struct tracker *tracker, struct process *process)
 	if (!process || !process->gen || now < process->next_raw_ns)
 		return;
 	process->next_raw_ns = now + RAW_PAUSE_NS;
+	process->has_raw = true;
 	tell_code_names(tracker, &(struct code_event){ .kind = CODE_MET,
 						       .pid = process->pid,
 						       .gen = process->gen,

@@ -26,10 +26,12 @@ struct tracker {
 	struct catalog *catalog;       /* borrowed */
 	struct tables *tables;	       /* borrowed; NULL: none are compiled (yet) */
 	struct publisher *publisher;   /* borrowed */
-	struct code_names *code_names; /* borrowed; NULL: nobody asks for names */
+	struct code_names *code_names; /* borrowed; NULL: no names are wanted */
 	/* Borrowed: who looks up what takes time. NULL: it is looked up at once, by the caller. */
 	struct lookups *lookups;
-	size_t nr_waiting; /* processes that are being looked up */
+	size_t nr_waiting;   /* processes that are being looked up */
+	bool has_vdso;	     /* the vDSO was looked up; vdso NULL: the kernel maps none */
+	struct object *vdso; /* borrowed */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
@@ -57,7 +59,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 /* Is it known by now what @map is? With @is_last it is not waited for any longer. */
 bool tracker_settle(struct tracked_map *map, bool is_last);
 
-/* What has been looked up for an event. Zeroed: nothing. */
+/* Lookups made for an event so far. Zeroed: none. */
 struct tracker_try {
 	bool has_scanned, has_rescanned;
 	bool is_last; /* set by the caller: begin nothing more */
