@@ -19,15 +19,15 @@ find $folders -name '*.[ch]' | LC_ALL=C sort | perl -e '
 	use warnings;
 
 	my %ceiling = (
-		"src/diff" => 25,
+		"src/diff" => 24,
 		"src/format" => 18,
-		"src/output" => 39,
-		"src/parse" => 64,
+		"src/output" => 32,
+		"src/parse" => 56,
 		"src/picture" => 36,
-		"src/recording" => 66,
-		"src/top" => 25,
+		"src/recording" => 64,
+		"src/top" => 23,
 		"src/view" => 17,
-		"symbolize" => 69,
+		"symbolize" => 52,
 	);
 	my %count;
 	my %lines;

@@ -74,7 +74,7 @@ char *must_asprintf(const char *fmt, ...)
 	return text;
 }
 
-/* What a stream is written to. open_memstream(3) drops what does not fit and says nothing. */
+/* The target of a stream. open_memstream(3) drops what does not fit and says nothing. */
 struct memory {
 	VECTOR(char) bytes;
 	char **text; /* borrowed: what to set when the stream is closed */

@@ -40,7 +40,7 @@ static inline void alloc_check(int error)
 		alloc_fail();
 }
 
-/* What is being made, for the message: a file's name, borrowed; NULL: nothing to say. */
+/* Name the file being made, for the message. @name is borrowed; NULL: no file. */
 void alloc_set_name(const char *name);
 
 /* Have @fn called before the process ends, which must not allocate; NULL: nothing is called. */

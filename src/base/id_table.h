@@ -37,7 +37,7 @@ struct id_table {
 void id_table_fini(struct id_table *table);
 
 /* Look at the slots of @hash from *slot on, at first the hash itself: the next index whose hash is
- * like @hash; ID_TABLE_NONE: there is none any more. For ID_TABLE_FIND. */
+ * like @hash; ID_TABLE_NONE: no index is left. For ID_TABLE_FIND. */
 static inline uint32_t id_table_next(const struct id_table *table, uint64_t hash, size_t *slot)
 {
 	size_t mask = table->nr_slots - 1;
@@ -55,7 +55,7 @@ static inline uint32_t id_table_next(const struct id_table *table, uint64_t hash
 
 /*
  * The index with @hash for which the expression @equal holds, in which @index is its name
- * (uint32_t); ID_TABLE_NONE: there is none. Cost: O(1) for a hash that spreads; the low half of
+ * (uint32_t); ID_TABLE_NONE: no such index. Cost: O(1) for a hash that spreads; the low half of
  * @hash decides the place.
  */
 #define ID_TABLE_FIND(table, hash, index, equal)                                           \

@@ -26,8 +26,8 @@ struct sampling_verb {
 	int (*open)(void *ctx, struct fpl_err *err);
 
 	/*
-	 * Who listens while the run goes on (and nobody else does), and names what it hears of with
-	 * @parser and @cache. Errors: -ENOMEM and others that end before the run.
+	 * Make the only listener of the run, which names what it hears of with @parser and @cache.
+	 * Errors: -ENOMEM and others that end before the run.
 	 */
 	int (*listen)(void *ctx, struct parser *parser, struct disk_cache *cache,
 		      const struct engine_listener **ret, struct fpl_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the names in one file, and the same as the bytes of a file of the cache on disk.
+ * The known names of one file, and their form as the bytes of a file of the cache on disk.
  * Pure: knows no file. A name is known of a range of addresses, so a function that was met once is
  * known everywhere. A version of fpless reads its own entries alone, so the format needs no
  * compatibility; all that is read is hostile.
@@ -23,7 +23,7 @@
 struct name_range {
 	uint64_t start, end;
 	uint64_t origin; /* symbol_place.start */
-	uint32_t text;	 /* where the name begins in the text; NAME_ENTRY_NO_TEXT: there is none */
+	uint32_t text;	 /* where the name begins in the text; NAME_ENTRY_NO_TEXT: no name */
 	uint32_t _pad;
 };
 

@@ -14,8 +14,8 @@
 #include "obj/opener.h"
 
 /*
- * What the search for the file's debug file goes by, and what it met on each of its paths: where it
- * meets the same again it ends the same, so the names are the same. Holds no padding.
+ * The search for the file's debug file uses these, and met these on each of its paths: if it meets
+ * the same again, it ends the same, so the names are the same. Holds no padding.
  */
 struct name_search {
 	uint64_t build_id_size; /* 0: none */

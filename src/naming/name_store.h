@@ -14,7 +14,7 @@
 #include "base/id_table.h"
 #include "naming/name_entry.h"
 
-/* What entries take in memory before they are written and dropped. */
+/* Entries are written and dropped when they take more memory. */
 #define NAME_STORE_BYTES_MAX (32u << 20)
 
 struct name_file {
@@ -42,8 +42,8 @@ void name_store_fini(struct name_store *store);
 void name_store_write(struct name_store *store);
 
 /*
- * What is kept of the file open at @fd, seen as @path; NULL: nothing can be. Valid until the next
- * call. Cost: at first sight it is read from disk.
+ * Find the entry of the file open at @fd, seen as @path; NULL: it can have no entry. Valid until
+ * the next call. Cost: at first sight it is read from disk.
  */
 struct name_file *name_store_find(struct name_store *store, int fd, const char *path);
 

@@ -31,7 +31,7 @@ struct namer_options {
 };
 
 struct symbol {
-	const char *name; /* demangled, owned by the namer; NULL: there is none */
+	const char *name; /* demangled, owned by the namer; NULL: no name */
 	/* Start of the symbol; without one, of the function, as its FDE says; SYMBOL_NO_START:
 	 * unknown. */
 	uint64_t start;
@@ -73,8 +73,8 @@ void namer_forget_names(struct namer *namer);
 void namer_keep(struct namer *namer, struct namer_stats *ret);
 
 /*
- * What the run is to tell of objects that go before its end, so that what stacks say of them is
- * named in time. Lent to it as long as the namer is there.
+ * The run calls these hooks for objects that go before its end, so that their frames are named in
+ * time. It may use them as long as the namer exists.
  */
 const struct engine_namer *namer_hooks(struct namer *namer);
 
@@ -96,9 +96,9 @@ size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr,
 		   struct symbol_line *ret);
 
 /*
- * What the CFI of object @id says of the frame pointer at @vaddrs [@nr], ascending: SYMBOL_FRAME_*
- * into @ret [@nr]. Errors: -ENOENT there is no such object, or its file has been the end of who
- * read it; those of naming/asker.h.
+ * Fill @ret [@nr] with what the CFI of object @id says of the frame pointer at @vaddrs [@nr],
+ * ascending: SYMBOL_FRAME_*. Errors: -ENOENT there is no such object, or its file has been the end
+ * of who read it; those of naming/asker.h.
  */
 FPL_MUST_CHECK int namer_frames(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_t nr,
 				uint8_t *ret, struct fpl_err *err);

@@ -26,7 +26,7 @@ struct frame_name {
 	const char *symbol;
 	/* Without a symbol: what a text says of it, the address or, by_function, its function's. */
 	uint64_t place;
-	/* Where its function begins, in the frame's kind of address; NAMES_NO_START: not known.
+	/* Start of its function, in the frame's kind of address; NAMES_NO_START: not known.
 	 * Without a symbol only by_function. */
 	uint64_t start;
 	const char *module; /* of a kernel frame; NULL: the kernel itself. Owned by the namer */

@@ -29,7 +29,7 @@ struct object_files {
  * @root ("/": this machine): @root/PATH, by its build-id in @root/.build-id, its debug file there
  * or in @root/usr/lib/debug/.build-id, @root/NAME, what debuginfod's client has fetched. Of objects
  * with offsets the code segments are read, too. Says of each file that is refused why. @fetcher:
- * asked before for debug files of objects with frames without a name or line; NULL: nobody is.
+ * asked before for debug files of objects with frames without a name or line; NULL: not asked.
  * @ret: zeroed at first; the next recording's objects take the place of one's before, and counts
  * add up. Errors: -ENOMEM; object_files_fini() in any case.
  */

@@ -36,8 +36,7 @@ void place_book_fini(struct place_book *book);
 /* The place of @vaddr in @object, valid until the next one is added; NULL: it was never needed. */
 const struct place *place_book_find(const struct place_book *book, uint32_t object, uint64_t vaddr);
 
-/* The index of that place, which is added where there is none: it is not answered yet then. Errors:
- * -ENOMEM. */
+/* Find the index of that place. A missing place is added, not answered yet. Errors: -ENOMEM. */
 FPL_MUST_CHECK int place_book_need(struct place_book *book, uint32_t object, uint64_t vaddr,
 				   uint32_t *ret);
 

@@ -12,9 +12,7 @@ struct renamer {
 	struct renaming *counts;
 };
 
-/*
- * The address to ask the frame's object for: a vaddr. False: there is none.
- */
+/* Find the vaddr to ask the frame's object for. False: it has no vaddr. */
 static bool lookup_vaddr(const struct renamer *renamer, const struct recording *from,
 			 const struct recording_frame *frame, uint64_t *ret)
 {

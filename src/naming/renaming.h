@@ -9,10 +9,10 @@
 #include "obj/code_segments.h"
 #include "recording/recording.h"
 
-/* What is known of an object of the recording. */
+/* Facts known of an object of the recording. */
 struct renaming_object {
 	int fd; /* owned: its file, which has its build-id; -1: none was found */
-	/* Of one whose frames are offsets in its file, where its code goes: nr 0: not known. */
+	/* Code places of an object whose frames are file offsets; nr 0: not known. */
 	struct code_segments segments; /* owned */
 	uint32_t placed; /* the object of frames that have been given vaddrs; 0: none yet */
 };

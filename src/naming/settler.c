@@ -30,7 +30,7 @@ struct settler {
 	bool stop;
 };
 
-/* NULL where there is none. */
+/* Returns NULL for NULL. */
 static struct job *job_of(struct turn *turn)
 {
 	return (struct job *)turn;

@@ -35,6 +35,6 @@ bool settler_has_room(const struct settler *settler);
 FPL_MUST_CHECK int settler_ask(struct settler *settler, uint32_t id,
 			       struct name_question *question);
 
-/* Take a question and its answer, both the caller's to end. False: there is none yet. */
+/* Take a question and its answer, both the caller's to end. False: no answer yet. */
 bool settler_take(struct settler *settler, uint32_t *ret_id, struct name_question *ret_question,
 		  struct name_answer *ret);

@@ -538,7 +538,7 @@ static int ask(struct opener *opener, uint64_t dev, const struct opener_request 
 	system->is_busy = false;
 	system->last_ns = clock_monotonic_ns();
 	note_wait(opener, system, system->last_ns - began_ns, answered);
-	if (code == -EPIPE || code == -EBADMSG) /* somebody has ended it, or it makes no sense */
+	if (code == -EPIPE || code == -EBADMSG) /* the opener was ended, or makes no sense */
 		leave(opener, system);
 	pthread_mutex_unlock(&opener->lock);
 	return code;

@@ -91,12 +91,12 @@ FPL_MUST_CHECK int opener_walk_here(struct opener *opener, const struct opener_p
 
 /*
  * Is @path known to lead to a file, or to none, without asking a file system that may not answer?
- * True only where the kernel has each step in memory and the mount is of a local file system. Asks
- * nobody.
+ * True only if the kernel has each step in memory and the mount is of a local file system. Asks
+ * no opener.
  */
 bool opener_path_is_local(const char *path);
 
-/* Take the file out of an envelope. Errors: -EBADMSG there is none in it; of recvmsg(2). */
+/* Take the file out of an envelope. Errors: -EBADMSG it holds no file; of recvmsg(2). */
 FPL_MUST_CHECK int envelope_open(int sock, int *ret_fd);
 
 /* For callers that wait for a file system in another way: for a worker that reads its file. */

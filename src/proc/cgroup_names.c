@@ -33,7 +33,7 @@ struct cgroup_names {
 	size_t bytes; /* of paths */
 };
 
-/* What is known of @id, noted where nothing is; NULL without room. */
+/* The entry of @id, added where it is missing; NULL without room. */
 static struct known *known_of(struct cgroup_names *names, uint64_t id)
 {
 	uint64_t hash = id_table_hash(0, &id, sizeof(id));

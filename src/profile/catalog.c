@@ -200,7 +200,7 @@ void catalog_free(const struct catalog *catalog, struct object *const *objects, 
 		give_up(catalog, objects[i]);
 }
 
-/* What the profile says of @object, its file included, which is still closed here until then. */
+/* Describe @object for the profile, its file included, which is still closed until then. */
 static int export_object(const struct object *object, struct profile_object *ret)
 {
 	int code = catalog_describe(object, ret);

@@ -19,8 +19,8 @@
 
 struct catalog;
 
-/* @nr_slots: entries of the map `objects`, of which slot 0 is nobody's: so many objects, less one,
- * there may be; at most 65,536. @parser: borrowed, reads the files. */
+/* @nr_slots: entries of the map `objects`, at most 65,536; one object fewer fits, as none gets
+ * slot 0. @parser: borrowed, reads the files. */
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct parser *parser, struct catalog **ret,
 				  struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
@@ -29,11 +29,11 @@ struct finder *catalog_finder(const struct catalog *catalog);
 
 /*
  * Give @object, which the finder has made or found, its numbers, unless it has them. Returns
- * @object, or NULL where there is none: said once. NULL is allowed.
+ * @object, or NULL if none is free: said once. NULL is allowed.
  */
 struct object *catalog_admit(struct catalog *catalog, struct object *object);
 
-/* finder_object() and finder_vdso(), admitted: while nobody else uses the finder. */
+/* finder_object() and finder_vdso(), admitted: while no other uses the finder. */
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint);
 struct object *catalog_vdso(struct catalog *catalog);
 

@@ -58,7 +58,7 @@ struct code_event {
 	uint64_t time_ns;	       /* EXEC */
 };
 
-/* What has happened to a process, in the order of time. */
+/* Report an event of a process, in the order of time. */
 void code_names_tell(struct code_names *names, const struct code_event *event);
 
 /* Wait until all files are read. Then, and only then, names can be found. */

@@ -394,7 +394,7 @@ static bool apply(struct collect *collect, struct event *event)
 	return !event->try.waits;
 }
 
-/* Whose event it is; 0: nobody's. Of a fork the child's, and *ret_parent. */
+/* The event's process; 0: none. A fork gives the child, and *ret_parent. */
 static uint32_t pid_of(const struct event *event, uint32_t *ret_parent)
 {
 	*ret_parent = 0;

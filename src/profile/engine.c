@@ -43,7 +43,7 @@
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	   100
-#define LISTEN_PERIOD_MS   50 /* where somebody watches */
+#define LISTEN_PERIOD_MS   50 /* with a listener */
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */

@@ -100,7 +100,7 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 	return code;
 }
 
-/* What was kept of earlier runs. Whatever is wrong with it, the run goes on without. */
+/* Open the cache of earlier runs. If that fails, the run goes on without it. */
 static void open_cache(struct engine *engine)
 {
 	struct disk_cache *cache = engine->options->cache;

@@ -134,7 +134,7 @@ const struct share_book *finder_refused(const struct finder *finder, enum profil
 						: &finder->beyond_slots;
 }
 
-/* @place_fd: the file's place; -1: there is none. */
+/* @place_fd: the file's place; -1: no place. */
 static void note_beyond(struct share_book *book, int place_fd)
 {
 	struct stat stat;
@@ -222,7 +222,7 @@ static uint64_t max_vaddr_of(const struct elf_file *elf)
 	return max;
 }
 
-/* What a worker found in a file. */
+/* A worker found this in a file. */
 struct found {
 	struct elf_file *elf; /* owned until it is an object's */
 	struct identity identity;
@@ -297,7 +297,7 @@ static bool has_names_digest(struct finder *finder, struct object *object)
 /*
  * The object that the file open at @fd is, too: a copy, or a second sighting of a file whose times
  * have changed. Equal tables are not enough: two builds may differ in nothing but which function is
- * where. Where the object's file was written to since, nobody can tell any more.
+ * where. If the object's file was written to since, that cannot be told any more.
  */
 static struct object *find_copy(struct finder *finder, const struct found *found, int fd,
 				const char *path)
@@ -345,7 +345,7 @@ static bool is_mapped_one(const struct mapped_file *file, const struct elf_file 
 	       hint->dev_minor == minor(file->stat.st_dev);
 }
 
-/* May nobody write the file of @trust but those who can do anything to us anyway? */
+/* Is the file of @trust writable only by users who can do anything to us anyway? */
 static bool is_safe_with(const struct trust *trust)
 {
 	return !trust->inode && (!trust->uid || trust->uid == geteuid());
@@ -421,7 +421,7 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 
 	if (!code) {
 		code = read_file(finder, file->fd, hint->path, &found, err);
-		/* nobody has read it, or its file system is silent, which has a bound of its own */
+		/* no worker has read it, or its file system is silent: that has its own bound */
 		if (code != -EAGAIN && code != -ETIMEDOUT)
 			turns_note(&finder->reading, file->stat.st_uid, desk_spent_ns(finder->desk),
 				   clock_monotonic_ns());
@@ -496,7 +496,7 @@ static struct object *find_known(const struct finder *finder, const struct file_
 	return known->object;
 }
 
-/* What stands at the path of a mapping as it is here. */
+/* The file at a mapping's path as it is here. */
 struct file_here {
 	int place; /* O_PATH, a regular file; -1: nothing, or a file system has to be waited for */
 	struct stat stat;

@@ -22,7 +22,7 @@
 struct object;
 struct share_book;
 
-/* What is known of a mapping's file before it is opened. */
+/* Facts known of a mapping's file before it is opened. */
 struct file_hint {
 	pid_t pid;
 	uint64_t start, end;
@@ -41,19 +41,18 @@ FPL_MUST_CHECK int finder_create(uint32_t nr_slots, struct parser *parser, struc
 /* Objects stay: they are the catalog's. NULL is allowed. */
 void finder_destroy(struct finder *finder);
 
-/* So many more descriptors of each object will be open than its own. Where few may be open, there
- * are fewer objects, so that there are some for everything else. */
+/* Expect @nr more open descriptors of each object than its own. If few may be open, there are
+ * fewer objects, so that everything else has descriptors, too. */
 void finder_expect_copies(struct finder *finder, unsigned int nr);
 
 /*
- * The object behind a mapping, made if this is its first sighting: without numbers then. NULL where
- * there is none (not an ELF file, cannot be opened, replaced by another file): said once per path,
+ * The object behind a mapping, made if this is its first sighting: without numbers then. NULL: no
+ * object (not an ELF file, cannot be opened, replaced by another file): said once per path,
  * counted. Cost: looks at the path, or opens the file; reads its headers and CFI when it is new.
  */
 struct object *finder_object(struct finder *finder, const struct file_hint *hint);
 
-/* The vDSO, read from this process: the kernel maps the same bytes into each. NULL: there is none.
- */
+/* The vDSO, read from this process: the kernel maps the same bytes into each. NULL: no vDSO. */
 struct object *finder_vdso(struct finder *finder);
 
 /*
@@ -66,7 +65,7 @@ struct object *finder_known(struct finder *finder, const struct file_hint *hint)
 /* Forget @objects [@nr], which are not freed: a file that is met again is a new object. */
 void finder_forget(struct finder *finder, struct object *const *objects, size_t nr);
 
-/* So many objects there may be at once, for want of slots or of descriptors. */
+/* The most objects at once: slots and descriptors limit them. */
 size_t finder_nr_max(const struct finder *finder);
 /* Files behind executable mappings that could not be used. */
 size_t finder_nr_refused(const struct finder *finder);

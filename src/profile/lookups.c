@@ -24,7 +24,7 @@ struct lookups {
 	size_t nr_open; /* of the asking thread alone */
 };
 
-/* NULL where there is none. */
+/* Returns NULL for NULL. */
 static struct lookup *lookup_of(struct turn *turn)
 {
 	return (struct lookup *)turn;

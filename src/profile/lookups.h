@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has to be looked up in processes and in their files, by a thread of its own: opening and
- * reading them may take as long as others like. The thread of the run asks, goes on, and takes the
- * answers from one queue. The finder and the code names belong to this thread from lookups_begin()
- * to lookups_end().
+ * A thread of its own looks up facts in processes and in their files: opening and reading them may
+ * take as long as others like. The thread of the run asks, goes on, and takes the answers from one
+ * queue. The finder and the code names belong to this thread from lookups_begin() to lookups_end().
  *
  * Whose turn it is, turns.h says. A lookup takes no longer than the patience of obj/opener.h and
  * the time limits of workers allow.

@@ -122,7 +122,7 @@ struct profile_tables {
 };
 
 /*
- * What users share, and what found no room in it. X(name, key, what is short of it, what gives
+ * Resources users share, and what found no room in them. X(name, key, what is short, what gives
  * more) FILES: mappings of files that could not be opened. READING: the same of files for whose
  * owner too many were read of late. OBJECTS: the same when all slots were used. TABLES: times that
  * one gave way or was refused. MAPPINGS: times that a process's were not published. SNAPSHOTS:
@@ -142,14 +142,14 @@ enum profile_limit { PROFILE_LIMIT_LIST(X) PROFILE_LIMIT_COUNT };
 
 #define PROFILE_UID_UNKNOWN UINT64_MAX
 
-/* What limits cost one user. */
+/* Limits cost one user this. */
 struct profile_owner {
 	uint64_t uid; /* PROFILE_UID_UNKNOWN: of processes that had gone, and of users beyond 1,023
 		       */
 	uint64_t refused[PROFILE_LIMIT_COUNT];
 };
 
-/* So many users are named. */
+/* The most users named. */
 #define PROFILE_OWNERS_MAX 8u
 
 /* How full a BPF map was. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the limits of what users share (share.h) cost each of them. */
+/* Counts what each user loses to the limits of shares (share.h). */
 #pragma once
 
 #include "profile/profile.h"

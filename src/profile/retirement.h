@@ -27,7 +27,7 @@ struct retirement {
 	struct tables *tables;
 	struct replayer *replayer;
 	const struct collect *collect; /* NULL: no event is kept */
-	struct lookups *lookups; /* of the thread that has the finder; NULL: nobody else has */
+	struct lookups *lookups; /* of the thread that has the finder; NULL: no other has it */
 	const struct stack_store *store;
 	const struct engine_namer *namer; /* NULL: what stacks name stays */
 	uint32_t nr_expected;		  /* stacks of whose frames the namer was told */

@@ -32,7 +32,7 @@ struct sighted_map {
 	struct object *object; /* borrowed; NULL: none */
 };
 
-/* What a process was seen to have mapped. */
+/* Mappings seen in a process. */
 struct sighting {
 	struct sighted_map *maps;    /* owned [nr], in the order of addresses */
 	size_t nr, room;	     /* at most MAPSET_MAX */
@@ -54,9 +54,9 @@ FPL_MUST_CHECK int scan_take(const struct sighting *sighting, struct catalog *ca
 			     struct scan *ret);
 
 /*
- * Read the mappings of process @pid, while nobody else uses the finder; where its leader has ended,
- * those of its thread @tid. @cache may be NULL. Errors: -ESRCH, -ENODATA (kernel thread, zombie),
- * -EACCES, -ENOMEM. Cost: about 50 us and 10 us per mapping whose file is not in @cache.
+ * Read the mappings of process @pid, while no other thread uses the finder; if its leader has
+ * ended, those of its thread @tid. @cache may be NULL. Errors: -ESRCH, -ENODATA (kernel thread,
+ * zombie), -EACCES, -ENOMEM. Cost: about 50 us and 10 us per mapping whose file is not in @cache.
  */
 FPL_MUST_CHECK int scan_process(struct catalog *catalog, uint32_t pid, uint32_t tid,
 				struct scan_cache *cache, struct scan *ret, struct fpl_err *err);

@@ -22,7 +22,7 @@ struct filter_options {
 
 struct filter;
 
-/* Errors: -EINVAL a regular expression is none. */
+/* Errors: -EINVAL a bad regular expression. */
 FPL_MUST_CHECK int filter_create(const struct filter_options *options, struct filter **ret,
 				 struct fpl_err *err);
 void filter_destroy(struct filter *filter);

@@ -24,7 +24,7 @@ void gunzip_fini(struct gunzip *gunzip)
 	*gunzip = (struct gunzip){ .fd = -1 };
 }
 
-/* Where in the file the next byte to look at is. */
+/* The file offset of the next byte to look at. */
 static uint64_t offset_of(const struct gunzip *gunzip)
 {
 	return gunzip->in - gunzip->stream.avail_in;

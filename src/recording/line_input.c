@@ -36,7 +36,7 @@ int line_input_fail(const struct line_input *input, struct fpl_err *err, const c
 			input->line, input->line_off, what);
 }
 
-/* Read on, behind what is there; makes room where there is none. */
+/* Read on, behind what is there; makes room where it is missing. */
 static int fill(struct line_input *input, struct fpl_err *err)
 {
 	if (input->begin) {

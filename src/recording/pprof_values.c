@@ -167,7 +167,7 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 	return 0;
 }
 
-/* Value @i; 0 where there is none. */
+/* Value @i; 0 if it is missing. */
 static int64_t value_at(const Pprof__Sample *sample, size_t i)
 {
 	return i < sample->n_value ? sample->value[i] : 0;

@@ -16,7 +16,7 @@
 #include "symbolize/symtab.h"
 #include "tests/diff/addresses.h"
 
-/* What was named last: addresses of one symbol have one name. */
+/* The symbol named last: all its addresses have its name. */
 struct last {
 	size_t idx;
 	char *name;

@@ -42,10 +42,10 @@ uint64_t __wrap_clock_monotonic_ns(void);
 
 enum { TURNS_MAX = 24, OPENERS_MAX = 64, MAKER_PID = 3999999, FIRST_PID = 4000000, PAUSE_MS = 10 };
 
-/* What a message ends with. */
+/* The end of a message. */
 enum { GOES_ON, IS_SILENT, ENDS, NR_ENDS };
 
-/* What it holds. */
+/* Its content. */
 enum { NOTHING, PLACE, OPEN_FILE, ENVELOPE, EMPTY_ENVELOPE, TWO, THREE, NR_KINDS };
 
 /* Files whose file systems are asked. */
@@ -213,7 +213,7 @@ static void send_some(int sock, const void *bytes, size_t size, unsigned int kin
 		close(envelope);
 }
 
-/* What the client has asked holds together. */
+/* The client's requests are well-formed. */
 static void take_request(int sock)
 {
 	struct pollfd poll_fd = { .fd = sock, .events = POLLIN };

@@ -36,7 +36,7 @@ int __wrap_kill(pid_t pid, int number);
 
 enum { TURNS_MAX = 32, FIRST_PID = 4000000, TEXT_SIZE = 4 };
 
-/* What a question may come with. */
+/* Descriptors of a question. */
 enum {
 	WITH_NOTHING,
 	WITH_FILE,
@@ -102,7 +102,7 @@ static void make_world(void)
 	REQUIRE(!chdir(world.folder));
 }
 
-/* Nobody has written, and there is nothing new. */
+/* No file was written or made. */
 static void check_world(void)
 {
 	struct stat st;

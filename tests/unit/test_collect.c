@@ -17,7 +17,7 @@
 #define CHILD 0x7ffffff2u
 #define GEN   5u
 
-/* What the tests say of lookups, in place of another thread. */
+/* The tests answer the lookups, in place of another thread. */
 static struct lookup *asked[16];
 static size_t nr_asked, nr_taken;
 static bool may_answer;
@@ -116,7 +116,7 @@ static int drop_world(void **state)
 
 	stack_store_destroy(world->collect.store);
 	collect_fini(&world->collect);
-	/* what was not taken is nobody's else */
+	/* the test owns lookups not taken */
 	for (; nr_taken < nr_asked; nr_taken++)
 		lookup_free(asked[nr_taken]);
 	tracker_fini(&world->tracker);

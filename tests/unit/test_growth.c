@@ -120,7 +120,7 @@ static void say_last(void)
 	(void)!write(STDERR_FILENO, "last\n", 5);
 }
 
-/* What @fn, which ends the process, says on stderr before that. */
+/* @fn ends the process and says @wanted on stderr before that. */
 static void check_end(void (*fn)(void), const char *wanted)
 {
 	char said[16384] = "";

@@ -11,7 +11,7 @@
 #include "naming/kernel_names.h"
 #include "naming/kernel_text.h"
 
-/* What the kernel says; NULL: it cannot be asked. */
+/* The kernel's answer; NULL: it cannot be asked. */
 static const char *kernel_says;
 static size_t nr_asked;
 
@@ -28,7 +28,7 @@ int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t s
 
 static struct kernel_text kernel_text;
 
-/* What the symbols that are read stand in. */
+/* A symbol file that does not exist. */
 #define NOTHING "/nonexistent"
 
 static struct kernel_names names_of(const char *says, const char *path)

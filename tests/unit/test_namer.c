@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of workers, how often, and what is remembered. The worker is played. */
+/* Tests what the namer asks a played worker, how often, and what it remembers. */
 #include "tests/support/worker_double.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* @name NULL: there is none. */
+/* @name NULL: no name. */
 static const char *check(struct namer *namer, uint64_t vaddr, const char *name)
 {
 	struct symbol symbol = { .start = 77 };

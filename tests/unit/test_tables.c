@@ -80,7 +80,7 @@ static void awaited_table_is_hastened_once(void **state)
 	finish(CHAIN, COMPILER_CFI);
 	collect(world, 1);
 	assert_false(object_of(CHAIN)->table.is_urgent);
-	/* of one that nobody wanted before */
+	/* HOLE was not wanted before */
 	tables_need(&world->tables, object_of(HOLE), 0);
 	assert_int_equal(compiler.nr_jobs, 1);
 	assert_int_equal(compiler.jobs[0].nr_hastened, 1);

@@ -315,7 +315,7 @@ static void review_tries_tables_missed_more_than_others_are_used(void **state)
 	struct world *world = *state;
 
 	crowd(world);
-	tables_review(&world->tables); /* nobody misses it */
+	tables_review(&world->tables); /* LEAF: no misses */
 	assert_int_equal(object_of(LEAF)->table.phase, TABLE_REFUSED);
 	assert_int_equal(world->tables.nr_waiting, 1);
 	let_pass(world);
