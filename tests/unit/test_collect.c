@@ -260,6 +260,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	assert_int_equal(collect_nr_pending(&world->collect), 0);
 	assert_int_equal(stack_store_take(world->collect.store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
+	free(stacks[0].frames);
 	free(stacks);
 }
 
