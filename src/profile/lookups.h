@@ -70,9 +70,9 @@ FPL_MUST_CHECK int lookups_begin(struct finder *finder, struct code_names *code_
 void lookups_end(struct lookups *lookups);
 
 /*
- * Look up the object behind the mapping of @record, which is copied. @path: of the file, without
- * marks of the kernel. @uid: whose turn that takes. *ret is the caller's once it is done; until
- * then it stays where it is. Errors: -ENOMEM.
+ * Look up the object behind the mapping that @hint describes; @hint is copied, with its path and
+ * build-id. @vdso: the mapping is the vDSO and has no file. @uid: the user whose turn this takes.
+ * *ret is the caller's once it is done; until then it stays where it is. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vdso,
 				uint64_t uid, struct lookup **ret);
