@@ -279,11 +279,9 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 
 static void say_refused(const struct object *object)
 {
-	fpl_log(FPL_LOG_WARN,
-		"%s: making rows from its code without CFI would cost more than it may: there are "
-		"%s",
+	fpl_log(FPL_LOG_WARN, "%s: unwind rows not synthesised: over budget (2 s CPU or 256 MiB)%s",
 		object->path,
-		object->table.stats.synth_bytes ? "those around some samples" : "none");
+		object->table.stats.synth_bytes ? ", except around some samples" : "");
 }
 
 static void say_table(const struct object *object, const struct table *table)

@@ -67,7 +67,7 @@ class NameCache(RootCase):
         stderr = done.stderr.decode()
         self.assertEqual(done.returncode, 0, stderr)
         found = ASKED.search(stderr)
-        complaints = [line for line in stderr.splitlines() if "made anew" in line or "are not kept" in line]
+        complaints = [line for line in stderr.splitlines() if ": replaced" in line or "are not kept" in line]
         return done.stdout, *(map(int, found.groups()) if found else (0, 0)), complaints
 
     def named_plainly(self, recording, *options):
