@@ -81,7 +81,7 @@ static int compare_questions(const void *left, const void *right)
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-/* What workers say of the @questions [@nr] about one object. */
+/* Ask workers the @questions [@nr] about one object. */
 static int ask(struct fp_rules *rules, struct fp_question *questions, size_t nr,
 	       struct fpl_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the limits of what users share cost each user, and which option gives more. */
+/* The cost of shared limits by user, and the option that gives more. */
 #pragma once
 
 #include <stdbool.h>

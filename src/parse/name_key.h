@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What names of a file are kept under: on disk, and by a worker.
+ * The key of a file's names, on disk and in a worker.
  *
  * The key is a digest of what fstat(2) says of the file: device, inode, owner, size, times of
  * change. Whoever reads a hostile file may be made to lie about that file, or about another of the

@@ -24,7 +24,7 @@ struct catalog;
 FPL_MUST_CHECK int catalog_create(uint32_t nr_slots, struct parser *parser, struct catalog **ret,
 				  struct fpl_err *err);
 void catalog_destroy(struct catalog *catalog);
-/* Who finds and makes objects, which are admitted then. Ends with the catalog. */
+/* The finder of the catalog makes objects, which are admitted then. It ends with the catalog. */
 struct finder *catalog_finder(const struct catalog *catalog);
 
 /*

@@ -461,7 +461,6 @@ void collect_apply(struct collect *collect, uint64_t horizon_ns)
 	}
 	if (collect->timeline)
 		timeline_retry(collect->timeline);
-	collect->nr_held = nr_held;
 	collect->nr -= nr_due - nr_held;
 	memmove(collect->events + nr_held, collect->events + nr_due,
 		(collect->nr - nr_held) * sizeof(*collect->events));

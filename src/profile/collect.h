@@ -38,7 +38,6 @@ struct collect {
 
 	struct event *events; /* owned [nr]: gathered, not yet applied */
 	size_t nr, capacity;
-	size_t nr_held;		 /* of these, that wait for something to be looked up */
 	bool is_last;		 /* nothing is waited for any longer */
 	size_t bytes, bytes_max; /* of records kept with events */
 	struct snapshots snapshots;

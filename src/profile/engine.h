@@ -75,7 +75,7 @@ struct engine_listener {
 };
 
 /*
- * Who names what stacks say of objects that go before the run ends. Callbacks, because the engine
+ * Names frames in objects that go before the run ends. Callbacks, because the engine
  * knows no names. In the thread of the run, which must not be kept waiting.
  */
 struct engine_namer {

@@ -21,7 +21,7 @@ static struct recording_line read_line(struct reading *reading, json_object *obj
 	};
 }
 
-/* What is inlined, the innermost first, then the function itself. Returns how many they are. */
+/* Read the inlined functions, innermost first, then the function itself. Returns their number. */
 static uint8_t read_lines(struct reading *reading, json_object *object, const char *symbol,
 			  struct recording_line lines[static RECORDING_LINES_MAX])
 {

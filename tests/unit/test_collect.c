@@ -206,9 +206,9 @@ static void events_of_a_process_wait_for_its_file(void **state)
 	assert_false(has_map(world, SLOW, 0x1000));
 	assert_false(has_map(world, SLOW, 0x3000));
 	assert_true(has_map(world, OTHER, 0x3000));
-	assert_int_equal(world->collect.nr_held, 2);
+	assert_int_equal(collect_nr_pending(&world->collect), 2);
 	collect_apply(&world->collect, 200);
-	assert_int_equal(world->collect.nr_held, 2);
+	assert_int_equal(collect_nr_pending(&world->collect), 2);
 
 	answer(world);
 	collect_apply(&world->collect, 300);
@@ -227,7 +227,7 @@ static void a_child_waits_with_its_parent(void **state)
 	map(world, CHILD, "//anon", 0x3000, 40);
 	collect_apply(&world->collect, 100);
 	assert_null(processes_find(&world->tracker.processes, CHILD));
-	assert_int_equal(world->collect.nr_held, 3);
+	assert_int_equal(collect_nr_pending(&world->collect), 3);
 
 	answer(world);
 	collect_apply(&world->collect, 200);
@@ -248,7 +248,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	assert_int_equal(nr_asked, 1);
 	assert_int_equal(asked[0]->kind, LOOKUP_PROCESS);
 	assert_true(tracker_is_waiting(&world->tracker, SLOW));
-	assert_int_equal(world->collect.nr_held, 2);
+	assert_int_equal(collect_nr_pending(&world->collect), 2);
 	assert_int_equal(stack_store_nr(world->collect.store), 0);
 
 	/* its answer is that it has gone: the stack is counted all the same, and not asked again */
@@ -272,7 +272,7 @@ static void at_the_end_nothing_is_waited_for(void **state)
 	map(world, SLOW, "/silent", 0x1000, 20);
 	stack(world, OTHER, 30);
 	collect_apply(&world->collect, 100);
-	assert_int_equal(world->collect.nr_held, 2);
+	assert_int_equal(collect_nr_pending(&world->collect), 2);
 	world->collect.is_last = true;
 	collect_apply(&world->collect, 100);
 	assert_int_equal(collect_nr_pending(&world->collect), 0);
