@@ -5,15 +5,15 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cli/cli.h"
-#include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/sinks.h"
+#include "cli/verbs.h"
 #include "output/compare_json.h"
 #include "output/compare_text.h"
 #include "output/comparison.h"
-#include "output/file.h"
 #include "output/folded_pair.h"
 
 enum { KEY_OUT_DIR = 0x200, KEY_JSON };

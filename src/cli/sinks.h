@@ -7,8 +7,8 @@
 
 #include "base/deputy.h"
 #include "base/err.h"
+#include "base/output_file.h"
 #include "cli/output_options.h"
-#include "output/file.h"
 #include "view/terminal_text.h"
 
 /* One output of a format. */
@@ -26,7 +26,7 @@ struct sinks {
 
 /*
  * Open all outputs of @options; without any, and with @text, the readable format on stdout. Errors:
- * output/file.h; -ENOMEM. Afterwards, in any case, sinks_fini().
+ * base/output_file.h; -ENOMEM. Afterwards, in any case, sinks_fini().
  */
 FPL_MUST_CHECK int sinks_open(struct sinks *ret, const struct output_options *options, bool text,
 			      struct fpl_err *err);

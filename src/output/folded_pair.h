@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/file.h"
+#include "base/output_file.h"
 #include "format/formats.h"
 
 struct folded_pair {

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "output/file.h"
+#include "base/output_file.h"
 #include "tests/support/text_file.h"
 
 #ifdef TEST_FILE_NAMED

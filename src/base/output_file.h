@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An output file: written in the folder of its target without a name, or where the file system has
- * no such files under a temporary one, and put in the target's place when whole: no reader sees
- * half a profile, and a run that is killed leaves nothing. Opened before sampling, so that a bad
- * path costs no sample.
+ * An output file. It is written without a name in the folder of its target, or under a temporary
+ * name if the file system has no nameless files, and takes the place of the target when whole: no
+ * reader sees half a profile, and a run that is killed leaves nothing. It is opened before
+ * sampling, so that a bad path costs no sample.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ struct output_file {
  */
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 
-/* What it is called in messages. */
+/* The name for messages: the path, or "stdout". Borrowed. */
 const char *output_file_name(const struct output_file *file);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/file.h"
+#include "base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 /* Sixteen times what a stream has by itself. */
 #define BUFFER_SIZE (64u << 10)
 
-/* Of random names: the first one is free as good as always. */
+/* Names are random: the first is free nearly always. */
 #define NAMES_TRIED 16
 
 #define LINKS_MAX 40 /* as the kernel follows */
@@ -181,7 +181,7 @@ static int open_path(struct output_file *file, const char *path)
 	return error ? error : open_temporary(file);
 }
 
-/* What goes out is some MB in short pieces. Without memory the stream keeps its own buffer. */
+/* An output is some MB in short pieces. Without memory the stream keeps its own buffer. */
 static void widen_buffer(struct output_file *file)
 {
 	static char of_stdout[BUFFER_SIZE]; /* which is flushed when the program ends */
@@ -196,7 +196,7 @@ static void widen_buffer(struct output_file *file)
 		(void)setvbuf(file->stream, file->buffer, _IOFBF, BUFFER_SIZE);
 }
 
-/* What may help where an output cannot be opened; begins with what parts it from the reason. */
+/* Advice for an output that cannot be opened, with the separator it begins with; may be empty. */
 static const char *open_hint(int error)
 {
 	switch (error) {
