@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "output/row_text.h"
+#include "unwind/row_text.h"
 #include "verify/audit.h"
 #include "view/share.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "verify/register_names.h"
+#include "unwind/register_names.h"
 #include "verify/rule_eval.h"
 
 void findings_fini(struct findings *findings)

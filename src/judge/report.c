@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "verify/register_names.h"
+#include "unwind/register_names.h"
 
 enum { PATH_SIZE = 1024, NAME_SIZE = 512 };
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "unwind/register_names.h"
 #include "verify/expr_eval.h"
-#include "verify/register_names.h"
 
 enum { RBX = 3, RBP = 6, SP = 7, R12 = 12 };
 

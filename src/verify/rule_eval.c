@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "verify/register_names.h"
+#include "unwind/register_names.h"
 
 /* DWARF numbers of the registers struct fpl_rule has a place for, in its order. */
 static const uint8_t saved_reg[FPL_NR_SAVED] = { 3, 6, 12, 13, 14, 15 };

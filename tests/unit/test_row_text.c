@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/row_text.h"
+#include "unwind/row_text.h"
 
 /* A row as gcc begins a function: nothing saved yet. */
 #define ENTRY                                                 \

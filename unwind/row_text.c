@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/row_text.h"
+#include "unwind/row_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "output/arch_x86_64.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/register_names.h"
 
 struct line {
 	char *at;
@@ -24,11 +25,6 @@ FPL_PRINTF(2, 3) static void put(struct line *line, const char *fmt, ...)
 		line->at += length;
 		line->left -= (size_t)length;
 	}
-}
-
-static const char *register_name(uint8_t reg)
-{
-	return reg < FPL_NR_REGS ? arch_register_names[reg] : "?";
 }
 
 static void put_cfa(struct line *line, const struct cfi_row *row)
@@ -111,7 +107,7 @@ void row_text(const struct cfi_row *row, char buf[static ROW_TEXT_SIZE])
 	put_cfa(&line, row);
 	put_register(&line, "ra", &row->reg[CFI_RA], "end");
 	for (size_t i = 0; i < FPL_NR_SAVED; i++) {
-		uint8_t reg = arch_saved_registers[i];
+		uint8_t reg = arch_saved_regs[i];
 
 		put_register(&line, register_name(reg), &row->reg[reg], "u");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the registers, for messages (x86-64 psABI 1.0, figure 3.36). */
+/* Names of the registers, for rows and messages (x86-64 psABI 1.0, figure 3.36). */
 #pragma once
 
 #include "base/cleanup.h"
