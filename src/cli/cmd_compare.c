@@ -11,10 +11,10 @@
 #include "cli/sampling_run.h"
 #include "cli/sinks.h"
 #include "cli/verbs.h"
-#include "output/compare_json.h"
-#include "output/compare_text.h"
-#include "output/comparison.h"
-#include "output/folded_pair.h"
+#include "compare/compare_json.h"
+#include "compare/compare_text.h"
+#include "compare/comparison.h"
+#include "compare/folded_pair.h"
 
 enum { KEY_OUT_DIR = 0x200, KEY_JSON };
 

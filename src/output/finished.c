@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "compare/verdict.h"
 #include "output/tally.h"
-#include "output/verdict.h"
 
 int finished_make(struct names *names, struct recording *ret, struct fpl_err *err)
 {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/compare_json.h"
-#include "output/compare_text.h"
-#include "output/comparison.h"
-#include "output/finished.h"
+#include "compare/compare_json.h"
+#include "compare/compare_text.h"
+#include "compare/comparison.h"
 #include "format/folded.h"
 #include "format/jsonl.h"
+#include "output/finished.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_symbols.h"
 #include "tests/support/named.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "output/folded_pair.h"
+#include "compare/folded_pair.h"
 #include "tests/support/text_file.h"
 #include "tests/support/written.h"
 

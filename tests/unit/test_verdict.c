@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/verdict.h"
+#include "compare/verdict.h"
 
 #define FP_MAX 127u
 

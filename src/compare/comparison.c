@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/comparison.h"
+#include "compare/comparison.h"
 
 #include <errno.h>
 #include <stdlib.h>

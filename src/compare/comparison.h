@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "output/fp_rules.h"
+#include "compare/fp_rules.h"
+#include "compare/verdict.h"
 #include "naming/names.h"
 #include "recording/recording.h"
-#include "output/verdict.h"
 
 /* One line of a table; its key are all members before the counts. */
 struct comparison_row {
@@ -35,10 +35,11 @@ struct comparison {
 	const struct recording *recording;    /* borrowed: for the books */
 	uint64_t shown, judged;		      /* samples */
 	uint64_t counts[VERDICT_CLASS_COUNT]; /* sum: shown */
-	/* Of judged samples: frames of C within F's reach, and those both walks begin with. */
+	/* Sums over judged samples: frames of C that F can reach, and frames both walks begin with.
+	 */
 	uint64_t frames, frames_common;
 	uint64_t reasons[VERDICT_REASON_COUNT]; /* of the unjudged; sum: counts[UNJUDGED] */
-	/* Of the frame behind which the walks part; sum of a class: its count. */
+	/* Rules of the frame behind which the walks part; the sum of a class is its count. */
 	uint64_t rules[VERDICT_CLASS_COUNT][FP_RULE_COUNT];
 	struct comparison_table programs;
 	struct comparison_table objects; /* of the first frame F lacks or gets wrong */

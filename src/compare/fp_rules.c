@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/fp_rules.h"
+#include "compare/fp_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

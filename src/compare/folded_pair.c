@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/folded_pair.h"
+#include "compare/folded_pair.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +106,7 @@ static int write_one(struct output_file *file, const struct recording *recording
 	return output_file_close(file, err);
 }
 
-/* -ECHILD: there is nobody to do it. */
+/* -ECHILD: no deputy can do it. */
 static int delegate(const struct folded_pair *pair, int task)
 {
 	return pair->deputy ? deputy_do(pair->deputy, task) : -ECHILD;

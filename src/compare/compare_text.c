@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/compare_text.h"
+#include "compare/compare_text.h"
 #include "view/share.h"
 
 #include <inttypes.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "output/tally.h"
 
 /* Lines of a table that fit a screen; --json has them all. */
 enum { NR_PROGRAMS = 30, NR_OBJECTS = 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/verdict.h"
+#include "compare/verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,8 +44,9 @@ static unsigned reason_of(const struct profile_stack *stack)
 }
 
 /*
- * Where F went astray that has @nr_common frames right: "arrrm" with one r left out is "arrm"
- * whichever it was. Frames left out can have been earlier ones as long as those look like them.
+ * How many frames of C lead to the one that led F astray, which has @nr_common frames right.
+ * "arrrm" with one r left out is "arrm" whichever r it was: frames left out can be earlier ones as
+ * long as those look like them.
  */
 static size_t nr_followed(const uint64_t *c, size_t nr_c, const uint64_t *f, size_t nr_f,
 			  size_t nr_common)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the frame-pointer walk of one stack is worth, judged by the CFI walk of the same sample.
+ * The frame-pointer walk of one stack, judged by the CFI walk of the same sample.
  *
  * C are the pcs of the CFI walk, F those of the frame-pointer walk, leaf first. Pcs are equal where
  * object and vaddr are, or the runtime address of code without an object; how a frame was found is

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "output/comparison.h"
+#include "compare/comparison.h"
 
 void compare_text_write(FILE *to, const struct comparison *comparison);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/compare_json.h"
+#include "compare/compare_json.h"
 
-#include "view/json.h"
 #include "view/books.h"
+#include "view/json.h"
 
 static void write_counts(struct json *json, const uint64_t *counts, unsigned first, unsigned end)
 {

@@ -4,6 +4,6 @@
 
 #include <stdio.h>
 
-#include "output/comparison.h"
+#include "compare/comparison.h"
 
 void compare_json_write(FILE *to, const struct comparison *comparison);
