@@ -41,7 +41,7 @@ allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile "profile/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
-allow src/doctor  'doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/doctor  'doctor/|view/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
 allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared\.h"
 allow src/view    'view/|recording/|base/|bpf/shared\.h'
@@ -49,7 +49,7 @@ allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/format  'format/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
-allow src/output  "output/|compare/|naming/|format/|view/|recording/|doctor/|profile/|base/|bpf/shared\.h"
+allow src/output  "output/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h"
 allow src/top     'top/|output/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/cli     'cli/|top/|judge/|verify/|output/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|base/'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor found, for people and as JSON. Write errors stay in the stream (ferror). */
+/* The findings of doctor as text and as JSON. Write errors stay in the stream (ferror). */
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@
 void doctor_report_checkup(FILE *to, const struct checkup *checkup, bool colour);
 void doctor_json_checkup(FILE *to, const struct checkup *checkup, const struct trial *trial);
 
-/* "warn", in its colour where that is wanted. */
+/* Write the word of @verdict, such as "warn"; @colour: in its colour. */
 void doctor_report_verdict(FILE *to, enum check_verdict verdict, bool colour);
 
-/* What was found in a file, or in a process. @remarks [nr_remarks] are process_remarks()'s.
- * @colour: what is lacking is marked. */
+/* The findings in a file, and in a process. process_remarks() makes @remarks [nr_remarks]. @colour:
+ * lacks are marked. */
 void doctor_report_object(FILE *to, const struct object_report *object, bool colour);
 void doctor_report_process(FILE *to, const struct process_report *process,
 			   const struct check *remarks, size_t nr_remarks, bool colour);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/doctor_report.h"
+#include "doctor/doctor_report.h"
 
 #include <string.h>
 

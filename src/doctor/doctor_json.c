@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor found, as JSON: keys in fpless-formats(5). */
-#include "output/doctor_report.h"
+/* The findings of doctor as JSON; fpless-formats(5) lists the keys. */
+#include "doctor/doctor_report.h"
 #include "view/json.h"
 
 static void put_check(struct json *json, const struct check *check)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor found in files and processes, for people. */
+/* The findings in files and processes as text, for people. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/style.h"
 #include "base/text.h"
-#include "output/doctor_report.h"
+#include "doctor/doctor_report.h"
 #include "view/share.h"
 
-/* Where to write, and whether what is lacking is marked. */
+/* The stream to write to; colour: lacks are marked. */
 struct paper {
 	FILE *to;
 	bool colour;
 };
 
-/* A line of which all but @key has @style; STYLE_END: none. */
+/* A line; all but @key has @style; STYLE_END: no style. */
 FPL_PRINTF(4, 5)
 static void put_styled(const struct paper *paper, enum style style, const char *key,
 		       const char *fmt, ...)
@@ -34,7 +34,7 @@ static void put_styled(const struct paper *paper, enum style style, const char *
 
 #define put_line(paper, ...) put_styled(paper, STYLE_END, __VA_ARGS__)
 
-/* A field of @width columns, marked where it is @lacking. */
+/* A field of @width columns, marked if it is @lacking. */
 static void put_field(const struct paper *paper, const char *text, int width, bool lacking)
 {
 	bool colour = paper->colour && lacking;
@@ -93,7 +93,7 @@ static void put_table(const struct paper *paper, const struct object_report *obj
 			   stats->fdes_bad + stats->fdes);
 }
 
-/* Of code without CFI, covered by rows made from it. */
+/* Bytes of code without CFI that rows made from this code cover. */
 static uint64_t made_bytes(const struct object_report *object)
 {
 	return object->found.coverage.source_bytes[CFI_SOURCE_SYNTH];
@@ -205,7 +205,7 @@ static void put_row(const struct paper *paper, const struct object_report *objec
 		object->deleted ? " (deleted)" : "");
 }
 
-/* What would bring the missing debug information, each package once. */
+/* Advice on the missing debug information, each package once. */
 static void put_hints(FILE *to, const struct process_report *process)
 {
 	bool any = false;
