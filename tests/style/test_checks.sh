@@ -71,6 +71,9 @@ expect "a picture may end the process without memory" 0 banned
 echo 'char *text = must_strdup("x");' | source_file src/profile/a.c
 expect "the engine may not" 1 banned
 rm -r "$tree/src"
+echo 'char *text = must_strdup("x");' | source_file src/naming/a.c
+expect "who names frames during a run may not either" 1 banned
+rm -r "$tree/src"
 
 body 60 | source_file src/a.c
 expect "60 lines" 0 size

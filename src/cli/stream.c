@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/stream.h"
+#include "cli/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct stream {
 	int error;
 };
 
-/* A reader that stops reading must not keep the end of the run waiting. Returns false where it is
+/* A reader that stops reading must not keep the end of the run waiting. Returns false if it is
  * of no use to go on. */
 static bool write_out(struct stream *stream, const char *text, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every sample printed as it comes. The run hands samples over and goes on; a thread of its own
- * names and prints them, a batch at a time. What it cannot keep up with is counted, not printed,
- * and missing nowhere else.
+ * names and prints them, a batch at a time. Samples that come faster are counted, not printed; no
+ * other output lacks them.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ void stream_destroy(struct stream *stream);
 const struct engine_listener *stream_listener(struct stream *stream);
 
 /*
- * The run is over: print what waits, and end the thread. A reader that takes nothing for two
- * seconds is not waited for. Errors: what the first failed write met; a reader that has closed its
- * end is none.
+ * The run is over: print the samples that wait, and end the thread. The wait for a reader that
+ * takes nothing ends after two seconds. Errors: the error of the first failed write; a reader that
+ * has closed its end is no error.
  */
 FPL_MUST_CHECK int stream_finish(struct stream *stream, struct profile_stream *ret);
