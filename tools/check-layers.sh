@@ -49,8 +49,8 @@ allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/format  'format/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
-allow src/output  "output/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h"
-allow src/top     'top/|output/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
-allow src/cli     'cli/|top/|judge/|verify/|output/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h'
+allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
+allow src/cli     'cli/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|base/'
 exit $bad

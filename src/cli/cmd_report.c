@@ -10,11 +10,11 @@
 #include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
-#include "output/recording_report.h"
 #include "recording/filter.h"
 #include "recording/merge.h"
 #include "recording/must_add.h"
 #include "recording/recount.h"
+#include "report/recording_report.h"
 
 static int read_all(const struct report_options *options, struct inputs *inputs,
 		    struct filter *filter, struct recording *ret, struct merge_result *result,

@@ -17,12 +17,12 @@
 #include "cli/status_line.h"
 #include "cli/stream.h"
 #include "format/formats.h"
-#include "output/culprits.h"
-#include "output/finished.h"
-#include "output/report.h"
-#include "output/tally.h"
 #include "parse/parser.h"
 #include "profile/engine.h"
+#include "report/finished.h"
+#include "report/hints.h"
+#include "report/run_report.h"
+#include "report/tally.h"
 
 /* Open every output before the first sample: a path that cannot be written costs no run. */
 static int open_sinks(const struct sampling_options *options, const struct sampling_verb *verb,
@@ -113,12 +113,12 @@ static void cleanup_profile(struct profile *profile)
 
 /* Write the closing report and choose the exit code. @status: of the outputs. */
 static int conclude(const struct profile *profile, const struct sampling_options *options,
-		    const struct sampling_verb *verb, const struct culprits *culprits,
-		    uint64_t shown, int status)
+		    const struct sampling_verb *verb, const struct hints *hints, uint64_t shown,
+		    int status)
 {
 	if (!options->output.quiet) {
-		report_write(stderr, profile, shown);
-		culprits_write(stderr, culprits);
+		run_report_write(stderr, profile, shown);
+		hints_write(stderr, hints);
 		if (verb->report)
 			verb->report(verb->ctx, stderr);
 	}
@@ -159,7 +159,7 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 {
 	CLEANUP(cleanup_names) struct names names = { .namer = namer };
 	CLEANUP(recording_fini) struct recording recording = { 0 };
-	struct culprits culprits;
+	struct hints hints;
 	struct fpl_err err = { 0 };
 	uint64_t shown;
 	int error = namer_add_profile(namer, profile, &err);
@@ -173,9 +173,9 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 	if (!error)
 		error = keep_names(&names, cache, &recording);
 	if (!error)
-		error = culprits_find(&names, &culprits);
+		error = hints_find(&names, &hints);
 	if (!error)
-		error = culprits_add_numbers(&recording, &culprits);
+		error = hints_add_numbers(&recording, &hints);
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
 		return CLI_EXIT_OUTPUT;
@@ -186,7 +186,7 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
 	int stats_status = sinks_write_stats(sinks, &recording, shown);
 
-	return conclude(profile, options, verb, &culprits, shown,
+	return conclude(profile, options, verb, &hints, shown,
 			status	      ? status
 			: verb_status ? verb_status
 				      : stats_status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finished profile: what output/ writes and what the books are closed over. Built by the engine,
- * immutable afterwards. Frames are as in bpf/shared.h.
+ * A finished profile: recordings and reports are made from it, and its books close. The engine
+ * makes it, and it is immutable afterwards. Frames are as in bpf/shared.h.
  */
 #pragma once
 

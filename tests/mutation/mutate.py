@@ -29,7 +29,7 @@ FILES = [
     "unwind/table.c",
     "src/profile/books.c",
     "src/profile/stack_store.c",
-    "src/output/tally.c",
+    "src/report/tally.c",
     "bpf/lookup.h",
     "bpf/arch_x86_64.h",
     "bpf/leaf_x86_64.h",

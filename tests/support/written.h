@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "format/formats.h"
-#include "output/finished.h"
+#include "report/finished.h"
 
 /* @profile with the names that @namer gives; the caller ends it with recording_fini. */
 static inline void record_profile(const struct profile *profile, struct namer *namer,

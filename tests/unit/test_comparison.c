@@ -11,7 +11,7 @@
 #include "compare/comparison.h"
 #include "format/folded.h"
 #include "format/jsonl.h"
-#include "output/finished.h"
+#include "report/finished.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_symbols.h"
 #include "tests/support/named.h"

@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "view/keys.h"
-#include "view/share.h"
 #include "base/log.h"
 #include "format/folded.h"
 #include "format/jsonl.h"
-#include "output/report.h"
 #include "format/stats.h"
-#include "output/tally.h"
 #include "format/text_report.h"
+#include "report/run_report.h"
+#include "report/tally.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/named.h"
 #include "tests/support/written.h"
+#include "view/keys.h"
+#include "view/share.h"
 
 /* An address that no kernel symbol can hold. */
 #define NO_KERNEL 0x123456789abcull
@@ -369,7 +369,7 @@ static char *render_report(const struct profile *of, uint64_t shown)
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	report_write(to, of, shown);
+	run_report_write(to, of, shown);
 	fclose(to);
 	return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/report.h"
+#include "report/run_report.h"
 #include "view/keys.h"
 #include "view/share.h"
 
@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "output/code_tally.h"
-#include "output/event_tally.h"
-#include "output/map_levels.h"
-#include "output/no_room.h"
-#include "output/report_lines.h"
-#include "output/tally.h"
+#include "report/code_tally.h"
+#include "report/event_tally.h"
+#include "report/map_levels.h"
+#include "report/no_room.h"
+#include "report/report_lines.h"
+#include "report/tally.h"
 
 static double ratio(uint64_t part, uint64_t whole)
 {
@@ -24,7 +24,7 @@ static const char *lost_key_at(unsigned idx)
 	return lost_key((enum fpl_lost)idx);
 }
 
-/* Only where there is any. */
+/* Nothing if no code was made at run time. */
 static void write_run_time_code(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	struct code_tally code;
@@ -50,7 +50,7 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 			code.uncertain);
 }
 
-/* Stacks of which not all frames are kept, and those for whose outermost ones there was no time. */
+/* Stacks without frames in the middle, and stacks whose walk to the root took too long. */
 static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	const struct profile_deep *deep = &profile->deep;
@@ -140,7 +140,7 @@ static void write_costs(FILE *to, const struct profile *profile, const struct ta
 	putc('\n', to);
 }
 
-/* Nobody read what the kernel side sent: it kept what the ring has room for. */
+/* While fpless did not run, the kernel side kept only as much as the ring has room for. */
 static void write_away(FILE *to, const struct profile *profile)
 {
 	uint64_t lost = profile->books.lost[FPL_LOST_RING_FULL];
@@ -154,7 +154,7 @@ static void write_away(FILE *to, const struct profile *profile)
 	fputs(lost ? "; more --ring-memory\n" : "\n", to);
 }
 
-/* What the run itself cost: the time of every run of the program counts, targets or not. */
+/* The cost of the run itself: every run of the program counts, also for other processes. */
 static void write_own_cost(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t bpf_ns = profile->books.bpf_ns;
@@ -178,7 +178,7 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
 }
 
-/* Each of them was named when its table was made. */
+/* A warning named each of them when its table was made. */
 static void write_refusals(FILE *to, const struct profile_tables *tables)
 {
 	if (tables->synth_refused)
@@ -189,7 +189,7 @@ static void write_refusals(FILE *to, const struct profile_tables *tables)
 			tables->synth_refused, tables->synth_refused == 1 ? "object" : "objects");
 }
 
-/* What did not fit, and what would. */
+/* Tables that had no room, and the memory that all tables need. */
 static void write_evictions(FILE *to, const struct profile_tables *tables)
 {
 	if (!tables->evicted && !tables->refused)
@@ -222,7 +222,7 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 		share_whole_percent(books->missed, books->expected));
 }
 
-void report_write(FILE *to, const struct profile *profile, uint64_t shown)
+void run_report_write(FILE *to, const struct profile *profile, uint64_t shown)
 {
 	struct tally tally;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/no_room.h"
+#include "report/no_room.h"
 
 #include <inttypes.h>
 

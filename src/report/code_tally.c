@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/code_tally.h"
+#include "report/code_tally.h"
 
 #include "naming/names.h"
 

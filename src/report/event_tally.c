@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/event_tally.h"
+#include "report/event_tally.h"
 
 #include <inttypes.h>
 

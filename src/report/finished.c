@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/finished.h"
+#include "report/finished.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "compare/verdict.h"
-#include "output/tally.h"
+#include "report/tally.h"
 
 int finished_make(struct names *names, struct recording *ret, struct fpl_err *err)
 {

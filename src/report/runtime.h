@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which language run time a process is, as far as its objects tell: what can be done about a stack
- * that ends early depends on it.
+ * The language run time of a process, as far as its objects tell. The advice about a stack that
+ * ends early depends on it.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "profile/profile.h"
 
-/* X(name, how it is called in advice) */
+/* X(name, its name in advice) */
 #define RUNTIME_LIST(X)     \
 	X(NATIVE, "native") \
 	X(DOTNET, ".NET")   \
@@ -28,12 +28,13 @@
 enum runtime { RUNTIME_LIST(X) RUNTIME_COUNT };
 #undef X
 
-/* The run time that an object of @path is or belongs to, by its name; RUNTIME_NATIVE: none. */
+/* The run time that the object @path is or belongs to, by its file name; RUNTIME_NATIVE: no known
+ * one. */
 enum runtime runtime_of_path(const char *path);
 
 /*
- * The run time whose compiler gave a function of a file its name @symbol: Go's own package, or what
- * GHC makes of a name (an _info table's entry, encoded with z). RUNTIME_NATIVE: none that shows.
+ * The run time whose compiler gave a function the name @symbol: one of Go's own package, or one
+ * that GHC encoded (the entry of an _info table, with z). RUNTIME_NATIVE: no known one.
  */
 enum runtime runtime_of_symbol(const char *symbol);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/runtime.h"
+#include "report/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct runtime_process {
 
 enum runtime runtime_of_path(const char *path)
 {
-	/* name: the whole file name; a prefix where it ends in '*' */
+	/* name: the whole file name; with '*' at its end, a prefix */
 	static const struct {
 		const char *name;
 		enum runtime runtime;
@@ -78,7 +78,7 @@ static enum runtime runtime_of_stack(const struct profile *profile, const enum r
 	return RUNTIME_NATIVE;
 }
 
-/* Only processes of a run time are kept, each once. */
+/* The list keeps only processes with a run time, each once. */
 int runtimes_init(struct runtimes *runtimes, const struct profile *profile)
 {
 	AUTO_FREE enum runtime *by_object = calloc(profile->nr_objects + 1, sizeof(*by_object));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/report_lines.h"
+#include "report/report_lines.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/map_levels.h"
+#include "report/map_levels.h"
 
 #include <inttypes.h>
 

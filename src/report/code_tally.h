@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a profile is code made at run time, and what is known of it. */
+/* The share of code made at run time in a profile, and how much of this code has names. */
 #pragma once
 
 #include <stdint.h>
@@ -9,9 +9,9 @@
 
 struct code_tally {
 	uint64_t frames; /* user frames in no object, once per sample */
-	uint64_t named;	 /* of them, those the program has said the name of */
-	/* Samples of stacks of which the first ran code that was replaced during the run: the later
-	 * ones may have run what came after it, and are named as the first. */
+	uint64_t named;	 /* of them, those that a description of the program names */
+	/* Samples whose code was replaced during the run: all samples of a stack have the name of
+	 * the first, and the later ones may have run the new code. */
 	uint64_t uncertain;
 	struct code_names_stats files;
 };

@@ -7,9 +7,9 @@
 
 #include "profile/profile.h"
 
-/* A line for each of the three users whom limits cost most, and one for all others; nothing where
- * everything had room. */
+/* Write a line for each of the three users whom limits cost most, and one for all others; nothing
+ * if no limit was reached. */
 void no_room_write(FILE *to, const struct profile *profile);
 
-/* The word of @limit in --stats. */
+/* The key of @limit in --stats. */
 const char *no_room_key(enum profile_limit limit);

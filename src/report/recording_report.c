@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/recording_report.h"
+#include "report/recording_report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "output/report_lines.h"
-#include "output/tally.h"
 #include "recording/sample_type.h"
+#include "report/report_lines.h"
+#include "report/tally.h"
 #include "view/share.h"
 
 /* Sum of the numbers "lost.*", with each that is not 0 written to @to ("ring_full 3, ..."). */
@@ -29,10 +29,10 @@ static uint64_t write_lost(FILE *to, const struct recording *recording)
 	return lost;
 }
 
-/* Of the user stacks: why they ended, and how many have frames of which origin. */
+/* Counts of the user stacks: by stop, and by origin of a frame they have. */
 struct user_stacks {
 	uint64_t stops[FPL_STOP_COUNT], by_origin[FPL_ORIGIN_COUNT];
-	uint64_t nr, told; /* all; those that say why they ended: not those of other tools */
+	uint64_t nr, told; /* all; those with a stop, which other tools do not write */
 };
 
 static void count_origins(const struct recording *recording, const struct recording_stack *stack,
@@ -80,7 +80,7 @@ static void write_user_stacks(FILE *to, const struct recording *recording)
 	marked_write(to, user.by_origin, user.nr);
 }
 
-/* What the files do not have in common. */
+/* Differences between the files. */
 static void write_differences(FILE *to, const struct merge_result *result)
 {
 	if (result->events_differ)

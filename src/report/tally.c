@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output/tally.h"
+#include "report/tally.h"
 #include "view/keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "output/code_tally.h"
 #include "naming/names.h"
-#include "output/no_room.h"
+#include "report/code_tally.h"
+#include "report/no_room.h"
 
 static void count_frames(const struct profile_stack *stack, struct tally *tally)
 {
@@ -65,7 +65,7 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 	return books->fired == shown + books->idle + books->filtered + tally->lost;
 }
 
-/* A number under its key, from here on until one could not be added. */
+/* Adds numbers until one cannot be added. */
 struct adder {
 	struct recording *to;
 	int err;
@@ -168,7 +168,7 @@ static void add_maps(struct adder *adder, const struct profile *profile)
 	}
 }
 
-/* Of single samples. */
+/* Numbers of single samples: the timeline, and the stream. */
 static void add_events(struct adder *adder, const struct profile *profile)
 {
 	add(adder, "timeline.events", profile->nr_events);

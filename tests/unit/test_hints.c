@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/culprits.h"
-#include "output/remedy.h"
 #include "format/stats.h"
+#include "report/hints.h"
 
 #define FRAME(object, vaddr) ((uint64_t)(object) << FPL_FRAME_OBJECT_SHIFT | (vaddr))
 #define RAW(addr)	     (FPL_FRAME_RAW | (addr))
@@ -70,26 +69,26 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The text of what is found in @of; the caller frees it. */
+/* The hints on @of as text, or as JSON; the caller frees it. */
 static char *render(const struct profile *of, bool as_json)
 {
-	struct culprits culprits;
+	struct hints hints;
 	struct names names;
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
 	names_init(&names, of, namer, &(struct names_options){ .by_function = true });
-	assert_int_equal(culprits_find(&names, &culprits), 0);
+	assert_int_equal(hints_find(&names, &hints), 0);
 	if (as_json) {
 		struct recording recording;
 
 		assert_int_equal(recording_init(&recording), 0);
-		assert_int_equal(culprits_add_numbers(&recording, &culprits), 0);
+		assert_int_equal(hints_add_numbers(&recording, &hints), 0);
 		stats_write(to, &recording, 0);
 		recording_fini(&recording);
 	} else {
-		culprits_write(to, &culprits);
+		hints_write(to, &hints);
 	}
 	fclose(to);
 	names_fini(&names);
@@ -240,20 +239,20 @@ static void every_walk_that_ends_in_code_has_advice(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(without); i++)
 			expected = expected && without[i] != (enum fpl_stop)stop;
-		assert_int_equal(remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, false,
+		assert_int_equal(hint_advice((enum fpl_stop)stop, RUNTIME_NATIVE, false,
 					     WITHOUT_NOTHING) != NULL,
 				 expected);
 		assert_non_null(
-			remedy_find((enum fpl_stop)stop, RUNTIME_NATIVE, true, WITHOUT_NOTHING));
+			hint_advice((enum fpl_stop)stop, RUNTIME_NATIVE, true, WITHOUT_NOTHING));
 	}
-	assert_non_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, true, WITHOUT_NOTHING),
+	assert_non_null(strstr(hint_advice(FPL_STOP_NO_CFI, RUNTIME_JAVA, true, WITHOUT_NOTHING),
 			       "FramePointer"));
-	assert_null(strstr(remedy_find(FPL_STOP_NO_CFI, RUNTIME_JAVA, false, WITHOUT_NOTHING),
+	assert_null(strstr(hint_advice(FPL_STOP_NO_CFI, RUNTIME_JAVA, false, WITHOUT_NOTHING),
 			   "FramePointer"));
 }
 
 /* Advice depends on the stop, and on the properties of the code. */
-static void advice_names_a_remedy(void **state)
+static void advice_fits_the_stop_and_the_code(void **state)
 {
 	static const struct {
 		enum fpl_stop stop;
@@ -271,7 +270,7 @@ static void advice_names_a_remedy(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (int generated = 0; generated < 2; generated++) {
-			const char *text = remedy_find(cases[i].stop, cases[i].runtime, generated,
+			const char *text = hint_advice(cases[i].stop, cases[i].runtime, generated,
 						       WITHOUT_NOTHING);
 
 			assert_non_null(text);
@@ -320,7 +319,7 @@ int main(void)
 		cmocka_unit_test(run_times_are_known_by_the_names_of_their_files),
 		cmocka_unit_test(languages_are_recognised_by_their_symbol_names),
 		cmocka_unit_test(every_walk_that_ends_in_code_has_advice),
-		cmocka_unit_test(advice_names_a_remedy),
+		cmocka_unit_test(advice_fits_the_stop_and_the_code),
 		cmocka_unit_test(disabled_options_are_advised_first),
 	};
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of both closing reports, the one about a run and the one about recordings. */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bpf/shared.h"
+
+/* Write "  stops        outermost 12, no_cfi 3": user stacks by stop. */
+void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT]);
+
+/*
+ * Write how many of @user_samples have frames that are not known from CFI, or nothing if no sample
+ * has. @samples: by origin, the samples with at least one such frame.
+ */
+void marked_write(FILE *to, const uint64_t samples[FPL_ORIGIN_COUNT], uint64_t user_samples);
+
+/* Write "key N, key N" for the entries that are not 0, or "none", and the end of the line. */
+void counts_write(FILE *to, const uint64_t *counts, size_t nr, const char *(*key)(unsigned idx));
