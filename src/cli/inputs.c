@@ -12,11 +12,11 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
+#include "format/read.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 #include "profile/profile.h"
 #include "recording/must_add.h"
-#include "recording/read.h"
 #include "recording/sample_type.h"
 
 void inputs_end(struct inputs *inputs)

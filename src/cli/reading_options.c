@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/parse.h"
-#include "recording/read.h"
+#include "format/read.h"
 
 /* Keys of options without a letter, none of those of output_options.c. */
 enum {

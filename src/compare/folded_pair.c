@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "format/folded.h"
+#include "format/folded_write.h"
 
 static int make_folder(const char *path, char **ret_made, struct fpl_err *err)
 {

@@ -5,14 +5,14 @@
 
 #include "base/cleanup.h"
 #include "format/firefox.h"
-#include "format/folded.h"
-#include "format/jsonl.h"
-#include "format/perf_script.h"
+#include "format/folded_write.h"
+#include "format/jsonl_write.h"
+#include "format/perf_script_write.h"
+#include "format/pprof_write.h"
 #include "format/speedscope.h"
 #include "format/text_report.h"
 #include "picture/html.h"
 #include "picture/svg.h"
-#include "recording/pprof_write.h"
 
 /* format_write_fn: all of the recording, whatever readers are shown. */
 static int write_pprof(FILE *to, const struct recording *recording,

@@ -12,9 +12,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "format/formats.h"
+#include "format/pprof_read.h"
 #include "picture/html_data.h"
 #include "picture/picture_options.h"
-#include "recording/pprof_read.h"
 #include "tests/support/well_formed.h"
 
 #define MEMORY (UINT64_C(4) << 20)

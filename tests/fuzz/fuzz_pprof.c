@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "recording/pprof_read.h"
-#include "recording/pprof_write.h"
+#include "format/pprof_read.h"
+#include "format/pprof_write.h"
 #include "tests/support/recording_dump.h"
 
 #define MEMORY (UINT64_C(32) << 20)

@@ -8,7 +8,7 @@ here=$(dirname "$0")
 read_as_text() {
 	case $1 in
 	html) python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin), indent=1))' ;;
-	pprof) python3 "$here/pprof_text.py" "$here/../../src/recording/pprof.proto" ;;
+	pprof) python3 "$here/pprof_text.py" "$here/../../src/format/pprof.proto" ;;
 	svg | chart) sed '/^<style>$/,/^<\/style>$/d; /^<script>/,/^\]\]><\/script>$/d' ;;
 	*) cat ;;
 	esac

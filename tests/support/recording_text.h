@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "format/formats.h"
-#include "recording/read.h"
+#include "format/read.h"
 
 /* Read @size bytes of @text as the file "in". */
 static inline int recording_of(const void *text, size_t size, const struct read_options *options,

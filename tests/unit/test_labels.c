@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/folded.h"
+#include "format/folded_write.h"
 #include "tests/support/written.h"
 
 static struct cgroup_name cgroups[] = {

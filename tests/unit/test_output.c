@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "format/folded.h"
-#include "format/jsonl.h"
+#include "format/folded_write.h"
+#include "format/jsonl_write.h"
 #include "format/stats.h"
 #include "format/text_report.h"
 #include "report/run_report.h"

@@ -10,10 +10,10 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "recording/gunzip.h"
-#include "recording/pprof_fields.h"
-#include "recording/pprof_read.h"
-#include "recording/read.h"
+#include "format/gunzip.h"
+#include "format/pprof_fields.h"
+#include "format/pprof_read.h"
+#include "format/read.h"
 #include "tests/support/proto_builder.h"
 #include "tests/support/recording_dump.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "bpf/shared.h"
-#include "recording/pprof_read.h"
-#include "recording/pprof_write.h"
+#include "format/pprof_read.h"
+#include "format/pprof_write.h"
 #include "tests/support/recording_dump.h"
 
 #define NO_START RECORDING_NO_ADDRESS

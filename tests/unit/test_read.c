@@ -5,8 +5,8 @@
 
 #include "../support/recording_text.h"
 #include "base/cleanup.h"
-#include "recording/line_input.h"
-#include "recording/perf_header.h"
+#include "format/line_input.h"
+#include "format/perf_header.h"
 
 #define OUTERMOST_STACK                                                                          \
 	"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20,\"comm\":\"a\",\"pid\":7,\"stop\":"    \

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/jsonl_frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+
+/* A function, and where in its source: the members of a frame, or of one inlined in it. */
+static struct recording_line read_line(struct reading *reading, json_object *object,
+				       const char *symbol)
+{
+	AUTO_FREE char *file = jsonl_text(reading, object, "file");
+
+	return (struct recording_line){
+		.function = reading_function(reading, symbol, file,
+					     jsonl_number32(reading, object, "start_line")),
+		.line = jsonl_number32(reading, object, "line"),
+		.column = jsonl_number32(reading, object, "column"),
+	};
+}
+
+/* Read the inlined functions, innermost first, then the function itself. Returns their number. */
+static uint8_t read_lines(struct reading *reading, json_object *object, const char *symbol,
+			  struct recording_line lines[static RECORDING_LINES_MAX])
+{
+	json_object *inlined = json_object_object_get(object, "inlined");
+	size_t nr = 0;
+
+	if (inlined && !json_object_is_type(inlined, json_type_array))
+		reading_fail(reading, "\"inlined\" is no list");
+	else if (inlined)
+		nr = json_object_array_length(inlined);
+	if (nr >= RECORDING_LINES_MAX)
+		reading_fail(reading, "more than %u inlined functions", RECORDING_LINES_MAX - 1);
+	for (size_t i = 0; !reading->error && i < nr; i++) {
+		json_object *entry = json_object_array_get_idx(inlined, i);
+		AUTO_FREE char *name = NULL;
+
+		if (!json_object_is_type(entry, json_type_object)) {
+			reading_fail(reading, "\"inlined\" holds no object");
+			break;
+		}
+		name = jsonl_text(reading, entry, "symbol");
+		lines[i] = read_line(reading, entry, name);
+	}
+	if (reading->error)
+		return 0;
+	lines[nr] = read_line(reading, object, symbol);
+	return (uint8_t)(nr + 1);
+}
+
+static uint8_t read_origin(struct reading *reading, json_object *object)
+{
+	static const char *const keys[FPL_ORIGIN_COUNT] = {
+#define X(name, key, suffix) [FPL_ORIGIN_##name] = #key,
+		FPL_ORIGIN_LIST(X)
+#undef X
+	};
+	const char *text = json_object_get_string(json_object_object_get(object, "origin"));
+
+	for (uint8_t i = 0; text && i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(text, keys[i]))
+			return i;
+	if (!text || strcmp(text, "unknown") != 0)
+		reading_fail(reading, "no origin is called \"%.40s\"", text ? text : "");
+	return RECORDING_NO_ORIGIN;
+}
+
+static void read_user(struct reading *reading, json_object *object, struct recording_frame *frame)
+{
+	AUTO_FREE char *path = jsonl_text(reading, object, "object");
+	AUTO_FREE char *build_id = jsonl_text(reading, object, "build_id");
+
+	if (path)
+		frame->object = reading_object(reading, path, build_id);
+	frame->address = jsonl_address(reading, object, path ? "vaddr" : "addr");
+	frame->exact = json_object_get_boolean(json_object_object_get(object, "exact"));
+	frame->origin = read_origin(reading, object);
+}
+
+/* A frame of the kernel is of a module, or of the kernel itself. */
+static void read_kernel(struct reading *reading, json_object *object, bool leaf,
+			struct recording_frame *frame)
+{
+	AUTO_FREE char *module = jsonl_text(reading, object, "module");
+	AUTO_FREE char *path = must_asprintf("[%s]", module ? module : "kernel.kallsyms");
+
+	frame->exact = leaf;
+	frame->object = reading_object(reading, path, "");
+	frame->address = jsonl_address(reading, object, "addr");
+}
+
+void jsonl_frame_read(struct reading *reading, json_object *object, enum recording_kind kind,
+		      bool leaf)
+{
+	struct recording_line lines[RECORDING_LINES_MAX];
+	struct recording_frame frame = { .kind = (uint8_t)kind };
+	AUTO_FREE char *symbol = NULL;
+	uint64_t offset;
+
+	if (!json_object_is_type(object, json_type_object)) {
+		reading_fail(reading, "a frame that is no object");
+		return;
+	}
+	if (kind == RECORDING_KERNEL)
+		read_kernel(reading, object, leaf, &frame);
+	else
+		read_user(reading, object, &frame);
+	symbol = jsonl_text(reading, object, "symbol");
+	if (symbol)
+		frame.nr_lines = read_lines(reading, object, symbol, lines);
+	offset = jsonl_number(reading, object, "offset", UINT64_MAX);
+	if (json_object_object_get(object, "offset") && frame.address != RECORDING_NO_ADDRESS) {
+		if (offset > frame.address)
+			reading_fail(reading, "a frame's offset is beyond its address");
+		frame.start = frame.address - offset;
+	} else {
+		frame.start = jsonl_address(reading, object, "start");
+	}
+	reading_push(reading, &frame, lines);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own .jsonl, all of it: written again it is the same bytes. json-c parses one line at a time,
+ * strictly; what a line may cost is bounded before.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "format/jsonl_books.h"
+#include "format/jsonl_frame.h"
+#include "format/jsonl_value.h"
+#include "format/reading.h"
+
+/* Containers and values of a line: a stack of all frames has a few thousand and ten times that. */
+enum { DEPTH_MAX = 16, CONTAINERS_MAX = 1 << 18, VALUES_MAX = 1 << 20 };
+
+struct jsonl {
+	struct reading *reading;
+	struct json_tokener *tokener; /* owned */
+	bool has_meta, has_books;
+	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
+};
+
+static void jsonl_fini(struct jsonl *jsonl)
+{
+	if (jsonl->tokener)
+		json_tokener_free(jsonl->tokener);
+}
+
+static void cleanup_json(json_object **object)
+{
+	json_object_put(*object);
+}
+
+static void read_labels(struct reading *reading, json_object *meta)
+{
+	static const struct {
+		const char *name;
+		unsigned label;
+	} labels[] = {
+		{ "comm", RECORDING_HAS_COMM },	    { "pid", RECORDING_HAS_PID },
+		{ "tid", RECORDING_HAS_TID },	    { "cpu", RECORDING_HAS_CPU },
+		{ "cgroup", RECORDING_HAS_CGROUP },
+	};
+	json_object *by = json_object_object_get(meta, "by");
+
+	if (!by)
+		return;
+	if (!json_object_is_type(by, json_type_array)) {
+		reading_fail(reading, "\"by\" is no list");
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(by); i++) {
+		const char *name = json_object_get_string(json_object_array_get_idx(by, i));
+
+		for (size_t j = 0; name && j < ARRAY_SIZE(labels); j++)
+			if (!strcmp(name, labels[j].name))
+				reading->recording->by |= labels[j].label;
+	}
+}
+
+static void read_args(struct reading *reading, json_object *meta)
+{
+	json_object *args = json_object_object_get(meta, "argv");
+
+	if (!args)
+		return;
+	if (!json_object_is_type(args, json_type_array)) {
+		reading_fail(reading, "\"argv\" is no list");
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(args); i++) {
+		AUTO_FREE char *arg =
+			jsonl_text_of(reading, "argv", json_object_array_get_idx(args, i));
+
+		must_add_arg(reading->recording, arg);
+	}
+}
+
+static void read_meta(struct jsonl *jsonl, json_object *meta)
+{
+	struct reading *reading = jsonl->reading;
+	struct recording *to = reading->recording;
+
+	if (jsonl->has_meta)
+		reading_fail(reading, "a second meta line");
+	jsonl->has_meta = true;
+	if (jsonl_number(reading, meta, "format", UINT64_MAX) != 1)
+		reading_fail(reading, "format %s: this program reads 1",
+			     json_object_get_string(json_object_object_get(meta, "format")));
+	to->event = jsonl_interned(reading, meta, "event");
+	to->period_ns = jsonl_number(reading, meta, "period_ns", UINT64_MAX);
+	to->hz = jsonl_number(reading, meta, "hz", UINT64_MAX);
+	to->start_unix_ns = jsonl_number(reading, meta, "start_unix_ns", UINT64_MAX);
+	to->duration_ns = jsonl_number(reading, meta, "duration_ns", UINT64_MAX);
+	to->nr_cpus = jsonl_number32(reading, meta, "cpus");
+	to->kernel = jsonl_interned(reading, meta, "kernel");
+	to->sample_type = jsonl_interned(reading, meta, "sample_type");
+	to->sample_unit = jsonl_interned(reading, meta, "sample_unit");
+	to->weight_type = jsonl_interned(reading, meta, "weight_type");
+	read_args(reading, meta);
+	read_labels(reading, meta);
+}
+
+/* A number that may be absent or null; where it is there @stack has @has. */
+static uint32_t read_label(struct reading *reading, json_object *object, const char *key,
+			   unsigned has, struct recording_stack *stack)
+{
+	if (json_object_object_get(object, key))
+		stack->has |= (uint8_t)has;
+	return jsonl_number32(reading, object, key);
+}
+
+static void read_task(struct reading *reading, json_object *object, struct recording_stack *stack)
+{
+	stack->comm = jsonl_interned(reading, object, "comm");
+	if (json_object_object_get(object, "comm"))
+		stack->has |= RECORDING_HAS_COMM;
+	stack->pid = read_label(reading, object, "pid", RECORDING_HAS_PID, stack);
+	stack->tid = read_label(reading, object, "tid", RECORDING_HAS_TID, stack);
+	stack->cpu = read_label(reading, object, "cpu", RECORDING_HAS_CPU, stack);
+	stack->cgroup = jsonl_interned(reading, object, "cgroup");
+	if (json_object_object_get(object, "cgroup"))
+		stack->has |= RECORDING_HAS_CGROUP;
+}
+
+static uint8_t read_stop(struct reading *reading, json_object *object)
+{
+	static const char *const keys[FPL_STOP_COUNT] = {
+#define X(name, key, text) [FPL_STOP_##name] = #key,
+		FPL_STOP_LIST(X)
+#undef X
+	};
+	json_object *stop = json_object_object_get(object, "stop");
+	const char *text = json_object_get_string(stop);
+
+	if (!stop)
+		return RECORDING_NO_STOP;
+	for (uint8_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(text, keys[i]))
+			return i;
+	reading_fail(reading, "no stop is called \"%.40s\"", text);
+	return RECORDING_NO_STOP;
+}
+
+/* Add the frames under @key to the stack at hand. Returns how many they are. */
+static uint16_t read_frames(struct reading *reading, json_object *object, const char *key,
+			    enum recording_kind kind)
+{
+	json_object *list = json_object_object_get(object, key);
+	size_t nr = 0;
+
+	if (list && !json_object_is_type(list, json_type_array))
+		reading_fail(reading, "\"%s\" is no list", key);
+	else if (list)
+		nr = json_object_array_length(list);
+	if (nr > READING_FRAMES_MAX)
+		reading_fail(reading, "a stack of more than %u frames", READING_FRAMES_MAX);
+	for (size_t i = 0; !reading->error && i < nr; i++)
+		jsonl_frame_read(reading, json_object_array_get_idx(list, i), kind, i == 0);
+	return (uint16_t)nr;
+}
+
+/* Names of the classes of output/verdict.h, in the order of their numbers. */
+static const char *const classes[] = { "agree", "wrong", "skip", "cut", "unjudged" };
+
+static void read_comparison(struct reading *reading, json_object *object,
+			    struct recording_stack *stack)
+{
+	const char *text = json_object_get_string(json_object_object_get(object, "class"));
+
+	if (!json_object_object_get_ex(object, "fp", NULL))
+		return;
+	stack->has |= RECORDING_HAS_FP;
+	while (text && stack->class < ARRAY_SIZE(classes) &&
+	       strcmp(text, classes[stack->class]) != 0)
+		stack->class ++;
+	if (!text || stack->class == ARRAY_SIZE(classes))
+		reading_fail(reading, "\"fp\" without a class of its own");
+	stack->nr_fp = read_frames(reading, object, "fp", RECORDING_USER);
+}
+
+/*
+ * Add the stack. Two that read the same are those of two tasks that had one pid: they stay two,
+ * told apart by the line.
+ */
+static void add_stack(struct reading *reading, struct recording_stack *stack)
+{
+	struct recording_stack probe = *stack;
+	size_t nr_before = reading->recording->nr_stacks;
+
+	if (reading->error)
+		return;
+	probe.count = probe.weight_ns = 0;
+	must_add_stack(reading->recording, &probe, reading->frames.list);
+	if (reading->recording->nr_stacks == nr_before)
+		stack->task = reading->input->line;
+	reading_stack(reading, stack);
+}
+
+static void read_stack(struct jsonl *jsonl, json_object *object)
+{
+	struct reading *reading = jsonl->reading;
+	struct recording_stack stack = {
+		.count = jsonl_number(reading, object, "count", UINT64_MAX),
+		.weight_ns = jsonl_number(reading, object, "weight_ns", UINT64_MAX),
+		.stop = read_stop(reading, object),
+		.elided = jsonl_number32(reading, object, "elided"),
+	};
+
+	read_task(reading, object, &stack);
+	reading->frames.nr = 0;
+	stack.nr_user = read_frames(reading, object, "user", RECORDING_USER);
+	stack.nr_kernel = read_frames(reading, object, "kernel", RECORDING_KERNEL);
+	read_comparison(reading, object, &stack);
+	jsonl->has_stops = jsonl->has_stops || stack.stop != RECORDING_NO_STOP;
+	add_stack(reading, &stack);
+}
+
+static void read_books(struct reading *reading, json_object *object)
+{
+	uint64_t shown = jsonl_number(reading, object, "shown", UINT64_MAX);
+
+	if (shown != reading->shown)
+		reading_fail(reading,
+			     "the books show %" PRIu64 " samples, the stacks add up to %" PRIu64,
+			     shown, reading->shown);
+	jsonl_books_read(reading, object);
+}
+
+static void read_object(struct jsonl *jsonl, json_object *object)
+{
+	struct reading *reading = jsonl->reading;
+	const char *type = json_object_is_type(object, json_type_object)
+				   ? json_object_get_string(json_object_object_get(object, "type"))
+				   : NULL;
+
+	if (!type) {
+		reading_fail(reading, "no object with a \"type\"");
+	} else if (!strcmp(type, "meta")) {
+		read_meta(jsonl, object);
+	} else if (!jsonl->has_meta) {
+		reading_fail(reading, "the first line is no \"meta\"");
+	} else if (jsonl->has_books) {
+		reading_fail(reading, "something behind the books");
+	} else if (!strcmp(type, "stack")) {
+		read_stack(jsonl, object);
+	} else if (!strcmp(type, "books")) {
+		jsonl->has_books = true;
+		read_books(reading, object);
+	} else {
+		reading_fail(reading, "no line is of type \"%.40s\"", type);
+	}
+}
+
+/* Refuse what would cost a multiple of its bytes. Those inside of texts count, too. */
+static void check_size(struct reading *reading, const char *line)
+{
+	size_t containers = 0, values = 0;
+
+	for (; *line; line++) {
+		containers += *line == '{' || *line == '[';
+		values += *line == ',';
+	}
+	if (containers > CONTAINERS_MAX || values > VALUES_MAX)
+		reading_fail(reading, "more than %u values", VALUES_MAX);
+}
+
+static void read_line(struct jsonl *jsonl, const char *line, size_t length)
+{
+	struct reading *reading = jsonl->reading;
+
+	check_size(reading, line);
+	if (reading->error)
+		return;
+	json_tokener_reset(jsonl->tokener);
+
+	/* with its NUL: a number at the end is whole then */
+	CLEANUP(cleanup_json)
+	json_object *object = json_tokener_parse_ex(jsonl->tokener, line, (int)length + 1);
+	enum json_tokener_error parsed = json_tokener_get_error(jsonl->tokener);
+	size_t end = json_tokener_get_parse_end(jsonl->tokener);
+
+	if (parsed != json_tokener_success)
+		reading_fail(reading, "no JSON at byte %zu: %s", end,
+			     parsed == json_tokener_continue ? "it ends too early"
+							     : json_tokener_error_desc(parsed));
+	else if (end < length)
+		reading_fail(reading, "something behind the object");
+	else
+		read_object(jsonl, object);
+}
+
+/* In a recording of user stacks a stack without a stop is that of a task without a user part. */
+static void mark_kernel_tasks(struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		recording->stacks[i].no_user = recording->stacks[i].stop == RECORDING_NO_STOP;
+}
+
+void jsonl_read(struct reading *reading)
+{
+	CLEANUP(jsonl_fini) struct jsonl jsonl = { .reading = reading };
+	size_t length;
+	char *line;
+
+	jsonl.tokener = json_tokener_new_ex(DEPTH_MAX);
+	alloc_check(!jsonl.tokener);
+	json_tokener_set_flags(jsonl.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	while (reading_next(reading, &line, &length))
+		read_line(&jsonl, line, length);
+	if (!jsonl.has_books)
+		reading_fail(reading, "the file ends without the books: it was cut off");
+	if (jsonl.has_stops)
+		mark_kernel_tasks(reading->recording);
+}

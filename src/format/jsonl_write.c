@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/jsonl_write.h"
+#include "view/keys.h"
+
+#include "base/cleanup.h"
+#include "view/books.h"
+#include "view/frame_json.h"
+#include "view/frame_list.h"
+#include "view/json.h"
+#include "view/verdict_class.h"
+
+static void write_meta(FILE *to, const struct recording *recording)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "meta");
+	json_number(&json, "format", 1);
+	json_string(&json, "event", recording_string(recording, recording->event));
+	json_number(&json, "period_ns", recording->period_ns);
+	json_number(&json, "hz", recording->hz);
+	json_number(&json, "start_unix_ns", recording->start_unix_ns);
+	json_number(&json, "duration_ns", recording->duration_ns);
+	json_number(&json, "cpus", recording->nr_cpus);
+	json_string(&json, "kernel", recording_string(recording, recording->kernel));
+	if (recording->sample_type) {
+		json_string(&json, "sample_type",
+			    recording_string(recording, recording->sample_type));
+		json_string(&json, "sample_unit",
+			    recording_string(recording, recording->sample_unit));
+	}
+	if (recording->weight_type)
+		json_string(&json, "weight_type",
+			    recording_string(recording, recording->weight_type));
+	json_open(&json, "argv", '[');
+	for (size_t i = 0; i < recording->nr_args; i++)
+		json_string(&json, NULL, recording_string(recording, recording->args[i]));
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putc('\n', to);
+}
+
+static void write_frame(FILE *to, const struct recording *recording,
+			const struct recording_frame *frame)
+{
+	struct json json = { .to = to };
+
+	frame_json_write(&json, recording, frame);
+}
+
+/* What all lines are written from. */
+struct writer {
+	FILE *to;
+	const struct recording *recording;
+	struct frame_list frames;
+};
+
+static void writer_fini(struct writer *writer)
+{
+	frame_list_fini(&writer->frames);
+}
+
+/* Frames [first, end) of @stack under @key. */
+static void write_frames(struct json *json, const char *key, const struct writer *writer,
+			 const struct recording_stack *stack, size_t first, size_t end)
+{
+	json_open(json, key, '[');
+	for (size_t i = first; i < end; i++) {
+		json_next(json);
+		frame_list_put(&writer->frames,
+			       writer->recording->frame_ids[stack->first_frame + i], json->to);
+	}
+	json_close(json, ']');
+}
+
+static void write_stack(const struct writer *writer, const struct recording_stack *stack)
+{
+	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
+	struct json json = { .to = writer->to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "stack");
+	json_number(&json, "count", stack->count);
+	json_number(&json, "weight_ns", stack->weight_ns);
+	frame_json_write_task(&json, writer->recording, stack);
+	if (stack->stop == RECORDING_NO_STOP)
+		json_null(&json, "stop");
+	else
+		json_string(&json, "stop", stop_key((enum fpl_stop)stack->stop));
+	if (stack->elided)
+		json_number(&json, "elided", stack->elided);
+	write_frames(&json, "user", writer, stack, 0, stack->nr_user);
+	write_frames(&json, "kernel", writer, stack, stack->nr_user, nr_walked);
+	if (stack->has & RECORDING_HAS_FP) {
+		write_frames(&json, "fp", writer, stack, nr_walked, nr_walked + stack->nr_fp);
+		json_string(&json, "class", verdict_class_key((enum verdict_class)stack->class));
+	}
+	json_close(&json, '}');
+	putc('\n', writer->to);
+}
+
+int jsonl_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
+	struct json json = { .to = to };
+	uint64_t shown = 0;
+
+	(void)options;
+	(void)err;
+	frame_list_make(recording, write_frame, &writer.frames);
+	write_meta(to, recording);
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		write_stack(&writer, &recording->stacks[i]);
+		shown += recording->stacks[i].count;
+	}
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "books");
+	books_write_json(&json, recording, shown);
+	json_close(&json, '}');
+	putc('\n', to);
+	*ret_shown = shown;
+	return 0;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of `perf script`: a line per sample (recording/perf_header.h), a line per frame below
+ * it, leaf first, an empty line.
+ *
+ *   ADDRESS SYMBOL[+0xOFFSET] (OBJECT)     SYMBOL may be [unknown], OBJECT may be "inlined"
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/perf_header.h"
+#include "format/reading.h"
+#include "recording/origin_mark.h"
+
+#define KERNEL_BEGIN                                                                 \
+	(1ull << 63) /* addresses of the kernel are above, on all architectures here \
+		      */
+
+struct perf_script {
+	struct reading *reading;
+	bool in_sample;
+	bool other_events; /* samples of more than one event: weights are not of one kind */
+	struct recording_stack key;
+	uint64_t time_ns; /* of the sample at hand */
+	bool has_time;
+	uint64_t first_ns, last_ns; /* of all samples */
+	bool has_first;
+	uint64_t nr_samples;
+	/* functions inlined in the frame that comes next, the innermost first */
+	struct recording_line inlined[RECORDING_LINES_MAX];
+	uint8_t nr_inlined;
+};
+
+/* A line of a frame, cut in pieces. */
+struct frame_line {
+	uint64_t address, offset;
+	char *symbol, *object; /* into the line; object NULL: none was printed */
+	bool has_offset;
+};
+
+/* Cut " (OBJECT)" off the end of @text: the last one, symbols hold parentheses too. */
+static char *take_object(char *text)
+{
+	size_t length = strlen(text);
+	char *open;
+
+	if (!length || text[length - 1] != ')')
+		return NULL;
+	/* what -F +srcline or a deleted file adds is a part of it: "(/tmp/x (deleted))" */
+	open = text + length - 1;
+	for (unsigned depth = 0; open >= text; open--) {
+		depth += *open == ')';
+		depth -= *open == '(';
+		if (!depth)
+			break;
+	}
+	if (open <= text || open[-1] != ' ')
+		return NULL;
+	text[length - 1] = '\0';
+	open[-1] = '\0';
+	return open + 1;
+}
+
+static void take_offset(struct frame_line *line)
+{
+	char *plus = strrchr(line->symbol, '+'), *end;
+
+	if (!plus || strncmp(plus, "+0x", 3) != 0 || !plus[3] ||
+	    plus[3 + strspn(plus + 3, "0123456789abcdef")] || strlen(plus) > 19)
+		return;
+	line->offset = strtoull(plus + 1, &end, 16);
+	line->has_offset = true;
+	*plus = '\0';
+}
+
+static bool parse_frame(char *text, struct frame_line *ret)
+{
+	size_t digits;
+	char *end;
+
+	*ret = (struct frame_line){ .address = RECORDING_NO_ADDRESS };
+	text += strspn(text, " \t");
+	digits = strspn(text, "0123456789abcdef");
+	if (!digits || digits > 16 || (text[digits] && text[digits] != ' '))
+		return false;
+	ret->address = strtoull(text, &end, 16);
+	ret->symbol = end + strspn(end, " ");
+	if (*ret->symbol == '(' && ret->symbol > text) {
+		ret->symbol[-1] = ' '; /* no symbol was printed */
+		ret->symbol--;
+	}
+	ret->object = take_object(ret->symbol);
+	take_offset(ret);
+	return true;
+}
+
+static bool is_unknown(const char *symbol)
+{
+	return !*symbol || !strcmp(symbol, " ") || !strcmp(symbol, "[unknown]");
+}
+
+/* Is @object a part of the kernel? Its image, or a module: "[nf_tables]", but not "[vdso]". */
+static bool is_kernel_object(const char *object)
+{
+	static const char *const user[] = { "[vdso]", "[vsyscall]", "[unknown]", "[heap]",
+					    "[stack]" };
+	size_t length = strlen(object);
+
+	for (size_t i = 0; i < ARRAY_SIZE(user); i++)
+		if (!strcmp(object, user[i]))
+			return false;
+	return object[0] == '[' || (length > 3 && !strcmp(object + length - 3, ".ko")) ||
+	       strstr(object, "/vmlinux");
+}
+
+/* Hold the function for the frame that it is inlined in. */
+static void add_inlined(struct perf_script *script, const char *symbol)
+{
+	struct reading *reading = script->reading;
+
+	if (script->nr_inlined == RECORDING_LINES_MAX - 1)
+		reading_fail(reading, "more than %u inlined functions", RECORDING_LINES_MAX - 1);
+	else
+		script->inlined[script->nr_inlined++] = (struct recording_line){
+			.function = reading_function(reading, symbol, "", 0),
+		};
+}
+
+/*
+ * Where a frame is. perf prints addresses at run time, and of an object of a user frame that is
+ * not what a recording wants: left out.
+ */
+static void place_frame(struct perf_script *script, const struct frame_line *line,
+			struct recording_frame *frame)
+{
+	const char *object = line->object ? line->object : "";
+	bool kernel = frame->kind == RECORDING_KERNEL;
+
+	if (!strcmp(object, "[unknown]") || (!*object && kernel))
+		object = kernel ? "[kernel.kallsyms]" : "";
+	if (kernel || !*object)
+		frame->address = line->address;
+	if (frame->address != RECORDING_NO_ADDRESS && line->has_offset &&
+	    line->offset <= line->address)
+		frame->start = line->address - line->offset;
+	if (*object)
+		frame->object = reading_object(script->reading, object, "");
+}
+
+static void add_frame(struct perf_script *script, char *text)
+{
+	struct reading *reading = script->reading;
+	struct recording_frame frame = {
+		.address = RECORDING_NO_ADDRESS,
+		.start = RECORDING_NO_ADDRESS,
+	};
+	struct frame_line line;
+
+	if (!parse_frame(text, &line)) {
+		reading_fail(reading, "no frame as \"7f00 symbol+0x1f (object)\"");
+		return;
+	}
+	if (line.object && !strcmp(line.object, "inlined")) {
+		add_inlined(script, line.symbol);
+		return;
+	}
+	if (line.address >= KERNEL_BEGIN || (line.object && is_kernel_object(line.object)))
+		frame.kind = RECORDING_KERNEL;
+	if (frame.kind == RECORDING_KERNEL && script->key.nr_user)
+		reading_fail(reading, "a frame of the kernel behind one of a user");
+	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
+	if (frame.kind == RECORDING_USER)
+		origin_mark_cut(line.symbol, &frame.origin);
+	place_frame(script, &line, &frame);
+	frame.nr_lines = script->nr_inlined;
+	if (!is_unknown(line.symbol) || frame.nr_lines)
+		script->inlined[frame.nr_lines++] = (struct recording_line){
+			.function = reading_function(
+				reading, is_unknown(line.symbol) ? "[unknown]" : line.symbol, "",
+				0),
+		};
+	script->nr_inlined = 0;
+
+	uint16_t *nr =
+		frame.kind == RECORDING_KERNEL ? &script->key.nr_kernel : &script->key.nr_user;
+
+	frame.exact = !*nr;
+	reading_push(reading, &frame, script->inlined);
+	++*nr;
+}
+
+static void swap_frames(uint32_t *a, uint32_t *b)
+{
+	uint32_t kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void reverse(uint32_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++)
+		swap_frames(&frames[i], &frames[nr - 1 - i]);
+}
+
+/* The kernel's frames come first in the text, and last in a recording. */
+static void kernel_last(struct reading *reading, size_t nr_kernel)
+{
+	uint32_t *frames = reading->frames.list;
+	size_t nr = reading->frames.nr;
+
+	if (!nr_kernel || nr_kernel == nr)
+		return;
+	reverse(frames, nr_kernel);
+	reverse(frames + nr_kernel, nr - nr_kernel);
+	reverse(frames, nr);
+}
+
+/* The sample at hand is whole. */
+static void end_sample(struct perf_script *script)
+{
+	struct reading *reading = script->reading;
+	struct recording_event event = {
+		.time_ns = script->time_ns,
+		.weight_ns = script->key.weight_ns,
+		.tid = script->key.tid,
+		.cpu = script->key.cpu,
+	};
+
+	if (!script->in_sample)
+		return;
+	script->in_sample = false;
+	if (script->nr_inlined)
+		reading_fail(reading, "inlined in no frame");
+	if (reading->error)
+		return;
+	kernel_last(reading, script->key.nr_kernel);
+	/* one stack of all threads and CPUs, as without --by */
+	script->key.tid = script->key.cpu = 0;
+	event.stack = reading_stack(reading, &script->key);
+	script->nr_samples++;
+	if (!reading->error && script->has_time && reading->options->events)
+		must_add_event(reading->recording, &event);
+}
+
+/* Is a period of the event a time? */
+static bool is_clock(const char *event)
+{
+	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
+}
+
+static void note_event(struct perf_script *script, const struct perf_header *header)
+{
+	struct recording *recording = script->reading->recording;
+	char name[64];
+	size_t length = strcspn(header->event, ":");
+	uint32_t text;
+
+	/* "cycles:ppp" is cycles, "sched:sched_switch" is whole */
+	if (header->event[length] && strspn(header->event + length + 1, "ukhGHpPSDIWe") !=
+					     strlen(header->event + length + 1))
+		length = strlen(header->event);
+	if (length >= sizeof(name))
+		length = sizeof(name) - 1;
+	memcpy(name, header->event, length);
+	name[length] = '\0';
+	text = must_add_text(recording, name);
+	if (!recording->event)
+		recording->event = text;
+	else if (text && text != recording->event)
+		script->other_events = true;
+	if (header->has_period && is_clock(name))
+		script->key.weight_ns = header->period;
+}
+
+static void note_time(struct perf_script *script, const struct perf_header *header)
+{
+	script->has_time = header->has_time;
+	script->time_ns = header->time_ns;
+	if (!header->has_time)
+		return;
+	if (!script->has_first || header->time_ns < script->first_ns)
+		script->first_ns = header->time_ns;
+	if (!script->has_first || header->time_ns > script->last_ns)
+		script->last_ns = header->time_ns;
+	script->has_first = true;
+}
+
+/* Records that are no samples: --show-mmap-events and its like. */
+static bool is_record(const struct perf_header *header)
+{
+	return !strncmp(header->event, "PERF_RECORD_", 12);
+}
+
+static void begin_sample(struct perf_script *script, char *line)
+{
+	struct reading *reading = script->reading;
+	struct perf_header header;
+
+	if (!perf_header_parse(line, &header)) {
+		reading_fail(reading, "no sample as \"comm pid/tid [cpu] time: period event:\"");
+		return;
+	}
+	if (is_record(&header))
+		return;
+	reading->frames.nr = 0;
+	script->in_sample = true;
+	script->nr_inlined = 0;
+	script->key = (struct recording_stack){
+		.count = 1,
+		.stop = RECORDING_NO_STOP,
+		.has = (uint8_t)(RECORDING_HAS_COMM | (header.has_pid ? RECORDING_HAS_PID : 0)),
+		.pid = header.pid,
+		.tid = header.tid,
+		.cpu = header.cpu,
+	};
+	note_time(script, &header);
+	script->key.comm = must_add_text(reading->recording, header.comm);
+	note_event(script, &header);
+	if (header.rest[strspn(header.rest, " \t")]) {
+		struct frame_line line_of_frame;
+		AUTO_FREE char *copy = must_strdup(header.rest);
+
+		/* a sample without a chain, of which nothing follows; else it is what a
+		 * tracepoint says of itself */
+		if (parse_frame(copy, &line_of_frame) && line_of_frame.object) {
+			add_frame(script, line + (header.rest - line));
+			end_sample(script);
+		}
+	}
+}
+
+/* "file.c:123", which -F +srcline puts below a frame: not taken. */
+static bool is_source_line(const char *line)
+{
+	const char *colon = strrchr(line, ':');
+
+	return *line == ' ' && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+}
+
+static void read_line(struct perf_script *script, char *line, size_t length)
+{
+	if (!length || line[strspn(line, " \t")] == '\0') {
+		end_sample(script);
+	} else if (script->in_sample && (*line == '\t' || line[length - 1] == ')')) {
+		/* perf pads the names of tasks with blanks on the left: these lines are no frames
+		 */
+		add_frame(script, line);
+	} else if (script->in_sample ? !is_source_line(line) : *line != '#') {
+		end_sample(script);
+		begin_sample(script, line);
+	}
+}
+
+void perf_script_read(struct reading *reading)
+{
+	AUTO_FREE struct perf_script *script = must_calloc(1, sizeof(*script));
+	struct recording *recording = reading->recording;
+	size_t length;
+	char *line;
+
+	script->reading = reading;
+	while (reading_next(reading, &line, &length))
+		read_line(script, line, length);
+	end_sample(script);
+	if (!script->nr_samples)
+		reading_fail(reading, "no sample");
+	if (script->has_first)
+		recording->duration_ns = script->last_ns - script->first_ns;
+	for (size_t i = 0; i < recording->nr_events; i++)
+		recording->events[i].time_ns -= script->first_ns;
+	recording_sort_events(recording);
+}

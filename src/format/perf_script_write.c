@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/perf_script_write.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "recording/origin_mark.h"
+#include "recording/sample_type.h"
+#include "view/frame_list.h"
+#include "view/samples.h"
+
+/* Longer names are cut: readers of lines have limits of their own. */
+enum { TEXT_MAX = 4096 };
+
+/* A line of a file of strangers can claim any count: an hour of 28 CPUs at 999 Hz, and no more. */
+#define BLOCKS_MAX 100000000u
+
+/*
+ * Readers take the name for all up to white space and a number, and a line that does not begin with
+ * a name for something else.
+ */
+static void write_comm(FILE *to, const char *comm)
+{
+	char safe[256];
+
+	text_escape(safe, sizeof(safe), comm, "");
+	for (const char *s = safe; *s; s++) {
+		if (*s == ' ' && (s == safe || !s[1] || isdigit((unsigned char)s[1])))
+			fputs("\\x20", to);
+		else if (*s == '#' && s == safe) /* a comment */
+			fputs("\\x23", to);
+		else
+			putc(*s, to);
+	}
+}
+
+/* A name that begins with a parenthesis is skipped by readers: old versions print comm that way. */
+static void write_name(FILE *to, const char *name)
+{
+	char safe[TEXT_MAX];
+
+	text_escape(safe, sizeof(safe), name, "");
+	if (!*safe)
+		fputs("[unknown]", to);
+	else if (*safe == '(')
+		fprintf(to, "\\x28%s", safe + 1);
+	else
+		fputs(safe, to);
+}
+
+/* White space and parentheses end a path for readers. */
+static void write_object(FILE *to, const struct recording *recording,
+			 const struct recording_frame *frame)
+{
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	char safe[TEXT_MAX];
+
+	if (!*path)
+		path = frame->kind == RECORDING_KERNEL ? "[kernel.kallsyms]" : "[unknown]";
+	text_escape(safe, sizeof(safe), path, " ()");
+	fprintf(to, " (%s)\n", safe);
+}
+
+static void write_frame(FILE *to, const struct recording *recording,
+			const struct recording_frame *frame, bool inlined, bool origin)
+{
+	uint64_t address = frame->address == RECORDING_NO_ADDRESS ? 0 : frame->address;
+	const struct recording_function *function = recording_function_of(recording, frame);
+
+	for (unsigned i = 0; inlined && i + 1 < frame->nr_lines; i++) {
+		uint32_t idx = recording->lines[frame->first_line + i].function;
+
+		fprintf(to, "\t%16" PRIx64 " ", address);
+		write_name(to, recording_string(recording, recording->functions[idx].name));
+		fputs(" (inlined)\n", to);
+	}
+	fprintf(to, "\t%16" PRIx64 " ", address);
+	write_name(to, function ? recording_string(recording, function->name) : "");
+	if (origin && frame->kind == RECORDING_USER)
+		fputs(origin_mark(frame->origin), to);
+	if (function && frame->start <= frame->address && frame->address != RECORDING_NO_ADDRESS)
+		fprintf(to, "+0x%" PRIx64, frame->address - frame->start);
+	write_object(to, recording, frame);
+}
+
+static void write_all_lines(FILE *to, const struct recording *recording,
+			    const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, true, false);
+}
+
+static void write_all_lines_marked(FILE *to, const struct recording *recording,
+				   const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, true, true);
+}
+
+static void write_function_only(FILE *to, const struct recording *recording,
+				const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, false, false);
+}
+
+static void write_function_only_marked(FILE *to, const struct recording *recording,
+				       const struct recording_frame *frame)
+{
+	write_frame(to, recording, frame, false, true);
+}
+
+static void list_frames(const struct recording *recording, const struct format_options *options,
+			struct frame_list *ret)
+{
+	if (options->inlined == FORMAT_INLINED_NEVER)
+		frame_list_make(recording,
+				options->origin ? write_function_only_marked : write_function_only,
+				ret);
+	else
+		frame_list_make(recording,
+				options->origin ? write_all_lines_marked : write_all_lines, ret);
+}
+
+static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
+{
+	const struct recording_stack *stack = &recording->stacks[sample->stack];
+	const char *comm = recording_string(recording, stack->comm);
+	const char *event = recording_string(recording, recording->event);
+	char safe[64];
+
+	if (*comm)
+		write_comm(to, comm);
+	else
+		fprintf(to, ":%u", sample->pid);
+	fprintf(to, " %7u/%-7u ", sample->pid,
+		sample->has & RECORDING_HAS_TID ? sample->tid : sample->pid);
+	if (sample->has & RECORDING_HAS_CPU)
+		fprintf(to, "[%03u] ", sample->cpu);
+	text_escape(safe, sizeof(safe), *event ? event : "samples", " :");
+	fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": %s: \n", sample->time_ns / 1000000000,
+		sample->time_ns / 1000 % 1000000, safe);
+}
+
+/* Kernel frames first: the leaf is. One without any is skipped by some readers: it gets one. */
+static void write_frames(FILE *to, const struct recording *recording, const struct frame_list *list,
+			 const struct recording_stack *stack)
+{
+	const uint32_t *frames = &recording->frame_ids[stack->first_frame];
+
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		frame_list_put(list, frames[stack->nr_user + i], to);
+	for (size_t i = 0; i < stack->nr_user; i++)
+		frame_list_put(list, frames[i], to);
+	if (!stack->nr_kernel && !stack->nr_user)
+		fputs("\t               0 [unknown] ([unknown])\n", to);
+	putc('\n', to);
+}
+
+int perf_script_write(FILE *to, const struct recording *recording,
+		      const struct format_options *options, uint64_t *ret_shown,
+		      struct fpl_err *err)
+{
+	CLEANUP(frame_list_fini) struct frame_list list = { .text = NULL };
+	CLEANUP(samples_fini) struct samples samples = { .left = NULL };
+	struct sample sample;
+	char counted[128];
+	uint64_t shown = 0;
+
+	list_frames(recording, options, &list);
+	samples_init(recording, &samples);
+	if (samples.nr_total > BLOCKS_MAX)
+		return fpl_fail(err, -EFBIG,
+				"%" PRIu64 " %s, of which each has a block here: at most %u",
+				samples.nr_total,
+				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
+	/* up to BLOCKS_MAX blocks: where a disk is full the others are not tried */
+	for (; !ferror(to) && samples_next(&samples, &sample); shown++) {
+		write_heading(to, recording, &sample);
+		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
+	}
+	/* who asks for them is told of the write error */
+	*ret_shown = ferror(to) ? samples.nr_total : shown;
+	return 0;
+}
