@@ -11,7 +11,7 @@
 int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)
 {
 	void **list = list_ptr;
-	size_t bigger_room = *room ? *room : ROOM_MIN;
+	size_t bigger_room = *room ? *room : wanted > ROOM_MIN ? wanted : ROOM_MIN;
 
 	if (wanted <= *room)
 		return 0;

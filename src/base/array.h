@@ -8,7 +8,7 @@
 
 /*
  * Make room for @wanted entries of @size bytes. @list_ptr: the address of the pointer to the array,
- * which may move; *room: its capacity. Errors: -ENOMEM, without any change. Cost: O(1) for each
- * entry, over all calls.
+ * which may move; *room: its capacity, at first 64 or @wanted. Errors: -ENOMEM, without any change.
+ * Cost: O(1) for each entry, over all calls.
  */
 FPL_MUST_CHECK int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted);

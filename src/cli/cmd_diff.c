@@ -102,11 +102,11 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 		diff->wants_page |= is_called(sinks->list[i].format, "html");
 	}
 	pairing.text.symbols_only = shown.inlined != FORMAT_INLINED_ALWAYS;
-	pairing.by = PAIRED_BY_LINE;
+	pairing.by = FUNCTIONS_BY_TEXT;
 	pairing_init(&diff->lines, &pairing);
 	pairing.text.symbols_only = shown.inlined == FORMAT_INLINED_NEVER;
 	pairing.text.by_function = true;
-	pairing.by = options->any_object ? PAIRED_BY_NAME : PAIRED_BY_PLACE;
+	pairing.by = options->any_object ? FUNCTIONS_BY_NAME : FUNCTIONS_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);
 	flame_paths_init(&diff->paths);
@@ -138,7 +138,7 @@ static int add_page_paths(struct diff *diff, const struct recording *run, enum d
 		.walk = MERGE_CFI,
 		.delimited = diff->shown.options.delimited,
 		.strip_hex = diff->shown.options.strip_hex,
-		.places = diff->shown.options.by == PAIRED_BY_PLACE,
+		.places = diff->shown.options.by == FUNCTIONS_BY_PLACE,
 		.no_objects = true,
 	};
 

@@ -9,7 +9,7 @@
 
 /* A line, by its texts and counts. */
 struct line {
-	const struct paired_stack *stack;
+	const struct sequence *stack;
 	uint64_t before, after;
 };
 
@@ -21,14 +21,14 @@ static uint64_t whole_number(double value)
 	return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
 }
 
-static int compare_texts(const struct pairing *pairing, const struct paired_stack *a,
-			 const struct paired_stack *b)
+static int compare_texts(const struct pairing *pairing, const struct sequence *a,
+			 const struct sequence *b)
 {
 	int order = 0;
 
 	for (uint32_t i = 0; !order && i < a->nr && i < b->nr; i++) {
-		uint32_t left = pairing->steps.list[a->first + i],
-			 right = pairing->steps.list[b->first + i];
+		uint32_t left = pairing->stacks.ids.list[a->first + i],
+			 right = pairing->stacks.ids.list[b->first + i];
 
 		if (left != right)
 			order = strcmp(pairing_text(pairing, pairing->items.list[left].text),
@@ -52,8 +52,8 @@ static int compare_lines(const void *left, const void *right, void *pairing)
 static void write_line(FILE *to, const struct pairing *pairing, const struct line *line)
 {
 	for (uint32_t i = 0; i < line->stack->nr; i++) {
-		const struct paired_item *item =
-			&pairing->items.list[pairing->steps.list[line->stack->first + i]];
+		const struct shown_function *item =
+			&pairing->items.list[pairing->stacks.ids.list[line->stack->first + i]];
 
 		if (i)
 			putc(';', to);
@@ -68,7 +68,7 @@ void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize)
 	AUTO_FREE struct line *lines = must_calloc(pairing->stacks.nr, sizeof(*lines));
 
 	for (size_t i = 0; i < pairing->stacks.nr; i++) {
-		const struct paired_stack *stack = &pairing->stacks.list[i];
+		const struct sequence *stack = &pairing->stacks.list[i];
 		struct line *line = &lines[i];
 
 		*line = (struct line){ stack, tallies_count(&pairing->samples, i, DIFF_BEFORE),

@@ -37,13 +37,13 @@ static void find_rows(struct page *page)
 	difference_list_make(difference, DIFFERENCE_BY_SELF, SIZE_MAX, false, &page->changed);
 	page->rows = must_calloc(page->changed.nr, sizeof(*page->rows));
 	for (size_t i = 0; i < page->changed.nr; i++) {
-		const struct paired_item *item = &pairing->items.list[page->changed.list[i]];
-		bool placed = pairing->options.by == PAIRED_BY_PLACE;
+		const struct shown_function *item = &pairing->items.list[page->changed.list[i]];
+		bool placed = pairing->options.by == FUNCTIONS_BY_PLACE;
 
 		page->rows[i] = (uint32_t)call_functions_find(
 			&page->functions, given->picture.paths, pairing_text(pairing, item->text),
 			placed ? pairing_text(pairing, item->place) : "",
-			item->kind == PAIRED_KERNEL ? FLAME_KERNEL : FLAME_USER);
+			item->kind == FUNCTION_KERNEL ? FUNCTION_KERNEL : FUNCTION_USER);
 	}
 }
 

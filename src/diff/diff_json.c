@@ -47,13 +47,13 @@ static void write_tallied(struct json *json, const char *key, const struct diff_
 static void write_function(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_item *item = &pairing->items.list[idx];
+	const struct shown_function *item = &pairing->items.list[idx];
 	const struct diff_function function = difference_function(difference, idx);
 
 	json_open(json, NULL, '{');
 	json_string(json, "function", pairing_text(pairing, item->text));
 	json_string(json, "object", pairing_text(pairing, item->place));
-	json_bool(json, "kernel", item->kind == PAIRED_KERNEL);
+	json_bool(json, "kernel", item->kind == FUNCTION_KERNEL);
 	write_tallied(json, "self", &function.self, &pairing->self, idx, difference->unit);
 	write_tallied(json, "total", &function.total, &pairing->total, idx, difference->unit);
 	json_close(json, '}');
@@ -62,14 +62,14 @@ static void write_function(struct json *json, const struct difference *differenc
 static void write_stack(struct json *json, const struct difference *difference, uint32_t idx)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks.list[idx];
+	const struct sequence *paired = &pairing->stacks.list[idx];
 	const struct diff_change change = difference_stack(difference, idx);
 
 	json_open(json, NULL, '{');
 	json_open(json, "labels", '[');
 	for (uint32_t i = 0; i < paired->nr; i++) {
-		const struct paired_item *item =
-			&pairing->items.list[pairing->steps.list[paired->first + i]];
+		const struct shown_function *item =
+			&pairing->items.list[pairing->stacks.ids.list[paired->first + i]];
 
 		if (i == paired->nr_labels) {
 			json_close(json, ']');

@@ -93,7 +93,7 @@ static void write_functions(FILE *to, const struct difference *difference,
 	write_unit(to, difference, options->counted);
 	fputs("\n\n   before    after   change      +-  verdict  function\n", to);
 	for (size_t i = 0; i < list.nr; i++) {
-		const struct paired_item *item = &pairing->items.list[list.list[i]];
+		const struct shown_function *item = &pairing->items.list[list.list[i]];
 		const struct diff_function function = difference_function(difference, list.list[i]);
 
 		write_numbers(to, difference,
@@ -108,9 +108,9 @@ static void write_functions(FILE *to, const struct difference *difference,
 static void write_stack(FILE *to, const struct difference *difference, uint32_t stack)
 {
 	const struct pairing *pairing = difference->pairing;
-	const struct paired_stack *paired = &pairing->stacks.list[stack];
+	const struct sequence *paired = &pairing->stacks.list[stack];
 	const struct diff_change change = difference_stack(difference, stack);
-	const uint32_t *steps = &pairing->steps.list[paired->first];
+	const uint32_t *steps = &pairing->stacks.ids.list[paired->first];
 	uint32_t nr_frames = paired->nr - paired->nr_labels;
 
 	putc('\n', to);

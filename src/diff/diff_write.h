@@ -27,7 +27,8 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
 
 /*
  * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is
- * PAIRED_BY_LINE. @normalize: those before scaled to the sum of those after, cut to whole numbers.
+ * FUNCTIONS_BY_TEXT. @normalize: those before scaled to the sum of those after, cut to whole
+ * numbers.
  */
 void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize);
 

@@ -54,7 +54,7 @@ static void fit(struct difference *difference)
 	AUTO_FREE const struct distribution **list = must_calloc(nr_wide, sizeof(*list));
 
 	for (size_t i = 0; i < nr_wide; i++)
-		if (pairing->items.list[i].kind != PAIRED_LABEL && has_samples(&pairing->self, i))
+		if (pairing->items.list[i].kind != FUNCTION_LABEL && has_samples(&pairing->self, i))
 			list[nr++] = &pairing->self.wide[i].distribution;
 	significance_fit(&options, list, nr, &difference->significance);
 }
@@ -65,7 +65,7 @@ static void count_tests(struct difference *difference)
 	const struct pairing *pairing = difference->pairing;
 
 	for (size_t i = 0; i < pairing->items.nr; i++) {
-		if (pairing->items.list[i].kind == PAIRED_LABEL)
+		if (pairing->items.list[i].kind == FUNCTION_LABEL)
 			continue;
 		difference->nr_function_tests += is_tested(&pairing->self, i);
 		difference->nr_function_tests += is_tested(&pairing->total, i);
@@ -80,7 +80,8 @@ static void list_functions(struct difference *difference)
 
 	difference->functions = must_calloc(pairing->items.nr, sizeof(*difference->functions));
 	for (size_t i = 0; i < pairing->items.nr; i++)
-		if (pairing->items.list[i].kind != PAIRED_LABEL && has_samples(&pairing->total, i))
+		if (pairing->items.list[i].kind != FUNCTION_LABEL &&
+		    has_samples(&pairing->total, i))
 			difference->functions[difference->nr_functions++] = (uint32_t)i;
 }
 
@@ -199,7 +200,8 @@ struct sorting {
 
 static int compare_items(const struct pairing *pairing, uint32_t left, uint32_t right)
 {
-	const struct paired_item *a = &pairing->items.list[left], *b = &pairing->items.list[right];
+	const struct shown_function *a = &pairing->items.list[left],
+				    *b = &pairing->items.list[right];
 	int order = 0;
 
 	if (a->text != b->text)
@@ -211,13 +213,12 @@ static int compare_items(const struct pairing *pairing, uint32_t left, uint32_t 
 
 static int compare_steps(const struct pairing *pairing, uint32_t left, uint32_t right)
 {
-	const struct paired_stack *a = &pairing->stacks.list[left],
-				  *b = &pairing->stacks.list[right];
+	const struct sequence *a = &pairing->stacks.list[left], *b = &pairing->stacks.list[right];
 	int order = 0;
 
 	for (uint32_t i = 0; !order && i < a->nr && i < b->nr; i++)
-		order = compare_items(pairing, pairing->steps.list[a->first + i],
-				      pairing->steps.list[b->first + i]);
+		order = compare_items(pairing, pairing->stacks.ids.list[a->first + i],
+				      pairing->stacks.ids.list[b->first + i]);
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
 

@@ -9,6 +9,7 @@
 #include "view/function_index.h"
 #include "view/hex.h"
 #include "view/labels.h"
+#include "view/stack_slots.h"
 
 #define NOT_MAPPED UINT32_MAX
 
@@ -20,8 +21,8 @@ struct adding {
 	struct function_index index;
 	uint32_t *items;  /* owned [index.functions.nr]: items of its functions, NOT_MAPPED */
 	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, NOT_MAPPED */
-	VECTOR(uint32_t) labels; /* items of texts as labels, NOT_MAPPED */
-	VECTOR(uint32_t) steps;	 /* of the stack at hand */
+	VECTOR(uint32_t) labels;  /* items of texts as labels, NOT_MAPPED */
+	struct stack_slots steps; /* of the stack at hand */
 };
 
 static void adding_fini(struct adding *adding)
@@ -34,32 +35,16 @@ static void adding_fini(struct adding *adding)
 	vector_fini(&adding->steps);
 }
 
-static bool items_equal(const struct pairing *pairing, const struct paired_item *a,
-			const struct paired_item *b)
+static uint32_t find_item(struct pairing *pairing, const struct shown_function *key)
 {
-	return (pairing->options.by == PAIRED_BY_LINE || a->kind == b->kind) &&
-	       (pairing->options.by != PAIRED_BY_PLACE || a->place == b->place);
-}
+	uint32_t item = must_functions_add(&pairing->items, key);
 
-static uint32_t find_item(struct pairing *pairing, const struct paired_item *key)
-{
-	uint32_t *last;
-
-	while (key->text >= pairing->last_items.nr)
-		must_push(&pairing->last_items, 0);
-	last = &pairing->last_items.list[key->text];
-	for (uint32_t at = *last; at; at = pairing->items.list[at - 1].before)
-		if (items_equal(pairing, &pairing->items.list[at - 1], key))
-			return at - 1;
-	/* an index + 1 has to fit 32 bits */
-	if (pairing->items.nr >= UINT32_MAX - 1)
-		alloc_fail();
-	must_push(&pairing->items, *key);
-	tallies_grow(&pairing->self);
-	tallies_grow(&pairing->total);
-	pairing->items.list[pairing->items.nr - 1].before = *last;
-	*last = (uint32_t)pairing->items.nr;
-	return *last - 1;
+	if (item == pairing->last_stacks.nr) {
+		must_push(&pairing->last_stacks, 0);
+		tallies_grow(&pairing->self);
+		tallies_grow(&pairing->total);
+	}
+	return item;
 }
 
 /* @text as it is paired. */
@@ -72,7 +57,8 @@ static uint32_t intern(struct pairing *pairing, const char *text)
 static uint32_t intern_place(struct adding *adding, uint32_t function)
 {
 	const struct shown_function *shown = &adding->index.functions.list[function];
-	uint32_t *mapped = &adding->places[2 * (size_t)shown->object + shown->kernel];
+	uint32_t *mapped =
+		&adding->places[2 * (size_t)shown->place + (shown->kind == FUNCTION_KERNEL)];
 	char buf[256];
 
 	if (*mapped == NOT_MAPPED)
@@ -96,11 +82,11 @@ static uint32_t map_function(struct adding *adding, uint32_t function)
 	uint32_t *mapped = &adding->items[function];
 
 	if (*mapped == NOT_MAPPED) {
-		const struct paired_item key = {
+		const struct shown_function key = {
 			.text = intern(adding->pairing,
 				       strings_text(&adding->texts.strings, shown->text)),
 			.place = intern_place(adding, function),
-			.kind = shown->kernel ? PAIRED_KERNEL : PAIRED_USER,
+			.kind = shown->kind,
 		};
 
 		*mapped = find_item(adding->pairing, &key);
@@ -114,9 +100,9 @@ static uint32_t map_label(struct adding *adding, uint32_t text)
 	while (text >= adding->labels.nr)
 		must_push(&adding->labels, NOT_MAPPED);
 	if (adding->labels.list[text] == NOT_MAPPED) {
-		const struct paired_item key = {
+		const struct shown_function key = {
 			.text = intern(adding->pairing, strings_text(&adding->texts.strings, text)),
-			.kind = PAIRED_LABEL,
+			.kind = FUNCTION_LABEL,
 		};
 
 		adding->labels.list[text] = find_item(adding->pairing, &key);
@@ -124,33 +110,25 @@ static uint32_t map_label(struct adding *adding, uint32_t text)
 	return adding->labels.list[text];
 }
 
-/* Frames @frames [nr], leaf first, from the root to the leaf. */
-static void put_frames(struct adding *adding, const uint32_t *frames, size_t nr)
-{
-	for (size_t i = nr; i-- > 0;) {
-		size_t nr_functions;
-		const uint32_t *functions =
-			function_index_of(&adding->index, frames[i], &nr_functions);
-
-		while (nr_functions-- > 0)
-			must_push(&adding->steps, map_function(adding, functions[nr_functions]));
-	}
-}
-
 /* All steps of @stack. Returns how many labels are among them. */
 static uint32_t put_stack(struct adding *adding, const struct recording_stack *stack)
 {
-	const uint32_t *user = &adding->recording->frame_ids[stack->first_frame];
+	const struct stack_slot_options options = {
+		.delimited = adding->pairing->options.delimited,
+	};
+	struct stack_slots *steps = &adding->steps;
 	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(&adding->texts, stack, labels);
 
-	adding->steps.nr = 0;
+	steps->nr = 0;
 	for (uint32_t i = 0; i < nr_labels; i++)
-		must_push(&adding->steps, map_label(adding, labels[i]));
-	put_frames(adding, user, stack->nr_user);
-	if (adding->pairing->options.delimited && stack->nr_user && stack->nr_kernel)
-		must_push(&adding->steps,
-			  map_label(adding, must_strings_intern(&adding->texts.strings, "-")));
-	put_frames(adding, user + stack->nr_user, stack->nr_kernel);
+		must_push(steps, map_label(adding, labels[i]));
+	must_stack_slots(&adding->texts, stack, &options, steps);
+	for (size_t i = nr_labels; i < steps->nr; i++)
+		steps->list[i] =
+			steps->list[i] == STACK_DELIMITER
+				? map_label(adding,
+					    must_strings_intern(&adding->texts.strings, "-"))
+				: map_function(adding, adding->index.of_slots[steps->list[i]]);
 	return nr_labels;
 }
 
@@ -158,23 +136,11 @@ static uint32_t put_stack(struct adding *adding, const struct recording_stack *s
 static uint32_t find_stack(struct adding *adding, uint32_t nr_labels)
 {
 	struct pairing *pairing = adding->pairing;
-	const struct paired_stack *stacks = pairing->stacks.list;
-	const uint32_t *steps = adding->steps.list;
-	size_t nr = adding->steps.nr, first = pairing->steps.nr;
-	uint64_t hash = id_table_hash(1, steps, nr * sizeof(*steps));
-	uint32_t found = ID_TABLE_FIND(
-		&pairing->stack_ids, hash, i,
-		stacks[i].nr == nr && (!nr || !memcmp(&pairing->steps.list[stacks[i].first], steps,
-						      nr * sizeof(*steps))));
+	uint32_t found = must_sequences_add(&pairing->stacks, adding->steps.list, adding->steps.nr,
+					    nr_labels);
 
-	if (found != ID_TABLE_NONE)
-		return found;
-	found = (uint32_t)pairing->stacks.nr;
-	must_id_table_add(&pairing->stack_ids, hash, found);
-	tallies_grow(&pairing->samples);
-	must_push(&pairing->stacks, { .first = first, .nr = (uint32_t)nr, .nr_labels = nr_labels });
-	for (size_t i = 0; i < nr; i++)
-		must_push(&pairing->steps, steps[i]);
+	if (found == pairing->samples.nr)
+		tallies_grow(&pairing->samples);
 	return found;
 }
 
@@ -186,21 +152,20 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 	uint32_t number = ++pairing->nr_counted;
 	int err = 0;
 
-	if (pairing->options.by == PAIRED_BY_LINE)
+	if (pairing->options.by == FUNCTIONS_BY_TEXT)
 		return 0;
 	for (size_t i = 0; !err && i < adding->steps.nr; i++) {
 		uint32_t step = adding->steps.list[i];
-		struct paired_item *item = &pairing->items.list[step];
 
-		if (item->kind == PAIRED_LABEL)
+		if (pairing->items.list[step].kind == FUNCTION_LABEL)
 			continue;
 		if (i + 1 == adding->steps.nr)
 			err = tallies_add(&pairing->self, runs, step, stack->count,
 					  stack->weight_ns);
-		if (!err && item->last_stack != number)
+		if (!err && pairing->last_stacks.list[step] != number)
 			err = tallies_add(&pairing->total, runs, step, stack->count,
 					  stack->weight_ns);
-		item->last_stack = number;
+		pairing->last_stacks.list[step] = number;
 	}
 	return err;
 }
@@ -231,8 +196,8 @@ static int begin_run(struct pairing *pairing, enum diff_side side)
 	if (!err)
 		err = tallies_begin_run(&pairing->samples, runs, side);
 	pairing->nr_counted = 0;
-	for (size_t i = 0; i < pairing->items.nr; i++)
-		pairing->items.list[i].last_stack = 0;
+	for (size_t i = 0; i < pairing->last_stacks.nr; i++)
+		pairing->last_stacks.list[i] = 0;
 	runs->whole[side] = (struct run_tally){ 0 };
 	runs->side = side;
 	runs->open = !err;
@@ -280,24 +245,28 @@ static int add_stacks(struct adding *adding, enum diff_side side)
 
 void pairing_init(struct pairing *pairing, const struct pairing_options *options)
 {
-	*pairing = (struct pairing){ .options = *options, .runs.shares = options->shares };
+	*pairing = (struct pairing){
+		.options = *options,
+		.runs.shares = options->shares,
+		.items.by = options->by,
+	};
 	strings_init(&pairing->strings);
 }
 
 void pairing_settle(struct pairing *pairing)
 {
 	strings_drop_table(&pairing->strings);
-	id_table_fini(&pairing->stack_ids);
-	vector_fini(&pairing->last_items);
+	functions_settle(&pairing->items);
+	sequences_settle(&pairing->stacks);
+	vector_fini(&pairing->last_stacks);
 }
 
 void pairing_fini(struct pairing *pairing)
 {
 	pairing_settle(pairing);
 	strings_fini(&pairing->strings);
-	vector_fini(&pairing->items);
-	vector_fini(&pairing->steps);
-	vector_fini(&pairing->stacks);
+	functions_fini(&pairing->items);
+	sequences_fini(&pairing->stacks);
 	tallies_fini(&pairing->self);
 	tallies_fini(&pairing->total);
 	tallies_fini(&pairing->samples);

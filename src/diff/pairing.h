@@ -12,34 +12,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/id_table.h"
 #include "base/strings.h"
 #include "base/vector.h"
 #include "diff/distribution.h"
 #include "diff/tallies.h"
 #include "recording/recording.h"
 #include "view/frame_texts.h"
-
-enum paired_kind {
-	PAIRED_LABEL, /* no function: the task, a CPU, "-" */
-	PAIRED_USER,
-	PAIRED_KERNEL,
-};
-
-/* A step of a stack. */
-struct paired_item {
-	uint32_t text, place; /* in the strings; place is escaped, "-": not known */
-	uint8_t kind;	      /* enum paired_kind */
-
-	/* private: number, in the run, of the stack that counted it last: recursion counts once;
-	 * 1 + the item of the same text before it, 0: none */
-	uint32_t last_stack, before;
-};
-
-struct paired_stack {
-	size_t first; /* steps[first .. + nr): labels, then root to leaf; indexes of items */
-	uint32_t nr, nr_labels;
-};
+#include "view/functions.h"
+#include "view/sequences.h"
 
 /* What is known of all runs of a side together. */
 struct paired_side {
@@ -50,27 +30,22 @@ struct paired_side {
 	double noise[DIFF_MEASURES], share_noise[DIFF_MEASURES];
 };
 
-/* What makes two steps one. */
-enum paired_by {
-	PAIRED_BY_PLACE, /* text, object and kind */
-	PAIRED_BY_NAME,	 /* text and kind: the object may have got another name */
-	PAIRED_BY_LINE,	 /* text: as lines of folded stacks; functions are not counted then */
-};
-
 struct pairing_options {
 	struct frame_text_options text;
 	bool delimited; /* "-" between user and kernel frames */
 	bool strip_hex; /* 0x1f in texts is 0x... */
-	enum paired_by by;
+	/* What makes two steps one; of FUNCTIONS_BY_TEXT, as lines of folded stacks, functions are
+	 * not counted. */
+	enum functions_by by;
 	bool shares; /* values are shares of a run */
 };
 
 struct pairing {
 	struct pairing_options options;
 	struct strings strings;
-	VECTOR(struct paired_item) items;
-	VECTOR(uint32_t) steps;
-	VECTOR(struct paired_stack) stacks;
+	/* Steps of stacks. A place is a text, escaped, "-": not known; of labels it is 0. */
+	struct functions items;
+	struct sequences stacks; /* of items */
 	/* Of each item that it was running, and that it was in the stack; of each stack. */
 	struct tallies self, total, samples;
 	struct tally_runs runs;
@@ -78,9 +53,10 @@ struct pairing {
 	struct paired_side sides[DIFF_SIDES];
 
 	/* private */
-	VECTOR(uint32_t) last_items; /* 1 + the last item of each text, 0: none */
-	uint32_t nr_counted;	     /* stacks of the run under way */
-	struct id_table stack_ids;
+	VECTOR(uint32_t)
+	last_stacks;	     /* number of the stack that counted each item last in the run:
+			      * recursion counts once */
+	uint32_t nr_counted; /* stacks of the run under way */
 };
 
 void pairing_init(struct pairing *pairing, const struct pairing_options *options);

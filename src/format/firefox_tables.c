@@ -60,22 +60,22 @@ void firefox_tables_init(struct frame_texts *texts, const struct function_index 
 			 struct firefox_tables *ret)
 {
 	const struct recording *recording = texts->recording;
-	size_t nr_texts = recording->nr_lines + recording->nr_frames;
+	size_t nr_slots = frame_slots_nr(texts);
 
 	*ret = (struct firefox_tables){ .index = index, .texts = texts };
 	intern_names(texts);
 	ret->unknown = intern(texts, "[unknown]");
-	subset_init(&ret->frames, nr_texts + 1); /* the last: no frame at all */
+	subset_init(&ret->frames, nr_slots + 1); /* the last: no frame at all */
 	subset_init(&ret->functions, index->functions.nr + 1);
 	subset_init(&ret->objects, recording->nr_objects);
 	subset_init(&ret->strings, texts->strings.nr);
-	ret->frame_of = must_calloc(nr_texts, sizeof(*ret->frame_of));
-	for (size_t i = 0; i < recording->nr_frames; i++) {
-		const struct recording_frame *frame = &recording->frames[i];
+	ret->sources = function_index_sources(index);
+	ret->frame_of = must_calloc(nr_slots, sizeof(*ret->frame_of));
+	for (uint32_t i = 0; i < recording->nr_frames; i++) {
+		uint32_t nr, slot = frame_slots(texts, i, &nr);
 
-		ret->frame_of[recording->nr_lines + i] = (uint32_t)i;
-		for (unsigned j = 0; j < frame->nr_lines; j++)
-			ret->frame_of[frame->first_line + j] = (uint32_t)i;
+		for (uint32_t j = 0; j < nr; j++)
+			ret->frame_of[slot + j] = i;
 	}
 }
 
@@ -86,7 +86,9 @@ void firefox_tables_fini(struct firefox_tables *tables)
 	subset_fini(&tables->objects);
 	subset_fini(&tables->strings);
 	vector_fini(&tables->nodes);
+	vector_fini(&tables->slots);
 	free(tables->frame_of);
+	free(tables->sources);
 	id_table_fini(&tables->node_ids);
 }
 
@@ -100,10 +102,16 @@ void firefox_tables_clear(struct firefox_tables *tables)
 	id_table_fini(&tables->node_ids);
 }
 
-/* The node of text @text of frame_texts, called by node @from; made where it is not there. */
-static uint32_t descend(struct firefox_tables *tables, uint32_t text, uint32_t from)
+/* The slot that stands for no frame at all. */
+static uint32_t no_frame(const struct firefox_tables *tables)
 {
-	struct firefox_node key = { .prefix = from, .frame = subset_number(&tables->frames, text) };
+	return (uint32_t)frame_slots_nr(tables->texts);
+}
+
+/* The node of slot @slot, called by node @from; made where it is not there. */
+static uint32_t descend(struct firefox_tables *tables, uint32_t slot, uint32_t from)
+{
+	struct firefox_node key = { .prefix = from, .frame = subset_number(&tables->frames, slot) };
 	const struct firefox_node *nodes = tables->nodes.list;
 	uint64_t hash = id_table_hash(0, &key, sizeof(key));
 	uint32_t at = ID_TABLE_FIND(&tables->node_ids, hash, i,
@@ -116,33 +124,18 @@ static uint32_t descend(struct firefox_tables *tables, uint32_t text, uint32_t f
 	return (uint32_t)tables->nodes.nr - 1;
 }
 
-/* Frames [0, nr) of a part of a stack, from the root to the leaf. */
-static uint32_t descend_frames(struct firefox_tables *tables, const uint32_t *frames, size_t nr,
-			       uint32_t at)
-{
-	const struct frame_texts *texts = tables->texts;
-
-	for (size_t i = nr; i-- > 0;) {
-		size_t nr_texts;
-		const uint32_t *ids = frame_texts_of(texts, frames[i], &nr_texts);
-
-		while (nr_texts-- > 0)
-			at = descend(tables, (uint32_t)(&ids[nr_texts] - texts->ids), at);
-	}
-	return at;
-}
-
 uint32_t firefox_tables_add(struct firefox_tables *tables, const struct recording_stack *stack)
 {
-	const struct recording *recording = tables->texts->recording;
-	const uint32_t *frames = &recording->frame_ids[stack->first_frame];
-	uint32_t at = descend_frames(tables, frames, stack->nr_user, FIREFOX_NONE);
+	struct stack_slots *slots = &tables->slots;
+	uint32_t at = FIREFOX_NONE;
 
-	at = descend_frames(tables, frames + stack->nr_user, stack->nr_kernel, at);
-	return at != FIREFOX_NONE
-		       ? at
-		       : descend(tables, (uint32_t)(recording->nr_lines + recording->nr_frames),
-				 at);
+	slots->nr = 0;
+	must_stack_slots(tables->texts, stack, &(struct stack_slot_options){ 0 }, slots);
+	if (!slots->nr)
+		must_push(slots, no_frame(tables));
+	for (size_t i = 0; i < slots->nr; i++)
+		at = descend(tables, slots->list[i], at);
+	return at;
 }
 
 static void put_minus_one(struct json *json)
@@ -152,26 +145,26 @@ static void put_minus_one(struct json *json)
 }
 
 /* NULL: it stands for no frame at all. */
-static const struct recording_frame *frame_of(const struct firefox_tables *tables, uint32_t text)
+static const struct recording_frame *frame_of(const struct firefox_tables *tables, uint32_t slot)
 {
-	const struct recording *recording = tables->texts->recording;
-
-	if (text == recording->nr_lines + recording->nr_frames)
+	if (slot == no_frame(tables))
 		return NULL;
-	return &recording->frames[tables->frame_of[text]];
+	return &tables->texts->recording->frames[tables->frame_of[slot]];
 }
 
 /* NULL: a frame without a name. */
-static const struct recording_line *line_of(const struct firefox_tables *tables, uint32_t text)
+static const struct recording_line *line_of(const struct firefox_tables *tables, uint32_t slot)
 {
-	const struct recording *recording = tables->texts->recording;
+	const struct recording_frame *frame = frame_of(tables, slot);
 
-	return text < recording->nr_lines ? &recording->lines[text] : NULL;
+	return frame && frame->nr_lines
+		       ? &tables->texts->recording->lines[slot - tables->frame_of[slot]]
+		       : NULL;
 }
 
-static unsigned category_of(const struct firefox_tables *tables, uint32_t text)
+static unsigned category_of(const struct firefox_tables *tables, uint32_t slot)
 {
-	const struct recording_frame *frame = frame_of(tables, text);
+	const struct recording_frame *frame = frame_of(tables, slot);
 
 	return !frame				 ? FIREFOX_OTHER
 	       : frame->kind == RECORDING_KERNEL ? FIREFOX_KERNEL
@@ -188,20 +181,20 @@ static void write_address(struct json *json, const struct recording_frame *frame
 		json_number(json, NULL, frame->address - (!frame->exact && frame->address > 0));
 }
 
-static uint32_t function_of(struct firefox_tables *tables, uint32_t text)
+static uint32_t function_of(struct firefox_tables *tables, uint32_t slot)
 {
-	return frame_of(tables, text) ? tables->index->of_texts[text]
-				      : (uint32_t)tables->index->functions.nr;
+	return slot == no_frame(tables) ? (uint32_t)tables->index->functions.nr
+					: tables->index->of_slots[slot];
 }
 
 /* How many frames another is inlined in: the function itself is none. */
-static unsigned inline_depth(const struct firefox_tables *tables, uint32_t text)
+static unsigned inline_depth(const struct firefox_tables *tables, uint32_t slot)
 {
-	const struct recording_frame *frame = frame_of(tables, text);
+	const struct recording_frame *frame = frame_of(tables, slot);
 
 	if (!frame || !frame->nr_lines)
 		return 0;
-	return frame->first_line + frame->nr_lines - 1u - text;
+	return frame->first_line + frame->nr_lines - 1u - (slot - tables->frame_of[slot]);
 }
 
 static void write_positions(struct firefox_tables *tables, struct json *json, const char *key,
@@ -281,8 +274,8 @@ static void write_resources_of(struct firefox_tables *tables, struct json *json)
 	for (size_t i = 0; i < tables->functions.nr; i++) {
 		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
 
-		if (shown && shown->object)
-			json_number(json, NULL, subset_number(&tables->objects, shown->object));
+		if (shown && shown->place)
+			json_number(json, NULL, subset_number(&tables->objects, shown->place));
 		else
 			put_minus_one(json);
 	}
@@ -297,9 +290,8 @@ static void write_sources(struct firefox_tables *tables, struct json *json, cons
 
 	json_open(json, key, '[');
 	for (size_t i = 0; i < tables->functions.nr; i++) {
-		const struct shown_function *shown = shown_of(tables, tables->functions.used[i]);
 		const struct recording_function *function =
-			&recording->functions[shown ? shown->function : 0];
+			&recording->functions[tables->sources[tables->functions.used[i]]];
 		uint32_t number = function->start_line;
 
 		if (!function->file || (!files && !number)) {

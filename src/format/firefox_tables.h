@@ -12,6 +12,7 @@
 #include "base/vector.h"
 #include "view/function_index.h"
 #include "view/json.h"
+#include "view/stack_slots.h"
 
 #define FIREFOX_NONE UINT32_MAX
 
@@ -31,12 +32,14 @@ struct firefox_node {
 struct firefox_tables {
 	const struct function_index *index; /* borrowed */
 	struct frame_texts *texts;	    /* borrowed: those of the index */
-	struct firefox_subset frames;	    /* by the number of a text of frame_texts */
+	struct firefox_subset frames;	    /* by slot of the texts */
 	struct firefox_subset functions, objects, strings;
 	VECTOR(struct firefox_node) nodes;
 	struct id_table node_ids;
-	uint32_t *frame_of; /* owned: the recording's frame of each text */
-	uint32_t unknown;   /* text of what has no frame */
+	uint32_t *frame_of;	  /* owned: the recording's frame of each slot */
+	uint32_t *sources;	  /* owned: function_index_sources() */
+	struct stack_slots slots; /* of the stack at hand */
+	uint32_t unknown;	  /* text of what has no frame */
 };
 
 enum { FIREFOX_USER, FIREFOX_KERNEL, FIREFOX_OTHER }; /* categories */

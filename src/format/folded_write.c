@@ -10,15 +10,14 @@ static void write_lines(FILE *to, const struct merged *merged)
 	AUTO_FREE uint32_t *order = merged_order(merged);
 
 	for (size_t i = 0; i < merged->stacks.nr; i++) {
-		const struct merged_stack *stack = &merged->stacks.list[order[i]];
-		const uint32_t *ids = &merged->ids.list[stack->first];
+		const uint32_t *ids = sequence_ids(&merged->lines, order[i]);
 
-		for (uint32_t j = 0; j < stack->nr; j++) {
+		for (uint32_t j = 0; j < merged->lines.list[order[i]].nr; j++) {
 			if (j)
 				putc_unlocked(';', to);
 			fputs_unlocked(strings_text(merged->strings, ids[j]), to);
 		}
-		fprintf(to, " %" PRIu64 "\n", stack->count);
+		fprintf(to, " %" PRIu64 "\n", merged->stacks.list[order[i]].count);
 	}
 }
 

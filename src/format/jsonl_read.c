@@ -166,7 +166,7 @@ static uint16_t read_frames(struct reading *reading, json_object *object, const 
 	return (uint16_t)nr;
 }
 
-/* Names of the classes of output/verdict.h, in the order of their numbers. */
+/* Names of the classes of compare/verdict.h, in the order of their numbers. */
 static const char *const classes[] = { "agree", "wrong", "skip", "cut", "unjudged" };
 
 static void read_comparison(struct reading *reading, json_object *object,

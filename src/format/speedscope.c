@@ -9,6 +9,7 @@
 #include "recording/sample_type.h"
 #include "view/json.h"
 #include "view/labels.h"
+#include "view/stack_slots.h"
 #include "view/viewer.h"
 
 /* The reader lists them in a menu; all samples are in the first profile. */
@@ -22,9 +23,11 @@ struct labels {
 struct writer {
 	struct json json;
 	struct viewer viewer;
-	struct labels *labels;	/* owned [nr_stacks] */
-	uint32_t *label_frames; /* owned [nr strings]: frame of a label + 1; 0: it is none */
-	bool weights;		/* in nanoseconds; else counts */
+	struct labels *labels;	  /* owned [nr_stacks] */
+	uint32_t *label_frames;	  /* owned [nr strings]: frame of a label + 1; 0: it is none */
+	bool weights;		  /* in nanoseconds; else counts */
+	uint32_t *sources;	  /* owned: function_index_sources() */
+	struct stack_slots slots; /* of the stack at hand */
 };
 
 static void writer_fini(struct writer *writer)
@@ -32,6 +35,8 @@ static void writer_fini(struct writer *writer)
 	viewer_fini(&writer->viewer);
 	free(writer->labels);
 	free(writer->label_frames);
+	free(writer->sources);
+	vector_fini(&writer->slots);
 }
 
 static void intern_labels(struct writer *writer)
@@ -51,8 +56,8 @@ static void write_function(struct writer *writer, uint32_t idx)
 	const struct shown_function *function = &writer->viewer.index.functions.list[idx];
 	const struct recording *recording = writer->viewer.recording;
 	struct json *json = &writer->json;
-	const struct recording_function *source = &recording->functions[function->function];
-	uint32_t path = recording->objects[function->object].path;
+	const struct recording_function *source = &recording->functions[writer->sources[idx]];
+	uint32_t path = recording->objects[function->place].path;
 
 	json_open(json, NULL, '{');
 	json_string(json, "name", strings_text(&writer->viewer.texts.strings, function->text));
@@ -92,30 +97,19 @@ static void write_frames(struct writer *writer)
 	json_close(json, '}');
 }
 
-/* Frames [0, nr) of a part of a stack, from the root to the leaf. */
-static void put_frames(struct writer *writer, const uint32_t *frames, size_t nr)
-{
-	for (size_t i = nr; i-- > 0;) {
-		size_t nr_functions;
-		const uint32_t *ids =
-			function_index_of(&writer->viewer.index, frames[i], &nr_functions);
-
-		while (nr_functions-- > 0)
-			json_number(&writer->json, NULL, ids[nr_functions]);
-	}
-}
-
 static void write_stack(struct writer *writer, uint32_t idx, bool labelled)
 {
 	const struct recording_stack *stack = &writer->viewer.recording->stacks[idx];
-	const uint32_t *frames = &writer->viewer.recording->frame_ids[stack->first_frame];
 	const struct labels *labels = &writer->labels[idx];
+	struct stack_slots *slots = &writer->slots;
 
+	slots->nr = 0;
+	must_stack_slots(&writer->viewer.texts, stack, &(struct stack_slot_options){ 0 }, slots);
 	json_open(&writer->json, NULL, '[');
 	for (uint32_t i = 0; labelled && i < labels->nr; i++)
 		json_number(&writer->json, NULL, writer->label_frames[labels->ids[i]] - 1);
-	put_frames(writer, frames, stack->nr_user);
-	put_frames(writer, frames + stack->nr_user, stack->nr_kernel);
+	for (size_t i = 0; i < slots->nr; i++)
+		json_number(&writer->json, NULL, writer->viewer.index.of_slots[slots->list[i]]);
 	json_close(&writer->json, ']');
 }
 
@@ -245,6 +239,7 @@ int speedscope_write(FILE *to, const struct recording *recording,
 
 	(void)err;
 	viewer_init(recording, options, &writer.viewer);
+	writer.sources = function_index_sources(&writer.viewer.index);
 	intern_labels(&writer);
 	json_open(json, NULL, '{');
 	json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");

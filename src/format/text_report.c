@@ -25,13 +25,15 @@ struct tally {
 
 struct tallies {
 	const struct function_index *index;
-	struct tally *list;   /* owned [index->nr] */
-	uint32_t *last_stack; /* owned [index->nr]: index + 1 of the stack that counted it last:
-			       * recursion counts once */
+	struct stack_slots slots; /* of the stack at hand */
+	struct tally *list;	  /* owned [index->nr] */
+	uint32_t *last_stack;	  /* owned [index->nr]: index + 1 of the stack that counted it last:
+				   * recursion counts once */
 };
 
 static void tallies_fini(struct tallies *tallies)
 {
+	vector_fini(&tallies->slots);
 	free(tallies->list);
 	free(tallies->last_stack);
 }
@@ -39,25 +41,21 @@ static void tallies_fini(struct tallies *tallies)
 /* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
 static void count_stack(struct tallies *tallies, uint32_t stack_idx)
 {
-	const struct recording *recording = tallies->index->texts->recording;
-	const struct recording_stack *stack = &recording->stacks[stack_idx];
-	size_t nr_frames = (size_t)stack->nr_user + stack->nr_kernel;
-	size_t leaf = stack->nr_kernel ? stack->nr_user : 0;
+	const struct function_index *index = tallies->index;
+	const struct recording_stack *stack = &index->texts->recording->stacks[stack_idx];
+	struct stack_slots *slots = &tallies->slots;
 
-	for (size_t i = 0; i < nr_frames; i++) {
-		size_t nr;
-		const uint32_t *ids = function_index_of(
-			tallies->index, recording->frame_ids[stack->first_frame + i], &nr);
+	slots->nr = 0;
+	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, slots);
+	for (size_t i = 0; i < slots->nr; i++) {
+		uint32_t function = index->of_slots[slots->list[i]];
+		struct tally *tally = &tallies->list[function];
 
-		for (size_t j = 0; j < nr; j++) {
-			struct tally *tally = &tallies->list[ids[j]];
-
-			if (i == leaf && j == 0)
-				tally->self += stack->count;
-			if (tallies->last_stack[ids[j]] != stack_idx + 1)
-				tally->total += stack->count;
-			tallies->last_stack[ids[j]] = stack_idx + 1;
-		}
+		if (i + 1 == slots->nr)
+			tally->self += stack->count;
+		if (tallies->last_stack[function] != stack_idx + 1)
+			tally->total += stack->count;
+		tallies->last_stack[function] = stack_idx + 1;
 	}
 }
 
@@ -85,7 +83,7 @@ static bool is_hotter(const struct tallies *tallies, uint32_t left, uint32_t rig
 	if (a->total != b->total)
 		return a->total > b->total;
 	int order = strcmp(strings_text(strings, f->text), strings_text(strings, g->text));
-	return order ? order < 0 : f->object < g->object;
+	return order ? order < 0 : f->place < g->place;
 }
 
 /* The hottest of all, the hottest first, to @ret [NR_FUNCTIONS]. Returns how many they are. */
@@ -177,18 +175,19 @@ static void write_stack(FILE *to, const struct merged *merged, uint32_t idx,
 			const struct format_options *options, uint64_t samples)
 {
 	const struct merged_stack *stack = &merged->stacks.list[idx];
+	const struct sequence *line = &merged->lines.list[idx];
 	const struct strings *strings = merged->strings;
-	const uint32_t *ids = &merged->ids.list[stack->first];
+	const uint32_t *ids = sequence_ids(&merged->lines, idx);
 	int indent = is_narrow(options) ? 2 : 10;
-	uint32_t nr_frames = stack->nr - stack->nr_labels;
+	uint32_t nr_frames = line->nr - line->nr_labels;
 
 	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, share_percent(stack->count, samples),
 		stack->count, samples);
-	for (uint32_t i = 0; i < stack->nr_labels; i++)
+	for (uint32_t i = 0; i < line->nr_labels; i++)
 		fprintf(to, "  %s", strings_text(strings, ids[i]));
 	putc('\n', to);
 	for (uint32_t i = 0; i < nr_frames && i < NR_FRAMES; i++)
-		write_frame(to, strings_text(strings, ids[stack->nr - 1 - i]), indent,
+		write_frame(to, strings_text(strings, ids[line->nr - 1 - i]), indent,
 			    stack->elided);
 	if (nr_frames <= NR_FRAMES)
 		return;

@@ -13,9 +13,9 @@ void call_functions_fini(struct call_functions *functions)
 }
 
 /* Inlined or called, a function is one. */
-static uint8_t kind_of(const struct flame_cell *cell)
+static uint8_t kind_of(const struct shown_function *cell)
 {
-	return cell->kind == FLAME_INLINED ? FLAME_USER : cell->kind;
+	return cell->kind == FUNCTION_INLINED ? FUNCTION_USER : cell->kind;
 }
 
 static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b)
@@ -26,12 +26,12 @@ static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b
 static int compare_cells(const void *left, const void *right, void *ctx)
 {
 	const struct flame_paths *paths = ctx;
-	const struct flame_cell *a = &paths->cells.list[*(const uint32_t *)left];
-	const struct flame_cell *b = &paths->cells.list[*(const uint32_t *)right];
+	const struct shown_function *a = &paths->cells.list[*(const uint32_t *)left];
+	const struct shown_function *b = &paths->cells.list[*(const uint32_t *)right];
 	int order = compare_texts(paths, a->text, b->text);
 
 	if (!order)
-		order = compare_texts(paths, a->object, b->object);
+		order = compare_texts(paths, a->place, b->place);
 	return order ? order : (int)kind_of(a) - (int)kind_of(b);
 }
 
@@ -94,12 +94,12 @@ void call_functions_make(const struct flame_paths *paths, unsigned sides,
 		order[i] = (uint32_t)i;
 	qsort_r(order, nr, sizeof(*order), compare_cells, (void *)paths);
 	for (size_t i = 0; i < nr; i++) {
-		const struct flame_cell *cell = &paths->cells.list[order[i]];
+		const struct shown_function *cell = &paths->cells.list[order[i]];
 
 		if (!i || compare_cells(&order[i - 1], &order[i], (void *)paths))
 			ret->list[ret->nr++] = (struct call_function){
 				.text = cell->text,
-				.object = cell->object,
+				.object = cell->place,
 				.kind = kind_of(cell),
 			};
 		ret->of_cells[order[i]] = (uint32_t)ret->nr - 1;

@@ -100,7 +100,7 @@ static void add_path(struct building *building, const struct sort_path *sorted)
 		open_node(building, building->functions->of_cells[sorted->steps[i]]);
 	tree->nodes.list[0].total += path->count;
 	for (uint32_t i = 0; i < sorted->nr; i++) {
-		const struct flame_cell *cell = &building->paths->cells.list[sorted->steps[i]];
+		const struct shown_function *cell = &building->paths->cells.list[sorted->steps[i]];
 		struct call_node *node = &tree->nodes.list[building->open[i + 1]];
 
 		node->total += path->count;
@@ -108,7 +108,7 @@ static void add_path(struct building *building, const struct sort_path *sorted)
 			node->elided = path->elided;
 		if (cell->origin < FPL_ORIGIN_COUNT)
 			node->found |= (uint8_t)(1u << cell->origin);
-		if (cell->kind == FLAME_INLINED)
+		if (cell->kind == FUNCTION_INLINED)
 			node->found |= CALL_FOUND_INLINED;
 	}
 	must_push(&tree->ends, { .count = path->count,

@@ -17,7 +17,7 @@
 struct call_function {
 	uint64_t self, total;  /* samples of the sides counted, exact: a recursion counted once */
 	uint32_t text, object; /* in the strings of the paths */
-	uint8_t kind;	       /* FLAME_LABEL, FLAME_USER or FLAME_KERNEL */
+	uint8_t kind;	       /* FUNCTION_LABEL, FUNCTION_USER or FUNCTION_KERNEL */
 };
 
 struct call_functions {

@@ -21,10 +21,10 @@ uint64_t chart_lane_begin(const struct chart_lane *lane, const struct thread_sam
 
 static bool reads_the_same(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
-	const struct flame_cell *s = &paths->cells.list[a], *t = &paths->cells.list[b];
+	const struct shown_function *s = &paths->cells.list[a], *t = &paths->cells.list[b];
 
 	return a == b ||
-	       (s->text == t->text && (s->kind == FLAME_KERNEL) == (t->kind == FLAME_KERNEL));
+	       (s->text == t->text && (s->kind == FUNCTION_KERNEL) == (t->kind == FUNCTION_KERNEL));
 }
 
 static void close_down_to(struct walk *walk, uint32_t depth)

@@ -151,19 +151,19 @@ static void count_box(void *ctx, const struct chart_box *box)
 {
 	struct chart *chart = ctx;
 	uint64_t took_ns = box->to_ns - box->from_ns;
-	const struct flame_cell *cell = &chart->paths.cells.list[box->cell];
+	const struct shown_function *cell = &chart->paths.cells.list[box->cell];
 
 	chart->busy_ns += box->depth ? 0 : took_ns;
 	if (took_ns < chart->min_ns) {
 		chart->nr_short++;
 		return;
 	}
-	chart->seen.kernel |= cell->kind == FLAME_KERNEL;
-	chart->seen.inlined |= cell->kind == FLAME_INLINED;
-	chart->seen.user |= cell->kind == FLAME_USER;
+	chart->seen.kernel |= cell->kind == FUNCTION_KERNEL;
+	chart->seen.inlined |= cell->kind == FUNCTION_INLINED;
+	chart->seen.user |= cell->kind == FUNCTION_USER;
 	if (cell->origin < FPL_ORIGIN_COUNT)
 		chart->seen.origins[cell->origin] = true;
-	else if (cell->kind == FLAME_USER)
+	else if (cell->kind == FUNCTION_USER)
 		chart->seen.unknown = true;
 	chart->seen.by_fp |= cell->origin == FPL_ORIGIN_FP;
 	chart->seen.by_synth |= cell->origin == FPL_ORIGIN_SYNTH;
@@ -210,8 +210,8 @@ static void measure(struct chart *chart)
 static void draw_box(void *ctx, const struct chart_box *one)
 {
 	struct chart *chart = ctx;
-	const struct flame_cell *cell = &chart->paths.cells.list[one->cell];
-	const char *object = flame_text(&chart->paths, cell->object);
+	const struct shown_function *cell = &chart->paths.cells.list[one->cell];
+	const char *object = flame_text(&chart->paths, cell->place);
 	uint64_t took_ns = one->to_ns - one->from_ns;
 	char class[SVG_PALETTE_CLASS_SIZE], count[192];
 	const struct svg_paint paint = {
@@ -240,10 +240,10 @@ static void draw_box(void *ctx, const struct chart_box *one)
 	xml_put(to, svg_about_count(one->samples, chart->about.unit, count, sizeof(count)),
 		sizeof(count));
 	if (*object) {
-		fputs(cell->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
+		fputs(cell->kind == FUNCTION_KERNEL ? "\nkernel: " : "\nin ", to);
 		xml_put(to, object, XML_NAME_BYTES);
 	}
-	fputs(cell->kind == FLAME_INLINED ? "\ninlined" : "", to);
+	fputs(cell->kind == FUNCTION_INLINED ? "\ninlined" : "", to);
 	fputs(paint.by_synth ? "\nfound by rows made from code" : "", to);
 	fputs(paint.by_fp ? "\nfound by frame pointers" : "", to);
 	svg_page_box_end(&chart->page, &box);

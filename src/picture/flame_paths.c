@@ -20,10 +20,9 @@ void flame_paths_init(struct flame_paths *ret)
 void flame_paths_fini(struct flame_paths *paths)
 {
 	strings_fini(&paths->strings);
-	vector_fini(&paths->cells);
+	functions_fini(&paths->cells);
 	vector_fini(&paths->steps);
 	vector_fini(paths);
-	id_table_fini(&paths->cell_ids);
 }
 
 /* A recording on its way in. */
@@ -31,9 +30,10 @@ struct adding {
 	struct flame_paths *paths;
 	struct frame_texts *texts;
 	const struct flame_paths_options *options;
-	uint32_t *cells;   /* owned: of each entry of texts->ids */
+	uint32_t *cells;   /* owned: the cell of each slot of the texts */
 	uint32_t *objects; /* owned: text of each object of the recording */
 	uint32_t separator;
+	struct stack_slots steps; /* of the path at hand */
 	/* the label looked up last, and its cell */
 	uint32_t label, label_cell;
 	bool has_label;
@@ -43,35 +43,23 @@ static void adding_fini(struct adding *adding)
 {
 	free(adding->cells);
 	free(adding->objects);
+	vector_fini(&adding->steps);
 }
 
-static uint32_t intern_cell(struct adding *adding, const char *text, struct flame_cell key)
+static uint32_t intern_cell(struct adding *adding, const char *text, struct shown_function key)
 {
-	struct flame_paths *paths = adding->paths;
-	const struct flame_cell *cells = paths->cells.list;
+	struct strings *strings = &adding->paths->strings;
 
-	key.text = adding->options->strip_hex ? hex_strip_intern(&paths->strings, text)
-					      : must_strings_intern(&paths->strings, text);
-
-	const uint32_t parts[] = { key.text, key.object, key.kind, key.origin };
-	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
-	uint32_t found =
-		ID_TABLE_FIND(&paths->cell_ids, hash, i,
-			      cells[i].text == key.text && cells[i].object == key.object &&
-				      cells[i].kind == key.kind && cells[i].origin == key.origin);
-
-	if (found != ID_TABLE_NONE)
-		return found;
-	must_id_table_add(&paths->cell_ids, hash, (uint32_t)paths->cells.nr);
-	must_push(&paths->cells, key);
-	return (uint32_t)paths->cells.nr - 1;
+	key.text = adding->options->strip_hex ? hex_strip_intern(strings, text)
+					      : must_strings_intern(strings, text);
+	return must_functions_add(&adding->paths->cells, &key);
 }
 
 static uint32_t intern_label(struct adding *adding, const char *text)
 {
 	return intern_cell(
 		adding, text,
-		(struct flame_cell){ .kind = FLAME_LABEL, .origin = RECORDING_NO_ORIGIN });
+		(struct shown_function){ .kind = FUNCTION_LABEL, .origin = RECORDING_NO_ORIGIN });
 }
 
 static uint32_t intern_place(struct adding *adding, const struct recording_frame *frame)
@@ -88,19 +76,19 @@ static void add_frame(struct adding *adding, uint32_t idx)
 	const struct frame_texts *texts = adding->texts;
 	const struct recording_frame *frame = &texts->recording->frames[idx];
 	bool kernel = frame->kind == RECORDING_KERNEL;
-	struct flame_cell key = {
-		.object = adding->options->places	? intern_place(adding, frame)
-			  : adding->options->no_objects ? 0
-							: adding->objects[frame->object],
+	struct shown_function key = {
+		.place = adding->options->places       ? intern_place(adding, frame)
+			 : adding->options->no_objects ? 0
+						       : adding->objects[frame->object],
 		.origin = kernel ? RECORDING_NO_ORIGIN : frame->origin,
 	};
-	size_t nr;
-	const uint32_t *ids = frame_texts_of(texts, idx, &nr);
-	uint32_t *to = &adding->cells[ids - texts->ids];
+	uint32_t nr, slot = frame_slots(texts, idx, &nr);
 
-	for (size_t i = 0; i < nr; i++) {
-		key.kind = kernel ? FLAME_KERNEL : i + 1 < nr ? FLAME_INLINED : FLAME_USER;
-		to[i] = intern_cell(adding, strings_text(&texts->strings, ids[i]), key);
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *text = strings_text(&texts->strings, texts->ids[slot + i]);
+
+		key.kind = kernel ? FUNCTION_KERNEL : i + 1 < nr ? FUNCTION_INLINED : FUNCTION_USER;
+		adding->cells[slot + i] = intern_cell(adding, text, key);
 	}
 }
 
@@ -108,8 +96,7 @@ static void add_cells(struct adding *adding)
 {
 	const struct recording *recording = adding->texts->recording;
 
-	adding->cells =
-		must_calloc(recording->nr_lines + recording->nr_frames, sizeof(*adding->cells));
+	adding->cells = must_calloc(frame_slots_nr(adding->texts), sizeof(*adding->cells));
 	adding->objects = must_calloc(recording->nr_objects, sizeof(*adding->objects));
 	for (size_t i = 0; i < recording->nr_objects; i++)
 		adding->objects[i] = must_strings_intern(
@@ -120,17 +107,9 @@ static void add_cells(struct adding *adding)
 	adding->separator = intern_label(adding, "-");
 }
 
-/* One step more, unless the path is as long as any may be. */
-static void put(struct adding *adding, struct flame_path *path, uint32_t cell)
-{
-	if (path->nr < FLAME_STEPS_MAX)
-		adding->paths->steps.list[path->first + path->nr] = cell;
-	path->nr++; /* beyond, too: put_path() sees it */
-}
-
-/* Labels of a few texts follow each other in most recordings. */
-static void put_labels(struct adding *adding, const struct recording_stack *stack,
-		       struct flame_path *path)
+/* Put the cells of the labels of @stack. Labels of a few texts follow each other in most
+ * recordings. */
+static void put_labels(struct adding *adding, const struct recording_stack *stack)
 {
 	uint32_t labels[LABELS_MAX], nr;
 
@@ -143,21 +122,7 @@ static void put_labels(struct adding *adding, const struct recording_stack *stac
 				adding, strings_text(&adding->texts->strings, labels[i]));
 		adding->has_label = true;
 		adding->label = labels[i];
-		put(adding, path, adding->label_cell);
-	}
-}
-
-/* Frames @frames [nr], leaf first, from the root to the leaf. */
-static void put_frames(struct adding *adding, struct flame_path *path, const uint32_t *frames,
-		       size_t nr)
-{
-	for (size_t i = nr; i-- > 0 && path->nr <= FLAME_STEPS_MAX;) {
-		size_t nr_texts;
-		const uint32_t *ids = frame_texts_of(adding->texts, frames[i], &nr_texts);
-		const uint32_t *cells = &adding->cells[ids - adding->texts->ids];
-
-		while (nr_texts-- > 0)
-			put(adding, path, cells[nr_texts]);
+		must_push(&adding->steps, adding->label_cell);
 	}
 }
 
@@ -176,38 +141,54 @@ static void reverse(uint32_t *steps, size_t nr)
 	}
 }
 
+/* Put the steps of @stack. */
+static void put_steps(struct adding *adding, const struct recording_stack *stack)
+{
+	const struct stack_slot_options options = {
+		.walk = adding->options->walk,
+		.delimited = adding->options->delimited,
+		.max = FLAME_STEPS_MAX,
+	};
+	struct stack_slots *steps = &adding->steps;
+
+	steps->nr = 0;
+	put_labels(adding, stack);
+
+	size_t nr_labels = steps->nr;
+
+	must_stack_slots(adding->texts, stack, &options, steps);
+	for (size_t i = nr_labels; i < steps->nr; i++)
+		steps->list[i] = steps->list[i] == STACK_DELIMITER ? adding->separator
+								   : adding->cells[steps->list[i]];
+}
+
 /* Errors: -E2BIG. */
 static int put_path(struct adding *adding, size_t idx, unsigned side)
 {
-	const struct recording *recording = adding->texts->recording;
-	const struct recording_stack *stack = &recording->stacks[idx];
-	const uint32_t *user = &recording->frame_ids[stack->first_frame];
-	const uint32_t *kernel = user + stack->nr_user;
-	bool other = adding->options->walk == MERGE_FP;
-	size_t nr_user = other ? stack->nr_fp : stack->nr_user;
+	const struct recording_stack *stack = &adding->texts->recording->stacks[idx];
 	struct flame_paths *paths = adding->paths;
 	struct flame_path path = {
 		.count = stack->count,
 		.first = paths->steps.nr,
 		.stack = (uint32_t)idx,
-		.elided = other ? 0 : stack->elided,
+		.elided = adding->options->walk == MERGE_FP ? 0 : stack->elided,
 		.side = (uint8_t)side,
 	};
 
 	if (paths->steps.nr > steps_max(adding->options))
 		return -E2BIG;
-	must_reserve(&paths->steps, paths->steps.nr + FLAME_STEPS_MAX);
-	put_labels(adding, stack, &path);
-	put_frames(adding, &path, other ? kernel + stack->nr_kernel : user, nr_user);
-	if (adding->options->delimited && nr_user && stack->nr_kernel)
-		put(adding, &path, adding->separator);
-	put_frames(adding, &path, kernel, stack->nr_kernel);
-	if (path.nr > FLAME_STEPS_MAX) {
-		path.nr = FLAME_STEPS_MAX;
+	put_steps(adding, stack);
+	if (adding->steps.nr > FLAME_STEPS_MAX) {
+		adding->steps.nr = FLAME_STEPS_MAX;
 		paths->cut[side] += path.count;
 	}
+	path.nr = (uint32_t)adding->steps.nr;
 	if (adding->options->reverse)
-		reverse(&paths->steps.list[path.first], path.nr);
+		reverse(adding->steps.list, path.nr);
+	must_reserve(&paths->steps, paths->steps.nr + path.nr);
+	if (path.nr)
+		memcpy(&paths->steps.list[path.first], adding->steps.list,
+		       path.nr * sizeof(*adding->steps.list));
 	must_push(paths, path);
 	paths->steps.nr += path.nr;
 	paths->samples[side] += path.count;

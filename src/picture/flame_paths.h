@@ -11,28 +11,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/id_table.h"
 #include "base/strings.h"
 #include "base/vector.h"
 #include "recording/recording.h"
 #include "view/frame_texts.h"
-#include "view/merge.h"
-
-enum flame_kind {
-	FLAME_LABEL, /* no code: the task, a CPU, "-" between user and kernel frames */
-	FLAME_USER,
-	FLAME_INLINED, /* in a user frame; what is inlined in a kernel frame is FLAME_KERNEL */
-	FLAME_KERNEL,
-	FLAME_KIND_COUNT
-};
-
-/* What a step is. */
-struct flame_cell {
-	uint32_t text;	 /* in flame_paths.strings */
-	uint32_t object; /* there, too: path as the target sees it, "[ext4]"; 0, "": none */
-	uint8_t kind;	 /* enum flame_kind */
-	uint8_t origin;	 /* enum fpl_origin of user frames; RECORDING_NO_ORIGIN */
-};
+#include "view/functions.h"
+#include "view/stack_slots.h"
 
 #define FLAME_SIDES 2u
 
@@ -46,16 +30,16 @@ struct flame_path {
 };
 
 struct flame_paths {
-	struct strings strings;		 /* 0 is "" */
-	VECTOR(struct flame_cell) cells; /* no two alike */
+	struct strings strings; /* 0 is "" */
+	/* What steps are. A place is there, too: path as the target sees it, "[ext4]"; 0, "": none
+	 */
+	struct functions cells;
 	VECTOR(uint32_t) steps;
 	struct flame_path *list; /* a vector itself */
 	size_t nr, room;
 	uint64_t samples[FLAME_SIDES]; /* sums of the counts */
 	/* Samples whose stacks have more steps than FLAME_STEPS_MAX: what is beyond has no step. */
 	uint64_t cut[FLAME_SIDES];
-
-	struct id_table cell_ids; /* private */
 };
 
 #define FLAME_STEPS_MAX 4096u

@@ -14,14 +14,14 @@ void flame_tree_fini(struct flame_tree *tree)
 }
 
 /* Kernel code and labels are never one with what reads the same and is neither. */
-static unsigned class_of(const struct flame_cell *cell)
+static unsigned class_of(const struct shown_function *cell)
 {
-	return cell->kind == FLAME_INLINED ? FLAME_USER : cell->kind;
+	return cell->kind == FUNCTION_INLINED ? FUNCTION_USER : cell->kind;
 }
 
 static int compare_cells(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
-	const struct flame_cell *s = &paths->cells.list[a], *t = &paths->cells.list[b];
+	const struct shown_function *s = &paths->cells.list[a], *t = &paths->cells.list[b];
 	int order = s->text == t->text
 			    ? 0
 			    : strcmp(flame_text(paths, s->text), flame_text(paths, t->text));
@@ -71,13 +71,13 @@ struct building {
 	uint32_t nr_open;
 };
 
-static void open_node(struct building *building, const struct flame_cell *cell)
+static void open_node(struct building *building, const struct shown_function *cell)
 {
 	struct flame_tree *tree = building->tree;
 	uint32_t depth = building->nr_open;
 
 	must_push(&tree->nodes, { .text = cell->text,
-				  .object = cell->object,
+				  .object = cell->place,
 				  .kind = cell->kind,
 				  .parent = depth ? building->open[depth - 1] : 0,
 				  .depth = depth });
@@ -102,7 +102,7 @@ static void close_node(struct building *building)
 	}
 }
 
-static void count_step(struct flame_node *node, const struct flame_cell *cell,
+static void count_step(struct flame_node *node, const struct shown_function *cell,
 		       const struct flame_path *path)
 {
 	node->total[path->side] += path->count;
@@ -111,8 +111,8 @@ static void count_step(struct flame_node *node, const struct flame_cell *cell,
 	if (cell->origin < FPL_ORIGIN_COUNT)
 		node->found[cell->origin] += path->count;
 	if (cell->kind != node->kind)
-		node->kind = FLAME_USER; /* inlined in some samples */
-	if (cell->object != node->object)
+		node->kind = FUNCTION_USER; /* inlined in some samples */
+	if (cell->place != node->object)
 		node->objects_differ = true;
 }
 
@@ -136,7 +136,7 @@ static void add_path(struct building *building, const struct sort_path *sorted)
 /* One pass over the paths. False: more than @nodes_max nodes are left. */
 static bool build(struct flame_tree *tree, const struct sort_path *sorted, uint32_t nodes_max)
 {
-	static const struct flame_cell root = { .kind = FLAME_LABEL };
+	static const struct shown_function root = { .kind = FUNCTION_LABEL };
 	struct building building = { .tree = tree };
 
 	tree->nodes.nr = tree->depth = 0;

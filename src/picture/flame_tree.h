@@ -29,7 +29,8 @@ struct flame_node {
 	uint32_t end;	 /* index behind the last node below it */
 	uint32_t depth;	 /* of the root 0 */
 	uint32_t elided; /* the most of any path that leads here */
-	uint8_t kind; /* enum flame_kind; FLAME_INLINED: in all samples; of the root FLAME_LABEL */
+	uint8_t kind;	 /* enum function_kind; FUNCTION_INLINED: in all samples; of the root
+			    FUNCTION_LABEL */
 	bool objects_differ;
 };
 

@@ -49,7 +49,7 @@ size_t html_parts_name(struct html_parts *parts, uint32_t text)
 /* Labels, user code and the kernel, as the page numbers them. */
 static unsigned kind_number(uint8_t kind)
 {
-	return kind == FLAME_KERNEL ? 2 : kind == FLAME_LABEL ? 0 : 1;
+	return kind == FUNCTION_KERNEL ? 2 : kind == FUNCTION_LABEL ? 0 : 1;
 }
 
 void html_parts_write_functions(struct html_parts *parts)

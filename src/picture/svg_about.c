@@ -150,12 +150,12 @@ void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree,
 void svg_about_put_place(FILE *to, const struct flame_paths *paths, const struct flame_node *node)
 {
 	if (node->object) {
-		fputs(node->kind == FLAME_KERNEL ? "\nkernel: " : "\nin ", to);
+		fputs(node->kind == FUNCTION_KERNEL ? "\nkernel: " : "\nin ", to);
 		xml_put(to, flame_text(paths, node->object), XML_NAME_BYTES);
 		fputs(node->objects_differ ? " and others" : "", to);
-	} else if (node->kind == FLAME_KERNEL) {
+	} else if (node->kind == FUNCTION_KERNEL) {
 		fputs("\nkernel", to);
 	}
-	if (node->kind == FLAME_INLINED)
+	if (node->kind == FUNCTION_INLINED)
 		fputs("\ninlined", to);
 }

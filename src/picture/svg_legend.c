@@ -19,9 +19,9 @@ static void see(const struct flame_node *node, struct svg_seen *seen)
 		found += node->found[i];
 		seen->origins[i] |= node->found[i] > 0;
 	}
-	seen->kernel |= node->kind == FLAME_KERNEL;
-	seen->inlined |= node->kind == FLAME_INLINED;
-	if (node->kind == FLAME_USER || node->kind == FLAME_INLINED) {
+	seen->kernel |= node->kind == FUNCTION_KERNEL;
+	seen->inlined |= node->kind == FUNCTION_INLINED;
+	if (node->kind == FUNCTION_USER || node->kind == FUNCTION_INLINED) {
 		seen->user = true;
 		seen->unknown |= !found;
 	}
@@ -48,15 +48,16 @@ static void add_origins(struct svg_page *page, const struct svg_seen *seen)
 	for (uint8_t i = 0; i < FPL_ORIGIN_COUNT; i++)
 		if (seen->origins[i])
 			add(page,
-			    &(struct svg_paint){ .object = "", .kind = FLAME_USER, .origin = i },
+			    &(struct svg_paint){ .object = "", .kind = FUNCTION_USER, .origin = i },
 			    words[i]);
 	if (seen->unknown)
 		add(page,
 		    &(struct svg_paint){
-			    .object = "", .kind = FLAME_USER, .origin = RECORDING_NO_ORIGIN },
+			    .object = "", .kind = FUNCTION_USER, .origin = RECORDING_NO_ORIGIN },
 		    "user code, how is not known");
 	if (seen->kernel)
-		add(page, &(struct svg_paint){ .object = "", .kind = FLAME_KERNEL }, "kernel code");
+		add(page, &(struct svg_paint){ .object = "", .kind = FUNCTION_KERNEL },
+		    "kernel code");
 }
 
 /* Samples that end in an object. */
@@ -89,17 +90,19 @@ static void add_objects(struct svg_page *page, const struct flame_tree *tree)
 	for (size_t i = 0; i < nr && i < NR_OBJECTS && list[i].self; i++) {
 		const char *path = flame_text(tree->paths, list[i].object);
 
-		add(page, &(struct svg_paint){ .name = "", .object = path, .kind = FLAME_USER },
+		add(page, &(struct svg_paint){ .name = "", .object = path, .kind = FUNCTION_USER },
 		    text_path_name(path));
 	}
 }
 
 static void add_code(struct svg_page *page, const struct svg_seen *seen)
 {
-	static const struct svg_paint user = { .name = "fpless", .object = "", .kind = FLAME_USER };
+	static const struct svg_paint user = { .name = "fpless",
+					       .object = "",
+					       .kind = FUNCTION_USER };
 	static const struct svg_paint kernel = { .name = "fpless",
 						 .object = "",
-						 .kind = FLAME_KERNEL };
+						 .kind = FUNCTION_KERNEL };
 
 	if (seen->user)
 		add(page, &user, "user code");

@@ -91,9 +91,9 @@ static uint32_t hash_text(const char *text)
 static void put_color(const struct picture_options *options, const struct svg_paint *paint,
 		      char *buf, size_t size)
 {
-	bool kernel = paint->kind == FLAME_KERNEL;
+	bool kernel = paint->kind == FUNCTION_KERNEL;
 
-	if (paint->kind == FLAME_LABEL)
+	if (paint->kind == FUNCTION_LABEL)
 		snprintf(buf, size, "l");
 	else if (options->colors == PICTURE_COLORS_OBJECT && !*paint->object)
 		snprintf(buf, size, "l");
@@ -115,7 +115,7 @@ const char *svg_palette_class(const struct picture_options *options, const struc
 
 	put_color(options, paint, color, sizeof(color));
 	snprintf(buf, SVG_PALETTE_CLASS_SIZE, "%s%s%s%s", color,
-		 paint->kind == FLAME_INLINED ? " i" : "", paint->by_synth ? " m" : "",
+		 paint->kind == FUNCTION_INLINED ? " i" : "", paint->by_synth ? " m" : "",
 		 paint->by_fp ? " f" : "");
 	return buf;
 }

@@ -13,7 +13,7 @@ void svg_palette_put_css(FILE *to, const struct picture_options *options);
 /* What a box shows, in words of the palette. */
 struct svg_paint {
 	const char *name, *object; /* object "": none */
-	uint8_t kind;		   /* enum flame_kind */
+	uint8_t kind;		   /* enum function_kind */
 	uint8_t origin; /* enum fpl_origin that most was found by; RECORDING_NO_ORIGIN: not known */
 	bool by_fp;	/* some of it by frame pointers */
 	bool by_synth;	/* some of it by rows made from code */

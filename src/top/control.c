@@ -174,7 +174,7 @@ static void open_row(struct control *control, const struct model *model, const s
 
 	if (control->selected >= table->nr)
 		return;
-	row = &table->rows[control->selected];
+	row = &table->list[control->selected];
 	switch (row->kind) {
 	case TABLE_ROW_FUNCTION:
 		leave(control);

@@ -84,7 +84,7 @@ int live_table(struct live *live, const struct table_query *query, bool since_st
 	size_t nr = live->window.nr;
 
 	if (live->counts)
-		memset(live->counts, 0, live->model.nr_stacks * sizeof(*live->counts));
+		memset(live->counts, 0, live->model.stacks.nr * sizeof(*live->counts));
 	for (size_t i = 0; i < nr && i < live->nr; i++)
 		live->counts[live->places[i]] += window_count(&live->window, i, since_start);
 	return table_make(&live->model, live->counts, query, ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording that grows as readers of a live view see it: functions in place of frames, stacks as
- * sequences of them. Each frame and each stack is looked at once; counts are nobody's business here
+ * sequences of them. Each frame and each stack is looked at once; counts are not part of it
  * (top/table.h). A pure function of the recording.
  */
 #pragma once
@@ -12,42 +12,33 @@
 
 #include "base/err.h"
 #include "base/id_table.h"
-#include "base/strings.h"
+#include "base/vector.h"
 #include "recording/recording.h"
+#include "view/function_index.h"
+#include "view/sequences.h"
+#include "view/stack_slots.h"
 
-/* What has one name in one object; texts are escaped as in a folded line. */
-struct model_function {
-	uint32_t text;	 /* its name, or where it is: "[file+0xstart]" */
-	uint32_t place;	 /* the last part of its object's path, or the kernel's module */
-	uint32_t object; /* index in the recording */
-	bool kernel;
-};
-
-/* Frames from the leaf to the root, inlined ones too: the kernel's first. */
+/* Stacks that read the same have the same sequence, those of one process the same number. */
 struct model_stack {
-	size_t first; /* sequence[first .. first + nr) are indexes of functions */
-	uint32_t nr, nr_kernel;
-	uint32_t comm; /* text */
-};
-
-struct model_frame {
-	uint32_t first, nr; /* of_frames[first .. first + nr), the innermost first */
+	uint32_t whole, user; /* sequences, with and without frames of the kernel */
+	uint32_t process;
 };
 
 struct model {
 	const struct recording *recording; /* borrowed */
-	struct strings strings;
-	struct model_function *functions; /* owned [nr_functions] */
-	struct model_frame *frames;	  /* owned [nr_frames] */
-	uint32_t *of_frames;		  /* owned [nr_of_frames] */
-	struct model_stack *stacks;	  /* owned [nr_stacks], as those of the recording */
-	uint32_t *sequence;		  /* owned [nr_sequence] */
-	size_t nr_functions, nr_frames, nr_of_frames, nr_stacks, nr_sequence;
-	size_t room_functions, room_frames, room_of_frames, room_stacks, room_sequence;
-	struct id_table ids;
+	struct frame_texts texts;	   /* escaped as in a folded line */
+	struct function_index index;
+	VECTOR(uint32_t) places;    /* of each function the text of its place, escaped as well */
+	struct sequences sequences; /* the text of the task's name, then functions root first */
+	VECTOR(struct model_stack) stacks; /* as those of the recording */
+
+	/* private: the first stack of each process, found by process_ids; the stack at hand */
+	VECTOR(uint32_t) processes;
+	struct id_table process_ids;
+	struct stack_slots slots;
 };
 
-/* @recording outlives @model. */
+/* *model must not move; @recording outlives it. */
 void model_init(struct model *model, const struct recording *recording);
 void model_fini(struct model *model);
 
@@ -60,16 +51,39 @@ FPL_MUST_CHECK int model_extend(struct model *model);
 /* Owned by @model. */
 static inline const char *model_text(const struct model *model, uint32_t text)
 {
-	return strings_text(&model->strings, text);
+	return strings_text(&model->texts.strings, text);
 }
 
-/* The functions of stack @idx from the leaf on, without those of the kernel unless @kernel. */
-static inline const uint32_t *model_sequence(const struct model *model, size_t idx, bool kernel,
-					     uint32_t *ret_nr)
+static inline const char *model_function(const struct model *model, uint32_t function)
 {
-	const struct model_stack *stack = &model->stacks[idx];
-	uint32_t skipped = kernel ? 0 : stack->nr_kernel;
+	return model_text(model, model->index.functions.list[function].text);
+}
 
-	*ret_nr = stack->nr - skipped;
-	return model->sequence + stack->first + skipped;
+/* The place of function @function: the last part of its object's path, or the kernel's module. */
+static inline const char *model_place(const struct model *model, uint32_t function)
+{
+	return model_text(model, model->places.list[function]);
+}
+
+/* The sequence of stack @idx. */
+static inline uint32_t model_sequence(const struct model *model, size_t idx, bool kernel)
+{
+	return kernel ? model->stacks.list[idx].whole : model->stacks.list[idx].user;
+}
+
+/* The name of the task of stack @idx. */
+static inline const char *model_comm(const struct model *model, size_t idx)
+{
+	return model_text(model,
+			  *sequence_ids(&model->sequences, model_sequence(model, idx, true)));
+}
+
+/* The functions of stack @idx from the root on, without those of the kernel unless @kernel. */
+static inline const uint32_t *model_functions(const struct model *model, size_t idx, bool kernel,
+					      uint32_t *ret_nr)
+{
+	uint32_t sequence = model_sequence(model, idx, kernel);
+
+	*ret_nr = model->sequences.list[sequence].nr - 1;
+	return sequence_ids(&model->sequences, sequence) + 1;
 }

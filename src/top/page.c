@@ -108,13 +108,13 @@ static void stack_text(const struct layout *layout, uint32_t idx, char *buf, siz
 {
 	uint32_t nr;
 	const struct model *model = layout->model;
-	const uint32_t *sequence = model_sequence(model, idx, layout->control->query.kernel, &nr);
+	const uint32_t *list = model_functions(model, idx, layout->control->query.kernel, &nr);
 	size_t used = 0;
 
 	*buf = '\0';
-	for (uint32_t i = 0; i < nr && used < size; i++) {
-		const char *name = model_text(model, model->functions[sequence[i]].text);
-		int n = snprintf(buf + used, size - used, "%s%s", i ? " < " : "", name);
+	for (uint32_t i = nr; i-- > 0 && used < size;) {
+		int n = snprintf(buf + used, size - used, "%s%s", i + 1 < nr ? " < " : "",
+				 model_function(model, list[i]));
 
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -128,16 +128,16 @@ static const char *row_text(const struct layout *layout, const struct table_row 
 
 	switch (row->kind) {
 	case TABLE_ROW_FUNCTION:
-		*ret_place = model_text(model, model->functions[row->index].place);
-		return model_text(model, model->functions[row->index].text);
+		*ret_place = model_place(model, row->index);
+		return model_function(model, row->index);
 	case TABLE_ROW_STACK:
-		*ret_place = model_text(model, model->stacks[row->index].comm);
+		*ret_place = model_comm(model, row->index);
 		stack_text(layout, row->index, buf, size);
 		return buf;
 	case TABLE_ROW_PROCESS:
 		snprintf(buf, size, "%u", model->recording->stacks[row->index].pid);
 		*ret_place = buf;
-		return model_text(model, model->stacks[row->index].comm);
+		return model_comm(model, row->index);
 	case TABLE_ROW_HEADING:
 		break;
 	}
@@ -161,8 +161,8 @@ static int put_row(struct layout *layout, const struct table_row *row, bool sele
 	bool by_total = control->query.sort == TABLE_SORT_TOTAL;
 	char buf[STACK_CHARS], shares[32], object[4 * OBJECT_MAX + 1] = "";
 	const char *place, *text = row_text(layout, row, buf, sizeof(buf), &place);
-	bool kernel =
-		row->kind == TABLE_ROW_FUNCTION && layout->model->functions[row->index].kernel;
+	bool kernel = row->kind == TABLE_ROW_FUNCTION &&
+		      layout->model->index.functions.list[row->index].kind == FUNCTION_KERNEL;
 	size_t taken = width_fit(object, sizeof(object), place, layout->object_columns);
 
 	if (row->kind == TABLE_ROW_HEADING)
@@ -318,7 +318,7 @@ static int put_rows(struct layout *layout, size_t nr_lines)
 	for (size_t i = 0; !err && i < nr_lines; i++) {
 		size_t row = *first + i;
 
-		err = row < table->nr ? put_row(layout, &table->rows[row], row == control->selected)
+		err = row < table->nr ? put_row(layout, &table->list[row], row == control->selected)
 				      : put(layout, PAGE_STYLE_PLAIN,
 					    table->nr || i   ? ""
 					    : table->samples ? "nothing to show"

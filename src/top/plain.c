@@ -40,22 +40,18 @@ static void write_head(FILE *to, const struct plain_block *block, const struct t
 
 static void write_function(FILE *to, const struct model *model, const struct table_row *row)
 {
-	const struct model_function *function = &model->functions[row->index];
-
-	fprintf(to, "%s\t%s", model_text(model, function->place),
-		model_text(model, function->text));
+	fprintf(to, "%s\t%s", model_place(model, row->index), model_function(model, row->index));
 }
 
 static void write_stack(FILE *to, const struct model *model, const struct table_query *query,
 			const struct table_row *row)
 {
 	uint32_t nr;
-	const uint32_t *sequence = model_sequence(model, row->index, query->kernel, &nr);
+	const uint32_t *list = model_functions(model, row->index, query->kernel, &nr);
 
-	fprintf(to, "%s\t", model_text(model, model->stacks[row->index].comm));
-	while (nr-- > 0)
-		fprintf(to, "%s%s", model_text(model, model->functions[sequence[nr]].text),
-			nr ? ";" : "");
+	fprintf(to, "%s\t", model_comm(model, row->index));
+	for (uint32_t i = 0; i < nr; i++)
+		fprintf(to, "%s%s", i ? ";" : "", model_function(model, list[i]));
 }
 
 static void write_row(FILE *to, const struct model *model, const struct table_query *query,
@@ -70,7 +66,7 @@ static void write_row(FILE *to, const struct model *model, const struct table_qu
 		write_stack(to, model, query, row);
 	else
 		fprintf(to, "%u\t%s", model->recording->stacks[row->index].pid,
-			model_text(model, model->stacks[row->index].comm));
+			model_comm(model, row->index));
 	putc('\n', to);
 }
 
@@ -88,8 +84,8 @@ void plain_write(FILE *to, const struct plain_block *block, const struct model *
 	write_head(to, block, query, table);
 	fprintf(to, "  SELF%%\t TOTAL%%\t    SELF\t   TOTAL\t%s\n", columns[query->view]);
 	for (size_t i = 0; i < table->nr && i < block->max_rows; i++) {
-		if (table->rows[i].kind != TABLE_ROW_HEADING)
-			write_row(to, model, query, table, &table->rows[i]);
+		if (table->list[i].kind != TABLE_ROW_HEADING)
+			write_row(to, model, query, table, &table->list[i]);
 	}
 	putc('\n', to);
 }

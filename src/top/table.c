@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 
 #define STACKS_OF_FUNCTION_MAX 200u /* below its callers and callees */
 
@@ -27,18 +28,17 @@ struct maker {
 	uint8_t *matches; /* owned [nr_functions]: enum match */
 };
 
-/* Stacks that read the same, or are of one process: found by what the first of them is. */
+/* Stacks that read the same, or are of one process. */
 struct groups {
 	const struct maker *maker;
-	struct table_row *rows; /* owned [nr] */
-	size_t nr, room;
-	struct id_table ids;
+	VECTOR(struct table_row) rows;
+	uint32_t *of_numbers; /* owned: 1 + the row of each sequence or process; 0: none yet */
 };
 
 static void groups_fini(struct groups *groups)
 {
-	free(groups->rows);
-	id_table_fini(&groups->ids);
+	vector_fini(&groups->rows);
+	free(groups->of_numbers);
 }
 
 static void maker_fini(struct maker *maker)
@@ -48,57 +48,42 @@ static void maker_fini(struct maker *maker)
 
 void table_fini(struct table *table)
 {
-	free(table->rows);
+	vector_fini(table);
 	*table = (struct table){ 0 };
-}
-
-static int push_row(struct table_row **rows, size_t *nr, size_t *room, const struct table_row *row)
-{
-	if (*nr == *room) {
-		size_t wanted = *room ? 2 * *room : 64;
-		struct table_row *bigger = reallocarray(*rows, wanted, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		*rows = bigger;
-		*room = wanted;
-	}
-	(*rows)[(*nr)++] = *row;
-	return 0;
-}
-
-static int push(struct table *table, const struct table_row *row)
-{
-	return push_row(&table->rows, &table->nr, &table->room, row);
 }
 
 static int push_heading(struct table *table, const char *text)
 {
-	return push(table, &(struct table_row){ .kind = TABLE_ROW_HEADING, .heading = text });
+	return vector_push(table, { .kind = TABLE_ROW_HEADING, .heading = text });
 }
 
-static bool text_matches(const struct maker *maker, uint32_t text)
+static bool text_matches(const struct maker *maker, const char *text)
 {
-	return regexec(maker->query->filter, model_text(maker->model, text), 0, NULL, 0) == 0;
+	return regexec(maker->query->filter, text, 0, NULL, 0) == 0;
 }
 
 static bool function_matches(struct maker *maker, uint32_t idx)
 {
-	const struct model_function *function = &maker->model->functions[idx];
-
 	if (!maker->query->filter)
 		return true;
 	if (maker->matches[idx] == MATCH_UNKNOWN)
 		maker->matches[idx] =
-			text_matches(maker, function->text) || text_matches(maker, function->place)
+			text_matches(maker, model_function(maker->model, idx)) ||
+					text_matches(maker, model_place(maker->model, idx))
 				? MATCH_YES
 				: MATCH_NO;
 	return maker->matches[idx] == MATCH_YES;
 }
 
-static const uint32_t *sequence_of(const struct maker *maker, size_t idx, uint32_t *ret_nr)
+/* The functions of stack @idx that are shown, from the root on. */
+static const uint32_t *functions_of(const struct maker *maker, size_t idx, uint32_t *ret_nr)
 {
-	return model_sequence(maker->model, idx, maker->query->kernel, ret_nr);
+	return model_functions(maker->model, idx, maker->query->kernel, ret_nr);
+}
+
+static uint32_t sequence_of(const struct maker *maker, size_t idx)
+{
+	return model_sequence(maker->model, idx, maker->query->kernel);
 }
 
 /* Has the stack samples, and is it of who was asked for? */
@@ -111,17 +96,17 @@ static bool is_wanted(const struct maker *maker, size_t idx)
 	    (maker->query->has_process &&
 	     (stack->pid != maker->query->pid || stack->task != maker->query->task)))
 		return false;
-	sequence_of(maker, idx, &nr);
+	functions_of(maker, idx, &nr);
 	return nr > 0;
 }
 
 static bool stack_matches(struct maker *maker, size_t idx)
 {
 	uint32_t nr;
-	const uint32_t *sequence = sequence_of(maker, idx, &nr);
+	const uint32_t *list = functions_of(maker, idx, &nr);
 
 	for (uint32_t i = 0; i < nr; i++) {
-		if (function_matches(maker, sequence[i]))
+		if (function_matches(maker, list[i]))
 			return true;
 	}
 	return false;
@@ -149,9 +134,8 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	if (a_then != b_then)
 		return a_then > b_then ? -1 : 1;
 	if (a->kind == TABLE_ROW_FUNCTION) {
-		const struct model *model = maker->model;
-		int order = strcmp(model_text(model, model->functions[a->index].text),
-				   model_text(model, model->functions[b->index].text));
+		int order = strcmp(model_function(maker->model, a->index),
+				   model_function(maker->model, b->index));
 
 		if (order)
 			return order;
@@ -165,7 +149,7 @@ static void sort_rows(struct maker *maker, size_t first)
 	struct table *table = maker->table;
 
 	if (table->nr > first)
-		qsort_r(table->rows + first, table->nr - first, sizeof(*table->rows), compare_rows,
+		qsort_r(table->list + first, table->nr - first, sizeof(*table->list), compare_rows,
 			maker);
 }
 
@@ -174,7 +158,7 @@ static int push_functions(struct maker *maker, const struct tallied *list, bool 
 {
 	size_t first = maker->table->nr;
 
-	for (uint32_t i = 0; i < maker->model->nr_functions; i++) {
+	for (uint32_t i = 0; i < maker->model->index.functions.nr; i++) {
 		const struct table_row row = { .kind = TABLE_ROW_FUNCTION,
 					       .index = i,
 					       .self = list[i].self,
@@ -182,7 +166,7 @@ static int push_functions(struct maker *maker, const struct tallied *list, bool 
 
 		if (!list[i].total || (filtered && !function_matches(maker, i)))
 			continue;
-		if (push(maker->table, &row))
+		if (vector_push(maker->table, row))
 			return -ENOMEM;
 	}
 	sort_rows(maker, first);
@@ -192,80 +176,51 @@ static int push_functions(struct maker *maker, const struct tallied *list, bool 
 static int make_functions(struct maker *maker)
 {
 	const struct model *model = maker->model;
-	AUTO_FREE struct tallied *list = calloc(model->nr_functions + 1, sizeof(*list));
+	AUTO_FREE struct tallied *list = calloc(model->index.functions.nr + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	for (size_t i = 0; i < model->nr_stacks; i++) {
+	for (size_t i = 0; i < model->stacks.nr; i++) {
 		uint32_t nr;
-		const uint32_t *sequence = sequence_of(maker, i, &nr);
+		const uint32_t *functions = functions_of(maker, i, &nr);
 
 		if (!is_wanted(maker, i))
 			continue;
 		for (uint32_t j = 0; j < nr; j++)
-			tally(&list[sequence[j]], maker->counts[i], i, j == 0);
+			tally(&list[functions[j]], maker->counts[i], i, j + 1 == nr);
 	}
 	return push_functions(maker, list, true);
 }
 
-static bool stacks_read_the_same(const struct maker *maker, uint32_t a, uint32_t b)
-{
-	uint32_t nr_a, nr_b;
-	const uint32_t *of_a = sequence_of(maker, a, &nr_a);
-	const uint32_t *of_b = sequence_of(maker, b, &nr_b);
-
-	return maker->model->stacks[a].comm == maker->model->stacks[b].comm && nr_a == nr_b &&
-	       memcmp(of_a, of_b, nr_a * sizeof(*of_a)) == 0;
-}
-
-static bool group_reads_as(const void *ctx, uint32_t index, const void *key)
-{
-	const struct groups *groups = ctx;
-
-	return stacks_read_the_same(groups->maker, groups->rows[index].index,
-				    *(const uint32_t *)key);
-}
-
-static bool group_is_process(const void *ctx, uint32_t index, const void *key)
-{
-	const struct groups *groups = ctx;
-	const struct recording_stack *stacks = groups->maker->model->recording->stacks;
-	const struct recording_stack *a = &stacks[groups->rows[index].index];
-	const struct recording_stack *b = &stacks[*(const uint32_t *)key];
-
-	return a->pid == b->pid && a->task == b->task;
-}
-
-/* Count stack @idx with those that @equal says are the same. */
-static int group(struct groups *groups, uint64_t hash, enum table_row_kind kind,
-		 bool (*equal)(const void *ctx, uint32_t index, const void *key), uint32_t idx)
+/* Count stack @idx with those of its @number, of which there are @nr. */
+static int group(struct groups *groups, uint32_t number, size_t nr, enum table_row_kind kind,
+		 uint32_t idx)
 {
 	uint64_t count = groups->maker->counts[idx];
-	uint32_t found = id_table_find(&groups->ids, hash, equal, groups, &idx);
 
-	if (found == ID_TABLE_NONE) {
-		found = (uint32_t)groups->nr;
-		if (push_row(&groups->rows, &groups->nr, &groups->room,
-			     &(struct table_row){ .kind = kind }) ||
-		    id_table_add(&groups->ids, hash, found))
+	if (!groups->of_numbers)
+		groups->of_numbers = calloc(nr, sizeof(*groups->of_numbers));
+	if (!groups->of_numbers)
+		return -ENOMEM;
+	if (!groups->of_numbers[number]) {
+		if (vector_push(&groups->rows, { .kind = kind }))
 			return -ENOMEM;
+		groups->of_numbers[number] = (uint32_t)groups->rows.nr;
 	}
+
+	struct table_row *row = &groups->rows.list[groups->of_numbers[number] - 1];
+
 	/* the last: a process may have taken another name */
-	groups->rows[found].index = idx;
-	groups->rows[found].self += count;
-	groups->rows[found].total += count;
+	row->index = idx;
+	row->self += count;
+	row->total += count;
 	return 0;
 }
 
 static int group_stack(struct groups *groups, uint32_t idx)
 {
-	const struct maker *maker = groups->maker;
-	uint32_t nr, comm = maker->model->stacks[idx].comm;
-	const uint32_t *sequence = sequence_of(maker, idx, &nr);
-	uint64_t hash = id_table_hash(0, &comm, sizeof(comm));
-
-	hash = id_table_hash(hash, sequence, nr * sizeof(*sequence));
-	return group(groups, hash, TABLE_ROW_STACK, group_reads_as, idx);
+	return group(groups, sequence_of(groups->maker, idx), groups->maker->model->sequences.nr,
+		     TABLE_ROW_STACK, idx);
 }
 
 /* Rows of the groups, sorted, at most @max. */
@@ -273,8 +228,8 @@ static int push_groups(struct maker *maker, const struct groups *groups, size_t 
 {
 	size_t first = maker->table->nr;
 
-	for (size_t i = 0; i < groups->nr; i++) {
-		if (push(maker->table, &groups->rows[i]))
+	for (size_t i = 0; i < groups->rows.nr; i++) {
+		if (vector_push(maker->table, groups->rows.list[i]))
 			return -ENOMEM;
 	}
 	sort_rows(maker, first);
@@ -288,7 +243,7 @@ static int make_stacks(struct maker *maker)
 	CLEANUP(groups_fini) struct groups groups = { .maker = maker };
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < maker->model->nr_stacks; i++) {
+	for (uint32_t i = 0; !err && i < maker->model->stacks.nr; i++) {
 		if (is_wanted(maker, i) && stack_matches(maker, i))
 			err = group_stack(&groups, i);
 	}
@@ -302,8 +257,7 @@ static bool process_matches(const struct maker *maker, uint32_t idx)
 	if (!maker->query->filter)
 		return true;
 	snprintf(pid, sizeof(pid), "%u", maker->model->recording->stacks[idx].pid);
-	return text_matches(maker, maker->model->stacks[idx].comm) ||
-	       regexec(maker->query->filter, pid, 0, NULL, 0) == 0;
+	return text_matches(maker, model_comm(maker->model, idx)) || text_matches(maker, pid);
 }
 
 static int make_processes(struct maker *maker)
@@ -311,12 +265,10 @@ static int make_processes(struct maker *maker)
 	CLEANUP(groups_fini) struct groups groups = { .maker = maker };
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < maker->model->nr_stacks; i++) {
-		const struct recording_stack *stack = &maker->model->recording->stacks[i];
-
+	for (uint32_t i = 0; !err && i < maker->model->stacks.nr; i++) {
 		if (is_wanted(maker, i) && process_matches(maker, i))
-			err = group(&groups, id_table_hash(stack->pid, &stack->task, 8),
-				    TABLE_ROW_PROCESS, group_is_process, i);
+			err = group(&groups, maker->model->stacks.list[i].process,
+				    maker->model->processes.nr, TABLE_ROW_PROCESS, i);
 	}
 	return err ? err : push_groups(maker, &groups, SIZE_MAX / 2);
 }
@@ -337,19 +289,19 @@ static void neighbours_fini(struct neighbours *neighbours)
 static bool tally_neighbours(const struct maker *maker, struct neighbours *neighbours, size_t idx)
 {
 	uint32_t nr, function = maker->query->function;
-	const uint32_t *sequence = sequence_of(maker, idx, &nr);
+	const uint32_t *list = functions_of(maker, idx, &nr);
 	uint64_t count = maker->counts[idx];
 	bool found = false;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		if (sequence[i] != function)
+		if (list[i] != function)
 			continue;
 		found = true;
-		tally(&neighbours->itself, count, idx, i == 0);
-		if (i + 1 < nr)
-			tally(&neighbours->callers[sequence[i + 1]], count, idx, false);
+		tally(&neighbours->itself, count, idx, i + 1 == nr);
 		if (i > 0)
-			tally(&neighbours->callees[sequence[i - 1]], count, idx, i == 1);
+			tally(&neighbours->callers[list[i - 1]], count, idx, false);
+		if (i + 1 < nr)
+			tally(&neighbours->callees[list[i + 1]], count, idx, i + 2 == nr);
 	}
 	return found;
 }
@@ -365,7 +317,7 @@ static int push_neighbours(struct maker *maker, const struct neighbours *neighbo
 
 	return push_heading(table, "called by") ||
 			       push_functions(maker, neighbours->callers, false) ||
-			       push_heading(table, "function") || push(table, &itself) ||
+			       push_heading(table, "function") || vector_push(table, itself) ||
 			       push_heading(table, "calls") ||
 			       push_functions(maker, neighbours->callees, false) ||
 			       push_heading(table, "hottest stacks") ||
@@ -380,14 +332,14 @@ static int make_neighbours(struct maker *maker)
 	CLEANUP(groups_fini) struct groups groups = { .maker = maker };
 	CLEANUP(neighbours_fini)
 	struct neighbours neighbours = {
-		.callers = calloc(model->nr_functions + 1, sizeof(*neighbours.callers)),
-		.callees = calloc(model->nr_functions + 1, sizeof(*neighbours.callees)),
+		.callers = calloc(model->index.functions.nr + 1, sizeof(*neighbours.callers)),
+		.callees = calloc(model->index.functions.nr + 1, sizeof(*neighbours.callees)),
 	};
 	int err = neighbours.callers && neighbours.callees ? 0 : -ENOMEM;
 
-	if (maker->query->function >= model->nr_functions)
+	if (maker->query->function >= model->index.functions.nr)
 		return err;
-	for (uint32_t i = 0; !err && i < model->nr_stacks; i++) {
+	for (uint32_t i = 0; !err && i < model->stacks.nr; i++) {
 		if (is_wanted(maker, i) && tally_neighbours(maker, &neighbours, i))
 			err = group_stack(&groups, i);
 	}
@@ -398,22 +350,22 @@ static int make_neighbours(struct maker *maker)
 static int make_frames(struct maker *maker)
 {
 	uint32_t nr, idx = maker->query->stack;
-	const uint32_t *sequence;
+	const uint32_t *list;
 	uint64_t count = 0;
 	int err = 0;
 
-	if (idx >= maker->model->nr_stacks)
+	if (idx >= maker->model->stacks.nr)
 		return 0;
-	sequence = sequence_of(maker, idx, &nr);
-	for (uint32_t i = 0; i < maker->model->nr_stacks; i++) {
-		if (is_wanted(maker, i) && stacks_read_the_same(maker, i, idx))
+	list = functions_of(maker, idx, &nr);
+	for (uint32_t i = 0; i < maker->model->stacks.nr; i++) {
+		if (is_wanted(maker, i) && sequence_of(maker, i) == sequence_of(maker, idx))
 			count += maker->counts[i];
 	}
-	for (uint32_t i = 0; !err && i < nr; i++)
-		err = push(maker->table, &(struct table_row){ .kind = TABLE_ROW_FUNCTION,
-							      .index = sequence[i],
-							      .self = i ? 0 : count,
-							      .total = count });
+	for (uint32_t i = nr; !err && i-- > 0;)
+		err = vector_push(maker->table, { .kind = TABLE_ROW_FUNCTION,
+						  .index = list[i],
+						  .self = i + 1 == nr ? count : 0,
+						  .total = count });
 	return err;
 }
 
@@ -431,11 +383,11 @@ int table_make(const struct model *model, const uint64_t *counts, const struct t
 		.counts = counts,
 		.query = query,
 		.table = ret,
-		.matches = calloc(model->nr_functions + 1, sizeof(*maker.matches)),
+		.matches = calloc(model->index.functions.nr + 1, sizeof(*maker.matches)),
 	};
 
 	*ret = (struct table){ 0 };
-	for (size_t i = 0; i < model->nr_stacks; i++) {
+	for (size_t i = 0; i < model->stacks.nr; i++) {
 		ret->samples += counts[i];
 		ret->shown += is_wanted(&maker, i) ? counts[i] : 0;
 	}

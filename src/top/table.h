@@ -59,7 +59,7 @@ struct table_row {
 };
 
 struct table {
-	struct table_row *rows; /* owned [nr] */
+	struct table_row *list; /* a vector: the rows */
 	size_t nr, room;
 	uint64_t samples; /* all there are: what shares are of */
 	uint64_t shown;	  /* of those, in the process that was asked for, with frames to show */

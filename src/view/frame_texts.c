@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "recording/origin_mark.h"
@@ -60,80 +61,98 @@ int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t
 	return frame_texts_intern(strings, text, suffix, verbatim, ret);
 }
 
-static uint32_t intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame)
+static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
+			  uint32_t *ret)
 {
 	const struct recording *recording = texts->recording;
 	const char *path = recording_string(recording, recording->objects[frame->object].path);
 	bool placed = frame->kind == RECORDING_USER && *path;
 	uint64_t address = frame->address;
-	uint32_t id;
 
 	if (placed && texts->options.by_function) {
 		path = text_path_name(path);
 		if (frame->start != RECORDING_NO_ADDRESS)
 			address = frame->start;
 	}
-	alloc_check(frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
-					     suffix_of(texts, frame), texts->options.verbatim,
-					     &id));
-	return id;
+	return frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
+					suffix_of(texts, frame), texts->options.verbatim, ret);
 }
 
-/* " (file.c:12)", to be freed, where the file is known and that was asked for; else NULL. */
-static char *line_text(const struct frame_texts *texts, const struct recording_line *line)
-{
-	const struct recording *recording = texts->recording;
-	const char *path = recording_string(recording, recording->functions[line->function].file);
-
-	if (!texts->options.lines || !*path || !line->line)
-		return NULL;
-	return must_asprintf(" (%s:%u)", text_path_name(path), line->line);
-}
-
-uint32_t frame_texts_show(struct frame_texts *texts, uint32_t text)
+int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret)
 {
 	const char *name = recording_string(texts->recording, text);
 
 	/* one that came after the texts were made has another id among them */
 	if (text >= texts->strings.first ||
 	    (!texts->options.verbatim && text_escape(NULL, 0, name, ";") != strlen(name)))
-		return must_frame_texts_intern(&texts->strings, name, "", texts->options.verbatim);
-	return text;
+		return frame_texts_intern(&texts->strings, name, "", texts->options.verbatim, ret);
+	*ret = text;
+	return 0;
 }
 
 /* @idx: of a line of @frame, whose last one is not inlined. */
-static uint32_t intern_line(struct frame_texts *texts, const struct recording_frame *frame,
-			    uint32_t idx)
+static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx,
+		       uint32_t *ret)
 {
 	const struct recording *recording = texts->recording;
 	const struct recording_line *line = &recording->lines[idx];
-	const char *name = recording_string(recording, recording->functions[line->function].name);
+	const struct recording_function *function = &recording->functions[line->function];
+	const char *name = recording_string(recording, function->name);
+	const char *path = recording_string(recording, function->file);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
 	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
-	AUTO_FREE char *where = line_text(texts, line), *whole = NULL;
+	bool is_placed = texts->options.lines && *path && line->line;
+	AUTO_FREE char *whole = NULL;
+	int length;
 
-	if (!where && !*mark && !*suffix_of(texts, frame))
-		return frame_texts_show(texts, recording->functions[line->function].name);
-	whole = must_asprintf("%s%s%s", name, where ? where : "", mark);
-	return must_frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
-				       texts->options.verbatim);
+	if (!is_placed && !*mark && !*suffix_of(texts, frame))
+		return frame_texts_show(texts, function->name, ret);
+	if (is_placed)
+		length = asprintf(&whole, "%s (%s:%u)%s", name, text_path_name(path), line->line,
+				  mark);
+	else
+		length = asprintf(&whole, "%s%s", name, mark);
+	if (length < 0) {
+		whole = NULL; /* asprintf leaves it undefined */
+		return -ENOMEM;
+	}
+	return frame_texts_intern(&texts->strings, whole, suffix_of(texts, frame),
+				  texts->options.verbatim, ret);
+}
+
+static int add_frame(struct frame_texts *texts, uint32_t idx)
+{
+	const struct recording_frame *frame = &texts->recording->frames[idx];
+	uint32_t *ids = &texts->ids[frame->first_line + idx];
+	int err = frame->nr_lines ? 0 : intern_unnamed(texts, frame, ids);
+
+	for (uint32_t i = 0; !err && i < frame->nr_lines; i++)
+		err = intern_line(texts, frame, frame->first_line + i, &ids[i]);
+	return err;
+}
+
+int frame_texts_extend(struct frame_texts *texts)
+{
+	int err = array_reserve(&texts->ids, sizeof(*texts->ids), &texts->room,
+				frame_slots_nr(texts));
+
+	for (; !err && texts->nr_frames < texts->recording->nr_frames; texts->nr_frames += !err)
+		err = add_frame(texts, (uint32_t)texts->nr_frames);
+	return err;
+}
+
+void frame_texts_start(const struct recording *recording, const struct frame_text_options *options,
+		       struct frame_texts *ret)
+{
+	*ret = (struct frame_texts){ .recording = recording, .options = *options };
+	strings_init_over(&ret->strings, &recording->strings);
 }
 
 void frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
 		      struct frame_texts *ret)
 {
-	*ret = (struct frame_texts){ .recording = recording, .options = *options };
-	strings_init_over(&ret->strings, &recording->strings);
-	ret->ids = must_calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->ids));
-	for (size_t i = 0; i < recording->nr_frames; i++) {
-		const struct recording_frame *frame = &recording->frames[i];
-
-		if (!frame->nr_lines)
-			ret->ids[recording->nr_lines + i] = intern_unnamed(ret, frame);
-		for (uint32_t j = 0; j < frame->nr_lines; j++)
-			ret->ids[frame->first_line + j] =
-				intern_line(ret, frame, frame->first_line + j);
-	}
+	frame_texts_start(recording, options, ret);
+	alloc_check(frame_texts_extend(ret));
 }
 
 void frame_texts_fini(struct frame_texts *texts)
@@ -141,20 +160,6 @@ void frame_texts_fini(struct frame_texts *texts)
 	strings_fini(&texts->strings);
 	free(texts->ids);
 	texts->ids = NULL;
-}
-
-const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr)
-{
-	const struct recording *recording = texts->recording;
-	const struct recording_frame *frame = &recording->frames[idx];
-
-	*ret_nr = 1;
-	if (!frame->nr_lines)
-		return &texts->ids[recording->nr_lines + idx];
-	if (texts->options.symbols_only)
-		return &texts->ids[frame->first_line + frame->nr_lines - 1u];
-	*ret_nr = frame->nr_lines;
-	return &texts->ids[frame->first_line];
 }
 
 void frame_module(const struct recording *recording, const struct recording_frame *frame, char *buf,

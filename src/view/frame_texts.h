@@ -29,8 +29,29 @@ struct frame_texts {
 	struct frame_text_options options;
 	struct strings
 		strings; /* over those of the recording: most names are written as they are */
-	uint32_t *ids; /* owned: of the lines, then of the frames, which serve those without any */
+	uint32_t *ids;	 /* owned: the text of each slot */
+	size_t room, nr_frames; /* frames that have texts */
 };
+
+/*
+ * Each line of a frame has a slot, and each frame without a name has one. Slots keep their numbers
+ * while the recording grows. What is made of texts (functions, steps) is kept by slot, too.
+ */
+static inline size_t frame_slots_nr(const struct frame_texts *texts)
+{
+	return texts->recording->nr_lines + texts->recording->nr_frames;
+}
+
+/* The first slot of frame @idx that is shown; *ret_nr slots follow each other, the innermost line
+ * first. */
+static inline uint32_t frame_slots(const struct frame_texts *texts, uint32_t idx, uint32_t *ret_nr)
+{
+	const struct recording_frame *frame = &texts->recording->frames[idx];
+	uint32_t first = frame->first_line + idx;
+
+	*ret_nr = texts->options.symbols_only || !frame->nr_lines ? 1 : frame->nr_lines;
+	return frame->nr_lines ? first + frame->nr_lines - *ret_nr : first;
+}
 
 /* @text, escaped for a folded line unless @verbatim, with @suffix behind it. Errors: -ENOMEM:
  * top needs it while samples are taken. */
@@ -47,8 +68,9 @@ static inline uint32_t must_frame_texts_intern(struct strings *strings, const ch
 	return id;
 }
 
-/* Text @text of the recording of @texts, as it is shown: an id of texts->strings. */
-uint32_t frame_texts_show(struct frame_texts *texts, uint32_t text);
+/* Text @text of the recording of @texts, as it is shown: an id of texts->strings. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret);
 
 /*
  * Where code without a name is: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,
@@ -58,16 +80,20 @@ FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char 
 					    uint64_t address, const char *suffix, bool verbatim,
 					    uint32_t *ret);
 
-/* @recording outlives @ret. Cost: O(frames). */
+/* Texts of all frames; a lack of memory ends the process. @recording outlives @ret. Cost:
+ * O(frames).
+ */
 void frame_texts_init(const struct recording *recording, const struct frame_text_options *options,
 		      struct frame_texts *ret);
-void frame_texts_fini(struct frame_texts *texts);
 
 /*
- * The texts of frame @idx of the recording, ids of texts->strings, the innermost first: one, and
- * one more for each inlined. Owned by @texts.
+ * The same of a recording that grows: frame_texts_start() has no texts yet, frame_texts_extend()
+ * makes those of the frames that are new. Errors: -ENOMEM; the next call goes on from there.
  */
-const uint32_t *frame_texts_of(const struct frame_texts *texts, uint32_t idx, size_t *ret_nr);
+void frame_texts_start(const struct recording *recording, const struct frame_text_options *options,
+		       struct frame_texts *ret);
+FPL_MUST_CHECK int frame_texts_extend(struct frame_texts *texts);
+void frame_texts_fini(struct frame_texts *texts);
 
 /*
  * The name of the kernel module that @frame is in, to @buf [size]; "": the kernel itself, or a user

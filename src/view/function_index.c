@@ -1,105 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/function_index.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/id_table.h"
-
-/* What finds functions while frames are added. */
-struct finder {
-	struct function_index *index;
-	struct id_table ids;
-	/* owned [texts->strings.nr]: 1 + the function of user code in no object that has the text,
-	 * 0: none yet. Where nothing but names is known there is nothing else. */
-	uint32_t *bare;
-};
-
-static void finder_fini(struct finder *finder)
+static int add_frame(struct function_index *index, uint32_t idx)
 {
-	id_table_fini(&finder->ids);
-	free(finder->bare);
+	const struct recording_frame *frame = &index->texts->recording->frames[idx];
+	struct shown_function key = {
+		.place = frame->object,
+		.kind = frame->kind == RECORDING_KERNEL ? FUNCTION_KERNEL : FUNCTION_USER,
+	};
+	uint32_t nr, slot = frame_slots(index->texts, idx, &nr);
+	int err = array_reserve(&index->of_slots, sizeof(*index->of_slots), &index->room,
+				(size_t)slot + nr);
+
+	for (uint32_t i = slot; !err && i < slot + nr; i++) {
+		key.text = index->texts->ids[i];
+		err = functions_add(&index->functions, &key, &index->of_slots[i]);
+	}
+	return err;
 }
 
-static uint32_t append(struct function_index *index, const struct shown_function *key)
+int function_index_extend(struct function_index *index)
 {
-	/* an index has to fit 32 bits */
-	if (index->functions.nr == ID_TABLE_NONE)
-		alloc_fail();
-	must_push(&index->functions, *key);
-	return (uint32_t)index->functions.nr - 1;
-}
+	int err = 0;
 
-static uint32_t find_or_add(struct finder *finder, const struct shown_function *key)
-{
-	const uint32_t parts[] = { key->text, key->object, key->kernel };
-	const struct shown_function *list = finder->index->functions.list;
-	uint64_t hash;
-	uint32_t found;
-
-	if (!key->object && !key->kernel) {
-		uint32_t *bare = &finder->bare[key->text];
-
-		if (!*bare)
-			*bare = append(finder->index, key) + 1;
-		return *bare - 1;
-	}
-	hash = id_table_hash(0, parts, sizeof(parts));
-	found = ID_TABLE_FIND(&finder->ids, hash, i,
-			      list[i].text == key->text && list[i].object == key->object &&
-				      list[i].kernel == key->kernel);
-	if (found == ID_TABLE_NONE) {
-		found = append(finder->index, key);
-		must_id_table_add(&finder->ids, hash, found);
-	}
-	return found;
-}
-
-static void add_frame(struct finder *finder, uint32_t idx)
-{
-	struct function_index *index = finder->index;
-	const struct recording *recording = index->texts->recording;
-	const struct recording_frame *frame = &recording->frames[idx];
-	struct shown_function key = { .object = frame->object & INT32_MAX,
-				      .kernel = frame->kind == RECORDING_KERNEL };
-	size_t nr;
-	const uint32_t *texts = frame_texts_of(index->texts, idx, &nr);
-	uint32_t *to = &index->of_texts[texts - index->texts->ids];
-
-	for (size_t i = 0; i < nr; i++) {
-		key.text = texts[i];
-		if (frame->nr_lines) /* the last nr of them have texts */
-			key.function =
-				recording->lines[frame->first_line + frame->nr_lines - nr + i]
-					.function;
-		to[i] = find_or_add(finder, &key);
-	}
+	for (; !err && index->nr_frames < index->texts->nr_frames; index->nr_frames += !err)
+		err = add_frame(index, (uint32_t)index->nr_frames);
+	return err;
 }
 
 void function_index_init(const struct frame_texts *texts, struct function_index *ret)
 {
-	const struct recording *recording = texts->recording;
-	CLEANUP(finder_fini) struct finder finder = { .index = ret };
-
 	*ret = (struct function_index){ .texts = texts };
-	ret->of_texts =
-		must_calloc(recording->nr_lines + recording->nr_frames + 1, sizeof(*ret->of_texts));
-	finder.bare = must_calloc(texts->strings.nr + 1, sizeof(*finder.bare));
-	for (size_t i = 0; i < recording->nr_frames; i++)
-		add_frame(&finder, (uint32_t)i);
+	/* as many as there are, and no room to grow: names can be most of the memory of a run */
+	must_reserve(&ret->functions.firsts, texts->strings.nr);
+	alloc_check(array_reserve(&ret->of_slots, sizeof(*ret->of_slots), &ret->room,
+				  frame_slots_nr(texts)));
+	alloc_check(function_index_extend(ret));
+	functions_settle(&ret->functions);
 }
 
 void function_index_fini(struct function_index *index)
 {
-	vector_fini(&index->functions);
-	free(index->of_texts);
+	functions_fini(&index->functions);
+	free(index->of_slots);
 }
 
-const uint32_t *function_index_of(const struct function_index *index, uint32_t idx, size_t *ret_nr)
+uint32_t *function_index_sources(const struct function_index *index)
 {
-	const uint32_t *texts = frame_texts_of(index->texts, idx, ret_nr);
+	const struct recording *recording = index->texts->recording;
+	uint32_t *sources = must_calloc(index->functions.nr + 1, sizeof(*sources));
+	uint32_t nr_found = 0;
 
-	return &index->of_texts[texts - index->texts->ids];
+	for (uint32_t i = 0; i < index->nr_frames; i++) {
+		const struct recording_frame *frame = &recording->frames[i];
+		uint32_t nr, slot = frame_slots(index->texts, i, &nr);
+
+		/* functions are numbered in the order in which frames have them */
+		for (uint32_t j = slot; j < slot + nr; j++)
+			if (index->of_slots[j] == nr_found)
+				sources[nr_found++] =
+					frame->nr_lines ? recording->lines[j - i].function : 0;
+	}
+	return sources;
 }
 
 const char *function_index_place(const struct function_index *index, uint32_t function, char *buf,
@@ -108,8 +73,8 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 	const struct recording *recording = index->texts->recording;
 	const struct shown_function *shown = &index->functions.list[function];
 	const struct recording_frame frame = {
-		.object = shown->object,
-		.kind = shown->kernel ? RECORDING_KERNEL : RECORDING_USER,
+		.object = shown->place,
+		.kind = shown->kind == FUNCTION_KERNEL ? RECORDING_KERNEL : RECORDING_USER,
 	};
 
 	return frame_place(recording, &frame, buf, size);

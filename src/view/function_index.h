@@ -5,33 +5,34 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vector.h"
 #include "view/frame_texts.h"
-
-struct shown_function {
-	uint32_t text;	      /* id in the strings of the texts */
-	uint32_t function;    /* index in the recording: where its source is; 0: not known */
-	uint32_t object : 31; /* likewise: more do not fit --memory at its most */
-	uint32_t kernel : 1;
-};
+#include "view/functions.h"
 
 struct function_index {
 	const struct frame_texts *texts; /* borrowed */
-	VECTOR(struct shown_function) functions;
-	uint32_t *of_texts; /* owned: the function of each entry of texts->ids */
+	/* Texts are ids in the strings of the texts, places are objects of the recording. */
+	struct functions functions;
+	uint32_t *of_slots; /* owned: the function of each slot of the texts */
+	size_t room, nr_frames;
 };
 
 /* @texts outlive @ret. Cost: O(frames). */
 void function_index_init(const struct frame_texts *texts, struct function_index *ret);
 void function_index_fini(struct function_index *index);
 
-/* The functions of frame @idx of the recording, the innermost first, as frame_texts_of(). */
-const uint32_t *function_index_of(const struct function_index *index, uint32_t idx, size_t *ret_nr);
+/*
+ * Take in the frames that have got texts since the last call; {.texts} is an index of none.
+ * Errors: -ENOMEM; the next call goes on from there. Cost: O(frames that are new).
+ */
+FPL_MUST_CHECK int function_index_extend(struct function_index *index);
 
-/* Where a function lives: the last part of its object's path, not escaped; "-": not known. */
+/* The function of the recording that has the source of each function: indexes [functions.nr], owned
+ * by the caller; 0: not known. Cost: O(frames). */
+uint32_t *function_index_sources(const struct function_index *index);
+
+/* The place of a function: the last part of its object's path, not escaped; "-": not known. */
 const char *function_index_place(const struct function_index *index, uint32_t function, char *buf,
 				 size_t size);

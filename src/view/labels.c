@@ -23,6 +23,14 @@ static uint32_t intern(struct frame_texts *texts, const char *text)
 	return must_frame_texts_intern(&texts->strings, text, "", texts->options.verbatim);
 }
 
+static uint32_t show(struct frame_texts *texts, uint32_t text)
+{
+	uint32_t id;
+
+	alloc_check(frame_texts_show(texts, text, &id));
+	return id;
+}
+
 static uint32_t intern_task(struct frame_texts *texts, unsigned labels,
 			    const struct recording_stack *stack)
 {
@@ -31,7 +39,7 @@ static uint32_t intern_task(struct frame_texts *texts, unsigned labels,
 	char pid[16] = "", tid[16] = "";
 
 	if ((labels & BY_TASK) == RECORDING_HAS_COMM)
-		return frame_texts_show(texts, stack->comm);
+		return show(texts, stack->comm);
 
 	if (labels & RECORDING_HAS_PID)
 		snprintf(pid, sizeof(pid), labels & RECORDING_HAS_COMM ? "-%u" : "%u", stack->pid);
@@ -48,7 +56,7 @@ uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *
 	uint32_t nr = 0;
 
 	if (labels & RECORDING_HAS_CGROUP)
-		ret[nr++] = frame_texts_show(texts, stack->cgroup);
+		ret[nr++] = show(texts, stack->cgroup);
 	if (labels & RECORDING_HAS_CPU) {
 		char text[16];
 

@@ -2,15 +2,13 @@
 #include "view/merge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/id_table.h"
 #include "view/labels.h"
 
 void merged_fini(struct merged *merged)
 {
+	sequences_fini(&merged->lines);
 	vector_fini(&merged->stacks);
-	vector_fini(&merged->ids);
 }
 
 uint64_t merged_samples(const struct merged *merged)
@@ -22,57 +20,15 @@ uint64_t merged_samples(const struct merged *merged)
 	return samples;
 }
 
-/* Stacks are lines of merged->ids; the last one is new until others are found to be equal. */
-struct merger {
-	struct frame_texts *texts;
-	struct merged *merged;
-	enum merge_walk walk;
-	bool delimited;
-	struct id_table found;
-};
-
-/* Frames @frames [nr], leaf first, from the root to the leaf. */
-static void put_frames(struct merger *merger, const uint32_t *frames, size_t nr)
-{
-	for (size_t i = nr; i-- > 0;) {
-		size_t nr_texts;
-		const uint32_t *texts = frame_texts_of(merger->texts, frames[i], &nr_texts);
-
-		while (nr_texts-- > 0)
-			must_push(&merger->merged->ids, texts[nr_texts]);
-	}
-}
-
-/* Put the line of @stack behind the others. Returns how many labels it has. */
-static uint32_t put_line(struct merger *merger, const struct recording_stack *stack)
-{
-	const struct recording *recording = merger->texts->recording;
-	const uint32_t *user = &recording->frame_ids[stack->first_frame];
-	const uint32_t *kernel = user + stack->nr_user;
-	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(merger->texts, stack, labels);
-	size_t nr_user = stack->nr_user;
-
-	if (merger->walk == MERGE_FP) {
-		user = kernel + stack->nr_kernel;
-		nr_user = stack->nr_fp;
-	}
-	for (uint32_t i = 0; i < nr_labels; i++)
-		must_push(&merger->merged->ids, labels[i]);
-	put_frames(merger, user, nr_user);
-	if (merger->delimited && nr_user && stack->nr_kernel)
-		must_push(&merger->merged->ids, must_strings_intern(&merger->texts->strings, "-"));
-	put_frames(merger, kernel, stack->nr_kernel);
-	return nr_labels;
-}
-
 /*
  * Order two different lines as strcmp would order them joined by ';'. Texts hold no ';', so the
  * first place where they differ decides, an end of a text counting as ';' or as the line's end.
  */
-static int compare_text(const struct merged *merged, const struct merged_stack *a,
-			const struct merged_stack *b)
+static int compare_text(const struct merged *merged, uint32_t left, uint32_t right)
 {
-	const uint32_t *ids = &merged->ids.list[a->first], *others = &merged->ids.list[b->first];
+	const struct sequence *a = &merged->lines.list[left], *b = &merged->lines.list[right];
+	const uint32_t *ids = sequence_ids(&merged->lines, left);
+	const uint32_t *others = sequence_ids(&merged->lines, right);
 	uint32_t i = 0;
 
 	while (i < a->nr && i < b->nr && ids[i] == others[i])
@@ -86,9 +42,9 @@ static int compare_text(const struct merged *merged, const struct merged_stack *
 		s++;
 		t++;
 	}
-	int left = *s ? *s : i + 1 < a->nr ? ';' : 0;
-	int right = *t ? *t : i + 1 < b->nr ? ';' : 0;
-	return left - right;
+	int c = *s ? *s : i + 1 < a->nr ? ';' : 0;
+	int d = *t ? *t : i + 1 < b->nr ? ';' : 0;
+	return c - d;
 }
 
 /* By count, ties by text. */
@@ -98,7 +54,7 @@ static int compare_stacks(const struct merged *merged, uint32_t left, uint32_t r
 
 	if (a->count != b->count)
 		return a->count < b->count ? -1 : 1;
-	return compare_text(merged, a, b);
+	return compare_text(merged, left, right);
 }
 
 static int compare_indexes(const void *left, const void *right, void *merged)
@@ -133,49 +89,43 @@ size_t merged_hottest(const struct merged *merged, uint32_t *ret, size_t nr_max)
 	return nr;
 }
 
-/* Add @stack to those that read the same. */
-static void add_stack(struct merger *merger, const struct recording_stack *stack)
+/* Put the line of @stack. Returns how many labels it has. */
+static uint32_t put_line(struct frame_texts *texts, const struct recording_stack *stack,
+			 const struct stack_slot_options *options, struct stack_slots *line)
 {
-	struct merged *merged = merger->merged;
-	size_t first = merged->ids.nr;
-	uint32_t nr_labels = put_line(merger, stack);
-	size_t nr = merged->ids.nr - first;
-	const uint32_t *ids = merged->ids.list;
-	const struct merged_stack *list = merged->stacks.list;
-	uint64_t hash = id_table_hash(0, ids + first, nr * sizeof(*ids));
-	uint32_t idx =
-		ID_TABLE_FIND(&merger->found, hash, i,
-			      list[i].nr == nr && (!nr || !memcmp(ids + list[i].first, ids + first,
-								  nr * sizeof(*ids))));
-	uint32_t elided = merger->walk == MERGE_FP ? 0 : stack->elided;
+	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(texts, stack, labels);
 
-	if (idx == ID_TABLE_NONE) {
-		idx = (uint32_t)merged->stacks.nr;
-		must_id_table_add(&merger->found, hash, idx);
-		must_push(&merged->stacks,
-			  { .first = first, .nr = (uint32_t)nr, .nr_labels = nr_labels });
-	} else {
-		merged->ids.nr = first;
-	}
-	merged->stacks.list[idx].count += stack->count;
-	if (elided > merged->stacks.list[idx].elided)
-		merged->stacks.list[idx].elided = elided;
+	line->nr = 0;
+	for (uint32_t i = 0; i < nr_labels; i++)
+		must_push(line, labels[i]);
+	must_stack_slots(texts, stack, options, line);
+	for (size_t i = nr_labels; i < line->nr; i++)
+		line->list[i] = line->list[i] == STACK_DELIMITER
+					? must_strings_intern(&texts->strings, "-")
+					: texts->ids[line->list[i]];
+	return nr_labels;
 }
 
 void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimited,
 		  struct merged *ret)
 {
 	const struct recording *recording = texts->recording;
-	struct merger merger = {
-		.texts = texts,
-		.merged = ret,
-		.walk = walk,
-		.delimited = delimited,
-	};
+	const struct stack_slot_options options = { .walk = walk, .delimited = delimited };
+	struct stack_slots line = { 0 };
 
 	*ret = (struct merged){ .strings = &texts->strings };
-	must_reserve(&ret->ids, 1); /* a line may have none */
-	for (size_t i = 0; i < recording->nr_stacks; i++)
-		add_stack(&merger, &recording->stacks[i]);
-	id_table_fini(&merger.found);
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		const struct recording_stack *stack = &recording->stacks[i];
+		uint32_t nr_labels = put_line(texts, stack, &options, &line);
+		uint32_t idx = must_sequences_add(&ret->lines, line.list, line.nr, nr_labels);
+		uint32_t elided = walk == MERGE_FP ? 0 : stack->elided;
+
+		if (idx == ret->stacks.nr)
+			must_push(&ret->stacks, { 0 });
+		ret->stacks.list[idx].count += stack->count;
+		if (elided > ret->stacks.list[idx].elided)
+			ret->stacks.list[idx].elided = elided;
+	}
+	sequences_settle(&ret->lines);
+	vector_fini(&line);
 }

@@ -6,26 +6,19 @@
 #include <stdint.h>
 
 #include "base/vector.h"
-#include "recording/recording.h"
 #include "view/frame_texts.h"
+#include "view/sequences.h"
+#include "view/stack_slots.h"
 
 struct merged_stack {
 	uint64_t count;
-	size_t first; /* ids[first .. + nr): labels, then frames from the root to the leaf */
-	uint32_t nr, nr_labels;
 	uint32_t elided; /* the most frames that were left out of one that was merged */
 };
 
 struct merged {
-	VECTOR(struct merged_stack) stacks; /* in no order */
-	VECTOR(uint32_t) ids;		    /* of strings of the frame_texts */
+	struct sequences lines;		    /* of texts, ids of strings of the frame_texts */
+	VECTOR(struct merged_stack) stacks; /* [lines.nr] */
 	const struct strings *strings;	    /* borrowed */
-};
-
-/* Whose user frames. */
-enum merge_walk {
-	MERGE_CFI, /* the user part of a stack */
-	MERGE_FP,  /* the frame-pointer walk of the same samples */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "base/id_table.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "view/stack_slots.h"
 
 /* Callers, and callees, that are told apart. */
 enum { NR_SHOWN = 5 };
@@ -25,7 +26,7 @@ struct neighbour {
 struct side {
 	VECTOR(struct neighbour) all;
 	struct id_table ids;
-	uint64_t nobody; /* samples in which none is */
+	uint64_t outermost; /* samples in which the function has no caller */
 };
 
 struct entry {
@@ -43,7 +44,7 @@ static void side_fini(struct side *side)
 struct entries {
 	struct entry list[NEIGHBOURS_FUNCTIONS_MAX];
 	size_t nr;
-	VECTOR(uint32_t) chain; /* a stack as functions, leaf first */
+	struct stack_slots chain; /* a stack as functions, from the root to the leaf */
 };
 
 static void entries_fini(struct entries *entries)
@@ -55,26 +56,15 @@ static void entries_fini(struct entries *entries)
 	vector_fini(&entries->chain);
 }
 
-static void put_frames(struct entries *entries, const struct function_index *index,
-		       const uint32_t *frames, size_t nr_frames)
-{
-	for (size_t i = 0; i < nr_frames; i++) {
-		size_t nr;
-		const uint32_t *ids = function_index_of(index, frames[i], &nr);
-
-		for (size_t j = 0; j < nr; j++)
-			must_push(&entries->chain, ids[j]);
-	}
-}
-
 static void make_chain(struct entries *entries, const struct function_index *index,
 		       const struct recording_stack *stack)
 {
-	const uint32_t *frames = &index->texts->recording->frame_ids[stack->first_frame];
+	struct stack_slots *chain = &entries->chain;
 
-	entries->chain.nr = 0;
-	put_frames(entries, index, frames + stack->nr_user, stack->nr_kernel);
-	put_frames(entries, index, frames, stack->nr_user);
+	chain->nr = 0;
+	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, chain);
+	for (size_t i = 0; i < chain->nr; i++)
+		chain->list[i] = index->of_slots[chain->list[i]];
 }
 
 /* @stack_number: index + 1. */
@@ -107,14 +97,14 @@ static void count_chain(struct entry *entry, const uint32_t *chain, size_t nr,
 		if (chain[i] != entry->function)
 			continue;
 		there = true;
-		if (i)
-			count_neighbour(&entry->callees, chain[i - 1], stack_number, count);
+		if (i + 1 < nr)
+			count_neighbour(&entry->callees, chain[i + 1], stack_number, count);
 		else
 			entry->self += count;
-		if (i + 1 == nr)
-			entry->callers.nobody += count;
+		if (i)
+			count_neighbour(&entry->callers, chain[i - 1], stack_number, count);
 		else
-			count_neighbour(&entry->callers, chain[i + 1], stack_number, count);
+			entry->callers.outermost += count;
 	}
 	entry->total += there ? count : 0;
 }
@@ -151,8 +141,8 @@ static void write_side(FILE *to, const struct function_index *index, struct side
 		else
 			nr_left++;
 	}
-	if (side->nobody)
-		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->nobody, samples),
+	if (side->outermost)
+		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->outermost, samples),
 			indent);
 	if (nr_left)
 		fprintf(to, "          %s... and %zu more\n", indent, nr_left);

@@ -194,10 +194,10 @@ static void a_tree_of_both_sides_has_them_as_groups(void **state)
 		uint8_t kind;
 		bool there;
 	} lookups[] = {
-		{ "a", "-", FLAME_USER, true },	   { "gone", "-", FLAME_USER, true },
-		{ "new", "-", FLAME_USER, true },  { "app", "", FLAME_LABEL, true },
-		{ "a", "-", FLAME_KERNEL, false }, { "a", "", FLAME_USER, false },
-		{ "zz", "-", FLAME_USER, false },  { "", "", FLAME_LABEL, false },
+		{ "a", "-", FUNCTION_USER, true },    { "gone", "-", FUNCTION_USER, true },
+		{ "new", "-", FUNCTION_USER, true },  { "app", "", FUNCTION_LABEL, true },
+		{ "a", "-", FUNCTION_KERNEL, false }, { "a", "", FUNCTION_USER, false },
+		{ "zz", "-", FUNCTION_USER, false },  { "", "", FUNCTION_LABEL, false },
 	};
 	const struct flame_paths_options options = { .places = true, .no_objects = true };
 	const struct call_tree_options tree_options = { .sides = 3, .nodes_max = 100 };

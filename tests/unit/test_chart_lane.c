@@ -24,7 +24,7 @@ struct written {
 static void put(void *ctx, const struct chart_box *box)
 {
 	struct written *written = ctx;
-	const struct flame_cell *cell = &written->paths->cells.list[box->cell];
+	const struct shown_function *cell = &written->paths->cells.list[box->cell];
 
 	written->length += (size_t)snprintf(
 		written->text + written->length, sizeof(written->text) - written->length,

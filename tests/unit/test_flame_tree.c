@@ -101,7 +101,7 @@ static char *tree_text(const struct flame_tree *tree)
 		if (tree->paths->samples[1])
 			fprintf(to, " %llu/%llu", (unsigned long long)node->total[1],
 				(unsigned long long)node->self[1]);
-		if (node->kind == FLAME_KERNEL)
+		if (node->kind == FUNCTION_KERNEL)
 			fputs(" k", to);
 		putc('\n', to);
 	}
@@ -348,17 +348,17 @@ static void nodes_say_how_their_frames_were_found(void **state)
 	assert_int_equal(tree.nodes.nr, 3);
 	/* g: outermost in one, and the function that f is inlined in, in the other */
 	assert_string_equal(flame_text(&paths, tree.nodes.list[1].text), "g");
-	assert_int_equal(tree.nodes.list[1].kind, FLAME_USER);
+	assert_int_equal(tree.nodes.list[1].kind, FUNCTION_USER);
 	assert_true(tree.nodes.list[1].objects_differ);
 	assert_int_equal(tree.nodes.list[1].found[FPL_ORIGIN_CFI], 1);
 	assert_int_equal(tree.nodes.list[1].found[FPL_ORIGIN_SYNTH], 2);
 	/* f: inlined in one alone */
 	assert_string_equal(flame_text(&paths, tree.nodes.list[2].text), "f");
-	assert_int_equal(tree.nodes.list[2].kind, FLAME_USER);
+	assert_int_equal(tree.nodes.list[2].kind, FUNCTION_USER);
 	assert_false(tree.nodes.list[2].objects_differ);
 	assert_string_equal(flame_text(&paths, tree.nodes.list[2].object), "/a");
 	assert_int_equal(tree.nodes.list[2].found[FPL_ORIGIN_FP], 2);
-	assert_int_equal(paths.cells.list[0].kind, FLAME_INLINED);
+	assert_int_equal(paths.cells.list[0].kind, FUNCTION_INLINED);
 }
 
 static void paths_are_cut_where_they_are_long(void **state)

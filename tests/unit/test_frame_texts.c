@@ -169,8 +169,9 @@ static void assert_texts(const struct recording *recording, const uint32_t *fram
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *want = *(const char *const *)((const char *)&cases[i] + want_at);
 		char got[128] = "";
-		size_t nr, at = 0;
-		const uint32_t *ids = frame_texts_of(&texts, frames[i], &nr);
+		uint32_t nr;
+		size_t at = 0;
+		const uint32_t *ids = &texts.ids[frame_slots(&texts, frames[i], &nr)];
 
 		for (size_t j = 0; j < nr; j++)
 			at += (size_t)snprintf(got + at, sizeof(got) - at, j ? "|%s" : "%s",
@@ -240,11 +241,11 @@ static void a_line_stands_behind_its_function(void **state)
 	}
 
 	CLEANUP(frame_texts_fini) struct frame_texts texts;
-	size_t nr;
+	uint32_t nr;
 
 	frame_texts_init(&recording, &options, &texts);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const uint32_t *ids = frame_texts_of(&texts, frames[i], &nr);
+		const uint32_t *ids = &texts.ids[frame_slots(&texts, frames[i], &nr)];
 
 		assert_int_equal(nr, 1);
 		if (strcmp(strings_text(&texts.strings, ids[0]), rows[i].text) != 0)

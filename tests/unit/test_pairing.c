@@ -69,11 +69,11 @@ static void functions_are_told_apart_by_kind(void **state)
 	struct pairing pairing;
 
 	(void)state;
-	pairing_init(&pairing, &(struct pairing_options){ .by = PAIRED_BY_NAME });
+	pairing_init(&pairing, &(struct pairing_options){ .by = FUNCTIONS_BY_NAME });
 	add(&pairing, DIFF_BEFORE, text);
 	assert_int_equal(pairing.items.nr, 3); /* a task, a user and a kernel function */
 	pairing_fini(&pairing);
-	pairing_init(&pairing, &(struct pairing_options){ .by = PAIRED_BY_LINE });
+	pairing_init(&pairing, &(struct pairing_options){ .by = FUNCTIONS_BY_TEXT });
 	add(&pairing, DIFF_BEFORE, text);
 	assert_int_equal(pairing.items.nr, 1);
 	pairing_fini(&pairing);
@@ -141,7 +141,7 @@ static void scaled_counts_stay_in_64_bits(void **state)
 		FILE *to = open_memstream(&text, &size);
 
 		assert_non_null(to);
-		pairing_init(&pairing, &(struct pairing_options){ .by = PAIRED_BY_LINE });
+		pairing_init(&pairing, &(struct pairing_options){ .by = FUNCTIONS_BY_TEXT });
 		add(&pairing, DIFF_BEFORE, cases[i].before);
 		add(&pairing, DIFF_AFTER, cases[i].after);
 		diff_folded_write(to, &pairing, true);

@@ -99,8 +99,8 @@ static void a_model_grows_with_its_recording(void **state)
 	(void)state;
 	world_add(&world, "a;main;f 1\n");
 	world_add(&world, "a;main;f 1\nb;main;f;g 2\n");
-	assert_int_equal(world.model.nr_stacks, 2);
-	assert_int_equal(world.model.nr_functions, 3);
+	assert_int_equal(world.model.stacks.nr, 2);
+	assert_int_equal(world.model.index.functions.nr, 3);
 	assert_rows(&world, &functions,
 		    "50.00\t100.00\t2\t4\t-\tf\n"
 		    "50.00\t50.00\t2\t2\t-\tg\n"
@@ -207,8 +207,8 @@ static void processes_are_told_apart(void **state)
 
 static uint32_t function_of(const struct world *world, const char *name)
 {
-	for (uint32_t i = 0; i < world->model.nr_functions; i++) {
-		if (!strcmp(model_text(&world->model, world->model.functions[i].text), name))
+	for (uint32_t i = 0; i < world->model.index.functions.nr; i++) {
+		if (!strcmp(model_function(&world->model, i), name))
 			return i;
 	}
 	fail_msg("no function %s", name);
