@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 
@@ -34,7 +35,7 @@ static bool fits(const struct code_table *table, size_t nr, size_t names_size)
 	       nr <= (table->max_bytes - names_size) / CODE_ENTRY_CHARGE;
 }
 
-/* The next capacity: doubled, but not beyond what the budget lets be filled. */
+/* The next capacity. Rooms are within the budget, too, so these do not grow by array_reserve(). */
 static size_t next_room(size_t room, size_t least)
 {
 	size_t wanted = room + room / 2;
@@ -221,9 +222,10 @@ static void sweep(struct code_table *table, struct heap *heap)
 
 int code_table_arrange(struct code_table *table)
 {
-	AUTO_FREE uint32_t *places = reallocarray(NULL, table->nr + 1, sizeof(*places));
+	size_t room = 2 * table->nr + 1;
+	AUTO_FREE uint32_t *places = malloc((table->nr + 1) * sizeof(*places));
+	struct code_segment *segments = malloc(room * sizeof(*segments));
 	struct heap heap = { .places = places };
-	struct code_segment *segments = reallocarray(NULL, 2 * table->nr + 1, sizeof(*segments));
 
 	if (!places || !segments) {
 		free(segments);
@@ -236,11 +238,7 @@ int code_table_arrange(struct code_table *table)
 	table->nr_segments = 0;
 	heap.entries = table->entries;
 	sweep(table, &heap);
-
-	/* give back what was not needed; a smaller size that is refused is no harm */
-	segments = reallocarray(table->segments, table->nr_segments + 1, sizeof(*segments));
-	if (segments)
-		table->segments = segments;
+	array_trim(&table->segments, sizeof(*segments), &room, table->nr_segments);
 	return 0;
 }
 

@@ -146,30 +146,11 @@ void form_skip(uint64_t form, struct form_sizes sizes, struct cursor *c)
 void abbrev_skip_steps(const struct abbrev_table *table, const struct abbrev *abbrev,
 		       struct cursor *c)
 {
-	const uint32_t *step = table->steps + abbrev->first_step, *end = step + abbrev->nr_steps;
+	const uint32_t *step = table->steps.list + abbrev->first_step;
+	const uint32_t *end = step + abbrev->nr_steps;
 
 	for (; step < end; step++)
 		skip_step(*step, table->sizes, c);
-}
-
-/* Lists that grow while a table is read. */
-struct growing {
-	struct abbrev_table *table;
-	uint32_t room, room_attrs, room_values, room_steps;
-};
-
-/* Room for one more of [@nr]: NULL without memory. */
-static void *grow(void *list, uint32_t nr, uint32_t *room, size_t size)
-{
-	uint32_t wanted = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (nr < *room)
-		return list;
-	grown = wanted > nr ? reallocarray(list, wanted, size) : NULL;
-	if (grown)
-		*room = wanted;
-	return grown;
 }
 
 /* All that anybody looks at. */
@@ -202,91 +183,67 @@ static bool attr_is_wanted(uint16_t name)
 	}
 }
 
-static int push_attr(struct growing *to, struct abbrev *abbrev, const struct abbrev_attr *attr)
+static int push_attr(struct abbrev_table *table, struct abbrev *abbrev,
+		     const struct abbrev_attr *attr)
 {
-	struct abbrev_table *table = to->table;
-	struct abbrev_attr *attrs =
-		grow(table->attrs, table->nr_attrs, &to->room_attrs, sizeof(*attrs));
-
-	if (!attrs)
-		return -ENOMEM;
-	table->attrs = attrs;
-	attrs[table->nr_attrs++] = *attr;
 	abbrev->nr_attrs++;
-	return 0;
+	return vector_push(&table->attrs, *attr);
 }
 
 /* Adds @nr bytes that are passed over. */
-static int push_passed(struct growing *to, struct abbrev *abbrev, uint32_t nr)
+static int push_passed(struct abbrev_table *table, struct abbrev *abbrev, uint32_t nr)
 {
 	const struct abbrev_attr attr = { .form = FORM_PASSED, .number = nr };
 	struct abbrev_attr *last =
-		abbrev->nr_attrs ? &to->table->attrs[to->table->nr_attrs - 1] : NULL;
+		abbrev->nr_attrs ? &table->attrs.list[table->attrs.nr - 1] : NULL;
 
 	if (!last || last->form != FORM_PASSED || last->number > UINT32_MAX / 2)
-		return push_attr(to, abbrev, &attr);
+		return push_attr(table, abbrev, &attr);
 	last->number += nr;
 	return 0;
 }
 
-static int push_value(struct growing *to, int64_t value)
-{
-	struct abbrev_table *table = to->table;
-	int64_t *values = grow(table->values, table->nr_values, &to->room_values, sizeof(*values));
-
-	if (!values)
-		return -ENOMEM;
-	table->values = values;
-	values[table->nr_values++] = value;
-	return 0;
-}
-
 /* Adds @step to those of @abbrev; bytes after bytes are one step. */
-static int push_step(struct growing *to, struct abbrev *abbrev, uint32_t step)
+static int push_step(struct abbrev_table *table, struct abbrev *abbrev, uint32_t step)
 {
-	struct abbrev_table *table = to->table;
-	uint32_t *steps, *last;
+	uint32_t *last;
 
 	if (step == 0)
 		return 0;
 	if ((step & STEP_MASK) == STEP_BYTES && abbrev->nr_steps) {
-		last = &table->steps[table->nr_steps - 1];
+		last = &table->steps.list[table->steps.nr - 1];
 		if ((*last & STEP_MASK) == STEP_BYTES && *last < UINT32_MAX / 2) {
 			*last += step;
 			return 0;
 		}
 	}
-	steps = grow(table->steps, table->nr_steps, &to->room_steps, sizeof(*steps));
-	if (!steps)
-		return -ENOMEM;
-	table->steps = steps;
-	steps[table->nr_steps++] = step;
 	abbrev->nr_steps++;
-	return 0;
+	return vector_push(&table->steps, step);
 }
 
-static int read_attrs(struct growing *to, struct abbrev *abbrev, struct cursor *c)
+static int read_attrs(struct abbrev_table *table, struct abbrev *abbrev, struct cursor *c)
 {
-	abbrev->first_attr = to->table->nr_attrs;
-	abbrev->first_step = to->table->nr_steps;
+	/* section sizes are below DWARF_BYTES_MAX: indexes fit */
+	abbrev->first_attr = (uint32_t)table->attrs.nr;
+	abbrev->first_step = (uint32_t)table->steps.nr;
 	for (;;) {
 		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
 		struct abbrev_attr attr = { .name = name > UINT16_MAX ? 0 : (uint16_t)name,
 					    .form = form >= FORM_PASSED ? 0 : (uint16_t)form };
-		uint32_t step = form_step(form, to->table->sizes);
+		uint32_t step = form_step(form, table->sizes);
 		int code = 0;
 
 		if (c->bad || (!name && !form))
 			break;
 		if (form == DW_FORM_implicit_const) {
-			attr.number = to->table->nr_values;
-			code = push_value(to, cursor_sleb(c));
+			attr.number = (uint32_t)table->values.nr;
+			code = vector_push(&table->values, cursor_sleb(c));
 		}
 		if (!code && !attr_is_wanted(attr.name) && (step & STEP_MASK) == STEP_BYTES)
-			code = push_passed(to, abbrev, step >> STEP_SHIFT);
+			code = push_passed(table, abbrev, step >> STEP_SHIFT);
 		else if (!code)
-			code = push_attr(to, abbrev, &attr);
-		if (code || push_step(to, abbrev, step))
+			code = push_attr(table, abbrev, &attr);
+		if (code || push_step(table, abbrev, step))
 			return -ENOMEM;
 	}
 	return c->bad ? -EINVAL : 0;
@@ -295,19 +252,17 @@ static int read_attrs(struct growing *to, struct abbrev *abbrev, struct cursor *
 /* What the steps of @abbrev come to, where that is known. */
 static uint32_t fixed_size(const struct abbrev_table *table, const struct abbrev *abbrev)
 {
-	uint32_t step = abbrev->nr_steps ? table->steps[abbrev->first_step] : STEP_BYTES;
+	uint32_t step = abbrev->nr_steps ? table->steps.list[abbrev->first_step] : STEP_BYTES;
 
 	if (abbrev->nr_steps > 1 || (step & STEP_MASK) != STEP_BYTES)
 		return ABBREV_VARIES;
 	return step >> STEP_SHIFT;
 }
 
-static int read_table(struct growing *to, struct cursor *c)
+static int read_table(struct abbrev_table *table, struct cursor *c)
 {
-	struct abbrev_table *table = to->table;
-
 	for (;;) {
-		struct abbrev abbrev = { .code = cursor_uleb(c) }, *list;
+		struct abbrev abbrev = { .code = cursor_uleb(c) };
 		uint64_t tag;
 
 		if (c->bad || !abbrev.code)
@@ -316,16 +271,13 @@ static int read_table(struct growing *to, struct cursor *c)
 		abbrev.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
 		abbrev.has_children = cursor_u8(c);
 
-		int code = read_attrs(to, &abbrev, c);
+		int code = read_attrs(table, &abbrev, c);
 
 		if (code)
 			return code;
 		abbrev.size = fixed_size(table, &abbrev);
-		list = grow(table->list, table->nr, &to->room, sizeof(*list));
-		if (!list)
+		if (vector_push(table, abbrev))
 			return -ENOMEM;
-		table->list = list;
-		list[table->nr++] = abbrev;
 		table->is_dense = table->is_dense && abbrev.code == table->nr;
 	}
 	return c->bad ? -EINVAL : 0;
@@ -357,7 +309,6 @@ int abbrev_table_create(struct dwarf_file *file, uint64_t off, struct form_sizes
 			struct abbrev_table **ret, struct fpl_err *err)
 {
 	CLEANUP(cleanup_table) struct abbrev_table *table = calloc(1, sizeof(*table));
-	struct growing to = { .table = table };
 	struct cursor c = dwarf_at(file, DWARF_ABBREV, off), start = c;
 	int code;
 
@@ -369,9 +320,9 @@ int abbrev_table_create(struct dwarf_file *file, uint64_t off, struct form_sizes
 	table->sizes = sizes;
 	table->is_dense = true;
 	/* never NULL: an entry may have no attributes at all */
-	table->attrs = grow(NULL, 0, &to.room_attrs, sizeof(*table->attrs));
-	table->steps = grow(NULL, 0, &to.room_steps, sizeof(*table->steps));
-	code = table->attrs && table->steps ? read_table(&to, &c) : -ENOMEM;
+	code = vector_reserve(&table->attrs, 1) || vector_reserve(&table->steps, 1)
+		       ? -ENOMEM
+		       : read_table(table, &c);
 	if (dwarf_work(file, (uint64_t)(c.pos - start.pos), err))
 		return -E2BIG;
 	if (code == -ENOMEM)
@@ -389,9 +340,9 @@ void abbrev_table_destroy(struct abbrev_table *table)
 {
 	if (!table)
 		return;
-	free(table->list);
-	free(table->attrs);
-	free(table->values);
-	free(table->steps);
+	vector_fini(&table->attrs);
+	vector_fini(&table->values);
+	vector_fini(&table->steps);
+	vector_fini(table);
 	free(table);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/vector.h"
 #include "symbolize/dwarf_file.h"
 
 /* Sizes that differ from unit to unit, bytes. */
@@ -36,14 +37,13 @@ struct abbrev {
 };
 
 struct abbrev_table {
-	uint64_t off;		   /* in .debug_abbrev */
-	struct form_sizes sizes;   /* of the units it is for */
-	bool is_dense;		   /* codes are 1, 2, ... */
-	struct abbrev *list;	   /* owned [nr], ascending code */
-	struct abbrev_attr *attrs; /* owned [nr_attrs] */
-	int64_t *values;	   /* owned [nr_values] */
-	uint32_t *steps;	   /* owned [nr_steps] */
-	uint32_t nr, nr_attrs, nr_values, nr_steps;
+	uint64_t off;		 /* in .debug_abbrev */
+	struct form_sizes sizes; /* of the units it is for */
+	bool is_dense;		 /* codes are 1, 2, ... */
+	VECTOR(struct abbrev);	 /* ascending code */
+	VECTOR(struct abbrev_attr) attrs;
+	VECTOR(int64_t) values;
+	VECTOR(uint32_t) steps;
 };
 
 /*

@@ -65,7 +65,7 @@ static bool read_entry(struct dwarf_names *names, struct dwarf_entry entry, stru
 	struct dwarf_value value;
 
 	for (uint32_t i = 0; abbrev && i < abbrev->nr_attrs && !c.bad; i++) {
-		const struct abbrev_attr *attr = &unit->abbrevs->attrs[abbrev->first_attr + i];
+		const struct abbrev_attr *attr = &unit->abbrevs->attrs.list[abbrev->first_attr + i];
 
 		dwarf_value_read(unit, attr, &c, &value);
 		if (!c.bad)
@@ -103,13 +103,12 @@ static void resolve(struct dwarf_names *names, struct dwarf_entry entry, struct 
 
 void dwarf_names_fini(struct dwarf_names *names)
 {
-	for (size_t i = 0; i < names->nr_slots; i++) {
-		if (names->slots[i].is_own)
-			free((char *)names->slots[i].text);
+	for (size_t i = 0; i < names->nr; i++) {
+		if (names->list[i].is_own)
+			free((char *)names->list[i].text);
 	}
-	free(names->slots);
-	names->slots = NULL;
-	names->nr_slots = names->nr = 0;
+	vector_fini(names);
+	id_table_fini(&names->table);
 }
 
 static uint64_t key_of(struct dwarf_entry entry)
@@ -117,45 +116,19 @@ static uint64_t key_of(struct dwarf_entry entry)
 	return entry.off << 1 | entry.in_supplement;
 }
 
-static struct dwarf_name *slot_of(const struct dwarf_names *names, struct dwarf_entry entry)
+const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry)
 {
 	uint64_t key = key_of(entry);
 	/* 2^64 divided by the golden ratio: neighbouring offsets spread over the table */
-	size_t idx = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (names->nr_slots - 1);
+	uint64_t hash = key * 0x9e3779b97f4a7c15u >> 32;
+	uint32_t at = ID_TABLE_FIND(&names->table, hash, i, key_of(names->list[i].entry) == key);
 
-	while (names->slots[idx].is_used && key_of(names->slots[idx].entry) != key)
-		idx = (idx + 1) & (names->nr_slots - 1);
-	return &names->slots[idx];
-}
-
-static bool grow(struct dwarf_names *names)
-{
-	struct dwarf_names bigger = *names;
-
-	bigger.nr_slots = names->nr_slots ? names->nr_slots * 2 : 1024;
-	bigger.slots = calloc(bigger.nr_slots, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return false;
-	for (size_t i = 0; i < names->nr_slots; i++) {
-		if (names->slots[i].is_used)
-			*slot_of(&bigger, names->slots[i].entry) = names->slots[i];
+	if (at == ID_TABLE_NONE) {
+		at = (uint32_t)names->nr;
+		if (vector_reserve(names, names->nr + 1) || id_table_add(&names->table, hash, at))
+			return NULL;
+		names->list[names->nr++] = (struct dwarf_name){ .entry = entry };
+		resolve(names, entry, &names->list[at]);
 	}
-	free(names->slots);
-	*names = bigger;
-	return true;
-}
-
-const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry)
-{
-	struct dwarf_name *slot;
-
-	if (names->nr * 2 >= names->nr_slots && !grow(names))
-		return NULL;
-	slot = slot_of(names, entry);
-	if (!slot->is_used) {
-		*slot = (struct dwarf_name){ .entry = entry, .is_used = true };
-		names->nr++;
-		resolve(names, entry, slot);
-	}
-	return slot;
+	return &names->list[at];
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/id_table.h"
 #include "symbolize/dwarf_unit.h"
 
 /* An entry: its offset in .debug_info of the file, or of its supplement. */
@@ -13,20 +14,18 @@ struct dwarf_entry {
 	uint64_t in_supplement : 1;
 };
 
-/* No larger: of many a table is searched at random. */
 struct dwarf_name {
 	struct dwarf_entry entry;
 	const char *text; /* mangled only where demangling was not asked for; NULL: no name */
 	uint32_t line;	  /* where it is declared, 0: not said */
-	bool is_used;
-	bool is_own; /* text is owned; else it is borrowed from a file */
+	bool is_own;	  /* text is owned; else it is borrowed from a file */
 };
 
 struct dwarf_names {
 	struct dwarf_units *units, *supplement; /* borrowed; the latter may be NULL */
 	bool no_demangle;
-	struct dwarf_name *slots; /* owned [nr_slots], a power of two, at most half used */
-	size_t nr_slots, nr;
+	VECTOR(struct dwarf_name);
+	struct id_table table; /* of list, by entry */
 };
 
 void dwarf_names_fini(struct dwarf_names *names);

@@ -46,38 +46,27 @@ static bool read_header(struct dwarf_unit *unit, struct cursor *c)
 
 int dwarf_units_init(struct dwarf_units *units, struct dwarf_file *file, struct fpl_err *err)
 {
-	size_t room = 0;
 	struct cursor c = dwarf_at(file, DWARF_INFO, 0);
 	const uint8_t *start = c.pos;
 
 	*units = (struct dwarf_units){ .file = file };
 	while (cursor_left(&c) && units->nr < DWARF_UNITS_MAX) {
-		if (units->nr == room) {
-			struct dwarf_unit *grown;
+		struct dwarf_unit unit = { .file = file, .off = (uint64_t)(c.pos - start) };
 
-			room = room ? room * 2 : 64;
-			grown = reallocarray(units->list, room, sizeof(*grown));
-			if (!grown)
-				return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
-			units->list = grown;
-		}
-
-		struct dwarf_unit *unit = &units->list[units->nr];
-
-		*unit = (struct dwarf_unit){ .file = file, .off = (uint64_t)(c.pos - start) };
-		if (!read_header(unit, &c))
+		if (!read_header(&unit, &c))
 			break;
-		units->nr++;
+		if (vector_push(units, unit))
+			return fpl_fail(err, -ENOMEM, "%s: out of memory", file->elf->name);
 	}
 	return 0;
 }
 
 void dwarf_units_fini(struct dwarf_units *units)
 {
-	for (size_t i = 0; i < units->nr_tables; i++)
-		abbrev_table_destroy(units->tables[i]);
-	free(units->tables);
-	free(units->list);
+	for (size_t i = 0; i < units->tables.nr; i++)
+		abbrev_table_destroy(units->tables.list[i]);
+	vector_fini(&units->tables);
+	vector_fini(units);
 	*units = (struct dwarf_units){ .nr = 0 };
 }
 
@@ -95,12 +84,12 @@ struct cursor dwarf_unit_entries(const struct dwarf_unit *unit, uint64_t off)
 /* How many tables are before one at @off for units of @sizes. */
 static size_t tables_before(const struct dwarf_units *units, uint64_t off, struct form_sizes sizes)
 {
-	size_t lo = 0, hi = units->nr_tables;
+	size_t lo = 0, hi = units->tables.nr;
 
 	/* Invariant: those before lo are before it, those from hi on are not. */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct abbrev_table *table = units->tables[mid];
+		const struct abbrev_table *table = units->tables.list[mid];
 		int order = table->off < off ? -1 : table->off > off;
 
 		if (!order)
@@ -117,11 +106,11 @@ static size_t tables_before(const struct dwarf_units *units, uint64_t off, struc
 static int find_table(struct dwarf_units *units, struct dwarf_unit *unit, struct fpl_err *err)
 {
 	size_t at = tables_before(units, unit->abbrev_off, unit->sizes);
-	struct abbrev_table **grown, *table;
+	struct abbrev_table **list, *table;
 	int code;
 
-	if (at < units->nr_tables) {
-		table = units->tables[at];
+	if (at < units->tables.nr) {
+		table = units->tables.list[at];
 		if (table->off == unit->abbrev_off &&
 		    memcmp(&table->sizes, &unit->sizes, sizeof(unit->sizes)) == 0) {
 			unit->abbrevs = table;
@@ -129,19 +118,18 @@ static int find_table(struct dwarf_units *units, struct dwarf_unit *unit, struct
 		}
 	}
 	/* moving the list is work, too: files have the tables in the order of their units */
-	code = dwarf_work(units->file, units->nr_tables - at + 1, err);
+	code = dwarf_work(units->file, units->tables.nr - at + 1, err);
 	if (code)
 		return code;
-	grown = reallocarray(units->tables, units->nr_tables + 1, sizeof(*grown));
-	if (!grown)
+	if (vector_reserve(&units->tables, units->tables.nr + 1))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", units->file->elf->name);
-	units->tables = grown;
 	code = abbrev_table_create(units->file, unit->abbrev_off, unit->sizes, &table, err);
 	if (code)
 		return code;
-	memmove(grown + at + 1, grown + at, (units->nr_tables - at) * sizeof(*grown));
-	grown[at] = table;
-	units->nr_tables++;
+	list = units->tables.list;
+	memmove(list + at + 1, list + at, (units->tables.nr - at) * sizeof(*list));
+	list[at] = table;
+	units->tables.nr++;
 	unit->abbrevs = table;
 	return 0;
 }
@@ -221,7 +209,7 @@ static int read_root(struct dwarf_unit *unit, struct fpl_err *err)
 		return dwarf_fail(unit->file, DWARF_INFO, unit->root_off, -EINVAL,
 				  "a unit whose first entry has no abbreviation", err);
 	for (uint32_t i = 0; i < abbrev->nr_attrs; i++) {
-		const struct abbrev_attr *attr = &unit->abbrevs->attrs[abbrev->first_attr + i];
+		const struct abbrev_attr *attr = &unit->abbrevs->attrs.list[abbrev->first_attr + i];
 
 		dwarf_value_read(unit, attr, &c, &value);
 		take_root(&unit->root, &values, attr->name, &value);

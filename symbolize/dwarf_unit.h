@@ -37,11 +37,9 @@ struct dwarf_unit {
 };
 
 struct dwarf_units {
-	struct dwarf_file *file; /* borrowed */
-	struct dwarf_unit *list; /* owned [nr], ascending off */
-	size_t nr;
-	struct abbrev_table **tables; /* owned [nr_tables], ascending off: each read once */
-	size_t nr_tables;
+	struct dwarf_file *file;	      /* borrowed */
+	VECTOR(struct dwarf_unit);	      /* ascending off */
+	VECTOR(struct abbrev_table *) tables; /* owned, ascending off: each read once */
 };
 
 #define DWARF_UNITS_MAX (1u << 18)

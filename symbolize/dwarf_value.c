@@ -140,7 +140,7 @@ void dwarf_value_read(const struct dwarf_unit *unit, const struct abbrev_attr *a
 	if (form == DW_FORM_implicit_const) {
 		*ret = (struct dwarf_value){
 			.kind = VALUE_NUMBER,
-			.number = (uint64_t)unit->abbrevs->values[attr->number],
+			.number = (uint64_t)unit->abbrevs->values.list[attr->number],
 		};
 		return;
 	}

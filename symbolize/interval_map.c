@@ -11,34 +11,16 @@
 
 void interval_map_fini(struct interval_map *map)
 {
-	free(map->list);
+	vector_fini(map);
 	free(map->starts);
 	*map = (struct interval_map){ .nr = 0 };
-}
-
-static int push(struct interval_map *map, const struct interval *interval)
-{
-	if (map->nr == map->room) {
-		size_t room = map->room ? map->room * 2 : 64;
-		struct interval *grown;
-
-		if (map->nr >= 2u * INTERVALS_MAX)
-			return -E2BIG;
-		grown = reallocarray(map->list, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		map->list = grown;
-		map->room = room;
-	}
-	map->list[map->nr++] = *interval;
-	return 0;
 }
 
 int interval_map_add(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
 	const struct interval interval = { .start = start, .end = end, .value = value };
 
-	return map->nr >= INTERVALS_MAX ? -E2BIG : push(map, &interval);
+	return map->nr >= INTERVALS_MAX ? -E2BIG : vector_push(map, interval);
 }
 
 static void reverse(struct interval_map *map)
@@ -85,7 +67,7 @@ static int sort(struct interval_map *map)
 	}
 	if (is_sorted)
 		return 0;
-	to = reallocarray(NULL, map->nr, sizeof(*to));
+	to = malloc(map->nr * sizeof(*to));
 	if (!to)
 		return -ENOMEM;
 	for (unsigned int shift = 0; shift < 64 && differ >> shift; shift += 8) {
@@ -96,6 +78,7 @@ static int sort(struct interval_map *map)
 		to = list;
 	}
 	free(to);
+	map->room = map->nr;
 	return 0;
 }
 
@@ -111,7 +94,7 @@ static int put(struct interval_map *flat, uint64_t start, uint64_t end, uint32_t
 		last->end = end;
 		return 0;
 	}
-	return push(flat, &piece);
+	return vector_push(flat, piece);
 }
 
 /* Closes what of @open, [*nr] and the innermost last, ends up to @end. Returns where it came to. */
@@ -133,14 +116,10 @@ static int close_until(struct interval_map *flat, const struct interval **open, 
 /* Gives back what was not needed, and lists starts. */
 static int list_starts(struct interval_map *map)
 {
-	struct interval *list = reallocarray(map->list, map->nr + 1, sizeof(*list));
-
-	if (list)
-		map->list = list;
-	map->starts = reallocarray(NULL, map->nr + 1, sizeof(*map->starts));
-	if (!list || !map->starts)
+	vector_trim(map);
+	map->starts = malloc((map->nr + 1) * sizeof(*map->starts));
+	if (!map->starts)
 		return -ENOMEM;
-	map->room = map->nr + 1;
 	for (size_t i = 0; i < map->nr; i++)
 		map->starts[i] = map->list[i].start;
 	return 0;
@@ -148,7 +127,7 @@ static int list_starts(struct interval_map *map)
 
 int interval_map_settle(struct interval_map *map)
 {
-	AUTO_FREE const struct interval **open = reallocarray(NULL, map->nr + 1, sizeof(*open));
+	AUTO_FREE const struct interval **open = malloc((map->nr + 1) * sizeof(*open));
 	struct interval_map flat = { .nr = 0 };
 	size_t nr_open = 0;
 	uint64_t at = 0;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 
 struct interval {
 	uint64_t start, end; /* [start, end) */
@@ -14,10 +14,9 @@ struct interval {
 };
 
 struct interval_map {
-	struct interval *list; /* owned [nr]; once settled ascending and disjoint */
-	uint64_t *starts;      /* owned [nr], once settled: of list, for searches */
-	size_t nr, room;
-	bool first_wins; /* to be set before adding; see interval_map_settle() */
+	VECTOR(struct interval); /* once settled ascending and disjoint */
+	uint64_t *starts;	 /* owned [nr], once settled: of list, for searches */
+	bool first_wins;	 /* to be set before adding; see interval_map_settle() */
 };
 
 void interval_map_fini(struct interval_map *map);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/sorted.h"
+#include "base/vector.h"
 #include "symbolize/name_rule.h"
 
 #define MODULES_MAX 4096u
@@ -23,11 +24,9 @@ struct kernel_symbol {
 };
 
 struct kallsyms {
-	struct kernel_symbol *symbols; /* owned [nr], ascending addr, one per address */
-	size_t nr, room;
-	char *names; /* owned: NUL-terminated, one behind the other */
-	size_t names_used, names_room;
-	char **modules; /* owned [nr_modules]; [0] is NULL */
+	VECTOR(struct kernel_symbol); /* ascending addr, one per address */
+	VECTOR(char) names;	      /* NUL-terminated, one behind the other */
+	char **modules;		      /* owned [nr_modules]; [0] is NULL */
 	size_t nr_modules;
 };
 
@@ -55,8 +54,8 @@ void kallsyms_destroy(struct kallsyms *syms)
 	for (size_t i = 0; i < syms->nr_modules; i++)
 		free(syms->modules[i]);
 	free(syms->modules);
-	free(syms->symbols);
-	free(syms->names);
+	vector_fini(syms);
+	vector_fini(&syms->names);
 	free(syms);
 }
 
@@ -115,20 +114,13 @@ static int add_name(struct kallsyms *syms, const char *name, uint32_t *ret)
 {
 	size_t size = strlen(name) + 1;
 
-	if (syms->names_used > UINT32_MAX - size)
+	if (syms->names.nr > UINT32_MAX - size)
 		return -EFBIG;
-	if (syms->names_room - syms->names_used < size) {
-		size_t room = syms->names_room ? syms->names_room * 2 : 1u << 20;
-		char *grown = realloc(syms->names, room);
-
-		if (!grown)
-			return -ENOMEM;
-		syms->names = grown;
-		syms->names_room = room;
-	}
-	memcpy(syms->names + syms->names_used, name, size);
-	*ret = (uint32_t)syms->names_used;
-	syms->names_used += size;
+	if (vector_reserve(&syms->names, syms->names.nr + size))
+		return -ENOMEM;
+	memcpy(syms->names.list + syms->names.nr, name, size);
+	*ret = (uint32_t)syms->names.nr;
+	syms->names.nr += size;
 	return 0;
 }
 
@@ -139,24 +131,13 @@ static int add_symbol(struct kallsyms *syms, const struct kernel_line *line)
 
 	if (syms->nr >= KALLSYMS_SYMBOLS_MAX)
 		return -EFBIG;
-	if (syms->nr == syms->room) {
-		size_t room = syms->room ? syms->room * 2 : 65536;
-		struct kernel_symbol *grown = reallocarray(syms->symbols, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		syms->symbols = grown;
-		syms->room = room;
-	}
 	symbol.binding = line->type == 'T'			  ? NAME_GLOBAL
 			 : line->type == 'W' || line->type == 'w' ? NAME_WEAK
 								  : NAME_LOCAL;
 	rc = module_index(syms, line->module, &symbol.module);
 	if (!rc)
 		rc = add_name(syms, line->name, &symbol.name_off);
-	if (!rc)
-		syms->symbols[syms->nr++] = symbol;
-	return rc;
+	return rc ? rc : vector_push(syms, symbol);
 }
 
 static int read_lines(struct kallsyms *syms, FILE *file, const char *path, struct fpl_err *err)
@@ -204,18 +185,18 @@ static void arrange(struct kallsyms *syms)
 {
 	size_t kept = 0;
 
-	qsort(syms->symbols, syms->nr, sizeof(*syms->symbols), compare_addrs);
+	qsort(syms->list, syms->nr, sizeof(*syms->list), compare_addrs);
 	for (size_t i = 0; i < syms->nr; i++) {
-		struct kernel_symbol *last = kept ? &syms->symbols[kept - 1] : NULL;
-		const struct kernel_symbol *symbol = &syms->symbols[i];
+		struct kernel_symbol *last = kept ? &syms->list[kept - 1] : NULL;
+		const struct kernel_symbol *symbol = &syms->list[i];
 
 		if (last && last->addr == symbol->addr) {
 			const struct name_candidate old = {
-				.text = syms->names + last->name_off,
+				.text = syms->names.list + last->name_off,
 				.binding = (enum name_binding)last->binding,
 			};
 			const struct name_candidate fresh = {
-				.text = syms->names + symbol->name_off,
+				.text = syms->names.list + symbol->name_off,
 				.binding = (enum name_binding)symbol->binding,
 			};
 
@@ -223,7 +204,7 @@ static void arrange(struct kallsyms *syms)
 				*last = *symbol;
 			continue;
 		}
-		syms->symbols[kept++] = *symbol;
+		syms->list[kept++] = *symbol;
 	}
 	syms->nr = kept;
 }
@@ -251,11 +232,11 @@ int kallsyms_read(const char *path, struct kallsyms **ret, struct fpl_err *err)
 
 bool kallsyms_find(const struct kallsyms *syms, uint64_t addr, struct kallsyms_match *ret)
 {
-	size_t lo = SORTED_UP_TO(syms->symbols, addr, syms->nr, addr);
+	size_t lo = SORTED_UP_TO(syms->list, addr, syms->nr, addr);
 
 	if (lo == 0)
 		return false;
-	const struct kernel_symbol *symbol = &syms->symbols[lo - 1];
+	const struct kernel_symbol *symbol = &syms->list[lo - 1];
 	uint64_t size = lo < syms->nr ? symbol[1].addr - symbol->addr : UINT64_MAX;
 	bool bounded = lo < syms->nr && symbol[1].module == symbol->module;
 
@@ -264,7 +245,7 @@ bool kallsyms_find(const struct kallsyms *syms, uint64_t addr, struct kallsyms_m
 	if (addr - symbol->addr >= size)
 		return false;
 	*ret = (struct kallsyms_match){
-		.name = syms->names + symbol->name_off,
+		.name = syms->names.list + symbol->name_off,
 		.module = syms->modules[symbol->module],
 		.start = symbol->addr,
 		.end = symbol->addr + size,

@@ -11,48 +11,22 @@
 
 void line_header_fini(struct line_header *header)
 {
-	for (size_t i = 0; i < header->nr_files; i++)
-		free(header->files[i].path);
-	free(header->files);
-	free(header->dirs);
-	*header = (struct line_header){ .nr_files = 0 };
-}
-
-static int add_dir(struct line_header *header, const char *dir)
-{
-	if (header->nr_dirs == header->room_dirs) {
-		size_t room = header->room_dirs ? header->room_dirs * 2 : 16;
-		const char **grown = reallocarray(header->dirs, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		header->dirs = grown;
-		header->room_dirs = room;
-	}
-	header->dirs[header->nr_dirs++] = dir;
-	return 0;
+	for (size_t i = 0; i < header->files.nr; i++)
+		free(header->files.list[i].path);
+	vector_fini(&header->files);
+	vector_fini(&header->dirs);
 }
 
 int line_header_add_file(struct line_header *header, const char *name, uint64_t dir)
 {
-	if (header->nr_files == header->room_files) {
-		size_t room = header->room_files ? header->room_files * 2 : 16;
-		struct line_file *grown = reallocarray(header->files, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		header->files = grown;
-		header->room_files = room;
-	}
-	header->files[header->nr_files++] = (struct line_file){ .name = name, .dir = dir };
-	return 0;
+	return vector_push(&header->files, (struct line_file){ .name = name, .dir = dir });
 }
 
 /* Lists up to DWARF 4: directories and files from 1 on, 0 is what the unit says. */
 static int read_old_lists(const struct dwarf_unit *unit, struct cursor *c,
 			  struct line_header *header)
 {
-	int code = add_dir(header, unit->root.comp_dir);
+	int code = vector_push(&header->dirs, unit->root.comp_dir);
 
 	if (!code)
 		code = line_header_add_file(header, unit->root.name, 0);
@@ -61,7 +35,7 @@ static int read_old_lists(const struct dwarf_unit *unit, struct cursor *c,
 
 		if (!dir || !*dir)
 			break;
-		code = add_dir(header, dir);
+		code = vector_push(&header->dirs, dir);
 	}
 	while (!code && !c->bad) {
 		const char *name = cursor_text(c, SIZE_MAX);
@@ -130,7 +104,8 @@ static int read_list(const struct dwarf_unit *unit, struct dwarf_file *supplemen
 		uint64_t dir;
 
 		read_list_entry(unit, supplement, &format, header->sizes, c, &path, &dir);
-		code = is_dirs ? add_dir(header, path) : line_header_add_file(header, path, dir);
+		code = is_dirs ? vector_push(&header->dirs, path)
+			       : line_header_add_file(header, path, dir);
 	}
 	return code;
 }
@@ -196,7 +171,7 @@ static char *join(const char *dir, const char *name)
 const char *line_table_path(struct line_table *table, uint64_t idx)
 {
 	struct line_header *header = &table->header;
-	struct line_file *file = idx < header->nr_files ? &header->files[idx] : NULL;
+	struct line_file *file = idx < header->files.nr ? &header->files.list[idx] : NULL;
 
 	if (!file || !file->name || !file->name[0])
 		return NULL;
@@ -204,7 +179,7 @@ const char *line_table_path(struct line_table *table, uint64_t idx)
 		return file->path;
 	file->is_made = true;
 
-	const char *dir = file->dir < header->nr_dirs ? header->dirs[file->dir] : NULL;
+	const char *dir = file->dir < header->dirs.nr ? header->dirs.list[file->dir] : NULL;
 	/* the first directory of DWARF 5 is that of the compilation, which may be relative */
 	bool is_whole = header->version >= 5 && file->dir == 0 && dir;
 	AUTO_FREE char *whole_dir =

@@ -30,39 +30,16 @@ struct line_state {
 /* What an instruction has done beside changing registers. */
 enum line_event { LINE_NONE, LINE_ROW, LINE_END, LINE_FILE };
 
+/* Two arrays of one length, of which only offs is searched: so no VECTOR of both. */
 static int grow_rows(struct line_table *table)
 {
-	size_t room = table->room_rows ? table->room_rows * 2 : 256;
-	struct line_place *places;
-	uint32_t *offs;
+	size_t wanted = table->nr_rows + 1;
 
 	if (table->nr_rows >= ROWS_MAX)
 		return -E2BIG;
-	offs = reallocarray(table->offs, room, sizeof(*offs));
-	if (offs)
-		table->offs = offs;
-	places = reallocarray(table->places, room, sizeof(*places));
-	if (places)
-		table->places = places;
-	if (!offs || !places)
+	if (array_reserve(&table->offs, sizeof(*table->offs), &table->room_offs, wanted))
 		return -ENOMEM;
-	table->room_rows = room;
-	return 0;
-}
-
-static int push_sequence(struct line_table *table, const struct line_sequence *sequence)
-{
-	if (table->nr_sequences == table->room_sequences) {
-		size_t room = table->room_sequences ? table->room_sequences * 2 : 16;
-		struct line_sequence *grown = reallocarray(table->sequences, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		table->sequences = grown;
-		table->room_sequences = room;
-	}
-	table->sequences[table->nr_sequences++] = *sequence;
-	return 0;
+	return array_reserve(&table->places, sizeof(*table->places), &table->room_rows, wanted);
 }
 
 static inline bool same_place(const struct line_place *a, const struct line_place *b)
@@ -111,7 +88,7 @@ static int end_sequence(struct line_table *table, struct line_state state, uint6
 
 	if (!state.is_unordered && sequence.nr_rows && sequence.start < end &&
 	    dwarf_is_code(table->unit->file, sequence.start))
-		return push_sequence(table, &sequence);
+		return vector_push(&table->sequences, sequence);
 	table->nr_rows = state.first_row;
 	return 0;
 }
@@ -295,7 +272,7 @@ int line_table_create(const struct dwarf_unit *unit, struct dwarf_file *suppleme
 	if (!code) {
 		code = run(table, c);
 		/* the sequences before what went wrong are whole */
-		if (code != -ENOMEM && table->nr_sequences)
+		if (code != -ENOMEM && table->sequences.nr)
 			code = 0;
 	}
 	if (code == -ENOMEM)
@@ -303,8 +280,8 @@ int line_table_create(const struct dwarf_unit *unit, struct dwarf_file *suppleme
 	if (code)
 		return dwarf_fail(file, DWARF_LINE, off, code, "a line table that makes no sense",
 				  err);
-	if (table->nr_sequences)
-		qsort(table->sequences, table->nr_sequences, sizeof(*table->sequences),
+	if (table->sequences.nr)
+		qsort(table->sequences.list, table->sequences.nr, sizeof(*table->sequences.list),
 		      compare_sequences);
 	*ret = TAKE_PTR(table);
 	return 0;
@@ -317,14 +294,14 @@ void line_table_destroy(struct line_table *table)
 	line_header_fini(&table->header);
 	free(table->offs);
 	free(table->places);
-	free(table->sequences);
+	vector_fini(&table->sequences);
 	free(table);
 }
 
 const struct line_place *line_table_find(const struct line_table *table, uint64_t vaddr)
 {
-	size_t nr = SORTED_UP_TO(table->sequences, start, table->nr_sequences, vaddr);
-	const struct line_sequence *sequence = nr ? &table->sequences[nr - 1] : NULL;
+	size_t nr = SORTED_UP_TO(table->sequences.list, start, table->sequences.nr, vaddr);
+	const struct line_sequence *sequence = nr ? &table->sequences.list[nr - 1] : NULL;
 	uint64_t off;
 
 	if (!sequence || vaddr >= sequence->end)

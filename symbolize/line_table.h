@@ -30,21 +30,19 @@ struct line_header {
 	struct form_sizes sizes;
 	uint8_t min_insn_bytes, line_range, opcode_base;
 	int8_t line_base;
-	uint8_t operands[256];	 /* of standard opcodes */
-	const char **dirs;	 /* owned [nr_dirs] */
-	struct line_file *files; /* owned [nr_files] */
-	size_t nr_dirs, nr_files, room_dirs, room_files;
+	uint8_t operands[256]; /* of standard opcodes */
+	VECTOR(const char *) dirs;
+	VECTOR(struct line_file) files;
 };
 
 struct line_table {
 	/* What a search needs comes first. Where rows begin stands apart, so that it meets few
 	 * lines of memory. */
-	struct line_sequence *sequences; /* owned [nr_sequences], ascending start */
-	size_t nr_sequences;
+	VECTOR(struct line_sequence) sequences; /* ascending start */
 	uint32_t *offs; /* owned [nr_rows]: from the start of the sequence, ascending in it */
 	struct line_place *places; /* owned [nr_rows] */
 	size_t nr_rows;
-	size_t room_rows, room_sequences;
+	size_t room_offs, room_rows;
 	const struct dwarf_unit *unit; /* borrowed */
 	struct line_header header;
 };

@@ -19,31 +19,13 @@ struct plt {
 	const struct plt_arch *arch;
 	const struct elf_section *dynsym; /* NULL: none; then only IRELATIVE can be named */
 	size_t dynsym_source;
-	struct plt_stub *stubs; /* owned [nr], by link and value */
-	size_t nr, room;
+	VECTOR(struct plt_stub); /* by link and value */
 	uint64_t relocations_left;
 };
 
 static void cleanup_plt(struct plt *plt)
 {
-	free(plt->stubs);
-}
-
-static int push_stub(struct plt *plt, const struct plt_stub *stub)
-{
-	if (plt->nr == PLT_STUBS_MAX)
-		return -EFBIG;
-	if (plt->nr == plt->room) {
-		size_t room = plt->room ? plt->room * 2 : 256;
-		struct plt_stub *grown = reallocarray(plt->stubs, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		plt->stubs = grown;
-		plt->room = room;
-	}
-	plt->stubs[plt->nr++] = *stub;
-	return 0;
+	vector_fini(plt);
 }
 
 static int read_stubs(struct plt *plt, const struct elf_section *section)
@@ -60,7 +42,7 @@ static int read_stubs(struct plt *plt, const struct elf_section *section)
 
 		if (stub.vaddr >= SYMBOL_VADDR_END || !plt->arch->decode(code + off, step, &stub))
 			continue;
-		rc = push_stub(plt, &stub);
+		rc = plt->nr == PLT_STUBS_MAX ? -EFBIG : vector_push(plt, stub);
 		if (rc)
 			return rc;
 	}
@@ -87,7 +69,7 @@ static size_t first_stub(const struct plt *plt, enum plt_link link, uint64_t val
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (compare_stubs(&plt->stubs[mid], &key) < 0)
+		if (compare_stubs(&plt->list[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -129,7 +111,7 @@ static int name_stub(struct plt *plt, struct plt_stub *stub, const Elf64_Rela *r
 		return 0;
 	/* All its aliases, so that the same one is chosen as at the function itself. */
 	for (size_t i = match.idx + 1, nr = 0; i-- > 0 && nr < SYMTAB_ALIASES_MAX && !rc; nr++) {
-		const struct symtab_symbol symbol = plt->tab->symbols[i];
+		const struct symtab_symbol symbol = plt->tab->list[i];
 
 		if (symbol_vaddr(&symbol) != match.start)
 			break;
@@ -145,12 +127,12 @@ static int name_by(struct plt *plt, enum plt_link link, uint64_t value, const El
 
 	/* One stub of each kind is meant; a hostile PLT may have a million. */
 	for (size_t i = first; i < plt->nr && i < first + STUBS_PER_SLOT &&
-			       plt->stubs[i].link == link && plt->stubs[i].value == value;
+			       plt->list[i].link == link && plt->list[i].value == value;
 	     i++) {
 		int rc = 0;
 
-		if (!plt->stubs[i].named)
-			rc = name_stub(plt, &plt->stubs[i], rela);
+		if (!plt->list[i].named)
+			rc = name_stub(plt, &plt->list[i], rela);
 		if (rc)
 			return rc;
 	}
@@ -204,7 +186,7 @@ static int collect_stubs(struct plt *plt)
 			return rc;
 	}
 	if (plt->nr)
-		qsort(plt->stubs, plt->nr, sizeof(*plt->stubs), compare_stubs);
+		qsort(plt->list, plt->nr, sizeof(*plt->list), compare_stubs);
 	return 0;
 }
 

@@ -74,24 +74,6 @@ static void take(struct scope_values *values, uint16_t name, const struct dwarf_
 	}
 }
 
-static int push(struct scope_tree *tree, const struct scope *scope)
-{
-	if (tree->nr == tree->room) {
-		uint32_t room = tree->room ? tree->room * 2 : 64;
-		struct scope *grown;
-
-		if (tree->nr >= SCOPES_MAX)
-			return -E2BIG;
-		grown = reallocarray(tree->list, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		tree->list = grown;
-		tree->room = room;
-	}
-	tree->list[tree->nr++] = *scope;
-	return 0;
-}
-
 struct range_adder {
 	const struct dwarf_unit *unit;
 	struct scope_tree *tree;
@@ -104,7 +86,7 @@ static int add_range(void *ctx, uint64_t start, uint64_t end)
 
 	if (!dwarf_is_code(adder->unit->file, start))
 		return 0;
-	return interval_map_add(&adder->tree->map, start, end, adder->tree->nr - 1);
+	return interval_map_add(&adder->tree->map, start, end, (uint32_t)adder->tree->nr - 1);
 }
 
 static int add_ranges(const struct walk *walk, const struct scope_values *values)
@@ -132,7 +114,7 @@ static int read_scope(struct walk *walk, const struct abbrev *abbrev, uint64_t o
 		      struct cursor *c, uint32_t *ret)
 {
 	const struct dwarf_unit *unit = walk->unit;
-	const struct abbrev_attr *attr = &unit->abbrevs->attrs[abbrev->first_attr];
+	const struct abbrev_attr *attr = &unit->abbrevs->attrs.list[abbrev->first_attr];
 	struct scope_values values = { .low_pc = { .kind = VALUE_NONE } };
 	struct dwarf_value value;
 	int code;
@@ -150,10 +132,12 @@ static int read_scope(struct walk *walk, const struct abbrev *abbrev, uint64_t o
 		values.scope.entry = (struct dwarf_entry){ .off = off & (UINT64_MAX >> 1) };
 	values.scope.parent =
 		abbrev->tag == DW_TAG_subprogram ? SCOPE_NONE : walk->scopes[walk->depth];
-	code = push(walk->tree, &values.scope);
+	if (walk->tree->nr >= SCOPES_MAX)
+		return -E2BIG;
+	code = vector_push(walk->tree, values.scope);
 	if (code)
 		return code;
-	*ret = walk->tree->nr - 1;
+	*ret = (uint32_t)walk->tree->nr - 1;
 	return add_ranges(walk, &values);
 }
 
@@ -231,7 +215,7 @@ void scope_tree_destroy(struct scope_tree *tree)
 	if (!tree)
 		return;
 	interval_map_fini(&tree->map);
-	free(tree->list);
+	vector_fini(tree);
 	free(tree);
 }
 

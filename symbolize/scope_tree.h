@@ -14,8 +14,7 @@ struct scope {
 };
 
 struct scope_tree {
-	struct scope *list; /* owned [nr] */
-	uint32_t nr, room;
+	VECTOR(struct scope);
 	struct interval_map map; /* of indexes in list */
 };
 

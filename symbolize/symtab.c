@@ -31,7 +31,7 @@ void symtab_destroy(struct symtab *tab)
 	for (size_t i = 0; tab->names && i < SYMTAB_SOURCES_MAX; i++)
 		free(tab->names->tables[i].bytes);
 	free(tab->names);
-	free(tab->symbols);
+	free(tab->list);
 	free(tab->outer);
 	free(tab);
 }
@@ -79,7 +79,7 @@ int symtab_for_each(const struct symtab *tab,
 	int code = 0;
 
 	for (size_t i = 0; i < tab->nr_arranged && !code; i++) {
-		const struct symtab_symbol *symbol = &tab->symbols[i];
+		const struct symtab_symbol *symbol = &tab->list[i];
 		const struct symtab_entry entry = {
 			.match = { .start = symbol_vaddr(symbol), .idx = i },
 			.size = symbol->size,
@@ -105,19 +105,19 @@ bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (symbol_vaddr(&tab->symbols[mid]) <= vaddr)
+		if (symbol_vaddr(&tab->list[mid]) <= vaddr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	/* up to the next symbol, and behind all that end before, the answer is one */
 	if (lo < tab->nr_arranged)
-		same.end = symbol_vaddr(&tab->symbols[lo]);
+		same.end = symbol_vaddr(&tab->list[lo]);
 
 	uint32_t idx = lo ? (uint32_t)(lo - 1) : SYMTAB_NO_OUTER;
 
 	for (unsigned int i = 0; i < ENCLOSING_MAX && idx != SYMTAB_NO_OUTER; i++) {
-		const struct symtab_symbol *symbol = &tab->symbols[idx];
+		const struct symtab_symbol *symbol = &tab->list[idx];
 		uint64_t start = symbol_vaddr(symbol), end = symbol_end(symbol);
 
 		if (vaddr < end) {
@@ -212,13 +212,13 @@ char *symtab_name(const struct symtab *tab, const struct symtab_match *match)
 {
 	AUTO_FREE char *best = NULL;
 	char *name = tab->names->name;
-	const struct symtab_symbol *last = &tab->symbols[match->idx];
+	const struct symtab_symbol *last = &tab->list[match->idx];
 	struct name_candidate best_candidate = { 0 };
 	unsigned int nr = 0;
 
 	/* Aliases stand before it, largest first: all that start here and reach as far. */
 	for (size_t i = match->idx + 1; i-- > 0 && nr < SYMTAB_ALIASES_MAX;) {
-		const struct symtab_symbol *symbol = &tab->symbols[i];
+		const struct symtab_symbol *symbol = &tab->list[i];
 		struct name_candidate candidate = { .text = name,
 						    .binding = symbol_binding(symbol),
 						    .untyped = symbol_is_untyped(symbol) };

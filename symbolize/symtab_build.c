@@ -36,20 +36,9 @@ void symtab_set_code(struct symtab *tab, const struct elf_file *elf)
 
 int symtab_push(struct symtab *tab, const struct symtab_symbol *symbol)
 {
-	if (tab->nr == tab->room) {
-		size_t room = tab->room ? tab->room * 2 : 1024;
-		struct symtab_symbol *grown;
-
-		if (tab->nr >= SYMTAB_SYMBOLS_MAX)
-			return -EFBIG;
-		grown = reallocarray(tab->symbols, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		tab->symbols = grown;
-		tab->room = room;
-	}
-	tab->symbols[tab->nr++] = *symbol;
-	return 0;
+	if (tab->nr >= SYMTAB_SYMBOLS_MAX)
+		return -EFBIG;
+	return vector_push(tab, *symbol);
 }
 
 /* Turn @sym into a symbol of ours; false where it names no code. */
@@ -168,7 +157,7 @@ static void settle_sizes(struct symtab *tab)
 	size_t kept = 0, next = 0; /* next: first symbol with a higher vaddr */
 
 	for (size_t i = 0; i < tab->nr; i++) {
-		struct symtab_symbol symbol = tab->symbols[i];
+		struct symtab_symbol symbol = tab->list[i];
 		uint64_t vaddr = symbol_vaddr(&symbol), end;
 
 		if ((symbol.size == 0 || symbol_is_untyped(&symbol)) && vaddr < function_end)
@@ -177,17 +166,17 @@ static void settle_sizes(struct symtab *tab)
 			const struct symtab_range *range = code_range(tab, vaddr);
 
 			for (next = next > i ? next : i + 1;
-			     next < tab->nr && symbol_vaddr(&tab->symbols[next]) == vaddr;)
+			     next < tab->nr && symbol_vaddr(&tab->list[next]) == vaddr;)
 				next++;
 			end = range ? range->end : vaddr;
-			if (next < tab->nr && symbol_vaddr(&tab->symbols[next]) < end)
-				end = symbol_vaddr(&tab->symbols[next]);
+			if (next < tab->nr && symbol_vaddr(&tab->list[next]) < end)
+				end = symbol_vaddr(&tab->list[next]);
 			symbol.size =
 				end - vaddr > UINT32_MAX ? UINT32_MAX : (uint32_t)(end - vaddr);
 		} else if (!symbol_is_untyped(&symbol) && vaddr + symbol.size > function_end) {
 			function_end = vaddr + symbol.size;
 		}
-		tab->symbols[kept++] = symbol;
+		tab->list[kept++] = symbol;
 	}
 	tab->nr = kept;
 }
@@ -203,10 +192,10 @@ static void settle_nesting(struct symtab *tab)
 	uint32_t top = SYMTAB_NO_OUTER;
 
 	for (size_t i = 0; i < tab->nr; i++) {
-		uint64_t end = symbol_vaddr(&tab->symbols[i]) + tab->symbols[i].size;
+		uint64_t end = symbol_vaddr(&tab->list[i]) + tab->list[i].size;
 
 		while (top != SYMTAB_NO_OUTER &&
-		       symbol_vaddr(&tab->symbols[top]) + tab->symbols[top].size <= end)
+		       symbol_vaddr(&tab->list[top]) + tab->list[top].size <= end)
 			top = tab->outer[top];
 		tab->outer[i] = top;
 		top = (uint32_t)i;
@@ -215,20 +204,14 @@ static void settle_nesting(struct symtab *tab)
 
 int symtab_arrange(struct symtab *tab)
 {
-	struct symtab_symbol *trimmed;
-
 	free(tab->outer);
 	tab->outer = NULL;
 	tab->nr_arranged = 0;
 	if (tab->nr == 0)
 		return 0;
-	qsort(tab->symbols, tab->nr, sizeof(*tab->symbols), compare_symbols);
+	qsort(tab->list, tab->nr, sizeof(*tab->list), compare_symbols);
 	settle_sizes(tab);
-	trimmed = reallocarray(tab->symbols, tab->nr, sizeof(*trimmed));
-	if (trimmed) {
-		tab->symbols = trimmed;
-		tab->room = tab->nr;
-	}
+	vector_trim(tab);
 	tab->outer = calloc(tab->nr, sizeof(*tab->outer));
 	if (!tab->outer)
 		return -ENOMEM;

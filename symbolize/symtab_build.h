@@ -2,6 +2,7 @@
 /* How a symbol table is held and built: for symtab.c and what adds symbols to it. */
 #pragma once
 
+#include "base/vector.h"
 #include "symbolize/name_rule.h"
 #include "symbolize/symtab.h"
 
@@ -47,11 +48,10 @@ struct symtab_names {
 };
 
 struct symtab {
-	struct symtab_names *names;    /* owned */
-	struct symtab_symbol *symbols; /* owned [nr], by vaddr, then largest first, then flags */
+	struct symtab_names *names;   /* owned */
+	VECTOR(struct symtab_symbol); /* by vaddr, then largest first, then flags */
 	uint32_t *outer; /* owned [nr]: the last symbol before that ends behind it, or NO_OUTER */
 	size_t nr_arranged; /* of them, from the first: what symtab_find sees */
-	size_t nr, room;
 	struct symtab_source sources[SYMTAB_SOURCES_MAX];
 	size_t nr_sources;
 	struct symtab_range code[SYMTAB_CODE_RANGES_MAX]; /* executable segments */

@@ -29,3 +29,15 @@ int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted)
 	*room = bigger_room;
 	return 0;
 }
+
+void array_trim(void *list_ptr, size_t size, size_t *room, size_t nr)
+{
+	void **list = list_ptr;
+	size_t smaller_room = nr ? nr : 1;
+	void *smaller = smaller_room < *room ? reallocarray(*list, smaller_room, size) : NULL;
+
+	if (!smaller)
+		return;
+	*list = smaller;
+	*room = smaller_room;
+}

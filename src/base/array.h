@@ -12,3 +12,6 @@
  * Cost: O(1) for each entry, over all calls.
  */
 FPL_MUST_CHECK int array_reserve(void *list_ptr, size_t size, size_t *room, size_t wanted);
+
+/* Give back the room behind the first @nr entries; where that is not possible it stays. */
+void array_trim(void *list_ptr, size_t size, size_t *room, size_t nr);

@@ -48,6 +48,10 @@
 		push_error;                                                \
 	})
 
+/* Give back the room behind the last entry; where that is not possible it stays. */
+#define vector_trim(vector) \
+	array_trim(&(vector)->list, sizeof(*(vector)->list), &(vector)->room, (vector)->nr)
+
 #define must_reserve(vector, wanted) alloc_check(vector_reserve(vector, wanted))
 #define must_push(vector, ...)	     alloc_check(vector_push(vector, __VA_ARGS__))
 

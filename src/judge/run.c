@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "judge/places.h"
@@ -90,17 +91,12 @@ static bool stop_thread(struct live *live, pid_t tid)
 
 static int note_object(struct live *live, uint32_t object)
 {
-	if (object < live->nr_placed)
-		return 0;
+	size_t before = live->nr_placed;
 
-	size_t nr = 2 * (size_t)object + 64;
-	bool *placed = reallocarray(live->placed, nr, sizeof(*placed));
-
-	if (!placed)
+	if (array_reserve(&live->placed, sizeof(*live->placed), &live->nr_placed,
+			  (size_t)object + 1))
 		return -ENOMEM;
-	memset(placed + live->nr_placed, 0, (nr - live->nr_placed) * sizeof(*placed));
-	live->placed = placed;
-	live->nr_placed = nr;
+	memset(live->placed + before, 0, (live->nr_placed - before) * sizeof(*live->placed));
 	return 0;
 }
 

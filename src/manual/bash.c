@@ -134,7 +134,7 @@ static void put_value(FILE *to, const struct value *value)
 static void put_options(FILE *to, const struct option_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
-		const struct argp_option *option = list->items[i].option;
+		const struct argp_option *option = list->list[i].option;
 
 		if (option_is_heading(option))
 			continue;
@@ -149,7 +149,7 @@ static void put_options(FILE *to, const struct option_list *list)
 static void put_takes(FILE *to, const char *verb, const struct option_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
-		const struct argp_option *option = list->items[i].option;
+		const struct argp_option *option = list->list[i].option;
 		const char *how = option_needs_value(option) ? "*" : "1";
 		char letter = option_letter(option);
 		struct value value;

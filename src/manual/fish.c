@@ -129,8 +129,8 @@ static int put_verb(FILE *to, const struct cli_verb *verb)
 		fprintf(to, "'\ncomplete -c fpless -n '__fpless_verb help' -a %s\n", verb->name);
 	}
 	for (size_t i = 0; i < list.nr; i++)
-		if (!option_is_heading(list.items[i].option))
-			put_option(to, verb, list.items[i].option);
+		if (!option_is_heading(list.list[i].option))
+			put_option(to, verb, list.list[i].option);
 	if (value_of_words(verb->argp, &command) == VALUE_FILE) {
 		put_start(to, verb);
 		fputs(" -F\n", to);

@@ -70,13 +70,8 @@ static int add_table(struct option_list *list, const struct argp_option *table)
 		if (table->flags & OPTION_HIDDEN)
 			continue;
 
-		struct option_item *more =
-			reallocarray(list->items, list->nr + 1, sizeof(*list->items));
-		if (!more)
+		if (vector_push(list, (struct option_item){ table, group, list->nr }))
 			return -ENOMEM;
-		list->items = more;
-		list->items[list->nr] = (struct option_item){ table, group, list->nr };
-		list->nr++;
 	}
 	return 0;
 }
@@ -116,18 +111,17 @@ int option_list_make(const struct argp *argp, struct option_list *ret)
 	bool headings = false;
 
 	for (size_t i = 0; !error && i < ret->nr; i++)
-		headings |= option_is_heading(ret->items[i].option);
+		headings |= option_is_heading(ret->list[i].option);
 	if (!error)
 		error = add_table(ret, headings ? usual : usual + 1);
 	if (error)
 		option_list_fini(ret);
 	else
-		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_items);
+		qsort(ret->list, ret->nr, sizeof(*ret->list), compare_items);
 	return error;
 }
 
 void option_list_fini(struct option_list *list)
 {
-	free(list->items);
-	list->items = NULL;
+	vector_fini(list);
 }

@@ -4,10 +4,9 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 
 struct option_item {
 	const struct argp_option *option; /* borrowed */
@@ -16,9 +15,7 @@ struct option_item {
 };
 
 struct option_list {
-	struct option_item
-		*items; /* owned; [nr], those of --help in their groups, hidden ones left out */
-	size_t nr;
+	VECTOR(struct option_item); /* those of --help in their groups, without hidden ones */
 };
 
 FPL_MUST_CHECK int option_list_make(const struct argp *argp, struct option_list *ret);

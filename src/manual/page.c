@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 #include "cli/verbs.h"
 #include "manual/option_list.h"
 
@@ -21,17 +22,16 @@ struct remark {
 
 struct page {
 	const char *path;
-	char **lines; /* owned; [nr], without their newlines */
-	size_t nr;
+	VECTOR(char *) lines; /* owned, without their newlines */
 	struct remark remarks[MORE_MAX];
 	size_t nr_remarks;
 };
 
 static void page_fini(struct page *page)
 {
-	for (size_t i = 0; i < page->nr; i++)
-		free(page->lines[i]);
-	free(page->lines);
+	for (size_t i = 0; i < page->lines.nr; i++)
+		free(page->lines.list[i]);
+	vector_fini(&page->lines);
 	for (size_t i = 0; i < page->nr_remarks; i++) {
 		free(page->remarks[i].option);
 		free(page->remarks[i].text);
@@ -44,15 +44,14 @@ static int read_lines(FILE *from, struct page *page, struct fpl_err *err)
 	size_t room = 0;
 
 	while (getline(&line, &room, from) >= 0) {
-		char **more = reallocarray(page->lines, page->nr + 1, sizeof(*page->lines));
-
-		if (!more)
-			return fpl_fail(err, -ENOMEM, "%s: out of memory", page->path);
-		page->lines = more;
 		line[strcspn(line, "\n")] = '\0';
-		page->lines[page->nr] = strdup(line);
-		if (!page->lines[page->nr++])
+
+		char *copy = strdup(line);
+
+		if (!copy || vector_push(&page->lines, copy)) {
+			free(copy);
 			return fpl_fail(err, -ENOMEM, "%s: out of memory", page->path);
+		}
 	}
 	if (ferror(from))
 		return fpl_fail(err, -EIO, "%s: cannot be read", page->path);
@@ -75,15 +74,15 @@ static int take_remark(struct page *page, size_t *at, struct fpl_err *err)
 
 	if (page->nr_remarks == MORE_MAX)
 		return fpl_fail(err, -EINVAL, "%s:%zu: too many remarks", page->path, *at + 1);
-	*remark = (struct remark){ .option = strdup(behind(page->lines[*at], "@more")) };
+	*remark = (struct remark){ .option = strdup(behind(page->lines.list[*at], "@more")) };
 	page->nr_remarks++;
 
 	FILE *text = open_memstream(&remark->text, &size);
 
 	if (!remark->option || !text)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", page->path);
-	for (++*at; *at < page->nr && *page->lines[*at]; ++*at)
-		fprintf(text, "\t%s\n", page->lines[*at]);
+	for (++*at; *at < page->lines.nr && *page->lines.list[*at]; ++*at)
+		fprintf(text, "\t%s\n", page->lines.list[*at]);
 	if (fclose(text))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", page->path);
 	return 0;
@@ -150,7 +149,7 @@ static int put_options(FILE *to, const char *name, struct page *page, size_t lin
 	if (option_list_make(verb->argp, &list))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", page->path);
 	for (size_t i = 0; i < list.nr; i++) {
-		const struct argp_option *option = list.items[i].option;
+		const struct argp_option *option = list.list[i].option;
 
 		if (option_is_heading(option)) {
 			fputs("## ", to);
@@ -194,15 +193,15 @@ int page_write(FILE *from, const char *path, FILE *to, struct fpl_err *err)
 	int error = read_lines(from, &page, err);
 
 	/* Remarks may stand behind the options they belong to. */
-	for (size_t i = 0; !error && i < page.nr; i++)
-		if (behind(page.lines[i], "@more"))
+	for (size_t i = 0; !error && i < page.lines.nr; i++)
+		if (behind(page.lines.list[i], "@more"))
 			error = take_remark(&page, &i, err);
-	for (size_t i = 0; !error && i < page.nr; i++) {
-		if (behind(page.lines[i], "@more"))
-			while (i < page.nr && *page.lines[i])
+	for (size_t i = 0; !error && i < page.lines.nr; i++) {
+		if (behind(page.lines.list[i], "@more"))
+			while (i < page.lines.nr && *page.lines.list[i])
 				i++;
 		else
-			error = put_line(to, page.lines[i], &page, i + 1, err);
+			error = put_line(to, page.lines.list[i], &page, i + 1, err);
 	}
 	for (size_t i = 0; !error && i < page.nr_remarks; i++)
 		if (!page.remarks[i].used)

@@ -132,8 +132,8 @@ static int put_verb(FILE *to, const struct cli_verb *verb)
 		return error;
 	fprintf(to, "  %s)\n    specs=(\n", verb->name);
 	for (size_t i = 0; i < list.nr; i++)
-		if (!option_is_heading(list.items[i].option))
-			put_option(to, list.items[i].option);
+		if (!option_is_heading(list.list[i].option))
+			put_option(to, list.list[i].option);
 	if (value_of_words(verb->argp, &command) == VALUE_FILE)
 		fputs("      '*:file:_files'\n", to);
 	fputs("    )\n    ;;\n", to);

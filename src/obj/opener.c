@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "base/wire.h"
 #include "obj/file_stat.h"
 #include "obj/mounts.h"
@@ -33,6 +34,7 @@
 #define SLOW_NS		 (100 * NS_PER_MS) /* what takes longer counts as waiting */
 #define FOREIGN_TEXT_MAX (256u << 10) /* limit of bytes of a target namespace's list of mounts */
 #define NAME_SIZE	 192u
+#define LIST_READ_BYTES	 16384u
 
 /* Time spent waiting: forgotten at a quarter of the speed of time. */
 struct account {
@@ -70,31 +72,21 @@ struct opener {
 /* Read a whole file of /proc, up to @max bytes. NULL: out of memory, or unreadable. */
 static char *read_list(int fd, size_t max)
 {
-	size_t size = 0, room = 16384;
-	char *text = malloc(room + 1);
+	VECTOR(char) text = { 0 };
+	ssize_t nr;
 
-	for (;;) {
-		ssize_t nr = text ? read(fd, text + size, room - size) : -1;
-
+	do {
+		nr = vector_reserve(&text, text.nr + LIST_READ_BYTES + 1)
+			     ? -1
+			     : read(fd, text.list + text.nr, LIST_READ_BYTES);
 		if (nr < 0) {
-			free(text);
+			vector_fini(&text);
 			return NULL;
 		}
-		size += (size_t)nr;
-		if (!nr || size >= max)
-			break;
-		if (size < room)
-			continue;
-		room *= 2;
-
-		char *bigger = realloc(text, room + 1);
-
-		if (!bigger)
-			free(text);
-		text = bigger;
-	}
-	text[size] = '\0';
-	return text;
+		text.nr += (size_t)nr;
+	} while (nr && text.nr < max);
+	text.list[text.nr] = '\0';
+	return text.list;
 }
 
 /* Has the list of our mounts changed since it was read? */

@@ -78,7 +78,7 @@ static void check_names(const struct elf_file *elf)
 	for (size_t i = 0; i < tab->nr && i < 64; i++) {
 		struct symtab_match match;
 
-		if (symtab_find(tab, symbol_vaddr(&tab->symbols[i]), &match))
+		if (symtab_find(tab, symbol_vaddr(&tab->list[i]), &match))
 			free(symtab_name(tab, &match));
 	}
 	symtab_destroy(tab);

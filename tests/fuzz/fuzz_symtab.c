@@ -22,12 +22,12 @@ static void check_order(const struct symtab *tab)
 	for (size_t i = 1; i < tab->nr; i++) {
 		uint32_t outer = tab->outer[i];
 
-		REQUIRE(symbol_vaddr(&tab->symbols[i - 1]) <= symbol_vaddr(&tab->symbols[i]));
+		REQUIRE(symbol_vaddr(&tab->list[i - 1]) <= symbol_vaddr(&tab->list[i]));
 		if (outer == SYMTAB_NO_OUTER)
 			continue;
 		REQUIRE(outer < i);
-		REQUIRE(symbol_vaddr(&tab->symbols[outer]) + tab->symbols[outer].size >
-			symbol_vaddr(&tab->symbols[i]) + tab->symbols[i].size);
+		REQUIRE(symbol_vaddr(&tab->list[outer]) + tab->list[outer].size >
+			symbol_vaddr(&tab->list[i]) + tab->list[i].size);
 	}
 }
 
@@ -56,8 +56,8 @@ static void check_address(const struct symtab *tab, uint64_t vaddr, bool named)
 	if (!symtab_find(tab, vaddr, &match))
 		return;
 	REQUIRE(match.idx < tab->nr && match.start <= vaddr);
-	REQUIRE(vaddr - match.start < tab->symbols[match.idx].size);
-	REQUIRE(symbol_vaddr(&tab->symbols[match.idx]) == match.start);
+	REQUIRE(vaddr - match.start < tab->list[match.idx].size);
+	REQUIRE(symbol_vaddr(&tab->list[match.idx]) == match.start);
 	if (named)
 		check_name(tab, &match);
 }
@@ -74,10 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_address(tab, 0, true);
 		check_address(tab, UINT64_MAX, true);
 		for (size_t i = 0; i < tab->nr; i++) {
-			uint64_t vaddr = symbol_vaddr(&tab->symbols[i]);
+			uint64_t vaddr = symbol_vaddr(&tab->list[i]);
 
 			check_address(tab, vaddr, i < NAMES_CHECKED_MAX);
-			check_address(tab, vaddr + tab->symbols[i].size, i < NAMES_CHECKED_MAX);
+			check_address(tab, vaddr + tab->list[i].size, i < NAMES_CHECKED_MAX);
 		}
 	}
 	symtab_destroy(tab);

@@ -44,6 +44,27 @@ static void vector_keeps_entries_while_it_grows(void **state)
 	assert_int_equal(pairs.nr + pairs.room, 0);
 }
 
+static void vector_is_trimmed_to_its_entries(void **state)
+{
+	VECTOR(size_t) list = { 0 };
+
+	(void)state;
+	vector_trim(&list);
+	assert_int_equal(list.room, 0);
+	for (size_t i = 0; i < 1000; i++)
+		must_push(&list, i);
+	assert_true(list.room > 1000);
+	vector_trim(&list);
+	assert_int_equal(list.room, 1000);
+	assert_int_equal(list.nr, 1000);
+	assert_int_equal(list.list[999], 999);
+	list.nr = 0;
+	vector_trim(&list);
+	assert_int_equal(list.room, 1); /* never a request of no bytes */
+	must_push(&list, 7);
+	vector_fini(&list);
+}
+
 static void vector_can_push_an_entry_of_its_own(void **state)
 {
 	VECTOR(size_t) list = { 0 };
@@ -248,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vector_keeps_entries_while_it_grows),
+		cmocka_unit_test(vector_is_trimmed_to_its_entries),
 		cmocka_unit_test(vector_can_push_an_entry_of_its_own),
 		cmocka_unit_test(vector_without_memory_stays_as_it_is),
 		cmocka_unit_test(table_finds_what_was_added_and_nothing_else),
