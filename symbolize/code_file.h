@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was found in a file in which a program names the code it makes at run time. */
+/* Results of reading a file in which a program names the code it makes at run time. */
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ enum code_file_end {
 	CODE_FILE_END_COUNT
 };
 
-/* What may be wrong with a line or a record. X(name, text) */
+/* Everything that may be wrong with a line or a record. X(name, text) */
 #define CODE_FAULT_LIST(X)                                  \
 	X(NONE, "nothing")                                  \
 	X(NO_LINE, "not a start, a size and a name")        \

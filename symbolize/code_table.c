@@ -28,7 +28,7 @@ size_t code_table_bytes(const struct code_table *table)
 	       table->nr_segments * sizeof(*table->segments);
 }
 
-/* What the table costs when arranged, with room for @nr entries and @names_size bytes of names. */
+/* Does the table fit when arranged, with room for @nr entries and @names_size bytes of names? */
 static bool fits(const struct code_table *table, size_t nr, size_t names_size)
 {
 	return nr < UINT32_MAX && names_size < CODE_NO_NAME && names_size <= table->max_bytes &&
@@ -312,8 +312,8 @@ static const struct code_segment *find_segment(const struct code_table *table, u
 }
 
 /*
- * Of the entries that cover @addr the last one of a time up to @time_ns; where all are later, the
- * first one: code may run a moment before it is written down. NULL where none was met.
+ * The last entry that covers @addr of a time up to @time_ns; if all are later, the first one:
+ * code may run a moment before it is written down. NULL: no entry was met.
  */
 static const struct code_entry *find_at_time(const struct code_table *table, uint64_t addr,
 					     uint64_t time_ns)

@@ -61,8 +61,8 @@ FPL_MUST_CHECK int code_table_add(struct code_table *table, uint64_t start, uint
 				  uint64_t from_ns, const char *name, size_t name_size);
 
 /*
- * The name of the entry added last of those that begin at @start; NULL where there is none or
- * nothing is there. For jitdump's moves: before code_table_arrange. Looks at no more than *steps
+ * The name of the entry added last of those that begin at @start; NULL: no such entry, or nothing
+ * is there. For jitdump's moves: before code_table_arrange. Looks at no more than *steps
  * entries and takes from *steps how many it was.
  */
 const char *code_table_last_at(const struct code_table *table, uint64_t start, uint64_t *steps);
@@ -70,7 +70,7 @@ const char *code_table_last_at(const struct code_table *table, uint64_t start, u
 /* Make it ready for questions. Errors: -ENOMEM: it has no answers. Cost: O(nr log nr). */
 FPL_MUST_CHECK int code_table_arrange(struct code_table *table);
 
-/* What an entry costs at most once the table is arranged, its name aside. */
+/* The most an entry costs once the table is arranged, its name aside. */
 #define CODE_ENTRY_CHARGE (sizeof(struct code_entry) + 2 * sizeof(struct code_segment))
 
 /*

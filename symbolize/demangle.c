@@ -45,7 +45,7 @@ static bool run(const char *mangled, struct output *out)
 		return false;
 	if (rust_demangle_callback(mangled, options, append, out))
 		return true;
-	/* What a failed attempt has written does not count. */
+	/* Text of a failed attempt does not count. */
 	out->len = 0;
 	return cplus_demangle_v3_callback(mangled, options, append, out) != 0;
 }

@@ -18,7 +18,7 @@ enum step {
 	STEP_BLOCK4,
 	STEP_BLOCK,
 	STEP_INDIRECT,
-	STEP_BAD, /* a form nobody knows: the entry has no end */
+	STEP_BAD, /* an unknown form: the entry has no end */
 };
 #define STEP_SHIFT 4u
 #define STEP_MASK  15u
@@ -123,7 +123,7 @@ static void skip_step(uint32_t step, struct form_sizes sizes, struct cursor *c)
 		return;
 	case STEP_INDIRECT:
 		form = cursor_uleb(c);
-		/* an implicit value stands in the abbreviation, of which there is none here */
+		/* an implicit value stands in an abbreviation, which is missing here */
 		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const)
 			cursor_fail(c);
 		else
@@ -249,7 +249,7 @@ static int read_attrs(struct abbrev_table *table, struct abbrev *abbrev, struct 
 	return c->bad ? -EINVAL : 0;
 }
 
-/* What the steps of @abbrev come to, where that is known. */
+/* The sum of the steps of @abbrev, as far as that is known. */
 static uint32_t fixed_size(const struct abbrev_table *table, const struct abbrev *abbrev)
 {
 	uint32_t step = abbrev->nr_steps ? table->steps.list[abbrev->first_step] : STEP_BYTES;

@@ -15,7 +15,7 @@ struct form_sizes {
 };
 
 /*
- * What attr_is_wanted() of dwarf_abbrev.c does not list is no attribute here: such ones of a fixed
+ * Only attributes that attr_is_wanted() of dwarf_abbrev.c lists stand here: others of a fixed
  * size, as many as stand together, are one of name 0 and FORM_PASSED.
  */
 struct abbrev_attr {
@@ -32,7 +32,7 @@ struct abbrev {
 	uint32_t first_attr, nr_attrs;
 	uint32_t first_step, nr_steps;
 	uint32_t size; /* of the attributes of any entry, bytes; ABBREV_VARIES */
-	uint16_t tag;  /* DW_TAG_*; larger ones are nobody's: 0 */
+	uint16_t tag;  /* DW_TAG_*; larger ones have no meaning: 0 */
 	bool has_children;
 };
 

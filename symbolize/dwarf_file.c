@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-/* What any file may take, and how often the whole of one may be looked at. */
+/* The work any file may take, and how often the whole of one may be looked at. */
 #define WORK_MIN   (1ull << 22)
 #define WORK_TIMES 8u
 

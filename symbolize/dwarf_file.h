@@ -35,7 +35,7 @@ enum dwarf_section {
 struct dwarf_bytes {
 	uint8_t *bytes; /* owned [size] */
 	size_t size;
-	bool is_read; /* as far as that went: bytes NULL, there are none */
+	bool is_read; /* as far as that went; bytes NULL: no section */
 };
 
 struct dwarf_file {
@@ -71,7 +71,7 @@ FPL_MUST_CHECK int dwarf_section(struct dwarf_file *file, enum dwarf_section sec
 /* A cursor from @off of @section to its end; empty where there is nothing. */
 struct cursor dwarf_at(struct dwarf_file *file, enum dwarf_section section, uint64_t off);
 
-/* The text at @off of @section: NULL where there is none, or more than DWARF_TEXT_MAX. */
+/* The text at @off of @section: NULL: no text, or more than DWARF_TEXT_MAX. */
 const char *dwarf_text(struct dwarf_file *file, enum dwarf_section section, uint64_t off);
 
 /*

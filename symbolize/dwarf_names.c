@@ -10,7 +10,7 @@
 
 #define CHAIN_MAX 16u /* entries on the way to a name; a ring must end */
 
-/* What one entry says. */
+/* The attributes of one entry. */
 struct said {
 	const char *name, *linkage_name;
 	struct dwarf_entry next;

@@ -31,7 +31,7 @@ struct dwarf_names {
 void dwarf_names_fini(struct dwarf_names *names);
 
 /*
- * What @entry is called; NULL without memory. Valid until the next call. One without a name, or
+ * The name of @entry; NULL without memory. Valid until the next call. One without a name, or
  * unreadable, has text NULL.
  */
 const struct dwarf_name *dwarf_names_find(struct dwarf_names *names, struct dwarf_entry entry);

@@ -15,5 +15,5 @@ typedef int (*dwarf_range_fn)(void *ctx, uint64_t start, uint64_t end);
 FPL_MUST_CHECK int dwarf_ranges_read(const struct dwarf_unit *unit, uint64_t off, dwarf_range_fn fn,
 				     void *ctx);
 
-/* Where the list is that @value of DW_AT_ranges names; UINT64_MAX: it names none. */
+/* The offset of the list that @value of DW_AT_ranges names; UINT64_MAX: it names none. */
 uint64_t dwarf_ranges_off(const struct dwarf_unit *unit, const struct dwarf_value *value);

@@ -134,7 +134,7 @@ static int find_table(struct dwarf_units *units, struct dwarf_unit *unit, struct
 	return 0;
 }
 
-/* What is kept until the bases are known. */
+/* Values that are kept until the bases are known. */
 struct root_values {
 	struct dwarf_value name, comp_dir, low_pc, high_pc, ranges;
 };

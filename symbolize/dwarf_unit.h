@@ -10,11 +10,11 @@
 struct line_table;
 struct scope_tree;
 
-/* What a unit's first entry says. Offsets are UINT64_MAX where it does not say them. */
+/* A unit's first entry. Offsets are UINT64_MAX if it does not say them. */
 struct dwarf_root {
 	const char *name, *comp_dir; /* borrowed from the file, or NULL */
 	uint64_t low_pc;	     /* also what ranges are relative to */
-	uint64_t high_pc;	     /* 0: there is none */
+	uint64_t high_pc;	     /* 0: not said */
 	uint64_t ranges_off;	     /* in .debug_ranges or .debug_rnglists */
 	uint64_t stmt_list_off;	     /* in .debug_line */
 	uint64_t str_offsets_base, addr_base, rnglists_base;
@@ -45,8 +45,8 @@ struct dwarf_units {
 #define DWARF_UNITS_MAX (1u << 18)
 
 /*
- * List the units of @file, which has to stay; behind one whose header makes no sense there are
- * none. Errors: -ENOMEM.
+ * List the units of @file, which has to stay, up to one whose header makes no sense. Errors:
+ * -ENOMEM.
  */
 FPL_MUST_CHECK int dwarf_units_init(struct dwarf_units *units, struct dwarf_file *file,
 				    struct fpl_err *err);
@@ -65,5 +65,5 @@ FPL_MUST_CHECK int dwarf_unit_read(struct dwarf_units *units, struct dwarf_unit 
 /* A cursor over the entries of @unit from @off of .debug_info on; bad where @off is not in it. */
 struct cursor dwarf_unit_entries(const struct dwarf_unit *unit, uint64_t off);
 
-/* Entry @idx of .debug_addr; false: there is none. */
+/* Entry @idx of .debug_addr; false: no such entry. */
 bool dwarf_unit_address(const struct dwarf_unit *unit, uint64_t idx, uint64_t *ret);

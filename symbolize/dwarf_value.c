@@ -97,7 +97,7 @@ static uint64_t read_number(uint8_t size, struct form_sizes sizes, struct cursor
 	}
 }
 
-/* Of a value whose kind and place are known. @unit: NULL outside of any entry. */
+/* Reads a value whose kind and place are known. @unit: NULL outside of any entry. */
 static void read_value(const struct dwarf_unit *unit, uint64_t form, struct form_sizes sizes,
 		       struct cursor *c, struct dwarf_value *ret)
 {

@@ -34,12 +34,12 @@ void dwarf_value_of_form(uint64_t form, struct form_sizes sizes, struct cursor *
 			 struct dwarf_value *ret);
 
 /*
- * The text that @value is, of @unit; NULL where it is none. @supplement: the file's, or NULL.
+ * The text that @value of @unit is; NULL: it is no text. @supplement: the file's, or NULL.
  * Borrowed from one of the files.
  */
 const char *dwarf_value_text(const struct dwarf_unit *unit, struct dwarf_file *supplement,
 			     const struct dwarf_value *value);
 
-/* The address that @value is; false where it is none. */
+/* The address that @value is; false: it is no address. */
 bool dwarf_value_address(const struct dwarf_unit *unit, const struct dwarf_value *value,
 			 uint64_t *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of a stranger read front to back through a buffer: it is never mapped (a file that is cut
+ * A hostile file read front to back through a buffer: it is never mapped (a file that is cut
  * is SIGBUS), never read whole, and no more than a given number of its bytes is read at all.
  */
 #pragma once

@@ -122,7 +122,7 @@ static int take_load(struct reading *reading, uint64_t off, const struct record 
 
 	long nr = file_window_at(&reading->window, off + sizeof(load), room, &bytes);
 
-	/* Of a record that is being written the code may be missing, which nobody reads. */
+	/* The code may be missing in a record that is being written; it is not read. */
 	if (nr < 0 || (nr < (long)room && !memchr(bytes, '\0', (size_t)nr)))
 		return nr < 0 ? (int)nr : 0;
 	room = (size_t)nr;

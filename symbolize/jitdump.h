@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jit-PID.dump: binary records of a program about the code it makes at run time, each with its
- * time. Bytes of a stranger. Linux, tools/perf/Documentation/jitdump-specification.txt, version 1
+ * time. They are hostile. Linux, tools/perf/Documentation/jitdump-specification.txt, version 1
  * of the header.
  */
 #pragma once

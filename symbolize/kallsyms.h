@@ -32,6 +32,6 @@ size_t kallsyms_nr_symbols(const struct kallsyms *syms);
 /*
  * Find the symbol that covers @addr: of several names the one chosen by name_rule.h. The kernel
  * states no sizes: a symbol reaches to the next one; the last one before another module, or of
- * all, to the end of the page behind its own. Returns false where there is none. Cost: O(log n).
+ * all, to the end of the page behind its own. Returns false if no symbol does. Cost: O(log n).
  */
 bool kallsyms_find(const struct kallsyms *syms, uint64_t addr, struct kallsyms_match *ret);

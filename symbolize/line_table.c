@@ -13,7 +13,7 @@
 /* into the one loop that calls it, where registers are local */
 #define ALWAYS_INLINE inline __attribute__((__always_inline__))
 
-/* What a program changes (DWARF 5, section 6.2.2). */
+/* The registers of a line program (DWARF 5, section 6.2.2). */
 struct line_registers {
 	uint64_t vaddr;
 	struct line_place place;
@@ -27,7 +27,7 @@ struct line_state {
 	bool is_unordered;	    /* it goes back, or too far: it is of no use */
 };
 
-/* What an instruction has done beside changing registers. */
+/* The effect of an instruction beside changing registers. */
 enum line_event { LINE_NONE, LINE_ROW, LINE_END, LINE_FILE };
 
 /* Two arrays of one length, of which only offs is searched: so no VECTOR of both. */
@@ -93,7 +93,7 @@ static int end_sequence(struct line_table *table, struct line_state state, uint6
 	return 0;
 }
 
-/* What an instruction of kind LINE_FILE says of its file. */
+/* Adds the file that an instruction of kind LINE_FILE names. */
 static int add_file(struct line_table *table, struct cursor operands)
 {
 	const char *name = cursor_text(&operands, SIZE_MAX);
@@ -166,7 +166,7 @@ static ALWAYS_INLINE enum line_event run_standard(const struct line_header *head
 	return LINE_NONE;
 }
 
-/* What special opcodes add. */
+/* The step of a special opcode. */
 struct line_step {
 	uint32_t bytes, lines; /* modulo 2^32 */
 };

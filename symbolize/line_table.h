@@ -4,7 +4,7 @@
 
 #include "symbolize/dwarf_unit.h"
 
-/* What a row says of the code from it on. */
+/* The place of the code from a row on. */
 struct line_place {
 	uint32_t file; /* index as the program counts them */
 	uint32_t line; /* 0: code of no line */
@@ -24,7 +24,7 @@ struct line_file {
 	bool is_made;
 };
 
-/* What a program's header says. */
+/* A program's header. */
 struct line_header {
 	uint16_t version;
 	struct form_sizes sizes;
@@ -36,7 +36,7 @@ struct line_header {
 };
 
 struct line_table {
-	/* What a search needs comes first. Where rows begin stands apart, so that it meets few
+	/* A search needs the first of these. Offsets of rows stand apart, so that it meets few
 	 * lines of memory. */
 	VECTOR(struct line_sequence) sequences; /* ascending start */
 	uint32_t *offs; /* owned [nr_rows]: from the start of the sequence, ascending in it */
@@ -58,7 +58,7 @@ FPL_MUST_CHECK int line_table_create(const struct dwarf_unit *unit, struct dwarf
 				     struct line_table **ret, struct fpl_err *err);
 void line_table_destroy(struct line_table *table);
 
-/* What is in force at @vaddr; NULL: nothing. Cost: O(log n). */
+/* The place in force at @vaddr; NULL: none. Cost: O(log n). */
 const struct line_place *line_table_find(const struct line_table *table, uint64_t vaddr);
 
 /*

@@ -82,7 +82,7 @@ static int take_line(struct text line, struct code_table *table, enum code_fault
 	return code;
 }
 
-/* Where the next line begins; the one at @off is longer than is looked at. 0: it has no end. */
+/* The start of the next line; the one at @off is longer than is looked at. 0: it has no end. */
 static long skip_line(struct file_window *window, uint64_t off, uint64_t *ret)
 {
 	const uint8_t *bytes;

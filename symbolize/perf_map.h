@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /tmp/perf-PID.map: a line "START SIZE name" in hexadecimal per function that a program made at
- * run time, written as they are made. Text of a stranger. There is no time in it: where lines
+ * run time, written as they are made. The text is hostile. There is no time in it: where lines
  * overlap, the later one wins. Linux, tools/perf/Documentation/jit-interface.txt.
  */
 #pragma once

@@ -7,7 +7,7 @@
 
 #define PLT_STUBS_MAX (1u << 20)
 
-/* Where a stub gets its target from. */
+/* The place a stub gets its target from. */
 enum plt_link {
 	PLT_LINK_SLOT,	/* value: vaddr of the GOT slot it jumps through */
 	PLT_LINK_INDEX, /* value: index of its relocation in .rela.plt, which it pushes */
@@ -29,10 +29,10 @@ struct plt_stub {
  */
 FPL_MUST_CHECK int plt_add_symbols(struct symtab *tab, const struct elf_file *elf);
 
-/* What depends on the architecture: plt_<arch>.c. */
+/* The part that depends on the architecture: plt_<arch>.c. */
 struct plt_arch {
 	uint32_t jump_slot, glob_dat, irelative; /* relocation types */
-	/* Decode the stub in the @size bytes at @code; false where there is none. */
+	/* Decode the stub in the @size bytes at @code; false: there is no stub. */
 	bool (*decode)(const uint8_t *code, size_t size, struct plt_stub *stub);
 };
 

@@ -21,7 +21,7 @@ struct walk {
 	uint32_t scopes[DEPTH_MAX]; /* what the entries at each depth are in */
 };
 
-/* What is asked of an entry that may have code. */
+/* Attributes of an entry that may have code. */
 struct scope_values {
 	struct dwarf_value low_pc, high_pc, ranges;
 	struct scope scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of addresses in a file: names, functions that are inlined, lines, frames. */
+/* Facts about addresses in a file: names, functions that are inlined, lines, frames. */
 #pragma once
 
 #include <stddef.h>
@@ -11,8 +11,9 @@
 
 /* A name for an address. */
 struct symbol_place {
-	const char *name; /* readable; NULL: there is none */
-	/* Of the symbol; without one of the function, as its FDE says; SYMBOL_NO_START: unknown. */
+	const char *name; /* readable; NULL: no name */
+	/* The start of the symbol, or without one of the function, as its FDE says;
+	 * SYMBOL_NO_START: unknown. */
 	uint64_t start;
 	/* Addresses around it that have the same answer; empty: unknown, else it lies in it. */
 	struct vaddr_range same;

@@ -178,7 +178,7 @@ static size_t copy_name(const struct symtab *tab, size_t idx, uint64_t off, char
 	return done;
 }
 
-/* Read the NUL-terminated name of @symbol into @buf of @buf_size; false where there is none. */
+/* Read the NUL-terminated name of @symbol into @buf of @buf_size; false: it has no name. */
 static bool read_name(const struct symtab *tab, const struct symtab_symbol *symbol, char *buf,
 		      size_t buf_size)
 {

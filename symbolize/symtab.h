@@ -60,8 +60,8 @@ int symtab_for_each(const struct symtab *tab,
 		    int (*fn)(const struct symtab_entry *entry, void *ctx), void *ctx);
 
 /*
- * Find the symbol that covers @vaddr: of several the one that starts last. Returns false where
- * there is none, behind the end of a symbol there is no name; of *ret only same is filled then.
+ * Find the symbol that covers @vaddr: of several the one that starts last. Returns false if no
+ * symbol does: behind the end of a symbol there is no name. Only same of *ret is filled then.
  * Cost: O(log n).
  */
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret);

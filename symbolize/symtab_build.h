@@ -10,7 +10,7 @@
 #define SYMTAB_CODE_RANGES_MAX 64u /* each symbol is held against all of them */
 #define SYMTAB_NO_OUTER	       UINT32_MAX
 
-/* Where names stand. */
+/* The place of names. */
 struct symtab_source {
 	const struct elf_file *elf;	 /* borrowed */
 	const struct elf_section *table; /* the symbols, in elf */

@@ -26,7 +26,7 @@ static int add_range(void *ctx, uint64_t start, uint64_t end)
 	return interval_map_add(maker->map, start, end, maker->idx);
 }
 
-/* Finds the unit whose header is at @off; false: there is none. */
+/* Finds the unit whose header is at @off; false: no such unit. */
 static bool find_unit(const struct dwarf_units *units, uint64_t off, uint32_t *ret)
 {
 	size_t at = SORTED_UP_TO(units->list, off, units->nr, off);

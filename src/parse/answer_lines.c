@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "parse/answer.h"
 
-/* The text at @at, NULL where there is none; false: it lies outside. */
+/* The text at @at, NULL if it says none; false: it lies outside. */
 static bool text_at(const char *text, size_t text_size, uint32_t at, const char **ret)
 {
 	*ret = NULL;

@@ -21,12 +21,12 @@
 #include "parse/stopped.h"
 #include "base/wire.h"
 
-#define TRIES	   3 /* of a request whose worker somebody kills */
+#define TRIES	   3 /* of a request whose worker is killed from outside */
 #define PAUSE_MS   10
-#define STOPPED_NS NS_PER_S			  /* so long somebody may have stopped a worker */
+#define STOPPED_NS NS_PER_S			  /* a worker may be stopped for this long */
 #define WORKER_NS  (SANDBOX_CPU_S * NS_PER_S / 2) /* CPU time after which a worker is relieved */
 
-/* What a request may take: CPU time of the worker; by the clock, should somebody have stopped it.
+/* Limits of a request: CPU time of the worker; by the clock, should it have been stopped.
  */
 static const struct {
 	uint64_t cpu_ns, clock_ns;
@@ -149,8 +149,8 @@ static int lose(struct desk *desk, const char *what)
 }
 
 /*
- * The worker closed its socket: it has ended. A fault is the file's; SIGKILL comes from somebody,
- * who may have had another reason.
+ * The worker closed its socket: it has ended. A crash is blamed on the file. SIGKILL is not: the
+ * OOM killer or an operator may have sent it.
  */
 static int lose_dead(struct desk *desk)
 {
@@ -167,7 +167,7 @@ static int lose_dead(struct desk *desk)
 			desk->file->path);
 }
 
-/* Somebody has stopped the worker: it could wait for ever, and is of no use. */
+/* The worker was stopped: it could wait for ever. */
 static int lose_stopped(struct desk *desk)
 {
 	dismiss(desk);
@@ -176,7 +176,7 @@ static int lose_stopped(struct desk *desk)
 			desk->file->path);
 }
 
-/* Nobody waits for the answer any more. */
+/* The answer is no longer wanted. */
 static int give_up(struct desk *desk)
 {
 	dismiss(desk);

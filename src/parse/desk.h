@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where one thread puts its questions about files, one after the other. Behind it is a worker at a
- * time: a file of another trust gets a fresh one. A worker that dies, lies or takes too long costs
- * the file it had: the request fails with a message that names it and says what happened.
+ * A desk has a worker read files for one thread, which asks one question after the other. It has
+ * one worker at a time: a file of another trust gets a fresh one. A worker that dies, lies or takes
+ * too long costs the file it had: the request fails with a message that names it and says what
+ * happened.
  */
 #pragma once
 
@@ -36,7 +37,8 @@ struct desk_file {
 	uint64_t alt_size;
 	bool synth;	  /* its table has rows made from code, too */
 	bool synth_later; /* these are left for later */
-	/* Where there are any, they are made around these vaddrs, and left for later elsewhere. */
+	/* Rows from code are made around these vaddrs if there are any, and left for later
+	 * elsewhere. */
 	const uint64_t *near; /* borrowed [nr_near], ascending; at most DESK_NEAR_MAX */
 	size_t nr_near;
 };
@@ -48,7 +50,7 @@ typedef void (*desk_pause_fn)(void *ctx);
 FPL_MUST_CHECK int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err);
 /* Ends the worker. NULL is allowed. */
 void desk_close(struct desk *desk);
-/* Say of debug files that were given up at debug level only: somebody else says it aloud. */
+/* Say of debug files that were given up at debug level only: another desk says it aloud. */
 void desk_hush(struct desk *desk);
 /* Who opens what belongs to targets; may be NULL. */
 struct opener *desk_opener(const struct desk *desk);
@@ -63,8 +65,8 @@ void desk_cancel(struct desk *desk);
 uint64_t desk_spent_ns(const struct desk *desk);
 
 /*
- * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for an answer that
- * is none; what parser_hire() returns; else what the function the worker calls returns.
+ * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for a malformed
+ * answer; what parser_hire() returns; else what the function the worker calls returns.
  */
 
 /* Describe the file open at @fd, which stays the caller's. Errors: those of fstat(2). */
@@ -85,7 +87,7 @@ FPL_MUST_CHECK int desk_names_digest(struct desk *desk, const struct desk_file *
 
 /*
  * Find the separate debug file as debug_file_open() does, for a file whose facts are @elf and
- * @link, and put it into @file: debug_fd is the caller's to close, -1 where there is none. Below
+ * @link, and put it into @file: debug_fd is the caller's to close, -1 if none was found. Below
  * /usr/lib/debug and in debuginfod's cache it must be root's or of the owner of @file; beside the
  * object of that owner, on the same device. Symbolic links are followed where they are root's or
  * ours (obj/trusted_path.h). A file of another trust than @file's is read by a worker of its own
@@ -97,7 +99,7 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 
 /*
  * Find the supplement that the debug file of @file names (the file itself, where it has none) and
- * put it into @file: alt_fd is the caller's to close, -1 where there is none. Only such a one is
+ * put it into @file: alt_fd is the caller's to close, -1 if none was found. Only such a one is
  * taken that desk_find_debug() would take.
  */
 void desk_find_alt(struct desk *desk, struct desk_file *file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a desk is asked. */
+/* The questions a desk can be asked. */
 #include "parse/desk.h"
 
 #include <errno.h>
@@ -116,8 +116,9 @@ static void candidate_fini(struct candidate *candidate)
 }
 
 /*
- * Opens @candidate for @file. Where the path leads a stranger may have said: beside his object, or
- * where his object seems to be in a root of his own, and by the name that it gives its debug file.
+ * Opens @candidate for @file. The owner of the object may have chosen where the path leads: the
+ * file is beside the object, or in a root of that owner's, and the object gives the name of its
+ * debug file.
  */
 static bool open_candidate(struct desk *desk, const struct desk_file *file,
 			   struct candidate *candidate)
@@ -157,7 +158,7 @@ static struct desk_file alone(const struct desk_file *file, int fd, uint64_t siz
 				   .alt_fd = -1 };
 }
 
-/* What its headers say. */
+/* Reads its headers. */
 static bool read_head(struct desk *desk, const struct desk_file *file, struct parse_facts *ret)
 {
 	struct answer_facts facts;

@@ -25,14 +25,14 @@ struct desk {
 	 * objects', so that the worker of an object gets only descriptors of its debug file. */
 	struct desk *checker;
 
-	bool was_killed; /* the worker lost last: by somebody, over nothing in the file */
+	bool was_killed; /* the worker lost last, from outside and not by the file */
 
 	/* of the request at hand */
 	const struct desk_file *file;
 	enum parse_op op;
 	uint64_t began_cpu_ns, began_ns;
 	uint64_t ran_ns; /* when the worker was last seen not stopped */
-	/* of files whose file system asks somebody else: */
+	/* of files whose file system asks a process or a server: */
 	bool is_remote;
 	uint64_t remote_dev;
 	uint64_t looked_ns; /* when the worker was last looked at */

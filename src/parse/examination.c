@@ -11,7 +11,7 @@
 #include "obj/mini_debug.h"
 #include "symbolize/symtab.h"
 
-/* What is open while a file is examined. */
+/* Everything that is open while a file is examined. */
 struct open_parts {
 	const struct elf_file *elf, *debug; /* borrowed; debug may be NULL */
 	struct elf_file *mini;		    /* owned; NULL: none */

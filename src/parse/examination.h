@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fpless finds in one ELF file: its unwind table, symbols and debug information. */
+/* fpless finds this in one ELF file: its unwind table, symbols and debug information. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct examination {
 	char build_id[2 * ELF_FILE_BUILD_ID_MAX + 1]; /* hex; "" none */
 
-	/* the unwind table; where there is none, problem says why and stats is zero */
+	/* the unwind table; without one problem says why and stats is zero */
 	char problem[380];
 	bool has_table;
 	bool measured; /* coverage holds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes over the socket between the profiler and a worker that parses files for it. Both are
+ * Messages over the socket between the profiler and a worker that parses files for it. Both are
  * one program, so structs go as they lie in memory. What a worker sends is hostile: it may have
  * been taken over by the file it reads.
  *
@@ -69,7 +69,7 @@ enum parse_op {
 #define PARSE_SYNTH	  32u  /* TABLE: with rows made from code */
 #define PARSE_SYNTH_LATER 64u  /* TABLE: these are left for later */
 #define PARSE_KEEP	  128u /* NAMES, LINES: more will be asked about the file of the key */
-/* What came is an envelope (obj/opener.h) with the file, its debug file, the supplement. */
+/* The descriptor is an envelope (obj/opener.h) with the file, its debug file, the supplement. */
 #define PARSE_SEALED_FILE  256u
 #define PARSE_SEALED_DEBUG 512u
 #define PARSE_SEALED_ALT   1024u
@@ -78,8 +78,9 @@ enum parse_op {
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 
 /*
- * Which files a request is about, and that they are unchanged: digests of what fstat(2) says of the
- * file, its debug file and its supplement (parse/name_key.h), zeroes where there is none.
+ * Says which files a request is about, and that they are unchanged: digests of what fstat(2) says
+ * of the file, its debug file and its supplement (parse/name_key.h), zeroes for one that is
+ * missing.
  */
 struct parse_key {
 	uint8_t bytes[3][NAME_KEY_SIZE];
@@ -128,7 +129,7 @@ struct parse_place {
 	/* Addresses around the one asked about whose answer is the same; empty: unknown. */
 	uint64_t same_start, same_end;
 	uint64_t start; /* of the symbol; without a name of the function; SYMBOL_NO_START */
-	uint32_t text;	/* where the name begins in the text; PARSE_NO_TEXT: there is none */
+	uint32_t text;	/* where the name begins in the text; PARSE_NO_TEXT: no name */
 	uint32_t _pad;
 };
 
@@ -145,6 +146,6 @@ struct parse_lines {
 };
 
 struct parse_line {
-	uint32_t name, file; /* where they begin in the text; PARSE_NO_TEXT: there is none */
+	uint32_t name, file; /* where they begin in the text; PARSE_NO_TEXT: no text */
 	uint32_t line, column, start_line;
 };

@@ -64,7 +64,7 @@ int name_key_read(int fd, const char *path, bool mangled, struct name_key *ret)
 	code = file_stat(fd, &st, NULL);
 	if (code)
 		return code;
-	/* a file system that asks somebody else is not asked what it is */
+	/* a file system that asks a process or a server is not asked what it is */
 	if (opener_holds_place(fd))
 		return -ENODATA;
 	if (fstatfs(fd, &fs) < 0)

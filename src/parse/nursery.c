@@ -17,7 +17,7 @@
 #define BURIAL_US 200000u /* some 0.3 s are waited for in all: a worker ends within 1 ms */
 #define LEFT_MAX  64u
 
-/* Of a process made here. */
+/* The limit of a process made here. */
 static uint32_t nr_fds_allowed(void)
 {
 	struct rlimit limit;
@@ -102,8 +102,9 @@ static void serve(void)
 }
 
 /*
- * Where a cgroup or the machine has no memory left, a worker costs a file, the profiler all
- * samples. Workers inherit it. Refused, or without /proc: the kernel chooses.
+ * Have the kernel end this process first if a cgroup or the machine has no memory left: a worker
+ * costs a file, the profiler all samples. Workers inherit it. Refused, or without /proc: the
+ * kernel chooses.
  */
 static void die_first(void)
 {

@@ -30,7 +30,7 @@ struct nursery_answer {
 	int32_t value;
 };
 
-/* Of so many descriptors: how many files may be kept with them? */
+/* How many files may a worker keep that may have @nr_fds descriptors? */
 static inline uint32_t nursery_nr_kept(uint32_t nr_fds)
 {
 	return nr_fds > SANDBOX_FDS_LEAST ? (nr_fds - SANDBOX_FDS_LEAST) / 3 : 0;

@@ -24,7 +24,7 @@
 #define NR_BLAMED     64u /* trusts remembered; the one longest unblamed makes room */
 #define END_TRIES     500 /* of a millisecond each */
 #define ANSWER_S      10  /* an answer of the nursery takes 1 ms */
-#define NURSERIES_MAX 8u  /* in a run: each but the first because somebody ended the one before */
+#define NURSERIES_MAX 8u  /* in a run: each but the first replaces one ended from outside */
 
 /* Deaths of one trust: a bucket that leaks one in DEATH_NS. */
 struct blame {
@@ -68,7 +68,7 @@ static int begin_nursery(struct parser *parser, struct fpl_err *err)
 	int socks[2] = { -1, -1 };
 
 	if (parser->nr_nurseries >= NURSERIES_MAX)
-		return fpl_fail(err, -EPIPE, "parser: ended %u times by somebody", NURSERIES_MAX);
+		return fpl_fail(err, -EPIPE, "parser: ended %u times from outside", NURSERIES_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return fpl_fail(err, -errno, "parser: socketpair: %s", strerror(errno));
 
@@ -104,7 +104,7 @@ static void end_nursery(struct parser *parser)
 			return;
 		usleep(1000);
 	}
-	/* stopped by somebody; who may not end it leaves it */
+	/* it was stopped; a process that may not end it leaves it */
 	if (kill(parser->pid, SIGKILL) == 0)
 		waitpid(parser->pid, NULL, 0);
 }
@@ -210,7 +210,7 @@ static struct blame *find_blame(struct parser *parser, const struct trust *trust
 	return oldest;
 }
 
-/* What has not leaked out of the bucket. */
+/* The part that has not leaked out of the bucket. */
 static uint64_t level(const struct blame *blame, uint64_t now)
 {
 	uint64_t leaked = now - blame->last_ns;
@@ -255,7 +255,7 @@ static int hire(struct parser *parser, const struct trust *trust, bool calm, int
 				DEATHS_BURST, (unsigned long long)trust->uid);
 	if (!code)
 		code = ask(parser, &request, sock, &answer, err);
-	if (code == -EPIPE) { /* somebody has ended it */
+	if (code == -EPIPE) { /* it was ended from outside */
 		end_nursery(parser);
 		code = begin_nursery(parser, err);
 		if (!code)

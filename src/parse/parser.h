@@ -44,7 +44,7 @@ void parser_destroy(struct parser *parser);
 FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust, bool calm,
 			       int *ret_sock, pid_t *ret_pid, struct fpl_err *err);
 
-/* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 where nobody knows. */
+/* End worker @pid, whose socket is closed. Returns its wait(2) status, -1 if that is unknown. */
 int parser_bury(struct parser *parser, pid_t pid);
 /* The same of one that waits for a file system: whether it ends is not waited for. */
 void parser_leave(struct parser *parser, pid_t pid);

@@ -22,7 +22,7 @@
 
 #include "base/cleanup.h"
 
-#define OVERFLOW_UID 65534u /* nobody: where SANDBOX_UID has no meaning, in a user namespace */
+#define OVERFLOW_UID 65534u /* for a user namespace in which SANDBOX_UID has no meaning */
 
 #if defined(__x86_64__)
 #define SANDBOX_ARCH AUDIT_ARCH_X86_64
@@ -75,8 +75,8 @@ static const int nursery_calls[] = {
 #endif
 };
 
-/* What a reader needs beyond that: its outputs, which are open, its children's ends, a place in
- * memory for what a pipe holds. No call here takes a path, but for the stat of what is open. */
+/* A reader needs these beyond that, for its outputs, which are open, its children's ends, a place
+ * in memory for what a pipe holds. No call here takes a path, but for the stat of what is open. */
 static const int reader_calls[] = {
 	SYS_write,	  SYS_writev,	   SYS_pwrite64,	SYS_lseek,
 	SYS_fstat,	  SYS_fcntl,	   SYS_ftruncate,	SYS_memfd_create,
@@ -96,8 +96,8 @@ static const int finder_calls[] = {
 #endif
 };
 
-/* What a run needs beyond all of the above: the kernel's programs and events, threads, its clock
- * and files, and what starts a nursery anew, to whom the filter is passed on. */
+/* A run needs these beyond all of the above, for the kernel's programs and events, threads, its
+ * clock and files, and to begin a nursery anew, which gets the filter, too. */
 static const int run_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
@@ -176,7 +176,7 @@ static const int run_calls[] = {
 #endif
 };
 
-/* What a run says to devices: to its events, and to a terminal whether it is one, and how wide. */
+/* Calls of a run to devices: to its events, and to a terminal whether it is one, and how wide. */
 static const uint32_t run_ioctls[] = {
 	PERF_EVENT_IOC_ENABLE,
 	PERF_EVENT_IOC_DISABLE,
@@ -334,7 +334,7 @@ static int limit(enum __rlimit_resource what, rlim_t value, struct fpl_err *err)
 	return 0;
 }
 
-/* Become a user nobody else is; who may not, stays who he is. */
+/* Become a user that no other process has; a process that may not stays who it is. */
 static void change_user(void)
 {
 	static const uid_t uids[] = { SANDBOX_UID, OVERFLOW_UID };
@@ -358,7 +358,7 @@ static int drop_capabilities(struct fpl_err *err)
 	return 0;
 }
 
-/* Where we have the right: else the limit there is must do. */
+/* Needs a right; without it the limit there is must do. */
 static void raise_fds(void)
 {
 	const struct rlimit enough = { SANDBOX_FDS, SANDBOX_FDS };

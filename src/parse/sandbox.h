@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process gives up before it reads files of strangers. Programs, in two steps: the nursery,
- * which only forks workers, and each worker. Recordings: the reader. There is no way back.
+ * A process gives these up before it reads files of other users. Programs, in two steps: the
+ * nursery, which only forks workers, and each worker. Recordings: the reader. There is no way back.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-#define SANDBOX_UID	     2147483646u /* belongs to nobody: above all ranges of systemd's table */
+#define SANDBOX_UID	     2147483646u /* an unused user, above all ranges of systemd's table */
 #define SANDBOX_MEMORY_BYTES (1u << 30)	 /* address space: four times what compiling may take */
 #define SANDBOX_CPU_S	     60u	 /* in a worker's life */
 #define SANDBOX_FDS_LEAST    8u		 /* its socket, the files of a request, and some */
@@ -36,7 +36,7 @@ FPL_MUST_CHECK int sandbox_enter_nursery(struct fpl_err *err);
 FPL_MUST_CHECK int sandbox_enter_worker(struct fpl_err *err);
 
 /*
- * Of a process that has opened its inputs and outputs, has one thread, has the workers and the
+ * For a process that has opened its inputs and outputs, has one thread, has the workers and the
  * deputy it needs, and reads recordings itself: no new privileges, and of system calls those that
  * read and write what is open and manage memory that cannot be executed; with @finds_files those,
  * too, that open files for reading and hire workers. The kernel refuses all others (EPERM).
@@ -46,9 +46,9 @@ FPL_MUST_CHECK int sandbox_enter_worker(struct fpl_err *err);
 FPL_MUST_CHECK int sandbox_enter_reader(bool finds_files, struct fpl_err *err);
 
 /*
- * Of a profiler whose rights have been dropped (proc/rights.h), before it makes a thread: of system
- * calls those that a run needs. The kernel answers all others as if it had none such (ENOSYS):
- * mount, ptrace, namespaces, keys, modules, the network, io_uring. What the process makes
+ * For a profiler whose rights have been dropped (proc/rights.h), before it makes a thread: of
+ * system calls those that a run needs. The kernel answers all others as if it had none such
+ * (ENOSYS): mount, ptrace, namespaces, keys, modules, the network, io_uring. What the process makes
  * from then on has the same filter. Without effect in a build with sanitizers. Errors: what was
  * refused, in words; nothing has changed then.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a worker has made of files. A desk that will ask about a file again says so with a key
- * (PARSE_KEEP), and the file stays on the shelf, open, with its tables. For worker*.c alone.
+ * The files that a worker has read and keeps. A desk that will ask about a file again says so with
+ * a key (PARSE_KEEP), and the file stays on the shelf, open, with its tables. For worker*.c alone.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 /* A file, as far as it was read. */
 struct reading {
 	struct elf_file *elf, *debug, *alt, *mini; /* owned; all but elf may be NULL */
-	struct symtab *tab;			   /* owned; NULL: not read, or there is none */
+	struct symtab *tab;			   /* owned; NULL: not read, or not there */
 	struct debug_index *index;		   /* owned; NULL: the same */
 	struct function_list functions;
 	bool has_functions; /* they were read, as far as that went */

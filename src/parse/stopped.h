@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that somebody has stopped answers nobody; one that waits for a CPU will. */
+/* A process that was stopped does not answer; one that waits for a CPU will. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,5 +10,5 @@
 bool process_is_stopped(pid_t pid);
 
 /* Its state, as proc_pid_stat(5) has it; NUL where that cannot be told. The same cost. Only of our
- * own workers: of a process that is being executed anew /proc may let nobody in. */
+ * own workers: /proc may refuse that of a process that is being executed anew. */
 char process_state(pid_t pid);

@@ -236,7 +236,7 @@ static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX
 	return code;
 }
 
-/* What is worth it goes on the shelf. */
+/* Keeps a reading that is worth it. */
 static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
 {
 	struct reading *reading = job->reading;

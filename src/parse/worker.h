@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that reads files of strangers: one request after the other. */
+/* The process that reads files of other users: one request after the other. */
 #pragma once
 
 #include <stddef.h>

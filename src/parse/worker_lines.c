@@ -27,7 +27,7 @@ static void lining_fini(struct lining *lining)
 	strings_fini(&lining->strings);
 }
 
-/* The id of @text; PARSE_NO_TEXT where there is none, or no room for it. */
+/* The id of @text; PARSE_NO_TEXT without a text, or without room for it. */
 static uint32_t text_id(struct lining *lining, const char *text)
 {
 	uint32_t id;
