@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "symbolize/dwarf_ranges.h"
+#include "symbolize/dwarf_root.h"
 #include "symbolize/line_table.h"
 #include "symbolize/scope_tree.h"
 #include "symbolize/unit_map.h"

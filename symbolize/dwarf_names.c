@@ -6,6 +6,7 @@
 
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf_constants.h"
+#include "symbolize/dwarf_root.h"
 #include "symbolize/dwarf_value.h"
 
 #define CHAIN_MAX 16u /* entries on the way to a name; a ring must end */

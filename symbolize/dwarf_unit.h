@@ -52,16 +52,6 @@ FPL_MUST_CHECK int dwarf_units_init(struct dwarf_units *units, struct dwarf_file
 				    struct fpl_err *err);
 void dwarf_units_fini(struct dwarf_units *units);
 
-/* The unit that holds the entry at @off, read; NULL: none does, or it is unreadable. */
-struct dwarf_unit *dwarf_units_at(struct dwarf_units *units, uint64_t off);
-
-/*
- * Read the abbreviations and the first entry of @unit, once. Errors: -EINVAL they make no sense,
- * also at later calls; -E2BIG over the file's work; -ENOMEM.
- */
-FPL_MUST_CHECK int dwarf_unit_read(struct dwarf_units *units, struct dwarf_unit *unit,
-				   struct fpl_err *err);
-
 /* A cursor over the entries of @unit from @off of .debug_info on; bad where @off is not in it. */
 struct cursor dwarf_unit_entries(const struct dwarf_unit *unit, uint64_t off);
 

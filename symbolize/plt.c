@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbolize/symtab_build.h"
 
 #define SECTION_BYTES_MAX (64u << 20)
 #define RELOCATIONS_MAX	  (16u << 20) /* looked at in all */

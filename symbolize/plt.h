@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "symbolize/symtab_build.h"
+#include "symbolize/symtab_table.h"
 
 #define PLT_STUBS_MAX (1u << 20)
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/symtab.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "symbolize/name_rule.h"
-#include "symbolize/plt.h"
-#include "symbolize/symtab_build.h"
+#include "symbolize/symtab_table.h"
 
 /* Steps from a symbol to those around it. Real nesting is 1 or 2 deep. */
 #define ENCLOSING_MAX 256u
@@ -18,11 +13,6 @@
 /* A read of a name costs about as much as this many bytes of a long read. */
 #define READ_BYTES 4096u
 #define NAMES_MAX  (16u << 20) /* bytes of string tables that are kept */
-
-static void cleanup_symtab(struct symtab **tab)
-{
-	symtab_destroy(*tab);
-}
 
 void symtab_destroy(struct symtab *tab)
 {
@@ -39,38 +29,6 @@ void symtab_destroy(struct symtab *tab)
 size_t symtab_nr_symbols(const struct symtab *tab)
 {
 	return tab->nr;
-}
-
-int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug, size_t nr_debug,
-		  struct symtab **ret, struct fpl_err *err)
-{
-	CLEANUP(cleanup_symtab) struct symtab *tab = calloc(1, sizeof(*tab));
-	int rc, worst = 0;
-
-	if (tab)
-		tab->names = calloc(1, sizeof(*tab->names));
-	if (!tab || !tab->names)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	symtab_set_code(tab, elf);
-	rc = symtab_add_section(tab, elf, SHT_SYMTAB, err);
-	worst = rc ? rc : worst;
-	rc = symtab_add_section(tab, elf, SHT_DYNSYM, err);
-	worst = rc ? rc : worst;
-	for (size_t i = 0; i < nr_debug; i++) {
-		rc = symtab_add_section(tab, debug[i], SHT_SYMTAB, err);
-		worst = rc ? rc : worst;
-	}
-	if (worst == -ENOMEM || (worst && tab->nr == 0))
-		return worst;
-	rc = symtab_arrange(tab);
-	if (!rc)
-		rc = plt_add_symbols(tab, elf);
-	if (!rc)
-		rc = symtab_arrange(tab);
-	if (rc)
-		return fpl_fail(err, rc, "%s: out of memory", elf->name);
-	*ret = TAKE_PTR(tab);
-	return 0;
 }
 
 int symtab_for_each(const struct symtab *tab,

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "symbolize/dwarf_ranges.h"
+#include "symbolize/dwarf_root.h"
 
 struct maker {
 	struct dwarf_units *units;

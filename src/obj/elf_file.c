@@ -11,13 +11,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "obj/elf_note.h"
 
 /*
  * Section names read at most. The largest name table of Debian's /usr is below 64 KiB; object files
  * built with -ffunction-sections reach a few MiB.
  */
 #define NAMES_MAX (16u << 20)
+
+/* Real note segments are below 1 KiB; core files have large ones, without a build-id. */
+#define NOTE_BYTES_MAX 65536u
 
 /* Counts of the ELF header, with the escapes for large counts resolved. */
 struct counts {
@@ -138,6 +140,50 @@ static int resolve_counts(const struct elf_file *elf, const Elf64_Ehdr *eh, stru
 	return 0;
 }
 
+static uint64_t align_up(uint64_t off, uint64_t align)
+{
+	return (off + align - 1) & ~(align - 1);
+}
+
+/*
+ * Puts NT_GNU_BUILD_ID of the notes at [off, off + size) into elf->build_id. @align: p_align or
+ * sh_addralign; 8 means descriptors aligned to 8, all else 4 (gABI, "Note Section", as read by
+ * glibc and binutils). Notes that do not hold together end the search; only the first 64 KiB are
+ * looked at.
+ */
+static void find_build_id(struct elf_file *elf, uint64_t off, uint64_t size, uint64_t align)
+{
+	uint64_t pos = 0;
+	Elf64_Nhdr note;
+
+	align = align == 8 ? 8 : 4;
+	if (size > NOTE_BYTES_MAX)
+		size = NOTE_BYTES_MAX;
+	while (pos < size && size - pos >= sizeof(note)) {
+		char name[sizeof(ELF_NOTE_GNU)];
+		uint64_t desc_pos;
+
+		if (elf_file_read(elf, off + pos, &note, sizeof(note), NULL))
+			return;
+		/* 32-bit sizes in 64-bit sums: no wrap. */
+		desc_pos = align_up(pos + sizeof(note) + note.n_namesz, align);
+		if (desc_pos > size || note.n_descsz > size - desc_pos)
+			return;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(name) &&
+		    note.n_descsz > 0 && note.n_descsz <= sizeof(elf->build_id)) {
+			if (elf_file_read(elf, off + pos + sizeof(note), name, sizeof(name), NULL))
+				return;
+			if (memcmp(name, ELF_NOTE_GNU, sizeof(name)) == 0) {
+				if (elf_file_read(elf, off + desc_pos, elf->build_id, note.n_descsz,
+						  NULL) == 0)
+					elf->build_id_size = note.n_descsz;
+				return;
+			}
+		}
+		pos = align_up(desc_pos + note.n_descsz, align);
+	}
+}
+
 /* Sums checked once here are safe wherever a consumer adds them. */
 static bool segment_wraps(const struct elf_segment *segment)
 {
@@ -182,7 +228,7 @@ static int read_segments(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_t nr
 			return fpl_fail(err, -EINVAL, "%s: segment %zu: wraps around", elf->name,
 					i);
 		if (ph[i].p_type == PT_NOTE && !elf->build_id_size)
-			elf_note_find_build_id(elf, ph[i].p_offset, ph[i].p_filesz, ph[i].p_align);
+			find_build_id(elf, ph[i].p_offset, ph[i].p_filesz, ph[i].p_align);
 	}
 	elf->nr_segments = nr;
 	return 0;
@@ -248,8 +294,7 @@ static int try_read_sections(struct elf_file *elf, const Elf64_Ehdr *eh, uint64_
 			.entry_size = sh[i].sh_entsize,
 		};
 		if (i && sh[i].sh_type == SHT_NOTE && !elf->build_id_size)
-			elf_note_find_build_id(elf, sh[i].sh_offset, sh[i].sh_size,
-					       sh[i].sh_addralign);
+			find_build_id(elf, sh[i].sh_offset, sh[i].sh_size, sh[i].sh_addralign);
 	}
 	elf->nr_sections = nr;
 	return 0;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "obj/mini_debug.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 
 /* Everything that is open while a file is examined. */
 struct open_parts {

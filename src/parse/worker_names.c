@@ -9,7 +9,7 @@
 #include "parse/job.h"
 #include "base/wire.h"
 #include "symbolize/demangle.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 #include "unwind/frame_pointer.h"
 #include "unwind/function_list.h"
 

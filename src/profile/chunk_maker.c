@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "bpf/shared.h"
-#include "profile/kernel_side.h"
+#include "profile/map_bytes.h"
 
 enum { AHEAD = 1 };
 
@@ -57,7 +57,7 @@ static int make(struct chunk_maker *maker, uint32_t number, void **ret, uint64_t
 		return fpl_fail(err, code, "a chunk of 1 MiB: %s", strerror(-code));
 	}
 	/* the outer map and the mapping hold it: no descriptor is needed any more */
-	*ret_bytes = kernel_side_map_bytes(fd);
+	*ret_bytes = map_bytes(fd);
 	*ret = p;
 	return 0;
 }

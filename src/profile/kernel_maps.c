@@ -3,43 +3,24 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "profile/chunk_maker.h"
 #include "profile/kernel_side.h"
+#include "profile/map_bytes.h"
 
 #include "fpless.skel.h" /* knows no types of its own */
 
 #define KEYS_PER_BATCH 1024u
-
-uint64_t kernel_side_map_bytes(int fd)
-{
-	char line[128];
-	unsigned long long bytes = 0;
-
-	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fd);
-
-	FILE *file = fopen(line, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "memlock: %llu", &bytes) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return bytes;
-}
 
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
 {
 	const struct bpf_map *map;
 	uint64_t bytes = chunk_maker_bytes(kernel->chunk_maker);
 
-	bpf_object__for_each_map(map, kernel->skel->obj) bytes +=
-		kernel_side_map_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, kernel->skel->obj) bytes += map_bytes(bpf_map__fd(map));
 	return bytes;
 }
 
@@ -130,7 +111,7 @@ size_t kernel_side_maps(const struct kernel_side *kernel, const struct fpl_count
 
 		*level = (struct profile_map){
 			.max = bpf_map__max_entries(map),
-			.bytes = kernel_side_map_bytes(bpf_map__fd(map)),
+			.bytes = map_bytes(bpf_map__fd(map)),
 		};
 		snprintf(level->name, sizeof(level->name), "%s", bpf_map__name(map));
 		describe(kernel, map, counters, level);

@@ -134,8 +134,5 @@ uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 void kernel_side_stacks(const struct kernel_side *kernel,
 			void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx);
 
-/* Memory charged to the map at @fd, bytes, as the kernel says in fdinfo. */
-uint64_t kernel_side_map_bytes(int fd);
-
 /* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel);

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "bpf/shared.h"
-#include "profile/catalog.h"
+#include "profile/object.h"
 
 void object_list_init(struct object_list *list, uint32_t nr_slots)
 {

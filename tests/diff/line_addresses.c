@@ -15,7 +15,7 @@
 #include "obj/mini_debug.h"
 #include "symbolize/debug_index.h"
 #include "symbolize/demangle.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
 
 static void print_lines(const struct symbol_line *lines, size_t nr)

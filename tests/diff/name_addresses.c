@@ -13,7 +13,7 @@
 
 #include "obj/debug_file.h"
 #include "obj/mini_debug.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
 
 /* The symbol named last: all its addresses have its name. */

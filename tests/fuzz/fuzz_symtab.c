@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "symbolize/demangle.h"
-#include "symbolize/symtab_build.h"
+#include "symbolize/symtab_read.h"
+#include "symbolize/symtab_table.h"
 #include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "doctor/object_report.h"
 #include "parse/examination.h"
+#include "symbolize/symtab_read.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/elf_symbols.h"

@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "parse/desk.h"
 #include "parse/name_key.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 
 struct office {
 	struct parser *parser;

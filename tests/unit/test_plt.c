@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "symbolize/plt.h"
+#include "symbolize/symtab_read.h"
 #include "tests/support/elf_symbols.h"
 
 enum {

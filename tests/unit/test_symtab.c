@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "symbolize/name_rule.h"
-#include "symbolize/symtab.h"
+#include "symbolize/symtab_read.h"
 #include "tests/support/elf_symbols.h"
 
 struct given {
