@@ -15,6 +15,11 @@ import unittest
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run, need_root
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from chance import share_fault  # noqa: E402
+from waiting import wait_for  # noqa: E402
+
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BPF_PROG_TYPE_PERF_EVENT = "7"
@@ -81,10 +86,10 @@ def fdinfos(pid):
             pass  # closed meanwhile
 
 
-def is_sampling(pid):
-    """Has a BPF program of perf events, which the process has open, been run while the kernel counts?"""
-    return any(info.get("prog_type") == BPF_PROG_TYPE_PERF_EVENT and int(info["run_cnt"])
-               for info in fdinfos(pid))
+def nr_fired(pid):
+    """How often the BPF program of perf events, which the process has open, has been run while the kernel counts."""
+    return max((int(info["run_cnt"]) for info in fdinfos(pid)
+                if info.get("prog_type") == BPF_PROG_TYPE_PERF_EVENT), default=0)
 
 
 def is_dead(pid):
@@ -139,14 +144,27 @@ class RootCase(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def wait_until_sampling(self, process):
-        """Until a run of fpless, which begins, has taken a sample."""
+    def wait_while_it_runs(self, process, what, condition, seconds=TIMEOUT_S, every_s=0.01):
+        """The first true value of condition(), which a process that has ended cannot give any more."""
+        def look():
+            value = condition()
+            if not value:
+                self.assertIsNone(process.poll(), what() if callable(what) else what)
+            return value
+
+        return wait_for(what, look, seconds, every_s)
+
+    def wait_until_sampling(self, process, nr_more=1):
+        """Until a run of fpless, which begins or goes on, has fired so many times from now on."""
         self.sysctl("kernel/bpf_stats_enabled", 1)
-        end_s = time.monotonic() + TIMEOUT_S
-        while not is_sampling(process.pid):
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), end_s)
-            time.sleep(0.01)
+        before = nr_fired(process.pid)
+        self.wait_while_it_runs(process, f"{nr_more} samples", lambda: nr_fired(process.pid) >= before + nr_more)
+
+    def assert_share(self, count, nr, share, said=None):
+        """At least this share of @nr samples is of the kind of these @count: refuted where chance alone would give so few
+        less often than once in a million times."""
+        fault = share_fault(count, nr, share)
+        self.assertIsNone(fault, f"{fault}: {said}")
 
     def assert_chain_is_complete(self, run, program):
         """@program is a copy of `chain`: all its stacks from spin on are whole."""

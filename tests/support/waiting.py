@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests wait for a condition, never for a time."""
+
+import os
+import time
+
+PATIENCE_S = 60  # hung, not slow
+
+
+def wait_for(what, condition, seconds=PATIENCE_S, every_s=0.01):
+    """The first true value of condition(); AssertionError where there is none within the seconds."""
+    end_s = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() >= end_s:
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
+        time.sleep(every_s)
+    return value
+
+
+def executable(pid):
+    """The path of what the process runs; "" where there is no such process."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+def cpu_ms(pid):
+    """CPU time that the process has used, in clock ticks of usually 10 ms; 0 where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            ticks = file.read().rsplit(")", 1)[1].split()[11:13]
+    except OSError:
+        return 0
+    return sum(map(int, ticks)) * 1000 // os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_it_runs(pid, path, seconds=PATIENCE_S):
+    """Until the process has executed the program at @path."""
+    path = os.path.realpath(path)
+    wait_for(f"process {pid} runs {path}", lambda: executable(pid) == path, seconds)
+
+
+def wait_until_busy(pid, ms=50, seconds=PATIENCE_S):
+    """Until the process has used so much CPU time: what a program loads at its start is loaded then, however busy the
+    machine is."""
+    wait_for(f"process {pid} has used {ms} ms of CPU time", lambda: cpu_ms(pid) >= ms, seconds)
