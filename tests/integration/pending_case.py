@@ -4,17 +4,13 @@
 import os
 import shlex
 import signal
-import sys
-import time
 
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run
 from parser_processes import is_calm, readers
 from root_case import FPLESS, RootCase, fixture
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
-
-from slow_code import slow_file
+from slow_code import slow_file  # root_case knows where
 
 STEPS = 200000  # a tenth of a second of making rows
 CALLER = fixture("caller")
@@ -75,11 +71,7 @@ class PendingCase(RootCase):
             return file.read()
 
     def wait_for(self, process, what, condition, patience_s=60):
-        deadline = time.monotonic() + patience_s
-        while not condition():
-            self.assertIsNone(process.poll(), f"{what}: {self.said()}")
-            self.assertLess(time.monotonic(), deadline, f"{what}: {self.said()}")
-            time.sleep(0.001)
+        return self.wait_while_it_runs(process, lambda: f"{what}: {self.said()}", condition, patience_s, 0.001)
 
     def end(self, process):
         process.wait(timeout=TIMEOUT_S)
@@ -92,25 +84,21 @@ class PendingCase(RootCase):
         """Workers that make all rows of the file."""
         return [pid for pid in readers(fpless.pid, path) if is_calm(pid)]
 
-    def stop_maker(self, process, path):
-        """Stops who makes all rows of the file, while he is at it."""
-        stopped = []
-
-        def is_stopped():
-            for pid in self.makers(process, path):
-                os.kill(pid, signal.SIGSTOP)
-                stopped.append(pid)
-            return stopped
-
+    def maker(self, process, path):
+        """Waits for the worker that makes all rows of the file."""
         with Hurry():
-            self.wait_for(process, "nobody makes rows", is_stopped)
-        return stopped[0]
+            return self.wait_for(process, "no worker makes rows", lambda: self.makers(process, path))[0]
+
+    def stop_maker(self, process, path):
+        pid = self.maker(process, path)
+        os.kill(pid, signal.SIGSTOP)
+        return pid
 
     @staticmethod
-    def let_go(pid):
-        """Has one that was stopped go on; after a second it has been given up, and another asked."""
+    def signal(pid, number):
+        """To a worker, which may have gone: one that is stopped for a second is given up, and another asked."""
         try:
-            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, number)
         except ProcessLookupError:
             pass
 

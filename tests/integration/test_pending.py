@@ -7,10 +7,13 @@ import resource
 import shlex
 import signal
 
-from parser_processes import children, status
+from parser_processes import children, readers, status
 from pending_case import CALLER, STEPS, Hurry, PendingCase, call, slow_file
 from root_case import is_dead, main
 
+from waiting import cpu_ms  # root_case knows where
+
+LONG = 5 * STEPS  # half a second of CPU time: rows that are still being made when something is done about it
 
 def limit_memory(pid):
     """Whoever has its user's number may have the process get no more memory than it has."""
@@ -34,20 +37,14 @@ def limit_memory(pid):
         raise OSError("its memory cannot be limited")
 
 
-def cpu_ms(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        ticks = file.read().rsplit(")", 1)[1].split()[11:13]
-    return sum(map(int, ticks)) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
 class Workers(PendingCase):
     def lines(self, run, path):
         return [line for line in run.stderr.splitlines() if f"{path}: no rows from its code" in line]
 
     def run_once(self, hinder, why):
-        """Whoever makes all rows of the first file is hindered in it, for a reason that is said once;
-        those of the second are made all the same. False where the rows were there too soon."""
-        first, second = self.slow("first"), self.slow("second", STEPS + 1)
+        """The workers that make all rows of the first file are hindered in it, for a reason that is said once;
+        those of the second are made all the same."""
+        first, second = self.slow("first", LONG), self.slow("second", STEPS + 1)
         process = self.begin(self.script(first, f"{call(second, 500)}; kill $first; wait $first"))
 
         def is_over():
@@ -55,47 +52,45 @@ class Workers(PendingCase):
             return f"{first}: no rows" in said or False in self.tables_in(said, first)
 
         hinder(process, first, is_over)
-        self.wait_for(process, "nobody gives up", is_over)
         self.go()
         run = self.end(process)
-        os.unlink(self.path("go"))
         self.assert_whole(run, second)
         self.assert_right(run, first)
         self.assertFalse(self.tables(run, second)[-1], run.stderr)
-        if False in self.tables(run, first):
-            return False
+        self.assertNotIn(False, self.tables(run, first), run.stderr)
         line, = self.lines(run, first)
         self.assertIn(why, line)
-        return True
 
-    def test_worker_killed_again_and_again(self):
-        killed = set()
+    def hinder_each(self, hinder):
+        """Has @hinder(pid) done once to each worker that makes rows of the file. Returns the function that run_once()
+        takes, and the set of their pids."""
+        met = set()
 
-        def hinder(process, path, is_over):
-            def has_given_up():
+        def hinder_all(process, path, is_over):
+            def look():
                 for pid in self.makers(process, path):
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                        killed.add(pid)
-                    except ProcessLookupError:
-                        pass
+                    if pid not in met:
+                        met.add(pid)
+                        hinder(pid)
                 return is_over()
 
-            killed.clear()
             with Hurry():
-                self.wait_for(process, "nobody gives up", has_given_up)
+                self.wait_for(process, "fpless does not give up", look)
 
-        self.assertTrue(any(self.run_once(hinder, "killed by signal 9") for _ in range(5)))
+        return hinder_all, met
+
+    def test_worker_killed_again_and_again(self):
+        hinder, killed = self.hinder_each(lambda pid: self.signal(pid, signal.SIGKILL))
+        self.run_once(hinder, "killed by signal 9")
         self.assertGreater(len(killed), 2)
 
     def test_one_that_has_no_memory_left(self):
-        def hinder(process, path, _):
-            with Hurry():
-                pid = self.stop_maker(process, path)
-                limit_memory(pid)
-                self.let_go(pid)
+        def limit(pid):
+            self.signal(pid, signal.SIGSTOP)
+            limit_memory(pid)
+            self.signal(pid, signal.SIGCONT)
 
-        self.assertTrue(any(self.run_once(hinder, "out of memory") for _ in range(5)))
+        self.run_once(self.hinder_each(limit)[0], "out of memory")
 
 
 class Files(PendingCase):
@@ -113,7 +108,7 @@ class Files(PendingCase):
                              "--cache", cache)
         pid = self.stop_maker(process, old)
         how()
-        self.let_go(pid)
+        self.signal(pid, signal.SIGCONT)
         self.wait_for(process, "no end of it", lambda: self.complaints(self.said(), old)
                       or False in self.tables_in(self.said(), old))
         self.go()
@@ -191,42 +186,38 @@ class Places(PendingCase):
 
 
 class Eviction(PendingCase):
-    def run_once(self, made_before):
+    def evict(self, made_before):
         """The first file's table goes for the second's while all rows of the first are being made;
-        then it is called again, @made_before: when they were. False where they were there too soon."""
-        first = self.slow("first", 2 * STEPS, rows=100000)
+        then it is called again, @made_before: when they were."""
+        first = self.slow("first", LONG, rows=100000)
         second = self.slow("second", STEPS + 1, rows=400000)
         again = f"{self.until('again')}; {call(first, 100000)} & first=$!; {self.until('whole')}; kill $first; wait $first"
         process = self.begin(self.script(first, f"kill $first; wait $first; {call(second, 100)}; {again}"),
                              "--table-memory", "1M")
-        pid = self.stop_maker(process, first)
+        pid = self.maker(process, first)
+        os.setpriority(os.PRIO_PROCESS, pid, 19)  # it gets the CPU that all else leaves
         self.go()
         evicted = f"{first}: table evicted for that of {second}"
         self.wait_for(process, "no eviction", lambda: evicted in self.said())
-        self.let_go(pid)
         if made_before:
-            self.wait_for(process, "no end of it", lambda: not self.makers(process, first))
+            self.wait_for(process, "rows without an end", lambda: pid not in readers(process.pid, first))
         self.go("again")
         self.wait_for(process, "no whole table", lambda: False in self.tables_in(self.said(), first))
         self.go("whole")
         run = self.end(process)
-        for name in ("go", "again", "whole"):
-            os.unlink(self.path(name))
         before, after = (self.tables_in(text, first) for text in run.stderr.split(evicted, 1))
-        if False in before:
-            return False
+        self.assertNotIn(False, before, run.stderr)
         self.assertEqual(after[-1], False, run.stderr)
         for path in (first, second):
             self.assert_right(run, path)
         last = max(stack["pid"] for stack in self.of(run, first))
         self.assertIn("outermost", {stack["stop"] for stack in self.of(run, first) if stack["pid"] == last})
-        return True
 
     def test_it_is_needed_again_while_all_rows_are_being_made(self):
-        self.assertTrue(any(self.run_once(False) for _ in range(5)))
+        self.evict(False)
 
     def test_it_is_needed_again_when_all_rows_were_made(self):
-        self.assertTrue(any(self.run_once(True) for _ in range(5)))
+        self.evict(True)
 
 
 if __name__ == "__main__":
