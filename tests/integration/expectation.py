@@ -189,6 +189,7 @@ class Judge:
         self.files = files
         self.symbols_told = True  # the records carry symbols
         self.faults = []
+        self.length = 1  # how many times as long as the expectation says what was sampled has run
         self.judged = self.others = self.kernel_threads = self.wrong = 0
         self.by_pattern = [0] * len(expectation.patterns)
         self.misnamed = {}  # frame: the name fpless gives it
@@ -268,22 +269,28 @@ class Judge:
             shown += f" ... {len(frames)} frames ... {frames[-1]}"
         self.faults.append(f"{count} samples: {what}: stop {stop}: {shown}")
 
-    def finish(self):
-        """What only the whole run shows; returns all faults."""
-        expected = self.expectation
-        if self.wrong <= expected.wrong:
-            self.faults = []
-        self.faults += [f"{frame} is called {name!r}" for frame, name in self.misnamed.items()]
+    def missing(self):
+        """What was not seen, and may be in more samples."""
+        expected, missing = self.expectation, []
         if self.judged < expected.samples:
-            self.faults.append(f"{self.judged} samples in {expected.spin}, "
-                               f"at least {expected.samples} expected")
+            missing.append(f"{self.judged} samples in {expected.spin}, "
+                           f"at least {expected.samples} expected")
         for pattern, count in zip(expected.patterns, self.by_pattern):
             if pattern.must_appear and not count:
-                self.faults.append(f"no sample of:{pattern.text}")
+                missing.append(f"no sample of:{pattern.text}")
         for name, least in expected.distinct:
             if len(self.leaf_pcs.get(name, ())) < least:
-                self.faults.append(f"samples on {len(self.leaf_pcs.get(name, ()))} pcs of {name}, "
-                                   f"at least {least} expected")
+                missing.append(f"samples on {len(self.leaf_pcs.get(name, ()))} pcs of {name}, "
+                               f"at least {least} expected")
         if expected.kernel_threads and not self.kernel_threads:
-            self.faults.append("no sample of a kernel thread")
-        return self.faults
+            missing.append("no sample of a kernel thread")
+        return missing
+
+    def wrongs(self):
+        """What is wrong with what was seen."""
+        faults = self.faults if self.wrong > self.expectation.wrong * self.length else []
+        return faults + [f"{frame} is called {name!r}" for frame, name in self.misnamed.items()]
+
+    def finish(self):
+        """All faults."""
+        return self.wrongs() + self.missing()

@@ -143,6 +143,22 @@ class StackIsCompared(unittest.TestCase):
         self.assertNotEqual(faults_of(GOOD[:-1], text=judge_text + "wrong: 4\n", count=5), [])
         self.assertEqual(faults_of(GOOD[:-1], text=judge_text + "wrong: 5\n", count=5), [])
 
+    def test_more_are_excused_where_the_program_ran_longer(self):
+        text = EXPECTATION.replace("stack:", "stack?:") + "wrong: 5\n"
+        for length, faults in ((1, 1), (2, 0)):
+            judge = Judge(Expectation(text), FakeFiles())
+            judge.length = length
+            judge.add({"count": 10, "stop": "outermost", "user": GOOD[:-1]})
+            self.assertEqual(bool(judge.wrongs()), bool(faults))
+
+    def test_what_more_samples_may_show_is_told_from_what_is_wrong(self):
+        judge = Judge(Expectation(EXPECTATION), FakeFiles())
+        self.assertEqual((judge.wrongs(), len(judge.missing())), ([], 2))
+        judge.add({"count": 5, "stop": "outermost", "user": GOOD})
+        self.assertEqual((judge.wrongs(), judge.missing()), ([], []))
+        judge.add({"count": 5, "stop": "no_cfi", "user": GOOD})
+        self.assertNotEqual(judge.wrongs(), [])
+
     def test_distinct_pcs_are_counted(self):
         self.assertNotEqual(faults_of(GOOD, text=EXPECTATION + "distinct: spin 2\n"), [])
         self.assertEqual(faults_of(GOOD, text=EXPECTATION + "distinct: spin 1\n"), [])
