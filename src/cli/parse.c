@@ -101,23 +101,39 @@ bool parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
 	return true;
 }
 
+/* Units of a time in milliseconds; the first is meant where none is given. */
+static const struct {
+	const char *name;
+	uint64_t ms;
+} time_units[] = { { "", 1000 }, { "s", 1000 }, { "ms", 1 }, { "m", 60000 }, { "h", 3600000 } };
+
+/* Milliseconds of a unit by its name, 0: none. */
+static uint64_t unit_ms(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++)
+		if (!strcmp(name, time_units[i].name))
+			return time_units[i].ms;
+	return 0;
+}
+
 bool parse_seconds(const char *text, uint64_t *ret_ms)
 {
-	static const uint64_t limit_s = 100 * UINT64_C(86400);
+	static const uint64_t limit_ms = 100 * UINT64_C(86400000);
 	const char *end;
-	uint64_t seconds, ms = 0;
+	uint64_t value, thousandths = 0;
 
-	if (!parse_digits(text, 10, &end, &seconds) || seconds > limit_s)
+	if (!parse_digits(text, 10, &end, &value) || value > limit_ms)
 		return false;
 	if (*end == '.') {
 		end++;
-		for (uint64_t unit = 100; isdigit((unsigned char)*end) && unit; end++, unit /= 10)
-			ms += unit * (uint64_t)(*end - '0');
+		for (uint64_t digit = 100; isdigit((unsigned char)*end) && digit;
+		     end++, digit /= 10)
+			thousandths += digit * (uint64_t)(*end - '0');
 	}
-	ms += seconds * 1000;
-	if (*end || ms == 0)
+	if (__builtin_mul_overflow(value * 1000 + thousandths, unit_ms(end), &value) || !value ||
+	    value % 1000 || value / 1000 > limit_ms)
 		return false;
-	*ret_ms = ms;
+	*ret_ms = value / 1000;
 	return true;
 }
 
@@ -146,22 +162,29 @@ static bool pid_is_listed(const pid_t *pids, size_t nr, pid_t pid)
 
 bool parse_pids(const char *text, pid_t **ret, size_t *ret_nr)
 {
+	static const char blanks[] = " \t\r\n";
 	/* Each pid takes two characters or more, so the list cannot hold more than this. */
 	size_t room = strlen(text) / 2 + 1, nr = 0;
 	AUTO_FREE pid_t *pids = calloc(room, sizeof(*pids));
 
 	if (!pids)
 		return false;
-	for (const char *at = text;; at++) {
+	for (const char *at = text + strspn(text, blanks);;) {
 		uint64_t pid;
 
 		if (!parse_digits(at, 10, &at, &pid) || pid < 1 || pid > INT_MAX)
 			return false;
 		if (!pid_is_listed(pids, nr, (pid_t)pid))
 			pids[nr++] = (pid_t)pid;
+
+		size_t nr_blanks = strspn(at, blanks);
+
+		at += nr_blanks;
 		if (!*at)
 			break;
-		if (*at != ',')
+		if (*at == ',')
+			at += 1 + strspn(at + 1, blanks);
+		else if (!nr_blanks)
 			return false;
 	}
 	*ret = TAKE_PTR(pids);

@@ -22,14 +22,17 @@ bool parse_address(const char *text, uint64_t *ret);
 /* A number of bytes in [min, max], with an optional suffix K, M or G (powers of 1024, any case). */
 bool parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 
-/* Seconds, with up to three decimals, above 0 and at most 100 days, as milliseconds. */
+/*
+ * A time above 0, at most 100 days, as milliseconds: seconds, or with the unit ms, s, m or h; with
+ * up to three decimals, of which nothing is below a millisecond.
+ */
 bool parse_seconds(const char *text, uint64_t *ret_ms);
 
 /* A percentage from 0 to 100, with decimals. */
 bool parse_percent(const char *text, double *ret);
 
 /*
- * A comma-separated list of process ids. *ret is owned by the caller: [*ret_nr], each once, in the
- * order given. Returns false also when memory runs out.
+ * A list of process ids, separated by commas, blanks or line ends, as of pgrep(1). *ret is owned by
+ * the caller: [*ret_nr], each once, in the order given. Returns false also when memory runs out.
  */
 bool parse_pids(const char *text, pid_t **ret, size_t *ret_nr);

@@ -37,7 +37,8 @@ static const struct argp_option options_list[] = {
 	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
 	  1 },
 	{ "duration", 'd', "SECONDS", 0,
-	  "Stop after this long (default: until Ctrl-C or until COMMAND ends)", 1 },
+	  "Stop after this long: 10, 10s, 500ms, 1m (default: until Ctrl-C or until COMMAND ends)",
+	  1 },
 	{ "delay", 'D', "MS", 0, "Wait this long before the first sample", 1 },
 	{ "user-only", 'U', NULL, 0, "User stacks only (with -K: both)", 1 },
 	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
@@ -142,7 +143,7 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 		break;
 	case 'd':
 		if (!parse_seconds(arg, &options->duration_ms))
-			refuse(state, "-d %s: expected seconds above 0", arg);
+			refuse(state, "-d %s: expected seconds above 0, or 500ms, 1m", arg);
 		break;
 	case 'D':
 		if (!parse_number(arg, 0, 86400000, &options->delay_ms))

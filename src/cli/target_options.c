@@ -90,13 +90,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (options->pids)
 			refuse(state, "-p: given twice: separate the pids by commas");
 		if (!parse_pids(arg, &options->pids, &options->nr_pids))
-			refuse(state, "-p %s: expected process ids separated by commas", arg);
+			refuse(state, "-p %s: expected process ids separated by commas or blanks",
+			       arg);
 		return 0;
 	case 't':
 		if (options->tids)
 			refuse(state, "-t: given twice: separate the tids by commas");
 		if (!parse_pids(arg, &options->tids, &options->nr_tids))
-			refuse(state, "-t %s: expected thread ids separated by commas", arg);
+			refuse(state, "-t %s: expected thread ids separated by commas or blanks",
+			       arg);
 		return 0;
 	case 'C':
 		parse_cpus(arg, options, state);

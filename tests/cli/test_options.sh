@@ -47,6 +47,7 @@ refused '-D x: expected milliseconds' profile -D x
 refused '-p 0: expected process ids' profile -p 0
 refused '-p 1,,2: expected process ids' profile -p 1,,2
 refused '-p self: expected process ids' profile -p self
+refused '-p : expected process ids' profile -p ''
 refused '-p: given twice' profile -p 1 -p 2
 refused '-t 0: expected thread ids' profile -t 0
 refused '-t 1,x: expected thread ids' profile -t 1,x

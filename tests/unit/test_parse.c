@@ -49,12 +49,18 @@ static void seconds_are_positive_and_bounded(void **state)
 		bool ok;
 		uint64_t want_ms;
 	} cases[] = {
-		{ "1", true, 1000 },	 { "0.25", true, 250 },	 { "1.5", true, 1500 },
-		{ "0.001", true, 1 },	 { "10.", true, 10000 }, { "8640000", true, 8640000000 },
-		{ "0", false, 0 },	 { "0.0", false, 0 },	 { "0.0001", false, 0 },
-		{ "8640001", false, 0 }, { "-1", false, 0 },	 { "1e3", false, 0 },
-		{ ".5", false, 0 },	 { "", false, 0 },	 { "1s", false, 0 },
-		{ "nan", false, 0 },	 { "1.5.5", false, 0 },
+		{ "1", true, 1000 },	 { "0.25", true, 250 },	  { "1.5", true, 1500 },
+		{ "0.001", true, 1 },	 { "10.", true, 10000 },  { "8640000", true, 8640000000 },
+		{ "0", false, 0 },	 { "0.0", false, 0 },	  { "0.0001", false, 0 },
+		{ "8640001", false, 0 }, { "-1", false, 0 },	  { "1e3", false, 0 },
+		{ ".5", false, 0 },	 { "", false, 0 },	  { "1x", false, 0 },
+		{ "nan", false, 0 },	 { "1.5.5", false, 0 },	  { "10s", true, 10000 },
+		{ "500ms", true, 500 },	 { "1m", true, 60000 },	  { "0.5m", true, 30000 },
+		{ "1.5s", true, 1500 },	 { "2h", true, 7200000 }, { "2400h", true, 8640000000 },
+		{ "2401h", false, 0 },	 { "0ms", false, 0 },	  { "0.5ms", false, 0 },
+		{ "1.5ms", false, 0 },	 { "1 s", false, 0 },	  { "1sm", false, 0 },
+		{ "s", false, 0 },	 { "-1s", false, 0 },	  { "8640000000h", false, 0 },
+		{ "1M", false, 0 },	 { "1.0005", false, 0 },
 	};
 
 	(void)state;
@@ -116,8 +122,11 @@ static void percentages_go_from_0_to_100(void **state)
 
 static void pid_lists_hold_each_pid_once(void **state)
 {
-	static const char *const bad[] = { "",	 ",",	"1,",  ",1",	     "1,,2", "0",
-					   "-1", "1;2", "1 2", "2147483648", "self", "1,x" };
+	static const char *const bad[] = { "",	   ",",	  "1,",	 ",1",	 "1,,2",
+					   "0",	   "-1",  "1;2", "1 , ", "2147483648",
+					   "self", "1,x", " ",	 "1 x",	 "1\n,\n,2" };
+	static const char *const same[] = { "1,20,300", "1 20 300", "1\n20\n300\n",
+					    " 1, 20 ,\t300 ", "1,20 300 1" };
 	pid_t *pids = NULL;
 	size_t nr = 0;
 
@@ -128,6 +137,13 @@ static void pid_lists_hold_each_pid_once(void **state)
 	assert_int_equal(pids[1], 20);
 	assert_int_equal(pids[2], 300);
 	free(pids);
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
+		if (!parse_pids(same[i], &pids, &nr))
+			fail_msg("\"%s\" is no list of pids", same[i]);
+		if (nr != 3 || pids[0] != 1 || pids[1] != 20 || pids[2] != 300)
+			fail_msg("\"%s\": other pids", same[i]);
+		free(pids);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (parse_pids(bad[i], &pids, &nr))
 			fail_msg("\"%s\" is a list of pids", bad[i]);
