@@ -23,7 +23,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 const struct argp profile_argp = {
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Sample on-CPU stacks, user and kernel, of programs built with or without frame pointers.\v"
 	       "Without -f and -o the hottest functions and stacks are printed. The closing report goes to stderr. While data goes to stdout, COMMAND's stdout is connected to "
 	       "stderr.\n\n"

@@ -185,7 +185,7 @@ const struct argp top_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "[SECONDS] [-- COMMAND [ARG...]]",
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Show the hottest functions, stacks or processes while they run.\vOn a terminal it is a screen: h lists its keys. Elsewhere it prints a block of text per interval. -o writes the whole run at the end, as fpless profile does. The closing report goes to stderr.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written.",
 };
@@ -197,15 +197,15 @@ static void say_what(struct top_verb *verb)
 	const struct target_options *target = &sampling->target;
 	char text[64];
 
-	if (sampling->command)
-		snprintf(text, sizeof(text), "%s", text_path_name(sampling->command[0]));
-	else if (target->nr_pids == 1)
+	if (target->nr_pids == 1)
 		snprintf(text, sizeof(text), "pid %d", target->pids[0]);
 	else if (target->nr_tids == 1)
 		snprintf(text, sizeof(text), "tid %d", target->tids[0]);
 	else if (target->nr_pids || target->nr_tids)
 		snprintf(text, sizeof(text), "%zu processes, %zu threads", target->nr_pids,
 			 target->nr_tids);
+	else if (sampling->command && !target->all)
+		snprintf(text, sizeof(text), "%s", text_path_name(sampling->command[0]));
 	else
 		snprintf(text, sizeof(text), "all processes");
 	text_escape(verb->what, sizeof(verb->what), text, "");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sampling_options.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +92,7 @@ static const struct argp_option options_list[] = {
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
+	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -241,22 +244,57 @@ static bool parse_flag(int key, struct parsing *parsing)
 	}
 }
 
-/* A word that is no option: behind "--" the command begins, else it is a duration as in bcc. */
-static void parse_word(const char *arg, struct sampling_options *options, struct argp_state *state)
+/*
+ * Refuse more than one number: behind -p these are most likely pids, as of pgrep: print the list
+ * with commas. @arg is the word that @state has just handed out.
+ */
+static void refuse_numbers(const char *arg, const struct parsing *parsing, struct argp_state *state)
 {
-	if (state->quoted) {
+	const struct target_options *target = &parsing->options->target;
+	const pid_t *list = target->nr_pids ? target->pids : target->tids;
+	size_t nr = target->nr_pids ? target->nr_pids : target->nr_tids;
+	char text[256] = "";
+	uint64_t number = 0;
+	int len = 0;
+
+	if (!nr)
+		refuse(state,
+		       "'%s': unexpected: the duration is given twice (a command goes behind --)",
+		       arg);
+	for (size_t i = 0; i < nr && len < (int)sizeof(text); i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%d,", list[i]);
+	if (parsing->duration_word && len < (int)sizeof(text))
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s,",
+				parsing->duration_word);
+	for (int i = state->next - 1; i < state->argc && len < (int)sizeof(text); i++) {
+		if (!parse_number(state->argv[i], 1, INT_MAX, &number))
+			break;
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s,", state->argv[i]);
+	}
+	text[strlen(text) - 1] = '\0';
+	refuse(state, "'%s': unexpected: ids are separated by commas: -%c %s", arg,
+	       target->nr_pids ? 'p' : 't', text);
+}
+
+/* A word that is no option: a number is a duration as in bcc, with anything else, and behind "--",
+ * the command begins. */
+static void parse_word(char *arg, struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+	uint64_t duration_ms = 0;
+	bool is_time = parse_seconds(arg, &duration_ms);
+
+	if (state->quoted || (!is_time && arg[strspn(arg, "0123456789.")])) {
 		options->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return;
 	}
 	if (options->duration_ms)
-		refuse(state,
-		       "'%s': unexpected: the duration is given twice (a command goes behind --)",
-		       arg);
-	if (!parse_seconds(arg, &options->duration_ms))
-		refuse(state,
-		       "'%s': expected an option or a number of seconds (a command goes behind --)",
-		       arg);
+		refuse_numbers(arg, parsing, state);
+	if (!is_time)
+		refuse(state, "'%s': expected seconds above 0 (a command goes behind --)", arg);
+	options->duration_ms = duration_ms;
+	parsing->duration_word = arg;
 }
 
 /* Checks that need the whole command line. */
@@ -264,7 +302,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
-	target_options_check(&options->target, options->command, state);
+	target_options_check(&options->target, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
 	options->user = parsing->user || !parsing->kernel;
@@ -322,7 +360,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		free(parsing);
 		return 0;
 	case ARGP_KEY_ARG:
-		parse_word(arg, parsing->options, state);
+		parse_word(arg, parsing, state);
 		return 0;
 	case ARGP_KEY_END:
 		check_all(parsing, state);

@@ -130,19 +130,18 @@ void target_options_fini(struct target_options *options)
 	cpu_list_fini(&options->cpus);
 }
 
-void target_options_check(const struct target_options *options, bool has_command,
-			  struct argp_state *state)
+void target_options_check(const struct target_options *options, struct argp_state *state)
 {
-	if (options->all + (options->nr_pids || options->nr_tids) + has_command > 1)
-		refuse(state, "-a, -p or -t, and -- COMMAND exclude each other");
+	if (options->all && (options->nr_pids || options->nr_tids))
+		refuse(state, "-a excludes -p and -t");
 }
 
 void target_options_to_engine(const struct target_options *options, bool has_command,
 			      struct engine_options *ret)
 {
-	ret->target = has_command			     ? ENGINE_TARGET_COMMAND
-		      : options->nr_pids || options->nr_tids ? ENGINE_TARGET_PIDS
-							     : ENGINE_TARGET_ALL;
+	ret->target = options->nr_pids || options->nr_tids ? ENGINE_TARGET_PIDS
+		      : has_command && !options->all	   ? ENGINE_TARGET_COMMAND
+							   : ENGINE_TARGET_ALL;
 	ret->pids = options->pids;
 	ret->nr_pids = options->nr_pids;
 	ret->tids = options->tids;

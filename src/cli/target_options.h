@@ -31,9 +31,11 @@ void target_options_fini(struct target_options *options);
 extern const struct argp target_argp;
 
 /* Checks that need the whole command line. */
-void target_options_check(const struct target_options *options, bool has_command,
-			  struct argp_state *state);
+void target_options_check(const struct target_options *options, struct argp_state *state);
 
-/* Set the fields of @ret that the options determine. Borrows from @options. */
+/*
+ * Set the fields of @ret that the options determine. @has_command: it is the target unless others
+ * are chosen, which are then sampled for as long as it runs. Borrows from @options.
+ */
 void target_options_to_engine(const struct target_options *options, bool has_command,
 			      struct engine_options *ret);

@@ -54,6 +54,7 @@ static const char head[] =
 	"\tuser) mapfile -t COMPREPLY < <(compgen -u -- \"$cur\") ;;\n"
 	"\tword) _fpless_offer \"$@\" ;;\n"
 	"\twords) _fpless_list \"$@\" ;;\n"
+	"\tcommand) _fpless_command \"$COMP_CWORD\" ;;\n"
 	"\tesac\n"
 	"}\n"
 	"\n";
@@ -71,9 +72,32 @@ static const char tail[] =
 	"\tfi\n"
 	"}\n"
 	"\n"
+	"# _fpless_begin VERB FIRST: the place of a command behind --, or of one without that; none: nothing.\n"
+	"_fpless_begin()\n"
+	"{\n"
+	"\tlocal i word words\n"
+	"\twords=$(_fpless_words \"$1\")\n"
+	"\tfor ((i = $2; i < COMP_CWORD; i++)); do\n"
+	"\t\tword=${COMP_WORDS[i]}\n"
+	"\t\tif [[ $word == -- ]]; then\n"
+	"\t\t\techo $((i + 1))\n"
+	"\t\t\treturn\n"
+	"\t\telif [[ $words != command* ]]; then\n"
+	"\t\t\tcontinue\n"
+	"\t\telif [[ ${COMP_WORDS[i + 1]} == = ]]; then\n"
+	"\t\t\t((i += 2))\n"
+	"\t\telif [[ $word == -* ]]; then\n"
+	"\t\t\t[[ ! $(_fpless_takes \"$1\" \"$word\" '') ]] || ((i++))\n"
+	"\t\telif [[ ! $word =~ ^[0-9.]+(ms|s|m|h)?$ ]]; then\n"
+	"\t\t\techo \"$i\"\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"}\n"
+	"\n"
 	"_fpless()\n"
 	"{\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) first=2 verb i\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) first=2 verb begin\n"
 	"\tCOMPREPLY=()\n"
 	"\tcase ${COMP_WORDS[0]##*/} in\n"
 	"\tfpless-*) verb=${COMP_WORDS[0]##*/fpless-} verb=${verb#fpless-} first=1 ;;\n"
@@ -87,15 +111,15 @@ static const char tail[] =
 	"\t\t((COMP_CWORD > 2)) || _fpless_offer $(_fpless_verbs)\n"
 	"\t\treturn\n"
 	"\tfi\n"
-	"\tfor ((i = first; i < COMP_CWORD; i++)); do\n"
-	"\t\t[[ ${COMP_WORDS[i]} == -- ]] || continue\n"
+	"\tbegin=$(_fpless_begin \"$verb\" \"$first\")\n"
+	"\tif [[ $begin ]]; then\n"
 	"\t\tif [[ $(_fpless_words \"$verb\") == *command* ]]; then\n"
-	"\t\t\t_fpless_command $((i + 1))\n"
+	"\t\t\t_fpless_command \"$begin\"\n"
 	"\t\telse\n"
 	"\t\t\t_fpless_value $(_fpless_words \"$verb\")\n"
 	"\t\tfi\n"
 	"\t\treturn\n"
-	"\tdone\n"
+	"\tfi\n"
 	"\t# --option=value is three words here, or two as long as the value is empty\n"
 	"\tlocal glued=\n"
 	"\tif [[ $cur == = ]]; then\n"
@@ -121,9 +145,9 @@ static const char tail[] =
 static void put_value(FILE *to, const struct value *value)
 {
 	static const char *const kinds[] = {
-		[VALUE_OTHER] = "other", [VALUE_FILE] = "file", [VALUE_FOLDER] = "folder",
-		[VALUE_PIDS] = "pids",	 [VALUE_USER] = "user", [VALUE_WORD] = "word",
-		[VALUE_WORDS] = "words",
+		[VALUE_OTHER] = "other", [VALUE_FILE] = "file",	      [VALUE_FOLDER] = "folder",
+		[VALUE_PIDS] = "pids",	 [VALUE_USER] = "user",	      [VALUE_WORD] = "word",
+		[VALUE_WORDS] = "words", [VALUE_COMMAND] = "command",
 	};
 
 	fprintf(to, "echo %s", kinds[value->kind]);

@@ -68,7 +68,11 @@ enum value_kind value_of_words(const struct argp *argp, bool *ret_command)
 	static const char *const files[] = { "FILE", "BEFORE", "RECORDING" };
 	const char *usage = argp->args_doc ? argp->args_doc : "";
 
-	*ret_command = strstr(usage, "-- COMMAND");
+	bool bare = strstr(usage, "[--] COMMAND");
+
+	*ret_command = bare || strstr(usage, "-- COMMAND");
+	if (bare)
+		return VALUE_COMMAND;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (strstr(usage, files[i]))
 			return VALUE_FILE;

@@ -12,8 +12,9 @@ enum value_kind {
 	VALUE_FOLDER,
 	VALUE_PIDS, /* process ids, separated by commas */
 	VALUE_USER,
-	VALUE_WORD,  /* one of a few words */
-	VALUE_WORDS, /* some of a few words, separated by commas */
+	VALUE_WORD,    /* one of a few words */
+	VALUE_WORDS,   /* some of a few words, separated by commas */
+	VALUE_COMMAND, /* a number, or the first word of a command */
 };
 
 #define VALUE_WORDS_BYTES 512u
@@ -26,5 +27,6 @@ struct value {
 /* The value of @option; VALUE_OTHER also if it takes no value. */
 void value_of_option(const struct argp_option *option, struct value *ret);
 
-/* The words of a verb besides options, by its usage line; @ret_command: a command behind "--". */
+/* The words of a verb besides options, by its usage line; @ret_command: a command behind "--".
+ * VALUE_COMMAND: without it, too. */
 enum value_kind value_of_words(const struct argp *argp, bool *ret_command);

@@ -35,13 +35,26 @@ static const char body[] =
 	"    (( CURRENT > 2 )) || _fpless_verbs\n"
 	"    return\n"
 	"  fi\n"
-	"  # a command of its own stands behind --\n"
-	"  local -i dashes=${words[(i)--]}\n"
-	"  if (( dashes < CURRENT )) && [[ $verb == (${(~j:|:)_fpless_commands}) ]]; then\n"
-	"    shift $dashes words\n"
-	"    (( CURRENT -= dashes ))\n"
-	"    _normal\n"
-	"    return\n"
+	"  # a command begins behind --, or with the first word that is no option, no value and no number\n"
+	"  if [[ $verb == (${(~j:|:)_fpless_commands}) ]]; then\n"
+	"    local -i i begin=0\n"
+	"    for (( i = 2; i < CURRENT && !begin; i++ )); do\n"
+	"      if [[ $words[i] == -- ]]; then\n"
+	"        begin=i+1\n"
+	"      elif (( ! ${_fpless_bare[(Ie)$verb]} )); then\n"
+	"        continue\n"
+	"      elif (( ${_fpless_valued[(Ie)$verb:$words[i]]} )); then\n"
+	"        (( i++ ))\n"
+	"      elif [[ ! $words[i] =~ '^(-|[0-9.]+(ms|s|m|h)?$)' ]]; then\n"
+	"        begin=i\n"
+	"      fi\n"
+	"    done\n"
+	"    if (( begin )); then\n"
+	"      shift $(( begin - 1 )) words\n"
+	"      (( CURRENT -= begin - 1 ))\n"
+	"      _normal\n"
+	"      return\n"
+	"    fi\n"
 	"  fi\n"
 	"  local -a specs\n"
 	"  case $verb in\n";
@@ -80,6 +93,9 @@ static void put_action(FILE *to, const struct value *value)
 		break;
 	case VALUE_WORDS:
 		fprintf(to, "_sequence compadd - %s", value->words);
+		break;
+	case VALUE_COMMAND:
+		fputs("_command_names", to);
 		break;
 	case VALUE_OTHER:
 		fputc(' ', to);
@@ -134,10 +150,56 @@ static int put_verb(FILE *to, const struct cli_verb *verb)
 	for (size_t i = 0; i < list.nr; i++)
 		if (!option_is_heading(list.list[i].option))
 			put_option(to, list.list[i].option);
-	if (value_of_words(verb->argp, &command) == VALUE_FILE)
+	switch (value_of_words(verb->argp, &command)) {
+	case VALUE_FILE:
 		fputs("      '*:file:_files'\n", to);
+		break;
+	case VALUE_COMMAND:
+		fputs("      '*:command:_command_names'\n", to);
+		break;
+	default:
+		break;
+	}
 	fputs("    )\n    ;;\n", to);
 	return 0;
+}
+
+static int put_valued(FILE *to, const struct cli_verb *verb)
+{
+	CLEANUP(option_list_fini) struct option_list list = { 0 };
+	char call[64];
+	int error = option_list_make(verb->argp, &list);
+
+	for (size_t i = 0; !error && i < list.nr; i++) {
+		const struct argp_option *option = list.items[i].option;
+
+		if (option_is_heading(option) || !option_needs_value(option))
+			continue;
+		if (option_letter(option))
+			fprintf(to, "  %s:-%c\n", verb->name, option_letter(option));
+		if (option->name)
+			fprintf(to, "  %s:%s\n", verb->name,
+				option_call(option, call, sizeof(call)));
+	}
+	return error;
+}
+
+/* The verbs whose command needs no --, and their options whose value may be the next word. */
+static int put_bare(FILE *to)
+{
+	bool command;
+	int error = 0;
+
+	fputs("_fpless_bare=(", to);
+	for (size_t i = 0; i < cli_verbs_nr; i++)
+		if (value_of_words(cli_verbs[i].argp, &command) == VALUE_COMMAND)
+			fprintf(to, " %s", cli_verbs[i].name);
+	fputs(" )\n_fpless_valued=(\n", to);
+	for (size_t i = 0; !error && i < cli_verbs_nr; i++)
+		if (value_of_words(cli_verbs[i].argp, &command) == VALUE_COMMAND)
+			error = put_valued(to, &cli_verbs[i]);
+	fputs(")\n\n", to);
+	return error;
 }
 
 static void put_verbs(FILE *to)
@@ -163,7 +225,7 @@ static void put_verbs(FILE *to)
 
 int completion_zsh(FILE *to)
 {
-	int error = 0;
+	int error;
 
 	fputs("#compdef fpless", to);
 	for (size_t i = 0; i < cli_verbs_nr; i++)
@@ -172,6 +234,7 @@ int completion_zsh(FILE *to)
 	fputc('\n', to);
 	fputs(head, to);
 	put_verbs(to);
+	error = put_bare(to);
 	fputs(body, to);
 	for (size_t i = 0; !error && i < cli_verbs_nr; i++)
 		error = put_verb(to, &cli_verbs[i]);

@@ -103,7 +103,9 @@ struct engine_options {
 	const char *cgroup;   /* borrowed: only tasks in it or below (proc/cgroup.h); NULL: all */
 	const char *comm; /* borrowed: only tasks whose name matches (profile/comm_filter.h); NULL:
 			     all */
-	char **command;	  /* borrowed, NULL-terminated argv; searched in PATH */
+	/* Borrowed, NULL-terminated argv; searched in PATH. Of another target than
+	 * ENGINE_TARGET_COMMAND it is a stopwatch: its end ends the run. NULL: none. */
+	char **command;
 	/* The command's stdout is connected to stderr: stdout carries fpless's own data. */
 	bool command_stdout_to_stderr;
 	/* If its stdin, stdout or stderr is a terminal, replace it by /dev/null: fpless draws

@@ -350,7 +350,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = block_signals(engine, err);
 
-	if (!code && o->target == ENGINE_TARGET_COMMAND)
+	if (!code && o->command)
 		code = command_start(o->command, o->command_stdout_to_stderr,
 				     o->command_off_terminal, &engine->signals, &engine->command,
 				     err);

@@ -94,7 +94,7 @@ class Completion(unittest.TestCase):
 
     def test_numbers_offer_nothing(self):
         """Neither files nor options."""
-        for line in ("profile -F ", "profile --frequency=", "profile --table-memory ", "profile so"):
+        for line in ("profile -F ", "profile --frequency=", "profile --table-memory "):
             self.assertEqual(self.offers("fpless " + line), set(), line)
 
     def test_files(self):
@@ -123,6 +123,17 @@ class Completion(unittest.TestCase):
         self.assertIn("sleep", self.offers("fpless compare 5 -- slee"))
         self.assertIn("some.txt", self.offers("fpless profile -- cat some."))
         self.assertNotIn("sleep", self.offers("fpless report -- slee"))
+
+    def test_command_without_dashes(self):
+        """The first word that is neither an option, its value nor a number; not of verify, which takes files."""
+        for line in ("profile slee", "profile 10 slee", "top -F 99 --unwind cfi 1.5s slee",
+                     "compare -U slee", "profile --unwind=cfi -g slee", "profile --event=cpu-clock slee"):
+            self.assertIn("sleep", self.offers("fpless " + line), line)
+        self.assertIn("some.txt", self.offers("fpless profile cat some."))
+        self.assertIn("some.txt", self.offers("fpless profile 10 cat -F some."))
+        self.assertNotIn("--unwind", self.offers("fpless profile perl --unw"))
+        self.assertIn("--unwind", {text.rstrip("=") for text in self.offers("fpless profile 10 --unw")})
+        self.assertNotIn("sleep", self.offers("fpless verify slee"))
 
 
 if __name__ == "__main__":

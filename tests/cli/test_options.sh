@@ -52,8 +52,7 @@ refused '-p: given twice' profile -p 1 -p 2
 refused '-t 0: expected thread ids' profile -t 0
 refused '-t 1,x: expected thread ids' profile -t 1,x
 refused '-t: given twice' profile -t 1 -t 2
-refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -t 1
-refused '-a, -p or -t, and -- COMMAND exclude each other' profile -t 1 -- true
+refused '-a excludes -p and -t' profile -a -t 1
 for list in '' , 0, -1 0-, 1-0 8192 0x1 ' 0' '0 ' 0,,1 all; do
 	refused "-C $list: expected CPUs and ranges" profile -C "$list"
 done
@@ -97,10 +96,15 @@ refused '-o a.b/out: no format has this extension' profile -o a.b/out
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f -o - --format text
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f --format text
 refused 'only one of' profile -f --stats -
-refused '-a, -p or -t, and -- COMMAND exclude each other' profile -a -p 1
-refused '-a, -p or -t, and -- COMMAND exclude each other' profile -p 1 -- true
+refused '-a excludes -p and -t' profile -a -p 1
 refused 'no command behind --' profile --
-refused "'ls': expected an option or a number of seconds" profile ls
+refused "'0': expected seconds above 0 .a command goes behind --" profile 0
+refused "'1.2.3': expected seconds above 0" profile 1.2.3
+# Pids without commas, as the shell leaves those of pgrep.
+refused "'30': unexpected: ids are separated by commas: -p 1,2,30$" profile -p 1 2 30
+refused "'40': unexpected: ids are separated by commas: -p 1,2,30,40,50$" profile -p 1,2 30 40 50
+refused "'2': unexpected: ids are separated by commas: -p 1,2$" profile -d 5 -p 1 2
+refused "'9': unexpected: ids are separated by commas: -t 7,8,9$" top -t 7 8 9 perl
 refused "'5': unexpected: the duration is given twice" profile -d 3 5
 refused "'6': unexpected: the duration is given twice" profile 5 6
 expect 1 'unrecognized option' profile --flame
@@ -128,6 +132,14 @@ refused '-t 0: expected seconds' verify -t 0 x
 # A timeout is seconds: a file that is judged in a blink has time enough.
 expect 0 '' verify -t 60 "$fpless"
 
+# A command begins with the first word that is neither an option nor a number: what follows is its own.
+expect 6 '/nowhere/x.txt: No such file' profile -o /nowhere/x.txt perl --no-such-option
+expect 6 '/nowhere/x.txt: No such file' profile 10 -o /nowhere/x.txt 7z -F fast
+expect 6 '/nowhere/x.txt: No such file' compare -o /nowhere/x.txt 1.5s perl -e 1 -d x
+expect 6 '/nowhere/x.txt: No such file' top -o /nowhere/x.txt -a -- sleep --no-such-option
+expect 6 '/nowhere/x.txt: No such file' profile -o /nowhere/x.txt -p 1 sleep --no-such-option
+refused '-F fast: expected a frequency' profile -F fast perl -F 99
+
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/out.folded: No such file or directory: its folder has to be there' profile -o /nowhere/out.folded -- true
 expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
@@ -154,5 +166,5 @@ refused '--count 0: expected a number' top --count 0
 refused '--rows 0: expected a number' top --rows 0
 refused 'only one of what top shows, -f' top -f
 refused 'only one of what top shows, -f' top --stats -
-refused 'exclude each other' top -a -p 1
+refused '-a excludes' top -a -p 1
 exit $failed

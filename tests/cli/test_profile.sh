@@ -99,8 +99,18 @@ perl -e "$loop" &
 pid=$!
 expect 0 '' profile -q -f -d 0.5 -F 499 -p $pid
 if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid shows something else"; fi
+# A command beside -p or -a is a stopwatch: it is not sampled, its end ends the run.
+cp "$(readlink -f "$(command -v perl)")" stopwatch
+expect 0 '' profile -q -f -F 499 -p $pid ./stopwatch -e '$n += $_ for 1 .. 3e6'
+if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid COMMAND shows something else"; fi
+expect 0 '' profile -q -f -F 499 -a -- ./stopwatch -e '$n += $_ for 1 .. 3e6'
+for name in perl stopwatch; do
+	grep -q "^$name;" stdout || fail "-a COMMAND does not show $name"
+done
 kill $pid
 wait $pid 2>/dev/null || :
+expect 0 '' profile -q -f -F 499 perl -e '$n += $_ for 1 .. 5e6' -- -F -d
+if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "a command without --: something else"; fi
 
 # Ctrl-C flushes, whenever it comes; only before the first sample there is nothing to flush.
 status=0
