@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "proc/named.h"
 #include "profile/comm_filter.h"
 
 /* Keys of options without a letter, none of those of sampling_options.c. */
@@ -17,6 +18,9 @@ enum { KEY_CGROUP = 0x200, KEY_COMM };
 static const struct argp_option options_list[] = {
 	{ "all", 'a', NULL, 0, "Every process on every CPU (default)", 1 },
 	{ "pid", 'p', "PID[,PID...]", 0, "These processes, all threads, not their children", 1 },
+	{ "name", 'n', "NAME", 0,
+	  "The processes of this name (of the main thread or the executable), as -p; may be repeated",
+	  1 },
 	{ "tid", 't', "TID[,TID...]", 0, "These threads (with -p: of these processes)", 1 },
 	{ "cpu", 'C', "CPUS", 0, "Only these CPUs: 0,2-3", 1 },
 	{ "cgroup", KEY_CGROUP, "PATH", 0, "Only tasks in this cgroup (v2) and below it", 1 },
@@ -93,6 +97,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			refuse(state, "-p %s: expected process ids separated by commas or blanks",
 			       arg);
 		return 0;
+	case 'n':
+		if (!*arg)
+			refuse(state, "-n: an empty name");
+		must_push(&options->names, arg);
+		return 0;
 	case 't':
 		if (options->tids)
 			refuse(state, "-t: given twice: separate the tids by commas");
@@ -125,15 +134,37 @@ const struct argp target_argp = { .options = options_list, .parser = parse_optio
 
 void target_options_fini(struct target_options *options)
 {
+	vector_fini(&options->names);
 	free(options->pids);
 	free(options->tids);
 	cpu_list_fini(&options->cpus);
 }
 
-void target_options_check(const struct target_options *options, struct argp_state *state)
+/* Add the processes of -n to those of -p. */
+static void find_named(struct target_options *options, struct argp_state *state)
 {
-	if (options->all && (options->nr_pids || options->nr_tids))
-		refuse(state, "-a excludes -p and -t");
+	struct pid_list found = { options->pids, options->nr_pids, options->nr_pids };
+
+	for (size_t i = 0; i < options->names.nr; i++) {
+		const char *name = options->names.list[i];
+		size_t before = found.nr;
+		int error = named_processes(name, &found);
+
+		if (error)
+			argp_failure(state, CLI_EXIT_CANNOT_RUN, -error, "-n %s: /proc", name);
+		if (found.nr == before)
+			argp_failure(state, CLI_EXIT_NO_SAMPLES, 0,
+				     "-n %s: no process has this name", name);
+	}
+	options->pids = found.list;
+	options->nr_pids = found.nr;
+}
+
+void target_options_check(struct target_options *options, struct argp_state *state)
+{
+	if (options->all && (options->names.nr || options->nr_pids || options->nr_tids))
+		refuse(state, "-a excludes -p, -n and -t");
+	find_named(options, state);
 }
 
 void target_options_to_engine(const struct target_options *options, bool has_command,

@@ -8,12 +8,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/vector.h"
 #include "proc/cpu_list.h"
 #include "profile/engine.h"
 
 struct target_options {
 	bool all;
-	pid_t *pids; /* owned [nr_pids] */
+	VECTOR(const char *) names; /* each borrowed from argv */
+	pid_t *pids;		    /* owned [nr_pids], once checked with those of names */
 	size_t nr_pids;
 	pid_t *tids; /* owned [nr_tids] */
 	size_t nr_tids;
@@ -30,8 +32,9 @@ void target_options_fini(struct target_options *options);
  * ends the process with CLI_EXIT_USAGE and one line. */
 extern const struct argp target_argp;
 
-/* Checks that need the whole command line. */
-void target_options_check(const struct target_options *options, struct argp_state *state);
+/* Checks that need the whole command line, and a look for the processes of -n: without one of them
+ * the process ends with CLI_EXIT_NO_SAMPLES. */
+void target_options_check(struct target_options *options, struct argp_state *state);
 
 /*
  * Set the fields of @ret that the options determine. @has_command: it is the target unless others

@@ -25,7 +25,7 @@ refused 'no verb .\\x1b' "$(printf '\033[31m')"
 expect 0 '' profile --version
 says '^fpless '
 expect 0 '' profile --help
-for option in -a -p -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
+for option in -a -p -n -t -C -u -e -F -d -D -U -K -I -f -o --format --delimited --annotate --origin --unwind \
 	--inline --no-inline --lines --no-lines --no-demangle \
 	--max-depth --table-memory --stack-memory --jit-memory --ring-memory --max-processes --max-mappings --snapshot --strict --stats -q -v --call-graph -g \
 	--version --help; do
@@ -49,10 +49,14 @@ refused '-p 1,,2: expected process ids' profile -p 1,,2
 refused '-p self: expected process ids' profile -p self
 refused '-p : expected process ids' profile -p ''
 refused '-p: given twice' profile -p 1 -p 2
+refused '-a excludes -p, -n and -t' profile -a -n perl
+refused '-n: an empty name' profile -n ''
+expect 3 '^fpless profile: -n no such name: no process has this name$' profile -n 'no such name'
+expect 3 '-n no such name: no process has this name' top -p 1 -n 'no such name' 5
 refused '-t 0: expected thread ids' profile -t 0
 refused '-t 1,x: expected thread ids' profile -t 1,x
 refused '-t: given twice' profile -t 1 -t 2
-refused '-a excludes -p and -t' profile -a -t 1
+refused '-a excludes -p, -n and -t' profile -a -t 1
 for list in '' , 0, -1 0-, 1-0 8192 0x1 ' 0' '0 ' 0,,1 all; do
 	refused "-C $list: expected CPUs and ranges" profile -C "$list"
 done
@@ -96,7 +100,7 @@ refused '-o a.b/out: no format has this extension' profile -o a.b/out
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f -o - --format text
 refused 'only one of -f, --format, -o - and --stats - can write to stdout' profile -f --format text
 refused 'only one of' profile -f --stats -
-refused '-a excludes -p and -t' profile -a -p 1
+refused '-a excludes -p, -n and -t' profile -a -p 1
 refused 'no command behind --' profile --
 refused "'0': expected seconds above 0 .a command goes behind --" profile 0
 refused "'1.2.3': expected seconds above 0" profile 1.2.3

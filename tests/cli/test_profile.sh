@@ -107,8 +107,20 @@ expect 0 '' profile -q -f -F 499 -a -- ./stopwatch -e '$n += $_ for 1 .. 3e6'
 for name in perl stopwatch; do
 	grep -q "^$name;" stdout || fail "-a COMMAND does not show $name"
 done
-kill $pid
-wait $pid 2>/dev/null || :
+# By name: that of the executable, or of the main thread.
+./stopwatch -e '$0 = "renamed"; '"$loop" &
+named=$!
+while [ "$(cat /proc/$named/comm)" != renamed ]; do sleep 0.02; done
+for name in stopwatch renamed; do
+	expect 0 '' profile -q -f -F 499 -d 0.5 -n $name
+	if ! grep -q '^renamed;' stdout || grep -vq '^renamed;' stdout; then fail "-n $name shows something else"; fi
+done
+expect 0 '' profile -q -f -F 499 -d 0.5 -n renamed -p $pid
+for name in perl renamed; do
+	grep -q "^$name;" stdout || fail "-n and -p do not show $name"
+done
+kill $pid $named
+wait $pid $named 2>/dev/null || :
 expect 0 '' profile -q -f -F 499 perl -e '$n += $_ for 1 .. 5e6' -- -F -d
 if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "a command without --: something else"; fi
 
