@@ -129,6 +129,13 @@ static __always_inline void sample_end(struct bpf_perf_event_data *ctx, struct t
 		record_send(ctx, task, s);
 }
 
+static __always_inline int is_wanted_mode(int in_kernel)
+{
+	__u32 unwanted = in_kernel ? FPL_CONFIG_NO_KERNEL_MODE : FPL_CONFIG_NO_USER_MODE;
+
+	return !(config.flags & unwanted);
+}
+
 /* Returns whether it was one of the targets. */
 static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct fpl_counters *count,
 				       __u64 now_ns)
@@ -162,7 +169,7 @@ static __always_inline int sample_take(struct bpf_perf_event_data *ctx, struct f
 	int want_user = has_user && (config.flags & FPL_CONFIG_USER);
 	int want_kernel = in_kernel && (config.flags & FPL_CONFIG_KERNEL);
 
-	if (!want_user && !want_kernel) {
+	if (!is_wanted_mode(in_kernel) || (!want_user && !want_kernel)) {
 		count->filtered++;
 		return 0;
 	}

@@ -486,6 +486,9 @@ struct fpl_life {
 #define FPL_CONFIG_BY_CPU    1024u
 #define FPL_CONFIG_BY_CGROUP 2048u
 #define FPL_CONFIG_TIMELINE  4096u /* say of each sample when it was taken */
+/* No samples taken in this mode: */
+#define FPL_CONFIG_NO_USER_MODE	  8192u
+#define FPL_CONFIG_NO_KERNEL_MODE 16384u
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */

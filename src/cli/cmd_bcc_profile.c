@@ -133,11 +133,12 @@ static void check_all(struct bcc *bcc, struct argp_state *state)
 		refuse(state, "-U and -K exclude each other");
 	if (bcc->hz && bcc->count)
 		refuse(state, "-F and -c exclude each other");
-	if (bcc->count > NS_PER_S || (bcc->count && NS_PER_S / bcc->count > 100000))
+	if (bcc->count > NS_PER_S || (bcc->count && NS_PER_S / bcc->count > ENGINE_HZ_MAX))
 		refuse(state, "-c %" PRIu64 ": expected 10000 (100000 Hz) to 1000000000 (1 Hz)",
 		       bcc->count);
-	if (bcc->hz > 100000)
+	if (bcc->hz > ENGINE_HZ_MAX)
 		refuse(state, "-F %" PRIu64 ": at most 100000", bcc->hz);
+	options->period_ns = bcc->count;
 	options->hz = bcc->count ? NS_PER_S / bcc->count : bcc->hz ? bcc->hz : 49;
 	options->user = !output->kernel_only;
 	options->kernel = !output->user_only;

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sampling_options.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "bpf/shared.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "profile/events.h"
+
+/* With -F max: where it begins, and the overhead in per cent. */
+#define FIRST_HZ	     4999u
+#define MAX_OVERHEAD_PERCENT 10
 
 /* Keys of options without a letter. */
 enum {
@@ -33,8 +41,12 @@ enum {
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
 	{ "event", 'e', "cpu-cycles|cpu-clock", 0,
-	  "cpu-cycles or cpu-clock (default: cycles where there is a PMU, else the clock)", 1 },
-	{ "frequency", 'F', "HZ", 0, "Samples per second and CPU (default 99)", 1 },
+	  "cpu-cycles, cpu-clock or cycles (default): the clock where there is no PMU; with :u or :k only what user mode or the kernel runs",
+	  1 },
+	{ "frequency", 'F', "HZ|max", 0,
+	  "Samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
+	  1 },
+	{ "period", 'c', "NS", 0, "Sample every NS nanoseconds of the CPU clock", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
 	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
 	  1 },
@@ -92,20 +104,59 @@ static const struct argp_option options_list[] = {
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
+	bool has_hz, is_hz_max;	   /* -F; it is max */
+	bool wants_cycles;	   /* -e */
 	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-static void parse_event(const char *arg, struct sampling_options *options, struct argp_state *state)
+/* u and k behind a colon: both are all. */
+static bool parse_event_modes(const char *modes, struct sampling_options *options)
 {
-	if (!strcmp(arg, "cpu-cycles") || !strcmp(arg, "cycles"))
-		options->event = ENGINE_EVENT_CPU_CYCLES;
-	else if (!strcmp(arg, "cpu-clock"))
-		options->event = ENGINE_EVENT_CPU_CLOCK;
-	else
+	bool user = strchr(modes, 'u'), kernel = strchr(modes, 'k');
+
+	options->exclude_user = !user;
+	options->exclude_kernel = !kernel;
+	return *modes && !modes[strspn(modes, "uk")];
+}
+
+static void parse_event(const char *arg, struct parsing *parsing, struct argp_state *state)
+{
+	static const struct {
+		const char *name;
+		enum engine_event event;
+	} events[] = {
+		{ "cpu-cycles", ENGINE_EVENT_CPU_CYCLES },
+		{ "cycles", ENGINE_EVENT_AUTO },
+		{ "cpu-clock", ENGINE_EVENT_CPU_CLOCK },
+	};
+	struct sampling_options *options = parsing->options;
+	size_t len = strcspn(arg, ":"), i = 0;
+
+	while (i < ARRAY_SIZE(events) &&
+	       (strlen(events[i].name) != len || strncmp(events[i].name, arg, len) != 0))
+		i++;
+	if (i == ARRAY_SIZE(events))
 		refuse(state, "-e %s: expected cpu-cycles or cpu-clock", arg);
+	options->exclude_user = options->exclude_kernel = false;
+	if (arg[len] && !parse_event_modes(arg + len + 1, options))
+		refuse(state, "-e %s: expected u or k behind the colon", arg);
+	options->event = events[i].event;
+	parsing->wants_cycles = options->event != ENGINE_EVENT_CPU_CLOCK;
+}
+
+static void parse_frequency(const char *arg, struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+
+	parsing->has_hz = true;
+	parsing->is_hz_max = !strcmp(arg, "max");
+	/* The kernel's own ceiling is perf_event_max_sample_rate; this is its default. */
+	if (!parsing->is_hz_max && !parse_number(arg, 1, ENGINE_HZ_MAX, &options->hz))
+		refuse(state, "-F %s: expected a frequency from 1 to %u Hz, or max", arg,
+		       ENGINE_HZ_MAX);
 }
 
 static void parse_unwind(const char *arg, struct sampling_options *options,
@@ -139,10 +190,11 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 	uint64_t value = 0;
 
 	switch (key) {
-	case 'F':
-		/* The kernel's own ceiling is perf_event_max_sample_rate; this is its default. */
-		if (!parse_number(arg, 1, 100000, &options->hz))
-			refuse(state, "-F %s: expected a frequency from 1 to 100000 Hz", arg);
+	case 'c':
+		if (!parse_number(arg, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S, &options->period_ns))
+			refuse(state,
+			       "-c %s: expected nanoseconds from 10000 (100000 Hz) to 1000000000 (1 Hz)",
+			       arg);
 		break;
 	case 'd':
 		if (!parse_seconds(arg, &options->duration_ms))
@@ -297,11 +349,44 @@ static void parse_word(char *arg, struct parsing *parsing, struct argp_state *st
 	parsing->duration_word = arg;
 }
 
+/* One of -F and -c, and what -F max is here. */
+static void check_rate(struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+
+	if (options->period_ns && parsing->has_hz)
+		refuse(state, "-F and -c exclude each other");
+	if (options->period_ns && parsing->wants_cycles)
+		refuse(state, "-c: nanoseconds of cpu-clock: cycles take -F");
+	if (options->period_ns) {
+		options->event = ENGINE_EVENT_CPU_CLOCK;
+		options->hz = NS_PER_S / options->period_ns;
+	}
+	if (!parsing->is_hz_max)
+		return;
+	options->max_hz = events_max_hz();
+	if (!options->max_hz || options->max_hz > ENGINE_HZ_MAX)
+		options->max_hz = ENGINE_HZ_MAX;
+	options->hz = options->max_hz < FIRST_HZ ? options->max_hz : FIRST_HZ;
+	if (options->max_overhead == 0)
+		options->max_overhead = MAX_OVERHEAD_PERCENT;
+}
+
+void sampling_options_say_max(const struct sampling_options *options)
+{
+	if (options->max_hz)
+		fpl_log(FPL_LOG_INFO,
+			"-F max: %" PRIu64 " Hz at first, up to the %" PRIu64
+			" Hz that the kernel allows if they cost less than %g %% (--max-overhead)",
+			options->hz, options->max_hz, options->max_overhead);
+}
+
 /* Checks that need the whole command line. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
+	check_rate(parsing, state);
 	target_options_check(&options->target, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
@@ -319,7 +404,10 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 
 	switch (key) {
 	case 'e':
-		parse_event(arg, options, state);
+		parse_event(arg, parsing, state);
+		return true;
+	case 'F':
+		parse_frequency(arg, parsing, state);
 		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
@@ -415,6 +503,10 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.event = options->event,
 		.unwind = options->unwind,
 		.hz = options->hz,
+		.max_hz = options->max_hz,
+		.period_ns = options->period_ns,
+		.exclude_user = options->exclude_user,
+		.exclude_kernel = options->exclude_kernel,
 		.max_overhead = options->max_overhead,
 		.duration_ms = options->duration_ms,
 		.delay_ms = options->delay_ms,

@@ -20,7 +20,10 @@ struct sampling_options {
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
 	enum engine_event event;
+	bool exclude_user, exclude_kernel; /* -e EVENT:k, -e EVENT:u */
 	uint64_t hz;
+	uint64_t max_hz;      /* -F max: what the kernel allows, from hz on; 0: not given */
+	uint64_t period_ns;   /* -c; 0: by hz */
 	uint64_t duration_ms; /* 0: until Ctrl-C or the command's end */
 	uint64_t delay_ms;
 	double max_overhead; /* per cent; 0: no limit */
@@ -60,6 +63,9 @@ void sampling_options_fini(struct sampling_options *options);
  * line. Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
  */
 extern const struct argp sampling_argp;
+
+/* Say on stderr which frequency -F max has chosen; nothing without it. */
+void sampling_options_say_max(const struct sampling_options *options);
 
 /*
  * Set the fields of @ret that the options determine; its other fields stay zero. Borrows from

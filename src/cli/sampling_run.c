@@ -330,6 +330,7 @@ int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options->output);
+	sampling_options_say_max(options);
 
 	int status = run(options, verb, &deputy, started_ns, argv);
 

@@ -51,9 +51,9 @@
 
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
-	if (o->hz < 1 || o->hz > 100000)
-		return fpl_fail(err, -EINVAL, "-F %llu: wanted 1 to 100000",
-				(unsigned long long)o->hz);
+	if (o->hz < 1 || o->hz > ENGINE_HZ_MAX)
+		return fpl_fail(err, -EINVAL, "-F %llu: wanted 1 to %u", (unsigned long long)o->hz,
+				ENGINE_HZ_MAX);
 	if (o->max_depth < 1 || o->max_depth > FPL_DEPTH_MAX)
 		return fpl_fail(err, -EINVAL, "--max-depth %u: wanted 1 to %u", o->max_depth,
 				FPL_DEPTH_MAX);

@@ -30,6 +30,8 @@ enum engine_event {
 	ENGINE_EVENT_CPU_CLOCK,
 };
 
+#define ENGINE_HZ_MAX 100000u
+
 enum engine_unwind {
 	ENGINE_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
 	ENGINE_UNWIND_CFI,  /* CFI only */
@@ -114,8 +116,12 @@ struct engine_options {
 
 	enum engine_event event;
 	enum engine_unwind unwind;
-	bool synth;  /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
-	uint64_t hz; /* samples per second and CPU, 1.. */
+	bool synth;	    /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
+	uint64_t hz;	    /* samples per second and CPU, 1.. */
+	uint64_t max_hz;    /* with max_overhead: hz may rise this far; 0: it stays */
+	uint64_t period_ns; /* of the CPU clock, where hz is not exact enough; 0: by hz */
+	/* No samples taken in user mode, or none taken in the kernel: they are filtered. */
+	bool exclude_user, exclude_kernel;
 	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may
 	 * cost: hz is lowered where it costs more. 0: no limit. */
 	double max_overhead;

@@ -53,6 +53,8 @@ void engine_overhead_begin(struct engine *engine, uint64_t now)
 
 	governor_init(&engine->governor, engine->options->max_overhead, engine->events.period_ns,
 		      &use);
+	if (engine->options->max_hz)
+		engine->governor.wanted_ns = NS_PER_S / engine->options->max_hz;
 }
 
 static void say(const struct governor *governor, bool is_lower)

@@ -146,7 +146,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 
 	profile->event = engine->events.name;
 	profile->hz = o->hz;
-	profile->period_ns = NS_PER_S / o->hz;
+	profile->period_ns = events_wanted_period_ns(o);
 	profile->hz_end = engine->governor.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
 	profile->hz_changes = engine->governor.nr_changes;
 	profile->max_overhead = o->max_overhead;

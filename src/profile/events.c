@@ -10,8 +10,14 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/advice.h"
 #include "proc/cpu_list.h"
+
+uint64_t events_wanted_period_ns(const struct engine_options *options)
+{
+	return options->period_ns ? options->period_ns : NS_PER_S / options->hz;
+}
 
 static int open_event(bool clock, const struct engine_options *options, int cpu)
 {
@@ -26,7 +32,7 @@ static int open_event(bool clock, const struct engine_options *options, int cpu)
 
 	/* the clock's period is exact; cycles need the kernel's control loop to follow the clock */
 	if (clock) {
-		attr.sample_period = 1000000000u / options->hz;
+		attr.sample_period = events_wanted_period_ns(options);
 	} else {
 		attr.freq = 1;
 		attr.sample_freq = options->hz;
@@ -65,7 +71,7 @@ static int choose(const struct engine_options *options, int cpu, bool *ret_clock
 	return 0;
 }
 
-static int check_rate(const struct engine_options *options, struct fpl_err *err)
+uint64_t events_max_hz(void)
 {
 	unsigned long long max = 0;
 	FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
@@ -75,11 +81,18 @@ static int check_rate(const struct engine_options *options, struct fpl_err *err)
 	if (fscanf(file, "%llu", &max) != 1)
 		max = 0;
 	fclose(file);
+	return max;
+}
+
+static int check_rate(const struct engine_options *options, struct fpl_err *err)
+{
+	uint64_t max = events_max_hz();
+
 	if (max && options->hz > max)
 		return fpl_fail(err, -ERANGE,
 				"%llu Hz: the kernel allows %llu: raise "
 				"kernel.perf_event_max_sample_rate",
-				(unsigned long long)options->hz, max);
+				(unsigned long long)options->hz, (unsigned long long)max);
 	return 0;
 }
 
@@ -123,7 +136,7 @@ static int check_cpus(const struct events *events, const struct cpu_list *wanted
 
 int events_open(const struct engine_options *options, struct events *ret, struct fpl_err *err)
 {
-	struct events events = { .period_ns = 1000000000u / options->hz };
+	struct events events = { .period_ns = events_wanted_period_ns(options) };
 	int code = check_rate(options, err);
 	bool clock;
 

@@ -30,6 +30,12 @@ struct events {
  */
 FPL_MUST_CHECK int events_open(const struct engine_options *options, struct events *ret,
 			       struct fpl_err *err);
+/* Time between two samples that the options ask for. */
+uint64_t events_wanted_period_ns(const struct engine_options *options);
+
+/* kernel.perf_event_max_sample_rate, Hz; 0: it cannot be read. */
+uint64_t events_max_hz(void);
+
 /*
  * Can @event, of all tasks, be opened? Opens it on one CPU and closes it again. Returns 0 or a
  * negative errno of perf_event_open(2), untranslated.

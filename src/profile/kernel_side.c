@@ -116,6 +116,10 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_USER;
 	if (options->kernel || !options->user)
 		config.flags |= FPL_CONFIG_KERNEL;
+	if (options->exclude_user)
+		config.flags |= FPL_CONFIG_NO_USER_MODE;
+	if (options->exclude_kernel)
+		config.flags |= FPL_CONFIG_NO_KERNEL_MODE;
 	if (options->compare)
 		config.flags |= FPL_CONFIG_COMPARE;
 	if (options->nr_tids)

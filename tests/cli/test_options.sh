@@ -41,6 +41,12 @@ refused '-F 0: expected a frequency' profile -F 0 1
 refused '-F -5: expected a frequency' profile -F -5 1
 refused '-F fast: expected a frequency' profile -F fast 1
 refused '-F 1e3: expected a frequency' profile -F 1e3 1
+refused '-F maximum: expected a frequency from 1 to 100000 Hz, or max' profile -F maximum
+refused '-c 9999: expected nanoseconds' profile -c 9999
+refused '-c 1000000001: expected nanoseconds' profile -c 1000000001
+refused '-F and -c exclude each other' profile -F 99 -c 1000000
+refused '-c: nanoseconds of cpu-clock: cycles take -F' profile -e cycles -c 1000000
+refused '-c: nanoseconds of cpu-clock: cycles take -F' profile -c 1000000 -e cpu-cycles:u
 refused '-d 0: expected seconds' profile -d 0
 refused '-d -1: expected seconds' profile -d -1
 refused '-D x: expected milliseconds' profile -D x
@@ -76,6 +82,10 @@ for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; 
 	refused "--by $labels: expected comm, pid, tid, cpu, cgroup" profile --by "$labels"
 done
 refused '-e page-faults: expected cpu-cycles or cpu-clock' profile -e page-faults
+for modes in '' x ux :u; do
+	refused "-e cycles:$modes: expected u or k behind the colon" profile -e cycles:$modes
+done
+refused '-e cycle:u: expected cpu-cycles or cpu-clock' profile -e cycle:u
 refused '--unwind magic: expected auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: expected fp or dwarf' profile --call-graph lbr
 for depth in 0 2049 1,2048 0,1 5, ,5 1,2,3; do

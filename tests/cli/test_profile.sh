@@ -88,6 +88,36 @@ if grep -q '"kernel":\[{' u.jsonl; then fail "-U shows kernel frames"; fi
 expect 0 '' profile -q -K -o k.jsonl -F 999 -d 0.5 -- dd if=/dev/zero of=/dev/null bs=1M
 if grep -q '"user":\[{' k.jsonl; then fail "-K shows user frames"; fi
 
+# By mode, as perf's :u and :k: a sample taken in the other mode is filtered.
+busy='while (1) { $n += $_ for 1 .. 20000; open F, "<", "/proc/self/maps"; $_ = <F> for 1 .. 50 }'
+for run in u:cycles:u k:cycles:k clock:cpu-clock both:cycles:uk; do
+	expect 0 '' profile -o e.jsonl -F 999 -d 0.5 -e "${run#*:}" -- perl -e "$busy"
+	grep -qE 'books .*: closed' stderr || fail "-e ${run#*:}: the books are open"
+	mv e.jsonl "e-${run%%:*}.jsonl"
+	case $(grep -c 'no cpu-cycles counter' stderr):$run in
+	0:clock*|[01]:[ubk]*) ;;
+	*) fail "-e ${run#*:} does not say once what is sampled" ;;
+	esac
+done
+if grep -q '"kernel":\[{' e-u.jsonl; then fail "-e cycles:u shows kernel frames"; fi
+if grep -q '"kernel":\[\]' e-k.jsonl; then fail "-e cycles:k shows samples of user mode"; fi
+grep -q '"user":\[{' e-k.jsonl || fail "-e cycles:k: no user frames"
+for mode in clock both; do
+	for want in '"kernel":\[{' '"kernel":\[\]'; do
+		grep -q "$want" "e-$mode.jsonl" || fail "e-$mode: no $want"
+	done
+done
+
+# A period, to the nanosecond; and the highest frequency, said aloud.
+expect 0 '' profile -q -o c.jsonl -c 1000003 -d 0.3 -- perl -e "$loop"
+if ! grep -q '"event":"cpu-clock".*"period_ns":1000003,' c.jsonl ||
+	! grep -q '"count":3,"weight_ns":3000009,\|"count":1,"weight_ns":1000003,' c.jsonl; then
+	fail "-c 1000003: $(head -3 c.jsonl)"
+fi
+expect 0 '^fpless: -F max: [0-9]+ Hz at first, up to the [0-9]+ Hz that the kernel allows if they cost less than 10 % ' \
+	profile -F max -f -d 0.3 -- perl -e "$loop"
+expect 0 '-F max: [0-9]+ Hz.* less than 3 % ' profile -F max --max-overhead 3 -f -d 0.3 -- perl -e "$loop"
+
 # Targets that are not there; a command's end and its own status.
 expect 3 'exists|No such process' profile -p 4194303 1
 expect 3 '/nowhere/command: No such file' profile 1 -- /nowhere/command
