@@ -9,14 +9,17 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "profile/object_list.h"
+#include "profile/recent_paths.h"
 #include "profile/share.h"
 
 struct catalog {
-	struct finder *finder;	       /* owned */
-	struct object_list list;       /* of objects that are owned */
+	struct finder *finder;	 /* owned */
+	struct object_list list; /* of objects that are owned */
+	struct recent_paths recent;
 	struct profile_object *former; /* owned [nr_former]: retired, but stacks name them */
 	size_t nr_former, former_room;
 	size_t nr_refused; /* objects that got no numbers */
@@ -77,6 +80,7 @@ void catalog_destroy(struct catalog *catalog)
 		give_up(catalog, catalog->list.live[i]);
 	object_list_fini(&catalog->list);
 	free_described(catalog->former, catalog->nr_former);
+	recent_paths_fini(&catalog->recent);
 	finder_destroy(catalog->finder);
 	free(catalog);
 }
@@ -131,6 +135,19 @@ struct object *catalog_admit(struct catalog *catalog, struct object *object)
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint)
 {
 	return catalog_admit(catalog, finder_object(catalog->finder, hint));
+}
+
+struct object *catalog_known(struct catalog *catalog, const struct file_hint *hint)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct object *object = recent_paths_find(&catalog->recent, hint, now_ns);
+
+	if (object)
+		return object;
+	object = finder_known(catalog->finder, hint);
+	if (object)
+		recent_paths_note(&catalog->recent, hint, object, now_ns);
+	return object;
 }
 
 struct object *catalog_vdso(struct catalog *catalog)
@@ -188,6 +205,7 @@ int catalog_keep_id(struct catalog *catalog, struct object *object)
 
 void catalog_retire(struct catalog *catalog, struct object *const *objects, size_t nr)
 {
+	recent_paths_clear(&catalog->recent);
 	for (size_t i = 0; i < nr; i++) {
 		objects[i]->is_retired = true;
 		object_list_remove(&catalog->list, objects[i], objects[i]->is_kept);

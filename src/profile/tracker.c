@@ -70,7 +70,7 @@ static struct object *find_object(struct tracker *tracker, const struct file_hin
 	if (vdso && tracker->has_vdso)
 		return tracker->vdso;
 	if (!vdso)
-		object = finder_known(catalog_finder(tracker->catalog), hint);
+		object = catalog_known(tracker->catalog, hint);
 	if (!object && lookups_file(tracker->lookups, hint, vdso,
 				    owner_of(tracker, (uint32_t)hint->pid), ret_lookup))
 		fpl_log(FPL_LOG_WARN, "%s: out of memory: its frames stay addresses", hint->path);

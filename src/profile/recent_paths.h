@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects that paths led to a moment ago. A build maps the same libraries hundreds of times a
+ * second: this spares a walk of the path each time. Fixed memory: the paths in use.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/finder.h"
+
+/*
+ * So long a path leads where it did: a mapping's record is read this long after the mapping at
+ * most, so a walk tells no more exactly what was mapped. The build-id must be the one that is
+ * mapped in any case.
+ */
+#define RECENT_PATHS_NS 100000000ull
+
+/* Places: paths that fall on one place displace each other. */
+#define RECENT_PATHS 512u
+
+struct recent_path {
+	char *path;	       /* owned; NULL: empty */
+	struct object *object; /* borrowed */
+	uint64_t time_ns;      /* CLOCK_MONOTONIC: of the walk */
+};
+
+/* Zeroed: empty. */
+struct recent_paths {
+	struct recent_path places[RECENT_PATHS];
+};
+
+void recent_paths_fini(struct recent_paths *recent);
+
+/* The object that the path of @hint led to less than RECENT_PATHS_NS before @now_ns, if it has the
+ * build-id of @hint; NULL in any other case. Cost: a hash of the path. */
+struct object *recent_paths_find(const struct recent_paths *recent, const struct file_hint *hint,
+				 uint64_t now_ns);
+
+/* At @now_ns the path of @hint leads to @object. Without memory it is not remembered. */
+void recent_paths_note(struct recent_paths *recent, const struct file_hint *hint,
+		       struct object *object, uint64_t now_ns);
+
+/* Forget all: before objects are retired. */
+void recent_paths_clear(struct recent_paths *recent);

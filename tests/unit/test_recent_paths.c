@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/object.h"
+#include "profile/recent_paths.h"
+
+static const uint8_t build_id[] = { 1, 2, 3, 4 };
+static const uint8_t other_id[] = { 1, 2, 3, 5 };
+
+static struct file_hint hint_of(const char *path, const uint8_t *id)
+{
+	return (struct file_hint){ .path = path, .build_id = id, .build_id_size = 4 };
+}
+
+static struct elf_file elf = { .fd = -1, .build_id_size = sizeof(build_id) };
+static struct object object = { .elf = &elf };
+
+static int make_recent(void **state)
+{
+	static struct recent_paths recent;
+
+	memcpy(elf.build_id, build_id, sizeof(build_id));
+	*state = &recent;
+	return 0;
+}
+
+static int free_recent(void **state)
+{
+	recent_paths_fini(*state);
+	return 0;
+}
+
+static void test_a_path_is_known_for_a_while(void **state)
+{
+	struct recent_paths *recent = *state;
+	const struct file_hint hint = hint_of("/usr/lib/libx.so", build_id);
+
+	assert_null(recent_paths_find(recent, &hint, 1000));
+	recent_paths_note(recent, &hint, &object, 1000);
+	assert_ptr_equal(recent_paths_find(recent, &hint, 1000), &object);
+	assert_ptr_equal(recent_paths_find(recent, &hint, 999 + RECENT_PATHS_NS), &object);
+	assert_null(recent_paths_find(recent, &hint, 1000 + RECENT_PATHS_NS));
+	/* looking does not make it younger */
+	recent_paths_note(recent, &hint, &object, 1000 + RECENT_PATHS_NS);
+	assert_ptr_equal(recent_paths_find(recent, &hint, 1001 + RECENT_PATHS_NS), &object);
+}
+
+static void test_another_build_id_is_not_known(void **state)
+{
+	struct recent_paths *recent = *state;
+	const struct file_hint hint = hint_of("/usr/lib/libx.so", build_id);
+	struct file_hint other = hint_of("/usr/lib/libx.so", other_id);
+
+	recent_paths_note(recent, &hint, &object, 1000);
+	assert_null(recent_paths_find(recent, &other, 1001));
+	other.build_id_size = 0; /* nor is a mapping without one */
+	assert_null(recent_paths_find(recent, &other, 1001));
+}
+
+static void test_paths_on_one_place_displace_each_other(void **state)
+{
+	struct recent_paths *recent = *state;
+	char first[32], path[32];
+	struct file_hint hint = hint_of(first, build_id), other = hint_of(path, build_id);
+	unsigned int nr_known = 0;
+
+	strcpy(first, "/bin/first");
+	recent_paths_note(recent, &hint, &object, 1000);
+	for (unsigned int i = 0; i < 16 * RECENT_PATHS; i++) {
+		snprintf(path, sizeof(path), "/bin/%u", i);
+		recent_paths_note(recent, &other, &object, 1000);
+		assert_ptr_equal(recent_paths_find(recent, &other, 1000), &object);
+	}
+	assert_null(recent_paths_find(recent, &hint, 1000));
+	for (unsigned int i = 0; i < 16 * RECENT_PATHS; i++) {
+		snprintf(path, sizeof(path), "/bin/%u", i);
+		nr_known += recent_paths_find(recent, &other, 1000) != NULL;
+	}
+	assert_in_range(nr_known, RECENT_PATHS / 2, RECENT_PATHS);
+}
+
+static void test_all_are_forgotten(void **state)
+{
+	struct recent_paths *recent = *state;
+	const struct file_hint hint = hint_of("/usr/lib/libx.so", build_id);
+
+	recent_paths_note(recent, &hint, &object, 1000);
+	recent_paths_clear(recent);
+	assert_null(recent_paths_find(recent, &hint, 1000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_recent, free_recent)
+		TEST(test_a_path_is_known_for_a_while),
+		TEST(test_another_build_id_is_not_known),
+		TEST(test_paths_on_one_place_displace_each_other),
+		TEST(test_all_are_forgotten),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
