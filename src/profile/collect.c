@@ -118,7 +118,7 @@ void collect_fini(struct collect *collect)
 
 size_t collect_nr_pending(const struct collect *collect)
 {
-	return collect->nr;
+	return collect->nr - collect->nr_waiting;
 }
 
 /* Room for one more event, filled with what all have; NULL without memory. */
@@ -439,31 +439,52 @@ static bool apply_in_turn(struct collect *collect, struct event *event)
 	return false;
 }
 
+/* Have those that wait tried again, since what they wait for may have come. */
+static void retry_waiting(struct collect *collect)
+{
+	for (size_t i = 0; i < collect->nr_waiting; i++) {
+		uint32_t parent;
+
+		*held_word(collect, pid_of(&collect->events[i], &parent)) = 0;
+	}
+	collect->nr_waiting = 0;
+	collect->nr_answers = collect->tracker->nr_answers;
+}
+
+static bool is_sorted(const struct event *events, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++) {
+		if (by_time(&events[i - 1], &events[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Those that wait stand first, and are looked at only when an answer has come. */
 void collect_apply(struct collect *collect, uint64_t horizon_ns)
 {
-	size_t nr_due = 0, nr_held = 0;
+	size_t nr_due, nr_kept;
 
-	if (!collect->nr)
-		return;
-	qsort(collect->events, collect->nr, sizeof(*collect->events), by_time);
+	if (collect->is_last || collect->nr_answers != collect->tracker->nr_answers)
+		retry_waiting(collect);
+	nr_due = nr_kept = collect->nr_waiting;
+	if (!is_sorted(collect->events + nr_due, collect->nr - nr_due))
+		qsort(collect->events + nr_due, collect->nr - nr_due, sizeof(*collect->events),
+		      by_time);
 	for (; nr_due < collect->nr && collect->events[nr_due].time_ns <= horizon_ns; nr_due++) {
 		struct event *event = &collect->events[nr_due];
 
 		if (apply_in_turn(collect, event))
 			collect->bytes -= event->bytes;
 		else
-			collect->events[nr_held++] = *event;
-	}
-	for (size_t i = 0; i < nr_held; i++) {
-		uint32_t parent;
-
-		*held_word(collect, pid_of(&collect->events[i], &parent)) = 0;
+			collect->events[nr_kept++] = *event;
 	}
 	if (collect->timeline)
 		timeline_retry(collect->timeline);
-	collect->nr -= nr_due - nr_held;
-	memmove(collect->events + nr_held, collect->events + nr_due,
-		(collect->nr - nr_held) * sizeof(*collect->events));
+	collect->nr_waiting = nr_kept;
+	collect->nr -= nr_due - nr_kept;
+	memmove(collect->events + nr_kept, collect->events + nr_due,
+		(collect->nr - nr_kept) * sizeof(*collect->events));
 }
 
 void collect_mark_mapped(const struct collect *collect, uint64_t round)

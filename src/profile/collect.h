@@ -34,10 +34,13 @@ struct collect {
 	void *ctx;
 	uint64_t *told;	   /* owned: bit per pid a life record came for, so that it is followed */
 	uint64_t *strange; /* owned: bit per pid that was asked for in vain, since its last fork */
-	uint64_t *held; /* owned: bit per pid that has an event which waits; zero between calls */
+	uint64_t *held;	   /* owned: bit per pid that has an event which waits */
 
-	struct event *events; /* owned [nr]: gathered, not yet applied */
-	size_t nr, capacity;
+	/* Owned [nr]: gathered, not yet applied. The first nr_waiting are due, and wait for an
+	 * answer. */
+	struct event *events;
+	size_t nr, nr_waiting, capacity;
+	uint64_t nr_answers;	 /* tracker->nr_answers, when those that wait were tried last */
 	bool is_last;		 /* nothing is waited for any longer */
 	size_t bytes, bytes_max; /* of records kept with events */
 	struct snapshots snapshots;
@@ -73,5 +76,5 @@ void collect_apply(struct collect *collect, uint64_t horizon_ns);
 /* Set the round of every object that events which stay are about. */
 void collect_mark_mapped(const struct collect *collect, uint64_t round);
 
-/* Waiting to be applied? */
+/* Events that are not due yet: those that wait for an answer are applied when it comes. */
 size_t collect_nr_pending(const struct collect *collect);

@@ -218,13 +218,12 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		tracker_want(tracker, object->id);
 }
 
-size_t tracker_take_answers(struct tracker *tracker)
+void tracker_take_answers(struct tracker *tracker)
 {
 	struct lookup *lookup;
-	size_t nr = 0;
 
 	while (tracker->lookups && (lookup = lookups_take(tracker->lookups))) {
-		nr++;
+		tracker->nr_answers++;
 		if (lookup->kind == LOOKUP_FILE) {
 			take_file(tracker, lookup); /* the event that waits for it frees it */
 			continue;
@@ -235,7 +234,6 @@ size_t tracker_take_answers(struct tracker *tracker)
 			catalog_free(tracker->catalog, lookup->forget.objects, lookup->forget.nr);
 		lookup_free(lookup);
 	}
-	return nr;
 }
 
 bool tracker_is_waiting(const struct tracker *tracker, uint32_t pid)

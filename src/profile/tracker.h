@@ -30,6 +30,7 @@ struct tracker {
 	/* Borrowed: who looks up what takes time. NULL: it is looked up at once, by the caller. */
 	struct lookups *lookups;
 	size_t nr_waiting;   /* processes that are being looked up */
+	uint64_t nr_answers; /* that were taken so far */
 	bool has_vdso;	     /* the vDSO was looked up; vdso NULL: the kernel maps none */
 	struct object *vdso; /* borrowed */
 	/* The gen the kernel side has for @pid now, 0 if none. */
@@ -66,8 +67,8 @@ struct tracker_try {
 	bool waits;   /* something is being looked up: come again when answers were taken */
 };
 
-/* Take the answers that have come. Returns how many those were. */
-size_t tracker_take_answers(struct tracker *tracker);
+/* Take the answers that have come. */
+void tracker_take_answers(struct tracker *tracker);
 /* Is process @pid being looked up? Its events wait, so that they stay in order. */
 bool tracker_is_waiting(const struct tracker *tracker, uint32_t pid);
 

@@ -206,15 +206,37 @@ static void events_of_a_process_wait_for_its_file(void **state)
 	assert_false(has_map(world, SLOW, 0x1000));
 	assert_false(has_map(world, SLOW, 0x3000));
 	assert_true(has_map(world, OTHER, 0x3000));
-	assert_int_equal(collect_nr_pending(&world->collect), 2);
+	assert_int_equal(world->collect.nr, 2);
+	assert_int_equal(collect_nr_pending(&world->collect), 0);
 	collect_apply(&world->collect, 200);
-	assert_int_equal(collect_nr_pending(&world->collect), 2);
+	assert_int_equal(world->collect.nr, 2);
 
 	answer(world);
 	collect_apply(&world->collect, 300);
 	assert_true(has_map(world, SLOW, 0x1000));
 	assert_true(has_map(world, SLOW, 0x3000));
-	assert_int_equal(collect_nr_pending(&world->collect), 0);
+	assert_int_equal(world->collect.nr, 0);
+}
+
+/* The record of another CPU came late: the mapping that it takes away is younger than it. */
+static void what_waits_is_applied_in_order_of_time(void **state)
+{
+	struct world *world = *state;
+
+	map(world, SLOW, "/silent", 0x1000, 20);
+	map(world, SLOW, "//anon", 0x3000, 30);
+	collect_apply(&world->collect, 100);
+	exec(world, SLOW, 10);
+	map(world, OTHER, "//anon", 0x3000, 15);
+	collect_apply(&world->collect, 200);
+	assert_int_equal(world->collect.nr, 3);
+	assert_true(has_map(world, OTHER, 0x3000));
+
+	answer(world);
+	collect_apply(&world->collect, 300);
+	assert_int_equal(world->collect.nr, 0);
+	assert_true(has_map(world, SLOW, 0x1000));
+	assert_true(has_map(world, SLOW, 0x3000));
 }
 
 static void a_child_waits_with_its_parent(void **state)
@@ -227,13 +249,13 @@ static void a_child_waits_with_its_parent(void **state)
 	map(world, CHILD, "//anon", 0x3000, 40);
 	collect_apply(&world->collect, 100);
 	assert_null(processes_find(&world->tracker.processes, CHILD));
-	assert_int_equal(collect_nr_pending(&world->collect), 3);
+	assert_int_equal(world->collect.nr, 3);
 
 	answer(world);
 	collect_apply(&world->collect, 200);
 	assert_true(has_map(world, CHILD, 0x1000));
 	assert_true(has_map(world, CHILD, 0x3000));
-	assert_int_equal(collect_nr_pending(&world->collect), 0);
+	assert_int_equal(world->collect.nr, 0);
 }
 
 static void a_stack_waits_until_its_process_was_looked_up(void **state)
@@ -248,7 +270,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	assert_int_equal(nr_asked, 1);
 	assert_int_equal(asked[0]->kind, LOOKUP_PROCESS);
 	assert_true(tracker_is_waiting(&world->tracker, SLOW));
-	assert_int_equal(collect_nr_pending(&world->collect), 2);
+	assert_int_equal(world->collect.nr, 2);
 	assert_int_equal(stack_store_nr(world->collect.store), 0);
 
 	/* its answer is that it has gone: the stack is counted all the same, and not asked again */
@@ -257,7 +279,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	assert_false(tracker_is_waiting(&world->tracker, SLOW));
 	collect_apply(&world->collect, 200);
 	assert_int_equal(nr_asked, 1);
-	assert_int_equal(collect_nr_pending(&world->collect), 0);
+	assert_int_equal(world->collect.nr, 0);
 	assert_int_equal(stack_store_take(world->collect.store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
 	free(stacks[0].frames);
@@ -272,10 +294,10 @@ static void at_the_end_nothing_is_waited_for(void **state)
 	map(world, SLOW, "/silent", 0x1000, 20);
 	stack(world, OTHER, 30);
 	collect_apply(&world->collect, 100);
-	assert_int_equal(collect_nr_pending(&world->collect), 2);
+	assert_int_equal(world->collect.nr, 2);
 	world->collect.is_last = true;
 	collect_apply(&world->collect, 100);
-	assert_int_equal(collect_nr_pending(&world->collect), 0);
+	assert_int_equal(world->collect.nr, 0);
 	assert_true(has_map(world, SLOW, 0x1000)); /* as one of no object */
 	assert_int_equal(stack_store_nr(world->collect.store), 1);
 	assert_int_equal(world->collect.bytes, 0);
@@ -285,6 +307,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(events_of_a_process_wait_for_its_file, make_world,
+						drop_world),
+		cmocka_unit_test_setup_teardown(what_waits_is_applied_in_order_of_time, make_world,
 						drop_world),
 		cmocka_unit_test_setup_teardown(a_child_waits_with_its_parent, make_world,
 						drop_world),
