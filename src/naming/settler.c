@@ -55,7 +55,7 @@ static void *settler_main(void *ctx)
 		asker_ask(&settler->asker, &job->question, &job->answer);
 		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&settler->lock);
-		turns_end(&settler->turns, job->turn.uid, now_ns - began_ns, now_ns);
+		turns_end(&settler->turns, job->turn.owner, now_ns - began_ns, now_ns);
 		turn_queue_push(&settler->done, &job->turn);
 	}
 	pthread_mutex_unlock(&settler->lock);
@@ -137,7 +137,7 @@ int settler_ask(struct settler *settler, uint32_t id, struct name_question *ques
 		return -ENOMEM;
 	}
 	job->id = id;
-	job->turn.uid = question->file.trust.uid;
+	job->turn.owner = question->file.trust.uid;
 	job->question = *question;
 	settler->nr_open++;
 	pthread_mutex_lock(&settler->lock);

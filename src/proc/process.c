@@ -2,10 +2,10 @@
 #include "proc/process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "proc/owner.h"
 
 #define SCAN_PAUSE_MIN_NS 1000000ull	/* a reading of maps costs 50 to 500 us */
 #define SCAN_PAUSE_MAX_NS 1000000000ull /* so a storm costs less than 0.1 % per process */
@@ -128,14 +128,8 @@ void processes_each(const struct processes *table, void (*fn)(struct process *, 
 
 uint64_t process_owner(struct process *process)
 {
-	char path[32];
-	struct stat st;
-
-	if (process->has_owner)
-		return process->owner;
-	/* the folder itself belongs to the effective user, whatever the process claims */
-	snprintf(path, sizeof(path), "/proc/%u", process->pid);
-	process->owner = stat(path, &st) < 0 ? PROCESS_OWNER_UNKNOWN : st.st_uid;
+	if (!process->has_owner)
+		process->owner = owner_of_process((pid_t)process->pid);
 	process->has_owner = true;
 	return process->owner;
 }

@@ -78,10 +78,8 @@ struct process *processes_find(const struct processes *table, uint32_t pid);
 /* Find or make; NULL: out of memory. A new one has an empty, incomplete mapset. */
 struct process *processes_get(struct processes *table, uint32_t pid);
 void processes_remove(struct processes *table, uint32_t pid);
-#define PROCESS_OWNER_UNKNOWN UINT64_MAX
 
-/* The effective user of the process, read from /proc once for each image; PROCESS_OWNER_UNKNOWN: it
- * had gone by then. */
+/* owner_of_process(), asked once for each image. */
 uint64_t process_owner(struct process *process);
 
 /* Call @fn for each process; @fn may not add or remove any. */

@@ -52,7 +52,7 @@ uint32_t catalog_last_id(const struct catalog *catalog);
 /* The objects that there are: @i < catalog_nr_live(); in no order. */
 struct object *catalog_live(const struct catalog *catalog, size_t i);
 size_t catalog_nr_live(const struct catalog *catalog);
-/* The most that are files of one user who may not have all (share.h). Cost: O(users). */
+/* The most that are charged to one owner who may not have all (share.h). Cost: O(owners). */
 size_t catalog_nr_of_limited(const struct catalog *catalog);
 /* Limit of objects at one time, from slots and descriptors. */
 size_t catalog_nr_max(const struct catalog *catalog);

@@ -192,7 +192,8 @@ static void *compiler_main(void *ctx)
 		compile(compiler, thread->desk, job);
 		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&compiler->lock);
-		turns_end(&compiler->turns[thread->lane], job->turn.uid, now_ns - began_ns, now_ns);
+		turns_end(&compiler->turns[thread->lane], job->turn.owner, now_ns - began_ns,
+			  now_ns);
 		turn_queue_push(&compiler->done, &job->turn);
 		eventfd_write(compiler->event_fd, 1);
 	}
@@ -318,7 +319,7 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 
 	if (!job)
 		return -ENOMEM;
-	job->turn.uid = object->trust.uid;
+	job->turn.owner = object->owner;
 	job->object = object;
 	job->result.object = object->id;
 	job->result.part = part;

@@ -16,15 +16,15 @@ static bool is_mapped(const struct eviction *eviction, const struct object *obje
 	return object->round == eviction->round;
 }
 
-/* Bytes of tables of files of @uid. */
-static uint64_t bytes_of(const struct eviction *eviction, uint64_t uid)
+/* Bytes of tables of files that are charged to @owner. */
+static uint64_t bytes_of(const struct eviction *eviction, uint64_t owner)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
 		const struct object *object = catalog_live(eviction->catalog, i);
 
-		if (table_state_is_placed(&object->table) && object->trust.uid == uid)
+		if (table_state_is_placed(&object->table) && object->owner == owner)
 			bytes += object->table.pool_size;
 	}
 	return bytes;
@@ -34,54 +34,54 @@ static uint64_t bytes_of(const struct eviction *eviction, uint64_t uid)
  * owner cancels a byte of another. */
 static uint64_t most_frequent_owner(const struct eviction *eviction)
 {
-	uint64_t uid = 0, bytes = 0;
+	uint64_t owner = 0, bytes = 0;
 
 	for (size_t i = 0; i < catalog_nr_live(eviction->catalog); i++) {
 		const struct object *object = catalog_live(eviction->catalog, i);
 
 		if (!table_state_is_placed(&object->table))
 			continue;
-		if (object->trust.uid == uid) {
+		if (object->owner == owner) {
 			bytes += object->table.pool_size;
 		} else if (bytes >= object->table.pool_size) {
 			bytes -= object->table.pool_size;
 		} else {
-			uid = object->trust.uid;
+			owner = object->owner;
 			bytes = object->table.pool_size - bytes;
 		}
 	}
-	return uid;
+	return owner;
 }
 
 bool eviction_is_beyond_share(const struct eviction *eviction)
 {
-	uint64_t uid = eviction->newcomer->trust.uid;
+	uint64_t owner = eviction->newcomer->owner;
 
-	return share_is_limited(uid) &&
-	       bytes_of(eviction, uid) + eviction->bytes > share_of(eviction->max_bytes);
+	return owner_is_limited(owner) &&
+	       bytes_of(eviction, owner) + eviction->bytes > share_of(eviction->max_bytes);
 }
 
 /* The owner whose tables give way first. */
 struct shares {
 	bool newcomer_is_beyond;
-	bool has_heavy; /* another user has more than its share */
-	uint64_t heavy_uid;
+	bool has_heavy; /* another owner has more than its share */
+	uint64_t heavy;
 };
 
 static struct shares look_at_shares(const struct eviction *eviction)
 {
 	struct shares shares = { .newcomer_is_beyond = eviction_is_beyond_share(eviction) };
-	uint64_t uid = most_frequent_owner(eviction);
+	uint64_t owner = most_frequent_owner(eviction);
 
-	shares.heavy_uid = uid;
-	shares.has_heavy = share_is_limited(uid) && uid != eviction->newcomer->trust.uid &&
-			   bytes_of(eviction, uid) > share_of(eviction->max_bytes);
+	shares.heavy = owner;
+	shares.has_heavy = owner_is_limited(owner) && owner != eviction->newcomer->owner &&
+			   bytes_of(eviction, owner) > share_of(eviction->max_bytes);
 	return shares;
 }
 
 static bool is_heavy(const struct shares *shares, const struct object *object)
 {
-	return shares->has_heavy && object->trust.uid == shares->heavy_uid;
+	return shares->has_heavy && object->owner == shares->heavy;
 }
 
 /* Does @a go before @b? */
@@ -111,7 +111,7 @@ static bool may_go(const struct eviction *eviction, const struct shares *shares,
 		return false;
 	if (!is_mapped(eviction, object) || is_heavy(shares, object))
 		return true;
-	if (shares->newcomer_is_beyond && object->trust.uid != eviction->newcomer->trust.uid)
+	if (shares->newcomer_is_beyond && object->owner != eviction->newcomer->owner)
 		return false;
 	if (eviction->now_ns < object->table.placed_ns + EVICTION_STAY_NS)
 		return false;

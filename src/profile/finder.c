@@ -43,14 +43,13 @@ struct finder {
 	struct object *
 		*objects; /* owned [nr]; each borrowed: those that were made and not forgotten */
 	size_t nr, room;
-	struct share_book owners; /* how many of them are files of whom */
+	struct share_book owners; /* how many of them are charged to whom */
 	struct turns reading;	  /* whose files were waited for, by CPU time */
 	pthread_mutex_t lock;	  /* files: the owner writes, anybody reads */
 	struct known_files files;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
-	struct share_book beyond_files, beyond_time,
-		beyond_slots; /* mappings, by owner of the file */
+	struct share_book beyond_files, beyond_time, beyond_slots; /* mappings, by owner */
 	size_t nr_slots;
 	uint64_t max_open;     /* objects: each has a descriptor */
 	struct desk *desk;     /* owned */
@@ -135,23 +134,25 @@ const struct share_book *finder_refused(const struct finder *finder, enum profil
 }
 
 /* @place_fd: the file's place; -1: no place. */
-static void note_beyond(struct share_book *book, int place_fd)
+static void note_beyond(struct share_book *book, const struct file_hint *hint, int place_fd)
 {
 	struct stat stat;
 	bool is_known = place_fd >= 0 && !file_stat(place_fd, &stat, NULL);
 
-	share_take(book, is_known ? stat.st_uid : PROFILE_UID_UNKNOWN, 1);
+	share_take(book,
+		   is_known ? owner_of_file(stat.st_uid, hint->pid, hint->owner) : OWNER_UNKNOWN,
+		   1);
 }
 
 /* Notes whose file it was, where there was no room for it. */
-static void note_limit(struct finder *finder, int code, int place_fd)
+static void note_limit(struct finder *finder, int code, const struct file_hint *hint, int place_fd)
 {
 	if (code == -EMFILE || code == -ENFILE || code == -EDQUOT)
-		note_beyond(&finder->beyond_files, place_fd);
+		note_beyond(&finder->beyond_files, hint, place_fd);
 	else if (code == -EBUSY)
-		note_beyond(&finder->beyond_time, place_fd);
+		note_beyond(&finder->beyond_time, hint, place_fd);
 	else if (code == -ENOSPC)
-		note_beyond(&finder->beyond_slots, place_fd);
+		note_beyond(&finder->beyond_slots, hint, place_fd);
 }
 
 /* Says once per path that what is mapped there has no table and no names. */
@@ -227,6 +228,7 @@ struct found {
 	struct elf_file *elf; /* owned until it is an object's */
 	struct identity identity;
 	struct trust trust;
+	uint64_t owner; /* whom the object is charged to */
 	struct debug_link link;
 };
 
@@ -238,7 +240,7 @@ static int enlist(struct finder *finder, struct object *object, struct fpl_err *
 	if (array_reserve(&finder->objects, sizeof(struct object *), &finder->room, finder->nr + 1))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", object->path);
 	finder->objects[finder->nr++] = object;
-	share_take(&finder->owners, object->trust.uid, 1);
+	share_take(&finder->owners, object->owner, 1);
 	return 0;
 }
 
@@ -256,6 +258,7 @@ static int add_object(struct finder *finder, struct found *found, const char *pa
 	object->elf = elf;
 	object->identity = found->identity;
 	object->trust = found->trust;
+	object->owner = found->owner;
 	object->link = found->link;
 	object->max_vaddr = max_vaddr_of(elf);
 	object->is_remote = opener_holds_place(elf->fd);
@@ -386,22 +389,23 @@ static int read_file(struct finder *finder, int fd, const char *path, struct fou
 	return desk_facts(finder->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
 
-/* May the owner of a file have one more object, and its file read while others wait for it? */
-static int check_share(struct finder *finder, const struct file_hint *hint, uid_t uid,
+/* May @owner have one more object, and its file read while others wait for it? */
+static int check_share(struct finder *finder, const struct file_hint *hint, uint64_t owner,
 		       struct fpl_err *err)
 {
+	char text[OWNER_TEXT_SIZE];
 	size_t all = finder_nr_max(finder);
 
-	if (share_is_limited(uid) &&
-	    turns_used(&finder->reading, uid, clock_monotonic_ns()) > READING_MOST_NS)
+	if (owner_is_limited(owner) &&
+	    turns_used(&finder->reading, owner, clock_monotonic_ns()) > READING_MOST_NS)
 		return fpl_fail(err, -EBUSY,
-				"%s: reading files of user %u has taken half of the time of late",
-				hint->path, uid);
-	if (share_allows(&finder->owners, uid, 1, all))
+				"%s: reading files of %s has taken half of the time of late",
+				hint->path, owner_text(owner, text));
+	if (share_allows(&finder->owners, owner, 1, all))
 		return 0;
 	return fpl_fail(err, -EDQUOT,
-			"%s: user %u has %zu files mapped, half of what may be open at once",
-			hint->path, uid, (size_t)share_used(&finder->owners, uid));
+			"%s: %s has %zu files mapped, half of what may be open at once", hint->path,
+			owner_text(owner, text), (size_t)share_used(&finder->owners, owner));
 }
 
 static void remember(struct finder *finder, const struct file_stamp *stamp, struct object *object)
@@ -416,14 +420,16 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 		    const struct mapped_file *file, const struct file_stamp *stamp,
 		    struct object **ret, struct fpl_err *err)
 {
-	struct found found = { .elf = NULL };
-	int code = check_share(finder, hint, file->stat.st_uid, err);
+	struct found found = {
+		.owner = owner_of_file(file->stat.st_uid, hint->pid, hint->owner),
+	};
+	int code = check_share(finder, hint, found.owner, err);
 
 	if (!code) {
 		code = read_file(finder, file->fd, hint->path, &found, err);
 		/* no worker has read it, or its file system is silent: that has its own bound */
 		if (code != -EAGAIN && code != -ETIMEDOUT)
-			turns_note(&finder->reading, file->stat.st_uid, desk_spent_ns(finder->desk),
+			turns_note(&finder->reading, found.owner, desk_spent_ns(finder->desk),
 				   clock_monotonic_ns());
 	}
 	if (code)
@@ -619,7 +625,7 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 	object = find_by_build_id(finder, hint);
 	if (object)
 		return object;
-	note_limit(finder, code, place);
+	note_limit(finder, code, hint, place);
 	return refuse(finder, hint->path, &err);
 }
 
@@ -658,7 +664,7 @@ void finder_forget(struct finder *finder, struct object *const *objects, size_t 
 
 	for (size_t i = 0; i < nr; i++) {
 		objects[i]->is_forgotten = true;
-		share_give_back(&finder->owners, objects[i]->trust.uid, 1);
+		share_give_back(&finder->owners, objects[i]->owner, 1);
 	}
 	pthread_mutex_lock(&finder->lock);
 	known_files_forget(&finder->files, is_kept);

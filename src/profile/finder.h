@@ -31,6 +31,7 @@ struct file_hint {
 	size_t build_id_size;
 	uint32_t dev_major, dev_minor;
 	uint64_t inode; /* 0: not known, and neither is the device */
+	uint64_t owner; /* of the process (proc/owner.h); OWNER_UNKNOWN: it may be asked */
 };
 
 struct finder;
@@ -72,6 +73,6 @@ size_t finder_nr_refused(const struct finder *finder);
 /* Files for which there was no object left, said once. */
 size_t finder_nr_beyond(const struct finder *finder);
 
-/* Mappings that have no object for want of room, by owner of the file: of PROFILE_LIMIT_FILES,
+/* Mappings that have no object for want of room, by owner: of PROFILE_LIMIT_FILES,
  * _READING and _OBJECTS. Borrowed. */
 const struct share_book *finder_refused(const struct finder *finder, enum profile_limit limit);

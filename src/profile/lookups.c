@@ -104,13 +104,13 @@ static void *lookups_main(void *ctx)
 			continue;
 		}
 
-		uint64_t uid = lookup->turn.uid;
+		uint64_t owner = lookup->turn.owner;
 
 		pthread_mutex_unlock(&lookups->lock);
 		look_up(lookups, lookup);
 		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&lookups->lock);
-		turns_end(&lookups->turns, uid, now_ns - began_ns, now_ns);
+		turns_end(&lookups->turns, owner, now_ns - began_ns, now_ns);
 		finish(lookups, lookup);
 	}
 	pthread_mutex_unlock(&lookups->lock);
@@ -168,9 +168,9 @@ void lookups_end(struct lookups *lookups)
 	free(lookups);
 }
 
-static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t uid)
+static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 {
-	lookup->turn.uid = uid;
+	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;
 	pthread_mutex_lock(&lookups->lock);
@@ -188,7 +188,7 @@ static struct lookup *make(enum lookup_kind kind)
 	return lookup;
 }
 
-int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vdso, uint64_t uid,
+int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vdso, uint64_t owner,
 		 struct lookup **ret)
 {
 	struct lookup *lookup = make(LOOKUP_FILE);
@@ -203,12 +203,13 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 	}
 	lookup->file.hint = *hint;
 	lookup->file.hint.path = lookup->file.path;
+	lookup->file.hint.owner = owner;
 	lookup->file.vdso = vdso;
 	if (hint->build_id && size <= sizeof(lookup->file.build_id)) {
 		memcpy(lookup->file.build_id, hint->build_id, size);
 		lookup->file.hint.build_id = lookup->file.build_id;
 	}
-	ask(lookups, lookup, uid);
+	ask(lookups, lookup, owner);
 	*ret = lookup;
 	return 0;
 }
@@ -216,10 +217,11 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 void lookups_again(struct lookups *lookups, struct lookup *lookup)
 {
 	lookup->file.object = NULL;
-	ask(lookups, lookup, lookup->turn.uid);
+	ask(lookups, lookup, lookup->turn.owner);
 }
 
-int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid, uint64_t gen, uint64_t uid)
+int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid, uint64_t gen,
+		    uint64_t owner)
 {
 	struct lookup *lookup = make(LOOKUP_PROCESS);
 
@@ -228,7 +230,7 @@ int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid, uint64_
 	lookup->process.pid = pid;
 	lookup->process.tid = tid;
 	lookup->process.gen = gen;
-	ask(lookups, lookup, uid);
+	ask(lookups, lookup, owner);
 	return 0;
 }
 
@@ -248,7 +250,7 @@ int lookups_forget(struct lookups *lookups, struct object *const *objects, size_
 	return 0;
 }
 
-/* Those of all users are one's, so that they stay in order. */
+/* Those of all owners are root's, so that they stay in order. */
 void lookups_code(struct lookups *lookups, const struct code_event *event)
 {
 	struct lookup *lookup = lookups->code_names ? make(LOOKUP_CODE) : NULL;

@@ -71,16 +71,16 @@ void lookups_end(struct lookups *lookups);
 
 /*
  * Look up the object behind the mapping that @hint describes; @hint is copied, with its path and
- * build-id. @vdso: the mapping is the vDSO and has no file. @uid: the user whose turn this takes.
+ * build-id. @vdso: the mapping is the vDSO and has no file. @owner: whose turn this takes.
  * *ret is the caller's once it is done; until then it stays where it is. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vdso,
-				uint64_t uid, struct lookup **ret);
+				uint64_t owner, struct lookup **ret);
 /* The same once more: @lookup was done. */
 void lookups_again(struct lookups *lookups, struct lookup *lookup);
 /* Look what process @pid has mapped; @tid, @gen: for whoever takes the answer. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid,
-				   uint64_t gen, uint64_t uid);
+				   uint64_t gen, uint64_t owner);
 /* Have the finder forget @objects [@nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_forget(struct lookups *lookups, struct object *const *objects,
 				  size_t nr);

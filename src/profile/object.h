@@ -27,6 +27,7 @@ struct object {
 	struct identity identity;
 	struct file_stamp stamp; /* of the file, before its identity was read */
 	struct trust trust;	 /* objects are one only where this is equal too */
+	uint64_t owner;		 /* whom it is charged to (proc/owner.h): of who met it first */
 	struct debug_link link;	 /* where its debug file may be */
 	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
 	/* identity_read_names() of the file, asked for when another file has its identity */

@@ -73,7 +73,7 @@ int object_list_add(struct object_list *list, struct object *object)
 		list->nr_free ? list->free_slots[--list->nr_free] : (uint16_t)list->next_slot++;
 	object->place = list->nr_live;
 	list->live[list->nr_live++] = object;
-	share_take(&list->owners, object->trust.uid, 1);
+	share_take(&list->owners, object->owner, 1);
 	return 0;
 }
 
@@ -85,5 +85,5 @@ void object_list_remove(struct object_list *list, struct object *object, bool ke
 	last->place = object->place;
 	list->by_id[object->id - 1] = keep_id ? &kept_id : NULL;
 	list->free_slots[list->nr_free++] = object->slot;
-	share_give_back(&list->owners, object->trust.uid, 1);
+	share_give_back(&list->owners, object->owner, 1);
 }

@@ -25,7 +25,7 @@ struct object_list {
 	uint16_t *free_slots; /* owned [nr_free]: given back */
 	size_t nr_free, free_room;
 	uint32_t nr_slots, next_slot; /* slots from next_slot on were never given */
-	struct share_book owners;     /* how many are files of whom */
+	struct share_book owners;     /* how many are charged to whom */
 };
 
 /* @nr_slots: slots 1 to @nr_slots - 1 are given; at most 65,536. */

@@ -13,6 +13,7 @@
 #include "bpf/shared.h"
 #include "obj/identity.h"
 #include "proc/cgroup_names.h"
+#include "proc/owner.h"
 
 struct profile_object {
 	uint32_t id;	    /* 1.. ; objects[id - 1] */
@@ -140,16 +141,15 @@ struct profile_tables {
 enum profile_limit { PROFILE_LIMIT_LIST(X) PROFILE_LIMIT_COUNT };
 #undef X
 
-#define PROFILE_UID_UNKNOWN UINT64_MAX
-
-/* Limits cost one user this. */
+/* Limits cost one owner (proc/owner.h) this. */
 struct profile_owner {
-	uint64_t uid; /* PROFILE_UID_UNKNOWN: of processes that had gone, and of users beyond 1,023
-		       */
+	/* OWNER_UNKNOWN: of processes that had gone, and of owners beyond 1,023 */
+	uint64_t owner;
+	const char *cgroup; /* borrowed: its path, of a cgroup; NULL: owner is a uid */
 	uint64_t refused[PROFILE_LIMIT_COUNT];
 };
 
-/* The most users named. */
+/* The most owners named. */
 #define PROFILE_OWNERS_MAX 8u
 
 /* How full a BPF map was. */
@@ -208,7 +208,7 @@ struct profile {
 	uint64_t hz_end, hz_changes; /* under that limit */
 	struct profile_map maps[PROFILE_MAPS_MAX];
 	size_t nr_maps;
-	uint64_t refused[PROFILE_LIMIT_COUNT];		 /* of all users */
+	uint64_t refused[PROFILE_LIMIT_COUNT];		 /* of all owners */
 	struct profile_owner owners[PROFILE_OWNERS_MAX]; /* [nr_owners]: most refused first */
 	size_t nr_owners;
 	uint64_t maps_bytes, rss_peak_bytes, user_cpu_ms, startup_ms;

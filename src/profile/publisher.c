@@ -17,7 +17,7 @@
 #define PACED_MAPPINGS 1024u
 #define PACE_NS	       10000ull
 #define RETRY_NS       1000000000ull /* until room is looked for again */
-/* Between two counts of what each user has: his processes may be many. */
+/* Between two counts of what each owner has: its processes may be many. */
 #define SHARE_NS 100000000ull
 
 int publisher_init(struct publisher *publisher, struct fpl_mapping *entries, uint32_t nr_entries,
@@ -198,17 +198,17 @@ static int publish_run(struct publisher *publisher, struct process *process, uin
 	return code;
 }
 
-/* The number of each user's entries, and the user with more than its share. */
-struct user_count {
+/* The number of each owner's entries, and the owner with more than its share. */
+struct owner_count {
 	struct publisher *publisher;
 	struct share_book book;
-	uint64_t heavy; /* the user looked for */
+	uint64_t heavy; /* the owner looked for */
 	struct process *largest;
 };
 
 static void count_one(struct process *process, void *ctx)
 {
-	struct user_count *count = ctx;
+	struct owner_count *count = ctx;
 	struct run *run = process->run;
 
 	if (!run || !run->nr || run->round == count->publisher->round)
@@ -219,7 +219,7 @@ static void count_one(struct process *process, void *ctx)
 
 static void find_largest(struct process *process, void *ctx)
 {
-	struct user_count *count = ctx;
+	struct owner_count *count = ctx;
 
 	if (!process->run || !process->run->nr || process_owner(process) != count->heavy)
 		return;
@@ -227,14 +227,14 @@ static void find_largest(struct process *process, void *ctx)
 		count->largest = process;
 }
 
-/* Unpublishes processes of a user until he has his share. Returns whether that made room. */
-static bool take_from(struct user_count *count, uint64_t uid)
+/* Unpublishes processes of @owner until it has its share. Returns whether that made room. */
+static bool take_from(struct owner_count *count, uint64_t owner)
 {
 	struct publisher *publisher = count->publisher;
 	bool any = false;
 
-	count->heavy = uid;
-	while (!share_allows(&count->book, uid, 0, publisher->space.size)) {
+	count->heavy = owner;
+	while (!share_allows(&count->book, owner, 0, publisher->space.size)) {
 		count->largest = NULL;
 		processes_each(publisher->processes, find_largest, count);
 		if (!count->largest)
@@ -246,24 +246,24 @@ static bool take_from(struct user_count *count, uint64_t uid)
 
 		if (publish_run(publisher, process, 0))
 			break;
-		share_take(&publisher->refused, uid, 1);
+		share_take(&publisher->refused, owner, 1);
 		process->dirty = true;
 		process->next_publish_ns = clock_monotonic_ns() + RETRY_NS;
 		if (is_last)
-			share_give_back(&count->book, uid, nr);
+			share_give_back(&count->book, owner, nr);
 		any = true;
 	}
 	return any;
 }
 
 /*
- * Without room for @nr mappings of @process, find a user with more than its share. Returns 0 if
+ * Without room for @nr mappings of @process, find an owner with more than its share. Returns 0 if
  * there is more room now. Errors: -EDQUOT it is the owner of @process; -ENOSPC there is no such
- * user.
+ * owner.
  */
 static int claim_share(struct publisher *publisher, struct process *process, uint32_t nr)
 {
-	AUTO_FREE struct user_count *count = NULL;
+	AUTO_FREE struct owner_count *count = NULL;
 	uint64_t now = clock_monotonic_ns(), owner = process_owner(process);
 	int code = -ENOSPC;
 
@@ -282,8 +282,8 @@ static int claim_share(struct publisher *publisher, struct process *process, uin
 	if (!share_allows(&count->book, owner, nr, publisher->space.size))
 		return -EDQUOT;
 	for (size_t i = 0; i < count->book.nr; i++) {
-		if (count->book.owners[i].uid != owner &&
-		    take_from(count, count->book.owners[i].uid))
+		if (count->book.owners[i].owner != owner &&
+		    take_from(count, count->book.owners[i].owner))
 			code = 0;
 	}
 	return code;
@@ -291,13 +291,15 @@ static int claim_share(struct publisher *publisher, struct process *process, uin
 
 static void say_refused(struct publisher *publisher, struct process *process, int code)
 {
+	char text[OWNER_TEXT_SIZE];
+
 	share_take(&publisher->refused, process_owner(process), 1);
 	if (code == -EDQUOT && publisher->nr_beyond_share++ == 0)
 		fpl_log(FPL_LOG_WARN,
-			"pid %u: no room for its %u mappings: user %llu has half of all: stacks of "
-			"these processes are walked in userspace: more --max-mappings",
+			"pid %u: no room for its %u mappings: %s has half of all: stacks of these "
+			"processes are walked in userspace: more --max-mappings",
 			process->pid, process->mapset->nr,
-			(unsigned long long)process_owner(process));
+			owner_text(process_owner(process), text));
 	if (publisher->nr_refused++ == 0 && code != -EDQUOT)
 		fpl_log(FPL_LOG_WARN,
 			"pid %u: no room for its %u mappings: its stacks are walked in userspace: "

@@ -38,10 +38,10 @@ struct publisher {
 	uint32_t nr_mapsets;	  /* entries of `mapsets` */
 	uint32_t serial;	  /* of the run published last */
 	uint64_t nr_refused;	  /* publications without room */
-	uint64_t nr_beyond_share; /* of them, of users who have their share (share.h) */
+	uint64_t nr_beyond_share; /* of them, of owners who have their share (share.h) */
 	struct share_book
 		refused; /* publications without room, and processes unpublished for others */
-	uint32_t round;	 /* of the last count of what each user has */
+	uint32_t round;	 /* of the last count of what each owner has */
 	uint64_t next_share_ns; /* CLOCK_MONOTONIC: not counted again before */
 	uint32_t peak;		/* entries in use at one time, the most */
 };
@@ -52,9 +52,9 @@ void publisher_fini(struct publisher *publisher);
 
 /*
  * Publish the mapset of @process under its gen if anything changed. Without room, the process stays
- * unpublished: its samples come as snapshots. If another user has more than its share, that user's
- * processes with the most mappings are unpublished for it. Cost: O(mappings); when space runs out
- * also a grace period and a reading of `mapsets`, and, ten times a second, O(processes).
+ * unpublished: its samples come as snapshots. If another owner has more than its share, that
+ * owner's processes with the most mappings are unpublished for it. Cost: O(mappings); when space
+ * runs out also a grace period and a reading of `mapsets`, and, ten times a second, O(processes).
  */
 void publisher_publish(struct publisher *publisher, struct process *process);
 

@@ -6,14 +6,14 @@
 
 #include "base/cleanup.h"
 
-static struct profile_owner *owner_of(struct profile_owner *owners, size_t *nr, uint64_t uid)
+static struct profile_owner *entry_of(struct profile_owner *owners, size_t *nr, uint64_t owner)
 {
 	size_t i = 0;
 
-	while (i < *nr && owners[i].uid != uid)
+	while (i < *nr && owners[i].owner != owner)
 		i++;
 	if (i == *nr)
-		owners[(*nr)++].uid = uid;
+		owners[(*nr)++] = (struct profile_owner){ owner, .cgroup = owner_cgroup(owner) };
 	return &owners[i];
 }
 
@@ -33,7 +33,7 @@ static int compare_refused(const void *left, const void *right)
 
 	if (all_a != all_b)
 		return all_a > all_b ? -1 : 1;
-	return (a->uid > b->uid) - (a->uid < b->uid);
+	return (a->owner > b->owner) - (a->owner < b->owner);
 }
 
 int refusals_sum(const struct share_book *const books[PROFILE_LIMIT_COUNT], struct profile *profile)
@@ -46,12 +46,12 @@ int refusals_sum(const struct share_book *const books[PROFILE_LIMIT_COUNT], stru
 		return -ENOMEM;
 	for (size_t limit = 0; limit < PROFILE_LIMIT_COUNT; limit++) {
 		for (size_t i = 0; i < books[limit]->nr; i++) {
-			uint64_t uid = books[limit]->owners[i].uid;
+			uint64_t owner = books[limit]->owners[i].owner;
 			uint64_t nr_refused = books[limit]->owners[i].used;
 
 			if (i == SHARE_OWNERS_MAX - 1)
-				uid = PROFILE_UID_UNKNOWN;
-			owner_of(owners, &nr, uid)->refused[limit] += nr_refused;
+				owner = OWNER_UNKNOWN;
+			entry_of(owners, &nr, owner)->refused[limit] += nr_refused;
 			profile->refused[limit] += nr_refused;
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what each user loses to the limits of shares (share.h). */
+/* Counts what each owner loses to the limits of shares (share.h). */
 #pragma once
 
 #include "profile/profile.h"
@@ -7,8 +7,8 @@
 
 /*
  * Fills refused, owners and nr_owners of @profile. @books: by enum profile_limit; borrowed. The
- * last entry of a full book holds several users: it counts for PROFILE_UID_UNKNOWN. Cost:
- * O(users^2). Errors: -ENOMEM.
+ * last entry of a full book holds several owners: it counts for OWNER_UNKNOWN. Cost:
+ * O(owners^2). Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int refusals_sum(const struct share_book *const books[PROFILE_LIMIT_COUNT],
 				struct profile *profile);

@@ -152,12 +152,12 @@ static struct object *blocker_of(struct replayer *replayer)
 	return object && table_state_is_awaited(&object->table) ? object : NULL;
 }
 
-/* The user charged for a snapshot: the owner of its process or, if that has gone, of its file. */
+/* Whom a snapshot is charged to: the owner of its process or, if that has gone, of its file. */
 static uint64_t owner_of(struct process *process, const struct object *blocker)
 {
 	uint64_t owner = process_owner(process);
 
-	return owner != PROCESS_OWNER_UNKNOWN ? owner : blocker->trust.uid;
+	return owner != OWNER_UNKNOWN ? owner : blocker->owner;
 }
 
 /* May so many bytes more wait? Says once for each reason that they may not. */
@@ -166,11 +166,13 @@ static bool has_room(struct replayer *replayer, uint64_t owner, size_t charge)
 	size_t max = replayer->waiting_max;
 
 	if (!share_allows(&replayer->waiting_of, owner, charge, max)) {
+		char text[OWNER_TEXT_SIZE];
+
 		if (replayer->nr_beyond_share++ == 0)
 			fpl_log(FPL_LOG_WARN,
-				"snapshots: %.1f MiB of user %llu wait for tables, half of what "
-				"may: the others of that user are burst: more --ring-memory",
-				(double)share_of(max) / (1 << 20), (unsigned long long)owner);
+				"snapshots: %.1f MiB of %s wait for tables, half of what may: the "
+				"others of that owner are burst: more --ring-memory",
+				(double)share_of(max) / (1 << 20), owner_text(owner, text));
 		return false;
 	}
 	if (replayer->waiting_bytes + charge <= max)

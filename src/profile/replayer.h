@@ -36,9 +36,9 @@ struct replayer {
 	const struct mapset *last_set;	    /* of the one that came last: for comparing only */
 	const struct snapshot *last_shared; /* of that one, likewise */
 	size_t waiting_bytes, waiting_max;
-	struct share_book waiting_of; /* the bytes, by user */
-	struct share_book refused;    /* snapshots that found no room, by user */
-	uint64_t nr_beyond_share;     /* snapshots of users whose share was used up */
+	struct share_book waiting_of; /* the bytes, by owner */
+	struct share_book refused;    /* snapshots that found no room, by owner */
+	uint64_t nr_beyond_share;     /* snapshots of owners whose share was used up */
 	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
 	uint64_t nr_user_memory;      /* samples lost because the store was full */
 	struct replay_result result;  /* of the walk at hand: 16 KiB */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/code_place.h"
+#include "proc/owner.h"
 #include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 
@@ -109,6 +110,7 @@ static struct object *find_object(struct reading *reading, const struct proc_map
 		.dev_major = map->dev_major,
 		.dev_minor = map->dev_minor,
 		.inode = map->inode,
+		.owner = OWNER_UNKNOWN,
 	};
 	struct cached_file file = {
 		.dev = (uint64_t)map->dev_major << 32 | map->dev_minor,

@@ -204,7 +204,7 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 		pool_remove(&tables->pool, victims[i]->table.pool_first,
 			    victims[i]->table.pool_size);
 		tables->nr_evicted++;
-		share_take(&tables->given_up, victims[i]->trust.uid, 1);
+		share_take(&tables->given_up, victims[i]->owner, 1);
 		fpl_log(FPL_LOG_DEBUG, "%s: table evicted for that of %s", victims[i]->path,
 			eviction->newcomer->path);
 	}
@@ -249,13 +249,13 @@ static int place(struct tables *tables, const struct object *object, const struc
 		return code;
 
 	struct eviction eviction = begin_eviction(tables, object, table->image_bytes);
+	char text[OWNER_TEXT_SIZE];
 
 	while (code == -ENOSPC && evict(tables, &eviction, table->image_bytes))
 		code = pool_add(&tables->pool, table, &ret->first, &ret->nr, err);
 	if (code == -ENOSPC && eviction_is_beyond_share(&eviction))
-		fpl_fail(err, code,
-			 "user %llu has half of --table-memory, and others want the rest",
-			 (unsigned long long)object->trust.uid);
+		fpl_fail(err, code, "%s has half of --table-memory, and others want the rest",
+			 owner_text(object->owner, text));
 	return code;
 }
 
@@ -270,7 +270,7 @@ static void refuse(struct tables *tables, struct object *object, const struct ta
 	object->table.nr_refusals++;
 	tables->nr_refused += is_news;
 	if (is_news)
-		share_take(&tables->given_up, object->trust.uid, 1);
+		share_take(&tables->given_up, object->owner, 1);
 	tables->nr_waiting = UINT32_MAX;
 	tables->changed = true;
 	fpl_log(is_news && tables->nr_refused <= REFUSALS_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/code_place.h"
+#include "proc/owner.h"
 #include "proc/thread.h"
 #include "profile/code_names.h"
 #include "profile/lookups.h"
@@ -55,7 +56,7 @@ static uint64_t owner_of(const struct tracker *tracker, uint32_t pid)
 {
 	struct process *process = processes_find(&tracker->processes, pid);
 
-	return process ? process_owner(process) : PROCESS_OWNER_UNKNOWN;
+	return process ? process_owner(process) : OWNER_UNKNOWN;
 }
 
 /* The object behind a new mapping; NULL, and *ret_lookup: it is being looked up. */
@@ -92,6 +93,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 		.dev_major = record->dev_major,
 		.dev_minor = record->dev_minor,
 		.inode = record->inode,
+		.owner = OWNER_UNKNOWN,
 	};
 	struct object *object = NULL;
 

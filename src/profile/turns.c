@@ -46,16 +46,16 @@ static void fade(struct turns *turns, uint64_t now_ns)
 		turns->used.owners[i].used = nr < 64 ? turns->used.owners[i].used >> nr : 0;
 }
 
-uint64_t turns_used(struct turns *turns, uint64_t uid, uint64_t now_ns)
+uint64_t turns_used(struct turns *turns, uint64_t owner, uint64_t now_ns)
 {
 	fade(turns, now_ns);
-	return share_used(&turns->used, uid);
+	return share_used(&turns->used, owner);
 }
 
-static bool may_begin(const struct turns *turns, uint64_t uid, uint64_t used_ns)
+static bool may_begin(const struct turns *turns, uint64_t owner, uint64_t used_ns)
 {
-	return !share_is_limited(uid) || used_ns < TURNS_LIGHT_NS ||
-	       !share_used(&turns->running, uid);
+	return !owner_is_limited(owner) || used_ns < TURNS_LIGHT_NS ||
+	       !share_used(&turns->running, owner);
 }
 
 struct turn *turns_begin(struct turns *turns, struct turn_queue *queue, uint64_t now_ns)
@@ -64,9 +64,9 @@ struct turn *turns_begin(struct turns *turns, struct turn_queue *queue, uint64_t
 	uint64_t least = UINT64_MAX;
 
 	for (struct turn *turn = queue->first; turn; turn = turn->next) {
-		uint64_t used = turns_used(turns, turn->uid, now_ns);
+		uint64_t used = turns_used(turns, turn->owner, now_ns);
 
-		if (used < least && may_begin(turns, turn->uid, used)) {
+		if (used < least && may_begin(turns, turn->owner, used)) {
 			next = turn;
 			least = used;
 		}
@@ -74,18 +74,18 @@ struct turn *turns_begin(struct turns *turns, struct turn_queue *queue, uint64_t
 	if (!next)
 		return NULL;
 	turn_queue_remove(queue, next);
-	share_take(&turns->running, next->uid, 1);
+	share_take(&turns->running, next->owner, 1);
 	return next;
 }
 
-void turns_note(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns)
+void turns_note(struct turns *turns, uint64_t owner, uint64_t took_ns, uint64_t now_ns)
 {
 	fade(turns, now_ns);
-	share_take(&turns->used, uid, took_ns);
+	share_take(&turns->used, owner, took_ns);
 }
 
-void turns_end(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns)
+void turns_end(struct turns *turns, uint64_t owner, uint64_t took_ns, uint64_t now_ns)
 {
-	turns_note(turns, uid, took_ns, now_ns);
-	share_give_back(&turns->running, uid, 1);
+	turns_note(turns, owner, took_ns, now_ns);
+	share_give_back(&turns->running, owner, 1);
 }

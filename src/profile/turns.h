@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns among jobs that wait for the same few workers: next is the user who has used the least of
- * their time lately. A user with much use gets no second worker while one works for it, so that
+ * Turns among jobs that wait for the same few workers: next is the owner who has used the least of
+ * their time lately. An owner with much use gets no second worker while one works for it, so that
  * another is free for all others (share.h); a job that has begun is not stopped.
  */
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "profile/share.h"
 
-/* Below this time of late, which each second halves, a user may have any number of workers. */
+/* Below this time of late, which each second halves, an owner may have any number of workers. */
 #define TURNS_LIGHT_NS 100000000ull
 
 /* Zeroed: no use yet. Times: CLOCK_MONOTONIC. */
@@ -24,7 +24,7 @@ struct turns {
 /* A waiting job: the first member of the job's own struct. */
 struct turn {
 	struct turn *next;
-	uint64_t uid;
+	uint64_t owner;
 };
 
 struct turn_queue {
@@ -38,14 +38,14 @@ void turn_queue_remove(struct turn_queue *queue, struct turn *turn);
 /* Take the first one out; NULL: the queue is empty. */
 struct turn *turn_queue_pop(struct turn_queue *queue);
 
-/* Take the next one out: of one user the first that came. NULL: no job may begin. A worker begins
+/* Take the next one out: of one owner the first that came. NULL: no job may begin. A worker begins
  * with it. Cost: O(waiting). */
 struct turn *turns_begin(struct turns *turns, struct turn_queue *queue, uint64_t now_ns);
-/* That worker, for @uid, is done at @now_ns. */
-void turns_end(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns);
+/* That worker, for @owner, is done at @now_ns. */
+void turns_end(struct turns *turns, uint64_t owner, uint64_t took_ns, uint64_t now_ns);
 
-/* @uid has used @took_ns without having waited for a turn. */
-void turns_note(struct turns *turns, uint64_t uid, uint64_t took_ns, uint64_t now_ns);
+/* @owner has used @took_ns without having waited for a turn. */
+void turns_note(struct turns *turns, uint64_t owner, uint64_t took_ns, uint64_t now_ns);
 
-/* Recent use by @uid, ns: with one worker all the time nearly 2 s. */
-uint64_t turns_used(struct turns *turns, uint64_t uid, uint64_t now_ns);
+/* Recent use by @owner, ns: with one worker all the time nearly 2 s. */
+uint64_t turns_used(struct turns *turns, uint64_t owner, uint64_t now_ns);

@@ -234,14 +234,14 @@ static const char *note_of(const struct recording *from, const struct recording_
 
 static int merge_number(struct merger *merger, const struct recording_number *number)
 {
-	static const char by_user[] = "no_room.by_user.";
+	static const char by_owner[] = "no_room.by_";
 	const char *key = recording_string(merger->from, number->key);
 	uint64_t value = number->value, before = recording_number(merger->to, key);
 
 	if (merger->result->nr && place_list_has_key(key))
 		return 0; /* place_list_merge() */
-	if (merger->result->nr && !strncmp(key, by_user, strlen(by_user)))
-		return 0; /* of the first run: users of two may be two machines' */
+	if (merger->result->nr && !strncmp(key, by_owner, strlen(by_owner)))
+		return 0; /* of the first run: owners of two may be two machines' */
 	if (number->note) {
 		if (!merger->result->nr)
 			must_set_note(merger->to, key, note_of(merger->from, number));

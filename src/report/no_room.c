@@ -3,9 +3,10 @@
 
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "base/user_name.h"
 
-enum { USERS_SHOWN = 3 };
+enum { OWNERS_SHOWN = 3 };
 
 static const struct {
 	const char *key, *what, *remedy;
@@ -34,24 +35,33 @@ static void write_refused(FILE *to, const uint64_t refused[PROFILE_LIMIT_COUNT])
 	putc('\n', to);
 }
 
+static void write_owner(FILE *to, const struct profile_owner *owner)
+{
+	char cgroup[OWNER_TEXT_SIZE], user[USER_NAME_SIZE];
+
+	if (owner->owner == OWNER_UNKNOWN) {
+		fputs("users not known: ", to);
+	} else if (owner->cgroup) {
+		text_escape(cgroup, sizeof(cgroup), owner->cgroup, "");
+		fprintf(to, "cgroup %s: ", cgroup);
+	} else {
+		user_name(owner->owner, user, sizeof(user));
+		fprintf(to, "user %s: ", user);
+	}
+}
+
 void no_room_write(FILE *to, const struct profile *profile)
 {
 	uint64_t rest[PROFILE_LIMIT_COUNT], sum = 0;
-	char user[USER_NAME_SIZE];
 	size_t i;
 
 	for (size_t limit = 0; limit < PROFILE_LIMIT_COUNT; limit++)
 		rest[limit] = profile->refused[limit];
-	for (i = 0; i < profile->nr_owners && i < USERS_SHOWN; i++) {
+	for (i = 0; i < profile->nr_owners && i < OWNERS_SHOWN; i++) {
 		const struct profile_owner *owner = &profile->owners[i];
 
 		fputs(i ? "               " : "  no room      ", to);
-		if (owner->uid == PROFILE_UID_UNKNOWN) {
-			fputs("users not known: ", to);
-		} else {
-			user_name(owner->uid, user, sizeof(user));
-			fprintf(to, "user %s: ", user);
-		}
+		write_owner(to, owner);
 		write_refused(to, owner->refused);
 		for (size_t limit = 0; limit < PROFILE_LIMIT_COUNT; limit++)
 			rest[limit] -= owner->refused[limit];

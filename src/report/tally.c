@@ -85,6 +85,15 @@ static void add_of(struct adder *adder, const char *group, const char *key, uint
 	add(adder, whole, value);
 }
 
+static void add_note_of(struct adder *adder, const char *group, const char *key, const char *note)
+{
+	char whole[128];
+
+	snprintf(whole, sizeof(whole), "%s.%s", group, key);
+	if (!adder->err)
+		adder->err = recording_set_note(adder->to, whole, note);
+}
+
 static void add_books(struct adder *adder, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
@@ -139,6 +148,24 @@ static void add_refused(struct adder *adder, const char *group,
 		add_of(adder, group, no_room_key((enum profile_limit)i), refused[i]);
 }
 
+static void add_no_room_of_cgroups(struct adder *adder, const struct profile *profile)
+{
+	size_t nr = 0;
+	char group[64];
+
+	for (size_t i = 0; i < profile->nr_owners; i++) {
+		const struct profile_owner *owner = &profile->owners[i];
+
+		if (!owner->cgroup)
+			continue;
+		if (!nr)
+			add(adder, "no_room.by_cgroup[]", 0);
+		snprintf(group, sizeof(group), "no_room.by_cgroup[].%zu", nr++);
+		add_note_of(adder, group, "cgroup", owner->cgroup);
+		add_refused(adder, group, owner->refused);
+	}
+}
+
 static void add_no_room(struct adder *adder, const struct profile *profile)
 {
 	char group[64];
@@ -147,11 +174,12 @@ static void add_no_room(struct adder *adder, const struct profile *profile)
 	for (size_t i = 0; i < profile->nr_owners; i++) {
 		const struct profile_owner *owner = &profile->owners[i];
 
-		if (owner->uid == PROFILE_UID_UNKNOWN)
+		if (owner->owner == OWNER_UNKNOWN || owner->cgroup)
 			continue;
-		snprintf(group, sizeof(group), "no_room.by_user.%" PRIu64, owner->uid);
+		snprintf(group, sizeof(group), "no_room.by_user.%" PRIu64, owner->owner);
 		add_refused(adder, group, owner->refused);
 	}
+	add_no_room_of_cgroups(adder, profile);
 }
 
 static void add_maps(struct adder *adder, const struct profile *profile)

@@ -4,8 +4,10 @@
 
 import os
 import resource
+import shlex
 import subprocess
 
+from cgroup2 import Cgroup2
 from fpless_run import TIMEOUT_S, Run
 from pending_case import CALLER, PendingCase, slow_file
 from root_case import FPLESS, LIBC, die_with_the_tests, main
@@ -65,6 +67,26 @@ class FewFiles(PendingCase):
         # their stacks are blamed on the same limit
         self.assertIn("files were not opened for want of room", run.stderr)
         self.assert_whole(run, self.slow_files[0])
+
+    def test_a_cgroup_of_root_has_half_of_what_may_be_open(self):
+        try:
+            cgroup = Cgroup2()
+        except OSError as error:
+            self.skipTest(f"no cgroup: {error}")
+        self.addCleanup(cgroup.close)
+        victim, last = slow_file(self.path("victim"), NR_FILES + 1), self.slow_files[-1]
+        greedy = cgroup.shell(CALLER, "1", "0", *self.slow_files[:-1], f"={last}")
+        other = shlex.join([CALLER, "100", "0", victim])
+        process = self.begin(f"{greedy} & {self.until('go')}; {other}; touch {last}.go; wait",
+                             preexec_fn=lambda: allow_files(LIMIT))
+        self.wait_for(process, "nothing was refused", lambda: f"cgroup {cgroup.name} has " in self.said())
+        self.go()
+        run = self.end(process)
+        self.assert_whole(run, victim)
+        [entry] = run.stats["no_room"]["by_cgroup"]
+        self.assertEqual(entry["cgroup"], cgroup.name)
+        self.assertIn(f"  no room      cgroup {cgroup.name}: {entry['files']} mappings of files not opened (more ulimit -n)\n",
+                      run.stderr)
 
     def test_who_names_them_live_keeps_fewer(self):
         process = self.begin_with_few("top", "--plain", "--interval", "0.5")

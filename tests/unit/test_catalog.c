@@ -494,6 +494,57 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 	catalog_destroy(catalog);
 }
 
+/*
+ * Files of root are charged to the cgroup of the process that is met with them first, files of
+ * users to their users. With 8 slots each has 3 objects.
+ */
+static void a_cgroup_has_half_of_the_room_for_files_of_root(void **state)
+{
+	const uint64_t cgroup = owner_of_cgroup("/a.slice/b.scope", 0);
+	const struct {
+		const char *what;
+		uid_t uid;
+		uint64_t owner, charged; /* OWNER_UNKNOWN: refused */
+	} cases[] = {
+		{ "the first", 0, cgroup, cgroup },
+		{ "the second", 0, cgroup, cgroup },
+		{ "a user's, which is no matter of the cgroup", HOSTILE, cgroup, HOSTILE },
+		{ "the third", 0, cgroup, cgroup },
+		{ "one too many", 0, cgroup, OWNER_UNKNOWN },
+		{ "root's", 0, 0, 0 },
+		{ "of another cgroup", 0, cgroup + 1, cgroup + 1 },
+	};
+	struct world *world = *state;
+	struct catalog *catalog;
+
+	if (geteuid()) {
+		print_message("SKIP: not root\n");
+		skip();
+	}
+	assert_int_equal(catalog_create(8, world->parser, &catalog, NULL), 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct object *object;
+		struct file_hint hint;
+		char path[64];
+
+		map_file_of(cases[i].uid, i, 16, path, &hint);
+		hint.owner = cases[i].owner;
+		object = catalog_object(catalog, &hint);
+		if ((object ? object->owner : OWNER_UNKNOWN) != cases[i].charged)
+			fail_msg("%s: another owner", cases[i].what);
+		/* whoever maps it later */
+		hint.owner = 0;
+		assert_ptr_equal(object, object ? catalog_object(catalog, &hint) : NULL);
+		assert_true(!object || object->owner == cases[i].charged);
+		unmap_file(&hint);
+	}
+	assert_int_equal(catalog_nr_of_limited(catalog), 3);
+	assert_int_equal(
+		share_used(finder_refused(catalog_finder(catalog), PROFILE_LIMIT_FILES), cgroup),
+		1);
+	catalog_destroy(catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +565,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			who_has_large_files_read_does_not_keep_others_waiting, make_world,
 			drop_world),
+		cmocka_unit_test_setup_teardown(a_cgroup_has_half_of_the_room_for_files_of_root,
+						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(copies_are_one_object_and_other_names_are_another,
 						make_world, drop_world),
 	};

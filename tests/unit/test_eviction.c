@@ -147,12 +147,12 @@ static void object_without_table_is_not_evicted(void **state)
 
 /* Three of four tables are of one user's files, all in use, and much more than the newcomer will.
  */
-static void give_to(uint32_t uid, unsigned int nr)
+static void give_to(uint64_t owner, unsigned int nr)
 {
 	for (uint32_t i = 0; i < NR; i++) {
 		objects[i].table.used_look = LOOK;
 		objects[i].table.pool_size = BYTES;
-		objects[i].trust.uid = i < nr ? uid : 0;
+		objects[i].owner = i < nr ? owner : 0;
 		objects[i].table.used = 1000 - 100 * i;
 		objects[i].table.placed_ns = NOW;
 	}
@@ -160,7 +160,7 @@ static void give_to(uint32_t uid, unsigned int nr)
 
 static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
 {
-	const struct object newcomer = { .table.missed = 0, .trust.uid = OTHER + 1 };
+	const struct object newcomer = { .table.missed = 0, .owner = OTHER + 1 };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;
@@ -170,7 +170,10 @@ static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
 	objects[2].table.phase = TABLE_EVICTED;
 	assert_null(eviction_next(&eviction));
 	assert_int_equal(eviction.spent, 0);
-	/* root has no share, nor has who runs this */
+	/* a cgroup of root has a share, root has not, nor has who runs this */
+	setup(NULL);
+	give_to(owner_of_cgroup("/a.slice/b.scope", 0), 3);
+	assert_ptr_equal(eviction_next(&eviction), &objects[2]);
 	setup(NULL);
 	give_to(0, 3);
 	assert_null(eviction_next(&eviction));
@@ -178,7 +181,7 @@ static void tables_beyond_the_share_of_a_user_give_way_to_others(void **state)
 
 static void beyond_his_share_a_user_takes_no_room_of_others(void **state)
 {
-	struct object newcomer = { .table.missed = 1000000, .trust.uid = OTHER };
+	struct object newcomer = { .table.missed = 1000000, .owner = OTHER };
 	struct eviction eviction = eviction_for(&newcomer);
 
 	(void)state;

@@ -99,7 +99,7 @@ static void ids_begin_anew_when_all_were_given(void **state)
 static void objects_are_counted_by_owner(void **state)
 {
 	(void)state;
-	objects[1].trust.uid = objects[3].trust.uid = 1000;
+	objects[1].owner = objects[3].owner = 1000;
 	fill();
 	assert_int_equal(share_used(&list.owners, 0), 2);
 	assert_int_equal(share_used(&list.owners, 1000), 2);
@@ -117,7 +117,7 @@ static void too_many_owners_are_one(void **state)
 	(void)state;
 	object_list_init(&many, SHARE_OWNERS_MAX + 3);
 	for (uint32_t i = 0; i < SHARE_OWNERS_MAX + 2; i++) {
-		others[i].trust.uid = i;
+		others[i].owner = i;
 		assert_int_equal(object_list_add(&many, &others[i]), 0);
 	}
 	assert_int_equal(share_used(&many.owners, 0), 1);

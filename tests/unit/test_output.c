@@ -444,22 +444,24 @@ static void report_and_stats_say_whom_limits_cost_what(void **state)
 	some.refused[PROFILE_LIMIT_SNAPSHOTS] = 8;
 	some.nr_owners = 4;
 	for (size_t i = 0; i < some.nr_owners; i++) {
-		some.owners[i].uid = 4000000 + i;
+		some.owners[i].owner = 4000000 + i;
 		some.owners[i].refused[PROFILE_LIMIT_FILES] = 10 - i;
 	}
 	some.owners[0].refused[PROFILE_LIMIT_SNAPSHOTS] = 8;
-	some.owners[1].uid = PROFILE_UID_UNKNOWN;
+	some.owners[1].owner = OWNER_UNKNOWN;
+	some.owners[2].cgroup = "/system.slice/docker-\x1b.scope";
 	report = render_report(&some, SHOWN);
-	assert_non_null(strstr(report,
-			       "  no room      user 4000000: 10 mappings of files not opened (more "
-			       "ulimit -n), 8 stacks cut short that waited for tables (more "
-			       "--ring-memory)\n"
-			       "               users not known: 9 mappings of files not opened "
-			       "(more ulimit -n)\n"
-			       "               user 4000002: 8 mappings of files not opened (more "
-			       "ulimit -n)\n"
-			       "               other users: 11 mappings of files not opened (more "
-			       "ulimit -n)\n"));
+	assert_non_null(strstr(
+		report,
+		"  no room      user 4000000: 10 mappings of files not opened (more "
+		"ulimit -n), 8 stacks cut short that waited for tables (more "
+		"--ring-memory)\n"
+		"               users not known: 9 mappings of files not opened "
+		"(more ulimit -n)\n"
+		"               cgroup /system.slice/docker-\\x1b.scope: 8 mappings of files not opened (more "
+		"ulimit -n)\n"
+		"               other users: 11 mappings of files not opened (more "
+		"ulimit -n)\n"));
 	record_profile(&some, named.namer, &recording);
 	stats_write(to, &recording, SHOWN);
 	fclose(to);
@@ -469,6 +471,10 @@ static void report_and_stats_say_whom_limits_cost_what(void **state)
 				      "\"4000000\":{\"files\":10,"));
 	assert_null(strstr(stats, "18446744073709551615"));
 	assert_non_null(strstr(stats, "\"4000003\":{\"files\":7,"));
+	assert_null(strstr(stats, "4000002"));
+	assert_non_null(strstr(
+		stats,
+		"\"by_cgroup\":[{\"cgroup\":\"/system.slice/docker-\\u001b.scope\",\"files\":8,"));
 }
 
 static void report_says_loudly_that_the_books_do_not_close(void **state)

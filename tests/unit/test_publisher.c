@@ -284,12 +284,13 @@ static bool is_found(const struct world *world, uint32_t pid)
 	return kernel_finds(world, pid, pid + 70, 0x10800) == 9;
 }
 
-static void who_has_more_than_his_share_of_the_room_makes_some(void **state)
+/* @hostile has most of the room, and others want some. */
+static void take_share(void **state, uint64_t hostile)
 {
 	struct world *world = *state;
-	struct process *large = publish_of(world, HOSTILE, 5, 40);
+	struct process *large = publish_of(world, hostile, 5, 40);
 
-	publish_of(world, HOSTILE, 6, 20);
+	publish_of(world, hostile, 6, 20);
 	assert_true(is_found(world, 5) && is_found(world, 6));
 	publish_of(world, BYSTANDER, 7, 10);
 	assert_true(is_found(world, 7));
@@ -298,18 +299,28 @@ static void who_has_more_than_his_share_of_the_room_makes_some(void **state)
 	assert_true(large->dirty);
 	assert_int_equal(world->publisher.nr_refused, 0);
 
-	/* beyond his share he gets nothing that others could want */
+	/* beyond its share it gets nothing that others could want */
 	world->publisher.next_share_ns = 0;
-	publish_of(world, HOSTILE, 4, 40);
+	publish_of(world, hostile, 4, 40);
 	assert_false(is_found(world, 4));
 	assert_true(is_found(world, 7));
 	assert_int_equal(world->publisher.nr_beyond_share, 1);
-	/* his process that went, and the one that did not come */
-	assert_int_equal(share_used(&world->publisher.refused, HOSTILE), 2);
+	/* its process that went, and the one that did not come */
+	assert_int_equal(share_used(&world->publisher.refused, hostile), 2);
 	assert_int_equal(share_used(&world->publisher.refused, BYSTANDER), 0);
-	/* where there is room he may have it */
-	publish_of(world, HOSTILE, 3, 30);
+	/* where there is room it may have it */
+	publish_of(world, hostile, 3, 30);
 	assert_true(is_found(world, 3));
+}
+
+static void who_has_more_than_his_share_of_the_room_makes_some(void **state)
+{
+	take_share(state, HOSTILE);
+}
+
+static void so_does_a_cgroup_of_root(void **state)
+{
+	take_share(state, owner_of_cgroup("/a.slice/b.scope", 0));
 }
 
 static void root_has_no_share_of_the_room(void **state)
@@ -336,6 +347,7 @@ int main(void)
 		TEST(a_run_the_kernel_gave_to_a_child_is_not_reused),
 		TEST(mapsets_of_the_dead_are_swept),
 		TEST(who_has_more_than_his_share_of_the_room_makes_some),
+		TEST(so_does_a_cgroup_of_root),
 		TEST(root_has_no_share_of_the_room),
 		TEST(without_room_a_process_stays_unpublished_and_is_counted),
 	};

@@ -125,9 +125,10 @@ static int make_world(void **state)
 		return -1;
 	memset(nr_stops, 0, sizeof(nr_stops));
 	for (uint32_t i = 0; i < ARRAY_SIZE(processes); i++) {
-		processes[i] = (struct process){
-			.pid = i, .mapset = mapset_create(), .has_owner = true, .owner = HOSTILE + i
-		};
+		processes[i] = (struct process){ .pid = i,
+						 .mapset = mapset_create(),
+						 .has_owner = true,
+						 .owner = i ? BYSTANDER : HOSTILE };
 		if (!processes[i].mapset || mapset_add(&processes[i].mapset, &mapping))
 			return -1;
 	}
@@ -152,17 +153,18 @@ static int drop_world(void **state)
 	return 0;
 }
 
-/* Snapshots come without end of one user, and now and then of another. */
-static void one_user_fills_half_of_the_room_for_waiting(void **state)
+/* Snapshots come without end of @owner, and now and then of another. */
+static void fill_half(void **state, uint64_t owner)
 {
 	struct world *world = *state;
 	struct replayer *replayer = &world->replayer;
 
+	processes[0].owner = owner;
 	for (unsigned int i = 0; i < 100; i++)
 		replayer_add(replayer, make_snapshot(0), &(struct tracker_try){ 0 });
 	assert_true(nr_stops[FPL_STOP_BURST] > 50);
 	assert_true(replayer->waiting_bytes <= ROOM / 2);
-	assert_int_equal(share_used(&replayer->refused, HOSTILE), nr_stops[FPL_STOP_BURST]);
+	assert_int_equal(share_used(&replayer->refused, owner), nr_stops[FPL_STOP_BURST]);
 	nr_stops[FPL_STOP_BURST] = 0;
 	for (unsigned int i = 0; i < 4; i++)
 		replayer_add(replayer, make_snapshot(1), &(struct tracker_try){ 0 });
@@ -174,8 +176,18 @@ static void one_user_fills_half_of_the_room_for_waiting(void **state)
 	replayer_retry(replayer);
 	late.table.phase = TABLE_QUEUED;
 	assert_int_equal(replayer->waiting_bytes, 0);
-	assert_int_equal(share_used(&replayer->waiting_of, HOSTILE), 0);
+	assert_int_equal(share_used(&replayer->waiting_of, owner), 0);
 	assert_int_equal(share_used(&replayer->waiting_of, BYSTANDER), 0);
+}
+
+static void one_user_fills_half_of_the_room_for_waiting(void **state)
+{
+	fill_half(state, HOSTILE);
+}
+
+static void a_cgroup_of_root_fills_half_of_it_too(void **state)
+{
+	fill_half(state, owner_of_cgroup("/a.slice/b.scope", 0));
 }
 
 static void root_may_fill_all_of_it(void **state)
@@ -196,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_user_fills_half_of_the_room_for_waiting),
+		TEST(a_cgroup_of_root_fills_half_of_it_too),
 		TEST(root_may_fill_all_of_it),
 	};
 

@@ -9,8 +9,10 @@
 #include "profile/refusals.h"
 #include "profile/turns.h"
 
-#define HOSTILE	  4242u /* users: not who runs the test */
+#define USER	  4242u /* not who runs the test, nor is the next */
 #define BYSTANDER 4243u
+
+static uint64_t hostile;
 
 static struct turns turns;
 static struct turn_queue queue;
@@ -19,6 +21,7 @@ static int setup(void **state)
 {
 	(void)state;
 	turns = (struct turns){ .faded_ns = 0 };
+	hostile = USER;
 	turn_queue_init(&queue);
 	return 0;
 }
@@ -39,12 +42,12 @@ static void a_user_with_slow_files_leaves_a_worker_for_others(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
-		slow[i].uid = HOSTILE;
+		slow[i].owner = hostile;
 		turn_queue_push(&queue, &slow[i]);
 	}
 	for (uint64_t now = NS_PER_S; now < 61 * NS_PER_S; now += NS_PER_S / 1000) {
 		if (now % NS_PER_S == 0 && nr_quick < ARRAY_SIZE(quick)) {
-			quick[nr_quick].uid = BYSTANDER;
+			quick[nr_quick].owner = BYSTANDER;
 			came_ns[nr_quick] = now;
 			turn_queue_push(&queue, &quick[nr_quick++]);
 		}
@@ -52,9 +55,9 @@ static void a_user_with_slow_files_leaves_a_worker_for_others(void **state)
 			struct turn *turn = workers[i].turn;
 
 			if (turn && now >= workers[i].until_ns) {
-				bool is_quick = turn->uid == BYSTANDER;
+				bool is_quick = turn->owner == BYSTANDER;
 
-				turns_end(&turns, turn->uid, now - workers[i].began_ns, now);
+				turns_end(&turns, turn->owner, now - workers[i].began_ns, now);
 				if (is_quick && now - came_ns[turn - quick] > longest_ns)
 					longest_ns = now - came_ns[turn - quick];
 				nr_done += is_quick;
@@ -67,8 +70,9 @@ static void a_user_with_slow_files_leaves_a_worker_for_others(void **state)
 			workers[i].turn = turn;
 			workers[i].began_ns = now;
 			if (turn)
-				workers[i].until_ns = now + (turn->uid == HOSTILE ? 5 * NS_PER_S
-										  : NS_PER_S / 100);
+				workers[i].until_ns =
+					now +
+					(turn->owner == hostile ? 5 * NS_PER_S : NS_PER_S / 100);
 		}
 	}
 	assert_int_equal(nr_done, ARRAY_SIZE(quick));
@@ -77,15 +81,21 @@ static void a_user_with_slow_files_leaves_a_worker_for_others(void **state)
 	assert_true(nr_slow >= 10); /* one worker is his */
 }
 
+static void a_cgroup_of_root_with_slow_files_leaves_a_worker_for_others(void **state)
+{
+	hostile = owner_of_cgroup("/a.slice/b.scope", 0);
+	a_user_with_slow_files_leaves_a_worker_for_others(state);
+}
+
 static void who_has_used_least_comes_first(void **state)
 {
-	struct turn list[] = { { .uid = HOSTILE }, { .uid = HOSTILE }, { .uid = BYSTANDER } };
+	struct turn list[] = { { .owner = hostile }, { .owner = hostile }, { .owner = BYSTANDER } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		turn_queue_push(&queue, &list[i]);
 	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[0]);
-	turns_end(&turns, HOSTILE, 1000, NS_PER_S);
+	turns_end(&turns, hostile, 1000, NS_PER_S);
 	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[2]);
 	assert_ptr_equal(turns_begin(&turns, &queue, NS_PER_S), &list[1]);
 	assert_null(turns_begin(&turns, &queue, NS_PER_S));
@@ -94,7 +104,7 @@ static void who_has_used_least_comes_first(void **state)
 
 static void root_may_have_all_workers(void **state)
 {
-	struct turn list[] = { { .uid = 0 }, { .uid = 0 } };
+	struct turn list[] = { { .owner = 0 }, { .owner = 0 } };
 
 	(void)state;
 	turns_note(&turns, 0, 10 * NS_PER_S, NS_PER_S);
@@ -107,14 +117,14 @@ static void root_may_have_all_workers(void **state)
 static void old_use_does_not_count(void **state)
 {
 	(void)state;
-	turns_note(&turns, HOSTILE, 8 * NS_PER_S, NS_PER_S);
-	assert_int_equal(turns_used(&turns, HOSTILE, NS_PER_S), 8 * NS_PER_S);
-	assert_int_equal(turns_used(&turns, HOSTILE, 3 * NS_PER_S), 2 * NS_PER_S);
-	assert_int_equal(turns_used(&turns, HOSTILE, 1000 * NS_PER_S), 0);
+	turns_note(&turns, hostile, 8 * NS_PER_S, NS_PER_S);
+	assert_int_equal(turns_used(&turns, hostile, NS_PER_S), 8 * NS_PER_S);
+	assert_int_equal(turns_used(&turns, hostile, 3 * NS_PER_S), 2 * NS_PER_S);
+	assert_int_equal(turns_used(&turns, hostile, 1000 * NS_PER_S), 0);
 	assert_int_equal(turns_used(&turns, BYSTANDER, 1000 * NS_PER_S), 0);
 }
 
-static void what_limits_cost_is_summed_by_user(void **state)
+static void what_limits_cost_is_summed_by_owner(void **state)
 {
 	static struct share_book books[PROFILE_LIMIT_COUNT];
 	const struct share_book *all[PROFILE_LIMIT_COUNT];
@@ -123,17 +133,20 @@ static void what_limits_cost_is_summed_by_user(void **state)
 	(void)state;
 	for (size_t i = 0; i < PROFILE_LIMIT_COUNT; i++)
 		all[i] = &books[i];
+	hostile = owner_of_cgroup("/a.slice/b.scope", 0);
 	share_take(&books[PROFILE_LIMIT_FILES], BYSTANDER, 2);
-	share_take(&books[PROFILE_LIMIT_FILES], HOSTILE, 5);
-	share_take(&books[PROFILE_LIMIT_SNAPSHOTS], HOSTILE, 7);
+	share_take(&books[PROFILE_LIMIT_FILES], hostile, 5);
+	share_take(&books[PROFILE_LIMIT_SNAPSHOTS], hostile, 7);
 	assert_int_equal(refusals_sum(all, &profile), 0);
 	assert_int_equal(profile.refused[PROFILE_LIMIT_FILES], 7);
 	assert_int_equal(profile.refused[PROFILE_LIMIT_SNAPSHOTS], 7);
 	assert_int_equal(profile.nr_owners, 2);
-	assert_int_equal(profile.owners[0].uid, HOSTILE);
+	assert_int_equal(profile.owners[0].owner, hostile);
+	assert_string_equal(profile.owners[0].cgroup, "/a.slice/b.scope");
 	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_FILES], 5);
 	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_SNAPSHOTS], 7);
-	assert_int_equal(profile.owners[1].uid, BYSTANDER);
+	assert_int_equal(profile.owners[1].owner, BYSTANDER);
+	assert_null(profile.owners[1].cgroup);
 }
 
 /* Who has many numbers must not have what they cost said of another. */
@@ -153,7 +166,7 @@ static void users_that_are_not_told_apart_are_not_named(void **state)
 	share_take(&book, BYSTANDER + 1, 99);
 	assert_int_equal(refusals_sum(all, &profile), 0);
 	assert_int_equal(profile.refused[PROFILE_LIMIT_TABLES], SHARE_OWNERS_MAX + 99);
-	assert_int_equal(profile.owners[0].uid, PROFILE_UID_UNKNOWN);
+	assert_int_equal(profile.owners[0].owner, OWNER_UNKNOWN);
 	assert_int_equal(profile.owners[0].refused[PROFILE_LIMIT_TABLES], 100);
 	assert_int_equal(profile.nr_owners, PROFILE_OWNERS_MAX);
 }
@@ -162,10 +175,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_user_with_slow_files_leaves_a_worker_for_others, setup),
+		cmocka_unit_test_setup(a_cgroup_of_root_with_slow_files_leaves_a_worker_for_others,
+				       setup),
 		cmocka_unit_test_setup(who_has_used_least_comes_first, setup),
 		cmocka_unit_test_setup(root_may_have_all_workers, setup),
 		cmocka_unit_test_setup(old_use_does_not_count, setup),
-		cmocka_unit_test(what_limits_cost_is_summed_by_user),
+		cmocka_unit_test(what_limits_cost_is_summed_by_owner),
 		cmocka_unit_test(users_that_are_not_told_apart_are_not_named),
 	};
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/owner.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/id_table.h"
+#include "base/text.h"
+#include "base/vector.h"
+
+#define CGROUP_BIT (1ull << 32)
+/* /proc/PID/cgroup has a line for each hierarchy, that of version 2 last. */
+#define TEXT_SIZE 16384u
+#define SLOW_NS	  NS_PER_MS
+#define PAUSE	  100u /* times what a slow reading took */
+
+static const char others[] = "(others)";
+
+/* The numbers of cgroups hold for this process, as those of users do. */
+static struct {
+	pthread_mutex_t lock;
+	bool has_own;
+	char own[OWNER_PATH_SIZE]; /* "": there is no version 2 */
+	VECTOR(char *) paths;	   /* each owned */
+	struct id_table ids;
+	uint64_t next_ns; /* CLOCK_MONOTONIC: no process is asked before */
+} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+bool owner_parse_cgroup(const char *text, char ret[OWNER_PATH_SIZE])
+{
+	const char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	size_t size = 0, nr_parts = 0;
+
+	if (!line)
+		return false;
+	line = strchr(line, '/');
+	for (; line[size] && line[size] != '\n'; size++) {
+		nr_parts += line[size] == '/';
+		if (nr_parts > 2 || size == OWNER_PATH_SIZE - 1)
+			break;
+	}
+	memcpy(ret, line, size);
+	ret[size] = '\0';
+	return true;
+}
+
+/* Reads the cgroup of the process whose folder in /proc has the name @name. */
+static bool read_cgroup(const char *name, char ret[OWNER_PATH_SIZE])
+{
+	char path[64], text[TEXT_SIZE];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", name);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (size < 0)
+		return false;
+	text[size] = '\0';
+	return owner_parse_cgroup(text, ret);
+}
+
+/* The number of the cgroup @path; OWNER_CGROUPS_MAX: that of all for which there is no room. Under
+ * the lock. */
+static uint64_t number_of(const char *path)
+{
+	uint64_t hash = id_table_hash(0, path, strlen(path));
+	uint32_t at = ID_TABLE_FIND(&known.ids, hash, i, strcmp(known.paths.list[i], path) == 0);
+	char *copy;
+
+	if (at != ID_TABLE_NONE)
+		return at;
+	at = (uint32_t)known.paths.nr;
+	if (at == OWNER_CGROUPS_MAX || vector_reserve(&known.paths, at + 1u))
+		return OWNER_CGROUPS_MAX;
+	copy = strdup(path);
+	if (!copy || id_table_add(&known.ids, hash, at)) {
+		free(copy);
+		return OWNER_CGROUPS_MAX;
+	}
+	known.paths.list[known.paths.nr++] = copy;
+	return at;
+}
+
+/* The cgroup of this process; "": there is no version 2. Under the lock. */
+static const char *own_cgroup(void)
+{
+	if (!known.has_own && !read_cgroup("self", known.own))
+		known.own[0] = '\0';
+	known.has_own = true;
+	return known.own;
+}
+
+uint64_t owner_of_cgroup(const char *path, uint64_t uid)
+{
+	uint64_t owner = uid;
+
+	pthread_mutex_lock(&known.lock);
+	if (strcmp(path, "/") != 0 && strcmp(path, own_cgroup()) != 0)
+		owner = CGROUP_BIT + number_of(path);
+	pthread_mutex_unlock(&known.lock);
+	return owner;
+}
+
+static bool may_ask(uint64_t now_ns)
+{
+	bool may;
+
+	pthread_mutex_lock(&known.lock);
+	may = own_cgroup()[0] && now_ns >= known.next_ns;
+	pthread_mutex_unlock(&known.lock);
+	return may;
+}
+
+static void note_time(uint64_t now_ns, uint64_t took_ns)
+{
+	if (took_ns <= SLOW_NS)
+		return;
+	pthread_mutex_lock(&known.lock);
+	known.next_ns = now_ns + PAUSE * took_ns;
+	pthread_mutex_unlock(&known.lock);
+}
+
+/* The cgroup of process @pid; @uid if that is no owner. */
+static uint64_t cgroup_or_user(pid_t pid, uint64_t uid)
+{
+	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+	char name[16], path[OWNER_PATH_SIZE];
+	bool has_path;
+
+	if (!may_ask(began_ns))
+		return uid;
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	has_path = read_cgroup(name, path);
+	now_ns = clock_monotonic_ns();
+	note_time(now_ns, now_ns - began_ns);
+	return has_path ? owner_of_cgroup(path, uid) : uid;
+}
+
+uint64_t owner_of_process(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	/* the folder itself belongs to the effective user, whatever the process claims */
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) < 0)
+		return OWNER_UNKNOWN;
+	return owner_is_limited(st.st_uid) ? st.st_uid : cgroup_or_user(pid, st.st_uid);
+}
+
+uint64_t owner_of_file(uid_t uid, pid_t pid, uint64_t owner)
+{
+	if (owner_is_limited(uid))
+		return uid;
+	if (owner == OWNER_UNKNOWN)
+		owner = owner_of_process(pid);
+	return owner_is_cgroup(owner) ? owner : uid;
+}
+
+const char *owner_cgroup(uint64_t owner)
+{
+	const char *path = others;
+
+	if (!owner_is_cgroup(owner))
+		return NULL;
+	pthread_mutex_lock(&known.lock);
+	if (owner - CGROUP_BIT < known.paths.nr)
+		path = known.paths.list[owner - CGROUP_BIT];
+	pthread_mutex_unlock(&known.lock);
+	return path;
+}
+
+const char *owner_text(uint64_t owner, char to[OWNER_TEXT_SIZE])
+{
+	static const char before[] = "cgroup ";
+	const char *cgroup = owner_cgroup(owner);
+
+	if (cgroup) {
+		memcpy(to, before, sizeof(before));
+		text_escape(to + sizeof(before) - 1, OWNER_TEXT_SIZE - (sizeof(before) - 1), cgroup,
+			    "");
+	} else {
+		snprintf(to, OWNER_TEXT_SIZE, "user %" PRIu64, owner);
+	}
+	return to;
+}
