@@ -185,7 +185,7 @@ static int put_valued(FILE *to, const struct cli_verb *verb)
 
 	fprintf(to, "        case %s\n            string split -- ' ' '", verb->name);
 	for (size_t i = 0; !error && i < list.nr; i++) {
-		const struct argp_option *option = list.items[i].option;
+		const struct argp_option *option = list.list[i].option;
 
 		if (option_is_heading(option) || !option_needs_value(option))
 			continue;
