@@ -107,7 +107,7 @@ class Usage(Live):
                 (["--live", "--burst", "99999999999999999999", "1"], f"99999999999999999999: {most}"),
                 (["--live", "-d", "0", "1"], "-d 0: expected seconds above 0"),
                 (["--live", "-d", "-3", "1"], "-d -3: expected seconds above 0"),
-                (["--live", "-d", "1m", "1"], "-d 1m: expected seconds above 0"),
+                (["--live", "-d", "1x", "1"], "-d 1x: expected seconds above 0"),
                 (["--live", "--object", "", "1"], "--object: an empty pattern matches no file"),
                 (["--live", "-j", "2", "1"], "--live: expected before PID or --, and without files, -j and -t"),
                 (["--live", "-t", "2", "--", "true"], "without files, -j and -t"),
