@@ -63,11 +63,10 @@ static void test_another_build_id_is_not_known(void **state)
 static void test_paths_on_one_place_displace_each_other(void **state)
 {
 	struct recent_paths *recent = *state;
-	char first[32], path[32];
-	struct file_hint hint = hint_of(first, build_id), other = hint_of(path, build_id);
+	char path[32];
+	struct file_hint hint = hint_of("/bin/first", build_id), other = hint_of(path, build_id);
 	unsigned int nr_known = 0;
 
-	strcpy(first, "/bin/first");
 	recent_paths_note(recent, &hint, &object, 1000);
 	for (unsigned int i = 0; i < 16 * RECENT_PATHS; i++) {
 		snprintf(path, sizeof(path), "/bin/%u", i);
