@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/file_guard.h"
 #include "cli/inputs.h"
+#include "cli/missing_names.h"
 #include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
@@ -41,7 +42,7 @@ static int list_missing(const struct recording *recording)
 {
 	int error;
 
-	report_names_missing(stdout, recording);
+	missing_names_write(stdout, recording);
 	error = output_stream_error(stdout);
 
 	if (!error)

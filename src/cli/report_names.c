@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
-#include "doctor/object_report.h"
-#include "format/missing.h"
-#include "proc/host.h"
 
 int report_names_init(struct report_names *names, const struct output_options *options,
 		      const struct cache_options *cache, bool debuginfod, struct fpl_err *err)
@@ -96,64 +92,4 @@ void report_names_write(FILE *to, const struct report_names *names)
 	if (names->files.anonymous)
 		fprintf(to, "               %zu objects have no build-id to find files by\n",
 			names->files.anonymous);
-}
-
-static void cleanup_missing(struct missing *missing)
-{
-	missing_fini(missing);
-}
-
-/* Objects as reports of files that are not looked into, of which packages can tell. */
-struct reports {
-	struct object_report *list; /* owned [nr] */
-	size_t nr;
-};
-
-static void reports_fini(struct reports *reports)
-{
-	for (size_t i = 0; i < reports->nr; i++)
-		object_report_fini(&reports->list[i]);
-	free(reports->list);
-}
-
-static void describe_objects(const struct recording *recording, const struct missing *missing,
-			     struct reports *ret)
-{
-	ret->list = must_calloc(missing->nr, sizeof(*ret->list));
-	for (; ret->nr < missing->nr; ret->nr++) {
-		const struct recording_object *object =
-			&recording->objects[missing->list[ret->nr].object];
-		const char *build_id = recording_string(recording, object->build_id);
-		struct object_report *report = &ret->list[ret->nr];
-
-		report->path = must_strdup(recording_string(recording, object->path));
-		snprintf(report->found.build_id, sizeof(report->found.build_id), "%s", build_id);
-	}
-}
-
-/* Do not suggest installed packages: the recording is older, or was made without lines. */
-static void tell_installed(struct object_report *report)
-{
-	const struct package *debug = &report->debug_package;
-
-	if (debug->installed && !strcmp(debug->version, report->package.version))
-		snprintf(report->hint, sizeof(report->hint), "%s is installed: --symfs / uses it",
-			 debug->name);
-}
-
-void report_names_missing(FILE *to, const struct recording *recording)
-{
-	CLEANUP(cleanup_missing) struct missing missing = { 0 };
-	CLEANUP(reports_fini) struct reports reports = { 0 };
-	struct host host;
-
-	missing_find(recording, &missing);
-	describe_objects(recording, &missing, &reports);
-	host_read("", &host);
-	object_reports_packages("", &host, reports.list, reports.nr);
-	for (size_t i = 0; i < missing.nr; i++) {
-		tell_installed(&reports.list[i]);
-		missing.list[i].hint = reports.list[i].hint;
-	}
-	missing_write(to, recording, &missing);
 }

@@ -41,9 +41,3 @@ FPL_MUST_CHECK int report_names_apply(struct report_names *names, const char *ro
 
 /* Write the result, for the closing report. */
 void report_names_write(FILE *to, const struct report_names *names);
-
-/*
- * Write which objects of @recording lack names or lines, what that costs, and the packages that
- * have them.
- */
-void report_names_missing(FILE *to, const struct recording *recording);

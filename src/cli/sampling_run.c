@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/disk_cache.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/missing_names.h"
 #include "cli/progress.h"
 #include "cli/sinks.h"
 #include "cli/status_line.h"
@@ -111,17 +113,42 @@ static void cleanup_profile(struct profile *profile)
 	profile_fini(profile);
 }
 
-/* Write the closing report and choose the exit code. @status: of the outputs. */
-static int conclude(const struct profile *profile, const struct sampling_options *options,
-		    const struct sampling_verb *verb, const struct hints *hints, uint64_t shown,
-		    int status)
+/* The paths of the outputs that are files: borrowed, the caller frees the list. */
+static const char **output_paths(const struct output_options *output, size_t *ret_nr)
 {
-	if (!options->output.quiet) {
-		run_report_write(stderr, profile, shown);
-		hints_write(stderr, hints);
-		if (verb->report)
-			verb->report(verb->ctx, stderr);
+	const char **list = must_calloc(output->nr + 1, sizeof(*list));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < output->nr; i++) {
+		if (strcmp(output->list[i].path, "-") != 0)
+			list[nr++] = output->list[i].path;
 	}
+	if (output->stats_path && strcmp(output->stats_path, "-") != 0)
+		list[nr++] = output->stats_path;
+	*ret_nr = nr;
+	return list;
+}
+
+/* The closing report. @status: of the outputs. */
+static void report(const struct profile *profile, const struct sampling_options *options,
+		   const struct hints *hints, const struct recording *recording, uint64_t shown,
+		   int status)
+{
+	struct summary summary = { .profile = profile, .shown = shown };
+	AUTO_FREE const char **paths = output_paths(&options->output, &summary.nr_outputs);
+	char hint[MISSING_NAMES_HINT];
+
+	summary.outputs = paths;
+	if (status)
+		summary.nr_outputs = 0;
+	missing_names_of_leaves(recording, &summary.unnamed, hint);
+	run_report_write(stderr, &summary, hints, fpl_log_enabled(FPL_LOG_DEBUG));
+}
+
+/* The exit code of the run. @status: of the outputs. */
+static int conclude(const struct profile *profile, const struct sampling_options *options,
+		    const struct sampling_verb *verb, uint64_t shown, int status)
+{
 	if (!status && profile->stream.error)
 		status = CLI_EXIT_OUTPUT;
 	if (!status)
@@ -186,10 +213,14 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
 	int stats_status = sinks_write_stats(sinks, &recording, shown);
 
-	return conclude(profile, options, verb, &hints, shown,
-			status	      ? status
-			: verb_status ? verb_status
-				      : stats_status);
+	if (!status)
+		status = verb_status ? verb_status : stats_status;
+	if (!options->output.quiet) {
+		report(profile, options, &hints, &recording, shown, status);
+		if (verb->report)
+			verb->report(verb->ctx, stderr);
+	}
+	return conclude(profile, options, verb, shown, status);
 }
 
 static void cleanup_stream(struct stream **stream)

@@ -254,9 +254,11 @@ int text_report_write(FILE *to, const struct recording *recording,
 	(void)err;
 	frame_texts_init(recording, &text_options, &texts);
 	write_heading(to, recording, samples);
-	write_functions(to, &texts, options, samples);
 	merge_stacks(&texts, MERGE_CFI, options->delimited, &merged);
-	write_stacks(to, &merged, options, samples);
+	if (samples) {
+		write_functions(to, &texts, options, samples);
+		write_stacks(to, &merged, options, samples);
+	}
 	*ret_shown = merged_samples(&merged);
 	return 0;
 }

@@ -394,7 +394,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, engine->signal_fd, err);
 	if (!code && engine->events.is_second_best)
-		fpl_log(FPL_LOG_INFO, "no cpu-cycles counter on this machine: sampling %s",
+		fpl_log(FPL_LOG_DEBUG, "no cpu-cycles counter on this machine: sampling %s",
 			engine->events.name);
 	if (!code)
 		code = loop(engine, err);

@@ -326,6 +326,27 @@ void hints_write(FILE *to, const struct hints *hints)
 			hints->nr_places - hints->nr);
 }
 
+void hints_write_most(FILE *to, const struct hints *hints)
+{
+	const struct hint *hint = &hints->list[0];
+	const char *advice;
+	char place[128];
+
+	if (!hints->nr)
+		return;
+	fprintf(to, "  cut short    %.1f %% of the stacks, most of them in ",
+		share_whole_percent(hints->samples, hints->judged));
+	if (hint->no_frame) {
+		fprintf(to, "code without a frame (%s)", stop_key(hint->stop));
+	} else {
+		place_of(hints, hint, place, sizeof(place));
+		fprintf(to, "%s (%s, %s)", strings_text(&hints->names->strings, hint->text), place,
+			stop_key(hint->stop));
+	}
+	advice = advice_of(hints, hint);
+	fprintf(to, "%s%s\n", advice ? ": " : "", advice ? advice : "");
+}
+
 static int add_one(struct recording *recording, const struct hints *hints, size_t idx)
 {
 	const struct hint *hint = &hints->list[idx];

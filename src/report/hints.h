@@ -41,6 +41,9 @@ FPL_MUST_CHECK int hints_find(struct names *names, struct hints *ret);
 /* Write the lines of the closing report; none if all stacks are complete. */
 void hints_write(FILE *to, const struct hints *hints);
 
+/* One line: how many stacks are cut short, the place where most of them end, and the advice. */
+void hints_write_most(FILE *to, const struct hints *hints);
+
 /* Add the member "incomplete" of --stats to the numbers of @recording. Errors: -ENOMEM. */
 FPL_MUST_CHECK int hints_add_numbers(struct recording *recording, const struct hints *hints);
 

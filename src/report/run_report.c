@@ -6,11 +6,8 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "report/code_tally.h"
-#include "report/event_tally.h"
-#include "report/map_levels.h"
-#include "report/no_room.h"
+#include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
 
@@ -50,32 +47,6 @@ static void write_run_time_code(FILE *to, const struct profile *profile, const s
 			code.uncertain);
 }
 
-/* Stacks without frames in the middle, and stacks whose walk to the root took too long. */
-static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally)
-{
-	const struct profile_deep *deep = &profile->deep;
-	uint64_t hz = profile->hz_end ? profile->hz_end : profile->hz;
-	uint64_t fits = deep->refused ? hz * deep->walked / (deep->walked + deep->refused) : 0;
-
-	if (tally->elided_samples)
-		fprintf(to,
-			"  deep         %" PRIu64
-			" user stacks without frames in the middle, at most %" PRIu64
-			" of them: --max-depth says how many are kept\n",
-			tally->elided_samples, tally->elided_most);
-	if (deep->refused)
-		fprintf(to,
-			"               %" PRIu64
-			" were cut at their root: walking them takes more than a tenth of a CPU; "
-			"-F %" PRIu64 " fits\n",
-			deep->refused, fits ? fits : 1);
-	if (deep->cut)
-		fprintf(to,
-			"               %" PRIu64
-			" were cut at their root: walking one took more than a millisecond\n",
-			deep->cut);
-}
-
 static void write_user_stacks(FILE *to, const struct profile *profile, const struct tally *tally)
 {
 	uint64_t judged = tally_judged(tally);
@@ -97,7 +68,6 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 			fprintf(to, ", %s %.2f %%", origin_key((enum fpl_origin)i),
 				share_whole_percent(tally->frames_by_origin[i], tally->frames));
 	putc('\n', to);
-	write_deep(to, profile, tally);
 	marked_write(to, tally->samples_by_origin, tally->user_samples);
 	write_run_time_code(to, profile, tally);
 	if (profile->books.uretprobe_samples)
@@ -140,20 +110,6 @@ static void write_costs(FILE *to, const struct profile *profile, const struct ta
 	putc('\n', to);
 }
 
-/* While fpless did not run, the kernel side kept only as much as the ring has room for. */
-static void write_away(FILE *to, const struct profile *profile)
-{
-	uint64_t lost = profile->books.lost[FPL_LOST_RING_FULL];
-
-	if (!profile->away_ns)
-		return;
-	fprintf(to,
-		"  away         fpless was stopped, or had no CPU, for %.1f s: %" PRIu64
-		" samples of this run are lost because the ring was full",
-		(double)profile->away_ns / 1e9, lost);
-	fputs(lost ? "; more --ring-memory\n" : "\n", to);
-}
-
 /* The cost of the run itself: every run of the program counts, also for other processes. */
 static void write_own_cost(FILE *to, const struct profile *profile, const struct tally *tally)
 {
@@ -170,35 +126,6 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 	fprintf(to, "\n  own memory   %.1f MiB at most, maps %.1f MiB; started in %" PRIu64 " ms\n",
 		(double)profile->rss_peak_bytes / (1 << 20),
 		(double)profile->maps_bytes / (1 << 20), profile->startup_ms);
-	if (profile->hz_changes)
-		fprintf(to,
-			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
-			" at the end: changed %" PRIu64
-			" times (--max-overhead %g): weigh samples by weight_ns\n",
-			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
-}
-
-/* A warning named each of them when its table was made. */
-static void write_refusals(FILE *to, const struct profile_tables *tables)
-{
-	if (tables->synth_refused)
-		fprintf(to,
-			"  no rows      for the code without CFI of %" PRIu64
-			" %s: making them would "
-			"cost more than it may\n",
-			tables->synth_refused, tables->synth_refused == 1 ? "object" : "objects");
-}
-
-/* Tables that had no room, and the memory that all tables need. */
-static void write_evictions(FILE *to, const struct profile_tables *tables)
-{
-	if (!tables->evicted && !tables->refused)
-		return;
-	fprintf(to,
-		"  table room   %" PRIu64 " tables gave way to others, %" PRIu64
-		" had none at the end; all together %.1f MiB: more --table-memory\n",
-		tables->evicted, tables->refused,
-		(double)(tables->bytes + tables->refused_bytes) / (1 << 20));
 }
 
 static void write_books(FILE *to, const struct profile *profile, const struct tally *tally,
@@ -222,27 +149,84 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 		share_whole_percent(books->missed, books->expected));
 }
 
-void run_report_write(FILE *to, const struct profile *profile, uint64_t shown)
+static const char *lost_advice(enum fpl_lost lost)
 {
+	static const char *const advice[FPL_LOST_COUNT] = {
+		[FPL_LOST_RING_FULL] = "a lower -F, or more --ring-memory",
+		[FPL_LOST_STACK_MAP_FULL] = "more --stack-memory",
+		[FPL_LOST_OBJECT_MAP_FULL] = "profile fewer processes: -p or a command",
+		[FPL_LOST_SNAPSHOT_FULL] = "a smaller --snapshot",
+		[FPL_LOST_SCRATCH] = "please report this",
+		[FPL_LOST_USER_MEMORY] = "more memory, or a shorter run",
+		[FPL_LOST_NO_FRAMES] = "please report this",
+	};
+
+	return advice[lost];
+}
+
+static void write_lost(FILE *to, const uint64_t lost[FPL_LOST_COUNT])
+{
+	for (unsigned i = 0; i < FPL_LOST_COUNT; i++) {
+		if (lost[i])
+			fprintf(to, "  lost         %s %" PRIu64 ": %s\n", lost_key_at(i), lost[i],
+				lost_advice((enum fpl_lost)i));
+	}
+}
+
+/* Code made at run time that has no name. */
+static void write_unnamed_code(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	struct code_tally code;
+	double percent;
+
+	code_tally_count(profile, &code);
+	percent = share_percent(code.frames - code.named, tally->frames);
+	if (profile->fp_only || percent < WORTH_A_LINE)
+		return;
+	fprintf(to,
+		"  run time     %.0f %% of the frames are code made at run time without a name: "
+		"fpless doctor PID says how to get one\n",
+		percent);
+}
+
+static void write_problems(FILE *to, const struct summary *summary, const struct hints *hints,
+			   const struct tally *tally)
+{
+	const struct profile *profile = summary->profile;
+	const struct profile_books *books = &profile->books;
+
+	write_lost(to, books->lost);
+	if (share_percent(hints->samples, hints->judged) >= WORTH_A_LINE)
+		hints_write_most(to, hints);
+	if (profile->user)
+		write_unnamed_code(to, profile, tally);
+	problems_write(to, profile, tally, false);
+	if (!tally_books_close(profile, tally, summary->shown))
+		write_books(to, profile, tally, summary->shown);
+}
+
+void run_report_write(FILE *to, const struct summary *summary, const struct hints *hints,
+		      bool details)
+{
+	const struct profile *profile = summary->profile;
 	struct tally tally;
 
 	tally_count(profile, &tally);
-	fprintf(to, "fpless: %" PRIu64 " samples in %.1f s: %s at %" PRIu64 " Hz on %u CPUs\n",
-		shown, (double)profile->duration_ns / 1e9, profile->event, profile->hz,
+	summary_write(to, summary, &tally);
+	if (!details) {
+		write_problems(to, summary, hints, &tally);
+		return;
+	}
+	fprintf(to, "  sampled      %s at %" PRIu64 " Hz on %u CPUs\n", profile->event, profile->hz,
 		profile->nr_cpus);
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
 	counts_write(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);
-	write_away(to, profile);
-	write_costs(to, profile, &tally, shown);
+	write_costs(to, profile, &tally, summary->shown);
 	write_own_cost(to, profile, &tally);
-	write_evictions(to, &profile->tables);
-	no_room_write(to, profile);
-	write_refusals(to, &profile->tables);
-	event_tally_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
-	map_levels_write(to, profile, fpl_log_enabled(FPL_LOG_DEBUG));
-	if (fpl_log_enabled(FPL_LOG_DEBUG))
-		fprintf(to, "  ring reader  away %.1f ms at the longest\n",
-			(double)profile->drain_gap_max_ns / 1e6);
-	write_books(to, profile, &tally, shown);
+	problems_write(to, profile, &tally, true);
+	fprintf(to, "  ring reader  away %.1f ms at the longest\n",
+		(double)profile->drain_gap_max_ns / 1e6);
+	write_books(to, profile, &tally, summary->shown);
+	hints_write(to, hints);
 }

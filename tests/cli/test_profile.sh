@@ -21,7 +21,7 @@ fail() {
 }
 
 # Every format of one run holds the same samples; only -o: stdout stays empty.
-expect 0 'books .*: closed' profile -F 499 -d 1 -o a.folded -o a.jsonl -o a.txt -o a.perf \
+expect 0 'books .*: closed' profile -v -F 499 -d 1 -o a.folded -o a.jsonl -o a.txt -o a.perf \
 	-o a.speedscope.json -o a.firefox.json --stats a.json \
 	-- perl -e "$loop"
 [ ! -s stdout ] || fail "stdout is not empty"
@@ -91,7 +91,7 @@ if grep -q '"user":\[{' k.jsonl; then fail "-K shows user frames"; fi
 # By mode, as perf's :u and :k: a sample taken in the other mode is filtered.
 busy='while (1) { $n += $_ for 1 .. 20000; open F, "<", "/proc/self/maps"; $_ = <F> for 1 .. 50 }'
 for run in u:cycles:u k:cycles:k clock:cpu-clock both:cycles:uk; do
-	expect 0 '' profile -o e.jsonl -F 999 -d 0.5 -e "${run#*:}" -- perl -e "$busy"
+	expect 0 '' profile -v -o e.jsonl -F 999 -d 0.5 -e "${run#*:}" -- perl -e "$busy"
 	grep -qE 'books .*: closed' stderr || fail "-e ${run#*:}: the books are open"
 	mv e.jsonl "e-${run%%:*}.jsonl"
 	case $(grep -c 'no cpu-cycles counter' stderr):$run in

@@ -83,6 +83,16 @@ expect 3 'the filters exclude them all' report --focus nothing "$work/a.folded"
 expect 2 'a.folded: --time: it holds no times' report --time 1,2 "$work/a.folded"
 expect 2 'a.folded: --pid: it holds no process ids' report --pid 1 "$work/a.folded"
 
+# An object that lacks names is listed with the package that has them: perl is Debian's own everywhere.
+if [ -e /var/lib/dpkg/info/perl-base.list ]; then
+	printf '%s\n' '{"type":"meta","format":1,"event":"cpu-clock","period_ns":1,"hz":99}' \
+		'{"type":"stack","count":2,"comm":"perl","pid":1,"stop":"outermost","user":[{"object":"/usr/bin/perl","build_id":"ab","vaddr":"0x1000","origin":"cfi"}]}' \
+		'{"type":"books","format":1,"event":"cpu-clock","hz":99,"period_ns":1,"duration_ms":1,"cpus":1,"fired":2,"shown":2}' \
+		>"$work/perl.jsonl"
+	expect 0 '' report -q --missing "$work/perl.jsonl"
+	says 'apt-get install perl-debug'
+fi
+
 # .jsonl read and written again is the same bytes.
 expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
 expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"

@@ -121,6 +121,26 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 		"             2 in 1 other places\n");
 }
 
+static void one_line_says_where_most_walks_end(void **state)
+{
+	struct hints hints;
+	struct names names;
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	names_init(&names, &profile, namer, &(struct names_options){ .by_function = true });
+	assert_int_equal(hints_find(&names, &hints), 0);
+	hints_write_most(to, &hints);
+	fclose(to);
+	names_fini(&names);
+	assert_string_equal(text,
+			    "  cut short    34.3 % of the stacks, most of them in code made at run "
+			    "time (made at run time by java, no_cfi): start java with "
+			    "-XX:+PreserveFramePointer: compiled code is then walked\n");
+}
+
 static void the_json_says_the_same(void **state)
 {
 	static const char begin[] =
@@ -313,6 +333,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_are_told_apart_by_function_reason_and_run_time),
+		cmocka_unit_test(one_line_says_where_most_walks_end),
 		cmocka_unit_test(the_json_says_the_same),
 		cmocka_unit_test(files_without_room_are_not_blamed_on_frame_pointers),
 		cmocka_unit_test(nothing_is_said_where_all_is_complete_or_nothing_was_asked),

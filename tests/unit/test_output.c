@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "format/folded_write.h"
 #include "format/jsonl_write.h"
 #include "format/stats.h"
@@ -363,15 +362,21 @@ static void text_shows_functions_and_stacks_that_add_up(void **state)
 			fail_msg("missing: %sin: %s", lines[i], text);
 }
 
-static char *render_report(const struct profile *of, uint64_t shown)
+static char *render(const struct summary *summary, bool details)
 {
+	const struct hints none = { .nr = 0 };
 	char *text;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	run_report_write(to, of, shown);
+	run_report_write(to, summary, &none, details);
 	fclose(to);
 	return text;
+}
+
+static char *render_report(const struct profile *of, uint64_t shown)
+{
+	return render(&(struct summary){ .profile = of, .shown = shown }, true);
 }
 
 static void report_prints_the_books_as_an_identity(void **state)
@@ -380,7 +385,8 @@ static void report_prints_the_books_as_an_identity(void **state)
 
 	(void)state;
 	const char *const lines[] = {
-		"fpless: 14 samples in 2.5 s: cpu-clock at 99 Hz on 2 CPUs\n",
+		"fpless: 14 samples in 2.5 s, 7 of 10 complete, 2 lost\n",
+		"  sampled      cpu-clock at 99 Hz on 2 CPUs\n",
 		"complete     70.00 % (7 of 10 user stacks)\n",
 		"stops        outermost 7, no_cfi 2, fp_end 1, execing 1\n",
 		"frames       1.9 per user stack, cfi 80.95 %, cfi_user 4.76 %, fp 4.76 %, "
@@ -408,9 +414,75 @@ static void report_prints_the_books_as_an_identity(void **state)
 			fail_msg("missing: %sin: %s", lines[i], text);
 }
 
+/* Each fault has a line with its fix; books that close have no line. */
+static void without_details_the_report_is_a_summary_and_what_is_wrong(void **state)
+{
+	static const char *const outputs[] = { "a.svg", "/tmp/b\x1b.folded" };
+	struct summary summary = { .profile = &profile,
+				   .shown = SHOWN,
+				   .outputs = outputs,
+				   .nr_outputs = ARRAY_SIZE(outputs) };
+	AUTO_FREE char *text = render(&summary, false);
+
+	(void)state;
+	assert_ptr_equal(strstr(text,
+				"fpless: 14 samples in 2.5 s, 7 of 10 complete, 2 lost\n"
+				"  wrote        a.svg, /tmp/b\\x1b.folded\n"
+				"  cost         0.1 % of the machine: 7 ms of CPU, 1 MiB\n"
+				"  lost         ring_full 2: a lower -F, or more --ring-memory\n"),
+			 text);
+	assert_non_null(
+		strstr(text, "  away         fpless was stopped, or had no CPU, for 8.0 s"));
+	assert_null(strstr(text, "  books"));
+	assert_null(strstr(text, "  stops"));
+	assert_null(strstr(text, "  tables"));
+
+	summary.shown--;
+	AUTO_FREE char *open_books = render(&summary, false);
+	assert_non_null(strstr(open_books, "  books        fired 36 = shown 13 "));
+}
+
+static void a_run_without_faults_has_four_lines(void **state)
+{
+	struct profile_stack all[] = {
+		{ .count = 1238, .stop = FPL_STOP_OUTERMOST, .weight_ns = 12380000000 },
+	};
+	const struct profile good = {
+		.event = "cpu-clock",
+		.user = true,
+		.stacks = all,
+		.nr_stacks = 1,
+		.duration_ns = 4100000000,
+		.nr_cpus = 4,
+		.user_cpu_ms = 180,
+		.rss_peak_bytes = 21 << 20,
+		.books = { .fired = 1238 },
+	};
+	struct summary summary = { .profile = &good,
+				   .shown = 1238,
+				   .unnamed = { 41, 100, "/usr/bin/perl", "apt-get install x" } };
+	AUTO_FREE char *text = render(&summary, false);
+
+	(void)state;
+	assert_string_equal(text,
+			    "fpless: 1,238 samples in 4.1 s, 100 % complete, none lost\n"
+			    "  cost         1.1 % of the machine: 180 ms of CPU, 21 MiB\n"
+			    "  names        41 % of leaves have no name, most of them in perl: "
+			    "apt-get install x\n");
+
+	/* of less than 0.1 s no share is told */
+	all[0].count = 5;
+	all[0].weight_ns = 50000000;
+	summary.unnamed = (struct summary_unnamed){ 5, 5, "/usr/bin/perl", "" };
+	AUTO_FREE char *brief = render(&summary, false);
+	assert_non_null(strstr(brief, "5 of 5 complete"));
+	assert_null(strstr(brief, "  names"));
+}
+
 static void report_names_the_maps_that_are_nearly_full(void **state)
 {
-	AUTO_FREE char *text = render_report(&profile, SHOWN);
+	AUTO_FREE char *text =
+		render(&(struct summary){ .profile = &profile, .shown = SHOWN }, false);
 
 	(void)state;
 	assert_non_null(
@@ -423,9 +495,7 @@ static void report_names_the_maps_that_are_nearly_full(void **state)
 				     "end; all together 3.0 MiB: more --table-memory\n"));
 	assert_null(strstr(text, "ring reader"));
 
-	fpl_log_set_level(FPL_LOG_DEBUG);
 	AUTO_FREE char *more = render_report(&profile, SHOWN);
-	fpl_log_set_level(FPL_LOG_INFO);
 	assert_non_null(strstr(more, "map          stacks: 5 of 100, 0.0 MiB\n"));
 	assert_non_null(strstr(more, "map          scratch: 1 of 1, 0.0 MiB\n"));
 	assert_non_null(strstr(more, "ring reader  away 3.5 ms at the longest\n"));
@@ -643,6 +713,8 @@ int main(void)
 		cmocka_unit_test(jsonl_keeps_processes_apart_and_names_what_is_known),
 		cmocka_unit_test(text_shows_functions_and_stacks_that_add_up),
 		cmocka_unit_test(report_prints_the_books_as_an_identity),
+		cmocka_unit_test(without_details_the_report_is_a_summary_and_what_is_wrong),
+		cmocka_unit_test(a_run_without_faults_has_four_lines),
 		cmocka_unit_test(report_names_the_maps_that_are_nearly_full),
 		cmocka_unit_test(report_and_stats_say_whom_limits_cost_what),
 		cmocka_unit_test(report_says_loudly_that_the_books_do_not_close),

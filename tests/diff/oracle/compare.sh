@@ -28,7 +28,7 @@ echo "seed $seed; kernel.perf_event_max_stack $max_stack"
 record() {
 	duration=$1
 	shift
-	"$fpless" compare -F 999 -d "$duration" --snapshot 64K --record-walks "$work/walks" -- "$@" \
+	"$fpless" compare -v -F 999 -d "$duration" --snapshot 64K --record-walks "$work/walks" -- "$@" \
 		>"$work/said" 2>"$work/report"
 }
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/missing_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "doctor/object_report.h"
+#include "format/missing.h"
+#include "proc/host.h"
+
+static void cleanup_missing(struct missing *missing)
+{
+	missing_fini(missing);
+}
+
+/* Objects as reports of files that are not looked into, of which packages can tell. */
+struct reports {
+	struct object_report *list; /* owned [nr] */
+	size_t nr;
+};
+
+static void reports_fini(struct reports *reports)
+{
+	for (size_t i = 0; i < reports->nr; i++)
+		object_report_fini(&reports->list[i]);
+	free(reports->list);
+}
+
+/* The first @nr of @missing. */
+static void describe_objects(const struct recording *recording,
+			     const struct missing_object *missing, size_t nr, struct reports *ret)
+{
+	ret->list = must_calloc(nr, sizeof(*ret->list));
+	for (; ret->nr < nr; ret->nr++) {
+		const struct recording_object *object =
+			&recording->objects[missing[ret->nr].object];
+		const char *build_id = recording_string(recording, object->build_id);
+		struct object_report *report = &ret->list[ret->nr];
+
+		report->path = must_strdup(recording_string(recording, object->path));
+		/* as the kernel had it: without symbolic links, and nothing is asked of its file
+		 * system */
+		report->real_path = must_strdup(report->path);
+		snprintf(report->found.build_id, sizeof(report->found.build_id), "%s", build_id);
+	}
+}
+
+static void find_packages(struct reports *reports)
+{
+	struct host host;
+
+	host_read("", &host);
+	object_reports_packages("", &host, reports->list, reports->nr);
+}
+
+/* Do not suggest installed packages: the recording is older, or was made without lines. */
+static void tell_installed(struct object_report *report)
+{
+	const struct package *debug = &report->debug_package;
+
+	if (debug->installed && !strcmp(debug->version, report->package.version))
+		snprintf(report->hint, sizeof(report->hint), "%s is installed: --symfs / uses it",
+			 debug->name);
+}
+
+void missing_names_write(FILE *to, const struct recording *recording)
+{
+	CLEANUP(cleanup_missing) struct missing missing = { 0 };
+	CLEANUP(reports_fini) struct reports reports = { 0 };
+
+	missing_find(recording, &missing);
+	describe_objects(recording, missing.list, missing.nr, &reports);
+	find_packages(&reports);
+	for (size_t i = 0; i < missing.nr; i++) {
+		tell_installed(&reports.list[i]);
+		missing.list[i].hint = reports.list[i].hint;
+	}
+	missing_write(to, recording, &missing);
+}
+
+static const struct missing_object *most_leaves(const struct missing *missing)
+{
+	const struct missing_object *most = NULL;
+
+	for (size_t i = 0; i < missing->nr; i++) {
+		if (missing->list[i].unnamed_leaf > (most ? most->unnamed_leaf : 0))
+			most = &missing->list[i];
+	}
+	return most;
+}
+
+void missing_names_of_leaves(const struct recording *recording, struct summary_unnamed *ret,
+			     char hint[MISSING_NAMES_HINT])
+{
+	CLEANUP(cleanup_missing) struct missing missing = { 0 };
+	CLEANUP(reports_fini) struct reports reports = { 0 };
+	const struct missing_object *most;
+
+	missing_find(recording, &missing);
+	most = most_leaves(&missing);
+	*ret = (struct summary_unnamed){ .of = missing.samples };
+	if (!most)
+		return;
+	for (size_t i = 0; i < missing.nr; i++)
+		ret->samples += missing.list[i].unnamed_leaf;
+	ret->path = recording_string(recording, recording->objects[most->object].path);
+	if (!summary_tells(ret))
+		return;
+	describe_objects(recording, most, 1, &reports);
+	find_packages(&reports);
+	snprintf(hint, MISSING_NAMES_HINT, "%s", reports.list[0].hint);
+	ret->hint = hint;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects whose names or lines are missing, and the packages that have them. */
+#pragma once
+
+#include <stdio.h>
+
+#include "recording/recording.h"
+#include "report/summary.h"
+
+/*
+ * Write which objects of @recording lack names or lines, what that costs, and the packages that
+ * have them.
+ */
+void missing_names_write(FILE *to, const struct recording *recording);
+
+/* Text of a hint, NUL included. */
+#define MISSING_NAMES_HINT 512u
+
+/*
+ * Count the leaves of @recording without a name; ret->hint is in @hint, ret->path in @recording.
+ * Cost: O(frames); if there are any, also reading the lists of dpkg, some 20 ms.
+ */
+void missing_names_of_leaves(const struct recording *recording, struct summary_unnamed *ret,
+			     char hint[MISSING_NAMES_HINT]);

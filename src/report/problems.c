@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/problems.h"
+
+#include <inttypes.h>
+
+#include "report/event_tally.h"
+#include "report/map_levels.h"
+#include "report/no_room.h"
+#include "view/share.h"
+
+/* Stacks without frames in the middle, and stacks whose walk to the root took too long. */
+static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
+{
+	const struct profile_deep *deep = &profile->deep;
+	uint64_t hz = profile->hz_end ? profile->hz_end : profile->hz;
+	uint64_t fits = deep->refused ? hz * deep->walked / (deep->walked + deep->refused) : 0;
+
+	if (all ? tally->elided_samples
+		: share_percent(tally->elided_samples, tally->user_samples) >= WORTH_A_LINE)
+		fprintf(to,
+			"  deep         %" PRIu64
+			" user stacks without frames in the middle, at most %" PRIu64
+			" of them: --max-depth says how many are kept\n",
+			tally->elided_samples, tally->elided_most);
+	if (deep->refused)
+		fprintf(to,
+			"               %" PRIu64
+			" were cut at their root: walking them takes more than a tenth of a CPU; "
+			"-F %" PRIu64 " fits\n",
+			deep->refused, fits ? fits : 1);
+	if (deep->cut)
+		fprintf(to,
+			"               %" PRIu64
+			" were cut at their root: walking one took more than a millisecond\n",
+			deep->cut);
+}
+
+/* While fpless did not run, the kernel side kept only as much as the ring has room for. */
+static void write_away(FILE *to, const struct profile *profile)
+{
+	uint64_t lost = profile->books.lost[FPL_LOST_RING_FULL];
+
+	if (!profile->away_ns)
+		return;
+	fprintf(to,
+		"  away         fpless was stopped, or had no CPU, for %.1f s: %" PRIu64
+		" samples of this run are lost because the ring was full",
+		(double)profile->away_ns / 1e9, lost);
+	fputs(lost ? "; more --ring-memory\n" : "\n", to);
+}
+
+/* A warning named each of them when its table was made. */
+static void write_refusals(FILE *to, const struct profile_tables *tables)
+{
+	if (tables->synth_refused)
+		fprintf(to,
+			"  no rows      for the code without CFI of %" PRIu64
+			" %s: making them would "
+			"cost more than it may\n",
+			tables->synth_refused, tables->synth_refused == 1 ? "object" : "objects");
+}
+
+/* Tables that had no room, and the memory that all tables need. */
+static void write_evictions(FILE *to, const struct profile_tables *tables)
+{
+	if (!tables->evicted && !tables->refused)
+		return;
+	fprintf(to,
+		"  table room   %" PRIu64 " tables gave way to others, %" PRIu64
+		" had none at the end; all together %.1f MiB: more --table-memory\n",
+		tables->evicted, tables->refused,
+		(double)(tables->bytes + tables->refused_bytes) / (1 << 20));
+}
+
+static void write_frequency(FILE *to, const struct profile *profile)
+{
+	if (profile->hz_changes)
+		fprintf(to,
+			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
+			" at the end: changed %" PRIu64
+			" times (--max-overhead %g): weigh samples by weight_ns\n",
+			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
+}
+
+void problems_write(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
+{
+	if (profile->user)
+		write_deep(to, profile, tally, all);
+	write_away(to, profile);
+	write_frequency(to, profile);
+	write_evictions(to, &profile->tables);
+	no_room_write(to, profile);
+	write_refusals(to, &profile->tables);
+	event_tally_write(to, profile, all);
+	map_levels_write(to, profile, all);
+}

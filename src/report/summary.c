@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/summary.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "report/problems.h"
+#include "view/share.h"
+
+/* A share of less time than this says nothing. */
+#define SHARE_LEAST_NS (100 * NS_PER_MS)
+
+/* @number with a comma between thousands. */
+static void write_grouped(FILE *to, uint64_t number)
+{
+	if (number >= 1000) {
+		write_grouped(to, number / 1000);
+		fprintf(to, ",%03" PRIu64, number % 1000);
+	} else {
+		fprintf(to, "%" PRIu64, number);
+	}
+}
+
+/* @part of @whole, never as 100 % if it is less. */
+static void write_share(FILE *to, uint64_t part, uint64_t whole)
+{
+	double value = share_percent(part, whole);
+
+	if (part == whole)
+		fputs("100 %", to);
+	else
+		fprintf(to, "%.1f %%", value > 99.9 ? 99.9 : value);
+}
+
+static void write_complete(FILE *to, const struct profile *profile, const struct tally *tally)
+{
+	uint64_t judged = tally_judged(tally);
+
+	if (!profile->user)
+		fputs("kernel stacks alone", to);
+	else if (!judged)
+		fputs("no user stacks", to);
+	else if (tally->weight_ns < SHARE_LEAST_NS)
+		fprintf(to, "%" PRIu64 " of %" PRIu64 " complete", tally->complete, judged);
+	else
+		write_share(to, tally->complete, judged);
+	if (profile->user && judged && tally->weight_ns >= SHARE_LEAST_NS)
+		fputs(" complete", to);
+}
+
+static void write_samples(FILE *to, const struct summary *summary, const struct tally *tally)
+{
+	const struct profile *profile = summary->profile;
+
+	fputs("fpless: ", to);
+	write_grouped(to, summary->shown);
+	fprintf(to, " %s in %.1f s, ", summary->shown == 1 ? "sample" : "samples",
+		(double)profile->duration_ns / 1e9);
+	write_complete(to, profile, tally);
+	fputs(", ", to);
+	if (tally->lost)
+		write_grouped(to, tally->lost);
+	else
+		fputs("none", to);
+	fputs(" lost\n", to);
+}
+
+static void write_outputs(FILE *to, const struct summary *summary)
+{
+	char path[512];
+
+	for (size_t i = 0; i < summary->nr_outputs; i++) {
+		text_escape(path, sizeof(path), summary->outputs[i], "");
+		fprintf(to, "%s%s", i ? ", " : "  wrote        ", path);
+	}
+	if (summary->nr_outputs)
+		putc('\n', to);
+}
+
+static void write_cost(FILE *to, const struct profile *profile)
+{
+	uint64_t own_ns = profile->books.bpf_ns + profile->user_cpu_ms * NS_PER_MS;
+	uint64_t capacity_ns = profile->duration_ns * profile->nr_cpus;
+	double percent = share_percent(own_ns, capacity_ns);
+
+	fputs("  cost         ", to);
+	if (capacity_ns >= SHARE_LEAST_NS)
+		fprintf(to, "%s%.1f %% of the machine: ", percent < 0.1 ? "less than " : "",
+			percent < 0.1 ? 0.1 : percent);
+	fprintf(to, "%.0f ms of CPU, %.0f MiB\n", (double)own_ns / 1e6,
+		(double)profile->rss_peak_bytes / (1 << 20));
+}
+
+bool summary_tells(const struct summary_unnamed *unnamed)
+{
+	return unnamed->path && share_percent(unnamed->samples, unnamed->of) >= WORTH_A_LINE;
+}
+
+static void write_unnamed(FILE *to, const struct summary_unnamed *unnamed,
+			  const struct tally *tally)
+{
+	char name[256];
+
+	if (!summary_tells(unnamed) || tally->weight_ns < SHARE_LEAST_NS)
+		return;
+	text_escape(name, sizeof(name), text_path_name(unnamed->path), "");
+	fprintf(to, "  names        %.0f %% of leaves have no name, most of them in %s",
+		share_percent(unnamed->samples, unnamed->of), name);
+	if (unnamed->hint && *unnamed->hint)
+		fprintf(to, ": %s", unnamed->hint);
+	putc('\n', to);
+}
+
+void summary_write(FILE *to, const struct summary *summary, const struct tally *tally)
+{
+	write_samples(to, summary, tally);
+	write_outputs(to, summary);
+	write_cost(to, summary->profile);
+	write_unnamed(to, &summary->unnamed, tally);
+}
