@@ -51,14 +51,14 @@
 enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk goes on */ };
 #undef X
 
-/* How a frame was found. X(name, JSON key, suffix of --origin) */
+/* How a frame was found. X(name, JSON key, mark of --origin, text) */
 #define FPL_ORIGIN_LIST(X) \
-	X(CFI,      cfi,      "")            \
-	X(CFI_USER, cfi_user, "_[cfi_user]") \
-	X(FP,       fp,       "_[fp]")       \
-	X(SYNTH,    synth,    "_[synth]")
+	X(CFI,      cfi,      "",            "by CFI, in the kernel") \
+	X(CFI_USER, cfi_user, "_[cfi_user]", "by CFI, of a snapshot of the stack") \
+	X(FP,       fp,       "_[fp]",       "by a frame-pointer step, for want of CFI") \
+	X(SYNTH,    synth,    "_[synth]",    "by a row made for code without CFI")
 
-#define X(name, key, suffix) FPL_ORIGIN_##name,
+#define X(name, key, mark, text) FPL_ORIGIN_##name,
 enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 #undef X
 

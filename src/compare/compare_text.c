@@ -13,18 +13,12 @@ enum { NR_PROGRAMS = 30, NR_OBJECTS = 20 };
 
 static void write_classes(FILE *to, const struct comparison *comparison)
 {
-	static const char *const texts[VERDICT_CLASS_COUNT] = {
-#define X(name, key, text) [VERDICT_##name] = (text),
-		VERDICT_CLASS_LIST(X)
-#undef X
-	};
-
 	fputs("\nThe frame-pointer walk, judged by the CFI walk of the same sample\n\n", to);
 	for (unsigned i = 0; i < VERDICT_UNJUDGED; i++)
 		fprintf(to, "  %-8s %7.2f%% %9" PRIu64 "  %s\n",
 			verdict_class_key((enum verdict_class)i),
 			share_whole_percent(comparison->counts[i], comparison->judged),
-			comparison->counts[i], texts[i]);
+			comparison->counts[i], verdict_class_text((enum verdict_class)i));
 	fprintf(to, "  %-8s          %9" PRIu64 "  %s", verdict_class_key(VERDICT_UNJUDGED),
 		comparison->counts[VERDICT_UNJUDGED],
 		comparison->counts[VERDICT_UNJUDGED] ? "the CFI walk is no judge here:"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "naming/names.h"
+#include "recording/keys.h"
 
 /* The bits of a frame that say which code it is. */
 #define PC_MASK (FPL_FRAME_RAW | FPL_FRAME_ADDR_MASK)
@@ -125,30 +126,22 @@ size_t verdict_parting(const struct profile_stack *stack, const struct verdict *
 	return verdict->nr_common < stack->nr_user ? verdict->nr_common : stack->nr_user - 1u;
 }
 
+static const struct {
+	const char *key, *text;
+} reasons[] = {
+#define X(name, key, text) [VERDICT_REASON_##name - FPL_STOP_COUNT] = { #key, text },
+	VERDICT_REASON_LIST(X)
+#undef X
+};
+
 const char *verdict_reason_key(unsigned reason)
 {
-	static const char *const keys[VERDICT_REASON_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = #key,
-		FPL_STOP_LIST(X)
-#undef X
-#define X(name, key, text) [VERDICT_REASON_##name] = #key,
-			VERDICT_REASON_LIST(X)
-#undef X
-	};
-
-	return keys[reason];
+	return reason < FPL_STOP_COUNT ? stop_key((enum fpl_stop)reason)
+				       : reasons[reason - FPL_STOP_COUNT].key;
 }
 
 const char *verdict_reason_text(unsigned reason)
 {
-	static const char *const texts[VERDICT_REASON_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = (text),
-		FPL_STOP_LIST(X)
-#undef X
-#define X(name, key, text) [VERDICT_REASON_##name] = (text),
-			VERDICT_REASON_LIST(X)
-#undef X
-	};
-
-	return texts[reason];
+	return reason < FPL_STOP_COUNT ? stop_text((enum fpl_stop)reason)
+				       : reasons[reason - FPL_STOP_COUNT].text;
 }

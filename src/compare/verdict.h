@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
-#include "view/verdict_class.h"
+#include "recording/verdict_class.h"
 
 /* clang-format off */
 /* Why a sample is not judged, besides the stops of bpf/shared.h. X(name, JSON key, text). Rows made for

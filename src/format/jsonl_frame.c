@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "recording/keys.h"
 
 /* A function, and where in its source: the members of a frame, or of one inlined in it. */
 static struct recording_line read_line(struct reading *reading, json_object *object,
@@ -53,19 +54,12 @@ static uint8_t read_lines(struct reading *reading, json_object *object, const ch
 
 static uint8_t read_origin(struct reading *reading, json_object *object)
 {
-	static const char *const keys[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = #key,
-		FPL_ORIGIN_LIST(X)
-#undef X
-	};
 	const char *text = json_object_get_string(json_object_object_get(object, "origin"));
+	uint8_t origin = text ? origin_of_key(text, strlen(text)) : RECORDING_NO_ORIGIN;
 
-	for (uint8_t i = 0; text && i < ARRAY_SIZE(keys); i++)
-		if (!strcmp(text, keys[i]))
-			return i;
-	if (!text || strcmp(text, "unknown") != 0)
+	if (origin == RECORDING_NO_ORIGIN && (!text || strcmp(text, "unknown") != 0))
 		reading_fail(reading, "no origin is called \"%.40s\"", text ? text : "");
-	return RECORDING_NO_ORIGIN;
+	return origin;
 }
 
 static void read_user(struct reading *reading, json_object *object, struct recording_frame *frame)

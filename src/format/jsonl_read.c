@@ -15,6 +15,8 @@
 #include "format/jsonl_frame.h"
 #include "format/jsonl_value.h"
 #include "format/reading.h"
+#include "recording/keys.h"
+#include "recording/verdict_class.h"
 
 /* Containers and values of a line: a stack of all frames has a few thousand and ten times that. */
 enum { DEPTH_MAX = 16, CONTAINERS_MAX = 1 << 18, VALUES_MAX = 1 << 20 };
@@ -131,21 +133,13 @@ static void read_task(struct reading *reading, json_object *object, struct recor
 
 static uint8_t read_stop(struct reading *reading, json_object *object)
 {
-	static const char *const keys[FPL_STOP_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = #key,
-		FPL_STOP_LIST(X)
-#undef X
-	};
-	json_object *stop = json_object_object_get(object, "stop");
-	const char *text = json_object_get_string(stop);
+	json_object *member = json_object_object_get(object, "stop");
+	const char *text = json_object_get_string(member);
+	uint8_t stop = member ? stop_of_key(text) : RECORDING_NO_STOP;
 
-	if (!stop)
-		return RECORDING_NO_STOP;
-	for (uint8_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!strcmp(text, keys[i]))
-			return i;
-	reading_fail(reading, "no stop is called \"%.40s\"", text);
-	return RECORDING_NO_STOP;
+	if (member && stop == RECORDING_NO_STOP)
+		reading_fail(reading, "no stop is called \"%.40s\"", text);
+	return stop;
 }
 
 /* Add the frames under @key to the stack at hand. Returns how many they are. */
@@ -166,9 +160,6 @@ static uint16_t read_frames(struct reading *reading, json_object *object, const 
 	return (uint16_t)nr;
 }
 
-/* Names of the classes of compare/verdict.h, in the order of their numbers. */
-static const char *const classes[] = { "agree", "wrong", "skip", "cut", "unjudged" };
-
 static void read_comparison(struct reading *reading, json_object *object,
 			    struct recording_stack *stack)
 {
@@ -177,10 +168,8 @@ static void read_comparison(struct reading *reading, json_object *object,
 	if (!json_object_object_get_ex(object, "fp", NULL))
 		return;
 	stack->has |= RECORDING_HAS_FP;
-	while (text && stack->class < ARRAY_SIZE(classes) &&
-	       strcmp(text, classes[stack->class]) != 0)
-		stack->class ++;
-	if (!text || stack->class == ARRAY_SIZE(classes))
+	stack->class = (uint8_t)(text ? verdict_class_of_key(text) : VERDICT_CLASS_COUNT);
+	if (stack->class == VERDICT_CLASS_COUNT)
 		reading_fail(reading, "\"fp\" without a class of its own");
 	stack->nr_fp = read_frames(reading, object, "fp", RECORDING_USER);
 }

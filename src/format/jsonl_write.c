@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/jsonl_write.h"
-#include "view/keys.h"
+#include "recording/keys.h"
 
 #include "base/cleanup.h"
+#include "recording/verdict_class.h"
 #include "view/books.h"
 #include "view/frame_json.h"
 #include "view/frame_list.h"
 #include "view/json.h"
-#include "view/verdict_class.h"
 
 static void write_meta(FILE *to, const struct recording *recording)
 {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "recording/origin_mark.h"
+#include "recording/keys.h"
 #include "recording/sample_type.h"
 #include "view/frame_list.h"
 #include "view/samples.h"

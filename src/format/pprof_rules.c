@@ -4,16 +4,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bpf/shared.h"
+#include "recording/keys.h"
 
 /* On all 64-bit architectures of Linux the kernel has the upper half. */
 #define KERNEL_HALF (UINT64_C(1) << 63)
-
-static const char *const origin_keys[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = #key,
-	FPL_ORIGIN_LIST(X)
-#undef X
-};
 
 bool pprof_is_kernel(const char *mapping, uint64_t address)
 {
@@ -30,7 +24,7 @@ const char *pprof_run_key(const struct pprof_run *run)
 {
 	if (run->kernel)
 		return "kernel";
-	return run->origin < FPL_ORIGIN_COUNT ? origin_keys[run->origin] : "unknown";
+	return origin_key((enum fpl_origin)run->origin);
 }
 
 static bool key_parse(const char *key, size_t length, struct pprof_run *ret)
@@ -41,12 +35,9 @@ static bool key_parse(const char *key, size_t length, struct pprof_run *ret)
 		ret->origin = 0;
 		return true;
 	}
-	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++) {
-		if (strlen(origin_keys[i]) == length && !strncmp(key, origin_keys[i], length)) {
-			ret->origin = (uint8_t)i;
-			return true;
-		}
-	}
+	ret->origin = origin_of_key(key, length);
+	if (ret->origin != RECORDING_NO_ORIGIN)
+		return true;
 	return length == strlen("unknown") && !strncmp(key, "unknown", length);
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bpf/shared.h"
 #include "format/pprof_rules.h"
+#include "recording/keys.h"
 #include "recording/must_add.h"
 
 #define FRAMES_MAX UINT16_MAX
@@ -86,20 +86,6 @@ struct said {
 	uint32_t tid, cpu;
 };
 
-static uint8_t stop_of(const char *key)
-{
-	static const char *const keys[FPL_STOP_COUNT] = {
-#define X(name, json_key, text) [FPL_STOP_##name] = #json_key,
-		FPL_STOP_LIST(X)
-#undef X
-	};
-
-	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
-		if (!strcmp(key, keys[i]))
-			return (uint8_t)i;
-	return RECORDING_NO_STOP;
-}
-
 /* A number some write as one, and some as text. False: it is none of 32 bits. */
 static bool number_of(const Pprof__Label *label, const char *text, uint32_t *ret)
 {
@@ -157,7 +143,7 @@ static void apply_label(struct pprof_samples *samples, enum pprof_label which,
 		set_number(stack, &stack->cpu, RECORDING_HAS_CPU, label, string);
 		break;
 	case PPROF_LABEL_STOP:
-		stack->stop = stop_of(string);
+		stack->stop = stop_of_key(string);
 		break;
 	case PPROF_LABEL_ORIGIN:
 		said->origin = string;

@@ -12,6 +12,7 @@
 #include "format/pprof_meta.h"
 #include "format/pprof_places.h"
 #include "format/pprof_rules.h"
+#include "recording/keys.h"
 #include "recording/sample_type.h"
 
 struct writer {
@@ -47,18 +48,13 @@ static void put_words(struct writer *writer)
 		PPROF_LABEL_LIST(X)
 #undef X
 	};
-	static const char *const stops[FPL_STOP_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = #key,
-		FPL_STOP_LIST(X)
-#undef X
-	};
 	struct pprof_fields *fields = &writer->fields;
 
 	writer->nanoseconds = pprof_fields_word(fields, "nanoseconds");
 	for (size_t i = 0; i < PPROF_LABEL_COUNT; i++)
 		writer->keys[i] = pprof_fields_word(fields, keys[i]);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
-		writer->stops[i] = pprof_fields_word(fields, stops[i]);
+		writer->stops[i] = pprof_fields_word(fields, stop_key((enum fpl_stop)i));
 }
 
 /* A label under construction; those that are used are linked. */

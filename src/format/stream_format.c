@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/stream_format.h"
-#include "view/keys.h"
+#include "recording/keys.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,17 +13,6 @@
 
 /* Names are as long as their authors like: what is longer than this is cut. */
 #define NAME_SIZE 1024
-
-static const char *stop_text(uint8_t stop)
-{
-	static const char *const texts[FPL_STOP_COUNT] = {
-#define X(name, key, text) [FPL_STOP_##name] = (text),
-		FPL_STOP_LIST(X)
-#undef X
-	};
-
-	return stop < ARRAY_SIZE(texts) ? texts[stop] : "unknown";
-}
 
 /* @text without what a terminal would obey, nor any character of @also. */
 static void put_safe(FILE *to, const char *text, const char *also)

@@ -7,7 +7,8 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/walk_pair.h"
-#include "view/verdict_class.h"
+#include "recording/keys.h"
+#include "recording/verdict_class.h"
 
 /* What is longer is shown by its ends: nobody reads a megabyte, and every view would hold it. */
 enum { NAME_MAX_BYTES = 2000, NAME_HEAD_BYTES = 1200, NAME_TAIL_BYTES = 400 };
@@ -178,32 +179,21 @@ static void write_key(struct json *json, const char *key, const char *text)
 
 void html_parts_write_keys(struct html_parts *parts)
 {
-	static const char *const origins[FPL_ORIGIN_COUNT] = {
-		[FPL_ORIGIN_CFI] = "by CFI, in the kernel",
-		[FPL_ORIGIN_CFI_USER] = "by CFI, of a snapshot of the stack",
-		[FPL_ORIGIN_FP] = "by a frame-pointer step, for want of CFI",
-		[FPL_ORIGIN_SYNTH] = "by a row made for code without CFI",
-	};
-
 	struct json *json = &parts->json;
 
 	json_open(json, "keys", '{');
 	json_open(json, "stops", '[');
-#define X(name, key, text) write_key(json, #key, text);
-	FPL_STOP_LIST(X)
-#undef X
+	for (unsigned i = 0; i < FPL_STOP_COUNT; i++)
+		write_key(json, stop_key((enum fpl_stop)i), stop_text((enum fpl_stop)i));
 	json_close(json, ']');
 	json_open(json, "origins", '[');
-#define X(name, key, suffix) write_key(json, #key, origins[FPL_ORIGIN_##name]);
-	FPL_ORIGIN_LIST(X)
-#undef X
+	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++)
+		write_key(json, origin_key((enum fpl_origin)i), origin_text((enum fpl_origin)i));
 	json_close(json, ']');
 	json_open(json, "classes", '[');
-#define X(name, key, text) write_key(json, #key, text);
-	VERDICT_CLASS_LIST(X)
-#undef X
-	write_key(json, verdict_class_key(VERDICT_UNJUDGED),
-		  "there is no CFI walk, complete and by CFI alone, to judge it by");
+	for (unsigned i = 0; i < VERDICT_CLASS_COUNT; i++)
+		write_key(json, verdict_class_key((enum verdict_class)i),
+			  verdict_class_text((enum verdict_class)i));
 	json_close(json, ']');
 	json_close(json, '}');
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "view/verdict_class.h"
+#include "recording/verdict_class.h"
 
 /* As many frames as the kernel's walk gives where nothing else is configured: what is behind is out
  * of its reach and not its fault. */

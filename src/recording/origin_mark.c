@@ -3,18 +3,7 @@
 
 #include <string.h>
 
-#include "bpf/shared.h"
-
-const char *origin_mark(uint8_t origin)
-{
-	static const char *const marks[FPL_ORIGIN_COUNT] = {
-#define X(name, key, suffix) [FPL_ORIGIN_##name] = (suffix),
-		FPL_ORIGIN_LIST(X)
-#undef X
-	};
-
-	return origin < FPL_ORIGIN_COUNT ? marks[origin] : "";
-}
+#include "recording/keys.h"
 
 void origin_mark_cut(char *name, uint8_t *ret_origin)
 {

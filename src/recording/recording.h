@@ -104,7 +104,7 @@ struct recording_stack {
 	uint16_t nr_fp;
 	uint8_t stop;	       /* enum fpl_stop or RECORDING_NO_STOP */
 	uint8_t has;	       /* RECORDING_HAS_* */
-	uint8_t class;	       /* of the comparison; 0 without RECORDING_HAS_FP */
+	uint8_t class;	       /* enum verdict_class; 0 without RECORDING_HAS_FP */
 	bool no_user;	       /* a task without a user part */
 	uint32_t comm, cgroup; /* texts */
 	uint32_t pid, tid, cpu;

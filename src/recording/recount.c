@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/keys.h"
 
 struct counts {
 	uint64_t shown, user_samples, frames, weight_ns;
@@ -51,6 +52,15 @@ static void set_number(struct recording *recording, const char *key, uint64_t va
 			recording->numbers[i].value = value;
 }
 
+static void set_one_of(struct recording *recording, const char *group, const char *key,
+		       uint64_t value)
+{
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "%s.%s", group, key);
+	set_number(recording, whole, value);
+}
+
 static bool is_of_places(const char *key)
 {
 	static const char *const heads[] = { "incomplete.", "run_time_code." };
@@ -84,16 +94,14 @@ void recording_recount(struct recording *recording, bool parted)
 	set_number(recording, "weight_ns", counts.weight_ns);
 	set_number(recording, "elided.samples", counts.elided_samples);
 	set_number(recording, "elided.most", counts.elided_most);
-#define X(name, key, text) set_number(recording, "stop." #key, counts.stops[FPL_STOP_##name]);
-	FPL_STOP_LIST(X)
-#undef X
-#define X(name, key, suffix)                                    \
-	set_number(recording, "frames_by_origin." #key,         \
-		   counts.frames_by_origin[FPL_ORIGIN_##name]); \
-	set_number(recording, "samples_by_origin." #key,        \
-		   counts.samples_by_origin[FPL_ORIGIN_##name]);
-	FPL_ORIGIN_LIST(X)
-#undef X
+	for (unsigned i = 0; i < FPL_STOP_COUNT; i++)
+		set_one_of(recording, "stop", stop_key((enum fpl_stop)i), counts.stops[i]);
+	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++) {
+		const char *key = origin_key((enum fpl_origin)i);
+
+		set_one_of(recording, "frames_by_origin", key, counts.frames_by_origin[i]);
+		set_one_of(recording, "samples_by_origin", key, counts.samples_by_origin[i]);
+	}
 	if (parted)
 		drop_places(recording);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/keys.h"
 #include "report/hints.h"
-#include "view/keys.h"
 #include "view/share.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "view/keys.h"
+#include "recording/keys.h"
 #include "view/share.h"
 
 void counts_write(FILE *to, const uint64_t *counts, size_t nr, const char *(*key)(unsigned idx))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/keys.h"
 #include "report/run_report.h"
-#include "view/keys.h"
 #include "view/share.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/keys.h"
 #include "report/tally.h"
-#include "view/keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>

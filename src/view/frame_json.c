@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "recording/keys.h"
 #include "view/frame_json.h"
-#include "view/keys.h"
 
 #include "view/frame_texts.h"
 

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "recording/origin_mark.h"
+#include "recording/keys.h"
 
 int frame_texts_intern(struct strings *strings, const char *text, const char *suffix, bool verbatim,
 		       uint32_t *ret)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_stop_reasons.sh ROOT
-# docs/man/fpless-stop-reasons.7.scd names the same stops, losses and origins as the X-lists of bpf/shared.h.
+# docs/man/fpless-stop-reasons.7.scd names the same stops, losses and origins as the X-lists of bpf/shared.h, and
+# src/recording/keys.c alone makes words of them.
 set -eu
 root=$1
 failed=0
@@ -22,4 +23,10 @@ compare() {
 compare FPL_STOP_LIST "WHY A WALK ENDED"
 compare FPL_LOST_LIST "WHY A SAMPLE IS LOST"
 compare FPL_ORIGIN_LIST "HOW A FRAME WAS FOUND"
+
+others=$(grep -rlE --include='*.[ch]' 'FPL_(STOP|LOST|ORIGIN)_LIST\(' "$root/src" | grep -v '/src/recording/keys\.c$' || :)
+if [ -n "$others" ]; then
+	printf '%s\n  ^ expanded once more: look the word up by recording/keys.h\n' "$others" >&2
+	failed=1
+fi
 exit $failed

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/recording_text.h"
 #include "base/cleanup.h"
 #include "picture/call_groups.h"
 #include "picture/call_tree.h"
@@ -14,8 +15,7 @@
 #include "picture/html_parts.h"
 #include "picture/html_time.h"
 #include "picture/walk_pair.h"
-#include "view/verdict_class.h"
-#include "../support/recording_text.h"
+#include "recording/verdict_class.h"
 
 /* All that a tree is made of. */
 struct made {

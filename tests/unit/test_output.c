@@ -12,12 +12,13 @@
 #include "format/jsonl_write.h"
 #include "format/stats.h"
 #include "format/text_report.h"
+#include "recording/keys.h"
+#include "recording/verdict_class.h"
 #include "report/run_report.h"
 #include "report/tally.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/named.h"
 #include "tests/support/written.h"
-#include "view/keys.h"
 #include "view/share.h"
 
 /* An address that no kernel symbol can hold. */
@@ -679,6 +680,27 @@ static void a_number_without_a_key_is_unknown(void **state)
 	assert_string_equal(origin_key(FPL_ORIGIN_COUNT), "unknown");
 	assert_string_equal(origin_key(FPL_ORIGIN_COUNT + 1), "unknown");
 	assert_string_not_equal(origin_key(FPL_ORIGIN_COUNT - 1), "unknown");
+	assert_string_equal(stop_text(FPL_STOP_COUNT), "unknown");
+	assert_string_equal(origin_text(FPL_ORIGIN_COUNT), "unknown");
+	assert_string_equal(origin_mark(FPL_ORIGIN_COUNT), "");
+}
+
+static void a_key_leads_back_to_its_number(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < FPL_STOP_COUNT; i++)
+		assert_int_equal(stop_of_key(stop_key((enum fpl_stop)i)), i);
+	for (unsigned i = 0; i < FPL_ORIGIN_COUNT; i++) {
+		const char *key = origin_key((enum fpl_origin)i);
+
+		assert_int_equal(origin_of_key(key, strlen(key)), i);
+		assert_int_equal(origin_of_key(key, strlen(key) - 1), RECORDING_NO_ORIGIN);
+	}
+	for (unsigned i = 0; i < VERDICT_CLASS_COUNT; i++)
+		assert_int_equal(verdict_class_of_key(verdict_class_key((enum verdict_class)i)), i);
+	assert_int_equal(stop_of_key("unknown"), RECORDING_NO_STOP);
+	assert_int_equal(origin_of_key("cfi_user!1", 8), FPL_ORIGIN_CFI_USER);
+	assert_int_equal(verdict_class_of_key("unknown"), VERDICT_CLASS_COUNT);
 }
 
 static void a_stack_of_2048_frames_is_written_whole(void **state)
@@ -724,6 +746,7 @@ int main(void)
 		cmocka_unit_test(without_user_stacks_no_stop_is_counted),
 		cmocka_unit_test(the_tally_adds_up_stacks_by_stop_and_origin),
 		cmocka_unit_test(a_number_without_a_key_is_unknown),
+		cmocka_unit_test(a_key_leads_back_to_its_number),
 		cmocka_unit_test(a_stack_of_2048_frames_is_written_whole),
 	};
 

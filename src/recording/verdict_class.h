@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the frame-pointer walk of a sample is worth beside its CFI walk. C are the pcs of the CFI
- * walk, F those of the frame-pointer walk.
+ * The frame-pointer walk of a sample, classified by its CFI walk. C are the pcs of the CFI walk, F
+ * the pcs of the frame-pointer walk.
  */
 #pragma once
 
 /*
  * The classes, exclusive: WRONG comes before SKIP, SKIP before CUT. "In-order part": F can be made
  * from C by leaving frames out, so a pc that F has more often than C, or in another order, is
- * WRONG. Frames of C behind the last that a full F (profile.fp_max frames) can reach are nobody's
- * fault: AGREE. X(name, JSON key, what F is)
+ * WRONG. Frames of C behind the last that a full F (profile.fp_max frames) can reach count as
+ * AGREE. X(name, JSON key, what F is)
  */
 /* clang-format off */
 #define VERDICT_CLASS_LIST(X) \
@@ -22,11 +22,15 @@
 #define X(name, key, text) VERDICT_##name,
 enum verdict_class {
 	VERDICT_CLASS_LIST(X)
-	/* C is not complete, or not by CFI alone: nothing to judge F by. */
+	/* C is not complete, or not by CFI alone: it cannot judge F. */
 	VERDICT_UNJUDGED,
 	VERDICT_CLASS_COUNT
 };
 #undef X
 
-/* Key of JSON and text. */
+/* The key in JSON and text, and what F is. Static storage. */
 const char *verdict_class_key(enum verdict_class class);
+const char *verdict_class_text(enum verdict_class class);
+
+/* The class with the key @key; VERDICT_CLASS_COUNT: no class has it. */
+enum verdict_class verdict_class_of_key(const char *key);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words for the stops, losses and origins of bpf/shared.h, whose X-lists are expanded here and
+ * nowhere else: keys (of JSON, labels and --stats), texts for people, marks of --origin. All texts
+ * are static. A number that is not in the list has the key and the text "unknown".
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/shared.h"
+
+const char *stop_key(enum fpl_stop stop);
+const char *stop_text(enum fpl_stop stop);
+
+/* The stop with the key @key; RECORDING_NO_STOP: no stop has it. */
+uint8_t stop_of_key(const char *key);
+
+const char *lost_key(enum fpl_lost lost);
+
+const char *origin_key(enum fpl_origin origin);
+const char *origin_text(enum fpl_origin origin);
+
+/* The origin with the key @key [length]; RECORDING_NO_ORIGIN: no origin has it. */
+uint8_t origin_of_key(const char *key, size_t length);
+
+/* The mark of --origin behind the name of a frame: "_[fp]". @origin: enum fpl_origin or
+ * RECORDING_NO_ORIGIN. "" for frames known from CFI, and for an unknown origin. */
+const char *origin_mark(uint8_t origin);
