@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: check-layers.sh [ROOT]
-# Includes may only point down (docs/architecture.md): each folder lists what it may include.
+# Includes may only point down (docs/architecture.md): each folder lists what it may include. Callbacks that point up are
+# listed, too.
 set -eu
-cd "${1:-$(dirname "$0")/..}"
+tools=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$tools/..}"
 bad=0
 
 # allow FOLDER REGEX: project headers are included by a path with a folder in it; one that does
@@ -53,4 +55,40 @@ allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|ba
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/cli     'cli/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|base/'
+
+# Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function
+# pointers, and functions that take one, by name; the folders above that fill them; and why they may.
+if ! perl "$tools/callbacks-up.pl" <<'LIST'; then
+cfi_rows_for_each src/cli src/parse src/verify: visits rows while it runs
+deputy_add src/compare src/profile: a task that the deputy does with the rights of the start
+deputy_start src/cli src/profile: drops the rights that the deputy's tasks do not need
+desk_on_pause src/profile: the compiler looks for a stop while it waits for a worker
+engine_listener src/cli src/naming: a run tells its viewers of stacks as they come
+engine_namer src/naming: a run has stacks named before their object goes
+env_loop unwind: the loop that the kernel has as a helper
+feed_options src/cli src/top: the thread behind the feed belongs to its viewer
+fpl_log_set_writer src/cli src/top: lines of the log wait while a view owns the terminal
+frame_list_make src/format: writes one frame of a list while it runs
+id_table_find src/naming src/top: compares keys while it runs
+io_set_watch src/cli: progress of reading, on a terminal
+io_write_patiently src/cli src/top: asks if the run is over while a reader takes nothing
+machine_memory src/judge: rules are applied to the memory of a traced process
+merge_filter src/naming: renames frames while it runs
+opener_wait src/parse: the caller looks for a stop while an opener waits
+proc_maps_read src/doctor: visits mappings while it runs
+proc_maps_read_from src/profile: visits mappings while it runs
+processes_each src/profile: visits processes while it runs
+processes_each_changed src/profile: visits processes while it runs
+processes_init src/profile: the tracker lets go of a program image without references
+read_options src/cli: takes the parts of a large file while it is read
+replay_input src/profile: reads the code of files, which the walker does not know
+sideband_drain src/profile: visits records while it runs
+svg_page src/diff: the colours of a picture of changes
+symtab_for_each src/parse: visits symbols while it runs
+synth_file_analyse src/cli src/verify: visits instructions while it runs
+thread_begin src/naming src/proc src/profile: runs in the new thread
+verify_pool_options src/cli: judges files in threads, and reports each in turn
+LIST
+	bad=1
+fi
 exit $bad

@@ -60,6 +60,40 @@ echo '#include "unwind/table.h"' | source_file bpf/a.h
 expect "bpf may include bpf only" 1 layers
 rm -r "$tree/bpf"
 
+hooks() { # STRUCT FOLDER: a header of src/profile with a struct of callbacks, and a file of FOLDER that fills it
+	printf 'typedef int (*told_fn)(void *ctx);\nstruct %s {\n\tvoid (*said)(void *ctx);\n\ttold_fn told;\n};\n' "$1" |
+		source_file src/profile/hooks.h
+	printf '#include "profile/hooks.h"\nstatic int told(void *ctx)\n{\n}\nstruct %s hooks = { .told = told };\n' "$1" |
+		source_file "$2/a.c"
+}
+hooks hooks src/profile
+expect "a folder may fill its own callbacks" 0 layers
+hooks hooks src/naming
+expect "a callback that points up" 1 layers
+printf '#include "profile/hooks.h"\nstatic void fill(struct hooks *hooks)\n{\n\thooks->said = fill;\n}\n' |
+	source_file src/naming/a.c
+expect "one that is assigned" 1 layers
+printf '#include "profile/hooks.h"\nstatic void said(void *ctx)\n{\n}\nstruct hooks hooks = { said, NULL };\n' |
+	source_file src/naming/a.c
+expect "one without its name" 1 layers
+printf '#include "profile/hooks.h"\nstruct hooks hooks = { .told = NULL };\nint told(struct other *other)\n{\n\tother->told = 1;\n}\n' |
+	source_file src/naming/a.c
+expect "none that is filled" 0 layers
+hooks engine_listener src/naming
+expect "a callback listed for two folders, of which one does not fill it" 1 layers
+cp "$tree/src/naming/a.c" "$tree/src/cli.c"
+mkdir "$tree/src/cli"
+mv "$tree/src/cli.c" "$tree/src/cli/a.c"
+expect "callbacks that are listed" 0 layers
+rm -r "$tree/src"
+printf 'void each(int (*visit)(int id, void *ctx), void *ctx);\n' | source_file src/proc/a.h
+printf '#include "proc/a.h"\nvoid all(void)\n{\n\teach(visit_one, NULL);\n}\n' | source_file src/proc/a.c
+expect "a folder may call its own functions with callbacks" 0 layers
+mkdir "$tree/src/profile"
+cp "$tree/src/proc/a.c" "$tree/src/profile/a.c"
+expect "a function that calls back into a folder above" 1 layers
+rm -r "$tree/src"
+
 echo 'int n = snprintf(buf, size, "x") + parse_signal(1);' | source_file src/a.c
 expect "names that only end like a banned one" 0 banned
 echo 'int n = sprintf(buf, "x");' | source_file src/a.c
