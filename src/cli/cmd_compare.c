@@ -139,11 +139,9 @@ static int write_outputs(void *ctx, struct names *names, const struct recording 
 	};
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;
-	int error = comparison_make(names, recording, &compare->comparison, &err);
 
-	if (!error)
-		error = write_table(compare, &err);
-	if (error) {
+	comparison_make(names, recording, &compare->comparison);
+	if (write_table(compare, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		status = CLI_EXIT_OUTPUT;
 	}

@@ -21,6 +21,7 @@
 #include "format/formats.h"
 #include "parse/parser.h"
 #include "profile/engine.h"
+#include "recording/must_add.h"
 #include "report/finished.h"
 #include "report/hints.h"
 #include "report/run_report.h"
@@ -158,9 +159,9 @@ static int conclude(const struct profile *profile, const struct sampling_options
 	return status;
 }
 
-/* Keep the names that are new, and say so in the numbers. Errors: -ENOMEM. */
-static int keep_names(const struct names *names, struct disk_cache *cache,
-		      struct recording *recording)
+/* Keep the names that are new, and say so in the numbers. */
+static void keep_names(const struct names *names, struct disk_cache *cache,
+		       struct recording *recording)
 {
 	const struct profile *profile = names->profile;
 	struct disk_cache_stats stats;
@@ -168,15 +169,10 @@ static int keep_names(const struct names *names, struct disk_cache *cache,
 
 	namer_keep(names->namer, &known);
 	disk_cache_stats(cache, DISK_CACHE_NAMES, &stats);
-
-	int error = recording_add_number(recording, "names.cache_hits", known.nr_known);
-
-	if (!error)
-		error = recording_add_number(recording, "names.cache_misses", known.nr_asked);
-	/* the engine counted before there were names: what they add, or made give way */
-	return error ? error
-		     : recording_add_number(recording, "tables.cache_bytes",
-					    stats.bytes - profile->tables.cache_bytes);
+	must_add_number(recording, "names.cache_hits", known.nr_known);
+	must_add_number(recording, "names.cache_misses", known.nr_asked);
+	/* the engine counted before there were names: the bytes that they add, or made give way */
+	must_add_number(recording, "tables.cache_bytes", stats.bytes - profile->tables.cache_bytes);
 }
 
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
@@ -189,24 +185,17 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 	struct hints hints;
 	struct fpl_err err = { 0 };
 	uint64_t shown;
-	int error = namer_add_profile(namer, profile, &err);
 
-	if (!error) {
-		names_init(&names, profile, namer, &(struct names_options){ .by_function = true });
-		error = recording_init(&recording);
-	}
-	if (!error)
-		error = finished_make(&names, &recording, &err);
-	if (!error)
-		error = keep_names(&names, cache, &recording);
-	if (!error)
-		error = hints_find(&names, &hints);
-	if (!error)
-		error = hints_add_numbers(&recording, &hints);
-	if (error) {
+	if (namer_add_profile(namer, profile, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
 		return CLI_EXIT_OUTPUT;
 	}
+	names_init(&names, profile, namer, &(struct names_options){ .by_function = true });
+	must_recording_init(&recording);
+	finished_make(&names, &recording);
+	keep_names(&names, cache, &recording);
+	hints_find(&names, &hints);
+	hints_add_numbers(&recording, &hints);
 
 	const struct format_options format_options = output_options_format(&options->output);
 	int status = sinks_write(sinks, &recording, &format_options, &shown);

@@ -36,11 +36,11 @@ static void write_programs(struct json *json, const struct comparison *compariso
 	const struct comparison_table *table = &comparison->programs;
 
 	json_open(json, "programs", '[');
-	for (size_t i = 0; i < table->nr; i++) {
+	for (size_t i = 0; i < table->rows.nr; i++) {
 		json_open(json, NULL, '{');
-		json_string(json, "comm", table->rows[i].comm);
-		json_number(json, "judged", comparison_judged(&table->rows[i]));
-		write_counts(json, table->rows[i].counts, 0, VERDICT_CLASS_COUNT);
+		json_string(json, "comm", table->rows.list[i].comm);
+		json_number(json, "judged", comparison_judged(&table->rows.list[i]));
+		write_counts(json, table->rows.list[i].counts, 0, VERDICT_CLASS_COUNT);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -63,11 +63,11 @@ static void write_objects(struct json *json, const struct comparison *comparison
 			  const struct comparison_table *table)
 {
 	json_open(json, key, '[');
-	for (size_t i = 0; i < table->nr; i++) {
+	for (size_t i = 0; i < table->rows.nr; i++) {
 		json_open(json, NULL, '{');
-		write_object(json, comparison, table->rows[i].object);
-		json_number(json, "samples", comparison_parted(&table->rows[i]));
-		write_counts(json, table->rows[i].counts, VERDICT_WRONG, VERDICT_UNJUDGED);
+		write_object(json, comparison, table->rows.list[i].object);
+		json_number(json, "samples", comparison_parted(&table->rows.list[i]));
+		write_counts(json, table->rows.list[i].counts, VERDICT_WRONG, VERDICT_UNJUDGED);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -80,8 +80,8 @@ static void write_partings(struct json *json, const struct comparison *compariso
 	size_t i = 0;
 
 	json_open(json, "partings", '[');
-	for (; i < table->nr && i < COMPARISON_NR_PARTINGS; i++) {
-		const struct comparison_row *row = &table->rows[i];
+	for (; i < table->rows.nr && i < COMPARISON_NR_PARTINGS; i++) {
+		const struct comparison_row *row = &table->rows.list[i];
 
 		json_open(json, NULL, '{');
 		json_number(json, "samples", comparison_parted(row));
@@ -93,9 +93,9 @@ static void write_partings(struct json *json, const struct comparison *compariso
 	}
 	json_close(json, ']');
 	json_open(json, "partings_left", '{');
-	json_number(json, "places", table->nr - i);
-	for (; i < table->nr; i++)
-		samples += comparison_parted(&table->rows[i]);
+	json_number(json, "places", table->rows.nr - i);
+	for (; i < table->rows.nr; i++)
+		samples += comparison_parted(&table->rows.list[i]);
 	json_number(json, "samples", samples);
 	json_close(json, '}');
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/compare_text.h"
-#include "view/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "view/share.h"
 
 /* Lines of a table that fit a screen; --json has them all. */
 enum { NR_PROGRAMS = 30, NR_OBJECTS = 20 };
@@ -80,8 +80,8 @@ static void write_programs(FILE *to, const struct comparison *comparison)
 	fputs("\nBy program (% of its judged samples)\n\n"
 	      "   judged   agree   wrong    skip     cut  unjudged  program\n",
 	      to);
-	for (size_t i = 0; i < table->nr && i < NR_PROGRAMS; i++) {
-		const struct comparison_row *row = &table->rows[i];
+	for (size_t i = 0; i < table->rows.nr && i < NR_PROGRAMS; i++) {
+		const struct comparison_row *row = &table->rows.list[i];
 		uint64_t judged = comparison_judged(row);
 
 		fprintf(to, " %8" PRIu64, judged);
@@ -95,7 +95,7 @@ static void write_programs(FILE *to, const struct comparison *comparison)
 		fprintf(to, " %9" PRIu64 "  %s\n", row->counts[VERDICT_UNJUDGED],
 			strings_text(&comparison->names->strings, row->text));
 	}
-	write_more(to, table->nr, NR_PROGRAMS, "programs");
+	write_more(to, table->rows.nr, NR_PROGRAMS, "programs");
 }
 
 /* Write the path of an object, or its last part, safe for a terminal. */
@@ -118,8 +118,8 @@ static void write_objects(FILE *to, const struct comparison *comparison, const c
 		"\nBy object of %s (%% of all judged samples)\n\n"
 		"  samples   wrong    skip     cut  object\n",
 		title);
-	for (size_t i = 0; i < table->nr && i < NR_OBJECTS; i++) {
-		const struct comparison_row *row = &table->rows[i];
+	for (size_t i = 0; i < table->rows.nr && i < NR_OBJECTS; i++) {
+		const struct comparison_row *row = &table->rows.list[i];
 
 		fprintf(to, " %8" PRIu64 " %6.2f%% %6.2f%% %6.2f%%  ", comparison_parted(row),
 			share_whole_percent(row->counts[VERDICT_WRONG], comparison->judged),
@@ -128,7 +128,7 @@ static void write_objects(FILE *to, const struct comparison *comparison, const c
 		write_object(to, comparison, row->object, true);
 		putc('\n', to);
 	}
-	write_more(to, table->nr, NR_OBJECTS, "objects");
+	write_more(to, table->rows.nr, NR_OBJECTS, "objects");
 }
 
 static void write_partings(FILE *to, const struct comparison *comparison)
@@ -138,8 +138,8 @@ static void write_partings(FILE *to, const struct comparison *comparison)
 	fputs("\nThe first frame it lacks or gets wrong (% of all judged samples)\n\n"
 	      "    share   samples  class  function (object), and rbp in the frame before it\n",
 	      to);
-	for (size_t i = 0; i < table->nr && i < COMPARISON_NR_PARTINGS; i++) {
-		const struct comparison_row *row = &table->rows[i];
+	for (size_t i = 0; i < table->rows.nr && i < COMPARISON_NR_PARTINGS; i++) {
+		const struct comparison_row *row = &table->rows.list[i];
 
 		fprintf(to, " %7.2f%% %9" PRIu64 "  %-5s  %s  (",
 			share_whole_percent(comparison_parted(row), comparison->judged),
@@ -148,7 +148,7 @@ static void write_partings(FILE *to, const struct comparison *comparison)
 		write_object(to, comparison, row->object, false);
 		fprintf(to, ")  %s\n", fp_rule_key(row->rule));
 	}
-	write_more(to, table->nr, COMPARISON_NR_PARTINGS, "places");
+	write_more(to, table->rows.nr, COMPARISON_NR_PARTINGS, "places");
 }
 
 void compare_text_write(FILE *to, const struct comparison *comparison)

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/id_table.h"
+#include "base/vector.h"
 #include "compare/fp_rules.h"
 #include "compare/verdict.h"
 #include "naming/names.h"
@@ -25,9 +26,8 @@ struct comparison_row {
 };
 
 struct comparison_table {
-	struct comparison_row *rows; /* owned [nr], most samples first */
-	size_t *slots; /* owned [nr_slots]: index + 1, 0 is free; while it is filled */
-	size_t nr, room, nr_slots;
+	VECTOR(struct comparison_row) rows; /* most samples first */
+	struct id_table ids;		    /* of rows, by key; empty once they are sorted */
 };
 
 struct comparison {
@@ -48,16 +48,15 @@ struct comparison {
 	struct comparison_table partings; /* by that frame's function, class and rule */
 };
 
-/* Readers of a table see so many partings; the rest is one number. */
+/* Text and JSON have this many partings; the others are one number. */
 enum { COMPARISON_NR_PARTINGS = 20 };
 
 /*
  * Judge and sum up the profile of @names, which are made with by_function; @recording is made of
- * them. Both outlive the result. The profile has both walks (fp_max). Errors: -ENOMEM;
- * comparison_fini is safe then.
+ * them. Both outlive the result. The profile has both walks (fp_max).
  */
-FPL_MUST_CHECK int comparison_make(struct names *names, const struct recording *recording,
-				   struct comparison *ret, struct fpl_err *err);
+void comparison_make(struct names *names, const struct recording *recording,
+		     struct comparison *ret);
 void comparison_fini(struct comparison *comparison);
 
 /* Samples of a row in which the walks part. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "naming/names.h"
@@ -45,7 +46,7 @@ void fp_rules_init(struct fp_rules *rules, struct namer *namer)
 
 void fp_rules_fini(struct fp_rules *rules)
 {
-	free(rules->questions);
+	vector_fini(&rules->questions);
 }
 
 static struct fp_question question_of(uint64_t frame)
@@ -56,20 +57,9 @@ static struct fp_question question_of(uint64_t frame)
 	};
 }
 
-int fp_rules_ask(struct fp_rules *rules, uint64_t frame)
+void fp_rules_ask(struct fp_rules *rules, uint64_t frame)
 {
-	if (rules->nr == rules->room) {
-		size_t room = rules->room ? 2 * rules->room : 256;
-		struct fp_question *questions =
-			reallocarray(rules->questions, room, sizeof(*questions));
-
-		if (!questions)
-			return -ENOMEM;
-		rules->questions = questions;
-		rules->room = room;
-	}
-	rules->questions[rules->nr++] = question_of(frame);
-	return 0;
+	must_push(&rules->questions, question_of(frame));
 }
 
 static int compare_questions(const void *left, const void *right)
@@ -85,11 +75,9 @@ static int compare_questions(const void *left, const void *right)
 static int ask(struct fp_rules *rules, struct fp_question *questions, size_t nr,
 	       struct fpl_err *err)
 {
-	AUTO_FREE uint64_t *vaddrs = calloc(nr, sizeof(*vaddrs));
-	AUTO_FREE uint8_t *answers = calloc(nr, sizeof(*answers));
+	AUTO_FREE uint64_t *vaddrs = must_calloc(nr, sizeof(*vaddrs));
+	AUTO_FREE uint8_t *answers = must_calloc(nr, sizeof(*answers));
 
-	if (!vaddrs || !answers)
-		return fpl_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < nr; i++)
 		vaddrs[i] = questions[i].vaddr;
 
@@ -115,16 +103,16 @@ static void resolve_object(struct fp_rules *rules, struct fp_question *questions
 
 void fp_rules_resolve(struct fp_rules *rules)
 {
-	struct fp_question *questions = rules->questions;
+	struct fp_question *questions = rules->questions.list;
 	size_t nr = 0;
 
-	if (!rules->nr)
+	if (!rules->questions.nr)
 		return;
-	qsort(questions, rules->nr, sizeof(*questions), compare_questions);
-	for (size_t i = 0; i < rules->nr; i++)
+	qsort(questions, rules->questions.nr, sizeof(*questions), compare_questions);
+	for (size_t i = 0; i < rules->questions.nr; i++)
 		if (!nr || compare_questions(&questions[nr - 1], &questions[i]))
 			questions[nr++] = questions[i];
-	rules->nr = nr;
+	rules->questions.nr = nr;
 	for (size_t i = 0, end; i < nr; i = end) {
 		for (end = i + 1; end < nr && questions[end].object == questions[i].object;)
 			end++;
@@ -138,8 +126,9 @@ enum fp_rule fp_rules_find(const struct fp_rules *rules, uint64_t frame)
 	struct fp_question key = question_of(frame);
 	const struct fp_question *found = NULL;
 
-	if (rules->nr)
-		found = bsearch(&key, rules->questions, rules->nr, sizeof(key), compare_questions);
+	if (rules->questions.nr)
+		found = bsearch(&key, rules->questions.list, rules->questions.nr, sizeof(key),
+				compare_questions);
 	if (!found || !found->known)
 		return FP_RULE_UNKNOWN;
 	if (found->here)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether code keeps a frame pointer, said by its CFI: where rbp points at the frame, the row has
- * the CFA at rbp + 16 (x86-64 psABI 1.0, section 3.2.2). Asked of the frames behind which the two
- * walks of a sample part: it tells why.
+ * Does code keep a frame pointer? Its CFI answers: while rbp points at the frame, the row has the
+ * CFA at rbp + 16 (x86-64 psABI 1.0, section 3.2.2). The question is asked about the frames behind
+ * which the two walks of a sample part, and the answer is the reason.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/vector.h"
 #include "naming/namer.h"
 
 /* X(name, JSON key, text) */
@@ -33,21 +33,20 @@ enum fp_rule { FP_RULE_LIST(X) FP_RULE_COUNT };
 struct fp_question; /* one pc, and what is known of it */
 
 struct fp_rules {
-	struct namer *namer;	       /* borrowed */
-	struct fp_question *questions; /* owned [nr]; after fp_rules_resolve ascending, each once */
-	size_t nr, room;
+	struct namer *namer;		      /* borrowed */
+	VECTOR(struct fp_question) questions; /* after fp_rules_resolve ascending, each once */
 };
 
 void fp_rules_init(struct fp_rules *rules, struct namer *namer);
 void fp_rules_fini(struct fp_rules *rules);
 
-/* Ask about the pc of a user frame (bits of bpf/shared.h). Errors: -ENOMEM. */
-FPL_MUST_CHECK int fp_rules_ask(struct fp_rules *rules, uint64_t frame);
+/* Ask about the pc of a user frame (bits of bpf/shared.h). */
+void fp_rules_ask(struct fp_rules *rules, uint64_t frame);
 
-/* Answer all that was asked. Cost: the rows of every object asked about are read once. */
+/* Answer all questions. Cost: the rows of every object in a question are read once. */
 void fp_rules_resolve(struct fp_rules *rules);
 
-/* The answer for a frame that was asked about; UNKNOWN for any other. Cost: O(log n). */
+/* The answer about a frame; FP_RULE_UNKNOWN if it was not asked. Cost: O(log n). */
 enum fp_rule fp_rules_find(const struct fp_rules *rules, uint64_t frame);
 
 /* Keys and texts of JSON and text. */

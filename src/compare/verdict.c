@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/verdict.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
+#include "base/alloc.h"
 #include "naming/names.h"
 #include "recording/keys.h"
 
@@ -109,16 +107,13 @@ struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max)
 	return verdict;
 }
 
-int verdict_classes(const struct profile *profile, uint8_t **ret)
+uint8_t *verdict_classes(const struct profile *profile)
 {
-	uint8_t *classes = malloc(profile->nr_stacks + 1);
+	uint8_t *classes = must_malloc(profile->nr_stacks);
 
-	if (!classes)
-		return -ENOMEM;
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		classes[i] = (uint8_t)verdict_of(&profile->stacks[i], profile->fp_max).class;
-	*ret = classes;
-	return 0;
+	return classes;
 }
 
 size_t verdict_parting(const struct profile_stack *stack, const struct verdict *verdict)

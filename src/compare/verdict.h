@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "profile/profile.h"
 #include "recording/verdict_class.h"
 
@@ -48,8 +47,8 @@ struct verdict {
 struct verdict verdict_of(const struct profile_stack *stack, uint32_t fp_max);
 
 /* The classes of all stacks of @profile, which has a second walk of each: the caller frees
- * *ret [nr_stacks]. Errors: -ENOMEM. */
-FPL_MUST_CHECK int verdict_classes(const struct profile *profile, uint8_t **ret);
+ * the result [nr_stacks]. */
+uint8_t *verdict_classes(const struct profile *profile);
 
 /*
  * Index in C of the first frame that F lacks or gets wrong. Where F has all of C and goes on, it is

@@ -3,17 +3,16 @@
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "compare/verdict.h"
 #include "report/tally.h"
 
-int finished_make(struct names *names, struct recording *ret, struct fpl_err *err)
+void finished_make(struct names *names, struct recording *ret)
 {
 	const struct profile *profile = names->profile;
-	AUTO_FREE uint8_t *classes = NULL;
-	int code = profile->fp_max ? verdict_classes(profile, &classes) : 0;
+	AUTO_FREE uint8_t *classes = profile->fp_max ? verdict_classes(profile) : NULL;
 
-	if (!code)
-		code = recorded_make(names, classes, ret, NULL, err);
-	return code ? code : tally_add_numbers(ret, profile);
+	alloc_check(recorded_make(names, classes, ret, NULL, NULL));
+	tally_add_numbers(ret, profile);
 }

@@ -5,5 +5,5 @@
 
 #include "naming/recorded.h"
 
-/* As recorded_make(), with all numbers of a finished run. Errors: -ENOMEM. */
-FPL_MUST_CHECK int finished_make(struct names *names, struct recording *ret, struct fpl_err *err);
+/* As recorded_make(), with all numbers of a finished run. */
+void finished_make(struct names *names, struct recording *ret);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recording/keys.h"
 #include "report/hints.h"
-#include "view/share.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/keys.h"
+#include "recording/must_add.h"
 #include "report/tally.h"
+#include "view/share.h"
 
 #define ANY_STOP    FPL_STOP_COUNT
 #define ANY_RUNTIME RUNTIME_COUNT
@@ -135,8 +136,8 @@ static bool is_cut_short(const struct profile_stack *stack)
 	       stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING;
 }
 
-static int find_one(struct names *names, const struct runtimes *runtimes,
-		    const struct profile_stack *stack, struct hint *ret)
+static void find_one(struct names *names, const struct runtimes *runtimes,
+		     const struct profile_stack *stack, struct hint *ret)
 {
 	struct frame_name name;
 
@@ -147,10 +148,10 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 		.no_frame = stack->nr_user == 0,
 	};
 	if (ret->no_frame)
-		return 0;
+		return;
 
 	uint64_t frame = stack->frames[stack->nr_user - 1];
-	int code;
+	int error;
 
 	names_user(names, stack, frame, &name);
 
@@ -158,15 +159,15 @@ static int find_one(struct names *names, const struct runtimes *runtimes,
 	ret->generated = frame_is_raw(frame);
 	/* addresses without a name are one place; the word at rbp may be any number */
 	if (ret->generated && !name.symbol)
-		code = strings_intern(&names->strings,
-				      names->profile->fp_only ? "an address in no file"
-							      : "code made at run time",
-				      &ret->text);
+		error = strings_intern(&names->strings,
+				       names->profile->fp_only ? "an address in no file"
+							       : "code made at run time",
+				       &ret->text);
 	else
-		code = names_text(names, &name, &ret->text);
+		error = names_text(names, &name, &ret->text);
+	alloc_check(error);
 	if (!ret->generated && !ret->runtime && name.symbol)
 		ret->runtime = runtime_of_symbol(name.symbol);
-	return code;
 }
 
 static int compare_places(const void *left, const void *right)
@@ -206,27 +207,25 @@ static size_t merge_places(struct hint *list, size_t nr)
 	return kept;
 }
 
-int hints_find(struct names *names, struct hints *ret)
+void hints_find(struct names *names, struct hints *ret)
 {
 	CLEANUP(cleanup_runtimes) struct runtimes runtimes = { 0 };
 	const struct profile *profile = names->profile;
-	AUTO_FREE struct hint *list = calloc(profile->nr_stacks + 1, sizeof(*list));
+	AUTO_FREE struct hint *list = must_calloc(profile->nr_stacks, sizeof(*list));
 	struct tally tally;
 	size_t nr = 0;
 
 	tally_count(profile, &tally);
 	*ret = (struct hints){ .names = names, .judged = tally_judged(&tally) };
 	if (!profile->user || tally.complete == ret->judged)
-		return 0;
-	if (!list || runtimes_init(&runtimes, profile))
-		return -ENOMEM;
+		return;
+	runtimes_init(&runtimes, profile);
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 
 		if (!is_cut_short(stack))
 			continue;
-		if (find_one(names, &runtimes, stack, &list[nr]))
-			return -ENOMEM;
+		find_one(names, &runtimes, stack, &list[nr]);
 		ret->samples += list[nr++].samples;
 	}
 	qsort(list, nr, sizeof(*list), compare_places);
@@ -235,7 +234,6 @@ int hints_find(struct names *names, struct hints *ret)
 	ret->nr_places = nr;
 	ret->nr = nr < HINTS_SHOWN ? nr : HINTS_SHOWN;
 	memcpy(ret->list, list, ret->nr * sizeof(*list));
-	return 0;
 }
 
 static const char *runtime_text(enum runtime runtime)
@@ -347,7 +345,7 @@ void hints_write_most(FILE *to, const struct hints *hints)
 	fprintf(to, "%s%s\n", advice ? ": " : "", advice ? advice : "");
 }
 
-static int add_one(struct recording *recording, const struct hints *hints, size_t idx)
+static void add_one(struct recording *recording, const struct hints *hints, size_t idx)
 {
 	const struct hint *hint = &hints->list[idx];
 	const struct names *names = hints->names;
@@ -360,26 +358,20 @@ static int add_one(struct recording *recording, const struct hints *hints, size_
 		{ "advice", advice_of(hints, hint) },
 	};
 	char key[64];
-	int err;
 
 	snprintf(key, sizeof(key), "incomplete.most[].%zu.samples", idx);
-	err = recording_add_number(recording, key, hint->samples);
-	for (size_t i = 0; !err && i < ARRAY_SIZE(notes); i++) {
+	must_add_number(recording, key, hint->samples);
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
 		snprintf(key, sizeof(key), "incomplete.most[].%zu.%s", idx, notes[i].name);
-		err = recording_set_note(recording, key, notes[i].note);
+		must_set_note(recording, key, notes[i].note);
 	}
-	return err;
 }
 
-int hints_add_numbers(struct recording *recording, const struct hints *hints)
+void hints_add_numbers(struct recording *recording, const struct hints *hints)
 {
-	int err = recording_add_number(recording, "incomplete.samples", hints->samples);
-
-	if (!err)
-		err = recording_add_number(recording, "incomplete.places", hints->nr_places);
-	if (!err)
-		err = recording_add_number(recording, "incomplete.most[]", 0);
-	for (size_t i = 0; !err && i < hints->nr; i++)
-		err = add_one(recording, hints, i);
-	return err;
+	must_add_number(recording, "incomplete.samples", hints->samples);
+	must_add_number(recording, "incomplete.places", hints->nr_places);
+	must_add_number(recording, "incomplete.most[]", 0);
+	for (size_t i = 0; i < hints->nr; i++)
+		add_one(recording, hints, i);
 }

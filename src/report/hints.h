@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "naming/names.h"
 #include "recording/recording.h"
 #include "report/runtime.h"
@@ -35,8 +34,8 @@ struct hints {
 	struct hint list[HINTS_SHOWN]; /* most samples first */
 };
 
-/* @names: by_function. It is borrowed until the last use of *ret. Errors: -ENOMEM. */
-FPL_MUST_CHECK int hints_find(struct names *names, struct hints *ret);
+/* @names: by_function. It is borrowed until the last use of *ret. */
+void hints_find(struct names *names, struct hints *ret);
 
 /* Write the lines of the closing report; none if all stacks are complete. */
 void hints_write(FILE *to, const struct hints *hints);
@@ -44,8 +43,8 @@ void hints_write(FILE *to, const struct hints *hints);
 /* One line: how many stacks are cut short, the place where most of them end, and the advice. */
 void hints_write_most(FILE *to, const struct hints *hints);
 
-/* Add the member "incomplete" of --stats to the numbers of @recording. Errors: -ENOMEM. */
-FPL_MUST_CHECK int hints_add_numbers(struct recording *recording, const struct hints *hints);
+/* Add the member "incomplete" of --stats to the numbers of @recording. */
+void hints_add_numbers(struct recording *recording, const struct hints *hints);
 
 /* The option that turned rows or steps off: if that is the cause, this alone is advised. */
 enum hint_without {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recording/keys.h"
 #include "report/run_report.h"
-#include "view/share.h"
 
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "recording/keys.h"
 #include "report/code_tally.h"
 #include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
+#include "view/share.h"
 
 static double ratio(uint64_t part, uint64_t whole)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/runtime.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "naming/names.h"
 
@@ -79,15 +79,12 @@ static enum runtime runtime_of_stack(const struct profile *profile, const enum r
 }
 
 /* The list keeps only processes with a run time, each once. */
-int runtimes_init(struct runtimes *runtimes, const struct profile *profile)
+void runtimes_init(struct runtimes *runtimes, const struct profile *profile)
 {
-	AUTO_FREE enum runtime *by_object = calloc(profile->nr_objects + 1, sizeof(*by_object));
+	AUTO_FREE enum runtime *by_object = must_calloc(profile->nr_objects, sizeof(*by_object));
 	size_t nr = 0, kept = 0;
 
-	*runtimes = (struct runtimes){ 0 };
-	runtimes->list = calloc(profile->nr_stacks + 1, sizeof(*runtimes->list));
-	if (!by_object || !runtimes->list)
-		return -ENOMEM;
+	runtimes->list = must_calloc(profile->nr_stacks, sizeof(*runtimes->list));
 	for (size_t i = 0; i < profile->nr_objects; i++) {
 		if (profile->objects[i].path)
 			by_object[i] = runtime_of_path(profile->objects[i].path);
@@ -107,7 +104,6 @@ int runtimes_init(struct runtimes *runtimes, const struct profile *profile)
 			runtimes->list[kept++] = runtimes->list[i];
 	}
 	runtimes->nr = kept;
-	return 0;
 }
 
 void runtimes_fini(struct runtimes *runtimes)

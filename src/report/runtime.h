@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
 #include "profile/profile.h"
 
 /* X(name, its name in advice) */
@@ -44,8 +43,8 @@ struct runtimes {
 	size_t nr;
 };
 
-/* Errors: -ENOMEM. Cost: O(frames). */
-FPL_MUST_CHECK int runtimes_init(struct runtimes *runtimes, const struct profile *profile);
+/* Cost: O(frames). */
+void runtimes_init(struct runtimes *runtimes, const struct profile *profile);
 void runtimes_fini(struct runtimes *runtimes);
 
 /* The run time of the process of @stack. */

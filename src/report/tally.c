@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recording/keys.h"
 #include "report/tally.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "naming/names.h"
+#include "recording/keys.h"
+#include "recording/must_add.h"
 #include "report/code_tally.h"
 #include "report/no_room.h"
 
@@ -65,90 +66,77 @@ bool tally_books_close(const struct profile *profile, const struct tally *tally,
 	return books->fired == shown + books->idle + books->filtered + tally->lost;
 }
 
-/* Adds numbers until one cannot be added. */
-struct adder {
-	struct recording *to;
-	int err;
-};
-
-static void add(struct adder *adder, const char *key, uint64_t value)
-{
-	if (!adder->err)
-		adder->err = recording_add_number(adder->to, key, value);
-}
-
-static void add_of(struct adder *adder, const char *group, const char *key, uint64_t value)
+static void add_of(struct recording *to, const char *group, const char *key, uint64_t value)
 {
 	char whole[128];
 
 	snprintf(whole, sizeof(whole), "%s.%s", group, key);
-	add(adder, whole, value);
+	must_add_number(to, whole, value);
 }
 
-static void add_note_of(struct adder *adder, const char *group, const char *key, const char *note)
+static void add_note_of(struct recording *to, const char *group, const char *key, const char *note)
 {
 	char whole[128];
 
 	snprintf(whole, sizeof(whole), "%s.%s", group, key);
-	if (!adder->err)
-		adder->err = recording_set_note(adder->to, whole, note);
+	must_set_note(to, whole, note);
 }
 
-static void add_books(struct adder *adder, const struct profile *profile)
+static void add_books(struct recording *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	add(adder, "expected", books->expected);
-	add(adder, "missed", books->missed);
-	add(adder, "fired", books->fired);
-	add(adder, "shown", profile_shown(profile));
-	add(adder, "idle", books->idle);
-	add(adder, "filtered", books->filtered);
+	must_add_number(to, "expected", books->expected);
+	must_add_number(to, "missed", books->missed);
+	must_add_number(to, "fired", books->fired);
+	must_add_number(to, "shown", profile_shown(profile));
+	must_add_number(to, "idle", books->idle);
+	must_add_number(to, "filtered", books->filtered);
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		add_of(adder, "lost", lost_key((enum fpl_lost)i), books->lost[i]);
+		add_of(to, "lost", lost_key((enum fpl_lost)i), books->lost[i]);
 }
 
-static void add_stacks(struct adder *adder, const struct tally *tally)
+static void add_stacks(struct recording *to, const struct tally *tally)
 {
-	add(adder, "user_samples", tally->user_samples);
-	add(adder, "complete", tally->complete);
+	must_add_number(to, "user_samples", tally->user_samples);
+	must_add_number(to, "complete", tally->complete);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
-		add_of(adder, "stop", stop_key((enum fpl_stop)i), tally->stops[i]);
-	add(adder, "frames", tally->frames);
-	add(adder, "elided.samples", tally->elided_samples);
-	add(adder, "elided.most", tally->elided_most);
+		add_of(to, "stop", stop_key((enum fpl_stop)i), tally->stops[i]);
+	must_add_number(to, "frames", tally->frames);
+	must_add_number(to, "elided.samples", tally->elided_samples);
+	must_add_number(to, "elided.most", tally->elided_most);
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
-		add_of(adder, "frames_by_origin", origin_key((enum fpl_origin)i),
+		add_of(to, "frames_by_origin", origin_key((enum fpl_origin)i),
 		       tally->frames_by_origin[i]);
 	for (size_t i = 0; i < FPL_ORIGIN_COUNT; i++)
-		add_of(adder, "samples_by_origin", origin_key((enum fpl_origin)i),
+		add_of(to, "samples_by_origin", origin_key((enum fpl_origin)i),
 		       tally->samples_by_origin[i]);
 }
 
-static void add_tables(struct adder *adder, const struct profile_tables *tables)
+static void add_tables(struct recording *to, const struct profile_tables *tables)
 {
-	add(adder, "tables.objects", tables->objects);
-	add(adder, "tables.rows", tables->rows);
-	add(adder, "tables.rules", tables->rules);
-	add(adder, "tables.bytes", tables->bytes);
-	add(adder, "tables.allocated_bytes", tables->allocated_bytes);
-	add(adder, "tables.cache_hits", tables->cache_hits);
-	add(adder, "tables.cache_misses", tables->cache_misses);
-	add(adder, "tables.cache_bytes", tables->cache_bytes);
-	add(adder, "tables.evicted", tables->evicted);
-	add(adder, "tables.refused", tables->refused);
-	add(adder, "tables.refused_bytes", tables->refused_bytes);
-	add(adder, "tables.synth_refused", tables->synth_refused);
+	must_add_number(to, "tables.objects", tables->objects);
+	must_add_number(to, "tables.rows", tables->rows);
+	must_add_number(to, "tables.rules", tables->rules);
+	must_add_number(to, "tables.bytes", tables->bytes);
+	must_add_number(to, "tables.allocated_bytes", tables->allocated_bytes);
+	must_add_number(to, "tables.cache_hits", tables->cache_hits);
+	must_add_number(to, "tables.cache_misses", tables->cache_misses);
+	must_add_number(to, "tables.cache_bytes", tables->cache_bytes);
+	must_add_number(to, "tables.evicted", tables->evicted);
+	must_add_number(to, "tables.refused", tables->refused);
+	must_add_number(to, "tables.refused_bytes", tables->refused_bytes);
+	must_add_number(to, "tables.synth_refused", tables->synth_refused);
 }
 
-static void add_refused(struct adder *adder, const char *group,
+static void add_refused(struct recording *to, const char *group,
 			const uint64_t refused[PROFILE_LIMIT_COUNT])
 {
 	for (size_t i = 0; i < PROFILE_LIMIT_COUNT; i++)
-		add_of(adder, group, no_room_key((enum profile_limit)i), refused[i]);
+		add_of(to, group, no_room_key((enum profile_limit)i), refused[i]);
 }
 
-static void add_no_room_of_cgroups(struct adder *adder, const struct profile *profile)
+static void add_no_room_of_cgroups(struct recording *to, const struct profile *profile)
 {
 	size_t nr = 0;
 	char group[64];
@@ -159,97 +147,95 @@ static void add_no_room_of_cgroups(struct adder *adder, const struct profile *pr
 		if (!owner->cgroup)
 			continue;
 		if (!nr)
-			add(adder, "no_room.by_cgroup[]", 0);
+			must_add_number(to, "no_room.by_cgroup[]", 0);
 		snprintf(group, sizeof(group), "no_room.by_cgroup[].%zu", nr++);
-		add_note_of(adder, group, "cgroup", owner->cgroup);
-		add_refused(adder, group, owner->refused);
+		add_note_of(to, group, "cgroup", owner->cgroup);
+		add_refused(to, group, owner->refused);
 	}
 }
 
-static void add_no_room(struct adder *adder, const struct profile *profile)
+static void add_no_room(struct recording *to, const struct profile *profile)
 {
 	char group[64];
 
-	add_refused(adder, "no_room", profile->refused);
+	add_refused(to, "no_room", profile->refused);
 	for (size_t i = 0; i < profile->nr_owners; i++) {
 		const struct profile_owner *owner = &profile->owners[i];
 
 		if (owner->owner == OWNER_UNKNOWN || owner->cgroup)
 			continue;
 		snprintf(group, sizeof(group), "no_room.by_user.%" PRIu64, owner->owner);
-		add_refused(adder, group, owner->refused);
+		add_refused(to, group, owner->refused);
 	}
-	add_no_room_of_cgroups(adder, profile);
+	add_no_room_of_cgroups(to, profile);
 }
 
-static void add_maps(struct adder *adder, const struct profile *profile)
+static void add_maps(struct recording *to, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_maps; i++) {
 		const struct profile_map *map = &profile->maps[i];
 		char group[sizeof("maps.") + sizeof(map->name)];
 
 		snprintf(group, sizeof(group), "maps.%s", map->name);
-		add_of(adder, group, "entries", map->entries);
-		add_of(adder, group, "max", map->max);
-		add_of(adder, group, "bytes", map->bytes);
-		add_of(adder, group, "refused", map->refused);
+		add_of(to, group, "entries", map->entries);
+		add_of(to, group, "max", map->max);
+		add_of(to, group, "bytes", map->bytes);
+		add_of(to, group, "refused", map->refused);
 	}
 }
 
 /* Numbers of single samples: the timeline, and the stream. */
-static void add_events(struct adder *adder, const struct profile *profile)
+static void add_events(struct recording *to, const struct profile *profile)
 {
-	add(adder, "timeline.events", profile->nr_events);
-	add(adder, "timeline.missing", profile->timeline.missing);
-	add(adder, "timeline.ring_full", profile->timeline.ring_full);
-	add(adder, "timeline.memory_full", profile->timeline.memory_full);
-	add(adder, "stream.printed", profile->stream.printed);
-	add(adder, "stream.unprinted", profile->stream.unprinted);
+	must_add_number(to, "timeline.events", profile->nr_events);
+	must_add_number(to, "timeline.missing", profile->timeline.missing);
+	must_add_number(to, "timeline.ring_full", profile->timeline.ring_full);
+	must_add_number(to, "timeline.memory_full", profile->timeline.memory_full);
+	must_add_number(to, "stream.printed", profile->stream.printed);
+	must_add_number(to, "stream.unprinted", profile->stream.unprinted);
 }
 
-static void add_run_time_code(struct adder *adder, const struct profile *profile)
+static void add_run_time_code(struct recording *to, const struct profile *profile)
 {
 	struct code_tally tally;
 
 	code_tally_count(profile, &tally);
-	add(adder, "run_time_code.frames", tally.frames);
-	add(adder, "run_time_code.named", tally.named);
-	add(adder, "run_time_code.uncertain", tally.uncertain);
-	add(adder, "run_time_code.files", tally.files.files);
-	add(adder, "run_time_code.refused", tally.files.refused);
-	add(adder, "run_time_code.functions", tally.files.functions);
-	add(adder, "run_time_code.bytes", tally.files.bytes);
+	must_add_number(to, "run_time_code.frames", tally.frames);
+	must_add_number(to, "run_time_code.named", tally.named);
+	must_add_number(to, "run_time_code.uncertain", tally.uncertain);
+	must_add_number(to, "run_time_code.files", tally.files.files);
+	must_add_number(to, "run_time_code.refused", tally.files.refused);
+	must_add_number(to, "run_time_code.functions", tally.files.functions);
+	must_add_number(to, "run_time_code.bytes", tally.files.bytes);
 }
 
-int tally_add_numbers(struct recording *recording, const struct profile *profile)
+void tally_add_numbers(struct recording *to, const struct profile *profile)
 {
-	struct adder adder = { .to = recording };
 	struct tally tally;
 
 	tally_count(profile, &tally);
-	add_books(&adder, profile);
-	add_stacks(&adder, &tally);
-	add(&adder, "uretprobe_samples", profile->books.uretprobe_samples);
-	add(&adder, "bpf_ns", profile->books.bpf_ns);
-	add(&adder, "bpf_runs", profile->books.bpf_runs);
-	add(&adder, "sample_ns", profile->books.sample_ns);
-	add(&adder, "weight_ns", tally.weight_ns);
-	add(&adder, "hz_end", profile->hz_end);
-	add(&adder, "hz_changes", profile->hz_changes);
-	add(&adder, "deep.walked", profile->deep.walked);
-	add(&adder, "deep.refused", profile->deep.refused);
-	add(&adder, "deep.cut", profile->deep.cut);
-	add(&adder, "deep.ns", profile->deep.ns);
-	add_tables(&adder, &profile->tables);
-	add_no_room(&adder, profile);
-	add(&adder, "maps_bytes", profile->maps_bytes);
-	add_maps(&adder, profile);
-	add(&adder, "rss_peak_bytes", profile->rss_peak_bytes);
-	add(&adder, "user_cpu_ms", profile->user_cpu_ms);
-	add(&adder, "startup_ms", profile->startup_ms);
-	add(&adder, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
-	add(&adder, "away_ms", profile->away_ns / 1000000);
-	add_events(&adder, profile);
-	add_run_time_code(&adder, profile);
-	return adder.err;
+	add_books(to, profile);
+	add_stacks(to, &tally);
+	must_add_number(to, "uretprobe_samples", profile->books.uretprobe_samples);
+	must_add_number(to, "bpf_ns", profile->books.bpf_ns);
+	must_add_number(to, "bpf_runs", profile->books.bpf_runs);
+	must_add_number(to, "sample_ns", profile->books.sample_ns);
+	must_add_number(to, "weight_ns", tally.weight_ns);
+	must_add_number(to, "hz_end", profile->hz_end);
+	must_add_number(to, "hz_changes", profile->hz_changes);
+	must_add_number(to, "deep.walked", profile->deep.walked);
+	must_add_number(to, "deep.refused", profile->deep.refused);
+	must_add_number(to, "deep.cut", profile->deep.cut);
+	must_add_number(to, "deep.ns", profile->deep.ns);
+	add_tables(to, &profile->tables);
+	add_no_room(to, profile);
+	must_add_number(to, "maps_bytes", profile->maps_bytes);
+	add_maps(to, profile);
+	must_add_number(to, "rss_peak_bytes", profile->rss_peak_bytes);
+	must_add_number(to, "user_cpu_ms", profile->user_cpu_ms);
+	must_add_number(to, "startup_ms", profile->startup_ms);
+	must_add_number(to, "drain_gap_max_ms", profile->drain_gap_max_ns / 1000000);
+	must_add_number(to, "away_ms", profile->away_ns / 1000000);
+	add_events(to, profile);
+	add_run_time_code(to, profile);
 }

@@ -30,7 +30,5 @@ uint64_t tally_judged(const struct tally *tally);
 /* Is fired = shown + idle + filtered + lost? */
 bool tally_books_close(const struct profile *profile, const struct tally *tally, uint64_t shown);
 
-/*
- * Add the numbers of --stats to @recording, in the order of the documentation. Errors: -ENOMEM.
- */
-FPL_MUST_CHECK int tally_add_numbers(struct recording *recording, const struct profile *profile);
+/* Add the numbers of --stats to @to, in the order of the documentation. */
+void tally_add_numbers(struct recording *to, const struct profile *profile);

@@ -79,12 +79,12 @@ static char *render(const struct profile *of, bool as_json)
 	FILE *to = open_memstream(&text, &size);
 
 	names_init(&names, of, namer, &(struct names_options){ .by_function = true });
-	assert_int_equal(hints_find(&names, &hints), 0);
+	hints_find(&names, &hints);
 	if (as_json) {
 		struct recording recording;
 
 		assert_int_equal(recording_init(&recording), 0);
-		assert_int_equal(hints_add_numbers(&recording, &hints), 0);
+		hints_add_numbers(&recording, &hints);
 		stats_write(to, &recording, 0);
 		recording_fini(&recording);
 	} else {
