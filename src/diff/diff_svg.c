@@ -14,7 +14,7 @@
 /* Boxes a browser still moves at once, and shades of a colour. */
 enum { BOXES_MAX = 50000, NR_SHADES = 8 };
 
-/* What a box has that no box above it shows, and what to think of it. */
+/* The samples of a box that no box above it shows, and the verdict on their change. */
 struct own {
 	uint64_t count[DIFF_SIDES];
 	uint64_t gone; /* of those before, what was in children that are not there after */
@@ -196,7 +196,7 @@ static void make_subtitle(const struct drawing *drawing, char *buf, size_t size)
 			 drawing->judge.percent * change);
 }
 
-/* What has no box since there is nothing of it after. */
+/* Say how much has no box since it has no samples after. */
 static void note_gone(struct drawing *drawing)
 {
 	uint64_t gone = 0;

@@ -32,7 +32,7 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
  */
 void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize);
 
-/* What a differential flame graph is drawn from. */
+/* The input of a differential flame graph. */
 struct diff_picture {
 	const struct flame_paths *paths;       /* borrowed: DIFF_BEFORE and DIFF_AFTER are sides */
 	const struct picture_options *options; /* borrowed */
@@ -51,7 +51,7 @@ struct diff_picture {
  */
 void diff_svg_write(FILE *to, const struct diff_picture *picture);
 
-/* What a page of a difference is made of. */
+/* The input of the page of a difference. */
 struct diff_page {
 	struct diff_picture picture; /* its paths with places, escaped texts, and not reversed */
 	const struct difference *difference; /* borrowed */

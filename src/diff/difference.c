@@ -45,7 +45,7 @@ static struct significance_options options_of(const struct pairing *pairing, boo
 	return ret;
 }
 
-/* Where no side has two runs there is nothing to fit, and nothing that is wide. */
+/* Without two runs on a side nothing is fitted, and no tally is wide. */
 static void fit(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
@@ -59,7 +59,7 @@ static void fit(struct difference *difference)
 	significance_fit(&options, list, nr, &difference->significance);
 }
 
-/* What is looked at together shares one error rate. The whole is looked at alone. */
+/* Functions share one error rate, and stacks another. The whole is tested alone. */
 static void count_tests(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
@@ -186,7 +186,7 @@ void difference_fini(struct difference *difference)
 	free(difference->stacks);
 }
 
-/* What orders go by, of one thing. */
+/* The key that orders compare, of one item or stack. */
 struct sort_key {
 	double size, before; /* of the change; what it was */
 	uint32_t idx;	     /* item or stack */
@@ -264,7 +264,7 @@ static void keep_key(struct sort_key *keys, size_t *nr, size_t nr_max, const str
 		keys[place] = *key;
 }
 
-/* So many are found one by one, more are sorted. */
+/* The most keys that are found one by one; more are sorted. */
 #define FEW_KEYS 256u
 
 void difference_list_make(const struct difference *difference, enum difference_order order,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changed between two sides: every function and stack with what to think of its change. */
+/* The difference of two sides: every function and stack with a verdict on its change. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct difference {
 void difference_make(const struct pairing *pairing, struct difference *ret);
 void difference_fini(struct difference *difference);
 
-/* What to think of item @item, and of stack @stack. Cost: O(1), some 100 ns. */
+/* The verdict on item @item, and on stack @stack. Cost: O(1), some 100 ns. */
 struct diff_function difference_function(const struct difference *difference, uint32_t item);
 struct diff_change difference_stack(const struct difference *difference, uint32_t stack);
 

@@ -15,7 +15,7 @@ int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight_ns)
 	return 0;
 }
 
-/* What a measure sees of a tally. */
+/* The numbers of a tally that a measure counts. */
 struct seen {
 	double value, squares;
 };

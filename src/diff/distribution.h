@@ -20,7 +20,7 @@ enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
 enum diff_measure { DIFF_SAMPLES, DIFF_WEIGHT, DIFF_MEASURES };
 
-/* Of one run: what was counted of one thing. */
+/* The counts of one thing in one run. */
 struct run_tally {
 	uint64_t count, weight_ns;
 	double squares; /* sum of the squares of the samples' weights */

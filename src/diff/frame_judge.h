@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to think of the samples that a frame of a picture has on both sides: as of functions, but of
+/* Verdicts on the samples that a frame of a picture has on both sides: as of functions, but by
  * counts alone. */
 #pragma once
 
@@ -20,7 +20,7 @@ struct frame_judge {
 
 struct frame_judge frame_judge_make(const struct diff_picture *picture);
 
-/* What @count is after, less what it is before, in samples after. */
+/* The change of @count from before to after, in samples after. */
 double frame_judge_change(const struct frame_judge *judge, const uint64_t count[DIFF_SIDES]);
 
 /* The interval of that, to either side. The quantile is known by now. */

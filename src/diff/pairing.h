@@ -21,7 +21,7 @@
 #include "view/functions.h"
 #include "view/sequences.h"
 
-/* What is known of all runs of a side together. */
+/* The sums over all runs of a side. */
 struct paired_side {
 	size_t nr_runs, nr_empty; /* empty ones are runs, too */
 	uint64_t duration_ns;
@@ -34,8 +34,8 @@ struct pairing_options {
 	struct frame_text_options text;
 	bool delimited; /* "-" between user and kernel frames */
 	bool strip_hex; /* 0x1f in texts is 0x... */
-	/* What makes two steps one; of FUNCTIONS_BY_TEXT, as lines of folded stacks, functions are
-	 * not counted. */
+	/* The fields that two equal steps share. By FUNCTIONS_BY_TEXT, as lines of folded stacks,
+	 * functions are not counted. */
 	enum functions_by by;
 	bool shares; /* values are shares of a run */
 };
@@ -46,7 +46,7 @@ struct pairing {
 	/* Steps of stacks. A place is a text, escaped, "-": not known; of labels it is 0. */
 	struct functions items;
 	struct sequences stacks; /* of items */
-	/* Of each item that it was running, and that it was in the stack; of each stack. */
+	/* Counts of each item: it was running, it was in the stack; and of each stack. */
 	struct tallies self, total, samples;
 	struct tally_runs runs;
 	struct distribution whole; /* of what was counted, never of shares */

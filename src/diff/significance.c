@@ -64,7 +64,7 @@ static double expected(const struct sample *sample, double variation)
 	return sample->noise + variation * variation * sample->scale * sample->scale;
 }
 
-/* What the runs differ by, over what they are expected to. */
+/* The variance of the runs, over the expected one. */
 static double dispersion(const struct significance_options *options,
 			 const struct distribution *distribution, double variation, unsigned df)
 {
@@ -96,7 +96,7 @@ static int compare_doubles(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* What is tested of a list, and room for a number of each. */
+/* The distributions of a list that are tested, and room for a number of each. */
 struct tested {
 	const struct distribution **list; /* owned [nr] */
 	double *values;			  /* owned [nr] */
@@ -155,7 +155,7 @@ static double fit_variation(const struct significance *significance, struct test
 	return hi;
 }
 
-/* Of the logarithms of dispersions, less what the logarithm of chi-square / df is on average. */
+/* Moments of the logarithms of dispersions, less the mean of the logarithm of chi-square / df. */
 struct moments {
 	double sum, squares;
 	size_t nr;

@@ -26,7 +26,7 @@
 #include "diff/distribution.h"
 
 #define SIGNIFICANCE_LEVEL 0.05
-/* Of both sides: what has fewer samples is noise whatever the sides say, and needs no test. */
+/* The fewest samples of both sides that are tested: fewer are noise in any case. */
 #define SIGNIFICANCE_SAMPLES_MIN 12u
 /* How much runs are taken to vary where there is only one a side. */
 #define SIGNIFICANCE_ASSUMED_VARIATION 0.05
@@ -46,7 +46,7 @@ enum diff_verdict {
 
 const char *diff_verdict_key(enum diff_verdict verdict);
 
-/* What the values are of. */
+/* The measure of the values. */
 struct significance_options {
 	enum diff_measure measure;
 	bool shares;
@@ -79,8 +79,8 @@ void significance_fit(const struct significance_options *options,
 bool significance_is_tested(const struct distribution *distribution);
 
 /*
- * What @ret->change is to be held against: the quantile depends on the degrees of freedom, which
- * are the same for all. @nr_tests: of the family.
+ * The quantile that @ret->change is compared with. It depends on the degrees of freedom, which are
+ * the same for all. @nr_tests: of the family.
  */
 double significance_quantile(const struct significance *significance, size_t nr_tests);
 

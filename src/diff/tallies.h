@@ -49,7 +49,7 @@ FPL_MUST_CHECK int tallies_add(struct tallies *tallies, const struct tally_runs 
 /* The open run is over, and its whole is known. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_end_run(struct tallies *tallies, const struct tally_runs *runs);
 
-/* What is known of thing @idx, no run being open: in @buf or owned by @tallies. */
+/* The distribution of thing @idx, no run being open: in @buf or owned by @tallies. */
 const struct distribution *tallies_get(const struct tallies *tallies, const struct tally_runs *runs,
 				       size_t idx, struct distribution *buf);
 

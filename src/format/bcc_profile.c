@@ -161,7 +161,7 @@ static int by_count(const void *a, const void *b)
 	return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* What reads the same becomes one. */
+/* Make entries that read the same one. */
 static void merge(struct entries *entries)
 {
 	size_t nr = 0;

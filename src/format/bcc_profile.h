@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bcc's profile tool prints. */
+/* Output as of bcc's profile tool. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct bcc_profile {
 	size_t nr_tids;
 };
 
-/* What is said before the first sample. Nothing when folded. */
+/* Write the text before the first sample. Nothing when folded. */
 void bcc_profile_head(FILE *to, const struct bcc_profile *options);
 
 /*

@@ -187,7 +187,7 @@ static uint32_t function_of(struct firefox_tables *tables, uint32_t slot)
 					: tables->index->of_slots[slot];
 }
 
-/* How many frames another is inlined in: the function itself is none. */
+/* The number of frames that a frame is inlined in; the function itself has 0. */
 static unsigned inline_depth(const struct firefox_tables *tables, uint32_t slot)
 {
 	const struct recording_frame *frame = frame_of(tables, slot);

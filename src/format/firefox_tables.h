@@ -16,7 +16,7 @@
 
 #define FIREFOX_NONE UINT32_MAX
 
-/* What is used of something the recording has once, in the order of its use. */
+/* The used part of a table of the recording, in the order of its use. */
 struct firefox_subset {
 	uint32_t *local; /* owned: number among the used + 1; 0: not used */
 	uint32_t *used;	 /* owned [nr]: the recording's numbers */

@@ -152,8 +152,8 @@ static void push_field(struct reading *reading, char *field, enum recording_kind
 }
 
 /*
- * Where the kernel's frames begin among fields [first, nr): behind a "-" between frames, or with
- * the marked ones at the end. *ret_user_end is where the user's end.
+ * Find the kernel's frames among fields [first, nr): behind a "-" between frames, or the marked
+ * ones at the end. Returns the first of them; *ret_user_end is the end of the user's.
  */
 static size_t find_kernel(const struct fields *fields, size_t first, size_t *ret_user_end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording can be written as: by name, or by the extension of a file. */
+/* The formats that a recording can be written as: by name, or by the extension of a file. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct format {
 	const char *missing; /* what this program was built without; NULL: the format is there */
 	bool binary;	     /* not for a terminal */
 	bool picture;	     /* drawn as format_options.picture asks for */
-	/* Of writes that failed, a whole file of the *ret_shown samples before remains. */
+	/* A write that fails leaves a whole file of the *ret_shown samples before. */
 	bool parts;
 };
 
@@ -31,7 +31,7 @@ struct format_list {
 
 extern const struct format_list recording_formats; /* the above */
 
-/* NULL: there is none. */
+/* NULL: no such format. */
 const struct format *format_find(const struct format_list *list, const char *name);
 const struct format *format_by_name(const char *name); /* of recordings */
 

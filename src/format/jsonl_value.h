@@ -7,7 +7,7 @@
 
 #include "format/reading.h"
 
-/* What is not as it has to be is an error of @reading; then 0 or NULL is returned. */
+/* An unexpected value is an error of @reading; then 0 or NULL is returned. */
 
 /* The whole number @value (of @key, for messages) of at most @max. */
 uint64_t jsonl_whole(struct reading *reading, const char *key, json_object *value, uint64_t max);

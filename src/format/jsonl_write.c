@@ -48,7 +48,7 @@ static void write_frame(FILE *to, const struct recording *recording,
 	frame_json_write(&json, recording, frame);
 }
 
-/* What all lines are written from. */
+/* The state of a writer of all lines. */
 struct writer {
 	FILE *to;
 	const struct recording *recording;

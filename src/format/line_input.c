@@ -75,7 +75,7 @@ int line_input_peek(struct line_input *input, size_t wanted, const char **ret, s
 	return 0;
 }
 
-/* What is at [begin, begin + @length) becomes the line taken last; @whole with its end. */
+/* Take the bytes [begin, begin + @whole) as the line taken last, its end included. */
 static void take(struct line_input *input, size_t whole)
 {
 	input->line++;

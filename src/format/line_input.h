@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of strangers, line by line: what the readers of text read. It says where it is, so that an
- * error names its line; a line is at most LINE_INPUT_MAX bytes long.
+ * An untrusted file, line by line: the input of the readers of text. It says where it is, so that
+ * an error names its line; a line is at most LINE_INPUT_MAX bytes long.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct line_input {
 	uint64_t next_off;	 /* of the next line */
 };
 
-/* What @fd holds from where it is on; a pipe will do. Nothing is read yet. */
+/* Read @fd from its position on; a pipe will do. Nothing is read yet. */
 void line_input_init(struct line_input *ret, const char *name, int fd);
 void line_input_fini(struct line_input *input);
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* What is counted of an object while stacks are walked. */
+/* The counts of an object while stacks are walked. */
 struct counter {
 	struct missing_object found;
 	size_t unnamed_stack, unlined_stack; /* index + 1 of the stack that counted last */

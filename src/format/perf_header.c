@@ -104,7 +104,7 @@ static bool parse_event(char *at, struct perf_header *ret)
 	return true;
 }
 
-/* What follows the word of the task: CPU, time, period and event. */
+/* Parse the rest of the line behind the word of the task: CPU, time, period and event. */
 static bool parse_behind_task(char *at, struct perf_header *ret)
 {
 	struct word word = word_at(at);

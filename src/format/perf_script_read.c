@@ -128,8 +128,8 @@ static void add_inlined(struct perf_script *script, const char *symbol)
 }
 
 /*
- * Where a frame is. perf prints addresses at run time, and of an object of a user frame that is
- * not what a recording wants: left out.
+ * Set the place of a frame. perf prints addresses at run time. A recording wants others for a user
+ * frame with an object, so that one is left out.
  */
 static void place_frame(struct perf_script *script, const struct frame_line *line,
 			struct recording_frame *frame)

@@ -17,7 +17,7 @@
 /* Longer names are cut: readers of lines have limits of their own. */
 enum { TEXT_MAX = 4096 };
 
-/* A line of a file of strangers can claim any count: an hour of 28 CPUs at 999 Hz, and no more. */
+/* A line of an untrusted file can claim any count: an hour of 28 CPUs at 999 Hz, and no more. */
 #define BLOCKS_MAX 100000000u
 
 /*

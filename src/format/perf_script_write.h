@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `perf script` prints, for the many tools that read it. fpless-formats(5). */
+/* Text as of `perf script`, for the many tools that read it. fpless-formats(5). */
 #pragma once
 
 #include <stdio.h>

@@ -80,7 +80,7 @@ static bool is_utf8(const char *text)
 	return length;
 }
 
-/* What is no UTF-8 may not be a string: it is shown escaped, and kept as bytes. */
+/* A string must be UTF-8. Other bytes are shown escaped, and kept as bytes. */
 static void put_raw(struct pprof_fields *fields, const char *text)
 {
 	size_t size = text_escape(NULL, 0, text, "") + 1;

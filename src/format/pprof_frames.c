@@ -66,7 +66,9 @@ struct pprof_location *pprof_frames_location(struct pprof_tables *tables, uint64
 	return location;
 }
 
-/* What the recording calls kernel code that others say is in @file: see recording_object. */
+/*
+ * The name in the recording of kernel code that other tools say is in @file: see recording_object.
+ */
 static void name_kernel(const char *file, char *buf, size_t size)
 {
 	const char *slash = strrchr(file, '/');
@@ -116,7 +118,7 @@ static uint32_t make_object(struct pprof_tables *tables, struct pprof_object *fr
 	return made;
 }
 
-/* Where the addresses of a frame of @kind in @object are, less where they are in the file. */
+/* The address that a pprof has for code of @kind in @object, less that in the file. */
 static uint64_t bias_of(const struct pprof_object *object, enum recording_kind kind)
 {
 	if (!object)

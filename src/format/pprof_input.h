@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "format/gunzip.h"
 
-/* Of one field. A sample this long has 100,000 frames and more; unpacked it is 40 times as long. */
+/* The most bytes of a field. A sample this long has 100,000 frames and more; unpacked it is 40
+ * times as long. */
 #define PPROF_FIELD_SIZE_MAX ((size_t)1 << 20)
 
 struct pprof_field {
@@ -34,7 +35,8 @@ void pprof_input_fini(struct pprof_input *input);
 
 /*
  * The next field; longer ones than PPROF_FIELD_SIZE_MAX that are no part of a Profile are skipped.
- * *ret_end: there is none. Errors: as gunzip_read(), and -EBADMSG, -ENODATA of what was unpacked.
+ * *ret_end: the file has no more. Errors: as gunzip_read(), and -EBADMSG, -ENODATA of what was
+ * unpacked.
  */
 FPL_MUST_CHECK int pprof_input_next(struct pprof_input *input, struct pprof_field *ret,
 				    bool *ret_end, struct fpl_err *err);

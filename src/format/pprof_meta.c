@@ -163,7 +163,7 @@ bool pprof_meta_is_own(const struct pprof_meta *meta, const struct pprof_tables 
 	return meta->comments.nr && !strcmp(comment_at(meta, tables, 0), PPROF_COMMENT_OWN);
 }
 
-/* What is behind @word in @text; NULL: it does not begin with that. */
+/* The rest of @text behind @word; NULL: it does not begin with that. */
 static const char *behind(const char *text, const char *word)
 {
 	size_t length = strlen(word);

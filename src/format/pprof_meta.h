@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pprof says of the run as a whole: what its samples are, when they were taken, the books.
- */
+/* The run as a whole, as a pprof describes it: the kind of its samples, their time, the books. */
 #pragma once
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include "pprof.pb-c.h"
 #include "format/pprof_rules.h"
 
-/* Where the first object goes: what is below could be taken for no address. */
+/* The address of the first object: a lower one could be taken for no address. */
 #define FIRST_ADDRESS UINT64_C(0x1000000)
 #define PAGE	      UINT64_C(0x1000)
 /* Between two objects, so that no address is next to another's. */
@@ -55,8 +55,8 @@ static void note_frame(struct pprof_places *places, const struct recording_frame
 }
 
 /*
- * Give every object of user frames a range of its own. All sums are modulo 2^64: what a file of
- * strangers says of addresses may be too large for ranges of their own, and is still read back.
+ * Give every object of user frames a range of its own. All sums are modulo 2^64: addresses of an
+ * untrusted file may be too large for ranges of their own, and are still read back.
  */
 static void place_objects(struct pprof_places *places)
 {
@@ -128,7 +128,7 @@ void pprof_places_start(struct pprof_places *places, struct pprof_fields *fields
 			put_mapping(places, fields, i);
 }
 
-/* What makes two frames the same location. */
+/* Two frames are the same location. */
 static bool location_equals(const struct recording *recording, const struct recording_frame *a,
 			    const struct recording_frame *b)
 {

@@ -17,7 +17,7 @@
 #include "format/pprof_tables.h"
 #include "format/pprof_values.h"
 
-/* What a pass over the file is for. */
+/* The purpose of a pass over the file. */
 enum pass {
 	PASS_TABLES, /* what samples refer to; of a file of fpless, which has it first, samples, too
 		      */
@@ -65,7 +65,7 @@ static int check_memory(const struct reader *reader, struct fpl_err *err)
 
 /* Beyond so many a table has to make sense. */
 #define NONSENSE_MIN ((size_t)1 << 20)
-/* Of as many texts of a table one has to differ from all before it: writers keep each once. */
+/* One in so many texts of a table must differ from all before it: writers keep each once. */
 #define NONSENSE_TEXTS_ALIKE 16u
 /* The same of bytes, beyond so many: long texts need not be a million. */
 #define NONSENSE_TEXT_BYTES ((uint64_t)64 << 20)
@@ -116,7 +116,7 @@ static ProtobufCMessage *unpack(struct reader *reader, const ProtobufCMessageDes
 					 field->size ? field->bytes : (const uint8_t *)"");
 }
 
-/* What the file says of the run goes first: what samples mean depends on it. */
+/* The description of the run is read first: the meaning of samples depends on it. */
 static int begin_samples(struct reader *reader, struct fpl_err *err)
 {
 	int error;

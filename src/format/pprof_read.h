@@ -23,7 +23,7 @@ struct pprof_read_options {
 	bool partial; /* of a file that ends early or is corrupt keep what comes before that */
 };
 
-/* What is to be said of a file that was read. */
+/* Remarks on a file that was read. */
 struct pprof_remarks {
 	bool own;	/* fpless wrote it */
 	bool truncated; /* with partial: why says where it ends */

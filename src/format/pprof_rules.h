@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the writer and the reader of pprof files have to agree on: see fpless-formats(5), "pprof".
- */
+/* The rules that the writer and the reader of pprof files share: see fpless-formats(5), "pprof". */
 #pragma once
 
 #include <stdbool.h>
@@ -39,7 +37,7 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 #define PPROF_COMMENT_BOOKS "books."
 #define PPROF_COMMENT_NOTE  "note."
 
-/* Of recording.by, as --by has them; initializers of { RECORDING_HAS_*, word }. */
+/* The words of recording.by, as --by has them; initializers of { RECORDING_HAS_*, word }. */
 #define PPROF_BY_LIST                                                       \
 	{ RECORDING_HAS_COMM, "comm" }, { RECORDING_HAS_PID, "pid" },       \
 		{ RECORDING_HAS_TID, "tid" }, { RECORDING_HAS_CPU, "cpu" }, \
@@ -68,13 +66,13 @@ static inline bool pprof_runs_equal(const struct pprof_run *a, const struct ppro
 const char *pprof_run_key(const struct pprof_run *run);
 
 /*
- * Read one run at *@at and advance *@at behind it and its comma. False: it is none. *ret_nr: above
+ * Read one run at *@at and advance *@at behind it and its comma. False: not a run. *ret_nr: above
  * 0.
  */
 bool pprof_run_parse(const char **at, struct pprof_run *ret, uint32_t *ret_nr);
 
 /*
- * What a frame is where no label says: frame @idx of the walk, whose first @nr_kernel frames look
+ * The run of a frame without a label: frame @idx of the walk, whose first @nr_kernel frames look
  * like kernel code. The first of each part is where the CPU was, the others were returned to.
  */
 static inline struct pprof_run pprof_run_usual(size_t idx, size_t nr_kernel, uint8_t origin)

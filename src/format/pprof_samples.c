@@ -78,7 +78,7 @@ static enum pprof_label label_of(struct pprof_samples *samples, uint32_t text)
 	return label;
 }
 
-/* What the labels of a sample say beyond what is in the stack. */
+/* The labels of a sample that do not go into the stack. */
 struct said {
 	const char *origin, *fp_origin; /* NULL: nothing */
 	bool has_time;
@@ -86,7 +86,7 @@ struct said {
 	uint32_t tid, cpu;
 };
 
-/* A number some write as one, and some as text. False: it is none of 32 bits. */
+/* A number some write as one, and some as text. False: not of 32 bits. */
 static bool number_of(const Pprof__Label *label, const char *text, uint32_t *ret)
 {
 	uint64_t value = (uint64_t)label->num;
@@ -211,7 +211,7 @@ static struct walk find_locations(struct pprof_samples *samples, const uint64_t 
 	return walk;
 }
 
-/* What label @text says of the frames of @walk. False: nothing, or not of as many. */
+/* Parse label @text about the frames of @walk. False: no label, or of another number of frames. */
 static bool parse_runs(struct pprof_samples *samples, const struct walk *walk, const char *text)
 {
 	struct pprof_run run;
@@ -227,7 +227,7 @@ static bool parse_runs(struct pprof_samples *samples, const struct walk *walk, c
 	return text && at == walk->nr;
 }
 
-/* What each frame of @walk is: kernel frames come first. */
+/* Find the run of each frame of @walk: kernel frames come first. */
 static void find_runs(struct pprof_samples *samples, struct walk *walk, const char *text,
 		      uint8_t origin)
 {

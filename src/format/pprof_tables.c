@@ -108,7 +108,7 @@ void pprof_tables_set_text(struct pprof_tables *tables, int64_t index, const voi
 		tables->dangling++;
 }
 
-/* Lines and columns beyond are nobody's. */
+/* Lines and columns beyond 32 bits are not known. */
 static uint32_t to_line(int64_t line)
 {
 	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the samples of a pprof refer to, as the file says it, found by its ids. */
+/* The tables that the samples of a pprof refer to, found by its ids. */
 #pragma once
 
 #include <stdbool.h>
@@ -86,7 +86,7 @@ static inline uint32_t pprof_tables_text(const struct pprof_tables *tables, int6
 	return pprof_tables_has_text(tables, index) ? tables->texts.list[index] : 0;
 }
 
-/* The entry with that id; NULL: there is none. Valid until the next of its kind is added. */
+/* The entry with that id; NULL: not in the table. Valid until the next of its kind is added. */
 struct pprof_function *pprof_tables_function(const struct pprof_tables *tables, uint64_t id);
 struct pprof_object *pprof_tables_object(const struct pprof_tables *tables, uint64_t id);
 struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id);

@@ -39,7 +39,7 @@ static size_t find_name(const struct pprof_values *values, const struct pprof_ta
 	return i < values->nr ? i : NONE;
 }
 
-/* What the file prefers: as its readers have it, the last type where it says nothing. */
+/* The type that the file prefers; by default the last, as for other readers of pprofs. */
 static size_t preferred(const struct pprof_values *values, const struct pprof_tables *tables)
 {
 	size_t i = find_name(values, tables, text_of(tables, values->default_type));

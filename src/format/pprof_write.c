@@ -175,7 +175,7 @@ static void add_locations(struct writer *writer, const struct walk *walk)
 						frame_of(writer, walk, i)));
 }
 
-/* What is known of the task; of an event the thread and the CPU it was on. */
+/* Add what is known of the task, and the thread and the CPU of an event. */
 static void add_task(struct writer *writer, struct labels *labels,
 		     const struct recording_stack *stack, const struct recording_event *event)
 {
@@ -211,7 +211,7 @@ static void add_labels(struct writer *writer, struct labels *labels,
 	}
 }
 
-/* What is on disk for good. */
+/* Note how much is on disk for good. */
 static void note_kept(struct writer *writer)
 {
 	const struct gzip_members *members = &writer->fields.members;

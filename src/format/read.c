@@ -18,7 +18,7 @@
 #include "format/reading.h"
 #include "recording/sample_type.h"
 
-/* What is looked at to tell what a file is: longer than any first line but a folded one. */
+/* The first bytes tell the format of a file: more than any first line but a folded one has. */
 enum { PEEK_BYTES = 64 << 10, SPOOL_BYTES = 256 << 10 };
 
 typedef void read_fn(struct reading *reading);
@@ -45,7 +45,7 @@ static read_fn *reader_of_line(char *line, bool whole)
 	return perf_header_parse(line, &header) ? perf_script_read : NULL;
 }
 
-/* NULL: it is none of them. A file without a line is a folded one of no stack. */
+/* NULL: none of these formats. A file without a line is a folded one of no stack. */
 static read_fn *reader_of(const char *bytes, size_t size, char *room)
 {
 	size_t begin = 0, length;
@@ -72,7 +72,7 @@ static void cleanup_input(struct line_input *input)
 	line_input_fini(input);
 }
 
-/* What a pipe holds behind @bytes, and these, in a file of memory. */
+/* Put @bytes and the rest of a pipe behind them into a file of memory. */
 static int spool(const char *name, int fd, const char *bytes, size_t size, uint64_t memory,
 		 int *ret, struct fpl_err *err)
 {
@@ -112,8 +112,7 @@ static void tell(const char *name, const struct pprof_remarks *remarks)
 			name, remarks->dangling, remarks->duplicate);
 }
 
-/* Where the file can be read from its beginning: its own descriptor, or *spooled, which is owned.
- */
+/* A descriptor to read the file from its beginning: its own, or *spooled, which is owned. */
 static int begin_again(struct line_input *input, const char *bytes, uint64_t memory, int *spooled,
 		       int *ret, struct fpl_err *err)
 {
@@ -163,8 +162,8 @@ static bool is_text(const char *bytes, size_t size, char *room)
 }
 
 /*
- * The text that @fd holds gzipped, in a file of memory; *ret stays -1 where it is none: then @fd is
- * where it was, and what is wrong is for the reader of pprofs to say.
+ * The text that @fd holds gzipped, in a file of memory; *ret stays -1 if it holds none: then @fd is
+ * where it was, and the reader of pprofs says what is wrong.
  */
 static int unpack_text(const char *name, int fd, uint64_t memory, char *room, int *ret,
 		       struct fpl_err *err)
@@ -220,7 +219,7 @@ static int read_binary(struct line_input *input, const struct read_options *opti
 			: recording_read(input->name, text, options, ret, err);
 }
 
-/* What people try, and what to do instead; NULL: nothing is known of it. */
+/* Advice about files that are often given by mistake; NULL: another file. */
 static const char *advice_for(const char *bytes, size_t size)
 {
 	static const struct {

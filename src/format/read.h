@@ -18,8 +18,8 @@ struct read_options {
 	uint64_t memory; /* bytes that the recording may take; 0: READ_MEMORY_BYTES */
 	/* RECORDING_HAS_* of the labels that folded lines begin with; 0: the name of the task. */
 	unsigned by;
-	/* What is to count: a sample type of a pprof; others count samples. NULL: what it prefers.
-	 */
+	/* The sample type of a pprof to count; other formats count samples. NULL: the one it
+	 * prefers. */
 	const char *sample_type;
 	bool events; /* keep each sample with its time, where the file has times */
 	/*
@@ -32,11 +32,11 @@ struct read_options {
 };
 
 /*
- * Fill @ret, which the caller has from recording_init(), with what @fd holds from where it is on;
- * @name is for messages.
+ * Fill @ret, which the caller has from recording_init(), from @fd, from its position on; @name is
+ * for messages.
  *
- * Errors, all with name and line: -ENOENT nothing is called sample_type; -EBADMSG it is none of
- * these, or broken; -E2BIG it needs more than the memory it may take; those of read(2).
+ * Errors, all with name and line: -ENOENT nothing is called sample_type; -EBADMSG it is in no
+ * known format, or broken; -E2BIG it needs more than the memory it may take; those of read(2).
  * What was read until then is in @ret and only to be dropped.
  */
 FPL_MUST_CHECK int recording_read(const char *name, int fd, const struct read_options *options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of text share: where they are, what they fill, and its bounds. */
+/* The common state of readers of text: their place, the recording they fill, and its bounds. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,8 +30,8 @@ FPL_PRINTF(2, 3)
 __attribute__((__cold__)) void reading_fail(struct reading *reading, const char *fmt, ...);
 
 /*
- * Take the next line, as line_input_next(), and hold the recording against its limit. False: there
- * is none, or there was an error.
+ * Take the next line, as line_input_next(), and hold the recording against its limit. False: the
+ * end, or there was an error.
  */
 bool reading_next(struct reading *reading, char **ret, size_t *ret_length);
 

@@ -24,7 +24,7 @@ struct writer {
 	struct json json;
 	struct viewer viewer;
 	struct labels *labels;	  /* owned [nr_stacks] */
-	uint32_t *label_frames;	  /* owned [nr strings]: frame of a label + 1; 0: it is none */
+	uint32_t *label_frames;	  /* owned [nr strings]: frame of a label + 1; 0: no label */
 	bool weights;		  /* in nanoseconds; else counts */
 	uint32_t *sources;	  /* owned: function_index_sources() */
 	struct stack_slots slots; /* of the stack at hand */
@@ -171,9 +171,9 @@ static char *name_thread(const struct writer *writer, const struct thread *threa
 }
 
 /*
- * Where the recording keeps each sample a thread is shown in time: what a sample weighs is the time
- * before it, and time in which the thread was not seen has no frames. Returns how much of that
- * there is before @sample; *at moves to its end.
+ * If the recording keeps each sample, a thread is shown in time: the weight of a sample is the time
+ * before it, and time in which the thread was not seen has no frames. Returns how much of such time
+ * is before @sample; *at moves to its end.
  */
 static uint64_t idle_before(const struct writer *writer, const struct thread_sample *sample,
 			    uint64_t *at)

@@ -17,7 +17,7 @@
 enum stream_format { STREAM_FORMAT_LIST(X) STREAM_FORMAT_COUNT };
 #undef X
 
-/* What stands before the first sample; nothing in most formats. */
+/* Write the text before the first sample; nothing in most formats. */
 void stream_format_head(FILE *to, enum stream_format format);
 
 /* A sample of @stack, which has tid and cpu, taken at @unix_ns. */

@@ -15,7 +15,7 @@
 #include "view/neighbours.h"
 #include "view/terminal_text.h"
 
-/* What fits two screens; everything is in the folded and .jsonl formats. */
+/* As many lines as fit two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
 
 /* How often a function ran. */
@@ -103,7 +103,7 @@ static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
 	return nr;
 }
 
-/* Of functions that ran: of the first of @hottest [@nr]. */
+/* Write the callers and callees of the first of @hottest [@nr], of functions that ran. */
 static void write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
 			     size_t nr, uint64_t samples)
 {
@@ -214,7 +214,7 @@ static void write_stacks(FILE *to, const struct merged *merged,
 			share_percent(rest, samples), rest, samples, merged->stacks.nr - nr);
 }
 
-/* What was sampled, as far as it is known. */
+/* Write what was sampled, as far as it is known. */
 static void write_heading(FILE *to, const struct recording *recording, uint64_t samples)
 {
 	const char *event = recording_string(recording, recording->event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What samples are told apart by beside their frames: the choices of a page's reader. */
+/* Groups of samples, told apart beside their frames: the choices of a page's reader. */
 #pragma once
 
 #include <stdbool.h>

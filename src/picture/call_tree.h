@@ -13,7 +13,7 @@
 #include "base/vector.h"
 #include "picture/flame_paths.h"
 
-/* What has one name in one object, in the order of names, objects and kinds. */
+/* A function: one name in one object. They are in the order of names, objects and kinds. */
 struct call_function {
 	uint64_t self, total;  /* samples of the sides counted, exact: a recursion counted once */
 	uint32_t text, object; /* in the strings of the paths */
@@ -34,7 +34,7 @@ void call_functions_make(const struct flame_paths *paths, unsigned sides,
 			 struct call_functions *ret);
 void call_functions_fini(struct call_functions *functions);
 
-/* Where the function called @text in @object is in the list; functions->nr: there is none. */
+/* The index of the function called @text in @object; functions->nr: not in the list. */
 size_t call_functions_find(const struct call_functions *functions, const struct flame_paths *paths,
 			   const char *text, const char *object, uint8_t kind);
 
@@ -56,7 +56,7 @@ struct call_end {
 	bool left;
 };
 
-/* Where the samples of a stack end: in a node, or, @left, below it. */
+/* The node that the samples of a stack end in, or, @left, below. */
 struct call_place {
 	uint32_t node;
 	bool left;

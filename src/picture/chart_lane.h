@@ -30,8 +30,8 @@ struct chart_lane {
 uint64_t chart_lane_begin(const struct chart_lane *lane, const struct thread_sample *sample);
 
 /*
- * Hand each box to @put, those inside another before it. A gap of less than half a sample is none:
- * clocks are not that exact.
+ * Hand each box to @put, those inside another before it. A gap of less than half a sample does not
+ * count: clocks are not that exact.
  */
 void chart_lane_walk(const struct chart_lane *lane,
 		     void (*put)(void *ctx, const struct chart_box *box), void *ctx);

@@ -15,7 +15,7 @@
 #include "picture/xml.h"
 #include "view/threads.h"
 
-/* What a browser still moves at once, and how far a reader scrolls. */
+/* The most boxes that a browser still moves at once, and the most rows that a reader scrolls. */
 enum { BOXES_MAX = 50000, LANES_MAX = 50, ROWS_MAX = 3000 };
 
 /* One picture, from the recording to the file. */
@@ -87,8 +87,8 @@ static int compare_times(const void *left, const void *right)
 }
 
 /*
- * What a sample stands for that weighs nothing: the period, else the usual time between two samples
- * of one thread.
+ * The time that a sample without weight stands for: the period, else the usual time between two
+ * samples of one thread.
  */
 static void find_usual(struct chart *chart)
 {
@@ -146,7 +146,7 @@ static void make_lanes(struct chart *chart)
 		chart->from_ns = chart->to_ns;
 }
 
-/* Of all boxes: what there is, and what is too short. */
+/* Count a box by its kind, and those that are too short. */
 static void count_box(void *ctx, const struct chart_box *box)
 {
 	struct chart *chart = ctx;

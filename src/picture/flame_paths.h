@@ -31,8 +31,8 @@ struct flame_path {
 
 struct flame_paths {
 	struct strings strings; /* 0 is "" */
-	/* What steps are. A place is there, too: path as the target sees it, "[ext4]"; 0, "": none
-	 */
+	/* The steps that there are. Places are texts, too: path as the target sees it, "[ext4]"; 0,
+	 * "": no object */
 	struct functions cells;
 	VECTOR(uint32_t) steps;
 	struct flame_path *list; /* a vector itself */
@@ -44,8 +44,8 @@ struct flame_paths {
 
 #define FLAME_STEPS_MAX 4096u
 
-/* A GiB of them: of a recording of strangers much can come of little, for what is inlined is in it
- * once and in paths as often as it was on the stack. */
+/* A GiB of steps. A small hostile recording can have very many: an inlined function stands in it
+ * once, and in paths as often as it was on the stack. */
 #define FLAME_PATHS_STEPS_MAX ((size_t)1 << 28)
 
 struct flame_paths_options {

@@ -34,7 +34,7 @@ static int compare_indexes(const void *left, const void *right, void *paths)
 	return compare_cells(paths, *(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-/* What cells are sorted by, and one by: equal where a node may hold both. */
+/* The rank of each cell in the order of nodes; equal if one node may hold both. */
 static uint32_t *make_ranks(const struct flame_paths *paths)
 {
 	AUTO_FREE uint32_t *order = must_calloc(paths->cells.nr, sizeof(*order));

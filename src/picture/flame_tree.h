@@ -20,8 +20,8 @@
 
 struct flame_node {
 	uint64_t total[FLAME_SIDES], self[FLAME_SIDES]; /* samples; self: it is the last frame */
-	/* Of total, both sides: how many frames were found that way; less of kernel frames, labels
-	 * and recordings of other tools. */
+	/* Frames of total, on both sides, that were found in each way; kernel frames, labels and
+	 * recordings of other tools have no way. */
 	uint64_t found[FPL_ORIGIN_COUNT];
 	uint32_t text;	 /* in the strings of the paths; of the root "" */
 	uint32_t object; /* there, too; of several the first that was met: see objects_differ */
@@ -63,8 +63,7 @@ void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_op
 void flame_tree_fini(struct flame_tree *tree);
 
 /*
- * Where the boxes of all nodes begin, in samples of @side: children one behind the other from the
- * beginning of their parent on. The caller frees the array
- * [tree->nodes.nr].
+ * The beginnings of the boxes of all nodes, in samples of @side: children one behind the other from
+ * the beginning of their parent on. The caller frees the array [tree->nodes.nr].
  */
 uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side);

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "view/format.h"
 
-/* What to install where the page was not built in; NULL: it was. */
+/* The package to install if the page was not built in; NULL: it was. */
 #if FPL_HAVE_HTML
 #define HTML_MISSING NULL
 #else
@@ -26,6 +26,6 @@
 int html_write(FILE *to, const struct recording *recording, const struct format_options *options,
 	       uint64_t *ret_shown, struct fpl_err *err);
 
-/* What stands before the data of a page, and behind it. Errors: -ENOTSUP with HTML_MISSING. */
+/* Write the page before its data, and behind its data. Errors: -ENOTSUP with HTML_MISSING. */
 FPL_MUST_CHECK int html_page_begin(FILE *to, struct fpl_err *err);
 void html_page_end(FILE *to);

@@ -10,7 +10,7 @@
 #include "recording/keys.h"
 #include "recording/verdict_class.h"
 
-/* What is longer is shown by its ends: nobody reads a megabyte, and every view would hold it. */
+/* A longer name is shown by its ends: a megabyte cannot be read, and every view would hold it. */
 enum { NAME_MAX_BYTES = 2000, NAME_HEAD_BYTES = 1200, NAME_TAIL_BYTES = 400 };
 
 void html_parts_init(FILE *to, const struct flame_paths *paths,

@@ -38,5 +38,5 @@ void html_time_make(const struct recording *recording, const uint32_t *groups,
 		    const struct call_tree *tree, size_t nr_max, struct html_time *ret);
 void html_time_fini(struct html_time *time);
 
-/* "time", or nothing where there is none. */
+/* Write "time"; nothing without times. */
 void html_time_write(struct json *json, const struct html_time *time);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What colours tell. X(name, word, text) */
+/* The schemes of colours. X(name, word, text) */
 /* clang-format off */
 #define PICTURE_COLORS_LIST(X) \
 	X(HOT,    hot,    "warm, by the name of the function; kernel code in pink") \
@@ -40,10 +40,10 @@ struct picture_options {
 #define PICTURE_FRAME_HEIGHT_MAX 200u
 #define PICTURE_MIN_WIDTH	 0.1
 
-/* What nobody asked for anything. */
+/* The options of a picture by default. */
 extern const struct picture_options picture_options_usual;
 
-/* Set options->colors by its word. Returns false and changes nothing where it is none. */
+/* Set options->colors by its word. Returns false and changes nothing if @word is no scheme. */
 bool picture_options_set_colors(struct picture_options *options, const char *word);
 
 /* Pixels: what is meant by 0 and below 0. */

@@ -85,7 +85,7 @@ static void set_page(struct drawing *drawing, FILE *to, const char *title)
 	};
 }
 
-/* Where some of @node was found in a way that is marked, say in how many samples. */
+/* If frames of @node were found in a way that is marked, say in how many samples. */
 static void put_found(const struct drawing *drawing, const struct flame_node *node,
 		      enum fpl_origin origin, const char *by)
 {
@@ -100,7 +100,7 @@ static void put_found(const struct drawing *drawing, const struct flame_node *no
 		fprintf(to, " in %s", svg_about_count(found, "samples", count, sizeof(count)));
 }
 
-/* What there is to say of a node beyond its name. */
+/* Write the details of a node, behind its name. */
 static void put_details(const struct drawing *drawing, const struct flame_node *node)
 {
 	const struct flame_paths *paths = &drawing->paths;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pictures say of the run they show, beside their boxes. */
+/* The texts of a picture about the run it shows, beside its boxes. */
 #pragma once
 
 #include "picture/flame_tree.h"
@@ -20,7 +20,8 @@ void svg_about_fini(struct svg_about *about);
 /* A line of the books, where there are any, and how many stacks are whole. */
 void svg_about_note_books(struct svg_page *page, const struct recording *recording, uint64_t shown);
 
-/* What of @tree is not drawn: too narrow, or too deep. @total: of the side that gives the width. */
+/* Say how much of @tree is not drawn: too narrow, or too deep. @total: of the side that gives the
+ * width. */
 void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree, unsigned side,
 			   const char *unit);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the colours and the marks of a picture are: entries for those that are in it. */
+/* The legend of a picture: an entry for each colour and mark that is in it. */
 #pragma once
 
 #include "picture/flame_tree.h"
@@ -7,7 +7,7 @@
 
 struct svg_seen {
 	bool user, kernel, inlined, by_fp, by_synth,
-		unknown; /* kinds of frames, and what nobody knows of */
+		unknown; /* kinds of frames, and unknown ones */
 	bool origins[FPL_ORIGIN_COUNT];
 };
 

@@ -65,7 +65,7 @@ static bool has_text(const struct svg_page *page)
 	return picture_frame_height(page->options) >= TEXT_FROM;
 }
 
-/* Of the first row's text below the upper edge of its box. */
+/* The distance of the first row's text from the upper edge of its box. */
 static double baseline(const struct svg_page *page)
 {
 	return picture_frame_height(page->options) / 2.0 + (is_small(page) ? 3 : 3.5);

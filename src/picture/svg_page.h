@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SVG of boxes in rows: what flame graphs, charts and differences have in common. One file that
- * asks for nothing else: its style and its script are in it, the script is the same in all of them,
- * and nothing of strangers is in it. Readable without the script, too.
+ * An SVG of boxes in rows: the common part of flame graphs, charts and differences. One file that
+ * asks for nothing else: its style and its script are in it. The script is the same in all of them
+ * and holds no text of a recording. Readable without the script, too.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ struct svg_page {
 void svg_page_note(struct svg_page *page, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
-/* What the boxes of a class are. */
+/* Add an entry to the legend: the meaning of the boxes of a class. */
 void svg_page_legend(struct svg_page *page, const char *class, const char *text);
 
 /* A box of @count units, at @from of them. */
@@ -58,7 +58,7 @@ struct svg_box {
 	uint64_t from, count;
 	uint32_t row;
 	uint32_t lane;	   /* boxes above each other in one lane are counted once by searches */
-	const char *name;  /* as strangers wrote it */
+	const char *name;  /* untrusted, as the recording has it */
 	const char *class; /* of CSS, separated by spaces */
 };
 

@@ -25,7 +25,7 @@ static const struct shades objects[] = {
 	{ 'h', NR_OBJECTS, 0, 360, 58, 72, 31 },
 };
 
-/* By enum fpl_origin, then kernel code and what nobody knows. */
+/* By enum fpl_origin, then kernel code and code of unknown origin. */
 static const struct {
 	const char *light, *dark;
 } origins[FPL_ORIGIN_COUNT + 2] = {

@@ -10,7 +10,7 @@
 /* Rules for every class that svg_palette_class() gives with these options. */
 void svg_palette_put_css(FILE *to, const struct picture_options *options);
 
-/* What a box shows, in words of the palette. */
+/* The facts of a box that give its colour. */
 struct svg_paint {
 	const char *name, *object; /* object "": none */
 	uint8_t kind;		   /* enum function_kind */

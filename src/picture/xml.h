@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of strangers in XML and HTML: never markup, never more than there is room for, and nothing
- * in it that cannot be seen. Write errors stay in the stream (ferror).
+ * Untrusted text in XML and HTML: never markup, never more than there is room for, and nothing in
+ * it that cannot be seen. Write errors stay in the stream (ferror).
  */
 #pragma once
 

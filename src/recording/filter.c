@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 
-/* What a pattern says of a text or frame, asked once. */
+/* The answer of a pattern about a text or frame, which is asked once. */
 enum { UNKNOWN, MATCHES, DIFFERS };
 
 struct pattern {

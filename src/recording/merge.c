@@ -157,7 +157,7 @@ static bool takes_event(const struct merger *merger, const struct recording_even
 	       merger->filter->event(merger->filter->ctx, merger->from, event);
 }
 
-/* What is left of the stacks of which the filter judges each event: [nr_stacks]. */
+/* The rest of each stack after the filter judged its events: [nr_stacks]. */
 struct left {
 	uint64_t count, weight_ns;
 };
@@ -310,7 +310,7 @@ static void take_run(struct merger *merger)
 	to->weight_type = map_text(merger, from->weight_type);
 }
 
-/* What is not known does not differ. */
+/* An unknown value, 0, differs from no other. */
 static bool differ(uint64_t a, uint64_t b)
 {
 	return a && b && a != b;

@@ -10,7 +10,7 @@
 
 #include "recording/recording.h"
 
-/* What to take. Functions may be NULL; all get @ctx. */
+/* A filter of stacks, events and names. Functions may be NULL; all get @ctx. */
 struct merge_filter {
 	void *ctx;
 	/* Is stack @idx of @from wanted? */

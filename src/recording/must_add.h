@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recording.h has to fill a recording, for code that a lack of memory may end (base/alloc.h).
- * Each returns what recording.h hands back by a pointer.
+ * The functions of recording.h that fill a recording, for code that a lack of memory may end
+ * (base/alloc.h). Each returns what recording.h hands back by a pointer.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 
 #define LIST "incomplete.most[]."
 
-/* What a place is told by, and behind that what is said of it. */
+/* The notes that identify a place, and behind these the others. */
 enum { STOP, FUNCTION, OBJECT, ADVICE, NOTES, IDENTITY = ADVICE };
 
 static const char *const names[NOTES] = {
@@ -38,7 +38,7 @@ bool place_list_has_key(const char *key)
 	return !strncmp(key, LIST, strlen(LIST));
 }
 
-/* The part of an element that @key is: its index in *ret. NULL: it is none. */
+/* The part of an element that @key is: its index in *ret. NULL: @key is no part of one. */
 static const char *part_of(const char *key, size_t *ret)
 {
 	char *end;
@@ -94,7 +94,7 @@ static int join(struct places *places, size_t *ret_common)
 		size_t at = 0;
 
 		if (!place->samples)
-			continue; /* a gap in a list of strangers */
+			continue; /* a gap in the list of a hostile file */
 		while (at < kept && !are_equal(&places->list[at], place))
 			at++;
 		if (at == kept) {

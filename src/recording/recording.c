@@ -45,7 +45,7 @@ void recording_settle(struct recording *recording)
 	vector_fini(&recording->bare_frames);
 }
 
-/* The entry of @ids for @of, made where there is none; NULL: no memory. */
+/* The entry of @ids for @of, made at first sight; NULL: no memory. */
 static uint32_t *bare_entry(struct bare_ids *ids, uint32_t of)
 {
 	while (of >= ids->nr)
@@ -343,8 +343,8 @@ static size_t common_parts(const char *a, const char *b)
 	return parts;
 }
 
-/* Where a new number goes: behind the last of those it shares most parts with, so that they stand
- * together; at the end where there are none. */
+/* The place of a new number: behind the last of those it shares most parts with, so that they stand
+ * together; else at the end. */
 static size_t place_of_number(const struct recording *recording, const char *key)
 {
 	size_t place = recording->nr_numbers, most = 0;

@@ -20,12 +20,12 @@
 
 /* A file that code comes from. Of the kernel: "[kernel.kallsyms]", of a module "[NAME]". */
 struct recording_object {
-	uint32_t path, build_id; /* texts; the build-id lower-case hex, 0 where there is none */
+	uint32_t path, build_id; /* texts; the build-id lower-case hex, 0: not known */
 	/* 1: addresses of its user frames are offsets in the file, in place of vaddrs: pprofs of
 	 * other tools do not say where segments go. Else 0. */
 	uint32_t offsets;
-	/* Of its code, where known, else 0: offset in the file less vaddr, modulo 2^64. Tells no
-	 * objects apart: the first one's counts. */
+	/* Offset of its code in the file less vaddr, modulo 2^64; 0: not known. Tells no objects
+	 * apart: the first one's counts. */
 	uint64_t file_bias;
 };
 
@@ -35,7 +35,7 @@ struct recording_function {
 	uint32_t start_line; /* of its source; 0: not known */
 };
 
-/* Where a function is. */
+/* A function, and the line of its source that a frame is at. */
 struct recording_line {
 	uint32_t function;     /* index */
 	uint32_t line, column; /* of the frame in that function's file; 0: not known */
@@ -57,8 +57,8 @@ struct recording_frame {
 	 * RECORDING_NO_ADDRESS: not known.
 	 */
 	uint64_t address;
-	/* Where its function begins, like address; RECORDING_NO_ADDRESS: not known. Of code without
-	 * a name, too, where its CFI told. */
+	/* The beginning of its function, like address; RECORDING_NO_ADDRESS: not known. Code
+	 * without a name has one, too, if its CFI told. */
 	uint64_t start;
 	uint32_t object;     /* index */
 	uint32_t first_line; /* lines[first_line .. + nr_lines), the innermost inlined first; */
@@ -87,7 +87,7 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 
 #define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */
 
-/* What is known of a stack's task. */
+/* The facts that are known of a stack's task. */
 #define RECORDING_HAS_COMM   1u
 #define RECORDING_HAS_PID    2u
 #define RECORDING_HAS_TID    4u
@@ -233,7 +233,7 @@ FPL_MUST_CHECK int recording_add_arg(struct recording *recording, const char *ar
  */
 void recording_settle(struct recording *recording);
 
-/* Memory it takes: what a reader of strangers' files holds against a limit. Cost: O(1). */
+/* Memory it takes: readers of untrusted files hold it against a limit. Cost: O(1). */
 size_t recording_bytes(const struct recording *recording);
 
 /* Sum of the counts of all stacks. */

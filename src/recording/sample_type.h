@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the counts of a recording count: samples, or what another tool's pprof counts. */
+/* The thing that a recording counts: samples, or whatever another tool's pprof counts. */
 #pragma once
 
 #include <stdbool.h>

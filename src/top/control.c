@@ -8,7 +8,7 @@
 
 #define CTRL(letter) ((letter)&0x1f)
 
-/* What + and - choose from. */
+/* The intervals that + and - choose from. */
 static const uint32_t intervals_ms[] = { 100, 250, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
 
 void control_init(struct control *control, const struct table_query *query, uint32_t interval_ms,
@@ -252,7 +252,7 @@ static bool take_movement(struct control *control, int key, size_t nr_rows)
 	}
 }
 
-/* Keys that switch something. Returns false where @key is none. */
+/* Keys that switch something. Returns false if @key is no such key. */
 static bool take_switch(struct control *control, int key)
 {
 	struct table_query *query = &control->query;

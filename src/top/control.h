@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a reader of the screen has asked for, key by key: no terminal in here.
- */
+/* The requests of a reader of the screen, key by key: no terminal in here. */
 #pragma once
 
 #include <regex.h>
@@ -29,7 +27,7 @@ enum control_key {
 #define CONTROL_TEXT_MAX 128u
 #define CONTROL_BACK_MAX 16u
 
-/* Where the reader came from. */
+/* A place that the reader can go back to. */
 struct control_place {
 	enum table_view view;
 	bool has_process;
@@ -60,7 +58,7 @@ void control_init(struct control *control, const struct table_query *query, uint
 		  bool since_start);
 void control_fini(struct control *control);
 
-/* Show only what matches @text from now on; "": all. A text that is none changes nothing but the
+/* Show only what matches @text from now on; "": all. An invalid pattern changes nothing but the
  * message. Returns whether it was taken. */
 bool control_set_filter(struct control *control, const char *text);
 

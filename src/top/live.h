@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a live view has: names, counts over time, and the rows that follow from both. */
+/* The state of a live view: names, counts over time, and the rows that follow from both. */
 #pragma once
 
 #include <stdbool.h>

@@ -120,7 +120,7 @@ static void stack_text(const struct layout *layout, uint32_t idx, char *buf, siz
 	}
 }
 
-/* What a row is called, and where that is: texts that live as long as @buf [@size]. */
+/* The name of a row, and its place: texts that live as long as @buf [@size]. */
 static const char *row_text(const struct layout *layout, const struct table_row *row, char *buf,
 			    size_t size, const char **ret_place)
 {
@@ -226,7 +226,7 @@ static int put_title(struct layout *layout, const struct page_facts *facts)
 			  control->since_start ? " since start" : "", lost, facts->what);
 }
 
-/* What of it is shown. */
+/* The choice of rows that is shown. */
 static int put_choice(struct layout *layout)
 {
 	const struct control *control = layout->control;

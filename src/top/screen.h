@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal of stdin and stdout as a screen: by ncurses, which is nobody else's business. One at
- * a time, used by one thread.
+ * The terminal of stdin and stdout as a screen: by ncurses, which no other file uses. One at a
+ * time, used by one thread.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ FPL_MUST_CHECK int screen_open(bool colour, struct screen **ret, struct fpl_err 
 /* Give it back as it was, and print what was logged. NULL is allowed. */
 void screen_close(struct screen *screen);
 
-/* What is drawn next has room for this much. */
+/* The room that the next page has. */
 void screen_size(const struct screen *screen, size_t *ret_columns, size_t *ret_lines);
 
 void screen_draw(struct screen *screen, const struct page *page);
@@ -34,14 +34,14 @@ enum screen_event {
 	SCREEN_NOTHING,
 	SCREEN_KEY,
 	SCREEN_RESIZED,
-	SCREEN_SUSPEND, /* somebody asks the program to stop for a while */
+	SCREEN_SUSPEND, /* a signal asks the program to stop for a while */
 	SCREEN_GONE,	/* the terminal was hung up */
 };
 
 /* Wait for a key, a change of the terminal, or until @fd is readable. */
 void screen_wait(struct screen *screen, int fd);
 
-/* What has come; *ret_key as of top/control.h. Call until SCREEN_NOTHING. */
+/* The next event that has come; *ret_key as of top/control.h. Call until SCREEN_NOTHING. */
 enum screen_event screen_next(struct screen *screen, int *ret_key);
 
 /* Stop the program as the shell's Ctrl-Z would, all of its group where @group, and take the

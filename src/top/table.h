@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a live view shows of a model and counts: rows, sorted. A pure function of both.
- */
+/* The rows of a live view, sorted: a pure function of a model and counts. */
 #pragma once
 
 #include <regex.h>

@@ -25,7 +25,7 @@ struct top {
 	bool has_filter;
 };
 
-/* The run may end. @error: why; 0 or -EPIPE: nobody looks any more. */
+/* The run may end. @error: why; 0 or -EPIPE: the reader has gone. */
 static void give_up(struct top *top, int error)
 {
 	if (!top->error && error != -EPIPE)
@@ -96,7 +96,7 @@ static void quit(void *ctx)
 	give_up(ctx, 0);
 }
 
-/* Returns false where there is none. */
+/* Returns false without a screen. */
 static bool show_screen(struct top *top)
 {
 	const struct display_options options = {

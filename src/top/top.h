@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is hot while a run goes on: on a terminal as a screen (top/screen.h), elsewhere as blocks of
- * text (top/plain.h). The run tells counts now and then and goes on; a thread of its own names and
- * shows.
+ * The hottest functions while a run goes on: on a terminal as a screen (top/screen.h), elsewhere as
+ * blocks of text (top/plain.h). The run tells counts now and then and goes on; a thread of its own
+ * names and shows.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct top_options {
 	struct disk_cache *cache;  /* borrowed */
 };
 
-/* Errors: -EINVAL the filter is none; -ENOMEM; eventfd(2). */
+/* Errors: -EINVAL the filter is no pattern; -ENOMEM; eventfd(2). */
 FPL_MUST_CHECK int top_create(const struct top_options *options, struct top **ret,
 			      struct fpl_err *err);
 /* NULL is allowed. */
@@ -47,7 +47,7 @@ void top_destroy(struct top *top);
 const struct engine_listener *top_listener(struct top *top);
 
 /*
- * The run is over: show what waits, give the terminal back, and end the thread. Errors: what the
- * first failed write met; a reader that has closed its end is none.
+ * The run is over: show what waits, give the terminal back, and end the thread. Errors: those of
+ * the first failed write; it is no error that the reader has closed its end.
  */
 FPL_MUST_CHECK int top_finish(struct top *top);

@@ -10,7 +10,7 @@ struct gain {
 	uint64_t count;
 };
 
-/* What came between two looks. */
+/* The counts that came between two looks. */
 struct window_slice {
 	struct window_slice *next;
 	uint64_t begin_ns, end_ns;

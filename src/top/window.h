@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was counted lately, and since the start, out of counts that only grow. Sums are exact: each
- * sample is in one slice, the time between two looks.
+ * Counts of the last seconds, and since the start, made of counts that only grow. Sums are exact:
+ * each sample is in one slice, the time between two looks.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 /* Deeper keys keep their dots from there on. */
 enum { DEPTH_MAX = 8, PART_MAX = 128 };
 
-/* What is open, by where its name ends in the last key. */
+/* The open objects and lists, each by the end of its name in the last key. */
 struct nesting {
 	const char *key; /* the last one; "" before the first */
 	size_t ends[DEPTH_MAX];

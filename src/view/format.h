@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What writers of recordings are asked for. */
+/* The interface of all writers of recordings, and their options. */
 #pragma once
 
 #include <stdbool.h>

@@ -47,7 +47,7 @@ static void write_symbol(struct json *json, const struct recording *recording,
 		json_address(json, "start", frame->start);
 }
 
-/* Where in its source the frame is, and what is inlined there, the innermost first. */
+/* The place of the frame in its source, and the functions inlined there, the innermost first. */
 static void write_source(struct json *json, const struct recording *recording,
 			 const struct recording_frame *frame)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What readers see for a frame: the name of its function, escaped, with the suffixes that were
- * asked for. A frame that others are inlined in has a text for each of them.
+ * The texts that readers see for a frame: the name of its function, escaped, with the suffixes that
+ * were asked for. A frame that others are inlined in has a text for each of them.
  */
 #pragma once
 
@@ -73,7 +73,7 @@ static inline uint32_t must_frame_texts_intern(struct strings *strings, const ch
 FPL_MUST_CHECK int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret);
 
 /*
- * Where code without a name is: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,
+ * The text of code without a name: "[@path+0x@address]", "[0x@address]" or, RECORDING_NO_ADDRESS,
  * "[@path]"; @path NULL: in no object. As frame_texts_intern.
  */
 FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char *path,
@@ -103,7 +103,7 @@ void frame_module(const struct recording *recording, const struct recording_fram
 		  size_t size);
 
 /*
- * Where the code of @frame lives: the last part of its object's path, its module, "kernel"; "-":
+ * The place of the code of @frame: the last part of its object's path, its module, "kernel"; "-":
  * not known. Not escaped; in @buf [size] or borrowed from @recording.
  */
 const char *frame_place(const struct recording *recording, const struct recording_frame *frame,

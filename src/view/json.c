@@ -17,7 +17,7 @@ static size_t plain_length(const unsigned char *text, bool in_markup)
 	return length;
 }
 
-/* Of the valid sequence of at most three bytes at @s. */
+/* The code point of the valid sequence of at most three bytes at @s. */
 static unsigned code_point(const unsigned char *s, size_t length)
 {
 	unsigned first = length == 1 ? *s : length == 2 ? *s & 0x1fu : *s & 0xfu;

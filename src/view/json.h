@@ -40,7 +40,7 @@ void json_null(struct json *json, const char *key);
 /* An array of @nr numbers: @value is the one numbered i. */
 #define JSON_COLUMN(json, key, nr, value) JSON_ARRAY(json, key, nr, json_number(json, NULL, value))
 
-/* What is written to json->to next is an element of the array that is open. */
+/* The caller writes an element of the open array to json->to next. */
 void json_next(struct json *json);
 
 /* "0x..." in a string: a kernel address is beyond the integers many JSON readers keep exactly. */

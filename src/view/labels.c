@@ -9,7 +9,7 @@
 
 #define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
 
-/* What was asked for and is known; nothing asked is the name of the task. */
+/* The labels that were asked for and are known; by default the name of the task. */
 static unsigned labels_of(const struct recording *recording, const struct recording_stack *stack)
 {
 	return stack->has &

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tells stacks apart beside their frames, as the frames that stand before the others in a
- * folded line: cgroup, CPU, task, each where it was asked for; the task alone where nothing was.
+ * Labels tell stacks apart beside their frames. They stand before the frames in a folded line:
+ * cgroup, CPU, task, each where it was asked for; by default the task alone.
  *
  *   cgroup   its path, or "[cgroup ID]" where it was gone before it could be asked for
  *   CPU      "cpu N"

@@ -35,5 +35,5 @@ struct samples {
 void samples_init(const struct recording *recording, struct samples *ret);
 void samples_fini(struct samples *samples);
 
-/* The next sample; false: there is none. There are as many as recording_shown(), or events. */
+/* The next sample; false: that was the last. There are as many as recording_shown(), or events. */
 bool samples_next(struct samples *samples, struct sample *ret);

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 
-/* What is left of a stack behind its events. */
+/* The samples of a stack that have no event. */
 struct rest {
 	uint64_t count, weight_ns;
 };
