@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 
 int live_init(struct live *ret, const struct live_names_options *options, uint64_t span_ns,
@@ -25,8 +24,8 @@ void live_fini(struct live *live)
 	window_fini(&live->window);
 	live_names_fini(&live->names);
 	recording_fini(&live->recording);
-	free(live->places);
-	free(live->counts);
+	vector_fini(&live->places);
+	vector_fini(&live->counts);
 }
 
 /* Name the stacks of @batch and add them to the recording. */
@@ -40,17 +39,15 @@ static int record(struct live *live, const struct feed_batch *batch)
 	for (const struct feed_stack *s = batch->stacks; !code && s; s = s->next)
 		stacks[nr++] = s->stack;
 	if (!code)
-		code = array_reserve(&live->places, sizeof(*live->places), &live->room,
-				     live->nr + nr);
+		code = vector_reserve(&live->places, live->places.nr + nr);
 	if (!code)
 		code = live_names_record(&live->names, stacks, nr, &live->recording, &places, NULL);
 	if (!code)
-		code = array_reserve(&live->counts, sizeof(*live->counts), &live->room_counts,
-				     live->recording.nr_stacks);
+		code = vector_reserve(&live->counts, live->recording.nr_stacks);
 	if (code)
 		return code;
-	memcpy(live->places + live->nr, places, nr * sizeof(*places));
-	live->nr += nr;
+	memcpy(live->places.list + live->places.nr, places, nr * sizeof(*places));
+	live->places.nr += nr;
 	return 0;
 }
 
@@ -81,11 +78,11 @@ int live_look(struct live *live, const struct engine_look *look, struct fpl_err 
 int live_table(struct live *live, const struct table_query *query, bool since_start,
 	       struct table *ret)
 {
-	size_t nr = live->window.nr;
+	uint64_t *counts = live->counts.list;
 
-	if (live->counts)
-		memset(live->counts, 0, live->model.stacks.nr * sizeof(*live->counts));
-	for (size_t i = 0; i < nr && i < live->nr; i++)
-		live->counts[live->places[i]] += window_count(&live->window, i, since_start);
-	return table_make(&live->model, live->counts, query, ret);
+	if (counts)
+		memset(counts, 0, live->model.stacks.nr * sizeof(*counts));
+	for (size_t i = 0; i < live->places.nr; i++)
+		counts[live->places.list[i]] += window_count(&live->window, i, since_start);
+	return table_make(&live->model, counts, query, ret);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 #include "naming/live_names.h"
 #include "top/model.h"
 #include "top/table.h"
@@ -14,10 +15,8 @@
 struct live {
 	struct live_names names;
 	struct recording recording; /* of all stacks so far */
-	uint32_t *places; /* owned [nr]: of each stack by number, its index in the recording */
-	size_t nr, room;
-	uint64_t *counts; /* owned [room_counts]: by index in the recording */
-	size_t room_counts;
+	VECTOR(uint32_t) places;    /* the index in the recording of each stack by number */
+	VECTOR(uint64_t) counts;    /* room for each stack of the recording */
 	struct model model;
 	struct window window;
 	struct engine_look look, before; /* the last two; their counts are not kept */

@@ -32,47 +32,38 @@ struct layout {
 
 static void clear(struct page *page)
 {
-	for (size_t i = 0; i < page->nr; i++)
-		free(page->lines[i].text);
-	page->nr = 0;
+	for (size_t i = 0; i < page->lines.nr; i++)
+		free(page->lines.list[i].text);
+	page->lines.nr = 0;
 }
 
 void page_fini(struct page *page)
 {
 	clear(page);
-	free(page->lines);
+	vector_fini(&page->lines);
 	*page = (struct page){ 0 };
 }
 
 static bool is_full(const struct layout *layout)
 {
-	return layout->page->nr >= layout->lines;
+	return layout->page->lines.nr >= layout->lines;
 }
 
 /* Append a line of @text, cut to the page. */
 static int put(struct layout *layout, enum page_style style, const char *text)
 {
-	struct page *page = layout->page;
 	size_t size = 4 * layout->columns + 1;
+	AUTO_FREE char *cut = malloc(size);
+	struct page_line line = { .text = cut, .style = style, .share_style = style };
+	int err = -ENOMEM;
 
-	if (page->nr == page->room) {
-		size_t room = page->room ? 2 * page->room : 64;
-		struct page_line *bigger = reallocarray(page->lines, room, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		page->lines = bigger;
-		page->room = room;
+	if (cut) {
+		width_fit(cut, size, text, layout->columns);
+		err = vector_push(&layout->page->lines, line);
 	}
-
-	char *cut = malloc(size);
-
-	if (!cut)
-		return -ENOMEM;
-	width_fit(cut, size, text, layout->columns);
-	page->lines[page->nr++] =
-		(struct page_line){ .text = cut, .style = style, .share_style = style };
-	return 0;
+	if (!err)
+		cut = NULL; /* the page's */
+	return err;
 }
 
 FPL_PRINTF(3, 4)
@@ -181,7 +172,7 @@ static int put_row(struct layout *layout, const struct table_row *row, bool sele
 			     "", layout->object_columns ? "  " : "", text);
 
 	if (!err && !selected) {
-		struct page_line *line = &layout->page->lines[layout->page->nr - 1];
+		struct page_line *line = &layout->page->lines.list[layout->page->lines.nr - 1];
 
 		line->share_style = share_style(by_total ? total : self);
 		line->share_bytes = strnlen(line->text, strlen(shares));
@@ -255,7 +246,7 @@ static int put_status(struct layout *layout, const struct page_facts *facts)
 
 	if (control->typing) {
 		text_escape(safe, sizeof(safe), control->input, "");
-		layout->page->cursor_line = layout->page->nr;
+		layout->page->cursor_line = layout->page->lines.nr;
 		layout->page->cursor_column = 1 + width_of(safe);
 		if (layout->page->cursor_column >= layout->columns)
 			layout->page->cursor_column = layout->columns - 1;
@@ -292,10 +283,10 @@ static int put_help(struct layout *layout)
 	};
 	int err = 0;
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(lines) && layout->page->nr + 1 < layout->lines;
-	     i++)
+	for (size_t i = 0;
+	     !err && i < ARRAY_SIZE(lines) && layout->page->lines.nr + 1 < layout->lines; i++)
 		err = put(layout, PAGE_STYLE_PLAIN, lines[i]);
-	while (!err && layout->page->nr + 1 < layout->lines)
+	while (!err && layout->page->lines.nr + 1 < layout->lines)
 		err = put(layout, PAGE_STYLE_PLAIN, "");
 	return err || is_full(layout) ? err : put(layout, PAGE_STYLE_STATUS, "any key: back");
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 #include "top/control.h"
 #include "top/model.h"
 #include "top/table.h"
@@ -34,8 +35,7 @@ struct page_line {
 };
 
 struct page {
-	struct page_line *lines; /* owned [nr] */
-	size_t nr, room;
+	VECTOR(struct page_line) lines;
 	size_t cursor_line, cursor_column; /* where text is typed */
 	size_t first;			   /* row of the table in the first line of rows */
 };

@@ -220,8 +220,8 @@ void screen_draw(struct screen *screen, const struct page *page)
 	if (screen->gone)
 		return;
 	erase();
-	for (size_t i = 0; i < page->nr; i++) {
-		const struct page_line *line = &page->lines[i];
+	for (size_t i = 0; i < page->lines.nr; i++) {
+		const struct page_line *line = &page->lines.list[i];
 
 		attrset((int)screen->styles[line->share_style]);
 		mvaddnstr((int)i, 0, line->text, (int)line->share_bytes);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct gain {
 	uint32_t stack;
@@ -29,7 +28,7 @@ static void drop_first(struct window *window)
 	struct window_slice *slice = window->first;
 
 	for (size_t i = 0; i < slice->nr; i++)
-		window->sums[slice->gains[i].stack] -= slice->gains[i].count;
+		window->stacks.list[slice->gains[i].stack].sum -= slice->gains[i].count;
 	window->first = slice->next;
 	if (!window->first)
 		window->last = &window->first;
@@ -40,59 +39,35 @@ void window_fini(struct window *window)
 {
 	while (window->first)
 		drop_first(window);
-	free(window->seen);
-	free(window->base);
-	free(window->sums);
+	vector_fini(&window->stacks);
 	*window = (struct window){ 0 };
-}
-
-static int grow(uint64_t **array, size_t room)
-{
-	uint64_t *bigger = reallocarray(*array, room, sizeof(**array));
-
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	return 0;
-}
-
-/* Stacks that are new have counted nothing so far. */
-static int make_room(struct window *window, size_t nr)
-{
-	size_t room = window->room ? window->room : 256;
-
-	while (room < nr)
-		room *= 2;
-	if (room > window->room &&
-	    (grow(&window->seen, room) || grow(&window->base, room) || grow(&window->sums, room)))
-		return -ENOMEM;
-	window->room = room;
-	for (; window->nr < nr; window->nr++)
-		window->seen[window->nr] = window->base[window->nr] = window->sums[window->nr] = 0;
-	return 0;
 }
 
 int window_add(struct window *window, uint64_t end_ns, const uint64_t *counts, size_t nr)
 {
+	struct window_stack *stacks;
 	struct window_slice *slice;
 	size_t nr_gains = 0;
 
-	if (make_room(window, nr))
-		return -ENOMEM;
+	/* stacks that are new have counted nothing so far */
+	while (window->stacks.nr < nr)
+		if (vector_push(&window->stacks, { 0 }))
+			return -ENOMEM;
+	stacks = window->stacks.list;
 	for (size_t i = 0; i < nr; i++)
-		nr_gains += counts[i] != window->seen[i];
+		nr_gains += counts[i] != stacks[i].seen;
 	slice = malloc(sizeof(*slice) + nr_gains * sizeof(slice->gains[0]));
 	if (!slice)
 		return -ENOMEM;
 	*slice = (struct window_slice){ .begin_ns = window->end_ns, .end_ns = end_ns };
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t gain = counts[i] - window->seen[i];
+		uint64_t gain = counts[i] - stacks[i].seen;
 
 		if (!gain)
 			continue;
 		slice->gains[slice->nr++] = (struct gain){ (uint32_t)i, gain };
-		window->sums[i] += gain;
-		window->seen[i] = counts[i];
+		stacks[i].sum += gain;
+		stacks[i].seen = counts[i];
 	}
 	*window->last = slice;
 	window->last = &slice->next;
@@ -106,16 +81,19 @@ void window_reset(struct window *window)
 {
 	while (window->first)
 		drop_first(window);
-	if (window->nr)
-		memcpy(window->base, window->seen, window->nr * sizeof(*window->base));
+	for (size_t i = 0; i < window->stacks.nr; i++)
+		window->stacks.list[i].base = window->stacks.list[i].seen;
 	window->begin_ns = window->end_ns;
 }
 
 uint64_t window_count(const struct window *window, size_t idx, bool since_start)
 {
-	if (idx >= window->nr)
+	const struct window_stack *stack;
+
+	if (idx >= window->stacks.nr)
 		return 0;
-	return since_start ? window->seen[idx] - window->base[idx] : window->sums[idx];
+	stack = &window->stacks.list[idx];
+	return since_start ? stack->seen - stack->base : stack->sum;
 }
 
 uint64_t window_length_ns(const struct window *window, bool since_start)

@@ -10,13 +10,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
+
+struct window_stack {
+	uint64_t seen; /* samples at the last look */
+	uint64_t base; /* those at the last reset */
+	uint64_t sum;  /* those in the window */
+};
 
 struct window {
 	uint64_t span_ns;
-	uint64_t *seen; /* owned [nr]: by number of the stack, its samples at the last look */
-	uint64_t *base; /* owned [nr]: those at the last reset */
-	uint64_t *sums; /* owned [nr]: those in the window */
-	size_t nr, room;
+	VECTOR(struct window_stack) stacks; /* by number of the stack */
 	struct window_slice *first, **last; /* owned, the oldest first */
 	uint64_t begin_ns, end_ns;	    /* the last reset; the last look */
 };

@@ -43,10 +43,11 @@ static void draw(struct view *view)
 	assert_int_equal(page_make(&facts, &view->world.model, &view->table, &view->control,
 				   view->columns, view->lines, &view->page),
 			 0);
-	assert_int_equal(view->page.nr, view->lines);
-	for (size_t i = 0; i < view->page.nr; i++) {
-		assert_true(width_of(view->page.lines[i].text) <= view->columns);
-		assert_true(view->page.lines[i].share_bytes <= strlen(view->page.lines[i].text));
+	assert_int_equal(view->page.lines.nr, view->lines);
+	for (size_t i = 0; i < view->page.lines.nr; i++) {
+		assert_true(width_of(view->page.lines.list[i].text) <= view->columns);
+		assert_true(view->page.lines.list[i].share_bytes <=
+			    strlen(view->page.lines.list[i].text));
 	}
 }
 
@@ -78,8 +79,8 @@ static void assert_page(const struct view *view, const char *wanted)
 	FILE *to = open_memstream(&text, &size);
 
 	assert_non_null(to);
-	for (size_t i = 0; i < view->page.nr; i++) {
-		const char *line = view->page.lines[i].text;
+	for (size_t i = 0; i < view->page.lines.nr; i++) {
+		const char *line = view->page.lines.list[i].text;
 		size_t length = strlen(line);
 
 		while (length && line[length - 1] == ' ')
@@ -105,9 +106,9 @@ static void a_page_has_title_columns_rows_and_status(void **state)
 			   "   0.0  100.0 -                main\n"
 			   "   0.0   20.0 kernel           read\n"
 			   "h help  q quit  s sort  / filter  Enter more  Esc back  Tab\n");
-	assert_int_equal(view.page.lines[3].style, PAGE_STYLE_SELECTED);
-	assert_int_equal(view.page.lines[4].share_style, PAGE_STYLE_HOT);
-	assert_int_equal(view.page.lines[5].style, PAGE_STYLE_KERNEL);
+	assert_int_equal(view.page.lines.list[3].style, PAGE_STYLE_SELECTED);
+	assert_int_equal(view.page.lines.list[4].share_style, PAGE_STYLE_HOT);
+	assert_int_equal(view.page.lines.list[5].style, PAGE_STYLE_KERNEL);
 }
 
 static void twenty_columns_and_five_lines_are_readable(void **state)
@@ -195,7 +196,7 @@ static void a_filter_is_typed(void **state)
 	assert_int_equal(view.page.cursor_line, 7);
 	press(&view, CONTROL_KEY_BACKSPACE); /* a character of three bytes */
 	press(&view, CONTROL_KEY_BACKSPACE);
-	assert_string_equal(view.page.lines[7].text, "/x");
+	assert_string_equal(view.page.lines.list[7].text, "/x");
 	assert_int_equal(view.page.cursor_column, 2);
 	press(&view, CONTROL_KEY_ENTER);
 	assert_page(&view, "10 samples in 2.0 s  fpless top: all\n"
@@ -205,9 +206,9 @@ static void a_filter_is_typed(void **state)
 			   "\n\n\n"
 			   "h help  q quit  s sort  / filter  Enter more  Esc back  Tab\n");
 	type(&view, "/\x1b[");
-	assert_string_equal(view.page.lines[7].text, "/x[");
+	assert_string_equal(view.page.lines.list[7].text, "/x[");
 	press(&view, CONTROL_KEY_ENTER);
-	assert_non_null(strstr(view.page.lines[7].text, "/x[/: "));
+	assert_non_null(strstr(view.page.lines.list[7].text, "/x[/: "));
 	assert_string_equal(view.control.filter, "x");
 	type(&view, "/");
 	press(&view, 0x15);
@@ -231,7 +232,7 @@ static void a_row_opens_and_closes(void **state)
 	press(&view, CONTROL_KEY_DOWN);
 	press(&view, CONTROL_KEY_ENTER);
 	assert_int_equal(view.control.query.view, TABLE_VIEW_NEIGHBOURS);
-	assert_string_equal(view.page.lines[3].text, "called by");
+	assert_string_equal(view.page.lines.list[3].text, "called by");
 	press(&view, CONTROL_KEY_ENTER); /* a heading */
 	assert_int_equal(view.control.query.view, TABLE_VIEW_NEIGHBOURS);
 	press(&view, CONTROL_KEY_END);
@@ -265,7 +266,7 @@ static void the_cursor_stays_on_a_row(void **state)
 		press(&view, CONTROL_KEY_PAGE_DOWN);
 	assert_int_equal(view.control.selected, 4);
 	assert_int_equal(view.page.first, 3);
-	assert_int_equal(view.page.lines[3].style, PAGE_STYLE_SELECTED);
+	assert_int_equal(view.page.lines.list[3].style, PAGE_STYLE_SELECTED);
 	press(&view, CONTROL_KEY_PAGE_UP);
 	assert_int_equal(view.control.selected, 2);
 	assert_int_equal(view.page.first, 2);
@@ -285,9 +286,9 @@ static void keys_switch(void **state)
 	press(&view, 'p');
 	press(&view, 'w');
 	press(&view, 'k');
-	assert_string_equal(view.page.lines[0].text,
+	assert_string_equal(view.page.lines.list[0].text,
 			    "PAUSED  10 samples in 2.0 s since start  fpless top: all");
-	assert_string_equal(view.page.lines[1].text,
+	assert_string_equal(view.page.lines.list[1].text,
 			    "functions  100.0 % shown  without the kernel");
 	press(&view, ' ');
 	assert_false(view.control.paused);
@@ -307,7 +308,7 @@ static void keys_switch(void **state)
 	view.log = "fpless: something";
 	press(&view, 'h');
 	press(&view, 'x');
-	assert_string_equal(view.page.lines[9].text, "fpless: something");
+	assert_string_equal(view.page.lines.list[9].text, "fpless: something");
 	press(&view, 0x1a);
 	assert_true(view.control.suspend);
 	assert_false(view.control.quit);
