@@ -302,11 +302,3 @@ int pairing_end_run(struct pairing *pairing, enum diff_side side, struct fpl_err
 
 	return fail(error ? error : close_run(pairing, side), err);
 }
-
-int pairing_add(struct pairing *pairing, const struct recording *recording, enum diff_side side,
-		struct fpl_err *err)
-{
-	int error = pairing_add_part(pairing, recording, side, err);
-
-	return error ? error : pairing_end_run(pairing, side, err);
-}

@@ -63,18 +63,14 @@ void pairing_init(struct pairing *pairing, const struct pairing_options *options
 void pairing_fini(struct pairing *pairing);
 
 /*
- * Add a run of @side; @recording may go afterwards. Errors: -EOVERFLOW counts beyond 64 bits. Cost:
- * O(frames of all stacks + what is paired so far).
- */
-FPL_MUST_CHECK int pairing_add(struct pairing *pairing, const struct recording *recording,
-			       enum diff_side side, struct fpl_err *err);
-
-/*
- * The same in parts: add a part of a run of @side, and say that the run, which may have had none,
- * is over. A stack that weighs something is in one part alone, or its noise is that of two stacks.
+ * Add a part of a run of @side; @recording may go afterwards. A stack that weighs something is in
+ * one part alone, or its noise is that of two stacks. Errors: -EOVERFLOW counts beyond 64 bits.
+ * Cost: O(frames of all stacks + what is paired so far).
  */
 FPL_MUST_CHECK int pairing_add_part(struct pairing *pairing, const struct recording *recording,
 				    enum diff_side side, struct fpl_err *err);
+
+/* The run is over; it may have had no part. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int pairing_end_run(struct pairing *pairing, enum diff_side side,
 				   struct fpl_err *err);
 

@@ -453,14 +453,3 @@ const struct recording_function *recording_function_of(const struct recording *r
 
 	return &recording->functions[line->function];
 }
-
-bool recording_is_gap(const struct recording *recording, const struct recording_frame *frame)
-{
-	const struct recording_function *function;
-
-	if (frame->address != RECORDING_NO_ADDRESS || frame->kind != RECORDING_USER ||
-	    frame->object)
-		return false;
-	function = recording_function_of(recording, frame);
-	return function && !strcmp(recording_string(recording, function->name), RECORDING_GAP);
-}

@@ -245,9 +245,6 @@ recording_frame_at(const struct recording *recording, const struct recording_sta
 	return &recording->frames[recording->frame_ids[stack->first_frame + i]];
 }
 
-/* Is it the frame named RECORDING_GAP? */
-bool recording_is_gap(const struct recording *recording, const struct recording_frame *frame);
-
 /* The function of a frame, not what is inlined in it; NULL: it has no name. */
 const struct recording_function *recording_function_of(const struct recording *recording,
 						       const struct recording_frame *frame);

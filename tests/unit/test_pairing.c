@@ -10,6 +10,14 @@
 #include "tests/support/recording_text.h"
 #include "view/hex.h"
 
+static int add_run(struct pairing *pairing, const struct recording *recording, enum diff_side side,
+		   struct fpl_err *err)
+{
+	int error = pairing_add_part(pairing, recording, side, err);
+
+	return error ? error : pairing_end_run(pairing, side, err);
+}
+
 static void add(struct pairing *pairing, enum diff_side side, const char *text)
 {
 	struct recording recording;
@@ -17,7 +25,7 @@ static void add(struct pairing *pairing, enum diff_side side, const char *text)
 
 	assert_int_equal(
 		recording_of(text, strlen(text), &(struct read_options){ 0 }, &recording, &err), 0);
-	assert_int_equal(pairing_add(pairing, &recording, side, &err), 0);
+	assert_int_equal(add_run(pairing, &recording, side, &err), 0);
 	recording_fini(&recording);
 }
 
@@ -163,7 +171,7 @@ static void counts_of_runs_beyond_64_bits_are_an_error(void **state)
 	add(&pairing, DIFF_AFTER, text);
 	assert_int_equal(
 		recording_of(text, strlen(text), &(struct read_options){ 0 }, &recording, &err), 0);
-	assert_int_equal(pairing_add(&pairing, &recording, DIFF_AFTER, &err), -EOVERFLOW);
+	assert_int_equal(add_run(&pairing, &recording, DIFF_AFTER, &err), -EOVERFLOW);
 	assert_string_equal(err.msg, "counts add up to more than 2^64");
 	recording_fini(&recording);
 	pairing_fini(&pairing);
