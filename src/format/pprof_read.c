@@ -256,9 +256,8 @@ static int add_field(struct reader *reader, const struct pprof_input *input,
 	return 0;
 }
 
-/* Read the file once. What partial forgives ends it early. */
-static int read_pass(struct reader *reader, int fd, enum pass pass, struct pprof_remarks *remarks,
-		     struct fpl_err *err)
+/* Read the file once. */
+static int read_pass(struct reader *reader, int fd, enum pass pass, struct fpl_err *err)
 {
 	CLEANUP(pprof_input_fini) struct pprof_input input = { .buffer = NULL };
 	struct pprof_field field;
@@ -277,26 +276,21 @@ static int read_pass(struct reader *reader, int fd, enum pass pass, struct pprof
 		if (!error && i % 64 == 0)
 			error = check_sense(reader, &input, err);
 	}
-	if ((error != -EBADMSG && error != -ENODATA) || !reader->options->partial)
-		return error ? error : check_memory(reader, err);
-	remarks->truncated = true;
-	remarks->why = *err;
-	return 0;
+	return error ? error : check_memory(reader, err);
 }
 
-static int read_all(struct reader *reader, int fd, struct pprof_remarks *remarks,
-		    struct fpl_err *err)
+static int read_all(struct reader *reader, int fd, struct fpl_err *err)
 {
 	struct recording *recording = reader->recording;
 	off_t start = lseek(fd, 0, SEEK_CUR);
-	int error = read_pass(reader, fd, PASS_TABLES, remarks, err);
+	int error = read_pass(reader, fd, PASS_TABLES, err);
 
 	if (!error && !reader->adding) {
 		error = begin_samples(reader, err);
 		if (!error && lseek(fd, start, SEEK_SET) < 0)
 			error = fpl_fail(err, -errno, "%s: %s", reader->name, strerror(errno));
 		if (!error)
-			error = read_pass(reader, fd, PASS_SAMPLES, remarks, err);
+			error = read_pass(reader, fd, PASS_SAMPLES, err);
 	}
 	if (error)
 		return error;
@@ -323,21 +317,20 @@ int pprof_read(const char *name, int fd, const struct pprof_read_options *option
 		.recording = ret,
 		.memory = options->memory ? options->memory : PPROF_READ_MEMORY,
 	};
-	struct pprof_remarks unsaid;
 	int error;
 
-	if (!remarks)
-		remarks = &unsaid;
-	*remarks = (struct pprof_remarks){ 0 };
 	arena_init(&reader.arena);
 	pprof_tables_init(&reader.tables, ret);
 	pprof_samples_init(&reader.samples, &reader.tables, &reader.values, options->events);
-	error = read_all(&reader, fd, remarks, err);
-	remarks->own = reader.tables.own;
-	remarks->negative = reader.samples.negative;
-	remarks->cut = reader.samples.cut;
-	remarks->dangling = reader.tables.dangling;
-	remarks->duplicate = reader.tables.duplicate;
+	error = read_all(&reader, fd, err);
+	if (remarks)
+		*remarks = (struct pprof_remarks){
+			.own = reader.tables.own,
+			.negative = reader.samples.negative,
+			.cut = reader.samples.cut,
+			.dangling = reader.tables.dangling,
+			.duplicate = reader.tables.duplicate,
+		};
 	return error;
 }
 

@@ -19,15 +19,12 @@ struct pprof_read_options {
 	uint64_t memory; /* bytes all that is distinct may take; 0: PPROF_READ_MEMORY */
 	/* The sample type that is the count; NULL: as pprof_values_choose() does. */
 	const char *sample_type;
-	bool events;  /* keep the time of each sample, where there is one, and they are samples */
-	bool partial; /* of a file that ends early or is corrupt keep what comes before that */
+	bool events; /* keep the time of each sample, where there is one, and they are samples */
 };
 
 /* Remarks on a file that was read. */
 struct pprof_remarks {
-	bool own;	/* fpless wrote it */
-	bool truncated; /* with partial: why says where it ends */
-	struct fpl_err why;
+	bool own;	    /* fpless wrote it */
 	uint64_t negative;  /* samples left out: with counts below 0, as of a difference */
 	uint64_t cut;	    /* samples whose stack was cut to its 65,535 innermost frames */
 	uint64_t dangling;  /* references to what is not in the file: frames without a name */

@@ -78,10 +78,7 @@ static void check_again(const struct recording *recording)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const bool partial = size && data[0] & 1;
-	const struct pprof_read_options options = { .memory = MEMORY,
-						    .events = true,
-						    .partial = partial };
+	const struct pprof_read_options options = { .memory = MEMORY, .events = true };
 	int fd = memfd_create("pprof", MFD_CLOEXEC);
 	struct pprof_remarks remarks;
 	struct recording recording;
