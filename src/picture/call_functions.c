@@ -12,29 +12,6 @@ void call_functions_fini(struct call_functions *functions)
 	free(functions->of_cells);
 }
 
-/* Inlined or called, a function is one. */
-static uint8_t kind_of(const struct shown_function *cell)
-{
-	return cell->kind == FUNCTION_INLINED ? FUNCTION_USER : cell->kind;
-}
-
-static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b)
-{
-	return a == b ? 0 : strcmp(flame_text(paths, a), flame_text(paths, b));
-}
-
-static int compare_cells(const void *left, const void *right, void *ctx)
-{
-	const struct flame_paths *paths = ctx;
-	const struct shown_function *a = &paths->cells.list[*(const uint32_t *)left];
-	const struct shown_function *b = &paths->cells.list[*(const uint32_t *)right];
-	int order = compare_texts(paths, a->text, b->text);
-
-	if (!order)
-		order = compare_texts(paths, a->place, b->place);
-	return order ? order : (int)kind_of(a) - (int)kind_of(b);
-}
-
 /* Add the samples of a path to the functions on it. @seen: by function, the last path + 1 that had
  * it. */
 static void count_path(struct call_functions *functions, const struct flame_paths *paths,
@@ -83,26 +60,23 @@ void call_functions_make(const struct flame_paths *paths, unsigned sides,
 			 struct call_functions *ret)
 {
 	size_t nr = paths->cells.nr;
-	AUTO_FREE uint32_t *order = must_calloc(nr, sizeof(*order));
 	AUTO_FREE size_t *seen = must_calloc(nr, sizeof(*seen));
 
 	*ret = (struct call_functions){
 		.list = must_calloc(nr, sizeof(*ret->list)),
-		.of_cells = must_calloc(nr, sizeof(*ret->of_cells)),
+		.of_cells = flame_paths_rank(paths, true),
 	};
-	for (size_t i = 0; i < nr; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, nr, sizeof(*order), compare_cells, (void *)paths);
 	for (size_t i = 0; i < nr; i++) {
-		const struct shown_function *cell = &paths->cells.list[order[i]];
+		const struct shown_function *cell = &paths->cells.list[i];
+		uint32_t function = ret->of_cells[i];
 
-		if (!i || compare_cells(&order[i - 1], &order[i], (void *)paths))
-			ret->list[ret->nr++] = (struct call_function){
-				.text = cell->text,
-				.object = cell->place,
-				.kind = kind_of(cell),
-			};
-		ret->of_cells[order[i]] = (uint32_t)ret->nr - 1;
+		ret->list[function] = (struct call_function){
+			.text = cell->text,
+			.object = cell->place,
+			.kind = flame_kind(cell),
+		};
+		if (function >= ret->nr)
+			ret->nr = (size_t)function + 1;
 	}
 	for (size_t i = 0; i < paths->nr; i++)
 		if (sides & 1u << paths->list[i].side)

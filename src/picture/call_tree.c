@@ -49,7 +49,7 @@ static void close_node(struct building *building)
 		return;
 	for (size_t i = tree->ends.nr; i > 0 && tree->ends.list[i - 1].node >= idx; i--) {
 		tree->ends.list[i - 1].node = building->open[building->nr_open - 1];
-		tree->ends.list[i - 1].left = true;
+		tree->ends.list[i - 1].kind = true;
 	}
 	while (tree->marks.nr && tree->marks.list[tree->marks.nr - 1].node >= idx)
 		tree->marks.nr--;
@@ -86,7 +86,7 @@ static void add_marks(struct building *building, const struct flame_path *path)
 				  { .count = path->count,
 				    .node = building->open[nr_labels + nr_user - i],
 				    .group = group_of(building, path),
-				    .mark = marks[i] });
+				    .kind = marks[i] });
 }
 
 static void add_path(struct building *building, const struct sort_path *sorted)
@@ -139,25 +139,14 @@ static bool build(struct building *building, const struct sort_path *sorted, siz
 	return tree->nodes.nr <= nodes_max;
 }
 
-static int compare_ends(const void *left, const void *right)
+static int compare_counts(const void *left, const void *right)
 {
-	const struct call_end *a = left, *b = right;
+	const struct call_count *a = left, *b = right;
 
 	if (a->node != b->node)
 		return a->node < b->node ? -1 : 1;
-	if (a->left != b->left)
-		return a->left - b->left;
-	return (a->group > b->group) - (a->group < b->group);
-}
-
-static int compare_marks(const void *left, const void *right)
-{
-	const struct call_mark *a = left, *b = right;
-
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	if (a->mark != b->mark)
-		return a->mark - b->mark;
+	if (a->kind != b->kind)
+		return a->kind - b->kind;
 	return (a->group > b->group) - (a->group < b->group);
 }
 
@@ -168,54 +157,25 @@ static void find_places(struct call_tree *tree, size_t nr_stacks)
 	for (size_t i = 0; i < tree->ends.nr; i++)
 		tree->places[tree->ends.list[i].stack] = (struct call_place){
 			.node = tree->ends.list[i].node,
-			.left = tree->ends.list[i].left,
+			.left = tree->ends.list[i].kind,
 		};
 }
 
-/* In their order, and one of each. */
-static void merge_ends(struct call_tree *tree)
+/* Sort @counts, and make equal ones one. */
+static void merge_counts(struct call_counts *counts)
 {
+	struct call_count *list = counts->list;
 	size_t nr = 0;
 
-	if (tree->ends.nr)
-		qsort(tree->ends.list, tree->ends.nr, sizeof(*tree->ends.list), compare_ends);
-	for (size_t i = 0; i < tree->ends.nr; i++) {
-		if (nr && !compare_ends(&tree->ends.list[nr - 1], &tree->ends.list[i]))
-			tree->ends.list[nr - 1].count += tree->ends.list[i].count;
+	if (counts->nr)
+		qsort(list, counts->nr, sizeof(*list), compare_counts);
+	for (size_t i = 0; i < counts->nr; i++) {
+		if (nr && !compare_counts(&list[nr - 1], &list[i]))
+			list[nr - 1].count += list[i].count;
 		else
-			tree->ends.list[nr++] = tree->ends.list[i];
+			list[nr++] = list[i];
 	}
-	tree->ends.nr = nr;
-	nr = 0;
-	if (tree->marks.nr)
-		qsort(tree->marks.list, tree->marks.nr, sizeof(*tree->marks.list), compare_marks);
-	for (size_t i = 0; i < tree->marks.nr; i++) {
-		if (nr && !compare_marks(&tree->marks.list[nr - 1], &tree->marks.list[i]))
-			tree->marks.list[nr - 1].count += tree->marks.list[i].count;
-		else
-			tree->marks.list[nr++] = tree->marks.list[i];
-	}
-	tree->marks.nr = nr;
-}
-
-/* The paths of @sides. */
-static struct sort_path *make_sorted(const struct flame_paths *paths,
-				     const struct call_functions *functions, unsigned sides,
-				     size_t *ret_nr)
-{
-	AUTO_FREE struct sort_path *sorted = must_calloc(paths->nr, sizeof(*sorted));
-	size_t nr = 0;
-
-	for (size_t i = 0; i < paths->nr; i++)
-		if (sides & 1u << paths->list[i].side)
-			sorted[nr++] = (struct sort_path){
-				.steps = paths->steps.list + paths->list[i].first,
-				.nr = paths->list[i].nr,
-				.idx = (uint32_t)i,
-			};
-	path_sort(sorted, nr, functions->of_cells);
-	*ret_nr = nr;
-	return TAKE_PTR(sorted);
+	counts->nr = nr;
 }
 
 /* Counts of nodes by their samples, which tell what has to go. */
@@ -263,7 +223,8 @@ void call_tree_make(const struct flame_paths *paths, const struct call_functions
 {
 	size_t nr;
 	AUTO_FREE struct building *building = must_calloc(1, sizeof(*building));
-	AUTO_FREE struct sort_path *sorted = make_sorted(paths, functions, options->sides, &nr);
+	AUTO_FREE struct sort_path *sorted =
+		flame_paths_sort(paths, options->sides, functions->of_cells, &nr);
 
 	*ret = (struct call_tree){
 		.min_total = choose_min_total(paths, sorted, nr, options->nodes_max),
@@ -281,5 +242,6 @@ void call_tree_make(const struct flame_paths *paths, const struct call_functions
 		ret->min_total *= 2;
 	if (options->nr_stacks)
 		find_places(ret, options->nr_stacks);
-	merge_ends(ret);
+	merge_counts(&ret->ends);
+	merge_counts(&ret->marks);
 }

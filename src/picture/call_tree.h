@@ -48,12 +48,20 @@ struct call_node {
 	uint8_t found;	   /* how its frames were found, each way a bit */
 };
 
-/* Samples of one group that end in one node, or, @left, in nodes below it that are not there. */
-struct call_end {
+/*
+ * Samples of one group at one node. As an end they end in it, or, with @kind 1, in nodes below it
+ * that are not there. As a mark its frame has the mark @kind, enum walk_mark, in them.
+ */
+struct call_count {
 	uint64_t count;
 	uint32_t node, group;
 	uint32_t stack; /* private */
-	bool left;
+	uint8_t kind;
+};
+
+struct call_counts {
+	struct call_count *list; /* a vector: by node, kind and group */
+	size_t nr, room;
 };
 
 /* The node that the samples of a stack end in, or, @left, below. */
@@ -62,20 +70,12 @@ struct call_place {
 	bool left;
 };
 
-/* Samples of one group in which a node's frame has a mark. */
-struct call_mark {
-	uint64_t count;
-	uint32_t node, group;
-	uint8_t mark; /* enum walk_mark */
-};
-
 struct call_tree {
 	VECTOR(struct call_node) nodes; /* in pre-order, siblings by function; [0] is the root */
-	VECTOR(struct call_end) ends;	/* by node */
-	VECTOR(struct call_mark) marks; /* by node */
-	struct call_place *places;	/* owned [nr_stacks of the options]; NULL: not asked for */
-	uint64_t min_total;		/* nodes of fewer samples are not there, */
-	uint64_t left_nodes;		/* as many as that */
+	struct call_counts ends, marks;
+	struct call_place *places; /* owned [nr_stacks of the options]; NULL: not asked for */
+	uint64_t min_total;	   /* nodes of fewer samples are not there, */
+	uint64_t left_nodes;	   /* as many as that */
 };
 
 struct call_tree_options {

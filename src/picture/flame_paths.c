@@ -213,3 +213,61 @@ int flame_paths_add(struct flame_paths *paths, const struct recording *recording
 				steps_max(options));
 	return 0;
 }
+
+/* Cells on their way into an order. */
+struct ranking {
+	const struct flame_paths *paths;
+	bool places;
+};
+
+static int compare_texts(const struct flame_paths *paths, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : strcmp(flame_text(paths, a), flame_text(paths, b));
+}
+
+static int compare_cells(const void *left, const void *right, void *ctx)
+{
+	const struct ranking *ranking = ctx;
+	const struct flame_paths *paths = ranking->paths;
+	const struct shown_function *a = &paths->cells.list[*(const uint32_t *)left];
+	const struct shown_function *b = &paths->cells.list[*(const uint32_t *)right];
+	int order = compare_texts(paths, a->text, b->text);
+
+	if (!order && ranking->places)
+		order = compare_texts(paths, a->place, b->place);
+	return order ? order : (int)flame_kind(a) - (int)flame_kind(b);
+}
+
+uint32_t *flame_paths_rank(const struct flame_paths *paths, bool places)
+{
+	struct ranking ranking = { .paths = paths, .places = places };
+	size_t nr = paths->cells.nr;
+	AUTO_FREE uint32_t *order = must_calloc(nr, sizeof(*order));
+	uint32_t *ranks = must_calloc(nr, sizeof(*ranks));
+
+	for (size_t i = 0; i < nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, nr, sizeof(*order), compare_cells, &ranking);
+	for (size_t i = 1; i < nr; i++)
+		ranks[order[i]] = ranks[order[i - 1]] +
+				  (compare_cells(&order[i - 1], &order[i], &ranking) != 0);
+	return ranks;
+}
+
+struct sort_path *flame_paths_sort(const struct flame_paths *paths, unsigned sides,
+				   const uint32_t *ranks, size_t *ret_nr)
+{
+	struct sort_path *sorted = must_calloc(paths->nr, sizeof(*sorted));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < paths->nr; i++)
+		if (sides & 1u << paths->list[i].side)
+			sorted[nr++] = (struct sort_path){
+				.steps = paths->steps.list + paths->list[i].first,
+				.nr = paths->list[i].nr,
+				.idx = (uint32_t)i,
+			};
+	path_sort(sorted, nr, ranks);
+	*ret_nr = nr;
+	return sorted;
+}

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/strings.h"
 #include "base/vector.h"
+#include "picture/path_sort.h"
 #include "recording/recording.h"
 #include "view/frame_texts.h"
 #include "view/functions.h"
@@ -70,6 +71,23 @@ void flame_paths_fini(struct flame_paths *paths);
 FPL_MUST_CHECK int flame_paths_add(struct flame_paths *paths, const struct recording *recording,
 				   const struct flame_paths_options *options, unsigned side,
 				   struct fpl_err *err);
+
+/* The kind of @cell where inlined and called functions are one. */
+static inline uint8_t flame_kind(const struct shown_function *cell)
+{
+	return cell->kind == FUNCTION_INLINED ? FUNCTION_USER : cell->kind;
+}
+
+/*
+ * The rank of each cell [cells.nr], owned by the caller: by text, then, with @places, by place,
+ * then by flame_kind(). Ranks count from 0, and equal cells have the same. Cost: O(n log n).
+ */
+uint32_t *flame_paths_rank(const struct flame_paths *paths, bool places);
+
+/* The paths of @sides (1 << side) as path_sort() sorts them by @ranks: [*ret_nr], owned by the
+ * caller. */
+struct sort_path *flame_paths_sort(const struct flame_paths *paths, unsigned sides,
+				   const uint32_t *ranks, size_t *ret_nr);
 
 static inline const char *flame_text(const struct flame_paths *paths, uint32_t text)
 {

@@ -13,57 +13,6 @@ void flame_tree_fini(struct flame_tree *tree)
 	vector_fini(&tree->nodes);
 }
 
-/* Kernel code and labels are never one with what reads the same and is neither. */
-static unsigned class_of(const struct shown_function *cell)
-{
-	return cell->kind == FUNCTION_INLINED ? FUNCTION_USER : cell->kind;
-}
-
-static int compare_cells(const struct flame_paths *paths, uint32_t a, uint32_t b)
-{
-	const struct shown_function *s = &paths->cells.list[a], *t = &paths->cells.list[b];
-	int order = s->text == t->text
-			    ? 0
-			    : strcmp(flame_text(paths, s->text), flame_text(paths, t->text));
-
-	return order ? order : (int)class_of(s) - (int)class_of(t);
-}
-
-static int compare_indexes(const void *left, const void *right, void *paths)
-{
-	return compare_cells(paths, *(const uint32_t *)left, *(const uint32_t *)right);
-}
-
-/* The rank of each cell in the order of nodes; equal if one node may hold both. */
-static uint32_t *make_ranks(const struct flame_paths *paths)
-{
-	AUTO_FREE uint32_t *order = must_calloc(paths->cells.nr, sizeof(*order));
-	AUTO_FREE uint32_t *ranks = must_calloc(paths->cells.nr, sizeof(*ranks));
-
-	for (size_t i = 0; i < paths->cells.nr; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, paths->cells.nr, sizeof(*order), compare_indexes, (void *)paths);
-	for (size_t i = 1; i < paths->cells.nr; i++)
-		ranks[order[i]] =
-			ranks[order[i - 1]] + (compare_cells(paths, order[i - 1], order[i]) != 0);
-	return TAKE_PTR(ranks);
-}
-
-static struct sort_path *make_sorted(const struct flame_paths *paths)
-{
-	AUTO_FREE struct sort_path *sorted = must_calloc(paths->nr, sizeof(*sorted));
-	AUTO_FREE uint32_t *ranks = make_ranks(paths);
-
-	for (size_t i = 0; i < paths->nr; i++)
-		sorted[i] = (struct sort_path){
-			.steps = paths->steps.list + paths->list[i].first,
-			.nr = paths->list[i].nr,
-			.idx = (uint32_t)i,
-		};
-	path_sort(sorted, paths->nr, ranks);
-	return TAKE_PTR(sorted);
-}
-
 /* The nodes from the root to the leaf under way. */
 struct building {
 	struct flame_tree *tree;
@@ -134,7 +83,8 @@ static void add_path(struct building *building, const struct sort_path *sorted)
 }
 
 /* One pass over the paths. False: more than @nodes_max nodes are left. */
-static bool build(struct flame_tree *tree, const struct sort_path *sorted, uint32_t nodes_max)
+static bool build(struct flame_tree *tree, const struct sort_path *sorted, size_t nr,
+		  uint32_t nodes_max)
 {
 	static const struct shown_function root = { .kind = FUNCTION_LABEL };
 	struct building building = { .tree = tree };
@@ -143,7 +93,7 @@ static bool build(struct flame_tree *tree, const struct sort_path *sorted, uint3
 	tree->pruned = 0;
 	memset(tree->pruned_samples, 0, sizeof(tree->pruned_samples));
 	open_node(&building, &root);
-	for (size_t i = 0; i < tree->paths->nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		add_path(&building, &sorted[i]);
 		if (tree->nodes.nr - building.nr_open >= nodes_max)
 			return false;
@@ -156,7 +106,10 @@ static bool build(struct flame_tree *tree, const struct sort_path *sorted, uint3
 void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
 		     struct flame_tree *ret)
 {
-	AUTO_FREE struct sort_path *sorted = make_sorted(paths);
+	AUTO_FREE uint32_t *ranks = flame_paths_rank(paths, false);
+	size_t nr;
+	AUTO_FREE struct sort_path *sorted =
+		flame_paths_sort(paths, (1u << FLAME_SIDES) - 1, ranks, &nr);
 	uint32_t nodes_max = options->nodes_max ? options->nodes_max : FLAME_NODES_MAX;
 
 	*ret = (struct flame_tree){
@@ -164,7 +117,7 @@ void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_op
 		.min_total = options->min_total ? options->min_total : 1,
 	};
 	/* at last there is one way down, of all there is: no longer than a path may be */
-	while (!build(ret, sorted, nodes_max) && ret->min_total < UINT64_MAX)
+	while (!build(ret, sorted, nr, nodes_max) && ret->min_total < UINT64_MAX)
 		ret->min_total = ret->min_total > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->min_total;
 }
 

@@ -101,36 +101,35 @@ static void write_elided(struct html_parts *parts, const struct call_tree *tree)
 		json_close(json, ']');
 }
 
+/* Write @counts: of each how many nodes behind the one before it is, group and kind, count. */
+static void write_counts(struct json *json, const char *key, const struct call_counts *counts,
+			 uint64_t kinds)
+{
+	uint32_t node = 0;
+
+	json_open(json, key, '[');
+	for (size_t i = 0; i < counts->nr; i++) {
+		const struct call_count *count = &counts->list[i];
+
+		write_triple(json, &node, count->node, kinds * count->group + count->kind,
+			     count->count);
+	}
+	json_close(json, ']');
+}
+
 void html_parts_write_tree(struct html_parts *parts, const struct call_tree *tree, const char *walk,
 			   bool marks)
 {
 	struct json *json = &parts->json;
-	uint32_t node = 0;
 
 	json_open(json, NULL, '{');
 	json_string(json, "walk", walk);
 	JSON_COLUMN(json, "function", tree->nodes.nr, tree->nodes.list[i].function);
 	JSON_COLUMN(json, "depth", tree->nodes.nr, tree->nodes.list[i].depth);
 	JSON_COLUMN(json, "found", tree->nodes.nr, tree->nodes.list[i].found);
-	json_open(json, "ends", '[');
-	for (size_t i = 0; i < tree->ends.nr; i++) {
-		const struct call_end *end = &tree->ends.list[i];
-
-		write_triple(json, &node, end->node, 2ull * end->group + end->left, end->count);
-	}
-	json_close(json, ']');
-	if (marks) {
-		node = 0;
-		json_open(json, "marks", '[');
-		for (size_t i = 0; i < tree->marks.nr; i++) {
-			const struct call_mark *mark = &tree->marks.list[i];
-
-			write_triple(json, &node, mark->node,
-				     (uint64_t)WALK_MARK_COUNT * mark->group + mark->mark,
-				     mark->count);
-		}
-		json_close(json, ']');
-	}
+	write_counts(json, "ends", &tree->ends, 2);
+	if (marks)
+		write_counts(json, "marks", &tree->marks, WALK_MARK_COUNT);
 	write_elided(parts, tree);
 	json_open(json, "left_out", '{');
 	json_number(json, "nodes", tree->left_nodes);

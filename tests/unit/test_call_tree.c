@@ -84,7 +84,7 @@ static void expect_tree(const struct made *made, const char *expected)
 			i ? flame_text(&made->paths, name) : "all",
 			(unsigned long long)node->total);
 		for (; end < made->tree.ends.nr && made->tree.ends.list[end].node == i; end++)
-			fprintf(to, " %c%llu", made->tree.ends.list[end].left ? '-' : '+',
+			fprintf(to, " %c%llu", made->tree.ends.list[end].kind ? '-' : '+',
 				(unsigned long long)made->tree.ends.list[end].count);
 		putc('\n', to);
 	}
