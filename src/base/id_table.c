@@ -79,3 +79,11 @@ uint64_t id_table_hash(uint64_t hash, const void *bytes, size_t size)
 	hash = (hash ^ word ^ (uint64_t)size << 56) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
 }
+
+uint32_t *must_id_map(size_t nr)
+{
+	uint32_t *map = must_reallocarray(NULL, nr, sizeof(*map));
+
+	_Static_assert(ID_TABLE_NONE == UINT32_MAX, "all bytes 0xff");
+	return memset(map, 0xff, nr * sizeof(*map));
+}

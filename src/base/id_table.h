@@ -80,6 +80,9 @@ uint32_t id_table_find(const struct id_table *table, uint64_t hash,
 FPL_MUST_CHECK int id_table_add(struct id_table *table, uint64_t hash, uint32_t index);
 #define must_id_table_add(table, hash, index) alloc_check(id_table_add(table, hash, index))
 
+/* A map of @nr indexes to others, of which each is ID_TABLE_NONE; the caller frees it. */
+uint32_t *must_id_map(size_t nr);
+
 /* Memory it takes. */
 static inline size_t id_table_bytes(const struct id_table *table)
 {

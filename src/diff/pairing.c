@@ -11,17 +11,15 @@
 #include "view/labels.h"
 #include "view/stack_slots.h"
 
-#define NOT_MAPPED UINT32_MAX
-
 /* A run that is being added. */
 struct adding {
 	struct pairing *pairing;
 	const struct recording *recording;
 	struct frame_texts texts;
 	struct function_index index;
-	uint32_t *items;  /* owned [index.functions.nr]: items of its functions, NOT_MAPPED */
-	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, NOT_MAPPED */
-	VECTOR(uint32_t) labels;  /* items of texts as labels, NOT_MAPPED */
+	uint32_t *items;  /* owned [index.functions.nr]: items of its functions, ID_TABLE_NONE */
+	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, ID_TABLE_NONE */
+	VECTOR(uint32_t) labels;  /* items of texts as labels, ID_TABLE_NONE */
 	struct stack_slots steps; /* of the stack at hand */
 };
 
@@ -61,19 +59,11 @@ static uint32_t intern_place(struct adding *adding, uint32_t function)
 		&adding->places[2 * (size_t)shown->place + (shown->kind == FUNCTION_KERNEL)];
 	char buf[256];
 
-	if (*mapped == NOT_MAPPED)
+	if (*mapped == ID_TABLE_NONE)
 		*mapped = frame_place_intern(
 			&adding->pairing->strings,
 			function_index_place(&adding->index, function, buf, sizeof(buf)));
 	return *mapped;
-}
-
-/* Room for @nr numbers, of which each is NOT_MAPPED; to be freed. */
-static uint32_t *make_map(size_t nr)
-{
-	uint32_t *map = must_reallocarray(NULL, nr, sizeof(*map));
-
-	return memset(map, 0xff, nr * sizeof(*map));
 }
 
 static uint32_t map_function(struct adding *adding, uint32_t function)
@@ -81,7 +71,7 @@ static uint32_t map_function(struct adding *adding, uint32_t function)
 	const struct shown_function *shown = &adding->index.functions.list[function];
 	uint32_t *mapped = &adding->items[function];
 
-	if (*mapped == NOT_MAPPED) {
+	if (*mapped == ID_TABLE_NONE) {
 		const struct shown_function key = {
 			.text = intern(adding->pairing,
 				       strings_text(&adding->texts.strings, shown->text)),
@@ -98,8 +88,8 @@ static uint32_t map_function(struct adding *adding, uint32_t function)
 static uint32_t map_label(struct adding *adding, uint32_t text)
 {
 	while (text >= adding->labels.nr)
-		must_push(&adding->labels, NOT_MAPPED);
-	if (adding->labels.list[text] == NOT_MAPPED) {
+		must_push(&adding->labels, ID_TABLE_NONE);
+	if (adding->labels.list[text] == ID_TABLE_NONE) {
 		const struct shown_function key = {
 			.text = intern(adding->pairing, strings_text(&adding->texts.strings, text)),
 			.kind = FUNCTION_LABEL,
@@ -287,8 +277,8 @@ int pairing_add_part(struct pairing *pairing, const struct recording *recording,
 
 	frame_texts_init(recording, &pairing->options.text, &adding.texts);
 	function_index_init(&adding.texts, &adding.index);
-	adding.items = make_map(adding.index.functions.nr);
-	adding.places = make_map(2 * recording->nr_objects);
+	adding.items = must_id_map(adding.index.functions.nr);
+	adding.places = must_id_map(2 * recording->nr_objects);
 	if (!error)
 		error = add_stacks(&adding, side);
 	if (__builtin_add_overflow(of->duration_ns, recording->duration_ns, &of->duration_ns))

@@ -41,10 +41,11 @@ static void write_meta(FILE *to, const struct recording *recording)
 }
 
 static void write_frame(FILE *to, const struct recording *recording,
-			const struct recording_frame *frame)
+			const struct recording_frame *frame, const struct format_options *options)
 {
 	struct json json = { .to = to };
 
+	(void)options;
 	frame_json_write(&json, recording, frame);
 }
 
@@ -106,9 +107,8 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	struct json json = { .to = to };
 	uint64_t shown = 0;
 
-	(void)options;
 	(void)err;
-	frame_list_make(recording, write_frame, &writer.frames);
+	frame_list_make(recording, write_frame, options, &writer.frames);
 	write_meta(to, recording);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		write_stack(&writer, &recording->stacks[i]);

@@ -67,8 +67,9 @@ static void write_object(FILE *to, const struct recording *recording,
 }
 
 static void write_frame(FILE *to, const struct recording *recording,
-			const struct recording_frame *frame, bool inlined, bool origin)
+			const struct recording_frame *frame, const struct format_options *options)
 {
+	bool inlined = options->inlined != FORMAT_INLINED_NEVER;
 	uint64_t address = frame->address == RECORDING_NO_ADDRESS ? 0 : frame->address;
 	const struct recording_function *function = recording_function_of(recording, frame);
 
@@ -81,47 +82,11 @@ static void write_frame(FILE *to, const struct recording *recording,
 	}
 	fprintf(to, "\t%16" PRIx64 " ", address);
 	write_name(to, function ? recording_string(recording, function->name) : "");
-	if (origin && frame->kind == RECORDING_USER)
+	if (options->origin && frame->kind == RECORDING_USER)
 		fputs(origin_mark(frame->origin), to);
 	if (function && frame->start <= frame->address && frame->address != RECORDING_NO_ADDRESS)
 		fprintf(to, "+0x%" PRIx64, frame->address - frame->start);
 	write_object(to, recording, frame);
-}
-
-static void write_all_lines(FILE *to, const struct recording *recording,
-			    const struct recording_frame *frame)
-{
-	write_frame(to, recording, frame, true, false);
-}
-
-static void write_all_lines_marked(FILE *to, const struct recording *recording,
-				   const struct recording_frame *frame)
-{
-	write_frame(to, recording, frame, true, true);
-}
-
-static void write_function_only(FILE *to, const struct recording *recording,
-				const struct recording_frame *frame)
-{
-	write_frame(to, recording, frame, false, false);
-}
-
-static void write_function_only_marked(FILE *to, const struct recording *recording,
-				       const struct recording_frame *frame)
-{
-	write_frame(to, recording, frame, false, true);
-}
-
-static void list_frames(const struct recording *recording, const struct format_options *options,
-			struct frame_list *ret)
-{
-	if (options->inlined == FORMAT_INLINED_NEVER)
-		frame_list_make(recording,
-				options->origin ? write_function_only_marked : write_function_only,
-				ret);
-	else
-		frame_list_make(recording,
-				options->origin ? write_all_lines_marked : write_all_lines, ret);
 }
 
 static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
@@ -169,7 +134,7 @@ int perf_script_write(FILE *to, const struct recording *recording,
 	char counted[128];
 	uint64_t shown = 0;
 
-	list_frames(recording, options, &list);
+	frame_list_make(recording, write_frame, options, &list);
 	samples_init(recording, &samples);
 	if (samples.nr_total > BLOCKS_MAX)
 		return fpl_fail(err, -EFBIG,

@@ -240,13 +240,7 @@ int text_report_write(FILE *to, const struct recording *recording,
 		      const struct format_options *options, uint64_t *ret_shown,
 		      struct fpl_err *err)
 {
-	const struct frame_text_options text_options = {
-		.annotate = options->annotate,
-		.origin = options->origin,
-		.by_function = true,
-		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-		.lines = options->lines,
-	};
+	const struct frame_text_options text_options = format_texts(options, false);
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
 	CLEANUP(merged_fini) struct merged merged = { 0 };
 	uint64_t samples = recording_shown(recording);

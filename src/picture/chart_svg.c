@@ -323,12 +323,7 @@ static void set_page(struct chart *chart, FILE *to)
 static int prepare(struct chart *chart, const struct format_options *options, struct fpl_err *err)
 {
 	const struct flame_paths_options paths_options = {
-		.text = { .annotate = options->annotate,
-			  .origin = options->origin,
-			  .by_function = true,
-			  .symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-			  .lines = options->lines,
-			  .verbatim = true },
+		.text = format_texts(options, true),
 		.delimited = options->delimited,
 		.no_labels = true,
 		.reverse = chart->options->reverse,

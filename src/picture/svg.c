@@ -37,12 +37,7 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 		     struct fpl_err *err)
 {
 	const struct flame_paths_options paths_options = {
-		.text = { .annotate = options->annotate,
-			  .origin = options->origin,
-			  .by_function = true,
-			  .symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-			  .lines = options->lines,
-			  .verbatim = true },
+		.text = format_texts(options, true),
 		.walk = walk,
 		.delimited = options->delimited,
 		.reverse = drawing->options->reverse,

@@ -12,9 +12,7 @@
 #include "recording/place_list.h"
 #include "recording/sample_type.h"
 
-#define NOT_MAPPED UINT32_MAX
-
-/* A merge under way: indexes of @from as those of @to, NOT_MAPPED until they are asked for. */
+/* A merge under way: indexes of @from as those of @to, ID_TABLE_NONE until they are asked for. */
 struct merger {
 	struct recording *to;
 	const struct recording *from;
@@ -34,29 +32,22 @@ static void merger_fini(struct merger *merger)
 	vector_fini(&merger->stack_frames);
 }
 
-static uint32_t *make_map(size_t nr)
-{
-	uint32_t *map = must_reallocarray(NULL, nr, sizeof(*map));
-
-	return memset(map, 0xff, nr * sizeof(*map));
-}
-
 static void merger_init(struct merger *merger)
 {
 	const struct recording *from = merger->from;
 
-	merger->texts = make_map(from->strings.nr);
-	merger->objects = make_map(from->nr_objects);
-	merger->functions = make_map(from->nr_functions);
-	merger->frames = make_map(from->nr_frames);
-	merger->stacks = make_map(from->nr_stacks);
+	merger->texts = must_id_map(from->strings.nr);
+	merger->objects = must_id_map(from->nr_objects);
+	merger->functions = must_id_map(from->nr_functions);
+	merger->frames = must_id_map(from->nr_frames);
+	merger->stacks = must_id_map(from->nr_stacks);
 }
 
 static uint32_t map_text(struct merger *merger, uint32_t text)
 {
 	uint32_t *mapped = &merger->texts[text];
 
-	if (*mapped == NOT_MAPPED)
+	if (*mapped == ID_TABLE_NONE)
 		*mapped = must_add_text(merger->to, recording_string(merger->from, text));
 	return *mapped;
 }
@@ -66,7 +57,7 @@ static uint32_t map_object(struct merger *merger, uint32_t object)
 	uint32_t *mapped = &merger->objects[object];
 	struct recording_object key = merger->from->objects[object];
 
-	if (*mapped == NOT_MAPPED) {
+	if (*mapped == ID_TABLE_NONE) {
 		key.path = map_text(merger, key.path);
 		key.build_id = map_text(merger, key.build_id);
 		*mapped = must_add_object(merger->to, &key);
@@ -79,7 +70,7 @@ static uint32_t map_function(struct merger *merger, uint32_t function)
 	uint32_t *mapped = &merger->functions[function];
 	struct recording_function key = merger->from->functions[function];
 
-	if (*mapped == NOT_MAPPED) {
+	if (*mapped == ID_TABLE_NONE) {
 		key.name = map_text(merger, key.name);
 		key.file = map_text(merger, key.file);
 		*mapped = must_add_function(merger->to, &key);
@@ -104,7 +95,7 @@ static uint32_t map_frame(struct merger *merger, uint32_t frame)
 	struct recording_frame key = merger->from->frames[frame];
 	int renamed = 0;
 
-	if (*mapped == NOT_MAPPED) {
+	if (*mapped == ID_TABLE_NONE) {
 		if (filter && filter->rename)
 			renamed =
 				filter->rename(filter->ctx, merger->from, merger->to, &key, lines);
@@ -205,7 +196,7 @@ static void merge_events(struct merger *merger, uint64_t shift_ns)
 	for (size_t i = 0; i < merger->from->nr_events; i++) {
 		struct recording_event event = merger->from->events[i];
 
-		if (merger->stacks[event.stack] == NOT_MAPPED || !takes_event(merger, &event))
+		if (merger->stacks[event.stack] == ID_TABLE_NONE || !takes_event(merger, &event))
 			continue;
 		event.stack = merger->stacks[event.stack];
 		event.time_ns += shift_ns;

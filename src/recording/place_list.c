@@ -138,16 +138,6 @@ static void write_place(struct recording *to, const struct place *place, size_t 
 	}
 }
 
-static void drop_list(struct recording *recording)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < recording->nr_numbers; i++)
-		if (!place_list_has_key(recording_string(recording, recording->numbers[i].key)))
-			recording->numbers[kept++] = recording->numbers[i];
-	recording->nr_numbers = kept;
-}
-
 int place_list_merge(struct recording *to, const struct recording *from, size_t *ret_common)
 {
 	struct places places = { .nr = 0 };
@@ -160,7 +150,7 @@ int place_list_merge(struct recording *to, const struct recording *from, size_t 
 		return 0;
 	err = join(&places, ret_common);
 	qsort(places.list, places.nr, sizeof(*places.list), compare);
-	drop_list(to);
+	recording_drop_numbers(to, place_list_has_key);
 	for (size_t i = 0; !err && i < places.nr && i < PLACE_LIST_MAX; i++)
 		write_place(to, &places.list[i], i);
 	return err;

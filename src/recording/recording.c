@@ -399,6 +399,16 @@ int recording_set_note(struct recording *recording, const char *key, const char 
 	return 0;
 }
 
+void recording_drop_numbers(struct recording *recording, bool (*drops)(const char *key))
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recording->nr_numbers; i++)
+		if (!drops(recording_string(recording, recording->numbers[i].key)))
+			recording->numbers[kept++] = recording->numbers[i];
+	recording->nr_numbers = kept;
+}
+
 uint64_t recording_number(const struct recording *recording, const char *key)
 {
 	const struct recording_number *number = find_number(recording, key);

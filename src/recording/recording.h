@@ -222,6 +222,9 @@ FPL_MUST_CHECK int recording_add_number(struct recording *recording, const char 
 FPL_MUST_CHECK int recording_set_note(struct recording *recording, const char *key,
 				      const char *note);
 
+/* Drop the numbers and notes for whose keys @drops holds. */
+void recording_drop_numbers(struct recording *recording, bool (*drops)(const char *key));
+
 /* 0 where it is not known. Cost: O(nr_numbers). */
 uint64_t recording_number(const struct recording *recording, const char *key);
 

@@ -71,16 +71,6 @@ static bool is_of_places(const char *key)
 	return false;
 }
 
-static void drop_places(struct recording *recording)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < recording->nr_numbers; i++)
-		if (!is_of_places(recording_string(recording, recording->numbers[i].key)))
-			recording->numbers[kept++] = recording->numbers[i];
-	recording->nr_numbers = kept;
-}
-
 void recording_recount(struct recording *recording, bool parted)
 {
 	struct counts counts = { 0 };
@@ -103,5 +93,5 @@ void recording_recount(struct recording *recording, bool parted)
 		set_one_of(recording, "samples_by_origin", key, counts.samples_by_origin[i]);
 	}
 	if (parted)
-		drop_places(recording);
+		recording_drop_numbers(recording, is_of_places);
 }

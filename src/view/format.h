@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "recording/recording.h"
+#include "view/frame_texts.h"
 
 /* Whether frames of inlined functions are written. */
 enum format_inlined {
@@ -29,6 +30,20 @@ struct format_options {
 	size_t columns;			       /* that a report has; 0: as many as it takes */
 	const struct picture_options *picture; /* borrowed: what is drawn; NULL: as is usual */
 };
+
+/* The texts of frames that @options ask for, of formats that show functions. */
+static inline struct frame_text_options format_texts(const struct format_options *options,
+						     bool verbatim)
+{
+	return (struct frame_text_options){
+		.annotate = options->annotate,
+		.origin = options->origin,
+		.by_function = true,
+		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
+		.lines = options->lines,
+		.verbatim = verbatim,
+	};
+}
 
 /*
  * A writer: the whole recording to @to; *ret_shown is the sum of the counts written, set on

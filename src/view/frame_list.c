@@ -11,16 +11,14 @@ void frame_list_fini(struct frame_list *list)
 	free(list->ends);
 }
 
-void frame_list_make(const struct recording *recording,
-		     void (*write)(FILE *to, const struct recording *recording,
-				   const struct recording_frame *frame),
-		     struct frame_list *ret)
+void frame_list_make(const struct recording *recording, frame_write_fn *write,
+		     const struct format_options *options, struct frame_list *ret)
 {
 	FILE *to = must_memstream(&ret->text, &ret->size);
 
 	ret->ends = must_calloc(recording->nr_frames + 1, sizeof(*ret->ends));
 	for (size_t i = 0; i < recording->nr_frames; i++) {
-		write(to, recording, &recording->frames[i]);
+		write(to, recording, &recording->frames[i], options);
 		ret->ends[i + 1] = (size_t)ftell(to);
 	}
 	must_memstream_close(to);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "recording/recording.h"
+#include "view/format.h"
 
 struct frame_list {
 	char *text; /* owned */
@@ -18,11 +18,13 @@ struct frame_list {
 	size_t *ends; /* owned [nr_frames + 1]: frame i is text[ends[i] .. ends[i + 1]) */
 };
 
-/* Make them by @write. Cost: O(frames). */
-void frame_list_make(const struct recording *recording,
-		     void (*write)(FILE *to, const struct recording *recording,
-				   const struct recording_frame *frame),
-		     struct frame_list *ret);
+typedef void frame_write_fn(FILE *to, const struct recording *recording,
+			    const struct recording_frame *frame,
+			    const struct format_options *options);
+
+/* Make them by @write, which gets @options. Cost: O(frames). */
+void frame_list_make(const struct recording *recording, frame_write_fn *write,
+		     const struct format_options *options, struct frame_list *ret);
 void frame_list_fini(struct frame_list *list);
 
 /* Write frame @idx of the recording. */

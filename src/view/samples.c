@@ -5,15 +5,29 @@
 
 #include "base/alloc.h"
 
+struct sample_rest *sample_rests_make(const struct recording *recording)
+{
+	struct sample_rest *rests = must_calloc(recording->nr_stacks + 1, sizeof(*rests));
+
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		rests[i] = (struct sample_rest){ recording->stacks[i].count,
+						 recording->stacks[i].weight_ns };
+	return rests;
+}
+
+void sample_rest_take(struct sample_rest *rest, uint64_t weight_ns)
+{
+	rest->count -= rest->count > 0;
+	rest->weight_ns -= weight_ns < rest->weight_ns ? weight_ns : rest->weight_ns;
+}
+
 void samples_init(const struct recording *recording, struct samples *ret)
 {
-	*ret = (struct samples){ .recording = recording };
-	ret->left = must_calloc(recording->nr_stacks + 1, sizeof(*ret->left));
-	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		ret->left[i].count = recording->stacks[i].count;
-		ret->left[i].weight_ns = recording->stacks[i].weight_ns;
-	}
-	ret->nr_total = recording_shown(recording);
+	*ret = (struct samples){
+		.recording = recording,
+		.left = sample_rests_make(recording),
+		.nr_total = recording_shown(recording),
+	};
 }
 
 void samples_fini(struct samples *samples)
@@ -37,7 +51,6 @@ static struct sample sample_of(const struct recording *recording, uint32_t idx)
 static void next_event(struct samples *samples, struct sample *ret)
 {
 	const struct recording_event *event = &samples->recording->events[samples->event++];
-	uint64_t *weight_ns = &samples->left[event->stack].weight_ns;
 
 	*ret = sample_of(samples->recording, event->stack);
 	ret->has |= RECORDING_HAS_TID | RECORDING_HAS_CPU;
@@ -45,9 +58,7 @@ static void next_event(struct samples *samples, struct sample *ret)
 	ret->cpu = event->cpu;
 	ret->time_ns = samples->last_ns = event->time_ns;
 	ret->weight_ns = event->weight_ns;
-	if (samples->left[event->stack].count)
-		samples->left[event->stack].count--;
-	*weight_ns -= event->weight_ns < *weight_ns ? event->weight_ns : *weight_ns;
+	sample_rest_take(&samples->left[event->stack], event->weight_ns);
 }
 
 /* When the next sample without a time of its own is said to have been. */
@@ -79,8 +90,7 @@ bool samples_next(struct samples *samples, struct sample *ret)
 	ret->time_ns = next_time(samples);
 	ret->weight_ns =
 		samples->left[samples->stack].weight_ns / samples->left[samples->stack].count;
-	samples->left[samples->stack].weight_ns -= ret->weight_ns;
-	samples->left[samples->stack].count--;
+	sample_rest_take(&samples->left[samples->stack], ret->weight_ns);
 	samples->nr_out++;
 	return true;
 }

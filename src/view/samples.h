@@ -21,11 +21,20 @@ struct sample {
 	unsigned has; /* RECORDING_HAS_PID, _TID, _CPU */
 };
 
+/* The samples of a stack that were not handed out yet. */
+struct sample_rest {
+	uint64_t count, weight_ns;
+};
+
+/* All samples of each stack [nr_stacks], owned by the caller. */
+struct sample_rest *sample_rests_make(const struct recording *recording);
+
+/* Take a sample of @weight_ns, as far as the counts, of an untrusted file, have it. */
+void sample_rest_take(struct sample_rest *rest, uint64_t weight_ns);
+
 struct samples {
 	const struct recording *recording; /* borrowed */
-	struct {
-		uint64_t count, weight_ns;
-	} *left; /* owned [nr_stacks]: of what was not handed out yet */
+	struct sample_rest *left;	   /* owned [nr_stacks] */
 	uint64_t nr_total, nr_out;
 	uint64_t last_ns;
 	size_t event, stack;

@@ -5,18 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "view/samples.h"
 
-/* The samples of a stack that have no event. */
-struct rest {
-	uint64_t count, weight_ns;
-};
-
-static void add_events(const struct recording *recording, struct rest *rests,
+static void add_events(const struct recording *recording, struct sample_rest *rests,
 		       struct threads *threads)
 {
 	for (size_t i = 0; i < recording->nr_events; i++) {
 		const struct recording_event *event = &recording->events[i];
-		struct rest *rest = &rests[event->stack];
 
 		threads->samples[threads->nr_samples++] = (struct thread_sample){
 			.time_ns = event->time_ns,
@@ -25,13 +20,12 @@ static void add_events(const struct recording *recording, struct rest *rests,
 			.stack = event->stack,
 			.tid = event->tid,
 		};
-		rest->count -= rest->count > 0;
-		rest->weight_ns -=
-			event->weight_ns < rest->weight_ns ? event->weight_ns : rest->weight_ns;
+		sample_rest_take(&rests[event->stack], event->weight_ns);
 	}
 }
 
-static void add_rests(const struct recording *recording, const struct rest *rests,
+/* Add the samples without an event. */
+static void add_rests(const struct recording *recording, const struct sample_rest *rests,
 		      struct threads *threads)
 {
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
@@ -126,15 +120,11 @@ static void make_list(const struct recording *recording, struct threads *threads
 
 void threads_init(const struct recording *recording, struct threads *ret)
 {
-	AUTO_FREE struct rest *rests = must_calloc(recording->nr_stacks + 1, sizeof(*rests));
+	AUTO_FREE struct sample_rest *rests = sample_rests_make(recording);
 
 	*ret = (struct threads){ 0 };
 	ret->samples =
 		must_calloc(recording->nr_events + recording->nr_stacks + 1, sizeof(*ret->samples));
-	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		rests[i].count = recording->stacks[i].count;
-		rests[i].weight_ns = recording->stacks[i].weight_ns;
-	}
 	add_events(recording, rests, ret);
 	add_rests(recording, rests, ret);
 	qsort_r(ret->samples, ret->nr_samples, sizeof(*ret->samples), compare_samples,

@@ -4,14 +4,9 @@
 void viewer_init(const struct recording *recording, const struct format_options *options,
 		 struct viewer *ret)
 {
-	const struct frame_text_options text_options = {
-		.annotate = options->annotate,
-		.origin = options->origin,
-		.by_function = true,
-		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
-		.verbatim = true,
-	};
+	struct frame_text_options text_options = format_texts(options, true);
 
+	text_options.lines = false; /* they have a place of their own */
 	*ret = (struct viewer){ .recording = recording };
 	frame_texts_init(recording, &text_options, &ret->texts);
 	function_index_init(&ret->texts, &ret->index);
