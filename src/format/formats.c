@@ -14,15 +14,6 @@
 #include "picture/html.h"
 #include "picture/svg.h"
 
-/* format_write_fn: all of the recording, whatever readers are shown. */
-static int write_pprof(FILE *to, const struct recording *recording,
-		       const struct format_options *options, uint64_t *ret_shown,
-		       struct fpl_err *err)
-{
-	(void)options;
-	return pprof_write(to, recording, ret_shown, err);
-}
-
 const struct format formats[] = {
 	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },
 	{ .name = "text", .extensions = { ".txt" }, .write = text_report_write },
@@ -32,7 +23,7 @@ const struct format formats[] = {
 	  .write = perf_script_write },
 	{ .name = "pprof",
 	  .extensions = { ".pb.gz" },
-	  .write = write_pprof,
+	  .write = pprof_write,
 	  .binary = true,
 	  .parts = true },
 	{ .name = "speedscope", .extensions = { ".speedscope.json" }, .write = speedscope_write },

@@ -325,14 +325,15 @@ static void write_stacks(struct writer *writer)
 	note_kept(writer);
 }
 
-int pprof_write(FILE *to, const struct recording *recording, uint64_t *ret_shown,
-		struct fpl_err *err)
+int pprof_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(writer_fini)
 	struct writer writer = { .recording = recording,
 				 .weighed = sample_type_is_weighed(recording) };
 	int error;
 
+	(void)options;
 	pprof_fields_init(&writer.fields, to, recording);
 	pprof_places_init(&writer.places, recording);
 	pprof_meta_write(&writer.fields, writer.weighed);

@@ -67,11 +67,6 @@ static read_fn *reader_of(const char *bytes, size_t size, char *room)
 	return reader_of_line(room, newline || size < PEEK_BYTES);
 }
 
-static void cleanup_input(struct line_input *input)
-{
-	line_input_fini(input);
-}
-
 /* Put @bytes and the rest of a pipe behind them into a file of memory. */
 static int spool(const char *name, int fd, const char *bytes, size_t size, uint64_t memory,
 		 int *ret, struct fpl_err *err)
@@ -245,7 +240,7 @@ static const char *advice_for(const char *bytes, size_t size)
 int recording_read(const char *name, int fd, const struct read_options *options,
 		   struct recording *ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_input) struct line_input input;
+	CLEANUP(line_input_fini) struct line_input input;
 	CLEANUP(reading_fini)
 	struct reading reading = {
 		.input = &input, .options = options, .recording = ret, .err = err

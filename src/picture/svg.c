@@ -33,12 +33,10 @@ static void drawing_fini(struct drawing *drawing)
 }
 
 static int make_tree(struct drawing *drawing, const struct recording *recording,
-		     enum merge_walk walk, const struct format_options *options,
-		     struct fpl_err *err)
+		     const struct format_options *options, struct fpl_err *err)
 {
 	const struct flame_paths_options paths_options = {
 		.text = format_texts(options, true),
-		.walk = walk,
 		.delimited = options->delimited,
 		.reverse = drawing->options->reverse,
 	};
@@ -62,14 +60,14 @@ static const char *usual_title(const struct picture_options *options)
 	return options->inverted ? "Icicle graph" : "Flame graph";
 }
 
-static void set_page(struct drawing *drawing, FILE *to, const char *title)
+static void set_page(struct drawing *drawing, FILE *to)
 {
 	uint64_t total = drawing->paths.samples[0];
 
 	drawing->page = (struct svg_page){
 		.to = to,
 		.options = drawing->options,
-		.title = title ? title : usual_title(drawing->options),
+		.title = usual_title(drawing->options),
 		.subtitle = drawing->about.subtitle,
 		.description = drawing->about.description,
 		.put_css = svg_palette_put_css,
@@ -173,32 +171,26 @@ static uint64_t draw(struct drawing *drawing, const uint64_t *starts)
 	return shown;
 }
 
-int svg_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
-		   const char *title, const struct format_options *options, uint64_t *ret_shown,
-		   struct fpl_err *err)
+int svg_write(FILE *to, const struct recording *recording, const struct format_options *options,
+	      uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(drawing_fini)
 	struct drawing drawing = {
 		.options = options->picture ? options->picture : &picture_options_usual,
 	};
 	AUTO_FREE uint64_t *starts = NULL;
-	int error = make_tree(&drawing, recording, walk, options, err);
+	int error;
 
+	if (drawing.options->chart)
+		return chart_svg_write(to, recording, options, ret_shown, err);
+	error = make_tree(&drawing, recording, options, err);
 	if (error)
 		return error;
 	starts = flame_tree_starts(&drawing.tree, 0);
-	set_page(&drawing, to, title);
+	set_page(&drawing, to);
 	svg_legend_of_tree(&drawing.page, &drawing.tree);
 	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, drawing.about.unit);
 	svg_about_note_books(&drawing.page, recording, drawing.paths.samples[0]);
 	*ret_shown = draw(&drawing, starts);
 	return 0;
-}
-
-int svg_write(FILE *to, const struct recording *recording, const struct format_options *options,
-	      uint64_t *ret_shown, struct fpl_err *err)
-{
-	if (options->picture && options->picture->chart)
-		return chart_svg_write(to, recording, options, ret_shown, err);
-	return svg_write_walk(to, recording, MERGE_CFI, NULL, options, ret_shown, err);
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "view/format.h"
-#include "view/merge.h"
 
 /*
  * Write the flame graph of @recording, as options->picture asks for it. *ret_shown is the sum of
@@ -15,8 +14,3 @@
 FPL_MUST_CHECK int svg_write(FILE *to, const struct recording *recording,
 			     const struct format_options *options, uint64_t *ret_shown,
 			     struct fpl_err *err);
-
-/* The same with the user frames of @walk, under the name @title where the options have none. */
-FPL_MUST_CHECK int svg_write_walk(FILE *to, const struct recording *recording, enum merge_walk walk,
-				  const char *title, const struct format_options *options,
-				  uint64_t *ret_shown, struct fpl_err *err);

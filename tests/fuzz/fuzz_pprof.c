@@ -58,7 +58,7 @@ static void check_again(const struct recording *recording)
 	struct fpl_err err = { 0 };
 	uint64_t shown;
 
-	if (!file || recording_init(&again) || pprof_write(file, recording, &shown, &err) ||
+	if (!file || recording_init(&again) || pprof_write(file, recording, NULL, &shown, &err) ||
 	    shown != recording_shown(recording) || lseek(fileno(file), 0, SEEK_SET) ||
 	    pprof_read("again", fileno(file), &options, &again, NULL, &err)) {
 		fprintf(stderr, "%s\n", err.msg);

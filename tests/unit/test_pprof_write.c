@@ -109,7 +109,7 @@ static FILE *write_file(void)
 	uint64_t shown;
 
 	assert_non_null(file);
-	assert_int_equal(pprof_write(file, &recording, &shown, &err), 0);
+	assert_int_equal(pprof_write(file, &recording, NULL, &shown, &err), 0);
 	assert_int_equal(shown, recording_shown(&recording));
 	rewind(file);
 	return file;
@@ -490,7 +490,7 @@ static void a_full_disk_is_said(void **state)
 
 	make_thousands();
 	assert_non_null(full);
-	assert_int_equal(pprof_write(full, &recording, &shown, &err), -ENOSPC);
+	assert_int_equal(pprof_write(full, &recording, NULL, &shown, &err), -ENOSPC);
 	assert_int_equal(shown, 0);
 	assert_string_equal(err.msg, "0 of 799980000 samples are in it: No space left on device");
 	assert_int_equal(fclose(full), 0);
@@ -525,7 +525,7 @@ static void partly_written_file_is_a_profile(void **state)
 	assert_int_equal(sigaction(SIGXFSZ, &ignore, NULL), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 
-	int error = pprof_write(file, &recording, &shown, &err);
+	int error = pprof_write(file, &recording, NULL, &shown, &err);
 
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(error, -EFBIG);
