@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/io.h"
 
 enum { FIRST_ROOM = 256 << 10 };
@@ -44,11 +45,9 @@ static int fill(struct line_input *input, struct fpl_err *err)
 		input->end -= input->begin;
 		input->begin = 0;
 	}
-	if (input->room < input->end + 2) { /* a byte more, and the NUL of a last line */
-		size_t room = input->room ? 2 * input->room : FIRST_ROOM;
-		input->buf = must_reallocarray(input->buf, room, 1);
-		input->room = room;
-	}
+	/* a byte more, and the NUL of a last line */
+	alloc_check(array_reserve(&input->buf, 1, &input->room,
+				  input->end ? input->end + 2 : FIRST_ROOM));
 
 	size_t wanted = input->room - input->end - 1;
 	ssize_t nr = io_read(input->fd, input->buf + input->end, wanted);
