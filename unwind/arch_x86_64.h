@@ -4,7 +4,7 @@
 
 #include <elf.h>
 
-#include "unwind/cfi_file.h"
+#include "unwind/rows.h"
 
 enum {
 	ARCH_MACHINE = EM_X86_64,

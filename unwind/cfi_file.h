@@ -65,13 +65,6 @@ static inline void cfi_file_cleanup(struct cfi_file **file)
 }
 
 /*
- * Add the rows @rows [nr], made for code without CFI, in the gaps of the file. In any order.
- * Errors: -ENOMEM, -EFBIG.
- */
-FPL_MUST_CHECK int cfi_file_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
-				     struct fpl_err *err);
-
-/*
  * The same for CFI bytes in memory: @sections [nr_sections] in order of their source, the bytes
  * stay the caller's; @text [nr_text] ascending ranges FDEs may lie in. It is the part of
  * cfi_file_open() after reading; tests, benches and fuzzing enter here, too.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -266,4 +267,68 @@ int pieces_add_fdes(struct cfi_file *file, size_t first, size_t last, struct fpl
 	file->pieces = TAKE_PTR(list.items);
 	file->nr_pieces = list.nr;
 	return 0;
+}
+
+int pieces_room_for_rows(struct cfi_file *file, size_t nr, struct fpl_err *err)
+{
+	size_t room = file->nr_synth_rows;
+
+	return budget_reserve(&file->budget, &file->synth_rows, &room, room + nr,
+			      sizeof(*file->synth_rows), err);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	uint64_t start_a = ((const struct cfi_piece *)a)->start;
+	uint64_t start_b = ((const struct cfi_piece *)b)->start;
+
+	return start_a < start_b ? -1 : start_a > start_b;
+}
+
+int pieces_place_rows(struct cfi_file *file, size_t first, struct fpl_err *err)
+{
+	size_t nr_rows = file->nr_synth_rows - first, nr = 0;
+	uint64_t at = 0;
+
+	if (nr_rows == 0)
+		return 0;
+
+	int code = budget_memory(&file->budget, nr_rows * sizeof(struct cfi_piece), err);
+
+	if (code)
+		return code;
+
+	AUTO_FREE struct cfi_piece *pieces = calloc(nr_rows, sizeof(*pieces));
+
+	if (!pieces)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->budget.name);
+	for (size_t i = 0; i < nr_rows; i++)
+		pieces[i] = (struct cfi_piece){ file->synth_rows[first + i].start,
+						file->synth_rows[first + i].end,
+						(uint32_t)(first + i) | CFI_PIECE_SYNTH };
+	qsort(pieces, nr_rows, sizeof(*pieces), by_start);
+	for (size_t i = 0; i < nr_rows; i++) {
+		struct cfi_piece piece = pieces[i];
+
+		if (piece.start < at)
+			piece.start = at;
+		if (piece.start >= piece.end)
+			continue;
+		at = piece.end;
+		pieces[nr++] = piece;
+	}
+	return pieces_add(file, pieces, nr, err);
+}
+
+int pieces_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
+		    struct fpl_err *err)
+{
+	size_t first = file->nr_synth_rows;
+	int code = nr ? pieces_room_for_rows(file, nr, err) : 0;
+
+	if (code || nr == 0)
+		return code;
+	memcpy(file->synth_rows + first, rows, nr * sizeof(*rows));
+	file->nr_synth_rows += nr;
+	return pieces_place_rows(file, first, err);
 }

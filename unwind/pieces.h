@@ -22,3 +22,17 @@ FPL_MUST_CHECK int pieces_add_fdes(struct cfi_file *file, size_t first, size_t l
 /* Add @pieces [nr], ascending and disjoint, in the gaps of @file's pieces. */
 FPL_MUST_CHECK int pieces_add(struct cfi_file *file, const struct cfi_piece *pieces, size_t nr,
 			      struct fpl_err *err);
+
+/* Make room for @nr more rows in file->synth_rows. Errors: -ENOMEM, -EFBIG. */
+FPL_MUST_CHECK int pieces_room_for_rows(struct cfi_file *file, size_t nr, struct fpl_err *err);
+
+/*
+ * Add file->synth_rows from @first on in the gaps between pieces. They may lie in any order, and
+ * overlap. Errors: -ENOMEM, -EFBIG.
+ */
+FPL_MUST_CHECK int pieces_place_rows(struct cfi_file *file, size_t first, struct fpl_err *err);
+
+/* Add the rows @rows [nr], made for code without CFI, in the gaps of the file. In any order.
+ * Errors: -ENOMEM, -EFBIG. */
+FPL_MUST_CHECK int pieces_add_rows(struct cfi_file *file, const struct cfi_row *rows, size_t nr,
+				   struct fpl_err *err);

@@ -27,6 +27,7 @@ FILES = [
     "unwind/compact.c",
     "unwind/fast.c",
     "unwind/table.c",
+    "unwind/table_compile.c",
     "src/profile/books.c",
     "src/profile/stack_store.c",
     "src/report/tally.c",

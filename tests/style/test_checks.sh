@@ -34,7 +34,7 @@ body() { # N: a function with N lines
 	echo '}'
 }
 
-for check in layers banned size format debt plain where; do
+for check in layers circles banned size format debt plain where; do
 	expect "an empty tree" 0 $check
 done
 
@@ -92,6 +92,16 @@ expect "a folder may call its own functions with callbacks" 0 layers
 mkdir "$tree/src/profile"
 cp "$tree/src/proc/a.c" "$tree/src/profile/a.c"
 expect "a function that calls back into a folder above" 1 layers
+rm -r "$tree/src"
+
+echo '#include "obj/b.h"' | source_file src/obj/a.c
+source_file src/obj/a.h </dev/null
+echo '#include "obj/a.h"' | source_file src/obj/b.h
+expect "a header that several files share" 0 circles
+source_file src/obj/b.c </dev/null
+expect "two modules that include each other" 1 circles
+source_file src/obj/b.h </dev/null
+expect "one that includes the other" 0 circles
 rm -r "$tree/src"
 
 echo 'int n = snprintf(buf, size, "x") + parse_signal(1);' | source_file src/a.c

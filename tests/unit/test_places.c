@@ -8,6 +8,7 @@
 #include "judge/places.h"
 #include "tests/support/cfi_builder.h"
 #include "unwind/table_compile.h"
+#include "unwind/pieces.h"
 
 enum { TEXT = CFI_BUILDER_TEXT, SP = 7 };
 
@@ -52,7 +53,7 @@ static struct table *table_of(const struct cfi_row *rows, size_t nr)
 	assert_int_equal(cfi_file_from_sections("test", &section, 1, &text, 1,
 						&table_limits_default, &file, NULL),
 			 0);
-	assert_int_equal(cfi_file_add_rows(file, rows, nr, NULL), 0);
+	assert_int_equal(pieces_add_rows(file, rows, nr, NULL), 0);
 	assert_int_equal(table_compile_file(file, &table, NULL), 0);
 	cfi_file_close(file);
 	cfi_builder_fini(&b);

@@ -11,7 +11,6 @@
 #include "unwind/arch_x86_64.h"
 #include "unwind/filler.h"
 #include "unwind/synth/code.h"
-#include "unwind/synth/fill.h"
 #include "unwind/synth/graph.h"
 #include "unwind/synth/leads.h"
 #include "unwind/synth/words.h"

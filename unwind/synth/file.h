@@ -9,6 +9,13 @@
 #include "unwind/cfi_file.h"
 #include "unwind/synth/synth.h"
 
+/* With synth_near, rows are made up to this far on both sides of a vaddr. */
+#define SYNTH_NEAR_BYTES 16384u
+
+/* Below this many bytes without FDE, skip the search of all code for branches into them: most files
+ * have only the 192 bytes that crtstuff.c brings, and some alignment. */
+#define SYNTH_SEARCH_MIN 256u
+
 /* Which code counts as without CFI. */
 enum synth_scope {
 	SYNTH_HOLES,  /* what really is */

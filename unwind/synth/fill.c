@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "unwind/pieces.h"
 #include "unwind/synth/file.h"
 
 /*
@@ -38,7 +39,7 @@ static int add_judged(struct cfi_file *file, const struct synth_result *result, 
 					       .cfa = FPL_CFA_NONE,
 					       .source = CFI_SOURCE_SYNTH };
 	}
-	return cfi_file_add_rows(file, rows, nr, err);
+	return pieces_add_rows(file, rows, nr, err);
 }
 
 /* Measured on the libraries of Debian 12: reading all code, looking through it for what leads into
@@ -126,12 +127,12 @@ static int add_near(struct cfi_file *file, struct synth_result *result, struct f
 		     limits->synth_near[near] - row->end < SYNTH_NEAR_BYTES))
 			result->rows[nr++] = *row;
 	}
-	return cfi_file_add_rows(file, result->rows, nr, err);
+	return pieces_add_rows(file, result->rows, nr, err);
 }
 
 static int add_all(struct cfi_file *file, const struct synth_result *result, struct fpl_err *err)
 {
-	int code = cfi_file_add_rows(file, result->rows, result->nr_rows, err);
+	int code = pieces_add_rows(file, result->rows, result->nr_rows, err);
 
 	return code ? code : add_judged(file, result, err);
 }
@@ -158,7 +159,7 @@ int synth_fill(struct cfi_file *file, const struct elf_file *elf, struct fpl_err
 	/* The time taken here is not charged to the CFI. */
 	file->budget.start_ns += budget_spent_ns(&budget);
 	if (code == 0)
-		code = cfi_file_add_rows(file, found.known, found.nr_known, err);
+		code = pieces_add_rows(file, found.known, found.nr_known, err);
 	if (code == 0)
 		code = limits->nr_synth_near ? add_near(file, &found.result, err)
 					     : add_all(file, &found.result, err);

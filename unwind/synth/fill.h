@@ -5,13 +5,6 @@
 #include "obj/elf_file.h"
 #include "unwind/cfi_file.h"
 
-/* With synth_near, rows are made up to this far on both sides of a vaddr. */
-#define SYNTH_NEAR_BYTES 16384u
-
-/* Below this many bytes without FDE, skip the search of all code for branches into them: most files
- * have only the 192 bytes that crtstuff.c brings, and some alignment. */
-#define SYNTH_SEARCH_MIN 256u
-
 /* Likely CPU time for making rows for the code of @elf, whose CFI is @file. Reads nothing. */
 uint64_t synth_likely_ns(const struct cfi_file *file, const struct elf_file *elf);
 

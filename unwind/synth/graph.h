@@ -7,9 +7,10 @@
  */
 #pragma once
 
+#include "unwind/budget.h"
+#include "unwind/synth/input.h"
 #include "unwind/synth/op.h"
 #include "unwind/synth/state.h"
-#include "unwind/synth/synth.h"
 
 #define SYNTH_BYTES_MAX (512u << 20) /* of all holes of a file */
 
