@@ -17,7 +17,6 @@ struct debug_index {
 	struct dwarf_units units, supplement;
 	struct dwarf_names names;
 	struct interval_map map; /* of units */
-	size_t nr_split;
 };
 
 static void cleanup_index(struct debug_index **index)
@@ -95,7 +94,6 @@ static void read_unit(struct debug_index *index, struct dwarf_unit *unit)
 		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 		return;
 	}
-	index->nr_split += unit->root.is_split;
 	if (scope_tree_create(unit, &unit->scopes, &err))
 		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 	if (line_table_create(unit, supplement, &unit->lines, &err))
@@ -156,9 +154,4 @@ size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol
 		scope = parent;
 	}
 	return nr;
-}
-
-size_t debug_index_nr_split(const struct debug_index *index)
-{
-	return index->nr_split;
 }

@@ -37,6 +37,3 @@ void debug_index_destroy(struct debug_index *index);
  * by the index. A single one without a name has only a line.
  */
 size_t debug_index_find(struct debug_index *index, uint64_t vaddr, struct symbol_line *ret);
-
-/* Units whose most part is in a .dwo file, which is not read: seen so far. */
-size_t debug_index_nr_split(const struct debug_index *index);

@@ -173,9 +173,7 @@ static bool attr_is_wanted(uint16_t name)
 	case DW_AT_str_offsets_base:
 	case DW_AT_addr_base:
 	case DW_AT_rnglists_base:
-	case DW_AT_dwo_name:
 	case DW_AT_MIPS_linkage_name:
-	case DW_AT_GNU_dwo_name:
 	case DW_AT_GNU_addr_base:
 		return true;
 	default:

@@ -38,9 +38,7 @@ enum {
 	DW_AT_str_offsets_base = 0x72,
 	DW_AT_addr_base = 0x73,
 	DW_AT_rnglists_base = 0x74,
-	DW_AT_dwo_name = 0x76,
 	DW_AT_MIPS_linkage_name = 0x2007,
-	DW_AT_GNU_dwo_name = 0x2130,
 	DW_AT_GNU_ranges_base = 0x2132,
 	DW_AT_GNU_addr_base = 0x2133,
 };

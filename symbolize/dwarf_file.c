@@ -24,11 +24,6 @@ static const char *const names[DWARF_SECTION_COUNT] = {
 	[DWARF_RNGLISTS] = ".debug_rnglists",
 };
 
-const char *dwarf_section_name(enum dwarf_section section)
-{
-	return names[section];
-}
-
 int dwarf_fail(const struct dwarf_file *file, enum dwarf_section section, uint64_t off, int code,
 	       const char *what, struct fpl_err *err)
 {

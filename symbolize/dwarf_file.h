@@ -57,9 +57,6 @@ FPL_MUST_CHECK int dwarf_file_init(struct dwarf_file *file, const struct elf_fil
 				   struct fpl_err *err);
 void dwarf_file_fini(struct dwarf_file *file);
 
-/* ".debug_info" and so on. */
-const char *dwarf_section_name(enum dwarf_section section);
-
 /*
  * The bytes of @section, read at the first call, into *ret as a cursor over all of them; one that
  * the file has not is empty. Errors: -EFBIG too large; those of elf_file_section_bytes(), once:

@@ -98,10 +98,6 @@ static void take_root(struct dwarf_root *root, struct root_values *values, uint1
 	case DW_AT_rnglists_base:
 		root->rnglists_base = value->number;
 		break;
-	case DW_AT_dwo_name:
-	case DW_AT_GNU_dwo_name:
-		root->is_split = true;
-		break;
 	default:
 		break;
 	}
@@ -121,8 +117,6 @@ static void settle_root(struct dwarf_unit *unit, const struct root_values *value
 	else if (values->high_pc.kind == VALUE_NUMBER)
 		root->high_pc = root->low_pc + values->high_pc.number;
 	root->ranges_off = dwarf_ranges_off(unit, &values->ranges);
-	if (unit->type == DW_UT_skeleton)
-		root->is_split = true;
 }
 
 static int read_root(struct dwarf_unit *unit, struct fpl_err *err)

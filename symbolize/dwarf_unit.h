@@ -18,7 +18,6 @@ struct dwarf_root {
 	uint64_t ranges_off;	     /* in .debug_ranges or .debug_rnglists */
 	uint64_t stmt_list_off;	     /* in .debug_line */
 	uint64_t str_offsets_base, addr_base, rnglists_base;
-	bool is_split; /* most of it is in a .dwo file */
 };
 
 struct dwarf_unit {

@@ -2,29 +2,18 @@
 #include "obj/debug_file.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "obj/debuginfod.h"
 
 /* The largest debug file of Debian 12 (chromium) is below 2 GiB. */
 #define CRC_BYTES_MAX (8ull << 30)
 #define CHUNK	      65536u
-
-static bool is_same_file(const struct elf_file *a, const struct elf_file *b)
-{
-	struct stat st_a, st_b;
-
-	return a->fd >= 0 && b->fd >= 0 && fstat(a->fd, &st_a) == 0 && fstat(b->fd, &st_b) == 0 &&
-	       st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
-}
 
 int debug_file_crc(const struct elf_file *elf, uint32_t *ret)
 {
@@ -63,29 +52,6 @@ bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf
 		return debug->build_id_size == elf->build_id_size &&
 		       memcmp(debug->build_id, elf->build_id, elf->build_id_size) == 0;
 	return link && link->name[0] && crc_is(debug, link->crc);
-}
-
-/* @link: NULL when the candidate was found by build-id. */
-static int try_candidate(const char *candidate, const struct elf_file *elf,
-			 const struct debug_link *link, struct elf_file **ret)
-{
-	struct elf_file *debug = NULL;
-	struct fpl_err err = { 0 };
-	int rc = elf_file_open_path(candidate, &debug, &err);
-
-	if (rc) {
-		if (rc != -ENOENT && rc != -ENOTDIR)
-			fpl_log(FPL_LOG_DEBUG, "%s: debug file not used: %s", elf->name, err.msg);
-		return rc;
-	}
-	if (is_same_file(debug, elf) || !debug_file_belongs(debug, elf, link)) {
-		fpl_log(FPL_LOG_DEBUG, "%s: debug file %s belongs to another object", elf->name,
-			candidate);
-		elf_file_close(debug);
-		return -ENOENT;
-	}
-	*ret = debug;
-	return 0;
 }
 
 bool debug_link_name_is_plain(const char *name)
@@ -155,28 +121,6 @@ bool debug_file_candidate(const struct debug_search *search, size_t idx, char re
 	return n >= 0 && n < PATH_MAX;
 }
 
-int debug_file_open(const struct elf_file *elf, const char *path, const char *debug_dir,
-		    struct elf_file **ret, struct fpl_err *err)
-{
-	struct debug_link link;
-	const struct debug_search search = { .build_id = elf->build_id,
-					     .build_id_size = elf->build_id_size,
-					     .link = &link,
-					     .path = path,
-					     .debug_dir = debug_dir };
-	char candidate[PATH_MAX];
-	int rc = -ENOENT;
-
-	debug_link_read(elf, &link);
-	for (size_t i = 0; i < DEBUG_FILE_CANDIDATES; i++) {
-		if (debug_file_candidate(&search, i, candidate))
-			rc = try_candidate(candidate, elf, i ? &link : NULL, ret);
-		if (rc == 0)
-			return 0;
-	}
-	return fpl_fail(err, rc == -ENOMEM ? rc : -ENOENT, "%s: no separate debug file", elf->name);
-}
-
 bool debug_alt_link_name_is_plain(const char *name)
 {
 	const char *at = name;
@@ -230,26 +174,4 @@ bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_di
 		return false;
 	n = snprintf(ret, PATH_MAX, "%s/.dwz/%s", debug_dir, link->name);
 	return n >= 0 && n < PATH_MAX;
-}
-
-int debug_alt_open(const struct elf_file *debug, const char *debug_dir, struct elf_file **ret)
-{
-	struct debug_alt_link link;
-	char candidate[PATH_MAX];
-
-	debug_alt_link_read(debug, &link);
-	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES && link.build_id_size; i++) {
-		struct elf_file *elf = NULL;
-
-		if (!debug_alt_candidate(&link, debug_dir, i, candidate) ||
-		    elf_file_open_path(candidate, &elf, NULL))
-			continue;
-		if (elf->build_id_size == link.build_id_size &&
-		    memcmp(elf->build_id, link.build_id, link.build_id_size) == 0) {
-			*ret = elf;
-			return 0;
-		}
-		elf_file_close(elf);
-	}
-	return -ENOENT;
 }

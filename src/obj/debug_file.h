@@ -49,21 +49,22 @@ bool debug_alt_link_name_is_plain(const char *name);
 bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_dir, size_t idx,
 			 char ret[PATH_MAX]);
 
-/*
- * Find and open the supplement of @debug. Errors: -ENOENT it has no supplement, or no file has that
- * build-id; -ENOMEM.
- */
-FPL_MUST_CHECK int debug_alt_open(const struct elf_file *debug, const char *debug_dir,
-				  struct elf_file **ret);
-
 #define DEBUG_FILE_CANDIDATES 5u
 
-/* Input of the search for a debug file. */
+/*
+ * Input of the search for the separate debug file of an object, as gdb does it ("Debugging
+ * Information in Separate Files"): by build-id, @debug_dir/.build-id/xx/yyyy.debug; then by
+ * .gnu_debuglink in the object's directory, in .debug/ below it and in @debug_dir/<directory>; at
+ * last the file that debuginfod's client has fetched (obj/debuginfod.h).
+ */
 struct debug_search {
 	const uint8_t *build_id; /* borrowed [build_id_size] */
 	size_t build_id_size;
 	const struct debug_link *link; /* borrowed */
-	const char *path, *debug_dir;  /* as debug_file_open() has them */
+	/* The place of the object, for the debuglink: absolute, or relative to the working
+	 * directory; NULL: search by build-id alone. */
+	const char *path;
+	const char *debug_dir; /* NULL: DEBUG_FILE_DIR */
 };
 
 /*
@@ -83,22 +84,3 @@ FPL_MUST_CHECK int debug_file_crc(const struct elf_file *elf, uint32_t *ret);
  */
 bool debug_file_belongs(const struct elf_file *debug, const struct elf_file *elf,
 			const struct debug_link *link);
-
-/*
- * Find and open the separate debug file of @elf, as gdb does ("Debugging Information in Separate
- * Files"): by build-id, @debug_dir/.build-id/xx/yyyy.debug; then by .gnu_debuglink in the object's
- * directory, in .debug/ below it and in @debug_dir/<directory>; at last the file that debuginfod's
- * client has fetched (obj/debuginfod.h).
- *
- * @path: where the object is, for the debuglink: absolute, or relative to the working directory;
- *        NULL: search by build-id alone. @debug_dir: NULL means DEBUG_FILE_DIR.
- *
- * A candidate is taken if it is an ELF file other than @elf itself with the same build-id; if
- * either has no build-id, the CRC-32 of the debuglink must agree.
- *
- * Errors: -ENOENT not found; -ENOMEM. Cost: a few failing opens; with CRC reads the candidate once
- * (at most 8 GiB, larger ones are refused).
- */
-FPL_MUST_CHECK int debug_file_open(const struct elf_file *elf, const char *path,
-				   const char *debug_dir, struct elf_file **ret,
-				   struct fpl_err *err);

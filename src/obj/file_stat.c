@@ -11,11 +11,11 @@ static struct timespec time_of(struct statx_timestamp stamp)
 	return (struct timespec){ .tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec };
 }
 
-static int read_stat(int fd, const char *path, int flags, struct stat *ret, uint64_t *ret_mount)
+int file_stat(int fd, struct stat *ret, uint64_t *ret_mount)
 {
 	struct statx x;
 
-	if (statx(fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
 		  STATX_BASIC_STATS | STATX_MNT_ID, &x) < 0)
 		return -errno;
 	*ret = (struct stat){
@@ -36,14 +36,4 @@ static int read_stat(int fd, const char *path, int flags, struct stat *ret, uint
 	if (ret_mount)
 		*ret_mount = x.stx_mask & STATX_MNT_ID ? x.stx_mnt_id : FILE_NO_MOUNT;
 	return 0;
-}
-
-int file_stat(int fd, struct stat *ret, uint64_t *ret_mount)
-{
-	return read_stat(fd, "", AT_EMPTY_PATH, ret, ret_mount);
-}
-
-int file_stat_link(const char *path, struct stat *ret)
-{
-	return read_stat(AT_FDCWD, path, 0, ret, NULL);
 }

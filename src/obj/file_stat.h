@@ -16,9 +16,3 @@
  * statx(2).
  */
 FPL_MUST_CHECK int file_stat(int fd, struct stat *ret, uint64_t *ret_mount);
-
-/*
- * The same for the target of @path, a magic link of /proc: any other path could ask a server on the
- * way.
- */
-FPL_MUST_CHECK int file_stat_link(const char *path, struct stat *ret);

@@ -86,13 +86,13 @@ FPL_MUST_CHECK int desk_names_digest(struct desk *desk, const struct desk_file *
 				     uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
 
 /*
- * Find the separate debug file as debug_file_open() does, for a file whose facts are @elf and
- * @link, and put it into @file: debug_fd is the caller's to close, -1 if none was found. Below
- * /usr/lib/debug and in debuginfod's cache it must be root's or of the owner of @file; beside the
- * object of that owner, on the same device. Symbolic links are followed where they are root's or
- * ours (obj/trusted_path.h). A file of another trust than @file's is read by a worker of its own
- * first, and taken only if it has the build-id or the CRC-32. @ret_path: where it is, "" nowhere;
- * NULL is allowed.
+ * Find the separate debug file (struct debug_search) of a file whose facts are @elf and @link, and
+ * put it into @file: debug_fd is the caller's to close, -1 if none was found. Below /usr/lib/debug
+ * and in debuginfod's cache it must be root's or of the owner of @file; beside the object of that
+ * owner, on the same device. Symbolic links are followed where they are root's or ours
+ * (obj/trusted_path.h). A file of another trust than @file's is read by a worker of its own first,
+ * and taken only if it has the build-id or the CRC-32. @ret_path: where it is, "" nowhere; NULL is
+ * allowed.
  */
 void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
 		     const struct debug_link *link, char ret_path[PATH_MAX]);

@@ -17,6 +17,7 @@
 #include "symbolize/demangle.h"
 #include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
+#include "tests/support/debug_open.h"
 
 static void print_lines(const struct symbol_line *lines, size_t nr)
 {

@@ -15,6 +15,7 @@
 #include "obj/mini_debug.h"
 #include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
+#include "tests/support/debug_open.h"
 
 /* The symbol named last: all its addresses have its name. */
 struct last {

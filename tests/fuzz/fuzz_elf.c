@@ -15,6 +15,7 @@
 #include "obj/elf_file.h"
 #include "obj/identity.h"
 #include "obj/mini_debug.h"
+#include "tests/support/debug_open.h"
 #include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,6 +14,7 @@
 #include "obj/debug_file.h"
 #include "obj/debuginfod.h"
 #include "obj/mini_debug.h"
+#include "tests/support/debug_open.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/tree.h"
 
