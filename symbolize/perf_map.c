@@ -16,11 +16,6 @@ struct text {
 	const char *pos, *end;
 };
 
-static void cleanup_window(struct file_window *window)
-{
-	file_window_fini(window);
-}
-
 static int digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -151,7 +146,7 @@ static int read_lines(struct file_window *window, struct code_table *table,
 
 int perf_map_read(int fd, uint64_t read_max, struct code_table *table, struct code_file_result *ret)
 {
-	CLEANUP(cleanup_window) struct file_window window = { 0 };
+	CLEANUP(file_window_fini) struct file_window window = { 0 };
 	const uint8_t *bytes;
 
 	*ret = (struct code_file_result){ .end = CODE_FILE_WHOLE };

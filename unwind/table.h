@@ -83,6 +83,12 @@ FPL_MUST_CHECK int table_compile(const struct elf_file *elf, const struct elf_fi
 FPL_MUST_CHECK int table_make_room(struct table *table);
 void table_destroy(struct table *table);
 
+/* For CLEANUP(). */
+static inline void table_cleanup(struct table **table)
+{
+	table_destroy(*table);
+}
+
 /*
  * The rule in force at @vaddr (a lookup_pc), followed by its extended rules; slot 0 (NONE) if
  * nothing covers it. Owned by the table. Never NULL.

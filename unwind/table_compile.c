@@ -24,11 +24,6 @@ struct compiler {
 	struct fpl_err *err;
 };
 
-static void cleanup_table(struct table **table)
-{
-	table_destroy(*table);
-}
-
 static void cleanup_compiler(struct compiler *compiler)
 {
 	rule_set_fini(&compiler->rules);
@@ -178,7 +173,7 @@ static void fill_stats(struct compiler *compiler)
 
 int table_compile_file(struct cfi_file *file, struct table **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
+	CLEANUP(table_cleanup) struct table *table = calloc(1, sizeof(*table));
 	CLEANUP(cleanup_compiler)
 	struct compiler compiler = { .file = file, .table = table, .err = err };
 

@@ -177,15 +177,10 @@ static void print_number(const char *what, uint64_t value, const char *remark)
 	printf("%-16s %12" PRIu64 "  %s\n", what, value, remark);
 }
 
-static void cleanup_table(struct table **table)
-{
-	table_destroy(*table);
-}
-
 static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
 		       struct fpl_err *err)
 {
-	CLEANUP(cleanup_table) struct table *table = NULL;
+	CLEANUP(table_cleanup) struct table *table = NULL;
 	int error = table_compile(elf, debug, &table_limits_default, &table, err);
 
 	if (error)
@@ -217,16 +212,11 @@ static int print_stats(const struct elf_file *elf, const struct elf_file *debug,
 	return 0;
 }
 
-static void cleanup_elf(struct elf_file **elf)
-{
-	elf_file_close(*elf);
-}
-
 static int run(const struct tables_options *options, struct fpl_err *err)
 {
 	CLEANUP(elf_input_close) struct elf_input input = { -1, -1 };
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
-	CLEANUP(cleanup_elf) struct elf_file *debug = NULL;
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
+	CLEANUP(elf_file_cleanup) struct elf_file *debug = NULL;
 	int error = elf_input_open(options->path, PARSER_EXEC, &input, err);
 
 	if (!error)

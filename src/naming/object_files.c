@@ -102,18 +102,13 @@ static bool candidate(const char *root, const char *path, const char *build_id, 
 	return length > 0 && length < PATH_MAX;
 }
 
-static void cleanup_elf(struct elf_file **elf)
-{
-	elf_file_close(*elf);
-}
-
 /* Open what is at @path if it has @build_id. Returns 1, 0 where there is no ELF file, -EINVAL for
  * one of another build-id. @segments: of its code, where that is in it; NULL: not asked for. */
 static int open_if_equal(struct desk *desk, const char *path, const char *build_id, int *ret,
 			 struct code_segments *segments)
 {
 	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1], shown[256];
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
 	AUTO_FD int fd = -1;
 	struct desk_file file;
 	struct debug_link link;

@@ -26,11 +26,6 @@ struct counts {
 	uint64_t nr_segments, nr_sections, names_idx;
 };
 
-static void cleanup_elf(struct elf_file **elf)
-{
-	elf_file_close(*elf);
-}
-
 void elf_file_close(struct elf_file *elf)
 {
 	if (!elf)
@@ -330,7 +325,7 @@ static int make_file(int fd, uint64_t size, const char *name, struct elf_file **
 		     struct fpl_err *err)
 {
 	AUTO_FD int owned_fd = fd;
-	CLEANUP(cleanup_elf) struct elf_file *elf = calloc(1, sizeof(*elf));
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = calloc(1, sizeof(*elf));
 
 	if (!elf)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
@@ -346,7 +341,7 @@ static int make_file(int fd, uint64_t size, const char *name, struct elf_file **
 int elf_file_open_sized(int fd, uint64_t size, const char *name, struct elf_file **ret,
 			struct fpl_err *err)
 {
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
 	int rc = make_file(fd, size, name, &elf, err);
 
 	if (!rc)
@@ -375,7 +370,7 @@ int elf_file_open(int fd, const char *name, struct elf_file **ret, struct fpl_er
 int elf_file_assemble(int fd, uint64_t size, const char *name, const struct elf_facts *facts,
 		      struct elf_file **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_elf) struct elf_file *elf = NULL;
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
 	int rc = make_file(fd, size, name, &elf, err);
 
 	if (rc)
@@ -405,7 +400,7 @@ int elf_file_assemble(int fd, uint64_t size, const char *name, const struct elf_
 int elf_file_from_memory(const void *image, size_t size, const char *name, struct elf_file **ret,
 			 struct fpl_err *err)
 {
-	CLEANUP(cleanup_elf) struct elf_file *elf = calloc(1, sizeof(*elf));
+	CLEANUP(elf_file_cleanup) struct elf_file *elf = calloc(1, sizeof(*elf));
 	uint8_t *copy;
 	int rc;
 

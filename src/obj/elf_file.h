@@ -92,6 +92,12 @@ FPL_MUST_CHECK int elf_file_from_memory(const void *image, size_t size, const ch
 					struct elf_file **ret, struct fpl_err *err);
 void elf_file_close(struct elf_file *elf);
 
+/* For CLEANUP(). */
+static inline void elf_file_cleanup(struct elf_file **elf)
+{
+	elf_file_close(*elf);
+}
+
 /* Open @path for elf_file_open: O_NONBLOCK, then refuse anything but a regular file. */
 FPL_MUST_CHECK int elf_file_open_path(const char *path, struct elf_file **ret, struct fpl_err *err);
 

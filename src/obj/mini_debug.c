@@ -23,11 +23,6 @@ static void cleanup_buffer(struct buffer *buffer)
 	free(buffer->bytes);
 }
 
-static void cleanup_stream(lzma_stream *stream)
-{
-	lzma_end(stream);
-}
-
 static int grow(struct buffer *buffer)
 {
 	if (buffer->room >= MINI_DEBUG_MAX)
@@ -38,7 +33,7 @@ static int grow(struct buffer *buffer)
 
 static int inflate(const uint8_t *packed, size_t size, struct buffer *ret)
 {
-	CLEANUP(cleanup_stream) lzma_stream stream = LZMA_STREAM_INIT;
+	CLEANUP(lzma_end) lzma_stream stream = LZMA_STREAM_INIT;
 	lzma_ret status = lzma_stream_decoder(&stream, DECODER_MEMORY_MAX, 0);
 
 	if (status != LZMA_OK)

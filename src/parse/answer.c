@@ -79,11 +79,6 @@ int answer_facts(struct answer_reader *reader, struct answer_facts *ret, struct 
 	return 0;
 }
 
-static void cleanup_table(struct table **table)
-{
-	table_destroy(*table);
-}
-
 static int read_image(struct answer_reader *reader, struct table *table, struct fpl_err *err)
 {
 	if (table_make_room(table))
@@ -101,7 +96,7 @@ static int read_image(struct answer_reader *reader, struct table *table, struct 
 
 int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
+	CLEANUP(table_cleanup) struct table *table = calloc(1, sizeof(*table));
 	struct parse_table head;
 	int code = reader->read(reader->ctx, &head, sizeof(head));
 

@@ -24,11 +24,6 @@ static void cleanup_parts(struct open_parts *parts)
 	elf_file_close(parts->mini);
 }
 
-static void cleanup_table(struct table **table)
-{
-	table_destroy(*table);
-}
-
 static bool has_section_of(const struct elf_file *elf, uint32_t type)
 {
 	for (size_t i = 1; i < elf->nr_sections; i++) {
@@ -92,7 +87,7 @@ static void say_problem(struct examination *ret, const struct elf_file *elf,
 
 static int read_table(const struct open_parts *parts, struct examination *ret)
 {
-	CLEANUP(cleanup_table) struct table *table = NULL;
+	CLEANUP(table_cleanup) struct table *table = NULL;
 	struct fpl_err err = { 0 };
 	int code = table_compile(parts->elf, parts->debug, &table_limits_default, &table, &err);
 

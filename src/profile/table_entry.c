@@ -84,16 +84,11 @@ static int check_header(const struct table_entry_header *header, const struct ta
 	return 0;
 }
 
-static void cleanup_table(struct table **table)
-{
-	table_destroy(*table);
-}
-
 /* Make a table of what the header says, its image not filled in. */
 static int make_table(const struct table_entry_header *header, struct table **ret,
 		      struct fpl_err *err)
 {
-	CLEANUP(cleanup_table) struct table *table = calloc(1, sizeof(*table));
+	CLEANUP(table_cleanup) struct table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return fpl_fail(err, -ENOMEM, "out of memory");
@@ -115,7 +110,7 @@ static int make_table(const struct table_entry_header *header, struct table **re
 int table_entry_read(const struct table_key *key, uint64_t size, table_entry_read_fn read,
 		     void *ctx, struct table **ret, struct fpl_err *err)
 {
-	CLEANUP(cleanup_table) struct table *table = NULL;
+	CLEANUP(table_cleanup) struct table *table = NULL;
 	struct table_entry_header header;
 	uint8_t digest[TABLE_ENTRY_DIGEST_SIZE];
 
