@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "symbolize/dwarf_constants.h"
 #include "symbolize/dwarf_ranges.h"
 #include "symbolize/dwarf_value.h"
@@ -168,19 +169,10 @@ int dwarf_unit_read(struct dwarf_units *units, struct dwarf_unit *unit, struct f
 
 struct dwarf_unit *dwarf_units_at(struct dwarf_units *units, uint64_t off)
 {
-	size_t lo = 0, hi = units->nr;
+	size_t nr = SORTED_UP_TO(units->list, off, units->nr, off);
+	struct dwarf_unit *unit = nr ? &units->list[nr - 1] : NULL;
 
-	/* Invariant: units before lo begin at or before off, those from hi on behind it. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (units->list[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || off < units->list[lo - 1].root_off || off >= units->list[lo - 1].end ||
-	    dwarf_unit_read(units, &units->list[lo - 1], NULL))
+	if (!unit || off < unit->root_off || off >= unit->end || dwarf_unit_read(units, unit, NULL))
 		return NULL;
-	return &units->list[lo - 1];
+	return unit;
 }

@@ -408,6 +408,50 @@ static int send_request(struct desk *desk, const struct question *question,
 			       question->nr_vaddrs * sizeof(*question->vaddrs));
 }
 
+static int read_code(struct answer_reader *reader, const struct question *question,
+		     struct fpl_err *err)
+{
+	struct code_table *table = question->ret;
+	size_t max_bytes = table->max_bytes;
+
+	/* what a worker left half-done that was killed before this one was asked */
+	code_table_fini(table);
+	code_table_init(table, max_bytes);
+	return answer_code(reader, table, question->code_result, err);
+}
+
+/* Reads the answer behind its head. */
+static int read_rest(struct answer_reader *reader, const struct question *question,
+		     struct fpl_err *err)
+{
+	switch (question->op) {
+	case PARSE_FACTS:
+		return answer_facts(reader, question->ret, err);
+	case PARSE_TABLE:
+		return answer_table(reader, question->ret, err);
+	case PARSE_NAMES:
+		return answer_names(reader, question->vaddrs, question->nr_vaddrs, question->ret,
+				    err);
+	case PARSE_LINES:
+		return answer_lines(reader, question->nr_vaddrs, question->ret, err);
+	case PARSE_FRAMES:
+		return answer_frames(reader, question->nr_vaddrs, question->ret, err);
+	case PARSE_PERF_MAP:
+	case PARSE_JITDUMP:
+		return read_code(reader, question, err);
+	case PARSE_EXAMINE:
+		return answer_examination(reader, question->ret, err);
+	case PARSE_NAMES_DIGEST:
+		return reader->read(reader->ctx, question->ret, IDENTITY_DIGEST_SIZE);
+	case PARSE_CRC:
+		return reader->read(reader->ctx, question->ret, sizeof(uint32_t));
+	case PARSE_MATCH: /* the head says it */
+	case PARSE_OP_COUNT:
+	default:
+		return 0;
+	}
+}
+
 static int ask_once(struct desk *desk, const struct question *question, struct fpl_err *err)
 {
 	struct answer_reader reader = { .read = recv_all,
@@ -436,8 +480,8 @@ static int ask_once(struct desk *desk, const struct question *question, struct f
 	code = send_request(desk, question, &parcel);
 	if (!code)
 		code = answer_head(&reader, question->op, err);
-	if (!code && question->take)
-		code = question->take(&reader, question, question->ret, err);
+	if (!code)
+		code = read_rest(&reader, question, err);
 	if (desk->is_remote && code != -ETIMEDOUT)
 		opener_waited(parser_opener(desk->parser), desk->remote_dev, desk->slept_ns, true);
 	/* what made no sense, or was not read to its end, would be taken for the next answer */

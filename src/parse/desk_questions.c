@@ -14,13 +14,6 @@
 #include "obj/file_stat.h"
 #include "parse/desk_state.h"
 
-static int take_facts(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	(void)question;
-	return answer_facts(reader, ret, err);
-}
-
 int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
 	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
 {
@@ -29,7 +22,6 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 		.file = file,
 		.op = PARSE_FACTS,
 		.flags = ret_identity ? 0 : PARSE_NO_DIGEST,
-		.take = take_facts,
 		.ret = &facts,
 	};
 	int code = desk_ask(desk, &question, err);
@@ -59,29 +51,12 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 	return code;
 }
 
-static int take_names_digest(struct answer_reader *reader, const struct question *question,
-			     void *ret, struct fpl_err *err)
-{
-	(void)question;
-	(void)err;
-	return reader->read(reader->ctx, ret, IDENTITY_DIGEST_SIZE);
-}
-
 int desk_names_digest(struct desk *desk, const struct desk_file *file,
 		      uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
 {
-	const struct question question = {
-		.file = file, .op = PARSE_NAMES_DIGEST, .take = take_names_digest, .ret = ret
-	};
+	const struct question question = { .file = file, .op = PARSE_NAMES_DIGEST, .ret = ret };
 
 	return desk_ask(desk, &question, err);
-}
-
-static int take_table(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	(void)question;
-	return answer_table(reader, ret, err);
 }
 
 int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
@@ -94,7 +69,6 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 			 (file->synth_later ? PARSE_SYNTH_LATER : 0),
 		.vaddrs = file->near,
 		.nr_vaddrs = file->nr_near,
-		.take = take_table,
 		.ret = ret,
 	};
 
@@ -142,7 +116,7 @@ static bool open_candidate(struct desk *desk, const struct desk_file *file,
 	if (candidate->beside ? trust_is_same_owner(&file->trust, &candidate->trust)
 			      : trust_covers(&file->trust, &candidate->trust))
 		return true;
-	fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is somebody else's", file->path, candidate->path);
+	fpl_log(FPL_LOG_DEBUG, "%s: debug file %s is another user's", file->path, candidate->path);
 	return false;
 }
 
@@ -162,11 +136,9 @@ static struct desk_file alone(const struct desk_file *file, int fd, uint64_t siz
 static bool read_head(struct desk *desk, const struct desk_file *file, struct parse_facts *ret)
 {
 	struct answer_facts facts;
-	const struct question question = { .file = file,
-					   .op = PARSE_FACTS,
-					   .flags = PARSE_NO_DIGEST,
-					   .take = take_facts,
-					   .ret = &facts };
+	const struct question question = {
+		.file = file, .op = PARSE_FACTS, .flags = PARSE_NO_DIGEST, .ret = &facts
+	};
 
 	if (desk_ask(desk, &question, NULL))
 		return false;
@@ -175,20 +147,10 @@ static bool read_head(struct desk *desk, const struct desk_file *file, struct pa
 	return true;
 }
 
-static int take_crc(struct answer_reader *reader, const struct question *question, void *ret,
-		    struct fpl_err *err)
-{
-	(void)question;
-	(void)err;
-	return reader->read(reader->ctx, ret, sizeof(uint32_t));
-}
-
 static bool has_crc(struct desk *desk, const struct desk_file *file, uint32_t want)
 {
 	uint32_t crc;
-	const struct question question = {
-		.file = file, .op = PARSE_CRC, .take = take_crc, .ret = &crc
-	};
+	const struct question question = { .file = file, .op = PARSE_CRC, .ret = &crc };
 
 	return desk_ask(desk, &question, NULL) == 0 && crc == want;
 }
@@ -330,12 +292,6 @@ void desk_find_alt(struct desk *desk, struct desk_file *file)
 		facts.alt_link.name);
 }
 
-static int take_names(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	return answer_names(reader, question->vaddrs, question->nr_vaddrs, ret, err);
-}
-
 int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
 	       struct symbol_places *ret, struct fpl_err *err)
 {
@@ -345,17 +301,10 @@ int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *
 		.flags = desk->mangled ? PARSE_MANGLED : 0,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
-		.take = take_names,
 		.ret = ret,
 	};
 
 	return desk_ask(desk, &question, err);
-}
-
-static int take_lines(struct answer_reader *reader, const struct question *question, void *ret,
-		      struct fpl_err *err)
-{
-	return answer_lines(reader, question->nr_vaddrs, ret, err);
 }
 
 int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
@@ -367,17 +316,10 @@ int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *
 		.flags = desk->mangled ? PARSE_MANGLED : 0,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
-		.take = take_lines,
 		.ret = ret,
 	};
 
 	return desk_ask(desk, &question, err);
-}
-
-static int take_frames(struct answer_reader *reader, const struct question *question, void *ret,
-		       struct fpl_err *err)
-{
-	return answer_frames(reader, question->nr_vaddrs, ret, err);
 }
 
 int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
@@ -388,41 +330,20 @@ int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t 
 		.op = PARSE_FRAMES,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
-		.take = take_frames,
 		.ret = ret,
 	};
 
 	return desk_ask(desk, &question, err);
 }
 
-struct code_answer {
-	struct code_table *table; /* borrowed */
-	struct code_file_result *result;
-};
-
-static int take_code(struct answer_reader *reader, const struct question *question, void *ret,
-		     struct fpl_err *err)
-{
-	const struct code_answer *answer = ret;
-	size_t max_bytes = answer->table->max_bytes;
-
-	/* what a worker left half-done that was killed before this one was asked */
-	code_table_fini(answer->table);
-	code_table_init(answer->table, max_bytes);
-	(void)question;
-	return answer_code(reader, answer->table, answer->result, err);
-}
-
 static int ask_code(struct desk *desk, struct question *question, struct code_table *ret,
 		    struct code_file_result *ret_result, struct fpl_err *err)
 {
-	struct code_answer answer = { ret, ret_result };
-
 	if (ret->max_bytes > PARSE_CODE_MAX)
 		ret->max_bytes = PARSE_CODE_MAX;
 	question->code_bytes = ret->max_bytes;
-	question->take = take_code;
-	question->ret = &answer;
+	question->ret = ret;
+	question->code_result = ret_result;
 	return desk_ask(desk, question, err);
 }
 
@@ -442,19 +363,10 @@ int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_p
 	return ask_code(desk, &question, ret, ret_result, err);
 }
 
-static int take_examination(struct answer_reader *reader, const struct question *question,
-			    void *ret, struct fpl_err *err)
-{
-	(void)question;
-	return answer_examination(reader, ret, err);
-}
-
 int desk_examine(struct desk *desk, const struct desk_file *file, struct examination *ret,
 		 struct fpl_err *err)
 {
-	const struct question question = {
-		.file = file, .op = PARSE_EXAMINE, .take = take_examination, .ret = ret
-	};
+	const struct question question = { .file = file, .op = PARSE_EXAMINE, .ret = ret };
 
 	return desk_ask(desk, &question, err);
 }

@@ -40,7 +40,7 @@ struct desk {
 	struct fpl_err *err;
 };
 
-/* One request: what is asked, and who reads the rest of the answer. */
+/* One request. */
 struct question {
 	const struct desk_file *file; /* borrowed */
 	enum parse_op op;
@@ -49,10 +49,8 @@ struct question {
 	size_t nr_vaddrs;
 	uint64_t code_bytes;
 	uint32_t own_pid;
-	/* Reads what follows the head of the answer into @ret; NULL: nothing does. */
-	int (*take)(struct answer_reader *reader, const struct question *question, void *ret,
-		    struct fpl_err *err);
-	void *ret;
+	void *ret;			      /* filled by the answer; its type depends on op */
+	struct code_file_result *code_result; /* PERF_MAP, JITDUMP */
 };
 
 /* Have @question answered. @err may be NULL. Errors: those of parse/desk.h. */
