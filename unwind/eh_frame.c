@@ -240,40 +240,14 @@ static void cie_parse(struct cfi_cie *cie, const struct cfi_section *section,
 	cie->code_end = (uint32_t)entry->end;
 }
 
-static size_t cie_hash(const struct cfi_section *section, uint32_t off, size_t nr_slots)
-{
-	uint64_t key = (uint64_t)(uintptr_t)section * 31 + off;
-
-	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 20) & (nr_slots - 1);
-}
-
-/* Make room for one more CIE, in the array and in the hash, which stays at most half full. */
+/* Make room for one more CIE, in the array and in the table that finds it. */
 static int cies_grow(struct cfi_list *list, struct budget *budget, struct fpl_err *err)
 {
-	size_t cap = list->cap_cies ? 2 * list->cap_cies : 16;
-	int code = budget_memory(budget, (cap - list->cap_cies) * 2 * sizeof(uint32_t), err);
+	int code = budget_memory(budget, 4 * sizeof(struct id_slot), err);
 
-	if (!code)
-		code = budget_reserve(budget, &list->cies, &list->cap_cies, cap,
-				      sizeof(*list->cies), err);
-	if (code)
-		return code;
-
-	uint32_t *slots = calloc(2 * cap, sizeof(*slots));
-
-	if (!slots)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
-	free(list->cie_slots);
-	list->cie_slots = slots;
-	list->nr_cie_slots = 2 * cap;
-	for (size_t i = 0; i < list->nr_cies; i++) {
-		size_t slot = cie_hash(list->cies[i].section, list->cies[i].off, 2 * cap);
-
-		while (slots[slot])
-			slot = (slot + 1) & (2 * cap - 1);
-		slots[slot] = (uint32_t)i + 1;
-	}
-	return 0;
+	return code ? code
+		    : budget_grow(budget, &list->cies, &list->room_cies, list->nr_cies,
+				  sizeof(*list->cies), err);
 }
 
 /* The CIE at @off of @section, parsed when first asked for; malformed ones are marked bad. */
@@ -281,7 +255,6 @@ static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint
 		  struct budget *budget, uint32_t *ret, struct fpl_err *err)
 {
 	struct entry entry;
-	int code;
 
 	if (list->nr_cies > 0) {
 		const struct cfi_cie *last = &list->cies[*ret < list->nr_cies ? *ret : 0];
@@ -291,32 +264,33 @@ static int cie_at(struct cfi_list *list, const struct cfi_section *section, uint
 			return 0;
 		}
 	}
-	if (list->nr_cies == list->cap_cies) {
-		code = cies_grow(list, budget, err);
-		if (code)
-			return code;
+
+	uint64_t key = (uint64_t)(uintptr_t)section * 31 + off;
+	uint64_t hash = key * 0x9e3779b97f4a7c15ull >> 32;
+	uint32_t at = ID_TABLE_FIND(&list->cie_table, hash, i,
+				    list->cies[i].section == section && list->cies[i].off == off);
+
+	if (at != ID_TABLE_NONE) {
+		*ret = at;
+		return 0;
 	}
 
-	size_t slot = cie_hash(section, off, list->nr_cie_slots);
+	int code = cies_grow(list, budget, err);
 
-	for (; list->cie_slots[slot]; slot = (slot + 1) & (list->nr_cie_slots - 1)) {
-		uint32_t idx = list->cie_slots[slot] - 1;
+	if (code)
+		return code;
+	at = (uint32_t)list->nr_cies;
+	if (id_table_add(&list->cie_table, hash, at))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
 
-		if (list->cies[idx].section == section && list->cies[idx].off == off) {
-			*ret = idx;
-			return 0;
-		}
-	}
-
-	struct cfi_cie *cie = &list->cies[list->nr_cies];
+	struct cfi_cie *cie = &list->cies[list->nr_cies++];
 
 	*cie = (struct cfi_cie){ .section = section, .off = off };
 	if (entry_read(section, off, &entry) == 1 && entry_is_cie(section, &entry))
 		cie_parse(cie, section, &entry);
 	else
 		cie->bad = true;
-	*ret = (uint32_t)list->nr_cies++;
-	list->cie_slots[slot] = *ret + 1;
+	*ret = at;
 	return 0;
 }
 
@@ -474,5 +448,5 @@ void cfi_list_fini(struct cfi_list *list)
 {
 	free(list->cies);
 	free(list->fdes);
-	free(list->cie_slots);
+	id_table_fini(&list->cie_table);
 }

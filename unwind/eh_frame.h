@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "obj/elf_file.h"
+#include "base/id_table.h"
 #include "unwind/budget.h"
 #include "unwind/rows.h"
 
@@ -81,11 +82,10 @@ struct cfi_fde {
 struct cfi_list {
 	struct cfi_cie *cies; /* owned [nr_cies] */
 	struct cfi_fde *fdes; /* owned [nr_fdes], in order of sections and offsets */
-	size_t nr_cies, cap_cies;
+	size_t nr_cies, room_cies;
 	size_t nr_fdes, cap_fdes;
-	uint32_t *cie_slots; /* owned: hash of (section, off) to index + 1 */
-	size_t nr_cie_slots; /* a power of two, or 0 */
-	uint64_t nr_bad;     /* FDEs that do not parse */
+	struct id_table cie_table; /* of cies, by section and off */
+	uint64_t nr_bad;	   /* FDEs that do not parse */
 };
 
 /*
