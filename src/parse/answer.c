@@ -68,7 +68,7 @@ int answer_facts(struct answer_reader *reader, struct answer_facts *ret, struct 
 	if (memchr(head->alt_link.name, '\0', sizeof(head->alt_link.name)) == NULL ||
 	    !debug_alt_link_name_is_plain(head->alt_link.name) ||
 	    head->alt_link.build_id_size > ELF_FILE_BUILD_ID_MAX)
-		return answer_refuse(reader, err, "a link to a supplement that is none");
+		return answer_refuse(reader, err, "a malformed link to a supplement");
 	segments = calloc(head->nr_segments + 1u, sizeof(*segments));
 	if (!segments)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
@@ -188,7 +188,7 @@ int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret, struct 
 
 	for (size_t i = 0; !code && i < nr; i++) {
 		if (ret[i] & ~(SYMBOL_FRAME_KNOWN | SYMBOL_FRAME_HERE | SYMBOL_FRAME_ANYWHERE))
-			code = answer_refuse(reader, err, "what nobody asked of a frame");
+			code = answer_refuse(reader, err, "unknown facts of a frame");
 	}
 	return code;
 }

@@ -250,9 +250,10 @@ static int hire(struct parser *parser, const struct trust *trust, bool calm, int
 	int code = parser->control < 0 ? -EPIPE : 0;
 
 	if (blame && level(blame, clock_monotonic_ns()) >= DEATHS_BURST * DEATH_NS)
-		return fpl_fail(err, -EAGAIN,
-				"parser: %u files of user %llu have ended it, others of his wait",
-				DEATHS_BURST, (unsigned long long)trust->uid);
+		return fpl_fail(
+			err, -EAGAIN,
+			"parser: %u files of user %llu have ended its workers: other files of that user wait",
+			DEATHS_BURST, (unsigned long long)trust->uid);
 	if (!code)
 		code = ask(parser, &request, sock, &answer, err);
 	if (code == -EPIPE) { /* it was ended from outside */

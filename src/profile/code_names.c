@@ -304,20 +304,6 @@ bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t look
 	return false;
 }
 
-bool code_names_has(const struct code_names *names, uint64_t gen)
-{
-	for (unsigned i = 0; gen && i < PARENTS_MAX; i++) {
-		const struct code_image *image = image_of(names, gen);
-
-		if (!image)
-			return false;
-		if (image->dump.nr || image->map.nr)
-			return true;
-		gen = image->parent_gen;
-	}
-	return false;
-}
-
 void code_names_stats(const struct code_names *names, struct code_names_stats *ret)
 {
 	*ret = names->stats;

@@ -68,7 +68,4 @@ void code_names_finish(struct code_names *names);
 bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t lookup_addr,
 		     uint64_t time_ns, struct code_name *ret);
 
-/* Does the image have any names? */
-bool code_names_has(const struct code_names *names, uint64_t gen);
-
 void code_names_stats(const struct code_names *names, struct code_names_stats *ret);
