@@ -18,7 +18,7 @@ from fpless_run import TIMEOUT_S, Run, need_root
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 
 from chance import share_fault  # noqa: E402
-from waiting import wait_for  # noqa: E402
+from waiting import cpu_ms, wait_for  # noqa: E402
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -130,6 +130,25 @@ class RootCase(unittest.TestCase):
         """A run whose books must close."""
         run = Run(FPLESS, self.folder, list(args), **more)
         self.assertEqual(run.faults(), [], run.command)
+        return run
+
+    def profile_while_busy(self, pids, ms, *args, verb="profile", threads=False, **more):
+        """A run that goes on until each of the processes, or threads, has used so much CPU time in it, which a busy
+        machine may be long in giving. Its books must close."""
+        with open(self.path("busy.stderr"), "wb+") as stderr, open(self.path("busy.stdout"), "wb+") as stdout:
+            process = self.start(FPLESS, verb, *Run.outputs(self.folder), "--no-cache", *args, stdout=stdout, stderr=stderr,
+                                 **more)
+            self.wait_until_sampling(process)
+            wanted = {pid: cpu_ms(pid, threads) + ms for pid in pids}
+            self.wait_while_it_runs(process, f"processes use {ms} ms of CPU time: {pids}",
+                                    lambda: all(cpu_ms(pid, threads) >= end for pid, end in wanted.items()))
+            process.send_signal(signal.SIGINT)
+            process.wait(TIMEOUT_S)
+            for file in (stderr, stdout):
+                file.seek(0)
+            run = Run.of_folder(self.folder, process.returncode, stderr.read())
+            run.stdout = stdout.read()
+        self.assertEqual(run.faults(), [], run.stderr)
         return run
 
     def fpless(self, *args, **more):

@@ -90,17 +90,17 @@ class TargetsMisbehave(RootCase):
         process = self.start(fixture("chain"), "60000")
         with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
             bad = file.read().strip()
-        run = self.profile("-F", "999", "-d", "1", "-p", f"{process.pid},{bad}")
+        run = self.profile_while_busy([process.pid], 200, "-F", "999", "-p", f"{process.pid},{bad}")
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_many_short_processes(self):
         script = f"for i in $(seq 60); do {fixture('chain')} 2; {fixture('chain_nopie')} 2; done"
         run = self.profile("-F", "4999", "-d", "60", "--", "/bin/sh", "-c", script)
         pids = {stack["pid"] for stack in run.stacks}
-        self.assertGreater(len(pids), 60)
+        self.assert_share(min(len(pids), 120), 120, 0.9)  # of 2 ms at 4999 Hz
         stops = run.books["stop"]
         judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
-        self.assertGreaterEqual(run.books["complete"], judged * 0.99, stops)
+        self.assert_share(run.books["complete"], judged, 0.99, stops)
 
 
 class MachineIsOdd(RootCase):

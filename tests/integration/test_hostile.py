@@ -6,14 +6,16 @@ import os
 import shlex
 import signal
 import subprocess
-import time
 
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run
 from hostile import PidsCgroup, Targets, forge
 from root_case import FIXTURES, FPLESS, RootCase, fixture, main
+from waiting import wait_until_busy
 
 GOOD_STACK = ("outermost", 9)
+CHAIN_MS, HZ = 300, 999
+OF_CHAIN = CHAIN_MS * HZ // 1000  # samples of its CPU time, but for ticks that come late or not at all
 
 
 class HostileCase(RootCase):
@@ -43,8 +45,8 @@ class HostileCase(RootCase):
             commands.append(["sh", "-c", f"echo $$ >{cgroup.path}/cgroup.procs && exec \"$@\"", "sh",
                              *self.targets.command("bomb")])
         script = "".join(f"{shlex.join(command)} >/dev/null 2>&1 & " for command in commands)
-        process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "-F", "999", "-d", "60",
-                             "--", "sh", "-c", f"{script}exec {fixture('chain')} 300",
+        process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "-F", str(HZ), "-d", "60",
+                             "--", "sh", "-c", f"{script}exec {fixture('chain')} {CHAIN_MS}",
                              stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(self.end_session, process.pid)
         _, stderr = process.communicate(timeout=TIMEOUT_S)
@@ -52,7 +54,7 @@ class HostileCase(RootCase):
         self.assertEqual(run.faults(), [])
         found = self.leaves(run)
         self.assertEqual(set(found), {GOOD_STACK}, found)
-        self.assertGreater(found[GOOD_STACK], 100)
+        self.assert_share(found[GOOD_STACK], OF_CHAIN, 0.7, found)
         return run
 
     @staticmethod
@@ -102,8 +104,9 @@ class BuildIdsAreForged(HostileCase):
         paths = {"forged": forge(fixture("chain_static"), self.path("forged")),
                  "chain": fixture("chain")}
         pids = {name: self.start(paths[name], "60000").pid for name in order}
-        time.sleep(0.2)
-        run = self.profile("-F", "999", "-d", "1", "-p", ",".join(str(pids[n]) for n in order))
+        for pid in pids.values():
+            wait_until_busy(pid)
+        run = self.profile_while_busy(pids.values(), 300, "-F", "999", "-p", ",".join(str(pids[n]) for n in order))
         self.assert_chain_is_complete(run, paths["chain"])
         leaves = {(stack["stop"], len(stack["user"])) for stack in run.stacks
                   if stack["pid"] == pids["forged"] and stack["user"]
@@ -127,11 +130,13 @@ class FplessIsStarved(HostileCase):
     def test_of_cpu_time_until_the_ring_overruns(self):
         self.targets.start("storm", "deep")
         process = self.start(FPLESS, "profile", *Run.outputs(self.folder), "-F", "4999", "-a", "-d",
-                             "4", "--ring-memory", "256K", stderr=subprocess.PIPE)
+                             "60", "--ring-memory", "256K", stderr=subprocess.PIPE)
         self.wait_until_sampling(process)
         process.send_signal(signal.SIGSTOP)
-        time.sleep(2)
+        self.wait_until_sampling(process, 10000)  # of each of which the ring takes 80 bytes and more
         process.send_signal(signal.SIGCONT)
+        self.wait_until_sampling(process, 1000)
+        process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         run = Run.of_folder(self.folder, process.returncode, stderr)
         self.assertEqual(run.faults(), [])
@@ -148,9 +153,9 @@ class FplessIsStarved(HostileCase):
                 for command in (["/usr/bin/python3", "-c", ask], ["/usr/bin/python3", "-c", hashes],
                                 ["perl", "-e", "1 while 1"], ["gdb", "-batch", "-ex", f"python {sort}"],
                                 ["sh", "-c", "exec git hash-object --stdin </dev/zero"])]
-        time.sleep(0.5)
-        run = self.profile("-F", "999", "-d", "1", "-p", ",".join(map(str, pids)),
-                           "--table-memory", "1M")
+        for pid in pids:
+            wait_until_busy(pid, 100)
+        run = self.profile_while_busy(pids, 150, "-F", "999", "-p", ",".join(map(str, pids)), "--table-memory", "1M")
         self.assertLessEqual(run.stats["tables"]["allocated_bytes"], 1 << 20)
         self.assertGreater(run.books["stop"]["no_table"], 0)
         self.assertGreater(run.books["complete"], 0)

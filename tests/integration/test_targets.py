@@ -7,11 +7,11 @@ import errno
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
+from waiting import cpu_ms, wait_for
 
 NOBODY = 65534
 DEPTHS = {1, 6, 11, 16}  # frames `descend` has in the four threads of the fixture
@@ -39,8 +39,7 @@ class TargetCase(RootCase):
     def threads(self):
         """The fixture with four busy threads, all of them there."""
         process = self.busy(fixture("threads"), "600000")
-        while len(threads_of(process.pid)) < 5:
-            self.assertIsNone(process.poll())
+        self.wait_while_it_runs(process, "its threads", lambda: len(threads_of(process.pid)) == 5)
         return process
 
     def depths(self, run):
@@ -58,21 +57,21 @@ class Threads(TargetCase):
         self.busy()
         found = set()
         for tid, verb in zip(threads_of(process.pid)[1:], ["profile", "compare"] * 2):
-            run = self.profile("-F", "999", "-d", "0.6", "-t", str(tid), verb=verb)
+            run = self.profile_while_busy([tid], 200, "-F", "999", "-t", str(tid), verb=verb, threads=True)
             self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
             depths = self.depths(run)
             self.assertEqual(len(depths), 1, depths)
             found |= depths
         self.assertEqual(found, DEPTHS)
-        tids = ",".join(map(str, threads_of(process.pid)))
-        run = self.profile("-F", "999", "-d", "1", "-t", tids)
+        tids = threads_of(process.pid)
+        run = self.profile_while_busy(tids[1:], 100, "-F", "999", "-t", ",".join(map(str, tids)), threads=True)
         self.assertEqual(self.depths(run), DEPTHS)
 
     def test_of_the_processes_named_beside_them(self):
         first, second = self.threads(), self.threads()
         tids = [threads_of(process.pid)[1] for process in (first, second)]
-        run = self.profile("-F", "999", "-d", "0.5", "-p", str(first.pid),
-                           "-t", ",".join(map(str, tids)))
+        run = self.profile_while_busy([first.pid], 100, "-F", "999", "-p", str(first.pid), "-t",
+                                      ",".join(map(str, tids)))
         self.assertEqual({stack["pid"] for stack in run.stacks}, {first.pid})
         self.assertIn("of process", run.stderr)
         self.assert_refused(self.fpless("profile", "-q", "1", "-p", str(first.pid),
@@ -84,8 +83,8 @@ class Threads(TargetCase):
         self.assert_refused(self.fpless("profile", "-q", "1", "-t", "4194302,4194303"), 3,
                             "none of 2 threads")
         process = self.threads()
-        run = self.profile("-F", "499", "-d", "0.5", "-t",
-                           f"{threads_of(process.pid)[2]},4194303")
+        tid = threads_of(process.pid)[2]
+        run = self.profile_while_busy([tid], 100, "-F", "499", "-t", f"{tid},4194303", threads=True)
         self.assertGreater(run.books["shown"], 0)
         self.assertIn("goes on without it", run.stderr)
 
@@ -116,7 +115,7 @@ class Threads(TargetCase):
                   "print(thread.native_id, flush=True)\n"
                   "ctypes.CDLL(None).syscall(60, 0)\n")
         _, tid = self.busy_script(script)
-        run = self.profile("-F", "499", "-d", "0.5", "-t", str(tid))
+        run = self.profile_while_busy([tid], 100, "-F", "499", "-t", str(tid), threads=True)
         self.assertGreater(run.books["shown"], 0)
 
 
@@ -126,7 +125,7 @@ class Cpus(TargetCase):
         first, second = self.busy(), self.busy()
         os.sched_setaffinity(first.pid, {cpus[0]})
         os.sched_setaffinity(second.pid, {cpus[-1]})
-        run = self.profile("-F", "499", "-d", "1", "-C", str(cpus[0]))
+        run = self.profile_while_busy([first.pid], 200, "-F", "499", "-C", str(cpus[0]))
         self.assertEqual((run.stats["cpus"], run.meta["cpus"]), (1, 1))
         self.assertLessEqual(run.stats["fired"], 1.1 * run.stats["expected"])
         pids = {stack["pid"] for stack in run.stacks}
@@ -154,13 +153,13 @@ class Users(TargetCase):
         # Who the task acts as counts, not who started it.
         setuid = self.busy("setpriv", "--euid", str(NOBODY), fixture("chain"), "600000")
         for user, verb in ((str(NOBODY), "profile"), ("nobody", "compare")):
-            run = self.profile("-F", "499", "-d", "0.6", "-u", user, "-p",
-                               f"{mine.pid},{theirs.pid},{setuid.pid}", verb=verb)
+            run = self.profile_while_busy([mine.pid, theirs.pid, setuid.pid], 100, "-F", "499", "-u", user, "-p",
+                                          f"{mine.pid},{theirs.pid},{setuid.pid}", verb=verb)
             self.assertEqual({stack["pid"] for stack in run.stacks}, {theirs.pid, setuid.pid})
-        run = self.profile("-F", "499", "-d", "0.6", "-u", "nobody")
+        run = self.profile_while_busy([mine.pid, theirs.pid, setuid.pid], 100, "-F", "499", "-u", "nobody")
         self.assertLessEqual({theirs.pid, setuid.pid}, {stack["pid"] for stack in run.stacks})
         self.assertNotIn(mine.pid, {stack["pid"] for stack in run.stacks})
-        run = self.profile("-F", "499", "-d", "0.6", "-u", "0", "-p", f"{mine.pid},{theirs.pid}")
+        run = self.profile_while_busy([mine.pid, theirs.pid], 100, "-F", "499", "-u", "0", "-p", f"{mine.pid},{theirs.pid}")
         self.assertEqual({stack["pid"] for stack in run.stacks}, {mine.pid})
         self.assertGreater(run.books["filtered"], 0)
 
@@ -195,17 +194,18 @@ class CgroupCase(TargetCase):
         return path
 
     def remove(self, folder):
-        for _ in range(500):  # until the last task has gone
+        def is_removed():
             try:
                 os.rmdir(folder)
-                return
             except FileNotFoundError:
-                return
+                pass
             except OSError as error:
                 if error.errno != errno.EBUSY:
                     raise
-                time.sleep(0.02)
-        self.fail(f"{folder} is busy")
+                return False
+            return True
+
+        wait_for(f"the last task of {folder} has gone", is_removed)
 
     def enter(self, path):
         """For Popen's preexec_fn: be in the cgroup from the start."""
@@ -225,7 +225,7 @@ class Cgroups(CgroupCase):
                  (self.mount + below + "/", {below}), ("/", set(pids))]
         for (path, members), verb in zip(cases, ["profile", "compare"] + ["profile"] * 3):
             with self.subTest(path, verb=verb):
-                run = self.profile("-F", "499", "-d", "0.6", "--cgroup", path, verb=verb)
+                run = self.profile_while_busy(pids.values(), 100, "-F", "499", "--cgroup", path, verb=verb)
                 shown = {stack["pid"] for stack in run.stacks}
                 self.assertEqual(shown & set(pids.values()), {pids[member] for member in members})
                 self.assertTrue(path == "/" or len(shown) == len(members))
@@ -233,13 +233,12 @@ class Cgroups(CgroupCase):
     def test_it_is_where_the_task_is_at_the_moment(self):
         path = self.group("moved")
         process = self.busy()
-        first, second = (os.path.join(self.folder, name) for name in ("1.jsonl", "2.jsonl"))
         self.assertEqual(self.fpless("profile", "-q", "-F", "499", "-d", "0.4", "--cgroup", path,
-                                     "-o", first).returncode, 3)
+                                     "-o", self.path("1.jsonl")).returncode, 3)
         with open(f"{self.mount}{path}/cgroup.procs", "w", encoding="ascii") as file:
             file.write(str(process.pid))
-        self.assertEqual(self.fpless("profile", "-q", "-F", "499", "-d", "0.4", "--cgroup", path,
-                                     "-o", second).returncode, 0)
+        run = self.profile_while_busy([process.pid], 100, "-F", "499", "--cgroup", path)
+        self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_cgroup_v1_is_refused(self):
         self.assert_refused(self.fpless("profile", "-q", "1", "--cgroup", "/no/such"), 3,
@@ -263,9 +262,9 @@ class Cgroups(CgroupCase):
 
 
 class Labels(CgroupCase):
-    def heads(self, labels, *args):
+    def heads(self, tids, labels, *args):
         """The first frames of the folded lines, with their counts."""
-        self.run_ = self.profile("-F", "999", *args, "--by", labels)
+        self.run_ = self.profile_while_busy(tids, 100, "-F", "999", *args, "--by", labels, threads=True)
         heads = {}
         with open(self.run_.folded_path, encoding="utf-8") as file:
             for line in file:
@@ -280,29 +279,29 @@ class Labels(CgroupCase):
         process = self.threads()
         pid, comm = process.pid, "threads"
         tids = threads_of(pid)[1:]
-        target = ("-d", "1", "-p", str(pid))
-        self.assertEqual(set(self.heads("comm", *target)), {(comm,)})
-        self.assertEqual(set(self.heads("pid", *target)), {(f"{pid}",)})
-        self.assertEqual(set(self.heads("pid,comm", *target)), {(f"{comm}-{pid}",)})
-        self.assertEqual(set(self.heads("tid", *target)), {(f"{pid}/{tid}",) for tid in tids})
+        target = ("-p", str(pid))
+        self.assertEqual(set(self.heads(tids, "comm", *target)), {(comm,)})
+        self.assertEqual(set(self.heads(tids, "pid", *target)), {(f"{pid}",)})
+        self.assertEqual(set(self.heads(tids, "pid,comm", *target)), {(f"{comm}-{pid}",)})
+        self.assertEqual(set(self.heads(tids, "tid", *target)), {(f"{pid}/{tid}",) for tid in tids})
         self.assertEqual({stack["tid"] for stack in self.run_.stacks}, set(tids))
-        heads = self.heads("comm,tid", *target)
+        heads = self.heads(tids, "comm,tid", *target)
         self.assertEqual(set(heads), {(f"{comm}-{pid}/{tid}",) for tid in tids})
         # Each thread has a depth of its own, so its stacks are not another's.
         for tid in tids:
             depths = self.depths_of(stack for stack in self.run_.stacks if stack["tid"] == tid)
             self.assertEqual(len(depths), 1)
-        cpus = self.heads("cpu", *target)
+        cpus = self.heads(tids, "cpu", *target)
         self.assertLessEqual(set(cpus), {(f"cpu {cpu}",) for cpu in online_cpus()})
         self.assertEqual({(f"cpu {stack['cpu']}",) for stack in self.run_.stacks}, set(cpus))
-        run = self.profile("-F", "999", *target)
+        run = self.profile_while_busy([pid], 100, "-F", "999", *target)
         self.assertEqual({key for stack in run.stacks for key in ("tid", "cpu", "cgroup")
                           if key in stack}, set())
 
     def test_of_a_comparison(self):
         process = self.threads()
-        run = self.profile("-F", "999", "-d", "0.5", "-p", str(process.pid), "--by", "tid,cpu",
-                           "--out-dir", self.path("pair"), verb="compare")
+        run = self.profile_while_busy(threads_of(process.pid)[1:], 100, "-F", "999", "-p", str(process.pid), "--by", "tid,cpu",
+                                      "--out-dir", self.path("pair"), verb="compare", threads=True)
         self.assertEqual({stack["tid"] for stack in run.stacks}, set(threads_of(process.pid)[1:]))
         for name in ("cfi", "fp"):
             with open(os.path.join(self.path("pair"), name + ".folded"), encoding="utf-8") as file:
@@ -317,14 +316,14 @@ class Labels(CgroupCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         before = self.group("before")  # while it starts, or before that
-        self.busy(preexec_fn=self.enter(before))
+        first = self.busy(preexec_fn=self.enter(before))
         self.wait_until_sampling(process)
-        time.sleep(0.2)
+        end_ms = cpu_ms(first.pid) + 100
+        self.wait_while_it_runs(process, "the first is sampled", lambda: cpu_ms(first.pid) >= end_ms)
         gone = [self.group(f"gone{i}") for i in range(8)]
         for path in gone:
             subprocess.run([fixture("chain"), "100"], preexec_fn=self.enter(path), check=True)
             os.rmdir(self.mount + path)
-        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         stderr = process.stderr.read()
         run = Run.of_folder(self.folder, process.wait(60), stderr)
@@ -354,16 +353,16 @@ class Names(TargetCase):
     def renamed(self, script):
         """A program that changes its name, once it has done so."""
         process = self.busy("python3", "-c", script)
-        while True:
-            self.assertIsNone(process.poll())
+        def name():
             with open(f"/proc/{process.pid}/comm", encoding="ascii") as file:
-                if not file.read().startswith("python"):
-                    return process
-            time.sleep(0.01)
+                return file.read()
+
+        self.wait_while_it_runs(process, "its own name", lambda: not name().startswith("python"))
+        return process
 
     def test_only_names_that_match_are_shown_at_every_moment(self):
         process = self.rename()
-        self.busy()
+        other = self.busy()
         cases = [("^odd-one$", {"odd-one"}), ("^(odd|even)-", {"odd-one", "even-one"}),
                  ("^chain$|odd", {"odd-one", "chain"}), ("^OdD", None)]
         for (regex, names), verb in zip(cases, ["profile", "compare"] * 2):
@@ -372,10 +371,11 @@ class Names(TargetCase):
                     self.assertEqual(self.fpless("profile", "-q", "-d", "0.3", "--comm",
                                                  regex).returncode, 3)
                     continue
-                run = self.profile("-F", "999", "-d", "0.8", "--comm", regex, verb=verb)
+                # each of its names lasts for 20 ms of the clock
+                run = self.profile_while_busy([process.pid, other.pid], 300, "-F", "999", "--comm", regex, verb=verb)
                 self.assertEqual({stack["comm"] for stack in run.stacks}, names)
                 self.assertGreater(run.books["filtered"], 0)
-        run = self.profile("-F", "999", "-d", "0.8", "--comm", "odd", "-p", str(process.pid))
+        run = self.profile_while_busy([process.pid], 300, "-F", "999", "--comm", "odd", "-p", str(process.pid))
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_more_names_than_the_kernel_side_is_told_of(self):
@@ -384,9 +384,9 @@ class Names(TargetCase):
                   "    i += 1\n"
                   "    open('/proc/self/comm', 'w').write(f'{\"yn\"[i % 2]}{i}')\n"
                   "    for _ in range(300): pass\n")
-        self.renamed(script)
+        process = self.renamed(script)
         for more in ((), ("--stack-memory", "64K"), ("--snapshot", "0")):
-            run = self.profile("-F", "4999", "-d", "2", "--comm", "^y[0-9]+$", *more)
+            run = self.profile_while_busy([process.pid], 1000, "-F", "4999", "--comm", "^y[0-9]+$", *more)
             self.assertEqual({stack["comm"][0] for stack in run.stacks}, {"y"})
             self.assertEqual(run.books["lost"]["no_frames"], 0)
 
@@ -397,8 +397,8 @@ class Names(TargetCase):
         process = self.threads()
         tid = threads_of(process.pid)[1]
         cpus = ",".join(map(str, online_cpus()))
-        run = self.profile("-F", "999", "-d", "1", "-p", str(process.pid), "-t", str(tid), "-C",
-                           cpus, "-u", "0", "--comm", "thr", "-U", "--by", "tid")
+        run = self.profile_while_busy([tid], 100, "-F", "999", "-p", str(process.pid), "-t", str(tid), "-C", cpus, "-u", "0",
+                                      "--comm", "thr", "-U", "--by", "tid", threads=True)
         self.assertEqual({stack["tid"] for stack in run.stacks}, {tid})
 
 
@@ -409,8 +409,8 @@ class KernelThreads(TargetCase):
                   "master, slave = os.openpty()\n"
                   "tty.setraw(slave)\n"
                   "while os.write(slave, b'x' * 1000): os.read(master, 1000)\n")
-        self.busy("python3", "-c", script)
-        run = self.profile("-F", "999", "-d", "2", "--comm", "^k")
+        process = self.busy("python3", "-c", script)
+        run = self.profile_while_busy([process.pid], 500, "-F", "999", "--comm", "^k")
         self.assertEqual(run.status, 0)
         mine = [stack for stack in run.stacks if stack["stop"] is None]
         self.assertTrue(mine)
@@ -433,7 +433,7 @@ class ManyProcesses(TargetCase):
         sleepers = [self.start("sleep", "600").pid for _ in range(300)]
         process = self.busy()
         pids = ",".join(map(str, sleepers + [process.pid, 4194303]))
-        run = self.profile("-F", "499", "-d", "0.5", "-p", pids)
+        run = self.profile_while_busy([process.pid], 100, "-F", "499", "-p", pids)
         self.assertIn(process.pid, {stack["pid"] for stack in run.stacks})
         self.assertIn("goes on without it", run.stderr)
 

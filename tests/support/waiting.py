@@ -25,10 +25,11 @@ def executable(pid):
         return ""
 
 
-def cpu_ms(pid):
-    """CPU time that the process has used, in clock ticks of usually 10 ms; 0 where there is no such process."""
+def cpu_ms(pid, thread=False):
+    """CPU time that the process, or this thread alone, has used, in clock ticks of usually 10 ms; 0 where there is none."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        path = f"/proc/{pid}/task/{pid}/stat" if thread else f"/proc/{pid}/stat"
+        with open(path, encoding="ascii", errors="replace") as file:
             ticks = file.read().rsplit(")", 1)[1].split()[11:13]
     except OSError:
         return 0
