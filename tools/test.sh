@@ -4,7 +4,9 @@
 # Install what the tests need, build everything with warnings as errors, and run all tests: the
 # parsers, the walker, the formats and the fuzz corpora under AddressSanitizer and UBSan first,
 # then everything in the release build, the tests on the running kernel included where there is
-# root and BPF. Ends with ctest's own closing lines; what was skipped is listed before them.
+# root and BPF. Each test runs once: what fails by chance is mended, or listed in
+# tests/quarantine.txt with its cause. Ends with ctest's own closing lines; what was skipped, the
+# slowest tests and the duration of everything are listed before them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
@@ -19,31 +21,36 @@ build() { # PRESET
 	cmake --build --preset "$1" -j "$jobs"
 }
 
-# run PRESET CTEST_ARGUMENT...: all tests that are asked for; once more, one by one, those that
-# failed. The closing lines of ctest come last, behind what was skipped and what had to be repeated.
-# Tests on the running kernel judge hundreds of samples each, and the machine is not theirs alone:
-# one failure must not hide the rest of the run. What fails again when it is alone has failed.
+# The names of tests/quarantine.txt as a regular expression for ctest; empty: there is not one.
+quarantined() {
+	awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = "|" }' tests/quarantine.txt
+}
+
+# slowest LOG: the ten tests of a log of ctest that took longest.
+slowest() {
+	sed -n 's|^ *[0-9]*/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec.*|\2 s  \1|p' "$1" | sort -rn | sed 's/^/  /;10q'
+}
+
+# run PRESET CTEST_ARGUMENT...: all tests that are asked for, each once. Those in quarantine come first, and what they
+# say changes nothing. The closing lines of ctest come last, behind what was skipped and what took longest.
 run() {
-	local preset=$1 status=0
-	local log=build/$preset/ctest.log
+	local preset=$1 status=0 skipped apart
+	local log=build/$preset/ctest.log last=build/$preset/Testing/Temporary/LastTest.log
 	shift
+	apart=$(quarantined)
+	if [ -n "$apart" ]; then
+		say "test: $preset, in quarantine (tests/quarantine.txt)"
+		ctest --preset "$preset" "$@" -R "^($apart)\$" </dev/null || true
+		set -- "$@" -E "^($apart)\$"
+	fi
 	say "test: $preset"
 	ctest --preset "$preset" --no-tests=error "$@" </dev/null 2>&1 | tee "$log" |
 		sed -u '/% tests passed/,$d' || status=$?
-	local skipped again
-	skipped=$(sed -n 's/^\(SKIP.*\|\[  SKIPPED \].*\)/  \1/p' \
-		"build/$preset/Testing/Temporary/LastTest.log" | sort -u)
-	again=$(sed -n '/\*\*\*Skipped/!s/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*.*/  \1/p' "$log" | sort -u)
-	if [ "$status" != 0 ] && [ -s "build/$preset/Testing/Temporary/LastTestsFailed.log" ]; then
-		sed -n '/% tests passed/,$p' "$log"
-		say "test: $preset, what failed, alone"
-		status=0
-		ctest --preset "$preset" --rerun-failed --repeat until-pass:2 </dev/null 2>&1 | tee "$log.again" |
-			sed -u '/% tests passed/,$d' || status=$?
-		log=$log.again
-	fi
+	skipped=$(sed -n 's/^\(SKIP.*\|\[  SKIPPED \].*\)/  \1/p; s/.* \.\.\. skipped \(.*\)/  \1/p' "$last" |
+		sort | uniq -c)
 	[ -z "$skipped" ] || printf 'Skipped:\n%s\n' "$skipped"
-	[ -z "$again" ] || printf 'Failed at least once:\n%s\n' "$again"
+	printf 'Slowest of %s:\n%s\n' "$preset" "$(slowest "$log")"
+	printf 'All since the beginning: %d min %d s\n\n' $((SECONDS / 60)) $((SECONDS % 60))
 	sed -n '/% tests passed/,$p' "$log"
 	return "$status"
 }

@@ -156,10 +156,29 @@ echo 'int lookups(void);' | source_file bpf/a.h
 expect "a name that is not in the file" 1 where
 echo 'int lookup(void);' | source_file bpf/a.h
 expect "a path with its name" 0 where
-mkdir "$tree/tests" "$tree/cmake"
+mkdir -p "$tree/tests" "$tree/cmake"
 echo 'set_tests_properties(x PROPERTIES LABELS "unit;slow")' >"$tree/tests/CMakeLists.txt"
 printf '\n## Labels\n\n| `unit` | x |\n' >>"$tree/CONTRIBUTING.md"
 expect "a label that is not documented" 1 where
 printf '| `slow` | x |\n' >>"$tree/CONTRIBUTING.md"
 expect "all labels" 0 where
+
+# quarantine STATUS TEXT: the list of tests that may fail, beside a build with one test.
+mkdir "$tree/build"
+echo 'add_test(unit.there true)' >"$tree/build/CTestTestfile.cmake"
+quarantine() {
+	printf '%b' "$2" >"$tree/tests/quarantine.txt"
+	status=0
+	sh "$tools/check-quarantine.sh" "$tree" "$tree/build" >"$tree/log" 2>&1 || status=1
+	if [ "$status" != "$1" ]; then
+		echo "check-quarantine: $2: expected status $1, got $status:" >&2
+		cat "$tree/log" >&2
+		failed=1
+	fi
+}
+quarantine 0 '# a comment\n\n'
+quarantine 0 'unit.there a timer of the machine fires late\n'
+quarantine 1 'unit.there fails sometimes\n'
+quarantine 1 'unit.gone a timer of the machine fires late\n'
+quarantine 1 'unit.there a timer of the machine fires late\nunit.there a second cause of the same\n'
 exit $failed
