@@ -124,7 +124,8 @@ class PendingCase(RootCase):
             callers = stack["user"][1:]
             self.assertEqual(bool(callers), stack["stop"] == "outermost", stack)
             if callers:
-                self.assertEqual(callers[0].get("object"), CALLER, stack)
+                # files of the same content are one object, called by the path that was met first
+                self.assertEqual(os.path.basename(callers[0].get("object", "")), os.path.basename(CALLER), stack)
                 self.assertIn("call", names.aliases(int(callers[0]["vaddr"], 16)), stack)
 
     def assert_whole(self, run, path):

@@ -5,16 +5,16 @@
 import os
 import signal
 import subprocess
-import time
 
 from fpless_run import TIMEOUT_S, Run
 from parser_processes import workers
 from pending_case import CALLER, STEPS, PendingCase, slow_file
 from root_case import FPLESS, main
+from waiting import wait_for
 
 CHILDREN = 1500
 WORKERS_MAX = 6  # desks of a run: three of the tables, of the catalog, of run-time code, of names
-BYTES_MAX = 200 << 20
+BYTES_MAX = 128 << 20  # of fpless and its workers: 34 MiB are usual
 
 
 class Storm(PendingCase):
@@ -35,32 +35,34 @@ class Storm(PendingCase):
 
     def most_workers(self, process):
         """Until it has ended."""
-        most = 0
-        deadline = time.monotonic() + TIMEOUT_S
-        while process.poll() is None:
-            self.assertLess(time.monotonic(), deadline)
-            most = max(most, len(workers(process.pid)))
-            time.sleep(0.01)
-        return most
+        most = [0]
+
+        def look():
+            most.append(len(workers(process.pid)))
+            return process.poll() is not None
+
+        wait_for("the run ends", look, 3 * TIMEOUT_S)
+        return max(most)
 
     def judge(self, process):
         most = self.most_workers(process)
         run = self.end(process)
         self.assertLessEqual(most, WORKERS_MAX)
-        self.assertLess(run.stats["rss_peak_bytes"], BYTES_MAX)
         for path in self.slow_files:
             self.assert_right(run, path)
         return run
 
     def test_of_a_command(self):
         run = self.judge(self.sample("--", *self.storm))
-        self.assertGreater(len({stack["pid"] for stack in run.stacks}), CHILDREN / 10)
+        self.assertLess(run.stats["rss_peak_bytes"], BYTES_MAX)
+        # a child takes 1 ms, and is one of CHILDREN: some are sampled, most are not
+        self.assert_share(len({stack["pid"] for stack in run.stacks}), CHILDREN, 0.15)
 
     def test_on_the_whole_machine(self):
         process = self.sample("-a", "--comm", "caller", "-d", "100")
         self.assertEqual(subprocess.run(self.storm, check=False, timeout=TIMEOUT_S).returncode, 0)
         process.send_signal(signal.SIGINT)
-        self.judge(process)
+        self.judge(process)  # of its memory nothing: tables of all else that runs are made, too
 
     def test_of_one_process_alone(self):
         storm = self.start("sh", "-c", f'{self.until("go")}; exec "$@"', "sh", *self.storm)
@@ -68,6 +70,7 @@ class Storm(PendingCase):
         self.wait_for(process, "nothing is sampled", lambda: ": table of " in self.said())
         self.go()
         run = self.judge(process)
+        self.assertLess(run.stats["rss_peak_bytes"], BYTES_MAX)
         self.assertEqual({stack["pid"] for stack in run.stacks}, {storm.pid})
 
 
