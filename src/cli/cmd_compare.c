@@ -76,7 +76,7 @@ const struct argp compare_argp = {
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Walk the user stack of every sample twice, by CFI and by frame pointers, and judge the second walk: how many stacks agree, have a wrong frame, skip one or are cut short, by program and by object, and where the walks part.\vWithout -f and -o the comparison is printed as text. Other outputs are as `fpless "
 	       "profile' writes them, of the CFI stacks; .jsonl has both walks.\n\n"
-	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none that could be judged, 4 --strict, 6 output could not be written.",
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, no samples or none that could be judged, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
 };
 
 static int open_outputs(void *ctx, struct fpl_err *err)

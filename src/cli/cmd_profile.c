@@ -27,7 +27,7 @@ const struct argp profile_argp = {
 	.doc = "Sample on-CPU stacks, user and kernel, of programs built with or without frame pointers.\v"
 	       "Without -f and -o the hottest functions and stacks are printed. The closing report goes to stderr. While data goes to stdout, COMMAND's stdout is connected to "
 	       "stderr.\n\n"
-	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written.",
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
 };
 
 int cmd_profile(int argc, char **argv)

@@ -187,7 +187,7 @@ const struct argp top_argp = {
 	.children = children,
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Show the hottest functions, stacks or processes while they run.\vOn a terminal it is a screen: h lists its keys. Elsewhere it prints a block of text per interval. -o writes the whole run at the end, as fpless profile does. The closing report goes to stderr.\n\n"
-	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written.",
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
 };
 
 /* Describe the sampled processes in words. */

@@ -36,6 +36,7 @@ enum {
 	KEY_RECORD_WALKS,
 	KEY_RECORD_EVERY,
 	KEY_MAX_OVERHEAD,
+	KEY_KEEP_RUNNING,
 };
 
 static const struct argp_option options_list[] = {
@@ -54,6 +55,8 @@ static const struct argp_option options_list[] = {
 	  "Stop after this long: 10, 10s, 500ms, 1m (default: until Ctrl-C or until COMMAND ends)",
 	  1 },
 	{ "delay", 'D', "MS", 0, "Wait this long before the first sample", 1 },
+	{ "keep-running", KEY_KEEP_RUNNING, NULL, 0,
+	  "Let COMMAND go on when the time is up (default: it gets SIGTERM)", 1 },
 	{ "user-only", 'U', NULL, 0, "User stacks only (with -K: both)", 1 },
 	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
 	{ "idle", 'I', NULL, 0, "Include the idle task", 1 },
@@ -286,6 +289,8 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return parsing->kernel = true;
 	case 'I':
 		return options->idle = true;
+	case KEY_KEEP_RUNNING:
+		return options->keep_command = true;
 	case KEY_NO_SYNTH:
 		options->synth = false;
 		return true;
@@ -498,6 +503,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 {
 	*ret = (struct engine_options){
 		.command = options->command,
+		.keep_command = options->keep_command,
 		.command_off_terminal = options->command_off_terminal,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
 		.event = options->event,

@@ -44,6 +44,7 @@ struct sampling_options {
 	uint32_t snapshot;		      /* bytes; 0: off */
 	const char *record_path;	      /* borrowed; walks are recorded into it; NULL: none */
 	uint32_t record_every;
+	bool keep_command;	   /* it goes on after the run */
 	bool compare;		   /* walk twice */
 	bool command_off_terminal; /* as of engine_options */
 

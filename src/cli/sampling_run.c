@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -114,6 +115,14 @@ static void cleanup_profile(struct profile *profile)
 	profile_fini(profile);
 }
 
+/* That of the command, as a shell has it, where fpless has nothing to say. */
+static int status_of_command(int status)
+{
+	if (status < 0)
+		return CLI_EXIT_OK;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* The paths of the outputs that are files: borrowed, the caller frees the list. */
 static const char **output_paths(const struct output_options *output, size_t *ret_nr)
 {
@@ -156,7 +165,7 @@ static int conclude(const struct profile *profile, const struct sampling_options
 		status = judge(profile, options, shown);
 	if (!status && verb->judge)
 		status = verb->judge(verb->ctx, profile);
-	return status;
+	return status ? status : status_of_command(profile->command_status);
 }
 
 /* Keep the names that are new, and say so in the numbers. */

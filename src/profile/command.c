@@ -167,8 +167,8 @@ static void end_with(const struct command *command, int number, int task)
 static void say_status(const struct command *command, int status, bool ended_by_us)
 {
 	if (WIFSIGNALED(status) && ended_by_us)
-		fpl_log(FPL_LOG_INFO, "%s: ended by signal %d with the run", command->name,
-			WTERMSIG(status));
+		fpl_log(FPL_LOG_INFO, "%s: ended by signal %d with the run%s", command->name,
+			WTERMSIG(status), command->advice ? command->advice : "");
 	else if (WIFSIGNALED(status))
 		fpl_log(FPL_LOG_WARN, "%s: killed by signal %d (%s)", command->name,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -218,13 +218,13 @@ void command_ended(struct command *command, int status)
 	forget(command);
 }
 
-void command_end(struct command *command)
+int command_end(struct command *command)
 {
 	bool held = command->go_fd >= 0;
 	int status = 0;
 
 	if (!command->pid)
-		return;
+		return -1;
 	cleanup_fd(&command->go_fd); /* a child that is still held exits */
 
 	bool ended_by_us = !reap(command, 0, &status);
@@ -241,11 +241,28 @@ void command_end(struct command *command)
 				fpl_log(FPL_LOG_WARN, "%s: does not end: it is left behind",
 					command->name);
 				forget(command);
-				return;
+				return -1;
 			}
 		}
 	}
 	if (!held)
 		say_end(command, status, ended_by_us);
 	forget(command);
+	return ended_by_us || held ? -1 : status;
+}
+
+int command_leave(struct command *command)
+{
+	int status = 0;
+
+	if (!command->pid)
+		return -1;
+	if (reap(command, 0, &status)) {
+		say_end(command, status, false);
+	} else {
+		fpl_log(FPL_LOG_INFO, "%s: goes on as process %d", command->name, command->pid);
+		status = -1;
+	}
+	forget(command);
+	return status;
 }

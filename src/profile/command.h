@@ -19,6 +19,7 @@ struct command {
 	struct deputy *deputy;	  /* borrowed: may end it where this process may not; NULL: none */
 	int term_task, kill_task; /* of the deputy */
 	const char *name;	  /* borrowed: argv[0] */
+	const char *advice;	  /* borrowed: said with its end by us; NULL: nothing */
 };
 
 /*
@@ -52,6 +53,12 @@ void command_ended(struct command *command, int status);
 /*
  * End it if it still runs (SIGTERM, SIGKILL after 5 s; at once where it has not begun), take its
  * status and say how it ended where that is not plain success. No effect on a command that was
- * never started.
+ * never started. Returns its status of wait(2) if it had ended by itself, otherwise -1.
  */
-void command_end(struct command *command);
+int command_end(struct command *command);
+
+/*
+ * The same, but if it still runs, it goes on after this process, and that is said. Not for one that
+ * is held.
+ */
+int command_leave(struct command *command);

@@ -186,6 +186,8 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 
 	switch ((enum watch)(event->data.u64 >> 32)) {
 	case WATCH_SIGNAL:
+		engine->stop = engine->is_interrupted = true;
+		break;
 	case WATCH_COMMAND:
 	case WATCH_LISTENER:
 		engine->stop = true;
@@ -386,7 +388,7 @@ static void finish(struct engine *engine)
 static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 {
 	struct profile profile = { 0 };
-	int code = engine_open(engine, err);
+	int code = engine_open(engine, err), status;
 
 	/* with a delay the command runs before the first sample, else not an instruction does */
 	if (!code && !engine->options->delay_ms)
@@ -403,7 +405,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	if (code)
 		return code;
 	finish(engine);
-	command_end(&engine->command);
+	status = engine->options->keep_command ? command_leave(&engine->command)
+					       : command_end(&engine->command);
 	/* what the command wrote of its code last, too */
 	code_names_finish(engine->code_names);
 	code = engine_result(engine, &profile, err);
@@ -415,6 +418,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		profile_fini(&profile);
 		return code;
 	}
+	/* a signal is most likely the terminal's, for both */
+	profile.command_status = engine->is_interrupted ? -1 : status;
 	*ret = profile;
 	return 0;
 }

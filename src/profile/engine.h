@@ -125,6 +125,7 @@ struct engine_options {
 	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may
 	 * cost: hz is lowered where it costs more. 0: no limit. */
 	double max_overhead;
+	bool keep_command;    /* that still runs at the end goes on */
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
 	uint64_t delay_ms;    /* from the start of the targets to the first sample */
 	bool user, kernel;    /* which stacks; both false counts as both */
@@ -181,7 +182,7 @@ struct engine_options {
  * good.
  *
  * A command is held until sampling is on. When the run ends before it does, it gets SIGTERM, and
- * SIGKILL after 5 s; its status is logged.
+ * SIGKILL after 5 s, unless keep_command; its status is logged.
  *
  * Writes *ret on success only; the caller ends it with profile_fini. A run without a single sample
  * is a success with nr_stacks 0.

@@ -354,6 +354,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 		code = command_start(o->command, o->command_stdout_to_stderr,
 				     o->command_off_terminal, &engine->signals, &engine->command,
 				     err);
+	engine->command.advice = ": --keep-running lets it go on";
 	if (!code && engine->command.pid && o->deputy)
 		code = command_delegate(&engine->command, o->deputy, err);
 	raise_limits();

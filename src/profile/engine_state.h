@@ -80,6 +80,7 @@ struct engine {
 	struct comm_filter *comm_filter;   /* NULL: every name */
 	struct cgroup_names *cgroup_names; /* NULL: not asked for */
 	bool stop;
+	bool is_interrupted; /* stop, by a signal */
 
 	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
 	uint64_t next_check_ns, next_count_ns;

@@ -167,7 +167,8 @@ struct profile_map {
 
 struct profile {
 	/* what was asked */
-	const char *event; /* "cpu-clock" or "cpu-cycles" */
+	const char *event;  /* "cpu-clock" or "cpu-cycles" */
+	int command_status; /* of wait(2), of a command that ended by itself; -1: none did */
 	uint64_t hz, period_ns;
 	char **argv;	   /* borrowed */
 	bool user, kernel; /* which stacks were asked for */

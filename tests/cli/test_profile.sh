@@ -124,7 +124,26 @@ expect 3 '/nowhere/command: No such file' profile 1 -- /nowhere/command
 expect 3 'nosuchcommand: No such file or directory: no folder of .PATH has it' profile 1 -- nosuchcommand
 expect 3 '/etc/passwd: Permission denied: it is no program' profile 1 -- /etc/passwd
 expect 3 'no samples' profile -q -F 1 1 -- true
-expect 0 'SIGTERM|signal 15' profile -q -f -d 0.3 -- perl -e "$loop"
+expect 0 'perl: ended by signal 15 with the run: --keep-running lets it go on$' profile -q -f -d 0.3 -- perl -e "$loop"
+
+# The exit status is the command's where fpless has nothing to say, as perf's is.
+work_a_bit='$n += $_ for 1 .. 3e6;'
+for run in 'exit 7:7' 'exit 0:0' 'kill 9, $$:137' 'kill "SEGV", $$:139'; do
+	expect "${run#*:}" '' profile -q -f -F 999 -- perl -e "$work_a_bit ${run%:*}"
+	expect "${run#*:}" '' top --plain -q -F 999 -- perl -e "$work_a_bit ${run%:*}"
+	expect "${run#*:}" '' profile -q -f -I -F 999 -a -- perl -e "$work_a_bit ${run%:*}"
+done
+expect 3 'no samples' profile -q -f -F 1 -- sh -c 'exit 7'
+status=0
+"$fpless" profile -q -f -F 999 -- perl -e "$work_a_bit exit 7" >/dev/full 2>stderr || status=$?
+[ "$status" = 6 ] || fail "/dev/full and a command that fails: status $status"
+
+# One that is to go on does, and fpless has ended.
+expect 0 'perl: goes on as process [0-9]+$' profile -q -F 499 -d 0.3 --keep-running -o keep.folded -- perl -e "$loop"
+pid=$(sed -n 's/.*goes on as process //p' stderr)
+if [ "$(cat "/proc/$pid/comm")" != perl ]; then fail "--keep-running: the command has ended"; fi
+kill "$pid"
+expect 5 '' profile -q -f -F 999 -d 60 --keep-running -- perl -e "$work_a_bit exit 5"
 perl -e "$loop" &
 pid=$!
 expect 0 '' profile -q -f -d 0.5 -F 499 -p $pid
@@ -173,6 +192,11 @@ for when in 0.3 1; do
 	wait $pid || status=$?
 	if [ "$status" != 0 ] || [ ! -s int.folded ]; then fail "SIGINT: status $status"; fi
 done
+# The terminal's goes to the command, too: how that ends does not matter then.
+status=0
+setsid timeout --preserve-status -s INT 1 env --default-signal=INT \
+	"$fpless" profile -q -F 499 -o int.folded -- perl -e "$loop" 2>stderr || status=$?
+if [ "$status" != 0 ] || [ ! -s int.folded ]; then fail "SIGINT with a command: status $status"; fi
 
 # An output that fails costs neither the others nor the exit code.
 status=0
