@@ -35,6 +35,7 @@ struct options {
 struct totals {
 	struct report sum;
 	size_t nr_judged, nr_no_cfi, nr_skipped, nr_refused, nr_failed, nr_disagreeing;
+	size_t nr_named_skipped; /* of them, those that are arguments */
 };
 
 static const struct argp_option argp_options[] = {
@@ -84,7 +85,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		if (!options->live.live)
-			argp_usage(state);
+			argp_failure(state, CLI_EXIT_USAGE, 0, "no FILE to judge: see --help");
 		return 0;
 	case ARGP_KEY_END:
 		live_cli_check(&options->live, state);
@@ -228,6 +229,8 @@ static void job_done(struct verify_job *job, void *ctx)
 	const struct listed_file *file = &printer->options->files.files[job - printer->jobs];
 
 	count_report(&printer->totals, job->report);
+	if (job->report->status == REPORT_SKIPPED && !file->from_folder)
+		printer->totals.nr_named_skipped++;
 	if (is_worth_a_line(printer->options, file, job->report))
 		return;
 	free(job->report); /* nothing to print later */
@@ -240,7 +243,7 @@ static int exit_code(const struct totals *totals)
 		return CLI_EXIT_OUTPUT;
 	if (totals->nr_disagreeing != 0)
 		return CLI_EXIT_DISAGREEMENT;
-	return totals->nr_failed != 0 ? CLI_EXIT_CANNOT_RUN : CLI_EXIT_OK;
+	return totals->nr_failed || totals->nr_named_skipped ? CLI_EXIT_CANNOT_RUN : CLI_EXIT_OK;
 }
 
 /* Judge one file in a process of its own. */

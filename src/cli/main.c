@@ -194,8 +194,8 @@ int main(int argc, char **argv)
 	if (program)
 		return program->run(argc, argv);
 	if (argc < 2) {
-		print_help(stderr);
-		return CLI_EXIT_USAGE;
+		print_help(stdout);
+		return finish_stdout() ? CLI_EXIT_OUTPUT : CLI_EXIT_USAGE;
 	}
 	return run_word(argc - 1, argv + 1);
 }

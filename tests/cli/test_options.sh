@@ -14,7 +14,12 @@ for verb in profile top compare report tables verify doctor; do
 done
 expect 0 '' --version
 says '^fpless [0-9]+\.[0-9]+\.[0-9]+$'
-expect 1 '^Usage: fpless VERB'
+expect 1 ''
+says '^Usage: fpless VERB'
+if [ -s "$work/stderr" ]; then
+	echo "fpless alone says something on stderr" >&2
+	failed=1
+fi
 refused "no verb 'frobnicate': see fpless --help" frobnicate
 refused "no verb 'profil': did you mean profile. see fpless --help" profil
 refused "no verb 'record': fpless profile -o FILE.jsonl records" record -g -- true
@@ -143,6 +148,15 @@ expect 1 'requires an argument' compare --out-dir
 
 refused '-j 0: expected a number' verify -j 0 x
 refused '-t 0: expected seconds' verify -t 0 x
+refused 'no FILE to judge: see --help' verify
+# A file that was named and is no ELF cannot be judged; one in a folder is passed over.
+expect 2 '' verify "$0"
+says 'skipped: not an ELF64 x86-64 program or library'
+expect 2 '' verify "$fpless" "$0"
+mkdir "$work/folder"
+cp "$0" "$work/folder"
+expect 0 '' verify "$work/folder"
+says '^total: 0 files judged'
 # A timeout is seconds: a file that is judged in a blink has time enough.
 expect 0 '' verify -t 60 "$fpless"
 
