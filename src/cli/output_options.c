@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/width.h"
@@ -35,7 +36,7 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; - is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; of text with .gz behind it, packed; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
@@ -147,8 +148,29 @@ static void refuse_output(const struct format_list *list, const char *path,
 		refuse(state, "-o -: needs --format %s", known);
 	} else {
 		formats_list_extensions(list, known, sizeof(known));
-		refuse(state, "-o %s: no format has this extension: %s", path, known);
+		refuse(state, "-o %s: no format has this extension: %s; or one of text and .gz",
+		       path, known);
 	}
+}
+
+/* The format of a path, also of FORMAT.gz where that is text: it is packed then. */
+static void find_format(const struct format_list *list, struct output_option *output)
+{
+	static const char suffix[] = ".gz";
+	size_t length = strlen(output->path);
+
+	output->format = format_by_path(list, output->path);
+	if (output->format || length < sizeof(suffix) ||
+	    strcmp(output->path + length - (sizeof(suffix) - 1), suffix) != 0)
+		return;
+
+	AUTO_FREE char *name = must_strdup(output->path);
+
+	name[length - (sizeof(suffix) - 1)] = '\0';
+	output->format = format_by_path(list, name);
+	if (output->format && output->format->binary)
+		output->format = NULL;
+	output->gzip = output->format;
 }
 
 /*
@@ -163,7 +185,7 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 	for (size_t i = 0; i < options->nr; i++) {
 		struct output_option *output = &options->list[i];
 
-		output->format = format_by_path(list, output->path);
+		find_format(list, output);
 		if (!output->format && taken < options->nr_given)
 			output->format = options->given[taken++];
 		else if (!output->format && taken)

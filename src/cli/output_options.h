@@ -14,6 +14,7 @@
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */
 	const struct format *format; /* NULL only until output_options_check() */
+	bool gzip;		     /* packed: its extension ends in .gz */
 };
 
 #define OUTPUT_FORMATS_MAX 16u

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
+#include "format/gzip_stream.h"
 #include "format/stats.h"
 
 void sinks_fini(struct sinks *sinks)
@@ -21,7 +22,7 @@ void sinks_fini(struct sinks *sinks)
 	output_file_abort(&sinks->stats);
 }
 
-static int open_sink(struct sinks *sinks, const char *path, const struct format *format,
+static int open_sink(struct sinks *sinks, const char *path, const struct format *format, bool gzip,
 		     struct fpl_err *err)
 {
 	struct sink *sink = &sinks->list[sinks->nr];
@@ -30,6 +31,7 @@ static int open_sink(struct sinks *sinks, const char *path, const struct format 
 	if (error)
 		return error;
 	sink->format = format;
+	sink->gzip = gzip;
 	sinks->nr++;
 	return 0;
 }
@@ -43,11 +45,12 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	*ret = (struct sinks){ .list = must_calloc(options->nr + 1, sizeof(*ret->list)) };
 	ret->terminal = output_options_terminal(options);
 	if (options->folded_stdout)
-		error = open_sink(ret, "-", format_find(list, "folded"), err);
+		error = open_sink(ret, "-", format_find(list, "folded"), false, err);
 	else if (text && output_options_use_text(options))
-		error = open_sink(ret, "-", format_find(list, "text"), err);
+		error = open_sink(ret, "-", format_find(list, "text"), false, err);
 	for (size_t i = 0; !error && i < options->nr; i++)
-		error = open_sink(ret, options->list[i].path, options->list[i].format, err);
+		error = open_sink(ret, options->list[i].path, options->list[i].format,
+				  options->list[i].gzip, err);
 	if (!error && options->stats_path)
 		error = output_file_open(options->stats_path, &ret->stats, err);
 	return error;
@@ -73,6 +76,24 @@ static void keep_or_drop(const struct sink *sink, struct output_file *file, uint
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 }
 
+/* Call @writer for @sink. Errors: as its; of a packed file those of writing it, too. */
+static int call_writer(const struct sink *sink, const struct sink_writer *writer,
+		       uint64_t *ret_shown, struct fpl_err *err)
+{
+	FILE *to = sink->file.stream;
+
+	if (!sink->gzip)
+		return writer->write(writer->ctx, sink->format, to, ret_shown, err);
+
+	struct gzip_stream *stream = gzip_stream_open(to, &to);
+	int error = writer->write(writer->ctx, sink->format, to, ret_shown, err);
+	int gzip_error = gzip_stream_close(stream);
+
+	if (error || !gzip_error)
+		return error;
+	return fpl_fail(err, gzip_error, "%s", strerror(-gzip_error));
+}
+
 /* Write one output, of *shown samples so far. Returns an enum cli_exit. */
 static int write_sink(struct sink *sink, const struct sink_writer *writer, uint64_t *shown)
 {
@@ -82,7 +103,7 @@ static int write_sink(struct sink *sink, const struct sink_writer *writer, uint6
 	int error;
 
 	alloc_set_name(output_file_name(file));
-	error = writer->write(writer->ctx, sink->format, file->stream, &written, &err);
+	error = call_writer(sink, writer, &written, &err);
 	alloc_set_name(NULL);
 	if (error) {
 		fpl_log(FPL_LOG_ERROR, "%s: %s%s", output_file_name(file), err.msg,

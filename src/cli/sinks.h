@@ -15,6 +15,7 @@
 struct sink {
 	struct output_file file;
 	const struct format *format; /* borrowed */
+	bool gzip;		     /* packed */
 };
 
 struct sinks {

@@ -53,6 +53,24 @@ for from in folded jsonl pb.gz; do
 done
 expect 2 'no.xe2.x80.xae: ' report "$work/no$(printf '\342\200\256')"
 
+# A format that is text is packed where .gz stands behind its extension, and read back.
+counts="$(dirname "$0")/../golden/counts.jsonl"
+for to in folded txt perf jsonl speedscope.json json svg html; do
+	expect 0 '' report -q -o "$work/plain.$to" -o "$work/plain.$to.gz" "$counts"
+	gzip -dc "$work/plain.$to.gz" >"$work/unpacked" || failed=1
+	same "$work/plain.$to" "$work/unpacked"
+done
+for from in folded jsonl; do
+	expect 0 '' report -q -o "$work/again.$from" "$work/plain.$from"
+	expect 0 '' report -q -o "$work/again.gz.$from" "$work/plain.$from.gz"
+	same "$work/again.$from" "$work/again.gz.$from"
+done
+ln -s /dev/full "$work/full.folded.gz"
+expect 6 'full.folded.gz: No space left on device' report -q -o "$work/full.folded.gz" "$counts"
+refused '-o x.pb.gz.gz: no format' report x -o x.pb.gz.gz
+refused '-o .gz: no format' report x -o .gz
+refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz' report x -o x.gz
+
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
 counts="$(dirname "$0")/../golden/counts.jsonl"
 expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
