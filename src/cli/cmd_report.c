@@ -11,6 +11,7 @@
 #include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
+#include "cli/verbs.h"
 #include "recording/filter.h"
 #include "recording/merge.h"
 #include "recording/must_add.h"
@@ -126,12 +127,12 @@ static int run(const struct report_options *options, struct deputy *deputy)
 	return present(&sinks, options, &recording, &result, &names);
 }
 
-int cmd_report(int argc, char **argv)
+int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format)
 {
 	CLEANUP(report_options_fini) struct report_options options;
 	struct deputy deputy = DEPUTY_NONE;
 
-	if (report_options_parse(argc, argv, &options))
+	if (report_options_parse(argc, argv, argp, usual_format, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
 	file_guard((const char *const *)options.files, options.nr_files);
@@ -140,4 +141,9 @@ int cmd_report(int argc, char **argv)
 
 	deputy_fini(&deputy);
 	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	return report_main(argc, argv, &report_argp, NULL);
 }

@@ -93,10 +93,10 @@ static bool is_misspelt(const char *typed, const char *word)
 static const struct {
 	const char *typed, *instead;
 } others[] = {
-	{ "record", "fpless profile -o FILE.jsonl records, fpless report FILE.jsonl reads it" },
+
 	{ "run", "fpless profile -- COMMAND" },
 	{ "stat", "fpless profile (fpless samples, and does not count events)" },
-	{ "script", "fpless profile --stream, or fpless report FILE -o FILE.perf" },
+
 	{ "convert", "fpless report FILE -o OTHER" },
 	{ "load", "fpless report FILE" },
 	{ "annotate", "fpless report --lines FILE" },

@@ -26,6 +26,9 @@ struct output_options {
 	const struct format *given[OUTPUT_FORMATS_MAX]; /* [nr_given]: of --format, in order */
 	size_t nr_given;
 	const char *stats_path; /* borrowed; NULL: none */
+	/* Borrowed: written, or of stdout, where nothing was asked for; NULL: readable text */
+	const char *usual_path, *usual_format;
+	bool is_usual;		/* that was the case */
 	const char *own_stdout; /* an option by which the verb itself writes to stdout; NULL */
 	bool folded_stdout;	/* -f */
 	bool delimited, annotate, origin;

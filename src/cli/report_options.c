@@ -2,6 +2,7 @@
 #include "cli/report_options.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -18,6 +19,25 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
+/* No FILE: the recording that fpless record has left here, also unpacked. */
+static void take_usual_file(struct report_options *options, struct argp_state *state)
+{
+	static char packed[] = REPORT_USUAL_PATH, unpacked[] = "fpless.jsonl";
+	static char *const usual[] = { packed, unpacked };
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		if (access(usual[i], F_OK))
+			continue;
+		options->usual_file = usual[i];
+		options->files = &options->usual_file;
+		options->nr_files = 1;
+		return;
+	}
+	argp_failure(state, CLI_EXIT_USAGE, 0,
+		     "no FILE to read, and no " REPORT_USUAL_PATH
+		     " here, which fpless record writes");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
@@ -33,6 +53,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->nr_files = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_END:
+		if (!options->nr_files)
+			take_usual_file(options, state);
 		reading_options_check_files(options->files, options->nr_files, state);
 		output_options_check(&options->output, state);
 		return 0;
@@ -56,9 +78,20 @@ const struct argp report_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "FILE...",
-	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, or the text of `perf script', recognised by its contents. - is stdin.\vWithout -f and -o the hottest functions and stacks are printed. The books of all "
+	.args_doc = "[FILE...]",
+	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, or the text of `perf script', recognised by its contents. - is stdin. No FILE: " REPORT_USUAL_PATH
+	       " of fpless record.\vWithout -f and -o the hottest functions and stacks are printed. The books of all "
 	       "files together go to stderr. Samples filtered out are counted there.\n\n"
+	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
+};
+
+const struct argp script_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[FILE...]",
+	.doc = "Print recordings as perf script prints its own: a block of lines for each sample, or stack. FILE is as of fpless report. Without FILE it is " REPORT_USUAL_PATH
+	       " of fpless record.\vWith -f or -o it is fpless report.\n\n"
 	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
 };
 
@@ -68,9 +101,10 @@ void report_options_fini(struct report_options *options)
 	output_options_fini(&options->output);
 }
 
-int report_options_parse(int argc, char **argv, struct report_options *ret)
+int report_options_parse(int argc, char **argv, const struct argp *argp, const char *usual_format,
+			 struct report_options *ret)
 {
-	*ret = (struct report_options){ .missing = false };
+	*ret = (struct report_options){ .output.usual_format = usual_format };
 	reading_options_init(&ret->reading);
-	return argp_parse(&report_argp, argc, argv, 0, NULL, ret) ? -EINVAL : 0;
+	return argp_parse(argp, argc, argv, 0, NULL, ret) ? -EINVAL : 0;
 }

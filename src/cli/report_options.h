@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of `fpless report`: parsed, checked, not yet acted upon. */
+/* The command line of `fpless report' and `fpless script': parsed, checked, not yet acted upon. */
 #pragma once
 
 #include <argp.h>
@@ -8,9 +8,13 @@
 #include "cli/output_options.h"
 #include "cli/reading_options.h"
 
+/* fpless record writes it, and it is read where no FILE is given. */
+#define REPORT_USUAL_PATH "fpless.jsonl.gz"
+
 struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;
+	char *usual_file; /* borrowed: files[0] where none was given */
 	struct reading_options reading;
 	bool missing;
 	struct output_options output;
@@ -18,5 +22,13 @@ struct report_options {
 
 void report_options_fini(struct report_options *options);
 
-/* Parse; an invalid option ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
-FPL_MUST_CHECK int report_options_parse(int argc, char **argv, struct report_options *ret);
+/*
+ * Parse by report_argp or script_argp. Where nothing else is asked for, stdout gets
+ * @usual_format; NULL: readable text. An invalid option ends the process with CLI_EXIT_USAGE and
+ * one line. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int report_options_parse(int argc, char **argv, const struct argp *argp,
+					const char *usual_format, struct report_options *ret);
+
+/* The verb: read, filter, write. Parameters as above; returns an enum cli_exit. */
+int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format);

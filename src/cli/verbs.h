@@ -11,12 +11,15 @@
 
 #define CLI_VERB_LIST(X)                                                                 \
 	X(profile, "sample on-CPU stacks")                                               \
+	X(record, "sample into a recording, for report, script and diff")                \
 	X(top, "show the hottest functions while they run")                              \
 	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
+	X(script, "print a recording as perf script does")                               \
 	X(diff, "compare recordings: the changes, and whether they exceed noise")        \
 	X(tables, "show the unwind rows of an ELF file")                                 \
 	X(verify, "compare the unwind tables of ELF files with libdw")                   \
+	X(list, "the events that can be sampled")                                        \
 	X(doctor, "check whether fpless can run here, or examine a file or process")
 
 /* clang-format off */

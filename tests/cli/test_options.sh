@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile top compare report tables verify doctor; do
+for verb in profile record top compare report script tables verify list doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -22,7 +22,7 @@ if [ -s "$work/stderr" ]; then
 fi
 refused "no verb 'frobnicate': see fpless --help" frobnicate
 refused "no verb 'profil': did you mean profile. see fpless --help" profil
-refused "no verb 'record': fpless profile -o FILE.jsonl records" record -g -- true
+refused "no verb 'annotate': fpless report --lines FILE" annotate main
 refused "no verb 'flamegraph': fpless profile -o FILE.svg" flamegraph
 refused "no verb 'dif': did you mean diff. see fpless --help" dif
 refused "no verb 'tabels': see fpless --help" tabels
@@ -168,7 +168,22 @@ expect 6 '/nowhere/x.txt: No such file' top -o /nowhere/x.txt -a -- sleep --no-s
 expect 6 '/nowhere/x.txt: No such file' profile -o /nowhere/x.txt -p 1 sleep --no-such-option
 refused '-F fast: expected a frequency' profile -F fast perl -F 99
 
+# Events that can be sampled.
+expect 0 '' list
+says '^EVENT +SAMPLED HERE +WHAT$'
+says '^cpu-cycles +(yes|not with these rights|not on this machine) +cycles'
+says '^cpu-clock +(yes|not with these rights|not on this machine) +time'
+refused "'hw': unexpected: all events are listed" list hw
+
 # Outputs are opened before anything is sampled, so this needs no rights.
+expect 6 '/nowhere/x.jsonl: No such file' record -o /nowhere/x.jsonl -- true
+mkdir "$work/empty"
+(cd "$work/empty" && mkdir fpless.jsonl.gz && status=0 && { "$fpless" record -- true 2>stderr || status=$?; } &&
+	[ "$status" = 6 ] && grep -q '^fpless: fpless.jsonl.gz: Is a directory' stderr) || {
+	echo "fpless record does not write fpless.jsonl.gz" >&2
+	cat "$work/empty/stderr" >&2
+	failed=1
+}
 expect 6 '/nowhere/out.folded: No such file or directory: its folder has to be there' profile -o /nowhere/out.folded -- true
 expect 6 '/nowhere/s.json: No such file' profile -q --stats /nowhere/s.json -o "$work/x.txt" -- true
 expect 6 '/nowhere/dir: No such file' compare --out-dir /nowhere/dir -- true

@@ -70,6 +70,17 @@ assert {line: int(count) for line, count in got} == want
 assert got == sorted(got, key=lambda p: (int(p[1]), p[0].encode("utf-8", "surrogateescape")))
 PYTHON
 
+# record writes all of it where nothing else is asked for, and report finds it.
+expect 0 '^  recording    fpless.jsonl.gz: fpless report shows it$' record -F 499 -d 0.5 -- perl -e "$loop"
+[ ! -s stdout ] || fail "record writes to stdout"
+expect 0 '' report -q -f
+grep -q '^perl;.* [0-9]' stdout || fail "report does not find what record has written"
+expect 0 '' script -q
+grep -q '^perl  *[0-9]' stdout || fail "script does not print what record has written"
+rm fpless.jsonl.gz
+expect 0 '' record -q -f -F 499 -d 0.5 -- perl -e "$loop"
+if [ -e fpless.jsonl.gz ] || ! grep -q '^perl;' stdout; then fail "record -f is not profile -f"; fi
+
 # Data on stdout: the command's own stdout goes to stderr.
 expect 0 '^said by the command$' profile -q -f -F 999 -- \
 	perl -e 'print "said by the command\n"; $n += $_ for 1 .. 5e6'

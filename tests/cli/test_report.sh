@@ -5,6 +5,8 @@ set -eu
 fpless=$1
 # shellcheck source=tests/cli/expect.sh
 . "$(dirname "$0")/expect.sh"
+golden=$(realpath "$(dirname "$0")/../golden")
+fpless=$(realpath "$fpless")
 
 # same FILE FILE
 same() {
@@ -15,7 +17,34 @@ expect 0 '' report --help
 says 'Exit status: 0 ok'
 
 # Nonsense is refused in one line that names it.
-refused 'no FILE to read' report
+# Without FILE the recording that fpless record has left here, else none.
+counts=$golden/counts.jsonl
+cd "$work"
+for verb in report script; do
+	refused 'no FILE to read, and no fpless.jsonl.gz here, which fpless record writes' $verb
+done
+printf 'a;b 3\n' >fpless.jsonl
+expect 0 '' report -q -f
+says '^a;b 3$'
+gzip -c "$counts" >fpless.jsonl.gz
+expect 0 '' report -q -f
+mv stdout usual
+expect 0 '' report -q -f "$counts"
+same stdout usual
+# script: as report to the text of perf script, unless it is asked for something else.
+expect 0 '' report -q --format perf "$counts"
+mv stdout perf
+expect 0 '' script -q
+same stdout perf
+expect 0 '' script -q "$counts"
+same stdout perf
+expect 0 '' script -q -o x.perf
+same x.perf perf
+[ ! -s stdout ] || failed=1
+expect 0 '' script -q -f
+same stdout usual
+expect 0 '' script -q --format folded
+same stdout usual
 refused 'stdin can be read once' report - -
 refused '--time 3,2: expected two times' report --time 3,2 x
 refused '--time x: expected two times' report --time x x
@@ -54,7 +83,6 @@ done
 expect 2 'no.xe2.x80.xae: ' report "$work/no$(printf '\342\200\256')"
 
 # A format that is text is packed where .gz stands behind its extension, and read back.
-counts="$(dirname "$0")/../golden/counts.jsonl"
 for to in folded txt perf jsonl speedscope.json json svg html; do
 	expect 0 '' report -q -o "$work/plain.$to" -o "$work/plain.$to.gz" "$counts"
 	gzip -dc "$work/plain.$to.gz" >"$work/unpacked" || failed=1
@@ -72,7 +100,6 @@ refused '-o .gz: no format' report x -o .gz
 refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz' report x -o x.gz
 
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
-counts="$(dirname "$0")/../golden/counts.jsonl"
 expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
 expect 0 '^  stops +outermost 8, fp_end 1, execing 1$' report -f "$counts"
 expect 0 'marked +frames by rows made from code \(synth\) in [0-9.]+ % of the user stacks, by frame pointers' report -f "$counts"

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fpless record: what is sampled goes into a recording, as users of perf expect it. */
+#include <argp.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/report_options.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "cli/verbs.h"
+
+static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = options;
+	options->output.usual_path = REPORT_USUAL_PATH;
+	return 0;
+}
+
+const struct argp record_argp = {
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
+	.doc = "Sample on-CPU stacks into the recording " REPORT_USUAL_PATH
+	       " in this folder, which fpless report, script and diff read.\v"
+	       "With -f or -o it is fpless profile.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
+};
+
+/* sampling_verb.report */
+static void report(void *ctx, FILE *to)
+{
+	const struct sampling_options *options = ctx;
+
+	if (options->output.is_usual)
+		fputs("  recording    " REPORT_USUAL_PATH ": fpless report shows it\n", to);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	CLEANUP(sampling_options_fini) struct sampling_options options;
+
+	sampling_options_init(&options);
+	return sampling_main(argc, argv, &record_argp, &options, &options,
+			     &(struct sampling_verb){ .ctx = &options, .report = report });
+}
