@@ -17,7 +17,7 @@ enum cli_exit {
  * Run a verb. @argv[0] is "fpless <verb>", the rest are its arguments. Returns an enum cli_exit;
  * errors are reported on stderr.
  */
-/* Called by that name: the options of bcc's profile. */
+
 int cmd_bcc_profile(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -21,11 +21,10 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (size_t i = 0; i < cli_verbs_nr; i++)
-		if (!cli_verbs[i].program)
-			fprintf(to, "  %-10s %s\n", cli_verbs[i].name, cli_verbs[i].text);
+		fprintf(to, "  %-11s %s\n", cli_verbs[i].name, cli_verbs[i].text);
 	fputs("\n"
-	      "  help VERB  the options of a verb, as fpless VERB --help\n"
-	      "  --version  the version\n"
+	      "  help VERB   the options of a verb, as fpless VERB --help\n"
+	      "  --version   the version\n"
 	      "\n"
 	      "Typical first steps:\n"
 	      "\n"
@@ -65,13 +64,21 @@ static void on_broken_pipe(int signal_number)
 	(void)signal_number;
 }
 
-/* The verb that the program is when called by @path, "fpless-NAME"; NULL: none. */
+/* Names that tools of bcc have: links in a folder of their own lead here. */
+static const struct {
+	const char *name, *verb;
+} bcc_names[] = { { "profile", "bcc-profile" }, { "profile-bpfcc", "bcc-profile" } };
+
+/* The verb that the program is when called by @path, "fpless-NAME" or as of bcc; NULL: none. */
 static const struct cli_verb *find_program(const char *path)
 {
 	static const char prefix[] = "fpless-";
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
+	for (size_t i = 0; i < ARRAY_SIZE(bcc_names); i++)
+		if (!strcmp(name, bcc_names[i].name))
+			return cli_verb_find(bcc_names[i].verb);
 	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
 		return NULL;
 	const struct cli_verb *verb = cli_verb_find(name + sizeof(prefix) - 1);
@@ -113,7 +120,7 @@ static void refuse_verb(const char *typed)
 		return;
 	}
 	for (size_t i = 0; i < cli_verbs_nr; i++) {
-		if (cli_verbs[i].program || !is_misspelt(typed, cli_verbs[i].name))
+		if (!is_misspelt(typed, cli_verbs[i].name))
 			continue;
 		fpl_log(FPL_LOG_ERROR, "no verb '%s': did you mean %s? see fpless --help", typed,
 			cli_verbs[i].name);
@@ -128,7 +135,7 @@ static int run_verb(int argc, char **argv)
 	static char label[32];
 	const struct cli_verb *verb = cli_verb_find(argv[0]);
 
-	if (!verb || verb->program) {
+	if (!verb) {
 		refuse_verb(argv[0]);
 		return CLI_EXIT_USAGE;
 	}

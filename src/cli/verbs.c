@@ -10,8 +10,8 @@ const struct cli_verb cli_verbs[] = {
 #define X(verb, what) { #verb, what, cmd_##verb, &verb##_argp, false },
 	CLI_VERB_LIST(X)
 #undef X
-		{ "bcc-profile", "the options and the output of bcc's profile", cmd_bcc_profile,
-		  &bcc_profile_argp, true },
+		{ "bcc-profile", "sample with the options and the output of bcc's profile",
+		  cmd_bcc_profile, &bcc_profile_argp, true },
 };
 const size_t cli_verbs_nr = ARRAY_SIZE(cli_verbs);
 

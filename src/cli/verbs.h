@@ -40,13 +40,13 @@ X(bcc_profile, "")
 		.doc = (text)                                   \
 	}
 
-/* "fpless NAME", or the program "fpless-NAME" if it is called by a name of its own. */
+/* "fpless NAME". */
 struct cli_verb {
 	const char *name;
 	const char *text; /* what it does, in a line */
 	int (*run)(int argc, char **argv);
 	const struct argp *argp;
-	bool program;
+	bool program; /* "fpless-NAME" is the same */
 };
 
 extern const struct cli_verb cli_verbs[]; /* [cli_verbs_nr] */

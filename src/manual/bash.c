@@ -239,8 +239,7 @@ int completion_bash(FILE *to)
 	fputs(head, to);
 	fputs("_fpless_verbs()\n{\n\techo '", to);
 	for (size_t i = 0; i < cli_verbs_nr; i++)
-		if (!cli_verbs[i].program)
-			fprintf(to, " %s", cli_verbs[i].name);
+		fprintf(to, " %s", cli_verbs[i].name);
 	fputs("'\n}\n\n", to);
 
 	int error = put_function(to, "_fpless_options VERB", "_fpless_options", "$1", PART_OPTIONS);

@@ -223,7 +223,13 @@ int completion_fish(FILE *to)
 	      "options "
 	      "of a verb'\n",
 	      to);
-	for (size_t i = 0; !error && i < cli_verbs_nr; i++)
-		error = put_verb(to, &cli_verbs[i]);
+	for (size_t i = 0; !error && i < cli_verbs_nr; i++) {
+		struct cli_verb verb = cli_verbs[i];
+
+		verb.program = false;
+		error = put_verb(to, &verb);
+		if (!error && cli_verbs[i].program)
+			error = put_verb(to, &cli_verbs[i]);
+	}
 	return error;
 }

@@ -214,8 +214,6 @@ static void put_verbs(FILE *to)
 	}
 	fputs(" )\n\n_fpless_verbs() {\n  local -a verbs=(\n", to);
 	for (size_t i = 0; i < cli_verbs_nr; i++) {
-		if (cli_verbs[i].program)
-			continue;
 		fprintf(to, "    '%s:", cli_verbs[i].name);
 		put_text(to, cli_verbs[i].text, ":\\");
 		fputs("'\n", to);

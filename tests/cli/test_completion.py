@@ -49,8 +49,8 @@ class Completion(unittest.TestCase):
         return {text.replace("\\", "").rstrip("/") for text in self.shell.candidates(line)}
 
     def test_verbs(self):
-        """All of them, and none that is a program of its own."""
-        wanted = {verb for verb in VERBS if verb != "bcc-profile"} | {"help"}
+        """All of them."""
+        wanted = set(VERBS) | {"help"}
         self.assertEqual({text for text in self.offers("fpless ") if not text.startswith("-")}, wanted)
         self.assertEqual(self.offers("fpless pro"), {"profile"})
         self.assertEqual(self.offers("fpless help tab"), {"tables"})
@@ -58,14 +58,10 @@ class Completion(unittest.TestCase):
 
     def test_every_option(self):
         """Those of --help."""
-        for verb in VERBS:
-            command, line = [FPLESS, verb], f"fpless {verb} --"
-            if verb == "bcc-profile":
-                command = [os.path.join(os.path.dirname(FPLESS), "fpless-bcc-profile")]
-                line = "fpless-bcc-profile --"
+        for verb, line in [(verb, f"fpless {verb} --") for verb in VERBS] + [("bcc-profile", "fpless-bcc-profile --")]:
             wanted = {f"--{name}" for _, name, _ in
-                      manual_pages.of_help(manual_pages.run(*command, "--help")) if name}
-            with self.subTest(verb=verb):
+                      manual_pages.of_help(manual_pages.run(FPLESS, verb, "--help")) if name}
+            with self.subTest(line=line):
                 found = {text.rstrip("=") for text in self.offers(line)} - {"--"}
                 self.assertEqual(found, wanted)
 

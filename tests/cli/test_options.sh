@@ -168,6 +168,23 @@ expect 6 '/nowhere/x.txt: No such file' top -o /nowhere/x.txt -a -- sleep --no-s
 expect 6 '/nowhere/x.txt: No such file' profile -o /nowhere/x.txt -p 1 sleep --no-such-option
 refused '-F fast: expected a frequency' profile -F fast perl -F 99
 
+# bcc's profile: a verb, and a program under three names.
+expect 0 '' bcc-profile --help
+mv "$work/stdout" "$work/help"
+refused '-U and -K exclude each other' bcc-profile -U -K
+for name in fpless-bcc-profile profile profile-bpfcc; do
+	ln -s "$(realpath "$fpless")" "$work/$name"
+	"$work/$name" --help | tail -n +3 >"$work/stdout"
+	tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+	status=0
+	"$work/$name" -U -K 2>"$work/stderr" || status=$?
+	if [ "$status" != 1 ] || ! grep -q '^[a-z-]*: -U and -K exclude' "$work/stderr"; then
+		echo "$name -U -K: exit status $status" >&2
+		cat "$work/stderr" >&2
+		failed=1
+	fi
+done
+
 # Events that can be sampled.
 expect 0 '' list
 says '^EVENT +SAMPLED HERE +WHAT$'

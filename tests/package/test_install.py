@@ -39,6 +39,10 @@ def profile(root):
     # Beside something to see: an idle machine has no sample to show, which is an error.
     beside = "perl -e '1 while 1' & fpless-bcc-profile 1; status=$?; kill $!; exit $status"
     assert "Sampling at 49 Hertz" in root.run("sh", "-c", beside)
+    # bcc's own names, for who has that folder first in PATH.
+    beside = beside.replace("fpless-bcc-profile 1", "PATH=/usr/lib/fpless/bcc:$PATH; profile -adf 1 && profile-bpfcc -U 1")
+    assert "Sampling at 49 Hertz" in root.run("sh", "-c", beside)
+    assert not os.path.lexists(os.path.join(root.path, "usr/sbin/profile-bpfcc")), "the name is bpfcc-tools'"
     assert os.path.isdir(os.path.join(root.path, "var/cache/fpless")), "no tables were kept"
     return f"{stats['complete']} of {judged} user stacks complete"
 
