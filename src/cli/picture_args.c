@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 
@@ -19,7 +21,10 @@ enum {
 	KEY_REVERSE,
 	KEY_COUNT_NAME,
 	KEY_CHART,
+	KEY_NEGATE,
 };
+
+/* Hidden options are spelt as those of flamegraph.pl. */
 
 static const struct argp_option options_list[] = {
 	{ .doc = "Pictures (.svg, .html):", .group = 6 },
@@ -34,6 +39,7 @@ static const struct argp_option options_list[] = {
 	{ "height", KEY_HEIGHT, "PIXELS", 0, "Height of a frame (default 16)", 6 },
 	{ "min-width", KEY_MIN_WIDTH, "PIXELS", 0,
 	  "Leave out narrower frames (default 0.1); the picture shows their number", 6 },
+	{ "minwidth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
 	{ "min-share", KEY_MIN_SHARE, "PCT", 0,
 	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: as many as a browser cannot hold); the page shows their number",
 	  6 },
@@ -42,8 +48,11 @@ static const struct argp_option options_list[] = {
 	  "Begin with the function that ran, and go on with its callers", 6 },
 	{ "chart", KEY_CHART, NULL, 0,
 	  "Flame chart: the stacks of each thread in the order of time (needs --timeline)", 6 },
+	{ "flamechart", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
 	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "Name of the unit counted (default: samples)",
 	  6 },
+	{ "countname", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
+	{ "negate", KEY_NEGATE, NULL, OPTION_HIDDEN, NULL, 6 },
 	{ 0 },
 };
 
@@ -83,9 +92,24 @@ static void parse_min_share(const char *arg, struct picture_options *options,
 	options->min_share = value;
 }
 
+/* Palettes of flamegraph.pl: the nearest of ours. */
+static const struct {
+	const char *typed, *meant;
+} palettes[] = {
+	{ "java", "hot" },   { "js", "hot" },	   { "perl", "hot" },	{ "red", "hot" },
+	{ "orange", "hot" }, { "yellow", "hot" },  { "purple", "hot" }, { "chain", "hot" },
+	{ "blue", "cold" },  { "aqua", "cold" },   { "green", "cold" }, { "mem", "cold" },
+	{ "io", "cold" },    { "wakeup", "cold" },
+};
+
 static void parse_colors(const char *arg, struct picture_options *options, struct argp_state *state)
 {
-	if (!picture_options_set_colors(options, arg))
+	const char *word = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(palettes); i++)
+		if (!strcmp(arg, palettes[i].typed))
+			word = palettes[i].meant;
+	if (!picture_options_set_colors(options, word))
 		refuse(state, "--colors %s: expected hot, cold, object or origin", arg);
 }
 
@@ -117,6 +141,8 @@ static bool parse_look(int key, char *arg, struct picture_options *options,
 		return options->chart = true;
 	case KEY_REVERSE:
 		return options->reverse = true;
+	case KEY_NEGATE: /* the colours of differences, which this picture has none of */
+		return true;
 	default:
 		return false;
 	}

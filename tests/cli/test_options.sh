@@ -126,7 +126,7 @@ refused "'2': unexpected: ids are separated by commas: -p 1,2$" profile -d 5 -p 
 refused "'9': unexpected: ids are separated by commas: -t 7,8,9$" top -t 7 8 9 perl
 refused "'5': unexpected: the duration is given twice" profile -d 3 5
 refused "'6': unexpected: the duration is given twice" profile 5 6
-expect 1 'unrecognized option' profile --flame
+expect 1 'unrecognized option' profile --flamingo
 expect 1 'requires an argument' profile -F
 
 # compare takes what profile takes, but for what leaves nothing to compare.

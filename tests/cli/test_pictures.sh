@@ -31,12 +31,31 @@ cd "$work"
 printf 'a;main;f 6\na;main;g_[k] 3\nb;h 1\n' >a.folded
 
 # Options: refused in one line, and where needs a picture that they could be for.
-refused '--colors blue: expected hot, cold, object or origin' report --colors blue -o x.svg a.folded
+refused '--colors rainbow: expected hot, cold, object or origin' report --colors rainbow -o x.svg a.folded
 refused '--width 10: expected pixels from 100 to 100000' report --width 10 -o x.svg a.folded
 refused '--height 1: expected pixels from 4 to 200' report --height 1 -o x.svg a.folded
 refused '--min-width -1: expected pixels from 0' report --min-width=-1 -o x.svg a.folded
 refused '--min-width nan: expected pixels from 0' report --min-width nan -o x.svg a.folded
 refused '--title: needs a picture' report --title x a.folded
+refused '--negate: needs a picture' report --negate a.folded
+refused '--count-name: needs a picture' report --countname x a.folded
+
+# As flamegraph.pl spells them.
+expect 0 '' report -q --title T --subtitle S --count-name C --min-width 2 --colors cold --inverted -o ours.svg a.folded
+expect 0 '' report -q --title T --subtitle S --countname C --minwidth 2 --colors blue --inverted --negate -o theirs.svg a.folded
+cmp ours.svg theirs.svg || failed=1
+expect 0 '' report -q --colors hot -o hot.svg a.folded
+for colors in java js perl red orange yellow purple chain; do
+	expect 0 '' report -q --colors $colors -o x.svg a.folded
+	cmp hot.svg x.svg || failed=1
+done
+expect 0 '' report -q --colors cold -o cold.svg a.folded
+for colors in aqua green mem io wakeup; do
+	expect 0 '' report -q --colors $colors -o x.svg a.folded
+	cmp cold.svg x.svg || failed=1
+done
+expect 6 'a chart needs the time of each sample' report -q --flamechart -o x.svg a.folded
+refused '--chart: needs --timeline' profile --flamechart -o x.svg -- true
 refused '--inverted: needs a picture' report --inverted -f a.folded
 refused '--colors: needs a picture' profile --colors hot -o x.folded -- true
 
