@@ -6,17 +6,18 @@
 #include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
+#include "cli/stack_options.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_argp },
-					      { .argp = &event_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &sampling_argp }, { .argp = &event_argp }, { .argp = &stack_argp }, { 0 }
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->child_inputs[1] = state->input;
+	state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = state->input;
 	return 0;
 }
 

@@ -7,9 +7,12 @@
 #include "cli/report_options.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
+#include "cli/stack_options.h"
 #include "cli/verbs.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &stack_argp },
+					      { 0 } };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -18,7 +21,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = options;
+	state->child_inputs[0] = state->child_inputs[1] = options;
 	options->output.usual_path = REPORT_USUAL_PATH;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
+#include "cli/stack_options.h"
 #include "cli/verbs.h"
 #include "top/screen.h"
 #include "top/top.h"
@@ -139,7 +140,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &verb->sampling;
+		state->child_inputs[0] = state->child_inputs[1] = &verb->sampling;
+		verb->sampling.output.has_shares = true;
 		verb->sampling.output.own_stdout = "what top shows";
 		return 0;
 	case ARGP_KEY_END:
@@ -179,7 +181,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &sampling_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &stack_argp },
+					      { 0 } };
 
 const struct argp top_argp = {
 	.options = options_list,
@@ -220,6 +224,8 @@ static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
 
 	options->parser = parser;
 	options->cache = cache;
+	options->stacks = &verb->sampling.stacks;
+	options->min_share = verb->sampling.output.picture.min_share;
 	options->user = verb->sampling.user;
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;

@@ -214,6 +214,19 @@ static void check_missing(const struct output_options *options, struct argp_stat
 	}
 }
 
+/* Is the readable text written, of which --min-share leaves out lines? */
+static bool shows_text(const struct output_options *options)
+{
+	const struct format *text = format_find(output_options_formats(options), "text");
+
+	if (output_options_use_text(options))
+		return true;
+	for (size_t i = 0; i < options->nr; i++)
+		if (text && options->list[i].format == text)
+			return true;
+	return false;
+}
+
 /* An option of pictures and no picture is a mistake that would be seen only when the run is over.
  */
 static void check_picture(const struct output_options *options, struct argp_state *state)
@@ -224,6 +237,9 @@ static void check_picture(const struct output_options *options, struct argp_stat
 		has_picture |= options->list[i].format && options->list[i].format->picture;
 	if (options->picture.given && !has_picture)
 		refuse(state, "--%s: needs a picture: -o FILE.svg", options->picture.given);
+	if (options->picture.min_share > 0 && !has_picture && !options->has_shares &&
+	    !shows_text(options))
+		refuse(state, "--min-share: needs readable text, or a picture: -o FILE.html");
 }
 
 void output_options_check(struct output_options *options, struct argp_state *state)

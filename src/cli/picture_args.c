@@ -41,7 +41,7 @@ static const struct argp_option options_list[] = {
 	  "Leave out narrower frames (default 0.1); the picture shows their number", 6 },
 	{ "minwidth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
 	{ "min-share", KEY_MIN_SHARE, "PCT", 0,
-	  "Leave frames of fewer than PCT per cent of all samples out of .html (default: as many as a browser cannot hold); the page shows their number",
+	  "Leave what has fewer than PCT per cent of all samples out of text, and out of .html (default: as many frames as a browser cannot hold), which shows its number",
 	  6 },
 	{ "inverted", KEY_INVERTED, NULL, 0, "Icicle graph: the root is at the top", 6 },
 	{ "reverse", KEY_REVERSE, NULL, 0,
@@ -170,7 +170,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return ARGP_ERR_UNKNOWN;
 	}
 	for (const struct argp_option *option = options_list; option->name || option->doc; option++)
-		if (option->key == key && option->name)
+		if (option->key == key && option->name && key != KEY_MIN_SHARE)
 			options->given = option->name;
 	return 0;
 }

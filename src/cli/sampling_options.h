@@ -13,6 +13,7 @@
 #include "cli/output_options.h"
 #include "cli/target_options.h"
 #include "profile/engine.h"
+#include "recording/filter.h"
 
 struct sampling_options {
 	/* what to sample */
@@ -30,6 +31,7 @@ struct sampling_options {
 	bool user, kernel;   /* which stacks to show */
 	bool idle;
 	struct event_options events;
+	struct filter_options stacks; /* of what was sampled: what is shown */
 
 	/* how to walk */
 	enum engine_unwind unwind;

@@ -22,7 +22,10 @@
 #include "format/formats.h"
 #include "parse/parser.h"
 #include "profile/engine.h"
+#include "recording/filter.h"
+#include "recording/merge.h"
 #include "recording/must_add.h"
+#include "recording/recount.h"
 #include "report/finished.h"
 #include "report/hints.h"
 #include "report/run_report.h"
@@ -74,7 +77,10 @@ static int judge(const struct profile *profile, const struct sampling_options *o
 		return CLI_EXIT_STRICT;
 	}
 	if (!shown) {
-		fpl_log(FPL_LOG_ERROR, "no samples: the target was not on a CPU, or too briefly");
+		fpl_log(FPL_LOG_ERROR, "%s",
+			options->stacks.focus || options->stacks.ignore
+				? "no samples: --focus and --ignore exclude them all, or there were none"
+				: "no samples: the target was not on a CPU, or too briefly");
 		return CLI_EXIT_NO_SAMPLES;
 	}
 	return CLI_EXIT_OK;
@@ -184,13 +190,45 @@ static void keep_names(const struct names *names, struct disk_cache *cache,
 	must_add_number(recording, "tables.cache_bytes", stats.bytes - profile->tables.cache_bytes);
 }
 
+static void cleanup_filter(struct filter **filter)
+{
+	filter_destroy(*filter);
+}
+
+/*
+ * The samples of @recording that --focus and --ignore want: it itself, or @kept, made of them. The
+ * others are filtered, in the books of @profile, too. Errors: -ENOMEM and others.
+ */
+static int keep_wanted(const struct sampling_options *options, const struct recording *recording,
+		       struct recording *kept, struct profile *profile,
+		       const struct recording **ret, struct fpl_err *err)
+{
+	CLEANUP(cleanup_filter) struct filter *filter = NULL;
+	struct merge_result result = { 0 };
+	int error = filter_create(&options->stacks, &filter, err);
+
+	*ret = recording;
+	if (error || filter_is_empty(filter))
+		return error;
+	must_recording_init(kept);
+	error = filter_begin(filter, recording, "--focus", err);
+	if (!error)
+		error = recording_merge(kept, recording, filter_of(filter), &result);
+	if (!error && result.refused)
+		recording_recount(kept, true);
+	profile->books.filtered += result.refused;
+	*ret = kept;
+	return error;
+}
+
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
-static int present(struct sinks *sinks, const struct profile *profile, struct namer *namer,
+static int present(struct sinks *sinks, struct profile *profile, struct namer *namer,
 		   struct disk_cache *cache, const struct sampling_options *options,
 		   const struct sampling_verb *verb)
 {
 	CLEANUP(cleanup_names) struct names names = { .namer = namer };
-	CLEANUP(recording_fini) struct recording recording = { 0 };
+	CLEANUP(recording_fini) struct recording recording = { 0 }, kept = { 0 };
+	const struct recording *wanted = &recording;
 	struct hints hints;
 	struct fpl_err err = { 0 };
 	uint64_t shown;
@@ -205,16 +243,20 @@ static int present(struct sinks *sinks, const struct profile *profile, struct na
 	keep_names(&names, cache, &recording);
 	hints_find(&names, &hints);
 	hints_add_numbers(&recording, &hints);
+	if (keep_wanted(options, &recording, &kept, profile, &wanted, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
+		return CLI_EXIT_OUTPUT;
+	}
 
 	const struct format_options format_options = output_options_format(&options->output);
-	int status = sinks_write(sinks, &recording, &format_options, &shown);
-	int verb_status = verb->write ? verb->write(verb->ctx, &names, &recording) : CLI_EXIT_OK;
-	int stats_status = sinks_write_stats(sinks, &recording, shown);
+	int status = sinks_write(sinks, wanted, &format_options, &shown);
+	int verb_status = verb->write ? verb->write(verb->ctx, &names, wanted) : CLI_EXIT_OK;
+	int stats_status = sinks_write_stats(sinks, wanted, shown);
 
 	if (!status)
 		status = verb_status ? verb_status : stats_status;
 	if (!options->output.quiet) {
-		report(profile, options, &hints, &recording, shown, status);
+		report(profile, options, &hints, wanted, shown, status);
 		if (verb->report)
 			verb->report(verb->ctx, stderr);
 	}

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "recording/sample_type.h"
+#include "picture/picture_options.h"
 #include "view/function_index.h"
 #include "view/merge.h"
 #include "view/neighbours.h"
@@ -103,6 +104,24 @@ static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
 	return nr;
 }
 
+/* Does a line of @count samples stay, by --min-share? */
+static bool is_large(uint64_t count, uint64_t samples, const struct format_options *options)
+{
+	return !options->picture || share_percent(count, samples) >= options->picture->min_share;
+}
+
+/* Drop those of @list [@nr] that are not in as many samples. Returns how many are left. */
+static size_t large_ones(const struct tallies *tallies, uint32_t *list, size_t nr,
+			 const struct format_options *options, uint64_t samples)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (is_large(tallies->list[list[i]].total, samples, options))
+			list[left++] = list[i];
+	return left;
+}
+
 /* Write the callers and callees of the first of @hottest [@nr], of functions that ran. */
 static void write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
 			     size_t nr, uint64_t samples)
@@ -152,7 +171,7 @@ static void write_functions(FILE *to, const struct frame_texts *texts,
 
 	function_index_init(texts, &index);
 	tallies_init(&tallies);
-	nr = find_hottest(&tallies, hottest);
+	nr = large_ones(&tallies, hottest, find_hottest(&tallies, hottest), options, samples);
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
 	fputs(is_narrow(options) ? "  self function\n" : "    self   total  function\n", to);
 	for (size_t i = 0; i < nr; i++)
@@ -204,6 +223,8 @@ static void write_stacks(FILE *to, const struct merged *merged,
 	size_t nr = merged_hottest(merged, hottest, NR_STACKS);
 	uint64_t rest = samples;
 
+	while (nr && !is_large(merged->stacks.list[hottest[nr - 1]].count, samples, options))
+		nr--;
 	fputs("\nHottest stacks (leaf first)\n", to);
 	for (size_t i = 0; i < nr; i++) {
 		write_stack(to, merged, hottest[i], options, samples);

@@ -25,7 +25,8 @@ struct picture_options {
 	uint32_t width;	       /* pixels; 0: of the window, PICTURE_WIDTH where nothing asks */
 	uint32_t frame_height; /* pixels of a row; 0: PICTURE_FRAME_HEIGHT */
 	double min_width;  /* pixels: what is narrower is not drawn; below 0: PICTURE_MIN_WIDTH */
-	double min_share;  /* of pages: per cent of all samples; frames of fewer are left out */
+	double min_share;  /* of pages and text: per cent of all samples; what has fewer is left out
+			    */
 	bool inverted;	   /* the root is at the top */
 	bool reverse;	   /* the root is what ran, above it who called it */
 	bool chart;	   /* in the order of time */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 
 /* The answer of a pattern about a text or frame, which is asked once. */
@@ -15,7 +16,8 @@ enum { UNKNOWN, MATCHES, DIFFERS };
 struct pattern {
 	bool used;
 	regex_t regex;
-	uint8_t *texts; /* owned: by text of the recording at hand */
+	uint8_t *texts; /* owned [nr]: by text of the recording at hand */
+	size_t nr, room;
 };
 
 struct filter {
@@ -48,10 +50,18 @@ static void pattern_fini(struct pattern *pattern)
 	free(pattern->texts);
 }
 
-static void pattern_begin(struct pattern *pattern, const struct recording *recording)
+/* Texts that were not there before are unknown. */
+static int pattern_extend(struct pattern *pattern, const struct recording *recording)
 {
-	free(pattern->texts);
-	pattern->texts = pattern->used ? must_calloc(recording->strings.nr, 1) : NULL;
+	size_t nr = recording->strings.nr;
+
+	if (!pattern->used || nr <= pattern->nr)
+		return 0;
+	if (array_reserve(&pattern->texts, sizeof(*pattern->texts), &pattern->room, nr))
+		return -ENOMEM;
+	memset(pattern->texts + pattern->nr, UNKNOWN, nr - pattern->nr);
+	pattern->nr = nr;
+	return 0;
 }
 
 static bool pattern_matches(struct pattern *pattern, const struct recording *recording,
@@ -173,10 +183,18 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 				name);
 	if (filter->options->nr_pids && !has_pids(recording))
 		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);
-	pattern_begin(&filter->comm, recording);
-	pattern_begin(&filter->focus, recording);
-	pattern_begin(&filter->ignore, recording);
-	return 0;
+	filter->comm.nr = filter->focus.nr = filter->ignore.nr = 0;
+	return filter_extend(filter, recording) ? fpl_fail(err, -ENOMEM, "%s: out of memory", name)
+						: 0;
+}
+
+int filter_extend(struct filter *filter, const struct recording *recording)
+{
+	return pattern_extend(&filter->comm, recording) ||
+			       pattern_extend(&filter->focus, recording) ||
+			       pattern_extend(&filter->ignore, recording)
+		       ? -ENOMEM
+		       : 0;
 }
 
 bool filter_is_empty(const struct filter *filter)

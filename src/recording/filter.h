@@ -29,10 +29,16 @@ void filter_destroy(struct filter *filter);
 
 /*
  * Judge samples of @recording from now on; @name is for messages. Errors: -ENODATA it is to be
- * filtered by what it does not hold: times, process ids.
+ * filtered by what it does not hold: times, process ids; -ENOMEM.
  */
 FPL_MUST_CHECK int filter_begin(struct filter *filter, const struct recording *recording,
 				const char *name, struct fpl_err *err);
+
+/*
+ * The same recording has grown: judge its new texts, too. With the first call the recording begins.
+ * Errors: -ENOMEM. Cost: O(1) a text.
+ */
+FPL_MUST_CHECK int filter_extend(struct filter *filter, const struct recording *recording);
 
 /* Is everything wanted? */
 bool filter_is_empty(const struct filter *filter);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "recording/filter.h"
+#include "view/share.h"
 
 int live_init(struct live *ret, const struct live_names_options *options, uint64_t span_ns,
 	      struct fpl_err *err)
@@ -24,6 +26,7 @@ void live_fini(struct live *live)
 	window_fini(&live->window);
 	live_names_fini(&live->names);
 	recording_fini(&live->recording);
+	filter_destroy(live->filter);
 	vector_fini(&live->places);
 	vector_fini(&live->counts);
 }
@@ -75,6 +78,37 @@ int live_look(struct live *live, const struct engine_look *look, struct fpl_err 
 	return 0;
 }
 
+/* Stacks that the filter refuses have no samples. */
+static int refuse_stacks(struct live *live)
+{
+	if (!live->filter || filter_is_empty(live->filter))
+		return 0;
+	if (filter_extend(live->filter, &live->recording))
+		return -ENOMEM;
+
+	const struct merge_filter *filter = filter_of(live->filter);
+
+	for (size_t i = 0; i < live->recording.nr_stacks; i++)
+		if (live->counts.list[i] && !filter->stack(filter->ctx, &live->recording, i))
+			live->counts.list[i] = 0;
+	return 0;
+}
+
+/* Drop rows of few samples. */
+static void drop_small(const struct live *live, struct table *table)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < table->nr; i++) {
+		const struct table_row *row = &table->rows[i];
+
+		if (row->kind == TABLE_ROW_HEADING ||
+		    share_percent(row->total, table->samples) >= live->min_share)
+			table->rows[left++] = *row;
+	}
+	table->nr = left;
+}
+
 int live_table(struct live *live, const struct table_query *query, bool since_start,
 	       struct table *ret)
 {
@@ -84,5 +118,12 @@ int live_table(struct live *live, const struct table_query *query, bool since_st
 		memset(counts, 0, live->model.stacks.nr * sizeof(*counts));
 	for (size_t i = 0; i < live->places.nr; i++)
 		counts[live->places.list[i]] += window_count(&live->window, i, since_start);
-	return table_make(&live->model, counts, query, ret);
+	if (refuse_stacks(live))
+		return -ENOMEM;
+
+	int code = table_make(&live->model, counts, query, ret);
+
+	if (!code)
+		drop_small(live, ret);
+	return code;
 }

@@ -21,6 +21,8 @@ struct live {
 	struct window window;
 	struct engine_look look, before; /* the last two; their counts are not kept */
 	uint32_t nr_looks;
+	struct filter *filter; /* owned: of the stacks that count; NULL: all do */
+	double min_share;      /* per cent of all samples: rows of fewer are left out */
 };
 
 /* @span_ns: of the window. *ret must not move. Errors: -ENOMEM; live_fini is safe then. */

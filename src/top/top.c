@@ -169,7 +169,10 @@ static int init(struct top *top, struct fpl_err *err)
 
 	if (!code)
 		code = set_filter(top, err);
-	return code ? code : live_init(&top->live, &names, options->window_ms * 1000000, err);
+	if (!code)
+		code = live_init(&top->live, &names, options->window_ms * 1000000, err);
+	top->live.min_share = options->min_share;
+	return code ? code : filter_create(options->stacks, &top->live.filter, err);
 }
 
 int top_create(const struct top_options *options, struct top **ret, struct fpl_err *err)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "profile/engine.h"
+#include "recording/filter.h"
 #include "top/table.h"
 
 struct disk_cache;
@@ -19,15 +20,17 @@ struct parser;
 struct top;
 
 struct top_options {
-	int fd;			   /* stays the caller's: where blocks go */
-	bool colour;		   /* of the screen */
-	bool screen;		   /* a screen on the terminal of stdin and stdout */
-	uint32_t interval_ms;	   /* between two looks */
-	uint32_t count;		   /* the run ends after this many looks; 0: it does not */
-	uint64_t window_ms;	   /* how long a sample counts; 0: until the next look */
-	bool since_start;	   /* show all samples, not those of the window */
-	size_t max_rows;	   /* of a block */
-	struct table_query query;  /* to begin with */
+	int fd;			  /* stays the caller's: where blocks go */
+	bool colour;		  /* of the screen */
+	bool screen;		  /* a screen on the terminal of stdin and stdout */
+	uint32_t interval_ms;	  /* between two looks */
+	uint32_t count;		  /* the run ends after this many looks; 0: it does not */
+	uint64_t window_ms;	  /* how long a sample counts; 0: until the next look */
+	bool since_start;	  /* show all samples, not those of the window */
+	size_t max_rows;	  /* of a block */
+	struct table_query query; /* to begin with */
+	const struct filter_options *stacks; /* borrowed: what is counted at all */
+	double min_share;	   /* per cent of all samples: rows of fewer are left out */
 	const char *filter;	   /* borrowed: its regular expression, which holds up; NULL */
 	const char *what;	   /* borrowed: what is sampled, for the head of the screen */
 	bool user;		   /* there are user stacks */

@@ -93,6 +93,31 @@ expect 0 '' profile -q -o b.folded -F 999 -- perl -e 'print "data\n"; $n += $_ f
 grep -E 'Sig(Ign|Blk)' /proc/self/status >without
 cmp with without || fail "the command was given other signals"
 
+# Only stacks with a function, or without: the others are filtered, and the books close.
+expect 0 'books .*: closed' profile -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -o focus.folded \
+	--stats focus.json -- perl -e "$loop"
+if ! grep -q ';Perl_pp_' focus.folded || grep -vq ';Perl_pp_' focus.folded || grep -q ';Perl_pp_add' focus.folded; then
+	fail "--focus and --ignore show other stacks: $(head -3 focus.folded)"
+fi
+python3 - <<'PYTHON' || fail "--focus: the books do not close"
+import json
+stats = json.load(open("focus.json"))
+shown = sum(int(line.rsplit(" ", 1)[1]) for line in open("focus.folded"))
+assert shown == stats["shown"] > 0 and stats["filtered"] > 0 and stats["user_samples"] == shown, stats
+assert stats["fired"] == shown + stats["idle"] + stats["filtered"] + sum(stats["lost"].values()), stats
+PYTHON
+expect 3 'no samples: --focus and --ignore exclude them all' profile -q -f -d 0.5 --focus 'no such' -- perl -e "$loop"
+expect 0 'books .*: closed' top --plain --view stacks -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -- perl -e "$loop"
+if ! grep -q ';Perl_pp_' stdout || grep '	perl	' stdout | grep -vq ';Perl_pp_' || grep -q ';Perl_pp_add' stdout; then
+	fail "top --focus and --ignore show other stacks"
+fi
+[ "$(sed -n 's/^top .* samples=\([0-9]*\) .*/\1/p' stdout | awk '{ n += $1 } END { print n }')" = \
+	"$(sed -n 's/.* = shown \([0-9]*\) .*/\1/p' stderr)" ] || fail "top --focus: blocks and books differ"
+expect 0 '' top --plain -q -F 999 -d 1 --min-share 20 -- perl -e "$loop"
+if ! awk -F '\t' '/%/ { next } NF > 4 { nr++; if ($2 < 20) bad = 1 } END { exit bad || !nr }' stdout; then
+	fail "top --min-share 20 shows rows of less"
+fi
+
 # User and kernel only.
 expect 0 '' profile -q -U -o u.jsonl -F 499 -d 0.5 -- perl -e "$loop"
 if grep -q '"kernel":\[{' u.jsonl; then fail "-U shows kernel frames"; fi

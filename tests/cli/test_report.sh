@@ -31,6 +31,14 @@ expect 0 '' report -q -f
 mv stdout usual
 expect 0 '' report -q -f "$counts"
 same stdout usual
+# Lines of fewer samples are left out of the text, and counted.
+printf 'a;f 90\na;g 9\na;h 1\n' >shares.folded
+expect 0 '' report -q --min-share 5 shares.folded
+says '^ +90\.0% +90\.0%  f '
+says '^ +9\.0% +9\.0%  g '
+says '\.\.\. and 1 more$'
+says '1\.0%  1 of 100  in 1 other stacks$'
+if grep -qE '  h ' stdout; then failed=1; fi
 # script: as report to the text of perf script, unless it is asked for something else.
 expect 0 '' report -q --format perf "$counts"
 mv stdout perf
