@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/output_file.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
-#include "output/file.h"
 #include "profile/events.h"
 
 static const struct {

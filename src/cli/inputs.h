@@ -72,7 +72,7 @@ struct input_options {
 
 /*
  * Read file @idx and add what @filter wants of it to @to, as recording_merge(). Errors: those of
- * recording/read.h, filter.h and merge.h, with the name of the file.
+ * format/read.h, recording/filter.h and merge.h, with the name of the file.
  */
 FPL_MUST_CHECK int inputs_add(const struct inputs *inputs, size_t idx,
 			      const struct input_options *options, struct filter *filter,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "recording/gzip_members.h"
+#include "format/gzip_members.h"
 
 struct gzip_stream {
 	struct gzip_members members;

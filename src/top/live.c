@@ -100,11 +100,11 @@ static void drop_small(const struct live *live, struct table *table)
 	size_t left = 0;
 
 	for (size_t i = 0; i < table->nr; i++) {
-		const struct table_row *row = &table->rows[i];
+		const struct table_row *row = &table->list[i];
 
 		if (row->kind == TABLE_ROW_HEADING ||
 		    share_percent(row->total, table->samples) >= live->min_share)
-			table->rows[left++] = *row;
+			table->list[left++] = *row;
 	}
 	table->nr = left;
 }
