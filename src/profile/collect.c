@@ -10,9 +10,7 @@
 #include "profile/record.h"
 #include "profile/scan.h"
 
-/* Records kept for their turn, unless set otherwise; beyond it they stay in the ring. */
-#define KEPT_BYTES_MAX (8u << 20)
-#define PID_BITS       (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
+#define PID_BITS (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
 
 enum event_kind {
 	EVENT_SIDEBAND,
@@ -39,10 +37,20 @@ struct event {
 	};
 };
 
-int collect_init(struct collect *collect)
+int collect_init(struct collect *collect, const struct collect_config *config)
 {
-	*collect = (struct collect){ 0 };
-	collect->bytes_max = KEPT_BYTES_MAX;
+	*collect = (struct collect){
+		.tracker = config->tracker,
+		.replayer = config->replayer,
+		.store = config->store,
+		.timeline = config->timeline,
+		.walk_file = config->walk_file,
+		.comm_filter = config->comm_filter,
+		.cgroup_names = config->cgroup_names,
+		.is_followed = config->is_followed,
+		.ctx = config->ctx,
+		.bytes_max = config->bytes_max,
+	};
 	/* 512 KiB of which only the pages of pids in use are ever touched */
 	collect->told = calloc(PID_BITS / 64, sizeof(*collect->told));
 	collect->strange = calloc(PID_BITS / 64, sizeof(*collect->strange));
@@ -358,8 +366,8 @@ static void record_walk(struct collect *collect, const struct fpl_sample *sample
 	if (process && process->run && process->gen == sample->gen &&
 	    process->version == sample->version)
 		walk_file_add(collect->walk_file, sample,
-			      tracker->publisher->entries + process->run->first, process->run->nr,
-			      tracker->catalog);
+			      tracker->publisher->config.entries + process->run->first,
+			      process->run->nr, tracker->catalog);
 }
 
 /* Returns false where the event has to wait. */

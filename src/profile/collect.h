@@ -21,8 +21,9 @@
 
 struct event;
 
-struct collect {
-	struct tracker *tracker; /* borrowed, as all below */
+/* All pointers are borrowed. */
+struct collect_config {
+	struct tracker *tracker;
 	struct replayer *replayer;
 	struct stack_store *store;
 	struct timeline *timeline;	   /* NULL: the times of samples are not needed */
@@ -30,6 +31,23 @@ struct collect {
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
 	struct cgroup_names *cgroup_names; /* NULL: not needed */
 	/* Is this process needed? NULL: all are. */
+	bool (*is_followed)(void *ctx, uint32_t pid);
+	void *ctx;
+	size_t bytes_max; /* of records kept with events; beyond it they stay in the ring */
+};
+
+/* Least bytes_max of a run. */
+#define COLLECT_BYTES_MIN (8u << 20)
+
+struct collect {
+	/* struct collect_config */
+	struct tracker *tracker;
+	struct replayer *replayer;
+	struct stack_store *store;
+	struct timeline *timeline;
+	struct walk_file *walk_file;
+	struct comm_filter *comm_filter;
+	struct cgroup_names *cgroup_names;
 	bool (*is_followed)(void *ctx, uint32_t pid);
 	void *ctx;
 	uint64_t *told;	   /* owned: bit per pid a life record came for, so that it is followed */
@@ -54,7 +72,9 @@ struct collect {
 	bool stack_dropped; /* frames of a counted stack were lost because memory ran out */
 };
 
-FPL_MUST_CHECK int collect_init(struct collect *collect);
+/* Errors: -ENOMEM. */
+FPL_MUST_CHECK int collect_init(struct collect *collect, const struct collect_config *config);
+/* A zeroed struct is allowed. */
 void collect_fini(struct collect *collect);
 
 /*

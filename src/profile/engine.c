@@ -358,7 +358,8 @@ static void finish_lookups(struct engine *engine)
 	engine->collect.is_last = true;
 	drain(engine, true);
 	lookups_end(engine->lookups);
-	engine->lookups = engine->tracker.lookups = engine->retirement.lookups = NULL;
+	engine->lookups = NULL;
+	tracker_end_lookups(&engine->tracker);
 }
 
 /* Applies all that came, and waits for the tables the last snapshots need. */
@@ -462,9 +463,7 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	engine->began_ns = options->started_ns ? options->started_ns : clock_monotonic_ns();
 	engine->signal_fd = engine->epoll_fd = engine->target.cgroup_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
-	replayer_init(&engine->replayer);
-	code = collect_init(&engine->collect) ? fpl_fail(err, -ENOMEM, "out of memory")
-					      : run(engine, ret, err);
+	code = run(engine, ret, err);
 	engine_close(engine);
 	free(engine);
 	return code;

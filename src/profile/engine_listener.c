@@ -47,8 +47,7 @@ static void tell_objects(struct engine *engine)
 	}
 }
 
-/* timeline_fn */
-static void tell_sample(void *ctx, const struct profile_event *event)
+void engine_listen_sample(void *ctx, const struct profile_event *event)
 {
 	struct engine *engine = ctx;
 	const struct engine_listener *listener = engine->options->listener;
@@ -64,14 +63,6 @@ static void tell_sample(void *ctx, const struct profile_event *event)
 	stack.tid = event->tid;
 	stack.cpu = event->cpu;
 	listener->sample(listener->ctx, (uint64_t)engine->listen_unix_ns + event->time_ns, &stack);
-}
-
-void engine_listen(struct engine *engine)
-{
-	if (!engine->options->listener || !engine->options->listener->sample)
-		return;
-	engine->timeline.listener = tell_sample;
-	engine->timeline.ctx = engine;
 }
 
 void engine_listen_pause(struct engine *engine)

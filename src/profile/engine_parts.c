@@ -114,37 +114,27 @@ static void open_cache(struct engine *engine)
 		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 
-/* Open the parts that need nothing of the kernel side: processes, objects and stacks. */
+/* Open what the reading of processes needs, and what is on its own: nothing here needs the maps of
+ * the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
+	bool has_listener = o->listener && o->listener->sample;
 	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->parser, &engine->catalog, err);
 
-	/* who names them keeps one */
-	if (!code && o->listener && o->listener->object)
-		finder_expect_copies(catalog_finder(engine->catalog), 1);
-	if (!code)
-		code = tables_init(&engine->tables, o->table_memory, o->parser, o->cache,
-				   o->synth && o->unwind != ENGINE_UNWIND_CFI,
-				   kernel_side_make_chunk, &engine->kernel, err);
 	if (code)
 		return code;
-	engine->has_tables = true;
-	engine->tables.catalog = engine->catalog;
-	engine->tables.keeper = engine->keeper;
-	engine->tables.mark_mapped = tracker_mark_mapped;
-	engine->tables.ctx = &engine->tracker;
-
-	if (tracker_init(&engine->tracker) || stack_store_create(store_bytes, &engine->store))
-		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
-	engine->has_tracker = true;
-	if (code_names_create(o->jit_memory, o->parser, &engine->code_names))
-		return fpl_fail(err, -ENOMEM, "names: out of memory");
-	timeline_init(&engine->timeline, engine->store, o->timeline_memory);
-	engine->tracker.code_names = engine->code_names;
-	engine->tracker.catalog = engine->catalog;
+	/* who names them keeps one */
+	if (o->listener && o->listener->object)
+		finder_expect_copies(catalog_finder(engine->catalog), 1);
+	if (code_names_create(o->jit_memory, o->parser, &engine->code_names) ||
+	    tracker_init(&engine->tracker, engine->catalog, engine->code_names) ||
+	    stack_store_create(store_bytes, &engine->store))
+		return fpl_fail(err, -ENOMEM, "processes, stacks: out of memory");
 	stack_store_separate(engine->store, o->by);
+	timeline_init(&engine->timeline, engine->store, o->timeline_memory,
+		      has_listener ? engine_listen_sample : NULL, engine);
 	/* the side-band is open: a cgroup that is made from here on is told */
 	return o->by & PROFILE_BY_CGROUP ? cgroup_names_create(&engine->cgroup_names, err) : 0;
 }
@@ -164,7 +154,7 @@ static void note_use(const struct fpl_stack *stack, void *ctx)
 			       use->look);
 }
 
-/* tables.look_at_use */
+/* tables_config.look_at_use */
 static void look_at_use(void *engine, uint64_t look)
 {
 	struct use_look use = { .engine = engine, .look = look };
@@ -172,13 +162,103 @@ static void look_at_use(void *engine, uint64_t look)
 	kernel_side_stacks(&use.engine->kernel, note_use, &use);
 }
 
-static void connect_retirement(struct engine *engine)
+static int make_tables(struct engine *engine, struct fpl_err *err)
 {
-	engine->retirement = (struct retirement){
+	const struct engine_options *o = engine->options;
+
+	return tables_init(&engine->tables,
+			   &(struct tables_config){
+				   .max_bytes = o->table_memory,
+				   .parser = o->parser,
+				   .cache = o->cache,
+				   .keeper = engine->keeper,
+				   .synth = o->synth && o->unwind != ENGINE_UNWIND_CFI,
+				   .catalog = engine->catalog,
+				   .slots = engine->kernel.objects,
+				   .make_chunk = kernel_side_make_chunk,
+				   .make_ctx = &engine->kernel,
+				   .mark_mapped = tracker_mark_mapped,
+				   .mark_ctx = &engine->tracker,
+				   .look_at_use = look_at_use,
+				   .use_ctx = engine,
+			   },
+			   err);
+}
+
+static int make_publisher(struct engine *engine)
+{
+	return publisher_init(&engine->publisher, &(struct publisher_config){
+							  .entries = engine->kernel.mappings,
+							  .nr_entries = engine->kernel.nr_mappings,
+							  .nr_mapsets = engine->kernel.nr_mapsets,
+							  .catalog = engine->catalog,
+							  .processes = &engine->tracker.processes,
+							  .ops = &kernel_side_publisher_ops,
+							  .ctx = &engine->kernel,
+						  });
+}
+
+/* NULL: the times of samples are not needed. */
+static struct timeline *timeline_of(struct engine *engine)
+{
+	bool is_needed = engine->options->timeline_memory || engine->timeline.listener;
+
+	return is_needed ? &engine->timeline : NULL;
+}
+
+static void make_replayer(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+	bool is_cfi = o->unwind == ENGINE_UNWIND_CFI;
+	/* what is read of the ring is kept: more room there needs more here */
+	size_t waiting = 4 * o->ring_memory;
+
+	replayer_init(&engine->replayer,
+		      &(struct replayer_config){
+			      .tracker = &engine->tracker,
+			      .objects = engine->kernel.objects,
+			      .nr_objects = engine->kernel.nr_objects,
+			      .pool = &engine->tables.pool,
+			      .store = engine->store,
+			      .timeline = timeline_of(engine),
+			      .max_depth = o->max_depth,
+			      .root_depth = o->root_depth,
+			      .unwind = is_cfi ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO,
+			      .waiting_max = waiting > REPLAYER_WAITING_MIN ? waiting
+									    : REPLAYER_WAITING_MIN,
+		      });
+}
+
+static int make_collect(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+	size_t kept = 2 * o->ring_memory; /* as above */
+
+	return collect_init(
+		&engine->collect,
+		&(struct collect_config){
+			.tracker = &engine->tracker,
+			.replayer = &engine->replayer,
+			.store = engine->store,
+			.timeline = timeline_of(engine),
+			.walk_file = engine->walk_file,
+			.comm_filter = engine->comm_filter,
+			.cgroup_names = engine->cgroup_names,
+			.is_followed =
+				o->target == ENGINE_TARGET_ALL ? NULL : kernel_side_is_target,
+			.ctx = &engine->kernel,
+			.bytes_max = kept > COLLECT_BYTES_MIN ? kept : COLLECT_BYTES_MIN,
+		});
+}
+
+static void make_retirement(struct engine *engine)
+{
+	engine->retirement.config = (struct retirement_config){
 		.catalog = engine->catalog,
 		.tables = &engine->tables,
 		.replayer = &engine->replayer,
 		.collect = &engine->collect,
+		.tracker = &engine->tracker,
 		.store = engine->store,
 		/* what compare judges by is read at the end */
 		.namer = engine->options->compare ? NULL : engine->options->namer,
@@ -188,65 +268,33 @@ static void connect_retirement(struct engine *engine)
 	};
 }
 
-/* The same parts meet the maps of the kernel side, and each other. */
-static int connect_parts(struct engine *engine, struct fpl_err *err)
+/* Make the parts that meet the maps of the kernel side, from the lowest. */
+static int make_parts(struct engine *engine, struct fpl_err *err)
 {
-	const struct engine_options *o = engine->options;
+	bool has_tables = engine->options->unwind != ENGINE_UNWIND_FP;
+	int code = make_tables(engine, err);
 
-	engine->tables.slots = engine->kernel.objects;
-	engine->tables.look_at_use = look_at_use;
-	engine->tables.use_ctx = engine;
-	if (publisher_init(&engine->publisher, engine->kernel.mappings, engine->kernel.nr_mappings,
-			   engine->kernel.nr_mapsets))
-		return fpl_fail(err, -ENOMEM, "mappings: out of memory");
-	engine->has_publisher = true;
-	engine->publisher.catalog = engine->catalog;
-	engine->publisher.processes = &engine->tracker.processes;
-	engine->publisher.ops = &kernel_side_publisher_ops;
-	engine->publisher.ctx = &engine->kernel;
-
-	engine->tracker.publisher = &engine->publisher;
-	/* from here on tables are compiled; before, it would have slowed the loading down */
-	if (o->unwind != ENGINE_UNWIND_FP)
-		tracker_begin_tables(&engine->tracker, &engine->tables);
-	engine->tracker.kernel_gen = kernel_side_gen;
-	engine->tracker.ctx = &engine->kernel;
-
-	/* what is read of the ring is kept: more room there needs more here */
-	if (engine->replayer.waiting_max < 4 * o->ring_memory)
-		engine->replayer.waiting_max = 4 * o->ring_memory;
-	if (engine->collect.bytes_max < 2 * o->ring_memory)
-		engine->collect.bytes_max = 2 * o->ring_memory;
-	engine->replayer.tracker = &engine->tracker;
-	engine->replayer.objects = engine->kernel.objects;
-	engine->replayer.nr_objects = engine->kernel.nr_objects;
-	engine->replayer.pool = &engine->tables.pool;
-	engine->replayer.store = engine->store;
-	engine->replayer.max_depth = o->max_depth;
-	engine->replayer.root_depth = o->root_depth;
-	engine->replayer.unwind = o->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO;
-
-	connect_retirement(engine);
-	engine->collect.tracker = &engine->tracker;
-	engine->collect.replayer = &engine->replayer;
-	engine->collect.store = engine->store;
-	engine->collect.walk_file = engine->walk_file;
-	if (o->timeline_memory || (o->listener && o->listener->sample))
-		engine->collect.timeline = engine->replayer.timeline = &engine->timeline;
-	if (o->target != ENGINE_TARGET_ALL) {
-		engine->collect.is_followed = kernel_side_is_target;
-		engine->collect.ctx = &engine->kernel;
-	}
-	engine_listen(engine);
-	engine->collect.comm_filter = engine->comm_filter;
-	engine->collect.cgroup_names = engine->cgroup_names;
+	if (code)
+		return code;
+	if (make_publisher(engine) || make_collect(engine))
+		return fpl_fail(err, -ENOMEM, "mappings, records: out of memory");
+	make_replayer(engine);
+	make_retirement(engine);
 	if (engine->comm_filter)
 		comm_filter_tell(engine->comm_filter, kernel_side_comm, &engine->kernel);
 	/* from here on the finder and the code names are another thread's */
-	int code = lookups_begin(catalog_finder(engine->catalog), engine->code_names,
-				 &engine->lookups, err);
-
-	engine->tracker.lookups = engine->retirement.lookups = engine->lookups;
+	code = lookups_begin(catalog_finder(engine->catalog), engine->code_names, &engine->lookups,
+			     err);
+	/* and tables are compiled; before, it would have slowed the loading down */
+	if (!code)
+		tracker_begin(&engine->tracker,
+			      &(struct tracker_links){
+				      .tables = has_tables ? &engine->tables : NULL,
+				      .publisher = &engine->publisher,
+				      .lookups = engine->lookups,
+				      .kernel_gen = kernel_side_gen,
+				      .ctx = &engine->kernel,
+			      });
 	return code;
 }
 
@@ -282,6 +330,7 @@ static void *load_kernel_side(void *ctx)
 	struct loading *loading = ctx;
 	struct engine *engine = loading->engine;
 
+	/* records are taken later, when there is who takes them */
 	loading->code = kernel_side_open(engine->options, &engine->host, engine->events.period_ns,
 					 collect_ring_record, &engine->collect, &engine->kernel,
 					 &loading->err);
@@ -371,7 +420,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = open_kernel(engine, err);
 	if (!code)
-		code = connect_parts(engine, err);
+		code = make_parts(engine, err);
 	if (!code)
 		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
 	if (!code)
@@ -390,12 +439,9 @@ void engine_close(struct engine *engine)
 	timeline_fini(&engine->timeline);
 	free(engine->looks.places);
 	free(engine->looks.counts);
-	if (engine->has_tracker)
-		tracker_fini(&engine->tracker);
-	if (engine->has_publisher)
-		publisher_fini(&engine->publisher);
-	if (engine->has_tables)
-		tables_fini(&engine->tables);
+	tracker_fini(&engine->tracker);
+	publisher_fini(&engine->publisher);
+	tables_fini(&engine->tables);
 	if (engine->options->namer)
 		engine->options->namer->end(engine->options->namer->ctx);
 	table_keeper_destroy(engine->keeper);

@@ -73,7 +73,6 @@ struct engine {
 	int64_t listen_unix_ns; /* the time at timeline.start_ns by the clock of now */
 	struct walk_file *walk_file;
 	struct code_names *code_names;
-	bool has_tables, has_publisher, has_tracker;
 
 	int epoll_fd, signal_fd;
 	struct targets target;
@@ -102,8 +101,8 @@ struct engine {
  */
 FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 
-/* Have the listener of the options told of each sample. */
-void engine_listen(struct engine *engine);
+/* timeline_fn: the listener of the options is told of a sample. */
+void engine_listen_sample(void *engine, const struct profile_event *event);
 /* retirement.before, retirement.after: the listener knows what there is of an object before it
  * goes, and then that it has gone. */
 bool engine_listen_before(void *engine);

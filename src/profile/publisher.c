@@ -20,11 +20,10 @@
 /* Between two counts of what each owner has: its processes may be many. */
 #define SHARE_NS 100000000ull
 
-int publisher_init(struct publisher *publisher, struct fpl_mapping *entries, uint32_t nr_entries,
-		   uint32_t nr_mapsets)
+int publisher_init(struct publisher *publisher, const struct publisher_config *config)
 {
-	*publisher = (struct publisher){ .entries = entries, .nr_mapsets = nr_mapsets };
-	return space_init(&publisher->space, nr_entries);
+	*publisher = (struct publisher){ .config = *config };
+	return space_init(&publisher->space, config->nr_entries);
 }
 
 void publisher_fini(struct publisher *publisher)
@@ -63,16 +62,17 @@ static bool is_named(const struct fpl_mapset *sorted, uint32_t nr, uint32_t firs
 
 void publisher_collect(struct publisher *publisher)
 {
-	AUTO_FREE struct fpl_mapset *values = calloc(publisher->nr_mapsets, sizeof(*values));
-	AUTO_FREE uint32_t *pids = calloc(publisher->nr_mapsets, sizeof(*pids));
+	AUTO_FREE struct fpl_mapset *values = calloc(publisher->config.nr_mapsets, sizeof(*values));
+	AUTO_FREE uint32_t *pids = calloc(publisher->config.nr_mapsets, sizeof(*pids));
 
 	if (!values || !pids || !publisher->nr_retired)
 		return;
 	/* a fork that read a mapset before it was replaced has written the child's when this ends
 	 */
-	publisher->ops->grace(publisher->ctx);
+	publisher->config.ops->grace(publisher->config.ctx);
 
-	int nr = publisher->ops->read_all(publisher->ctx, pids, values, publisher->nr_mapsets);
+	int nr = publisher->config.ops->read_all(publisher->config.ctx, pids, values,
+						 publisher->config.nr_mapsets);
 
 	if (nr < 0)
 		return;
@@ -80,9 +80,9 @@ void publisher_collect(struct publisher *publisher)
 	uint32_t nr_live = 0, nr_removed = 0;
 
 	for (int i = 0; i < nr; i++) {
-		if (!processes_find(publisher->processes, pids[i])) {
+		if (!processes_find(publisher->config.processes, pids[i])) {
 			/* written after its process had gone */
-			publisher->ops->remove(publisher->ctx, pids[i]);
+			publisher->config.ops->remove(publisher->config.ctx, pids[i]);
 			nr_removed++;
 		} else if (values[i].nr) {
 			values[nr_live++] = values[i];
@@ -90,7 +90,7 @@ void publisher_collect(struct publisher *publisher)
 	}
 	/* a removed mapset may still be read by a program that runs now */
 	if (nr_removed)
-		publisher->ops->grace(publisher->ctx);
+		publisher->config.ops->grace(publisher->config.ctx);
 	qsort(values, nr_live, sizeof(*values), by_first);
 
 	size_t kept = 0;
@@ -112,11 +112,11 @@ static void write_run(struct publisher *publisher, uint32_t first, const struct 
 {
 	for (uint32_t i = 0; i < set->nr; i++) {
 		struct fpl_mapping mapping = set->mappings[i];
-		const struct object *object = catalog_at(publisher->catalog, mapping.object);
+		const struct object *object = catalog_at(publisher->config.catalog, mapping.object);
 
 		if (object && object->table.phase == TABLE_REFUSED)
 			mapping.slot = 0;
-		publisher->entries[first + i] = mapping;
+		publisher->config.entries[first + i] = mapping;
 	}
 }
 
@@ -177,7 +177,7 @@ static int write_mapset(struct publisher *publisher, struct process *process, co
 	};
 
 	value.check = fpl_mapset_check(&value);
-	return publisher->ops->update(publisher->ctx, process->pid, &value);
+	return publisher->config.ops->update(publisher->config.ctx, process->pid, &value);
 }
 
 /* Publishes the first @nr mappings: all of them, or none. */
@@ -193,7 +193,7 @@ static int publish_run(struct publisher *publisher, struct process *process, uin
 		publisher_retire(publisher, run);
 		free(run);
 	} else {
-		process_set_run(publisher->processes, process, run);
+		process_set_run(publisher->config.processes, process, run);
 	}
 	return code;
 }
@@ -236,7 +236,7 @@ static bool take_from(struct owner_count *count, uint64_t owner)
 	count->heavy = owner;
 	while (!share_allows(&count->book, owner, 0, publisher->space.size)) {
 		count->largest = NULL;
-		processes_each(publisher->processes, find_largest, count);
+		processes_each(publisher->config.processes, find_largest, count);
 		if (!count->largest)
 			break;
 
@@ -275,7 +275,7 @@ static int claim_share(struct publisher *publisher, struct process *process, uin
 		return -ENOSPC;
 	count->publisher = publisher;
 	publisher->round++;
-	processes_each(publisher->processes, count_one, count);
+	processes_each(publisher->config.processes, count_one, count);
 	/* what it has goes once it has the new ones */
 	if (process->run && process->run->refs == 1)
 		share_give_back(&count->book, owner, process->run->nr);

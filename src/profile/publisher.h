@@ -25,17 +25,23 @@ struct publisher_ops {
 	void (*grace)(void *ctx); /* wait for the running programs */
 };
 
+/* All pointers are borrowed. */
+struct publisher_config {
+	struct fpl_mapping *entries; /* the map `mappings`, mapped */
+	uint32_t nr_entries;
+	uint32_t nr_mapsets; /* entries of `mapsets` */
+	const struct catalog *catalog;
+	const struct processes *processes;
+	const struct publisher_ops *ops;
+	void *ctx;
+};
+
 struct publisher {
-	struct fpl_mapping *entries; /* borrowed: the map `mappings`, mapped */
+	struct publisher_config config;
 	struct space space;
 	struct space_extent *retired; /* owned [nr_retired] */
 	size_t nr_retired, retired_capacity;
 	uint32_t retired_entries;
-	const struct catalog *catalog;	   /* borrowed */
-	const struct processes *processes; /* borrowed */
-	const struct publisher_ops *ops;
-	void *ctx;
-	uint32_t nr_mapsets;	  /* entries of `mapsets` */
 	uint32_t serial;	  /* of the run published last */
 	uint64_t nr_refused;	  /* publications without room */
 	uint64_t nr_beyond_share; /* of them, of owners who have their share (share.h) */
@@ -46,8 +52,9 @@ struct publisher {
 	uint32_t peak;		/* entries in use at one time, the most */
 };
 
-FPL_MUST_CHECK int publisher_init(struct publisher *publisher, struct fpl_mapping *entries,
-				  uint32_t nr_entries, uint32_t nr_mapsets);
+FPL_MUST_CHECK int publisher_init(struct publisher *publisher,
+				  const struct publisher_config *config);
+/* A zeroed struct is allowed. */
 void publisher_fini(struct publisher *publisher);
 
 /*

@@ -21,11 +21,10 @@ struct waiting {
 	uint64_t owner;		   /* whose charge that is */
 };
 
-void replayer_init(struct replayer *replayer)
+void replayer_init(struct replayer *replayer, const struct replayer_config *config)
 {
-	*replayer = (struct replayer){ 0 };
+	*replayer = (struct replayer){ .config = *config };
 	replayer->last = &replayer->first;
-	replayer->waiting_max = REPLAYER_WAITING_MAX;
 }
 
 static void waiting_free(struct waiting *waiting)
@@ -81,14 +80,14 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 	const struct fpl_regs *regs = record_regs(record);
 	struct code_source source = { .pid = record->tgid,
 				      .set = set,
-				      .catalog = replayer->tracker->catalog };
+				      .catalog = replayer->config.tracker->catalog };
 	struct replay_input input = {
 		.mappings = set ? set->mappings : NULL,
 		.nr_mappings = set ? set->nr : 0,
-		.objects = replayer->objects,
-		.nr_objects = replayer->nr_objects,
-		.chunks = (const uint8_t *const *)replayer->pool->chunks,
-		.nr_chunks = replayer->pool->nr_chunks,
+		.objects = replayer->config.objects,
+		.nr_objects = replayer->config.nr_objects,
+		.chunks = (const uint8_t *const *)replayer->config.pool->chunks,
+		.nr_chunks = replayer->config.pool->nr_chunks,
 		.frames = (const __u64 *)record_user(record),
 		.nr_frames = record->nr_user,
 		.elided = record->elided,
@@ -101,9 +100,9 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 		.shared_size = record_shared(record)->size,
 		.read_code = set ? read_code : NULL,
 		.arg = &source,
-		.max_depth = replayer->max_depth,
-		.root_depth = replayer->root_depth,
-		.unwind = replayer->unwind,
+		.max_depth = replayer->config.max_depth,
+		.root_depth = replayer->config.root_depth,
+		.unwind = replayer->config.unwind,
 		.origin = FPL_ORIGIN_CFI_USER,
 	};
 
@@ -121,15 +120,16 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	sample.elided = replayer->result.elided;
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
-	if (replayer->tracker->tables)
-		table_use_note(replayer->tracker->catalog,
+	if (replayer->config.tracker->tables)
+		table_use_note(replayer->config.tracker->catalog,
 			       (const uint64_t *)replayer->result.frames, sample.nr_user,
-			       sample.stop, sample.count, replayer->tracker->tables->look);
-	if (stack_store_add(replayer->store, &sample, (const uint64_t *)replayer->result.frames,
-			    record_rest(record)))
+			       sample.stop, sample.count, replayer->config.tracker->tables->look);
+	if (stack_store_add(replayer->config.store, &sample,
+			    (const uint64_t *)replayer->result.frames, record_rest(record)))
 		replayer->nr_user_memory += sample.count;
-	else if (replayer->timeline)
-		timeline_sample(replayer->timeline, &sample, stack_store_last(replayer->store));
+	else if (replayer->config.timeline)
+		timeline_sample(replayer->config.timeline, &sample,
+				stack_store_last(replayer->config.store));
 }
 
 /* The object whose missing table, or rows, ended the walk, asked for if need be; NULL: nothing to
@@ -145,10 +145,10 @@ static struct object *blocker_of(struct replayer *replayer)
 	uint64_t frame = result->frames[result->nr_frames - 1];
 	uint32_t id = (frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
 	struct object *object =
-		frame & FPL_FRAME_RAW ? NULL : catalog_at(replayer->tracker->catalog, id);
+		frame & FPL_FRAME_RAW ? NULL : catalog_at(replayer->config.tracker->catalog, id);
 
 	if (object)
-		tables_need(replayer->tracker->tables, object, frame & FPL_FRAME_VADDR_MASK);
+		tables_need(replayer->config.tracker->tables, object, frame & FPL_FRAME_VADDR_MASK);
 	return object && table_state_is_awaited(&object->table) ? object : NULL;
 }
 
@@ -163,7 +163,7 @@ static uint64_t owner_of(struct process *process, const struct object *blocker)
 /* May so many bytes more wait? Says once for each reason that they may not. */
 static bool has_room(struct replayer *replayer, uint64_t owner, size_t charge)
 {
-	size_t max = replayer->waiting_max;
+	size_t max = replayer->config.waiting_max;
 
 	if (!share_allows(&replayer->waiting_of, owner, charge, max)) {
 		char text[OWNER_TEXT_SIZE];
@@ -228,7 +228,7 @@ static int wait_for(struct replayer *replayer, struct snapshot *snapshot, struct
 void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct tracker_try *try)
 {
 	struct fpl_sample *record = snapshot->sample;
-	struct process *process = tracker_sample(replayer->tracker, record, try);
+	struct process *process = tracker_sample(replayer->config.tracker, record, try);
 
 	if (try->waits)
 		return;
@@ -236,7 +236,7 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 	if (process &&
 	    (replayer->result.stop == FPL_STOP_NO_MAPPING ||
 	     replayer->result.stop == FPL_STOP_BAD_RA) &&
-	    tracker_rescan(replayer->tracker, process, record->tid, try))
+	    tracker_rescan(replayer->config.tracker, process, record->tid, try))
 		walk(replayer, snapshot, process->mapset);
 	if (try->waits)
 		return;
@@ -249,14 +249,14 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 	}
 
 	if (replayer->result.flags & FPL_SAMPLE_RAW)
-		tracker_raw(replayer->tracker, process);
+		tracker_raw(replayer->config.tracker, process);
 
 	struct object *blocker = process ? blocker_of(replayer) : NULL;
 
 	if (blocker && !wait_for(replayer, snapshot, process, blocker))
 		return;
 	if (blocker && blocker->table.phase == TABLE_PARTIAL && !blocker->table.is_late) {
-		tables_wait_no_more(replayer->tracker->tables, blocker);
+		tables_wait_no_more(replayer->config.tracker->tables, blocker);
 		walk(replayer, snapshot, process->mapset);
 	}
 	if (blocker && replayer->result.stop == FPL_STOP_NO_TABLE)
@@ -272,7 +272,7 @@ void replayer_retry(struct replayer *replayer)
 	while (*link) {
 		struct waiting *waiting = *link;
 		const struct object *blocker =
-			catalog_at(replayer->tracker->catalog, waiting->blocker);
+			catalog_at(replayer->config.tracker->catalog, waiting->blocker);
 
 		if (blocker && table_state_is_awaited(&blocker->table) &&
 		    blocker->table.nr_published == waiting->nr_published) {
@@ -299,7 +299,7 @@ void replayer_retry(struct replayer *replayer)
 void replayer_mark_mapped(struct replayer *replayer, uint64_t round)
 {
 	for (struct waiting *w = replayer->first; w; w = w->next)
-		tracker_mark_mapset(replayer->tracker, w->set, round);
+		tracker_mark_mapset(replayer->config.tracker, w->set, round);
 }
 
 void replayer_finish(struct replayer *replayer)

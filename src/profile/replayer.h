@@ -17,13 +17,14 @@
 #include "profile/tracker.h"
 #include "unwind/replay.h"
 
-/* Bytes of snapshots, unless set otherwise: 0.5 s at 999 Hz and 32 KiB. */
-#define REPLAYER_WAITING_MAX (16u << 20)
+/* Least waiting_max of a run: 0.5 s at 999 Hz and 32 KiB. */
+#define REPLAYER_WAITING_MIN (16u << 20)
 
 struct waiting;
 
-struct replayer {
-	struct tracker *tracker;	  /* borrowed, as all below */
+/* All pointers are borrowed. */
+struct replayer_config {
+	struct tracker *tracker;
 	const struct fpl_object *objects; /* [nr_objects]: the map `objects` */
 	size_t nr_objects;
 	const struct pool *pool;
@@ -31,11 +32,15 @@ struct replayer {
 	struct timeline *timeline;	/* NULL: the times of samples are not needed */
 	uint32_t max_depth, root_depth; /* of replay_input */
 	uint8_t unwind;			/* enum fpl_unwind */
+	size_t waiting_max;		/* bytes of snapshots that wait */
+};
 
+struct replayer {
+	struct replayer_config config;
 	struct waiting *first, **last;	    /* owned: in order of arrival */
 	const struct mapset *last_set;	    /* of the one that came last: for comparing only */
 	const struct snapshot *last_shared; /* of that one, likewise */
-	size_t waiting_bytes, waiting_max;
+	size_t waiting_bytes;
 	struct share_book waiting_of; /* the bytes, by owner */
 	struct share_book refused;    /* snapshots that found no room, by owner */
 	uint64_t nr_beyond_share;     /* snapshots of owners whose share was used up */
@@ -44,7 +49,8 @@ struct replayer {
 	struct replay_result result;  /* of the walk at hand: 16 KiB */
 };
 
-void replayer_init(struct replayer *replayer);
+void replayer_init(struct replayer *replayer, const struct replayer_config *config);
+/* A zeroed struct is allowed. */
 void replayer_fini(struct replayer *replayer);
 
 /*

@@ -17,30 +17,30 @@
 
 static bool is_short(const struct retirement *retirement)
 {
-	size_t max = catalog_nr_max(retirement->catalog);
+	size_t max = catalog_nr_max(retirement->config.catalog);
 
-	return catalog_nr_live(retirement->catalog) > max / 4 * 3 ||
-	       catalog_nr_of_limited(retirement->catalog) > share_of(max) / 4 * 3;
+	return catalog_nr_live(retirement->config.catalog) > max / 4 * 3 ||
+	       catalog_nr_of_limited(retirement->config.catalog) > share_of(max) / 4 * 3;
 }
 
 /* How many idle objects stay. */
 static size_t nr_to_keep(const struct retirement *retirement)
 {
-	size_t share = catalog_nr_max(retirement->catalog) / 8;
+	size_t share = catalog_nr_max(retirement->config.catalog) / 8;
 
 	return share < RETIREMENT_KEEP ? share : RETIREMENT_KEEP;
 }
 
 static bool is_named(const struct retirement *retirement, const struct object *object)
 {
-	return stack_store_names(retirement->store, object->id);
+	return stack_store_names(retirement->config.store, object->id);
 }
 
 static bool is_needed(const struct retirement *retirement, const struct object *object)
 {
-	return object->round == retirement->tables->round ||
-	       (!retirement->namer && is_named(retirement, object)) ||
-	       !tables_may_forget(retirement->tables, object) ||
+	return object->round == retirement->config.tables->round ||
+	       (!retirement->config.namer && is_named(retirement, object)) ||
+	       !tables_may_forget(retirement->config.tables, object) ||
 	       object->path[0] == '['; /* the vDSO */
 }
 
@@ -63,12 +63,12 @@ struct idle {
 
 static void find_idle(struct retirement *retirement, uint64_t now, struct idle *ret)
 {
-	tables_mark_mapped(retirement->tables);
-	replayer_mark_mapped(retirement->replayer, retirement->tables->round);
-	if (retirement->collect)
-		collect_mark_mapped(retirement->collect, retirement->tables->round);
-	for (size_t i = 0; i < catalog_nr_live(retirement->catalog); i++) {
-		struct object *object = catalog_live(retirement->catalog, i);
+	tables_mark_mapped(retirement->config.tables);
+	replayer_mark_mapped(retirement->config.replayer, retirement->config.tables->round);
+	if (retirement->config.collect)
+		collect_mark_mapped(retirement->config.collect, retirement->config.tables->round);
+	for (size_t i = 0; i < catalog_nr_live(retirement->config.catalog); i++) {
+		struct object *object = catalog_live(retirement->config.catalog, i);
 
 		if (is_needed(retirement, object)) {
 			object->idle_ns = 0;
@@ -86,12 +86,13 @@ static void find_idle(struct retirement *retirement, uint64_t now, struct idle *
 /* Tells the namer of frames that are new. */
 static void expect_names(struct retirement *retirement)
 {
-	uint32_t nr = stack_store_nr(retirement->store);
+	uint32_t nr = stack_store_nr(retirement->config.store);
 	struct profile_stack stack;
 
 	for (; retirement->nr_expected < nr; retirement->nr_expected++) {
-		stack_store_look(retirement->store, retirement->nr_expected, &stack);
-		retirement->namer->expect(retirement->namer->ctx, stack.frames, stack.nr_user);
+		stack_store_look(retirement->config.store, retirement->nr_expected, &stack);
+		retirement->config.namer->expect(retirement->config.namer->ctx, stack.frames,
+						 stack.nr_user);
 	}
 }
 
@@ -105,9 +106,9 @@ static bool settle_names(struct retirement *retirement, struct object *object)
 
 	if (!is_named(retirement, object))
 		return true;
-	if (!retirement->namer->settle(retirement->namer->ctx, &described))
+	if (!retirement->config.namer->settle(retirement->config.namer->ctx, &described))
 		return false;
-	return !catalog_keep_id(retirement->catalog, object);
+	return !catalog_keep_id(retirement->config.catalog, object);
 }
 
 /* Keep in @idle only the objects that can go. */
@@ -126,8 +127,9 @@ static void settle_all_names(struct retirement *retirement, struct idle *idle)
 
 static void look(struct retirement *retirement, uint64_t now)
 {
-	size_t nr_live = catalog_nr_live(retirement->catalog), keep = nr_to_keep(retirement);
+	size_t nr_live = catalog_nr_live(retirement->config.catalog), keep = nr_to_keep(retirement);
 	AUTO_FREE struct object **list = calloc(nr_live, sizeof(*list));
+	struct lookups *lookups = retirement->config.tracker->lookups;
 	struct idle idle = { .list = list };
 
 	if (!list)
@@ -138,28 +140,28 @@ static void look(struct retirement *retirement, uint64_t now)
 		return;
 	qsort(list, idle.nr, sizeof(struct object *), compare_idle);
 	idle.nr -= keep / 2; /* so that the next look is not for one more */
-	if (retirement->namer)
+	if (retirement->config.namer)
 		expect_names(retirement);
 	settle_all_names(retirement, &idle);
-	if (!idle.nr || !retirement->before(retirement->ctx))
+	if (!idle.nr || !retirement->config.before(retirement->config.ctx))
 		return;
-	if (retirement->lookups && lookups_forget(retirement->lookups, list, idle.nr))
+	if (lookups && lookups_forget(lookups, list, idle.nr))
 		return;
 	for (size_t i = 0; i < idle.nr; i++)
-		retirement->after(retirement->ctx, list[i]);
-	tables_forget(retirement->tables, list, idle.nr);
-	catalog_retire(retirement->catalog, list, idle.nr);
-	if (!retirement->lookups) {
-		finder_forget(catalog_finder(retirement->catalog), list, idle.nr);
-		catalog_free(retirement->catalog, list, idle.nr);
+		retirement->config.after(retirement->config.ctx, list[i]);
+	tables_forget(retirement->config.tables, list, idle.nr);
+	catalog_retire(retirement->config.catalog, list, idle.nr);
+	if (!lookups) {
+		finder_forget(catalog_finder(retirement->config.catalog), list, idle.nr);
+		catalog_free(retirement->config.catalog, list, idle.nr);
 	}
 	fpl_log(FPL_LOG_DEBUG, "%zu files that nothing maps any more were closed; %zu are open",
-		idle.nr, catalog_nr_live(retirement->catalog));
+		idle.nr, catalog_nr_live(retirement->config.catalog));
 }
 
 static bool is_due(const struct retirement *retirement, uint64_t now)
 {
-	size_t nr = catalog_nr_live(retirement->catalog), keep = nr_to_keep(retirement);
+	size_t nr = catalog_nr_live(retirement->config.catalog), keep = nr_to_keep(retirement);
 	size_t nr_new = keep < LOOK_LEAST ? keep : LOOK_LEAST;
 
 	if (is_short(retirement))
@@ -174,5 +176,5 @@ void retirement_review(struct retirement *retirement, uint64_t now)
 		return;
 	retirement->looked_ns = now;
 	look(retirement, now);
-	retirement->nr_kept = catalog_nr_live(retirement->catalog);
+	retirement->nr_kept = catalog_nr_live(retirement->config.catalog);
 }

@@ -16,25 +16,32 @@
 #include "profile/replayer.h"
 #include "profile/stack_store.h"
 #include "profile/tables.h"
+#include "profile/tracker.h"
 
 /* Idle objects that stay, where there is room: about what a build or a shell script runs. */
 #define RETIREMENT_KEEP 512u
 /* An object must have been idle for that long: samples of it may still be on their way. */
 #define RETIREMENT_IDLE_NS 200000000ull
 
-struct retirement {
-	struct catalog *catalog; /* borrowed, as all here */
+/* All pointers are borrowed. */
+struct retirement_config {
+	struct catalog *catalog;
 	struct tables *tables;
 	struct replayer *replayer;
 	const struct collect *collect; /* NULL: no event is kept */
-	struct lookups *lookups; /* of the thread that has the finder; NULL: no other has it */
+	const struct tracker *tracker; /* its lookups, if there are any, have the finder */
 	const struct stack_store *store;
 	const struct engine_namer *namer; /* NULL: what stacks name stays */
-	uint32_t nr_expected;		  /* stacks of whose frames the namer was told */
 	/* Before objects go, false: they cannot now; and of each that goes. */
 	bool (*before)(void *ctx);
 	void (*after)(void *ctx, const struct object *object);
 	void *ctx;
+};
+
+/* Zeroed but for its config: nothing was looked at yet. */
+struct retirement {
+	struct retirement_config config;
+	uint32_t nr_expected; /* stacks of whose frames the namer was told */
 	uint64_t looked_ns;
 	size_t nr_kept; /* live objects after the last look */
 	bool has_young; /* some of them had not been idle for long enough */

@@ -23,17 +23,17 @@
  * text section. */
 #define NEAR_TIMES_MAX 4u
 
-int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-		struct disk_cache *cache, bool synth, pool_chunk_fn make, void *make_ctx,
-		struct fpl_err *err)
+int tables_init(struct tables *tables, const struct tables_config *config, struct fpl_err *err)
 {
-	*tables = (struct tables){ 0 };
+	*tables = (struct tables){ .config = *config };
 
-	int code = pool_init(&tables->pool, max_bytes, make, make_ctx, err);
+	int code = pool_init(&tables->pool, config->max_bytes, config->make_chunk, config->make_ctx,
+			     err);
 
 	if (code)
 		return code;
-	code = compiler_create(parser, cache, synth, &tables->compiler, err);
+	code = compiler_create(config->parser, config->cache, config->synth, &tables->compiler,
+			       err);
 	if (code)
 		pool_fini(&tables->pool);
 	return code;
@@ -100,7 +100,7 @@ static struct fpl_image image_of(const struct table *table, uint32_t base, uint3
 static void publish(struct tables *tables, const struct object *object,
 		    const struct fpl_object *record)
 {
-	struct fpl_object *slot = &tables->slots[object->slot];
+	struct fpl_object *slot = &tables->config.slots[object->slot];
 
 	__atomic_store_n(&slot->object, 0, __ATOMIC_RELEASE);
 	slot->current = 0;
@@ -136,7 +136,7 @@ static void retire(struct tables *tables, const struct object *object)
  */
 static void replace(struct tables *tables, struct object *object, const struct fpl_image *image)
 {
-	struct fpl_object *slot = &tables->slots[object->slot];
+	struct fpl_object *slot = &tables->config.slots[object->slot];
 	uint32_t other = !slot->current;
 
 	if (object->table.is_replaced)
@@ -151,7 +151,7 @@ static void replace(struct tables *tables, struct object *object, const struct f
 void tables_mark_mapped(struct tables *tables)
 {
 	tables->round++;
-	tables->mark_mapped(tables->ctx, tables->round);
+	tables->config.mark_mapped(tables->config.mark_ctx, tables->round);
 }
 
 /* Look what is used and what is mapped, unless that was just done. */
@@ -161,9 +161,9 @@ static void look(struct tables *tables, uint64_t now)
 		return;
 	tables->looked_ns = now;
 	tables->look++;
-	table_use_fade(tables->catalog);
-	if (tables->look_at_use)
-		tables->look_at_use(tables->use_ctx, tables->look);
+	table_use_fade(tables->config.catalog);
+	if (tables->config.look_at_use)
+		tables->config.look_at_use(tables->config.use_ctx, tables->look);
 	tables_mark_mapped(tables);
 }
 
@@ -173,7 +173,7 @@ static struct eviction begin_eviction(struct tables *tables, const struct object
 	uint64_t now = clock_monotonic_ns();
 
 	look(tables, now);
-	return (struct eviction){ .catalog = tables->catalog,
+	return (struct eviction){ .catalog = tables->config.catalog,
 				  .newcomer = newcomer,
 				  .bytes = bytes,
 				  .max_bytes = pool_max_bytes(&tables->pool),
@@ -194,7 +194,7 @@ static bool evict(struct tables *tables, struct eviction *eviction, uint64_t byt
 		victim = eviction_next(eviction);
 		if (!victim)
 			break;
-		__atomic_store_n(&tables->slots[victim->slot].object, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&tables->config.slots[victim->slot].object, 0, __ATOMIC_RELEASE);
 		table_state_move(&victim->table, TABLE_GAVE_WAY);
 		victims[nr++] = victim;
 	}
@@ -224,7 +224,8 @@ bool tables_may_forget(const struct tables *tables, const struct object *object)
 void tables_forget(struct tables *tables, struct object *const *objects, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		__atomic_store_n(&tables->slots[objects[i]->slot].object, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&tables->config.slots[objects[i]->slot].object, 0,
+				 __ATOMIC_RELEASE);
 	tables_grace();
 	for (size_t i = 0; i < nr; i++) {
 		if (table_state_is_placed(&objects[i]->table))
@@ -296,7 +297,7 @@ static void say_table(const struct object *object, const struct table *table)
 /* The table that is published is all there will be. */
 static void settle(struct tables *tables, struct object *object)
 {
-	struct fpl_object *slot = &tables->slots[object->slot];
+	struct fpl_object *slot = &tables->config.slots[object->slot];
 
 	table_state_move(&object->table, TABLE_MADE_WHOLE);
 	__atomic_store_n(&slot->images[slot->current].state, FPL_TABLE_READY, __ATOMIC_RELEASE);
@@ -320,7 +321,7 @@ static void take_refusal(struct tables *tables, struct object *object, enum comp
 
 void tables_wait_no_more(struct tables *tables, struct object *object)
 {
-	struct fpl_object *slot = &tables->slots[object->slot];
+	struct fpl_object *slot = &tables->config.slots[object->slot];
 
 	if (object->table.phase != TABLE_PARTIAL || object->table.is_late)
 		return;
@@ -449,7 +450,7 @@ static void publish_none(struct tables *tables, struct object *object,
 static bool fits(const struct tables *tables, const struct object *object,
 		 const struct table *table)
 {
-	const struct fpl_object *slot = &tables->slots[object->slot];
+	const struct fpl_object *slot = &tables->config.slots[object->slot];
 
 	return table->first_vaddr == slot->first_vaddr && table->nr_pages == slot->nr_pages;
 }
@@ -543,8 +544,8 @@ void tables_review(struct tables *tables)
 		return;
 	tables->reviewed_ns = now;
 	look(tables, now);
-	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
-		struct object *object = catalog_live(tables->catalog, i);
+	for (size_t i = 0; i < catalog_nr_live(tables->config.catalog); i++) {
+		struct object *object = catalog_live(tables->config.catalog, i);
 
 		if (object->table.phase != TABLE_REFUSED)
 			continue;
@@ -568,9 +569,9 @@ size_t tables_collect(struct tables *tables)
 	if (!compiler_nr_open(tables->compiler))
 		return 0; /* as after nearly every drain */
 	for (; compiler_take(tables->compiler, &result); nr++) {
-		take_result(tables, catalog_at(tables->catalog, result.object), &result);
+		take_result(tables, catalog_at(tables->config.catalog, result.object), &result);
 		if (result.is_new)
-			table_keeper_keep(tables->keeper, &result.key, result.table);
+			table_keeper_keep(tables->config.keeper, &result.key, result.table);
 		else
 			table_destroy(result.table);
 	}
@@ -584,8 +585,8 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 		.allocated_bytes = pool_allocated_bytes(&tables->pool),
 		.evicted = tables->nr_evicted,
 	};
-	for (size_t i = 0; i < catalog_nr_live(tables->catalog); i++) {
-		const struct object *object = catalog_live(tables->catalog, i);
+	for (size_t i = 0; i < catalog_nr_live(tables->config.catalog); i++) {
+		const struct object *object = catalog_live(tables->config.catalog, i);
 
 		if (object->table.phase == TABLE_REFUSED) {
 			ret->refused++;

@@ -28,18 +28,29 @@
 #define TABLES_WAIT_NS	   500000000ull
 #define TABLES_AWAITED_MAX 16u
 
-struct tables {
-	struct pool pool;
-	struct compiler *compiler;     /* owned */
-	const struct catalog *catalog; /* borrowed */
-	struct table_keeper *keeper;   /* borrowed: stores compiled tables; NULL: not stored */
-	struct fpl_object *slots;      /* borrowed: the map `objects`, mapped */
+/* All pointers are borrowed. */
+struct tables_config {
+	uint64_t max_bytes;
+	struct parser *parser;	     /* compiles */
+	struct disk_cache *cache;    /* tables are read from it; NULL: no cache */
+	struct table_keeper *keeper; /* stores compiled tables; NULL: not stored */
+	bool synth;		     /* rows are made from code without CFI, too */
+	const struct catalog *catalog;
+	struct fpl_object *slots; /* the map `objects`, mapped */
+	pool_chunk_fn make_chunk;
+	void *make_ctx;
 	/* Set object->round = @round for every object that a process maps. */
 	void (*mark_mapped)(void *ctx, uint64_t round);
-	void *ctx;
+	void *mark_ctx;
 	/* Note what the walks have used since the last call, as look number @look (table_use.h). */
 	void (*look_at_use)(void *ctx, uint64_t look);
 	void *use_ctx;
+};
+
+struct tables {
+	struct tables_config config;
+	struct pool pool;
+	struct compiler *compiler; /* owned */
 	uint64_t round, look;
 	uint64_t looked_ns, reviewed_ns;
 	struct space_extent retired[TABLES_RETIRED_MAX]; /* of the pool, bytes: may still be read */
@@ -52,11 +63,9 @@ struct tables {
 	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
 };
 
-/* @parser: borrowed; compiles. @cache: borrowed; tables are read from it and stored; NULL: no
- * cache. */
-FPL_MUST_CHECK int tables_init(struct tables *tables, uint64_t max_bytes, struct parser *parser,
-			       struct disk_cache *cache, bool synth, pool_chunk_fn make,
-			       void *make_ctx, struct fpl_err *err);
+FPL_MUST_CHECK int tables_init(struct tables *tables, const struct tables_config *config,
+			       struct fpl_err *err);
+/* A zeroed struct is allowed. */
 void tables_fini(struct tables *tables);
 
 /* Have the table of @object compiled unless that was asked before. */

@@ -6,10 +6,13 @@
 
 #include "base/cleanup.h"
 
-void timeline_init(struct timeline *timeline, const struct stack_store *store, uint64_t max_bytes)
+void timeline_init(struct timeline *timeline, const struct stack_store *store, uint64_t max_bytes,
+		   timeline_fn listener, void *ctx)
 {
 	*timeline = (struct timeline){
 		.store = store,
+		.listener = listener,
+		.ctx = ctx,
 		.max = max_bytes / sizeof(struct profile_event),
 	};
 }

@@ -36,8 +36,11 @@ struct timeline {
 	uint64_t nr_beyond; /* samples that found no room here */
 };
 
-/* @max_bytes: of events to keep; 0: none are kept. */
-void timeline_init(struct timeline *timeline, const struct stack_store *store, uint64_t max_bytes);
+/* @max_bytes: of events to keep; 0: none are kept. @listener: told of each sample, with @ctx; NULL:
+ * no listener. */
+void timeline_init(struct timeline *timeline, const struct stack_store *store, uint64_t max_bytes,
+		   timeline_fn listener, void *ctx);
+/* A zeroed struct is allowed. */
 void timeline_fini(struct timeline *timeline);
 
 /* A record of the ring. */

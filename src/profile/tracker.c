@@ -27,9 +27,9 @@ static void retire_run(void *ctx, const struct run *run)
 		publisher_retire(tracker->publisher, run);
 }
 
-int tracker_init(struct tracker *tracker)
+int tracker_init(struct tracker *tracker, struct catalog *catalog, struct code_names *code_names)
 {
-	*tracker = (struct tracker){ 0 };
+	*tracker = (struct tracker){ .catalog = catalog, .code_names = code_names };
 	return processes_init(&tracker->processes, retire_run, tracker);
 }
 
@@ -555,10 +555,19 @@ static void want_one(struct process *process, void *ctx)
 		want_process(ctx, process);
 }
 
-void tracker_begin_tables(struct tracker *tracker, struct tables *tables)
+void tracker_begin(struct tracker *tracker, const struct tracker_links *links)
 {
-	tracker->tables = tables;
+	tracker->tables = links->tables;
+	tracker->publisher = links->publisher;
+	tracker->lookups = links->lookups;
+	tracker->kernel_gen = links->kernel_gen;
+	tracker->ctx = links->ctx;
 	processes_each(&tracker->processes, want_one, tracker);
+}
+
+void tracker_end_lookups(struct tracker *tracker)
+{
+	tracker->lookups = NULL;
 }
 
 static void rescan_one(struct process *process, void *ctx)

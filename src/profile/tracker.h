@@ -24,16 +24,15 @@ struct lookups;
 struct tracker {
 	struct processes processes;
 	struct catalog *catalog;       /* borrowed */
-	struct tables *tables;	       /* borrowed; NULL: none are compiled (yet) */
-	struct publisher *publisher;   /* borrowed */
 	struct code_names *code_names; /* borrowed; NULL: no names are wanted */
-	/* Borrowed: who looks up what takes time. NULL: it is looked up at once, by the caller. */
+	/* struct tracker_links; zeroed before tracker_begin(). */
+	struct tables *tables;
+	struct publisher *publisher;
 	struct lookups *lookups;
 	size_t nr_waiting;   /* processes that are being looked up */
 	uint64_t nr_answers; /* that were taken so far */
 	bool has_vdso;	     /* the vDSO was looked up; vdso NULL: the kernel maps none */
 	struct object *vdso; /* borrowed */
-	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
 	bool rescan_all;	/* records were lost */
@@ -43,8 +42,30 @@ struct tracker {
 	uint64_t flushed_ns; /* CLOCK_MONOTONIC: the last tracker_flush */
 };
 
-FPL_MUST_CHECK int tracker_init(struct tracker *tracker);
+/* Processes may be adopted from here on. @catalog, @code_names: borrowed; @code_names NULL: no
+ * names are wanted. Errors: -ENOMEM. */
+FPL_MUST_CHECK int tracker_init(struct tracker *tracker, struct catalog *catalog,
+				struct code_names *code_names);
+/* A zeroed struct is allowed. */
 void tracker_fini(struct tracker *tracker);
+
+/* Peers of the tracker in a run. All pointers are borrowed. */
+struct tracker_links {
+	struct tables *tables;	     /* NULL: none are compiled */
+	struct publisher *publisher; /* made of tracker->processes */
+	/* Who looks up what takes time. NULL: it is looked up at once, by the caller. */
+	struct lookups *lookups;
+	/* The gen the kernel side has for @pid now, 0 if none. */
+	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
+	void *ctx;
+};
+
+/* From here on records and samples are taken. Have the tables of all wanted processes compiled, and
+ * those of later ones as they come. */
+void tracker_begin(struct tracker *tracker, const struct tracker_links *links);
+
+/* The lookups have ended: from here on the caller looks up, at once. */
+void tracker_end_lookups(struct tracker *tracker);
 
 /* A mapping record whose file is looked up at once, while the process lives. */
 struct tracked_map {
@@ -104,9 +125,6 @@ void tracker_raw(struct tracker *tracker, struct process *process);
  */
 FPL_MUST_CHECK int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted,
 				 struct fpl_err *err);
-
-/* Have the tables of all wanted processes compiled, and those of later ones as they come. */
-void tracker_begin_tables(struct tracker *tracker, struct tables *tables);
 
 /*
  * Read the mappings of every process there is, so that those which end or fork before their first

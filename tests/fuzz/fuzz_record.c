@@ -83,8 +83,11 @@ static void check_taking(const struct fpl_sample *sample, size_t size)
 	struct profile_stack *stacks = NULL;
 	size_t nr = 0, nr_frames = 0;
 
-	require(!collect_init(&collect) && !stack_store_create(1 << 24, &store));
-	collect.store = store;
+	require(!stack_store_create(1 << 24, &store));
+	require(!collect_init(&collect, &(struct collect_config){
+						.store = store,
+						.bytes_max = COLLECT_BYTES_MIN,
+					}));
 	collect_ring_record(&collect, (void *)(uintptr_t)sample, size);
 	collect_ring_record(&collect, (void *)(uintptr_t)sample, size);
 	require(!stack_store_take(store, &stacks, &nr));

@@ -183,13 +183,19 @@ static inline void look_at_use(void *ctx, uint64_t look)
 
 static inline void begin(struct world *world, uint64_t max_bytes)
 {
-	assert_int_equal(
-		tables_init(&world->tables, max_bytes, NULL, NULL, true, make_chunk, world, NULL),
-		0);
-	world->tables.slots = world->slots;
-	world->tables.mark_mapped = mark_mapped;
-	world->tables.look_at_use = look_at_use;
-	world->tables.ctx = world->tables.use_ctx = world;
+	const struct tables_config config = {
+		.max_bytes = max_bytes,
+		.synth = true,
+		.slots = world->slots,
+		.make_chunk = make_chunk,
+		.make_ctx = world,
+		.mark_mapped = mark_mapped,
+		.mark_ctx = world,
+		.look_at_use = look_at_use,
+		.use_ctx = world,
+	};
+
+	assert_int_equal(tables_init(&world->tables, &config, NULL), 0);
 }
 
 static inline int tables_world_set_up(void **state)

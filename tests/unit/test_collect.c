@@ -83,6 +83,7 @@ struct world {
 	struct parser *parser;
 	struct catalog *catalog;
 	struct tracker tracker;
+	struct stack_store *store;
 	struct collect collect;
 };
 
@@ -101,20 +102,25 @@ static int make_world(void **state)
 	may_answer = false;
 	if (!world || parser_create(PARSER_FORK, &world->parser, NULL) ||
 	    catalog_create(16, world->parser, &world->catalog, NULL) ||
-	    tracker_init(&world->tracker) || collect_init(&world->collect))
+	    tracker_init(&world->tracker, world->catalog, NULL) ||
+	    stack_store_create(1 << 20, &world->store))
 		return -1;
-	world->tracker.catalog = world->catalog;
-	world->tracker.kernel_gen = fake_gen;
-	world->tracker.lookups = (struct lookups *)world; /* the doubles do not look at it */
-	world->collect.tracker = &world->tracker;
-	return stack_store_create(1 << 20, &world->collect.store);
+	tracker_begin(&world->tracker, &(struct tracker_links){
+					       /* the doubles do not look at it */
+					       .lookups = (struct lookups *)world,
+					       .kernel_gen = fake_gen,
+				       });
+	return collect_init(&world->collect,
+			    &(struct collect_config){ .tracker = &world->tracker,
+						      .store = world->store,
+						      .bytes_max = COLLECT_BYTES_MIN });
 }
 
 static int drop_world(void **state)
 {
 	struct world *world = *state;
 
-	stack_store_destroy(world->collect.store);
+	stack_store_destroy(world->store);
 	collect_fini(&world->collect);
 	/* the test owns lookups not taken */
 	for (; nr_taken < nr_asked; nr_taken++)
@@ -271,7 +277,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	assert_int_equal(asked[0]->kind, LOOKUP_PROCESS);
 	assert_true(tracker_is_waiting(&world->tracker, SLOW));
 	assert_int_equal(world->collect.nr, 2);
-	assert_int_equal(stack_store_nr(world->collect.store), 0);
+	assert_int_equal(stack_store_nr(world->store), 0);
 
 	/* its answer is that it has gone: the stack is counted all the same, and not asked again */
 	asked[0]->process.code = -ESRCH;
@@ -280,7 +286,7 @@ static void a_stack_waits_until_its_process_was_looked_up(void **state)
 	collect_apply(&world->collect, 200);
 	assert_int_equal(nr_asked, 1);
 	assert_int_equal(world->collect.nr, 0);
-	assert_int_equal(stack_store_take(world->collect.store, &stacks, &nr), 0);
+	assert_int_equal(stack_store_take(world->store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
 	free(stacks[0].frames);
 	free(stacks);
@@ -299,7 +305,7 @@ static void at_the_end_nothing_is_waited_for(void **state)
 	collect_apply(&world->collect, 100);
 	assert_int_equal(world->collect.nr, 0);
 	assert_true(has_map(world, SLOW, 0x1000)); /* as one of no object */
-	assert_int_equal(stack_store_nr(world->collect.store), 1);
+	assert_int_equal(stack_store_nr(world->store), 1);
 	assert_int_equal(world->collect.bytes, 0);
 }
 

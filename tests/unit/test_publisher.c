@@ -87,15 +87,17 @@ static int make_world(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	*state = world;
-	if (!world || publisher_init(&world->publisher, world->entries, NR_ENTRIES, NR_PIDS) ||
-	    processes_init(&world->processes, retire, world) ||
+	if (!world || processes_init(&world->processes, retire, world) ||
 	    catalog_create(16, NULL, &world->catalog, NULL))
 		return -1;
-	world->publisher.catalog = world->catalog;
-	world->publisher.processes = &world->processes;
-	world->publisher.ops = &fake_ops;
-	world->publisher.ctx = &world->kernel;
-	return 0;
+	return publisher_init(&world->publisher,
+			      &(struct publisher_config){ .entries = world->entries,
+							  .nr_entries = NR_ENTRIES,
+							  .nr_mapsets = NR_PIDS,
+							  .catalog = world->catalog,
+							  .processes = &world->processes,
+							  .ops = &fake_ops,
+							  .ctx = &world->kernel });
 }
 
 static int drop_world(void **state)

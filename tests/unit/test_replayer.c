@@ -132,13 +132,13 @@ static int make_world(void **state)
 		if (!processes[i].mapset || mapset_add(&processes[i].mapset, &mapping))
 			return -1;
 	}
-	replayer_init(&world->replayer);
-	world->replayer.tracker = &world->tracker;
-	world->replayer.objects = world->slots;
-	world->replayer.nr_objects = ARRAY_SIZE(world->slots);
-	world->replayer.pool = &world->pool;
-	world->replayer.max_depth = 100;
-	world->replayer.waiting_max = ROOM;
+	replayer_init(&world->replayer,
+		      &(struct replayer_config){ .tracker = &world->tracker,
+						 .objects = world->slots,
+						 .nr_objects = ARRAY_SIZE(world->slots),
+						 .pool = &world->pool,
+						 .max_depth = 100,
+						 .waiting_max = ROOM });
 	return 0;
 }
 

@@ -207,6 +207,7 @@ struct world {
 	struct catalog *catalog;
 	struct stack_store *store;
 	struct tables tables;
+	struct tracker tracker; /* without lookups */
 	struct retirement retirement;
 	uint32_t nr_stacks;
 };
@@ -228,12 +229,13 @@ static int make_world(void **state)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++)
 		mappings[i] = (struct mapping){ .fd = -1 };
-	world->retirement = (struct retirement){ .catalog = world->catalog,
-						 .tables = &world->tables,
-						 .store = world->store,
-						 .namer = &world->hooks,
-						 .before = may_go,
-						 .after = has_gone };
+	world->retirement.config = (struct retirement_config){ .catalog = world->catalog,
+							       .tables = &world->tables,
+							       .store = world->store,
+							       .tracker = &world->tracker,
+							       .namer = &world->hooks,
+							       .before = may_go,
+							       .after = has_gone };
 	return 0;
 }
 

@@ -89,7 +89,7 @@ static void events_meet_their_stacks_in_order_of_time(void **state)
 
 	(void)state;
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
-	timeline_init(&timeline, store, 1 << 20);
+	timeline_init(&timeline, store, 1 << 20, NULL, NULL);
 	timeline.start_ns = 1000;
 	add_stack(store, 9, "gone", 0x90, 0, &sample); /* never counted: has no place in the end */
 	add_stack(store, 1, "perl", 0x10, 0, &sample);
@@ -122,7 +122,7 @@ static void events_beyond_their_memory_are_counted(void **state)
 
 	(void)state;
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
-	timeline_init(&timeline, store, 3000 * sizeof(struct profile_event) + 1);
+	timeline_init(&timeline, store, 3000 * sizeof(struct profile_event) + 1, NULL, NULL);
 	add_stack(store, 1, "perl", 0x10, 0, &sample);
 	for (uint64_t i = 0; i < 3010; i++)
 		record(&timeline, 1, i, 0);
@@ -148,7 +148,7 @@ static void events_of_names_that_are_not_wanted_go(void **state)
 	(void)state;
 	assert_int_equal(comm_filter_create("^perl$", &filter, NULL), 0);
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
-	timeline_init(&timeline, store, 1 << 20);
+	timeline_init(&timeline, store, 1 << 20, NULL, NULL);
 	for (uint32_t id = 1; id <= 4; id++) {
 		add_stack(store, id, id % 2 ? "sh" : "perl", 0x10 * id, 0, &sample);
 		record(&timeline, id, id - 1, 0);
@@ -185,9 +185,7 @@ static void a_listener_hears_of_each_sample_once_though_none_is_kept(void **stat
 
 	(void)state;
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
-	timeline_init(&timeline, store, 0);
-	timeline.listener = note;
-	timeline.ctx = &told;
+	timeline_init(&timeline, store, 0, note, &told);
 	record(&timeline, 1, 5, 3);
 	assert_int_equal(told.nr, 0);
 	add_stack(store, 1, "perl", 0x10, 0, &sample);

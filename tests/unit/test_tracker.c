@@ -73,17 +73,19 @@ static int make_world(void **state)
 	*state = world;
 	if (!world || parser_create(PARSER_FORK, &world->parser, NULL) ||
 	    catalog_create(16, world->parser, &world->catalog, NULL) ||
-	    publisher_init(&world->publisher, world->entries, NR_ENTRIES, 16) ||
-	    tracker_init(&world->tracker))
+	    tracker_init(&world->tracker, world->catalog, NULL) ||
+	    publisher_init(&world->publisher,
+			   &(struct publisher_config){ .entries = world->entries,
+						       .nr_entries = NR_ENTRIES,
+						       .nr_mapsets = 16,
+						       .catalog = world->catalog,
+						       .processes = &world->tracker.processes,
+						       .ops = &fake_ops,
+						       .ctx = world }))
 		return -1;
-	world->publisher.catalog = world->catalog;
-	world->publisher.processes = &world->tracker.processes;
-	world->publisher.ops = &fake_ops;
-	world->publisher.ctx = world;
-	world->tracker.catalog = world->catalog;
-	world->tracker.publisher = &world->publisher;
-	world->tracker.kernel_gen = fake_gen;
-	world->tracker.ctx = world;
+	tracker_begin(&world->tracker, &(struct tracker_links){ .publisher = &world->publisher,
+								.kernel_gen = fake_gen,
+								.ctx = world });
 	return 0;
 }
 
@@ -97,6 +99,17 @@ static int drop_world(void **state)
 	parser_destroy(world->parser);
 	free(world);
 	return 0;
+}
+
+static void begin_collect(struct world *world, struct collect *collect,
+			  bool (*is_followed)(void *ctx, uint32_t pid), void *ctx)
+{
+	assert_int_equal(
+		collect_init(collect, &(struct collect_config){ .tracker = &world->tracker,
+								.is_followed = is_followed,
+								.ctx = ctx,
+								.bytes_max = COLLECT_BYTES_MIN }),
+		0);
 }
 
 static void side_map(struct world *world, uint32_t pid, uint64_t start, uint32_t object,
@@ -351,8 +364,7 @@ static void collect_applies_by_time_up_to_the_horizon(void **state)
 		.type = SIDEBAND_EXEC, .pid = PID, .time_ns = 100, .path = ""
 	};
 
-	assert_int_equal(collect_init(&collect), 0);
-	collect.tracker = &world->tracker;
+	begin_collect(world, &collect, NULL, NULL);
 	assert_int_equal(collect_ring_record(&collect, &fork, sizeof(fork)), 0);
 	assert_int_equal(collect_ring_record(&collect, &exec, sizeof(exec)), 0);
 	collect_sideband_record(&map, &collect);
@@ -406,10 +418,7 @@ static void children_of_unprofiled_processes_are_dropped(void **state)
 	};
 	struct collect collect;
 
-	assert_int_equal(collect_init(&collect), 0);
-	collect.tracker = &world->tracker;
-	collect.is_followed = follows;
-	collect.ctx = &following;
+	begin_collect(world, &collect, follows, &following);
 	/* one question about whoever starts all of them */
 	for (uint32_t pid = 500; pid < 600; pid++) {
 		send_side(&collect, SIDEBAND_FORK, pid, 400);
@@ -439,8 +448,7 @@ static void collect_counts_records_that_do_not_hold_together(void **state)
 	struct fpl_record_header unknown[8] = { { .type = 99 } };
 	struct collect collect;
 
-	assert_int_equal(collect_init(&collect), 0);
-	collect.tracker = &world->tracker;
+	begin_collect(world, &collect, NULL, NULL);
 	collect_ring_record(&collect, &sample, sizeof(sample));
 	sample.nr_user = 0, sample.nr_fp = 1;
 	collect_ring_record(&collect, &sample, sizeof(sample));
@@ -489,6 +497,7 @@ static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
 	struct world *world = *state;
 	static const struct fpl_object objects[1];
 	struct pool pool = { 0 };
+	struct stack_store *store;
 	struct replayer replayer;
 	struct profile_stack *stacks;
 	const uint64_t where = ~(3ull << FPL_FRAME_ORIGIN_SHIFT);
@@ -496,15 +505,15 @@ static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
 
 	start_program(world, PID, 1, 7);
 	side_map(world, PID, 0x5000, 2, 200);
-	replayer_init(&replayer);
-	replayer.tracker = &world->tracker;
-	replayer.objects = objects;
-	replayer.nr_objects = ARRAY_SIZE(objects);
-	replayer.pool = &pool;
-	replayer.max_depth = 100;
-	assert_int_equal(stack_store_create(1 << 20, &replayer.store), 0);
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	replayer_init(&replayer, &(struct replayer_config){ .tracker = &world->tracker,
+							    .objects = objects,
+							    .nr_objects = ARRAY_SIZE(objects),
+							    .pool = &pool,
+							    .store = store,
+							    .max_depth = 100 });
 	replayer_add(&replayer, make_snapshot(), &(struct tracker_try){ 0 });
-	assert_int_equal(stack_store_take(replayer.store, &stacks, &nr), 0);
+	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
 	assert_int_equal(nr, 1);
 	assert_int_equal(stacks[0].count, 1);
 	assert_int_equal(stacks[0].nr_user, 1);
@@ -520,7 +529,7 @@ static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
 	assert_int_equal(fp[2] & where, FPL_FRAME_RAW | 0x9800);
 	free(stacks[0].frames);
 	free(stacks);
-	stack_store_destroy(replayer.store);
+	stack_store_destroy(store);
 	replayer_fini(&replayer);
 }
 
