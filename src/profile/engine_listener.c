@@ -80,29 +80,11 @@ void engine_listen_pause(struct engine *engine)
 /* Room for @nr stacks. */
 static bool make_room(struct engine_looks *looks, size_t nr)
 {
-	size_t room = looks->room ? looks->room : 1024;
-
-	while (room < nr)
-		room *= 2;
-	if (room == looks->room)
-		return true;
-
-	uint32_t *places = reallocarray(looks->places, room, sizeof(*places));
-
-	if (!places)
-		return false;
-	looks->places = places;
-
-	uint64_t *counts = reallocarray(looks->counts, room, sizeof(*counts));
-
-	if (!counts)
-		return false;
-	looks->counts = counts;
-	looks->room = room;
-	return true;
+	return !vector_reserve(&looks->places, nr) && !vector_reserve(&looks->counts, nr);
 }
 
-/* The listener knows every stack of the store, but for those of tasks whose name is not wanted. */
+/* Tells the listener every stack of the store, for which there is room, but for those of tasks
+ * whose name is not wanted. */
 static void tell_stacks(struct engine *engine)
 {
 	const struct engine_listener *listener = engine->options->listener;
@@ -110,12 +92,14 @@ static void tell_stacks(struct engine *engine)
 	uint32_t nr = stack_store_nr(engine->store);
 	struct profile_stack stack;
 
-	for (; looks->nr_seen < nr; looks->nr_seen++) {
-		stack_store_look(engine->store, looks->nr_seen, &stack);
-		looks->places[looks->nr_seen] = STACK_STORE_NONE;
+	while (looks->places.nr < nr) {
+		uint32_t *place = &looks->places.list[looks->places.nr];
+
+		stack_store_look(engine->store, (uint32_t)looks->places.nr++, &stack);
+		*place = STACK_STORE_NONE;
 		if (engine->comm_filter && !comm_filter_wants(engine->comm_filter, stack.comm))
 			continue;
-		looks->places[looks->nr_seen] = looks->nr_stacks++;
+		*place = (uint32_t)looks->counts.nr++;
 		listener->stack(listener->ctx, &stack);
 	}
 }
@@ -151,10 +135,10 @@ static void add_count(const struct fpl_stack *stack, void *ctx)
 
 	if (number == STACK_STORE_NONE)
 		engine->looks.nr_frameless += stack->count;
-	else if (engine->looks.places[number] == STACK_STORE_NONE)
+	else if (engine->looks.places.list[number] == STACK_STORE_NONE)
 		engine->looks.nr_unwanted += stack->count;
 	else
-		engine->looks.counts[engine->looks.places[number]] += stack->count;
+		engine->looks.counts.list[engine->looks.places.list[number]] += stack->count;
 }
 
 /* Count anew what is in the store, and what the kernel side holds beside it. */
@@ -163,13 +147,13 @@ static void count_stacks(struct engine *engine)
 	struct engine_looks *looks = &engine->looks;
 
 	looks->nr_frameless = looks->nr_unwanted = 0;
-	for (uint32_t i = 0; i < looks->nr_seen; i++) {
+	for (uint32_t i = 0; i < looks->places.nr; i++) {
 		uint64_t count = stack_store_samples(engine->store, i);
 
-		if (looks->places[i] == STACK_STORE_NONE)
+		if (looks->places.list[i] == STACK_STORE_NONE)
 			looks->nr_unwanted += count;
 		else
-			looks->counts[looks->places[i]] = count;
+			looks->counts.list[looks->places.list[i]] = count;
 	}
 	kernel_side_stacks(&engine->kernel, add_count, engine);
 }
@@ -192,8 +176,8 @@ static void look(struct engine *engine, bool last)
 	struct engine_look told = {
 		.unix_ns = clock_ns(CLOCK_REALTIME),
 		.sampled_ns = until_ns - engine->enabled_ns,
-		.counts = looks->counts,
-		.nr_stacks = looks->nr_stacks,
+		.counts = looks->counts.list,
+		.nr_stacks = (uint32_t)looks->counts.nr,
 		.fired = counters.fired,
 		.idle = counters.idle,
 		.filtered = counters.filtered + engine->collect.nr_filtered + looks->nr_unwanted,

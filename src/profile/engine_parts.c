@@ -437,8 +437,8 @@ void engine_close(struct engine *engine)
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
 	timeline_fini(&engine->timeline);
-	free(engine->looks.places);
-	free(engine->looks.counts);
+	vector_fini(&engine->looks.places);
+	vector_fini(&engine->looks.counts);
 	tracker_fini(&engine->tracker);
 	publisher_fini(&engine->publisher);
 	tables_fini(&engine->tables);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/vector.h"
 #include "proc/cgroup_names.h"
 #include "proc/host.h"
 #include "profile/catalog.h"
@@ -37,14 +38,12 @@ enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER 
 
 /* State for the looks of a listener. */
 struct engine_looks {
-	uint32_t *
-		places; /* owned [nr_seen]: the number it was told by, of each stack of the store */
-	uint64_t *counts;	     /* owned: by that number */
-	size_t room;		     /* of both */
-	uint32_t nr_seen, nr_stacks; /* stacks of the store; those of them it was told of */
-	uint64_t nr_frameless;	     /* samples whose frames are on their way */
-	uint64_t nr_unwanted;	     /* of tasks whose name is not wanted */
-	uint32_t nr;		     /* looks so far */
+	/* by number in the store: the number it was told by, or STACK_STORE_NONE */
+	VECTOR(uint32_t) places;
+	VECTOR(uint64_t) counts; /* by the number it was told by */
+	uint64_t nr_frameless;	 /* samples whose frames are on their way */
+	uint64_t nr_unwanted;	 /* of tasks whose name is not wanted */
+	uint32_t nr;		 /* looks so far */
 	uint64_t next_ns;
 };
 

@@ -83,8 +83,7 @@ int finder_create(uint32_t nr_slots, struct parser *parser, struct finder **ret,
 		finder->max_open = max_open_objects(1);
 		finder->refusals = calloc(REFUSALS_MAX, sizeof(*finder->refusals));
 	}
-	if (!finder || known_files_init(&finder->files) || !finder->refusals ||
-	    desk_open(parser, &finder->desk, NULL)) {
+	if (!finder || !finder->refusals || desk_open(parser, &finder->desk, NULL)) {
 		finder_destroy(finder);
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}

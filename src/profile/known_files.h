@@ -5,23 +5,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/id_table.h"
+#include "base/vector.h"
 #include "obj/identity.h"
 
 struct object;
 
 struct known_file {
-	struct file_stamp stamp; /* zeroed: an empty place */
-	struct object *object;	 /* borrowed; NULL: of no use */
+	struct file_stamp stamp;
+	struct object *object; /* borrowed; NULL: of no use */
 };
 
+/* Zeroed: none. */
 struct known_files {
-	struct known_file *places; /* owned [size]: open addressing, at most half full */
-	size_t nr, size;
+	VECTOR(struct known_file) files;
+	struct id_table ids; /* by stamp */
 };
 
-/* Errors: -ENOMEM. */
-FPL_MUST_CHECK int known_files_init(struct known_files *files);
 void known_files_fini(struct known_files *files);
 
 /* The file with @stamp, until the next call that adds or forgets; NULL: it was not met. */
@@ -32,5 +32,6 @@ const struct known_file *known_files_find(const struct known_files *files,
 void known_files_add(struct known_files *files, const struct file_stamp *stamp,
 		     struct object *object);
 
-/* Forget the files of no use, and those of objects of which @keeps is false. Without memory all. */
+/* Forget the files of no use, and those of objects of which @keeps is false. Without memory further
+ * ones. */
 void known_files_forget(struct known_files *files, bool (*keeps)(const struct object *object));

@@ -188,7 +188,7 @@ static bool entry_equals(const struct entry *entry, uint64_t hash, const struct 
 	       words_equal(entry->frames + part->nr_user, rest, nr_rest(part));
 }
 
-/* Room for one more element in an array, charged to the budget. */
+/* Make room for one more element in an array. No VECTOR: the budget is charged before it grows. */
 static int grow(struct stack_store *store, void **array, size_t nr, size_t *capacity, size_t size)
 {
 	size_t wanted = *capacity ? 2 * *capacity : 256;

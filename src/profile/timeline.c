@@ -24,7 +24,8 @@ void timeline_fini(struct timeline *timeline)
 	*timeline = (struct timeline){ 0 };
 }
 
-/* Make room for one more element of @size bytes, of at most @max. False: no room. */
+/* Make room for one more element of @size bytes, of at most @max. False: no room. No VECTOR: its
+ * room would end at twice the limit that --timeline-memory sets. */
 static bool grow(void **array, size_t nr, size_t *capacity, size_t max, size_t size)
 {
 	size_t wanted = *capacity ? *capacity + *capacity / 2 : 1024;

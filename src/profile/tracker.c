@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "proc/code_place.h"
 #include "proc/owner.h"
 #include "proc/thread.h"
@@ -493,13 +494,15 @@ int tracker_adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct fpl
 	return adopt(tracker, pid, wanted, NULL, err);
 }
 
-/* The numbers of all processes; NULL without memory or /proc. The caller frees them. */
-static uint32_t *list_pids(size_t *ret_nr)
+struct pid_list {
+	VECTOR(uint32_t) pids;
+};
+
+/* Lists the numbers of all processes, as far as there is memory. */
+static void list_pids(struct pid_list *ret)
 {
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
-	uint32_t *pids = NULL;
-	size_t nr = 0, capacity = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		char *end;
@@ -507,32 +510,23 @@ static uint32_t *list_pids(size_t *ret_nr)
 
 		if (*end || !pid || pid > INT32_MAX)
 			continue;
-		if (nr == capacity) {
-			capacity = capacity ? 2 * capacity : 256;
-
-			uint32_t *bigger = realloc(pids, capacity * sizeof(*pids));
-
-			if (!bigger)
-				break;
-			pids = bigger;
-		}
-		pids[nr++] = (uint32_t)pid;
+		if (vector_push(&ret->pids, (uint32_t)pid))
+			break;
 	}
 	if (dir)
 		closedir(dir);
-	*ret_nr = nr;
-	return pids;
 }
 
 void tracker_adopt_all(struct tracker *tracker)
 {
-	size_t nr = 0;
-	AUTO_FREE uint32_t *pids = list_pids(&nr);
+	struct pid_list list = { 0 };
 	struct scan_cache *cache = scan_cache_create();
 
+	list_pids(&list);
 	/* from the youngest, which may be the first to go */
-	for (size_t i = nr; i-- > 0;) {
-		const struct process *known = processes_find(&tracker->processes, pids[i]);
+	for (size_t i = list.pids.nr; i-- > 0;) {
+		uint32_t pid = list.pids.list[i];
+		const struct process *known = processes_find(&tracker->processes, pid);
 
 		bool has_memory;
 		char state;
@@ -541,11 +535,12 @@ void tracker_adopt_all(struct tracker *tracker)
 			continue;
 		/* half of all processes are the kernel's; one that is on a CPU, or waits for one,
 		 * will be sampled first */
-		state = process_glance((pid_t)pids[i], &has_memory);
+		state = process_glance((pid_t)pid, &has_memory);
 		/* what cannot be read is gone, or is no business of ours */
 		if (has_memory)
-			(void)!adopt(tracker, pids[i], state == 'R', cache, NULL);
+			(void)!adopt(tracker, pid, state == 'R', cache, NULL);
 	}
+	vector_fini(&list.pids);
 	scan_cache_destroy(cache);
 }
 

@@ -64,13 +64,13 @@ static void freed_neighbours_become_one_gap(void **state)
 		assert_int_equal(space_init(&space, 30), 0);
 		for (unsigned j = 0; j < 3; j++)
 			assert_int_equal(space_alloc(&space, 10, 1, 0, &first[j]), 0);
-		assert_int_equal(space.nr_free, 0);
+		assert_int_equal(space.free.nr, 0);
 		assert_int_equal(space.in_use, 30);
 		for (unsigned j = 0; j < 3; j++)
 			assert_int_equal(space_free(&space, first[orders[i][j]], 10), 0);
-		assert_int_equal(space.nr_free, 1);
-		assert_int_equal(space.free[0].first, 0);
-		assert_int_equal(space.free[0].nr, 30);
+		assert_int_equal(space.free.nr, 1);
+		assert_int_equal(space.free.list[0].first, 0);
+		assert_int_equal(space.free.list[0].nr, 30);
 		assert_int_equal(space.in_use, 0);
 		space_fini(&space);
 	}
