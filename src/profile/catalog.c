@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/vector.h"
 #include "profile/object_list.h"
 #include "profile/recent_paths.h"
 #include "profile/share.h"
@@ -20,10 +20,9 @@ struct catalog {
 	struct finder *finder;	 /* owned */
 	struct object_list list; /* of objects that are owned */
 	struct recent_paths recent;
-	struct profile_object *former; /* owned [nr_former]: retired, but stacks name them */
-	size_t nr_former, former_room;
-	size_t nr_refused; /* objects that got no numbers */
-	bool is_exported;  /* the files of objects are the profile's */
+	VECTOR(struct profile_object) former; /* retired, but stacks name them */
+	size_t nr_refused;		      /* objects that got no numbers */
+	bool is_exported;		      /* the files of objects are the profile's */
 };
 
 int catalog_create(uint32_t nr_slots, struct parser *parser, struct catalog **ret,
@@ -76,10 +75,10 @@ void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
-	for (size_t i = 0; i < catalog->list.nr_live; i++)
-		give_up(catalog, catalog->list.live[i]);
+	for (size_t i = 0; i < catalog->list.live.nr; i++)
+		give_up(catalog, catalog->list.live.list[i]);
 	object_list_fini(&catalog->list);
-	free_described(catalog->former, catalog->nr_former);
+	free_described(catalog->former.list, catalog->former.nr);
 	recent_paths_fini(&catalog->recent);
 	finder_destroy(catalog->finder);
 	free(catalog);
@@ -92,7 +91,7 @@ struct object *catalog_at(const struct catalog *catalog, uint32_t id)
 
 size_t catalog_nr(const struct catalog *catalog)
 {
-	return catalog->list.max_id;
+	return catalog->list.by_id.nr;
 }
 
 uint32_t catalog_last_id(const struct catalog *catalog)
@@ -102,12 +101,12 @@ uint32_t catalog_last_id(const struct catalog *catalog)
 
 struct object *catalog_live(const struct catalog *catalog, size_t i)
 {
-	return catalog->list.live[i];
+	return catalog->list.live.list[i];
 }
 
 size_t catalog_nr_live(const struct catalog *catalog)
 {
-	return catalog->list.nr_live;
+	return catalog->list.live.nr;
 }
 
 size_t catalog_nr_of_limited(const struct catalog *catalog)
@@ -194,11 +193,10 @@ int catalog_describe(const struct object *object, struct profile_object *ret)
 
 int catalog_keep_id(struct catalog *catalog, struct object *object)
 {
-	if (array_reserve(&catalog->former, sizeof(*catalog->former), &catalog->former_room,
-			  catalog->nr_former + 1) ||
-	    catalog_describe(object, &catalog->former[catalog->nr_former]))
+	if (vector_reserve(&catalog->former, catalog->former.nr + 1) ||
+	    catalog_describe(object, &catalog->former.list[catalog->former.nr]))
 		return -ENOMEM;
-	catalog->nr_former++;
+	catalog->former.nr++;
 	object->is_kept = true;
 	return 0;
 }
@@ -236,13 +234,13 @@ int catalog_export(struct catalog *catalog, struct profile_object **ret)
 	struct profile_object *list = calloc(nr ? nr : 1, sizeof(*list));
 	int code = list ? 0 : -ENOMEM;
 
-	for (; !code && catalog->nr_former; catalog->nr_former--) {
-		const struct profile_object *former = &catalog->former[catalog->nr_former - 1];
+	for (; !code && catalog->former.nr; catalog->former.nr--) {
+		const struct profile_object *former = &catalog->former.list[catalog->former.nr - 1];
 
 		list[former->id - 1] = *former;
 	}
-	for (size_t i = 0; !code && i < catalog->list.nr_live; i++) {
-		const struct object *object = catalog->list.live[i];
+	for (size_t i = 0; !code && i < catalog->list.live.nr; i++) {
+		const struct object *object = catalog->list.live.list[i];
 
 		code = export_object(object, &list[object->id - 1]);
 	}

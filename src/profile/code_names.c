@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
+#include "base/vector.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -33,11 +33,10 @@ struct code_image {
 };
 
 struct code_names {
-	struct code_image *images; /* owned [nr]; by gen once finished */
-	size_t nr, room;
-	size_t last;		    /* found last */
-	struct code_loader *loader; /* owned; NULL once finished */
-	struct opener *opener;	    /* borrowed */
+	VECTOR(struct code_image) images; /* by gen once finished */
+	size_t last;			  /* found last */
+	struct code_loader *loader;	  /* owned; NULL once finished */
+	struct opener *opener;		  /* borrowed */
 	struct code_names_stats stats;
 	struct code_loader_stats loaded; /* once finished */
 };
@@ -73,23 +72,23 @@ void code_names_destroy(struct code_names *names)
 	if (!names)
 		return;
 	code_loader_destroy(names->loader);
-	for (size_t i = 0; i < names->nr; i++) {
-		close_files(&names->images[i]);
-		code_table_fini(&names->images[i].dump);
-		code_table_fini(&names->images[i].map);
+	for (size_t i = 0; i < names->images.nr; i++) {
+		close_files(&names->images.list[i]);
+		code_table_fini(&names->images.list[i].dump);
+		code_table_fini(&names->images.list[i].map);
 	}
-	free(names->images);
+	vector_fini(&names->images);
 	free(names);
 }
 
 static struct code_image *find_image(struct code_names *names, uint64_t gen)
 {
-	if (names->last < names->nr && names->images[names->last].gen == gen)
-		return &names->images[names->last];
-	for (size_t i = names->nr; i-- > 0;) {
-		if (names->images[i].gen == gen) {
+	if (names->last < names->images.nr && names->images.list[names->last].gen == gen)
+		return &names->images.list[names->last];
+	for (size_t i = names->images.nr; i-- > 0;) {
+		if (names->images.list[i].gen == gen) {
 			names->last = i;
-			return &names->images[i];
+			return &names->images.list[i];
 		}
 	}
 	return NULL;
@@ -127,7 +126,7 @@ static struct code_image *add_image(struct code_names *names, const struct code_
 {
 	struct fpl_err err = { 0 };
 
-	if (names->nr >= CODE_NAMES_IMAGES_MAX) {
+	if (names->images.nr >= CODE_NAMES_IMAGES_MAX) {
 		if (names->stats.beyond++ == 0)
 			fpl_log(FPL_LOG_WARN,
 				"more than %u programs make code at run time: that of the others "
@@ -135,10 +134,10 @@ static struct code_image *add_image(struct code_names *names, const struct code_
 				CODE_NAMES_IMAGES_MAX);
 		return NULL;
 	}
-	if (array_reserve(&names->images, sizeof(*names->images), &names->room, names->nr + 1))
+	if (vector_reserve(&names->images, names->images.nr + 1))
 		return NULL;
 
-	struct code_image *image = &names->images[names->nr++];
+	struct code_image *image = &names->images.list[names->images.nr++];
 
 	*image = (struct code_image){
 		.gen = event->gen,
@@ -199,8 +198,8 @@ static void order_files(struct code_names *names, struct code_image *image)
 
 static void end_image(struct code_names *names, const struct code_event *event)
 {
-	for (size_t i = 0; i < names->nr; i++) {
-		struct code_image *image = &names->images[i];
+	for (size_t i = 0; i < names->images.nr; i++) {
+		struct code_image *image = &names->images.list[i];
 
 		if (image->pid != event->pid || image->gen == event->gen || image->ended ||
 		    !image->has_place)
@@ -213,8 +212,8 @@ static void end_image(struct code_names *names, const struct code_event *event)
 
 static void end_process(struct code_names *names, uint32_t pid)
 {
-	for (size_t i = 0; i < names->nr; i++) {
-		struct code_image *image = &names->images[i];
+	for (size_t i = 0; i < names->images.nr; i++) {
+		struct code_image *image = &names->images.list[i];
 
 		if (image->pid != pid || image->ended || !image->has_place)
 			continue;
@@ -254,20 +253,22 @@ static struct code_image *image_of(const struct code_names *names, uint64_t gen)
 {
 	const struct code_image key = { .gen = gen };
 
-	return names->nr ? bsearch(&key, names->images, names->nr, sizeof(key), compare_gens)
-			 : NULL;
+	return names->images.nr ? bsearch(&key, names->images.list, names->images.nr, sizeof(key),
+					  compare_gens)
+				: NULL;
 }
 
 void code_names_finish(struct code_names *names)
 {
 	struct code_loaded loaded;
 
-	for (size_t i = 0; i < names->nr; i++) {
-		open_files(names, &names->images[i]);
-		order_files(names, &names->images[i]);
+	for (size_t i = 0; i < names->images.nr; i++) {
+		open_files(names, &names->images.list[i]);
+		order_files(names, &names->images.list[i]);
 	}
-	if (names->nr)
-		qsort(names->images, names->nr, sizeof(*names->images), compare_gens);
+	if (names->images.nr)
+		qsort(names->images.list, names->images.nr, sizeof(*names->images.list),
+		      compare_gens);
 	code_loader_finish(names->loader);
 	while (code_loader_take(names->loader, &loaded)) {
 		struct code_image *image = image_of(names, loaded.gen);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "bpf/shared.h"
 #include "profile/object.h"
 
@@ -15,9 +14,9 @@ void object_list_init(struct object_list *list, uint32_t nr_slots)
 
 void object_list_fini(struct object_list *list)
 {
-	free(list->by_id);
-	free(list->live);
-	free(list->free_slots);
+	vector_fini(&list->by_id);
+	vector_fini(&list->live);
+	vector_fini(&list->free_slots);
 	*list = (struct object_list){ 0 };
 }
 
@@ -26,7 +25,7 @@ static struct object kept_id;
 
 struct object *object_list_at(const struct object_list *list, uint32_t id)
 {
-	struct object *object = id >= 1 && id <= list->max_id ? list->by_id[id - 1] : NULL;
+	struct object *object = id >= 1 && id <= list->by_id.nr ? list->by_id.list[id - 1] : NULL;
 
 	return object != &kept_id ? object : NULL;
 }
@@ -38,7 +37,7 @@ static uint32_t next_id(const struct object_list *list)
 
 	for (uint32_t i = 0; i < FPL_FRAME_OBJECT_MAX; i++) {
 		id = id % FPL_FRAME_OBJECT_MAX + 1;
-		if (id > list->max_id || !list->by_id[id - 1])
+		if (id > list->by_id.nr || !list->by_id.list[id - 1])
 			return id;
 	}
 	return 0;
@@ -47,43 +46,41 @@ static uint32_t next_id(const struct object_list *list)
 /* Room for one more object, also among what may be given back. */
 static int reserve(struct object_list *list, uint32_t id)
 {
-	size_t nr = list->nr_live + 1;
+	size_t nr = list->live.nr + 1;
+	int code = vector_reserve(&list->by_id, id);
 
-	if (array_reserve(&list->by_id, sizeof(*list->by_id), &list->id_room, id) ||
-	    array_reserve(&list->live, sizeof(struct object *), &list->live_room, nr) ||
-	    array_reserve(&list->free_slots, sizeof(*list->free_slots), &list->free_room,
-			  list->nr_free + nr))
-		return -ENOMEM;
-	return 0;
+	if (!code)
+		code = vector_reserve(&list->live, nr);
+	return code ? code : vector_reserve(&list->free_slots, list->free_slots.nr + nr);
 }
 
 int object_list_add(struct object_list *list, struct object *object)
 {
 	uint32_t id = next_id(list);
 
-	if (!id || (!list->nr_free && list->next_slot >= list->nr_slots))
+	if (!id || (!list->free_slots.nr && list->next_slot >= list->nr_slots))
 		return -ENOSPC;
 	if (reserve(list, id))
 		return -ENOMEM;
 	object->id = list->last_id = id;
-	if (id > list->max_id)
-		list->max_id = id;
-	list->by_id[id - 1] = object;
-	object->slot =
-		list->nr_free ? list->free_slots[--list->nr_free] : (uint16_t)list->next_slot++;
-	object->place = list->nr_live;
-	list->live[list->nr_live++] = object;
+	if (id > list->by_id.nr)
+		list->by_id.nr = id;
+	list->by_id.list[id - 1] = object;
+	object->slot = list->free_slots.nr ? list->free_slots.list[--list->free_slots.nr]
+					   : (uint16_t)list->next_slot++;
+	object->place = list->live.nr;
+	list->live.list[list->live.nr++] = object;
 	share_take(&list->owners, object->owner, 1);
 	return 0;
 }
 
 void object_list_remove(struct object_list *list, struct object *object, bool keep_id)
 {
-	struct object *last = list->live[--list->nr_live];
+	struct object *last = list->live.list[--list->live.nr];
 
-	list->live[object->place] = last;
+	list->live.list[object->place] = last;
 	last->place = object->place;
-	list->by_id[object->id - 1] = keep_id ? &kept_id : NULL;
-	list->free_slots[list->nr_free++] = object->slot;
+	list->by_id.list[object->id - 1] = keep_id ? &kept_id : NULL;
+	list->free_slots.list[list->free_slots.nr++] = object->slot;
 	share_give_back(&list->owners, object->owner, 1);
 }

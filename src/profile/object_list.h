@@ -11,19 +11,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 #include "profile/share.h"
 
 struct object;
 
 struct object_list {
-	struct object **by_id; /* owned [max_id]: by id - 1; NULL: free; see object_list_at() */
-	uint32_t max_id;       /* highest id given so far */
-	uint32_t last_id;      /* given last */
-	size_t id_room;
-	struct object **live; /* owned [nr_live]: in no order; each borrowed */
-	size_t nr_live, live_room;
-	uint16_t *free_slots; /* owned [nr_free]: given back */
-	size_t nr_free, free_room;
+	/* by id - 1, up to the highest id given so far; NULL: free; see object_list_at() */
+	VECTOR(struct object *) by_id;
+	uint32_t last_id;	      /* given last */
+	VECTOR(struct object *) live; /* in no order; each borrowed */
+	VECTOR(uint16_t) free_slots;  /* given back */
 	uint32_t nr_slots, next_slot; /* slots from next_slot on were never given */
 	struct share_book owners;     /* how many are charged to whom */
 };

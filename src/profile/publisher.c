@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,7 +28,7 @@ int publisher_init(struct publisher *publisher, const struct publisher_config *c
 void publisher_fini(struct publisher *publisher)
 {
 	space_fini(&publisher->space);
-	free(publisher->retired);
+	vector_fini(&publisher->retired);
 	*publisher = (struct publisher){ 0 };
 }
 
@@ -37,10 +36,8 @@ void publisher_retire(struct publisher *publisher, const struct run *run)
 {
 	if (!run->nr)
 		return;
-	if (array_reserve(&publisher->retired, sizeof(*publisher->retired),
-			  &publisher->retired_capacity, publisher->nr_retired + 1))
+	if (vector_push(&publisher->retired, (struct space_extent){ run->first, run->nr }))
 		return; /* these entries are never used again */
-	publisher->retired[publisher->nr_retired++] = (struct space_extent){ run->first, run->nr };
 	publisher->retired_entries += run->nr;
 }
 
@@ -65,7 +62,7 @@ void publisher_collect(struct publisher *publisher)
 	AUTO_FREE struct fpl_mapset *values = calloc(publisher->config.nr_mapsets, sizeof(*values));
 	AUTO_FREE uint32_t *pids = calloc(publisher->config.nr_mapsets, sizeof(*pids));
 
-	if (!values || !pids || !publisher->nr_retired)
+	if (!values || !pids || !publisher->retired.nr)
 		return;
 	/* a fork that read a mapset before it was replaced has written the child's when this ends
 	 */
@@ -95,16 +92,16 @@ void publisher_collect(struct publisher *publisher)
 
 	size_t kept = 0;
 
-	for (size_t i = 0; i < publisher->nr_retired; i++) {
-		struct space_extent run = publisher->retired[i];
+	for (size_t i = 0; i < publisher->retired.nr; i++) {
+		struct space_extent run = publisher->retired.list[i];
 
 		if (is_named(values, nr_live, run.first) ||
 		    space_free(&publisher->space, run.first, run.nr))
-			publisher->retired[kept++] = run;
+			publisher->retired.list[kept++] = run;
 		else
 			publisher->retired_entries -= run.nr;
 	}
-	publisher->nr_retired = kept;
+	publisher->retired.nr = kept;
 }
 
 /* Copies the mappings; one whose object was refused a table says so by slot 0. */
@@ -131,7 +128,7 @@ static int alloc_run(struct publisher *publisher, uint32_t nr, struct run **ret)
 
 	int code = nr ? space_alloc(&publisher->space, nr, 1, 0, &run->first) : 0;
 
-	if (code == -ENOSPC && publisher->nr_retired) {
+	if (code == -ENOSPC && publisher->retired.nr) {
 		publisher_collect(publisher);
 		code = space_alloc(&publisher->space, nr, 1, 0, &run->first);
 	}

@@ -39,8 +39,7 @@ struct publisher_config {
 struct publisher {
 	struct publisher_config config;
 	struct space space;
-	struct space_extent *retired; /* owned [nr_retired] */
-	size_t nr_retired, retired_capacity;
+	VECTOR(struct space_extent) retired;
 	uint32_t retired_entries;
 	uint32_t serial;	  /* of the run published last */
 	uint64_t nr_refused;	  /* publications without room */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/code_place.h"
@@ -143,19 +142,19 @@ static int read_map(const struct proc_map *map, void *ctx)
 	struct object *object = NULL;
 	bool vdso = strcmp(map->path, "[vdso]") == 0;
 
-	if (!map->executable || scan_is_uprobes(map->path) || sighting->nr >= MAPSET_MAX)
+	if (!map->executable || scan_is_uprobes(map->path) || sighting->maps.nr >= MAPSET_MAX)
 		return 0;
-	if (array_reserve(&sighting->maps, sizeof(*sighting->maps), &sighting->room,
-			  sighting->nr + 1))
+	if (vector_reserve(&sighting->maps, sighting->maps.nr + 1))
 		return -ENOMEM;
 	if (vdso)
 		object = finder_vdso(reading->finder);
 	else if (map->inode && scan_is_file(map->path) && !code_place_is_dump(map->path))
 		object = find_object(reading, map);
-	sighting->maps[sighting->nr++] = (struct sighted_map){ .start = map->start,
-							       .end = map->end,
-							       .file_off = vdso ? 0 : map->file_off,
-							       .object = object };
+	sighting->maps.list[sighting->maps.nr++] =
+		(struct sighted_map){ .start = map->start,
+				      .end = map->end,
+				      .file_off = vdso ? 0 : map->file_off,
+				      .object = object };
 	return 0;
 }
 
@@ -230,7 +229,7 @@ int sighting_make(struct finder *finder, uint32_t pid, uint32_t tid, struct scan
 
 void sighting_fini(struct sighting *sighting)
 {
-	free(sighting->maps);
+	vector_fini(&sighting->maps);
 	*sighting = (struct sighting){ 0 };
 }
 
@@ -251,8 +250,8 @@ int scan_take(const struct sighting *sighting, struct catalog *catalog, struct s
 	struct scan scan = { .set = mapset_create(), .time_ns = sighting->time_ns };
 	int code = scan.set ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !code && i < sighting->nr; i++) {
-		const struct sighted_map *map = &sighting->maps[i];
+	for (size_t i = 0; !code && i < sighting->maps.nr; i++) {
+		const struct sighted_map *map = &sighting->maps.list[i];
 		struct object *object = catalog_admit(catalog, map->object);
 		struct fpl_mapping mapping;
 

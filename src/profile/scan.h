@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 #include "bpf/shared.h"
 #include "proc/mapset.h"
 #include "profile/catalog.h"
@@ -34,10 +35,9 @@ struct sighted_map {
 
 /* Mappings seen in a process. */
 struct sighting {
-	struct sighted_map *maps;    /* owned [nr], in the order of addresses */
-	size_t nr, room;	     /* at most MAPSET_MAX */
-	uint64_t entry, interp_base; /* AT_ENTRY, AT_BASE */
-	uint64_t time_ns;	     /* CLOCK_MONOTONIC before the reading */
+	VECTOR(struct sighted_map) maps; /* in the order of addresses; at most MAPSET_MAX */
+	uint64_t entry, interp_base;	 /* AT_ENTRY, AT_BASE */
+	uint64_t time_ns;		 /* CLOCK_MONOTONIC before the reading */
 };
 
 /*

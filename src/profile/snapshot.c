@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "profile/record.h"
 
 #define CPUS_MAX 65536u
@@ -27,10 +26,9 @@ void snapshot_put(struct snapshot *snapshot)
 
 void snapshots_fini(struct snapshots *snapshots)
 {
-	for (size_t i = 0; i < snapshots->nr; i++)
-		snapshot_put(snapshots->last[i]);
-	free(snapshots->last);
-	*snapshots = (struct snapshots){ 0 };
+	for (size_t i = 0; i < snapshots->last.nr; i++)
+		snapshot_put(snapshots->last.list[i]);
+	vector_fini(&snapshots->last);
 }
 
 const uint8_t *snapshot_shared(const struct snapshot *snapshot)
@@ -70,12 +68,11 @@ static bool has_shared(const struct fpl_sample *last, const struct fpl_sample *s
 /* The place of the last one of the CPU; NULL without memory. */
 static struct snapshot **last_of(struct snapshots *snapshots, uint32_t cpu)
 {
-	if (array_reserve(&snapshots->last, sizeof(*snapshots->last), &snapshots->capacity,
-			  cpu + 1))
+	if (vector_reserve(&snapshots->last, cpu + 1))
 		return NULL;
-	while (snapshots->nr <= cpu)
-		snapshots->last[snapshots->nr++] = NULL;
-	return &snapshots->last[cpu];
+	while (snapshots->last.nr <= cpu)
+		snapshots->last.list[snapshots->last.nr++] = NULL;
+	return &snapshots->last.list[cpu];
 }
 
 int snapshots_take(struct snapshots *snapshots, const void *data, size_t size,

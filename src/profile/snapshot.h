@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vector.h"
 #include "bpf/shared.h"
 
 struct snapshot {
@@ -32,8 +33,7 @@ const uint8_t *snapshot_shared(const struct snapshot *snapshot);
 
 /* The last snapshot with all its bytes, by CPU. Zeroed: none. */
 struct snapshots {
-	struct snapshot **last; /* owned [nr], owned references or NULL */
-	size_t nr, capacity;
+	VECTOR(struct snapshot *) last; /* owned references or NULL */
 };
 
 void snapshots_fini(struct snapshots *snapshots);

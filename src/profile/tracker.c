@@ -173,8 +173,10 @@ static bool ask_process(struct tracker *tracker, struct process *process, uint32
 
 static bool has_retired(const struct sighting *sighting)
 {
-	for (size_t i = 0; i < sighting->nr; i++) {
-		if (sighting->maps[i].object && sighting->maps[i].object->is_retired)
+	for (size_t i = 0; i < sighting->maps.nr; i++) {
+		const struct object *object = sighting->maps.list[i].object;
+
+		if (object && object->is_retired)
 			return true;
 	}
 	return false;

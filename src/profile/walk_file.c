@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/vector.h"
 #include "base/cleanup.h"
 
 struct seen_mapset {
@@ -15,10 +15,9 @@ struct seen_mapset {
 };
 
 struct walk_file {
-	FILE *file;		  /* owned */
-	char *path;		  /* owned */
-	struct seen_mapset *seen; /* owned [nr_seen] */
-	size_t nr_seen, capacity;
+	FILE *file; /* owned */
+	char *path; /* owned */
+	VECTOR(struct seen_mapset) seen;
 	uint32_t nr_objects; /* written: ids up to this */
 	bool failed;
 };
@@ -57,7 +56,7 @@ int walk_file_close(struct walk_file *file, struct fpl_err *err)
 	if (file->file && (fclose(file->file) != 0 || file->failed))
 		code = fpl_fail(err, -EIO, "%s: could not be written whole", file->path);
 	free(file->path);
-	free(file->seen);
+	vector_fini(&file->seen);
 	free(file);
 	return code;
 }
@@ -92,15 +91,15 @@ static void write_objects(struct walk_file *file, const struct catalog *catalog)
 /* Is this mapset in the file? Remembers that it will be. */
 static bool see_mapset(struct walk_file *file, const struct fpl_sample *walk)
 {
-	for (size_t i = file->nr_seen; i-- > 0;) {
-		const struct seen_mapset *s = &file->seen[i];
+	for (size_t i = file->seen.nr; i-- > 0;) {
+		const struct seen_mapset *s = &file->seen.list[i];
 
 		if (s->gen == walk->gen && s->tgid == walk->tgid && s->version == walk->version)
 			return true;
 	}
-	if (array_reserve(&file->seen, sizeof(*file->seen), &file->capacity, file->nr_seen + 1))
-		return false; /* it is written again next time */
-	file->seen[file->nr_seen++] = (struct seen_mapset){ walk->gen, walk->tgid, walk->version };
+	/* without memory it is written again next time */
+	(void)!vector_push(&file->seen,
+			   (struct seen_mapset){ walk->gen, walk->tgid, walk->version });
 	return false;
 }
 

@@ -58,13 +58,12 @@ int sighting_make(struct finder *finder, uint32_t pid, uint32_t tid, struct scan
 	(void)finder, (void)tid, (void)cache, (void)err;
 	note('P');
 	*ret = (struct sighting){ .entry = pid };
-	ret->maps = calloc(1, sizeof(*ret->maps));
-	return ret->maps ? 0 : -1;
+	return vector_reserve(&ret->maps, 1);
 }
 
 void sighting_fini(struct sighting *sighting)
 {
-	free(sighting->maps);
+	vector_fini(&sighting->maps);
 }
 
 void code_names_tell(struct code_names *names, const struct code_event *event)

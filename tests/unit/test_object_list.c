@@ -46,7 +46,7 @@ static void numbers_are_given_in_order(void **state)
 	}
 	assert_null(object_list_at(&list, 0));
 	assert_null(object_list_at(&list, NR_SLOTS));
-	assert_int_equal(list.nr_live, NR_SLOTS - 1);
+	assert_int_equal(list.live.nr, NR_SLOTS - 1);
 }
 
 static void a_slot_is_given_again_and_an_id_is_not(void **state)
@@ -56,7 +56,7 @@ static void a_slot_is_given_again_and_an_id_is_not(void **state)
 	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), -ENOSPC);
 	object_list_remove(&list, &objects[1], false);
 	assert_null(object_list_at(&list, 2));
-	assert_int_equal(list.nr_live, NR_SLOTS - 2);
+	assert_int_equal(list.live.nr, NR_SLOTS - 2);
 	assert_int_equal(object_list_add(&list, &objects[NR_SLOTS - 1]), 0);
 	assert_int_equal(objects[NR_SLOTS - 1].slot, 2);
 	assert_int_equal(objects[NR_SLOTS - 1].id, NR_SLOTS);
@@ -71,14 +71,14 @@ static void remaining_objects_are_listed(void **state)
 	fill();
 	object_list_remove(&list, &objects[0], false);
 	object_list_remove(&list, &objects[2], false);
-	assert_int_equal(list.nr_live, 2);
-	for (size_t i = 0; i < list.nr_live; i++) {
-		assert_int_equal(list.live[i]->place, i);
-		assert_ptr_equal(object_list_at(&list, list.live[i]->id), list.live[i]);
+	assert_int_equal(list.live.nr, 2);
+	for (size_t i = 0; i < list.live.nr; i++) {
+		assert_int_equal(list.live.list[i]->place, i);
+		assert_ptr_equal(object_list_at(&list, list.live.list[i]->id), list.live.list[i]);
 	}
 	object_list_remove(&list, &objects[1], false);
 	object_list_remove(&list, &objects[3], false);
-	assert_int_equal(list.nr_live, 0);
+	assert_int_equal(list.live.nr, 0);
 }
 
 static void ids_begin_anew_when_all_were_given(void **state)
@@ -93,7 +93,7 @@ static void ids_begin_anew_when_all_were_given(void **state)
 	/* 1 is in use */
 	assert_int_equal(object_list_add(&list, &objects[1]), 0);
 	assert_int_equal(objects[1].id, 2);
-	assert_int_equal(list.max_id, FPL_FRAME_OBJECT_MAX);
+	assert_int_equal(list.by_id.nr, FPL_FRAME_OBJECT_MAX);
 }
 
 static void objects_are_counted_by_owner(void **state)

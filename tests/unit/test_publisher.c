@@ -233,7 +233,7 @@ static void a_run_the_kernel_gave_to_a_child_is_not_reused(void **state)
 	fake_remove(&world->kernel, 7);
 	publisher_collect(&world->publisher);
 	assert_int_equal(world->publisher.space.in_use, 0);
-	assert_int_equal(world->publisher.nr_retired, 0);
+	assert_int_equal(world->publisher.retired.nr, 0);
 	assert_int_equal(world->publisher.retired_entries, 0);
 }
 
