@@ -84,14 +84,14 @@ static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
 
-	engine_overhead_look(engine, now, engine->disabled_ns != 0);
+	overhead_look(&engine->overhead, now, engine->disabled_ns != 0);
 	if (!kernel_side_counters(&engine->kernel, &counters)) {
 		if (counters.life_lost != engine->tracker.nr_lives_lost) {
 			engine->tracker.nr_lives_lost = counters.life_lost;
 			engine->tracker.rescan_all = true;
 		}
 		if (engine->enabled_ns && !engine->disabled_ns)
-			engine_overhead_check(engine, &counters, now);
+			overhead_check(&engine->overhead, &counters, now);
 	}
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
@@ -149,7 +149,7 @@ static bool drain(struct engine *engine, bool all)
 		trim(engine, now);
 	tracker_flush(&engine->tracker);
 	retirement_review(&engine->retirement, now);
-	engine_listen_pause(engine);
+	listening_pause(&engine->listening);
 	if (now >= engine->next_check_ns)
 		check(engine, now);
 	return drained;
@@ -158,14 +158,14 @@ static bool drain(struct engine *engine, bool all)
 static int enable(struct engine *engine, struct fpl_err *err)
 {
 	engine->start_unix_ns = clock_ns(CLOCK_REALTIME);
-	engine->listen_unix_ns = (int64_t)engine->start_unix_ns;
 	engine->timeline.start_ns = clock_monotonic_ns();
 
 	int code = events_enable(&engine->events, err);
 
 	engine->enabled_ns = clock_monotonic_ns();
-	engine_look_begin(engine, engine->enabled_ns);
-	engine_overhead_begin(engine, engine->enabled_ns);
+	listening_begin(&engine->listening, engine->enabled_ns, engine->timeline.start_ns,
+			engine->start_unix_ns);
+	overhead_begin(&engine->overhead, engine->enabled_ns);
 	return code;
 }
 
@@ -315,10 +315,10 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		}
 		if (engine->enabled_ns && o->duration_ms)
 			end = engine->enabled_ns + o->duration_ms * NS_PER_MS;
-		if (now >= end || engine_look_due(engine, now))
+		if (now >= end || listening_is_over(&engine->listening, now))
 			break;
-		if (engine->enabled_ns && engine->looks.next_ns < end)
-			end = engine->looks.next_ns;
+		if (engine->enabled_ns && engine->listening.next_look_ns < end)
+			end = engine->listening.next_look_ns;
 		await(engine, &next, engine->enabled_ns ? end : enable_at);
 
 		bool drained = drain(engine, false);
@@ -381,8 +381,8 @@ static void finish(struct engine *engine)
 	}
 	replayer_finish(&engine->replayer);
 	timeline_retry(&engine->timeline);
-	engine_listen_pause(engine);
-	engine_look_last(engine);
+	listening_pause(&engine->listening);
+	listening_last(&engine->listening, engine->disabled_ns);
 	check(engine, clock_monotonic_ns());
 }
 

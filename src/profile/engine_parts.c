@@ -134,7 +134,7 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "processes, stacks: out of memory");
 	stack_store_separate(engine->store, o->by);
 	timeline_init(&engine->timeline, engine->store, o->timeline_memory,
-		      has_listener ? engine_listen_sample : NULL, engine);
+		      has_listener ? listening_sample : NULL, &engine->listening);
 	/* the side-band is open: a cgroup that is made from here on is told */
 	return o->by & PROFILE_BY_CGROUP ? cgroup_names_create(&engine->cgroup_names, err) : 0;
 }
@@ -262,9 +262,29 @@ static void make_retirement(struct engine *engine)
 		.store = engine->store,
 		/* what compare judges by is read at the end */
 		.namer = engine->options->compare ? NULL : engine->options->namer,
-		.before = engine_listen_before,
-		.after = engine_listen_after,
-		.ctx = engine,
+		.before = listening_before,
+		.after = listening_after,
+		.ctx = &engine->listening,
+	};
+}
+
+static void make_onlookers(struct engine *engine)
+{
+	engine->listening.config = (struct listening_config){
+		.listener = engine->options->listener,
+		.catalog = engine->catalog,
+		.store = engine->store,
+		.kernel = &engine->kernel,
+		.collect = &engine->collect,
+		.replayer = &engine->replayer,
+		.comm_filter = engine->comm_filter,
+	};
+	engine->overhead.config = (struct overhead_config){
+		.events = &engine->events,
+		.kernel = &engine->kernel,
+		.limit = engine->options->max_overhead,
+		.max_hz = engine->options->max_hz,
+		.command = engine->command.pid,
 	};
 }
 
@@ -280,6 +300,7 @@ static int make_parts(struct engine *engine, struct fpl_err *err)
 		return fpl_fail(err, -ENOMEM, "mappings, records: out of memory");
 	make_replayer(engine);
 	make_retirement(engine);
+	make_onlookers(engine);
 	if (engine->comm_filter)
 		comm_filter_tell(engine->comm_filter, kernel_side_comm, &engine->kernel);
 	/* from here on the finder and the code names are another thread's */
@@ -437,8 +458,7 @@ void engine_close(struct engine *engine)
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
 	timeline_fini(&engine->timeline);
-	vector_fini(&engine->looks.places);
-	vector_fini(&engine->looks.counts);
+	listening_fini(&engine->listening);
 	tracker_fini(&engine->tracker);
 	publisher_fini(&engine->publisher);
 	tables_fini(&engine->tables);

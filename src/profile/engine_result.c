@@ -147,8 +147,9 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->event = engine->events.name;
 	profile->hz = o->hz;
 	profile->period_ns = events_wanted_period_ns(o);
-	profile->hz_end = engine->governor.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
-	profile->hz_changes = engine->governor.nr_changes;
+	profile->hz_end =
+		engine->overhead.governor.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
+	profile->hz_changes = engine->overhead.governor.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;
@@ -188,7 +189,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;
 	profile->away_ns = engine->away_ns;
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
-	profile->rss_peak_bytes = engine->rss_peak_bytes;
-	profile->user_cpu_ms = (usage_cpu_ns() + engine->helpers.cpu_ns) / NS_PER_MS;
+	profile->rss_peak_bytes = engine->overhead.rss_peak_bytes;
+	profile->user_cpu_ms = (usage_cpu_ns() + engine->overhead.helpers.cpu_ns) / NS_PER_MS;
 	return 0;
 }

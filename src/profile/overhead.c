@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/overhead.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* A load that swings would say the same again and again. */
+#define CHANGES_SAID 16u
+/* Looking for helpers reads ten files of /proc: more often only where their time is judged by. */
+#define HELPERS_PERIOD_NS	 (4000 * NS_PER_MS)
+#define HELPERS_PERIOD_JUDGED_NS (1000 * NS_PER_MS)
+
+static struct governor_use use_now(struct overhead *overhead, const struct fpl_counters *counters,
+				   uint64_t now)
+{
+	uint64_t nr_samples = counters->fired - counters->idle - counters->filtered;
+
+	/* between two looks all samples have the weight of the period in force */
+	overhead->work_ns +=
+		(nr_samples - overhead->nr_samples) * overhead->config.events->period_ns;
+	overhead->nr_samples = nr_samples;
+	return (struct governor_use){
+		.now_ns = now,
+		.bpf_ns = counters->bpf_ns,
+		.own_ns = usage_cpu_ns() + overhead->helpers.cpu_ns,
+		.work_ns = overhead->work_ns,
+	};
+}
+
+void overhead_look(struct overhead *overhead, uint64_t now, bool all)
+{
+	uint64_t rss_bytes = usage_rss_anon_bytes();
+
+	if (all || now >= overhead->next_helpers_ns) {
+		struct usage_helpers before = overhead->helpers;
+
+		usage_helpers(overhead->config.command, &overhead->helpers);
+		/* one that has died takes its time along, and what it had of memory */
+		if (overhead->helpers.cpu_ns < before.cpu_ns)
+			overhead->helpers.cpu_ns = before.cpu_ns;
+		if (overhead->helpers.rss_anon_peak_bytes < before.rss_anon_peak_bytes)
+			overhead->helpers.rss_anon_peak_bytes = before.rss_anon_peak_bytes;
+		overhead->next_helpers_ns =
+			now +
+			(overhead->config.limit > 0 ? HELPERS_PERIOD_JUDGED_NS : HELPERS_PERIOD_NS);
+	}
+	rss_bytes += overhead->helpers.rss_anon_peak_bytes;
+	if (rss_bytes > overhead->rss_peak_bytes)
+		overhead->rss_peak_bytes = rss_bytes;
+}
+
+void overhead_begin(struct overhead *overhead, uint64_t now)
+{
+	const struct governor_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
+
+	governor_init(&overhead->governor, overhead->config.limit,
+		      overhead->config.events->period_ns, &use);
+	if (overhead->config.max_hz)
+		overhead->governor.wanted_ns = NS_PER_S / overhead->config.max_hz;
+}
+
+static void say(const struct governor *governor, bool is_lower)
+{
+	double hz = 1e9 / (double)governor->period_ns;
+
+	if (governor->nr_changes > CHANGES_SAID)
+		return;
+	fpl_log(is_lower ? FPL_LOG_WARN : FPL_LOG_INFO,
+		"overhead %.3g %%, --max-overhead %.3g: sampling at %.4g Hz from here on%s",
+		100 * governor->overhead, 100 * governor->limit, hz,
+		governor->nr_changes == CHANGES_SAID ? " (further changes are not said)" : "");
+}
+
+void overhead_check(struct overhead *overhead, const struct fpl_counters *counters, uint64_t now)
+{
+	struct governor *governor = &overhead->governor;
+	uint64_t before_ns = governor->period_ns;
+	struct governor_use use;
+	struct fpl_err err;
+
+	if (governor->limit <= 0)
+		return;
+	use = use_now(overhead, counters, now);
+	if (!governor_judge(governor, &use)) {
+		if (governor->is_stuck && !overhead->has_said_stuck)
+			fpl_log(FPL_LOG_WARN,
+				"overhead %.3g %%, --max-overhead %.3g: little of it is sampling, "
+				"so a frequency below %.4g Hz would not help",
+				100 * governor->overhead, 100 * governor->limit,
+				1e9 / (double)governor->period_ns);
+		overhead->has_said_stuck = overhead->has_said_stuck || governor->is_stuck;
+		return;
+	}
+	/* off meanwhile: no sample may have the weight of another period */
+	events_disable(overhead->config.events);
+	events_set_period(overhead->config.events, governor->period_ns);
+	kernel_side_set_weight(overhead->config.kernel, overhead->config.events->period_ns);
+	if (events_enable(overhead->config.events, &err))
+		fpl_log(FPL_LOG_WARN, "%s", err.msg);
+	say(governor, governor->period_ns > before_ns);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measures what a run costs, helpers included, and keeps to --max-overhead. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/shared.h"
+#include "profile/events.h"
+#include "profile/governor.h"
+#include "profile/kernel_side.h"
+#include "profile/usage.h"
+
+/* All pointers are borrowed. */
+struct overhead_config {
+	struct events *events;
+	struct kernel_side *kernel;
+	double limit;	 /* per cent, --max-overhead; 0: no limit */
+	uint64_t max_hz; /* the frequency to come up to, -F max; 0: that of events */
+	pid_t command;	 /* a child that is no helper; 0: there is no command */
+};
+
+/* Zeroed but for its config: nothing was looked at yet. */
+struct overhead {
+	struct overhead_config config;
+	uint64_t rss_peak_bytes; /* helpers included */
+	struct usage_helpers helpers;
+	uint64_t next_helpers_ns; /* when they are looked at again */
+	struct governor governor;
+	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
+	bool has_said_stuck;
+};
+
+/* Note the memory in use, and what the helpers use, at most once a second unless @all. */
+void overhead_look(struct overhead *overhead, uint64_t now, bool all);
+/* Watch what the run costs from here on, where events are enabled. */
+void overhead_begin(struct overhead *overhead, uint64_t now);
+/* Sample less often where it costs too much, and as often as was asked where it does not. */
+void overhead_check(struct overhead *overhead, const struct fpl_counters *counters, uint64_t now);
