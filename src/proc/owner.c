@@ -33,20 +33,40 @@ static struct {
 	uint64_t next_ns; /* CLOCK_MONOTONIC: no process is asked before */
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static bool begins_with(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Bytes of "/..", as often as @path begins with it: it leads out of our namespace of cgroups. */
+static size_t bytes_up(const char *path)
+{
+	size_t size = 0;
+
+	while (begins_with(path + size, "/..") && strchr("/\n", path[size + 3]))
+		size += 3;
+	return size;
+}
+
 bool owner_parse_cgroup(const char *text, char ret[OWNER_PATH_SIZE])
 {
-	const char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
-	size_t size = 0, nr_parts = 0;
+	const char *path = begins_with(text, "0::/") ? text : strstr(text, "\n0::/");
+	size_t size, nr_parts = 0, nr_max = 2;
 
-	if (!line)
+	if (!path)
 		return false;
-	line = strchr(line, '/');
-	for (; line[size] && line[size] != '\n'; size++) {
-		nr_parts += line[size] == '/';
-		if (nr_parts > 2 || size == OWNER_PATH_SIZE - 1)
+	path = strchr(path, '/');
+	size = bytes_up(path);
+	if (begins_with(path + size, "/kubepods.slice/") || begins_with(path + size, "/kubepods/"))
+		nr_max = 3;
+	for (; path[size] && path[size] != '\n'; size++) {
+		nr_parts += path[size] == '/';
+		if (nr_parts > nr_max || size == OWNER_PATH_SIZE - 1)
 			break;
 	}
-	memcpy(ret, line, size);
+	if (size > OWNER_PATH_SIZE - 1)
+		size = OWNER_PATH_SIZE - 1;
+	memcpy(ret, path, size);
 	ret[size] = '\0';
 	return true;
 }

@@ -4,9 +4,10 @@
  * of version 2, for programs that run as root or as our own user. So a container, or a build, that
  * runs as root is told from the rest of root's.
  *
- * A cgroup counts by the first two parts of its path ("/system.slice/docker-1.scope"): what is made
- * below is part of it. The root of the hierarchy, and the cgroup in which fpless itself runs, are
- * no owners: their programs are charged to the user.
+ * A cgroup counts by the first two parts of its path ("/system.slice/docker-1.scope"), below
+ * kubepods by three, which end with the pod: what is made below is part of it. Parts ".." do not
+ * count. The root of the hierarchy, and the cgroup in which fpless itself runs, are no owners:
+ * their programs are charged to the user.
  */
 #pragma once
 
@@ -21,8 +22,8 @@
 
 /* Cgroups that are told apart in the life of this process; all others are one owner. */
 #define OWNER_CGROUPS_MAX 1000u
-/* Room for a path of two parts, "/" before each, and NUL. */
-#define OWNER_PATH_SIZE 513u
+/* Room for a path of three parts, "/" before each, and NUL; longer ones are cut. */
+#define OWNER_PATH_SIZE 769u
 /* Room for what owner_text() writes, if every byte is escaped. */
 #define OWNER_TEXT_SIZE (4 * OWNER_PATH_SIZE + 16)
 
@@ -40,8 +41,8 @@ static inline bool owner_is_limited(uint64_t owner)
 }
 
 /*
- * Find the cgroup in @text, of /proc/PID/cgroup: the first two parts of its path. Returns false if
- * the text names no cgroup of version 2.
+ * Find the cgroup in @text, of /proc/PID/cgroup: the first parts of its path. Returns false if the
+ * text names no cgroup of version 2.
  */
 bool owner_parse_cgroup(const char *text, char ret[OWNER_PATH_SIZE]);
 

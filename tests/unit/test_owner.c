@@ -12,7 +12,7 @@
 
 #define V1 "9:name=systemd:/\n4:memory:/0::/wrong\n"
 
-static void a_cgroup_is_the_first_two_parts_of_its_path(void **state)
+static void a_cgroup_is_the_first_parts_of_its_path(void **state)
 {
 	static const struct {
 		const char *what, *text, *path; /* NULL: none */
@@ -23,9 +23,15 @@ static void a_cgroup_is_the_first_two_parts_of_its_path(void **state)
 		{ "behind version 1", V1 "0::/a.slice\n", "/a.slice" },
 		{ "a service", "0::/system.slice/ssh.service\n", "/system.slice/ssh.service" },
 		{ "a pod", "0::/kubepods.slice/kubepods-burstable.slice/pod1/x\n",
-		  "/kubepods.slice/kubepods-burstable.slice" },
+		  "/kubepods.slice/kubepods-burstable.slice/pod1" },
+		{ "a pod, without systemd", "0::/kubepods/burstable/pod1/x/y\n",
+		  "/kubepods/burstable/pod1" },
+		{ "a name that looks like it", "0::/kubepods1/a/b\n", "/kubepods1/a" },
 		{ "without an end", "0::/docker/0123", "/docker/0123" },
-		{ "outside of our namespace", "0::/../../a/b\n", "/../.." },
+		{ "outside of our namespace", "0::/../../a/b/c\n", "/../../a/b" },
+		{ "above it", "0::/../..\n", "/../.." },
+		{ "a pod outside of it", "0::/../../kubepods/a/b/c\n", "/../../kubepods/a/b" },
+		{ "two dots are not all of a part", "0::/..a/b/c\n", "/..a/b" },
 		{ "no path", "0::\n", NULL },
 		{ "a number that ends in 0", "10::/a/b\n", NULL },
 	};
@@ -46,6 +52,11 @@ static void a_path_is_cut_where_there_is_no_room(void **state)
 
 	(void)state;
 	memset(text + 4, 'a', sizeof(text) - 5);
+	assert_true(owner_parse_cgroup(text, path));
+	assert_int_equal(strlen(path), OWNER_PATH_SIZE - 1);
+	/* the same where all of it leads up */
+	for (size_t i = 3; i + 3 < sizeof(text); i += 3)
+		memcpy(text + i, "/..", 4);
 	assert_true(owner_parse_cgroup(text, path));
 	assert_int_equal(strlen(path), OWNER_PATH_SIZE - 1);
 }
@@ -152,7 +163,7 @@ static void too_many_cgroups_are_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cgroup_is_the_first_two_parts_of_its_path),
+		cmocka_unit_test(a_cgroup_is_the_first_parts_of_its_path),
 		cmocka_unit_test(a_path_is_cut_where_there_is_no_room),
 		cmocka_unit_test(a_cgroup_has_one_number_and_is_limited),
 		cmocka_unit_test(the_root_and_our_own_cgroup_are_no_owners),
