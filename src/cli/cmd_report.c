@@ -124,7 +124,11 @@ static int run(const struct report_options *options, struct deputy *deputy)
 	     report_names_apply(&names, options->reading.symfs, &recording, &err)))
 		return inputs_fail(&err);
 	recording_settle(&recording);
-	return present(&sinks, options, &recording, &result, &names);
+
+	int status = present(&sinks, options, &recording, &result, &names);
+
+	sinks_show_page(&sinks);
+	return status;
 }
 
 int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format)

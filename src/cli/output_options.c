@@ -29,6 +29,7 @@ enum {
 	KEY_NO_DEMANGLE,
 	KEY_COLOR,
 	KEY_NO_PROGRESS,
+	KEY_OPEN,
 };
 
 static const struct argp_option options_list[] = {
@@ -42,6 +43,8 @@ static const struct argp_option options_list[] = {
 	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
 	  2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
+	{ "open", KEY_OPEN, NULL, 0,
+	  "Show the page that -o FILE.html would write in the browser, or say its address", 2 },
 	{ 0 },
 };
 
@@ -205,6 +208,10 @@ static void resolve_formats(struct output_options *options, struct argp_state *s
 /* Refuse formats that this program was built without, before the run. */
 static void check_missing(const struct output_options *options, struct argp_state *state)
 {
+	const struct format *page = format_find(output_options_formats(options), "html");
+
+	if (options->open && page && page->missing)
+		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "--open: %s", page->missing);
 	for (size_t i = 0; i < options->nr; i++) {
 		const struct format *format = options->list[i].format;
 
@@ -231,7 +238,7 @@ static bool shows_text(const struct output_options *options)
  */
 static void check_picture(const struct output_options *options, struct argp_state *state)
 {
-	bool has_picture = false;
+	bool has_picture = options->open;
 
 	for (size_t i = 0; i < options->nr; i++)
 		has_picture |= options->list[i].format && options->list[i].format->picture;
@@ -342,6 +349,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_STATS:
 		options->stats_path = arg;
 		return 0;
+	case KEY_OPEN:
+		options->open = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -369,7 +379,7 @@ static bool is_stdout(const char *path)
 
 bool output_options_use_text(const struct output_options *options)
 {
-	return !options->folded_stdout && !options->own_stdout && !options->nr &&
+	return !options->folded_stdout && !options->own_stdout && !options->nr && !options->open &&
 	       !is_stdout(options->stats_path);
 }
 
@@ -389,7 +399,7 @@ static bool has_rich_output(const struct output_options *options)
 {
 	const struct format *folded = format_find(output_options_formats(options), "folded");
 
-	if (output_options_use_text(options) || options->own_stdout)
+	if (output_options_use_text(options) || options->own_stdout || options->open)
 		return true;
 	for (size_t i = 0; i < options->nr; i++) {
 		if (options->list[i].format != folded)

@@ -260,7 +260,9 @@ static int present(struct sinks *sinks, struct profile *profile, struct namer *n
 		if (verb->report)
 			verb->report(verb->ctx, stderr);
 	}
-	return conclude(profile, options, verb, shown, status);
+	status = conclude(profile, options, verb, shown, status);
+	sinks_show_page(sinks);
+	return status;
 }
 
 static void cleanup_stream(struct stream **stream)

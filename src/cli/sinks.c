@@ -20,6 +20,34 @@ void sinks_fini(struct sinks *sinks)
 		output_file_abort(&sinks->list[i].file);
 	free(sinks->list);
 	output_file_abort(&sinks->stats);
+	if (sinks->serves)
+		page_server_stop(&sinks->server);
+	sinks->serves = false;
+}
+
+/* The page of --open: an output whose file is the server's. */
+static int open_page(struct sinks *sinks, const struct format_list *list, struct fpl_err *err)
+{
+	struct sink *sink = &sinks->list[sinks->nr];
+	int error = page_server_start(&sinks->server, err);
+
+	if (error)
+		return error;
+	sinks->serves = true;
+	*sink = (struct sink){ .format = format_find(list, "html"), .is_page = true };
+	sink->file.stream = fdopen(TAKE_FD(sinks->server.page_fd), "w");
+	if (!sink->file.stream)
+		return fpl_fail(err, -errno, "--open: %s", strerror(errno));
+	sink->file.path = must_strdup("--open");
+	sinks->nr++;
+	return 0;
+}
+
+void sinks_show_page(struct sinks *sinks)
+{
+	if (sinks->serves && sinks->has_page)
+		page_server_show(&sinks->server);
+	sinks->serves = false;
 }
 
 static int open_sink(struct sinks *sinks, const char *path, const struct format *format, bool gzip,
@@ -42,7 +70,7 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	const struct format_list *list = output_options_formats(options);
 	int error = 0;
 
-	*ret = (struct sinks){ .list = must_calloc(options->nr + 1, sizeof(*ret->list)) };
+	*ret = (struct sinks){ .list = must_calloc(options->nr + 2, sizeof(*ret->list)) };
 	ret->terminal = output_options_terminal(options);
 	if (options->folded_stdout)
 		error = open_sink(ret, "-", format_find(list, "folded"), false, err);
@@ -51,6 +79,8 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	for (size_t i = 0; !error && i < options->nr; i++)
 		error = open_sink(ret, options->list[i].path, options->list[i].format,
 				  options->list[i].gzip, err);
+	if (!error && options->open)
+		error = open_page(ret, list, err);
 	if (!error && options->stats_path)
 		error = output_file_open(options->stats_path, &ret->stats, err);
 	return error;
@@ -138,6 +168,7 @@ int sinks_write_by(struct sinks *sinks, const struct sink_writer *writer, uint64
 					     : CLI_EXIT_OK;
 
 			status = failed ? failed : status;
+			sinks->has_page |= sink->is_page && !failed && *ret_shown;
 		}
 	}
 	return status;

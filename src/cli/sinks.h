@@ -2,6 +2,7 @@
 /* The outputs of a verb: opened before the run, written in their formats after it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +10,7 @@
 #include "base/err.h"
 #include "base/output_file.h"
 #include "cli/output_options.h"
+#include "cli/page_server.h"
 #include "view/terminal_text.h"
 
 /* One output of a format. */
@@ -16,12 +18,15 @@ struct sink {
 	struct output_file file;
 	const struct format *format; /* borrowed */
 	bool gzip;		     /* packed */
+	bool is_page;		     /* of --open */
 };
 
 struct sinks {
 	struct sink *list; /* owned [nr] */
 	size_t nr;
 	struct output_file stats;      /* stream NULL: none */
+	struct page_server server;     /* owned, with serves */
+	bool serves, has_page;	       /* --open; the page is written */
 	struct terminal_text terminal; /* how stdout shows reports */
 };
 
@@ -31,6 +36,9 @@ struct sinks {
  */
 FPL_MUST_CHECK int sinks_open(struct sinks *ret, const struct output_options *options, bool text,
 			      struct fpl_err *err);
+
+/* The page of --open, if it was written: serve it, and wait until that is over. */
+void sinks_show_page(struct sinks *sinks);
 
 /* Drops what was not written. */
 void sinks_fini(struct sinks *sinks);

@@ -81,6 +81,19 @@ rm fpless.jsonl.gz
 expect 0 '' record -q -f -F 499 -d 0.5 -- perl -e "$loop"
 if [ -e fpless.jsonl.gz ] || ! grep -q '^perl;' stdout; then fail "record -f is not profile -f"; fi
 
+# A page of a run is served once, by a process that the run's rights and filters do not reach.
+"$fpless" profile -q -F 499 -d 0.5 --open -- perl -e "$loop" >stdout 2>stderr </dev/null &
+pid=$!
+while kill -0 $pid 2>/dev/null && ! grep -q 'page: http' stderr; do sleep 0.05; done
+address=$(sed -n 's|^fpless: page: http://\([0-9.:]*\)/\([0-9a-f]*\) for one visit, within 60 s$|\1 \2|p' stderr)
+python3 - "${address% *}" "${address#* }" >page.html <<'PYTHON' || fail "--open: $address"
+import sys, urllib.request
+print(urllib.request.urlopen(f"http://{sys.argv[1]}/{sys.argv[2]}").read().decode())
+PYTHON
+status=0
+wait $pid || status=$?
+if [ "$status" != 0 ] || [ -s stdout ] || ! grep -q '<html' page.html; then fail "--open: status $status"; fi
+
 # Data on stdout: the command's own stdout goes to stderr.
 expect 0 '^said by the command$' profile -q -f -F 999 -- \
 	perl -e 'print "said by the command\n"; $n += $_ for 1 .. 5e6'
