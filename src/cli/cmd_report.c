@@ -140,6 +140,8 @@ int report_main(int argc, char **argv, const struct argp *argp, const char *usua
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
 	file_guard((const char *const *)options.files, options.nr_files);
+	if (options.usual_file && !options.output.quiet)
+		fpl_log(FPL_LOG_INFO, "%s: read, since no FILE was given", options.usual_file);
 
 	int status = run(&options, &deputy);
 

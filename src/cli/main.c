@@ -35,7 +35,7 @@ static void print_help(FILE *to)
 	      "\n"
 	      "Exit status: 0 ok, 1 usage, 2 cannot run here, or an input cannot be read,\n"
 	      "3 target gone or no samples, 4 --strict, 5 verify found a disagreement,\n"
-	      "6 an output could not be written.\n"
+	      "6 an output could not be written; otherwise that of CMD.\n"
 	      "\n"
 	      "The manual: man fpless, man fpless-VERB.\n",
 	      to);

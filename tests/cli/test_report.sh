@@ -27,7 +27,9 @@ printf 'a;b 3\n' >fpless.jsonl
 expect 0 '' report -q -f
 says '^a;b 3$'
 gzip -c "$counts" >fpless.jsonl.gz
+expect 0 '^fpless: fpless.jsonl.gz: read, since no FILE was given$' report -f
 expect 0 '' report -q -f
+[ ! -s stderr ] || failed=1
 mv stdout usual
 expect 0 '' report -q -f "$counts"
 same stdout usual
