@@ -21,8 +21,8 @@ bpf=$(grep -rnE --include='*.[ch]' 'bpf_printk' bpf 2>/dev/null || :)
 # base/alloc.h ends the process: not where samples are taken, nor where files of targets are read
 ends=$(grep -rnE --include='*.[ch]' '(^|[^[:alnum:]_])(must_[a-z_]+|alloc_(fail|check))[[:space:]]*\(' \
 	unwind symbolize src/obj src/parse src/proc src/profile src/naming src/top src/cli/stream.c \
-	src/recording/recording.c src/format/stream_format.c src/view/frame_json.c src/view/json.c \
-	src/recording/keys.c 2>/dev/null || :)
+	src/recording/recording.c src/format/stream_format.c src/view/frame_json.c src/view/functions.c \
+	src/recording/keys.c src/view/json.c src/view/sequences.c src/view/stack_slots.c 2>/dev/null || :)
 [ -z "$lines$bpf$ends" ] && exit 0
 printf '%s\n' "$lines" "$bpf" "$ends" | sed '/^$/d' >&2
 echo "  ^ banned functions" >&2
