@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/served.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+
+#define END_TRIES 500 /* of a millisecond each */
 
 void served_keep_only(int fd)
 {
@@ -27,4 +31,15 @@ void served_begin(int control, const char *name)
 	fpl_log_set_level(FPL_LOG_ERROR);
 	served_keep_only(control);
 	prctl(PR_SET_NAME, name);
+}
+
+void served_await_end(pid_t pid)
+{
+	for (int i = 0; i < END_TRIES; i++) {
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			return;
+		poll(NULL, 0, 1);
+	}
+	if (kill(pid, SIGKILL) == 0)
+		waitpid(pid, NULL, 0);
 }

@@ -6,7 +6,6 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +13,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/served.h"
 #include "base/vector.h"
 #include "base/wire.h"
 #include "obj/file_stat.h"
@@ -30,7 +29,6 @@
 #define FILE_SYSTEMS_MAX \
 	256u /* limit of served file systems; above it, those not asked lately are dropped */
 #define PAUSE_MS	 10
-#define END_TRIES	 500		   /* of a millisecond each */
 #define SLOW_NS		 (100 * NS_PER_MS) /* what takes longer counts as waiting */
 #define FOREIGN_TEXT_MAX (256u << 10) /* limit of bytes of a target namespace's list of mounts */
 #define NAME_SIZE	 192u
@@ -253,26 +251,13 @@ int opener_create(bool has_rights, struct opener **ret, struct fpl_err *err)
 	return 0;
 }
 
-/* The spawner of openers waits for no file system: unless a signal has stopped it, it ends at once,
- * and kills all openers. */
-static void await_end(pid_t pid)
-{
-	for (int i = 0; i < END_TRIES; i++) {
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			return;
-		poll(NULL, 0, 1);
-	}
-	if (kill(pid, SIGKILL) == 0)
-		waitpid(pid, NULL, 0);
-}
-
 void opener_destroy(struct opener *opener)
 {
 	if (!opener)
 		return;
 	cleanup_fd(&opener->control);
 	if (opener->pid > 0)
-		await_end(opener->pid);
+		served_await_end(opener->pid);
 	for (size_t i = 0; i < opener->nr_systems; i++) {
 		cleanup_fd(&opener->systems[i]->sock);
 		free(opener->systems[i]);

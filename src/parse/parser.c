@@ -5,24 +5,22 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/served.h"
+#include "base/wire.h"
 #include "parse/nursery.h"
 #include "parse/stopped.h"
-#include "base/wire.h"
 
 #define DEATHS_BURST  16u /* of one trust, before its files wait */
 #define DEATH_NS      1000000000ull
 #define NR_BLAMED     64u /* trusts remembered; the one longest unblamed makes room */
-#define END_TRIES     500 /* of a millisecond each */
 #define ANSWER_S      10  /* an answer of the nursery takes 1 ms */
 #define NURSERIES_MAX 8u  /* in a run: each but the first replaces one ended from outside */
 
@@ -99,14 +97,7 @@ static void end_nursery(struct parser *parser)
 	/* its end of the socket reads end of file: it ends its workers and itself */
 	close(parser->control);
 	parser->control = -1;
-	for (int i = 0; i < END_TRIES; i++) {
-		if (waitpid(parser->pid, NULL, WNOHANG) != 0)
-			return;
-		usleep(1000);
-	}
-	/* it was stopped; a process that may not end it leaves it */
-	if (kill(parser->pid, SIGKILL) == 0)
-		waitpid(parser->pid, NULL, 0);
+	served_await_end(parser->pid);
 }
 
 int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err)
