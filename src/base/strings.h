@@ -9,7 +9,10 @@
 
 struct strings_block;
 
-/* Cost of a text: 8 bytes beside its own, and 10 or less in the hash table. */
+/*
+ * Cost of a text: 8 bytes beside its own, and 10 or less in the hash table, which is no id_table
+ * for that: one takes 16 to 32.
+ */
 struct strings {
 	const struct strings *base;   /* borrowed: texts below first are in it; NULL: none */
 	const char **texts;	      /* owned [nr - first]: each in a block */
