@@ -120,11 +120,6 @@ size_t finder_nr_beyond(const struct finder *finder)
 	return finder->nr_beyond;
 }
 
-size_t finder_nr_refused(const struct finder *finder)
-{
-	return finder->nr_refused;
-}
-
 const struct share_book *finder_refused(const struct finder *finder, enum profile_limit limit)
 {
 	return limit == PROFILE_LIMIT_FILES	? &finder->beyond_files

@@ -68,8 +68,6 @@ void finder_forget(struct finder *finder, struct object *const *objects, size_t 
 
 /* The most objects at once: slots and descriptors limit them. */
 size_t finder_nr_max(const struct finder *finder);
-/* Files behind executable mappings that could not be used. */
-size_t finder_nr_refused(const struct finder *finder);
 /* Files for which there was no object left, said once. */
 size_t finder_nr_beyond(const struct finder *finder);
 

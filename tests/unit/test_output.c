@@ -660,9 +660,6 @@ static void the_tally_adds_up_stacks_by_stop_and_origin(void **state)
 	assert_int_equal(stops, 5 + 7 + 11 + 13);
 	assert_int_equal(tally.stops[FPL_STOP_COUNT - 1], 13);
 	assert_int_equal(tally.lost, 7);
-	assert_true(tally_books_close(&some, &tally, 43));
-	assert_false(tally_books_close(&some, &tally, 42));
-	assert_false(tally_books_close(&some, &tally, 44));
 }
 
 static void a_number_without_a_key_is_unknown(void **state)
