@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "format/jsonl_books.h"
 #include "format/jsonl_frame.h"
+#include "format/jsonl_labels.h"
+#include "format/jsonl_samples.h"
 #include "format/jsonl_value.h"
 #include "format/reading.h"
 #include "recording/keys.h"
@@ -24,6 +26,7 @@ enum { DEPTH_MAX = 16, CONTAINERS_MAX = 1 << 18, VALUES_MAX = 1 << 20 };
 struct jsonl {
 	struct reading *reading;
 	struct json_tokener *tokener; /* owned */
+	struct jsonl_samples samples;
 	bool has_meta, has_books;
 	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
 };
@@ -32,6 +35,7 @@ static void jsonl_fini(struct jsonl *jsonl)
 {
 	if (jsonl->tokener)
 		json_tokener_free(jsonl->tokener);
+	jsonl_samples_fini(&jsonl->samples);
 }
 
 static void cleanup_json(json_object **object)
@@ -41,14 +45,6 @@ static void cleanup_json(json_object **object)
 
 static void read_labels(struct reading *reading, json_object *meta)
 {
-	static const struct {
-		const char *name;
-		unsigned label;
-	} labels[] = {
-		{ "comm", RECORDING_HAS_COMM },	    { "pid", RECORDING_HAS_PID },
-		{ "tid", RECORDING_HAS_TID },	    { "cpu", RECORDING_HAS_CPU },
-		{ "cgroup", RECORDING_HAS_CGROUP },
-	};
 	json_object *by = json_object_object_get(meta, "by");
 
 	if (!by)
@@ -60,9 +56,9 @@ static void read_labels(struct reading *reading, json_object *meta)
 	for (size_t i = 0; i < json_object_array_length(by); i++) {
 		const char *name = json_object_get_string(json_object_array_get_idx(by, i));
 
-		for (size_t j = 0; name && j < ARRAY_SIZE(labels); j++)
-			if (!strcmp(name, labels[j].name))
-				reading->recording->by |= labels[j].label;
+		for (size_t j = 0; name && j < JSONL_LABELS; j++)
+			if (!strcmp(name, jsonl_labels[j].key))
+				reading->recording->by |= jsonl_labels[j].has;
 	}
 }
 
@@ -129,6 +125,8 @@ static void read_task(struct reading *reading, json_object *object, struct recor
 	stack->cgroup = jsonl_interned(reading, object, "cgroup");
 	if (json_object_object_get(object, "cgroup"))
 		stack->has |= RECORDING_HAS_CGROUP;
+	stack->task = jsonl_number(reading, object, "process_start_ns", UINT64_MAX);
+	stack->no_user = json_object_get_boolean(json_object_object_get(object, "no_user"));
 }
 
 static uint8_t read_stop(struct reading *reading, json_object *object)
@@ -188,7 +186,7 @@ static void add_stack(struct reading *reading, struct recording_stack *stack)
 	probe.count = probe.weight_ns = 0;
 	must_add_stack(reading->recording, &probe, reading->frames.list);
 	if (reading->recording->nr_stacks == nr_before)
-		stack->task = reading->input->line;
+		stack->task = RECORDING_TASK_READ + reading->input->line;
 	reading_stack(reading, stack);
 }
 
@@ -208,7 +206,20 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	stack.nr_kernel = read_frames(reading, object, "kernel", RECORDING_KERNEL);
 	read_comparison(reading, object, &stack);
 	jsonl->has_stops = jsonl->has_stops || stack.stop != RECORDING_NO_STOP;
+	if (jsonl->samples.left)
+		reading_fail(reading, "a stack behind the samples in time");
 	add_stack(reading, &stack);
+}
+
+static void read_file(struct reading *reading, json_object *object)
+{
+	AUTO_FREE char *path = jsonl_text(reading, object, "object");
+	AUTO_FREE char *build_id = jsonl_text(reading, object, "build_id");
+	uint64_t file_bias = jsonl_address(reading, object, "file_bias");
+
+	if (reading->error || file_bias == RECORDING_NO_ADDRESS)
+		return;
+	reading->recording->objects[reading_object(reading, path, build_id)].file_bias = file_bias;
 }
 
 static void read_books(struct reading *reading, json_object *object)
@@ -239,6 +250,10 @@ static void read_object(struct jsonl *jsonl, json_object *object)
 		reading_fail(reading, "something behind the books");
 	} else if (!strcmp(type, "stack")) {
 		read_stack(jsonl, object);
+	} else if (!strcmp(type, "object")) {
+		read_file(reading, object);
+	} else if (!strcmp(type, "samples")) {
+		jsonl_samples_read(&jsonl->samples, reading, object);
 	} else if (!strcmp(type, "books")) {
 		jsonl->has_books = true;
 		read_books(reading, object);
@@ -289,7 +304,7 @@ static void read_line(struct jsonl *jsonl, const char *line, size_t length)
 static void mark_kernel_tasks(struct recording *recording)
 {
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		recording->stacks[i].no_user = recording->stacks[i].stop == RECORDING_NO_STOP;
+		recording->stacks[i].no_user |= recording->stacks[i].stop == RECORDING_NO_STOP;
 }
 
 void jsonl_read(struct reading *reading)

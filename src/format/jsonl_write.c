@@ -3,11 +3,26 @@
 #include "recording/keys.h"
 
 #include "base/cleanup.h"
+#include "format/jsonl_labels.h"
 #include "recording/verdict_class.h"
 #include "view/books.h"
 #include "view/frame_json.h"
 #include "view/frame_list.h"
 #include "view/json.h"
+
+/* Samples of a line: some 100 KiB; a file that was cut loses no more. */
+#define SAMPLES_MAX 4096u
+
+static void write_by(struct json *json, unsigned by)
+{
+	if (!by)
+		return;
+	json_open(json, "by", '[');
+	for (size_t i = 0; i < JSONL_LABELS; i++)
+		if (by & jsonl_labels[i].has)
+			json_string(json, NULL, jsonl_labels[i].key);
+	json_close(json, ']');
+}
 
 static void write_meta(FILE *to, const struct recording *recording)
 {
@@ -32,6 +47,7 @@ static void write_meta(FILE *to, const struct recording *recording)
 	if (recording->weight_type)
 		json_string(&json, "weight_type",
 			    recording_string(recording, recording->weight_type));
+	write_by(&json, recording->by);
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)
 		json_string(&json, NULL, recording_string(recording, recording->args[i]));
@@ -84,6 +100,10 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	json_number(&json, "count", stack->count);
 	json_number(&json, "weight_ns", stack->weight_ns);
 	frame_json_write_task(&json, writer->recording, stack);
+	if (stack->task && stack->task < RECORDING_TASK_READ)
+		json_number(&json, "process_start_ns", stack->task);
+	if (stack->no_user)
+		json_true(&json, "no_user");
 	if (stack->stop == RECORDING_NO_STOP)
 		json_null(&json, "stop");
 	else
@@ -100,6 +120,46 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	putc('\n', writer->to);
 }
 
+/* The offset of the code of @object, which no frame has. */
+static void write_object(FILE *to, const struct recording *recording,
+			 const struct recording_object *object)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "object");
+	json_string(&json, "object", recording_string(recording, object->path));
+	json_string(&json, "build_id", recording_string(recording, object->build_id));
+	json_address(&json, "file_bias", object->file_bias);
+	json_close(&json, '}');
+	putc('\n', to);
+}
+
+/* @nr samples in time, by columns: what is alike stands together, for those who pack the file. */
+static void write_samples(FILE *to, const struct recording_event *events, size_t nr)
+{
+	struct json json = { .to = to };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "samples");
+	JSON_COLUMN(&json, "time_ns", nr, events[i].time_ns - (i ? events[i - 1].time_ns : 0));
+	JSON_COLUMN(&json, "stack", nr, events[i].stack);
+	JSON_COLUMN(&json, "tid", nr, events[i].tid);
+	JSON_COLUMN(&json, "cpu", nr, events[i].cpu);
+	JSON_COLUMN(&json, "weight_ns", nr, events[i].weight_ns);
+	json_close(&json, '}');
+	putc('\n', to);
+}
+
+static void write_all_samples(FILE *to, const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_events; i += SAMPLES_MAX) {
+		size_t left = recording->nr_events - i;
+
+		write_samples(to, &recording->events[i], left < SAMPLES_MAX ? left : SAMPLES_MAX);
+	}
+}
+
 int jsonl_write(FILE *to, const struct recording *recording, const struct format_options *options,
 		uint64_t *ret_shown, struct fpl_err *err)
 {
@@ -114,6 +174,10 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 		write_stack(&writer, &recording->stacks[i]);
 		shown += recording->stacks[i].count;
 	}
+	for (size_t i = 0; i < recording->nr_objects; i++)
+		if (recording->objects[i].file_bias)
+			write_object(to, recording, &recording->objects[i]);
+	write_all_samples(to, recording);
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");
 	books_write_json(&json, recording, shown);

@@ -260,7 +260,7 @@ static void make_frames(struct pprof_samples *samples, const struct walk *walk, 
 }
 
 static void add_event(struct pprof_samples *samples, const struct said *said, uint32_t stack,
-		      uint64_t weight_ns)
+		      uint64_t count, uint64_t weight_ns)
 {
 	struct recording *recording = samples->tables->recording;
 	uint64_t start = recording->start_unix_ns;
@@ -274,7 +274,7 @@ static void add_event(struct pprof_samples *samples, const struct said *said, ui
 	};
 
 	/* a time is that of one sample */
-	if (samples->events && said->has_time && !recording->sample_type)
+	if (samples->events && said->has_time && count && !recording->sample_type)
 		must_add_event(recording, &event);
 }
 
@@ -302,7 +302,7 @@ static void add_stack(struct pprof_samples *samples, const Pprof__Sample *sample
 	make_frames(samples, walk, 0, walk->nr_kernel);
 	make_frames(samples, fp, 0, fp->nr);
 	index = must_add_stack(samples->tables->recording, &stack, samples->frames.list);
-	add_event(samples, &said, index, weight_ns);
+	add_event(samples, &said, index, count, weight_ns);
 }
 
 static size_t at_most(size_t nr, size_t most)

@@ -22,7 +22,8 @@ struct recorder {
 	struct added *added; /* owned [1 << ADDED_LOG2], by hash */
 	struct names *names;
 	struct recording *recording;
-	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile */
+	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile; 0:
+			      no frame yet */
 	uint32_t *frames;  /* owned [nr_frames]: of the stack at hand */
 	size_t room_frames;
 };
@@ -63,27 +64,26 @@ static int add_run(struct recorder *recorder)
 	return err;
 }
 
-static int add_objects(struct recorder *recorder)
+/*
+ * The object @id of the profile (0: none), added where its first frame is: a recording that is read
+ * from a file numbers objects so, and what is written of both has one order.
+ */
+static int add_object(struct recorder *recorder, uint32_t id, uint32_t *ret)
 {
-	const struct profile *profile = recorder->names->profile;
-	struct recording *ret = recorder->recording;
+	struct recording *recording = recorder->recording;
+	struct recording_object object = { 0 };
+	const struct profile_object *from = id ? &recorder->names->profile->objects[id - 1] : NULL;
 	int err = 0;
 
-	recorder->objects = calloc(profile->nr_objects + 1, sizeof(*recorder->objects));
-	if (!recorder->objects)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < profile->nr_objects; i++) {
-		struct recording_object object = { .file_bias = profile->objects[i].file_bias };
-
-		if (!profile->objects[i].path)
-			continue; /* retired: no frame names it */
-		err = recording_add_text(ret, profile->objects[i].path, &object.path);
+	if (from && from->path && !recorder->objects[id]) {
+		object.file_bias = from->file_bias;
+		err = recording_add_text(recording, from->path, &object.path);
 		if (!err)
-			err = recording_add_text(ret, profile->objects[i].build_id,
-						 &object.build_id);
+			err = recording_add_text(recording, from->build_id, &object.build_id);
 		if (!err)
-			err = recording_add_object(ret, &object, &recorder->objects[i + 1]);
+			err = recording_add_object(recording, &object, &recorder->objects[id]);
 	}
+	*ret = recorder->objects[id];
 	return err;
 }
 
@@ -166,8 +166,9 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 		frame.address = RECORDING_NO_ADDRESS;
 		frame.origin = RECORDING_NO_ORIGIN;
 	}
-	frame.object = recorder->objects[name.object];
-	err = add_with_lines(recorder, pc, &frame, &name, ret);
+	err = add_object(recorder, name.object, &frame.object);
+	if (!err)
+		err = add_with_lines(recorder, pc, &frame, &name, ret);
 	if (!err && !frame_is_raw(pc))
 		*added = (struct added){ .pc = pc, .frame = *ret };
 	return err;
@@ -293,6 +294,7 @@ static int add_events(struct recorder *recorder, const uint32_t *stacks)
 						  .cpu = event->cpu,
 					  });
 	}
+	recording_sort_events(recorder->recording);
 	return err;
 }
 
@@ -305,11 +307,9 @@ int recorded_make(struct names *names, const uint8_t *classes, struct recording 
 	int error = -ENOMEM;
 
 	recorder.added = calloc(1u << ADDED_LOG2, sizeof(*recorder.added));
-	if (stacks && recorder.added)
+	recorder.objects = calloc(profile->nr_objects + 1, sizeof(*recorder.objects));
+	if (stacks && recorder.added && recorder.objects)
 		error = add_run(&recorder);
-
-	if (!error)
-		error = add_objects(&recorder);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
 		error = add_stack(&recorder, &profile->stacks[i], classes ? classes[i] : 0,
 				  &stacks[i]);

@@ -178,9 +178,7 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 {
 	if (filter->options->has_time && !recording->nr_events && recording->nr_stacks)
 		return fpl_fail(err, -ENODATA,
-				"%s: --time: it holds no times: a pprof of profile --timeline "
-				"does, and perf script's text",
-				name);
+				"%s: --time: it holds no times: record with --timeline", name);
 	if (filter->options->nr_pids && !has_pids(recording))
 		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);
 	filter->comm.nr = filter->focus.nr = filter->ignore.nr = 0;

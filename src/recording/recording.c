@@ -305,7 +305,7 @@ int recording_add_event(struct recording *recording, const struct recording_even
 	return 0;
 }
 
-/* By time; at one time by CPU and thread, so that one recording has one order. */
+/* By time; at one time by CPU, thread and stack, so that one recording has one order. */
 static int compare_events(const void *left, const void *right)
 {
 	const struct recording_event *a = left, *b = right;
@@ -314,7 +314,9 @@ static int compare_events(const void *left, const void *right)
 		return a->time_ns < b->time_ns ? -1 : 1;
 	if (a->cpu != b->cpu)
 		return a->cpu < b->cpu ? -1 : 1;
-	return (a->tid > b->tid) - (a->tid < b->tid);
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 void recording_sort_events(struct recording *recording)

@@ -85,6 +85,8 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
  */
 #define RECORDING_GAP "[frames left out]"
 
+#define RECORDING_TASK_READ (UINT64_C(1) << 63)
+
 #define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */
 
 /* The facts that are known of a stack's task. */
@@ -97,7 +99,9 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 
 struct recording_stack {
 	uint64_t count, weight_ns;
-	uint64_t task;	      /* tells apart tasks that had the same pid one after the other */
+	/* Tells apart tasks that had the same pid one after the other: when the process began, in
+	 * nanoseconds; from RECORDING_TASK_READ on a number of the reader's. */
+	uint64_t task;
 	uint32_t first_frame; /* frame_ids[first_frame ..): nr_user leaf first, then nr_kernel leaf
 			       */
 	uint16_t nr_user, nr_kernel; /* first, then nr_fp: the other walk of the user stack */

@@ -24,7 +24,7 @@ struct one_frame {
 	bool exact;
 };
 
-enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, EXT4, GAP, NR_FRAMES };
+enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, WORKER, EXT4, GAP, NR_FRAMES };
 
 static const struct one_frame frames[NR_FRAMES] = {
 	[MAIN] = { "/usr/bin/app", { "main@/src/app.c:12" }, 0x1120, 0x1100 },
@@ -51,6 +51,12 @@ static const struct one_frame frames[NR_FRAMES] = {
 		      0xffffffff81000061,
 		      0xffffffff81000000,
 		      RECORDING_KERNEL },
+	[WORKER] = { "[kernel.kallsyms]",
+		     { "process_one_work" },
+		     0xffffffff81002010,
+		     0xffffffff81002000,
+		     RECORDING_KERNEL,
+		     .exact = true },
 	[EXT4] = { "[ext4]",
 		   { "ext4_read" },
 		   0xffffffffc0000010,
@@ -90,7 +96,7 @@ static const struct {
 	  false,
 	  { BARE, LOOP, LOST, EVIL, -1 },
 	  { -1 } },
-	{ "kworker/0:1", 2, 1, 10000000, RECORDING_NO_STOP, true, { -1 }, { SYSCALL, -1 } },
+	{ "kworker/0:1", 2, 1, 10000000, RECORDING_NO_STOP, true, { -1 }, { WORKER, -1 } },
 	{ "deep",
 	  14,
 	  2,
@@ -174,8 +180,6 @@ static uint32_t add_frame(struct recording *recording, const struct one_frame *o
 
 static void make(struct recording *recording, bool with_events)
 {
-	uint32_t ids[NR_FRAMES];
-
 	check(recording_init(recording));
 	recording->event = text(recording, "cpu-clock", 9);
 	recording->kernel = text(recording, "6.1.0", 5);
@@ -186,8 +190,6 @@ static void make(struct recording *recording, bool with_events)
 	recording->nr_cpus = 2;
 	check(recording_add_arg(recording, "fpless"));
 	check(recording_add_arg(recording, "pro\"file"));
-	for (size_t i = 0; i < NR_FRAMES; i++)
-		ids[i] = add_frame(recording, &frames[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
 		struct recording_stack stack = {
 			.count = stacks[i].count,
@@ -201,20 +203,22 @@ static void make(struct recording *recording, bool with_events)
 		uint32_t list[8];
 
 		while (stacks[i].user[stack.nr_user] >= 0) {
-			list[stack.nr_user] = ids[stacks[i].user[stack.nr_user]];
+			list[stack.nr_user] =
+				add_frame(recording, &frames[stacks[i].user[stack.nr_user]]);
 			if (stacks[i].user[stack.nr_user] == GAP)
 				stack.elided = 41234;
 			stack.nr_user++;
 		}
 		while (stacks[i].kernel[stack.nr_kernel] >= 0) {
 			list[stack.nr_user + stack.nr_kernel] =
-				ids[stacks[i].kernel[stack.nr_kernel]];
+				add_frame(recording, &frames[stacks[i].kernel[stack.nr_kernel]]);
 			stack.nr_kernel++;
 		}
 		check(recording_add_stack(recording, &stack, list, NULL));
 	}
 	for (size_t i = 0; with_events && i < ARRAY_SIZE(events); i++)
 		check(recording_add_event(recording, &events[i]));
+	recording_sort_events(recording);
 	check(recording_add_number(recording, "fired", 11));
 	check(recording_add_number(recording, "shown", 11));
 	check(recording_add_number(recording, "lost.ring_full", 0));
@@ -244,7 +248,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "write_formats: %s\n", err.msg);
 		return 1;
 	}
-	if (shown != 9 || fflush(stdout))
+	if (shown != 11 || fflush(stdout))
 		fprintf(stderr, "write_formats: %llu samples\n", (unsigned long long)shown);
-	return shown != 9;
+	return shown != 11;
 }

@@ -34,7 +34,7 @@ static inline void check_stacks(const struct recording *recording)
 
 static inline void check_round_trip(const struct recording *recording)
 {
-	static const struct read_options options = { .memory = 64 << 20 };
+	static const struct read_options options = { .memory = 64 << 20, .events = true };
 	const struct format_options format_options = { 0 };
 	char *first = recording_as(recording, "jsonl", &format_options);
 	struct recording again;

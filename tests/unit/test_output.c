@@ -307,7 +307,7 @@ static const char jsonl_format[] =
 	"{\"type\":\"stack\",\"count\":5,\"weight_ns\":50," APP
 	"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20," APP
 	"{\"type\":\"stack\",\"count\":3,\"weight_ns\":30,\"comm\":\"kworker/0:1\",\"pid\":2,"
-	"\"stop\":null,\"user\":[],\"kernel\":["
+	"\"no_user\":true,\"stop\":null,\"user\":[],\"kernel\":["
 	"{\"addr\":\"0x123456789abc\",\"symbol\":null,\"offset\":null,\"module\":null},"
 	"{\"addr\":\"0x123456789acc\",\"symbol\":null,\"offset\":null,\"module\":null}]}\n"
 	"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"a;b\\\\\\u000a\\\\xff\\\"\","

@@ -153,12 +153,119 @@ static void jsonl_is_read(void **state)
 		judge(&cases[i]);
 }
 
+/* A line of samples in time, its columns as lists. */
+#define SAMPLES(time, stack, tid, cpu, weight)                                        \
+	"{\"type\":\"samples\",\"time_ns\":" time ",\"stack\":" stack ",\"tid\":" tid \
+	",\"cpu\":" cpu ",\"weight_ns\":" weight "}\n"
+#define TWO_SAMPLES SAMPLES("[7,3]", "[0,0]", "[8,9]", "[1,0]", "[5,5]")
+
+static void samples_in_time_of_jsonl_are_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "samples", META OUTERMOST_STACK TWO_SAMPLES BOOKS,
+		  "a;[0x7f00]_[fp];leaf;sys_[k] 2\n", NULL, 0 },
+		{ "a line of no sample",
+		  META OUTERMOST_STACK SAMPLES("[]", "[]", "[]", "[]", "[]") BOOKS,
+		  "a;[0x7f00]_[fp];leaf;sys_[k] 2\n", NULL, 0 },
+		{ "a column that is missing",
+		  META OUTERMOST_STACK "{\"type\":\"samples\",\"time_ns\":[1]}\n", NULL,
+		  "line 3 (offset 494): \"stack\" is no list", 0 },
+		{ "a column that is short",
+		  META OUTERMOST_STACK SAMPLES("[7,3]", "[0,0]", "[8]", "[1,0]", "[5,5]"), NULL,
+		  "\"tid\" is a list of 1, \"time_ns\" one of 2", 0 },
+		{ "a stack that is not there",
+		  META OUTERMOST_STACK SAMPLES("[7]", "[1]", "[8]", "[1]", "[5]"), NULL,
+		  "a sample of stack 1 where there are 1", 0 },
+		{ "a stack below 0",
+		  META OUTERMOST_STACK SAMPLES("[7]", "[-1]", "[8]", "[1]", "[5]"), NULL,
+		  "\"stack\" is no whole number", 0 },
+		{ "a time that is a text",
+		  META OUTERMOST_STACK SAMPLES("[\"7\"]", "[0]", "[8]", "[1]", "[5]"), NULL,
+		  "\"time_ns\" is no whole number", 0 },
+		{ "a thread beyond 32 bits",
+		  META OUTERMOST_STACK SAMPLES("[7]", "[0]", "[4294967296]", "[1]", "[5]"), NULL,
+		  "\"tid\" is no whole number", 0 },
+		{ "a null", META OUTERMOST_STACK SAMPLES("[7]", "[0]", "[8]", "[null]", "[5]"),
+		  NULL, "\"cpu\" is no whole number", 0 },
+		{ "more samples than the count",
+		  META OUTERMOST_STACK TWO_SAMPLES SAMPLES("[11]", "[0]", "[8]", "[1]", "[0]"),
+		  NULL, "line 4 (offset 585): more samples of stack 0 than its count", 0 },
+		{ "samples that weigh more than their stack",
+		  META OUTERMOST_STACK SAMPLES("[7,3]", "[0,0]", "[8,9]", "[1,0]", "[15,6]"), NULL,
+		  "samples of stack 0 weigh more", 0 },
+		{ "times beyond 64 bits",
+		  META OUTERMOST_STACK SAMPLES("[18446744073709551614,2]", "[0,0]", "[8,9]",
+					       "[1,0]", "[5,5]"),
+		  NULL, "do not ascend", 0 },
+		{ "a line before another",
+		  META OUTERMOST_STACK SAMPLES("[7]", "[0]", "[8]", "[1]", "[5]")
+			  SAMPLES("[6]", "[0]", "[8]", "[1]", "[5]"),
+		  NULL, "do not ascend", 0 },
+		{ "a stack behind the samples", META OUTERMOST_STACK TWO_SAMPLES OUTERMOST_STACK,
+		  NULL, "a stack behind the samples", 0 },
+		{ "an object's place that is none",
+		  META
+		  "{\"type\":\"object\",\"object\":\"/a\",\"build_id\":\"\",\"file_bias\":1}\n",
+		  NULL, "\"file_bias\" is no address", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+/* All that other formats show of a recording is in its .jsonl. */
+static void jsonl_keeps_samples_objects_and_labels(void **state)
+{
+	static const char text[] =
+		"{\"type\":\"meta\",\"format\":1,\"event\":\"cpu-clock\",\"period_ns\":10,\"hz\":"
+		"99,\"start_unix_ns\":5,\"duration_ns\":6,\"cpus\":2,\"kernel\":\"6.1\",\"by\":["
+		"\"pid\",\"cgroup\"],\"argv\":[]}\n"
+		"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20,\"comm\":\"a\",\"pid\":7,"
+		"\"cgroup\":\"/\",\"process_start_ns\":123,\"stop\":null,\"user\":[{\"object\":"
+		"\"/bin/a\",\"build_id\":\"ab\",\"vaddr\":\"0x401020\",\"symbol\":null,\"offset\":"
+		"null,\"start\":\"0x401000\",\"origin\":\"cfi\",\"exact\":true}],\"kernel\":[]}\n"
+		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"k\",\"pid\":2,"
+		"\"cgroup\":\"/\",\"process_start_ns\":1,\"no_user\":true,\"stop\":null,\"user\":[],"
+		"\"kernel\":[]}\n"
+		"{\"type\":\"object\",\"object\":\"/bin/a\",\"build_id\":\"ab\",\"file_bias\":"
+		"\"0xffffffffffc00000\"}\n"
+		"{\"type\":\"samples\",\"time_ns\":[0,4],\"stack\":[1,0],\"tid\":[2,8],\"cpu\":[0,1],"
+		"\"weight_ns\":[10,9]}\n"
+		"{\"type\":\"books\",\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":"
+		"10,\"duration_ms\":0,\"cpus\":2,\"fired\":3,\"shown\":3}\n";
+	const struct read_options options = { .events = true };
+	const struct format_options format_options = { 0 };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	struct fpl_err err = { 0 };
+
+	(void)state;
+	if (recording_of(text, strlen(text), &options, &recording, &err))
+		fail_msg("%s", err.msg);
+
+	AUTO_FREE char *again = recording_as(&recording, "jsonl", &format_options);
+
+	assert_string_equal(again, text);
+	assert_int_equal(recording.by, RECORDING_HAS_PID | RECORDING_HAS_CGROUP);
+	assert_int_equal(recording.stacks[0].task, 123);
+	assert_false(recording.stacks[0].no_user);
+	assert_true(recording.stacks[1].no_user);
+	assert_int_equal(recording.objects[recording.frames[0].object].file_bias,
+			 UINT64_C(0xffffffffffc00000));
+	assert_int_equal(recording.nr_events, 2);
+	assert_int_equal(recording.events[1].time_ns, 4);
+	assert_int_equal(recording.events[1].stack, 0);
+	assert_int_equal(recording.events[1].tid, 8);
+	assert_int_equal(recording.events[1].cpu, 1);
+	assert_int_equal(recording.events[1].weight_ns, 9);
+}
+
 static void jsonl_written_again_is_the_same_bytes(void **state)
 {
 	/* the second stack is one of another task that had the same pid: it stays a line */
 	static const char text[] = META OUTERMOST_STACK OUTERMOST_STACK
 		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":0,\"comm\":\"\\\\xff\xc3\xa4\\\\xc3"
-		"\\u0001\",\"pid\":8,\"tid\":9,\"stop\":null,\"user\":[],\"kernel\":[]}\n"
+		"\\u0001\",\"pid\":8,\"tid\":9,\"no_user\":true,\"stop\":null,\"user\":[],\"kernel\":[]}\n"
 		"{\"type\":\"books\",\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":"
 		"10,"
 		"\"duration_ms\":6,\"cpus\":2,\"fired\":5,\"shown\":5,\"idle\":0,\"lost\":{"
@@ -325,6 +432,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folded_lines_are_read),
 		cmocka_unit_test(jsonl_is_read),
+		cmocka_unit_test(samples_in_time_of_jsonl_are_read),
+		cmocka_unit_test(jsonl_keeps_samples_objects_and_labels),
 		cmocka_unit_test(jsonl_written_again_is_the_same_bytes),
 		cmocka_unit_test(the_text_of_perf_script_is_read),
 		cmocka_unit_test(perf_script_has_times_and_weights),

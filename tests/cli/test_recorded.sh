@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_recorded.sh FPLESS
+# shellcheck disable=SC2016,SC2154
+# What a run writes in each format is what report makes of its .jsonl: the same bytes.
+set -eu
+fpless=$(realpath "$1")
+if [ "$(id -u)" != 0 ] || ! "$fpless" profile -q -f -d 0.1 -F 99 -I >/dev/null 2>&1; then
+	echo "SKIP: sampling needs root, BPF and perf events"
+	exit 77
+fi
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+cd "$work"
+formats="folded txt jsonl perf pb.gz speedscope.json json svg"
+if "$fpless" report -q -o a.html - </dev/null 2>/dev/null || [ $? = 3 ]; then
+	formats="$formats html"
+else
+	echo "fpless was built without npm: html is not compared"
+fi
+# several processes and threads, inlined functions, kernel code, and a command that is replaced
+load='for $i (1 .. 3) { if (!fork) { $n += sqrt($_) for 1 .. 2e6; opendir $d, "/proc" and readdir $d for 1 .. 5e3; exit } }
+	wait for 1 .. 3; exec "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (:); done"'
+
+# outputs PREFIX: the options that write each format, and the numbers.
+outputs() {
+	for format in $formats; do
+		echo "-o"
+		echo "$1.$format"
+	done
+	echo "--stats"
+	echo "$1.stats"
+}
+
+for options in "" "--timeline" "--timeline --by tid,cpu,cgroup -I" "--timeline --by pid -K" "--timeline --chart" \
+	"--timeline --unwind fp --lines --inline --annotate --origin --delimited" "--timeline-memory 64K -F 4999"; do
+	rm -f run.* again.*
+	# shellcheck disable=SC2046,SC2086
+	expect 0 '' profile -q -F 499 $options $(outputs run) -- perl -e "$load"
+	shown=
+	for option in $options; do
+		case $option in
+		--chart | --lines | --inline | --annotate | --origin | --delimited) shown="$shown $option" ;;
+		esac
+	done
+	# shellcheck disable=SC2046,SC2086
+	expect 0 '' report -q $shown $(outputs again) run.jsonl
+	for format in $formats stats; do
+		if ! cmp "run.$format" "again.$format"; then
+			echo "profile $options: report makes another .$format of its .jsonl" >&2
+			failed=1
+		fi
+	done
+	case $options in
+	*timeline*) grep -q '^{"type":"samples"' run.jsonl || failed=1 ;;
+	*) ! grep -q '^{"type":"samples"' run.jsonl || failed=1 ;;
+	esac
+done
+
+# A comparison's two walks are kept, too.
+expect 0 '' compare -q -F 499 -o run.jsonl -o run.html -o run.pb.gz -- perl -e "$load"
+expect 0 '' report -q -o again.jsonl -o again.html -o again.pb.gz run.jsonl
+for format in jsonl pb.gz; do
+	cmp "run.$format" "again.$format" || failed=1
+done
+
+# Filters by time work from it, and packed it is the same.
+expect 0 '' profile -q --timeline -F 499 -o run.jsonl -o run.pb.gz -o packed.jsonl.gz -- perl -e "$load"
+expect 0 '' report -q --time 0,0.1 -o jsonl.folded run.jsonl
+expect 0 '' report -q --time 0,0.1 -o pprof.folded run.pb.gz
+expect 0 '' report -q --time 0,0.1 -o packed.folded packed.jsonl.gz
+cmp jsonl.folded pprof.folded || failed=1
+cmp jsonl.folded packed.folded || failed=1
+exit "$failed"
