@@ -90,6 +90,7 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 	const struct frame_text_options texts = {
 		.annotate = shown.annotate,
 		.origin = shown.origin,
+		.addresses = shown.addresses,
 		.lines = shown.lines,
 	};
 	struct pairing_options pairing = { .text = texts,
@@ -105,7 +106,6 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = FUNCTIONS_BY_TEXT;
 	pairing_init(&diff->lines, &pairing);
 	pairing.text.symbols_only = shown.inlined == FORMAT_INLINED_NEVER;
-	pairing.text.by_function = true;
 	pairing.by = options->any_object ? FUNCTIONS_BY_NAME : FUNCTIONS_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);

@@ -20,6 +20,7 @@ enum {
 	KEY_DELIMITED,
 	KEY_ANNOTATE,
 	KEY_ORIGIN,
+	KEY_ADDRESSES,
 	KEY_BY,
 	KEY_STATS,
 	KEY_INLINE,
@@ -58,6 +59,8 @@ static const struct argp_option shown_list[] = {
 	{ "origin", KEY_ORIGIN, NULL, 0,
 	  "Append the origin of a user frame, unless CFI in the kernel: _[cfi_user], _[fp] or _[synth]",
 	  2 },
+	{ "addresses", KEY_ADDRESSES, NULL, 0,
+	  "Code without a name as [object+0xaddress], not by the start of its function", 2 },
 	{ "inline", KEY_INLINE, NULL, 0,
 	  "Show inlined functions as frames of their own, with debugging information (default except in folded stacks)",
 	  2 },
@@ -289,6 +292,8 @@ static bool parse_flag(int key, struct output_options *options)
 		return options->annotate = true;
 	case KEY_ORIGIN:
 		return options->origin = true;
+	case KEY_ADDRESSES:
+		return options->addresses = true;
 	case KEY_INLINE:
 		options->no_inlined = false;
 		return options->inlined = true;
@@ -424,6 +429,7 @@ struct format_options output_options_format(const struct output_options *options
 		.delimited = options->delimited,
 		.annotate = options->annotate,
 		.origin = options->origin,
+		.addresses = options->addresses,
 		.inlined = options->inlined	 ? FORMAT_INLINED_ALWAYS
 			   : options->no_inlined ? FORMAT_INLINED_NEVER
 						 : FORMAT_INLINED_USUAL,

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "format/reading.h"
+#include "format/unnamed.h"
 #include "recording/origin_mark.h"
 
 /* The fields of a line, between semicolons. */
@@ -23,30 +24,6 @@ static void fields_fini(struct fields *fields)
 	vector_fini(fields);
 }
 
-/*
- * Undo \xHH where a writer of ours made it: of semicolons, backslashes, control bytes and bytes of
- * no UTF-8. Others write a backslash as it is.
- */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from;) {
-		int high = from[0] == '\\' && from[1] == 'x' ? text_hex_digit(from[2]) : -1;
-		int low = high >= 0 ? text_hex_digit(from[3]) : -1;
-		int byte = high * 16 + low;
-
-		if (low >= 0 && byte &&
-		    (byte == ';' || byte == '\\' || byte < 0x20 || byte >= 0x7f)) {
-			*to++ = (char)byte;
-			from += 4;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	*to = '\0';
-}
-
 #define KERNEL_MARK "_[k]"
 
 /* Others' marks (_[j] of code made at run time) stay a part of the name. */
@@ -58,34 +35,27 @@ static bool is_marked_kernel(const char *field)
 }
 
 /*
- * "[OBJECT+0xVADDR]" or "[0xADDR]", as we write code without a name: the object's path is left in
- * @field. Nothing else that could be read as one is: it has to read the same when written again.
+ * Place the frame that @field names as code without a name. Of an object it is the start of a
+ * function; behind a whole path, as it was written before, an address. False: it is a name.
  */
-static bool parse_unnamed(char *field, char **ret_object, uint64_t *ret_address)
+static bool place_unnamed(struct reading *reading, char *field, bool leaf,
+			  struct recording_frame *frame)
 {
-	size_t length = strlen(field);
-	char *digits, *end;
+	size_t object_length;
+	uint64_t number;
+	char *object = field + 1;
 
-	if (length < 5 || field[0] != '[' || field[length - 1] != ']')
+	if (!unnamed_parse(field, &object_length, &number))
 		return false;
-	digits = strrchr(field, '+');
-	digits = digits ? digits + 1 : field + 1;
-	if (strncmp(digits, "0x", 2) != 0 || digits == field + 2)
-		return false;
-	if (text_hex_digit(digits[2]) < 0 || (digits[2] == '0' && digits[3] != ']'))
-		return false;
-	for (end = digits + 2; text_hex_digit(*end) >= 0; end++)
-		;
-	if (end != field + length - 1 || end - digits > 18)
-		return false;
-	*ret_address = strtoull(digits, NULL, 16);
-	if (*ret_address == RECORDING_NO_ADDRESS)
-		return false;
-	if (digits == field + 1) {
-		*ret_object = NULL;
-	} else {
-		digits[-1] = '\0';
-		*ret_object = field + 1;
+	object[object_length] = '\0';
+	if (object_length && !strchr(object, '/'))
+		frame->start = number;
+	else
+		frame->address = number;
+	frame->exact = leaf;
+	if (object_length) {
+		reading_unescape(object, ";");
+		frame->object = reading_object(reading, object, "");
 	}
 	return true;
 }
@@ -126,24 +96,17 @@ static void push_field(struct reading *reading, char *field, enum recording_kind
 		.kind = (uint8_t)kind,
 		.origin = kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0,
 	};
-	char *object;
 
 	cut_mark(field, kind, &frame.origin);
 	*line = (struct recording_line){ 0 };
 	if (!root && inlined->nr < RECORDING_LINES_MAX - 1 && take_inlined_mark(field)) {
-		unescape(field);
+		reading_unescape(field, ";");
 		inlined->nr++;
 		line->function = reading_function(reading, field, "", 0);
 		return;
 	}
-	if (!inlined->nr && parse_unnamed(field, &object, &frame.address)) {
-		frame.exact = leaf;
-		if (object) {
-			unescape(object);
-			frame.object = reading_object(reading, object, "");
-		}
-	} else {
-		unescape(field);
+	if (inlined->nr || !place_unnamed(reading, field, leaf, &frame)) {
+		reading_unescape(field, ";");
 		frame.nr_lines = (uint8_t)(inlined->nr + 1);
 		line->function = reading_function(reading, field, "", 0);
 	}
@@ -227,7 +190,7 @@ static size_t read_labels(struct reading *reading, const struct fields *fields,
 
 	if (by & RECORDING_HAS_CGROUP && nr < fields->nr &&
 	    (fields->list[nr][0] == '/' || !strncmp(fields->list[nr], "[cgroup ", 8))) {
-		unescape(fields->list[nr]);
+		reading_unescape(fields->list[nr], ";");
 		key->cgroup = must_add_text(reading->recording, fields->list[nr++]);
 		key->has |= RECORDING_HAS_CGROUP;
 	}
@@ -241,7 +204,7 @@ static size_t read_labels(struct reading *reading, const struct fields *fields,
 
 		if (!parse_task(task, by, key))
 			key->has |= RECORDING_HAS_COMM;
-		unescape(task);
+		reading_unescape(task, ";");
 		if (key->has & RECORDING_HAS_COMM)
 			key->comm = must_add_text(reading->recording, task);
 	}

@@ -27,6 +27,7 @@ void folded_write_walk(FILE *to, const struct recording *recording, enum merge_w
 	const struct frame_text_options text_options = {
 		.annotate = options->annotate,
 		.origin = options->origin,
+		.addresses = options->addresses,
 		.symbols_only = options->inlined != FORMAT_INLINED_ALWAYS,
 		.lines = options->lines,
 	};

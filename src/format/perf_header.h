@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct perf_header {
-	const char *comm;  /* into the line */
+	char *comm;	   /* into the line */
 	const char *event; /* into the line, "cpu-clock:ppp"; "" none */
 	const char *rest;  /* what stands behind the event: the frame of a sample without a chain */
 	uint32_t pid, tid, cpu;

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "format/perf_header.h"
 #include "format/reading.h"
+#include "format/unnamed.h"
 #include "recording/origin_mark.h"
 
 #define KERNEL_BEGIN                                                                 \
@@ -31,6 +33,10 @@ struct perf_script {
 	struct recording_line inlined[RECORDING_LINES_MAX];
 	uint8_t nr_inlined;
 };
+
+/* Bytes that our writer escapes beside those of all texts: perf's readers would misunderstand them.
+ */
+#define ESCAPED " ()#"
 
 /* A line of a frame, cut in pieces. */
 struct frame_line {
@@ -92,6 +98,9 @@ static bool parse_frame(char *text, struct frame_line *ret)
 	}
 	ret->object = take_object(ret->symbol);
 	take_offset(ret);
+	reading_unescape(ret->symbol, ESCAPED);
+	if (ret->object)
+		reading_unescape(ret->object, ESCAPED);
 	return true;
 }
 
@@ -148,6 +157,27 @@ static void place_frame(struct perf_script *script, const struct frame_line *lin
 		frame->object = reading_object(script->reading, object, "");
 }
 
+/* Is @symbol what we write of code without a name at @frame's place? */
+static bool read_unnamed(const struct perf_script *script, const char *symbol,
+			 struct recording_frame *frame)
+{
+	const struct recording *recording = script->reading->recording;
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	const char *file = text_path_name(path);
+	size_t object_length;
+	uint64_t number;
+
+	if (script->nr_inlined || !unnamed_parse(symbol, &object_length, &number))
+		return false;
+	if (!object_length)
+		return frame->address == number && (frame->kind == RECORDING_KERNEL || !*path);
+	if (frame->kind == RECORDING_KERNEL || strlen(file) != object_length ||
+	    strncmp(symbol + 1, file, object_length) != 0)
+		return false;
+	frame->start = number;
+	return true;
+}
+
 static void add_frame(struct perf_script *script, char *text)
 {
 	struct reading *reading = script->reading;
@@ -174,7 +204,8 @@ static void add_frame(struct perf_script *script, char *text)
 		origin_mark_cut(line.symbol, &frame.origin);
 	place_frame(script, &line, &frame);
 	frame.nr_lines = script->nr_inlined;
-	if (!is_unknown(line.symbol) || frame.nr_lines)
+	if (!read_unnamed(script, line.symbol, &frame) &&
+	    (!is_unknown(line.symbol) || frame.nr_lines))
 		script->inlined[frame.nr_lines++] = (struct recording_line){
 			.function = reading_function(
 				reading, is_unknown(line.symbol) ? "[unknown]" : line.symbol, "",
@@ -217,6 +248,21 @@ static void kernel_last(struct reading *reading, size_t nr_kernel)
 	reverse(frames, nr);
 }
 
+/* A task without frames has one frame in the text, of which nothing is known. */
+static void drop_only_unknown(struct perf_script *script)
+{
+	struct reading *reading = script->reading;
+	const struct recording_frame *frame;
+
+	if (script->key.nr_kernel || script->key.nr_user != 1)
+		return;
+	frame = &reading->recording->frames[reading->frames.list[0]];
+	if (frame->address || frame->object || frame->nr_lines)
+		return;
+	reading->frames.nr = 0;
+	script->key.nr_user = 0;
+}
+
 /* The sample at hand is whole. */
 static void end_sample(struct perf_script *script)
 {
@@ -235,6 +281,7 @@ static void end_sample(struct perf_script *script)
 		reading_fail(reading, "inlined in no frame");
 	if (reading->error)
 		return;
+	drop_only_unknown(script);
 	kernel_last(reading, script->key.nr_kernel);
 	/* one stack of all threads and CPUs, as without --by */
 	script->key.tid = script->key.cpu = 0;
@@ -316,6 +363,7 @@ static void begin_sample(struct perf_script *script, char *line)
 		.cpu = header.cpu,
 	};
 	note_time(script, &header);
+	reading_unescape(header.comm, ESCAPED);
 	script->key.comm = must_add_text(reading->recording, header.comm);
 	note_event(script, &header);
 	if (header.rest[strspn(header.rest, " \t")]) {

@@ -12,6 +12,7 @@
 #include "recording/keys.h"
 #include "recording/sample_type.h"
 #include "view/frame_list.h"
+#include "view/frame_texts.h"
 #include "view/samples.h"
 
 /* Longer names are cut: readers of lines have limits of their own. */
@@ -66,6 +67,21 @@ static void write_object(FILE *to, const struct recording *recording,
 	fprintf(to, " (%s)\n", safe);
 }
 
+static void write_function(FILE *to, const struct recording *recording,
+			   const struct recording_frame *frame,
+			   const struct recording_function *function)
+{
+	AUTO_FREE char *unnamed = NULL;
+
+	if (function) {
+		write_name(to, recording_string(recording, function->name));
+		return;
+	}
+	unnamed = frame_unnamed_text(recording, frame, false);
+	alloc_check(!unnamed);
+	write_name(to, unnamed);
+}
+
 static void write_frame(FILE *to, const struct recording *recording,
 			const struct recording_frame *frame, const struct format_options *options)
 {
@@ -81,7 +97,7 @@ static void write_frame(FILE *to, const struct recording *recording,
 		fputs(" (inlined)\n", to);
 	}
 	fprintf(to, "\t%16" PRIx64 " ", address);
-	write_name(to, function ? recording_string(recording, function->name) : "");
+	write_function(to, recording, frame, function);
 	if (options->origin && frame->kind == RECORDING_USER)
 		fputs(origin_mark(frame->origin), to);
 	if (function && frame->start <= frame->address && frame->address != RECORDING_NO_ADDRESS)

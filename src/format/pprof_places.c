@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "pprof.pb-c.h"
 #include "format/pprof_rules.h"
+#include "view/frame_texts.h"
 
 /* The address of the first object: a lower one could be taken for no address. */
 #define FIRST_ADDRESS UINT64_C(0x1000000)
@@ -89,6 +91,7 @@ void pprof_places_fini(struct pprof_places *places)
 	free(places->mappings);
 	free(places->functions);
 	free(places->of_frame);
+	vector_fini(&places->unnamed);
 	id_table_fini(&places->table);
 }
 
@@ -152,6 +155,30 @@ static void put_function(struct pprof_places *places, struct pprof_fields *field
 	pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base);
 }
 
+/* The id of a function called as code without a name at @frame is; 0: nothing is known of it. */
+static uint64_t put_unnamed(struct pprof_places *places, struct pprof_fields *fields,
+			    const struct recording_frame *frame)
+{
+	Pprof__Function message = PPROF__FUNCTION__INIT;
+	AUTO_FREE char *text = NULL;
+
+	if (!has_address(frame) && frame->start == RECORDING_NO_ADDRESS)
+		return 0;
+	text = frame_unnamed_text(places->recording, frame, false);
+	alloc_check(!text);
+	message.name = pprof_fields_word(fields, text);
+	while (places->unnamed.nr <= (size_t)message.name)
+		must_push(&places->unnamed, 0);
+
+	uint64_t *id = &places->unnamed.list[message.name];
+
+	if (!*id) {
+		message.id = *id = ++places->nr_functions;
+		pprof_fields_message(fields, PPROF_FIELD_FUNCTION, &message.base);
+	}
+	return *id;
+}
+
 static void put_location(struct pprof_places *places, struct pprof_fields *fields,
 			 const struct recording_frame *frame, uint64_t id)
 {
@@ -183,6 +210,13 @@ static void put_location(struct pprof_places *places, struct pprof_fields *field
 		message.start_distance = (int64_t)(address - frame->start);
 	}
 	message.n_line = frame->nr_lines;
+	if (!frame->nr_lines) {
+		pprof__line__init(&lines[0]);
+		links[0] = &lines[0];
+		lines[0].function_id = put_unnamed(places, fields, frame);
+		message.unnamed = lines[0].function_id != 0;
+		message.n_line = message.unnamed ? 1 : 0;
+	}
 	message.line = links;
 	pprof_fields_message(fields, PPROF_FIELD_LOCATION, &message.base);
 }

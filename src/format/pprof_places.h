@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/id_table.h"
+#include "base/vector.h"
 #include "format/pprof_fields.h"
 #include "recording/recording.h"
 
@@ -26,9 +27,10 @@ struct pprof_mapping {
 struct pprof_places {
 	const struct recording *recording; /* borrowed */
 	struct pprof_mapping *mappings;	   /* owned [2 * recording.nr_objects] */
-	uint64_t *functions;   /* owned [recording.nr_functions]: id of each; 0: not yet */
-	uint64_t *of_frame;    /* owned [recording.nr_frames]: id of its location; 0: not yet */
-	struct id_table table; /* of locations: index of the first frame like it */
+	uint64_t *functions;	  /* owned [recording.nr_functions]: id of each; 0: not yet */
+	VECTOR(uint64_t) unnamed; /* id of the function that word i of string_table is; 0: none */
+	uint64_t *of_frame;	  /* owned [recording.nr_frames]: id of its location; 0: not yet */
+	struct id_table table;	  /* of locations: index of the first frame like it */
 	/* Ids are numbers from 1 on, without a gap: google/pprof gives those behind the last to
 	 * what it adds. */
 	uint64_t nr_mappings, nr_functions, nr_locations;

@@ -147,8 +147,9 @@ void pprof_tables_add_mapping(struct pprof_tables *tables, const Pprof__Mapping 
 void pprof_tables_add_location(struct pprof_tables *tables, const Pprof__Location *location)
 {
 	/* of more lines than there is room for, the function itself and what is closest to it */
-	size_t nr = location->n_line < RECORDING_LINES_MAX ? location->n_line : RECORDING_LINES_MAX;
-	size_t first = location->n_line - nr;
+	size_t nr_lines = location->unnamed ? 0 : location->n_line;
+	size_t nr = nr_lines < RECORDING_LINES_MAX ? nr_lines : RECORDING_LINES_MAX;
+	size_t first = nr_lines - nr;
 	const struct pprof_location entry = {
 		.id = location->id,
 		.mapping = location->mapping_id,

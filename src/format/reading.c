@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
 
 void reading_fini(struct reading *reading)
 {
@@ -65,6 +68,26 @@ uint32_t reading_function(struct reading *reading, const char *name, const char 
 	};
 
 	return must_add_function(reading->recording, &function);
+}
+
+void reading_unescape(char *text, const char *also)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		int high = from[0] == '\\' && from[1] == 'x' ? text_hex_digit(from[2]) : -1;
+		int low = high >= 0 ? text_hex_digit(from[3]) : -1;
+		int byte = high * 16 + low;
+
+		if (low >= 0 && byte &&
+		    (byte == '\\' || byte < 0x20 || byte >= 0x7f || strchr(also, byte))) {
+			*to++ = (char)byte;
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
 }
 
 void reading_push(struct reading *reading, const struct recording_frame *frame,

@@ -42,6 +42,12 @@ uint32_t reading_object(struct reading *reading, const char *path, const char *b
 uint32_t reading_function(struct reading *reading, const char *name, const char *file,
 			  uint32_t start_line);
 
+/*
+ * Undo \xHH where a writer of ours made it: of backslashes, control bytes, bytes of no UTF-8 and
+ * those of @also. Others write a backslash as it is.
+ */
+void reading_unescape(char *text, const char *also);
+
 /* Put a frame behind those of the stack at hand. */
 void reading_push(struct reading *reading, const struct recording_frame *frame,
 		  const struct recording_line *lines);

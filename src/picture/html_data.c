@@ -51,7 +51,7 @@ static bool has_pair(const struct recording *recording)
 static int make_paths(struct page *page, const struct format_options *options, struct fpl_err *err)
 {
 	const struct flame_paths_options paths_options = {
-		.text = { .by_function = true,
+		.text = { .addresses = options->addresses,
 			  .symbols_only = page->pair || options->inlined == FORMAT_INLINED_NEVER,
 			  .lines = options->lines,
 			  .verbatim = true },

@@ -25,6 +25,7 @@ struct format_options {
 	bool delimited; /* a frame "-" between user and kernel frames */
 	bool annotate;	/* _[k] behind kernel frames, _[i] behind what is inlined */
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+	bool addresses; /* code without a name by its address, where names are texts of ours */
 	enum format_inlined inlined;
 	bool lines; /* file and line behind names, also where the format has no place for them */
 	size_t columns;			       /* that a report has; 0: as many as it takes */
@@ -38,7 +39,7 @@ static inline struct frame_text_options format_texts(const struct format_options
 	return (struct frame_text_options){
 		.annotate = options->annotate,
 		.origin = options->origin,
-		.by_function = true,
+		.addresses = options->addresses,
 		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
 		.lines = options->lines,
 		.verbatim = verbatim,

@@ -42,10 +42,9 @@ static const char *suffix_of(const struct frame_texts *texts, const struct recor
 	return texts->options.origin ? origin_mark(frame->origin) : "";
 }
 
-int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t address,
-			     const char *suffix, bool verbatim, uint32_t *ret)
+static char *place_text(const char *path, uint64_t address)
 {
-	AUTO_FREE char *text = NULL;
+	char *text;
 	int length;
 
 	if (address == RECORDING_NO_ADDRESS)
@@ -54,28 +53,38 @@ int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t
 		length = asprintf(&text, "[%s+0x%" PRIx64 "]", path, address);
 	else
 		length = asprintf(&text, "[0x%" PRIx64 "]", address);
-	if (length < 0) {
-		text = NULL; /* asprintf leaves it undefined */
-		return -ENOMEM;
-	}
-	return frame_texts_intern(strings, text, suffix, verbatim, ret);
+	return length < 0 ? NULL : text;
+}
+
+int frame_texts_intern_place(struct strings *strings, const char *path, uint64_t address,
+			     const char *suffix, bool verbatim, uint32_t *ret)
+{
+	AUTO_FREE char *text = place_text(path, address);
+
+	return text ? frame_texts_intern(strings, text, suffix, verbatim, ret) : -ENOMEM;
+}
+
+char *frame_unnamed_text(const struct recording *recording, const struct recording_frame *frame,
+			 bool addresses)
+{
+	const char *path = recording_string(recording, recording->objects[frame->object].path);
+	bool placed = frame->kind == RECORDING_USER && *path;
+	bool by_start = placed && frame->start != RECORDING_NO_ADDRESS &&
+			(!addresses || frame->address == RECORDING_NO_ADDRESS);
+
+	return place_text(placed ? text_path_name(path) : NULL,
+			  by_start ? frame->start : frame->address);
 }
 
 static int intern_unnamed(struct frame_texts *texts, const struct recording_frame *frame,
 			  uint32_t *ret)
 {
-	const struct recording *recording = texts->recording;
-	const char *path = recording_string(recording, recording->objects[frame->object].path);
-	bool placed = frame->kind == RECORDING_USER && *path;
-	uint64_t address = frame->address;
+	AUTO_FREE char *text =
+		frame_unnamed_text(texts->recording, frame, texts->options.addresses);
 
-	if (placed && texts->options.by_function) {
-		path = text_path_name(path);
-		if (frame->start != RECORDING_NO_ADDRESS)
-			address = frame->start;
-	}
-	return frame_texts_intern_place(&texts->strings, placed ? path : NULL, address,
-					suffix_of(texts, frame), texts->options.verbatim, ret);
+	return text ? frame_texts_intern(&texts->strings, text, suffix_of(texts, frame),
+					 texts->options.verbatim, ret)
+		    : -ENOMEM;
 }
 
 int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret)

@@ -15,10 +15,9 @@
 #include "recording/recording.h"
 
 struct frame_text_options {
-	bool annotate; /* _[k] behind kernel frames, _[i] behind what is inlined */
-	bool origin;   /* _[cfi_user], _[fp], _[synth] behind user frames found that way */
-	/* Code without a name is [file+0xstart of its function], not its address. */
-	bool by_function;
+	bool annotate;	/* _[k] behind kernel frames, _[i] behind what is inlined */
+	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
+	bool addresses; /* code without a name is [file+0xpc], not [file+0xstart of its function] */
 	bool symbols_only; /* no texts for what is inlined */
 	bool lines;	   /* "name (file.c:12)" */
 	bool verbatim;	   /* not escaped: for formats that escape themselves */
@@ -79,6 +78,14 @@ FPL_MUST_CHECK int frame_texts_show(struct frame_texts *texts, uint32_t text, ui
 FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char *path,
 					    uint64_t address, const char *suffix, bool verbatim,
 					    uint32_t *ret);
+
+/*
+ * The name that every format gives @frame, which has none: "[file+0xstart of its function]", the
+ * address where its start is not known or where @addresses are asked for, "[0xaddress]" without an
+ * object. Not escaped; to be freed. NULL: no memory.
+ */
+char *frame_unnamed_text(const struct recording *recording, const struct recording_frame *frame,
+			 bool addresses);
 
 /* Texts of all frames; a lack of memory ends the process. @recording outlives @ret. Cost:
  * O(frames).

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_recorded.sh FPLESS
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2046,SC2154
 # What a run writes in each format is what report makes of its .jsonl: the same bytes.
 set -eu
 fpless=$(realpath "$1")
@@ -35,7 +35,7 @@ outputs() {
 for options in "" "--timeline" "--timeline --by tid,cpu,cgroup -I" "--timeline --by pid -K" "--timeline --chart" \
 	"--timeline --unwind fp --lines --inline --annotate --origin --delimited" "--timeline-memory 64K -F 4999"; do
 	rm -f run.* again.*
-	# shellcheck disable=SC2046,SC2086
+	# shellcheck disable=SC2086
 	expect 0 '' profile -q -F 499 $options $(outputs run) -- perl -e "$load"
 	shown=
 	for option in $options; do
@@ -43,7 +43,7 @@ for options in "" "--timeline" "--timeline --by tid,cpu,cgroup -I" "--timeline -
 		--chart | --lines | --inline | --annotate | --origin | --delimited) shown="$shown $option" ;;
 		esac
 	done
-	# shellcheck disable=SC2046,SC2086
+	# shellcheck disable=SC2086
 	expect 0 '' report -q $shown $(outputs again) run.jsonl
 	for format in $formats stats; do
 		if ! cmp "run.$format" "again.$format"; then
@@ -56,6 +56,25 @@ for options in "" "--timeline" "--timeline --by tid,cpu,cgroup -I" "--timeline -
 	*) ! grep -q '^{"type":"samples"' run.jsonl || failed=1 ;;
 	esac
 done
+
+# Code without a symbol has one name in all formats, and names are read back as they were written.
+expect 0 '' profile -q -F 499 --timeline $(outputs run) -- perl -e "$load"
+names() {
+	grep -aoE '\[[a-z][a-z0-9.]*\+0x[0-9a-f]+\]' | sort -u
+}
+names <run.folded >want
+[ -s want ] || { echo "the load has no code without a symbol" >&2; failed=1; }
+gzip -dc run.pb.gz >run.pb
+for format in perf pb speedscope.json json; do
+	names <run.$format >got
+	cmp want got || { echo "run.$format has other names than run.folded" >&2; failed=1; }
+done
+for format in folded perf pb.gz jsonl; do
+	expect 0 '' report -q -o again.folded run.$format
+	cmp run.folded again.folded || { echo "run.$format reads back with other names" >&2; failed=1; }
+done
+expect 0 '' report -q -o again.pb.gz run.pb.gz
+cmp run.pb.gz again.pb.gz || failed=1
 
 # A comparison's two walks are kept, too.
 expect 0 '' compare -q -F 499 -o run.jsonl -o run.html -o run.pb.gz -- perl -e "$load"

@@ -64,7 +64,7 @@ refused '--focus \(: ' report --focus '(' x
 refused '--comm \(: ' report --comm '(' x
 refused '-o x.nothing: no format' report x -o x.nothing
 
-printf 'b;g;h_[k] 2\na;f 1\nb;[/bin/x+0x10]_[fp] 4\n' >"$work/a.folded"
+printf 'b;g;h_[k] 2\na;f 1\nb;[x+0x10]_[fp] 4\n' >"$work/a.folded"
 printf 'a;f 6\n' >"$work/b.folded"
 
 # From folded to folded nothing is lost; marks are written as asked.
@@ -109,6 +109,14 @@ refused '-o x.pb.gz.gz: no format' report x -o x.pb.gz.gz
 refused '-o .gz: no format' report x -o .gz
 refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz' report x -o x.gz
 
+# Code without a name is called by the start of its function; its address is shown on request.
+expect 0 '' report -q -f "$counts"
+says ';loop_avx2;\[x\.so\+0x2000\] 1$'
+expect 0 '' report -q -f --addresses "$counts"
+says ';loop_avx2;\[x\.so\+0x2050\] 1$'
+expect 0 '' report -q --addresses --format speedscope -o - "$counts"
+says '"\[x\.so\+0x2050\]"'
+
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
 expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
 expect 0 '^  stops +outermost 8, fp_end 1, execing 1$' report -f "$counts"
@@ -133,7 +141,7 @@ says '53.8%.* f '
 expect 0 'fired 7 = shown 2 \+ idle 0 \+ filtered 5 \+ lost 0: closed' report -f --focus '^h$' "$work/a.folded"
 says '^b;g;h 2$'
 expect 0 'shown 1 \+ idle 0 \+ filtered 6' report -f --comm a "$work/a.folded"
-expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -f --ignore /bin/x "$work/a.folded"
+expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -f --ignore "^x$" "$work/a.folded"
 expect 3 'the filters exclude them all' report --focus nothing "$work/a.folded"
 expect 2 'a.folded: --time: it holds no times' report --time 1,2 "$work/a.folded"
 expect 2 'a.folded: --pid: it holds no process ids' report --pid 1 "$work/a.folded"

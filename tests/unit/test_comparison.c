@@ -559,12 +559,12 @@ static void nothing_judged_divides_by_nothing(void **state)
 static void folded_holds_every_sample_of_either_walk(void **state)
 {
 	static const char *const want[] = {
-		[MERGE_CFI] = "app;[/usr/bin/app+0x10c9];leaf 6\n"
-			      "app;[/usr/bin/app+0x10c9];framed;framed 10\n"
-			      "app;[/usr/bin/app+0x10c9];framed;framed;-;[0x123456789abc] 50\n",
+		[MERGE_CFI] = "app;[app+0x10c0];leaf 6\n"
+			      "app;[app+0x10c0];framed;framed 10\n"
+			      "app;[app+0x10c0];framed;framed;-;[0x123456789abc] 50\n",
 		[MERGE_FP] = "app 6\n"
-			     "app;[/usr/bin/app+0x10c9];framed 10\n"
-			     "app;[/usr/bin/app+0x10c9];framed;framed;-;[0x123456789abc] 50\n",
+			     "app;[app+0x10c0];framed 10\n"
+			     "app;[app+0x10c0];framed;framed;-;[0x123456789abc] 50\n",
 	};
 	struct profile of = profile;
 

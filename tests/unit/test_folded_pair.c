@@ -97,13 +97,13 @@ static size_t nr_entries(void)
 	return nr_found;
 }
 
-#define CFI_TEXT                                           \
-	"app;[/app+0x20];[/app+0x10];[0x123456789abc] 3\n" \
-	"app;[/app+0x10] 4\n"                              \
+#define CFI_TEXT                                         \
+	"app;[app+0x20];[app+0x10];[0x123456789abc] 3\n" \
+	"app;[app+0x10] 4\n"                             \
 	"kworker;[0x123456789abc] 5\n"
-#define FP_TEXT                                            \
-	"app;[/app+0x30];[/app+0x10];[0x123456789abc] 3\n" \
-	"app 4\n"                                          \
+#define FP_TEXT                                          \
+	"app;[app+0x30];[app+0x10];[0x123456789abc] 3\n" \
+	"app 4\n"                                        \
 	"kworker;[0x123456789abc] 5\n"
 
 static void both_files_hold_every_sample(void **state)

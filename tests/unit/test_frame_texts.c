@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "view/frame_texts.h"
 
-/* A frame of each kind: what it is, and its texts joined by '|' with and without by_function. */
+/* A frame of each kind: what it is, and its texts joined by '|' with and without addresses. */
 struct frame_case {
 	const char *what;
 	const char *path;	  /* of its object; NULL: none */
@@ -15,7 +15,7 @@ struct frame_case {
 	uint64_t address, start;
 	enum recording_kind kind;
 	enum fpl_origin origin;
-	const char *text, *by_function, *symbols_only, *module;
+	const char *text, *addresses, *symbols_only, *module;
 };
 
 static const struct frame_case cases[] = {
@@ -48,9 +48,9 @@ static const struct frame_case cases[] = {
 	  0x8,
 	  RECORDING_USER,
 	  FPL_ORIGIN_SYNTH,
-	  "[/bin/a\\x1bpp+0x12]_[synth]",
 	  "[a\\x1bpp+0x8]_[synth]",
-	  "[/bin/a\\x1bpp+0x12]_[synth]",
+	  "[a\\x1bpp+0x12]_[synth]",
+	  "[a\\x1bpp+0x8]_[synth]",
 	  "" },
 	{ "no name, no start",
 	  "/bin/",
@@ -70,9 +70,9 @@ static const struct frame_case cases[] = {
 	  RECORDING_NO_ADDRESS,
 	  RECORDING_USER,
 	  FPL_ORIGIN_CFI,
-	  "[/bin/app]",
 	  "[app]",
-	  "[/bin/app]",
+	  "[app]",
+	  "[app]",
 	  "" },
 	{ "nothing at all",
 	  NULL,
@@ -193,10 +193,10 @@ static void a_frame_reads_as_its_functions_or_as_where_it_is(void **state)
 	assert_texts(&recording, frames,
 		     &(struct frame_text_options){ .annotate = true, .origin = true },
 		     offsetof(struct frame_case, text));
-	assert_texts(&recording, frames,
-		     &(struct frame_text_options){
-			     .annotate = true, .origin = true, .by_function = true },
-		     offsetof(struct frame_case, by_function));
+	assert_texts(
+		&recording, frames,
+		&(struct frame_text_options){ .annotate = true, .origin = true, .addresses = true },
+		offsetof(struct frame_case, addresses));
 	assert_texts(&recording, frames,
 		     &(struct frame_text_options){
 			     .annotate = true, .origin = true, .symbols_only = true },

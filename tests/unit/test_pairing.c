@@ -55,7 +55,7 @@ static void functions_are_paired_by_name_and_file(void **state)
 	struct pairing pairing;
 
 	(void)state;
-	pairing_init(&pairing, &(struct pairing_options){ .text.by_function = true });
+	pairing_init(&pairing, &(struct pairing_options){ .by = FUNCTIONS_BY_PLACE });
 	add(&pairing, DIFF_BEFORE, before);
 	add(&pairing, DIFF_AFTER, after);
 
