@@ -69,7 +69,7 @@ env_loop unwind: the loop that the kernel has as a helper
 feed_options src/cli src/top: the thread behind the feed belongs to its viewer
 fpl_log_set_writer src/cli src/top: lines of the log wait while a view owns the terminal
 frame_list_make src/format: writes one frame of a list while it runs
-id_table_find src/naming src/top: compares keys while it runs
+id_table_find src/naming: compares keys while it runs
 io_set_watch src/cli: progress of reading, on a terminal
 io_write_patiently src/cli src/top: asks if the run is over while a reader takes nothing
 machine_memory src/judge: rules are applied to the memory of a traced process
