@@ -62,13 +62,27 @@ static uint8_t read_origin(struct reading *reading, json_object *object)
 	return origin;
 }
 
+/* The object at @path that the frame @object is in. */
+static uint32_t read_object(struct reading *reading, json_object *object, const char *path)
+{
+	AUTO_FREE char *build_id = jsonl_text(reading, object, "build_id");
+	uint64_t file_bias = jsonl_address(reading, object, "file_bias");
+	const struct recording_object key = {
+		.path = must_add_text(reading->recording, path),
+		.build_id = must_add_text(reading->recording, build_id),
+		.offsets = json_object_get_boolean(json_object_object_get(object, "offsets")) != 0,
+		.file_bias = file_bias == RECORDING_NO_ADDRESS ? 0 : file_bias,
+	};
+
+	return must_add_object(reading->recording, &key);
+}
+
 static void read_user(struct reading *reading, json_object *object, struct recording_frame *frame)
 {
 	AUTO_FREE char *path = jsonl_text(reading, object, "object");
-	AUTO_FREE char *build_id = jsonl_text(reading, object, "build_id");
 
 	if (path)
-		frame->object = reading_object(reading, path, build_id);
+		frame->object = read_object(reading, object, path);
 	frame->address = jsonl_address(reading, object, path ? "vaddr" : "addr");
 	frame->exact = json_object_get_boolean(json_object_object_get(object, "exact"));
 	frame->origin = read_origin(reading, object);

@@ -211,17 +211,6 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	add_stack(reading, &stack);
 }
 
-static void read_file(struct reading *reading, json_object *object)
-{
-	AUTO_FREE char *path = jsonl_text(reading, object, "object");
-	AUTO_FREE char *build_id = jsonl_text(reading, object, "build_id");
-	uint64_t file_bias = jsonl_address(reading, object, "file_bias");
-
-	if (reading->error || file_bias == RECORDING_NO_ADDRESS)
-		return;
-	reading->recording->objects[reading_object(reading, path, build_id)].file_bias = file_bias;
-}
-
 static void read_books(struct reading *reading, json_object *object)
 {
 	uint64_t shown = jsonl_number(reading, object, "shown", UINT64_MAX);
@@ -250,8 +239,6 @@ static void read_object(struct jsonl *jsonl, json_object *object)
 		reading_fail(reading, "something behind the books");
 	} else if (!strcmp(type, "stack")) {
 		read_stack(jsonl, object);
-	} else if (!strcmp(type, "object")) {
-		read_file(reading, object);
 	} else if (!strcmp(type, "samples")) {
 		jsonl_samples_read(&jsonl->samples, reading, object);
 	} else if (!strcmp(type, "books")) {

@@ -120,21 +120,6 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	putc('\n', writer->to);
 }
 
-/* The offset of the code of @object, which no frame has. */
-static void write_object(FILE *to, const struct recording *recording,
-			 const struct recording_object *object)
-{
-	struct json json = { .to = to };
-
-	json_open(&json, NULL, '{');
-	json_string(&json, "type", "object");
-	json_string(&json, "object", recording_string(recording, object->path));
-	json_string(&json, "build_id", recording_string(recording, object->build_id));
-	json_address(&json, "file_bias", object->file_bias);
-	json_close(&json, '}');
-	putc('\n', to);
-}
-
 /* @nr samples in time, by columns: what is alike stands together, for those who pack the file. */
 static void write_samples(FILE *to, const struct recording_event *events, size_t nr)
 {
@@ -174,9 +159,6 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 		write_stack(&writer, &recording->stacks[i]);
 		shown += recording->stacks[i].count;
 	}
-	for (size_t i = 0; i < recording->nr_objects; i++)
-		if (recording->objects[i].file_bias)
-			write_object(to, recording, &recording->objects[i]);
 	write_all_samples(to, recording);
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");

@@ -80,6 +80,10 @@ static void write_user_frame(struct json *json, const struct recording *recordin
 
 		json_string(json, "object", recording_string(recording, object->path));
 		json_string(json, "build_id", recording_string(recording, object->build_id));
+		if (object->file_bias)
+			json_address(json, "file_bias", object->file_bias);
+		if (object->offsets)
+			json_true(json, "offsets");
 		write_address(json, "vaddr", frame->address);
 	} else {
 		write_address(json, "addr", frame->address);

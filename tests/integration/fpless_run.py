@@ -96,7 +96,7 @@ class Run:
         with open(self.jsonl_path, encoding="utf-8") as file:
             records = [json.loads(line) for line in file]
         self.meta, self.books = records[0], records[-1]
-        self.stacks = records[1:-1]
+        self.stacks = [record for record in records[1:-1] if record["type"] != "samples"]
         with open(self.stats_path, encoding="utf-8") as file:
             self.stats = json.load(file)
 

@@ -208,7 +208,8 @@ static void samples_in_time_of_jsonl_are_read(void **state)
 		  NULL, "a stack behind the samples", 0 },
 		{ "an object's place that is none",
 		  META
-		  "{\"type\":\"object\",\"object\":\"/a\",\"build_id\":\"\",\"file_bias\":1}\n",
+		  "{\"type\":\"stack\",\"count\":1,\"user\":[{\"object\":\"/a\",\"build_id\":\"\","
+		  "\"file_bias\":1,\"vaddr\":\"0x1\",\"origin\":\"cfi\"}]}\n",
 		  NULL, "\"file_bias\" is no address", 0 },
 	};
 
@@ -226,13 +227,11 @@ static void jsonl_keeps_samples_objects_and_labels(void **state)
 		"\"pid\",\"cgroup\"],\"argv\":[]}\n"
 		"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20,\"comm\":\"a\",\"pid\":7,"
 		"\"cgroup\":\"/\",\"process_start_ns\":123,\"stop\":null,\"user\":[{\"object\":"
-		"\"/bin/a\",\"build_id\":\"ab\",\"vaddr\":\"0x401020\",\"symbol\":null,\"offset\":"
+		"\"/bin/a\",\"build_id\":\"ab\",\"file_bias\":\"0xffffffffffc00000\",\"offsets\":true,\"vaddr\":\"0x401020\",\"symbol\":null,\"offset\":"
 		"null,\"start\":\"0x401000\",\"origin\":\"cfi\",\"exact\":true}],\"kernel\":[]}\n"
 		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"k\",\"pid\":2,"
 		"\"cgroup\":\"/\",\"process_start_ns\":1,\"no_user\":true,\"stop\":null,\"user\":[],"
 		"\"kernel\":[]}\n"
-		"{\"type\":\"object\",\"object\":\"/bin/a\",\"build_id\":\"ab\",\"file_bias\":"
-		"\"0xffffffffffc00000\"}\n"
 		"{\"type\":\"samples\",\"time_ns\":[0,4],\"stack\":[1,0],\"tid\":[2,8],\"cpu\":[0,1],"
 		"\"weight_ns\":[10,9]}\n"
 		"{\"type\":\"books\",\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":"
