@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "format/jsonl_books.h"
 #include "format/jsonl_frame.h"
@@ -28,6 +29,7 @@ struct jsonl {
 	struct json_tokener *tokener; /* owned */
 	struct jsonl_samples samples;
 	bool has_meta, has_books;
+	bool is_cut;	/* its last line is not whole */
 	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
 };
 
@@ -277,7 +279,9 @@ static void read_line(struct jsonl *jsonl, const char *line, size_t length)
 	enum json_tokener_error parsed = json_tokener_get_error(jsonl->tokener);
 	size_t end = json_tokener_get_parse_end(jsonl->tokener);
 
-	if (parsed != json_tokener_success)
+	if (parsed != json_tokener_success && reading->input->is_open && jsonl->has_meta)
+		jsonl->is_cut = true;
+	else if (parsed != json_tokener_success)
 		reading_fail(reading, "no JSON at byte %zu: %s", end,
 			     parsed == json_tokener_continue ? "it ends too early"
 							     : json_tokener_error_desc(parsed));
@@ -294,6 +298,20 @@ static void mark_kernel_tasks(struct recording *recording)
 		recording->stacks[i].no_user |= recording->stacks[i].stop == RECORDING_NO_STOP;
 }
 
+/* A crash or a full disk cuts files: what came before is good. */
+static void tell_cut(const struct jsonl *jsonl)
+{
+	const struct reading *reading = jsonl->reading;
+
+	fpl_log(FPL_LOG_WARN,
+		"%s: cut off %s line %" PRIu64 " (offset %" PRIu64 "): %" PRIu64
+		" samples in %zu stacks are read; %sthe books are missing",
+		reading->input->name, jsonl->is_cut ? "in" : "behind", reading->input->line,
+		jsonl->is_cut ? reading->input->line_off : reading->input->next_off, reading->shown,
+		reading->recording->nr_stacks,
+		jsonl->samples.left ? "" : "what was behind them and ");
+}
+
 void jsonl_read(struct reading *reading)
 {
 	CLEANUP(jsonl_fini) struct jsonl jsonl = { .reading = reading };
@@ -305,8 +323,10 @@ void jsonl_read(struct reading *reading)
 	json_tokener_set_flags(jsonl.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	while (reading_next(reading, &line, &length))
 		read_line(&jsonl, line, length);
-	if (!jsonl.has_books)
-		reading_fail(reading, "the file ends without the books: it was cut off");
+	if (!jsonl.has_meta)
+		reading_fail(reading, "the file ends before its first line does");
+	if (!jsonl.has_books && !reading->error)
+		tell_cut(&jsonl);
 	if (jsonl.has_stops)
 		mark_kernel_tasks(reading->recording);
 }

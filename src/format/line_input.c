@@ -104,6 +104,7 @@ int line_input_next(struct line_input *input, char **ret, size_t *ret_length, st
 	if (!newline && !length)
 		return 0;
 	whole = length + (newline ? 1 : 0);
+	input->is_open = !newline;
 	take(input, whole);
 	if (length > LINE_INPUT_MAX)
 		return line_input_fail(input, err, "longer than %u bytes", LINE_INPUT_MAX);

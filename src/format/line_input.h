@@ -19,6 +19,7 @@ struct line_input {
 	char *buf;		 /* owned [room] */
 	size_t room, begin, end; /* [begin, end) is read and not yet taken */
 	bool at_end;		 /* of the file */
+	bool is_open;		 /* the line taken last ends with the file, without a newline */
 	uint64_t line;		 /* number of the line taken last; from 1 */
 	uint64_t line_off;	 /* of its first byte in the file */
 	uint64_t next_off;	 /* of the next line */

@@ -5,19 +5,25 @@
  *
  *   ADDRESS SYMBOL[+0xOFFSET] (OBJECT)     SYMBOL may be [unknown], OBJECT may be "inlined"
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "format/perf_header.h"
 #include "format/reading.h"
 #include "format/unnamed.h"
 #include "recording/origin_mark.h"
 
-#define KERNEL_BEGIN                                                                 \
-	(1ull << 63) /* addresses of the kernel are above, on all architectures here \
-		      */
+/* Addresses of the kernel are above, on all architectures here. */
+#define KERNEL_BEGIN (1ull << 63)
+
+/* No processor here has addresses of more than 57 bits: a program's are below, the kernel's above.
+ */
+#define USER_END     (1ull << 56)
+#define KERNEL_FIRST (-USER_END)
 
 struct perf_script {
 	struct reading *reading;
@@ -29,6 +35,8 @@ struct perf_script {
 	uint64_t first_ns, last_ns; /* of all samples */
 	bool has_first;
 	uint64_t nr_samples;
+	/* left out: frames where no code is, frames of the kernel behind a user's, cut samples */
+	uint64_t nr_garbage, nr_behind, nr_cut;
 	/* functions inlined in the frame that comes next, the innermost first */
 	struct recording_line inlined[RECORDING_LINES_MAX];
 	uint8_t nr_inlined;
@@ -178,6 +186,19 @@ static bool read_unnamed(const struct perf_script *script, const char *symbol,
 	return true;
 }
 
+/* perf prints what was on the stack, and sometimes that is no frame, or in no order. */
+static bool leave_out(struct perf_script *script, const struct frame_line *line, uint8_t kind)
+{
+	bool garbage = line->address >= USER_END && line->address < KERNEL_FIRST;
+	bool behind = !garbage && kind == RECORDING_KERNEL && script->key.nr_user;
+
+	script->nr_garbage += garbage;
+	script->nr_behind += behind;
+	if (garbage || behind)
+		script->nr_inlined = 0;
+	return garbage || behind;
+}
+
 static void add_frame(struct perf_script *script, char *text)
 {
 	struct reading *reading = script->reading;
@@ -197,8 +218,8 @@ static void add_frame(struct perf_script *script, char *text)
 	}
 	if (line.address >= KERNEL_BEGIN || (line.object && is_kernel_object(line.object)))
 		frame.kind = RECORDING_KERNEL;
-	if (frame.kind == RECORDING_KERNEL && script->key.nr_user)
-		reading_fail(reading, "a frame of the kernel behind one of a user");
+	if (leave_out(script, &line, frame.kind))
+		return;
 	frame.origin = frame.kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0;
 	if (frame.kind == RECORDING_USER)
 		origin_mark_cut(line.symbol, &frame.origin);
@@ -387,8 +408,22 @@ static bool is_source_line(const char *line)
 	return *line == ' ' && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
 }
 
+/* Is the line the rest of a file that was cut? The last one of perf's is whole with its object. */
+static bool is_cut(const struct perf_script *script, const char *line, size_t length)
+{
+	return script->reading->input->is_open && script->nr_samples && length &&
+	       line[length - 1] != ')';
+}
+
 static void read_line(struct perf_script *script, char *line, size_t length)
 {
+	if (is_cut(script, line, length)) {
+		script->nr_cut = 1;
+		if (*line == '\t')
+			script->in_sample = false;
+		end_sample(script);
+		return;
+	}
 	if (!length || line[strspn(line, " \t")] == '\0') {
 		end_sample(script);
 	} else if (script->in_sample && (*line == '\t' || line[length - 1] == ')')) {
@@ -399,6 +434,17 @@ static void read_line(struct perf_script *script, char *line, size_t length)
 		end_sample(script);
 		begin_sample(script, line);
 	}
+}
+
+static void tell(const struct perf_script *script)
+{
+	if (script->reading->error || !(script->nr_garbage || script->nr_behind || script->nr_cut))
+		return;
+	fpl_log(FPL_LOG_WARN,
+		"%s: left out: frames at addresses of no code: %" PRIu64
+		"; kernel frames behind user frames: %" PRIu64 "%s",
+		script->reading->input->name, script->nr_garbage, script->nr_behind,
+		script->nr_cut ? "; a last sample that is cut off" : "");
 }
 
 void perf_script_read(struct reading *reading)
@@ -412,6 +458,7 @@ void perf_script_read(struct reading *reading)
 	while (reading_next(reading, &line, &length))
 		read_line(script, line, length);
 	end_sample(script);
+	tell(script);
 	if (!script->nr_samples)
 		reading_fail(reading, "no sample");
 	if (script->has_first)

@@ -109,6 +109,26 @@ refused '-o x.pb.gz.gz: no format' report x -o x.pb.gz.gz
 refused '-o .gz: no format' report x -o .gz
 refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz' report x -o x.gz
 
+# A recording that was cut, packed or not, gives its whole lines, and says what is missing.
+head -c 2000 "$counts" >"$work/cut.jsonl"
+expect 0 'cut.jsonl: cut off in line 4 \(offset [0-9]+\): 5 samples in 2 stacks are read; what was behind them and the books are missing$' \
+	report -f "$work/cut.jsonl"
+lines=$(($(wc -l <"$counts") - 1))
+head -n $lines "$counts" >"$work/cut.jsonl"
+expect 0 "cut.jsonl: cut off behind line $lines .*: 11 samples in 7 stacks are read" report -f "$work/cut.jsonl"
+gzip -c "$counts" >"$work/whole.jsonl.gz"
+head -c -20 "$work/whole.jsonl.gz" >"$work/cut.jsonl.gz"
+expect 0 'cut.jsonl.gz: cut off ' report -f "$work/cut.jsonl.gz"
+gzip -c "$work/a.folded" | head -c -10 >"$work/cut.folded.gz"
+expect 2 'ends within its gzip data' report -f "$work/cut.folded.gz"
+
+# Of perf's text, what is no frame is left out and counted.
+printf 'a 1 1.0: cycles:\n\t10 f (/x)\n\t817ff80000000000 [unknown] ([unknown])\n\tffffffff81000000 s ([kernel.kallsyms])\n\na 1 2.0: cyc' \
+	>"$work/bad.txt"
+expect 0 'bad.txt: left out: frames at addresses of no code: 1; kernel frames behind user frames: 1; a last sample that is cut off$' \
+	report -f "$work/bad.txt"
+says '^a;f 1$'
+
 # Code without a name is called by the start of its function; its address is shown on request.
 expect 0 '' report -q -f "$counts"
 says ';loop_avx2;\[x\.so\+0x2000\] 1$'
@@ -210,8 +230,8 @@ expect 1 'cpu.jsonl: counts nanoseconds of cpu, earlier files count samples' rep
 printf 'a;f 1\na;f one\n' >"$work/bad.folded"
 expect 2 'bad.folded: line 2 \(offset 6\): the count .one.' report "$work/a.folded" "$work/bad.folded" -o "$work/never.folded"
 [ ! -e "$work/never.folded" ] || failed=1
-head -c 300 "$work/a.jsonl" >"$work/cut.jsonl"
-expect 2 'cut.jsonl: line [0-9]+' report "$work/cut.jsonl"
+head -c 50 "$work/a.jsonl" >"$work/cut.jsonl"
+expect 2 'cut.jsonl: line 1 ' report "$work/cut.jsonl"
 expect 2 'absent: No such file' report "$work/absent"
 size=$(wc -c <"$work/a.pb.gz")
 head -c $((size - 9)) "$work/a.pb.gz" >"$work/cut.pb.gz"
