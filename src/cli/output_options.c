@@ -38,7 +38,7 @@ static const struct argp_option options_list[] = {
 	{ "folded", 'f', NULL, 0, "Folded stacks on stdout, also beside -o", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE (may be repeated), the format by its extension: .folded, .txt, .jsonl, .perf "
-	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; of text with .gz behind it, packed; - is stdout",
+	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; of text with .gz or .zst behind it, packed; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
 	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg or html",
@@ -154,29 +154,34 @@ static void refuse_output(const struct format_list *list, const char *path,
 		refuse(state, "-o -: needs --format %s", known);
 	} else {
 		formats_list_extensions(list, known, sizeof(known));
-		refuse(state, "-o %s: no format has this extension: %s; or one of text and .gz",
+		refuse(state,
+		       "-o %s: no format has this extension: %s; or one of text and .gz or .zst",
 		       path, known);
 	}
 }
 
-/* The format of a path, also of FORMAT.gz where that is text: it is packed then. */
+/* The format of a path, also of FORMAT.gz and FORMAT.zst where that is text: it is packed then. */
 static void find_format(const struct format_list *list, struct output_option *output)
 {
-	static const char suffix[] = ".gz";
+	static const struct {
+		const char *suffix;
+		enum packing packing;
+	} kinds[] = { { ".gz", PACKING_GZIP }, { ".zst", PACKING_ZSTD } };
 	size_t length = strlen(output->path);
 
 	output->format = format_by_path(list, output->path);
-	if (output->format || length < sizeof(suffix) ||
-	    strcmp(output->path + length - (sizeof(suffix) - 1), suffix) != 0)
-		return;
+	for (size_t i = 0; !output->format && i < ARRAY_SIZE(kinds); i++) {
+		size_t size = strlen(kinds[i].suffix);
+		AUTO_FREE char *name = must_strdup(output->path);
 
-	AUTO_FREE char *name = must_strdup(output->path);
-
-	name[length - (sizeof(suffix) - 1)] = '\0';
-	output->format = format_by_path(list, name);
-	if (output->format && output->format->binary)
-		output->format = NULL;
-	output->gzip = output->format;
+		if (length <= size || strcmp(name + length - size, kinds[i].suffix) != 0)
+			continue;
+		name[length - size] = '\0';
+		output->format = format_by_path(list, name);
+		if (output->format && output->format->binary)
+			output->format = NULL;
+		output->packing = output->format ? kinds[i].packing : PACKING_NONE;
+	}
 }
 
 /*

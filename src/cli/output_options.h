@@ -8,13 +8,14 @@
 
 #include "base/style.h"
 #include "format/formats.h"
+#include "format/packed_stream.h"
 #include "picture/picture_options.h"
 #include "view/terminal_text.h"
 
 struct output_option {
 	const char *path;	     /* borrowed from argv; "-" is stdout */
 	const struct format *format; /* NULL only until output_options_check() */
-	bool gzip;		     /* packed: its extension ends in .gz */
+	enum packing packing;	     /* by the end of its extension: .gz, .zst */
 };
 
 #define OUTPUT_FORMATS_MAX 16u

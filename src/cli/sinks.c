@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
-#include "format/gzip_stream.h"
+#include "format/packed_stream.h"
 #include "format/stats.h"
 
 void sinks_fini(struct sinks *sinks)
@@ -50,8 +50,8 @@ void sinks_show_page(struct sinks *sinks)
 	sinks->serves = false;
 }
 
-static int open_sink(struct sinks *sinks, const char *path, const struct format *format, bool gzip,
-		     struct fpl_err *err)
+static int open_sink(struct sinks *sinks, const char *path, const struct format *format,
+		     enum packing packing, struct fpl_err *err)
 {
 	struct sink *sink = &sinks->list[sinks->nr];
 	int error = output_file_open(path, &sink->file, err);
@@ -59,7 +59,7 @@ static int open_sink(struct sinks *sinks, const char *path, const struct format 
 	if (error)
 		return error;
 	sink->format = format;
-	sink->gzip = gzip;
+	sink->packing = packing;
 	sinks->nr++;
 	return 0;
 }
@@ -73,12 +73,12 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	*ret = (struct sinks){ .list = must_calloc(options->nr + 2, sizeof(*ret->list)) };
 	ret->terminal = output_options_terminal(options);
 	if (options->folded_stdout)
-		error = open_sink(ret, "-", format_find(list, "folded"), false, err);
+		error = open_sink(ret, "-", format_find(list, "folded"), PACKING_NONE, err);
 	else if (text && output_options_use_text(options))
-		error = open_sink(ret, "-", format_find(list, "text"), false, err);
+		error = open_sink(ret, "-", format_find(list, "text"), PACKING_NONE, err);
 	for (size_t i = 0; !error && i < options->nr; i++)
 		error = open_sink(ret, options->list[i].path, options->list[i].format,
-				  options->list[i].gzip, err);
+				  options->list[i].packing, err);
 	if (!error && options->open)
 		error = open_page(ret, list, err);
 	if (!error && options->stats_path)
@@ -112,16 +112,16 @@ static int call_writer(const struct sink *sink, const struct sink_writer *writer
 {
 	FILE *to = sink->file.stream;
 
-	if (!sink->gzip)
+	if (sink->packing == PACKING_NONE)
 		return writer->write(writer->ctx, sink->format, to, ret_shown, err);
 
-	struct gzip_stream *stream = gzip_stream_open(to, &to);
+	struct packed_stream *stream = packed_stream_open(to, sink->packing, &to);
 	int error = writer->write(writer->ctx, sink->format, to, ret_shown, err);
-	int gzip_error = gzip_stream_close(stream);
+	int packing_error = packed_stream_close(stream);
 
-	if (error || !gzip_error)
+	if (error || !packing_error)
 		return error;
-	return fpl_fail(err, gzip_error, "%s", strerror(-gzip_error));
+	return fpl_fail(err, packing_error, "%s", strerror(-packing_error));
 }
 
 /* Write one output, of *shown samples so far. Returns an enum cli_exit. */

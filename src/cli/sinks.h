@@ -17,8 +17,8 @@
 struct sink {
 	struct output_file file;
 	const struct format *format; /* borrowed */
-	bool gzip;		     /* packed */
-	bool is_page;		     /* of --open */
+	enum packing packing;
+	bool is_page; /* of --open */
 };
 
 struct sinks {

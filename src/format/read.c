@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "format/gunzip.h"
+#include "format/unzstd.h"
 #include "format/perf_header.h"
 #include "format/pprof_read.h"
 #include "format/reading.h"
@@ -145,10 +146,17 @@ static bool is_gzip(const char *bytes, size_t size)
 	return size >= 2 && !memcmp(bytes, "\x1f\x8b", 2);
 }
 
+static bool is_zstd(const char *bytes, size_t size)
+{
+	return size >= 4 && !memcmp(bytes, "\x28\xb5\x2f\xfd", 4);
+}
+
 /* Is it, unpacked, what a reader of text takes? A pprof has lengths among its first bytes. */
 static bool is_text(const char *bytes, size_t size, char *room)
 {
-	if (pprof_looks_like((const unsigned char *)bytes, size) || !reader_of(bytes, size, room))
+	/* what is packed twice could go on for ever */
+	if (is_zstd(bytes, size) || pprof_looks_like((const unsigned char *)bytes, size) ||
+	    !reader_of(bytes, size, room))
 		return false;
 	for (size_t i = 0; i < size && bytes[i] != '\n'; i++)
 		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\r')
@@ -156,37 +164,70 @@ static bool is_text(const char *bytes, size_t size, char *room)
 	return true;
 }
 
+/* A packed file, read as what is in it. */
+struct unpacking {
+	bool zstd;
+	struct gunzip gunzip; /* unless zstd */
+	struct unzstd unzstd;
+};
+
+static void unpacking_fini(struct unpacking *unpacking)
+{
+	if (unpacking->zstd)
+		unzstd_fini(&unpacking->unzstd);
+	else
+		gunzip_fini(&unpacking->gunzip);
+}
+
+static ssize_t unpacking_read(struct unpacking *unpacking, char *to, size_t size,
+			      struct fpl_err *err)
+{
+	return unpacking->zstd ? unzstd_read(&unpacking->unzstd, to, size, err)
+			       : gunzip_read(&unpacking->gunzip, to, size, err);
+}
+
+static void unpacking_init(struct unpacking *unpacking, const char *name, int fd, bool zstd)
+{
+	unpacking->zstd = zstd;
+	if (zstd)
+		unzstd_init(&unpacking->unzstd, name, fd);
+	else
+		gunzip_init(&unpacking->gunzip, name, fd);
+}
+
 /*
- * The text that @fd holds gzipped, in a file of memory; *ret stays -1 if it holds none: then @fd is
+ * The text that @fd holds packed, in a file of memory; *ret stays -1 if it holds none: then @fd is
  * where it was, and the reader of pprofs says what is wrong.
  */
-static int unpack_text(const char *name, int fd, uint64_t memory, char *room, int *ret,
+static int unpack_text(const char *name, int fd, bool zstd, uint64_t memory, char *room, int *ret,
 		       struct fpl_err *err)
 {
 	AUTO_FREE char *buf = must_malloc(SPOOL_BYTES);
 	AUTO_FD int copy = memfd_create("text", MFD_CLOEXEC);
-	CLEANUP(gunzip_fini) struct gunzip gunzip;
+	CLEANUP(unpacking_fini) struct unpacking unpacking;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 	uint64_t total = 0;
 	ssize_t nr = 0;
 	bool is_jsonl;
 	int error = 0;
 
-	gunzip_init(&gunzip, name, fd);
+	unpacking_init(&unpacking, name, fd, zstd);
 	if (copy < 0)
 		return fpl_fail(err, -errno, "%s: memfd: %s", name, strerror(errno));
 	for (size_t size = 0; size < PEEK_BYTES; size += (size_t)nr, total = size) {
-		nr = gunzip_read(&gunzip, buf + size, PEEK_BYTES - size, NULL);
+		nr = unpacking_read(&unpacking, buf + size, PEEK_BYTES - size, zstd ? err : NULL);
 		if (nr <= 0)
 			break;
 	}
 	/* of a .jsonl that was cut, what came out is good: its reader says what is missing */
-	if ((nr < 0 && !(nr == -ENODATA && *buf == '{')) || !total || !is_text(buf, total, room))
+	is_jsonl = total && *buf == '{';
+	if (zstd && nr < 0 && !(nr == -ENODATA && is_jsonl))
+		return (int)nr;
+	if ((nr < 0 && !(nr == -ENODATA && is_jsonl)) || !total || !is_text(buf, total, room))
 		return lseek(fd, at, SEEK_SET) < 0 ? -errno : 0;
-	is_jsonl = *buf == '{';
 	for (nr = (ssize_t)total; !error && nr > 0;) {
 		error = io_write(copy, buf, (size_t)nr);
-		nr = error ? 0 : gunzip_read(&gunzip, buf, SPOOL_BYTES, err);
+		nr = error ? 0 : unpacking_read(&unpacking, buf, SPOOL_BYTES, err);
 		total += nr > 0 ? (uint64_t)nr : 0;
 		if (total > memory)
 			return fpl_fail(err, -E2BIG, "%s: more than --memory", name);
@@ -206,13 +247,17 @@ static int read_binary(struct line_input *input, const struct read_options *opti
 {
 	uint64_t memory = options->memory ? options->memory : READ_MEMORY_BYTES;
 	AUTO_FD int spooled = -1, text = -1;
+	bool zstd = is_zstd(bytes, size);
 	int fd;
 	int error = begin_again(input, bytes, memory, &spooled, &fd, err);
 
-	if (!error && is_gzip(bytes, size))
-		error = unpack_text(input->name, fd, memory, room, &text, err);
+	if (!error && (zstd || is_gzip(bytes, size)))
+		error = unpack_text(input->name, fd, zstd, memory, room, &text, err);
 	if (error)
 		return error;
+	if (text < 0 && zstd)
+		return fpl_fail(err, -EBADMSG, "%s: what zstd packed there is no text of ours",
+				input->name);
 	return text < 0 ? read_pprof(input->name, fd, options, ret, err)
 			: recording_read(input->name, text, options, ret, err);
 }
@@ -258,13 +303,14 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 	if (error)
 		return error;
 
-	read_fn *read = is_gzip(bytes, size) ? NULL : reader_of(bytes, size, room);
+	bool packed = is_gzip(bytes, size) || is_zstd(bytes, size);
+	read_fn *read = packed ? NULL : reader_of(bytes, size, room);
 	/* a folded line may begin with anything but a brace */
 	const char *advice = !read || read == jsonl_read ? advice_for(bytes, size) : NULL;
 
 	if (advice)
 		return fpl_fail(err, -EBADMSG, "%s: %s", name, advice);
-	if (!read && pprof_looks_like((const unsigned char *)bytes, size))
+	if (packed || (!read && pprof_looks_like((const unsigned char *)bytes, size)))
 		return read_binary(&input, options, bytes, size, room, ret, err);
 	if (!read)
 		return fpl_fail(err, -EBADMSG,

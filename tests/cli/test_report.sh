@@ -92,22 +92,39 @@ for from in folded jsonl pb.gz; do
 done
 expect 2 'no.xe2.x80.xae: ' report "$work/no$(printf '\342\200\256')"
 
-# A format that is text is packed where .gz stands behind its extension, and read back.
+# A format that is text is packed where .gz or .zst stands behind its extension, and read back.
 for to in folded txt perf jsonl speedscope.json json svg html; do
 	expect 0 '' report -q -o "$work/plain.$to" -o "$work/plain.$to.gz" "$counts"
 	gzip -dc "$work/plain.$to.gz" >"$work/unpacked" || failed=1
+	same "$work/plain.$to" "$work/unpacked"
+	expect 0 '' report -q -o "$work/plain.$to.zst" "$counts"
+	zstd -qdc "$work/plain.$to.zst" >"$work/unpacked" || failed=1
 	same "$work/plain.$to" "$work/unpacked"
 done
 for from in folded jsonl; do
 	expect 0 '' report -q -o "$work/again.$from" "$work/plain.$from"
 	expect 0 '' report -q -o "$work/again.gz.$from" "$work/plain.$from.gz"
 	same "$work/again.$from" "$work/again.gz.$from"
+	expect 0 '' report -q -o "$work/again.zst.$from" "$work/plain.$from.zst"
+	same "$work/again.$from" "$work/again.zst.$from"
+	cat "$work/plain.$from.zst" | "$fpless" report -q -o "$work/again.zst.$from" - || failed=1
+	same "$work/again.$from" "$work/again.zst.$from"
 done
+printf 'no text of ours\n' | zstd -qc >"$work/other.zst"
+expect 2 'other.zst: what zstd packed there is no text of ours' report "$work/other.zst"
+head -c 8 "$work/plain.folded.zst" >"$work/cut.zst"
+expect 2 'cut.zst: offset 8: the file ends within its zstd data' report "$work/cut.zst"
+{ head -c 20 "$work/plain.folded.zst" && printf 'garbage, and more of it, and more'; } >"$work/bad.zst"
+expect 2 'bad.zst: offset [0-9]+: ' report "$work/bad.zst"
+zstd -qc "$work/plain.folded.zst" >"$work/twice.zst"
+expect 2 'twice.zst: what zstd packed there is no text' report "$work/twice.zst"
+ln -s /dev/full "$work/full.folded.zst"
+expect 6 'full.folded.zst: No space left on device' report -q -o "$work/full.folded.zst" "$counts"
 ln -s /dev/full "$work/full.folded.gz"
 expect 6 'full.folded.gz: No space left on device' report -q -o "$work/full.folded.gz" "$counts"
 refused '-o x.pb.gz.gz: no format' report x -o x.pb.gz.gz
 refused '-o .gz: no format' report x -o .gz
-refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz' report x -o x.gz
+refused '-o x.gz: no format has this extension: .folded, .* or .htm; or one of text and .gz or .zst' report x -o x.gz
 
 # A recording that was cut, packed or not, gives its whole lines, and says what is missing.
 head -c 2000 "$counts" >"$work/cut.jsonl"
@@ -119,6 +136,8 @@ expect 0 "cut.jsonl: cut off behind line $lines .*: 11 samples in 7 stacks are r
 gzip -c "$counts" >"$work/whole.jsonl.gz"
 head -c -20 "$work/whole.jsonl.gz" >"$work/cut.jsonl.gz"
 expect 0 'cut.jsonl.gz: cut off ' report -f "$work/cut.jsonl.gz"
+zstd -qc "$counts" | head -c -20 >"$work/cut.jsonl.zst"
+expect 2 'ends within its zstd data' report -f "$work/cut.jsonl.zst"
 gzip -c "$work/a.folded" | head -c -10 >"$work/cut.folded.gz"
 expect 2 'ends within its gzip data' report -f "$work/cut.folded.gz"
 
