@@ -23,6 +23,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = state->child_inputs[1] = options;
 	options->output.usual_path = REPORT_USUAL_PATH;
+	options->events.timeline = true;
 	return 0;
 }
 
@@ -32,18 +33,9 @@ const struct argp record_argp = {
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Sample on-CPU stacks into the recording " REPORT_USUAL_PATH
 	       " in this folder, which fpless report, script and diff read.\v"
-	       "With -f or -o it is fpless profile.\n\n"
+	       "With -f or -o it is fpless profile --timeline.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
 };
-
-/* sampling_verb.report */
-static void report(void *ctx, FILE *to)
-{
-	const struct sampling_options *options = ctx;
-
-	if (options->output.is_usual)
-		fputs("  recording    " REPORT_USUAL_PATH ": fpless report shows it\n", to);
-}
 
 int cmd_record(int argc, char **argv)
 {
@@ -51,5 +43,5 @@ int cmd_record(int argc, char **argv)
 
 	sampling_options_init(&options);
 	return sampling_main(argc, argv, &record_argp, &options, &options,
-			     &(struct sampling_verb){ .ctx = &options, .report = report });
+			     &(struct sampling_verb){ 0 });
 }

@@ -261,11 +261,11 @@ void output_options_check(struct output_options *options, struct argp_state *sta
 {
 	const char *own = options->own_stdout;
 	unsigned on_stdout = options->folded_stdout;
+	bool is_usual = output_options_use_text(options) && !options->nr_given;
 
-	options->is_usual = output_options_use_text(options) && !options->nr_given;
-	if (options->is_usual && options->usual_path)
+	if (is_usual && options->usual_path)
 		output_options_add(options, options->usual_path, state);
-	if (options->is_usual && options->usual_format)
+	if (is_usual && options->usual_format)
 		output_options_add_format(options, options->usual_format, state);
 
 	resolve_formats(options, state);

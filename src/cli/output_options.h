@@ -29,7 +29,6 @@ struct output_options {
 	const char *stats_path; /* borrowed; NULL: none */
 	/* Borrowed: written, or of stdout, where nothing was asked for; NULL: readable text */
 	const char *usual_path, *usual_format;
-	bool is_usual;		/* that was the case */
 	bool has_shares;	/* the verb itself heeds --min-share */
 	const char *own_stdout; /* an option by which the verb itself writes to stdout; NULL */
 	bool folded_stdout;	/* -f */

@@ -72,12 +72,14 @@ assert got == sorted(got, key=lambda p: (int(p[1]), p[0].encode("utf-8", "surrog
 PYTHON
 
 # record writes all of it where nothing else is asked for, and report finds it.
-expect 0 '^  recording    fpless.jsonl.gz: fpless report shows it$' record -F 499 -d 0.5 -- perl -e "$loop"
+expect 0 '^  wrote        fpless.jsonl.gz$' record -F 499 -d 0.5 -- perl -e "$loop"
 [ ! -s stdout ] || fail "record writes to stdout"
 expect 0 '' report -q -f
 grep -q '^perl;.* [0-9]' stdout || fail "report does not find what record has written"
 expect 0 '' script -q
 grep -q '^perl  *[0-9]' stdout || fail "script does not print what record has written"
+expect 0 '' report -q --chart -o record.svg
+grep -q '<title>Flame chart</title>' record.svg || fail "record keeps no times"
 rm fpless.jsonl.gz
 expect 0 '' record -q -f -F 499 -d 0.5 -- perl -e "$loop"
 if [ -e fpless.jsonl.gz ] || ! grep -q '^perl;' stdout; then fail "record -f is not profile -f"; fi
@@ -108,7 +110,7 @@ grep -E 'Sig(Ign|Blk)' /proc/self/status >without
 cmp with without || fail "the command was given other signals"
 
 # Only stacks with a function, or without: the others are filtered, and the books close.
-expect 0 'books .*: closed' profile -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -o focus.folded \
+expect 0 'books .*: closed' profile -v -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -o focus.folded \
 	--stats focus.json -- perl -e "$loop"
 if ! grep -q ';Perl_pp_' focus.folded || grep -vq ';Perl_pp_' focus.folded || grep -q ';Perl_pp_add' focus.folded; then
 	fail "--focus and --ignore show other stacks: $(head -3 focus.folded)"
@@ -121,7 +123,7 @@ assert shown == stats["shown"] > 0 and stats["filtered"] > 0 and stats["user_sam
 assert stats["fired"] == shown + stats["idle"] + stats["filtered"] + sum(stats["lost"].values()), stats
 PYTHON
 expect 3 'no samples: --focus and --ignore exclude them all' profile -q -f -d 0.5 --focus 'no such' -- perl -e "$loop"
-expect 0 'books .*: closed' top --plain --view stacks -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -- perl -e "$loop"
+expect 0 'books .*: closed' top -v --plain --view stacks -F 999 -d 1 --focus '^Perl_pp_' --ignore '^Perl_pp_add$' -- perl -e "$loop"
 if ! grep -q ';Perl_pp_' stdout || grep '	perl	' stdout | grep -vq ';Perl_pp_' || grep -q ';Perl_pp_add' stdout; then
 	fail "top --focus and --ignore show other stacks"
 fi
