@@ -6,8 +6,12 @@ import pty
 import re
 import shutil
 import subprocess
+import sys
 import threading
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from waiting import wait_for  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIMEOUT_S = 60
@@ -98,15 +102,14 @@ class Zsh:
         os.write(self.master, text.encode())
 
     def _until_end(self):
-        end = time.monotonic() + TIMEOUT_S
-        while time.monotonic() < end:
+        def text():
             with open(self.path, encoding="utf-8") as file:
-                text = file.read()[self.seen:]
-            if text.endswith("-- end --\n"):
-                self.seen += len(text)
-                return set(text.splitlines()) - {"-- end --", ""}
-            time.sleep(0.01)
-        raise AssertionError(f"zsh says nothing: {text!r}")
+                return file.read()[self.seen:]
+
+        wait_for(lambda: f"zsh says more than {text()!r}", lambda: text().endswith("-- end --\n"), TIMEOUT_S)
+        said = text()
+        self.seen += len(said)
+        return set(said.splitlines()) - {"-- end --", ""}
 
     def candidates(self, line):
         """What Tab would offer behind the line."""

@@ -13,14 +13,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from waiting import wait_for  # noqa: E402
 
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_PTRACER, ANY = 1, 0x59616D61, ctypes.c_ulong(-1)
 PTRACE_TRACEME = 0
-PATIENCE_S = 60
 NOBODY = 65534
 CALLS = "while True: len(str(abs(-7)))"
 
@@ -73,12 +75,6 @@ class Live(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
-
-    def wait_until(self, what, condition):
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            self.assertLess(time.monotonic(), end, f"waited for: {what}")
-            time.sleep(0.02)
 
 
 class Usage(Live):
@@ -159,7 +155,7 @@ class Targets(Live):
     def test_zombie_process_is_gone(self):
         ended = subprocess.Popen(["true"])
         self.addCleanup(ended.wait)
-        self.wait_until("it ends", lambda: status_of(ended.pid).get("State", "")[:1] == "Z")
+        wait_for("it ends", lambda: status_of(ended.pid).get("State", "")[:1] == "Z")
         self.assert_refused(self.run_it("--live", str(ended.pid)), 3, f"pid {ended.pid}: it has ended")
 
     def test_a_thread_is_no_process(self):
@@ -242,7 +238,7 @@ class Judged(Live):
 
     def test_a_process_that_sleeps_is_3(self):
         process = self.start("sleep", "1000")
-        self.wait_until("it sleeps", lambda: status_of(process.pid).get("Name") == "sleep" and
+        wait_for("it sleeps", lambda: status_of(process.pid).get("Name") == "sleep" and
                         status_of(process.pid)["State"][:1] == "S")
         self.assert_ended(self.run_it("--live", "-d", "0.2", str(process.pid)), 3,
                           f"pid {process.pid}: nothing was judged")

@@ -10,6 +10,10 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from waiting import wait_for  # noqa: E402
+
 FPLESS = os.path.realpath(sys.argv[1])
 WAIT_S = 120
 FOLDED = b"a;main;f 3\n"
@@ -45,14 +49,13 @@ class ReaderRights(unittest.TestCase):
     def wait_until_it_reads(self, process):
         """The filter is the last thing before that; a container has one of its own."""
         before = int(status_of("self")["Seccomp_filters"])
-        end = time.monotonic() + WAIT_S
-        while time.monotonic() < end:
+
+        def has_one_more():
             status = status_of(process.pid)
-            if int(status["Seccomp_filters"]) > before:
-                return status
             self.assertIsNone(process.poll())
-            time.sleep(0.01)
-        return status_of(process.pid)
+            return status if int(status["Seccomp_filters"]) > before else None
+
+        return wait_for("it reads", has_one_more)
 
     def check(self, *args):
         output = self.path("out.jsonl")

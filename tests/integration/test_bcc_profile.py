@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 from root_case import FPLESS, RootCase, fixture, main
 
@@ -115,8 +114,7 @@ class BccProfile(RootCase):
         head = process.stdout.readline().decode("utf-8")
         self.assertEqual(head, f"Sampling at 199 Hertz of PID [{pid}] by user + kernel stack... "
                                "Hit Ctrl-C to end.\n")
-        self.wait_until_sampling(process)
-        time.sleep(0.5)
+        self.wait_until_sampling(process, 300)
         process.send_signal(signal.SIGINT)
         with process.stdout as out:
             text = head + out.read().decode("utf-8")

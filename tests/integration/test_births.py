@@ -43,7 +43,7 @@ class Births(PendingCase):
             if frame.get("object") in names:
                 names[frame["object"]].append(frame["symbol"])
         self.assertEqual([path for path in programs if None in names[path]], [])
-        self.assertGreater(sum(NAMES <= set(own) for own in names.values()), NR_PROGRAMS * 3 // 4, names)
+        self.assert_share(sum(NAMES <= set(own) for own in names.values()), NR_PROGRAMS, 0.9, names)
 
     def make_script(self):
         """Programs, and a script that runs one after the other and the first once more."""

@@ -5,8 +5,6 @@
 import os
 import signal
 import subprocess
-import time
-import unittest
 
 from root_case import FPLESS, RootCase, fixture, main
 
@@ -54,10 +52,10 @@ class BooksClose(RootCase):
         self.assertEqual((run.books["filtered"], run.books["idle"]), (0, 0))
 
     def test_of_the_whole_machine(self):
-        self.start(fixture("threads"), "60000")
+        threads = self.start(fixture("threads"), "60000")
         for options in (["-F", "999"], ["-F", "999", "-I"], ["-F", "4999", "--snapshot", "0"]):
             with self.subTest(options):
-                run = self.profile(*options, "-a", "-d", "1")
+                run = self.profile_while_busy([threads.pid], 300, *options, "-a")
                 self.assertEqual(run.books["filtered"], 0)
                 self.assertTrue("-I" not in options or run.books["idle"] == 0)
                 self.assertIn("threads", {stack["comm"] for stack in run.stacks})
@@ -100,27 +98,15 @@ class RunsEnd(RootCase):
         out, stats = self.path("out.jsonl"), self.path("stats.json")
         process = self.start(FPLESS, "profile", "-F", "999", "-o", out, "--stats", stats, "--",
                              fixture("chain"), "60000", stderr=subprocess.DEVNULL)
-        self.wait_for_child(process.pid)
-        time.sleep(0.5)
+        self.wait_until_sampling(process, 200)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(30), 0)
         self.assertGreater(os.path.getsize(out), 0)
         self.assertGreater(os.path.getsize(stats), 0)
 
-    def wait_for_child(self, pid):
-        """Until the command of a run is executing."""
-        for _ in range(1000):
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-                children = file.read().split()
-            if any(os.path.realpath(f"/proc/{child}/exe") == fixture("chain")
-                   for child in children):
-                return
-            time.sleep(0.02)
-        self.fail("the command was not started")
-
     def test_process_is_profiled_by_pid_without_its_children(self):
         process = self.start(fixture("vfork"), "600000", fixture("chain_nopie"))
-        run = self.profile("-F", "999", "-d", "1", "-p", str(process.pid))
+        run = self.profile_while_busy([process.pid], 200, "-F", "999", "-p", str(process.pid))
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_exit_of_the_pid_ends_the_run(self):

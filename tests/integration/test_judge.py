@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, is_dead, main
+from waiting import wait_for
 
 TIMEOUT_S = 240
 WHOLE = ("--burst", "100000000", "-d", "200")  # from the first instruction to the last
@@ -64,12 +65,6 @@ class Judge(RootCase):
         self.assertEqual(done.returncode, status, text + said)
         return Report(text), said
 
-    def wait_until(self, what, condition):
-        end = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), end, f"waited for: {what}")
-            time.sleep(0.02)
-
     def target(self, mode, program="judged_static"):
         """A process that goes on until its input ends."""
         process = subprocess.Popen([fixture(program), mode, "0"], stdin=subprocess.PIPE,
@@ -77,7 +72,7 @@ class Judge(RootCase):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        self.wait_until("the program runs", lambda: os.readlink(f"/proc/{process.pid}/exe") ==
+        wait_for("the program runs", lambda: os.readlink(f"/proc/{process.pid}/exe") ==
                         fixture(program))
         return process
 
@@ -175,7 +170,7 @@ class Judge(RootCase):
         fpless = self.start(FPLESS, "verify", "--live", "--burst", "100000000", "--steps",
                             "1000000000", str(process.pid), stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
-        self.wait_until("it is attached", lambda: tracer(process.pid) != 0)
+        wait_for("it is attached", lambda: tracer(process.pid) != 0)
         time.sleep(0.5)  # whatever it is at then
         fpless.send_signal(signal.SIGINT)
         out, said = fpless.communicate(timeout=60)
@@ -191,10 +186,10 @@ class Judge(RootCase):
     def test_a_stopped_process_stays_stopped(self):
         process = self.target("bare")
         os.kill(process.pid, signal.SIGSTOP)
-        self.wait_until("it is stopped", lambda: state(process.pid) == "T")
+        wait_for("it is stopped", lambda: state(process.pid) == "T")
         _, said = self.judge("-d", "0.3", str(process.pid), status=3)
         self.assertIn("nothing was judged", said)
-        self.wait_until("it is stopped", lambda: state(process.pid) == "T")
+        wait_for("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
         self.assert_unharmed(process, "bare")
 
@@ -202,17 +197,17 @@ class Judge(RootCase):
         process = self.target("bare")
         fpless = self.start(FPLESS, "verify", "--live", "-d", "4", "--burst", "2000",
                             str(process.pid), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.wait_until("it is attached", lambda: tracer(process.pid) != 0)
+        wait_for("it is attached", lambda: tracer(process.pid) != 0)
         os.kill(process.pid, signal.SIGSTOP)
         out, said = fpless.communicate(timeout=60)
         self.assertIn(fpless.returncode, (0, 3), out + said)
-        self.wait_until("it is stopped", lambda: state(process.pid) == "T")
+        wait_for("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
         self.assert_unharmed(process, "bare")
 
     def test_a_process_that_sleeps_is_left_alone(self):
         process = self.start("sleep", "1000")
-        self.wait_until("it sleeps", lambda: state(process.pid) == "S")
+        wait_for("it sleeps", lambda: state(process.pid) == "S")
         _, said = self.judge("-d", "0.3", str(process.pid), status=3)
         self.assertIn("nothing was judged", said)
         self.assertEqual(tracer(process.pid), 0)
@@ -222,7 +217,7 @@ class Judge(RootCase):
         process = self.target("bare")
         first = self.start(FPLESS, "verify", "--live", "-d", "30", str(process.pid),
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.wait_until("it is attached", lambda: tracer(process.pid) != 0)
+        wait_for("it is attached", lambda: tracer(process.pid) != 0)
         self.assert_refused(self.fpless("verify", "--live", str(process.pid)), 2, "traces it",
                             str(first.pid))
         first.send_signal(signal.SIGINT)

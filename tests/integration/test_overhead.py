@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--max-overhead: sampling becomes rarer, the books and the weights stay right."""
 
+import math
 import os
 import sys
 
@@ -31,7 +32,10 @@ class MaxOverhead(RootCase):
     def assert_weights_are_right(self, run, cpu_ns):
         weight_ns = sum(stack["weight_ns"] for stack in run.stacks)
         self.assertEqual(run.stats["weight_ns"], weight_ns)
-        self.assertLess(abs(weight_ns / cpu_ns - 1), 0.08, (weight_ns, cpu_ns, run.stderr))
+        # each sample stands for a period, at the end of which the program may be off the CPU: five standard deviations of
+        # independent samples are exceeded once in two million times; the rest are ticks that do not come
+        spread_ns = math.sqrt(sum(stack["weight_ns"] ** 2 / stack["count"] for stack in run.stacks))
+        self.assertLess(abs(weight_ns - cpu_ns), 0.04 * cpu_ns + 5 * spread_ns, (weight_ns, cpu_ns, run.stderr))
         # what fired is what the clock would give: a fired sample too many is one per change and CPU
         spare = (1 + run.stats["hz_changes"]) * run.stats["cpus"]
         self.assertLessEqual(run.stats["fired"], run.stats["expected"] + spare)

@@ -9,11 +9,13 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 from fpless_run import TIMEOUT_S, Run
 from parser_processes import NO_CAPABILITIES, nursery, oom_score_adj, readers, status, workers
-from root_case import FPLESS, RootCase, fixture, is_dead, main
+from root_case import FPLESS, RootCase, fixture, is_dead, main, write
+from waiting import cpu_ms, wait_for
 
 
 class ParserCase(RootCase):
@@ -22,6 +24,10 @@ class ParserCase(RootCase):
         return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", *options,
                           "-F", "999", "-d", "60", "--", "sh", "-c", script,
                           stderr=subprocess.PIPE)
+
+    def until(self, name):
+        """Has a script wait for a file."""
+        return f"while [ ! -e {self.path(name)} ]; do sleep 0.02; done"
 
     def end(self, process):
         _, stderr = process.communicate(timeout=TIMEOUT_S)
@@ -48,11 +54,7 @@ class ParserCase(RootCase):
 class WorkersHaveNoRights(ParserCase):
     def test_nursery_and_workers_have_given_up_everything(self):
         process = self.begin(f"exec {fixture('chain')} 800")
-        deadline = time.monotonic() + 60
-        seen = set()
-        while process.poll() is None and not seen and time.monotonic() < deadline:
-            seen = set(workers(process.pid))
-        self.assertTrue(seen, "no worker was seen")
+        self.wait_while_it_runs(process, "a worker", lambda: workers(process.pid), every_s=0)
         for pid in [nursery(process.pid), *workers(process.pid)]:
             try:
                 said = status(pid)
@@ -72,10 +74,8 @@ class WorkersHaveNoRights(ParserCase):
                 self.assertLessEqual(len(fds), 4)
                 self.assertEqual(oom, 1000)  # the kernel ends it before the profiler
         self.assertEqual(oom_score_adj(process.pid), oom_score_adj("self"))
-        judged = 0
-        while not judged and process.poll() is None:
-            judged = sum(self.has_limits(pid) for pid in workers(process.pid))
-        self.assertTrue(judged, "no worker was seen at work")
+        self.wait_while_it_runs(process, "a worker at work",
+                                lambda: any(self.has_limits(pid) for pid in workers(process.pid)), every_s=0)
         self.end(process)
 
     def has_limits(self, pid):
@@ -97,15 +97,11 @@ class WorkersHaveNoRights(ParserCase):
 
     def test_they_end_with_a_run_that_is_killed(self):
         process = self.begin(f"exec {fixture('chain')} 60000")
-        while not workers(process.pid):
-            self.assertIsNone(process.poll())
+        self.wait_while_it_runs(process, "a worker", lambda: workers(process.pid))
         own = [nursery(process.pid), *workers(process.pid)]
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 20
-        while not all(is_dead(pid) for pid in own):
-            self.assertLess(time.monotonic(), deadline, own)
-            time.sleep(0.01)
+        wait_for(f"the end of {own}", lambda: all(is_dead(pid) for pid in own))
 
 
 class MapsAreReadByWorkers(ParserCase):
@@ -124,9 +120,22 @@ class MapsAreReadByWorkers(ParserCase):
         return process, path
 
     def sample(self, *programs):
-        pids = ",".join(str(process.pid) for process in programs)
-        return self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499",
-                          "-d", "0.5", "-p", pids, stderr=subprocess.PIPE)
+        """A run that ends when each of the programs has used 100 ms of CPU time in it."""
+        pids = [process.pid for process in programs]
+        fpless = self.start(FPLESS, "profile", *Run.outputs(self.folder), "--no-cache", "-F", "499", "-p",
+                            ",".join(map(str, pids)), stderr=subprocess.PIPE)
+        self.wait_until_sampling(fpless)
+        wanted = {pid: cpu_ms(pid) + 100 for pid in pids}
+
+        def end():
+            wait_for("the programs use CPU time", lambda: fpless.poll() is not None or
+                     all(cpu_ms(pid) >= ms for pid, ms in wanted.items()), TIMEOUT_S)
+            fpless.send_signal(signal.SIGINT)
+
+        ender = threading.Thread(target=end)
+        ender.start()
+        self.addCleanup(ender.join)
+        return fpless
 
     def names(self, run, process):
         return {frame["symbol"] for stack in run.stacks if stack["pid"] == process.pid
@@ -186,7 +195,7 @@ class DeathCostsOneFile(ParserCase):
         when it is over is whole."""
         last = self.copies(7)
         script = "".join(f"{path} 40; " for path in last[:-1])
-        process = self.begin(f"{script} touch {self.path('over')}; sleep 1; exec {last[-1]} 300")
+        process = self.begin(f"{script} touch {self.path('over')}; {self.until('go')}; exec {last[-1]} 300")
         killed = 0
         while not os.path.exists(self.path("over")) and process.poll() is None:
             for pid in workers(process.pid):
@@ -197,6 +206,7 @@ class DeathCostsOneFile(ParserCase):
                     pass
             time.sleep(0.015)
         self.assertGreater(killed, 3)
+        write(self.path("go"), "")
         run = self.end(process)
         lines = [line for line in run.stderr.splitlines() if "killed by signal 9" in line]
         self.assertTrue(all(line.startswith("fpless: /") for line in lines), lines)
@@ -205,11 +215,10 @@ class DeathCostsOneFile(ParserCase):
 
     def test_nursery_killed(self):
         last = self.copies(3)
-        process = self.begin(f"{last[0]} 100; touch {self.path('now')}; sleep 1; {last[1]} 300")
-        while not os.path.exists(self.path("now")):
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        process = self.begin(f"{last[0]} 100; touch {self.path('now')}; {self.until('go')}; {last[1]} 300")
+        self.wait_while_it_runs(process, "the second program", lambda: os.path.exists(self.path("now")))
         os.kill(nursery(process.pid), signal.SIGKILL)
+        write(self.path("go"), "")
         self.assert_complete(self.end(process), last[1])
 
     def assert_complete(self, run, path):
@@ -218,7 +227,7 @@ class DeathCostsOneFile(ParserCase):
             if stack["comm"] == os.path.basename(path) and stack["user"] \
                     and stack["user"][0].get("object") == path:
                 stops[stack["stop"]] = stops.get(stack["stop"], 0) + stack["count"]
-        self.assertGreater(sum(stops.values()), 50, stops)
+        self.assert_share(sum(stops.values()), 300, 0.5, stops)  # of 300 ms at 999 Hz
         self.assertEqual(set(stops), {"outermost"}, run.stderr)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from root_case import FPLESS, RootCase, fixture, main, write
+from waiting import wait_until_busy, wait_until_it_runs
 
 NOBODY, DAEMON = 65534, 1
 SIX = {"bpf": 39, "perfmon": 38, "sys_ptrace": 19, "dac_read_search": 2, "checkpoint_restore": 40,
@@ -250,10 +251,9 @@ class EachRightIsWorthWhatIsSaid(RightsCase):
             program = shutil.copy2(fixture("chain"), self.path(kind))
             os.chmod(program, 0o711 if kind == "private" else 0o755)
             process = self.start(*user(DAEMON), program, "60000")
-            while os.readlink(f"/proc/{process.pid}/exe") != program:
-                time.sleep(0.01)
+            wait_until_it_runs(process.pid, program)
+            wait_until_busy(process.pid)
             self.pids[kind] = process.pid
-        time.sleep(0.1)
         os.unlink(self.path("gone"))
 
     def profile_them(self, caps):

@@ -10,9 +10,9 @@ import subprocess
 import time
 
 from root_case import FPLESS, RootCase, children, fdinfos, fixture, main
+from waiting import wait_for
 
 ROUNDS = 10
-PATIENCE_S = 60  # the kernel frees maps and programs after a grace period
 OLD = "an older profile\n"
 
 
@@ -43,12 +43,6 @@ def state(pid):
 
 
 class KilledRunLeavesNothing(RootCase):
-    def until_gone(self, what, left):
-        deadline = time.monotonic() + PATIENCE_S
-        while rest := left():
-            self.assertLess(time.monotonic(), deadline, f"{what}: {rest}")
-            time.sleep(0.02)
-
     def kill(self, delay_s, *args):
         """Kills a run after the delay; returns what it had open, and the children it had."""
         pinned = sorted(os.listdir("/sys/fs/bpf")) if os.path.isdir("/sys/fs/bpf") else []
@@ -57,18 +51,16 @@ class KilledRunLeavesNothing(RootCase):
                                    stderr=subprocess.DEVNULL)
         time.sleep(delay_s)
         process.send_signal(signal.SIGSTOP)  # so that nothing is made while it is looked at
-        while state(process.pid) not in ("T", "Z"):
-            time.sleep(0.005)
+        wait_for(lambda: f"it is stopped, not {state(process.pid)}", lambda: state(process.pid) in ("T", "Z"), 200)
         ids, own = bpf_ids(process.pid), children(process.pid)
         names = {pid: os.path.realpath(f"/proc/{pid}/exe") for pid in own}
         process.kill()
         process.wait()
-        self.until_gone("BPF objects", lambda: still_there(ids))
+        wait_for(lambda: f"no BPF object of it: {still_there(ids)}", lambda: not still_there(ids))
         self.assertEqual(sorted(os.listdir("/sys/fs/bpf")) if pinned else [], pinned)
         # the command before it is let go is a helper, too
         helpers = [pid for pid in own if names[pid] != os.path.realpath(fixture("chain"))]
-        self.until_gone("processes of its own",
-                        lambda: [pid for pid in helpers if state(pid) not in (None, "Z")])
+        wait_for(f"no process of its own: {helpers}", lambda: all(state(pid) in (None, "Z") for pid in helpers))
         return ids, [pid for pid in own if pid not in helpers]
 
     def test_at_random_moments(self):

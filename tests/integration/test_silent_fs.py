@@ -18,6 +18,7 @@ import time
 import root_case
 from fpless_run import TIMEOUT_S, Run, skip
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
+from waiting import cpu_ms, wait_for
 from silent_fs import SilentFs, can_make_overlays, enter_namespace, mount_over, overlay_in_user_namespace
 
 SERVER = fixture("silent_fs")
@@ -71,10 +72,7 @@ class SilentFsCase(RootCase):
         for one in held:
             os.close(one)
         self.processes.append(process)
-        end_s = time.monotonic() + TIMEOUT_S
-        while os.readlink(f"/proc/{process.pid}/exe") != command[0]:
-            self.assertLess(time.monotonic(), end_s)
-            time.sleep(0.01)
+        wait_for(f"{command[0]} runs", lambda: os.readlink(f"/proc/{process.pid}/exe") == command[0], TIMEOUT_S)
         return process
 
     def mount_at(self, name, point=None):
@@ -118,20 +116,33 @@ class SilentFsCase(RootCase):
     def begin_run(self, *args, seconds=RUN_S):
         command = [FPLESS, "profile", "-a", "-F", "199", "-d", str(seconds), *Run.outputs(self.folder),
                    "--no-cache", *args]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, preexec_fn=die_with_the_tests)
+        with open(self.path("stderr"), "wb") as stderr:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr,
+                                       preexec_fn=die_with_the_tests)
         self.processes.append(process)
-        self.addCleanup(process.stderr.close)
         return process
 
-    def end_run(self, process, seconds=RUN_S):
+    def said(self):
+        with open(self.path("stderr"), "rb") as file:
+            return file.read()
+
+    def end_when_sampled(self, process, **more):
+        """Ends a run when each program that waits for nothing has used 100 ms of CPU time in it."""
+        wanted = {pid: cpu_ms(pid) + 100 for name, pid in self.pids.items() if name not in NEEDED}
+        self.wait_while_it_runs(process, "the programs use CPU time",
+                                lambda: all(cpu_ms(pid) >= ms for pid, ms in wanted.items()))
+        process.send_signal(signal.SIGINT)
+        return self.end_run(process, 0, **more)
+
+    def end_run(self, process, seconds=RUN_S, was_stopped=False):
         try:
-            _, stderr = process.communicate(timeout=seconds + LATE_S)
+            process.wait(seconds + LATE_S)
         except subprocess.TimeoutExpired:
             self.fail(f"it did not end {LATE_S} s after its time")
-        run = Run.of_folder(self.folder, process.returncode, stderr)
+        run = Run.of_folder(self.folder, process.returncode, self.said())
         self.assertEqual(run.faults(), [], run.stderr)
-        self.assertNotIn("fpless was stopped", run.stderr)
+        if not was_stopped:  # a busy machine may give it no CPU for a second; who waited for a file would be away to the end
+            self.assertLess(run.stats["away_ms"], 10000, run.stderr)
         return run
 
     def stacks_of(self, run, path):
@@ -161,11 +172,18 @@ class SilentFsCase(RootCase):
         return [self.systems[name].point for name in names]
 
 
+def opened(pid):
+    """Paths of the files that the process has open."""
+    return [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+
+
 class SilentFsTest(SilentFsCase):
     def test_silent_before_the_run(self):
         self.begin_programs()
         self.silence()
-        run = self.end_run(self.begin_run())
+        process = self.begin_run(seconds=TIMEOUT_S)
+        self.wait_until_sampling(process)
+        run = self.end_when_sampled(process)
         self.assert_others_are_whole(run)
         self.assert_said(run, *self.points(NEEDED))
         for name in set(REQUESTS) - set(NEEDED):
@@ -173,13 +191,14 @@ class SilentFsTest(SilentFsCase):
 
     def test_silent_as_soon_as_a_program_runs(self):
         """The run meets its file when nothing answers any more."""
-        process = self.begin_run(seconds=2)
+        # it may be stopped for seconds: what is sampled meanwhile has room
+        process = self.begin_run("--ring-memory", "64M", seconds=TIMEOUT_S)
         self.wait_until_sampling(process)
         process.send_signal(signal.SIGSTOP)
         self.begin_programs()
         self.silence()
         process.send_signal(signal.SIGCONT)
-        run = self.end_run(process, 2)
+        run = self.end_when_sampled(process, was_stopped=True)
         self.assert_others_are_whole(run)
         self.assert_said(run, *self.points(NEEDED))
         for name in set(REQUESTS) - set(NEEDED):
@@ -188,15 +207,18 @@ class SilentFsTest(SilentFsCase):
     def test_silent_at_the_end_of_the_run(self):
         """All files were read, and are asked for names."""
         self.begin_programs()
-        process = self.begin_run()
-        self.wait_until_sampling(process)
-        time.sleep(RUN_S / 2)
+        process = self.begin_run("-vv", seconds=TIMEOUT_S)
+        paths = {name: os.path.join(self.systems[name].point, name) for name in REQUESTS}
+        self.wait_while_it_runs(process, "a table of each", lambda: all(
+            re.search(rb"%b: object \d+: table of" % re.escape(path.encode()), self.said()) for path in paths.values()))
+        self.wait_until_sampling(process, 199)
         self.silence()
-        run = self.end_run(process)
+        process.send_signal(signal.SIGINT)
+        run = self.end_run(process, 0)
         self.assert_others_are_whole(run)
         # stacks were walked by tables that were made before
         for name in REQUESTS:
-            stacks = self.stacks_of(run, os.path.join(self.systems[name].point, name))
+            stacks = self.stacks_of(run, paths[name])
             self.assertEqual({stack["stop"] for stack in stacks}, {"outermost"}, name)
 
     def test_folders_that_are_looked_into(self):
@@ -232,7 +254,9 @@ class SilentFsTest(SilentFsCase):
             self.pids[name] = self.begin(os.path.join(point, name), str(LIVES_MS), overlay=((upper, system.point), point)).pid
         self.begin_bystander()
         self.silence()
-        run = self.end_run(self.begin_run())
+        process = self.begin_run(seconds=TIMEOUT_S)
+        self.wait_until_sampling(process)
+        run = self.end_when_sampled(process)
         self.assert_others_are_whole(run)
         costs = dict(re.findall(r"file system overlay at (\S+) \(0:\d+\) did not answer for ([\d.]+) s: ", run.stderr))
         self.assertEqual(set(costs), {self.path(f"{name}.overlay") for name in NEEDED}, run.stderr)
@@ -256,7 +280,8 @@ class SilentFsTest(SilentFsCase):
                 f"os.execv({fixture('chain')!r}, ['chain', '{LIVES_MS}'])")
         self.begin_bystander()
         stuck = [self.begin(PYTHON, "-c", code, user=0).pid for _ in range(3)]
-        time.sleep(0.5)
+        file = os.path.join(system.point, "file")
+        wait_for("all have the file open", lambda: all(file in opened(pid) for pid in stuck))
         system.silence("flush")
         with open(go, "w", encoding="ascii"):
             pass

@@ -23,7 +23,7 @@ class Stopped(RootCase):
         process.send_signal(signal.SIGSTOP)
         time.sleep(STOPPED_S)
         process.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
+        self.wait_until_sampling(process, 200)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=TIMEOUT_S)
         return Run.of_folder(self.folder, process.returncode, stderr)
