@@ -26,7 +26,7 @@ refuse() {
 
 # What symbolize/ reads is hostile, so workers alone read: others know what an answer holds.
 answers='symbolize/(code_file|code_table|symbol_place)\.h'
-readers='src/parse/(worker[a-z_]*\.c|shelf\.h|coverage\.[ch]|examination\.c):'
+readers='src/parse/(worker[a-z_]*\.c|file_cache\.h|coverage\.[ch]|examination\.c):'
 if [ -d src/parse ]; then
 	refuse src/parse "$answers, but for workers" "$(grep -rnE --include='*.[ch]' 'include "symbolize/' src/parse |
 		grep -vE "^$readers|include \"$answers" || :)"
@@ -60,9 +60,9 @@ allow src/manual  'manual/|cli/|format/|profile/|base/'
 # pointers, and functions that take one, by name; the folders above that fill them; and why they may.
 if ! perl "$tools/callbacks-up.pl" <<'LIST'; then
 cfi_rows_for_each src/cli src/parse src/verify: visits rows while it runs
-deputy_add src/compare src/profile: a task that the deputy does with the rights of the start
-deputy_start src/cli src/profile: drops the rights that the deputy's tasks do not need
-desk_on_pause src/profile: the compiler looks for a stop while it waits for a worker
+helper_add src/compare src/profile: a task that the helper does with the rights of the start
+helper_start src/cli src/profile: drops the rights that the helper's tasks do not need
+client_on_pause src/profile: the compiler looks for a stop while it waits for a worker
 engine_listener src/cli src/naming: a run tells its viewers of stacks as they come
 engine_namer src/naming: a run has stacks named before their object goes
 env_loop unwind: the loop that the kernel has as a helper

@@ -306,7 +306,7 @@ static int replace(const struct output_file *file)
 	return error;
 }
 
-/* deputy_fn: the file gets its name. */
+/* helper_fn: the file gets its name. */
 static int place(void *ctx)
 {
 	const struct output_file *file = ctx;
@@ -319,7 +319,7 @@ static int place(void *ctx)
 	return error == -EEXIST ? replace(file) : error;
 }
 
-/* deputy_fn: its temporary name goes. */
+/* helper_fn: its temporary name goes. */
 static int drop(void *ctx)
 {
 	const struct output_file *file = ctx;
@@ -328,9 +328,9 @@ static int drop(void *ctx)
 }
 
 /* Have it done with the rights that the file was opened with, or do it here where they are held. */
-static int do_or_delegate(struct output_file *file, deputy_fn run, int task)
+static int do_or_delegate(struct output_file *file, helper_fn run, int task)
 {
-	int done = file->deputy ? deputy_do(file->deputy, task) : -ECHILD;
+	int done = file->helper ? helper_do(file->helper, task) : -ECHILD;
 
 	return done == -ECHILD ? run(file) : done;
 }
@@ -356,15 +356,16 @@ static void drop_all(void)
 			do_or_delegate(file, drop, file->drop_task);
 }
 
-int output_file_delegate(struct output_file *file, struct deputy *deputy, struct fpl_err *err)
+int output_file_delegate(struct output_file *file, struct privileged_helper *helper,
+			 struct fpl_err *err)
 {
 	if (!file->name)
 		return 0;
-	file->place_task = deputy_add(deputy, place, file, file->nameless ? file->fd : -1);
-	file->drop_task = deputy_add(deputy, drop, file, file->folder_fd);
+	file->place_task = helper_add(helper, place, file, file->nameless ? file->fd : -1);
+	file->drop_task = helper_add(helper, drop, file, file->folder_fd);
 	if (file->place_task < 0 || file->drop_task < 0)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", file->path);
-	file->deputy = deputy;
+	file->helper = helper;
 	file->next = delegated;
 	delegated = file;
 	alloc_set_last(drop_all);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/err.h"
 
 struct output_file {
@@ -23,7 +23,7 @@ struct output_file {
 	bool nameless;	 /* it has none */
 	int fd;		 /* owned: by which a nameless one is found */
 
-	struct deputy *deputy; /* borrowed; NULL: none */
+	struct privileged_helper *helper; /* borrowed; NULL: none */
 	int place_task, drop_task;
 	struct output_file *next; /* private: of those delegated */
 };
@@ -49,12 +49,12 @@ const char *output_file_name(const struct output_file *file);
 int output_stream_error(FILE *stream);
 
 /*
- * Have @deputy (must outlive the file) put the file in its place where this process will have lost
- * the right to. Before the deputy starts; @file must stay where it is until it is committed or
+ * Have @helper (must outlive the file) put the file in its place where this process will have lost
+ * the right to. Before the helper starts; @file must stay where it is until it is committed or
  * aborted. Where a lack of memory ends the process (base/alloc.h), its temporary name goes. Errors:
  * -ENOMEM.
  */
-FPL_MUST_CHECK int output_file_delegate(struct output_file *file, struct deputy *deputy,
+FPL_MUST_CHECK int output_file_delegate(struct output_file *file, struct privileged_helper *helper,
 					struct fpl_err *err);
 
 /*

@@ -91,11 +91,11 @@ static int open_outputs(void *ctx, struct fpl_err *err)
 	return error;
 }
 
-static int delegate_outputs(void *ctx, struct deputy *deputy, struct fpl_err *err)
+static int delegate_outputs(void *ctx, struct privileged_helper *helper, struct fpl_err *err)
 {
 	struct compare *compare = ctx;
 
-	return compare->out_dir ? folded_pair_delegate(&compare->pair, deputy, err) : 0;
+	return compare->out_dir ? folded_pair_delegate(&compare->pair, helper, err) : 0;
 }
 
 static void abandon_outputs(void *ctx)

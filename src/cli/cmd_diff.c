@@ -385,7 +385,7 @@ static int fail(int status, const struct fpl_err *err)
 	return status;
 }
 
-static int run(const struct diff_options *options, struct deputy *deputy)
+static int run(const struct diff_options *options, struct privileged_helper *helper)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(diff_fini) struct diff diff = { .options = options };
@@ -402,7 +402,7 @@ static int run(const struct diff_options *options, struct deputy *deputy)
 	if (sinks_open(&sinks, &options->output, true, &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
 	diff_init(&diff, options, &sinks);
-	if (inputs_give_up_rights(&sinks, deputy, inputs_needs(reading), reading->memory, &err) ||
+	if (inputs_give_up_rights(&sinks, helper, inputs_needs(reading), reading->memory, &err) ||
 	    read_all(&diff, &err))
 		return inputs_fail(&err);
 	return present(&sinks, &diff);
@@ -412,15 +412,15 @@ int cmd_diff(int argc, char **argv)
 {
 	CLEANUP(diff_options_fini)
 	struct diff_options options = { .output.formats = &diff_formats };
-	struct deputy deputy = DEPUTY_NONE;
+	struct privileged_helper helper = HELPER_NONE;
 
 	if (diff_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
 	file_guard((const char *const *)options.files, options.nr_files);
 
-	int status = run(&options, &deputy);
+	int status = run(&options, &helper);
 
-	deputy_fini(&deputy);
+	helper_fini(&helper);
 	return status;
 }

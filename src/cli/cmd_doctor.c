@@ -17,7 +17,7 @@
 #include "doctor/object_report.h"
 #include "doctor/process_report.h"
 #include "obj/regular_file.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 
@@ -108,7 +108,7 @@ static int examine_system(const struct doctor_options *options)
 	return checkup.can_run ? CLI_EXIT_OK : CLI_EXIT_CANNOT_RUN;
 }
 
-static int examine_file(const struct doctor_options *options, struct desk *desk,
+static int examine_file(const struct doctor_options *options, struct parse_client *client,
 			const struct host *host, struct fpl_err *err)
 {
 	CLEANUP(object_report_fini) struct object_report report = { .path = NULL };
@@ -124,7 +124,7 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 	if (!code)
 		code = sandbox_enter_reader(true, err);
 	if (!code)
-		code = object_report_make(desk, fd, options->target, &report, err);
+		code = object_report_make(client, fd, options->target, &report, err);
 	if (code)
 		return code;
 	object_reports_packages("", host, &report, 1);
@@ -136,12 +136,12 @@ static int examine_file(const struct doctor_options *options, struct desk *desk,
 	return 0;
 }
 
-static int examine_process(const struct doctor_options *options, struct desk *desk,
+static int examine_process(const struct doctor_options *options, struct parse_client *client,
 			   const struct host *host, struct fpl_err *err)
 {
 	CLEANUP(process_report_fini) struct process_report report = { .pid = 0 };
 	struct check remarks[PROCESS_REMARKS_MAX];
-	int code = process_report_make((pid_t)options->pid, desk, &report, err);
+	int code = process_report_make((pid_t)options->pid, client, &report, err);
 
 	if (code)
 		return code;
@@ -163,14 +163,14 @@ static int examine_process(const struct doctor_options *options, struct desk *de
 static int examine_target_with(const struct doctor_options *options, struct parser *parser,
 			       const struct host *host, struct fpl_err *err)
 {
-	struct desk *desk;
-	int code = desk_open(parser, &desk, err);
+	struct parse_client *client;
+	int code = client_open(parser, &client, err);
 
 	if (code)
 		return code;
-	code = options->pid ? examine_process(options, desk, host, err)
-			    : examine_file(options, desk, host, err);
-	desk_close(desk);
+	code = options->pid ? examine_process(options, client, host, err)
+			    : examine_file(options, client, host, err);
+	client_close(client);
 	return code;
 }
 

@@ -91,7 +91,7 @@ static enum input_needs needs_of(const struct report_options *options)
 	return options->missing && needs == INPUT_NEEDS_NOTHING ? INPUT_NEEDS_FILES : needs;
 }
 
-static int run(const struct report_options *options, struct deputy *deputy)
+static int run(const struct report_options *options, struct privileged_helper *helper)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(inputs_fini) struct inputs inputs = { 0 };
@@ -117,7 +117,7 @@ static int run(const struct report_options *options, struct deputy *deputy)
 		fpl_log(FPL_LOG_ERROR, "%s%s", err.msg, memory_limit_advice(err.code));
 		return CLI_EXIT_OUTPUT;
 	}
-	if (inputs_give_up_rights(&sinks, deputy, needs_of(options), options->reading.memory,
+	if (inputs_give_up_rights(&sinks, helper, needs_of(options), options->reading.memory,
 				  &err) ||
 	    read_all(options, &inputs, filter, &recording, &result, &err) ||
 	    (options->reading.symfs &&
@@ -134,7 +134,7 @@ static int run(const struct report_options *options, struct deputy *deputy)
 int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format)
 {
 	CLEANUP(report_options_fini) struct report_options options;
-	struct deputy deputy = DEPUTY_NONE;
+	struct privileged_helper helper = HELPER_NONE;
 
 	if (report_options_parse(argc, argv, argp, usual_format, &options))
 		return CLI_EXIT_USAGE;
@@ -143,9 +143,9 @@ int report_main(int argc, char **argv, const struct argp *argp, const char *usua
 	if (options.usual_file && !options.output.quiet)
 		fpl_log(FPL_LOG_INFO, "%s: read, since no FILE was given", options.usual_file);
 
-	int status = run(&options, &deputy);
+	int status = run(&options, &helper);
 
-	deputy_fini(&deputy);
+	helper_fini(&helper);
 	return status;
 }
 

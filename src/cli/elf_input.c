@@ -6,27 +6,27 @@
 
 #include "base/cleanup.h"
 #include "obj/regular_file.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
 
 /* Puts the debug file into @input, if there is one. */
 static void find_debug(struct parser *parser, const char *path, struct elf_input *input)
 {
-	struct desk *desk;
-	struct desk_file file;
+	struct parse_client *client;
+	struct client_file file;
 	struct elf_file *elf = NULL;
 	struct debug_link link;
 
-	if (desk_open(parser, &desk, NULL))
+	if (client_open(parser, &client, NULL))
 		return;
-	if (!desk_file_init(&file, input->fd, path) &&
-	    !desk_facts(desk, &file, &elf, NULL, &link, NULL)) {
-		desk_find_debug(desk, &file, elf, &link, NULL);
+	if (!client_file_init(&file, input->fd, path) &&
+	    !client_facts(client, &file, &elf, NULL, &link, NULL)) {
+		client_find_debug(client, &file, elf, &link, NULL);
 		input->debug_fd = file.debug_fd;
 		elf_file_close(elf);
 	}
-	desk_close(desk);
+	client_close(client);
 }
 
 int elf_input_open(const char *path, enum parser_image image, struct elf_input *ret,

@@ -14,8 +14,8 @@ struct elf_input {
 
 /*
  * Open the regular file @path, and have a worker find its debug file: one that the owner of the
- * file or root wrote (desk_find_debug()). A file with malformed headers has none, without an error
- * here. *ret is to be closed also after an error.
+ * file or root wrote (client_find_debug()). A file with malformed headers has none, without an
+ * error here. *ret is to be closed also after an error.
  *
  * Errors: -ENOEXEC no regular file; of open(2); -ENOMEM.
  */

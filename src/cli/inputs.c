@@ -83,14 +83,14 @@ enum input_needs inputs_needs(const struct reading_options *options)
 	return options->symfs ? INPUT_NEEDS_FILES : INPUT_NEEDS_NOTHING;
 }
 
-int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy, enum input_needs needs,
-			  uint64_t memory, struct fpl_err *err)
+int inputs_give_up_rights(struct sinks *sinks, struct privileged_helper *helper,
+			  enum input_needs needs, uint64_t memory, struct fpl_err *err)
 {
 	struct fpl_err refused = { 0 };
-	int error = sinks_delegate(sinks, deputy, err);
+	int error = sinks_delegate(sinks, helper, err);
 
-	if (!error && (needs != INPUT_NEEDS_NETWORK || rights_need_deputy()))
-		error = deputy_start(deputy, rights_drop_to_deputy, err);
+	if (!error && (needs != INPUT_NEEDS_NETWORK || rights_need_helper()))
+		error = helper_start(helper, rights_drop_to_helper, err);
 	if (error)
 		return error;
 	memory_limit_set(memory);

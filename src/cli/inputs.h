@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/err.h"
 #include "cli/reading_options.h"
 #include "cli/reading_progress.h"
@@ -53,11 +53,11 @@ enum input_needs inputs_needs(const struct reading_options *options);
 
 /*
  * The input is untrusted: before the first byte is read, the process gives up all capabilities, and
- * all system calls but those that @needs takes (parse/sandbox.h). The deputy keeps the rights that
+ * all system calls but those that @needs takes (parse/sandbox.h). The helper keeps the rights that
  * outputs need, in folders of other users. From then on the process may allocate @memory bytes
- * (base/memory_limit.h). Errors: deputy_start()'s.
+ * (base/memory_limit.h). Errors: helper_start()'s.
  */
-FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct deputy *deputy,
+FPL_MUST_CHECK int inputs_give_up_rights(struct sinks *sinks, struct privileged_helper *helper,
 					 enum input_needs needs, uint64_t memory,
 					 struct fpl_err *err);
 

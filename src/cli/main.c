@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "cli/verbs.h"
 #include "cli/cli.h"
-#include "parse/nursery.h"
+#include "parse/spawner.h"
 
 static void print_help(FILE *to)
 {
@@ -186,8 +186,8 @@ int main(int argc, char **argv)
 
 	if (!hold_standard_descriptors())
 		return CLI_EXIT_CANNOT_RUN;
-	if (argc == 2 && strcmp(argv[1], NURSERY_VERB) == 0)
-		nursery_main(STDIN_FILENO);
+	if (argc == 2 && strcmp(argv[1], SPAWNER_VERB) == 0)
+		spawner_main(STDIN_FILENO);
 	sigaction(SIGPIPE, &pipe_action, NULL);
 	/* which characters there are, and how wide: what goes elsewhere is the same in any locale
 	 */

@@ -20,7 +20,7 @@ int report_names_init(struct report_names *names, const struct output_options *o
 	if (!error)
 		disk_cache_try_open(names->cache, "names");
 	if (!error)
-		error = desk_open(names->parser, &names->desk, err);
+		error = client_open(names->parser, &names->client, err);
 	if (error)
 		return error;
 	return namer_create(
@@ -37,7 +37,7 @@ void report_names_fini(struct report_names *names)
 	debuginfod_close(names->fetcher);
 	namer_destroy(names->namer);
 	object_files_fini(&names->files);
-	desk_close(names->desk);
+	client_close(names->client);
 	disk_cache_destroy(names->cache);
 	if (names->parser)
 		parser_destroy(names->parser);
@@ -49,7 +49,7 @@ int report_names_apply(struct report_names *names, const char *root, struct reco
 {
 	CLEANUP(recording_fini) struct recording renamed = { 0 };
 	struct namer_stats unused;
-	int error = object_files_register(recording, root, names->desk, names->fetcher,
+	int error = object_files_register(recording, root, names->client, names->fetcher,
 					  names->namer, &names->files, err);
 
 	if (error)

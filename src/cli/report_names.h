@@ -7,16 +7,16 @@
 #include "cli/output_options.h"
 #include "naming/renaming.h"
 #include "parse/parser.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 
 /* The source of reads of files. */
 struct report_names {
-	struct parser *parser;	    /* owned */
-	struct disk_cache *cache;   /* owned; NULL: none is read */
-	struct desk *desk;	    /* owned: for build-ids */
-	struct namer *namer;	    /* owned */
-	struct debuginfod *fetcher; /* owned; NULL: the network is not asked */
-	struct object_files files;  /* of the last recording, their counts of all */
+	struct parser *parser;	     /* owned */
+	struct disk_cache *cache;    /* owned; NULL: none is read */
+	struct parse_client *client; /* owned: for build-ids */
+	struct namer *namer;	     /* owned */
+	struct debuginfod *fetcher;  /* owned; NULL: the network is not asked */
+	struct object_files files;   /* of the last recording, their counts of all */
 	struct renaming renaming;
 };
 

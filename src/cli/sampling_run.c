@@ -43,16 +43,16 @@ static int open_sinks(const struct sampling_options *options, const struct sampl
 }
 
 /*
- * Outputs opened at the start may need rights at the end that are gone by then: the deputy keeps
+ * Outputs opened at the start may need rights at the end that are gone by then: the helper keeps
  * them.
  */
 static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
-			  struct deputy *deputy, struct fpl_err *err)
+			  struct privileged_helper *helper, struct fpl_err *err)
 {
-	int error = sinks_delegate(sinks, deputy, err);
+	int error = sinks_delegate(sinks, helper, err);
 
 	if (!error && verb->delegate)
-		error = verb->delegate(verb->ctx, deputy, err);
+		error = verb->delegate(verb->ctx, helper, err);
 	return error;
 }
 
@@ -348,7 +348,7 @@ static int run_heard(const struct sampling_verb *verb, struct engine_options *en
 }
 
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
-	       struct deputy *deputy, uint64_t started_ns, char **argv)
+	       struct privileged_helper *helper, uint64_t started_ns, char **argv)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
@@ -358,7 +358,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	struct engine_options engine;
 	struct fpl_err err = { 0 };
 
-	if (open_sinks(options, verb, &sinks, &err) || delegate_sinks(&sinks, verb, deputy, &err)) {
+	if (open_sinks(options, verb, &sinks, &err) || delegate_sinks(&sinks, verb, helper, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
@@ -378,7 +378,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	}
 	sampling_options_to_engine(options, &engine);
 	engine.namer = namer_hooks(namer);
-	engine.deputy = deputy;
+	engine.helper = helper;
 	engine.parser = parser;
 	engine.cache = cache;
 	engine.started_ns = started_ns;
@@ -397,7 +397,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 		  struct sampling_options *options, const struct sampling_verb *verb)
 {
-	struct deputy deputy = DEPUTY_NONE;
+	struct privileged_helper helper = HELPER_NONE;
 	uint64_t started_ns = clock_monotonic_ns();
 
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
@@ -405,11 +405,11 @@ int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 	output_options_set_log(&options->output);
 	sampling_options_say_max(options);
 
-	int status = run(options, verb, &deputy, started_ns, argv);
+	int status = run(options, verb, &helper, started_ns, argv);
 
-	/* unwritten outputs of the verb are dropped while the deputy still runs */
+	/* unwritten outputs of the verb are dropped while the helper still runs */
 	if (verb->abandon)
 		verb->abandon(verb->ctx);
-	deputy_fini(&deputy);
+	helper_fini(&helper);
 	return status;
 }

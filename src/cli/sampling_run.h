@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/err.h"
 #include "cli/sampling_options.h"
 #include "naming/names.h"
@@ -35,8 +35,8 @@ struct sampling_verb {
 	/* The run is over, or has failed: with listen. Returns 0 or -errno of its output. */
 	int (*heard)(void *ctx);
 
-	/* Delegate its output to the deputy, as output_file_delegate. Errors: -ENOMEM. */
-	int (*delegate)(void *ctx, struct deputy *deputy, struct fpl_err *err);
+	/* Delegate its output to the helper, as output_file_delegate. Errors: -ENOMEM. */
+	int (*delegate)(void *ctx, struct privileged_helper *helper, struct fpl_err *err);
 
 	/*
 	 * Write it: @names, made by_function, and @recording outlive report. Returns an enum

@@ -86,13 +86,13 @@ int sinks_open(struct sinks *ret, const struct output_options *options, bool tex
 	return error;
 }
 
-int sinks_delegate(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err)
+int sinks_delegate(struct sinks *sinks, struct privileged_helper *helper, struct fpl_err *err)
 {
 	int error = 0;
 
 	for (size_t i = 0; !error && i < sinks->nr; i++)
-		error = output_file_delegate(&sinks->list[i].file, deputy, err);
-	return error ? error : output_file_delegate(&sinks->stats, deputy, err);
+		error = output_file_delegate(&sinks->list[i].file, helper, err);
+	return error ? error : output_file_delegate(&sinks->stats, helper, err);
 }
 
 /* Drop the output of a failed writer, unless it is a whole file of fewer samples. */

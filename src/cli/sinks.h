@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/err.h"
 #include "base/output_file.h"
 #include "cli/output_options.h"
@@ -44,7 +44,8 @@ void sinks_show_page(struct sinks *sinks);
 void sinks_fini(struct sinks *sinks);
 
 /* As output_file_delegate(), all of them. */
-FPL_MUST_CHECK int sinks_delegate(struct sinks *sinks, struct deputy *deputy, struct fpl_err *err);
+FPL_MUST_CHECK int sinks_delegate(struct sinks *sinks, struct privileged_helper *helper,
+				  struct fpl_err *err);
 
 /*
  * Write and commit every output. *ret_shown: the samples that the writers showed; they must agree

@@ -59,7 +59,7 @@ int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *
 	return error;
 }
 
-/* deputy_fn: the folder that was made goes, if it is empty. */
+/* helper_fn: the folder that was made goes, if it is empty. */
 static int remove_made(void *ctx)
 {
 	const struct folded_pair *pair = ctx;
@@ -67,7 +67,7 @@ static int remove_made(void *ctx)
 	return rmdir(pair->made) < 0 ? -errno : 0;
 }
 
-/* deputy_fn: the first file is in its place, and the second cannot be. */
+/* helper_fn: the first file is in its place, and the second cannot be. */
 static int withdraw(void *ctx)
 {
 	const struct folded_pair *pair = ctx;
@@ -75,18 +75,19 @@ static int withdraw(void *ctx)
 	return unlinkat(pair->cfi.folder_fd, pair->cfi.name, 0) < 0 ? -errno : 0;
 }
 
-int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy, struct fpl_err *err)
+int folded_pair_delegate(struct folded_pair *pair, struct privileged_helper *helper,
+			 struct fpl_err *err)
 {
-	int error = output_file_delegate(&pair->cfi, deputy, err);
+	int error = output_file_delegate(&pair->cfi, helper, err);
 
 	if (!error)
-		error = output_file_delegate(&pair->fp, deputy, err);
-	pair->remove_task = deputy_add(deputy, remove_made, pair, -1);
+		error = output_file_delegate(&pair->fp, helper, err);
+	pair->remove_task = helper_add(helper, remove_made, pair, -1);
 	pair->withdraw_task =
-		deputy_add(deputy, withdraw, pair, pair->cfi.name ? pair->cfi.folder_fd : -1);
+		helper_add(helper, withdraw, pair, pair->cfi.name ? pair->cfi.folder_fd : -1);
 	if (!error && (pair->remove_task < 0 || pair->withdraw_task < 0))
 		error = fpl_fail(err, -ENOMEM, "%s: out of memory", pair->cfi.path);
-	pair->deputy = deputy;
+	pair->helper = helper;
 	return error;
 }
 
@@ -106,10 +107,10 @@ static int write_one(struct output_file *file, const struct recording *recording
 	return output_file_close(file, err);
 }
 
-/* -ECHILD: no deputy can do it. */
+/* -ECHILD: no helper can do it. */
 static int delegate(const struct folded_pair *pair, int task)
 {
-	return pair->deputy ? deputy_do(pair->deputy, task) : -ECHILD;
+	return pair->helper ? helper_do(pair->helper, task) : -ECHILD;
 }
 
 int folded_pair_write(struct folded_pair *pair, const struct recording *recording,

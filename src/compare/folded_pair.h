@@ -16,7 +16,7 @@ struct folded_pair {
 	struct output_file cfi, fp;
 	char *made; /* owned: the folder where it was made for them; NULL: it was there */
 
-	struct deputy *deputy; /* borrowed; NULL: none */
+	struct privileged_helper *helper; /* borrowed; NULL: none */
 	int remove_task, withdraw_task;
 };
 
@@ -27,7 +27,7 @@ struct folded_pair {
 FPL_MUST_CHECK int folded_pair_open(const char *path, struct folded_pair *ret, struct fpl_err *err);
 
 /* As output_file_delegate, for both files and the folder. */
-FPL_MUST_CHECK int folded_pair_delegate(struct folded_pair *pair, struct deputy *deputy,
+FPL_MUST_CHECK int folded_pair_delegate(struct folded_pair *pair, struct privileged_helper *helper,
 					struct fpl_err *err);
 
 /*

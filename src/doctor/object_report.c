@@ -18,27 +18,28 @@ void object_report_fini(struct object_report *report)
 	*report = (struct object_report){ .path = NULL };
 }
 
-static void close_debug(struct desk_file *file)
+static void close_debug(struct client_file *file)
 {
 	cleanup_fd(&file->debug_fd);
 }
 
-static int examine_file(struct desk *desk, int fd, struct object_report *ret, struct fpl_err *err)
+static int examine_file(struct parse_client *client, int fd, struct object_report *ret,
+			struct fpl_err *err)
 {
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1 };
+	CLEANUP(close_debug) struct client_file file = { .debug_fd = -1 };
 	char debug_path[PATH_MAX];
 	struct debug_link link;
 	struct elf_file *elf;
-	int code = desk_file_init(&file, fd, ret->path);
+	int code = client_file_init(&file, fd, ret->path);
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", ret->path, strerror(-code));
-	code = desk_facts(desk, &file, &elf, NULL, &link, err);
+	code = client_facts(client, &file, &elf, NULL, &link, err);
 	if (code)
 		return code;
-	desk_find_debug(desk, &file, elf, &link, debug_path);
+	client_find_debug(client, &file, elf, &link, debug_path);
 	elf_file_close(elf);
-	code = desk_examine(desk, &file, &ret->found, err);
+	code = client_examine(client, &file, &ret->found, err);
 	if (code)
 		return code;
 	ret->debug_path = debug_path[0] ? must_strdup(debug_path) : NULL;
@@ -46,29 +47,29 @@ static int examine_file(struct desk *desk, int fd, struct object_report *ret, st
 }
 
 /* Resolve the symbolic links of @path. NULL: no such file, or it does not answer. */
-static char *real_path_of(struct desk *desk, const char *path)
+static char *real_path_of(struct parse_client *client, const char *path)
 {
 	const struct opener_path where = { .folder_fd = -1, .path = path };
 	AUTO_FD int fd = -1;
 	char link[32], real[PATH_MAX];
 	ssize_t size;
 
-	if (path[0] == '[' || opener_walk(desk_opener(desk), &where, NULL, &fd))
+	if (path[0] == '[' || opener_walk(client_opener(client), &where, NULL, &fd))
 		return NULL;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	size = readlink(link, real, sizeof(real));
 	return size > 0 && size < (ssize_t)sizeof(real) ? strndup(real, (size_t)size) : NULL;
 }
 
-int object_report_make(struct desk *desk, int fd, const char *path, struct object_report *ret,
-		       struct fpl_err *err)
+int object_report_make(struct parse_client *client, int fd, const char *path,
+		       struct object_report *ret, struct fpl_err *err)
 {
 	int code;
 
 	*ret = (struct object_report){ .path = must_strdup(path) };
-	code = examine_file(desk, fd, ret, err);
+	code = examine_file(client, fd, ret, err);
 	if (!code)
-		ret->real_path = real_path_of(desk, path);
+		ret->real_path = real_path_of(client, path);
 	if (code)
 		object_report_fini(ret);
 	return code;

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "doctor/package.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "parse/examination.h"
 
 struct object_report {
@@ -28,10 +28,10 @@ struct object_report {
 /*
  * Have a worker examine the file open as @fd (borrowed), which the user calls @path. Packages are
  * left out: object_reports_packages. A malformed part of the file is noted in the report, without
- * an error. Errors: those of desk_facts() and desk_examine(); there is no report then. Ended by
+ * an error. Errors: those of client_facts() and client_examine(); there is no report then. Ended by
  * object_report_fini. Cost: compiles the table, in the worker.
  */
-FPL_MUST_CHECK int object_report_make(struct desk *desk, int fd, const char *path,
+FPL_MUST_CHECK int object_report_make(struct parse_client *client, int fd, const char *path,
 				      struct object_report *ret, struct fpl_err *err);
 void object_report_fini(struct object_report *report);
 

@@ -32,7 +32,7 @@ struct seen {
 /* The reading of one maps file. */
 struct reading {
 	struct process_report *report;
-	struct desk *desk; /* borrowed */
+	struct parse_client *client; /* borrowed */
 	VECTOR(struct seen) seen;
 };
 
@@ -74,7 +74,7 @@ static void add_object(struct reading *reading, int fd, const char *path, bool d
 
 	alloc_check(array_reserve(&report->objects, sizeof(*report->objects), &report->room,
 				  report->nr + 1));
-	if (object_report_make(reading->desk, fd, path, &report->objects[report->nr], &err)) {
+	if (object_report_make(reading->client, fd, path, &report->objects[report->nr], &err)) {
 		report->nr_deleted_refused += deleted;
 		add_refused(reading, path, &err);
 		return;
@@ -123,7 +123,7 @@ static void take_file(struct reading *reading, const struct proc_map *map)
 	if (!is_first_sight(reading, map))
 		return;
 	report->nr_deleted += map->deleted;
-	code = mapped_file_open(desk_opener(reading->desk), report->pid, map->start, map->end,
+	code = mapped_file_open(client_opener(reading->client), report->pid, map->start, map->end,
 				map->path, &file, &err);
 	if (!code && map->deleted && file.source != MAPPED_FILE_EXACT)
 		code = fpl_fail(
@@ -215,10 +215,10 @@ static bool names_code(struct opener *opener, pid_t pid)
 	return found;
 }
 
-int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret,
+int process_report_make(pid_t pid, struct parse_client *client, struct process_report *ret,
 			struct fpl_err *err)
 {
-	CLEANUP(cleanup_reading) struct reading reading = { .report = ret, .desk = desk };
+	CLEANUP(cleanup_reading) struct reading reading = { .report = ret, .client = client };
 	AUTO_FD int fd = -1;
 	int code;
 
@@ -227,10 +227,10 @@ int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret
 	if (code)
 		return code;
 	read_comm(ret);
-	ret->is_32bit = is_32bit(desk_opener(desk), pid);
+	ret->is_32bit = is_32bit(client_opener(client), pid);
 	ret->other_pid_ns = is_other_ns(pid, "pid");
 	ret->other_mnt_ns = is_other_ns(pid, "mnt");
-	ret->names_code = names_code(desk_opener(desk), pid);
+	ret->names_code = names_code(client_opener(client), pid);
 	code = proc_maps_read(pid, take_map, &reading, err);
 	if (code == -ENOMEM)
 		return fpl_fail(err, code, "pid %d: out of memory", (int)pid);

@@ -39,13 +39,13 @@ struct process_report {
 };
 
 /*
- * Examine process @pid; its files are read by the workers of @desk. Errors, each with one line in
+ * Examine process @pid; its files are read by the workers of @client. Errors, each with one line in
  * @err: -ESRCH no such process, or a thread; -ENODATA it has no user memory (kernel thread,
  * zombie); -EACCES; -ENOMEM. Ended by process_report_fini, also after an error. Cost:
  * object_report_make for each file.
  */
-FPL_MUST_CHECK int process_report_make(pid_t pid, struct desk *desk, struct process_report *ret,
-				       struct fpl_err *err);
+FPL_MUST_CHECK int process_report_make(pid_t pid, struct parse_client *client,
+				       struct process_report *ret, struct fpl_err *err);
 void process_report_fini(struct process_report *report);
 
 /*

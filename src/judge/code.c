@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "proc/mapset.h"
 #include "profile/catalog.h"
 #include "profile/scan.h"
@@ -23,11 +23,11 @@ struct made_table {
 };
 
 struct code {
-	struct namer *namer;	   /* owned */
-	struct catalog *catalog;   /* owned */
-	struct desk *desk;	   /* owned */
-	struct mapset *set;	   /* owned reference; NULL: not read yet */
-	struct made_table *tables; /* owned [nr_tables]: by object id */
+	struct namer *namer;	     /* owned */
+	struct catalog *catalog;     /* owned */
+	struct parse_client *client; /* owned */
+	struct mapset *set;	     /* owned reference; NULL: not read yet */
+	struct made_table *tables;   /* owned [nr_tables]: by object id */
 	size_t nr_tables, room_tables;
 	uint64_t table_bytes; /* of all tables */
 };
@@ -42,7 +42,7 @@ int code_open(struct parser *parser, struct code **ret, struct fpl_err *err)
 	if (!error)
 		error = catalog_create(OBJECTS_MAX, parser, &code->catalog, err);
 	if (!error)
-		error = desk_open(parser, &code->desk, err);
+		error = client_open(parser, &code->client, err);
 	if (error)
 		code_close(code);
 	else
@@ -59,7 +59,7 @@ void code_close(struct code *code)
 	free(code->tables);
 	if (code->set)
 		mapset_put(code->set);
-	desk_close(code->desk);
+	client_close(code->client);
 	namer_destroy(code->namer);
 	catalog_destroy(code->catalog);
 	free(code);
@@ -81,15 +81,15 @@ int code_scan(struct code *code, pid_t pid, struct fpl_err *err)
 static struct table *make_table(struct code *code, const struct object *object)
 {
 	struct table *table = NULL;
-	struct desk_file file;
+	struct client_file file;
 	struct fpl_err err = { 0 };
-	int error = desk_file_init(&file, object->elf->fd, object->path);
+	int error = client_file_init(&file, object->elf->fd, object->path);
 
 	if (error)
 		return NULL;
 	file.synth = true;
-	desk_find_debug(code->desk, &file, object->elf, &object->link, NULL);
-	error = desk_table(code->desk, &file, &table, &err);
+	client_find_debug(code->client, &file, object->elf, &object->link, NULL);
+	error = client_table(code->client, &file, &table, &err);
 	cleanup_fd(&file.debug_fd);
 	if (error && error != -ENODATA)
 		fpl_log(FPL_LOG_WARN, "%s", err.msg);

@@ -10,49 +10,49 @@
 #include "base/log.h"
 #include "parse/message.h"
 
-static void close_debug(struct desk_file *file)
+static void close_debug(struct client_file *file)
 {
 	cleanup_fd(&file->debug_fd);
 	cleanup_fd(&file->alt_fd);
 }
 
-static int open_desk(const struct asker *asker, struct desk **ret, struct fpl_err *err)
+static int open_client(const struct asker *asker, struct parse_client **ret, struct fpl_err *err)
 {
-	int code = desk_open(asker->options.parser, ret, err);
+	int code = client_open(asker->options.parser, ret, err);
 
 	if (code)
 		return code;
-	desk_hush(*ret); /* the search for tables has said it */
+	client_hush(*ret); /* the search for tables has said it */
 	if (asker->options.is_live)
-		desk_keep(*ret);
+		client_keep(*ret);
 	if (asker->options.mangled)
-		desk_mangled(*ret);
+		client_mangled(*ret);
 	return 0;
 }
 
 /*
- * The desk for files of @trust. One worker reads those of one owner: questions about files of two
+ * The client for files of @trust. One worker reads those of one owner: questions about files of two
  * in turn would have each anew, so where they go on there are several.
  */
-static struct desk *desk_of(struct asker *asker, const struct trust *trust)
+static struct parse_client *client_of(struct asker *asker, const struct trust *trust)
 {
-	struct asker_desk *best = asker->desks;
+	struct asker_client *best = asker->clients;
 
-	for (size_t i = 0; asker->options.is_live && i < ASKER_DESKS; i++) {
-		struct asker_desk *desk = &asker->desks[i];
+	for (size_t i = 0; asker->options.is_live && i < ASKER_CLIENTS; i++) {
+		struct asker_client *client = &asker->clients[i];
 
-		if (desk->last_use && memcmp(&desk->trust, trust, sizeof(*trust)) == 0) {
-			best = desk;
+		if (client->last_use && memcmp(&client->trust, trust, sizeof(*trust)) == 0) {
+			best = client;
 			break;
 		}
-		if (desk->last_use < best->last_use)
-			best = desk;
+		if (client->last_use < best->last_use)
+			best = client;
 	}
-	if (!best->desk && open_desk(asker, &best->desk, NULL))
-		return asker->desks[0].desk;
+	if (!best->client && open_client(asker, &best->client, NULL))
+		return asker->clients[0].client;
 	best->trust = *trust;
 	best->last_use = ++asker->nr_uses;
-	return best->desk;
+	return best->client;
 }
 
 /*
@@ -60,24 +60,24 @@ static struct desk *desk_of(struct asker *asker, const struct trust *trust)
  * of it has been read; NULL is allowed.
  */
 static int describe(struct asker *asker, const char *path, const struct met_file *met,
-		    struct desk_file *ret, struct desk **ret_desk, struct name_search *search,
-		    struct fpl_err *err)
+		    struct client_file *ret, struct parse_client **ret_client,
+		    struct name_search *search, struct fpl_err *err)
 {
 	struct debug_link link;
 	struct elf_file *elf;
-	int code = desk_file_init(ret, met->fd, path);
+	int code = client_file_init(ret, met->fd, path);
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
 	/* one that has lost its name would be of another trust */
 	ret->trust = met->trust;
-	*ret_desk = desk_of(asker, &ret->trust);
-	code = desk_facts(*ret_desk, ret, &elf, NULL, &link, err);
+	*ret_client = client_of(asker, &ret->trust);
+	code = client_facts(*ret_client, ret, &elf, NULL, &link, err);
 	if (code)
 		return code;
 	if (search)
 		name_search_make(parser_opener(asker->options.parser), elf, &link, path, search);
-	desk_find_debug(*ret_desk, ret, elf, &link, NULL);
+	client_find_debug(*ret_client, ret, elf, &link, NULL);
 	elf_file_close(elf);
 	return 0;
 }
@@ -161,11 +161,11 @@ static int ask_names(struct asker *asker, const char *path, const struct met_fil
 		     const uint64_t *vaddrs, size_t nr, struct name_search *search,
 		     struct symbol_places *ret, struct fpl_err *err)
 {
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	struct desk *desk;
-	int code = describe(asker, path, met, &file, &desk, search, err);
+	CLEANUP(close_debug) struct client_file file = { .debug_fd = -1, .alt_fd = -1 };
+	struct parse_client *client;
+	int code = describe(asker, path, met, &file, &client, search, err);
 
-	return code ? code : desk_names(desk, &file, vaddrs, nr, ret, err);
+	return code ? code : client_names(client, &file, vaddrs, nr, ret, err);
 }
 
 /* A file that was written to since it was met holds other code. */
@@ -219,19 +219,19 @@ static int find_lines(struct asker *asker, const struct name_question *question,
 	const char *path = question->path;
 	const struct met_file *met = &question->file;
 	struct name_file *file = name_store_find(&asker->names, met->fd, path);
-	CLEANUP(close_debug) struct desk_file desk_file = { .debug_fd = -1, .alt_fd = -1 };
+	CLEANUP(close_debug) struct client_file client_file = { .debug_fd = -1, .alt_fd = -1 };
 	struct name_search search;
 
 	if (file && file->entry.has_no_lines)
 		return fpl_fail(err, -ENOENT, "%s: had no debugging information before", path);
 
-	struct desk *desk;
-	int code = describe(asker, path, met, &desk_file, &desk, file ? &search : NULL, err);
+	struct parse_client *client;
+	int code = describe(asker, path, met, &client_file, &client, file ? &search : NULL, err);
 
 	if (code)
 		return code;
-	desk_find_alt(desk, &desk_file);
-	code = desk_lines(desk, &desk_file, question->vaddrs, question->nr, ret, err);
+	client_find_alt(client, &client_file);
+	code = client_lines(client, &client_file, question->vaddrs, question->nr, ret, err);
 	if (code == -ENOENT && file)
 		name_store_add(&asker->names, file, met->fd, path, &search, NULL, NULL, 0, true);
 	return code;
@@ -270,13 +270,13 @@ void asker_ask(struct asker *asker, const struct name_question *question, struct
 int asker_frames(struct asker *asker, const char *path, const struct met_file *met,
 		 const uint64_t *vaddrs, size_t nr, uint8_t *ret, struct fpl_err *err)
 {
-	CLEANUP(close_debug) struct desk_file file = { .debug_fd = -1, .alt_fd = -1 };
-	struct desk *desk;
+	CLEANUP(close_debug) struct client_file file = { .debug_fd = -1, .alt_fd = -1 };
+	struct parse_client *client;
 	int code = check_file(path, met, err);
 
 	if (!code)
-		code = describe(asker, path, met, &file, &desk, NULL, err);
-	return code ? code : desk_frames(desk, &file, vaddrs, nr, ret, err);
+		code = describe(asker, path, met, &file, &client, NULL, err);
+	return code ? code : client_frames(client, &file, vaddrs, nr, ret, err);
 }
 
 int asker_init(struct asker *ret, const struct asker_options *options, struct fpl_err *err)
@@ -287,7 +287,7 @@ int asker_init(struct asker *ret, const struct asker_options *options, struct fp
 			   .opener = parser_opener(options->parser),
 			   .mangled = options->mangled },
 	};
-	return open_desk(ret, &ret->desks[0].desk, err);
+	return open_client(ret, &ret->clients[0].client, err);
 }
 
 void asker_keep(struct asker *asker)
@@ -304,7 +304,7 @@ void asker_keep(struct asker *asker)
 void asker_fini(struct asker *asker)
 {
 	name_store_fini(&asker->names);
-	for (size_t i = ASKER_DESKS; i-- > 0;)
-		desk_close(asker->desks[i].desk);
+	for (size_t i = ASKER_CLIENTS; i-- > 0;)
+		client_close(asker->clients[i].client);
 	*asker = (struct asker){ .nr_uses = 0 };
 }

@@ -13,29 +13,30 @@
 #include "base/err.h"
 #include "naming/name_store.h"
 #include "obj/identity.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "symbolize/symbol_place.h"
 
 /* Workers of as many owners keep files at once, where questions go on. */
-#define ASKER_DESKS 4u
+#define ASKER_CLIENTS 4u
 
 struct asker_options {
 	struct parser *parser;	  /* borrowed: its workers read the files */
 	struct disk_cache *cache; /* borrowed; keeps names, once it is open; NULL: nothing does */
 	bool mangled;		  /* names are as files have them */
-	/* Questions come again and again about the same files: workers keep them (desk_keep()). */
+	/* Questions come again and again about the same files: workers keep them (client_keep()).
+	 */
 	bool is_live;
 };
 
-struct asker_desk {
-	struct desk *desk;  /* owned; NULL: none yet */
-	struct trust trust; /* whose files it had last */
+struct asker_client {
+	struct parse_client *client; /* owned; NULL: none yet */
+	struct trust trust;	     /* whose files it had last */
 	uint64_t last_use;
 };
 
 struct asker {
 	struct asker_options options;
-	struct asker_desk desks[ASKER_DESKS]; /* the first one alone where it is not live */
+	struct asker_client clients[ASKER_CLIENTS]; /* the first one alone where it is not live */
 	uint64_t nr_uses;
 	struct name_store names; /* what was answered; its counts are for reading */
 };

@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct name_search) ==
 
 /*
  * Describe the search for the debug file of @elf, seen as @path, and meet what is there now. What
- * desk_find_debug() would not follow, or does not answer, is not there. @opener: may be NULL.
+ * client_find_debug() would not follow, or does not answer, is not there. @opener: may be NULL.
  */
 void name_search_make(struct opener *opener, const struct elf_file *elf,
 		      const struct debug_link *link, const char *path, struct name_search *ret);

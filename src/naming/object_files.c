@@ -104,13 +104,13 @@ static bool candidate(const char *root, const char *path, const char *build_id, 
 
 /* Open what is at @path if it has @build_id. Returns 1, 0 where there is no ELF file, -EINVAL for
  * one of another build-id. @segments: of its code, where that is in it; NULL: not asked for. */
-static int open_if_equal(struct desk *desk, const char *path, const char *build_id, int *ret,
-			 struct code_segments *segments)
+static int open_if_equal(struct parse_client *client, const char *path, const char *build_id,
+			 int *ret, struct code_segments *segments)
 {
 	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1], shown[256];
 	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
 	AUTO_FD int fd = -1;
-	struct desk_file file;
+	struct client_file file;
 	struct debug_link link;
 	struct fpl_err err;
 	const struct opener_path where = { .folder_fd = -1, .path = path };
@@ -118,9 +118,10 @@ static int open_if_equal(struct desk *desk, const char *path, const char *build_
 	struct stat st;
 
 	/* the recording has said where */
-	if (opener_walk(desk_opener(desk), &where, NULL, &place) ||
-	    opener_take(desk_opener(desk), 0, place, &fd, &st) || desk_file_init(&file, fd, path) ||
-	    desk_facts(desk, &file, &elf, NULL, &link, &err))
+	if (opener_walk(client_opener(client), &where, NULL, &place) ||
+	    opener_take(client_opener(client), 0, place, &fd, &st) ||
+	    client_file_init(&file, fd, path) ||
+	    client_facts(client, &file, &elf, NULL, &link, &err))
 		return 0;
 	text_hex(elf->build_id, elf->build_id_size, hex);
 	if (!strcmp(hex, build_id)) {
@@ -171,8 +172,8 @@ static void found_fini(struct found *found)
  * Look at the places in their order: for the file, and with @offsets for one that tells where code
  * goes, which a debug file mostly does not.
  */
-static void find_file(struct desk *desk, const char *root, const char *path, const char *build_id,
-		      bool offsets, struct found *ret)
+static void find_file(struct parse_client *client, const char *root, const char *path,
+		      const char *build_id, bool offsets, struct found *ret)
 {
 	bool here = !strcmp(root, "/");
 	char file[PATH_MAX];
@@ -185,7 +186,7 @@ static void find_file(struct desk *desk, const char *root, const char *path, con
 
 		if (!candidate(here ? "" : root, path, build_id, place, file))
 			continue;
-		opened = open_if_equal(desk, file, build_id, &fd,
+		opened = open_if_equal(client, file, build_id, &fd,
 				       offsets && !segments->nr ? segments : NULL);
 		ret->refused = ret->refused || opened < 0;
 		if (opened <= 0 || ret->fd >= 0)
@@ -196,8 +197,8 @@ static void find_file(struct desk *desk, const char *root, const char *path, con
 }
 
 static int register_object(const struct recording *recording, uint32_t idx, const char *root,
-			   struct desk *desk, struct namer *namer, struct object_files *ret,
-			   struct fpl_err *err)
+			   struct parse_client *client, struct namer *namer,
+			   struct object_files *ret, struct fpl_err *err)
 {
 	const struct recording_object *object = &recording->objects[idx];
 	const char *path = recording_string(recording, object->path);
@@ -210,7 +211,7 @@ static int register_object(const struct recording *recording, uint32_t idx, cons
 		ret->anonymous++;
 		return 0;
 	}
-	find_file(desk, root, path, build_id, object->offsets, &found);
+	find_file(client, root, path, build_id, object->offsets, &found);
 	if (found.fd < 0) {
 		*(found.refused ? &ret->refused : &ret->absent) += 1;
 		return 0;
@@ -251,9 +252,9 @@ void object_files_fini(struct object_files *files)
 /* Flags of an object: a frame uses it; a frame lacks its name or line. */
 enum { USED = 1, LACKING = 2 };
 
-int object_files_register(const struct recording *recording, const char *root, struct desk *desk,
-			  struct debuginfod *fetcher, struct namer *namer, struct object_files *ret,
-			  struct fpl_err *err)
+int object_files_register(const struct recording *recording, const char *root,
+			  struct parse_client *client, struct debuginfod *fetcher,
+			  struct namer *namer, struct object_files *ret, struct fpl_err *err)
 {
 	AUTO_FREE uint8_t *used = calloc(recording->nr_objects + 1, sizeof(*used));
 	int error = 0;
@@ -280,7 +281,7 @@ int object_files_register(const struct recording *recording, const char *root, s
 		if (fetcher && used[i] & LACKING && is_hex(build_id))
 			fetch(fetcher, build_id, ret);
 		if (used[i])
-			error = register_object(recording, i, root, desk, namer, ret, err);
+			error = register_object(recording, i, root, client, namer, ret, err);
 	}
 	return error;
 }

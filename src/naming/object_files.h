@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of the objects of a recording, found by path or build-id below a folder: only one of
- * the very build-id is taken. Files are looked at by workers without rights (parse/desk.h).
+ * the very build-id is taken. Files are looked at by workers without rights (parse/client.h).
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "obj/debuginfod.h"
 #include "naming/renaming.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "recording/recording.h"
 
 struct object_files {
@@ -34,7 +34,7 @@ struct object_files {
  * add up. Errors: -ENOMEM; object_files_fini() in any case.
  */
 FPL_MUST_CHECK int object_files_register(const struct recording *recording, const char *root,
-					 struct desk *desk, struct debuginfod *fetcher,
+					 struct parse_client *client, struct debuginfod *fetcher,
 					 struct namer *namer, struct object_files *ret,
 					 struct fpl_err *err);
 /* Only where nothing is asked of the namer any more. */

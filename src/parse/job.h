@@ -3,7 +3,7 @@
 #pragma once
 
 #include "parse/message.h"
-#include "parse/shelf.h"
+#include "parse/file_cache.h"
 
 struct job {
 	int sock;

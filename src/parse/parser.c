@@ -15,14 +15,14 @@
 #include "base/log.h"
 #include "base/served.h"
 #include "base/wire.h"
-#include "parse/nursery.h"
+#include "parse/spawner.h"
 #include "parse/stopped.h"
 
-#define DEATHS_BURST  16u /* of one trust, before its files wait */
-#define DEATH_NS      1000000000ull
-#define NR_BLAMED     64u /* trusts remembered; the one longest unblamed makes room */
-#define ANSWER_S      10  /* an answer of the nursery takes 1 ms */
-#define NURSERIES_MAX 8u  /* in a run: each but the first replaces one ended from outside */
+#define DEATHS_BURST 16u /* of one trust, before its files wait */
+#define DEATH_NS     1000000000ull
+#define NR_BLAMED    64u /* trusts remembered; the one longest unblamed makes room */
+#define ANSWER_S     10	 /* an answer of the spawner takes 1 ms */
+#define SPAWNERS_MAX 8u	 /* in a run: each but the first replaces one ended from outside */
 
 /* Deaths of one trust: a bucket that leaks one in DEATH_NS. */
 struct blame {
@@ -35,24 +35,24 @@ struct parser {
 	enum parser_image image;
 	struct opener *opener; /* owned; NULL: none */
 	pthread_mutex_t lock;  /* of all below */
-	int control;	       /* owned; -1: no nursery */
+	int control;	       /* owned; -1: no spawner */
 	pid_t pid;
 	bool greeted;
 	bool has_told;	 /* of nr_fds */
 	uint32_t nr_fds; /* of each worker */
-	unsigned nr_nurseries;
+	unsigned nr_spawners;
 	struct blame blamed[NR_BLAMED];
 	uint64_t nr_deaths;
 };
 
 /* In the child; a copy of this process or a new image of the program. */
-__attribute__((__noreturn__)) static void become_nursery(enum parser_image image, int control)
+__attribute__((__noreturn__)) static void become_spawner(enum parser_image image, int control)
 {
-	static char *const argv[] = { "fpless", NURSERY_VERB, NULL };
+	static char *const argv[] = { "fpless", SPAWNER_VERB, NULL };
 	static char *const no_environment[] = { NULL };
 
 	if (image == PARSER_FORK)
-		nursery_main(control);
+		spawner_main(control);
 	/* before exec, so that capabilities of the file are not given to it */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (control == 0 ? fcntl(0, F_SETFD, 0) == 0 : dup2(control, 0) == 0)
@@ -60,20 +60,20 @@ __attribute__((__noreturn__)) static void become_nursery(enum parser_image image
 	_exit(1);
 }
 
-static int begin_nursery(struct parser *parser, struct fpl_err *err)
+static int begin_spawner(struct parser *parser, struct fpl_err *err)
 {
 	const struct timeval patience = { .tv_sec = ANSWER_S };
 	int socks[2] = { -1, -1 };
 
-	if (parser->nr_nurseries >= NURSERIES_MAX)
-		return fpl_fail(err, -EPIPE, "parser: ended %u times from outside", NURSERIES_MAX);
+	if (parser->nr_spawners >= SPAWNERS_MAX)
+		return fpl_fail(err, -EPIPE, "parser: ended %u times from outside", SPAWNERS_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return fpl_fail(err, -errno, "parser: socketpair: %s", strerror(errno));
 
 	pid_t pid = fork();
 
 	if (pid == 0)
-		become_nursery(parser->image, socks[1]);
+		become_spawner(parser->image, socks[1]);
 
 	int code = pid < 0 ? -errno : 0;
 
@@ -86,11 +86,11 @@ static int begin_nursery(struct parser *parser, struct fpl_err *err)
 	parser->control = socks[0];
 	parser->pid = pid;
 	parser->greeted = false;
-	parser->nr_nurseries++;
+	parser->nr_spawners++;
 	return 0;
 }
 
-static void end_nursery(struct parser *parser)
+static void end_spawner(struct parser *parser)
 {
 	if (parser->control < 0)
 		return;
@@ -114,7 +114,7 @@ int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *
 					: opener_create(image == PARSER_EXEC, &parser->opener, err);
 
 	if (!code)
-		code = begin_nursery(parser, err);
+		code = begin_spawner(parser, err);
 	if (code) {
 		parser_destroy(parser);
 		return code;
@@ -127,7 +127,7 @@ void parser_destroy(struct parser *parser)
 {
 	if (!parser)
 		return;
-	end_nursery(parser);
+	end_spawner(parser);
 	opener_destroy(parser->opener);
 	pthread_mutex_destroy(&parser->lock);
 	free(parser);
@@ -138,7 +138,7 @@ struct opener *parser_opener(const struct parser *parser)
 	return parser ? parser->opener : NULL;
 }
 
-/* Waits for a word of the nursery. One that has been stopped, or ended, has none. */
+/* Waits for a word of the spawner. One that has been stopped, or ended, has none. */
 static int await(struct parser *parser)
 {
 	struct pollfd poll_fd = { .fd = parser->control, .events = POLLIN };
@@ -152,10 +152,10 @@ static int await(struct parser *parser)
 	return -EPIPE;
 }
 
-/* Takes the word a nursery begins with. */
+/* Takes the word a spawner begins with. */
 static int greet(struct parser *parser, struct fpl_err *err)
 {
-	struct nursery_answer hello;
+	struct spawner_answer hello;
 
 	if (parser->greeted)
 		return 0;
@@ -169,9 +169,9 @@ static int greet(struct parser *parser, struct fpl_err *err)
 	return 0;
 }
 
-/* One question to the nursery that is there. */
-static int ask(struct parser *parser, const struct nursery_request *request, int sock,
-	       struct nursery_answer *ret, struct fpl_err *err)
+/* One question to the spawner that is there. */
+static int ask(struct parser *parser, const struct spawner_request *request, int sock,
+	       struct spawner_answer *ret, struct fpl_err *err)
 {
 	int code = greet(parser, err);
 
@@ -235,9 +235,9 @@ uint64_t parser_nr_deaths(struct parser *parser)
 static int hire(struct parser *parser, const struct trust *trust, bool calm, int sock,
 		pid_t *ret_pid, struct fpl_err *err)
 {
-	const struct nursery_request request = { .op = calm ? NURSERY_HIRE_CALM : NURSERY_HIRE };
+	const struct spawner_request request = { .op = calm ? SPAWNER_HIRE_CALM : SPAWNER_HIRE };
 	const struct blame *blame = find_blame(parser, trust, false);
-	struct nursery_answer answer;
+	struct spawner_answer answer;
 	int code = parser->control < 0 ? -EPIPE : 0;
 
 	if (blame && level(blame, clock_monotonic_ns()) >= DEATHS_BURST * DEATH_NS)
@@ -248,8 +248,8 @@ static int hire(struct parser *parser, const struct trust *trust, bool calm, int
 	if (!code)
 		code = ask(parser, &request, sock, &answer, err);
 	if (code == -EPIPE) { /* it was ended from outside */
-		end_nursery(parser);
-		code = begin_nursery(parser, err);
+		end_spawner(parser);
+		code = begin_spawner(parser, err);
 		if (!code)
 			code = ask(parser, &request, sock, &answer, err);
 	}
@@ -285,16 +285,16 @@ void parser_tell_kept(struct parser *parser)
 		fpl_log(FPL_LOG_WARN,
 			"parser: no more than %u files may be open (ulimit -n): names come from %u "
 			"files at once, not %u, and more slowly",
-			parser->nr_fds, nursery_nr_kept(parser->nr_fds),
-			nursery_nr_kept(SANDBOX_FDS));
+			parser->nr_fds, spawner_nr_kept(parser->nr_fds),
+			spawner_nr_kept(SANDBOX_FDS));
 	parser->has_told = true;
 	pthread_mutex_unlock(&parser->lock);
 }
 
-static int end_worker(struct parser *parser, enum nursery_op op, pid_t pid)
+static int end_worker(struct parser *parser, enum spawner_op op, pid_t pid)
 {
-	const struct nursery_request request = { .op = op, .pid = pid };
-	struct nursery_answer answer;
+	const struct spawner_request request = { .op = op, .pid = pid };
+	struct spawner_answer answer;
 
 	pthread_mutex_lock(&parser->lock);
 
@@ -306,10 +306,10 @@ static int end_worker(struct parser *parser, enum nursery_op op, pid_t pid)
 
 int parser_bury(struct parser *parser, pid_t pid)
 {
-	return end_worker(parser, NURSERY_BURY, pid);
+	return end_worker(parser, SPAWNER_BURY, pid);
 }
 
 void parser_leave(struct parser *parser, pid_t pid)
 {
-	end_worker(parser, NURSERY_LEAVE, pid);
+	end_worker(parser, SPAWNER_LEAVE, pid);
 }

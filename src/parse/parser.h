@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of targets, read by processes without rights. The parser is the profiler's hold on them: it
- * keeps a nursery (parse/nursery.h) and hires workers from it, each for the files of one trust
- * (obj/identity.h). May be used by several threads. Requests go through a desk (parse/desk.h).
+ * keeps a spawner (parse/spawner.h) and hires workers from it, each for the files of one trust
+ * (obj/identity.h). May be used by several threads. Requests go through a client (parse/client.h).
  */
 #pragma once
 
@@ -16,30 +16,30 @@
 struct parser;
 
 enum parser_image {
-	PARSER_EXEC,	  /* the nursery is this program anew: inherits no memory */
+	PARSER_EXEC,	  /* the spawner is this program anew: inherits no memory */
 	PARSER_EXEC_BARE, /* the same for a process that gives up its capabilities: its opener
 			     (obj/opener.h) has none either */
 	PARSER_FORK, /* a copy of this process, its memory included: for programs that have no verb
 			of their own, as tests, and processes that are for one file */
 };
 
-/* Begins a nursery, and an opener, but with PARSER_FORK: before there are threads. Whether the
- * nursery holds is seen at the first hire. Errors: -ENOMEM; socketpair(2), fork(2). */
+/* Begins a spawner, and an opener, but with PARSER_FORK: before there are threads. Whether the
+ * spawner holds is seen at the first hire. Errors: -ENOMEM; socketpair(2), fork(2). */
 FPL_MUST_CHECK int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err);
 /* Who opens what belongs to targets; NULL, as of no parser: everything is opened here
  * (PARSER_FORK). */
 struct opener *parser_opener(const struct parser *parser);
 
-/* All desks must be closed. Ends the nursery and with it every worker. */
+/* All clients must be closed. Ends the spawner and with it every worker. */
 void parser_destroy(struct parser *parser);
 
 /*
  * Hire a worker for files of @trust, one that no sample waits for if it is @calm: its socket is the
- * caller's to close, its @ret_pid to be handed to parser_bury(). A nursery that has gone is
+ * caller's to close, its @ret_pid to be handed to parser_bury(). A spawner that has gone is
  * replaced.
  *
  * Errors: -EAGAIN too many workers of this trust have died lately (16 at once, then one a second);
- * -EPIPE there is no nursery, and none to be had; errors of the sandbox.
+ * -EPIPE there is no spawner, and none to be had; errors of the sandbox.
  */
 FPL_MUST_CHECK int parser_hire(struct parser *parser, const struct trust *trust, bool calm,
 			       int *ret_sock, pid_t *ret_pid, struct fpl_err *err);

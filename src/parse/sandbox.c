@@ -52,7 +52,7 @@ static const int shared_calls[] = {
 };
 
 /* Making workers, shutting them in, ending them. */
-static const int nursery_calls[] = {
+static const int spawner_calls[] = {
 	SYS_clone,
 	SYS_clone3,
 	SYS_set_robust_list,
@@ -97,7 +97,7 @@ static const int finder_calls[] = {
 };
 
 /* A run needs these beyond all of the above, for the kernel's programs and events, threads, its
- * clock and files, and to begin a nursery anew, which gets the filter, too. */
+ * clock and files, and to begin a spawner anew, which gets the filter, too. */
 static const int run_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
@@ -309,13 +309,13 @@ static int filter_end(struct filter *filter, struct fpl_err *err)
 	return install(filter, err);
 }
 
-static int filter_calls(bool nursery, struct fpl_err *err)
+static int filter_calls(bool spawner, struct fpl_err *err)
 {
 	struct filter filter;
 
 	filter_begin(&filter, SECCOMP_RET_KILL_PROCESS);
-	if (nursery)
-		filter_allow(&filter, nursery_calls, ARRAY_SIZE(nursery_calls));
+	if (spawner)
+		filter_allow(&filter, spawner_calls, ARRAY_SIZE(spawner_calls));
 	return filter_end(&filter, err);
 }
 
@@ -368,7 +368,7 @@ static void raise_fds(void)
 		(void)!setrlimit(RLIMIT_NOFILE, &enough);
 }
 
-int sandbox_enter_nursery(struct fpl_err *err)
+int sandbox_enter_spawner(struct fpl_err *err)
 {
 	int code;
 
@@ -410,7 +410,7 @@ int sandbox_enter_reader(bool finds_files, struct fpl_err *err)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fpl_fail(err, -errno, "no new privileges: %s", strerror(errno));
-	/* refused, not killed: what is written so far is to be put in its place by the deputy */
+	/* refused, not killed: what is written so far is to be put in its place by the helper */
 	filter_begin(&filter, SECCOMP_RET_ERRNO | EPERM);
 	filter_allow(&filter, reader_calls, ARRAY_SIZE(reader_calls));
 	/* is stdout a terminal? */
@@ -434,7 +434,7 @@ int sandbox_enter_run(struct fpl_err *err)
 	filter_begin(&filter, SECCOMP_RET_ERRNO | ENOSYS);
 	filter_allow(&filter, reader_calls, ARRAY_SIZE(reader_calls));
 	filter_allow(&filter, finder_calls, ARRAY_SIZE(finder_calls));
-	filter_allow(&filter, nursery_calls, ARRAY_SIZE(nursery_calls));
+	filter_allow(&filter, spawner_calls, ARRAY_SIZE(spawner_calls));
 	filter_allow(&filter, run_calls, ARRAY_SIZE(run_calls));
 	filter_allow_where(&filter, SYS_socketpair, 0, AF_UNIX, true);
 	filter_load(&filter, offsetof(struct seccomp_data, nr));

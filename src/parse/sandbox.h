@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process gives these up before it reads files of other users. Programs, in two steps: the
- * nursery, which only forks workers, and each worker. Recordings: the reader. There is no way back.
+ * spawner, which only forks workers, and each worker. Recordings: the reader. There is no way back.
  */
 #pragma once
 
@@ -21,12 +21,12 @@ bool sandbox_has_filter(void);
 /*
  * No new privileges, no other user's rights, no capabilities, no core dumps, not traceable, no
  * files written, few descriptors (SANDBOX_FDS, fewer where it may not have so many); of system
- * calls what nursery.c needs. Where this process may not change its user it keeps it, without
+ * calls what spawner.c needs. Where this process may not change its user it keeps it, without
  * capabilities.
  *
  * Errors: what was refused, in words; the process must end then.
  */
-FPL_MUST_CHECK int sandbox_enter_nursery(struct fpl_err *err);
+FPL_MUST_CHECK int sandbox_enter_spawner(struct fpl_err *err);
 
 /*
  * After that: limits of memory and CPU time, no processes, and only system calls that read what is
@@ -37,7 +37,7 @@ FPL_MUST_CHECK int sandbox_enter_worker(struct fpl_err *err);
 
 /*
  * For a process that has opened its inputs and outputs, has one thread, has the workers and the
- * deputy it needs, and reads recordings itself: no new privileges, and of system calls those that
+ * helper it needs, and reads recordings itself: no new privileges, and of system calls those that
  * read and write what is open and manage memory that cannot be executed; with @finds_files those,
  * too, that open files for reading and hire workers. The kernel refuses all others (EPERM).
  * Capabilities are dropped by proc/rights.h. Without effect in a build with sanitizers, but for the

@@ -209,8 +209,8 @@ static int unseal(const struct job *job, int fds[WIRE_FDS_MAX])
 	return 0;
 }
 
-/* Opens the files of the request, or has them from the shelf; code goes into the answer. */
-static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX],
+/* Opens the files of the request, or has them from the cache; code goes into the answer. */
+static int open_files(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX],
 		      struct fpl_err *err)
 {
 	int code = 0;
@@ -222,7 +222,7 @@ static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX
 		return 0;
 	}
 	if (job->request.flags & PARSE_KEEP)
-		job->reading = shelf_take(shelf, &job->request.key);
+		job->reading = file_cache_take(cache, &job->request.key);
 	if (!job->reading) {
 		job->reading = calloc(1, sizeof(*job->reading));
 		if (!job->reading)
@@ -237,7 +237,7 @@ static int open_files(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX
 }
 
 /* Keeps a reading that is worth it. */
-static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
+static void keep_reading(struct job *job, struct file_cache *cache, size_t bytes_before)
 {
 	struct reading *reading = job->reading;
 	size_t now;
@@ -245,11 +245,11 @@ static void shelve(struct job *job, struct shelf *shelf, size_t bytes_before)
 	if (!reading || !(job->request.flags & PARSE_KEEP) || (!reading->tab && !reading->index))
 		return;
 	job->reading = NULL;
-	now = shelf_heap_bytes();
-	shelf_put(shelf, reading, now > bytes_before ? now - bytes_before : 0);
+	now = file_cache_heap_bytes();
+	file_cache_put(cache, reading, now > bytes_before ? now - bytes_before : 0);
 }
 
-static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
+static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
 		[PARSE_FACTS] = do_facts,    [PARSE_MATCH] = do_match,
@@ -278,20 +278,20 @@ static int serve(struct job *job, struct shelf *shelf, int fds[WIRE_FDS_MAX])
 		return rc;
 	job->name[job->request.name_size] = '\0';
 
-	int code = open_files(job, shelf, fds, &err);
+	int code = open_files(job, cache, fds, &err);
 
 	return code ? job_answer(job, code, &err) : ops[job->request.op](job);
 }
 
 void worker_main(int sock, size_t nr_kept)
 {
-	static struct shelf shelf;
+	static struct file_cache cache;
 	int rc = 0;
 
-	shelf.nr_files = nr_kept < SHELF_FILES ? nr_kept : SHELF_FILES;
+	cache.nr_files = nr_kept < FILE_CACHE_FILES ? nr_kept : FILE_CACHE_FILES;
 	while (!rc) {
 		struct job *job = calloc(1, sizeof(*job));
-		size_t bytes = shelf_heap_bytes();
+		size_t bytes = file_cache_heap_bytes();
 		int fds[WIRE_FDS_MAX];
 
 		if (!job)
@@ -300,8 +300,8 @@ void worker_main(int sock, size_t nr_kept)
 		job->fd = -1;
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {
-			rc = serve(job, &shelf, fds);
-			shelve(job, &shelf, bytes);
+			rc = serve(job, &cache, fds);
+			keep_reading(job, &cache, bytes);
 			for (size_t i = 0; i < WIRE_FDS_MAX; i++)
 				cleanup_fd(&fds[i]);
 			job_fini(job);

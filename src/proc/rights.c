@@ -80,7 +80,7 @@ static bool has(cap_t caps, cap_value_t cap, cap_flag_t set)
 	return !cap_get_flag(caps, cap, set, &value) && value == CAP_SET;
 }
 
-bool rights_need_deputy(void)
+bool rights_need_helper(void)
 {
 	CLEANUP(cleanup_cap) cap_t caps = cap_get_proc();
 	struct run_user user;
@@ -175,7 +175,7 @@ int rights_drop_all(struct fpl_err *err)
 	return code ? fpl_fail(err, code, "capabilities: %s", strerror(-code)) : 0;
 }
 
-int rights_drop_to_deputy(void)
+int rights_drop_to_helper(void)
 {
 	/* write into others' folders, replace their files, use others' descriptors and end their
 	 * processes */

@@ -36,10 +36,10 @@ bool right_is_held(const struct host *host, const struct right *right);
 void rights_tell(const struct host *host, bool reads_others);
 
 /*
- * Will rights_drop() give up rights that a deputy (base/deputy.h) needs: to write into folders of
- * root and of other users, and to end their processes? As rights_drop().
+ * Will rights_drop() give up rights that a helper (base/privileged_helper.h) needs: to write into
+ * folders of root and of other users, and to end their processes? As rights_drop().
  */
-bool rights_need_deputy(void);
+bool rights_need_helper(void);
 
 /*
  * For good, and before any other thread is made: keep the six of those permitted (with
@@ -52,5 +52,5 @@ FPL_MUST_CHECK int rights_drop(struct fpl_err *err);
 /* The same, keeping none. */
 FPL_MUST_CHECK int rights_drop_all(struct fpl_err *err);
 
-/* The same for a deputy: keep only the rights to write into any folder and to end any process. */
-FPL_MUST_CHECK int rights_drop_to_deputy(void);
+/* The same for a helper: keep only the rights to write into any folder and to end any process. */
+FPL_MUST_CHECK int rights_drop_to_helper(void);

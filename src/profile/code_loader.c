@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "obj/file_stat.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 
 #define REFUSED_SAID   32u	 /* lines at warning level */
 #define MTIME_SLACK_NS 10000000u /* times of files are those of the last tick: 10 ms at most */
@@ -25,8 +25,8 @@ struct job {
 };
 
 struct code_loader {
-	struct parser *parser; /* borrowed */
-	struct desk *desk;     /* owned, of the thread */
+	struct parser *parser;	     /* borrowed */
+	struct parse_client *client; /* owned, of the thread */
 	size_t max_bytes;
 	struct code_loader_stats stats; /* of the thread, until it has been joined */
 	pthread_t thread;
@@ -91,8 +91,8 @@ static void join(struct code_loader *loader)
 	if (loader->has_thread)
 		pthread_join(loader->thread, NULL);
 	loader->has_thread = false;
-	desk_close(loader->desk);
-	loader->desk = NULL;
+	client_close(loader->client);
+	loader->client = NULL;
 }
 
 void code_loader_destroy(struct code_loader *loader)
@@ -139,7 +139,7 @@ static void read_dump(struct code_loader *loader, struct job *job)
 	struct code_table *table = &job->loaded.dump;
 	const struct code_order *order = &job->order;
 	struct code_file_result result;
-	struct desk_file file;
+	struct client_file file;
 	struct fpl_err err = { 0 };
 	char path[64];
 	int code;
@@ -148,12 +148,12 @@ static void read_dump(struct code_loader *loader, struct job *job)
 		return;
 	snprintf(path, sizeof(path), "pid %u: jit-%d.dump", order->pid, (int)order->own_pid);
 	code_table_init(table, bytes_left(loader));
-	code = desk_file_init(&file, order->dump_fd, path);
+	code = client_file_init(&file, order->dump_fd, path);
 	if (code)
 		fpl_fail(&err, code, "%s: %s", path, strerror(-code));
 	else
-		code = desk_jitdump(loader->desk, &file, (uint32_t)order->own_pid, table, &result,
-				    &err);
+		code = client_jitdump(loader->client, &file, (uint32_t)order->own_pid, table,
+				      &result, &err);
 	if (!code) {
 		take_in(loader, table, &result, path);
 		return;
@@ -196,7 +196,7 @@ static void read_map(struct code_loader *loader, struct job *job)
 	struct code_table *table = &job->loaded.map;
 	const struct code_order *order = &job->order;
 	struct code_file_result result;
-	struct desk_file file;
+	struct client_file file;
 	struct fpl_err err = { 0 };
 	char path[96];
 	int code;
@@ -205,11 +205,11 @@ static void read_map(struct code_loader *loader, struct job *job)
 		return;
 	snprintf(path, sizeof(path), "pid %u: %s", order->pid, order->map_name);
 	code_table_init(table, bytes_left(loader));
-	code = desk_file_init(&file, order->map_fd, path);
+	code = client_file_init(&file, order->map_fd, path);
 	if (code)
 		fpl_fail(&err, code, "%s: %s", path, strerror(-code));
 	else
-		code = desk_perf_map(loader->desk, &file, table, &result, &err);
+		code = client_perf_map(loader->client, &file, table, &result, &err);
 	/* the data belongs to the image if the file was not written to meanwhile */
 	if (!code && is_overwritten(order))
 		code = fpl_fail(&err, -ESTALE, "%s: was written to after the program had ended",
@@ -272,7 +272,7 @@ static int begin_thread(struct code_loader *loader)
 
 	if (loader->has_thread)
 		return 0;
-	if (!loader->desk && desk_open(loader->parser, &loader->desk, NULL))
+	if (!loader->client && client_open(loader->parser, &loader->client, NULL))
 		return -ENOMEM;
 	code = thread_begin(&loader->thread, loader_main, loader);
 	loader->has_thread = !code;

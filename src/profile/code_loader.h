@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has perf maps and jitdumps read by workers (parse/desk.h), one after the other in a thread of its
- * own: the loop that samples wait in never waits for a file.
+ * Has perf maps and jitdumps read by workers (parse/client.h), one after the other in a thread of
+ * its own: the loop that samples wait in never waits for a file.
  */
 #pragma once
 

@@ -136,32 +136,32 @@ static int send(const struct command *command, int number)
 	return kill(command->pid, number) < 0 ? -errno : 0;
 }
 
-/* deputy_fn: until it is waited for, its number cannot be reused. */
+/* helper_fn: until it is waited for, its number cannot be reused. */
 static int send_term(void *ctx)
 {
 	return send(ctx, SIGTERM);
 }
 
-/* deputy_fn */
+/* helper_fn */
 static int send_kill(void *ctx)
 {
 	return send(ctx, SIGKILL);
 }
 
-int command_delegate(struct command *command, struct deputy *deputy, struct fpl_err *err)
+int command_delegate(struct command *command, struct privileged_helper *helper, struct fpl_err *err)
 {
-	command->term_task = deputy_add(deputy, send_term, command, -1);
-	command->kill_task = deputy_add(deputy, send_kill, command, -1);
+	command->term_task = helper_add(helper, send_term, command, -1);
+	command->kill_task = helper_add(helper, send_kill, command, -1);
 	if (command->term_task < 0 || command->kill_task < 0)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", command->name);
-	command->deputy = deputy;
+	command->helper = helper;
 	return 0;
 }
 
 static void end_with(const struct command *command, int number, int task)
 {
-	if (send(command, number) == -EPERM && command->deputy)
-		deputy_do(command->deputy, task);
+	if (send(command, number) == -EPERM && command->helper)
+		helper_do(command->helper, task);
 }
 
 static void say_status(const struct command *command, int status, bool ended_by_us)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/err.h"
 
 struct command {
@@ -16,8 +16,9 @@ struct command {
 		      * it has come */
 	int pid_fd;  /* owned: readable when the command has ended */
 	bool failed; /* its end was told as an error already */
-	struct deputy *deputy;	  /* borrowed: may end it where this process may not; NULL: none */
-	int term_task, kill_task; /* of the deputy */
+	struct privileged_helper
+		*helper;	  /* borrowed: may end it where this process may not; NULL: none */
+	int term_task, kill_task; /* of the helper */
 	const char *name;	  /* borrowed: argv[0] */
 	const char *advice;	  /* borrowed: said with its end by us; NULL: nothing */
 };
@@ -33,10 +34,10 @@ FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, bool off_terminal,
 				 const sigset_t *signals, struct command *ret, struct fpl_err *err);
 
 /*
- * Have @deputy (must outlive the command) end it where this process will have lost the right to:
- * the command may become another user's. Before the deputy starts. Errors: -ENOMEM.
+ * Have @helper (must outlive the command) end it where this process will have lost the right to:
+ * the command may become another user's. Before the helper starts. Errors: -ENOMEM.
  */
-FPL_MUST_CHECK int command_delegate(struct command *command, struct deputy *deputy,
+FPL_MUST_CHECK int command_delegate(struct command *command, struct privileged_helper *helper,
 				    struct fpl_err *err);
 
 /*

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/sorted.h"
 #include "base/thread.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "profile/catalog.h"
 #include "profile/table_cache.h"
 #include "profile/turns.h"
@@ -33,9 +33,9 @@
 enum lane { LANE_FIRST, LANE_WHOLE, LANE_COUNT };
 
 struct job {
-	struct turn turn;	      /* of the owner of the file; first */
-	const struct object *object;  /* borrowed: what does not change after it was made */
-	uint64_t near[DESK_NEAR_MAX]; /* [nr_near], of COMPILER_NEAR: ascending, no two alike */
+	struct turn turn;		/* of the owner of the file; first */
+	const struct object *object;	/* borrowed: what does not change after it was made */
+	uint64_t near[CLIENT_NEAR_MAX]; /* [nr_near], of COMPILER_NEAR: ascending, no two alike */
 	size_t nr_near;
 	struct compiler_result result;
 };
@@ -67,8 +67,8 @@ static struct job *job_of(struct turn *turn)
  * Is the file the one that the object was made of? It may have been written to, before it was read
  * again or meanwhile. If only its times are newer, as after touch(1), its identity is the same.
  */
-static int check_file(struct desk *desk, const struct object *object, const struct desk_file *file,
-		      struct fpl_err *err)
+static int check_file(struct parse_client *client, const struct object *object,
+		      const struct client_file *file, struct fpl_err *err)
 {
 	struct identity identity;
 	struct debug_link link;
@@ -79,7 +79,7 @@ static int check_file(struct desk *desk, const struct object *object, const stru
 	if (file_stamp_holds(&object->stamp, file->fd))
 		return 0;
 
-	int code = desk_facts(desk, file, &elf, &identity, &link, err);
+	int code = client_facts(client, file, &elf, &identity, &link, err);
 
 	if (code)
 		return code;
@@ -91,8 +91,9 @@ static int check_file(struct desk *desk, const struct object *object, const stru
 }
 
 /* From the cache, or else by having it compiled. */
-static void make_table(struct disk_cache *cache, const struct object *object, struct desk *desk,
-		       const struct desk_file *file, struct compiler_result *result)
+static void make_table(struct disk_cache *cache, const struct object *object,
+		       struct parse_client *client, const struct client_file *file,
+		       struct compiler_result *result)
 {
 	struct table_key key = { { 0 } }, after;
 	bool is_named = object->path[0] == '/'; /* not the vDSO, which is another file each run */
@@ -105,9 +106,9 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 		result->table = table_cache_load(cache, &key);
 	if (result->table)
 		return;
-	result->code = desk_table(desk, file, &result->table, &result->err);
+	result->code = client_table(client, file, &result->table, &result->err);
 	if (!result->code)
-		result->code = check_file(desk, object, file, &result->err);
+		result->code = check_file(client, object, file, &result->err);
 	if (result->code && result->table) {
 		table_destroy(result->table);
 		result->table = NULL;
@@ -120,13 +121,13 @@ static void make_table(struct disk_cache *cache, const struct object *object, st
 	result->key = key;
 }
 
-static void compile(struct compiler *compiler, struct desk *desk, struct job *job)
+static void compile(struct compiler *compiler, struct parse_client *client, struct job *job)
 {
 	const struct object *object = job->object;
 	struct compiler_result *result = &job->result;
-	struct desk_file file;
+	struct client_file file;
 
-	result->code = desk_file_init(&file, object->elf->fd, object->path);
+	result->code = client_file_init(&file, object->elf->fd, object->path);
 	if (result->code) {
 		fpl_fail(&result->err, result->code, "%s: %s", object->path,
 			 strerror(-result->code));
@@ -140,25 +141,25 @@ static void compile(struct compiler *compiler, struct desk *desk, struct job *jo
 	file.near = job->near;
 	file.nr_near = job->nr_near;
 	if (object->link.is_stripped)
-		desk_find_debug(desk, &file, object->elf, &object->link, NULL);
-	make_table(compiler->cache, object, desk, &file, result);
+		client_find_debug(client, &file, object->elf, &object->link, NULL);
+	make_table(compiler->cache, object, client, &file, result);
 	cleanup_fd(&file.debug_fd);
 }
 
 struct thread {
-	struct compiler *compiler; /* borrowed */
-	struct desk *desk;	   /* owned */
+	struct compiler *compiler;   /* borrowed */
+	struct parse_client *client; /* owned */
 	enum lane lane;
 };
 
-/* desk_pause_fn: at the end of a run a whole table is only of use to the next one. */
+/* client_pause_fn: at the end of a run a whole table is only of use to the next one. */
 static void stop_at_the_end(void *ctx)
 {
 	struct thread *thread = ctx;
 
 	if (thread->compiler->stop &&
 	    clock_monotonic_ns() > thread->compiler->stopped_ns + WHOLE_PATIENCE_NS)
-		desk_cancel(thread->desk);
+		client_cancel(thread->client);
 }
 
 static struct job *next_job(struct compiler *compiler, enum lane lane, uint64_t now_ns)
@@ -189,7 +190,7 @@ static void *compiler_main(void *ctx)
 			continue;
 		}
 		pthread_mutex_unlock(&compiler->lock);
-		compile(compiler, thread->desk, job);
+		compile(compiler, thread->client, job);
 		now_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&compiler->lock);
 		turns_end(&compiler->turns[thread->lane], job->turn.owner, now_ns - began_ns,
@@ -198,7 +199,7 @@ static void *compiler_main(void *ctx)
 		eventfd_write(compiler->event_fd, 1);
 	}
 	pthread_mutex_unlock(&compiler->lock);
-	desk_close(thread->desk);
+	client_close(thread->client);
 	free(thread);
 	return NULL;
 }
@@ -208,21 +209,21 @@ static int begin_thread(struct compiler *compiler, struct parser *parser, enum l
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 
-	if (!thread || desk_open(parser, &thread->desk, NULL)) {
+	if (!thread || client_open(parser, &thread->client, NULL)) {
 		free(thread);
 		return -ENOMEM;
 	}
 	thread->compiler = compiler;
 	thread->lane = lane;
 	if (lane == LANE_WHOLE) {
-		desk_calm(thread->desk);
-		desk_on_pause(thread->desk, stop_at_the_end, thread);
+		client_calm(thread->client);
+		client_on_pause(thread->client, stop_at_the_end, thread);
 	}
 
 	int code = thread_begin(&compiler->threads[compiler->nr_threads], compiler_main, thread);
 
 	if (code) {
-		desk_close(thread->desk);
+		client_close(thread->client);
 		free(thread);
 	}
 	compiler->nr_threads += !code;
@@ -303,7 +304,7 @@ static void add_near(struct job *job, uint64_t vaddr)
 {
 	size_t i = SORTED_NUMBERS(job->near, job->nr_near, vaddr);
 
-	if (job->nr_near == DESK_NEAR_MAX || (i && job->near[i - 1] == vaddr))
+	if (job->nr_near == CLIENT_NEAR_MAX || (i && job->near[i - 1] == vaddr))
 		return;
 	memmove(job->near + i + 1, job->near + i, (job->nr_near - i) * sizeof(*job->near));
 	job->near[i] = vaddr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that have unwind tables compiled by workers without rights (parse/desk.h), so that the
+ * Threads that have unwind tables compiled by workers without rights (parse/client.h), so that the
  * loop that drains the kernel's records never waits for one. Jobs go in by object and are begun in
  * that order, those that samples wait for before all others; results come back as they are done.
  *
@@ -32,7 +32,7 @@ enum compiler_part {
 struct compiler_result {
 	uint32_t object;
 	enum compiler_part part;
-	int code;	     /* of desk_table() */
+	int code;	     /* of client_table() */
 	struct table *table; /* the caller's to destroy; NULL with an error */
 	bool is_new;	     /* it is not in the cache, and may be kept there under key */
 	struct table_key key;
@@ -61,7 +61,7 @@ FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct objec
 void compiler_hasten(struct compiler *compiler, const struct object *object);
 
 /* Add @vaddr to the COMPILER_NEAR of @object that is queued, if it was not begun and has fewer than
- * DESK_NEAR_MAX. */
+ * CLIENT_NEAR_MAX. */
 void compiler_add_near(struct compiler *compiler, const struct object *object, uint64_t vaddr);
 
 /* Readable while there are results. */

@@ -14,7 +14,7 @@
 #include "proc/cpu_list.h"
 #include "profile/profile.h"
 
-struct deputy;
+struct privileged_helper;
 struct parser;
 struct disk_cache;
 
@@ -155,7 +155,7 @@ struct engine_options {
 
 	/* borrowed; started where the run gives up rights that its tasks may need; the run adds its
 	 * own. NULL: none */
-	struct deputy *deputy;
+	struct privileged_helper *helper;
 
 	/* borrowed; NULL: objects that stacks name stay until the end, as with compare */
 	const struct engine_namer *namer;

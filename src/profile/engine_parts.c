@@ -110,7 +110,7 @@ static void open_cache(struct engine *engine)
 		return;
 	disk_cache_try_open(cache, "tables and names");
 	if (engine->options->unwind != ENGINE_UNWIND_FP && disk_cache_is_open(cache) &&
-	    table_keeper_create(cache, &engine->keeper, &err))
+	    table_writer_create(cache, &engine->writer, &err))
 		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 
@@ -171,7 +171,7 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 				   .max_bytes = o->table_memory,
 				   .parser = o->parser,
 				   .cache = o->cache,
-				   .keeper = engine->keeper,
+				   .writer = engine->writer,
 				   .synth = o->synth && o->unwind != ENGINE_UNWIND_CFI,
 				   .catalog = engine->catalog,
 				   .slots = engine->kernel.objects,
@@ -425,8 +425,8 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 				     o->command_off_terminal, &engine->signals, &engine->command,
 				     err);
 	engine->command.advice = ": --keep-running lets it go on";
-	if (!code && engine->command.pid && o->deputy)
-		code = command_delegate(&engine->command, o->deputy, err);
+	if (!code && engine->command.pid && o->helper)
+		code = command_delegate(&engine->command, o->helper, err);
 	raise_limits();
 	if (!code && o->comm)
 		code = comm_filter_create(o->comm, &engine->comm_filter, err);
@@ -464,7 +464,7 @@ void engine_close(struct engine *engine)
 	tables_fini(&engine->tables);
 	if (engine->options->namer)
 		engine->options->namer->end(engine->options->namer->ctx);
-	table_keeper_destroy(engine->keeper);
+	table_writer_destroy(engine->writer);
 	catalog_destroy(engine->catalog);
 	stack_store_destroy(engine->store);
 	code_names_destroy(engine->code_names);

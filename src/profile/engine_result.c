@@ -111,7 +111,7 @@ static void take_cache(struct engine *engine, struct profile_tables *ret)
 	struct disk_cache *cache = engine->options->cache;
 	struct disk_cache_stats stats;
 
-	table_keeper_flush(engine->keeper);
+	table_writer_flush(engine->writer);
 	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	ret->cache_hits = stats.hits;
 	ret->cache_misses = stats.misses;
@@ -148,8 +148,8 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->hz = o->hz;
 	profile->period_ns = events_wanted_period_ns(o);
 	profile->hz_end =
-		engine->overhead.governor.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
-	profile->hz_changes = engine->overhead.governor.nr_changes;
+		engine->overhead.throttle.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
+	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
 	profile->user = o->user || !o->kernel;

@@ -47,7 +47,7 @@ struct engine {
 	struct catalog *catalog;
 	struct lookups *lookups; /* NULL: they have not begun, or have ended */
 	struct stack_store *store;
-	struct table_keeper *keeper; /* NULL: tables are not kept */
+	struct table_writer *writer; /* NULL: tables are not kept */
 	struct tables tables;
 	struct publisher publisher;
 	struct tracker tracker;

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "obj/file_stat.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
 #include "profile/known_files.h"
@@ -51,10 +51,10 @@ struct finder {
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
 	struct share_book beyond_files, beyond_time, beyond_slots; /* mappings, by owner */
 	size_t nr_slots;
-	uint64_t max_open;     /* objects: each has a descriptor */
-	struct desk *desk;     /* owned */
-	struct opener *opener; /* borrowed */
-	struct object *vdso;   /* borrowed */
+	uint64_t max_open;	     /* objects: each has a descriptor */
+	struct parse_client *client; /* owned */
+	struct opener *opener;	     /* borrowed */
+	struct object *vdso;	     /* borrowed */
 	bool vdso_tried;
 };
 
@@ -83,7 +83,7 @@ int finder_create(uint32_t nr_slots, struct parser *parser, struct finder **ret,
 		finder->max_open = max_open_objects(1);
 		finder->refusals = calloc(REFUSALS_MAX, sizeof(*finder->refusals));
 	}
-	if (!finder || !finder->refusals || desk_open(parser, &finder->desk, NULL)) {
+	if (!finder || !finder->refusals || client_open(parser, &finder->client, NULL)) {
 		finder_destroy(finder);
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
@@ -100,7 +100,7 @@ void finder_destroy(struct finder *finder)
 		free(finder->refusals[i]);
 	free(finder->refusals);
 	free(finder->objects);
-	desk_close(finder->desk);
+	client_close(finder->client);
 	pthread_mutex_destroy(&finder->lock);
 	free(finder);
 }
@@ -275,10 +275,10 @@ static int add_object(struct finder *finder, struct found *found, const char *pa
 static int read_names_digest(struct finder *finder, int fd, const char *path,
 			     uint8_t ret[IDENTITY_DIGEST_SIZE])
 {
-	struct desk_file file;
-	int code = desk_file_init(&file, fd, path);
+	struct client_file file;
+	int code = client_file_init(&file, fd, path);
 
-	return code ? code : desk_names_digest(finder->desk, &file, ret, NULL);
+	return code ? code : client_names_digest(finder->client, &file, ret, NULL);
 }
 
 /* Asks once per object: a file that a worker fails over is never asked about again. */
@@ -374,13 +374,13 @@ static struct object *find_by_build_id(const struct finder *finder, const struct
 static int read_file(struct finder *finder, int fd, const char *path, struct found *ret,
 		     struct fpl_err *err)
 {
-	struct desk_file file;
-	int code = desk_file_init(&file, fd, path);
+	struct client_file file;
+	int code = client_file_init(&file, fd, path);
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
 	ret->trust = file.trust;
-	return desk_facts(finder->desk, &file, &ret->elf, &ret->identity, &ret->link, err);
+	return client_facts(finder->client, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
 
 /* May @owner have one more object, and its file read while others wait for it? */
@@ -423,7 +423,7 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 		code = read_file(finder, file->fd, hint->path, &found, err);
 		/* no worker has read it, or its file system is silent: that has its own bound */
 		if (code != -EAGAIN && code != -ETIMEDOUT)
-			turns_note(&finder->reading, found.owner, desk_spent_ns(finder->desk),
+			turns_note(&finder->reading, found.owner, client_spent_ns(finder->client),
 				   clock_monotonic_ns());
 	}
 	if (code)

@@ -10,7 +10,7 @@
 #define HELPERS_PERIOD_NS	 (4000 * NS_PER_MS)
 #define HELPERS_PERIOD_JUDGED_NS (1000 * NS_PER_MS)
 
-static struct governor_use use_now(struct overhead *overhead, const struct fpl_counters *counters,
+static struct throttle_use use_now(struct overhead *overhead, const struct fpl_counters *counters,
 				   uint64_t now)
 {
 	uint64_t nr_samples = counters->fired - counters->idle - counters->filtered;
@@ -19,7 +19,7 @@ static struct governor_use use_now(struct overhead *overhead, const struct fpl_c
 	overhead->work_ns +=
 		(nr_samples - overhead->nr_samples) * overhead->config.events->period_ns;
 	overhead->nr_samples = nr_samples;
-	return (struct governor_use){
+	return (struct throttle_use){
 		.now_ns = now,
 		.bpf_ns = counters->bpf_ns,
 		.own_ns = usage_cpu_ns() + overhead->helpers.cpu_ns,
@@ -51,51 +51,51 @@ void overhead_look(struct overhead *overhead, uint64_t now, bool all)
 
 void overhead_begin(struct overhead *overhead, uint64_t now)
 {
-	const struct governor_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
+	const struct throttle_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
 
-	governor_init(&overhead->governor, overhead->config.limit,
+	throttle_init(&overhead->throttle, overhead->config.limit,
 		      overhead->config.events->period_ns, &use);
 	if (overhead->config.max_hz)
-		overhead->governor.wanted_ns = NS_PER_S / overhead->config.max_hz;
+		overhead->throttle.wanted_ns = NS_PER_S / overhead->config.max_hz;
 }
 
-static void say(const struct governor *governor, bool is_lower)
+static void say(const struct throttle *throttle, bool is_lower)
 {
-	double hz = 1e9 / (double)governor->period_ns;
+	double hz = 1e9 / (double)throttle->period_ns;
 
-	if (governor->nr_changes > CHANGES_SAID)
+	if (throttle->nr_changes > CHANGES_SAID)
 		return;
 	fpl_log(is_lower ? FPL_LOG_WARN : FPL_LOG_INFO,
 		"overhead %.3g %%, --max-overhead %.3g: sampling at %.4g Hz from here on%s",
-		100 * governor->overhead, 100 * governor->limit, hz,
-		governor->nr_changes == CHANGES_SAID ? " (further changes are not said)" : "");
+		100 * throttle->overhead, 100 * throttle->limit, hz,
+		throttle->nr_changes == CHANGES_SAID ? " (further changes are not said)" : "");
 }
 
 void overhead_check(struct overhead *overhead, const struct fpl_counters *counters, uint64_t now)
 {
-	struct governor *governor = &overhead->governor;
-	uint64_t before_ns = governor->period_ns;
-	struct governor_use use;
+	struct throttle *throttle = &overhead->throttle;
+	uint64_t before_ns = throttle->period_ns;
+	struct throttle_use use;
 	struct fpl_err err;
 
-	if (governor->limit <= 0)
+	if (throttle->limit <= 0)
 		return;
 	use = use_now(overhead, counters, now);
-	if (!governor_judge(governor, &use)) {
-		if (governor->is_stuck && !overhead->has_said_stuck)
+	if (!throttle_judge(throttle, &use)) {
+		if (throttle->is_stuck && !overhead->has_said_stuck)
 			fpl_log(FPL_LOG_WARN,
 				"overhead %.3g %%, --max-overhead %.3g: little of it is sampling, "
 				"so a frequency below %.4g Hz would not help",
-				100 * governor->overhead, 100 * governor->limit,
-				1e9 / (double)governor->period_ns);
-		overhead->has_said_stuck = overhead->has_said_stuck || governor->is_stuck;
+				100 * throttle->overhead, 100 * throttle->limit,
+				1e9 / (double)throttle->period_ns);
+		overhead->has_said_stuck = overhead->has_said_stuck || throttle->is_stuck;
 		return;
 	}
 	/* off meanwhile: no sample may have the weight of another period */
 	events_disable(overhead->config.events);
-	events_set_period(overhead->config.events, governor->period_ns);
+	events_set_period(overhead->config.events, throttle->period_ns);
 	kernel_side_set_weight(overhead->config.kernel, overhead->config.events->period_ns);
 	if (events_enable(overhead->config.events, &err))
 		fpl_log(FPL_LOG_WARN, "%s", err.msg);
-	say(governor, governor->period_ns > before_ns);
+	say(throttle, throttle->period_ns > before_ns);
 }

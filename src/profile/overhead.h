@@ -8,7 +8,7 @@
 
 #include "bpf/shared.h"
 #include "profile/events.h"
-#include "profile/governor.h"
+#include "profile/throttle.h"
 #include "profile/kernel_side.h"
 #include "profile/usage.h"
 
@@ -27,7 +27,7 @@ struct overhead {
 	uint64_t rss_peak_bytes; /* helpers included */
 	struct usage_helpers helpers;
 	uint64_t next_helpers_ns; /* when they are looked at again */
-	struct governor governor;
+	struct throttle throttle;
 	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
 	bool has_said_stuck;
 };

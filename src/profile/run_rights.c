@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 #include "base/log.h"
 #include "parse/sandbox.h"
 #include "proc/rights.h"
@@ -38,8 +38,8 @@ int run_rights_settle(const struct engine_options *options, const struct host *h
 	int code = 0;
 
 	rights_tell(host, reads_others(options));
-	if (options->deputy && rights_need_deputy())
-		code = deputy_start(options->deputy, rights_drop_to_deputy, err);
+	if (options->helper && rights_need_helper())
+		code = helper_start(options->helper, rights_drop_to_helper, err);
 	if (!code && rights_drop(&refused))
 		fpl_log(FPL_LOG_WARN, "%s: the run keeps all rights it has", refused.msg);
 	if (!code && sandbox_enter_run(&refused))

@@ -571,7 +571,7 @@ size_t tables_collect(struct tables *tables)
 	for (; compiler_take(tables->compiler, &result); nr++) {
 		take_result(tables, catalog_at(tables->config.catalog, result.object), &result);
 		if (result.is_new)
-			table_keeper_keep(tables->config.keeper, &result.key, result.table);
+			table_writer_keep(tables->config.writer, &result.key, result.table);
 		else
 			table_destroy(result.table);
 	}

@@ -20,7 +20,7 @@
 #include "profile/compiler.h"
 #include "profile/pool.h"
 #include "profile/share.h"
-#include "profile/table_keeper.h"
+#include "profile/table_writer.h"
 
 #define TABLES_RETIRED_MAX 64u /* images whose space waits for a grace period they share */
 
@@ -33,7 +33,7 @@ struct tables_config {
 	uint64_t max_bytes;
 	struct parser *parser;	     /* compiles */
 	struct disk_cache *cache;    /* tables are read from it; NULL: no cache */
-	struct table_keeper *keeper; /* stores compiled tables; NULL: not stored */
+	struct table_writer *writer; /* stores compiled tables; NULL: not stored */
 	bool synth;		     /* rows are made from code without CFI, too */
 	const struct catalog *catalog;
 	struct fpl_object *slots; /* the map `objects`, mapped */

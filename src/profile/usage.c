@@ -24,7 +24,7 @@ static bool read_text(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-#define HELPERS_MAX 64 /* a nursery, a deputy, and a worker per thread */
+#define HELPERS_MAX 64 /* a spawner, a privileged helper, and a worker per thread */
 
 static uint64_t rss_anon_bytes(pid_t pid)
 {

@@ -25,7 +25,7 @@ def oom_score_adj(pid):
         return int(file.read())
 
 
-def nursery(pid):
+def spawner(pid):
     """The child of fpless that makes workers; 0: there is none yet."""
     for child in children(pid):
         try:
@@ -37,7 +37,7 @@ def nursery(pid):
 
 
 def workers(pid):
-    return children(nursery(pid)) if nursery(pid) else []
+    return children(spawner(pid)) if spawner(pid) else []
 
 
 def readers(pid, path):

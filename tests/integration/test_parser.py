@@ -13,7 +13,7 @@ import threading
 import time
 
 from fpless_run import TIMEOUT_S, Run
-from parser_processes import NO_CAPABILITIES, nursery, oom_score_adj, readers, status, workers
+from parser_processes import NO_CAPABILITIES, spawner, oom_score_adj, readers, status, workers
 from root_case import FPLESS, RootCase, fixture, is_dead, main, write
 from waiting import cpu_ms, wait_for
 
@@ -52,16 +52,16 @@ class ParserCase(RootCase):
 
 
 class WorkersHaveNoRights(ParserCase):
-    def test_nursery_and_workers_have_given_up_everything(self):
+    def test_spawner_and_workers_have_given_up_everything(self):
         process = self.begin(f"exec {fixture('chain')} 800")
         self.wait_while_it_runs(process, "a worker", lambda: workers(process.pid), every_s=0)
-        for pid in [nursery(process.pid), *workers(process.pid)]:
+        for pid in [spawner(process.pid), *workers(process.pid)]:
             try:
                 said = status(pid)
                 fds = os.listdir(f"/proc/{pid}/fd")
                 oom = oom_score_adj(pid)
             except OSError:
-                self.assertNotEqual(pid, nursery(process.pid))
+                self.assertNotEqual(pid, spawner(process.pid))
                 continue  # a worker that is done is gone
             with self.subTest(pid, name=said["Name"]):
                 self.assertEqual(said["NoNewPrivs"], "1")
@@ -98,7 +98,7 @@ class WorkersHaveNoRights(ParserCase):
     def test_they_end_with_a_run_that_is_killed(self):
         process = self.begin(f"exec {fixture('chain')} 60000")
         self.wait_while_it_runs(process, "a worker", lambda: workers(process.pid))
-        own = [nursery(process.pid), *workers(process.pid)]
+        own = [spawner(process.pid), *workers(process.pid)]
         process.kill()
         process.wait()
         wait_for(f"the end of {own}", lambda: all(is_dead(pid) for pid in own))
@@ -213,11 +213,11 @@ class DeathCostsOneFile(ParserCase):
         self.assertLessEqual(len(lines), killed)
         self.assert_complete(run, last[-1])
 
-    def test_nursery_killed(self):
+    def test_spawner_killed(self):
         last = self.copies(3)
         process = self.begin(f"{last[0]} 100; touch {self.path('now')}; {self.until('go')}; {last[1]} 300")
         self.wait_while_it_runs(process, "the second program", lambda: os.path.exists(self.path("now")))
-        os.kill(nursery(process.pid), signal.SIGKILL)
+        os.kill(spawner(process.pid), signal.SIGKILL)
         write(self.path("go"), "")
         self.assert_complete(self.end(process), last[1])
 

@@ -142,7 +142,7 @@ class CommandIsAsWithoutUs(RightsCase):
         self.compare(["env", "--block-signal=USR1,TERM", "--ignore-signal=HUP"])
 
     def test_another_user_s_is_ended_with_the_run(self):
-        """Root without CAP_KILL may not: the deputy does."""
+        """Root without CAP_KILL may not: the helper does."""
         started = time.monotonic()
         done = self.run_as((), "profile", "-q", "-f", "-d", "0.3", "--", *user(NOBODY), "sleep",
                            "60")

@@ -13,7 +13,7 @@ from root_case import FPLESS, main
 from waiting import wait_for
 
 CHILDREN = 1500
-WORKERS_MAX = 6  # desks of a run: three of the tables, of the catalog, of run-time code, of names
+WORKERS_MAX = 6  # clients of a run: three of the tables, of the catalog, of run-time code, of names
 BYTES_MAX = 128 << 20  # of fpless and its workers: 34 MiB are usual
 
 

@@ -46,7 +46,7 @@ rm -r "$tree/unwind" "$tree/src"
 echo '#include "symbolize/symtab.h"' | source_file unwind/a.c
 expect "unwind may not include symbolize" 1 layers
 rm -r "$tree/unwind"
-for file in src/parse/desk.c src/naming/namer.c; do
+for file in src/parse/client.c src/naming/namer.c; do
 	echo '#include "symbolize/symbol_place.h"' | source_file $file
 	expect "whoever asks workers knows what an answer holds" 0 layers
 	echo '#include "symbolize/symtab.h"' | source_file $file

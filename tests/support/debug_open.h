@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens debug files in this process; in fpless workers read them (parse/desk.h). */
+/* Opens debug files in this process; in fpless workers read them (parse/client.h). */
 #pragma once
 
 #include <errno.h>

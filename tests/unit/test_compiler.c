@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "profile/catalog.h"
 #include "profile/compiler.h"
 
@@ -26,60 +26,61 @@ static struct {
 	pthread_mutex_t lock;
 	char order[NR_OBJECTS + 1];
 	size_t nr_near[NR_OBJECTS];
-	uint64_t near[NR_OBJECTS][DESK_NEAR_MAX];
+	uint64_t near[NR_OBJECTS][CLIENT_NEAR_MAX];
 	sem_t begun, go;
 } world;
 
-int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
+int client_open(struct parser *parser, struct parse_client **ret, struct fpl_err *err)
 {
 	(void)parser, (void)err;
-	*ret = (struct desk *)&world;
+	*ret = (struct parse_client *)&world;
 	return 0;
 }
 
-void desk_close(struct desk *desk)
+void client_close(struct parse_client *client)
 {
-	(void)desk;
+	(void)client;
 }
 
-void desk_calm(struct desk *desk)
+void client_calm(struct parse_client *client)
 {
-	(void)desk;
+	(void)client;
 }
 
-void desk_cancel(struct desk *desk)
+void client_cancel(struct parse_client *client)
 {
-	(void)desk;
+	(void)client;
 }
 
-void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
+void client_on_pause(struct parse_client *client, client_pause_fn pause, void *ctx)
 {
-	(void)desk, (void)pause, (void)ctx;
+	(void)client, (void)pause, (void)ctx;
 }
 
-int desk_file_init(struct desk_file *file, int fd, const char *path)
+int client_file_init(struct client_file *file, int fd, const char *path)
 {
-	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
+	*file = (struct client_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
 	return 0;
 }
 
-void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *of,
-		     const struct debug_link *link, char ret_path[PATH_MAX])
+void client_find_debug(struct parse_client *client, struct client_file *file,
+		       const struct elf_file *of, const struct debug_link *link,
+		       char ret_path[PATH_MAX])
 {
-	(void)desk, (void)file, (void)of, (void)link, (void)ret_path;
+	(void)client, (void)file, (void)of, (void)link, (void)ret_path;
 }
 
-int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
-	       struct identity *identity, struct debug_link *link, struct fpl_err *err)
+int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
+		 struct identity *identity, struct debug_link *link, struct fpl_err *err)
 {
-	(void)desk, (void)file, (void)ret, (void)identity, (void)link;
+	(void)client, (void)file, (void)ret, (void)identity, (void)link;
 	return fpl_fail(err, -ENODATA, "nobody asks for it");
 }
 
-int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
-	       struct fpl_err *err)
+int client_table(struct parse_client *client, const struct client_file *file, struct table **ret,
+		 struct fpl_err *err)
 {
-	(void)desk, (void)ret;
+	(void)client, (void)ret;
 	pthread_mutex_lock(&world.lock);
 
 	size_t i = strlen(world.order);

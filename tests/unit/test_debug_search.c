@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "obj/trusted_path.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "tests/support/elf_builder.h"
 
 enum { USER = 12345, OTHER = 12346 };
@@ -25,7 +25,7 @@ static uint32_t link_crc; /* that the files have which are put */
 struct place {
 	char folder[64];
 	struct parser *parser;
-	struct desk *desk;
+	struct parse_client *client;
 };
 
 /* Into a buffer that the next call uses again. */
@@ -50,7 +50,7 @@ static int make_place(void **state)
 	    chown(in(place, "hers"), USER, USER) || mkdir(in(place, "roots"), 0700))
 		return -1;
 	return parser_create(PARSER_FORK, &place->parser, NULL) ||
-	       desk_open(place->parser, &place->desk, NULL);
+	       client_open(place->parser, &place->client, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -64,7 +64,7 @@ static int drop_place(void **state)
 	struct place *place = *state;
 
 	if (place->folder[0]) {
-		desk_close(place->desk);
+		client_close(place->client);
 		parser_destroy(place->parser);
 		if (nftw(place->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS))
 			return -1;
@@ -113,7 +113,7 @@ static void put_link(const char *text, const char *path, uid_t owner)
 static bool finds(struct place *place, char ret_path[PATH_MAX])
 {
 	char path[PATH_MAX];
-	struct desk_file file;
+	struct client_file file;
 	struct elf_file *elf;
 	struct debug_link link;
 
@@ -122,9 +122,9 @@ static bool finds(struct place *place, char ret_path[PATH_MAX])
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(desk_file_init(&file, fd, path), 0);
-	assert_int_equal(desk_facts(place->desk, &file, &elf, NULL, &link, NULL), 0);
-	desk_find_debug(place->desk, &file, elf, &link, ret_path);
+	assert_int_equal(client_file_init(&file, fd, path), 0);
+	assert_int_equal(client_facts(place->client, &file, &elf, NULL, &link, NULL), 0);
+	client_find_debug(place->client, &file, elf, &link, ret_path);
 	elf_file_close(elf);
 
 	AUTO_FD int debug_fd = file.debug_fd;

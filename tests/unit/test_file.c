@@ -139,10 +139,10 @@ static int keep_all(void)
 	return 0;
 }
 
-static void deputy_places_outputs_without_our_rights(void **state)
+static void helper_places_outputs_without_our_rights(void **state)
 {
 	struct output_file files[3];
-	struct deputy deputy = DEPUTY_NONE;
+	struct privileged_helper helper = HELPER_NONE;
 
 	(void)state;
 	if (geteuid())
@@ -152,9 +152,9 @@ static void deputy_places_outputs_without_our_rights(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		assert_int_equal(output_file_open(i == 1 ? "old.txt" : "new.txt", &files[i], NULL),
 				 0);
-		assert_int_equal(output_file_delegate(&files[i], &deputy, NULL), 0);
+		assert_int_equal(output_file_delegate(&files[i], &helper, NULL), 0);
 	}
-	assert_int_equal(deputy_start(&deputy, keep_all, NULL), 0);
+	assert_int_equal(helper_start(&helper, keep_all, NULL), 0);
 	assert_int_equal(seteuid(65534), 0);
 	for (size_t i = 0; i < 2; i++) {
 		fputs("whole\n", files[i].stream);
@@ -162,7 +162,7 @@ static void deputy_places_outputs_without_our_rights(void **state)
 	}
 	output_file_abort(&files[2]);
 	assert_int_equal(seteuid(0), 0);
-	deputy_fini(&deputy);
+	helper_fini(&helper);
 	assert_content("new.txt", "whole\n");
 	assert_content("old.txt", "whole\n");
 	assert_int_equal(nr_files(), 2);
@@ -171,7 +171,7 @@ static void deputy_places_outputs_without_our_rights(void **state)
 static void lack_of_memory_leaves_the_old_file_and_no_temporary_one(void **state)
 {
 	struct output_file files[2];
-	struct deputy deputy = DEPUTY_NONE;
+	struct privileged_helper helper = HELPER_NONE;
 	int status;
 
 	(void)state;
@@ -179,7 +179,7 @@ static void lack_of_memory_leaves_the_old_file_and_no_temporary_one(void **state
 	write_text("old.txt", "old\n");
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		assert_int_equal(output_file_open(i ? "old.txt" : "new.txt", &files[i], NULL), 0);
-		assert_int_equal(output_file_delegate(&files[i], &deputy, NULL), 0);
+		assert_int_equal(output_file_delegate(&files[i], &helper, NULL), 0);
 	}
 	assert_int_equal(nr_files(), named_only ? 3 : 1);
 
@@ -197,7 +197,7 @@ static void lack_of_memory_leaves_the_old_file_and_no_temporary_one(void **state
 	assert_content("old.txt", "old\n");
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		output_file_abort(&files[i]);
-	deputy_fini(&deputy);
+	helper_fini(&helper);
 }
 
 static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
@@ -345,7 +345,7 @@ int main(void)
 		cmocka_unit_test(a_file_in_the_making_has_a_name_only_where_it_must),
 		cmocka_unit_test(file_created_meanwhile_is_replaced),
 		cmocka_unit_test(a_folder_that_is_gone_is_an_error_that_names_the_file),
-		cmocka_unit_test(deputy_places_outputs_without_our_rights),
+		cmocka_unit_test(helper_places_outputs_without_our_rights),
 		cmocka_unit_test(lack_of_memory_leaves_the_old_file_and_no_temporary_one),
 		cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_nothing_else),
 		cmocka_unit_test(a_replaced_file_keeps_its_links_and_not_its_mode),

@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "proc/mapped_file.h"
 #include "profile/collect.h"
 #include "profile/lookups.h"
@@ -39,37 +39,37 @@ static struct mapping {
 
 static uint64_t nr_files; /* made so far: each has a build-id of its own */
 
-int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
+int client_open(struct parser *parser, struct parse_client **ret, struct fpl_err *err)
 {
 	(void)parser, (void)err;
-	*ret = (struct desk *)&nr_files;
+	*ret = (struct parse_client *)&nr_files;
 	return 0;
 }
 
-void desk_close(struct desk *desk)
+void client_close(struct parse_client *client)
 {
-	(void)desk;
+	(void)client;
 }
 
-uint64_t desk_spent_ns(const struct desk *desk)
+uint64_t client_spent_ns(const struct parse_client *client)
 {
-	(void)desk;
+	(void)client;
 	return 0;
 }
 
-int desk_file_init(struct desk_file *file, int fd, const char *path)
+int client_file_init(struct client_file *file, int fd, const char *path)
 {
-	*file = (struct desk_file){ .fd = fd, .path = path };
+	*file = (struct client_file){ .fd = fd, .path = path };
 	return trust_read(fd, &file->trust);
 }
 
-int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
-	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
+		 struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
 {
 	const struct elf_facts facts = { .build_id = (const uint8_t *)&nr_files,
 					 .build_id_size = sizeof(nr_files) };
 
-	(void)desk;
+	(void)client;
 	nr_files++;
 	*ret_link = (struct debug_link){ .crc = 0 };
 	*ret_identity = (struct identity){ .build_id_size = sizeof(nr_files) };
@@ -78,10 +78,10 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 				 err);
 }
 
-int desk_names_digest(struct desk *desk, const struct desk_file *file,
-		      uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
+int client_names_digest(struct parse_client *client, const struct client_file *file,
+			uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
 {
-	(void)desk, (void)file, (void)ret, (void)err;
+	(void)client, (void)file, (void)ret, (void)err;
 	return -ENOSYS;
 }
 

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/run_user.h"
 #include "profile/table_cache.h"
-#include "profile/table_keeper.h"
+#include "profile/table_writer.h"
 #include "tests/support/table_image.h"
 #include "tests/support/tree.h"
 
@@ -467,32 +467,32 @@ static void file_system_without_nameless_files_does_as_well(void **state)
 	without_tmpfile = false;
 }
 
-static void keeper_stores_given_tables(void **state)
+static void writer_stores_given_tables(void **state)
 {
 	const struct tree *tree = *state;
 	struct disk_cache *cache = open_cache(tree, 64 * MIB);
-	struct table_keeper *keeper = NULL;
+	struct table_writer *writer = NULL;
 	struct table_key key;
 
-	table_keeper_flush(NULL);
-	table_keeper_destroy(NULL);
-	table_keeper_keep(NULL, &key, table_of_pattern(5000, 1));
-	assert_int_equal(table_keeper_create(cache, &keeper, NULL), 0);
-	table_keeper_destroy(keeper); /* that had nothing to do */
-	assert_int_equal(table_keeper_create(cache, &keeper, NULL), 0);
+	table_writer_flush(NULL);
+	table_writer_destroy(NULL);
+	table_writer_keep(NULL, &key, table_of_pattern(5000, 1));
+	assert_int_equal(table_writer_create(cache, &writer, NULL), 0);
+	table_writer_destroy(writer); /* that had nothing to do */
+	assert_int_equal(table_writer_create(cache, &writer, NULL), 0);
 	for (uint8_t n = 1; n <= 20; n++) {
 		key = key_of(n);
-		table_keeper_keep(keeper, &key, table_of_pattern(5000u + n, n));
+		table_writer_keep(writer, &key, table_of_pattern(5000u + n, n));
 	}
-	table_keeper_flush(keeper);
+	table_writer_flush(writer);
 	for (uint8_t n = 1; n <= 20; n++)
 		assert_true(has(cache, n, 5000u + n));
 	key = key_of(21); /* more than may wait */
-	table_keeper_keep(keeper, &key, table_of_pattern(TABLE_KEEPER_BYTES_MAX + 1, 21));
+	table_writer_keep(writer, &key, table_of_pattern(TABLE_WRITER_BYTES_MAX + 1, 21));
 	key = key_of(22);
-	table_keeper_keep(keeper, &key, table_of_pattern(5022, 22));
-	table_keeper_destroy(keeper);
-	assert_false(has(cache, 21, TABLE_KEEPER_BYTES_MAX + 1));
+	table_writer_keep(writer, &key, table_of_pattern(5022, 22));
+	table_writer_destroy(writer);
+	assert_false(has(cache, 21, TABLE_WRITER_BYTES_MAX + 1));
 	assert_true(has(cache, 22, 5022));
 	disk_cache_destroy(cache);
 }
@@ -544,7 +544,7 @@ int main(void)
 		IN_TREE(temporary_files_of_killed_processes_are_removed),
 		IN_TREE(full_disk_ends_the_storing_and_leaves_nothing_behind),
 		IN_TREE(file_system_without_nameless_files_does_as_well),
-		IN_TREE(keeper_stores_given_tables),
+		IN_TREE(writer_stores_given_tables),
 		IN_TREE(several_processes_may_share_a_folder),
 	};
 

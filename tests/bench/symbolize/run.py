@@ -4,7 +4,7 @@
 
 Each tool names the same random code addresses of a file (names only: no lines, no inlined functions, no
 demangling), cold: a new process that opens the file and reads its tables. "fpless" is what users get: a worker reads the
-file and its debug file, which is looked for, and sends the names; its CPU time and that of its nursery count. "readers" are
+file and its debug file, which is looked for, and sends the names; its CPU time and that of its spawner count. "readers" are
 the same tables read in one process. Rounds are interleaved. Prints TSV: file, tool, names per
 CPU-second (median, p10, p90), addresses, rounds, ratio of fpless (median of the rounds' ratios).
 """

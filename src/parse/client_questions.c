@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The questions a desk can be asked. */
-#include "parse/desk.h"
+/* The questions a client can be asked. */
+#include "parse/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 #include "obj/file_stat.h"
-#include "parse/desk_state.h"
+#include "parse/client_state.h"
 
-int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file **ret,
-	       struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
+		 struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
 {
 	struct answer_facts facts;
 	const struct question question = {
@@ -24,7 +24,7 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 		.flags = ret_identity ? 0 : PARSE_NO_DIGEST,
 		.ret = &facts,
 	};
-	int code = desk_ask(desk, &question, err);
+	int code = client_ask(client, &question, err);
 
 	if (code)
 		return code;
@@ -51,16 +51,16 @@ int desk_facts(struct desk *desk, const struct desk_file *file, struct elf_file 
 	return code;
 }
 
-int desk_names_digest(struct desk *desk, const struct desk_file *file,
-		      uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
+int client_names_digest(struct parse_client *client, const struct client_file *file,
+			uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
 {
 	const struct question question = { .file = file, .op = PARSE_NAMES_DIGEST, .ret = ret };
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }
 
-int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
-	       struct fpl_err *err)
+int client_table(struct parse_client *client, const struct client_file *file, struct table **ret,
+		 struct fpl_err *err)
 {
 	const struct question question = {
 		.file = file,
@@ -72,7 +72,7 @@ int desk_table(struct desk *desk, const struct desk_file *file, struct table **r
 		.ret = ret,
 	};
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }
 
 /* A file that may be a debug file, or the supplement of one. */
@@ -94,7 +94,7 @@ static void candidate_fini(struct candidate *candidate)
  * file is beside the object, or in a root of that owner's, and the object gives the name of its
  * debug file.
  */
-static bool open_candidate(struct desk *desk, const struct desk_file *file,
+static bool open_candidate(struct parse_client *client, const struct client_file *file,
 			   struct candidate *candidate)
 {
 	AUTO_FD int path_fd = -1;
@@ -103,8 +103,8 @@ static bool open_candidate(struct desk *desk, const struct desk_file *file,
 	const struct opener_path where = { .folder_fd = -1,
 					   .path = candidate->path,
 					   .is_trusted = true };
-	const struct opener_wait wait = { desk->pause, desk->ctx };
-	struct opener *opener = parser_opener(desk->parser);
+	const struct opener_wait wait = { client->pause, client->ctx };
+	struct opener *opener = parser_opener(client->parser);
 
 	if (opener_walk(opener, &where, &wait, &path_fd) ||
 	    opener_take(opener, 0, path_fd, &candidate->fd, &st) ||
@@ -121,69 +121,71 @@ static bool open_candidate(struct desk *desk, const struct desk_file *file,
 }
 
 /* The file of @trust open at @fd, which belongs to @file, for questions about it alone. */
-static struct desk_file alone(const struct desk_file *file, int fd, uint64_t size,
-			      const struct trust *trust)
+static struct client_file alone(const struct client_file *file, int fd, uint64_t size,
+				const struct trust *trust)
 {
-	return (struct desk_file){ .fd = fd,
-				   .size = size,
-				   .path = file->path,
-				   .trust = *trust,
-				   .debug_fd = -1,
-				   .alt_fd = -1 };
+	return (struct client_file){ .fd = fd,
+				     .size = size,
+				     .path = file->path,
+				     .trust = *trust,
+				     .debug_fd = -1,
+				     .alt_fd = -1 };
 }
 
 /* Reads its headers. */
-static bool read_head(struct desk *desk, const struct desk_file *file, struct parse_facts *ret)
+static bool read_head(struct parse_client *client, const struct client_file *file,
+		      struct parse_facts *ret)
 {
 	struct answer_facts facts;
 	const struct question question = {
 		.file = file, .op = PARSE_FACTS, .flags = PARSE_NO_DIGEST, .ret = &facts
 	};
 
-	if (desk_ask(desk, &question, NULL))
+	if (client_ask(client, &question, NULL))
 		return false;
 	free(facts.segments);
 	*ret = facts.head;
 	return true;
 }
 
-static bool has_crc(struct desk *desk, const struct desk_file *file, uint32_t want)
+static bool has_crc(struct parse_client *client, const struct client_file *file, uint32_t want)
 {
 	uint32_t crc;
 	const struct question question = { .file = file, .op = PARSE_CRC, .ret = &crc };
 
-	return desk_ask(desk, &question, NULL) == 0 && crc == want;
+	return client_ask(client, &question, NULL) == 0 && crc == want;
 }
 
-static bool is_of_trust(const struct candidate *candidate, const struct desk_file *file)
+static bool is_of_trust(const struct candidate *candidate, const struct client_file *file)
 {
 	return memcmp(&candidate->trust, &file->trust, sizeof(file->trust)) == 0;
 }
 
-/* The desk for questions about @candidate alone; NULL without memory. */
-static struct desk *checker_of(struct desk *desk, const struct desk_file *file,
-			       const struct candidate *candidate)
+/* The client for questions about @candidate alone; NULL without memory. */
+static struct parse_client *checker_of(struct parse_client *client, const struct client_file *file,
+				       const struct candidate *candidate)
 {
 	if (is_of_trust(candidate, file))
-		return desk;
-	if (!desk->checker && desk_open(desk->parser, &desk->checker, NULL))
+		return client;
+	if (!client->checker && client_open(client->parser, &client->checker, NULL))
 		return NULL;
-	desk->checker->pause = desk->pause;
-	desk->checker->ctx = desk->ctx;
-	desk->checker->calm = desk->calm;
-	return desk->checker;
+	client->checker->pause = client->pause;
+	client->checker->ctx = client->ctx;
+	client->checker->calm = client->calm;
+	return client->checker;
 }
 
 /*
  * debug_file_belongs() of a candidate of another trust than @file's, whose facts are @elf: the
  * worker of @file is not to see it before. @link: NULL where the CRC-32 may not decide.
  */
-static bool belongs(struct desk *desk, const struct desk_file *file, const struct elf_file *elf,
-		    const struct debug_link *link, const struct candidate *candidate)
+static bool belongs(struct parse_client *client, const struct client_file *file,
+		    const struct elf_file *elf, const struct debug_link *link,
+		    const struct candidate *candidate)
 {
-	const struct desk_file debug =
+	const struct client_file debug =
 		alone(file, candidate->fd, candidate->size, &candidate->trust);
-	struct desk *checker = checker_of(desk, file, candidate);
+	struct parse_client *checker = checker_of(client, file, candidate);
 	struct parse_facts facts;
 
 	if (!checker || !read_head(checker, &debug, &facts) || facts.machine != elf->machine)
@@ -195,11 +197,11 @@ static bool belongs(struct desk *desk, const struct desk_file *file, const struc
 }
 
 /* The same of one of the same trust, which the worker of @file may see. */
-static bool is_matched(struct desk *desk, const struct desk_file *file,
+static bool is_matched(struct parse_client *client, const struct client_file *file,
 		       const struct candidate *candidate, bool by_link)
 {
 	struct fpl_err err = { 0 };
-	struct desk_file both = *file;
+	struct client_file both = *file;
 
 	both.debug_fd = candidate->fd;
 	both.debug_size = candidate->size;
@@ -207,17 +209,18 @@ static bool is_matched(struct desk *desk, const struct desk_file *file,
 	const struct question question = { .file = &both,
 					   .op = PARSE_MATCH,
 					   .flags = by_link ? PARSE_BY_LINK : 0 };
-	int code = desk_ask(desk, &question, &err);
+	int code = client_ask(client, &question, &err);
 
 	if (code)
-		fpl_log(code == -EOWNERDEAD ? desk->level : FPL_LOG_DEBUG,
+		fpl_log(code == -EOWNERDEAD ? client->level : FPL_LOG_DEBUG,
 			"%s: debug file %s not used", err.msg[0] ? err.msg : file->path,
 			candidate->path);
 	return !code;
 }
 
-void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link, char ret_path[PATH_MAX])
+void client_find_debug(struct parse_client *client, struct client_file *file,
+		       const struct elf_file *elf, const struct debug_link *link,
+		       char ret_path[PATH_MAX])
 {
 	const struct debug_search search = {
 		.build_id = elf->build_id,
@@ -237,10 +240,10 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 					       .fd = -1 };
 
 		if (!debug_file_candidate(&search, i, path) ||
-		    !open_candidate(desk, file, &candidate) ||
+		    !open_candidate(client, file, &candidate) ||
 		    !(is_of_trust(&candidate, file)
-			      ? is_matched(desk, file, &candidate, i > 0)
-			      : belongs(desk, file, elf, i > 0 ? link : NULL, &candidate)))
+			      ? is_matched(client, file, &candidate, i > 0)
+			      : belongs(client, file, elf, i > 0 ? link : NULL, &candidate)))
 			continue;
 		file->debug_size = candidate.size;
 		file->debug_fd = TAKE_FD(candidate.fd);
@@ -250,17 +253,17 @@ void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf
 }
 
 /* Is the file at @path the supplement that @link names? It is in @file then. */
-static bool try_alt(struct desk *desk, struct desk_file *file, const struct debug_alt_link *link,
-		    const char *path)
+static bool try_alt(struct parse_client *client, struct client_file *file,
+		    const struct debug_alt_link *link, const char *path)
 {
 	CLEANUP(candidate_fini) struct candidate candidate = { .path = path, .fd = -1 };
 	struct parse_facts facts;
 
-	if (!open_candidate(desk, file, &candidate))
+	if (!open_candidate(client, file, &candidate))
 		return false;
 
-	const struct desk_file alt = alone(file, candidate.fd, candidate.size, &candidate.trust);
-	struct desk *checker = checker_of(desk, file, &candidate);
+	const struct client_file alt = alone(file, candidate.fd, candidate.size, &candidate.trust);
+	struct parse_client *checker = checker_of(client, file, &candidate);
 
 	if (!checker || !read_head(checker, &alt, &facts) ||
 	    facts.identity.build_id_size != link->build_id_size ||
@@ -271,59 +274,59 @@ static bool try_alt(struct desk *desk, struct desk_file *file, const struct debu
 	return true;
 }
 
-void desk_find_alt(struct desk *desk, struct desk_file *file)
+void client_find_alt(struct parse_client *client, struct client_file *file)
 {
 	bool has_debug = file->debug_fd >= 0;
-	const struct desk_file debug =
+	const struct client_file debug =
 		alone(file, has_debug ? file->debug_fd : file->fd,
 		      has_debug ? file->debug_size : file->size, &file->trust);
 	struct parse_facts facts;
 	char candidate[PATH_MAX];
 
 	file->alt_fd = -1;
-	if (!read_head(desk, &debug, &facts) || !facts.alt_link.build_id_size)
+	if (!read_head(client, &debug, &facts) || !facts.alt_link.build_id_size)
 		return;
 	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {
 		if (debug_alt_candidate(&facts.alt_link, NULL, i, candidate) &&
-		    try_alt(desk, file, &facts.alt_link, candidate))
+		    try_alt(client, file, &facts.alt_link, candidate))
 			return;
 	}
 	fpl_log(FPL_LOG_DEBUG, "%s: the supplement of its debug file is not there: %s", file->path,
 		facts.alt_link.name);
 }
 
-int desk_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-	       struct symbol_places *ret, struct fpl_err *err)
+int client_names(struct parse_client *client, const struct client_file *file,
+		 const uint64_t *vaddrs, size_t nr, struct symbol_places *ret, struct fpl_err *err)
 {
 	const struct question question = {
 		.file = file,
 		.op = PARSE_NAMES,
-		.flags = desk->mangled ? PARSE_MANGLED : 0,
+		.flags = client->mangled ? PARSE_MANGLED : 0,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
 		.ret = ret,
 	};
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }
 
-int desk_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-	       struct symbol_chains *ret, struct fpl_err *err)
+int client_lines(struct parse_client *client, const struct client_file *file,
+		 const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret, struct fpl_err *err)
 {
 	const struct question question = {
 		.file = file,
 		.op = PARSE_LINES,
-		.flags = desk->mangled ? PARSE_MANGLED : 0,
+		.flags = client->mangled ? PARSE_MANGLED : 0,
 		.vaddrs = vaddrs,
 		.nr_vaddrs = nr,
 		.ret = ret,
 	};
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }
 
-int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs, size_t nr,
-		uint8_t *ret, struct fpl_err *err)
+int client_frames(struct parse_client *client, const struct client_file *file,
+		  const uint64_t *vaddrs, size_t nr, uint8_t *ret, struct fpl_err *err)
 {
 	const struct question question = {
 		.file = file,
@@ -333,10 +336,10 @@ int desk_frames(struct desk *desk, const struct desk_file *file, const uint64_t 
 		.ret = ret,
 	};
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }
 
-static int ask_code(struct desk *desk, struct question *question, struct code_table *ret,
+static int ask_code(struct parse_client *client, struct question *question, struct code_table *ret,
 		    struct code_file_result *ret_result, struct fpl_err *err)
 {
 	if (ret->max_bytes > PARSE_CODE_MAX)
@@ -344,29 +347,30 @@ static int ask_code(struct desk *desk, struct question *question, struct code_ta
 	question->code_bytes = ret->max_bytes;
 	question->ret = ret;
 	question->code_result = ret_result;
-	return desk_ask(desk, question, err);
+	return client_ask(client, question, err);
 }
 
-int desk_perf_map(struct desk *desk, const struct desk_file *file, struct code_table *ret,
-		  struct code_file_result *ret_result, struct fpl_err *err)
+int client_perf_map(struct parse_client *client, const struct client_file *file,
+		    struct code_table *ret, struct code_file_result *ret_result,
+		    struct fpl_err *err)
 {
 	struct question question = { .file = file, .op = PARSE_PERF_MAP };
 
-	return ask_code(desk, &question, ret, ret_result, err);
+	return ask_code(client, &question, ret, ret_result, err);
 }
 
-int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
-		 struct code_table *ret, struct code_file_result *ret_result, struct fpl_err *err)
+int client_jitdump(struct parse_client *client, const struct client_file *file, uint32_t own_pid,
+		   struct code_table *ret, struct code_file_result *ret_result, struct fpl_err *err)
 {
 	struct question question = { .file = file, .op = PARSE_JITDUMP, .own_pid = own_pid };
 
-	return ask_code(desk, &question, ret, ret_result, err);
+	return ask_code(client, &question, ret, ret_result, err);
 }
 
-int desk_examine(struct desk *desk, const struct desk_file *file, struct examination *ret,
-		 struct fpl_err *err)
+int client_examine(struct parse_client *client, const struct client_file *file,
+		   struct examination *ret, struct fpl_err *err)
 {
 	const struct question question = { .file = file, .op = PARSE_EXAMINE, .ret = ret };
 
-	return desk_ask(desk, &question, err);
+	return client_ask(client, &question, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/shelf.h"
+#include "parse/file_cache.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@ void reading_destroy(struct reading *reading)
 	free(reading);
 }
 
-struct reading *shelf_take(struct shelf *shelf, const struct parse_key *key)
+struct reading *file_cache_take(struct file_cache *cache, const struct parse_key *key)
 {
-	for (size_t i = 0; i < shelf->nr_files; i++) {
-		struct reading **place = &shelf->readings[i];
+	for (size_t i = 0; i < cache->nr_files; i++) {
+		struct reading **place = &cache->readings[i];
 
 		if (*place && memcmp(&(*place)->key, key, sizeof(*key)) == 0)
 			return TAKE_PTR(*place);
@@ -32,7 +32,7 @@ struct reading *shelf_take(struct shelf *shelf, const struct parse_key *key)
 	return NULL;
 }
 
-size_t shelf_heap_bytes(void)
+size_t file_cache_heap_bytes(void)
 {
 	struct mallinfo2 info = mallinfo2();
 
@@ -50,13 +50,14 @@ static bool is_larger(const struct reading *a, const struct reading *b)
 }
 
 /* The place of what goes first; NULL: there is nothing. */
-static struct reading **first_by(struct shelf *shelf, bool (*goes_before)(const struct reading *,
-									  const struct reading *))
+static struct reading **first_by(struct file_cache *cache,
+				 bool (*goes_before)(const struct reading *,
+						     const struct reading *))
 {
 	struct reading **ret = NULL;
 
-	for (size_t i = 0; i < shelf->nr_files; i++) {
-		struct reading **place = &shelf->readings[i];
+	for (size_t i = 0; i < cache->nr_files; i++) {
+		struct reading **place = &cache->readings[i];
 
 		if (*place && (!ret || goes_before(*place, *ret)))
 			ret = place;
@@ -70,33 +71,33 @@ static void drop(struct reading **place)
 	*place = NULL;
 }
 
-static struct reading **free_place(struct shelf *shelf)
+static struct reading **free_place(struct file_cache *cache)
 {
-	for (size_t i = 0; i < shelf->nr_files; i++) {
-		if (!shelf->readings[i])
-			return &shelf->readings[i];
+	for (size_t i = 0; i < cache->nr_files; i++) {
+		if (!cache->readings[i])
+			return &cache->readings[i];
 	}
 	return NULL;
 }
 
-void shelf_put(struct shelf *shelf, struct reading *reading, size_t grown)
+void file_cache_put(struct file_cache *cache, struct reading *reading, size_t grown)
 {
-	struct reading **place = free_place(shelf);
+	struct reading **place = free_place(cache);
 
-	if (!shelf->nr_files) {
+	if (!cache->nr_files) {
 		reading_destroy(reading);
 		return;
 	}
 	if (!place) {
-		place = first_by(shelf, is_older);
+		place = first_by(cache, is_older);
 		drop(place);
 	}
 	reading->bytes += grown;
-	reading->last_use = ++shelf->nr_uses;
+	reading->last_use = ++cache->nr_uses;
 	*place = reading;
-	if (shelf_heap_bytes() <= SHELF_BYTES)
+	if (file_cache_heap_bytes() <= FILE_CACHE_BYTES)
 		return;
-	while (shelf_heap_bytes() > SHELF_BYTES && (place = first_by(shelf, is_larger)))
+	while (file_cache_heap_bytes() > FILE_CACHE_BYTES && (place = first_by(cache, is_larger)))
 		drop(place);
 	(void)malloc_trim(0);
 }

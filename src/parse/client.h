@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A desk has a worker read files for one thread, which asks one question after the other. It has
+ * A client has a worker read files for one thread, which asks one question after the other. It has
  * one worker at a time: a file of another trust gets a fresh one. A worker that dies, lies or takes
  * too long costs the file it had: the request fails with a message that names it and says what
  * happened.
@@ -21,12 +21,12 @@
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
-struct desk;
+struct parse_client;
 
-#define DESK_NEAR_MAX 16u /* vaddrs around which rows from code are asked for at once */
+#define CLIENT_NEAR_MAX 16u /* vaddrs around which rows from code are asked for at once */
 
 /* A file to be read by a worker. */
-struct desk_file {
+struct client_file {
 	int fd; /* borrowed: a regular file */
 	uint64_t size;
 	const char *path; /* for messages, and for the search of its debug file */
@@ -39,30 +39,31 @@ struct desk_file {
 	bool synth_later; /* these are left for later */
 	/* Rows from code are made around these vaddrs if there are any, and left for later
 	 * elsewhere. */
-	const uint64_t *near; /* borrowed [nr_near], ascending; at most DESK_NEAR_MAX */
+	const uint64_t *near; /* borrowed [nr_near], ascending; at most CLIENT_NEAR_MAX */
 	size_t nr_near;
 };
 
 /* Called every 10 ms or so while an answer is waited for. */
-typedef void (*desk_pause_fn)(void *ctx);
+typedef void (*client_pause_fn)(void *ctx);
 
 /* @parser: borrowed. Errors: -ENOMEM. */
-FPL_MUST_CHECK int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err);
+FPL_MUST_CHECK int client_open(struct parser *parser, struct parse_client **ret,
+			       struct fpl_err *err);
 /* Ends the worker. NULL is allowed. */
-void desk_close(struct desk *desk);
-/* Say of debug files that were given up at debug level only: another desk says it aloud. */
-void desk_hush(struct desk *desk);
+void client_close(struct parse_client *client);
+/* Say of debug files that were given up at debug level only: another client says it aloud. */
+void client_hush(struct parse_client *client);
 /* Who opens what belongs to targets; may be NULL. */
-struct opener *desk_opener(const struct desk *desk);
-void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx);
+struct opener *client_opener(const struct parse_client *client);
+void client_on_pause(struct parse_client *client, client_pause_fn pause, void *ctx);
 /* Have what is asked done with the priority of any process, not of those that samples wait for.
  * Before the first request. */
-void desk_calm(struct desk *desk);
+void client_calm(struct parse_client *client);
 /* Give up what is asked, with -ECANCELED, when the next pause is over: for a pause to call. */
-void desk_cancel(struct desk *desk);
+void client_cancel(struct parse_client *client);
 
 /* CPU time that the last request took; where it was the end of the worker, what it may take. */
-uint64_t desk_spent_ns(const struct desk *desk);
+uint64_t client_spent_ns(const struct parse_client *client);
 
 /*
  * All requests below: -EOWNERDEAD the worker died or was ended, over a limit or for a malformed
@@ -70,20 +71,20 @@ uint64_t desk_spent_ns(const struct desk *desk);
  */
 
 /* Describe the file open at @fd, which stays the caller's. Errors: those of fstat(2). */
-FPL_MUST_CHECK int desk_file_init(struct desk_file *file, int fd, const char *path);
+FPL_MUST_CHECK int client_file_init(struct client_file *file, int fd, const char *path);
 
 /*
  * Read the headers: a file without sections (elf_file_assemble()) that holds a duplicate of
  * file->fd, the identity, the debuglink. Errors: as elf_file_open() and identity_read(). At most 2
  * s of CPU.
  */
-FPL_MUST_CHECK int desk_facts(struct desk *desk, const struct desk_file *file,
-			      struct elf_file **ret, struct identity *ret_identity,
-			      struct debug_link *ret_link, struct fpl_err *err);
+FPL_MUST_CHECK int client_facts(struct parse_client *client, const struct client_file *file,
+				struct elf_file **ret, struct identity *ret_identity,
+				struct debug_link *ret_link, struct fpl_err *err);
 
 /* identity_read_names(). At most 2 s of CPU. */
-FPL_MUST_CHECK int desk_names_digest(struct desk *desk, const struct desk_file *file,
-				     uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
+FPL_MUST_CHECK int client_names_digest(struct parse_client *client, const struct client_file *file,
+				       uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
 
 /*
  * Find the separate debug file (struct debug_search) of a file whose facts are @elf and @link, and
@@ -94,58 +95,59 @@ FPL_MUST_CHECK int desk_names_digest(struct desk *desk, const struct desk_file *
  * and taken only if it has the build-id or the CRC-32. @ret_path: where it is, "" nowhere; NULL is
  * allowed.
  */
-void desk_find_debug(struct desk *desk, struct desk_file *file, const struct elf_file *elf,
-		     const struct debug_link *link, char ret_path[PATH_MAX]);
+void client_find_debug(struct parse_client *client, struct client_file *file,
+		       const struct elf_file *elf, const struct debug_link *link,
+		       char ret_path[PATH_MAX]);
 
 /*
  * Find the supplement that the debug file of @file names (the file itself, where it has none) and
  * put it into @file: alt_fd is the caller's to close, -1 if none was found. Only such a one is
- * taken that desk_find_debug() would take.
+ * taken that client_find_debug() would take.
  */
-void desk_find_alt(struct desk *desk, struct desk_file *file);
+void client_find_alt(struct parse_client *client, struct client_file *file);
 
 /* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
-FPL_MUST_CHECK int desk_table(struct desk *desk, const struct desk_file *file, struct table **ret,
-			      struct fpl_err *err);
+FPL_MUST_CHECK int client_table(struct parse_client *client, const struct client_file *file,
+				struct table **ret, struct fpl_err *err);
 
 /*
  * As in symbolize/symbol_place.h, names of the file's symbols, its debug file's and its
  * .gnu_debugdata's, demangled. At most 10 s of CPU. Errors: -E2BIG too many
  * addresses.
  */
-FPL_MUST_CHECK int desk_names(struct desk *desk, const struct desk_file *file,
-			      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
-			      struct fpl_err *err);
+FPL_MUST_CHECK int client_names(struct parse_client *client, const struct client_file *file,
+				const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
+				struct fpl_err *err);
 /*
  * As in symbolize/symbol_place.h, by symbolize/debug_index.h: at most 10 s of CPU. For both:
- * desk_mangled() has the names stay as the file has them.
+ * client_mangled() has the names stay as the file has them.
  */
-FPL_MUST_CHECK int desk_lines(struct desk *desk, const struct desk_file *file,
-			      const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret,
-			      struct fpl_err *err);
-void desk_mangled(struct desk *desk);
+FPL_MUST_CHECK int client_lines(struct parse_client *client, const struct client_file *file,
+				const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret,
+				struct fpl_err *err);
+void client_mangled(struct parse_client *client);
 /*
  * From here on the worker keeps what it has read of a file for names or lines, for the next
- * question about it: at most 48 files (PARSE_KEPT_FILES) and 64 MiB (SHELF_BYTES), as long as it
- * lives.
+ * question about it: at most 48 files (PARSE_KEPT_FILES) and 64 MiB (FILE_CACHE_BYTES), as long as
+ * it lives.
  */
-void desk_keep(struct desk *desk);
-FPL_MUST_CHECK int desk_frames(struct desk *desk, const struct desk_file *file,
-			       const uint64_t *vaddrs, size_t nr, uint8_t *ret,
-			       struct fpl_err *err);
+void client_keep(struct parse_client *client);
+FPL_MUST_CHECK int client_frames(struct parse_client *client, const struct client_file *file,
+				 const uint64_t *vaddrs, size_t nr, uint8_t *ret,
+				 struct fpl_err *err);
 
 /*
  * perf_map_read() and jitdump_read(), and code_table_arrange(). @ret: as code_table_init() leaves
  * it, its budget and PARSE_CODE_MAX bound what comes; checked; the caller ends it, also after an
  * error. At most 5 s of CPU. Errors of the file name it.
  */
-FPL_MUST_CHECK int desk_perf_map(struct desk *desk, const struct desk_file *file,
-				 struct code_table *ret, struct code_file_result *ret_result,
-				 struct fpl_err *err);
-FPL_MUST_CHECK int desk_jitdump(struct desk *desk, const struct desk_file *file, uint32_t own_pid,
-				struct code_table *ret, struct code_file_result *ret_result,
-				struct fpl_err *err);
+FPL_MUST_CHECK int client_perf_map(struct parse_client *client, const struct client_file *file,
+				   struct code_table *ret, struct code_file_result *ret_result,
+				   struct fpl_err *err);
+FPL_MUST_CHECK int client_jitdump(struct parse_client *client, const struct client_file *file,
+				  uint32_t own_pid, struct code_table *ret,
+				  struct code_file_result *ret_result, struct fpl_err *err);
 
 /* examine(). At most 20 s of CPU. */
-FPL_MUST_CHECK int desk_examine(struct desk *desk, const struct desk_file *file,
-				struct examination *ret, struct fpl_err *err);
+FPL_MUST_CHECK int client_examine(struct parse_client *client, const struct client_file *file,
+				  struct examination *ret, struct fpl_err *err);

@@ -12,20 +12,20 @@
 #include "unwind/table.h"
 
 /* Bytes of tables that may wait; what is beyond is not kept. */
-#define TABLE_KEEPER_BYTES_MAX (8ull << 20)
+#define TABLE_WRITER_BYTES_MAX (8ull << 20)
 
 struct disk_cache;
-struct table_keeper;
+struct table_writer;
 
 /* @cache: borrowed. The thread begins with the first table. Errors: -ENOMEM. */
-FPL_MUST_CHECK int table_keeper_create(struct disk_cache *cache, struct table_keeper **ret,
+FPL_MUST_CHECK int table_writer_create(struct disk_cache *cache, struct table_writer **ret,
 				       struct fpl_err *err);
 /* Writes what waits, then ends. NULL is allowed. */
-void table_keeper_destroy(struct table_keeper *keeper);
+void table_writer_destroy(struct table_writer *writer);
 
-/* Keep @table under @key; takes it over. With a @keeper of NULL it is only destroyed. */
-void table_keeper_keep(struct table_keeper *keeper, const struct table_key *key,
+/* Keep @table under @key; takes it over. With a @writer of NULL it is only destroyed. */
+void table_writer_keep(struct table_writer *writer, const struct table_key *key,
 		       struct table *table);
 
 /* Wait until nothing waits. NULL is allowed. */
-void table_keeper_flush(struct table_keeper *keeper);
+void table_writer_flush(struct table_writer *writer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A desk, and how it is asked: for desk*.c alone. */
+/* A client, and how it is asked: for client*.c alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +9,26 @@
 
 #include "base/log.h"
 #include "parse/answer.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "parse/message.h"
 
-struct desk {
+struct parse_client {
 	struct parser *parser; /* borrowed */
 	int sock;	       /* owned; -1: no worker */
 	pid_t pid;
 	struct trust trust; /* of the worker */
-	desk_pause_fn pause;
+	client_pause_fn pause;
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */
 	bool mangled, keeps, calm, cancelled;
 	/* owned; NULL: not needed yet. Reads the headers of debug files of another trust than their
 	 * objects', so that the worker of an object gets only descriptors of its debug file. */
-	struct desk *checker;
+	struct parse_client *checker;
 
 	bool was_killed; /* the worker lost last, from outside and not by the file */
 
 	/* of the request at hand */
-	const struct desk_file *file;
+	const struct client_file *file;
 	enum parse_op op;
 	uint64_t began_cpu_ns, began_ns;
 	uint64_t ran_ns; /* when the worker was last seen not stopped */
@@ -42,7 +42,7 @@ struct desk {
 
 /* One request. */
 struct question {
-	const struct desk_file *file; /* borrowed */
+	const struct client_file *file; /* borrowed */
 	enum parse_op op;
 	uint32_t flags;		/* PARSE_* */
 	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
@@ -53,6 +53,6 @@ struct question {
 	struct code_file_result *code_result; /* PERF_MAP, JITDUMP */
 };
 
-/* Have @question answered. @err may be NULL. Errors: those of parse/desk.h. */
-FPL_MUST_CHECK int desk_ask(struct desk *desk, const struct question *question,
-			    struct fpl_err *err);
+/* Have @question answered. @err may be NULL. Errors: those of parse/client.h. */
+FPL_MUST_CHECK int client_ask(struct parse_client *client, const struct question *question,
+			      struct fpl_err *err);

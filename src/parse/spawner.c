@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/nursery.h"
+#include "parse/spawner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static uint32_t nr_fds_allowed(void)
 
 __attribute__((__noreturn__)) static void become_worker(int sock, bool calm)
 {
-	size_t nr_kept = nursery_nr_kept(nr_fds_allowed());
+	size_t nr_kept = spawner_nr_kept(nr_fds_allowed());
 
 	served_keep_only(sock);
 	if (calm)
@@ -39,22 +39,22 @@ __attribute__((__noreturn__)) static void become_worker(int sock, bool calm)
 	worker_main(0, nr_kept);
 }
 
-static struct nursery_answer hire(int sock, bool calm)
+static struct spawner_answer hire(int sock, bool calm)
 {
 	pid_t pid = sock < 0 ? -1 : fork();
 
 	if (pid == 0)
 		become_worker(sock, calm);
 	if (pid < 0)
-		return (struct nursery_answer){ .code = sock < 0 ? -EINVAL : -errno };
-	return (struct nursery_answer){ .value = pid };
+		return (struct spawner_answer){ .code = sock < 0 ? -EINVAL : -errno };
+	return (struct spawner_answer){ .value = pid };
 }
 
 /*
  * Ends worker @pid. One that waits for a file system that does not answer ends when that does, if
  * ever: it is not waited for, and taken up by whoever is buried after it.
  */
-static struct nursery_answer bury(pid_t pid, useconds_t most_us)
+static struct spawner_answer bury(pid_t pid, useconds_t most_us)
 {
 	static pid_t left[LEFT_MAX];
 	static size_t nr_left;
@@ -67,7 +67,7 @@ static struct nursery_answer bury(pid_t pid, useconds_t most_us)
 	}
 	/* one that has ended keeps the status it has */
 	if (pid <= 0 || kill(pid, SIGKILL) < 0)
-		return (struct nursery_answer){ .code = -ESRCH };
+		return (struct spawner_answer){ .code = -ESRCH };
 	for (useconds_t us = 20; us < most_us && !ended; us *= 2) {
 		ended = waitpid(pid, &status, WNOHANG);
 		if (!ended)
@@ -76,23 +76,23 @@ static struct nursery_answer bury(pid_t pid, useconds_t most_us)
 	if (!ended && nr_left < LEFT_MAX)
 		left[nr_left++] = pid;
 	if (ended != pid)
-		return (struct nursery_answer){ .code = -ESRCH };
-	return (struct nursery_answer){ .value = status };
+		return (struct spawner_answer){ .code = -ESRCH };
+	return (struct spawner_answer){ .value = status };
 }
 
 static void serve(void)
 {
-	struct nursery_request request;
+	struct spawner_request request;
 	int fds[WIRE_FDS_MAX];
 
 	while (wire_recv_fds(0, &request, sizeof(request), fds) == 0) {
-		struct nursery_answer answer = { .code = -EINVAL };
+		struct spawner_answer answer = { .code = -EINVAL };
 
-		if (request.op == NURSERY_HIRE || request.op == NURSERY_HIRE_CALM)
-			answer = hire(fds[0], request.op == NURSERY_HIRE_CALM);
-		else if (request.op == NURSERY_BURY)
+		if (request.op == SPAWNER_HIRE || request.op == SPAWNER_HIRE_CALM)
+			answer = hire(fds[0], request.op == SPAWNER_HIRE_CALM);
+		else if (request.op == SPAWNER_BURY)
 			answer = bury(request.pid, BURIAL_US);
-		else if (request.op == NURSERY_LEAVE)
+		else if (request.op == SPAWNER_LEAVE)
 			answer = bury(request.pid, 0);
 		cleanup_fd(&fds[0]);
 		cleanup_fd(&fds[1]);
@@ -114,14 +114,14 @@ static void die_first(void)
 		(void)!write(fd, "1000", 4);
 }
 
-void nursery_main(int control)
+void spawner_main(int control)
 {
 	served_begin(control, "fpless-parser");
 	die_first();
 	/* as the profiler's own threads, so that no sample waits for it; refused: so be it */
 	(void)!setpriority(PRIO_PROCESS, 0, -10);
 
-	struct nursery_answer hello = { .code = sandbox_enter_nursery(NULL) };
+	struct spawner_answer hello = { .code = sandbox_enter_spawner(NULL) };
 
 	hello.value = (int32_t)nr_fds_allowed();
 	if (wire_send(0, &hello, sizeof(hello)) == 0 && !hello.code)

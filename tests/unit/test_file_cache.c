@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "parse/shelf.h"
+#include "parse/file_cache.h"
 
 static struct parse_key key_of(uint8_t name)
 {
@@ -22,64 +22,64 @@ static struct reading *make(uint8_t name, size_t bytes)
 	return reading;
 }
 
-static struct reading *take(struct shelf *shelf, uint8_t name)
+static struct reading *take(struct file_cache *cache, uint8_t name)
 {
 	const struct parse_key key = key_of(name);
 
-	return shelf_take(shelf, &key);
+	return file_cache_take(cache, &key);
 }
 
-static void empty(struct shelf *shelf)
+static void empty(struct file_cache *cache)
 {
-	for (size_t i = 0; i < SHELF_FILES; i++)
-		reading_destroy(shelf->readings[i]);
+	for (size_t i = 0; i < FILE_CACHE_FILES; i++)
+		reading_destroy(cache->readings[i]);
 }
 
 static void stored_file_is_taken_once(void **state)
 {
-	struct shelf shelf = { .nr_files = SHELF_FILES };
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
 	struct reading *one = make(1, 0), *two = make(2, 0);
 
 	(void)state;
-	assert_null(take(&shelf, 1));
-	shelf_put(&shelf, one, 0);
-	shelf_put(&shelf, two, 0);
-	assert_ptr_equal(take(&shelf, 1), one);
-	assert_null(take(&shelf, 1));
-	assert_ptr_equal(take(&shelf, 2), two);
+	assert_null(take(&cache, 1));
+	file_cache_put(&cache, one, 0);
+	file_cache_put(&cache, two, 0);
+	assert_ptr_equal(take(&cache, 1), one);
+	assert_null(take(&cache, 1));
+	assert_ptr_equal(take(&cache, 2), two);
 	reading_destroy(one);
 	reading_destroy(two);
 }
 
 static void a_key_is_of_all_three_files(void **state)
 {
-	struct shelf shelf = { .nr_files = SHELF_FILES };
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
 	struct parse_key other = key_of(1);
 
 	(void)state;
-	shelf_put(&shelf, make(1, 0), 0);
+	file_cache_put(&cache, make(1, 0), 0);
 	other.bytes[2][NAME_KEY_SIZE - 1] = 1;
-	assert_null(shelf_take(&shelf, &other));
-	empty(&shelf);
+	assert_null(file_cache_take(&cache, &other));
+	empty(&cache);
 }
 
 static void least_recently_used_file_is_dropped_over_the_count(void **state)
 {
-	struct shelf shelf = { .nr_files = SHELF_FILES };
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
 	struct reading *first;
 
 	(void)state;
-	for (unsigned int i = 0; i < SHELF_FILES; i++)
-		shelf_put(&shelf, make((uint8_t)i, 0), 0);
-	first = take(&shelf, 0);
+	for (unsigned int i = 0; i < FILE_CACHE_FILES; i++)
+		file_cache_put(&cache, make((uint8_t)i, 0), 0);
+	first = take(&cache, 0);
 	assert_non_null(first);
-	shelf_put(&shelf, first, 0);
-	shelf_put(&shelf, make(SHELF_FILES, 0), 0);
-	assert_null(take(&shelf, 1));
-	first = take(&shelf, 0);
+	file_cache_put(&cache, first, 0);
+	file_cache_put(&cache, make(FILE_CACHE_FILES, 0), 0);
+	assert_null(take(&cache, 1));
+	first = take(&cache, 0);
 	assert_non_null(first);
 	reading_destroy(first);
-	empty(&shelf);
+	empty(&cache);
 }
 
 static void it_holds_no_more_than_it_may(void **state)
@@ -88,13 +88,13 @@ static void it_holds_no_more_than_it_may(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
-		struct shelf shelf = { .nr_files = few[i] };
+		struct file_cache cache = { .nr_files = few[i] };
 		size_t nr = 0;
 
 		for (uint8_t name = 0; name < 8; name++)
-			shelf_put(&shelf, make(name, 0), 0);
+			file_cache_put(&cache, make(name, 0), 0);
 		for (uint8_t name = 0; name < 8; name++) {
-			struct reading *reading = take(&shelf, name);
+			struct reading *reading = take(&cache, name);
 
 			nr += reading != NULL;
 			reading_destroy(reading);
@@ -105,24 +105,24 @@ static void it_holds_no_more_than_it_may(void **state)
 
 static void largest_file_is_dropped_over_the_memory(void **state)
 {
-	static const size_t small = SHELF_BYTES / 4, large = SHELF_BYTES / 2;
-	struct shelf shelf = { .nr_files = SHELF_FILES };
+	static const size_t small = FILE_CACHE_BYTES / 4, large = FILE_CACHE_BYTES / 2;
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
 	struct reading *found;
 
 	(void)state;
-	if (!shelf_heap_bytes())
+	if (!file_cache_heap_bytes())
 		skip(); /* with sanitizers */
-	shelf_put(&shelf, make(1, small), small);
-	shelf_put(&shelf, make(2, large), large);
-	shelf_put(&shelf, make(3, small), small);
-	assert_null(take(&shelf, 2));
-	found = take(&shelf, 1);
+	file_cache_put(&cache, make(1, small), small);
+	file_cache_put(&cache, make(2, large), large);
+	file_cache_put(&cache, make(3, small), small);
+	assert_null(take(&cache, 2));
+	found = take(&cache, 1);
 	assert_non_null(found);
 	reading_destroy(found);
 	/* one that is too much alone */
-	shelf_put(&shelf, make(4, 2 * SHELF_BYTES), 2 * SHELF_BYTES);
-	assert_null(take(&shelf, 4));
-	found = take(&shelf, 3);
+	file_cache_put(&cache, make(4, 2 * FILE_CACHE_BYTES), 2 * FILE_CACHE_BYTES);
+	assert_null(take(&cache, 4));
+	found = take(&cache, 3);
 	assert_non_null(found);
 	reading_destroy(found);
 }

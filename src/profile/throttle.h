@@ -17,35 +17,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GOVERNOR_WINDOW_NS     1000000000ull
-#define GOVERNOR_PERIOD_MAX_NS 1000000000ull /* 1 Hz */
+#define THROTTLE_WINDOW_NS     1000000000ull
+#define THROTTLE_PERIOD_MAX_NS 1000000000ull /* 1 Hz */
 
 /* Sums since the beginning, all ns. */
-struct governor_use {
+struct throttle_use {
 	uint64_t now_ns;  /* CLOCK_MONOTONIC */
 	uint64_t bpf_ns;  /* CPU time of the sampling program */
 	uint64_t own_ns;  /* CPU time of fpless as a process */
 	uint64_t work_ns; /* CPU time of what is profiled */
 };
 
-struct governor {
+struct throttle {
 	double limit;	    /* of the overhead, 1 is as much as the work; 0: none */
 	uint64_t wanted_ns; /* the period that was asked for */
 	uint64_t period_ns; /* in force */
 	double overhead;    /* of the last window that was judged */
 	bool is_stuck;	    /* then it was over the limit, and sampling less would not help */
 	uint64_t nr_changes;
-	struct governor_use begin; /* of the window */
+	struct throttle_use begin; /* of the window */
 	unsigned int nr_windows;   /* that are over */
 	unsigned int nr_calm;	   /* windows in a row below half the limit */
 };
 
 /* Begin with sampling, every @period_ns. @percent: the limit; 0: none. */
-void governor_init(struct governor *governor, double percent, uint64_t period_ns,
-		   const struct governor_use *use);
+void throttle_init(struct throttle *throttle, double percent, uint64_t period_ns,
+		   const struct throttle_use *use);
 
 /*
  * Judge @use, where a window is over. The first one is not judged: it holds what the start of the
  * run costs. Returns true where period_ns was changed.
  */
-bool governor_judge(struct governor *governor, const struct governor_use *use);
+bool throttle_judge(struct throttle *throttle, const struct throttle_use *use);

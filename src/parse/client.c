@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parse/desk.h"
+#include "parse/client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "obj/file_stat.h"
-#include "parse/desk_state.h"
+#include "parse/client_state.h"
 #include "parse/name_key.h"
 #include "parse/sandbox.h"
 #include "parse/stopped.h"
@@ -45,95 +45,95 @@ static const struct {
 };
 
 /* CPU time of the worker; 0 once it has gone. */
-static uint64_t worker_cpu_ns(const struct desk *desk)
+static uint64_t worker_cpu_ns(const struct parse_client *client)
 {
 	clockid_t clock;
 
-	return clock_getcpuclockid(desk->pid, &clock) ? 0 : clock_ns(clock);
+	return clock_getcpuclockid(client->pid, &clock) ? 0 : clock_ns(clock);
 }
 
-uint64_t desk_spent_ns(const struct desk *desk)
+uint64_t client_spent_ns(const struct parse_client *client)
 {
-	uint64_t now_ns = desk->sock >= 0 ? worker_cpu_ns(desk) : 0;
+	uint64_t now_ns = client->sock >= 0 ? worker_cpu_ns(client) : 0;
 
-	return now_ns >= desk->began_cpu_ns && now_ns ? now_ns - desk->began_cpu_ns
-						      : limits[desk->op].cpu_ns;
+	return now_ns >= client->began_cpu_ns && now_ns ? now_ns - client->began_cpu_ns
+							: limits[client->op].cpu_ns;
 }
 
-int desk_open(struct parser *parser, struct desk **ret, struct fpl_err *err)
+int client_open(struct parser *parser, struct parse_client **ret, struct fpl_err *err)
 {
-	struct desk *desk = calloc(1, sizeof(*desk));
+	struct parse_client *client = calloc(1, sizeof(*client));
 
-	if (!desk)
+	if (!client)
 		return fpl_fail(err, -ENOMEM, "parser: out of memory");
-	desk->parser = parser;
-	desk->sock = -1;
-	desk->level = FPL_LOG_WARN;
-	*ret = desk;
+	client->parser = parser;
+	client->sock = -1;
+	client->level = FPL_LOG_WARN;
+	*ret = client;
 	return 0;
 }
 
 /* Lets the worker go. Returns how it ended, as wait(2) says it. */
-static int dismiss(struct desk *desk)
+static int dismiss(struct parse_client *client)
 {
-	if (desk->sock < 0)
+	if (client->sock < 0)
 		return -1;
-	close(desk->sock);
-	desk->sock = -1;
-	return parser_bury(desk->parser, desk->pid);
+	close(client->sock);
+	client->sock = -1;
+	return parser_bury(client->parser, client->pid);
 }
 
-void desk_close(struct desk *desk)
+void client_close(struct parse_client *client)
 {
-	if (!desk)
+	if (!client)
 		return;
-	desk_close(desk->checker);
-	dismiss(desk);
-	free(desk);
+	client_close(client->checker);
+	dismiss(client);
+	free(client);
 }
 
-struct opener *desk_opener(const struct desk *desk)
+struct opener *client_opener(const struct parse_client *client)
 {
-	return parser_opener(desk->parser);
+	return parser_opener(client->parser);
 }
 
-void desk_on_pause(struct desk *desk, desk_pause_fn pause, void *ctx)
+void client_on_pause(struct parse_client *client, client_pause_fn pause, void *ctx)
 {
-	desk->pause = pause;
-	desk->ctx = ctx;
+	client->pause = pause;
+	client->ctx = ctx;
 }
 
-void desk_calm(struct desk *desk)
+void client_calm(struct parse_client *client)
 {
-	desk->calm = true;
+	client->calm = true;
 }
 
-void desk_cancel(struct desk *desk)
+void client_cancel(struct parse_client *client)
 {
-	desk->cancelled = true;
+	client->cancelled = true;
 }
 
-void desk_hush(struct desk *desk)
+void client_hush(struct parse_client *client)
 {
-	desk->level = FPL_LOG_DEBUG;
+	client->level = FPL_LOG_DEBUG;
 }
 
-void desk_mangled(struct desk *desk)
+void client_mangled(struct parse_client *client)
 {
-	desk->mangled = true;
+	client->mangled = true;
 }
 
-void desk_keep(struct desk *desk)
+void client_keep(struct parse_client *client)
 {
-	desk->keeps = true;
+	client->keeps = true;
 }
 
-int desk_file_init(struct desk_file *file, int fd, const char *path)
+int client_file_init(struct client_file *file, int fd, const char *path)
 {
 	struct stat st;
 	int code = file_stat(fd, &st, NULL);
 
-	*file = (struct desk_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
+	*file = (struct client_file){ .fd = fd, .path = path, .debug_fd = -1, .alt_fd = -1 };
 	if (code)
 		return code;
 	file->size = (uint64_t)st.st_size;
@@ -141,87 +141,88 @@ int desk_file_init(struct desk_file *file, int fd, const char *path)
 }
 
 /* The worker is of no use any more, and that is the file's fault: @what it did. */
-static int lose(struct desk *desk, const char *what)
+static int lose(struct parse_client *client, const char *what)
 {
-	parser_blame(desk->parser, &desk->file->trust);
-	dismiss(desk);
-	return fpl_fail(desk->err, -EOWNERDEAD, "%s: %s", desk->file->path, what);
+	parser_blame(client->parser, &client->file->trust);
+	dismiss(client);
+	return fpl_fail(client->err, -EOWNERDEAD, "%s: %s", client->file->path, what);
 }
 
 /*
  * The worker closed its socket: it has ended. A crash is blamed on the file. SIGKILL is not: the
  * OOM killer or an operator may have sent it.
  */
-static int lose_dead(struct desk *desk)
+static int lose_dead(struct parse_client *client)
 {
-	int status = dismiss(desk);
+	int status = dismiss(client);
 
-	desk->was_killed = status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	if (!desk->was_killed)
-		parser_blame(desk->parser, &desk->file->trust);
+	client->was_killed = status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	if (!client->was_killed)
+		parser_blame(client->parser, &client->file->trust);
 	if (status != -1 && WIFSIGNALED(status))
-		return fpl_fail(desk->err, -EOWNERDEAD,
+		return fpl_fail(client->err, -EOWNERDEAD,
 				"%s: the process that read it was killed by signal %d (%s)",
-				desk->file->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	return fpl_fail(desk->err, -EOWNERDEAD, "%s: the process that read it has ended",
-			desk->file->path);
+				client->file->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return fpl_fail(client->err, -EOWNERDEAD, "%s: the process that read it has ended",
+			client->file->path);
 }
 
 /* The worker was stopped: it could wait for ever. */
-static int lose_stopped(struct desk *desk)
+static int lose_stopped(struct parse_client *client)
 {
-	dismiss(desk);
-	desk->was_killed = true;
-	return fpl_fail(desk->err, -EOWNERDEAD, "%s: the process that read it was stopped",
-			desk->file->path);
+	dismiss(client);
+	client->was_killed = true;
+	return fpl_fail(client->err, -EOWNERDEAD, "%s: the process that read it was stopped",
+			client->file->path);
 }
 
 /* The answer is no longer wanted. */
-static int give_up(struct desk *desk)
+static int give_up(struct parse_client *client)
 {
-	dismiss(desk);
-	return fpl_fail(desk->err, -ECANCELED, "%s: given up", desk->file->path);
+	dismiss(client);
+	return fpl_fail(client->err, -ECANCELED, "%s: given up", client->file->path);
 }
 
 /* One that waits for a CPU is left in peace; one that was stopped is not waited for. */
-static bool is_stopped_for_long(struct desk *desk, uint64_t now)
+static bool is_stopped_for_long(struct parse_client *client, uint64_t now)
 {
-	if (now < desk->ran_ns + STOPPED_NS)
+	if (now < client->ran_ns + STOPPED_NS)
 		return false;
-	if (process_is_stopped(desk->pid))
+	if (process_is_stopped(client->pid))
 		return true;
-	desk->ran_ns = now;
+	client->ran_ns = now;
 	return false;
 }
 
 /* Its file system does not answer the worker, which may never end and is left behind. */
-static int lose_silent(struct desk *desk)
+static int lose_silent(struct parse_client *client)
 {
-	opener_waited(parser_opener(desk->parser), desk->remote_dev, desk->slept_ns, false);
-	close(desk->sock);
-	desk->sock = -1;
-	parser_leave(desk->parser, desk->pid);
-	return fpl_fail(desk->err, -ETIMEDOUT, "%s: file did not answer", desk->file->path);
+	opener_waited(parser_opener(client->parser), client->remote_dev, client->slept_ns, false);
+	close(client->sock);
+	client->sock = -1;
+	parser_leave(client->parser, client->pid);
+	return fpl_fail(client->err, -ETIMEDOUT, "%s: file did not answer", client->file->path);
 }
 
 /* Has the worker waited for the file's system for as long as it may? */
-static bool is_silent_for_long(struct desk *desk, uint64_t now)
+static bool is_silent_for_long(struct parse_client *client, uint64_t now)
 {
 	char state;
 
-	if (!desk->is_remote)
+	if (!client->is_remote)
 		return false;
-	state = process_state(desk->pid);
+	state = process_state(client->pid);
 	if (state == 'S' || state == 'D')
-		desk->slept_ns += now - desk->looked_ns;
-	desk->looked_ns = now;
-	return desk->slept_ns > opener_patience_ns(parser_opener(desk->parser), desk->remote_dev);
+		client->slept_ns += now - client->looked_ns;
+	client->looked_ns = now;
+	return client->slept_ns >
+	       opener_patience_ns(parser_opener(client->parser), client->remote_dev);
 }
 
 /* Waits until the socket is ready for @events. */
-static int wait_for(struct desk *desk, short events)
+static int wait_for(struct parse_client *client, short events)
 {
-	struct pollfd poll_fd = { .fd = desk->sock, .events = events };
+	struct pollfd poll_fd = { .fd = client->sock, .events = events };
 
 	for (;;) {
 		int nr = poll(&poll_fd, 1, PAUSE_MS);
@@ -229,36 +230,37 @@ static int wait_for(struct desk *desk, short events)
 
 		if (nr > 0)
 			return 0;
-		if (desk->pause)
-			desk->pause(desk->ctx);
-		if (desk->cancelled)
-			return give_up(desk);
-		if (worker_cpu_ns(desk) > desk->began_cpu_ns + limits[desk->op].cpu_ns)
-			return lose(desk, "reading it takes more CPU time than a file may");
-		if (is_silent_for_long(desk, now))
-			return lose_silent(desk);
-		if (is_stopped_for_long(desk, now))
-			return lose_stopped(desk);
-		if (now > desk->began_ns + limits[desk->op].clock_ns)
-			return lose(desk, "reading it takes too long");
+		if (client->pause)
+			client->pause(client->ctx);
+		if (client->cancelled)
+			return give_up(client);
+		if (worker_cpu_ns(client) > client->began_cpu_ns + limits[client->op].cpu_ns)
+			return lose(client, "reading it takes more CPU time than a file may");
+		if (is_silent_for_long(client, now))
+			return lose_silent(client);
+		if (is_stopped_for_long(client, now))
+			return lose_stopped(client);
+		if (now > client->began_ns + limits[client->op].clock_ns)
+			return lose(client, "reading it takes too long");
 	}
 }
 
-static int send_all(struct desk *desk, const void *bytes, size_t size)
+static int send_all(struct parse_client *client, const void *bytes, size_t size)
 {
 	const uint8_t *from = bytes;
 
 	for (size_t done = 0; done < size;) {
-		ssize_t n = send(desk->sock, from + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n =
+			send(client->sock, from + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n >= 0) {
 			done += (size_t)n;
 			continue;
 		}
 		if (errno != EAGAIN && errno != EINTR)
-			return lose_dead(desk);
+			return lose_dead(client);
 
-		int code = wait_for(desk, POLLOUT);
+		int code = wait_for(client, POLLOUT);
 
 		if (code)
 			return code;
@@ -269,20 +271,20 @@ static int send_all(struct desk *desk, const void *bytes, size_t size)
 /* answer_read_fn */
 static int recv_all(void *ctx, void *bytes, size_t size)
 {
-	struct desk *desk = ctx;
+	struct parse_client *client = ctx;
 	uint8_t *to = bytes;
 
 	for (size_t done = 0; done < size;) {
-		ssize_t n = recv(desk->sock, to + done, size - done, MSG_DONTWAIT);
+		ssize_t n = recv(client->sock, to + done, size - done, MSG_DONTWAIT);
 
 		if (n > 0) {
 			done += (size_t)n;
 			continue;
 		}
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return lose_dead(desk);
+			return lose_dead(client);
 
-		int code = wait_for(desk, POLLIN);
+		int code = wait_for(client, POLLIN);
 
 		if (code)
 			return code;
@@ -291,42 +293,42 @@ static int recv_all(void *ctx, void *bytes, size_t size)
 }
 
 /* A worker that may read the file: the one at hand unless it read files of another trust. */
-static int need_worker(struct desk *desk)
+static int need_worker(struct parse_client *client)
 {
-	if (desk->sock >= 0 &&
-	    (memcmp(&desk->trust, &desk->file->trust, sizeof(desk->trust)) != 0 ||
-	     worker_cpu_ns(desk) > WORKER_NS))
-		dismiss(desk);
-	if (desk->sock >= 0)
+	if (client->sock >= 0 &&
+	    (memcmp(&client->trust, &client->file->trust, sizeof(client->trust)) != 0 ||
+	     worker_cpu_ns(client) > WORKER_NS))
+		dismiss(client);
+	if (client->sock >= 0)
 		return 0;
 
-	int code = parser_hire(desk->parser, &desk->file->trust, desk->calm, &desk->sock,
-			       &desk->pid, desk->err);
+	int code = parser_hire(client->parser, &client->file->trust, client->calm, &client->sock,
+			       &client->pid, client->err);
 
 	if (code)
-		return fpl_fail_in(desk->err, code, "%s", desk->file->path);
-	desk->trust = desk->file->trust;
-	if (desk->keeps)
-		parser_tell_kept(desk->parser);
+		return fpl_fail_in(client->err, code, "%s", client->file->path);
+	client->trust = client->file->trust;
+	if (client->keeps)
+		parser_tell_kept(client->parser);
 	return 0;
 }
 
 /* The key under which the worker keeps what the question is about; false: it should not. */
-static bool find_key(const struct desk *desk, const struct question *question,
+static bool find_key(const struct parse_client *client, const struct question *question,
 		     struct parse_key *ret)
 {
-	const struct desk_file *file = question->file;
+	const struct client_file *file = question->file;
 	const int fds[] = { file->fd, file->debug_fd, file->alt_fd };
 	struct name_key key;
 
 	_Static_assert(ARRAY_SIZE(fds) == ARRAY_SIZE(ret->bytes), "a digest for each file");
-	if (!desk->keeps || (question->op != PARSE_NAMES && question->op != PARSE_LINES))
+	if (!client->keeps || (question->op != PARSE_NAMES && question->op != PARSE_LINES))
 		return false;
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] < 0)
 			continue;
-		if (name_key_read(fds[i], i ? "/" : file->path, desk->mangled, &key))
+		if (name_key_read(fds[i], i ? "/" : file->path, client->mangled, &key))
 			return false;
 		memcpy(ret->bytes[i], key.bytes, sizeof(key.bytes));
 	}
@@ -350,9 +352,9 @@ static void parcel_fini(struct parcel *parcel)
 }
 
 /* Adds @fd, if there is one; where it is a place, an envelope with its file and @flag. */
-static int pack(struct desk *desk, int fd, uint32_t flag, struct parcel *parcel)
+static int pack(struct parse_client *client, int fd, uint32_t flag, struct parcel *parcel)
 {
-	const struct opener_wait wait = { desk->pause, desk->ctx };
+	const struct opener_wait wait = { client->pause, client->ctx };
 	struct trust trust;
 	int code;
 
@@ -364,24 +366,24 @@ static int pack(struct desk *desk, int fd, uint32_t flag, struct parcel *parcel)
 	}
 	code = trust_read(fd, &trust);
 	if (!code)
-		code = opener_envelope(parser_opener(desk->parser), fd, &wait,
+		code = opener_envelope(parser_opener(client->parser), fd, &wait,
 				       &parcel->fds[parcel->nr]);
 	if (code == -ETIMEDOUT)
-		return fpl_fail(desk->err, code, "%s: file did not answer", desk->file->path);
+		return fpl_fail(client->err, code, "%s: file did not answer", client->file->path);
 	if (code)
-		return fpl_fail(desk->err, code, "%s: %s", desk->file->path, strerror(-code));
+		return fpl_fail(client->err, code, "%s: %s", client->file->path, strerror(-code));
 	parcel->is_sealed[parcel->nr++] = true;
 	parcel->flags |= flag;
-	if (!desk->is_remote)
-		desk->remote_dev = trust.dev;
-	desk->is_remote = true;
+	if (!client->is_remote)
+		client->remote_dev = trust.dev;
+	client->is_remote = true;
 	return 0;
 }
 
-static int send_request(struct desk *desk, const struct question *question,
+static int send_request(struct parse_client *client, const struct question *question,
 			const struct parcel *parcel)
 {
-	const struct desk_file *file = question->file;
+	const struct client_file *file = question->file;
 	struct parse_request request = {
 		.op = question->op,
 		.flags = question->flags | (file->debug_fd >= 0 ? PARSE_HAS_DEBUG : 0) |
@@ -395,16 +397,16 @@ static int send_request(struct desk *desk, const struct question *question,
 		.own_pid = question->own_pid,
 	};
 
-	if (find_key(desk, question, &request.key))
+	if (find_key(client, question, &request.key))
 		request.flags |= PARSE_KEEP;
 	/* nothing is under way: it fits the socket's buffer */
-	if (wire_send_fds(desk->sock, &request, sizeof(request), parcel->fds, parcel->nr))
-		return lose_dead(desk);
+	if (wire_send_fds(client->sock, &request, sizeof(request), parcel->fds, parcel->nr))
+		return lose_dead(client);
 
-	int code = send_all(desk, file->path, request.name_size);
+	int code = send_all(client, file->path, request.name_size);
 
 	return code ? code
-		    : send_all(desk, question->vaddrs,
+		    : send_all(client, question->vaddrs,
 			       question->nr_vaddrs * sizeof(*question->vaddrs));
 }
 
@@ -452,47 +454,49 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 	}
 }
 
-static int ask_once(struct desk *desk, const struct question *question, struct fpl_err *err)
+static int ask_once(struct parse_client *client, const struct question *question,
+		    struct fpl_err *err)
 {
 	struct answer_reader reader = { .read = recv_all,
-					.ctx = desk,
+					.ctx = client,
 					.path = question->file->path };
 	CLEANUP(parcel_fini) struct parcel parcel = { .nr = 0 };
 
-	desk->file = question->file;
-	desk->op = question->op;
-	desk->err = err;
-	desk->was_killed = desk->cancelled = desk->is_remote = false;
+	client->file = question->file;
+	client->op = question->op;
+	client->err = err;
+	client->was_killed = client->cancelled = client->is_remote = false;
 
-	int code = pack(desk, question->file->fd, PARSE_SEALED_FILE, &parcel);
+	int code = pack(client, question->file->fd, PARSE_SEALED_FILE, &parcel);
 
 	if (!code)
-		code = pack(desk, question->file->debug_fd, PARSE_SEALED_DEBUG, &parcel);
+		code = pack(client, question->file->debug_fd, PARSE_SEALED_DEBUG, &parcel);
 	if (!code)
-		code = pack(desk, question->file->alt_fd, PARSE_SEALED_ALT, &parcel);
+		code = pack(client, question->file->alt_fd, PARSE_SEALED_ALT, &parcel);
 	if (!code)
-		code = need_worker(desk);
+		code = need_worker(client);
 	if (code)
 		return code;
-	desk->began_cpu_ns = worker_cpu_ns(desk);
-	desk->began_ns = desk->ran_ns = desk->looked_ns = clock_monotonic_ns();
-	desk->slept_ns = 0;
-	code = send_request(desk, question, &parcel);
+	client->began_cpu_ns = worker_cpu_ns(client);
+	client->began_ns = client->ran_ns = client->looked_ns = clock_monotonic_ns();
+	client->slept_ns = 0;
+	code = send_request(client, question, &parcel);
 	if (!code)
 		code = answer_head(&reader, question->op, err);
 	if (!code)
 		code = read_rest(&reader, question, err);
-	if (desk->is_remote && code != -ETIMEDOUT)
-		opener_waited(parser_opener(desk->parser), desk->remote_dev, desk->slept_ns, true);
+	if (client->is_remote && code != -ETIMEDOUT)
+		opener_waited(parser_opener(client->parser), client->remote_dev, client->slept_ns,
+			      true);
 	/* what made no sense, or was not read to its end, would be taken for the next answer */
-	if (code == -EBADMSG && desk->sock >= 0)
-		return lose(desk, err->msg);
+	if (code == -EBADMSG && client->sock >= 0)
+		return lose(client, err->msg);
 	if (code == -ENOMEM)
-		dismiss(desk);
+		dismiss(client);
 	return code;
 }
 
-int desk_ask(struct desk *desk, const struct question *question, struct fpl_err *err)
+int client_ask(struct parse_client *client, const struct question *question, struct fpl_err *err)
 {
 	struct fpl_err own = { 0 };
 	int code = -EOWNERDEAD;
@@ -500,10 +504,10 @@ int desk_ask(struct desk *desk, const struct question *question, struct fpl_err 
 	if (question->nr_vaddrs > PARSE_VADDRS_MAX)
 		return fpl_fail(err, -E2BIG, "%s: more than %u addresses", question->file->path,
 				PARSE_VADDRS_MAX);
-	for (int i = 0; i < TRIES && code == -EOWNERDEAD && (i == 0 || desk->was_killed); i++)
-		code = ask_once(desk, question, &own);
-	if (code == -EOWNERDEAD && desk->was_killed)
-		parser_blame(desk->parser, &question->file->trust);
+	for (int i = 0; i < TRIES && code == -EOWNERDEAD && (i == 0 || client->was_killed); i++)
+		code = ask_once(client, question, &own);
+	if (code == -EOWNERDEAD && client->was_killed)
+		parser_blame(client->parser, &question->file->trust);
 	if (code && err)
 		*err = own;
 	return code;

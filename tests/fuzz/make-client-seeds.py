@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the seeds of fuzz_desk: make-desk-seeds.py FOLDER"""
+"""Write the seeds of fuzz_client: make-client-seeds.py FOLDER"""
 
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/deputy.h"
+#include "base/privileged_helper.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,20 +13,20 @@
 
 #include "base/cleanup.h"
 
-int deputy_add(struct deputy *deputy, deputy_fn run, void *ctx, int fd)
+int helper_add(struct privileged_helper *helper, helper_fn run, void *ctx, int fd)
 {
-	if (vector_push(&deputy->tasks, { run, ctx, fd }))
+	if (vector_push(&helper->tasks, { run, ctx, fd }))
 		return -ENOMEM;
-	return (int)deputy->tasks.nr - 1;
+	return (int)helper->tasks.nr - 1;
 }
 
 /* The lowest descriptor from @from on that is to stay open; UINT_MAX: none. */
-static unsigned int next_kept(const struct deputy *deputy, int socket, unsigned int from)
+static unsigned int next_kept(const struct privileged_helper *helper, int socket, unsigned int from)
 {
 	unsigned int next = (unsigned int)socket >= from ? (unsigned int)socket : UINT_MAX;
 
-	for (size_t i = 0; i < deputy->tasks.nr; i++) {
-		int fd = deputy->tasks.list[i].fd;
+	for (size_t i = 0; i < helper->tasks.nr; i++) {
+		int fd = helper->tasks.list[i].fd;
 
 		if (fd >= 0 && (unsigned int)fd >= from && (unsigned int)fd < next)
 			next = (unsigned int)fd;
@@ -38,10 +38,10 @@ static unsigned int next_kept(const struct deputy *deputy, int socket, unsigned 
  * Close inherited descriptors (pipes, files, the terminal): open here, they would never reach their
  * end.
  */
-static void close_others(const struct deputy *deputy, int socket)
+static void close_others(const struct privileged_helper *helper, int socket)
 {
 	for (unsigned int from = 0;;) {
-		unsigned int kept = next_kept(deputy, socket, from);
+		unsigned int kept = next_kept(helper, socket, from);
 
 		if (kept > from)
 			close_range(from, kept == UINT_MAX ? UINT_MAX : kept - 1, 0);
@@ -52,17 +52,17 @@ static void close_others(const struct deputy *deputy, int socket)
 }
 
 /* Runs in the child; does not return. */
-__attribute__((__noreturn__)) static void serve(const struct deputy *deputy, int socket,
+__attribute__((__noreturn__)) static void serve(const struct privileged_helper *helper, int socket,
 						int (*reduce)(void))
 {
 	uint32_t task;
 
-	close_others(deputy, socket);
+	close_others(helper, socket);
 	if (reduce())
 		_exit(1);
 	while (recv(socket, &task, sizeof(task), 0) == (ssize_t)sizeof(task)) {
-		const struct deputy_task *todo = &deputy->tasks.list[task];
-		int32_t result = task < deputy->tasks.nr ? todo->run(todo->ctx) : -EINVAL;
+		const struct helper_task *todo = &helper->tasks.list[task];
+		int32_t result = task < helper->tasks.nr ? todo->run(todo->ctx) : -EINVAL;
 
 		if (send(socket, &result, sizeof(result), MSG_NOSIGNAL) != sizeof(result))
 			break;
@@ -70,17 +70,17 @@ __attribute__((__noreturn__)) static void serve(const struct deputy *deputy, int
 	_exit(0);
 }
 
-int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err)
+int helper_start(struct privileged_helper *helper, int (*reduce)(void), struct fpl_err *err)
 {
 	int sockets[2] = { -1, -1 };
 	int code = 0;
 
-	if (!deputy->tasks.nr)
+	if (!helper->tasks.nr)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		code = -errno;
 
-	/* Ctrl-C reaches the deputy, too, but only the parent handles it */
+	/* Ctrl-C reaches the helper, too, but only the parent handles it */
 	sigset_t all, before;
 
 	sigfillset(&all);
@@ -89,7 +89,7 @@ int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err
 	pid_t pid = code ? -1 : fork();
 
 	if (pid == 0)
-		serve(deputy, sockets[1], reduce);
+		serve(helper, sockets[1], reduce);
 	if (!code && pid < 0)
 		code = -errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -98,29 +98,29 @@ int deputy_start(struct deputy *deputy, int (*reduce)(void), struct fpl_err *err
 		cleanup_fd(&sockets[0]);
 		return fpl_fail(err, code, "fork: %s", strerror(-code));
 	}
-	deputy->socket = sockets[0];
-	deputy->pid = pid;
+	helper->socket = sockets[0];
+	helper->pid = pid;
 	return 0;
 }
 
-int deputy_do(struct deputy *deputy, int task)
+int helper_do(struct privileged_helper *helper, int task)
 {
 	uint32_t wanted = (uint32_t)task;
 	int32_t result;
 
-	if (task < 0 || deputy->socket < 0 ||
-	    send(deputy->socket, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
-	    recv(deputy->socket, &result, sizeof(result), 0) != (ssize_t)sizeof(result))
+	if (task < 0 || helper->socket < 0 ||
+	    send(helper->socket, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
+	    recv(helper->socket, &result, sizeof(result), 0) != (ssize_t)sizeof(result))
 		return -ECHILD;
 	return result;
 }
 
-void deputy_fini(struct deputy *deputy)
+void helper_fini(struct privileged_helper *helper)
 {
-	if (deputy->socket >= 0)
-		close(deputy->socket);
-	if (deputy->pid > 0)
-		waitpid(deputy->pid, NULL, 0);
-	vector_fini(&deputy->tasks);
-	*deputy = DEPUTY_NONE;
+	if (helper->socket >= 0)
+		close(helper->socket);
+	if (helper->pid > 0)
+		waitpid(helper->pid, NULL, 0);
+	vector_fini(&helper->tasks);
+	*helper = HELPER_NONE;
 }

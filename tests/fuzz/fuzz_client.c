@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A conversation with workers that lie. The input is a list of turns: what is asked, and what the
- * worker at the desk says then, in messages, after any of which it may be silent, end or be killed.
- * What it says beyond an answer it has said when it is asked again. Judged: what is handed on holds
- * together (tests/support/answer_judge.h), a failure says why, a worker gets no descriptor but
- * those of files of its trust, one that made no sense is asked nothing more and blamed, each is
+ * worker at the client says then, in messages, after any of which it may be silent, end or be
+ * killed. What it says beyond an answer it has said when it is asked again. Judged: what is handed
+ * on holds together (tests/support/answer_judge.h), a failure says why, a worker gets no descriptor
+ * but those of files of its trust, one that made no sense is asked nothing more and blamed, each is
  * buried once, and no descriptor is left.
  *
  * The functions of parse/parser.h are the target's own, and so is poll(2): nothing waits.
@@ -24,7 +24,7 @@
 
 #include "base/cursor.h"
 #include "base/io.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "base/wire.h"
 #include "tests/support/answer_judge.h"
 
@@ -81,7 +81,7 @@ static ino_t inode_of(int fd)
 
 static void make_files(void)
 {
-	snprintf(files.folder, sizeof(files.folder), "/tmp/fuzz_desk.XXXXXX");
+	snprintf(files.folder, sizeof(files.folder), "/tmp/fuzz_client.XXXXXX");
 	REQUIRE(mkdtemp(files.folder));
 	snprintf(files.path, sizeof(files.path), "%s/it", files.folder);
 	snprintf(files.debug_path, sizeof(files.debug_path), "%s/it.debug", files.folder);
@@ -159,7 +159,7 @@ static void check_given(int fd)
 }
 
 /* The worker takes what it is sent. */
-static void listen_to_desk(void)
+static void listen_to_client(void)
 {
 	char bytes[4096], control[CMSG_SPACE(WIRE_FDS_MAX * sizeof(int))];
 	struct iovec part = { bytes, sizeof(bytes) };
@@ -191,7 +191,7 @@ static void end_worker(int status)
 /* The worker's next message. A worker without a further one in this turn ends. */
 static unsigned speak(void)
 {
-	listen_to_desk();
+	listen_to_client();
 	if (!liar.nr_messages) {
 		end_worker(0);
 		return ENDS;
@@ -208,7 +208,7 @@ static unsigned speak(void)
 	return end;
 }
 
-/* The desk waits for its worker, which acts now. */
+/* The client waits for its worker, which acts now. */
 int __wrap_poll(struct pollfd *fds, nfds_t nr, int timeout)
 {
 	(void)timeout;
@@ -220,15 +220,16 @@ int __wrap_poll(struct pollfd *fds, nfds_t nr, int timeout)
 
 static void cancel(void *ctx)
 {
-	desk_cancel(ctx);
+	client_cancel(ctx);
 }
 
-static int ask_facts(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+static int ask_facts(struct parse_client *client, const struct client_file *file,
+		     struct fpl_err *err)
 {
 	struct identity identity;
 	struct debug_link link;
 	struct elf_file *elf;
-	int code = desk_facts(desk, file, &elf, &identity, &link, err);
+	int code = client_facts(client, file, &elf, &identity, &link, err);
 
 	if (code)
 		return code;
@@ -238,10 +239,11 @@ static int ask_facts(struct desk *desk, const struct desk_file *file, struct fpl
 	return 0;
 }
 
-static int ask_table(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+static int ask_table(struct parse_client *client, const struct client_file *file,
+		     struct fpl_err *err)
 {
 	struct table *table;
-	int code = desk_table(desk, file, &table, err);
+	int code = client_table(client, file, &table, err);
 
 	if (code)
 		return code;
@@ -250,11 +252,11 @@ static int ask_table(struct desk *desk, const struct desk_file *file, struct fpl
 	return 0;
 }
 
-static int ask_names(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
-		     size_t nr, struct fpl_err *err)
+static int ask_names(struct parse_client *client, const struct client_file *file,
+		     const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
 	struct symbol_places places;
-	int code = desk_names(desk, file, vaddrs, nr, &places, err);
+	int code = client_names(client, file, vaddrs, nr, &places, err);
 
 	if (code)
 		return code;
@@ -264,11 +266,11 @@ static int ask_names(struct desk *desk, const struct desk_file *file, const uint
 	return 0;
 }
 
-static int ask_lines(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
-		     size_t nr, struct fpl_err *err)
+static int ask_lines(struct parse_client *client, const struct client_file *file,
+		     const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
 	struct symbol_chains chains;
-	int code = desk_lines(desk, file, vaddrs, nr, &chains, err);
+	int code = client_lines(client, file, vaddrs, nr, &chains, err);
 
 	if (code)
 		return code;
@@ -277,18 +279,18 @@ static int ask_lines(struct desk *desk, const struct desk_file *file, const uint
 	return 0;
 }
 
-static int ask_frames(struct desk *desk, const struct desk_file *file, const uint64_t *vaddrs,
-		      size_t nr, struct fpl_err *err)
+static int ask_frames(struct parse_client *client, const struct client_file *file,
+		      const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
 	uint8_t frames[UINT8_MAX + 1];
-	int code = desk_frames(desk, file, vaddrs, nr, frames, err);
+	int code = client_frames(client, file, vaddrs, nr, frames, err);
 
 	if (!code)
 		judge_frames(frames, nr);
 	return code;
 }
 
-static int ask_code(struct desk *desk, const struct desk_file *file, bool jitdump,
+static int ask_code(struct parse_client *client, const struct client_file *file, bool jitdump,
 		    struct fpl_err *err)
 {
 	struct code_file_result result;
@@ -296,18 +298,19 @@ static int ask_code(struct desk *desk, const struct desk_file *file, bool jitdum
 	int code;
 
 	code_table_init(&table, CODE_BYTES);
-	code = jitdump ? desk_jitdump(desk, file, 1, &table, &result, err)
-		       : desk_perf_map(desk, file, &table, &result, err);
+	code = jitdump ? client_jitdump(client, file, 1, &table, &result, err)
+		       : client_perf_map(client, file, &table, &result, err);
 	if (!code)
 		judge_code(&table, &result);
 	code_table_fini(&table);
 	return code;
 }
 
-static int ask_examination(struct desk *desk, const struct desk_file *file, struct fpl_err *err)
+static int ask_examination(struct parse_client *client, const struct client_file *file,
+			   struct fpl_err *err)
 {
 	struct examination found;
-	int code = desk_examine(desk, file, &found, err);
+	int code = client_examine(client, file, &found, err);
 
 	if (!code)
 		judge_examination(&found);
@@ -315,7 +318,7 @@ static int ask_examination(struct desk *desk, const struct desk_file *file, stru
 }
 
 /* The search ends with the debug file, or with none. */
-static void find_debug(struct desk *desk, struct desk_file *file)
+static void find_debug(struct parse_client *client, struct client_file *file)
 {
 	const struct debug_link link = { .name = "it.debug" };
 	struct elf_facts facts = { .nr_segments = 0 };
@@ -323,7 +326,7 @@ static void find_debug(struct desk *desk, struct desk_file *file)
 	char path[PATH_MAX];
 
 	REQUIRE(!elf_file_assemble(-1, 1, "fuzz", &facts, &elf, NULL));
-	desk_find_debug(desk, file, elf, &link, path);
+	client_find_debug(client, file, elf, &link, path);
 	REQUIRE((file->debug_fd >= 0) == !!*path);
 	if (file->debug_fd >= 0) {
 		REQUIRE(inode_of(file->debug_fd) == files.inodes[DEBUG_FILE]);
@@ -331,12 +334,12 @@ static void find_debug(struct desk *desk, struct desk_file *file)
 		close(file->debug_fd);
 		file->debug_fd = -1;
 	}
-	desk_find_alt(desk, file);
+	client_find_alt(client, file);
 	REQUIRE(file->alt_fd < 0);
 	elf_file_close(elf);
 }
 
-static int ask(struct desk *desk, unsigned op, struct desk_file *file, size_t nr,
+static int ask(struct parse_client *client, unsigned op, struct client_file *file, size_t nr,
 	       struct fpl_err *err)
 {
 	uint64_t vaddrs[UINT8_MAX + 1];
@@ -346,46 +349,46 @@ static int ask(struct desk *desk, unsigned op, struct desk_file *file, size_t nr
 		vaddrs[i] = 0x1000 + 16 * i;
 	switch (op) {
 	case PARSE_FACTS:
-		return ask_facts(desk, file, err);
+		return ask_facts(client, file, err);
 	case PARSE_TABLE:
-		return ask_table(desk, file, err);
+		return ask_table(client, file, err);
 	case PARSE_NAMES:
-		return ask_names(desk, file, vaddrs, nr, err);
+		return ask_names(client, file, vaddrs, nr, err);
 	case PARSE_LINES:
-		return ask_lines(desk, file, vaddrs, nr, err);
+		return ask_lines(client, file, vaddrs, nr, err);
 	case PARSE_FRAMES:
-		return ask_frames(desk, file, vaddrs, nr, err);
+		return ask_frames(client, file, vaddrs, nr, err);
 	case PARSE_PERF_MAP:
 	case PARSE_JITDUMP:
-		return ask_code(desk, file, op == PARSE_JITDUMP, err);
+		return ask_code(client, file, op == PARSE_JITDUMP, err);
 	case PARSE_EXAMINE:
-		return ask_examination(desk, file, err);
+		return ask_examination(client, file, err);
 	case PARSE_NAMES_DIGEST:
-		return desk_names_digest(desk, file, digest, err);
+		return client_names_digest(client, file, digest, err);
 	default:
-		find_debug(desk, file);
+		find_debug(client, file);
 		return 0;
 	}
 }
 
-static void take_turn(struct desk *desk)
+static void take_turn(struct parse_client *client)
 {
 	unsigned op = cursor_u8(&liar.script) % (FIND_DEBUG + 1);
 	size_t nr = cursor_u8(&liar.script);
 	unsigned flags = cursor_u8(&liar.script), blamed = liar.nr_blamed;
 	size_t idx = (flags & 3) % NR_FILES;
 	struct fpl_err err = { 0 };
-	struct desk_file file = { .fd = files.fds[idx],
-				  .size = 4,
-				  .path = files.path,
-				  .trust = files.trusts[idx],
-				  .debug_fd = -1,
-				  .alt_fd = -1 };
+	struct client_file file = { .fd = files.fds[idx],
+				    .size = 4,
+				    .path = files.path,
+				    .trust = files.trusts[idx],
+				    .debug_fd = -1,
+				    .alt_fd = -1 };
 
 	liar.nr_messages = flags >> 4;
-	desk_on_pause(desk, flags & 8 ? cancel : NULL, desk);
+	client_on_pause(client, flags & 8 ? cancel : NULL, client);
 
-	int code = ask(desk, op, &file, nr, &err);
+	int code = ask(client, op, &file, nr, &err);
 
 	REQUIRE(code <= 0 && (!code || (*err.msg && err.code == code)));
 	/* one that made no sense */
@@ -395,7 +398,7 @@ static void take_turn(struct desk *desk)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct desk *desk;
+	struct parse_client *client;
 
 	if (!*files.folder)
 		make_files();
@@ -404,15 +407,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	REQUIRE(before >= 0);
 	close(before);
-	REQUIRE(!desk_open(NULL, &desk, NULL));
-	desk_hush(desk);
+	REQUIRE(!client_open(NULL, &client, NULL));
+	client_hush(client);
 	liar.script = cursor_make(data, size);
 	liar.nr_blamed = 0;
 	if (cursor_u8(&liar.script) & 1)
-		desk_keep(desk);
+		client_keep(client);
 	for (int i = 0; i < TURNS_MAX && !liar.script.bad && cursor_left(&liar.script); i++)
-		take_turn(desk);
-	desk_close(desk);
+		take_turn(client);
+	client_close(client);
 	REQUIRE(liar.peer < 0);
 
 	int after = dup(0);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "profile/governor.h"
+#include "profile/throttle.h"
 
 #define MS 1000000ull
 
@@ -15,28 +15,28 @@ struct load {
 };
 
 struct run {
-	struct governor governor;
-	struct governor_use use;
+	struct throttle throttle;
+	struct throttle_use use;
 };
 
 static struct run start(double percent, uint64_t period_ns)
 {
 	struct run run = { .use = { .now_ns = 5, .bpf_ns = 6, .own_ns = 7, .work_ns = 8 } };
 
-	governor_init(&run.governor, percent, period_ns, &run.use);
+	throttle_init(&run.throttle, percent, period_ns, &run.use);
 	return run;
 }
 
 /* Lets a second pass. */
 static bool second(struct run *run, const struct load *load)
 {
-	double samples = load->busy_cpus * 1e9 / (double)run->governor.period_ns;
+	double samples = load->busy_cpus * 1e9 / (double)run->throttle.period_ns;
 
 	run->use.now_ns += 1000 * MS;
 	run->use.bpf_ns += (uint64_t)(samples * load->bpf_ns_per_sample);
 	run->use.own_ns += (uint64_t)(samples * load->own_ns_per_sample + load->own_ns);
 	run->use.work_ns += (uint64_t)(load->busy_cpus * 1e9);
-	return governor_judge(&run->governor, &run->use);
+	return throttle_judge(&run->throttle, &run->use);
 }
 
 static void without_a_limit_nothing_is_judged(void **state)
@@ -47,7 +47,7 @@ static void without_a_limit_nothing_is_judged(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++)
 		assert_false(second(&run, &load));
-	assert_int_equal(run.governor.period_ns, MS);
+	assert_int_equal(run.throttle.period_ns, MS);
 }
 
 static void start_of_the_run_and_parts_of_windows_are_not_judged(void **state)
@@ -59,8 +59,8 @@ static void start_of_the_run_and_parts_of_windows_are_not_judged(void **state)
 	(void)state;
 	run.use.now_ns += 999 * MS;
 	run.use.own_ns += 900 * MS;
-	assert_false(governor_judge(&run.governor, &run.use));
-	assert_int_equal(run.governor.nr_windows, 0);
+	assert_false(throttle_judge(&run.throttle, &run.use));
+	assert_int_equal(run.throttle.nr_windows, 0);
 	run = start(2, MS);
 	assert_false(second(&run, &start_up));
 	assert_false(second(&run, &load)); /* 10 us each ms: 1 % */
@@ -105,10 +105,10 @@ static void period_follows_the_overhead(void **state)
 
 		for (int k = 0; k < cases[i].seconds; k++)
 			second(&run, &cases[i].load);
-		if (run.governor.period_ns < cases[i].min_us * 1000 ||
-		    run.governor.period_ns > cases[i].max_us * 1000)
+		if (run.throttle.period_ns < cases[i].min_us * 1000 ||
+		    run.throttle.period_ns > cases[i].max_us * 1000)
 			fail_msg("%s: %llu ns", cases[i].what,
-				 (unsigned long long)run.governor.period_ns);
+				 (unsigned long long)run.throttle.period_ns);
 	}
 }
 
@@ -122,7 +122,7 @@ static void period_shrinks_when_the_load_falls_and_not_before(void **state)
 	(void)state;
 	second(&run, &high);
 	assert_true(second(&run, &high));
-	last = run.governor.period_ns;
+	last = run.throttle.period_ns;
 	assert_int_equal(last, 5 * MS);
 	assert_false(second(&run, &low));
 	assert_false(second(&run, &low));
@@ -132,8 +132,8 @@ static void period_shrinks_when_the_load_falls_and_not_before(void **state)
 		assert_false(second(&run, &low));
 		assert_false(second(&run, &low));
 		assert_true(second(&run, &low));
-		assert_true(run.governor.period_ns < last && run.governor.period_ns >= last / 2);
-		last = run.governor.period_ns;
+		assert_true(run.throttle.period_ns < last && run.throttle.period_ns >= last / 2);
+		last = run.throttle.period_ns;
 	}
 	assert_int_equal(last, MS);
 	for (int i = 0; i < 10; i++)
@@ -150,12 +150,12 @@ static void steady_load_does_not_make_it_swing(void **state)
 
 		for (int i = 0; i < 20; i++)
 			second(&run, &load);
-		nr_changes = run.governor.nr_changes;
+		nr_changes = run.throttle.nr_changes;
 		for (int i = 0; i < 60; i++)
 			second(&run, &load);
-		if (run.governor.nr_changes != nr_changes)
+		if (run.throttle.nr_changes != nr_changes)
 			fail_msg("%g ns a sample: still changing", ns);
-		assert_true(run.governor.overhead <= 0.01);
+		assert_true(run.throttle.overhead <= 0.01);
 	}
 }
 
@@ -167,11 +167,11 @@ static void says_when_sampling_less_would_not_help(void **state)
 
 	(void)state;
 	second(&run, &load);
-	assert_false(run.governor.is_stuck);
+	assert_false(run.throttle.is_stuck);
 	second(&run, &load);
-	assert_true(run.governor.is_stuck);
+	assert_true(run.throttle.is_stuck);
 	second(&run, &calm);
-	assert_false(run.governor.is_stuck);
+	assert_false(run.throttle.is_stuck);
 }
 
 int main(void)

@@ -18,15 +18,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "parse/desk.h"
+#include "parse/client.h"
 #include "parse/name_key.h"
 #include "symbolize/symtab_read.h"
 
 struct office {
 	struct parser *parser;
-	struct desk *desk;
+	struct parse_client *client;
 	int self; /* this program */
-	struct desk_file file;
+	struct client_file file;
 };
 
 static int open_office(void **state)
@@ -35,17 +35,17 @@ static int open_office(void **state)
 
 	*state = office;
 	if (!office || parser_create(PARSER_FORK, &office->parser, NULL) ||
-	    desk_open(office->parser, &office->desk, NULL))
+	    client_open(office->parser, &office->client, NULL))
 		return -1;
 	office->self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	return desk_file_init(&office->file, office->self, "/bin/self");
+	return client_file_init(&office->file, office->self, "/bin/self");
 }
 
 static int close_office(void **state)
 {
 	struct office *office = *state;
 
-	desk_close(office->desk);
+	client_close(office->client);
 	parser_destroy(office->parser);
 	close(office->self);
 	free(office);
@@ -53,13 +53,13 @@ static int close_office(void **state)
 }
 
 /* A file without a name that holds @bytes. */
-static void memory_file(struct desk_file *file, const void *bytes, size_t size, const char *path)
+static void memory_file(struct client_file *file, const void *bytes, size_t size, const char *path)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
-	assert_int_equal(desk_file_init(file, fd, path), 0);
+	assert_int_equal(client_file_init(file, fd, path), 0);
 }
 
 /* The only process whose parent is @parent; 0: none. */
@@ -115,7 +115,8 @@ static void facts_are_those_of_the_file(void **state)
 	struct identity identity, own;
 	struct debug_link link;
 
-	assert_int_equal(desk_facts(office->desk, &office->file, &told, &identity, &link, NULL), 0);
+	assert_int_equal(client_facts(office->client, &office->file, &told, &identity, &link, NULL),
+			 0);
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &read, NULL), 0);
 	assert_int_equal(identity_read(read, &own, NULL), 0);
 	assert_memory_equal(&identity, &own, sizeof(own));
@@ -137,7 +138,7 @@ static void assert_table_is_the_one_compiled_here(struct office *office, bool sy
 	struct elf_file *elf;
 
 	limits.synth = office->file.synth = synth;
-	assert_int_equal(desk_table(office->desk, &office->file, &sent, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &sent, NULL), 0);
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
 	assert_int_equal(table_compile(elf, NULL, &limits, &own, NULL), 0);
 	assert_int_equal(sent->stats.synth_bytes, own->stats.synth_bytes);
@@ -164,14 +165,15 @@ static void table_is_the_one_compiled_here(void **state)
 static void errors_are_those_of_the_file_and_name_it(void **state)
 {
 	struct office *office = *state;
-	struct desk_file file;
+	struct client_file file;
 	struct elf_file *elf;
 	struct identity identity;
 	struct debug_link link;
 	struct fpl_err err = { 0 };
 
 	memory_file(&file, "no ELF file at all", 18, "/tmp/text");
-	assert_int_equal(desk_facts(office->desk, &file, &elf, &identity, &link, &err), -ENOEXEC);
+	assert_int_equal(client_facts(office->client, &file, &elf, &identity, &link, &err),
+			 -ENOEXEC);
 	assert_string_equal(err.msg, "/tmp/text: no ELF file");
 	close(file.fd);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
@@ -224,7 +226,7 @@ static void worker_has_no_rights(void **state)
 	struct office *office = *state;
 	struct table *table;
 
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_status(child_of(getpid()), lines[i]);
@@ -243,16 +245,16 @@ static void death_of_a_worker_costs_one_request(void **state)
 	struct table *table;
 	pid_t first;
 
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	first = worker();
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(kill(first, SIGTERM), 0);
-	assert_int_equal(desk_table(office->desk, &office->file, &table, &err), -EOWNERDEAD);
+	assert_int_equal(client_table(office->client, &office->file, &table, &err), -EOWNERDEAD);
 	assert_string_equal(err.msg, "/bin/self: the process that read it was killed by signal 15 "
 				     "(Terminated)");
-	assert_int_equal(desk_table(office->desk, &office->file, &table, &err), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, &err), 0);
 	table_destroy(table);
 	assert_int_not_equal(worker(), first);
 	assert_int_equal(parser_nr_deaths(office->parser), 1);
@@ -264,13 +266,13 @@ static void killed_worker_is_replaced(void **state)
 	struct table *table;
 	pid_t first;
 
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	first = worker();
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(kill(first, SIGKILL), 0);
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	assert_int_not_equal(worker(), first);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
@@ -282,13 +284,13 @@ static void stopped_worker_is_replaced(void **state)
 	struct table *table;
 	pid_t first;
 
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	first = worker();
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(kill(first, SIGSTOP), 0);
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	assert_int_not_equal(worker(), first);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
@@ -307,7 +309,7 @@ static void names_and_functions_are_those_of_the_file(void **state)
 
 	const uint64_t vaddrs[] = { 0, probe.vaddr, probe.vaddr + 1, UINT64_MAX };
 
-	assert_int_equal(desk_names(office->desk, &office->file, vaddrs, 4, &places, NULL), 0);
+	assert_int_equal(client_names(office->client, &office->file, vaddrs, 4, &places, NULL), 0);
 	assert_null(places.places[0].name);
 	assert_string_equal(places.places[1].name, "open_office");
 	assert_int_equal(places.places[1].start, vaddrs[1]);
@@ -319,7 +321,7 @@ static void names_and_functions_are_those_of_the_file(void **state)
 
 	uint8_t bits[4];
 
-	assert_int_equal(desk_frames(office->desk, &office->file, vaddrs, 4, bits, NULL), 0);
+	assert_int_equal(client_frames(office->client, &office->file, vaddrs, 4, bits, NULL), 0);
 	assert_int_equal(bits[0] | bits[3], 0);
 	assert_true(bits[1] & bits[2] & SYMBOL_FRAME_KNOWN);
 	elf_file_close(elf);
@@ -330,7 +332,7 @@ static void lines_are_those_of_the_debug_file(void **state)
 	struct office *office = *state;
 	const char *path = FIXTURES "/inlined_split";
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct desk_file file;
+	struct client_file file;
 	struct elf_file *elf;
 	struct debug_link link;
 	struct symbol_chains chains;
@@ -340,9 +342,9 @@ static void lines_are_those_of_the_debug_file(void **state)
 
 	if (fd < 0)
 		skip();
-	assert_int_equal(desk_file_init(&file, fd, path), 0);
-	assert_int_equal(desk_facts(office->desk, &file, &elf, NULL, &link, NULL), 0);
-	desk_find_debug(office->desk, &file, elf, &link, NULL);
+	assert_int_equal(client_file_init(&file, fd, path), 0);
+	assert_int_equal(client_facts(office->client, &file, &elf, NULL, &link, NULL), 0);
+	client_find_debug(office->client, &file, elf, &link, NULL);
 	elf_file_close(elf);
 	assert_true(file.debug_fd >= 0);
 	assert_int_equal(elf_file_open_path(FIXTURES "/inlined_split.debug", &elf, NULL), 0);
@@ -351,7 +353,7 @@ static void lines_are_those_of_the_debug_file(void **state)
 
 	const uint64_t vaddrs[] = { 0, probe.vaddr, UINT64_MAX };
 
-	assert_int_equal(desk_lines(office->desk, &file, vaddrs, 3, &chains, NULL), 0);
+	assert_int_equal(client_lines(office->client, &file, vaddrs, 3, &chains, NULL), 0);
 	assert_int_equal(chains.chains[0].nr | chains.chains[2].nr, 0);
 	assert_int_not_equal(chains.chains[1].nr, 0);
 	last = &chains.lines[chains.chains[1].first + chains.chains[1].nr - 1];
@@ -360,12 +362,12 @@ static void lines_are_those_of_the_debug_file(void **state)
 	assert_int_equal(last->start_line, 28);
 	symbol_chains_fini(&chains);
 
-	desk_mangled(office->desk);
-	assert_int_equal(desk_lines(office->desk, &file, vaddrs, 3, &chains, NULL), 0);
+	client_mangled(office->client);
+	assert_int_equal(client_lines(office->client, &file, vaddrs, 3, &chains, NULL), 0);
 	last = &chains.lines[chains.chains[1].first + chains.chains[1].nr - 1];
 	assert_string_equal(last->name, "_Z9outermosti");
 	symbol_chains_fini(&chains);
-	assert_int_equal(desk_names(office->desk, &file, vaddrs, 3, &places, NULL), 0);
+	assert_int_equal(client_names(office->client, &file, vaddrs, 3, &places, NULL), 0);
 	assert_string_equal(places.places[1].name, "_Z9outermosti");
 	symbol_places_fini(&places);
 	close(file.debug_fd);
@@ -378,13 +380,13 @@ static void a_file_without_debugging_information_has_no_lines(void **state)
 	const char *path = FIXTURES "/inlined_none";
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct symbol_chains chains;
-	struct desk_file file;
+	struct client_file file;
 	struct fpl_err err = { 0 };
 
 	if (fd < 0)
 		skip();
-	assert_int_equal(desk_file_init(&file, fd, path), 0);
-	assert_int_equal(desk_lines(office->desk, &file, &vaddr, 1, &chains, &err), -ENOENT);
+	assert_int_equal(client_file_init(&file, fd, path), 0);
+	assert_int_equal(client_lines(office->client, &file, &vaddr, 1, &chains, &err), -ENOENT);
 }
 
 /* Has the file open at @fd a key? Not while it was changed a moment ago. */
@@ -411,7 +413,7 @@ static bool wait_for_fds(size_t nr)
 	return false;
 }
 
-/* A kept file answers as one that is read again; only a desk that asks for it has files kept. */
+/* A kept file answers as one that is read again; only a client that asks for it has files kept. */
 static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
 {
 	struct office *office = *state;
@@ -429,9 +431,9 @@ static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
 
 	for (unsigned int i = 0; i < 4; i++) {
 		if (i == 1)
-			desk_keep(office->desk);
-		assert_int_equal(desk_names(office->desk, &office->file, vaddrs, 3, &places, NULL),
-				 0);
+			client_keep(office->client);
+		assert_int_equal(
+			client_names(office->client, &office->file, vaddrs, 3, &places, NULL), 0);
 		assert_null(places.places[0].name);
 		assert_string_equal(places.places[1].name, "open_office");
 		assert_int_equal(places.places[1].start, vaddrs[1]);
@@ -452,7 +454,7 @@ static bool names_files(rlim_t nr_fds)
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
 	static const uint64_t vaddrs[] = { 0x1000 };
 	struct parser *parser;
-	struct desk *desk;
+	struct parse_client *client;
 	bool all = true;
 
 	/* who may raise limits would */
@@ -461,24 +463,24 @@ static bool names_files(rlim_t nr_fds)
 	caps[0].effective &= ~(1u << CAP_SYS_RESOURCE);
 	caps[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
 	if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_NOFILE, &few) < 0 ||
-	    parser_create(PARSER_FORK, &parser, NULL) || desk_open(parser, &desk, NULL))
+	    parser_create(PARSER_FORK, &parser, NULL) || client_open(parser, &client, NULL))
 		return false;
-	desk_keep(desk);
+	client_keep(client);
 	for (size_t i = 0; i < ARRAY_SIZE(files) * 2; i++) {
 		char path[PATH_MAX];
-		struct desk_file file;
+		struct client_file file;
 		struct symbol_places places;
 
 		snprintf(path, sizeof(path), FIXTURES "/%s", files[i % ARRAY_SIZE(files)]);
 		AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-		if (fd < 0 || !wait_for_key(fd) || desk_file_init(&file, fd, path) ||
-		    desk_names(desk, &file, vaddrs, 1, &places, NULL))
+		if (fd < 0 || !wait_for_key(fd) || client_file_init(&file, fd, path) ||
+		    client_names(client, &file, vaddrs, 1, &places, NULL))
 			all = false;
 		else
 			symbol_places_fini(&places);
 	}
-	desk_close(desk);
+	client_close(client);
 	parser_destroy(parser);
 	return all;
 }
@@ -512,13 +514,13 @@ static void perf_maps_come_back_as_tables(void **state)
 {
 	static const char text[] = "2000 10 later\n1000 20 first\nhello\n1008 8 over\n";
 	struct office *office = *state;
-	struct desk_file file;
+	struct client_file file;
 	struct code_table table;
 	struct code_file_result result;
 
 	memory_file(&file, text, sizeof(text) - 1, "/tmp/perf-1.map");
 	code_table_init(&table, 1 << 20);
-	assert_int_equal(desk_perf_map(office->desk, &file, &table, &result, NULL), 0);
+	assert_int_equal(client_perf_map(office->client, &file, &table, &result, NULL), 0);
 	assert_int_equal(result.nr_entries, 3);
 	assert_int_equal(result.nr_bad, 1);
 	assert_int_equal(result.bad_off, 28);
@@ -530,7 +532,7 @@ static void perf_maps_come_back_as_tables(void **state)
 	code_table_fini(&table);
 
 	code_table_init(&table, CODE_ENTRY_CHARGE + 16);
-	assert_int_equal(desk_perf_map(office->desk, &file, &table, &result, NULL), 0);
+	assert_int_equal(client_perf_map(office->client, &file, &table, &result, NULL), 0);
 	assert_int_equal(result.end, CODE_FILE_NO_ROOM);
 	assert_int_equal(table.nr, 1);
 	code_table_fini(&table);
@@ -561,17 +563,17 @@ static void jitdumps_come_back_as_tables_or_say_what_is_wrong(void **state)
 		.name = "jitted",
 	};
 	struct office *office = *state;
-	struct desk_file file;
+	struct client_file file;
 	struct code_table table;
 	struct code_file_result result;
 	struct fpl_err err = { 0 };
 
 	memory_file(&file, &dump, sizeof(dump), "jit-7.dump");
 	code_table_init(&table, 1 << 20);
-	assert_int_equal(desk_jitdump(office->desk, &file, 7, &table, &result, NULL), 0);
+	assert_int_equal(client_jitdump(office->client, &file, 7, &table, &result, NULL), 0);
 	assert_string_equal(code_at(&table, 0x100f), "jitted");
 	code_table_fini(&table);
-	assert_int_equal(desk_jitdump(office->desk, &file, 8, &table, &result, &err), -EINVAL);
+	assert_int_equal(client_jitdump(office->client, &file, 8, &table, &result, &err), -EINVAL);
 	assert_string_equal(err.msg, "jit-7.dump: offset 20: of process 7, not 8");
 	code_table_fini(&table);
 	close(file.fd);
@@ -601,7 +603,7 @@ static void examinations_are_those_of_the_file_and_are_checked(void **state)
 	struct examination sent, own, changed;
 	struct elf_file *elf;
 
-	assert_int_equal(desk_examine(office->desk, &office->file, &sent, NULL), 0);
+	assert_int_equal(client_examine(office->client, &office->file, &sent, NULL), 0);
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
 	assert_int_equal(examine(elf, NULL, &own, NULL), 0);
 	elf_file_close(elf);
@@ -618,20 +620,20 @@ static void examinations_are_those_of_the_file_and_are_checked(void **state)
 	}
 }
 
-static void nursery_that_was_ended_or_stopped_is_replaced(void **state)
+static void spawner_that_was_ended_or_stopped_is_replaced(void **state)
 {
 	struct office *office = *state;
 	struct table *table;
 
-	assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	if (geteuid() != 0)
 		skip();
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(kill(child_of(getpid()), i ? SIGKILL : SIGSTOP), 0);
-		desk_close(office->desk);
-		assert_int_equal(desk_open(office->parser, &office->desk, NULL), 0);
-		assert_int_equal(desk_table(office->desk, &office->file, &table, NULL), 0);
+		client_close(office->client);
+		assert_int_equal(client_open(office->parser, &office->client, NULL), 0);
+		assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 		table_destroy(table);
 	}
 }
@@ -639,20 +641,23 @@ static void nursery_that_was_ended_or_stopped_is_replaced(void **state)
 static void another_trust_gets_another_worker(void **state)
 {
 	struct office *office = *state;
-	struct desk_file file;
+	struct client_file file;
 	struct elf_file *elf;
 	struct identity identity;
 	struct debug_link link;
 	pid_t first;
 
-	assert_int_equal(desk_facts(office->desk, &office->file, &elf, &identity, &link, NULL), 0);
+	assert_int_equal(client_facts(office->client, &office->file, &elf, &identity, &link, NULL),
+			 0);
 	elf_file_close(elf);
 	first = worker();
-	assert_int_equal(desk_facts(office->desk, &office->file, &elf, &identity, &link, NULL), 0);
+	assert_int_equal(client_facts(office->client, &office->file, &elf, &identity, &link, NULL),
+			 0);
 	elf_file_close(elf);
 	assert_int_equal(worker(), first);
 	memory_file(&file, "x", 1, "x");
-	assert_int_equal(desk_facts(office->desk, &file, &elf, &identity, &link, NULL), -ENOEXEC);
+	assert_int_equal(client_facts(office->client, &file, &elf, &identity, &link, NULL),
+			 -ENOEXEC);
 	assert_int_not_equal(worker(), first);
 	close(file.fd);
 }
@@ -722,7 +727,7 @@ int main(void)
 		test(perf_maps_come_back_as_tables),
 		test(jitdumps_come_back_as_tables_or_say_what_is_wrong),
 		test(examinations_are_those_of_the_file_and_are_checked),
-		test(nursery_that_was_ended_or_stopped_is_replaced),
+		test(spawner_that_was_ended_or_stopped_is_replaced),
 		test(another_trust_gets_another_worker),
 		test(files_that_end_workers_wait),
 		test(trust_names_the_possible_writers),
