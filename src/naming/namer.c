@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "naming/kernel_names.h"
 #include "naming/kernel_text.h"
 #include "naming/place_book.h"
@@ -40,8 +41,7 @@ struct namer {
 	struct asker asker;
 	struct settler *settler; /* owned; NULL: not needed yet */
 	struct engine_namer hooks;
-	struct named_object **objects; /* owned [nr_objects], by id - 1; NULL: none */
-	size_t nr_objects;
+	VECTOR(struct named_object *) objects; /* by id - 1, owned; NULL: no object has that id */
 	uint32_t last_number;
 	struct place_book book;
 	struct kernel_text kernel_text;
@@ -60,35 +60,27 @@ static void object_destroy(struct named_object *object)
 /* The object registered with @id, or NULL. */
 static struct named_object *object_at(const struct namer *namer, uint32_t id)
 {
-	return id >= 1 && id <= namer->nr_objects ? namer->objects[id - 1] : NULL;
+	return id >= 1 && id <= namer->objects.nr ? namer->objects.list[id - 1] : NULL;
 }
 
 /* The same, made where it is new; NULL without memory. */
 static struct named_object *need_object(struct namer *namer, uint32_t id)
 {
-	size_t nr = namer->nr_objects ? namer->nr_objects : 64;
+	struct named_object **object;
 
-	if (id > namer->nr_objects) {
-		struct named_object **grown;
-
-		while (nr < id)
-			nr *= 2;
-		grown = reallocarray(namer->objects, nr, sizeof(struct named_object *));
-		if (!grown)
+	if (vector_reserve(&namer->objects, id))
+		return NULL;
+	while (namer->objects.nr < id)
+		namer->objects.list[namer->objects.nr++] = NULL;
+	object = &namer->objects.list[id - 1];
+	if (!*object) {
+		*object = calloc(1, sizeof(struct named_object));
+		if (!*object)
 			return NULL;
-		memset(grown + namer->nr_objects, 0,
-		       (nr - namer->nr_objects) * sizeof(struct named_object *));
-		namer->objects = grown;
-		namer->nr_objects = nr;
+		(*object)->file.fd = -1;
+		(*object)->number = ++namer->last_number;
 	}
-	if (!namer->objects[id - 1]) {
-		namer->objects[id - 1] = calloc(1, sizeof(struct named_object));
-		if (!namer->objects[id - 1])
-			return NULL;
-		namer->objects[id - 1]->file.fd = -1;
-		namer->objects[id - 1]->number = ++namer->last_number;
-	}
-	return namer->objects[id - 1];
+	return *object;
 }
 
 int namer_add_object(struct namer *namer, uint32_t id, const char *path,
@@ -124,8 +116,8 @@ void namer_remove_object(struct namer *namer, uint32_t id)
 {
 	if (!object_at(namer, id))
 		return;
-	object_destroy(namer->objects[id - 1]);
-	namer->objects[id - 1] = NULL;
+	object_destroy(namer->objects.list[id - 1]);
+	namer->objects.list[id - 1] = NULL;
 }
 
 bool namer_has_file(const struct namer *namer, uint32_t id)
@@ -143,9 +135,9 @@ size_t namer_nr_named(const struct namer *namer)
 void namer_forget_names(struct namer *namer)
 {
 	place_book_fini(&namer->book);
-	for (size_t i = 0; i < namer->nr_objects; i++) {
-		if (namer->objects[i])
-			namer->objects[i]->nr = 0;
+	for (size_t i = 0; i < namer->objects.nr; i++) {
+		if (namer->objects.list[i])
+			namer->objects.list[i]->nr = 0;
 	}
 }
 
@@ -477,9 +469,9 @@ void namer_destroy(struct namer *namer)
 		return;
 	settler_destroy(namer->settler);
 	asker_fini(&namer->asker);
-	for (size_t i = 0; i < namer->nr_objects; i++)
-		object_destroy(namer->objects[i]);
-	free(namer->objects);
+	for (size_t i = 0; i < namer->objects.nr; i++)
+		object_destroy(namer->objects.list[i]);
+	vector_fini(&namer->objects);
 	place_book_fini(&namer->book);
 	kernel_names_fini(&namer->kernel);
 	kernel_text_fini(&namer->kernel_text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
 #define ADDED_LOG2 15
@@ -24,15 +25,14 @@ struct recorder {
 	struct recording *recording;
 	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile; 0:
 			      no frame yet */
-	uint32_t *frames;  /* owned [nr_frames]: of the stack at hand */
-	size_t room_frames;
+	VECTOR(uint32_t) frames; /* room for those of the stack at hand */
 };
 
 static void recorder_fini(struct recorder *recorder)
 {
 	free(recorder->added);
 	free(recorder->objects);
-	free(recorder->frames);
+	vector_fini(&recorder->frames);
 }
 
 /* PROFILE_BY_* as RECORDING_HAS_*. */
@@ -200,20 +200,15 @@ static int add_frames(struct recorder *recorder, const struct profile_stack *sta
 	size_t nr = nr_walked + stack->nr_fp;
 	int err = 0;
 
-	if (nr > recorder->room_frames) {
-		uint32_t *bigger = reallocarray(recorder->frames, 2 * nr, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		recorder->frames = bigger;
-		recorder->room_frames = 2 * nr;
-	}
+	if (vector_reserve(&recorder->frames, nr))
+		return -ENOMEM;
 	for (size_t i = 0; !err && i < nr; i++) {
 		bool kernel = i >= stack->nr_user && i < nr_walked;
 
 		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user,
-					  &recorder->frames[i])
-			     : add_user(recorder, stack, stack->frames[i], &recorder->frames[i]);
+					  &recorder->frames.list[i])
+			     : add_user(recorder, stack, stack->frames[i],
+					&recorder->frames.list[i]);
 	}
 	return err;
 }
@@ -274,7 +269,8 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	}
 	if (!err)
 		err = add_frames(recorder, stack);
-	return err ? err : recording_add_stack(recorder->recording, &key, recorder->frames, ret);
+	return err ? err
+		   : recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
 }
 
 static int add_events(struct recorder *recorder, const uint32_t *stacks)
