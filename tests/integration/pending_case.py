@@ -55,8 +55,8 @@ class PendingCase(RootCase):
                               "--", "sh", "-c", script, stderr=file, **how)
 
     def script(self, first, then):
-        """Calls the code of @first until the end, and from go() on does @then, too."""
-        return f"{call(first, 100000)} & first=$!; {self.until('go')}; {then}"
+        """Calls the code of @first until the end, and from go() on does @then, too. Ends with 0, whatever it waited for."""
+        return f"{call(first, 100000)} & first=$!; {self.until('go')}; {then}\n:"
 
     def until(self, name):
         """Has a script wait for go()."""

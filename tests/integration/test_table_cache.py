@@ -30,7 +30,7 @@ class TableCache(RootCase):
 
     def complaints(self, run):
         """Lines about the cache."""
-        return [line for line in run.stderr.splitlines() if self.folder in line
+        return [line for line in run.stderr.splitlines() if self.folder in line and line.startswith("fpless: ")
                 and "fpless: pid" not in line]
 
     def files(self):
