@@ -473,6 +473,8 @@ void collect_apply(struct collect *collect, uint64_t horizon_ns)
 {
 	size_t nr_due, nr_kept;
 
+	if (!collect->nr)
+		return;
 	if (collect->is_last || collect->nr_answers != collect->tracker->nr_answers)
 		retry_waiting(collect);
 	nr_due = nr_kept = collect->nr_waiting;
