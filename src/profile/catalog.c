@@ -79,7 +79,7 @@ void catalog_destroy(struct catalog *catalog)
 		give_up(catalog, catalog->list.live.list[i]);
 	object_list_fini(&catalog->list);
 	free_described(catalog->former.list, catalog->former.nr);
-	recent_paths_fini(&catalog->recent);
+	recent_paths_clear(&catalog->recent);
 	finder_destroy(catalog->finder);
 	free(catalog);
 }

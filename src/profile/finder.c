@@ -319,12 +319,6 @@ static struct object *find_copy(struct finder *finder, const struct found *found
 	return NULL;
 }
 
-static bool same_build_id(const struct elf_file *elf, const struct file_hint *hint)
-{
-	return hint->build_id && hint->build_id_size && elf->build_id_size >= hint->build_id_size &&
-	       memcmp(elf->build_id, hint->build_id, hint->build_id_size) == 0;
-}
-
 /*
  * Is @file the one that was mapped? A build-id tells for sure: what map_files opens may have been
  * mapped there since, by exec or dlopen, and what a path leads to may have replaced it. Without
@@ -334,7 +328,7 @@ static bool is_mapped_one(const struct mapped_file *file, const struct elf_file 
 			  const struct file_hint *hint)
 {
 	if (hint->build_id && hint->build_id_size)
-		return same_build_id(elf, hint);
+		return file_hint_has_build_id(hint, elf);
 	if (file->source == MAPPED_FILE_EXACT)
 		return true;
 	return hint->inode && hint->inode == file->stat.st_ino &&
@@ -360,7 +354,8 @@ static struct object *find_by_build_id(const struct finder *finder, const struct
 	for (size_t i = 0; hint->build_id_size && i < finder->nr; i++) {
 		struct object *object = finder->objects[i];
 
-		if (!same_build_id(object->elf, hint) || strcmp(object->path, hint->path) != 0)
+		if (!file_hint_has_build_id(hint, object->elf) ||
+		    strcmp(object->path, hint->path) != 0)
 			continue;
 		if (is_safe_with(&object->trust))
 			return object;
@@ -527,7 +522,7 @@ static struct object *known_here(const struct finder *finder, const struct file_
 	const struct known_file *known =
 		here->place < 0 ? NULL : known_files_find(&finder->files, &stamp);
 
-	if (!known || !known->object || !same_build_id(known->object->elf, hint))
+	if (!known || !known->object || !file_hint_has_build_id(hint, known->object->elf))
 		return NULL;
 	return known->object;
 }

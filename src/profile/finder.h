@@ -13,9 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "obj/elf_file.h"
 #include "parse/parser.h"
 #include "profile/profile.h"
 
@@ -35,6 +37,13 @@ struct file_hint {
 };
 
 struct finder;
+
+/* Has @elf the build-id of the file that is mapped? False where that is not known. */
+static inline bool file_hint_has_build_id(const struct file_hint *hint, const struct elf_file *elf)
+{
+	return hint->build_id && hint->build_id_size && elf->build_id_size >= hint->build_id_size &&
+	       memcmp(elf->build_id, hint->build_id, hint->build_id_size) == 0;
+}
 
 /* @nr_slots: as catalog_create() has it. @parser: borrowed, reads the files. */
 FPL_MUST_CHECK int finder_create(uint32_t nr_slots, struct parser *parser, struct finder **ret,

@@ -12,19 +12,13 @@ static size_t place_of(const char *path)
 	return id_table_hash(0, path, strlen(path)) % RECENT_PATHS;
 }
 
-static bool has_build_id(const struct elf_file *elf, const struct file_hint *hint)
-{
-	return hint->build_id_size && elf->build_id_size >= hint->build_id_size &&
-	       memcmp(elf->build_id, hint->build_id, hint->build_id_size) == 0;
-}
-
 struct object *recent_paths_find(const struct recent_paths *recent, const struct file_hint *hint,
 				 uint64_t now_ns)
 {
 	const struct recent_path *at = &recent->places[place_of(hint->path)];
 
 	if (!at->path || now_ns - at->time_ns >= RECENT_PATHS_NS ||
-	    strcmp(at->path, hint->path) != 0 || !has_build_id(at->object->elf, hint))
+	    strcmp(at->path, hint->path) != 0 || !file_hint_has_build_id(hint, at->object->elf))
 		return NULL;
 	return at->object;
 }
@@ -47,9 +41,4 @@ void recent_paths_clear(struct recent_paths *recent)
 	for (size_t i = 0; i < RECENT_PATHS; i++)
 		free(recent->places[i].path);
 	*recent = (struct recent_paths){ 0 };
-}
-
-void recent_paths_fini(struct recent_paths *recent)
-{
-	recent_paths_clear(recent);
 }

@@ -25,12 +25,10 @@ struct recent_path {
 	uint64_t time_ns;      /* CLOCK_MONOTONIC: of the walk */
 };
 
-/* Zeroed: empty. */
+/* Zeroed: empty. To be cleared at the end. */
 struct recent_paths {
 	struct recent_path places[RECENT_PATHS];
 };
-
-void recent_paths_fini(struct recent_paths *recent);
 
 /* The object that the path of @hint led to less than RECENT_PATHS_NS before @now_ns, if it has the
  * build-id of @hint; NULL in any other case. Cost: a hash of the path. */

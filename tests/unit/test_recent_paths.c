@@ -29,7 +29,7 @@ static int make_recent(void **state)
 
 static int free_recent(void **state)
 {
-	recent_paths_fini(*state);
+	recent_paths_clear(*state);
 	return 0;
 }
 
