@@ -260,9 +260,9 @@ static void death_of_a_worker_costs_one_request(void **state)
 	assert_int_equal(parser_nr_deaths(office->parser), 1);
 }
 
-static void killed_worker_is_replaced(void **state)
+/* The file is not blamed for @signal. */
+static void expect_replaced_after(struct office *office, int signal)
 {
-	struct office *office = *state;
 	struct table *table;
 	pid_t first;
 
@@ -271,29 +271,21 @@ static void killed_worker_is_replaced(void **state)
 	first = worker();
 	if (geteuid() != 0)
 		skip();
-	assert_int_equal(kill(first, SIGKILL), 0);
+	assert_int_equal(kill(first, signal), 0);
 	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	assert_int_not_equal(worker(), first);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
 }
 
+static void killed_worker_is_replaced(void **state)
+{
+	expect_replaced_after(*state, SIGKILL);
+}
+
 static void stopped_worker_is_replaced(void **state)
 {
-	struct office *office = *state;
-	struct table *table;
-	pid_t first;
-
-	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
-	table_destroy(table);
-	first = worker();
-	if (geteuid() != 0)
-		skip();
-	assert_int_equal(kill(first, SIGSTOP), 0);
-	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
-	table_destroy(table);
-	assert_int_not_equal(worker(), first);
-	assert_int_equal(parser_nr_deaths(office->parser), 0);
+	expect_replaced_after(*state, SIGSTOP);
 }
 
 static void names_and_functions_are_those_of_the_file(void **state)
