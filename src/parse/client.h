@@ -53,7 +53,7 @@ FPL_MUST_CHECK int client_open(struct parser *parser, struct parse_client **ret,
 void client_close(struct parse_client *client);
 /* Say of debug files that were given up at debug level only: another client says it aloud. */
 void client_hush(struct parse_client *client);
-/* Who opens what belongs to targets; may be NULL. */
+/* The opener of the files of targets; may be NULL. */
 struct opener *client_opener(const struct parse_client *client);
 void client_on_pause(struct parse_client *client, client_pause_fn pause, void *ctx);
 /* Have what is asked done with the priority of any process, not of those that samples wait for.

@@ -26,7 +26,7 @@ enum parser_image {
 /* Begins a spawner, and an opener, but with PARSER_FORK: before there are threads. Whether the
  * spawner holds is seen at the first hire. Errors: -ENOMEM; socketpair(2), fork(2). */
 FPL_MUST_CHECK int parser_create(enum parser_image image, struct parser **ret, struct fpl_err *err);
-/* Who opens what belongs to targets; NULL, as of no parser: everything is opened here
+/* The opener of the files of targets; NULL, as of no parser: everything is opened here
  * (PARSER_FORK). */
 struct opener *parser_opener(const struct parser *parser);
 

@@ -53,7 +53,7 @@ void tracker_fini(struct tracker *tracker);
 struct tracker_links {
 	struct tables *tables;	     /* NULL: none are compiled */
 	struct publisher *publisher; /* made of tracker->processes */
-	/* Who looks up what takes time. NULL: it is looked up at once, by the caller. */
+	/* The thread for lookups that take time. NULL: the caller looks up at once. */
 	struct lookups *lookups;
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);

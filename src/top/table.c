@@ -273,7 +273,7 @@ static int make_processes(struct maker *maker)
 	return err ? err : push_groups(maker, &groups, SIZE_MAX / 2);
 }
 
-/* Who calls a function, and what it calls. */
+/* The callers of a function, and its callees. */
 struct neighbours {
 	struct tallied *callers, *callees; /* owned [nr_functions] */
 	struct tallied itself;

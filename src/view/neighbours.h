@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who calls a function, and what it calls: for readers, as an entry of gprof's call graph. */
+/* The callers of a function, and its callees: for readers, as an entry of gprof's call graph. */
 #pragma once
 
 #include <stddef.h>

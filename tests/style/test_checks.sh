@@ -141,7 +141,7 @@ rm -r "$tree/src"
 
 echo '/* The size of a page. */' | source_file bpf/a.h
 expect "subject, verb, object" 0 plain
-for words in 'Of a page: its size.' 'Where a page is.' 'What a page holds.' 'The size; 0: there is none.' \
+for words in 'Of a page: its size.' 'Where a page is.' 'What a page holds.' 'Who reads it.' 'The size; 0: there is none.' \
 	"Nobody's page."; do
 	echo "/* $words */" | source_file bpf/a.h
 	expect "$words" 1 plain

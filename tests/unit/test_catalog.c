@@ -203,7 +203,8 @@ static void a_file_met_before_is_found_without_its_process(void **state)
 	catalog_destroy(catalog);
 }
 
-/* Who may forge a build-id of his own files must not be believed where the kernel knows better. */
+/* A user can forge the build-id of his own files: it counts for nothing where the kernel knows
+ * better. */
 static void path_alone_does_not_identify_untrusted_files(void **state)
 {
 	struct world *world = *state;

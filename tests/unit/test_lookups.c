@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks does not wait: over a finder made here that takes as long as a test likes. */
+/* The asking thread does not wait: over a finder made here that takes as long as a test likes. */
 #include "cmocka_all.h"
 
 #include <poll.h>

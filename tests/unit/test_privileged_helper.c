@@ -28,7 +28,7 @@ static int number_of(void *ctx)
 	return *(const int *)ctx;
 }
 
-/* Who does it? */
+/* Does the helper do it, or this process? */
 static int parent_of_doer(void *ctx)
 {
 	(void)ctx;

@@ -148,7 +148,7 @@ void replayer_mark_mapped(struct replayer *replayer, uint64_t round)
 	(void)replayer, (void)round;
 }
 
-/* Who names: an object may go at the second look, with all frames that were told of it. */
+/* A namer: an object may go at the second look, with all frames that were told of it. */
 struct namer {
 	uint8_t *told; /* owned [nr_ids]: frames of the object, by id; SETTLED: it may go */
 	size_t nr_ids;

@@ -149,7 +149,7 @@ static void what_limits_cost_is_summed_by_owner(void **state)
 	assert_null(profile.owners[1].cgroup);
 }
 
-/* Who has many numbers must not have what they cost said of another. */
+/* The cost of an owner with many numbers must not be charged to another. */
 static void users_that_are_not_told_apart_are_not_named(void **state)
 {
 	static struct share_book book, none;

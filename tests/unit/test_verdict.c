@@ -32,7 +32,7 @@ static struct profile_stack *stack_from(struct stack_of *of, const char *c, cons
 	*of = (struct stack_of){ .stack = { .count = 1, .stop = FPL_STOP_OUTERMOST } };
 	for (size_t i = 0; c[i]; i++)
 		of->frames[nr++] = code_of(c[i], i == 0, ORIGIN(CFI));
-	/* Who looks behind the end of a walk finds what fits: the other one's next, or the last
+	/* A look behind the end of a walk finds what fits: the other one's next, or the last
 	 * again. */
 	char behind = strlen(f) > strlen(c) ? f[strlen(c)] : c[strlen(c) - 1];
 	of->frames[nr++] = code_of(behind, false, ORIGIN(CFI));
