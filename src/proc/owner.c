@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -140,9 +141,20 @@ static bool may_ask(uint64_t now_ns)
 	return may;
 }
 
-static void note_time(uint64_t now_ns, uint64_t took_ns)
+/* How often this thread has slept. */
+static long nr_sleeps(void)
 {
-	if (took_ns <= SLOW_NS)
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+/* Only a reading that slept has waited for the lock: else other threads had the CPU. */
+static void note_time(uint64_t began_ns, bool has_slept)
+{
+	uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - began_ns;
+
+	if (took_ns <= SLOW_NS || !has_slept)
 		return;
 	pthread_mutex_lock(&known.lock);
 	known.next_ns = now_ns + PAUSE * took_ns;
@@ -152,16 +164,17 @@ static void note_time(uint64_t now_ns, uint64_t took_ns)
 /* The cgroup of process @pid; @uid if that is no owner. */
 static uint64_t cgroup_or_user(pid_t pid, uint64_t uid)
 {
-	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+	uint64_t began_ns = clock_monotonic_ns();
 	char name[16], path[OWNER_PATH_SIZE];
 	bool has_path;
+	long slept;
 
 	if (!may_ask(began_ns))
 		return uid;
 	snprintf(name, sizeof(name), "%d", (int)pid);
+	slept = nr_sleeps();
 	has_path = read_cgroup(name, path);
-	now_ns = clock_monotonic_ns();
-	note_time(now_ns, now_ns - began_ns);
+	note_time(began_ns, nr_sleeps() != slept);
 	return has_path ? owner_of_cgroup(path, uid) : uid;
 }
 

@@ -53,8 +53,8 @@ uint64_t owner_of_cgroup(const char *path, uint64_t uid);
 /*
  * The owner of process @pid: its effective user or, where there is no limit to that one, its
  * cgroup. OWNER_UNKNOWN: it has gone. Any thread may ask. Cost: 1 us, with the cgroup 7 us. Older
- * kernels read the cgroup under a lock that others may hold: if that took more than a millisecond,
- * the user is the answer for a hundred times as long.
+ * kernels read the cgroup under a lock that others may hold: if the thread slept for it, for more
+ * than a millisecond, the user is the answer for a hundred times as long.
  */
 uint64_t owner_of_process(pid_t pid);
 

@@ -127,15 +127,14 @@ const struct share_book *finder_refused(const struct finder *finder, enum profil
 						: &finder->beyond_slots;
 }
 
-/* @place_fd: the file's place; -1: no place. */
+/* @place_fd: the file's place; -1: no place, so that the owner of the process has to do. */
 static void note_beyond(struct share_book *book, const struct file_hint *hint, int place_fd)
 {
 	struct stat stat;
 	bool is_known = place_fd >= 0 && !file_stat(place_fd, &stat, NULL);
 
 	share_take(book,
-		   is_known ? owner_of_file(stat.st_uid, hint->pid, hint->owner) : OWNER_UNKNOWN,
-		   1);
+		   is_known ? owner_of_file(stat.st_uid, hint->pid, hint->owner) : hint->owner, 1);
 }
 
 /* Notes whose file it was, where there was no room for it. */
@@ -608,14 +607,12 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 		place = mapped_file_place(hint->pid, hint->start, hint->end);
 		code = from_process(finder, hint, &here, place, &object, &err);
 	}
+	if (code)
+		object = find_by_build_id(finder, hint);
+	if (!object)
+		note_limit(finder, code, hint, place < 0 ? here.place : place);
 	cleanup_fd(&here.place);
-	if (!code)
-		return object;
-	object = find_by_build_id(finder, hint);
-	if (object)
-		return object;
-	note_limit(finder, code, hint, place);
-	return refuse(finder, hint->path, &err);
+	return object ? object : refuse(finder, hint->path, &err);
 }
 
 /* Is @object one that the owner of the catalog knows, too, and keeps? */

@@ -52,12 +52,15 @@ static char *unmarked(const char *path)
 	return strndup(path, length - mark_length);
 }
 
-/* Whose turn it takes to look into process @pid. */
+/* Whose turn it takes to look at a file of process @pid. The process is asked anew: what is kept
+ * may be the owner of the image before, since the exec may still wait for an answer. */
 static uint64_t owner_of(const struct tracker *tracker, uint32_t pid)
 {
-	struct process *process = processes_find(&tracker->processes, pid);
+	uint64_t owner = owner_of_process((pid_t)pid);
+	struct process *process =
+		owner == OWNER_UNKNOWN ? processes_find(&tracker->processes, pid) : NULL;
 
-	return process ? process_owner(process) : OWNER_UNKNOWN;
+	return process ? process_owner(process) : owner;
 }
 
 /* The object behind a new mapping; NULL, and *ret_lookup: it is being looked up. */
