@@ -16,8 +16,10 @@ class Initramfs:
         self._place(path)
 
     def text(self, path, text, mode=0o644):
-        self.entries[self._place(os.path.dirname(path)) + "/" + os.path.basename(path)] = \
-            (stat.S_IFREG | mode, text.encode())
+        self.data(path, text.encode(), mode)
+
+    def data(self, path, data, mode=0o644):
+        self.entries[self._place(os.path.dirname(path)) + "/" + os.path.basename(path)] = (stat.S_IFREG | mode, data)
 
     def tree(self, path):
         """A folder with all that is in it."""

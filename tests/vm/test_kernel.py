@@ -3,7 +3,7 @@
 """usage: test_kernel.py SERIES FPLESS FIXTURES EXPECTATIONS SEQUENCE PROGRAMS_TEST
 
 Boots a kernel of Debian under qemu and has fpless profile the programs with known stacks there, and
-programs of this machine. The stacks are judged here, by the code that judges those of the running
+programs of this machine; and a cgroup has its share there. The stacks are judged here, by the code that judges those of the running
 kernel, and compared with the running kernel's. Time in the guest counts instructions; how long it took
 here is told, never judged.
 """
@@ -19,6 +19,7 @@ import tempfile
 import boot
 import guest
 import programs
+from cgroup_share import CgroupShare
 from expectation import Frame, Judge
 from fpless_run import Files, Run
 from programs import SAMPLES_MIN
@@ -93,6 +94,7 @@ class Test:
         for program in attached:
             program.words[1] = "600000"
         self.runs.append(GuestRun("attached", (), attached, attached=True))
+        self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
 
     def known(self, place):
         return programs.known(self.fixtures, self.expectations, place)
@@ -115,6 +117,7 @@ class Test:
                     archive.file(path)
         with open(os.path.realpath(__file__), encoding="utf-8") as file:
             archive.text("/tmp/input", file.read() * 12)
+        self.cgroup.add_to(archive)
         return archive
 
     def script(self):
@@ -122,7 +125,7 @@ class Test:
                  f"FPLESS_VERIFIED_MAX={VERIFIED_MAX} "
                  + shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
                  + " > /out/verified 2>&1; echo $? >> /out/verified"]
-        lines += [run.script(self.fpless, self.sequence) for run in self.runs]
+        lines += [run.script(self.fpless, self.sequence) for run in self.runs] + [self.cgroup.script()]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
@@ -255,7 +258,7 @@ def main():
             faults += wrong or test.judge_known(run)
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
-        faults += test.judge_compare(out)
+        faults += test.judge_compare(out) + test.cgroup.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)
