@@ -176,6 +176,12 @@ def call_site_fault(frames, jumps, rejoins=frozenset()):
     return None
 
 
+def is_in_sigreturn(stack):
+    """Was the kernel interrupted while it put the registers of a signal frame back? It does so one by one, and for some
+    instructions rsp is the interrupted code's, rip still the trampoline's: its row then reads the wrong words."""
+    return any("rt_sigreturn" in (frame["symbol"] or "") for frame in stack.get("kernel", ()))
+
+
 def _whole(names):
     """Names of functions without the suffix of their cold parts."""
     return {name.removesuffix(".cold") for name in names}
@@ -204,6 +210,9 @@ class Judge:
 
     def _add(self, stack):
         count, stop = stack["count"], stack["stop"]
+        if is_in_sigreturn(stack):
+            self.others += count
+            return
         frames = [Frame(record, self.files) for record in stack["user"]]
         if stop is None:
             self.kernel_threads += count

@@ -129,6 +129,15 @@ class StackIsCompared(unittest.TestCase):
         judge.add({"count": 1, "stop": "exiting", "user": []})
         self.assertEqual(judge.finish(), [])
 
+    def test_registers_that_are_being_put_back_are_no_fault(self):
+        trampoline = [frame(0x3c059, True, path="/lib/libc.so.6"), frame(0, True, path=None)]
+        for symbol, faults in (("__do_sys_rt_sigreturn", 0), ("__do_sys_rt_sigaction", 1), (None, 1)):
+            judge = Judge(Expectation(EXPECTATION), FakeFiles())
+            judge.add({"count": 5, "stop": "outermost", "user": GOOD})
+            judge.add({"count": 1, "stop": "no_mapping", "user": trampoline,
+                       "kernel": [{"symbol": "restore_sigcontext"}, {"symbol": symbol}]})
+            self.assertEqual(len(judge.finish()), faults)
+
     def test_too_few_samples_are_a_fault(self):
         text = EXPECTATION.replace("samples: 1", "samples: 6")
         self.assertNotEqual(faults_of(GOOD, text=text), [])
